@@ -1,0 +1,33 @@
+# `make demo` shows the library at work, `make test` runs every check; each sets up its own .venv first.
+PYTHON ?= python3
+VENV := .venv
+BIN := $(VENV)/bin
+
+.PHONY: demo test deep bench clean
+
+demo: $(VENV)/ready
+	$(BIN)/python examples/tour.py
+
+test: $(VENV)/ready
+	$(BIN)/ruff check .
+	$(BIN)/ruff format --check .
+	$(BIN)/mypy
+	$(BIN)/lint-imports --no-logo 2>/dev/null || $(BIN)/lint-imports
+	$(BIN)/pytest -n 2 -m "not deep"
+
+# Heavy checks: ten thousand points per mechanism against the independent reference.
+deep: $(VENV)/ready
+	$(BIN)/pytest -n 2 -m deep
+
+# Speed, as ratios in one run; the peers live in an environment of their own.
+bench: $(VENV)/ready
+	$(BIN)/python benchmarks/run.py
+
+$(VENV)/ready: pyproject.toml
+	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11) and "zcdp needs Python 3.11 or newer")'
+	$(PYTHON) -m venv $(VENV)
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable '.[dev]'
+	@touch $@
+
+clean:
+	rm -rf $(VENV) .venv-peers build dist .mypy_cache .pytest_cache .ruff_cache .hypothesis .import_linter_cache

@@ -1,0 +1,70 @@
+"""Bounded-range mechanisms, the exponential mechanism among them."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import ClassVar
+
+from flint import arb
+
+from zcdp.mechanisms.base import Mechanism
+from zcdp.numeric.balls import lift
+from zcdp.numeric.exact import Exact, Value, positive
+from zcdp.numeric.functions import Number, log, sinhc
+from zcdp.privacy.curve import Peak
+
+__all__ = ["BoundedRange", "ExponentialMechanism"]
+
+
+class _BoundedRange(Mechanism):
+    """The class of all pairs whose loss lies in an interval of length eta.
+
+    K(s) = (1+s) g((1+s) eta) - s g(s eta) - g(eta) with g(x) = log( sinh(x/2)/(x/2) ): an envelope of pairs."""
+
+    theorem: ClassVar[str] = "bounded-range"
+
+    @property
+    def spread(self) -> None:
+        return None
+
+    def cumulant(self, s: Number) -> Number:
+        eta = lift(self.largest_loss)
+        order = 1 + s
+        return order * log(sinhc(order * eta / 2)) - s * log(sinhc(s * eta / 2)) - log(sinhc(eta / 2))
+
+    def peak(self) -> Peak:
+        half = lift(self.largest_loss) / 2
+        return Peak(log(sinhc(half)) + half * half.coth() - 1, arb(1))
+
+
+@dataclass(frozen=True, init=False, repr=False)
+class BoundedRange(_BoundedRange):
+    """Any mechanism whose loss lies, for each pair, in an interval of length eta (of any position).
+
+    rho = eta/(e^eta - 1) + log((e^eta - 1)/eta) - 1. Theorem: docs/theorems/bounded-range.md.
+
+    >>> BoundedRange(eta=1).rho
+    0.12330156148224454
+    """
+
+    budget: ClassVar[str] = "eta"
+    eta: Exact
+
+    def __init__(self, *, eta: Value) -> None:
+        self._set(eta=positive(eta, "eta"))
+
+
+@dataclass(frozen=True, init=False, repr=False)
+class ExponentialMechanism(_BoundedRange):
+    """Selects r with probability proportional to exp(epsilon u(r) / (2 sensitivity)): epsilon-bounded-range.
+
+    Tight for two or more candidates with real utilities. Theorem: docs/theorems/bounded-range.md.
+
+    >>> ExponentialMechanism(epsilon=1).rho == BoundedRange(eta=1).rho
+    True
+    """
+
+    epsilon: Exact
+
+    def __init__(self, *, epsilon: Value) -> None:
+        self._set(epsilon=positive(epsilon, "epsilon"))

@@ -1,0 +1,53 @@
+"""k-ary randomized response: the true value with probability e^epsilon/(e^epsilon + k - 1), else another at random."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import ClassVar, Self
+
+from zcdp.mechanisms.base import Mechanism
+from zcdp.mechanisms.three_point import three_point_cumulant, three_point_peak
+from zcdp.numeric.balls import lift
+from zcdp.numeric.exact import Exact, Log, Value, integer, positive, probability
+from zcdp.numeric.functions import Number
+from zcdp.privacy.curve import Peak
+
+__all__ = ["RandomizedResponse"]
+
+
+@dataclass(frozen=True, init=False, repr=False)
+class RandomizedResponse(Mechanism):
+    """k-RR: rho = epsilon (e^epsilon - 1)/(e^epsilon - 1 + k) up to k*(epsilon), beyond it one certified root.
+
+    Theorem: docs/theorems/three-point.md.
+
+    >>> m = RandomizedResponse(epsilon="0.5", k=1000)
+    >>> m.rho, m.rho_order
+    (0.009391778951929268, 27.084150901309716)
+    """
+
+    theorem: ClassVar[str] = "three-point"
+    epsilon: Exact
+    k: int
+
+    def __init__(self, *, epsilon: Value, k: Value) -> None:
+        self._set(epsilon=positive(epsilon, "epsilon"), k=integer(k, "k", 2))
+
+    @classmethod
+    def from_probability(cls, p: Value, k: Value) -> Self:
+        """The mechanism that tells the truth with probability p > 1/k; its epsilon log(p (k-1)/(1-p)) is exact.
+
+        >>> RandomizedResponse.from_probability("3/4", 4)
+        RandomizedResponse(epsilon='log(9)', k=4)
+        """
+        truth, size = probability(p, "p"), integer(k, "k", 2)
+        if truth <= Fraction(1, size):
+            raise ValueError(f"p ({p}) must be above 1/k (1/{size}), the probability of a blind guess")
+        return cls(epsilon=Log(truth * (size - 1) / (1 - truth)), k=size)
+
+    def cumulant(self, s: Number) -> Number:
+        return three_point_cumulant(s, lift(self.epsilon), lift(self.k))
+
+    def peak(self) -> Peak:
+        return three_point_peak(lift(self.epsilon), lift(self.k))

@@ -1,0 +1,74 @@
+"""The three-point family: losses epsilon, 0, -epsilon, as in randomized response at every k."""
+
+from __future__ import annotations
+
+from flint import arb
+
+from zcdp.numeric.certify import Undecided
+from zcdp.numeric.functions import Number, exp, expm1, log1p
+from zcdp.numeric.root import sign_change
+from zcdp.privacy.curve import Peak
+
+__all__ = ["three_point_cumulant", "three_point_peak"]
+
+
+def three_point_cumulant(s: Number, epsilon: arb, kappa: arb) -> Number:
+    """K(s) = log( (e^{(1+s) epsilon} + e^{-s epsilon} + kappa - 2) / (e^epsilon + kappa - 1) ).
+
+    Written without cancellation at small epsilon or s. Theorem: docs/theorems/three-point.md.
+    """
+    least = exp(-epsilon) / (kappa * exp(-epsilon) - expm1(-epsilon))  # 1/(e^epsilon + kappa - 1)
+    return log1p(-expm1((1 + s) * epsilon) * expm1(-s * epsilon) * least)
+
+
+def three_point_peak(epsilon: arb, kappa: arb) -> Peak:
+    """rho and its order, for every real kappa >= 2. Theorem: docs/theorems/three-point.md.
+
+    >>> float(three_point_peak(arb(1), arb(1024)).rho)
+    0.038930130166119695
+    """
+    half = epsilon / 2
+    c = (kappa - 2) / 2 * exp(-half)
+    if _concave(c, half):
+        gain = -expm1(-epsilon)
+        return Peak(epsilon * gain / (gain + kappa * exp(-epsilon)), arb(1))
+    return _tangent(epsilon, half, c)
+
+
+def _concave(c: arb, half: arb) -> bool:
+    """Whether c <= R(half), R(x) = (sinh x cosh x - x)/(x cosh x - sinh x), which lies in [2, 2 sinh(x)/x]."""
+    if c <= 2:
+        return True
+    sinh, cosh = half.sinh(), half.cosh()
+    if c * half > 2 * sinh:
+        return False
+    margin = (sinh * cosh - half) - c * (half * cosh - sinh)
+    if margin >= 0:
+        return True
+    if margin < 0:
+        return False
+    raise Undecided
+
+
+def _tangent(epsilon: arb, half: arb, c: arb) -> Peak:
+    """The steepest secant of log(c + cosh x) over x^2 from x = half, where it touches: x = half + w, w > 0."""
+    base = c + half.cosh()
+
+    def parts(w: arb) -> tuple[arb, arb, arb, arb, arb]:
+        sinh, cosh = (half + w).sinh_cosh()
+        rise = (2 * (half + w / 2).sinh() * (w / 2).sinh() / base).log1p()
+        return half + w, w * (w + epsilon), rise, sinh, cosh
+
+    def overshoot(w: arb) -> tuple[arb, arb]:
+        """Tangent minus secant, times run: positive before the touching point, negative after. And its slope."""
+        x, run, rise, sinh, cosh = parts(w)
+        bend = c * (x * cosh - sinh) - (sinh * cosh - x)
+        return run * sinh / (2 * x * (c + cosh)) - rise, run * bend / (2 * (x * (c + cosh)) ** 2)
+
+    around = sign_change(overshoot)
+    middle = around.mid()
+    _, run, rise, _, _ = parts(middle)
+    # mean value form: the secant slope is stationary at the touching point, so its error is of second order
+    x, wide_run, wide_rise, sinh, cosh = parts(around)
+    drift = (wide_run * sinh / (c + cosh) - 2 * x * wide_rise) / wide_run**2
+    return Peak(epsilon**2 * (rise / run + drift * (around - middle)), 1 + around / epsilon)

@@ -1,0 +1,1 @@
+"""Exact parameters, ball arithmetic and certified searches: knows nothing of privacy."""

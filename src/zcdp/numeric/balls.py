@@ -1,0 +1,61 @@
+"""Ball arithmetic (Arb): working precision, exact numbers to balls, balls to floats rounded outward."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from math import inf, nextafter
+from threading import RLock
+from typing import TypeVar
+
+from flint import arb, ctx
+
+from zcdp.numeric.exact import Exact, Log
+
+__all__ = ["above", "at_precision", "below", "lift"]
+
+T = TypeVar("T")
+
+# flint's working precision is one number for the whole process: whoever sets it holds this lock. A thread of the
+# user's that changes it under us makes balls wider, never wrong.
+_precision = RLock()
+
+
+def at_precision(bits: int, evaluate: Callable[[], T]) -> T:
+    """Run `evaluate` with balls of `bits` bits, then restore the precision that was set."""
+    with _precision:
+        before = ctx.prec
+        ctx.prec = bits
+        try:
+            return evaluate()
+        finally:
+            ctx.prec = before
+
+
+def lift(number: Exact | int) -> arb:
+    """A ball around an exact number, at the working precision."""
+    if isinstance(number, int):
+        return arb(number)
+    if isinstance(number, Log):
+        top, bottom = number.argument.numerator, number.argument.denominator
+        return (arb(top - bottom) / bottom).log1p()
+    if number.denominator == 1:
+        return arb(number.numerator)
+    return arb(number.numerator) / number.denominator
+
+
+def above(ball: arb) -> float:
+    """The least float that is not below any point of the ball.
+
+    >>> above(arb(1) / 3) > 1 / 3, above(arb(2) ** -2000)
+    (True, 5e-324)
+    """
+    edge = ball.upper()
+    nearest = float(edge)  # to nearest, so possibly below the edge
+    return nextafter(nearest, inf) if edge > nearest else nearest
+
+
+def below(ball: arb) -> float:
+    """The greatest float that is not above any point of the ball."""
+    edge = ball.lower()
+    nearest = float(edge)
+    return nextafter(nearest, -inf) if edge < nearest else nearest

@@ -1,0 +1,55 @@
+"""Certified floats: raise the precision of a ball until it pins the value between neighbouring floats."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from math import inf, nextafter
+
+from flint import arb
+
+from zcdp.numeric.balls import above, at_precision, below
+
+__all__ = ["NotCertified", "Undecided", "enclose"]
+
+FIRST_BITS = 128
+LAST_BITS = 1 << 16
+# A ball this thin that still holds a float in its inside sits on that float (as 9999 + e^-10000 does): stop.
+DECISIVE_BITS = 192
+
+
+class NotCertified(ArithmeticError):
+    """No certified answer was reached; there is never a number instead."""
+
+
+class Undecided(ArithmeticError):
+    """A sign could not be told at this precision: try again with more bits."""
+
+
+def enclose(evaluate: Callable[[], arb], *, floor: float = 0.0) -> tuple[float, float]:
+    """Floats around the value of `evaluate`, known beforehand to be at least `floor`.
+
+    They are neighbours, or two apart where the value cannot be told from the float between them.
+
+    `evaluate` is run at growing precision (Ziv's strategy), so formulas need no care for cancellation.
+
+    >>> enclose(lambda: (arb(10) ** -30).exp() - 1)
+    (9.999999999999999e-31, 1e-30)
+    """
+
+    def pin() -> tuple[float, float, bool]:
+        ball = evaluate()
+        if not ball.is_finite():
+            raise Undecided
+        lower, upper = max(below(ball), floor), above(ball)
+        return lower, upper, upper <= nextafter(lower, inf) or ball.rel_accuracy_bits() >= DECISIVE_BITS
+
+    bits = FIRST_BITS
+    while bits <= LAST_BITS:
+        try:
+            lower, upper, done = at_precision(bits, pin)
+            if done:
+                return lower, upper
+        except Undecided:
+            pass
+        bits *= 2
+    raise NotCertified(f"no certified value within {LAST_BITS} bits: the parameters are too extreme")

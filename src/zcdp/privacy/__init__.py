@@ -1,0 +1,1 @@
+"""What follows from a privacy-loss cumulant, whoever supplies it."""
