@@ -36,5 +36,6 @@ def shift_cumulant(s: Number, epsilon: arb, tails: Number) -> Number:
     """K(s) = s epsilon + log( (1 + tails e^{-(1+2s) epsilon}) / (1 + tails) ).
 
     `tails` is what the far side weighs against the near side: s/(1+s) for Laplace noise.
+    Theorems: docs/theorems/laplace.md, docs/theorems/discrete-laplace.md.
     """
     return s * epsilon + log1p(tails * expm1(-(1 + 2 * s) * epsilon) / (1 + tails))

@@ -1,0 +1,76 @@
+"""Laws of every Renyi curve: order, bounds, limits and never NaN."""
+
+from __future__ import annotations
+
+from fractions import Fraction
+from math import inf, isnan, nextafter
+
+import numpy as np
+import pytest
+from table import EVERYDAY_ROWS, ROWS
+
+from zcdp import Mechanism
+
+ORDERS = (1, 1 + 1e-12, 1.0001, 1.5, 2, 10, 1e3, 1e9, inf)
+
+
+@pytest.mark.parametrize("m", ROWS, ids=repr)
+def test_divergence_grows_from_kl_to_the_pure_epsilon(m: Mechanism) -> None:
+    curve = [m.rdp(order) for order in ORDERS]
+    assert curve == sorted(curve)
+    assert not any(isnan(value) for value in curve)
+    assert curve[-1] == m.pure_epsilon
+    assert curve[0] > 0
+
+
+@pytest.mark.parametrize("m", ROWS, ids=repr)
+def test_rho_bounds_every_order_and_is_within_the_pure_epsilon(m: Mechanism) -> None:
+    lower, upper = m.rho_bounds
+    assert 0 <= lower <= m.rho == upper <= m.pure_epsilon
+    for order in ORDERS[:-1]:
+        # both sides are rounded up, by one and two units in the last place
+        assert m.rdp(order) <= nextafter(nextafter(nextafter(m.rho * float(order), inf), inf), inf)
+
+
+@pytest.mark.parametrize("m", EVERYDAY_ROWS, ids=repr)
+def test_rho_is_attained_at_its_order(m: Mechanism) -> None:
+    at_order = m.rdp(m.rho_order) / m.rho_order
+    assert at_order == pytest.approx(m.rho, rel=1e-13)
+
+
+@pytest.mark.parametrize("m", ROWS, ids=repr)
+def test_bounds_are_neighbouring_floats_or_nearly_so(m: Mechanism) -> None:
+    lower, upper = m.rho_bounds
+    if lower >= 2.3e-308:
+        assert upper - lower <= 1e-15 * upper
+    else:
+        assert upper <= nextafter(lower, inf)
+
+
+def test_order_may_be_a_scalar_of_any_kind_or_an_array() -> None:
+    m = EVERYDAY_ROWS[10]
+    orders = [[1, 1.5], [2, inf]]
+    values = m.rdp(np.array(orders))
+    assert values.shape == (2, 2)
+    assert values.dtype == np.float64
+    assert values.tolist() == [[m.rdp(order) for order in row] for row in orders]
+    assert np.array_equal(m.rdp(orders), values)
+    assert m.rdp([]).shape == (0,)
+    for same in (1.5, Fraction(3, 2), "1.5", "3/2", np.float32(1.5), np.array(1.5)):
+        assert m.rdp(same) == m.rdp(1.5)
+    assert isinstance(m.rdp(np.float64(1.5)), float)
+    assert m.rdp("inf") == m.rdp(inf) == m.pure_epsilon
+
+
+@pytest.mark.parametrize("order", [0.999, 0, -1, "0.5", -inf, float("nan"), "nan", "two"])
+def test_an_order_below_one_or_no_number_is_refused(order: object) -> None:
+    with pytest.raises(ValueError, match="order"):
+        EVERYDAY_ROWS[0].rdp(order)
+    with pytest.raises((ValueError, TypeError), match="order"):
+        EVERYDAY_ROWS[0].rdp([2, order])
+
+
+@pytest.mark.parametrize("order", [None, object(), True, 1j])
+def test_an_order_of_the_wrong_type_is_refused(order: object) -> None:
+    with pytest.raises(TypeError, match="order"):
+        EVERYDAY_ROWS[0].rdp(order)
