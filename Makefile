@@ -12,7 +12,7 @@ test: $(VENV)/ready
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
-	$(BIN)/lint-imports --no-logo 2>/dev/null || $(BIN)/lint-imports
+	$(BIN)/lint-imports --no-logo
 	$(BIN)/pytest -n 2 -m "not deep"
 
 # Heavy checks: ten thousand points per mechanism against the independent reference.
@@ -21,7 +21,7 @@ deep: $(VENV)/ready
 
 # Speed, as ratios in one run; the peers live in an environment of their own.
 bench: $(VENV)/ready
-	$(BIN)/python benchmarks/run.py
+	$(BIN)/python benchmarks/core.py
 
 $(VENV)/ready: pyproject.toml
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11) and "zcdp needs Python 3.11 or newer")'
