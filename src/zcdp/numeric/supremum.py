@@ -1,29 +1,43 @@
-"""Certified supremum of K(s)/(s(1+s)) for any cumulant: proves a bound cell by cell, needs no theorem."""
+"""Certified supremum of K(s)/(s(1+s)) over cumulants: proves a bound cell by cell, needs no theorem on the peak."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 
-from flint import arb, arb_series
+from flint import arb
 
 from zcdp.numeric.balls import above, at_precision, below
-from zcdp.numeric.certify import NotCertified
-from zcdp.numeric.functions import derivatives
+from zcdp.numeric.certify import NotCertified, Undecided
 
-__all__ = ["steepest_ratio"]
+__all__ = ["Convex", "Taylor", "steepest_ratio"]
 
-Evaluate = Callable[[arb_series], arb_series]
+Taylor = Callable[[arb], tuple[arb, arb, arb]]
 
-SMALLEST_STEP = 2.0**-60
+FIRST_BITS = 128
+LAST_BITS = 1 << 13
+SMALLEST_STEP = arb(2) ** -60
+SMALLEST_START = arb(2) ** -24
+GRID = 48
 GOLDEN = 0.6180339887498949
 
 
-def _taylor(cumulant: Evaluate, s: arb) -> tuple[arb, arb, arb]:
-    return derivatives(cumulant(arb_series([s, 1], prec=3)))
+@dataclass(frozen=True)
+class Convex:
+    """A cumulant K as the search sees it: convex, K(0) = 0, K(s) <= s largest, slope kl at 0.
 
+    `taylor` gives K, K' and K'' at a point; it is there if the loss lies in an interval of length `spread`.
+    """
 
-def _ratio(cumulant: Evaluate, s: arb) -> arb:
-    return cumulant(arb_series([s], prec=1))[0] / (s * (1 + s))
+    value: Callable[[arb], arb]
+    kl: arb
+    largest: arb
+    taylor: Taylor | None = None
+    spread: arb | None = None
+
+    def ratio(self, s: arb) -> arb:
+        """K(s)/(s(1+s))."""
+        return self.value(s) / (s * (1 + s))
 
 
 def _nonnegative(g0: arb, g1: arb, m: arb, h: arb) -> bool:
@@ -35,64 +49,86 @@ def _nonnegative(g0: arb, g1: arb, m: arb, h: arb) -> bool:
     return bool(m > 0 and 2 * m * g0 >= g1 * g1)
 
 
-def _search(cumulant: Evaluate, start: arb, end: arb) -> arb:
-    """A point where the ratio is near its greatest: a proposal, nothing rests on it but speed."""
-    grid = [start * (end / start) ** (arb(n) / 96) for n in range(97)]
-    best = max(range(97), key=lambda n: float(_ratio(cumulant, grid[n].mid())))
-    low, high = (grid[max(best - 1, 0)].mid().log(), grid[min(best + 1, 96)].mid().log())
-    for _ in range(60):
-        left, right = high - (high - low) * GOLDEN, low + (high - low) * GOLDEN
-        if _ratio(cumulant, left.mid().exp().mid()).mid() < _ratio(cumulant, right.mid().exp().mid()).mid():
-            low = left
+def _search(curve: Convex, start: arb) -> arb:
+    """A point where the ratio is near its greatest: a proposal, on which nothing rests but speed."""
+    low, high = start.log(), ((curve.largest / curve.kl).max(2 * start)).log()
+
+    def ratio(point: arb) -> float:
+        return float(curve.ratio(point.mid().exp().mid()))
+
+    step = (high - low) / GRID
+    best = max(range(GRID + 1), key=lambda n: ratio(low + n * step))
+    left, right = low + max(best - 1, 0) * step, low + min(best + 1, GRID) * step
+    inner, outer = right - (right - left) * GOLDEN, left + (right - left) * GOLDEN
+    at_inner, at_outer = ratio(inner), ratio(outer)
+    for _ in range(32):
+        if at_inner < at_outer:
+            left, inner, at_inner = inner, outer, at_outer
+            outer = left + (right - left) * GOLDEN
+            at_outer = ratio(outer)
         else:
-            high = right
-    return ((low + high) / 2).mid().exp().mid()
+            right, outer, at_outer = outer, inner, at_inner
+            inner = right - (right - left) * GOLDEN
+            at_inner = ratio(inner)
+    return ((left + right) / 2).mid().exp().mid()
 
 
-def steepest_ratio(
-    cumulant: Evaluate, largest_loss: Callable[[], arb], spread: Callable[[], arb] | None, tolerance: float = 1e-10
-) -> tuple[float, float]:
-    """Floats (lower, upper) around sup over s > 0 of K(s)/(s(1+s)), upper/lower <= 1 + 2 tolerance.
-
-    K is convex with K(0) = 0 and K(s) <= s * largest_loss. With the loss in an interval of length `spread`,
-    |K'''| <= spread K'' and a cell is bounded from K, K', K'' at its left end; without it (an envelope of several
-    pairs) by its chord. See docs/theorems/supremum.md.
-    """
-    bits = 192
-    while bits <= 1 << 13:
-        try:
-            return at_precision(bits, lambda: _march(cumulant, largest_loss(), spread() if spread else None, tolerance))
-        except NotCertified:
-            bits *= 2
-    raise NotCertified("the supremum over orders could not be enclosed")
-
-
-def _march(cumulant: Evaluate, largest_loss: arb, spread: arb | None, tolerance: float) -> tuple[float, float]:
-    _, kl, _ = _taylor(cumulant, arb(0))
-    if not (kl > 0 and kl.rel_accuracy_bits() > 60):
-        raise NotCertified
-    best, factor = kl.lower(), 1 + arb(tolerance)
-    end = (largest_loss / best).upper()
-    peak = _ratio(cumulant, _search(cumulant, arb(2) ** -24, end)).lower()
-    best = peak if peak > best else best
-    bound = (best * factor).upper()
+def _exceeds(curve: Convex, bound: arb) -> arb | None:
+    """None if K(s) <= bound s(1+s) is proven for all s > 0; a point where it is false; or `Undecided`."""
     s, step = arb(0), arb(1)
-    while not 1 + s >= largest_loss / bound:
-        k0, k1, k2 = _taylor(cumulant, s) if s > 0 else (arb(0), kl, _taylor(cumulant, s)[2])
-        if s > 0 and bound * s * (1 + s) < k0:  # the search missed a higher peak: raise the bound, keep the proof
-            best = _ratio(cumulant, _search(cumulant, s, end)).lower().max(_ratio(cumulant, s).lower())
-            bound = (best * factor).upper()
-            continue
+    while not (1 + s) * bound >= curve.largest:
+        if curve.taylor is None:
+            k0 = curve.value(s) if s > 0 else arb(0)
+            k1 = k2 = arb(0)
+        else:
+            k0, k1, k2 = curve.taylor(s)
+        if not s > 0:
+            k0, k1 = arb(0), curve.kl
         while True:
-            if spread is None:
-                k_end = cumulant(arb_series([s + step], prec=1))[0]
-                slope, curvature = (k_end - k0) / step, 2 * bound
+            if curve.spread is None or curve.taylor is None:
+                slope, curvature = (curve.value(s + step) - k0) / step, 2 * bound
             else:
-                slope, curvature = k1, 2 * bound - k2 * (spread * step).exp()
+                slope, curvature = k1, 2 * bound - k2 * (curve.spread * step).exp()
             if _nonnegative(bound * s * (1 + s) - k0, bound * (1 + 2 * s) - slope, curvature, step):
                 break
             step = step / 2  # halving and doubling are exact: cells leave no gap
-            if step < (s + 1) * SMALLEST_STEP:
-                raise NotCertified
+            if not step > (s + 1) * SMALLEST_STEP:  # it is false from here on, or too close to tell
+                peak = _search(curve, s.max(SMALLEST_START))
+                if bound < curve.ratio(peak):
+                    return peak
+                raise Undecided
         s, step = (s + step).lower(), 2 * step
-    return below(best), above(bound)
+    return None
+
+
+def _enclose(curves: Sequence[Convex], tolerance: float, hints: Sequence[tuple[int, float]]) -> tuple[float, float]:
+    if not all(curve.kl > 0 and curve.kl.rel_accuracy_bits() > 60 for curve in curves):
+        raise Undecided
+    proposals = [(n, arb(s)) for n, s in hints] or [(n, _search(c, SMALLEST_START)) for n, c in enumerate(curves)]
+    best = max((curve.kl.lower() for curve in curves), key=float)
+    for n, s in proposals:
+        best = best.max(curves[n].ratio(s).lower())
+    factor = 1 + arb(tolerance)
+    for curve in curves:
+        # a higher peak than was proposed raises the bound, and leaves what was proven before it proven
+        while (point := _exceeds(curve, (best * factor).upper())) is not None:
+            best = curve.ratio(point).lower()
+    return below(best), above(best * factor)
+
+
+def steepest_ratio(
+    curves: Callable[[], Sequence[Convex]], tolerance: float = 1e-10, hints: Sequence[tuple[int, float]] = ()
+) -> tuple[float, float]:
+    """Floats (lower, upper) around the supremum of K(s)/(s(1+s)) over s > 0 and all curves.
+
+    upper/lower is 1 + tolerance, up to rounding. `curves` is called at each working precision that is tried;
+    `hints` are (curve, s) that may be near the peak.
+    See docs/theorems/supremum.md for why a cell is proven by the sign of one quadratic.
+    """
+    bits = FIRST_BITS
+    while bits <= LAST_BITS:
+        try:
+            return at_precision(bits, lambda: _enclose(curves(), tolerance, hints))
+        except Undecided:
+            bits *= 2
+    raise NotCertified("the supremum over orders could not be enclosed: the parameters are too extreme")

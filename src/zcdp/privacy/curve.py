@@ -15,8 +15,8 @@ from flint import arb, arb_series
 from zcdp.numeric.balls import lift
 from zcdp.numeric.certify import NotCertified, enclose
 from zcdp.numeric.exact import Exact, Log, Value, rational
-from zcdp.numeric.functions import Number
-from zcdp.numeric.supremum import steepest_ratio
+from zcdp.numeric.functions import Number, derivatives
+from zcdp.numeric.supremum import Convex, steepest_ratio
 
 if TYPE_CHECKING:
     import numpy as np
@@ -107,7 +107,7 @@ class Curve(ABC):
 
         def divergence() -> arb:
             if excess == 0:
-                return self.cumulant(arb_series([0, 1], prec=3))[1]
+                return self.kl()
             s = lift(excess)
             return self.cumulant(s) / s
 
@@ -119,11 +119,23 @@ class Curve(ABC):
             upper = min(upper, self.pure_epsilon)
         return lower, upper
 
-    def search_rho(self, tolerance: float = 1e-10) -> tuple[float, float]:
-        """Floats around rho by a certified search over all orders, which uses no theorem on where the peak is."""
+    def kl(self) -> arb:
+        """K'(0), the divergence of order 1, at the working precision: the removable singularity, solved once."""
+        return self.cumulant(arb_series([0, 1], prec=3))[1]
+
+    def convex(self) -> Convex:
+        """What the certified search over orders needs, at the working precision."""
         loss, spread = self.largest_loss, self.spread
         if loss is None:
             raise NotCertified("the search over orders needs a bounded privacy loss")
-        return steepest_ratio(
-            self.cumulant, lambda: lift(loss), None if spread is None else lambda: lift(spread), tolerance
-        )
+
+        def taylor(s: arb) -> tuple[arb, arb, arb]:
+            return derivatives(self.cumulant(arb_series([s, 1], prec=3)))
+
+        if spread is None:
+            return Convex(self.cumulant, self.kl(), lift(loss))
+        return Convex(self.cumulant, self.kl(), lift(loss), taylor, lift(spread))
+
+    def search_rho(self, tolerance: float = 1e-10) -> tuple[float, float]:
+        """Floats around rho by a certified search over all orders, which uses no theorem on where the peak is."""
+        return steepest_ratio(lambda: [self.convex()], tolerance)
