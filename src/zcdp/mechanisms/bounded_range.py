@@ -19,21 +19,22 @@ __all__ = ["BoundedRange", "ExponentialMechanism"]
 class _BoundedRange(Mechanism):
     """The class of all pairs whose loss lies in an interval of length eta.
 
-    K(s) = (1+s) g((1+s) eta) - s g(s eta) - g(eta) with g(x) = log( sinh(x/2)/(x/2) ): an envelope of pairs."""
+    K(s) = (1+s) g((1+s) eta) - s g(s eta) - g(eta) with g(x) = log( sinh(x/2)/(x/2) ), an envelope of pairs.
+    """
 
     theorem: ClassVar[str] = "bounded-range"
 
-    @property
-    def spread(self) -> None:
-        return None
+    is_envelope = True
+
+    def _eta(self) -> arb:
+        return lift(getattr(self, self.budget or "epsilon"))
 
     def cumulant(self, s: Number) -> Number:
-        eta = lift(self.largest_loss)
-        order = 1 + s
+        eta, order = self._eta(), 1 + s
         return order * log(sinhc(order * eta / 2)) - s * log(sinhc(s * eta / 2)) - log(sinhc(eta / 2))
 
     def peak(self) -> Peak:
-        half = lift(self.largest_loss) / 2
+        half = self._eta() / 2
         return Peak(log(sinhc(half)) + half * half.coth() - 1, arb(1))
 
 
@@ -47,7 +48,7 @@ class BoundedRange(_BoundedRange):
     0.12330156148224454
     """
 
-    budget: ClassVar[str] = "eta"
+    budget = "eta"
     eta: Exact
 
     def __init__(self, *, eta: Value) -> None:
