@@ -24,6 +24,8 @@ Row = tuple[Fraction, ...]
 
 def _row(values: Iterable[Value], name: str) -> Row:
     """Exact probabilities, as given; checked to sum to 1, exactly or nearly so."""
+    if not isinstance(values, Iterable) or isinstance(values, str):
+        raise TypeError(f"{name} ({values!r}) must be a list of probabilities")
     values = values.tolist() if hasattr(values, "tolist") else list(values)
     row = tuple(rational(value, f"{name}[{n}]") for n, value in enumerate(values))
     for n, entry in enumerate(row):
@@ -31,8 +33,8 @@ def _row(values: Iterable[Value], name: str) -> Row:
             raise ValueError(f"{name}[{n}] ({values[n]}) must not be negative")
     total = sum(row, Fraction(0))
     if total != 1 and not (abs(total - 1) <= SUM_TOLERANCE and any(isinstance(value, float) for value in values)):
-        nearly = "" if total == 1 else " (rows with floats may be off by 1e-9, exact rows not at all)"
-        raise ValueError(f"{name} must sum to 1, not {float(total)!r}{nearly}")
+        rule = "rows with floats may be off by 1e-9, exact rows not at all"
+        raise ValueError(f"{name} must sum to 1, not {float(total)!r} ({rule})")
     return row
 
 
@@ -69,17 +71,23 @@ class _Finite(FiniteEnvelope, Mechanism):
         ratio = max(max(column) / min(column) for column in zip(*rows, strict=True))
         return Log(ratio) if ratio > 1 else Fraction(0)
 
+    @cached_property
     def _indices(self) -> list[tuple[int, int]]:
-        size = len(self._distinct[0])
-        return [(i, j) for i in range(size) for j in range(size) if i != j]
+        """One ordered pair of rows of each kind: pairs that differ by the names of the outcomes only are the same."""
+        names: dict[Fraction, int] = {}
+        coded = [[names.setdefault(entry, len(names)) for entry in row] for row in self._distinct[0]]
+        kinds: dict[tuple[tuple[int, int], ...], tuple[int, int]] = {}
+        for i, left in enumerate(coded):
+            for j, right in enumerate(coded):
+                if i != j:
+                    kinds.setdefault(tuple(sorted(zip(left, right, strict=True))), (i, j))
+        return list(kinds.values())
 
     def pairs(self) -> Sequence[FinitePair]:
         rows, _ = self._distinct
         masses = [[lift(entry) for entry in row] for row in rows]
         logs = [[mass.log() for mass in row] for row in masses]
-        return [
-            FinitePair(masses[i], [a - b for a, b in zip(logs[i], logs[j], strict=True)]) for i, j in self._indices()
-        ]
+        return [FinitePair(masses[i], [a - b for a, b in zip(logs[i], logs[j], strict=True)]) for i, j in self._indices]
 
     @property
     def worst_pair(self) -> tuple[int, int]:
@@ -90,12 +98,12 @@ class _Finite(FiniteEnvelope, Mechanism):
             return where[column.index(max(column))], where[column.index(0)]
         if len(rows) == 1:
             return 0, 0
-        i, j = self._indices()[self.supremum.curve]
+        i, j = self._indices[self.supremum.curve]
         return where[i], where[j]
 
     def candidates(self) -> Sequence[int] | None:
         rows, _ = self._distinct
-        return None if len(rows) < 4 else _steepest_in_floats(rows, self._indices())
+        return None if len(rows) < 4 else _steepest_in_floats(rows, self._indices)
 
 
 def _steepest_in_floats(rows: Sequence[Row], indices: Sequence[tuple[int, int]]) -> list[int]:
@@ -104,13 +112,12 @@ def _steepest_in_floats(rows: Sequence[Row], indices: Sequence[tuple[int, int]])
 
     logs = np.log(np.array([[float(entry) for entry in row] for row in rows]).clip(1e-300))
     largest = max(float((logs.max(axis=0) - logs.min(axis=0)).max()), 1e-9)
+    centre = (logs.max(axis=0) + logs.min(axis=0)) / 2  # taken out of each column, else the powers overflow
     scores = np.full((len(rows), len(rows)), -np.inf)
     for s in np.geomspace(1e-3, 300 / largest, 40):
-        moments = np.exp((1 + s) * logs) @ np.exp(-s * logs).T
+        moments = np.exp((1 + s) * (logs - centre) + centre) @ np.exp(-s * (logs - centre)).T
         scores = np.maximum(scores, np.log(moments) / (s * (1 + s)))
-    np.fill_diagonal(scores, -np.inf)
-    best = np.unravel_index(int(np.argmax(scores)), scores.shape)
-    return [indices.index((int(best[0]), int(best[1])))]
+    return [max(range(len(indices)), key=lambda n: float(scores[indices[n]]))]
 
 
 @dataclass(frozen=True, init=False, repr=False)
@@ -129,6 +136,8 @@ class Channel(_Finite):
     rows: tuple[Row, ...]
 
     def __init__(self, rows: Iterable[Iterable[Value]]) -> None:
+        if not isinstance(rows, Iterable):
+            raise TypeError(f"rows ({rows!r}) must be a matrix: a list of rows of probabilities")
         matrix = tuple(_row(row, f"rows[{n}]") for n, row in enumerate(rows))
         if len(matrix) < 2:
             raise ValueError(f"rows must be at least 2, one for each input, not {len(matrix)}")

@@ -9,8 +9,8 @@ from typing import ClassVar
 from flint import arb
 
 from zcdp.mechanisms.noise import ExponentialNoise, noise_epsilon, shift_cumulant
-from zcdp.mechanisms.sensitivity import L1, Sensitivity
-from zcdp.numeric.exact import Exact, Value, integer, times
+from zcdp.mechanisms.sensitivity import L1, L2, Sensitivity
+from zcdp.numeric.exact import Exact, Log, Value, integer, times
 from zcdp.numeric.functions import Number, exp, expm1
 
 __all__ = ["DiscreteLaplace"]
@@ -52,6 +52,17 @@ class DiscreteLaplace(ExponentialNoise):
     def _rho_l2(self, epsilon: arb, length: Fraction) -> arb:
         t, square = epsilon * length.denominator / length.numerator, length**2
         return (square.numerator // square.denominator) * t * (t / 2).tanh()
+
+    @property
+    def largest_loss(self) -> Exact | None:
+        if isinstance(self.sensitivity, L2):  # whole moves of that length have l1 norm at most its square
+            square = self.sensitivity.b**2
+            steps = square.numerator // square.denominator
+            return None if isinstance(self.epsilon, Log) else steps * self.epsilon / self.sensitivity.b
+        return super().largest_loss
+
+    def _divergence(self, excess: Fraction) -> float:
+        return min(super()._divergence(excess), self.pure_epsilon)  # under L2 the curve is a line that crosses it
 
     def group(self, size: Value) -> DiscreteLaplace:
         """Inputs at a distance of `size` neighbours: the sensitivity times `size`, the noise as it is."""

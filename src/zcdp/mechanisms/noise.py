@@ -48,8 +48,8 @@ def shift_cumulant(s: Number, epsilon: arb, tails: Number) -> Number:
 class ExponentialNoise(Mechanism):
     """Independent noise on each coordinate. Theorem: docs/theorems/vector-queries.md.
 
-    epsilon is the largest move in the l1 norm over the scale: the pure epsilon. Under `L2`, where nothing bounds
-    the l1 norm, it is b/scale, rho is that of many small moves, and the curve is rho alpha.
+    epsilon is the largest move in the l1 norm over the scale: the pure epsilon. Under `L2` it is b/scale; rho is exact,
+    that of many small moves, and the curve is the upper bound rho alpha.
     """
 
     epsilon: Exact

@@ -5,16 +5,19 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
+from functools import cmp_to_key
 from itertools import pairwise
 from typing import ClassVar
 
-from flint import acb, arb
+from flint import acb, arb, arb_series
 
 from zcdp.mechanisms.base import Mechanism
 from zcdp.mechanisms.laplace import Laplace
 from zcdp.numeric.balls import lift
+from zcdp.numeric.certify import Undecided
 from zcdp.numeric.exact import Value, integer, positive_rational
-from zcdp.numeric.functions import Number
+from zcdp.numeric.functions import Number, derivatives
+from zcdp.numeric.supremum import Convex, steepest_ratio
 from zcdp.privacy.curve import Peak
 from zcdp.privacy.envelope import real_order
 
@@ -55,7 +58,7 @@ class SparseVector(Mechanism):
     def largest_loss(self) -> Fraction:
         return self.epsilon_threshold + self.epsilon_queries
 
-    is_envelope = True
+    is_envelope = True  # of a class of pairs, for which the least of two bounds is known at each order
 
     @property
     def _parts(self) -> tuple[Laplace, Laplace, Laplace]:
@@ -75,6 +78,22 @@ class SparseVector(Mechanism):
         threshold, query, whole = (part.peak().rho for part in self._parts)
         return Peak((threshold + 2 * self.positives * query).min(whole), arb(1))
 
+    def search_rho(self, tolerance: float = 1e-10) -> tuple[float, float]:
+        """The smaller of the searches over the two bounds: their minimum is not convex."""
+        threshold, query, whole = self._parts
+
+        def split(s: Number) -> Number:
+            return threshold.cumulant(s) + 2 * self.positives * query.cumulant(s)
+
+        def taylor(s: arb) -> tuple[arb, arb, arb]:
+            return derivatives(split(arb_series([s, 1], prec=4)))
+
+        def curve() -> list[Convex]:
+            largest = lift(self.epsilon_threshold) + 2 * lift(self.epsilon_queries)
+            return [Convex(split, threshold.kl() + 2 * self.positives * query.kl(), largest, taylor)]
+
+        return min(steepest_ratio(curve, tolerance)[:2], whole.search_rho(tolerance))
+
     def witness(self) -> arb:
         """Five queries that are 1 higher on the neighbour, then twelve that are 1 lower: when is the first positive?
 
@@ -83,8 +102,9 @@ class SparseVector(Mechanism):
         rate = lift(self.epsilon_threshold)
         query_rate = lift(self.epsilon_queries) / (2 * self.positives)
         level = -1 / (4 * query_rate)
+        higher, lower = level + 1, level - 1
         flat = _first_positive([level] * 17, rate, query_rate)
-        moved = _first_positive([level + 1] * 5 + [level - 1] * 12, rate, query_rate)
+        moved = _first_positive([higher] * 5 + [lower] * 12, rate, query_rate)
         best = arb(0)
         for left, right in ((flat, moved), (moved, flat)):
             logs = [(p.log(), q.log()) for p, q in zip(left, right, strict=True)]
@@ -95,10 +115,23 @@ class SparseVector(Mechanism):
         return best
 
 
+def _sorted(points: list[arb]) -> list[arb]:
+    """In certain order: two that cannot be told apart are undecided."""
+
+    def compare(one: arb, other: arb) -> int:
+        if one < other:
+            return -1
+        if one > other:
+            return 1
+        raise Undecided
+
+    return sorted(points, key=cmp_to_key(compare))
+
+
 def _first_positive(levels: Sequence[arb], rate: arb, query_rate: arb) -> list[arb]:
     """Law of the index of the first noisy query above Laplace(1/rate) threshold noise around 0; last: none."""
     reach = (80 / rate + 200 / query_rate).upper()
-    cuts = [-reach, *sorted({float(level): level for level in (arb(0), *levels)}.values(), key=float), reach]
+    cuts = [-reach, *_sorted([arb(0), *{id(level): level for level in levels}.values()]), reach]
 
     def stays_below(t: acb, level: arb, *, above: bool) -> acb:
         tail = ((level - t if above else t - level) * query_rate).exp() / 2

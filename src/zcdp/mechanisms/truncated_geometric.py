@@ -46,6 +46,10 @@ class TruncatedGeometric(FiniteEnvelope, Mechanism):
     def largest_loss(self) -> NoReturn:
         raise AttributeError("the largest loss of a truncated geometric has no closed form: see pure_epsilon")
 
+    def group(self, size: Value) -> NoReturn:
+        """Not a multiple of anything: the mechanism of the larger sensitivity at the same rate is another instance."""
+        raise ValueError(f"size ({size}): state the group's sensitivity, with epsilon in the same proportion")
+
     def pairs(self) -> Sequence[FinitePair]:
         t = lift(self.epsilon) / self.sensitivity
         falls = [(-t * d).exp() for d in range(self.n + 1)]

@@ -13,8 +13,8 @@ from typing import TYPE_CHECKING, ClassVar, NamedTuple, overload
 
 from flint import arb, arb_series
 
-from zcdp.numeric.balls import lift
-from zcdp.numeric.certify import NotCertified, enclose
+from zcdp.numeric.balls import at_precision, below, lift
+from zcdp.numeric.certify import NotCertified, Undecided, enclose
 from zcdp.numeric.exact import Exact, Value, rational
 from zcdp.numeric.functions import Number, coefficient, derivatives
 from zcdp.numeric.supremum import Convex, steepest_ratio
@@ -74,7 +74,7 @@ class Curve(ABC):
     @cached_property
     def rho_bounds(self) -> tuple[float, float]:
         """Floats (lower, upper) that enclose the tight zCDP parameter."""
-        return self._peak_bounds if self.is_tight else (enclose(self.witness)[0], self.rho)
+        return self._peak_bounds if self.is_tight else (_from_below(self.witness), self.rho)
 
     @property
     def rho(self) -> float:
@@ -160,3 +160,19 @@ def _is_infinite(order: Value) -> bool:
     if isinstance(order, Decimal):
         return order.is_infinite() and order > 0
     return isinstance(order, float) and order == inf
+
+
+def _from_below(evaluate: Callable[[], arb]) -> float:
+    """A float below the value, to some digits if 256 bits give them; else 0, which bounds every divergence."""
+
+    def attempt() -> float:
+        ball = evaluate()
+        return max(below(ball), 0.0) if ball.is_finite() and ball.rel_accuracy_bits() > 20 else 0.0
+
+    for bits in (128, 256):
+        try:
+            if lower := at_precision(bits, attempt):
+                return lower
+        except Undecided:
+            continue
+    return 0.0

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from abc import abstractmethod
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from fractions import Fraction
 from functools import cached_property
 from math import inf
@@ -50,11 +50,15 @@ class FiniteEnvelope(Curve):
 
     def cumulant(self, s: Number) -> Number:
         order = real_order(s)
-        largest: Number = max_ball([pair.value(order) for pair in self.pairs()])  # type: ignore[assignment]
+        largest: Number = self._largest(lambda pair: pair.value(order))  # type: ignore[assignment]
         return largest
 
     def kl(self) -> arb:
-        return max_ball([pair.kl() for pair in self.pairs()])
+        return self._largest(FinitePair.kl)
+
+    def _largest(self, quantity: Callable[[FinitePair], arb]) -> arb:
+        """Over all pairs; 0 if no two inputs differ."""
+        return arb.pos_inf() if self.unbounded else max_ball([arb(0), *map(quantity, self.pairs())])
 
     def convexes(self) -> Sequence[Convex]:
         return [pair.convex() for pair in self.pairs()]
@@ -67,16 +71,22 @@ class FiniteEnvelope(Curve):
         """The least float epsilon for which pure epsilon-DP holds; inf where there is none."""
         if self.unbounded:
             return inf
-        return enclose(lambda: max_ball([arb(0), *(pair.largest() for pair in self.pairs())]))[1]
+        return enclose(lambda: self._largest(FinitePair.largest))[1]
 
-    @cached_property
-    def supremum(self) -> Supremum:
-        """The certified search over all pairs and orders. Theorem: docs/theorems/supremum.md."""
+    def _search(self, tolerance: float) -> Supremum:
         if self.unbounded:
             return Supremum(inf, inf, 0, inf)
         if not self.pairs():
             return Supremum(0.0, 0.0, 0, 0.0)
-        return steepest_ratio(self.convexes, self.tolerance, self.candidates())
+        return steepest_ratio(self.convexes, tolerance, self.candidates())
+
+    @cached_property
+    def supremum(self) -> Supremum:
+        """The certified search over all pairs and orders. Theorem: docs/theorems/supremum.md."""
+        return self._search(self.tolerance)
+
+    def search_rho(self, tolerance: float = 1e-10) -> tuple[float, float]:
+        return self._search(tolerance)[:2]
 
     @cached_property
     def rho_order(self) -> float:
@@ -85,7 +95,8 @@ class FiniteEnvelope(Curve):
 
     @cached_property
     def _peak_bounds(self) -> tuple[float, float]:
-        return self.supremum[:2]
+        lower, upper = self.supremum[:2]
+        return lower, min(upper, self.pure_epsilon)
 
     def _divergence(self, excess: Fraction) -> float:
         if self.unbounded or not self.pairs():

@@ -1,0 +1,254 @@
+"""The three-point family: rho is the certified supremum over all pairs of the explicit output distributions.
+
+Each mechanism is written down from its definition (explicit.py) as a channel of exact fractions, whose rho comes from
+the certified search over orders and pairs, which uses none of the theorems that the mechanism's own class rests on.
+"""
+
+from __future__ import annotations
+
+from fractions import Fraction
+from itertools import combinations, pairwise
+from math import exp, expm1, floor, nextafter
+from random import Random
+
+import explicit
+import pytest
+
+from zcdp import (
+    RAPPOR,
+    Channel,
+    DiscreteStaircase,
+    HadamardResponse,
+    LocalHashing,
+    Log,
+    LossPair,
+    Mechanism,
+    OptimizedUnaryEncoding,
+    PureDP,
+    RandomizedResponse,
+    Staircase,
+    SubsetSelection,
+    UnaryEncoding,
+)
+
+OUE_THRESHOLD = 3.212230597606
+ORDERS = (1, "1.01", 1.5, 2, 5, 32, 1000, float("inf"))
+Case = tuple[Mechanism, Mechanism]  # a mechanism, and the channel that is written down from its definition
+
+
+def largest_k_of_order_one(epsilon: float) -> float:
+    """k*(epsilon): above it the peak of k-RR is not in the limit of order 1."""
+    rise = expm1(epsilon)
+    return 2 * rise * (rise - epsilon) / (epsilon * (rise + 2) - 2 * rise)
+
+
+def unary_encoding(rng: Random) -> Case:
+    q, p = sorted(Fraction(n, 10**4) for n in rng.sample(range(1, 10**4), 2))
+    return UnaryEncoding(p=p, q=q), Channel(explicit.unary(p, q, 3))
+
+
+def optimized_unary_encoding(rng: Random) -> Case:
+    grown = explicit.growth(rng)
+    if rng.random() < 0.5:  # around the threshold
+        grown = Fraction(exp(OUE_THRESHOLD + rng.choice((-1, 1)) * 10 ** rng.uniform(-4, 0))).limit_denominator(10**6)
+    return OptimizedUnaryEncoding(epsilon=Log(grown)), Channel(explicit.unary(Fraction(1, 2), 1 / (grown + 1), 3))
+
+
+def subset_selection(rng: Random) -> Case:
+    grown, k = explicit.growth(rng), rng.randint(2, 6)
+    size = rng.randint(1, k - 1)
+    return SubsetSelection(epsilon=Log(grown), k=k, size=size), Channel(explicit.subsets(grown, k, size))
+
+
+def hadamard_response(rng: Random) -> Case:
+    grown = explicit.growth(rng)
+    doublings, blocks = rng.choice(((2, 1), (3, 1), (1, 2), (2, 2), (1, 3), (1, 5), (2, 3)))
+    return (
+        HadamardResponse(epsilon=Log(grown), blocks=blocks),
+        Channel(explicit.hadamard(grown, doublings, blocks)),
+    )
+
+
+def fixed_hash(rng: Random) -> Case:
+    grown, g = explicit.growth(rng), rng.randint(2, 6)
+    function = [*range(g), rng.randrange(g)]  # one collision, and every bucket in use
+    return LocalHashing(epsilon=Log(grown), g=g), Channel(explicit.hashing(grown, g, [function]))
+
+
+def random_hash(rng: Random) -> Case:
+    grown = explicit.growth(rng)
+    domain, g = rng.choice(((2, 2), (3, 2), (4, 2), (2, 3), (3, 3), (2, 4)))
+    rows = explicit.hashing(grown, g, explicit.all_functions(domain, g))
+    return LocalHashing(epsilon=Log(grown), g=g, random_hash=True), Channel(rows)
+
+
+def randomized_response(rng: Random) -> Case:
+    grown, k = explicit.growth(rng), rng.randint(2, 10)
+    return RandomizedResponse(epsilon=Log(grown), k=k), Channel(explicit.response(grown, k))
+
+
+def randomized_response_near_its_threshold(rng: Random) -> Case:
+    epsilon = rng.uniform(0.05, 4.5)
+    grown = Fraction(exp(epsilon)).limit_denominator(10**6)
+    k = floor(largest_k_of_order_one(epsilon)) + rng.randint(0, 1)
+    rows = explicit.response(grown, k)
+    return RandomizedResponse(epsilon=Log(grown), k=k), LossPair(p=rows[0], q=rows[-1])
+
+
+def rappor(rng: Random) -> Case:
+    odds = explicit.growth(rng, high=1.5)
+    return RAPPOR(epsilon=Log(odds**2)), Channel(explicit.unary(odds / (odds + 1), 1 / (odds + 1), 3))
+
+
+def staircase(rng: Random) -> Case:
+    root = explicit.growth(rng, high=1.5)
+    gamma = rng.choice((None, Fraction(0), Fraction(1, 2), Fraction(1), Fraction(rng.randint(1, 999), 1000)))
+    p, q = explicit.staircase(root**2, 1 / (1 + root) if gamma is None else gamma, Fraction(1))
+    return Staircase(epsilon=Log(root**2), gamma=gamma), LossPair(p=p, q=q)
+
+
+def discrete_staircase(rng: Random) -> Case:
+    grown, sensitivity = explicit.growth(rng), rng.randint(1, 7)
+    r = rng.randint(1, sensitivity)
+    p, q = explicit.discrete_staircase(grown, sensitivity, r, sensitivity)
+    return DiscreteStaircase(epsilon=Log(grown), sensitivity=sensitivity, r=r), LossPair(p=p, q=q)
+
+
+def bounded_variation(rng: Random) -> Case:
+    """The worst pair: the difference of total variation tau lies on two outcomes, at ratio e^epsilon each way."""
+    grown = explicit.growth(rng)
+    most = (grown - 1) / (grown + 1)
+    tau = rng.choice((most, most * Fraction(rng.randint(1, 999), 1000), (1 + most) / 2))
+    low = min(tau, most) / (grown - 1)
+    p = [low * grown, low, 1 - low - low * grown]
+    return PureDP(epsilon=Log(grown), total_variation=tau), LossPair(p=p, q=[p[1], p[0], p[2]])
+
+
+FAMILY = (
+    unary_encoding,
+    optimized_unary_encoding,
+    subset_selection,
+    hadamard_response,
+    fixed_hash,
+    random_hash,
+    randomized_response,
+    randomized_response_near_its_threshold,
+    rappor,
+    staircase,
+    discrete_staircase,
+    bounded_variation,
+)
+EACH = pytest.mark.parametrize("draw", FAMILY, ids=lambda draw: draw.__name__)
+
+
+def check(m: Mechanism, brute: Mechanism) -> None:
+    lower, upper = brute.rho_bounds
+    assert upper <= lower * (1 + 1.1e-10)
+    assert lower <= m.rho <= nextafter(upper, 1e308)
+
+
+@EACH
+@pytest.mark.parametrize("seed", range(20))
+def test_rho_is_the_supremum_over_all_pairs_and_orders(draw, seed: int) -> None:
+    check(*draw(Random(seed)))
+
+
+@pytest.mark.deep
+@EACH
+@pytest.mark.parametrize("start", range(20, 220, 20))
+def test_rho_is_the_supremum_over_all_pairs_and_orders_deep(draw, start: int) -> None:
+    for seed in range(start, start + 20):
+        check(*draw(Random(seed)))
+
+
+@EACH
+@pytest.mark.parametrize("seed", range(1000, 1003))
+def test_a_channel_equal_to_the_mechanism_has_its_curve(draw, seed: int) -> None:
+    m, brute = draw(Random(seed))
+    check(m, brute)
+    for order in ORDERS:
+        assert brute.rdp(order) == pytest.approx(m.rdp(order), rel=1e-15, abs=0)
+    assert m.pure_epsilon == brute.pure_epsilon
+
+
+@EACH
+@pytest.mark.parametrize("seed", range(2000, 2001))
+def test_an_independent_maximisation_agrees(draw, seed: int) -> None:
+    m, brute = draw(Random(seed))
+    rows = [list(row) for row in (brute.rows[:3] if isinstance(brute, Channel) else (brute.p, brute.q))]
+    if draw is hadamard_response and m.blocks > 1:
+        rows = [list(brute.rows[0]), list(brute.rows[-1])]
+    assert float(explicit.steepest_of_rows(rows)) == pytest.approx(m.rho, rel=1e-10)
+
+
+@pytest.mark.parametrize("epsilon", [0.1, 0.5, 1, 2, 4])
+def test_the_threshold_of_randomized_response(epsilon: float) -> None:
+    """Below k* the peak is in the limit of order 1, above it at a greater order: two claims, each with its search."""
+    below = floor(largest_k_of_order_one(epsilon))
+    for k, at_one in ((below, True), (below + 1, False)):
+        m = RandomizedResponse(epsilon=epsilon, k=k)
+        lower, upper = m.search_rho(1e-10)
+        assert (m.rho_order == 1) is at_one
+        assert lower <= m.rho <= nextafter(upper, 1e308)
+        assert (m.rho > m.rdp(1)) is not at_one
+
+
+@pytest.mark.parametrize("away", [1e-12, 1e-9, 1e-6, 1e-3, 0.1])
+def test_the_threshold_of_optimized_unary_encoding(away: float) -> None:
+    below, above = (OptimizedUnaryEncoding(epsilon=OUE_THRESHOLD + move) for move in (-away, away))
+    assert below.rho_order == 1 < above.rho_order
+    for m in (below, above):
+        lower, upper = m.search_rho(1e-10)
+        assert lower <= m.rho <= nextafter(upper, 1e308)
+
+
+@pytest.mark.parametrize("gamma", [None, Fraction(0), Fraction(1, 10), Fraction(1, 2), Fraction(4, 5), Fraction(1)])
+@pytest.mark.parametrize("root", [Fraction(11, 10), Fraction(5, 3), Fraction(6)])
+def test_the_worst_shift_of_a_staircase_is_the_sensitivity(gamma: Fraction | None, root: Fraction) -> None:
+    m = Staircase(epsilon=Log(root**2), gamma=gamma)
+    step = 1 / (1 + root) if gamma is None else gamma
+    shifts = [Fraction(n, 7) for n in range(1, 8)]
+    rhos = [LossPair(*explicit.staircase(root**2, step, shift)).rho_bounds for shift in shifts]
+    assert all(one[0] <= other[1] for one, other in pairwise(rhos))
+    assert rhos[-1][0] <= m.rho <= nextafter(rhos[-1][1], 1e308)
+
+
+@pytest.mark.parametrize("sensitivity", [1, 2, 3, 5])
+def test_the_worst_shift_of_a_discrete_staircase_is_the_sensitivity(sensitivity: int) -> None:
+    grown = Fraction(7, 3)
+    for r in range(1, sensitivity + 1):
+        m = DiscreteStaircase(epsilon=Log(grown), sensitivity=sensitivity, r=r)
+        pairs = [explicit.discrete_staircase(grown, sensitivity, r, shift) for shift in range(1, sensitivity + 1)]
+        bounds = [LossPair(p=p, q=q).rho_bounds for p, q in pairs]
+        assert max(lower for lower, _ in bounds) <= m.rho <= nextafter(bounds[-1][1], 1e308)
+
+
+@pytest.mark.parametrize("seed", range(30))
+def test_no_pair_of_bounded_variation_exceeds_pure_dp_of_that_variation(seed: int) -> None:
+    """Random pairs on several outcomes, of losses anywhere in [-epsilon, epsilon]."""
+    rng = Random(seed)
+    p = explicit.normalised([rng.randint(1, 1000) for _ in range(rng.randint(2, 6))])
+    q = explicit.normalised([mass * rng.randint(500, 2000) for mass in p])
+    largest = max(max(a / b, b / a) for a, b in zip(p, q, strict=True))
+    bound = PureDP(epsilon=Log(largest), total_variation=explicit.total_variation(p, q))
+    pair = LossPair(p=p, q=q)
+    assert pair.rho_bounds[0] <= bound.rho
+    for order in ORDERS:
+        assert pair.rdp(order) <= nextafter(bound.rdp(order), 1e308)
+
+
+def test_a_universal_hash_family_is_not_enough_for_the_random_hash_reading() -> None:
+    """(a x + b mod 5) mod 2 collides less than half the time: 1/g would charge too little, a fixed hash enough."""
+    hashes = [[(a * x + b) % 5 % 2 for x in range(5)] for a in range(1, 5) for b in range(5)]
+    for x, y in combinations(range(5), 2):
+        assert sum(h[x] == h[y] for h in hashes) < len(hashes) / 2
+    grown = Fraction(739, 100)
+    channel = Channel(explicit.hashing(grown, 2, hashes))
+    assert LocalHashing(epsilon=Log(grown), g=2, random_hash=True).rho < channel.rho_bounds[0]
+    assert channel.rho_bounds[0] < LocalHashing(epsilon=Log(grown), g=2).rho
+
+
+def test_two_values_that_collide_more_often_are_covered_by_the_random_hash_reading() -> None:
+    hashes = [*explicit.all_functions(3, 2), (0, 0, 0), (1, 1, 1)]
+    channel = Channel(explicit.hashing(Fraction(3), 2, hashes))
+    assert channel.rho <= LocalHashing(epsilon=Log(3), g=2, random_hash=True).rho
