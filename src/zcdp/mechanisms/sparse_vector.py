@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
-from functools import cmp_to_key
 from itertools import pairwise
 from typing import ClassVar
 
@@ -14,7 +13,6 @@ from flint import acb, arb, arb_series
 from zcdp.mechanisms.base import Mechanism
 from zcdp.mechanisms.laplace import Laplace
 from zcdp.numeric.balls import lift
-from zcdp.numeric.certify import Undecided
 from zcdp.numeric.exact import Value, integer, positive_rational
 from zcdp.numeric.functions import Number, derivatives
 from zcdp.numeric.supremum import Convex, steepest_ratio
@@ -99,12 +97,10 @@ class SparseVector(Mechanism):
 
         On the input all queries lie a quarter unit of query noise below the threshold.
         """
-        rate = lift(self.epsilon_threshold)
-        query_rate = lift(self.epsilon_queries) / (2 * self.positives)
+        rate, query_rate = self.epsilon_threshold, self.epsilon_queries / (2 * self.positives)
         level = -1 / (4 * query_rate)
-        higher, lower = level + 1, level - 1
         flat = _first_positive([level] * 17, rate, query_rate)
-        moved = _first_positive([higher] * 5 + [lower] * 12, rate, query_rate)
+        moved = _first_positive([level + 1] * 5 + [level - 1] * 12, rate, query_rate)
         best = arb(0)
         for left, right in ((flat, moved), (moved, flat)):
             logs = [(p.log(), q.log()) for p, q in zip(left, right, strict=True)]
@@ -115,23 +111,12 @@ class SparseVector(Mechanism):
         return best
 
 
-def _sorted(points: list[arb]) -> list[arb]:
-    """In certain order: two that cannot be told apart are undecided."""
-
-    def compare(one: arb, other: arb) -> int:
-        if one < other:
-            return -1
-        if one > other:
-            return 1
-        raise Undecided
-
-    return sorted(points, key=cmp_to_key(compare))
-
-
-def _first_positive(levels: Sequence[arb], rate: arb, query_rate: arb) -> list[arb]:
-    """Law of the index of the first noisy query above Laplace(1/rate) threshold noise around 0; last: none."""
+def _first_positive(levels: Sequence[Fraction], threshold: Fraction, query: Fraction) -> list[arb]:
+    """Law of the index of the first noisy query above threshold noise around 0, for these rates; last: none."""
+    rate, query_rate = lift(threshold), lift(query)
     reach = (80 / rate + 200 / query_rate).upper()
-    cuts = [-reach, *_sorted([arb(0), *{id(level): level for level in levels}.values()]), reach]
+    balls = {level: lift(level) for level in {Fraction(0), *levels}}
+    cuts = [-reach, *(balls[level] for level in sorted(balls)), reach]
 
     def stays_below(t: acb, level: arb, *, above: bool) -> acb:
         tail = ((level - t if above else t - level) * query_rate).exp() / 2
@@ -140,13 +125,14 @@ def _first_positive(levels: Sequence[arb], rate: arb, query_rate: arb) -> list[a
     def probability(index: int, low: arb, high: arb) -> arb:
         """Between two kinks of the integrand it is one analytic function, so the quadrature is rigorous."""
         middle = (low + high) / 2
+        sides = [(balls[level], bool(middle > balls[level])) for level in levels]
 
         def integrand(t: acb, _: bool) -> acb:
             product = ((-t if middle > 0 else t) * rate).exp() * rate / 2
-            for level in levels[:index]:
-                product *= stays_below(t, level, above=bool(middle > level))
+            for level, above in sides[:index]:
+                product *= stays_below(t, level, above=above)
             if index < len(levels):
-                product *= 1 - stays_below(t, levels[index], above=bool(middle > levels[index]))
+                product *= 1 - stays_below(t, sides[index][0], above=sides[index][1])
             return product
 
         return acb.integral(integrand, low, high).real
