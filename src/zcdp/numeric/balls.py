@@ -11,7 +11,7 @@ from flint import arb, ctx
 
 from zcdp.numeric.exact import Exact, Log
 
-__all__ = ["above", "at_precision", "below", "lift"]
+__all__ = ["above", "at_precision", "below", "ceiling", "floor", "lift"]
 
 T = TypeVar("T")
 
@@ -59,3 +59,17 @@ def below(ball: arb) -> float:
     edge = ball.lower()
     nearest = float(edge)
     return nextafter(nearest, -inf) if edge < nearest else nearest
+
+
+def floor(ball: arb) -> int:
+    """The greatest integer that is not above any point of a finite ball.
+
+    >>> floor(arb(7) / 2), floor(arb(-7) / 2)
+    (3, -4)
+    """
+    return int(ball.lower().floor().fmpz())
+
+
+def ceiling(ball: arb) -> int:
+    """The least integer that is not below any point of a finite ball."""
+    return -floor(-ball)

@@ -1,0 +1,61 @@
+"""Arrays in, arrays out: integers checked and added to noise without ever wrapping around."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from math import prod
+from typing import Any, Literal, TypeAlias
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from zcdp.samplers.source import blocks
+
+__all__ = ["Overflow", "add", "fill", "integer_array"]
+
+Overflow: TypeAlias = Literal["raise", "saturate"]
+
+_INT64 = np.iinfo(np.int64)
+
+
+def integer_array(values: ArrayLike, name: str) -> NDArray[Any]:
+    """`values` as an array of integers in native byte order; floats and bools are refused, never rounded.
+
+    >>> integer_array([1, 2], "counts")
+    array([1, 2])
+    """
+    array = np.asarray(values)
+    if array.size == 0 and array.dtype == np.float64 and not isinstance(values, np.ndarray):
+        array = array.astype(np.int64)  # an empty list has no type of its own
+    if array.dtype.kind not in "iu":
+        raise TypeError(f"{name} must be integers, not {array.dtype}: convert them on purpose, with astype")
+    return array.astype(array.dtype.newbyteorder("="), copy=False)
+
+
+def fill(shape: tuple[int, ...], draw: Callable[[int], NDArray[Any]]) -> NDArray[Any]:
+    """An array of int64 of that shape, drawn block by block."""
+    out = np.empty(prod(shape), dtype=np.int64)
+    for block in blocks(out.size):
+        out[block] = draw(block.stop - block.start)
+    return out.reshape(shape)
+
+
+def add(values: NDArray[Any], noise: NDArray[Any], overflow: Overflow) -> NDArray[Any]:
+    """values + noise in the type of `values`; what does not fit raises OverflowError, or saturates."""
+    limits = np.iinfo(values.dtype)
+    if not values.size:
+        return values.copy()
+    ends = (int(values.min()) + int(noise.min()), int(values.max()) + int(noise.max()))
+    if _INT64.min <= ends[0] and ends[1] <= _INT64.max and int(values.max()) <= _INT64.max:
+        total: NDArray[Any] = np.add(values, noise, dtype=np.int64, casting="unsafe")
+    else:
+        total = values.astype(object) + noise.astype(object)
+    if limits.min <= ends[0] and ends[1] <= limits.max:
+        narrow: NDArray[Any] = total.astype(values.dtype, copy=False)
+        return narrow
+    if overflow == "raise" and not (limits.min <= int(total.min()) and int(total.max()) <= limits.max):
+        raise OverflowError(
+            f"a noisy value does not fit in {values.dtype}: use a wider or signed type, or overflow='saturate'"
+        )
+    clipped: NDArray[Any] = np.clip(total, limits.min, limits.max).astype(values.dtype)
+    return clipped

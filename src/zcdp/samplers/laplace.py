@@ -1,0 +1,98 @@
+"""Continuous Laplace noise, added to a real value and rounded to a grid: exactly the law of the rounded sum.
+
+On a fine grid of many steps to the scale, floor(r + Z) for a remainder r in [0, 1) and Laplace Z of rate lambda is
+
+    -1 - G  with probability e^{-lambda r}/2,    1 + G  with probability e^{-lambda (1-r)}/2,    else 0,
+
+G geometric at rate lambda. 16 bits settle the sign without looking at r, but for two cells in 65536.
+See docs/theorems/grid-rounding.md.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from fractions import Fraction
+from typing import Any
+
+import numpy as np
+from flint import arb
+from numpy.typing import NDArray
+
+from zcdp.numeric.balls import above, at_precision, lift
+from zcdp.samplers.arrays import add
+from zcdp.samplers.geometric import Geometric
+from zcdp.samplers.grid import Grid
+from zcdp.samplers.lazy import Real, rank
+from zcdp.samplers.source import Source, blocks, secure, words
+
+__all__ = ["GridLaplace"]
+
+FINEST = 40  # below 2^-24 grid steps of noise, fine steps no longer fit in 64 bits: one value at a time
+HALF = 1 << 15  # the cell that begins at 1/2
+
+
+class GridLaplace:
+    """round(value + Laplace noise) to multiples of `step`, halves up; `rate` is 1/scale.
+
+    >>> noise = GridLaplace(lambda: arb(1) / 2, Fraction(1, 4))
+    >>> float(noise.release(np.array([41.3]))[0]) % 0.25
+    0.0
+    """
+
+    def __init__(self, rate: Real, step: Fraction, *, first: int = 16, second: int = 62) -> None:
+        scale = at_precision(64, lambda: above(1 / (rate() * lift(step))))  # in steps; it only chooses the fine grid
+        if not 2.0**-900 < scale < 2.0**60:
+            raise ValueError(f"grid ({step}) must be within reach of the scale, which is {scale:.3g} grid steps")
+        self._grid = Grid(step, refine=max(1, 18 - int(np.frexp(scale)[1])))
+        fine = step / (1 << self._grid.refine)
+        self._rate: Real = lambda: rate() * lift(fine)  # at most 2^-16
+        self._geometric = Geometric(self._rate, first=first, second=second)
+        self._doubt = 1 << (16 - first)  # cells on either side of 1/2 where the remainder may matter
+
+    def release(self, values: NDArray[Any], source: Source = secure) -> NDArray[Any]:
+        """One rounded noisy value for each of a one-dimensional array of values."""
+        grid = self._grid
+        values = grid.check(values)
+        if grid.refine > FINEST:
+            return np.array([self.release_one(value, source) for value in values.tolist()], dtype=np.float64)
+        out = np.empty(values.size, dtype=np.float64)
+        for block in blocks(values.size):
+            whole, fine, rest = grid.locate(values[block])
+            noise = self._floors(whole.size, rest, source)
+            noise += fine
+            noise += 1 << (grid.refine - 1)
+            noise >>= grid.refine
+            out[block] = grid.to_floats(add(whole, noise, "raise"))
+        return out
+
+    def release_one(self, value: float | Fraction, source: Source = secure) -> float:
+        """One rounded noisy value."""
+        fine, rest = self._grid.locate_one(value)
+        cell = int.from_bytes(source(2), "little")
+        return self._grid.round_one(fine + self._sided(cell, self._geometric.draw_one(source), rest, source))
+
+    def _floors(self, count: int, rest: Callable[[int], Fraction], source: Source) -> NDArray[Any]:
+        """floor(rest + Z) for each remainder."""
+        cells = words(count, np.uint16, source)
+        magnitude = self._geometric.draw(count, source)
+        negative = (cells >> 15).astype(np.int64)
+        negative -= 1  # all ones below 1/2
+        noise = magnitude ^ negative
+        negative += 1
+        noise += negative  # G + 1, or -1 - G
+        for n in np.flatnonzero(cells - np.uint16(HALF - self._doubt) < 2 * self._doubt).tolist():
+            noise[n] = self._sided(int(cells[n]), int(magnitude[n]), lambda n=n: rest(n), source)  # type: ignore[misc]
+        return noise
+
+    def _sided(self, cell: int, magnitude: int, rest: Callable[[], Fraction], source: Source) -> int:
+        """floor(rest + Z), with the sign's first 16 bits and the magnitude given."""
+        side = 0 if cell < HALF else 2
+        if -self._doubt <= cell - HALF < self._doubt:
+            r = rest()
+
+            def cuts() -> list[arb]:
+                rate = self._rate()
+                return [(-rate * lift(r)).exp() / 2, 1 - (-rate * lift(1 - r)).exp() / 2]
+
+            side = rank(cuts, source, cell, 16)
+        return (-1 - magnitude, 0, 1 + magnitude)[side]

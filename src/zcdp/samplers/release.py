@@ -1,0 +1,131 @@
+"""What a mechanism's `release` and `sample` do with a scalar, a list or an array: checks first, then randomness."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from fractions import Fraction
+from operator import index
+from typing import Any, Protocol
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from zcdp.numeric.exact import rational
+from zcdp.samplers.arrays import Overflow, add, fill, integer_array
+from zcdp.samplers.source import Source, blocks, secure
+
+__all__ = ["IntegerNoise", "RealNoise", "each", "noisy_integers", "noisy_reals", "sample_integers", "sample_reals"]
+
+Size = int | tuple[int, ...] | None
+
+
+class IntegerNoise(Protocol):
+    """Noise on the integers."""
+
+    def draw(self, count: int, source: Source = secure) -> NDArray[Any]:
+        """Independent draws as int64."""
+
+    def draw_one(self, source: Source = secure) -> int:
+        """One draw, of any size."""
+
+
+class RealNoise(Protocol):
+    """Noise on the reals, added and rounded to a grid."""
+
+    def release(self, values: NDArray[Any], source: Source = secure) -> NDArray[Any]:
+        """Noisy values on the grid."""
+
+    def release_one(self, value: float | Fraction, source: Source = secure) -> float:
+        """One noisy value on the grid."""
+
+
+def is_scalar(values: Any) -> bool:
+    """Whether `values` is one number: Python's own, or an exact one; numpy's scalars keep their type and are arrays."""
+    return not isinstance(values, np.generic | np.ndarray) and np.ndim(values) == 0
+
+
+def _overflow(overflow: Overflow) -> None:
+    if overflow not in ("raise", "saturate"):
+        raise ValueError(f"overflow ({overflow!r}) must be 'raise' or 'saturate'")
+
+
+def noisy_integers(noise: Callable[[], IntegerNoise], values: ArrayLike, overflow: Overflow) -> Any:
+    """values + noise: an int for an int, and for an array one of the same shape and type."""
+    _overflow(overflow)
+    if type(values) is int:
+        return values + noise().draw_one()
+    if is_scalar(values):
+        raise TypeError(f"values ({values!r}) must be integers, not {type(values).__name__}")
+    array = integer_array(values, "values")
+    flat = array.reshape(-1)
+    out = np.empty_like(flat)
+    drawn = noise()
+    for block in blocks(flat.size):
+        out[block] = add(flat[block], drawn.draw(block.stop - block.start), overflow)
+    return _like(out, values, array.shape)
+
+
+def _like(flat: NDArray[Any], values: Any, shape: tuple[int, ...]) -> Any:
+    """The result in the shape of the input, and in its byte order if it has one."""
+    shaped = flat.reshape(shape)
+    if isinstance(values, np.ndarray) and values.dtype.kind == flat.dtype.kind:
+        return shaped.astype(values.dtype, copy=False)
+    return shaped if shape or isinstance(values, np.ndarray) else shaped[()]
+
+
+def noisy_reals(noise: Callable[[], RealNoise], values: Any) -> Any:
+    """values + noise on the grid: a float for a number, else an array of float64 of the same shape."""
+    if type(values) is float:
+        if values - values != 0:
+            raise ValueError(f"value ({values}) must be finite")
+        return noise().release_one(values)
+    if is_scalar(values):
+        return noise().release_one(rational(values, "value"))
+    array = np.asarray(values)
+    if array.dtype.kind not in "iuf":
+        raise TypeError(f"values must be integers or floats, not {array.dtype}")
+    native = array.astype(array.dtype.newbyteorder("="), copy=False)
+    released = noise().release(native.reshape(-1)).reshape(array.shape)
+    return released if array.shape or isinstance(values, np.ndarray) else released[()]
+
+
+def each(one: Callable[[int], Any], many: Callable[[NDArray[Any]], NDArray[Any]], values: ArrayLike, k: int) -> Any:
+    """Responses for a value or an array of values in 0 .. k-1; rows of responses where one response is a row."""
+    if type(values) is int:
+        if not 0 <= values < k:
+            raise ValueError(f"values ({values}) must lie in 0 .. {k - 1}")
+        return one(values)
+    if is_scalar(values):
+        raise TypeError(f"values ({values!r}) must be integers, not {type(values).__name__}")
+    array = integer_array(values, "values")
+    for edge in (int(array.min(initial=0)), int(array.max(initial=0))):
+        if not 0 <= edge < k:
+            raise ValueError(f"values ({edge}) must lie in 0 .. {k - 1}")
+    flat = many(array.reshape(-1))
+    return _like(flat, values, array.shape + flat.shape[1:])
+
+
+def sample_integers(noise: IntegerNoise, size: Size) -> Any:
+    """The noise itself: an int, or an array of int64 of that size."""
+    if size is None:
+        return noise.draw_one()
+    shape = _shape(size)
+    try:
+        return fill(shape, noise.draw)
+    except OverflowError:
+        raise OverflowError("a draw does not fit in int64: take them one at a time") from None
+
+
+def sample_reals(noise: RealNoise, size: Size) -> Any:
+    """The noise itself on the grid: a float, or an array of float64 of that size."""
+    if size is None:
+        return noise.release_one(0.0)
+    shape = _shape(size)
+    return noise.release(np.zeros(shape).reshape(-1)).reshape(shape)
+
+
+def _shape(size: int | tuple[int, ...]) -> tuple[int, ...]:
+    shape = tuple(map(index, size)) if isinstance(size, tuple) else (index(size),)
+    if any(length < 0 for length in shape):
+        raise ValueError(f"size ({size}) must not be negative")
+    return shape

@@ -1,0 +1,338 @@
+"""One row per sampler: how to draw, and its law by an independent formula in mpmath."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from fractions import Fraction
+from functools import partial
+from itertools import combinations, permutations
+from typing import Any
+
+import numpy as np
+from flint import arb
+from mpmath import mp, mpf
+
+from zcdp.numeric.balls import lift
+from zcdp.samplers.bernoulli import Coin, flip_exp, flip_rational
+from zcdp.samplers.continuous import gaussian_on_grid, logistic_on_grid
+from zcdp.samplers.discrete_gaussian import DiscreteGaussianNoise
+from zcdp.samplers.discrete_laplace import DiscreteLaplaceNoise
+from zcdp.samplers.geometric import Geometric
+from zcdp.samplers.laplace import GridLaplace
+from zcdp.samplers.response import Response
+from zcdp.samplers.selection import ExponentialSelection, PermuteAndFlip
+from zcdp.samplers.staircase import DiscreteStaircaseNoise, GridStaircase
+from zcdp.samplers.subset import SubsetSelection
+from zcdp.samplers.unary import UnaryReports
+from zcdp.samplers.uniform import integers, one_below
+
+Draw = Callable[[int, Callable[[int], bytes]], Any]
+
+
+@dataclass(frozen=True)
+class Row:
+    """`make(first, second)` gives a function that draws; `cdf(k, factor)` is the law with its scale times `factor`."""
+
+    name: str
+    make: Callable[[int, int], Draw]
+    cdf: Callable[[int, Any], Any]
+    slow: bool = False
+    count: int = 4_000_000
+    """Draws at which one per cent is seen."""
+
+
+def real(value: Fraction) -> Callable[[], arb]:
+    return lambda: lift(value)
+
+
+def exact(value: Fraction) -> Any:
+    return mpf(value.numerator) / value.denominator
+
+
+def laplace_cdf(x: Any) -> Any:
+    return mp.exp(x) / 2 if x < 0 else 1 - mp.exp(-x) / 2
+
+
+def logistic_cdf(x: Any) -> Any:
+    return 1 / (1 + mp.exp(-x))
+
+
+def discrete_laplace_cdf(scale: Fraction) -> Callable[[int, Any], Any]:
+    def cdf(k: int, factor: Any) -> Any:
+        q = mp.exp(-1 / (exact(scale) * factor))
+        return q ** (-k) / (1 + q) if k < 0 else 1 - q ** (k + 1) / (1 + q)
+
+    return cdf
+
+
+def by_mass(mass: Callable[[int, Any], Any], reach: Callable[[Any], int]) -> Callable[[int, Any], Any]:
+    """The distribution function of masses that need not add up to one."""
+    cache: dict[Any, list[Any]] = {}
+
+    def cdf(k: int, factor: Any) -> Any:
+        far = reach(factor)
+        if factor not in cache:
+            total, sums = mpf(0), []
+            for x in range(-far, far + 1):
+                total += mass(x, factor)
+                sums.append(total)
+            cache[factor] = [s / total for s in sums]
+        return mpf(0) if k < -far else cache[factor][min(k, far) + far]
+
+    return cdf
+
+
+def by_table(probabilities: Callable[[Any], list[Any]]) -> Callable[[int, Any], Any]:
+    def cdf(k: int, factor: Any) -> Any:
+        masses = probabilities(factor)
+        return sum(masses[: k + 1], mpf(0)) if k >= 0 else mpf(0)
+
+    return cdf
+
+
+def on_grid(cdf: Callable[[Any], Any], value: Fraction, scale: Fraction, step: Fraction) -> Callable[[int, Any], Any]:
+    return lambda k, factor: cdf((exact(step * k + step / 2 - value)) / (exact(scale) * factor))
+
+
+def grid_draw(noise: Any, value: Fraction, step: Fraction) -> Draw:
+    def draw(count: int, source: Any) -> Any:
+        return np.rint(noise.release(np.full(count, float(value)), source) / float(step)).astype(np.int64)
+
+    return draw
+
+
+def laplace_row(scale: Fraction, step: Fraction, value: Fraction, *, slow: bool = False) -> Row:
+    return Row(
+        f"laplace scale {scale} grid {step} at {float(value)}",
+        lambda first, second: grid_draw(GridLaplace(real(1 / scale), step, first=first, second=second), value, step),
+        on_grid(laplace_cdf, value, scale, step),
+        slow,
+    )
+
+
+def staircase_cdf(epsilon: Any, gamma: Any) -> Callable[[Any], Any]:
+    """For sensitivity 1: half of the mass on each side, in stairs of ratio b with an inner share gamma."""
+
+    def cdf(x: Any) -> Any:
+        if x < 0:
+            return 1 - cdf(-x)
+        b = mp.exp(-epsilon)
+        stair = mp.floor(x)
+        inside = min(x - stair, gamma) + b * max(x - stair - gamma, 0)
+        return mpf(1) / 2 + (1 - b**stair + (1 - b) * b**stair * inside / (gamma + b * (1 - gamma))) / 2
+
+    return cdf
+
+
+def subset_codes(reports: Any) -> Any:
+    pairs = {pair: n for n, pair in enumerate(combinations(range(5), 2))}
+    lookup = np.zeros((5, 5), dtype=np.int64)
+    for (a, b), n in pairs.items():
+        lookup[a, b] = n
+    return lookup[reports[:, 0], reports[:, 1]]
+
+
+def subset_probabilities(factor: Any) -> list[Any]:
+    weights = [mp.exp(1 / factor) if 3 in pair else mpf(1) for pair in combinations(range(5), 2)]
+    return [w / sum(weights) for w in weights]
+
+
+SCORES = np.array([0.25, 3.0, 2.5, -1.0, 3.0])
+
+
+def exponential_probabilities(factor: Any) -> list[Any]:
+    weights = [mp.exp(mpf(s) / factor) for s in SCORES]
+    return [w / sum(weights) for w in weights]
+
+
+def flip_probabilities(factor: Any) -> list[Any]:
+    """Permute-and-flip by going through all orders of the five candidates."""
+    heads = [mp.exp((mpf(s) - 3) / factor) for s in SCORES]
+    chances = [mpf(0)] * 5
+    for order in permutations(range(5)):
+        left = mpf(1) / 120
+        for n in order:
+            chances[n] += left * heads[n]
+            left *= 1 - heads[n]
+    return chances
+
+
+def bits_probabilities(p: Any, q: Any) -> list[Any]:
+    """Bits 3 (true), 4 and 11 of a report, as a number of three bits."""
+    return [(p if n & 4 else 1 - p) * (q if n & 2 else 1 - q) * (q if n & 1 else 1 - q) for n in range(8)]
+
+
+def report_codes(reports: Any) -> Any:
+    bits = np.unpackbits(reports, axis=1, count=12).astype(np.int64)
+    assert reports.shape[1] == 2
+    assert not (reports[:, 1] & 0x0F).any()
+    return 4 * bits[:, 3] + 2 * bits[:, 4] + bits[:, 11]
+
+
+def response_probabilities(k: int) -> Callable[[Any], list[Any]]:
+    def masses(factor: Any) -> list[Any]:
+        truth = mp.exp(1 / factor)
+        return [(truth if n == 1 else mpf(1)) / (truth + k - 1) for n in range(k)]
+
+    return masses
+
+
+def one_by_one(draw: Callable[[Any], int]) -> Callable[[int, int], Draw]:
+    return lambda first, second: lambda count, source: np.array([draw(source) for _ in range(count)])
+
+
+def _half(sign: int) -> Callable[[], arb]:
+    return lambda: 1 / (1 + (sign * arb(1) / 2).exp())
+
+
+S = Fraction
+FEW_EXPONENTIAL, FEW_FLIP = ExponentialSelection(real(S(1))), PermuteAndFlip(real(S(1)))
+ROWS = (
+    *(
+        Row(
+            f"discrete laplace {scale}",
+            lambda first, second, scale=scale: DiscreteLaplaceNoise(real(1 / scale), first=first, second=second).draw,
+            discrete_laplace_cdf(scale),
+        )
+        for scale in (S(1, 3), S(2), S(37), S(1000), S(2**40))
+    ),
+    *(
+        Row(
+            f"geometric {scale}",
+            lambda first, second, scale=scale: Geometric(real(1 / scale), first=first, second=second).draw,
+            lambda k, factor, scale=scale: 1 - mp.exp(-mpf(max(k + 1, 0)) / (exact(scale) * factor)),
+        )
+        for scale in (S(3), S(10**6))
+    ),
+    laplace_row(S(2), S(1, 2**20), S(41.3)),
+    laplace_row(S(1), S(1), S(0.3)),
+    laplace_row(S(1), S(2), S(-3.9)),
+    laplace_row(S(5), S(1, 100), S(7.77), slow=True),
+    Row(
+        "discrete gaussian 2.5",
+        lambda first, second: DiscreteGaussianNoise(S(25, 4), first=first, second=second).draw,
+        by_mass(lambda x, f: mp.exp(-(mpf(x) ** 2) / (2 * mpf(25) / 4 * f**2)), lambda f: 60),
+    ),
+    Row(
+        "discrete gaussian 300",
+        lambda first, second: DiscreteGaussianNoise(S(90000), first=first, second=second).draw,
+        by_mass(lambda x, f: mp.exp(-(mpf(x) ** 2) / (2 * mpf(90000) * f**2)), lambda f: 6000),
+    ),
+    Row(
+        "discrete gaussian 10 by rejection",
+        lambda first, second: DiscreteGaussianNoise(S(100), first=first, second=second, tabled=False).draw,
+        by_mass(lambda x, f: mp.exp(-(mpf(x) ** 2) / (2 * mpf(100) * f**2)), lambda f: 250),
+        slow=True,
+    ),
+    Row(
+        "logistic",
+        lambda first, second: grid_draw(logistic_on_grid(real(S(1, 2)), S(1, 1024)), S(0.7), S(1, 1024)),
+        on_grid(logistic_cdf, S(0.7), S(2), S(1, 1024)),
+        slow=True,
+    ),
+    Row(
+        "gaussian",
+        lambda first, second: grid_draw(gaussian_on_grid(S(4), S(1, 1024)), S(0.7), S(1, 1024)),
+        on_grid(mp.ncdf, S(0.7), S(2), S(1, 1024)),
+        slow=True,
+    ),
+    Row(
+        "staircase",
+        lambda first, second: grid_draw(
+            GridStaircase(real(S(1)), S(1), lambda: 1 / (1 + (arb(1) / 2).exp()), S(1, 64)), S(0.7), S(1, 64)
+        ),
+        on_grid(staircase_cdf(mpf(1), 1 / (1 + mp.exp(mpf(1) / 2))), S(0.7), S(1), S(1, 64)),
+        slow=True,
+    ),
+    Row(
+        "discrete staircase",
+        lambda first, second: DiscreteStaircaseNoise(real(S(1)), 5, 2, first=first, second=second).draw,
+        by_mass(lambda x, f: mp.exp(-(abs(x) // 5 + (abs(x) % 5 >= 2)) / f), lambda f: 400),
+    ),
+    *(
+        Row(
+            f"response {k}",
+            lambda first, second, k=k: (
+                lambda count, source: Response(real(S(1)), k, first=first).respond(
+                    np.ones(count, dtype=np.int64), source
+                )
+            ),
+            by_table(response_probabilities(k)),
+        )
+        for k in (2, 4, 7)
+    ),
+    Row(
+        "unary encoding",
+        lambda first, second: (
+            lambda count, source: report_codes(
+                UnaryReports(_half(-1), _half(1), first=first, second=second).report(np.full(count, 3), 12, source)
+            )
+        ),
+        by_table(lambda f: bits_probabilities(1 / (1 + mp.exp(-1 / (2 * f))), 1 / (1 + mp.exp(1 / (2 * f))))),
+    ),
+    Row(
+        "subset selection",
+        lambda first, second: (
+            lambda count, source: subset_codes(
+                SubsetSelection(real(S(1)), 5, 2, first=first).report(np.full(count, 3), source)
+            )
+        ),
+        by_table(subset_probabilities),
+    ),
+    Row(
+        "exponential selection",
+        lambda first, second: partial(ExponentialSelection(real(S(1))).draw, SCORES),
+        by_table(exponential_probabilities),
+        count=10_000_000,
+    ),
+    Row(
+        "permute and flip",
+        lambda first, second: partial(PermuteAndFlip(real(S(1))).draw, SCORES),
+        by_table(flip_probabilities),
+        slow=True,
+    ),
+    Row(
+        "exponential selection from a list",
+        one_by_one(lambda source: FEW_EXPONENTIAL.select(SCORES.tolist(), source)),
+        by_table(exponential_probabilities),
+        slow=True,
+    ),
+    Row(
+        "permute and flip from a list",
+        one_by_one(lambda source: FEW_FLIP.select(SCORES.tolist(), source)),
+        by_table(flip_probabilities),
+        slow=True,
+    ),
+    Row(
+        "coin 1/3",
+        lambda first, second: Coin(real(S(1, 3)), first=first).flips,
+        by_table(lambda f: [1 - f / 3, f / 3]),
+    ),
+    Row(
+        "rational coin",
+        one_by_one(lambda source: flip_rational(S(3, 7), source)),
+        by_table(lambda f: [1 - 3 * f / 7, 3 * f / 7]),
+        slow=True,
+    ),
+    Row(
+        "exponential coin",
+        one_by_one(lambda source: flip_exp(S(2, 3), source)),
+        by_table(lambda f: [1 - mp.exp(-mpf(2) / 3 / f), mp.exp(-mpf(2) / 3 / f)]),
+        slow=True,
+    ),
+    *(
+        Row(
+            f"uniform {n}",
+            lambda first, second, n=n: lambda count, source: integers(n, count, source).astype(np.int64),
+            lambda k, factor, n=n: min(max(mpf(k + 1) / (n * factor), mpf(0)), mpf(1)),
+        )
+        for n in (6, 1000, 65535, 10**6, 3 * 2**40)
+    ),
+    Row(
+        "one uniform",
+        one_by_one(lambda source: one_below(11, source)),
+        lambda k, factor: min(max(mpf(k + 1) / (11 * factor), mpf(0)), mpf(1)),
+        slow=True,
+    ),
+)

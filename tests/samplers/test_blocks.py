@@ -1,0 +1,213 @@
+"""Blocks against scripted bits: the outcome is the exact quantile of the number that the bits spell."""
+
+from __future__ import annotations
+
+from fractions import Fraction
+
+import numpy as np
+import pytest
+from bits import scripted, seeded, untouchable
+from flint import arb
+from hypothesis import given
+from hypothesis import strategies as st
+from mpmath import mp, mpf
+from samplers.laws import discrete_laplace_cdf, exact, laplace_cdf, real
+
+from zcdp.numeric.balls import at_precision
+from zcdp.samplers.bernoulli import Coin, flip_exp, flip_rational
+from zcdp.samplers.continuous import gaussian_on_grid
+from zcdp.samplers.discrete_gaussian import _tail_sums
+from zcdp.samplers.discrete_laplace import DiscreteLaplaceNoise
+from zcdp.samplers.grid import Grid
+from zcdp.samplers.laplace import GridLaplace
+from zcdp.samplers.lazy import invert, rank
+from zcdp.samplers.nearly_uniform import NearlyUniform
+from zcdp.samplers.selection import ExponentialSelection
+from zcdp.samplers.staircase import GridStaircase
+from zcdp.samplers.uniform import integers
+
+PLACES = 200
+NOISE = DiscreteLaplaceNoise(real(Fraction(1, 2)))
+
+
+def near(value: object, bits: int, ulps: int) -> int:
+    """The numerator of value + ulps/2^bits over 2^bits."""
+    with mp.workdps(PLACES):
+        return int(mp.floor(value * mpf(2) ** bits)) + ulps
+
+
+@given(k=st.integers(-40, 40), ulps=st.sampled_from([-2, -1, 1, 2]), bits=st.sampled_from([20, 64, 150, 400]))
+def test_one_bit_on_either_side_of_a_step(k: int, ulps: int, bits: int) -> None:
+    """U agrees with F(k) to up to 400 bits: below it the draw is k, above it k + 1."""
+    with mp.workdps(PLACES):
+        step = discrete_laplace_cdf(Fraction(2))(k, mpf(1))
+    numerator = near(step, bits, ulps)
+    low = NOISE._high._law
+    if not 0 < numerator < 1 << bits:  # U = 0 is the one point where a law without a least outcome has no quantile
+        return
+    with mp.workdps(PLACES):
+        u = mpf(numerator) / mpf(2) ** bits
+        cdf = discrete_laplace_cdf(Fraction(2))
+        expected = next(n for n in range(k - 60, k + 60) if u < cdf(n, mpf(1)))
+    assert invert(low.cdf, scripted(numerator, bits)) == expected
+    noise = NOISE
+    if bits >= 64:  # the table's stages take 16, 46 and 64 bits: in whole bytes, 46 bits lose two
+        assert noise._high._invert(
+            numerator >> (bits - 62), 62, scripted(numerator & ((1 << bits - 62) - 1), bits - 62)
+        ) == (expected)
+
+
+@given(numerator=st.integers(0, 2**128 - 1))
+def test_continuous_noise_is_the_rounded_quantile(numerator: int) -> None:
+    noise = gaussian_on_grid(Fraction(4), Fraction(1, 1000))
+    with mp.workdps(60):
+        u = (mpf(numerator) + mpf(1) / 2) / mpf(2) ** 128
+        cut = mpf(noise.release_one(0.7, scripted(2 * numerator + 1, 129))) * 1000
+        k = int(mp.nint(cut))
+        shift = exact(Fraction(0.7))
+        below, above = ((mpf(k) / 1000 + s * mpf(1) / 2000 - shift) / 2 for s in (-1, 1))
+        assert mp.ncdf(below) <= u < mp.ncdf(above)
+
+
+@pytest.mark.parametrize("bits", [64, 200, 1000])
+@pytest.mark.parametrize("p", [Fraction(1, 3), Fraction(2, 3), Fraction(1, 2)], ids=str)
+def test_coins_at_the_edge(p: Fraction, bits: int) -> None:
+    edge = p.numerator * (1 << bits) // p.denominator
+    below, above = edge - 1, edge + 1
+    assert rank(lambda: [real(p)()], scripted(below, bits)) == 0
+    assert rank(lambda: [real(p)()], scripted(above, bits)) == 1
+    cell = edge >> (bits - 16)
+    if p != Fraction(1, 2):
+        rest = (1 << (bits - 16)) - 1
+        assert Coin(real(p)).flip_from(cell, scripted(below & rest, bits - 16))
+        assert not Coin(real(p)).flip_from(cell, scripted(above & rest, bits - 16))
+
+
+def test_a_cut_on_the_edge_of_a_cell_is_decided() -> None:
+    assert rank(lambda: [arb(1) / 2], scripted(1, 1)) == 1
+    assert not Coin(real(Fraction(1, 2))).flip_from(1 << 15, scripted(0, 8))
+
+
+@given(numerator=st.integers(0, 2**64 - 1), x=st.fractions(0, 20))
+def test_exponential_coin(numerator: int, x: Fraction) -> None:
+    with mp.workdps(60):
+        expected = (mpf(numerator) + mpf(1) / 2) / mpf(2) ** 64 < mp.exp(-exact(x))
+    assert flip_exp(x, scripted(2 * numerator + 1, 65)) == expected
+
+
+def test_rational_coin_counts_every_word() -> None:
+    heads = sum(flip_rational(Fraction(3, 8), scripted(word << 5, 8)) for word in range(8))
+    assert heads == 3
+
+
+@pytest.mark.parametrize("value", [0.7, -0.3, 41.3, 2.0**-60, -(2.0**-60)])
+@pytest.mark.parametrize("ulps", [-1, 1])
+@pytest.mark.parametrize("side", [-1, 1])
+def test_sign_of_the_grid_laplace_at_its_edges(value: float, ulps: int, side: int) -> None:
+    """The three-way choice next to 1/2 follows the remainder exactly."""
+    noise = GridLaplace(real(Fraction(1)), Fraction(1, 2**20))
+    fine, rest = noise._grid.locate_one(value)
+    r, rate = rest(), exact(Fraction(1, 2**21))
+    assert 0 <= r < 1
+    assert (fine + r) / 2**21 == Fraction(value)
+    with mp.workdps(PLACES):
+        edge = laplace_cdf(-exact(r) * rate) if side < 0 else 1 - laplace_cdf(-exact(1 - r) * rate)
+    numerator = near(edge, 300, ulps)
+    cell = numerator >> 284
+    drawn = noise._sided(cell, 5, rest, scripted(numerator & ((1 << 284) - 1), 284))
+    expected = (-6 if ulps < 0 else 0) if side < 0 else (0 if ulps < 0 else 6)
+    assert drawn == expected
+
+
+def test_staircase_goes_on_until_the_grid_point_is_known() -> None:
+    """A place in the stair that hits a grid line to 64 bits asks for more."""
+    asked: list[int] = []
+
+    def zeros(count: int) -> bytes:
+        asked.append(count)
+        return (b"\0" if len(asked) < 6 else b"\1") * count
+
+    noise = GridStaircase(real(Fraction(1)), Fraction(1), real(Fraction(1, 4)), Fraction(1, 2))
+    assert noise.release_one(0.25, zeros) == 0.5
+
+
+@pytest.mark.parametrize("n", [1, 2, 3, 6, 7, 1000, 1024, 32769, 65535, 65536])
+def test_every_word_of_a_uniform_integer(n: int) -> None:
+    """Of all 65536 words, each outcome keeps the same number; the others are drawn again."""
+    calls: list[int] = []
+
+    def source(count: int) -> bytes:
+        calls.append(count // 2)
+        if len(calls) == 1:
+            return np.arange(65536, dtype=np.uint16).tobytes()
+        return np.full(count // 2, 65535, dtype=np.uint16).tobytes()  # the last word is always kept
+
+    counts = np.bincount(integers(n, 65536, source), minlength=n)
+    again = 65536 % n
+    assert calls == ([65536, again] if again else [65536])
+    counts[-1] -= again
+    assert set(counts.tolist()) == {65536 // n}
+
+
+@pytest.mark.parametrize(("ulps", "kept"), [(-1, True), (1, False)])
+def test_nearly_uniform_bits_are_kept_with_the_exact_probability(ulps: int, kept: bool) -> None:
+    low = NearlyUniform(real(Fraction(1, 2**40)), 24)
+    proposal = 2**24 - 1
+    with mp.workdps(PLACES):
+        edge = mp.exp(-mpf(proposal) / 2**40)
+    numerator = near(edge, 300, ulps)
+    assert numerator >> 284 == 0xFFFF
+    rest = scripted(numerator & ((1 << 284) - 1), 284)
+    asked: list[int] = []
+
+    def source(count: int) -> bytes:
+        asked.append(count)
+        return rest(count) if count == 8 else bytes(count)  # the next proposal is 0, the next cell 0
+
+    assert low._finish(proposal, 0xFFFF, source) == (proposal if kept else 0)
+    assert low._finish(proposal, 0xFFFE, untouchable) == proposal
+    with pytest.raises(ValueError, match=r"length \(25\)"):
+        NearlyUniform(real(Fraction(1, 2**40)), 25)
+
+
+def test_a_seed_repeats_the_draws() -> None:
+    one, two = (NOISE.draw(1000, seeded(7)) for _ in range(2))
+    assert np.array_equal(one, two)
+
+
+def test_every_word_of_a_selection_from_a_list() -> None:
+    """Three equal scores: each is chosen by the same number of words, the one left over is drawn again."""
+    select, counts = ExponentialSelection(real(Fraction(1))).select, [0, 0, 0]
+    for word in range(65536):
+        pairs = np.zeros(32, dtype=np.uint16)
+        pairs[0], pairs[2] = word, 65535
+        counts[select([5, 5, 5], lambda count, pairs=pairs: pairs.tobytes())] += 1
+    assert counts == [21845, 21845, 21846]
+
+
+@pytest.mark.parametrize("far", [1, 3, 5, 20])
+def test_tail_of_the_discrete_gaussian_is_enclosed(far: int) -> None:
+    sums = at_precision(100, lambda: _tail_sums(Fraction(9), far, 100))
+    with mp.workdps(60):
+        for n, ball in zip(range(far, -1, -1), sums, strict=True):
+            true = sum(mp.exp(-(mpf(x) ** 2) / 18) for x in range(n + 1, 200))
+            low, high = (mpf(str(end.str(40, radius=False))) for end in (ball.lower(), ball.upper()))
+            assert low - mpf(10) ** -28 <= true <= high + mpf(10) ** -28
+
+
+@given(
+    values=st.lists(st.floats(-1e9, 1e9), min_size=1, max_size=5),
+    step=st.sampled_from([Fraction(1, 2**20), Fraction(1, 2**30), Fraction(8), Fraction(1, 100), Fraction(7, 3)]),
+    refine=st.integers(1, 30),
+)
+def test_values_are_located_exactly(values: list[float], step: Fraction, refine: int) -> None:
+    grid = Grid(step, refine=refine)
+    located = grid.locate(grid.check(np.array(values)))
+    for n, value in enumerate(values):
+        rest = located.rest(n)
+        fine, one = grid.locate_one(value)
+        assert 0 <= rest < 1
+        assert 0 <= one() < 1
+        assert (int(located.whole[n]) << refine) + int(located.fine[n]) == fine
+        assert step * (fine + rest) / (1 << refine) == Fraction(value)
+        assert rest == one()

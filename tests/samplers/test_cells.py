@@ -1,0 +1,100 @@
+"""Every cell that a table decides is right by 60-digit arithmetic, and it leaves open no more cells than it must."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from fractions import Fraction
+from typing import Any
+
+import numpy as np
+import pytest
+from mpmath import mp, mpf
+from samplers.laws import by_mass, discrete_laplace_cdf, exact, real
+
+from zcdp.samplers.bernoulli import Coin
+from zcdp.samplers.discrete_gaussian import DiscreteGaussianNoise
+from zcdp.samplers.discrete_laplace import DiscreteLaplaceNoise
+from zcdp.samplers.exponential_coins import CELLS, _enclosures
+from zcdp.samplers.geometric import Geometric
+from zcdp.samplers.table import LazyTable
+from zcdp.samplers.unary import UnaryReports
+
+
+def check(table: LazyTable, cdf: Callable[[int], Any], steps: int) -> None:
+    """Runs of cells with one outcome k lie in [F(k-1), F(k)]; the open cells are those with a step inside."""
+    outcomes = np.array(table._list)
+    closed = outcomes != table._law.window.stop
+    for k in np.unique(outcomes[closed]).tolist():
+        cells = np.flatnonzero(outcomes == k)
+        assert cells[-1] - cells[0] + 1 == cells.size
+        with mp.workdps(60):
+            assert cdf(k - 1) <= mpf(int(cells[0])) / 65536
+            assert mpf(int(cells[-1]) + 1) / 65536 <= cdf(k)
+    small = table._table.astype(np.int64)
+    assert np.array_equal(small[small != table._mark], outcomes[small != table._mark])
+    assert 65536 - closed.sum() <= steps + (outcomes == table._mark).sum() + 2
+
+
+@pytest.mark.parametrize("scale", [Fraction(1, 3), Fraction(2), Fraction(50), Fraction(1000), Fraction(2**40)], ids=str)
+def test_discrete_laplace(scale: Fraction) -> None:
+    noise = DiscreteLaplaceNoise(real(1 / scale))
+    whole = discrete_laplace_cdf(scale)
+    width = 1 << noise._low.length
+    check(noise._high, lambda h: whole((h + 1) * width - 1, mpf(1)), 2 * 64 * 12)
+    check_digits(noise._low._digits, scale)
+
+
+@pytest.mark.parametrize("scale", [Fraction(3), Fraction(10**6), Fraction(2**62)], ids=str)
+def test_geometric(scale: Fraction) -> None:
+    geometric = Geometric(real(1 / scale))
+    width = 1 << geometric.length
+    check(geometric._high, lambda h: 1 - mp.exp(-(h + 1) * width / exact(scale)), 64 * 12)
+    check_digits(geometric._low._digits, scale)
+
+
+def check_digits(digits: Any, scale: Fraction) -> None:
+    for offset, table in digits:
+        r, count = mpf(2) ** offset / exact(scale), table._law.most + 1
+        with mp.workdps(60):
+            terms = [mp.exp(-r * d) for d in range(count)]
+            sums = np.cumsum(np.array([mpf(0), *terms], dtype=object))
+            check(table, lambda d, sums=sums: sums[d + 1] / sums[-1], count - 1)
+
+
+def test_discrete_gaussian() -> None:
+    noise = DiscreteGaussianNoise(Fraction(90000))
+    with mp.workdps(60):
+        cdf = by_mass(lambda x, f: mp.exp(-(mpf(x) ** 2) / 180000), lambda f: 6000)
+        check(noise._table, lambda k: cdf(k, mpf(1)), 2600)
+
+
+def test_bytes_of_unary_encoding() -> None:
+    q = Fraction(1, 7)
+    reports = UnaryReports(real(1 - q), real(q))
+    total = [Fraction(0)]
+    for byte in range(256):
+        ones = bin(byte).count("1")
+        total.append(total[-1] + q**ones * (1 - q) ** (8 - ones))
+    check(reports._bytes, lambda k: exact(total[k + 1]), 255)
+
+
+@pytest.mark.parametrize("p", [Fraction(1, 3), Fraction(1, 2), Fraction(1, 10**9), 1 - Fraction(1, 10**9)], ids=str)
+def test_coin(p: Fraction) -> None:
+    coin = Coin(real(p))
+    assert 0 <= coin._low <= p * 65536 <= coin._high <= 65536
+    assert coin._high - coin._low <= 2
+
+
+def test_enclosures_of_the_exponential() -> None:
+    low, high = _enclosures()
+    with mp.workdps(60):
+        step = mp.exp(-mpf(1) / 4096)
+        value = 65536 / step  # at n - 1 = -1
+        values = []
+        for _ in range(CELLS + 3):
+            values.append(value)
+            value *= step
+    for n in range(CELLS):
+        assert high[n] >= min(values[n], 65536)
+        assert low[n] <= (values[n + 3] if n < CELLS - 1 else 0)
+        assert high[n] - low[n] <= 50

@@ -1,0 +1,214 @@
+"""What `release` and `sample` accept and give back: shapes, types, byte orders, overflow, errors before any draw."""
+
+from __future__ import annotations
+
+import copy
+import pickle
+import warnings
+from decimal import Decimal
+from fractions import Fraction
+from typing import Any
+
+import numpy as np
+import pytest
+from bits import untouchable
+
+from zcdp import RAPPOR, DiscreteLaplace, ExponentialMechanism, Laplace, RandomizedResponse
+from zcdp.samplers import source
+
+LARGE = 10**6  # an epsilon at which noise is never seen
+INTEGERS = [np.dtype(order + kind) for order in "<>" for kind in ("i2", "i4", "i8", "u2", "u4", "u8")] + [
+    np.dtype("i1"),
+    np.dtype("u1"),
+]
+SURE = {
+    "discrete laplace": lambda values: DiscreteLaplace(epsilon=LARGE).release(values),
+    "response": lambda values: RandomizedResponse(epsilon=LARGE, k=100).release(values),
+}
+
+
+@pytest.mark.parametrize("release", SURE.values(), ids=SURE.keys())
+@pytest.mark.parametrize("dtype", INTEGERS, ids=str)
+def test_integers_keep_shape_type_and_values(release: Any, dtype: np.dtype[Any]) -> None:
+    values = np.arange(24, dtype=dtype).reshape(2, 3, 4)
+    for array in (values, values[:, ::-1, ::2], values.T, np.asfortranarray(values), values[:0], values[0, 0, 0]):
+        kept = array.copy()
+        if isinstance(array, np.ndarray):
+            array.flags.writeable = False
+        out = release(array)
+        assert out.dtype == array.dtype
+        assert out.shape == array.shape
+        assert np.array_equal(out, kept)
+        assert np.array_equal(array, kept)
+        assert out is not array
+
+
+def test_plain_numbers_and_lists() -> None:
+    noise = DiscreteLaplace(epsilon=LARGE)
+    assert type(noise.release(5)) is int
+    assert noise.release(10**30) == 10**30
+    assert noise.release([1, 2]).tolist() == [1, 2]
+    assert noise.release([]).shape == (0,)
+    assert isinstance(noise.release(np.int8(7)), np.int8)
+    assert noise.release(np.array(7)).shape == ()
+    response = RandomizedResponse(epsilon=LARGE, k=10)
+    assert type(response.release(5)) is int
+    assert response.release([]).shape == (0,)
+
+
+def test_reals_keep_their_shape_and_land_on_the_grid() -> None:
+    mechanism = Laplace(epsilon=2**40)
+    for value in (41.25, 41, "165/4", Fraction(165, 4), Decimal("41.25"), np.float32(41.25)):
+        assert abs(mechanism.release(value, grid="1/4") - 41.25) <= 0.25
+    for dtype in ("<f8", ">f8", "<f4", "<f2", "<i4", ">i8", "u1"):
+        array = np.arange(12, dtype=dtype).reshape(3, 4)[:, ::2]
+        array.flags.writeable = False
+        out = mechanism.release(array, grid=1)
+        assert out.dtype == np.float64
+        assert np.array_equal(out, array)
+    assert mechanism.release([]).shape == (0,)
+    assert mechanism.release(np.zeros((0, 3))).shape == (0, 3)
+    noisy = Laplace(scale=2).release(np.linspace(-5, 5, 1000), grid="0.01")
+    assert np.abs(noisy * 100 - np.rint(noisy * 100)).max() < 1e-9
+    steps = Laplace(scale=2).sample(1000) * 2**19
+    assert np.array_equal(steps, np.rint(steps))
+
+
+@pytest.mark.parametrize("value", [0.5, -0.5, 1.5, 0.25, 5e-324, -5e-324, 2.0**52 + 0.5, -1e15, 0.1])
+def test_rounding_is_to_the_nearest_point_halves_up(value: float) -> None:
+    """With noise far below the grid, what is released is the rounded value, on either side of a half."""
+    tiny = Laplace(epsilon=2**200)
+    wanted = {float(np.floor(value + 0.5))}
+    if Fraction(value) % 1 == Fraction(1, 2):
+        wanted.add(float(np.floor(value)))
+    assert {tiny.release(value, grid=1) for _ in range(40)} == wanted
+    assert set(tiny.release(np.full(200, value), grid=1).tolist()) == wanted
+
+
+def test_sizes() -> None:
+    for mechanism, kind in ((Laplace(scale=1), float), (DiscreteLaplace(scale=1), int)):
+        assert type(mechanism.sample()) is kind
+        assert mechanism.sample(0).shape == (0,)
+        assert mechanism.sample((2, 3)).shape == (2, 3)
+        with pytest.raises(ValueError, match=r"size \(-1\) must not be negative"):
+            mechanism.sample(-1)
+
+
+def test_overflow_raises_or_saturates_and_never_wraps() -> None:
+    noise = DiscreteLaplace(scale=1000)
+    for dtype in ("i1", "u1", "i2", "u4", "i8", "u8", ">i4"):
+        limits = np.iinfo(dtype)
+        for edge in (limits.min, limits.max):
+            values = np.full(200, edge, dtype=dtype)
+            with pytest.raises(OverflowError, match="does not fit in"):
+                noise.release(values)
+            out = noise.release(values, overflow="saturate").astype(object)
+            assert out.min() >= limits.min
+            assert out.max() <= limits.max
+            assert (out == edge).mean() > 0.2
+            if np.dtype(dtype).itemsize > 2:
+                assert abs(out - edge).max() < 10**5
+
+
+@pytest.mark.parametrize("scale", [2**61, 2**70, 10**300])
+def test_noise_beyond_64_bits(scale: int) -> None:
+    noise = DiscreteLaplace(scale=scale)
+    assert isinstance(noise.release(5), int)
+    assert max(abs(noise.sample()) for _ in range(30)) > scale / 10
+    with pytest.raises(OverflowError, match="does not fit in"):
+        noise.sample(1000)
+
+
+@pytest.mark.parametrize("epsilon", [1e-300, 1e-9, "1e-30", 1e4, 1e300, "log(3)", "log(1.0000001)"])
+def test_extreme_parameters_run(epsilon: Any) -> None:
+    assert isinstance(DiscreteLaplace(epsilon=epsilon, sensitivity=3).release(5), int)
+    assert RandomizedResponse(epsilon=epsilon, k=2**70).release(2**69) < 2**70
+    assert RAPPOR(epsilon=epsilon).release(3, d=9).shape == (2,)
+    assert ExponentialMechanism(epsilon=epsilon).release([0.0, 1e300], sensitivity=1e-3) in (0, 1)
+    assert isinstance(Laplace(epsilon=epsilon).release(5.0), float)
+
+
+def test_reports_are_packed_bits() -> None:
+    sure = RAPPOR(epsilon=LARGE)
+    values = np.array([[0, 7, 8], [127, 64, 3]])
+    reports = sure.release(values, d=128)
+    assert reports.shape == (2, 3, 16)
+    assert reports.dtype == np.uint8
+    bits = np.unpackbits(reports, axis=-1)
+    assert np.array_equal(bits.argmax(axis=-1), values)
+    assert np.array_equal(bits.sum(axis=-1), np.ones((2, 3)))
+    assert np.array_equal(np.unpackbits(sure.release(9, d=11), count=11), np.eye(11, dtype=int)[9])
+    assert sure.release([], d=5).shape == (0, 1)
+
+
+def test_selection() -> None:
+    choose = ExponentialMechanism(epsilon=LARGE)
+    for scores in ([1, 5, 3], [1.0, 5.0, 3.0], np.array([1, 5, 3], dtype=">i2"), np.arange(12)[1::5] % 6):
+        assert choose.release(scores, sensitivity=1) == int(np.argmax(scores))
+    big = np.array([2**63 - 1, -(2**63), 2**63 - 1], dtype=np.int64)
+    assert {choose.release(big, sensitivity=1) for _ in range(60)} == {0, 2}
+    assert choose.release(np.array([0, 2**64 - 1], dtype=np.uint64), sensitivity=1) == 1
+    assert choose.release([-1.7e308, 1.7e308], sensitivity=1) == 1
+    assert choose.release([3], sensitivity=1) == 0
+
+
+BAD: list[tuple[str, type[Exception], str, Any]] = [
+    ("counts", TypeError, "must be integers", lambda: DiscreteLaplace(epsilon=1).release([1.5])),
+    ("count", TypeError, "must be integers", lambda: DiscreteLaplace(epsilon=1).release(1.5)),
+    ("bools", TypeError, "must be integers", lambda: DiscreteLaplace(epsilon=1).release([True])),
+    ("text", TypeError, "must be integers", lambda: DiscreteLaplace(epsilon=1).release("5")),
+    ("overflow", ValueError, r"overflow \('wrap'\)", lambda: DiscreteLaplace(epsilon=1).release(5, overflow="wrap")),
+    ("nan", ValueError, r"\(nan\) must be finite", lambda: Laplace(epsilon=1).release(float("nan"))),
+    ("inf", ValueError, r"\(inf\) must be finite", lambda: Laplace(epsilon=1).release([1.0, float("inf")])),
+    ("far", ValueError, "2\\^61 steps", lambda: Laplace(epsilon=1).release([1e300])),
+    ("grid", ValueError, r"grid \(0\) must be positive", lambda: Laplace(epsilon=1).release(1.0, grid=0)),
+    ("complex", TypeError, "must be integers or floats", lambda: Laplace(epsilon=1).release([1j])),
+    ("k", ValueError, r"values \(4\) must lie in 0 .. 3", lambda: RandomizedResponse(epsilon=1, k=4).release([1, 4])),
+    ("low", ValueError, r"values \(-1\) must lie in 0 .. 3", lambda: RandomizedResponse(epsilon=1, k=4).release(-1)),
+    ("kind", TypeError, "must be integers", lambda: RandomizedResponse(epsilon=1, k=4).release([0.0])),
+    ("d", ValueError, r"values \(8\) must lie in 0 .. 7", lambda: RAPPOR(epsilon=1).release([8], d=8)),
+    ("small", ValueError, r"d \(1\) must be at least 2", lambda: RAPPOR(epsilon=1).release([0], d=1)),
+    ("scores", ValueError, r"scores \(nan\) must be finite",
+     lambda: ExponentialMechanism(epsilon=1).release([1, float("nan")], sensitivity=1)),
+    ("infinite", ValueError, r"scores \(-inf\) must be finite",
+     lambda: ExponentialMechanism(epsilon=1).release([1, -float("inf")], sensitivity=1)),
+    ("none", ValueError, "at least one", lambda: ExponentialMechanism(epsilon=1).release([], sensitivity=1)),
+    ("matrix", ValueError, "shape", lambda: ExponentialMechanism(epsilon=1).release([[1, 2]], sensitivity=1)),
+    ("negative", ValueError, r"sensitivity \(-1\) must be positive",
+     lambda: ExponentialMechanism(epsilon=1).release([1, 2], sensitivity=-1)),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("kind", "message", "call"), [row[1:] for row in BAD], ids=[row[0] for row in BAD])
+def test_bad_input_is_refused_before_any_randomness(
+    kind: type[Exception], message: str, call: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(source, "_fill", untouchable)
+    with pytest.raises(kind, match=message):
+        call()
+
+
+def test_the_guard_of_the_test_above_works(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(source, "_fill", untouchable)
+    with pytest.raises(AssertionError, match="randomness"):
+        RandomizedResponse(epsilon=1, k=4).release(1)
+
+
+def test_a_mechanism_that_has_run_can_be_copied_and_pickled() -> None:
+    for mechanism in (
+        Laplace(scale=2),
+        DiscreteLaplace(scale=2),
+        RAPPOR(epsilon=1),
+        RandomizedResponse(epsilon=1, k=3),
+    ):
+        mechanism.worst_pair(3)
+        for twin in (copy.deepcopy(mechanism), pickle.loads(pickle.dumps(mechanism))):
+            assert twin == mechanism
+            assert twin.rho == mechanism.rho
+            twin.worst_pair(3)
+
+
+def test_no_warnings_on_the_way() -> None:
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        Laplace(scale=2).release(np.array([5e-324, 1e10, -0.0]), grid=2.0**-10)
