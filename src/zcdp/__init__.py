@@ -1,5 +1,6 @@
 """Exact, certified zCDP accounting for the mechanisms of differential privacy."""
 
+from zcdp.auditing import Audit, audit
 from zcdp.mechanisms import (
     L1,
     L2,
@@ -43,6 +44,7 @@ __all__ = [
     "L2",
     "MECHANISMS",
     "RAPPOR",
+    "Audit",
     "BinaryRandomizedResponse",
     "BoundedRange",
     "Channel",
@@ -73,4 +75,5 @@ __all__ = [
     "TruncatedGeometric",
     "UnaryEncoding",
     "__version__",
+    "audit",
 ]

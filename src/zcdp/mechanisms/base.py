@@ -38,6 +38,10 @@ class Mechanism(Curve):
         )
         return f"{type(self).__name__}({', '.join(shown)})"
 
+    def __getstate__(self) -> dict[str, object]:
+        """The parameters alone: what is derived from them, samplers above all, is not pickled or copied."""
+        return {field.name: getattr(self, field.name) for field in fields(self)}
+
     @property
     def largest_loss(self) -> Exact | None:
         loss: Exact = getattr(self, self.budget or "epsilon")

@@ -3,15 +3,20 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar
 
 from flint import arb
 
 from zcdp.mechanisms.base import Mechanism
 from zcdp.numeric.balls import lift
-from zcdp.numeric.exact import Exact, Value, positive
+from zcdp.numeric.exact import Exact, Value, positive, positive_rational
 from zcdp.numeric.functions import Number, log, sinhc
 from zcdp.privacy.curve import Peak
+
+if TYPE_CHECKING:
+    from numpy.typing import ArrayLike, NDArray
+
+    from zcdp.samplers.selection import ExponentialSelection
 
 __all__ = ["BoundedRange", "ExponentialMechanism"]
 
@@ -69,3 +74,20 @@ class ExponentialMechanism(_BoundedRange):
 
     def __init__(self, *, epsilon: Value) -> None:
         self._set(epsilon=positive(epsilon, "epsilon"))
+
+    def _selection(self, sensitivity: Value) -> ExponentialSelection:
+        built: dict[Value, ExponentialSelection] = self.__dict__.setdefault("_selections", {})
+        if (known := built.get(sensitivity)) is not None:
+            return known
+        from zcdp.samplers.selection import ExponentialSelection
+
+        distance = positive_rational(sensitivity, "sensitivity")
+        return built.setdefault(sensitivity, ExponentialSelection(lambda: lift(self.epsilon) / (2 * lift(distance))))
+
+    def release(self, scores: ArrayLike, *, sensitivity: Value) -> int:
+        """The index of the selected score; a float score is its exact binary value."""
+        return self._selection(sensitivity).select(scores)
+
+    def worst_pair(self, size: int) -> tuple[NDArray[Any], NDArray[Any]]:
+        selection = self._selection(1)
+        return selection.draw([0, 4], size), selection.draw([1, 3], size)

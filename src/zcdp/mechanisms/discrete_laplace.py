@@ -4,20 +4,25 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from fractions import Fraction
-from typing import ClassVar
+from typing import TYPE_CHECKING, ClassVar
 
 from flint import arb
 
+from zcdp.mechanisms.additive import AddsIntegers
 from zcdp.mechanisms.noise import ExponentialNoise, noise_epsilon, shift_cumulant
 from zcdp.mechanisms.sensitivity import L1, L2, Sensitivity
+from zcdp.numeric.balls import lift
 from zcdp.numeric.exact import Exact, Log, Value, integer, times
 from zcdp.numeric.functions import Number, exp, expm1
+
+if TYPE_CHECKING:
+    from zcdp.samplers.discrete_laplace import DiscreteLaplaceNoise
 
 __all__ = ["DiscreteLaplace"]
 
 
 @dataclass(frozen=True, init=False, repr=False)
-class DiscreteLaplace(ExponentialNoise):
+class DiscreteLaplace(AddsIntegers, ExponentialNoise):
     """Noise of mass proportional to exp(-|x|/scale) on the integers, epsilon = sensitivity/scale.
 
     rho = epsilon (1 - (1 - e^-epsilon) csch(t)/sensitivity), t = epsilon/sensitivity = 1/scale.
@@ -68,3 +73,8 @@ class DiscreteLaplace(ExponentialNoise):
         """Inputs at a distance of `size` neighbours: the sensitivity times `size`, the noise as it is."""
         steps = integer(size, "size", 1)
         return DiscreteLaplace(epsilon=times(steps, self.epsilon), sensitivity=self._single * steps)
+
+    def noise(self) -> DiscreteLaplaceNoise:
+        from zcdp.samplers.discrete_laplace import DiscreteLaplaceNoise
+
+        return DiscreteLaplaceNoise(lambda: lift(self.epsilon) / lift(self._length))

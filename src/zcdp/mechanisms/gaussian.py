@@ -5,16 +5,21 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from fractions import Fraction
 from math import isqrt
-from typing import Any, ClassVar, Self
+from typing import TYPE_CHECKING, Any, ClassVar, Self
 
 from flint import acb, arb, ctx
 
+from zcdp.mechanisms.additive import AddsIntegers, AddsReals
 from zcdp.mechanisms.base import Mechanism
 from zcdp.numeric.balls import lift
 from zcdp.numeric.certify import Undecided, enclose
 from zcdp.numeric.exact import Value, integer, literal, positive_rational
 from zcdp.numeric.functions import Number
 from zcdp.privacy.curve import Peak
+
+if TYPE_CHECKING:
+    from zcdp.samplers.continuous import GridNoise
+    from zcdp.samplers.discrete_gaussian import DiscreteGaussianNoise
 
 __all__ = ["DiscreteGaussian", "Gaussian"]
 
@@ -76,7 +81,7 @@ class _Gaussian(Mechanism):
 
 
 @dataclass(frozen=True, init=False, repr=False)
-class Gaussian(_Gaussian):
+class Gaussian(AddsReals, _Gaussian):
     """Normal noise of standard deviation sigma: RDP of order alpha is rho alpha, for every alpha.
 
     Sensitivity is in the l2 norm. Theorem: docs/theorems/gaussian.md.
@@ -93,9 +98,18 @@ class Gaussian(_Gaussian):
     def cumulant(self, s: Number) -> Number:
         return s * (1 + s) * lift(self.exact_rho)
 
+    @property
+    def _spread(self) -> Fraction | float:
+        return self.sigma
+
+    def noise(self, grid: Fraction) -> GridNoise:
+        from zcdp.samplers.continuous import gaussian_on_grid
+
+        return gaussian_on_grid(self.variance, grid)
+
 
 @dataclass(frozen=True, init=False, repr=False)
-class DiscreteGaussian(_Gaussian):
+class DiscreteGaussian(AddsIntegers, _Gaussian):
     """Mass proportional to exp(-x^2/(2 sigma^2)) on the integers, for integer queries: rho is that of the Gaussian.
 
     Theorem: docs/theorems/discrete-gaussian.md.
@@ -119,6 +133,11 @@ class DiscreteGaussian(_Gaussian):
 
     def kl(self) -> arb:
         return lift(self.exact_rho)  # theta is even, so its logarithm has no slope at 0
+
+    def noise(self) -> DiscreteGaussianNoise:
+        from zcdp.samplers.discrete_gaussian import DiscreteGaussianNoise
+
+        return DiscreteGaussianNoise(self.variance)
 
 
 def _log_theta(t: Number, variance: Fraction) -> Number:

@@ -4,20 +4,25 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 from fractions import Fraction
-from typing import ClassVar
+from typing import TYPE_CHECKING, ClassVar
 
 from flint import arb
 
+from zcdp.mechanisms.additive import AddsReals
 from zcdp.mechanisms.noise import ExponentialNoise, noise_epsilon, shift_cumulant
 from zcdp.mechanisms.sensitivity import Sensitivity
+from zcdp.numeric.balls import lift
 from zcdp.numeric.exact import Exact, Value, integer, positive_rational, times
 from zcdp.numeric.functions import Number, expm1
+
+if TYPE_CHECKING:
+    from zcdp.samplers.laplace import GridLaplace
 
 __all__ = ["Laplace"]
 
 
 @dataclass(frozen=True, init=False, repr=False)
-class Laplace(ExponentialNoise):
+class Laplace(AddsReals, ExponentialNoise):
     """Noise of density exp(-|x|/scale)/(2 scale), epsilon = sensitivity/scale: rho = epsilon + e^-epsilon - 1.
 
     The privacy loss depends on epsilon alone, and so does equality; for a vector of answers (`L0LInf` and the like)
@@ -61,3 +66,8 @@ class Laplace(ExponentialNoise):
         """Inputs at a distance of `size` neighbours: the sensitivity times `size`, the noise as it is."""
         steps = integer(size, "size", 1)
         return Laplace(epsilon=times(steps, self.epsilon), sensitivity=self._single * steps)
+
+    def noise(self, grid: Fraction) -> GridLaplace:
+        from zcdp.samplers.laplace import GridLaplace
+
+        return GridLaplace(lambda: lift(self.epsilon) / lift(self._length), grid)

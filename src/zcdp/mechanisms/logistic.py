@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 from fractions import Fraction
-from typing import ClassVar
+from typing import TYPE_CHECKING, ClassVar
 
 from flint import arb
 
+from zcdp.mechanisms.additive import AddsReals
 from zcdp.mechanisms.base import Mechanism
 from zcdp.mechanisms.noise import noise_epsilon, noise_scale
 from zcdp.numeric.balls import lift
@@ -15,11 +16,14 @@ from zcdp.numeric.exact import Exact, Value, integer, positive_rational, times
 from zcdp.numeric.functions import Number, log, sinhc
 from zcdp.privacy.curve import Peak
 
+if TYPE_CHECKING:
+    from zcdp.samplers.continuous import GridNoise
+
 __all__ = ["Logistic"]
 
 
 @dataclass(frozen=True, init=False, repr=False)
-class Logistic(Mechanism):
+class Logistic(AddsReals, Mechanism):
     """Noise of density sech^2(x/(2 scale))/(4 scale), epsilon = sensitivity/scale: rho = epsilon coth(epsilon/2) - 2.
 
     Its pair also dominates every epsilon-bounded-range mechanism. Theorem: docs/theorems/logistic.md.
@@ -53,3 +57,8 @@ class Logistic(Mechanism):
         """Inputs at a distance of `size` neighbours: the sensitivity times `size`, the noise as it is."""
         steps = integer(size, "size", 1)
         return Logistic(epsilon=times(steps, self.epsilon), sensitivity=self.sensitivity * steps)
+
+    def noise(self, grid: Fraction) -> GridNoise:
+        from zcdp.samplers.continuous import logistic_on_grid
+
+        return logistic_on_grid(lambda: lift(self.epsilon) / lift(self.sensitivity), grid)

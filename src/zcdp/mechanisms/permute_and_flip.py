@@ -3,17 +3,20 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import ClassVar
+from typing import TYPE_CHECKING, ClassVar
 
 from flint import arb
 
 from zcdp.mechanisms.base import Mechanism
 from zcdp.numeric.balls import lift
-from zcdp.numeric.exact import Exact, Value, positive
+from zcdp.numeric.exact import Exact, Value, positive, positive_rational
 from zcdp.numeric.functions import Number
 from zcdp.numeric.root import sign_change
 from zcdp.privacy.curve import Peak
 from zcdp.privacy.envelope import real_order
+
+if TYPE_CHECKING:
+    from numpy.typing import ArrayLike
 
 __all__ = ["PermuteAndFlip"]
 
@@ -84,3 +87,10 @@ class PermuteAndFlip(Mechanism):
         around = sign_change(climb, lift(self.epsilon))
         middle, p = around.mid(), self._pair(around)[0]
         return Peak(value(middle) + p * climb(around)[0] * (around - middle), arb(1))
+
+    def release(self, scores: ArrayLike, *, sensitivity: Value) -> int:
+        """The index of the selected score; a float score is its exact binary value."""
+        from zcdp.samplers.selection import PermuteAndFlip as Selection
+
+        distance = positive_rational(sensitivity, "sensitivity")
+        return Selection(lambda: lift(self.epsilon) / (2 * lift(distance))).select(scores)

@@ -4,12 +4,19 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from fractions import Fraction
-from typing import Self
+from functools import cached_property
+from typing import TYPE_CHECKING, Any, Self
 
 from flint import arb
 
 from zcdp.mechanisms.three_point import ThreePoint
+from zcdp.numeric.balls import lift
 from zcdp.numeric.exact import Exact, Log, Value, integer, positive, probability
+
+if TYPE_CHECKING:
+    from numpy.typing import ArrayLike, NDArray
+
+    from zcdp.samplers.response import Response
 
 __all__ = ["RandomizedResponse"]
 
@@ -45,3 +52,19 @@ class RandomizedResponse(ThreePoint):
 
     def kappa(self) -> arb:
         return arb(self.k)
+
+    @cached_property
+    def _response(self) -> Response:
+        from zcdp.samplers.response import Response
+
+        return Response(lambda: lift(self.epsilon), self.k)
+
+    def release(self, values: ArrayLike) -> Any:
+        from zcdp.samplers.release import each
+
+        return each(self._response.respond_one, self._response.respond, values, self.k)
+
+    def worst_pair(self, size: int) -> tuple[NDArray[Any], NDArray[Any]]:
+        import numpy as np
+
+        return self.release(np.zeros(size, dtype=np.int64)), self.release(np.ones(size, dtype=np.int64))

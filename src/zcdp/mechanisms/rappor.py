@@ -8,6 +8,7 @@ from typing import ClassVar
 from flint import arb
 
 from zcdp.mechanisms.base import Mechanism
+from zcdp.mechanisms.reports import ReportsBits
 from zcdp.mechanisms.three_point import three_point_cumulant
 from zcdp.numeric.balls import lift
 from zcdp.numeric.exact import Exact, Value, positive
@@ -18,7 +19,7 @@ __all__ = ["RAPPOR"]
 
 
 @dataclass(frozen=True, init=False, repr=False)
-class RAPPOR(Mechanism):
+class RAPPOR(ReportsBits, Mechanism):
     """Neighbours differ in two bits, each kept with odds e^{epsilon/2}: rho = epsilon tanh(epsilon/4).
 
     Theorem: docs/theorems/rappor.md.
@@ -39,3 +40,7 @@ class RAPPOR(Mechanism):
     def peak(self) -> Peak:
         epsilon = lift(self.epsilon)
         return Peak(epsilon * (epsilon / 4).tanh(), arb(1))
+
+    def _bits(self) -> tuple[arb, arb]:
+        odds = (-lift(self.epsilon) / 2).exp()
+        return 1 / (1 + odds), odds / (1 + odds)

@@ -4,12 +4,17 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from fractions import Fraction
+from typing import TYPE_CHECKING, Any
 
 from flint import arb
 
+from zcdp.mechanisms.additive import AddsIntegers, default_grid
 from zcdp.mechanisms.three_point import ThreePoint
 from zcdp.numeric.balls import lift
-from zcdp.numeric.exact import Exact, Value, integer, positive, rational
+from zcdp.numeric.exact import Exact, Value, integer, positive, positive_rational, rational
+
+if TYPE_CHECKING:
+    from zcdp.samplers.staircase import DiscreteStaircaseNoise
 
 __all__ = ["DiscreteStaircase", "Staircase"]
 
@@ -44,9 +49,21 @@ class Staircase(ThreePoint):
         x = lift(self.gamma) * (growth - 1)
         return 2 * growth * (1 + x) / (1 + 2 * x) + 1 - growth
 
+    def release(self, values: Any, *, sensitivity: Value, grid: Value | None = None) -> Any:
+        """The continuous mechanism, rounded to multiples of `grid` (default: near sensitivity/2^20)."""
+        from zcdp.samplers.release import noisy_reals
+        from zcdp.samplers.staircase import GridStaircase
+
+        distance = positive_rational(sensitivity, "sensitivity")
+        step = default_grid(distance) if grid is None else positive_rational(grid, "grid")
+        return noisy_reals(lambda: GridStaircase(lambda: lift(self.epsilon), distance, self._share, step), values)
+
+    def _share(self) -> arb:
+        return 1 / (1 + (lift(self.epsilon) / 2).exp()) if self.gamma is None else lift(self.gamma)
+
 
 @dataclass(frozen=True, init=False, repr=False)
-class DiscreteStaircase(ThreePoint):
+class DiscreteStaircase(AddsIntegers, ThreePoint):
     """On the integers: mass falls by e^epsilon at r, Delta, Delta + r, 2 Delta, ...; Delta is the sensitivity.
 
     Theorem: docs/theorems/three-point-maps.md.
@@ -71,3 +88,8 @@ class DiscreteStaircase(ThreePoint):
         growth = lift(self.epsilon).exp()
         weight = growth * (2 * self.r - 1) + 2 * (self.sensitivity - self.r) + 1
         return growth * weight / (growth * near + self.sensitivity - near) + 1 - growth
+
+    def noise(self) -> DiscreteStaircaseNoise:
+        from zcdp.samplers.staircase import DiscreteStaircaseNoise
+
+        return DiscreteStaircaseNoise(lambda: lift(self.epsilon), self.sensitivity, self.r)

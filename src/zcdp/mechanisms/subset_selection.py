@@ -3,12 +3,19 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import cached_property
+from typing import TYPE_CHECKING, Any
 
 from flint import arb
 
 from zcdp.mechanisms.three_point import ThreePoint
 from zcdp.numeric.balls import lift
 from zcdp.numeric.exact import Exact, Value, integer, positive
+
+if TYPE_CHECKING:
+    from numpy.typing import ArrayLike, NDArray
+
+    from zcdp.samplers.subset import SubsetSelection as Subsets
 
 __all__ = ["SubsetSelection"]
 
@@ -34,3 +41,23 @@ class SubsetSelection(ThreePoint):
     def kappa(self) -> arb:
         grown = lift(self.epsilon).exp() * (self.size - 1) / (self.k - self.size)
         return grown + arb(self.k - 1) / self.size + 1
+
+    @cached_property
+    def _subsets(self) -> Subsets:
+        from zcdp.samplers.subset import SubsetSelection as Subsets
+
+        return Subsets(lambda: lift(self.epsilon), self.k, self.size)
+
+    def release(self, values: ArrayLike) -> Any:
+        """One row of `size` increasing values for each value."""
+        import numpy as np
+
+        from zcdp.samplers.release import each
+
+        report = self._subsets.report
+        return each(lambda v: report(np.array([v]))[0], report, values, self.k)
+
+    def worst_pair(self, size: int) -> tuple[NDArray[Any], NDArray[Any]]:
+        import numpy as np
+
+        return self.release(np.zeros(size, dtype=int)), self.release(np.ones(size, dtype=int))

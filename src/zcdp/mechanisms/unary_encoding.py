@@ -7,6 +7,7 @@ from fractions import Fraction
 
 from flint import arb
 
+from zcdp.mechanisms.reports import ReportsBits
 from zcdp.mechanisms.three_point import ThreePoint
 from zcdp.numeric.balls import lift
 from zcdp.numeric.exact import Exact, Log, Value, positive, probability
@@ -15,7 +16,7 @@ __all__ = ["OptimizedUnaryEncoding", "UnaryEncoding"]
 
 
 @dataclass(frozen=True, init=False, repr=False)
-class UnaryEncoding(ThreePoint):
+class UnaryEncoding(ReportsBits, ThreePoint):
     """Any p > q: e^epsilon = p(1-q)/(q(1-p)). Theorem: docs/theorems/three-point-maps.md.
 
     >>> UnaryEncoding(p="3/4", q="1/4").epsilon        # RAPPOR of that epsilon
@@ -40,9 +41,12 @@ class UnaryEncoding(ThreePoint):
     def kappa(self) -> arb:
         return lift(1 / (self.q * (1 - self.p)) + 1 - self.p * (1 - self.q) / (self.q * (1 - self.p)))
 
+    def _bits(self) -> tuple[arb, arb]:
+        return lift(self.p), lift(self.q)
+
 
 @dataclass(frozen=True, init=False, repr=False)
-class OptimizedUnaryEncoding(ThreePoint):
+class OptimizedUnaryEncoding(ReportsBits, ThreePoint):
     """OUE: p = 1/2, q = 1/(e^epsilon + 1). Theorem: docs/theorems/three-point-maps.md.
 
     rho = (epsilon/2) tanh(epsilon/2) up to epsilon = 3.2122, beyond it attained at an order above 1.
@@ -58,3 +62,7 @@ class OptimizedUnaryEncoding(ThreePoint):
 
     def kappa(self) -> arb:
         return lift(self.epsilon).exp() + 3
+
+    def _bits(self) -> tuple[arb, arb]:
+        odds = (-lift(self.epsilon)).exp()
+        return arb(1) / 2, odds / (1 + odds)

@@ -41,6 +41,9 @@ def integers(n: int, count: int, source: Source) -> NDArray[Any]:
 
 def _multiplied(n: int, drawn: NDArray[Any], wide: type[Any], source: Source) -> NDArray[Any]:
     width = 8 * drawn.dtype.itemsize
+    if n & (n - 1) == 0 and n > 1:
+        shifted: NDArray[Any] = drawn >> (width - n.bit_length() + 1)
+        return shifted
     product = np.multiply(drawn, n, dtype=wide)
     result: NDArray[Any] = (product >> wide(width)).astype(drawn.dtype)
     surplus = (1 << width) % n

@@ -1,0 +1,162 @@
+"""Audit: tries to break a mechanism from its outputs alone, with a declared confidence.
+
+Half of the outputs under two neighbouring inputs chooses an event, the other half bounds its two probabilities by
+Clopper-Pearson; log(p/q) of the certain ends is a lower bound on epsilon. See docs/theorems/audit.md.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from math import inf, log, nextafter, sqrt
+from typing import TYPE_CHECKING, Any, Protocol
+
+from flint import arb
+
+from zcdp.numeric.balls import at_precision, below
+from zcdp.numeric.floats import greatest_float
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+__all__ = ["Audit", "audit"]
+
+Outputs = Callable[[int], Any]
+
+CLASSES = 256
+"""Outputs are sorted into at most this many classes; an event is a union of some."""
+
+
+class Auditable(Protocol):
+    """A mechanism that can be run on a pair of neighbours."""
+
+    @property
+    def pure_epsilon(self) -> float:
+        """The stated epsilon."""
+
+    def worst_pair(self, size: int) -> tuple[NDArray[Any], NDArray[Any]]:
+        """So many outputs for each of two neighbouring inputs."""
+
+
+@dataclass(frozen=True)
+class Audit:
+    """What an audit found."""
+
+    epsilon: float
+    """The stated epsilon."""
+    epsilon_lower: float
+    """With the declared confidence, the true epsilon is at least this."""
+    event: str
+    """The event that shows it."""
+    draws: int
+    confidence: float
+
+    @property
+    def violated(self) -> bool:
+        """Whether the mechanism is caught spending more than its stated epsilon."""
+        return self.epsilon_lower > self.epsilon
+
+
+def audit(
+    mechanism: Auditable | tuple[Outputs, Outputs],
+    *,
+    epsilon: float | None = None,
+    draws: int = 1_000_000,
+    confidence: float = 0.999999,
+) -> Audit:
+    """A lower bound on the epsilon of a mechanism, or of two functions that give outputs for neighbouring inputs.
+
+    A sound mechanism is flagged with probability at most 1 - confidence.
+
+    >>> from zcdp import RandomizedResponse
+    >>> audit(RandomizedResponse(epsilon=1, k=2), draws=10_000).violated
+    False
+    """
+    if not 0 < confidence < 1:
+        raise ValueError(f"confidence ({confidence}) must lie strictly between 0 and 1")
+    if draws < 2:
+        raise ValueError(f"draws ({draws}) must be at least 2")
+    if isinstance(mechanism, tuple):
+        if epsilon is None:
+            raise TypeError("give the stated epsilon of the two functions")
+        first, second = mechanism[0](draws), mechanism[1](draws)
+    else:
+        first, second = mechanism.worst_pair(draws)
+        epsilon = mechanism.pure_epsilon if epsilon is None else epsilon
+    if not epsilon > 0:
+        raise ValueError(f"epsilon ({epsilon}) must be positive")
+    looks = _looks(first, second)
+    risk = (1 - confidence) / (2 * len(looks))  # each look is taken in both directions
+    best, event = 0.0, "none"
+    for name, one, two in looks:
+        for outputs, others, which in ((one, two, "first"), (two, one, "second")):
+            bound, count = _bound(outputs, others, risk)
+            if bound > best:
+                best, event = bound, f"{count} of the {name}s, likelier for the {which} input"
+    return Audit(epsilon, best, event, draws, confidence)
+
+
+def _looks(first: Any, second: Any) -> list[tuple[str, NDArray[Any], NDArray[Any]]]:
+    """What an output shows, as small integers: the output itself, and for floats the place of its lowest bit."""
+    import numpy as np
+
+    both = np.concatenate([np.asarray(first), np.asarray(second)])
+    if both.ndim > 1:
+        packed = np.ascontiguousarray(both).reshape(len(both), -1)
+        both = packed.view(np.dtype((np.void, packed.dtype.itemsize * packed.shape[1])))[:, 0]
+    cut = len(both) // 2
+    codes = np.unique(both, return_inverse=True)[1]
+    looks = [("output", codes[:cut], codes[cut:])]
+    if both.dtype.kind == "f":
+        mantissa, exponent = np.frexp(both.astype(np.float64))
+        digits = (mantissa * 2.0**53).astype(np.int64)
+        lowest = exponent + np.frexp((digits & -digits).astype(np.float64))[1]
+        looks.append(("lowest bit", lowest[:cut], lowest[cut:]))
+    return looks
+
+
+def _bound(outputs: NDArray[Any], others: NDArray[Any], risk: float) -> tuple[float, int]:
+    """A lower bound on epsilon that fails with probability at most `risk`, and the number of classes in its event."""
+    import numpy as np
+
+    half, other_half = outputs.size // 2, others.size // 2
+    # classes, their order and the event come from the first half alone: the second is not looked at before it decides
+    edges, weight = np.unique(np.concatenate([outputs[:half], others[:other_half]]), return_counts=True)
+    if edges.size > CLASSES:
+        edges = edges[np.unique(np.searchsorted(np.cumsum(weight), np.arange(CLASSES) / CLASSES * weight.sum()))]
+    outputs, others = (np.searchsorted(edges, codes, side="right") for codes in (outputs, others))
+    classes = edges.size + 1
+    ours = np.bincount(outputs[:half], minlength=classes)
+    theirs = np.bincount(others[:other_half], minlength=classes)
+    order = np.argsort(-(ours + 0.5) / (theirs + 0.5))
+    # rough ends of both probabilities choose the event
+    z = sqrt(2 * log(1 / risk))
+    a, b = np.cumsum(ours[order]), np.cumsum(theirs[order])
+    gain = np.maximum(a - z * np.sqrt(a), 1e-9) / (b + z * np.sqrt(b) + z * z)
+    count = int(np.argmax(gain)) + 1
+    event = np.zeros(classes, dtype=bool)
+    event[order[:count]] = True
+    p = _at_least(int(event[outputs[half:]].sum()), outputs.size - half, risk / 2)
+    hits = int(event[others[other_half:]].sum())
+    q = nextafter(1 - _at_least(others.size - other_half - hits, others.size - other_half, risk / 2), inf)
+    return (max(0.0, at_precision(64, lambda: below((arb(p) / arb(q)).log()))) if p > 0 else 0.0), count
+
+
+def _at_least(hits: int, trials: int, risk: float) -> float:
+    """A p such that so many hits or more have probability at most `risk` unless the true probability exceeds it.
+
+    P(Bin(n, p) >= k) is at most its first term over 1 - r, r = (n-k) p/((k+1) (1-p)), as the terms fall by r or more.
+    """
+    if not hits:
+        return 0.0
+
+    def rare(p: float) -> bool:
+        if p * trials >= hits:
+            return False
+        x = arb(p)
+        ratio = (trials - hits) * x / ((hits + 1) * (1 - x))
+        ways = arb(trials + 1).lgamma() - arb(hits + 1).lgamma() - arb(trials - hits + 1).lgamma()
+        term = (ways + hits * x.log() + (trials - hits) * (1 - x).log()).exp()
+        return bool(term <= risk * (1 - ratio))
+
+    return at_precision(128, lambda: greatest_float(rare)) or 0.0

@@ -1,0 +1,117 @@
+"""Running a mechanism that adds noise: release of values, samples of the noise, outputs for a worst-case pair."""
+
+from __future__ import annotations
+
+from abc import abstractmethod
+from fractions import Fraction
+from math import frexp
+from typing import TYPE_CHECKING, Any
+
+from zcdp.mechanisms.sensitivity import Sensitivity
+from zcdp.numeric.exact import Value, positive_rational
+
+if TYPE_CHECKING:
+    from numpy.typing import ArrayLike, NDArray
+
+    from zcdp.samplers.arrays import Overflow
+    from zcdp.samplers.release import IntegerNoise, RealNoise
+
+__all__ = ["AddsIntegers", "AddsReals", "default_grid"]
+
+
+def default_grid(scale: Fraction | float) -> Fraction:
+    """A power of two between scale/2^21 and scale/2^20: chosen by the scale alone, never by the data.
+
+    >>> default_grid(Fraction(2))
+    Fraction(1, 524288)
+    """
+    try:
+        return Fraction(2) ** (frexp(scale)[1] - 21)
+    except OverflowError:
+        raise ValueError(f"scale ({scale}) is beyond floats: give a grid") from None
+
+
+def _distance(sensitivity: Any) -> Any:
+    if isinstance(sensitivity, Sensitivity):
+        raise ValueError(f"sensitivity ({sensitivity}) is of vectors: no one pair of numbers is the worst")
+    return sensitivity
+
+
+class AddsIntegers:
+    """Integer-valued noise on an integer-valued query."""
+
+    sensitivity: Any
+
+    @abstractmethod
+    def noise(self) -> IntegerNoise:
+        """The exact sampler of the noise, built once."""
+
+    def _noise(self) -> IntegerNoise:
+        if "_sampler" not in self.__dict__:
+            self.__dict__["_sampler"] = self.noise()
+        sampler: IntegerNoise = self.__dict__["_sampler"]
+        return sampler
+
+    def release(self, values: ArrayLike, *, overflow: Overflow = "raise") -> Any:
+        """values + noise: an int for an int, and for an array of integers one of the same shape and type.
+
+        A noisy value that does not fit the type raises OverflowError, or is moved to its nearest end
+        with overflow='saturate'.
+        """
+        from zcdp.samplers.release import noisy_integers
+
+        return noisy_integers(self._noise, values, overflow)
+
+    def sample(self, size: int | tuple[int, ...] | None = None) -> Any:
+        """The noise itself: an int, or an array of int64 of that size."""
+        from zcdp.samplers.release import sample_integers
+
+        return sample_integers(self._noise(), size)
+
+    def worst_pair(self, size: int) -> tuple[NDArray[Any], NDArray[Any]]:
+        """So many outputs for each of two neighbouring inputs."""
+        return self.sample(size), self.sample(size) + int(_distance(self.sensitivity))
+
+
+class AddsReals:
+    """Continuous noise on a real-valued query, rounded to a grid. See docs/theorems/grid-rounding.md."""
+
+    sensitivity: Any
+
+    @property
+    def _spread(self) -> Fraction | float:
+        """A length of the order of the noise, which chooses the default grid."""
+        spread: Fraction | float = self.scale  # type: ignore[attr-defined]
+        return spread
+
+    @abstractmethod
+    def noise(self, grid: Fraction) -> RealNoise:
+        """The exact sampler of the rounded sum, built once for each grid."""
+
+    def _noise(self, grid: Value | None) -> RealNoise:
+        samplers: dict[Value | None, RealNoise] = self.__dict__.setdefault("_samplers", {})
+        if (sampler := samplers.get(grid)) is None:
+            step = default_grid(self._spread) if grid is None else positive_rational(grid, "grid")
+            sampler = samplers[grid] = self.noise(step)
+        return sampler
+
+    def release(self, values: Any, *, grid: Value | None = None) -> Any:
+        """The continuous mechanism, rounded to multiples of `grid`: a float for a number, an array for an array.
+
+        The default grid is a power of two near scale/2^20. Each value is taken exactly, a float as its binary value.
+        """
+        from zcdp.samplers.release import noisy_reals
+
+        return noisy_reals(lambda: self._noise(grid), values)
+
+    def sample(self, size: int | tuple[int, ...] | None = None, *, grid: Value | None = None) -> Any:
+        """The noise itself, rounded to the grid: a float, or an array of float64 of that size."""
+        from zcdp.samplers.release import sample_reals
+
+        return sample_reals(self._noise(grid), size)
+
+    def worst_pair(self, size: int) -> tuple[NDArray[Any], NDArray[Any]]:
+        """So many outputs for each of two neighbouring inputs."""
+        import numpy as np
+
+        return self.sample(size), self.release(np.full(size, float(_distance(self.sensitivity))))

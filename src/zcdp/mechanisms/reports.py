@@ -1,0 +1,45 @@
+"""Running a mechanism that reports a one-hot vector bit by bit: RAPPOR and the unary encodings."""
+
+from __future__ import annotations
+
+from abc import abstractmethod
+from functools import cached_property
+from typing import TYPE_CHECKING, Any
+
+from flint import arb
+
+from zcdp.numeric.exact import Value, integer
+
+if TYPE_CHECKING:
+    from numpy.typing import ArrayLike, NDArray
+
+    from zcdp.samplers.unary import UnaryReports
+
+__all__ = ["ReportsBits"]
+
+
+class ReportsBits:
+    """Each bit is set independently: the true one with probability p, every other with probability q."""
+
+    @abstractmethod
+    def _bits(self) -> tuple[arb, arb]:
+        """p and q at the working precision."""
+
+    @cached_property
+    def _reports(self) -> UnaryReports:
+        from zcdp.samplers.unary import UnaryReports
+
+        return UnaryReports(lambda: self._bits()[0], lambda: self._bits()[1])
+
+    def release(self, values: ArrayLike, *, d: Value) -> Any:
+        """Reports of d bits, packed into rows of bytes as by numpy.packbits."""
+        from zcdp.samplers.release import each
+
+        size = integer(d, "d", 2)
+        return each(lambda v: self._reports.report_one(v, size), lambda v: self._reports.report(v, size), values, size)
+
+    def worst_pair(self, size: int) -> tuple[NDArray[Any], NDArray[Any]]:
+        """So many outputs for each of two neighbouring inputs."""
+        import numpy as np
+
+        return self.release(np.zeros(size, dtype=int), d=2), self.release(np.ones(size, dtype=int), d=2)
