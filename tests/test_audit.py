@@ -9,7 +9,21 @@ import numpy as np
 import pytest
 from mpmath import mp, mpf
 
-from zcdp import RAPPOR, DiscreteLaplace, ExponentialMechanism, Laplace, Log, RandomizedResponse, audit
+from zcdp import (
+    RAPPOR,
+    DiscreteLaplace,
+    DiscreteStaircase,
+    ExponentialMechanism,
+    Laplace,
+    Log,
+    OptimizedUnaryEncoding,
+    PermuteAndFlip,
+    RandomizedResponse,
+    Staircase,
+    SubsetSelection,
+    UnaryEncoding,
+    audit,
+)
 from zcdp.auditing import _at_least, _bound
 from zcdp.numeric.exact import Fraction
 
@@ -22,6 +36,10 @@ SOUND = (
     (RandomizedResponse(epsilon=Log(Fraction(3)), k=2), 1.05),
     (RAPPOR(epsilon=1), 0.93),
     (ExponentialMechanism(epsilon=1), 0.7),
+    (UnaryEncoding("3/4", "1/4"), 2.0),
+    (OptimizedUnaryEncoding(epsilon=1), 0.9),
+    (SubsetSelection(epsilon=1, k=6, size=2), 0.9),
+    (DiscreteStaircase(epsilon=1, sensitivity=5, r=2), 0.9),
 )
 
 
@@ -30,6 +48,21 @@ def test_a_sound_mechanism_is_close_to_its_epsilon_and_below_it(mechanism: Any, 
     found = audit(mechanism, draws=400_000)
     assert not found.violated
     assert least < found.epsilon_lower <= found.epsilon
+
+
+def test_one_by_one_mechanisms_stay_below_their_epsilon() -> None:
+    flip, stairs = PermuteAndFlip(epsilon=1), Staircase(epsilon=1)
+
+    def choose(scores: list[int]) -> Callable[[int], Any]:
+        return lambda count: np.array([flip.release(scores, sensitivity=1) for _ in range(count)])
+
+    for pair in (
+        (choose([0, 4]), choose([1, 3])),
+        tuple(lambda n, v=v: stairs.release(np.full(n, v), sensitivity=1, grid="1/8") for v in (0.0, 1.0)),
+    ):
+        found = audit(pair, epsilon=1, draws=20_000)
+        assert not found.violated
+        assert found.epsilon_lower > 0.5
 
 
 def constant(release: Callable[[Any], Any], value: Any) -> Callable[[int], Any]:

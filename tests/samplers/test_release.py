@@ -13,7 +13,21 @@ import numpy as np
 import pytest
 from bits import untouchable
 
-from zcdp import RAPPOR, DiscreteLaplace, ExponentialMechanism, Laplace, RandomizedResponse
+from zcdp import (
+    RAPPOR,
+    DiscreteGaussian,
+    DiscreteLaplace,
+    DiscreteStaircase,
+    ExponentialMechanism,
+    Gaussian,
+    Laplace,
+    Logistic,
+    OptimizedUnaryEncoding,
+    PermuteAndFlip,
+    RandomizedResponse,
+    Staircase,
+    SubsetSelection,
+)
 from zcdp.samplers import source
 
 LARGE = 10**6  # an epsilon at which noise is never seen
@@ -126,6 +140,22 @@ def test_extreme_parameters_run(epsilon: Any) -> None:
     assert RAPPOR(epsilon=epsilon).release(3, d=9).shape == (2,)
     assert ExponentialMechanism(epsilon=epsilon).release([0.0, 1e300], sensitivity=1e-3) in (0, 1)
     assert isinstance(Laplace(epsilon=epsilon).release(5.0), float)
+
+
+def test_every_noise_is_released_and_sampled() -> None:
+    for mechanism in (DiscreteGaussian(sigma=3), DiscreteStaircase(epsilon=1, sensitivity=5, r=2)):
+        counts = np.arange(6, dtype=np.int16).reshape(2, 3)
+        assert mechanism.release(counts).dtype == np.int16
+        assert type(mechanism.release(7)) is int
+        assert mechanism.sample((2, 2)).shape == (2, 2)
+    for mechanism in (Gaussian(sigma=3), Logistic(scale=2)):
+        assert mechanism.release(np.ones((2, 3))).shape == (2, 3)
+        assert mechanism.release(7.5, grid=1) % 1 == 0
+        assert mechanism.sample(3, grid="1/4").shape == (3,)
+    assert Staircase(epsilon=1).release(7.5, sensitivity=2, grid=1) % 1 == 0
+    assert SubsetSelection(epsilon=LARGE, k=6, size=1).release([3, 4]).tolist() == [[3], [4]]
+    assert OptimizedUnaryEncoding(epsilon=LARGE).release([3, 4], d=6).shape == (2, 1)
+    assert PermuteAndFlip(epsilon=LARGE).release([1, 5, 3], sensitivity=1) == 1
 
 
 def test_reports_are_packed_bits() -> None:
