@@ -34,7 +34,7 @@ class Auditable(Protocol):
     def pure_epsilon(self) -> float:
         """The stated epsilon."""
 
-    def worst_pair(self, size: int) -> tuple[NDArray[Any], NDArray[Any]]:
+    def neighbouring_outputs(self, size: int) -> tuple[NDArray[Any], NDArray[Any]]:
         """So many outputs for each of two neighbouring inputs."""
 
 
@@ -81,7 +81,7 @@ def audit(
             raise TypeError("give the stated epsilon of the two functions")
         first, second = mechanism[0](draws), mechanism[1](draws)
     else:
-        first, second = mechanism.worst_pair(draws)
+        first, second = mechanism.neighbouring_outputs(draws)
         epsilon = mechanism.pure_epsilon if epsilon is None else epsilon
     if not epsilon > 0:
         raise ValueError(f"epsilon ({epsilon}) must be positive")

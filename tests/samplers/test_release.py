@@ -231,11 +231,11 @@ def test_a_mechanism_that_has_run_can_be_copied_and_pickled() -> None:
         RAPPOR(epsilon=1),
         RandomizedResponse(epsilon=1, k=3),
     ):
-        mechanism.worst_pair(3)
+        mechanism.neighbouring_outputs(3)
         for twin in (copy.deepcopy(mechanism), pickle.loads(pickle.dumps(mechanism))):
             assert twin == mechanism
             assert twin.rho == mechanism.rho
-            twin.worst_pair(3)
+            twin.neighbouring_outputs(3)
 
 
 def test_no_warnings_on_the_way() -> None:

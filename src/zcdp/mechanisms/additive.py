@@ -68,7 +68,7 @@ class AddsIntegers:
 
         return sample_integers(self._noise(), size)
 
-    def worst_pair(self, size: int) -> tuple[NDArray[Any], NDArray[Any]]:
+    def neighbouring_outputs(self, size: int) -> tuple[NDArray[Any], NDArray[Any]]:
         """So many outputs for each of two neighbouring inputs."""
         return self.sample(size), self.sample(size) + int(_distance(self.sensitivity))
 
@@ -110,7 +110,7 @@ class AddsReals:
 
         return sample_reals(self._noise(grid), size)
 
-    def worst_pair(self, size: int) -> tuple[NDArray[Any], NDArray[Any]]:
+    def neighbouring_outputs(self, size: int) -> tuple[NDArray[Any], NDArray[Any]]:
         """So many outputs for each of two neighbouring inputs."""
         import numpy as np
 

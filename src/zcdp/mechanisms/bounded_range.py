@@ -88,6 +88,6 @@ class ExponentialMechanism(_BoundedRange):
         """The index of the selected score; a float score is its exact binary value."""
         return self._selection(sensitivity).select(scores)
 
-    def worst_pair(self, size: int) -> tuple[NDArray[Any], NDArray[Any]]:
+    def neighbouring_outputs(self, size: int) -> tuple[NDArray[Any], NDArray[Any]]:
         selection = self._selection(1)
         return selection.draw([0, 4], size), selection.draw([1, 3], size)

@@ -64,7 +64,7 @@ class RandomizedResponse(ThreePoint):
 
         return each(self._response.respond_one, self._response.respond, values, self.k)
 
-    def worst_pair(self, size: int) -> tuple[NDArray[Any], NDArray[Any]]:
+    def neighbouring_outputs(self, size: int) -> tuple[NDArray[Any], NDArray[Any]]:
         import numpy as np
 
         return self.release(np.zeros(size, dtype=np.int64)), self.release(np.ones(size, dtype=np.int64))

@@ -38,7 +38,7 @@ class ReportsBits:
         size = integer(d, "d", 2)
         return each(lambda v: self._reports.report_one(v, size), lambda v: self._reports.report(v, size), values, size)
 
-    def worst_pair(self, size: int) -> tuple[NDArray[Any], NDArray[Any]]:
+    def neighbouring_outputs(self, size: int) -> tuple[NDArray[Any], NDArray[Any]]:
         """So many outputs for each of two neighbouring inputs."""
         import numpy as np
 

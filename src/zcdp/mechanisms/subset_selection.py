@@ -57,7 +57,7 @@ class SubsetSelection(ThreePoint):
         report = self._subsets.report
         return each(lambda v: report(np.array([v]))[0], report, values, self.k)
 
-    def worst_pair(self, size: int) -> tuple[NDArray[Any], NDArray[Any]]:
+    def neighbouring_outputs(self, size: int) -> tuple[NDArray[Any], NDArray[Any]]:
         import numpy as np
 
         return self.release(np.zeros(size, dtype=int)), self.release(np.ones(size, dtype=int))
