@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from fractions import Fraction
 from typing import ClassVar
 
 from flint import arb
@@ -12,6 +13,7 @@ from zcdp.numeric.balls import lift
 from zcdp.numeric.exact import Exact, Value, positive
 from zcdp.numeric.functions import Number, log, sinhc
 from zcdp.privacy.curve import Peak
+from zcdp.privacy.pair import Pair, logistic_pair, three_point_pair
 
 __all__ = ["BoundedRange", "ExponentialMechanism"]
 
@@ -31,6 +33,11 @@ class _BoundedRange(Mechanism):
         eta = lift(self.largest_loss)
         order = 1 + s
         return order * log(sinhc(order * eta / 2)) - s * log(sinhc(s * eta / 2)) - log(sinhc(eta / 2))
+
+    def pair(self) -> Pair:
+        half = self.largest_loss / 2 if isinstance(self.largest_loss, Fraction) else None
+        # two candidates with symmetric utilities are binary randomized response at half the range
+        return logistic_pair(self.largest_loss, exact=False, witness=half and three_point_pair(half))
 
     def peak(self) -> Peak:
         half = lift(self.largest_loss) / 2

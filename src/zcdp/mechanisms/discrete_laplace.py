@@ -11,9 +11,11 @@ from flint import arb
 from zcdp.mechanisms.base import Mechanism
 from zcdp.mechanisms.noise import noise_epsilon, noise_scale, shift_cumulant
 from zcdp.numeric.balls import lift
+from zcdp.numeric.certify import enclose
 from zcdp.numeric.exact import Exact, Value, integer
 from zcdp.numeric.functions import Number, exp, expm1
 from zcdp.privacy.curve import Peak
+from zcdp.privacy.pair import Pair, discrete_laplace_pair
 
 __all__ = ["DiscreteLaplace"]
 
@@ -46,6 +48,14 @@ class DiscreteLaplace(Mechanism):
         epsilon = lift(self.epsilon)
         t = epsilon / self.sensitivity
         return shift_cumulant(s, epsilon, exp(-t) * expm1(-2 * t * s) / expm1(-2 * t * (1 + s)))
+
+    def pair(self) -> Pair:
+        return discrete_laplace_pair(self.epsilon, self.sensitivity, self.cumulant)
+
+    @property
+    def variance(self) -> float:
+        """Variance of the noise: 1/(2 sinh^2(1/(2 scale))), rounded up."""
+        return enclose(lambda: (lift(self.epsilon) / (2 * self.sensitivity)).csch() ** 2 / 2)[1]
 
     def peak(self) -> Peak:
         epsilon = lift(self.epsilon)

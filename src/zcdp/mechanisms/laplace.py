@@ -9,11 +9,12 @@ from typing import ClassVar
 from flint import arb
 
 from zcdp.mechanisms.base import Mechanism
-from zcdp.mechanisms.noise import noise_epsilon, noise_scale, shift_cumulant
+from zcdp.mechanisms.noise import noise_epsilon, noise_scale, noise_variance, shift_cumulant
 from zcdp.numeric.balls import lift
 from zcdp.numeric.exact import Exact, Value, positive_rational
 from zcdp.numeric.functions import Number, expm1
 from zcdp.privacy.curve import Peak
+from zcdp.privacy.pair import Pair, laplace_pair
 
 __all__ = ["Laplace"]
 
@@ -45,6 +46,14 @@ class Laplace(Mechanism):
 
     def cumulant(self, s: Number) -> Number:
         return shift_cumulant(s, lift(self.epsilon), s / (1 + s))
+
+    def pair(self) -> Pair:
+        return laplace_pair(self.epsilon)
+
+    @property
+    def variance(self) -> Fraction | float:
+        """Variance of the noise: 2 scale^2."""
+        return noise_variance(self.scale)
 
     def peak(self) -> Peak:
         epsilon = lift(self.epsilon)

@@ -13,6 +13,7 @@ from zcdp.numeric.balls import lift
 from zcdp.numeric.exact import Exact, Value, positive
 from zcdp.numeric.functions import Number
 from zcdp.privacy.curve import Peak
+from zcdp.privacy.pair import Pair, three_point_pair
 
 __all__ = ["PureDP"]
 
@@ -35,6 +36,9 @@ class PureDP(Mechanism):
 
     def cumulant(self, s: Number) -> Number:
         return three_point_cumulant(s, lift(self.epsilon), arb(2))
+
+    def pair(self) -> Pair:
+        return three_point_pair(self.epsilon)
 
     def peak(self) -> Peak:
         epsilon = lift(self.epsilon)

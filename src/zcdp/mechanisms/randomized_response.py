@@ -12,6 +12,7 @@ from zcdp.numeric.balls import lift
 from zcdp.numeric.exact import Exact, Log, Value, integer, positive, probability
 from zcdp.numeric.functions import Number
 from zcdp.privacy.curve import Peak
+from zcdp.privacy.pair import Pair, three_point_pair
 
 __all__ = ["RandomizedResponse"]
 
@@ -48,6 +49,9 @@ class RandomizedResponse(Mechanism):
 
     def cumulant(self, s: Number) -> Number:
         return three_point_cumulant(s, lift(self.epsilon), lift(self.k))
+
+    def pair(self) -> Pair:
+        return three_point_pair(self.epsilon, self.k)
 
     def peak(self) -> Peak:
         return three_point_peak(lift(self.epsilon), lift(self.k))

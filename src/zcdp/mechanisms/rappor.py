@@ -11,8 +11,9 @@ from zcdp.mechanisms.base import Mechanism
 from zcdp.mechanisms.three_point import three_point_cumulant
 from zcdp.numeric.balls import lift
 from zcdp.numeric.exact import Exact, Value, positive
-from zcdp.numeric.functions import Number
+from zcdp.numeric.functions import Number, exp
 from zcdp.privacy.curve import Peak
+from zcdp.privacy.pair import Pair, three_point_pair
 
 __all__ = ["RAPPOR"]
 
@@ -35,6 +36,9 @@ class RAPPOR(Mechanism):
 
     def cumulant(self, s: Number) -> Number:
         return 2 * three_point_cumulant(s, lift(self.epsilon) / 2, arb(2))
+
+    def pair(self) -> Pair:
+        return three_point_pair(self.epsilon, lambda: 2 + 2 * exp(lift(self.epsilon) / 2))
 
     def peak(self) -> Peak:
         epsilon = lift(self.epsilon)

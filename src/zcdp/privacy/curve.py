@@ -17,10 +17,14 @@ from zcdp.numeric.certify import NotCertified, enclose
 from zcdp.numeric.exact import Exact, Log, Value, rational
 from zcdp.numeric.functions import Number, derivatives
 from zcdp.numeric.supremum import Convex, steepest_ratio
+from zcdp.privacy.pair import Pair, three_point_pair
+from zcdp.privacy.routes import Routes
 
 if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import ArrayLike
+
+    from zcdp.privacy.plan import Plan
 
 __all__ = ["Curve", "Peak"]
 
@@ -139,3 +143,57 @@ class Curve(ABC):
     def search_rho(self, tolerance: float = 1e-10) -> tuple[float, float]:
         """Floats around rho by a certified search over all orders, which uses no theorem on where the peak is."""
         return steepest_ratio(lambda: [self.convex()], tolerance)
+
+    def pair(self) -> Pair | None:
+        """A symmetric pair whose privacy profile is at least this one's; None where none is known.
+
+        Unless a mechanism knows better, binary randomized response, which dominates all of pure DP.
+        """
+        loss = self.largest_loss
+        return None if loss is None else three_point_pair(loss, exact=False)
+
+    @property
+    def parts(self) -> tuple[tuple[Curve, int], ...]:
+        """What is composed here, each with how often."""
+        return ((self, 1),)
+
+    @cached_property
+    def _approximate(self) -> Routes:
+        return Routes(self)
+
+    def epsilon_at(self, *, delta: Value) -> float:
+        """The least epsilon certified for (epsilon, delta)-DP: the best of all routes, rounded up."""
+        return self._approximate.epsilon_at(delta)
+
+    def epsilon_bounds(self, *, delta: Value) -> tuple[float, float]:
+        """Floats (lower, upper) that enclose the least epsilon at `delta`."""
+        return self._approximate.epsilon_bounds(delta)
+
+    def delta_at(self, *, epsilon: Value) -> float:
+        """The least delta certified for (epsilon, delta)-DP: the best of all routes, rounded up."""
+        return self._approximate.delta_bounds(epsilon, upper_only=True)[1]
+
+    def delta_bounds(self, *, epsilon: Value) -> tuple[float, float]:
+        """Floats (lower, upper) that enclose the least delta at `epsilon`."""
+        return self._approximate.delta_bounds(epsilon)
+
+    def routes(self, *, delta: Value) -> dict[str, float]:
+        """epsilon at `delta` by each certified route: exact profile, Renyi curve, rho alone, largest loss."""
+        return self._approximate.epsilons(delta)
+
+    def __add__(self, other: Curve) -> Plan:
+        from zcdp.privacy.plan import Plan  # the sum of curves is a curve
+
+        return Plan.sum_of(self, other)
+
+    def __radd__(self, other: int) -> Plan:
+        from zcdp.privacy.plan import Plan
+
+        return Plan.sum_of(self) if isinstance(other, int) and other == 0 else NotImplemented  # for sum()
+
+    def __mul__(self, count: int) -> Plan:
+        from zcdp.privacy.plan import Plan
+
+        return Plan.repeated(self, count)
+
+    __rmul__ = __mul__

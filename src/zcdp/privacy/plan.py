@@ -1,0 +1,187 @@
+"""Composition: a sum of curves, each with a count, is a curve again."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from fractions import Fraction
+from functools import cached_property
+from math import inf
+from typing import Any, ClassVar
+
+from flint import arb, arb_series
+
+from zcdp.numeric.balls import lift
+from zcdp.numeric.certify import NotCertified, enclose
+from zcdp.numeric.exact import Exact, integer
+from zcdp.numeric.functions import Number
+from zcdp.numeric.supremum import steepest_ratio
+from zcdp.privacy.curve import Curve, Peak
+from zcdp.privacy.pair import Pair
+
+__all__ = ["LARGEST_COUNT", "Plan"]
+
+LARGEST_COUNT = 10**12
+
+
+class Plan(Curve):
+    """A composition: K = n_1 K_1 + n_2 K_2 + ..., adaptive choices included; equal parts are merged.
+
+    Written as it reads, `100 * Laplace(epsilon=0.1) + RAPPOR(epsilon=1)`; each `+` takes constant time.
+    Theorem: docs/theorems/composition.md.
+    """
+
+    read: ClassVar[Callable[[str], Plan]]
+    """Text to plan; `zcdp.accounting`, which knows the mechanisms by name, supplies it."""
+    from_data: ClassVar[Callable[[Any], Plan]]
+    """JSON data to plan, supplied likewise."""
+
+    _curve: Curve
+    _times: int
+    _left: Curve | None
+
+    def __init__(self) -> None:
+        raise TypeError("write a plan as a sum, 100 * Laplace(epsilon=0.1) + RAPPOR(epsilon=1), or use Plan.parse")
+
+    @classmethod
+    def _node(cls, curve: Curve, times: int, rest: Curve | None) -> Plan:
+        plan = object.__new__(cls)
+        plan._curve, plan._times, plan._left = curve, times, rest
+        return plan
+
+    @classmethod
+    def sum_of(cls, *curves: Curve) -> Plan:
+        """The composition of the curves."""
+        for curve in curves:
+            if not isinstance(curve, Curve):
+                raise TypeError(f"{curve!r} is not a mechanism or a plan")
+        whole: Curve | None = None
+        for curve in curves:
+            whole = cls._node(curve, 1, whole)
+        if whole is None:
+            raise ValueError("a plan needs at least one mechanism")
+        assert isinstance(whole, Plan)
+        return whole
+
+    @classmethod
+    def repeated(cls, curve: Curve, count: int) -> Plan:
+        """`count` times the curve."""
+        times = integer(count, "count", 1)
+        if times > LARGEST_COUNT:
+            raise ValueError(f"count ({count}) must be at most 10^12")
+        return cls._node(curve, times, None)
+
+    @classmethod
+    def parse(cls, text: str) -> Plan:
+        """The plan that the text spells: `100 * Laplace(epsilon=0.1) + RAPPOR(epsilon=1)`."""
+        return cls.read(text)
+
+    @classmethod
+    def from_json(cls, text: str) -> Plan:
+        """The inverse of `to_json`."""
+        import json
+
+        return cls.from_data(json.loads(text))
+
+    def to_json(self) -> str:
+        """A list of parts: count, mechanism, and its parameters as exact text."""
+        import json
+
+        return json.dumps([{"count": count, "mechanism": repr(part)} for part, count in self.parts])
+
+    def _leaves(self) -> Iterator[tuple[Curve, int]]:
+        """Parts with their counts, in the order they were written; no recursion, so a plan may be a long chain."""
+        stack: list[tuple[Curve, int]] = [(self, 1)]
+        while stack:
+            curve, times = stack.pop()
+            if not isinstance(curve, Plan):
+                yield curve, times
+                continue
+            stack.append((curve._curve, times * curve._times))
+            if curve._left is not None:
+                stack.append((curve._left, times))
+
+    @cached_property
+    def parts(self) -> tuple[tuple[Curve, int], ...]:
+        """Each different mechanism with how often it runs, in the order of their first appearance."""
+        merged: dict[Curve, int] = {}
+        for part, count in self._leaves():
+            merged[part] = merged.get(part, 0) + count
+        return tuple(merged.items())
+
+    def __repr__(self) -> str:
+        return " + ".join(repr(part) if count == 1 else f"{count} * {part!r}" for part, count in self.parts)
+
+    def __eq__(self, other: object) -> bool:
+        return dict(self.parts) == dict(other.parts) if isinstance(other, Plan) else NotImplemented
+
+    def __hash__(self) -> int:
+        return hash(frozenset(self.parts))
+
+    def cumulant(self, s: Number) -> Number:
+        """The sum of the parts' cumulants."""
+        (first, count), *others = self.parts
+        total = first.cumulant(s) * count
+        for part, times in others:
+            total = total + part.cumulant(s) * times
+        return total
+
+    def _total(self, of: Callable[[Curve], Exact | None]) -> Callable[[], arb] | None:
+        values = [(of(part), count) for part, count in self.parts]
+        if any(value is None for value, _ in values):
+            return None
+        return lambda: sum((lift(value) * count for value, count in values if value is not None), arb(0))
+
+    @property
+    def largest_loss(self) -> Exact | None:
+        """The sum of the largest losses, where it is rational."""
+        losses = [(part.largest_loss, count) for part, count in self.parts]
+        if any(loss is None for loss, _ in losses):
+            return None
+        if not all(isinstance(loss, Fraction) for loss, _ in losses):
+            raise ValueError("the largest loss is a sum with logarithms, not one exact number: use pure_epsilon")
+        return sum((loss * count for loss, count in losses if isinstance(loss, Fraction)), Fraction(0))
+
+    @cached_property
+    def pure_epsilon(self) -> float:
+        """The sum of the parts' largest losses, rounded up; inf where one of them is unbounded."""
+        total = self._total(lambda part: part.largest_loss)
+        return inf if total is None else enclose(total)[1]
+
+    def pair(self) -> Pair | None:
+        """A plan has one pair for each part, no single one."""
+        raise TypeError("ask the parts of a plan for their pairs")
+
+    def peak(self) -> Peak:
+        """The sum of the parts' peaks, where all are attained at one and the same order."""
+        peaks = [(part.peak(), count) for part, count in self.parts]
+        order = peaks[0][0].order
+        if len(peaks) > 1 and not all(peak.order.is_exact() and peak.order == order for peak, _ in peaks):
+            raise NotCertified("the parts peak at different orders")
+        return Peak(sum((peak.rho * count for peak, count in peaks), arb(0)), order)
+
+    @cached_property
+    def rho_bounds(self) -> tuple[float, float]:
+        """Floats around the tight rho: a sum where all parts peak at one order, else its own certified supremum."""
+        try:
+            return self._certified(lambda: self.peak().rho)
+        except NotCertified:
+            return self.search_rho()
+
+    def search_rho(self, tolerance: float = 1e-10) -> tuple[float, float]:
+        """Floats around rho by a certified search over all orders of the sum of the curves."""
+        loss, spread = self._total(lambda part: part.largest_loss), self._total(lambda part: part.spread)
+        if loss is None:
+            return self._search_with_unbounded(tolerance)
+        return steepest_ratio(self.cumulant, loss, spread, tolerance)
+
+    def _search_with_unbounded(self, tolerance: float) -> tuple[float, float]:
+        """Parts of unbounded loss at their own rho (Gaussian noise has it at every order), and the search for the rest.
+
+        The lower end is the sum at order 1.
+        """
+        bounded = [part if count == 1 else count * part for part, count in self.parts if part.largest_loss is not None]
+        unbounded = [(Fraction(part.rho), count) for part, count in self.parts if part.largest_loss is None]
+        rest = Fraction(Plan.sum_of(*bounded).search_rho(tolerance)[1]) if bounded else Fraction(0)
+        whole = rest + sum((rho * count for rho, count in unbounded), Fraction(0))
+        lower = enclose(lambda: self.cumulant(arb_series([0, 1], prec=3))[1])[0]
+        return lower, enclose(lambda: lift(whole))[1]

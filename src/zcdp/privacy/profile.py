@@ -1,0 +1,188 @@
+"""The exact privacy profile delta(epsilon) of a composition: the cheapest rigorous method that is tight."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from fractions import Fraction
+from math import inf, nextafter
+from typing import NamedTuple, Protocol
+
+from flint import arb
+
+from zcdp.numeric.balls import above, at_precision, below, lift
+from zcdp.numeric.certify import NotCertified, Undecided
+from zcdp.privacy.lattice import Lattice, common_lattice
+from zcdp.privacy.pair import gaussian_pair
+from zcdp.privacy.profile_contour import Contour, TooManyNodes
+from zcdp.privacy.profile_terms import FiniteSum, finite_size
+from zcdp.privacy.saddle import line_for_delta, line_for_epsilon, solve
+from zcdp.privacy.transform import Parts, Transform
+
+__all__ = ["Profile"]
+
+FEW = 2_000  # numbers in a finite sum: a millisecond
+MANY = 40_000  # where the contour needs too many nodes
+MOST_WORK = 60_000  # transforms of one pair at one node: half a second
+SMOOTH_WORK = 20_000
+LAST_BITS = 1 << 13
+
+
+class Engine(Protocol):
+    """A method, ready at the working precision."""
+
+    def delta(self, epsilon: Fraction) -> tuple[arb, arb]:
+        """Balls whose lower end is below, and whose upper end is above delta(epsilon)."""
+
+    def estimate(self, epsilon: float) -> float:
+        """log delta(epsilon), near enough: for proposals."""
+
+
+class Choice(NamedTuple):
+    """The engine for a neighbourhood of epsilon, and what its lower bound loses where it is smoothed."""
+
+    engine: Engine
+    epsilon: Fraction
+    least: Fraction = Fraction(0)
+    """Below this epsilon the engine has no answer."""
+    shift: Fraction = Fraction(0)
+    lost: arb = arb(0)  # noqa: RUF009 - a constant, balls are immutable
+
+
+class Profile:
+    """delta(epsilon) of the composition of symmetric pairs, and its inverse, enclosed by floats.
+
+    Theorem: docs/theorems/profile.md.
+    """
+
+    def __init__(self, parts: Parts) -> None:
+        self.parts = parts
+        self.bits = 128 + 2 * sum(count for _, count in parts).bit_length()
+        self.lattice: Lattice | None = common_lattice(parts)
+        self.method = ""
+        """The method that gave the last answer."""
+
+    def _top(self) -> arb | None:
+        """The largest loss of the composition; None where it is unbounded."""
+        if any(pair.largest_loss is None for pair, _ in self.parts):
+            return None
+        return sum((lift(p.largest_loss) * n for p, n in self.parts if p.largest_loss is not None), arb(0))
+
+    def delta_bounds(self, epsilon: Fraction) -> tuple[float, float]:
+        """Floats (lower, upper) around delta(epsilon), for epsilon >= 0."""
+
+        def attempt() -> tuple[float, float] | None:
+            top = self._top()
+            if top is not None and top <= lift(epsilon):
+                self.method = "largest loss"
+                return 0.0, 0.0
+            choice = self._choose(epsilon)
+            lower, upper = choice.engine.delta(epsilon)
+            if choice.shift:
+                lower = choice.engine.delta(epsilon + choice.shift)[0] - choice.lost
+            if not (upper.is_finite() and upper.rel_accuracy_bits() >= 50):
+                return None
+            return min(max(below(lower), 0.0), 1.0), min(above(upper), 1.0)
+
+        return self._at_growing_precision(attempt)
+
+    def epsilon_bounds(self, delta: Fraction) -> tuple[float, float]:
+        """Floats (lower, upper) around the least epsilon >= 0 with delta(epsilon) <= delta, for 0 < delta < 1."""
+
+        def attempt() -> tuple[float, float] | None:
+            target, top = lift(delta), self._top()
+            log_target = float(target.log())
+            choice = self._choose(log_target)
+            engine, least = choice.engine, choice.least
+            if least and not engine.delta(least)[0] >= target:
+                choice = self._choose(log_target, least=Fraction(0))
+                engine, least = choice.engine, choice.least
+            root = solve(
+                engine.estimate, log_target, float(least), inf if top is None else above(top), float(choice.epsilon)
+            )
+            upper = _outward(root, lambda e: bool(engine.delta(e)[1] <= target), least, up=True)
+            lower = _outward(root, lambda e: bool(engine.delta(e)[0] - choice.lost >= target), least, up=False)
+            if upper is None or lower is None:
+                return None
+            if choice.shift:
+                lower = max(nextafter(lower - float(choice.shift) * (1 + 1e-15), -inf), 0.0)
+            return lower, upper if top is None else min(upper, above(top))
+
+        return self._at_growing_precision(attempt)
+
+    def _at_growing_precision(self, attempt: Callable[[], tuple[float, float] | None]) -> tuple[float, float]:
+        bits = self.bits
+        while bits <= LAST_BITS:
+            try:
+                answer = at_precision(bits, attempt)
+                if answer is not None:
+                    return answer
+            except Undecided:
+                pass
+            bits *= 2
+        raise NotCertified(f"no certified profile within {LAST_BITS} bits: the parameters are too extreme")
+
+    def _choose(self, given: Fraction | float, *, least: Fraction | None = None) -> Choice:
+        """The engine for a given epsilon (a Fraction) or a given log delta (a float)."""
+        if finite_size(self.parts) <= FEW:
+            self.method = "finite sum"
+            return Choice(FiniteSum(self.parts), given if isinstance(given, Fraction) else Fraction(0))
+        transform = Transform(self.parts)
+        if isinstance(given, Fraction):
+            c, epsilon = line_for_epsilon(transform, given), given
+        else:
+            c, epsilon = line_for_delta(transform, given)
+        for lattice in (self.lattice, None) if self.lattice else (None,):
+            try:
+                contour = Contour(transform, c, lift(epsilon), lattice=lattice, most=MOST_WORK // len(self.parts))
+            except TooManyNodes:
+                continue
+            self.method = "lattice" if lattice else "contour"
+            return Choice(contour, epsilon)
+        if least is None:
+            least = epsilon if isinstance(given, Fraction) else self._margin(epsilon)
+        if finite_size(self.parts, float(least)) <= MANY:
+            self.method = "finite sum"
+            return Choice(FiniteSum(self.parts, least), epsilon, least)
+        return self._smoothed(c, epsilon)
+
+    def _margin(self, epsilon: Fraction) -> Fraction:
+        """An epsilon that is surely not above the answer where the saddle point formula proposes `epsilon`."""
+        top = self._top()
+        if top is None:
+            return Fraction(0)
+        return max(Fraction(float(2 * lift(epsilon) - top)), Fraction(0))
+
+    def _smoothed(self, c: arb, epsilon: Fraction) -> Choice:
+        """Composed with one more, very weak Gaussian mechanism: an upper bound whose integrand decays."""
+        self.method = "smoothed contour"
+        best, mu = None, Fraction(1 / float(c))
+        for _ in range(40):
+            square = lift(mu * mu)
+            transform = Transform((*self.parts, (gaussian_pair(lambda square=square: square), 1)))
+            try:
+                best = Contour(transform, c, lift(epsilon), lattice=None, most=SMOOTH_WORK // len(self.parts)), mu
+            except TooManyNodes:
+                if best:
+                    break
+                mu *= 16
+                continue
+            mu /= 2
+        if best is None:
+            raise NotCertified("the contour needs too many nodes: the composition is too extreme")
+        contour, mu = best
+        reach = Fraction((2 * max(14.0 - contour.log_delta, 1.0)) ** 0.5)
+        # the Gaussian's delta at mu t + mu^2/2 is below its upper tail, which is below exp(-t^2/2)
+        return Choice(contour, epsilon, Fraction(0), mu * reach + mu * mu / 2, (-lift(reach) ** 2 / 2).exp())
+
+
+def _outward(root: float, holds: Callable[[Fraction], bool], least: Fraction, *, up: bool) -> float | None:
+    """The float nearest to `root`, on the given side, for which `holds` is certain; None if none is near."""
+    if root <= least:
+        return float(least) if not up or holds(least) else None
+    for power in range(-52, -2):
+        moved = root * (1 + 2.0**power if up else 1 - 2.0**power)
+        if moved < least:
+            return None if least else 0.0
+        if holds(Fraction(moved)):
+            return moved
+    return None if up else 0.0

@@ -1,0 +1,105 @@
+"""All certified routes from a curve to (epsilon, delta), and the best of them."""
+
+from __future__ import annotations
+
+from fractions import Fraction
+from math import inf
+from typing import TYPE_CHECKING
+
+from zcdp.numeric.exact import Value, rational
+from zcdp.privacy.profile import Profile
+from zcdp.privacy.rdp_to_approx import rdp_to_delta, rdp_to_epsilon
+from zcdp.privacy.zcdp_to_approx import zcdp_to_delta, zcdp_to_epsilon
+
+if TYPE_CHECKING:
+    from zcdp.privacy.curve import Curve
+
+__all__ = ["Routes"]
+
+
+def _delta(value: Value) -> Fraction:
+    delta = rational(value, "delta")
+    if not 0 <= delta < 1:
+        raise ValueError(f"delta ({value}) must be at least 0 and below 1")
+    return delta
+
+
+def _epsilon(value: Value) -> Fraction:
+    epsilon = rational(value, "epsilon")
+    if epsilon < 0:
+        raise ValueError(f"epsilon ({value}) must not be negative")
+    return epsilon
+
+
+class Routes:
+    """What one curve costs as (epsilon, delta), by each route that applies to it.
+
+    profile: the exact profile of the dominating pairs; rdp: the Renyi curve; zcdp: rho alone; pure: the largest loss.
+    """
+
+    def __init__(self, curve: Curve) -> None:
+        self.curve = curve
+        pairs = [(part.pair(), count) for part, count in curve.parts]
+        known = tuple((pair, count) for pair, count in pairs if pair is not None)
+        self.profile = Profile(known) if len(known) == len(pairs) else None
+        self.exact = len(known) == len(pairs) and all(pair.exact for pair, _ in known)
+        attained = tuple((witness, count) for pair, count in known if (witness := pair.attained()) is not None)
+        self.attained = self.profile if self.exact else Profile(attained) if attained else None
+
+    def epsilons(self, delta: Value) -> dict[str, float]:
+        """epsilon at `delta` by each route."""
+        target = _delta(delta)
+        pure = self.curve.pure_epsilon
+        if target == 0:
+            return {"pure": pure}
+        found = {} if self.profile is None else {"profile": self.profile.epsilon_bounds(target)[1]}
+        found["rdp"] = rdp_to_epsilon(self.curve.cumulant, target)
+        found["zcdp"] = zcdp_to_epsilon(self.curve.rho, target)
+        return found if pure == inf else {**found, "pure": pure}
+
+    def epsilon_at(self, delta: Value) -> float:
+        """The least epsilon of all routes."""
+        return self.epsilon_bounds(delta, upper_only=True)[1]
+
+    def epsilon_bounds(self, delta: Value, *, upper_only: bool = False) -> tuple[float, float]:
+        """Floats around the least epsilon at `delta`."""
+        target = _delta(delta)
+        upper = self.curve.pure_epsilon
+        if target == 0:
+            return upper if self.exact else 0.0, upper
+        lower = 0.0
+        if self.profile is not None:
+            lower, best = self.profile.epsilon_bounds(target)
+            upper = min(upper, best)
+        if not self.exact and not upper_only:
+            lower = 0.0 if self.attained is None else self.attained.epsilon_bounds(target)[0]
+        if self._curve_may_win():
+            upper = min(upper, rdp_to_epsilon(self.curve.cumulant, target))
+        return min(lower, upper), upper
+
+    def delta_bounds(self, epsilon: Value, *, upper_only: bool = False) -> tuple[float, float]:
+        """Floats around the least delta at `epsilon`."""
+        point = _epsilon(epsilon)
+        if point >= self.curve.pure_epsilon:
+            return 0.0, 0.0
+        lower, upper = 0.0, 1.0
+        if self.profile is not None:
+            lower, upper = self.profile.delta_bounds(point)
+        if not self.exact and not upper_only:
+            lower = 0.0 if self.attained is None else self.attained.delta_bounds(point)[0]
+        if self._curve_may_win():
+            upper = min(upper, rdp_to_delta(self.curve.cumulant, point))
+        return min(lower, upper), upper
+
+    def deltas(self, epsilon: Value) -> dict[str, float]:
+        """delta at `epsilon` by each route."""
+        point = _epsilon(epsilon)
+        found = {} if self.profile is None else {"profile": self.profile.delta_bounds(point)[1]}
+        found["rdp"] = rdp_to_delta(self.curve.cumulant, point)
+        if point > 0:
+            found["zcdp"] = zcdp_to_delta(self.curve.rho, point)
+        return {**found, "pure": 0.0} if point >= self.curve.pure_epsilon else found
+
+    def _curve_may_win(self) -> bool:
+        """Whether the Renyi curve can beat the profile: never where the profile is that of the worst-case pairs."""
+        return not self.exact or self.profile is None or self.profile.method == "smoothed contour"
