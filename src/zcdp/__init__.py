@@ -1,5 +1,6 @@
 """Exact, certified zCDP accounting for the mechanisms of differential privacy."""
 
+from zcdp.accounting import BudgetExceeded, Filter, Odometer, Plan, PlanError, Query, allocate, calibrate
 from zcdp.mechanisms import (
     MECHANISMS,
     RAPPOR,
@@ -20,13 +21,21 @@ __all__ = [
     "MECHANISMS",
     "RAPPOR",
     "BoundedRange",
+    "BudgetExceeded",
     "DiscreteLaplace",
     "ExponentialMechanism",
+    "Filter",
     "Laplace",
     "Log",
     "Mechanism",
     "NotCertified",
+    "Odometer",
+    "Plan",
+    "PlanError",
     "PureDP",
+    "Query",
     "RandomizedResponse",
     "__version__",
+    "allocate",
+    "calibrate",
 ]

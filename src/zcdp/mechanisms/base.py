@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, fields
 from typing import ClassVar, Self
 
-from zcdp.numeric.exact import Exact, Value, literal, positive_rational
+from zcdp.numeric.exact import Exact, Value, plain, positive_rational
 from zcdp.numeric.floats import greatest_float
 from zcdp.privacy.curve import Curve
 
@@ -29,13 +29,15 @@ class Mechanism(Curve):
         for name, value in parameters.items():
             object.__setattr__(self, name, value)  # the one way to fill a frozen instance
 
+    @property
+    def parameters(self) -> dict[str, int | float | str]:
+        """The parameters that rebuild this mechanism: floats as they are, other exact numbers as text."""
+        shown = {field.name: getattr(self, field.name) for field in fields(self)}
+        defaults = {field.name: field.default for field in fields(self)}
+        return {name: plain(value) for name, value in shown.items() if value != defaults[name]}
+
     def __repr__(self) -> str:
-        shown = (
-            f"{field.name}={literal(value)}"
-            for field in fields(self)
-            if (value := getattr(self, field.name)) != field.default
-        )
-        return f"{type(self).__name__}({', '.join(shown)})"
+        return f"{type(self).__name__}({', '.join(f'{name}={value!r}' for name, value in self.parameters.items())})"
 
     @property
     def largest_loss(self) -> Exact:

@@ -17,6 +17,7 @@ __all__ = [
     "gcd",
     "integer",
     "literal",
+    "plain",
     "positive",
     "positive_rational",
     "probability",
@@ -158,23 +159,32 @@ def integer(value: Value, name: str, minimum: int) -> int:
     return number.numerator
 
 
+def plain(number: Exact | int) -> int | float | str:
+    """The plainest value that reads back as exactly this number: an int or a float if there is one, else text.
+
+    >>> plain(Fraction(1)), plain(Fraction(0.1)), plain(Fraction(1, 10)), plain(Fraction(1, 3))
+    (1, 0.1, '0.1', '1/3')
+    """
+    if isinstance(number, Log):
+        return str(number)
+    number = Fraction(number)
+    if number.denominator == 1 and abs(number) < 10**20:
+        return number.numerator
+    try:
+        if Fraction(nearest := number.numerator / number.denominator) == number:
+            return nearest
+    except OverflowError:
+        pass
+    return _as_decimal(number) or str(number)
+
+
 def literal(number: Exact | int) -> str:
     """The shortest source text that reads back as exactly this number.
 
     >>> literal(Fraction(1)), literal(Fraction(0.1)), literal(Fraction(1, 10)), literal(Fraction(1, 3))
     ('1', '0.1', "'0.1'", "'1/3'")
     """
-    if isinstance(number, Log):
-        return repr(str(number))
-    number = Fraction(number)
-    if number.denominator == 1 and abs(number) < 10**20:
-        return str(number)
-    try:
-        if Fraction(nearest := number.numerator / number.denominator) == number:
-            return repr(nearest)
-    except OverflowError:
-        pass
-    return repr(_as_decimal(number) or str(number))
+    return repr(plain(number))
 
 
 def _as_decimal(number: Fraction) -> str | None:

@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterator
 from fractions import Fraction
 from functools import cached_property
 from math import inf
-from typing import Any, ClassVar
+from typing import ClassVar
 
 from flint import arb, arb_series
 
@@ -30,10 +30,8 @@ class Plan(Curve):
     Theorem: docs/theorems/composition.md.
     """
 
-    read: ClassVar[Callable[[str], Plan]]
-    """Text to plan; `zcdp.accounting`, which knows the mechanisms by name, supplies it."""
-    from_data: ClassVar[Callable[[Any], Plan]]
-    """JSON data to plan, supplied likewise."""
+    forms: ClassVar[tuple[Callable[[str], Plan], Callable[[str], Plan], Callable[[Plan], str]]]
+    """Text to plan, JSON to plan, plan to JSON: supplied by `zcdp.accounting`, which knows the mechanisms by name."""
 
     _curve: Curve
     _times: int
@@ -73,20 +71,16 @@ class Plan(Curve):
     @classmethod
     def parse(cls, text: str) -> Plan:
         """The plan that the text spells: `100 * Laplace(epsilon=0.1) + RAPPOR(epsilon=1)`."""
-        return cls.read(text)
+        return cls.forms[0](text)
 
     @classmethod
     def from_json(cls, text: str) -> Plan:
         """The inverse of `to_json`."""
-        import json
-
-        return cls.from_data(json.loads(text))
+        return cls.forms[1](text)
 
     def to_json(self) -> str:
-        """A list of parts: count, mechanism, and its parameters as exact text."""
-        import json
-
-        return json.dumps([{"count": count, "mechanism": repr(part)} for part, count in self.parts])
+        """A list of parts: count, mechanism, and its parameters without loss."""
+        return Plan.forms[2](self)
 
     def _leaves(self) -> Iterator[tuple[Curve, int]]:
         """Parts with their counts, in the order they were written; no recursion, so a plan may be a long chain."""

@@ -14,8 +14,8 @@ from zcdp.numeric.certify import NotCertified, Undecided
 from zcdp.privacy.lattice import Lattice, common_lattice
 from zcdp.privacy.pair import gaussian_pair
 from zcdp.privacy.profile_contour import Contour, TooManyNodes
-from zcdp.privacy.profile_terms import FiniteSum, finite_size
-from zcdp.privacy.saddle import line_for_delta, line_for_epsilon, solve
+from zcdp.privacy.profile_terms import Cut, FiniteSum, cut_degree, finite_size, whole_degree
+from zcdp.privacy.saddle import line_for_delta, line_for_epsilon, saddle_estimate, solve
 from zcdp.privacy.transform import Parts, Transform
 
 __all__ = ["Profile"]
@@ -123,9 +123,10 @@ class Profile:
 
     def _choose(self, given: Fraction | float, *, least: Fraction | None = None) -> Choice:
         """The engine for a given epsilon (a Fraction) or a given log delta (a float)."""
-        if finite_size(self.parts) <= FEW:
+        if finite_size(self.parts) * (degree := whole_degree(self.parts) + 1) <= FEW:
             self.method = "finite sum"
-            return Choice(FiniteSum(self.parts), given if isinstance(given, Fraction) else Fraction(0))
+            cut = Cut(Fraction(0), degree - 1, arb(1), arb("-inf"))
+            return Choice(FiniteSum(self.parts, cut), given if isinstance(given, Fraction) else Fraction(0))
         transform = Transform(self.parts)
         if isinstance(given, Fraction):
             c, epsilon = line_for_epsilon(transform, given), given
@@ -139,18 +140,20 @@ class Profile:
             self.method = "lattice" if lattice else "contour"
             return Choice(contour, epsilon)
         if least is None:
-            least = epsilon if isinstance(given, Fraction) else self._margin(epsilon)
-        if finite_size(self.parts, float(least)) <= MANY:
-            self.method = "finite sum"
-            return Choice(FiniteSum(self.parts, least), epsilon, least)
+            least = epsilon if isinstance(given, Fraction) else self._margin(epsilon, float(c))
+        if (size := finite_size(self.parts, float(least))) <= MANY:
+            log_delta = saddle_estimate(transform, c, lift(epsilon))
+            cut = cut_degree(transform, c, lift(epsilon), log_delta, least)
+            if size * (cut.degree + 1) <= MANY:
+                self.method = "finite sum"
+                return Choice(FiniteSum(self.parts, cut), epsilon, least)
         return self._smoothed(c, epsilon)
 
-    def _margin(self, epsilon: Fraction) -> Fraction:
-        """An epsilon that is surely not above the answer where the saddle point formula proposes `epsilon`."""
+    def _margin(self, epsilon: Fraction, c: float) -> Fraction:
+        """An epsilon that is hardly above the answer where the saddle point formula proposes `epsilon`."""
         top = self._top()
-        if top is None:
-            return Fraction(0)
-        return max(Fraction(float(2 * lift(epsilon) - top)), Fraction(0))
+        room = 1 / c if top is None else min(1 / c, float(top - lift(epsilon)))
+        return max(Fraction(float(epsilon - Fraction(room))), Fraction(0))  # a float, as the search wants
 
     def _smoothed(self, c: arb, epsilon: Fraction) -> Choice:
         """Composed with one more, very weak Gaussian mechanism: an upper bound whose integrand decays."""

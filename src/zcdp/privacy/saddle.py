@@ -11,7 +11,7 @@ from flint import arb
 from zcdp.numeric.balls import lift
 from zcdp.privacy.transform import Transform
 
-__all__ = ["line_for_delta", "line_for_epsilon", "solve"]
+__all__ = ["line_for_delta", "line_for_epsilon", "saddle_estimate", "solve"]
 
 
 def _root(increasing: Callable[[arb], arb]) -> arb:
@@ -57,6 +57,12 @@ def line_for_delta(transform: Transform, log_delta: float) -> tuple[arb, Fractio
     if epsilon > 0:
         return c, Fraction(epsilon)
     return line_for_epsilon(transform, Fraction(0)), Fraction(0)
+
+
+def saddle_estimate(transform: Transform, c: arb, epsilon: arb) -> float:
+    """log delta(epsilon) by the saddle point formula."""
+    value, _, bend = _exponent(transform, c)
+    return float((value - c * epsilon - (2 * arb.pi() * abs(bend)).log() / 2).mid())
 
 
 def solve(log_delta: Callable[[float], float], target: float, least: float, top: float, guess: float) -> float:
