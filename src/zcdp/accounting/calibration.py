@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from fractions import Fraction
+from functools import cache
 from math import exp, inf, log
 
 from zcdp.numeric.certify import NotCertified
@@ -11,7 +13,9 @@ from zcdp.privacy.curve import Curve
 
 __all__ = ["calibrate"]
 
-RELATIVE = 2.0**-44  # the answer is this near to the edge of the budget
+Excess = Callable[[float], float]
+
+RELATIVE = 2.0**-42  # the answer is this near to the edge of the budget
 LEAST, MOST = 1e-300, 1e300
 
 
@@ -34,30 +38,35 @@ def calibrate(
     >>> calibrate(lambda b: 1000 * Laplace(scale=b), epsilon=1, delta=1e-6)
     133.2422...
     """
-    excess = _excess(build, rho, epsilon, delta)
-    rising = _is_rising(build)
-    inside, outside = _bracket(excess, rising=rising)
-    return _narrow(excess, inside, outside)
-
-
-def _excess(
-    build: Callable[[float], Curve], rho: Value | None, epsilon: Value | None, delta: Value | None
-) -> Callable[[float], float]:
-    """The logarithm of cost over budget, at most 0 only where the cost is certified to fit."""
     if rho is not None:
         if epsilon is not None or delta is not None:
             raise ValueError(f"give rho ({rho}), or epsilon and delta, not both")
-        budget, cost = positive_rational(rho, "rho"), lambda curve: curve.rho
+        budget = positive_rational(rho, "rho")
+        excess = _excess(build, lambda curve: curve.rho, budget)
+        start, step = 1.0, 2.0
     elif epsilon is None or delta is None:
         raise TypeError("give a budget: rho, or epsilon and delta")
     elif rational(delta, "delta") == 0:
-        budget, cost = positive_rational(epsilon, "epsilon"), lambda curve: curve.pure_epsilon
+        budget = positive_rational(epsilon, "epsilon")
+        excess = _excess(build, lambda curve: curve.pure_epsilon, budget)
+        start, step = 1.0, 2.0
     else:
         point = rational(epsilon, "epsilon")
         if point < 0:
             raise ValueError(f"epsilon ({epsilon}) must not be negative")
-        budget, cost = probability(delta, "delta"), lambda curve: curve.delta_at(epsilon=point)
+        budget = probability(delta, "delta")
+        excess = _excess(build, lambda curve: curve.delta_at(epsilon=point), budget)
+        start = _proposal(build, point, budget, excess)
+        step = 1 + 1e-9
+    rising = _is_rising(build)
+    inside, outside = _bracket(excess, start, step if rising else 1 / step)
+    return _narrow(excess, inside, outside, RELATIVE)
 
+
+def _excess(build: Callable[[float], Curve], cost: Callable[[Curve], float], budget: Fraction) -> Excess:
+    """The logarithm of cost over budget, at most 0 only where the cost is certified to fit."""
+
+    @cache
     def excess(parameter: float) -> float:
         try:
             spent = cost(build(parameter))
@@ -70,6 +79,31 @@ def _excess(
     return excess
 
 
+def _proposal(build: Callable[[float], Curve], epsilon: Fraction, budget: Fraction, excess: Excess) -> float:
+    """Where the edge should be: by the saddle point formula, then by Newton's method on better values."""
+    target = log(budget)
+
+    @cache
+    def saddle(parameter: float) -> float:
+        profile = build(parameter).profile
+        assert profile is not None
+        return profile.propose_log_delta(epsilon, rough=True) - target
+
+    if build(1.0).profile is None:
+        return 1.0
+    inside, outside = _bracket(saddle, 1.0, 2.0 if _is_rising(build) else 0.5)
+    parameter = _narrow(saddle, inside, outside, 1e-3)
+    slope = (saddle(parameter * 1.001) - saddle(parameter)) / log(1.001)
+    profile = build(parameter).profile
+    assert profile is not None
+    for miss in (lambda: profile.propose_log_delta(epsilon) - target, lambda: excess(parameter)):
+        move = -miss() / slope if slope else inf
+        if abs(move) > 0.1:
+            break
+        parameter *= exp(move)
+    return parameter
+
+
 def _is_rising(build: Callable[[float], Curve]) -> bool:
     """Whether the Kullback-Leibler divergence rises with the parameter."""
     low, high = build(1.0).rdp(1), build(2.0).rdp(1)
@@ -78,43 +112,50 @@ def _is_rising(build: Callable[[float], Curve]) -> bool:
     return low < high
 
 
-def _bracket(excess: Callable[[float], float], *, rising: bool) -> tuple[float, float]:
-    """Parameters that fit and do not fit, a power of two apart."""
-    inside = outside = 1.0
-    if excess(1.0) <= 0:
-        factor = 2.0 if rising else 0.5
+def _bracket(excess: Excess, start: float, factor: float) -> tuple[float, float]:
+    """Parameters that fit and do not fit; the cost rises by the factor, which grows on the way."""
+    inside = outside = start
+    if excess(start) <= 0:
         while excess(outside := inside * factor) <= 0:
-            inside, factor = outside, factor * factor
+            inside, factor = outside, _grow(factor)
             if not LEAST < inside < MOST:
                 raise ValueError("the budget is so large that every parameter fits")
     else:
-        factor = 0.5 if rising else 2.0
-        while excess(inside := outside * factor) > 0:
-            outside, factor = inside, factor * factor
+        while excess(inside := outside / factor) > 0:
+            outside, factor = inside, _grow(factor)
             if not LEAST < outside < MOST:
                 raise ValueError("the budget is so small that no parameter fits")
     return inside, outside
 
 
-def _narrow(excess: Callable[[float], float], inside: float, outside: float) -> float:
-    """Close in on the edge by secants in logarithms, with a bisection whenever they stall."""
+def _grow(factor: float) -> float:
+    """Small steps grow tenfold, large ones are squared."""
+    return factor * factor if abs(factor - 1) > 0.2 else 1 + 10 * (factor - 1)
+
+
+def _narrow(excess: Excess, inside: float, outside: float, relative: float) -> float:
+    """Close in on the edge: secants in logarithms, placed a little inside it, and bisection whenever they stall."""
     at_inside, at_outside = excess(inside), excess(outside)
     for turn in range(200):
-        if abs(outside / inside - 1) <= RELATIVE:
-            break
         low, high = log(inside), log(outside)
+        if abs(high - low) <= relative:
+            break
         middle = (low + high) / 2
-        if -inf < at_inside < at_outside < inf and turn % 3 != 2:
-            middle = low - at_inside * (high - low) / (at_outside - at_inside)
-            nudge = abs(high - low) * 1e-3 if turn % 3 == 0 else 0.25 * RELATIVE  # step over the edge from both sides
-            middle += nudge if abs(middle - low) < abs(high - middle) and high > low else -nudge
+        if -inf < at_inside < at_outside < inf and turn % 4 != 3:
+            slope = (at_outside - at_inside) / (high - low)
+            # half a tolerance inside the edge, or outside it if the inside is already that near
+            offset = -0.5 if -at_inside > relative * abs(slope) else 0.25
+            middle = low + (offset * relative * abs(slope) - at_inside) / slope
         parameter = exp(middle)
         if not min(inside, outside) < parameter < max(inside, outside):
             parameter = inside + (outside - inside) / 2
+        if not min(inside, outside) < parameter < max(inside, outside):
+            break
         value = excess(parameter)
         if value <= 0:
             inside, at_inside = parameter, value
+            if -inf < value and abs(value) <= relative * abs((at_outside - value) / (log(outside) - log(inside))):
+                break  # the edge is not further away than the tolerance
         else:
             outside, at_outside = parameter, value
     return inside
-

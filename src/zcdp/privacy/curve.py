@@ -18,6 +18,7 @@ from zcdp.numeric.exact import Exact, Log, Value, rational
 from zcdp.numeric.functions import Number, derivatives
 from zcdp.numeric.supremum import Convex, steepest_ratio
 from zcdp.privacy.pair import Pair, three_point_pair
+from zcdp.privacy.profile import Profile
 from zcdp.privacy.routes import Routes
 
 if TYPE_CHECKING:
@@ -160,6 +161,11 @@ class Curve(ABC):
     @cached_property
     def _approximate(self) -> Routes:
         return Routes(self)
+
+    @property
+    def profile(self) -> Profile | None:
+        """The exact privacy profile of the dominating pairs; None where some part has none."""
+        return self._approximate.profile
 
     def epsilon_at(self, *, delta: Value) -> float:
         """The least epsilon certified for (epsilon, delta)-DP: the best of all routes, rounded up."""

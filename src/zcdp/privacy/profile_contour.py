@@ -18,6 +18,7 @@ __all__ = ["Contour", "TooManyNodes"]
 
 TOLERANCE = 1e-17
 FIRST = 8
+HOLES = 64  # how many nodes may be left out for one that is kept
 
 
 class TooManyNodes(ArithmeticError):
@@ -33,8 +34,17 @@ class Contour:
     """
 
     def __init__(
-        self, transform: Transform, c: arb, epsilon: arb, *, lattice: Lattice | None, most: int
+        self,
+        transform: Transform,
+        c: arb,
+        epsilon: arb,
+        *,
+        lattice: Lattice | None = None,
+        most: int,
+        rough: bool = False,
     ) -> None:
+        """At most `most` nodes; `rough` stops where the central part of the integrand ends, for proposals."""
+        self.rough = rough
         self.spacing = lift(lattice.spacing) * lattice.scale() if lattice else arb(0)
         self.transform, self.c, self.lattice = transform, c, lattice
         self.tilt = Tilt(transform, c)
@@ -80,6 +90,11 @@ class Contour:
         kept = list(range(min(FIRST, last) + 1))
         mean = log(2 / self.count / float(self.c)) if self.lattice else 0.0
         begin, end = FIRST, 2 * FIRST
+        horizon = most * HOLES
+        if self.rough:
+            last = min(last, max(int(self.tilt.near_end / h), FIRST))
+        elif not self.lattice and head - log(pi * horizon * h) - self.tilt.decay(horizon * h, inf) > log(TOLERANCE):
+            raise TooManyNodes  # at once, rather than after the many cells on the way there
 
         def handle(i: int, j: int) -> None:
             """Nodes i < k <= j."""
@@ -102,7 +117,7 @@ class Contour:
                 if head - log(pi * begin * h) - decay <= log(TOLERANCE):
                     self._leave(begin, None, decay)
                     return kept
-                if end > 1 << 60:
+                if end > 4 * horizon:
                     raise TooManyNodes
             handle(begin, min(end, last))
             begin, end = end, 2 * end

@@ -5,13 +5,12 @@ from __future__ import annotations
 from dataclasses import dataclass
 from fractions import Fraction
 from itertools import zip_longest
-from math import comb, inf
+from math import inf
 from typing import TypeAlias
 
 from flint import arb, arb_poly, ctx
 
-from zcdp.numeric.balls import lift
-from zcdp.numeric.certify import Undecided
+from zcdp.numeric.balls import at_precision, lift
 from zcdp.numeric.exact import Log, gcd
 from zcdp.privacy.pair import Pair
 from zcdp.privacy.rdp_to_approx import tail_factor
@@ -19,7 +18,8 @@ from zcdp.privacy.transform import Parts, Transform
 
 __all__ = ["Cut", "FiniteSum", "cut_degree", "finite_size", "whole_degree"]
 
-LARGEST_COUNT = 10_000
+LARGEST_COUNT = 10_000_000
+NEGLIGIBLE = 36  # e^-36 of delta
 
 Exponent: TypeAlias = tuple[Fraction, tuple[tuple[Fraction, Fraction], ...]]
 """A rational plus rational multiples of logarithms: (rational, ((argument, multiple), ...))."""
@@ -36,6 +36,9 @@ class Cut:
     degree: int
     c: arb
     log_rest: arb
+    ceiling: float = inf
+    """Exponents above it are left out too; they weigh at most exp(log_above - c epsilon)."""
+    log_above: arb = arb("-inf")  # noqa: RUF009 - balls are immutable
 
 
 def whole_degree(parts: Parts) -> int:
@@ -43,12 +46,12 @@ def whole_degree(parts: Parts) -> int:
     return sum(count * (max(map(len, pair.terms())) - 1) for pair, count in parts if pair.terms is not None)
 
 
-def finite_size(parts: Parts, threshold: float = 0.0) -> float:
-    """How many exponents above `threshold` the sum has at most; infinite where a pair has no such sum."""
+def finite_size(parts: Parts, threshold: float = 0.0, ceiling: float = inf) -> float:
+    """How many exponents between the two the sum has at most; infinite where a pair has no such sum."""
     if any(pair.terms is None or pair.largest_loss is None or count > LARGEST_COUNT for pair, count in parts):
         return inf
     losses = [float(lift(pair.largest_loss).mid()) for pair, _ in parts if pair.largest_loss is not None]
-    room = sum(loss * count for loss, (_, count) in zip(losses, parts, strict=True)) - threshold
+    room = min(sum(loss * count for loss, (_, count) in zip(losses, parts, strict=True)), ceiling) - threshold
     exponents, spacing = 1.0, Fraction(0)
     for (pair, count), loss in zip(parts, losses, strict=True):
         assert pair.terms is not None
@@ -88,21 +91,45 @@ def cut_degree(transform: Transform, c: arb, epsilon: arb, log_delta: float, thr
         marked = sum(((atoms + v * rest).log() * count for atoms, rest, count in shares), arb(0))
         log_rest = marked - (degree + 1) * v.log() + tail_factor(c)
         if degree == most:
-            return Cut(threshold, degree, c, arb("-inf"))
-        if log_rest - c * epsilon < log_delta - 42:
-            return Cut(threshold, degree, c, log_rest)
+            log_rest = arb("-inf")
+        if degree == most or log_rest - c * epsilon < log_delta - NEGLIGIBLE:
+            ceiling, log_above = _ceiling(transform, w, epsilon, log_delta)
+            return Cut(threshold, degree, c, log_rest, ceiling, log_above)
 
 
-def _power(pair: Pair, count: int, most: int, degree: int) -> list[list[arb]]:
-    """The first rows of M^count, up to k = most: coefficients of powers of 1/w, up to the degree."""
+def _ceiling(transform: Transform, w: arb, epsilon: arb, log_delta: float) -> tuple[float, arb]:
+    """An exponent above which all terms together are negligible, and the bound; for a single pair.
+
+    f_j(t) <= e^{xt} x^{1-j}/(x^2 - 1/4), and e^{xa} <= e^{ya - (y-x)A} for a > A, y > x: sum absolute coefficients.
+    """
+    best = inf, arb("-inf")
+    if len(transform.factors) > 1:
+        return best
+    [factor] = transform.factors
+    assert factor.loss is not None
+    assert factor.terms is not None
+    front = (w / (w * w - arb(1) / 4)).log()
+    weights = [sum((abs(x) / w**j for j, x in enumerate(row)), arb(0)) for row in factor.terms]
+    for n in range(1, 13):
+        y = w * (1 + arb(n) / 4)
+        growth = sum((b * (factor.loss * (1 - k * factor.ratio) * y).exp() for k, b in enumerate(weights)), arb(0))
+        size = growth.log() * factor.count + front
+        ceiling = float(((size - (w - arb(1) / 2) * epsilon - log_delta + NEGLIGIBLE) / (y - w)).mid())
+        if ceiling < best[0]:
+            best = ceiling, size - (y - w) * arb(ceiling)
+    return best
+
+
+def _power(pair: Pair, count: int, least: int, most: int, degree: int) -> list[list[arb]]:
+    """Rows of M^count from k = least to k = most: coefficients of powers of 1/w, up to the degree."""
     assert pair.terms is not None
     rows = pair.terms()
     most = min(most, count * (len(rows) - 1))
     if all(len(row) == 1 for row in rows):
         if len(rows) == 2:
-            return [[rows[0][0] ** (count - k) * rows[1][0] ** k * comb(count, k)] for k in range(most + 1)]
+            return [[rows[0][0] ** (count - k) * rows[1][0] ** k * arb.bin_uiui(count, k)] for k in range(least, most + 1)]
         whole = arb_poly([row[0] for row in rows]) ** count
-        return [[whole[k]] for k in range(most + 1)]
+        return [[whole[k]] for k in range(least, most + 1)]
     if len(rows) != 2:
         raise NotImplementedError("a density takes two exponents")
     (a, b), (c, d) = rows
@@ -110,11 +137,11 @@ def _power(pair: Pair, count: int, most: int, degree: int) -> list[list[arb]]:
         if count > degree:
             raise NotImplementedError("a density without atoms cannot be cut")
         zeros = [arb(0)] * count
-        return [[*zeros, b ** (count - k) * d**k * comb(count, k)] for k in range(most + 1)]
+        return [[*zeros, b ** (count - k) * d**k * arb.bin_uiui(count, k)] for k in range(least, most + 1)]
     # (a + b u)^(n-k) (c + d u)^k, from one k to the next: times c + d u, divided by a + b u
-    row = [a ** (count - n) * b**n * comb(count, n) for n in range(min(count, degree) + 1)]
+    row = _product(_binomial(a, b, count - least, degree), _binomial(c, d, least, degree), degree)
     answer = [row]
-    for k in range(1, most + 1):
+    for _ in range(least, most):
         longer: list[arb] = []
         previous = before = arb(0)
         for coefficient in row:
@@ -122,8 +149,17 @@ def _power(pair: Pair, count: int, most: int, degree: int) -> list[list[arb]]:
             longer.append(previous)
             before = coefficient
         row = longer
-        answer.append([coefficient * comb(count, k) for coefficient in row])
+        answer.append(row)
+    choices = arb.bin_uiui(count, least)
+    for k, row in enumerate(answer, least):
+        answer[k - least] = _product([choices], row, degree)
+        choices = choices * (count - k) / (k + 1)
     return answer
+
+
+def _binomial(constant: arb, linear: arb, count: int, degree: int) -> list[arb]:
+    """(constant + linear u)^count, up to the degree."""
+    return [constant ** (count - n) * linear**n * arb.bin_uiui(count, n) for n in range(min(count, degree) + 1)]
 
 
 def _product(one: list[arb], other: list[arb], degree: int) -> list[arb]:
@@ -138,6 +174,9 @@ def _sum(one: list[arb], other: list[arb]) -> list[arb]:
     return [x + y for x, y in zip_longest(one, other, fillvalue=arb(0))]
 
 
+_Closed: TypeAlias = tuple[arb_poly, arb, arb]
+
+
 class FiniteSum:
     """delta(epsilon) = e^{epsilon/2} sum of C_{a,j} f_j(a - epsilon) over the exponents a > epsilon.
 
@@ -146,8 +185,13 @@ class FiniteSum:
     """
 
     def __init__(self, parts: Parts, cut: Cut) -> None:
-        self.cut, degree = cut, cut.degree
-        start = lift(cut.threshold)
+        self.cut = cut
+        # the powers t^n/n! of `_closed` and the alternating signs of a density cancel: so many more bits
+        self.bits = ctx.prec + cut.degree * (4 + cut.degree.bit_length())
+        self.sums = at_precision(self.bits, lambda: self._expand(parts))
+
+    def _expand(self, parts: Parts) -> list[tuple[arb, _Closed]]:
+        degree, start = self.cut.degree, lift(self.cut.threshold)
         sums: dict[Exponent, list[arb]] = {(Fraction(0), ()): [arb(1)]}
         top = sum((lift(pair.largest_loss) * count for pair, count in parts if pair.largest_loss is not None), arb(0))
         room = (top - start).upper()
@@ -156,9 +200,10 @@ class FiniteSum:
             assert loss is not None
             most = int(float((room / (lift(loss) * lift(pair.ratio))).upper())) + 1
             longer: dict[Exponent, list[arb]] = {}
-            rows = _power(pair, count, most, degree)
+            least = 0 if self.cut.ceiling == inf else self._first(top, lift(loss) * lift(pair.ratio))
+            rows = _power(pair, count, least, most, degree)
             for (rational, logs), series in sums.items():
-                for k, row in enumerate(rows):
+                for k, row in enumerate(rows, least):
                     multiple = count - k * pair.ratio
                     if isinstance(loss, Log):
                         exponent = (rational, _add(logs, loss.argument, multiple))
@@ -167,23 +212,35 @@ class FiniteSum:
                     product = _product(series, row, degree)
                     longer[exponent] = _sum(longer[exponent], product) if exponent in longer else product
             sums = longer
-        balls = ((_ball(exponent), series) for exponent, series in sums.items())
-        self.sums = [(exponent, series) for exponent, series in balls if not exponent <= start]
+        inverse_factorials = [arb(1)]
+        for n in range(1, degree + 2):
+            inverse_factorials.append(inverse_factorials[-1] / n)
+        balls = ((_ball(exponent), row) for exponent, row in sums.items())
+        return [(exponent, _closed(row, inverse_factorials)) for exponent, row in balls if not exponent <= start]
+
+    def _first(self, top: arb, step: arb) -> int:
+        """The first k whose exponent is at or below the ceiling."""
+        return max(int(float(((top - self.cut.ceiling) / step).lower())), 0)
 
     def delta(self, epsilon: Fraction) -> tuple[arb, arb]:
         """Balls whose lower end is below, and whose upper end is above delta(epsilon)."""
         if epsilon < self.cut.threshold:
             raise ValueError(f"epsilon ({epsilon}) is below the threshold {self.cut.threshold}")
-        total, point = arb(0), lift(epsilon)
-        for exponent, row in self.sums:
-            t = exponent - point
+        return at_precision(self.bits, lambda: self._delta(lift(epsilon)))
+
+    def _delta(self, epsilon: arb) -> tuple[arb, arb]:
+        total = arb(0)
+        for exponent, (poly, even, odd) in self.sums:
+            t = exponent - epsilon
             if t <= 0:
                 continue
             if not t > 0:
                 t = t.max(arb(0))
-            total += _weigh(row, t)
-        value = total * (point / 2).exp()
-        return value, value + (self.cut.log_rest - self.cut.c * point).exp()
+            sinh, cosh = (t / 2).sinh_cosh()
+            total += poly(t) + even * cosh + odd * sinh
+        value, shift = total * (epsilon / 2).exp(), self.cut.c * epsilon
+        above = (self.cut.log_above - shift).exp()
+        return value - above, value + above + (self.cut.log_rest - shift).exp()
 
     def estimate(self, epsilon: float) -> float:
         """log delta(epsilon), near enough: for proposals."""
@@ -204,30 +261,21 @@ def _ball(exponent: Exponent) -> arb:
     return lift(rational) + sum((lift(Log(argument)) * lift(multiple) for argument, multiple in logs), arb(0))
 
 
-def _weigh(row: list[arb], t: arb) -> arb:
-    """Sum over j of C_j f_j(t): f from the top down, by f_{j-2} = f_j/4 + t^{j-1}/(j-1)!, all terms positive."""
-    degree = len(row) - 1
-    if degree == 0:
-        return row[0] * 2 * (t / 2).sinh()
-    powers = [arb(1)]  # t^n/n!
-    for n in range(1, degree + 2):
-        powers.append(powers[-1] * t / n)
-    last, last_but_one = (_series(powers[j + 1], t, j + 1) for j in (degree, degree - 1))
-    total = row[degree] * last + row[degree - 1] * last_but_one
-    for j in range(degree - 2, -1, -1):
-        last, last_but_one = last_but_one, last / 4 + powers[j + 1]
-        total += row[j] * last_but_one
-    return total
+def _closed(row: list[arb], inverse_factorials: list[arb]) -> _Closed:
+    """Sum over j of C_j f_j(t), as a polynomial in t plus multiples of cosh(t/2) and sinh(t/2).
 
-
-def _series(first: arb, t: arb, n: int) -> arb:
-    """Sum over m >= 0 of 4^{-m} t^{n+2m}/(n+2m)!, given t^n/n!; the rest of the series by a geometric one."""
-    total, term, square = arb(0), first, t * t / 4
-    for m in range(100000):
-        total += term
-        ratio = square / ((n + 2 * m + 1) * (n + 2 * m + 2))
-        term *= ratio
-        if ratio < 0.5 and (term.is_zero() or abs(term) < abs(total) * arb(2) ** -ctx.prec):
-            rest = 2 * abs(term)
-            return total + rest.union(arb(0))
-    raise Undecided
+    It is sum over n >= 1 of d_n t^n/n! with d_n = C_{n-1} + d_{n-2}/4; beyond the last C_j only the quarters go on, which
+    are a hyperbolic function less its first terms.
+    """
+    quarter, last = arb(0.25), len(row)
+    d = [arb(0), row[0]]
+    for coefficient in row[1:]:
+        d.append(d[-2] * quarter + coefficient)
+    ends = [d[last - last % 2], d[last - 1 + last % 2]]  # of the even and of the odd n
+    ends = [ends[0] * 2 ** (last - last % 2), ends[1] * 2 ** (last - 1 + last % 2)]
+    even, odd = ends[0], ends[1] / 2
+    coefficients = []
+    for n in range(last - 1):
+        coefficients.append((d[n] - even) * inverse_factorials[n])
+        even, odd = odd, even * quarter
+    return arb_poly(coefficients), ends[0], ends[1]
