@@ -61,6 +61,8 @@ class Profile:
         self.lattice: Lattice | None = common_lattice(parts)
         self.method = ""
         """The method that gave the last answer."""
+        self.line = 1.0
+        """The order, less one, at which it looked: a guess for others."""
 
     def _top(self) -> arb | None:
         """The largest loss of the composition; None where it is unbounded."""
@@ -153,9 +155,10 @@ class Profile:
             c, epsilon = line_for_epsilon(transform, given), given
         else:
             c, epsilon = line_for_delta(transform, given)
+        self.line = float(c)
         for lattice in (self.lattice, None) if self.lattice else (None,):
             try:
-                contour = Contour(transform, c, lift(epsilon), lattice=lattice, most=MOST_WORK // len(self.parts))
+                contour = Contour(transform, c, lift(epsilon), lattice=lattice, most=self._most(MOST_WORK))
             except TooManyNodes:
                 continue
             self.method = "lattice" if lattice else "contour"
@@ -169,6 +172,10 @@ class Profile:
                 self.method = "finite sum"
                 return Choice(FiniteSum(self.parts, cut), epsilon, least)
         return self._smoothed(c, epsilon)
+
+    def _most(self, work: int) -> int:
+        """How many nodes are allowed: a hundred at least."""
+        return max(work // len(self.parts), 100)
 
     def _margin(self, epsilon: Fraction, c: float) -> Fraction:
         """An epsilon that is hardly above the answer where the saddle point formula proposes `epsilon`."""
@@ -184,7 +191,7 @@ class Profile:
             square = lift(mu * mu)
             transform = Transform((*self.parts, (gaussian_pair(lambda square=square: square), 1)))
             try:
-                best = Contour(transform, c, lift(epsilon), lattice=None, most=SMOOTH_WORK // len(self.parts)), mu
+                best = Contour(transform, c, lift(epsilon), lattice=None, most=self._most(SMOOTH_WORK)), mu
             except TooManyNodes:
                 if best:
                     break

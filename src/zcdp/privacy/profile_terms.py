@@ -19,6 +19,7 @@ from zcdp.privacy.transform import Parts, Transform
 __all__ = ["Cut", "FiniteSum", "cut_degree", "finite_size", "whole_degree"]
 
 LARGEST_COUNT = 10_000_000
+MOST_PARTS = 24
 NEGLIGIBLE = 36  # e^-36 of delta
 
 Exponent: TypeAlias = tuple[Fraction, tuple[tuple[Fraction, Fraction], ...]]
@@ -48,6 +49,8 @@ def whole_degree(parts: Parts) -> int:
 
 def finite_size(parts: Parts, threshold: float = 0.0, ceiling: float = inf) -> float:
     """How many exponents between the two the sum has at most; infinite where a pair has no such sum."""
+    if len(parts) > MOST_PARTS:
+        return inf
     if any(pair.terms is None or pair.largest_loss is None or count > LARGEST_COUNT for pair, count in parts):
         return inf
     losses = [float(lift(pair.largest_loss).mid()) for pair, _ in parts if pair.largest_loss is not None]

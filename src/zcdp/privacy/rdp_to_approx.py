@@ -4,23 +4,27 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from fractions import Fraction
+from typing import Any, TypeAlias
 
-from flint import arb
+from flint import arb, arb_series
 
-from zcdp.numeric.balls import lift
+from zcdp.numeric.balls import at_precision, lift
 from zcdp.numeric.certify import enclose
+from zcdp.numeric.crossing import crossing
+from zcdp.numeric.functions import Number, log
 
 __all__ = ["rdp_to_delta", "rdp_to_epsilon", "tail_factor"]
 
-Cumulant = Callable[[arb], arb]
+Cumulant: TypeAlias = Callable[[Any], Any]
+"""K(s) over every number system: Callable[[Number], Number], which the type system cannot say."""
 
 
-def tail_factor(s: arb) -> arb:
+def tail_factor(s: Number) -> Number:
     """log max over u of (1 - e^{-u}) e^{-s u} = s log s - (1+s) log(1+s)."""
-    return s * s.log() - (1 + s) * (1 + s).log()
+    return s * log(s) - (1 + s) * log(1 + s)
 
 
-def rdp_to_epsilon(cumulant: Cumulant, delta: Fraction) -> float:
+def rdp_to_epsilon(cumulant: Cumulant, delta: Fraction, *, guess: float = 1.0) -> float:
     """Least over s > 0 of ( K(s) + s log s - (1+s) log(1+s) - log delta )/s, rounded up.
 
     Canonne, Kamath and Steinke 2020, Proposition 12. Theorem: docs/theorems/rdp-to-approx.md.
@@ -29,51 +33,32 @@ def rdp_to_epsilon(cumulant: Cumulant, delta: Fraction) -> float:
     5.221533...
     """
 
-    def exponent(s: arb) -> arb:
+    def exponent(s: Number) -> Number:
         return cumulant(s) + tail_factor(s) - lift(delta).log()
 
-    best = _best_order(lambda s: s * _slope(exponent, s) - exponent(s))
-    return max(enclose(lambda: (exponent(arb(best)) / best).max(arb(0)))[1], 0.0)
+    def rising(s: float) -> float:
+        """s^2 times the slope of exponent(s)/s: increasing, as the exponent is convex."""
+        value = exponent(arb_series([s, 1], prec=2))
+        return float((s * value[1] - value[0]).mid())
+
+    best = arb(_search(rising, guess))
+    return enclose(lambda: (exponent(best) / best).max(arb(0)))[1]
 
 
-def rdp_to_delta(cumulant: Cumulant, epsilon: Fraction) -> float:
+def rdp_to_delta(cumulant: Cumulant, epsilon: Fraction, *, guess: float = 1.0) -> float:
     """Least over s > 0 of exp( K(s) - s epsilon + s log s - (1+s) log(1+s) ), rounded up.
 
     >>> rdp_to_delta(lambda s: s * (1 + s) / 2, Fraction(5))
     2.98...e-06
     """
 
-    def exponent(s: arb) -> arb:
+    def exponent(s: Number) -> Number:
         return cumulant(s) + tail_factor(s) - s * lift(epsilon)
 
-    best = _best_order(lambda s: _slope(exponent, s))
-    return min(enclose(lambda: exponent(arb(best)).exp())[1], 1.0)
+    best = arb(_search(lambda s: float(exponent(arb_series([s, 1], prec=2))[1].mid()), guess))
+    return min(enclose(lambda: exponent(best).exp())[1], 1.0)
 
 
-def _slope(function: Cumulant, s: arb) -> arb:
-    step = s * arb(2) ** -40
-    return (function(s + step) - function(s - step)) / (2 * step)
-
-
-def _best_order(increasing: Cumulant) -> float:
-    """The root s > 0 of an increasing function, to nine digits: any s at all gives a certified answer."""
-    from zcdp.numeric.balls import at_precision
-
-    def search() -> float:
-        def below_root(s: float) -> bool:
-            return bool(increasing(arb(s)) < 0)
-
-        low = high = 1.0
-        factor = 4.0
-        if below_root(1.0):
-            while high < 1e300 and below_root(high):
-                low, high, factor = high, min(high * factor, 1e300), min(factor * factor, 1e16)
-        else:
-            while low > 1e-300 and not below_root(low):
-                low, high, factor = max(low / factor, 1e-300), low, min(factor * factor, 1e16)
-        while high > low * (1 + 1e-9):
-            middle = low * (high / low) ** 0.5
-            low, high = (middle, high) if below_root(middle) else (low, middle)
-        return low
-
-    return at_precision(256, search)
+def _search(rising: Callable[[float], float], guess: float) -> float:
+    """The best s, to six digits: any s at all gives a certified answer."""
+    return at_precision(256, lambda: crossing(rising, guess=guess, tolerance=1e-6))

@@ -74,7 +74,7 @@ class Routes:
         if not self.exact and not upper_only:
             lower = 0.0 if self.attained is None else self.attained.epsilon_bounds(target)[0]
         if self._curve_may_win():
-            upper = min(upper, rdp_to_epsilon(self.curve.cumulant, target))
+            upper = min(upper, rdp_to_epsilon(self.curve.cumulant, target, guess=self._guess()))
         return min(lower, upper), upper
 
     def delta_bounds(self, epsilon: Value, *, upper_only: bool = False) -> tuple[float, float]:
@@ -88,7 +88,7 @@ class Routes:
         if not self.exact and not upper_only:
             lower = 0.0 if self.attained is None else self.attained.delta_bounds(point)[0]
         if self._curve_may_win():
-            upper = min(upper, rdp_to_delta(self.curve.cumulant, point))
+            upper = min(upper, rdp_to_delta(self.curve.cumulant, point, guess=self._guess()))
         return min(lower, upper), upper
 
     def deltas(self, epsilon: Value) -> dict[str, float]:
@@ -99,6 +99,9 @@ class Routes:
         if point > 0:
             found["zcdp"] = zcdp_to_delta(self.curve.rho, point)
         return {**found, "pure": 0.0} if point >= self.curve.pure_epsilon else found
+
+    def _guess(self) -> float:
+        return 1.0 if self.profile is None else self.profile.line
 
     def _curve_may_win(self) -> bool:
         """Whether the Renyi curve can beat the profile: never where the profile is that of the worst-case pairs."""

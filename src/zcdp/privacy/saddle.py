@@ -9,23 +9,10 @@ from math import inf
 from flint import arb
 
 from zcdp.numeric.balls import lift
+from zcdp.numeric.crossing import crossing
 from zcdp.privacy.transform import Transform
 
 __all__ = ["line_for_delta", "line_for_epsilon", "saddle_estimate", "solve"]
-
-
-def _root(increasing: Callable[[arb], arb]) -> arb:
-    """Where an increasing function of c > 0 changes sign, to one percent."""
-    x, factor = arb(1), arb(4)
-    sign = bool(increasing(x) < 0)
-    while factor < arb(2) ** 2000 and bool(increasing(x * factor if sign else x / factor) < 0) == sign:
-        x = x * factor if sign else x / factor
-        factor = factor * factor
-    low, high = (x, x * factor) if sign else (x / factor, x)
-    while high > low * 1.01:
-        middle = (low * high).sqrt().mid()
-        low, high = (middle, high) if increasing(middle) < 0 else (low, middle)
-    return low.mid()
 
 
 def _exponent(transform: Transform, c: arb) -> tuple[arb, arb, arb]:
@@ -42,17 +29,17 @@ def _exponent(transform: Transform, c: arb) -> tuple[arb, arb, arb]:
 def line_for_epsilon(transform: Transform, epsilon: Fraction) -> arb:
     """The c > 0 at which M(c) e^{-c epsilon}/(c(1+c)) is least."""
     point = lift(epsilon)
-    return _root(lambda c: _exponent(transform, c)[1] - point)
+    return arb(crossing(lambda c: float((_exponent(transform, arb(c))[1] - point).mid())))
 
 
 def line_for_delta(transform: Transform, log_delta: float) -> tuple[arb, Fraction]:
     """The line for the epsilon at which delta is near its target, and that epsilon, by the saddle point formula."""
 
-    def excess(c: arb) -> arb:
-        value, slope, bend = _exponent(transform, c)
-        return log_delta - (value - c * slope - (2 * arb.pi() * abs(bend)).log() / 2)
+    def excess(c: float) -> float:
+        value, slope, bend = _exponent(transform, arb(c))
+        return log_delta - float((value - c * slope - (2 * arb.pi() * abs(bend)).log() / 2).mid())
 
-    c = _root(excess)
+    c = arb(crossing(excess))
     epsilon = float(_exponent(transform, c)[1])
     if epsilon > 0:
         return c, Fraction(epsilon)

@@ -29,7 +29,8 @@ class _Factor:
         self.terms = pair.terms() if pair.terms else None
         self.curvature = pair.curvature() if pair.curvature else None
         self.ratio = lift(pair.ratio)
-        self.whole = int(pair.ratio) if pair.ratio.denominator == 1 else 0
+        self.rise, self.run = pair.ratio.numerator, pair.ratio.denominator
+        self.unit = None if self.loss is None else -self.loss / self.run
 
     def once(self, z: Point, w: Point, u: Point) -> Point:
         """M(z), with w = z + 1/2 and u = 1/w."""
@@ -38,15 +39,15 @@ class _Factor:
         if self.terms is None:
             assert self.pair.cumulant is not None
             return self.pair.cumulant(z).exp()
-        top = (w * self.loss).exp()
-        step = (1 / top) ** self.whole if self.whole else (w * (-self.loss * self.ratio)).exp()
-        total = 0 * w
+        # one exponential: with ratio = p/q, all exponents are powers of b = e^{-loss w/q}
+        base = (w * self.unit).exp()
+        step, total = base**self.rise, None
         for row in reversed(self.terms):
-            inner = row[-1] + 0 * w
-            for coefficient in reversed(row[:-1]):
+            inner = row[-1]
+            for coefficient in row[-2::-1]:
                 inner = inner * u + coefficient
-            total = total * step + inner
-        return total * top
+            total = inner if total is None else total * step + inner
+        return total / base**self.run
 
 
 class Transform:
@@ -150,6 +151,6 @@ class _Decay:
 def _least_square_sine(low: float, high: float) -> float:
     """A lower bound on sin^2 over [low, high]."""
     error = high * 1e-14
-    if high > 1e12 or floor((low - error) / pi) != floor((high + error) / pi):
+    if not high < 1e12 or floor((low - error) / pi) != floor((high + error) / pi):
         return 0.0
     return max(min(abs(sin(low)), abs(sin(high))) - error, 0.0) ** 2
