@@ -50,7 +50,7 @@ class DiscreteLaplace(Mechanism):
         return shift_cumulant(s, epsilon, exp(-t) * expm1(-2 * t * s) / expm1(-2 * t * (1 + s)))
 
     def pair(self) -> Pair:
-        return discrete_laplace_pair(self.epsilon, self.sensitivity, self.cumulant)
+        return discrete_laplace_pair(self.epsilon, self.sensitivity)
 
     @property
     def variance(self) -> float:

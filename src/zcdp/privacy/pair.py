@@ -7,16 +7,16 @@ from dataclasses import dataclass
 from fractions import Fraction
 from typing import TypeAlias
 
-from flint import acb, arb
+from flint import arb
 
 from zcdp.numeric.balls import lift
-from zcdp.numeric.exact import Exact
+from zcdp.numeric.certify import enclose
+from zcdp.numeric.exact import Exact, Log
 from zcdp.numeric.functions import exp, expm1
 
 __all__ = ["Pair", "Terms", "discrete_laplace_pair", "gaussian_pair", "laplace_pair", "logistic_pair", "three_point_pair"]
 
 Terms: TypeAlias = list[list[arb]]
-Cumulant: TypeAlias = Callable[[acb], acb]
 
 
 @dataclass(frozen=True, eq=False)
@@ -32,13 +32,10 @@ class Pair:
     """The exact supremum of the loss; None where it is unbounded."""
 
     terms: Callable[[], Terms] | None = None
-    """The c_kj at the working precision, a list over k of lists over j; None where the sum is too long."""
+    """The c_kj at the working precision, a list over k of lists over j; None for a Gaussian pair."""
 
     ratio: Fraction = Fraction(2)
     """Distance of neighbouring exponents a_k, as a part of the largest loss."""
-
-    cumulant: Cumulant | None = None
-    """log M(z); needed only where `terms` is None."""
 
     curvature: Callable[[], arb] | None = None
     """mu^2 of a Gaussian pair, log M(z) = mu^2 (z^2 + z)/2; None for every other pair."""
@@ -50,10 +47,10 @@ class Pair:
     """Whether this is the mechanism's own worst-case pair, not only one that dominates it."""
 
     witness: Pair | None = None
-    """Where it is not: a symmetric pair that the mechanism does attain, for lower bounds."""
+    """Where it is not: a symmetric pair whose profile is at most the mechanism's, for lower bounds."""
 
     def attained(self) -> Pair | None:
-        """A pair that the mechanism attains, if one is known."""
+        """A pair whose profile is at most the mechanism's, if one is known."""
         return self if self.exact else self.witness
 
 
@@ -75,14 +72,14 @@ def three_point_pair(epsilon: Exact, kappa: Callable[[], arb] | int = 2, *, exac
     return Pair(epsilon, terms, Fraction(2 if kappa == 2 else 1), atomic=True, exact=exact)
 
 
-def laplace_pair(epsilon: Exact, *, exact: bool = True) -> Pair:
+def laplace_pair(epsilon: Exact, *, exact: bool = True, witness: Pair | None = None) -> Pair:
     """Laplace noise shifted by epsilon scales: M = e^{-epsilon/2} (cosh(epsilon w) + sinh(epsilon w)/(2 w))."""
 
     def terms() -> Terms:
         edge = exp(-lift(epsilon) / 2)
         return [[edge / 2, edge / 4], [edge / 2, -edge / 4]]
 
-    return Pair(epsilon, terms, exact=exact)
+    return Pair(epsilon, terms, exact=exact, witness=witness)
 
 
 def logistic_pair(eta: Exact, *, exact: bool = True, witness: Pair | None = None) -> Pair:
@@ -98,8 +95,15 @@ def logistic_pair(eta: Exact, *, exact: bool = True, witness: Pair | None = None
     return Pair(eta, terms, exact=exact, witness=witness)
 
 
-def discrete_laplace_pair(epsilon: Exact, sensitivity: int, cumulant: Cumulant, *, longest: int = 64) -> Pair:
-    """Two-sided geometric noise shifted by `sensitivity`: losses epsilon (1 - 2k/sensitivity)."""
+def discrete_laplace_pair(epsilon: Exact, sensitivity: int, *, longest: int = 100) -> Pair:
+    """Two-sided geometric noise shifted by `sensitivity`: losses epsilon (1 - 2k/sensitivity).
+
+    A long one lies between Laplace noise at epsilon and at epsilon + 2 log cosh(t/2), t = epsilon/sensitivity.
+    Theorem: docs/theorems/discrete-laplace-pair.md.
+    """
+    if sensitivity > longest:
+        rational = Fraction(enclose(lambda: lift(epsilon))[1]) if isinstance(epsilon, Log) else epsilon
+        return laplace_pair(rational + (rational / sensitivity) ** 2 / 4, exact=False, witness=laplace_pair(epsilon))
 
     def terms() -> Terms:
         e = lift(epsilon)
@@ -108,9 +112,7 @@ def discrete_laplace_pair(epsilon: Exact, sensitivity: int, cumulant: Cumulant, 
         inside = -expm1(-t) * edge  # P(X = k) e^{-a_k/2} is the same for each 0 < k < sensitivity
         return [[edge], *([inside] for _ in range(sensitivity - 1)), [edge]]
 
-    return Pair(
-        epsilon, terms if sensitivity <= longest else None, Fraction(2, sensitivity), cumulant=cumulant, atomic=True
-    )
+    return Pair(epsilon, terms, Fraction(2, sensitivity), atomic=True)
 
 
 def gaussian_pair(curvature: Callable[[], arb]) -> Pair:

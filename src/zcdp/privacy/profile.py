@@ -25,7 +25,7 @@ MANY = 20_000  # where the contour needs too many nodes
 MANY_OF_ONE = 250_000  # of a single pair, which needs no search among exponents
 MOST_WORK = 60_000  # transforms of one pair at one node: half a second
 SMOOTH_WORK = 20_000
-LAST_BITS = 1 << 13
+LAST_BITS = 1 << 12
 
 
 class Engine(Protocol):
@@ -104,6 +104,8 @@ class Profile:
             )
             upper = _outward(root, lambda e: bool(engine.delta(e)[1] <= target), least, up=True)
             lower = _outward(root, lambda e: bool(engine.delta(e)[0] - choice.lost >= target), least, up=False)
+            if upper is None and choice.shift:  # the Gaussian's own delta is in the way
+                upper = inf if top is None else above(top)
             if upper is None or lower is None:
                 return None
             if choice.shift:
@@ -141,6 +143,8 @@ class Profile:
                     return answer
             except Undecided:
                 pass
+            except (OverflowError, ZeroDivisionError) as error:  # of the floats that propose where to look
+                raise NotCertified("the profile is out of the range of floats") from error
             bits *= 2
         raise NotCertified(f"no certified profile within {LAST_BITS} bits: the parameters are too extreme")
 
@@ -210,8 +214,9 @@ def _outward(root: float, holds: Callable[[Fraction], bool], least: Fraction, *,
     """The float nearest to `root`, on the given side, for which `holds` is certain; None if none is near."""
     if root <= least:
         return float(least) if not up or holds(least) else None
-    for power in range(-52, -2):
-        moved = root * (1 + 2.0**power if up else 1 - 2.0**power)
+    for power in range(-54, -2):
+        move = 0.0 if power == -54 else 2.0**power  # 2^-53 goes to the next float, or stays
+        moved = root * (1 + move if up else 1 - move)
         if moved < least:
             return None if least else 0.0
         if holds(Fraction(moved)):

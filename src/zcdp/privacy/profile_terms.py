@@ -55,15 +55,17 @@ def finite_size(parts: Parts, threshold: float = 0.0, ceiling: float = inf) -> f
         return inf
     losses = [float(lift(pair.largest_loss).mid()) for pair, _ in parts if pair.largest_loss is not None]
     room = min(sum(loss * count for loss, (_, count) in zip(losses, parts, strict=True)), ceiling) - threshold
-    exponents, spacing = 1.0, Fraction(0)
+    free, atoms, spacing = 1.0, 1.0, Fraction(0)  # atoms at rational points meet on their common lattice
     for (pair, count), loss in zip(parts, losses, strict=True):
         assert pair.terms is not None
-        exponents *= min(count * (len(pair.terms()) - 1), max(room, 0.0) / (loss * float(pair.ratio))) + 1
-        if isinstance(pair.largest_loss, Fraction):
+        points = min(count * (len(pair.terms()) - 1), max(room, 0.0) / (loss * float(pair.ratio))) + 1
+        if pair.atomic and isinstance(pair.largest_loss, Fraction):
+            atoms *= points
             spacing = gcd(spacing, pair.largest_loss * pair.ratio)
         else:
-            spacing = Fraction(1, 10**300)
-    return min(exponents, max(room, 0.0) / float(spacing) + 1)
+            free *= points
+    most = sum(loss * count for loss, (pair, count) in zip(losses, parts, strict=True) if pair.atomic)
+    return free * (min(atoms, 2 * most / float(spacing) + 1) if spacing else atoms)
 
 
 def cut_degree(transform: Transform, c: arb, epsilon: arb, log_delta: float, threshold: Fraction) -> Cut:
@@ -198,7 +200,7 @@ class FiniteSum:
         sums: dict[Exponent, list[arb]] = {(Fraction(0), ()): [arb(1)]}
         top = sum((lift(pair.largest_loss) * count for pair, count in parts if pair.largest_loss is not None), arb(0))
         room = (top - start).upper()
-        for pair, count in parts:
+        for pair, count in sorted(parts, key=lambda part: not part[0].atomic):  # what meets on a lattice comes first
             loss = pair.largest_loss
             assert loss is not None
             most = int(float((room / (lift(loss) * lift(pair.ratio))).upper())) + 1

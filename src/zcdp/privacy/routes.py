@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from fractions import Fraction
 from math import inf
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Literal
 
+from zcdp.numeric.certify import NotCertified
 from zcdp.numeric.exact import Value, rational
 from zcdp.privacy.profile import Profile
 from zcdp.privacy.rdp_to_approx import rdp_to_delta, rdp_to_epsilon
@@ -52,7 +53,7 @@ class Routes:
         pure = self.curve.pure_epsilon
         if target == 0:
             return {"pure": pure}
-        found = {} if self.profile is None else {"profile": self.profile.epsilon_bounds(target)[1]}
+        found = {} if (bounds := _try(self.profile, "epsilon_bounds", target)) is None else {"profile": bounds[1]}
         found["rdp"] = rdp_to_epsilon(self.curve.cumulant, target)
         found["zcdp"] = zcdp_to_epsilon(self.curve.rho, target)
         return found if pure == inf else {**found, "pure": pure}
@@ -68,12 +69,12 @@ class Routes:
         if target == 0:
             return upper if self.exact else 0.0, upper
         lower = 0.0
-        if self.profile is not None:
-            lower, best = self.profile.epsilon_bounds(target)
-            upper = min(upper, best)
+        bounds = _try(self.profile, "epsilon_bounds", target)
+        if bounds is not None:
+            lower, upper = bounds[0], min(upper, bounds[1])
         if not self.exact and not upper_only:
-            lower = 0.0 if self.attained is None else self.attained.epsilon_bounds(target)[0]
-        if self._curve_may_win():
+            lower = (_try(self.attained, "epsilon_bounds", target) or (0.0, 0.0))[0]
+        if bounds is None or self._curve_may_win():
             upper = min(upper, rdp_to_epsilon(self.curve.cumulant, target, guess=self._guess()))
         return min(lower, upper), upper
 
@@ -83,18 +84,19 @@ class Routes:
         if point >= self.curve.pure_epsilon:
             return 0.0, 0.0
         lower, upper = 0.0, 1.0
-        if self.profile is not None:
-            lower, upper = self.profile.delta_bounds(point)
+        bounds = _try(self.profile, "delta_bounds", point)
+        if bounds is not None:
+            lower, upper = bounds
         if not self.exact and not upper_only:
-            lower = 0.0 if self.attained is None else self.attained.delta_bounds(point)[0]
-        if self._curve_may_win():
+            lower = (_try(self.attained, "delta_bounds", point) or (0.0, 0.0))[0]
+        if bounds is None or self._curve_may_win():
             upper = min(upper, rdp_to_delta(self.curve.cumulant, point, guess=self._guess()))
         return min(lower, upper), upper
 
     def deltas(self, epsilon: Value) -> dict[str, float]:
         """delta at `epsilon` by each route."""
         point = _epsilon(epsilon)
-        found = {} if self.profile is None else {"profile": self.profile.delta_bounds(point)[1]}
+        found = {} if (bounds := _try(self.profile, "delta_bounds", point)) is None else {"profile": bounds[1]}
         found["rdp"] = rdp_to_delta(self.curve.cumulant, point)
         if point > 0:
             found["zcdp"] = zcdp_to_delta(self.curve.rho, point)
@@ -106,3 +108,15 @@ class Routes:
     def _curve_may_win(self) -> bool:
         """Whether the Renyi curve can beat the profile: never where the profile is that of the worst-case pairs."""
         return not self.exact or self.profile is None or self.profile.method == "smoothed contour"
+
+
+def _try(
+    profile: Profile | None, what: Literal["epsilon_bounds", "delta_bounds"], at: Fraction
+) -> tuple[float, float] | None:
+    """The profile's answer; None where there is no profile, or it is too extreme to be certified."""
+    if profile is None:
+        return None
+    try:
+        return profile.epsilon_bounds(at) if what == "epsilon_bounds" else profile.delta_bounds(at)
+    except NotCertified:
+        return None

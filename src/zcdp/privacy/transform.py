@@ -36,9 +36,7 @@ class _Factor:
         """M(z), with w = z + 1/2 and u = 1/w."""
         if self.curvature is not None:
             return (self.curvature * (z * z + z) / 2).exp()
-        if self.terms is None:
-            assert self.pair.cumulant is not None
-            return self.pair.cumulant(z).exp()
+        assert self.terms is not None
         # one exponential: with ratio = p/q, all exponents are powers of b = e^{-loss w/q}
         base = (w * self.unit).exp()
         step, total = base**self.rise, None
@@ -120,8 +118,7 @@ class _Decay:
         self.x = below(x)
         self.far: list[float] = []
         self.waves: list[tuple[float, float]] = []
-        if factor.terms is None:
-            return
+        assert factor.terms is not None
         rows = factor.terms
         growth = [(factor.loss * (1 - k * factor.ratio) * x).exp() / moment for k in range(len(rows))]
         degree = max(len(row) for row in rows)
@@ -139,8 +136,6 @@ class _Decay:
     def least(self, low: float, high: float) -> float:
         near = 2 / pi**2 * self.variance * low * low if high <= self.near_end else 0.0
         waves = sum(weight * _least_square_sine(half * low, half * high) for weight, half in self.waves)
-        if not self.far:
-            return max(near, waves)
         distance = (self.x * self.x + low * low) ** 0.5 * (1 - SLACK)
         rest = 0.0
         for bound in reversed(self.far):
