@@ -25,7 +25,7 @@ def real(x: Fraction) -> mpf:
 
 
 def outputs(kind: str, epsilon: Fraction, size: int) -> list[tuple[Fraction, mpf]]:
-    """(loss as a multiple of epsilon, P-mass) of each output, or group of outputs, by the definition of the mechanism."""
+    """(loss as a multiple of epsilon, P-mass) of each output, or group of outputs, by definition of the mechanism."""
     e = mpmath.exp(real(epsilon))
     if kind == "pure":
         return [(Fraction(1), e / (1 + e)), (Fraction(-1), 1 / (1 + e))]
@@ -48,7 +48,9 @@ def outputs(kind: str, epsilon: Fraction, size: int) -> list[tuple[Fraction, mpf
 
 
 def spacing(parts: list[tuple[str, Fraction, int, int]]) -> Fraction:
-    steps = [epsilon * abs(multiple) for kind, epsilon, size, _ in parts for multiple, _ in outputs(kind, epsilon, size)]
+    steps = [
+        epsilon * abs(multiple) for kind, epsilon, size, _ in parts for multiple, _ in outputs(kind, epsilon, size)
+    ]
     steps = [step for step in steps if step]
     denominator = lcm(*(step.denominator for step in steps))
     return Fraction(gcd(*(int(step * denominator) for step in steps)), denominator)
@@ -85,7 +87,7 @@ def composed(parts: list[tuple[str, Fraction, int, int]]) -> tuple[Fraction, Los
 
 
 def lattice_delta(g: Fraction, loss: Loss, epsilon: Fraction, rest: Callable[[Fraction], mpf] | None = None) -> mpf:
-    """sum of mass (1 - e^{epsilon - loss})_+; or with one more mechanism, of mass times its own delta(epsilon - loss)."""
+    """sum of mass (1 - e^{epsilon - loss})_+; or, with one more mechanism, of mass * its delta(epsilon - loss)."""
     first, masses = loss
     if rest is not None:
         return mpmath.fsum(mass * rest(epsilon - g * (first + i)) for i, mass in enumerate(masses) if mass)

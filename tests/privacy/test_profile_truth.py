@@ -45,17 +45,18 @@ def some_epsilon(rng: random.Random, low: float, high: float) -> Fraction:
 
 def lattice_case(rng: random.Random) -> None:
     base = some_epsilon(rng, 1e-6, 30)
-    parts, points = [], 0
+    parts = []
     for _ in range(rng.choice((1, 1, 2, 3))):
         kind = rng.choice(("pure", "rr", "rappor", "geometric"))
         size = rng.choice((2, 3, 5, 40, 10**6)) if kind == "rr" else rng.choice((1, 2, 3, 5))
         epsilon = base * rng.choice((1, 2, 3, Fraction(1, 2)))
         parts.append((kind, epsilon, size, max(1, round(exp(rng.uniform(0, log(40)))))))
-        points += 1
     g, loss = reference.composed(parts)
     plan = Plan.sum_of(*(count * build(kind, epsilon, size) for kind, epsilon, size, count in parts))
     top = sum(epsilon * count for _, epsilon, _, count in parts)
-    epsilon = rng.choice((Fraction(0), top * Fraction(rng.randrange(1000), 1000), top * Fraction(rng.randrange(30), 1000)))
+    epsilon = rng.choice(
+        (Fraction(0), top * Fraction(rng.randrange(1000), 1000), top * Fraction(rng.randrange(30), 1000))
+    )
     rest = rng.choice((None, None, "laplace", "logistic"))
     if rest is None:
         check(plan.delta_bounds(epsilon=epsilon), reference.lattice_delta(g, loss, epsilon), (plan, epsilon))
@@ -70,7 +71,9 @@ def lattice_case(rng: random.Random) -> None:
         truth = reference.lattice_delta(g, loss, epsilon, lambda x: reference.logistic_delta(extra, x))
         profile = Profile((*pairs, (logistic_pair(extra), 1)))
         check(profile.delta_bounds(epsilon), truth, (plan, "logistic", extra, epsilon))
-        assert (plan + ExponentialMechanism(epsilon=extra)).delta_at(epsilon=epsilon) <= truth * (1 + mpf(TIGHT)) + mpf(10) ** -307
+        assert (plan + ExponentialMechanism(epsilon=extra)).delta_at(epsilon=epsilon) <= truth * (1 + mpf(TIGHT)) + mpf(
+            10
+        ) ** -307
 
 
 def many_case(rng: random.Random) -> None:
@@ -96,7 +99,12 @@ def laplaces_case(rng: random.Random) -> None:
     check(plan.delta_bounds(epsilon=epsilon), reference.many_laplace_delta(e, count, epsilon), (plan, epsilon))
 
 
-CASES = {"lattice": (lattice_case, 80), "many": (many_case, 25), "laplace": (laplace_case, 8), "laplaces": (laplaces_case, 12)}
+CASES = {
+    "lattice": (lattice_case, 80),
+    "many": (many_case, 25),
+    "laplace": (laplace_case, 8),
+    "laplaces": (laplaces_case, 12),
+}
 
 
 @pytest.mark.parametrize("name", CASES)

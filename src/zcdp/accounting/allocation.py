@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from fractions import Fraction
 from math import exp, log, nextafter
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING, Any, Literal
 
 from zcdp.mechanisms import Mechanism
 from zcdp.numeric.exact import Value, integer, positive_rational
@@ -35,8 +35,8 @@ class Query:
             raise ValueError(f"{mechanism.budget} ({fixed[mechanism.budget]}) is what allocate finds: leave it out")
 
     def __repr__(self) -> str:
-        shown: dict[str, object] = {} if self.weight == 1 else {"weight": self.weight}
-        shown |= ({} if self.count == 1 else {"count": self.count}) | self.fixed
+        shown: dict[str, object] = {"weight": self.weight, "count": self.count}
+        shown = {name: value for name, value in shown.items() if value != 1} | self.fixed
         return f"Query({', '.join([self.mechanism.__name__, *(f'{k}={v}' for k, v in shown.items())])})"
 
     def at(self, budget: float) -> Mechanism:
@@ -49,10 +49,10 @@ def allocate(
 ) -> tuple[Mechanism, ...]:
     """One mechanism for each query, of which the plan is certified to cost at most `rho`.
 
-    "total" minimises the sum of weight * count * variance, "worst" the largest weight * variance. Both are separable and
-    convex in the shares of rho, so one multiplier decides: it is found by bisection on tables of (rho, variance). The
-    shares it proposes are scaled to add up to `rho` exactly, and each is then spent by a certified calibration, so
-    that an error of the search costs accuracy, never privacy. Theorem: docs/theorems/allocation.md.
+    "total" minimises the sum of weight * count * variance, "worst" the largest weight * variance. Both are separable
+    and convex in the shares of rho, so one multiplier decides: it is found by bisection on tables of (rho, variance).
+    The shares it proposes are scaled to add up to `rho` exactly, and each is then spent by a certified calibration,
+    so that an error of the search costs accuracy, never privacy. Theorem: docs/theorems/allocation.md.
 
     >>> from zcdp import Laplace
     >>> for m in allocate([Query(Laplace), Query(Laplace, sensitivity=4)], rho="0.1"):
@@ -89,7 +89,7 @@ class _Table:
         self.query = query
         most = query.mechanism.calibrate(rho=budget / query.count, **query.fixed)
         top = float(getattr(most, query.mechanism.budget))
-        grid = [query.at(top * 10 ** (-n / PER_DECADE)) for n in range(DECADES * PER_DECADE, -1, -1)]
+        grid: list[Any] = [query.at(top * 10 ** (-n / PER_DECADE)) for n in range(DECADES * PER_DECADE, -1, -1)]
         rho, variance = np.array([m.rho for m in grid]), np.array([float(m.variance) for m in grid])
         self.log_rho = np.log(rho)
         self.log_variance = np.log(variance) + log(query.weight)

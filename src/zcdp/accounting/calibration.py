@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from fractions import Fraction
 from functools import cache
-from math import exp, inf, log
+from math import exp, inf, isfinite, log
 
 from zcdp.numeric.certify import NotCertified
 from zcdp.numeric.exact import Value, positive_rational, probability, rational
@@ -28,8 +28,8 @@ def calibrate(
 ) -> float:
     """The parameter nearest to the edge of the budget at which `build(parameter)` is certified to fit.
 
-    The budget is rho, or epsilon with delta. The cost must be monotone in the parameter: where it rises (an epsilon) the
-    answer is the largest that fits, where it falls (a scale) the smallest. Whatever the search does, the answer has
+    The budget is rho, or epsilon with delta. The cost must be monotone in the parameter: where it rises (an epsilon)
+    the answer is the largest that fits, where it falls (a scale) the smallest. Whatever the search does, the answer has
     been checked by a certified upper bound. Theorem: docs/theorems/calibration.md.
 
     >>> from zcdp import Laplace
@@ -96,12 +96,14 @@ def _proposal(build: Callable[[float], Curve], epsilon: Fraction, budget: Fracti
     slope = (saddle(parameter * 1.001) - saddle(parameter)) / log(1.001)
     profile = build(parameter).profile
     assert profile is not None
-    for miss in (lambda: profile.propose_log_delta(epsilon) - target, lambda: excess(parameter)):
-        move = -miss() / slope if slope else inf
-        if abs(move) > 0.1:
-            break
-        parameter *= exp(move)
-    return parameter
+    parameter = _step(parameter, profile.propose_log_delta(epsilon) - target, slope)
+    return _step(parameter, excess(parameter), slope)
+
+
+def _step(parameter: float, miss: float, slope: float) -> float:
+    """Newton's step in the logarithm of the parameter, unless it is a large one."""
+    move = -miss / slope if slope and isfinite(slope) else inf
+    return parameter * exp(move) if abs(move) <= 0.1 else parameter
 
 
 def _is_rising(build: Callable[[float], Curve]) -> bool:

@@ -65,7 +65,8 @@ class _Parser:
         self.depth = 0
 
     def _split(self) -> list[_Token]:
-        tokens, position = [], 0
+        tokens: list[_Token] = []
+        position = 0
         while True:
             while position < len(self.text) and self.text[position].isspace():
                 position += 1

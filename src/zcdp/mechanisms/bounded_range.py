@@ -35,9 +35,10 @@ class _BoundedRange(Mechanism):
         return order * log(sinhc(order * eta / 2)) - s * log(sinhc(s * eta / 2)) - log(sinhc(eta / 2))
 
     def pair(self) -> Pair:
-        half = self.largest_loss / 2 if isinstance(self.largest_loss, Fraction) else None
+        eta = self.largest_loss
         # two candidates with symmetric utilities are binary randomized response at half the range
-        return logistic_pair(self.largest_loss, exact=False, witness=half and three_point_pair(half))
+        witness = three_point_pair(eta / 2) if isinstance(eta, Fraction) else None
+        return logistic_pair(eta, exact=False, witness=witness)
 
     def peak(self) -> Peak:
         half = lift(self.largest_loss) / 2

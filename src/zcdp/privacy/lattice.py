@@ -34,9 +34,10 @@ class Lattice:
         if self.unit is None or epsilon == 0:
             return self.top - self.spacing * floor((self.top - epsilon) / self.spacing)
         steps = ((lift(self.top) - lift(epsilon) / self.scale()) / lift(self.spacing)).floor()
-        if not steps.is_exact():
+        whole = steps.unique_fmpz()
+        if whole is None:
             raise Undecided
-        return self.top - self.spacing * int(steps.unique_fmpz())
+        return self.top - self.spacing * int(whole)
 
 
 def common_lattice(parts: Parts) -> Lattice | None:

@@ -14,7 +14,15 @@ from zcdp.numeric.certify import enclose
 from zcdp.numeric.exact import Exact, Log
 from zcdp.numeric.functions import exp, expm1
 
-__all__ = ["Pair", "Terms", "discrete_laplace_pair", "gaussian_pair", "laplace_pair", "logistic_pair", "three_point_pair"]
+__all__ = [
+    "Pair",
+    "Terms",
+    "discrete_laplace_pair",
+    "gaussian_pair",
+    "laplace_pair",
+    "logistic_pair",
+    "three_point_pair",
+]
 
 Terms: TypeAlias = list[list[arb]]
 
@@ -24,7 +32,7 @@ class Pair:
     """A symmetric pair (P, Q) whose profile is at least the mechanism's: L = log dP/dQ under P is -L under Q.
 
     With w = z + 1/2 its moment transform is
-        M(z) = E_P exp(z L) = sum over k of e^{a_k w} (c_k0 + c_k1/w + c_k2/w^2 + ...),  a_k = largest_loss (1 - k ratio),
+        M(z) = E_P exp(z L) = sum over k of e^{a_k w} (c_k0 + c_k1/w),  a_k = largest_loss (1 - k ratio),
     where c_k0 is an atom of the loss and the rest its density. See docs/theorems/profile.md.
     """
 

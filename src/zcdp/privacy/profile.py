@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from fractions import Fraction
+from functools import partial
 from math import inf, nextafter
 from typing import NamedTuple, Protocol
 
@@ -46,7 +47,7 @@ class Choice(NamedTuple):
     least: Fraction = Fraction(0)
     """Below this epsilon the engine has no answer."""
     shift: Fraction = Fraction(0)
-    lost: arb = arb(0)  # noqa: RUF009 - a constant, balls are immutable
+    lost: arb = arb(0)
 
 
 class Profile:
@@ -172,7 +173,9 @@ class Profile:
         if finite_size(self.parts, float(least)) < (inf if len(self.parts) == 1 else MANY):
             log_delta = saddle_estimate(transform, c, lift(epsilon))
             cut = cut_degree(transform, c, lift(epsilon), log_delta, least)
-            if finite_size(self.parts, float(least), cut.ceiling) * (cut.degree + 1) <= (MANY_OF_ONE if len(self.parts) == 1 else MANY):
+            if finite_size(self.parts, float(least), cut.ceiling) * (cut.degree + 1) <= (
+                MANY_OF_ONE if len(self.parts) == 1 else MANY
+            ):
                 self.method = "finite sum"
                 return Choice(FiniteSum(self.parts, cut), epsilon, least)
         return self._smoothed(c, epsilon)
@@ -192,8 +195,7 @@ class Profile:
         self.method = "smoothed contour"
         best, mu = None, Fraction(1 / float(c))
         for _ in range(40):
-            square = lift(mu * mu)
-            transform = Transform((*self.parts, (gaussian_pair(lambda square=square: square), 1)))
+            transform = Transform((*self.parts, (gaussian_pair(partial(lift, mu * mu)), 1)))
             try:
                 best = Contour(transform, c, lift(epsilon), lattice=None, most=self._most(SMOOTH_WORK)), mu
             except TooManyNodes:
@@ -207,7 +209,7 @@ class Profile:
         contour, mu = best
         reach = Fraction((2 * max(14.0 - contour.log_delta, 1.0)) ** 0.5)
         # the Gaussian's delta at mu t + mu^2/2 is below its upper tail, which is below exp(-t^2/2)
-        return Choice(contour, epsilon, Fraction(0), mu * reach + mu * mu / 2, (-lift(reach) ** 2 / 2).exp())
+        return Choice(contour, epsilon, Fraction(0), mu * reach + mu * mu / 2, (-(lift(reach) ** 2) / 2).exp())
 
 
 def _outward(root: float, holds: Callable[[Fraction], bool], least: Fraction, *, up: bool) -> float | None:

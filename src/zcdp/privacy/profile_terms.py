@@ -132,7 +132,9 @@ def _power(pair: Pair, count: int, least: int, most: int, degree: int) -> list[l
     most = min(most, count * (len(rows) - 1))
     if all(len(row) == 1 for row in rows):
         if len(rows) == 2:
-            return [[rows[0][0] ** (count - k) * rows[1][0] ** k * arb.bin_uiui(count, k)] for k in range(least, most + 1)]
+            return [
+                [rows[0][0] ** (count - k) * rows[1][0] ** k * arb.bin_uiui(count, k)] for k in range(least, most + 1)
+            ]
         whole = arb_poly([row[0] for row in rows]) ** count
         return [[whole[k]] for k in range(least, most + 1)]
     if len(rows) != 2:
@@ -269,8 +271,8 @@ def _ball(exponent: Exponent) -> arb:
 def _closed(row: list[arb], inverse_factorials: list[arb]) -> _Closed:
     """Sum over j of C_j f_j(t), as a polynomial in t plus multiples of cosh(t/2) and sinh(t/2).
 
-    It is sum over n >= 1 of d_n t^n/n! with d_n = C_{n-1} + d_{n-2}/4; beyond the last C_j only the quarters go on, which
-    are a hyperbolic function less its first terms.
+    It is sum over n >= 1 of d_n t^n/n! with d_n = C_{n-1} + d_{n-2}/4; beyond the last C_j only the quarters go on,
+    which are a hyperbolic function less its first terms.
     """
     quarter, last = arb(0.25), len(row)
     d = [arb(0), row[0]]

@@ -33,7 +33,7 @@ def rdp_to_epsilon(cumulant: Cumulant, delta: Fraction, *, guess: float = 1.0) -
     5.221533...
     """
 
-    def exponent(s: Number) -> Number:
+    def exponent(s: Any) -> Any:
         return cumulant(s) + tail_factor(s) - lift(delta).log()
 
     def rising(s: float) -> float:
@@ -52,7 +52,7 @@ def rdp_to_delta(cumulant: Cumulant, epsilon: Fraction, *, guess: float = 1.0) -
     2.98...e-06
     """
 
-    def exponent(s: Number) -> Number:
+    def exponent(s: Any) -> Any:
         return cumulant(s) + tail_factor(s) - s * lift(epsilon)
 
     best = arb(_search(lambda s: float(exponent(arb_series([s, 1], prec=2))[1].mid()), guess))

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from math import floor, inf, log, pi, sin
-from typing import TypeAlias, TypeVar
+from typing import Any, TypeAlias
 
 from flint import acb, arb, arb_series
 
@@ -14,7 +14,6 @@ from zcdp.privacy.pair import Pair
 __all__ = ["Parts", "Tilt", "Transform"]
 
 Parts: TypeAlias = tuple[tuple[Pair, int], ...]
-Point = TypeVar("Point", arb, acb, arb_series)
 
 # What floating point may lose in a few dozen operations, with a wide margin: decay is rounded down by it.
 SLACK = 1e-12
@@ -32,16 +31,17 @@ class _Factor:
         self.rise, self.run = pair.ratio.numerator, pair.ratio.denominator
         self.unit = None if self.loss is None else -self.loss / self.run
 
-    def once(self, z: Point, w: Point, u: Point) -> Point:
-        """M(z), with w = z + 1/2 and u = 1/w."""
+    def once(self, z: Any, w: Any, u: Any) -> Any:
+        """M(z), with w = z + 1/2 and u = 1/w, on real or complex balls or series."""
         if self.curvature is not None:
             return (self.curvature * (z * z + z) / 2).exp()
         assert self.terms is not None
         # one exponential: with ratio = p/q, all exponents are powers of b = e^{-loss w/q}
         base = (w * self.unit).exp()
-        step, total = base**self.rise, None
+        step: Any = base**self.rise
+        total: Any = None
         for row in reversed(self.terms):
-            inner = row[-1]
+            inner: Any = row[-1]
             for coefficient in row[-2::-1]:
                 inner = inner * u + coefficient
             total = inner if total is None else total * step + inner
@@ -53,9 +53,8 @@ class Transform:
 
     def __init__(self, parts: Parts) -> None:
         self.factors = [_Factor(pair, count) for pair, count in parts]
-        self.largest_loss = sum((f.loss * f.count for f in self.factors), arb(0)) if all(
-            f.loss is not None for f in self.factors
-        ) else None
+        losses = [factor.loss * factor.count for factor in self.factors if factor.loss is not None]
+        self.largest_loss = sum(losses, arb(0)) if len(losses) == len(self.factors) else None
 
     def moment(self, z: acb) -> acb:
         """M(z)."""
