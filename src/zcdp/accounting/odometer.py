@@ -65,7 +65,7 @@ class Odometer:
         """A bound on the loss that holds at all times at once with probability 1 - delta, whatever is chosen when.
 
         With B the least power of two that is not below the sum of rho, and j its exponent, it is
-        B + 2 sqrt(B log(1/d)) with d = delta/(3.3 (1 + |j|)^2) for both signs of j.
+        B + 2 sqrt(B log(1/d)) with d = delta/(2.3 (1 + |j|)^2) for both signs of j.
         """
         target = probability(delta, "delta")
         if self._rho == 0:
@@ -75,7 +75,7 @@ class Odometer:
             rung += 1
         while Fraction(2) ** (rung - 1) >= self._rho:
             rung -= 1
-        assert 2 * pi**2 / 6 < Fraction(33, 10)  # the sum over both signs of 1/(1 + |j|)^2
-        share = target / (Fraction(33, 10) * (1 + abs(rung)) ** 2)
+        assert 2 * pi**2 / 6 - 1 < Fraction(23, 10)  # the sum over both signs of 1/(1 + |j|)^2
+        share = target / (Fraction(23, 10) * (1 + abs(rung)) ** 2)
         budget = Fraction(2) ** rung
         return enclose(lambda: lift(budget) + 2 * (lift(budget) * -lift(share).log()).sqrt())[1]
