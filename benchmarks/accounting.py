@@ -30,7 +30,7 @@ PEER_PLD = """
 import json, sys, time, warnings
 warnings.simplefilter("ignore")
 import numpy as np
-from dp_accounting.pld import privacy_loss_distribution as pld
+from dp_accounting.pld import common, privacy_loss_distribution as pld
 from dp_accounting import dp_event, NeighboringRelation
 from dp_accounting.rdp import RdpAccountant
 from dp_accounting.pld import PLDAccountant
@@ -38,11 +38,14 @@ out = {}
 def clock(name, run):
     start = time.perf_counter(); value = run(); out[name] = [value, time.perf_counter() - start]
 def laplace(epsilon, count, grid):
-    return lambda: pld.from_laplace_mechanism(1 / epsilon, value_discretization_interval=grid).self_compose(count).get_epsilon_for_delta(1e-6)
+    one = lambda: pld.from_laplace_mechanism(1 / epsilon, value_discretization_interval=grid)
+    return lambda: one().self_compose(count).get_epsilon_for_delta(1e-6)
 clock("a 1e-4", laplace(.1, 1000, 1e-4))
 clock("b 1e-4", laplace(.01, 100000, 1e-4))
 def rdp(epsilon, count):
-    return lambda: RdpAccountant(neighboring_relation=NeighboringRelation.REPLACE_ONE).compose(dp_event.LaplaceDpEvent(1 / epsilon), count).get_epsilon(1e-6)
+    event = dp_event.LaplaceDpEvent(1 / epsilon)
+    replace = NeighboringRelation.REPLACE_ONE
+    return lambda: RdpAccountant(neighboring_relation=replace).compose(event, count).get_epsilon(1e-6)
 clock("a rdp", rdp(.1, 1000))
 clock("b rdp", rdp(.01, 100000))
 def mix():
@@ -52,14 +55,15 @@ def mix():
         four = 4 / (np.exp(e) + 3)
         flip = 2 / (np.exp(e / 2) + 1)
         for one in (pld.from_laplace_mechanism(1 / e), pld.from_randomized_response(four, 4),
-                    pld.from_privacy_parameters(__import__("dp_accounting").pld.common.DifferentialPrivacyParameters(e, 0)),
+                    pld.from_privacy_parameters(common.DifferentialPrivacyParameters(e, 0)),
                     pld.from_randomized_response(flip, 2).self_compose(2)):
             many = one.self_compose(25)
             total = many if total is None else total.compose(many)
     return total.get_epsilon_for_delta(1e-6)
 clock("c 1e-4", mix)
 def tiny(delta):
-    return lambda: pld.from_laplace_mechanism(10, value_discretization_interval=1e-4).self_compose(1000).get_epsilon_for_delta(delta)
+    one = lambda: pld.from_laplace_mechanism(10, value_discretization_interval=1e-4)
+    return lambda: one().self_compose(1000).get_epsilon_for_delta(delta)
 for delta in (1e-12, 1e-30, 1e-100):
     clock(f"{delta:.0e}", tiny(delta))
 def separate():
@@ -75,7 +79,7 @@ def scale():
         lambda b: dp_event.SelfComposedDpEvent(dp_event.LaplaceDpEvent(b), 1000), 1, 1e-6,
         dp_accounting.ExplicitBracketInterval(100, 200), tol=1e-4)
 clock("calibrate", scale)
-print(json.dumps({k: [None if v != v or v in (float("inf"),) else v, t] for k, (v, t) in out.items()}))
+print(json.dumps({k: [None if not np.isfinite(v) else float(v), t] for k, (v, t) in out.items()}))
 """
 
 PEER_PRV = """
@@ -85,7 +89,8 @@ from prv_accountant import PRVAccountant, LaplaceMechanism
 out = {}
 for name, epsilon, count in (("a", .1, 1000), ("b", .01, 100000)):
     start = time.perf_counter()
-    accountant = PRVAccountant(prvs=[LaplaceMechanism(mu=epsilon)], max_self_compositions=[count], eps_error=.01, delta_error=1e-10)
+    accountant = PRVAccountant(
+        prvs=[LaplaceMechanism(mu=epsilon)], max_self_compositions=[count], eps_error=.01, delta_error=1e-10)
     low, estimate, up = accountant.compute_epsilon(1e-6, [count])
     out[name] = [up, time.perf_counter() - start]
 print(json.dumps(out))

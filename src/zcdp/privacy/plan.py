@@ -8,13 +8,13 @@ from functools import cached_property
 from math import inf
 from typing import ClassVar
 
-from flint import arb, arb_series
+from flint import arb
 
 from zcdp.numeric.balls import lift
 from zcdp.numeric.certify import NotCertified, enclose
 from zcdp.numeric.exact import Exact, integer
 from zcdp.numeric.functions import Number
-from zcdp.numeric.supremum import steepest_ratio
+from zcdp.numeric.supremum import Convex
 from zcdp.privacy.curve import Curve, Peak
 from zcdp.privacy.pair import Pair
 
@@ -119,12 +119,6 @@ class Plan(Curve):
             total = total + part.cumulant(s) * times
         return total
 
-    def _total(self, of: Callable[[Curve], Exact | None]) -> Callable[[], arb] | None:
-        values = [(of(part), count) for part, count in self.parts]
-        if any(value is None for value, _ in values):
-            return None
-        return lambda: sum((lift(value) * count for value, count in values if value is not None), arb(0))
-
     @property
     def largest_loss(self) -> Exact | None:
         """The sum of the largest losses, where it is rational."""
@@ -138,8 +132,10 @@ class Plan(Curve):
     @cached_property
     def pure_epsilon(self) -> float:
         """The sum of the parts' largest losses, rounded up; inf where one of them is unbounded."""
-        total = self._total(lambda part: part.largest_loss)
-        return inf if total is None else enclose(total)[1]
+        losses = [(part.largest_loss, count) for part, count in self.parts]
+        if any(loss is None for loss, _ in losses):
+            return inf
+        return enclose(lambda: sum((lift(loss) * count for loss, count in losses if loss is not None), arb(0)))[1]
 
     def pair(self) -> Pair | None:
         """A plan has one pair for each part, no single one."""
@@ -161,21 +157,38 @@ class Plan(Curve):
         except NotCertified:
             return self.search_rho()
 
+    def kl(self) -> arb:
+        """The sum of the parts' divergences of order 1."""
+        return sum((part.kl() * count for part, count in self.parts), arb(0))
+
+    def convex(self) -> Convex:
+        """The sum of what the parts give the certified search over orders."""
+        parts = [(part.convex(), count) for part, count in self.parts]
+
+        def taylor(s: arb) -> tuple[arb, arb, arb]:
+            rows = [(part.taylor(s), count) for part, count in parts if part.taylor is not None]
+            k, slope, bend = (sum((row[n] * count for row, count in rows), arb(0)) for n in range(3))
+            return k, slope, bend
+
+        def value(s: arb) -> arb:
+            return sum((part.value(s) * count for part, count in parts), arb(0))
+
+        largest = sum((part.largest * count for part, count in parts), arb(0))
+        spreads = [part.spread * count for part, count in parts if part.spread is not None and part.taylor is not None]
+        if len(spreads) < len(parts):
+            return Convex(value, self.kl(), largest)
+        return Convex(value, self.kl(), largest, taylor, sum(spreads, arb(0)))
+
     def search_rho(self, tolerance: float = 1e-10) -> tuple[float, float]:
-        """Floats around rho by a certified search over all orders of the sum of the curves."""
-        loss, spread = self._total(lambda part: part.largest_loss), self._total(lambda part: part.spread)
-        if loss is None:
-            return self._search_with_unbounded(tolerance)
-        return steepest_ratio(self.cumulant, loss, spread, tolerance)
+        """Floats around rho by a certified search over all orders of the sum of the curves.
 
-    def _search_with_unbounded(self, tolerance: float) -> tuple[float, float]:
-        """Parts of unbounded loss at their own rho (Gaussian noise has it at every order), and the search for the rest.
-
-        The lower end is the sum at order 1.
+        Parts of unbounded loss go in at their own rho (Gaussian noise has it at every order); the lower end is then
+        the sum at order 1.
         """
-        bounded = [part if count == 1 else count * part for part, count in self.parts if part.largest_loss is not None]
+        bounded = [count * part for part, count in self.parts if part.largest_loss is not None]
         unbounded = [(Fraction(part.rho), count) for part, count in self.parts if part.largest_loss is None]
+        if not unbounded:
+            return super().search_rho(tolerance)
         rest = Fraction(Plan.sum_of(*bounded).search_rho(tolerance)[1]) if bounded else Fraction(0)
         whole = rest + sum((rho * count for rho, count in unbounded), Fraction(0))
-        lower = enclose(lambda: self.cumulant(arb_series([0, 1], prec=3))[1])[0]
-        return lower, enclose(lambda: lift(whole))[1]
+        return enclose(self.kl)[0], enclose(lambda: lift(whole))[1]

@@ -27,7 +27,7 @@ def zcdp_to_delta(rho: Value, epsilon: Value) -> float:
     """The delta that rho-zCDP gives at `epsilon`, rounded up.
 
     >>> zcdp_to_delta("0.1", 2)
-    2.63...e-06
+    4.325...e-06
     """
     budget = positive_rational(rho, "rho")
     point: Fraction = positive_rational(epsilon, "epsilon")
