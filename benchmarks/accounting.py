@@ -67,7 +67,7 @@ def tiny(delta):
 for delta in (1e-12, 1e-30, 1e-100):
     clock(f"{delta:.0e}", tiny(delta))
 def separate():
-    accountant = PLDAccountant(NeighboringRelation.REPLACE_ONE)
+    accountant = PLDAccountant(NeighboringRelation.ADD_OR_REMOVE_ONE)
     for _ in range(100):
         accountant.compose(dp_event.LaplaceDpEvent(10.0))
     return accountant.get_epsilon(1e-6)
@@ -75,7 +75,7 @@ clock("100 separate", separate)
 def scale():
     import dp_accounting
     return dp_accounting.calibrate_dp_mechanism(
-        lambda: PLDAccountant(NeighboringRelation.REPLACE_ONE),
+        lambda: PLDAccountant(NeighboringRelation.ADD_OR_REMOVE_ONE),
         lambda b: dp_event.SelfComposedDpEvent(dp_event.LaplaceDpEvent(b), 1000), 1, 1e-6,
         dp_accounting.ExplicitBracketInterval(100, 200), tol=1e-4)
 clock("calibrate", scale)

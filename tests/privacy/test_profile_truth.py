@@ -9,6 +9,7 @@ import random
 from fractions import Fraction
 from math import exp, log
 
+import mpmath
 import profile_reference as reference
 import pytest
 from mpmath import mpf
@@ -99,11 +100,35 @@ def laplaces_case(rng: random.Random) -> None:
     check(plan.delta_bounds(epsilon=epsilon), reference.many_laplace_delta(e, count, epsilon), (plan, epsilon))
 
 
+def float_case(rng: random.Random) -> None:
+    """Floats that share no lattice but that of their last bits: few of them, with or without a Laplace mechanism."""
+    epsilons = [Fraction(exp(rng.uniform(log(1e-6), log(20)))) for _ in range(rng.choice((2, 3)))]
+    if rng.random() < 0.5:
+        epsilons = [Fraction(rng.randrange(1, 1000) / 1000) for _ in epsilons]  # decimals, as floats
+    parts = [(rng.choice(("pure", "rr", "rappor")), e, 5, rng.choice((1, 2, 3))) for e in epsilons]
+    plan = Plan.sum_of(*(count * build(kind, epsilon, size) for kind, epsilon, size, count in parts))
+    points = {Fraction(0): mpf(1)}
+    for kind, e, size, count in parts:
+        for _ in range(count):
+            longer: dict[Fraction, mpf] = {}
+            for loss, mass in points.items():
+                for multiple, share in reference.outputs(kind, e, size):
+                    longer[loss + multiple * e] = longer.get(loss + multiple * e, mpf(0)) + mass * share
+            points = longer
+    epsilon = sum(e * count for _, e, _, count in parts) * Fraction(rng.randrange(1000), 1000)
+    extra = Fraction(rng.randrange(1, 1000) / 1000)
+    truth = mpmath.fsum(m * -mpmath.expm1(reference.real(epsilon - x)) for x, m in points.items() if x > epsilon)
+    check(plan.delta_bounds(epsilon=epsilon), truth, (plan, epsilon))
+    truth = mpmath.fsum(mass * reference.laplace_delta(extra, epsilon - loss) for loss, mass in points.items())
+    check((plan + Laplace(epsilon=extra)).delta_bounds(epsilon=epsilon), truth, (plan, extra, epsilon))
+
+
 CASES = {
     "lattice": (lattice_case, 80),
     "many": (many_case, 25),
     "laplace": (laplace_case, 8),
     "laplaces": (laplaces_case, 12),
+    "floats": (float_case, 12),
 }
 
 

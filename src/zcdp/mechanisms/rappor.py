@@ -38,7 +38,8 @@ class RAPPOR(Mechanism):
         return 2 * three_point_cumulant(s, lift(self.epsilon) / 2, arb(2))
 
     def pair(self) -> Pair:
-        return three_point_pair(self.epsilon, lambda: 2 + 2 * exp(lift(self.epsilon) / 2))
+        kappa = lambda: 2 + 2 * exp(lift(self.epsilon) / 2)  # noqa: E731 - a formula, evaluated at each precision
+        return three_point_pair(self.epsilon, kappa, at=lambda epsilon: RAPPOR(epsilon=epsilon).pair())
 
     def peak(self) -> Peak:
         epsilon = lift(self.epsilon)

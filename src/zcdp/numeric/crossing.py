@@ -8,15 +8,19 @@ from math import exp, inf, isfinite, log
 __all__ = ["crossing"]
 
 
-def crossing(increasing: Callable[[float], float], *, guess: float = 1.0, tolerance: float = 1e-2) -> float:
-    """The root x > 0 to a relative tolerance: brackets outward from the guess, then false position in log x (Illinois).
+def crossing(
+    increasing: Callable[[float], float], *, guess: float = 1.0, step: float = 2.0, tolerance: float = 1e-2
+) -> float:
+    """The root x > 0 to a relative tolerance.
+
+    Brackets outward from the guess by growing steps, then false position in log x (the Illinois variant).
 
     >>> round(crossing(lambda x: x * x - 2, tolerance=1e-9), 6)
     1.414214
     """
     low = high = min(max(guess, 1e-300), 1e300)
     at_low = at_high = increasing(low)
-    factor = 2.0
+    factor = step
     while at_high < 0 and high < 1e300:
         low, at_low, high, factor = high, at_high, min(high * factor, 1e300), min(factor * factor, 1e32)
         at_high = increasing(high)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 from fractions import Fraction
+from functools import partial
 from typing import TypeAlias
 
 from flint import arb
@@ -57,12 +58,21 @@ class Pair:
     witness: Pair | None = None
     """Where it is not: a symmetric pair whose profile is at most the mechanism's, for lower bounds."""
 
+    at: Callable[[Fraction], Pair] | None = None
+    """The same family at another largest loss; a larger one must dominate (docs/theorems/calibration.md)."""
+
     def attained(self) -> Pair | None:
         """A pair whose profile is at most the mechanism's, if one is known."""
         return self if self.exact else self.witness
 
 
-def three_point_pair(epsilon: Exact, kappa: Callable[[], arb] | int = 2, *, exact: bool = True) -> Pair:
+def three_point_pair(
+    epsilon: Exact,
+    kappa: Callable[[], arb] | int = 2,
+    *,
+    exact: bool = True,
+    at: Callable[[Fraction], Pair] | None = None,
+) -> Pair:
     """Losses epsilon, 0, -epsilon with P-masses (e^epsilon, kappa - 2, 1)/(e^epsilon + kappa - 1).
 
     Binary randomized response is kappa = 2 and dominates every epsilon-DP mechanism.
@@ -77,7 +87,9 @@ def three_point_pair(epsilon: Exact, kappa: Callable[[], arb] | int = 2, *, exac
         whole = exp(e) + size - 1
         return [[exp(e / 2) / whole], [(size - 2) / whole], [exp(e / 2) / whole]]
 
-    return Pair(epsilon, terms, Fraction(2 if kappa == 2 else 1), atomic=True, exact=exact)
+    if at is None and isinstance(kappa, int):
+        at = partial(three_point_pair, kappa=kappa, exact=exact)
+    return Pair(epsilon, terms, Fraction(2 if kappa == 2 else 1), atomic=True, exact=exact, at=at)
 
 
 def laplace_pair(epsilon: Exact, *, exact: bool = True, witness: Pair | None = None) -> Pair:
@@ -120,7 +132,8 @@ def discrete_laplace_pair(epsilon: Exact, sensitivity: int, *, longest: int = 10
         inside = -expm1(-t) * edge  # P(X = k) e^{-a_k/2} is the same for each 0 < k < sensitivity
         return [[edge], *([inside] for _ in range(sensitivity - 1)), [edge]]
 
-    return Pair(epsilon, terms, Fraction(2, sensitivity), atomic=True)
+    at = partial(discrete_laplace_pair, sensitivity=sensitivity, longest=longest)
+    return Pair(epsilon, terms, Fraction(2, sensitivity), atomic=True, at=at)
 
 
 def gaussian_pair(curvature: Callable[[], arb]) -> Pair:

@@ -70,6 +70,12 @@ class Contour:
         points = [acb(self.c, self.step * k) for k in self.kept]
         return [(z, self.transform.moment(z) / (1 if z.imag > 0 else 2)) for z in points]
 
+    @cached_property
+    def chernoff(self) -> list[tuple[arb, arb]]:
+        """Orders s > c with log of the Chernoff bound on delta(0) at s."""
+        orders = [(self.c * factor).mid() for factor in (1.25, 1.6, 2.5, 5)]
+        return [(s, self.transform.log_moment(s) + tail_factor(s)) for s in orders]
+
     def _period(self, epsilon: arb) -> float:
         """Long enough that both neighbours in the sum over j are negligible; only accuracy rests on it."""
         tiny, c = -log(TOLERANCE), float(self.c)
@@ -77,10 +83,9 @@ class Contour:
         right = inf
         if self.transform.largest_loss is not None:
             right = max(float((self.transform.largest_loss - epsilon).mid()), 0.0)
-        for factor in (1.25, 1.5, 2.0, 3.0, 5.0):
-            s = arb(c * factor)
-            bound = float((self.transform.log_moment(s) + tail_factor(s) - s * epsilon).mid())
-            right = min(right, (bound - self.log_delta + tiny) / (c * (factor - 1)))
+        for s, size in self.chernoff:
+            bound = float((size - s * epsilon).mid())
+            right = min(right, (bound - self.log_delta + tiny) / (float(s) - c))
         return max(left, right)
 
     def _keep(self, head: float, most: int) -> list[int]:
@@ -182,10 +187,9 @@ class Contour:
         if top is not None and epsilon + period >= top:
             return left
         best = None
-        for factor in (1.25, 1.5, 2.0, 3.0, 5.0):
-            s = c * factor
+        for s, size in self.chernoff:
             q = ((c - s) * period).exp()
-            bound = (self.transform.log_moment(s) + tail_factor(s) - s * epsilon).exp() * q / (1 - q)
+            bound = (size - s * epsilon).exp() * q / (1 - q)
             best = bound if best is None else best.min(bound)
         assert best is not None
         return left + best

@@ -20,6 +20,7 @@ __all__ = ["Cut", "FiniteSum", "cut_degree", "finite_size", "whole_degree"]
 
 LARGEST_COUNT = 10_000_000
 MOST_PARTS = 24
+LARGEST_LATTICE = 20_000
 NEGLIGIBLE = 36  # e^-36 of delta
 
 Exponent: TypeAlias = tuple[Fraction, tuple[tuple[Fraction, Fraction], ...]]
@@ -55,17 +56,30 @@ def finite_size(parts: Parts, threshold: float = 0.0, ceiling: float = inf) -> f
         return inf
     losses = [float(lift(pair.largest_loss).mid()) for pair, _ in parts if pair.largest_loss is not None]
     room = min(sum(loss * count for loss, (_, count) in zip(losses, parts, strict=True)), ceiling) - threshold
-    free, atoms, spacing = 1.0, 1.0, Fraction(0)  # atoms at rational points meet on their common lattice
+    free, atoms = 1.0, 1.0
     for (pair, count), loss in zip(parts, losses, strict=True):
         assert pair.terms is not None
         points = min(count * (len(pair.terms()) - 1), max(room, 0.0) / (loss * float(pair.ratio))) + 1
         if pair.atomic and isinstance(pair.largest_loss, Fraction):
             atoms *= points
-            spacing = gcd(spacing, pair.largest_loss * pair.ratio)
         else:
             free *= points
-    most = sum(loss * count for loss, (pair, count) in zip(losses, parts, strict=True) if pair.atomic)
-    return free * (min(atoms, 2 * most / float(spacing) + 1) if spacing else atoms)
+    met = _lattice_points(_rational_atoms(parts))
+    return free * (min(atoms, float(met)) if met <= LARGEST_LATTICE else atoms)
+
+
+def _rational_atoms(parts: Parts) -> Parts:
+    """The parts that are atoms at rational points: they meet on a common lattice."""
+    return tuple((pair, n) for pair, n in parts if pair.atomic and isinstance(pair.largest_loss, Fraction))
+
+
+def _lattice_points(atoms: Parts) -> Fraction:
+    """How many points the common lattice has from the least loss to the largest."""
+    spacing, most = Fraction(0), Fraction(0)
+    for pair, count in atoms:
+        assert isinstance(pair.largest_loss, Fraction)
+        spacing, most = gcd(spacing, pair.largest_loss * pair.ratio), most + pair.largest_loss * count
+    return 2 * most / spacing + 1 if atoms else Fraction(1)
 
 
 def cut_degree(transform: Transform, c: arb, epsilon: arb, log_delta: float, threshold: Fraction) -> Cut:
@@ -169,6 +183,36 @@ def _binomial(constant: arb, linear: arb, count: int, degree: int) -> list[arb]:
     return [constant ** (count - n) * linear**n * arb.bin_uiui(count, n) for n in range(min(count, degree) + 1)]
 
 
+def _on_lattice(parts: Parts, room: arb, c: arb) -> dict[Exponent, list[arb]]:
+    """All atoms at rational points together: polynomials in e^{-g w}, g their common spacing.
+
+    Products of polynomials are exact up to a part of the largest coefficient, so they are tilted to where it matters.
+    """
+    spacing, top = Fraction(0), Fraction(0)
+    for pair, count in parts:
+        assert isinstance(pair.largest_loss, Fraction)
+        spacing, top = gcd(spacing, pair.largest_loss * pair.ratio), top + pair.largest_loss * count
+    tilt = (-lift(spacing) * (c + arb(1) / 2)).exp()
+    whole = arb_poly([1])
+    for pair, count in parts:
+        assert pair.terms is not None
+        assert isinstance(pair.largest_loss, Fraction)
+        stride = int(pair.largest_loss * pair.ratio / spacing)
+        rows = pair.terms()
+        tilted = [arb(0)] * (stride * (len(rows) - 1) + 1)
+        for k, row in enumerate(rows):
+            tilted[k * stride] = row[0] * tilt ** (k * stride)
+        whole *= arb_poly(tilted) ** count
+    last = int(float((room / lift(spacing)).upper())) + 1
+    sums: dict[Exponent, list[arb]] = {}
+    back = arb(1)
+    for n, coefficient in enumerate(whole.coeffs()[: last + 1]):
+        if not coefficient.is_zero():
+            sums[top - n * spacing, ()] = [coefficient * back]
+        back /= tilt
+    return sums
+
+
 def _product(one: list[arb], other: list[arb], degree: int) -> list[arb]:
     if len(one) == 1:
         return [one[0] * x for x in other]
@@ -199,10 +243,17 @@ class FiniteSum:
 
     def _expand(self, parts: Parts) -> list[tuple[arb, _Closed]]:
         degree, start = self.cut.degree, lift(self.cut.threshold)
-        sums: dict[Exponent, list[arb]] = {(Fraction(0), ()): [arb(1)]}
         top = sum((lift(pair.largest_loss) * count for pair, count in parts if pair.largest_loss is not None), arb(0))
         room = (top - start).upper()
-        for pair, count in sorted(parts, key=lambda part: not part[0].atomic):  # what meets on a lattice comes first
+        atoms = _rational_atoms(parts)
+        if len(parts) == 1 or _lattice_points(atoms) > LARGEST_LATTICE:
+            atoms = ()
+        sums: dict[Exponent, list[arb]] = {(Fraction(0), ()): [arb(1)]}
+        if atoms:
+            sums = _on_lattice(atoms, room, self.cut.c)
+        for pair, count in parts:
+            if (pair, count) in atoms:
+                continue
             loss = pair.largest_loss
             assert loss is not None
             most = int(float((room / (lift(loss) * lift(pair.ratio))).upper())) + 1

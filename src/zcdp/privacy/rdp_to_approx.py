@@ -68,4 +68,4 @@ def _slope(exponent: Cumulant, s: float) -> tuple[arb, arb]:
 
 def _search(rising: Callable[[float], float], guess: float) -> float:
     """The best s, to nine digits: any s at all gives a certified answer."""
-    return at_precision(256, lambda: crossing(rising, guess=guess, tolerance=1e-9))
+    return at_precision(256, lambda: crossing(rising, guess=guess, step=1.25, tolerance=1e-9))

@@ -10,6 +10,7 @@ from zcdp.numeric.certify import NotCertified
 from zcdp.numeric.exact import Value, rational
 from zcdp.privacy.profile import Profile
 from zcdp.privacy.rdp_to_approx import rdp_to_delta, rdp_to_epsilon
+from zcdp.privacy.snap import snap
 from zcdp.privacy.zcdp_to_approx import zcdp_to_delta, zcdp_to_epsilon
 
 if TYPE_CHECKING:
@@ -42,10 +43,14 @@ class Routes:
         self.curve = curve
         pairs = [(part.pair(), count) for part, count in curve.parts]
         known = tuple((pair, count) for pair, count in pairs if pair is not None)
-        self.profile = Profile(known) if len(known) == len(pairs) else None
-        self.exact = len(known) == len(pairs) and all(pair.exact for pair, _ in known)
         attained = tuple((witness, count) for pair, count in known if (witness := pair.attained()) is not None)
-        self.attained = self.profile if self.exact else Profile(attained) if attained else None
+        above, below = snap(known)[0], snap(attained)[1]
+        self.profile = Profile(above) if len(known) == len(pairs) else None
+        self.exact = len(known) == len(pairs) and all(pair.exact for pair, _ in known)
+        if self.exact and below == above:
+            self.attained = self.profile
+        else:
+            self.attained = Profile(below) if below else None
 
     def epsilons(self, delta: Value) -> dict[str, float]:
         """epsilon at `delta` by each route."""
@@ -72,7 +77,7 @@ class Routes:
         bounds = _try(self.profile, "epsilon_bounds", target)
         if bounds is not None:
             lower, upper = bounds[0], min(upper, bounds[1])
-        if not self.exact and not upper_only:
+        if self.attained is not self.profile and not upper_only:
             lower = (_try(self.attained, "epsilon_bounds", target) or (0.0, 0.0))[0]
         if bounds is None or self._curve_may_win():
             upper = min(upper, rdp_to_epsilon(self.curve.cumulant, target, guess=self._guess()))
@@ -87,7 +92,7 @@ class Routes:
         bounds = _try(self.profile, "delta_bounds", point)
         if bounds is not None:
             lower, upper = bounds
-        if not self.exact and not upper_only:
+        if self.attained is not self.profile and not upper_only:
             lower = (_try(self.attained, "delta_bounds", point) or (0.0, 0.0))[0]
         if bounds is None or self._curve_may_win():
             upper = min(upper, rdp_to_delta(self.curve.cumulant, point, guess=self._guess()))

@@ -15,11 +15,12 @@ from zcdp.privacy.transform import Transform
 __all__ = ["line_for_delta", "line_for_epsilon", "saddle_estimate", "solve"]
 
 
-def _exponent(transform: Transform, c: arb) -> tuple[arb, arb, arb]:
-    """K(c) - log(c(1+c)) with slope and second derivative, by differences."""
+def _exponent(transform: Transform, c: arb, *, sample: bool = False) -> tuple[arb, arb, arb]:
+    """K(c) - log(c(1+c)) with slope and second derivative, by differences; of all parts or of a sample."""
 
     def value(x: arb) -> arb:
-        return transform.log_moment(x) - (x * (1 + x)).log()
+        log_moment = transform.sample_log_moment(x) if sample else transform.log_moment(x)
+        return log_moment - (x * (1 + x)).log()
 
     step = c * arb(2) ** -24
     left, here, right = value(c - step), value(c), value(c + step)
@@ -29,14 +30,14 @@ def _exponent(transform: Transform, c: arb) -> tuple[arb, arb, arb]:
 def line_for_epsilon(transform: Transform, epsilon: Fraction) -> arb:
     """The c > 0 at which M(c) e^{-c epsilon}/(c(1+c)) is least."""
     point = lift(epsilon)
-    return arb(crossing(lambda c: float((_exponent(transform, arb(c))[1] - point).mid())))
+    return arb(crossing(lambda c: float((_exponent(transform, arb(c), sample=True)[1] - point).mid())))
 
 
 def line_for_delta(transform: Transform, log_delta: float) -> tuple[arb, Fraction]:
     """The line for the epsilon at which delta is near its target, and that epsilon, by the saddle point formula."""
 
     def excess(c: float) -> float:
-        value, slope, bend = _exponent(transform, arb(c))
+        value, slope, bend = _exponent(transform, arb(c), sample=True)
         return log_delta - float((value - c * slope - (2 * arb.pi() * abs(bend)).log() / 2).mid())
 
     c = arb(crossing(excess))
