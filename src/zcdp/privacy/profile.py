@@ -12,10 +12,11 @@ from flint import arb
 
 from zcdp.numeric.balls import above, at_precision, below, lift
 from zcdp.numeric.certify import NotCertified, Undecided
+from zcdp.privacy.finite_cut import Cut, cut_degree, finite_size, whole_degree
 from zcdp.privacy.lattice import Lattice, common_lattice
 from zcdp.privacy.pair import gaussian_pair
 from zcdp.privacy.profile_contour import Contour, TooManyNodes
-from zcdp.privacy.profile_terms import Cut, FiniteSum, cut_degree, finite_size, whole_degree
+from zcdp.privacy.profile_terms import FiniteSum
 from zcdp.privacy.saddle import line_for_delta, line_for_epsilon, saddle_estimate, solve
 from zcdp.privacy.transform import Parts, Transform
 
