@@ -161,6 +161,7 @@ def two_laplace_delta(e1: Fraction, e2: Fraction, epsilon: Fraction) -> mpf:
     return total + mpmath.quad(integrand, [real(k) for k in kinks])
 
 
+@cache
 def many_laplace_delta(e: Fraction, count: int, epsilon: Fraction) -> mpf:
     """Many Laplace mechanisms: how many draws are not atoms, and which; each case is a sum of uniform-like variables.
 
