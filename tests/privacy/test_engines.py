@@ -145,3 +145,27 @@ def _i() -> object:
     from flint import acb
 
     return acb(0, 1)
+
+
+@pytest.mark.parametrize("tolerance", [1e-1, 1e-2, 1e-4])
+@pytest.mark.parametrize("epsilon", [0, 1, 3, 6, 9])
+def test_coarse_contours_still_enclose(monkeypatch: pytest.MonkeyPatch, tolerance: float, epsilon: int) -> None:
+    """With an error that can be seen, the bounds on aliases and on nodes left out must carry it."""
+    monkeypatch.setattr("zcdp.privacy.profile_contour.TOLERANCE", tolerance)
+    rows = [("pure", THIRD, 1, 12), ("rr", HALF, 7, 9)]
+    plan = 12 * PureDP(epsilon=THIRD) + 9 * RandomizedResponse(epsilon=HALF, k=7)
+    truth = reference.lattice_delta(*reference.composed(rows), Fraction(epsilon))
+    lower, upper = by("lattice", parts_of(plan), Fraction(epsilon))
+    assert lower <= truth <= upper
+    assert upper > truth * (1 + mpf(10) ** -12)
+    lower, upper = by("smoothed", parts_of(plan), Fraction(epsilon))
+    assert lower <= truth <= upper
+
+
+@pytest.mark.parametrize("negligible", [0.0, 3.0, 10.0])
+@pytest.mark.parametrize("epsilon", [3, 12, 30])
+def test_coarse_cuts_still_enclose(monkeypatch: pytest.MonkeyPatch, negligible: float, epsilon: int) -> None:
+    monkeypatch.setattr("zcdp.privacy.finite_cut.NEGLIGIBLE", negligible)
+    e, count = Fraction(5, 2), 16
+    lower, upper = by("cut sum", parts_of(count * Laplace(epsilon=e)), Fraction(epsilon))
+    assert lower <= reference.many_laplace_delta(e, count, Fraction(epsilon)) <= upper
