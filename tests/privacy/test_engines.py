@@ -148,7 +148,7 @@ def _i() -> object:
 
 
 @pytest.mark.parametrize("tolerance", [1e-1, 1e-2, 1e-4])
-@pytest.mark.parametrize("epsilon", [0, 1, 3, 6, 9])
+@pytest.mark.parametrize("epsilon", [0, 1, 3, 6, 8])
 def test_coarse_contours_still_enclose(monkeypatch: pytest.MonkeyPatch, tolerance: float, epsilon: int) -> None:
     """With an error that can be seen, the bounds on aliases and on nodes left out must carry it."""
     monkeypatch.setattr("zcdp.privacy.profile_contour.TOLERANCE", tolerance)
@@ -162,10 +162,27 @@ def test_coarse_contours_still_enclose(monkeypatch: pytest.MonkeyPatch, toleranc
     assert lower <= truth <= upper
 
 
+@pytest.mark.parametrize("epsilon", [0, 1, 2, 3, 4, 5, 6, 7])
+def test_nodes_left_out_are_charged(monkeypatch: pytest.MonkeyPatch, epsilon: int) -> None:
+    """A period so long that there are no aliases to hide behind: what is left out has either sign."""
+    period = Contour._period
+    monkeypatch.setattr(Contour, "_period", lambda self, point: 20 * period(self, point))
+    monkeypatch.setattr("zcdp.privacy.profile_contour.TOLERANCE", 0.3)
+    rows = [("pure", THIRD, 1, 12), ("rr", HALF, 7, 9)]
+    plan = 12 * PureDP(epsilon=THIRD) + 9 * RandomizedResponse(epsilon=HALF, k=7)
+    lower, upper = by("lattice", parts_of(plan), Fraction(epsilon))
+    assert lower <= reference.lattice_delta(*reference.composed(rows), Fraction(epsilon)) <= upper
+
+
+@pytest.mark.parametrize("window", [True, False])
 @pytest.mark.parametrize("negligible", [0.0, 3.0, 10.0])
 @pytest.mark.parametrize("epsilon", [3, 12, 30])
-def test_coarse_cuts_still_enclose(monkeypatch: pytest.MonkeyPatch, negligible: float, epsilon: int) -> None:
+def test_coarse_cuts_still_enclose(
+    monkeypatch: pytest.MonkeyPatch, negligible: float, epsilon: int, *, window: bool
+) -> None:
     monkeypatch.setattr("zcdp.privacy.finite_cut.NEGLIGIBLE", negligible)
+    if not window:
+        monkeypatch.setattr("zcdp.privacy.finite_cut._ceiling", lambda *_: (float("inf"), arb("-inf")))
     e, count = Fraction(5, 2), 16
     lower, upper = by("cut sum", parts_of(count * Laplace(epsilon=e)), Fraction(epsilon))
     assert lower <= reference.many_laplace_delta(e, count, Fraction(epsilon)) <= upper

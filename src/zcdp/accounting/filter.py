@@ -71,4 +71,4 @@ def _cost(mechanism: Curve | None, rho: Value | None) -> Fraction:
         return positive_rational(rho, "rho")
     if not isinstance(mechanism, Curve):
         raise TypeError(f"{mechanism!r} is not a mechanism or a plan; a number is given as rho={mechanism!r}")
-    return positive_rational(mechanism.rho, "rho")  # an infinite rho is refused here
+    return mechanism.rho_fraction

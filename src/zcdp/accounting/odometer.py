@@ -40,7 +40,7 @@ class Odometer:
 
     def spend(self, mechanism: Curve) -> None:
         """Add a mechanism or a plan."""
-        cost = Fraction(mechanism.rho)
+        cost = mechanism.rho_fraction
         with self._lock:
             self._plan = Plan.sum_of(mechanism) if self._plan is None else self._plan + mechanism
             self._rho += cost

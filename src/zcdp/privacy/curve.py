@@ -5,6 +5,7 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Callable
 from decimal import Decimal
+from fractions import Fraction
 from functools import cached_property
 from math import inf, nextafter
 from numbers import Real
@@ -14,7 +15,7 @@ from flint import arb, arb_series
 
 from zcdp.numeric.balls import lift
 from zcdp.numeric.certify import NotCertified, enclose
-from zcdp.numeric.exact import Exact, Log, Value, rational
+from zcdp.numeric.exact import Exact, Log, Value, positive_rational, rational
 from zcdp.numeric.functions import Number, derivatives
 from zcdp.numeric.supremum import Convex, steepest_ratio
 from zcdp.privacy.pair import Pair, three_point_pair
@@ -78,6 +79,11 @@ class Curve(ABC):
     def rho(self) -> float:
         """The tight zCDP parameter, rounded up: never below the truth."""
         return self.rho_bounds[1]
+
+    @cached_property
+    def rho_fraction(self) -> Fraction:
+        """`rho` as an exact rational, for sums that must not be rounded; an infinite one is refused."""
+        return positive_rational(self.rho, "rho")
 
     @cached_property
     def rho_order(self) -> float:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from fractions import Fraction
+from math import inf
 from typing import Any, TypeAlias
 
 from flint import arb
@@ -24,10 +25,11 @@ def tail_factor(s: Number) -> Number:
     return s * log(s) - (1 + s) * log(1 + s)
 
 
-def rdp_to_epsilon(cumulant: Cumulant, delta: Fraction, *, guess: float = 1.0) -> float:
+def rdp_to_epsilon(cumulant: Cumulant, delta: Fraction, *, guess: float = 1.0, worth: float = inf) -> float:
     """Least over s > 0 of ( K(s) + s log s - (1+s) log(1+s) - log delta )/s, rounded up.
 
     Canonne, Kamath and Steinke 2020, Proposition 12. Theorem: docs/theorems/rdp-to-approx.md.
+    Where the order of the guess gives more than is `worth` knowing, it is not refined.
 
     >>> rdp_to_epsilon(lambda s: s * (1 + s) / 2, Fraction(1, 10**6))  # rho = 1/2
     5.221534...
@@ -41,7 +43,9 @@ def rdp_to_epsilon(cumulant: Cumulant, delta: Fraction, *, guess: float = 1.0) -
         value, slope = _slope(exponent, s)
         return float((s * slope - value).mid())
 
-    best = arb(_search(rising, guess))
+    best = arb(guess)
+    if guess == 1.0 or (exponent(best) / best).mid() < worth:  # else nobody wants it: any order will do
+        best = arb(_search(rising, guess))
     return enclose(lambda: (exponent(best) / best).max(arb(0)))[1]
 
 

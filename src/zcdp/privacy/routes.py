@@ -80,7 +80,7 @@ class Routes:
         if self.attained is not self.profile and not upper_only:
             lower = (_try(self.attained, "epsilon_bounds", target) or (0.0, 0.0))[0]
         if bounds is None or self._curve_may_win():
-            upper = min(upper, rdp_to_epsilon(self.curve.cumulant, target, guess=self._guess()))
+            upper = min(upper, rdp_to_epsilon(self.curve.cumulant, target, guess=self._guess(), worth=1.02 * upper))
         return min(lower, upper), upper
 
     def delta_bounds(self, epsilon: Value, *, upper_only: bool = False) -> tuple[float, float]:
