@@ -22,7 +22,8 @@ def test_the_loose_bound_is_below_the_truth_at_tiny_epsilon() -> None:
     printed = epsilon**2 * max(1 / log(root / epsilon), 1 / root)
     truth = RandomizedResponse(epsilon=epsilon, k=k).rho_bounds[0]
     assert printed / truth == pytest.approx(0.889, abs=5e-4)
-    assert epsilon * root < 1  # where the proof's logarithm is negative
+    assert epsilon * root < 1  # where the proof's logarithm is negative, and only its second term is left
+    assert epsilon**2 / root / truth == pytest.approx(0.874, abs=5e-4)
 
 
 def test_the_gap_in_the_discrete_laplace_proof() -> None:

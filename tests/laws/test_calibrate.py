@@ -12,12 +12,13 @@ from table import KINDS, Kind
 
 from zcdp import DiscreteLaplace, Laplace, RandomizedResponse
 
-BY_NAME = pytest.mark.parametrize("kind", KINDS, ids=lambda kind: kind.mechanism.__name__)
+ONCE = {kind.mechanism: kind for kind in KINDS}.values()
+BY_NAME = pytest.mark.parametrize("kind", ONCE, ids=lambda kind: kind.mechanism.__name__)
 
 
 @BY_NAME
-@settings(deadline=None, max_examples=15)
-@given(rho=st.floats(1e-320, 1e300))
+@settings(deadline=None, max_examples=8)
+@given(rho=st.floats(1e-320, 1e6))
 def test_result_fits_and_the_next_float_does_not(kind: Kind, rho: float) -> None:
     fixed = kind.fixed[-1]
     m = kind.mechanism.calibrate(rho=rho, **fixed)

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 from table import EVERYDAY_ROWS, ROWS
 
-from zcdp import Mechanism
+from zcdp import Channel, LossPair, Mechanism, TruncatedGeometric
 
 ORDERS = (1, 1 + 1e-12, 1.0001, 1.5, 2, 10, 1e3, 1e9, inf)
 
@@ -25,26 +25,34 @@ def test_divergence_grows_from_kl_to_the_pure_epsilon(m: Mechanism) -> None:
 
 @pytest.mark.parametrize("m", ROWS, ids=repr)
 def test_rho_bounds_every_order_and_is_within_the_pure_epsilon(m: Mechanism) -> None:
-    lower, upper = m.rho_bounds
-    assert 0 <= lower <= m.rho == upper <= m.pure_epsilon
+    assert 0 <= m.rho <= m.pure_epsilon
     for order in ORDERS[:-1]:
         # both sides are rounded up, by one and two units in the last place
         assert m.rdp(order) <= nextafter(nextafter(nextafter(m.rho * float(order), inf), inf), inf)
 
 
-@pytest.mark.parametrize("m", EVERYDAY_ROWS, ids=repr)
+SEARCHED = (Channel, LossPair, TruncatedGeometric)
+
+
+@pytest.mark.parametrize("m", [m for m in EVERYDAY_ROWS if m.is_tight], ids=repr)
 def test_rho_is_attained_at_its_order(m: Mechanism) -> None:
     at_order = m.rdp(m.rho_order) / m.rho_order
-    assert at_order == pytest.approx(m.rho, rel=1e-13)
+    assert at_order == pytest.approx(m.rho, rel=2e-10 if isinstance(m, SEARCHED) else 1e-13)
 
 
-@pytest.mark.parametrize("m", ROWS, ids=repr)
+@pytest.mark.parametrize("m", [m for m in ROWS if m.is_tight and not isinstance(m, SEARCHED)], ids=repr)
 def test_bounds_are_neighbouring_floats_or_nearly_so(m: Mechanism) -> None:
     lower, upper = m.rho_bounds
     if lower >= 2.3e-308:
         assert upper - lower <= 1e-15 * upper
     else:
         assert upper <= nextafter(lower, inf)
+
+
+@pytest.mark.parametrize("m", [m for m in EVERYDAY_ROWS if not m.is_tight], ids=repr)
+def test_a_bound_that_is_not_tight_says_so_and_encloses(m: Mechanism) -> None:
+    lower, upper = m.rho_bounds
+    assert 0 < lower < upper == m.rho
 
 
 def test_order_may_be_a_scalar_of_any_kind_or_an_array() -> None:

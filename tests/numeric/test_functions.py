@@ -6,12 +6,17 @@ import pytest
 from flint import acb, arb, arb_series
 from table import EVERYDAY_ROWS
 
-from zcdp import Mechanism
+from zcdp import BoundedRange, DiscreteGaussian, Mechanism
 from zcdp.numeric.balls import at_precision
 from zcdp.numeric.functions import derivatives, expm1, log1p
 
+CLASSES = (BoundedRange,)  # envelopes with an analytic formula
+ANALYTIC = [
+    m for m in EVERYDAY_ROWS if isinstance(m, CLASSES) or not (m.is_envelope or isinstance(m, DiscreteGaussian))
+]
 
-@pytest.mark.parametrize("m", EVERYDAY_ROWS[::3], ids=repr)
+
+@pytest.mark.parametrize("m", ANALYTIC[::3], ids=repr)
 def test_cumulant_is_the_same_on_balls_series_and_complex_balls(m: Mechanism) -> None:
     def evaluate() -> None:
         s = arb(3) / 2
@@ -19,7 +24,7 @@ def test_cumulant_is_the_same_on_balls_series_and_complex_balls(m: Mechanism) ->
         assert m.cumulant(arb_series([s], prec=1))[0].overlaps(value)
         assert m.cumulant(acb(s)).real.overlaps(value)
         assert m.cumulant(acb(s)).imag.contains(0)
-        _, slope, bend = derivatives(m.cumulant(arb_series([s, 1], prec=3)))
+        _, slope, bend = derivatives(m.cumulant(arb_series([s, 1], prec=4)))
         h = arb(2) ** -40
         numeric = (m.cumulant(s + h) - m.cumulant(s - h)) / (2 * h)
         assert abs(slope - numeric) < 1e-12 * slope

@@ -31,8 +31,11 @@ class Query:
         self.weight, self.count = positive_rational(weight, "weight"), integer(count, "count", 1)
         if getattr(mechanism, "variance", None) is None:
             raise TypeError(f"{mechanism.__name__} has no variance: only mechanisms that add noise can be allocated")
-        if mechanism.budget in fixed:
-            raise ValueError(f"{mechanism.budget} ({fixed[mechanism.budget]}) is what allocate finds: leave it out")
+        if mechanism.budget is None:
+            raise TypeError(f"{mechanism.__name__} has no budget parameter to set")
+        self.budget: str = mechanism.budget
+        if self.budget in fixed:
+            raise ValueError(f"{self.budget} ({fixed[self.budget]}) is what allocate finds: leave it out")
 
     def __repr__(self) -> str:
         shown: dict[str, object] = {"weight": self.weight, "count": self.count}
@@ -41,7 +44,7 @@ class Query:
 
     def at(self, budget: float) -> Mechanism:
         """The mechanism at this value of its budget parameter."""
-        return self.mechanism(**{self.mechanism.budget: budget, **self.fixed})
+        return self.mechanism(**{self.budget: budget, **self.fixed})
 
 
 def allocate(
@@ -88,7 +91,7 @@ class _Table:
 
         self.query = query
         most = query.mechanism.calibrate(rho=budget / query.count, **query.fixed)
-        top = float(getattr(most, query.mechanism.budget))
+        top = float(getattr(most, query.budget))
         grid: list[Any] = [query.at(top * 10 ** (-n / PER_DECADE)) for n in range(DECADES * PER_DECADE, -1, -1)]
         rho, variance = np.array([m.rho for m in grid]), np.array([float(m.variance) for m in grid])
         self.log_rho = np.log(rho)

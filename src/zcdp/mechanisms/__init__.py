@@ -1,31 +1,84 @@
 """The mechanisms, one file each; `MECHANISMS` is the list of them all."""
 
 from zcdp.mechanisms.base import Mechanism
+from zcdp.mechanisms.binary_randomized_response import BinaryRandomizedResponse
 from zcdp.mechanisms.bounded_range import BoundedRange, ExponentialMechanism
+from zcdp.mechanisms.channel import Channel, LossPair
 from zcdp.mechanisms.discrete_laplace import DiscreteLaplace
+from zcdp.mechanisms.gaussian import DiscreteGaussian, Gaussian
+from zcdp.mechanisms.hadamard_response import HadamardResponse
 from zcdp.mechanisms.laplace import Laplace
+from zcdp.mechanisms.local_hashing import LocalHashing
+from zcdp.mechanisms.logistic import Logistic
+from zcdp.mechanisms.permute_and_flip import PermuteAndFlip
 from zcdp.mechanisms.pure_dp import PureDP
 from zcdp.mechanisms.randomized_response import RandomizedResponse
 from zcdp.mechanisms.rappor import RAPPOR
+from zcdp.mechanisms.report_noisy_max import ReportNoisyMax
+from zcdp.mechanisms.sensitivity import L1, L2, L0LInf, L1LInf, Sensitivity
+from zcdp.mechanisms.sparse_vector import SparseVector
+from zcdp.mechanisms.staircase import DiscreteStaircase, Staircase
+from zcdp.mechanisms.subset_selection import SubsetSelection
+from zcdp.mechanisms.truncated_geometric import TruncatedGeometric
+from zcdp.mechanisms.unary_encoding import OptimizedUnaryEncoding, UnaryEncoding
 
 __all__ = [
+    "L1",
+    "L2",
     "MECHANISMS",
     "RAPPOR",
+    "BinaryRandomizedResponse",
     "BoundedRange",
+    "Channel",
+    "DiscreteGaussian",
     "DiscreteLaplace",
+    "DiscreteStaircase",
     "ExponentialMechanism",
+    "Gaussian",
+    "HadamardResponse",
+    "L0LInf",
+    "L1LInf",
     "Laplace",
+    "LocalHashing",
+    "Logistic",
+    "LossPair",
     "Mechanism",
+    "OptimizedUnaryEncoding",
+    "PermuteAndFlip",
     "PureDP",
     "RandomizedResponse",
+    "ReportNoisyMax",
+    "Sensitivity",
+    "SparseVector",
+    "Staircase",
+    "SubsetSelection",
+    "TruncatedGeometric",
+    "UnaryEncoding",
 ]
 
 MECHANISMS: tuple[type[Mechanism], ...] = (
     PureDP,
     Laplace,
     DiscreteLaplace,
+    Logistic,
+    Gaussian,
+    DiscreteGaussian,
+    Staircase,
+    DiscreteStaircase,
+    TruncatedGeometric,
     RandomizedResponse,
+    BinaryRandomizedResponse,
     RAPPOR,
+    UnaryEncoding,
+    OptimizedUnaryEncoding,
+    SubsetSelection,
+    HadamardResponse,
+    LocalHashing,
     BoundedRange,
     ExponentialMechanism,
+    PermuteAndFlip,
+    ReportNoisyMax,
+    SparseVector,
+    Channel,
+    LossPair,
 )

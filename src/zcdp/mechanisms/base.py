@@ -1,11 +1,12 @@
-"""What all mechanisms share: exact immutable parameters, a repr to paste back, calibration."""
+"""What all mechanisms share: exact immutable parameters, a repr to paste back, calibration, groups."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass, fields
-from typing import ClassVar, Self
+from fractions import Fraction
+from typing import Any, ClassVar, Self
 
-from zcdp.numeric.exact import Exact, Value, plain, positive_rational
+from zcdp.numeric.exact import Exact, Log, Value, integer, literal, plain, positive_rational, times
 from zcdp.numeric.floats import greatest_float
 from zcdp.privacy.curve import Curve
 
@@ -22,45 +23,73 @@ class Mechanism(Curve):
     theorem: ClassVar[str]
     """The page under docs/theorems/ that proves `cumulant` and `peak`."""
 
-    budget: ClassVar[str] = "epsilon"
-    """The parameter that is the largest privacy loss, and that `calibrate` sets."""
+    budget: ClassVar[str | None] = "epsilon"
+    """The parameter that is the largest privacy loss, and that `calibrate` sets; None if there is no one such."""
 
-    def _set(self, **parameters: Exact | int) -> None:
+    def _set(self, **parameters: object) -> None:
         for name, value in parameters.items():
             object.__setattr__(self, name, value)  # the one way to fill a frozen instance
 
     @property
     def parameters(self) -> dict[str, int | float | str]:
         """The parameters that rebuild this mechanism: floats as they are, other exact numbers as text."""
-        shown = {field.name: getattr(self, field.name) for field in fields(self)}
-        defaults = {field.name: field.default for field in fields(self)}
-        return {name: plain(value) for name, value in shown.items() if value != defaults[name]}
+        shown = {f.name: getattr(self, f.name) for f in fields(self) if f.repr and getattr(self, f.name) != f.default}
+        for name, value in shown.items():
+            if not isinstance(value, int | Fraction | Log):
+                raise TypeError(f"{name} ({value!r}) is not a number: it has no plain form")
+        return {name: plain(value) for name, value in shown.items()}
 
     def __repr__(self) -> str:
-        return f"{type(self).__name__}({', '.join(f'{name}={value!r}' for name, value in self.parameters.items())})"
+        shown = (
+            f"{field.name}={_source(value)}"
+            for field in fields(self)
+            if field.repr and (value := getattr(self, field.name)) != field.default
+        )
+        return f"{type(self).__name__}({', '.join(shown)})"
 
     @property
-    def largest_loss(self) -> Exact:
-        loss: Exact = getattr(self, self.budget)
+    def largest_loss(self) -> Exact | None:
+        loss: Exact = getattr(self, self.budget or "epsilon")
         return loss
 
     @classmethod
-    def calibrate(cls, *, rho: Value, **fixed: Value) -> Self:
+    def calibrate(cls, *, rho: Value, **fixed: Any) -> Self:
         """The mechanism of least noise that is certified to stay within `rho`.
 
         The budget parameter is the largest float that fits, the others are as given.
         See docs/theorems/calibration.md for why rho increases with it.
         """
         target = positive_rational(rho, "rho")
-        if cls.budget in fixed:
-            raise ValueError(f"{cls.budget} ({fixed[cls.budget]}) is what calibrate finds: leave it out")
+        if cls.budget is None:
+            raise TypeError(f"{cls.__name__} has no one parameter to calibrate")
+        name: str = cls.budget
+        for found in (name, "scale"):
+            if found in fixed:
+                raise ValueError(f"{found} ({fixed[found]}) is what calibrate finds: leave it out")
 
-        parameters: dict[str, Value] = dict(fixed)
-
-        def fits(budget: float) -> bool:
-            return cls(**{cls.budget: budget, **parameters}).rho <= target
-
-        best = greatest_float(fits)
+        best = greatest_float(lambda budget: cls(**{name: budget, **fixed}).rho <= target)
         if best is None:
-            raise ValueError(f"rho ({rho}) is too small: no float {cls.budget} stays within it")
-        return cls(**{cls.budget: best, **parameters})
+            raise ValueError(f"rho ({rho}) is too small: no float {name} stays within it")
+        return cls(**{name: best, **fixed})
+
+    def group(self, size: Value) -> Mechanism:
+        """What inputs at a distance of `size` neighbours are guaranteed, from the pure epsilon of one step.
+
+        The bound is discrete Laplace of sensitivity `size`: tight for pure DP. Theorem: docs/theorems/group.md.
+
+        >>> from zcdp import PureDP
+        >>> PureDP(epsilon=1).group(3)
+        DiscreteLaplace(epsilon=3, sensitivity=3)
+        """
+        from zcdp.mechanisms.discrete_laplace import DiscreteLaplace
+
+        steps, loss = integer(size, "size", 1), self.largest_loss
+        if loss is None:
+            raise ValueError(f"{self!r} has an unbounded privacy loss: no group bound from its pure epsilon")
+        return DiscreteLaplace(epsilon=times(steps, loss), sensitivity=steps)
+
+
+def _source(value: object) -> str:
+    if isinstance(value, int | Fraction | Log) and not isinstance(value, bool):
+        return literal(value)
+    return repr(value)

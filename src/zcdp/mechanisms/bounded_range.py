@@ -21,27 +21,28 @@ __all__ = ["BoundedRange", "ExponentialMechanism"]
 class _BoundedRange(Mechanism):
     """The class of all pairs whose loss lies in an interval of length eta.
 
-    K(s) = (1+s) g((1+s) eta) - s g(s eta) - g(eta) with g(x) = log( sinh(x/2)/(x/2) ): an envelope of pairs."""
+    K(s) = (1+s) g((1+s) eta) - s g(s eta) - g(eta) with g(x) = log( sinh(x/2)/(x/2) ), an envelope of pairs.
+    """
 
     theorem: ClassVar[str] = "bounded-range"
 
-    @property
-    def spread(self) -> None:
-        return None
+    is_envelope = True
+
+    def _eta(self) -> arb:
+        return lift(getattr(self, self.budget or "epsilon"))
 
     def cumulant(self, s: Number) -> Number:
-        eta = lift(self.largest_loss)
-        order = 1 + s
+        eta, order = self._eta(), 1 + s
         return order * log(sinhc(order * eta / 2)) - s * log(sinhc(s * eta / 2)) - log(sinhc(eta / 2))
 
     def pair(self) -> Pair:
-        eta = self.largest_loss
+        eta: Exact = getattr(self, self.budget or "")
         # two candidates with symmetric utilities are binary randomized response at half the range
         witness = three_point_pair(eta / 2) if isinstance(eta, Fraction) else None
         return logistic_pair(eta, exact=False, witness=witness)
 
     def peak(self) -> Peak:
-        half = lift(self.largest_loss) / 2
+        half = self._eta() / 2
         return Peak(log(sinhc(half)) + half * half.coth() - 1, arb(1))
 
 
@@ -55,7 +56,7 @@ class BoundedRange(_BoundedRange):
     0.12330156148224454
     """
 
-    budget: ClassVar[str] = "eta"
+    budget = "eta"
     eta: Exact
 
     def __init__(self, *, eta: Value) -> None:

@@ -8,24 +8,24 @@ from typing import ClassVar
 
 from flint import arb
 
-from zcdp.mechanisms.base import Mechanism
-from zcdp.mechanisms.noise import noise_epsilon, noise_scale, shift_cumulant
+from zcdp.mechanisms.noise import ExponentialNoise, noise_epsilon, shift_cumulant
+from zcdp.mechanisms.sensitivity import L1, Sensitivity
 from zcdp.numeric.balls import lift
 from zcdp.numeric.certify import enclose
-from zcdp.numeric.exact import Exact, Value, integer
+from zcdp.numeric.exact import Exact, Value, integer, times
 from zcdp.numeric.functions import Number, exp, expm1
-from zcdp.privacy.curve import Peak
 from zcdp.privacy.pair import Pair, discrete_laplace_pair
 
 __all__ = ["DiscreteLaplace"]
 
 
 @dataclass(frozen=True, init=False, repr=False)
-class DiscreteLaplace(Mechanism):
+class DiscreteLaplace(ExponentialNoise):
     """Noise of mass proportional to exp(-|x|/scale) on the integers, epsilon = sensitivity/scale.
 
     rho = epsilon (1 - (1 - e^-epsilon) csch(t)/sensitivity), t = epsilon/sensitivity = 1/scale.
-    Theorem: docs/theorems/discrete-laplace.md.
+    The query must be integer-valued: off the lattice the divergence is infinite.
+    Theorems: docs/theorems/discrete-laplace.md, docs/theorems/vector-queries.md.
 
     >>> DiscreteLaplace(epsilon=1, sensitivity=5).rho
     0.37207399486384685
@@ -33,31 +33,40 @@ class DiscreteLaplace(Mechanism):
 
     theorem: ClassVar[str] = "discrete-laplace"
     epsilon: Exact
-    sensitivity: int = 1
+    sensitivity: int | Sensitivity = 1
 
-    def __init__(self, *, epsilon: Value | None = None, scale: Value | None = None, sensitivity: Value = 1) -> None:
-        distance = integer(sensitivity, "sensitivity", 1)
-        self._set(epsilon=noise_epsilon(epsilon, scale, Fraction(distance)), sensitivity=distance)
+    def __init__(
+        self, *, epsilon: Value | None = None, scale: Value | None = None, sensitivity: Value | Sensitivity = 1
+    ) -> None:
+        if isinstance(sensitivity, Sensitivity):
+            bound = sensitivity.whole()
+            self._set(sensitivity=int(bound.d) if isinstance(bound, L1) else bound)
+        else:
+            self._set(sensitivity=integer(sensitivity, "sensitivity", 1))
+        self._set(epsilon=noise_epsilon(epsilon, scale, self._length))
 
-    @property
-    def scale(self) -> Fraction | float:
-        """Scale of the noise: sensitivity/epsilon."""
-        return noise_scale(self.epsilon, Fraction(self.sensitivity))
-
-    def cumulant(self, s: Number) -> Number:
-        epsilon = lift(self.epsilon)
-        t = epsilon / self.sensitivity
+    def _move(self, s: Number, epsilon: arb, move: Fraction) -> Number:
+        t = epsilon / move.numerator
         return shift_cumulant(s, epsilon, exp(-t) * expm1(-2 * t * s) / expm1(-2 * t * (1 + s)))
 
-    def pair(self) -> Pair:
+    def _rho(self, epsilon: arb, move: Fraction) -> arb:
+        return epsilon * (1 + expm1(-epsilon) * (epsilon / move.numerator).csch() / move.numerator)
+
+    def _rho_l2(self, epsilon: arb, length: Fraction) -> arb:
+        t, square = epsilon * length.denominator / length.numerator, length**2
+        return (square.numerator // square.denominator) * t * (t / 2).tanh()
+
+    def group(self, size: Value) -> DiscreteLaplace:
+        """Inputs at a distance of `size` neighbours: the sensitivity times `size`, the noise as it is."""
+        steps = integer(size, "size", 1)
+        return DiscreteLaplace(epsilon=times(steps, self.epsilon), sensitivity=self._single * steps)
+
+    def pair(self) -> Pair | None:
+        if isinstance(self.sensitivity, Sensitivity):
+            return super().pair()
         return discrete_laplace_pair(self.epsilon, self.sensitivity)
 
     @property
     def variance(self) -> float:
-        """Variance of the noise: 1/(2 sinh^2(1/(2 scale))), rounded up."""
-        return enclose(lambda: (lift(self.epsilon) / (2 * self.sensitivity)).csch() ** 2 / 2)[1]
-
-    def peak(self) -> Peak:
-        epsilon = lift(self.epsilon)
-        t = epsilon / self.sensitivity
-        return Peak(epsilon * (1 + expm1(-epsilon) * t.csch() / self.sensitivity), arb(1))
+        """Variance of the noise on each coordinate: 1/(2 sinh^2(1/(2 scale))), rounded up."""
+        return enclose(lambda: (lift(self.epsilon) / lift(2 * self._length)).csch() ** 2 / 2)[1]

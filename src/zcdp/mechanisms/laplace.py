@@ -8,53 +8,65 @@ from typing import ClassVar
 
 from flint import arb
 
-from zcdp.mechanisms.base import Mechanism
-from zcdp.mechanisms.noise import noise_epsilon, noise_scale, noise_variance, shift_cumulant
-from zcdp.numeric.balls import lift
-from zcdp.numeric.exact import Exact, Value, positive_rational
+from zcdp.mechanisms.noise import ExponentialNoise, noise_epsilon, noise_variance, shift_cumulant
+from zcdp.mechanisms.sensitivity import Sensitivity
+from zcdp.numeric.exact import Exact, Value, integer, positive_rational, times
 from zcdp.numeric.functions import Number, expm1
-from zcdp.privacy.curve import Peak
 from zcdp.privacy.pair import Pair, laplace_pair
 
 __all__ = ["Laplace"]
 
 
 @dataclass(frozen=True, init=False, repr=False)
-class Laplace(Mechanism):
+class Laplace(ExponentialNoise):
     """Noise of density exp(-|x|/scale)/(2 scale), epsilon = sensitivity/scale: rho = epsilon + e^-epsilon - 1.
 
-    The privacy loss depends on epsilon alone, and so does equality. Theorem: docs/theorems/laplace.md.
+    The privacy loss depends on epsilon alone, and so does equality; for a vector of answers (`L0LInf` and the like)
+    also on how the move is spread over coordinates. Clamping the result to an interval that holds the true answer costs
+    the same. Theorems: docs/theorems/laplace.md, docs/theorems/vector-queries.md.
 
     >>> Laplace(epsilon=1).rho
     0.36787944117144233
     >>> Laplace(scale=2, sensitivity=2) == Laplace(epsilon=1)
     True
+    >>> from zcdp import L0LInf
+    >>> Laplace(scale=10, sensitivity=L0LInf(20, 1)).rho          # 20 coordinates of epsilon 0.1, not one of 2
+    0.0967483607191...
     """
 
     theorem: ClassVar[str] = "laplace"
     epsilon: Exact
-    sensitivity: Fraction = field(default=Fraction(1), compare=False)
+    sensitivity: Fraction | Sensitivity = field(default=Fraction(1), compare=False)
+    shape: tuple[object, ...] = field(repr=False, default=())
+    """The moves as shares of the whole; empty for a single one."""
 
-    def __init__(self, *, epsilon: Value | None = None, scale: Value | None = None, sensitivity: Value = 1) -> None:
-        distance = positive_rational(sensitivity, "sensitivity")
-        self._set(epsilon=noise_epsilon(epsilon, scale, distance), sensitivity=distance)
+    def __init__(
+        self, *, epsilon: Value | None = None, scale: Value | None = None, sensitivity: Value | Sensitivity = 1
+    ) -> None:
+        vector = sensitivity if isinstance(sensitivity, Sensitivity) else None
+        self._set(sensitivity=vector or positive_rational(sensitivity, "sensitivity"))  # type: ignore[arg-type]
+        length, moves = self._length, self._moves
+        shape = ("L2",) if moves is None else tuple((count, move / length) for count, move in moves)
+        self._set(epsilon=noise_epsilon(epsilon, scale, length), shape=() if shape == ((1, Fraction(1)),) else shape)
 
-    @property
-    def scale(self) -> Fraction | float:
-        """Scale of the noise: sensitivity/epsilon."""
-        return noise_scale(self.epsilon, self.sensitivity)
+    def _move(self, s: Number, epsilon: arb, _: Fraction) -> Number:
+        return shift_cumulant(s, epsilon, s / (1 + s))
 
-    def cumulant(self, s: Number) -> Number:
-        return shift_cumulant(s, lift(self.epsilon), s / (1 + s))
+    def _rho(self, epsilon: arb, _: Fraction) -> arb:
+        return epsilon + expm1(-epsilon)
 
-    def pair(self) -> Pair:
-        return laplace_pair(self.epsilon)
+    def _rho_l2(self, epsilon: arb, _: Fraction) -> arb:
+        return epsilon**2 / 2
+
+    def group(self, size: Value) -> Laplace:
+        """Inputs at a distance of `size` neighbours: the sensitivity times `size`, the noise as it is."""
+        steps = integer(size, "size", 1)
+        return Laplace(epsilon=times(steps, self.epsilon), sensitivity=self._single * steps)
+
+    def pair(self) -> Pair | None:
+        return super().pair() if self.shape else laplace_pair(self.epsilon)
 
     @property
     def variance(self) -> Fraction | float:
-        """Variance of the noise: 2 scale^2."""
+        """Variance of the noise on each coordinate: 2 scale^2."""
         return noise_variance(self.scale)
-
-    def peak(self) -> Peak:
-        epsilon = lift(self.epsilon)
-        return Peak(epsilon + expm1(-epsilon), arb(1))

@@ -1,17 +1,21 @@
-"""Additive noise with exponential tails: what Laplace and discrete Laplace share."""
+"""Additive noise with exponential tails: what Laplace and discrete Laplace share, for numbers and for vectors."""
 
 from __future__ import annotations
 
+from abc import abstractmethod
 from fractions import Fraction
 
 from flint import arb
 
+from zcdp.mechanisms.base import Mechanism
+from zcdp.mechanisms.sensitivity import L2, Moves, Sensitivity
 from zcdp.numeric.balls import lift
 from zcdp.numeric.certify import enclose
 from zcdp.numeric.exact import Exact, Log, Value, positive, positive_rational
 from zcdp.numeric.functions import Number, expm1, log1p
+from zcdp.privacy.curve import Peak
 
-__all__ = ["noise_epsilon", "noise_scale", "noise_variance", "shift_cumulant"]
+__all__ = ["ExponentialNoise", "noise_epsilon", "noise_scale", "noise_variance", "shift_cumulant"]
 
 
 def noise_epsilon(epsilon: Value | None, scale: Value | None, sensitivity: Fraction) -> Exact:
@@ -44,3 +48,71 @@ def shift_cumulant(s: Number, epsilon: arb, tails: Number) -> Number:
     Theorems: docs/theorems/laplace.md, docs/theorems/discrete-laplace.md.
     """
     return s * epsilon + log1p(tails * expm1(-(1 + 2 * s) * epsilon) / (1 + tails))
+
+
+class ExponentialNoise(Mechanism):
+    """Independent noise on each coordinate. Theorem: docs/theorems/vector-queries.md.
+
+    epsilon is the largest move in the l1 norm over the scale: the pure epsilon. Under `L2`, where nothing bounds
+    the l1 norm, it is b/scale, rho is that of many small moves, and the curve is rho alpha.
+    """
+
+    epsilon: Exact
+    sensitivity: Fraction | int | Sensitivity
+
+    @abstractmethod
+    def _move(self, s: Number, epsilon: arb, move: Fraction) -> Number:
+        """Cumulant of one coordinate that moves so far, by epsilon in units of the scale."""
+
+    @abstractmethod
+    def _rho(self, epsilon: arb, move: Fraction) -> arb:
+        """rho of one coordinate."""
+
+    @abstractmethod
+    def _rho_l2(self, epsilon: arb, length: Fraction) -> arb:
+        """rho of a move of so great a Euclidean length."""
+
+    @property
+    def _moves(self) -> Moves | None:
+        if isinstance(self.sensitivity, Sensitivity):
+            return self.sensitivity.moves()
+        return ((1, Fraction(self.sensitivity)),)
+
+    @property
+    def _length(self) -> Fraction:
+        """The largest move, in the norm that epsilon is about."""
+        if isinstance(self.sensitivity, L2):
+            return self.sensitivity.b
+        return sum((count * move for count, move in self._moves or ()), Fraction(0))
+
+    @property
+    def _single(self) -> Fraction:
+        """The sensitivity, if it is a number: that of a group cannot be guessed from a norm."""
+        if isinstance(self.sensitivity, Sensitivity):
+            raise ValueError(f"sensitivity ({self.sensitivity}) has no multiple for a group: state that of the group")
+        return Fraction(self.sensitivity)
+
+    @property
+    def scale(self) -> Fraction | float:
+        """Scale of the noise on each coordinate."""
+        return noise_scale(self.epsilon, self._length)
+
+    @property
+    def largest_loss(self) -> Exact | None:
+        return None if self._moves is None else self.epsilon
+
+    def cumulant(self, s: Number) -> Number:
+        epsilon, length, moves = lift(self.epsilon), self._length, self._moves
+        if moves is None:
+            return s * (1 + s) * self._rho_l2(epsilon, length)
+        total = 0 * s
+        for count, move in moves:
+            total = total + count * self._move(s, epsilon * lift(move / length), move)
+        return total
+
+    def peak(self) -> Peak:
+        epsilon, length, moves = lift(self.epsilon), self._length, self._moves
+        if moves is None:
+            return Peak(self._rho_l2(epsilon, length), arb(1))
+        parts = (count * self._rho(epsilon * lift(move / length), move) for count, move in moves)
+        return Peak(sum(parts, arb(0)), arb(1))

@@ -1,45 +1,47 @@
-"""The worst epsilon-DP mechanism there is: binary randomized response."""
+"""The worst epsilon-DP mechanism there is, or the worst whose total variation distance is bounded too."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import ClassVar
+from fractions import Fraction
 
 from flint import arb
 
-from zcdp.mechanisms.base import Mechanism
-from zcdp.mechanisms.three_point import three_point_cumulant
+from zcdp.mechanisms.three_point import ThreePoint
 from zcdp.numeric.balls import lift
-from zcdp.numeric.exact import Exact, Value, positive
-from zcdp.numeric.functions import Number
-from zcdp.privacy.curve import Peak
+from zcdp.numeric.exact import Exact, Value, positive, rational
+from zcdp.numeric.functions import exp, expm1
 from zcdp.privacy.pair import Pair, three_point_pair
 
 __all__ = ["PureDP"]
 
 
 @dataclass(frozen=True, init=False, repr=False)
-class PureDP(Mechanism):
+class PureDP(ThreePoint):
     """Any epsilon-DP mechanism of which nothing more is known: rho = epsilon tanh(epsilon/2).
 
-    Theorem: docs/theorems/pure-dp.md.
+    If no two neighbours are further apart than `total_variation`, less. Theorems: docs/theorems/pure-dp.md,
+    docs/theorems/total-variation.md.
 
-    >>> PureDP(epsilon=1).rho
-    0.4621171572600098
+    >>> PureDP(epsilon=1).rho, PureDP(epsilon=1, total_variation="0.1").rho
+    (0.4621171572600098, 0.1147749470836641)
     """
 
-    theorem: ClassVar[str] = "pure-dp"
+    theorem = "pure-dp"
     epsilon: Exact
+    total_variation: Fraction | None = None
 
-    def __init__(self, *, epsilon: Value) -> None:
-        self._set(epsilon=positive(epsilon, "epsilon"))
+    def __init__(self, *, epsilon: Value, total_variation: Value | None = None) -> None:
+        distance = None if total_variation is None else rational(total_variation, "total_variation")
+        if distance is not None and not 0 < distance <= 1:
+            raise ValueError(f"total_variation ({total_variation}) must lie in (0, 1]")
+        self._set(epsilon=positive(epsilon, "epsilon"), total_variation=distance)
 
-    def cumulant(self, s: Number) -> Number:
-        return three_point_cumulant(s, lift(self.epsilon), arb(2))
+    def kappa(self) -> arb:
+        if self.total_variation is None:
+            return arb(2)
+        epsilon = lift(self.epsilon)
+        return (-expm1(-epsilon) / exp(-epsilon) * lift(1 / self.total_variation - 1)).max(arb(2))
 
     def pair(self) -> Pair:
-        return three_point_pair(self.epsilon)
-
-    def peak(self) -> Peak:
-        epsilon = lift(self.epsilon)
-        return Peak(epsilon * (epsilon / 2).tanh(), arb(1))
+        return three_point_pair(self.epsilon) if self.total_variation is None else super().pair()

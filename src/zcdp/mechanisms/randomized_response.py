@@ -4,21 +4,19 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from fractions import Fraction
-from typing import ClassVar, Self
+from typing import Self
 
-from zcdp.mechanisms.base import Mechanism
-from zcdp.mechanisms.three_point import three_point_cumulant, three_point_peak
-from zcdp.numeric.balls import lift
+from flint import arb
+
+from zcdp.mechanisms.three_point import ThreePoint
 from zcdp.numeric.exact import Exact, Log, Value, integer, positive, probability
-from zcdp.numeric.functions import Number
-from zcdp.privacy.curve import Peak
 from zcdp.privacy.pair import Pair, three_point_pair
 
 __all__ = ["RandomizedResponse"]
 
 
 @dataclass(frozen=True, init=False, repr=False)
-class RandomizedResponse(Mechanism):
+class RandomizedResponse(ThreePoint):
     """k-RR: rho = epsilon (e^epsilon - 1)/(e^epsilon - 1 + k) up to k*(epsilon), beyond it one certified root.
 
     Theorem: docs/theorems/three-point.md.
@@ -28,7 +26,6 @@ class RandomizedResponse(Mechanism):
     (0.009391778951929268, 27.084150901309716)
     """
 
-    theorem: ClassVar[str] = "three-point"
     epsilon: Exact
     k: int
 
@@ -47,11 +44,8 @@ class RandomizedResponse(Mechanism):
             raise ValueError(f"p ({p}) must be above 1/k (1/{size}), the probability of a blind guess")
         return cls(epsilon=Log(truth * (size - 1) / (1 - truth)), k=size)
 
-    def cumulant(self, s: Number) -> Number:
-        return three_point_cumulant(s, lift(self.epsilon), lift(self.k))
+    def kappa(self) -> arb:
+        return arb(self.k)
 
     def pair(self) -> Pair:
         return three_point_pair(self.epsilon, self.k)
-
-    def peak(self) -> Peak:
-        return three_point_peak(lift(self.epsilon), lift(self.k))

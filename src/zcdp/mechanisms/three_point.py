@@ -2,14 +2,45 @@
 
 from __future__ import annotations
 
+from abc import abstractmethod
+from typing import ClassVar
+
 from flint import arb
 
+from zcdp.mechanisms.base import Mechanism
+from zcdp.numeric.balls import lift
 from zcdp.numeric.certify import Undecided
+from zcdp.numeric.exact import Exact
 from zcdp.numeric.functions import Number, exp, expm1, log1p
 from zcdp.numeric.root import sign_change
 from zcdp.privacy.curve import Peak
+from zcdp.privacy.pair import Pair, three_point_pair
 
-__all__ = ["three_point_cumulant", "three_point_peak"]
+__all__ = ["ThreePoint", "three_point_cumulant", "three_point_peak"]
+
+
+class ThreePoint(Mechanism):
+    """A mechanism whose worst pair has only the losses epsilon, 0 and -epsilon: it supplies epsilon and kappa.
+
+    With m the probability of the loss -epsilon, kappa = 1/m + 1 - e^epsilon; in terms of the total variation distance
+    it is (e^epsilon - 1)(1/TV - 1). Theorem: docs/theorems/three-point.md; the maps: docs/theorems/three-point-maps.md.
+    """
+
+    theorem: ClassVar[str] = "three-point-maps"
+    epsilon: Exact
+
+    @abstractmethod
+    def kappa(self) -> arb:
+        """The one number that tells the members of the family apart, at the working precision."""
+
+    def cumulant(self, s: Number) -> Number:
+        return three_point_cumulant(s, lift(self.epsilon), self.kappa())
+
+    def peak(self) -> Peak:
+        return three_point_peak(lift(self.epsilon), self.kappa())
+
+    def pair(self) -> Pair:
+        return three_point_pair(self.epsilon, self.kappa, exact=self.is_tight)
 
 
 def three_point_cumulant(s: Number, epsilon: arb, kappa: arb) -> Number:
@@ -39,7 +70,7 @@ def _concave(c: arb, half: arb) -> bool:
     """Whether c <= R(half), R(x) = (sinh x cosh x - x)/(x cosh x - sinh x), which lies in [2, 2 sinh(x)/x]."""
     if c <= 2:
         return True
-    sinh, cosh = half.sinh(), half.cosh()
+    sinh, cosh = half.sinh_cosh()
     if c * half > 2 * sinh:
         return False
     margin = (sinh * cosh - half) - c * (half * cosh - sinh)

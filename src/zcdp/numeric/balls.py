@@ -21,14 +21,14 @@ _precision = RLock()
 
 
 def at_precision(bits: int, evaluate: Callable[[], T]) -> T:
-    """Run `evaluate` with balls of `bits` bits, then restore the precision that was set."""
+    """Run `evaluate` with balls of `bits` bits and series of up to ten terms, then restore what was set."""
     with _precision:
-        before = ctx.prec
-        ctx.prec = bits
+        before = ctx.prec, ctx.cap
+        ctx.prec, ctx.cap = bits, 10
         try:
             return evaluate()
         finally:
-            ctx.prec = before
+            ctx.prec, ctx.cap = before
 
 
 def lift(number: Exact | int) -> arb:

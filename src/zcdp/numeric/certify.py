@@ -13,8 +13,9 @@ __all__ = ["NotCertified", "Undecided", "enclose"]
 
 FIRST_BITS = 128
 LAST_BITS = 1 << 16
-# A ball this thin that still holds a float in its inside sits on that float (as 9999 + e^-10000 does): stop.
-DECISIVE_BITS = 192
+# A ball this thin that still holds a float in its inside sits on that float (as 9999 + e^-10000 does): stop. At a tiny
+# power of two rho is epsilon^2/2 less one part in epsilon^-2, just below a float: 2^-1074 takes 2200 bits to tell.
+DECISIVE_BITS = 2400
 
 
 class NotCertified(ArithmeticError):

@@ -23,6 +23,7 @@ __all__ = [
     "probability",
     "rational",
     "real",
+    "times",
 ]
 
 # A decimal exponent beyond this is a slip or an attack: "1e999999999" would need a gigabyte as an integer.
@@ -35,11 +36,17 @@ _LOG = re.compile(r"(?:log|ln)\((.*)\)", re.DOTALL)
 class Log:
     """The exact real number log(argument), for the epsilons the field writes as ln 3.
 
-    >>> Log(Fraction(3))
+    >>> Log(3)
     Log(argument=Fraction(3, 1))
     """
 
     argument: Fraction
+
+    def __post_init__(self) -> None:
+        argument = rational(self.argument, "argument")
+        if argument <= 0:
+            _wrong("argument", self.argument, "must be positive")
+        object.__setattr__(self, "argument", argument)
 
     def __str__(self) -> str:
         return f"log({self.argument})"
@@ -50,7 +57,11 @@ Value: TypeAlias = int | float | Fraction | Decimal | str | Log | Real
 
 
 def _wrong(name: str, value: object, rule: str) -> NoReturn:
-    raise ValueError(f"{name} ({value if isinstance(value, Real) else repr(value)}) {rule}")
+    try:
+        shown = str(value) if isinstance(value, Real) else repr(value)
+    except ValueError:  # Python refuses to print integers of more than 4300 digits
+        shown = "a number of thousands of digits"
+    raise ValueError(f"{name} ({shown}) {rule}")
 
 
 def _from_decimal(number: Decimal, value: object, name: str) -> Fraction:
@@ -89,7 +100,7 @@ def rational(value: Value, name: str) -> Fraction:
     if isinstance(value, Decimal):
         return _from_decimal(value, value, name)
     if isinstance(value, Fraction):
-        return value
+        return value if type(value) is Fraction else Fraction(value.numerator, value.denominator)
     if isinstance(value, Integral):
         return Fraction(int(value))
     # floats, and numpy's floating scalars of every width, know their own exact ratio
@@ -178,13 +189,31 @@ def plain(number: Exact | int) -> int | float | str:
     return _as_decimal(number) or str(number)
 
 
+def times(count: int, number: Exact) -> Exact:
+    """count * number, exactly."""
+    return Log(number.argument**count) if isinstance(number, Log) else count * number
+
+
 def literal(number: Exact | int) -> str:
     """The shortest source text that reads back as exactly this number.
 
     >>> literal(Fraction(1)), literal(Fraction(0.1)), literal(Fraction(1, 10)), literal(Fraction(1, 3))
     ('1', '0.1', "'0.1'", "'1/3'")
     """
-    return repr(plain(number))
+    if isinstance(number, Log):
+        return repr(str(number))
+    number = Fraction(number)
+    if number.denominator == 1 and abs(number) < 10**20:
+        return str(number.numerator)
+    try:
+        if Fraction(nearest := number.numerator / number.denominator) == number:
+            return repr(nearest)
+    except OverflowError:
+        pass
+    try:
+        return repr(_as_decimal(number) or str(number))
+    except ValueError:  # more digits than Python prints: hexadecimal has no such limit
+        return f"Fraction({number.numerator:#x}, {number.denominator:#x})"
 
 
 def _as_decimal(number: Fraction) -> str | None:

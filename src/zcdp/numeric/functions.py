@@ -6,7 +6,9 @@ from typing import TypeVar
 
 from flint import acb, arb, arb_series
 
-__all__ = ["Number", "derivatives", "exp", "expm1", "log", "log1p", "sinhc"]
+from zcdp.numeric.certify import NotCertified
+
+__all__ = ["Number", "coefficient", "derivatives", "exp", "expm1", "log", "log1p", "sinhc"]
 
 Number = TypeVar("Number", arb, acb, arb_series)
 
@@ -51,6 +53,13 @@ def _with_constant(series: arb_series, constant: arb) -> arb_series:
     return arb_series([constant, *coefficients[1:]], prec=series.prec)
 
 
+def coefficient(series: arb_series, n: int) -> arb:
+    """The n-th Taylor coefficient; one beyond the known terms is an error, where flint would say 0."""
+    if n >= series.prec:
+        raise NotCertified(f"the power series was cut short: {series.prec} terms")
+    return series[n]
+
+
 def derivatives(taylor: arb_series) -> tuple[arb, arb, arb]:
     """Value, first and second derivative at the centre of a Taylor series."""
-    return taylor[0], taylor[1], 2 * taylor[2]
+    return coefficient(taylor, 0), coefficient(taylor, 1), 2 * coefficient(taylor, 2)

@@ -19,8 +19,30 @@ def _positive(value: arb) -> bool:
     raise Undecided
 
 
-def sign_change(function: Callable[[arb], tuple[arb, arb]]) -> arb:
-    """A thin ball around the point where `function` falls from positive to negative.
+def _octave(before: Callable[[arb], bool], end: arb | None) -> tuple[arb, arb]:
+    """Two points within a factor of two, or `end`, around the change; found by galloping, then bisecting, exponents."""
+    unit = arb(1) if end is None else end.min(arb(1)).mid() / 2
+
+    def sign(n: int) -> bool:
+        x = unit * arb(2) ** n
+        return (end is None or x < end) and before(x)
+
+    low, high, leap = (0, 1, 1) if sign(0) else (-1, 0, 1)
+    if low == 0:
+        while sign(high):
+            low, high, leap = high, high + leap, 2 * leap
+    else:
+        while not sign(low):
+            high, low, leap = low, low - leap, 2 * leap
+    while high - low > 1:
+        middle = (low + high) // 2
+        low, high = (middle, high) if sign(middle) else (low, middle)
+    right = unit * arb(2) ** high
+    return unit * arb(2) ** low, right if end is None else right.min(end).mid()
+
+
+def sign_change(function: Callable[[arb], tuple[arb, arb]], end: arb | None = None) -> arb:
+    """A thin ball around the point where `function` falls from positive to negative, before `end` if there is one.
 
     `function` gives value and slope. Newton's method proposes; only signs at the two ends of the ball, decided in
     ball arithmetic, are believed. Raises `Undecided` if the working precision is too low.
@@ -28,18 +50,14 @@ def sign_change(function: Callable[[arb], tuple[arb, arb]]) -> arb:
     >>> sign_change(lambda x: (2 - x * x, -2 * x)).overlaps(arb(2).sqrt())
     True
     """
-    left, right = arb(1), arb(2)
-    while not _positive(function(left)[0]):
-        left, right = left / 2, left
-    while _positive(function(right)[0]):
-        left, right = right, 2 * right
+    left, right = _octave(lambda x: _positive(function(x)[0]), end)
     guess = (left + right) / 2
     width = arb(2) ** -(ctx.prec // 2)
     for _ in range(ctx.prec):
-        value, slope = (part.mid() for part in function(guess))
-        step = value / slope
+        value, slope = function(guess)
+        step = (value / slope).mid()
         target = (guess - step).mid()
-        if abs(step) < guess * width:
+        if abs(step) < guess * width or not (value > 0 or value < 0):  # close enough, or as close as can be told
             break
         left, right = (guess, right) if value > 0 else (left, guess)
         guess = target if left < target < right else ((left + right) / 2).mid()

@@ -4,13 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from math import inf
+from typing import NamedTuple
 
 from flint import arb
 
 from zcdp.numeric.balls import above, at_precision, below
 from zcdp.numeric.certify import NotCertified, Undecided
 
-__all__ = ["Convex", "Taylor", "steepest_ratio"]
+__all__ = ["Convex", "Supremum", "steepest_ratio"]
 
 Taylor = Callable[[arb], tuple[arb, arb, arb]]
 
@@ -19,6 +21,7 @@ LAST_BITS = 1 << 13
 SMALLEST_STEP = arb(2) ** -60
 SMALLEST_START = arb(2) ** -24
 GRID = 48
+MOST_CELLS = 100_000
 GOLDEN = 0.6180339887498949
 
 
@@ -26,14 +29,13 @@ GOLDEN = 0.6180339887498949
 class Convex:
     """A cumulant K as the search sees it: convex, K(0) = 0, K(s) <= s largest, slope kl at 0.
 
-    `taylor` gives K, K' and K'' at a point; it is there if the loss lies in an interval of length `spread`.
+    `taylor` gives K, K' and K'' at a point; it is there if K belongs to one pair, not to an envelope of several.
     """
 
     value: Callable[[arb], arb]
     kl: arb
     largest: arb
     taylor: Taylor | None = None
-    spread: arb | None = None
 
     def ratio(self, s: arb) -> arb:
         """K(s)/(s(1+s))."""
@@ -75,8 +77,13 @@ def _search(curve: Convex, start: arb) -> arb:
 
 def _exceeds(curve: Convex, bound: arb) -> arb | None:
     """None if K(s) <= bound s(1+s) is proven for all s > 0; a point where it is false; or `Undecided`."""
-    s, step = arb(0), arb(1)
+    if not bound > 0:
+        raise Undecided
+    s, step, cells = arb(0), arb(1), 0
     while not (1 + s) * bound >= curve.largest:
+        cells += 1
+        if cells > MOST_CELLS:
+            raise NotCertified(f"the supremum over orders needs more than {MOST_CELLS} cells: the loss is too small")
         if curve.taylor is None:
             k0 = curve.value(s) if s > 0 else arb(0)
             k1 = k2 = arb(0)
@@ -85,10 +92,10 @@ def _exceeds(curve: Convex, bound: arb) -> arb | None:
         if not s > 0:
             k0, k1 = arb(0), curve.kl
         while True:
-            if curve.spread is None or curve.taylor is None:
+            if curve.taylor is None:
                 slope, curvature = (curve.value(s + step) - k0) / step, 2 * bound
             else:
-                slope, curvature = k1, 2 * bound - k2 * (curve.spread * step).exp()
+                slope, curvature = k1, 2 * bound - k2 * ((curve.largest - k1) * step).exp()
             if _nonnegative(bound * s * (1 + s) - k0, bound * (1 + 2 * s) - slope, curvature, step):
                 break
             step = step / 2  # halving and doubling are exact: cells leave no gap
@@ -101,34 +108,52 @@ def _exceeds(curve: Convex, bound: arb) -> arb | None:
     return None
 
 
-def _enclose(curves: Sequence[Convex], tolerance: float, hints: Sequence[tuple[int, float]]) -> tuple[float, float]:
+class Supremum(NamedTuple):
+    """Floats around the supremum; the curve and the point that attain the lower one, for information."""
+
+    lower: float
+    upper: float
+    curve: int
+    point: float
+
+
+def _enclose(curves: Sequence[Convex], tolerance: float, candidates: Sequence[int]) -> Supremum:
     if not all(curve.kl > 0 and curve.kl.rel_accuracy_bits() > 60 for curve in curves):
         raise Undecided
-    proposals = [(n, arb(s)) for n, s in hints] or [(n, _search(c, SMALLEST_START)) for n, c in enumerate(curves)]
-    best = max((curve.kl.lower() for curve in curves), key=float)
-    for n, s in proposals:
-        best = best.max(curves[n].ratio(s).lower())
+    where = max(range(len(curves)), key=lambda n: float(curves[n].kl))
+    best, point = curves[where].kl.lower(), arb(0)
+    for n in candidates:
+        proposal = _search(curves[n], SMALLEST_START)
+        if curves[n].ratio(proposal) > best:
+            where, best, point = n, curves[n].ratio(proposal).lower(), proposal
     factor = 1 + arb(tolerance)
-    for curve in curves:
+    for n, curve in enumerate(curves):
         # a higher peak than was proposed raises the bound, and leaves what was proven before it proven
-        while (point := _exceeds(curve, (best * factor).upper())) is not None:
-            best = curve.ratio(point).lower()
-    return below(best), above(best * factor)
+        while (higher := _exceeds(curve, (best * factor).upper())) is not None:
+            where, best, point = n, curve.ratio(higher).lower(), higher
+    return Supremum(below(best), above(best * factor), where, float(point))
 
 
 def steepest_ratio(
-    curves: Callable[[], Sequence[Convex]], tolerance: float = 1e-10, hints: Sequence[tuple[int, float]] = ()
-) -> tuple[float, float]:
-    """Floats (lower, upper) around the supremum of K(s)/(s(1+s)) over s > 0 and all curves.
+    curves: Callable[[], Sequence[Convex]], tolerance: float = 1e-10, candidates: Sequence[int] | None = None
+) -> Supremum:
+    """Floats around the supremum of K(s)/(s(1+s)) over s > 0 and all curves, upper/lower = 1 + tolerance.
 
-    upper/lower is 1 + tolerance, up to rounding. `curves` is called at each working precision that is tried;
-    `hints` are (curve, s) that may be near the peak.
-    See docs/theorems/supremum.md for why a cell is proven by the sign of one quadratic.
+    `curves` is called at each working precision that is tried; `candidates` are the curves among which the
+    steepest is expected (all, if not given). See docs/theorems/supremum.md for why a cell is proven by the sign of
+    one quadratic.
     """
+    if not 0 < tolerance < inf:
+        raise ValueError(f"tolerance ({tolerance}) must be positive and finite")
+
+    def attempt() -> Supremum:
+        present = curves()
+        return _enclose(present, tolerance, range(len(present)) if candidates is None else candidates)
+
     bits = FIRST_BITS
     while bits <= LAST_BITS:
         try:
-            return at_precision(bits, lambda: _enclose(curves(), tolerance, hints))
+            return at_precision(bits, attempt)
         except Undecided:
             bits *= 2
     raise NotCertified("the supremum over orders could not be enclosed: the parameters are too extreme")

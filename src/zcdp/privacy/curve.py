@@ -3,20 +3,20 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from decimal import Decimal
 from fractions import Fraction
 from functools import cached_property
 from math import inf, nextafter
 from numbers import Real
-from typing import TYPE_CHECKING, NamedTuple, overload
+from typing import TYPE_CHECKING, ClassVar, NamedTuple, overload
 
 from flint import arb, arb_series
 
 from zcdp.numeric.balls import lift
 from zcdp.numeric.certify import NotCertified, enclose
-from zcdp.numeric.exact import Exact, Log, Value, positive_rational, rational
-from zcdp.numeric.functions import Number, derivatives
+from zcdp.numeric.exact import Exact, Value, positive_rational, rational
+from zcdp.numeric.functions import Number, coefficient, derivatives
 from zcdp.numeric.supremum import Convex, steepest_ratio
 from zcdp.privacy.pair import Pair, three_point_pair
 from zcdp.privacy.profile import Profile
@@ -54,15 +54,21 @@ class Curve(ABC):
     def largest_loss(self) -> Exact | None:
         """The exact supremum of the privacy loss; None where it is unbounded."""
 
-    @property
-    def spread(self) -> Exact | None:
-        """Length of an interval that holds the loss; None where there is none, or K is an envelope of many pairs."""
-        loss = self.largest_loss
-        return Log(loss.argument**2) if isinstance(loss, Log) else loss and 2 * loss
+    is_envelope: ClassVar[bool] = False
+    """Whether K is the largest over many pairs, a different one for each order: convex, but no cumulant itself."""
 
     @abstractmethod
     def peak(self) -> Peak:
         """rho and its order at the working precision, from a theorem."""
+
+    @property
+    def is_tight(self) -> bool:
+        """True: rho is the exact value. False: rho is a proven upper bound, and rho_bounds an enclosure."""
+        return True
+
+    def witness(self) -> arb:
+        """A lower bound on rho from a concrete pair, where the peak is only an upper bound."""
+        raise NotImplementedError
 
     @cached_property
     def pure_epsilon(self) -> float:
@@ -73,12 +79,16 @@ class Curve(ABC):
     @cached_property
     def rho_bounds(self) -> tuple[float, float]:
         """Floats (lower, upper) that enclose the tight zCDP parameter."""
-        return self._certified(lambda: self.peak().rho)
+        return self._peak_bounds if self.is_tight else (enclose(self.witness)[0], self.rho)
 
     @property
     def rho(self) -> float:
-        """The tight zCDP parameter, rounded up: never below the truth."""
-        return self.rho_bounds[1]
+        """The tight zCDP parameter (see `is_tight`), rounded up: never below the truth."""
+        return self._peak_bounds[1]
+
+    @cached_property
+    def _peak_bounds(self) -> tuple[float, float]:
+        return self._certified(lambda: self.peak().rho)
 
     @cached_property
     def rho_fraction(self) -> Fraction:
@@ -105,17 +115,20 @@ class Curve(ABC):
             return self._rdp(order)
         import numpy as np
 
-        orders = np.asarray(order)
+        # an array of objects keeps each order exact: numpy would round a large int beside a float
+        orders = order if isinstance(order, np.ndarray) else np.array(order, dtype=object)
         flat = [self._rdp(one) for one in orders.ravel().tolist()]
         return np.array(flat, dtype=np.float64).reshape(orders.shape)
 
     def _rdp(self, order: Value) -> float:
-        if order == inf or (isinstance(order, str) and order.strip() == "inf"):
+        if _is_infinite(order):
             return self.pure_epsilon
         excess = rational(order, "order") - 1
         if excess < 0:
             raise ValueError(f"order ({order}) must be at least 1")
+        return self._divergence(excess)
 
+    def _divergence(self, excess: Fraction) -> float:
         def divergence() -> arb:
             if excess == 0:
                 return self.kl()
@@ -132,32 +145,31 @@ class Curve(ABC):
 
     def kl(self) -> arb:
         """K'(0), the divergence of order 1, at the working precision: the removable singularity, solved once."""
-        return self.cumulant(arb_series([0, 1], prec=3))[1]
+        return coefficient(self.cumulant(arb_series([0, 1], prec=3)), 1)
 
-    def convex(self) -> Convex:
+    def convexes(self) -> Sequence[Convex]:
         """What the certified search over orders needs, at the working precision."""
-        loss, spread = self.largest_loss, self.spread
+        loss = self.largest_loss
         if loss is None:
             raise NotCertified("the search over orders needs a bounded privacy loss")
 
         def taylor(s: arb) -> tuple[arb, arb, arb]:
-            return derivatives(self.cumulant(arb_series([s, 1], prec=3)))
+            # four terms, of which a removable singularity may use up one
+            return derivatives(self.cumulant(arb_series([s, 1], prec=4)))
 
-        if spread is None:
-            return Convex(self.cumulant, self.kl(), lift(loss))
-        return Convex(self.cumulant, self.kl(), lift(loss), taylor, lift(spread))
+        return [Convex(self.cumulant, self.kl(), lift(loss), None if self.is_envelope else taylor)]
 
     def search_rho(self, tolerance: float = 1e-10) -> tuple[float, float]:
         """Floats around rho by a certified search over all orders, which uses no theorem on where the peak is."""
-        return steepest_ratio(lambda: [self.convex()], tolerance)
+        return steepest_ratio(self.convexes, tolerance)[:2]
 
     def pair(self) -> Pair | None:
         """A symmetric pair whose privacy profile is at least this one's; None where none is known.
 
         Unless a mechanism knows better, binary randomized response, which dominates all of pure DP.
         """
-        loss = self.largest_loss
-        return None if loss is None else three_point_pair(loss, exact=False)
+        loss = self.pure_epsilon
+        return None if loss == inf else three_point_pair(Fraction(loss), exact=False)
 
     @property
     def parts(self) -> tuple[tuple[Curve, int], ...]:
@@ -209,3 +221,11 @@ class Curve(ABC):
         return Plan.repeated(self, count)
 
     __rmul__ = __mul__
+
+
+def _is_infinite(order: Value) -> bool:
+    if isinstance(order, str):
+        return order.strip().lower().removeprefix("+") in ("inf", "infinity")
+    if isinstance(order, Decimal):
+        return order.is_infinite() and order > 0
+    return isinstance(order, float) and order == inf

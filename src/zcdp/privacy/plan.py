@@ -5,15 +5,15 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from fractions import Fraction
 from functools import cached_property
-from math import inf
+from math import inf, nextafter
 from typing import ClassVar
 
-from flint import arb
+from flint import arb, arb_series
 
 from zcdp.numeric.balls import lift
 from zcdp.numeric.certify import NotCertified, enclose
 from zcdp.numeric.exact import Exact, integer
-from zcdp.numeric.functions import Number
+from zcdp.numeric.functions import Number, derivatives
 from zcdp.numeric.supremum import Convex
 from zcdp.privacy.curve import Curve, Peak
 from zcdp.privacy.pair import Pair
@@ -132,10 +132,14 @@ class Plan(Curve):
     @cached_property
     def pure_epsilon(self) -> float:
         """The sum of the parts' largest losses, rounded up; inf where one of them is unbounded."""
-        losses = [(part.largest_loss, count) for part, count in self.parts]
-        if any(loss is None for loss, _ in losses):
+        losses = [(part.pure_epsilon, part, count) for part, count in self.parts]
+        if any(loss == inf for loss, _, _ in losses):
             return inf
-        return enclose(lambda: sum((lift(loss) * count for loss, count in losses if loss is not None), arb(0)))[1]
+        try:
+            exact = [(part.largest_loss, count) for _, part, count in losses]
+        except (AttributeError, TypeError, ValueError):  # a mechanism that has no exact form of it
+            exact = [(Fraction(loss), count) for loss, _, count in losses]
+        return enclose(lambda: sum((lift(loss) * count for loss, count in exact if loss is not None), arb(0)))[1]
 
     def pair(self) -> Pair | None:
         """A plan has one pair for each part, no single one."""
@@ -151,7 +155,14 @@ class Plan(Curve):
 
     @cached_property
     def rho_bounds(self) -> tuple[float, float]:
-        """Floats around the tight rho: a sum where all parts peak at one order, else its own certified supremum."""
+        """Floats that enclose the tight rho; where some part has only an upper bound, the rest is the lower end."""
+        if self.is_tight:
+            return self._peak_bounds
+        return max(float(nextafter(part.rho_bounds[0] * count, 0)) for part, count in self.parts), self.rho
+
+    @cached_property
+    def _peak_bounds(self) -> tuple[float, float]:
+        """rho as a sum where all parts peak at one order, else as its own certified supremum."""
         try:
             return self._certified(lambda: self.peak().rho)
         except NotCertified:
@@ -161,23 +172,25 @@ class Plan(Curve):
         """The sum of the parts' divergences of order 1."""
         return sum((part.kl() * count for part, count in self.parts), arb(0))
 
-    def convex(self) -> Convex:
-        """The sum of what the parts give the certified search over orders."""
-        parts = [(part.convex(), count) for part, count in self.parts]
+    @property
+    def is_tight(self) -> bool:
+        """Whether the rho of every part is its exact value."""
+        return all(part.is_tight for part, _ in self.parts)
+
+    def convexes(self) -> list[Convex]:
+        """What the certified search over orders needs: the sum of the parts."""
 
         def taylor(s: arb) -> tuple[arb, arb, arb]:
-            rows = [(part.taylor(s), count) for part, count in parts if part.taylor is not None]
-            k, slope, bend = (sum((row[n] * count for row, count in rows), arb(0)) for n in range(3))
-            return k, slope, bend
+            return derivatives(self.cumulant(arb_series([s, 1], prec=4)))
 
-        def value(s: arb) -> arb:
-            return sum((part.value(s) * count for part, count in parts), arb(0))
-
-        largest = sum((part.largest * count for part, count in parts), arb(0))
-        spreads = [part.spread * count for part, count in parts if part.spread is not None and part.taylor is not None]
-        if len(spreads) < len(parts):
-            return Convex(value, self.kl(), largest)
-        return Convex(value, self.kl(), largest, taylor, sum(spreads, arb(0)))
+        return [
+            Convex(
+                self.cumulant,
+                self.kl(),
+                arb(self.pure_epsilon),
+                None if any(part.is_envelope for part, _ in self.parts) else taylor,
+            )
+        ]
 
     def search_rho(self, tolerance: float = 1e-10) -> tuple[float, float]:
         """Floats around rho by a certified search over all orders of the sum of the curves.
@@ -185,8 +198,8 @@ class Plan(Curve):
         Parts of unbounded loss go in at their own rho (Gaussian noise has it at every order); the lower end is then
         the sum at order 1.
         """
-        bounded = [count * part for part, count in self.parts if part.largest_loss is not None]
-        unbounded = [(Fraction(part.rho), count) for part, count in self.parts if part.largest_loss is None]
+        bounded = [count * part for part, count in self.parts if part.pure_epsilon < inf]
+        unbounded = [(Fraction(part.rho), count) for part, count in self.parts if part.pure_epsilon == inf]
         if not unbounded:
             return super().search_rho(tolerance)
         rest = Fraction(Plan.sum_of(*bounded).search_rho(tolerance)[1]) if bounded else Fraction(0)

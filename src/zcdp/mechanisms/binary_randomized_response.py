@@ -1,0 +1,89 @@
+"""Asymmetric binary randomized response: says 1 with probability p if the bit is 1, and q if it is 0."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+from functools import cached_property
+from typing import ClassVar
+
+from flint import arb
+
+from zcdp.mechanisms.base import Mechanism
+from zcdp.numeric.balls import lift
+from zcdp.numeric.certify import Undecided, enclose
+from zcdp.numeric.exact import Exact, Log, Value, probability
+from zcdp.numeric.root import sign_change
+from zcdp.privacy.curve import Peak
+from zcdp.privacy.envelope import FiniteEnvelope
+from zcdp.privacy.finite_pair import FinitePair
+
+__all__ = ["BinaryRandomizedResponse"]
+
+
+@dataclass(frozen=True, init=False, repr=False)
+class BinaryRandomizedResponse(FiniteEnvelope, Mechanism):
+    """A pair of Bernoulli laws, p > q, in both directions; p = 1 - q is binary randomized response.
+
+    rho is KL where half the variance of the loss is at most KL, else one certified root, in each direction.
+    Theorem: docs/theorems/two-point.md.
+
+    >>> m = BinaryRandomizedResponse(p="1/2", q="1/4")
+    >>> m.rho, m.rho_order
+    (0.14556437598559735, 1.490475...)
+    """
+
+    theorem: ClassVar[str] = "two-point"
+    budget = None
+    p: Fraction
+    q: Fraction
+
+    def __init__(self, p: Value, q: Value) -> None:
+        high, low = probability(p, "p"), probability(q, "q")
+        if high <= low:
+            raise ValueError(f"p ({p}) must be above q ({q}): saying 1 is more likely if the bit is 1")
+        self._set(p=high, q=low)
+
+    @property
+    def largest_loss(self) -> Exact:
+        return Log(max(self.p / self.q, (1 - self.q) / (1 - self.p)))
+
+    def pairs(self) -> Sequence[FinitePair]:
+        p, q = self.p, self.q
+        yes, no = lift(Log(p / q)), lift(Log((1 - p) / (1 - q)))
+        forward = FinitePair([lift(p), lift(1 - p)], [yes, no])
+        return [forward, FinitePair([lift(q), lift(1 - q)], [-yes, -no])]
+
+    def peak(self) -> Peak:
+        one, other = (two_point_peak(pair) for pair in self.pairs())
+        return Peak(one.rho.max(other.rho), one.order if one.rho > other.rho else other.order)
+
+    @cached_property
+    def rho_order(self) -> float:
+        """The order alpha at which D(alpha)/alpha attains rho; 1.0 means in the limit alpha -> 1."""
+        return enclose(lambda: self.peak().order, floor=1.0)[0]
+
+    @cached_property
+    def _peak_bounds(self) -> tuple[float, float]:
+        return self._certified(lambda: self.peak().rho)
+
+
+def two_point_peak(pair: FinitePair) -> Peak:
+    """rho of one direction of a pair on two outcomes. Theorem: docs/theorems/two-point.md."""
+    _, kl, variance = pair.taylor(arb(0))
+    if variance <= 2 * kl:
+        return Peak(kl, arb(1))
+    if not variance > 2 * kl:
+        raise Undecided
+
+    def climb(s: arb) -> tuple[arb, arb]:
+        """Numerator of the derivative of K(s)/(s(1+s)), and its slope."""
+        k0, k1, k2 = pair.taylor(s)
+        return s * (1 + s) * k1 - (1 + 2 * s) * k0, s * (1 + s) * k2 - 2 * k0
+
+    around = sign_change(climb)
+    middle, run = around.mid(), around * (1 + around)
+    # mean value form: stationary at the peak, so the width of the bracket enters to second order only
+    ratio = pair.value(middle) / (middle * (1 + middle)) + climb(around)[0] / run**2 * (around - middle)
+    return Peak(ratio, 1 + around)

@@ -1,0 +1,175 @@
+"""Bring your own: any randomizer with finitely many inputs and outputs, given by its probabilities."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+from functools import cached_property
+from typing import ClassVar
+
+from zcdp.mechanisms.base import Mechanism
+from zcdp.numeric.balls import lift
+from zcdp.numeric.exact import Exact, Log, Value, literal, rational
+from zcdp.privacy.envelope import FiniteEnvelope
+from zcdp.privacy.finite_pair import FinitePair
+
+__all__ = ["Channel", "LossPair"]
+
+SUM_TOLERANCE = Fraction(1, 10**9)
+"""How far a row with floats may be from summing to 1; the certificate is about the row divided by its exact sum."""
+
+Row = tuple[Fraction, ...]
+
+
+def _row(values: Iterable[Value], name: str) -> Row:
+    """Exact probabilities, as given; checked to sum to 1, exactly or nearly so."""
+    values = values.tolist() if hasattr(values, "tolist") else list(values)
+    row = tuple(rational(value, f"{name}[{n}]") for n, value in enumerate(values))
+    for n, entry in enumerate(row):
+        if entry < 0:
+            raise ValueError(f"{name}[{n}] ({values[n]}) must not be negative")
+    total = sum(row, Fraction(0))
+    if total != 1 and not (abs(total - 1) <= SUM_TOLERANCE and any(isinstance(value, float) for value in values)):
+        nearly = "" if total == 1 else " (rows with floats may be off by 1e-9, exact rows not at all)"
+        raise ValueError(f"{name} must sum to 1, not {float(total)!r}{nearly}")
+    return row
+
+
+class _Finite(FiniteEnvelope, Mechanism):
+    """Rows of probabilities, every ordered pair of which is a pair of neighbours."""
+
+    theorem: ClassVar[str] = "supremum"
+    budget = None
+
+    @property
+    def _rows(self) -> Sequence[Row]:
+        raise NotImplementedError
+
+    @cached_property
+    def _distinct(self) -> tuple[tuple[Row, ...], tuple[int, ...]]:
+        """The different rows, normalised, without impossible outcomes, and where each of them first stands."""
+        columns = [n for n in range(len(self._rows[0])) if any(row[n] for row in self._rows)]
+        first: dict[Row, int] = {}
+        for index, row in enumerate(self._rows):
+            total = sum(row, Fraction(0))
+            first.setdefault(tuple(row[n] / total for n in columns), index)
+        return tuple(first), tuple(first.values())
+
+    @property
+    def unbounded(self) -> bool:
+        rows, _ = self._distinct
+        return any(entry == 0 for row in rows for entry in row)
+
+    @property
+    def largest_loss(self) -> Exact | None:
+        if self.unbounded:
+            return None
+        rows, _ = self._distinct
+        ratio = max(max(column) / min(column) for column in zip(*rows, strict=True))
+        return Log(ratio) if ratio > 1 else Fraction(0)
+
+    def _indices(self) -> list[tuple[int, int]]:
+        size = len(self._distinct[0])
+        return [(i, j) for i in range(size) for j in range(size) if i != j]
+
+    def pairs(self) -> Sequence[FinitePair]:
+        rows, _ = self._distinct
+        masses = [[lift(entry) for entry in row] for row in rows]
+        logs = [[mass.log() for mass in row] for row in masses]
+        return [
+            FinitePair(masses[i], [a - b for a, b in zip(logs[i], logs[j], strict=True)]) for i, j in self._indices()
+        ]
+
+    @property
+    def worst_pair(self) -> tuple[int, int]:
+        """The two rows that are easiest to tell apart: indices (row of P, row of Q)."""
+        rows, where = self._distinct
+        if self.unbounded:
+            column = next(column for column in zip(*rows, strict=True) if 0 in column)
+            return where[column.index(max(column))], where[column.index(0)]
+        if len(rows) == 1:
+            return 0, 0
+        i, j = self._indices()[self.supremum.curve]
+        return where[i], where[j]
+
+    def candidates(self) -> Sequence[int] | None:
+        rows, _ = self._distinct
+        return None if len(rows) < 4 else _steepest_in_floats(rows, self._indices())
+
+
+def _steepest_in_floats(rows: Sequence[Row], indices: Sequence[tuple[int, int]]) -> list[int]:
+    """The pair of rows that looks worst on a grid of orders: where to search first."""
+    import numpy as np
+
+    logs = np.log(np.array([[float(entry) for entry in row] for row in rows]).clip(1e-300))
+    largest = max(float((logs.max(axis=0) - logs.min(axis=0)).max()), 1e-9)
+    scores = np.full((len(rows), len(rows)), -np.inf)
+    for s in np.geomspace(1e-3, 300 / largest, 40):
+        moments = np.exp((1 + s) * logs) @ np.exp(-s * logs).T
+        scores = np.maximum(scores, np.log(moments) / (s * (1 + s)))
+    np.fill_diagonal(scores, -np.inf)
+    best = np.unravel_index(int(np.argmax(scores)), scores.shape)
+    return [indices.index((int(best[0]), int(best[1])))]
+
+
+@dataclass(frozen=True, init=False, repr=False)
+class Channel(_Finite):
+    """A row-stochastic matrix: row x is the law of the output on input x. Certified over all orders and pairs of rows.
+
+    Rows of Fractions, ints or strings must sum to 1 exactly; rows with floats to within 1e-9, and are normalised.
+    An outcome that one input can produce and another cannot makes rho infinite; `worst_pair` says which rows.
+    Theorem: docs/theorems/supremum.md.
+
+    >>> m = Channel([[0.75, 0.25], [0.4, 0.6]])
+    >>> m.rho, m.worst_pair
+    (0.2738377786707741, (1, 0))
+    """
+
+    rows: tuple[Row, ...]
+
+    def __init__(self, rows: Iterable[Iterable[Value]]) -> None:
+        matrix = tuple(_row(row, f"rows[{n}]") for n, row in enumerate(rows))
+        if len(matrix) < 2:
+            raise ValueError(f"rows must be at least 2, one for each input, not {len(matrix)}")
+        if len({len(row) for row in matrix}) > 1:
+            raise ValueError(f"rows must all have the same length, not {sorted({len(row) for row in matrix})}")
+        self._set(rows=matrix)
+
+    @property
+    def _rows(self) -> Sequence[Row]:
+        return self.rows
+
+    def __repr__(self) -> str:
+        return f"Channel([{', '.join(_list(row) for row in self.rows)}])"
+
+
+@dataclass(frozen=True, init=False, repr=False)
+class LossPair(_Finite):
+    """One pair of distributions on the same outcomes, in both directions: the law on an input and on its neighbour.
+
+    Theorem: docs/theorems/supremum.md.
+
+    >>> LossPair(p=["1/2", "1/2"], q=["1/4", "3/4"]).rho
+    0.1455643760001538
+    """
+
+    p: Row
+    q: Row
+
+    def __init__(self, p: Iterable[Value], q: Iterable[Value]) -> None:
+        left, right = _row(p, "p"), _row(q, "q")
+        if len(left) != len(right):
+            raise ValueError(f"p and q must have the same length, not {len(left)} and {len(right)}")
+        self._set(p=left, q=right)
+
+    @property
+    def _rows(self) -> Sequence[Row]:
+        return self.p, self.q
+
+    def __repr__(self) -> str:
+        return f"LossPair(p={_list(self.p)}, q={_list(self.q)})"
+
+
+def _list(row: Row) -> str:
+    return f"[{', '.join(literal(entry) for entry in row)}]"

@@ -1,0 +1,150 @@
+"""The Gaussian mechanism, and its cousin on the integers."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from fractions import Fraction
+from math import isqrt
+from typing import Any, ClassVar, Self
+
+from flint import acb, arb, ctx
+
+from zcdp.mechanisms.base import Mechanism
+from zcdp.numeric.balls import lift
+from zcdp.numeric.certify import Undecided, enclose
+from zcdp.numeric.exact import Value, integer, literal, plain, positive_rational
+from zcdp.numeric.functions import Number
+from zcdp.privacy.curve import Peak
+from zcdp.privacy.pair import Pair, gaussian_pair
+
+__all__ = ["DiscreteGaussian", "Gaussian"]
+
+
+class _Gaussian(Mechanism):
+    """rho = sensitivity^2/(2 sigma^2), kept exactly; the loss is unbounded, so there is no pure epsilon."""
+
+    budget = None
+    exact_rho: Fraction
+    variance: Fraction
+    sensitivity: Fraction | int
+
+    def __init__(self, *, sigma: Value | None = None, rho: Value | None = None, sensitivity: Value = 1) -> None:
+        distance = self._distance(sensitivity)
+        if sigma is not None and rho is not None:
+            raise ValueError(f"give sigma ({sigma}) or rho ({rho}), not both: rho = sensitivity^2/(2 sigma^2)")
+        if sigma is not None:
+            variance = positive_rational(sigma, "sigma") ** 2
+        elif rho is not None:
+            variance = Fraction(distance) ** 2 / (2 * positive_rational(rho, "rho"))
+        else:
+            raise TypeError("give sigma, or rho")
+        self._set(exact_rho=Fraction(distance) ** 2 / (2 * variance), variance=variance, sensitivity=distance)
+
+    @staticmethod
+    def _distance(sensitivity: Value) -> Fraction | int:
+        return positive_rational(sensitivity, "sensitivity")
+
+    @property
+    def parameters(self) -> dict[str, int | float | str]:
+        distance = {} if self.sensitivity == 1 else {"sensitivity": plain(self.sensitivity)}
+        return {"rho": plain(self.exact_rho), **distance}
+
+    def __repr__(self) -> str:
+        sigma = self.sigma
+        noise = f"sigma={literal(sigma)}" if isinstance(sigma, Fraction) else f"rho={literal(self.exact_rho)}"
+        distance = "" if self.sensitivity == 1 else f", sensitivity={literal(self.sensitivity)}"
+        return f"{type(self).__name__}({noise}{distance})"
+
+    @property
+    def sigma(self) -> Fraction | float:
+        """Standard deviation (parameter) of the noise: exact, or rounded up where it is no rational number."""
+        top, bottom = isqrt(self.variance.numerator), isqrt(self.variance.denominator)
+        if Fraction(top, bottom) ** 2 == self.variance:
+            return Fraction(top, bottom)
+        return enclose(lambda: lift(self.variance).sqrt())[1]
+
+    @property
+    def largest_loss(self) -> None:
+        return None
+
+    @classmethod
+    def calibrate(cls, *, rho: Value, **fixed: Any) -> Self:
+        """The mechanism of exactly this rho."""
+        return cls(rho=rho, **fixed)
+
+    def group(self, size: Value) -> Self:
+        """Inputs at a distance of `size` neighbours: the sensitivity times `size`, the noise as it is."""
+        steps = integer(size, "size", 1)
+        return type(self)(rho=self.exact_rho * steps**2, sensitivity=self.sensitivity * steps)
+
+    def peak(self) -> Peak:
+        return Peak(lift(self.exact_rho), arb(1))
+
+
+@dataclass(frozen=True, init=False, repr=False)
+class Gaussian(_Gaussian):
+    """Normal noise of standard deviation sigma: RDP of order alpha is rho alpha, for every alpha.
+
+    Sensitivity is in the l2 norm. Theorem: docs/theorems/gaussian.md.
+
+    >>> Gaussian(sigma=10).rho, Gaussian(rho="0.005") == Gaussian(sigma=10), Gaussian(sigma=10).pure_epsilon
+    (0.005, True, inf)
+    """
+
+    theorem: ClassVar[str] = "gaussian"
+    exact_rho: Fraction
+    variance: Fraction = field(compare=False)
+    sensitivity: Fraction = field(default=Fraction(1), compare=False)
+
+    def cumulant(self, s: Number) -> Number:
+        return s * (1 + s) * lift(self.exact_rho)
+
+    def pair(self) -> Pair:
+        return gaussian_pair(lambda: lift(2 * self.exact_rho))
+
+
+@dataclass(frozen=True, init=False, repr=False)
+class DiscreteGaussian(_Gaussian):
+    """Mass proportional to exp(-x^2/(2 sigma^2)) on the integers, for integer queries: rho is that of the Gaussian.
+
+    Theorem: docs/theorems/discrete-gaussian.md.
+
+    >>> DiscreteGaussian(sigma=2, sensitivity=3).rho, DiscreteGaussian(sigma="1/2").rdp(1.5)
+    (1.125, 2.9424609651060383)
+    """
+
+    theorem: ClassVar[str] = "discrete-gaussian"
+    exact_rho: Fraction
+    variance: Fraction
+    sensitivity: int = 1
+
+    @staticmethod
+    def _distance(sensitivity: Value) -> int:
+        return integer(sensitivity, "sensitivity", 1)
+
+    def cumulant(self, s: Number) -> Number:
+        excess = _log_theta(s * self.sensitivity, self.variance) - _log_theta(0 * s, self.variance)
+        return s * (1 + s) * lift(self.exact_rho) + excess
+
+    def kl(self) -> arb:
+        return lift(self.exact_rho)  # theta is even, so its logarithm has no slope at 0
+
+
+def _log_theta(t: Number, variance: Fraction) -> Number:
+    """log of the sum over integers x of exp(-(x-t)^2/(2 variance)), up to a constant."""
+    if not isinstance(t, arb | acb):
+        raise TypeError("the discrete Gaussian's cumulant is defined on balls only")
+    if variance >= 1:  # Poisson summation: 1 + 2 sum of exp(-2 pi^2 variance n^2) cos(2 pi n t)
+        theta = acb.modular_theta(acb(t), acb(0, 2 * arb.pi() * lift(variance)))[2].log()
+        return theta.real if isinstance(t, arb) else theta
+    centre, width = t.real.mid(), 2 * lift(variance)
+    if not (t.real.rad() < 1 and centre.is_finite()):
+        raise Undecided
+    middle = int(centre.floor().unique_fmpz() or 0)
+    reach = 3 + isqrt(ctx.prec)
+    total = sum((-((x - t) ** 2) / width).exp() for x in range(middle - reach, middle + reach + 2))
+    # beyond the reach each term is less than half the one before it, and the first less than its bound here
+    imaginary = (t.imag**2 / width).exp() if isinstance(t, acb) else arb(1)
+    rest = 4 * (-(arb(reach - 1) ** 2) / width).exp() * imaginary
+    noise = arb(0, rest.upper())
+    return (total + (acb(noise, noise) if isinstance(t, acb) else noise)).log()

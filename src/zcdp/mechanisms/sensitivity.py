@@ -1,0 +1,116 @@
+"""Sensitivity as a value: how far, and in which norm, a vector of answers can move between neighbours."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from dataclasses import dataclass, fields
+from fractions import Fraction
+
+from zcdp.numeric.exact import Value, integer, literal, positive_rational
+
+__all__ = ["L1", "L2", "L0LInf", "L1LInf", "Sensitivity"]
+
+Moves = tuple[tuple[int, Fraction], ...]
+"""The worst case: so many coordinates that move so far."""
+
+
+@dataclass(frozen=True, init=False, repr=False)
+class Sensitivity(ABC):
+    """A bound on the difference of two neighbouring vectors. Theorem: docs/theorems/vector-queries.md."""
+
+    @abstractmethod
+    def moves(self) -> Moves | None:
+        """The worst moves of real coordinates; None where their number is not bounded."""
+
+    @abstractmethod
+    def whole(self) -> Sensitivity:
+        """The same bound for integer coordinates, which move by whole numbers."""
+
+    def __repr__(self) -> str:
+        return f"{type(self).__name__}({', '.join(literal(getattr(self, field.name)) for field in fields(self))})"
+
+    def _set(self, **parameters: Fraction | int) -> None:
+        for name, value in parameters.items():
+            object.__setattr__(self, name, value)
+
+
+def _whole(number: Fraction, name: str) -> int:
+    if number < 1:
+        raise ValueError(f"{name} ({number}) must be at least 1 for integer answers, which move by whole numbers")
+    return number.numerator // number.denominator
+
+
+@dataclass(frozen=True, init=False, repr=False)
+class L1(Sensitivity):
+    """The sum of the moves is at most d: the worst case is one coordinate that takes all of it."""
+
+    d: Fraction
+
+    def __init__(self, d: Value) -> None:
+        self._set(d=positive_rational(d, "d"))
+
+    def moves(self) -> Moves:
+        return ((1, self.d),)
+
+    def whole(self) -> L1:
+        return L1(_whole(self.d, "d"))
+
+
+@dataclass(frozen=True, init=False, repr=False)
+class L0LInf(Sensitivity):
+    """At most m coordinates move, each by at most c: a person in m cells of a histogram.
+
+    >>> L0LInf(20, 1).moves()
+    ((20, Fraction(1, 1)),)
+    """
+
+    m: int
+    c: Fraction
+
+    def __init__(self, m: Value, c: Value) -> None:
+        self._set(m=integer(m, "m", 1), c=positive_rational(c, "c"))
+
+    def moves(self) -> Moves:
+        return ((self.m, self.c),)
+
+    def whole(self) -> L0LInf:
+        return L0LInf(self.m, _whole(self.c, "c"))
+
+
+@dataclass(frozen=True, init=False, repr=False)
+class L1LInf(Sensitivity):
+    """The moves sum to at most a, and each is at most c: as many as fit at c, and one with the rest.
+
+    >>> L1LInf(7, 3).moves()
+    ((2, Fraction(3, 1)), (1, Fraction(1, 1)))
+    """
+
+    a: Fraction
+    c: Fraction
+
+    def __init__(self, a: Value, c: Value) -> None:
+        self._set(a=positive_rational(a, "a"), c=positive_rational(c, "c"))
+
+    def moves(self) -> Moves:
+        full, rest = divmod(self.a, self.c)
+        return tuple((count, move) for count, move in ((int(full), self.c), (1, rest)) if count and move)
+
+    def whole(self) -> L1LInf:
+        return L1LInf(_whole(self.a, "a"), _whole(self.c, "c"))
+
+
+@dataclass(frozen=True, init=False, repr=False)
+class L2(Sensitivity):
+    """The Euclidean length of the move is at most b, over however many coordinates: there is no pure epsilon."""
+
+    b: Fraction
+
+    def __init__(self, b: Value) -> None:
+        self._set(b=positive_rational(b, "b"))
+
+    def moves(self) -> None:
+        return None
+
+    def whole(self) -> L2:
+        _whole(self.b, "b")
+        return self

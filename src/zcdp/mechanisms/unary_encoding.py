@@ -1,0 +1,60 @@
+"""Unary encoding: a one-hot vector whose 1 is kept with probability p and whose 0s turn to 1 with probability q."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from fractions import Fraction
+
+from flint import arb
+
+from zcdp.mechanisms.three_point import ThreePoint
+from zcdp.numeric.balls import lift
+from zcdp.numeric.exact import Exact, Log, Value, positive, probability
+
+__all__ = ["OptimizedUnaryEncoding", "UnaryEncoding"]
+
+
+@dataclass(frozen=True, init=False, repr=False)
+class UnaryEncoding(ThreePoint):
+    """Any p > q: e^epsilon = p(1-q)/(q(1-p)). Theorem: docs/theorems/three-point-maps.md.
+
+    >>> UnaryEncoding(p="3/4", q="1/4").epsilon        # RAPPOR of that epsilon
+    Log(argument=Fraction(9, 1))
+    """
+
+    budget = None
+    p: Fraction
+    q: Fraction
+
+    def __init__(self, p: Value, q: Value) -> None:
+        keep, rise = probability(p, "p"), probability(q, "q")
+        if keep <= rise:
+            raise ValueError(f"p ({p}) must be above q ({q}): a true bit is more likely set than a false one")
+        self._set(p=keep, q=rise)
+
+    @property
+    def epsilon(self) -> Exact:  # type: ignore[override]
+        """log( p(1-q)/(q(1-p)) ), exactly."""
+        return Log(self.p * (1 - self.q) / (self.q * (1 - self.p)))
+
+    def kappa(self) -> arb:
+        return lift(1 / (self.q * (1 - self.p)) + 1 - self.p * (1 - self.q) / (self.q * (1 - self.p)))
+
+
+@dataclass(frozen=True, init=False, repr=False)
+class OptimizedUnaryEncoding(ThreePoint):
+    """OUE: p = 1/2, q = 1/(e^epsilon + 1). Theorem: docs/theorems/three-point-maps.md.
+
+    rho = (epsilon/2) tanh(epsilon/2) up to epsilon = 3.2122, beyond it attained at an order above 1.
+
+    >>> OptimizedUnaryEncoding(epsilon=4).rho
+    1.9500483875267445
+    """
+
+    epsilon: Exact
+
+    def __init__(self, *, epsilon: Value) -> None:
+        self._set(epsilon=positive(epsilon, "epsilon"))
+
+    def kappa(self) -> arb:
+        return lift(self.epsilon).exp() + 3
