@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
+from fractions import Fraction
 from typing import Any, NamedTuple, NoReturn
 
-from zcdp.mechanisms import MECHANISMS, Mechanism
+from zcdp.mechanisms import L1, L2, MECHANISMS, L0LInf, L1LInf, Mechanism
 from zcdp.privacy.curve import Curve
 from zcdp.privacy.plan import Plan
 
@@ -15,12 +16,14 @@ __all__ = ["PlanError", "parse"]
 LONGEST = 1_000_000
 DEEPEST = 50
 MOST_DIGITS = 400
+CONSTANTS = {"True": True, "False": False, "None": None}
+VALUES: dict[str, Callable[..., Any]] = {v.__name__: v for v in (Fraction, L1, L2, L0LInf, L1LInf)}
 
 _TOKEN = re.compile(
     r"""(?P<name>[A-Za-z_][A-Za-z_0-9]*)
       | (?P<number>-?(?:\d+\.?\d*|\.\d+)(?:[eE][+-]?\d+)?)
       | (?P<string>'[^'\\\n]*'|"[^"\\\n]*")
-      | (?P<sign>[-+*(),=])""",
+      | (?P<sign>[-+*(),=\[\]])""",
     re.VERBOSE,
 )
 
@@ -112,12 +115,8 @@ class _Parser:
 
     def _item(self) -> Curve:
         if self._take("("):
-            self.depth += 1
-            if self.depth > DEEPEST:
-                self._fail(f"more than {DEEPEST} brackets inside one another")
-            plan = self._plan()
+            plan: Curve = self._nested(self._plan)
             self._expect(")")
-            self.depth -= 1
             return plan
         name = self._peek()
         if name.kind != "name":
@@ -125,38 +124,73 @@ class _Parser:
         if name.text not in self.names:
             self._fail(f"there is no mechanism {name.text!r} (there are {', '.join(self.names)});")
         self.next += 1
-        parameters = self._parameters()
+        values, parameters = self._parameters()
         try:
-            return self.names[name.text](**parameters)
+            return self.names[name.text](*values, **parameters)
         except (ValueError, TypeError) as error:
             raise PlanError(f"{name.text}: {error}", self.text, name.position) from None
 
-    def _parameters(self) -> dict[str, Any]:
+    def _parameters(self) -> tuple[list[Any], dict[str, Any]]:
+        """What stands in the brackets of a mechanism: values, and values with a name."""
         self._expect("(")
+        values: list[Any] = []
         parameters: dict[str, Any] = {}
         while not self._take(")"):
-            if parameters:
+            if values or parameters:
                 self._expect(",")
                 if self._take(")"):
                     break
-            name = self._peek()
-            if name.kind != "name":
-                self._fail("expected a parameter")
+            name, after = self._peek(), self.tokens[min(self.next + 1, len(self.tokens) - 1)]
+            if name.kind != "name" or after.text != "=":
+                if parameters:
+                    self._fail("expected a parameter")
+                values.append(self._value())
+                continue
             if name.text in parameters:
                 self._fail(f"{name.text} is given twice")
-            self.next += 1
-            self._expect("=")
+            self.next += 2
             parameters[name.text] = self._value()
-        return parameters
+        return values, parameters
 
-    def _value(self) -> int | float | str:
+    def _value(self) -> Any:
+        """A number, an exact one in quotes, True or False, a list of values, or a sensitivity."""
         token = self._peek()
         if token.kind == "string":
             self.next += 1
             return token.text[1:-1]
-        if token.kind != "number":
-            self._fail("expected a number, or an exact one in quotes such as '1/3',")
-        return self._number()
+        if token.kind == "number":
+            return self._number()
+        if self._take("["):
+            return self._list()
+        if token.text in CONSTANTS:
+            self.next += 1
+            return CONSTANTS[token.text]
+        if token.text in VALUES:
+            self.next += 1
+            values, named = self._nested(self._parameters)
+            try:
+                return VALUES[token.text](*values, **named)
+            except (ValueError, TypeError, ZeroDivisionError) as error:
+                raise PlanError(f"{token.text}: {error}", self.text, token.position) from None
+        return self._fail("expected a number, or an exact one in quotes such as '1/3'")
+
+    def _list(self) -> list[Any]:
+        values: list[Any] = []
+        while not self._take("]"):
+            if values:
+                self._expect(",")
+                if self._take("]"):
+                    break
+            values.append(self._nested(self._value))
+        return values
+
+    def _nested(self, read: Callable[[], Any]) -> Any:
+        self.depth += 1
+        if self.depth > DEEPEST:
+            self._fail(f"more than {DEEPEST} brackets inside one another")
+        answer = read()
+        self.depth -= 1
+        return answer
 
     def _number(self) -> int | float:
         token = self._peek()

@@ -6,7 +6,7 @@ from dataclasses import dataclass, fields
 from fractions import Fraction
 from typing import Any, ClassVar, Self
 
-from zcdp.numeric.exact import Exact, Log, Value, integer, literal, plain, positive_rational, times
+from zcdp.numeric.exact import Exact, Log, Value, integer, literal, positive_rational, times
 from zcdp.numeric.floats import greatest_float
 from zcdp.privacy.curve import Curve
 
@@ -29,15 +29,6 @@ class Mechanism(Curve):
     def _set(self, **parameters: object) -> None:
         for name, value in parameters.items():
             object.__setattr__(self, name, value)  # the one way to fill a frozen instance
-
-    @property
-    def parameters(self) -> dict[str, int | float | str]:
-        """The parameters that rebuild this mechanism: floats as they are, other exact numbers as text."""
-        shown = {f.name: getattr(self, f.name) for f in fields(self) if f.repr and getattr(self, f.name) != f.default}
-        for name, value in shown.items():
-            if not isinstance(value, int | Fraction | Log):
-                raise TypeError(f"{name} ({value!r}) is not a number: it has no plain form")
-        return {name: plain(value) for name, value in shown.items()}
 
     def __repr__(self) -> str:
         shown = (

@@ -12,7 +12,7 @@ from flint import acb, arb, ctx
 from zcdp.mechanisms.base import Mechanism
 from zcdp.numeric.balls import lift
 from zcdp.numeric.certify import Undecided, enclose
-from zcdp.numeric.exact import Value, integer, literal, plain, positive_rational
+from zcdp.numeric.exact import Value, integer, literal, positive_rational
 from zcdp.numeric.functions import Number
 from zcdp.privacy.curve import Peak
 from zcdp.privacy.pair import Pair, gaussian_pair
@@ -43,11 +43,6 @@ class _Gaussian(Mechanism):
     @staticmethod
     def _distance(sensitivity: Value) -> Fraction | int:
         return positive_rational(sensitivity, "sensitivity")
-
-    @property
-    def parameters(self) -> dict[str, int | float | str]:
-        distance = {} if self.sensitivity == 1 else {"sensitivity": plain(self.sensitivity)}
-        return {"rho": plain(self.exact_rho), **distance}
 
     def __repr__(self) -> str:
         sigma = self.sigma

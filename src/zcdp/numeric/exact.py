@@ -17,7 +17,6 @@ __all__ = [
     "gcd",
     "integer",
     "literal",
-    "plain",
     "positive",
     "positive_rational",
     "probability",
@@ -168,25 +167,6 @@ def integer(value: Value, name: str, minimum: int) -> int:
     if number < minimum:
         _wrong(name, value, f"must be at least {minimum}")
     return number.numerator
-
-
-def plain(number: Exact | int) -> int | float | str:
-    """The plainest value that reads back as exactly this number: an int or a float if there is one, else text.
-
-    >>> plain(Fraction(1)), plain(Fraction(0.1)), plain(Fraction(1, 10)), plain(Fraction(1, 3))
-    (1, 0.1, '0.1', '1/3')
-    """
-    if isinstance(number, Log):
-        return str(number)
-    number = Fraction(number)
-    if number.denominator == 1 and abs(number) < 10**20:
-        return number.numerator
-    try:
-        if Fraction(nearest := number.numerator / number.denominator) == number:
-            return nearest
-    except OverflowError:
-        pass
-    return _as_decimal(number) or str(number)
 
 
 def times(count: int, number: Exact) -> Exact:
