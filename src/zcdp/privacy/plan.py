@@ -165,8 +165,12 @@ class Plan(Curve):
         """rho as a sum where all parts peak at one order, else as its own certified supremum."""
         try:
             return self._certified(lambda: self.peak().rho)
-        except NotCertified:
-            return self.search_rho()
+        except (NotCertified, NotImplementedError):  # different orders, or a part whose own peak is searched
+            if len(self.parts) > 1:
+                return self.search_rho()
+        [(part, count)] = self.parts
+        low, high = (Fraction(end) * count for end in part._peak_bounds)
+        return enclose(lambda: lift(low))[0], enclose(lambda: lift(high))[1]
 
     def kl(self) -> arb:
         """The sum of the parts' divergences of order 1."""
