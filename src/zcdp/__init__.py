@@ -1,5 +1,6 @@
 """Exact, certified zCDP accounting for the mechanisms of differential privacy."""
 
+from zcdp.accounting import BudgetExceeded, Filter, Odometer, Plan, PlanError, Query, allocate, calibrate
 from zcdp.auditing import Audit, audit
 from zcdp.mechanisms import (
     L1,
@@ -47,11 +48,13 @@ __all__ = [
     "Audit",
     "BinaryRandomizedResponse",
     "BoundedRange",
+    "BudgetExceeded",
     "Channel",
     "DiscreteGaussian",
     "DiscreteLaplace",
     "DiscreteStaircase",
     "ExponentialMechanism",
+    "Filter",
     "Gaussian",
     "HadamardResponse",
     "L0LInf",
@@ -63,9 +66,13 @@ __all__ = [
     "LossPair",
     "Mechanism",
     "NotCertified",
+    "Odometer",
     "OptimizedUnaryEncoding",
     "PermuteAndFlip",
+    "Plan",
+    "PlanError",
     "PureDP",
+    "Query",
     "RandomizedResponse",
     "ReportNoisyMax",
     "Sensitivity",
@@ -75,5 +82,7 @@ __all__ = [
     "TruncatedGeometric",
     "UnaryEncoding",
     "__version__",
+    "allocate",
     "audit",
+    "calibrate",
 ]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from fractions import Fraction
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from flint import arb
@@ -12,6 +13,7 @@ from zcdp.numeric.balls import lift
 from zcdp.numeric.exact import Exact, Value, positive, positive_rational
 from zcdp.numeric.functions import Number, log, sinhc
 from zcdp.privacy.curve import Peak
+from zcdp.privacy.pair import Pair, logistic_pair, three_point_pair
 
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike, NDArray
@@ -37,6 +39,12 @@ class _BoundedRange(Mechanism):
     def cumulant(self, s: Number) -> Number:
         eta, order = self._eta(), 1 + s
         return order * log(sinhc(order * eta / 2)) - s * log(sinhc(s * eta / 2)) - log(sinhc(eta / 2))
+
+    def pair(self) -> Pair:
+        eta: Exact = getattr(self, self.budget or "")
+        # two candidates with symmetric utilities are binary randomized response at half the range
+        witness = three_point_pair(eta / 2) if isinstance(eta, Fraction) else None
+        return logistic_pair(eta, exact=False, witness=witness)
 
     def peak(self) -> Peak:
         half = self._eta() / 2

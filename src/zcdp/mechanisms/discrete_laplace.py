@@ -12,8 +12,10 @@ from zcdp.mechanisms.additive import AddsIntegers
 from zcdp.mechanisms.noise import ExponentialNoise, noise_epsilon, shift_cumulant
 from zcdp.mechanisms.sensitivity import L1, L2, Sensitivity
 from zcdp.numeric.balls import lift
+from zcdp.numeric.certify import enclose
 from zcdp.numeric.exact import Exact, Log, Value, integer, times
 from zcdp.numeric.functions import Number, exp, expm1
+from zcdp.privacy.pair import Pair, discrete_laplace_pair
 
 if TYPE_CHECKING:
     from zcdp.samplers.discrete_laplace import DiscreteLaplaceNoise
@@ -73,6 +75,16 @@ class DiscreteLaplace(AddsIntegers, ExponentialNoise):
         """Inputs at a distance of `size` neighbours: the sensitivity times `size`, the noise as it is."""
         steps = integer(size, "size", 1)
         return DiscreteLaplace(epsilon=times(steps, self.epsilon), sensitivity=self._single * steps)
+
+    def pair(self) -> Pair | None:
+        if isinstance(self.sensitivity, Sensitivity):
+            return super().pair()
+        return discrete_laplace_pair(self.epsilon, self.sensitivity)
+
+    @property
+    def variance(self) -> float:
+        """Variance of the noise on each coordinate: 1/(2 sinh^2(1/(2 scale))), rounded up."""
+        return enclose(lambda: (lift(self.epsilon) / lift(2 * self._length)).csch() ** 2 / 2)[1]
 
     def noise(self) -> DiscreteLaplaceNoise:
         from zcdp.samplers.discrete_laplace import DiscreteLaplaceNoise

@@ -16,6 +16,7 @@ from zcdp.numeric.certify import Undecided, enclose
 from zcdp.numeric.exact import Value, integer, literal, positive_rational
 from zcdp.numeric.functions import Number
 from zcdp.privacy.curve import Peak
+from zcdp.privacy.pair import Pair, gaussian_pair
 
 if TYPE_CHECKING:
     from zcdp.samplers.continuous import GridNoise
@@ -97,6 +98,9 @@ class Gaussian(AddsReals, _Gaussian):
 
     def cumulant(self, s: Number) -> Number:
         return s * (1 + s) * lift(self.exact_rho)
+
+    def pair(self) -> Pair:
+        return gaussian_pair(lambda: lift(2 * self.exact_rho))
 
     @property
     def _spread(self) -> Fraction | float:

@@ -9,11 +9,12 @@ from typing import TYPE_CHECKING, ClassVar
 from flint import arb
 
 from zcdp.mechanisms.additive import AddsReals
-from zcdp.mechanisms.noise import ExponentialNoise, noise_epsilon, shift_cumulant
+from zcdp.mechanisms.noise import ExponentialNoise, noise_epsilon, noise_variance, shift_cumulant
 from zcdp.mechanisms.sensitivity import Sensitivity
 from zcdp.numeric.balls import lift
 from zcdp.numeric.exact import Exact, Value, integer, positive_rational, times
 from zcdp.numeric.functions import Number, expm1
+from zcdp.privacy.pair import Pair, laplace_pair
 
 if TYPE_CHECKING:
     from zcdp.samplers.laplace import GridLaplace
@@ -66,6 +67,14 @@ class Laplace(AddsReals, ExponentialNoise):
         """Inputs at a distance of `size` neighbours: the sensitivity times `size`, the noise as it is."""
         steps = integer(size, "size", 1)
         return Laplace(epsilon=times(steps, self.epsilon), sensitivity=self._single * steps)
+
+    def pair(self) -> Pair | None:
+        return super().pair() if self.shape else laplace_pair(self.epsilon)
+
+    @property
+    def variance(self) -> Fraction | float:
+        """Variance of the noise on each coordinate: 2 scale^2."""
+        return noise_variance(self.scale)
 
     def noise(self, grid: Fraction) -> GridLaplace:
         from zcdp.samplers.laplace import GridLaplace

@@ -12,9 +12,11 @@ from zcdp.mechanisms.additive import AddsReals
 from zcdp.mechanisms.base import Mechanism
 from zcdp.mechanisms.noise import noise_epsilon, noise_scale
 from zcdp.numeric.balls import lift
+from zcdp.numeric.certify import enclose
 from zcdp.numeric.exact import Exact, Value, integer, positive_rational, times
 from zcdp.numeric.functions import Number, log, sinhc
 from zcdp.privacy.curve import Peak
+from zcdp.privacy.pair import Pair, logistic_pair
 
 if TYPE_CHECKING:
     from zcdp.samplers.continuous import GridNoise
@@ -44,6 +46,14 @@ class Logistic(AddsReals, Mechanism):
     def scale(self) -> Fraction | float:
         """Scale of the noise: sensitivity/epsilon."""
         return noise_scale(self.epsilon, self.sensitivity)
+
+    def pair(self) -> Pair:
+        return logistic_pair(self.epsilon)
+
+    @property
+    def variance(self) -> float:
+        """Variance of the noise: (pi scale)^2/3, rounded up."""
+        return enclose(lambda: (arb.pi() * lift(self.sensitivity) / lift(self.epsilon)) ** 2 / 3)[1]
 
     def cumulant(self, s: Number) -> Number:
         epsilon = lift(self.epsilon)

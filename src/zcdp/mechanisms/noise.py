@@ -15,7 +15,7 @@ from zcdp.numeric.exact import Exact, Log, Value, positive, positive_rational
 from zcdp.numeric.functions import Number, expm1, log1p
 from zcdp.privacy.curve import Peak
 
-__all__ = ["ExponentialNoise", "noise_epsilon", "noise_scale", "shift_cumulant"]
+__all__ = ["ExponentialNoise", "noise_epsilon", "noise_scale", "noise_variance", "shift_cumulant"]
 
 
 def noise_epsilon(epsilon: Value | None, scale: Value | None, sensitivity: Fraction) -> Exact:
@@ -34,6 +34,11 @@ def noise_scale(epsilon: Exact, sensitivity: Fraction) -> Fraction | float:
     if isinstance(epsilon, Log):
         return enclose(lambda: lift(sensitivity) / lift(epsilon))[1]
     return sensitivity / epsilon
+
+
+def noise_variance(scale: Fraction | float) -> Fraction | float:
+    """2 scale^2, of Laplace noise: exact, or rounded up where the scale is not rational."""
+    return 2 * scale * scale if isinstance(scale, Fraction) else enclose(lambda: 2 * arb(scale) ** 2)[1]
 
 
 def shift_cumulant(s: Number, epsilon: arb, tails: Number) -> Number:

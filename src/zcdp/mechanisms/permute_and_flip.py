@@ -14,6 +14,7 @@ from zcdp.numeric.functions import Number
 from zcdp.numeric.root import sign_change
 from zcdp.privacy.curve import Peak
 from zcdp.privacy.envelope import real_order
+from zcdp.privacy.pair import Pair, laplace_pair
 
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike
@@ -45,6 +46,10 @@ class PermuteAndFlip(Mechanism):
         rest = lift(self.epsilon) - z
         p, r = (-z).exp() / 2, (-rest).exp() / 2
         return p, r, rest + (2 - 2 * p).log(), z + (2 - 2 * r).log()
+
+    def pair(self) -> Pair:
+        """The Laplace pair dominates. Theorem: docs/theorems/lipschitz.md."""
+        return laplace_pair(self.epsilon, exact=False)
 
     def cumulant(self, s: Number) -> Number:
         """log of the maximum over z of M = p^{1+s} (1-r)^-s + (1-p)^{1+s} r^-s."""

@@ -11,6 +11,7 @@ from zcdp.mechanisms.three_point import ThreePoint
 from zcdp.numeric.balls import lift
 from zcdp.numeric.exact import Exact, Value, positive, rational
 from zcdp.numeric.functions import exp, expm1
+from zcdp.privacy.pair import Pair, three_point_pair
 
 __all__ = ["PureDP"]
 
@@ -41,3 +42,6 @@ class PureDP(ThreePoint):
             return arb(2)
         epsilon = lift(self.epsilon)
         return (-expm1(-epsilon) / exp(-epsilon) * lift(1 / self.total_variation - 1)).max(arb(2))
+
+    def pair(self) -> Pair:
+        return three_point_pair(self.epsilon) if self.total_variation is None else super().pair()

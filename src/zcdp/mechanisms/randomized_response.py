@@ -12,6 +12,7 @@ from flint import arb
 from zcdp.mechanisms.three_point import ThreePoint
 from zcdp.numeric.balls import lift
 from zcdp.numeric.exact import Exact, Log, Value, integer, positive, probability
+from zcdp.privacy.pair import Pair, three_point_pair
 
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike, NDArray
@@ -52,6 +53,9 @@ class RandomizedResponse(ThreePoint):
 
     def kappa(self) -> arb:
         return arb(self.k)
+
+    def pair(self) -> Pair:
+        return three_point_pair(self.epsilon, self.k)
 
     @cached_property
     def _response(self) -> Response:

@@ -12,8 +12,9 @@ from zcdp.mechanisms.reports import ReportsBits
 from zcdp.mechanisms.three_point import three_point_cumulant
 from zcdp.numeric.balls import lift
 from zcdp.numeric.exact import Exact, Value, positive
-from zcdp.numeric.functions import Number
+from zcdp.numeric.functions import Number, exp
 from zcdp.privacy.curve import Peak
+from zcdp.privacy.pair import Pair, three_point_pair
 
 __all__ = ["RAPPOR"]
 
@@ -36,6 +37,10 @@ class RAPPOR(ReportsBits, Mechanism):
 
     def cumulant(self, s: Number) -> Number:
         return 2 * three_point_cumulant(s, lift(self.epsilon) / 2, arb(2))
+
+    def pair(self) -> Pair:
+        kappa = lambda: 2 + 2 * exp(lift(self.epsilon) / 2)  # noqa: E731 - a formula, evaluated at each precision
+        return three_point_pair(self.epsilon, kappa, at=lambda epsilon: RAPPOR(epsilon=epsilon).pair())
 
     def peak(self) -> Peak:
         epsilon = lift(self.epsilon)

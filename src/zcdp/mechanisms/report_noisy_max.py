@@ -15,6 +15,7 @@ from zcdp.numeric.balls import lift
 from zcdp.numeric.exact import Exact, Value, positive
 from zcdp.numeric.functions import Number
 from zcdp.privacy.curve import Peak
+from zcdp.privacy.pair import Pair, laplace_pair
 
 __all__ = ["ReportNoisyMax"]
 
@@ -53,6 +54,10 @@ class ReportNoisyMax(Mechanism):
         return PermuteAndFlip(epsilon=self.epsilon) if self.noise == "exponential" else Laplace(epsilon=self.epsilon)
 
     is_envelope = True  # a class of pairs, for each kind of noise
+
+    def pair(self) -> Pair | None:
+        """That of bounded range, or the Laplace pair. Theorem: docs/theorems/lipschitz.md."""
+        return self._bound.pair() if self.noise == "gumbel" else laplace_pair(self.epsilon, exact=False)
 
     def cumulant(self, s: Number) -> Number:
         return self._bound.cumulant(s)

@@ -18,6 +18,7 @@ from zcdp.numeric.functions import Number, derivatives
 from zcdp.numeric.supremum import Convex, steepest_ratio
 from zcdp.privacy.curve import Peak
 from zcdp.privacy.envelope import real_order
+from zcdp.privacy.pair import Pair, laplace_pair
 
 __all__ = ["SparseVector"]
 
@@ -62,6 +63,10 @@ class SparseVector(Mechanism):
     def _parts(self) -> tuple[Laplace, Laplace, Laplace]:
         share = self.epsilon_queries / self.positives
         return Laplace(epsilon=self.epsilon_threshold), Laplace(epsilon=share), Laplace(epsilon=self.largest_loss)
+
+    def pair(self) -> Pair:
+        """The Laplace pair at the whole epsilon. Theorem: docs/theorems/lipschitz.md."""
+        return laplace_pair(self.largest_loss, exact=False)
 
     def cumulant(self, s: Number) -> Number:
         order = real_order(s)

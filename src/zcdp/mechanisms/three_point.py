@@ -14,6 +14,7 @@ from zcdp.numeric.exact import Exact
 from zcdp.numeric.functions import Number, exp, expm1, log1p
 from zcdp.numeric.root import sign_change
 from zcdp.privacy.curve import Peak
+from zcdp.privacy.pair import Pair, three_point_pair
 
 __all__ = ["ThreePoint", "three_point_cumulant", "three_point_peak"]
 
@@ -37,6 +38,9 @@ class ThreePoint(Mechanism):
 
     def peak(self) -> Peak:
         return three_point_peak(lift(self.epsilon), self.kappa())
+
+    def pair(self) -> Pair:
+        return three_point_pair(self.epsilon, self.kappa, exact=self.is_tight)
 
 
 def three_point_cumulant(s: Number, epsilon: arb, kappa: arb) -> Number:

@@ -14,6 +14,7 @@ __all__ = [
     "Exact",
     "Log",
     "Value",
+    "gcd",
     "integer",
     "literal",
     "positive",
@@ -202,3 +203,14 @@ def _as_decimal(number: Fraction) -> str | None:
         return None
     context = Context(prec=60)
     return str(Decimal(scaled.numerator).scaleb(-25, context).normalize(context)).lower()
+
+
+def gcd(a: Fraction, b: Fraction) -> Fraction:
+    """The greatest rational that both are whole multiples of.
+
+    >>> gcd(Fraction(1, 10), Fraction(1, 4))
+    Fraction(1, 20)
+    """
+    while b:
+        a, b = b, a % b
+    return a

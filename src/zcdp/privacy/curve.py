@@ -15,13 +15,18 @@ from flint import arb, arb_series
 
 from zcdp.numeric.balls import at_precision, below, lift
 from zcdp.numeric.certify import NotCertified, Undecided, enclose
-from zcdp.numeric.exact import Exact, Value, rational
+from zcdp.numeric.exact import Exact, Value, positive_rational, rational
 from zcdp.numeric.functions import Number, coefficient, derivatives
 from zcdp.numeric.supremum import Convex, steepest_ratio
+from zcdp.privacy.pair import Pair, three_point_pair
+from zcdp.privacy.profile import Profile
+from zcdp.privacy.routes import Routes
 
 if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import ArrayLike
+
+    from zcdp.privacy.plan import Plan
 
 __all__ = ["Curve", "Peak"]
 
@@ -84,6 +89,11 @@ class Curve(ABC):
     @cached_property
     def _peak_bounds(self) -> tuple[float, float]:
         return self._certified(lambda: self.peak().rho)
+
+    @cached_property
+    def rho_fraction(self) -> Fraction:
+        """`rho` as an exact rational, for sums that must not be rounded; an infinite one is refused."""
+        return positive_rational(self.rho, "rho")
 
     @cached_property
     def rho_order(self) -> float:
@@ -152,6 +162,65 @@ class Curve(ABC):
     def search_rho(self, tolerance: float = 1e-10) -> tuple[float, float]:
         """Floats around rho by a certified search over all orders, which uses no theorem on where the peak is."""
         return steepest_ratio(self.convexes, tolerance)[:2]
+
+    def pair(self) -> Pair | None:
+        """A symmetric pair whose privacy profile is at least this one's; None where none is known.
+
+        Unless a mechanism knows better, binary randomized response, which dominates all of pure DP.
+        """
+        loss = self.pure_epsilon
+        return None if loss == inf else three_point_pair(Fraction(loss), exact=False)
+
+    @property
+    def parts(self) -> tuple[tuple[Curve, int], ...]:
+        """What is composed here, each with how often."""
+        return ((self, 1),)
+
+    @cached_property
+    def _approximate(self) -> Routes:
+        return Routes(self)
+
+    @property
+    def profile(self) -> Profile | None:
+        """The exact privacy profile of the dominating pairs; None where some part has none."""
+        return self._approximate.profile
+
+    def epsilon_at(self, *, delta: Value) -> float:
+        """The least epsilon certified for (epsilon, delta)-DP: the best of all routes, rounded up."""
+        return self._approximate.epsilon_at(delta)
+
+    def epsilon_bounds(self, *, delta: Value) -> tuple[float, float]:
+        """Floats (lower, upper) that enclose the least epsilon at `delta`."""
+        return self._approximate.epsilon_bounds(delta)
+
+    def delta_at(self, *, epsilon: Value) -> float:
+        """The least delta certified for (epsilon, delta)-DP: the best of all routes, rounded up."""
+        return self._approximate.delta_bounds(epsilon, upper_only=True)[1]
+
+    def delta_bounds(self, *, epsilon: Value) -> tuple[float, float]:
+        """Floats (lower, upper) that enclose the least delta at `epsilon`."""
+        return self._approximate.delta_bounds(epsilon)
+
+    def routes(self, *, delta: Value) -> dict[str, float]:
+        """epsilon at `delta` by each certified route: exact profile, Renyi curve, rho alone, largest loss."""
+        return self._approximate.epsilons(delta)
+
+    def __add__(self, other: Curve) -> Plan:
+        from zcdp.privacy.plan import Plan  # the sum of curves is a curve
+
+        return Plan.sum_of(self, other)
+
+    def __radd__(self, other: int) -> Plan:
+        from zcdp.privacy.plan import Plan
+
+        return Plan.sum_of(self) if isinstance(other, int) and other == 0 else NotImplemented  # for sum()
+
+    def __mul__(self, count: int) -> Plan:
+        from zcdp.privacy.plan import Plan
+
+        return Plan.repeated(self, count)
+
+    __rmul__ = __mul__
 
 
 def _is_infinite(order: Value) -> bool:

@@ -1,0 +1,81 @@
+"""An odometer: what has been spent so far, in every currency."""
+
+from __future__ import annotations
+
+from fractions import Fraction
+from math import pi
+from threading import Lock
+
+from zcdp.numeric.balls import lift
+from zcdp.numeric.certify import enclose
+from zcdp.numeric.exact import Value, probability
+from zcdp.privacy.curve import Curve
+from zcdp.privacy.plan import Plan
+
+__all__ = ["Odometer"]
+
+
+class Odometer:
+    """Adds up what is spent, without a limit.
+
+    `rho`, `epsilon_at` and `plan` are the cost of the mechanisms so far: a guarantee if which mechanisms run was not
+    chosen by looking at outputs (their queries may be). Where it was, `anytime_epsilon` holds at all times at once.
+    Theorem: docs/theorems/filter.md.
+
+    >>> from zcdp import Laplace
+    >>> o = Odometer()
+    >>> for _ in range(1000):
+    ...     o.spend(Laplace(epsilon=0.1))
+    >>> o.plan, o.epsilon_at(delta=1e-6)
+    (1000 * Laplace(epsilon=0.1), 18.95028...)
+    """
+
+    def __init__(self) -> None:
+        self._plan: Plan | None = None
+        self._rho = Fraction(0)
+        self._lock = Lock()
+
+    def __repr__(self) -> str:
+        return f"<Odometer: rho = {float(self._rho):.6g} spent>"
+
+    def spend(self, mechanism: Curve) -> None:
+        """Add a mechanism or a plan."""
+        cost = mechanism.rho_fraction
+        with self._lock:
+            self._plan = Plan.sum_of(mechanism) if self._plan is None else self._plan + mechanism
+            self._rho += cost
+
+    @property
+    def plan(self) -> Plan:
+        """All that was spent, as one plan."""
+        if self._plan is None:
+            raise ValueError("nothing was spent yet")
+        return self._plan
+
+    @property
+    def rho(self) -> float:
+        """The tight rho of all that was spent; 0 at the start."""
+        return 0.0 if self._plan is None else self._plan.rho
+
+    def epsilon_at(self, *, delta: Value) -> float:
+        """epsilon of all that was spent, by the best certified route."""
+        return 0.0 if self._plan is None else self._plan.epsilon_at(delta=delta)
+
+    def anytime_epsilon(self, *, delta: Value) -> float:
+        """A bound on the loss that holds at all times at once with probability 1 - delta, whatever is chosen when.
+
+        With B the least power of two that is not below the sum of rho, and j its exponent, it is
+        B + 2 sqrt(B log(1/d)) with d = delta/(2.3 (1 + |j|)^2) for both signs of j.
+        """
+        target = probability(delta, "delta")
+        if self._rho == 0:
+            return 0.0
+        rung = 0
+        while Fraction(2) ** rung < self._rho:
+            rung += 1
+        while Fraction(2) ** (rung - 1) >= self._rho:
+            rung -= 1
+        assert 2 * pi**2 / 6 - 1 < Fraction(23, 10)  # the sum over both signs of 1/(1 + |j|)^2
+        share = target / (Fraction(23, 10) * (1 + abs(rung)) ** 2)
+        budget = Fraction(2) ** rung
+        return enclose(lambda: lift(budget) + 2 * (lift(budget) * -lift(share).log()).sqrt())[1]

@@ -1,0 +1,220 @@
+"""Plans as text: a parser for sums of counted mechanisms, which evaluates nothing."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Mapping
+from fractions import Fraction
+from typing import Any, NamedTuple, NoReturn
+
+from zcdp.mechanisms import L1, L2, MECHANISMS, L0LInf, L1LInf, Mechanism
+from zcdp.privacy.curve import Curve
+from zcdp.privacy.plan import Plan
+
+__all__ = ["PlanError", "parse"]
+
+LONGEST = 1_000_000
+DEEPEST = 50
+MOST_DIGITS = 400
+CONSTANTS = {"True": True, "False": False, "None": None}
+VALUES: dict[str, Callable[..., Any]] = {v.__name__: v for v in (Fraction, L1, L2, L0LInf, L1LInf)}
+
+_TOKEN = re.compile(
+    r"""(?P<name>[A-Za-z_][A-Za-z_0-9]*)
+      | (?P<number>-?(?:\d+\.?\d*|\.\d+)(?:[eE][+-]?\d+)?)
+      | (?P<string>'[^'\\\n]*'|"[^"\\\n]*")
+      | (?P<sign>[-+*(),=\[\]])""",
+    re.VERBOSE,
+)
+
+
+class PlanError(ValueError):
+    """The text is not a plan; `position` counts its characters from 0."""
+
+    def __init__(self, message: str, text: str, position: int) -> None:
+        start, end = max(position - 30, 0), position + 30
+        line = text[start:end].replace("\n", " ").replace("\t", " ")
+        super().__init__(f"{message} at position {position}\n  {line}\n  {' ' * (position - start)}^")
+        self.position = position
+
+
+class _Token(NamedTuple):
+    kind: str
+    text: str
+    position: int
+
+
+def parse(text: str) -> Plan:
+    """The plan that the text spells.
+
+    plan = term {"+" term};  term = [count "*"] item | item "*" count;  item = "(" plan ")" | Name "(" parameters ")".
+    A number without quotes is what Python reads: 0.1 is a binary float, '0.1' the decimal.
+
+    >>> parse("100 * Laplace(epsilon=0.1) + RAPPOR(epsilon='1/3')")
+    100 * Laplace(epsilon=0.1) + RAPPOR(epsilon='1/3')
+    """
+    if not isinstance(text, str):
+        raise TypeError(f"a plan must be text, not {type(text).__name__}")
+    if len(text) > LONGEST:
+        raise PlanError(f"a plan has at most {LONGEST} characters; more", text, LONGEST)
+    return _Parser(text, {mechanism.__name__: mechanism for mechanism in MECHANISMS}).whole()
+
+
+class _Parser:
+    def __init__(self, text: str, names: Mapping[str, type[Mechanism]]) -> None:
+        self.text, self.names = text, names
+        self.tokens = self._split()
+        self.next = 0
+        self.depth = 0
+
+    def _split(self) -> list[_Token]:
+        tokens: list[_Token] = []
+        position = 0
+        while True:
+            while position < len(self.text) and self.text[position].isspace():
+                position += 1
+            if position == len(self.text):
+                return [*tokens, _Token("end", "the end", position)]
+            match = _TOKEN.match(self.text, position)
+            if match is None:
+                raise PlanError(f"unexpected {self.text[position]!r}", self.text, position)
+            tokens.append(_Token(match.lastgroup or "", match[0], position))
+            position = match.end()
+
+    def whole(self) -> Plan:
+        plan = self._plan()
+        if self._peek().kind != "end":
+            self._fail("expected '+' or the end")
+        return plan
+
+    def _plan(self) -> Plan:
+        terms = [self._term()]
+        while self._take("+"):
+            terms.append(self._term())
+        return Plan.sum_of(*terms)
+
+    def _term(self) -> Curve:
+        if self._peek().kind == "number":
+            where = self._peek()
+            count = self._number()
+            self._expect("*")
+            return self._times(self._item(), count, where)
+        item = self._item()
+        while self._take("*"):
+            where = self._peek()
+            if where.kind != "number":
+                self._fail("expected a count")
+            item = self._times(item, self._number(), where)
+        return item
+
+    def _times(self, item: Curve, count: int | float, where: _Token) -> Curve:
+        try:
+            return Plan.repeated(item, count)  # type: ignore[arg-type] # it says what is wrong with a float
+        except (ValueError, TypeError) as error:
+            raise PlanError(str(error), self.text, where.position) from None
+
+    def _item(self) -> Curve:
+        if self._take("("):
+            plan: Curve = self._nested(self._plan)
+            self._expect(")")
+            return plan
+        name = self._peek()
+        if name.kind != "name":
+            self._fail("expected a mechanism")
+        if name.text not in self.names:
+            self._fail(f"there is no mechanism {name.text!r} (there are {', '.join(self.names)});")
+        self.next += 1
+        values, parameters = self._parameters()
+        try:
+            return self.names[name.text](*values, **parameters)
+        except (ValueError, TypeError) as error:
+            raise PlanError(f"{name.text}: {error}", self.text, name.position) from None
+
+    def _parameters(self) -> tuple[list[Any], dict[str, Any]]:
+        """What stands in the brackets of a mechanism: values, and values with a name."""
+        self._expect("(")
+        values: list[Any] = []
+        parameters: dict[str, Any] = {}
+        while not self._take(")"):
+            if values or parameters:
+                self._expect(",")
+                if self._take(")"):
+                    break
+            name, after = self._peek(), self.tokens[min(self.next + 1, len(self.tokens) - 1)]
+            if name.kind != "name" or after.text != "=":
+                if parameters:
+                    self._fail("expected a parameter")
+                values.append(self._value())
+                continue
+            if name.text in parameters:
+                self._fail(f"{name.text} is given twice")
+            self.next += 2
+            parameters[name.text] = self._value()
+        return values, parameters
+
+    def _value(self) -> Any:
+        """A number, an exact one in quotes, True or False, a list of values, or a sensitivity."""
+        token = self._peek()
+        if token.kind == "string":
+            self.next += 1
+            return token.text[1:-1]
+        if token.kind == "number":
+            return self._number()
+        if self._take("["):
+            return self._list()
+        if token.text in CONSTANTS:
+            self.next += 1
+            return CONSTANTS[token.text]
+        if token.text in VALUES:
+            self.next += 1
+            values, named = self._nested(self._parameters)
+            try:
+                return VALUES[token.text](*values, **named)
+            except (ValueError, TypeError, ZeroDivisionError) as error:
+                raise PlanError(f"{token.text}: {error}", self.text, token.position) from None
+        return self._fail("expected a number, or an exact one in quotes such as '1/3'")
+
+    def _list(self) -> list[Any]:
+        values: list[Any] = []
+        while not self._take("]"):
+            if values:
+                self._expect(",")
+                if self._take("]"):
+                    break
+            values.append(self._nested(self._value))
+        return values
+
+    def _nested(self, read: Callable[[], Any]) -> Any:
+        self.depth += 1
+        if self.depth > DEEPEST:
+            self._fail(f"more than {DEEPEST} brackets inside one another")
+        answer = read()
+        self.depth -= 1
+        return answer
+
+    def _number(self) -> int | float:
+        token = self._peek()
+        if len(token.text) > MOST_DIGITS:
+            self._fail(f"a number of more than {MOST_DIGITS} characters")
+        self.next += 1
+        return int(token.text) if re.fullmatch(r"-?\d+", token.text) else float(token.text)
+
+    def _peek(self) -> _Token:
+        return self.tokens[self.next]
+
+    def _take(self, sign: str) -> bool:
+        token = self._peek()
+        if token.kind == "sign" and token.text == sign:
+            self.next += 1
+            return True
+        return False
+
+    def _expect(self, sign: str) -> None:
+        if not self._take(sign):
+            self._fail(f"expected {sign!r}")
+
+    def _fail(self, message: str) -> NoReturn:
+        token = self._peek()
+        found = token.text if token.kind == "end" else repr(token.text[:40])
+        where = f"{message}, found {found}," if message.startswith("expected") else message
+        raise PlanError(where, self.text, token.position)

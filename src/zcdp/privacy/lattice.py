@@ -1,0 +1,53 @@
+"""The common lattice of a composition's losses, where all of them are atoms."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from fractions import Fraction
+from math import floor
+
+from flint import arb
+
+from zcdp.numeric.balls import lift
+from zcdp.numeric.certify import Undecided
+from zcdp.numeric.exact import Log, gcd
+from zcdp.privacy.transform import Parts
+
+__all__ = ["Lattice", "common_lattice"]
+
+
+@dataclass(frozen=True)
+class Lattice:
+    """The whole loss lies on the points (top - spacing * m) * unit, m = 0, 1, 2, ..."""
+
+    top: Fraction
+    spacing: Fraction
+    unit: Log | None = None
+    """The logarithm that all losses are multiples of; None stands for 1."""
+
+    def scale(self) -> arb:
+        """The unit as a ball."""
+        return arb(1) if self.unit is None else lift(self.unit)
+
+    def first(self, epsilon: Fraction) -> Fraction:
+        """The least point at or above epsilon, in units."""
+        if self.unit is None or epsilon == 0:
+            return self.top - self.spacing * floor((self.top - epsilon) / self.spacing)
+        steps = ((lift(self.top) - lift(epsilon) / self.scale()) / lift(self.spacing)).floor()
+        whole = steps.unique_fmpz()
+        if whole is None:
+            raise Undecided
+        return self.top - self.spacing * int(whole)
+
+
+def common_lattice(parts: Parts) -> Lattice | None:
+    """The lattice of the whole loss, if there is one."""
+    top = spacing = Fraction(0)
+    units: set[Log | None] = set()
+    for pair, count in parts:
+        if not pair.atomic or pair.largest_loss is None:
+            return None
+        units.add(pair.largest_loss if isinstance(pair.largest_loss, Log) else None)
+        loss = Fraction(1) if isinstance(pair.largest_loss, Log) else pair.largest_loss
+        top, spacing = top + loss * count, gcd(spacing, loss * pair.ratio)
+    return Lattice(top, spacing, units.pop()) if len(units) == 1 else None

@@ -1,0 +1,141 @@
+"""Dominating pairs: what the exact privacy profile needs to know of a mechanism."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from fractions import Fraction
+from functools import partial
+from typing import TypeAlias
+
+from flint import arb
+
+from zcdp.numeric.balls import lift
+from zcdp.numeric.certify import enclose
+from zcdp.numeric.exact import Exact, Log
+from zcdp.numeric.functions import exp, expm1
+
+__all__ = [
+    "Pair",
+    "Terms",
+    "discrete_laplace_pair",
+    "gaussian_pair",
+    "laplace_pair",
+    "logistic_pair",
+    "three_point_pair",
+]
+
+Terms: TypeAlias = list[list[arb]]
+
+
+@dataclass(frozen=True, eq=False)
+class Pair:
+    """A symmetric pair (P, Q) whose profile is at least the mechanism's: L = log dP/dQ under P is -L under Q.
+
+    With w = z + 1/2 its moment transform is
+        M(z) = E_P exp(z L) = sum over k of e^{a_k w} (c_k0 + c_k1/w),  a_k = largest_loss (1 - k ratio),
+    where c_k0 is an atom of the loss and the rest its density. See docs/theorems/profile.md.
+    """
+
+    largest_loss: Exact | None
+    """The exact supremum of the loss; None where it is unbounded."""
+
+    terms: Callable[[], Terms] | None = None
+    """The c_kj at the working precision, a list over k of lists over j; None for a Gaussian pair."""
+
+    ratio: Fraction = Fraction(2)
+    """Distance of neighbouring exponents a_k, as a part of the largest loss."""
+
+    curvature: Callable[[], arb] | None = None
+    """mu^2 of a Gaussian pair, log M(z) = mu^2 (z^2 + z)/2; None for every other pair."""
+
+    atomic: bool = False
+    """Whether all of the loss is atoms, at the points a_k."""
+
+    exact: bool = True
+    """Whether this is the mechanism's own worst-case pair, not only one that dominates it."""
+
+    witness: Pair | None = None
+    """Where it is not: a symmetric pair whose profile is at most the mechanism's, for lower bounds."""
+
+    at: Callable[[Fraction], Pair] | None = None
+    """The same family at another largest loss; a larger one must dominate (docs/theorems/calibration.md)."""
+
+    def attained(self) -> Pair | None:
+        """A pair whose profile is at most the mechanism's, if one is known."""
+        return self if self.exact else self.witness
+
+
+def three_point_pair(
+    epsilon: Exact,
+    kappa: Callable[[], arb] | int = 2,
+    *,
+    exact: bool = True,
+    at: Callable[[Fraction], Pair] | None = None,
+) -> Pair:
+    """Losses epsilon, 0, -epsilon with P-masses (e^epsilon, kappa - 2, 1)/(e^epsilon + kappa - 1).
+
+    Binary randomized response is kappa = 2 and dominates every epsilon-DP mechanism.
+    """
+
+    def terms() -> Terms:
+        e = lift(epsilon)
+        if kappa == 2:
+            edge = 1 / (exp(e / 2) + exp(-e / 2))
+            return [[edge], [edge]]
+        size = arb(kappa) if isinstance(kappa, int) else kappa()
+        whole = exp(e) + size - 1
+        return [[exp(e / 2) / whole], [(size - 2) / whole], [exp(e / 2) / whole]]
+
+    if at is None and isinstance(kappa, int):
+        at = partial(three_point_pair, kappa=kappa, exact=exact)
+    return Pair(epsilon, terms, Fraction(2 if kappa == 2 else 1), atomic=True, exact=exact, at=at)
+
+
+def laplace_pair(epsilon: Exact, *, exact: bool = True, witness: Pair | None = None) -> Pair:
+    """Laplace noise shifted by epsilon scales: M = e^{-epsilon/2} (cosh(epsilon w) + sinh(epsilon w)/(2 w))."""
+
+    def terms() -> Terms:
+        edge = exp(-lift(epsilon) / 2)
+        return [[edge / 2, edge / 4], [edge / 2, -edge / 4]]
+
+    return Pair(epsilon, terms, exact=exact, witness=witness)
+
+
+def logistic_pair(eta: Exact, *, exact: bool = True, witness: Pair | None = None) -> Pair:
+    """Logistic noise shifted by eta scales: M = sinh(eta w)/(2 w sinh(eta/2)); dominates all of eta-bounded range.
+
+    Theorem: docs/theorems/logistic-pair.md.
+    """
+
+    def terms() -> Terms:
+        edge = 1 / (4 * (lift(eta) / 2).sinh())
+        return [[arb(0), edge], [arb(0), -edge]]
+
+    return Pair(eta, terms, exact=exact, witness=witness)
+
+
+def discrete_laplace_pair(epsilon: Exact, sensitivity: int, *, longest: int = 100) -> Pair:
+    """Two-sided geometric noise shifted by `sensitivity`: losses epsilon (1 - 2k/sensitivity).
+
+    A long one lies between Laplace noise at epsilon and at epsilon + 2 log cosh(t/2), t = epsilon/sensitivity.
+    Theorem: docs/theorems/discrete-laplace-pair.md.
+    """
+    if sensitivity > longest:
+        rational = Fraction(enclose(lambda: lift(epsilon))[1]) if isinstance(epsilon, Log) else epsilon
+        return laplace_pair(rational + (rational / sensitivity) ** 2 / 4, exact=False, witness=laplace_pair(epsilon))
+
+    def terms() -> Terms:
+        e = lift(epsilon)
+        t = e / sensitivity
+        edge = exp(-e / 2) / (1 + exp(-t))
+        inside = -expm1(-t) * edge  # P(X = k) e^{-a_k/2} is the same for each 0 < k < sensitivity
+        return [[edge], *([inside] for _ in range(sensitivity - 1)), [edge]]
+
+    at = partial(discrete_laplace_pair, sensitivity=sensitivity, longest=longest)
+    return Pair(epsilon, terms, Fraction(2, sensitivity), atomic=True, at=at)
+
+
+def gaussian_pair(curvature: Callable[[], arb]) -> Pair:
+    """Gaussian noise shifted by mu standard deviations: M = exp(mu^2 (z^2 + z)/2); `curvature` gives mu^2."""
+    return Pair(None, curvature=curvature)

@@ -1,0 +1,211 @@
+"""Composition: a sum of curves, each with a count, is a curve again."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from fractions import Fraction
+from functools import cached_property
+from math import inf, nextafter
+from typing import ClassVar
+
+from flint import arb, arb_series
+
+from zcdp.numeric.balls import lift
+from zcdp.numeric.certify import NotCertified, enclose
+from zcdp.numeric.exact import Exact, integer
+from zcdp.numeric.functions import Number, derivatives
+from zcdp.numeric.supremum import Convex
+from zcdp.privacy.curve import Curve, Peak
+from zcdp.privacy.pair import Pair
+
+__all__ = ["LARGEST_COUNT", "Plan"]
+
+LARGEST_COUNT = 10**12
+
+
+class Plan(Curve):
+    """A composition: K = n_1 K_1 + n_2 K_2 + ..., adaptive choices included; equal parts are merged.
+
+    Written as it reads, `100 * Laplace(epsilon=0.1) + RAPPOR(epsilon=1)`; each `+` takes constant time.
+    Theorem: docs/theorems/composition.md.
+    """
+
+    forms: ClassVar[tuple[Callable[[str], Plan], Callable[[str], Plan], Callable[[Plan], str]]]
+    """Text to plan, JSON to plan, plan to JSON: supplied by `zcdp.accounting`, which knows the mechanisms by name."""
+
+    _curve: Curve
+    _times: int
+    _left: Curve | None
+
+    def __init__(self) -> None:
+        raise TypeError("write a plan as a sum, 100 * Laplace(epsilon=0.1) + RAPPOR(epsilon=1), or use Plan.parse")
+
+    @classmethod
+    def _node(cls, curve: Curve, times: int, rest: Curve | None) -> Plan:
+        plan = object.__new__(cls)
+        plan._curve, plan._times, plan._left = curve, times, rest
+        return plan
+
+    @classmethod
+    def sum_of(cls, *curves: Curve) -> Plan:
+        """The composition of the curves."""
+        for curve in curves:
+            if not isinstance(curve, Curve):
+                raise TypeError(f"{curve!r} is not a mechanism or a plan")
+        whole: Curve | None = None
+        for curve in curves:
+            whole = cls._node(curve, 1, whole)
+        if whole is None:
+            raise ValueError("a plan needs at least one mechanism")
+        assert isinstance(whole, Plan)
+        return whole
+
+    @classmethod
+    def repeated(cls, curve: Curve, count: int) -> Plan:
+        """`count` times the curve."""
+        times = integer(count, "count", 1)
+        if times > LARGEST_COUNT:
+            raise ValueError(f"count ({count}) must be at most 10^12")
+        return cls._node(curve, times, None)
+
+    @classmethod
+    def parse(cls, text: str) -> Plan:
+        """The plan that the text spells: `100 * Laplace(epsilon=0.1) + RAPPOR(epsilon=1)`."""
+        return cls.forms[0](text)
+
+    @classmethod
+    def from_json(cls, text: str) -> Plan:
+        """The inverse of `to_json`."""
+        return cls.forms[1](text)
+
+    def to_json(self) -> str:
+        """A list of parts: count, mechanism, and its parameters without loss."""
+        return Plan.forms[2](self)
+
+    def _leaves(self) -> Iterator[tuple[Curve, int]]:
+        """Parts with their counts, in the order they were written; no recursion, so a plan may be a long chain."""
+        stack: list[tuple[Curve, int]] = [(self, 1)]
+        while stack:
+            curve, times = stack.pop()
+            if not isinstance(curve, Plan):
+                yield curve, times
+                continue
+            stack.append((curve._curve, times * curve._times))
+            if curve._left is not None:
+                stack.append((curve._left, times))
+
+    @cached_property
+    def parts(self) -> tuple[tuple[Curve, int], ...]:
+        """Each different mechanism with how often it runs, in the order of their first appearance."""
+        merged: dict[Curve, int] = {}
+        for part, count in self._leaves():
+            merged[part] = merged.get(part, 0) + count
+        return tuple(merged.items())
+
+    def __repr__(self) -> str:
+        return " + ".join(repr(part) if count == 1 else f"{count} * {part!r}" for part, count in self.parts)
+
+    def __eq__(self, other: object) -> bool:
+        return dict(self.parts) == dict(other.parts) if isinstance(other, Plan) else NotImplemented
+
+    def __hash__(self) -> int:
+        return hash(frozenset(self.parts))
+
+    def cumulant(self, s: Number) -> Number:
+        """The sum of the parts' cumulants."""
+        (first, count), *others = self.parts
+        total = first.cumulant(s) * count
+        for part, times in others:
+            total = total + part.cumulant(s) * times
+        return total
+
+    @property
+    def largest_loss(self) -> Exact | None:
+        """The sum of the largest losses, where it is rational."""
+        losses = [(part.largest_loss, count) for part, count in self.parts]
+        if any(loss is None for loss, _ in losses):
+            return None
+        if not all(isinstance(loss, Fraction) for loss, _ in losses):
+            raise ValueError("the largest loss is a sum with logarithms, not one exact number: use pure_epsilon")
+        return sum((loss * count for loss, count in losses if isinstance(loss, Fraction)), Fraction(0))
+
+    @cached_property
+    def pure_epsilon(self) -> float:
+        """The sum of the parts' largest losses, rounded up; inf where one of them is unbounded."""
+        losses = [(part.pure_epsilon, part, count) for part, count in self.parts]
+        if any(loss == inf for loss, _, _ in losses):
+            return inf
+        try:
+            exact = [(part.largest_loss, count) for _, part, count in losses]
+        except (AttributeError, TypeError, ValueError):  # a mechanism that has no exact form of it
+            exact = [(Fraction(loss), count) for loss, _, count in losses]
+        return enclose(lambda: sum((lift(loss) * count for loss, count in exact if loss is not None), arb(0)))[1]
+
+    def pair(self) -> Pair | None:
+        """A plan has one pair for each part, no single one."""
+        raise TypeError("ask the parts of a plan for their pairs")
+
+    def peak(self) -> Peak:
+        """The sum of the parts' peaks, where all are attained at one and the same order."""
+        peaks = [(part.peak(), count) for part, count in self.parts]
+        order = peaks[0][0].order
+        if len(peaks) > 1 and not all(peak.order.is_exact() and peak.order == order for peak, _ in peaks):
+            raise NotCertified("the parts peak at different orders")
+        return Peak(sum((peak.rho * count for peak, count in peaks), arb(0)), order)
+
+    @cached_property
+    def rho_bounds(self) -> tuple[float, float]:
+        """Floats that enclose the tight rho; where some part has only an upper bound, the rest is the lower end."""
+        if self.is_tight:
+            return self._peak_bounds
+        return max(float(nextafter(part.rho_bounds[0] * count, 0)) for part, count in self.parts), self.rho
+
+    @cached_property
+    def _peak_bounds(self) -> tuple[float, float]:
+        """rho as a sum where all parts peak at one order, else as its own certified supremum."""
+        try:
+            return self._certified(lambda: self.peak().rho)
+        except (NotCertified, NotImplementedError):  # different orders, or a part whose own peak is searched
+            if len(self.parts) > 1:
+                return self.search_rho()
+        [(part, count)] = self.parts
+        low, high = (Fraction(end) * count for end in part._peak_bounds)
+        return enclose(lambda: lift(low))[0], enclose(lambda: lift(high))[1]
+
+    def kl(self) -> arb:
+        """The sum of the parts' divergences of order 1."""
+        return sum((part.kl() * count for part, count in self.parts), arb(0))
+
+    @property
+    def is_tight(self) -> bool:
+        """Whether the rho of every part is its exact value."""
+        return all(part.is_tight for part, _ in self.parts)
+
+    def convexes(self) -> list[Convex]:
+        """What the certified search over orders needs: the sum of the parts."""
+
+        def taylor(s: arb) -> tuple[arb, arb, arb]:
+            return derivatives(self.cumulant(arb_series([s, 1], prec=4)))
+
+        return [
+            Convex(
+                self.cumulant,
+                self.kl(),
+                arb(self.pure_epsilon),
+                None if any(part.is_envelope for part, _ in self.parts) else taylor,
+            )
+        ]
+
+    def search_rho(self, tolerance: float = 1e-10) -> tuple[float, float]:
+        """Floats around rho by a certified search over all orders of the sum of the curves.
+
+        Parts of unbounded loss go in at their own rho (Gaussian noise has it at every order); the lower end is then
+        the sum at order 1.
+        """
+        bounded = [count * part for part, count in self.parts if part.pure_epsilon < inf]
+        unbounded = [(Fraction(part.rho), count) for part, count in self.parts if part.pure_epsilon == inf]
+        if not unbounded:
+            return super().search_rho(tolerance)
+        rest = Fraction(Plan.sum_of(*bounded).search_rho(tolerance)[1]) if bounded else Fraction(0)
+        whole = rest + sum((rho * count for rho, count in unbounded), Fraction(0))
+        return enclose(self.kl)[0], enclose(lambda: lift(whole))[1]

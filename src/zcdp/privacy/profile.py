@@ -1,0 +1,227 @@
+"""The exact privacy profile delta(epsilon) of a composition: the cheapest rigorous method that is tight."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from fractions import Fraction
+from functools import partial
+from math import inf, nextafter
+from typing import NamedTuple, Protocol
+
+from flint import arb
+
+from zcdp.numeric.balls import above, at_precision, below, lift
+from zcdp.numeric.certify import NotCertified, Undecided
+from zcdp.privacy.finite_cut import Cut, cut_degree, finite_size, whole_degree
+from zcdp.privacy.lattice import Lattice, common_lattice
+from zcdp.privacy.pair import gaussian_pair
+from zcdp.privacy.profile_contour import Contour, TooManyNodes
+from zcdp.privacy.profile_terms import FiniteSum
+from zcdp.privacy.saddle import line_for_delta, line_for_epsilon, saddle_estimate, solve
+from zcdp.privacy.transform import Parts, Transform
+
+__all__ = ["Profile"]
+
+FEW = 2_000  # numbers in a finite sum: a millisecond
+MANY = 20_000  # where the contour needs too many nodes
+MANY_OF_ONE = 250_000  # of a single pair, which needs no search among exponents
+MOST_WORK = 60_000  # transforms of one pair at one node: half a second
+SMOOTH_WORK = 20_000
+LAST_BITS = 1 << 12
+
+
+class Engine(Protocol):
+    """A method, ready at the working precision."""
+
+    def delta(self, epsilon: Fraction) -> tuple[arb, arb]:
+        """Balls whose lower end is below, and whose upper end is above delta(epsilon)."""
+
+    def estimate(self, epsilon: float) -> float:
+        """log delta(epsilon), near enough: for proposals."""
+
+
+class Choice(NamedTuple):
+    """The engine for a neighbourhood of epsilon, and what its lower bound loses where it is smoothed."""
+
+    engine: Engine
+    epsilon: Fraction
+    least: Fraction = Fraction(0)
+    """Below this epsilon the engine has no answer."""
+    shift: Fraction = Fraction(0)
+    lost: arb = arb(0)
+
+
+class Profile:
+    """delta(epsilon) of the composition of symmetric pairs, and its inverse, enclosed by floats.
+
+    Theorem: docs/theorems/profile.md.
+    """
+
+    def __init__(self, parts: Parts) -> None:
+        self.parts = parts
+        self.bits = 128 + 2 * sum(count for _, count in parts).bit_length()
+        self.lattice: Lattice | None = common_lattice(parts)
+        self.method = ""
+        """The method that gave the last answer."""
+        self.line = 1.0
+        """The order, less one, at which it looked: a guess for others."""
+
+    def _top(self) -> arb | None:
+        """The largest loss of the composition; None where it is unbounded."""
+        if any(pair.largest_loss is None for pair, _ in self.parts):
+            return None
+        return sum((lift(p.largest_loss) * n for p, n in self.parts if p.largest_loss is not None), arb(0))
+
+    def delta_bounds(self, epsilon: Fraction) -> tuple[float, float]:
+        """Floats (lower, upper) around delta(epsilon), for epsilon >= 0."""
+
+        def attempt() -> tuple[float, float] | None:
+            top = self._top()
+            if top is not None and top <= lift(epsilon):
+                self.method = "largest loss"
+                return 0.0, 0.0
+            choice = self._choose(epsilon)
+            lower, upper = choice.engine.delta(epsilon)
+            if choice.shift:
+                lower = choice.engine.delta(epsilon + choice.shift)[0] - choice.lost
+            if not (upper.is_finite() and upper.rel_accuracy_bits() >= 50):
+                return None
+            return min(max(below(lower), 0.0), 1.0), min(above(upper), 1.0)
+
+        return self._at_growing_precision(attempt)
+
+    def epsilon_bounds(self, delta: Fraction) -> tuple[float, float]:
+        """Floats (lower, upper) around the least epsilon >= 0 with delta(epsilon) <= delta, for 0 < delta < 1."""
+
+        def attempt() -> tuple[float, float] | None:
+            target, top = lift(delta), self._top()
+            log_target = float(target.log())
+            choice = self._choose(log_target)
+            engine, least = choice.engine, choice.least
+            if least and not engine.delta(least)[0] >= target:
+                choice = self._choose(log_target, least=Fraction(0))
+                engine, least = choice.engine, choice.least
+            root = solve(
+                engine.estimate, log_target, float(least), inf if top is None else above(top), float(choice.epsilon)
+            )
+            upper = _outward(root, lambda e: bool(engine.delta(e)[1] <= target), least, up=True)
+            lower = _outward(root, lambda e: bool(engine.delta(e)[0] - choice.lost >= target), least, up=False)
+            if upper is None and choice.shift:  # the Gaussian's own delta is in the way
+                upper = inf if top is None else above(top)
+            if upper is None or lower is None:
+                return None
+            if choice.shift:
+                lower = max(nextafter(lower - float(choice.shift) * (1 + 1e-15), -inf), 0.0)
+            return lower, upper if top is None else min(upper, above(top))
+
+        return self._at_growing_precision(attempt)
+
+    def propose_log_delta(self, epsilon: Fraction, *, rough: bool = False) -> float:
+        """log delta(epsilon) to a few digits (two where `rough`), in a few milliseconds: for proposals."""
+
+        def estimate() -> float:
+            transform, top = Transform(self.parts), self._top()
+            if top is not None and top <= lift(epsilon):
+                return -inf
+            c = line_for_epsilon(transform, epsilon)
+            if rough:
+                return saddle_estimate(transform, c, lift(epsilon))
+            try:
+                contour = Contour(transform, c, lift(epsilon), most=4000, rough=True)
+                if (value := contour.delta(epsilon)[1]) > 0:
+                    return float(value.log().mid())
+            except TooManyNodes:
+                pass
+            return saddle_estimate(transform, c, lift(epsilon))
+
+        return at_precision(self.bits, estimate)
+
+    def _at_growing_precision(self, attempt: Callable[[], tuple[float, float] | None]) -> tuple[float, float]:
+        bits = self.bits
+        while bits <= LAST_BITS:
+            try:
+                answer = at_precision(bits, attempt)
+                if answer is not None:
+                    return answer
+            except Undecided:
+                pass
+            except (OverflowError, ZeroDivisionError) as error:  # of the floats that propose where to look
+                raise NotCertified("the profile is out of the range of floats") from error
+            bits *= 2
+        raise NotCertified(f"no certified profile within {LAST_BITS} bits: the parameters are too extreme")
+
+    def _choose(self, given: Fraction | float, *, least: Fraction | None = None) -> Choice:
+        """The engine for a given epsilon (a Fraction) or a given log delta (a float)."""
+        if finite_size(self.parts) * (degree := whole_degree(self.parts) + 1) <= FEW:
+            self.method = "finite sum"
+            cut = Cut(Fraction(0), degree - 1, arb(1), arb("-inf"))
+            return Choice(FiniteSum(self.parts, cut), given if isinstance(given, Fraction) else Fraction(0))
+        transform = Transform(self.parts)
+        if isinstance(given, Fraction):
+            c, epsilon = line_for_epsilon(transform, given), given
+        else:
+            c, epsilon = line_for_delta(transform, given)
+        self.line = float(c)
+        for lattice in (self.lattice, None) if self.lattice else (None,):
+            try:
+                contour = Contour(transform, c, lift(epsilon), lattice=lattice, most=self._most(MOST_WORK))
+            except TooManyNodes:
+                continue
+            self.method = "lattice" if lattice else "contour"
+            return Choice(contour, epsilon)
+        if least is None:
+            least = epsilon if isinstance(given, Fraction) else self._margin(epsilon, float(c))
+        if finite_size(self.parts, float(least)) < (inf if len(self.parts) == 1 else MANY):
+            log_delta = saddle_estimate(transform, c, lift(epsilon))
+            cut = cut_degree(transform, c, lift(epsilon), log_delta, least)
+            if finite_size(self.parts, float(least), cut.ceiling) * (cut.degree + 1) <= (
+                MANY_OF_ONE if len(self.parts) == 1 else MANY
+            ):
+                self.method = "finite sum"
+                return Choice(FiniteSum(self.parts, cut), epsilon, least)
+        return self._smoothed(c, epsilon)
+
+    def _most(self, work: int) -> int:
+        """How many nodes are allowed: a hundred at least."""
+        return max(work // len(self.parts), 100)
+
+    def _margin(self, epsilon: Fraction, c: float) -> Fraction:
+        """An epsilon that is hardly above the answer where the saddle point formula proposes `epsilon`."""
+        top = self._top()
+        room = 1 / c if top is None else min(1 / c, float(top - lift(epsilon)))
+        return max(Fraction(float(epsilon - Fraction(room))), Fraction(0))  # a float, as the search wants
+
+    def _smoothed(self, c: arb, epsilon: Fraction) -> Choice:
+        """Composed with one more, very weak Gaussian mechanism: an upper bound whose integrand decays."""
+        self.method = "smoothed contour"
+        best, mu = None, Fraction(1 / float(c))
+        for _ in range(40):
+            transform = Transform((*self.parts, (gaussian_pair(partial(lift, mu * mu)), 1)))
+            try:
+                best = Contour(transform, c, lift(epsilon), lattice=None, most=self._most(SMOOTH_WORK)), mu
+            except TooManyNodes:
+                if best:
+                    break
+                mu *= 16
+                continue
+            mu /= 2
+        if best is None:
+            raise NotCertified("the contour needs too many nodes: the composition is too extreme")
+        contour, mu = best
+        reach = Fraction((2 * max(14.0 - contour.log_delta, 1.0)) ** 0.5)
+        # the Gaussian's delta at mu t + mu^2/2 is below its upper tail, which is below exp(-t^2/2)
+        return Choice(contour, epsilon, Fraction(0), mu * reach + mu * mu / 2, (-(lift(reach) ** 2) / 2).exp())
+
+
+def _outward(root: float, holds: Callable[[Fraction], bool], least: Fraction, *, up: bool) -> float | None:
+    """The float nearest to `root`, on the given side, for which `holds` is certain; None if none is near."""
+    if root <= least:
+        return float(least) if not up or holds(least) else None
+    for power in range(-54, -2):
+        move = 0.0 if power == -54 else 2.0**power  # 2^-53 goes to the next float, or stays
+        moved = root * (1 + move if up else 1 - move)
+        if moved < least:
+            return None if least else 0.0
+        if holds(Fraction(moved)):
+            return moved
+    return None if up else 0.0

@@ -1,0 +1,127 @@
+"""All certified routes from a curve to (epsilon, delta), and the best of them."""
+
+from __future__ import annotations
+
+from fractions import Fraction
+from math import inf
+from typing import TYPE_CHECKING, Literal
+
+from zcdp.numeric.certify import NotCertified
+from zcdp.numeric.exact import Value, rational
+from zcdp.privacy.profile import Profile
+from zcdp.privacy.rdp_to_approx import rdp_to_delta, rdp_to_epsilon
+from zcdp.privacy.snap import snap
+from zcdp.privacy.zcdp_to_approx import zcdp_to_delta, zcdp_to_epsilon
+
+if TYPE_CHECKING:
+    from zcdp.privacy.curve import Curve
+
+__all__ = ["Routes"]
+
+
+def _delta(value: Value) -> Fraction:
+    delta = rational(value, "delta")
+    if not 0 <= delta < 1:
+        raise ValueError(f"delta ({value}) must be at least 0 and below 1")
+    return delta
+
+
+def _epsilon(value: Value) -> Fraction:
+    epsilon = rational(value, "epsilon")
+    if epsilon < 0:
+        raise ValueError(f"epsilon ({value}) must not be negative")
+    return epsilon
+
+
+class Routes:
+    """What one curve costs as (epsilon, delta), by each route that applies to it.
+
+    profile: the exact profile of the dominating pairs; rdp: the Renyi curve; zcdp: rho alone; pure: the largest loss.
+    """
+
+    def __init__(self, curve: Curve) -> None:
+        self.curve = curve
+        pairs = [(part.pair(), count) for part, count in curve.parts]
+        known = tuple((pair, count) for pair, count in pairs if pair is not None)
+        attained = tuple((witness, count) for pair, count in known if (witness := pair.attained()) is not None)
+        above, below = snap(known)[0], snap(attained)[1]
+        self.profile = Profile(above) if len(known) == len(pairs) else None
+        self.exact = len(known) == len(pairs) and all(pair.exact for pair, _ in known)
+        if self.exact and below == above:
+            self.attained = self.profile
+        else:
+            self.attained = Profile(below) if below else None
+
+    def epsilons(self, delta: Value) -> dict[str, float]:
+        """epsilon at `delta` by each route."""
+        target = _delta(delta)
+        pure = self.curve.pure_epsilon
+        if target == 0:
+            return {"pure": pure}
+        found = {} if (bounds := _try(self.profile, "epsilon_bounds", target)) is None else {"profile": bounds[1]}
+        found["rdp"] = rdp_to_epsilon(self.curve.cumulant, target)
+        found["zcdp"] = zcdp_to_epsilon(self.curve.rho, target)
+        return found if pure == inf else {**found, "pure": pure}
+
+    def epsilon_at(self, delta: Value) -> float:
+        """The least epsilon of all routes."""
+        return self.epsilon_bounds(delta, upper_only=True)[1]
+
+    def epsilon_bounds(self, delta: Value, *, upper_only: bool = False) -> tuple[float, float]:
+        """Floats around the least epsilon at `delta`."""
+        target = _delta(delta)
+        upper = self.curve.pure_epsilon
+        if target == 0:
+            return upper if self.exact else 0.0, upper
+        lower = 0.0
+        bounds = _try(self.profile, "epsilon_bounds", target)
+        if bounds is not None:
+            lower, upper = bounds[0], min(upper, bounds[1])
+        if self.attained is not self.profile and not upper_only:
+            lower = (_try(self.attained, "epsilon_bounds", target) or (0.0, 0.0))[0]
+        if bounds is None or self._curve_may_win():
+            upper = min(upper, rdp_to_epsilon(self.curve.cumulant, target, guess=self._guess(), worth=1.02 * upper))
+        return min(lower, upper), upper
+
+    def delta_bounds(self, epsilon: Value, *, upper_only: bool = False) -> tuple[float, float]:
+        """Floats around the least delta at `epsilon`."""
+        point = _epsilon(epsilon)
+        if point >= self.curve.pure_epsilon:
+            return 0.0, 0.0
+        lower, upper = 0.0, 1.0
+        bounds = _try(self.profile, "delta_bounds", point)
+        if bounds is not None:
+            lower, upper = bounds
+        if self.attained is not self.profile and not upper_only:
+            lower = (_try(self.attained, "delta_bounds", point) or (0.0, 0.0))[0]
+        if bounds is None or self._curve_may_win():
+            upper = min(upper, rdp_to_delta(self.curve.cumulant, point, guess=self._guess()))
+        return min(lower, upper), upper
+
+    def deltas(self, epsilon: Value) -> dict[str, float]:
+        """delta at `epsilon` by each route."""
+        point = _epsilon(epsilon)
+        found = {} if (bounds := _try(self.profile, "delta_bounds", point)) is None else {"profile": bounds[1]}
+        found["rdp"] = rdp_to_delta(self.curve.cumulant, point)
+        if point > 0:
+            found["zcdp"] = zcdp_to_delta(self.curve.rho, point)
+        return {**found, "pure": 0.0} if point >= self.curve.pure_epsilon else found
+
+    def _guess(self) -> float:
+        return 1.0 if self.profile is None else self.profile.line
+
+    def _curve_may_win(self) -> bool:
+        """Whether the Renyi curve can beat the profile: never where the profile is that of the worst-case pairs."""
+        return not self.exact or self.profile is None or self.profile.method == "smoothed contour"
+
+
+def _try(
+    profile: Profile | None, what: Literal["epsilon_bounds", "delta_bounds"], at: Fraction
+) -> tuple[float, float] | None:
+    """The profile's answer; None where there is no profile, or it is too extreme to be certified."""
+    if profile is None:
+        return None
+    try:
+        return profile.epsilon_bounds(at) if what == "epsilon_bounds" else profile.delta_bounds(at)
+    except NotCertified:
+        return None

@@ -1,0 +1,110 @@
+"""Text and JSON forms of plans: what is read is what was written, and hostile input gets an error with its place."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from table import EVERYDAY_ROWS
+
+from zcdp import RAPPOR, Laplace, Mechanism, Plan, PlanError, PureDP, RandomizedResponse
+
+
+@pytest.mark.parametrize("m", EVERYDAY_ROWS[::3], ids=repr)
+def test_every_mechanism_reads_back(m: Mechanism) -> None:
+    plan = 3 * m + PureDP(epsilon="log(3)")
+    assert Plan.parse(repr(plan)) == plan
+    assert Plan.from_json(plan.to_json()) == plan
+
+
+def test_brackets_counts_and_spaces() -> None:
+    written = " 2*( Laplace( epsilon = 0.1 )*3 +RAPPOR(epsilon='1/3',) )\n + RandomizedResponse(epsilon=1,k=4)"
+    expected = 6 * Laplace(epsilon=0.1) + 2 * RAPPOR(epsilon="1/3") + RandomizedResponse(epsilon=1, k=4)
+    assert Plan.parse(written) == expected
+
+
+def test_a_bare_number_is_a_float_and_a_quoted_one_exact() -> None:
+    assert Plan.parse("Laplace(epsilon=0.1)") == 1 * Laplace(epsilon=0.1)
+    assert Plan.parse("Laplace(epsilon='0.1')") == 1 * Laplace(epsilon="0.1")
+    assert Plan.parse("Laplace(epsilon='0.1')") != Plan.parse("Laplace(epsilon=0.1)")
+
+
+@pytest.mark.parametrize(
+    ("text", "position", "message"),
+    [
+        ("", 0, "expected a mechanism"),
+        ("3 *", 3, "expected a mechanism"),
+        ("Foo(epsilon=1)", 0, "no mechanism 'Foo'"),
+        ("Laplace(epsilon=1", 17, "expected ','"),
+        ("Laplace epsilon=1", 8, r"expected '\('"),
+        ("RAPPOR(epsilon=1) + Laplace(epsilon=-1)", 20, r"epsilon \(-1\) must be positive"),
+        ("2.5 * Laplace(epsilon=1)", 0, "whole number"),
+        ("0 * Laplace(epsilon=1)", 0, "at least 1"),
+        ("1000000000001 * Laplace(epsilon=1)", 0, "at most 10"),
+        ("Laplace(epsilon=1) * RAPPOR(epsilon=1)", 21, "expected a count"),
+        ("Laplace(epsilon=1) RAPPOR(epsilon=1)", 19, "expected '\\+' or the end"),
+        ("Laplace(epsilon=1, epsilon=2)", 19, "given twice"),
+        ("Laplace(sigma=1)", 0, "sigma"),
+        ("Laplace(1)", 0, "positional"),
+        ("Laplace(epsilon=Laplace)", 16, "expected a number"),
+        ("Laplace(epsilon=" + "[" * 60, 67, "brackets"),
+        ("Laplace(epsilon='1e99999')", 0, "exponent"),
+        ("Laplace(epsilon=1e999)", 0, "finite"),
+        ("__import__('os')", 0, "no mechanism"),
+        ("Laplace(epsilon=1).rho", 18, "unexpected '.'"),
+        ("Laplace(epsilon=1);", 18, "unexpected ';'"),
+        ("Laplace(epsilon=1)\x00", 18, "unexpected"),
+        ("(" * 60, 51, "brackets"),
+        ("9" * 500 + " * Laplace(epsilon=1)", 0, "more than 400"),
+    ],
+)
+def test_errors_have_a_position(text: str, position: int, message: str) -> None:
+    with pytest.raises(PlanError, match=message) as caught:
+        Plan.parse(text)
+    assert caught.value.position == position
+    assert f"at position {position}" in str(caught.value)
+
+
+@settings(deadline=None, max_examples=300)
+@given(st.text(alphabet="0123456789.e+-*()=,'\" LaplceRAPOsion_/\n", max_size=60))
+def test_any_text_is_a_plan_or_an_error(text: str) -> None:
+    try:
+        plan = Plan.parse(text)
+    except PlanError as error:
+        place = error.position
+    else:
+        place = len(repr(plan)) * 0
+    assert 0 <= place <= len(text)
+
+
+def test_size_is_limited() -> None:
+    with pytest.raises(PlanError, match="at most"):
+        Plan.parse(" " * 1_000_001)
+    with pytest.raises(TypeError, match="must be text"):
+        Plan.parse(3)  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize(
+    "data",
+    [
+        {},
+        [],
+        [1],
+        [{"count": 1}],
+        [{"count": 1, "mechanism": "os"}],
+        [{"count": 1, "mechanism": ["Laplace(epsilon=1)"]}],
+        [{"count": 0, "mechanism": "Laplace(epsilon=1)"}],
+        [{"count": True, "mechanism": "Laplace(epsilon=1)"}],
+        [{"count": 1, "mechanism": "Laplace(epsilon=1)", "more": 1}],
+    ],
+)
+def test_bad_json_is_refused(data: object) -> None:
+    with pytest.raises(ValueError, match=r"part|plan"):
+        Plan.from_json(json.dumps(data))
+
+
+def test_deep_json_is_refused() -> None:
+    with pytest.raises(ValueError, match="nested"):
+        Plan.from_json("[" * 100_000)

@@ -1,0 +1,122 @@
+"""Composition, for every mechanism and every route: n * m is m + ... + m, and counts are never dropped."""
+
+from __future__ import annotations
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from table import KINDS, Kind
+
+import zcdp
+from zcdp import Laplace, Mechanism, Plan, RandomizedResponse
+
+SMALL = tuple(kind.at("0.3", **fixed) for kind in KINDS for fixed in kind.fixed[:2])
+BY_NAME = pytest.mark.parametrize("m", SMALL, ids=repr)
+DELTA = 1e-5
+
+
+def _chain(m: Mechanism, count: int) -> Plan:
+    """m + ... + m, of mechanisms that are equal but not the same object."""
+    total = Plan.sum_of(m)
+    for _ in range(count - 1):
+        total = total + eval(repr(m), vars(zcdp))
+    return total
+
+
+@BY_NAME
+def test_a_product_is_the_sum_on_every_route(m: Mechanism) -> None:
+    product, chain = 7 * m, _chain(m, 7)
+    assert product == chain
+    assert product.parts == ((m, 7),)
+    assert product.rho == chain.rho
+    assert product.rdp([1, 1.5, 8, 100]).tolist() == chain.rdp([1, 1.5, 8, 100]).tolist()
+    assert product.pure_epsilon == chain.pure_epsilon
+    assert product.routes(delta=DELTA) == chain.routes(delta=DELTA)
+    assert product.delta_bounds(epsilon=0.5) == chain.delta_bounds(epsilon=0.5)
+
+
+@BY_NAME
+def test_no_route_drops_the_count(m: Mechanism) -> None:
+    once, often = m.routes(delta=DELTA), (50 * m).routes(delta=DELTA)
+    assert once.keys() == often.keys()
+    for route in once:
+        assert often[route] > 2 * once[route], route
+    assert (50 * m).rho == pytest.approx(50 * m.rho, rel=1e-9)
+    assert (50 * m).rdp(2) == pytest.approx(50 * m.rdp(2), rel=1e-12)
+    assert (50 * m).pure_epsilon == pytest.approx(50 * m.pure_epsilon, rel=1e-15)
+
+
+@BY_NAME
+def test_epsilon_at_is_the_best_route(m: Mechanism) -> None:
+    for plan in (m, 20 * m, m + Laplace(epsilon=1)):
+        # the Renyi route is exact too where the loss has two values: then they differ by rounding
+        assert plan.epsilon_at(delta=DELTA) == pytest.approx(min(plan.routes(delta=DELTA).values()), rel=1e-15)
+        lower, upper = plan.epsilon_bounds(delta=DELTA)
+        assert lower <= upper == plan.epsilon_at(delta=DELTA)
+
+
+@BY_NAME
+def test_epsilon_and_delta_are_inverse(m: Mechanism) -> None:
+    plan = 30 * m
+    for delta in (0.3, 1e-4, 1e-9):
+        epsilon = plan.epsilon_at(delta=delta)
+        assert plan.delta_at(epsilon=epsilon) <= delta
+        if epsilon > 0:
+            assert plan.delta_at(epsilon=epsilon * (1 - 1e-6)) > delta
+
+
+@BY_NAME
+def test_limits(m: Mechanism) -> None:
+    assert m.delta_at(epsilon=m.pure_epsilon) == 0.0
+    assert m.epsilon_at(delta=0) == m.pure_epsilon
+    assert m.epsilon_at(delta=0.999) == 0.0
+    assert 0 < m.delta_at(epsilon=0) < 1
+
+
+@settings(deadline=None, max_examples=25)
+@given(st.lists(st.sampled_from(SMALL), min_size=1, max_size=6), st.lists(st.integers(1, 5), min_size=6, max_size=6))
+def test_order_and_brackets_do_not_matter(mechanisms: list[Mechanism], counts: list[int]) -> None:
+    parts = [count * m for m, count in zip(mechanisms, counts, strict=False)]
+    left = Plan.sum_of(*parts)
+    right = Plan.sum_of(*reversed(parts))
+    assert left == right
+    assert hash(left) == hash(right)
+    assert 3 * left == Plan.sum_of(*(3 * part for part in parts)) == left + left + left
+    assert Plan.parse(repr(left)) == left
+    assert Plan.from_json(left.to_json()) == left
+    assert eval(repr(left), vars(zcdp)) in {left, mechanisms[0]}
+
+
+def test_rho_of_parts_that_peak_at_different_orders_is_below_the_sum() -> None:
+    sharp, flat = RandomizedResponse(epsilon="0.5", k=1000), Laplace(epsilon="0.1")
+    plan = sharp + 2 * flat
+    lower, upper = plan.rho_bounds
+    assert upper < 0.99 * (sharp.rho + 2 * flat.rho)
+    assert upper <= lower * (1 + 1e-9)
+    # the ratio at any one order is a lower bound
+    for order in (1.0001, 5, 20, 27, 60):
+        assert plan.rdp(order) / order <= upper * (1 + 1e-15)
+
+
+def test_counts_are_checked() -> None:
+    m = Laplace(epsilon=1)
+    for count in (0, -3, 2.5, 10**12 + 1, "x"):
+        with pytest.raises((ValueError, TypeError), match="count"):
+            count * m if not isinstance(count, str) else m * count
+    with pytest.raises(TypeError, match="bool"):
+        True * m
+    assert (10**12 * Laplace(epsilon=1e-6)).parts == ((Laplace(epsilon=1e-6), 10**12),)
+
+
+@pytest.mark.parametrize("kind", KINDS, ids=lambda kind: kind.mechanism.__name__)
+def test_a_long_chain_costs_no_recursion(kind: Kind) -> None:
+    m = kind.at("0.01", **kind.fixed[0])
+    assert _chain(m, 3000) == 3000 * m
+
+
+@pytest.mark.parametrize(("delta", "message"), [(1, "below 1"), (-1e-9, "at least 0"), ("x", "not a number")])
+def test_bad_targets(delta: object, message: str) -> None:
+    with pytest.raises(ValueError, match=message):
+        Laplace(epsilon=1).epsilon_at(delta=delta)
+    with pytest.raises(ValueError, match=r"epsilon \(-1\) must not be negative"):
+        Laplace(epsilon=1).delta_at(epsilon=-1)
