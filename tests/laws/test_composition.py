@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 from table import KINDS, Kind
 
 import zcdp
-from zcdp import Laplace, Mechanism, Plan, RandomizedResponse
+from zcdp import DiscreteLaplace, L0LInf, L1LInf, Laplace, Mechanism, Plan, RandomizedResponse, SparseVector
 
 SMALL = tuple(kind.at("0.3", **fixed) for kind in KINDS for fixed in kind.fixed[:2])
 BY_NAME = pytest.mark.parametrize("m", SMALL, ids=repr)
@@ -120,3 +120,23 @@ def test_bad_targets(delta: object, message: str) -> None:
         Laplace(epsilon=1).epsilon_at(delta=delta)
     with pytest.raises(ValueError, match=r"epsilon \(-1\) must not be negative"):
         Laplace(epsilon=1).delta_at(epsilon=-1)
+
+
+def test_coordinates_of_a_vector_enter_the_profile_one_by_one() -> None:
+    vector = Laplace(epsilon=2, sensitivity=L0LInf(20, 1))
+    plan = 20 * Laplace(epsilon="0.1")
+    assert vector.epsilon_bounds(delta=1e-6) == plan.epsilon_bounds(delta=1e-6)
+    assert (3 * vector).epsilon_at(delta=1e-6) == (60 * Laplace(epsilon="0.1")).epsilon_at(delta=1e-6)
+    counts = DiscreteLaplace(epsilon=7, sensitivity=L1LInf(7, 3))
+    parts = 2 * DiscreteLaplace(epsilon=3, sensitivity=3) + DiscreteLaplace(epsilon=1)
+    assert counts.epsilon_bounds(delta=1e-6) == parts.epsilon_bounds(delta=1e-6)
+    assert vector.pure_epsilon == plan.pure_epsilon == 2
+
+
+def test_a_bound_that_is_not_convex_is_not_searched_by_chords() -> None:
+    sparse = SparseVector(epsilon_threshold=1, epsilon_queries=4, positives=20)
+    response = RandomizedResponse(epsilon=1, k=1000)
+    whole = (sparse + response).rho
+    # at each order the two bounds that were composed are below the certified supremum
+    for order in (1.001, 1.5, 3, 10, 50):
+        assert sparse.rdp(order) + response.rdp(order) <= whole * order * (1 + 1e-9)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from abc import abstractmethod
 from fractions import Fraction
+from typing import Any
 
 from flint import arb
 
@@ -13,7 +14,7 @@ from zcdp.numeric.balls import lift
 from zcdp.numeric.certify import enclose
 from zcdp.numeric.exact import Exact, Log, Value, positive, positive_rational
 from zcdp.numeric.functions import Number, expm1, log1p
-from zcdp.privacy.curve import Peak
+from zcdp.privacy.curve import Curve, Peak
 
 __all__ = ["ExponentialNoise", "noise_epsilon", "noise_scale", "noise_variance", "shift_cumulant"]
 
@@ -100,6 +101,19 @@ class ExponentialNoise(Mechanism):
     @property
     def largest_loss(self) -> Exact | None:
         return None if self._moves is None else self.epsilon
+
+    @property
+    def is_envelope(self) -> bool:  # type: ignore[override]
+        """Under `L2` the curve is a line above many pairs."""
+        return self._moves is None
+
+    @property
+    def coordinates(self) -> tuple[tuple[Curve, int], ...]:
+        moves, epsilon = self._moves, self.epsilon
+        if moves is None or moves[0][0] + len(moves) == 2 or isinstance(epsilon, Log):
+            return ((self, 1),)
+        kind: Any = type(self)
+        return tuple((kind(epsilon=epsilon * move / self._length, sensitivity=move), count) for count, move in moves)
 
     def cumulant(self, s: Number) -> Number:
         epsilon, length, moves = lift(self.epsilon), self._length, self._moves

@@ -5,19 +5,19 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
+from functools import cached_property, partial
 from itertools import pairwise
 from typing import ClassVar
 
-from flint import acb, arb, arb_series
+from flint import acb, arb
 
 from zcdp.mechanisms.base import Mechanism
 from zcdp.mechanisms.laplace import Laplace
 from zcdp.numeric.balls import lift
+from zcdp.numeric.certify import enclose
 from zcdp.numeric.exact import Value, integer, positive_rational
-from zcdp.numeric.functions import Number, derivatives
-from zcdp.numeric.supremum import Convex, steepest_ratio
+from zcdp.numeric.functions import Number
 from zcdp.privacy.curve import Peak
-from zcdp.privacy.envelope import real_order
 from zcdp.privacy.pair import Pair, laplace_pair
 
 __all__ = ["SparseVector"]
@@ -57,7 +57,7 @@ class SparseVector(Mechanism):
     def largest_loss(self) -> Fraction:
         return self.epsilon_threshold + self.epsilon_queries
 
-    is_envelope = True  # of a class of pairs, for which the least of two bounds is known at each order
+    is_envelope = True
 
     @property
     def _parts(self) -> tuple[Laplace, Laplace, Laplace]:
@@ -68,34 +68,35 @@ class SparseVector(Mechanism):
         """The Laplace pair at the whole epsilon. Theorem: docs/theorems/lipschitz.md."""
         return laplace_pair(self.largest_loss, exact=False)
 
-    def cumulant(self, s: Number) -> Number:
-        order = real_order(s)
-        threshold, query, whole = (part.cumulant(order) for part in self._parts)
-        least: Number = (threshold + 2 * self.positives * query).min(whole)  # type: ignore[assignment]
-        return least
+    @cached_property
+    def _split(self) -> bool:
+        """Whether threshold and queries apart give the smaller rho than both as one."""
+        threshold, query, whole = self._parts
+        return threshold.rho + 2 * self.positives * query.rho < whole.rho
 
-    def kl(self) -> arb:
-        return self.peak().rho
+    def _cumulant(self, s: Number, *, split: bool) -> Number:
+        threshold, query, whole = self._parts
+        if split:
+            return threshold.cumulant(s) + 2 * self.positives * query.cumulant(s)
+        return whole.cumulant(s)
+
+    def cumulant(self, s: Number) -> Number:
+        """The bound of smaller rho: the least of both, order by order, would not be convex."""
+        return self._cumulant(s, split=self._split)
+
+    def _divergence(self, excess: Fraction) -> float:
+        if excess == 0:
+            return self.rho
+
+        def bound(*, split: bool) -> arb:
+            s = lift(excess)
+            return self._cumulant(s, split=split) / s
+
+        return min(self.pure_epsilon, *(enclose(partial(bound, split=split))[1] for split in (True, False)))
 
     def peak(self) -> Peak:
         threshold, query, whole = (part.peak().rho for part in self._parts)
         return Peak((threshold + 2 * self.positives * query).min(whole), arb(1))
-
-    def search_rho(self, tolerance: float = 1e-10) -> tuple[float, float]:
-        """The smaller of the searches over the two bounds: their minimum is not convex."""
-        threshold, query, whole = self._parts
-
-        def split(s: Number) -> Number:
-            return threshold.cumulant(s) + 2 * self.positives * query.cumulant(s)
-
-        def taylor(s: arb) -> tuple[arb, arb, arb]:
-            return derivatives(split(arb_series([s, 1], prec=4)))
-
-        def curve() -> list[Convex]:
-            largest = lift(self.epsilon_threshold) + 2 * lift(self.epsilon_queries)
-            return [Convex(split, threshold.kl() + 2 * self.positives * query.kl(), largest, taylor)]
-
-        return min(steepest_ratio(curve, tolerance)[:2], whole.search_rho(tolerance))
 
     def witness(self) -> arb:
         """Five queries that are 1 higher on the neighbour, then twelve that are 1 lower: when is the first positive?

@@ -176,6 +176,11 @@ class Curve(ABC):
         """What is composed here, each with how often."""
         return ((self, 1),)
 
+    @property
+    def coordinates(self) -> tuple[tuple[Curve, int], ...]:
+        """The independent coordinates of one mechanism, each with how many are alike; itself, if it has just one."""
+        return ((self, 1),)
+
     @cached_property
     def _approximate(self) -> Routes:
         return Routes(self)

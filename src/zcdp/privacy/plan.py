@@ -12,7 +12,7 @@ from flint import arb, arb_series
 
 from zcdp.numeric.balls import lift
 from zcdp.numeric.certify import NotCertified, enclose
-from zcdp.numeric.exact import Exact, integer
+from zcdp.numeric.exact import Exact, Log, integer
 from zcdp.numeric.functions import Number, derivatives
 from zcdp.numeric.supremum import Convex
 from zcdp.privacy.curve import Curve, Peak
@@ -139,7 +139,9 @@ class Plan(Curve):
             exact = [(part.largest_loss, count) for _, part, count in losses]
         except (AttributeError, TypeError, ValueError):  # a mechanism that has no exact form of it
             exact = [(Fraction(loss), count) for loss, _, count in losses]
-        return enclose(lambda: sum((lift(loss) * count for loss, count in exact if loss is not None), arb(0)))[1]
+        whole = sum((loss * count for loss, count in exact if isinstance(loss, Fraction)), Fraction(0))
+        logs = [(loss, count) for loss, count in exact if isinstance(loss, Log)]
+        return enclose(lambda: sum((lift(loss) * count for loss, count in logs), lift(whole)))[1]
 
     def pair(self) -> Pair | None:
         """A plan has one pair for each part, no single one."""

@@ -41,7 +41,7 @@ class Routes:
 
     def __init__(self, curve: Curve) -> None:
         self.curve = curve
-        pairs = [(part.pair(), count) for part, count in curve.parts]
+        pairs = [(one.pair(), count * times) for part, count in curve.parts for one, times in part.coordinates]
         known = tuple((pair, count) for pair, count in pairs if pair is not None)
         attained = tuple((witness, count) for pair, count in known if (witness := pair.attained()) is not None)
         above, below = snap(known)[0], snap(attained)[1]
