@@ -22,6 +22,7 @@ from zcdp import (
     Channel,
     DiscreteGaussian,
     DiscreteLaplace,
+    ExponentialMechanism,
     Gaussian,
     L0LInf,
     L1LInf,
@@ -31,7 +32,9 @@ from zcdp import (
     LossPair,
     PureDP,
     RandomizedResponse,
+    ReportNoisyMax,
     Sensitivity,
+    Staircase,
     TruncatedGeometric,
 )
 
@@ -294,7 +297,11 @@ def test_groups_of_the_others() -> None:
     assert Gaussian(sigma=2).group(3).rho == 9 * Gaussian(sigma=2).rho
     assert DiscreteGaussian(sigma=2).group(3) == DiscreteGaussian(sigma=2, sensitivity=3)
     response = RandomizedResponse(epsilon=1, k=5)
-    assert response.group(2).rho > response.rho
+    assert response.group(2) == response  # every two values are neighbours
+    assert ExponentialMechanism(epsilon=1).group(3) == ExponentialMechanism(epsilon=3)
+    assert ReportNoisyMax(epsilon=1, noise="gumbel").group(3) == ReportNoisyMax(epsilon=3, noise="gumbel")
+    assert TruncatedGeometric(epsilon=1, n=5).group(2) == TruncatedGeometric(epsilon=2, n=5, sensitivity=2)
+    assert Staircase(epsilon=1).group(2) == DiscreteLaplace(epsilon=2, sensitivity=2)
     assert PureDP(epsilon=1).group(1).rho == pytest.approx(PureDP(epsilon=1).rho, rel=3e-16)
 
 

@@ -26,6 +26,12 @@ class Mechanism(Curve):
     budget: ClassVar[str | None] = "epsilon"
     """The parameter that is the largest privacy loss, and that `calibrate` sets; None if there is no one such."""
 
+    local: ClassVar[bool] = False
+    """Whether every two inputs are neighbours, as for a local randomizer: then a group costs what one does."""
+
+    adds_up: ClassVar[bool] = False
+    """Whether so many steps are one step of so many times the budget, as for utilities that move further."""
+
     def _set(self, **parameters: object) -> None:
         for name, value in parameters.items():
             object.__setattr__(self, name, value)  # the one way to fill a frozen instance
@@ -78,9 +84,15 @@ class Mechanism(Curve):
         """
         from zcdp.mechanisms.discrete_laplace import DiscreteLaplace
 
-        steps, loss = integer(size, "size", 1), self.largest_loss
+        steps = integer(size, "size", 1)
+        if self.local:
+            return self
+        loss = self.largest_loss
         if loss is None:
             raise ValueError(f"{self!r} has an unbounded privacy loss: no group bound from its pure epsilon")
+        if self.adds_up and self.budget:
+            others = {field.name: getattr(self, field.name) for field in fields(self) if field.name != self.budget}
+            return type(self)(**others, **{self.budget: times(steps, loss)})
         return DiscreteLaplace(epsilon=times(steps, loss), sensitivity=steps)
 
 

@@ -34,6 +34,8 @@ class BinaryRandomizedResponse(FiniteEnvelope, Mechanism):
     (0.14556437598559735, 1.490475...)
     """
 
+    local = True
+
     theorem: ClassVar[str] = "two-point"
     budget = None
     p: Fraction

@@ -32,6 +32,7 @@ class _BoundedRange(Mechanism):
     theorem: ClassVar[str] = "bounded-range"
 
     is_envelope = True
+    adds_up = True
 
     def _eta(self) -> arb:
         return lift(getattr(self, self.budget or "epsilon"))

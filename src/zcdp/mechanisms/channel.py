@@ -6,6 +6,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import cached_property
+from numbers import Rational, Real
 from typing import ClassVar
 
 from zcdp.mechanisms.base import Mechanism
@@ -32,10 +33,21 @@ def _row(values: Iterable[Value], name: str) -> Row:
         if entry < 0:
             raise ValueError(f"{name}[{n}] ({values[n]}) must not be negative")
     total = sum(row, Fraction(0))
-    if total != 1 and not (abs(total - 1) <= SUM_TOLERANCE and any(isinstance(value, float) for value in values)):
+    if total != 1 and not (abs(total - 1) <= SUM_TOLERANCE and any(map(_is_float, values))):
         rule = "rows with floats may be off by 1e-9, exact rows not at all"
-        raise ValueError(f"{name} must sum to 1, not {float(total)!r} ({rule})")
+        raise ValueError(f"{name} must sum to 1, not {_shown(total)} ({rule})")
     return row
+
+
+def _shown(number: Fraction) -> str:
+    try:
+        return repr(float(number))
+    except OverflowError:
+        return "a number beyond floats"
+
+
+def _is_float(value: object) -> bool:
+    return isinstance(value, Real) and not isinstance(value, Rational)
 
 
 class _Finite(FiniteEnvelope, Mechanism):
@@ -43,6 +55,7 @@ class _Finite(FiniteEnvelope, Mechanism):
 
     theorem: ClassVar[str] = "supremum"
     budget = None
+    local = True
 
     @property
     def _rows(self) -> Sequence[Row]:
@@ -103,7 +116,9 @@ class _Finite(FiniteEnvelope, Mechanism):
 
     def candidates(self) -> Sequence[int] | None:
         rows, _ = self._distinct
-        return None if len(rows) < 4 else _steepest_in_floats(rows, self._indices)
+        if len(rows) < 4 or min(map(min, rows)) < Fraction(1, 10**300):  # few, or beyond floats
+            return None
+        return _steepest_in_floats(rows, self._indices)
 
 
 def _steepest_in_floats(rows: Sequence[Row], indices: Sequence[tuple[int, int]]) -> list[int]:

@@ -10,10 +10,10 @@ from flint import arb
 
 from zcdp.mechanisms.additive import AddsIntegers
 from zcdp.mechanisms.noise import ExponentialNoise, noise_epsilon, shift_cumulant
-from zcdp.mechanisms.sensitivity import L1, L2, Sensitivity
+from zcdp.mechanisms.sensitivity import Sensitivity
 from zcdp.numeric.balls import lift
 from zcdp.numeric.certify import enclose
-from zcdp.numeric.exact import Exact, Log, Value, integer, times
+from zcdp.numeric.exact import Exact, Value, integer, times
 from zcdp.numeric.functions import Number, exp, expm1
 from zcdp.privacy.pair import Pair, discrete_laplace_pair
 
@@ -44,7 +44,7 @@ class DiscreteLaplace(AddsIntegers, ExponentialNoise):
     ) -> None:
         if isinstance(sensitivity, Sensitivity):
             bound = sensitivity.whole()
-            self._set(sensitivity=int(bound.d) if isinstance(bound, L1) else bound)
+            self._set(sensitivity=bound if (single := bound.single()) is None else int(single))
         else:
             self._set(sensitivity=integer(sensitivity, "sensitivity", 1))
         self._set(epsilon=noise_epsilon(epsilon, scale, self._length))
@@ -55,21 +55,6 @@ class DiscreteLaplace(AddsIntegers, ExponentialNoise):
 
     def _rho(self, epsilon: arb, move: Fraction) -> arb:
         return epsilon * (1 + expm1(-epsilon) * (epsilon / move.numerator).csch() / move.numerator)
-
-    def _rho_l2(self, epsilon: arb, length: Fraction) -> arb:
-        t, square = epsilon * length.denominator / length.numerator, length**2
-        return (square.numerator // square.denominator) * t * (t / 2).tanh()
-
-    @property
-    def largest_loss(self) -> Exact | None:
-        if isinstance(self.sensitivity, L2):  # whole moves of that length have l1 norm at most its square
-            square = self.sensitivity.b**2
-            steps = square.numerator // square.denominator
-            return None if isinstance(self.epsilon, Log) else steps * self.epsilon / self.sensitivity.b
-        return super().largest_loss
-
-    def _divergence(self, excess: Fraction) -> float:
-        return min(super()._divergence(excess), self.pure_epsilon)  # under L2 the curve is a line that crosses it
 
     def group(self, size: Value) -> DiscreteLaplace:
         """Inputs at a distance of `size` neighbours: the sensitivity times `size`, the noise as it is."""

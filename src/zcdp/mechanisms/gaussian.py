@@ -138,6 +138,10 @@ class DiscreteGaussian(AddsIntegers, _Gaussian):
     def kl(self) -> arb:
         return lift(self.exact_rho)  # theta is even, so its logarithm has no slope at 0
 
+    def _divergence(self, excess: Fraction) -> float:
+        # where (alpha-1) sensitivity is whole it is this product, which no ball can know
+        return min(super()._divergence(excess), enclose(lambda: lift((1 + excess) * self.exact_rho))[1])
+
     def noise(self) -> DiscreteGaussianNoise:
         from zcdp.samplers.discrete_gaussian import DiscreteGaussianNoise
 
@@ -154,7 +158,10 @@ def _log_theta(t: Number, variance: Fraction) -> Number:
     centre, width = t.real.mid(), 2 * lift(variance)
     if not (t.real.rad() < 1 and centre.is_finite()):
         raise Undecided
-    middle = int(centre.floor().unique_fmpz() or 0)
+    whole = centre.floor().unique_fmpz()
+    if whole is None:
+        raise Undecided
+    middle = int(whole)
     reach = 3 + isqrt(ctx.prec)
     total = sum((-((x - t) ** 2) / width).exp() for x in range(middle - reach, middle + reach + 2))
     # beyond the reach each term is less than half the one before it, and the first less than its bound here

@@ -23,6 +23,8 @@ class HadamardResponse(ThreePoint):
     0.2310585786300049
     """
 
+    local = True
+
     epsilon: Exact
     blocks: int = 1
 

@@ -48,8 +48,10 @@ class Laplace(AddsReals, ExponentialNoise):
     def __init__(
         self, *, epsilon: Value | None = None, scale: Value | None = None, sensitivity: Value | Sensitivity = 1
     ) -> None:
-        vector = sensitivity if isinstance(sensitivity, Sensitivity) else None
-        self._set(sensitivity=vector or positive_rational(sensitivity, "sensitivity"))  # type: ignore[arg-type]
+        if isinstance(sensitivity, Sensitivity):
+            self._set(sensitivity=sensitivity.single() or sensitivity)
+        else:
+            self._set(sensitivity=positive_rational(sensitivity, "sensitivity"))
         length, moves = self._length, self._moves
         shape = ("L2",) if moves is None else tuple((count, move / length) for count, move in moves)
         self._set(epsilon=noise_epsilon(epsilon, scale, length), shape=() if shape == ((1, Fraction(1)),) else shape)
@@ -59,9 +61,6 @@ class Laplace(AddsReals, ExponentialNoise):
 
     def _rho(self, epsilon: arb, _: Fraction) -> arb:
         return epsilon + expm1(-epsilon)
-
-    def _rho_l2(self, epsilon: arb, _: Fraction) -> arb:
-        return epsilon**2 / 2
 
     def group(self, size: Value) -> Laplace:
         """Inputs at a distance of `size` neighbours: the sensitivity times `size`, the noise as it is."""

@@ -25,12 +25,16 @@ class LocalHashing(ThreePoint):
     (0.30048918189156226, 0.2253668864186717)
     """
 
+    local = True
+
     epsilon: Exact
     g: int
     random_hash: bool = False
 
     def __init__(self, *, epsilon: Value, g: Value, random_hash: bool = False) -> None:
-        self._set(epsilon=positive(epsilon, "epsilon"), g=integer(g, "g", 2), random_hash=bool(random_hash))
+        if not isinstance(random_hash, bool):
+            raise TypeError(f"random_hash ({random_hash!r}) must be True or False")
+        self._set(epsilon=positive(epsilon, "epsilon"), g=integer(g, "g", 2), random_hash=random_hash)
 
     def kappa(self) -> arb:
         return lift(self.epsilon).exp() / (self.g - 1) + self.g + 1 if self.random_hash else arb(self.g)

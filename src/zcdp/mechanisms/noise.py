@@ -54,8 +54,8 @@ def shift_cumulant(s: Number, epsilon: arb, tails: Number) -> Number:
 class ExponentialNoise(Mechanism):
     """Independent noise on each coordinate. Theorem: docs/theorems/vector-queries.md.
 
-    epsilon is the largest move in the l1 norm over the scale: the pure epsilon. Under `L2` it is b/scale; rho is exact,
-    that of many small moves, and the curve is the upper bound rho alpha.
+    epsilon is the largest move in the l1 norm over the scale: the pure epsilon. For real answers under `L2` it is
+    b/scale; rho is exact, that of many small moves, epsilon^2/2, and the curve rho alpha.
     """
 
     epsilon: Exact
@@ -68,10 +68,6 @@ class ExponentialNoise(Mechanism):
     @abstractmethod
     def _rho(self, epsilon: arb, move: Fraction) -> arb:
         """rho of one coordinate."""
-
-    @abstractmethod
-    def _rho_l2(self, epsilon: arb, length: Fraction) -> arb:
-        """rho of a move of so great a Euclidean length."""
 
     @property
     def _moves(self) -> Moves | None:
@@ -118,7 +114,7 @@ class ExponentialNoise(Mechanism):
     def cumulant(self, s: Number) -> Number:
         epsilon, length, moves = lift(self.epsilon), self._length, self._moves
         if moves is None:
-            return s * (1 + s) * self._rho_l2(epsilon, length)
+            return s * (1 + s) * epsilon**2 / 2
         total = 0 * s
         for count, move in moves:
             total = total + count * self._move(s, epsilon * lift(move / length), move)
@@ -127,6 +123,6 @@ class ExponentialNoise(Mechanism):
     def peak(self) -> Peak:
         epsilon, length, moves = lift(self.epsilon), self._length, self._moves
         if moves is None:
-            return Peak(self._rho_l2(epsilon, length), arb(1))
+            return Peak(epsilon**2 / 2, arb(1))
         parts = (count * self._rho(epsilon * lift(move / length), move) for count, move in moves)
         return Peak(sum(parts, arb(0)), arb(1))

@@ -40,6 +40,7 @@ class PermuteAndFlip(Mechanism):
         self._set(epsilon=positive(epsilon, "epsilon"))
 
     is_envelope = True
+    adds_up = True
 
     def _pair(self, z: arb) -> tuple[arb, arb, arb, arb]:
         """p, r and the losses log((1-p)/r) and log((1-r)/p), at p = e^-z/2 with z in [0, epsilon]."""

@@ -35,7 +35,7 @@ class PureDP(ThreePoint):
         distance = None if total_variation is None else rational(total_variation, "total_variation")
         if distance is not None and not 0 < distance <= 1:
             raise ValueError(f"total_variation ({total_variation}) must lie in (0, 1]")
-        self._set(epsilon=positive(epsilon, "epsilon"), total_variation=distance)
+        self._set(epsilon=positive(epsilon, "epsilon"), total_variation=None if distance == 1 else distance)
 
     def kappa(self) -> arb:
         if self.total_variation is None:

@@ -33,6 +33,8 @@ class RandomizedResponse(ThreePoint):
     (0.009391778951929268, 27.084150901309716)
     """
 
+    local = True
+
     epsilon: Exact
     k: int
 

@@ -29,6 +29,8 @@ class RAPPOR(ReportsBits, Mechanism):
     0.24491866240370913
     """
 
+    local = True
+
     theorem: ClassVar[str] = "rappor"
     epsilon: Exact
 

@@ -54,6 +54,7 @@ class ReportNoisyMax(Mechanism):
         return PermuteAndFlip(epsilon=self.epsilon) if self.noise == "exponential" else Laplace(epsilon=self.epsilon)
 
     is_envelope = True  # a class of pairs, for each kind of noise
+    adds_up = True
 
     def pair(self) -> Pair | None:
         """That of bounded range, or the Laplace pair. Theorem: docs/theorems/lipschitz.md."""

@@ -26,6 +26,11 @@ class Sensitivity(ABC):
     def whole(self) -> Sensitivity:
         """The same bound for integer coordinates, which move by whole numbers."""
 
+    def single(self) -> Fraction | None:
+        """How far the one coordinate moves, if the worst case is one; a plain number says the same then."""
+        moves = self.moves()
+        return moves[0][1] if moves is not None and len(moves) == 1 and moves[0][0] == 1 else None
+
     def __repr__(self) -> str:
         return f"{type(self).__name__}({', '.join(literal(getattr(self, field.name)) for field in fields(self))})"
 
@@ -101,7 +106,10 @@ class L1LInf(Sensitivity):
 
 @dataclass(frozen=True, init=False, repr=False)
 class L2(Sensitivity):
-    """The Euclidean length of the move is at most b, over however many coordinates: there is no pure epsilon."""
+    """The Euclidean length of the move is at most b, over however many coordinates.
+
+    Real moves have no pure epsilon then; whole ones do.
+    """
 
     b: Fraction
 
@@ -111,6 +119,6 @@ class L2(Sensitivity):
     def moves(self) -> None:
         return None
 
-    def whole(self) -> L2:
-        _whole(self.b, "b")
-        return self
+    def whole(self) -> L0LInf:
+        """Whole moves of that length: as many as its square, by 1 each, are the worst."""
+        return L0LInf(_whole(self.b, "b") and int(self.b**2), 1)

@@ -9,7 +9,7 @@ from functools import cached_property, partial
 from itertools import pairwise
 from typing import ClassVar
 
-from flint import acb, arb
+from flint import arb
 
 from zcdp.mechanisms.base import Mechanism
 from zcdp.mechanisms.laplace import Laplace
@@ -98,6 +98,12 @@ class SparseVector(Mechanism):
         threshold, query, whole = (part.peak().rho for part in self._parts)
         return Peak((threshold + 2 * self.positives * query).min(whole), arb(1))
 
+    def group(self, size: Value) -> SparseVector:
+        """Inputs at a distance of `size` neighbours: the sensitivity times `size`, the noise as it is."""
+        steps = integer(size, "size", 1)
+        threshold, queries = steps * self.epsilon_threshold, steps * self.epsilon_queries
+        return SparseVector(epsilon_threshold=threshold, epsilon_queries=queries, positives=self.positives)
+
     def witness(self) -> arb:
         """Five queries that are 1 higher on the neighbour, then twelve that are 1 lower: when is the first positive?
 
@@ -117,34 +123,39 @@ class SparseVector(Mechanism):
         return best
 
 
-def _first_positive(levels: Sequence[Fraction], threshold: Fraction, query: Fraction) -> list[arb]:
-    """Law of the index of the first noisy query above threshold noise around 0, for these rates; last: none."""
-    rate, query_rate = lift(threshold), lift(query)
-    reach = (80 / rate + 200 / query_rate).upper()
-    balls = {level: lift(level) for level in {Fraction(0), *levels}}
-    cuts = [-reach, *(balls[level] for level in sorted(balls)), reach]
+def _first_positive(levels: Sequence[Fraction], rate: Fraction, query_rate: Fraction) -> list[arb]:
+    """Law of the index of the first noisy query above threshold noise around 0, for these rates; last: none.
 
-    def stays_below(t: acb, level: arb, *, above: bool) -> acb:
-        tail = ((level - t if above else t - level) * query_rate).exp() / 2
-        return 1 - tail if above else tail
+    Between two kinks the integrand is a polynomial in e^{query_rate t} times e^{+-rate t}: integrated term by term.
+    """
+    cuts: list[Fraction | None] = [None, *sorted({Fraction(0), *levels}), None]
+    law = [arb(0)] * (len(levels) + 1)
+    for low, high in pairwise(cuts):
+        side = 1 if high is not None and high <= 0 else -1
+        below = {0: lift(rate) / 2}  # coefficients of e^{n query_rate t}: no query has been above so far
+        for index, level in enumerate(levels):
+            sign = 1 if high is not None and high <= level else -1
+            growth = lift(-sign * query_rate * level).exp() / 2
+            tail = {n + sign: coefficient * growth for n, coefficient in below.items()}
+            rest = dict(below)
+            for n, coefficient in tail.items():
+                rest[n] = rest.get(n, arb(0)) - coefficient
+            above, below = (rest, tail) if sign > 0 else (tail, rest)
+            law[index] += _integral(above, side * rate, query_rate, low, high)
+        law[-1] += _integral(below, side * rate, query_rate, low, high)
+    return law
 
-    def probability(index: int, low: arb, high: arb) -> arb:
-        """Between two kinks of the integrand it is one analytic function, so the quadrature is rigorous."""
-        middle = (low + high) / 2
-        sides = [(balls[level], bool(middle > balls[level])) for level in levels]
 
-        def integrand(t: acb, _: bool) -> acb:
-            product = ((-t if middle > 0 else t) * rate).exp() * rate / 2
-            for level, above in sides[:index]:
-                product *= stays_below(t, level, above=above)
-            if index < len(levels):
-                product *= 1 - stays_below(t, sides[index][0], above=sides[index][1])
-            return product
-
-        return acb.integral(integrand, low, high).real
-
-    outside = arb(0, (-rate * reach).exp().upper())
-    return [
-        sum((probability(index, low, high) for low, high in pairwise(cuts)), outside)
-        for index in range(len(levels) + 1)
-    ]
+def _integral(
+    terms: dict[int, arb], rate: Fraction, step: Fraction, low: Fraction | None, high: Fraction | None
+) -> arb:
+    """Of the sum of terms[n] e^{(n step + rate) t} from low to high; None is infinity, where it vanishes."""
+    total = arb(0)
+    for n, coefficient in terms.items():
+        power = n * step + rate
+        if power == 0:
+            total += coefficient * lift((high or Fraction(0)) - (low or Fraction(0)))  # both ends are finite here
+        else:
+            start, end = (arb(0) if cut is None else lift(power * cut).exp() for cut in (low, high))
+            total += coefficient * (end - start) / lift(power)
+    return total

@@ -21,7 +21,7 @@ __all__ = ["DiscreteStaircase", "Staircase"]
 
 @dataclass(frozen=True, init=False, repr=False)
 class Staircase(ThreePoint):
-    """Steps at gamma, 1, 1 + gamma, 2, ... times the sensitivity, which does not matter for the privacy loss.
+    """The density falls by e^epsilon at gamma, 1 + gamma, 2 + gamma, ... times the sensitivity, whatever that is.
 
     gamma defaults to the l1-optimal 1/(1 + e^{epsilon/2}), where
     rho = epsilon (1 - e^-epsilon)(1 - e^{-epsilon/2}/2). Theorem: docs/theorems/three-point-maps.md.
@@ -64,7 +64,7 @@ class Staircase(ThreePoint):
 
 @dataclass(frozen=True, init=False, repr=False)
 class DiscreteStaircase(AddsIntegers, ThreePoint):
-    """On the integers: mass falls by e^epsilon at r, Delta, Delta + r, 2 Delta, ...; Delta is the sensitivity.
+    """On the integers: the mass falls by e^epsilon at r, Delta + r, 2 Delta + r, ...; Delta is the sensitivity.
 
     Theorem: docs/theorems/three-point-maps.md.
 

@@ -28,6 +28,8 @@ class SubsetSelection(ThreePoint):
     0.23368116462067204
     """
 
+    local = True
+
     epsilon: Exact
     k: int
     size: int

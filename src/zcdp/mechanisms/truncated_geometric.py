@@ -4,13 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from itertools import accumulate
 from typing import ClassVar, NoReturn
-
-from flint import arb
 
 from zcdp.mechanisms.base import Mechanism
 from zcdp.numeric.balls import lift
-from zcdp.numeric.exact import Exact, Value, integer, positive
+from zcdp.numeric.exact import Exact, Log, Value, integer, positive
 from zcdp.privacy.envelope import FiniteEnvelope
 from zcdp.privacy.finite_pair import FinitePair
 
@@ -46,21 +45,26 @@ class TruncatedGeometric(FiniteEnvelope, Mechanism):
     def largest_loss(self) -> NoReturn:
         raise AttributeError("the largest loss of a truncated geometric has no closed form: see pure_epsilon")
 
-    def group(self, size: Value) -> NoReturn:
-        """Not a multiple of anything: the mechanism of the larger sensitivity at the same rate is another instance."""
-        raise ValueError(f"size ({size}): state the group's sensitivity, with epsilon in the same proportion")
+    def group(self, size: Value) -> TruncatedGeometric:
+        """Inputs at a distance of `size` neighbours: the noise as it is, at a larger sensitivity (n at most)."""
+        distance = min(integer(size, "size", 1) * self.sensitivity, self.n)
+        if isinstance(self.epsilon, Log):
+            raise ValueError(f"epsilon ({self.epsilon}) of a group is no logarithm of a rational: give it as a number")
+        return TruncatedGeometric(epsilon=self.epsilon * distance / self.sensitivity, n=self.n, sensitivity=distance)
 
     def pairs(self) -> Sequence[FinitePair]:
         t = lift(self.epsilon) / self.sensitivity
         falls = [(-t * d).exp() for d in range(self.n + 1)]
-        norms = [sum(falls[: x + 1], arb(0)) + sum(falls[1 : self.n - x + 1], arb(0)) for x in range(self.n + 1)]
+        sums = list(accumulate(falls))
+        norms = [sums[x] + sums[self.n - x] - 1 for x in range(self.n + 1)]
 
         def pair(x: int, other: int) -> FinitePair:
+            """All outputs beyond x have one loss, and all beyond the other: d + 1 different ones."""
+            d = abs(x - other)
+            near, far = (sums[x], sums[self.n - other]) if x < other else (sums[self.n - x], sums[other])
+            masses = [near, *falls[1:d], falls[d] * far]
             shift = (norms[other] / norms[x]).log()
-            return FinitePair(
-                [falls[abs(x - y)] / norms[x] for y in range(self.n + 1)],
-                [t * (abs(other - y) - abs(x - y)) + shift for y in range(self.n + 1)],
-            )
+            return FinitePair([mass / norms[x] for mass in masses], [t * (d - 2 * y) + shift for y in range(d + 1)])
 
         near = [d for d in range(-self.sensitivity, self.sensitivity + 1) if d]
         # the mirrored pair (n - x, n - x - d) has the same losses: one of the two is enough

@@ -23,6 +23,8 @@ class UnaryEncoding(ReportsBits, ThreePoint):
     Log(argument=Fraction(9, 1))
     """
 
+    local = True
+
     budget = None
     p: Fraction
     q: Fraction
@@ -54,6 +56,8 @@ class OptimizedUnaryEncoding(ReportsBits, ThreePoint):
     >>> OptimizedUnaryEncoding(epsilon=4).rho
     1.9500483875267445
     """
+
+    local = True
 
     epsilon: Exact
 

@@ -171,6 +171,8 @@ def integer(value: Value, name: str, minimum: int) -> int:
 
 def times(count: int, number: Exact) -> Exact:
     """count * number, exactly."""
+    if isinstance(number, Log) and count * number.argument.numerator.bit_length() > 10**6:
+        raise ValueError(f"{count} times {number} is the logarithm of a number of too many digits: give it as a number")
     return Log(number.argument**count) if isinstance(number, Log) else count * number
 
 
