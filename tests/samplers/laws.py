@@ -40,6 +40,8 @@ class Row:
     slow: bool = False
     count: int = 4_000_000
     """Draws at which one per cent is seen."""
+    deep: tuple[int, tuple[str, ...]] = (3_000_000, ("1.01", "0.99"))
+    """Draws of a slow sampler in the deep run, and what they tell from the truth."""
 
 
 def real(value: Fraction) -> Callable[[], arb]:
@@ -291,18 +293,21 @@ ROWS = (
         lambda first, second: partial(PermuteAndFlip(real(S(1))).draw, SCORES),
         by_table(flip_probabilities),
         slow=True,
+        deep=(1_000_000, ("1.05",)),
     ),
     Row(
         "exponential selection from a list",
         one_by_one(lambda source: FEW_EXPONENTIAL.select(SCORES.tolist(), source)),
         by_table(exponential_probabilities),
         slow=True,
+        deep=(15_000_000, ("1.01", "0.99")),
     ),
     Row(
         "permute and flip from a list",
         one_by_one(lambda source: FEW_FLIP.select(SCORES.tolist(), source)),
         by_table(flip_probabilities),
         slow=True,
+        deep=(10_000_000, ("1.02", "0.98")),
     ),
     Row(
         "coin 1/3",
@@ -320,6 +325,7 @@ ROWS = (
         one_by_one(lambda source: flip_exp(S(2, 3), source)),
         by_table(lambda f: [1 - mp.exp(-mpf(2) / 3 / f), mp.exp(-mpf(2) / 3 / f)]),
         slow=True,
+        deep=(4_000_000, ("1.01", "0.99")),
     ),
     *(
         Row(
