@@ -49,15 +49,14 @@ class Plan(Curve):
     @classmethod
     def sum_of(cls, *curves: Curve) -> Plan:
         """The composition of the curves."""
+        whole: Plan | None = None
         for curve in curves:
             if not isinstance(curve, Curve):
                 raise TypeError(f"{curve!r} is not a mechanism or a plan")
-        whole: Curve | None = None
-        for curve in curves:
-            whole = cls._node(curve, 1, whole)
+            # a plan at the left is the chain itself: nothing to wrap
+            whole = curve if whole is None and isinstance(curve, Plan) else cls._node(curve, 1, whole)
         if whole is None:
             raise ValueError("a plan needs at least one mechanism")
-        assert isinstance(whole, Plan)
         return whole
 
     @classmethod
@@ -97,9 +96,15 @@ class Plan(Curve):
     @cached_property
     def parts(self) -> tuple[tuple[Curve, int], ...]:
         """Each different mechanism with how often it runs, in the order of their first appearance."""
-        merged: dict[Curve, int] = {}
+        same: dict[int, int] = {}  # by identity first: hashing exact parameters costs more than all the rest
+        found: dict[int, Curve] = {}
         for part, count in self._leaves():
-            merged[part] = merged.get(part, 0) + count
+            key = id(part)
+            found[key] = part
+            same[key] = same.get(key, 0) + count
+        merged: dict[Curve, int] = {}
+        for key, part in found.items():
+            merged[part] = merged.get(part, 0) + same[key]
         return tuple(merged.items())
 
     def __repr__(self) -> str:
