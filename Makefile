@@ -22,6 +22,9 @@ deep: $(VENV)/ready
 # Speed, as ratios in one run; the peers live in an environment of their own.
 bench: $(VENV)/ready
 	$(BIN)/python benchmarks/core.py
+	$(BIN)/python benchmarks/channel.py
+	$(BIN)/python benchmarks/accounting.py
+	$(BIN)/python benchmarks/samplers.py
 
 $(VENV)/ready: pyproject.toml
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11) and "zcdp needs Python 3.11 or newer")'

@@ -67,6 +67,11 @@ class _Gaussian(Mechanism):
     def largest_loss(self) -> None:
         return None
 
+    @property
+    def rho_fraction(self) -> Fraction:
+        """rho itself, which is rational here: ten times 0.1 fill a budget of 1 exactly."""
+        return self.exact_rho
+
     @classmethod
     def calibrate(cls, *, rho: Value, **fixed: Any) -> Self:
         """The mechanism of exactly this rho."""
