@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 from table import KINDS, Kind
 
 import zcdp
-from zcdp import DiscreteLaplace, L0LInf, L1LInf, Laplace, Mechanism, Plan, RandomizedResponse, SparseVector
+from zcdp import Channel, DiscreteLaplace, L0LInf, L1LInf, Laplace, Mechanism, Plan, RandomizedResponse, SparseVector
 
 SMALL = tuple(kind.at("0.3", **fixed) for kind in KINDS for fixed in kind.fixed[:2])
 BY_NAME = pytest.mark.parametrize("m", SMALL, ids=repr)
@@ -142,3 +142,22 @@ def test_a_bound_that_is_not_convex_is_not_searched_by_chords() -> None:
     # at each order the two bounds that were composed are below the certified supremum
     for order in (1.001, 1.5, 3, 10, 50):
         assert sparse.rdp(order) + response.rdp(order) <= whole * order * (1 + 1e-9)
+
+
+def test_what_gives_an_input_away_costs_everything() -> None:
+    revealing = Channel([[0.5, 0.5], [1, 0]])
+    for curve in (revealing, 3 * revealing, revealing + Laplace(epsilon=1)):
+        assert curve.rho_bounds == (float("inf"), float("inf"))
+        assert curve.epsilon_at(delta=1e-6) == float("inf")
+        assert curve.delta_at(epsilon=1) == 1
+    with pytest.raises(zcdp.BudgetExceeded):
+        zcdp.Filter(rho=1).spend(revealing)
+    assert not zcdp.Filter(rho=1).would_fit(revealing)
+
+
+def test_what_tells_nothing_costs_nothing() -> None:
+    silent = Channel([[0.5, 0.5], [0.5, 0.5]])
+    assert (5 * silent).rho == silent.epsilon_at(delta=1e-6) == 0
+    budget = zcdp.Filter(rho=1)
+    budget.spend(silent)
+    assert budget.remaining == 1

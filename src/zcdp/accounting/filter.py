@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from fractions import Fraction
+from math import inf
 from threading import Lock
 
 from zcdp.numeric.exact import Value, positive_rational
@@ -56,14 +57,14 @@ class Filter:
         cost = _cost(mechanism, rho)
         with self._lock:
             total = self._spent + cost
-            if total > self.budget:
+            if not isinstance(total, Fraction) or total > self.budget:
                 raise BudgetExceeded(
                     f"rho ({float(cost):.17g}) exceeds what remains ({float(self.remaining):.17g}): nothing was spent"
                 )
             self._spent = total
 
 
-def _cost(mechanism: Curve | None, rho: Value | None) -> Fraction:
+def _cost(mechanism: Curve | None, rho: Value | None) -> Fraction | float:
     if (mechanism is None) == (rho is None):
         raise TypeError("give a mechanism, or rho")
     if mechanism is None:
@@ -71,4 +72,4 @@ def _cost(mechanism: Curve | None, rho: Value | None) -> Fraction:
         return positive_rational(rho, "rho")
     if not isinstance(mechanism, Curve):
         raise TypeError(f"{mechanism!r} is not a mechanism or a plan; a number is given as rho={mechanism!r}")
-    return mechanism.rho_fraction
+    return inf if mechanism.unbounded else mechanism.rho_fraction

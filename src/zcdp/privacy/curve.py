@@ -15,7 +15,7 @@ from flint import arb, arb_series
 
 from zcdp.numeric.balls import at_precision, below, lift
 from zcdp.numeric.certify import NotCertified, Undecided, enclose
-from zcdp.numeric.exact import Exact, Value, positive_rational, rational
+from zcdp.numeric.exact import Exact, Value, rational
 from zcdp.numeric.functions import Number, coefficient, derivatives
 from zcdp.numeric.supremum import Convex, steepest_ratio
 from zcdp.privacy.pair import Pair, three_point_pair
@@ -66,6 +66,11 @@ class Curve(ABC):
         """True: rho is the exact value. False: rho is a proven upper bound, and rho_bounds an enclosure."""
         return True
 
+    @property
+    def unbounded(self) -> bool:
+        """Whether no order has a finite divergence, as where an outcome gives an input away: then rho is inf."""
+        return False
+
     def witness(self) -> arb:
         """A lower bound on rho from a concrete pair, where the peak is only an upper bound."""
         raise NotImplementedError
@@ -93,7 +98,7 @@ class Curve(ABC):
     @cached_property
     def rho_fraction(self) -> Fraction:
         """`rho` as an exact rational, for sums that must not be rounded; an infinite one is refused."""
-        return positive_rational(self.rho, "rho")
+        return rational(self.rho, "rho")
 
     @cached_property
     def rho_order(self) -> float:

@@ -163,13 +163,15 @@ class Plan(Curve):
     @cached_property
     def rho_bounds(self) -> tuple[float, float]:
         """Floats that enclose the tight rho; where some part has only an upper bound, the rest is the lower end."""
-        if self.is_tight:
+        if self.is_tight or self.unbounded:
             return self._peak_bounds
         return max(float(nextafter(part.rho_bounds[0] * count, 0)) for part, count in self.parts), self.rho
 
     @cached_property
     def _peak_bounds(self) -> tuple[float, float]:
         """rho as a sum where all parts peak at one order, else as its own certified supremum."""
+        if self.unbounded:
+            return inf, inf
         try:
             return self._certified(lambda: self.peak().rho)
         except (NotCertified, NotImplementedError):  # different orders, or a part whose own peak is searched
@@ -187,6 +189,11 @@ class Plan(Curve):
     def is_tight(self) -> bool:
         """Whether the rho of every part is its exact value."""
         return all(part.is_tight for part, _ in self.parts)
+
+    @property
+    def unbounded(self) -> bool:
+        """Whether some part is."""
+        return any(part.unbounded for part, _ in self.parts)
 
     def convexes(self) -> list[Convex]:
         """What the certified search over orders needs: the sum of the parts."""

@@ -56,7 +56,7 @@ class Routes:
         """epsilon at `delta` by each route."""
         target = _delta(delta)
         pure = self.curve.pure_epsilon
-        if target == 0:
+        if target == 0 or self.curve.unbounded:
             return {"pure": pure}
         found = {} if (bounds := _try(self.profile, "epsilon_bounds", target)) is None else {"profile": bounds[1]}
         found["rdp"] = rdp_to_epsilon(self.curve.cumulant, target)
@@ -71,6 +71,8 @@ class Routes:
         """Floats around the least epsilon at `delta`."""
         target = _delta(delta)
         upper = self.curve.pure_epsilon
+        if self.curve.unbounded:
+            return 0.0, inf
         if target == 0:
             return upper if self.exact else 0.0, upper
         lower = 0.0
@@ -86,6 +88,8 @@ class Routes:
     def delta_bounds(self, epsilon: Value, *, upper_only: bool = False) -> tuple[float, float]:
         """Floats around the least delta at `epsilon`."""
         point = _epsilon(epsilon)
+        if self.curve.unbounded:
+            return 0.0, 1.0
         if point >= self.curve.pure_epsilon:
             return 0.0, 0.0
         lower, upper = 0.0, 1.0
@@ -101,6 +105,8 @@ class Routes:
     def deltas(self, epsilon: Value) -> dict[str, float]:
         """delta at `epsilon` by each route."""
         point = _epsilon(epsilon)
+        if self.curve.unbounded:
+            return {}
         found = {} if (bounds := _try(self.profile, "delta_bounds", point)) is None else {"profile": bounds[1]}
         found["rdp"] = rdp_to_delta(self.curve.cumulant, point)
         if point > 0:
