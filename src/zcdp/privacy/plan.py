@@ -53,8 +53,13 @@ class Plan(Curve):
         for curve in curves:
             if not isinstance(curve, Curve):
                 raise TypeError(f"{curve!r} is not a mechanism or a plan")
-            # a plan at the left is the chain itself: nothing to wrap
-            whole = curve if whole is None and isinstance(curve, Plan) else cls._node(curve, 1, whole)
+            if whole is None:
+                # a plan at the left is the chain itself: nothing to wrap
+                whole = curve if isinstance(curve, Plan) else cls._node(curve, 1, None)
+            elif whole._curve is curve:  # the same once more: the chain does not grow
+                whole = cls._node(curve, whole._times + 1, whole._left)
+            else:
+                whole = cls._node(curve, 1, whole)
         if whole is None:
             raise ValueError("a plan needs at least one mechanism")
         return whole
