@@ -1,0 +1,96 @@
+"""Writes the reference from the docstrings: fills what stands between markers in docs/reference/*.md.
+
+`<!-- api: A B -->` is followed by an entry for each name, `<!-- members: A -->` by a table of what A offers, up to
+`<!-- end -->`. Run by `make docs`; a test compares the pages with what it would write.
+"""
+
+from __future__ import annotations
+
+import inspect
+import re
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import zcdp
+
+PAGES = Path(__file__).resolve().parent.parent / "docs" / "reference"
+MARKED = re.compile(r"(<!-- (api|members): ([^>]+?) -->\n).*?(<!-- end -->)", re.DOTALL)
+RUN = ("release", "sample")
+
+
+def first_sentence(thing: Any) -> str:
+    """The first paragraph of a docstring, on one line."""
+    text = inspect.getdoc(thing) or ""
+    return " ".join(text.split("\n\n")[0].split())
+
+
+def signature(name: str, thing: Any) -> str:
+    """The call as one writes it, without types."""
+    parameters = [
+        p.replace(annotation=p.empty) for p in inspect.signature(thing).parameters.values() if p.name not in ("self", "cls")
+    ]
+    return f"{name}{inspect.Signature(parameters)}"
+
+
+def theorems(thing: Any) -> list[str]:
+    """The theorem pages that a name rests on."""
+    named = re.findall(r"docs/theorems/([\w-]+)\.md", inspect.getdoc(thing) or "")
+    return list(dict.fromkeys([*filter(None, [getattr(thing, "theorem", None)]), *named]))
+
+
+def entry(name: str) -> Iterator[str]:
+    """Heading, call, meaning, theorems, and whether it can be run."""
+    thing = getattr(zcdp, name)
+    yield f"### {name}"
+    if not callable(thing):
+        yield {"MECHANISMS": "All mechanisms, as a tuple of classes.", "__version__": "The version, as text."}[name]
+        return
+    if not (isinstance(thing, type) and (issubclass(thing, Exception) or inspect.isabstract(thing) or name == "Plan")):
+        yield f"`{signature(name, thing)}`"
+    yield re.sub(r" ?Theorems?: docs/.*", "", first_sentence(thing))
+    links = ", ".join(f"[{page}](../theorems/{page}.md)" for page in theorems(thing))
+    if links:
+        yield f"Proof: {links}."
+    runs = [f"`{signature(method, getattr(thing, method))}`" for method in RUN if hasattr(thing, method)]
+    if runs:
+        yield f"Runs: {', '.join(runs)}."
+
+
+def members(name: str) -> Iterator[str]:
+    """A table of the public members that a class and its bases in this library document."""
+    cls = getattr(zcdp, name)
+    yield "| member | meaning |"
+    yield "|---|---|"
+    bases = [base for base in cls.__mro__ if base.__module__.startswith("zcdp")]
+    if name != "Mechanism":
+        bases = [base for base in bases if base.__name__ == name]
+    seen = {member: base.__dict__[member] for base in reversed(bases) for member in base.__dict__}
+    for member in sorted(seen):
+        raw = inspect.unwrap(getattr(seen[member], "__func__", seen[member]))
+        value = getattr(raw, "func", getattr(raw, "fget", raw))  # what a property wraps
+        if member.startswith("_") or not inspect.isfunction(value) or not inspect.getdoc(value):
+            continue
+        shown = signature(member, raw) if inspect.isfunction(raw) else member
+        yield f"| `{shown}` | {first_sentence(value)} |"
+
+
+def fill(text: str) -> str:
+    """The page with its generated parts up to date."""
+
+    def body(match: re.Match[str]) -> str:
+        kind, names = match[2], match[3].split()
+        if kind == "api":
+            made = "\n\n".join(line for name in names for line in entry(name))
+        else:
+            made = "\n".join(line for name in names for line in members(name))
+        return f"{match[1]}\n{made}\n\n{match[4]}"
+
+    return MARKED.sub(body, text)
+
+
+if __name__ == "__main__":
+    for page in sorted(PAGES.glob("*.md")):
+        before = page.read_text()
+        if (after := fill(before)) != before:
+            page.write_text(after)
