@@ -3,7 +3,7 @@ PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
 
-.PHONY: demo test deep bench clean
+.PHONY: demo test deep bench docs clean
 
 demo: $(VENV)/ready
 	$(BIN)/python examples/tour.py
@@ -25,6 +25,15 @@ bench: $(VENV)/ready
 	$(BIN)/python benchmarks/channel.py
 	$(BIN)/python benchmarks/accounting.py
 	$(BIN)/python benchmarks/samplers.py
+
+# The documentation site, for reading without the network: open build/docs/index.html.
+docs: $(VENV)/docs-ready
+	$(BIN)/python tools/reference.py
+	$(BIN)/mkdocs build --quiet --clean
+
+$(VENV)/docs-ready: $(VENV)/ready
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable '.[docs]'
+	@touch $@
 
 $(VENV)/ready: pyproject.toml
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11) and "zcdp needs Python 3.11 or newer")'
