@@ -29,7 +29,7 @@ bench: $(VENV)/ready
 # The documentation site, for reading without the network: open build/docs/index.html.
 docs: $(VENV)/docs-ready
 	$(BIN)/python tools/reference.py
-	$(BIN)/mkdocs build --quiet --clean
+	NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --quiet --clean
 
 $(VENV)/docs-ready: $(VENV)/ready
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable '.[docs]'

@@ -17,6 +17,8 @@ import zcdp
 PAGES = Path(__file__).resolve().parent.parent / "docs" / "reference"
 MARKED = re.compile(r"(<!-- (api|members): ([^>]+?) -->\n).*?(<!-- end -->)", re.DOTALL)
 RUN = ("release", "sample")
+INTERNAL = {"convexes", "cumulant", "kl", "pair", "peak", "profile", "witness"}
+"""Members that speak balls: for those who write a mechanism, not for those who use one."""
 
 
 def first_sentence(thing: Any) -> str:
@@ -28,7 +30,9 @@ def first_sentence(thing: Any) -> str:
 def signature(name: str, thing: Any) -> str:
     """The call as one writes it, without types."""
     parameters = [
-        p.replace(annotation=p.empty) for p in inspect.signature(thing).parameters.values() if p.name not in ("self", "cls")
+        parameter.replace(annotation=parameter.empty)
+        for parameter in inspect.signature(thing).parameters.values()
+        if parameter.name not in ("self", "cls")
     ]
     return f"{name}{inspect.Signature(parameters)}"
 
@@ -42,7 +46,7 @@ def theorems(thing: Any) -> list[str]:
 def entry(name: str) -> Iterator[str]:
     """Heading, call, meaning, theorems, and whether it can be run."""
     thing = getattr(zcdp, name)
-    yield f"### {name}"
+    yield f"### `{name}`" if "_" in name else f"### {name}"
     if not callable(thing):
         yield {"MECHANISMS": "All mechanisms, as a tuple of classes.", "__version__": "The version, as text."}[name]
         return
@@ -69,7 +73,7 @@ def members(name: str) -> Iterator[str]:
     for member in sorted(seen):
         raw = inspect.unwrap(getattr(seen[member], "__func__", seen[member]))
         value = getattr(raw, "func", getattr(raw, "fget", raw))  # what a property wraps
-        if member.startswith("_") or not inspect.isfunction(value) or not inspect.getdoc(value):
+        if member.startswith("_") or member in INTERNAL or not inspect.isfunction(value) or not inspect.getdoc(value):
             continue
         shown = signature(member, raw) if inspect.isfunction(raw) else member
         yield f"| `{shown}` | {first_sentence(value)} |"

@@ -1,0 +1,77 @@
+"""The documentation is complete, its links lead somewhere, its examples run and its formulas survive Markdown."""
+
+from __future__ import annotations
+
+import re
+import sys
+from pathlib import Path
+
+import pytest
+
+import zcdp
+
+ROOT = Path(__file__).parent.parent
+DOCS = ROOT / "docs"
+PAGES = sorted(DOCS.rglob("*.md"))
+REFERENCE = sorted((DOCS / "reference").glob("*.md"))
+
+sys.path.insert(0, str(ROOT / "tools"))
+import reference  # noqa: E402 - a script, not a package
+
+
+def name(page: Path) -> str:
+    return str(page.relative_to(DOCS))
+
+
+def prose(page: Path) -> list[str]:
+    """Lines outside of code blocks, without code spans."""
+    text = re.sub(r"^```.*?^```$", "", page.read_text(), flags=re.DOTALL | re.MULTILINE)
+    return [re.sub(r"`[^`]*`|<!--.*?-->", "", line) for line in text.split("\n") if not line.startswith("    ")]
+
+
+@pytest.mark.parametrize("page", REFERENCE, ids=name)
+def test_the_reference_is_what_the_docstrings_say(page: Path) -> None:
+    assert page.read_text() == reference.fill(page.read_text()), "stale: run tools/reference.py (or `make docs`)"
+
+
+def test_every_public_name_has_one_entry() -> None:
+    named = [
+        n
+        for page in REFERENCE
+        for _, kind, names, _ in reference.MARKED.findall(page.read_text())
+        for n in names.split()
+        if kind == "api"
+    ]
+    assert sorted(named) == sorted(zcdp.__all__)
+
+
+def test_the_index_names_every_theorem_once() -> None:
+    linked = re.findall(r"\]\(theorems/([\w-]+)\.md\)", (DOCS / "theorems.md").read_text())
+    assert sorted(linked) == sorted(page.stem for page in (DOCS / "theorems").glob("*.md"))
+
+
+def test_the_site_shows_every_page() -> None:
+    shown = re.findall(r": ([\w/-]+\.md)$", (ROOT / "mkdocs.yml").read_text(), re.MULTILINE)
+    assert sorted(shown) == sorted(name(page) for page in PAGES if page.parent.name != "theorems")
+
+
+@pytest.mark.parametrize("page", PAGES, ids=name)
+def test_links_lead_somewhere(page: Path) -> None:
+    for target in re.findall(r"\]\(([^)#\s]+)[^)]*\)", "\n".join(prose(page))):
+        assert (page.parent / target).is_file(), target
+
+
+@pytest.mark.parametrize("page", PAGES, ids=name)
+def test_every_code_block_is_an_example_that_runs(page: Path) -> None:
+    for language, body in re.findall(r"^```(\w*)\n(.*?)^```$", page.read_text(), re.DOTALL | re.MULTILINE):
+        assert language == "pycon"
+        assert body.startswith(">>> ")
+        assert body.endswith("\n\n")  # else the fence would be taken for output
+
+
+@pytest.mark.parametrize("page", PAGES, ids=name)
+def test_no_formula_is_taken_for_markup(page: Path) -> None:
+    for line in prose(page):
+        assert not re.search(r"(?<![\w\\])_(?=\S)", line), f"an underscore that starts emphasis: {line}"
+        assert not line.startswith(">"), f"a comparison that starts a quotation: {line}"
+        assert not re.search(r"<[A-Za-z/]", line), f"a comparison that looks like a tag: {line}"
