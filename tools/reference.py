@@ -17,7 +17,7 @@ import zcdp
 PAGES = Path(__file__).resolve().parent.parent / "docs" / "reference"
 MARKED = re.compile(r"(<!-- (api|members): ([^>]+?) -->\n).*?(<!-- end -->)", re.DOTALL)
 RUN = ("release", "sample")
-INTERNAL = {"convexes", "cumulant", "kl", "pair", "peak", "profile", "witness"}
+INTERNAL = {"convexes", "coordinates", "cumulant", "kl", "pair", "peak", "profile", "witness"}
 """Members that speak balls: for those who write a mechanism, not for those who use one."""
 
 

@@ -4,13 +4,26 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from fractions import Fraction
+from math import exp
+from statistics import NormalDist
 
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from table import KINDS, Kind
 
-from zcdp import DiscreteLaplace, Laplace, Plan, PureDP, Query, RandomizedResponse, allocate, calibrate
+from zcdp import (
+    DiscreteLaplace,
+    ExponentialMechanism,
+    Gaussian,
+    Laplace,
+    Plan,
+    PureDP,
+    Query,
+    RandomizedResponse,
+    allocate,
+    calibrate,
+)
 
 BY_NAME = pytest.mark.parametrize("kind", KINDS, ids=lambda kind: kind.mechanism.__name__)
 
@@ -38,6 +51,23 @@ def test_laplace_a_thousand_times() -> None:
     assert scale == pytest.approx(133.24223, abs=5e-6)
     assert (1000 * Laplace(scale=scale)).delta_at(epsilon=1) <= 1e-6
     assert 1 / calibrate(lambda e: 1000 * Laplace(epsilon=e), epsilon=1, delta=1e-6) == pytest.approx(scale, rel=1e-11)
+
+
+def test_scales_where_the_renyi_curve_wins() -> None:
+    """The proposal comes from the profile and is far off: the search walks down a long way."""
+
+    def build(b: float) -> Plan:
+        return 2 * Laplace(scale=b) + 400 * ExponentialMechanism(epsilon="0.05")
+
+    found = calibrate(build, epsilon=4, delta=1e-6)
+    assert build(found).delta_at(epsilon=4) <= 1e-6 < build(found * (1 - 1e-9)).delta_at(epsilon=4)
+
+
+def test_gaussian_noise_against_its_closed_form() -> None:
+    """delta = Phi(mu/2 - epsilon/mu) - e^epsilon Phi(-mu/2 - epsilon/mu) with mu = 10/sigma (Balle and Wang 2018)."""
+    sigma = calibrate(lambda s: 100 * Gaussian(sigma=s), epsilon=1, delta=1e-6)
+    mu, phi = 10 / sigma, NormalDist().cdf
+    assert phi(mu / 2 - 1 / mu) - exp(1) * phi(-mu / 2 - 1 / mu) == pytest.approx(1e-6, rel=1e-6)
 
 
 def test_one_free_parameter_among_others() -> None:

@@ -131,8 +131,10 @@ def _bracket(excess: Excess, start: float, factor: float) -> tuple[float, float]
 
 
 def _grow(factor: float) -> float:
-    """Small steps grow tenfold, large ones are squared."""
-    return factor * factor if abs(factor - 1) > 0.2 else 1 + 10 * (factor - 1)
+    """Small steps grow tenfold, large ones are squared; steps down are the inverse of steps up."""
+    if factor < 1:
+        return 1 / _grow(1 / factor)
+    return factor * factor if factor > 1.2 else 1 + 10 * (factor - 1)
 
 
 def _narrow(excess: Excess, inside: float, outside: float, relative: float) -> float:

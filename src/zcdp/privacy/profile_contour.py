@@ -97,7 +97,7 @@ class Contour:
         begin, end = FIRST, 2 * FIRST
         horizon = most * HOLES
         if self.rough:
-            last = min(last, max(int(self.tilt.near_end / h), FIRST))
+            last = int(min(last, max(self.tilt.near_end / h, FIRST)))  # no end at all for Gaussian noise alone
         elif not self.lattice and head - log(pi * horizon * h) - self.tilt.decay(horizon * h, inf) > log(TOLERANCE):
             raise TooManyNodes  # at once, rather than after the many cells on the way there
 
