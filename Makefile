@@ -30,6 +30,7 @@ bench: $(VENV)/ready
 docs: $(VENV)/docs-ready
 	$(BIN)/python tools/reference.py
 	NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --quiet --clean
+	@! grep -rlE '<(script|img|iframe)[^>]* src="?(https?:)?//|<link[^>]* href="?(https?:)?//' build/docs --include='*.html'
 
 $(VENV)/docs-ready: $(VENV)/ready
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable '.[docs]'
