@@ -28,7 +28,7 @@ bench: $(VENV)/ready
 
 # The documentation site, for reading without the network: open build/docs/index.html.
 docs: $(VENV)/docs-ready
-	$(BIN)/python tools/reference.py
+	$(BIN)/python tools/write_reference.py
 	NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --quiet --clean
 	@! grep -rlE '<(script|img|iframe)[^>]* src="?(https?:)?//|<link[^>]* href="?(https?:)?//' build/docs --include='*.html'
 

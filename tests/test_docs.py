@@ -16,7 +16,7 @@ PAGES = sorted(DOCS.rglob("*.md"))
 REFERENCE = sorted((DOCS / "reference").glob("*.md"))
 
 sys.path.insert(0, str(ROOT / "tools"))
-import reference  # noqa: E402 - a script, not a package
+import write_reference  # noqa: E402 - a script, not a package
 
 
 def name(page: Path) -> str:
@@ -31,14 +31,14 @@ def prose(page: Path) -> list[str]:
 
 @pytest.mark.parametrize("page", REFERENCE, ids=name)
 def test_the_reference_is_what_the_docstrings_say(page: Path) -> None:
-    assert page.read_text() == reference.fill(page.read_text()), "stale: run tools/reference.py (or `make docs`)"
+    assert page.read_text() == write_reference.fill(page.read_text()), "stale: run tools/write_reference.py (or `make docs`)"
 
 
 def test_every_public_name_has_one_entry() -> None:
     named = [
         n
         for page in REFERENCE
-        for _, kind, names, _ in reference.MARKED.findall(page.read_text())
+        for _, kind, names, _ in write_reference.MARKED.findall(page.read_text())
         for n in names.split()
         if kind == "api"
     ]
