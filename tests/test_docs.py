@@ -31,7 +31,9 @@ def prose(page: Path) -> list[str]:
 
 @pytest.mark.parametrize("page", REFERENCE, ids=name)
 def test_the_reference_is_what_the_docstrings_say(page: Path) -> None:
-    assert page.read_text() == write_reference.fill(page.read_text()), "stale: run tools/write_reference.py (or `make docs`)"
+    assert page.read_text() == write_reference.fill(page.read_text()), (
+        "stale: run tools/write_reference.py (or `make docs`)"
+    )
 
 
 def test_every_public_name_has_one_entry() -> None:
