@@ -261,6 +261,7 @@ ROWS = (
                 )
             ),
             by_table(response_probabilities(k)),
+            count=12_000_000,
         )
         for k in (2, 4, 7)
     ),
@@ -272,6 +273,7 @@ ROWS = (
             )
         ),
         by_table(lambda f: bits_probabilities(1 / (1 + mp.exp(-1 / (2 * f))), 1 / (1 + mp.exp(1 / (2 * f))))),
+        count=14_000_000,
     ),
     Row(
         "subset selection",
@@ -281,12 +283,13 @@ ROWS = (
             )
         ),
         by_table(subset_probabilities),
+        count=14_000_000,
     ),
     Row(
         "exponential selection",
         lambda first, second: partial(ExponentialSelection(real(S(1))).draw, SCORES),
         by_table(exponential_probabilities),
-        count=10_000_000,
+        count=16_000_000,
     ),
     Row(
         "permute and flip",
