@@ -81,10 +81,14 @@ def _shown(value: Given, digits: int, rounding: str) -> str:
     number = Decimal(text)
     if number == 0:
         return "0"
-    if len(number.normalize().as_tuple().digits) > digits:
-        number = number.quantize(Decimal(1).scaleb(number.adjusted() - digits + 1), rounding)
-    else:
+    if len(number.normalize().as_tuple().digits) <= digits:
         number = number.normalize()
+    else:
+        place = number.adjusted() - digits + 1
+        carried = number.quantize(Decimal(1).scaleb(place), rounding)
+        number = carried.quantize(
+            Decimal(1).scaleb(carried.adjusted() - digits + 1)
+        )  # 9.999999 is 10.0000 to six digits
     power = number.adjusted()
     if -5 < power < 7:
         return f"{number:f}"

@@ -65,6 +65,8 @@ def savings(account: Mapping[str, Any]) -> str:
     total = account["total"]
     said = [_saving(total, account["delta"], bound, charge) for bound, charge in (total.get("usual") or {}).items()]
     text = "".join(one for one in said if one)
+    if text and any("epsilon^2/8" in (query.get("usual") or {}) for query in account["queries"]):
+        text += '<p class="soft">Selections by the exponential mechanism count as \u03b5\u00b2/8 in the first.</p>\n'
     if not text:
         text = "<p>The usual bounds do not apply to all of these mechanisms, so there is nothing to compare with.</p>\n"
     return _section("savings", "What exact accounting saves", text)
@@ -111,7 +113,8 @@ def queries(account: Mapping[str, Any]) -> str:
         f'<td class="number" data-label="\u03c1 of all">{whole}</td><td></td><td></td><td></td></tr>'
     )
     note = (
-        "Where queries are worst at different orders, the whole costs less than the sum of its parts."
+        "The queries are worst at different orders, so the whole costs less than the sum of its parts, and the shares "
+        "add up to more than 100%."
         if total["rho"] < sum(query["rho"] for query in account["queries"]) * (1 - 1e-9)
         else "The usual \u03c1 is \u03b5\u00b2/2, for selection by the exponential mechanism \u03b5\u00b2/8."
     )
