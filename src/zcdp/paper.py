@@ -109,7 +109,7 @@ def table(format: Format = "text") -> str:  # noqa: A002 - the word a user types
     """The paper's four columns, then the certified rho at each of `EPSILONS`, rounded up (in CSV: all digits).
 
     >>> table("csv").splitlines()[2]
-    'epsilon-DP Laplace,epsilon + e^(-epsilon) - 1,epsilon^2/2,Theorem 13,,0.00483741803...,0.36787944117144233,3.0183...'
+    'epsilon-DP Laplace,epsilon + e^(-epsilon) - 1,epsilon^2/2,Theorem 13,,0.0048374...,0.36787944117144233,3.0183...'
     """
     if format == "text":
         return _text([_head(), *(_plain(row) for row in ROWS)])
