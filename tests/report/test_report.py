@@ -171,6 +171,23 @@ def test_unbounded_loss_has_no_pure_epsilon_and_no_usual_bound() -> None:
     Outline(page)
 
 
+def test_a_release_that_gives_everything_away_costs_infinity() -> None:
+    given = account()
+    total, query = given["total"], given["queries"][0]
+    for field in ("rho", "epsilon", "pure_epsilon"):
+        total[field] = "inf"
+    total.update(rho_bounds=["inf", "inf"], epsilon_bounds=["inf", "inf"])
+    total["routes"] = dict.fromkeys(total["routes"], "inf")
+    query.update(rho="inf", rho_one="inf", pure_epsilon_one="inf", usual={"epsilon^2/2": "inf"}, share=None, saved=None)
+    total["usual"] = {"epsilon^2/2": {"rho": "inf", "epsilon": "inf"}}
+    given["budget"].update(spent="inf", exceeded=True)
+    page = render(given)
+    assert 'Over budget: <data value="inf">∞</data>' in page
+    assert "The exact cost is as much." in page
+    assert 'id="routes"' not in page
+    Outline(page)
+
+
 def test_an_upper_bound_is_called_so() -> None:
     given = account()
     given["queries"][0]["is_tight"] = False

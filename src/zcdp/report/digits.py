@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from decimal import ROUND_CEILING, ROUND_FLOOR, ROUND_HALF_EVEN, Decimal
-from math import isinf
+from math import inf, isinf
 
-__all__ = ["at_least", "at_most", "exactly", "more", "percent", "tagged"]
+__all__ = ["amount", "at_least", "at_most", "exactly", "more", "percent", "tagged"]
 
 Given = float | str | None
 """A number as the account has it: infinite ones are the string "inf", absent ones None."""
@@ -40,13 +40,25 @@ def exactly(value: Given) -> str:
     return _shown(value, 17, ROUND_HALF_EVEN)
 
 
-def percent(share: float, *, up: bool) -> str:
+def percent(share: Given, *, up: bool) -> str:
     """A share to a tenth of a percent: what is spent rounded up, what is saved rounded down.
 
     >>> percent(0.26424, up=False), percent(0.26424, up=True)
     ('26.4%', '26.5%')
     """
-    return f"{(100 * Decimal(repr(share))).quantize(Decimal('0.1'), ROUND_CEILING if up else ROUND_FLOOR)}%"
+    if share is None or amount(share) == inf:
+        return _shown(share, 1, ROUND_CEILING)
+    rounding = ROUND_CEILING if up else ROUND_FLOOR
+    return f"{(100 * Decimal(_number(share))).quantize(Decimal('0.1'), rounding)}%"
+
+
+def amount(value: float | str) -> float:
+    """The number to calculate with.
+
+    >>> amount("inf"), amount(0.5)
+    (inf, 0.5)
+    """
+    return float(value)
 
 
 def more(times: float) -> str:

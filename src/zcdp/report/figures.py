@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from html import escape
-from math import ceil
+from math import ceil, inf
 from typing import Any
 
 from zcdp.report.charts import Bar, bars, curve
-from zcdp.report.digits import at_most, exactly, tagged
+from zcdp.report.digits import amount, at_most, exactly, tagged
 from zcdp.report.sections import usual_name
 
 __all__ = ["curve_section", "routes_section"]
@@ -24,9 +24,9 @@ ROUTES = {
 def curve_section(account: Mapping[str, Any]) -> str:
     """delta against epsilon; the points are certified, the lines only join them."""
     total, delta = account["total"], account["delta"]
-    points = [(point["epsilon"], point["delta"]) for point in account["curve"] if point["epsilon"] != "inf"]
+    points = [(point["epsilon"], point["delta"]) for point in account["curve"] if amount(point["epsilon"]) < inf]
     drawn = [(epsilon, chance) for epsilon, chance in points if chance > 0]
-    mark = (total["epsilon"], delta) if total["epsilon"] != "inf" and delta > 0 else None
+    mark = (total["epsilon"], delta) if amount(total["epsilon"]) < inf and delta > 0 else None
     name = f"\u03b5 = {at_most(total['epsilon'])}"
     if len(drawn) < 2:
         return ""
@@ -71,10 +71,10 @@ def routes_section(account: Mapping[str, Any]) -> str:
     found = [
         (ROUTES.get(route, route), value, route == total["route"])
         for route, value in total["routes"].items()
-        if value not in (None, "inf")
+        if value is not None and amount(value) < inf
     ]
     for bound, charge in (total.get("usual") or {}).items():
-        if charge and charge.get("epsilon") not in (None, "inf"):
+        if charge and charge.get("epsilon") is not None and amount(charge["epsilon"]) < inf:
             found.append((f"{usual_name(bound)} per release, by zCDP", charge["epsilon"], False))
     found.sort(key=lambda item: (item[1], not item[2]))
     items: list[Bar] = [(label, value, at_most(value), chosen) for label, value, chosen in found]

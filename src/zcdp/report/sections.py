@@ -5,9 +5,10 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping
 from html import escape
+from math import inf
 from typing import Any
 
-from zcdp.report.digits import at_least, at_most, exactly, more, percent, tagged
+from zcdp.report.digits import amount, at_least, at_most, exactly, more, percent, tagged
 
 __all__ = ["certainty", "queries", "recompute", "savings", "theorems", "usual_name"]
 
@@ -52,7 +53,7 @@ def certainty(account: Mapping[str, Any]) -> str:
         "How sure are we?",
         "<p>The numbers are <strong>certified</strong>: each follows from a theorem with a written proof, was computed "
         "with rigorous error bounds (ball arithmetic), and was rounded up. The true privacy cost is never above the "
-        "numbers on this page, provided the queries were run as described.</p>\n"
+        "numbers on this page, provided the queries were run as described and their sensitivities are right.</p>\n"
         f"<p>{tight}</p>\n"
         '<table class="inputs"><caption>The true value lies between these two numbers</caption><thead><tr><th></th>'
         '<th class="number">at least</th><th class="number">at most</th></tr></thead>'
@@ -83,12 +84,13 @@ def _saving(total: Mapping[str, Any], delta: float, bound: str, charge: Mapping[
     )
     if epsilon is not None:
         words += f", which is \u03b5 = {tagged(epsilon, at_most(epsilon))} at \u03b4 = {exactly(delta)}"
-    if not rho > total["rho"]:
-        return f"{words}: no more than the exact cost.</p>\n"
-    words += f". The exact \u03c1 is {percent(1 - total['rho'] / rho, up=False)} smaller"
-    if epsilon is not None and total["epsilon"] != "inf" and epsilon > total["epsilon"]:
+    charged, spent = amount(rho), amount(total["rho"])
+    if not spent < charged < inf:
+        return f"{words}. The exact cost is {'as much' if spent == charged else at_most(spent)}.</p>\n"
+    words += f". The exact \u03c1 is {percent(1 - spent / charged, up=False)} smaller"
+    if epsilon is not None and amount(total["epsilon"]) < amount(epsilon) < inf:
         words += f", the certified \u03b5 {percent(1 - total['epsilon'] / epsilon, up=False)} smaller"
-    return f"{words}: that charge pays for {more(rho / total['rho'])} times as many such releases.</p>\n"
+    return f"{words}: that charge pays for {more(charged / spent)} times as many such releases.</p>\n"
 
 
 def queries(account: Mapping[str, Any]) -> str:
@@ -115,7 +117,7 @@ def queries(account: Mapping[str, Any]) -> str:
     note = (
         "The queries are worst at different orders, so the whole costs less than the sum of its parts, and the shares "
         "add up to more than 100%."
-        if total["rho"] < sum(query["rho"] for query in account["queries"]) * (1 - 1e-9)
+        if amount(total["rho"]) < sum(amount(query["rho"]) for query in account["queries"]) * (1 - 1e-9)
         else "The usual \u03c1 is \u03b5\u00b2/2, for selection by the exponential mechanism \u03b5\u00b2/8."
     )
     return _section(
@@ -132,7 +134,8 @@ def _query(query: Mapping[str, Any]) -> str:
     remark = f'<br><span class="soft">{escape(query["note"])}</span>' if query.get("note") else ""
     loose = "" if query["is_tight"] else ' <span class="soft">(upper bound)</span>'
     share = query["share"]
-    bar = f'<span class="share" style="width:{min(max(100 * share, 0), 100):.1f}%"></span>'
+    width = 0 if share is None else min(max(100 * amount(share), 0), 100)
+    bar = f'<span class="share" style="width:{width:.1f}%"></span>'
     cells = (
         ("Times", f"{query['count']:,}"),
         ("\u03c1 each", tagged(query["rho_one"], at_most(query["rho_one"]))),
