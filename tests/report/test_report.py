@@ -201,7 +201,9 @@ def test_the_inputs_and_the_command_are_there() -> None:
     page = render(given)
     assert f"<pre>{given['inputs'].replace(chr(39), '&#x27;')}</pre>" in page
     assert "zcdp account survey.toml --delta 1e-06 --json" in page
-    given["source"] = "2 * Laplace(epsilon='1/3')"
+    assert "Save the inputs below" in page
+    given["source"] = given["inputs"] = "2 * Laplace(epsilon='1/3')"
+    assert "Save the inputs below" not in render(given)
     assert r"zcdp account '2 * Laplace(epsilon='\''1/3'\'')' --delta 1e-06 --json" in unescape(render(given))
 
 
@@ -216,3 +218,9 @@ def test_an_account_that_lacks_a_part_is_refused() -> None:
     del given["queries"]
     with pytest.raises(ValueError, match="the account has no 'queries'"):
         render(given)
+
+
+def test_a_whole_below_the_sum_of_its_parts_is_explained() -> None:
+    less = "the whole costs less than the sum of its parts"
+    assert less in render(account())  # k-RR at k = 100 is worst beyond order 1, the others at 1
+    assert less not in render(account({"a": (3, "Laplace(epsilon=1)", None), "b": (1, "RAPPOR(epsilon=1)", None)}))

@@ -28,7 +28,7 @@ def draw() -> Figure:
         second.plot(EPSILONS, ratios, color=colour, label=label)
         ends.append((EPSILONS[-1], rhos[-1], label, colour))
         shares.append((EPSILONS[-1], ratios[-1], label, colour))
-    first.set(xlim=(0, 6), ylim=(0, 7), xlabel="ε", ylabel="tight ρ", title="Tight zCDP (at Δ = 5)")
+    first.set(xlim=(0, 6), ylim=(0, 7), xlabel="ε", ylabel="tight ρ", title="Tight zCDP (discrete: Δ = 5)")
     second.set(xlim=(0, 6), ylim=(0, 1.04), xlabel="ε", ylabel="ρ / (ε²/2)", title="as a share of ε²/2")
     label_ends(first, ends)
     label_ends(second, shares)

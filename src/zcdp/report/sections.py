@@ -114,12 +114,9 @@ def queries(account: Mapping[str, Any]) -> str:
         '<tr><th scope="row">Together</th><td></td><td></td>'
         f'<td class="number" data-label="\u03c1 of all">{whole}</td><td></td><td></td><td></td></tr>'
     )
-    note = (
-        "The queries are worst at different orders, so the whole costs less than the sum of its parts, and the shares "
-        "add up to more than 100%."
-        if amount(total["rho"]) < sum(amount(query["rho"]) for query in account["queries"]) * (1 - 1e-9)
-        else "The usual \u03c1 is \u03b5\u00b2/2, for selection by the exponential mechanism \u03b5\u00b2/8."
-    )
+    note = "The usual \u03c1 is \u03b5\u00b2/2, for selection by the exponential mechanism \u03b5\u00b2/8."
+    if amount(total["rho"]) < sum(amount(query["rho"]) for query in account["queries"]) * (1 - 1e-9):
+        note += " The queries are worst at different orders, so the whole costs less than the sum of its parts."
     return _section(
         "queries",
         "What it was spent on",
@@ -171,11 +168,12 @@ def recompute(account: Mapping[str, Any]) -> str:
     versions = (("zcdp", "zcdp"), ("Python", "python"), ("python-flint", "python_flint"))
     used = ", ".join(f"{name} {escape(str(account[key]))}" for name, key in versions if account.get(key))
     source = escape(account["source"])
+    how = "Run" if account["source"] == account["inputs"] else "Save the inputs below under the same name and run"
     return (
         _section(
             "recompute",
             "Recompute it",
-            f"<p>Computed with {used}. Save the inputs below under the same name and run</p>\n"
+            f"<p>Computed with {used}. {how}</p>\n"
             f"<pre>zcdp account {_quoted(account['source'])} --delta {account['delta']!r} --json</pre>\n"
             "<p>Each number on this page carries all its digits in the page's source.</p>\n"
             f"<p>Inputs ({source}):</p>\n<pre>{escape(account['inputs'])}</pre>\n",
