@@ -153,6 +153,16 @@ def test_all_writes_one_file_each(tmp_path: Path, monkeypatch: pytest.MonkeyPatc
     assert all(path.stat().st_size > 10_000 for path in paths)
 
 
+def test_what_cannot_be_written_leaves_nothing_behind(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("zcdp.plots.build", drawn)
+    (tmp_path / "fig.png").mkdir()
+    with pytest.raises(OSError, match=r"fig\.png"):
+        figure("krr", tmp_path / "fig.png")
+    assert [path.name for path in tmp_path.iterdir()] == ["fig.png"]
+    with pytest.raises(FileNotFoundError):
+        figure("krr", tmp_path / "missing" / "fig.png")
+
+
 def test_bad_input_writes_nothing(tmp_path: Path) -> None:
     with pytest.raises(ValueError, match=r"figure \(kr\) must be one of mechanisms, krr, composition, noise, or all"):
         figure("kr", tmp_path / "fig.pdf")

@@ -161,7 +161,7 @@ def test_savings_in_words() -> None:
     page = render(account())
     given = account()["total"]
     saved = 100 * (1 - given["rho"] / given["usual"]["epsilon^2/2"]["rho"])
-    assert f"The exact ρ is {int(saved * 10) / 10}% smaller" in page  # noqa: RUF001 - the Greek letter
+    assert f"The certified ρ is {int(saved * 10) / 10}% smaller" in page  # noqa: RUF001 - the Greek letter
 
 
 def test_unbounded_loss_has_no_pure_epsilon_and_no_usual_bound() -> None:
@@ -183,7 +183,7 @@ def test_a_release_that_gives_everything_away_costs_infinity() -> None:
     given["budget"].update(spent="inf", exceeded=True)
     page = render(given)
     assert 'Over budget: <data value="inf">∞</data>' in page
-    assert "The exact cost is as much." in page
+    assert "The certified cost is as much." in page
     assert 'id="routes"' not in page
     Outline(page)
 

@@ -39,7 +39,7 @@ def figure(name: str, out: str | PathLike[str]) -> list[Path]:
     paths = [path.with_stem(f"{path.stem}-{one}") if name == "all" else path for one in names]
     drawn = [_saved(build(one), path.suffix.lower()) for one in names]  # all of them before the first is written
     for target, content in zip(paths, drawn, strict=True):
-        target.write_bytes(content)
+        _write(target, content)
     return paths
 
 
@@ -55,6 +55,16 @@ def build(name: str) -> Figure:
     with matplotlib.rc_context(STYLE):
         drawn: Figure = import_module(f"zcdp.plots.{name}").draw()
     return drawn
+
+
+def _write(target: Path, content: bytes) -> None:
+    """The whole file or none."""
+    part = target.with_name(f".{target.name}.part")
+    try:
+        part.write_bytes(content)
+        part.replace(target)
+    finally:
+        part.unlink(missing_ok=True)
 
 
 def _known(name: str) -> None:

@@ -14,9 +14,9 @@ from zcdp.report.sections import usual_name
 __all__ = ["curve_section", "routes_section"]
 
 ROUTES = {
-    "profile": "exact privacy profile",
+    "profile": "privacy profile",
     "rdp": "R\u00e9nyi curve (RDP)",
-    "zcdp": "exact \u03c1 alone (zCDP)",
+    "zcdp": "\u03c1 alone (zCDP)",
     "pure": "pure epsilons added up",
 }
 

@@ -70,7 +70,7 @@ def savings(account: Mapping[str, Any]) -> str:
         text += '<p class="soft">Selections by the exponential mechanism count as \u03b5\u00b2/8 in the first.</p>\n'
     if not text:
         text = "<p>The usual bounds do not apply to all of these mechanisms, so there is nothing to compare with.</p>\n"
-    return _section("savings", "What exact accounting saves", text)
+    return _section("savings", "What sharp accounting saves", text)
 
 
 def _saving(total: Mapping[str, Any], delta: float, bound: str, charge: Mapping[str, Any] | None) -> str:
@@ -86,10 +86,10 @@ def _saving(total: Mapping[str, Any], delta: float, bound: str, charge: Mapping[
         words += f", which is \u03b5 = {tagged(epsilon, at_most(epsilon))} at \u03b4 = {exactly(delta)}"
     charged, spent = amount(rho), amount(total["rho"])
     if not spent < charged < inf:
-        return f"{words}. The exact cost is {'as much' if spent == charged else at_most(spent)}.</p>\n"
-    words += f". The exact \u03c1 is {percent(1 - spent / charged, up=False)} smaller"
+        return f"{words}. The certified cost is {'as much' if spent == charged else at_most(spent)}.</p>\n"
+    words += f". The certified \u03c1 is {percent(1 - spent / charged, up=False)} smaller"
     if epsilon is not None and amount(total["epsilon"]) < amount(epsilon) < inf:
-        words += f", the certified \u03b5 {percent(1 - total['epsilon'] / epsilon, up=False)} smaller"
+        words += f", \u03b5 {percent(1 - total['epsilon'] / epsilon, up=False)} smaller"
     return f"{words}: that charge pays for {more(charged / spent)} times as many such releases.</p>\n"
 
 
