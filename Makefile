@@ -17,7 +17,7 @@ test: $(VENV)/ready
 
 # Heavy checks: ten thousand points per mechanism against the independent reference.
 deep: $(VENV)/ready
-	$(BIN)/pytest -n 2 -m deep
+	$(BIN)/pytest -n 2 -m deep -rs
 
 # Speed, as ratios in one run; the peers live in an environment of their own.
 bench: $(VENV)/ready

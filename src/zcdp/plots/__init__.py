@@ -1,0 +1,83 @@
+"""Figures for papers: `figure("krr", "krr.pdf")`. They need matplotlib, the extra `zcdp[plots]`."""
+
+from __future__ import annotations
+
+from importlib import import_module
+from io import BytesIO
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from os import PathLike
+
+    from matplotlib.figure import Figure
+
+__all__ = ["NAMES", "build", "figure"]
+
+NAMES = ("mechanisms", "krr", "composition", "noise")
+FORMATS = {  # no dates: the same figure is the same file
+    ".pdf": {"CreationDate": None},
+    ".svg": {"Date": None},
+    ".png": {},
+}
+
+
+def figure(name: str, out: str | PathLike[str]) -> list[Path]:
+    """Draws one figure, or `all` of them as out-<name>, in the format that the suffix of `out` says; returns the files.
+
+    >>> figure("krr", "krr.gif")
+    Traceback (most recent call last):
+    ...
+    ValueError: out (krr.gif) must end in .pdf, .svg or .png
+    """
+    path = Path(out)
+    if path.suffix.lower() not in FORMATS:
+        raise ValueError(f"out ({out}) must end in .pdf, .svg or .png")
+    if name != "all":
+        _known(name)
+    names = NAMES if name == "all" else (name,)
+    paths = [path.with_stem(f"{path.stem}-{one}") if name == "all" else path for one in names]
+    drawn = [_saved(build(one), path.suffix.lower()) for one in names]  # all of them before the first is written
+    for target, content in zip(paths, drawn, strict=True):
+        _write(target, content)
+    return paths
+
+
+def build(name: str) -> Figure:
+    """The figure as matplotlib has it, to change it further."""
+    _known(name)
+    try:
+        import matplotlib
+    except ModuleNotFoundError:
+        raise ModuleNotFoundError("figures need matplotlib: pip install 'zcdp[plots]'", name="matplotlib") from None
+    from zcdp.plots.style import STYLE
+
+    with matplotlib.rc_context(STYLE):
+        drawn: Figure = import_module(f"zcdp.plots.{name}").draw()
+    return drawn
+
+
+def _write(target: Path, content: bytes) -> None:
+    """The whole file or none."""
+    part = target.with_name(f".{target.name}.part")
+    try:
+        part.write_bytes(content)
+        part.replace(target)
+    finally:
+        part.unlink(missing_ok=True)
+
+
+def _known(name: str) -> None:
+    if name not in NAMES:
+        raise ValueError(f"figure ({name}) must be one of {', '.join(NAMES)}, or all")
+
+
+def _saved(drawn: Figure, suffix: str) -> bytes:
+    import matplotlib
+
+    from zcdp.plots.style import STYLE
+
+    content = BytesIO()
+    with matplotlib.rc_context(STYLE):
+        drawn.savefig(content, format=suffix[1:], metadata=FORMATS[suffix])
+    return content.getvalue()

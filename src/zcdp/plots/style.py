@@ -1,0 +1,93 @@
+"""What all figures share: colours that colour-blind readers tell apart, two panels, labels at the ends of lines."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
+
+__all__ = ["BLACK", "BLUE", "GREEN", "GREY", "ORANGE", "PINK", "RED", "STYLE", "End", "label_ends", "panels", "points"]
+
+# Okabe and Ito 2008, without yellow and sky blue, too light for lines on paper
+BLACK, ORANGE, GREEN, BLUE, RED, PINK = ["#000000", "#E69F00", "#009E73", "#0072B2", "#D55E00", "#CC79A7"]
+GREY = "#777777"
+
+STYLE: Any = {
+    "font.family": "sans-serif",
+    "font.sans-serif": ["DejaVu Sans"],  # comes with matplotlib: the same figure everywhere
+    "font.size": 8,
+    "axes.labelsize": 8.5,
+    "axes.titlesize": 9,
+    "axes.titlelocation": "left",
+    "axes.spines.top": False,
+    "axes.spines.right": False,
+    "axes.linewidth": 0.7,
+    "axes.grid": True,
+    "grid.color": "#e4e4e4",
+    "grid.linewidth": 0.5,
+    "axes.axisbelow": True,
+    "lines.linewidth": 1.4,
+    "xtick.major.width": 0.7,
+    "ytick.major.width": 0.7,
+    "pdf.fonttype": 42,  # real letters, which journals ask for
+    "savefig.dpi": 300,
+    "svg.hashsalt": "zcdp",
+}
+
+End = tuple[float, float, str, str]
+"""x and y of a line's end, its label, its colour."""
+
+
+def panels(room: float) -> tuple[Figure, Axes, Axes]:
+    """A figure as wide as a page of text, with two panels and so many inches for labels to the right of each."""
+    from matplotlib.figure import Figure
+
+    width, height, margin, below, above = 7.2, 2.9, 0.64, 0.45, 0.3
+    figure = Figure(figsize=(width, height))
+    size = width / 2 - margin - room
+    first, second = (
+        figure.add_axes(((left + margin) / width, below / height, size / width, (height - below - above) / height))
+        for left in (0, width / 2)
+    )
+    return figure, first, second
+
+
+def points(low: float, high: float, count: int) -> list[float]:
+    """So many numbers from low to high with equal ratios."""
+    return [low * (high / low) ** (n / (count - 1)) for n in range(count)]
+
+
+def label_ends(axes: Axes, ends: Sequence[End], gap: float = 10.5) -> None:
+    """Each line's name beside its end, moved apart (in points) where they would overlap. Limits must be final."""
+    scale = 72 / axes.get_figure(root=True).dpi  # type: ignore[union-attr]
+    order = sorted(range(len(ends)), key=lambda n: ends[n][1])
+    wanted = [float(axes.transData.transform(ends[n][:2])[1]) * scale for n in order]
+    placed = list(wanted)
+    for _ in range(500):
+        for n in range(len(placed) - 1):
+            lack = gap - (placed[n + 1] - placed[n])
+            if lack > 0:
+                placed[n] -= lack / 2
+                placed[n + 1] += lack / 2
+    for n, old, new in zip(order, wanted, placed, strict=True):
+        x, y, text, colour = ends[n]
+        axes.annotate(
+            text,
+            (x, y),
+            xytext=(11, new - old),
+            textcoords="offset points",
+            va="center",
+            color=colour,
+            annotation_clip=False,
+            arrowprops={
+                "arrowstyle": "-",
+                "lw": 0.5,
+                "color": colour,
+                "shrinkA": 0,
+                "shrinkB": 1.5,
+                "relpos": (0, 0.5),
+            },
+        )

@@ -1,0 +1,91 @@
+"""Charts as SVG text: a curve over a logarithmic axis, and bars with their values beside them."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from html import escape
+from math import ceil, floor, log10
+
+from zcdp.report.digits import SUPERSCRIPTS
+
+__all__ = ["Bar", "bars", "curve"]
+
+WIDTH = 360  # as wide as a small phone: the text is then as large as written
+Point = tuple[float, float]
+Bar = tuple[str, float, str, bool]
+"""Label, length, value as text, and whether it is the one that counts."""
+
+
+def curve(points: Sequence[Point], mark: Point | None, mark_text: str, *, name: str, title: str, text: str) -> str:
+    """delta (logarithmic) against epsilon: dots joined by lines, with one point marked and named."""
+    left, right, top, bottom, height = 40, 12, 24, 36, 250
+    known = [*points, mark] if mark else list(points)
+    low, high = floor(min(log10(y) for _, y in known)), ceil(max(log10(y) for _, y in known))
+    high = max(high, low + 1)
+    ticks = _ticks(max(x for x, _ in known))
+    far = max(ticks[-1], *(x for x, _ in known))
+
+    def across(x: float) -> float:
+        return left + (WIDTH - left - right) * x / far
+
+    def down(y: float) -> float:
+        return top + (height - top - bottom) * (high - log10(y)) / (high - low)
+
+    floor_y = height - bottom
+    shown = ['<text x="4" y="12" class="axis">\u03b4</text>']
+    step = ceil((high - low) / 6)
+    for power in range(high, low - 1, -step):
+        y = down(10.0**power)
+        shown.append(f'<line class="grid" x1="{left}" x2="{WIDTH - right}" y1="{y:.1f}" y2="{y:.1f}"/>')
+        label = "1" if power == 0 else "10" + str(power).translate(SUPERSCRIPTS)
+        shown.append(f'<text x="{left - 5}" y="{y + 4:.1f}" text-anchor="end">{label}</text>')
+    for tick in ticks:
+        x = across(tick)
+        shown.append(f'<line class="grid" x1="{x:.1f}" x2="{x:.1f}" y1="{floor_y}" y2="{floor_y + 4}"/>')
+        shown.append(f'<text x="{x:.1f}" y="{floor_y + 17}" text-anchor="middle">{tick:g}</text>')
+    shown.append(f'<text x="{WIDTH - right}" y="{height - 3}" text-anchor="end" class="axis">\u03b5</text>')
+    path = " ".join(f"{across(x):.1f},{down(y):.1f}" for x, y in points)
+    shown.append(f'<polyline class="line" points="{path}"/>')
+    shown.extend(f'<circle class="dot" cx="{across(x):.1f}" cy="{down(y):.1f}" r="1.7"/>' for x, y in points)
+    if mark:
+        x, y = across(mark[0]), down(mark[1])
+        shown.append(f'<path class="guide" d="M{left} {y:.1f}H{x:.1f}V{floor_y}"/>')
+        shown.append(f'<circle class="mark" cx="{x:.1f}" cy="{y:.1f}" r="4.5"/>')
+        # the curve falls to the right, so above and to the right of a point there is room; else below and to its left
+        fits = x < 0.55 * WIDTH
+        place = f'x="{x + 8:.1f}" y="{y - 7:.1f}"' if fits else f'x="{x - 9:.1f}" y="{y + 16:.1f}" text-anchor="end"'
+        shown.append(f'<text class="strong halo" {place}>{escape(mark_text)}</text>')
+    return _figure(height, shown, name, title, text)
+
+
+def bars(items: Sequence[Bar], *, name: str, title: str, text: str) -> str:
+    """Horizontal bars from zero, each under its label, its value at its end."""
+    room, row = WIDTH - 92, 38
+    longest = max((length for _, length, _, _ in items), default=0.0) or 1.0
+    shown = []
+    for n, (label, length, value, chosen) in enumerate(items):
+        y = 4 + n * row
+        size = max(room * length / longest, 1.0)
+        kind = "best" if chosen else "bar"
+        shown.append(f'<text x="0" y="{y + 11}">{escape(label)}</text>')
+        shown.append(f'<rect class="{kind}" x="0" y="{y + 16}" width="{size:.1f}" height="13" rx="2"/>')
+        strong = ' class="strong"' if chosen else ""
+        shown.append(f'<text{strong} x="{size + 6:.1f}" y="{y + 27}">{escape(value)}</text>')
+    return _figure(4 + row * len(items), shown, name, title, text)
+
+
+def _figure(height: int, shown: Sequence[str], name: str, title: str, text: str) -> str:
+    return (
+        f'<svg class="chart" role="img" viewBox="0 0 {WIDTH} {height}" '
+        f'aria-labelledby="{name}-title {name}-text"><title id="{name}-title">{escape(title)}</title>'
+        f'<desc id="{name}-text">{escape(text)}</desc>{"".join(shown)}</svg>'
+    )
+
+
+def _ticks(largest: float) -> list[float]:
+    """0 and four to six round numbers, the last of them at least most of the way."""
+    if largest <= 0:
+        return [0.0, 1.0]
+    power = 10.0 ** floor(log10(largest / 4))
+    step = next(power * m for m in (1, 2, 2.5, 5, 10) if largest / (power * m) <= 5.5)
+    return [n * step for n in range(floor(largest / step) + 1)]

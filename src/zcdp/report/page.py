@@ -1,0 +1,52 @@
+"""The whole page: its head, its sections in the order a privacy officer asks, and nothing from outside."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from html import escape
+from importlib.resources import files
+from typing import Any
+
+from zcdp.report.figures import curve_section, routes_section
+from zcdp.report.sections import certainty, queries, recompute, savings, theorems
+from zcdp.report.summary import heading, summary
+
+__all__ = ["render"]
+
+POLICY = "default-src 'none'; style-src 'unsafe-inline'; img-src data:"
+
+
+def render(account: Mapping[str, Any], *, links: str = "") -> str:
+    """The account (what `zcdp account --json` prints) as one HTML file; `links` goes before the theorems' paths.
+
+    >>> from zcdp.report import render
+    >>> render({"queries": []})
+    Traceback (most recent call last):
+    ...
+    ValueError: the account has no 'total'
+    """
+    for field in ("total", "delta", "queries", "curve", "theorems", "inputs", "source"):
+        if field not in account:
+            raise ValueError(f"the account has no {field!r}")
+    style = files("zcdp.report").joinpath("style.css").read_text(encoding="utf-8")
+    body = "".join(
+        (
+            heading(account),
+            summary(account),
+            certainty(account),
+            savings(account),
+            queries(account),
+            curve_section(account),
+            routes_section(account),
+            theorems(account, links),
+            recompute(account),
+        )
+    )
+    return (
+        '<!DOCTYPE html>\n<html lang="en"><head><meta charset="utf-8">'
+        f'<meta http-equiv="Content-Security-Policy" content="{POLICY}">'
+        '<meta name="viewport" content="width=device-width, initial-scale=1">'
+        '<meta name="color-scheme" content="light dark"><link rel="icon" href="data:,">'
+        f"<title>{escape(account.get('title') or 'Privacy account')}</title>\n<style>\n{style}</style></head>\n"
+        f"<body>\n{body}</body></html>\n"
+    )

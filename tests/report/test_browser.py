@@ -1,0 +1,63 @@
+"""The report in a real browser. Under `make deep`, which says so where there is no Chromium to run it in."""
+
+from __future__ import annotations
+
+import base64
+from pathlib import Path
+
+import pytest
+from report.browser import Browser, chromium
+from report.sample import account
+
+from zcdp.report import render
+
+pytestmark = [
+    pytest.mark.deep,
+    pytest.mark.skipif(chromium() is None, reason="NOT CHECKED: the report in a browser needs chromium on the path"),
+]
+
+LIGHT = "matchMedia('print').matches || getComputedStyle(document.body).backgroundColor"
+SMALLEST = "Math.min(...[...document.querySelectorAll('svg')].map(one => one.getBoundingClientRect().height))"
+WIDEST = "Math.max(...[...document.querySelectorAll('body *')].map(one => one.getBoundingClientRect().right))"
+OVERLAPS = """(() => { let count = 0;
+for (const chart of document.querySelectorAll('svg')) {
+  const boxes = [...chart.querySelectorAll('text')].map(one => one.getBoundingClientRect());
+  boxes.forEach((a, i) => boxes.slice(i + 1).forEach(b => {
+    if (a.left < b.right && b.left < a.right && a.top + 2 < b.bottom && b.top + 2 < a.bottom) count += 1; }));
+} return count; })()"""
+
+
+def page_in(folder: Path) -> Path:
+    page = folder / "report.html"
+    given = account()
+    given["title"] = "<script>console.error('in')</script>"
+    given["queries"][0]["name"] = "a very long name " * 8 + "x" * 90
+    page.write_text(render(given), encoding="utf-8")
+    return page
+
+
+@pytest.mark.parametrize(
+    ("width", "dark", "ground"),
+    [(360, False, "rgb(255, 255, 255)"), (1280, False, "rgb(255, 255, 255)"), (1280, True, "rgb(20, 23, 27)")],
+)
+def test_the_page_is_quiet_whole_and_fits(tmp_path: Path, width: int, dark: bool, ground: str) -> None:
+    page = page_in(tmp_path)
+    with Browser(tmp_path / "profile") as browser:
+        browser.open(page, width=width, dark=dark)
+        assert browser.value("document.querySelectorAll('svg .line, svg .best').length") == 2
+        assert browser.value(SMALLEST) > 150
+        assert browser.value(WIDEST) <= width
+        assert browser.value("document.documentElement.scrollWidth") <= width
+        assert browser.value(OVERLAPS) == 0
+        assert browser.value(LIGHT) == ground
+        asked = [request["request"]["url"] for request in browser.told("Network.requestWillBeSent")]
+        assert [url for url in asked if url != "data:,"] == [page.as_uri()]
+        assert browser.told("Log.entryAdded", "Runtime.consoleAPICalled", "Runtime.exceptionThrown") == []
+
+
+def test_it_prints(tmp_path: Path) -> None:
+    with Browser(tmp_path / "profile") as browser:
+        browser.open(page_in(tmp_path), width=1280, dark=True)
+        sheet = base64.b64decode(browser.ask("Page.printToPDF", printBackground=True)["data"])
+    assert sheet.startswith(b"%PDF")
+    assert 2 <= sheet.count(b"/Type /Page\n") <= 5

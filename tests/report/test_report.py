@@ -1,0 +1,226 @@
+"""The page says what the account says, is whole, and lets nothing in."""
+
+from __future__ import annotations
+
+import re
+from decimal import Decimal
+from html import unescape
+from html.parser import HTMLParser
+from pathlib import Path
+from typing import Any
+
+import pytest
+from report.sample import account
+from report.test_digits import read
+
+from zcdp.report import render
+
+ROOT = Path(__file__).parents[2]
+VOID = {"meta", "link", "br"}
+
+
+class Outline(HTMLParser):
+    """All tags with their attributes, and whether they nest."""
+
+    def __init__(self, page: str) -> None:
+        super().__init__()
+        self.tags: list[tuple[str, dict[str, str | None]]] = []
+        self.open: list[str] = []
+        self.feed(page)
+        self.close()
+        assert self.open == []
+
+    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        self.tags.append((tag, dict(attrs)))
+        if tag not in VOID:
+            self.open.append(tag)
+
+    def handle_startendtag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        self.tags.append((tag, dict(attrs)))
+
+    def handle_endtag(self, tag: str) -> None:
+        assert self.open.pop() == tag
+
+    def named(self, tag: str) -> list[dict[str, str | None]]:
+        return [attributes for name, attributes in self.tags if name == tag]
+
+
+def numbers(value: Any) -> set[float]:
+    """Every number anywhere in the account."""
+    if isinstance(value, dict):
+        return set().union(*(numbers(one) for one in value.values()))
+    if isinstance(value, list):
+        return set().union(*(numbers(one) for one in value))
+    return (
+        {float(value)} if value == "inf" or (isinstance(value, int | float) and not isinstance(value, bool)) else set()
+    )
+
+
+def tagged(page: str) -> list[tuple[str, str]]:
+    return re.findall(r'<data value="([^"]+)">([^<]+)</data>', page)
+
+
+def test_every_number_is_one_of_the_accounts_to_the_digits_shown() -> None:
+    given = account()
+    found = tagged(render(given))
+    assert {float(full) for full, _ in found} <= numbers(given)
+    for full, shown in found:
+        if shown.endswith("%"):
+            assert abs(Decimal(shown[:-1]) - 100 * Decimal(full)) <= Decimal("0.1")
+        elif full != "inf" and Decimal(full):
+            assert abs(read(shown) / Decimal(full) - 1) <= Decimal("0.00001")
+
+
+def test_the_numbers_that_matter_are_there_and_rounded_up() -> None:
+    given = account()
+    shown = dict(tagged(render(given)))
+    total = given["total"]
+    guarantees = [
+        total["rho"],
+        total["epsilon"],
+        *total["routes"].values(),
+        *(query["rho"] for query in given["queries"]),
+    ]
+    guarantees += [query["rho_one"] for query in given["queries"]] + [point["delta"] for point in given["curve"]]
+    for value in guarantees:
+        assert read(shown[repr(value)]) >= Decimal(repr(value))
+
+
+def test_nothing_comes_from_outside_and_nothing_runs() -> None:
+    page = render(account())
+    outline = Outline(page)
+    assert not {"script", "img", "iframe", "object", "embed", "form", "base"} & {tag for tag, _ in outline.tags}
+    for _, attributes in outline.tags:
+        assert not any(name.startswith("on") or name in ("src", "srcset") for name in attributes)
+    assert [link["href"] for link in outline.named("link")] == ["data:,"]
+    assert not re.search(r"https?:|url\(|@import", page)
+
+
+def test_theorems_link_to_pages_that_exist() -> None:
+    links = [link["href"] for link in Outline(render(account())).named("a")]
+    assert len(links) == 6
+    assert all((ROOT / str(link)).is_file() for link in links)
+    moved = Outline(render(account(), links="../")).named("a")
+    assert [link["href"] for link in moved] == [f"../{link}" for link in links]
+
+
+def test_charts_have_text_equivalents() -> None:
+    page = render(account())
+    outline = Outline(page)
+    charts = outline.named("svg")
+    assert len(charts) == 2
+    ids = {attributes.get("id") for _, attributes in outline.tags}
+    for chart in charts:
+        assert chart["role"] == "img"
+        assert set(str(chart["aria-labelledby"]).split()) <= ids
+    assert all(len(text) > 20 for text in re.findall(r"<(?:title|desc) id[^>]*>([^<]*)<", page))
+    assert page.count("<circle") == 20 + 1  # the points of the curve, and the ring
+    assert page.count("<rect") == 6  # four routes and two usual bounds
+
+
+EVIL = "\"'><script>alert(1)</script><img src=x onerror=alert(1)>&lt;</pre></style>"
+
+
+def test_no_text_becomes_markup() -> None:
+    given, evil = account(), account()
+    for field in ("title", "description", "source", "inputs", "zcdp", "python", "python_flint"):
+        given[field], evil[field] = "plain", EVIL
+    for one, other in zip(given["queries"], evil["queries"], strict=True):
+        for field in ("name", "mechanism", "note"):
+            one[field], other[field] = "plain", EVIL
+        one["is_tight"] = other["is_tight"] = False
+    for one, other in zip(given["theorems"], evil["theorems"], strict=True):
+        one["title"], other["title"], one["path"], other["path"] = "plain", EVIL, "no path!", EVIL
+    for each, text in ((given, "plain"), (evil, EVIL)):
+        each["total"]["routes"][text] = 99.0
+        each["total"]["usual"][text] = {"rho": 5.0, "epsilon": 50.0}
+    page = render(evil)
+    assert [tag for tag, _ in Outline(page).tags] == [tag for tag, _ in Outline(render(given)).tags]
+    assert unescape(page).count(EVIL) > 25
+
+
+@pytest.mark.parametrize("path", ["javascript:alert(1)", "//example.org/x.md", "https://example.org", "/etc/passwd"])
+def test_a_path_that_is_no_page_is_not_linked(path: str) -> None:
+    given = account()
+    given["theorems"] = [{"id": "x", "title": "X", "path": path}]
+    assert Outline(render(given)).named("a") == []
+
+
+def test_the_verdict() -> None:
+    given = account()
+    assert "Within budget: " in render(given)
+    given["budget"] = {"rho": None, "epsilon": 2.0, "delta": 1e-6, "spent": 1.80501, "exceeded": True}
+    page = render(given)
+    assert 'class="verdict bad">Over budget: ' in page
+    assert ">180.6%<" in page
+    given["budget"] = None
+    assert "No budget was given" in render(given)
+
+
+def test_savings_in_words() -> None:
+    page = render(account())
+    given = account()["total"]
+    saved = 100 * (1 - given["rho"] / given["usual"]["epsilon^2/2"]["rho"])
+    assert f"The certified ρ is {int(saved * 10) / 10}% smaller" in page  # noqa: RUF001 - the Greek letter
+
+
+def test_unbounded_loss_has_no_pure_epsilon_and_no_usual_bound() -> None:
+    page = render(account({"sums": (10, "Gaussian(sigma=5)", None)}))
+    assert '<data value="inf">∞</data>' in page
+    assert "nothing to compare with" in page
+    Outline(page)
+
+
+def test_a_release_that_gives_everything_away_costs_infinity() -> None:
+    given = account()
+    total, query = given["total"], given["queries"][0]
+    for field in ("rho", "epsilon", "pure_epsilon"):
+        total[field] = "inf"
+    total.update(rho_bounds=["inf", "inf"], epsilon_bounds=["inf", "inf"])
+    total["routes"] = dict.fromkeys(total["routes"], "inf")
+    query.update(rho="inf", rho_one="inf", pure_epsilon_one="inf", usual={"epsilon^2/2": "inf"}, share=None, saved=None)
+    total["usual"] = {"epsilon^2/2": {"rho": "inf", "epsilon": "inf"}}
+    given["budget"].update(spent="inf", exceeded=True)
+    page = render(given)
+    assert 'Over budget: <data value="inf">∞</data>' in page
+    assert "The certified cost is as much." in page
+    assert 'id="routes"' not in page
+    Outline(page)
+
+
+def test_an_upper_bound_is_called_so() -> None:
+    given = account()
+    given["queries"][0]["is_tight"] = False
+    page = render(given)
+    assert "a proven upper bound, and the exact value may be smaller: age by sex." in page
+    assert page.count("(upper bound)") == 1
+
+
+def test_the_inputs_and_the_command_are_there() -> None:
+    given = account()
+    page = render(given)
+    assert f"<pre>{given['inputs'].replace(chr(39), '&#x27;')}</pre>" in page
+    assert "zcdp account survey.toml --delta 1e-06 --json" in page
+    assert "Save the inputs below" in page
+    given["source"] = given["inputs"] = "2 * Laplace(epsilon='1/3')"
+    assert "Save the inputs below" not in render(given)
+    assert r"zcdp account '2 * Laplace(epsilon='\''1/3'\'')' --delta 1e-06 --json" in unescape(render(given))
+
+
+def test_few_or_no_points_draw_no_curve() -> None:
+    given = account()
+    given["curve"] = [{"epsilon": 0.0, "delta": 0.0}]
+    assert 'id="curve"' not in render(given)
+
+
+def test_an_account_that_lacks_a_part_is_refused() -> None:
+    given = account()
+    del given["queries"]
+    with pytest.raises(ValueError, match="the account has no 'queries'"):
+        render(given)
+
+
+def test_a_whole_below_the_sum_of_its_parts_is_explained() -> None:
+    less = "the whole costs less than the sum of its parts"
+    assert less in render(account())  # k-RR at k = 100 is worst beyond order 1, the others at 1
+    assert less not in render(account({"a": (3, "Laplace(epsilon=1)", None), "b": (1, "RAPPOR(epsilon=1)", None)}))
