@@ -5,13 +5,18 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Mapping
 from fractions import Fraction
-from typing import Any, NamedTuple, NoReturn
+from inspect import signature
+from typing import Any, ClassVar, NamedTuple, NoReturn
 
+from zcdp.accounting.suggest import unknown
 from zcdp.mechanisms import L1, L2, MECHANISMS, L0LInf, L1LInf, Mechanism
 from zcdp.privacy.curve import Curve
 from zcdp.privacy.plan import Plan
 
-__all__ = ["PlanError", "parse"]
+__all__ = ["FREE", "PlanError", "parse", "parse_open"]
+
+FREE = object()
+"""The value of a parameter written as `?`: what allocation finds."""
 
 LONGEST = 1_000_000
 DEEPEST = 50
@@ -23,7 +28,7 @@ _TOKEN = re.compile(
     r"""(?P<name>[A-Za-z_][A-Za-z_0-9]*)
       | (?P<number>-?(?:\d+\.?\d*|\.\d+)(?:[eE][+-]?\d+)?)
       | (?P<string>'[^'\\\n]*'|"[^"\\\n]*")
-      | (?P<sign>[-+*(),=\[\]])""",
+      | (?P<sign>[-+*(),=\[\]?])""",
     re.VERBOSE,
 )
 
@@ -35,7 +40,7 @@ class PlanError(ValueError):
         start, end = max(position - 30, 0), position + 30
         line = text[start:end].replace("\n", " ").replace("\t", " ")
         super().__init__(f"{message} at position {position}\n  {line}\n  {' ' * (position - start)}^")
-        self.position = position
+        self.reason, self.position = message, position
 
 
 class _Token(NamedTuple):
@@ -57,12 +62,25 @@ def parse(text: str) -> Plan:
         raise TypeError(f"a plan must be text, not {type(text).__name__}")
     if len(text) > LONGEST:
         raise PlanError(f"a plan has at most {LONGEST} characters; more", text, LONGEST)
-    return _Parser(text, {mechanism.__name__: mechanism for mechanism in MECHANISMS}).whole()
+    return _Parser(text).whole()
+
+
+def parse_open(text: str) -> tuple[type[Mechanism], dict[str, Any]]:
+    """One mechanism and its parameters as written, those that are `?` as `FREE`: a query whose noise is to be found.
+
+    >>> mechanism, parameters = parse_open("Laplace(epsilon=?, sensitivity=3)")
+    >>> mechanism.__name__, parameters["epsilon"] is FREE
+    ('Laplace', True)
+    """
+    return _Parser(text).alone()
 
 
 class _Parser:
-    def __init__(self, text: str, names: Mapping[str, type[Mechanism]]) -> None:
-        self.text, self.names = text, names
+    names: ClassVar[Mapping[str, type[Mechanism]]] = {mechanism.__name__: mechanism for mechanism in MECHANISMS}
+
+    def __init__(self, text: str) -> None:
+        self.text = text
+        self.open = False
         self.tokens = self._split()
         self.next = 0
         self.depth = 0
@@ -86,6 +104,13 @@ class _Parser:
         if self._peek().kind != "end":
             self._fail("expected '+' or the end")
         return plan
+
+    def alone(self) -> tuple[type[Mechanism], dict[str, Any]]:
+        self.open = True
+        mechanism, values, parameters = self._call()
+        if values or self._peek().kind != "end":
+            self._fail("expected one mechanism, its parameters with their names")
+        return mechanism, parameters
 
     def _plan(self) -> Plan:
         terms = [self._term()]
@@ -119,16 +144,27 @@ class _Parser:
             self._expect(")")
             return plan
         name = self._peek()
+        mechanism, values, parameters = self._call()
+        try:
+            return mechanism(*values, **parameters)
+        except (ValueError, TypeError) as error:
+            raise PlanError(f"{name.text}: {error}", self.text, name.position) from None
+
+    def _call(self) -> tuple[type[Mechanism], list[Any], dict[str, Any]]:
+        """A mechanism's name and what stands in its brackets."""
+        name = self._peek()
         if name.kind != "name":
             self._fail("expected a mechanism")
         if name.text not in self.names:
-            self._fail(f"there is no mechanism {name.text!r} (there are {', '.join(self.names)});")
+            self._fail(unknown("mechanism", name.text, self.names))
         self.next += 1
+        mechanism = self.names[name.text]
         values, parameters = self._parameters()
-        try:
-            return self.names[name.text](*values, **parameters)
-        except (ValueError, TypeError) as error:
-            raise PlanError(f"{name.text}: {error}", self.text, name.position) from None
+        known = [p.name for p in signature(mechanism).parameters.values()] if parameters else []
+        for given in parameters:
+            if given not in known:
+                raise PlanError(f"{name.text}: {unknown('parameter', given, known)}", self.text, name.position)
+        return mechanism, values, parameters
 
     def _parameters(self) -> tuple[list[Any], dict[str, Any]]:
         """What stands in the brackets of a mechanism: values, and values with a name."""
@@ -162,6 +198,11 @@ class _Parser:
             return self._number()
         if self._take("["):
             return self._list()
+        if token.text == "?" and self.open:
+            self.next += 1
+            return FREE
+        if token.text == "?":
+            self._fail("'?' is a value to be found, by calibrate or allocate: here one is needed")
         if token.text in CONSTANTS:
             self.next += 1
             return CONSTANTS[token.text]

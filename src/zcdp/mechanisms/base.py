@@ -53,6 +53,14 @@ class Mechanism(Curve):
         loss: Exact = getattr(self, self.budget or "epsilon")
         return loss
 
+    def usual_losses(self) -> tuple[tuple[int, float], ...]:
+        """How many independent steps of which pure epsilon the usual bounds see: one, unless a mechanism says more."""
+        return ((1, self.pure_epsilon),)
+
+    def usual_divisor(self) -> int:
+        """What epsilon^2 is usually divided by: 2; for bounded range 8."""
+        return 2
+
     @classmethod
     def calibrate(cls, *, rho: Value, **fixed: Any) -> Self:
         """The mechanism of least noise that is certified to stay within `rho`.

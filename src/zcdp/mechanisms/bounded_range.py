@@ -37,6 +37,9 @@ class _BoundedRange(Mechanism):
     def _eta(self) -> arb:
         return lift(getattr(self, self.budget or "epsilon"))
 
+    def usual_divisor(self) -> int:
+        return 8
+
     def cumulant(self, s: Number) -> Number:
         eta, order = self._eta(), 1 + s
         return order * log(sinhc(order * eta / 2)) - s * log(sinhc(s * eta / 2)) - log(sinhc(eta / 2))

@@ -111,6 +111,12 @@ class ExponentialNoise(Mechanism):
         kind: Any = type(self)
         return tuple((kind(epsilon=epsilon * move / self._length, sensitivity=move), count) for count, move in moves)
 
+    def usual_losses(self) -> tuple[tuple[int, float], ...]:
+        """Each coordinate is charged by itself."""
+        if (moves := self._moves) is None:
+            return super().usual_losses()
+        return tuple((count, float(move / self._length) * self.pure_epsilon) for count, move in moves)
+
     def cumulant(self, s: Number) -> Number:
         epsilon, length, moves = lift(self.epsilon), self._length, self._moves
         if moves is None:

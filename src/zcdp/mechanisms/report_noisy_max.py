@@ -53,6 +53,9 @@ class ReportNoisyMax(Mechanism):
             return BoundedRange(eta=self.epsilon)
         return PermuteAndFlip(epsilon=self.epsilon) if self.noise == "exponential" else Laplace(epsilon=self.epsilon)
 
+    def usual_divisor(self) -> int:
+        return self._bound.usual_divisor()
+
     is_envelope = True  # a class of pairs, for each kind of noise
     adds_up = True
 

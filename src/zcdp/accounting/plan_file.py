@@ -1,0 +1,212 @@
+"""Plan files: a budget and named queries in TOML, read with errors that point at line and field."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any, NoReturn
+
+from zcdp.accounting.parser import FREE, PlanError, parse, parse_open
+from zcdp.accounting.suggest import unknown
+from zcdp.mechanisms import Mechanism
+from zcdp.numeric.exact import integer, positive_rational, probability
+from zcdp.privacy.plan import Plan
+
+__all__ = ["Budget", "Entry", "PlanFile", "PlanFileError", "read_plan"]
+
+TOP = ("title", "description", "delta", "budget", "query")
+BUDGET = ("rho", "epsilon", "delta")
+QUERY = ("name", "mechanism", "count", "note", "weight")
+LARGEST = 50_000_000
+
+
+class PlanFileError(ValueError):
+    """The file is not a plan: `file:line: what is wrong`."""
+
+
+@dataclass(frozen=True)
+class Budget:
+    """What may be spent: rho, or epsilon at delta."""
+
+    rho: float | str | None = None
+    epsilon: float | str | None = None
+    delta: float | str | None = None
+
+
+@dataclass(frozen=True)
+class Entry:
+    """One query of a plan: `plan` is one use of it; None where a parameter is still `?`."""
+
+    name: str
+    text: str
+    plan: Plan | None
+    open: tuple[type[Mechanism], dict[str, Any]] | None
+    count: int = 1
+    note: str | None = None
+    weight: float | str = 1
+    line: int = 0
+
+
+@dataclass(frozen=True)
+class PlanFile:
+    """A plan file as read."""
+
+    source: str
+    text: str = field(repr=False)
+    entries: tuple[Entry, ...] = field(repr=False)
+    title: str | None = None
+    description: str | None = None
+    delta: float | str | None = None
+    budget: Budget | None = None
+
+
+def read_plan(path: str | Path, text: str | None = None) -> PlanFile:
+    """The plan in a file, or in the text of one.
+
+    >>> read_plan("plan.toml", '[[query]]\\nname = "a"\\nmechanism = "Laplace(epsilon=1)"').entries[0].plan
+    Laplace(epsilon=1)
+    """
+    return _Reader(str(path), _load(Path(path)) if text is None else text).plan()
+
+
+def _load(path: Path) -> str:
+    try:
+        if path.stat().st_size > LARGEST:
+            raise PlanFileError(f"{path}: a plan file has at most {LARGEST // 10**6} MB")
+        return path.read_text(encoding="utf-8")
+    except FileNotFoundError:
+        raise PlanFileError(f"{path}: there is no such file") from None
+    except UnicodeDecodeError:
+        raise PlanFileError(f"{path}: not a text file in UTF-8") from None
+    except OSError as error:
+        raise PlanFileError(f"{path}: cannot be read: {error.strerror}") from None
+
+
+class _Reader:
+    def __init__(self, source: str, text: str) -> None:
+        self.source, self.text = source, text
+        self.lines: dict[tuple[str, int, str], int] = {}
+        self.parsed: dict[str, Plan] = {}
+
+    def plan(self) -> PlanFile:
+        import tomllib
+
+        try:
+            data = tomllib.loads(self.text)
+        except tomllib.TOMLDecodeError as error:
+            where = re.search(r" \(at (?:line (\d+), column \d+|end of document)\)", str(error))
+            line = int(where[1]) if where and where[1] else self.text.count("\n") + 1
+            message = str(error)[: where.start()] if where else str(error)
+            raise PlanFileError(f"{self.source}:{line}: not valid TOML: {message}") from None
+        except RecursionError:
+            raise PlanFileError(f"{self.source}: not valid TOML: nested too deeply") from None
+        self.lines = dict(_places(self.text))
+        self._known(data, TOP, ("", 0), "field")
+        queries = data.get("query")
+        if not isinstance(queries, list) or not queries or not all(isinstance(query, dict) for query in queries):
+            self._fail(("", 0, "query"), "a plan needs queries, each a [[query]] with name and mechanism")
+        if "delta" in data:
+            self._check(("", 0, "delta"), data["delta"], probability)
+        entries = tuple(self._entry(n, query) for n, query in enumerate(queries))
+        self._distinct(entries)
+        title, description = (self._text(("", 0, name), data.get(name)) for name in ("title", "description"))
+        budget = self._budget(data["budget"]) if "budget" in data else None
+        return PlanFile(self.source, self.text, entries, title, description, data.get("delta"), budget)
+
+    def _budget(self, data: Any) -> Budget:
+        if not isinstance(data, dict):
+            self._fail(("", 0, "budget"), "must be a table: [budget]")
+        self._known(data, BUDGET, ("budget", 0), "field")
+        for name, rule in (("rho", positive_rational), ("epsilon", positive_rational), ("delta", probability)):
+            if name in data:
+                self._check(("budget", 0, name), data[name], rule)
+        if ("rho" in data) == ("epsilon" in data) or ("epsilon" in data) != ("delta" in data):
+            self._fail(("budget", 0, ""), "a budget is rho, or epsilon and delta")
+        return Budget(**data)
+
+    def _entry(self, n: int, data: dict[str, Any]) -> Entry:
+        here = ("query", n)
+        self._known(data, QUERY, here, "field")
+        for name in ("name", "mechanism"):
+            if name not in data:
+                self._fail((*here, ""), f"query {n + 1} has no {name}")
+        name = self._text((*here, "name"), data["name"]) or self._fail((*here, "name"), "must not be empty")
+        text = self._text((*here, "mechanism"), data["mechanism"]) or ""
+        count = data.get("count", 1)
+        self._check((*here, "count"), count, lambda value, what: integer(value, what, 1))
+        weight = data.get("weight", 1)
+        self._check((*here, "weight"), weight, positive_rational)
+        plan, opened = self._mechanism(here, text)
+        note = self._text((*here, "note"), data.get("note"))
+        line = self.lines.get((*here, "mechanism"), 0)
+        try:
+            Plan.repeated(plan, count) if plan else None
+        except ValueError as error:
+            self._fail((*here, "count"), str(error))
+        return Entry(name, text, plan, opened, int(count), note, weight, line)
+
+    def _mechanism(self, here: tuple[str, int], text: str) -> tuple[Plan | None, Any]:
+        try:
+            if "?" in text:
+                opened = parse_open(text)
+                if sum(value is FREE for value in opened[1].values()) != 1:
+                    self._fail((*here, "mechanism"), "one parameter may be '?'")
+                return None, opened
+            if text not in self.parsed:
+                self.parsed[text] = parse(text)
+            return self.parsed[text], None
+        except PlanError as error:
+            self._fail((*here, "mechanism"), f"{error.reason} (character {error.position + 1})")
+
+    def _distinct(self, entries: Iterable[Entry]) -> None:
+        seen: dict[str, int] = {}
+        for n, entry in enumerate(entries):
+            if (first := seen.setdefault(entry.name, n)) != n:
+                line = self.lines.get(("query", first, "name"), 0)
+                self._fail(("query", n, "name"), f"{entry.name!r} is the name of the query at line {line} too")
+
+    def _known(self, data: dict[str, Any], names: tuple[str, ...], here: tuple[str, int], kind: str) -> None:
+        for name in data:
+            if name not in names:
+                self._fail((*here, name), unknown(kind, name, names), field=False)
+
+    def _text(self, place: tuple[str, int, str], value: Any) -> str | None:
+        if value is not None and not isinstance(value, str):
+            self._fail(place, f"must be text in quotes, not {value!r}")
+        return value.strip() if value else None
+
+    def _check(self, place: tuple[str, int, str], value: Any, rule: Any) -> None:
+        if isinstance(value, bool) or not isinstance(value, int | float | str):
+            self._fail(place, f"must be a number, not {value!r}")
+        try:
+            rule(value, place[2])
+        except (ValueError, TypeError) as error:
+            self._fail(place, str(error), field=False)
+
+    def _fail(self, place: tuple[str, int, str], message: str, *, field: bool = True) -> NoReturn:
+        line = self.lines.get(place) or self.lines.get((place[0], place[1], ""))
+        where = f"{self.source}:{line}" if line else self.source
+        raise PlanFileError(f"{where}: {place[2]}: {message}" if field and place[2] else f"{where}: {message}")
+
+
+_HEADER = re.compile(r"\s*\[{1,2}\s*([\w.\"'-]+)\s*\]")
+_KEY = re.compile(r"\s*[\"']?([\w-]+)[\"']?\s*(?:=|\.)")
+
+
+def _places(text: str) -> Iterable[tuple[tuple[str, int, str], int]]:
+    """Where each field stands, (table, which of that name, field) with its line; tomllib does not tell."""
+    table, count, fence = ("", 0), 0, ""
+    for number, line in enumerate(text.splitlines(), 1):
+        if fence:  # inside a text of several lines
+            fence = "" if line.count(fence) % 2 else fence
+            continue
+        if header := _HEADER.match(line):
+            name = header[1]
+            count += name == "query"
+            table = (name, count - 1 if name == "query" else 0)
+            yield (*table, ""), number
+        elif key := _KEY.match(line):
+            yield (*table, key[1]), number
+            fence = next((mark for mark in ('"""', "'''") if line.count(mark) % 2), "")
