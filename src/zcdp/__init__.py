@@ -1,6 +1,6 @@
 """Exact, certified zCDP accounting for the mechanisms of differential privacy."""
 
-from zcdp.accounting import BudgetExceeded, Filter, Odometer, Plan, PlanError, Query, allocate, calibrate
+from zcdp.accounting import BudgetExceeded, Filter, Odometer, Plan, PlanError, Query, account, allocate, calibrate
 from zcdp.auditing import Audit, audit
 from zcdp.mechanisms import (
     L1,
@@ -82,6 +82,7 @@ __all__ = [
     "TruncatedGeometric",
     "UnaryEncoding",
     "__version__",
+    "account",
     "allocate",
     "audit",
     "calibrate",

@@ -1,0 +1,8 @@
+"""`python -m zcdp` is the command `zcdp`."""
+
+import sys
+
+from zcdp.cli import main
+
+if __name__ == "__main__":
+    sys.exit(main())

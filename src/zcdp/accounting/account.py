@@ -1,0 +1,194 @@
+"""The account of a plan: what each query and the whole cost, beside what other bounds charge, as plain data."""
+
+from __future__ import annotations
+
+import platform
+from collections.abc import Callable
+from fractions import Fraction
+from math import inf
+from pathlib import Path
+from typing import Any
+
+from zcdp.accounting.parser import parse
+from zcdp.accounting.plan_file import Budget, Entry, PlanFile, PlanFileError, read_plan
+from zcdp.accounting.theorems import cited
+from zcdp.accounting.total import Total, curve_points, total_of
+from zcdp.accounting.usual import usual
+from zcdp.numeric.exact import Value, probability
+from zcdp.privacy.curve import Curve
+from zcdp.privacy.plan import Plan
+
+__all__ = ["account"]
+
+DELTA = 1e-6
+Progress = Callable[[float, str], None]
+
+
+def account(
+    source: str | Path | Curve | PlanFile,
+    *,
+    delta: Value | None = None,
+    curve: bool = True,
+    full: bool | None = None,
+    progress: Progress = lambda share, what: None,  # noqa: ARG005
+) -> dict[str, Any]:
+    """What a plan file, an expression or a plan costs: the dictionary that `zcdp account --json` prints.
+
+    delta is that of the file, or 1e-6, unless given. `curve` adds points of the (epsilon, delta) curve. A plan of more
+    than 64 different mechanisms gets its epsilon from rho alone, unless `full` asks for the slow exact profile.
+
+    >>> a = account("100 * Laplace(epsilon=0.1) + RAPPOR(epsilon=1)", delta=1e-6, curve=False)
+    >>> a["total"]["rho"], a["total"]["epsilon"], a["total"]["route"]
+    (0.72866046..., 5.505867..., 'profile')
+    """
+    plan = _read(source)
+    chosen = delta if delta is not None else plan.delta or (plan.budget and plan.budget.delta) or DELTA
+    at = probability(chosen, "delta")
+    queries, whole = _queries(plan, progress)
+    progress(0.3, "composing")
+    total = total_of(whole, at, full)
+    usuals = total.usual(at)
+    first = next(iter(usuals.values()))
+    names = {name for part, _ in whole.parts for name in _theorems(part)} | total.theorems
+    report: dict[str, Any] = {
+        **_versions(),
+        "title": plan.title,
+        "description": plan.description,
+        "source": plan.source,
+        "inputs": plan.text,
+        "delta": float(at),
+        "budget": _budget(plan.budget, total, whole),
+        "queries": queries,
+        "total": {
+            "rho": total.rho,
+            "rho_bounds": list(total.rho_bounds),
+            "rho_order": total.rho_order,
+            "pure_epsilon": _number(whole.pure_epsilon),
+            "epsilon": total.epsilon,
+            "epsilon_bounds": list(total.epsilon_bounds),
+            "route": total.route,
+            "routes": {name: _number(value) for name, value in total.routes.items()},
+            "usual": usuals,
+            "saved_rho": 1 - total.rho / first["rho"],
+            "saved_epsilon": 1 - total.epsilon / first["epsilon"] if first["epsilon"] else None,
+        },
+        "curve": [],
+        "theorems": cited(names),
+    }
+    if curve:
+        report["curve"] = [
+            {"epsilon": epsilon, "delta": value} for epsilon, value in curve_points(whole, total, at, progress)
+        ]
+    progress(1.0, "done")
+    return report
+
+
+def _read(source: str | Path | Curve | PlanFile) -> PlanFile:
+    if isinstance(source, PlanFile):
+        return source
+    if isinstance(source, Path) or (isinstance(source, str) and (source.endswith(".toml") or _is_file(source))):
+        return read_plan(source)
+    plan = parse(source) if isinstance(source, str) else source
+    if not isinstance(plan, Curve):
+        raise TypeError(f"{source!r} is not a plan, an expression or the path of a plan file")
+    text = source if isinstance(source, str) else repr(plan)
+    seen: dict[str, int] = {}
+    entries = []
+    for part, count in plan.parts:
+        name = type(part).__name__
+        seen[name] = seen.get(name, 0) + 1
+        label = name if seen[name] == 1 else f"{name} {seen[name]}"
+        entries.append(Entry(label, repr(part), Plan.sum_of(part), None, count))
+    return PlanFile(text, text, tuple(entries))
+
+
+def _is_file(name: str) -> bool:
+    try:
+        return Path(name).is_file()
+    except (OSError, ValueError):  # too long for a path, or a null character
+        return False
+
+
+def _queries(plan: PlanFile, progress: Progress) -> tuple[list[dict[str, Any]], Plan]:
+    uses: dict[tuple[Curve, int], tuple[dict[str, Any], Plan]] = {}
+    written: dict[str, str] = {}
+    rows = []
+    for n, entry in enumerate(plan.entries):
+        if entry.plan is None:
+            where = f"{plan.source}:{entry.line}" if entry.line else plan.source
+            raise PlanFileError(f"{where}: mechanism: '?' has no value yet: zcdp allocate finds one")
+        key = (entry.plan, entry.count)
+        if key not in uses:
+            uses[key] = _facts(*key), Plan.repeated(*key)
+        if entry.text not in written:  # equal mechanisms may be written differently
+            written[entry.text] = repr(entry.plan)
+        rows.append({"name": entry.name, "mechanism": written[entry.text], "count": entry.count, "note": entry.note})
+        rows[-1] |= uses[key][0]
+        if n % 64 == 0:
+            progress(0.3 * n / len(plan.entries), "queries")
+    whole = sum(row["rho"] for row in rows)
+    for row in rows:
+        row["share"] = row["rho"] / whole
+    times: dict[tuple[Curve, int], int] = {}
+    for entry in plan.entries:
+        assert entry.plan is not None
+        times[entry.plan, entry.count] = times.get((entry.plan, entry.count), 0) + 1
+    return rows, Plan.sum_of(*(Plan.repeated(uses[key][1], often) for key, often in times.items()))
+
+
+def _facts(one: Plan, count: int) -> dict[str, Any]:
+    rho = Plan.repeated(one, count).rho if count > 1 else one.rho
+    charged = usual(one, count)
+    first = next(iter(charged.values()))
+    single = one.parts[0][0] if len(one.parts) == 1 else one
+    theorems = _theorems(single)
+    return {
+        "rho": rho,
+        "rho_one": one.rho,
+        "rho_bounds_one": list(one.rho_bounds),
+        "rho_order": _order(single),
+        "is_tight": one.is_tight,
+        "pure_epsilon_one": _number(one.pure_epsilon),
+        "theorem": theorems[0] if theorems else "composition",
+        "share": 0.0,
+        "usual": charged,
+        "saved": None if first is None else 1 - rho / first,
+    }
+
+
+def _order(curve: Curve) -> float | None:
+    """The order that attains rho, where it is known."""
+    try:
+        return curve.rho_order
+    except (ArithmeticError, NotImplementedError):
+        return None
+
+
+def _theorems(curve: Curve) -> list[str]:
+    name = getattr(curve, "theorem", None)
+    return [name] if name else []
+
+
+def _budget(budget: Budget | None, total: Total, whole: Plan) -> dict[str, Any] | None:
+    if budget is None:
+        return None
+    limit = Fraction(str(budget.rho if budget.rho is not None else budget.epsilon))
+    if budget.rho is not None:
+        spent = total.rho
+    else:
+        assert budget.delta is not None
+        spent = total_of(whole, probability(budget.delta, "delta"), total.full).epsilon
+    shown = {name: None if value is None else float(Fraction(str(value))) for name, value in vars(budget).items()}
+    return {**shown, "spent": float(Fraction(spent) / limit), "exceeded": Fraction(spent) > limit}
+
+
+def _number(value: float) -> float | str:
+    return "inf" if value == inf else value
+
+
+def _versions() -> dict[str, str]:
+    from importlib.metadata import version
+
+    import zcdp
+
+    return {"zcdp": zcdp.__version__, "python": platform.python_version(), "python_flint": version("python-flint")}

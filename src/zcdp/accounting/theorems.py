@@ -1,0 +1,37 @@
+"""The titles of the theorems that an account cites; the pages themselves are under docs/theorems/."""
+
+from __future__ import annotations
+
+__all__ = ["TITLES", "cited"]
+
+TITLES = {
+    "bounded-range": "Bounded range: rho = eta/(e^eta - 1) + log((e^eta - 1)/eta) - 1",
+    "composition": "Composition of curves",
+    "cumulant": "The cumulant of the privacy loss",
+    "discrete-gaussian": "Discrete Gaussian: the same rho, a slightly lower curve",
+    "discrete-laplace": "Discrete Laplace: rho = epsilon (1 - (1 - e^-epsilon) csch(t)/Delta)",
+    "gaussian": "Gaussian: rho = Delta^2/(2 sigma^2)",
+    "laplace": "Laplace: rho = epsilon + e^-epsilon - 1",
+    "logistic": "Logistic noise: rho = epsilon coth(epsilon/2) - 2, and it dominates bounded range",
+    "permute-and-flip": "Permute-and-flip: exact curve and rho",
+    "profile": "The exact privacy profile of a composition",
+    "pure-dp": "Pure DP: rho = epsilon tanh(epsilon/2)",
+    "rappor": "RAPPOR: rho = epsilon tanh(epsilon/4)",
+    "rdp-to-approx": "From a Renyi curve to (epsilon, delta)",
+    "report-noisy-max": "Report noisy max",
+    "sparse-vector": "Sparse vector: a proven upper bound",
+    "supremum": "A certified supremum over orders, without a theorem on the mechanism",
+    "three-point-maps": "Which mechanisms are three-point, and their kappa",
+    "truncated-geometric": "Truncated geometric: all pairs, certified",
+    "two-point": "Two outcomes: asymmetric binary randomized response",
+    "vector-queries": "Vector queries: what the norm of the move does",
+}
+
+
+def cited(names: set[str]) -> list[dict[str, str]]:
+    """Identifier, title and page of each.
+
+    >>> cited({"rappor"})
+    [{'id': 'rappor', 'title': 'RAPPOR: rho = epsilon tanh(epsilon/4)', 'path': 'docs/theorems/rappor.md'}]
+    """
+    return [{"id": n, "title": TITLES.get(n, n), "path": f"docs/theorems/{n}.md"} for n in sorted(names)]

@@ -1,0 +1,114 @@
+"""The whole of a plan: rho, epsilon at delta by every route, and points of its (epsilon, delta) curve."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from fractions import Fraction
+from math import inf
+
+from zcdp.accounting.usual import PURE, SQUARE, usual
+from zcdp.numeric.balls import lift
+from zcdp.numeric.certify import NotCertified, enclose
+from zcdp.privacy.plan import Plan
+from zcdp.privacy.zcdp_to_approx import zcdp_to_delta, zcdp_to_epsilon
+
+__all__ = ["Total", "curve_points", "total_of"]
+
+MANY = 64
+"""Beyond so many different mechanisms the profile takes minutes, and rho alone is nearly as good."""
+POINTS = 40
+
+
+@dataclass(frozen=True)
+class Total:
+    """What the whole plan costs."""
+
+    plan: Plan
+    rho: float
+    rho_bounds: tuple[float, float]
+    rho_order: float | None
+    routes: dict[str, float]
+    epsilon_bounds: tuple[float, float]
+    full: bool
+
+    @property
+    def route(self) -> str:
+        """The route that gives the least epsilon."""
+        return min(self.routes, key=lambda name: self.routes[name])
+
+    @property
+    def epsilon(self) -> float:
+        """The least epsilon of all routes."""
+        return self.epsilon_bounds[1]
+
+    @property
+    def theorems(self) -> set[str]:
+        """What the composition and the chosen route rest on."""
+        route = {"profile": {"profile"}, "rdp": {"rdp-to-approx"}, "zcdp": {"rdp-to-approx"}}.get(self.route, set())
+        return route | ({"composition"} if sum(count for _, count in self.plan.parts) > 1 else set())
+
+    def usual(self, delta: Fraction) -> dict[str, dict[str, float]]:
+        """The sums of the usual charges, converted as zCDP; a part that has none is charged its own rho."""
+        sums = {SQUARE: 0.0, PURE: 0.0}
+        for part, count in self.plan.parts:
+            charges = list(usual(part, count).values())
+            for name, charge in zip(sums, charges, strict=True):
+                sums[name] += part.rho * count if charge is None else charge
+        return {name: {"rho": rho, "epsilon": zcdp_to_epsilon(rho, delta)} for name, rho in sums.items()}
+
+
+def total_of(plan: Plan, delta: Fraction, full: bool | None = None) -> Total:
+    """The whole plan at `delta`; `full` is whether to compute the exact profile and the Renyi curve of all parts."""
+    if full is None:
+        full = len(plan.parts) <= MANY
+    if not full:
+        return _by_rho(plan, delta)
+    routes = plan.routes(delta=delta)
+    try:
+        order: float | None = plan.rho_order
+    except (ArithmeticError, NotImplementedError):  # the parts peak at different orders
+        order = None
+    lower, upper = plan.epsilon_bounds(delta=delta)
+    best = min(upper, *routes.values())
+    return Total(plan, plan.rho, plan.rho_bounds, order, routes, (min(lower, best), best), full)
+
+
+def _by_rho(plan: Plan, delta: Fraction) -> Total:
+    """The sum of the parts' rho, and what follows from it alone: sound for any number of parts, and quick."""
+    rhos = [(part.rho_fraction, count) for part, count in plan.parts]
+    top = sum((rho * count for rho, count in rhos), Fraction(0))
+    orders = {_order(plan, n) for n in range(len(plan.parts))}
+    try:
+        bounds = enclose(lambda: plan.peak().rho)
+    except (NotCertified, NotImplementedError):
+        bounds = enclose(plan.kl)[0], enclose(lambda: lift(top))[1]
+    routes = {"zcdp": zcdp_to_epsilon(bounds[1], delta)}
+    if plan.pure_epsilon < inf:
+        routes["pure"] = plan.pure_epsilon
+    order = orders.pop() if len(orders) == 1 else None
+    return Total(plan, bounds[1], bounds, order, routes, (0.0, min(routes.values())), full=False)
+
+
+def _order(plan: Plan, n: int) -> float | None:
+    try:
+        return plan.parts[n][0].rho_order
+    except (ArithmeticError, NotImplementedError):
+        return None
+
+
+def curve_points(
+    plan: Plan, total: Total, delta: Fraction, progress: Callable[[float, str], None]
+) -> Iterator[tuple[float, float]]:
+    """Certified (epsilon, delta), from epsilon 0 to where delta is a thousandth of the one asked for."""
+    last = min(Fraction(delta) / 1000, Fraction(1, 10**9))
+    end = plan.epsilon_at(delta=last) if total.full else min(zcdp_to_epsilon(total.rho, last), plan.pure_epsilon)
+    for n in range(POINTS + 1):
+        progress(0.4 + 0.6 * n / POINTS, "curve")
+        epsilon = end * n / POINTS
+        if total.full:
+            yield epsilon, plan.delta_at(epsilon=epsilon)
+        elif epsilon >= plan.pure_epsilon:
+            yield epsilon, 0.0
+        else:
+            yield epsilon, zcdp_to_delta(total.rho, epsilon) if epsilon else 1.0

@@ -1,0 +1,35 @@
+"""What other accounting charges for the same queries: epsilon^2/2 and epsilon tanh(epsilon/2)."""
+
+from __future__ import annotations
+
+from math import inf, tanh
+
+from zcdp.mechanisms import Mechanism
+from zcdp.privacy.curve import Curve
+
+__all__ = ["PURE", "SQUARE", "usual"]
+
+SQUARE, EIGHTH, PURE = "epsilon^2/2", "epsilon^2/8", "epsilon tanh(epsilon/2)"
+
+
+def usual(curve: Curve, count: int = 1) -> dict[str, float | None]:
+    """rho of `count` uses under the bounds in use elsewhere: floats to compare with, not guarantees.
+
+    epsilon^2/2 is what is charged for any pure DP mechanism (epsilon^2/8 for bounded range), epsilon tanh(epsilon/2) the
+    best bound that knows nothing but epsilon. A part without a pure epsilon, such as Gaussian noise, has none: None.
+
+    >>> from zcdp import Laplace
+    >>> usual(Laplace(epsilon=1), 2)
+    {'epsilon^2/2': 1.0, 'epsilon tanh(epsilon/2)': 0.924234...}
+    """
+    square, pure, divisors = 0.0, 0.0, set()
+    for part, times in curve.parts:
+        assert isinstance(part, Mechanism)
+        divisor = part.usual_divisor()
+        divisors.add(divisor)
+        for steps, epsilon in part.usual_losses():
+            if epsilon == inf:
+                return {SQUARE: None, PURE: None}
+            square += count * times * steps * epsilon**2 / divisor
+            pure += count * times * steps * epsilon * tanh(epsilon / 2)
+    return {EIGHTH if divisors == {8} else SQUARE: square, PURE: pure}

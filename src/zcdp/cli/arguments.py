@@ -1,0 +1,159 @@
+"""What can be typed: commands, their options, and help with examples."""
+
+from __future__ import annotations
+
+import argparse
+from collections.abc import Callable
+from importlib import import_module
+from typing import Any, NoReturn
+
+__all__ = ["COMMANDS", "BadUsage", "arguments"]
+
+RHO = "RandomizedResponse(epsilon=1, k=2925)"
+PLAN = "100 * Laplace(epsilon=0.1) + RAPPOR(epsilon=1)"
+
+
+class BadUsage(Exception):
+    """The arguments make no sense."""
+
+
+class _Help(argparse.RawDescriptionHelpFormatter):
+    def __init__(self, prog: str) -> None:
+        super().__init__(prog, max_help_position=26, width=79)
+
+
+class _Parser(argparse.ArgumentParser):
+    def error(self, message: str) -> NoReturn:
+        choice = "invalid choice: "
+        if choice in message and "command" in message:
+            from zcdp.accounting.suggest import unknown
+
+            given = message.split(choice)[1].split("'")[1]
+            message = unknown("command", given, COMMANDS)
+        raise BadUsage(f"{message} ({self.prog} --help says more)")
+
+
+def _lazy(name: str) -> Callable[[Any], int]:
+    """The command's module is imported when it runs, so that each command starts fast."""
+
+    def run(options: Any) -> int:
+        code: int = import_module(f"zcdp.cli.{name}").run(options)
+        return code
+
+    return run
+
+
+def arguments() -> argparse.ArgumentParser:
+    """The whole tree of arguments."""
+    parser = _Parser(
+        prog="zcdp",
+        description="How much privacy was spent: exact, certified zCDP accounting.",
+        epilog="zcdp COMMAND --help has examples. Exit codes: 0 fine, 1 over budget, 2 bad input.",
+        formatter_class=_Help,
+    )
+    parser.add_argument("--version", action=_Version, nargs=0, help="print the version and stop")
+    commands = parser.add_subparsers(dest="command", required=True, metavar="command", parser_class=_Parser)
+    for name, (summary, examples, build) in COMMANDS.items():
+        command = commands.add_parser(
+            name,
+            help=summary,
+            description=summary[0].upper() + summary[1:] + ".",
+            epilog="examples:\n" + "\n".join(f"  zcdp {name} {example}".rstrip() for example in examples),
+            formatter_class=_Help,
+        )
+        build(command)
+        command.set_defaults(run=_lazy(name))
+    return parser
+
+
+class _Version(argparse.Action):
+    def __call__(self, parser: argparse.ArgumentParser, *_: Any) -> None:
+        import zcdp
+
+        parser.exit(0, f"zcdp {zcdp.__version__}\n")
+
+
+def _json(command: argparse.ArgumentParser) -> None:
+    command.add_argument("--json", action="store_true", help="print JSON, with nothing rounded")
+
+
+def _rho(command: argparse.ArgumentParser) -> None:
+    command.add_argument("expression", help="a mechanism, or a sum of counted mechanisms")
+    _json(command)
+
+
+def _account(command: argparse.ArgumentParser) -> None:
+    command.add_argument("plan", help="a plan file (TOML), or an expression")
+    command.add_argument("--delta", help="delta of (epsilon, delta)-DP; else that of the file, or 1e-6")
+    command.add_argument("--html", metavar="FILE", help="write a report to this file")
+    command.add_argument("--full", action="store_true", help="exact profile even of more than 64 different mechanisms")
+    command.add_argument("--all", action="store_true", help="list every query, not only the costliest twenty")
+    _json(command)
+
+
+def _calibrate(command: argparse.ArgumentParser) -> None:
+    command.add_argument("expression", help="a plan in which each ? is the one parameter to find")
+    _within(command)
+    _json(command)
+
+
+def _allocate(command: argparse.ArgumentParser) -> None:
+    command.add_argument("plan", help="a plan file; a parameter to find is written ?, such as Laplace(epsilon=?)")
+    command.add_argument("--rho", help="the budget; else that of the file")
+    command.add_argument(
+        "--objective", choices=("total", "worst"), default="total", help="least weighted variance in total, or at worst"
+    )
+    command.add_argument("--out", metavar="FILE", help="write the plan file with the noise filled in")
+    _json(command)
+
+
+def _within(command: argparse.ArgumentParser) -> None:
+    command.add_argument("--rho", help="the budget as rho")
+    command.add_argument("--epsilon", help="or as epsilon, at --delta")
+    command.add_argument("--delta", help="delta of the budget (0: pure DP)")
+
+
+def _table(command: argparse.ArgumentParser) -> None:
+    command.add_argument("--format", choices=("markdown", "latex", "csv"), default="markdown", help="of the table")
+    command.add_argument("--out", metavar="FILE", help="write it to this file")
+    _json(command)
+
+
+def _figure(command: argparse.ArgumentParser) -> None:
+    command.add_argument("name", help="all, mechanisms, krr, composition ...")
+    command.add_argument("--out", metavar="FILE", required=True, help="a .pdf, .svg or .png")
+    _json(command)
+
+
+def _verify(command: argparse.ArgumentParser) -> None:
+    command.add_argument("--deep", action="store_true", help="many more points: minutes")
+    _json(command)
+
+
+def _completion(command: argparse.ArgumentParser) -> None:
+    command.add_argument("shell", choices=("bash", "zsh", "fish"))
+    _json(command)
+
+
+COMMANDS: dict[str, tuple[str, tuple[str, ...], Callable[[argparse.ArgumentParser], None]]] = {
+    "rho": ("tight rho of a mechanism, and what other bounds would charge", (f'"{RHO}"', f'"{PLAN}" --json'), _rho),
+    "account": (
+        "what a plan costs: each query, the total, epsilon at delta",
+        ("examples/census.toml", f'"{PLAN}" --delta 1e-6', "plan.toml --html report.html --json"),
+        _account,
+    ),
+    "calibrate": (
+        "the least noise that stays within a budget",
+        ('"1000 * Laplace(epsilon=?)" --epsilon 1 --delta 1e-6', '"Laplace(scale=?, sensitivity=3)" --rho 0.1'),
+        _calibrate,
+    ),
+    "allocate": ("split a budget over the queries of a plan", ("plan.toml --rho 0.5 --out filled.toml",), _allocate),
+    "table": ("the paper's Table 1, computed", ("", "--format latex"), _table),
+    "figure": ("the paper's figure, and more of its kind", ("all --out fig.pdf", "krr --out krr.svg"), _figure),
+    "verify": ("check every theorem again, on this machine", ("", "--deep"), _verify),
+    "completion": (
+        "a completion script for your shell",
+        ("bash > ~/.local/share/bash-completion/completions/zcdp", "zsh > ~/.zfunc/_zcdp"),
+        _completion,
+    ),
+}

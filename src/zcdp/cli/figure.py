@@ -1,0 +1,32 @@
+"""`zcdp figure`: the paper's figure and ours, as PDF, SVG or PNG."""
+
+from __future__ import annotations
+
+from argparse import Namespace
+from pathlib import Path
+
+from zcdp.cli.arguments import BadUsage
+from zcdp.cli.extras import extra
+from zcdp.cli.files import check_writable, write_with
+from zcdp.cli.output import print_json
+from zcdp.cli.terminal import Progress, line
+
+__all__ = ["run"]
+
+ENDINGS = (".pdf", ".svg", ".png")
+
+
+def run(options: Namespace) -> int:
+    """Draw one figure, or all on one page, to a file."""
+    if Path(options.out).suffix.lower() not in ENDINGS:
+        raise BadUsage(f"{options.out}: the name must end in {', '.join(ENDINGS)}")
+    check_writable(options.out)
+    figure = extra("zcdp.plots", "figure")
+    with Progress() as progress:
+        progress(0, "drawing")
+        write_with(options.out, lambda temporary: figure(options.name, str(temporary)))
+    if options.json:
+        print_json({"figure": options.name, "out": options.out})
+    else:
+        line(f"Figure written to {options.out}")
+    return 0
