@@ -112,7 +112,7 @@ def _is_file(name: str) -> bool:
 def _queries(plan: PlanFile, progress: Progress) -> tuple[list[dict[str, Any]], Plan]:
     uses: dict[tuple[Curve, int], tuple[dict[str, Any], Plan]] = {}
     written: dict[str, str] = {}
-    rows = []
+    rows: list[dict[str, Any]] = []
     for n, entry in enumerate(plan.entries):
         if entry.plan is None:
             where = f"{plan.source}:{entry.line}" if entry.line else plan.source
@@ -189,6 +189,4 @@ def _number(value: float) -> float | str:
 def _versions() -> dict[str, str]:
     from importlib.metadata import version
 
-    import zcdp
-
-    return {"zcdp": zcdp.__version__, "python": platform.python_version(), "python_flint": version("python-flint")}
+    return {"zcdp": version("zcdp"), "python": platform.python_version(), "python_flint": version("python-flint")}

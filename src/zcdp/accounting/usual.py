@@ -15,8 +15,8 @@ SQUARE, EIGHTH, PURE = "epsilon^2/2", "epsilon^2/8", "epsilon tanh(epsilon/2)"
 def usual(curve: Curve, count: int = 1) -> dict[str, float | None]:
     """rho of `count` uses under the bounds in use elsewhere: floats to compare with, not guarantees.
 
-    epsilon^2/2 is what is charged for any pure DP mechanism (epsilon^2/8 for bounded range), epsilon tanh(epsilon/2) the
-    best bound that knows nothing but epsilon. A part without a pure epsilon, such as Gaussian noise, has none: None.
+    epsilon^2/2 is what is charged for any pure DP mechanism (epsilon^2/8 for bounded range), epsilon tanh(epsilon/2)
+    the best bound that knows nothing but epsilon. Without a pure epsilon, as for Gaussian noise, there is none: None.
 
     >>> from zcdp import Laplace
     >>> usual(Laplace(epsilon=1), 2)

@@ -8,18 +8,18 @@ from typing import Any
 
 from zcdp.accounting.account import account
 from zcdp.cli.columns import columns
-from zcdp.cli.rows import query_lines
 from zcdp.cli.extras import extra
 from zcdp.cli.files import check_writable, write_whole
 from zcdp.cli.numbers import cost, gain, lower, percent
 from zcdp.cli.output import print_json
+from zcdp.cli.rows import query_lines
 from zcdp.cli.terminal import Progress, bold, dim, green, line, red, width
 
 __all__ = ["run"]
 
 SHOWN = 20
 ROUTES = {
-    "profile": "exact privacy profile",
+    "profile": "privacy profile",
     "rdp": "Renyi curve",
     "zcdp": "tight rho alone",
     "pure": "pure epsilons added up",
@@ -112,9 +112,8 @@ def _total(facts: dict[str, Any]) -> None:
     for text in body:
         line(text)
     if total["saved_rho"] > 0:
-        line(
-            f"Saved against epsilon^2/2: {gain(total['saved_rho'])} of rho, {gain(total['saved_epsilon'])} of epsilon."
-        )
+        saved = f"{gain(total['saved_rho'])} of rho, {gain(total['saved_epsilon'])} of epsilon"
+        line(f"Saved against epsilon^2/2: {saved}.")
 
 
 def _route(name: str) -> str:

@@ -38,9 +38,8 @@ def run(options: Namespace) -> int:
     fixed = [entry for entry in plan.entries if entry not in chosen]
     spent = sum((Plan.repeated(e.plan, e.count).rho_fraction for e in fixed if e.plan), Fraction(0))
     if spent >= budget:
-        raise BadUsage(
-            f"the queries that stay as they are cost rho = {cost(float(spent))} already: nothing of {float(budget):g} is left"
-        )
+        spare = f"nothing of {float(budget):g} is left"
+        raise BadUsage(f"the queries that stay as they are cost rho = {cost(float(spent))} already: {spare}")
     with Progress() as progress:
         progress(0.0, "allocating")
         queries = [_query(plan, entry) for entry in chosen]

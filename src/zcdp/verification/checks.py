@@ -1,0 +1,46 @@
+"""What a check is, the list of them all, and how they are run."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from time import perf_counter
+
+__all__ = ["Check", "Result", "checks", "run"]
+
+
+@dataclass(frozen=True)
+class Check:
+    """A statement of one theorem, and a function that is True where it holds."""
+
+    theorem: str
+    statement: str
+    holds: Callable[[], bool]
+
+
+@dataclass(frozen=True)
+class Result:
+    """What became of a check: `error` says why it failed, where it raised."""
+
+    check: Check
+    passed: bool
+    seconds: float
+    error: str | None = None
+
+
+def checks(*, deep: bool = False) -> list[Check]:
+    """All checks; `deep` takes many more points of each."""
+    from zcdp.verification import conversions, formulas, limits, runs
+
+    return [check for module in (formulas, limits, conversions, runs) for check in module.checks(deep=deep)]
+
+
+def run(which: list[Check]) -> Iterator[Result]:
+    """Run the checks, one after the other."""
+    for check in which:
+        start = perf_counter()
+        try:
+            passed, error = bool(check.holds()), None
+        except Exception as failure:  # a check that cannot be finished has failed, and the next one still runs
+            passed, error = False, f"{type(failure).__name__}: {failure}"
+        yield Result(check, passed, perf_counter() - start, error)

@@ -1,0 +1,139 @@
+"""Composition, profiles and budgets against sums over all outcomes and against each other."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from fractions import Fraction
+from functools import partial
+from math import comb, inf, nextafter
+
+from zcdp.accounting.allocation import Query, allocate
+from zcdp.accounting.calibration import calibrate
+from zcdp.accounting.filter import BudgetExceeded, Filter
+from zcdp.mechanisms import (
+    RAPPOR,
+    BinaryRandomizedResponse,
+    BoundedRange,
+    DiscreteLaplace,
+    Laplace,
+    Logistic,
+    Mechanism,
+    PermuteAndFlip,
+    PureDP,
+    RandomizedResponse,
+)
+from zcdp.verification.checks import Check
+
+__all__ = ["checks"]
+
+
+def checks(*, deep: bool) -> Iterator[Check]:
+    """One or more for each theorem on plans."""
+    for n in (5, 50, 500, 2000) if deep else (5, 50):
+        yield Check("profile", f"{n} times 2-RR: delta summed over all outcomes, in rationals", partial(_binomial, n))
+    for n in (10, 1000) if deep else (100,):
+        yield Check("rdp-to-approx", f"{n} times Laplace: profile <= Renyi curve <= rho alone", partial(_ordered, n))
+    yield Check("composition", "the Renyi curves of a sum add up", _adds_up)
+    yield Check("directions", "asymmetric answers met in both directions are covered", _directions)
+    yield Check("domination", "a larger profile has a larger Renyi curve", _domination)
+    yield Check("logistic-pair", "the logistic profile covers bounded range", _logistic)
+    yield Check("discrete-laplace-pair", "discrete Laplace lies between two Laplace profiles", _long_lattice)
+    yield Check("lipschitz", "the Laplace profile covers permute-and-flip", _lipschitz)
+    yield Check("calibration", "the calibrated float fits, and the next one does not", _calibration)
+    yield Check("calibration", "a plan calibrated to (epsilon, delta) fits, and 1e-9 more does not", _plan_calibration)
+    yield Check("allocation", "within the budget, and better than equal shares", _allocation)
+    yield Check("filter", "admits exactly the budget", _filter)
+
+
+def _binomial(n: int) -> bool:
+    """Odds 3 to 1: P(j truths) = C(n, j) 3^j / 4^n, Q mirrored; delta(epsilon) = sum (P - e^epsilon Q)+."""
+    steps, plan = n // 3, n * RandomizedResponse(epsilon="log(3)", k=2)
+    exact = Fraction(0)
+    for j in range(n + 1):
+        p, q = Fraction(comb(n, j) * 3**j, 4**n), Fraction(comb(n, j) * 3 ** (n - j), 4**n)
+        exact += max(p - 3**steps * q, Fraction(0))
+    # epsilon = steps log 3 lies between two floats, and delta falls with epsilon
+    epsilon = (steps * RandomizedResponse(epsilon="log(3)", k=2)).pure_epsilon if steps else 0.0
+    low, high = plan.delta_at(epsilon=epsilon), plan.delta_at(epsilon=nextafter(nextafter(epsilon, 0), 0))
+    return Fraction(high) >= exact and Fraction(low) <= exact * (1 + Fraction(1, 10**9)) and high - low < 1e-9
+
+
+def _ordered(n: int) -> bool:
+    routes = (n * Laplace(epsilon="0.1")).routes(delta=1e-6)
+    return routes["profile"] <= routes["rdp"] <= routes["zcdp"]
+
+
+def _adds_up() -> bool:
+    one, two = Laplace(epsilon=1), RandomizedResponse(epsilon=2, k=99)
+    plan = 3 * one + 2 * two
+    whole = [(plan.rdp(a), 3 * one.rdp(a) + 2 * two.rdp(a)) for a in (1, 2, 30)]
+    return all(abs(a - b) <= 1e-14 * b for a, b in whole) and plan.rho <= 3 * one.rho + 2 * two.rho
+
+
+def _directions() -> bool:
+    """Once in each direction the hockey-stick divergence at 2.79 is .584; the same way twice at most .443."""
+    return (2 * BinaryRandomizedResponse("0.6678", "0.0138")).delta_at(epsilon="2.79") >= 0.583
+
+
+def _domination() -> bool:
+    worst, others = PureDP(epsilon=1), (Laplace(epsilon=1), RAPPOR(epsilon=1), RandomizedResponse(epsilon=1, k=5))
+    by_profile = all(m.delta_at(epsilon=x) <= worst.delta_at(epsilon=x) for m in others for x in ("0", "0.3", "0.8"))
+    return by_profile and all(m.rdp(a) <= worst.rdp(a) for m in others for a in (1, 2, 10))
+
+
+def _logistic() -> bool:
+    """Two candidates with symmetric utilities are 2-RR at half the range: a member of the class."""
+    member, cover = RandomizedResponse(epsilon="1/2", k=2), Logistic(epsilon=1)
+    class_ = BoundedRange(eta=1)
+    points = ("0", "0.1", "0.3", "0.45")
+    return all(
+        member.delta_at(epsilon=x) <= class_.delta_at(epsilon=x) <= nextafter(cover.delta_at(epsilon=x), inf)
+        for x in points
+    )
+
+
+def _long_lattice() -> bool:
+    discrete, low, high = DiscreteLaplace(epsilon=1, sensitivity=50), Laplace(epsilon=1), Laplace(epsilon="1.0001")
+    return all(
+        low.delta_at(epsilon=x) <= discrete.delta_at(epsilon=x) <= high.delta_at(epsilon=x) for x in ("0", "0.4", "0.9")
+    )
+
+
+def _lipschitz() -> bool:
+    one, cover = PermuteAndFlip(epsilon=1), Laplace(epsilon=1)
+    return all(one.delta_at(epsilon=x) <= nextafter(cover.delta_at(epsilon=x), inf) for x in ("0", "0.4", "0.9"))
+
+
+def _calibration() -> bool:
+    found = Laplace.calibrate(rho="0.1")
+    epsilon = float(Fraction(found.epsilon)) if isinstance(found.epsilon, Fraction) else 0.0
+    return Fraction(found.rho) <= Fraction(1, 10) < Fraction(Laplace(epsilon=nextafter(epsilon, inf)).rho)
+
+
+def _plan_calibration() -> bool:
+    found = calibrate(lambda e: 100 * Laplace(epsilon=e), epsilon=1, delta=1e-6)
+    fits, not_ = 100 * Laplace(epsilon=found), 100 * Laplace(epsilon=found * (1 + 1e-9))
+    return fits.delta_at(epsilon=1) <= 1e-6 < not_.delta_at(epsilon=1)
+
+
+def _allocation() -> bool:
+    queries = [Query(Laplace), Query(Laplace, sensitivity=5)]
+    found = allocate(queries, rho="0.1")
+    equal = [Laplace.calibrate(rho="0.05", sensitivity=s) for s in (1, 5)]
+    spent = sum(m.rho_fraction for m in found)
+    return spent <= Fraction(1, 10) and _variance(found) < _variance(equal)
+
+
+def _variance(mechanisms: Sequence[Mechanism]) -> float:
+    return sum(float(getattr(m, "variance")) for m in mechanisms)  # noqa: B009
+
+
+def _filter() -> bool:
+    budget = Filter(rho="0.3")
+    for _ in range(3):
+        budget.spend(rho="0.1")
+    try:
+        budget.spend(rho="1e-300")
+    except BudgetExceeded:
+        return budget.remaining == 0
+    return False

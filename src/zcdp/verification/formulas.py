@@ -1,0 +1,108 @@
+"""Formulas for rho against a certified search over all orders, which knows the cumulant and no theorem."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from functools import partial
+from math import inf, nextafter
+
+from zcdp.mechanisms import (
+    L2,
+    RAPPOR,
+    BinaryRandomizedResponse,
+    BoundedRange,
+    Channel,
+    DiscreteGaussian,
+    DiscreteLaplace,
+    Gaussian,
+    L0LInf,
+    Laplace,
+    Logistic,
+    Mechanism,
+    PermuteAndFlip,
+    PureDP,
+    RandomizedResponse,
+    ReportNoisyMax,
+    SparseVector,
+    Staircase,
+    TruncatedGeometric,
+)
+from zcdp.verification.checks import Check
+
+__all__ = ["checks"]
+
+EPSILONS = ("0.1", "1", "4")
+DEEP = ("0.001", "0.03", "1/3", "2", "7", "20")
+TOLERANCE = 1e-10
+
+
+def checks(*, deep: bool) -> Iterator[Check]:
+    """One or more for each formula."""
+    for m in _mechanisms(EPSILONS + DEEP if deep else EPSILONS):
+        yield Check(_page(m), f"{m!r}: rho is the supremum over all orders", partial(_searched, m))
+    for bound in (ReportNoisyMax(epsilon=1), SparseVector(epsilon_threshold=1, epsilon_queries=2)):
+        yield Check(bound.theorem, f"{bound!r}: a concrete pair stays below the bound", partial(_between, bound))
+    for m in (Gaussian(sigma=3), Gaussian(sigma="0.7")):
+        yield Check("gaussian", f"{m!r}: the Renyi curve is the line rho alpha", partial(_is_line, m))
+    yield Check("discrete-gaussian", "the curve lies below that of Gaussian noise", _discrete_gaussian)
+    yield Check("supremum", "4-RR as a bare matrix of probabilities has the rho of its formula", _matrix)
+    yield Check("vector-queries", "twenty cells that move by one cost twenty times one cell", _cells)
+    yield Check("vector-queries", "under L2 a Laplace move costs the quadratic epsilon^2/2", _euclidean)
+
+
+def _mechanisms(epsilons: tuple[str, ...]) -> Iterator[Mechanism]:
+    for e in epsilons:
+        yield PureDP(epsilon=e)
+        yield PureDP(epsilon=e, total_variation="0.01")
+        yield Laplace(epsilon=e)
+        yield DiscreteLaplace(epsilon=e, sensitivity=3)
+        yield Logistic(epsilon=e)
+        yield RAPPOR(epsilon=e)
+        yield Staircase(epsilon=e)
+        for k in (3, 8, 9, 2925):
+            yield RandomizedResponse(epsilon=e, k=k)
+        if e in {"1", "4"}:  # an envelope is searched by chords, which is slow at small epsilon
+            yield BoundedRange(eta=e)
+            yield PermuteAndFlip(epsilon=e)
+    yield BinaryRandomizedResponse("0.6", "0.1")
+    yield TruncatedGeometric(epsilon=1, n=5)
+
+
+def _page(m: Mechanism) -> str:
+    if isinstance(m, RandomizedResponse):
+        return "three-point"
+    return "total-variation" if isinstance(m, PureDP) and m.total_variation is not None else m.theorem
+
+
+def _searched(m: Mechanism) -> bool:
+    lower, upper = m.search_rho(TOLERANCE)
+    return lower <= m.rho <= nextafter(upper, inf) and upper <= lower * (1 + 3 * TOLERANCE)
+
+
+def _between(m: Mechanism) -> bool:
+    lower, upper = m.rho_bounds
+    return 0 < lower <= upper == m.rho
+
+
+def _is_line(m: Mechanism) -> bool:
+    return all(abs(m.rdp(order) - order * m.rho) <= 1e-15 * order * m.rho for order in (1, 2, 10, 1000))
+
+
+def _discrete_gaussian() -> bool:
+    smooth, whole = Gaussian(sigma="0.7"), DiscreteGaussian(sigma="0.7")
+    return all(whole.rdp(order) <= smooth.rdp(order) for order in (1, "1.5", 2, 5, 20))
+
+
+def _matrix() -> bool:
+    epsilon = Channel([["2/5" if i == j else "1/5" for j in range(4)] for i in range(4)])
+    formula = RandomizedResponse(epsilon="log(2)", k=4)
+    return abs(epsilon.rho - formula.rho) <= 2 * TOLERANCE * formula.rho
+
+
+def _cells() -> bool:
+    many, one = DiscreteLaplace(scale=5, sensitivity=L0LInf(20, 1)), DiscreteLaplace(scale=5)
+    return abs(many.rho - 20 * one.rho) <= 1e-15 * many.rho
+
+
+def _euclidean() -> bool:
+    return abs(Laplace(scale=4, sensitivity=L2(2)).rho - 0.125) <= 1e-16
