@@ -1,7 +1,9 @@
 """Exact, certified zCDP accounting for the mechanisms of differential privacy."""
 
-from zcdp.accounting import BudgetExceeded, Filter, Odometer, Plan, PlanError, Query, account, allocate, calibrate
-from zcdp.auditing import Audit, audit
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
+from zcdp.accounting import Plan, PlanError
 from zcdp.mechanisms import (
     L1,
     L2,
@@ -37,6 +39,10 @@ from zcdp.mechanisms import (
 )
 from zcdp.numeric.certify import NotCertified
 from zcdp.numeric.exact import Log
+
+if TYPE_CHECKING:
+    from zcdp.accounting import BudgetExceeded, Filter, Odometer, Query, account, allocate, calibrate
+    from zcdp.auditing import Audit, audit
 
 __version__ = "0.1.0"
 
@@ -87,3 +93,18 @@ __all__ = [
     "audit",
     "calibrate",
 ]
+
+# imported on first use: a program that only asks for rho starts sooner
+_ACCOUNTING = ("BudgetExceeded", "Filter", "Odometer", "Query", "account", "allocate", "calibrate")
+_HOMES = {"Audit": "zcdp.auditing", "audit": "zcdp.auditing"} | dict.fromkeys(_ACCOUNTING, "zcdp.accounting")
+
+
+def __getattr__(name: str) -> Any:
+    if name not in _HOMES:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    value = globals()[name] = getattr(import_module(_HOMES[name]), name)
+    return value
+
+
+def __dir__() -> list[str]:
+    return sorted({*globals(), *__all__})

@@ -1,15 +1,38 @@
 """What one does with mechanisms: read plans, account for them, calibrate, allocate, and keep within a budget."""
 
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
 from zcdp.accounting import json_form, parser
-from zcdp.accounting.account import account
-from zcdp.accounting.allocation import Query, allocate
-from zcdp.accounting.calibration import calibrate
-from zcdp.accounting.filter import BudgetExceeded, Filter
-from zcdp.accounting.odometer import Odometer
 from zcdp.accounting.parser import PlanError
 from zcdp.privacy.plan import Plan
+
+if TYPE_CHECKING:
+    from zcdp.accounting.allocation import Query, allocate
+    from zcdp.accounting.calibration import calibrate
+    from zcdp.accounting.filter import BudgetExceeded, Filter
+    from zcdp.accounting.odometer import Odometer
+    from zcdp.accounting.statement import account
 
 __all__ = ["BudgetExceeded", "Filter", "Odometer", "Plan", "PlanError", "Query", "account", "allocate", "calibrate"]
 
 # Plans live below the mechanisms, so that `m + m` is one; their text forms need the mechanisms' names, known only here.
 Plan.forms = (parser.parse, json_form.load, json_form.dump)
+
+# imported on first use: a program that only asks for rho starts sooner
+_HOMES = {
+    "BudgetExceeded": "filter",
+    "Filter": "filter",
+    "Odometer": "odometer",
+    "Query": "allocation",
+    "account": "statement",
+    "allocate": "allocation",
+    "calibrate": "calibration",
+}
+
+
+def __getattr__(name: str) -> Any:
+    if name not in _HOMES:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    value = globals()[name] = getattr(import_module(f"{__name__}.{_HOMES[name]}"), name)
+    return value

@@ -31,7 +31,7 @@ TITLES = {
 def cited(names: set[str]) -> list[dict[str, str]]:
     """Identifier, title and page of each.
 
-    >>> cited({"rappor"})
-    [{'id': 'rappor', 'title': 'RAPPOR: rho = epsilon tanh(epsilon/4)', 'path': 'docs/theorems/rappor.md'}]
+    >>> cited({"rappor"})[0]["title"]
+    'RAPPOR: rho = epsilon tanh(epsilon/4)'
     """
     return [{"id": n, "title": TITLES.get(n, n), "path": f"docs/theorems/{n}.md"} for n in sorted(names)]

@@ -6,7 +6,7 @@ from argparse import Namespace
 from textwrap import wrap
 from typing import Any
 
-from zcdp.accounting.account import account
+from zcdp.accounting.statement import account
 from zcdp.cli.columns import columns
 from zcdp.cli.extras import extra
 from zcdp.cli.files import check_writable, write_whole
