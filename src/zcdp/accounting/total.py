@@ -17,6 +17,7 @@ __all__ = ["Total", "curve_points", "total_of"]
 
 MANY = 64
 """Beyond so many different mechanisms the profile takes minutes, and rho alone is nearly as good."""
+FEW = 8
 POINTS = 40
 
 
@@ -64,6 +65,7 @@ def total_of(plan: Plan, delta: Fraction, full: bool | None = None) -> Total:
         full = len(plan.parts) <= MANY
     if not full:
         return _by_rho(plan, delta)
+    _settle_rho(plan)
     routes = plan.routes(delta=delta)
     try:
         order: float | None = plan.rho_order
@@ -74,27 +76,31 @@ def total_of(plan: Plan, delta: Fraction, full: bool | None = None) -> Total:
     return Total(plan, plan.rho, plan.rho_bounds, order, routes, (min(lower, best), best), full)
 
 
+def _settle_rho(plan: Plan) -> None:
+    """With an envelope of pairs among parts that peak at different orders, search for rho to fewer digits than ten.
+
+    Such a search goes by chords, and ten digits of fifty parts take it a minute; any enclosure is as sound.
+    """
+    if len(plan.parts) > 1 and plan.pure_epsilon < inf and any(part.is_envelope for part, _ in plan.parts):
+        try:
+            enclose(lambda: plan.peak().rho)
+        except (NotCertified, NotImplementedError):
+            vars(plan)["_peak_bounds"] = plan.search_rho(1e-6 if len(plan.parts) <= FEW else 1e-4)
+
+
 def _by_rho(plan: Plan, delta: Fraction) -> Total:
     """The sum of the parts' rho, and what follows from it alone: sound for any number of parts, and quick."""
     rhos = [(part.rho_fraction, count) for part, count in plan.parts]
     top = sum((rho * count for rho, count in rhos), Fraction(0))
-    orders = {_order(plan, n) for n in range(len(plan.parts))}
+    order: float | None = None
     try:
-        bounds = enclose(lambda: plan.peak().rho)
-    except (NotCertified, NotImplementedError):
+        bounds, order = enclose(lambda: plan.peak().rho), 1.0
+    except (NotCertified, NotImplementedError):  # different orders; those that share one have it at 1
         bounds = enclose(plan.kl)[0], enclose(lambda: lift(top))[1]
     routes = {"zcdp": zcdp_to_epsilon(bounds[1], delta)}
     if plan.pure_epsilon < inf:
         routes["pure"] = plan.pure_epsilon
-    order = orders.pop() if len(orders) == 1 else None
     return Total(plan, bounds[1], bounds, order, routes, (0.0, min(routes.values())), full=False)
-
-
-def _order(plan: Plan, n: int) -> float | None:
-    try:
-        return plan.parts[n][0].rho_order
-    except (ArithmeticError, NotImplementedError):
-        return None
 
 
 def curve_points(
