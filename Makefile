@@ -6,7 +6,11 @@ BIN := $(VENV)/bin
 .PHONY: demo test deep bench docs clean
 
 demo: $(VENV)/ready
-	$(BIN)/python examples/tour.py
+	@if $(BIN)/python -c 'import zcdp.report' 2> /dev/null; then \
+	    mkdir -p build && $(BIN)/zcdp account examples/census.toml --html build/report.html; \
+	else \
+	    $(BIN)/zcdp account examples/census.toml; \
+	fi
 
 test: $(VENV)/ready
 	$(BIN)/ruff check .

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Mapping
 from fractions import Fraction
+from functools import cache
 from inspect import signature
 from typing import Any, ClassVar, NamedTuple, NoReturn
 
@@ -41,6 +42,11 @@ class PlanError(ValueError):
         line = text[start:end].replace("\n", " ").replace("\t", " ")
         super().__init__(f"{message} at position {position}\n  {line}\n  {' ' * (position - start)}^")
         self.reason, self.position = message, position
+
+
+@cache
+def _parameter_names(mechanism: type[Mechanism]) -> tuple[str, ...]:
+    return tuple(signature(mechanism).parameters)
 
 
 class _Token(NamedTuple):
@@ -160,7 +166,7 @@ class _Parser:
         self.next += 1
         mechanism = self.names[name.text]
         values, parameters = self._parameters()
-        known = [p.name for p in signature(mechanism).parameters.values()] if parameters else []
+        known = _parameter_names(mechanism)
         for given in parameters:
             if given not in known:
                 raise PlanError(f"{name.text}: {unknown('parameter', given, known)}", self.text, name.position)

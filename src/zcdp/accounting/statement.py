@@ -136,20 +136,20 @@ def _queries(plan: PlanFile, progress: Progress) -> tuple[list[dict[str, Any]], 
     return rows, Plan.sum_of(*(Plan.repeated(uses[key][1], often) for key, often in times.items()))
 
 
-def _facts(one: Plan, count: int) -> dict[str, Any]:
+def _facts(plan: Plan, count: int) -> dict[str, Any]:
+    # of a single mechanism the facts are asked of itself, which remembers them for the total
+    one = plan.parts[0][0] if len(plan.parts) == 1 and plan.parts[0][1] == 1 else plan
     rho = Plan.repeated(one, count).rho if count > 1 else one.rho
     charged = usual(one, count)
     first = next(iter(charged.values()))
-    single = one.parts[0][0] if len(one.parts) == 1 else one
-    theorems = _theorems(single)
     return {
         "rho": rho,
         "rho_one": one.rho,
         "rho_bounds_one": list(one.rho_bounds),
-        "rho_order": _order(single),
+        "rho_order": _order(one),
         "is_tight": one.is_tight,
         "pure_epsilon_one": _number(one.pure_epsilon),
-        "theorem": theorems[0] if theorems else "composition",
+        "theorem": next(iter(_theorems(one)), "composition"),
         "share": 0.0,
         "usual": charged,
         "saved": None if first is None else 1 - rho / first,

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import sys
 from collections.abc import Callable
 from importlib import import_module
 from typing import Any, NoReturn
@@ -70,7 +71,8 @@ class _Version(argparse.Action):
     def __call__(self, parser: argparse.ArgumentParser, *_: Any) -> None:
         import zcdp
 
-        parser.exit(0, f"zcdp {zcdp.__version__}\n")
+        sys.stdout.write(f"zcdp {zcdp.__version__}\n")
+        parser.exit(0)
 
 
 def _json(command: argparse.ArgumentParser) -> None:

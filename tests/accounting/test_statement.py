@@ -1,0 +1,79 @@
+"""Accounts: never below the truth however many the mechanisms, and honest about what others charge."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from zcdp import MECHANISMS, DiscreteLaplace, L0LInf, Laplace, Plan, RandomizedResponse, ReportNoisyMax, account
+from zcdp.accounting.plan_file import PlanFileError, read_plan
+from zcdp.accounting.theorems import TITLES
+from zcdp.accounting.usual import usual
+
+PAGES = Path(__file__).parent.parent.parent / "docs" / "theorems"
+QUERY = '[[query]]\nname = "a"\nmechanism = "Laplace(epsilon=1)"\ncount = 3\n'
+
+
+def test_titles_are_those_of_the_pages() -> None:
+    assert {m.theorem for m in MECHANISMS} <= set(TITLES)
+    for name, title in TITLES.items():
+        assert (PAGES / f"{name}.md").read_text().splitlines()[0] == f"# {title}"
+
+
+def test_many_mechanisms_are_accounted_from_above() -> None:
+    plan = Plan.sum_of(
+        *(Laplace(epsilon=n / 1000) for n in range(1, 60)),
+        *(RandomizedResponse(epsilon=n / 500, k=500) for n in range(1, 20)),
+    )
+    quick, full = (account(plan, curve=False, full=choice)["total"] for choice in (None, True))
+    assert set(quick["routes"]) == {"zcdp", "pure"}
+    assert "profile" in full["routes"]
+    assert full["rho_bounds"][0] <= quick["rho"]
+    assert full["rho"] <= quick["rho"] * (1 + 1e-9)
+    assert quick["rho_bounds"][0] <= full["rho"]
+    assert full["epsilon"] <= quick["epsilon"]
+
+
+def test_an_envelope_among_others_keeps_its_enclosure() -> None:
+    text = "20 * ExponentialMechanism(epsilon=0.5) + 5 * RandomizedResponse(epsilon=0.5, k=300)"
+    quick, exact = account(text, curve=False)["total"], Plan.parse(text)
+    assert quick["rho_bounds"][0] <= exact.rho <= quick["rho"] * (1 + 1e-9)
+    assert quick["rho"] <= exact.rho * (1 + 2e-6)
+
+
+def test_equal_mechanisms_keep_the_words_they_were_written_in() -> None:
+    text = "\n".join(f'[[query]]\nname = "{n}"\nmechanism = "Laplace(epsilon=1, sensitivity={n})"\n' for n in (2, 3))
+    first, second = account(read_plan("x.toml", text), curve=False)["queries"]
+    assert first["mechanism"] == "Laplace(epsilon=1, sensitivity=2)"
+    assert second["mechanism"] == "Laplace(epsilon=1, sensitivity=3)"
+
+
+def test_cells_are_charged_one_by_one_elsewhere_too() -> None:
+    many = DiscreteLaplace(scale=10, sensitivity=L0LInf(20, 1))
+    assert usual(many)["epsilon^2/2"] == pytest.approx(20 * 0.1**2 / 2)
+
+
+def test_gumbel_noise_is_charged_as_bounded_range() -> None:
+    assert list(usual(ReportNoisyMax(epsilon=1, noise="gumbel"))) == ["epsilon^2/8", "epsilon tanh(epsilon/2)"]
+    assert usual(ReportNoisyMax(epsilon=1, noise="exponential"))["epsilon^2/2"] == 0.5
+
+
+@pytest.mark.parametrize(("rho", "exceeded"), [("1.1036383235143267", True), ("1.1036383235143273", False)])
+def test_a_budget_is_compared_exactly(rho: str, exceeded: bool) -> None:
+    """3/e = 1.10363832351432696..."""
+    facts = account(read_plan("x.toml", f'[budget]\nrho = "{rho}"\n{QUERY}'), curve=False)
+    assert facts["budget"]["exceeded"] == exceeded
+
+
+def test_delta_is_that_given_then_that_of_the_file_then_a_millionth() -> None:
+    plain, own = read_plan("x.toml", QUERY), read_plan("x.toml", "delta = 1e-8\n" + QUERY)
+    chosen = [account(plan, delta=delta, curve=False)["delta"] for plan in (plain, own) for delta in (None, "1e-4")]
+    assert chosen == [1e-6, 1e-4, 1e-8, 1e-4]
+
+
+def test_what_is_not_a_plan() -> None:
+    with pytest.raises(TypeError, match="not a plan"):
+        account(7)  # type: ignore[arg-type]
+    with pytest.raises(PlanFileError, match="no such file"):
+        account(Path("nowhere.toml"))

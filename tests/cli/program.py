@@ -1,0 +1,52 @@
+"""Runs the real program, as a person would."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+ROOT = Path(__file__).parent.parent.parent
+
+
+def zcdp(*arguments: str, cwd: Path = ROOT, **environment: str) -> subprocess.CompletedProcess[str]:
+    """Output and exit code of one command, eighty columns wide."""
+    return subprocess.run(
+        [sys.executable, "-m", "zcdp", *arguments],
+        capture_output=True,
+        text=True,
+        check=False,
+        cwd=cwd,
+        env={**os.environ, "COLUMNS": "80", **environment},
+        timeout=120,
+    )
+
+
+def on_a_terminal(*arguments: str, **environment: str) -> tuple[str, str]:
+    """What a terminal receives on stdout and stderr."""
+    import pty
+
+    ends = [pty.openpty() for _ in range(2)]
+    variables = {name: value for name, value in os.environ.items() if name != "NO_COLOR"}
+    child = subprocess.Popen(
+        [sys.executable, "-m", "zcdp", *arguments],
+        stdout=ends[0][1],
+        stderr=ends[1][1],
+        cwd=ROOT,
+        env={**variables, "TERM": "xterm", "COLUMNS": "80", **environment},
+    )
+    for _, inner in ends:
+        os.close(inner)
+    texts = []
+    for outer, _ in ends:
+        text = b""
+        try:
+            while block := os.read(outer, 65536):
+                text += block
+        except OSError:  # the end of a terminal
+            pass
+        os.close(outer)
+        texts.append(text.decode())
+    child.wait()
+    return texts[0], texts[1]

@@ -1,0 +1,41 @@
+"""The checks of `zcdp verify` can fail: break a formula, and the check of its theorem sees it."""
+
+from __future__ import annotations
+
+import pytest
+
+from zcdp import DiscreteLaplace, Laplace, RandomizedResponse
+from zcdp.cli import main
+from zcdp.privacy.curve import Peak
+from zcdp.privacy.profile import Profile
+from zcdp.verification import checks, run
+
+
+def failed() -> set[str]:
+    return {result.check.theorem for result in run(checks()) if not result.passed}
+
+
+def test_a_wrong_formula_for_laplace(monkeypatch: pytest.MonkeyPatch) -> None:
+    right = Laplace._rho
+    monkeypatch.setattr(Laplace, "_rho", lambda self, epsilon, move: right(self, epsilon, move) * (1 - 1e-9))
+    assert "laplace" in failed()
+
+
+def test_a_wrong_rho_of_randomized_response(monkeypatch: pytest.MonkeyPatch) -> None:
+    right = RandomizedResponse.peak
+    monkeypatch.setattr(RandomizedResponse, "peak", lambda self: Peak(right(self).rho * 0.999, right(self).order))
+    assert "three-point" in failed()
+
+
+def test_a_profile_that_is_too_low(monkeypatch: pytest.MonkeyPatch) -> None:
+    right = Profile.delta_bounds
+    monkeypatch.setattr(Profile, "delta_bounds", lambda self, e: tuple(d * (1 - 1e-6) for d in right(self, e)))
+    assert "profile" in failed()
+
+
+def test_noise_of_a_wrong_scale(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
+    right = DiscreteLaplace.sample
+    wider = DiscreteLaplace(scale="2.1")
+    monkeypatch.setattr(DiscreteLaplace, "sample", lambda self, size: right(wider, size))
+    assert main(["verify"]) == 1
+    assert "FAILED  lazy-inversion: discrete Laplace noise has its law" in capsys.readouterr().out
