@@ -41,7 +41,7 @@ class PlanError(ValueError):
         start, end = max(position - 30, 0), position + 30
         line = text[start:end].replace("\n", " ").replace("\t", " ")
         super().__init__(f"{message} at position {position}\n  {line}\n  {' ' * (position - start)}^")
-        self.reason, self.position = message, position
+        self.reason, self.position = message.rstrip(",;"), position
 
 
 @cache

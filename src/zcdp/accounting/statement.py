@@ -86,7 +86,7 @@ def account(
 def _read(source: str | Path | Curve | PlanFile) -> PlanFile:
     if isinstance(source, PlanFile):
         return source
-    if isinstance(source, Path) or (isinstance(source, str) and (source.endswith(".toml") or _is_file(source))):
+    if isinstance(source, Path) or (isinstance(source, str) and (source.endswith(".toml") or _exists(source))):
         return read_plan(source)
     plan = parse(source) if isinstance(source, str) else source
     if not isinstance(plan, Curve):
@@ -102,9 +102,9 @@ def _read(source: str | Path | Curve | PlanFile) -> PlanFile:
     return PlanFile(text, text, tuple(entries))
 
 
-def _is_file(name: str) -> bool:
+def _exists(name: str) -> bool:
     try:
-        return Path(name).is_file()
+        return bool(name) and Path(name).exists()
     except (OSError, ValueError):  # too long for a path, or a null character
         return False
 
@@ -119,6 +119,8 @@ def _queries(plan: PlanFile, progress: Progress) -> tuple[list[dict[str, Any]], 
             raise PlanFileError(f"{where}: mechanism: '?' has no value yet: zcdp allocate finds one")
         key = (entry.plan, entry.count)
         if key not in uses:
+            if entry.plan.rho == inf:
+                raise ValueError(f"{entry.name}: rho is infinite: {entry.text} can give an input away")
             uses[key] = _facts(*key), Plan.repeated(*key)
         if entry.text not in written:  # equal mechanisms may be written differently
             written[entry.text] = repr(entry.plan)

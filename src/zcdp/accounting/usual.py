@@ -30,6 +30,7 @@ def usual(curve: Curve, count: int = 1) -> dict[str, float | None]:
         for steps, epsilon in part.usual_losses():
             if epsilon == inf:
                 return {SQUARE: None, PURE: None}
-            square += count * times * steps * epsilon**2 / divisor
+            square += count * times * steps * (epsilon * epsilon) / divisor
             pure += count * times * steps * epsilon * tanh(epsilon / 2)
-    return {EIGHTH if divisors == {8} else SQUARE: square, PURE: pure}
+    first = EIGHTH if divisors == {8} else SQUARE
+    return {name: value if 0 < value < inf else None for name, value in ((first, square), (PURE, pure))}

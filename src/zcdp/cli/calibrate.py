@@ -38,13 +38,14 @@ def run(options: Namespace) -> int:
 
         found = calibrate(build, **budget)
         plan = build(found)
+        text = options.expression.replace("?", repr(found))
         spent = _spent(plan, budget)
     if options.json:
-        print_json({"parameter": found, "plan": repr(plan), "budget": budget, "spent": spent})
+        print_json({"parameter": found, "plan": text, "budget": budget, "spent": spent})
         return 0
     line(f"{bold('?')} = {bold(repr(found))}")
     line()
-    line(repr(plan))
+    line(text)
     limits = ", ".join(f"{name} = {value}" for name, value in budget.items())
     line(f"  budget   {limits}")
     if "rho" in budget:

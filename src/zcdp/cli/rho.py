@@ -64,6 +64,8 @@ def _facts(expression: str) -> dict[str, Any]:
         order = (plan if others else first).rho_order
     except (ArithmeticError, NotImplementedError):  # the parts peak at different orders, or the order is not known
         order = None
+    if plan.rho == inf:
+        raise ValueError(f"rho is infinite: {plan!r} can give an input away")
     charges = usual(plan)
     charge = next(iter(charges.values()))
     return {
