@@ -47,7 +47,8 @@ def run(options: Namespace) -> int:
         for text in columns([["charged elsewhere", "rho", "saved here"], *charges], "<>>", width=width()):
             line("  " + text)
     else:
-        line("  Its loss is unbounded: epsilon^2/2 and its kin do not apply.")
+        unbounded = facts["pure_epsilon"] == "inf"
+        line(f"  {'Its loss is unbounded' if unbounded else 'Too extreme'}: epsilon^2/2 and its kin do not apply.")
     return 0
 
 
