@@ -94,8 +94,8 @@ def _by_rho(plan: Plan, delta: Fraction) -> Total:
     top = sum((rho * count for rho, count in rhos), Fraction(0))
     order: float | None = None
     try:
-        bounds, order = enclose(lambda: plan.peak().rho), 1.0
-    except (NotCertified, NotImplementedError):  # different orders; those that share one have it at 1
+        bounds, order = enclose(lambda: plan.peak().rho), plan.parts[0][0].rho_order
+    except (NotCertified, NotImplementedError):  # the parts peak at different orders
         bounds = enclose(plan.kl)[0], enclose(lambda: lift(top))[1]
     routes = {"zcdp": zcdp_to_epsilon(bounds[1], delta)}
     if plan.pure_epsilon < inf:

@@ -12,6 +12,12 @@ __all__ = ["COMMANDS", "BadUsage", "arguments"]
 
 RHO = "RandomizedResponse(epsilon=1, k=2925)"
 PLAN = "100 * Laplace(epsilon=0.1) + RAPPOR(epsilon=1)"
+PLAN_FILE = """
+
+A plan file is TOML:
+  title, description, delta           all optional
+  [budget]   rho, or epsilon and delta
+  [[query]]  name, mechanism = "Laplace(epsilon=0.1)", count, note, weight"""
 
 
 class BadUsage(Exception):
@@ -58,7 +64,7 @@ def arguments() -> argparse.ArgumentParser:
         command = commands.add_parser(
             name,
             help=summary,
-            description=summary[0].upper() + summary[1:] + ".",
+            description=summary[0].upper() + summary[1:] + "." + (PLAN_FILE if name in ("account", "allocate") else ""),
             epilog="examples:\n" + "\n".join(f"  zcdp {name} {example}".rstrip() for example in examples),
             formatter_class=_Help,
         )
@@ -128,7 +134,7 @@ def _figure(command: argparse.ArgumentParser) -> None:
 
 
 def _verify(command: argparse.ArgumentParser) -> None:
-    command.add_argument("--deep", action="store_true", help="many more points: minutes")
+    command.add_argument("--deep", action="store_true", help="many more points, and more draws")
     _json(command)
 
 
