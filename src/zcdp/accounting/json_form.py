@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from typing import Any
 
 from zcdp.accounting.parser import parse
@@ -18,6 +17,8 @@ def dump(plan: Plan) -> str:
     >>> dump(100 * Laplace(epsilon="0.1"))
     '[{"count": 100, "mechanism": "Laplace(epsilon=\\'0.1\\')"}]'
     """
+    import json
+
     return json.dumps([{"count": count, "mechanism": repr(part)} for part, count in plan.parts])
 
 
@@ -27,6 +28,8 @@ def load(text: str) -> Plan:
     >>> load('[{"count": 2, "mechanism": "Laplace(epsilon=1)"}]')
     2 * Laplace(epsilon=1)
     """
+    import json
+
     try:
         data = json.loads(text)
     except RecursionError:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from typing import Any
 
 from zcdp.cli.terminal import line
@@ -12,4 +11,6 @@ __all__ = ["print_json"]
 
 def print_json(data: Any) -> None:
     """Indented, in the order it was built, with every digit."""
+    import json
+
     line(json.dumps(data, indent=2, ensure_ascii=False, allow_nan=False))

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import shutil
 import sys
 from time import monotonic
 from types import TracebackType
@@ -43,6 +42,8 @@ def red(text: str) -> str:
 
 def width() -> int:
     """Columns to write in: 80, or those of the terminal up to 120."""
+    import shutil
+
     return max(60, min(shutil.get_terminal_size((80, 24)).columns, 120))
 
 
