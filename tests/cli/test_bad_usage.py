@@ -123,7 +123,7 @@ def test_a_failure_leaves_the_old_file_and_no_other(tmp_path: Path) -> None:
 
 
 def test_writing_stops_halfway(tmp_path: Path) -> None:
-    from zcdp.cli.files import write_with
+    from zcdp.cli.files import write_all
 
     (tmp_path / "out.pdf").write_text("old")
 
@@ -132,6 +132,6 @@ def test_writing_stops_halfway(tmp_path: Path) -> None:
         raise RuntimeError
 
     with pytest.raises(RuntimeError):
-        write_with(str(tmp_path / "out.pdf"), broken)
+        write_all(str(tmp_path / "out.pdf"), broken)
     assert [file.name for file in tmp_path.iterdir()] == ["out.pdf"]
     assert (tmp_path / "out.pdf").read_text() == "old"

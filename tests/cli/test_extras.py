@@ -33,6 +33,7 @@ def test_table_and_figure(tmp_path: Path, capsys: pytest.CaptureFixture[str]) ->
     assert capsys.readouterr().out == "latex table\n"
     assert main(["figure", "krr", "--out", str(tmp_path / "fig.svg")]) == 0
     assert (tmp_path / "fig.svg").read_text() == "krr as .svg"
+    assert capsys.readouterr().out == f"Figure written to {tmp_path / 'fig.svg'}\n"
     assert main(["figure", "unknown", "--out", str(tmp_path / "other.pdf")]) == 2
     assert capsys.readouterr().err == "zcdp: there is no figure 'unknown'\n"
     assert [file.name for file in tmp_path.iterdir()] == ["fig.svg"]

@@ -7,7 +7,7 @@ from pathlib import Path
 
 from zcdp.cli.arguments import BadUsage
 from zcdp.cli.extras import extra
-from zcdp.cli.files import check_writable, write_with
+from zcdp.cli.files import check_writable, write_all
 from zcdp.cli.output import print_json
 from zcdp.cli.terminal import Progress, line
 
@@ -17,16 +17,17 @@ ENDINGS = (".pdf", ".svg", ".png")
 
 
 def run(options: Namespace) -> int:
-    """Draw one figure, or all on one page, to a file."""
+    """Draw one figure to a file, or all of them, each to its own."""
     if Path(options.out).suffix.lower() not in ENDINGS:
         raise BadUsage(f"{options.out}: the name must end in {', '.join(ENDINGS)}")
     check_writable(options.out)
     figure = extra("zcdp.plots", "figure")
     with Progress() as progress:
         progress(0, "drawing")
-        write_with(options.out, lambda temporary: figure(options.name, str(temporary)))
+        written = write_all(options.out, lambda temporary: figure(options.name, str(temporary)))
     if options.json:
-        print_json({"figure": options.name, "out": options.out})
+        print_json({"figure": options.name, "out": written})
     else:
-        line(f"Figure written to {options.out}")
+        for name in written:
+            line(f"Figure written to {name}")
     return 0

@@ -1,16 +1,15 @@
-"""Files are written whole or not at all: to a temporary file beside the target, then renamed."""
+"""Files are written whole or not at all: into a temporary directory beside the target, then renamed."""
 
 from __future__ import annotations
 
 import os
 import tempfile
 from collections.abc import Callable
-from contextlib import suppress
 from pathlib import Path
 
 from zcdp.cli.arguments import BadUsage
 
-__all__ = ["check_writable", "write_whole", "write_with"]
+__all__ = ["check_writable", "write_all", "write_whole"]
 
 
 def check_writable(path: str) -> None:
@@ -24,25 +23,18 @@ def check_writable(path: str) -> None:
         raise BadUsage(f"{path}: cannot be written: permission denied")
 
 
-def write_with(path: str, write: Callable[[Path], object]) -> None:
-    """Let `write` fill a temporary file of the same ending, then put it in place of the target at once."""
+def write_all(path: str, write: Callable[[Path], object]) -> list[str]:
+    """Let `write` make a file of this name, or several, in a temporary directory, then put each in place at once."""
     check_writable(path)
     target = Path(path)
-    handle, name = tempfile.mkstemp(dir=target.absolute().parent, prefix=".zcdp-", suffix=target.suffix)
-    os.close(handle)
-    temporary = Path(name)
-    try:
-        write(temporary)
-        mask = os.umask(0)
-        os.umask(mask)
-        temporary.chmod(target.stat().st_mode & 0o777 if target.exists() else 0o666 & ~mask)
-        temporary.replace(target)
-    except BaseException:
-        with suppress(OSError):
-            temporary.unlink()
-        raise
+    with tempfile.TemporaryDirectory(dir=target.absolute().parent, prefix=".zcdp-") as folder:
+        write(Path(folder) / target.name)
+        made = sorted(Path(folder).iterdir())
+        for file in made:
+            file.replace(target.absolute().parent / file.name)
+    return [str(target.parent / file.name) for file in made]
 
 
 def write_whole(path: str, text: str) -> None:
     """`text` as the whole file."""
-    write_with(path, lambda temporary: temporary.write_text(text, encoding="utf-8"))
+    write_all(path, lambda temporary: temporary.write_text(text, encoding="utf-8"))
