@@ -24,13 +24,17 @@ DELTA = 1e-6
 Progress = Callable[[float, str], None]
 
 
+def _silent(share: float, what: str) -> None:
+    """Progress that nobody watches."""
+
+
 def account(
     source: str | Path | Curve | PlanFile,
     *,
     delta: Value | None = None,
     curve: bool = True,
     full: bool | None = None,
-    progress: Progress = lambda share, what: None,  # noqa: ARG005
+    progress: Progress | None = None,
 ) -> dict[str, Any]:
     """What a plan file, an expression or a plan costs: the dictionary that `zcdp account --json` prints.
 
@@ -41,6 +45,7 @@ def account(
     >>> a["total"]["rho"], a["total"]["epsilon"], a["total"]["route"]
     (0.72866046..., 5.505867..., 'profile')
     """
+    progress = progress or _silent
     plan = _read(source)
     chosen = delta if delta is not None else plan.delta or (plan.budget and plan.budget.delta) or DELTA
     at = probability(chosen, "delta")
