@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import re
+import shlex
 import sys
 from pathlib import Path
 
 import pytest
+from cli.program import zcdp as program
 
 import zcdp
 
@@ -64,11 +66,19 @@ def test_links_lead_somewhere(page: Path) -> None:
 
 
 @pytest.mark.parametrize("page", PAGES, ids=name)
-def test_every_code_block_is_an_example_that_runs(page: Path) -> None:
+def test_every_code_block_is_an_example_that_runs(page: Path, tmp_path: Path) -> None:
     for language, body in re.findall(r"^```(\w*)\n(.*?)^```$", page.read_text(), re.DOTALL | re.MULTILINE):
-        assert language == "pycon"
-        assert body.startswith(">>> ")
-        assert body.endswith("\n\n")  # else the fence would be taken for output
+        if language == "console":
+            command, shown = body.removeprefix("$ zcdp ").split("\n", 1)
+            done = program(*shlex.split(command))
+            assert (done.returncode, done.stdout) == (0, shown)
+        elif language == "toml":
+            (tmp_path / "plan.toml").write_text(body)
+            assert program("account", str(tmp_path / "plan.toml")).returncode == 0
+        else:
+            assert language == "pycon"
+            assert body.startswith(">>> ")
+            assert body.endswith("\n\n")  # else the fence would be taken for output
 
 
 @pytest.mark.parametrize("page", PAGES, ids=name)
