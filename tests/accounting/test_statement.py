@@ -77,3 +77,10 @@ def test_what_is_not_a_plan() -> None:
         account(7)  # type: ignore[arg-type]
     with pytest.raises(PlanFileError, match="no such file"):
         account(Path("nowhere.toml"))
+
+
+def test_a_long_plan_with_a_mere_bound_claims_no_lower_end() -> None:
+    parts = " + ".join(f"Laplace(epsilon='0.{n:03}')" for n in range(1, 70))
+    result = account(f"{parts} + ReportNoisyMax(epsilon=1)", curve=False)
+    assert result["total"]["rho_bounds"][0] == 0
+    assert result["total"]["rho_bounds"][1] == result["total"]["rho"] > 0.36

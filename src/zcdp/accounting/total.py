@@ -97,6 +97,8 @@ def _by_rho(plan: Plan, delta: Fraction) -> Total:
         bounds, order = enclose(lambda: plan.peak().rho), plan.parts[0][0].rho_order
     except (NotCertified, NotImplementedError):  # the parts peak at different orders
         bounds = enclose(plan.kl)[0], enclose(lambda: lift(top))[1]
+    if not plan.is_tight:  # some part's own value is only an upper bound
+        bounds = 0.0, bounds[1]
     routes = {"zcdp": zcdp_to_epsilon(bounds[1], delta)}
     if plan.pure_epsilon < inf:
         routes["pure"] = plan.pure_epsilon
