@@ -58,3 +58,16 @@ def test_a_missing_module(
     assert main(commands[module]) == 2
     assert capsys.readouterr() == ("", f"zcdp: zcdp.{module} is not part of this installation\n")
     assert not list(tmp_path.iterdir())
+
+
+def test_figures_without_matplotlib_say_what_to_install(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], tmp_path: Path
+) -> None:
+    for name in [name for name in sys.modules if name.partition(".")[0] == "matplotlib"]:
+        monkeypatch.delitem(sys.modules, name)
+    for name in [name for name in sys.modules if name.startswith("zcdp.plots")]:
+        monkeypatch.delitem(sys.modules, name)
+    monkeypatch.setitem(sys.modules, "matplotlib", None)
+    assert main(["figure", "krr", "--out", str(tmp_path / "x.pdf")]) == 2
+    assert capsys.readouterr().err == "zcdp: figures need matplotlib: pip install 'zcdp[plots]'\n"
+    assert not list(tmp_path.iterdir())

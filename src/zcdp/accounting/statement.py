@@ -14,6 +14,7 @@ from zcdp.accounting.plan_file import Budget, Entry, PlanFile, PlanFileError, re
 from zcdp.accounting.theorems import cited
 from zcdp.accounting.total import Total, curve_points, total_of
 from zcdp.accounting.usual import usual
+from zcdp.numeric.certify import NotCertified
 from zcdp.numeric.exact import Value, probability
 from zcdp.privacy.curve import Curve
 from zcdp.privacy.plan import Plan
@@ -167,7 +168,7 @@ def _order(curve: Curve) -> float | None:
     """The order that attains rho, where it is known."""
     try:
         return curve.rho_order
-    except (ArithmeticError, NotImplementedError):
+    except NotCertified:
         return None
 
 

@@ -69,7 +69,7 @@ def total_of(plan: Plan, delta: Fraction, full: bool | None = None) -> Total:
     routes = plan.routes(delta=delta)
     try:
         order: float | None = plan.rho_order
-    except (ArithmeticError, NotImplementedError):  # the parts peak at different orders
+    except NotCertified:  # the parts peak at different orders
         order = None
     lower, upper = plan.epsilon_bounds(delta=delta)
     best = min(upper, *routes.values())
@@ -84,7 +84,7 @@ def _settle_rho(plan: Plan) -> None:
     if len(plan.parts) > 1 and plan.pure_epsilon < inf and any(part.is_envelope for part, _ in plan.parts):
         try:
             enclose(lambda: plan.peak().rho)
-        except (NotCertified, NotImplementedError):
+        except NotCertified:
             vars(plan)["_peak_bounds"] = plan.search_rho(1e-6 if len(plan.parts) <= FEW else 1e-4)
 
 
@@ -95,7 +95,7 @@ def _by_rho(plan: Plan, delta: Fraction) -> Total:
     order: float | None = None
     try:
         bounds, order = enclose(lambda: plan.peak().rho), plan.parts[0][0].rho_order
-    except (NotCertified, NotImplementedError):  # the parts peak at different orders
+    except NotCertified:  # the parts peak at different orders
         bounds = enclose(plan.kl)[0], enclose(lambda: lift(top))[1]
     if not plan.is_tight:  # some part's own value is only an upper bound
         bounds = 0.0, bounds[1]

@@ -25,7 +25,7 @@ def main(argv: Sequence[str] | None = None) -> int:
         return _fail("interrupted", 130)
     except OSError as error:
         return _fail(f"{error.filename}: {error.strerror}" if error.filename else str(error))
-    except (BadUsage, ValueError, TypeError, ArithmeticError) as error:
+    except (BadUsage, ValueError, TypeError, ArithmeticError, ModuleNotFoundError) as error:
         return _fail(_one_line(error))
 
 

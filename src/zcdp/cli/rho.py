@@ -13,6 +13,7 @@ from zcdp.cli.columns import columns
 from zcdp.cli.numbers import cost, gain
 from zcdp.cli.output import print_json
 from zcdp.cli.terminal import bold, dim, line, width
+from zcdp.numeric.certify import NotCertified
 
 __all__ = ["run"]
 
@@ -63,7 +64,7 @@ def _facts(expression: str) -> dict[str, Any]:
     (first, count), *others = plan.parts
     try:
         order = (plan if others else first).rho_order
-    except (ArithmeticError, NotImplementedError):  # the parts peak at different orders, or the order is not known
+    except NotCertified:  # the parts peak at different orders, or the order is not known
         order = None
     if plan.rho == inf:
         raise ValueError(f"rho is infinite: {plan!r} can give an input away")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from abc import abstractmethod
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
@@ -58,8 +59,9 @@ class _Finite(FiniteEnvelope, Mechanism):
     local = True
 
     @property
+    @abstractmethod
     def _rows(self) -> Sequence[Row]:
-        raise NotImplementedError
+        """The rows as given."""
 
     @cached_property
     def _distinct(self) -> tuple[tuple[Row, ...], tuple[int, ...]]:

@@ -73,7 +73,7 @@ class Curve(ABC):
 
     def witness(self) -> arb:
         """A lower bound on rho from a concrete pair, where the peak is only an upper bound."""
-        raise NotImplementedError
+        raise NotCertified(f"{self!r} has no concrete pair for a lower bound")
 
     @cached_property
     def pure_epsilon(self) -> float:

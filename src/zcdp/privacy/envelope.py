@@ -10,7 +10,7 @@ from math import inf
 
 from flint import arb
 
-from zcdp.numeric.certify import enclose
+from zcdp.numeric.certify import NotCertified, enclose
 from zcdp.numeric.functions import Number
 from zcdp.numeric.supremum import Convex, Supremum, steepest_ratio
 from zcdp.privacy.curve import Curve, Peak
@@ -64,7 +64,7 @@ class FiniteEnvelope(Curve):
         return [pair.convex() for pair in self.pairs()]
 
     def peak(self) -> Peak:
-        raise NotImplementedError("the peak of a finite envelope is searched, see `supremum`")
+        raise NotCertified("the peak of a finite envelope is searched, see `supremum`")
 
     @cached_property
     def pure_epsilon(self) -> float:

@@ -9,6 +9,7 @@ from math import inf
 from flint import arb
 
 from zcdp.numeric.balls import lift
+from zcdp.numeric.certify import NotCertified
 from zcdp.numeric.exact import gcd
 from zcdp.privacy.rdp_to_approx import tail_factor
 from zcdp.privacy.transform import Parts, Transform
@@ -93,7 +94,7 @@ def cut_degree(transform: Transform, c: arb, epsilon: arb, log_delta: float, thr
         )
         width = max(map(len, factor.terms)) - 1
         if width > 1:
-            raise NotImplementedError("a density takes one power")
+            raise NotCertified("a density takes one power")
         shares.append((atoms, (whole - atoms) * width, factor.count))
         most += width * factor.count
         mean += float((width * (1 - atoms / whole)).mid()) * factor.count

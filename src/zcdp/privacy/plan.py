@@ -179,7 +179,7 @@ class Plan(Curve):
             return inf, inf
         try:
             return self._certified(lambda: self.peak().rho)
-        except (NotCertified, NotImplementedError):  # different orders, or a part whose own peak is searched
+        except NotCertified:  # different orders, or a part whose own peak is searched
             if len(self.parts) > 1:
                 return self.search_rho()
         [(part, count)] = self.parts

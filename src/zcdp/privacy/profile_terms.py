@@ -10,6 +10,7 @@ from typing import TypeAlias
 from flint import arb, arb_poly, ctx
 
 from zcdp.numeric.balls import at_precision, lift
+from zcdp.numeric.certify import NotCertified
 from zcdp.numeric.exact import Log, gcd
 from zcdp.privacy.finite_cut import LARGEST_LATTICE, Cut, lattice_points, rational_atoms
 from zcdp.privacy.pair import Pair
@@ -34,11 +35,11 @@ def _power(pair: Pair, count: int, least: int, most: int, degree: int) -> list[l
         whole = arb_poly([row[0] for row in rows]) ** count
         return [[whole[k]] for k in range(least, most + 1)]
     if len(rows) != 2:
-        raise NotImplementedError("a density takes two exponents")
+        raise NotCertified("a density takes two exponents")
     (a, b), (c, d) = rows
     if a.is_zero() and c.is_zero():
         if count > degree:
-            raise NotImplementedError("a density without atoms cannot be cut")
+            raise NotCertified("a density without atoms cannot be cut")
         zeros = [arb(0)] * count
         return [[*zeros, b ** (count - k) * d**k * arb.bin_uiui(count, k)] for k in range(least, most + 1)]
     # (a + b u)^(n-k) (c + d u)^k, from one k to the next: times c + d u, divided by a + b u
