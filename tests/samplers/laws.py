@@ -104,12 +104,11 @@ def grid_draw(noise: Any, value: Fraction, step: Fraction) -> Draw:
     return draw
 
 
-def laplace_row(scale: Fraction, step: Fraction, value: Fraction, *, slow: bool = False) -> Row:
+def laplace_row(scale: Fraction, step: Fraction, value: Fraction) -> Row:
     return Row(
         f"laplace scale {scale} grid {step} at {float(value)}",
         lambda first, second: grid_draw(GridLaplace(real(1 / scale), step, first=first, second=second), value, step),
         on_grid(laplace_cdf, value, scale, step),
-        slow,
     )
 
 
@@ -210,7 +209,7 @@ ROWS = (
     laplace_row(S(2), S(1, 2**20), S(41.3)),
     laplace_row(S(1), S(1), S(0.3)),
     laplace_row(S(1), S(2), S(-3.9)),
-    laplace_row(S(5), S(1, 100), S(7.77), slow=True),
+    laplace_row(S(5), S(1, 100), S(7.77)),
     Row(
         "discrete gaussian 2.5",
         lambda first, second: DiscreteGaussianNoise(S(25, 4), first=first, second=second).draw,
@@ -225,27 +224,34 @@ ROWS = (
         "discrete gaussian 10 by rejection",
         lambda first, second: DiscreteGaussianNoise(S(100), first=first, second=second, tabled=False).draw,
         by_mass(lambda x, f: mp.exp(-(mpf(x) ** 2) / (2 * mpf(100) * f**2)), lambda f: 250),
-        slow=True,
+    ),
+    Row(
+        "discrete gaussian 1100",
+        lambda first, second: DiscreteGaussianNoise(S(1100**2), first=first, second=second).draw,
+        by_mass(lambda x, f: mp.exp(-(mpf(x) ** 2) / (2 * mpf(1100) ** 2 * f**2)), lambda f: 14000),
     ),
     Row(
         "logistic",
-        lambda first, second: grid_draw(logistic_on_grid(real(S(1, 2)), S(1, 1024)), S(0.7), S(1, 1024)),
+        lambda first, second: grid_draw(
+            logistic_on_grid(real(S(1, 2)), S(1, 1024), first=first, second=second), S(0.7), S(1, 1024)
+        ),
         on_grid(logistic_cdf, S(0.7), S(2), S(1, 1024)),
-        slow=True,
     ),
     Row(
         "gaussian",
-        lambda first, second: grid_draw(gaussian_on_grid(S(4), S(1, 1024)), S(0.7), S(1, 1024)),
+        lambda first, second: grid_draw(
+            gaussian_on_grid(S(4), S(1, 1024), first=first, second=second), S(0.7), S(1, 1024)
+        ),
         on_grid(mp.ncdf, S(0.7), S(2), S(1, 1024)),
-        slow=True,
     ),
     Row(
         "staircase",
         lambda first, second: grid_draw(
-            GridStaircase(real(S(1)), S(1), lambda: 1 / (1 + (arb(1) / 2).exp()), S(1, 64)), S(0.7), S(1, 64)
+            GridStaircase(real(S(1)), S(1), lambda: 1 / (1 + (arb(1) / 2).exp()), S(1, 64), first=first, second=second),
+            S(0.7),
+            S(1, 64),
         ),
         on_grid(staircase_cdf(mpf(1), 1 / (1 + mp.exp(mpf(1) / 2))), S(0.7), S(1), S(1, 64)),
-        slow=True,
     ),
     Row(
         "discrete staircase",
@@ -337,6 +343,49 @@ ROWS = (
             lambda k, factor, n=n: min(max(mpf(k + 1) / (n * factor), mpf(0)), mpf(1)),
         )
         for n in (6, 1000, 65535, 10**6, 3 * 2**40)
+    ),
+    *(
+        Row(
+            f"one {name}",
+            lambda first, second, noise=noise: (
+                lambda count, source: np.array([noise.draw_one(source) for _ in range(count)], dtype=np.int64)
+            ),
+            cdf,
+            slow=True,
+        )
+        for name, noise, cdf in (
+            ("discrete laplace 2", DiscreteLaplaceNoise(real(S(1, 2))), discrete_laplace_cdf(S(2))),
+            ("discrete laplace 2^40", DiscreteLaplaceNoise(real(S(1, 2**40))), discrete_laplace_cdf(S(2**40))),
+            (
+                "discrete gaussian 10 by rejection",
+                DiscreteGaussianNoise(S(100), tabled=False),
+                by_mass(lambda x, f: mp.exp(-(mpf(x) ** 2) / (2 * mpf(100) * f**2)), lambda f: 250),
+            ),
+        )
+    ),
+    *(
+        Row(
+            f"one {name}",
+            lambda first, second, noise=noise, step=step: (
+                lambda count, source: np.rint(
+                    np.array([noise.release_one(0.7, source) for _ in range(count)]) / float(step)
+                ).astype(np.int64)
+            ),
+            on_grid(cdf, S(0.7), scale, step),
+            slow=True,
+        )
+        for name, noise, cdf, scale, step in (
+            ("laplace", GridLaplace(real(S(1, 2)), S(1, 2**20)), laplace_cdf, S(2), S(1, 2**20)),
+            ("logistic", logistic_on_grid(real(S(1, 2)), S(1, 2**20)), logistic_cdf, S(2), S(1, 2**20)),
+            ("gaussian", gaussian_on_grid(S(4), S(1, 2**20)), mp.ncdf, S(2), S(1, 2**20)),
+            (
+                "staircase",
+                GridStaircase(real(S(1)), S(1), lambda: 1 / (1 + (arb(1) / 2).exp()), S(1, 64)),
+                staircase_cdf(mpf(1), 1 / (1 + mp.exp(mpf(1) / 2))),
+                S(1),
+                S(1, 64),
+            ),
+        )
     ),
     Row(
         "one uniform",

@@ -6,7 +6,7 @@ from fractions import Fraction
 
 import numpy as np
 import pytest
-from bits import scripted, seeded, untouchable
+from bits import scripted, seeded
 from flint import arb
 from hypothesis import given
 from hypothesis import strategies as st
@@ -15,13 +15,13 @@ from samplers.laws import discrete_laplace_cdf, exact, laplace_cdf, real
 
 from zcdp.numeric.balls import at_precision
 from zcdp.samplers.bernoulli import Coin, flip_exp, flip_rational
-from zcdp.samplers.continuous import gaussian_on_grid
+from zcdp.samplers.continuous import gaussian_on_grid, logistic_on_grid
 from zcdp.samplers.discrete_gaussian import _tail_sums
 from zcdp.samplers.discrete_laplace import DiscreteLaplaceNoise
 from zcdp.samplers.grid import Grid
 from zcdp.samplers.laplace import GridLaplace
 from zcdp.samplers.lazy import invert, rank
-from zcdp.samplers.nearly_uniform import NearlyUniform
+from zcdp.samplers.low_bits import LowBits
 from zcdp.samplers.selection import ExponentialSelection
 from zcdp.samplers.staircase import GridStaircase
 from zcdp.samplers.uniform import integers
@@ -42,7 +42,7 @@ def test_one_bit_on_either_side_of_a_step(k: int, ulps: int, bits: int) -> None:
     with mp.workdps(PLACES):
         step = discrete_laplace_cdf(Fraction(2))(k, mpf(1))
     numerator = near(step, bits, ulps)
-    low = NOISE._high._law
+    low = NOISE.high._law
     if not 0 < numerator < 1 << bits:  # U = 0 is the one point where a law without a least outcome has no quantile
         return
     with mp.workdps(PLACES):
@@ -52,21 +52,53 @@ def test_one_bit_on_either_side_of_a_step(k: int, ulps: int, bits: int) -> None:
     assert invert(low.cdf, scripted(numerator, bits)) == expected
     noise = NOISE
     if bits >= 64:  # the table's stages take 16, 46 and 64 bits: in whole bytes, 46 bits lose two
-        assert noise._high._invert(
+        assert noise.high._invert(
             numerator >> (bits - 62), 62, scripted(numerator & ((1 << bits - 62) - 1), bits - 62)
         ) == (expected)
 
 
-@given(numerator=st.integers(0, 2**128 - 1))
-def test_continuous_noise_is_the_rounded_quantile(numerator: int) -> None:
-    noise = gaussian_on_grid(Fraction(4), Fraction(1, 1000))
-    with mp.workdps(60):
-        u = (mpf(numerator) + mpf(1) / 2) / mpf(2) ** 128
-        cut = mpf(noise.release_one(0.7, scripted(2 * numerator + 1, 129))) * 1000
-        k = int(mp.nint(cut))
-        shift = exact(Fraction(0.7))
-        below, above = ((mpf(k) / 1000 + s * mpf(1) / 2000 - shift) / 2 for s in (-1, 1))
-        assert mp.ncdf(below) <= u < mp.ncdf(above)
+GRID_NOISES = {
+    "gaussian": (gaussian_on_grid(Fraction(4), Fraction(1, 1000)), lambda x: mp.exp(-(x**2) / 2)),
+    "logistic": (logistic_on_grid(real(Fraction(1, 2)), Fraction(1, 1000)), lambda x: mp.sech(x / 2) ** 2),
+}
+
+
+@pytest.mark.parametrize("name", GRID_NOISES)
+@given(
+    drawn=st.integers(-4000, 4000),
+    word=st.integers(0, 2**128 - 1),
+    extra=st.sampled_from([0, 64]),
+    where=st.integers(-3, 3),
+)
+def test_a_place_is_kept_with_the_ratio_of_densities(name: str, drawn: int, word: int, extra: int, where: int) -> None:
+    """The coin is decided only where all of its cell and all of the place's cell agree, and then rightly."""
+    noise, density = GRID_NOISES[name]
+    bins, known = noise._fine, 64 + extra
+    word >>= 64 - extra
+    width = Fraction(2) ** (bins._place - bins._grid.refine) / 2000  # a bin in scales
+    with mp.workdps(PLACES):
+        inner = drawn if drawn >= 0 else drawn + 1
+        ends = [Fraction(drawn) + Fraction(word + end, 1 << known) for end in (0, 1)]
+        low, high = sorted(density(exact(width * end)) / density(exact(width * inner)) for end in ends)
+        cell = min(max(int(low * 2 ** (known - 48)) + where, 0), 2 ** (known - 48) - 1)
+        first, last = (mpf(cell + end) / 2 ** (known - 48) for end in (0, 1))
+    kept = at_precision(known + 64, lambda: bins._keeps(drawn, word, known, cell))
+    assert kept is (True if last <= low else False if first >= high else None)
+
+
+@pytest.mark.parametrize("name", GRID_NOISES)
+@given(raw=st.binary(min_size=12, max_size=12), value=st.floats(-1e6, 1e6))
+def test_grid_noise_adds_the_place_in_its_bin_and_rounds(name: str, raw: bytes, value: float) -> None:
+    noise, _ = GRID_NOISES[name]
+    bins = noise._coarse
+    raw = raw[:2] + b"\0\0" + raw[4:]  # a coin that keeps the place
+    first = int.from_bytes(raw, "little")
+    drawn = bins._table._list[first & 0xFFFF]
+    if drawn == bins._table._law.window.stop:
+        return  # an open cell of the table: it would ask for more
+    point = noise.release_one(value, lambda count: raw if count == 12 else bytes(count))
+    place = Fraction((drawn << 64) + (first >> 32), 1 << 64) * Fraction(2) ** (bins._place - bins._grid.refine)
+    assert point == float(((Fraction(value) * 1000 + place + Fraction(1, 2)) // 1) * Fraction(1, 1000))
 
 
 @pytest.mark.parametrize("bits", [64, 200, 1000])
@@ -102,21 +134,22 @@ def test_rational_coin_counts_every_word() -> None:
 
 @pytest.mark.parametrize("value", [0.7, -0.3, 41.3, 2.0**-60, -(2.0**-60)])
 @pytest.mark.parametrize("ulps", [-1, 1])
-@pytest.mark.parametrize("side", [-1, 1])
-def test_sign_of_the_grid_laplace_at_its_edges(value: float, ulps: int, side: int) -> None:
-    """The three-way choice next to 1/2 follows the remainder exactly."""
-    noise = GridLaplace(real(Fraction(1)), Fraction(1, 2**20))
-    fine, rest = noise._grid.locate_one(value)
+@pytest.mark.parametrize("noise", [-6, 5])
+def test_the_grid_laplace_stays_with_the_exact_probability(value: float, ulps: int, noise: int) -> None:
+    """P(floor(r + Z) < 0) = F(-r) and P(floor(r + Z) > 0) = 1 - F(1 - r), each half of what a fair sign gives."""
+    laplace = GridLaplace(real(Fraction(1)), Fraction(1, 2**20))
+    fine, rest = laplace._grid.locate_one(value)
     r, rate = rest(), exact(Fraction(1, 2**21))
     assert 0 <= r < 1
     assert (fine + r) / 2**21 == Fraction(value)
     with mp.workdps(PLACES):
-        edge = laplace_cdf(-exact(r) * rate) if side < 0 else 1 - laplace_cdf(-exact(1 - r) * rate)
-    numerator = near(edge, 300, ulps)
-    cell = numerator >> 284
-    drawn = noise._sided(cell, 5, rest, scripted(numerator & ((1 << 284) - 1), 284))
-    expected = (-6 if ulps < 0 else 0) if side < 0 else (0 if ulps < 0 else 6)
-    assert drawn == expected
+        leaves = 2 * (laplace_cdf(-exact(r) * rate) if noise < 0 else 1 - laplace_cdf(exact(1 - r) * rate))
+    if leaves == 1:
+        return
+    numerator = near(leaves, 300, ulps)
+    assert numerator >> 284 == 0xFFFF
+    rest_of_it = scripted(numerator & ((1 << 284) - 1), 284)
+    assert laplace._stays(noise, r, 0xFFFF, rest_of_it) == (ulps > 0)
 
 
 def test_staircase_goes_on_until_the_grid_point_is_known() -> None:
@@ -150,24 +183,44 @@ def test_every_word_of_a_uniform_integer(n: int) -> None:
 
 
 @pytest.mark.parametrize(("ulps", "kept"), [(-1, True), (1, False)])
-def test_nearly_uniform_bits_are_kept_with_the_exact_probability(ulps: int, kept: bool) -> None:
-    low = NearlyUniform(real(Fraction(1, 2**40)), 24)
-    proposal = 2**24 - 1
+@pytest.mark.parametrize("length", [4, 20, 44, 60])
+def test_low_bits_are_kept_with_the_exact_probability(length: int, ulps: int, kept: bool) -> None:
+    rate = Fraction(1, 2 ** (length + 6))
+    low = LowBits(real(rate), length)
+    proposal = 2**length - 2
     with mp.workdps(PLACES):
-        edge = mp.exp(-mpf(proposal) / 2**40)
+        edge = mp.exp(-proposal * exact(rate))
     numerator = near(edge, 300, ulps)
-    assert numerator >> 284 == 0xFFFF
     rest = scripted(numerator & ((1 << 284) - 1), 284)
-    asked: list[int] = []
+    assert low._keeps(proposal, numerator >> 284, 16, rest) == kept
+    assert low._sure_one <= numerator >> 284
+    with pytest.raises(ValueError, match=rf"length \({length + 2}\)"):
+        LowBits(real(rate), length + 2)
 
-    def source(count: int) -> bytes:
-        asked.append(count)
-        return rest(count) if count == 8 else bytes(count)  # the next proposal is 0, the next cell 0
 
-    assert low._finish(proposal, 0xFFFF, source) == (proposal if kept else 0)
-    assert low._finish(proposal, 0xFFFE, untouchable) == proposal
-    with pytest.raises(ValueError, match=r"length \(25\)"):
-        NearlyUniform(real(Fraction(1, 2**40)), 25)
+@pytest.mark.parametrize("length", [1, 4, 8, 9, 20, 24, 25, 44])
+def test_low_bits_of_arrays_settle_each_coin_rightly(length: int) -> None:
+    """Words whose coin lies just below and just above the edge, for every kind of proposal."""
+    rate = Fraction(1, 2 ** (length + 5))
+    low = LowBits(real(rate), length)
+    rng = np.random.default_rng(3)
+    proposals = np.unique(np.concatenate([rng.integers(0, 1 << length, 300), [0, 1, (1 << length) - 1]])).tolist()
+    known = low._coin + 16
+    for proposal in proposals:
+        with mp.workdps(PLACES):
+            edge = mp.exp(-proposal * exact(rate))
+        numerator = min(int(edge * 2**known), 2**known - 1)
+        for nudge, kept in ((-3, True), (3, False)):
+            coin = numerator + nudge
+            if not 0 <= coin < 1 << known or coin >> 16 < low._sure:
+                continue
+            first = iter([(coin & 0xFFFF).to_bytes(2, "little")])  # then zeros: the next proposal is 0, and kept
+            settled = low._settle(
+                np.array([proposal], dtype=low._word),
+                np.array([coin >> 16], dtype=low._word),
+                lambda count, first=first: next(first, bytes(count)),
+            )
+            assert (int(settled[0]) == proposal) == (kept or proposal == 0)
 
 
 def test_a_seed_repeats_the_draws() -> None:

@@ -12,10 +12,12 @@ from mpmath import mp, mpf
 from samplers.laws import by_mass, discrete_laplace_cdf, exact, real
 
 from zcdp.samplers.bernoulli import Coin
+from zcdp.samplers.continuous import gaussian_on_grid, logistic_on_grid
 from zcdp.samplers.discrete_gaussian import DiscreteGaussianNoise
 from zcdp.samplers.discrete_laplace import DiscreteLaplaceNoise
 from zcdp.samplers.exponential_coins import CELLS, _enclosures
 from zcdp.samplers.geometric import Geometric
+from zcdp.samplers.low_bits import LowBits
 from zcdp.samplers.table import LazyTable
 from zcdp.samplers.unary import UnaryReports
 
@@ -39,26 +41,15 @@ def check(table: LazyTable, cdf: Callable[[int], Any], steps: int) -> None:
 def test_discrete_laplace(scale: Fraction) -> None:
     noise = DiscreteLaplaceNoise(real(1 / scale))
     whole = discrete_laplace_cdf(scale)
-    width = 1 << noise._low.length
-    check(noise._high, lambda h: whole((h + 1) * width - 1, mpf(1)), 2 * 64 * 12)
-    check_digits(noise._low._digits, scale)
+    width = 1 << noise.low.length if noise.low else 1
+    check(noise.high, lambda h: whole((h + 1) * width - 1, mpf(1)), 2 * 64 * 12)
 
 
 @pytest.mark.parametrize("scale", [Fraction(3), Fraction(10**6), Fraction(2**62)], ids=str)
 def test_geometric(scale: Fraction) -> None:
     geometric = Geometric(real(1 / scale))
-    width = 1 << geometric.length
-    check(geometric._high, lambda h: 1 - mp.exp(-(h + 1) * width / exact(scale)), 64 * 12)
-    check_digits(geometric._low._digits, scale)
-
-
-def check_digits(digits: Any, scale: Fraction) -> None:
-    for offset, table in digits:
-        r, count = mpf(2) ** offset / exact(scale), table._law.most + 1
-        with mp.workdps(60):
-            terms = [mp.exp(-r * d) for d in range(count)]
-            sums = np.cumsum(np.array([mpf(0), *terms], dtype=object))
-            check(table, lambda d, sums=sums: sums[d + 1] / sums[-1], count - 1)
+    width = 1 << geometric.low.length if geometric.low else 1
+    check(geometric.high, lambda h: 1 - mp.exp(-(h + 1) * width / exact(scale)), 64 * 12)
 
 
 def test_discrete_gaussian() -> None:
@@ -66,6 +57,33 @@ def test_discrete_gaussian() -> None:
     with mp.workdps(60):
         cdf = by_mass(lambda x, f: mp.exp(-(mpf(x) ** 2) / 180000), lambda f: 6000)
         check(noise._table, lambda k: cdf(k, mpf(1)), 2600)
+
+
+@pytest.mark.parametrize(("name", "law"), [("gaussian", mp.npdf), ("logistic", lambda x: mp.sech(x / 2) ** 2)])
+@pytest.mark.parametrize("step", [Fraction(1, 1024), Fraction(8), Fraction(1, 2**40)], ids=str)
+def test_a_place_that_is_surely_kept_is_below_the_fall_of_its_bin(name: str, law: Any, step: Fraction) -> None:
+    noise = gaussian_on_grid(Fraction(4), step) if name == "gaussian" else logistic_on_grid(real(Fraction(1, 2)), step)
+    for bins in (noise._coarse, noise._fine):
+        width = exact(Fraction(2) ** (bins._place - bins._grid.refine) * step) / 2
+        sure = bins._sures[1:-1]
+        assert bins._sures[0] == bins._sures[-1] == 0
+        assert len(sure) == 2 * bins._reached
+        with mp.workdps(60):
+            edges = [law(width * n) for n in range(bins._reached + 1)]
+            for n in range(bins._reached):
+                fall = 65536 * edges[n + 1] / edges[n]
+                assert sure[bins._reached + n] == sure[bins._reached - 1 - n] <= fall
+                assert fall - sure[bins._reached + n] < 65536 * 32 * float(width) ** 2 + 2
+
+
+@pytest.mark.parametrize("length", [1, 4, 8, 9, 24, 25, 44])
+def test_low_bits_that_are_surely_kept(length: int) -> None:
+    rate = Fraction(1, 2**length * 33)
+    low = LowBits(real(rate), length)
+    with mp.workdps(60):
+        least = mp.exp(-mpf(1) / 33)
+        assert least * 2**low._coin - max(1, 2 ** (low._coin - 16)) <= low._sure <= least * 2**low._coin
+        assert least * 2**16 - 1 <= low._sure_one <= least * 2**16
 
 
 def test_bytes_of_unary_encoding() -> None:

@@ -14,7 +14,7 @@ from samplers.laws import ROWS, Row
 from zcdp.samplers.source import BLOCK, secure
 
 FALSE_ALARM = 1e-6
-LEVEL = FALSE_ALARM / (4 * len(ROWS))
+LEVEL = FALSE_ALARM / (5 * len(ROWS))
 FAST = [row for row in ROWS if not row.slow]
 CELLS = 24
 
@@ -55,3 +55,20 @@ def test_law_at_many_draws(row: Row) -> None:
 def test_law_when_every_stage_is_forced(row: Row) -> None:
     """Two bits in the first stage and six in the second: most draws go on to the last."""
     check(row, 2_000, (), first=2, second=6)
+
+
+WIDE = (
+    "discrete laplace 1099511627776",
+    "geometric 1000000",
+    "laplace scale 2 grid 1/1048576 at 41.3",
+    "logistic",
+    "gaussian",
+)
+
+
+@pytest.mark.parametrize("name", WIDE)
+def test_the_low_digits_are_uniform(name: str) -> None:
+    """Cells of equal weight do not see the low digits: all residues modulo 32 are equally likely, nearly."""
+    [row] = [row for row in ROWS if row.name == name]
+    residues = draws(row, 2_000_000) % 32
+    assert p_value(residues, list(range(31)), lambda k: mpf(k + 1) / 32) > LEVEL

@@ -56,7 +56,15 @@ class Staircase(ThreePoint):
 
         distance = positive_rational(sensitivity, "sensitivity")
         step = default_grid(distance) if grid is None else positive_rational(grid, "grid")
-        return noisy_reals(lambda: GridStaircase(lambda: lift(self.epsilon), distance, self._share, step), values)
+
+        def noise() -> GridStaircase:
+            samplers: dict[tuple[Fraction, Fraction], GridStaircase] = self.__dict__.setdefault("_samplers", {})
+            if (sampler := samplers.get((distance, step))) is None:
+                sampler = GridStaircase(lambda: lift(self.epsilon), distance, self._share, step)
+                samplers[distance, step] = sampler
+            return sampler
+
+        return noisy_reals(noise, values)
 
     def _share(self) -> arb:
         return 1 / (1 + (lift(self.epsilon) / 2).exp()) if self.gamma is None else lift(self.gamma)

@@ -2,6 +2,7 @@
 
 Up to sigma = 1024 a lazy table; beyond it rejection from discrete Laplace noise (Canonne, Kamath and Steinke 2020,
 Algorithm 3): keep y with probability exp(-(|y| - variance/t)^2/(2 variance)), t = floor(sigma) + 1.
+See docs/theorems/exponential-coins.md.
 """
 
 from __future__ import annotations
@@ -18,12 +19,14 @@ from numpy.typing import NDArray
 from zcdp.numeric.balls import lift
 from zcdp.samplers.bernoulli import flip_exp
 from zcdp.samplers.discrete_laplace import DiscreteLaplaceNoise
-from zcdp.samplers.source import Source, secure
+from zcdp.samplers.exponential_coins import coin, coins
+from zcdp.samplers.source import BLOCK, Source, secure
 from zcdp.samplers.table import Law, LazyTable
 
 __all__ = ["DiscreteGaussianNoise"]
 
 LARGEST_TABLE = 1 << 10
+FLOATS = 1 << 40  # up to this sigma, floats place the coins
 
 
 class DiscreteGaussianNoise:
@@ -43,13 +46,33 @@ class DiscreteGaussianNoise:
             self._table = LazyTable(law, first=first, second=second)
         else:
             self._width = sigma + 1
+            # with sigma up to 2^40, floats give the exponent to far less than a cell of the coins
+            self._centre, self._factor = float(variance / self._width), float(1 / (2 * variance))
             self._laplace = DiscreteLaplaceNoise(lambda: arb(1) / self._width, first=first, second=second)
 
     def draw(self, count: int, source: Source = secure) -> NDArray[Any]:
         """`count` independent draws as int64."""
         if self._table is not None:
             return self._table.draw(count, source)
-        return np.array([self.draw_one(source) for _ in range(count)], dtype=np.int64)
+        if self._width > FLOATS:
+            return np.array([self.draw_one(source) for _ in range(count)], dtype=object)
+        out, filled = np.empty(count, dtype=np.int64), 0
+        while filled < count:
+            kept = self._kept(min(count - filled + 64, BLOCK), source)[: count - filled]
+            out[filled : filled + kept.size] = kept
+            filled += kept.size
+        return out
+
+    def _kept(self, proposals: int, source: Source) -> NDArray[Any]:
+        """Of so many draws of the discrete Laplace noise those that are kept, in order."""
+        drawn = self._laplace.draw(proposals, source)
+        exponents = (np.abs(drawn).astype(np.float64) - self._centre) ** 2 * self._factor
+        heads = coins(exponents, lambda n: self._exponent(int(drawn[n])), source)
+        kept: NDArray[Any] = drawn[heads]
+        return kept
+
+    def _exponent(self, drawn: int) -> Fraction:
+        return (abs(drawn) - self._variance / self._width) ** 2 / (2 * self._variance)
 
     def draw_one(self, source: Source = secure) -> int:
         """One draw, as a Python integer of any size."""
@@ -57,7 +80,11 @@ class DiscreteGaussianNoise:
             return self._table.draw_one(source)
         while True:
             drawn = self._laplace.draw_one(source)
-            if flip_exp((abs(drawn) - self._variance / self._width) ** 2 / (2 * self._variance), source):
+            if self._width <= FLOATS:
+                kept = coin((abs(drawn) - self._centre) ** 2 * self._factor, lambda d=drawn: self._exponent(d), source)  # type: ignore[misc]
+            else:
+                kept = flip_exp(self._exponent(drawn), source)
+            if kept:
                 return drawn
 
     def _cdf(self, k: int) -> arb:

@@ -7,6 +7,7 @@ See docs/theorems/exponential-coins.md.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from fractions import Fraction
 from functools import cache
 from typing import Any
@@ -38,6 +39,35 @@ def _enclosures() -> tuple[NDArray[Any], NDArray[Any]]:
         return np.array(low, dtype=np.int32), np.array(high, dtype=np.int32)
 
     return at_precision(128, build)
+
+
+def coins(exponents: NDArray[Any], exact: Callable[[int], Fraction], source: Source) -> NDArray[Any]:
+    """Coin n is heads with probability exp(-exact(n)); exponents[n] >= 0 is a float within 2^-13 of exact(n).
+
+    >>> from zcdp.samplers.source import secure
+    >>> coins(np.zeros(3), lambda n: Fraction(0), secure)
+    array([ True,  True,  True])
+    """
+    low, high = _enclosures()
+    places = np.minimum(exponents * (1 << CELL), CELLS - 1).astype(np.int64)
+    cells = words(exponents.size, np.uint16, source)
+    heads: NDArray[Any] = cells < low[places]
+    for n in np.flatnonzero(~heads & (cells < high[places])).tolist():
+        heads[n] = _decide(exact(n), int(cells[n]), source)
+    return heads
+
+
+def coin(exponent: float, exact: Callable[[], Fraction], source: Source) -> bool:
+    """One such coin."""
+    low, high = _lists()
+    place, cell = int(min(exponent * (1 << CELL), CELLS - 1)), int.from_bytes(source(2), "little")
+    if cell < low[place] or cell >= high[place]:
+        return cell < low[place]
+    return _decide(exact(), cell, source)
+
+
+def _decide(exponent: Fraction, cell: int, source: Source) -> bool:
+    return exponent == 0 or rank(lambda: [(-lift(exponent)).exp()], source, cell, 16) == 0
 
 
 class Rate:

@@ -49,31 +49,38 @@ class Grid:
 
     def check(self, values: NDArray[Any]) -> NDArray[Any]:
         """`values` as they are, if all are finite and within reach of the grid; floats if those hold them exactly."""
-        if values.dtype.kind == "f":
-            if not np.isfinite(values).all():
-                raise ValueError(f"values ({values[~np.isfinite(values)][0]}) must be finite")
-            if self._exponent is not None and values.dtype.itemsize <= 8:
-                exact = values.astype(np.float64, copy=False)
-                smallest = 2.0 ** (self._exponent - 1020)  # from here down to 0, v/step may be subnormal
-                size = np.abs(exact)
-                if not ((size < smallest) & (size > 0)).any():
-                    self._within(float(size.max(initial=0)) / float(self.step))
-                    return exact
-        elif values.dtype.kind not in "iuO":
+        if values.dtype.kind not in "fiuO":
             raise TypeError(f"values must be numbers, not {values.dtype}")
+        if values.dtype.kind == "f" and not np.isfinite([values.min(initial=0), values.max(initial=0)]).all():
+            raise ValueError(f"values ({values[~np.isfinite(values)][0]}) must be finite")
+        if values.dtype.kind != "O" and values.dtype.itemsize <= 8:
+            size = max(-values.min(initial=0).item(), values.max(initial=0).item())
+            if values.dtype.kind == "f" or size <= 1 << 53:
+                exact = values.astype(np.float64, copy=False)
+                if self._exponent is None or self._exponent <= 0 or not self._tiny(exact):
+                    self._within(Fraction(size) / self.step)
+                    return exact
         fractions = [Fraction(v) for v in values.tolist()]
-        self._within(max((abs(v) / self.step for v in fractions), default=0))
+        self._within(max((abs(v) / self.step for v in fractions), default=Fraction(0)))
         return np.array([*fractions, None], dtype=object)[:-1]
 
-    def _within(self, steps: float | Fraction) -> None:
+    def _tiny(self, values: NDArray[Any]) -> bool:
+        """Whether some v/step may be subnormal: only for steps above 1."""
+        assert self._exponent is not None
+        size = np.abs(values)
+        return bool(((size < 2.0 ** (self._exponent - 1020)) & (size > 0)).any())
+
+    def _within(self, steps: Fraction) -> None:
         if not steps < LIMIT:
-            raise ValueError(f"values must lie within 2^61 steps of the grid: {float(steps):.3g} steps is too far")
+            shown = f"{float(steps):.3g}" if steps < 10**300 else "more than 1e300"
+            raise ValueError(f"values must lie within 2^61 steps of the grid: {shown} steps is too far")
 
     def locate(self, values: NDArray[Any]) -> Located:
         """Where each checked value lies on the grid, exactly: a float is its binary rational."""
         if values.dtype == object:
             return self._locate_fractions(values.tolist())
-        assert self._exponent is not None
+        if self._exponent is None:
+            return self._locate_ratios(values)
         steps = values * 2.0**-self._exponent
         whole = np.rint(steps)
         steps -= whole  # exact: a float and a nearest integer differ by a float
@@ -83,6 +90,31 @@ class Grid:
             return Fraction(float(steps[n])) * (1 << self.refine) - int(fine[n])
 
         return Located(whole.astype(np.int64), fine.astype(np.int64), rest)
+
+    def _locate_ratios(self, values: NDArray[Any]) -> Located:
+        """For a step p/q: the float m 2^-k is m q/(p 2^k) steps, divided in 64 bits where they hold it."""
+        p, q = self.step.numerator, self.step.denominator
+        mantissas, exponents = np.frexp(values)
+        k = 53 - exponents
+        hard = (k < 0) | (k > 61 - p.bit_length()) if q < 1 << 10 and p < 1 << 60 else np.ones(values.size, dtype=bool)
+        easy = ~hard
+        top = np.where(easy, mantissas * 2.0**53, 0).astype(np.int64) * (q if q < 1 << 10 else 0)
+        bottom = np.where(easy, np.int64(p if p < 1 << 60 else 1) << np.where(easy, k, 0), 1)
+        whole, left = np.divmod(top, bottom)
+        share = left / bottom * 2.0**self.refine  # within 2^-51 of itself
+        fine = np.floor(share).astype(np.int64)
+        unsure = np.floor(share * (1 - 2.0**-50)) != np.floor(share * (1 + 2.0**-50))
+        for n in np.flatnonzero(unsure).tolist():
+            fine[n] = (int(left[n]) << self.refine) // int(bottom[n])
+        for n in np.flatnonzero(hard).tolist():
+            whole[n], remainder = divmod(Fraction(float(values[n])) / self.step, 1)
+            fine[n] = remainder * (1 << self.refine) // 1
+
+        def rest(n: int) -> Fraction:
+            steps = Fraction(float(values[n])) / self.step - int(whole[n])
+            return steps * (1 << self.refine) - int(fine[n])
+
+        return Located(whole, fine, rest)
 
     def _locate_fractions(self, values: list[Fraction]) -> Located:
         parts = [divmod(value / self.step, 1) for value in values]
@@ -110,6 +142,10 @@ class Grid:
         """The floats nearest to points * step: exact where the product has at most 53 bits."""
         if self._exponent is not None:
             return points * 2.0**self._exponent
+        p, q = self.step.numerator, self.step.denominator
+        most = max(abs(int(points.min(initial=0))), abs(int(points.max(initial=0))))
+        if most * p <= 1 << 53 and q <= 1 << 53:  # one rounding, of the quotient
+            return points * p / q
         return np.array([float(point * self.step) for point in points.tolist()], dtype=np.float64)
 
     def point(self, number: int) -> float:

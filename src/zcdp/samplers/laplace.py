@@ -4,8 +4,8 @@ On a fine grid of many steps to the scale, floor(r + Z) for a remainder r in [0,
 
     -1 - G  with probability e^{-lambda r}/2,    1 + G  with probability e^{-lambda (1-r)}/2,    else 0,
 
-G geometric at rate lambda. 16 bits settle the sign without looking at r, but for two cells in 65536.
-See docs/theorems/grid-rounding.md.
+G geometric at rate lambda: a fair sign and G, moved to 0 with a probability below 2^-16 that depends on r. All but one
+of 65536 cells settle this without looking at r. See docs/theorems/grid-rounding.md.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from numpy.typing import NDArray
 
 from zcdp.numeric.balls import above, at_precision, lift
 from zcdp.samplers.arrays import add
-from zcdp.samplers.geometric import Geometric
+from zcdp.samplers.geometric import TwoSided
 from zcdp.samplers.grid import Grid
 from zcdp.samplers.lazy import Real, rank
 from zcdp.samplers.source import Source, blocks, secure, words
@@ -28,7 +28,7 @@ from zcdp.samplers.source import Source, blocks, secure, words
 __all__ = ["GridLaplace"]
 
 FINEST = 40  # below 2^-24 grid steps of noise, fine steps no longer fit in 64 bits: one value at a time
-HALF = 1 << 15  # the cell that begins at 1/2
+CELLS = 1 << 16
 
 
 class GridLaplace:
@@ -46,8 +46,8 @@ class GridLaplace:
         self._grid = Grid(step, refine=max(1, 18 - int(np.frexp(scale)[1])))
         fine = step / (1 << self._grid.refine)
         self._rate: Real = lambda: rate() * lift(fine)  # at most 2^-16
-        self._geometric = Geometric(self._rate, first=first, second=second)
-        self._doubt = 1 << (16 - first)  # cells on either side of 1/2 where the remainder may matter
+        self._signed = TwoSided(self._rate, lambda: arb(1) / 2, first=first, second=second)
+        self._doubt = CELLS - (1 << (16 - first))  # from here on the remainder may matter
 
     def release(self, values: NDArray[Any], source: Source = secure) -> NDArray[Any]:
         """One rounded noisy value for each of a one-dimensional array of values."""
@@ -68,31 +68,25 @@ class GridLaplace:
     def release_one(self, value: float | Fraction, source: Source = secure) -> float:
         """One rounded noisy value."""
         fine, rest = self._grid.locate_one(value)
-        cell = int.from_bytes(source(2), "little")
-        return self._grid.round_one(fine + self._sided(cell, self._geometric.draw_one(source), rest, source))
+        noise, cell = self._signed.draw_one(source), int.from_bytes(source(2), "little")
+        if cell >= self._doubt and self._stays(noise, rest(), cell, source):
+            return self._grid.round_one(fine)
+        return self._grid.round_one(fine + noise + (noise >= 0))
 
     def _floors(self, count: int, rest: Callable[[int], Fraction], source: Source) -> NDArray[Any]:
         """floor(rest + Z) for each remainder."""
+        noise = self._signed.draw(count, source)
         cells = words(count, np.uint16, source)
-        magnitude = self._geometric.draw(count, source)
-        negative = (cells >> 15).astype(np.int64)
-        negative -= 1  # all ones below 1/2
-        noise = magnitude ^ negative
-        negative += 1
-        noise += negative  # G + 1, or -1 - G
-        for n in np.flatnonzero(cells - np.uint16(HALF - self._doubt) < 2 * self._doubt).tolist():
-            noise[n] = self._sided(int(cells[n]), int(magnitude[n]), lambda n=n: rest(n), source)  # type: ignore[misc]
+        stays = [
+            n
+            for n in np.flatnonzero(cells >= self._doubt).tolist()
+            if self._stays(int(noise[n]), rest(n), int(cells[n]), source)
+        ]
+        noise += noise >= 0
+        noise[stays] = 0
         return noise
 
-    def _sided(self, cell: int, magnitude: int, rest: Callable[[], Fraction], source: Source) -> int:
-        """floor(rest + Z), with the sign's first 16 bits and the magnitude given."""
-        side = 0 if cell < HALF else 2
-        if -self._doubt <= cell - HALF < self._doubt:
-            r = rest()
-
-            def cuts() -> list[arb]:
-                rate = self._rate()
-                return [(-rate * lift(r)).exp() / 2, 1 - (-rate * lift(1 - r)).exp() / 2]
-
-            side = rank(cuts, source, cell, 16)
-        return (-1 - magnitude, 0, 1 + magnitude)[side]
+    def _stays(self, noise: int, rest: Fraction, cell: int, source: Source) -> bool:
+        """Whether r + Z has the floor of r, the first 16 bits of this coin given."""
+        way = rest if noise < 0 else 1 - rest
+        return rank(lambda: [(-self._rate() * lift(way)).exp()], source, cell, 16) == 1

@@ -22,7 +22,7 @@ __all__ = ["BLOCK", "Source", "bits", "blocks", "secure", "words"]
 Source: TypeAlias = Callable[[int], bytes]
 """Gives that many bytes of independent fair bits."""
 
-BLOCK = 1 << 15
+BLOCK = 1 << 16
 """Draws made at a time: the bits and the tables of one block stay in the cache."""
 
 

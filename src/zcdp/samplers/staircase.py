@@ -1,13 +1,14 @@
 """Staircase noise, continuous on a grid and discrete: geometric stairs, each with an inner and an outer part.
 
 Stair G of the noise covers [G, G+1) sensitivities; its inner share gamma weighs 1, the rest b = e^-epsilon, and each
-stair weighs b times the one before. (Geng and Viswanath 2014, Algorithm 1.)
+stair weighs b times the one before. (Geng and Viswanath 2014, Algorithm 1; docs/theorems/binned-noise.md for floats.)
 """
 
 from __future__ import annotations
 
 from fractions import Fraction
 from functools import partial
+from math import floor
 from typing import Any
 
 import numpy as np
@@ -15,59 +16,117 @@ from flint import arb
 from numpy.typing import NDArray
 
 from zcdp.numeric.balls import at_precision, lift
+from zcdp.samplers.arrays import add
 from zcdp.samplers.bernoulli import Coin
-from zcdp.samplers.geometric import Geometric
+from zcdp.samplers.geometric import WIDEST, Geometric
 from zcdp.samplers.grid import Grid
 from zcdp.samplers.lazy import GUARD, WORD, Real
-from zcdp.samplers.source import Source, bits, secure, words
+from zcdp.samplers.source import Source, bits, blocks, secure, words
 from zcdp.samplers.uniform import integers
 
 __all__ = ["DiscreteStaircaseNoise", "GridStaircase"]
 
 
+LARGEST = 2.0**40  # noise in grid steps that floats may place
+
+
 class GridStaircase:
     """round(value + staircase noise) to multiples of `step`, halves up; gamma is any real in (0, 1).
+
+    The part of the stair is drawn first, the place in it is uniform: 53 bits of it, in floats with a bound on their
+    error, settle nearly every value; exact numbers and more bits settle the others.
 
     >>> noise = GridStaircase(lambda: arb(1), Fraction(1), lambda: arb(1) / 3, Fraction(1, 4))
     >>> noise.release_one(41.3) % 0.25
     0.0
     """
 
-    def __init__(self, epsilon: Real, sensitivity: Fraction, gamma: Real, step: Fraction) -> None:
-        self._grid = Grid(step, refine=1)
-        self._stair = Geometric(epsilon)
+    def __init__(
+        self,
+        epsilon: Real,
+        sensitivity: Fraction,
+        gamma: Real,
+        step: Fraction,
+        *,
+        first: int = 16,
+        second: int = 62,
+    ) -> None:
+        self._grid = Grid(step, refine=30 if first == 16 else 1)
+        self._stair = Geometric(epsilon, first=first, second=second)
         self._gamma = gamma
         self._size = sensitivity / step
 
         def inner() -> arb:
             return gamma() / (gamma() + (1 - gamma()) * (-epsilon()).exp())
 
-        self._inner = Coin(inner)
+        self._inner = Coin(inner, first=first)
+        near = at_precision(128, lambda: (float(gamma().mid()), float((1 - gamma()).mid())))
+        tame = min(near) > 2.0**-900 and 2.0**-900 < self._size < LARGEST
+        self._near = (*near, float(self._size)) if tame else None
 
     def release(self, values: NDArray[Any], source: Source = secure) -> NDArray[Any]:
         """One rounded noisy value for each of a one-dimensional array of values."""
         checked = self._grid.check(values)
-        return np.array([self.release_one(value, source) for value in checked.tolist()], dtype=np.float64)
+        if self._near is None or (self._stair.low and self._stair.low.length > WIDEST):
+            return np.array([self.release_one(value, source) for value in checked.tolist()], dtype=np.float64)
+        out = np.empty(checked.size, dtype=np.float64)
+        for block in blocks(checked.size):
+            out[block] = self._release(checked[block], source)
+        return out
+
+    def _release(self, values: NDArray[Any], source: Source) -> NDArray[Any]:
+        assert self._near is not None
+        gamma, outer, size = self._near
+        whole, fine, rest = self._grid.locate(values)
+        stair, inner = self._stair.draw(values.size, source), self._inner.flips(values.size, source)
+        drawn = words(values.size, np.uint64, source)
+        place, sign = (
+            (drawn >> np.uint64(11)).astype(np.float64) * 2.0**-53,
+            1 - 2 * (drawn & np.uint64(1)).astype(np.int64),
+        )
+        reach = (stair + 1) * size
+        noise = sign * (stair + np.where(inner, gamma * place, gamma + outer * place)) * size
+        noise += fine * 2.0**-self._grid.refine + 0.5
+        error = (reach + 1) * 2.0**-48 + 2.0**-self._grid.refine
+        low, high = np.floor(noise - error), np.floor(noise + error)
+        points = low.astype(np.int64)
+        for n in np.flatnonzero((low != high) | (reach > LARGEST)).tolist():
+            offset = Fraction(1, 2) + (int(fine[n]) + rest(n)) / (1 << self._grid.refine)
+            points[n] = self._place(
+                offset, int(sign[n]), int(stair[n]), bool(inner[n]), int(drawn[n]) >> 11, 53, source
+            )
+        return self._grid.to_floats(add(whole, points, "raise"))
 
     def release_one(self, value: float | Fraction, source: Source = secure) -> float:
-        """One rounded noisy value: the part of the stair is drawn first, the place in it is uniform."""
-        stair, inner = self._stair.draw_one(source), self._inner.flip(source)
-        sign = 1 - 2 * bits(1, source)
+        """One rounded noisy value."""
+        stair, inner, drawn = self._stair.draw_one(source), self._inner.flip(source), bits(64, source)
+        u, sign = drawn >> 11, 1 - 2 * (drawn & 1)
+        if self._near is not None and stair < LARGEST and type(value) is float:
+            gamma, outer, size = self._near
+            whole, fine = divmod(self._grid.locate_one(value)[0], 1 << self._grid.refine)
+            place, reach = u * 2.0**-53, (stair + 1) * size
+            noise = sign * (stair + (gamma * place if inner else gamma + outer * place)) * size
+            noise += fine * 2.0**-self._grid.refine + 0.5
+            error = (reach + 1) * 2.0**-48 + 2.0**-self._grid.refine
+            if reach < LARGEST and (point := floor(noise - error)) == floor(noise + error):
+                return self._grid.point(whole + point)
         offset = Fraction(value) / self._grid.step + Fraction(1, 2)
-        u, known = 0, 0
+        return self._grid.point(self._place(offset, sign, stair, inner, u, 53, source))
+
+    def _place(self, offset: Fraction, sign: int, stair: int, inner: bool, u: int, known: int, source: Source) -> int:
+        """floor(offset + noise/step), the first bits of the place in the stair given."""
         while True:
-            u, known = u << WORD | bits(WORD, source), known + WORD
             evaluate = partial(self._floor, offset, sign, stair, inner, u, known)
-            if (point := at_precision(known + GUARD, evaluate)) is not None:
-                return self._grid.point(point)
+            if (point := at_precision(known + stair.bit_length() + GUARD, evaluate)) is not None:
+                return point
+            u, known = u << WORD | bits(WORD, source), known + WORD
 
     def _floor(self, offset: Fraction, sign: int, stair: int, inner: bool, u: int, known: int) -> int | None:
         """floor(offset + noise/step) if all of [u, u+1)/2^known gives the same."""
         gamma = self._gamma()
         start, length = (arb(stair), gamma) if inner else (stair + gamma, 1 - gamma)
         place = arb(u).union(arb(u + 1)) / arb(2) ** known
-        floor = (lift(offset) + sign * (start + length * place) * lift(self._size)).floor()
-        whole = floor.unique_fmpz()
+        whole = (lift(offset) + sign * (start + length * place) * lift(self._size)).floor().unique_fmpz()
         return None if whole is None else int(whole)
 
 

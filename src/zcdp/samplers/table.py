@@ -71,7 +71,7 @@ class LazyTable:
     def _decide(self, u: NDArray[Any], lower: NDArray[Any], upper: NDArray[Any]) -> tuple[NDArray[Any], NDArray[Any]]:
         """Outcomes for cells [u, u+1) of the cuts' resolution, and whether they are decided."""
         surely = np.searchsorted(upper, u, side="right")
-        known = surely == np.searchsorted(lower, u, side="right")
+        known = lower[surely] > u  # the next cut lies above for certain
         if self._open_low:
             known &= surely > 0
         if self._open_high:
@@ -120,9 +120,9 @@ class LazyTable:
 
 
 def _cuts(steps: list[arb]) -> tuple[NDArray[Any], NDArray[Any]]:
-    """The integers floor and ceiling of 2^62 F, from the outer ends of the balls."""
+    """The integers floor and ceiling of 2^62 F, from the outer ends of the balls, and one lower cut beyond all."""
     scale = arb(2) ** SECOND
-    lower = [floor(scale * step) for step in steps]
+    lower = [*(floor(scale * step) for step in steps), 1 << SECOND]
     upper = [ceiling(scale * step) for step in steps]
     return np.array(lower, dtype=np.int64), np.array(upper, dtype=np.int64)
 
