@@ -8,7 +8,18 @@ from hypothesis import strategies as st
 from table import KINDS, Kind
 
 import zcdp
-from zcdp import Channel, DiscreteLaplace, L0LInf, L1LInf, Laplace, Mechanism, Plan, RandomizedResponse, SparseVector
+from zcdp import (
+    Channel,
+    DiscreteLaplace,
+    Gaussian,
+    L0LInf,
+    L1LInf,
+    Laplace,
+    Mechanism,
+    Plan,
+    RandomizedResponse,
+    SparseVector,
+)
 
 SMALL = tuple(kind.at("0.3", **fixed) for kind in KINDS for fixed in kind.fixed[:2])
 BY_NAME = pytest.mark.parametrize("m", SMALL, ids=repr)
@@ -161,3 +172,14 @@ def test_what_tells_nothing_costs_nothing() -> None:
     budget = zcdp.Filter(rho=1)
     budget.spend(silent)
     assert budget.remaining == 1
+
+
+TINY = tuple(kind.at("3e-7", **fixed) for kind in KINDS for fixed in kind.fixed[:1])
+
+
+@pytest.mark.parametrize("m", TINY, ids=repr)
+@pytest.mark.parametrize("delta", [0.55, 1e-9])
+def test_a_tiny_part_does_not_stop_the_curve_from_being_converted(m: Mechanism, delta: float) -> None:
+    """Its cumulant is far below the rounding of a float: more bits are asked for, whatever the route."""
+    plan = m + Gaussian(sigma=10)
+    assert 0 <= plan.epsilon_at(delta=delta) <= plan.routes(delta=delta)["rdp"]

@@ -64,6 +64,13 @@ class Plan(Curve):
             raise ValueError("a plan needs at least one mechanism")
         return whole
 
+    def __add__(self, other: Curve) -> Plan:
+        if other is self._curve:  # a release that repeats itself: nothing to check, and the chain does not grow
+            plan = object.__new__(Plan)
+            plan._curve, plan._times, plan._left = other, self._times + 1, self._left
+            return plan
+        return Plan.sum_of(self, other)
+
     @classmethod
     def repeated(cls, curve: Curve, count: int) -> Plan:
         """`count` times the curve."""

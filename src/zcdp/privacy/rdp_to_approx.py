@@ -10,7 +10,7 @@ from typing import Any, TypeAlias
 from flint import arb
 
 from zcdp.numeric.balls import at_precision, lift
-from zcdp.numeric.certify import enclose
+from zcdp.numeric.certify import Undecided, enclose
 from zcdp.numeric.crossing import crossing
 from zcdp.numeric.functions import Number, log
 
@@ -44,7 +44,7 @@ def rdp_to_epsilon(cumulant: Cumulant, delta: Fraction, *, guess: float = 1.0, w
         return float((s * slope - value).mid())
 
     best = arb(guess)
-    if guess == 1.0 or (exponent(best) / best).mid() < worth:  # else nobody wants it: any order will do
+    if guess == 1.0 or enclose(lambda: (exponent(best) / best).max(arb(0)))[0] < worth:  # else any order will do
         best = arb(_search(rising, guess))
     return enclose(lambda: (exponent(best) / best).max(arb(0)))[1]
 
@@ -72,4 +72,9 @@ def _slope(exponent: Cumulant, s: float) -> tuple[arb, arb]:
 
 def _search(rising: Callable[[float], float], guess: float) -> float:
     """The best s, to nine digits: any s at all gives a certified answer."""
-    return at_precision(256, lambda: crossing(rising, guess=guess, step=1.25, tolerance=1e-9))
+    for bits in (256, 1024, 4096):
+        try:
+            return at_precision(bits, lambda: crossing(rising, guess=guess, step=1.25, tolerance=1e-9))
+        except Undecided:
+            continue
+    return guess
