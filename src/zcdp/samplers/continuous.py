@@ -19,7 +19,6 @@ from flint import arb
 from numpy.typing import NDArray
 
 from zcdp.numeric.balls import above, at_precision, floor, lift
-from zcdp.samplers.arrays import add
 from zcdp.samplers.grid import Grid
 from zcdp.samplers.lazy import GUARD, WORD, Real
 from zcdp.samplers.source import Source, bits, blocks, secure, words
@@ -124,29 +123,32 @@ class _Bins:
         return np.array(sure) >> (16 - first) << (16 - first)
 
     def release(self, values: NDArray[Any], source: Source) -> NDArray[Any]:
-        grid, place = self._grid, self._place
+        grid = self._grid
         values = grid.check(values)
-        if place > WIDEST:
+        if self._place > WIDEST:
             return np.array([self.release_one(value, source) for value in values.tolist()], dtype=np.float64)
         out = np.empty(values.size, dtype=np.float64)
-        half, mask = 1 << (grid.refine - 1), (1 << grid.refine) - 1
         for block in blocks(values.size):
-            whole, fine, rest = grid.locate(values[block])
-            drawn = self._table.draw(whole.size, source)
-            places, cells = words(whole.size, np.uint64, source), words(whole.size, np.uint16, source)
-            noise = drawn << place
-            if place:
-                noise |= (places >> np.uint64(64 - place)).astype(np.int64)
-            noise += fine
-            noise += half
-            undecided = (noise & mask) == mask  # what is below the fine grid may still carry
-            undecided |= cells >= self._sure.take(drawn + (self._reached + 1), mode="clip")
-            noise >>= grid.refine
-            for n in np.flatnonzero(undecided).tolist():
-                position = int(fine[n]) + half + rest(n)
-                noise[n] = self._finish(int(drawn[n]), int(places[n]), int(cells[n]), position, source)
-            out[block] = grid.to_floats(add(whole, noise, "raise"))
+            out[block] = grid.release(values[block], partial(self._points, source=source))
         return out
+
+    def _points(self, fine: NDArray[Any], rest: Callable[[int], Fraction], source: Source) -> NDArray[Any]:
+        place, refine, count = self._place, self._grid.refine, fine.size
+        half, mask = 1 << (refine - 1), (1 << refine) - 1
+        drawn = self._table.draw(count, source)
+        places, cells = words(count, np.uint64, source), words(count, np.uint16, source)
+        noise = drawn << place
+        if place:
+            noise |= (places >> np.uint64(64 - place)).astype(np.int64)
+        noise += fine
+        noise += half
+        undecided = (noise & mask) == mask  # what is below the fine grid may still carry
+        undecided |= cells >= self._sure.take(drawn + (self._reached + 1), mode="clip")
+        noise >>= refine
+        for n in np.flatnonzero(undecided).tolist():
+            position = int(fine[n]) + half + rest(n)
+            noise[n] = self._finish(int(drawn[n]), int(places[n]), int(cells[n]), position, source)
+        return noise
 
     def release_one(self, value: float | Fraction, source: Source) -> float:
         grid, place = self._grid, self._place

@@ -48,7 +48,7 @@ def attach(high: NDArray[Any], low: LowBits | None, source: Source) -> NDArray[A
         return high
     if low.length > WIDEST:
         raise OverflowError(f"draws at scale about 2^{low.length + HIGH} do not fit in 64 bits")
-    limit = 1 << (63 - low.length)
+    limit = 1 << (62 - low.length)  # one bit is left for a sum with a value
     if not (-limit <= int(high.min(initial=0)) and int(high.max(initial=0)) < limit):
         raise OverflowError(f"a draw at scale about 2^{low.length + HIGH} does not fit in 64 bits")
     flips = high.view(np.uint64) >> np.uint64(64 - low.length)  # all ones below zero, else none

@@ -15,10 +15,14 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from zcdp.samplers.arrays import add
+
 __all__ = ["Grid", "Located"]
 
 LIMIT = 1 << 61
 """Values lie within this many steps of zero, so that whole steps and noise add up in 64 bits."""
+FITS = 2.0**60
+"""Fine steps below it add up with noise of at most 2^62 in 64 bits."""
 
 
 class Located(NamedTuple):
@@ -74,6 +78,23 @@ class Grid:
         if not steps < LIMIT:
             shown = f"{float(steps):.3g}" if steps < 10**300 else "more than 1e300"
             raise ValueError(f"values must lie within 2^61 steps of the grid: {shown} steps is too far")
+
+    def release(
+        self, values: NDArray[Any], points: Callable[[NDArray[Any], Callable[[int], Fraction]], NDArray[Any]]
+    ) -> NDArray[Any]:
+        """Floats for checked values; `points` gives a grid point for each fine step, told what is left of a value.
+
+        It may be told the fine steps of a value less whole grid steps, which are then added to what it gives.
+        """
+        if self._exponent is not None and values.dtype != object:
+            steps = values * 2.0 ** (self.refine - self._exponent)  # exact, or infinite
+            if max(-steps.min(initial=0), steps.max(initial=0)) < FITS:
+                below = np.floor(steps)
+                return self.to_floats(
+                    points(below.astype(np.int64), lambda n: Fraction(float(steps[n])) - int(below[n]))
+                )
+        whole, fine, rest = self.locate(values)
+        return self.to_floats(add(whole, points(fine, rest), "raise"))
 
     def locate(self, values: NDArray[Any]) -> Located:
         """Where each checked value lies on the grid, exactly: a float is its binary rational."""

@@ -12,6 +12,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from fractions import Fraction
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -19,7 +20,6 @@ from flint import arb
 from numpy.typing import NDArray
 
 from zcdp.numeric.balls import above, at_precision, lift
-from zcdp.samplers.arrays import add
 from zcdp.samplers.geometric import TwoSided
 from zcdp.samplers.grid import Grid
 from zcdp.samplers.lazy import Real, rank
@@ -57,13 +57,15 @@ class GridLaplace:
             return np.array([self.release_one(value, source) for value in values.tolist()], dtype=np.float64)
         out = np.empty(values.size, dtype=np.float64)
         for block in blocks(values.size):
-            whole, fine, rest = grid.locate(values[block])
-            noise = self._floors(whole.size, rest, source)
-            noise += fine
-            noise += 1 << (grid.refine - 1)
-            noise >>= grid.refine
-            out[block] = grid.to_floats(add(whole, noise, "raise"))
+            out[block] = grid.release(values[block], partial(self._points, source=source))
         return out
+
+    def _points(self, fine: NDArray[Any], rest: Callable[[int], Fraction], source: Source) -> NDArray[Any]:
+        noise = self._floors(fine.size, rest, source)
+        noise += fine
+        noise += 1 << (self._grid.refine - 1)
+        noise >>= self._grid.refine
+        return noise
 
     def release_one(self, value: float | Fraction, source: Source = secure) -> float:
         """One rounded noisy value."""
