@@ -230,28 +230,37 @@ ROWS = (
         lambda first, second: DiscreteGaussianNoise(S(1100**2), first=first, second=second).draw,
         by_mass(lambda x, f: mp.exp(-(mpf(x) ** 2) / (2 * mpf(1100) ** 2 * f**2)), lambda f: 14000),
     ),
-    Row(
-        "logistic",
-        lambda first, second: grid_draw(
-            logistic_on_grid(real(S(1, 2)), S(1, 1024), first=first, second=second), S(0.7), S(1, 1024)
-        ),
-        on_grid(logistic_cdf, S(0.7), S(2), S(1, 1024)),
+    *(
+        Row(
+            f"logistic grid {step}",
+            lambda first, second, step=step: grid_draw(
+                logistic_on_grid(real(S(1, 2)), step, first=first, second=second), S(0.7), step
+            ),
+            on_grid(logistic_cdf, S(0.7), S(2), step),
+        )
+        for step in (S(1, 1024), S(1), S(3, 10))
     ),
-    Row(
-        "gaussian",
-        lambda first, second: grid_draw(
-            gaussian_on_grid(S(4), S(1, 1024), first=first, second=second), S(0.7), S(1, 1024)
-        ),
-        on_grid(mp.ncdf, S(0.7), S(2), S(1, 1024)),
+    *(
+        Row(
+            f"gaussian grid {step}",
+            lambda first, second, step=step: grid_draw(
+                gaussian_on_grid(S(4), step, first=first, second=second), S(0.7), step
+            ),
+            on_grid(mp.ncdf, S(0.7), S(2), step),
+        )
+        for step in (S(1, 1024), S(1), S(3, 10))
     ),
-    Row(
-        "staircase",
-        lambda first, second: grid_draw(
-            GridStaircase(real(S(1)), S(1), lambda: 1 / (1 + (arb(1) / 2).exp()), S(1, 64), first=first, second=second),
-            S(0.7),
-            S(1, 64),
-        ),
-        on_grid(staircase_cdf(mpf(1), 1 / (1 + mp.exp(mpf(1) / 2))), S(0.7), S(1), S(1, 64)),
+    *(
+        Row(
+            f"staircase grid {step}",
+            lambda first, second, step=step: grid_draw(
+                GridStaircase(real(S(1)), S(1), lambda: 1 / (1 + (arb(1) / 2).exp()), step, first=first, second=second),
+                S(0.7),
+                step,
+            ),
+            on_grid(staircase_cdf(mpf(1), 1 / (1 + mp.exp(mpf(1) / 2))), S(0.7), S(1), step),
+        )
+        for step in (S(1, 64), S(1, 3))
     ),
     Row(
         "discrete staircase",

@@ -61,8 +61,8 @@ WIDE = (
     "discrete laplace 1099511627776",
     "geometric 1000000",
     "laplace scale 2 grid 1/1048576 at 41.3",
-    "logistic",
-    "gaussian",
+    "logistic grid 1/1024",
+    "gaussian grid 1/1024",
 )
 
 
