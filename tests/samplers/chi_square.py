@@ -1,4 +1,4 @@
-"""Pearson's chi-square test of integer draws against a distribution function, in cells of about equal weight."""
+"""Integer draws against a distribution function: Pearson's chi-square in cells, Kolmogorov's distance between them."""
 
 from __future__ import annotations
 
@@ -36,3 +36,14 @@ def p_value(drawn: Any, cuts: list[int], cdf: Callable[[int], Any]) -> float:
     pairs = [(int(c), e) for c, e in zip(counts, expected, strict=True) if e]
     statistic = sum((c - e) ** 2 / e for c, e in pairs)
     return float(mp.gammainc(mpf(len(pairs) - 1) / 2, statistic / 2, mp.inf, regularized=True))
+
+
+def largest_distance(drawn: Any, points: list[int], cdf: Callable[[int], Any]) -> float:
+    """The largest difference between the two distribution functions at some points."""
+    reached = np.searchsorted(np.sort(drawn), np.array(points), side="right") / drawn.size
+    return max(abs(float(cdf(point)) - share) for point, share in zip(points, reached.tolist(), strict=True))
+
+
+def distance_bound(count: int, level: float) -> float:
+    """Exceeded with probability at most `level` (Dvoretzky, Kiefer, Wolfowitz; Massart's constant)."""
+    return float(mp.sqrt(mp.log(2 / mpf(level)) / (2 * count)))

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 from fractions import Fraction
-from functools import partial
+from functools import cache, partial
 from itertools import combinations, permutations
 from typing import Any
 
@@ -70,25 +70,26 @@ def discrete_laplace_cdf(scale: Fraction) -> Callable[[int, Any], Any]:
 
 def by_mass(mass: Callable[[int, Any], Any], reach: Callable[[Any], int]) -> Callable[[int, Any], Any]:
     """The distribution function of masses that need not add up to one."""
-    cache: dict[Any, list[Any]] = {}
+    known: dict[Any, list[Any]] = {}
 
     def cdf(k: int, factor: Any) -> Any:
         far = reach(factor)
-        if factor not in cache:
+        if factor not in known:
             total, sums = mpf(0), []
             for x in range(-far, far + 1):
                 total += mass(x, factor)
                 sums.append(total)
-            cache[factor] = [s / total for s in sums]
-        return mpf(0) if k < -far else cache[factor][min(k, far) + far]
+            known[factor] = [s / total for s in sums]
+        return mpf(0) if k < -far else known[factor][min(k, far) + far]
 
     return cdf
 
 
 def by_table(probabilities: Callable[[Any], list[Any]]) -> Callable[[int, Any], Any]:
+    cached = cache(probabilities)
+
     def cdf(k: int, factor: Any) -> Any:
-        masses = probabilities(factor)
-        return sum(masses[: k + 1], mpf(0)) if k >= 0 else mpf(0)
+        return sum(cached(factor)[: k + 1], mpf(0)) if k >= 0 else mpf(0)
 
     return cdf
 

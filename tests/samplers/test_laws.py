@@ -1,20 +1,20 @@
 """Every sampler draws from its law, and the test that says so rejects a law that is off by one per cent in scale.
 
-Fresh secure bits in each run. Each chi-square test rejects at FALSE_ALARM / (number of tests): a whole run of correct
-samplers turns red with probability at most FALSE_ALARM.
+Fresh secure bits in each run. Each chi-square and Kolmogorov test rejects at FALSE_ALARM / (number of tests): a whole
+run of correct samplers turns red with probability at most FALSE_ALARM.
 """
 
 from __future__ import annotations
 
 import pytest
 from mpmath import mpf
-from samplers.chi_square import edges, p_value
+from samplers.chi_square import distance_bound, edges, largest_distance, p_value
 from samplers.laws import ROWS, Row
 
 from zcdp.samplers.source import BLOCK, secure
 
 FALSE_ALARM = 1e-6
-LEVEL = FALSE_ALARM / (5 * len(ROWS))
+LEVEL = FALSE_ALARM / (10 * len(ROWS))
 FAST = [row for row in ROWS if not row.slow]
 CELLS = 24
 
@@ -30,6 +30,8 @@ def check(row: Row, count: int, wrong: tuple[float, ...], first: int = 16, secon
     drawn = draws(row, count, first, second)
     cuts = edges(lambda k: row.cdf(k, mpf(1)), CELLS)
     assert p_value(drawn, cuts, lambda k: row.cdf(k, mpf(1))) > LEVEL
+    between = edges(lambda k: row.cdf(k, mpf(1)), 10 * CELLS)
+    assert largest_distance(drawn, between, lambda k: row.cdf(k, mpf(1))) < distance_bound(count, LEVEL)
     for factor in wrong:
         assert p_value(drawn, cuts, lambda k, factor=factor: row.cdf(k, mpf(factor))) < LEVEL
 
@@ -72,3 +74,15 @@ def test_the_low_digits_are_uniform(name: str) -> None:
     [row] = [row for row in ROWS if row.name == name]
     residues = draws(row, 2_000_000) % 32
     assert p_value(residues, list(range(31)), lambda k: mpf(k + 1) / 32) > LEVEL
+
+
+@pytest.mark.deep
+@pytest.mark.parametrize("name", WIDE)
+def test_the_largest_distance_sees_one_per_cent_too(name: str) -> None:
+    [row] = [row for row in ROWS if row.name == name]
+    drawn = draws(row, 20_000_000)
+    points = edges(lambda k: row.cdf(k, mpf(1)), 10 * CELLS)
+    for factor in ("1.01", "0.99"):
+        assert largest_distance(drawn, points, lambda k, f=factor: row.cdf(k, mpf(f))) > distance_bound(
+            drawn.size, LEVEL
+        )
