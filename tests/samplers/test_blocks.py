@@ -22,7 +22,6 @@ from zcdp.samplers.grid import Grid
 from zcdp.samplers.laplace import GridLaplace
 from zcdp.samplers.lazy import invert, rank
 from zcdp.samplers.low_bits import LowBits
-from zcdp.samplers.selection import ExponentialSelection
 from zcdp.samplers.staircase import GridStaircase
 from zcdp.samplers.uniform import integers
 
@@ -226,16 +225,6 @@ def test_low_bits_of_arrays_settle_each_coin_rightly(length: int) -> None:
 def test_a_seed_repeats_the_draws() -> None:
     one, two = (NOISE.draw(1000, seeded(7)) for _ in range(2))
     assert np.array_equal(one, two)
-
-
-def test_every_word_of_a_selection_from_a_list() -> None:
-    """Three equal scores: each is chosen by the same number of words, the one left over is drawn again."""
-    select, counts = ExponentialSelection(real(Fraction(1))).select, [0, 0, 0]
-    for word in range(65536):
-        pairs = np.zeros(32, dtype=np.uint16)
-        pairs[0], pairs[2] = word, 65535
-        counts[select([5, 5, 5], lambda count, pairs=pairs: pairs.tobytes())] += 1
-    assert counts == [21845, 21845, 21846]
 
 
 @pytest.mark.parametrize("far", [1, 3, 5, 20])

@@ -15,7 +15,7 @@ from zcdp.samplers.bernoulli import Coin
 from zcdp.samplers.continuous import gaussian_on_grid, logistic_on_grid
 from zcdp.samplers.discrete_gaussian import DiscreteGaussianNoise
 from zcdp.samplers.discrete_laplace import DiscreteLaplaceNoise
-from zcdp.samplers.exponential_coins import CELLS, _enclosures
+from zcdp.samplers.exponential_coins import _levels
 from zcdp.samplers.geometric import Geometric
 from zcdp.samplers.low_bits import LowBits
 from zcdp.samplers.table import LazyTable
@@ -103,16 +103,14 @@ def test_coin(p: Fraction) -> None:
     assert coin._high - coin._low <= 2
 
 
-def test_enclosures_of_the_exponential() -> None:
-    low, high = _enclosures()
+@pytest.mark.parametrize("first", [16, 2, 0])
+def test_levels_of_the_exponential_coins(first: int) -> None:
+    """What a cell of U says about -log2(U) holds by 60 digits, with a margin that is small but there."""
+    surely, possibly = _levels(first)
+    width = 1 << (16 - first)
     with mp.workdps(60):
-        step = mp.exp(-mpf(1) / 4096)
-        value = 65536 / step  # at n - 1 = -1
-        values = []
-        for _ in range(CELLS + 3):
-            values.append(value)
-            value *= step
-    for n in range(CELLS):
-        assert high[n] >= min(values[n], 65536)
-        assert low[n] <= (values[n + 3] if n < CELLS - 1 else 0)
-        assert high[n] - low[n] <= 50
+        margin = mpf(2) ** -30
+        edges = [16 - mp.log(n * width, 2) for n in range(1, (1 << first) + 1)]
+        for n, (low, high) in enumerate(zip(surely.tolist(), possibly.tolist(), strict=True)):
+            assert margin / 2 < edges[n // width] - low < 2 * margin
+            assert high == mp.inf if n < width else margin / 2 < high - edges[n // width - 1] < 2 * margin

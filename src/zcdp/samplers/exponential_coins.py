@@ -1,7 +1,7 @@
-"""Coins of probability exp(-x) for a whole array of real x at once.
+"""Coins of probability 2^k exp(-rate gap), by comparing halvings.
 
-x is known to within 2^-12 from floats whose rounding error is far below that; a table of 16-bit enclosures of exp(-x)
-on each such cell decides nearly every coin, and lazy bits against the exact x decide the others.
+exp(-rate gap) = 2^-y with y = rate gap/log 2, and a coin is heads if U < 2^(k-y), that is if y - k < -log2(U). Floats
+know y almost exactly, and the first 16 bits of U leave -log2(U) an interval: only a y inside of it asks for more bits.
 See docs/theorems/exponential-coins.md.
 """
 
@@ -9,60 +9,77 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from fractions import Fraction
-from functools import cache
+from functools import cache, cached_property
+from math import log
 from typing import Any
 
 import numpy as np
 from flint import arb
 from numpy.typing import NDArray
 
-from zcdp.numeric.balls import at_precision, ceiling, floor, lift
+from zcdp.numeric.balls import at_precision, lift
 from zcdp.samplers.lazy import Real, rank
 from zcdp.samplers.source import Source, words
 
-__all__ = ["ExponentialCoins", "FewCoins", "Rate"]
+__all__ = ["FIRST", "Rate", "coin", "coins"]
 
-CELL = 12  # x is told apart to 2^-12
+FIRST = 16
 SMALLEST = 2.0**-900
-CELLS = 1 << 16  # up to x = 16; beyond it exp(-x) < 2^-23
+MARGIN = 2.0**-30  # beyond every error of y and of the levels
+HALVINGS = 1 / log(2)
+BELOW = 1 - 2.0**-40  # keeps the float y from exceeding the true one
 
 
 @cache
-def _enclosures() -> tuple[NDArray[Any], NDArray[Any]]:
-    """For x in [n-1, n+2]/2^12: 2^16 exp(-x) lies between low[n] and high[n]; the last cell has no end."""
+def _edges() -> NDArray[Any]:
+    """-log2(n/2^16) for n = 0 .. 2^16, to within 2^-40."""
+    half, edges = 1 << (FIRST - 1), np.full((1 << FIRST) + 1, np.inf)
 
-    def build() -> tuple[NDArray[Any], NDArray[Any]]:
-        edges = [(arb(1 - n) / (1 << CELL)).exp() * (1 << 16) for n in range(CELLS + 3)]
-        high = [min(1 << 16, ceiling(edge)) for edge in edges[:CELLS]]
-        low = [floor(edge) for edge in edges[3:]]
-        low[-1] = 0
-        return np.array(low, dtype=np.int32), np.array(high, dtype=np.int32)
+    def build() -> list[float]:
+        unit = arb(2).log()
+        return [float((FIRST - arb(n).log() / unit).mid()) for n in range(half, 2 * half + 1)]
 
-    return at_precision(128, build)
+    edges[half:] = at_precision(64, build)
+    while half > 1:
+        edges[half // 2 : half] = edges[half : 2 * half : 2] + 1
+        half //= 2
+    return edges
+
+
+@cache
+def _levels(first: int) -> tuple[NDArray[Any], NDArray[Any]]:
+    """For U in cell n of 2^16: a little below the least -log2(U), a little above the largest; `first` bits are told."""
+    width = 1 << (FIRST - first)
+    edges = _edges()[::width].repeat(width)
+    surely, possibly = edges[width : width + (1 << FIRST)] - MARGIN, edges[: 1 << FIRST] + MARGIN
+    for table in (surely, possibly):
+        table.flags.writeable = False
+    return surely, possibly
 
 
 def coins(exponents: NDArray[Any], exact: Callable[[int], Fraction], source: Source) -> NDArray[Any]:
-    """Coin n is heads with probability exp(-exact(n)); exponents[n] >= 0 is a float within 2^-13 of exact(n).
+    """Coin n is heads with probability exp(-exact(n)); exponents[n] is a float within 2^-35, or both exceed 15.
 
     >>> from zcdp.samplers.source import secure
     >>> coins(np.zeros(3), lambda n: Fraction(0), secure)
     array([ True,  True,  True])
     """
-    low, high = _enclosures()
-    places = np.minimum(exponents * (1 << CELL), CELLS - 1).astype(np.int64)
-    cells = words(exponents.size, np.uint16, source)
-    heads: NDArray[Any] = cells < low[places]
-    for n in np.flatnonzero(~heads & (cells < high[places])).tolist():
+    surely, possibly = _levels(FIRST)
+    y, cells = exponents * HALVINGS, words(exponents.size, np.uint16, source)
+    heads: NDArray[Any] = y < surely.take(cells, mode="wrap")
+    undecided = y <= possibly.take(cells, mode="wrap")
+    undecided &= ~heads
+    for n in undecided.nonzero()[0].tolist():
         heads[n] = _decide(exact(n), int(cells[n]), source)
     return heads
 
 
 def coin(exponent: float, exact: Callable[[], Fraction], source: Source) -> bool:
     """One such coin."""
-    low, high = _lists()
-    place, cell = int(min(exponent * (1 << CELL), CELLS - 1)), int.from_bytes(source(2), "little")
-    if cell < low[place] or cell >= high[place]:
-        return cell < low[place]
+    surely, possibly = _levels(FIRST)
+    y, cell = exponent * HALVINGS, int.from_bytes(source(2), "little")
+    if y < surely.data[cell] or y > possibly.data[cell]:
+        return bool(y < surely.data[cell])
     return _decide(exact(), cell, source)
 
 
@@ -71,75 +88,28 @@ def _decide(exponent: Fraction, cell: int, source: Source) -> bool:
 
 
 class Rate:
-    """The exact rate, and a float to sort by; 0 where floats cannot tell and every coin is left to lazy bits."""
-
-    def __init__(self, exact: Real) -> None:
-        self.exact = exact
-        nearest = at_precision(128, lambda: float(exact().mid()))
-        self.cells = nearest * (1 << CELL) if SMALLEST < nearest < 1 / SMALLEST else 0.0
-
-    def flip(self, gap: Fraction, cell: int, source: Source) -> bool:
-        """The coin of probability exp(-rate gap) whose first 16 bits are given, by lazy bits."""
-        return gap == 0 or rank(lambda: [(-self.exact() * lift(gap)).exp()], source, cell, 16) == 0
-
-
-class ExponentialCoins:
-    """Coin n is heads with probability exp(-rate gap(n)), gap = max(scores) - scores, scores finite.
+    """The exact rate, and what floats may say about its coins; `first` below 16 forces the deep stage, for tests.
 
     >>> from zcdp.samplers.source import secure
-    >>> bool(ExponentialCoins(np.array([1.0, 5.0]), Rate(lambda: arb(1))).flips(np.array([1]), secure)[0])
+    >>> Rate(lambda: arb(1)).flip(Fraction(0), 0, 12345, secure)
     True
     """
 
-    def __init__(self, scores: NDArray[Any], rate: Rate) -> None:
-        self._scores = scores
-        self._rate = rate
-        self._best = int(scores.argmax())
-        low, high = _enclosures()
-        if not rate.cells:
-            self._low, self._high = np.zeros(scores.size, np.int32), np.full(scores.size, 1 << 16, np.int32)
-            return
-        with np.errstate(over="ignore"):  # an infinite gap is one above 2^1023
-            if scores.dtype.kind == "f":
-                gaps = scores[self._best].astype(np.float64) - scores.astype(np.float64)
-            else:
-                best = scores[self._best : self._best + 1].astype(np.uint64)
-                gaps = (best - scores.astype(np.uint64)).astype(np.float64)
-            cells = np.minimum(gaps * rate.cells, CELLS - 1).astype(np.int64)
-        self._low, self._high = low[cells], high[cells]
+    def __init__(self, exact: Real, *, first: int = FIRST) -> None:
+        self.exact = exact
+        nearest = at_precision(128, lambda: float((exact() / arb(2).log()).mid()))
+        known = SMALLEST < nearest < 1 / SMALLEST
+        self.halvings = nearest * BELOW if known else 0.0
+        """y for a gap of 1, or 0 where floats cannot tell and every coin is left to lazy bits."""
+        self.surely, self.possibly = _levels(first if known else 0)
+        """A coin with these first 16 bits is heads if the float y - k is below the one, tails if above the other."""
+        self.surely_one, self.possibly_one = self.surely.data, self.possibly.data
 
-    def flips(self, which: NDArray[Any], source: Source) -> NDArray[Any]:
-        """One coin for each of these indices."""
-        cells = words(which.size, np.uint16, source).astype(np.int32)
-        low = self._low[which]
-        heads: NDArray[Any] = cells < low
-        for n in np.flatnonzero((cells >= low) & (cells < self._high[which])).tolist():
-            score = self._scores[int(which[n])]
-            gap = Fraction(self._scores[self._best].item()) - Fraction(score.item())
-            heads[n] = self._rate.flip(gap, int(cells[n]), source)
-        return heads
+    @cached_property
+    def reach(self) -> NDArray[Any]:
+        """`possibly` in units of the scores: a coin with these first 16 bits is tails if its gap is above this."""
+        return self.possibly / self.halvings if self.halvings else np.full(1 << FIRST, np.inf)
 
-
-class FewCoins:
-    """The same for a short list of Python floats or integers of at most 64 bits, without the cost of arrays."""
-
-    def __init__(self, scores: list[float | int], rate: Rate) -> None:
-        self._scores, self._rate, self._best = scores, rate, max(scores)
-        self._low, self._high = _lists()
-
-    def flip(self, index: int, cell: int, source: Source) -> bool:
-        """One coin whose first 16 bits are given."""
-        best, score, factor = self._best, self._scores[index], self._rate.cells
-        if factor:
-            n = int(min((best - score) * factor, CELLS - 1))
-            if cell < self._low[n]:
-                return True
-            if cell >= self._high[n]:
-                return False
-        return self._rate.flip(Fraction(best) - Fraction(score), cell, source)
-
-
-@cache
-def _lists() -> tuple[list[int], list[int]]:
-    low, high = _enclosures()
-    return low.tolist(), high.tolist()
+    def flip(self, gap: Fraction, k: int, cell: int, source: Source) -> bool:
+        """The coin of probability 2^k exp(-rate gap) whose first 16 bits are given, by lazy bits."""
+        return gap == 0 or rank(lambda: [(-self.exact() * lift(gap)).exp() * (1 << k)], source, cell, FIRST) == 0
