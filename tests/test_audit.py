@@ -16,6 +16,7 @@ from zcdp import (
     ExponentialMechanism,
     Laplace,
     Log,
+    Logistic,
     OptimizedUnaryEncoding,
     PermuteAndFlip,
     RandomizedResponse,
@@ -36,6 +37,7 @@ SOUND = (
     (RandomizedResponse(epsilon=Log(Fraction(3)), k=2), 1.05),
     (RAPPOR(epsilon=1), 0.93),
     (ExponentialMechanism(epsilon=1), 0.7),
+    (PermuteAndFlip(epsilon=1), 0.95),
     (UnaryEncoding("3/4", "1/4"), 2.0),
     (OptimizedUnaryEncoding(epsilon=1), 0.9),
     (SubsetSelection(epsilon=1, k=6, size=2), 0.9),
@@ -59,6 +61,7 @@ def test_one_by_one_mechanisms_stay_below_their_epsilon() -> None:
     for pair in (
         (choose([0, 4]), choose([1, 3])),
         tuple(lambda n, v=v: stairs.release(np.full(n, v), sensitivity=1, grid="1/8") for v in (0.0, 1.0)),
+        Logistic(epsilon=1),
     ):
         found = audit(pair, epsilon=1, draws=20_000)
         assert not found.violated
@@ -92,6 +95,13 @@ def test_a_laplace_at_nine_tenths_of_its_scale_is_flagged() -> None:
     found = audit((constant(small.release, 0.0), constant(small.release, 1.0)), epsilon=1)
     assert found.violated
     assert found.epsilon_lower < 1 / 0.9
+
+
+@pytest.mark.deep
+def test_a_logistic_at_nine_tenths_of_its_scale_is_flagged() -> None:
+    found = audit(Logistic(scale="0.9", sensitivity=2), epsilon=2)
+    assert found.violated
+    assert found.epsilon_lower < 2 / 0.9
 
 
 def test_the_low_bits_of_a_float_laplace_are_flagged() -> None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar
 
 from flint import arb
 
@@ -17,7 +17,9 @@ from zcdp.privacy.envelope import real_order
 from zcdp.privacy.pair import Pair, laplace_pair
 
 if TYPE_CHECKING:
-    from numpy.typing import ArrayLike
+    from numpy.typing import ArrayLike, NDArray
+
+    from zcdp.samplers.selection import PermuteAndFlip as Selection
 
 __all__ = ["PermuteAndFlip"]
 
@@ -94,9 +96,19 @@ class PermuteAndFlip(Mechanism):
         middle, p = around.mid(), self._pair(around)[0]
         return Peak(value(middle) + p * climb(around)[0] * (around - middle), arb(1))
 
-    def release(self, scores: ArrayLike, *, sensitivity: Value) -> int:
-        """The index of the selected score; a float score is its exact binary value."""
+    def _selection(self, sensitivity: Value) -> Selection:
+        built: dict[Value, Selection] = self.__dict__.setdefault("_selections", {})
+        if (known := built.get(sensitivity)) is not None:
+            return known
         from zcdp.samplers.selection import PermuteAndFlip as Selection
 
         distance = positive_rational(sensitivity, "sensitivity")
-        return Selection(lambda: lift(self.epsilon) / (2 * lift(distance))).select(scores)
+        return built.setdefault(sensitivity, Selection(lambda: lift(self.epsilon) / (2 * lift(distance))))
+
+    def release(self, scores: ArrayLike, *, sensitivity: Value) -> int:
+        """The index of the selected score; a float score is its exact binary value."""
+        return self._selection(sensitivity).select(scores)
+
+    def neighbouring_outputs(self, size: int) -> tuple[NDArray[Any], NDArray[Any]]:
+        selection = self._selection(1)
+        return selection.draw([0, 0], size), selection.draw([1, -1], size)
