@@ -97,7 +97,6 @@ def test_a_laplace_at_nine_tenths_of_its_scale_is_flagged() -> None:
     assert found.epsilon_lower < 1 / 0.9
 
 
-@pytest.mark.deep
 def test_a_logistic_at_nine_tenths_of_its_scale_is_flagged() -> None:
     found = audit(Logistic(scale="0.9", sensitivity=2), epsilon=2)
     assert found.violated

@@ -17,7 +17,7 @@ from samplers.laws import SCORES, by_table, exact, exponential_probabilities, fl
 
 from zcdp.numeric.balls import lift
 from zcdp.samplers import selection, source
-from zcdp.samplers.exponential_coins import Rate
+from zcdp.samplers.exponential_coins import Rate, coin, coins
 from zcdp.samplers.scores import Scores, few
 from zcdp.samplers.selection import ExponentialSelection, PermuteAndFlip
 from zcdp.samplers.source import secure
@@ -74,6 +74,19 @@ def test_coins_compare_exactly(gap: float, rate: Fraction, numerator: int, *, ne
     y = halvings(scores)[1:]
     cells = np.array([cell], dtype=np.uint16)
     assert scores.flips(lambda n: 1, y, np.array([k]), cells, scripted(rest, 129)).tolist() == [expected]
+
+
+@given(x=st.fractions(0, 14), numerator=st.integers(0, 2**144 - 1), near=st.booleans(), error=st.integers(-8, 8))
+def test_coins_of_any_exponent_compare_exactly(x: Fraction, numerator: int, *, near: bool, error: int) -> None:
+    """The float may be off by what is declared: it only sorts."""
+    with mp.workdps(400):
+        chance = mp.exp(-exact(x))
+        if near:
+            numerator = min(max(int(chance * mpf(2) ** 144) + numerator % 32 - 16, 0), 2**144 - 1)
+        expected = mpf(2 * numerator + 1) / mpf(2) ** 145 < chance
+    about = float(x) + error * 2.0**-39
+    assert coin(about, lambda: x, scripted(2 * numerator + 1, 145)) == expected
+    assert coins(np.array([about]), lambda n: x, scripted(2 * numerator + 1, 145)).tolist() == [expected]
 
 
 @pytest.mark.parametrize("select", [ExponentialSelection, PermuteAndFlip])
