@@ -15,7 +15,10 @@ from zcdp.numeric.certify import NotCertified, Undecided
 from zcdp.privacy.finite_cut import Cut, cut_degree, finite_size, whole_degree
 from zcdp.privacy.lattice import Lattice, common_lattice
 from zcdp.privacy.pair import gaussian_pair
-from zcdp.privacy.profile_contour import Contour, TooManyNodes
+from zcdp.privacy.line import Line
+from zcdp.privacy.nodes import TooManyNodes
+from zcdp.privacy.profile_contour import Contour
+from zcdp.privacy.profile_lattice import LatticeContour
 from zcdp.privacy.profile_terms import FiniteSum
 from zcdp.privacy.saddle import line_for_delta, line_for_epsilon, saddle_estimate, solve
 from zcdp.privacy.transform import Parts, Transform
@@ -27,6 +30,8 @@ MANY = 20_000  # where the contour needs too many nodes
 MANY_OF_ONE = 250_000  # of a single pair, which needs no search among exponents
 MOST_WORK = 60_000  # transforms of one pair at one node: half a second
 SMOOTH_WORK = 20_000
+SCAN_WORK = 1_000_000  # bounds of one pair on one cell: a tenth of a second
+CHEAP = 2_000  # transforms, below which no other method is looked for
 LAST_BITS = 1 << 12
 
 
@@ -127,7 +132,7 @@ class Profile:
             if rough:
                 return saddle_estimate(transform, c, lift(epsilon))
             try:
-                contour = Contour(transform, c, lift(epsilon), most=4000, rough=True)
+                contour = Contour(Line(transform, c, lift(epsilon)), most=4000, work=self._share(SCAN_WORK), rough=True)
                 if (value := contour.delta(epsilon)[1]) > 0:
                     return float(value.log().mid())
             except TooManyNodes:
@@ -162,12 +167,8 @@ class Profile:
         else:
             c, epsilon = line_for_delta(transform, given)
         self.line = float(c)
-        for lattice in (self.lattice, None) if self.lattice else (None,):
-            try:
-                contour = Contour(transform, c, lift(epsilon), lattice=lattice, most=self._most(MOST_WORK))
-            except TooManyNodes:
-                continue
-            self.method = "lattice" if lattice else "contour"
+        contour = self._contour(Line(transform, c, lift(epsilon)))
+        if contour is not None:
             return Choice(contour, epsilon)
         if least is None:
             least = epsilon if isinstance(given, Fraction) else self._margin(epsilon, float(c))
@@ -181,8 +182,30 @@ class Profile:
                 return Choice(FiniteSum(self.parts, cut), epsilon, least)
         return self._smoothed(c, epsilon)
 
-    def _most(self, work: int) -> int:
-        """How many nodes are allowed: a hundred at least."""
+    def _contour(self, line: Line) -> Contour | LatticeContour | None:
+        """The cheaper one of the two contours, if there is one within the work allowed."""
+        most, work = self._share(MOST_WORK), self._share(SCAN_WORK)
+        plain = whole = None
+        if not all(pair.atomic for pair, _ in self.parts):
+            try:
+                plain = Contour(line, most=most, work=work)
+                self.method = "contour"
+                if len(plain.kept) * len(self.parts) <= CHEAP:
+                    return plain
+            except TooManyNodes:
+                pass
+        if self.lattice:
+            try:
+                whole = LatticeContour(line, self.lattice, most=most, work=work)
+                if plain is None or whole.cost < len(plain.kept) * len(self.parts):
+                    self.method = "lattice"
+                    return whole
+            except TooManyNodes:
+                pass
+        return plain
+
+    def _share(self, work: int) -> int:
+        """How much of the work there is for each part: a hundred at least."""
         return max(work // len(self.parts), 100)
 
     def _margin(self, epsilon: Fraction, c: float) -> Fraction:
@@ -198,7 +221,7 @@ class Profile:
         for _ in range(40):
             transform = Transform((*self.parts, (gaussian_pair(partial(lift, mu * mu)), 1)))
             try:
-                best = Contour(transform, c, lift(epsilon), lattice=None, most=self._most(SMOOTH_WORK)), mu
+                best = Contour(Line(transform, c, lift(epsilon)), most=self._share(SMOOTH_WORK), work=self._share(SCAN_WORK)), mu
             except TooManyNodes:
                 if best:
                     break
@@ -208,7 +231,7 @@ class Profile:
         if best is None:
             raise NotCertified("the contour needs too many nodes: the composition is too extreme")
         contour, mu = best
-        reach = Fraction((2 * max(14.0 - contour.log_delta, 1.0)) ** 0.5)
+        reach = Fraction((2 * max(14.0 - contour.line.log_delta, 1.0)) ** 0.5)
         # the Gaussian's delta at mu t + mu^2/2 is below its upper tail, which is below exp(-t^2/2)
         return Choice(contour, epsilon, Fraction(0), mu * reach + mu * mu / 2, (-(lift(reach) ** 2) / 2).exp())
 

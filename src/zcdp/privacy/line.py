@@ -1,0 +1,80 @@
+"""A vertical line to integrate along: the size of the integrand, and the aliases of a trapezoidal sum on it."""
+
+from __future__ import annotations
+
+from functools import cached_property
+from math import inf, log
+
+from flint import acb, arb
+
+from zcdp.privacy.rdp_to_approx import tail_factor
+from zcdp.privacy.transform import Tilt, Transform
+
+__all__ = ["Line", "phases"]
+
+TOLERANCE = 1e-17
+
+
+class Line:
+    """Re z = c, chosen for the delta near `epsilon`. Theorem: docs/theorems/profile.md, 2."""
+
+    def __init__(self, transform: Transform, c: arb, epsilon: arb, *, tolerance: float = TOLERANCE) -> None:
+        """Things that weigh less than `tolerance` of delta may be left out."""
+        self.transform, self.c, self.epsilon = transform, c, epsilon
+        self.limit = log(tolerance)
+        self.tilt = Tilt(transform, c)
+        self.weight = self.tilt.value.exp()
+        bend = self.tilt.variance + 1 / (c * c) + 1 / ((1 + c) * (1 + c))
+        estimate = self.tilt.value - c * epsilon - (c * (1 + c)).log() - (2 * arb.pi() * bend).log() / 2
+        self.log_delta = float(estimate.mid())
+        self.head = float((self.tilt.value - c * epsilon).mid()) - self.log_delta
+        """log(M(c) e^{-c epsilon}/delta), near enough."""
+
+    def size(self, epsilon: arb) -> arb:
+        """M(c) e^{-c epsilon}."""
+        return self.weight * (-self.c * epsilon).exp()
+
+    @cached_property
+    def chernoff(self) -> list[tuple[arb, arb]]:
+        """Orders s > c with log of the Chernoff bound on delta(0) at s."""
+        orders = [(self.c * factor).mid() for factor in (1.25, 1.6, 2.5, 5)]
+        return [(s, self.transform.log_moment(s) + tail_factor(s)) for s in orders]
+
+    @cached_property
+    def period(self) -> float:
+        """Long enough that both neighbours in the sum over j are negligible; only accuracy rests on it."""
+        tiny, c = -self.limit, float(self.c)
+        left = (tiny - self.log_delta + 2) / c
+        right = inf
+        if self.transform.largest_loss is not None:
+            right = max(float((self.transform.largest_loss - self.epsilon).mid()), 0.0)
+        for s, size in self.chernoff:
+            bound = float((size - s * self.epsilon).mid())
+            right = min(right, (bound - self.log_delta + tiny) / (float(s) - c))
+        return max(left, right)
+
+    def aliases(self, period: arb, epsilon: arb) -> arb:
+        """An upper bound on sum over j != 0 of e^{cjP} delta(epsilon + jP)."""
+        c = self.c
+        q = (-c * period).exp()
+        left = q / (1 - q)
+        top = self.transform.largest_loss
+        if top is not None and epsilon + period >= top:
+            return left
+        best = None
+        for s, size in self.chernoff:
+            q = ((c - s) * period).exp()
+            bound = (size - s * epsilon).exp() * q / (1 - q)
+            best = bound if best is None else best.min(bound)
+        assert best is not None
+        return left + best
+
+
+def phases(kept: list[int], angle: arb) -> list[acb]:
+    """e^{-i k angle} for each k that is kept."""
+    if kept[-1] != len(kept) - 1:
+        return [acb(0, -angle * k).exp() for k in kept]
+    table = [acb(1), acb(0, -angle).exp()]
+    for k in kept[2:]:
+        table.append(table[k // 2] * table[k - k // 2])  # by halves, so that balls grow by powers of log k only
+    return table[: len(kept)]
