@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from fractions import Fraction
-from functools import partial
-from math import inf, nextafter
+from math import frexp, inf
 from typing import NamedTuple, Protocol
 
 from flint import arb
@@ -14,13 +13,13 @@ from zcdp.numeric.balls import above, at_precision, below, lift
 from zcdp.numeric.certify import NotCertified, Undecided
 from zcdp.privacy.finite_cut import Cut, cut_degree, finite_size, whole_degree
 from zcdp.privacy.lattice import Lattice, common_lattice
-from zcdp.privacy.pair import gaussian_pair
 from zcdp.privacy.line import Line
 from zcdp.privacy.nodes import TooManyNodes
 from zcdp.privacy.profile_contour import Contour
 from zcdp.privacy.profile_lattice import LatticeContour
 from zcdp.privacy.profile_terms import FiniteSum
 from zcdp.privacy.saddle import line_for_delta, line_for_epsilon, saddle_estimate, solve
+from zcdp.privacy.smoothed import Smoothed
 from zcdp.privacy.transform import Parts, Transform
 
 __all__ = ["Profile"]
@@ -46,14 +45,12 @@ class Engine(Protocol):
 
 
 class Choice(NamedTuple):
-    """The engine for a neighbourhood of epsilon, and what its lower bound loses where it is smoothed."""
+    """The engine for a neighbourhood of epsilon."""
 
     engine: Engine
     epsilon: Fraction
     least: Fraction = Fraction(0)
     """Below this epsilon the engine has no answer."""
-    shift: Fraction = Fraction(0)
-    lost: arb = arb(0)
 
 
 class Profile:
@@ -87,8 +84,6 @@ class Profile:
                 return 0.0, 0.0
             choice = self._choose(epsilon)
             lower, upper = choice.engine.delta(epsilon)
-            if choice.shift:
-                lower = choice.engine.delta(epsilon + choice.shift)[0] - choice.lost
             if not (upper.is_finite() and upper.rel_accuracy_bits() >= 50):
                 return None
             return min(max(below(lower), 0.0), 1.0), min(above(upper), 1.0)
@@ -109,14 +104,19 @@ class Profile:
             root = solve(
                 engine.estimate, log_target, float(least), inf if top is None else above(top), float(choice.epsilon)
             )
-            upper = _outward(root, lambda e: bool(engine.delta(e)[1] <= target), least, up=True)
-            lower = _outward(root, lambda e: bool(engine.delta(e)[0] - choice.lost >= target), least, up=False)
-            if upper is None and choice.shift:  # the Gaussian's own delta is in the way
-                upper = inf if top is None else above(top)
+            if isinstance(engine, Smoothed):  # its two ends are apart, and the lower one takes its time
+                ends = engine.delta(Fraction(root))
+                gap = float(((ends[1] - ends[0]) / ends[1]).mid()) / self.line if ends[1] > 0 else inf
+                first = frexp(min(max(gap / root, 2.0**-54), 0.2))[1] if root else -54
+                upper = _outward(root, lambda e: bool(engine.contour.delta(e)[1] <= target), least, up=True)
+                lower = _outward(root, lambda e: bool(engine.delta(e)[0] >= target), least, up=False, first=first)
+                if upper is None:  # the Gaussian's own delta is in the way
+                    upper = inf if top is None else above(top)
+            else:
+                upper = _outward(root, lambda e: bool(engine.delta(e)[1] <= target), least, up=True)
+                lower = _outward(root, lambda e: bool(engine.delta(e)[0] >= target), least, up=False)
             if upper is None or lower is None:
                 return None
-            if choice.shift:
-                lower = max(nextafter(lower - float(choice.shift) * (1 + 1e-15), -inf), 0.0)
             return lower, upper if top is None else min(upper, above(top))
 
         return self._at_growing_precision(attempt)
@@ -180,7 +180,9 @@ class Profile:
             ):
                 self.method = "finite sum"
                 return Choice(FiniteSum(self.parts, cut), epsilon, least)
-        return self._smoothed(c, epsilon)
+        self.method = "smoothed contour"
+        smoothed = Smoothed(self.parts, c, epsilon, most=self._share(SMOOTH_WORK), work=self._share(SCAN_WORK))
+        return Choice(smoothed, epsilon)
 
     def _contour(self, line: Line) -> Contour | LatticeContour | None:
         """The cheaper one of the two contours, if there is one within the work allowed."""
@@ -214,33 +216,14 @@ class Profile:
         room = 1 / c if top is None else min(1 / c, float(top - lift(epsilon)))
         return max(Fraction(float(epsilon - Fraction(room))), Fraction(0))  # a float, as the search wants
 
-    def _smoothed(self, c: arb, epsilon: Fraction) -> Choice:
-        """Composed with one more, very weak Gaussian mechanism: an upper bound whose integrand decays."""
-        self.method = "smoothed contour"
-        best, mu = None, Fraction(1 / float(c))
-        for _ in range(40):
-            transform = Transform((*self.parts, (gaussian_pair(partial(lift, mu * mu)), 1)))
-            try:
-                best = Contour(Line(transform, c, lift(epsilon)), most=self._share(SMOOTH_WORK), work=self._share(SCAN_WORK)), mu
-            except TooManyNodes:
-                if best:
-                    break
-                mu *= 16
-                continue
-            mu /= 2
-        if best is None:
-            raise NotCertified("the contour needs too many nodes: the composition is too extreme")
-        contour, mu = best
-        reach = Fraction((2 * max(14.0 - contour.line.log_delta, 1.0)) ** 0.5)
-        # the Gaussian's delta at mu t + mu^2/2 is below its upper tail, which is below exp(-t^2/2)
-        return Choice(contour, epsilon, Fraction(0), mu * reach + mu * mu / 2, (-(lift(reach) ** 2) / 2).exp())
 
-
-def _outward(root: float, holds: Callable[[Fraction], bool], least: Fraction, *, up: bool) -> float | None:
+def _outward(
+    root: float, holds: Callable[[Fraction], bool], least: Fraction, *, up: bool, first: int = -54
+) -> float | None:
     """The float nearest to `root`, on the given side, for which `holds` is certain; None if none is near."""
     if root <= least:
         return float(least) if not up or holds(least) else None
-    for power in range(-54, -2):
+    for power in range(first, -2):
         move = 0.0 if power == -54 else 2.0**power  # 2^-53 goes to the next float, or stays
         moved = root * (1 + move if up else 1 - move)
         if moved < least:
