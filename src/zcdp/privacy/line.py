@@ -5,14 +5,15 @@ from __future__ import annotations
 from functools import cached_property
 from math import inf, log
 
-from flint import acb, arb
+from flint import acb, acb_mat, arb
 
 from zcdp.privacy.rdp_to_approx import tail_factor
 from zcdp.privacy.transform import Tilt, Transform
 
-__all__ = ["Line", "phases"]
+__all__ = ["Line", "Phases"]
 
 TOLERANCE = 1e-17
+BLOCK = 32
 
 
 class Line:
@@ -70,11 +71,29 @@ class Line:
         return left + best
 
 
-def phases(kept: list[int], angle: arb) -> list[acb]:
-    """e^{-i k angle} for each k that is kept."""
-    if kept[-1] != len(kept) - 1:
-        return [acb(0, -angle * k).exp() for k in kept]
-    table = [acb(1), acb(0, -angle).exp()]
-    for k in kept[2:]:
-        table.append(table[k // 2] * table[k - k // 2])  # by halves, so that balls grow by powers of log k only
-    return table[: len(kept)]
+class Phases:
+    """Sums over the nodes k that are kept of value_k e^{-i k angle}: k = 32 q + r, so that few exponentials serve all."""
+
+    def __init__(self, kept: list[int]) -> None:
+        self.blocks = sorted({k // BLOCK for k in kept})
+        place = {q: n * BLOCK for n, q in enumerate(self.blocks)}
+        self.places = [place[k // BLOCK] + k % BLOCK for k in kept]
+
+    def spread(self, rows: list[list[acb]]) -> acb_mat:
+        """A matrix for `sums`, of one row for each row and block; each row holds a value for each node that is kept."""
+        size = len(self.blocks) * BLOCK
+        entries = [acb(0)] * (size * len(rows))
+        for n, row in enumerate(rows):
+            for place, value in zip(self.places, row, strict=True):
+                entries[n * size + place] = value
+        return acb_mat(len(rows) * len(self.blocks), BLOCK, entries)
+
+    def sums(self, matrix: acb_mat, angle: arb) -> list[arb]:
+        """The real part of the sum of each row."""
+        short = [acb(1), acb(0, -angle).exp()]
+        for r in range(2, BLOCK):
+            short.append(short[r // 2] * short[r - r // 2])  # by halves: balls hardly grow
+        long = [acb(0, -angle * (q * BLOCK)).exp() for q in self.blocks]
+        inner = (matrix * acb_mat(BLOCK, 1, short)).entries()
+        outer = acb_mat(len(inner) // len(long), len(long), inner) * acb_mat(len(long), 1, long)
+        return [x.real for x in outer.entries()]

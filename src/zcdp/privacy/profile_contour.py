@@ -2,17 +2,16 @@
 
 from __future__ import annotations
 
-from cmath import exp
 from fractions import Fraction
 from functools import cached_property
 from math import inf, log, pi
 from typing import TYPE_CHECKING
 
-from flint import acb, arb
+from flint import acb, acb_mat, arb
 
 from zcdp.numeric.balls import above, below, lift
 from zcdp.privacy.decay import DOWN, UP
-from zcdp.privacy.line import Line, phases
+from zcdp.privacy.line import Line, Phases
 from zcdp.privacy.nodes import FIRST, TooManyNodes, charge, choose, octaves
 
 if TYPE_CHECKING:
@@ -77,30 +76,35 @@ class Contour:
         values[0] /= 2
         return values
 
+    @cached_property
+    def _spread(self) -> tuple[Phases, acb_mat]:
+        phases = Phases(self.kept)
+        return phases, phases.spread([self.nodes])
+
     def delta(self, epsilon: Fraction) -> tuple[arb, arb]:
         """Balls whose lower end is below, and whose upper end is above delta(epsilon)."""
         point = lift(epsilon)
-        total = sum((a.real * b.real - a.imag * b.imag for a, b in self._terms(point)), arb(0))
+        phases, matrix = self._spread
+        [total] = phases.sums(matrix, self.step * point)
         total *= self.step / arb.pi() * (-self.line.c * point).exp()
         slack = self.slack * self.line.size(point)
         return total - slack - self.line.aliases(self.period, point), total + slack
 
-    def _terms(self, epsilon: arb) -> zip[tuple[acb, acb]]:
-        return zip(self.nodes, phases(self.kept, self.step * epsilon), strict=True)
-
     @cached_property
-    def _floats(self) -> list[tuple[float, complex]]:
-        """Heights and summands in floating point, relative to the middle one."""
-        size, h = self.line.weight, float(self.step)
-        return [
-            (k * h, complex(value * phase / size))
-            for k, (value, phase) in zip(self.kept, self._terms(self.line.epsilon), strict=True)
-        ]
+    def _floats(self) -> tuple[Floats, NDArray[np.complex128]]:
+        """Heights and values in floating point, relative to M(c)."""
+        import numpy
+
+        size = self.line.weight
+        values = numpy.array([complex(value / size) for value in self.nodes])
+        return numpy.array(self.kept) * float(self.step), values
 
     def estimate(self, epsilon: float) -> float:
         """log delta(epsilon), near enough: for proposals."""
-        move = epsilon - float(self.line.epsilon)
-        total = sum((value * exp(-1j * y * move)).real for y, value in self._floats)
+        import numpy
+
+        heights, values = self._floats
+        total = float((values * numpy.exp(-1j * epsilon * heights)).real.sum())
         if total <= 0:
             return -inf
         scale = self.line.tilt.value - self.line.c * epsilon + (self.step / arb.pi()).log()

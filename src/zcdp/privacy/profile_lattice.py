@@ -13,7 +13,7 @@ from zcdp.numeric.balls import above, at_precision, below, lift
 from zcdp.numeric.certify import Undecided
 from zcdp.privacy.decay import DOWN, UP
 from zcdp.privacy.lattice import Lattice
-from zcdp.privacy.line import Line, phases
+from zcdp.privacy.line import Line, Phases
 from zcdp.privacy.nodes import LARGEST_INDEX, TooManyNodes, charge, choose, octaves
 from zcdp.privacy.transform import Factor, Transform
 
@@ -119,8 +119,8 @@ class LatticeContour:
         return ctx.prec + 64 + int((self.degree + 2) * (2 + log2(2 * largest)))
 
     @cached_property
-    def nodes(self) -> tuple[list[acb], acb_mat | None]:
-        """Of each node that is kept, half of the first: the powers above J over z(z+1), and a column for `_whole`."""
+    def nodes(self) -> tuple[Phases, acb_mat, acb_mat | None]:
+        """Of each node that is kept, half of the first: the powers above J over z(z+1), and a column for the lattice sum."""
         rest, columns = [], []
         step, spacing = self.step, self.spacing
         factors = [
@@ -132,7 +132,9 @@ class LatticeContour:
             half = 1 if n else 2
             rest.append(own / half)
             columns.append([x / half for x in column])
-        return rest, acb_mat(list(zip(*columns, strict=True))) if self.degree >= 0 else None
+        phases = Phases(self.kept)
+        rows = [list(row) for row in zip(*columns, strict=True)]
+        return phases, phases.spread([rest]), phases.spread(rows) if rows else None
 
     def _node(self, z: acb, g: arb, factors: list[tuple[Factor, list[arb]]]) -> tuple[acb, list[acb]]:
         """(M - sum of P_j w^{-j})/(z(z+1)), and the coefficients of theta^r, e^{t/2} and e^{-t/2} of the lattice sum."""
@@ -180,16 +182,16 @@ class LatticeContour:
 
     def _delta(self, epsilon: Fraction) -> tuple[arb, arb]:
         point, c = lift(epsilon), self.line.c
-        rest, columns = self.nodes
+        phases, rest, columns = self.nodes
         total = arb(0)
         if self.line.tilt.decay.density.any():
-            for a, b in zip(rest, phases(self.kept, self.step * point), strict=True):
-                total += a.real * b.real - a.imag * b.imag
-            total *= self.step / arb.pi() * (-c * point).exp()
+            total = phases.sums(rest, self.step * point)[0] * self.step / arb.pi() * (-c * point).exp()
         if columns is not None:
             first = self.lattice.first(epsilon)
             place = lift(first) * self.lattice.scale()
-            *coefficients, plus, minus = self._whole(first, columns, place)
+            if self._last is None or self._last[0] != first:  # neighbouring epsilons share a lattice point
+                self._last = first, phases.sums(columns, self.step * place)
+            *coefficients, plus, minus = self._last[1]
             theta = place - point
             power, polynomial = arb(1), arb(0)
             for coefficient in coefficients:
@@ -199,13 +201,6 @@ class LatticeContour:
             total += sums * (-(c + arb(1) / 2) * place).exp() * 2 / self.count
         slack = self.slack * self.line.size(point)
         return total - slack - self.line.aliases(self.spacing * self.count, point), total + slack
-
-    def _whole(self, first: Fraction, columns: acb_mat, place: arb) -> list[arb]:
-        """The columns of all nodes, added up at one lattice point; the last one asked for is remembered."""
-        if self._last is None or self._last[0] != first:
-            turned = acb_mat([[phase] for phase in phases(self.kept, self.step * place)])
-            self._last = first, [x.real for x in (columns * turned).entries()]
-        return self._last[1]
 
     def estimate(self, epsilon: float) -> float:
         """log delta(epsilon), near enough: for proposals."""
