@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from functools import cached_property
-from math import inf, log
+from math import inf, isfinite, log
 
 from flint import acb, acb_mat, arb
 
+from zcdp.numeric.certify import Undecided
 from zcdp.privacy.rdp_to_approx import tail_factor
 from zcdp.privacy.transform import Tilt, Transform
 
@@ -30,6 +31,8 @@ class Line:
         self.log_delta = float(estimate.mid())
         self.head = float((self.tilt.value - c * epsilon).mid()) - self.log_delta
         """log(M(c) e^{-c epsilon}/delta), near enough."""
+        if not isfinite(self.head):
+            raise Undecided
 
     def size(self, epsilon: arb) -> arb:
         """M(c) e^{-c epsilon}."""

@@ -14,9 +14,10 @@ if TYPE_CHECKING:
     Floats = NDArray[np.float64]
     Indices = NDArray[np.int64]
 
-__all__ = ["FIRST", "Nodes", "TooManyNodes", "charge", "choose", "octaves"]
+__all__ = ["FIRST", "LEAST", "Effort", "Nodes", "TooManyNodes", "charge", "choose", "octaves"]
 
 FIRST = 8  # nodes that are always kept
+LEAST = 100  # nodes, and cells, are always allowed
 FEWEST = 4  # a cell of so few nodes is kept rather than divided
 LARGEST_INDEX = 1 << 50
 UP = 1 + 2.0**-40
@@ -25,6 +26,19 @@ PER_UNIT = 8  # classes of decay in which cells are charged together
 
 class TooManyNodes(ArithmeticError):
     """The integrand decays too slowly for the work that is allowed."""
+
+
+class Effort(NamedTuple):
+    """The work that is allowed."""
+
+    transforms: int = 50_000
+    """Of one pair at one node: 8 microseconds each."""
+    bounds: int = 500_000
+    """On the decay of one pair over one cell: 0.2 microseconds each."""
+
+    def part(self, share: int) -> Effort:
+        """One `share`-th of it."""
+        return Effort(self.transforms // share, self.bounds // share)
 
 
 class Nodes(NamedTuple):

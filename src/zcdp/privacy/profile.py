@@ -14,7 +14,7 @@ from zcdp.numeric.certify import NotCertified, Undecided
 from zcdp.privacy.finite_cut import Cut, cut_degree, finite_size, whole_degree
 from zcdp.privacy.lattice import Lattice, common_lattice
 from zcdp.privacy.line import Line
-from zcdp.privacy.nodes import TooManyNodes
+from zcdp.privacy.nodes import Effort, TooManyNodes
 from zcdp.privacy.profile_contour import Contour
 from zcdp.privacy.profile_lattice import LatticeContour
 from zcdp.privacy.profile_terms import FiniteSum
@@ -25,11 +25,9 @@ from zcdp.privacy.transform import Parts, Transform
 __all__ = ["Profile"]
 
 FEW = 2_000  # numbers in a finite sum: a millisecond
-MANY = 20_000  # where the contour needs too many nodes
+MANY = 6_000  # where the contour needs too many nodes: half a second
 MANY_OF_ONE = 250_000  # of a single pair, which needs no search among exponents
-MOST_WORK = 60_000  # transforms of one pair at one node: half a second
-SMOOTH_WORK = 20_000
-SCAN_WORK = 1_000_000  # bounds of one pair on one cell: a tenth of a second
+EFFORT, ROUGH, SMOOTH = Effort(), Effort(4_000), Effort(30_000, 200_000)
 CHEAP = 2_000  # transforms, below which no other method is looked for
 LAST_BITS = 1 << 12
 
@@ -67,6 +65,8 @@ class Profile:
         """The method that gave the last answer."""
         self.line = 1.0
         """The order, less one, at which it looked: a guess for others."""
+        self.share = 1
+        """Each time that the precision is raised, a smaller share of the whole effort is left."""
 
     def _top(self) -> arb | None:
         """The largest loss of the composition; None where it is unbounded."""
@@ -86,7 +86,7 @@ class Profile:
             lower, upper = choice.engine.delta(epsilon)
             if not (upper.is_finite() and upper.rel_accuracy_bits() >= 50):
                 return None
-            return min(max(below(lower), 0.0), 1.0), min(above(upper), 1.0)
+            return min(max(below(lower), 0.0), 1.0) if lower.is_finite() else 0.0, min(above(upper), 1.0)
 
         return self._at_growing_precision(attempt)
 
@@ -132,7 +132,7 @@ class Profile:
             if rough:
                 return saddle_estimate(transform, c, lift(epsilon))
             try:
-                contour = Contour(Line(transform, c, lift(epsilon)), most=4000, work=self._share(SCAN_WORK), rough=True)
+                contour = Contour(Line(transform, c, lift(epsilon)), ROUGH, rough=True)
                 if (value := contour.delta(epsilon)[1]) > 0:
                     return float(value.log().mid())
             except TooManyNodes:
@@ -142,7 +142,7 @@ class Profile:
         return at_precision(self.bits, estimate)
 
     def _at_growing_precision(self, attempt: Callable[[], tuple[float, float] | None]) -> tuple[float, float]:
-        bits = self.bits
+        bits, self.share = self.bits, 1
         while bits <= LAST_BITS:
             try:
                 answer = at_precision(bits, attempt)
@@ -152,7 +152,7 @@ class Profile:
                 pass
             except (OverflowError, ZeroDivisionError) as error:  # of the floats that propose where to look
                 raise NotCertified("the profile is out of the range of floats") from error
-            bits *= 2
+            bits, self.share = 2 * bits, 4 * self.share
         raise NotCertified(f"no certified profile within {LAST_BITS} bits: the parameters are too extreme")
 
     def _choose(self, given: Fraction | float, *, least: Fraction | None = None) -> Choice:
@@ -176,39 +176,33 @@ class Profile:
             log_delta = saddle_estimate(transform, c, lift(epsilon))
             cut = cut_degree(transform, c, lift(epsilon), log_delta, least)
             if finite_size(self.parts, float(least), cut.ceiling) * (cut.degree + 1) <= (
-                MANY_OF_ONE if len(self.parts) == 1 else MANY
+                (MANY_OF_ONE if len(self.parts) == 1 else MANY) / self.share
             ):
                 self.method = "finite sum"
                 return Choice(FiniteSum(self.parts, cut), epsilon, least)
         self.method = "smoothed contour"
-        smoothed = Smoothed(self.parts, c, epsilon, most=self._share(SMOOTH_WORK), work=self._share(SCAN_WORK))
-        return Choice(smoothed, epsilon)
+        return Choice(Smoothed(self.parts, c, epsilon, SMOOTH.part(self.share)), epsilon)
 
     def _contour(self, line: Line) -> Contour | LatticeContour | None:
         """The cheaper one of the two contours, if there is one within the work allowed."""
-        most, work = self._share(MOST_WORK), self._share(SCAN_WORK)
-        plain = whole = None
+        plain = None
         if not all(pair.atomic for pair, _ in self.parts):
             try:
-                plain = Contour(line, most=most, work=work)
+                plain = Contour(line, EFFORT.part(self.share))
                 self.method = "contour"
-                if len(plain.kept) * len(self.parts) <= CHEAP:
+                if plain.cost <= CHEAP:
                     return plain
             except TooManyNodes:
                 pass
         if self.lattice:
             try:
-                whole = LatticeContour(line, self.lattice, most=most, work=work)
-                if plain is None or whole.cost < len(plain.kept) * len(self.parts):
+                whole = LatticeContour(line, self.lattice, EFFORT.part(self.share))
+                if plain is None or whole.cost < plain.cost:
                     self.method = "lattice"
                     return whole
             except TooManyNodes:
                 pass
         return plain
-
-    def _share(self, work: int) -> int:
-        """How much of the work there is for each part: a hundred at least."""
-        return max(work // len(self.parts), 100)
 
     def _margin(self, epsilon: Fraction, c: float) -> Fraction:
         """An epsilon that is hardly above the answer where the saddle point formula proposes `epsilon`."""

@@ -12,7 +12,7 @@ from flint import acb, acb_mat, arb
 from zcdp.numeric.balls import above, below, lift
 from zcdp.privacy.decay import DOWN, UP
 from zcdp.privacy.line import Line, Phases
-from zcdp.privacy.nodes import FIRST, TooManyNodes, charge, choose, octaves
+from zcdp.privacy.nodes import FIRST, LEAST, Effort, TooManyNodes, charge, choose, octaves
 
 if TYPE_CHECKING:
     import numpy as np
@@ -33,8 +33,8 @@ class Contour:
     their bound is added. Theorem: docs/theorems/profile.md.
     """
 
-    def __init__(self, line: Line, *, most: int, work: int, rough: bool = False) -> None:
-        """At most `most` nodes and `work` cells; `rough` stops where the middle of the integrand ends, for proposals."""
+    def __init__(self, line: Line, effort: Effort, *, rough: bool = False) -> None:
+        """Within the effort, or `TooManyNodes`; `rough` stops where the middle of the integrand ends, for proposals."""
         import numpy
 
         self.line = line
@@ -53,6 +53,8 @@ class Contour:
                 raise TooManyNodes
             last = FIRST << int(enough[0])
             self.slack = (-arb(float(tails[enough[0]]))).exp() / (self.step * last * arb.pi())
+        most = max(int(effort.transforms / line.transform.weight), LEAST)
+        work = max(effort.bounds // line.tilt.decay.size, LEAST)
         nodes = choose(octaves(last), self._negligible, most=most, work=work)
         self.kept = nodes.kept
         i, j = nodes.begin.astype(float), nodes.end.astype(float)
@@ -67,6 +69,11 @@ class Contour:
 
         weight = numpy.log((j - i) / (i * j)) - log(pi * self.low)
         return self.line.head + weight - self._decay(i, j) <= self.line.limit
+
+    @property
+    def cost(self) -> float:
+        """How many transforms the nodes take."""
+        return len(self.kept) * self.line.transform.weight
 
     @cached_property
     def nodes(self) -> list[acb]:

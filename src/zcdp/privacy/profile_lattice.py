@@ -14,7 +14,7 @@ from zcdp.numeric.certify import Undecided
 from zcdp.privacy.decay import DOWN, UP
 from zcdp.privacy.lattice import Lattice
 from zcdp.privacy.line import Line, Phases
-from zcdp.privacy.nodes import LARGEST_INDEX, TooManyNodes, charge, choose, octaves
+from zcdp.privacy.nodes import LARGEST_INDEX, LEAST, Effort, TooManyNodes, charge, choose, octaves
 from zcdp.privacy.transform import Factor, Transform
 
 if TYPE_CHECKING:
@@ -36,8 +36,8 @@ class LatticeContour:
     powers above it for m = 0 alone, as they weigh next to nothing elsewhere. Theorem: docs/theorems/profile.md, 9.
     """
 
-    def __init__(self, line: Line, lattice: Lattice, *, most: int, work: int) -> None:
-        """At most `most` nodes and `work` cells looked at."""
+    def __init__(self, line: Line, lattice: Lattice, effort: Effort) -> None:
+        """Within the effort, or `TooManyNodes`."""
         self.line, self.lattice = line, lattice
         count = line.period / float(self.spacing)
         if not count < LARGEST_INDEX:
@@ -46,6 +46,10 @@ class LatticeContour:
         self.low, self.high = below(self.step) * DOWN, above(self.step) * UP
         self.distance = below(arb.pi() / self.spacing)
         self.degree, self.slack = self._powers()
+        densities = sum(not factor.pair.atomic for factor in line.transform.factors)
+        self.each = line.transform.weight + 8 + densities * (3 + self.degree / 2)  # transforms that a node takes
+        most = max(int(effort.transforms / self.each), LEAST)
+        work = max(effort.bounds // (2 * line.tilt.decay.size), LEAST)
         last = (self.count - 1) // 2
         nodes = choose(octaves(last), self._negligible, most=most, work=work)
         self.kept = [k for k in nodes.kept if k <= last]
@@ -106,11 +110,9 @@ class LatticeContour:
         return self.line.head + numpy.logaddexp(own, images) <= self.line.limit
 
     @property
-    def cost(self) -> int:
-        """How many transforms of one pair at one node the nodes take, about: a density takes its powers too."""
-        densities = sum(not factor.pair.atomic for factor in self.line.transform.factors)
-        each = len(self.line.transform.factors) + densities * (4 + self.degree // 2) + 2 * (self.degree > 0)
-        return len(self.kept) * each
+    def cost(self) -> float:
+        """How many transforms the nodes take."""
+        return len(self.kept) * self.each
 
     @cached_property
     def bits(self) -> int:

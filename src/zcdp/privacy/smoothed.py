@@ -10,9 +10,10 @@ from flint import arb
 from zcdp.numeric.balls import lift
 from zcdp.numeric.certify import NotCertified
 from zcdp.privacy.line import Line
-from zcdp.privacy.nodes import TooManyNodes
+from zcdp.privacy.nodes import Effort, TooManyNodes
 from zcdp.privacy.pair import gaussian_pair
 from zcdp.privacy.profile_contour import Contour
+from zcdp.privacy.rdp_to_approx import tail_factor
 from zcdp.privacy.transform import Parts, Transform
 
 __all__ = ["Smoothed"]
@@ -31,14 +32,14 @@ class Smoothed:
     delta(x) is bounded from below, and both ends are off by the order of mu^2. Theorem: docs/theorems/profile.md, 7.
     """
 
-    def __init__(self, parts: Parts, c: arb, epsilon: Fraction, *, most: int, work: int) -> None:
-        self.contour, self.mu = _weakest(parts, c, lift(epsilon), most, work)
+    def __init__(self, parts: Parts, c: arb, epsilon: Fraction, effort: Effort) -> None:
+        self.contour, self.mu = _weakest(parts, c, lift(epsilon), effort)
 
     def delta(self, epsilon: Fraction) -> tuple[arb, arb]:
         """Balls whose lower end is below, and whose upper end is above delta(epsilon)."""
         middle = self.contour.delta(epsilon)
         weights, beyond = self._weights
-        mean = beyond * lift(epsilon).exp()
+        mean = beyond * self.contour.line.size(lift(epsilon))
         for n, weight in weights.items():
             if n:
                 mean += weight * self.contour.delta(epsilon + n * STEP * self.mu)[1]
@@ -46,12 +47,12 @@ class Smoothed:
 
     @cached_property
     def _weights(self) -> tuple[dict[int, arb], arb]:
-        """What each point weighs in the bound on the mean, and the part beyond the left end, as a multiple of x.
+        """What each point weighs in the bound on the mean, and the part beyond the left end, over M'(c) x^{-c}.
 
         With u/x = e^N, N normal of mean -mu^2/2 and deviation mu: P(N <= s) = Phi(s/mu + mu/2), and E[e^N; N <= s] =
         Phi(s/mu - mu/2).
         """
-        half = lift(self.mu) / 2
+        half, c = lift(self.mu) / 2, self.contour.line.c
 
         def below(n: int) -> tuple[arb, arb]:
             place = lift(n * STEP)
@@ -60,8 +61,7 @@ class Smoothed:
         places = {n: lift(n * STEP * self.mu).exp() for n in range(-LEFT, RIGHT + 1)}
         weights = dict.fromkeys(places, arb(0))
         mass, mean = below(-LEFT)
-        weights[-LEFT] += mass
-        beyond = places[-LEFT] * mass - mean  # the slope in x is at least -1
+        beyond = tail_factor(c).exp() * _normal(half + 2 * half * c - LEFT * lift(STEP))
         for n in range(-LEFT, RIGHT):
             more, further = below(n + 1)
             width = places[n + 1] - places[n]
@@ -82,20 +82,20 @@ def _normal(t: arb) -> arb:
     return (-t / arb(2).sqrt()).erfc() / 2
 
 
-def _weakest(parts: Parts, c: arb, epsilon: arb, most: int, work: int) -> tuple[Contour, Fraction]:
+def _weakest(parts: Parts, c: arb, epsilon: arb, effort: Effort) -> tuple[Contour, Fraction]:
     """The contour with the weakest Gaussian pair within the work allowed; only tightness rests on it."""
 
     def contour(mu: Fraction) -> Contour | None:
         pair = gaussian_pair(partial(lift, mu * mu))
         line = Line(Transform((*parts, (pair, 1))), c, epsilon, tolerance=TOLERANCE)
         try:
-            return Contour(line, most=most, work=work)
+            return Contour(line, effort)
         except TooManyNodes:
             return None
 
     line = Line(Transform(parts), c, epsilon, tolerance=TOLERANCE)
     enough = (2 * max(line.head - line.limit, 1.0)) ** 0.5 * line.period / (2 * 3.1415926)
-    mu = Fraction(1.5 * enough / most)  # where the Gaussian pair alone would do
+    mu = Fraction(1.5 * enough * line.transform.weight / effort.transforms)  # where the Gaussian pair alone would do
     best, failed = None, Fraction(0)
     for _ in range(TRIES):
         found = contour(mu)

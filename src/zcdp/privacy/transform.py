@@ -16,6 +16,7 @@ __all__ = ["Factor", "Parts", "Tilt", "Transform"]
 Parts: TypeAlias = tuple[tuple[Pair, int], ...]
 
 SAMPLE = 100
+ROWS = 8  # rows of a pair that take as long as all the rest
 
 
 class Factor:
@@ -66,6 +67,8 @@ class Transform:
         self.factors = [Factor(pair, count) for pair, count in parts]
         losses = [factor.loss * factor.count for factor in self.factors if factor.loss is not None]
         self.largest_loss = sum(losses, arb(0)) if len(losses) == len(self.factors) else None
+        self.weight = sum(1 + len(factor.terms or ()) / ROWS for factor in self.factors)
+        """What one transform costs, in transforms of a plain pair."""
 
     def moment(self, z: acb) -> acb:
         """M(z)."""
