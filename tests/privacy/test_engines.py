@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from fractions import Fraction
 
+import numpy as np
 import profile_reference as reference
 import pytest
 from flint import arb
@@ -13,11 +14,15 @@ from zcdp import RAPPOR, DiscreteLaplace, Laplace, Log, Plan, PureDP, Randomized
 from zcdp.numeric.balls import above, at_precision, below, lift
 from zcdp.privacy.finite_cut import Cut, cut_degree, whole_degree
 from zcdp.privacy.lattice import common_lattice
+from zcdp.privacy.line import Line
+from zcdp.privacy.nodes import Effort
 from zcdp.privacy.pair import gaussian_pair, laplace_pair, three_point_pair
 from zcdp.privacy.profile import Profile
 from zcdp.privacy.profile_contour import Contour
+from zcdp.privacy.profile_lattice import LatticeContour
 from zcdp.privacy.profile_terms import FiniteSum
 from zcdp.privacy.saddle import line_for_epsilon, saddle_estimate
+from zcdp.privacy.smoothed import Smoothed
 from zcdp.privacy.transform import Parts, Tilt, Transform
 
 HALF, THIRD = Fraction(1, 2), Fraction(1, 3)
@@ -31,7 +36,7 @@ def ends(bounds: tuple[arb, arb]) -> tuple[float, float]:
     return below(bounds[0]), above(bounds[1])
 
 
-def by(method: str, parts: Parts, epsilon: Fraction) -> tuple[float, float]:
+def by(method: str, parts: Parts, epsilon: Fraction, *, tolerance: float = 1e-17) -> tuple[float, float]:
     def run() -> tuple[float, float]:
         transform = Transform(parts)
         c = line_for_epsilon(transform, epsilon)
@@ -42,11 +47,13 @@ def by(method: str, parts: Parts, epsilon: Fraction) -> tuple[float, float]:
             cut = cut_degree(transform, c, point, saddle_estimate(transform, c, point), epsilon)
             return ends(FiniteSum(parts, cut).delta(epsilon))
         if method == "smoothed":
-            choice = Profile(parts)._smoothed(c, epsilon)
-            lower = choice.engine.delta(epsilon + choice.shift)[0] - choice.lost
-            return below(lower), above(choice.engine.delta(epsilon)[1])
-        lattice = common_lattice(parts) if method == "lattice" else None
-        return ends(Contour(transform, c, point, lattice=lattice, most=200_000).delta(epsilon))
+            return ends(Smoothed(parts, c, epsilon, Effort()).delta(epsilon))
+        line = Line(transform, c, point, tolerance=tolerance)
+        if method == "contour":
+            return ends(Contour(line, Effort(200_000)).delta(epsilon))
+        lattice = common_lattice(parts)
+        assert lattice is not None
+        return ends(LatticeContour(line, lattice, Effort(200_000)).delta(epsilon))
 
     return at_precision(256, run)
 
@@ -132,7 +139,7 @@ def test_decay_is_a_lower_bound(pair: object) -> None:
             size = transform.log_moment(c)
             for low in (0.01, 0.5, 2.0, 3.1, 6.2, 12.5, 50.0, 1000.0):
                 for width in (0.0, 0.3, 2.0, inf):
-                    bound = tilt.decay(low, low + width)
+                    bound = tilt.decay.bound(np.array([low]), np.array([low + width]))[0]
                     for step in range(40):
                         y = low + (width if width < inf else 3 * low) * step / 40
                         true = float(size) - log(float(abs(transform.moment(c + arb(y) * _i()))))
@@ -151,11 +158,11 @@ def _i() -> object:
 @pytest.mark.parametrize("epsilon", [0, 1, 3, 6, 8])
 def test_coarse_contours_still_enclose(monkeypatch: pytest.MonkeyPatch, tolerance: float, epsilon: int) -> None:
     """With an error that can be seen, the bounds on aliases and on nodes left out must carry it."""
-    monkeypatch.setattr("zcdp.privacy.profile_contour.TOLERANCE", tolerance)
+    monkeypatch.setattr("zcdp.privacy.smoothed.TOLERANCE", tolerance)
     rows = [("pure", THIRD, 1, 12), ("rr", HALF, 7, 9)]
     plan = 12 * PureDP(epsilon=THIRD) + 9 * RandomizedResponse(epsilon=HALF, k=7)
     truth = reference.lattice_delta(*reference.composed(rows), Fraction(epsilon))
-    lower, upper = by("lattice", parts_of(plan), Fraction(epsilon))
+    lower, upper = by("lattice", parts_of(plan), Fraction(epsilon), tolerance=tolerance)
     assert lower <= truth <= upper
     assert upper > truth * (1 + mpf(10) ** -12)
     lower, upper = by("smoothed", parts_of(plan), Fraction(epsilon))
@@ -165,12 +172,11 @@ def test_coarse_contours_still_enclose(monkeypatch: pytest.MonkeyPatch, toleranc
 @pytest.mark.parametrize("epsilon", [0, 1, 2, 3, 4, 5, 6, 7])
 def test_nodes_left_out_are_charged(monkeypatch: pytest.MonkeyPatch, epsilon: int) -> None:
     """A period so long that there are no aliases to hide behind: what is left out has either sign."""
-    period = Contour._period
-    monkeypatch.setattr(Contour, "_period", lambda self, point: 20 * period(self, point))
-    monkeypatch.setattr("zcdp.privacy.profile_contour.TOLERANCE", 0.3)
+    period = Line.period
+    monkeypatch.setattr(Line, "period", property(lambda self: 20 * period.func(self)))
     rows = [("pure", THIRD, 1, 12), ("rr", HALF, 7, 9)]
     plan = 12 * PureDP(epsilon=THIRD) + 9 * RandomizedResponse(epsilon=HALF, k=7)
-    lower, upper = by("lattice", parts_of(plan), Fraction(epsilon))
+    lower, upper = by("lattice", parts_of(plan), Fraction(epsilon), tolerance=0.3)
     assert lower <= reference.lattice_delta(*reference.composed(rows), Fraction(epsilon)) <= upper
 
 

@@ -76,7 +76,10 @@ class Decay:
     def _in_chunks(self, low: Floats, high: Floats, distance: float | None) -> Floats:
         rows = max(CHUNK // self.size, 1)
         with self.np.errstate(all="ignore"):
-            parts = [self._bound(low[n : n + rows, None], high[n : n + rows, None], distance) for n in range(0, len(low), rows)]
+            parts = [
+                self._bound(low[n : n + rows, None], high[n : n + rows, None], distance)
+                for n in range(0, len(low), rows)
+            ]
         return self.np.concatenate(parts) if parts else low
 
     def _bound(self, low: Floats, high: Floats, distance: float | None) -> Floats:

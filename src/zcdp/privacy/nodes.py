@@ -20,7 +20,6 @@ FIRST = 8  # nodes that are always kept
 LEAST = 100  # nodes, and cells, are always allowed
 FEWEST = 4  # a cell of so few nodes is kept rather than divided
 LARGEST_INDEX = 1 << 50
-UP = 1 + 2.0**-40
 PER_UNIT = 8  # classes of decay in which cells are charged together
 
 
@@ -99,5 +98,5 @@ def charge(weight: Floats, decay: Floats) -> arb:
     sums = numpy.bincount(inverse, weights=weight, minlength=len(which))
     total = arb(0)
     for group, size in zip(which.tolist(), sums.tolist(), strict=True):
-        total += arb(size * UP) * (-arb(group) / PER_UNIT).exp()
-    return total
+        total += arb(size) * (-arb(group) / PER_UNIT).exp()
+    return total * (1 + (len(weight) + 8) * 2.0**-52)  # the weights and each addition err by 2^-53 of themselves

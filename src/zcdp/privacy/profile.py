@@ -30,6 +30,8 @@ MANY_OF_ONE = 250_000  # of a single pair, which needs no search among exponents
 EFFORT, ROUGH, SMOOTH = Effort(), Effort(4_000), Effort(30_000, 200_000)
 CHEAP = 2_000  # transforms, below which no other method is looked for
 LAST_BITS = 1 << 12
+SAME = -54  # the power of two that moves no float
+SMOOTHED = "smoothed contour"
 
 
 class Engine(Protocol):
@@ -37,6 +39,9 @@ class Engine(Protocol):
 
     def delta(self, epsilon: Fraction) -> tuple[arb, arb]:
         """Balls whose lower end is below, and whose upper end is above delta(epsilon)."""
+
+    def upper(self, epsilon: Fraction) -> arb:
+        """The second of these alone."""
 
     def estimate(self, epsilon: float) -> float:
         """log delta(epsilon), near enough: for proposals."""
@@ -104,22 +109,22 @@ class Profile:
             root = solve(
                 engine.estimate, log_target, float(least), inf if top is None else above(top), float(choice.epsilon)
             )
-            if isinstance(engine, Smoothed):  # its two ends are apart, and the lower one takes its time
-                ends = engine.delta(Fraction(root))
-                gap = float(((ends[1] - ends[0]) / ends[1]).mid()) / self.line if ends[1] > 0 else inf
-                first = frexp(min(max(gap / root, 2.0**-54), 0.2))[1] if root else -54
-                upper = _outward(root, lambda e: bool(engine.contour.delta(e)[1] <= target), least, up=True)
-                lower = _outward(root, lambda e: bool(engine.delta(e)[0] >= target), least, up=False, first=first)
-                if upper is None:  # the Gaussian's own delta is in the way
-                    upper = inf if top is None else above(top)
-            else:
-                upper = _outward(root, lambda e: bool(engine.delta(e)[1] <= target), least, up=True)
-                lower = _outward(root, lambda e: bool(engine.delta(e)[0] >= target), least, up=False)
+            upper = _outward(root, lambda e: bool(engine.upper(e) <= target), least, up=True)
+            if upper is None and top is not None and self.method == SMOOTHED:  # the Gaussian's own delta is in the way
+                upper = above(top)
+            first = self._apart(engine, root)
+            lower = _outward(root, lambda e: bool(engine.delta(e)[0] >= target), least, up=False, first=first)
             if upper is None or lower is None:
                 return None
             return lower, upper if top is None else min(upper, above(top))
 
         return self._at_growing_precision(attempt)
+
+    def _apart(self, engine: Engine, root: float) -> int:
+        """The power of two nearest to how far below the root, as a part of it, the lower end crosses the target."""
+        lower, upper = engine.delta(Fraction(root))
+        gap = (upper - lower) / upper / (root * self.line) if root and upper > 0 else arb(0)
+        return max(frexp(float(gap))[1] - 1, SAME) if gap.is_finite() else SAME
 
     def propose_log_delta(self, epsilon: Fraction, *, rough: bool = False) -> float:
         """log delta(epsilon) to a few digits (two where `rough`), in a few milliseconds: for proposals."""
@@ -180,7 +185,7 @@ class Profile:
             ):
                 self.method = "finite sum"
                 return Choice(FiniteSum(self.parts, cut), epsilon, least)
-        self.method = "smoothed contour"
+        self.method = SMOOTHED
         return Choice(Smoothed(self.parts, c, epsilon, SMOOTH.part(self.share)), epsilon)
 
     def _contour(self, line: Line) -> Contour | LatticeContour | None:
@@ -212,13 +217,13 @@ class Profile:
 
 
 def _outward(
-    root: float, holds: Callable[[Fraction], bool], least: Fraction, *, up: bool, first: int = -54
+    root: float, holds: Callable[[Fraction], bool], least: Fraction, *, up: bool, first: int = SAME
 ) -> float | None:
     """The float nearest to `root`, on the given side, for which `holds` is certain; None if none is near."""
     if root <= least:
         return float(least) if not up or holds(least) else None
     for power in range(first, -2):
-        move = 0.0 if power == -54 else 2.0**power  # 2^-53 goes to the next float, or stays
+        move = 0.0 if power == SAME else 2.0**power  # 2^-53 goes to the next float, or stays
         moved = root * (1 + move if up else 1 - move)
         if moved < least:
             return None if least else 0.0

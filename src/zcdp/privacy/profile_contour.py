@@ -97,6 +97,10 @@ class Contour:
         slack = self.slack * self.line.size(point)
         return total - slack - self.line.aliases(self.period, point), total + slack
 
+    def upper(self, epsilon: Fraction) -> arb:
+        """A ball whose upper end is above delta(epsilon)."""
+        return self.delta(epsilon)[1]
+
     @cached_property
     def _floats(self) -> tuple[Floats, NDArray[np.complex128]]:
         """Heights and values in floating point, relative to M(c)."""

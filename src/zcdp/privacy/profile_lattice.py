@@ -77,9 +77,9 @@ class LatticeContour:
         import numpy
 
         decay = self.line.tilt.decay
-        image = decay.density / self.distance
-        if not image.any():
+        if not decay.density.any():
             return 0, arb(0)
+        image = decay.density / self.distance
         room = self.line.head + log(float(self.spacing) / 4) - self.line.limit
         best, at = inf, 1.0
         for n in range(49):
@@ -92,7 +92,9 @@ class LatticeContour:
             raise TooManyNodes
         degree, v, reach = int(best), arb(at), arb(self.distance)
         size = -(degree + 1) * v.log()
-        for factor, atoms, density in zip(self.line.transform.factors, decay.atoms.tolist(), decay.density.tolist(), strict=True):
+        for factor, atoms, density in zip(
+            self.line.transform.factors, decay.atoms.tolist(), decay.density.tolist(), strict=True
+        ):
             size += (atoms + v * density / reach).log() * factor.count
         return degree, size.exp() * self.spacing / 4
 
@@ -181,6 +183,10 @@ class LatticeContour:
     def delta(self, epsilon: Fraction) -> tuple[arb, arb]:
         """Balls whose lower end is below, and whose upper end is above delta(epsilon)."""
         return at_precision(self.bits, lambda: self._delta(epsilon), terms=max(self.degree, 10))
+
+    def upper(self, epsilon: Fraction) -> arb:
+        """A ball whose upper end is above delta(epsilon)."""
+        return self.delta(epsilon)[1]
 
     def _delta(self, epsilon: Fraction) -> tuple[arb, arb]:
         point, c = lift(epsilon), self.line.c

@@ -169,6 +169,10 @@ class FiniteSum:
             raise ValueError(f"epsilon ({epsilon}) is below the threshold {self.cut.threshold}")
         return at_precision(self.bits, lambda: self._delta(lift(epsilon)))
 
+    def upper(self, epsilon: Fraction) -> arb:
+        """A ball whose upper end is above delta(epsilon)."""
+        return self.delta(epsilon)[1]
+
     def _delta(self, epsilon: arb) -> tuple[arb, arb]:
         total = arb(0)
         for exponent, (poly, even, odd) in self.sums:

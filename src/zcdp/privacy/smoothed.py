@@ -45,6 +45,10 @@ class Smoothed:
                 mean += weight * self.contour.delta(epsilon + n * STEP * self.mu)[1]
         return (middle[0] - mean) / weights[0], middle[1]
 
+    def upper(self, epsilon: Fraction) -> arb:
+        """A ball whose upper end is above delta(epsilon)."""
+        return self.contour.delta(epsilon)[1]
+
     @cached_property
     def _weights(self) -> tuple[dict[int, arb], arb]:
         """What each point weighs in the bound on the mean, and the part beyond the left end, over M'(c) x^{-c}.
