@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from math import inf
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any
 
 from flint import arb
 
-from zcdp.numeric.balls import above, below
+from zcdp.numeric.balls import below
 
 if TYPE_CHECKING:
     import numpy as np
@@ -24,7 +25,8 @@ BELOW_PI, BELOW_LOG_2, BELOW_NEAR = 3.14159265358979, 0.693147180559945, 0.20264
 CHUNK = 1 << 18
 
 
-class Share(NamedTuple):
+@dataclass(frozen=True)
+class Share:
     """What the bounds need to know of one pair on the line Re z = c; its tilted law is e^{cL} dP/M(c)."""
 
     count: int
@@ -70,7 +72,7 @@ class Decay:
         return self._in_chunks(low, high, None)
 
     def bound_images(self, low: Floats, high: Floats, distance: float) -> Floats:
-        """The same at all y + m omega, m not 0, omega the period of the lattice; they are at least `distance` from 0."""
+        """The same at all y + m omega, m != 0, omega the lattice's period; they are at least `distance` from 0."""
         return self._in_chunks(low, high, distance)
 
     def _in_chunks(self, low: Floats, high: Floats, distance: float | None) -> Floats:

@@ -75,7 +75,7 @@ class Line:
 
 
 class Phases:
-    """Sums over the nodes k that are kept of value_k e^{-i k angle}: k = 32 q + r, so that few exponentials serve all."""
+    """Sums over the nodes k that are kept of value_k e^{-i k angle}: with k = 32 q + r few exponentials serve all."""
 
     def __init__(self, kept: list[int]) -> None:
         self.blocks = sorted({k // BLOCK for k in kept})

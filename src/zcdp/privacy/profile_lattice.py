@@ -91,12 +91,9 @@ class LatticeContour:
         if best > MOST_POWERS:
             raise TooManyNodes
         degree, v, reach = int(best), arb(at), arb(self.distance)
-        size = -(degree + 1) * v.log()
-        for factor, atoms, density in zip(
-            self.line.transform.factors, decay.atoms.tolist(), decay.density.tolist(), strict=True
-        ):
-            size += (atoms + v * density / reach).log() * factor.count
-        return degree, size.exp() * self.spacing / 4
+        bounds = zip(self.line.transform.factors, decay.atoms.tolist(), decay.density.tolist(), strict=True)
+        log_rest = sum(((a + v * b / reach).log() * factor.count for factor, a, b in bounds), -(degree + 1) * v.log())
+        return degree, log_rest.exp() * self.spacing / 4
 
     def _decays(self, i: Floats, j: Floats) -> tuple[Floats, Floats]:
         """Lower bounds on the decay at the nodes i < k <= j, and at all of their images."""
@@ -124,7 +121,7 @@ class LatticeContour:
 
     @cached_property
     def nodes(self) -> tuple[Phases, acb_mat, acb_mat | None]:
-        """Of each node that is kept, half of the first: the powers above J over z(z+1), and a column for the lattice sum."""
+        """Of each node that is kept, half of the first: powers above J over z(z+1), and the rows of the lattice sum."""
         rest, columns = [], []
         step, spacing = self.step, self.spacing
         factors = [
@@ -141,7 +138,7 @@ class LatticeContour:
         return phases, phases.spread([rest]), phases.spread(rows) if rows else None
 
     def _node(self, z: acb, g: arb, factors: list[tuple[Factor, list[arb]]]) -> tuple[acb, list[acb]]:
-        """(M - sum of P_j w^{-j})/(z(z+1)), and the coefficients of theta^r, e^{t/2} and e^{-t/2} of the lattice sum."""
+        """(M - sum of P_j w^{-j})/(z(z+1)); and of the lattice sum the coefficients of theta^r, e^{t/2}, e^{-t/2}."""
         w, degree = z + arb(1) / 2, self.degree
         u = 1 / w
         scalar, series, moment = acb(1), acb_poly([1]), acb(1)

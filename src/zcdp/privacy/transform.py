@@ -50,6 +50,7 @@ class Factor:
     def split(self, w: acb) -> tuple[acb, acb]:
         """A and B with M = A + B/w: the atoms' part and the density's."""
         assert self.terms is not None
+        assert self.unit is not None
         base = (w * self.unit).exp()
         step: acb = base**self.rise
         atoms = density = acb(0)
