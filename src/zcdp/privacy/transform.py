@@ -102,7 +102,10 @@ class Transform:
 
 
 class Tilt:
-    """The line Re z = c: K(c), K'(c), K''(c), and a lower bound on log M(c) - log |M(c + iy)|."""
+    """The line Re z = c: K(c), K'(c), K''(c), and a lower bound on log M(c) - log |M(c + iy)|.
+
+    Theorem: docs/theorems/profile.md, 5.
+    """
 
     def __init__(self, transform: Transform, c: arb) -> None:
         self.value = self.slope = self.variance = arb(0)
