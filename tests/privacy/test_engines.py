@@ -368,3 +368,29 @@ def test_decimals_as_floats_share_a_lattice() -> None:
     exact = 10 * RandomizedResponse(epsilon="0.3", k=4) + 10 * Laplace(epsilon="0.05") + 5 * Laplace(epsilon="0.7")
     lower, upper = Profile(parts_of(exact)).epsilon_bounds(Fraction(1, 10**6))
     assert lower * (1 - 1e-13) < bounds[0] <= bounds[1] < upper * (1 + 1e-13)
+
+
+@pytest.mark.parametrize("part", [4, 8, 16])
+@pytest.mark.parametrize("c", ["0.5", "2"])
+def test_images_of_nodes_left_out_are_charged(monkeypatch: pytest.MonkeyPatch, part: int, c: str) -> None:
+    """A loss that is nearly always 0, at epsilon 0: no decay, and all nodes and images left out have the same sign."""
+    monkeypatch.setattr(LatticeContour, "_negligible", lambda self, i, j: i >= self.count // part)
+    parts = ((three_point_pair(Fraction(1), 10**9), 1),)
+    lattice = common_lattice(parts)
+    assert lattice is not None
+
+    def run() -> tuple[float, float]:
+        line = Line(Transform(parts), arb(c), arb(0))
+        return ends(LatticeContour(line, lattice, Effort()).delta(Fraction(0)))
+
+    lower, upper = at_precision(128, run)
+    assert lower <= 1.718281828e-9 <= upper
+
+
+@pytest.mark.parametrize("epsilon", [0, 12])
+def test_few_points_for_the_lower_end(monkeypatch: pytest.MonkeyPatch, epsilon: int) -> None:
+    """With two neighbours only, what lies beyond them must be charged."""
+    monkeypatch.setattr("zcdp.privacy.smoothed.LEFT", 1)
+    monkeypatch.setattr("zcdp.privacy.smoothed.RIGHT", 1)
+    lower, upper = by("smoothed", parts_of(16 * Laplace(epsilon=Fraction(5, 2))), Fraction(epsilon))
+    assert lower <= reference.many_laplace_delta(Fraction(5, 2), 16, Fraction(epsilon)) <= upper
