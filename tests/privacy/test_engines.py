@@ -12,7 +12,7 @@ import pytest
 from flint import arb
 from mpmath import mpf
 
-from zcdp import RAPPOR, DiscreteLaplace, Laplace, Log, Plan, PureDP, RandomizedResponse
+from zcdp import RAPPOR, DiscreteLaplace, Laplace, Log, Logistic, Plan, PureDP, RandomizedResponse
 from zcdp.numeric.balls import above, at_precision, below, lift
 from zcdp.privacy.finite_cut import Cut, cut_degree, whole_degree
 from zcdp.privacy.lattice import common_lattice
@@ -394,3 +394,24 @@ def test_few_points_for_the_lower_end(monkeypatch: pytest.MonkeyPatch, epsilon: 
     monkeypatch.setattr("zcdp.privacy.smoothed.RIGHT", 1)
     lower, upper = by("smoothed", parts_of(16 * Laplace(epsilon=Fraction(5, 2))), Fraction(epsilon))
     assert lower <= reference.many_laplace_delta(Fraction(5, 2), 16, Fraction(epsilon)) <= upper
+
+
+@pytest.mark.parametrize(
+    ("plan", "method", "apart"),
+    [
+        (39 * Logistic(epsilon=1.5), "finite sum", 1e-13),
+        (2 * PureDP(epsilon="0.7") + RAPPOR(epsilon="0.1"), "finite sum", 1e-13),
+        (1000 * Laplace(epsilon=0.1), "contour", 1e-13),
+        (300 * PureDP(epsilon="0.1") + 30 * Laplace(epsilon="0.3"), "lattice", 1e-13),
+        (3000 * PureDP(epsilon=0.012345678) + 2000 * RAPPOR(epsilon=0.02718281828), "smoothed contour", 1e-6),
+    ],
+)
+@pytest.mark.parametrize("delta", [1e-3, 1e-6])
+def test_both_ends_are_tight(plan: Plan, method: str, apart: float, delta: float) -> None:
+    profile = Profile(parts_of(plan))
+    lower, upper = profile.epsilon_bounds(Fraction(delta))
+    assert profile.method == method
+    assert upper * (1 - apart) <= lower <= upper
+    lower, upper = profile.delta_bounds(Fraction(lower))
+    assert upper * (1 - 1e3 * apart) <= delta <= upper * (1 + 1e3 * apart)
+    assert upper * (1 - 1e3 * apart) <= lower <= upper

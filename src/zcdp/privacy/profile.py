@@ -123,8 +123,8 @@ class Profile:
     def _apart(self, engine: Engine, root: float) -> int:
         """The power of two nearest to how far below the root, as a part of it, the lower end crosses the target."""
         lower, upper = engine.delta(Fraction(root))
-        gap = (upper - lower) / upper / (root * self.line) if root and upper > 0 else arb(0)
-        return max(frexp(float(gap))[1] - 1, SAME) if gap.is_finite() else SAME
+        gap = above((upper - lower) / upper / (root * self.line)) if root and upper > 0 else 0.0
+        return frexp(gap)[1] - 1 if 2.0**SAME < gap < 1 else SAME
 
     def propose_log_delta(self, epsilon: Fraction, *, rough: bool = False) -> float:
         """log delta(epsilon) to a few digits (two where `rough`), in a few milliseconds: for proposals."""
