@@ -415,3 +415,14 @@ def test_both_ends_are_tight(plan: Plan, method: str, apart: float, delta: float
     lower, upper = profile.delta_bounds(Fraction(lower))
     assert upper * (1 - 1e3 * apart) <= delta <= upper * (1 + 1e3 * apart)
     assert upper * (1 - 1e3 * apart) <= lower <= upper
+
+
+def test_near_one() -> None:
+    """1 - delta = E min(1, e^{epsilon - L}), of many binary randomized responses far below their mean loss."""
+    e, count, epsilon = Fraction(1, 10), 80_000, Fraction(100)
+    profile = Profile(((three_point_pair(e), count),))
+    lower, upper = profile.delta_bounds(epsilon)
+    assert profile.method == "Chernoff bound"
+    assert lower <= reference.binary_delta(e, count, epsilon) <= upper == 1.0
+    assert lower > 1 - 1e-15
+    assert Profile(((three_point_pair(e), count),)).delta_bounds(Fraction(390))[1] < 1

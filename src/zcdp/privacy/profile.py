@@ -30,6 +30,7 @@ MANY_OF_ONE = 250_000  # of a single pair, which needs no search among exponents
 EFFORT, ROUGH, SMOOTH = Effort(), Effort(4_000), Effort(30_000, 200_000)
 CHEAP = 2_000  # transforms, below which no other method is looked for
 LAST_BITS = 1 << 12
+NEAR_ONE = 12  # the least order tried there is 0.7 * 2^-12
 SAME = -54  # the power of two that moves no float
 SMOOTHED = "smoothed contour"
 
@@ -87,6 +88,9 @@ class Profile:
             if top is not None and top <= lift(epsilon):
                 self.method = "largest loss"
                 return 0.0, 0.0
+            if (lower := self._near_one(lift(epsilon))) is not None:
+                self.method = "Chernoff bound"
+                return below(lower), 1.0
             choice = self._choose(epsilon)
             lower, upper = choice.engine.delta(epsilon)
             if not (upper.is_finite() and upper.rel_accuracy_bits() >= 50):
@@ -94,6 +98,18 @@ class Profile:
             return min(max(below(lower), 0.0), 1.0) if lower.is_finite() else 0.0, min(above(upper), 1.0)
 
         return self._at_growing_precision(attempt)
+
+    def _near_one(self, epsilon: arb) -> arb | None:
+        """A lower bound on delta(epsilon) where it is 1 to the last bit: 1 - M(-s) e^{s epsilon}, 0 < s <= 1."""
+        transform = Transform(self.parts)
+        for n in range(NEAR_ONE, 0, -1):
+            s = arb(2) ** (-n) * arb("0.7")
+            bound = transform.log_moment(-s) + s * epsilon
+            if bound < -40:
+                return 1 - bound.exp()
+            if not bound < 0:  # it is convex in s, and 0 at 0
+                return None
+        return None
 
     def epsilon_bounds(self, delta: Fraction) -> tuple[float, float]:
         """Floats (lower, upper) around the least epsilon >= 0 with delta(epsilon) <= delta, for 0 < delta < 1."""
