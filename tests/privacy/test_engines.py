@@ -50,7 +50,7 @@ def by(method: str, parts: Parts, epsilon: Fraction, *, tolerance: float = 1e-17
             cut = cut_degree(transform, c, point, saddle_estimate(transform, c, point), epsilon)
             return ends(FiniteSum(parts, cut).delta(epsilon))
         if method == "smoothed":
-            return ends(Smoothed(parts, c, epsilon, Effort()).delta(epsilon))
+            return ends(Smoothed(parts, c, epsilon, Effort(10_000)).delta(epsilon))
         line = Line(transform, c, point, tolerance=tolerance)
         if method == "contour":
             return ends(Contour(line, Effort(200_000)).delta(epsilon))
