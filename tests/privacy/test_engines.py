@@ -426,3 +426,13 @@ def test_near_one() -> None:
     assert lower <= reference.binary_delta(e, count, epsilon) <= upper == 1.0
     assert lower > 1 - 1e-15
     assert Profile(((three_point_pair(e), count),)).delta_bounds(Fraction(390))[1] < 1
+
+
+def test_the_last_answer_is_kept_with_its_method() -> None:
+    profile = Profile(parts_of(1000 * Laplace(epsilon=0.1)))
+    first = profile.epsilon_bounds(Fraction(1, 1000))
+    assert profile.delta_bounds(Fraction(101)) == (0.0, 0.0)
+    assert profile.method == "largest loss"
+    assert profile.epsilon_bounds(Fraction(1, 1000)) == first
+    assert profile.method == "contour"
+    assert profile.epsilon_bounds(Fraction(1, 10**6))[0] > first[1]

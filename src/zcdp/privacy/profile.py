@@ -73,6 +73,7 @@ class Profile:
         """The order, less one, at which it looked: a guess for others."""
         self.share = 1
         """Each time that the precision is raised, a smaller share of the whole effort is left."""
+        self._last: dict[str, tuple[Fraction, tuple[float, float], str, float]] = {}
 
     def _top(self) -> arb | None:
         """The largest loss of the composition; None where it is unbounded."""
@@ -97,7 +98,7 @@ class Profile:
                 return None
             return min(max(below(lower), 0.0), 1.0) if lower.is_finite() else 0.0, min(above(upper), 1.0)
 
-        return self._at_growing_precision(attempt)
+        return self._remembered("delta", epsilon, attempt)
 
     def _near_one(self, epsilon: arb) -> arb | None:
         """A lower bound on delta(epsilon) where it is 1 to the last bit: 1 - M(-s) e^{s epsilon}, 0 < s <= 1."""
@@ -134,7 +135,7 @@ class Profile:
                 return None
             return lower, upper if top is None else min(upper, above(top))
 
-        return self._at_growing_precision(attempt)
+        return self._remembered("epsilon", delta, attempt)
 
     def _apart(self, engine: Engine, root: float) -> int:
         """The power of two nearest to how far below the root, as a part of it, the lower end crosses the target."""
@@ -161,6 +162,16 @@ class Profile:
             return saddle_estimate(transform, c, lift(epsilon))
 
         return at_precision(self.bits, estimate)
+
+    def _remembered(
+        self, what: str, at: Fraction, attempt: Callable[[], tuple[float, float] | None]
+    ) -> tuple[float, float]:
+        """The answer; the last one of its kind is kept, as one question is often asked in several words."""
+        if what not in self._last or self._last[what][0] != at:
+            answer = self._at_growing_precision(attempt)
+            self._last[what] = at, answer, self.method, self.line
+        _, answer, self.method, self.line = self._last[what]
+        return answer
 
     def _at_growing_precision(self, attempt: Callable[[], tuple[float, float] | None]) -> tuple[float, float]:
         bits, self.share = self.bits, 1
