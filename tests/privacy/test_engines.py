@@ -2,22 +2,30 @@
 
 from __future__ import annotations
 
+import random
 from fractions import Fraction
+from typing import Any
 
+import numpy as np
 import profile_reference as reference
 import pytest
 from flint import arb
 from mpmath import mpf
 
-from zcdp import RAPPOR, DiscreteLaplace, Laplace, Log, Plan, PureDP, RandomizedResponse
+from zcdp import RAPPOR, DiscreteLaplace, Laplace, Log, Logistic, Plan, PureDP, RandomizedResponse
 from zcdp.numeric.balls import above, at_precision, below, lift
 from zcdp.privacy.finite_cut import Cut, cut_degree, whole_degree
 from zcdp.privacy.lattice import common_lattice
-from zcdp.privacy.pair import gaussian_pair, laplace_pair, three_point_pair
+from zcdp.privacy.line import Line
+from zcdp.privacy.nodes import Effort, TooManyNodes, charge, choose, octaves
+from zcdp.privacy.pair import Pair, gaussian_pair, laplace_pair, logistic_pair, three_point_pair
 from zcdp.privacy.profile import Profile
 from zcdp.privacy.profile_contour import Contour
+from zcdp.privacy.profile_lattice import LatticeContour
 from zcdp.privacy.profile_terms import FiniteSum
 from zcdp.privacy.saddle import line_for_epsilon, saddle_estimate
+from zcdp.privacy.smoothed import Smoothed
+from zcdp.privacy.snap import snap
 from zcdp.privacy.transform import Parts, Tilt, Transform
 
 HALF, THIRD = Fraction(1, 2), Fraction(1, 3)
@@ -31,7 +39,7 @@ def ends(bounds: tuple[arb, arb]) -> tuple[float, float]:
     return below(bounds[0]), above(bounds[1])
 
 
-def by(method: str, parts: Parts, epsilon: Fraction) -> tuple[float, float]:
+def by(method: str, parts: Parts, epsilon: Fraction, *, tolerance: float = 1e-17) -> tuple[float, float]:
     def run() -> tuple[float, float]:
         transform = Transform(parts)
         c = line_for_epsilon(transform, epsilon)
@@ -42,11 +50,13 @@ def by(method: str, parts: Parts, epsilon: Fraction) -> tuple[float, float]:
             cut = cut_degree(transform, c, point, saddle_estimate(transform, c, point), epsilon)
             return ends(FiniteSum(parts, cut).delta(epsilon))
         if method == "smoothed":
-            choice = Profile(parts)._smoothed(c, epsilon)
-            lower = choice.engine.delta(epsilon + choice.shift)[0] - choice.lost
-            return below(lower), above(choice.engine.delta(epsilon)[1])
-        lattice = common_lattice(parts) if method == "lattice" else None
-        return ends(Contour(transform, c, point, lattice=lattice, most=200_000).delta(epsilon))
+            return ends(Smoothed(parts, c, epsilon, Effort(10_000)).delta(epsilon))
+        line = Line(transform, c, point, tolerance=tolerance)
+        if method == "contour":
+            return ends(Contour(line, Effort(200_000)).delta(epsilon))
+        lattice = common_lattice(parts)
+        assert lattice is not None
+        return ends(LatticeContour(line, lattice, Effort(200_000)).delta(epsilon))
 
     return at_precision(256, run)
 
@@ -132,7 +142,7 @@ def test_decay_is_a_lower_bound(pair: object) -> None:
             size = transform.log_moment(c)
             for low in (0.01, 0.5, 2.0, 3.1, 6.2, 12.5, 50.0, 1000.0):
                 for width in (0.0, 0.3, 2.0, inf):
-                    bound = tilt.decay(low, low + width)
+                    bound = tilt.decay.bound(np.array([low]), np.array([low + width]))[0]
                     for step in range(40):
                         y = low + (width if width < inf else 3 * low) * step / 40
                         true = float(size) - log(float(abs(transform.moment(c + arb(y) * _i()))))
@@ -151,11 +161,11 @@ def _i() -> object:
 @pytest.mark.parametrize("epsilon", [0, 1, 3, 6, 8])
 def test_coarse_contours_still_enclose(monkeypatch: pytest.MonkeyPatch, tolerance: float, epsilon: int) -> None:
     """With an error that can be seen, the bounds on aliases and on nodes left out must carry it."""
-    monkeypatch.setattr("zcdp.privacy.profile_contour.TOLERANCE", tolerance)
+    monkeypatch.setattr("zcdp.privacy.smoothed.TOLERANCE", tolerance)
     rows = [("pure", THIRD, 1, 12), ("rr", HALF, 7, 9)]
     plan = 12 * PureDP(epsilon=THIRD) + 9 * RandomizedResponse(epsilon=HALF, k=7)
     truth = reference.lattice_delta(*reference.composed(rows), Fraction(epsilon))
-    lower, upper = by("lattice", parts_of(plan), Fraction(epsilon))
+    lower, upper = by("lattice", parts_of(plan), Fraction(epsilon), tolerance=tolerance)
     assert lower <= truth <= upper
     assert upper > truth * (1 + mpf(10) ** -12)
     lower, upper = by("smoothed", parts_of(plan), Fraction(epsilon))
@@ -165,12 +175,11 @@ def test_coarse_contours_still_enclose(monkeypatch: pytest.MonkeyPatch, toleranc
 @pytest.mark.parametrize("epsilon", [0, 1, 2, 3, 4, 5, 6, 7])
 def test_nodes_left_out_are_charged(monkeypatch: pytest.MonkeyPatch, epsilon: int) -> None:
     """A period so long that there are no aliases to hide behind: what is left out has either sign."""
-    period = Contour._period
-    monkeypatch.setattr(Contour, "_period", lambda self, point: 20 * period(self, point))
-    monkeypatch.setattr("zcdp.privacy.profile_contour.TOLERANCE", 0.3)
+    period = Line.period
+    monkeypatch.setattr(Line, "period", property(lambda self: 20 * period.func(self)))
     rows = [("pure", THIRD, 1, 12), ("rr", HALF, 7, 9)]
     plan = 12 * PureDP(epsilon=THIRD) + 9 * RandomizedResponse(epsilon=HALF, k=7)
-    lower, upper = by("lattice", parts_of(plan), Fraction(epsilon))
+    lower, upper = by("lattice", parts_of(plan), Fraction(epsilon), tolerance=0.3)
     assert lower <= reference.lattice_delta(*reference.composed(rows), Fraction(epsilon)) <= upper
 
 
@@ -186,3 +195,244 @@ def test_coarse_cuts_still_enclose(
     e, count = Fraction(5, 2), 16
     lower, upper = by("cut sum", parts_of(count * Laplace(epsilon=e)), Fraction(epsilon))
     assert lower <= reference.many_laplace_delta(e, count, Fraction(epsilon)) <= upper
+
+
+def brute_force(parts: list[tuple[str, Fraction, int]], epsilon: Fraction) -> mpf:
+    """Every outcome of every mechanism: an atom, or a draw from the density e^{l/2} b on (-e, e).
+
+    The sum of draws has the density e^{s/2} times that of a sum of uniform variables and their widths: signed powers.
+    """
+    from itertools import combinations_with_replacement, product
+
+    from mpmath import exp, factorial, quad, sinh
+
+    choices = []
+    for kind, e, count in parts:
+        x = reference.real(e)
+        if kind == "laplace":
+            options = [(e, None, mpf(1) / 2), (-e, None, exp(-x) / 2), (Fraction(0), e, exp(-x / 2) / 4)]
+        elif kind == "logistic":
+            options = [(Fraction(0), e, 1 / (4 * sinh(x / 2)))]
+        else:
+            options = [(a * e, None, mass) for a, mass in reference.outputs(kind, e, 3)]
+        rows = []
+        for numbers in combinations_with_replacement(range(len(options)), count):
+            pick, mass = [options[n] for n in numbers], factorial(count)
+            for n in set(numbers):
+                mass *= options[n][2] ** numbers.count(n) / factorial(numbers.count(n))
+            rows.append((sum(o[0] for o in pick), [o[1] for o in pick if o[1] is not None], mass))
+        choices.append(rows)
+    total = mpf(0)
+    for rows in product(*choices):
+        place, widths = sum(row[0] for row in rows), [w for row in rows for w in row[1]]
+        mass = mpf(1)
+        for row in rows:
+            mass *= row[2]
+        start, n = epsilon - place, len(widths)
+        if not widths:
+            total += mass * max(-reference.mpmath.expm1(reference.real(start)), mpf(0))
+            continue
+        kinks: dict[Fraction, int] = {}
+        for signs in product((1, -1), repeat=n):
+            where = sum(-s * w for s, w in zip(signs, widths, strict=True))
+            sign = 1 if signs.count(-1) % 2 == 0 else -1
+            kinks[where] = kinks.get(where, 0) + sign
+        bounds = sorted({max(k, start) for k in kinks})
+
+        def density(s: mpf, kinks: dict[Fraction, int] = kinks, n: int = n, start: Fraction = start) -> mpf:
+            power = sum(c * (s - reference.real(k)) ** (n - 1) for k, c in kinks.items() if reference.real(k) < s)
+            return power / factorial(n - 1) * exp(s / 2) * -reference.mpmath.expm1(reference.real(start) - s)
+
+        if len(bounds) > 1:
+            total += mass * quad(density, [reference.real(b) for b in bounds])
+    return total
+
+
+MIXES = [
+    ([("laplace", HALF, 3), ("rr", Fraction(1, 4), 2)], Fraction(3, 5)),
+    ([("laplace", HALF, 2), ("laplace", THIRD, 1), ("rappor", Fraction(1), 2)], Fraction(1, 7)),
+    ([("logistic", THIRD, 2), ("pure", HALF, 3)], Fraction(0)),
+    ([("logistic", Fraction(3), 1), ("laplace", Fraction(2), 2), ("geometric", Fraction(3), 1)], Fraction(4)),
+    ([("laplace", Fraction(5), 2), ("pure", Fraction(10), 1)], Fraction(15)),
+]
+
+
+def pairs_of(parts: list[tuple[str, Fraction, int]]) -> Parts:
+    make = {
+        "laplace": laplace_pair,
+        "logistic": logistic_pair,
+        "rr": lambda e: three_point_pair(e, 3),
+        "pure": three_point_pair,
+        "rappor": lambda e: RAPPOR(epsilon=e).pair(),
+        "geometric": lambda e: DiscreteLaplace(epsilon=e, sensitivity=3).pair(),
+    }
+    return tuple((make[kind](e), count) for kind, e, count in parts)
+
+
+@pytest.mark.parametrize(("mix", "epsilon"), MIXES)
+def test_atoms_and_densities_on_a_lattice(mix: list[tuple[str, Fraction, int]], epsilon: Fraction) -> None:
+    reference.mpmath.mp.prec = 150
+    truth = brute_force(mix, epsilon)
+    reference.mpmath.mp.prec = 400
+    error = truth * mpf(10) ** -25
+    for method, loose in (("whole sum", 1e-13), ("lattice", 1e-13), ("smoothed", 0.5)):
+        lower, upper = by(method, pairs_of(mix), epsilon)
+        assert lower <= truth + error
+        assert truth - error <= upper <= truth * (1 + mpf(loose))
+
+
+@pytest.mark.parametrize("tolerance", [0.3, 1e-2, 1e-5, 1e-17])
+def test_a_coarse_lattice_with_densities_still_encloses(tolerance: float) -> None:
+    """Whatever is left out, of powers, of nodes and of their images, is charged: against the whole sum."""
+    rng = random.Random(7)
+    makes = [laplace_pair, logistic_pair, three_point_pair, lambda e: three_point_pair(e, 5)]
+    for _ in range(25):
+        parts = tuple(
+            (rng.choice(makes)(Fraction(rng.choice((1, 2, 3, 7)), rng.choice((1, 2, 10)))), rng.choice((1, 2, 4, 8)))
+            for _ in range(rng.choice((1, 2, 3)))
+        )
+        top = sum(Fraction(str(pair.largest_loss)) * count for pair, count in parts)
+        epsilon = top * Fraction(rng.randrange(98), 100)
+        truth = by("whole sum", parts, epsilon)
+        lower, upper = by("lattice", parts, epsilon, tolerance=tolerance)
+        assert lower <= truth[1]
+        assert truth[0] <= upper
+        if tolerance == 1e-17:
+            assert upper <= lower * (1 + 1e-12)
+
+
+@pytest.mark.parametrize(
+    "pair", [laplace_pair(HALF), three_point_pair(HALF, 5), logistic_pair(HALF), laplace_pair(Fraction(4))]
+)
+def test_decay_of_images_is_a_lower_bound(pair: Pair) -> None:
+    from math import log, pi
+
+    def run() -> None:
+        assert isinstance(pair.largest_loss, Fraction)
+        transform = Transform(((pair, 3),))
+        g = float(pair.largest_loss) * float(pair.ratio)
+        for c in (arb("0.1"), arb(2), arb(30)):
+            decay, size = Tilt(transform, c).decay, float(transform.log_moment(c))
+            for begin, end in ((0.01, 0.02), (0.3, 0.31), (0.1, 0.4), (0.49, 0.5)):
+                low, high = 2 * pi / g * begin, 2 * pi / g * end
+                bound = decay.bound_images(np.array([low]), np.array([high]), pi / g)[0]
+                for y in (low, (low + high) / 2, high):
+                    for m in (1, -1, 2, 5):
+                        true = size - log(float(abs(transform.moment(c + arb(y + m * 2 * pi / g) * _i()))))
+                        assert bound <= true + 1e-9
+
+    at_precision(128, run)
+
+
+def test_nodes_and_cells_are_counted() -> None:
+    def nothing(i: Any, j: Any) -> Any:
+        return i < 0
+
+    with pytest.raises(TooManyNodes):
+        choose(octaves(1 << 40), nothing, most=1000, work=10**9)
+    with pytest.raises(TooManyNodes):
+        choose(octaves(1 << 40), lambda i, j: i % 3 == 0, most=10**9, work=1000)
+    nodes = choose(octaves(1 << 20), lambda i, j: i >= 64, most=1000, work=1000)
+    assert nodes.kept == list(range(65))
+    assert sum((nodes.end - nodes.begin).tolist()) == (1 << 20) - 64
+
+
+def test_what_is_charged_covers_what_is_left_out() -> None:
+    weights, decays = np.array([0.5, 2.0, 1e-3, 3.0]), np.array([0.3, 7.77, 0.31, 1e12])
+    exact = sum(w * np.exp(-d) for w, d in zip(weights, decays, strict=True))
+    assert exact <= above(charge(weights, decays)) <= exact * 1.2
+
+
+def test_incommensurable_losses_have_two_close_ends() -> None:
+    """60 and 30 binary randomized responses at unrelated epsilons: all 61 x 31 losses."""
+    from mpmath import binomial, exp, expm1
+
+    e1, e2, epsilon = Fraction("0.10712345"), Fraction("0.0857123170000003"), Fraction("2.6180339")
+    truth = mpf(0)
+    for a in range(61):
+        for b in range(31):
+            loss = (60 - 2 * a) * e1 + (30 - 2 * b) * e2
+            if loss > epsilon:
+                x, y = reference.real(e1), reference.real(e2)
+                mass = binomial(60, a) * binomial(30, b) * exp(-a * x - b * y)
+                truth += mass / (1 + exp(-x)) ** 60 / (1 + exp(-y)) ** 30 * -expm1(reference.real(epsilon - loss))
+    lower, upper = by("smoothed", ((three_point_pair(e1), 60), (three_point_pair(e2), 30)), epsilon)
+    assert truth * (1 - mpf("1e-4")) < lower <= truth <= upper < truth * (1 + mpf("1e-4"))
+
+
+def test_decimals_as_floats_share_a_lattice() -> None:
+    plan = 10 * RandomizedResponse(epsilon=0.3, k=4) + 10 * Laplace(epsilon=0.05) + 5 * Laplace(epsilon=0.7)
+    profile = Profile(snap(parts_of(plan))[0])
+    bounds = profile.epsilon_bounds(Fraction(1, 10**6))
+    assert profile.method == "lattice"
+    exact = 10 * RandomizedResponse(epsilon="0.3", k=4) + 10 * Laplace(epsilon="0.05") + 5 * Laplace(epsilon="0.7")
+    lower, upper = Profile(parts_of(exact)).epsilon_bounds(Fraction(1, 10**6))
+    assert lower * (1 - 1e-13) < bounds[0] <= bounds[1] < upper * (1 + 1e-13)
+
+
+@pytest.mark.parametrize("part", [4, 8, 16])
+@pytest.mark.parametrize("c", ["0.5", "2"])
+def test_images_of_nodes_left_out_are_charged(monkeypatch: pytest.MonkeyPatch, part: int, c: str) -> None:
+    """A loss that is nearly always 0, at epsilon 0: no decay, and all nodes and images left out have the same sign."""
+    monkeypatch.setattr(LatticeContour, "_negligible", lambda self, i, j: i >= self.count // part)
+    parts = ((three_point_pair(Fraction(1), 10**9), 1),)
+    lattice = common_lattice(parts)
+    assert lattice is not None
+
+    def run() -> tuple[float, float]:
+        line = Line(Transform(parts), arb(c), arb(0))
+        return ends(LatticeContour(line, lattice, Effort()).delta(Fraction(0)))
+
+    lower, upper = at_precision(128, run)
+    assert lower <= 1.718281828e-9 <= upper
+
+
+@pytest.mark.parametrize("epsilon", [0, 12])
+def test_few_points_for_the_lower_end(monkeypatch: pytest.MonkeyPatch, epsilon: int) -> None:
+    """With two neighbours only, what lies beyond them must be charged."""
+    monkeypatch.setattr("zcdp.privacy.smoothed.LEFT", 1)
+    monkeypatch.setattr("zcdp.privacy.smoothed.RIGHT", 1)
+    lower, upper = by("smoothed", parts_of(16 * Laplace(epsilon=Fraction(5, 2))), Fraction(epsilon))
+    assert lower <= reference.many_laplace_delta(Fraction(5, 2), 16, Fraction(epsilon)) <= upper
+
+
+@pytest.mark.parametrize(
+    ("plan", "method", "apart"),
+    [
+        (39 * Logistic(epsilon=1.5), "finite sum", 1e-13),
+        (2 * PureDP(epsilon="0.7") + RAPPOR(epsilon="0.1"), "finite sum", 1e-13),
+        (1000 * Laplace(epsilon=0.1), "contour", 1e-13),
+        (300 * PureDP(epsilon="0.1") + 30 * Laplace(epsilon="0.3"), "lattice", 1e-13),
+        (3000 * PureDP(epsilon=0.012345678) + 2000 * RAPPOR(epsilon=0.02718281828), "smoothed contour", 1e-6),
+    ],
+)
+@pytest.mark.parametrize("delta", [1e-3, 1e-6])
+def test_both_ends_are_tight(plan: Plan, method: str, apart: float, delta: float) -> None:
+    profile = Profile(parts_of(plan))
+    lower, upper = profile.epsilon_bounds(Fraction(delta))
+    assert profile.method == method
+    assert upper * (1 - apart) <= lower <= upper
+    lower, upper = profile.delta_bounds(Fraction(lower))
+    assert upper * (1 - 1e3 * apart) <= delta <= upper * (1 + 1e3 * apart)
+    assert upper * (1 - 1e3 * apart) <= lower <= upper
+
+
+def test_near_one() -> None:
+    """1 - delta = E min(1, e^{epsilon - L}), of many binary randomized responses far below their mean loss."""
+    e, count, epsilon = Fraction(1, 10), 80_000, Fraction(100)
+    profile = Profile(((three_point_pair(e), count),))
+    lower, upper = profile.delta_bounds(epsilon)
+    assert profile.method == "Chernoff bound"
+    assert lower <= reference.binary_delta(e, count, epsilon) <= upper == 1.0
+    assert lower > 1 - 1e-15
+    assert Profile(((three_point_pair(e), count),)).delta_bounds(Fraction(390))[1] < 1
+
+
+def test_the_last_answer_is_kept_with_its_method() -> None:
+    profile = Profile(parts_of(1000 * Laplace(epsilon=0.1)))
+    first = profile.epsilon_bounds(Fraction(1, 1000))
+    assert profile.delta_bounds(Fraction(101)) == (0.0, 0.0)
+    assert profile.method == "largest loss"
+    assert profile.epsilon_bounds(Fraction(1, 1000)) == first
+    assert profile.method == "contour"
+    assert profile.epsilon_bounds(Fraction(1, 10**6))[0] > first[1]

@@ -20,11 +20,11 @@ T = TypeVar("T")
 _precision = RLock()
 
 
-def at_precision(bits: int, evaluate: Callable[[], T]) -> T:
-    """Run `evaluate` with balls of `bits` bits and series of up to ten terms, then restore what was set."""
+def at_precision(bits: int, evaluate: Callable[[], T], *, terms: int = 10) -> T:
+    """Run `evaluate` with balls of `bits` bits and series of up to `terms` terms, then restore what was set."""
     with _precision:
         before = ctx.prec, ctx.cap
-        ctx.prec, ctx.cap = bits, 10
+        ctx.prec, ctx.cap = bits, terms
         try:
             return evaluate()
         finally:

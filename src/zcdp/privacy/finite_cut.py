@@ -54,7 +54,7 @@ def finite_size(parts: Parts, threshold: float = 0.0, ceiling: float = inf) -> f
     free, atoms = 1.0, 1.0
     for (pair, count), loss in zip(parts, losses, strict=True):
         assert pair.terms is not None
-        points = min(count * (len(pair.terms()) - 1), max(room, 0.0) / (loss * float(pair.ratio))) + 1
+        points = min(count * (len(pair.terms()) - 1), max(room, 0.0) // (loss * float(pair.ratio))) + 1
         if pair.atomic and isinstance(pair.largest_loss, Fraction):
             atoms *= points
         else:

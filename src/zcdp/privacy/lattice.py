@@ -1,4 +1,4 @@
-"""The common lattice of a composition's losses, where all of them are atoms."""
+"""The common lattice of all exponents of a composition: its atoms, and the ends of its densities."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ __all__ = ["Lattice", "common_lattice"]
 
 @dataclass(frozen=True)
 class Lattice:
-    """The whole loss lies on the points (top - spacing * m) * unit, m = 0, 1, 2, ..."""
+    """All atoms and ends of densities lie on the points (top - spacing * m) * unit, m = 0, 1, 2, ..."""
 
     top: Fraction
     spacing: Fraction
@@ -41,11 +41,11 @@ class Lattice:
 
 
 def common_lattice(parts: Parts) -> Lattice | None:
-    """The lattice of the whole loss, if there is one."""
+    """The lattice of all exponents a of M(z) = sum of C_{a,j} e^{aw} w^{-j}, if there is one."""
     top = spacing = Fraction(0)
     units: set[Log | None] = set()
     for pair, count in parts:
-        if not pair.atomic or pair.largest_loss is None:
+        if pair.largest_loss is None:
             return None
         units.add(pair.largest_loss if isinstance(pair.largest_loss, Log) else None)
         loss = Fraction(1) if isinstance(pair.largest_loss, Log) else pair.largest_loss

@@ -99,7 +99,7 @@ def laplace_pair(epsilon: Exact, *, exact: bool = True, witness: Pair | None = N
         edge = exp(-lift(epsilon) / 2)
         return [[edge / 2, edge / 4], [edge / 2, -edge / 4]]
 
-    return Pair(epsilon, terms, exact=exact, witness=witness)
+    return Pair(epsilon, terms, exact=exact, witness=witness, at=laplace_pair)
 
 
 def logistic_pair(eta: Exact, *, exact: bool = True, witness: Pair | None = None) -> Pair:
@@ -112,7 +112,7 @@ def logistic_pair(eta: Exact, *, exact: bool = True, witness: Pair | None = None
         edge = 1 / (4 * (lift(eta) / 2).sinh())
         return [[arb(0), edge], [arb(0), -edge]]
 
-    return Pair(eta, terms, exact=exact, witness=witness)
+    return Pair(eta, terms, exact=exact, witness=witness, at=logistic_pair)
 
 
 def discrete_laplace_pair(epsilon: Exact, sensitivity: int, *, longest: int = 100) -> Pair:

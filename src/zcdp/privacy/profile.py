@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from fractions import Fraction
-from functools import partial
-from math import inf, nextafter
+from math import frexp, inf
 from typing import NamedTuple, Protocol
 
 from flint import arb
@@ -14,20 +13,26 @@ from zcdp.numeric.balls import above, at_precision, below, lift
 from zcdp.numeric.certify import NotCertified, Undecided
 from zcdp.privacy.finite_cut import Cut, cut_degree, finite_size, whole_degree
 from zcdp.privacy.lattice import Lattice, common_lattice
-from zcdp.privacy.pair import gaussian_pair
-from zcdp.privacy.profile_contour import Contour, TooManyNodes
+from zcdp.privacy.line import Line
+from zcdp.privacy.nodes import Effort, TooManyNodes
+from zcdp.privacy.profile_contour import Contour
+from zcdp.privacy.profile_lattice import LatticeContour
 from zcdp.privacy.profile_terms import FiniteSum
 from zcdp.privacy.saddle import line_for_delta, line_for_epsilon, saddle_estimate, solve
+from zcdp.privacy.smoothed import Smoothed
 from zcdp.privacy.transform import Parts, Transform
 
 __all__ = ["Profile"]
 
 FEW = 2_000  # numbers in a finite sum: a millisecond
-MANY = 20_000  # where the contour needs too many nodes
+MANY = 6_000  # where the contour needs too many nodes: half a second
 MANY_OF_ONE = 250_000  # of a single pair, which needs no search among exponents
-MOST_WORK = 60_000  # transforms of one pair at one node: half a second
-SMOOTH_WORK = 20_000
+EFFORT, ROUGH, SMOOTH = Effort(), Effort(4_000), Effort(40_000, 200_000)
+CHEAP = 2_000  # transforms, below which no other method is looked for
 LAST_BITS = 1 << 12
+NEAR_ONE = 12  # the least order tried there is 0.7 * 2^-12
+SAME = -54  # the power of two that moves no float
+SMOOTHED = "smoothed contour"
 
 
 class Engine(Protocol):
@@ -36,19 +41,20 @@ class Engine(Protocol):
     def delta(self, epsilon: Fraction) -> tuple[arb, arb]:
         """Balls whose lower end is below, and whose upper end is above delta(epsilon)."""
 
+    def upper(self, epsilon: Fraction) -> arb:
+        """The second of these alone."""
+
     def estimate(self, epsilon: float) -> float:
         """log delta(epsilon), near enough: for proposals."""
 
 
 class Choice(NamedTuple):
-    """The engine for a neighbourhood of epsilon, and what its lower bound loses where it is smoothed."""
+    """The engine for a neighbourhood of epsilon."""
 
     engine: Engine
     epsilon: Fraction
     least: Fraction = Fraction(0)
     """Below this epsilon the engine has no answer."""
-    shift: Fraction = Fraction(0)
-    lost: arb = arb(0)
 
 
 class Profile:
@@ -65,6 +71,9 @@ class Profile:
         """The method that gave the last answer."""
         self.line = 1.0
         """The order, less one, at which it looked: a guess for others."""
+        self.share = 1
+        """Each time that the precision is raised, a smaller share of the whole effort is left."""
+        self._last: dict[str, tuple[Fraction, tuple[float, float], str, float]] = {}
 
     def _top(self) -> arb | None:
         """The largest loss of the composition; None where it is unbounded."""
@@ -80,15 +89,28 @@ class Profile:
             if top is not None and top <= lift(epsilon):
                 self.method = "largest loss"
                 return 0.0, 0.0
+            if (lower := self._near_one(lift(epsilon))) is not None:
+                self.method = "Chernoff bound"
+                return below(lower), 1.0
             choice = self._choose(epsilon)
             lower, upper = choice.engine.delta(epsilon)
-            if choice.shift:
-                lower = choice.engine.delta(epsilon + choice.shift)[0] - choice.lost
             if not (upper.is_finite() and upper.rel_accuracy_bits() >= 50):
                 return None
-            return min(max(below(lower), 0.0), 1.0), min(above(upper), 1.0)
+            return min(max(below(lower), 0.0), 1.0) if lower.is_finite() else 0.0, min(above(upper), 1.0)
 
-        return self._at_growing_precision(attempt)
+        return self._remembered("delta", epsilon, attempt)
+
+    def _near_one(self, epsilon: arb) -> arb | None:
+        """A lower bound on delta(epsilon) where it is 1 to the last bit: 1 - M(-s) e^{s epsilon}, 0 < s <= 1."""
+        transform = Transform(self.parts)
+        for n in range(NEAR_ONE, 0, -1):
+            s = arb(2) ** (-n) * arb("0.7")
+            bound = transform.log_moment(-s) + s * epsilon
+            if bound < -40:
+                return 1 - bound.exp()
+            if not bound < 0:  # it is convex in s, and 0 at 0
+                return None
+        return None
 
     def epsilon_bounds(self, delta: Fraction) -> tuple[float, float]:
         """Floats (lower, upper) around the least epsilon >= 0 with delta(epsilon) <= delta, for 0 < delta < 1."""
@@ -104,17 +126,22 @@ class Profile:
             root = solve(
                 engine.estimate, log_target, float(least), inf if top is None else above(top), float(choice.epsilon)
             )
-            upper = _outward(root, lambda e: bool(engine.delta(e)[1] <= target), least, up=True)
-            lower = _outward(root, lambda e: bool(engine.delta(e)[0] - choice.lost >= target), least, up=False)
-            if upper is None and choice.shift:  # the Gaussian's own delta is in the way
-                upper = inf if top is None else above(top)
+            upper = _outward(root, lambda e: bool(engine.upper(e) <= target), least, up=True)
+            if upper is None and top is not None and self.method == SMOOTHED:  # the Gaussian's own delta is in the way
+                upper = above(top)
+            first = self._apart(engine, root)
+            lower = _outward(root, lambda e: bool(engine.delta(e)[0] >= target), least, up=False, first=first)
             if upper is None or lower is None:
                 return None
-            if choice.shift:
-                lower = max(nextafter(lower - float(choice.shift) * (1 + 1e-15), -inf), 0.0)
             return lower, upper if top is None else min(upper, above(top))
 
-        return self._at_growing_precision(attempt)
+        return self._remembered("epsilon", delta, attempt)
+
+    def _apart(self, engine: Engine, root: float) -> int:
+        """The power of two nearest to how far below the root, as a part of it, the lower end crosses the target."""
+        lower, upper = engine.delta(Fraction(root))
+        gap = above((upper - lower) / upper / (root * self.line)) if root and upper > 0 else 0.0
+        return frexp(gap)[1] - 1 if 2.0**SAME < gap < 1 else SAME
 
     def propose_log_delta(self, epsilon: Fraction, *, rough: bool = False) -> float:
         """log delta(epsilon) to a few digits (two where `rough`), in a few milliseconds: for proposals."""
@@ -127,7 +154,7 @@ class Profile:
             if rough:
                 return saddle_estimate(transform, c, lift(epsilon))
             try:
-                contour = Contour(transform, c, lift(epsilon), most=4000, rough=True)
+                contour = Contour(Line(transform, c, lift(epsilon)), ROUGH, rough=True)
                 if (value := contour.delta(epsilon)[1]) > 0:
                     return float(value.log().mid())
             except TooManyNodes:
@@ -136,8 +163,18 @@ class Profile:
 
         return at_precision(self.bits, estimate)
 
+    def _remembered(
+        self, what: str, at: Fraction, attempt: Callable[[], tuple[float, float] | None]
+    ) -> tuple[float, float]:
+        """The answer; the last one of its kind is kept, as one question is often asked in several words."""
+        if what not in self._last or self._last[what][0] != at:
+            answer = self._at_growing_precision(attempt)
+            self._last[what] = at, answer, self.method, self.line
+        _, answer, self.method, self.line = self._last[what]
+        return answer
+
     def _at_growing_precision(self, attempt: Callable[[], tuple[float, float] | None]) -> tuple[float, float]:
-        bits = self.bits
+        bits, self.share = self.bits, 1
         while bits <= LAST_BITS:
             try:
                 answer = at_precision(bits, attempt)
@@ -147,7 +184,7 @@ class Profile:
                 pass
             except (OverflowError, ZeroDivisionError) as error:  # of the floats that propose where to look
                 raise NotCertified("the profile is out of the range of floats") from error
-            bits *= 2
+            bits, self.share = 2 * bits, 4 * self.share
         raise NotCertified(f"no certified profile within {LAST_BITS} bits: the parameters are too extreme")
 
     def _choose(self, given: Fraction | float, *, least: Fraction | None = None) -> Choice:
@@ -162,12 +199,8 @@ class Profile:
         else:
             c, epsilon = line_for_delta(transform, given)
         self.line = float(c)
-        for lattice in (self.lattice, None) if self.lattice else (None,):
-            try:
-                contour = Contour(transform, c, lift(epsilon), lattice=lattice, most=self._most(MOST_WORK))
-            except TooManyNodes:
-                continue
-            self.method = "lattice" if lattice else "contour"
+        contour = self._contour(Line(transform, c, lift(epsilon)))
+        if contour is not None:
             return Choice(contour, epsilon)
         if least is None:
             least = epsilon if isinstance(given, Fraction) else self._margin(epsilon, float(c))
@@ -175,15 +208,33 @@ class Profile:
             log_delta = saddle_estimate(transform, c, lift(epsilon))
             cut = cut_degree(transform, c, lift(epsilon), log_delta, least)
             if finite_size(self.parts, float(least), cut.ceiling) * (cut.degree + 1) <= (
-                MANY_OF_ONE if len(self.parts) == 1 else MANY
+                (MANY_OF_ONE if len(self.parts) == 1 else MANY) / self.share
             ):
                 self.method = "finite sum"
                 return Choice(FiniteSum(self.parts, cut), epsilon, least)
-        return self._smoothed(c, epsilon)
+        self.method = SMOOTHED
+        return Choice(Smoothed(self.parts, c, epsilon, SMOOTH.part(self.share)), epsilon)
 
-    def _most(self, work: int) -> int:
-        """How many nodes are allowed: a hundred at least."""
-        return max(work // len(self.parts), 100)
+    def _contour(self, line: Line) -> Contour | LatticeContour | None:
+        """The cheaper one of the two contours, if there is one within the work allowed."""
+        plain = None
+        if not all(pair.atomic for pair, _ in self.parts):
+            try:
+                plain = Contour(line, EFFORT.part(self.share))
+                self.method = "contour"
+                if plain.cost <= CHEAP:
+                    return plain
+            except TooManyNodes:
+                pass
+        if self.lattice:
+            try:
+                whole = LatticeContour(line, self.lattice, EFFORT.part(self.share))
+                if plain is None or whole.cost < plain.cost:
+                    self.method = "lattice"
+                    return whole
+            except TooManyNodes:
+                pass
+        return plain
 
     def _margin(self, epsilon: Fraction, c: float) -> Fraction:
         """An epsilon that is hardly above the answer where the saddle point formula proposes `epsilon`."""
@@ -191,34 +242,15 @@ class Profile:
         room = 1 / c if top is None else min(1 / c, float(top - lift(epsilon)))
         return max(Fraction(float(epsilon - Fraction(room))), Fraction(0))  # a float, as the search wants
 
-    def _smoothed(self, c: arb, epsilon: Fraction) -> Choice:
-        """Composed with one more, very weak Gaussian mechanism: an upper bound whose integrand decays."""
-        self.method = "smoothed contour"
-        best, mu = None, Fraction(1 / float(c))
-        for _ in range(40):
-            transform = Transform((*self.parts, (gaussian_pair(partial(lift, mu * mu)), 1)))
-            try:
-                best = Contour(transform, c, lift(epsilon), lattice=None, most=self._most(SMOOTH_WORK)), mu
-            except TooManyNodes:
-                if best:
-                    break
-                mu *= 16
-                continue
-            mu /= 2
-        if best is None:
-            raise NotCertified("the contour needs too many nodes: the composition is too extreme")
-        contour, mu = best
-        reach = Fraction((2 * max(14.0 - contour.log_delta, 1.0)) ** 0.5)
-        # the Gaussian's delta at mu t + mu^2/2 is below its upper tail, which is below exp(-t^2/2)
-        return Choice(contour, epsilon, Fraction(0), mu * reach + mu * mu / 2, (-(lift(reach) ** 2) / 2).exp())
 
-
-def _outward(root: float, holds: Callable[[Fraction], bool], least: Fraction, *, up: bool) -> float | None:
+def _outward(
+    root: float, holds: Callable[[Fraction], bool], least: Fraction, *, up: bool, first: int = SAME
+) -> float | None:
     """The float nearest to `root`, on the given side, for which `holds` is certain; None if none is near."""
     if root <= least:
         return float(least) if not up or holds(least) else None
-    for power in range(-54, -2):
-        move = 0.0 if power == -54 else 2.0**power  # 2^-53 goes to the next float, or stays
+    for power in range(first, -2):
+        move = 0.0 if power == SAME else 2.0**power  # 2^-53 goes to the next float, or stays
         moved = root * (1 + move if up else 1 - move)
         if moved < least:
             return None if least else 0.0

@@ -9,7 +9,7 @@ from typing import TypeAlias
 
 from flint import arb, arb_poly, ctx
 
-from zcdp.numeric.balls import at_precision, lift
+from zcdp.numeric.balls import at_precision, below, lift
 from zcdp.numeric.certify import NotCertified
 from zcdp.numeric.exact import Log, gcd
 from zcdp.privacy.finite_cut import LARGEST_LATTICE, Cut, lattice_points, rational_atoms
@@ -134,6 +134,7 @@ class FiniteSum:
         sums: dict[Exponent, list[arb]] = {(Fraction(0), ()): [arb(1)]}
         if atoms:
             sums = _on_lattice(atoms, room, self.cut.c)
+        ahead = top - sum((lift(p.largest_loss) * n for p, n in atoms if p.largest_loss is not None), arb(0))
         for pair, count in parts:
             if (pair, count) in atoms:
                 continue
@@ -152,7 +153,9 @@ class FiniteSum:
                         exponent = (rational + loss * multiple, logs)
                     product = _product(series, row, degree)
                     longer[exponent] = _sum(longer[exponent], product) if exponent in longer else product
-            sums = longer
+            ahead -= lift(loss) * count
+            floor = Fraction(below(start - ahead))  # from there the parts ahead lead to the threshold at most
+            sums = {exponent: row for exponent, row in longer.items() if exponent[1] or exponent[0] > floor}
         inverse_factorials = [arb(1)]
         for n in range(1, degree + 2):
             inverse_factorials.append(inverse_factorials[-1] / n)
@@ -168,6 +171,10 @@ class FiniteSum:
         if epsilon < self.cut.threshold:
             raise ValueError(f"epsilon ({epsilon}) is below the threshold {self.cut.threshold}")
         return at_precision(self.bits, lambda: self._delta(lift(epsilon)))
+
+    def upper(self, epsilon: Fraction) -> arb:
+        """A ball whose upper end is above delta(epsilon)."""
+        return self.delta(epsilon)[1]
 
     def _delta(self, epsilon: arb) -> tuple[arb, arb]:
         total = arb(0)

@@ -14,17 +14,16 @@ LARGEST_DENOMINATOR = 10**6
 
 
 def snap(parts: Parts) -> tuple[Parts, Parts]:
-    """Parts that dominate the given ones, and parts that they dominate, of which all atoms share a lattice.
+    """Parts that dominate the given ones, and parts that they dominate, of which all losses share a lattice.
 
     The floats 0.1 and 0.3 are not multiples of any common number worth the name. But both are within 2^-52 of tenths;
     so all losses are written as decimals times one factor, the largest (or least) that is needed. Both answers are
     the given parts where that is not so, or not needed. Theorem: docs/theorems/profile.md.
     """
-    atoms = [pair for pair, _ in parts if pair.atomic]
-    losses = [pair.largest_loss for pair in atoms]
-    if len(set(losses)) < 2 or any(pair.at is None or not isinstance(pair.largest_loss, Fraction) for pair in atoms):
-        return parts, parts
+    losses = {pair.largest_loss for pair, _ in parts if pair.at is not None}
     exact = [loss for loss in losses if isinstance(loss, Fraction)]
+    if len(exact) < 2 or len(exact) < len(losses) or any(pair.at is None for pair, _ in parts):
+        return parts, parts
     plain = {loss: loss.limit_denominator(LARGEST_DENOMINATOR) for loss in exact}
     factors = [loss / plain[loss] if plain[loss] else Fraction(0) for loss in exact]
     if set(factors) == {1} or any(abs(factor - 1) > NEAR for factor in factors):
@@ -35,9 +34,8 @@ def snap(parts: Parts) -> tuple[Parts, Parts]:
 def _scaled(parts: Parts, plain: dict[Fraction, Fraction], factor: Fraction) -> Parts:
     scaled = []
     for pair, count in parts:
-        if pair.atomic and pair.at is not None and isinstance(pair.largest_loss, Fraction):
-            moved = pair.at(plain[pair.largest_loss] * factor)
-            scaled.append((replace(moved, exact=pair.exact), count))
-        else:
-            scaled.append((pair, count))
+        assert pair.at is not None
+        assert isinstance(pair.largest_loss, Fraction)
+        moved = pair.at(plain[pair.largest_loss] * factor)
+        scaled.append((replace(moved, exact=pair.exact), count))
     return tuple(scaled)

@@ -1,26 +1,25 @@
-"""The moment transform of a composition, and how fast it decays along a vertical line."""
+"""The moment transform of a composition, and what it is like along a vertical line."""
 
 from __future__ import annotations
 
-from math import floor, inf, log, pi, sin
 from typing import Any, TypeAlias
 
 from flint import acb, arb, arb_series
 
 from zcdp.numeric.balls import above, below, lift
 from zcdp.numeric.certify import Undecided
+from zcdp.privacy.decay import Decay, Share
 from zcdp.privacy.pair import Pair
 
-__all__ = ["Parts", "Tilt", "Transform"]
+__all__ = ["Factor", "Parts", "Tilt", "Transform"]
 
 Parts: TypeAlias = tuple[tuple[Pair, int], ...]
 
-# What floating point may lose in a few dozen operations, with a wide margin: decay is rounded down by it.
-SLACK = 1e-12
 SAMPLE = 100
+ROWS = 8  # rows of a pair that take as long as all the rest
 
 
-class _Factor:
+class Factor:
     """M(z)^count of one pair, its constants ready at the working precision."""
 
     def __init__(self, pair: Pair, count: int) -> None:
@@ -48,14 +47,29 @@ class _Factor:
             total = inner if total is None else total * step + inner
         return total / base**self.run
 
+    def split(self, w: acb) -> tuple[acb, acb]:
+        """A and B with M = A + B/w: the atoms' part and the density's."""
+        assert self.terms is not None
+        assert self.unit is not None
+        base = (w * self.unit).exp()
+        step: acb = base**self.rise
+        atoms = density = acb(0)
+        for row in reversed(self.terms):
+            atoms = atoms * step + row[0]
+            density = density * step + (row[1] if len(row) > 1 else 0)
+        whole = 1 / base**self.run
+        return atoms * whole, density * whole
+
 
 class Transform:
     """M(z) = product of M_i(z)^{n_i}, at the working precision."""
 
     def __init__(self, parts: Parts) -> None:
-        self.factors = [_Factor(pair, count) for pair, count in parts]
+        self.factors = [Factor(pair, count) for pair, count in parts]
         losses = [factor.loss * factor.count for factor in self.factors if factor.loss is not None]
         self.largest_loss = sum(losses, arb(0)) if len(losses) == len(self.factors) else None
+        self.weight = sum(1 + len(factor.terms or ()) / ROWS for factor in self.factors)
+        """What one transform costs, in transforms of a plain pair."""
 
     def moment(self, z: acb) -> acb:
         """M(z)."""
@@ -88,12 +102,15 @@ class Transform:
 
 
 class Tilt:
-    """The line Re z = c: K(c), K'(c), K''(c), and a lower bound on log M(c) - log |M(c + iy)|."""
+    """The line Re z = c: K(c), K'(c), K''(c), and a lower bound on log M(c) - log |M(c + iy)|.
+
+    Theorem: docs/theorems/profile.md, 5.
+    """
 
     def __init__(self, transform: Transform, c: arb) -> None:
         self.value = self.slope = self.variance = arb(0)
-        self.gauss = 0.0
-        self.decays: list[_Decay] = []
+        gauss = arb(0)
+        shares: list[Share] = []
         z = arb_series([c, 1], prec=3)
         w = z + arb(1) / 2
         u = 1 / w
@@ -104,59 +121,30 @@ class Tilt:
             self.slope += taylor[1] * factor.count
             self.variance += 2 * taylor[2] * factor.count
             if factor.curvature is not None:
-                self.gauss += below(factor.curvature * factor.count) * (1 - SLACK)
+                gauss += factor.curvature * factor.count
             else:
-                self.decays.append(_Decay(factor, c, moment[0], 2 * taylor[2]))
-        self.near = sum(d.variance * d.count for d in self.decays) * (1 - SLACK)
-        self.near_end = min((d.near_end for d in self.decays), default=inf)
-
-    def decay(self, low: float, high: float) -> float:
-        """A lower bound on log( M(c)/|M(c + iy)| ) over low <= y <= high; high may be infinite."""
-        gauss = self.gauss * low * low / 2
-        if high <= self.near_end:
-            return (gauss + 2 / pi**2 * self.near * low * low) * (1 - SLACK)
-        return (gauss + sum(d.least(low, high) * d.count for d in self.decays)) * (1 - SLACK)
+                shares.append(_share(factor, c + arb(1) / 2, moment[0], 2 * taylor[2]))
+        self.decay = Decay(shares, gauss, c)
 
 
-class _Decay:
-    """One pair's share: the best of three bounds, each proven in docs/theorems/profile.md."""
-
-    def __init__(self, factor: _Factor, c: arb, moment: arb, variance: arb) -> None:
-        assert factor.loss is not None
-        self.count, x = factor.count, c + arb(1) / 2
-        self.variance = max(below(variance), 0.0)
-        self.near_end = below(arb.pi() / (2 * factor.loss)) * (1 - SLACK)
-        self.x = below(x)
-        self.far: list[float] = []
-        self.waves: list[tuple[float, float]] = []
-        assert factor.terms is not None
-        rows = factor.terms
-        growth = [(factor.loss * (1 - k * factor.ratio) * x).exp() / moment for k in range(len(rows))]
-        degree = max(len(row) for row in rows)
-        self.far = [
-            above(sum((abs(row[j]) * g for row, g in zip(rows, growth, strict=True) if j < len(row)), arb(0)))
-            for j in range(degree)
-        ]
-        atoms = [row[0] * g for row, g in zip(rows, growth, strict=True)]
-        for distance in {1, len(rows) - 1}:
-            weight = 2 * sum((atoms[k] * atoms[k + distance] for k in range(len(rows) - distance)), arb(0))
-            half = above(factor.loss * factor.ratio * distance / 2)
-            if weight > 0:
-                self.waves.append((below(weight), half))
-
-    def least(self, low: float, high: float) -> float:
-        near = 2 / pi**2 * self.variance * low * low if high <= self.near_end else 0.0
-        waves = sum(weight * _least_square_sine(half * low, half * high) for weight, half in self.waves)
-        distance = (self.x * self.x + low * low) ** 0.5 * (1 - SLACK)
-        rest = 0.0
-        for bound in reversed(self.far):
-            rest = rest / distance + bound
-        return max(near, waves, -log(rest * (1 + SLACK)))
-
-
-def _least_square_sine(low: float, high: float) -> float:
-    """A lower bound on sin^2 over [low, high]."""
-    error = high * 1e-14
-    if not high < 1e12 or floor((low - error) / pi) != floor((high + error) / pi):
-        return 0.0
-    return max(min(abs(sin(low)), abs(sin(high))) - error, 0.0) ** 2
+def _share(factor: Factor, x: arb, moment: arb, variance: arb) -> Share:
+    assert factor.loss is not None
+    assert factor.terms is not None
+    rows = factor.terms
+    assert max(map(len, rows)) <= 2
+    growth = [(factor.loss * (1 - k * factor.ratio) * x).exp() / moment for k in range(len(rows))]
+    atoms = [row[0] * g for row, g in zip(rows, growth, strict=True)]
+    density = sum((abs(row[1]) * g for row, g in zip(rows, growth, strict=True) if len(row) > 1), arb(0))
+    waves = []
+    for distance in sorted({1, len(rows) - 1}):
+        weight = below(2 * sum((atoms[k] * atoms[k + distance] for k in range(len(rows) - distance)), arb(0)))
+        if weight > 0:
+            waves.append((weight, float((factor.loss * factor.ratio * distance / (2 * arb.pi())).mid())))
+    return Share(
+        factor.count,
+        max(below(variance), 0.0),
+        below(arb.pi() / (2 * factor.loss)),
+        above(sum(atoms, arb(0))),
+        above(density),
+        tuple(waves),
+    )

@@ -1,0 +1,116 @@
+"""A sound profile where nothing decays: composed with one more, very weak Gaussian mechanism."""
+
+from __future__ import annotations
+
+from fractions import Fraction
+from functools import cached_property, partial
+
+from flint import arb
+
+from zcdp.numeric.balls import lift
+from zcdp.numeric.certify import NotCertified
+from zcdp.privacy.line import Line
+from zcdp.privacy.nodes import Effort, TooManyNodes
+from zcdp.privacy.pair import gaussian_pair
+from zcdp.privacy.profile_contour import Contour
+from zcdp.privacy.rdp_to_approx import tail_factor
+from zcdp.privacy.transform import Parts, Transform
+
+__all__ = ["Smoothed"]
+
+TOLERANCE = 1e-13
+TRIES = 6
+STEP = Fraction(7, 4)  # distance of the points of the lower bound, in standard deviations
+LEFT, RIGHT = 5, 2
+
+
+class Smoothed:
+    """delta'(epsilon) of the composition with a Gaussian pair of parameter mu, an upper bound; and a lower bound.
+
+    delta is convex and decreasing in x = e^epsilon, and delta' is its mean at x times a lognormal variable of mean 1.
+    Chords through the upper bounds at points around x, and through delta(x) itself, bound that mean from above: so
+    delta(x) is bounded from below, and both ends are off by the order of mu^2. Theorem: docs/theorems/profile.md, 7.
+    """
+
+    def __init__(self, parts: Parts, c: arb, epsilon: Fraction, effort: Effort) -> None:
+        self.contour, self.mu = _weakest(parts, c, lift(epsilon), effort)
+
+    def delta(self, epsilon: Fraction) -> tuple[arb, arb]:
+        """Balls whose lower end is below, and whose upper end is above delta(epsilon)."""
+        middle = self.contour.delta(epsilon)
+        weights, beyond = self._weights
+        mean = beyond * self.contour.line.size(lift(epsilon))
+        for n, weight in weights.items():
+            if n:
+                mean += weight * self.contour.delta(epsilon + n * STEP * self.mu)[1]
+        return (middle[0] - mean) / weights[0], middle[1]
+
+    def upper(self, epsilon: Fraction) -> arb:
+        """A ball whose upper end is above delta(epsilon)."""
+        return self.contour.delta(epsilon)[1]
+
+    @cached_property
+    def _weights(self) -> tuple[dict[int, arb], arb]:
+        """What each point weighs in the bound on the mean, and the part beyond the left end, over M'(c) x^{-c}.
+
+        With u/x = e^N, N normal of mean -mu^2/2 and deviation mu: P(N <= s) = Phi(s/mu + mu/2), and E[e^N; N <= s] =
+        Phi(s/mu - mu/2).
+        """
+        half, c = lift(self.mu) / 2, self.contour.line.c
+
+        def below(n: int) -> tuple[arb, arb]:
+            place = lift(n * STEP)
+            return _normal(place + half), _normal(place - half)
+
+        places = {n: lift(n * STEP * self.mu).exp() for n in range(-LEFT, RIGHT + 1)}
+        weights = dict.fromkeys(places, arb(0))
+        mass, mean = below(-LEFT)
+        beyond = tail_factor(c).exp() * _normal(half + 2 * half * c - LEFT * lift(STEP))
+        for n in range(-LEFT, RIGHT):
+            more, further = below(n + 1)
+            width = places[n + 1] - places[n]
+            inside, moment = more - mass, further - mean
+            weights[n] += (places[n + 1] * inside - moment) / width
+            weights[n + 1] += (moment - places[n] * inside) / width
+            mass, mean = more, further
+        weights[RIGHT] += 1 - mass
+        return weights, beyond
+
+    def estimate(self, epsilon: float) -> float:
+        """log delta'(epsilon), near enough: for proposals."""
+        return self.contour.estimate(epsilon)
+
+
+def _normal(t: arb) -> arb:
+    """The normal distribution function."""
+    return (-t / arb(2).sqrt()).erfc() / 2
+
+
+def _weakest(parts: Parts, c: arb, epsilon: arb, effort: Effort) -> tuple[Contour, Fraction]:
+    """The contour with the weakest Gaussian pair within the work allowed; only tightness rests on it."""
+
+    def contour(mu: Fraction) -> Contour | None:
+        pair = gaussian_pair(partial(lift, mu * mu))
+        line = Line(Transform((*parts, (pair, 1))), c, epsilon, tolerance=TOLERANCE)
+        try:
+            return Contour(line, effort)
+        except TooManyNodes:
+            return None
+
+    line = Line(Transform(parts), c, epsilon, tolerance=TOLERANCE)
+    enough = (2 * max(line.head - line.limit, 1.0)) ** 0.5 * line.period / (2 * 3.1415926)
+    mu = Fraction(1.5 * enough * line.transform.weight / effort.transforms)  # where the Gaussian pair alone would do
+    best, failed = None, Fraction(0)
+    for _ in range(TRIES):
+        found = contour(mu)
+        if found:
+            best = found, mu
+            mu = mu / 3 if not failed else (mu + failed) / 2
+        elif best:
+            failed = mu
+            mu = (mu + best[1]) / 2
+        else:
+            mu *= 2
+    if best is None:
+        raise NotCertified("the contour needs too many nodes: the composition is too extreme")
+    return best
