@@ -92,9 +92,11 @@ def lattices(laws: Laws) -> list[tuple[Fraction, Laws]]:
 
 
 def _common(a: Fraction, b: Fraction) -> Fraction:
-    return Fraction(
-        gcd(a.numerator * b.denominator, b.numerator * a.denominator), a.denominator * b.denominator
-    ) if a and b else a or b
+    return (
+        Fraction(gcd(a.numerator * b.denominator, b.numerator * a.denominator), a.denominator * b.denominator)
+        if a and b
+        else a or b
+    )
 
 
 def window(step: Fraction, members: Laws, c: mpfr, numbers: FixedPoint) -> Window:
@@ -156,7 +158,6 @@ class Densities:
                 f.append(4 * (f[j - 2] - x ** (j - 1) / gmpy2.fac(j - 1)))
             total += sum(one * other for one, other in zip(row, f, strict=False))
         return gmpy2.exp(t / 2) * total
-
 
 
 class Profile:

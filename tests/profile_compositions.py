@@ -204,9 +204,7 @@ def some_part(rng: random.Random, kind: str, epsilon: Fraction, count: int) -> P
             return exactly(zcdp.UnaryEncoding(p, q), "two bits", Fraction(0), p, q)
         loss = max(p / q, (1 - q) / (1 - p))
         own: Spec = ("one bit", Fraction(0), (p, q))
-        return Part(
-            kind, count, zcdp.BinaryRandomizedResponse(p, q), ((("pure", f"log({loss})", ()), 1),), ((own, 1),)
-        )
+        return Part(kind, count, zcdp.BinaryRandomizedResponse(p, q), ((("pure", f"log({loss})", ()), 1),), ((own, 1),))
     if kind == "laplace":
         return exactly(zcdp.Laplace(epsilon=epsilon), "laplace")
     if kind == "laplace vector":

@@ -109,7 +109,9 @@ class Line:
         assert self.nodes is not None
         with mpmath.workprec(BITS):
             point, step, c = _mpf(number(epsilon)), mpf(self.step), mpf(self.c)
-            ready = [(one.family, _mpf(one.top), _mpf(one.step), [_mpf(m) for m in one.masses], n) for one, n in self.laws]
+            ready = [
+                (one.family, _mpf(one.top), _mpf(one.step), [_mpf(m) for m in one.masses], n) for one, n in self.laws
+            ]
             total = mpf(0)
             for k in self.nodes:
                 z = mpc(c, k * step)
@@ -150,8 +152,8 @@ class Integral:
 class Draws:
     """Many Laplace mechanisms, by how many of them draw from the density and how many from the lower atom.
 
-    delta = e^{(epsilon - n e)/2} 2^-n sum over m, k of C(n, m) C(n-m, k) 2^-m H_m((n - 2k) e - epsilon), where H_m(t) is
-    the integral of 2 sinh((t - sum of y)/2)_+ over y in [0, 2e]^m. All terms are positive.
+    delta = e^{(epsilon - n e)/2} 2^-n sum over m, k of C(n, m) C(n-m, k) 2^-m H_m((n - 2k) e - epsilon),
+    H_m(t) = integral of 2 sinh((t - sum of y)/2)_+ over y in [0, 2e]^m. All terms are positive.
     """
 
     def __init__(self, e: mpfr, count: int) -> None:
@@ -175,7 +177,10 @@ class Draws:
         sums = [_partial_sum(n, last, corner, q) for q in fades]
         total, previous = mpfr(0), mpfr(0)
         for m in range(n + 1):
-            up, down = gmpy2.exp(room / 2) * (-2 * gmpy2.expm1(-e)) ** m, gmpy2.exp(-room / 2) * (2 * gmpy2.expm1(e)) ** m
+            up, down = (
+                gmpy2.exp(room / 2) * (-2 * gmpy2.expm1(-e)) ** m,
+                gmpy2.exp(-room / 2) * (2 * gmpy2.expm1(e)) ** m,
+            )
             inner = (up * sums[0] - down * sums[1] if last >= m else 0) + self._cut(m, last, room, corner)
             term = gmpy2.bincoef(n, m) * mpfr(2) ** -m * inner
             total += term

@@ -25,11 +25,11 @@ def number(x: Epsilon) -> mpfr:
 
 @dataclass(frozen=True)
 class Law:
-    """Loss under P: atoms at top - i * step; or Laplace or logistic noise, moved by `top`; or Gaussian of rho = `top`."""
+    """Loss under P: atoms at top - i * step; or Laplace or logistic noise moved by `top`; or Gaussian, rho = `top`."""
 
     family: str
     top: mpfr
-    step: mpfr = mpfr(0)
+    step: mpfr = mpfr(0)  # noqa: RUF009 - numbers are immutable
     masses: tuple[mpfr, ...] = ()
     lattice: tuple[str, Fraction] = ("", Fraction(0))
     """Unit ("" for 1, or the logarithm) and the step as a multiple of it: to find common lattices."""
