@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from fractions import Fraction
+from functools import cached_property
 from math import log, pi
 
 import gmpy2
@@ -105,21 +106,27 @@ class Line:
         kept = np.flatnonzero(weight > 0) + 1
         return None if len(kept) > MOST_NODES else [0, *kept.tolist()]
 
-    def delta(self, epsilon: Fraction) -> mpf:
+    @cached_property
+    def moments(self) -> list[tuple[mpc, mpc]]:
+        """z and M(z)/(z(z+1)) at the nodes, half of it on the real line."""
         assert self.nodes is not None
         with mpmath.workprec(BITS):
-            point, step, c = _mpf(number(epsilon)), mpf(self.step), mpf(self.c)
-            ready = [
-                (one.family, _mpf(one.top), _mpf(one.step), [_mpf(m) for m in one.masses], n) for one, n in self.laws
-            ]
-            total = mpf(0)
+            step, c = mpf(self.step), mpf(self.c)
+            laws = [(one.family, _mpf(one.top), _mpf(one.step), list(map(_mpf, one.masses)), n) for one, n in self.laws]
+            found = []
             for k in self.nodes:
                 z = mpc(c, k * step)
-                value = mpmath.exp(-z * point) / (z * (z + 1))
-                for family, top, gap, masses, count in ready:
+                value = 1 / (z * (z + 1)) if k else 1 / (2 * z * (z + 1))
+                for family, top, gap, masses, count in laws:
                     value *= _moment(family, top, gap, masses, z) ** count
-                total += value.real / (1 if k else 2)
-            return total * step / mpmath.pi
+                found.append((z, value))
+            return found
+
+    def delta(self, epsilon: Fraction) -> mpf:
+        with mpmath.workprec(BITS):
+            point = _mpf(number(epsilon))
+            total = mpmath.fsum((value * mpmath.exp(-z * point)).real for z, value in self.moments)
+            return total * mpf(self.step) / mpmath.pi
 
 
 def _moment(family: str, e: mpf, gap: mpf, masses: list[mpf], z: mpc) -> mpc:
