@@ -92,6 +92,8 @@ def law(kind: str, epsilon: Epsilon, extra: tuple[Fraction, ...] = ()) -> Law:
         return _two_bits(number(p), number(q), number(text), (text, Fraction(1)))
     if kind == "one bit":
         p, q = extra
+        if (1 - q) / (1 - p) > p / q:  # the other answer tells more
+            p, q = 1 - q, 1 - p
         yes, no = gmpy2.log(number(p / q)), gmpy2.log(number((1 - p) / (1 - q)))
         text = f"log({p * (1 - q) / (q * (1 - p))})"
         return Law("atoms", yes, yes - no, (number(p), number(1 - p)), (text, Fraction(1)))

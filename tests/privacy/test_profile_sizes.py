@@ -106,9 +106,8 @@ def check_epsilon(source: object, composition: Composition) -> None:
     there = truth.delta(Fraction(upper))
     assert there <= delta * (1 + ERROR), f"epsilon {upper!r} is below the truth, delta is {there}: {composition}"
     if lower > 0:
-        before = truth.delta(Fraction(lower))
-        slack = ERROR if composition.is_exact else TIGHT
-        assert before >= delta * (1 - slack), f"the lower end {lower!r} is too high, delta is {before}: {composition}"
+        before = truth.delta(Fraction(lower) * (1 if composition.is_exact else 1 - Fraction(TIGHT)))
+        assert before >= delta * (1 - ERROR), f"the lower end {lower!r} is too high, delta is {before}: {composition}"
     profile = source.profile if composition.is_exact else source  # type: ignore[attr-defined]
     if profile.method != "smoothed contour" and upper > 0:
         # between two points of a lattice delta may be almost flat: then epsilon is near where delta is
