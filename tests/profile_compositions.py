@@ -9,7 +9,7 @@ from fractions import Fraction
 from math import exp, inf, log
 
 from profile_kinds import ATOM_KINDS, LAPLACE_KINDS, LOG_KINDS, LOGISTIC_KINDS, Part, merged, some_part
-from profile_laws import Laws, epsilon_near, largest
+from profile_laws import Laws, epsilon_near, largest, log_delta_at_zero
 from profile_truth import Truth
 
 import zcdp
@@ -132,8 +132,10 @@ def _target(rng: random.Random, laws: Laws) -> tuple[Fraction | None, Fraction |
     """epsilon from 0 to near the largest loss, or where delta is from nearly 1 to 1e-300; or such a delta."""
     top, style = largest(laws), rng.random()
     digits = 10 ** rng.uniform(-2, 2.2) if style < 0.97 else rng.uniform(150, 300)
+    if style < 0.4:  # below delta(0), so that epsilon is above 0
+        digits += 0.25 - log_delta_at_zero(laws) / log(10)
     if style < 0.45:
-        return None, Fraction(10**-digits)
+        return None, Fraction(10 ** -min(digits, 300.0))
     if style < 0.5:
         return Fraction(0), None
     if style < 0.65 and top < inf:

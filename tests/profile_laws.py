@@ -171,6 +171,12 @@ def epsilon_near(laws: Laws, log_delta: float) -> float:
     return max(mean(laws, c), 0.0)
 
 
+def log_delta_at_zero(laws: Laws) -> float:
+    """An upper bound on log delta(0), by the moments at a few orders."""
+    orders = [10 ** (n / 4) for n in range(-12, 37)]
+    return min(0.0, *(log_moment(laws, c) + c * log(c) - (1 + c) * log(1 + c) for c in orders))
+
+
 def spread(laws: Laws, c: float) -> float:
     """Standard deviation of the tilted loss, in floating point."""
     step = max(c, 1e-3) * 1e-3
