@@ -46,7 +46,7 @@ def test_rho_budgets_are_met_to_nine_digits(kind: Kind) -> None:
 
 
 def test_laplace_a_thousand_times() -> None:
-    """peers.md has the scale 133.24223 by an independent computation."""
+    """The scale 133.24223 is from an independent computation."""
     scale = calibrate(lambda b: 1000 * Laplace(scale=b), epsilon=1, delta=1e-6)
     assert scale == pytest.approx(133.24223, abs=5e-6)
     assert (1000 * Laplace(scale=scale)).delta_at(epsilon=1) <= 1e-6

@@ -1,6 +1,7 @@
-"""The exact profile is never below the truth, and hardly above it, on random compositions.
+"""The exact profile is never below the truth, and hardly above it, on random compositions of few mechanisms.
 
-The truth is tests/profile_reference.py, which enumerates outputs and convolves losses from the definitions.
+The truth is tests/profile_reference.py, which enumerates outputs and convolves losses from the definitions. Up to a
+million mechanisms: test_profile_sizes.py.
 """
 
 from __future__ import annotations
@@ -142,8 +143,8 @@ def test_never_below_the_truth(name: str) -> None:
 
 @pytest.mark.deep
 @pytest.mark.parametrize("name", CASES)
-@pytest.mark.parametrize("seed", range(100, 120))
-def test_ten_thousand_compositions(name: str, seed: int) -> None:
+@pytest.mark.parametrize("seed", range(100, 105))
+def test_more_compositions(name: str, seed: int) -> None:
     case, times = CASES[name]
     rng = random.Random(seed)
     for _ in range(4 * times):
