@@ -16,7 +16,7 @@ from zcdp.numeric.certify import Undecided, enclose
 from zcdp.numeric.exact import Value, integer, literal, positive_rational
 from zcdp.numeric.functions import Number
 from zcdp.privacy.curve import Peak
-from zcdp.privacy.pair import Pair, gaussian_pair
+from zcdp.privacy.pair import Pair, discrete_gaussian_pair, gaussian_pair
 
 if TYPE_CHECKING:
     from zcdp.samplers.continuous import GridNoise
@@ -142,6 +142,9 @@ class DiscreteGaussian(AddsIntegers, _Gaussian):
 
     def kl(self) -> arb:
         return lift(self.exact_rho)  # theta is even, so its logarithm has no slope at 0
+
+    def pair(self) -> Pair | None:
+        return discrete_gaussian_pair(self.variance, self.sensitivity)
 
     def _divergence(self, excess: Fraction) -> float:
         # where (alpha-1) sensitivity is whole it is this product, which no ball can know

@@ -19,6 +19,7 @@ __all__ = ["LARGEST_LATTICE", "Cut", "cut_degree", "finite_size", "lattice_point
 LARGEST_COUNT = 10_000_000
 MOST_PARTS = 24
 LARGEST_LATTICE = 20_000
+LONG = 4  # terms of a pair, beyond which its powers cost more
 NEGLIGIBLE = 36  # e^-36 of delta
 
 
@@ -55,6 +56,8 @@ def finite_size(parts: Parts, threshold: float = 0.0, ceiling: float = inf) -> f
     for (pair, count), loss in zip(parts, losses, strict=True):
         assert pair.terms is not None
         points = min(count * (len(pair.terms()) - 1), max(room, 0.0) // (loss * float(pair.ratio))) + 1
+        if len(pair.terms()) > LONG:
+            points *= len(pair.terms()) / LONG  # what each of them costs
         if pair.atomic and isinstance(pair.largest_loss, Fraction):
             atoms *= points
         else:

@@ -5,10 +5,11 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 from fractions import Fraction
-from functools import partial
+from functools import lru_cache, partial
+from math import isqrt
 from typing import TypeAlias
 
-from flint import arb
+from flint import arb, ctx
 
 from zcdp.numeric.balls import lift
 from zcdp.numeric.certify import enclose
@@ -18,6 +19,7 @@ from zcdp.numeric.functions import exp, expm1
 __all__ = [
     "Pair",
     "Terms",
+    "discrete_gaussian_pair",
     "discrete_laplace_pair",
     "gaussian_pair",
     "laplace_pair",
@@ -26,6 +28,9 @@ __all__ = [
 ]
 
 Terms: TypeAlias = list[list[arb]]
+
+WINDOW = 320  # twice the exponent at the window's edge: it leaves out about 10^-70
+MOST_POINTS = 760  # sigma up to 21 at a shift of 1
 
 
 @dataclass(frozen=True, eq=False)
@@ -60,6 +65,9 @@ class Pair:
 
     at: Callable[[Fraction], Pair] | None = None
     """The same family at another largest loss; a larger one must dominate (docs/theorems/calibration.md)."""
+
+    lost: Callable[[], arb] | None = None
+    """Mass that is left out of the transform, and counts as revealed; None for none."""
 
     def attained(self) -> Pair | None:
         """A pair whose profile is at most the mechanism's, if one is known."""
@@ -134,6 +142,42 @@ def discrete_laplace_pair(epsilon: Exact, sensitivity: int, *, longest: int = 10
 
     at = partial(discrete_laplace_pair, sensitivity=sensitivity, longest=longest)
     return Pair(epsilon, terms, Fraction(2, sensitivity), atomic=True, at=at)
+
+
+def discrete_gaussian_pair(variance: Fraction, shift: int) -> Pair | None:
+    """Discrete Gaussian noise and the same shifted: losses shift (shift - 2x)/(2 variance), on a window of x.
+
+    What is beyond the window counts as revealed. None where the window has too many points, or none.
+    Theorem: docs/theorems/discrete-gaussian.md.
+    """
+    reach = isqrt(int(variance * WINDOW)) + shift + 1
+    steps = 2 * reach - shift
+    if steps > MOST_POINTS or shift > reach // 2:
+        return None
+
+    def mass(x: Fraction | int) -> arb:
+        return exp(-lift(Fraction(x) ** 2 / (2 * variance)))
+
+    @lru_cache(maxsize=2)
+    def build(bits: int) -> tuple[Terms, arb]:
+        assert ctx.prec == bits
+        masses = [mass(x) for x in range(reach + 1)]
+        beyond = masses[reach] * lift(variance / reach)  # the integral beyond it is less
+        whole = masses[0] + 2 * sum(masses[1:], arb(0)) + beyond.union(arb(0)) * 2
+        half = Fraction(shift, 2)
+        middle = exp(-lift(half * half / (2 * variance))) / whole
+        terms = [[mass(x - half) * middle] for x in range(shift - reach, reach + 1)]
+        # beyond the window: x > reach, and x < shift - reach
+        left_out = beyond + sum((masses[x] for x in range(reach - shift + 1, reach + 1)), arb(0)) + beyond
+        return terms, left_out / whole
+
+    return Pair(
+        shift * steps / (2 * variance),
+        lambda: build(ctx.prec)[0],
+        Fraction(2, steps),
+        atomic=True,
+        lost=lambda: build(ctx.prec)[1],
+    )
 
 
 def gaussian_pair(curvature: Callable[[], arb]) -> Pair:

@@ -18,6 +18,8 @@ from zcdp.privacy.transform import Parts
 
 __all__ = ["FiniteSum"]
 
+WHOLE_POWER = 2_000  # degree up to which a power is taken whole
+
 Exponent: TypeAlias = tuple[Fraction, tuple[tuple[Fraction, Fraction], ...]]
 """A rational plus rational multiples of logarithms: (rational, ((argument, multiple), ...))."""
 
@@ -32,8 +34,7 @@ def _power(pair: Pair, count: int, least: int, most: int, degree: int) -> list[l
             return [
                 [rows[0][0] ** (count - k) * rows[1][0] ** k * arb.bin_uiui(count, k)] for k in range(least, most + 1)
             ]
-        whole = arb_poly([row[0] for row in rows]) ** count
-        return [[whole[k]] for k in range(least, most + 1)]
+        return [[coefficient] for coefficient in _first_powers([row[0] for row in rows], count, most)[least:]]
     if len(rows) != 2:
         raise NotCertified("a density takes two exponents")
     (a, b), (c, d) = rows
@@ -59,6 +60,17 @@ def _power(pair: Pair, count: int, least: int, most: int, degree: int) -> list[l
         answer[k - least] = _product([choices], row, degree)
         choices = choices * (count - k) / (k + 1)
     return answer
+
+
+def _first_powers(row: list[arb], count: int, most: int) -> list[arb]:
+    """The coefficients of x^0 .. x^most in (row[0] + row[1] x + ...)^count: P' row = count P row', term by term."""
+    if count * (len(row) - 1) <= WHOLE_POWER:
+        return (arb_poly(row) ** count).coeffs()[: most + 1]
+    found = [row[0] ** count]
+    for k in range(1, most + 1):
+        terms = ((j * (count + 1) - k) * row[j] * found[k - j] for j in range(1, min(k, len(row) - 1) + 1))
+        found.append(sum(terms, arb(0)) / (k * row[0]))
+    return found
 
 
 def _binomial(constant: arb, linear: arb, count: int, degree: int) -> list[arb]:

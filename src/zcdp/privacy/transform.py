@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any, TypeAlias
 
-from flint import acb, arb, arb_series
+from flint import acb, acb_poly, arb, arb_poly, arb_series
 
 from zcdp.numeric.balls import above, below, lift
 from zcdp.numeric.certify import Undecided
@@ -16,7 +16,7 @@ __all__ = ["Factor", "Parts", "Tilt", "Transform"]
 Parts: TypeAlias = tuple[tuple[Pair, int], ...]
 
 SAMPLE = 100
-ROWS = 8  # rows of a pair that take as long as all the rest
+ROWS, LONG_ROWS = 8, 64  # rows of a pair that take as long as all the rest, one by one and as a polynomial
 
 
 class Factor:
@@ -30,6 +30,9 @@ class Factor:
         self.ratio = lift(pair.ratio)
         self.rise, self.run = pair.ratio.numerator, pair.ratio.denominator
         self.unit = None if self.loss is None else -self.loss / self.run
+        long = self.terms is not None and pair.atomic and len(self.terms) > ROWS
+        self.real = arb_poly([row[0] for row in self.terms]) if long and self.terms else None
+        self.complex = acb_poly(self.real) if self.real is not None else None
 
     def once(self, z: Any, w: Any, u: Any) -> Any:
         """M(z), with w = z + 1/2 and u = 1/w, on real or complex balls or series."""
@@ -39,6 +42,8 @@ class Factor:
         # one exponential: with ratio = p/q, all exponents are powers of b = e^{-loss w/q}
         base = (w * self.unit).exp()
         step: Any = base**self.rise
+        if self.real is not None and self.complex is not None and not isinstance(step, arb_series):
+            return (self.complex if isinstance(step, acb) else self.real)(step) / base**self.run
         total: Any = None
         for row in reversed(self.terms):
             inner: Any = row[-1]
@@ -53,6 +58,8 @@ class Factor:
         assert self.unit is not None
         base = (w * self.unit).exp()
         step: acb = base**self.rise
+        if self.complex is not None:
+            return self.complex(step) / base**self.run, acb(0)
         atoms = density = acb(0)
         for row in reversed(self.terms):
             atoms = atoms * step + row[0]
@@ -68,7 +75,7 @@ class Transform:
         self.factors = [Factor(pair, count) for pair, count in parts]
         losses = [factor.loss * factor.count for factor in self.factors if factor.loss is not None]
         self.largest_loss = sum(losses, arb(0)) if len(losses) == len(self.factors) else None
-        self.weight = sum(1 + len(factor.terms or ()) / ROWS for factor in self.factors)
+        self.weight = sum(1 + len(f.terms or ()) / (ROWS if f.real is None else LONG_ROWS) for f in self.factors)
         """What one transform costs, in transforms of a plain pair."""
 
     def moment(self, z: acb) -> acb:
