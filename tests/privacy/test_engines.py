@@ -10,9 +10,9 @@ import numpy as np
 import profile_reference as reference
 import pytest
 from flint import arb
-from mpmath import mpf
+from mpmath import mp, mpf
 
-from zcdp import RAPPOR, DiscreteLaplace, Laplace, Log, Logistic, Plan, PureDP, RandomizedResponse
+from zcdp import RAPPOR, DiscreteLaplace, ExponentialMechanism, Laplace, Log, Logistic, Plan, PureDP, RandomizedResponse
 from zcdp.numeric.balls import above, at_precision, below, lift
 from zcdp.privacy.finite_cut import Cut, cut_degree, whole_degree
 from zcdp.privacy.lattice import common_lattice
@@ -436,3 +436,28 @@ def test_the_last_answer_is_kept_with_its_method() -> None:
     assert profile.epsilon_bounds(Fraction(1, 1000)) == first
     assert profile.method == "contour"
     assert profile.epsilon_bounds(Fraction(1, 10**6))[0] > first[1]
+
+
+@pytest.mark.parametrize(
+    ("count", "loss", "power"), [(1, "5", 140), (7, "0.3", 140), (35_315, "5", 250), (35_315, "0.3", 9000)]
+)
+def test_a_delta_that_only_the_largest_loss_reaches(count: int, loss: str, power: int) -> None:
+    """At the lower end the largest loss alone weighs more than delta, and the upper end is that loss, rounded up."""
+    plan = count * PureDP(epsilon=loss)
+    lower, upper = plan.epsilon_bounds(delta=Fraction(1, 10**power))
+    assert upper == plan.pure_epsilon
+    assert upper * (1 - 1e-15) <= lower < count * Fraction(loss)
+    gap = reference.real(count * Fraction(loss) - Fraction(lower))
+    alone = (1 - mp.exp(-gap)) / (1 + mp.exp(-reference.real(Fraction(loss)))) ** count
+    assert alone > mpf(10) ** -power
+
+
+def test_a_density_next_to_its_largest_loss() -> None:
+    """Two logistic densities, (top - epsilon)^3 or so: 1e-140 is 1e-47 below the top; 1e-20 is far from it."""
+    plan = 2 * ExponentialMechanism(epsilon=1) + PureDP(epsilon=2)
+    assert plan.profile is not None
+    lower, upper = plan.profile.epsilon_bounds(Fraction(1, 10**140))
+    assert (upper, plan.profile.method) == (plan.pure_epsilon, "largest loss")
+    assert lower >= upper * (1 - 1e-15)
+    lower, upper = plan.profile.epsilon_bounds(Fraction(1, 10**20))
+    assert lower <= upper < plan.pure_epsilon * (1 - 1e-8)

@@ -119,7 +119,7 @@ class Gaussian(AddsReals, _Gaussian):
 
 @dataclass(frozen=True, init=False, repr=False)
 class DiscreteGaussian(AddsIntegers, _Gaussian):
-    """Mass proportional to exp(-x^2/(2 sigma^2)) on the integers, for integer queries: rho is that of the Gaussian.
+    """Mass proportional to exp(-x^2/(2 sigma^2)) on the integers, for one integer answer: rho is that of the Gaussian.
 
     Theorem: docs/theorems/discrete-gaussian.md.
 

@@ -124,6 +124,9 @@ class Profile:
             budget = target - self._lost()
             if not budget > 0:
                 raise NotCertified("delta is below what the window of a discrete Gaussian leaves out")
+            if top is not None and (at_top := self._at_top(top, target)) is not None:
+                self.method = "largest loss"
+                return at_top
             log_target = float(target.log())
             choice = self._choose(log_target)
             engine, least = choice.engine, choice.least
@@ -143,6 +146,23 @@ class Profile:
             return lower, upper if top is None else min(upper, above(top))
 
         return self._remembered("epsilon", delta, attempt)
+
+    def _at_top(self, top: arb, target: arb) -> tuple[float, float] | None:
+        """Floats next to the largest loss, where delta is above the target up to there; theorem 11 of the page."""
+        gap = top * arb(2) ** -55
+        if not target < gap:
+            return None
+        densities = sum(count for pair, count in self.parts if pair.terms is not None and not pair.terms()[0][0] > 0)
+        share, weight = gap / (2 * max(densities, 1)), 1 - (-gap / 2).exp()
+        for pair, count in self.parts:
+            if pair.terms is None or pair.largest_loss is None or pair.lost is not None:
+                return None
+            row, half = pair.terms()[0], lift(pair.largest_loss) / 2
+            if len(row) == 1 and not row[0] > 0:
+                return None
+            near = row[0] * half.exp() if row[0] > 0 else row[1] * share * (half - share / 2).exp()
+            weight *= near**count
+        return (below(top - gap), above(top)) if weight >= target else None
 
     def _apart(self, engine: Engine, root: float) -> int:
         """The power of two nearest to how far below the root, as a part of it, the lower end crosses the target."""
