@@ -21,7 +21,7 @@ from numpy.typing import NDArray
 from zcdp.numeric.balls import above, at_precision, floor, lift
 from zcdp.samplers.grid import Grid
 from zcdp.samplers.lazy import GUARD, WORD, Real
-from zcdp.samplers.source import Source, bits, blocks, secure, words
+from zcdp.samplers.source import Source, bits, secure, words
 from zcdp.samplers.table import Law, LazyTable
 
 __all__ = ["GridNoise", "Shape", "gaussian_on_grid", "logistic_on_grid"]
@@ -127,10 +127,7 @@ class _Bins:
         values = grid.check(values)
         if self._place > WIDEST:
             return np.array([self.release_one(value, source) for value in values.tolist()], dtype=np.float64)
-        out = np.empty(values.size, dtype=np.float64)
-        for block in blocks(values.size):
-            out[block] = grid.release(values[block], partial(self._points, source=source))
-        return out
+        return grid.release(values, partial(self._points, source=source))
 
     def _points(self, fine: NDArray[Any], rest: Callable[[int], Fraction], source: Source) -> NDArray[Any]:
         place, refine, count = self._place, self._grid.refine, fine.size

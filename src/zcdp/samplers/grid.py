@@ -10,12 +10,13 @@ from __future__ import annotations
 from collections.abc import Callable
 from fractions import Fraction
 from math import ldexp
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
 
 from zcdp.samplers.arrays import add
+from zcdp.samplers.source import blocks
 
 __all__ = ["Grid", "Located"]
 
@@ -23,6 +24,9 @@ LIMIT = 1 << 61
 """Values lie within this many steps of zero, so that whole steps and noise add up in 64 bits."""
 FITS = 2.0**60
 """Fine steps below it add up with noise of at most 2^62 in 64 bits."""
+
+
+Points: TypeAlias = Callable[[NDArray[Any], Callable[[int], Fraction]], NDArray[Any]]
 
 
 class Located(NamedTuple):
@@ -79,15 +83,19 @@ class Grid:
             shown = f"{float(steps):.3g}" if steps < 10**300 else "more than 1e300"
             raise ValueError(f"values must lie within 2^61 steps of the grid: {shown} steps is too far")
 
-    def release(
-        self, values: NDArray[Any], points: Callable[[NDArray[Any], Callable[[int], Fraction]], NDArray[Any]]
-    ) -> NDArray[Any]:
+    def release(self, values: NDArray[Any], points: Points) -> NDArray[Any]:
         """Floats for checked values; `points` gives a grid point for each fine step, told what is left of a value.
 
         It may be told the fine steps of a value less whole grid steps, which are then added to what it gives.
         """
-        if self._exponent is not None and values.dtype != object:
-            steps = values * 2.0 ** (self.refine - self._exponent)  # exact, or infinite
+        out = np.empty(values.size, dtype=np.float64)
+        for block in blocks(values.size):
+            out[block] = self._release(values[block], points)
+        return out
+
+    def _release(self, values: NDArray[Any], points: Points) -> NDArray[Any]:
+        if self._exponent is not None and self.refine - self._exponent < 1000 and values.dtype != object:
+            steps = values * 2.0 ** (self.refine - self._exponent)  # exact
             if max(-steps.min(initial=0), steps.max(initial=0)) < FITS:
                 below = np.floor(steps)
                 return self.to_floats(

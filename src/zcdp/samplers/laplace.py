@@ -23,7 +23,7 @@ from zcdp.numeric.balls import above, at_precision, lift
 from zcdp.samplers.geometric import TwoSided
 from zcdp.samplers.grid import Grid
 from zcdp.samplers.lazy import Real, rank
-from zcdp.samplers.source import Source, blocks, secure, words
+from zcdp.samplers.source import Source, secure, words
 
 __all__ = ["GridLaplace"]
 
@@ -55,10 +55,7 @@ class GridLaplace:
         values = grid.check(values)
         if grid.refine > FINEST:
             return np.array([self.release_one(value, source) for value in values.tolist()], dtype=np.float64)
-        out = np.empty(values.size, dtype=np.float64)
-        for block in blocks(values.size):
-            out[block] = grid.release(values[block], partial(self._points, source=source))
-        return out
+        return grid.release(values, partial(self._points, source=source))
 
     def _points(self, fine: NDArray[Any], rest: Callable[[int], Fraction], source: Source) -> NDArray[Any]:
         noise = self._floors(fine.size, rest, source)
