@@ -33,6 +33,7 @@ LAST_BITS = 1 << 12
 NEAR_ONE = 12  # the least order tried there is 0.7 * 2^-12
 SAME = -54  # the power of two that moves no float
 SMOOTHED = "smoothed contour"
+LOOSE, LAST_SHARE = 1e-10, 16  # ends further apart are tried again, with twice the bits, at most twice
 
 
 class Engine(Protocol):
@@ -118,8 +119,10 @@ class Profile:
 
     def epsilon_bounds(self, delta: Fraction) -> tuple[float, float]:
         """Floats (lower, upper) around the least epsilon >= 0 with delta(epsilon) <= delta, for 0 < delta < 1."""
+        found = (0.0, inf)
 
         def attempt() -> tuple[float, float] | None:
+            nonlocal found
             target, top = lift(delta), self._top()
             budget = target - self._lost()
             if not budget > 0:
@@ -143,9 +146,16 @@ class Profile:
             lower = _outward(root, lambda e: bool(engine.delta(e)[0] >= target), least, up=False, first=first)
             if upper is None or lower is None:
                 return None
-            return lower, upper if top is None else min(upper, above(top))
+            found = max(found[0], lower), min(found[1], upper, inf if top is None else above(top))
+            loose = found[1] - found[0] > LOOSE * found[1] and self.method != SMOOTHED
+            return None if loose and self.share < LAST_SHARE else found  # it is sound, but more bits tell more
 
-        return self._remembered("epsilon", delta, attempt)
+        try:
+            return self._remembered("epsilon", delta, attempt)
+        except NotCertified:
+            if found[1] == inf:
+                raise
+            return found
 
     def _at_top(self, top: arb, target: arb) -> tuple[float, float] | None:
         """Floats next to the largest loss, where delta is above the target up to there; theorem 11 of the page."""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from fractions import Fraction
 from itertools import zip_longest
-from math import inf
+from math import frexp, inf
 from typing import TypeAlias
 
 from flint import arb, arb_poly, ctx
@@ -133,7 +133,9 @@ class FiniteSum:
     def __init__(self, parts: Parts, cut: Cut) -> None:
         self.cut = cut
         # the powers t^n/n! of `_closed` and the alternating signs of a density cancel: so many more bits
-        self.bits = ctx.prec + cut.degree * (4 + cut.degree.bit_length())
+        top = sum((lift(pair.largest_loss) * count for pair, count in parts if pair.largest_loss is not None), arb(0))
+        small = max(0, -frexp(float((top - lift(cut.threshold)).mid()))[1])  # all t are below 2^-small
+        self.bits = ctx.prec + (cut.degree + 1) * (4 + cut.degree.bit_length() + small)
         self.sums = at_precision(self.bits, lambda: self._expand(parts))
 
     def _expand(self, parts: Parts) -> list[tuple[arb, _Closed]]:
