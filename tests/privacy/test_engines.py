@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import random
+import sys
 from fractions import Fraction
 from typing import Any
 
@@ -12,7 +13,18 @@ import pytest
 from flint import arb
 from mpmath import mp, mpf
 
-from zcdp import RAPPOR, DiscreteLaplace, ExponentialMechanism, Laplace, Log, Logistic, Plan, PureDP, RandomizedResponse
+from zcdp import (
+    RAPPOR,
+    DiscreteLaplace,
+    ExponentialMechanism,
+    Gaussian,
+    Laplace,
+    Log,
+    Logistic,
+    Plan,
+    PureDP,
+    RandomizedResponse,
+)
 from zcdp.numeric.balls import above, at_precision, below, lift
 from zcdp.privacy.finite_cut import Cut, cut_degree, whole_degree
 from zcdp.privacy.lattice import common_lattice
@@ -461,3 +473,50 @@ def test_a_density_next_to_its_largest_loss() -> None:
     assert lower >= upper * (1 - 1e-15)
     lower, upper = plan.profile.epsilon_bounds(Fraction(1, 10**20))
     assert lower <= upper < plan.pure_epsilon * (1 - 1e-8)
+
+
+@pytest.mark.parametrize("power", [100, 154, 156, 200, 290])
+def test_tiny_losses_have_decays_whose_squares_overflow(power: int) -> None:
+    """delta(0) is 2 Phi(mu/2) - 1, nearly mu/sqrt(2 pi), however small mu is."""
+    truth = mp.erf(mpf(10) ** -power / (2 * mp.sqrt(2)))
+    lower, upper = Gaussian(sigma=f"1e{power}").delta_bounds(epsilon=0)
+    assert lower <= truth <= upper <= truth * (1 + mpf(10) ** -9)
+
+
+def test_many_tiny_densities_have_decays_whose_squares_overflow() -> None:
+    """4000 logistic losses of 1e-156: nearly uniform on (-eta, eta), so delta(0) is half of their mean absolute sum."""
+    small, large = ((4000 * Logistic(epsilon=f"1e-{power}")).delta_bounds(epsilon=0) for power in (156, 100))
+    assert small[1] * 1e56 == pytest.approx(large[1], rel=1e-9)
+    assert small[0] <= small[1]
+
+
+def test_a_density_that_ends_before_the_last_bit_of_the_largest_loss() -> None:
+    plan = 1000 * PureDP(epsilon=1) + 100 * Logistic(epsilon="1e-20")
+    lower, upper = plan.epsilon_bounds(delta=1e-18)
+    rest = (1000 * PureDP(epsilon=1)).epsilon_bounds(delta=1e-18)
+    assert lower <= rest[1] * (1 + 1e-12)
+    assert upper >= rest[0]
+
+
+def test_threads_that_ask_one_profile_get_their_own_answers() -> None:
+    from concurrent.futures import ThreadPoolExecutor
+
+    plan = 20 * Laplace(epsilon="0.1")
+    expected = {e: plan.delta_bounds(epsilon=e) for e in (0, 1)}
+    before = sys.getswitchinterval()
+    sys.setswitchinterval(1e-6)
+    try:
+        with ThreadPoolExecutor(4) as pool:
+            asked = [n % 2 for n in range(400)]
+            answers = list(pool.map(lambda e: plan.delta_bounds(epsilon=e), asked))
+    finally:
+        sys.setswitchinterval(before)
+    assert answers == [expected[e] for e in asked]
+
+
+@pytest.mark.parametrize("loss", ["1/3", "0.1", "1", "log(3)"])
+def test_the_lower_end_at_delta_zero_is_not_above_the_loss(loss: str) -> None:
+    lower, upper = RandomizedResponse(epsilon=loss, k=2).epsilon_bounds(delta=0)
+    exact = mp.log(3) if loss == "log(3)" else reference.real(Fraction(loss))
+    assert lower <= exact <= upper
+    assert upper - lower <= 5e-16 * upper

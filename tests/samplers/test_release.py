@@ -28,7 +28,10 @@ from zcdp import (
     Staircase,
     SubsetSelection,
 )
+from zcdp.numeric.balls import lift
 from zcdp.samplers import source
+from zcdp.samplers.continuous import gaussian_on_grid, logistic_on_grid
+from zcdp.samplers.laplace import GridLaplace
 
 LARGE = 10**6  # an epsilon at which noise is never seen
 INTEGERS = [np.dtype(order + kind) for order in "<>" for kind in ("i2", "i4", "i8", "u2", "u4", "u8")] + [
@@ -242,3 +245,73 @@ def test_no_warnings_on_the_way() -> None:
     with warnings.catch_warnings():
         warnings.simplefilter("error")
         Laplace(scale=2).release(np.array([5e-324, 1e10, -0.0]), grid=2.0**-10)
+
+
+@pytest.mark.parametrize("power", [-890, -200, -120, -64, -58, -57, -56, -45, -20, 0, 30, 44, 50, 59])
+@pytest.mark.parametrize("kind", ["gaussian", "logistic", "laplace"])
+@pytest.mark.parametrize("step", [Fraction(1), Fraction(1, 10)], ids=str)
+def test_arrays_and_single_values_agree_at_every_scale(power: int, kind: str, step: Fraction) -> None:
+    """Where the noise is far below a grid step both are the rounded value; elsewhere both stay near it."""
+    scale = step * Fraction(2) ** power
+    if kind == "gaussian":
+        noise = gaussian_on_grid(scale**2, step)
+    elif kind == "logistic":
+        noise = logistic_on_grid(lambda: lift(1 / scale), step)
+    else:
+        noise = GridLaplace(lambda: lift(1 / scale), step)
+    values = np.array([0.3, -7.7, 123.4, 41.0]) * float(step)
+    many = noise.release(values)
+    one = [noise.release_one(float(value)) for value in values]
+    if power < -10:
+        assert many.tolist() == one == [float(round(Fraction(v) / step) * step) for v in values.tolist()]
+    far = 100 * float(scale) + float(step)
+    assert np.abs(many - values).max() < far
+    assert np.abs(np.array(one) - values).max() < far
+
+
+@pytest.mark.parametrize("scale", [31, 32, 33, 63, 64, 127, 255, 1023, 2**20 - 1, 2**20, 2**40 - 1, 2**61 - 1])
+def test_scales_next_to_a_power_of_two(scale: int) -> None:
+    assert isinstance(DiscreteLaplace(epsilon=1, sensitivity=scale).release(5), int)
+    assert isinstance(Laplace(epsilon=Fraction(1, 3), sensitivity=Fraction(scale, 3)).release(5.0), float)
+
+
+@pytest.mark.parametrize("sigma", [1023, 1024, 1025, 2046, "4094.5", "8190.5", "1e310"])
+def test_discrete_gaussians_around_the_table(sigma: object) -> None:
+    assert isinstance(DiscreteGaussian(sigma=sigma).release(5), int)
+
+
+def test_a_wide_staircase_refuses_by_the_sum_and_not_by_its_noise() -> None:
+    wide = DiscreteStaircase(epsilon="0.5", sensitivity=2**60, r=2**59)
+    assert any(abs(wide.release(0)) >= 2**63 for _ in range(4000))  # a single draw is of any size
+    assert isinstance(DiscreteStaircase(epsilon=1, sensitivity=2**80, r=2**79).release(0), int)
+    released = wide.release(np.full(4000, 2**60), overflow="saturate")
+    assert (released < -6 * 2**60).any()  # impossible if draws beyond 64 bits were refused before they are added
+
+
+def test_a_wide_staircase_on_a_grid_is_refused_by_the_sum() -> None:
+    wide = Staircase(epsilon=Fraction(1, 2**22))
+
+    def often() -> None:
+        for _ in range(20_000):
+            wide.release(np.array([0]), sensitivity=2**39, grid=1)
+
+    with pytest.raises(OverflowError, match="does not fit in int64"):
+        often()
+
+
+@pytest.mark.parametrize("values", [[2**53 + 1, 0.5], [[1, 2.5], [2**60 + 1, 3]]])
+def test_an_integer_that_a_list_would_round_is_refused(values: list[object]) -> None:
+    with pytest.raises(TypeError, match="is no float"):
+        Laplace(scale=1).release(values)
+
+
+def test_scores_that_a_list_would_round_are_refused() -> None:
+    for m in (ExponentialMechanism(epsilon=1), PermuteAndFlip(epsilon=1)):
+        with pytest.raises(TypeError, match="is no float"):
+            m.release([2**63, 2**63 - 513, -1], sensitivity=1)
+
+
+@pytest.mark.parametrize("grid", ["1e20", Fraction(3 * 2**70), Fraction(2) ** 1001])
+def test_a_grid_beyond_64_bits(grid: object) -> None:
+    drawn = Laplace(scale=Fraction(grid) / 100).release(np.zeros(3), grid=grid)
+    assert np.abs(drawn).max() <= float(grid)

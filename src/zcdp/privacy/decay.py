@@ -23,6 +23,7 @@ __all__ = ["Decay", "Share"]
 UP, DOWN = 1 + 2.0**-40, 1 - 2.0**-40
 BELOW_PI, BELOW_LOG_2, BELOW_NEAR = 3.14159265358979, 0.693147180559945, 0.20264236728467
 CHUNK = 1 << 18
+MOST = 1e300
 
 
 @dataclass(frozen=True)
@@ -30,8 +31,8 @@ class Share:
     """What the bounds need to know of one pair on the line Re z = c; its tilted law is e^{cL} dP/M(c)."""
 
     count: int
-    variance: float
-    """Not above the tilted variance of the loss."""
+    deviation: float
+    """Not above the tilted standard deviation of the loss."""
     near_end: float
     """Not above pi/(2 largest loss)."""
     atoms: float
@@ -49,14 +50,14 @@ class Decay:
         import numpy
 
         self.np = numpy
-        self.gauss, self.x = below(gauss), below(c + arb(1) / 2)
+        self.gauss, self.x = below(gauss.sqrt()), below(c + arb(1) / 2)
         self.size = max(len(shares), 1)
 
         def column(values: list[float]) -> Floats:
             return numpy.array(values, dtype=float)
 
         self.count = column([float(s.count) * DOWN for s in shares])
-        self.variance = column([s.variance for s in shares])
+        self.deviation = column([s.deviation for s in shares])
         self.near_end = column([s.near_end for s in shares])
         self.atoms = column([s.atoms for s in shares])
         self.density = column([s.density for s in shares])
@@ -90,15 +91,16 @@ class Decay:
         for weight, turns in self.waves:
             waves = waves + weight * _least_square_sine(np, low * turns, high * turns)
         waves = waves * DOWN
-        far = np.sqrt(low * low + self.x * self.x) * DOWN if distance is None else distance
+        larger = np.maximum(low, self.x)  # squares of what is divided by it do not overflow
+        far = larger * np.sqrt((low / larger) ** 2 + (self.x / larger) ** 2) * DOWN if distance is None else distance
         rest = np.sqrt(np.maximum(self.atoms * self.atoms * UP - 2 * waves, 0.0)) + self.density / far
         best = np.maximum(_minus_log(np, rest * UP), waves)
-        near = np.where(high <= self.near_end, BELOW_NEAR * self.variance * (low * low), 0.0)
+        near = np.where(high <= self.near_end, BELOW_NEAR * (self.deviation * low) ** 2, 0.0)
         if distance is not None:
             near = np.where(self.density > 0, 0.0, near)
             low = 0 * low  # nothing is known of a Gaussian pair there, nor asked
-        total = (np.maximum(best, near) * self.count).sum(axis=1) + self.gauss * (low * low / 2)[:, 0]
-        answer: Floats = total * (DOWN - self.size * 2.0**-52)
+        total = (np.maximum(best, near) * self.count).sum(axis=1) + ((self.gauss * low) ** 2 / 2)[:, 0]
+        answer: Floats = np.minimum(total, MOST) * (DOWN - self.size * 2.0**-52)  # an overflow is no proof
         return answer
 
 

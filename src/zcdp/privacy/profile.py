@@ -170,7 +170,8 @@ class Profile:
             row, half = pair.terms()[0], lift(pair.largest_loss) / 2
             if len(row) == 1 and not row[0] > 0:
                 return None
-            near = row[0] * half.exp() if row[0] > 0 else row[1] * share * (half - share / 2).exp()
+            s = share.min(2 * half * lift(pair.ratio))  # beyond the next exponent the density is another
+            near = row[0] * half.exp() if row[0] > 0 else row[1] * s * (half - s / 2).exp()
             weight *= near**count
         return (below(top - gap), above(top)) if weight >= target else None
 
@@ -204,10 +205,11 @@ class Profile:
         self, what: str, at: Fraction, attempt: Callable[[], tuple[float, float] | None]
     ) -> tuple[float, float]:
         """The answer; the last one of its kind is kept, as one question is often asked in several words."""
-        if what not in self._last or self._last[what][0] != at:
+        last = self._last.get(what)  # read once: another thread may be asking something else
+        if last is None or last[0] != at:
             answer = self._at_growing_precision(attempt)
-            self._last[what] = at, answer, self.method, self.line
-        _, answer, self.method, self.line = self._last[what]
+            last = self._last[what] = at, answer, self.method, self.line
+        _, answer, self.method, self.line = last
         return answer
 
     def _at_growing_precision(self, attempt: Callable[[], tuple[float, float] | None]) -> tuple[float, float]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from fractions import Fraction
-from math import inf
+from math import inf, nextafter
 from typing import TYPE_CHECKING, Literal
 
 from zcdp.numeric.certify import NotCertified
@@ -74,7 +74,7 @@ class Routes:
         if self.curve.unbounded:
             return 0.0, inf
         if target == 0:
-            return upper if self.exact else 0.0, upper
+            return self._pure_from_below() if self.exact else 0.0, upper
         lower = 0.0
         bounds = _try(self.profile, "epsilon_bounds", target)
         if bounds is not None:
@@ -84,6 +84,17 @@ class Routes:
         if bounds is None or self._curve_may_win():
             upper = min(upper, rdp_to_epsilon(self.curve.cumulant, target, guess=self._guess(), worth=1.02 * upper))
         return min(lower, upper), upper
+
+    def _pure_from_below(self) -> float:
+        """A float that is not above the largest loss: itself if it is one, else two below its upper end."""
+        upper = self.curve.pure_epsilon
+        try:
+            loss = self.curve.largest_loss
+        except (AttributeError, TypeError, ValueError):  # no one exact number
+            loss = None
+        if upper == inf or (isinstance(loss, Fraction) and loss == Fraction(upper)):
+            return upper
+        return max(nextafter(nextafter(upper, 0.0), 0.0), 0.0)
 
     def delta_bounds(self, epsilon: Value, *, upper_only: bool = False) -> tuple[float, float]:
         """Floats around the least delta at `epsilon`."""

@@ -149,7 +149,7 @@ def _share(factor: Factor, x: arb, moment: arb, variance: arb) -> Share:
             waves.append((weight, float((factor.loss * factor.ratio * distance / (2 * arb.pi())).mid())))
     return Share(
         factor.count,
-        max(below(variance), 0.0),
+        max(below(variance.max(arb(0)).sqrt()), 0.0),
         below(arb.pi() / (2 * factor.loss)),
         above(sum(atoms, arb(0))),
         above(density),

@@ -11,7 +11,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from zcdp.samplers.source import blocks
 
-__all__ = ["Overflow", "add", "fill", "integer_array"]
+__all__ = ["Overflow", "add", "exact_array", "fill", "integer_array"]
 
 Overflow: TypeAlias = Literal["raise", "saturate"]
 
@@ -30,6 +30,20 @@ def integer_array(values: ArrayLike, name: str) -> NDArray[Any]:
     if array.dtype.kind not in "iu":
         raise TypeError(f"{name} must be integers, not {array.dtype}: convert them on purpose, with astype")
     return array.astype(array.dtype.newbyteorder("="), copy=False)
+
+
+def exact_array(values: ArrayLike, name: str) -> NDArray[Any]:
+    """`values` as an array; an integer in a list that numpy would round to a float is refused.
+
+    >>> exact_array([1, 2.5], "values")
+    array([1. , 2.5])
+    """
+    array = np.asarray(values)
+    if array.dtype == np.float64 and not isinstance(values, np.ndarray | np.generic):
+        for one in np.asarray(values, dtype=object).ravel().tolist():
+            if isinstance(one, int) and abs(one) > 1 << 53 and int(float(one)) != one:
+                raise TypeError(f"{name} ({one}) is no float: give integers of 64 bits alone, or floats")
+    return array
 
 
 def fill(shape: tuple[int, ...], draw: Callable[[int], NDArray[Any]]) -> NDArray[Any]:

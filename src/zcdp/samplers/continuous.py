@@ -35,6 +35,8 @@ GROUP = 32  # bins that share one threshold: the largest doubt of them
 REFINE = 16  # a value and its noise leave the grid point open with probability 2^-16
 WIDEST = 48  # bits of the place inside a bin: with 2^13 bins they fit in 64, and what is beyond is done one by one
 
+FINEST = 60  # beyond it, fine steps and half a grid step do not add up in 64 bits
+
 
 @dataclass(frozen=True)
 class Shape:
@@ -125,7 +127,7 @@ class _Bins:
     def release(self, values: NDArray[Any], source: Source) -> NDArray[Any]:
         grid = self._grid
         values = grid.check(values)
-        if self._place > WIDEST:
+        if self._place > WIDEST or grid.refine > FINEST:
             return np.array([self.release_one(value, source) for value in values.tolist()], dtype=np.float64)
         return grid.release(values, partial(self._points, source=source))
 

@@ -47,7 +47,8 @@ class DiscreteGaussianNoise:
         else:
             self._width = sigma + 1
             # with sigma up to 2^40, floats give the exponent to far less than a cell of the coins
-            self._centre, self._factor = float(variance / self._width), float(1 / (2 * variance))
+            if self._width <= FLOATS:
+                self._centre, self._factor = float(variance / self._width), float(1 / (2 * variance))
             self._laplace = DiscreteLaplaceNoise(lambda: arb(1) / self._width, first=first, second=second)
 
     def draw(self, count: int, source: Source = secure) -> NDArray[Any]:

@@ -12,7 +12,7 @@ import numpy as np
 from flint import arb
 from numpy.typing import NDArray
 
-from zcdp.numeric.balls import at_precision, ceiling
+from zcdp.numeric.balls import at_precision, ceiling, floor
 from zcdp.samplers.lazy import Real
 from zcdp.samplers.low_bits import LowBits
 from zcdp.samplers.source import Source, secure
@@ -34,7 +34,7 @@ def tail_window(rate: arb) -> int:
 
 def split(rate: Real, *, first: int = 16) -> tuple[Real, LowBits | None]:
     """The rate of the high part, and the low part if there is one."""
-    size = at_precision(64, lambda: ceiling(1 / rate()))  # the scale: it only chooses how to split
+    size = at_precision(64, lambda: floor(1 / rate()))  # the scale: it only chooses how to split
     length = max(0, size.bit_length() - HIGH)
     return lambda: rate() * arb(2) ** length, LowBits(rate, length, first=first) if length else None
 

@@ -173,7 +173,7 @@ class Grid:
             return points * 2.0**self._exponent
         p, q = self.step.numerator, self.step.denominator
         most = max(abs(int(points.min(initial=0))), abs(int(points.max(initial=0))))
-        if most * p <= 1 << 53 and q <= 1 << 53:  # one rounding, of the quotient
+        if max(most, 1) * p <= 1 << 53 and q <= 1 << 53:  # one rounding, of the quotient
             return points * p / q
         return np.array([float(point * self.step) for point in points.tolist()], dtype=np.float64)
 

@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from zcdp.numeric.exact import rational
-from zcdp.samplers.arrays import Overflow, add, fill, integer_array
+from zcdp.samplers.arrays import Overflow, add, exact_array, fill, integer_array
 from zcdp.samplers.source import Source, blocks, secure
 
 __all__ = ["IntegerNoise", "RealNoise", "each", "noisy_integers", "noisy_reals", "sample_integers", "sample_reals"]
@@ -81,7 +81,7 @@ def noisy_reals(noise: Callable[[], RealNoise], values: Any) -> Any:
         return noise().release_one(values)
     if is_scalar(values):
         return noise().release_one(rational(values, "value"))
-    array = np.asarray(values)
+    array = exact_array(values, "values")
     if array.dtype.kind not in "iuf":
         raise TypeError(f"values must be integers or floats, not {array.dtype}")
     native = array.astype(array.dtype.newbyteorder("="), copy=False)

@@ -13,6 +13,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from zcdp.samplers.arrays import exact_array
 from zcdp.samplers.exponential_coins import Rate
 from zcdp.samplers.source import Source
 
@@ -41,7 +42,7 @@ class Scores:
     """
 
     def __init__(self, scores: ArrayLike, rate: Rate) -> None:
-        array = np.asarray(scores)
+        array = exact_array(scores, "scores")
         if array.ndim != 1 or not array.size:
             raise ValueError(f"scores must be a list of at least one number, not of shape {array.shape}")
         kind = array.dtype.kind

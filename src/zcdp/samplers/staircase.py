@@ -22,7 +22,7 @@ from zcdp.samplers.geometric import WIDEST, Geometric
 from zcdp.samplers.grid import Grid
 from zcdp.samplers.lazy import GUARD, WORD, Real
 from zcdp.samplers.source import Source, bits, blocks, secure, words
-from zcdp.samplers.uniform import integers
+from zcdp.samplers.uniform import integers, one_below
 
 __all__ = ["DiscreteStaircaseNoise", "GridStaircase"]
 
@@ -89,8 +89,11 @@ class GridStaircase:
         noise += fine * 2.0**-self._grid.refine + 0.5
         error = (reach + 1) * 2.0**-48 + 2.0**-self._grid.refine
         low, high = np.floor(noise - error), np.floor(noise + error)
-        points = low.astype(np.int64)
-        for n in np.flatnonzero((low != high) | (reach > LARGEST)).tolist():
+        undecided = (low != high) | (reach > LARGEST)
+        points = np.where(undecided, 0, low).astype(np.int64)
+        if reach.max(initial=0) > 2.0**62:
+            points = points.astype(object)  # what does not fit is refused by the sum, not by the noise
+        for n in np.flatnonzero(undecided).tolist():
             offset = Fraction(1, 2) + (int(fine[n]) + rest(n)) / (1 << self._grid.refine)
             points[n] = self._place(
                 offset, int(sign[n]), int(stair[n]), bool(inner[n]), int(drawn[n]) >> 11, 53, source
@@ -143,23 +146,29 @@ class DiscreteStaircaseNoise:
         self._inner = Coin(lambda: r / (r + (width - r) * (-epsilon()).exp()), first=first) if r < width else None
 
     def draw(self, count: int, source: Source = secure) -> NDArray[Any]:
-        """`count` independent draws as int64; raises OverflowError if one does not fit."""
+        """`count` independent draws as int64; as Python integers where 64 bits may not hold them."""
+        if self._width > 1 << 62 or (self._stair.low and self._stair.low.length > WIDEST):
+            return np.array([self.draw_one(source) for _ in range(count)], dtype=object)
         stair = self._stair.draw(count, source)
-        limit = (1 << 63) // self._width - 1
-        if stair.max(initial=0) >= limit:
-            raise OverflowError(f"a draw of width {self._width} does not fit in 64 bits")
+        if stair.max(initial=0) >= (1 << 62) // self._width - 1:
+            stair = stair.astype(object)
         place = integers(self._r, count, source).astype(np.int64)
         if self._inner is not None:
             outer = self._r + integers(self._width - self._r, count, source).astype(np.int64)
             place = np.where(self._inner.flips(count, source), place, outer)
         size = stair * self._width + place
         negative = words(count, np.uint8, source) >= 128
-        drawn = np.where(negative, -size, size)
+        drawn: NDArray[Any] = np.where(negative, -size, size)
         again = np.flatnonzero(negative & (size == 0))  # zero has one sign: half of its draws are made again
         if again.size:
             drawn[again] = self.draw(again.size, source)
         return drawn
 
     def draw_one(self, source: Source = secure) -> int:
-        """One draw."""
-        return int(self.draw(1, source)[0])
+        """One draw, of any size."""
+        while True:
+            inner = self._inner is None or self._inner.flip(source)
+            place = one_below(self._r, source) if inner else self._r + one_below(self._width - self._r, source)
+            size, negative = self._stair.draw_one(source) * self._width + place, bits(1, source)
+            if size or not negative:
+                return -size if negative else size
