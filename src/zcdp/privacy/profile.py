@@ -148,12 +148,16 @@ class Profile:
                 return None
             found = max(found[0], lower), min(found[1], upper, inf if top is None else above(top))
             loose = found[1] - found[0] > LOOSE * found[1] and self.method != SMOOTHED
-            return None if loose and self.share < LAST_SHARE else found  # it is sound, but more bits tell more
+            if loose and self.share < LAST_SHARE:
+                return None  # it is sound, but more bits tell more
+            if top is not None and found == (0.0, above(top)):
+                raise NotCertified("nothing is known of epsilon but the largest loss")
+            return found
 
         try:
             return self._remembered("epsilon", delta, attempt)
         except NotCertified:
-            if found[1] == inf:
+            if found[0] == 0.0:
                 raise
             return found
 
