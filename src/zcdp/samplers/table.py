@@ -92,6 +92,13 @@ class LazyTable:
         """One draw, as a Python integer of any size."""
         return self.draw_from(int.from_bytes(source(2), "little"), source)
 
+    def draw_few(self, cells: list[int], source: Source) -> list[int]:
+        """A draw for each of a few cells of 16 bits."""
+        drawn = [self._list[cell] for cell in cells]
+        if self._law.window.stop in drawn:  # an open cell
+            drawn = [self.draw_from(cell, source) for cell in cells]
+        return drawn
+
     def draw_from(self, cell: int, source: Source) -> int:
         """One draw whose first 16 bits are given."""
         outcome = self._list[cell]

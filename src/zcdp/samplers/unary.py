@@ -53,7 +53,7 @@ class UnaryReports:
     def report_one(self, value: int, d: int, source: Source = secure) -> NDArray[Any]:
         """One row of ceil(d/8) bytes."""
         cells = memoryview(source(2 * ((d + 7) // 8))).cast("H")
-        report = bytearray(self._bytes.draw_from(cell, source) for cell in cells)
+        report = bytearray(self._bytes.draw_few(cells.tolist(), source))
         bit = 128 >> value % 8
         report[value // 8] = report[value // 8] & ~bit | (bit if self._true.flip(source) else 0)
         if d % 8:
