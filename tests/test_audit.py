@@ -63,7 +63,7 @@ def test_one_by_one_mechanisms_stay_below_their_epsilon() -> None:
         tuple(lambda n, v=v: stairs.release(np.full(n, v), sensitivity=1, grid="1/8") for v in (0.0, 1.0)),
         Logistic(epsilon=1),
     ):
-        found = audit(pair, epsilon=1, draws=20_000)
+        found = audit(pair, epsilon=1, draws=100_000)
         assert not found.violated
         assert found.epsilon_lower > 0.5
 

@@ -7,10 +7,17 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from functools import partial
-from math import exp, sqrt
+from math import erfc, exp, sqrt
 
 from zcdp.auditing import audit
-from zcdp.mechanisms import DiscreteLaplace, ExponentialMechanism, Laplace, RandomizedResponse
+from zcdp.mechanisms import (
+    DiscreteLaplace,
+    ExponentialMechanism,
+    Gaussian,
+    Laplace,
+    Logistic,
+    RandomizedResponse,
+)
 from zcdp.verification.checks import Check
 
 __all__ = ["checks"]
@@ -22,6 +29,7 @@ def checks(*, deep: bool) -> Iterator[Check]:
     yield Check("lazy-inversion", "discrete Laplace noise has its law", partial(_discrete_laplace, draws, 2))
     yield Check("geometric-digits", "and at a scale of thousands", partial(_discrete_laplace, draws, 3000))
     yield Check("grid-rounding", "Laplace noise on a grid has its tails", partial(_laplace, draws))
+    yield Check("binned-noise", "Gaussian and logistic noise on a grid have their tails", partial(_binned, draws))
     yield Check("exponential-coins", "the exponential mechanism selects as it says", partial(_selection, draws // 10))
     yield Check("audit", "an honest mechanism is not flagged", partial(_honest, draws))
     yield Check("audit", "one that spends twice its epsilon is", partial(_cheat, draws))
@@ -40,6 +48,15 @@ def _discrete_laplace(draws: int, scale: int) -> bool:
 def _laplace(draws: int) -> bool:
     noise = abs(Laplace(scale=2).sample(draws))
     return all(_near(int((noise > x).sum()), draws, exp(-x / 2)) for x in (0.5, 2.0, 8.0))
+
+
+def _binned(draws: int) -> bool:
+    gaussian, logistic = abs(Gaussian(sigma=2).sample(draws)), abs(Logistic(epsilon=1, sensitivity=2).sample(draws))
+    return all(
+        _near(int((gaussian > x).sum()), draws, erfc(x / 8**0.5))
+        and _near(int((logistic > x).sum()), draws, 2 / (1 + exp(x / 2)))
+        for x in (0.5, 2.0, 6.0)
+    )
 
 
 def _selection(draws: int) -> bool:
