@@ -11,6 +11,7 @@ from flint import arb
 
 from zcdp.numeric.balls import above, at_precision, below, lift
 from zcdp.numeric.certify import NotCertified, Undecided
+from zcdp.privacy.ends import at_top, near_one
 from zcdp.privacy.finite_cut import Cut, cut_degree, finite_size, whole_degree
 from zcdp.privacy.lattice import Lattice, common_lattice
 from zcdp.privacy.line import Line
@@ -30,7 +31,6 @@ MANY_OF_ONE = 250_000  # of a single pair, which needs no search among exponents
 EFFORT, ROUGH, SMOOTH = Effort(), Effort(4_000), Effort(40_000, 200_000)
 CHEAP = 2_000  # transforms, below which no other method is looked for
 LAST_BITS = 1 << 12
-NEAR_ONE = 12  # the least order tried there is 0.7 * 2^-12
 SAME = -54  # the power of two that moves no float
 SMOOTHED = "smoothed contour"
 LOOSE, LAST_SHARE = 1e-10, 16  # ends further apart are tried again, with twice the bits, at most twice
@@ -94,7 +94,7 @@ class Profile:
             if top is not None and top <= lift(epsilon):
                 self.method = "largest loss"
                 return 0.0, min(above(lost), 1.0)
-            if (lower := self._near_one(lift(epsilon))) is not None:
+            if (lower := near_one(self.parts, lift(epsilon))) is not None:
                 self.method = "Chernoff bound"
                 return below(lower - lost), 1.0
             choice = self._choose(epsilon)
@@ -104,18 +104,6 @@ class Profile:
             return min(max(below(lower), 0.0), 1.0) if lower.is_finite() else 0.0, min(above(upper + lost), 1.0)
 
         return self._remembered("delta", epsilon, attempt)
-
-    def _near_one(self, epsilon: arb) -> arb | None:
-        """A lower bound on delta(epsilon) where it is 1 to the last bit: 1 - M(-s) e^{s epsilon}, 0 < s <= 1."""
-        transform = Transform(self.parts)
-        for n in range(NEAR_ONE, 0, -1):
-            s = arb(2) ** (-n) * arb("0.7")
-            bound = transform.log_moment(-s) + s * epsilon
-            if bound < -40:
-                return 1 - bound.exp()
-            if not bound < 0:  # it is convex in s, and 0 at 0
-                return None
-        return None
 
     def epsilon_bounds(self, delta: Fraction) -> tuple[float, float]:
         """Floats (lower, upper) around the least epsilon >= 0 with delta(epsilon) <= delta, for 0 < delta < 1."""
@@ -127,9 +115,9 @@ class Profile:
             budget = target - self._lost()
             if not budget > 0:
                 raise NotCertified("delta is below what the window of a discrete Gaussian leaves out")
-            if top is not None and (at_top := self._at_top(top, target)) is not None:
+            if top is not None and (ends := at_top(self.parts, top, target)) is not None:
                 self.method = "largest loss"
-                return at_top
+                return ends
             log_target = float(target.log())
             choice = self._choose(log_target)
             engine, least = choice.engine, choice.least
@@ -160,24 +148,6 @@ class Profile:
             if found[0] == 0.0:
                 raise
             return found
-
-    def _at_top(self, top: arb, target: arb) -> tuple[float, float] | None:
-        """Floats next to the largest loss, where delta is above the target up to there; theorem 11 of the page."""
-        gap = top * arb(2) ** -55
-        if not target < gap:
-            return None
-        densities = sum(count for pair, count in self.parts if pair.terms is not None and not pair.terms()[0][0] > 0)
-        share, weight = gap / (2 * max(densities, 1)), 1 - (-gap / 2).exp()
-        for pair, count in self.parts:
-            if pair.terms is None or pair.largest_loss is None or pair.lost is not None:
-                return None
-            row, half = pair.terms()[0], lift(pair.largest_loss) / 2
-            if len(row) == 1 and not row[0] > 0:
-                return None
-            s = share.min(2 * half * lift(pair.ratio))  # beyond the next exponent the density is another
-            near = row[0] * half.exp() if row[0] > 0 else row[1] * s * (half - s / 2).exp()
-            weight *= near**count
-        return (below(top - gap), above(top)) if weight >= target else None
 
     def _apart(self, engine: Engine, root: float) -> int:
         """The power of two nearest to how far below the root, as a part of it, the lower end crosses the target."""
