@@ -384,6 +384,11 @@ ROWS = (
             ("discrete laplace 2", DiscreteLaplaceNoise(real(S(1, 2))), discrete_laplace_cdf(S(2))),
             ("discrete laplace 2^40", DiscreteLaplaceNoise(real(S(1, 2**40))), discrete_laplace_cdf(S(2**40))),
             (
+                "discrete staircase",
+                DiscreteStaircaseNoise(real(S(1)), 5, 2),
+                by_mass(lambda x, f: mp.exp(-(abs(x) // 5 + (abs(x) % 5 >= 2)) / f), lambda f: 400),
+            ),
+            (
                 "discrete gaussian 10 by rejection",
                 DiscreteGaussianNoise(S(100), tabled=False),
                 by_mass(lambda x, f: mp.exp(-(mpf(x) ** 2) / (2 * mpf(100) * f**2)), lambda f: 250),
