@@ -46,6 +46,7 @@ ATOM_KINDS = (
     "hadamard",
     "local hashing",
     "staircase",
+    "discrete gaussian",
 )
 LOG_KINDS = ("rr of a probability", "unary encoding", "binary response")
 LAPLACE_KINDS = ("laplace", "laplace vector", "permute and flip", "sparse vector", "noisy max laplace")
@@ -93,6 +94,11 @@ def some_part(rng: random.Random, kind: str, epsilon: Fraction, count: int) -> P
         return exactly(
             zcdp.Staircase(epsilon=epsilon, gamma=gamma), "staircase", epsilon, *([] if gamma is None else [gamma])
         )
+    if kind == "discrete gaussian":
+        shift = rng.choice((1, 1, 2, 5))
+        step = epsilon * max(1, round(1 / (500 * epsilon))) / max(1, round(epsilon))  # 0.002 to 1: sigma up to 50
+        mechanism = zcdp.DiscreteGaussian(rho=shift * step / 2, sensitivity=shift)
+        return exactly(mechanism, "discrete gaussian", step, shift)
     if kind == "rr of a probability":
         k = rng.choice((2, 3, 10))
         p = Fraction(1, k) * (1 + Fraction(rng.randrange(1, 100 * (k - 1)), 100))

@@ -33,6 +33,8 @@ class Law:
     masses: tuple[mpfr, ...] = ()
     lattice: tuple[str, Fraction] = ("", Fraction(0))
     """Unit ("" for 1, or the logarithm) and the step as a multiple of it: to find common lattices."""
+    rho: float = 0.0
+    """Of discrete Gaussian noise, whose atoms have no end; those are listed that weigh more than 1e-330."""
 
     def __post_init__(self) -> None:
         assert self.family != "atoms" or abs(sum(self.masses) - 1) < mpfr(2) ** -500
@@ -44,8 +46,8 @@ class Law:
     def log_moment(self, c: float) -> float:
         """log E_P exp(c L), in floating point."""
         e, w = float(self.top), c + 0.5
-        if self.family == "gaussian":
-            return e * c * (1 + c)
+        if rho := self.rho or (e if self.family == "gaussian" else 0.0):
+            return rho * c * (1 + c)
         if self.family == "laplace":
             return e * w - e / 2 + log(0.5 + 0.25 / w + (0.5 - 0.25 / w) * exp(-2 * e * w))
         if self.family == "logistic":
@@ -56,8 +58,8 @@ class Law:
         """The mean loss under P tilted by exp(c L), in floating point."""
         e, w = float(self.top), c + 0.5
         x = e * w
-        if self.family == "gaussian":
-            return e * (1 + 2 * c)
+        if rho := self.rho or (e if self.family == "gaussian" else 0.0):
+            return rho * (1 + 2 * c)
         if self.family == "laplace":
             t = tanh(x)
             return (e * t + e / (2 * w) - t / (2 * w * w)) / (1 + t / (2 * w))
@@ -125,6 +127,14 @@ def law(kind: str, epsilon: Epsilon, extra: tuple[Fraction, ...] = ()) -> Law:
         height = (1 - 1 / grown) / (2 * (gamma + (1 - gamma) / grown))
         # left of 0 the loss is e, between 0 and 1 it depends, right of 1 it is -e
         return _three(e, mpfr(0.5) + height * min(gamma, 1 - gamma), lattice)
+    if kind == "discrete gaussian":  # `epsilon` is the step of the losses
+        shift, variance = int(extra[0]), extra[0] / Fraction(epsilon)
+        reach = int(39 * float(variance) ** 0.5) + 2 * shift + 3
+        masses = [gmpy2.exp(-number(x * x / (2 * variance))) for x in range(-reach, reach + 1)]
+        whole = gmpy2.fsum(masses)
+        top = shift * (shift + 2 * reach) / (2 * variance)
+        rho = float(shift**2 / (2 * variance))
+        return Law("atoms", number(top), e, tuple(m / whole for m in masses), lattice, rho)
     assert kind == "geometric"
     size = int(extra[0])
     q = gmpy2.exp(-e / size)
@@ -146,7 +156,11 @@ def log_moment(laws: Laws, c: float) -> float:
 
 
 def largest(laws: Laws) -> float:
-    return inf if any(one.family == "gaussian" for one, _ in laws) else float(sum(one.top * n for one, n in laws))
+    return (
+        inf
+        if any(one.rho or one.family == "gaussian" for one, _ in laws)
+        else float(sum(one.top * n for one, n in laws))
+    )
 
 
 def _crossing(rises: object, low: float = 1e-12, high: float = 1e15) -> float:

@@ -37,7 +37,7 @@ class Truth:
             share = 1 / (1 + 2 * (self.c + 0.5) / max(1 - 2 / (exp(min(2 * x, 600)) + 1), 1e-300))
             if count * share * prod(sizes) <= MOST_DRAWS:
                 self.method = "draws"
-        if self.noise and self.method is None:
+        if self.noise and self.method is None and not any(one.rho for one, _ in laws):  # its atoms are too many
             self.integral = Integral(laws, epsilon)
             if self.integral.possible:
                 self.method = "integral"

@@ -4,10 +4,19 @@ from __future__ import annotations
 
 from fractions import Fraction
 
+import mpmath
+import numpy
 import pytest
+from flint import acb, arb, arb_series
+from hypothesis import given
+from hypothesis.strategies import floats, fractions, integers
 from mpmath import mp, mpf
 
 from zcdp import DiscreteGaussian, Gaussian, Laplace, Plan
+from zcdp.numeric.balls import at_precision, lift
+from zcdp.numeric.theta import Theta
+from zcdp.privacy.decay import Decay
+from zcdp.privacy.discrete_normal import DiscreteNormal
 
 CASES = [
     # variance, sensitivity, count, epsilon
@@ -19,6 +28,9 @@ CASES = [
     (Fraction(9), 3, 2, Fraction(2)),
     (Fraction(1, 100), 1, 2, Fraction(99)),
     (Fraction(49), 1, 2, Fraction(1, 3)),
+    (Fraction(1000), 1, 1, Fraction(1, 7)),
+    (Fraction(1234, 7), 5, 1, Fraction(9, 2)),
+    (Fraction(1, 1000), 1, 1, Fraction(4999, 10)),
 ]
 
 
@@ -63,10 +75,101 @@ def test_epsilon_and_delta_are_inverse_and_near_those_of_the_gaussian(sigma: int
     assert upper == pytest.approx((count * Gaussian(sigma=sigma)).epsilon_at(delta=1e-8), rel=0.1 / sigma)
 
 
-def test_beyond_the_window_the_other_routes_answer() -> None:
-    far = DiscreteGaussian(sigma=2)
-    assert far.delta_at(epsilon=1000) > 0
-    assert far.epsilon_at(delta="1e-200") == far.routes(delta="1e-200")["rdp"]
-    assert DiscreteGaussian(sigma=10**6).profile is None
-    mixed = Plan.sum_of(3 * far, Laplace(epsilon=1))
-    assert mixed.epsilon_at(delta=1e-6) < mixed.routes(delta=1e-6)["rdp"]
+@pytest.mark.parametrize("sigma", ["1e-3", "0.2", 1, 50, 10**6, "1e12"])
+@pytest.mark.parametrize("delta", ["0.3", "1e-6", "1e-300"])
+def test_any_sigma_and_delta_has_an_exact_profile(sigma: str, delta: str) -> None:
+    one = DiscreteGaussian(sigma=sigma)
+    lower, upper = one.epsilon_bounds(delta=delta)
+    assert lower <= upper <= lower * (1 + 1e-12)
+    assert upper <= one.routes(delta=delta)["rdp"]
+
+
+@pytest.mark.parametrize(("variance", "shift", "mu"), [(Fraction(4), 1, "0.5"), (Fraction(81), 3, "0.01")])
+def test_with_a_gaussian_it_is_a_mean_of_gaussian_profiles(variance: Fraction, shift: int, mu: str) -> None:
+    plan = DiscreteGaussian(rho=shift**2 / (2 * variance), sensitivity=shift) + Gaussian(rho=Fraction(mu) ** 2 / 2)
+    lower, upper = plan.delta_bounds(epsilon=1)
+    with mp.workdps(60):
+        v, m, total, whole = mpf(variance.numerator) / variance.denominator, mpf(mu), mpf(0), mpf(0)
+        for x in range(-400, 401):
+            mass = mp.exp(-(mpf(x) ** 2) / (2 * v))
+            t = (1 - shift * (shift - 2 * x) / (2 * v)) / m - m / 2
+            total += mass * (mp.ncdf(-t) - mp.exp(1 - shift * (shift - 2 * x) / (2 * v)) * mp.ncdf(-t - m))
+            whole += mass
+        truth = total / whole
+    assert lower <= truth <= upper <= lower * (1 + 1e-12)
+
+
+def test_other_mechanisms_beside_it() -> None:
+    both = 10 * DiscreteGaussian(sigma=10) + 10 * DiscreteGaussian(sigma=12)  # on one lattice of 1/3600
+    lower, upper = both.epsilon_bounds(delta=1e-6)
+    assert upper == pytest.approx(lower, rel=1e-12)
+    assert both.profile is not None
+    assert both.profile.method == "lattice"
+    # on no common lattice: smoothed
+    for plan in (
+        10 * DiscreteGaussian(sigma=10.3) + Laplace(epsilon=0.1),
+        Plan.sum_of(*(DiscreteGaussian(sigma=3 + n / 7) for n in range(20))),
+    ):
+        lower, upper = plan.epsilon_bounds(delta=1e-6)
+        assert lower <= upper <= lower * (1 + 1e-7)
+
+
+@given(
+    variance=fractions(min_value=Fraction(1, 50), max_value=30, max_denominator=50),
+    shift=integers(1, 4),
+    c=floats(0.01, 30),
+    low=floats(0, 2),
+    width=floats(0, 0.2),
+    place=floats(0, 1),
+)
+def test_the_transform_decays_as_fast_as_is_said(
+    variance: Fraction, shift: int, c: float, low: float, width: float, place: float
+) -> None:
+    noise = DiscreteNormal(variance, shift)
+    turn = 2 * 3.141592653589793 / float(noise.spacing)
+    ends = numpy.array([low * turn]), numpy.array([(low + width) * turn])
+    with mp.workdps(90):
+        y = mpf(float(ends[0][0])) + (float(ends[1][0]) - float(ends[0][0])) * mpf(place)
+        v = mpf(variance.numerator) / variance.denominator
+        middle = int(-c * shift)
+        reach = range(middle - int(22 * mp.sqrt(v)) - 5, middle + int(22 * mp.sqrt(v)) + 6)
+        masses = [mp.exp(-((x + mpf(c) * shift) ** 2) / (2 * v)) for x in reach]
+        waves = [mp.expjpi(-y * shift * x / v / mp.pi) for x in reach]
+        ratio = abs(mp.fsum(m * w for m, w in zip(masses, waves, strict=True))) / mp.fsum(masses)
+        truth = -mp.log(ratio) if ratio else mp.inf
+    bound = at_precision(128, lambda: Decay([noise.share(1, arb(c))], arb(0), arb(c)).bound(*ends))[0]
+    assert bound <= truth + mpf(10) ** -20
+
+
+@pytest.mark.parametrize("variance", [Fraction(1, 900), Fraction(1, 7), Fraction(1, 5), Fraction(3), Fraction(10**9)])
+@given(t=floats(-20, 20), height=floats(-4, 4))
+def test_theta_is_jacobis(variance: Fraction, t: float, height: float) -> None:
+    with mp.workdps(50):
+        v = mpf(variance.numerator) / variance.denominator
+        point = mpmath.mpc(t, height * v)
+        near = range(int(t) - 60, int(t) + 61)
+        if variance < 10:
+            truth = mp.fsum(mp.exp(-((x - point) ** 2) / (2 * v)) for x in near) / mp.sqrt(2 * mp.pi * v)
+        else:
+            truth = mp.fsum(mp.exp(-2 * mp.pi**2 * v * n * n + 2j * mp.pi * n * point) for n in range(-3, 4))
+        value = at_precision(200, lambda: Theta(variance)(acb(t, arb(height) * lift(variance))))
+        size = max(abs(truth), mpf(1))
+        for ball, exact in ((value.real, truth.real), (value.imag, truth.imag)):
+            assert abs(mpf(ball.mid().str(60, radius=False)) - exact) <= mpf(10) ** -35 * size
+            assert ball.rad() <= arb("1e-35") * max(abs(value), 1)
+
+
+@pytest.mark.parametrize("variance", [Fraction(1, 40), Fraction(1, 2)])
+def test_theta_along_a_series_has_the_derivatives(variance: Fraction) -> None:
+    def taylor() -> list[arb]:
+        series = Theta(variance)(arb_series([arb("0.3"), arb(2)], prec=3))
+        return [series[n] for n in range(3)]
+
+    def differences() -> list[arb]:
+        theta, step = Theta(variance), arb(2) ** -60
+        left, here, right = (theta(arb("0.3") + 2 * n * step) for n in (-1, 0, 1))
+        return [here, (right - left) / (2 * step), (right + left - 2 * here) / (2 * step * step)]
+
+    for one, other in zip(at_precision(300, taylor), at_precision(300, differences), strict=True):
+        assert abs(one - other) < arb("1e-30")
+        assert one.rad() < arb("1e-60")

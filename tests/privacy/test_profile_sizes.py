@@ -179,7 +179,7 @@ def covers(seeds: range) -> None:
         float(law(*spec).top)
         for one in drawn
         for part in one.parts
-        if part.kind != "gaussian"
+        if part.kind not in {"gaussian", "discrete gaussian"}
         for spec, _ in part.pairs
     ]
     decades = Counter(floor(log10(loss)) for loss in losses)

@@ -7,14 +7,15 @@ from fractions import Fraction
 from math import isqrt
 from typing import TYPE_CHECKING, Any, ClassVar, Self
 
-from flint import acb, arb, ctx
+from flint import arb
 
 from zcdp.mechanisms.additive import AddsIntegers, AddsReals
 from zcdp.mechanisms.base import Mechanism
 from zcdp.numeric.balls import lift
-from zcdp.numeric.certify import Undecided, enclose
+from zcdp.numeric.certify import enclose
 from zcdp.numeric.exact import Value, integer, literal, positive_rational
-from zcdp.numeric.functions import Number
+from zcdp.numeric.functions import Number, log
+from zcdp.numeric.theta import Theta
 from zcdp.privacy.curve import Peak
 from zcdp.privacy.pair import Pair, discrete_gaussian_pair, gaussian_pair
 
@@ -137,13 +138,13 @@ class DiscreteGaussian(AddsIntegers, _Gaussian):
         return integer(sensitivity, "sensitivity", 1)
 
     def cumulant(self, s: Number) -> Number:
-        excess = _log_theta(s * self.sensitivity, self.variance) - _log_theta(0 * s, self.variance)
-        return s * (1 + s) * lift(self.exact_rho) + excess
+        theta = Theta(self.variance)
+        return s * (1 + s) * lift(self.exact_rho) + log(theta(s * self.sensitivity) / theta(arb(0)))
 
     def kl(self) -> arb:
         return lift(self.exact_rho)  # theta is even, so its logarithm has no slope at 0
 
-    def pair(self) -> Pair | None:
+    def pair(self) -> Pair:
         return discrete_gaussian_pair(self.variance, self.sensitivity)
 
     def _divergence(self, excess: Fraction) -> float:
@@ -154,26 +155,3 @@ class DiscreteGaussian(AddsIntegers, _Gaussian):
         from zcdp.samplers.discrete_gaussian import DiscreteGaussianNoise
 
         return DiscreteGaussianNoise(self.variance)
-
-
-def _log_theta(t: Number, variance: Fraction) -> Number:
-    """log of the sum over integers x of exp(-(x-t)^2/(2 variance)), up to a constant."""
-    if not isinstance(t, arb | acb):
-        raise TypeError("the discrete Gaussian's cumulant is defined on balls only")
-    if variance >= 1:  # Poisson summation: 1 + 2 sum of exp(-2 pi^2 variance n^2) cos(2 pi n t)
-        theta = acb.modular_theta(acb(t), acb(0, 2 * arb.pi() * lift(variance)))[2].log()
-        return theta.real if isinstance(t, arb) else theta
-    centre, width = t.real.mid(), 2 * lift(variance)
-    if not (t.real.rad() < 1 and centre.is_finite()):
-        raise Undecided
-    whole = centre.floor().unique_fmpz()
-    if whole is None:
-        raise Undecided
-    middle = int(whole)
-    reach = 3 + isqrt(ctx.prec)
-    total = sum((-((x - t) ** 2) / width).exp() for x in range(middle - reach, middle + reach + 2))
-    # beyond the reach each term is less than half the one before it, and the first less than its bound here
-    imaginary = (t.imag**2 / width).exp() if isinstance(t, acb) else arb(1)
-    rest = 4 * (-(arb(reach - 1) ** 2) / width).exp() * imaginary
-    noise = arb(0, rest.upper())
-    return (total + (acb(noise, noise) if isinstance(t, acb) else noise)).log()

@@ -39,8 +39,12 @@ class Share:
     """Not below the tilted mass of all atoms."""
     density: float
     """Not below sum of |c_k1| e^{a_k x}/M(c)."""
-    waves: tuple[tuple[float, float], ...]
+    waves: tuple[tuple[float, float], ...] = ()
     """Pairs (not above 2 sum of q_k q_m, (a_k - a_m)/(2 pi) to the nearest float), over atoms equally far apart."""
+    stiffness: float = 0.0
+    """Not above 2 pi^2 sigma^2 of discrete Gaussian noise, where that is at least 3; else 0."""
+    turns: float = 0.0
+    """Of the same noise, the distance of its atoms over 2 pi, to the nearest float."""
 
 
 class Decay:
@@ -66,6 +70,9 @@ class Decay:
              column([s.waves[n][1] if n < len(s.waves) else 0.0 for s in shares]))
             for n in range(max((len(s.waves) for s in shares), default=0))
         ]  # fmt: skip
+        self.stiffness = column([s.stiffness for s in shares])
+        self.turns = column([s.turns for s in shares])
+        self.stiff = bool(self.stiffness.any())
         self.least_near_end = min((s.near_end for s in shares), default=inf)
 
     def bound(self, low: Floats, high: Floats) -> Floats:
@@ -96,6 +103,8 @@ class Decay:
         rest = np.sqrt(np.maximum(self.atoms * self.atoms * UP - 2 * waves, 0.0)) + self.density / far
         best = np.maximum(_minus_log(np, rest * UP), waves)
         near = np.where(high <= self.near_end, BELOW_NEAR * (self.deviation * low) ** 2, 0.0)
+        if self.stiff:
+            best = np.maximum(best, _theta_decay(np, self.stiffness, low * self.turns, high * self.turns))
         if distance is not None:
             near = np.where(self.density > 0, 0.0, near)
             low = 0 * low  # nothing is known of a Gaussian pair there, nor asked
@@ -104,20 +113,39 @@ class Decay:
         return answer
 
 
-def _least_square_sine(np: Any, low: Any, high: Any) -> Any:
-    """A lower bound on sin^2(pi t) over low <= t <= high, both known to a few units in their last place.
+def _least_distance(np: Any, low: Any, high: Any) -> Any:
+    """A lower bound on the distance of t to the integers over low <= t <= high, both known to a few last places.
 
-    Between two integers the sine is concave: the end nearer to an integer is the least.
+    Between two integers it is concave: the end nearer to an integer is the least. It is 0 where `high` is infinite.
     """
     finite = np.isfinite(high)
     high = np.where(finite, high, low)
     slip = high * 2.0**-48
     floor = np.floor(low - slip)
     distance = np.minimum(low - floor - slip, floor + 1 - high - slip)
-    u = np.clip(distance, 0.0, 0.5) * (BELOW_PI * DOWN)
+    return np.where(finite, np.clip(distance, 0.0, 0.5), 0.0)
+
+
+def _least_square_sine(np: Any, low: Any, high: Any) -> Any:
+    """A lower bound on sin^2(pi t) over low <= t <= high."""
+    u = _least_distance(np, low, high) * (BELOW_PI * DOWN)
     v = u * u
     sine = u * (1 - v / 6 * (1 - v / 20 * (1 - v / 42)))
-    return np.where(finite, sine * sine * DOWN, 0.0)
+    return sine * sine * DOWN
+
+
+def _theta_decay(np: Any, stiffness: Any, low: Any, high: Any) -> Any:
+    """S d^2 - 5 e^{-S (1 - 2d)} where d is the distance of t to the integers, over low <= t <= high; 0 for S = 0.
+
+    e^{-x} <= (1 + x/64)^{-64}. Theorem: docs/theorems/discrete-gaussian.md.
+    """
+    least = _least_distance(np, low, high)
+    most = np.minimum(least + (high - low) + high * 2.0**-46, 0.5)
+    image = 1 + stiffness * (1 - 2 * most) * (DOWN / 64)
+    for _ in range(6):
+        image = np.minimum(image * image, MOST)  # an overflow would be no harm, but a warning
+    decay = stiffness * (least * least) * DOWN - 5 * UP / image
+    return np.where(stiffness > 0, np.maximum(decay, 0.0), 0.0)
 
 
 def _minus_log(np: Any, x: Any) -> Any:

@@ -36,7 +36,7 @@ def at_top(parts: Parts, top: arb, target: arb) -> tuple[float, float] | None:
     densities = sum(count for pair, count in parts if pair.terms is not None and not pair.terms()[0][0] > 0)
     share, weight = gap / (2 * max(densities, 1)), 1 - (-gap / 2).exp()
     for pair, count in parts:
-        if pair.terms is None or pair.largest_loss is None or pair.lost is not None:
+        if pair.terms is None or pair.largest_loss is None:
             return None
         row, half = pair.terms()[0], lift(pair.largest_loss) / 2
         if len(row) == 1 and not row[0] > 0:

@@ -18,9 +18,10 @@ __all__ = ["Lattice", "common_lattice"]
 
 @dataclass(frozen=True)
 class Lattice:
-    """All atoms and ends of densities lie on the points (top - spacing * m) * unit, m = 0, 1, 2, ..."""
+    """All atoms and ends of densities lie on the points (top - spacing * m) * unit, m an integer."""
 
     top: Fraction
+    """One of the points; the largest one, where there is one."""
     spacing: Fraction
     unit: Log | None = None
     """The logarithm that all losses are multiples of; None stands for 1."""
@@ -45,6 +46,10 @@ def common_lattice(parts: Parts) -> Lattice | None:
     top = spacing = Fraction(0)
     units: set[Log | None] = set()
     for pair, count in parts:
+        if pair.normal is not None:
+            units.add(None)
+            top, spacing = top + pair.normal.point * count, gcd(spacing, pair.normal.spacing)
+            continue
         if pair.largest_loss is None:
             return None
         units.add(pair.largest_loss if isinstance(pair.largest_loss, Log) else None)

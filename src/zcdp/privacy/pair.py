@@ -5,16 +5,16 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 from fractions import Fraction
-from functools import lru_cache, partial
-from math import isqrt
+from functools import partial
 from typing import TypeAlias
 
-from flint import arb, ctx
+from flint import arb
 
 from zcdp.numeric.balls import lift
 from zcdp.numeric.certify import enclose
 from zcdp.numeric.exact import Exact, Log
 from zcdp.numeric.functions import exp, expm1
+from zcdp.privacy.discrete_normal import DiscreteNormal
 
 __all__ = [
     "Pair",
@@ -28,9 +28,6 @@ __all__ = [
 ]
 
 Terms: TypeAlias = list[list[arb]]
-
-WINDOW = 320  # twice the exponent at the window's edge: it leaves out about 10^-70
-MOST_POINTS = 760  # sigma up to 21 at a shift of 1
 
 
 @dataclass(frozen=True, eq=False)
@@ -46,7 +43,7 @@ class Pair:
     """The exact supremum of the loss; None where it is unbounded."""
 
     terms: Callable[[], Terms] | None = None
-    """The c_kj at the working precision, a list over k of lists over j; None for a Gaussian pair."""
+    """The c_kj at the working precision, a list over k of lists over j; None for Gaussian pairs."""
 
     ratio: Fraction = Fraction(2)
     """Distance of neighbouring exponents a_k, as a part of the largest loss."""
@@ -55,7 +52,7 @@ class Pair:
     """mu^2 of a Gaussian pair, log M(z) = mu^2 (z^2 + z)/2; None for every other pair."""
 
     atomic: bool = False
-    """Whether all of the loss is atoms, at the points a_k."""
+    """Whether all of the loss is atoms."""
 
     exact: bool = True
     """Whether this is the mechanism's own worst-case pair, not only one that dominates it."""
@@ -66,8 +63,8 @@ class Pair:
     at: Callable[[Fraction], Pair] | None = None
     """The same family at another largest loss; a larger one must dominate (docs/theorems/calibration.md)."""
 
-    lost: Callable[[], arb] | None = None
-    """Mass that is left out of the transform, and counts as revealed; None for none."""
+    normal: DiscreteNormal | None = None
+    """Discrete Gaussian noise, whose atoms are too many to list; None for every other pair."""
 
     def attained(self) -> Pair | None:
         """A pair whose profile is at most the mechanism's, if one is known."""
@@ -144,40 +141,12 @@ def discrete_laplace_pair(epsilon: Exact, sensitivity: int, *, longest: int = 10
     return Pair(epsilon, terms, Fraction(2, sensitivity), atomic=True, at=at)
 
 
-def discrete_gaussian_pair(variance: Fraction, shift: int) -> Pair | None:
-    """Discrete Gaussian noise and the same shifted: losses shift (shift - 2x)/(2 variance), on a window of x.
+def discrete_gaussian_pair(variance: Fraction, shift: int) -> Pair:
+    """Discrete Gaussian noise and the same shifted: losses shift (shift - 2x)/(2 variance) over all integers x.
 
-    What is beyond the window counts as revealed. None where the window has too many points, or none.
     Theorem: docs/theorems/discrete-gaussian.md.
     """
-    reach = isqrt(int(variance * WINDOW)) + shift + 1
-    steps = 2 * reach - shift
-    if steps > MOST_POINTS or shift > reach // 2:
-        return None
-
-    def mass(x: Fraction | int) -> arb:
-        return exp(-lift(Fraction(x) ** 2 / (2 * variance)))
-
-    @lru_cache(maxsize=2)
-    def build(bits: int) -> tuple[Terms, arb]:
-        assert ctx.prec == bits
-        masses = [mass(x) for x in range(reach + 1)]
-        beyond = masses[reach] * lift(variance / reach)  # the integral beyond it is less
-        whole = masses[0] + 2 * sum(masses[1:], arb(0)) + beyond.union(arb(0)) * 2
-        half = Fraction(shift, 2)
-        middle = exp(-lift(half * half / (2 * variance))) / whole
-        terms = [[mass(x - half) * middle] for x in range(shift - reach, reach + 1)]
-        # beyond the window: x > reach, and x < shift - reach
-        left_out = beyond + sum((masses[x] for x in range(reach - shift + 1, reach + 1)), arb(0)) + beyond
-        return terms, left_out / whole
-
-    return Pair(
-        shift * steps / (2 * variance),
-        lambda: build(ctx.prec)[0],
-        Fraction(2, steps),
-        atomic=True,
-        lost=lambda: build(ctx.prec)[1],
-    )
+    return Pair(None, atomic=True, normal=DiscreteNormal(variance, shift))
 
 
 def gaussian_pair(curvature: Callable[[], arb]) -> Pair:

@@ -32,6 +32,7 @@ EFFORT, ROUGH, SMOOTH = Effort(), Effort(4_000), Effort(40_000, 200_000)
 CHEAP = 2_000  # transforms, below which no other method is looked for
 LAST_BITS = 1 << 12
 SAME = -54  # the power of two that moves no float
+TINY = 5e-324  # what is below it is as good as known
 SMOOTHED = "smoothed contour"
 LOOSE, LAST_SHARE = 1e-10, 16  # ends further apart are tried again, with twice the bits, at most twice
 
@@ -82,26 +83,22 @@ class Profile:
             return None
         return sum((lift(p.largest_loss) * n for p, n in self.parts if p.largest_loss is not None), arb(0))
 
-    def _lost(self) -> arb:
-        """What all that the pairs leave out weighs at most."""
-        return sum((pair.lost() * count for pair, count in self.parts if pair.lost is not None), arb(0))
-
     def delta_bounds(self, epsilon: Fraction) -> tuple[float, float]:
         """Floats (lower, upper) around delta(epsilon), for epsilon >= 0."""
 
         def attempt() -> tuple[float, float] | None:
-            top, lost = self._top(), self._lost()
+            top = self._top()
             if top is not None and top <= lift(epsilon):
                 self.method = "largest loss"
-                return 0.0, min(above(lost), 1.0)
+                return 0.0, 0.0
             if (lower := near_one(self.parts, lift(epsilon))) is not None:
                 self.method = "Chernoff bound"
-                return below(lower - lost), 1.0
+                return below(lower), 1.0
             choice = self._choose(epsilon)
             lower, upper = choice.engine.delta(epsilon)
-            if not (upper.is_finite() and upper.rel_accuracy_bits() >= 50):
+            if not (upper < TINY or (upper.is_finite() and upper.rel_accuracy_bits() >= 50)):
                 return None
-            return min(max(below(lower), 0.0), 1.0) if lower.is_finite() else 0.0, min(above(upper + lost), 1.0)
+            return min(max(below(lower), 0.0), 1.0) if lower.is_finite() else 0.0, min(above(upper), 1.0)
 
         return self._remembered("delta", epsilon, attempt)
 
@@ -112,9 +109,6 @@ class Profile:
         def attempt() -> tuple[float, float] | None:
             nonlocal found
             target, top = lift(delta), self._top()
-            budget = target - self._lost()
-            if not budget > 0:
-                raise NotCertified("delta is below what the window of a discrete Gaussian leaves out")
             if top is not None and (ends := at_top(self.parts, top, target)) is not None:
                 self.method = "largest loss"
                 return ends
@@ -127,7 +121,7 @@ class Profile:
             root = solve(
                 engine.estimate, log_target, float(least), inf if top is None else above(top), float(choice.epsilon)
             )
-            upper = _outward(root, lambda e: bool(engine.upper(e) <= budget), least, up=True)
+            upper = _outward(root, lambda e: bool(engine.upper(e) <= target), least, up=True)
             if upper is None and top is not None and self.method == SMOOTHED:  # the Gaussian's own delta is in the way
                 upper = above(top)
             first = self._apart(engine, root)

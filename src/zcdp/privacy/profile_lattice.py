@@ -39,10 +39,10 @@ class LatticeContour:
     def __init__(self, line: Line, lattice: Lattice, effort: Effort) -> None:
         """Within the effort, or `TooManyNodes`."""
         self.line, self.lattice = line, lattice
-        count = line.period / float(self.spacing)
-        if not count < LARGEST_INDEX:
+        spacing = float(self.spacing)
+        if not line.period < LARGEST_INDEX * spacing:
             raise TooManyNodes
-        self.count = 2 * int(count / 2) + 3  # odd: no node where M is real
+        self.count = 2 * int(line.period / spacing / 2) + 3  # odd: no node where M is real
         self.low, self.high = below(self.step) * DOWN, above(self.step) * UP
         self.distance = below(arb.pi() / self.spacing)
         self.degree, self.slack = self._powers()

@@ -62,7 +62,7 @@ def solve(log_delta: Callable[[float], float], target: float, least: float, top:
         high = max(2 * guess, 1e-10)
         while log_delta(high) > target:
             low, high = high, 2 * high
-    x = guess
+    x, before, reach = guess, inf, 1e-6
     for _ in range(200):
         if not low < x < high:
             x = (low + high) / 2
@@ -70,10 +70,13 @@ def solve(log_delta: Callable[[float], float], target: float, least: float, top:
             break
         value = log_delta(x) - target
         low, high = (x, high) if value > 0 else (low, x)
-        ahead = x * (1 + 1e-6)
+        ahead = x * (1 + reach)
         slope = (log_delta(ahead) - target - value) / (ahead - x) if ahead < top else 0.0
         move = -value / slope if -inf < slope < 0 else inf
         if abs(move) <= 2e-16 * x or high - low <= 2e-16 * high:
             break
-        x = x + move
+        if abs(value) < before / 2:
+            x, before = x + move, abs(value)
+        else:  # near a kink tangents lead nowhere: by halves, and then with a shorter one
+            x, before, reach = (low + high) / 2, inf, max(reach / 8, 1e-12)
     return x

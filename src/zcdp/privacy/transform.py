@@ -27,6 +27,7 @@ class Factor:
         self.loss = None if pair.largest_loss is None else lift(pair.largest_loss)
         self.terms = pair.terms() if pair.terms else None
         self.curvature = pair.curvature() if pair.curvature else None
+        self.closed = pair.normal.moment() if pair.normal else None
         self.ratio = lift(pair.ratio)
         self.rise, self.run = pair.ratio.numerator, pair.ratio.denominator
         self.unit = None if self.loss is None else -self.loss / self.run
@@ -38,6 +39,8 @@ class Factor:
         """M(z), with w = z + 1/2 and u = 1/w, on real or complex balls or series."""
         if self.curvature is not None:
             return (self.curvature * (z * z + z) / 2).exp()
+        if self.closed is not None:
+            return self.closed(z)
         assert self.terms is not None
         # one exponential: with ratio = p/q, all exponents are powers of b = e^{-loss w/q}
         base = (w * self.unit).exp()
@@ -129,6 +132,8 @@ class Tilt:
             self.variance += 2 * taylor[2] * factor.count
             if factor.curvature is not None:
                 gauss += factor.curvature * factor.count
+            elif factor.pair.normal is not None:
+                shares.append(factor.pair.normal.share(factor.count, c))
             else:
                 shares.append(_share(factor, c + arb(1) / 2, moment[0], 2 * taylor[2]))
         self.decay = Decay(shares, gauss, c)
