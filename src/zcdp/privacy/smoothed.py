@@ -9,6 +9,7 @@ from flint import arb
 
 from zcdp.numeric.balls import lift
 from zcdp.numeric.certify import NotCertified
+from zcdp.privacy.float_contour import FloatContour, row_count
 from zcdp.privacy.line import Line
 from zcdp.privacy.nodes import Effort, TooManyNodes
 from zcdp.privacy.pair import gaussian_pair
@@ -19,6 +20,9 @@ from zcdp.privacy.transform import Parts, Transform
 __all__ = ["Smoothed"]
 
 TOLERANCE = 1e-13
+COARSE = 1e-10  # rounding of doubles, as a part of delta, above which balls are the better choice
+FLOATS, LEAST_NODES, MOST_NODES = 4_000, 5_000, 1_500_000  # rows of a node in doubles, for one transform in balls
+MOST_MECHANISMS = 20_000
 TRIES = 6
 STEP = Fraction(7, 4)  # distance of the points of the lower bound, in standard deviations
 LEFT, RIGHT = 5, 2
@@ -33,7 +37,8 @@ class Smoothed:
     """
 
     def __init__(self, parts: Parts, c: arb, epsilon: Fraction, effort: Effort) -> None:
-        self.contour, self.mu = _weakest(parts, c, lift(epsilon), effort)
+        self.contour: Contour | FloatContour
+        self.contour, self.mu = _in_doubles(parts, c, epsilon, effort) or _weakest(parts, c, lift(epsilon), effort)
 
     def delta(self, epsilon: Fraction) -> tuple[arb, arb]:
         """Balls whose lower end is below, and whose upper end is above delta(epsilon)."""
@@ -84,6 +89,20 @@ class Smoothed:
 def _normal(t: arb) -> arb:
     """The normal distribution function."""
     return (-t / arb(2).sqrt()).erfc() / 2
+
+
+def _in_doubles(parts: Parts, c: arb, epsilon: Fraction, effort: Effort) -> tuple[FloatContour, Fraction] | None:
+    """The contour over as many nodes as the work allows; None where doubles are too coarse for it, or too slow."""
+    nodes = int(min(FLOATS * effort.transforms / row_count(parts), MOST_NODES))
+    if nodes < LEAST_NODES or sum(count for _, count in parts) > MOST_MECHANISMS:
+        return None
+    c = arb(float(c))
+    plain = Line(Transform(parts), c, lift(epsilon), tolerance=TOLERANCE)
+    mu = Fraction((2 * max(plain.head - plain.limit, 1.0)) ** 0.5 * plain.period / (2 * 3.1415926 * nodes))
+    pair = gaussian_pair(partial(lift, mu * mu))
+    contour = FloatContour(Line(Transform((*parts, (pair, 1))), c, lift(epsilon), tolerance=TOLERANCE), nodes, lift(mu))
+    lower, upper = contour.delta(epsilon)
+    return (contour, mu) if upper - lower <= upper * COARSE else None
 
 
 def _weakest(parts: Parts, c: arb, epsilon: arb, effort: Effort) -> tuple[Contour, Fraction]:
