@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 import profile_reference as reference
 import pytest
-from flint import arb
+from flint import acb, arb
 from mpmath import mp, mpf
 
 from zcdp import (
@@ -30,7 +30,7 @@ from zcdp.privacy.finite_cut import Cut, cut_degree, whole_degree
 from zcdp.privacy.lattice import common_lattice
 from zcdp.privacy.line import Line
 from zcdp.privacy.nodes import Effort, TooManyNodes, charge, choose, octaves
-from zcdp.privacy.pair import Pair, gaussian_pair, laplace_pair, logistic_pair, three_point_pair
+from zcdp.privacy.pair import Pair, discrete_laplace_pair, gaussian_pair, laplace_pair, logistic_pair, three_point_pair
 from zcdp.privacy.profile import Profile
 from zcdp.privacy.profile_contour import Contour
 from zcdp.privacy.profile_lattice import LatticeContour
@@ -142,10 +142,19 @@ def test_logarithms_have_a_lattice_of_their_own() -> None:
 
 
 @pytest.mark.parametrize(
-    "pair", [laplace_pair(HALF), three_point_pair(HALF, 5), three_point_pair(HALF), laplace_pair(Fraction(4))]
+    "pair",
+    [
+        laplace_pair(HALF),
+        three_point_pair(HALF, 5),
+        three_point_pair(HALF),
+        laplace_pair(Fraction(4)),
+        discrete_laplace_pair(Fraction(4), 9),
+        discrete_laplace_pair(Fraction(30), 60),
+        discrete_laplace_pair(HALF, 60),
+    ],
 )
 def test_decay_is_a_lower_bound(pair: object) -> None:
-    from math import inf, log
+    from math import inf
 
     def run() -> None:
         transform = Transform(((pair, 3),))  # type: ignore[arg-type]
@@ -157,15 +166,13 @@ def test_decay_is_a_lower_bound(pair: object) -> None:
                     bound = tilt.decay.bound(np.array([low]), np.array([low + width]))[0]
                     for step in range(40):
                         y = low + (width if width < inf else 3 * low) * step / 40
-                        true = float(size) - log(float(abs(transform.moment(c + arb(y) * _i()))))
+                        true = float(size - abs(transform.moment(c + arb(y) * _i())).log())
                         assert bound <= true + 1e-12
 
     at_precision(128, run)
 
 
 def _i() -> object:
-    from flint import acb
-
     return acb(0, 1)
 
 
@@ -314,23 +321,30 @@ def test_a_coarse_lattice_with_densities_still_encloses(tolerance: float) -> Non
 
 
 @pytest.mark.parametrize(
-    "pair", [laplace_pair(HALF), three_point_pair(HALF, 5), logistic_pair(HALF), laplace_pair(Fraction(4))]
+    "pair",
+    [
+        laplace_pair(HALF),
+        three_point_pair(HALF, 5),
+        logistic_pair(HALF),
+        laplace_pair(Fraction(4)),
+        discrete_laplace_pair(Fraction(30), 60),
+    ],
 )
 def test_decay_of_images_is_a_lower_bound(pair: Pair) -> None:
-    from math import log, pi
+    from math import pi
 
     def run() -> None:
         assert isinstance(pair.largest_loss, Fraction)
         transform = Transform(((pair, 3),))
         g = float(pair.largest_loss) * float(pair.ratio)
         for c in (arb("0.1"), arb(2), arb(30)):
-            decay, size = Tilt(transform, c).decay, float(transform.log_moment(c))
+            decay, size = Tilt(transform, c).decay, transform.log_moment(c)
             for begin, end in ((0.01, 0.02), (0.3, 0.31), (0.1, 0.4), (0.49, 0.5)):
                 low, high = 2 * pi / g * begin, 2 * pi / g * end
                 bound = decay.bound_images(np.array([low]), np.array([high]), pi / g)[0]
                 for y in (low, (low + high) / 2, high):
                     for m in (1, -1, 2, 5):
-                        true = size - log(float(abs(transform.moment(c + arb(y + m * 2 * pi / g) * _i()))))
+                        true = float(size - abs(transform.moment(c + arb(y + m * 2 * pi / g) * _i())).log())
                         assert bound <= true + 1e-9
 
     at_precision(128, run)
@@ -520,3 +534,60 @@ def test_the_lower_end_at_delta_zero_is_not_above_the_loss(loss: str) -> None:
     exact = mp.log(3) if loss == "log(3)" else reference.real(Fraction(loss))
     assert lower <= exact <= upper
     assert upper - lower <= 5e-16 * upper
+
+
+@pytest.mark.parametrize("sensitivity", [9, 60, 500])
+@pytest.mark.parametrize("epsilon", [Fraction(1, 10), Fraction(7)])
+def test_many_atoms_in_closed_form_are_their_sum(sensitivity: int, epsilon: Fraction) -> None:
+    """Discrete Laplace noise from its masses, at real and complex points, next to a period of the lattice too."""
+
+    def run() -> None:
+        t = lift(epsilon / sensitivity)
+        pair = discrete_laplace_pair(epsilon, sensitivity)
+        assert pair.moment is not None
+        closed, scale = pair.moment(), ((t / 2).exp() - (-t / 2).exp()) / ((t / 2).exp() + (-t / 2).exp())
+        for place in (acb(0.3), acb(2, 1.7), acb(1, arb.pi() / t + 1e-9), acb(40, 3)):
+            # losses t (|i - d| - |i|) of mass proportional to e^{-t|i|}; the two tails are geometric
+            total = acb(0)
+            for i in range(1, sensitivity):
+                total += scale * (place * t * (sensitivity - 2 * i) - t * i).exp()
+            tail = scale / (1 - (-t).exp())
+            total += tail * ((place * lift(epsilon)).exp() + ((-place - 1) * lift(epsilon)).exp())
+            assert abs(closed(place) - total) < abs(total) * arb("1e-30")
+
+    at_precision(200, run)
+
+
+@pytest.mark.parametrize(
+    ("count", "epsilon", "sensitivity"),
+    [(20, 0.05, 1000), (100, 0.5, 300), (1, 1, 15_000), (20, 1, 5000), (5, 3, 10**6)],
+)
+def test_long_discrete_laplace_noise_is_known_to_1e_8(count: int, epsilon: float, sensitivity: int) -> None:
+    plan = count * DiscreteLaplace(epsilon=epsilon, sensitivity=sensitivity)
+    lower, upper = plan.epsilon_bounds(delta=1e-6)
+    assert lower <= upper <= lower * (1 + 1e-8)
+    # it lies between Laplace noise of the same epsilon, and of one that is larger by t^2/4
+    least = (count * Laplace(epsilon=epsilon)).epsilon_bounds(delta=1e-6)[0]
+    more = Fraction(epsilon) + (Fraction(epsilon) / sensitivity) ** 2 / 4
+    assert least <= upper
+    assert lower <= (count * Laplace(epsilon=more)).epsilon_at(delta=1e-6)
+
+
+@pytest.mark.parametrize(
+    ("plan", "delta"),
+    [
+        (100 * DiscreteLaplace(epsilon=0.5, sensitivity=300), "1e-40"),
+        (
+            Plan.parse(
+                "DiscreteLaplace(epsilon='0.002', sensitivity=2) + DiscreteLaplace(epsilon='0.01', sensitivity=5)"
+                " + DiscreteLaplace(epsilon='0.2', sensitivity=2) + DiscreteLaplace(epsilon='0.3')"
+                " + DiscreteLaplace(epsilon=3, sensitivity=2) + DiscreteLaplace(epsilon='0.06', sensitivity=5)"
+            ),
+            "2e-9",
+        ),
+    ],
+)
+def test_just_below_the_largest_loss_there_is_a_lower_end(plan: Plan, delta: str) -> None:
+    lower, upper = plan.epsilon_bounds(delta=delta)
+    assert plan.pure_epsilon * (1 - 1e-6) < lower <= upper < plan.pure_epsilon
+    assert upper <= lower * (1 + 1e-12)

@@ -27,6 +27,22 @@ MOST = 1e300
 
 
 @dataclass(frozen=True)
+class Row:
+    """Two atoms with a geometric row of atoms between them: of these, |sum| <= size/sqrt(least + wave sin^2(yg/2))."""
+
+    ends: float
+    """Not below the tilted mass of the two."""
+    end_wave: tuple[float, float]
+    """Of the two, as in `Share.waves`."""
+    size: float
+    """Not below q_1 (1 + e^{-x(l-g)})/M(c), where q_1 = c_1 e^{a_1 x}, l is their distance and g the row's spacing."""
+    least: float
+    """Not above (1 - e^{-xg})^2."""
+    wave: float
+    """Not above 4 e^{-xg}."""
+
+
+@dataclass(frozen=True)
 class Share:
     """What the bounds need to know of one pair on the line Re z = c; its tilted law is e^{cL} dP/M(c)."""
 
@@ -44,7 +60,9 @@ class Share:
     stiffness: float = 0.0
     """Not above 2 pi^2 sigma^2 of discrete Gaussian noise, where that is at least 3; else 0."""
     turns: float = 0.0
-    """Of the same noise, the distance of its atoms over 2 pi, to the nearest float."""
+    """Of discrete noise, the distance of neighbouring atoms over 2 pi, to the nearest float."""
+    row: Row | None = None
+    """Of discrete Laplace noise of many atoms, how its inner ones add up."""
 
 
 class Decay:
@@ -73,6 +91,12 @@ class Decay:
         self.stiffness = column([s.stiffness for s in shares])
         self.turns = column([s.turns for s in shares])
         self.stiff = bool(self.stiffness.any())
+        rows = [s.row or Row(1.0, (0.0, 0.0), 0.0, 1.0, 0.0) for s in shares]
+        self.row = [
+            column(list(values))
+            for values in zip(*((r.ends, *r.end_wave, r.size, r.least, r.wave) for r in rows), strict=True)
+        ]
+        self.filled = any(s.row for s in shares)
         self.least_near_end = min((s.near_end for s in shares), default=inf)
 
     def bound(self, low: Floats, high: Floats) -> Floats:
@@ -105,6 +129,12 @@ class Decay:
         near = np.where(high <= self.near_end, BELOW_NEAR * (self.deviation * low) ** 2, 0.0)
         if self.stiff:
             best = np.maximum(best, _theta_decay(np, self.stiffness, low * self.turns, high * self.turns))
+        if self.filled:
+            ends, weight, turns, size, least, wave = self.row
+            apart = weight * _least_square_sine(np, low * turns, high * turns) * DOWN
+            away = np.sqrt(least + wave * _least_square_sine(np, low * self.turns, high * self.turns)) * DOWN
+            rest = np.sqrt(np.maximum(ends * ends * UP - 2 * apart, 0.0)) + size / away
+            best = np.maximum(best, _minus_log(np, rest * UP))
         if distance is not None:
             near = np.where(self.density > 0, 0.0, near)
             low = 0 * low  # nothing is known of a Gaussian pair there, nor asked

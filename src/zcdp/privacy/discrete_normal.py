@@ -63,22 +63,30 @@ class DiscreteNormal:
 
         return closed
 
-    def share(self, count: int, c: arb) -> Share:
-        """Bounds on the decay along Re z = c, where the law is that of the noise moved by -c shift."""
-        turns = float((lift(self.spacing) / (2 * arb.pi())).mid())
-        stiffness = max(below(2 * arb.pi() ** 2 * lift(self.variance)), 0.0) if self.variance >= STIFF else 0.0
-        reach = 4 * (isqrt(int(self.variance)) + 1)
-        near_end = below(arb.pi() / (lift(self.spacing) * (2 * reach + 1)))
-        if self.variance > FEW_ATOMS:
-            return Share(count, 0.0, near_end, 1.0, 0.0, (), min(stiffness, 1e300), turns)
-        centre = -c * self.shift
+    def reach(self, deviations: int) -> int:
+        """So many standard deviations and more, in integers."""
+        return deviations * (isqrt(int(self.variance)) + 1)
+
+    def atoms(self, c: arb, reach: int) -> tuple[int, list[arb]]:
+        """The first of 2 reach + 2 integers around -c shift, and their tilted masses e^{cL} P/M(c)."""
+        centre, width = -c * self.shift, 2 * lift(self.variance)
         middle = centre.mid().floor().unique_fmpz()
         if middle is None:
             raise Undecided
-        width = 2 * lift(self.variance)
+        first = int(middle) - reach
         whole = Theta(self.variance)(centre) * (arb.pi() * width).sqrt()
-        places = range(int(middle) - reach, int(middle) + reach + 2)
-        masses = [(-((x - centre) ** 2) / width).exp() / whole for x in places]
+        places = range(first, int(middle) + reach + 2)
+        return first, [(-((x - centre) ** 2) / width).exp() / whole for x in places]
+
+    def share(self, count: int, c: arb) -> Share:
+        """Bounds on the decay along Re z = c."""
+        turns = float((lift(self.spacing) / (2 * arb.pi())).mid())
+        stiffness = max(below(2 * arb.pi() ** 2 * lift(self.variance)), 0.0) if self.variance >= STIFF else 0.0
+        reach = self.reach(4)
+        near_end = below(arb.pi() / (lift(self.spacing) * (2 * reach + 1)))
+        if self.variance > FEW_ATOMS:
+            return Share(count, 0.0, near_end, 1.0, 0.0, (), min(stiffness, 1e300), turns)
+        _, masses = self.atoms(c, reach)
         # E[(L - L')^2; both listed] = 2 (m_0 m_2 - m_1^2), with the moments of the listed masses
         zeroth, first, second = (sum((n**k * q for n, q in enumerate(masses)), arb(0)) for k in range(3))
         spread = (zeroth * second - first * first).max(arb(0)).sqrt() * lift(self.spacing)

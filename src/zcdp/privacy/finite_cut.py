@@ -56,8 +56,8 @@ def finite_size(parts: Parts, threshold: float = 0.0, ceiling: float = inf) -> f
     for (pair, count), loss in zip(parts, losses, strict=True):
         assert pair.terms is not None
         points = min(count * (len(pair.terms()) - 1), max(room, 0.0) // (loss * float(pair.ratio))) + 1
-        if len(pair.terms()) > LONG:
-            points *= len(pair.terms()) / LONG  # what each of them costs
+        if count > 1:  # what each of them costs
+            points *= max(min(len(pair.terms()), points) / LONG, 1)
         if pair.atomic and isinstance(pair.largest_loss, Fraction):
             atoms *= points
         else:

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 from flint import acb, arb
 
 from zcdp.numeric.balls import below, lift
-from zcdp.privacy.line import Line
+from zcdp.privacy.line import Line, log_size
 from zcdp.privacy.transform import Factor, Parts
 
 if TYPE_CHECKING:
@@ -23,14 +23,19 @@ __all__ = ["FloatContour", "row_count"]
 
 ULP = 2.0**-53
 CHUNK = 1 << 14  # nodes at a time: what fits into the cache
+DEVIATIONS, WIDEST = 10, 400  # atoms of discrete Gaussian noise that are listed, and the largest variance for that
 PER_UNIT, LAST_UNIT = 32, 64  # e^{-x} from a table of 32 entries a unit, up to 64
 
 
 def row_count(parts: Parts) -> float:
-    """Complex multiplications that one node takes; infinite where a pair has no finite list of terms."""
-    if any(pair.terms is None and pair.curvature is None for pair, _ in parts):
-        return inf
-    return sum(len(pair.terms()) + count.bit_length() for pair, count in parts if pair.terms is not None)
+    """Complex multiplications that one node takes; infinite where a pair has too long a list of atoms."""
+    total = 0.0
+    for pair, count in parts:
+        if pair.terms is not None:
+            total += len(pair.terms()) + count.bit_length()
+        elif pair.normal is not None:
+            total += 2 * pair.normal.reach(DEVIATIONS) + count.bit_length() if pair.normal.variance <= WIDEST else inf
+    return total
 
 
 class FloatContour:
@@ -61,7 +66,7 @@ class FloatContour:
         x, near, far = c + 0.5, c * c, (c + 1) * (c + 1)
         if arb(c) != self.line.c:
             raise ValueError(f"c ({self.line.c}) must be a float")
-        factors = [_Rows(self, factor) for factor in self.line.transform.factors if factor.terms is not None]
+        factors = self._rows
         gauss = sum((f.curvature * f.count for f in self.line.transform.factors if f.curvature is not None), arb(0))
         half_gauss, table = float((gauss / 2).mid()), _table(np)
         values = np.empty((self.height, self.width), dtype=complex)
@@ -91,15 +96,15 @@ class FloatContour:
         return self.np.array([complex(power) for power in powers[:count]])
 
     @cached_property
+    def _rows(self) -> list[_Rows]:
+        return [_Rows(self, factor) for factor in self.line.transform.factors if factor.curvature is None]
+
+    @cached_property
     def _phase(self) -> arb:
         """Of all factors together at y = 1."""
-        total = arb(0)
-        for factor in self.line.transform.factors:
-            if factor.curvature is not None:
-                total += factor.curvature * (self.line.c + arb(1) / 2) * factor.count
-            elif factor.loss is not None:
-                total += factor.loss * factor.count
-        return total
+        x = self.line.c + arb(1) / 2
+        gauss = (f.curvature * x * f.count for f in self.line.transform.factors if f.curvature is not None)
+        return sum(gauss, sum((rows.top * rows.count for rows in self._rows), arb(0)))
 
     @cached_property
     def _weight(self) -> arb:
@@ -119,28 +124,20 @@ class FloatContour:
     def estimate(self, epsilon: float) -> float:
         """log delta(epsilon), near enough: for proposals."""
         value = self.delta(Fraction(epsilon))[1]
-        return float(value.log().mid()) if value > 0 else -inf
+        return log_size(value)
 
 
 class _Rows:
     """M_i(c + iy)^n/M_i(c)^n but for its phase: (sum over k of (q_k0 + q_k1 x/w) e^{-iky step})^n, w = x + iy."""
 
     def __init__(self, contour: FloatContour, factor: Factor) -> None:
-        assert factor.terms is not None
-        assert factor.loss is not None
-        x = contour.line.c + arb(1) / 2
-        whole = factor.once(contour.line.c, x, 1 / x)
-        gap = factor.loss * factor.ratio
-        weights = []
-        for k, row in enumerate(factor.terms):
-            grown = ((factor.loss - gap * k) * x).exp() / whole
-            weights.append([coefficient * grown / x**j for j, coefficient in enumerate(row)])
+        weights, self.top, gap, unknown = _tilted(factor, contour.line.c)
         self.rows = [[float(q.mid()) for q in row] for row in weights]
         self.count = factor.count
         self.short, self.long = contour.waves(-gap * contour.step)
-        size = sum((abs(q) for row in weights for q in row), arb(0))
-        unknown = sum((q.rad() for row in weights for q in row), arb(0))
-        self.error = (size * (16 * (len(weights) + 1) * ULP) + unknown + 4 * ULP) * factor.count
+        unknown += sum((q.rad() for row in weights for q in row), arb(0))
+        rounding = sum((abs(q) * (16 * ULP * (k + 1)) for k, row in enumerate(weights) for q in row), arb(4 * ULP))
+        self.error = (rounding + unknown) * factor.count
 
     def at(self, place: slice, turn: Complexes) -> Complexes:
         wave = self.long[place, None] * self.short
@@ -153,6 +150,23 @@ class _Rows:
                 total = total + turn * row[1]
         answer: Complexes = total if self.count == 1 else _power(total, self.count)
         return answer
+
+
+def _tilted(factor: Factor, c: arb) -> tuple[list[list[arb]], arb, arb, arb]:
+    """The q_kj, the first exponent, the distance of two, and the mass of those not listed."""
+    if (normal := factor.pair.normal) is not None:
+        first, masses = normal.atoms(c, normal.reach(DEVIATIONS))
+        rest = abs(1 - sum(masses, arb(0))).upper()
+        return [[q] for q in masses], lift(normal.point - normal.spacing * first), lift(normal.spacing), rest
+    assert factor.terms is not None
+    assert factor.loss is not None
+    x, gap = c + arb(1) / 2, factor.loss * factor.ratio
+    grown, fall = (factor.loss * x).exp() / factor.once(c, x, 1 / x), (-gap * x).exp()
+    rows = []
+    for row in factor.terms:
+        rows.append([coefficient * grown / x**j for j, coefficient in enumerate(row)])
+        grown *= fall
+    return rows, factor.loss, gap, arb(0)
 
 
 def _power(base: Complexes, count: int) -> Complexes:

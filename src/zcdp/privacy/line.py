@@ -11,7 +11,7 @@ from zcdp.numeric.certify import Undecided
 from zcdp.privacy.rdp_to_approx import tail_factor
 from zcdp.privacy.transform import Tilt, Transform
 
-__all__ = ["Line", "Phases"]
+__all__ = ["Line", "Phases", "log_size"]
 
 TOLERANCE = 1e-17
 BLOCK = 32
@@ -100,3 +100,9 @@ class Phases:
         inner = (matrix * acb_mat(BLOCK, 1, short)).entries()
         outer = acb_mat(len(inner) // len(long), len(long), inner) * acb_mat(len(long), 1, long)
         return [x.real for x in outer.entries()]
+
+
+def log_size(value: arb) -> float:
+    """The logarithm of a number, near enough for proposals; of one that is lost in its ball, that of the upper end."""
+    size = value if value > 0 else value.upper()
+    return float(size.log().mid()) if size > 0 else -inf if size.is_finite() else inf

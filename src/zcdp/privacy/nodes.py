@@ -30,7 +30,7 @@ class TooManyNodes(ArithmeticError):
 class Effort(NamedTuple):
     """The work that is allowed."""
 
-    transforms: int = 50_000
+    transforms: int = 100_000
     """Of one pair at one node: 8 microseconds each."""
     bounds: int = 500_000
     """On the decay of one pair over one cell: 0.2 microseconds each."""

@@ -6,7 +6,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import partial
-from typing import TypeAlias
+from typing import Any, TypeAlias
 
 from flint import arb
 
@@ -28,6 +28,10 @@ __all__ = [
 ]
 
 Terms: TypeAlias = list[list[arb]]
+
+FEW_TERMS = 8  # which are added faster than a closed form is evaluated
+LONGEST = 20_000  # terms of a pair that may be listed
+SAME = 4e-9  # relative distance of two losses that are next to equal
 
 
 @dataclass(frozen=True, eq=False)
@@ -63,8 +67,11 @@ class Pair:
     at: Callable[[Fraction], Pair] | None = None
     """The same family at another largest loss; a larger one must dominate (docs/theorems/calibration.md)."""
 
+    moment: Callable[[], Callable[[Any], Any]] | None = None
+    """M in closed form, its constants at the working precision, where the terms are many."""
+
     normal: DiscreteNormal | None = None
-    """Discrete Gaussian noise, whose atoms are too many to list; None for every other pair."""
+    """Discrete Gaussian noise, whose atoms have no end; None for every other pair."""
 
     def attained(self) -> Pair | None:
         """A pair whose profile is at most the mechanism's, if one is known."""
@@ -120,25 +127,49 @@ def logistic_pair(eta: Exact, *, exact: bool = True, witness: Pair | None = None
     return Pair(eta, terms, exact=exact, witness=witness, at=logistic_pair)
 
 
-def discrete_laplace_pair(epsilon: Exact, sensitivity: int, *, longest: int = 100) -> Pair:
+def discrete_laplace_pair(epsilon: Exact, sensitivity: int, *, listed: bool | None = None) -> Pair:
     """Two-sided geometric noise shifted by `sensitivity`: losses epsilon (1 - 2k/sensitivity).
 
-    A long one lies between Laplace noise at epsilon and at epsilon + 2 log cosh(t/2), t = epsilon/sensitivity.
+    A long one lies between Laplace noise at epsilon and at epsilon + 2 log cosh(t/2), t = epsilon/sensitivity. They
+    take its place where they are next to equal, or its losses too many to list.
     Theorem: docs/theorems/discrete-laplace-pair.md.
     """
-    if sensitivity > longest:
+    if listed is None:
+        listed = sensitivity <= LONGEST and float(lift(epsilon).mid()) > 4 * sensitivity**2 * SAME
+    if not listed:
         rational = Fraction(enclose(lambda: lift(epsilon))[1]) if isinstance(epsilon, Log) else epsilon
         return laplace_pair(rational + (rational / sensitivity) ** 2 / 4, exact=False, witness=laplace_pair(epsilon))
 
-    def terms() -> Terms:
+    def masses() -> tuple[arb, arb]:
+        """P(X = k) e^{-a_k/2}, at both ends, and at each k between them."""
         e = lift(epsilon)
         t = e / sensitivity
         edge = exp(-e / 2) / (1 + exp(-t))
-        inside = -expm1(-t) * edge  # P(X = k) e^{-a_k/2} is the same for each 0 < k < sensitivity
+        return edge, -expm1(-t) * edge
+
+    def terms() -> Terms:
+        edge, inside = masses()
         return [[edge], *([inside] for _ in range(sensitivity - 1)), [edge]]
 
-    at = partial(discrete_laplace_pair, sensitivity=sensitivity, longest=longest)
-    return Pair(epsilon, terms, Fraction(2, sensitivity), atomic=True, at=at)
+    def moment() -> Callable[[Any], Any]:
+        (edge, inside), loss = masses(), lift(epsilon)
+        gap = 2 * loss / sensitivity
+
+        def closed(z: Any) -> Any:
+            w = z + arb(1) / 2
+            within = exp(w * (loss - gap)) * expm1(w * (gap - 2 * loss)) / expm1(w * -gap)
+            return (exp(w * loss) + exp(w * -loss)) * edge + within * inside
+
+        return closed
+
+    return Pair(
+        epsilon,
+        terms,
+        Fraction(2, sensitivity),
+        atomic=True,
+        at=partial(discrete_laplace_pair, sensitivity=sensitivity, listed=True),
+        moment=moment if sensitivity > FEW_TERMS else None,
+    )
 
 
 def discrete_gaussian_pair(variance: Fraction, shift: int) -> Pair:
@@ -146,7 +177,8 @@ def discrete_gaussian_pair(variance: Fraction, shift: int) -> Pair:
 
     Theorem: docs/theorems/discrete-gaussian.md.
     """
-    return Pair(None, atomic=True, normal=DiscreteNormal(variance, shift))
+    noise = DiscreteNormal(variance, shift)
+    return Pair(None, atomic=True, moment=noise.moment, normal=noise)
 
 
 def gaussian_pair(curvature: Callable[[], arb]) -> Pair:

@@ -13,7 +13,7 @@ from zcdp.numeric.balls import above, at_precision, below, lift
 from zcdp.numeric.certify import Undecided
 from zcdp.privacy.decay import DOWN, UP
 from zcdp.privacy.lattice import Lattice
-from zcdp.privacy.line import Line, Phases
+from zcdp.privacy.line import Line, Phases, log_size
 from zcdp.privacy.nodes import LARGEST_INDEX, LEAST, Effort, TooManyNodes, charge, choose, octaves
 from zcdp.privacy.transform import Factor, Transform
 
@@ -47,7 +47,8 @@ class LatticeContour:
         self.distance = below(arb.pi() / self.spacing)
         self.degree, self.slack = self._powers()
         densities = sum(not factor.pair.atomic for factor in line.transform.factors)
-        self.each = line.transform.weight + 8 + densities * (3 + self.degree / 2)  # transforms that a node takes
+        # transforms that a node takes, as measured
+        self.each = 0.7 * line.transform.weight + 3 + densities * (5 + 0.7 * self.degree)
         most = max(int(effort.transforms / self.each), LEAST)
         work = max(effort.bounds // (2 * line.tilt.decay.size), LEAST)
         last = (self.count - 1) // 2
@@ -210,7 +211,7 @@ class LatticeContour:
     def estimate(self, epsilon: float) -> float:
         """log delta(epsilon), near enough: for proposals."""
         value = self.delta(Fraction(epsilon))[1]
-        return float(value.log().mid()) if value > 0 else -inf
+        return log_size(value)
 
 
 def _binomial_series(a: acb, b: acb, count: int, choices: list[arb]) -> acb_poly:

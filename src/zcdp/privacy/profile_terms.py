@@ -13,6 +13,7 @@ from zcdp.numeric.balls import at_precision, below, lift
 from zcdp.numeric.certify import NotCertified
 from zcdp.numeric.exact import Log, gcd
 from zcdp.privacy.finite_cut import LARGEST_LATTICE, Cut, lattice_points, rational_atoms
+from zcdp.privacy.line import log_size
 from zcdp.privacy.pair import Pair
 from zcdp.privacy.transform import Parts
 
@@ -207,7 +208,7 @@ class FiniteSum:
     def estimate(self, epsilon: float) -> float:
         """log delta(epsilon), near enough: for proposals."""
         value = self.delta(Fraction(epsilon))[0]
-        return float(value.log().mid()) if value > 0 else -inf
+        return log_size(value)
 
 
 def _add(

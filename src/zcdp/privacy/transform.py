@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from typing import Any, TypeAlias
 
-from flint import acb, acb_poly, arb, arb_poly, arb_series
+from flint import acb, arb, arb_series
 
 from zcdp.numeric.balls import above, below, lift
 from zcdp.numeric.certify import Undecided
-from zcdp.privacy.decay import Decay, Share
+from zcdp.privacy.decay import Decay, Row, Share
 from zcdp.privacy.pair import Pair
 
 __all__ = ["Factor", "Parts", "Tilt", "Transform"]
@@ -16,7 +16,7 @@ __all__ = ["Factor", "Parts", "Tilt", "Transform"]
 Parts: TypeAlias = tuple[tuple[Pair, int], ...]
 
 SAMPLE = 100
-ROWS, LONG_ROWS = 8, 64  # rows of a pair that take as long as all the rest, one by one and as a polynomial
+ROWS = 8  # rows of a pair that take as long as all the rest
 
 
 class Factor:
@@ -27,13 +27,10 @@ class Factor:
         self.loss = None if pair.largest_loss is None else lift(pair.largest_loss)
         self.terms = pair.terms() if pair.terms else None
         self.curvature = pair.curvature() if pair.curvature else None
-        self.closed = pair.normal.moment() if pair.normal else None
+        self.closed = pair.moment() if pair.moment else None
         self.ratio = lift(pair.ratio)
         self.rise, self.run = pair.ratio.numerator, pair.ratio.denominator
         self.unit = None if self.loss is None else -self.loss / self.run
-        long = self.terms is not None and pair.atomic and len(self.terms) > ROWS
-        self.real = arb_poly([row[0] for row in self.terms]) if long and self.terms else None
-        self.complex = acb_poly(self.real) if self.real is not None else None
 
     def once(self, z: Any, w: Any, u: Any) -> Any:
         """M(z), with w = z + 1/2 and u = 1/w, on real or complex balls or series."""
@@ -45,8 +42,6 @@ class Factor:
         # one exponential: with ratio = p/q, all exponents are powers of b = e^{-loss w/q}
         base = (w * self.unit).exp()
         step: Any = base**self.rise
-        if self.real is not None and self.complex is not None and not isinstance(step, arb_series):
-            return (self.complex if isinstance(step, acb) else self.real)(step) / base**self.run
         total: Any = None
         for row in reversed(self.terms):
             inner: Any = row[-1]
@@ -61,8 +56,6 @@ class Factor:
         assert self.unit is not None
         base = (w * self.unit).exp()
         step: acb = base**self.rise
-        if self.complex is not None:
-            return self.complex(step) / base**self.run, acb(0)
         atoms = density = acb(0)
         for row in reversed(self.terms):
             atoms = atoms * step + row[0]
@@ -78,7 +71,7 @@ class Transform:
         self.factors = [Factor(pair, count) for pair, count in parts]
         losses = [factor.loss * factor.count for factor in self.factors if factor.loss is not None]
         self.largest_loss = sum(losses, arb(0)) if len(losses) == len(self.factors) else None
-        self.weight = sum(1 + len(f.terms or ()) / (ROWS if f.real is None else LONG_ROWS) for f in self.factors)
+        self.weight = sum(2 if f.closed else 1 + len(f.terms or ()) / ROWS for f in self.factors)
         """What one transform costs, in transforms of a plain pair."""
 
     def moment(self, z: acb) -> acb:
@@ -144,7 +137,10 @@ def _share(factor: Factor, x: arb, moment: arb, variance: arb) -> Share:
     assert factor.terms is not None
     rows = factor.terms
     assert max(map(len, rows)) <= 2
-    growth = [(factor.loss * (1 - k * factor.ratio) * x).exp() / moment for k in range(len(rows))]
+    fall = (-factor.loss * factor.ratio * x).exp()
+    growth = [(factor.loss * x).exp() / moment]
+    for _ in rows[1:]:
+        growth.append(growth[-1] * fall)
     atoms = [row[0] * g for row, g in zip(rows, growth, strict=True)]
     density = sum((abs(row[1]) * g for row, g in zip(rows, growth, strict=True) if len(row) > 1), arb(0))
     waves = []
@@ -152,6 +148,17 @@ def _share(factor: Factor, x: arb, moment: arb, variance: arb) -> Share:
         weight = below(2 * sum((atoms[k] * atoms[k + distance] for k in range(len(rows) - distance)), arb(0)))
         if weight > 0:
             waves.append((weight, float((factor.loss * factor.ratio * distance / (2 * arb.pi())).mid())))
+    gap = factor.loss * factor.ratio
+    row = None
+    if factor.closed is not None:
+        shrunk = (-gap * x).exp()
+        row = Row(
+            above(atoms[0] + atoms[-1]),
+            (below(2 * atoms[0] * atoms[-1]), float((factor.loss / arb.pi()).mid())),
+            above(atoms[1] * (1 + ((gap - 2 * factor.loss) * x).exp())),
+            max(below((1 - shrunk) ** 2), 0.0),
+            max(below(4 * shrunk), 0.0),
+        )
     return Share(
         factor.count,
         max(below(variance.max(arb(0)).sqrt()), 0.0),
@@ -159,4 +166,6 @@ def _share(factor: Factor, x: arb, moment: arb, variance: arb) -> Share:
         above(sum(atoms, arb(0))),
         above(density),
         tuple(waves),
+        turns=float((gap / (2 * arb.pi())).mid()),
+        row=row,
     )
