@@ -9,7 +9,7 @@ from flint import arb
 
 from zcdp.numeric.balls import lift
 from zcdp.numeric.certify import NotCertified
-from zcdp.privacy.float_contour import FloatContour, row_count
+from zcdp.privacy.float_contour import FloatContour, node_cost
 from zcdp.privacy.line import Line
 from zcdp.privacy.nodes import Effort, TooManyNodes
 from zcdp.privacy.pair import gaussian_pair
@@ -21,7 +21,7 @@ __all__ = ["Smoothed"]
 
 TOLERANCE = 1e-13
 COARSE = 1e-10  # rounding of doubles, as a part of delta, above which balls are the better choice
-FLOATS, LEAST_NODES, MOST_NODES = 4_000, 5_000, 1_500_000  # rows of a node in doubles, for one transform in balls
+FLOATS, LEAST_NODES, MOST_NODES = 4_000, 5_000, 1_500_000  # of the cost of a node, for one transform in balls
 MOST_MECHANISMS = 20_000
 TRIES = 6
 STEP = Fraction(7, 4)  # distance of the points of the lower bound, in standard deviations
@@ -93,7 +93,7 @@ def _normal(t: arb) -> arb:
 
 def _in_doubles(parts: Parts, c: arb, epsilon: Fraction, effort: Effort) -> tuple[FloatContour, Fraction] | None:
     """The contour over as many nodes as the work allows; None where doubles are too coarse for it, or too slow."""
-    nodes = int(min(FLOATS * effort.transforms / row_count(parts), MOST_NODES))
+    nodes = int(min(FLOATS * effort.transforms / node_cost(parts), MOST_NODES))
     if nodes < LEAST_NODES or sum(count for _, count in parts) > MOST_MECHANISMS:
         return None
     c = arb(float(c))
