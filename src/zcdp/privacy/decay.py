@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
     Floats = NDArray[np.float64]
 
-__all__ = ["Decay", "Share"]
+__all__ = ["Decay", "Row", "Share", "root_below"]
 
 # Sums, products, quotients and roots of non-negative doubles err by at most 2^-53 of themselves each; `UP` and `DOWN`
 # cover thousands of them. Sine and logarithm are partial sums of their series, on the safe side.
@@ -24,6 +24,12 @@ UP, DOWN = 1 + 2.0**-40, 1 - 2.0**-40
 BELOW_PI, BELOW_LOG_2, BELOW_NEAR = 3.14159265358979, 0.693147180559945, 0.20264236728467
 CHUNK = 1 << 18
 MOST = 1e300
+
+
+def root_below(square: arb) -> float:
+    """A float not above the root of a number; 0 where nothing is known of it."""
+    least = square.lower()
+    return below(least.sqrt()) if least > 0 else 0.0
 
 
 @dataclass(frozen=True)
@@ -72,7 +78,7 @@ class Decay:
         import numpy
 
         self.np = numpy
-        self.gauss, self.x = below(gauss.sqrt()), below(c + arb(1) / 2)
+        self.gauss, self.x = root_below(gauss), below(c + arb(1) / 2)
         self.size = max(len(shares), 1)
 
         def column(values: list[float]) -> Floats:

@@ -14,7 +14,7 @@ from flint import acb, arb
 from zcdp.numeric.balls import below, lift
 from zcdp.numeric.certify import Undecided
 from zcdp.numeric.theta import Theta
-from zcdp.privacy.decay import Share
+from zcdp.privacy.decay import Share, root_below
 
 __all__ = ["DiscreteNormal"]
 
@@ -89,7 +89,7 @@ class DiscreteNormal:
         _, masses = self.atoms(c, reach)
         # E[(L - L')^2; both listed] = 2 (m_0 m_2 - m_1^2), with the moments of the listed masses
         zeroth, first, second = (sum((n**k * q for n, q in enumerate(masses)), arb(0)) for k in range(3))
-        spread = (zeroth * second - first * first).max(arb(0)).sqrt() * lift(self.spacing)
+        spread = root_below((zeroth * second - first * first) * lift(self.spacing) ** 2)
         weight = below(2 * sum((p * q for p, q in pairwise(masses)), arb(0)))
         waves = ((weight, turns),) if weight > 0 else ()
-        return Share(count, max(below(spread), 0.0), near_end, 1.0, 0.0, waves, stiffness, turns)
+        return Share(count, spread, near_end, 1.0, 0.0, waves, stiffness, turns)

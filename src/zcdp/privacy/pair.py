@@ -30,7 +30,7 @@ __all__ = [
 Terms: TypeAlias = list[list[arb]]
 
 FEW_TERMS = 8  # which are added faster than a closed form is evaluated
-LONGEST = 20_000  # terms of a pair that may be listed
+LONG, LONGEST = 200, 20_000  # terms of a pair that are always listed, and that may be
 SAME = 4e-9  # relative distance of two losses that are next to equal
 
 
@@ -135,7 +135,8 @@ def discrete_laplace_pair(epsilon: Exact, sensitivity: int, *, listed: bool | No
     Theorem: docs/theorems/discrete-laplace-pair.md.
     """
     if listed is None:
-        listed = sensitivity <= LONGEST and float(lift(epsilon).mid()) > 4 * sensitivity**2 * SAME
+        apart = float(lift(epsilon).mid()) / (4 * sensitivity**2)  # t^2/4, as a part of epsilon
+        listed = sensitivity <= LONG or (sensitivity <= LONGEST and apart > SAME)
     if not listed:
         rational = Fraction(enclose(lambda: lift(epsilon))[1]) if isinstance(epsilon, Log) else epsilon
         return laplace_pair(rational + (rational / sensitivity) ** 2 / 4, exact=False, witness=laplace_pair(epsilon))

@@ -73,6 +73,8 @@ class Profile:
         """The method that gave the last answer."""
         self.line = 1.0
         """The order, less one, at which it looked: a guess for others."""
+        self.haste = 1
+        """What the effort is divided by, where many answers are wanted soon; they are as sound, and less tight."""
         self.share = 1
         """Each time that the precision is raised, a smaller share of the whole effort is left."""
         self._last: dict[str, tuple[Fraction, tuple[float, float], str, float]] = {}
@@ -181,7 +183,7 @@ class Profile:
         return answer
 
     def _at_growing_precision(self, attempt: Callable[[], tuple[float, float] | None]) -> tuple[float, float]:
-        bits, self.share = self.bits, 1
+        bits, self.share = self.bits, self.haste
         while bits <= LAST_BITS:
             try:
                 answer = at_precision(bits, attempt)

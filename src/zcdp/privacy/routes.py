@@ -18,6 +18,8 @@ if TYPE_CHECKING:
 
 __all__ = ["Routes"]
 
+WELL = 1e-6
+
 
 def _delta(value: Value) -> Fraction:
     delta = rational(value, "delta")
@@ -81,7 +83,7 @@ class Routes:
             lower, upper = bounds[0], min(upper, bounds[1])
         if self.attained is not self.profile and not upper_only:
             lower = (_try(self.attained, "epsilon_bounds", target) or (0.0, 0.0))[0]
-        if bounds is None or self._curve_may_win():
+        if self._curve_may_win(bounds):
             upper = min(upper, rdp_to_epsilon(self.curve.cumulant, target, guess=self._guess(), worth=1.02 * upper))
         return min(lower, upper), upper
 
@@ -109,7 +111,7 @@ class Routes:
             lower, upper = bounds
         if self.attained is not self.profile and not upper_only:
             lower = (_try(self.attained, "delta_bounds", point) or (0.0, 0.0))[0]
-        if bounds is None or self._curve_may_win():
+        if self._curve_may_win(bounds):
             upper = min(upper, rdp_to_delta(self.curve.cumulant, point, guess=self._guess()))
         return min(lower, upper), upper
 
@@ -127,9 +129,9 @@ class Routes:
     def _guess(self) -> float:
         return 1.0 if self.profile is None else self.profile.line
 
-    def _curve_may_win(self) -> bool:
-        """Whether the Renyi curve can beat the profile: never where the profile is that of the worst-case pairs."""
-        return not self.exact or self.profile is None or self.profile.method == "smoothed contour"
+    def _curve_may_win(self, bounds: tuple[float, float] | None) -> bool:
+        """Whether the Renyi curve can beat the profile: not where that is of the worst-case pairs, and known well."""
+        return not self.exact or bounds is None or bounds[1] - bounds[0] > WELL * bounds[1]
 
 
 def _try(

@@ -8,7 +8,7 @@ from flint import acb, arb, arb_series
 
 from zcdp.numeric.balls import above, below, lift
 from zcdp.numeric.certify import Undecided
-from zcdp.privacy.decay import Decay, Row, Share
+from zcdp.privacy.decay import Decay, Row, Share, root_below
 from zcdp.privacy.pair import Pair
 
 __all__ = ["Factor", "Parts", "Tilt", "Transform"]
@@ -161,7 +161,7 @@ def _share(factor: Factor, x: arb, moment: arb, variance: arb) -> Share:
         )
     return Share(
         factor.count,
-        max(below(variance.max(arb(0)).sqrt()), 0.0),
+        root_below(variance),
         below(arb.pi() / (2 * factor.loss)),
         above(sum(atoms, arb(0))),
         above(density),
