@@ -6,19 +6,23 @@ import random
 from fractions import Fraction
 from math import exp
 
+import numpy as np
 import pytest
 from flint import acb, arb
+from hypothesis import given
+from hypothesis.strategies import floats, integers, lists
 from profile_laws import law
 from profile_truth import Truth
 
 from zcdp import DiscreteLaplace, Laplace, Plan, RandomizedResponse
 from zcdp.numeric.balls import at_precision, lift
-from zcdp.privacy import smoothed
+from zcdp.privacy import float_contour, smoothed
 from zcdp.privacy.float_contour import FloatContour
-from zcdp.privacy.line import Line
-from zcdp.privacy.pair import discrete_laplace_pair, gaussian_pair, laplace_pair, logistic_pair, three_point_pair
+from zcdp.privacy.nodes import TooManyNodes
+from zcdp.privacy.pair import discrete_laplace_pair, laplace_pair, logistic_pair, three_point_pair
 from zcdp.privacy.profile import Profile
-from zcdp.privacy.transform import Parts, Transform
+from zcdp.privacy.transform import Parts
+from zcdp.privacy.waves import decays, waves
 
 PLANS: dict[str, Parts] = {
     "laplace": ((laplace_pair(Fraction(0.317)), 1), (laplace_pair(Fraction(0.0911)), 3)),
@@ -28,40 +32,47 @@ PLANS: dict[str, Parts] = {
 }
 
 
-def contour_of(parts: Parts, mu: Fraction, nodes: int) -> FloatContour:
-    pair = gaussian_pair(lambda: lift(mu * mu))
-    line = Line(Transform((*parts, (pair, 1))), arb(3.5), arb(1) / 2, tolerance=1e-13)
-    return FloatContour(line, nodes, lift(mu))
+def contour_of(parts: Parts, work: float = 1e7) -> FloatContour:
+    return FloatContour(parts, 3.5, Fraction(1, 2), work)
 
 
 @pytest.mark.parametrize("name", PLANS)
-def test_each_value_is_within_its_bound(name: str) -> None:
-    def worst() -> float:
-        contour = contour_of(PLANS[name], Fraction(1, 500), 30_000)
-        c, width, found = contour.line.c, contour.width, arb(0)
-        for k in (*range(1, 100), *random.Random(1).sample(range(100, contour.width * contour.height), 200)):
-            z = acb(c, arb(contour.step) * k)
-            phase = acb(0, contour._phase * contour.step * k).exp()
-            exact = contour.line.transform.moment(z) / contour.line.weight
-            value = complex(contour.values[k // width, k % width])
-            error = abs(acb(value.real, value.imag) * phase * (z * (z + 1)) - exact)
-            found = found.max(error.upper())
-        assert found < contour.each
-        return float(found / contour.each)
+def test_the_sum_of_all_nodes_is_within_its_bound(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The same sum, node by node, in balls."""
+    monkeypatch.setattr(float_contour, "LEAST", 0)
 
-    assert 1e-5 < at_precision(160, worst) < 1  # the bound is not absurd either
+    def error() -> tuple[arb, arb]:
+        contour = contour_of(PLANS[name], 1e6)
+        line, point = contour.line, Fraction(1, 3)
+        total = acb(0)
+        for k in range(contour.nodes):
+            z = acb(contour.c, arb(contour.step) * k)
+            term = (
+                line.transform.moment(z) / line.weight * acb(0, -contour.step * k * lift(point)).exp() / (z * (z + 1))
+            )
+            total += term if k else term / 2
+        lower, upper = contour.delta(point)
+        scale = line.size(lift(point)) * contour.step / arb.pi()
+        aliases = line.aliases(contour.period, lift(point))
+        middle = (lower + upper + aliases) / 2 / scale
+        return abs(middle - total.real), contour.error
+
+    found, bound = at_precision(160, error)
+    assert found < bound
+    assert bound < 3e5 * found + arb("1e-14")  # and the bound is not absurd
 
 
 def test_the_sum_encloses_that_of_a_finite_sum() -> None:
-    """Two Laplace mechanisms smoothed: the mean of their exact profile over the Gaussian's loss, by quadrature."""
-    parts, mu = PLANS["laplace"], Fraction(1, 200)
+    """Four Laplace mechanisms smoothed: the mean of their exact profile over the Gaussian's loss, by quadrature."""
+    parts = PLANS["laplace"]
     exact = Profile(parts)
 
-    def check() -> tuple[float, float]:
-        lower, upper = contour_of(parts, mu, 60_000).delta(Fraction(1, 4))
-        return float(lower), float(upper)
+    def smooth() -> tuple[float, float, Fraction]:
+        contour = contour_of(parts)
+        lower, upper = contour.delta(Fraction(1, 4))
+        return float(lower), float(upper), contour.mu
 
-    lower, upper = at_precision(128, check)
+    lower, upper, mu = at_precision(128, smooth)
     steps = 801
     total = weight = 0.0
     for n in range(steps):
@@ -72,6 +83,47 @@ def test_the_sum_encloses_that_of_a_finite_sum() -> None:
         weight += density
     assert lower <= upper <= lower * (1 + 1e-9)
     assert upper == pytest.approx(total / weight, rel=1e-8)
+
+
+def test_nodes_that_are_left_are_charged(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Left much too early: the ends move apart, and still hold the truth between them."""
+    parts = tuple((three_point_pair(Fraction(0.05 + 0.01 * n)), 2) for n in range(40))
+
+    def bounds() -> tuple[float, float]:
+        lower, upper = FloatContour(parts, 1.0, Fraction(3), 2e7).delta(Fraction(3))
+        return float(lower), float(upper)
+
+    lower, upper = at_precision(128, bounds)
+    monkeypatch.setattr(float_contour, "NEGLIGIBLE", 1e-3)
+    below, above = at_precision(128, bounds)
+    assert below < lower <= upper < above
+    assert above - upper > 100 * (upper - lower)
+
+
+@given(angle=floats(-1e6, 1e6), indices=lists(integers(0, 2**30 - 1), min_size=1, max_size=20))
+def test_waves_are_as_near_as_is_said(angle: float, indices: list[int]) -> None:
+    def worst() -> arb:
+        found = arb(0)
+        limit = 6 if max(indices) < 1024 else 32
+        for k, value in zip(indices, waves(arb(angle), np.array(indices)), strict=True):
+            exact = acb(0, arb(angle) * k).exp()
+            found = found.max(abs(acb(value.real, value.imag) - exact))
+        return found * 2**53 / limit
+
+    assert at_precision(200, worst) < 1
+
+
+@given(floats(0, 100))
+def test_decays_are_as_near_as_is_said(x: float) -> None:
+    value = float(decays(np.array([x]))[0])
+    assert at_precision(200, lambda: abs(value - (-arb(x)).exp())) < 2.0**-50
+
+
+@pytest.mark.parametrize(("c", "loss"), [(1e-150, "1"), (1e150, "1e-150")])
+def test_orders_that_doubles_cannot_square_are_left_to_balls(c: float, loss: str) -> None:
+    parts = ((laplace_pair(Fraction(loss)), 3),)
+    with pytest.raises(TooManyNodes):
+        at_precision(128, lambda: FloatContour(parts, c, Fraction(loss), 1e7))
 
 
 @pytest.mark.parametrize("seed", range(6))

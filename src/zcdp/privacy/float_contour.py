@@ -3,146 +3,185 @@
 from __future__ import annotations
 
 from fractions import Fraction
-from functools import cached_property
-from math import inf, isqrt
-from typing import TYPE_CHECKING, Any
+from functools import cached_property, partial
+from math import inf
+from typing import TYPE_CHECKING, Any, NamedTuple
 
-from flint import acb, arb
+from flint import arb
 
-from zcdp.numeric.balls import below, lift
+from zcdp.numeric.balls import above, below, lift
 from zcdp.privacy.line import Line, log_size
-from zcdp.privacy.transform import Factor, Parts
+from zcdp.privacy.nodes import TooManyNodes
+from zcdp.privacy.pair import gaussian_pair
+from zcdp.privacy.transform import Factor, Parts, Transform
+from zcdp.privacy.waves import decays, waves
 
 if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
     Complexes = NDArray[np.complex128]
+    Floats = NDArray[np.float64]
 
-__all__ = ["FloatContour", "node_cost"]
+__all__ = ["FloatContour"]
 
 ULP = 2.0**-53
-CHUNK = 1 << 14  # nodes at a time: what fits into the cache
+UP = 1 + 2.0**-40
+WIDTH, HEIGHT = 1024, 16  # nodes at a time: what fits into the cache
+TOGETHER = 16  # factors, after which nodes that have become negligible are left
+NODE = 20  # what a node costs beside its factors, in units of 3 ns
+TOLERANCE, NEGLIGIBLE = 1e-13, 1e-18
+LEAST, MOST = 6 * WIDTH * HEIGHT, 1 << 22
+SMALL, LARGE = 1e-100, 1e100  # orders and steps whose squares and products neither overflow nor underflow
 DEVIATIONS, WIDEST = 10, 400  # atoms of discrete Gaussian noise that are listed, and the largest variance for that
-PER_UNIT, LAST_UNIT = 32, 64  # e^{-x} from a table of 32 entries a unit, up to 64
-
-
-def node_cost(parts: Parts) -> float:
-    """Time that one node takes, in units of 3 ns; infinite where a pair has too long a list of atoms."""
-    total = 0.0
-    for pair, count in parts:
-        rows = 0.0
-        if pair.terms is not None:
-            rows = len(pair.terms())
-        elif pair.normal is not None:
-            rows = 2 * pair.normal.reach(DEVIATIONS) if pair.normal.variance <= WIDEST else inf
-        total += 1.5 + 0.5 * rows + 0.7 * (count.bit_length() - 1)
-    return total
 
 
 class FloatContour:
-    """The trapezoidal sum of `Contour` over the nodes k < K, all of them; a Gaussian pair bounds the others.
+    """The trapezoidal sum of `Contour` over the nodes k < N, for the composition with a Gaussian pair of parameter mu.
 
-    M(c + iy)/M(c) is a product of polynomials in e^{-iy step}, and of a phase that is left to `delta`. Each operation
-    errs by a multiple of 2^-53, and no factor is above 1: so the errors add up. Theorem: docs/theorems/profile.md, 12.
+    N is what the work allows, and mu as small as makes all other nodes negligible. M(c + iy)/M(c) is a product of
+    polynomials in e^{-iy step}, and of a phase that is left to `delta`. A bound on the error of each value is carried
+    along; nodes are left as soon as they have become negligible. Theorem: docs/theorems/profile.md, 12.
     """
 
-    def __init__(self, line: Line, nodes: int, mu: arb) -> None:
+    def __init__(self, parts: Parts, c: float, epsilon: Fraction, work: float) -> None:
+        """`work` is in units of 3 ns; `TooManyNodes` where that is not enough, or doubles are."""
         import numpy
 
-        self.np, self.line = numpy, line
+        self.np, self.c = numpy, arb(c)
+        line = Line(Transform(parts), self.c, lift(epsilon), tolerance=TOLERANCE)
         self.step = below(2 * arb.pi() / arb(line.period))
         self.period = 2 * arb.pi() / self.step
-        self.width = 1 << isqrt(nodes).bit_length()
-        self.height = nodes // self.width + 1
-        with numpy.errstate(all="ignore"):  # what overflows is no number, and then no answer
-            self.values, self.each = self._evaluate()
-        self.error = self.each * (arb.pi() / (2 * line.c * self.step) + 1 / (2 * line.c * (line.c + 1)))
-        end = arb(self.step) * (self.width * self.height)
-        self.rest = (-((mu * end) ** 2) / 2).exp() / ((end - self.step) * arb.pi())
-        """What the nodes left out weigh, before the factor M(c) e^{-c epsilon}."""
+        if not (SMALL < c < LARGE and SMALL < self.step < LARGE):
+            raise TooManyNodes
+        factors = [_Rows(factor, self.c, self.step) for factor in line.transform.factors if factor.curvature is None]
+        factors.sort(key=lambda factor: -factor.strength)
+        gauss = [f.curvature * f.count for f in line.transform.factors if f.curvature is not None]
+        self.top = sum((rows.top * rows.count for rows in factors), sum(gauss, arb(0)) * (self.c + arb(1) / 2))
+        # delta, before the factor M(c) e^{-c epsilon} h/pi, times what a block may be negligible by
+        negligible = float((arb(-line.head).exp() * arb.pi() / self.step).mid()) * NEGLIGIBLE
+        blocks, self.nodes, error = self._evaluate(factors, work, negligible)
+        needed = (2 * max(line.head - line.limit, 1.0)) ** 0.5
+        self.mu = Fraction(needed / (self.step * self.nodes))
+        pair = gaussian_pair(partial(lift, self.mu**2))
+        self.line = Line(Transform((*parts, (pair, 1))), self.c, lift(epsilon), tolerance=TOLERANCE)
+        self.top += lift(self.mu) ** 2 * (self.c + arb(1) / 2)
+        half = float((sum(gauss, lift(self.mu) ** 2) / 2).mid())
+        self.values = numpy.concatenate([self._smoothed(block, half) for block in blocks])
+        self.rows = numpy.concatenate([block.first + numpy.arange(HEIGHT) for block in blocks])
+        weight = arb(float(sum(numpy.abs(block.value).sum() for block in blocks))) * UP
+        self.error = error + weight * (8 * (WIDTH + len(self.rows) + 16) * ULP)
+        """Of the sum over all nodes k < N, before the factor M(c) e^{-c epsilon} h/pi."""
+        end = arb(self.step) * self.nodes
+        self.beyond = (-((lift(self.mu) * end) ** 2) / 2).exp() / ((end - self.step) * arb.pi())
+        """What the nodes from N on weigh, before the factor M(c) e^{-c epsilon}."""
 
-    def _evaluate(self) -> tuple[Complexes, arb]:
-        """M(z_k)/(M(c) z_k (z_k + 1)) but for the phase, the first one halved; and E of the theorem."""
-        np, c = self.np, float(self.line.c)
-        x, near, far = c + 0.5, c * c, (c + 1) * (c + 1)
-        if arb(c) != self.line.c:
-            raise ValueError(f"c ({self.line.c}) must be a float")
-        factors = self._rows
-        gauss = sum((f.curvature * f.count for f in self.line.transform.factors if f.curvature is not None), arb(0))
-        half_gauss, table = float((gauss / 2).mid()), _table(np)
-        values = np.empty((self.height, self.width), dtype=complex)
-        rows = max(CHUNK // self.width, 1)
-        for start in range(0, self.height, rows):
-            place = slice(start, min(start + rows, self.height))
-            k = np.arange(place.start * self.width, place.stop * self.width, dtype=float).reshape(-1, self.width)
-            y = k * self.step
+    def _evaluate(self, factors: list[_Rows], work: float, negligible: float) -> tuple[list[_Block], int, arb]:
+        """Blocks of M(z_k)/(M(c) z_k (z_k + 1)) but for the phase, how many nodes they cover, and the sum of errors."""
+        np: Any = self.np
+        c = float(self.c)
+        groups = [factors[n : n + TOGETHER] for n in range(0, len(factors), TOGETHER)]
+        errors = [above(sum((rows.error for rows in group), arb(0)).expm1()) for group in groups]
+        costs = [WIDTH * HEIGHT * sum(rows.cost for rows in group) for group in groups]
+        blocks: list[_Block] = []
+        unknown, nodes = 0.0, 0
+        while work > 0 and nodes < MOST:
+            first = nodes // WIDTH
+            y: Any = self._heights(first)
             square = y * y
-            value = (c - 1j * y) * (1 / (near + square)) * ((c + 1 - 1j * y) * (1 / (far + square)))
-            value *= _decay(np, table, square * half_gauss)
+            value = (c - 1j * y) * (1 / (c * c + square)) * ((c + 1 - 1j * y) * (1 / ((c + 1) * (c + 1) + square)))
+            if not nodes:
+                value[0, 0] /= 2
+            size = np.abs(value) * UP
+            error = size * (100 * ULP)
+            x = c + 0.5
             turn = (x - 1j * y) * (x / (x * x + square))  # x/w
-            for factor in factors:
-                value *= factor.at(place, turn)
-            values[place] = value
-        values[0, 0] /= 2
-        return values, sum((factor.error for factor in factors), arb(100 * ULP)).expm1()
+            work -= NODE * WIDTH * HEIGHT
+            weight = inf
+            for group, each, cost in zip(groups, errors, costs, strict=True):
+                product = group[0].at(first, turn)
+                for rows in group[1:]:
+                    product = product * rows.at(first, turn)
+                # |v g - v' g'| <= |v| |g - g'| + |v - v'| |g'|
+                error = (size * each + error * np.minimum(np.abs(product) * UP + each, 1.0)) * UP
+                value = value * product
+                size = np.abs(value) * UP
+                work -= cost
+                weight = float((size + error).sum()) * UP
+                if weight <= negligible:
+                    break
+            if weight <= negligible:
+                unknown += weight
+            else:
+                unknown += float(error.sum()) * UP
+                blocks.append(_Block(first, value))
+            nodes += WIDTH * HEIGHT
+        if nodes < LEAST or not blocks:
+            raise TooManyNodes
+        return blocks, nodes, (arb(unknown) + nodes * arb("1e-300")) * UP
 
-    def waves(self, angle: arb) -> tuple[Complexes, Complexes]:
-        """e^{i k angle} for k < width, and e^{i k width angle} for k < height: their products are all of them."""
-        return self._powers(angle, self.width), self._powers(angle * self.width, self.height)
+    def _smoothed(self, block: _Block, half_gauss: float) -> Complexes:
+        """Times the Gaussian pairs."""
+        y = self._heights(block.first)
+        return block.value * decays(y * y * half_gauss)
 
-    def _powers(self, angle: arb, count: int) -> Complexes:
-        powers = [acb(1), acb(0, angle).exp()]
-        for k in range(2, count):
-            powers.append(powers[k // 2] * powers[k - k // 2])  # by halves: balls hardly grow
-        return self.np.array([complex(power) for power in powers[:count]])
-
-    @cached_property
-    def _rows(self) -> list[_Rows]:
-        return [_Rows(self, factor) for factor in self.line.transform.factors if factor.curvature is None]
-
-    @cached_property
-    def _phase(self) -> arb:
-        """Of all factors together at y = 1."""
-        x = self.line.c + arb(1) / 2
-        gauss = (f.curvature * x * f.count for f in self.line.transform.factors if f.curvature is not None)
-        return sum(gauss, sum((rows.top * rows.count for rows in self._rows), arb(0)))
-
-    @cached_property
-    def _weight(self) -> arb:
-        return arb(float(self.np.abs(self.values).sum())) * (1 + arb(2) ** -20)
+    def _heights(self, first: int) -> Floats:
+        """Im z_k of the nodes of a block."""
+        k: Floats = self.np.arange(first * WIDTH, (first + HEIGHT) * WIDTH, dtype=float).reshape(HEIGHT, WIDTH)
+        return k * self.step
 
     def delta(self, epsilon: Fraction) -> tuple[arb, arb]:
         """Numbers below and above delta(epsilon) of the smoothed composition."""
         point = lift(epsilon)
-        short, long = self.waves((self._phase - point) * self.step)
-        total = arb(float(((self.values @ short) @ long).real))
-        error = self.error + self._weight * (8 * (self.width + self.height + 8) * ULP)
+        angle = (self.top - point) * self.step
+        inner = self.values @ waves(angle, self.np.arange(WIDTH))
+        total = arb(float((inner @ waves(angle * WIDTH, self.rows)).real))
         size = self.line.size(point)
         scale = size * self.step / arb.pi()
-        lower = (total - error) * scale - self.rest * size - self.line.aliases(self.period, point)
-        return lower.lower(), ((total + error) * scale + self.rest * size).upper()
+        lower = (total - self.error) * scale - self.beyond * size - self.line.aliases(self.period, point)
+        return lower.lower(), ((total + self.error) * scale + self.beyond * size).upper()
 
     def estimate(self, epsilon: float) -> float:
         """log delta(epsilon), near enough: for proposals."""
-        value = self.delta(Fraction(epsilon))[1]
-        return log_size(value)
+        return log_size(self.delta(Fraction(epsilon))[1])
+
+
+class _Block(NamedTuple):
+    first: int
+    """The place of its first row of nodes."""
+    value: Complexes
 
 
 class _Rows:
     """M_i(c + iy)^n/M_i(c)^n but for its phase: (sum over k of (q_k0 + q_k1 x/w) e^{-iky step})^n, w = x + iy."""
 
-    def __init__(self, contour: FloatContour, factor: Factor) -> None:
-        weights, self.top, gap, unknown = _tilted(factor, contour.line.c)
+    def __init__(self, factor: Factor, c: arb, step: float) -> None:
+        weights, self.top, gap, unknown = _tilted(factor, c)
         self.rows = [[float(q.mid()) for q in row] for row in weights]
-        self.count = factor.count
-        self.short, self.long = contour.waves(-gap * contour.step)
+        self.count, self.angle = factor.count, -gap * step
         unknown += sum((q.rad() for row in weights for q in row), arb(0))
-        rounding = sum((abs(q) * (16 * ULP * (k + 1)) for k, row in enumerate(weights) for q in row), arb(4 * ULP))
+        rounding = sum((abs(q) * (48 * ULP * (k + 1)) for k, row in enumerate(weights) for q in row), arb(4 * ULP))
         self.error = (rounding + unknown) * factor.count
+        self.cost = 1.5 + 0.5 * len(weights) + 0.7 * (factor.count.bit_length() - 1)
+        self.strength = factor.count * (1 - sum(sum(map(abs, row)) ** 2 for row in self.rows))
+        """How soon it makes nodes negligible: how often two draws differ."""
 
-    def at(self, place: slice, turn: Complexes) -> Complexes:
-        wave = self.long[place, None] * self.short
+        self._long: tuple[int, Complexes] | None = None
+
+    @cached_property
+    def _short(self) -> Complexes:
+        import numpy as np
+
+        return waves(self.angle, np.arange(WIDTH))
+
+    def at(self, first: int, turn: Complexes) -> Complexes:
+        """On HEIGHT rows of WIDTH nodes from the given row on."""
+        import numpy as np
+
+        page, place = divmod(first, WIDTH)
+        if self._long is None or self._long[0] != page:  # of many rows at once
+            self._long = page, waves(self.angle * WIDTH, page * WIDTH + np.arange(WIDTH))
+        wave = self._long[1][place : place + HEIGHT, None] * self._short
         total: Any = 0.0
         for n, row in enumerate(reversed(self.rows)):
             if n:
@@ -157,6 +196,8 @@ class _Rows:
 def _tilted(factor: Factor, c: arb) -> tuple[list[list[arb]], arb, arb, arb]:
     """The q_kj, the first exponent, the distance of two, and the mass of those not listed."""
     if (normal := factor.pair.normal) is not None:
+        if normal.variance > WIDEST:
+            raise TooManyNodes
         first, masses = normal.atoms(c, normal.reach(DEVIATIONS))
         rest = abs(1 - sum(masses, arb(0))).upper()
         return [[q] for q in masses], lift(normal.point - normal.spacing * first), lift(normal.spacing), rest
@@ -181,16 +222,3 @@ def _power(base: Complexes, count: int) -> Complexes:
             base = base * base
     assert answer is not None
     return answer
-
-
-def _table(np: Any) -> Any:
-    """e^{-n/32}, rounded to nearest."""
-    return np.array([float((-arb(n) / PER_UNIT).exp().mid()) for n in range(PER_UNIT * LAST_UNIT + 1)])
-
-
-def _decay(np: Any, table: Any, x: Any) -> Any:
-    """e^{-x} for 0 <= x, and 0 beyond the table: from its nearest entry and the first terms of the series."""
-    whole = np.minimum(np.floor(x * PER_UNIT), PER_UNIT * LAST_UNIT)
-    r = np.minimum(x - whole / PER_UNIT, 1 / PER_UNIT)
-    series = 1 - r * (1 - r / 2 * (1 - r / 3 * (1 - r / 4 * (1 - r / 5 * (1 - r / 6 * (1 - r / 7))))))
-    return np.where(whole < PER_UNIT * LAST_UNIT, table[whole.astype(np.int64)] * series, 0.0)

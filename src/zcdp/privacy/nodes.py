@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from typing import TYPE_CHECKING, NamedTuple
 
 from flint import arb
@@ -14,7 +15,7 @@ if TYPE_CHECKING:
     Floats = NDArray[np.float64]
     Indices = NDArray[np.int64]
 
-__all__ = ["FIRST", "LEAST", "Effort", "Nodes", "TooManyNodes", "charge", "choose", "octaves"]
+__all__ = ["FIRST", "LEAST", "Effort", "Nodes", "TooManyNodes", "charge", "choose", "octaves", "quietly"]
 
 FIRST = 8  # nodes that are always kept
 LEAST = 100  # nodes, and cells, are always allowed
@@ -38,6 +39,15 @@ class Effort(NamedTuple):
     def part(self, share: int) -> Effort:
         """One `share`-th of it."""
         return Effort(self.transforms // share, self.bounds // share)
+
+
+@contextmanager
+def quietly() -> Iterator[None]:
+    """Without numpy's warnings: what overflows is no proof of anything, and is not taken for one."""
+    import numpy
+
+    with numpy.errstate(all="ignore"):
+        yield
 
 
 class Nodes(NamedTuple):

@@ -15,7 +15,7 @@ from zcdp.privacy.ends import at_top, near_one
 from zcdp.privacy.finite_cut import Cut, cut_degree, finite_size, whole_degree
 from zcdp.privacy.lattice import Lattice, common_lattice
 from zcdp.privacy.line import Line
-from zcdp.privacy.nodes import Effort, TooManyNodes
+from zcdp.privacy.nodes import Effort, TooManyNodes, quietly
 from zcdp.privacy.profile_contour import Contour
 from zcdp.privacy.profile_lattice import LatticeContour
 from zcdp.privacy.profile_terms import FiniteSum
@@ -162,7 +162,8 @@ class Profile:
             if rough:
                 return saddle_estimate(transform, c, lift(epsilon))
             try:
-                contour = Contour(Line(transform, c, lift(epsilon)), ROUGH, rough=True)
+                with quietly():
+                    contour = Contour(Line(transform, c, lift(epsilon)), ROUGH, rough=True)
                 if (value := contour.delta(epsilon)[1]) > 0:
                     return float(value.log().mid())
             except TooManyNodes:
@@ -208,7 +209,8 @@ class Profile:
         else:
             c, epsilon = line_for_delta(transform, given)
         self.line = float(c)
-        contour = self._contour(Line(transform, c, lift(epsilon)))
+        with quietly():
+            contour = self._contour(Line(transform, c, lift(epsilon)))
         if contour is not None:
             return Choice(contour, epsilon)
         if least is None:
@@ -222,7 +224,8 @@ class Profile:
                 self.method = "finite sum"
                 return Choice(FiniteSum(self.parts, cut), epsilon, least)
         self.method = SMOOTHED
-        return Choice(Smoothed(self.parts, c, epsilon, SMOOTH.part(self.share)), epsilon)
+        with quietly():
+            return Choice(Smoothed(self.parts, c, epsilon, SMOOTH.part(self.share)), epsilon)
 
     def _contour(self, line: Line) -> Contour | LatticeContour | None:
         """The cheaper one of the two contours, if there is one within the work allowed."""

@@ -9,7 +9,7 @@ from flint import arb
 
 from zcdp.numeric.balls import lift
 from zcdp.numeric.certify import NotCertified
-from zcdp.privacy.float_contour import FloatContour, node_cost
+from zcdp.privacy.float_contour import FloatContour
 from zcdp.privacy.line import Line
 from zcdp.privacy.nodes import Effort, TooManyNodes
 from zcdp.privacy.pair import gaussian_pair
@@ -21,7 +21,7 @@ __all__ = ["Smoothed"]
 
 TOLERANCE = 1e-13
 COARSE = 1e-10  # rounding of doubles, as a part of delta, above which balls are the better choice
-FLOATS, LEAST_NODES, MOST_NODES = 4_000, 5_000, 1_500_000  # of the cost of a node, for one transform in balls
+FLOATS = 4_000  # units of 3 ns for one transform in balls
 MOST_MECHANISMS = 20_000
 TRIES = 6
 STEP = Fraction(7, 4)  # distance of the points of the lower bound, in standard deviations
@@ -93,16 +93,14 @@ def _normal(t: arb) -> arb:
 
 def _in_doubles(parts: Parts, c: arb, epsilon: Fraction, effort: Effort) -> tuple[FloatContour, Fraction] | None:
     """The contour over as many nodes as the work allows; None where doubles are too coarse for it, or too slow."""
-    nodes = int(min(FLOATS * effort.transforms / node_cost(parts), MOST_NODES))
-    if nodes < LEAST_NODES or sum(count for _, count in parts) > MOST_MECHANISMS:
+    if sum(count for _, count in parts) > MOST_MECHANISMS:
         return None
-    c = arb(float(c))
-    plain = Line(Transform(parts), c, lift(epsilon), tolerance=TOLERANCE)
-    mu = Fraction((2 * max(plain.head - plain.limit, 1.0)) ** 0.5 * plain.period / (2 * 3.1415926 * nodes))
-    pair = gaussian_pair(partial(lift, mu * mu))
-    contour = FloatContour(Line(Transform((*parts, (pair, 1))), c, lift(epsilon), tolerance=TOLERANCE), nodes, lift(mu))
+    try:
+        contour = FloatContour(parts, float(c), epsilon, FLOATS * effort.transforms)
+    except TooManyNodes:
+        return None
     lower, upper = contour.delta(epsilon)
-    return (contour, mu) if upper - lower <= upper * COARSE else None
+    return (contour, contour.mu) if upper - lower <= upper * COARSE else None
 
 
 def _weakest(parts: Parts, c: arb, epsilon: arb, effort: Effort) -> tuple[Contour, Fraction]:

@@ -118,7 +118,10 @@ class Tilt:
         w = z + arb(1) / 2
         u = 1 / w
         for factor in transform.factors:
-            moment = factor.once(z, w, u)
+            try:
+                moment = factor.once(z, w, u)
+            except ValueError as error:  # of flint: a power of e^{-loss w} that is 0 as far as it can tell
+                raise Undecided from error
             taylor = moment.log()
             self.value += taylor[0] * factor.count
             self.slope += taylor[1] * factor.count
