@@ -591,3 +591,22 @@ def test_just_below_the_largest_loss_there_is_a_lower_end(plan: Plan, delta: str
     lower, upper = plan.epsilon_bounds(delta=delta)
     assert plan.pure_epsilon * (1 - 1e-6) < lower <= upper < plan.pure_epsilon
     assert upper <= lower * (1 + 1e-12)
+
+
+def test_a_line_far_from_epsilon_zero_is_not_taken_for_a_small_delta() -> None:
+    lower, upper = (1000 * Laplace(epsilon="6.4")).epsilon_bounds(delta="1e-100")
+    assert 6220.1 < lower <= upper <= lower * (1 + 1e-12)
+
+
+@pytest.mark.parametrize("power", [14, 154, 156, 160, 300])
+@pytest.mark.parametrize("more", [False, True])
+def test_tiny_losses_on_no_lattice_are_not_lost(power: int, *, more: bool) -> None:
+    """delta over the scale does not depend on it: 0.63964... for these losses."""
+    rng = random.Random(1)
+    losses = [Fraction(rng.uniform(0.05, 1)) for _ in range(30)]
+    scale = Fraction(43, 10**power)
+    far = Fraction(10**20 if more else 0)  # one mechanism that is always told: it only shifts epsilon
+    plan = Plan.sum_of(*(Laplace(epsilon=loss * scale) for loss in losses), *([PureDP(epsilon=far)] if more else []))
+    lower, upper = plan.delta_bounds(epsilon=sum(losses) * scale / 10 + far)
+    assert Fraction(lower) / scale < Fraction("0.63965")
+    assert Fraction("0.63964") < Fraction(upper) / scale < Fraction("1.3")

@@ -77,10 +77,12 @@ def _height(t: Any) -> tuple[arb, arb, int]:
     if isinstance(t, arb_series):
         if not all(t[n].is_zero() for n in range(2, t.prec)):
             raise TypeError("theta is known along a straight line only")
-        return abs(t[1]).upper(), arb(0), t.prec
-    if not t.is_finite() or not t.real.rad() < 1:
+        turn, rise, terms, centre = abs(t[1]).upper(), arb(0), t.prec, t[0]
+    else:
+        turn, rise, terms, centre = arb(0), abs(t.imag).upper() if isinstance(t, acb) else arb(0), 1, t.real
+    if not (centre.is_finite() and rise.is_finite() and centre.rad() < 1):
         raise Undecided
-    return arb(0), abs(t.imag).upper() if isinstance(t, acb) else arb(0), 1
+    return turn, rise, terms
 
 
 def _widened(total: Any, rest: arb, turn: arb) -> Any:

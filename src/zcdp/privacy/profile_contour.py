@@ -116,7 +116,8 @@ class Contour:
 
         heights, values = self._floats
         total = float((values * numpy.exp(-1j * epsilon * heights)).real.sum())
-        if total <= 0:
+        total = max(total, 1e-15 * float(numpy.abs(values).sum()))  # far away there is nothing but noise
+        if not total > 0:
             return -inf
         scale = self.line.tilt.value - self.line.c * epsilon + (self.step / arb.pi()).log()
         return log(total) + float(scale.mid())

@@ -65,6 +65,8 @@ def _power(pair: Pair, count: int, least: int, most: int, degree: int) -> list[l
 
 def _first_powers(row: list[arb], count: int, most: int) -> list[arb]:
     """The coefficients of x^0 .. x^most in (row[0] + row[1] x + ...)^count: P' row = count P row', term by term."""
+    if count == 1:
+        return row[: most + 1]
     if count * (len(row) - 1) <= WHOLE_POWER:
         return (arb_poly(row) ** count).coeffs()[: most + 1]
     found = [row[0] ** count]
