@@ -62,27 +62,51 @@ def test_the_sum_of_all_nodes_is_within_its_bound(name: str, monkeypatch: pytest
     assert bound < 3e5 * found + arb("1e-14")  # and the bound is not absurd
 
 
-def test_the_sum_encloses_that_of_a_finite_sum() -> None:
-    """Four Laplace mechanisms smoothed: the mean of their exact profile over the Gaussian's loss, by quadrature."""
-    parts = PLANS["laplace"]
-    exact = Profile(parts)
-
-    def smooth() -> tuple[float, float, Fraction]:
-        contour = contour_of(parts)
-        lower, upper = contour.delta(Fraction(1, 4))
-        return float(lower), float(upper), contour.mu
-
-    lower, upper, mu = at_precision(128, smooth)
-    steps = 801
+def smoothed_delta(parts: Parts, mu: Fraction, epsilon: Fraction) -> float:
+    """The mean of the exact profile over the Gaussian's loss, by quadrature."""
+    exact, steps = Profile(parts), 801
     total = weight = 0.0
     for n in range(steps):
         s = -8 + 16 * n / (steps - 1)
         density = exp(-s * s / 2)
         loss = Fraction(mu * mu / 2) + mu * Fraction(s)
-        total += density * exact.delta_bounds(max(Fraction(1, 4) - loss, Fraction(0)))[1]
+        total += density * exact.delta_bounds(max(epsilon - loss, Fraction(0)))[1]
         weight += density
+    return total / weight
+
+
+def test_the_sum_encloses_that_of_a_finite_sum() -> None:
+    """Four Laplace mechanisms."""
+
+    def smooth() -> tuple[float, float, Fraction]:
+        contour = contour_of(PLANS["laplace"])
+        lower, upper = contour.delta(Fraction(1, 4))
+        return float(lower), float(upper), contour.mu
+
+    lower, upper, mu = at_precision(128, smooth)
     assert lower <= upper <= lower * (1 + 1e-9)
-    assert upper == pytest.approx(total / weight, rel=1e-8)
+    assert upper == pytest.approx(smoothed_delta(PLANS["laplace"], mu, Fraction(1, 4)), rel=1e-8)
+
+
+def test_nodes_beyond_the_last_are_charged(monkeypatch: pytest.MonkeyPatch) -> None:
+    """With a Gaussian pair that is too weak for the few nodes there are."""
+    monkeypatch.setattr(float_contour, "LEAST", 0)
+    monkeypatch.setattr(float_contour, "TOLERANCE", 1e-2)
+
+    def run() -> None:
+        contour = contour_of(PLANS["laplace"], 1.0)
+        total, line = arb(0), contour.line
+        for k in range(contour.nodes, 2 * contour.nodes):
+            z = acb(contour.c, arb(contour.step) * k)
+            total += abs(line.transform.moment(z) / line.weight / (z * (z + 1)))
+        total *= contour.step / arb.pi()
+        assert contour.beyond / 100 < total < contour.beyond
+        lower, upper = contour.delta(Fraction(1, 2))
+        size = line.size(arb(1) / 2)
+        aliases = line.aliases(contour.period, arb(1) / 2)
+        assert upper - lower - aliases >= 2 * contour.beyond * size
+
+    at_precision(128, run)
 
 
 def test_nodes_that_are_left_are_charged(monkeypatch: pytest.MonkeyPatch) -> None:
