@@ -30,7 +30,7 @@ UP = 1 + 2.0**-40
 WIDTH, HEIGHT = 1024, 16  # nodes at a time: what fits into the cache
 TOGETHER = 16  # factors, after which nodes that have become negligible are left
 NODE = 20  # what a node costs beside its factors, in units of 3 ns
-TOLERANCE, NEGLIGIBLE = 1e-13, 1e-18
+TOLERANCE, NEGLIGIBLE, CLOSE = 1e-13, 1e-18, 5e-11
 LEAST, MOST = 6 * WIDTH * HEIGHT, 1 << 22
 SMALL, LARGE = 1e-100, 1e100  # orders and steps whose squares and products neither overflow nor underflow
 DEVIATIONS, WIDEST = 10, 400  # atoms of discrete Gaussian noise that are listed, and the largest variance for that
@@ -60,8 +60,10 @@ class FloatContour:
         self.top = sum((rows.top * rows.count for rows in factors), sum(gauss, arb(0)) * (self.c + arb(1) / 2))
         # delta, before the factor M(c) e^{-c epsilon} h/pi, times what a block may be negligible by
         negligible = float((arb(-line.head).exp() * arb.pi() / self.step).mid()) * NEGLIGIBLE
-        blocks, self.nodes, error = self._evaluate(factors, work, negligible)
+        # a Gaussian pair moves log delta by mu^2 c (1 + c)/2, and epsilon by that over c
         needed = (2 * max(line.head - line.limit, 1.0)) ** 0.5
+        weak = (2 * CLOSE * max(c * float(epsilon), 1.0) / (c * (1 + c))) ** 0.5
+        blocks, self.nodes, error = self._evaluate(factors, work, min(needed / (self.step * weak), MOST), negligible)
         self.mu = Fraction(needed / (self.step * self.nodes))
         pair = gaussian_pair(partial(lift, self.mu**2))
         self.line = Line(Transform((*parts, (pair, 1))), self.c, lift(epsilon), tolerance=TOLERANCE)
@@ -76,7 +78,9 @@ class FloatContour:
         self.beyond = (-((lift(self.mu) * end) ** 2) / 2).exp() / ((end - self.step) * arb.pi())
         """What the nodes from N on weigh, before the factor M(c) e^{-c epsilon}."""
 
-    def _evaluate(self, factors: list[_Rows], work: float, negligible: float) -> tuple[list[_Block], int, arb]:
+    def _evaluate(
+        self, factors: list[_Rows], work: float, enough: float, negligible: float
+    ) -> tuple[list[_Block], int, arb]:
         """Blocks of M(z_k)/(M(c) z_k (z_k + 1)) but for the phase, how many nodes they cover, and the sum of errors."""
         np: Any = self.np
         c = float(self.c)
@@ -85,7 +89,7 @@ class FloatContour:
         costs = [WIDTH * HEIGHT * sum(rows.cost for rows in group) for group in groups]
         blocks: list[_Block] = []
         unknown, nodes = 0.0, 0
-        while work > 0 and nodes < MOST:
+        while work > 0 and nodes < enough:
             first = nodes // WIDTH
             y: Any = self._heights(first)
             square = y * y
@@ -116,7 +120,7 @@ class FloatContour:
                 unknown += float(error.sum()) * UP
                 blocks.append(_Block(first, value))
             nodes += WIDTH * HEIGHT
-        if nodes < LEAST or not blocks:
+        if nodes < min(LEAST, enough) or not blocks:
             raise TooManyNodes
         return blocks, nodes, (arb(unknown) + nodes * arb("1e-300")) * UP
 
