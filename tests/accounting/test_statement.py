@@ -84,3 +84,17 @@ def test_a_long_plan_with_a_mere_bound_claims_no_lower_end() -> None:
     result = account(f"{parts} + ReportNoisyMax(epsilon=1)", curve=False)
     assert result["total"]["rho_bounds"][0] == 0
     assert result["total"]["rho_bounds"][1] == result["total"]["rho"] > 0.36
+
+
+def test_a_curve_is_drawn_in_haste_and_still_certified() -> None:
+    """On no common lattice each point takes effort: less of it for what is drawn, and all of it again afterwards."""
+    plan = Plan.sum_of(*(Laplace(epsilon=0.1 + 0.7123**n) for n in range(26)))
+    points = account(plan, delta=1e-6)["curve"]
+    assert plan.profile is not None
+    assert plan.profile.haste == 1
+    for point in points[1:-1:13]:
+        lower, upper = plan.delta_bounds(epsilon=point["epsilon"])
+        assert lower <= point["delta"]
+        assert upper == pytest.approx(point["delta"], rel=1e-3)
+    deltas = [point["delta"] for point in points]
+    assert deltas == sorted(deltas, reverse=True)

@@ -31,7 +31,7 @@ WIDTH, HEIGHT = 1024, 16  # nodes at a time: what fits into the cache
 TOGETHER = 16  # factors, after which nodes that have become negligible are left
 NODE = 20  # what a node costs beside its factors, in units of 3 ns
 TOLERANCE, NEGLIGIBLE, CLOSE = 1e-13, 1e-18, 5e-11
-LEAST, MOST = 6 * WIDTH * HEIGHT, 1 << 22
+MOST = 1 << 22  # nodes
 SMALL, LARGE = 1e-100, 1e100  # orders and steps whose squares and products neither overflow nor underflow
 DEVIATIONS, WIDEST = 10, 400  # atoms of discrete Gaussian noise that are listed, and the largest variance for that
 
@@ -87,6 +87,8 @@ class FloatContour:
         groups = [factors[n : n + TOGETHER] for n in range(0, len(factors), TOGETHER)]
         errors = [above(sum((rows.error for rows in group), arb(0)).expm1()) for group in groups]
         costs = [WIDTH * HEIGHT * sum(rows.cost for rows in group) for group in groups]
+        if sum(costs) > 8 * work:  # of one block alone
+            raise TooManyNodes
         blocks: list[_Block] = []
         unknown, nodes = 0.0, 0
         while work > 0 and nodes < enough:
@@ -120,7 +122,7 @@ class FloatContour:
                 unknown += float(error.sum()) * UP
                 blocks.append(_Block(first, value))
             nodes += WIDTH * HEIGHT
-        if nodes < min(LEAST, enough) or not blocks:
+        if not blocks:
             raise TooManyNodes
         return blocks, nodes, (arb(unknown) + nodes * arb("1e-300")) * UP
 
