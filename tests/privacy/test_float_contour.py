@@ -19,7 +19,13 @@ from zcdp.numeric.balls import at_precision, lift
 from zcdp.privacy import float_contour, smoothed
 from zcdp.privacy.float_contour import FloatContour
 from zcdp.privacy.nodes import TooManyNodes
-from zcdp.privacy.pair import discrete_laplace_pair, laplace_pair, logistic_pair, three_point_pair
+from zcdp.privacy.pair import (
+    discrete_gaussian_pair,
+    discrete_laplace_pair,
+    laplace_pair,
+    logistic_pair,
+    three_point_pair,
+)
 from zcdp.privacy.profile import Profile
 from zcdp.privacy.transform import Parts
 from zcdp.privacy.waves import decays, waves
@@ -36,27 +42,25 @@ def contour_of(parts: Parts, work: float = 1e7) -> FloatContour:
     return FloatContour(parts, 3.5, Fraction(1, 2), work)
 
 
+def sum_and_bound(parts: Parts) -> tuple[arb, arb]:
+    """By how much the sum over all nodes is off, against the same in balls, node by node; and what it may be off by."""
+    contour = contour_of(parts, 1e6)
+    line, point = contour.line, Fraction(1, 3)
+    total = acb(0)
+    for k in range(contour.nodes):
+        z = acb(contour.c, arb(contour.step) * k)
+        phase = acb(0, -arb(contour.step) * k * lift(point)).exp()
+        term = line.transform.moment(z) / line.weight * phase / (z * (z + 1))
+        total += term if k else term / 2
+    lower, upper = contour.delta(point)
+    scale = line.size(lift(point)) * contour.step / arb.pi()
+    middle = (lower + upper + line.aliases(contour.period, lift(point))) / 2 / scale
+    return abs(middle - total.real), contour.error
+
+
 @pytest.mark.parametrize("name", PLANS)
 def test_the_sum_of_all_nodes_is_within_its_bound(name: str) -> None:
-    """The same sum, node by node, in balls."""
-
-    def error() -> tuple[arb, arb]:
-        contour = contour_of(PLANS[name], 1e6)
-        line, point = contour.line, Fraction(1, 3)
-        total = acb(0)
-        for k in range(contour.nodes):
-            z = acb(contour.c, arb(contour.step) * k)
-            term = (
-                line.transform.moment(z) / line.weight * acb(0, -contour.step * k * lift(point)).exp() / (z * (z + 1))
-            )
-            total += term if k else term / 2
-        lower, upper = contour.delta(point)
-        scale = line.size(lift(point)) * contour.step / arb.pi()
-        aliases = line.aliases(contour.period, lift(point))
-        middle = (lower + upper + aliases) / 2 / scale
-        return abs(middle - total.real), contour.error
-
-    found, bound = at_precision(160, error)
+    found, bound = at_precision(160, lambda: sum_and_bound(PLANS[name]))
     assert found < bound
     assert bound < 3e5 * found + arb("1e-14")  # and the bound is not absurd
 
@@ -72,6 +76,12 @@ def smoothed_delta(parts: Parts, mu: Fraction, epsilon: Fraction) -> float:
         total += density * exact.delta_bounds(max(epsilon - loss, Fraction(0)))[1]
         weight += density
     return total / weight
+
+
+def test_atoms_that_are_not_listed_are_charged(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(float_contour, "DEVIATIONS", 1)
+    found, bound = at_precision(160, lambda: sum_and_bound(((discrete_gaussian_pair(Fraction(5, 2), 1), 2),)))
+    assert bound / 100 < found < bound
 
 
 def test_the_sum_encloses_that_of_a_finite_sum() -> None:
