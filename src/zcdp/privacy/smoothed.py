@@ -20,7 +20,7 @@ from zcdp.privacy.transform import Parts, Transform
 __all__ = ["Smoothed"]
 
 TOLERANCE = 1e-13
-COARSE = 1e-10  # rounding of doubles, as a part of delta, above which balls are the better choice
+COARSE = 5e-9  # rounding of doubles, as a part of delta, above which balls are the better choice
 FLOATS = 4_000  # units of 3 ns for one transform in balls
 MOST_MECHANISMS = 20_000
 TRIES = 6
