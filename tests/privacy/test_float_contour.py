@@ -14,8 +14,9 @@ from hypothesis.strategies import floats, integers, lists
 from profile_laws import law
 from profile_truth import Truth
 
-from zcdp import DiscreteLaplace, Laplace, Plan, RandomizedResponse
+from zcdp import BoundedRange, DiscreteLaplace, Laplace, Plan, PureDP, RandomizedResponse
 from zcdp.numeric.balls import at_precision, lift
+from zcdp.numeric.certify import Undecided
 from zcdp.privacy import float_contour, smoothed
 from zcdp.privacy.float_contour import FloatContour
 from zcdp.privacy.nodes import TooManyNodes
@@ -189,3 +190,25 @@ def test_where_doubles_are_too_coarse_balls_answer(monkeypatch: pytest.MonkeyPat
     monkeypatch.setattr(smoothed, "COARSE", 0.0)
     loose = Plan.sum_of(*(part for part, _ in plan.parts)).epsilon_bounds(delta=1e-6)
     assert loose[0] < tight[0] <= tight[1] < loose[1]
+
+
+def test_rounding_that_has_no_bound_is_left_to_balls() -> None:
+    """The density of a logistic pair of tiny loss is a difference of large numbers, which doubles cannot tell."""
+    plan = Plan.sum_of(BoundedRange(eta="1e-17"), *(PureDP(epsilon=0.9 + 0.0137 * n**1.5) for n in range(20)))
+    assert plan.epsilon_at(delta=0.1) < 21.685
+
+
+def test_a_table_is_not_made_at_a_precision_that_is_too_low(monkeypatch: pytest.MonkeyPatch) -> None:
+    """As a thread that sets the precision of all balls could do: the table would stay."""
+    from zcdp.privacy import waves as module
+
+    monkeypatch.setattr(module, "TABLE_BITS", 60)
+    for table in (module._circle, module._exponentials):
+        with pytest.raises(Undecided):
+            table.__wrapped__()
+
+
+def test_waves_of_no_known_angle_are_undecided() -> None:
+    for angle in (arb("nan"), arb("inf"), arb(1, 1)):
+        with pytest.raises(Undecided):
+            waves(angle, np.arange(3))

@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 __all__ = ["FloatContour"]
 
 ULP = 2.0**-53
-UP = 1 + 2.0**-40
+UP = 1 + 2.0**-38
 WIDTH, HEIGHT = 1024, 16  # nodes at a time: what fits into the cache
 TOGETHER = 16  # factors, after which nodes that have become negligible are left
 NODE = 20  # what a node costs beside its factors, in units of 3 ns
@@ -68,7 +68,10 @@ class FloatContour:
         pair = gaussian_pair(partial(lift, self.mu**2))
         self.line = Line(Transform((*parts, (pair, 1))), self.c, lift(epsilon), tolerance=TOLERANCE)
         self.top += lift(self.mu) ** 2 * (self.c + arb(1) / 2)
-        half = float((sum(gauss, lift(self.mu) ** 2) / 2).mid())
+        both = sum(gauss, lift(self.mu) ** 2) / 2
+        half = float(both.mid())
+        if not (both.rel_accuracy_bits() > 60 and half < LARGE):
+            raise TooManyNodes
         self.values = numpy.concatenate([self._smoothed(block, half) for block in blocks])
         self.rows = numpy.concatenate([block.first + numpy.arange(HEIGHT) for block in blocks])
         weight = arb(float(sum(numpy.abs(block.value).sum() for block in blocks))) * UP

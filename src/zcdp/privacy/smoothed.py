@@ -100,7 +100,7 @@ def _in_doubles(parts: Parts, c: arb, epsilon: Fraction, effort: Effort) -> tupl
     except TooManyNodes:
         return None
     lower, upper = contour.delta(epsilon)
-    return (contour, contour.mu) if upper - lower <= upper * COARSE else None
+    return (contour, contour.mu) if upper.is_finite() and upper - lower <= upper * COARSE else None
 
 
 def _weakest(parts: Parts, c: arb, epsilon: arb, effort: Effort) -> tuple[Contour, Fraction]:

@@ -25,7 +25,7 @@ __all__ = ["decays", "waves"]
 SIZE, SIZE_BITS = 1024, 10  # of a table of e^{2 pi i t}
 PER_UNIT, LAST_UNIT = 32, 64  # of a table of e^{-x}
 TURN = 64  # bits of an angle, as a part of a whole turn
-TABLE_BITS = 128
+TABLE_BITS, KNOWN = 128, 2.0**-110
 
 
 def waves(angle: arb, indices: NDArray[np.int64]) -> Complexes:
@@ -45,6 +45,8 @@ def waves(angle: arb, indices: NDArray[np.int64]) -> Complexes:
 def _wave(np: Any, angle: arb, indices: Any) -> Any:
     """For k < 1024: multiples of the angle in whole turns of 2^64, exactly; then a table, and a series for the rest."""
     turns = angle / (2 * arb.pi()) * arb(2) ** TURN
+    if not turns.is_finite():
+        raise Undecided
     whole = int((turns.mid() + arb(1) / 2).floor().mid().fmpz())
     if not abs(turns - whole) < 0.51:
         raise Undecided
@@ -72,7 +74,7 @@ def _circle() -> Complexes:
     import numpy as np
 
     def points() -> list[complex]:
-        return [complex(acb(0, 2 * arb.pi() * n / SIZE).exp()) for n in range(SIZE)]
+        return [complex(_known(acb(0, 2 * arb.pi() * n / SIZE).exp())) for n in range(SIZE)]
 
     return np.array(at_precision(TABLE_BITS, points))
 
@@ -82,6 +84,13 @@ def _exponentials() -> Floats:
     import numpy as np
 
     def values() -> list[float]:
-        return [float((-arb(n) / PER_UNIT).exp().mid()) for n in range(PER_UNIT * LAST_UNIT + 1)]
+        return [float(_known(acb((-arb(n) / PER_UNIT).exp())).real) for n in range(PER_UNIT * LAST_UNIT + 1)]
 
     return np.array(at_precision(TABLE_BITS, values))
+
+
+def _known(value: acb) -> acb:
+    """The same, if it is known well enough to be rounded: a table outlives the precision that it was made at."""
+    if not (value.real.rad() < KNOWN and value.imag.rad() < KNOWN):
+        raise Undecided
+    return value
