@@ -17,7 +17,7 @@ from zcdp.privacy.zcdp_to_approx import zcdp_to_delta, zcdp_to_epsilon
 __all__ = ["Total", "curve_points", "total_of"]
 
 MANY = 64
-"""Beyond so many different mechanisms the profile takes minutes, and rho alone is nearly as good."""
+"""Beyond so many different mechanisms all routes take seconds and more; rho alone is quick, and epsilon larger."""
 FEW = 8
 POINTS = 40
 HASTE = 32

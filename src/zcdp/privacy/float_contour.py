@@ -174,7 +174,6 @@ class _Rows:
         self.cost = 1.5 + 0.5 * len(weights) + 0.7 * (factor.count.bit_length() - 1)
         self.strength = factor.count * (1 - sum(sum(map(abs, row)) ** 2 for row in self.rows))
         """How soon it makes nodes negligible: how often two draws differ."""
-
         self._long: tuple[int, Complexes] | None = None
 
     @cached_property
