@@ -26,19 +26,26 @@ from zcdp import (
     RandomizedResponse,
 )
 from zcdp.numeric.balls import above, at_precision, below, lift
-from zcdp.privacy.finite_cut import Cut, cut_degree, whole_degree
-from zcdp.privacy.lattice import common_lattice
-from zcdp.privacy.line import Line
-from zcdp.privacy.nodes import Effort, TooManyNodes, charge, choose, octaves
-from zcdp.privacy.pair import Pair, discrete_laplace_pair, gaussian_pair, laplace_pair, logistic_pair, three_point_pair
-from zcdp.privacy.profile import Profile
-from zcdp.privacy.profile_contour import Contour
-from zcdp.privacy.profile_lattice import LatticeContour
-from zcdp.privacy.profile_terms import FiniteSum
-from zcdp.privacy.saddle import line_for_epsilon, saddle_estimate
-from zcdp.privacy.smoothed import Smoothed
-from zcdp.privacy.snap import snap
-from zcdp.privacy.transform import Parts, Tilt, Transform
+from zcdp.privacy.loss.lattice import common_lattice
+from zcdp.privacy.loss.law import (
+    Pair,
+    discrete_laplace_pair,
+    gaussian_pair,
+    laplace_pair,
+    logistic_pair,
+    three_point_pair,
+)
+from zcdp.privacy.loss.snap import snap
+from zcdp.privacy.profile.contour import Contour
+from zcdp.privacy.profile.finite_cut import Cut, cut_degree, whole_degree
+from zcdp.privacy.profile.finite_sum import FiniteSum
+from zcdp.privacy.profile.lattice_contour import LatticeContour
+from zcdp.privacy.profile.line import Line
+from zcdp.privacy.profile.nodes import Effort, TooManyNodes, charge, choose, octaves
+from zcdp.privacy.profile.profile import Profile
+from zcdp.privacy.profile.saddle import line_for_epsilon, saddle_estimate
+from zcdp.privacy.profile.smoothed import Smoothed
+from zcdp.privacy.profile.transform import Parts, Tilt, Transform
 
 HALF, THIRD = Fraction(1, 2), Fraction(1, 3)
 
@@ -180,7 +187,7 @@ def _i() -> object:
 @pytest.mark.parametrize("epsilon", [0, 1, 3, 6, 8])
 def test_coarse_contours_still_enclose(monkeypatch: pytest.MonkeyPatch, tolerance: float, epsilon: int) -> None:
     """With an error that can be seen, the bounds on aliases and on nodes left out must carry it."""
-    monkeypatch.setattr("zcdp.privacy.smoothed.TOLERANCE", tolerance)
+    monkeypatch.setattr("zcdp.privacy.profile.smoothed.TOLERANCE", tolerance)
     rows = [("pure", THIRD, 1, 12), ("rr", HALF, 7, 9)]
     plan = 12 * PureDP(epsilon=THIRD) + 9 * RandomizedResponse(epsilon=HALF, k=7)
     truth = reference.lattice_delta(*reference.composed(rows), Fraction(epsilon))
@@ -208,9 +215,9 @@ def test_nodes_left_out_are_charged(monkeypatch: pytest.MonkeyPatch, epsilon: in
 def test_coarse_cuts_still_enclose(
     monkeypatch: pytest.MonkeyPatch, negligible: float, epsilon: int, *, window: bool
 ) -> None:
-    monkeypatch.setattr("zcdp.privacy.finite_cut.NEGLIGIBLE", negligible)
+    monkeypatch.setattr("zcdp.privacy.profile.finite_cut.NEGLIGIBLE", negligible)
     if not window:
-        monkeypatch.setattr("zcdp.privacy.finite_cut._ceiling", lambda *_: (float("inf"), arb("-inf")))
+        monkeypatch.setattr("zcdp.privacy.profile.finite_cut._ceiling", lambda *_: (float("inf"), arb("-inf")))
     e, count = Fraction(5, 2), 16
     lower, upper = by("cut sum", parts_of(count * Laplace(epsilon=e)), Fraction(epsilon))
     assert lower <= reference.many_laplace_delta(e, count, Fraction(epsilon)) <= upper
@@ -416,8 +423,8 @@ def test_images_of_nodes_left_out_are_charged(monkeypatch: pytest.MonkeyPatch, p
 @pytest.mark.parametrize("epsilon", [0, 12])
 def test_few_points_for_the_lower_end(monkeypatch: pytest.MonkeyPatch, epsilon: int) -> None:
     """With two neighbours only, what lies beyond them must be charged."""
-    monkeypatch.setattr("zcdp.privacy.smoothed.LEFT", 1)
-    monkeypatch.setattr("zcdp.privacy.smoothed.RIGHT", 1)
+    monkeypatch.setattr("zcdp.privacy.profile.smoothed.LEFT", 1)
+    monkeypatch.setattr("zcdp.privacy.profile.smoothed.RIGHT", 1)
     lower, upper = by("smoothed", parts_of(16 * Laplace(epsilon=Fraction(5, 2))), Fraction(epsilon))
     assert lower <= reference.many_laplace_delta(Fraction(5, 2), 16, Fraction(epsilon)) <= upper
 

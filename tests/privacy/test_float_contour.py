@@ -17,19 +17,19 @@ from profile_truth import Truth
 from zcdp import BoundedRange, DiscreteLaplace, Laplace, Plan, PureDP, RandomizedResponse
 from zcdp.numeric.balls import at_precision, lift
 from zcdp.numeric.certify import Undecided
-from zcdp.privacy import float_contour, smoothed
-from zcdp.privacy.float_contour import FloatContour
-from zcdp.privacy.nodes import TooManyNodes
-from zcdp.privacy.pair import (
+from zcdp.numeric.double_tables import decays, waves
+from zcdp.privacy.loss.law import (
     discrete_gaussian_pair,
     discrete_laplace_pair,
     laplace_pair,
     logistic_pair,
     three_point_pair,
 )
-from zcdp.privacy.profile import Profile
-from zcdp.privacy.transform import Parts
-from zcdp.privacy.waves import decays, waves
+from zcdp.privacy.profile import float_contour, smoothed
+from zcdp.privacy.profile.float_contour import FloatContour
+from zcdp.privacy.profile.nodes import TooManyNodes
+from zcdp.privacy.profile.profile import Profile
+from zcdp.privacy.profile.transform import Parts
 
 PLANS: dict[str, Parts] = {
     "laplace": ((laplace_pair(Fraction(0.317)), 1), (laplace_pair(Fraction(0.0911)), 3)),
@@ -200,7 +200,7 @@ def test_rounding_that_has_no_bound_is_left_to_balls() -> None:
 
 def test_a_table_is_not_made_at_a_precision_that_is_too_low(monkeypatch: pytest.MonkeyPatch) -> None:
     """As a thread that sets the precision of all balls could do: the table would stay."""
-    from zcdp.privacy import waves as module
+    from zcdp.numeric import double_tables as module
 
     monkeypatch.setattr(module, "TABLE_BITS", 60)
     for table in (module._circle, module._exponentials):

@@ -11,8 +11,8 @@ from math import inf
 from zcdp.accounting.usual import PURE, SQUARE, usual
 from zcdp.numeric.balls import lift
 from zcdp.numeric.certify import NotCertified, enclose
+from zcdp.privacy.conversions.zcdp_to_approx import zcdp_to_delta, zcdp_to_epsilon
 from zcdp.privacy.plan import Plan
-from zcdp.privacy.zcdp_to_approx import zcdp_to_delta, zcdp_to_epsilon
 
 __all__ = ["Total", "curve_points", "total_of"]
 

@@ -13,7 +13,7 @@ from zcdp.numeric.balls import lift
 from zcdp.numeric.exact import Exact, Value, positive, positive_rational
 from zcdp.numeric.functions import Number, log, sinhc
 from zcdp.privacy.curve import Peak
-from zcdp.privacy.pair import Pair, logistic_pair, three_point_pair
+from zcdp.privacy.loss.law import Pair, logistic_pair, three_point_pair
 
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike, NDArray

@@ -15,7 +15,7 @@ from zcdp.numeric.balls import lift
 from zcdp.numeric.certify import enclose
 from zcdp.numeric.exact import Exact, Value, integer, times
 from zcdp.numeric.functions import Number, exp, expm1
-from zcdp.privacy.pair import Pair, discrete_laplace_pair
+from zcdp.privacy.loss.law import Pair, discrete_laplace_pair
 
 if TYPE_CHECKING:
     from zcdp.samplers.discrete_laplace import DiscreteLaplaceNoise

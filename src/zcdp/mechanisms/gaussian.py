@@ -17,7 +17,7 @@ from zcdp.numeric.exact import Value, integer, literal, positive_rational
 from zcdp.numeric.functions import Number, log
 from zcdp.numeric.theta import Theta
 from zcdp.privacy.curve import Peak
-from zcdp.privacy.pair import Pair, discrete_gaussian_pair, gaussian_pair
+from zcdp.privacy.loss.law import Pair, discrete_gaussian_pair, gaussian_pair
 
 if TYPE_CHECKING:
     from zcdp.samplers.continuous import GridNoise

@@ -14,7 +14,7 @@ from zcdp.mechanisms.sensitivity import Sensitivity
 from zcdp.numeric.balls import lift
 from zcdp.numeric.exact import Exact, Value, integer, positive_rational, times
 from zcdp.numeric.functions import Number, expm1
-from zcdp.privacy.pair import Pair, laplace_pair
+from zcdp.privacy.loss.law import Pair, laplace_pair
 
 if TYPE_CHECKING:
     from zcdp.samplers.laplace import GridLaplace

@@ -16,7 +16,7 @@ from zcdp.numeric.certify import enclose
 from zcdp.numeric.exact import Exact, Value, integer, positive_rational, times
 from zcdp.numeric.functions import Number, log, sinhc
 from zcdp.privacy.curve import Peak
-from zcdp.privacy.pair import Pair, logistic_pair
+from zcdp.privacy.loss.law import Pair, logistic_pair
 
 if TYPE_CHECKING:
     from zcdp.samplers.continuous import GridNoise

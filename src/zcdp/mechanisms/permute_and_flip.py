@@ -14,7 +14,7 @@ from zcdp.numeric.functions import Number
 from zcdp.numeric.root import sign_change
 from zcdp.privacy.curve import Peak
 from zcdp.privacy.envelope import real_order
-from zcdp.privacy.pair import Pair, laplace_pair
+from zcdp.privacy.loss.law import Pair, laplace_pair
 
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike, NDArray

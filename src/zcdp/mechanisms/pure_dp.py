@@ -11,7 +11,7 @@ from zcdp.mechanisms.three_point import ThreePoint
 from zcdp.numeric.balls import lift
 from zcdp.numeric.exact import Exact, Value, positive, rational
 from zcdp.numeric.functions import exp, expm1
-from zcdp.privacy.pair import Pair, three_point_pair
+from zcdp.privacy.loss.law import Pair, three_point_pair
 
 __all__ = ["PureDP"]
 

@@ -12,7 +12,7 @@ from flint import arb
 from zcdp.mechanisms.three_point import ThreePoint
 from zcdp.numeric.balls import lift
 from zcdp.numeric.exact import Exact, Log, Value, integer, positive, probability
-from zcdp.privacy.pair import Pair, three_point_pair
+from zcdp.privacy.loss.law import Pair, three_point_pair
 
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike, NDArray

@@ -14,7 +14,7 @@ from zcdp.numeric.balls import lift
 from zcdp.numeric.exact import Exact, Value, positive
 from zcdp.numeric.functions import Number, exp
 from zcdp.privacy.curve import Peak
-from zcdp.privacy.pair import Pair, three_point_pair
+from zcdp.privacy.loss.law import Pair, three_point_pair
 
 __all__ = ["RAPPOR"]
 

@@ -15,7 +15,7 @@ from zcdp.numeric.balls import lift
 from zcdp.numeric.exact import Exact, Value, positive
 from zcdp.numeric.functions import Number
 from zcdp.privacy.curve import Peak
-from zcdp.privacy.pair import Pair, laplace_pair
+from zcdp.privacy.loss.law import Pair, laplace_pair
 
 __all__ = ["ReportNoisyMax"]
 

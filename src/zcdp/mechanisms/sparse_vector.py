@@ -18,7 +18,7 @@ from zcdp.numeric.certify import enclose
 from zcdp.numeric.exact import Value, integer, positive_rational
 from zcdp.numeric.functions import Number
 from zcdp.privacy.curve import Peak
-from zcdp.privacy.pair import Pair, laplace_pair
+from zcdp.privacy.loss.law import Pair, laplace_pair
 
 __all__ = ["SparseVector"]
 

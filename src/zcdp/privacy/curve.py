@@ -18,15 +18,15 @@ from zcdp.numeric.certify import NotCertified, Undecided, enclose
 from zcdp.numeric.exact import Exact, Value, rational
 from zcdp.numeric.functions import Number, coefficient, derivatives
 from zcdp.numeric.supremum import Convex, steepest_ratio
-from zcdp.privacy.pair import Pair, three_point_pair
+from zcdp.privacy.loss.law import Pair, three_point_pair
 
 if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import ArrayLike
 
+    from zcdp.privacy.conversions.routes import Routes
     from zcdp.privacy.plan import Plan
-    from zcdp.privacy.profile import Profile
-    from zcdp.privacy.routes import Routes
+    from zcdp.privacy.profile.profile import Profile
 
 __all__ = ["Curve", "Peak"]
 
@@ -188,7 +188,7 @@ class Curve(ABC):
 
     @cached_property
     def _approximate(self) -> Routes:
-        from zcdp.privacy.routes import Routes  # the engines of the profile are not needed for rho
+        from zcdp.privacy.conversions.routes import Routes  # the engines of the profile are not needed for rho
 
         return Routes(self)
 

@@ -16,7 +16,7 @@ from zcdp.numeric.exact import Exact, Log, integer
 from zcdp.numeric.functions import Number, derivatives
 from zcdp.numeric.supremum import Convex
 from zcdp.privacy.curve import Curve, Peak
-from zcdp.privacy.pair import Pair
+from zcdp.privacy.loss.law import Pair
 
 __all__ = ["LARGEST_COUNT", "Plan"]
 

@@ -11,17 +11,17 @@ from flint import arb
 
 from zcdp.numeric.balls import above, at_precision, below, lift
 from zcdp.numeric.certify import NotCertified, Undecided
-from zcdp.privacy.ends import at_top, near_one
-from zcdp.privacy.finite_cut import Cut, cut_degree, finite_size, whole_degree
-from zcdp.privacy.lattice import Lattice, common_lattice
-from zcdp.privacy.line import Line
-from zcdp.privacy.nodes import Effort, TooManyNodes, quietly
-from zcdp.privacy.profile_contour import Contour
-from zcdp.privacy.profile_lattice import LatticeContour
-from zcdp.privacy.profile_terms import FiniteSum
-from zcdp.privacy.saddle import line_for_delta, line_for_epsilon, saddle_estimate, solve
-from zcdp.privacy.smoothed import Smoothed
-from zcdp.privacy.transform import Parts, Transform
+from zcdp.privacy.loss.lattice import Lattice, common_lattice
+from zcdp.privacy.profile.contour import Contour
+from zcdp.privacy.profile.ends import at_top, near_one
+from zcdp.privacy.profile.finite_cut import Cut, cut_degree, finite_size, whole_degree
+from zcdp.privacy.profile.finite_sum import FiniteSum
+from zcdp.privacy.profile.lattice_contour import LatticeContour
+from zcdp.privacy.profile.line import Line
+from zcdp.privacy.profile.nodes import Effort, TooManyNodes, quietly
+from zcdp.privacy.profile.saddle import line_for_delta, line_for_epsilon, saddle_estimate, solve
+from zcdp.privacy.profile.smoothed import Smoothed
+from zcdp.privacy.profile.transform import Parts, Transform
 
 __all__ = ["Profile"]
 

@@ -10,15 +10,15 @@ from typing import TYPE_CHECKING
 from flint import acb, acb_mat, arb
 
 from zcdp.numeric.balls import above, below, lift
-from zcdp.privacy.decay import DOWN, UP
-from zcdp.privacy.line import Line, Phases
-from zcdp.privacy.nodes import FIRST, LEAST, Effort, TooManyNodes, charge, choose, octaves
+from zcdp.privacy.profile.decay import DOWN, UP
+from zcdp.privacy.profile.line import Line, Phases
+from zcdp.privacy.profile.nodes import FIRST, LEAST, Effort, TooManyNodes, charge, choose, octaves
 
 if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
-    from zcdp.privacy.decay import Floats
+    from zcdp.privacy.profile.decay import Floats
 
 __all__ = ["Contour"]
 

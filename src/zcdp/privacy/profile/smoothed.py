@@ -9,13 +9,13 @@ from flint import arb
 
 from zcdp.numeric.balls import lift
 from zcdp.numeric.certify import NotCertified
-from zcdp.privacy.float_contour import FloatContour
-from zcdp.privacy.line import Line
-from zcdp.privacy.nodes import Effort, TooManyNodes
-from zcdp.privacy.pair import gaussian_pair
-from zcdp.privacy.profile_contour import Contour
-from zcdp.privacy.rdp_to_approx import tail_factor
-from zcdp.privacy.transform import Parts, Transform
+from zcdp.privacy.conversions.rdp_to_approx import tail_factor
+from zcdp.privacy.loss.law import gaussian_pair
+from zcdp.privacy.profile.contour import Contour
+from zcdp.privacy.profile.float_contour import FloatContour
+from zcdp.privacy.profile.line import Line
+from zcdp.privacy.profile.nodes import Effort, TooManyNodes
+from zcdp.privacy.profile.transform import Parts, Transform
 
 __all__ = ["Smoothed"]
 

@@ -8,10 +8,10 @@ from typing import TYPE_CHECKING, Literal
 
 from zcdp.numeric.certify import NotCertified
 from zcdp.numeric.exact import Value, rational
-from zcdp.privacy.profile import Profile
-from zcdp.privacy.rdp_to_approx import rdp_to_delta, rdp_to_epsilon
-from zcdp.privacy.snap import snap
-from zcdp.privacy.zcdp_to_approx import zcdp_to_delta, zcdp_to_epsilon
+from zcdp.privacy.conversions.rdp_to_approx import rdp_to_delta, rdp_to_epsilon
+from zcdp.privacy.conversions.zcdp_to_approx import zcdp_to_delta, zcdp_to_epsilon
+from zcdp.privacy.loss.snap import snap
+from zcdp.privacy.profile.profile import Profile
 
 if TYPE_CHECKING:
     from zcdp.privacy.curve import Curve

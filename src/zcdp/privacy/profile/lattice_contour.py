@@ -11,17 +11,17 @@ from flint import acb, acb_mat, acb_poly, acb_series, arb, ctx
 
 from zcdp.numeric.balls import above, at_precision, below, lift
 from zcdp.numeric.certify import Undecided
-from zcdp.privacy.decay import DOWN, UP
-from zcdp.privacy.lattice import Lattice
-from zcdp.privacy.line import Line, Phases, log_size
-from zcdp.privacy.nodes import LARGEST_INDEX, LEAST, Effort, TooManyNodes, charge, choose, octaves
-from zcdp.privacy.transform import Factor, Transform
+from zcdp.privacy.loss.lattice import Lattice
+from zcdp.privacy.profile.decay import DOWN, UP
+from zcdp.privacy.profile.line import Line, Phases, log_size
+from zcdp.privacy.profile.nodes import LARGEST_INDEX, LEAST, Effort, TooManyNodes, charge, choose, octaves
+from zcdp.privacy.profile.transform import Factor, Transform
 
 if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
-    from zcdp.privacy.decay import Floats
+    from zcdp.privacy.profile.decay import Floats
 
 __all__ = ["LatticeContour"]
 

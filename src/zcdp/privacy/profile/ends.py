@@ -8,7 +8,7 @@ from __future__ import annotations
 from flint import arb
 
 from zcdp.numeric.balls import above, below, lift
-from zcdp.privacy.transform import Parts, Transform
+from zcdp.privacy.profile.transform import Parts, Transform
 
 __all__ = ["at_top", "near_one"]
 

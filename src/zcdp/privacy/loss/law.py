@@ -14,7 +14,7 @@ from zcdp.numeric.balls import lift
 from zcdp.numeric.certify import enclose
 from zcdp.numeric.exact import Exact, Log
 from zcdp.numeric.functions import exp, expm1
-from zcdp.privacy.discrete_normal import DiscreteNormal
+from zcdp.privacy.loss.discrete_gaussian import DiscreteNormal
 
 __all__ = [
     "Pair",

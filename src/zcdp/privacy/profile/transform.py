@@ -8,8 +8,8 @@ from flint import acb, arb, arb_series
 
 from zcdp.numeric.balls import above, below, lift
 from zcdp.numeric.certify import Undecided
-from zcdp.privacy.decay import Decay, Row, Share, root_below
-from zcdp.privacy.pair import Pair
+from zcdp.privacy.loss.law import Pair
+from zcdp.privacy.profile.decay import Decay, Row, Share, root_below
 
 __all__ = ["Factor", "Parts", "Tilt", "Transform"]
 

@@ -8,8 +8,8 @@ from math import inf, isfinite, log
 from flint import acb, acb_mat, arb
 
 from zcdp.numeric.certify import Undecided
-from zcdp.privacy.rdp_to_approx import tail_factor
-from zcdp.privacy.transform import Tilt, Transform
+from zcdp.privacy.conversions.rdp_to_approx import tail_factor
+from zcdp.privacy.profile.transform import Tilt, Transform
 
 __all__ = ["Line", "Phases", "log_size"]
 

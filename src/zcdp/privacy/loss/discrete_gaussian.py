@@ -14,7 +14,7 @@ from flint import acb, arb
 from zcdp.numeric.balls import below, lift
 from zcdp.numeric.certify import Undecided
 from zcdp.numeric.theta import Theta
-from zcdp.privacy.decay import Share, root_below
+from zcdp.privacy.profile.decay import Share, root_below
 
 __all__ = ["DiscreteNormal"]
 

@@ -10,7 +10,7 @@ from flint import arb
 
 from zcdp.numeric.balls import lift
 from zcdp.numeric.crossing import crossing
-from zcdp.privacy.transform import Transform
+from zcdp.privacy.profile.transform import Transform
 
 __all__ = ["line_for_delta", "line_for_epsilon", "saddle_estimate", "solve"]
 

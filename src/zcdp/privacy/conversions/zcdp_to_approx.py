@@ -6,7 +6,7 @@ from fractions import Fraction
 
 from zcdp.numeric.balls import lift
 from zcdp.numeric.exact import Value, positive_rational, probability
-from zcdp.privacy.rdp_to_approx import rdp_to_delta, rdp_to_epsilon
+from zcdp.privacy.conversions.rdp_to_approx import rdp_to_delta, rdp_to_epsilon
 
 __all__ = ["zcdp_to_delta", "zcdp_to_epsilon"]
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 from fractions import Fraction
 
-from zcdp.privacy.transform import Parts
+from zcdp.privacy.profile.transform import Parts
 
 __all__ = ["snap"]
 

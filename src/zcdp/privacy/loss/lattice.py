@@ -11,7 +11,7 @@ from flint import arb
 from zcdp.numeric.balls import lift
 from zcdp.numeric.certify import Undecided
 from zcdp.numeric.exact import Log, gcd
-from zcdp.privacy.transform import Parts
+from zcdp.privacy.profile.transform import Parts
 
 __all__ = ["Lattice", "common_lattice"]
 

@@ -11,8 +11,8 @@ from flint import arb
 from zcdp.numeric.balls import lift
 from zcdp.numeric.certify import NotCertified
 from zcdp.numeric.exact import gcd
-from zcdp.privacy.rdp_to_approx import tail_factor
-from zcdp.privacy.transform import Parts, Transform
+from zcdp.privacy.conversions.rdp_to_approx import tail_factor
+from zcdp.privacy.profile.transform import Parts, Transform
 
 __all__ = ["LARGEST_LATTICE", "Cut", "cut_degree", "finite_size", "lattice_points", "rational_atoms", "whole_degree"]
 

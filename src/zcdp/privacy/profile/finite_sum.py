@@ -12,10 +12,10 @@ from flint import arb, arb_poly, ctx
 from zcdp.numeric.balls import at_precision, below, lift
 from zcdp.numeric.certify import NotCertified
 from zcdp.numeric.exact import Log, gcd
-from zcdp.privacy.finite_cut import LARGEST_LATTICE, Cut, lattice_points, rational_atoms
-from zcdp.privacy.line import log_size
-from zcdp.privacy.pair import Pair
-from zcdp.privacy.transform import Parts
+from zcdp.privacy.loss.law import Pair
+from zcdp.privacy.profile.finite_cut import LARGEST_LATTICE, Cut, lattice_points, rational_atoms
+from zcdp.privacy.profile.line import log_size
+from zcdp.privacy.profile.transform import Parts
 
 __all__ = ["FiniteSum"]
 

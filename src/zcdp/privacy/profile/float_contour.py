@@ -10,11 +10,11 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from flint import arb
 
 from zcdp.numeric.balls import above, below, lift
-from zcdp.privacy.line import Line, log_size
-from zcdp.privacy.nodes import TooManyNodes
-from zcdp.privacy.pair import gaussian_pair
-from zcdp.privacy.transform import Factor, Parts, Transform
-from zcdp.privacy.waves import decays, waves
+from zcdp.numeric.double_tables import decays, waves
+from zcdp.privacy.loss.law import gaussian_pair
+from zcdp.privacy.profile.line import Line, log_size
+from zcdp.privacy.profile.nodes import TooManyNodes
+from zcdp.privacy.profile.transform import Factor, Parts, Transform
 
 if TYPE_CHECKING:
     import numpy as np
