@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from fractions import Fraction
+
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -72,7 +74,7 @@ def test_epsilon_and_delta_are_inverse(m: Mechanism) -> None:
     for delta in (0.3, 1e-4, 1e-9):
         epsilon = plan.epsilon_at(delta=delta)
         # two upper bounds that are smoothed differently agree to some digits, not to the last
-        smoothed = plan.profile is not None and plan.profile.method == "smoothed contour"
+        smoothed = plan.profile is not None and plan.profile.epsilon(Fraction(delta)).method == "smoothed contour"
         assert plan.delta_at(epsilon=epsilon) <= delta * (1 + 1e-6 * smoothed)
         if epsilon > 0:
             assert plan.delta_at(epsilon=epsilon * (1 - (1e-4 if smoothed else 1e-6))) > delta

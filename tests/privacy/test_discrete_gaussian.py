@@ -104,7 +104,7 @@ def test_other_mechanisms_beside_it() -> None:
     lower, upper = both.epsilon_bounds(delta=1e-6)
     assert upper == pytest.approx(lower, rel=1e-12)
     assert both.profile is not None
-    assert both.profile.method == "lattice"
+    assert both.profile.epsilon(Fraction(1e-6)).method == "lattice"
     # on no common lattice: smoothed
     for plan in (
         10 * DiscreteGaussian(sigma=10.3) + Laplace(epsilon=0.1),
@@ -137,7 +137,7 @@ def test_the_transform_decays_as_fast_as_is_said(
         waves = [mp.expjpi(-y * shift * x / v / mp.pi) for x in reach]
         ratio = abs(mp.fsum(m * w for m, w in zip(masses, waves, strict=True))) / mp.fsum(masses)
         truth = -mp.log(ratio) if ratio else mp.inf
-    bound = at_precision(128, lambda: Decay([noise.share(1, arb(c))], arb(0), arb(c)).bound(*ends))[0]
+    bound = at_precision(128, lambda: Decay([noise.share(1, arb(c))], arb(c)).bound(*ends))[0]
     assert bound <= truth + mpf(10) ** -20
 
 

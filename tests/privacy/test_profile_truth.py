@@ -16,7 +16,7 @@ import pytest
 from mpmath import mpf
 
 from zcdp import RAPPOR, DiscreteLaplace, ExponentialMechanism, Laplace, Mechanism, Plan, PureDP, RandomizedResponse
-from zcdp.privacy.loss.law import logistic_pair
+from zcdp.privacy.loss import logistic_pair
 from zcdp.privacy.profile.profile import Profile
 
 TIGHT = 1e-9

@@ -15,7 +15,7 @@ from zcdp.numeric.balls import lift
 from zcdp.numeric.certify import enclose
 from zcdp.numeric.exact import Exact, Value, integer, times
 from zcdp.numeric.functions import Number, exp, expm1
-from zcdp.privacy.loss.law import Pair, discrete_laplace_pair
+from zcdp.privacy.loss import LossLaw, discrete_laplace_pair
 
 if TYPE_CHECKING:
     from zcdp.samplers.discrete_laplace import DiscreteLaplaceNoise
@@ -61,7 +61,7 @@ class DiscreteLaplace(AddsIntegers, ExponentialNoise):
         steps = integer(size, "size", 1)
         return DiscreteLaplace(epsilon=times(steps, self.epsilon), sensitivity=self._single * steps)
 
-    def pair(self) -> Pair | None:
+    def pair(self) -> LossLaw | None:
         if isinstance(self.sensitivity, Sensitivity):
             return super().pair()
         return discrete_laplace_pair(self.epsilon, self.sensitivity)

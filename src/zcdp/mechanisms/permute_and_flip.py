@@ -14,7 +14,7 @@ from zcdp.numeric.functions import Number
 from zcdp.numeric.root import sign_change
 from zcdp.privacy.curve import Peak
 from zcdp.privacy.envelope import real_order
-from zcdp.privacy.loss.law import Pair, laplace_pair
+from zcdp.privacy.loss import LossLaw, laplace_pair
 
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike, NDArray
@@ -50,7 +50,7 @@ class PermuteAndFlip(Mechanism):
         p, r = (-z).exp() / 2, (-rest).exp() / 2
         return p, r, rest + (2 - 2 * p).log(), z + (2 - 2 * r).log()
 
-    def pair(self) -> Pair:
+    def pair(self) -> LossLaw:
         """The Laplace pair dominates. Theorem: docs/theorems/lipschitz.md."""
         return laplace_pair(self.epsilon, exact=False)
 

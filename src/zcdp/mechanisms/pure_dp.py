@@ -11,7 +11,7 @@ from zcdp.mechanisms.three_point import ThreePoint
 from zcdp.numeric.balls import lift
 from zcdp.numeric.exact import Exact, Value, positive, rational
 from zcdp.numeric.functions import exp, expm1
-from zcdp.privacy.loss.law import Pair, three_point_pair
+from zcdp.privacy.loss import LossLaw, three_point_pair
 
 __all__ = ["PureDP"]
 
@@ -43,5 +43,5 @@ class PureDP(ThreePoint):
         epsilon = lift(self.epsilon)
         return (-expm1(-epsilon) / exp(-epsilon) * lift(1 / self.total_variation - 1)).max(arb(2))
 
-    def pair(self) -> Pair:
+    def pair(self) -> LossLaw:
         return three_point_pair(self.epsilon) if self.total_variation is None else super().pair()

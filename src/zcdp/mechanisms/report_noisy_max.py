@@ -15,7 +15,7 @@ from zcdp.numeric.balls import lift
 from zcdp.numeric.exact import Exact, Value, positive
 from zcdp.numeric.functions import Number
 from zcdp.privacy.curve import Peak
-from zcdp.privacy.loss.law import Pair, laplace_pair
+from zcdp.privacy.loss import LossLaw, laplace_pair
 
 __all__ = ["ReportNoisyMax"]
 
@@ -59,7 +59,7 @@ class ReportNoisyMax(Mechanism):
     is_envelope = True  # a class of pairs, for each kind of noise
     adds_up = True
 
-    def pair(self) -> Pair | None:
+    def pair(self) -> LossLaw | None:
         """That of bounded range, or the Laplace pair. Theorem: docs/theorems/lipschitz.md."""
         return self._bound.pair() if self.noise == "gumbel" else laplace_pair(self.epsilon, exact=False)
 

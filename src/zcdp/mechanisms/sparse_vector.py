@@ -18,7 +18,7 @@ from zcdp.numeric.certify import enclose
 from zcdp.numeric.exact import Value, integer, positive_rational
 from zcdp.numeric.functions import Number
 from zcdp.privacy.curve import Peak
-from zcdp.privacy.loss.law import Pair, laplace_pair
+from zcdp.privacy.loss import LossLaw, laplace_pair
 
 __all__ = ["SparseVector"]
 
@@ -64,7 +64,7 @@ class SparseVector(Mechanism):
         share = self.epsilon_queries / self.positives
         return Laplace(epsilon=self.epsilon_threshold), Laplace(epsilon=share), Laplace(epsilon=self.largest_loss)
 
-    def pair(self) -> Pair:
+    def pair(self) -> LossLaw:
         """The Laplace pair at the whole epsilon. Theorem: docs/theorems/lipschitz.md."""
         return laplace_pair(self.largest_loss, exact=False)
 

@@ -18,7 +18,7 @@ from zcdp.numeric.certify import NotCertified, Undecided, enclose
 from zcdp.numeric.exact import Exact, Value, rational
 from zcdp.numeric.functions import Number, coefficient, derivatives
 from zcdp.numeric.supremum import Convex, steepest_ratio
-from zcdp.privacy.loss.law import Pair, three_point_pair
+from zcdp.privacy.loss import LossLaw, three_point_pair
 
 if TYPE_CHECKING:
     import numpy as np
@@ -168,7 +168,7 @@ class Curve(ABC):
         """Floats around rho by a certified search over all orders, which uses no theorem on where the peak is."""
         return steepest_ratio(self.convexes, tolerance)[:2]
 
-    def pair(self) -> Pair | None:
+    def pair(self) -> LossLaw | None:
         """A symmetric pair whose privacy profile is at least this one's; None where none is known.
 
         Unless a mechanism knows better, binary randomized response, which dominates all of pure DP.
@@ -208,6 +208,10 @@ class Curve(ABC):
     def delta_at(self, *, epsilon: Value) -> float:
         """The least delta certified for (epsilon, delta)-DP: the best of all routes, rounded up."""
         return self._approximate.delta_bounds(epsilon, upper_only=True)[1]
+
+    def delta_in_haste(self, epsilon: Value, haste: int) -> float:
+        """`delta_at` with one `haste`-th of the effort, where many are wanted: as sound, and less tight."""
+        return self._approximate.delta_bounds(epsilon, upper_only=True, haste=haste)[1]
 
     def delta_bounds(self, *, epsilon: Value) -> tuple[float, float]:
         """Floats (lower, upper) that enclose the least delta at `epsilon`."""

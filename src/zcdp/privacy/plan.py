@@ -16,7 +16,7 @@ from zcdp.numeric.exact import Exact, Log, integer
 from zcdp.numeric.functions import Number, derivatives
 from zcdp.numeric.supremum import Convex
 from zcdp.privacy.curve import Curve, Peak
-from zcdp.privacy.loss.law import Pair
+from zcdp.privacy.loss import LossLaw
 
 __all__ = ["LARGEST_COUNT", "Plan"]
 
@@ -160,7 +160,7 @@ class Plan(Curve):
         logs = [(loss, count) for loss, count in exact if isinstance(loss, Log)]
         return enclose(lambda: sum((lift(loss) * count for loss, count in logs), lift(whole)))[1]
 
-    def pair(self) -> Pair | None:
+    def pair(self) -> LossLaw | None:
         """A plan has one pair for each part, no single one."""
         raise TypeError("ask the parts of a plan for their pairs")
 

@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from fractions import Fraction
 from math import inf, nextafter
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING
 
-from zcdp.numeric.certify import NotCertified
 from zcdp.numeric.exact import Value, rational
 from zcdp.privacy.conversions.rdp_to_approx import rdp_to_delta, rdp_to_epsilon
 from zcdp.privacy.conversions.zcdp_to_approx import zcdp_to_delta, zcdp_to_epsilon
 from zcdp.privacy.loss.snap import snap
+from zcdp.privacy.profile.engine import Answer, NoAnswer
 from zcdp.privacy.profile.profile import Profile
 
 if TYPE_CHECKING:
@@ -43,12 +44,13 @@ class Routes:
 
     def __init__(self, curve: Curve) -> None:
         self.curve = curve
-        pairs = [(one.pair(), count * times) for part, count in curve.parts for one, times in part.coordinates]
-        known = tuple((pair, count) for pair, count in pairs if pair is not None)
-        attained = tuple((witness, count) for pair, count in known if (witness := pair.attained()) is not None)
+        laws = [(one.pair(), count * times) for part, count in curve.parts for one, times in part.coordinates]
+        known = tuple((law, count) for law, count in laws if law is not None)
+        alone = sum(count for _, count in laws) == 1
+        attained = tuple((one, count) for law, count in known if (one := law.attained(alone=alone)) is not None)
         above, below = snap(known)[0], snap(attained)[1]
-        self.profile = Profile(above) if len(known) == len(pairs) else None
-        self.exact = len(known) == len(pairs) and all(pair.exact for pair, _ in known)
+        self.profile = Profile(above) if len(known) == len(laws) else None
+        self.exact = len(known) == len(laws) and all(law.attained(alone=alone) is law for law, _ in known)
         if self.exact and below == above:
             self.attained = self.profile
         else:
@@ -60,7 +62,8 @@ class Routes:
         pure = self.curve.pure_epsilon
         if target == 0 or self.curve.unbounded:
             return {"pure": pure}
-        found = {} if (bounds := _try(self.profile, "epsilon_bounds", target)) is None else {"profile": bounds[1]}
+        answer, _ = _try(self.profile, lambda profile: profile.epsilon(target))
+        found = {} if answer is None else {"profile": answer.upper}
         found["rdp"] = rdp_to_epsilon(self.curve.cumulant, target)
         found["zcdp"] = zcdp_to_epsilon(self.curve.rho, target)
         return found if pure == inf else {**found, "pure": pure}
@@ -77,15 +80,22 @@ class Routes:
             return 0.0, inf
         if target == 0:
             return self._pure_from_below() if self.exact else 0.0, upper
-        lower = 0.0
-        bounds = _try(self.profile, "epsilon_bounds", target)
-        if bounds is not None:
-            lower, upper = bounds[0], min(upper, bounds[1])
-        if self.attained is not self.profile and not upper_only:
-            lower = (_try(self.attained, "epsilon_bounds", target) or (0.0, 0.0))[0]
-        if self._curve_may_win(bounds):
-            upper = min(upper, rdp_to_epsilon(self.curve.cumulant, target, guess=self._guess(), worth=1.02 * upper))
+        answer, order = _try(self.profile, lambda profile: profile.epsilon(target))
+        if answer is not None:
+            upper = min(upper, answer.upper)
+        lower = 0.0 if upper_only else self._lower(answer, lambda profile: profile.epsilon(target))
+        if self._curve_may_win(answer):
+            upper = min(upper, rdp_to_epsilon(self.curve.cumulant, target, guess=order, worth=1.02 * upper))
         return min(lower, upper), upper
+
+    def _lower(self, answer: Answer | None, ask: Callable[[Profile], Answer]) -> float:
+        """The lower end: of the same profile, where it is one of the mechanisms themselves."""
+        if answer is not None and (answer.attained or self.attained is self.profile):
+            return answer.lower
+        if self.attained is self.profile:
+            return 0.0
+        below, _ = _try(self.attained, ask)
+        return 0.0 if below is None else below.lower
 
     def _pure_from_below(self) -> float:
         """A float that is not above the largest loss: itself if it is one, else two below its upper end."""
@@ -98,21 +108,18 @@ class Routes:
             return upper
         return max(nextafter(nextafter(upper, 0.0), 0.0), 0.0)
 
-    def delta_bounds(self, epsilon: Value, *, upper_only: bool = False) -> tuple[float, float]:
-        """Floats around the least delta at `epsilon`."""
+    def delta_bounds(self, epsilon: Value, *, upper_only: bool = False, haste: int = 1) -> tuple[float, float]:
+        """Floats around the least delta at `epsilon`; `haste` divides the effort."""
         point = _epsilon(epsilon)
         if self.curve.unbounded:
             return 0.0, 1.0
         if point >= self.curve.pure_epsilon:
             return 0.0, 0.0
-        lower, upper = 0.0, 1.0
-        bounds = _try(self.profile, "delta_bounds", point)
-        if bounds is not None:
-            lower, upper = bounds
-        if self.attained is not self.profile and not upper_only:
-            lower = (_try(self.attained, "delta_bounds", point) or (0.0, 0.0))[0]
-        if self._curve_may_win(bounds):
-            upper = min(upper, rdp_to_delta(self.curve.cumulant, point, guess=self._guess()))
+        answer, order = _try(self.profile, lambda profile: profile.delta(point, haste=haste))
+        upper = 1.0 if answer is None else answer.upper
+        lower = 0.0 if upper_only else self._lower(answer, lambda profile: profile.delta(point, haste=haste))
+        if self._curve_may_win(answer):
+            upper = min(upper, rdp_to_delta(self.curve.cumulant, point, guess=order))
         return min(lower, upper), upper
 
     def deltas(self, epsilon: Value) -> dict[str, float]:
@@ -120,27 +127,25 @@ class Routes:
         point = _epsilon(epsilon)
         if self.curve.unbounded:
             return {}
-        found = {} if (bounds := _try(self.profile, "delta_bounds", point)) is None else {"profile": bounds[1]}
+        answer, _ = _try(self.profile, lambda profile: profile.delta(point))
+        found = {} if answer is None else {"profile": answer.upper}
         found["rdp"] = rdp_to_delta(self.curve.cumulant, point)
         if point > 0:
             found["zcdp"] = zcdp_to_delta(self.curve.rho, point)
         return {**found, "pure": 0.0} if point >= self.curve.pure_epsilon else found
 
-    def _guess(self) -> float:
-        return 1.0 if self.profile is None else self.profile.line
-
-    def _curve_may_win(self, bounds: tuple[float, float] | None) -> bool:
+    def _curve_may_win(self, answer: Answer | None) -> bool:
         """Whether the Renyi curve can beat the profile: not where that is of the worst-case pairs, and known well."""
-        return not self.exact or bounds is None or bounds[1] - bounds[0] > WELL * bounds[1]
+        exact = self.exact or (answer is not None and answer.attained)
+        return not exact or answer is None or answer.upper - answer.lower > WELL * answer.upper
 
 
-def _try(
-    profile: Profile | None, what: Literal["epsilon_bounds", "delta_bounds"], at: Fraction
-) -> tuple[float, float] | None:
-    """The profile's answer; None where there is no profile, or it is too extreme to be certified."""
+def _try(profile: Profile | None, ask: Callable[[Profile], Answer]) -> tuple[Answer | None, float]:
+    """The profile's answer, None where there is no profile or it is too extreme; and the order at which it looked."""
     if profile is None:
-        return None
+        return None, 1.0
     try:
-        return profile.epsilon_bounds(at) if what == "epsilon_bounds" else profile.delta_bounds(at)
-    except NotCertified:
-        return None
+        answer = ask(profile)
+    except NoAnswer as error:
+        return None, error.order
+    return answer, answer.order

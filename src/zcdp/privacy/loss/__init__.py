@@ -1,1 +1,21 @@
-"""The law of the privacy loss: what the exact profile needs to know of a mechanism; one kind of law a file."""
+"""The law of the privacy loss: what the exact profile needs to know of a mechanism; one kind of law a file.
+
+The interface, and how to write a law, is law.py.
+"""
+
+from zcdp.privacy.loss.discrete_gaussian import discrete_gaussian_pair
+from zcdp.privacy.loss.discrete_laplace import discrete_laplace_pair
+from zcdp.privacy.loss.exponential_sum import laplace_pair, logistic_pair, three_point_pair
+from zcdp.privacy.loss.gaussian import gaussian_pair
+from zcdp.privacy.loss.law import Factor, LossLaw
+
+__all__ = [
+    "Factor",
+    "LossLaw",
+    "discrete_gaussian_pair",
+    "discrete_laplace_pair",
+    "gaussian_pair",
+    "laplace_pair",
+    "logistic_pair",
+    "three_point_pair",
+]

@@ -5,15 +5,18 @@ from __future__ import annotations
 from dataclasses import dataclass
 from fractions import Fraction
 from math import floor
+from typing import TYPE_CHECKING
 
 from flint import arb
 
 from zcdp.numeric.balls import lift
 from zcdp.numeric.certify import Undecided
-from zcdp.numeric.exact import Log, gcd
-from zcdp.privacy.profile.transform import Parts
+from zcdp.numeric.exact import Exact, Log, gcd
 
-__all__ = ["Lattice", "common_lattice"]
+if TYPE_CHECKING:
+    from zcdp.privacy.loss.law import Parts
+
+__all__ = ["Lattice", "common_lattice", "lattice_of"]
 
 
 @dataclass(frozen=True)
@@ -41,18 +44,21 @@ class Lattice:
         return self.top - self.spacing * int(whole)
 
 
+def lattice_of(loss: Exact, ratio: Fraction) -> Lattice:
+    """Of the points loss (1 - k ratio)."""
+    if isinstance(loss, Log):
+        return Lattice(Fraction(1), ratio, loss)
+    return Lattice(loss, loss * ratio)
+
+
 def common_lattice(parts: Parts) -> Lattice | None:
     """The lattice of all exponents a of M(z) = sum of C_{a,j} e^{aw} w^{-j}, if there is one."""
     top = spacing = Fraction(0)
     units: set[Log | None] = set()
-    for pair, count in parts:
-        if pair.normal is not None:
-            units.add(None)
-            top, spacing = top + pair.normal.point * count, gcd(spacing, pair.normal.spacing)
-            continue
-        if pair.largest_loss is None:
+    for law, count in parts:
+        own = law.lattice()
+        if own is None:
             return None
-        units.add(pair.largest_loss if isinstance(pair.largest_loss, Log) else None)
-        loss = Fraction(1) if isinstance(pair.largest_loss, Log) else pair.largest_loss
-        top, spacing = top + loss * count, gcd(spacing, loss * pair.ratio)
+        units.add(own.unit)
+        top, spacing = top + own.top * count, gcd(spacing, own.spacing)
     return Lattice(top, spacing, units.pop()) if len(units) == 1 else None

@@ -1,187 +1,194 @@
-"""Dominating pairs: what the exact privacy profile needs to know of a mechanism."""
+"""What a law of the privacy loss must offer, and how to write one."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
-from functools import partial
-from typing import Any, TypeAlias
+from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
 
-from flint import arb
+from flint import acb, arb
 
-from zcdp.numeric.balls import lift
-from zcdp.numeric.certify import enclose
-from zcdp.numeric.exact import Exact, Log
-from zcdp.numeric.functions import exp, expm1
-from zcdp.privacy.loss.discrete_gaussian import DiscreteNormal
+from zcdp.numeric.balls import at_precision
+from zcdp.numeric.certify import Undecided
+from zcdp.numeric.exact import Exact
+from zcdp.privacy.loss.share import MonotoneShare, Share
+from zcdp.privacy.relation import Relation
 
-__all__ = [
-    "Pair",
-    "Terms",
-    "discrete_gaussian_pair",
-    "discrete_laplace_pair",
-    "gaussian_pair",
-    "laplace_pair",
-    "logistic_pair",
-    "three_point_pair",
-]
+if TYPE_CHECKING:
+    from zcdp.privacy.loss.expansion import Expansion
+    from zcdp.privacy.loss.game import Game
+    from zcdp.privacy.loss.lattice import Lattice
+    from zcdp.privacy.loss.tilted import Tilted
 
-Terms: TypeAlias = list[list[arb]]
+__all__ = ["Factor", "LossLaw", "Parts", "Points", "Taylor"]
 
-FEW_TERMS = 8  # which are added faster than a closed form is evaluated
-LONG, LONGEST = 200, 20_000  # terms of a pair that are always listed, and that may be
-SAME = 4e-9  # relative distance of two losses that are next to equal
+CHECK_BITS = 128
+CHECK_POINTS = ((0.3, 0.0), (1.7, 0.4), (0.1, 2.3))  # where a claim of symmetry is looked at
 
 
-@dataclass(frozen=True, eq=False)
-class Pair:
-    """A symmetric pair (P, Q) whose profile is at least the mechanism's: L = log dP/dQ under P is -L under Q.
+class Points(NamedTuple):
+    """The points z = c + ikh of a vertical line, for some k; with w = z + 1/2 and u = 1/w."""
 
-    With w = z + 1/2 its moment transform is
-        M(z) = E_P exp(z L) = sum over k of e^{a_k w} (c_k0 + c_k1/w),  a_k = largest_loss (1 - k ratio),
-    where c_k0 is an atom of the loss and the rest its density. See docs/theorems/profile.md.
+    c: arb
+    step: arb
+    kept: Sequence[int]
+    """The k, in increasing order, from 0 on."""
+    z: Sequence[acb]
+    w: Sequence[acb]
+    u: Sequence[acb]
+
+
+class Taylor(NamedTuple):
+    """On the real line: M(c), and K = log M with its first two derivatives."""
+
+    moment: arb
+    value: arb
+    slope: arb
+    variance: arb
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class LossLaw(ABC):
+    """The law of L = log dP/dQ under P, for a pair (P, Q) that dominates a mechanism.
+
+    *To write one*, make a subclass in one file: its exact parameters, and `ready`, which gives a `Factor` with the
+    transform M(z) = E_P[e^{zL}; L finite]. That is enough: every other member has a default that claims nothing. Say
+    more, and more engines can use it, each of them faster: a share of the decay (`Factor.share`), the supremum of the
+    loss (`largest`), a lattice, an expansion into exponentials, tilted atoms for doubles.
+
+    A law is *symmetric* if L under P is -L under Q in law, that is M(-1-z) = M(z); the claim is checked. One that is
+    not has a `reverse`, and is tied to the order of the neighbours: its relation is add_remove. A mechanism whose
+    pairs may face either way in each use enters by a symmetric law: see `envelope_law`.
+    Theorem: docs/theorems/directions-of-laws.md.
     """
-
-    largest_loss: Exact | None
-    """The exact supremum of the loss; None where it is unbounded."""
-
-    terms: Callable[[], Terms] | None = None
-    """The c_kj at the working precision, a list over k of lists over j; None for Gaussian pairs."""
-
-    ratio: Fraction = Fraction(2)
-    """Distance of neighbouring exponents a_k, as a part of the largest loss."""
-
-    curvature: Callable[[], arb] | None = None
-    """mu^2 of a Gaussian pair, log M(z) = mu^2 (z^2 + z)/2; None for every other pair."""
-
-    atomic: bool = False
-    """Whether all of the loss is atoms."""
 
     exact: bool = True
-    """Whether this is the mechanism's own worst-case pair, not only one that dominates it."""
+    """Whether this is the mechanism's own worst-case pair, however often it is used, not only one that dominates it."""
 
-    witness: Pair | None = None
-    """Where it is not: a symmetric pair whose profile is at most the mechanism's, for lower bounds."""
+    witness: LossLaw | None = None
+    """Where it is not: a law whose profile is at most the mechanism's, for lower ends."""
 
-    at: Callable[[Fraction], Pair] | None = None
-    """The same family at another largest loss; a larger one must dominate (docs/theorems/calibration.md)."""
+    relation: Relation = Relation.EITHER
+    """The neighbouring relation that the law covers."""
 
-    moment: Callable[[], Callable[[Any], Any]] | None = None
-    """M in closed form, its constants at the working precision, where the terms are many."""
+    symmetric: bool = True
+    """Whether M(-1-z) = M(z): checked."""
 
-    normal: DiscreteNormal | None = None
-    """Discrete Gaussian noise, whose atoms have no end; None for every other pair."""
+    @abstractmethod
+    def ready(self) -> Factor:
+        """The transform and what is known of it, constants at the working precision."""
 
-    def attained(self) -> Pair | None:
-        """A pair whose profile is at most the mechanism's, if one is known."""
+    def largest(self) -> arb:
+        """The supremum of the finite losses, at the working precision; +inf where they are unbounded."""
+        return arb.pos_inf()
+
+    def infinite_mass(self) -> arb:
+        """P(L = +inf): of outcomes that only one of the two can produce."""
+        return arb(0)
+
+    def reverse(self) -> LossLaw:
+        """The law of the pair (Q, P): M'(z) = M(-1-z)."""
+        if self.symmetric:
+            return self
+        raise NotImplementedError(f"{type(self).__name__} is not symmetric and needs a reverse")
+
+    def attained(self, *, alone: bool) -> LossLaw | None:
+        """A law whose profile is at most the mechanism's, if one is known; `alone`: of one use, and nothing beside."""
+        del alone
         return self if self.exact else self.witness
 
+    def lattice(self) -> Lattice | None:
+        """A lattice that holds all exponents of M(z) = sum of C e^{aw} w^{-j}, w = z + 1/2; None: none is known."""
+        return None
 
-def three_point_pair(
-    epsilon: Exact,
-    kappa: Callable[[], arb] | int = 2,
-    *,
-    exact: bool = True,
-    at: Callable[[Fraction], Pair] | None = None,
-) -> Pair:
-    """Losses epsilon, 0, -epsilon with P-masses (e^epsilon, kappa - 2, 1)/(e^epsilon + kappa - 1).
+    def expansion(self) -> Expansion | None:
+        """M(z) as a finite sum of C e^{aw} w^{-j}, at the working precision; None where it is no such sum."""
+        return None
 
-    Binary randomized response is kappa = 2 and dominates every epsilon-DP mechanism.
-    """
+    def family(self) -> tuple[Exact, Callable[[Fraction], LossLaw]] | None:
+        """Its largest loss, and the same kind of law at another one: a larger one must dominate; None: no such family.
 
-    def terms() -> Terms:
-        e = lift(epsilon)
-        if kappa == 2:
-            edge = 1 / (exp(e / 2) + exp(-e / 2))
-            return [[edge], [edge]]
-        size = arb(kappa) if isinstance(kappa, int) else kappa()
-        whole = exp(e) + size - 1
-        return [[exp(e / 2) / whole], [(size - 2) / whole], [exp(e / 2) / whole]]
+        Theorem: docs/theorems/calibration.md.
+        """
+        return None
 
-    if at is None and isinstance(kappa, int):
-        at = partial(three_point_pair, kappa=kappa, exact=exact)
-    return Pair(epsilon, terms, Fraction(2 if kappa == 2 else 1), atomic=True, exact=exact, at=at)
+    def game(self) -> Game | None:
+        """The ordered pairs themselves, where this law only dominates them and they are few; None where it is exact."""
+        return None
 
+    def check(self) -> None:
+        """Refuse a claim of symmetry that is not true, and a law that is neither symmetric nor tied to an order."""
+        if not self.symmetric:
+            if self.relation is not Relation.ADD_REMOVE:
+                raise ValueError(
+                    f"{type(self).__name__} is not symmetric: it must be tied to the order of add_remove neighbours, "
+                    "or enter by a symmetric law that dominates it"
+                )
+            self.reverse()
+            return
+        if not at_precision(CHECK_BITS, self._looks_symmetric):
+            raise ValueError(f"{type(self).__name__} claims to be symmetric, but its M(-1-z) is not M(z)")
 
-def laplace_pair(epsilon: Exact, *, exact: bool = True, witness: Pair | None = None) -> Pair:
-    """Laplace noise shifted by epsilon scales: M = e^{-epsilon/2} (cosh(epsilon w) + sinh(epsilon w)/(2 w))."""
-
-    def terms() -> Terms:
-        edge = exp(-lift(epsilon) / 2)
-        return [[edge / 2, edge / 4], [edge / 2, -edge / 4]]
-
-    return Pair(epsilon, terms, exact=exact, witness=witness, at=laplace_pair)
-
-
-def logistic_pair(eta: Exact, *, exact: bool = True, witness: Pair | None = None) -> Pair:
-    """Logistic noise shifted by eta scales: M = sinh(eta w)/(2 w sinh(eta/2)); dominates all of eta-bounded range.
-
-    Theorem: docs/theorems/logistic-pair.md.
-    """
-
-    def terms() -> Terms:
-        edge = 1 / (4 * (lift(eta) / 2).sinh())
-        return [[arb(0), edge], [arb(0), -edge]]
-
-    return Pair(eta, terms, exact=exact, witness=witness, at=logistic_pair)
+    def _looks_symmetric(self) -> bool:
+        factor = self.ready()
+        pairs = [(acb(x, y), acb(-1 - arb(x), -arb(y))) for x, y in CHECK_POINTS]
+        return all(factor.moment(z).overlaps(factor.moment(mirrored)) for z, mirrored in pairs)
 
 
-def discrete_laplace_pair(epsilon: Exact, sensitivity: int, *, listed: bool | None = None) -> Pair:
-    """Two-sided geometric noise shifted by `sensitivity`: losses epsilon (1 - 2k/sensitivity).
+class Factor(ABC):
+    """One use of a law: its transform, constants ready at the working precision."""
 
-    A long one lies between Laplace noise at epsilon and at epsilon + 2 log cosh(t/2), t = epsilon/sensitivity. They
-    take its place where they are next to equal, or its losses too many to list.
-    Theorem: docs/theorems/discrete-laplace-pair.md.
-    """
-    if listed is None:
-        apart = float(lift(epsilon).mid()) / (4 * sensitivity**2)  # t^2/4, as a part of epsilon
-        listed = sensitivity <= LONG or (sensitivity <= LONGEST and apart > SAME)
-    if not listed:
-        rational = Fraction(enclose(lambda: lift(epsilon))[1]) if isinstance(epsilon, Log) else epsilon
-        return laplace_pair(rational + (rational / sensitivity) ** 2 / 4, exact=False, witness=laplace_pair(epsilon))
+    weight: float = 1.0
+    """What one transform costs, in transforms of a plain law."""
 
-    def masses() -> tuple[arb, arb]:
-        """P(X = k) e^{-a_k/2}, at both ends, and at each k between them."""
-        e = lift(epsilon)
-        t = e / sensitivity
-        edge = exp(-e / 2) / (1 + exp(-t))
-        return edge, -expm1(-t) * edge
+    atomic: bool = False
+    """Whether all of the loss is atoms: then M does not decay, and the plain contour has nothing to gain."""
 
-    def terms() -> Terms:
-        edge, inside = masses()
-        return [[edge], *([inside] for _ in range(sensitivity - 1)), [edge]]
+    @abstractmethod
+    def moment(self, z: Any) -> Any:
+        """M(z) = E_P[e^{zL}; L finite] on real balls, complex balls, and real series z_0 + z_1 t."""
 
-    def moment() -> Callable[[Any], Any]:
-        (edge, inside), loss = masses(), lift(epsilon)
-        gap = 2 * loss / sensitivity
+    def once(self, z: Any, w: Any, u: Any) -> Any:  # noqa: ARG002
+        """The same, for one who can use w = z + 1/2 and u = 1/w."""
+        return self.moment(z)
 
-        def closed(z: Any) -> Any:
-            w = z + arb(1) / 2
-            within = exp(w * (loss - gap)) * expm1(w * (gap - 2 * loss)) / expm1(w * -gap)
-            return (exp(w * loss) + exp(w * -loss)) * edge + within * inside
+    def moments(self, points: Points) -> Sequence[acb]:
+        """M at all points of a line at once."""
+        return [self.once(z, w, u) for z, w, u in zip(points.z, points.w, points.u, strict=True)]
 
-        return closed
+    def along(self, z: Any, w: Any, u: Any) -> Taylor:
+        """M(c), K(c), K'(c), K''(c) from the series z = c + t; of the last two only what `share` uses must be right."""
+        try:
+            moment = self.once(z, w, u)
+        except ValueError as error:  # of flint: a power of e^{-loss w} that is 0 as far as it can tell
+            raise Undecided from error
+        taylor = moment.log()
+        return Taylor(moment[0], taylor[0], taylor[1], 2 * taylor[2])
 
-    return Pair(
-        epsilon,
-        terms,
-        Fraction(2, sensitivity),
-        atomic=True,
-        at=partial(discrete_laplace_pair, sensitivity=sensitivity, listed=True),
-        moment=moment if sensitivity > FEW_TERMS else None,
-    )
+    def share(self, count: int, c: arb, taylor: Taylor) -> Share:  # noqa: ARG002
+        """Bounds on the decay along Re z = c; unless a law knows better, none."""
+        return MonotoneShare(count, _nothing)
 
+    def split(self, w: acb) -> tuple[acb, acb]:
+        """A and B with M = A + B/w, exponents of both on the lattice: needed of a law on one that is not atomic."""
+        raise NotImplementedError(f"{type(self).__name__} has a lattice, and densities: it must be split")
 
-def discrete_gaussian_pair(variance: Fraction, shift: int) -> Pair:
-    """Discrete Gaussian noise and the same shifted: losses shift (shift - 2x)/(2 variance) over all integers x.
+    def tilted(self, c: arb) -> Tilted | None:
+        """The tilted law as finitely many terms, for the contour in doubles; None where it is none."""
+        del c
+        return None
 
-    Theorem: docs/theorems/discrete-gaussian.md.
-    """
-    noise = DiscreteNormal(variance, shift)
-    return Pair(None, atomic=True, moment=noise.moment, normal=noise)
+    def near_top(self, s: arb) -> tuple[arb, arb]:
+        """Lower bounds on P(L = largest) and, for laws without that atom, on P(L >= largest - s)."""
+        del s
+        return arb(0), arb(0)
 
 
-def gaussian_pair(curvature: Callable[[], arb]) -> Pair:
-    """Gaussian noise shifted by mu standard deviations: M = exp(mu^2 (z^2 + z)/2); `curvature` gives mu^2."""
-    return Pair(None, curvature=curvature)
+def _nothing(heights: Any) -> Any:
+    return 0 * heights
+
+
+Parts: TypeAlias = tuple[tuple[LossLaw, int], ...]
+"""A composition: laws, each with how often it is used."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 from fractions import Fraction
 
-from zcdp.privacy.profile.transform import Parts
+from zcdp.privacy.loss.law import Parts
 
 __all__ = ["snap"]
 
@@ -20,9 +20,12 @@ def snap(parts: Parts) -> tuple[Parts, Parts]:
     so all losses are written as decimals times one factor, the largest (or least) that is needed. Both answers are
     the given parts where that is not so, or not needed. Theorem: docs/theorems/profile.md.
     """
-    losses = {pair.largest_loss for pair, _ in parts if pair.at is not None}
+    families = [law.family() for law, _ in parts]
+    if any(family is None for family in families):
+        return parts, parts
+    losses = {family[0] for family in families if family is not None}
     exact = [loss for loss in losses if isinstance(loss, Fraction)]
-    if len(exact) < 2 or len(exact) < len(losses) or any(pair.at is None for pair, _ in parts):
+    if len(exact) < 2 or len(exact) < len(losses):
         return parts, parts
     plain = {loss: loss.limit_denominator(LARGEST_DENOMINATOR) for loss in exact}
     factors = [loss / plain[loss] if plain[loss] else Fraction(0) for loss in exact]
@@ -33,9 +36,10 @@ def snap(parts: Parts) -> tuple[Parts, Parts]:
 
 def _scaled(parts: Parts, plain: dict[Fraction, Fraction], factor: Fraction) -> Parts:
     scaled = []
-    for pair, count in parts:
-        assert pair.at is not None
-        assert isinstance(pair.largest_loss, Fraction)
-        moved = pair.at(plain[pair.largest_loss] * factor)
-        scaled.append((replace(moved, exact=pair.exact), count))
+    for law, count in parts:
+        family = law.family()
+        assert family is not None
+        loss, at = family
+        assert isinstance(loss, Fraction)
+        scaled.append((replace(at(plain[loss] * factor), exact=law.exact), count))
     return tuple(scaled)

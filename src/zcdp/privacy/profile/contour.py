@@ -10,9 +10,12 @@ from typing import TYPE_CHECKING
 from flint import acb, acb_mat, arb
 
 from zcdp.numeric.balls import above, below, lift
-from zcdp.privacy.profile.decay import DOWN, UP
-from zcdp.privacy.profile.line import Line, Phases
-from zcdp.privacy.profile.nodes import FIRST, LEAST, Effort, TooManyNodes, charge, choose, octaves
+from zcdp.privacy.loss.wave_share import DOWN, UP
+from zcdp.privacy.profile.effort import BOUND, CONTOUR, TRANSFORM, Effort
+from zcdp.privacy.profile.engine import Engine, Offer, Question
+from zcdp.privacy.profile.line import Line
+from zcdp.privacy.profile.nodes import FIRST, LEAST, TooManyNodes, charge, choose, octaves
+from zcdp.privacy.profile.phases import Phases
 
 if TYPE_CHECKING:
     import numpy as np
@@ -25,19 +28,32 @@ __all__ = ["Contour"]
 OCTAVES = 44
 
 
-class Contour:
+class Contour(Engine):
     """delta(epsilon) = (1/2 pi i) integral over Re z = c of M(z) e^{-z epsilon}/(z(z+1)) dz.
 
     With step h and period P = 2 pi/h the whole trapezoidal sum is sum over j of e^{cjP} delta(epsilon + jP), all terms
     of it non-negative: it is an upper bound as it stands. Nodes are left out where |M| is proven negligible, and
-    their bound is added. Theorem: docs/theorems/profile.md.
+    their bound is added. Theorem: docs/theorems/contour.md.
     """
 
-    def __init__(self, line: Line, effort: Effort, *, rough: bool = False) -> None:
+    name = "contour"
+
+    @classmethod
+    def offer(cls, question: Question) -> Offer | None:
+        """Wherever something decays: atoms alone never do."""
+        if all(factor.atomic for factor, _ in question.transform.factors):
+            return None
+        try:
+            contour = cls(question.line, CONTOUR.part(question.share), guess=question.epsilon)
+        except TooManyNodes:
+            return None
+        return Offer(contour.cost, lambda: contour)
+
+    def __init__(self, line: Line, effort: Effort, *, guess: Fraction = Fraction(0), rough: bool = False) -> None:
         """Within the effort, or `TooManyNodes`; `rough` stops where the middle of the integrand ends, for proposals."""
         import numpy
 
-        self.line = line
+        self.line, self.guess = line, guess
         self.period = arb(line.period)
         self.step = 2 * arb.pi() / self.period
         h = below(self.step)
@@ -53,8 +69,8 @@ class Contour:
                 raise TooManyNodes
             last = FIRST << int(enough[0])
             self.slack = (-arb(float(tails[enough[0]]))).exp() / (self.step * last * arb.pi())
-        most = max(int(effort.transforms / line.transform.weight), LEAST)
-        work = max(effort.bounds // line.tilt.decay.size, LEAST)
+        most = max(int(effort.nodes / (TRANSFORM * line.transform.weight)), LEAST)
+        work = max(effort.cells // (BOUND * line.tilt.decay.size), LEAST)
         nodes = choose(octaves(last), self._negligible, most=most, work=work)
         self.kept = nodes.kept
         i, j = nodes.begin.astype(float), nodes.end.astype(float)
@@ -72,14 +88,15 @@ class Contour:
 
     @property
     def cost(self) -> float:
-        """How many transforms the nodes take."""
-        return len(self.kept) * self.line.transform.weight
+        """What the nodes take, in nanoseconds."""
+        return len(self.kept) * self.line.transform.weight * TRANSFORM
 
     @cached_property
     def nodes(self) -> list[acb]:
         """M(z)/(z(z+1)) at the nodes that are kept, the first one halved."""
         points = [acb(self.line.c, self.step * k) for k in self.kept]
-        values = [self.line.transform.moment(z) / (z * (z + 1)) for z in points]
+        moments = self.line.transform.moments(self.line.c, self.step, self.kept)
+        values = [moment / (z * (z + 1)) for z, moment in zip(points, moments, strict=True)]
         values[0] /= 2
         return values
 
@@ -96,10 +113,6 @@ class Contour:
         total *= self.step / arb.pi() * (-self.line.c * point).exp()
         slack = self.slack * self.line.size(point)
         return total - slack - self.line.aliases(self.period, point), total + slack
-
-    def upper(self, epsilon: Fraction) -> arb:
-        """A ball whose upper end is above delta(epsilon)."""
-        return self.delta(epsilon)[1]
 
     @cached_property
     def _floats(self) -> tuple[Floats, NDArray[np.complex128]]:

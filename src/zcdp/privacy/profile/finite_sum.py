@@ -10,167 +10,74 @@ from typing import TypeAlias
 from flint import arb, arb_poly, ctx
 
 from zcdp.numeric.balls import at_precision, below, lift
-from zcdp.numeric.certify import NotCertified
 from zcdp.numeric.exact import Log, gcd
-from zcdp.privacy.loss.law import Pair
-from zcdp.privacy.profile.finite_cut import LARGEST_LATTICE, Cut, lattice_points, rational_atoms
+from zcdp.privacy.loss.expansion import Exponent, product, sum_of
+from zcdp.privacy.loss.law import Parts
+from zcdp.privacy.profile.effort import CUT_SUM, CUT_TERM, CUT_TERM_OF_ONE, TERM, WHOLE_SUM
+from zcdp.privacy.profile.engine import Engine, Offer, Question
+from zcdp.privacy.profile.finite_cut import (
+    LARGEST_LATTICE,
+    Cut,
+    Expanded,
+    cut_degree,
+    expanded,
+    finite_size,
+    lattice_points,
+)
 from zcdp.privacy.profile.line import log_size
-from zcdp.privacy.profile.transform import Parts
+from zcdp.privacy.profile.saddle import saddle_estimate
 
-__all__ = ["FiniteSum"]
-
-WHOLE_POWER = 2_000  # degree up to which a power is taken whole
-
-Exponent: TypeAlias = tuple[Fraction, tuple[tuple[Fraction, Fraction], ...]]
-"""A rational plus rational multiples of logarithms: (rational, ((argument, multiple), ...))."""
-
-
-def _power(pair: Pair, count: int, least: int, most: int, degree: int) -> list[list[arb]]:
-    """Rows of M^count from k = least to k = most: coefficients of powers of 1/w, up to the degree."""
-    assert pair.terms is not None
-    rows = pair.terms()
-    most = min(most, count * (len(rows) - 1))
-    if all(len(row) == 1 for row in rows):
-        if len(rows) == 2:
-            return [
-                [rows[0][0] ** (count - k) * rows[1][0] ** k * arb.bin_uiui(count, k)] for k in range(least, most + 1)
-            ]
-        return [[coefficient] for coefficient in _first_powers([row[0] for row in rows], count, most)[least:]]
-    if len(rows) != 2:
-        raise NotCertified("a density takes two exponents")
-    (a, b), (c, d) = rows
-    if a.is_zero() and c.is_zero():
-        if count > degree:
-            raise NotCertified("a density without atoms cannot be cut")
-        zeros = [arb(0)] * count
-        return [[*zeros, b ** (count - k) * d**k * arb.bin_uiui(count, k)] for k in range(least, most + 1)]
-    # (a + b u)^(n-k) (c + d u)^k, from one k to the next: times c + d u, divided by a + b u
-    row = _product(_binomial(a, b, count - least, degree), _binomial(c, d, least, degree), degree)
-    answer = [row]
-    for _ in range(least, most):
-        longer: list[arb] = []
-        previous = before = arb(0)
-        for coefficient in row:
-            previous = (c * coefficient + d * before - b * previous) / a
-            longer.append(previous)
-            before = coefficient
-        row = longer
-        answer.append(row)
-    choices = arb.bin_uiui(count, least)
-    for k, row in enumerate(answer, least):
-        answer[k - least] = _product([choices], row, degree)
-        choices = choices * (count - k) / (k + 1)
-    return answer
-
-
-def _first_powers(row: list[arb], count: int, most: int) -> list[arb]:
-    """The coefficients of x^0 .. x^most in (row[0] + row[1] x + ...)^count: P' row = count P row', term by term."""
-    if count == 1:
-        return row[: most + 1]
-    if count * (len(row) - 1) <= WHOLE_POWER:
-        return (arb_poly(row) ** count).coeffs()[: most + 1]
-    found = [row[0] ** count]
-    for k in range(1, most + 1):
-        terms = ((j * (count + 1) - k) * row[j] * found[k - j] for j in range(1, min(k, len(row) - 1) + 1))
-        found.append(sum(terms, arb(0)) / (k * row[0]))
-    return found
-
-
-def _binomial(constant: arb, linear: arb, count: int, degree: int) -> list[arb]:
-    """(constant + linear u)^count, up to the degree."""
-    return [constant ** (count - n) * linear**n * arb.bin_uiui(count, n) for n in range(min(count, degree) + 1)]
-
-
-def _on_lattice(parts: Parts, room: arb, c: arb) -> dict[Exponent, list[arb]]:
-    """All atoms at rational points together: polynomials in e^{-g w}, g their common spacing.
-
-    Products of polynomials are exact up to a part of the largest coefficient, so they are tilted to where it matters.
-    """
-    spacing, top = Fraction(0), Fraction(0)
-    for pair, count in parts:
-        assert isinstance(pair.largest_loss, Fraction)
-        spacing, top = gcd(spacing, pair.largest_loss * pair.ratio), top + pair.largest_loss * count
-    tilt = (-lift(spacing) * (c + arb(1) / 2)).exp()
-    whole = arb_poly([1])
-    for pair, count in parts:
-        assert pair.terms is not None
-        assert isinstance(pair.largest_loss, Fraction)
-        stride = int(pair.largest_loss * pair.ratio / spacing)
-        rows = pair.terms()
-        tilted = [arb(0)] * (stride * (len(rows) - 1) + 1)
-        for k, row in enumerate(rows):
-            tilted[k * stride] = row[0] * tilt ** (k * stride)
-        whole *= arb_poly(tilted) ** count
-    last = int(float((room / lift(spacing)).upper())) + 1
-    sums: dict[Exponent, list[arb]] = {}
-    back = arb(1)
-    for n, coefficient in enumerate(whole.coeffs()[: last + 1]):
-        if not coefficient.is_zero():
-            sums[top - n * spacing, ()] = [coefficient * back]
-        back /= tilt
-    return sums
-
-
-def _product(one: list[arb], other: list[arb], degree: int) -> list[arb]:
-    if len(one) == 1:
-        return [one[0] * x for x in other]
-    if len(other) == 1:
-        return [other[0] * x for x in one]
-    return (arb_poly(one) * arb_poly(other)).coeffs()[: degree + 1]
-
-
-def _sum(one: list[arb], other: list[arb]) -> list[arb]:
-    return [x + y for x, y in zip_longest(one, other, fillvalue=arb(0))]
-
+__all__ = ["CutSum", "FiniteSum", "WholeSum", "whole_degree"]
 
 _Closed: TypeAlias = tuple[arb_poly, arb, arb]
 
 
-class FiniteSum:
+def whole_degree(parts: Expanded) -> int:
+    """The largest power of 1/w there is."""
+    return sum(count * expansion.width for expansion, count in parts)
+
+
+class FiniteSum(Engine):
     """delta(epsilon) = e^{epsilon/2} sum of C_{a,j} f_j(a - epsilon) over the exponents a > epsilon.
 
     M(z) = sum of C_{a,j} e^{a w} w^{-j}, and f_j(t) = sum over m >= 0 of 4^{-m} t^{j+1+2m}/(j+1+2m)!.
-    Theorem: docs/theorems/profile.md.
+    Theorem: docs/theorems/finite-sum.md.
     """
 
-    def __init__(self, parts: Parts, cut: Cut) -> None:
-        self.cut = cut
+    name = "finite sum"
+
+    def __init__(self, parts: Parts, cut: Cut, *, guess: Fraction = Fraction(0)) -> None:
+        self.cut, self.guess, self.least = cut, guess, cut.threshold
         # the powers t^n/n! of `_closed` and the alternating signs of a density cancel: so many more bits
-        top = sum((lift(pair.largest_loss) * count for pair, count in parts if pair.largest_loss is not None), arb(0))
+        top = sum((law.largest() * count for law, count in parts), arb(0))
         small = max(0, -frexp(float((top - lift(cut.threshold)).mid()))[1])  # all t are below 2^-small
         self.bits = ctx.prec + (cut.degree + 1) * (4 + cut.degree.bit_length() + small)
         self.sums = at_precision(self.bits, lambda: self._expand(parts))
 
     def _expand(self, parts: Parts) -> list[tuple[arb, _Closed]]:
         degree, start = self.cut.degree, lift(self.cut.threshold)
-        top = sum((lift(pair.largest_loss) * count for pair, count in parts if pair.largest_loss is not None), arb(0))
+        terms = expanded(parts)
+        assert terms is not None
+        top = sum((expansion.exponent(0) * count for expansion, count in terms), arb(0))
         room = (top - start).upper()
-        atoms = rational_atoms(parts)
-        if len(parts) == 1 or lattice_points(atoms) > LARGEST_LATTICE:
-            atoms = ()
+        together = len(terms) > 1 and lattice_points(terms) <= LARGEST_LATTICE
+        atoms = [(one, count) for one, count in terms if together and one.rational_row() is not None]
         sums: dict[Exponent, list[arb]] = {(Fraction(0), ()): [arb(1)]}
         if atoms:
             sums = _on_lattice(atoms, room, self.cut.c)
-        ahead = top - sum((lift(p.largest_loss) * n for p, n in atoms if p.largest_loss is not None), arb(0))
-        for pair, count in parts:
-            if (pair, count) in atoms:
+        ahead = top - sum((expansion.exponent(0) * n for expansion, n in atoms), arb(0))
+        above = arb(0) if self.cut.ceiling == inf else top - self.cut.ceiling
+        for part in terms:
+            if part in atoms:
                 continue
-            loss = pair.largest_loss
-            assert loss is not None
-            most = int(float((room / (lift(loss) * lift(pair.ratio))).upper())) + 1
+            expansion, count = part
             longer: dict[Exponent, list[arb]] = {}
-            least = 0 if self.cut.ceiling == inf else self._first(top, lift(loss) * lift(pair.ratio))
-            rows = _power(pair, count, least, most, degree)
-            for (rational, logs), series in sums.items():
-                for k, row in enumerate(rows, least):
-                    multiple = count - k * pair.ratio
-                    if isinstance(loss, Log):
-                        exponent = (rational, _add(logs, loss.argument, multiple))
-                    else:
-                        exponent = (rational + loss * multiple, logs)
-                    product = _product(series, row, degree)
-                    longer[exponent] = _sum(longer[exponent], product) if exponent in longer else product
-            ahead -= lift(loss) * count
+            rows = list(expansion.power(count, room, above, degree))
+            for exponent, series in sums.items():
+                for other, row in rows:
+                    place, both = sum_of(exponent, other), product(series, row, degree)
+                    longer[place] = _sum(longer[place], both) if place in longer else both
+            ahead -= expansion.exponent(0) * count
             floor = Fraction(below(start - ahead))  # from there the parts ahead lead to the threshold at most
             sums = {exponent: row for exponent, row in longer.items() if exponent[1] or exponent[0] > floor}
         inverse_factorials = [arb(1)]
@@ -179,19 +86,11 @@ class FiniteSum:
         balls = ((_ball(exponent), row) for exponent, row in sums.items())
         return [(exponent, _closed(row, inverse_factorials)) for exponent, row in balls if not exponent <= start]
 
-    def _first(self, top: arb, step: arb) -> int:
-        """The first k whose exponent is at or below the ceiling."""
-        return max(int(float(((top - self.cut.ceiling) / step).lower())), 0)
-
     def delta(self, epsilon: Fraction) -> tuple[arb, arb]:
         """Balls whose lower end is below, and whose upper end is above delta(epsilon)."""
         if epsilon < self.cut.threshold:
             raise ValueError(f"epsilon ({epsilon}) is below the threshold {self.cut.threshold}")
         return at_precision(self.bits, lambda: self._delta(lift(epsilon)))
-
-    def upper(self, epsilon: Fraction) -> arb:
-        """A ball whose upper end is above delta(epsilon)."""
-        return self.delta(epsilon)[1]
 
     def _delta(self, epsilon: arb) -> tuple[arb, arb]:
         total = arb(0)
@@ -213,12 +112,70 @@ class FiniteSum:
         return log_size(value)
 
 
-def _add(
-    logs: tuple[tuple[Fraction, Fraction], ...], argument: Fraction, multiple: Fraction
-) -> tuple[tuple[Fraction, Fraction], ...]:
-    combined = dict(logs)
-    combined[argument] = combined.get(argument, Fraction(0)) + multiple
-    return tuple(sorted(combined.items()))
+class WholeSum(FiniteSum):
+    """All exponents and powers, where they are few: then no line is needed."""
+
+    @classmethod
+    def offer(cls, question: Question) -> Offer | None:
+        """Where all terms take a millisecond."""
+        terms = expanded(question.parts)
+        if terms is None or (cost := finite_size(terms) * (whole_degree(terms) + 1) * TERM) > WHOLE_SUM:
+            return None
+        cut = Cut(Fraction(0), whole_degree(terms), arb(1), arb("-inf"))
+        guess = question.given if isinstance(question.given, Fraction) else Fraction(0)
+        return Offer(cost, lambda: cls(question.parts, cut, guess=guess))
+
+
+class CutSum(FiniteSum):
+    """Those terms that carry weight near one epsilon."""
+
+    @classmethod
+    def offer(cls, question: Question) -> Offer | None:
+        """Where they are few enough, at any epsilon from `least` on."""
+        terms = expanded(question.parts)
+        if terms is None:
+            return None
+        price = CUT_TERM_OF_ONE if len(terms) == 1 else CUT_TERM
+        if len(terms) > 1 and finite_size(terms, float(question.least)) * price >= CUT_SUM:
+            return None
+        epsilon = lift(question.epsilon)
+        log_delta = saddle_estimate(question.transform, question.c, epsilon)
+        cut = cut_degree(question.transform, terms, question.c, epsilon, log_delta, question.least)
+        cost = finite_size(terms, float(question.least), cut.ceiling) * (cut.degree + 1) * price
+        if cost > CUT_SUM / question.share:
+            return None
+        return Offer(cost, lambda: cls(question.parts, cut, guess=question.epsilon))
+
+
+def _on_lattice(atoms: Expanded, room: arb, c: arb) -> dict[Exponent, list[arb]]:
+    """All atoms at rational points together: polynomials in e^{-g w}, g their common spacing.
+
+    Products of polynomials are exact up to a part of the largest coefficient, so they are tilted to where it matters.
+    """
+    places = [(expansion, row, count) for expansion, count in atoms if (row := expansion.rational_row()) is not None]
+    spacing, top = Fraction(0), Fraction(0)
+    for _, (loss, gap), count in places:
+        spacing, top = gcd(spacing, gap), top + loss * count
+    tilt = (-lift(spacing) * (c + arb(1) / 2)).exp()
+    whole = arb_poly([1])
+    for expansion, (_, gap), count in places:
+        stride = int(gap / spacing)
+        tilted = [arb(0)] * (stride * (len(expansion.rows) - 1) + 1)
+        for k, coefficients in enumerate(expansion.rows):
+            tilted[k * stride] = coefficients[0] * tilt ** (k * stride)
+        whole *= arb_poly(tilted) ** count
+    last = int(float((room / lift(spacing)).upper())) + 1
+    sums: dict[Exponent, list[arb]] = {}
+    back = arb(1)
+    for n, coefficient in enumerate(whole.coeffs()[: last + 1]):
+        if not coefficient.is_zero():
+            sums[top - n * spacing, ()] = [coefficient * back]
+        back /= tilt
+    return sums
+
+
+def _sum(one: list[arb], other: list[arb]) -> list[arb]:
+    return [x + y for x, y in zip_longest(one, other, fillvalue=arb(0))]
 
 
 def _ball(exponent: Exponent) -> arb:

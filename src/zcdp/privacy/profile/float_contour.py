@@ -11,10 +11,13 @@ from flint import arb
 
 from zcdp.numeric.balls import above, below, lift
 from zcdp.numeric.double_tables import decays, waves
-from zcdp.privacy.loss.law import gaussian_pair
+from zcdp.privacy.loss.gaussian import gaussian_pair
+from zcdp.privacy.loss.law import Parts
+from zcdp.privacy.loss.tilted import Polynomial, Tilted
+from zcdp.privacy.profile.effort import DOUBLE_NODE, DOUBLES
 from zcdp.privacy.profile.line import Line, log_size
 from zcdp.privacy.profile.nodes import TooManyNodes
-from zcdp.privacy.profile.transform import Factor, Parts, Transform
+from zcdp.privacy.profile.transform import Transform
 
 if TYPE_CHECKING:
     import numpy as np
@@ -29,11 +32,9 @@ ULP = 2.0**-53
 UP = 1 + 2.0**-38
 WIDTH, HEIGHT = 1024, 16  # nodes at a time: what fits into the cache
 TOGETHER = 16  # factors, after which nodes that have become negligible are left
-NODE = 20  # what a node costs beside its factors, in units of 3 ns
 TOLERANCE, NEGLIGIBLE, CLOSE = 1e-13, 1e-18, 5e-11
 MOST = 1 << 22  # nodes
 SMALL, LARGE = 1e-100, 1e100  # orders and steps whose squares and products neither overflow nor underflow
-DEVIATIONS, WIDEST = 10, 400  # atoms of discrete Gaussian noise that are listed, and the largest variance for that
 
 
 class FloatContour:
@@ -41,11 +42,11 @@ class FloatContour:
 
     N is what the work allows, and mu as small as makes all other nodes negligible. M(c + iy)/M(c) is a product of
     polynomials in e^{-iy step}, and of a phase that is left to `delta`. A bound on the error of each value is carried
-    along; nodes are left as soon as they have become negligible. Theorem: docs/theorems/profile.md, 12.
+    along; nodes are left as soon as they have become negligible. Theorem: docs/theorems/doubles.md.
     """
 
     def __init__(self, parts: Parts, c: float, epsilon: Fraction, work: float) -> None:
-        """`work` is in units of 3 ns; `TooManyNodes` where that is not enough, or doubles are."""
+        """`work` is in nanoseconds; `TooManyNodes` where that is not enough, or doubles are not."""
         import numpy
 
         self.np, self.c = numpy, arb(c)
@@ -54,10 +55,10 @@ class FloatContour:
         self.period = 2 * arb.pi() / self.step
         if not (SMALL < c < LARGE and SMALL < self.step < LARGE):
             raise TooManyNodes
-        factors = [_Rows(factor, self.c, self.step) for factor in line.transform.factors if factor.curvature is None]
+        terms, gauss = self._terms(line.transform)
+        factors = [_Rows(tilted, count, self.step) for tilted, count in terms]
         factors.sort(key=lambda factor: -factor.strength)
-        gauss = [f.curvature * f.count for f in line.transform.factors if f.curvature is not None]
-        self.top = sum((rows.top * rows.count for rows in factors), sum(gauss, arb(0)) * (self.c + arb(1) / 2))
+        self.top = sum((rows.top * rows.count for rows in factors), gauss * (self.c + arb(1) / 2))
         # delta, before the factor M(c) e^{-c epsilon} h/pi, times what a block may be negligible by
         negligible = float((arb(-line.head).exp() * arb.pi() / self.step).mid()) * NEGLIGIBLE
         # a Gaussian pair moves log delta by mu^2 c (1 + c)/2, and epsilon by that over c
@@ -68,7 +69,7 @@ class FloatContour:
         pair = gaussian_pair(partial(lift, self.mu**2))
         self.line = Line(Transform((*parts, (pair, 1))), self.c, lift(epsilon), tolerance=TOLERANCE)
         self.top += lift(self.mu) ** 2 * (self.c + arb(1) / 2)
-        both = sum(gauss, lift(self.mu) ** 2) / 2
+        both = (gauss + lift(self.mu) ** 2) / 2
         half = float(both.mid())
         if not (both.rel_accuracy_bits() > 60 and half < LARGE):
             raise TooManyNodes
@@ -81,6 +82,18 @@ class FloatContour:
         self.beyond = (-((lift(self.mu) * end) ** 2) / 2).exp() / ((end - self.step) * arb.pi())
         """What the nodes from N on weigh, before the factor M(c) e^{-c epsilon}."""
 
+    def _terms(self, transform: Transform) -> tuple[list[tuple[Tilted, int]], arb]:
+        """The tilted laws that are finite sums, and the sum of mu^2 of those that are Gaussian; no others will do."""
+        terms, gauss = [], arb(0)
+        for factor, count in transform.factors:
+            tilted = factor.tilted(self.c)
+            if tilted is None:
+                raise TooManyNodes
+            gauss += tilted.curvature * count
+            if tilted.polynomials:
+                terms.append((tilted, count))
+        return terms, gauss
+
     def _evaluate(
         self, factors: list[_Rows], work: float, enough: float, negligible: float
     ) -> tuple[list[_Block], int, arb]:
@@ -90,7 +103,7 @@ class FloatContour:
         groups = [factors[n : n + TOGETHER] for n in range(0, len(factors), TOGETHER)]
         errors = [above(sum((rows.error for rows in group), arb(0)).expm1()) for group in groups]
         costs = [WIDTH * HEIGHT * sum(rows.cost for rows in group) for group in groups]
-        if sum(costs) > 8 * work:  # of one block alone
+        if sum(costs) > 8 * work:  # one block alone would be too much, even if most of it is left early
             raise TooManyNodes
         blocks: list[_Block] = []
         unknown, nodes = 0.0, 0
@@ -105,7 +118,7 @@ class FloatContour:
             error = size * (100 * ULP)
             x = c + 0.5
             turn = (x - 1j * y) * (x / (x * x + square))  # x/w
-            work -= NODE * WIDTH * HEIGHT
+            work -= DOUBLE_NODE * WIDTH * HEIGHT
             weight = inf
             for group, each, cost in zip(groups, errors, costs, strict=True):
                 product = group[0].at(first, turn)
@@ -162,18 +175,56 @@ class _Block(NamedTuple):
 
 
 class _Rows:
-    """M_i(c + iy)^n/M_i(c)^n but for its phase: (sum over k of (q_k0 + q_k1 x/w) e^{-iky step})^n, w = x + iy."""
+    """M_i(c + iy)^n/M_i(c)^n but for its phase: (sum over k of (q_k0 + q_k1 x/w) e^{-iky step})^n, w = x + iy.
 
-    def __init__(self, factor: Factor, c: arb, step: float) -> None:
-        weights, self.top, gap, unknown = _tilted(factor, c)
-        self.rows = [[float(q.mid()) for q in row] for row in weights]
-        self.count, self.angle = factor.count, -gap * step
-        unknown += sum((q.rad() for row in weights for q in row), arb(0))
-        rounding = sum((abs(q) * (48 * ULP * (k + 1)) for k, row in enumerate(weights) for q in row), arb(4 * ULP))
-        self.error = (rounding + unknown) * factor.count
-        self.cost = 1.5 + 0.5 * len(weights) + 0.7 * (factor.count.bit_length() - 1)
-        self.strength = factor.count * (1 - sum(sum(map(abs, row)) ** 2 for row in self.rows))
+    Or a sum of several such polynomials, each with a phase of its own.
+    """
+
+    def __init__(self, tilted: Tilted, count: int, step: float) -> None:
+        self.polynomials = [_Polynomial(polynomial, step) for polynomial in tilted.polynomials]
+        self.count, self.top = count, tilted.top
+        terms = [(k, q) for one in tilted.polynomials for k, row in enumerate(one.rows) for q in row]
+        unknown = tilted.unlisted + sum((q.rad() for _, q in terms), arb(0))
+        more = len(self.polynomials) - 1  # products with a phase, and sums, beside those of one polynomial
+        rounding = sum((abs(q) * (48 * ULP * (k + 1 + more)) for k, q in terms), arb(4 * ULP))
+        self.error = (rounding + unknown) * count
+        size = sum(len(one.rows) for one in tilted.polynomials)
+        self.cost = DOUBLES * (1.5 + 0.5 * size + 0.7 * (count.bit_length() - 1))
+        rows = [row for one in self.polynomials for row in one.rows]
+        self.strength = count * (1 - sum(sum(map(abs, row)) ** 2 for row in rows))
         """How soon it makes nodes negligible: how often two draws differ."""
+
+    def at(self, first: int, turn: Complexes) -> Complexes:
+        """On HEIGHT rows of WIDTH nodes from the given row on."""
+        total = self.polynomials[0].at(first, turn)
+        for polynomial in self.polynomials[1:]:
+            total = total + polynomial.at(first, turn)
+        return total if self.count == 1 else _power(total, self.count)
+
+
+class _Polynomial:
+    def __init__(self, polynomial: Polynomial, step: float) -> None:
+        self.rows = [[float(q.mid()) for q in row] for row in polynomial.rows]
+        self.wave = _Wave(-polynomial.gap * step) if len(self.rows) > 1 else None
+        self.phase = None if polynomial.offset.is_zero() else _Wave(-polynomial.offset * step)
+
+    def at(self, first: int, turn: Complexes) -> Any:
+        total: Any = 0.0
+        wave = 1.0 if self.wave is None else self.wave.at(first)
+        for n, row in enumerate(reversed(self.rows)):
+            if n:
+                total = total * wave
+            total = total + row[0]
+            if len(row) > 1 and row[1]:
+                total = total + turn * row[1]
+        return total if self.phase is None else total * self.phase.at(first)
+
+
+class _Wave:
+    """e^{iy angle/step} on the nodes of a block."""
+
+    def __init__(self, angle: arb) -> None:
+        self.angle = angle
         self._long: tuple[int, Complexes] | None = None
 
     @cached_property
@@ -182,42 +233,14 @@ class _Rows:
 
         return waves(self.angle, np.arange(WIDTH))
 
-    def at(self, first: int, turn: Complexes) -> Complexes:
+    def at(self, first: int) -> Complexes:
         """On HEIGHT rows of WIDTH nodes from the given row on."""
         import numpy as np
 
         page, place = divmod(first, WIDTH)
         if self._long is None or self._long[0] != page:  # of many rows at once
             self._long = page, waves(self.angle * WIDTH, page * WIDTH + np.arange(WIDTH))
-        wave = self._long[1][place : place + HEIGHT, None] * self._short
-        total: Any = 0.0
-        for n, row in enumerate(reversed(self.rows)):
-            if n:
-                total = total * wave
-            total = total + row[0]
-            if len(row) > 1 and row[1]:
-                total = total + turn * row[1]
-        answer: Complexes = total if self.count == 1 else _power(total, self.count)
-        return answer
-
-
-def _tilted(factor: Factor, c: arb) -> tuple[list[list[arb]], arb, arb, arb]:
-    """The q_kj, the first exponent, the distance of two, and the mass of those not listed."""
-    if (normal := factor.pair.normal) is not None:
-        if normal.variance > WIDEST:
-            raise TooManyNodes
-        first, masses = normal.atoms(c, normal.reach(DEVIATIONS))
-        rest = abs(1 - sum(masses, arb(0))).upper()
-        return [[q] for q in masses], lift(normal.point - normal.spacing * first), lift(normal.spacing), rest
-    assert factor.terms is not None
-    assert factor.loss is not None
-    x, gap = c + arb(1) / 2, factor.loss * factor.ratio
-    grown, fall = (factor.loss * x).exp() / factor.once(c, x, 1 / x), (-gap * x).exp()
-    rows = []
-    for row in factor.terms:
-        rows.append([coefficient * grown / x**j for j, coefficient in enumerate(row)])
-        grown *= fall
-    return rows, factor.loss, gap, arb(0)
+        return self._long[1][place : place + HEIGHT, None] * self._short
 
 
 def _power(base: Complexes, count: int) -> Complexes:

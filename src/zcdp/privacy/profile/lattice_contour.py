@@ -12,10 +12,14 @@ from flint import acb, acb_mat, acb_poly, acb_series, arb, ctx
 from zcdp.numeric.balls import above, at_precision, below, lift
 from zcdp.numeric.certify import Undecided
 from zcdp.privacy.loss.lattice import Lattice
-from zcdp.privacy.profile.decay import DOWN, UP
-from zcdp.privacy.profile.line import Line, Phases, log_size
-from zcdp.privacy.profile.nodes import LARGEST_INDEX, LEAST, Effort, TooManyNodes, charge, choose, octaves
-from zcdp.privacy.profile.transform import Factor, Transform
+from zcdp.privacy.loss.law import Factor
+from zcdp.privacy.loss.wave_share import DOWN, UP
+from zcdp.privacy.profile.effort import BOUND, CONTOUR, TRANSFORM, Effort
+from zcdp.privacy.profile.engine import Engine, Offer, Question
+from zcdp.privacy.profile.line import Line, log_size
+from zcdp.privacy.profile.nodes import LARGEST_INDEX, LEAST, TooManyNodes, charge, choose, octaves
+from zcdp.privacy.profile.phases import Phases
+from zcdp.privacy.profile.transform import Transform
 
 if TYPE_CHECKING:
     import numpy as np
@@ -28,17 +32,30 @@ __all__ = ["LatticeContour"]
 MOST_POWERS = 120
 
 
-class LatticeContour:
+class LatticeContour(Engine):
     """The whole trapezoidal sum of `Contour` with the step h = 2 pi/(g N), over N nodes; g is the lattice's spacing.
 
     M(z) = sum over j of P_j(z) w^{-j}, w = z + 1/2, and P_j has the period 2 pi i/g up to a phase. So the images
     z + 2 pi i m/g of a node are summed in closed form, power by power: up to the degree J for all m, and the
-    powers above it for m = 0 alone, as they weigh next to nothing elsewhere. Theorem: docs/theorems/profile.md, 9.
+    powers above it for m = 0 alone, as they weigh next to nothing elsewhere. Theorem: docs/theorems/lattice-contour.md.
     """
 
-    def __init__(self, line: Line, lattice: Lattice, effort: Effort) -> None:
+    name = "lattice"
+
+    @classmethod
+    def offer(cls, question: Question) -> Offer | None:
+        """Wherever all exponents share a lattice that is not too fine."""
+        if question.lattice is None:
+            return None
+        try:
+            contour = cls(question.line, question.lattice, CONTOUR.part(question.share), guess=question.epsilon)
+        except TooManyNodes:
+            return None
+        return Offer(contour.cost, lambda: contour)
+
+    def __init__(self, line: Line, lattice: Lattice, effort: Effort, *, guess: Fraction = Fraction(0)) -> None:
         """Within the effort, or `TooManyNodes`."""
-        self.line, self.lattice = line, lattice
+        self.line, self.lattice, self.guess = line, lattice, guess
         spacing = float(self.spacing)
         if not line.period < LARGEST_INDEX * spacing:
             raise TooManyNodes
@@ -46,11 +63,11 @@ class LatticeContour:
         self.low, self.high = below(self.step) * DOWN, above(self.step) * UP
         self.distance = below(arb.pi() / self.spacing)
         self.degree, self.slack = self._powers()
-        densities = sum(not factor.pair.atomic for factor in line.transform.factors)
+        densities = sum(not factor.atomic for factor, _ in line.transform.factors)
         # transforms that a node takes, as measured
         self.each = 0.7 * line.transform.weight + 3 + densities * (5 + 0.7 * self.degree)
-        most = max(int(effort.transforms / self.each), LEAST)
-        work = max(effort.bounds // (2 * line.tilt.decay.size), LEAST)
+        most = max(int(effort.nodes / (TRANSFORM * self.each)), LEAST)
+        work = max(effort.cells // (2 * BOUND * line.tilt.decay.size), LEAST)
         last = (self.count - 1) // 2
         nodes = choose(octaves(last), self._negligible, most=most, work=work)
         self.kept = [k for k in nodes.kept if k <= last]
@@ -93,7 +110,7 @@ class LatticeContour:
             raise TooManyNodes
         degree, v, reach = int(best), arb(at), arb(self.distance)
         bounds = zip(self.line.transform.factors, decay.atoms.tolist(), decay.density.tolist(), strict=True)
-        log_rest = sum(((a + v * b / reach).log() * factor.count for factor, a, b in bounds), -(degree + 1) * v.log())
+        log_rest = sum(((a + v * b / reach).log() * count for (_, count), a, b in bounds), -(degree + 1) * v.log())
         return degree, log_rest.exp() * self.spacing / 4
 
     def _decays(self, i: Floats, j: Floats) -> tuple[Floats, Floats]:
@@ -111,8 +128,8 @@ class LatticeContour:
 
     @property
     def cost(self) -> float:
-        """How many transforms the nodes take."""
-        return len(self.kept) * self.each
+        """What the nodes take, in nanoseconds."""
+        return len(self.kept) * self.each * TRANSFORM
 
     @cached_property
     def bits(self) -> int:
@@ -126,8 +143,8 @@ class LatticeContour:
         rest, columns = [], []
         step, spacing = self.step, self.spacing
         factors = [
-            (factor, [arb.bin_uiui(factor.count, j) for j in range(min(factor.count, self.degree) + 1)])
-            for factor in Transform(tuple((one.pair, one.count) for one in self.line.transform.factors)).factors
+            (factor, count, [arb.bin_uiui(count, j) for j in range(min(count, self.degree) + 1)])
+            for factor, count in Transform(self.line.transform.parts).factors
         ]
         for n, k in enumerate(self.kept):
             own, column = self._node(acb(self.line.c, step * k), spacing, factors)
@@ -138,19 +155,19 @@ class LatticeContour:
         rows = [list(row) for row in zip(*columns, strict=True)]
         return phases, phases.spread([rest]), phases.spread(rows) if rows else None
 
-    def _node(self, z: acb, g: arb, factors: list[tuple[Factor, list[arb]]]) -> tuple[acb, list[acb]]:
+    def _node(self, z: acb, g: arb, factors: list[tuple[Factor, int, list[arb]]]) -> tuple[acb, list[acb]]:
         """(M - sum of P_j w^{-j})/(z(z+1)); and of the lattice sum the coefficients of theta^r, e^{t/2}, e^{-t/2}."""
         w, degree = z + arb(1) / 2, self.degree
         u = 1 / w
         scalar, series, moment = acb(1), acb_poly([1]), acb(1)
-        for factor, choices in factors:
-            if factor.pair.atomic:
-                scalar *= factor.once(z, w, u) ** factor.count
+        for factor, count, choices in factors:
+            if factor.atomic:
+                scalar *= factor.once(z, w, u) ** count
                 continue
             a, b = factor.split(w)
-            moment *= (a + b * u) ** factor.count
+            moment *= (a + b * u) ** count
             if degree >= 0:
-                series = (series * _binomial_series(a, b, factor.count, choices)).truncate(degree + 1)
+                series = (series * _binomial_series(a, b, count, choices)).truncate(degree + 1)
         moment, kernel = moment * scalar, z * (z + 1)
         if not moment.is_finite():
             raise Undecided
@@ -181,10 +198,6 @@ class LatticeContour:
     def delta(self, epsilon: Fraction) -> tuple[arb, arb]:
         """Balls whose lower end is below, and whose upper end is above delta(epsilon)."""
         return at_precision(self.bits, lambda: self._delta(epsilon), terms=max(self.degree, 10))
-
-    def upper(self, epsilon: Fraction) -> arb:
-        """A ball whose upper end is above delta(epsilon)."""
-        return self.delta(epsilon)[1]
 
     def _delta(self, epsilon: Fraction) -> tuple[arb, arb]:
         point, c = lift(epsilon), self.line.c

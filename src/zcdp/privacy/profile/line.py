@@ -5,23 +5,22 @@ from __future__ import annotations
 from functools import cached_property
 from math import inf, isfinite, log
 
-from flint import acb, acb_mat, arb
+from flint import arb
 
 from zcdp.numeric.certify import Undecided
 from zcdp.privacy.conversions.rdp_to_approx import tail_factor
 from zcdp.privacy.profile.transform import Tilt, Transform
 
-__all__ = ["Line", "Phases", "log_size"]
+__all__ = ["Line", "log_size"]
 
 TOLERANCE = 1e-17
-BLOCK = 32
 
 
 class Line:
-    """Re z = c, chosen for the delta near `epsilon`. Theorem: docs/theorems/profile.md, 2."""
+    """Re z = c, chosen for the delta near `epsilon`. Theorem: docs/theorems/profile.md."""
 
     def __init__(self, transform: Transform, c: arb, epsilon: arb, *, tolerance: float = TOLERANCE) -> None:
-        """Things that weigh less than `tolerance` of delta may be left out."""
+        """What weighs less than `tolerance` of delta may be left out."""
         self.transform, self.c, self.epsilon = transform, c, epsilon
         self.limit = log(tolerance)
         self.tilt = Tilt(transform, c)
@@ -49,9 +48,7 @@ class Line:
         """Long enough that both neighbours in the sum over j are negligible; only accuracy rests on it."""
         tiny, c = -self.limit, float(self.c)
         left = (tiny - self.log_delta + 2) / c
-        right = inf
-        if self.transform.largest_loss is not None:
-            right = max(float((self.transform.largest_loss - self.epsilon).mid()), 0.0)
+        right = max(float((self.transform.largest - self.epsilon).mid()), 0.0)
         for s, size in self.chernoff:
             bound = float((size - s * self.epsilon).mid())
             right = min(right, (bound - self.log_delta + tiny) / (float(s) - c))
@@ -62,8 +59,7 @@ class Line:
         c = self.c
         q = (-c * period).exp()
         left = q / (1 - q)
-        top = self.transform.largest_loss
-        if top is not None and epsilon + period >= top:
+        if epsilon + period >= self.transform.largest:
             return left
         best = None
         for s, size in self.chernoff:
@@ -72,34 +68,6 @@ class Line:
             best = bound if best is None else best.min(bound)
         assert best is not None
         return left + best
-
-
-class Phases:
-    """Sums over the nodes k that are kept of value_k e^{-i k angle}: with k = 32 q + r few exponentials serve all."""
-
-    def __init__(self, kept: list[int]) -> None:
-        self.blocks = sorted({k // BLOCK for k in kept})
-        place = {q: n * BLOCK for n, q in enumerate(self.blocks)}
-        self.places = [place[k // BLOCK] + k % BLOCK for k in kept]
-
-    def spread(self, rows: list[list[acb]]) -> acb_mat:
-        """A matrix for `sums`, of one row for each row and block; each row holds a value for each node that is kept."""
-        size = len(self.blocks) * BLOCK
-        entries = [acb(0)] * (size * len(rows))
-        for n, row in enumerate(rows):
-            for place, value in zip(self.places, row, strict=True):
-                entries[n * size + place] = value
-        return acb_mat(len(rows) * len(self.blocks), BLOCK, entries)
-
-    def sums(self, matrix: acb_mat, angle: arb) -> list[arb]:
-        """The real part of the sum of each row."""
-        short = [acb(1), acb(0, -angle).exp()]
-        for r in range(2, BLOCK):
-            short.append(short[r // 2] * short[r - r // 2])  # by halves: balls hardly grow
-        long = [acb(0, -angle * (q * BLOCK)).exp() for q in self.blocks]
-        inner = (matrix * acb_mat(BLOCK, 1, short)).entries()
-        outer = acb_mat(len(inner) // len(long), len(long), inner) * acb_mat(len(long), 1, long)
-        return [x.real for x in outer.entries()]
 
 
 def log_size(value: arb) -> float:

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     Floats = NDArray[np.float64]
     Indices = NDArray[np.int64]
 
-__all__ = ["FIRST", "LEAST", "Effort", "Nodes", "TooManyNodes", "charge", "choose", "octaves", "quietly"]
+__all__ = ["FIRST", "LEAST", "Nodes", "TooManyNodes", "charge", "choose", "octaves", "quietly"]
 
 FIRST = 8  # nodes that are always kept
 LEAST = 100  # nodes, and cells, are always allowed
@@ -26,19 +26,6 @@ PER_UNIT = 8  # classes of decay in which cells are charged together
 
 class TooManyNodes(ArithmeticError):
     """The integrand decays too slowly for the work that is allowed."""
-
-
-class Effort(NamedTuple):
-    """The work that is allowed."""
-
-    transforms: int = 100_000
-    """Of one pair at one node: 8 microseconds each."""
-    bounds: int = 500_000
-    """On the decay of one pair over one cell: 0.2 microseconds each."""
-
-    def part(self, share: int) -> Effort:
-        """One `share`-th of it."""
-        return Effort(self.transforms // share, self.bounds // share)
 
 
 @contextmanager

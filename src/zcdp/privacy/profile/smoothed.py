@@ -10,35 +10,48 @@ from flint import arb
 from zcdp.numeric.balls import lift
 from zcdp.numeric.certify import NotCertified
 from zcdp.privacy.conversions.rdp_to_approx import tail_factor
-from zcdp.privacy.loss.law import gaussian_pair
+from zcdp.privacy.loss.gaussian import gaussian_pair
+from zcdp.privacy.loss.law import Parts
 from zcdp.privacy.profile.contour import Contour
+from zcdp.privacy.profile.effort import SMOOTH, SMOOTH_DOUBLES, TRANSFORM, Effort
+from zcdp.privacy.profile.engine import Engine, Offer, Question
 from zcdp.privacy.profile.float_contour import FloatContour
 from zcdp.privacy.profile.line import Line
-from zcdp.privacy.profile.nodes import Effort, TooManyNodes
-from zcdp.privacy.profile.transform import Parts, Transform
+from zcdp.privacy.profile.nodes import TooManyNodes
+from zcdp.privacy.profile.transform import Transform
 
 __all__ = ["Smoothed"]
 
 TOLERANCE = 1e-13
 COARSE = 5e-9  # rounding of doubles, as a part of delta, above which balls are the better choice
-FLOATS = 4_000  # units of 3 ns for one transform in balls
 MOST_MECHANISMS = 20_000
 TRIES = 6
 STEP = Fraction(7, 4)  # distance of the points of the lower bound, in standard deviations
 LEFT, RIGHT = 5, 2
 
 
-class Smoothed:
+class Smoothed(Engine):
     """delta'(epsilon) of the composition with a Gaussian pair of parameter mu, an upper bound; and a lower bound.
 
     delta is convex and decreasing in x = e^epsilon, and delta' is its mean at x times a lognormal variable of mean 1.
     Chords through the upper bounds at points around x, and through delta(x) itself, bound that mean from above: so
-    delta(x) is bounded from below, and both ends are off by the order of mu^2. Theorem: docs/theorems/profile.md, 7.
+    delta(x) is bounded from below, and both ends are off by the order of mu^2. Theorem: docs/theorems/smoothing.md.
     """
 
-    def __init__(self, parts: Parts, c: arb, epsilon: Fraction, effort: Effort) -> None:
+    name = "smoothed contour"
+    only_rounding = False
+
+    @classmethod
+    def offer(cls, question: Question) -> Offer:
+        """For every composition, as the last resort."""
+        effort, doubles = SMOOTH.part(question.share), SMOOTH_DOUBLES // question.share
+        return Offer(effort.nodes, lambda: cls(question.parts, question.c, question.epsilon, effort, doubles))
+
+    def __init__(self, parts: Parts, c: arb, epsilon: Fraction, effort: Effort, doubles: int) -> None:
+        """`doubles` is what a contour in doubles may cost, in nanoseconds."""
+        self.guess = epsilon
         self.contour: Contour | FloatContour
-        self.contour, self.mu = _in_doubles(parts, c, epsilon, effort) or _weakest(parts, c, lift(epsilon), effort)
+        self.contour, self.mu = _in_doubles(parts, c, epsilon, doubles) or _weakest(parts, c, lift(epsilon), effort)
 
     def delta(self, epsilon: Fraction) -> tuple[arb, arb]:
         """Balls whose lower end is below, and whose upper end is above delta(epsilon)."""
@@ -91,12 +104,12 @@ def _normal(t: arb) -> arb:
     return (-t / arb(2).sqrt()).erfc() / 2
 
 
-def _in_doubles(parts: Parts, c: arb, epsilon: Fraction, effort: Effort) -> tuple[FloatContour, Fraction] | None:
+def _in_doubles(parts: Parts, c: arb, epsilon: Fraction, work: float) -> tuple[FloatContour, Fraction] | None:
     """The contour over as many nodes as the work allows; None where doubles are too coarse for it, or too slow."""
     if sum(count for _, count in parts) > MOST_MECHANISMS:
         return None
     try:
-        contour = FloatContour(parts, float(c), epsilon, FLOATS * effort.transforms)
+        contour = FloatContour(parts, float(c), epsilon, work)
     except TooManyNodes:
         return None
     lower, upper = contour.delta(epsilon)
@@ -116,7 +129,8 @@ def _weakest(parts: Parts, c: arb, epsilon: arb, effort: Effort) -> tuple[Contou
 
     line = Line(Transform(parts), c, epsilon, tolerance=TOLERANCE)
     enough = (2 * max(line.head - line.limit, 1.0)) ** 0.5 * line.period / (2 * 3.1415926)
-    mu = Fraction(1.5 * enough * line.transform.weight / effort.transforms)  # where the Gaussian pair alone would do
+    # where the Gaussian pair alone would do
+    mu = Fraction(1.5 * enough * line.transform.weight * TRANSFORM / effort.nodes)
     best, failed = None, Fraction(0)
     for _ in range(TRIES):
         found = contour(mu)
