@@ -159,10 +159,10 @@ def test_a_bound_that_is_not_convex_is_not_searched_by_chords() -> None:
 
 def test_what_gives_an_input_away_costs_everything() -> None:
     revealing = Channel([[0.5, 0.5], [1, 0]])
-    for curve in (revealing, 3 * revealing, revealing + Laplace(epsilon=1)):
+    for curve, seen in ((revealing, 0.5), (3 * revealing, 0.875), (revealing + Laplace(epsilon=1), 0.5)):
         assert curve.rho_bounds == (float("inf"), float("inf"))
         assert curve.epsilon_at(delta=1e-6) == float("inf")
-        assert curve.delta_at(epsilon=1) == 1
+        assert curve.delta_at(epsilon=1) == pytest.approx(seen, rel=1e-15)  # how often the second outcome occurs
     with pytest.raises(zcdp.BudgetExceeded):
         zcdp.Filter(rho=1).spend(revealing)
     assert not zcdp.Filter(rho=1).would_fit(revealing)

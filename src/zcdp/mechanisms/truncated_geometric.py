@@ -8,12 +8,16 @@ from itertools import accumulate
 from typing import ClassVar, NoReturn
 
 from zcdp.mechanisms.base import Mechanism
-from zcdp.numeric.balls import lift
+from zcdp.numeric.balls import at_precision, lift
 from zcdp.numeric.exact import Exact, Log, Value, integer, positive
 from zcdp.privacy.envelope import FiniteEnvelope
 from zcdp.privacy.finite_pair import FinitePair
+from zcdp.privacy.loss import LossLaw, envelope_of_balls
 
 __all__ = ["TruncatedGeometric"]
+
+LARGEST = 2_000  # outcomes of all pairs together
+BITS = 320
 
 
 @dataclass(frozen=True, init=False, repr=False)
@@ -51,6 +55,20 @@ class TruncatedGeometric(FiniteEnvelope, Mechanism):
         if isinstance(self.epsilon, Log):
             raise ValueError(f"epsilon ({self.epsilon}) of a group is no logarithm of a rational: give it as a number")
         return TruncatedGeometric(epsilon=self.epsilon * distance / self.sensitivity, n=self.n, sensitivity=distance)
+
+    def pair(self) -> LossLaw | None:
+        """The envelope of all pairs of inputs; of too many, binary randomized response.
+
+        Theorem: docs/theorems/envelope.md.
+        """
+        if self.n * self.sensitivity * (self.sensitivity + 2) > LARGEST:
+            return super().pair()
+
+        def law() -> LossLaw | None:
+            pairs = [zip(pair.masses, pair.losses, strict=True) for pair in self.pairs()]
+            return envelope_of_balls([[(mass, mass * (-loss).exp()) for mass, loss in pair] for pair in pairs])
+
+        return at_precision(BITS, law) or super().pair()
 
     def pairs(self) -> Sequence[FinitePair]:
         t = lift(self.epsilon) / self.sensitivity

@@ -19,6 +19,7 @@ from zcdp.numeric.exact import Exact, Value, rational
 from zcdp.numeric.functions import Number, coefficient, derivatives
 from zcdp.numeric.supremum import Convex, steepest_ratio
 from zcdp.privacy.loss import LossLaw, three_point_pair
+from zcdp.privacy.relation import Relation
 
 if TYPE_CHECKING:
     import numpy as np
@@ -167,6 +168,11 @@ class Curve(ABC):
     def search_rho(self, tolerance: float = 1e-10) -> tuple[float, float]:
         """Floats around rho by a certified search over all orders, which uses no theorem on where the peak is."""
         return steepest_ratio(self.convexes, tolerance)[:2]
+
+    @property
+    def relation(self) -> Relation:
+        """The neighbouring relation that this is about; `EITHER` where it is stated for whatever the plan's is."""
+        return Relation.EITHER
 
     def pair(self) -> LossLaw | None:
         """A symmetric pair whose privacy profile is at least this one's; None where none is known.

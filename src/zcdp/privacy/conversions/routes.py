@@ -60,10 +60,12 @@ class Routes:
         """epsilon at `delta` by each route."""
         target = _delta(delta)
         pure = self.curve.pure_epsilon
-        if target == 0 or self.curve.unbounded:
+        if target == 0:
             return {"pure": pure}
         answer, _ = _try(self.profile, lambda profile: profile.epsilon(target))
         found = {} if answer is None else {"profile": answer.upper}
+        if self.curve.unbounded:
+            return found or {"pure": pure}
         found["rdp"] = rdp_to_epsilon(self.curve.cumulant, target)
         found["zcdp"] = zcdp_to_epsilon(self.curve.rho, target)
         return found if pure == inf else {**found, "pure": pure}
@@ -76,8 +78,6 @@ class Routes:
         """Floats around the least epsilon at `delta`."""
         target = _delta(delta)
         upper = self.curve.pure_epsilon
-        if self.curve.unbounded:
-            return 0.0, inf
         if target == 0:
             return self._pure_from_below() if self.exact else 0.0, upper
         answer, order = _try(self.profile, lambda profile: profile.epsilon(target))
@@ -111,8 +111,6 @@ class Routes:
     def delta_bounds(self, epsilon: Value, *, upper_only: bool = False, haste: int = 1) -> tuple[float, float]:
         """Floats around the least delta at `epsilon`; `haste` divides the effort."""
         point = _epsilon(epsilon)
-        if self.curve.unbounded:
-            return 0.0, 1.0
         if point >= self.curve.pure_epsilon:
             return 0.0, 0.0
         answer, order = _try(self.profile, lambda profile: profile.delta(point, haste=haste))
@@ -125,10 +123,10 @@ class Routes:
     def deltas(self, epsilon: Value) -> dict[str, float]:
         """delta at `epsilon` by each route."""
         point = _epsilon(epsilon)
-        if self.curve.unbounded:
-            return {}
         answer, _ = _try(self.profile, lambda profile: profile.delta(point))
         found = {} if answer is None else {"profile": answer.upper}
+        if self.curve.unbounded:
+            return found
         found["rdp"] = rdp_to_delta(self.curve.cumulant, point)
         if point > 0:
             found["zcdp"] = zcdp_to_delta(self.curve.rho, point)
@@ -136,6 +134,8 @@ class Routes:
 
     def _curve_may_win(self, answer: Answer | None) -> bool:
         """Whether the Renyi curve can beat the profile: not where that is of the worst-case pairs, and known well."""
+        if self.curve.unbounded:  # then it is infinite at every order
+            return False
         exact = self.exact or (answer is not None and answer.attained)
         return not exact or answer is None or answer.upper - answer.lower > WELL * answer.upper
 

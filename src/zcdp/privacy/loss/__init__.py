@@ -5,6 +5,7 @@ The interface, and how to write a law, is law.py.
 
 from zcdp.privacy.loss.discrete_gaussian import discrete_gaussian_pair
 from zcdp.privacy.loss.discrete_laplace import discrete_laplace_pair
+from zcdp.privacy.loss.envelope_law import envelope_of_balls, envelope_of_rows, ordered_law
 from zcdp.privacy.loss.exponential_sum import laplace_pair, logistic_pair, three_point_pair
 from zcdp.privacy.loss.gaussian import gaussian_pair
 from zcdp.privacy.loss.law import Factor, LossLaw
@@ -14,8 +15,11 @@ __all__ = [
     "LossLaw",
     "discrete_gaussian_pair",
     "discrete_laplace_pair",
+    "envelope_of_balls",
+    "envelope_of_rows",
     "gaussian_pair",
     "laplace_pair",
     "logistic_pair",
+    "ordered_law",
     "three_point_pair",
 ]

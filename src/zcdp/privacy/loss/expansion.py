@@ -119,17 +119,24 @@ class FreeAtoms(Expansion):
         return points * max(len(self.rows) / LONG, 1) if count > 1 else points
 
     def power(self, count: int, room: arb, ahead: arb, degree: int) -> Iterable[tuple[Exponent, list[arb]]]:  # noqa: ARG002
-        """See `Expansion`; one use after the other, like exponents together."""
-        once = [(exponent_of(loss), row[0]) for loss, row in zip(self.losses, self.rows, strict=True)]
-        whole: dict[Exponent, arb] = {(Fraction(0), ()): arb(1)}
-        for _ in range(count):
-            longer: dict[Exponent, arb] = {}
-            for exponent, mass in whole.items():
-                for other, coefficient in once:
-                    place = sum_of(exponent, other)
-                    longer[place] = longer.get(place, arb(0)) + mass * coefficient
-            whole = longer
-        return ((exponent, [mass]) for exponent, mass in whole.items())
+        """See `Expansion`; one term for each way to share the uses out among the atoms."""
+        powers = []
+        for [coefficient] in self.rows:
+            row = [arb(1)]
+            for _ in range(count):
+                row.append(row[-1] * coefficient)
+            powers.append(row)
+        stack: list[tuple[int, int, Exponent, arb]] = [(0, count, (Fraction(0), ()), arb(1))]
+        last = len(self.rows) - 1
+        while stack:
+            atom, left, exponent, mass = stack.pop()
+            loss, row = self.losses[atom], powers[atom]
+            if atom == last:
+                yield sum_of(exponent, exponent_of(loss, left)), [mass * row[left]]
+                continue
+            for n in range(left + 1):
+                place = sum_of(exponent, exponent_of(loss, n)) if n else exponent
+                stack.append((atom + 1, left - n, place, mass * row[n] * arb.bin_uiui(left, n)))
 
 
 def _power(rows: Rows, count: int, least: int, most: int, degree: int) -> Rows:

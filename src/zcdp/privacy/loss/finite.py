@@ -15,6 +15,7 @@ from zcdp.numeric.balls import above, below, lift
 from zcdp.numeric.exact import Exact, Log
 from zcdp.privacy.loss.expansion import Expansion, FreeAtoms
 from zcdp.privacy.loss.exponential_sum import ROWS, ExponentialSum, Terms
+from zcdp.privacy.loss.game import Game
 from zcdp.privacy.loss.law import Factor, LossLaw, Taylor
 from zcdp.privacy.loss.share import Share, root_below
 from zcdp.privacy.loss.tilted import Polynomial, Tilted
@@ -26,7 +27,7 @@ Atom: TypeAlias = tuple[Fraction, Fraction]
 """The P-mass and the Q-mass of one loss, log of their ratio: not both 0."""
 
 LONGEST_ROW = 64  # points of a lattice onto which atoms are put
-WAVES = 6  # pairs of atoms in the bound on the decay
+WAVES = 4  # the likeliest atoms, of which the bound on the decay takes all pairs
 
 
 def finite_law(atoms: Sequence[Atom], **options: Any) -> LossLaw:
@@ -52,17 +53,20 @@ class FiniteLaw(LossLaw):
     """g_k and p_k, the largest first."""
     revealed: Fraction = Fraction(0)
     """P(L = +inf)."""
-    hidden: Fraction = field(default=Fraction(-1), repr=False)
-    """Q(L = -inf), which is what the P-masses leave of the Q-masses."""
+    rows: Game | None = None
+    """The two rows that may face either way, where this is their envelope."""
 
     def __post_init__(self) -> None:
         whole = sum((p for _, p in self.masses), self.revealed)
         if whole != 1:
             raise ValueError(f"the masses of a law must sum to 1, not {float(whole)!r}")
-        hidden = 1 - sum((p / g for g, p in self.masses), Fraction(0))
-        if hidden < 0:
-            raise ValueError(f"the masses of a law must come from a pair: those of Q sum to {float(1 - hidden)!r}")
-        object.__setattr__(self, "hidden", hidden)
+        if self.hidden < 0:
+            raise ValueError(f"the masses of a law must come from a pair: those of Q sum to {float(1 - self.hidden)!r}")
+
+    @property
+    def hidden(self) -> Fraction:
+        """Q(L = -inf): what the finite losses leave of Q."""
+        return 1 - sum((p / g for g, p in self.masses), Fraction(0))
 
     @cached_property
     def losses(self) -> list[Exact]:
@@ -74,12 +78,16 @@ class FiniteLaw(LossLaw):
         return _AtomsFactor([lift(loss) for loss in self.losses], [lift(p) for _, p in self.masses])
 
     def largest(self) -> arb:
-        """See `LossLaw`."""
-        return lift(self.losses[0])
+        """See `LossLaw`; 0 where every outcome gives the input away."""
+        return lift(self.losses[0]) if self.losses else arb(0)
 
     def infinite_mass(self) -> arb:
         """See `LossLaw`."""
         return lift(self.revealed)
+
+    def game(self) -> Game | None:
+        """See `LossLaw`."""
+        return self.rows
 
     def expansion(self) -> Expansion:
         """See `LossLaw`."""
@@ -97,7 +105,10 @@ class FiniteLaw(LossLaw):
 
     def _options(self) -> dict[str, Any]:
         return {
+            "rows": self.rows,
             "exact": self.exact,
+            "exact_alone": self.exact_alone,
+            "witness_alone": self.witness_alone,
             "witness": self.witness,
             "relation": self.relation,
             "symmetric": self.symmetric,
@@ -114,15 +125,11 @@ class FiniteLaw(LossLaw):
         if base is None:
             return None
         steps = [_power_of(g, base) for g, _ in self.masses]
-        if not steps or steps[0] <= 0 or steps[0] - steps[-1] >= LONGEST_ROW or self.symmetric != self._looks_symmetric():
+        if steps[0] <= 0 or steps[0] - steps[-1] >= LONGEST_ROW:
             return None
-        return RowOfAtoms(
-            Log(base ** steps[0]),
-            partial(self._row_terms, steps),
-            Fraction(1, steps[0]),
-            source=self,
-            **self._options(),
-        )
+        options = {name: value for name, value in self._options().items() if name != "rows"}
+        row = partial(self._row_terms, steps)
+        return RowOfAtoms(Log(base ** steps[0]), row, Fraction(1, steps[0]), source=self, **options)
 
     def _row_terms(self, steps: list[int]) -> Terms:
         rows = [[arb(0)] for _ in range(steps[0] - steps[-1] + 1)]
@@ -144,6 +151,10 @@ class RowOfAtoms(ExponentialSum):
     def reverse(self) -> LossLaw:
         """See `LossLaw`."""
         return self if self.symmetric else self.source.reverse()
+
+    def game(self) -> Game | None:
+        """See `LossLaw`."""
+        return self.source.rows
 
     def _looks_symmetric(self) -> bool:
         return self.source._looks_symmetric()
@@ -170,9 +181,9 @@ class _AtomsFactor(Factor):
     def share(self, count: int, c: arb, taylor: Taylor) -> Share:
         """See `Factor`."""
         masses = self._tilted(c, taylor.moment)
-        pairs = sorted(combinations(range(len(masses)), 2), key=lambda ij: -float((masses[ij[0]] * masses[ij[1]]).mid()))
+        likely = sorted(range(len(masses)), key=lambda k: -float(masses[k].mid()))[:WAVES]
         waves = []
-        for i, j in pairs[:WAVES]:
+        for i, j in combinations(sorted(likely), 2):
             if (weight := below(2 * masses[i] * masses[j])) > 0:
                 waves.append((weight, float(((self.losses[i] - self.losses[j]) / (2 * arb.pi())).mid())))
         extent = self.losses[0] - self.losses[-1]
@@ -204,8 +215,12 @@ def _common_base(ratios: list[Fraction]) -> Fraction | None:
     for ratio in ratios:
         a, b = max(ratio, 1 / ratio), base
         while b != 1:  # Euclid's algorithm with quotients for differences: common powers are never longer
-            while a >= b:
+            for _ in range(LONGEST_ROW):
+                if a < b:
+                    break
                 a /= b
+            else:
+                return None
             a, b = b, a
             if max(a.numerator, b.numerator, a.denominator, b.denominator) > size:
                 return None

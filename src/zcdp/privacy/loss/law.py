@@ -67,8 +67,14 @@ class LossLaw(ABC):
     exact: bool = True
     """Whether this is the mechanism's own worst-case pair, however often it is used, not only one that dominates it."""
 
+    exact_alone: bool = False
+    """Whether that is so at least of a single use with nothing beside it."""
+
     witness: LossLaw | None = None
     """Where it is not: a law whose profile is at most the mechanism's, for lower ends."""
+
+    witness_alone: LossLaw | None = None
+    """A better one for a single use with nothing beside it."""
 
     relation: Relation = Relation.EITHER
     """The neighbouring relation that the law covers."""
@@ -96,8 +102,9 @@ class LossLaw(ABC):
 
     def attained(self, *, alone: bool) -> LossLaw | None:
         """A law whose profile is at most the mechanism's, if one is known; `alone`: of one use, and nothing beside."""
-        del alone
-        return self if self.exact else self.witness
+        if self.exact or (alone and self.exact_alone):
+            return self
+        return (alone and self.witness_alone) or self.witness
 
     def lattice(self) -> Lattice | None:
         """A lattice that holds all exponents of M(z) = sum of C e^{aw} w^{-j}, w = z + 1/2; None: none is known."""

@@ -37,8 +37,10 @@ class OneOrder:
 
     def _revealed(self) -> arb:
         """P(L = +inf) of the composition: that some part gives the input away."""
-        finite = sum((law.infinite_mass().neg().log1p() * count for law, count in self.parts), arb(0))
-        return -finite.expm1()
+        masses = [(law.infinite_mass(), count) for law, count in self.parts]
+        if any(mass == 1 for mass, _ in masses):
+            return arb(1)
+        return -sum(((-mass).log1p() * count for mass, count in masses), arb(0)).expm1()
 
     def _top(self) -> arb:
         """The largest finite loss of the composition; +inf where it is unbounded."""
@@ -52,8 +54,8 @@ class OneOrder:
         def attempt(share: int) -> Answer | None:
             nonlocal question
             more, point = self._revealed(), lift(epsilon)
-            if self._top() <= point:
-                return Answer(max(below(more), 0.0), above(more), "largest loss")
+            if self._top() <= point or more == 1:
+                return Answer(max(below(more), 0.0), min(above(more), 1.0), "largest loss")
             question = Question(self.parts, epsilon, share)
             if (lower := near_one(question.transform, point)) is not None:
                 return Answer(below(lower), 1.0, "Chernoff bound")
@@ -80,6 +82,8 @@ class OneOrder:
                 return Answer(inf, inf, "largest loss")
             if not target > 0:
                 raise Undecided
+            if top <= 0:
+                return Answer(0.0, 0.0, "largest loss")
             if (ends := at_top(self.parts, top, target)) is not None:
                 return Answer(*ends, "largest loss")
             question = Question(self.parts, float(target.log()), share)
@@ -90,7 +94,7 @@ class OneOrder:
             ends = _solve(engine, question.order, target, top)
             if ends is None:
                 return None
-            if found is not None:
+            if found is not None and found.attained == engine.attained:  # of the same profile: both hold
                 ends = max(found.lower, ends[0]), min(found.upper, ends[1])
             found = Answer(ends[0], min(ends[1], above(top)), engine.name, question.order, engine.attained, cost)
             loose = found.upper - found.lower > LOOSE * found.upper and engine.only_rounding
