@@ -116,7 +116,7 @@ def curve_points(
         progress(0.4 + 0.6 * n / POINTS, "curve")
         epsilon = end * n / POINTS
         if total.full:
-            yield epsilon, plan.delta_in_haste(epsilon, HASTE)
+            yield epsilon, plan._delta_in_haste(epsilon, HASTE)
         elif epsilon >= plan.pure_epsilon:
             yield epsilon, 0.0
         else:

@@ -1,6 +1,6 @@
 """Arrays of e^{i k angle} and of e^{-x} in doubles, each with a proven error: from correctly rounded tables.
 
-Theorem: docs/theorems/profile.md, 12.
+Theorem: docs/theorems/doubles.md.
 """
 
 from __future__ import annotations

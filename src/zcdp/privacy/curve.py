@@ -215,7 +215,7 @@ class Curve(ABC):
         """The least delta certified for (epsilon, delta)-DP: the best of all routes, rounded up."""
         return self._approximate.delta_bounds(epsilon, upper_only=True)[1]
 
-    def delta_in_haste(self, epsilon: Value, haste: int) -> float:
+    def _delta_in_haste(self, epsilon: Value, haste: int) -> float:
         """`delta_at` with one `haste`-th of the effort, where many are wanted: as sound, and less tight."""
         return self._approximate.delta_bounds(epsilon, upper_only=True, haste=haste)[1]
 

@@ -10,7 +10,7 @@ __all__ = ["Relation"]
 class Relation(Enum):
     """What a law of the privacy loss covers; a plan has one relation for all of its parts.
 
-    Theorem: docs/theorems/composition.md.
+    Theorem: docs/theorems/profile.md.
     """
 
     ADD_REMOVE = "add_remove"

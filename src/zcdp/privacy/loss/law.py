@@ -61,7 +61,7 @@ class LossLaw(ABC):
     A law is *symmetric* if L under P is -L under Q in law, that is M(-1-z) = M(z); the claim is checked. One that is
     not has a `reverse`, and is tied to the order of the neighbours: its relation is add_remove. A mechanism whose
     pairs may face either way in each use enters by a symmetric law: see `envelope_law`.
-    Theorem: docs/theorems/directions-of-laws.md.
+    Theorem: docs/theorems/profile.md.
     """
 
     exact: bool = True

@@ -17,7 +17,7 @@ TOLERANCE = 1e-17
 
 
 class Line:
-    """Re z = c, chosen for the delta near `epsilon`. Theorem: docs/theorems/profile.md."""
+    """Re z = c, chosen for the delta near `epsilon`. Theorem: docs/theorems/contour.md."""
 
     def __init__(self, transform: Transform, c: arb, epsilon: arb, *, tolerance: float = TOLERANCE) -> None:
         """What weighs less than `tolerance` of delta may be left out."""
