@@ -154,6 +154,10 @@ class Engine(ABC):
         """The second of these alone."""
         return self.delta(epsilon)[1]
 
+    def near(self, epsilon: Fraction) -> tuple[arb, arb]:
+        """Two numbers whose distance tells how good the engine is at an epsilon far from its own; the second holds."""
+        return self.delta(epsilon)
+
     @abstractmethod
     def estimate(self, epsilon: float) -> float:
         """log delta(epsilon), near enough: for proposals."""
