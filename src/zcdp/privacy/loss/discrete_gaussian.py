@@ -116,6 +116,9 @@ class DiscreteGaussianLaw(LossLaw):
         """See `LossLaw`."""
         return _NormalFactor(self.noise)
 
+    def check(self) -> None:
+        """theta is even and has the period 1, and z^2 + z is the same at -1 - z: the formula shows it."""
+
     def lattice(self) -> Lattice:
         """See `LossLaw`; the losses have no end, so any of them is the point to count from."""
         return Lattice(self.noise.point, self.noise.spacing)

@@ -14,7 +14,7 @@ from zcdp.privacy.loss.wave_share import DOWN, UP
 from zcdp.privacy.profile.effort import BOUND, CONTOUR, TRANSFORM, Effort
 from zcdp.privacy.profile.engine import Engine, Offer, Question
 from zcdp.privacy.profile.line import Line
-from zcdp.privacy.profile.nodes import FIRST, LEAST, TooManyNodes, charge, choose, octaves
+from zcdp.privacy.profile.nodes import FIRST, LEAST, TooManyNodes, charge, choose, octaves, quietly
 from zcdp.privacy.profile.phases import Phases
 
 if TYPE_CHECKING:
@@ -44,7 +44,8 @@ class Contour(Engine):
         if all(factor.atomic for factor, _ in question.transform.factors):
             return None
         try:
-            contour = cls(question.line, CONTOUR.part(question.share), guess=question.epsilon)
+            with quietly():
+                contour = cls(question.line, CONTOUR.part(question.share), guess=question.epsilon)
         except TooManyNodes:
             return None
         return Offer(contour.cost, lambda: contour)

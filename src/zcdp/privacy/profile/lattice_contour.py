@@ -17,7 +17,7 @@ from zcdp.privacy.loss.wave_share import DOWN, UP
 from zcdp.privacy.profile.effort import BOUND, CONTOUR, TRANSFORM, Effort
 from zcdp.privacy.profile.engine import Engine, Offer, Question
 from zcdp.privacy.profile.line import Line, log_size
-from zcdp.privacy.profile.nodes import LARGEST_INDEX, LEAST, TooManyNodes, charge, choose, octaves
+from zcdp.privacy.profile.nodes import LARGEST_INDEX, LEAST, TooManyNodes, charge, choose, octaves, quietly
 from zcdp.privacy.profile.phases import Phases
 from zcdp.privacy.profile.transform import Transform
 
@@ -48,7 +48,8 @@ class LatticeContour(Engine):
         if question.lattice is None:
             return None
         try:
-            contour = cls(question.line, question.lattice, CONTOUR.part(question.share), guess=question.epsilon)
+            with quietly():
+                contour = cls(question.line, question.lattice, CONTOUR.part(question.share), guess=question.epsilon)
         except TooManyNodes:
             return None
         return Offer(contour.cost, lambda: contour)

@@ -38,7 +38,9 @@ class OneOrder:
 
     def _revealed(self) -> arb:
         """P(L = +inf) of the composition: that some part gives the input away."""
-        masses = [(law.infinite_mass(), count) for law, count in self.parts]
+        masses = [(mass, count) for law, count in self.parts if not (mass := law.infinite_mass()).is_zero()]
+        if not masses:
+            return arb(0)
         if any(mass == 1 for mass, _ in masses):
             return arb(1)
         return -sum(((-mass).log1p() * count for mass, count in masses), arb(0)).expm1()

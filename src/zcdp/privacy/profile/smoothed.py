@@ -17,7 +17,7 @@ from zcdp.privacy.profile.effort import SMOOTH, SMOOTH_DOUBLES, TRANSFORM, Effor
 from zcdp.privacy.profile.engine import Engine, Offer, Question
 from zcdp.privacy.profile.float_contour import FloatContour
 from zcdp.privacy.profile.line import Line
-from zcdp.privacy.profile.nodes import TooManyNodes
+from zcdp.privacy.profile.nodes import TooManyNodes, quietly
 from zcdp.privacy.profile.transform import Transform
 
 __all__ = ["Smoothed"]
@@ -51,7 +51,8 @@ class Smoothed(Engine):
         """`doubles` is what a contour in doubles may cost, in nanoseconds."""
         self.guess = epsilon
         self.contour: Contour | FloatContour
-        self.contour, self.mu = _in_doubles(parts, c, epsilon, doubles) or _weakest(parts, c, lift(epsilon), effort)
+        with quietly():
+            self.contour, self.mu = _in_doubles(parts, c, epsilon, doubles) or _weakest(parts, c, lift(epsilon), effort)
 
     def delta(self, epsilon: Fraction) -> tuple[arb, arb]:
         """Balls whose lower end is below, and whose upper end is above delta(epsilon)."""
