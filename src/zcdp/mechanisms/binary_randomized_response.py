@@ -58,7 +58,7 @@ class BinaryRandomizedResponse(FiniteEnvelope, Mechanism):
     def pair(self) -> LossLaw | None:
         """The envelope of both orders. Theorem: docs/theorems/envelope.md."""
         rows = (self.p, 1 - self.p), (self.q, 1 - self.q)
-        return ordered_law(*rows) if self.ordered else envelope_of_rows([rows])
+        return ordered_law(*rows) if self.ordered else envelope_of_rows([rows], coarser=super().pair())
 
     @property
     def largest_loss(self) -> Exact:

@@ -114,7 +114,8 @@ class _Finite(FiniteEnvelope, Mechanism):
         rows, _ = self._distinct
         if len(rows) == 1:
             return super().pair()
-        return envelope_of_rows([(rows[i], rows[j]) for i, j in self._indices]) or super().pair()
+        pure = super().pair()
+        return envelope_of_rows([(rows[i], rows[j]) for i, j in self._indices], coarser=pure) or pure
 
     @property
     def worst_pair(self) -> tuple[int, int]:

@@ -66,9 +66,11 @@ class TruncatedGeometric(FiniteEnvelope, Mechanism):
 
         def law() -> LossLaw | None:
             pairs = [zip(pair.masses, pair.losses, strict=True) for pair in self.pairs()]
-            return envelope_of_balls([[(mass, mass * (-loss).exp()) for mass, loss in pair] for pair in pairs])
+            points = [[(mass, mass * (-loss).exp()) for mass, loss in pair] for pair in pairs]
+            return envelope_of_balls(points, coarser=pure)
 
-        return at_precision(BITS, law) or super().pair()
+        pure = super().pair()
+        return at_precision(BITS, law) or pure
 
     def pairs(self) -> Sequence[FinitePair]:
         t = lift(self.epsilon) / self.sensitivity

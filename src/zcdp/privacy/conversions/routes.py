@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 __all__ = ["Routes"]
 
-WELL = 1e-6
+WELL, SHARP = 1e-6, 1e-12
 
 
 def _delta(value: Value) -> Fraction:
@@ -49,6 +49,7 @@ class Routes:
         alone = sum(count for _, count in laws) == 1
         attained = tuple((one, count) for law, count in known if (one := law.attained(alone=alone)) is not None)
         above, below = snap(known)[0], snap(attained)[1]
+        self._easier = tuple((law.coarser or law, count) for law, count in known)
         self.profile = Profile(above) if len(known) == len(laws) else None
         self.exact = len(known) == len(laws) and all(law.attained(alone=alone) is law for law, _ in known)
         if self.exact and below == above:
@@ -83,10 +84,19 @@ class Routes:
         answer, order = _try(self.profile, lambda profile: profile.epsilon(target))
         if answer is not None:
             upper = min(upper, answer.upper)
+        if (coarse := self._coarse(answer, lambda profile: profile.epsilon(target))) is not None:
+            upper = min(upper, coarse.upper)
         lower = 0.0 if upper_only else self._lower(answer, lambda profile: profile.epsilon(target))
         if self._curve_may_win(answer):
             upper = min(upper, rdp_to_epsilon(self.curve.cumulant, target, guess=order, worth=1.02 * upper))
         return min(lower, upper), upper
+
+    def _coarse(self, answer: Answer | None, ask: Callable[[Profile], Answer]) -> Answer | None:
+        """The answer of coarser laws, where there are some and the finer ones' is not sharp."""
+        sharp = answer is not None and answer.upper <= answer.lower * (1 + SHARP)
+        if sharp or self.profile is None or all(law.coarser is None for law, _ in self.profile.parts):
+            return None
+        return _try(Profile(snap(self._easier)[0]), ask)[0]
 
     def _lower(self, answer: Answer | None, ask: Callable[[Profile], Answer]) -> float:
         """The lower end: of the same profile, where it is one of the mechanisms themselves."""
@@ -115,6 +125,8 @@ class Routes:
             return 0.0, 0.0
         answer, order = _try(self.profile, lambda profile: profile.delta(point, haste=haste))
         upper = 1.0 if answer is None else answer.upper
+        if (coarse := self._coarse(answer, lambda profile: profile.delta(point, haste=haste))) is not None:
+            upper = min(upper, coarse.upper)
         lower = 0.0 if upper_only else self._lower(answer, lambda profile: profile.delta(point, haste=haste))
         if self._curve_may_win(answer):
             upper = min(upper, rdp_to_delta(self.curve.cumulant, point, guess=order))

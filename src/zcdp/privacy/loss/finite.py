@@ -110,6 +110,7 @@ class FiniteLaw(LossLaw):
             "exact_alone": self.exact_alone,
             "witness_alone": self.witness_alone,
             "witness": self.witness,
+            "coarser": self.coarser,
             "relation": self.relation,
             "symmetric": self.symmetric,
         }

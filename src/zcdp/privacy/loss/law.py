@@ -76,6 +76,9 @@ class LossLaw(ABC):
     witness_alone: LossLaw | None = None
     """A better one for a single use with nothing beside it."""
 
+    coarser: LossLaw | None = None
+    """A law that dominates this one and is easier to compose: tried too, where this one's answer is not sharp."""
+
     relation: Relation = Relation.EITHER
     """The neighbouring relation that the law covers."""
 
