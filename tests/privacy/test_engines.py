@@ -15,15 +15,18 @@ from mpmath import mp, mpf
 
 from zcdp import (
     RAPPOR,
+    BoundedRange,
     DiscreteLaplace,
     ExponentialMechanism,
     Gaussian,
     Laplace,
+    LocalHashing,
     Log,
     Logistic,
     Plan,
     PureDP,
     RandomizedResponse,
+    TruncatedGeometric,
 )
 from zcdp.numeric.balls import above, at_precision, below, lift
 from zcdp.privacy.finite_cut import Cut, cut_degree, whole_degree
@@ -106,6 +109,15 @@ def test_a_lattice(method: str, epsilon: Fraction) -> None:
     assert lower <= truth <= upper
     if method != "smoothed":
         assert upper <= truth * (1 + mpf(10) ** -9)
+
+
+@pytest.mark.parametrize("delta", [1e-2, 1e-6])
+def test_a_mass_that_is_exactly_zero_is_no_term_of_the_sum(delta: float) -> None:
+    """Two hashed values are binary randomized response: three points, of which the middle one has no mass."""
+    atoms = TruncatedGeometric(epsilon=0.25, n=8, sensitivity=4)  # on no lattice with the other atoms
+    rest = 2 * ExponentialMechanism(epsilon=2) + 3 * BoundedRange(eta=0.4) + atoms
+    found = (LocalHashing(epsilon=5, g=2) + rest).epsilon_bounds(delta=delta)
+    assert found == pytest.approx((PureDP(epsilon=5) + rest).epsilon_bounds(delta=delta), rel=1e-13)
 
 
 def test_a_cut_sum_is_the_whole_sum() -> None:

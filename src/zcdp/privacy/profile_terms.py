@@ -169,6 +169,8 @@ class FiniteSum:
                     else:
                         exponent = (rational + loss * multiple, logs)
                     product = _product(series, row, degree)
+                    if not product:  # flint drops what is exactly 0, as the middle mass of three points may be
+                        continue
                     longer[exponent] = _sum(longer[exponent], product) if exponent in longer else product
             ahead -= lift(loss) * count
             floor = Fraction(below(start - ahead))  # from there the parts ahead lead to the threshold at most
