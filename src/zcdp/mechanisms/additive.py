@@ -89,10 +89,10 @@ class AddsReals:
         """The exact sampler of the rounded sum, built once for each grid."""
 
     def _noise(self, grid: Value | None) -> RealNoise:
-        samplers: dict[Value | None, RealNoise] = self.__dict__.setdefault("_samplers", {})
-        if (sampler := samplers.get(grid)) is None:
-            step = default_grid(self._spread) if grid is None else positive_rational(grid, "grid")
-            sampler = samplers[grid] = self.noise(step)
+        step = None if grid is None else positive_rational(grid, "grid")  # first: True == 1 would find that of 1
+        samplers: dict[Fraction | None, RealNoise] = self.__dict__.setdefault("_samplers", {})
+        if (sampler := samplers.get(step)) is None:
+            sampler = samplers[step] = self.noise(default_grid(self._spread) if step is None else step)
         return sampler
 
     def release(self, values: Any, *, grid: Value | None = None) -> Any:
