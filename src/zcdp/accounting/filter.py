@@ -7,6 +7,7 @@ from math import inf
 from threading import Lock
 
 from zcdp.numeric.exact import Value, positive_rational
+from zcdp.numeric.forks import give_lock
 from zcdp.privacy.curve import Curve
 
 __all__ = ["BudgetExceeded", "Filter"]
@@ -30,10 +31,12 @@ class Filter:
     (Fraction(0, 1), False)
     """
 
+    _lock: Lock
+
     def __init__(self, *, rho: Value) -> None:
         self.budget: Fraction = positive_rational(rho, "rho")
         self._spent = Fraction(0)
-        self._lock = Lock()
+        give_lock(self)
 
     def __repr__(self) -> str:
         return f"<Filter: {float(self.spent):.6g} of rho = {float(self.budget):.6g} spent>"

@@ -9,6 +9,7 @@ from threading import Lock
 from zcdp.numeric.balls import lift
 from zcdp.numeric.certify import enclose
 from zcdp.numeric.exact import Value, probability
+from zcdp.numeric.forks import give_lock
 from zcdp.privacy.curve import Curve
 from zcdp.privacy.plan import Plan
 
@@ -30,10 +31,12 @@ class Odometer:
     (1000 * Laplace(epsilon=0.1), 18.95028...)
     """
 
+    _lock: Lock
+
     def __init__(self) -> None:
         self._plan: Plan | None = None
         self._rho = Fraction(0)
-        self._lock = Lock()
+        give_lock(self)
 
     def __repr__(self) -> str:
         return f"<Odometer: rho = {float(self._rho):.6g} spent>"
@@ -42,8 +45,9 @@ class Odometer:
         """Add a mechanism or a plan."""
         cost = mechanism.rho_fraction
         with self._lock:
-            self._plan = Plan.sum_of(mechanism) if self._plan is None else self._plan + mechanism
-            self._rho += cost
+            plan = Plan.sum_of(mechanism) if self._plan is None else self._plan + mechanism
+            rho = self._rho + cost
+            self._plan, self._rho = plan, rho  # both or, if it is interrupted before, neither
 
     @property
     def plan(self) -> Plan:

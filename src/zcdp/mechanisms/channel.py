@@ -6,13 +6,13 @@ from abc import abstractmethod
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
-from functools import cached_property
 from numbers import Rational, Real
 from typing import ClassVar
 
 from zcdp.mechanisms.base import Mechanism
 from zcdp.numeric.balls import lift
 from zcdp.numeric.exact import Exact, Log, Value, literal, rational
+from zcdp.numeric.once import cached_property
 from zcdp.privacy.envelope import FiniteEnvelope
 from zcdp.privacy.finite_pair import FinitePair
 

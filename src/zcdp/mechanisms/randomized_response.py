@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from fractions import Fraction
-from functools import cached_property
 from typing import TYPE_CHECKING, Any, Self
 
 from flint import arb
@@ -12,6 +11,7 @@ from flint import arb
 from zcdp.mechanisms.three_point import ThreePoint
 from zcdp.numeric.balls import lift
 from zcdp.numeric.exact import Exact, Log, Value, integer, positive, probability
+from zcdp.numeric.once import cached_property
 from zcdp.privacy.pair import Pair, three_point_pair
 
 if TYPE_CHECKING:

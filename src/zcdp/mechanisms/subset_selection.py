@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 from flint import arb
@@ -11,6 +10,7 @@ from flint import arb
 from zcdp.mechanisms.three_point import ThreePoint
 from zcdp.numeric.balls import lift
 from zcdp.numeric.exact import Exact, Value, integer, positive
+from zcdp.numeric.once import cached_property
 
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike, NDArray

@@ -6,7 +6,6 @@ from abc import ABC, abstractmethod
 from collections.abc import Callable, Sequence
 from decimal import Decimal
 from fractions import Fraction
-from functools import cached_property
 from math import inf, nextafter
 from numbers import Real
 from typing import TYPE_CHECKING, ClassVar, NamedTuple, overload
@@ -17,6 +16,7 @@ from zcdp.numeric.balls import at_precision, below, lift
 from zcdp.numeric.certify import NotCertified, Undecided, enclose
 from zcdp.numeric.exact import Exact, Value, rational
 from zcdp.numeric.functions import Number, coefficient, derivatives
+from zcdp.numeric.once import cached_property
 from zcdp.numeric.supremum import Convex, steepest_ratio
 from zcdp.privacy.pair import Pair, three_point_pair
 

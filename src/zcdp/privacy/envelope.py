@@ -5,13 +5,13 @@ from __future__ import annotations
 from abc import abstractmethod
 from collections.abc import Callable, Sequence
 from fractions import Fraction
-from functools import cached_property
 from math import inf
 
 from flint import arb
 
 from zcdp.numeric.certify import NotCertified, enclose
 from zcdp.numeric.functions import Number
+from zcdp.numeric.once import cached_property
 from zcdp.numeric.supremum import Convex, Supremum, steepest_ratio
 from zcdp.privacy.curve import Curve, Peak
 from zcdp.privacy.finite_pair import FinitePair, max_ball

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from fractions import Fraction
-from functools import cached_property, partial
+from functools import partial
 from math import inf
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from flint import arb
 
 from zcdp.numeric.balls import above, below, lift
+from zcdp.numeric.once import cached_property
 from zcdp.privacy.line import Line, log_size
 from zcdp.privacy.nodes import TooManyNodes
 from zcdp.privacy.pair import gaussian_pair

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from functools import cached_property
 from math import inf, isfinite, log
 
 from flint import acb, acb_mat, arb
 
 from zcdp.numeric.certify import Undecided
+from zcdp.numeric.once import cached_property
 from zcdp.privacy.rdp_to_approx import tail_factor
 from zcdp.privacy.transform import Tilt, Transform
 

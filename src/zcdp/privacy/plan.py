@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from fractions import Fraction
-from functools import cached_property
 from math import inf, nextafter
 from typing import ClassVar
 
@@ -14,6 +13,7 @@ from zcdp.numeric.balls import lift
 from zcdp.numeric.certify import NotCertified, enclose
 from zcdp.numeric.exact import Exact, Log, integer
 from zcdp.numeric.functions import Number, derivatives
+from zcdp.numeric.once import cached_property
 from zcdp.numeric.supremum import Convex
 from zcdp.privacy.curve import Curve, Peak
 from zcdp.privacy.pair import Pair

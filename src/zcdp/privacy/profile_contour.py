@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from fractions import Fraction
-from functools import cached_property
 from math import inf, log, pi
 from typing import TYPE_CHECKING
 
 from flint import acb, acb_mat, arb
 
 from zcdp.numeric.balls import above, below, lift
+from zcdp.numeric.once import cached_property
 from zcdp.privacy.decay import DOWN, UP
 from zcdp.privacy.line import Line, Phases
 from zcdp.privacy.nodes import FIRST, LEAST, Effort, TooManyNodes, charge, choose, octaves

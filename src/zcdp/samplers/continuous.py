@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 from fractions import Fraction
-from functools import cached_property, partial
+from functools import partial
 from math import frexp
 from typing import Any
 
@@ -19,6 +19,7 @@ from flint import arb
 from numpy.typing import NDArray
 
 from zcdp.numeric.balls import above, at_precision, floor, lift
+from zcdp.numeric.once import cached_property
 from zcdp.samplers.grid import Grid
 from zcdp.samplers.lazy import GUARD, WORD, Real
 from zcdp.samplers.source import Source, bits, secure, words

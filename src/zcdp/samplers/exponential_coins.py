@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from fractions import Fraction
-from functools import cache, cached_property
+from functools import cache
 from math import log
 from typing import Any
 
@@ -18,6 +18,7 @@ from flint import arb
 from numpy.typing import NDArray
 
 from zcdp.numeric.balls import at_precision, lift
+from zcdp.numeric.once import cached_property
 from zcdp.samplers.lazy import Real, rank
 from zcdp.samplers.source import Source, words
 
