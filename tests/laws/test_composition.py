@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+from fractions import Fraction
+from math import nextafter
+
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from table import KINDS, Kind
+from table import KINDS, OTHERS, Kind
 
 import zcdp
 from zcdp import (
@@ -23,6 +26,7 @@ from zcdp import (
 
 SMALL = tuple(kind.at("0.3", **fixed) for kind in KINDS for fixed in kind.fixed[:2])
 BY_NAME = pytest.mark.parametrize("m", SMALL, ids=repr)
+ROWS_OF_ONE = (*SMALL, *OTHERS)
 DELTA = 1e-5
 
 
@@ -109,6 +113,34 @@ def test_rho_of_parts_that_peak_at_different_orders_is_below_the_sum() -> None:
     # the ratio at any one order is a lower bound
     for order in (1.0001, 5, 20, 27, 60):
         assert plan.rdp(order) / order <= upper * (1 + 1e-15)
+
+
+def test_rho_is_at_most_the_sum_where_the_search_over_orders_takes_too_long() -> None:
+    plan = 1000 * RandomizedResponse(epsilon="0.1", k=100) + 10**9 * Laplace(epsilon="0.001")
+    lower, upper = plan.rho_bounds
+    whole = sum(Fraction(part.rho) * count for part, count in plan.parts)
+    assert 0 < lower <= whole <= Fraction(upper) <= whole * (1 + Fraction(1, 10**15))
+    assert upper <= lower * (1 + 1e-3)
+
+
+def test_rho_is_not_above_the_sum_of_its_parts_by_the_tolerance_of_a_search() -> None:
+    """These peak at orders next to each other: their sum is nearly attained, and known to the last digit."""
+    plan = RandomizedResponse(epsilon="0.5", k=9) + RandomizedResponse(epsilon="0.5000001", k=9)
+    for curve in (plan, plan + Gaussian(sigma=10), 3 * plan):
+        assert Fraction(nextafter(curve.rho, 0)) <= sum(part.rho_fraction * n for part, n in curve.parts)
+
+
+def test_what_a_filter_charges_for_a_plan_is_not_above_what_it_charges_for_its_parts() -> None:
+    for plan in (3 * Gaussian(rho="0.1"), Gaussian(rho="0.1") + Gaussian(rho="1/3"), 7 * Laplace(epsilon="0.1")):
+        assert plan.rho_fraction <= sum(part.rho_fraction * count for part, count in plan.parts)
+    assert zcdp.Filter(rho="0.3").would_fit(3 * Gaussian(rho="0.1"))
+
+
+def test_no_order_costs_more_than_the_pure_epsilon() -> None:
+    for m in ROWS_OF_ONE:
+        for plan in (m, 1 * m, 3 * m):
+            assert plan.rdp(1e9) <= plan.pure_epsilon
+            assert plan.rdp(Fraction(10) ** 40) <= plan.pure_epsilon
 
 
 def test_counts_are_checked() -> None:

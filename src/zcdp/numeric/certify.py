@@ -44,13 +44,15 @@ def enclose(evaluate: Callable[[], arb], *, floor: float = 0.0) -> tuple[float, 
         lower, upper = max(below(ball), floor), above(ball)
         return lower, upper, upper <= nextafter(lower, inf) or ball.rel_accuracy_bits() >= DECISIVE_BITS
 
-    bits = FIRST_BITS
+    bits, cause = FIRST_BITS, None
     while bits <= LAST_BITS:
         try:
             lower, upper, done = at_precision(bits, pin)
             if done:
                 return lower, upper
-        except Undecided:
-            pass
+        except NotCertified:
+            raise
+        except (ArithmeticError, ValueError) as error:  # `Undecided`, or of a number that is none: NaN
+            cause = error
         bits *= 2
-    raise NotCertified(f"no certified value within {LAST_BITS} bits: the parameters are too extreme")
+    raise NotCertified(f"no certified value within {LAST_BITS} bits: the parameters are too extreme") from cause

@@ -140,7 +140,7 @@ class Curve(ABC):
             s = lift(excess)
             return self.cumulant(s) / s
 
-        return self._certified(divergence)[1]
+        return min(self._certified(divergence)[1], self.pure_epsilon)  # a curve that is an upper bound may be above
 
     def _certified(self, evaluate: Callable[[], arb]) -> tuple[float, float]:
         lower, upper = enclose(evaluate)

@@ -11,16 +11,18 @@ from flint import arb, arb_series
 
 from zcdp.numeric.balls import lift
 from zcdp.numeric.certify import NotCertified, enclose
-from zcdp.numeric.exact import Exact, Log, integer
+from zcdp.numeric.exact import Exact, Log, integer, rational
 from zcdp.numeric.functions import Number, derivatives
 from zcdp.numeric.once import cached_property
-from zcdp.numeric.supremum import Convex
+from zcdp.numeric.supremum import Convex, steepest_ratio
 from zcdp.privacy.curve import Curve, Peak
 from zcdp.privacy.pair import Pair
 
 __all__ = ["LARGEST_COUNT", "Plan"]
 
 LARGEST_COUNT = 10**12
+TOLERANCE = 1e-10  # of the certified search over orders
+WORK, LEAST_CELLS = 20_000, 500  # cells of that search, of one part each: seconds
 
 
 class Plan(Curve):
@@ -181,17 +183,45 @@ class Plan(Curve):
 
     @cached_property
     def _peak_bounds(self) -> tuple[float, float]:
-        """rho as a sum where all parts peak at one order, else as its own certified supremum."""
+        """rho as a sum where all parts peak at one order, else as its own certified supremum, at most that sum."""
         if self.unbounded:
             return inf, inf
         try:
             return self._certified(lambda: self.peak().rho)
         except NotCertified:  # different orders, or a part whose own peak is searched
-            if len(self.parts) > 1:
-                return self.search_rho()
-        [(part, count)] = self.parts
-        low, high = (Fraction(end) * count for end in part._peak_bounds)
-        return enclose(lambda: lift(low))[0], enclose(lambda: lift(high))[1]
+            pass
+        if len(self.parts) == 1:
+            [(part, count)] = self.parts
+            low, high = (Fraction(end) * count for end in part._peak_bounds)
+            return enclose(lambda: lift(low))[0], enclose(lambda: lift(high))[1]
+        upper = inf if any(part.rho == inf for part, _ in self.parts) else enclose(lambda: lift(self._sum_of_rhos))[1]
+        lower = min(max(self._ratio_from_below(part) for part, _ in self.parts), upper)
+        if upper - lower <= TOLERANCE * lower:
+            return lower, upper
+        try:
+            searched = self.search_rho(TOLERANCE)
+        except NotCertified:  # it takes too long, as where counts are huge
+            return lower, upper
+        return max(lower, searched[0]), min(upper, searched[1])
+
+    @cached_property
+    def _sum_of_rhos(self) -> Fraction:
+        """An upper bound on rho; an infinite one is refused."""
+        return sum((part.rho_fraction * count for part, count in self.parts), Fraction(0))
+
+    def _ratio_from_below(self, part: Curve) -> float:
+        """D(alpha)/alpha where it is largest for a part: it bounds rho from below; 0 where it is not known."""
+        try:
+            s = rational(part.rho_order, "order") - 1
+            return enclose(lambda: self.cumulant(lift(s)) / (lift(s) * lift(1 + s)) if s else self.kl())[0]
+        except (NotCertified, ValueError):
+            return 0.0
+
+    @cached_property
+    def rho_fraction(self) -> Fraction:
+        """The least rational known that bounds rho: `rho` is a float, the sum of the parts' need not be."""
+        most = self._sum_of_rhos
+        return most if self.rho == inf else min(most, Fraction(self.rho))
 
     def kl(self) -> arb:
         """The sum of the parts' divergences of order 1."""
@@ -222,16 +252,16 @@ class Plan(Curve):
             )
         ]
 
-    def search_rho(self, tolerance: float = 1e-10) -> tuple[float, float]:
+    def search_rho(self, tolerance: float = TOLERANCE) -> tuple[float, float]:
         """Floats around rho by a certified search over all orders of the sum of the curves.
 
         Parts of unbounded loss go in at their own rho (Gaussian noise has it at every order); the lower end is then
         the sum at order 1.
         """
         bounded = [count * part for part, count in self.parts if part.pure_epsilon < inf]
-        unbounded = [(Fraction(part.rho), count) for part, count in self.parts if part.pure_epsilon == inf]
+        unbounded = [(part.rho_fraction, count) for part, count in self.parts if part.pure_epsilon == inf]
         if not unbounded:
-            return super().search_rho(tolerance)
+            return steepest_ratio(self.convexes, tolerance, most_cells=max(WORK // len(self.parts), LEAST_CELLS))[:2]
         rest = Fraction(Plan.sum_of(*bounded).search_rho(tolerance)[1]) if bounded else Fraction(0)
         whole = rest + sum((rho * count for rho, count in unbounded), Fraction(0))
         return enclose(self.kl)[0], enclose(lambda: lift(whole))[1]
