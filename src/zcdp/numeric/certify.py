@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from math import inf, nextafter
+from warnings import warn
 
 from flint import arb
 
 from zcdp.numeric.balls import above, at_precision, below
 
-__all__ = ["NotCertified", "Undecided", "enclose"]
+__all__ = ["NotCertified", "Undecided", "enclose", "failure"]
 
 FIRST_BITS = 128
 LAST_BITS = 1 << 16
@@ -24,6 +25,15 @@ class NotCertified(ArithmeticError):
 
 class Undecided(ArithmeticError):
     """A sign could not be told at this precision: try again with more bits."""
+
+
+def failure(what: str, error: Exception) -> NotCertified:
+    """What to raise where a method met with something that it should not have: no answer, and a warning to report it.
+
+    Other methods can then still answer; nothing is passed over in silence.
+    """
+    warn(f"the {what} failed where it should not, please report it: {error!r}", RuntimeWarning, stacklevel=2)
+    return NotCertified(f"the {what} failed: {error!r}")
 
 
 def enclose(evaluate: Callable[[], arb], *, floor: float = 0.0) -> tuple[float, float]:

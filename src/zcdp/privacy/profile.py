@@ -10,7 +10,7 @@ from typing import NamedTuple, Protocol
 from flint import arb
 
 from zcdp.numeric.balls import above, at_precision, below, lift
-from zcdp.numeric.certify import NotCertified, Undecided
+from zcdp.numeric.certify import NotCertified, Undecided, failure
 from zcdp.privacy.ends import at_top, near_one
 from zcdp.privacy.finite_cut import Cut, cut_degree, finite_size, whole_degree
 from zcdp.privacy.lattice import Lattice, common_lattice
@@ -192,8 +192,12 @@ class Profile:
                     return answer
             except Undecided:
                 pass
+            except NotCertified:
+                raise
             except (OverflowError, ZeroDivisionError) as error:  # of the floats that propose where to look
                 raise NotCertified("the profile is out of the range of floats") from error
+            except Exception as error:
+                raise failure("profile", error) from error
             bits, self.share = 2 * bits, 4 * self.share
         raise NotCertified(f"no certified profile within {LAST_BITS} bits: the parameters are too extreme")
 

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from fractions import Fraction
 from math import inf, nextafter
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING, Literal, TypeVar
 
-from zcdp.numeric.certify import NotCertified
+from zcdp.numeric.certify import NotCertified, failure
 from zcdp.numeric.exact import Value, rational
 from zcdp.privacy.profile import Profile
 from zcdp.privacy.rdp_to_approx import rdp_to_delta, rdp_to_epsilon
@@ -17,6 +18,8 @@ if TYPE_CHECKING:
     from zcdp.privacy.curve import Curve
 
 __all__ = ["Routes"]
+
+T = TypeVar("T")
 
 WELL = 1e-6
 
@@ -60,10 +63,19 @@ class Routes:
         pure = self.curve.pure_epsilon
         if target == 0 or self.curve.unbounded:
             return {"pure": pure}
-        found = {} if (bounds := _try(self.profile, "epsilon_bounds", target)) is None else {"profile": bounds[1]}
-        found["rdp"] = rdp_to_epsilon(self.curve.cumulant, target)
-        found["zcdp"] = zcdp_to_epsilon(self.curve.rho, target)
-        return found if pure == inf else {**found, "pure": pure}
+        bounds = _try(self.profile, "epsilon_bounds", target)
+        return _known(
+            {
+                "profile": None if bounds is None else bounds[1],
+                "rdp": _attempt("Renyi route", lambda: rdp_to_epsilon(self.curve.cumulant, target)),
+                "zcdp": _attempt("route from rho", lambda: self._epsilon_of_rho(target)),
+                "pure": None if pure == inf else pure,
+            }
+        )
+
+    def _epsilon_of_rho(self, delta: Fraction) -> float:
+        rho = self.curve.rho
+        return zcdp_to_epsilon(rho, delta) if 0 < rho < inf else rho
 
     def epsilon_at(self, delta: Value) -> float:
         """The least epsilon of all routes."""
@@ -83,8 +95,15 @@ class Routes:
             lower, upper = bounds[0], min(upper, bounds[1])
         if self.attained is not self.profile and not upper_only:
             lower = (_try(self.attained, "epsilon_bounds", target) or (0.0, 0.0))[0]
+        curve = None
         if self._curve_may_win(bounds):
-            upper = min(upper, rdp_to_epsilon(self.curve.cumulant, target, guess=self._guess(), worth=1.02 * upper))
+            worth, guess = 1.02 * upper, self._guess()
+            curve = _attempt(
+                "Renyi route", lambda: rdp_to_epsilon(self.curve.cumulant, target, guess=guess, worth=worth)
+            )
+            if curve is None and upper == inf:
+                curve = _known({"rho": _attempt("route from rho", lambda: self._epsilon_of_rho(target))})["rho"]
+        upper = upper if curve is None else min(upper, curve)
         return min(lower, upper), upper
 
     def _pure_from_below(self) -> float:
@@ -112,19 +131,33 @@ class Routes:
         if self.attained is not self.profile and not upper_only:
             lower = (_try(self.attained, "delta_bounds", point) or (0.0, 0.0))[0]
         if self._curve_may_win(bounds):
-            upper = min(upper, rdp_to_delta(self.curve.cumulant, point, guess=self._guess()))
+            guess = self._guess()
+            curve = _attempt("Renyi route", lambda: rdp_to_delta(self.curve.cumulant, point, guess=guess))
+            if curve is None and bounds is None:
+                curve = _attempt("route from rho", lambda: self._delta_of_rho(point))
+            upper = upper if curve is None else min(upper, curve)
         return min(lower, upper), upper
+
+    def _delta_of_rho(self, epsilon: Fraction) -> float:
+        rho = self.curve.rho
+        if epsilon == 0 or not 0 < rho < inf:
+            return 1.0 if rho else 0.0
+        return zcdp_to_delta(rho, epsilon)
 
     def deltas(self, epsilon: Value) -> dict[str, float]:
         """delta at `epsilon` by each route."""
         point = _epsilon(epsilon)
         if self.curve.unbounded:
             return {}
-        found = {} if (bounds := _try(self.profile, "delta_bounds", point)) is None else {"profile": bounds[1]}
-        found["rdp"] = rdp_to_delta(self.curve.cumulant, point)
-        if point > 0:
-            found["zcdp"] = zcdp_to_delta(self.curve.rho, point)
-        return {**found, "pure": 0.0} if point >= self.curve.pure_epsilon else found
+        bounds = _try(self.profile, "delta_bounds", point)
+        return _known(
+            {
+                "profile": None if bounds is None else bounds[1],
+                "rdp": _attempt("Renyi route", lambda: rdp_to_delta(self.curve.cumulant, point)),
+                "zcdp": _attempt("route from rho", lambda: self._delta_of_rho(point)) if point > 0 else None,
+                "pure": 0.0 if point >= self.curve.pure_epsilon else None,
+            }
+        )
 
     def _guess(self) -> float:
         return 1.0 if self.profile is None else self.profile.line
@@ -140,7 +173,25 @@ def _try(
     """The profile's answer; None where there is no profile, or it is too extreme to be certified."""
     if profile is None:
         return None
+    return _attempt(
+        "profile", lambda: profile.epsilon_bounds(at) if what == "epsilon_bounds" else profile.delta_bounds(at)
+    )
+
+
+def _attempt(what: str, route: Callable[[], T]) -> T | None:
+    """What a route answers; None where it is not certified, whatever it met: then the others answer."""
     try:
-        return profile.epsilon_bounds(at) if what == "epsilon_bounds" else profile.delta_bounds(at)
+        return route()
     except NotCertified:
         return None
+    except Exception as error:
+        failure(what, error)
+        return None
+
+
+def _known(answers: dict[str, float | None]) -> dict[str, float]:
+    """Those that are; `NotCertified` where there is none."""
+    known = {name: value for name, value in answers.items() if value is not None}
+    if not known:
+        raise NotCertified("no route is certified: the parameters are too extreme")
+    return known
