@@ -223,6 +223,16 @@ class Plan(Curve):
         most = self._sum_of_rhos
         return most if self.rho == inf else min(most, Fraction(self.rho))
 
+    def _divergence(self, excess: Fraction) -> float:
+        whole = super()._divergence(excess)
+        if self.is_tight:
+            return whole
+        # the curve of a part that is only a bound may be above what is known of it otherwise
+        each = [(part._divergence(excess), count) for part, count in self.parts]
+        if any(one == inf for one, _ in each):
+            return whole
+        return min(whole, enclose(lambda: lift(sum((Fraction(one) * count for one, count in each), Fraction(0))))[1])
+
     def kl(self) -> arb:
         """The sum of the parts' divergences of order 1."""
         return sum((part.kl() * count for part, count in self.parts), arb(0))
