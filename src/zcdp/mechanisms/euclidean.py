@@ -56,9 +56,7 @@ def whole_moves_pair(epsilon: Exact, squares: int) -> Pair:
         return 8 * squares * half.tanh().erfinv() ** 2
 
     above = (
-        Pair(epsilon, terms, Fraction(1, squares), atomic=True)
-        if squares <= MOST_SQUARES
-        else gaussian_pair(curvature)
+        Pair(epsilon, terms, Fraction(1, squares), atomic=True) if squares <= MOST_SQUARES else gaussian_pair(curvature)
     )
     return replace(above, exact=False, neighbours=tuple(_neighbours(_not_above(epsilon, squares), squares)))
 
@@ -82,7 +80,7 @@ def _moves_by_one(epsilon: Exact, squares: int) -> Pair:
 
 
 def _neighbours(rate: Fraction, squares: int) -> Iterator[tuple[tuple[Pair, int], ...]]:
-    """Some partitions into squares that are the worst somewhere: those of a few largest parts, each as large as fits."""
+    """Some partitions into squares, each the worst somewhere: a few largest parts, and then whatever fits."""
     root = isqrt(squares)
     for largest in sorted({root, max(root - 1, 1), (root + 1) // 2, 1}, reverse=True):
         moves: dict[int, int] = {}
@@ -94,7 +92,9 @@ def _neighbours(rate: Fraction, squares: int) -> Iterator[tuple[tuple[Pair, int]
             if part == 1:
                 moves[1] += rest
                 rest = 0
-        yield tuple((discrete_laplace_pair(rate * move, move), count) for move, count in moves.items())
+        # a long move may stand between two Laplace pairs, of which the lower one is attained
+        longest = ((discrete_laplace_pair(rate * move, move), count) for move, count in moves.items())
+        yield tuple((pair.witness or pair, count) for pair, count in longest)
 
 
 def _greatest(t: arb, squares: int) -> Terms:
