@@ -39,7 +39,9 @@ def _row(values: Iterable[Value], name: str) -> Row:
         raise ValueError(f"{name} must sum to 1, not {_shown(total)} (exact rows may not be off at all)")
     if abs(total - 1) > (len(row) + 8) * ROUNDING:
         hint = "more than floats explain: normalise the row, or give fractions such as '1/3'"
-        raise ValueError(f"{name} must sum to 1, not {_shown(total)}, which is off by {_shown(abs(total - 1))} ({hint})")
+        raise ValueError(
+            f"{name} must sum to 1, not {_shown(total)}, which is off by {_shown(abs(total - 1))} ({hint})"
+        )
     return row
 
 

@@ -52,8 +52,9 @@ def shift_cumulant(s: Number, epsilon: arb, tails: Number) -> Number:
 
 
 class ExponentialNoise(Mechanism):
-    """Independent noise on each coordinate. Theorem: docs/theorems/vector-queries.md.
+    """Independent noise on each coordinate.
 
+    Theorems: docs/theorems/vector-queries.md, docs/theorems/likelihood-ratio.md.
     epsilon is the largest move in the l1 norm over the scale: the pure epsilon. For real answers under `L2` it is
     b/scale; rho is exact, that of many small moves, epsilon^2/2, and the curve rho alpha.
     """

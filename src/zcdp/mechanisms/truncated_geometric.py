@@ -107,7 +107,10 @@ class TruncatedGeometric(FiniteEnvelope, Mechanism):
         return [*near, (beyond, beyond), *((right, left) for left, right in reversed(near))]
 
     def pairs(self) -> Sequence[FinitePair]:
-        """(x, x + sensitivity) for all x: the other direction is the mirror image, and no nearer pair is worse."""
+        """(x, x + sensitivity) for all x: the other direction is the mirror image, and no nearer pair is worse.
+
+        Theorem: docs/theorems/likelihood-ratio.md.
+        """
         d, t = self.sensitivity, lift(self.epsilon) / self.sensitivity
         least, middle = exp(-t * d), -exp(-t) * expm1(-t * (d - 1))
 
