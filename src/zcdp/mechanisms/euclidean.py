@@ -28,11 +28,11 @@ MOST_SQUARES = 100  # has 1116 partitions into squares: half a second
 def real_moves_pair(epsilon: Exact) -> Pair:
     """Laplace noise, real moves of Euclidean length at most epsilon scales: the Gaussian pair mu = sqrt(pi/2) epsilon.
 
-    Neighbours that are attained: one coordinate that moves by all of it, and 64 that move by an eighth.
+    Neighbours that are attained: one coordinate that moves by all of it, and 16 that move by a quarter.
     """
     rational = _not_above(epsilon, 1)
     above = gaussian_pair(lambda: arb.pi() / 2 * lift(epsilon) ** 2)
-    return replace(above, exact=False, neighbours=(((laplace_pair(rational), 1),), ((laplace_pair(rational / 8), 64),)))
+    return replace(above, exact=False, neighbours=(((laplace_pair(rational), 1),), ((laplace_pair(rational / 4), 16),)))
 
 
 def whole_moves_pair(epsilon: Exact, squares: int) -> Pair:
