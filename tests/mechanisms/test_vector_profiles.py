@@ -113,6 +113,15 @@ def test_euclidean_moves_of_integers(scale: int, b: int, at: str, least: float, 
         assert least_epsilon(law(1 / scale, (1,) * b**2), float(at)) <= upper * (1 + 1e-12)
 
 
+@pytest.mark.parametrize("b", [11, 30])
+def test_many_squares_are_tight_where_one_small_move_is_the_worst(b: int) -> None:
+    """The Gaussian pair touches the profile of one move at epsilon = 0: nothing smaller would do."""
+    lower, upper = DiscreteLaplace(scale=20_000, sensitivity=L2(b)).delta_bounds(epsilon=0)
+    truth = delta(law(1 / 20_000, (b,)), 0.0)
+    assert lower * (1 - 1e-12) <= truth <= upper
+    assert upper <= truth * 1.001
+
+
 @pytest.mark.parametrize("count", [1, 10])
 def test_one_long_move_composed(count: int) -> None:
     plan = count * DiscreteLaplace(scale=50, sensitivity=L2(5))
@@ -145,7 +154,7 @@ def two_laplace_moves(x: float, y: float, epsilon: float) -> float:
     return float(ends[0] / 2 + exp(-x) / 2 * ends[1]) + middle
 
 
-@pytest.mark.parametrize("b", [0.1, 1.0, 3.0])
+@pytest.mark.parametrize("b", [0.01, 0.1, 1.0, 3.0])
 def test_euclidean_moves_of_reals(b: float) -> None:
     m = Laplace(scale=1, sensitivity=L2(b))
     for epsilon in (0.0, 0.3 * b, 0.7 * b, b, 1.3 * b):
