@@ -32,9 +32,11 @@ def default_grid(scale: Fraction | float) -> Fraction:
 
 
 def _distance(sensitivity: Any) -> Any:
-    if isinstance(sensitivity, Sensitivity):
+    if not isinstance(sensitivity, Sensitivity):
+        return sensitivity
+    if (single := sensitivity.single()) is None:
         raise ValueError(f"sensitivity ({sensitivity}) is of vectors: no one pair of numbers is the worst")
-    return sensitivity
+    return single
 
 
 class AddsIntegers:

@@ -12,7 +12,7 @@ from flint import arb, ctx
 
 from zcdp.numeric.exact import Exact, Log
 
-__all__ = ["above", "at_precision", "below", "ceiling", "floor", "lift"]
+__all__ = ["above", "at_precision", "below", "ceiling", "floor", "lift", "working_bits"]
 
 T = TypeVar("T")
 
@@ -53,6 +53,12 @@ def at_precision(bits: int, evaluate: Callable[[], T], *, terms: int = 10) -> T:
         finally:
             ctx.prec, ctx.cap = before
             _setting.found = outer
+
+
+def working_bits() -> int:
+    """The working precision."""
+    bits: int = ctx.prec
+    return bits
 
 
 def lift(number: Exact | int) -> arb:

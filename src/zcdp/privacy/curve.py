@@ -140,7 +140,8 @@ class Curve(ABC):
             s = lift(excess)
             return self.cumulant(s) / s
 
-        return min(self._certified(divergence)[1], self.pure_epsilon)  # a curve that is an upper bound may be above
+        # a curve that is itself a bound may exceed the largest loss, which bounds every divergence
+        return min(self._certified(divergence)[1], self.pure_epsilon)
 
     def _certified(self, evaluate: Callable[[], arb]) -> tuple[float, float]:
         lower, upper = enclose(evaluate)

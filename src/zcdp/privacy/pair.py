@@ -64,6 +64,9 @@ class Pair:
     witness: Pair | None = None
     """Where it is not: a symmetric pair whose profile is at most the mechanism's, for lower bounds."""
 
+    neighbours: tuple[tuple[tuple[Pair, int], ...], ...] = ()
+    """The same, where one is not enough: true neighbours, each as independent pairs with how many are alike."""
+
     at: Callable[[Fraction], Pair] | None = None
     """The same family at another largest loss; a larger one must dominate (docs/theorems/calibration.md)."""
 
@@ -73,9 +76,11 @@ class Pair:
     normal: DiscreteNormal | None = None
     """Discrete Gaussian noise, whose atoms have no end; None for every other pair."""
 
-    def attained(self) -> Pair | None:
-        """A pair whose profile is at most the mechanism's, if one is known."""
-        return self if self.exact else self.witness
+    def attained(self) -> tuple[tuple[tuple[Pair, int], ...], ...]:
+        """Compositions of pairs whose profile is at most the mechanism's: none, one or several."""
+        if self.exact or self.witness is not None:
+            return (((self if self.exact or self.witness is None else self.witness, 1),),)
+        return self.neighbours
 
 
 def three_point_pair(

@@ -12,6 +12,7 @@ from zcdp.numeric.exact import Value, rational
 from zcdp.privacy.profile import Profile
 from zcdp.privacy.rdp_to_approx import rdp_to_delta, rdp_to_epsilon
 from zcdp.privacy.snap import snap
+from zcdp.privacy.transform import Parts
 from zcdp.privacy.zcdp_to_approx import zcdp_to_delta, zcdp_to_epsilon
 
 if TYPE_CHECKING:
@@ -48,14 +49,14 @@ class Routes:
         self.curve = curve
         pairs = [(one.pair(), count * times) for part, count in curve.parts for one, times in part.coordinates]
         known = tuple((pair, count) for pair, count in pairs if pair is not None)
-        attained = tuple((witness, count) for pair, count in known if (witness := pair.attained()) is not None)
-        above, below = snap(known)[0], snap(attained)[1]
+        above = snap(known)[0]
+        attained = [below for parts in _attained(known) if (below := snap(parts)[1])]
         self.profile = Profile(above) if len(known) == len(pairs) else None
         self.exact = len(known) == len(pairs) and all(pair.exact for pair, _ in known)
-        if self.exact and below == above:
-            self.attained = self.profile
-        else:
-            self.attained = Profile(below) if below else None
+        self.is_own = self.exact and attained == [above]
+        """Whether the profile is the mechanism's own, so that its lower ends are attained too."""
+        self.attained = [] if self.is_own else [Profile(below) for below in attained]
+        """Profiles that are at most the mechanism's, where that one is not."""
 
     def epsilons(self, delta: Value) -> dict[str, float]:
         """epsilon at `delta` by each route."""
@@ -93,8 +94,8 @@ class Routes:
         bounds = _try(self.profile, "epsilon_bounds", target)
         if bounds is not None:
             lower, upper = bounds[0], min(upper, bounds[1])
-        if self.attained is not self.profile and not upper_only:
-            lower = (_try(self.attained, "epsilon_bounds", target) or (0.0, 0.0))[0]
+        if not self.is_own and not upper_only:
+            lower = self._from_neighbours("epsilon_bounds", target)
         curve = None
         if self._curve_may_win(bounds):
             worth, guess = 1.02 * upper, self._guess()
@@ -105,6 +106,10 @@ class Routes:
                 curve = _known({"rho": _attempt("route from rho", lambda: self._epsilon_of_rho(target))})["rho"]
         upper = upper if curve is None else min(upper, curve)
         return min(lower, upper), upper
+
+    def _from_neighbours(self, what: Literal["epsilon_bounds", "delta_bounds"], at: Fraction) -> float:
+        """The largest lower end that some neighbours attain."""
+        return max(((_try(profile, what, at) or (0.0, 0.0))[0] for profile in self.attained), default=0.0)
 
     def _pure_from_below(self) -> float:
         """A float that is not above the largest loss: itself if it is one, else two below its upper end."""
@@ -128,8 +133,8 @@ class Routes:
         bounds = _try(self.profile, "delta_bounds", point)
         if bounds is not None:
             lower, upper = bounds
-        if self.attained is not self.profile and not upper_only:
-            lower = (_try(self.attained, "delta_bounds", point) or (0.0, 0.0))[0]
+        if not self.is_own and not upper_only:
+            lower = self._from_neighbours("delta_bounds", point)
         if self._curve_may_win(bounds):
             guess = self._guess()
             curve = _attempt("Renyi route", lambda: rdp_to_delta(self.curve.cumulant, point, guess=guess))
@@ -165,6 +170,20 @@ class Routes:
     def _curve_may_win(self, bounds: tuple[float, float] | None) -> bool:
         """Whether the Renyi curve can beat the profile: not where that is of the worst-case pairs, and known well."""
         return not self.exact or bounds is None or bounds[1] - bounds[0] > WELL * bounds[1]
+
+
+def _attained(parts: Parts) -> list[Parts]:
+    """What the mechanisms attain together: the first choice of each, the second of each, and so on."""
+    choices = [(pair.attained(), count) for pair, count in parts]
+    return [
+        tuple(
+            (pair, count * times)
+            for options, count in choices
+            if options
+            for pair, times in options[min(n, len(options) - 1)]
+        )
+        for n in range(max((len(options) for options, _ in choices), default=0))
+    ]
 
 
 def _try(
