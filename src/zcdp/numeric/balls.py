@@ -11,9 +11,14 @@ from flint import arb, ctx
 
 from zcdp.numeric.exact import Exact, Log
 
-__all__ = ["above", "at_precision", "below", "ceiling", "floor", "lift"]
+__all__ = ["Undecided", "above", "at_precision", "below", "ceiling", "floor", "lift"]
 
 T = TypeVar("T")
+
+
+class Undecided(ArithmeticError):
+    """A sign could not be told at this precision: try again with more bits."""
+
 
 # flint's working precision is one number for the whole process: whoever sets it holds this lock. A thread of the
 # user's that changes it under us makes balls wider, never wrong.
@@ -62,14 +67,18 @@ def below(ball: arb) -> float:
 
 
 def floor(ball: arb) -> int:
-    """The greatest integer that is not above any point of a finite ball.
+    """The greatest integer that is not above any point of a ball; raises `Undecided` if that is not finite.
 
     >>> floor(arb(7) / 2), floor(arb(-7) / 2)
     (3, -4)
     """
-    return int(ball.lower().floor().fmpz())
+    edge = ball.lower()
+    if not edge.is_finite():
+        raise Undecided
+    mantissa, exponent = map(int, edge.man_exp())  # exact at any working precision
+    return mantissa << exponent if exponent >= 0 else mantissa >> -exponent
 
 
 def ceiling(ball: arb) -> int:
-    """The least integer that is not below any point of a finite ball."""
+    """The least integer that is not below any point of a ball."""
     return -floor(-ball)

@@ -7,7 +7,7 @@ from math import inf, nextafter
 
 from flint import arb
 
-from zcdp.numeric.balls import above, at_precision, below
+from zcdp.numeric.balls import Undecided, above, at_precision, below
 
 __all__ = ["NotCertified", "Undecided", "enclose"]
 
@@ -20,10 +20,6 @@ DECISIVE_BITS = 2400
 
 class NotCertified(ArithmeticError):
     """No certified answer was reached; there is never a number instead."""
-
-
-class Undecided(ArithmeticError):
-    """A sign could not be told at this precision: try again with more bits."""
 
 
 def enclose(evaluate: Callable[[], arb], *, floor: float = 0.0) -> tuple[float, float]:
