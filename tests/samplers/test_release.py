@@ -191,19 +191,19 @@ BAD: list[tuple[str, type[Exception], str, Any]] = [
     ("bools", TypeError, "must be integers", lambda: DiscreteLaplace(epsilon=1).release([True])),
     ("text", TypeError, "must be integers", lambda: DiscreteLaplace(epsilon=1).release("5")),
     ("overflow", ValueError, r"overflow \('wrap'\)", lambda: DiscreteLaplace(epsilon=1).release(5, overflow="wrap")),
-    ("nan", ValueError, r"\(nan\) must be finite", lambda: Laplace(epsilon=1).release(float("nan"))),
-    ("inf", ValueError, r"\(inf\) must be finite", lambda: Laplace(epsilon=1).release([1.0, float("inf")])),
+    ("nan", ValueError, "values must be finite", lambda: Laplace(epsilon=1).release(float("nan"))),
+    ("inf", ValueError, "values must be finite", lambda: Laplace(epsilon=1).release([1.0, float("inf")])),
     ("far", ValueError, "2\\^61 steps", lambda: Laplace(epsilon=1).release([1e300])),
     ("grid", ValueError, r"grid \(0\) must be positive", lambda: Laplace(epsilon=1).release(1.0, grid=0)),
     ("complex", TypeError, "must be integers or floats", lambda: Laplace(epsilon=1).release([1j])),
-    ("k", ValueError, r"values \(4\) must lie in 0 .. 3", lambda: RandomizedResponse(epsilon=1, k=4).release([1, 4])),
-    ("low", ValueError, r"values \(-1\) must lie in 0 .. 3", lambda: RandomizedResponse(epsilon=1, k=4).release(-1)),
+    ("k", ValueError, r"values must lie in 0 .. 3", lambda: RandomizedResponse(epsilon=1, k=4).release([1, 4])),
+    ("low", ValueError, r"values must lie in 0 .. 3", lambda: RandomizedResponse(epsilon=1, k=4).release(-1)),
     ("kind", TypeError, "must be integers", lambda: RandomizedResponse(epsilon=1, k=4).release([0.0])),
-    ("d", ValueError, r"values \(8\) must lie in 0 .. 7", lambda: RAPPOR(epsilon=1).release([8], d=8)),
+    ("d", ValueError, r"values must lie in 0 .. 7", lambda: RAPPOR(epsilon=1).release([8], d=8)),
     ("small", ValueError, r"d \(1\) must be at least 2", lambda: RAPPOR(epsilon=1).release([0], d=1)),
-    ("scores", ValueError, r"scores \(nan\) must be finite",
+    ("scores", ValueError, r"scores must be finite",
      lambda: ExponentialMechanism(epsilon=1).release([1, float("nan")], sensitivity=1)),
-    ("infinite", ValueError, r"scores \(-inf\) must be finite",
+    ("infinite", ValueError, r"scores must be finite",
      lambda: ExponentialMechanism(epsilon=1).release([1, -float("inf")], sensitivity=1)),
     ("none", ValueError, "at least one", lambda: ExponentialMechanism(epsilon=1).release([], sensitivity=1)),
     ("matrix", ValueError, "shape", lambda: ExponentialMechanism(epsilon=1).release([[1, 2]], sensitivity=1)),
@@ -301,13 +301,13 @@ def test_a_wide_staircase_on_a_grid_is_refused_by_the_sum() -> None:
 
 @pytest.mark.parametrize("values", [[2**53 + 1, 0.5], [[1, 2.5], [2**60 + 1, 3]]])
 def test_an_integer_that_a_list_would_round_is_refused(values: list[object]) -> None:
-    with pytest.raises(TypeError, match="is no float"):
+    with pytest.raises(TypeError, match="that is no float"):
         Laplace(scale=1).release(values)
 
 
 def test_scores_that_a_list_would_round_are_refused() -> None:
     for m in (ExponentialMechanism(epsilon=1), PermuteAndFlip(epsilon=1)):
-        with pytest.raises(TypeError, match="is no float"):
+        with pytest.raises(TypeError, match="that is no float"):
             m.release([2**63, 2**63 - 513, -1], sensitivity=1)
 
 
