@@ -50,7 +50,7 @@ class RealNoise(Protocol):
 
 def is_scalar(values: Any) -> bool:
     """Whether `values` is one number: Python's own, or an exact one; numpy's scalars keep their type and are arrays."""
-    return not isinstance(values, np.generic | np.ndarray) and np.ndim(values) == 0
+    return not isinstance(values, np.generic | np.ndarray | list | tuple) and np.ndim(values) == 0
 
 
 def _overflow(overflow: Overflow) -> None:
