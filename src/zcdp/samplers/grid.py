@@ -16,6 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from zcdp.samplers.arrays import add
+from zcdp.samplers.quotients import NARROW, Quotients
 from zcdp.samplers.source import blocks
 
 __all__ = ["Grid", "Located"]
@@ -26,12 +27,8 @@ FITS = 2.0**60
 """Fine steps below it add up with noise of at most 2^62 in 64 bits."""
 
 
-NARROW = 35
-"""Bits of a numerator and denominator that 64 bits leave room for."""
 REFINED = 60
-LOW = 26
-UP = 128
-LOW_MASK = (1 << LOW) - 1
+"""Fine steps to a step up to which 64 bits hold them, as a power of two."""
 
 Points: TypeAlias = Callable[[NDArray[Any], Callable[[int], Fraction]], NDArray[Any]]
 
@@ -43,33 +40,6 @@ def _finite(floats: NDArray[Any]) -> NDArray[Any]:
     if not np.isfinite([floats.min(initial=0), floats.max(initial=0)]).all():
         raise OverflowError(BEYOND)
     return floats
-
-
-class _Parts(NamedTuple):
-    """The numbers high 2^26 + low + b/p, with low below 2^26 and b below p."""
-
-    high: NDArray[Any]
-    low: NDArray[Any]
-    b: NDArray[Any]
-    p: int
-
-    def over_power(self, k: NDArray[Any]) -> NDArray[Any]:
-        """floor(number/2^k) for k >= -128, modulo 2^64; where it is beyond 64 bits, its lowest 63 bits are right."""
-        shifted: NDArray[Any] = self.high << np.clip(LOW - k, 0, 63) >> np.clip(k - LOW, 0, 63)
-        shifted += self.low << np.clip(-k, 0, 63) >> np.clip(k, 0, 63)
-        if self.p > 1:
-            shifted += self._below(np.clip(-k, 0, UP))
-        return shifted
-
-    def _below(self, up: NDArray[Any]) -> NDArray[Any]:
-        """floor(b 2^up/p) modulo 2^64: long division, as many bits at a time as 62 leave room for."""
-        left, total = self.b.copy(), np.zeros_like(self.b)
-        chunk = 62 - self.p.bit_length()
-        for done in range(0, UP, chunk):
-            step = np.clip(up - done, 0, chunk)
-            digit, left = np.divmod(left << step, self.p)
-            total = (total << step) + digit
-        return total
 
 
 class Located(NamedTuple):
@@ -163,20 +133,12 @@ class Grid:
         return Located(whole.astype(np.int64), fine.astype(np.int64), rest)
 
     def _locate_ratios(self, values: NDArray[Any]) -> Located:
-        """For a step p/q: the float m 2^-k is (a + b/p)/2^k steps, a p + b = m q, in 64 bits, one way for all values.
-
-        m q and a have up to 88 bits: two parts, the lower of 26 bits. Which way is taken depends on the step alone, so
-        that no value takes longer than another.
-        """
+        """For a step p/q: one way for all values, which depends on the step alone, so that none takes longer."""
         p, q = self.step.numerator, self.step.denominator
         if max(p, q).bit_length() > NARROW or self.refine > REFINED:
             return self._locate_fractions([Fraction(value) for value in values.tolist()])
-        mantissas, exponents = np.frexp(values)
-        digits, k = (mantissas * 2.0**53).astype(np.int64), 53 - exponents.astype(np.int64)
-        high, over = np.divmod((digits >> LOW) * q, p)
-        low, b = np.divmod((over << LOW) + (digits & LOW_MASK) * q, p)
-        parts = _Parts(high + (low >> LOW), low & LOW_MASK, b, p)
-        whole, fine = parts.over_power(k), parts.over_power(k - self.refine) & ((1 << self.refine) - 1)
+        steps = Quotients(values, q, p)
+        whole, fine = steps.floor(0), steps.floor(self.refine) & ((1 << self.refine) - 1)
 
         def rest(n: int) -> Fraction:
             steps = Fraction(float(values[n])) / self.step - int(whole[n])
