@@ -16,6 +16,9 @@ if TYPE_CHECKING:
     from zcdp.samplers.arrays import Overflow
     from zcdp.samplers.release import IntegerNoise, RealNoise
 
+LARGEST = 1000
+"""Noise of a scale of up to 2^1000 is never beyond floats, which end at 2^1024."""
+
 __all__ = ["AddsIntegers", "AddsReals", "default_grid"]
 
 
@@ -26,9 +29,12 @@ def default_grid(scale: Fraction | float) -> Fraction:
     Fraction(1, 524288)
     """
     try:
-        return Fraction(2) ** (frexp(scale)[1] - 21)
+        exponent = frexp(scale)[1]
     except OverflowError:
         raise ValueError(f"scale ({scale}) is beyond floats: give a grid") from None
+    if exponent > LARGEST:
+        raise ValueError(f"scale ({float(scale):.6g}) must be below 2^{LARGEST}: noisy values would be beyond floats")
+    return Fraction(2) ** (exponent - 21)
 
 
 def _distance(sensitivity: Any) -> Any:
@@ -101,6 +107,7 @@ class AddsReals:
         """The continuous mechanism, rounded to multiples of `grid`: a float for a number, an array for an array.
 
         The default grid is a power of two near scale/2^20. Each value is taken exactly, a float as its binary value.
+        A noisy value beyond floats raises OverflowError.
         """
         from zcdp.samplers.release import noisy_reals
 

@@ -66,9 +66,10 @@ class RandomizedResponse(ThreePoint):
         return Response(lambda: lift(self.epsilon), self.k)
 
     def release(self, values: ArrayLike) -> Any:
-        from zcdp.samplers.release import each
+        """A response for each value, in the type of the values, which must hold k - 1."""
+        from zcdp.samplers.release import each_in_its_type
 
-        return each(self._response.respond_one, self._response.respond, values, self.k)
+        return each_in_its_type(self._response.respond_one, self._response.respond, values, self.k)
 
     def neighbouring_outputs(self, size: int) -> tuple[NDArray[Any], NDArray[Any]]:
         import numpy as np

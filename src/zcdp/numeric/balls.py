@@ -12,9 +12,13 @@ from flint import arb, ctx
 
 from zcdp.numeric.exact import Exact, Log
 
-__all__ = ["above", "at_precision", "below", "ceiling", "floor", "lift", "working_bits"]
+__all__ = ["Undecided", "above", "at_precision", "below", "ceiling", "floor", "lift", "working_bits"]
 
 T = TypeVar("T")
+
+
+class Undecided(ArithmeticError):
+    """A sign could not be told at this precision: try again with more bits."""
 
 
 class _Setting:
@@ -92,14 +96,18 @@ def below(ball: arb) -> float:
 
 
 def floor(ball: arb) -> int:
-    """The greatest integer that is not above any point of a finite ball.
+    """The greatest integer that is not above any point of a ball; raises `Undecided` if that is not finite.
 
     >>> floor(arb(7) / 2), floor(arb(-7) / 2)
     (3, -4)
     """
-    return int(ball.lower().floor().fmpz())
+    edge = ball.lower()
+    if not edge.is_finite():
+        raise Undecided
+    mantissa, exponent = map(int, edge.man_exp())  # exact at any working precision
+    return mantissa << exponent if exponent >= 0 else mantissa >> -exponent
 
 
 def ceiling(ball: arb) -> int:
-    """The least integer that is not below any point of a finite ball."""
+    """The least integer that is not below any point of a ball."""
     return -floor(-ball)

@@ -8,7 +8,7 @@ from warnings import warn
 
 from flint import arb
 
-from zcdp.numeric.balls import above, at_precision, below
+from zcdp.numeric.balls import Undecided, above, at_precision, below
 
 __all__ = ["NotCertified", "Undecided", "enclose", "failure"]
 
@@ -21,10 +21,6 @@ DECISIVE_BITS = 2400
 
 class NotCertified(ArithmeticError):
     """No certified answer was reached; there is never a number instead."""
-
-
-class Undecided(ArithmeticError):
-    """A sign could not be told at this precision: try again with more bits."""
 
 
 def failure(what: str, error: Exception) -> NotCertified:

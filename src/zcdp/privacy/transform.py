@@ -8,6 +8,7 @@ from flint import acb, arb, arb_series
 
 from zcdp.numeric.balls import above, below, lift
 from zcdp.numeric.certify import Undecided
+from zcdp.numeric.trusted import trusted
 from zcdp.privacy.decay import Decay, Row, Share, root_below
 from zcdp.privacy.pair import Pair
 
@@ -150,14 +151,14 @@ def _share(factor: Factor, x: arb, moment: arb, variance: arb) -> Share:
     for distance in sorted({1, len(rows) - 1}):
         weight = below(2 * sum((atoms[k] * atoms[k + distance] for k in range(len(rows) - distance)), arb(0)))
         if weight > 0:
-            waves.append((weight, float((factor.loss * factor.ratio * distance / (2 * arb.pi())).mid())))
+            waves.append((weight, trusted(factor.loss * factor.ratio * distance / (2 * arb.pi()))))
     gap = factor.loss * factor.ratio
     row = None
     if factor.closed is not None:
         shrunk = (-gap * x).exp()
         row = Row(
             above(atoms[0] + atoms[-1]),
-            (below(2 * atoms[0] * atoms[-1]), float((factor.loss / arb.pi()).mid())),
+            (below(2 * atoms[0] * atoms[-1]), trusted(factor.loss / arb.pi())),
             above(atoms[1] * (1 + ((gap - 2 * factor.loss) * x).exp())),
             max(below((1 - shrunk) ** 2), 0.0),
             max(below(4 * shrunk), 0.0),
@@ -169,6 +170,6 @@ def _share(factor: Factor, x: arb, moment: arb, variance: arb) -> Share:
         above(sum(atoms, arb(0))),
         above(density),
         tuple(waves),
-        turns=float((gap / (2 * arb.pi())).mid()),
+        turns=trusted(gap / (2 * arb.pi())),
         row=row,
     )
