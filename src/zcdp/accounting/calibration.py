@@ -8,7 +8,7 @@ from functools import cache
 from math import exp, inf, isfinite, log
 
 from zcdp.numeric.certify import NotCertified
-from zcdp.numeric.exact import Value, positive_rational, probability, rational
+from zcdp.numeric.exact import Value, log_of, positive_rational, probability, rational
 from zcdp.privacy.curve import Curve
 
 __all__ = ["calibrate"]
@@ -65,6 +65,7 @@ def calibrate(
 
 def _excess(build: Callable[[float], Curve], cost: Callable[[Curve], float], budget: Fraction) -> Excess:
     """The logarithm of cost over budget, at most 0 only where the cost is certified to fit."""
+    target = log_of(budget)
 
     @cache
     def excess(parameter: float) -> float:
@@ -73,15 +74,15 @@ def _excess(build: Callable[[float], Curve], cost: Callable[[Curve], float], bud
         except NotCertified:
             return inf
         if spent <= budget:
-            return min(log(spent) - log(budget), 0.0) if spent > 0 else -inf
-        return max(log(spent) - log(budget), 5e-324) if spent < inf else inf
+            return min(log(spent) - target, 0.0) if spent > 0 else -inf
+        return max(log(spent) - target, 5e-324) if spent < inf else inf
 
     return excess
 
 
 def _proposal(build: Callable[[float], Curve], epsilon: Fraction, budget: Fraction, excess: Excess) -> float:
     """Where the edge should be: by the saddle point formula, then by Newton's method on better values."""
-    target = log(budget)
+    target = log_of(budget)
 
     @cache
     def saddle(parameter: float) -> float:

@@ -46,6 +46,21 @@ class Total:
         return self.epsilon_bounds[1]
 
     @property
+    def exact_rho(self) -> Fraction:
+        """A rational between the tight rho and `rho`: the sum of the parts' own, where that is less than a float."""
+        parts = sum((part.rho_fraction * count for part, count in self.plan.parts), Fraction(0))
+        return min(parts, Fraction(self.rho)) if self.rho < inf else parts
+
+    @property
+    def exact_epsilon(self) -> Fraction:
+        """The least epsilon as a rational: the sum of the largest losses, where that is less than a float."""
+        try:
+            loss = self.plan.largest_loss
+        except (AttributeError, TypeError, ValueError):  # no one exact number
+            loss = None
+        return min(loss, Fraction(self.epsilon)) if isinstance(loss, Fraction) else Fraction(self.epsilon)
+
+    @property
     def theorems(self) -> set[str]:
         """What the composition and the chosen route rest on."""
         route = {"profile": {"profile"}, "rdp": {"rdp-to-approx"}, "zcdp": {"rdp-to-approx"}}.get(self.route, set())
@@ -116,7 +131,7 @@ def curve_points(
     with _haste(plan if total.full else None):
         for n in range(POINTS + 1):
             progress(0.4 + 0.6 * n / POINTS, "curve")
-            epsilon = end * n / POINTS
+            epsilon = end * (n / POINTS)  # which is finite where end is
             if total.full:
                 yield epsilon, plan.delta_at(epsilon=epsilon)
             elif epsilon >= plan.pure_epsilon:
