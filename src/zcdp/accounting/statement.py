@@ -57,8 +57,6 @@ def account(
     queries, whole = _queries(plan, progress)
     progress(0.3, "composing")
     total = total_of(whole, at, full)
-    if inf in (total.rho, total.epsilon):
-        raise ValueError("the whole plan costs more than floats can say: nothing of it is private")
     usuals = total.usual(at)
     first = next(iter(usuals.values()))
     names = {name for part, _ in whole.parts for name in _theorems(part)} | total.theorems
@@ -80,8 +78,8 @@ def account(
             "epsilon_bounds": list(total.epsilon_bounds),
             "route": total.route,
             "routes": {name: _number(value) for name, value in total.routes.items()},
-            "usual": usuals,
-            "saved_rho": 1 - total.rho / first["rho"],
+            "usual": {name: {unit: _number(value) for unit, value in sums.items()} for name, sums in usuals.items()},
+            "saved_rho": 1 - total.rho / first["rho"] if first["rho"] else None,
             "saved_epsilon": 1 - total.epsilon / first["epsilon"] if first["epsilon"] else None,
         },
         "curve": [],
@@ -137,7 +135,7 @@ def _queries(plan: PlanFile, progress: Progress) -> tuple[list[dict[str, Any]], 
             progress(0.3 * n / len(plan.entries), "queries")
     whole = sum(row["rho"] for row in rows)
     for row in rows:
-        row["share"] = row["rho"] / whole
+        row["share"] = row["rho"] / whole if whole else 1 / len(rows)  # where nothing is spent, all do so alike
     times: dict[tuple[Curve, int], int] = {}
     for entry in plan.entries:
         assert entry.plan is not None

@@ -21,6 +21,7 @@ MANY = 64
 FEW = 8
 POINTS = 40
 HASTE = 32
+BOUNDLESS = "rho is infinite: the whole plan spends more than a float can say"
 
 
 @dataclass(frozen=True)
@@ -73,7 +74,10 @@ class Total:
             charges = list(usual(part, count).values())
             for name, charge in zip(sums, charges, strict=True):
                 sums[name] += part.rho * count if charge is None else charge
-        return {name: {"rho": rho, "epsilon": zcdp_to_epsilon(rho, delta)} for name, rho in sums.items()}
+        return {
+            name: {"rho": rho, "epsilon": zcdp_to_epsilon(rho, delta) if 0 < rho < inf else rho}
+            for name, rho in sums.items()
+        }
 
 
 def total_of(plan: Plan, delta: Fraction, full: bool | None = None) -> Total:
@@ -83,6 +87,8 @@ def total_of(plan: Plan, delta: Fraction, full: bool | None = None) -> Total:
     if not full:
         return _by_rho(plan, delta)
     _settle_rho(plan)
+    if plan.rho == inf:
+        raise ValueError(BOUNDLESS)
     routes = plan.routes(delta=delta)
     try:
         order: float | None = plan.rho_order
@@ -116,6 +122,8 @@ def _by_rho(plan: Plan, delta: Fraction) -> Total:
         bounds = enclose(plan.kl)[0], enclose(lambda: lift(top))[1]
     if not plan.is_tight:  # some part's own value is only an upper bound
         bounds = 0.0, bounds[1]
+    if bounds[1] == inf:
+        raise ValueError(BOUNDLESS)
     routes = {"zcdp": zcdp_to_epsilon(bounds[1], delta)}
     if plan.pure_epsilon < inf:
         routes["pure"] = plan.pure_epsilon

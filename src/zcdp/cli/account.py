@@ -121,7 +121,7 @@ def _total(facts: dict[str, Any]) -> None:
     line(dim(head))
     for text in body:
         line(text)
-    if total["saved_rho"] > 0:
+    if (total["saved_rho"] or 0) > 0:
         saved = f"{gain(total['saved_rho'])} of rho, {gain(total['saved_epsilon'])} of epsilon"
         line(f"Saved against epsilon^2/2: {saved}.")
 
