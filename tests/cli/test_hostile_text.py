@@ -40,7 +40,7 @@ def hidden(text: str) -> list[str]:
 
 def acts(one: str) -> bool:
     turns = unicodedata.bidirectional(one) in DIRECTIONS or one in "\u200e\u200f\u061c"
-    return turns or ord(one) < 0x20 or 0x7F <= ord(one) < 0xA0 or 0xE0000 <= ord(one) < 0xE0080
+    return turns or ord(one) < 0x20 or 0x7F <= ord(one) < 0xA0 or 0xE0020 <= ord(one) < 0xE0080
 
 
 def toml(text: str) -> str:
