@@ -1,4 +1,4 @@
-"""The fuzz law: whatever comes in, what leaves is an answer or a documented error, within ten seconds and two gigabytes."""
+"""The fuzz law: whatever comes in, an answer or a documented error leaves, within ten seconds and two gigabytes."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ def job(seed: int) -> dict[str, object]:
     elif kind == "calibrate":
         name = inputs.draw.choice(("PureDP(epsilon", "Laplace(scale", "RAPPOR(epsilon", "Gaussian(sigma"))
         text = f"{inputs.draw.choice((1, 40, 10**9))} * {name}=?)" + inputs.draw.choice(
-            ("", f" + {inputs.mechanism()}")
+            ("", f" + {inputs.valid()}")
         )
     elif kind == "allocate":
         chosen = (inputs.draw.choice(NOISE) for _ in range(inputs.draw.randint(1, 3)))
@@ -44,7 +44,7 @@ def job(seed: int) -> dict[str, object]:
 
 
 def failures(jobs: list[dict[str, object]]) -> list[str]:
-    """What became of the inputs that neither got an answer nor a documented error; the child starts anew after each end."""
+    """What got neither an answer nor a documented error; the child starts anew where an input ended it."""
     found: list[str] = []
     waiting = {str(one["n"]): one for one in jobs}
     while waiting:

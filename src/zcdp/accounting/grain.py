@@ -15,6 +15,8 @@ denominators and their squares (a Gaussian of sigma 3 costs 1/18) are whole mult
 def grains(cost: Fraction, per_one: int = GRAINS) -> int:
     """The cost in units, rounded up: exact where it is a multiple of the unit, else above it by less than one.
 
+    Theorem: docs/theorems/filter.md.
+
     >>> Fraction(grains(Fraction("0.1")), GRAINS), grains(Fraction(1, 10**4000))
     (Fraction(1, 10), 1)
     """
