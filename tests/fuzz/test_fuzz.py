@@ -32,9 +32,7 @@ def job(seed: int) -> dict[str, object]:
         text = inputs.plan_file() if inputs.draw.random() < 0.5 else inputs.mutated(inputs.plan_file())
     elif kind == "calibrate":
         name = inputs.draw.choice(("PureDP(epsilon", "Laplace(scale", "RAPPOR(epsilon", "Gaussian(sigma"))
-        text = f"{inputs.draw.choice((1, 40, 10**9))} * {name}=?)" + inputs.draw.choice(
-            ("", f" + {inputs.valid()}")
-        )
+        text = f"{inputs.draw.choice((1, 40, 10**9))} * {name}=?)" + inputs.draw.choice(("", f" + {inputs.valid()}"))
     elif kind == "allocate":
         chosen = (inputs.draw.choice(NOISE) for _ in range(inputs.draw.randint(1, 3)))
         text = " + ".join(f"{name}(epsilon=?, sensitivity={inputs.number()})" for name in chosen)
