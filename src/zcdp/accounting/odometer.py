@@ -60,8 +60,9 @@ class Odometer:
             raise TypeError(f"{mechanism!r} is not a mechanism or a plan")
         cost = grains(mechanism.rho_fraction)
         with self._lock:
-            self._plan = Plan.sum_of(mechanism) if self._plan is None else self._plan + mechanism
-            self._used += cost
+            plan = Plan.sum_of(mechanism) if self._plan is None else self._plan + mechanism
+            used = self._used + cost
+            self._plan, self._used = plan, used  # both or, if it is interrupted before, neither
 
     @property
     def plan(self) -> Plan:
