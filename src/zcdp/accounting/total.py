@@ -21,6 +21,7 @@ MANY = 64
 FEW = 8
 POINTS = 40
 HASTE = 32
+BOUNDLESS = "rho is infinite: the whole plan spends more than a float can say"
 
 
 @dataclass(frozen=True)
@@ -46,6 +47,21 @@ class Total:
         return self.epsilon_bounds[1]
 
     @property
+    def exact_rho(self) -> Fraction:
+        """A rational between the tight rho and `rho`: the sum of the parts' own, where that is less than a float."""
+        parts = sum((part.rho_fraction * count for part, count in self.plan.parts), Fraction(0))
+        return min(parts, Fraction(self.rho)) if self.rho < inf else parts
+
+    @property
+    def exact_epsilon(self) -> Fraction:
+        """The least epsilon as a rational: the sum of the largest losses, where that is less than a float."""
+        try:
+            loss = self.plan.largest_loss
+        except (AttributeError, TypeError, ValueError):  # no one exact number
+            loss = None
+        return min(loss, Fraction(self.epsilon)) if isinstance(loss, Fraction) else Fraction(self.epsilon)
+
+    @property
     def theorems(self) -> set[str]:
         """What the composition and the chosen route rest on."""
         route = {"profile": {"profile"}, "rdp": {"rdp-to-approx"}, "zcdp": {"rdp-to-approx"}}.get(self.route, set())
@@ -58,7 +74,10 @@ class Total:
             charges = list(usual(part, count).values())
             for name, charge in zip(sums, charges, strict=True):
                 sums[name] += part.rho * count if charge is None else charge
-        return {name: {"rho": rho, "epsilon": zcdp_to_epsilon(rho, delta)} for name, rho in sums.items()}
+        return {
+            name: {"rho": rho, "epsilon": zcdp_to_epsilon(rho, delta) if 0 < rho < inf else rho}
+            for name, rho in sums.items()
+        }
 
 
 def total_of(plan: Plan, delta: Fraction, full: bool | None = None) -> Total:
@@ -68,6 +87,8 @@ def total_of(plan: Plan, delta: Fraction, full: bool | None = None) -> Total:
     if not full:
         return _by_rho(plan, delta)
     _settle_rho(plan)
+    if plan.rho == inf:
+        raise ValueError(BOUNDLESS)
     routes = plan.routes(delta=delta)
     try:
         order: float | None = plan.rho_order
@@ -101,6 +122,8 @@ def _by_rho(plan: Plan, delta: Fraction) -> Total:
         bounds = enclose(plan.kl)[0], enclose(lambda: lift(top))[1]
     if not plan.is_tight:  # some part's own value is only an upper bound
         bounds = 0.0, bounds[1]
+    if bounds[1] == inf:
+        raise ValueError(BOUNDLESS)
     routes = {"zcdp": zcdp_to_epsilon(bounds[1], delta)}
     if plan.pure_epsilon < inf:
         routes["pure"] = plan.pure_epsilon
@@ -116,7 +139,7 @@ def curve_points(
     with _haste(plan if total.full else None):
         for n in range(POINTS + 1):
             progress(0.4 + 0.6 * n / POINTS, "curve")
-            epsilon = end * n / POINTS
+            epsilon = end * (n / POINTS)  # which is finite where end is
             if total.full:
                 yield epsilon, plan.delta_at(epsilon=epsilon)
             elif epsilon >= plan.pure_epsilon:

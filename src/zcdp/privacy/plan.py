@@ -79,7 +79,10 @@ class Plan(Curve):
         times = integer(count, "count", 1)
         if times > LARGEST_COUNT:
             raise ValueError(f"count ({count}) must be at most 10^12")
-        return cls._node(curve, times, None)
+        plan = cls._node(curve, times, None)
+        if isinstance(curve, Plan):
+            plan.parts  # noqa: B018 - a product of counts is refused where it is written
+        return plan
 
     @classmethod
     def parse(cls, text: str) -> Plan:
@@ -119,6 +122,8 @@ class Plan(Curve):
         merged: dict[Curve, int] = {}
         for key, part in found.items():
             merged[part] = merged.get(part, 0) + same[key]
+            if merged[part] > LARGEST_COUNT:
+                raise ValueError(f"count ({merged[part]}) of {type(part).__name__} in all must be at most 10^12")
         return tuple(merged.items())
 
     def __repr__(self) -> str:
@@ -173,6 +178,15 @@ class Plan(Curve):
         if len(peaks) > 1 and not all(peak.order.is_exact() and peak.order == order for peak, _ in peaks):
             raise NotCertified("the parts peak at different orders")
         return Peak(sum((peak.rho * count for peak, count in peaks), arb(0)), order)
+
+    @cached_property
+    def rho_fraction(self) -> Fraction:
+        """An exact rational that is not below the tight rho: three times a rho of 1/10 are 3/10, which no float is."""
+        whole = sum((part.rho_fraction * count for part, count in self.parts), Fraction(0))
+        try:
+            return min(whole, rational(self.rho, "rho"))
+        except (NotCertified, ValueError):  # the sum of the parts is a bound whatever their composition does
+            return whole
 
     @cached_property
     def rho_bounds(self) -> tuple[float, float]:
