@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from itertools import pairwise
 from math import exp
 from random import Random
 
@@ -29,7 +30,7 @@ def diluted_chain(epsilon: float, distance: float, steps: int) -> Pair:
     """The same on two outcomes and one that tells nothing: every step has at most this total variation."""
     odds = [exp(epsilon * (n - steps / 2) / 2) for n in range(steps + 1)]
     chances = [one / (one + 1 / one) for one in odds]
-    apart = max(abs(b - a) for a, b in zip(chances[:-1], chances[1:], strict=True))
+    apart = max(abs(b - a) for a, b in pairwise(chances))
     share = min(1.0, distance / apart)
     laws = [[share * chance, share * (1 - chance), 1 - share] for chance in (chances[0], chances[-1])]
     return Pair.exactly(*laws)

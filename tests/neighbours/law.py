@@ -2,8 +2,8 @@
 
 Outcomes that are merged, masses added, are a post-processing: no divergence can grow. So a law in which the outputs
 of continuous noise are binned, or many outcomes of a long composition merged, is a bound from *below* on what the true
-neighbours tell. A bound from *above* splits each bin into two outcomes, at the two extreme ratios found in it and of the
-same total masses: a hockey stick (p - g q)_+ is convex in the ratio p/q for fixed q, and so is every f-divergence.
+neighbours tell. A bound from *above* splits each bin into two outcomes, at the two extreme ratios found in it and of
+the same total masses: a hockey stick (p - g q)_+ is convex in the ratio p/q for fixed q, and so is every f-divergence.
 Doubles are used throughout; all sums are of positive numbers, and SLACK is some hundred times their rounding.
 """
 
@@ -64,7 +64,7 @@ class Law:
         return Law(*(np.add.reduceat(masses, np.flatnonzero(starts)) for masses in (law.p, law.q)))
 
     def merged(self, above: bool, most: int = MOST) -> Law:
-        """The outcomes of each of so many cells of losses made one, a bound from below, or split into two of its ends."""
+        """The outcomes of each cell of losses made one, a bound from below, or two, of the losses at its ends."""
         if len(self.p) <= most:
             return self
         loss = self.loss

@@ -37,7 +37,8 @@ def group(row: Row, seed: int, tally: Tally, *, effort: int = 4) -> None:
         tally.refused += 1
         return
     pairs = case.pairs if case.group is None else case.group(steps)
-    apart = Case(far, pairs, () if case.far_limits is None else case.far_limits(steps))
+    limits = () if case.far_limits is None else case.far_limits(steps)
+    apart = Case(far, pairs, limits, None if case.far_family is None else case.far_family(steps))
     hold(tally, far, Truth([(apart, 1)], rng, effort), rng)
     count = rng.randint(2, 3)
     hold(tally, count * far, Truth([(apart, count)], rng, 2), rng)

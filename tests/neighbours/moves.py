@@ -1,7 +1,7 @@
 """All that a vector of answers may do between neighbours: random admissible moves, the corners among them.
 
-A bound is a tuple: ("scalar", d), ("L1", d), ("L0LInf", m, c), ("L1LInf", a, c) or ("L2", b). The first move returned is
-the corner that is farthest in the l1 norm.
+A bound is a tuple: ("scalar", d), ("L1", d), ("L0LInf", m, c), ("L1LInf", a, c) or ("L2", b). The first move returned
+is the corner that is farthest in the l1 norm.
 """
 
 from __future__ import annotations

@@ -66,7 +66,7 @@ def gaussian(shift: float) -> Pair:
     """Standard normal noise. The two bins at the ends have masses below 1e-30, and are not split from above."""
     a = float(shift)
     reach = 12.0
-    edges = np.linspace(-reach, a + reach, 3 * BINS + 1)
+    edges = np.linspace(-reach, a + reach, 2 * BINS + 1)
 
     def density(x: Array) -> Array:
         return np.exp(-(x**2) / 2) / np.sqrt(2 * np.pi)

@@ -50,7 +50,7 @@ def _laplace(kind: str, rng: Random, effort: int) -> Case:
 
     limits = [noise.gaussian(float(bound[1] / scale))] if kind == "L2" else []  # ever more coordinates, ever smaller
     mechanism = zcdp.Laplace(scale=scale, sensitivity=_sensitivity(bound))  # type: ignore[arg-type]
-    return Case(mechanism, _shifted(one, real_moves(bound, rng, effort)), limits, group)
+    return Case(mechanism, _shifted(one, real_moves(bound, rng, effort)), limits, group=group)
 
 
 def _discrete_laplace(kind: str, rng: Random, effort: int) -> Case:
@@ -67,7 +67,7 @@ def _discrete_laplace(kind: str, rng: Random, effort: int) -> Case:
         return _shifted(one, [move for move in far if any(move)])
 
     mechanism = zcdp.DiscreteLaplace(scale=scale, sensitivity=_sensitivity(bound))  # type: ignore[arg-type]
-    return Case(mechanism, _shifted(one, whole_moves(bound, rng, effort)), (), group)
+    return Case(mechanism, _shifted(one, whole_moves(bound, rng, effort)), group=group)
 
 
 for _kind in ("scalar", "L1", "L0LInf", "L1LInf", "L2"):
@@ -88,7 +88,7 @@ def _logistic(rng: Random, effort: int) -> Case:
         return [one(float(move)) for move in far]
 
     mechanism = zcdp.Logistic(scale=scale, sensitivity=bound[1])
-    return Case(mechanism, _shifted(one, real_moves(bound, rng, effort)), (), group)
+    return Case(mechanism, _shifted(one, real_moves(bound, rng, effort)), group=group)
 
 
 @row(zcdp.Gaussian, "scalar")
@@ -100,7 +100,7 @@ def _gaussian(rng: Random, effort: int) -> Case:
         moves = [(steps * length,), *real_moves(("L2", steps * length), rng, effort)[4:]]
         return _shifted(lambda move: noise.gaussian(float(move) / float(sigma)), moves)
 
-    return Case(zcdp.Gaussian(sigma=sigma, sensitivity=length), at(1), (), at)
+    return Case(zcdp.Gaussian(sigma=sigma, sensitivity=length), at(1), group=at)
 
 
 @row(zcdp.DiscreteGaussian, "scalar")
@@ -112,7 +112,7 @@ def _discrete_gaussian(rng: Random, effort: int) -> Case:
         return [noise.discrete_gaussian(variance, move) for move in moves]
 
     rho = Fraction(distance) ** 2 / (2 * variance)
-    return Case(zcdp.DiscreteGaussian(rho=rho, sensitivity=distance), at(1), (), at)
+    return Case(zcdp.DiscreteGaussian(rho=rho, sensitivity=distance), at(1), group=at)
 
 
 def _staircase(variant: str, rng: Random, effort: int) -> Case:
@@ -123,7 +123,7 @@ def _staircase(variant: str, rng: Random, effort: int) -> Case:
         moves = [Fraction(steps), *(Fraction(rng.randint(1, 100 * steps), 100) for _ in range(effort))]
         return [noise.staircase(epsilon, gamma, move) for move in moves]
 
-    return Case(zcdp.Staircase(epsilon=epsilon, gamma=gamma), at(1), (), at)
+    return Case(zcdp.Staircase(epsilon=epsilon, gamma=gamma), at(1), group=at)
 
 
 row(zcdp.Staircase)(partial(_staircase, ""))
@@ -139,4 +139,4 @@ def _discrete_staircase(rng: Random, effort: int) -> Case:
         moves = [steps * distance, *(rng.randint(1, steps * distance) for _ in range(effort))]
         return [noise.discrete_staircase(epsilon, distance, r, move) for move in moves]
 
-    return Case(zcdp.DiscreteStaircase(epsilon=epsilon, sensitivity=distance, r=r), at(1), (), at)
+    return Case(zcdp.DiscreteStaircase(epsilon=epsilon, sensitivity=distance, r=r), at(1), group=at)

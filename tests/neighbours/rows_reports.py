@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from fractions import Fraction
 from functools import partial
 from math import exp
@@ -21,7 +22,7 @@ def _truncated(rng: Random, effort: int) -> Case:
     distance = rng.randint(1, n)
     rows = reports.truncated(epsilon, distance, n)
     mechanism = zcdp.TruncatedGeometric(epsilon=epsilon, n=n, sensitivity=distance)
-    return Case(mechanism, reports.within(rows, distance), (), lambda steps: reports.within(rows, steps * distance))
+    return Case(mechanism, reports.within(rows, distance), group=lambda steps: reports.within(rows, steps * distance))
 
 
 @row(zcdp.RandomizedResponse)
@@ -133,7 +134,7 @@ def _steps(rng: Random, effort: int) -> Case:
         p = [weight / sum(weights) for weight in weights]
         return [Pair.exactly(p, p[::-1])]
 
-    return Case(zcdp.LossPair([keep, 1 - keep], [1 - keep, keep]), at(1), (), at)
+    return Case(zcdp.LossPair([keep, 1 - keep], [1 - keep, keep]), at(1), group=at)
 
 
 @row(zcdp.PureDP)
@@ -145,7 +146,7 @@ def _pure(rng: Random, effort: int) -> Case:
         return [noise.geometric(epsilon, steps), *walks]
 
     members = [classes.pure(float(epsilon), rng) for _ in range(effort)]
-    return Case(zcdp.PureDP(epsilon=epsilon), [classes.binary(float(epsilon)), *members], (), group)
+    return Case(zcdp.PureDP(epsilon=epsilon), [classes.binary(float(epsilon)), *members], group=group)
 
 
 @row(zcdp.PureDP, variant="total variation")
@@ -162,25 +163,20 @@ def _total_variation(rng: Random, effort: int) -> Case:
 
     members = [classes.within_distance(e, tv, rng) for _ in range(effort)]
     mechanism = zcdp.PureDP(epsilon=epsilon, total_variation=distance)
-    return Case(mechanism, [classes.diluted(e, tv), *members], (), group, at_most)
+    return Case(mechanism, [classes.diluted(e, tv), *members], group=group, far_limits=at_most)
 
 
 @row(zcdp.BoundedRange)
 def _bounded_range(rng: Random, effort: int) -> Case:
     eta = some_epsilon(rng)
 
-    def at(steps: int) -> list[Pair]:
+    def family(steps: int) -> Callable[[float], Pair]:
         whole = float(eta) * steps
-
-        def divergence(position: float) -> float:
-            return selection.gumbel_two(whole, position).low.kl()
-
-        worst = selection.best_lead(divergence, whole) if whole > 0 else 0
-        return [selection.gumbel_two(whole, whole / 2), selection.gumbel_two(whole, worst)]
+        return lambda share: selection.gumbel_two(whole, whole * share)
 
     def group(steps: int) -> list[Pair]:
         """A walk: each step changes the weights by factors between 1 and e^eta."""
-        found = at(steps)
+        found = [family(steps)(0.5)]
         for _ in range(effort):
             size = rng.randint(2, 5)
             first = np.array([rng.random() + 0.01 for _ in range(size)])
@@ -190,4 +186,5 @@ def _bounded_range(rng: Random, effort: int) -> Case:
         return found
 
     members = [classes.bounded_range(float(eta), rng) for _ in range(effort)]
-    return Case(zcdp.BoundedRange(eta=eta), [*at(1), *members], (), group)
+    pairs = [family(1)(0.5), *members]
+    return Case(zcdp.BoundedRange(eta=eta), pairs, (), family(1), group=group, far_family=family)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from fractions import Fraction
 from functools import partial
 from random import Random
@@ -35,7 +36,14 @@ def _selection(kind: type[zcdp.Mechanism], noise: str, variant: str, rng: Random
         """What scores that move both ways may do: the lower ends are about them."""
         return _pairs(winners[noise], epsilon, rng, 0, steps, one_way=False)
 
-    return Case(kind(epsilon=epsilon, **extra), at(1), both(1), at, both)  # type: ignore[call-arg]
+    def family(steps: int) -> Callable[[float], Pair]:
+        rate = float(epsilon) / 2
+        return lambda share: selection.two(winners[noise], rate, 2 * steps * share, steps, monotone=False)
+
+    mechanism = kind(epsilon=epsilon, **extra)  # type: ignore[call-arg]
+    if noise == "laplace":  # no lower end is about its worst pair, which is not known
+        return Case(mechanism, at(1), both(1), group=at, far_limits=both)
+    return Case(mechanism, at(1), both(1), family(1), group=at, far_limits=both, far_family=family)
 
 
 row(zcdp.ExponentialMechanism)(partial(_selection, zcdp.ExponentialMechanism, "gumbel", ""))
@@ -58,4 +66,4 @@ def _sparse_vector(rng: Random, effort: int) -> Case:
         return [*(streams.neighbours(rng, float(threshold), share, positives, steps) for _ in range(effort + 1)), long]
 
     mechanism = zcdp.SparseVector(epsilon_threshold=threshold, epsilon_queries=queries, positives=positives)
-    return Case(mechanism, at(1), (), at)
+    return Case(mechanism, at(1), group=at)

@@ -6,12 +6,14 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from itertools import pairwise
 from math import exp
 from random import Random
 
 import numpy as np
 
 from neighbours.law import Array, Pair
+from neighbours.peak import peak
 
 NODES, WEIGHTS = np.polynomial.legendre.leggauss(24)
 Scores = Sequence[float]
@@ -28,8 +30,8 @@ def exponential(scores: Scores, rate: float) -> Array:
 def permute_and_flip(scores: Scores, rate: float) -> Array:
     """Candidates in random order, each taken with probability w = e^{rate (score - best)}; also exponential noise.
 
-    With arrival times uniform in [0, 1]: r arrives at t, and nobody before was taken, each other with 1 - t w_i. That is
-    a polynomial of degree below the number of nodes, so the rule is exact.
+    With arrival times uniform in [0, 1]: r arrives at t, and nobody before was taken, each other with 1 - t w_i. That
+    is a polynomial of degree below the number of nodes, so the rule is exact.
     """
     w = np.exp(rate * (np.array(scores) - max(scores)))
     times = (NODES + 1) / 2
@@ -50,7 +52,7 @@ def laplace_max(scores: Scores, rate: float) -> Array:
         density = np.exp(u[r] - low) / 2 * np.delete(below, r, axis=1).prod(axis=1)
         law[r] += float(WEIGHTS @ density) * np.exp(-(high - low)) / 2
     knots = np.unique(u)
-    for left, right in zip(knots[:-1], knots[1:], strict=True):
+    for left, right in pairwise(knots):
         pieces = np.linspace(left, right, int((right - left) * 2) + 2)
         half = np.diff(pieces) / 2
         x = ((pieces[:-1] + half)[:, None] + half[:, None] * NODES).ravel()
@@ -91,21 +93,6 @@ def two(winner: Winner, rate: float, lead: float, steps: int, *, monotone: bool)
     return Pair.exactly(winner(scores, rate), winner(other, rate))
 
 
-def best_lead(measure: Callable[[float], float], high: float) -> float:
-    """Where a function of the lead is largest, by a grid and golden section; 0 to `high`."""
-    grid = np.linspace(0, high, 41)
-    best = int(np.argmax([measure(x) for x in grid]))
-    left, right = grid[max(best - 1, 0)], grid[min(best + 1, 40)]
-    golden = (5**0.5 - 1) / 2
-    for _ in range(60):
-        inner, outer = right - golden * (right - left), left + golden * (right - left)
-        if measure(inner) < measure(outer):
-            left = inner
-        else:
-            right = outer
-    return float((left + right) / 2)
-
-
 def worst_two(winner: Winner, rate: float, steps: int, *, monotone: bool) -> list[Pair]:
     """The two candidates with the lead that tells the most: in Kullback-Leibler divergence; and the balanced lead."""
     whole = float(steps if monotone else 2 * steps)
@@ -114,7 +101,7 @@ def worst_two(winner: Winner, rate: float, steps: int, *, monotone: bool) -> lis
         pair = two(winner, rate, lead, steps, monotone=monotone)
         return max(pair.low.kl(), pair.low.reversed().kl())
 
-    leads = whole / 2, best_lead(divergence, whole)
+    leads = whole / 2, peak(divergence, 0, whole)
     return [two(winner, rate, lead, steps, monotone=monotone) for lead in leads]
 
 

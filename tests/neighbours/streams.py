@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from itertools import pairwise
 from random import Random
 
 import numpy as np
@@ -52,7 +53,7 @@ def _nodes(kinks: Sequence[float], rate: float, query_rate: float, queries: int)
     reach, longest = 45 / rate, 4 / (rate + queries * query_rate)
     ends = [kinks[0] - reach, *kinks, kinks[-1] + reach]
     nodes, weights = [], []
-    for left, right in zip(ends[:-1], ends[1:], strict=True):
+    for left, right in pairwise(ends):
         pieces = np.linspace(left, right, int((right - left) / longest) + 2)
         half = np.diff(pieces) / 2
         nodes.append(((pieces[:-1] + half)[:, None] + half[:, None] * NODES).ravel())

@@ -20,10 +20,14 @@ class Case:
     pairs: Sequence[Pair]
     limits: Sequence[Pair] = ()
     """Pairs that admissible ones come as near to as one likes: the supremum over neighbours has them too."""
+    family: Callable[[float], Pair] | None = None
+    """Neighbours along a parameter from 0 to 1, one of which is the worst at each order."""
     group: Callable[[int], Sequence[Pair]] | None = None
     """Inputs at a distance of so many neighbours; None: every two inputs are neighbours already."""
     far_limits: Callable[[int], Sequence[Pair]] | None = None
     """As `limits`, for inputs at a distance."""
+    far_family: Callable[[int], Callable[[float], Pair]] | None = None
+    """As `family`, for inputs at a distance."""
 
 
 Draw = Callable[[Random, int], Case]

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from math import exp, isfinite, log
 from random import Random
 from typing import Protocol
@@ -10,6 +10,7 @@ from typing import Protocol
 import numpy as np
 
 from neighbours.law import SLACK, Law, Pair, together
+from neighbours.peak import peak
 
 ORDERS = np.geomspace(0.02, 2000, 36)
 
@@ -22,6 +23,9 @@ class Known(Protocol):
 
     @property
     def limits(self) -> Sequence[Pair]: ...
+
+    @property
+    def family(self) -> Callable[[float], Pair] | None: ...
 
 
 def _directions(pairs: Sequence[Pair]) -> list[Pair]:
@@ -41,6 +45,7 @@ class Truth:
         known = [_directions(case.pairs) for case, _ in parts]
         self.below = list(zip(known, counts, strict=True))
         self.above = [([*pairs, *_directions(case.limits)], n) for pairs, (case, n) in zip(known, parts, strict=True)]
+        self.families = [case.family for case, _ in parts]
         self.whole = [together([pairs[way].power(n) for pairs, n in self.below]) for way in (0, 1)]
         for _ in range(choices):
             self.whole.append(together([rng.choice(pairs) for pairs, n in self.below for _ in range(n)]))
@@ -75,20 +80,19 @@ class Truth:
         def ratio(s: float) -> float:
             return self.cumulant(s, above=above) / (s * (1 + s))
 
-        values = [ratio(s) for s in ORDERS]
-        best = int(np.argmax(values))
-        found = max(values[best], self.kl(above=above))
-        if not above or not isfinite(found):
-            return found
-        left, right = log(ORDERS[max(best - 1, 0)]), log(ORDERS[min(best + 1, len(ORDERS) - 1)])
-        golden = (5**0.5 - 1) / 2
-        for _ in range(30):
-            inner, outer = right - golden * (right - left), left + golden * (right - left)
-            if ratio(exp(inner)) < ratio(exp(outer)):
-                left = inner
-            else:
-                right = outer
-        return max(found, ratio(exp((left + right) / 2)))
+        if not above or not isfinite(self.kl(above=False)):
+            return max(self.kl(above=above), *(ratio(s) for s in ORDERS))
+        for _ in range(2):  # the worst member of a family depends on the order, and the order on the member
+            s = exp(peak(lambda x: ratio(exp(x)), log(ORDERS[0]), log(ORDERS[-1]), 35, 30))
+            self._join(lambda law: law.cumulant(s) / s)  # noqa: B023 - called at once
+            self._join(Law.kl)
+        return max(self.kl(above=True), ratio(s))
+
+    def _join(self, measure: Callable[[Law], float]) -> None:
+        """The members of families that are worst in some respect are neighbours too."""
+        for family, (pairs, _) in zip(self.families, self.above, strict=True):
+            if family is not None:
+                pairs.extend(family(peak(lambda x: measure(family(x).high), 0, 1)).both())  # noqa: B023
 
     def points(self, rng: Random) -> tuple[float, float]:
         """Two epsilons: one where much is told, one anywhere up to the largest loss."""
@@ -113,7 +117,7 @@ def adaptive(known: Sequence[Sequence[Law]], epsilon: float) -> float:
     def value(step: int, left: np.ndarray) -> np.ndarray:
         best = np.zeros_like(left)
         for law in known[step]:
-            rest = left[:, None] - law.loss
+            rest = left[:, None] - np.clip(law.loss, -1e4, 1e4)
             if step + 1 == len(known):
                 gained = (law.p * -np.expm1(np.minimum(rest, 0))).sum(axis=1)
             else:
