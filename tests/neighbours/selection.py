@@ -106,16 +106,15 @@ def worst_two(winner: Winner, rate: float, steps: int, *, monotone: bool) -> lis
 
 
 def two_against_three(winner: Winner, rate: float, steps: int) -> list[Pair]:
-    """Two tied candidates against three tied ones, whose lead is turned into a lag."""
+    """Two tied candidates against three tied ones, whose lead is turned into a lag; the one that tells the most."""
     found = []
     for part in range(17):
         lead = 2 * steps * part / 16
-        scores = (0.0, 0.0, lead, lead, lead)
-        other = (float(steps),) * 2 + (lead - steps,) * 3
-        found.append(Pair.exactly(winner(scores, rate), winner(other, rate)))
-        turned = (float(-steps),) * 2 + (steps - lead,) * 3
-        found.append(Pair.exactly(winner((0.0, 0.0, -lead, -lead, -lead), rate), winner(turned, rate)))
-    return found
+        for sign in (1, -1):
+            scores = (0.0, 0.0, *(sign * lead,) * 3)
+            other = (*(float(sign * steps),) * 2, *(sign * (lead - steps),) * 3)
+            found.append(Pair.exactly(winner(scores, rate), winner(other, rate)))
+    return [max(found, key=lambda pair: max(pair.low.kl(), pair.low.reversed().kl()))]
 
 
 def gumbel_two(eta: float, position: float) -> Pair:

@@ -66,7 +66,7 @@ def test_an_adversary_that_adapts(row: Row) -> None:
 @pytest.mark.parametrize(
     ("scale", "b", "delta"), [(1000, 100, "0.03"), (50, 5, "0.02"), (50, 5, "0.3"), (10, 2, "0.05")]
 )
-def test_one_coordinate_that_moves_far_may_tell_more_than_many_that_move_by_one(scale: int, b: int, delta: str) -> None:
+def test_one_far_move_may_tell_more_than_many_short_ones(scale: int, b: int, delta: str) -> None:
     mechanism = DiscreteLaplace(scale=scale, sensitivity=L2(b))
     moves = [(b,), *(squares(b * b) if b < 6 else ())]
     for count in (1, 10):
