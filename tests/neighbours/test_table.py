@@ -16,16 +16,7 @@ from neighbours.table import ROWS
 from zcdp.mechanisms import MECHANISMS
 
 HERE = Path(__file__).parent
-USES_THE_LIBRARY = {
-    "table",
-    "rows_noise",
-    "rows_reports",
-    "rows_selection",
-    "checks",
-    "laws",
-    "test_table",
-    "test_laws",
-}
+BESIDE_THE_LIBRARY = {"table", "rows_noise", "rows_reports", "rows_selection", "checks", "laws"}
 KEYS = {(row.mechanism, row.sensitivity) for row in ROWS}
 
 
