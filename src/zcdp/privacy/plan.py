@@ -180,15 +180,6 @@ class Plan(Curve):
         return Peak(sum((peak.rho * count for peak, count in peaks), arb(0)), order)
 
     @cached_property
-    def rho_fraction(self) -> Fraction:
-        """An exact rational that is not below the tight rho: three times a rho of 1/10 are 3/10, which no float is."""
-        whole = sum((part.rho_fraction * count for part, count in self.parts), Fraction(0))
-        try:
-            return min(whole, rational(self.rho, "rho"))
-        except (NotCertified, ValueError):  # the sum of the parts is a bound whatever their composition does
-            return whole
-
-    @cached_property
     def rho_bounds(self) -> tuple[float, float]:
         """Floats that enclose the tight rho; where some part has only an upper bound, the rest is the lower end."""
         if self.is_tight or self.unbounded:
@@ -233,9 +224,12 @@ class Plan(Curve):
 
     @cached_property
     def rho_fraction(self) -> Fraction:
-        """The least rational known that bounds rho: `rho` is a float, the sum of the parts' need not be."""
+        """The least rational known that bounds rho: three times a rho of 1/10 are 3/10, which no float is."""
         most = self._sum_of_rhos
-        return most if self.rho == inf else min(most, Fraction(self.rho))
+        try:
+            return most if self.rho == inf else min(most, Fraction(self.rho))
+        except NotCertified:  # the sum of the parts is a bound whatever their composition does
+            return most
 
     def _divergence(self, excess: Fraction) -> float:
         whole = super()._divergence(excess)
