@@ -21,8 +21,8 @@ from zcdp.privacy.pair import Pair
 __all__ = ["LARGEST_COUNT", "Plan"]
 
 LARGEST_COUNT = 10**12
-TOLERANCES = 1e-10, 1e-6, 1e-4  # of the certified search over orders: the first that it can meet
-WORK, LEAST_CELLS = 20_000, 500  # cells of that search, of one part each: seconds
+TOLERANCES = 1e-10, 1e-4  # of the certified search over orders: the first that it can meet
+WORK, LEAST_CELLS = 12_000, 500  # cells of that search, of one part each: seconds
 
 
 class Plan(Curve):
