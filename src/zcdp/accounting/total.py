@@ -18,7 +18,6 @@ __all__ = ["Total", "curve_points", "total_of"]
 
 MANY = 64
 """Beyond so many different mechanisms all routes take seconds and more; rho alone is quick, and epsilon larger."""
-FEW = 8
 POINTS = 40
 HASTE = 32
 BOUNDLESS = "rho is infinite: the whole plan spends more than a float can say"
@@ -86,7 +85,6 @@ def total_of(plan: Plan, delta: Fraction, full: bool | None = None) -> Total:
         full = len(plan.parts) <= MANY
     if not full:
         return _by_rho(plan, delta)
-    _settle_rho(plan)
     if plan.rho == inf:
         raise ValueError(BOUNDLESS)
     routes = plan.routes(delta=delta)
@@ -97,18 +95,6 @@ def total_of(plan: Plan, delta: Fraction, full: bool | None = None) -> Total:
     lower, upper = plan.epsilon_bounds(delta=delta)
     best = min(upper, *routes.values())
     return Total(plan, plan.rho, plan.rho_bounds, order, routes, (min(lower, best), best), full)
-
-
-def _settle_rho(plan: Plan) -> None:
-    """With an envelope of pairs among parts that peak at different orders, search for rho to fewer digits than ten.
-
-    Such a search goes by chords, and ten digits of fifty parts take it a minute; any enclosure is as sound.
-    """
-    if len(plan.parts) > 1 and plan.pure_epsilon < inf and any(part.is_envelope for part, _ in plan.parts):
-        try:
-            enclose(lambda: plan.peak().rho)
-        except NotCertified:
-            vars(plan)["_peak_bounds"] = plan.search_rho(1e-6 if len(plan.parts) <= FEW else 1e-4)
 
 
 def _by_rho(plan: Plan, delta: Fraction) -> Total:

@@ -21,8 +21,8 @@ from zcdp.privacy.pair import Pair
 __all__ = ["LARGEST_COUNT", "Plan"]
 
 LARGEST_COUNT = 10**12
-TOLERANCE = 1e-10  # of the certified search over orders
-WORK, LEAST_CELLS = 20_000, 500  # cells of that search, of one part each: seconds
+TOLERANCES = 1e-10, 1e-4  # of the certified search over orders: the first that it can meet
+WORK, LEAST_CELLS = 12_000, 500  # cells of that search, of one part each: seconds
 
 
 class Plan(Curve):
@@ -201,13 +201,15 @@ class Plan(Curve):
             return enclose(lambda: lift(low))[0], enclose(lambda: lift(high))[1]
         upper = inf if any(part.rho == inf for part, _ in self.parts) else enclose(lambda: lift(self._sum_of_rhos))[1]
         lower = min(max(self._ratio_from_below(part) for part, _ in self.parts), upper)
-        if upper - lower <= TOLERANCE * lower:
-            return lower, upper
-        try:
-            searched = self.search_rho(TOLERANCE)
-        except NotCertified:  # it takes too long, as where counts are huge
-            return lower, upper
-        return max(lower, searched[0]), min(upper, searched[1])
+        for tolerance in TOLERANCES:
+            if upper - lower <= tolerance * lower:
+                break
+            try:
+                searched = self.search_rho(tolerance)
+            except NotCertified:  # it takes too long, as where counts are huge: any enclosure is as sound
+                continue
+            return max(lower, searched[0]), min(upper, searched[1])
+        return lower, upper
 
     @cached_property
     def _sum_of_rhos(self) -> Fraction:
@@ -270,7 +272,7 @@ class Plan(Curve):
             )
         ]
 
-    def search_rho(self, tolerance: float = TOLERANCE) -> tuple[float, float]:
+    def search_rho(self, tolerance: float = TOLERANCES[0]) -> tuple[float, float]:
         """Floats around rho by a certified search over all orders of the sum of the curves.
 
         Parts of unbounded loss go in at their own rho (Gaussian noise has it at every order); the lower end is then
