@@ -76,8 +76,8 @@ def end_of(cell: int, name: str, bits: int = 16) -> Any:
 def test_both_ends_of_every_cell_of_a_coin(p: str, name: str) -> None:
     chance = Fraction(p)
     coin = Coin(real(chance))
-    with mp.workdps(150):
-        heads = [end_of(cell, name) < exact(chance) for cell in range(65536)]
+    edge = chance * 65536  # U < p at the lower end of a cell, and everywhere in it
+    heads = [cell < edge if name == "zeros" else cell + 1 <= edge for cell in range(65536)]
     assert coin.flips(65536, then(CELLS, rest=ENDS[name])).tolist() == heads
     near = {min(max(int(chance * 65536) + n, 0), 65535) for n in range(-3, 4)}
     for cell in near:
@@ -90,10 +90,10 @@ def test_both_ends_of_every_cell_of_a_table(name: str) -> None:
     """The outcome is the least k with U < F(k)."""
     table, law = DiscreteLaplaceNoise(real(Fraction(1, 2))).high, discrete_laplace_cdf(Fraction(2))
     drawn = table.draw(65534, then(CELLS[2:-2], rest=ENDS[name])).tolist()  # U = 0 and U = 1 have no quantile
-    with mp.workdps(150):
-        steps = {k: law(k, mpf(1)) for k in range(-900, 900)}
-        for cell, k in enumerate(drawn, 1):
-            assert steps[k - 1] <= end_of(cell, name) < steps[k]
+    with mp.workdps(60):  # the cell that holds F(k), which is irrational
+        cuts = {k: int(law(k, mpf(1)) * 65536) for k in range(-60, 60)}
+    for cell, k in enumerate(drawn, 1):
+        assert cuts[k - 1] < cell <= cuts[k] if name == "zeros" else cuts[k - 1] <= cell < cuts[k]
     some = list(range(1, 65535, 251))
     assert [table.draw_from(cell, then(rest=ENDS[name])) for cell in some] == [drawn[cell - 1] for cell in some]
     assert table.draw_few(some, then(rest=ENDS[name])) == [drawn[cell - 1] for cell in some]
@@ -429,10 +429,10 @@ def test_both_ends_of_every_cell_of_an_exponential_coin(name: str, first: int) -
     gap, cells = 1.7, np.arange(65536, dtype=np.uint16)
     scores = Scores(np.array([gap, 0.0]), Rate(real(Fraction(1, 2)), first=first))
     for k in (0, 1):
-        with mp.workdps(150):
-            edge = 2**k * mp.exp(-mpf(gap) / 2)
-            heads = [end_of(cell, name) < edge for cell in range(65536)]
-        some = slice(int(edge * 65536) - 40, int(edge * 65536) + 40) if first < 16 else slice(None)
+        with mp.workdps(60):
+            edge = int(2**k * mp.exp(-mpf(gap) / 2) * 65536)  # the cell that holds the chance, which is irrational
+        heads = [cell <= edge if name == "zeros" else cell < edge for cell in range(65536)]
+        some = slice(edge - 40, edge + 40) if first < 16 else slice(None)
         y = np.full(len(heads[some]), scores.halvings(scores.gaps(slice(None)))[1])
         flips = scores.flips(lambda n: 1, y, np.full(y.size, k), cells[some], then(rest=ENDS[name]))
         assert flips.tolist() == heads[some]
