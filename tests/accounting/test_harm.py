@@ -20,6 +20,7 @@ from zcdp import (
     Plan,
     PureDP,
     Query,
+    RandomizedResponse,
     account,
     allocate,
     calibrate,
@@ -49,6 +50,17 @@ def test_counts_of_many_kinds(many: dict[str, object]) -> None:
     assert rho < total["epsilon"] < rho + 2 * sqrt(rho * log(1e6))  # type: ignore[index]
     assert total["pure_epsilon"] == pytest.approx(sum((n + 1) ** 2 / 1000 for n in range(KINDS)))  # type: ignore[index]
     assert [query["count"] for query in many["queries"]] == list(range(1, KINDS + 1))  # type: ignore[attr-defined]
+
+
+def test_counts_of_many_kinds_that_peak_at_different_orders() -> None:
+    """rho is at least the divergence of order 1, here epsilon (e^epsilon - 1)/(e^epsilon + k - 1) for each response."""
+    parts = [(n + 2, (n + 1) / 500, 3 + 40 * n) for n in range(KINDS)]
+    total = account(Plan.sum_of(*(n * RandomizedResponse(epsilon=e, k=k) for n, e, k in parts)), curve=False)["total"]
+    assert "profile" not in total["routes"]
+    least = sum(n * e * expm1(e) / (exp(e) + k - 1) for n, e, k in parts)
+    assert least * (1 - 1e-9) <= total["rho"] <= sum(n * e * e / 2 for n, e, k in parts)
+    assert total["rho"] > sum(RandomizedResponse(epsilon=e, k=k).rho for n, e, k in parts) * 20
+    assert total["epsilon"] > least
 
 
 def test_the_curve_of_many_kinds_is_not_below_their_normal_limit(many: dict[str, object]) -> None:

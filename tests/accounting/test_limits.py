@@ -158,7 +158,7 @@ def test_json_is_text() -> None:
 @pytest.mark.parametrize(
     ("text", "message"),
     [
-        ("a" + ".a" * 25_000 + " = 1\n" + GOOD, "line 1: a key has at most 8 parts"),
+        ("a" + ".a" * 2_000 + " = 1\n" + GOOD, "line 1: a key has at most 8 parts"),
         ("\n[" + " . ".join(["'a'"] * 9) + "]\n" + GOOD, "line 2: a key has at most 8 parts"),
         ('t = """\n\\""""\n' + "a" + ".a" * 9 + " = 1\n", "line 3: a key has at most 8 parts"),
         ("t = '''\n''''\nx = {" + "a" + ".a" * 9 + " = 1}\n", "line 3: a key has at most 8 parts"),
