@@ -63,7 +63,8 @@ def _sparse_vector(rng: Random, effort: int) -> Case:
         level = -1 / (4 * share)
         moved = [level + steps] * 5 + [level - steps] * 12
         long = streams.first_positive([level] * 17, moved, float(threshold), share)
-        return [*(streams.neighbours(rng, float(threshold), share, positives, steps) for _ in range(effort + 1)), long]
+        some = [streams.neighbours(rng, float(threshold), share, positives, steps) for _ in range(effort + 1)]
+        return [*some, long, streams.extreme(float(threshold), share, positives, steps)]
 
     mechanism = zcdp.SparseVector(epsilon_threshold=threshold, epsilon_queries=queries, positives=positives)
     return Case(mechanism, at(1), group=at)

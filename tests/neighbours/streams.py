@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from itertools import pairwise
+from math import log
 from random import Random
 
 import numpy as np
@@ -97,3 +98,24 @@ def first_positive(before: Sequence[float], after: Sequence[float], threshold: f
         for levels in (before, after)
     ]
     return Pair.exactly(list(laws[0].values()), list(laws[1].values()))
+
+
+def extreme(threshold: float, share: float, positives: int, steps: int) -> Pair:
+    """A million queries answered below that move up, then all positives from far below, which move down.
+
+    So many below say that the threshold's noise was high: the move of all of them costs epsilon_threshold, and each
+    positive its share of epsilon_queries. Looked at is only whether this happened.
+    """
+    queries, far = 10**6, 30 / share
+
+    def chance(low: float, high: float) -> float:
+        x, weight = _nodes([min(0.0, low), max(0.0, low) + log(queries) / share], threshold, share, 3)
+        gap = share * (x - low)
+        tail = np.exp(-np.abs(gap)) / 2
+        quiet = queries * np.where(gap > 0, np.log1p(-np.where(gap > 0, tail, 0)), -np.abs(gap) - log(2))
+        rare = positives * (-share * (x - high) - log(2))
+        found = weight * np.exp(-threshold * np.abs(x) + quiet + np.where(x > high, rare, -np.inf)) * threshold / 2
+        return float(found.sum())
+
+    before, after = chance(0.0, -far), chance(float(steps), -far - steps)
+    return Pair.exactly([before, 1 - before], [after, 1 - after])
