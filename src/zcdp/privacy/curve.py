@@ -134,6 +134,9 @@ class Curve(ABC):
         return self._divergence(excess)
 
     def _divergence(self, excess: Fraction) -> float:
+        if self.unbounded:
+            return inf
+
         def divergence() -> arb:
             if excess == 0:
                 return self.kl()
