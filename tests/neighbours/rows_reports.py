@@ -149,6 +149,18 @@ def _pure(rng: Random, effort: int) -> Case:
     return Case(zcdp.PureDP(epsilon=epsilon), [classes.binary(float(epsilon)), *members], group=group)
 
 
+@row(zcdp.PureGroup)
+def _pure_group(rng: Random, effort: int) -> Case:
+    """Several steps of which each is pure DP; the geometric chain attains the bound, and others stay below it."""
+    step, size = some_epsilon(rng, 0.02, 2), rng.randint(1, 4)
+
+    def at(steps: int) -> list[Pair]:
+        walks = [chains.pure_chain(float(step), steps * size, rng) for _ in range(effort)]
+        return [noise.geometric(step, steps * size), *walks]
+
+    return Case(zcdp.PureGroup(epsilon=step * size, size=size), at(1), group=at)
+
+
 @row(zcdp.PureDP, variant="total variation")
 def _total_variation(rng: Random, effort: int) -> Case:
     epsilon, distance = some_epsilon(rng), Fraction(rng.randint(1, 1000), 1000)
