@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from fractions import Fraction
-from functools import cached_property
 from math import inf, log, pi
 from typing import TYPE_CHECKING
 
 from flint import acb, acb_mat, arb
 
 from zcdp.numeric.balls import above, below, lift
+from zcdp.numeric.once import cached_property
 from zcdp.privacy.loss.wave_share import DOWN, UP
 from zcdp.privacy.profile.effort import BOUND, CONTOUR, TRANSFORM, Effort
 from zcdp.privacy.profile.engine import Engine, Offer, Question

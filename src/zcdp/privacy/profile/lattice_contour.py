@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from fractions import Fraction
-from functools import cached_property
 from math import ceil, inf, log, log2, pi
 from typing import TYPE_CHECKING
 
@@ -11,6 +10,7 @@ from flint import acb, acb_mat, acb_poly, acb_series, arb, ctx
 
 from zcdp.numeric.balls import above, at_precision, below, lift
 from zcdp.numeric.certify import Undecided
+from zcdp.numeric.once import cached_property
 from zcdp.privacy.loss.lattice import Lattice
 from zcdp.privacy.loss.law import Factor
 from zcdp.privacy.loss.wave_share import DOWN, UP

@@ -10,7 +10,7 @@ from math import frexp, inf
 from flint import arb
 
 from zcdp.numeric.balls import above, at_precision, below, lift
-from zcdp.numeric.certify import NotCertified, Undecided
+from zcdp.numeric.certify import NotCertified, Undecided, failure
 from zcdp.privacy.loss.law import Parts
 from zcdp.privacy.profile.choose import choose
 from zcdp.privacy.profile.contour import Contour
@@ -175,6 +175,9 @@ class OneOrder:
                 break
             except NotCertified as error:
                 reason = str(error)
+                break
+            except Exception as error:
+                reason = str(failure("profile", error))
                 break
             # each time that the precision is raised, a smaller share of the whole effort is left
             bits, share = 2 * bits, 4 * share

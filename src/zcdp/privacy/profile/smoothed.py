@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from fractions import Fraction
-from functools import cached_property, partial
+from functools import partial
 
 from flint import arb
 
 from zcdp.numeric.balls import lift
 from zcdp.numeric.certify import NotCertified
+from zcdp.numeric.once import cached_property
 from zcdp.privacy.conversions.rdp_to_approx import tail_factor
 from zcdp.privacy.loss.gaussian import gaussian_pair
 from zcdp.privacy.loss.law import Parts
