@@ -253,9 +253,13 @@ def test_discrete_staircase_by_all_places_and_signs(width: int, r: int) -> None:
         for place, negative in product(range(high - low), (0, 1)):
             # the middle of the words of this place; then the sign, in the highest bit of a byte
             word = ((2 * place + 1 << 64) // (2 * (high - low))).to_bytes(8, "little")
-            first = iter([*([word] if high - low > 1 else []), bytes([128 * negative])])
-            value = noise.draw_one(lambda count, first=first: next(first, b"\x7f" * count))
+            given = [*([word] if high - low > 1 else []), bytes([128 * negative])]
+            first, more = iter(given), list[int]()
+            value = noise.draw_one(
+                lambda count, f=first, more=more: next(f, None) or more.append(count) or b"\x7f" * count
+            )
             size = stair * width + low + place
+            assert bool(more) == (size == 0 and negative == 1)  # a negative zero is drawn again, and nothing else
             if size or not negative:
                 assert value == (-size if negative else size)
                 seen[value] += 1
