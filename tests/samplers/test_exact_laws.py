@@ -389,6 +389,15 @@ def test_distinct_numbers_by_all_words(n: int, w: int, monkeypatch: pytest.Monke
     assert len(set(counts.values())) == 1
 
 
+def test_the_first_distinct_numbers_of_long_rows(monkeypatch: pytest.MonkeyPatch) -> None:
+    """In the order in which they are first seen, also where a sort is no longer by insertion."""
+    monkeypatch.setattr(subset, "_enough", lambda n, w: 400)
+    rows = np.random.default_rng(3).integers(0, 64, (30, 400), dtype=np.uint16)
+    drawn, good = subset._first_seen(64, 30, 30, then((rows << 10).tobytes()))
+    assert good.all()
+    assert drawn.tolist() == [list(dict.fromkeys(row))[:30] for row in rows.tolist()]
+
+
 @pytest.mark.parametrize(("n", "w"), [(10, 3), (10, 7), (10, 10), (50_000, 700), (2**62, 5), (2**63 - 1, 40)])
 def test_distinct_numbers_are_distinct_and_in_range(n: int, w: int) -> None:
     rows = distinct(n, w, 50, np.random.default_rng(n % 1000 + w).bytes)
