@@ -162,8 +162,7 @@ def test_waves_of_theta_that_are_left_out_are_charged(
 def test_laplace_noise_on_both_sides_of_discrete_noise(epsilon: Fraction, sensitivity: int) -> None:
     """Where it stands in for many atoms: here for few, whose masses are added one by one."""
     above_it = discrete_laplace_pair(epsilon, sensitivity, listed=False)
-    below_it = above_it.attained()
-    assert below_it is not None
+    [below_it] = above_it.attained()
     with mp.workdps(40):
         t = mpf(epsilon.numerator) / epsilon.denominator / sensitivity
         scale = mp.tanh(t / 2)
@@ -174,7 +173,7 @@ def test_laplace_noise_on_both_sides_of_discrete_noise(epsilon: Fraction, sensit
             point = epsilon * Fraction(n, 200)
             e = mpf(point.numerator) / point.denominator
             truth = mp.fsum(-mass * mp.expm1(e - t * k) for k, mass in atoms if t * k > e)
-            assert Profile(((below_it, 1),)).delta_bounds(point)[0] <= truth
+            assert Profile(below_it).delta_bounds(point)[0] <= truth
             assert truth <= Profile(((above_it, 1),)).delta_bounds(point)[1]
 
 
@@ -220,10 +219,10 @@ def test_losses_are_moved_up_for_the_upper_end_and_down_for_the_lower(epsilons: 
     plan = sum((3 * RandomizedResponse(epsilon=e, k=4) + 2 * Laplace(epsilon=e) for e in epsilons), 0)
     found = plan._approximate
     assert found.profile is not None
-    assert found.attained is not None
-    for (up, _), (down, _), (part, _) in zip(found.profile.parts, found.attained.parts, plan.parts, strict=True):
+    [attained] = found.attained
+    for (up, _), (down, _), (part, _) in zip(found.profile.parts, attained.parts, plan.parts, strict=True):
         assert down.largest_loss <= part.largest_loss <= up.largest_loss
-    assert found.profile.parts != found.attained.parts
+    assert found.profile.parts != attained.parts
 
 
 def test_a_rounding_of_doubles_is_charged_in_full(monkeypatch: pytest.MonkeyPatch) -> None:
