@@ -45,7 +45,7 @@ if TYPE_CHECKING:
     from zcdp.accounting import BudgetExceeded, Filter, Odometer, Query, account, allocate, calibrate
     from zcdp.auditing import Audit, audit
 
-__version__ = "0.1.0"
+__version__ = "0.2.0"
 
 __all__ = [
     "L1",

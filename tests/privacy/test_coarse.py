@@ -163,7 +163,7 @@ def test_waves_of_theta_that_are_left_out_are_charged(
 def test_laplace_noise_on_both_sides_of_discrete_noise(epsilon: Fraction, sensitivity: int) -> None:
     """Where it stands in for many atoms: here for few, whose masses are added one by one."""
     above_it = discrete_laplace_pair(epsilon, sensitivity, listed=False)
-    [[(below_it, _)]] = above_it.attained(alone=True)
+    [below_it] = above_it.attained(alone=True)
     with mp.workdps(40):
         t = mpf(epsilon.numerator) / epsilon.denominator / sensitivity
         scale = mp.tanh(t / 2)
@@ -174,7 +174,7 @@ def test_laplace_noise_on_both_sides_of_discrete_noise(epsilon: Fraction, sensit
             point = epsilon * Fraction(n, 200)
             e = mpf(point.numerator) / point.denominator
             truth = mp.fsum(-mass * mp.expm1(e - t * k) for k, mass in atoms if t * k > e)
-            assert Profile(((below_it, 1),)).delta_bounds(point)[0] <= truth
+            assert Profile(below_it).delta_bounds(point)[0] <= truth
             assert truth <= Profile(((above_it, 1),)).delta_bounds(point)[1]
 
 

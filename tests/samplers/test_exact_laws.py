@@ -253,9 +253,13 @@ def test_discrete_staircase_by_all_places_and_signs(width: int, r: int) -> None:
         for place, negative in product(range(high - low), (0, 1)):
             # the middle of the words of this place; then the sign, in the highest bit of a byte
             word = ((2 * place + 1 << 64) // (2 * (high - low))).to_bytes(8, "little")
-            first = iter([*([word] if high - low > 1 else []), bytes([128 * negative])])
-            value = noise.draw_one(lambda count, first=first: next(first, b"\x7f" * count))
+            given = [*([word] if high - low > 1 else []), bytes([128 * negative])]
+            first, more = iter(given), list[int]()
+            value = noise.draw_one(
+                lambda count, f=first, more=more: next(f, None) or more.append(count) or b"\x7f" * count
+            )
             size = stair * width + low + place
+            assert bool(more) == (size == 0 and negative == 1)  # a negative zero is drawn again, and nothing else
             if size or not negative:
                 assert value == (-size if negative else size)
                 seen[value] += 1
@@ -383,6 +387,15 @@ def test_distinct_numbers_by_all_words(n: int, w: int, monkeypatch: pytest.Monke
     counts = Counter(map(tuple, drawn.tolist()))
     assert set(counts) == set(permutations(range(n), w))
     assert len(set(counts.values())) == 1
+
+
+def test_the_first_distinct_numbers_of_long_rows(monkeypatch: pytest.MonkeyPatch) -> None:
+    """In the order in which they are first seen, also where a sort is no longer by insertion."""
+    monkeypatch.setattr(subset, "_enough", lambda n, w: 400)
+    rows = np.random.default_rng(3).integers(0, 64, (30, 400), dtype=np.uint16)
+    drawn, good = subset._first_seen(64, 30, 30, then((rows << 10).tobytes()))
+    assert good.all()
+    assert drawn.tolist() == [list(dict.fromkeys(row))[:30] for row in rows.tolist()]
 
 
 @pytest.mark.parametrize(("n", "w"), [(10, 3), (10, 7), (10, 10), (50_000, 700), (2**62, 5), (2**63 - 1, 40)])
