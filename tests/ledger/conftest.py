@@ -1,0 +1,37 @@
+"""Where a ledger lives: every law is tried on a SQLite file and, where there is one, on a PostgreSQL server."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from itertools import count
+from pathlib import Path
+
+import pytest
+from ledger.server import Server, reason, running
+
+from zcdp.ledger import Ledger
+
+_numbers = count()
+
+
+@pytest.fixture(scope="session")
+def server() -> Iterator[Server]:
+    if why := reason():
+        pytest.skip(why)
+    with running() as found:
+        yield found
+
+
+@pytest.fixture(params=["sqlite", "postgres"])
+def address(request: pytest.FixtureRequest, tmp_path: Path) -> str:
+    if request.param == "sqlite":
+        return str(tmp_path / "budget.db")
+    found: Server = request.getfixturevalue("server")
+    return found.database(f"ledger_{next(_numbers)}")
+
+
+@pytest.fixture
+def ledger(address: str) -> Iterator[Ledger]:
+    with Ledger(address) as made:
+        made.open_account("census", unit="person", rho=1)
+        yield made
