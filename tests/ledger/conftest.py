@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Iterator
 from itertools import count
 from pathlib import Path
+from tempfile import TemporaryDirectory
 
 import pytest
 from ledger.server import Server, reason, running
@@ -20,6 +22,14 @@ def server() -> Iterator[Server]:
         pytest.skip(why)
     with running() as found:
         yield found
+
+
+@pytest.fixture
+def quick() -> Iterator[Path]:
+    """A folder in memory where there is one: for what is not about disks."""
+    memory = Path("/dev/shm")
+    with TemporaryDirectory(dir=memory if os.access(memory, os.W_OK) else None) as folder:
+        yield Path(folder)
 
 
 @pytest.fixture(params=["sqlite", "postgres"])

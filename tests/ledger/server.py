@@ -126,7 +126,7 @@ class Server:
 
     def stop(self) -> None:
         if self.process is not None and self.process.poll() is None:
-            self.process.send_signal(signal.SIGINT)  # a fast shutdown
+            self.process.send_signal(signal.SIGQUIT)  # at once: nobody will read these files again
             self.process.wait(60)
 
 

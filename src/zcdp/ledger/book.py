@@ -46,8 +46,10 @@ class Ledger:
     """
 
     def __init__(self, where: str | Path, *, expect_head: str | None = None, timeout: float = 30) -> None:
+        expected = None if expect_head is None else Head.parse(expect_head)
         self._store = _store(where, timeout)
-        if expect_head is not None and (wrong := check_head(self._store, Head.parse(expect_head))):
+        if expected is not None and (wrong := check_head(self._store, expected)):
+            self.close()
             raise LedgerError(f"{self._store.name}: {wrong}")
 
     def __repr__(self) -> str:

@@ -49,6 +49,8 @@ class Replay:
         for entry in entries:
             self._link(entry)
             try:
+                if not all(type(value) is str for value in entry[1:]):
+                    raise LedgerError("has a field that is not text")
                 self._apply(entry)
             except LedgerError as error:
                 self.find(f"entry {entry.seq}: {error}")

@@ -117,7 +117,7 @@ class SQLite(Store):
             return int(version)
 
     def _append(self, connection: sqlite3.Connection, kind: str, request: Request) -> Entry:
-        [(length, head)] = connection.execute("SELECT length, head FROM ledger")
+        length, head = self._head(connection)
         r = request
         made = Entry(
             length + 1, now(), kind, r.account, r.key, r.what, r.amount, r.why, r.who, login(), r.version, ""
@@ -191,12 +191,19 @@ class SQLite(Store):
     def _bytes(self, connection: sqlite3.Connection, request: Request) -> bytes | None:
         there = "SELECT bytes FROM sealed WHERE account = ? AND key = ?"
         found = connection.execute(there, (request.account, request.key)).fetchone()
-        return found and bytes(found[0])
+        if found is None:
+            return None
+        return found[0] if isinstance(found[0], bytes) else str(found[0]).encode()
 
     def state(self) -> tuple[Head, list[Row]]:
         with self._read() as connection:
-            [(length, head)] = connection.execute("SELECT length, head FROM ledger")
-            return Head(length, head), list(connection.execute("SELECT * FROM account ORDER BY name"))
+            return self._head(connection), list(connection.execute("SELECT * FROM account ORDER BY name"))
+
+    def _head(self, connection: sqlite3.Connection) -> Head:
+        rows = connection.execute("SELECT length, head FROM ledger").fetchall()
+        if len(rows) != 1 or type(rows[0][0]) is not int or type(rows[0][1]) is not str:
+            raise LedgerError(f"{self.name}: the row that holds the head of the chain is damaged")
+        return Head(*rows[0])
 
     def account(self, name: str) -> Row | None:
         with self._read() as connection:

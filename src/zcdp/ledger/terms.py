@@ -130,6 +130,7 @@ def small(number: Fraction, given: object, name: str) -> Fraction:
     return number
 
 
+@lru_cache(256)
 def approx_to_rho(epsilon: Fraction, delta: Fraction) -> Fraction:
     """The largest rho, to fifteen digits, of which (epsilon, delta)-DP follows: checked by a certified bound.
 

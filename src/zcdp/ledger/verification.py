@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from dataclasses import dataclass
 
-from zcdp.ledger.chain import Entry, Head, sealed_digest
+from zcdp.ledger.chain import START, Head, sealed_digest
 from zcdp.ledger.errors import LedgerError
 from zcdp.ledger.model import amount
 from zcdp.ledger.replay import Replay
@@ -51,9 +50,12 @@ def verify(store: Store, *, expected: Head | None = None, recompute: bool = True
     written down elsewhere.
     """
     damage = [f"the database: {text}" for text in store.damage()]
-    head, rows = store.state()
+    try:
+        head, rows = store.state()
+    except LedgerError as error:
+        return Verification(Head(0, START), 0, 0, (*damage, str(error)))
     replay = Replay(recompute)
-    replay.read(_up_to(store, head))
+    replay.read(store.entries(up_to=head.seq))
     if replay.head != head:
         replay.find(f"the chain ends at entry {replay.head.seq}, the ledger says at {head.seq}: entries are missing or added")
     beyond = store.batch(head.seq, 2**62, None)
@@ -68,10 +70,6 @@ def verify(store: Store, *, expected: Head | None = None, recompute: bool = True
         replay.find(wrong)
     rest = [f"and {replay.more} more findings"] if replay.more else []
     return Verification(head, replay.head.seq, len(rows), (*damage, *replay.findings, *rest))
-
-
-def _up_to(store: Store, head: Head) -> Iterator[Entry]:
-    return store.entries(up_to=head.seq)
 
 
 def _total(replay: Replay, name: str, terms: str, sums: tuple[str, str]) -> None:
