@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterator
-from itertools import count
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
@@ -12,8 +11,6 @@ import pytest
 from ledger.server import Server, reason, running
 
 from zcdp.ledger import Ledger
-
-_numbers = count()
 
 
 @pytest.fixture(scope="session")
@@ -37,7 +34,7 @@ def address(request: pytest.FixtureRequest, tmp_path: Path) -> str:
     if request.param == "sqlite":
         return str(tmp_path / "budget.db")
     found: Server = request.getfixturevalue("server")
-    return found.database(f"ledger_{next(_numbers)}")
+    return found.fresh()
 
 
 @pytest.fixture

@@ -1,6 +1,6 @@
 """Programs that spend are killed with kill -9 at random moments, and what they were told is held against the ledger.
 
-A process of its own, so that forking is safe: `python kills.py ADDRESS KILLS SEED [SERVER_KILLS]`. Each worker releases keys that all
+A process of its own, so that forking is safe: `python kills.py ADDRESS KILLS SEED`. Each worker releases keys that all
 workers share, with bytes that differ from draw to draw, and tells over a pipe what it was answered. Prints JSON.
 """
 
@@ -13,7 +13,6 @@ import select
 import signal
 import sys
 import time
-from collections.abc import Callable
 
 from zcdp import Laplace
 from zcdp.ledger import Ledger, LedgerError
@@ -66,7 +65,7 @@ class Worker:
         return [(int(line.split()[0]), line.split()[1].decode()) for line in whole]
 
 
-def run(address: str, kills: int, seed: int, crash: Callable[[], None] | None = None, crashes: int = 0) -> dict[str, object]:
+def run(address: str, kills: int, seed: int) -> dict[str, object]:
     chance = random.Random(seed)
     with Ledger(address) as ledger:
         ledger.open_account("census", unit="person", rho=10**6)
@@ -81,10 +80,8 @@ def run(address: str, kills: int, seed: int, crash: Callable[[], None] | None = 
             highest = max(highest, n)
 
     workers = [Worker(address, 0) for _ in range(WORKERS)]
-    for n in range(kills):
+    for _ in range(kills):
         time.sleep(chance.uniform(0.002, 0.05))
-        if crash is not None and n < crashes:
-            crash()
         victim = chance.randrange(WORKERS)
         workers[victim].kill()
         for worker in workers:
@@ -115,5 +112,4 @@ def judge(address: str, told: dict[int, str]) -> dict[str, object]:
 
 
 if __name__ == "__main__":
-    sys.path.insert(0, os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
-    print(json.dumps(run(sys.argv[1], int(sys.argv[2]), int(sys.argv[3]))))
+    sys.stdout.write(json.dumps(run(sys.argv[1], int(sys.argv[2]), int(sys.argv[3]))))

@@ -1,4 +1,4 @@
-"""Eight processes run for the last unit of an account, again and again: `python race.py ADDRESS REPEATS`. Prints JSON."""
+"""Eight processes run for the last unit of an account, time and again: `python race.py ADDRESS REPEATS`; JSON."""
 
 from __future__ import annotations
 
@@ -50,4 +50,4 @@ def main(address: str, repeats: int) -> dict[str, object]:
 
 
 if __name__ == "__main__":
-    print(json.dumps(main(sys.argv[1], int(sys.argv[2]))))
+    sys.stdout.write(json.dumps(main(sys.argv[1], int(sys.argv[2]))))

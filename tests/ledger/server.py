@@ -10,7 +10,7 @@ import subprocess
 import tempfile
 import time
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from urllib.parse import quote
 
@@ -21,7 +21,9 @@ USER = "ledger_owner"
 def programs() -> Path | None:
     """Where initdb and postgres lie; distributions keep them off the path."""
     asked = shutil.which("pg_config")
-    told = subprocess.run([asked, "--bindir"], capture_output=True, text=True, check=False).stdout.strip() if asked else ""
+    told = (
+        subprocess.run([asked, "--bindir"], capture_output=True, text=True, check=False).stdout.strip() if asked else ""
+    )
     near = shutil.which("initdb")
     places = [Path(told or "/nowhere"), *([Path(near).resolve().parent] if near else [])]
     places += sorted(Path("/usr/lib/postgresql").glob("*/bin"), reverse=True)
@@ -51,7 +53,7 @@ class Server:
         assert found is not None
         self.bin, self.folder, self.process = found, folder, None
         self.data = folder / "data"
-        self._login = None
+        self._login, self._shared = None, None
         if os.getuid() == 0:  # the server refuses to run as root, and rightly
             account = next((name for name in ("postgres", "nobody") if _known(name)), "nobody")
             self._login = pwd.getpwnam(account)
@@ -107,16 +109,25 @@ class Server:
             connection.execute(f"CREATE DATABASE {name}")
         return self.address(name)
 
+    def fresh(self) -> str:
+        """The same database every time, with no ledger in it: to make one takes seconds."""
+        import psycopg
+
+        if self._shared is None:
+            self._shared = self.database("shared")
+        with psycopg.connect(self._shared, autocommit=True) as connection:
+            connection.execute("SET client_min_messages = warning")
+            connection.execute("DROP SCHEMA IF EXISTS zcdp_ledger CASCADE")
+        return self._shared
+
     def kill(self) -> None:
         """kill -9 of the whole server: postmaster and all its children, which are its process group or sessions."""
         assert self.process is not None
         children = _children(self.process.pid)
         os.kill(self.process.pid, signal.SIGKILL)
         for child in children:
-            try:
+            with suppress(ProcessLookupError):
                 os.kill(child, signal.SIGKILL)
-            except ProcessLookupError:
-                pass
         self.process.wait(30)
         for child in children:  # the shared memory must be free before the next start
             for _ in range(400):

@@ -36,12 +36,12 @@ def test_programs_are_killed_a_thousand_times_on_sqlite(tmp_path: Path) -> None:
 
 
 def test_programs_are_killed_on_postgres(server: Server) -> None:
-    judged(server.database("kills"), 10)
+    judged(server.fresh(), 10)
 
 
 @pytest.mark.deep
 def test_programs_are_killed_two_hundred_times_on_postgres(server: Server) -> None:
-    judged(server.database("many_kills"), 200, least=50)
+    judged(server.fresh(), 200, least=50)
 
 
 @pytest.mark.deep

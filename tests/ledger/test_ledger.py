@@ -149,7 +149,11 @@ def test_a_release_is_drawn_once(ledger: Ledger) -> None:
 
 def test_epsilon_and_delta_through_rho(ledger: Ledger) -> None:
     account = ledger.open_account("eps", unit="person", epsilon=1, delta="1e-6")
-    assert zcdp_to_epsilon(account.budget, "1e-6") <= 1 < zcdp_to_epsilon(account.budget * (1 + Fraction(1, 10**12)), "1e-6")
+    assert (
+        zcdp_to_epsilon(account.budget, "1e-6")
+        <= 1
+        < zcdp_to_epsilon(account.budget * (1 + Fraction(1, 10**12)), "1e-6")
+    )
     raised = ledger.raise_budget("eps", epsilon=2, why="more")
     assert (raised.terms.epsilon, raised.terms.delta) == (2, Fraction(1, 10**6))
     assert zcdp_to_epsilon(raised.budget, "1e-6") <= 2
@@ -195,7 +199,20 @@ def test_the_unit_of_the_account_is_the_unit_of_its_spends(ledger: Ledger) -> No
     ledger.spend("census", TENTH, key="a", unit="person", neighbours="add-remove")
 
 
-BAD_NAMES = ["", " ", "a ", "a\nb", "a\0b", "a\x1b[2J", "a\u202eb", "a\u200bb", "\ud800", "x" * 201, "a\u2028b", "a\u00a0b"]
+BAD_NAMES = [
+    "",
+    " ",
+    "a ",
+    "a\nb",
+    "a\0b",
+    "a\x1b[2J",
+    "a\u202eb",
+    "a\u200bb",
+    "\ud800",
+    "x" * 201,
+    "a\u2028b",
+    "a\u00a0b",
+]
 
 
 @pytest.mark.parametrize("bad", BAD_NAMES, ids=ascii)
@@ -283,7 +300,7 @@ def test_a_ledger_goes_to_another_place_and_back(ledger: Ledger, tmp_path: Path)
 
 
 def test_into_postgres(server: Server, tmp_path: Path) -> None:
-    with Ledger(tmp_path / "a.db") as small, Ledger(server.database("moved")) as large:
+    with Ledger(tmp_path / "a.db") as small, Ledger(server.fresh()) as large:
         small.open_account("census", unit="person", rho=1)
         for n in range(50):
             small.release("census", rho_free(n), lambda n=n: b"%d" % n, key=f"{n}", why="tab\t, \\N and \n lines")

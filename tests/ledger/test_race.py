@@ -31,7 +31,7 @@ def test_a_race_on_sqlite(tmp_path: Path) -> None:
 
 
 def test_a_race_on_postgres(server: Server) -> None:
-    raced(server.database("race"), 5)
+    raced(server.fresh(), 5)
 
 
 @pytest.mark.deep
@@ -41,7 +41,7 @@ def test_two_hundred_races_on_sqlite(tmp_path: Path) -> None:
 
 @pytest.mark.deep
 def test_two_hundred_races_on_postgres(server: Server) -> None:
-    raced(server.database("races"), 200)
+    raced(server.fresh(), 200)
 
 
 def test_threads_of_one_process(ledger: Ledger) -> None:
@@ -103,7 +103,10 @@ def test_a_busy_ledger_is_waited_for_and_then_a_clear_error(ledger: Ledger, addr
     thread.start()
     held.wait(60)
     try:
-        with Ledger(address, timeout=0.2) as other, pytest.raises(LedgerBusy, match=r"in use by another program \(waited"):
+        with (
+            Ledger(address, timeout=0.2) as other,
+            pytest.raises(LedgerBusy, match=r"in use by another program \(waited"),
+        ):
             other.spend("census", rho="0.1", key="a")
         patient = threading.Timer(0.3, hold.set)
         patient.start()

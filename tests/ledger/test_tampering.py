@@ -72,7 +72,9 @@ def test_every_edit_of_every_field_of_every_row_is_found(original: Path, quick: 
         value = OTHER.get(name, "other")
 
         def change(connection: sqlite3.Connection, table=table, name=name, row=row, value=value) -> None:
-            [(key, before)] = connection.execute(f"SELECT rowid, {name} FROM {table} ORDER BY rowid LIMIT 1 OFFSET {row}")
+            [(key, before)] = connection.execute(
+                f"SELECT rowid, {name} FROM {table} ORDER BY rowid LIMIT 1 OFFSET {row}"
+            )
             assert before != value
             connection.execute(f"UPDATE {table} SET {name} = ? WHERE rowid = ?", (value, key))
 
@@ -194,7 +196,10 @@ def test_a_forged_price_is_found_by_computing_it_again(copy: Path) -> None:
         (lambda e: None if e.kind == "raise" else e, "its budget is not"),
         (lambda e: e._replace(amount="1/2") if e.kind == "raise" else e, "no raise"),
         (lambda e: e._replace(why="") if e.kind == "raise" else e, "no raise"),
-        (lambda e: e._replace(amount="5") if e.account == "survey" and e.kind == "open" else e, "larger than its epsilon"),
+        (
+            lambda e: e._replace(amount="5") if e.account == "survey" and e.kind == "open" else e,
+            "larger than its epsilon",
+        ),
         (lambda e: e._replace(key="key 0") if e.kind == "spend" and e.key == "key 1" else e, "does not fit"),
         (lambda e: e._replace(what="[]") if e.kind == "spend" and e.key == "key 1" else e, "cannot read"),
         (lambda e: e._replace(kind="gift") if e.kind == "deliver" and e.key == "key 1" else e, "does not belong"),
@@ -237,7 +242,7 @@ def test_a_slip_of_the_hand_is_stopped(ledger: Ledger, address: str) -> None:
                 connection.execute(at)
         else:
             connection = sqlite3.connect(address)
-            with pytest.raises(sqlite3.IntegrityError, match="only added|first seal"):
+            with pytest.raises(sqlite3.IntegrityError, match=r"only added|first seal"):
                 connection.execute(change)
             connection.close()
     assert ledger.verify()
@@ -246,7 +251,7 @@ def test_a_slip_of_the_hand_is_stopped(ledger: Ledger, address: str) -> None:
 def test_tampering_on_postgres(server: Server) -> None:
     import psycopg
 
-    address = server.database("tampering")
+    address = server.fresh()
     with Ledger(address) as ledger:
         ledger.open_account("census", unit="person", rho=1)
         for n in range(2):

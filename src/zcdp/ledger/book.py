@@ -149,9 +149,7 @@ class Ledger:
                 raise ValueError(f"{what} ({given!r}) is not that of the account ({agreed!r}): nothing was spent")
         return self._spend([self._debit(mine, key, mechanism, rho, why, who)])[0]
 
-    def spend_all(
-        self, account: str, mechanisms: Mapping[str, Curve], *, why: str = "", who: str = ""
-    ) -> list[Spend]:
+    def spend_all(self, account: str, mechanisms: Mapping[str, Curve], *, why: str = "", who: str = "") -> list[Spend]:
         """Charge several mechanisms, each under its own key, in one transaction: all of them, or none.
 
         A disk that takes milliseconds to keep a promise keeps a thousand of them as fast as one.
@@ -159,7 +157,9 @@ class Ledger:
         mine = self.account(account)
         return self._spend([self._debit(mine, key, one, None, why, who) for key, one in mechanisms.items()])
 
-    def _debit(self, mine: Account, key: str, mechanism: Curve | None, rho: Value | None, why: str, who: str) -> Request:
+    def _debit(
+        self, mine: Account, key: str, mechanism: Curve | None, rho: Value | None, why: str, who: str
+    ) -> Request:
         what, cost = priced(mine.terms, mechanism, rho)
         return self._request(mine.name, text.name(key, "key"), what, str(cost), why, who)
 
@@ -316,5 +316,3 @@ def _store(where: str | Path, timeout: float) -> Store:
     from zcdp.ledger.sqlite import SQLite
 
     return SQLite(Path(where), timeout=timeout)
-
-

@@ -50,7 +50,9 @@ class Head(NamedTuple):
     def parse(cls, text: str) -> Head:
         """The inverse of `str`."""
         seq, colon, code = str(text).strip().partition(":")
-        known = colon and seq.isascii() and seq.isdigit() and len(code) == 64 and not set(code) - set("0123456789abcdef")
+        known = (
+            colon and seq.isascii() and seq.isdigit() and len(code) == 64 and not set(code) - set("0123456789abcdef")
+        )
         if not known or len(seq) > 18:
             raise ValueError(f"head ({str(text)[:80]!r}) must be a number, a colon and 64 hexadecimal digits")
         return cls(int(seq), code)

@@ -23,8 +23,10 @@ T = TypeVar("T")
 COLUMNS = ", ".join(Entry._fields)
 ONE = f"SELECT {COLUMNS} FROM zcdp_ledger.entry WHERE account = %s AND key = %s AND kind = %s"
 SPEND = f"SELECT repeated, {', '.join(f'(made).{name}' for name in Entry._fields)} FROM zcdp_ledger.spend(" + (
-    "%s, %s, %s, %s, %s, %s, %s)"
+    "%s, %s, %s, %s, %s, %s, %s, %s)"
 )
+ALONE = "SELECT pg_advisory_xact_lock(2053334128)"
+"""Of two programs that make or upgrade a ledger at once, the second waits here, and then finds it done."""
 
 
 class Postgres(Store):
@@ -79,8 +81,12 @@ class Postgres(Store):
         self._lock, self._process, self._checked = RLock(), getpid(), False
 
     def _version(self, connection: psycopg.Connection[Any]) -> int:
-        there = connection.execute("SELECT to_regclass('zcdp_ledger.ledger') IS NOT NULL").fetchone()
-        if not there or not there[0]:
+        # asked of the catalogue itself: to_regclass may remember that there was none
+        there = (
+            "SELECT 1 FROM pg_catalog.pg_class c JOIN pg_catalog.pg_namespace n ON n.oid = c.relnamespace "
+            "WHERE n.nspname = 'zcdp_ledger' AND c.relname = 'ledger'"
+        )
+        if connection.execute(there).fetchone() is None:
             return 0
         found = connection.execute("SELECT format FROM zcdp_ledger.ledger").fetchone()
         return int(found[0]) if found else 0
@@ -97,16 +103,16 @@ class Postgres(Store):
             if self._version(connection):
                 return
             with connection.transaction():
-                self._schema(connection, 0)
-                connection.execute("SELECT zcdp_ledger.begin_ledger(%s, %s)", (token_hex(16), _version()))
+                connection.execute(ALONE)
+                if self._version(connection) == 0:
+                    self._schema(connection, 0)
+                    connection.execute(
+                        "SELECT zcdp_ledger.begin_ledger(%s, %s, %s)", (self._format, token_hex(16), _version())
+                    )
 
         self._run(work, check=False)
 
     def _schema(self, connection: psycopg.Connection[Any], version: int) -> None:
-        # two programs that start at once: the second waits here, and then finds the ledger made
-        connection.execute("SELECT pg_advisory_xact_lock(2053334128)")
-        if version == 0 and self._version(connection):
-            raise LedgerError(f"{self.name}: another program made the ledger just now: try again")
         for step in self._steps[version:]:
             text = script(step) if step.endswith(".sql") else step
             connection.execute(text.encode())
@@ -114,6 +120,7 @@ class Postgres(Store):
     def upgrade(self) -> int:
         def work(connection: psycopg.Connection[Any]) -> int:
             with connection.transaction():
+                connection.execute(ALONE)
                 version = self._version(connection)
                 if version == 0 or version >= self._format:
                     self._check(connection)
@@ -131,8 +138,9 @@ class Postgres(Store):
         return self._run(work, check=False)
 
     def _entry(self, function: str, *values: object, request: Request) -> Entry:
-        query = f"SELECT {COLUMNS} FROM zcdp_ledger.{function}({', '.join(['%s'] * len(values))})"
-        row = self._run(lambda connection: connection.execute(query, values).fetchone(), request=request)
+        query = f"SELECT {COLUMNS} FROM zcdp_ledger.{function}(%s{', %s' * len(values)})"
+        given = (self._format, *values)
+        row = self._run(lambda connection: connection.execute(query, given).fetchone(), request=request)
         assert row is not None
         return Entry(*row)
 
@@ -148,7 +156,7 @@ class Postgres(Store):
 
         def one(connection: psycopg.Connection[Any], r: Request) -> tuple[Entry, bool]:
             at[:] = [r]
-            values = (r.account, r.key, r.what, r.amount, r.why, r.who, r.version)
+            values = (self._format, r.account, r.key, r.what, r.amount, r.why, r.who, r.version)
             row = connection.execute(SPEND, values).fetchone()
             assert row is not None
             return Entry(*row[1:]), row[0]
@@ -167,11 +175,15 @@ class Postgres(Store):
 
     def seal(self, request: Request, data: bytes) -> bytes:
         r = request
-        return self._bytes("SELECT zcdp_ledger.seal(%s, %s, %s, %s, %s)", (r.account, r.key, data, r.who, r.version))
+        return self._bytes(
+            "SELECT zcdp_ledger.seal(%s, %s, %s, %s, %s, %s)", (self._format, r.account, r.key, data, r.who, r.version)
+        )
 
     def deliver(self, request: Request) -> bytes:
         r = request
-        return self._bytes("SELECT zcdp_ledger.deliver(%s, %s, %s, %s)", (r.account, r.key, r.who, r.version))
+        return self._bytes(
+            "SELECT zcdp_ledger.deliver(%s, %s, %s, %s, %s)", (self._format, r.account, r.key, r.who, r.version)
+        )
 
     def _bytes(self, query: str, values: tuple[object, ...]) -> bytes:
         row = self._run(lambda connection: connection.execute(query, values, binary=True).fetchone())
@@ -228,10 +240,11 @@ class Postgres(Store):
 
     def load(self, entries: Iterable[Entry], rows: Sequence[Row], sealed: Iterable[tuple[str, str, bytes]]) -> None:
         def work(connection: psycopg.Connection[Any]) -> None:
-            if self._version(connection):
-                raise LedgerError(f"{self.name} is a ledger already: import into a new one")
             last: Entry | None = None
             with connection.transaction():
+                connection.execute(ALONE)
+                if self._version(connection):
+                    raise LedgerError(f"{self.name} is a ledger already: import into a new one")
                 self._schema(connection, 0)
                 with connection.cursor().copy(f"COPY zcdp_ledger.entry ({COLUMNS}) FROM STDIN") as copy:
                     for last in entries:

@@ -66,7 +66,9 @@ def _sound(name: str, version: int, encoding: str, fsync: str, full_pages: str) 
     if encoding != "UTF8":
         raise LedgerError(f"{name}: the database must have the encoding UTF8, not {encoding}")
     if fsync != "on" or full_pages != "on":
-        raise LedgerError(f"{name}: the server runs without fsync or full_page_writes: it may lose what it acknowledged")
+        raise LedgerError(
+            f"{name}: the server runs without fsync or full_page_writes: it may lose what it acknowledged"
+        )
 
 
 def _why(error: Exception, address: str) -> str:

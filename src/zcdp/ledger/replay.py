@@ -24,7 +24,7 @@ class Replay:
     """Feed it entries in their order; `findings` says in words what is wrong, and where."""
 
     recompute: bool = True
-    head: Head = Head(0, START)
+    head: Head = field(default_factory=lambda: Head(0, START))
     findings: list[str] = field(default_factory=list)
     more: int = 0
     accounts: dict[str, Account] = field(default_factory=dict)
@@ -58,7 +58,9 @@ class Replay:
 
     def _link(self, entry: Entry) -> None:
         if entry.seq != self.head.seq + 1:
-            gap = f"entries {self.head.seq + 1} to {entry.seq - 1} are missing" if entry.seq > self.head.seq else "order"
+            gap = (
+                f"entries {self.head.seq + 1} to {entry.seq - 1} are missing" if entry.seq > self.head.seq else "order"
+            )
             self.find(f"entry {entry.seq}: does not follow entry {self.head.seq}: {gap}")
         try:
             expected = digest(self.head.hash, entry)

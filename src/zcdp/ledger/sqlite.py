@@ -94,7 +94,8 @@ class SQLite(Store):
         with self._write(create=True, check=False) as connection:
             [(version,)] = connection.execute("PRAGMA user_version")
             if version:
-                return self._check(connection)
+                self._check(connection)
+                return
             self._schema(connection, 0)
             connection.execute("INSERT INTO ledger VALUES (1, ?, 0, ?)", (self._format, START))
             self._append(connection, "ledger", Request("", what=token_hex(16), version=_version()))
@@ -119,9 +120,7 @@ class SQLite(Store):
     def _append(self, connection: sqlite3.Connection, kind: str, request: Request) -> Entry:
         length, head = self._head(connection)
         r = request
-        made = Entry(
-            length + 1, now(), kind, r.account, r.key, r.what, r.amount, r.why, r.who, login(), r.version, ""
-        )
+        made = Entry(length + 1, now(), kind, r.account, r.key, r.what, r.amount, r.why, r.who, login(), r.version, "")
         made = made._replace(hash=digest(head, made))
         connection.execute(ADD, made)
         connection.execute("UPDATE ledger SET length = ?, head = ?", (made.seq, made.hash))
@@ -251,7 +250,7 @@ class SQLite(Store):
 
             def counted() -> Iterator[Entry]:
                 nonlocal last
-                for last in entries:
+                for last in entries:  # noqa: UP028 - the last one is wanted too
                     yield last
 
             connection.executemany(ADD, counted())
@@ -275,5 +274,3 @@ def _version() -> str:
     from zcdp import __version__
 
     return __version__
-
-

@@ -1,4 +1,4 @@
-"""Verification: the chain against itself, the running totals against the chain, the sealed bytes against their digests."""
+"""Verification: the chain against itself, the totals against the chain, the sealed bytes against their digests."""
 
 from __future__ import annotations
 
@@ -57,7 +57,9 @@ def verify(store: Store, *, expected: Head | None = None, recompute: bool = True
     replay = Replay(recompute)
     replay.read(store.entries(up_to=head.seq))
     if replay.head != head:
-        replay.find(f"the chain ends at entry {replay.head.seq}, the ledger says at {head.seq}: entries are missing or added")
+        replay.find(
+            f"the chain ends at entry {replay.head.seq}, the ledger says at {head.seq}: entries are missing or added"
+        )
     beyond = store.batch(head.seq, 2**62, None)
     if beyond and store.state()[0].seq < beyond[-1].seq:
         replay.find(f"there are entries beyond the head, from {beyond[0].seq} on")

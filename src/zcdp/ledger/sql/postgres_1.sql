@@ -52,8 +52,9 @@ CREATE FUNCTION zcdp_ledger.grid() RETURNS numeric LANGUAGE sql IMMUTABLE AS $$
     SELECT (@GRID@)::numeric
 $$;
 
--- Takes the lock, until the end of the transaction; and sees to it that a commit waits for the disk.
-CREATE FUNCTION zcdp_ledger.take() RETURNS zcdp_ledger.ledger LANGUAGE plpgsql AS $$
+-- Takes the lock, until the end of the transaction; sees to it that a commit waits for the disk, and that the program
+-- that calls knows this version of the ledger.
+CREATE FUNCTION zcdp_ledger.take(p_format integer) RETURNS zcdp_ledger.ledger LANGUAGE plpgsql AS $$
 DECLARE
     found zcdp_ledger.ledger;
 BEGIN
@@ -64,8 +65,8 @@ BEGIN
         PERFORM set_config('synchronous_commit', 'on', true);
     END IF;
     SELECT * INTO STRICT found FROM zcdp_ledger.ledger FOR UPDATE;
-    IF found.format <> 1 THEN
-        RAISE EXCEPTION 'the ledger has been upgraded' USING ERRCODE = 'ZC006';
+    IF found.format IS DISTINCT FROM p_format THEN
+        RAISE EXCEPTION 'the ledger is of schema %, this zcdp knows %', found.format, p_format USING ERRCODE = 'ZC006';
     END IF;
     RETURN found;
 END $$;
@@ -150,17 +151,17 @@ CREATE FUNCTION zcdp_ledger.spell(a numeric[]) RETURNS text LANGUAGE sql IMMUTAB
     SELECT CASE WHEN a[2] = 1 THEN a[1]::text ELSE a[1]::text || '/' || a[2]::text END
 $$;
 
-CREATE FUNCTION zcdp_ledger.begin_ledger(p_id text, p_version text) RETURNS void LANGUAGE plpgsql AS $$
+CREATE FUNCTION zcdp_ledger.begin_ledger(p_format integer, p_id text, p_version text) RETURNS void LANGUAGE plpgsql AS $$
 DECLARE
     before zcdp_ledger.ledger;
 BEGIN
-    INSERT INTO zcdp_ledger.ledger (format, length, head) VALUES (1, 0, repeat('0', 64));
-    before := zcdp_ledger.take();
+    INSERT INTO zcdp_ledger.ledger (format, length, head) VALUES (p_format, 0, repeat('0', 64));
+    before := zcdp_ledger.take(p_format);
     PERFORM zcdp_ledger.append(before, 'ledger', '', '', p_id, '', '', '', p_version);
 END $$;
 
 CREATE FUNCTION zcdp_ledger.open_account(
-    p_account text, p_terms text, p_budget text, p_why text, p_who text, p_version text
+    p_format integer, p_account text, p_terms text, p_budget text, p_why text, p_who text, p_version text
 ) RETURNS zcdp_ledger.entry LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, pg_temp AS $$
 DECLARE
     before zcdp_ledger.ledger;
@@ -168,7 +169,7 @@ DECLARE
 BEGIN
     PERFORM zcdp_ledger.accept(p_account, '', p_terms, p_why, p_who, p_version);
     PERFORM zcdp_ledger.ratio(p_budget);
-    before := zcdp_ledger.take();
+    before := zcdp_ledger.take(p_format);
     PERFORM 1 FROM zcdp_ledger.account WHERE name = p_account;
     IF FOUND THEN
         RAISE EXCEPTION 'the account is there' USING ERRCODE = 'ZC002';
@@ -180,7 +181,7 @@ END $$;
 
 -- The debit: check and charge under one lock. The same key again is the same debit; for something else, a conflict.
 CREATE FUNCTION zcdp_ledger.spend(
-    p_account text, p_key text, p_what text, p_cost text, p_why text, p_who text, p_version text,
+    p_format integer, p_account text, p_key text, p_what text, p_cost text, p_why text, p_who text, p_version text,
     OUT repeated boolean, OUT made zcdp_ledger.entry
 ) LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, pg_temp AS $$
 DECLARE
@@ -195,7 +196,7 @@ BEGIN
     IF p_key = '' OR cost[1] <= 0 THEN
         RAISE EXCEPTION 'a spend has a key and a cost' USING ERRCODE = 'ZC005';
     END IF;
-    before := zcdp_ledger.take();
+    before := zcdp_ledger.take(p_format);
     SELECT * INTO mine FROM zcdp_ledger.account WHERE name = p_account;
     IF NOT FOUND THEN
         RAISE EXCEPTION 'there is no such account' USING ERRCODE = 'ZC003';
@@ -219,7 +220,7 @@ BEGIN
 END $$;
 
 CREATE FUNCTION zcdp_ledger.raise_budget(
-    p_account text, p_terms text, p_budget text, p_why text, p_who text, p_version text
+    p_format integer, p_account text, p_terms text, p_budget text, p_why text, p_who text, p_version text
 ) RETURNS zcdp_ledger.entry LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, pg_temp AS $$
 DECLARE
     before zcdp_ledger.ledger;
@@ -230,7 +231,7 @@ DECLARE
 BEGIN
     PERFORM zcdp_ledger.accept(p_account, '', p_terms, p_why, p_who, p_version);
     wanted := zcdp_ledger.ratio(p_budget);
-    before := zcdp_ledger.take();
+    before := zcdp_ledger.take(p_format);
     SELECT * INTO mine FROM zcdp_ledger.account WHERE name = p_account;
     IF NOT FOUND THEN
         RAISE EXCEPTION 'there is no such account' USING ERRCODE = 'ZC003';
@@ -246,7 +247,7 @@ END $$;
 
 -- The first seal wins; what comes back is what is sealed, whoever sealed it.
 CREATE FUNCTION zcdp_ledger.seal(
-    p_account text, p_key text, p_bytes bytea, p_who text, p_version text
+    p_format integer, p_account text, p_key text, p_bytes bytea, p_who text, p_version text
 ) RETURNS bytea LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, pg_temp AS $$
 DECLARE
     before zcdp_ledger.ledger;
@@ -256,7 +257,7 @@ BEGIN
     IF p_bytes IS NULL OR octet_length(p_bytes) > 67108864 THEN
         RAISE EXCEPTION 'no bytes, or too many' USING ERRCODE = 'ZC005';
     END IF;
-    before := zcdp_ledger.take();
+    before := zcdp_ledger.take(p_format);
     SELECT bytes INTO there FROM zcdp_ledger.sealed WHERE account = p_account AND key = p_key;
     IF FOUND THEN
         RETURN there;
@@ -273,14 +274,14 @@ END $$;
 
 -- Hands out the sealed bytes, and puts the first time on the record.
 CREATE FUNCTION zcdp_ledger.deliver(
-    p_account text, p_key text, p_who text, p_version text
+    p_format integer, p_account text, p_key text, p_who text, p_version text
 ) RETURNS bytea LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, pg_temp AS $$
 DECLARE
     before zcdp_ledger.ledger;
     there bytea;
 BEGIN
     PERFORM zcdp_ledger.accept(p_account, p_key, '', '', p_who, p_version);
-    before := zcdp_ledger.take();
+    before := zcdp_ledger.take(p_format);
     SELECT bytes INTO there FROM zcdp_ledger.sealed WHERE account = p_account AND key = p_key;
     IF NOT FOUND THEN
         RAISE EXCEPTION 'nothing is sealed under this key' USING ERRCODE = 'ZC004';

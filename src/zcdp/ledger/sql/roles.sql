@@ -16,7 +16,7 @@ GRANT USAGE ON SCHEMA zcdp_ledger TO zcdp_reader, zcdp_spender;
 GRANT SELECT ON zcdp_ledger.ledger, zcdp_ledger.account, zcdp_ledger.entry, zcdp_ledger.sealed
     TO zcdp_reader, zcdp_spender;
 GRANT EXECUTE ON FUNCTION
-    zcdp_ledger.spend(text, text, text, text, text, text, text),
-    zcdp_ledger.seal(text, text, bytea, text, text),
-    zcdp_ledger.deliver(text, text, text, text)
+    zcdp_ledger.spend(integer, text, text, text, text, text, text, text),
+    zcdp_ledger.seal(integer, text, text, bytea, text, text),
+    zcdp_ledger.deliver(integer, text, text, text, text)
     TO zcdp_spender;
