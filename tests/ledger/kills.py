@@ -1,7 +1,8 @@
 """Programs that spend are killed with kill -9 at random moments, and what they were told is held against the ledger.
 
-A process of its own, so that forking is safe: `python kills.py ADDRESS KILLS SEED`. Each worker releases keys that all
-workers share, with bytes that differ from draw to draw, and tells over a pipe what it was answered. Prints JSON.
+A process of its own, so that forking is safe: `python kills.py ADDRESS KILLS SEED [FLAG]`. Each worker releases keys
+that all workers share, with bytes that differ from draw to draw, and tells over a pipe what it was answered. Prints
+JSON.
 """
 
 from __future__ import annotations
@@ -65,7 +66,7 @@ class Worker:
         return [(int(line.split()[0]), line.split()[1].decode()) for line in whole]
 
 
-def run(address: str, kills: int, seed: int) -> dict[str, object]:
+def run(address: str, kills: int, seed: int, flag: str | None = None) -> dict[str, object]:
     chance = random.Random(seed)
     with Ledger(address) as ledger:
         ledger.open_account("census", unit="person", rho=10**6)
@@ -80,7 +81,9 @@ def run(address: str, kills: int, seed: int) -> dict[str, object]:
             highest = max(highest, n)
 
     workers = [Worker(address, 0) for _ in range(WORKERS)]
-    for _ in range(kills):
+    killed = 0
+    while killed < kills or (flag and not os.path.exists(flag)):  # the flag: the server was killed often enough
+        killed += 1
         time.sleep(chance.uniform(0.002, 0.05))
         victim = chance.randrange(WORKERS)
         workers[victim].kill()
@@ -93,7 +96,7 @@ def run(address: str, kills: int, seed: int) -> dict[str, object]:
         worker.kill()
         hear(worker)
         os.close(worker.out)
-    return {"answers": answers, "keys": len(told), "two_answers": two_answers, **judge(address, told)}
+    return {"killed": killed, "answers": answers, "keys": len(told), "two_answers": two_answers, **judge(address, told)}
 
 
 def judge(address: str, told: dict[int, str]) -> dict[str, object]:
@@ -112,4 +115,4 @@ def judge(address: str, told: dict[int, str]) -> dict[str, object]:
 
 
 if __name__ == "__main__":
-    sys.stdout.write(json.dumps(run(sys.argv[1], int(sys.argv[2]), int(sys.argv[3]))))
+    sys.stdout.write(json.dumps(run(sys.argv[1], int(sys.argv[2]), int(sys.argv[3]), *sys.argv[4:])))

@@ -5,12 +5,13 @@ from __future__ import annotations
 import json
 import subprocess
 import sys
-import threading
 import time
 from pathlib import Path
 
 import pytest
 from ledger.server import Server, reason, running
+
+from zcdp.ledger import Ledger
 
 SCRIPT = Path(__file__).parent / "kills.py"
 
@@ -46,33 +47,23 @@ def test_programs_are_killed_two_hundred_times_on_postgres(server: Server) -> No
 
 @pytest.mark.deep
 @pytest.mark.skipif(reason() is not None, reason=str(reason()))
-def test_the_server_is_killed_while_programs_spend() -> None:
+def test_the_server_is_killed_while_programs_spend(tmp_path: Path) -> None:
     """The whole server dies and comes back twenty times, while programs spend and are killed as well."""
     with running() as server:
-        address, stop, crashes = server.database("crashes"), threading.Event(), 0
-
-        def crash() -> None:
-            nonlocal crashes
-            while not stop.wait(0.7):
+        address, flag = server.database("crashes"), tmp_path / "enough"
+        with Ledger(address) as ledger:
+            ledger.open_account("census", unit="person", rho=10**6)
+        command = [sys.executable, str(SCRIPT), address, "100", "5", str(flag)]
+        with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as child:
+            time.sleep(2)
+            for _ in range(20):
+                time.sleep(0.7)
                 server.kill()
                 server.start()
-                crashes += 1
-
-        thread = threading.Thread(target=crash)
-        thread.start()
-        try:
-            command = [sys.executable, str(SCRIPT), address, "250", "5"]
-            with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as child:
-                while child.poll() is None and crashes < 20:
-                    time.sleep(0.1)
-                stop.set()
-                thread.join(60)
-                text = child.communicate(timeout=900)[0]
-        finally:
-            stop.set()
-            thread.join(60)
-        found = json.loads(text)
-        assert crashes >= 20
+                assert child.poll() is None
+            flag.touch()
+            found = json.loads(child.communicate(timeout=900)[0])
         assert found["findings"] == []
         assert (found["lost"], found["two_debits"], found["two_answers"]) == (0, 0, 0)
-        assert found["keys"] >= 5
+        assert found["keys"] >= 100
+        assert found["killed"] >= 100

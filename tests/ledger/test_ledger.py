@@ -54,11 +54,27 @@ def test_denominators_do_not_grow(ledger: Ledger) -> None:
 
 def test_a_mechanism_is_charged_its_certified_rho(ledger: Ledger) -> None:
     spend = ledger.spend("census", 3 * TENTH + Gaussian(sigma=10), key="a", why="ages", who="job 7")
-    assert spend.cost == (3 * TENTH + Gaussian(sigma=10)).rho_fraction
+    assert (
+        3 * TENTH.rho_fraction + Fraction(1, 200)
+        >= spend.cost
+        >= Fraction((3 * TENTH + Gaussian(sigma=10)).rho_bounds[0])
+    )
     assert (spend.repeated, spend.entry.why, spend.entry.who) == (False, "ages", "job 7")
     ledger.spend("census", TENTH, key="b")
     assert ledger.plan("census") == 4 * TENTH + Gaussian(sigma=10)
     assert ledger.plan("census").epsilon_at(delta=1e-6) == (4 * TENTH + Gaussian(sigma=10)).epsilon_at(delta=1e-6)
+
+
+def test_a_mechanism_costs_the_same_alone_in_a_plan_and_read_back(ledger: Ledger) -> None:
+    """rho of Gaussian(sigma=15) is 1/450, which no float is: alone it must not cost less than as a plan."""
+    for n, one in enumerate((Gaussian(sigma=15), Gaussian(rho="1/7"), TENTH, DiscreteLaplace(scale=3))):
+        alone = ledger.spend("census", one, key=f"{n}")
+        assert ledger.cost("census", 1 * one) == ledger.cost("census", one) == alone.cost >= Fraction(one.rho_bounds[0])
+    assert ledger.verify().findings == ()
+    tenths = ledger.open_account("tenths", unit="person", rho=1)
+    for n in range(10):
+        ledger.spend(tenths.name, Gaussian(rho="0.1"), key=f"{n}")
+    assert ledger.remaining(tenths.name) == 0
 
 
 def test_the_same_key_is_the_same_spend(ledger: Ledger) -> None:

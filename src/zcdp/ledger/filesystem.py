@@ -8,12 +8,10 @@ from pathlib import Path
 
 __all__ = ["network_mount"]
 
-NETWORK = frozenset(
-    """
-    9p afs afpfs beegfs ceph cifs coda davfs fuse.ceph fuse.curlftpfs fuse.davfs fuse.gcsfuse fuse.glusterfs fuse.rclone
-    fuse.s3fs fuse.smbnetfs fuse.sshfs gfs gfs2 glusterfs gpfs lustre ncpfs nfs nfs4 ocfs2 orangefs pvfs2 smb2 smb3 smbfs
-    """.split()
-)
+KINDS = """9p afs afpfs beegfs ceph cifs coda davfs fuse.ceph fuse.curlftpfs fuse.davfs fuse.gcsfuse fuse.glusterfs
+fuse.rclone fuse.s3fs fuse.smbnetfs fuse.sshfs gfs gfs2 glusterfs gpfs lustre ncpfs nfs nfs4 ocfs2 orangefs pvfs2 smb2
+smb3 smbfs"""
+NETWORK = frozenset(KINDS.split())
 MOUNTS = Path("/proc/self/mountinfo")
 
 

@@ -72,9 +72,9 @@ def _sound(name: str, version: int, encoding: str, fsync: str, full_pages: str) 
 
 
 def _why(error: Exception, address: str) -> str:
-    """The last line of what the driver says, unless something secret is in it."""
+    """The first line of what the driver says, unless something secret is in it."""
     lines = [line.strip() for line in str(error).splitlines() if line.strip()]
-    text = lines[-1] if lines else "no answer"
+    text = lines[0] if lines else "no answer"
     return "the connection failed" if any(secret in text for secret in _secrets(address)) else text
 
 

@@ -73,9 +73,9 @@ class Terms:
             raise ValueError(f"{self.measure} is infinite: the mechanism can give an input away")
         if self.order is not None:
             return charge(rational(curve.rdp(self.order), "the divergence"))
-        if len(curve.parts) > MANY:
-            return charge(sum((part.rho_fraction * count for part, count in curve.parts), Fraction(0)))
-        return charge(curve.rho_fraction)
+        # asked of the parts, so that a mechanism costs the same alone, in a plan, and read back from the record
+        added = sum((part.rho_fraction * count for part, count in curve.parts), Fraction(0))
+        return charge(added if len(curve.parts) == 1 or len(curve.parts) > MANY else min(added, curve.rho_fraction))
 
 
 @lru_cache(1024)
