@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 from zcdp.ledger.chain import Entry, Head
 from zcdp.ledger.errors import LedgerError
 from zcdp.ledger.migrations import STEPS, check_format, script
-from zcdp.ledger.postgres_server import connect, failure, shown_address
+from zcdp.ledger.postgres_server import connect, driver, failure, shown_address
 from zcdp.ledger.store import BATCH, Request, Row, Store
 
 if TYPE_CHECKING:
@@ -46,8 +46,7 @@ class Postgres(Store):
 
     def _run(self, work: Callable[[psycopg.Connection[Any]], T], *, check: bool = True, request: Any = None) -> T:
         """Do the work on a live connection. All writes are idempotent, so one that lost its answer is sent again."""
-        import psycopg
-
+        psycopg = driver()
         if self._process != getpid():  # the socket belongs to the parent
             self._forget()
         with self._lock:

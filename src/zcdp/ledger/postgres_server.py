@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from types import ModuleType
 from typing import TYPE_CHECKING, Any
 from urllib.parse import parse_qsl, unquote, urlsplit
 
@@ -11,7 +12,7 @@ from zcdp.ledger.model import amount, refusal
 if TYPE_CHECKING:
     import psycopg
 
-__all__ = ["connect", "failure", "shown_address"]
+__all__ = ["connect", "driver", "failure", "shown_address"]
 
 OLDEST = 130000
 
@@ -32,12 +33,18 @@ def shown_address(address: str) -> str:
         return "postgresql://"
 
 
-def connect(address: str, name: str, timeout: float) -> psycopg.Connection[Any]:
-    """A connection on which a commit that was acknowledged is on the server's disk."""
+def driver() -> ModuleType:
+    """psycopg, or the command that installs it."""
     try:
         import psycopg
-    except ModuleNotFoundError:
+    except ImportError:
         raise ModuleNotFoundError("a ledger on PostgreSQL needs psycopg: pip install 'zcdp[postgres]'") from None
+    return psycopg
+
+
+def connect(address: str, name: str, timeout: float) -> psycopg.Connection[Any]:
+    """A connection on which a commit that was acknowledged is on the server's disk."""
+    psycopg = driver()
     try:
         wait = max(2, round(timeout))
         connection = psycopg.connect(address, autocommit=True, connect_timeout=wait)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
+from contextlib import suppress
 from dataclasses import dataclass, field
 from fractions import Fraction
 from functools import lru_cache
@@ -12,6 +13,7 @@ from typing import Any
 from zcdp.accounting.total import total_of
 from zcdp.ledger.book import Ledger
 from zcdp.ledger.chain import Entry
+from zcdp.ledger.errors import LedgerError
 from zcdp.ledger.model import Account, amount
 from zcdp.ledger.plans import plan_of
 from zcdp.ledger.system import now
@@ -112,7 +114,8 @@ def statement(ledger: Ledger, accounts: Iterable[str] = (), *, delta: Value = "1
     tallies = {account.name: _Tally() for account in chosen}
     for entry in ledger.history():
         if entry.account in tallies:
-            tallies[entry.account].add(entry)
+            with suppress(LedgerError, TypeError):  # an entry that was edited: it is among the findings
+                tallies[entry.account].add(entry)
     from zcdp import __version__
 
     return {

@@ -89,10 +89,10 @@ def _promise(account: Mapping[str, Any]) -> str:
 
 
 def _charts(account: Mapping[str, Any], number: int, made: str) -> str:
-    rows = periods(account["months"])
-    if not rows:
+    if not account["months"]:
         return '<p class="soft">Nothing was spent yet.</p>\n'
     try:
+        rows = periods(account["months"])
         first = spending_chart(account, name=f"spending-{number}", until=made)
         second = months_chart(rows, name=f"months-{number}")
     except ValueError:  # a time that is none: the ledger was edited, and the page says so elsewhere
@@ -156,7 +156,10 @@ def _raises(account: Mapping[str, Any]) -> str:
 
 def _spends(account: Mapping[str, Any]) -> str:
     parts = []
-    for title, rows in (("The costliest spends", account["largest"]), ("The latest spends", account["recent"])):
+    lists = [("The costliest spends", account["largest"]), ("The latest spends", account["recent"])]
+    if account["spends"] <= len(account["recent"]):  # both would be the same
+        lists = [("All spends", account["recent"])]
+    for title, rows in lists:
         body = "".join(
             f'<tr><th scope="row">{safe(one["key"])}<br><code>{safe(one["mechanism"][:300])}</code>'
             f'{"<br>" if one["why"] else ""}<span class="soft">{safe(one["why"][:300])}</span></th>'
