@@ -62,7 +62,7 @@ def digest(previous: str, entry: Entry) -> str:
     """SHA-256 of the hash before it and of the fields in their order, each with its length in bytes before it.
 
     >>> digest(START, Entry(1, "", "ledger", "", "", "", "", "", "", "", "", ""))[:16]
-    '1c3eb9dbaab26b53'
+    'e4879e16520348c0'
     """
     parts = [MAGIC, previous.encode(), str(entry[0]).encode(), *(field.encode() for field in entry[1:-1])]
     return sha256(b"".join([b"%d:%b," % (len(part), part) for part in parts])).hexdigest()

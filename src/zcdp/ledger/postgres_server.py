@@ -44,7 +44,9 @@ def driver() -> ModuleType:
 
 def connect(address: str, name: str, timeout: float) -> psycopg.Connection[Any]:
     """A connection on which a commit that was acknowledged is on the server's disk."""
-    psycopg = driver()
+    driver()
+    import psycopg
+
     try:
         wait = max(2, round(timeout))
         connection = psycopg.connect(address, autocommit=True, connect_timeout=wait)

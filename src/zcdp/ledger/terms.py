@@ -135,7 +135,7 @@ def approx_to_rho(epsilon: Fraction, delta: Fraction) -> Fraction:
     """The largest rho, to fifteen digits, of which (epsilon, delta)-DP follows: checked by a certified bound.
 
     >>> float(approx_to_rho(Fraction(1), Fraction(1, 10**6)))
-    0.0248...
+    0.024355970359538...
     """
 
     def fits(rho: float) -> bool:
