@@ -1,8 +1,8 @@
 """Speed of the ledger: spends a second on SQLite and PostgreSQL, and whether a million entries make it slower.
 
-Run with `make bench` or `python benchmarks/ledger.py`. One spend is one promise of the disk: how many of those it keeps a
-second is measured beside it, as no ledger that waits for the disk can do more one by one. PostgreSQL is measured where
-its server programs are installed.
+Run with `make bench` or `python benchmarks/ledger.py`. One spend is one promise of the disk: how many of those it keeps
+a second is measured beside it, as no ledger that waits for the disk can do more one by one. PostgreSQL is measured
+where its server programs are installed.
 """
 
 from __future__ import annotations
@@ -18,11 +18,11 @@ from tempfile import TemporaryDirectory
 from time import perf_counter
 from typing import Any
 
-sys.path.insert(0, str(Path(__file__).resolve().parent.parent / "tests"))
-from ledger.server import reason, running  # noqa: E402 - the server that the tests start
+sys.path.insert(0, str(Path(__file__).resolve().parent.parent / "tests" / "ledger"))
+from server import reason, running
 
-from zcdp import Laplace  # noqa: E402
-from zcdp.ledger import Ledger  # noqa: E402
+from zcdp import Laplace
+from zcdp.ledger import Ledger
 
 TENTH = Laplace(epsilon="0.1")
 SPENDS, PROCESSES, MILLION, BATCH = 1000, 8, 10**6, 2000

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from fractions import Fraction
+from functools import lru_cache
 
 from zcdp.accounting.cost import GRID
 from zcdp.ledger.chain import Entry
@@ -54,13 +55,18 @@ def amount(text: str) -> Fraction:
     Fraction(1, 10)
     """
     try:
-        if len(text) > LONGEST_AMOUNT:
-            raise ValueError(text)
-        number = Fraction(text)
-        if str(number) != text or number < 0 or GRID % number.denominator:
-            raise ValueError(text)
+        return _amount(text)
     except (ValueError, ZeroDivisionError, TypeError, AttributeError):
         raise LedgerError(f"{str(text)[:60]!r} is not an amount in a ledger: the ledger is damaged") from None
+
+
+@lru_cache(4096)  # costs and budgets are read again and again
+def _amount(text: str) -> Fraction:
+    if not isinstance(text, str) or len(text) > LONGEST_AMOUNT:
+        raise ValueError(text)
+    number = Fraction(text)
+    if str(number) != text or number.numerator < 0 or GRID % number.denominator:
+        raise ValueError(text)
     return number
 
 

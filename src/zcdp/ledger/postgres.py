@@ -21,7 +21,8 @@ __all__ = ["Postgres"]
 
 T = TypeVar("T")
 COLUMNS = ", ".join(Entry._fields)
-ONE = f"SELECT {COLUMNS} FROM zcdp_ledger.entry WHERE account = %s AND key = %s AND kind = %s"
+# the last condition lets the database use its index, which has no entries without a key
+ONE = f"SELECT {COLUMNS} FROM zcdp_ledger.entry WHERE account = %s AND key = %s AND kind = %s AND key <> ''"
 SPEND = f"SELECT repeated, {', '.join(f'(made).{name}' for name in Entry._fields)} FROM zcdp_ledger.spend(" + (
     "%s, %s, %s, %s, %s, %s, %s, %s)"
 )

@@ -22,7 +22,8 @@ __all__ = ["SQLite"]
 
 ADD = f"INSERT INTO entry VALUES ({', '.join('?' * len(Entry._fields))})"
 COLUMNS = ", ".join(Entry._fields)
-ONE = f"SELECT {COLUMNS} FROM entry WHERE account = ? AND key = ? AND kind = ?"
+# the last condition lets the database use its index, which has no entries without a key
+ONE = f"SELECT {COLUMNS} FROM entry WHERE account = ? AND key = ? AND kind = ? AND key <> ''"
 
 
 class SQLite(Store):
@@ -205,9 +206,18 @@ class SQLite(Store):
         return Head(*rows[0])
 
     def account(self, name: str) -> Row | None:
+        # one statement sees one moment by itself: the version with it, and no transaction around it
+        query = "SELECT name, terms, budget, spent, (SELECT format FROM ledger) FROM account WHERE name = ?"
+        with self._lock:
+            try:
+                found = self._connection().connection.execute(query, (name,)).fetchone()
+            except sqlite3.OperationalError:  # no such table, or busy: the careful way says what it is
+                found = None
+        if found is not None and found[4] == self._format:
+            return found[0], found[1], found[2], found[3]
         with self._read() as connection:
-            found: Row | None = connection.execute("SELECT * FROM account WHERE name = ?", (name,)).fetchone()
-            return found
+            row: Row | None = connection.execute("SELECT * FROM account WHERE name = ?", (name,)).fetchone()
+            return row
 
     def find(self, account: str, key: str, kind: str) -> Entry | None:
         with self._read() as connection:

@@ -24,7 +24,6 @@ __all__ = ["exact", "mechanism_of", "statement"]
 
 POINTS = 400
 SHOWN = 10
-_amount = lru_cache(4096)(amount)
 
 
 def exact(number: Fraction) -> dict[str, Any]:
@@ -64,14 +63,14 @@ class _Tally:
     def add(self, entry: Entry) -> None:
         self.latest = max(self.latest, entry.at)  # for drawing: a clock may have run backwards
         if entry.kind in ("open", "raise"):
-            budget = _amount(entry.amount)
+            budget = amount(entry.amount)
             self.opened = self.opened or entry.at
             if entry.kind == "raise":
                 said = {"at": entry.at, "to": exact(budget), "why": entry.why, "who": entry.who, "login": entry.login}
                 self.raises.append(said)
             self.budgets.append((self.latest, budget))
         elif entry.kind == "spend":
-            self._spend(entry, _amount(entry.amount))
+            self._spend(entry, amount(entry.amount))
         else:
             self.states[entry.kind] = self.states.get(entry.kind, 0) + 1
 

@@ -201,7 +201,7 @@ BEGIN
     IF NOT FOUND THEN
         RAISE EXCEPTION 'there is no such account' USING ERRCODE = 'ZC003';
     END IF;
-    SELECT * INTO made FROM zcdp_ledger.entry WHERE account = p_account AND key = p_key AND kind = 'spend';
+    SELECT * INTO made FROM zcdp_ledger.entry WHERE account = p_account AND key = p_key AND kind = 'spend' AND key <> '';
     IF FOUND THEN
         IF made.what <> p_what THEN
             RAISE EXCEPTION 'the key was used for something else' USING ERRCODE = 'ZC002';
@@ -262,7 +262,7 @@ BEGIN
     IF FOUND THEN
         RETURN there;
     END IF;
-    PERFORM 1 FROM zcdp_ledger.entry WHERE account = p_account AND key = p_key AND kind = 'spend';
+    PERFORM 1 FROM zcdp_ledger.entry WHERE account = p_account AND key = p_key AND kind = 'spend' AND key <> '';
     IF NOT FOUND THEN
         RAISE EXCEPTION 'nothing was spent under this key' USING ERRCODE = 'ZC004';
     END IF;
@@ -286,7 +286,7 @@ BEGIN
     IF NOT FOUND THEN
         RAISE EXCEPTION 'nothing is sealed under this key' USING ERRCODE = 'ZC004';
     END IF;
-    PERFORM 1 FROM zcdp_ledger.entry WHERE account = p_account AND key = p_key AND kind = 'deliver';
+    PERFORM 1 FROM zcdp_ledger.entry WHERE account = p_account AND key = p_key AND kind = 'deliver' AND key <> '';
     IF NOT FOUND THEN
         PERFORM zcdp_ledger.append(before, 'deliver', p_account, p_key, '', '', '', p_who, p_version);
     END IF;
