@@ -96,6 +96,14 @@ def test_there_and_back(where: str, tmp_path: Path, capsys: pytest.CaptureFixtur
         assert one.head == other.head
 
 
+def test_a_spend_on_a_restored_backup_is_refused(where: str, capsys: pytest.CaptureFixture[str]) -> None:
+    head = f"9:{'0' * 64}"
+    assert main(["ledger", "spend", where, "census-2026", "--rho", "0.1", "--key", "k", "--expect-head", head]) == 2
+    assert "a restored backup" in capsys.readouterr().err
+    assert main(["ledger", "history", where, "--json"]) == 0
+    assert len(json.loads(capsys.readouterr().out)) == 2
+
+
 ESC = "\x1b]0;owned\x07\x1b[2J\u202e"
 
 
@@ -107,6 +115,10 @@ def test_words_from_the_ledger_do_not_command_the_terminal(where: str, capsys: p
         assert "\x1b]" not in text
         assert "\x07" not in text
         assert "\u202e" not in text
+    assert main(["ledger", "history", where, "--json"]) == 0
+    text = capsys.readouterr().out
+    assert "\u202e" not in text
+    assert json.loads(text)[-1]["why"] == f"why {ESC}"
     assert main(["ledger", "history", where]) == 0
     assert "why \\x1b]0;owned\\x07" in capsys.readouterr().out
 

@@ -120,12 +120,20 @@ def test_a_busy_ledger_is_waited_for_and_then_a_clear_error(ledger: Ledger, addr
 def test_after_a_fork_parent_and_child_go_on(address: str) -> None:
     """In a process of its own, as forking one with threads is not allowed."""
     code = f"""
-import os
+import os, threading
 from zcdp.ledger import Ledger
 ledger = Ledger({address!r})
 ledger.open_account("census", unit="person", rho=1)
 ledger.spend("census", rho="0.1", key="before")
+held, go = threading.Event(), threading.Event()
+def hold():
+    with ledger._store._lock:
+        held.set()
+        go.wait(60)
+threading.Thread(target=hold).start()  # the child has no such thread, and must not wait for it
+held.wait(60)
 child = os.fork()
+go.set()
 for n in range(20):
     ledger.spend("census", rho="0.01", key=f"{{bool(child)}} {{n}}")
 if not child:

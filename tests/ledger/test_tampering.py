@@ -194,6 +194,8 @@ def test_a_forged_price_is_found_by_computing_it_again(copy: Path) -> None:
         (lambda e: None if e.kind == "spend" and e.key == "key 1" else e, "does not fit what was done before"),
         (lambda e: None if e.kind == "open" and e.account == "survey" else e, "was not opened"),
         (lambda e: None if e.kind == "raise" else e, "its budget is not"),
+        (lambda e: e._replace(what=e.what.replace('"1"', '"1/0"')) if e.account == "survey" else e, "cannot be read"),
+        (lambda e: e._replace(what=e.what.replace('"1"', '"-1"')) if e.account == "survey" else e, "makes no sense"),
         (lambda e: e._replace(amount="1/2") if e.kind == "raise" else e, "no raise"),
         (lambda e: e._replace(why="") if e.kind == "raise" else e, "no raise"),
         (

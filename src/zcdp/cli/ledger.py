@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import sys
 from argparse import Namespace
@@ -17,14 +18,19 @@ from zcdp.cli.extras import extra
 from zcdp.cli.files import check_writable, write_all, write_whole
 from zcdp.cli.ledger_tables import accounts_table, history_table
 from zcdp.cli.numbers import cost, lower
-from zcdp.cli.output import print_json
 from zcdp.cli.terminal import Progress, bold, dim, green, line, red
 from zcdp.ledger import BudgetExceeded, KeyConflict, Ledger, LedgerError
 from zcdp.ledger.migrations import STEPS, script
 from zcdp.ledger.statement import exact, statement
-from zcdp.ledger.text import shown
+from zcdp.ledger.text import shown, spelled
 
 __all__ = ["plan_from", "run"]
+
+
+def print_json(data: Any) -> None:
+    """JSON in which every character that could command a terminal is spelled out: it reads back as it was."""
+    text = json.dumps(data, indent=2, ensure_ascii=False, allow_nan=False)
+    line("\n".join(map(spelled, text.split("\n"))))
 
 
 def run(options: Namespace) -> int:
@@ -33,7 +39,8 @@ def run(options: Namespace) -> int:
         return _sql(options)
     action = globals()[f"_{options.action}"]
     try:
-        with Ledger(options.ledger, expect_head=None) as ledger:
+        expected = None if options.action == "verify" else getattr(options, "expect_head", None)
+        with Ledger(options.ledger, expect_head=expected) as ledger:
             code: int = action(ledger, options)
             return code
     except (BudgetExceeded, KeyConflict) as refusal:

@@ -8,6 +8,7 @@ from collections.abc import Callable
 __all__ = ["ACTIONS", "ledger_arguments"]
 
 WHERE = "the ledger: a file, or postgresql://host/database (give the password by PGPASSWORD or ~/.pgpass)"
+EXPECTED = "a head written down earlier: a restored backup or another copy is refused"
 Build = Callable[[argparse.ArgumentParser], None]
 
 
@@ -54,10 +55,6 @@ def _history(command: argparse.ArgumentParser) -> None:
     command.add_argument("--all", action="store_true", help="all entries")
 
 
-def _verify(command: argparse.ArgumentParser) -> None:
-    command.add_argument("--expect-head", metavar="HEAD", help="a head written down earlier: finds restored backups")
-
-
 def _export(command: argparse.ArgumentParser) -> None:
     command.add_argument("--out", metavar="FILE", help="write JSON lines to this file")
 
@@ -91,7 +88,7 @@ ACTIONS: dict[str, tuple[str, Build]] = {
     "spend": ("charge a plan to an account, if it fits", _spend),
     "status": ("what was spent and what remains", _status),
     "history": ("the entries", _history),
-    "verify": ("check chain, sums, seals and costs", _verify),
+    "verify": ("check chain, sums, seals and costs", _nothing),
     "export": ("all entries as JSON lines", _export),
     "import": ("make a new ledger of exported lines", _import),
     "raise": ("a larger budget, with a reason, on the record", _raise),
@@ -110,4 +107,6 @@ def ledger_arguments(command: argparse.ArgumentParser) -> None:
         if name != "sql":
             action.add_argument("ledger", help=WHERE)
         build(action)
+        if name not in ("open", "import", "sql", "upgrade"):
+            action.add_argument("--expect-head", metavar="HEAD", help=EXPECTED)
         action.add_argument("--json", action="store_true", help="print JSON, with nothing rounded")

@@ -16,9 +16,10 @@ from zcdp.ledger.chain import Entry, Head
 from zcdp.ledger.errors import KeyConflict, KeyTaken, LedgerError, UnknownAccount
 from zcdp.ledger.model import Account, Spend, amount
 from zcdp.ledger.plans import plan_of, priced
-from zcdp.ledger.store import LARGEST_SEAL, Request, Row, Store
+from zcdp.ledger.store import LARGEST_SEAL, Request, Row
 from zcdp.ledger.terms import Terms, small, terms_of
 from zcdp.ledger.verification import Verification, check_head, verify
+from zcdp.ledger.where import store_at
 from zcdp.numeric.exact import Value, positive_rational
 from zcdp.privacy.curve import Curve
 
@@ -47,7 +48,7 @@ class Ledger:
 
     def __init__(self, where: str | Path, *, expect_head: str | None = None, timeout: float = 30) -> None:
         expected = None if expect_head is None else Head.parse(expect_head)
-        self._store = _store(where, timeout)
+        self._store = store_at(where, timeout)
         if expected is not None and (wrong := check_head(self._store, expected)):
             self.close()
             raise LedgerError(f"{self._store.name}: {wrong}")
@@ -302,17 +303,3 @@ class Ledger:
 
 def _account(row: Row) -> Account:
     return Account(row[0], Terms.from_json(row[1]), amount(row[2]), amount(row[3]))
-
-
-def _store(where: str | Path, timeout: float) -> Store:
-    if isinstance(where, str) and where.startswith(("postgresql://", "postgres://")):
-        from zcdp.ledger.postgres import Postgres
-
-        return Postgres(where, timeout=timeout)
-    if str(where) == ":memory:":
-        raise ValueError("a ledger in memory would forget: Filter is a budget for one process")
-    if not str(where):
-        raise ValueError("where ('') must be a file, or a postgresql:// address")
-    from zcdp.ledger.sqlite import SQLite
-
-    return SQLite(Path(where), timeout=timeout)

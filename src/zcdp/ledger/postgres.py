@@ -36,7 +36,7 @@ class Postgres(Store):
     def __init__(self, address: str, *, timeout: float, steps: Sequence[str] | None = None) -> None:
         self._address, self.name, self._timeout = address, shown_address(address), timeout
         self._steps = STEPS["postgres"] if steps is None else steps
-        self._lock = RLock()
+        self._held = RLock()
         self._connection: psycopg.Connection[Any] | None = None
         self._process = getpid()
         self._checked = False
@@ -48,8 +48,6 @@ class Postgres(Store):
     def _run(self, work: Callable[[psycopg.Connection[Any]], T], *, check: bool = True, request: Any = None) -> T:
         """Do the work on a live connection. All writes are idempotent, so one that lost its answer is sent again."""
         psycopg = driver()
-        if self._process != getpid():  # the socket belongs to the parent
-            self._forget()
         with self._lock:
             for again in (True, False):
                 try:
@@ -76,9 +74,13 @@ class Postgres(Store):
             self._connection.close()
         self._connection, self._checked = None, False
 
-    def _forget(self) -> None:
-        self._kept, self._connection = self._connection, None
-        self._lock, self._process, self._checked = RLock(), getpid(), False
+    @property
+    def _lock(self) -> RLock:
+        """After a fork a new one, and no connection: the socket belongs to the parent."""
+        if self._process != getpid():
+            self._kept, self._connection = self._connection, None
+            self._held, self._process, self._checked = RLock(), getpid(), False
+        return self._held
 
     def _version(self, connection: psycopg.Connection[Any]) -> int:
         # asked of the catalogue itself: to_regclass may remember that there was none
@@ -266,8 +268,7 @@ class Postgres(Store):
 
     def close(self) -> None:
         with self._lock:
-            if self._process == getpid():
-                self._drop()
+            self._drop()
 
 
 def _version() -> str:

@@ -93,7 +93,13 @@ class Replay:
 
     def _promise(self, account: Account) -> None:
         """The budget must not be larger than its epsilon and delta allow."""
-        if self.recompute and account.terms.epsilon is not None and account.budget > account.terms.budget():
+        if not self.recompute or account.terms.epsilon is None:
+            return
+        try:
+            allowed = account.terms.budget()
+        except (ValueError, ArithmeticError):
+            raise LedgerError("has an epsilon, delta or order that makes no sense") from None
+        if account.budget > allowed:
             raise LedgerError("has a budget larger than its epsilon and delta allow")
 
     def _raise(self, entry: Entry) -> None:

@@ -32,17 +32,23 @@ class SQLite(Store):
     def __init__(self, path: Path, *, timeout: float, steps: Sequence[str] | None = None, mode: int = 0o600) -> None:
         self.path, self.name, self._timeout, self._mode = path, str(path), timeout, mode
         self._steps = STEPS["sqlite"] if steps is None else steps
-        self._lock = RLock()
+        self._held, self._process = RLock(), os.getpid()
         self._opened: Opened | None = None
 
     @property
     def _format(self) -> int:
         return len(self._steps)
 
+    @property
+    def _lock(self) -> RLock:
+        """After a fork a new one: a thread that does not exist here may have held the old one."""
+        if self._process != os.getpid():
+            if self._opened is not None:
+                LOST.append(self._opened)  # a child must not close its parent's connection: that would drop its locks
+            self._held, self._process, self._opened = RLock(), os.getpid(), None
+        return self._held
+
     def _connection(self, *, create: bool = False) -> Opened:
-        if self._opened is not None and self._opened.process != os.getpid():
-            LOST.append(self._opened)  # a child must not close its parent's connection: that would drop its locks
-            self._opened, self._lock = None, RLock()
         if self._opened is None:
             if create:
                 prepare(self.path, self._mode)
@@ -211,7 +217,7 @@ class SQLite(Store):
         with self._lock:
             try:
                 found = self._connection().connection.execute(query, (name,)).fetchone()
-            except sqlite3.OperationalError:  # no such table, or busy: the careful way says what it is
+            except sqlite3.Error:  # no such table, busy, damaged: the careful way says what it is
                 found = None
         if found is not None and found[4] == self._format:
             return found[0], found[1], found[2], found[3]
@@ -275,7 +281,7 @@ class SQLite(Store):
 
     def close(self) -> None:
         with self._lock:
-            if self._opened is not None and self._opened.process == os.getpid():
+            if self._opened is not None:
                 self._opened.connection.close()
             self._opened = None
 

@@ -53,7 +53,7 @@ class Terms:
         """The inverse of `to_json`; anything else is refused."""
         try:
             return _terms(text)
-        except (ValueError, TypeError, KeyError, RecursionError):
+        except (ValueError, TypeError, KeyError, ArithmeticError, RecursionError):
             raise LedgerError("the terms of an account cannot be read: written by a newer zcdp, or damaged") from None
 
     def budget(self) -> Fraction:
