@@ -145,9 +145,7 @@ class Ledger:
         Spend first, then look at the data. There is no refund.
         """
         mine = self.account(account)
-        for given, agreed, what in ((unit, mine.terms.unit, "unit"), (neighbours, mine.terms.neighbours, "neighbours")):
-            if given is not None and given != agreed:
-                raise ValueError(f"{what} ({given!r}) is not that of the account ({agreed!r}): nothing was spent")
+        mine.terms.agree(unit=unit, neighbours=neighbours)
         return self._spend([self._debit(mine, key, mechanism, rho, why, who)])[0]
 
     def spend_all(self, account: str, mechanisms: Mapping[str, Curve], *, why: str = "", who: str = "") -> list[Spend]:
@@ -266,9 +264,8 @@ class Ledger:
 
     def verify(self, *, expect_head: str | None = None, recompute: bool = True) -> Verification:
         """Read everything, and say what does not fit: chain, sums, seals, the cost of every plan, an expected head."""
-        return verify(
-            self._store, expected=None if expect_head is None else Head.parse(expect_head), recompute=recompute
-        )
+        expected = None if expect_head is None else Head.parse(expect_head)
+        return verify(self._store, expected=expected, recompute=recompute)
 
     def export(self, file: IO[str]) -> int:
         """Write all entries as JSON lines; how many there are."""

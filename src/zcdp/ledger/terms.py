@@ -64,6 +64,12 @@ class Terms:
             return charge_down(renyi_budget(self.epsilon, self.delta, self.order))
         return charge_down(approx_to_rho(self.epsilon, self.delta))
 
+    def agree(self, **given: str | None) -> None:
+        """Refuse a unit or a relation that is not that of the account."""
+        for what, said in given.items():
+            if said is not None and said != (agreed := getattr(self, what)):
+                raise ValueError(f"{what} ({said!r}) is not that of the account ({agreed!r}): nothing was spent")
+
     def cost(self, curve: Curve) -> Fraction:
         """What a mechanism or plan is charged: its certified rho, or its divergence at the account's order.
 
