@@ -184,7 +184,7 @@ def test_long_on_sqlite(quick: Path) -> None:
 
 @pytest.mark.deep
 def test_long_on_postgres(server: Server) -> None:
-    run(on_postgres(server), 100, 40)
+    run(on_postgres(server), 40, 30)
 
 
 def test_an_error_in_the_middle_of_a_write_leaves_nothing(ledger: Ledger, monkeypatch: pytest.MonkeyPatch) -> None:
