@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import os
 import sys
 from argparse import Namespace
@@ -18,19 +17,14 @@ from zcdp.cli.extras import extra
 from zcdp.cli.files import check_writable, write_all, write_whole
 from zcdp.cli.ledger_tables import accounts_table, history_table
 from zcdp.cli.numbers import cost, lower
+from zcdp.cli.output import print_json
 from zcdp.cli.terminal import Progress, bold, dim, green, line, red
 from zcdp.ledger import BudgetExceeded, KeyConflict, Ledger, LedgerError
 from zcdp.ledger.migrations import STEPS, script
 from zcdp.ledger.statement import exact, statement
-from zcdp.ledger.text import shown, spelled
+from zcdp.ledger.text import shown
 
 __all__ = ["plan_from", "run"]
-
-
-def print_json(data: Any) -> None:
-    """JSON in which every character that could command a terminal is spelled out: it reads back as it was."""
-    text = json.dumps(data, indent=2, ensure_ascii=False, allow_nan=False)
-    line("\n".join(map(spelled, text.split("\n"))))
 
 
 def run(options: Namespace) -> int:
@@ -56,7 +50,7 @@ def plan_from(text: str) -> Plan:
     """The whole of a plan file, or of an expression."""
     if not text.endswith(".toml") and not os.path.exists(text):
         return parse(text)
-    plan = read_plan(text)
+    plan = read_plan(Path(text))
     for entry in plan.entries:
         if entry.plan is None:
             raise PlanFileError(f"{text}:{entry.line}: mechanism: '?' has no value yet: zcdp allocate finds one")

@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-import json
 from unicodedata import category, normalize
 
-__all__ = ["LONGEST_NAME", "LONGEST_TEXT", "free", "name", "shown", "spelled"]
+__all__ = ["LONGEST_NAME", "LONGEST_TEXT", "free", "name", "shown"]
 
 LONGEST_NAME = 200
 LONGEST_TEXT = 4000
@@ -57,17 +56,6 @@ def shown(text: str) -> str:
     if text.isascii() and text.isprintable():
         return text
     return "".join(_seen(one) for one in text)
-
-
-def spelled(text: str) -> str:
-    """A line of JSON with what cannot be seen written as JSON writes it.
-
-    >>> spelled('{"a": "\u202e\x9b"}')
-    '{"a": "\\\\u202e\\\\u009b"}'
-    """
-    if text.isascii() and text.isprintable():
-        return text
-    return "".join(json.dumps(one)[1:-1] if category(one) in UNSEEN else one for one in text)
 
 
 def _seen(one: str) -> str:
