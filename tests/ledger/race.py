@@ -28,18 +28,29 @@ def racer(address: str, number: int, repeats: int, barrier: Any, results: Any) -
     results.put(admitted)
 
 
+def guarded(address: str, number: int, repeats: int, barrier: Any, results: Any) -> None:
+    """One that fails ends the race for all."""
+    try:
+        racer(address, number, repeats, barrier, results)
+    except Exception as error:
+        barrier.abort()
+        results.put(f"{type(error).__name__}: {error}")
+
+
 def main(address: str, repeats: int) -> dict[str, object]:
     with Ledger(address) as ledger:
         for n in range(repeats):
             ledger.open_account(f"race {n}", unit="person", rho=1)
     context = mp.get_context("fork")
     barrier, results = context.Barrier(PROCESSES), context.Queue()
-    racers = [context.Process(target=racer, args=(address, n, repeats, barrier, results)) for n in range(PROCESSES)]
+    racers = [context.Process(target=guarded, args=(address, n, repeats, barrier, results)) for n in range(PROCESSES)]
     for one in racers:
         one.start()
     admitted = [results.get(timeout=1200) for _ in racers]
     for one in racers:
         one.join(60)
+    if failed := [one for one in admitted if isinstance(one, str)]:
+        raise SystemExit(failed[0])
     with Ledger(address) as ledger:
         spent = {str(account.spent) for account in ledger.accounts()}
         return {
