@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 import argparse
+import re
 import sys
 from collections.abc import Callable
 from importlib import import_module
 from typing import Any, NoReturn
+
+from zcdp.cli.ledger_arguments import ACTIONS, ledger_arguments
 
 __all__ = ["COMMANDS", "BadUsage", "arguments"]
 
@@ -37,6 +40,11 @@ class _Parser(argparse.ArgumentParser):
 
             given = message.split(choice)[1].split("'")[1]
             message = unknown("command", given, COMMANDS)
+        elif choice in message and "argument action" in message:
+            from zcdp.accounting.suggest import unknown
+
+            message = unknown("action", message.split(choice)[1].split("'")[1], ACTIONS)
+        message = re.sub(r"(\w+://)[^\s@/]*@", r"\1", message)  # an address may hold a password
         raise BadUsage(f"{message} ({self.prog} --help says more)")
 
 
@@ -96,6 +104,8 @@ def _account(command: argparse.ArgumentParser) -> None:
     command.add_argument("--html", metavar="FILE", help="write a report to this file")
     command.add_argument("--full", action="store_true", help="exact profile of more than 2000 different mechanisms too")
     command.add_argument("--all", action="store_true", help="list every query, not only the costliest twenty")
+    command.add_argument("--ledger", metavar="LEDGER", help="say whether it would fit an account of this ledger")
+    command.add_argument("--account", metavar="NAME", help="the account, where the ledger has several")
     _json(command)
 
 
@@ -156,6 +166,15 @@ COMMANDS: dict[str, tuple[str, tuple[str, ...], Callable[[argparse.ArgumentParse
         _calibrate,
     ),
     "allocate": ("split a budget over the queries of a plan", ("plan.toml --rho 0.5 --out filled.toml",), _allocate),
+    "ledger": (
+        "a budget that lasts: open, spend, status, history, verify, export, import, raise, report",
+        (
+            "open budget.db census-2026 --unit person --rho 2",
+            'spend budget.db census-2026 "Laplace(epsilon=0.1)" --key q1/table-3 --why "ages"',
+            "report budget.db --html report.html",
+        ),
+        ledger_arguments,
+    ),
     "table": ("the paper's Table 1, computed", ("", "--format latex"), _table),
     "figure": ("the paper's figure, and more of its kind", ("all --out fig.pdf", "krr --out krr.svg"), _figure),
     "verify": ("check every theorem again, on this machine", ("", "--deep"), _verify),
