@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 from fractions import Fraction
-from functools import cached_property, partial
+from functools import partial
 from math import inf
 from typing import TYPE_CHECKING, Any, ClassVar, Protocol, Self
 
@@ -21,6 +21,7 @@ from zcdp.numeric.balls import above, at_precision, lift
 from zcdp.numeric.exact import Exact, Value, positive, positive_rational
 from zcdp.numeric.floats import greatest_float
 from zcdp.numeric.functions import Number
+from zcdp.numeric.once import cached_property
 from zcdp.privacy.chords import Chords
 from zcdp.privacy.curve import Peak
 from zcdp.privacy.envelope import real_order

@@ -47,7 +47,7 @@ class SparseVector(Mechanism):
 
     >>> m = SparseVector(epsilon_threshold=0.5, epsilon_queries=0.5, positives=20)
     >>> m.rho, m.is_tight, m.pure_epsilon
-    (0.0055657..., False, 1.0)
+    (0.00556577..., False, 1.0)
     """
 
     theorem: ClassVar[str] = "sparse-vector"

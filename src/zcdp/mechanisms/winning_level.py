@@ -10,7 +10,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from fractions import Fraction
-from functools import cached_property
 from itertools import pairwise
 from math import frexp, inf
 
@@ -18,6 +17,7 @@ from flint import acb, arb
 
 from zcdp.numeric.balls import above, at_precision, lift
 from zcdp.numeric.exact import Exact
+from zcdp.numeric.once import cached_property
 
 __all__ = ["WinningLevel", "holds_at_every_order", "levels"]
 

@@ -21,7 +21,7 @@ __all__ = ["Chords"]
 FINE = 12
 """2^12 points to the octave: a chord is above its curve by a part in 10^8 at most."""
 LEAST, MOST = -(40 << FINE), 40 << FINE
-ABSOLUTE, RELATIVE = Fraction(1, 1 << 21), Fraction(1, 1 << 17)
+ABSOLUTE, RELATIVE = Fraction(1, 1 << 21), Fraction(1, 1 << 19)
 """How far a proven supremum may be above the bounds at points, the less of both: a narrow chord is a cell more."""
 COARSE = 1 << FINE
 SMALL = -10 << FINE
