@@ -33,6 +33,7 @@ bench: $(VENV)/ready
 	$(BIN)/python benchmarks/channel.py
 	$(BIN)/python benchmarks/accounting.py
 	$(BIN)/python benchmarks/tightness.py
+	$(BIN)/python benchmarks/selection.py
 	$(BIN)/python benchmarks/samplers.py
 	$(BIN)/python benchmarks/ledger.py
 

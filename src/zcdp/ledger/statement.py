@@ -18,7 +18,7 @@ from zcdp.ledger.model import Account, amount
 from zcdp.ledger.plans import plan_of
 from zcdp.ledger.system import now
 from zcdp.numeric.exact import Value, probability
-from zcdp.privacy.zcdp_to_approx import zcdp_to_epsilon
+from zcdp.privacy.conversions.zcdp_to_approx import zcdp_to_epsilon
 
 __all__ = ["exact", "mechanism_of", "statement"]
 

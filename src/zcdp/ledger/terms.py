@@ -13,7 +13,7 @@ from zcdp.ledger.errors import LedgerError
 from zcdp.ledger.renyi import best_order, renyi_budget
 from zcdp.numeric.exact import Value, positive_rational, probability, rational
 from zcdp.privacy.curve import Curve
-from zcdp.privacy.zcdp_to_approx import zcdp_to_epsilon
+from zcdp.privacy.conversions.zcdp_to_approx import zcdp_to_epsilon
 
 __all__ = ["NEIGHBOURS", "Terms", "approx_to_rho", "terms_of"]
 

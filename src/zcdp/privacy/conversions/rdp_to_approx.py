@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from fractions import Fraction
-from math import inf
+from math import ceil, floor, frexp, inf, ldexp
 from typing import Any, TypeAlias
 
 from flint import arb
@@ -15,6 +15,8 @@ from zcdp.numeric.crossing import crossing
 from zcdp.numeric.functions import Number, log
 
 __all__ = ["rdp_to_delta", "rdp_to_epsilon", "tail_factor"]
+
+CORNERS = 1 << 13
 
 Cumulant: TypeAlias = Callable[[Any], Any]
 """K(s) over every number system: Callable[[Number], Number], which the type system cannot say."""
@@ -45,7 +47,7 @@ def rdp_to_epsilon(cumulant: Cumulant, delta: Fraction, *, guess: float = 1.0, w
 
     best = arb(guess)
     if guess == 1.0 or enclose(lambda: (exponent(best) / best).max(arb(0)))[0] < worth:  # else any order will do
-        best = arb(_search(rising, guess))
+        best = _corner(lambda s: exponent(s) / s, _search(rising, guess))
     return enclose(lambda: (exponent(best) / best).max(arb(0)))[1]
 
 
@@ -59,7 +61,7 @@ def rdp_to_delta(cumulant: Cumulant, epsilon: Fraction, *, guess: float = 1.0) -
     def exponent(s: Any) -> Any:
         return cumulant(s) + tail_factor(s) - s * lift(epsilon)
 
-    best = arb(_search(lambda s: float(_slope(exponent, s)[1].mid()), guess))
+    best = _corner(exponent, _search(lambda s: float(_slope(exponent, s)[1].mid()), guess))
     return min(enclose(lambda: exponent(best).exp())[1], 1.0)
 
 
@@ -78,3 +80,13 @@ def _search(rising: Callable[[float], float], guess: float) -> float:
         except Undecided:
             continue
     return guess
+
+
+def _corner(value: Cumulant, s: float) -> arb:
+    """The best of s and its neighbours of 13 bits: a curve of chords is least at one of its corners, which they are."""
+    mantissa, exponent = frexp(s)
+    corners = [arb(ldexp(round_(mantissa * CORNERS) / CORNERS, exponent)) for round_ in (floor, ceil)]
+    try:
+        return min((arb(s), *corners), key=lambda point: at_precision(256, lambda: float(value(point).mid())))
+    except Undecided:
+        return arb(s)
