@@ -17,11 +17,11 @@ from samplers.laws import real
 
 from zcdp import DiscreteLaplace, Laplace, RandomizedResponse
 from zcdp.numeric import balls
+from zcdp.numeric import double_tables as waves
 from zcdp.numeric.certify import NotCertified
 from zcdp.numeric.trusted import settled, thin, trusted
-from zcdp.privacy import waves
-from zcdp.privacy.discrete_normal import DiscreteNormal
-from zcdp.privacy.transform import Tilt, Transform
+from zcdp.privacy.loss.discrete_gaussian import DiscreteNormal
+from zcdp.privacy.profile.transform import Tilt, Transform
 from zcdp.samplers import discrete_gaussian, exponential_coins
 from zcdp.samplers.bernoulli import Coin
 from zcdp.samplers.continuous import gaussian_on_grid, logistic_on_grid
