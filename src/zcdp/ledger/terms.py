@@ -12,8 +12,8 @@ from zcdp.accounting.cost import charge, charge_down
 from zcdp.ledger.errors import LedgerError
 from zcdp.ledger.renyi import best_order, renyi_budget
 from zcdp.numeric.exact import Value, positive_rational, probability, rational
-from zcdp.privacy.curve import Curve
 from zcdp.privacy.conversions.zcdp_to_approx import zcdp_to_epsilon
+from zcdp.privacy.curve import Curve
 
 __all__ = ["NEIGHBOURS", "Terms", "approx_to_rho", "terms_of"]
 
