@@ -23,7 +23,7 @@ from zcdp.privacy.float_contour import FloatContour
 from zcdp.privacy.line import Line
 from zcdp.privacy.nodes import Effort
 from zcdp.privacy.pair import discrete_laplace_pair, gaussian_pair, laplace_pair
-from zcdp.privacy.profile import Profile
+from zcdp.privacy.profile import Choice, Profile
 from zcdp.privacy.profile_contour import Contour
 from zcdp.privacy.saddle import line_for_epsilon
 from zcdp.privacy.transform import Parts, Transform
@@ -116,6 +116,50 @@ def test_each_bound_on_what_is_left_out_is_above_it() -> None:
             assert beyond * contour.step / arb.pi() < contour.slack
 
     at_precision(128, run)
+
+
+def test_nodes_left_out_before_the_last_are_charged() -> None:
+    """In a contour that stops early and charges no tail: nothing else is missing."""
+
+    def run() -> None:
+        transform = Transform(((laplace_pair(Fraction(1, 2)), 200),))
+        for tolerance in (0.1, 1e-3):
+            line = Line(transform, line_for_epsilon(transform, Fraction(0)), arb(0), tolerance=tolerance)
+            contour = Contour(line, Effort(400_000), rough=True)
+            kept, last = set(contour.kept), int(line.tilt.decay.least_near_end / below(contour.step))
+            left = [acb(line.c, contour.step * k) for k in range(1, last + 1) if k not in kept]
+            assert left
+            missing = sum((abs(transform.moment(z) / line.weight / (z * (z + 1))) for z in left), arb(0))
+            assert missing * contour.step / arb.pi() < contour.slack
+
+    at_precision(128, run)
+
+
+class Known:
+    """A method that knows delta(epsilon) = e^{-3 epsilon} to one part in ten."""
+
+    def delta(self, epsilon: Fraction) -> tuple[arb, arb]:
+        truth = (-3 * lift(epsilon)).exp()
+        return truth * 9 / 10, truth * 11 / 10
+
+    def upper(self, epsilon: Fraction) -> arb:
+        return self.delta(epsilon)[1]
+
+    def estimate(self, epsilon: float) -> float:
+        return -3 * epsilon
+
+
+@pytest.mark.parametrize("delta", [Fraction(1, 10), Fraction(1, 10**3), Fraction(1, 10**9)])
+def test_each_end_of_epsilon_is_sure(monkeypatch: pytest.MonkeyPatch, delta: Fraction) -> None:
+    """The upper one from the upper end of delta, the lower one from the lower end."""
+    profile = Profile(((gaussian_pair(lambda: arb(1)), 1),))
+    monkeypatch.setattr(profile, "_choose", lambda *_, **__: Choice(Known(), Fraction(1)))
+    lower, upper = profile.epsilon_bounds(delta)
+    with mp.workdps(40):
+        target = mp.log(mpf(delta.numerator) / delta.denominator)
+        assert lower <= (mp.log("0.9") - target) / 3
+        assert upper >= (mp.log("1.1") - target) / 3
+        assert upper - lower < 0.5
 
 
 @pytest.mark.parametrize("count", [1, 7])

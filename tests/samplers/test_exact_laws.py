@@ -236,6 +236,11 @@ def test_staircase_floats_decide_as_exact_numbers_do(
     assert noise.release(np.array([value]), then(word, rest=b"\x55"))[0] == float(ends[0] * step)
 
 
+def _noted(count: int, again: list[int]) -> bytes:
+    again.append(count)
+    return b"\x7f" * count
+
+
 @pytest.mark.parametrize(("width", "r"), [(5, 2), (3, 3), (4, 1)])
 def test_discrete_staircase_by_all_places_and_signs(width: int, r: int) -> None:
     """Given the stair and the part, places are uniform; zero has one sign."""
@@ -253,12 +258,15 @@ def test_discrete_staircase_by_all_places_and_signs(width: int, r: int) -> None:
         for place, negative in product(range(high - low), (0, 1)):
             # the middle of the words of this place; then the sign, in the highest bit of a byte
             word = ((2 * place + 1 << 64) // (2 * (high - low))).to_bytes(8, "little")
-            first = iter([*([word] if high - low > 1 else []), bytes([128 * negative])])
-            value = noise.draw_one(lambda count, first=first: next(first, b"\x7f" * count))
+            first = [*([word] if high - low > 1 else []), bytes([128 * negative])]
+            again: list[int] = []
+            value = noise.draw_one(lambda n, first=first, again=again: first.pop(0) if first else _noted(n, again))
             size = stair * width + low + place
             if size or not negative:
                 assert value == (-size if negative else size)
                 seen[value] += 1
+            else:
+                assert again  # minus zero is drawn again
         assert set(seen.values()) == {1}
         sizes = Counter(abs(v) for v in noise.draw(6000, np.random.default_rng(5).bytes).tolist())
         assert set(sizes) == {stair * width + place for place in range(low, high)}
