@@ -3,7 +3,7 @@ PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
 
-.PHONY: demo test deep versions bench docs clean
+.PHONY: demo test deep versions mutants bench docs clean
 
 demo: $(VENV)/ready
 	@if $(BIN)/python -c 'import zcdp.report' 2> /dev/null; then \
@@ -26,6 +26,10 @@ deep: $(VENV)/ready
 # The tests at the declared minima of numpy and python-flint, and at the newest, in environments of their own.
 versions:
 	$(PYTHON) tools/versions.py
+
+# Plants the bugs of tools/mutants.toml one at a time, and fails if the tests do not notice one: a quarter of an hour.
+mutants: $(VENV)/ready
+	$(BIN)/python tools/mutants.py
 
 # Speed, as ratios in one run; the peers live in an environment of their own.
 bench: $(VENV)/ready

@@ -19,6 +19,7 @@ from zcdp import (
     L1LInf,
     Laplace,
     Mechanism,
+    Odometer,
     Plan,
     RandomizedResponse,
     SparseVector,
@@ -235,3 +236,31 @@ def test_a_tiny_part_does_not_stop_the_curve_from_being_converted(m: Mechanism, 
     """Its cumulant is far below the rounding of a float: more bits are asked for, whatever the route."""
     plan = m + Gaussian(sigma=10)
     assert 0 <= plan.epsilon_at(delta=delta) <= plan.routes(delta=delta)["rdp"]
+
+
+def test_the_same_once_more_counts_once_more() -> None:
+    """The very same object, in every way to write a sum."""
+    m, other = Laplace(epsilon="0.3"), RandomizedResponse(epsilon=1, k=5)
+    for plan in (m + m + m, Plan.sum_of(m, m, m), sum([m, m, m]), 2 * m + m, m + 2 * m):
+        assert plan.parts == ((m, 3),)
+    assert (other + m + m + m + other).parts == ((other, 2), (m, 3))
+    assert Plan.sum_of(other, m, m, other, other).parts == ((other, 3), (m, 2))
+    assert (3 * (m + 2 * other + m)).parts == ((m, 6), (other, 6))
+    odometer = Odometer()
+    for _ in range(5):
+        odometer.spend(m)
+    assert odometer.rho == pytest.approx(5 * m.rho, rel=1e-12)
+
+
+class NoPair(Gaussian):
+    """Gaussian noise of which only the cumulant is known."""
+
+    def pair(self) -> None:  # type: ignore[override]
+        return None
+
+
+def test_a_part_without_a_pair_is_not_left_out_of_the_profile() -> None:
+    known, unknown = (Laplace(epsilon="0.1") + 3 * kind(sigma=1) for kind in (Gaussian, NoPair))
+    assert unknown.profile is None
+    assert unknown.epsilon_at(delta=DELTA) >= known.epsilon_bounds(delta=DELTA)[0]
+    assert unknown.delta_at(epsilon=1) >= known.delta_bounds(epsilon=1)[0]

@@ -11,8 +11,10 @@ from math import exp, isqrt, nextafter, sqrt
 import numpy as np
 import pytest
 from mechanisms.test_noise import moves_within
+from mpmath import mp, mpf
 
-from zcdp import L1, L2, DiscreteLaplace, L0LInf, L1LInf, Laplace, Mechanism, Plan, Sensitivity
+from zcdp import L1, L2, DiscreteLaplace, L0LInf, L1LInf, Laplace, Log, Mechanism, Plan, Sensitivity
+from zcdp.mechanisms.euclidean import _not_above
 
 Law = tuple[np.ndarray, np.ndarray]
 """Masses of the losses -n t, ..., n t under an input and under its neighbour."""
@@ -208,6 +210,26 @@ def test_a_plan_does_not_confuse_norms() -> None:
     assert len((by_one + euclidean).parts) == 2
     assert by_one.rho == euclidean.rho
     assert by_one.epsilon_at(delta="0.02") < euclidean.epsilon_at(delta="0.02")
+
+
+def test_a_plan_does_not_confuse_a_euclidean_bound_with_a_number() -> None:
+    """Of the same epsilon: one has no pure epsilon, the other does."""
+    for number in (Laplace(epsilon=1), Laplace(scale=2, sensitivity=2)):
+        euclidean = Laplace(epsilon=1, sensitivity=L2(2))
+        assert number != euclidean
+        for plan in (number + euclidean, euclidean + number):
+            assert len(plan.parts) == 2
+            assert plan.pure_epsilon == float("inf")
+            assert plan.rho >= number.rho + euclidean.rho - 1e-12
+    assert Laplace(epsilon=1, sensitivity=L0LInf(2, 1)) != Laplace(epsilon=1)
+
+
+def test_a_rate_for_lower_ends_is_not_above_the_true_one() -> None:
+    with mp.workdps(40):
+        for argument in range(2, 40):
+            for parts in (1, 4, 25, 30):
+                rate = _not_above(Log(argument), parts)
+                assert mpf(rate.numerator) / rate.denominator <= mp.log(argument) / parts
 
 
 def test_calibration_with_a_euclidean_bound() -> None:

@@ -20,9 +20,10 @@ from zcdp.numeric.theta import Theta
 from zcdp.privacy.curve import Curve, Peak
 from zcdp.privacy.loss import discrete_laplace_pair, gaussian_pair, laplace_pair
 from zcdp.privacy.loss.law import Parts
-from zcdp.privacy.profile import float_contour
+from zcdp.privacy.profile import choose, float_contour
 from zcdp.privacy.profile.contour import Contour
 from zcdp.privacy.profile.effort import MILLISECOND, Effort
+from zcdp.privacy.profile.engine import Engine, Offer, Question
 from zcdp.privacy.profile.float_contour import FloatContour
 from zcdp.privacy.profile.line import Line
 from zcdp.privacy.profile.profile import Profile
@@ -117,6 +118,53 @@ def test_each_bound_on_what_is_left_out_is_above_it() -> None:
             assert beyond * contour.step / arb.pi() < contour.slack
 
     at_precision(128, run)
+
+
+def test_nodes_left_out_before_the_last_are_charged() -> None:
+    """In a contour that stops early and charges no tail: nothing else is missing."""
+
+    def run() -> None:
+        transform = Transform(((laplace_pair(Fraction(1, 2)), 200),))
+        for tolerance in (0.1, 1e-3):
+            line = Line(transform, line_for_epsilon(transform, Fraction(0)), arb(0), tolerance=tolerance)
+            contour = Contour(line, Effort(3200 * MILLISECOND), rough=True)
+            kept, last = set(contour.kept), int(line.tilt.decay.least_near_end / below(contour.step))
+            left = [acb(line.c, contour.step * k) for k in range(1, last + 1) if k not in kept]
+            assert left
+            missing = sum((abs(transform.moment(z) / line.weight / (z * (z + 1))) for z in left), arb(0))
+            assert missing * contour.step / arb.pi() < contour.slack
+
+    at_precision(128, run)
+
+
+class Known(Engine):
+    """A method that knows delta(epsilon) = e^{-3 epsilon} to one part in ten."""
+
+    name, only_rounding = "known", False
+
+    @classmethod
+    def offer(cls, question: Question) -> Offer:
+        return Offer(1.0, cls)
+
+    def delta(self, epsilon: Fraction) -> tuple[arb, arb]:
+        truth = (-3 * lift(epsilon)).exp()
+        return truth * 9 / 10, truth * 11 / 10
+
+    def estimate(self, epsilon: float) -> float:
+        return -3 * epsilon
+
+
+@pytest.mark.parametrize("delta", [Fraction(1, 10), Fraction(1, 10**3), Fraction(1, 10**9)])
+def test_each_end_of_epsilon_is_sure(monkeypatch: pytest.MonkeyPatch, delta: Fraction) -> None:
+    """The upper one from the upper end of delta, the lower one from the lower end."""
+    profile = Profile(((gaussian_pair(lambda: arb(1)), 1),))
+    monkeypatch.setattr(choose, "ENGINES", [(Known,)])
+    lower, upper = profile.epsilon_bounds(delta)
+    with mp.workdps(40):
+        target = mp.log(mpf(delta.numerator) / delta.denominator)
+        assert lower <= (mp.log("0.9") - target) / 3
+        assert upper >= (mp.log("1.1") - target) / 3
+        assert upper - lower < 0.5
 
 
 @pytest.mark.parametrize("count", [1, 7])

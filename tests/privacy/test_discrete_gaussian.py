@@ -8,7 +8,7 @@ import mpmath
 import numpy
 import pytest
 from flint import acb, arb, arb_series
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis.strategies import floats, fractions, integers
 from mpmath import mp, mpf
 
@@ -122,6 +122,8 @@ def test_other_mechanisms_beside_it() -> None:
     width=floats(0, 0.2),
     place=floats(0, 1),
 )
+@example(variance=Fraction(2), shift=1, c=1.0, low=0.5, width=0.0, place=0.0)  # two images of equal size
+@example(variance=Fraction(2), shift=1, c=1.0, low=0.49, width=0.0, place=0.0)
 def test_the_transform_decays_as_fast_as_is_said(
     variance: Fraction, shift: int, c: float, low: float, width: float, place: float
 ) -> None:

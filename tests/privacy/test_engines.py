@@ -218,6 +218,41 @@ def test_nodes_left_out_are_charged(monkeypatch: pytest.MonkeyPatch, epsilon: in
     assert lower <= reference.lattice_delta(*reference.composed(rows), Fraction(epsilon)) <= upper
 
 
+@pytest.mark.parametrize("epsilon", [0, 12])
+def test_nodes_of_a_lattice_left_out_are_charged_with_all_their_images(epsilon: int) -> None:
+    """|M| is the same at a node and at its images: all of them against the bound, not its effect on one sum."""
+    parts = parts_of(Plan.repeated(PureDP(epsilon=THIRD), 400))
+
+    def run() -> None:
+        transform, lattice = Transform(parts), common_lattice(parts)
+        assert lattice is not None
+        line = Line(transform, line_for_epsilon(transform, Fraction(epsilon)), arb(epsilon), tolerance=0.1)
+        contour = LatticeContour(line, lattice, Effort(200_000))
+        kept, missing = set(contour.kept), arb(0)
+        period = 2 * arb.pi() / contour.spacing
+        left = [k for k in range(1, (contour.count - 1) // 2 + 1) if k not in kept]
+        assert left
+        for k in left:
+            places = [acb(line.c, contour.step * k + period * m) for m in range(-50, 51)]
+            images = sum((1 / abs(z * (z + 1)) for z in places), arb(0))
+            missing += abs(transform.moment(places[50])) / line.weight * images
+        assert missing * contour.step / arb.pi() < contour.slack
+
+    at_precision(128, run)
+
+
+@pytest.mark.parametrize("negligible", [-2.0, 0.0, 3.0])
+@pytest.mark.parametrize("epsilon", [1, 4, 8])
+def test_atoms_above_the_cut_are_charged(monkeypatch: pytest.MonkeyPatch, negligible: float, epsilon: int) -> None:
+    """All of them add to delta, and no power is left out: nothing but the bound on them makes up for it."""
+    monkeypatch.setattr("zcdp.privacy.finite_cut.NEGLIGIBLE", negligible)
+    rows = [("rr", HALF, 7, 60)]
+    lower, upper = by("cut sum", parts_of(Plan.repeated(RandomizedResponse(epsilon=HALF, k=7), 60)), Fraction(epsilon))
+    truth = reference.lattice_delta(*reference.composed(rows), Fraction(epsilon))
+    assert lower <= truth <= upper
+    assert upper - lower > 1e-12 * truth  # something was cut off
+
+
 @pytest.mark.parametrize("window", [True, False])
 @pytest.mark.parametrize("negligible", [0.0, 3.0, 10.0])
 @pytest.mark.parametrize("epsilon", [3, 12, 30])

@@ -236,6 +236,11 @@ def test_staircase_floats_decide_as_exact_numbers_do(
     assert noise.release(np.array([value]), then(word, rest=b"\x55"))[0] == float(ends[0] * step)
 
 
+def _noted(count: int, again: list[int]) -> bytes:
+    again.append(count)
+    return b"\x7f" * count
+
+
 @pytest.mark.parametrize(("width", "r"), [(5, 2), (3, 3), (4, 1)])
 def test_discrete_staircase_by_all_places_and_signs(width: int, r: int) -> None:
     """Given the stair and the part, places are uniform; zero has one sign."""
@@ -253,13 +258,11 @@ def test_discrete_staircase_by_all_places_and_signs(width: int, r: int) -> None:
         for place, negative in product(range(high - low), (0, 1)):
             # the middle of the words of this place; then the sign, in the highest bit of a byte
             word = ((2 * place + 1 << 64) // (2 * (high - low))).to_bytes(8, "little")
-            given = [*([word] if high - low > 1 else []), bytes([128 * negative])]
-            first, more = iter(given), list[int]()
-            value = noise.draw_one(
-                lambda count, f=first, more=more: next(f, None) or more.append(count) or b"\x7f" * count
-            )
+            first = [*([word] if high - low > 1 else []), bytes([128 * negative])]
+            again: list[int] = []
+            value = noise.draw_one(lambda n, first=first, again=again: first.pop(0) if first else _noted(n, again))
             size = stair * width + low + place
-            assert bool(more) == (size == 0 and negative == 1)  # a negative zero is drawn again, and nothing else
+            assert bool(again) == (size == 0 and negative == 1)  # a negative zero is drawn again, and nothing else
             if size or not negative:
                 assert value == (-size if negative else size)
                 seen[value] += 1
