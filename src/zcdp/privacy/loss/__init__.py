@@ -9,6 +9,7 @@ from zcdp.privacy.loss.envelope_law import envelope_of_balls, envelope_of_rows, 
 from zcdp.privacy.loss.exponential_sum import laplace_pair, logistic_pair, three_point_pair
 from zcdp.privacy.loss.gaussian import gaussian_pair
 from zcdp.privacy.loss.law import Factor, LossLaw
+from zcdp.privacy.loss.sampled_gaussian import sampled_gaussian_law
 
 __all__ = [
     "Factor",
@@ -21,5 +22,6 @@ __all__ = [
     "laplace_pair",
     "logistic_pair",
     "ordered_law",
+    "sampled_gaussian_law",
     "three_point_pair",
 ]

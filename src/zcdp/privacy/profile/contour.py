@@ -11,7 +11,7 @@ from flint import acb, acb_mat, arb
 
 from zcdp.numeric.balls import above, below, lift
 from zcdp.privacy.loss.wave_share import DOWN, UP
-from zcdp.privacy.profile.effort import BOUND, CONTOUR, TRANSFORM, Effort
+from zcdp.privacy.profile.effort import BOUND, CHEAP, CONTOUR, TRANSFORM, Effort
 from zcdp.privacy.profile.engine import Engine, Offer, Question
 from zcdp.privacy.profile.line import Line
 from zcdp.privacy.profile.nodes import FIRST, LEAST, TooManyNodes, charge, choose, octaves
@@ -26,6 +26,8 @@ if TYPE_CHECKING:
 __all__ = ["Contour"]
 
 OCTAVES = 44
+LOWER = (0.8, 0.65, 0.5, 0.35)  # lines that are tried beside that of the saddle point
+MARGIN = 5.0  # e-folds by which errors of the nodes are below what is negligible
 
 
 class Contour(Engine):
@@ -43,11 +45,22 @@ class Contour(Engine):
         """Wherever something decays: atoms alone never do."""
         if all(factor.atomic for factor, _ in question.transform.factors):
             return None
+        best = cls._at(question, question.line)
+        if question.transform.quick and (best is None or best.cost > CHEAP):
+            # where losses are large but rare the saddle point is not where the fewest nodes are needed
+            for lower in LOWER:
+                line = Line(question.transform, (question.c * lower).mid(), lift(question.epsilon))
+                other = cls._at(question, line)
+                if other is not None and (best is None or other.cost < best.cost):
+                    best = other
+        return None if best is None else Offer(best.cost, lambda: best)
+
+    @classmethod
+    def _at(cls, question: Question, line: Line) -> Contour | None:
         try:
-            contour = cls(question.line, CONTOUR.part(question.share), guess=question.epsilon)
+            return cls(line, CONTOUR.part(question.share), guess=question.epsilon)
         except TooManyNodes:
             return None
-        return Offer(contour.cost, lambda: contour)
 
     def __init__(self, line: Line, effort: Effort, *, guess: Fraction = Fraction(0), rough: bool = False) -> None:
         """Within the effort, or `TooManyNodes`; `rough` stops where the middle of the integrand ends, for proposals."""
@@ -95,7 +108,8 @@ class Contour(Engine):
     def nodes(self) -> list[acb]:
         """M(z)/(z(z+1)) at the nodes that are kept, the first one halved."""
         points = [acb(self.line.c, self.step * k) for k in self.kept]
-        moments = self.line.transform.moments(self.line.c, self.step, self.kept)
+        needed = max(self.line.head, 0.0) - self.line.limit + MARGIN
+        moments = self.line.transform.moments(self.line.c, self.step, self.kept, needed)
         values = [moment / (z * (z + 1)) for z, moment in zip(points, moments, strict=True)]
         values[0] /= 2
         return values

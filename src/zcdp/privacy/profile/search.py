@@ -11,6 +11,7 @@ from flint import arb
 
 from zcdp.numeric.balls import above, at_precision, below, lift
 from zcdp.numeric.certify import NotCertified, Undecided
+from zcdp.privacy.conversions.rdp_to_approx import tail_factor
 from zcdp.privacy.loss.law import Parts
 from zcdp.privacy.profile.choose import choose
 from zcdp.privacy.profile.contour import Contour
@@ -18,7 +19,8 @@ from zcdp.privacy.profile.effort import ROUGH
 from zcdp.privacy.profile.ends import at_top, near_one
 from zcdp.privacy.profile.engine import Answer, Engine, NoAnswer, Question
 from zcdp.privacy.profile.nodes import TooManyNodes, quietly
-from zcdp.privacy.profile.saddle import saddle_estimate, solve
+from zcdp.privacy.profile.saddle import line_for_epsilon, saddle_estimate, solve
+from zcdp.privacy.profile.transform import Transform
 
 __all__ = ["OneOrder"]
 
@@ -110,6 +112,24 @@ class OneOrder:
             if found is None or found.lower == 0.0:
                 raise
             return found
+
+    def surely_below(self, epsilon: Fraction, delta: Fraction) -> bool:
+        """Whether one Chernoff bound shows that delta(epsilon) is at most `delta`; False says nothing."""
+
+        def shown() -> bool:
+            point, revealed = lift(epsilon), self._revealed()
+            if self._top() <= point:
+                return bool(revealed <= lift(delta))
+            if not revealed.is_zero() or not delta > 0:
+                return False
+            transform = Transform(self.parts)
+            c = line_for_epsilon(transform, epsilon)
+            return bool(transform.log_moment(c) + tail_factor(c) - c * point <= lift(delta).log())
+
+        try:
+            return at_precision(self.bits, shown)
+        except (Undecided, OverflowError, ZeroDivisionError):
+            return False
 
     def propose_log_delta(self, epsilon: Fraction, *, rough: bool = False) -> float:
         """log delta(epsilon) to a few digits (two where `rough`), in a few milliseconds: for proposals."""

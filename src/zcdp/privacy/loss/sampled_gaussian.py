@@ -1,0 +1,123 @@
+"""The loss of Gaussian noise on a Poisson sample, in one order of the neighbours or the other."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+from fractions import Fraction
+from math import log
+from typing import Any
+
+from flint import acb, arb, ctx
+
+from zcdp.numeric.balls import lift
+from zcdp.privacy.loss.law import Factor, LossLaw, Points, Taylor
+from zcdp.privacy.loss.sampled_decay import SampledDecay
+from zcdp.privacy.loss.sampled_normal import SampledNormal
+from zcdp.privacy.loss.share import MonotoneShare, Share
+from zcdp.privacy.relation import Relation
+
+__all__ = ["SampledGaussianLaw", "sampled_gaussian_law"]
+
+ENOUGH = 44.0  # e-folds to which one value on the real line is known: 10^12 uses are then known to seven digits
+
+
+@dataclass(frozen=True, eq=False)
+class SampledGaussianLaw(LossLaw):
+    """The pair (A, Q), A = (1-q) Q + q P, of a Gaussian pair (P, Q) of parameter mu; or, reversed, (Q, A).
+
+    Theorem: docs/theorems/sampling.md.
+    """
+
+    rate: Fraction
+    """q < 1."""
+    curvature: Fraction
+    """mu^2."""
+    removed: bool = True
+    """Whether P has the record and Q has not; else the other order."""
+
+    def ready(self) -> SampledGaussianFactor:
+        """See `LossLaw`."""
+        return SampledGaussianFactor(SampledNormal(lift(self.rate), lift(self.curvature)), removed=self.removed)
+
+    def largest(self) -> arb:
+        """See `LossLaw`: w > 1 - q, so without the record the loss stays below -log(1 - q)."""
+        return arb.pos_inf() if self.removed else -lift(-self.rate).log1p()
+
+    def reverse(self) -> LossLaw:
+        """See `LossLaw`."""
+        return replace(self, removed=not self.removed)
+
+    def alone(self) -> Callable[[arb], arb]:
+        """See `LossLaw`: q d(log(1 + (x-1)/q)), or (1 - (1-q)x) d(log(qx/(1 - (1-q)x))), x = e^epsilon."""
+        q = lift(self.rate)
+        mu = lift(self.curvature).sqrt()
+
+        def delta(epsilon: arb) -> arb:
+            more = epsilon.expm1()
+            front = q if self.removed else q - (1 - q) * more
+            point = (more / front).log1p()
+            return front * _profile(mu, point)
+
+        return delta
+
+
+def _profile(mu: arb, epsilon: arb) -> arb:
+    """delta of a Gaussian pair: Phi(mu/2 - epsilon/mu) - e^epsilon Phi(-mu/2 - epsilon/mu)."""
+    place, root = epsilon / mu, arb(2).sqrt()
+    return (((place - mu / 2) / root).erfc() - epsilon.exp() * ((place + mu / 2) / root).erfc()) / 2
+
+
+class SampledGaussianFactor(Factor):
+    """F(1 + z), or F(-z)."""
+
+    weight = 1.4
+    quick = True
+
+    def __init__(self, noise: SampledNormal, *, removed: bool) -> None:
+        self.noise, self.removed = noise, removed
+
+    def _order(self, z: Any) -> Any:
+        return 1 + z if self.removed else -z
+
+    def moment(self, z: Any) -> Any:
+        """See `Factor`; real balls to ENOUGH e-folds, complex ones to the working precision."""
+        s = self._order(z)
+        if isinstance(s, arb):
+            return self.noise.real(s, ENOUGH)
+        upper = bool(s.imag >= 0)
+        height = s.imag if upper else -s.imag
+        value = self.noise.progression(s.real, height, 2, _working())[1]
+        return value if upper else value.conjugate()
+
+    def moments(self, points: Points) -> Sequence[acb]:
+        """See `Factor`."""
+        fall = min(points.needed, _working())
+        values = self.noise.progression(self._order(points.c), points.step, points.kept[-1] + 1, fall)
+        return [values[k] if self.removed else values[k].conjugate() for k in points.kept]
+
+    def along(self, z: Any, w: Any, u: Any) -> Taylor:  # noqa: ARG002
+        """See `Factor`; slope and variance are proposals."""
+        c = z[0]
+        moment = self.moment(c)
+        _, slope, bend = self.estimate(float(c))
+        return Taylor(moment, moment.log(), arb(slope), arb(bend))
+
+    def estimate(self, c: float) -> tuple[float, float, float]:
+        """See `Factor`."""
+        value, slope, bend = self.noise.estimate(self._order(c))
+        return value, slope if self.removed else -slope, bend
+
+    def share(self, count: int, c: arb, taylor: Taylor) -> Share:
+        """See `Factor`."""
+        return MonotoneShare(count, SampledDecay(self.noise, self._order(c), taylor.moment, count))
+
+
+def _working() -> float:
+    """The working precision in e-folds."""
+    return ctx.prec * log(2)
+
+
+def sampled_gaussian_law(rate: Fraction, curvature: Fraction) -> SampledGaussianLaw:
+    """Gaussian noise shifted by mu standard deviations, on a Poisson sample of rate q < 1."""
+    return SampledGaussianLaw(rate, curvature, symmetric=False, relation=Relation.ADD_REMOVE)
