@@ -59,6 +59,7 @@ def parse(text: str) -> Plan:
     """The plan that the text spells.
 
     plan = term {"+" term};  term = [count "*"] item | item "*" count;  item = "(" plan ")" | Name "(" parameters ")".
+    A parameter may be a mechanism: Subsampled(Gaussian(sigma=1), rate='0.01').
     A number without quotes is what Python reads: 0.1 is a binary float, '0.1' the decimal.
 
     >>> parse("100 * Laplace(epsilon=0.1) + RAPPOR(epsilon='1/3')")
@@ -195,7 +196,7 @@ class _Parser:
         return values, parameters
 
     def _value(self) -> Any:
-        """A number, an exact one in quotes, True or False, a list of values, or a sensitivity."""
+        """A number, an exact one in quotes, True or False, a list of values, a sensitivity, or a mechanism."""
         token = self._peek()
         if token.kind == "string":
             self.next += 1
@@ -219,6 +220,8 @@ class _Parser:
                 return VALUES[token.text](*values, **named)
             except (ValueError, TypeError, ZeroDivisionError) as error:
                 raise PlanError(f"{token.text}: {error}", self.text, token.position) from None
+        if token.kind == "name" and token.text in self.names:
+            return self._nested(self._item)
         return self._fail("expected a number, or an exact one in quotes such as '1/3'")
 
     def _list(self) -> list[Any]:

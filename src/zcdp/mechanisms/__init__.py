@@ -18,6 +18,7 @@ from zcdp.mechanisms.report_noisy_max import ReportNoisyMax
 from zcdp.mechanisms.sensitivity import L1, L2, L0LInf, L1LInf, Sensitivity
 from zcdp.mechanisms.sparse_vector import SparseVector
 from zcdp.mechanisms.staircase import DiscreteStaircase, Staircase
+from zcdp.mechanisms.subsampled import Subsampled
 from zcdp.mechanisms.subset_selection import SubsetSelection
 from zcdp.mechanisms.truncated_geometric import TruncatedGeometric
 from zcdp.mechanisms.unary_encoding import OptimizedUnaryEncoding, UnaryEncoding
@@ -51,6 +52,7 @@ __all__ = [
     "Sensitivity",
     "SparseVector",
     "Staircase",
+    "Subsampled",
     "SubsetSelection",
     "TruncatedGeometric",
     "UnaryEncoding",
@@ -81,4 +83,5 @@ MECHANISMS: tuple[type[Mechanism], ...] = (
     SparseVector,
     Channel,
     LossPair,
+    Subsampled,
 )

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from fractions import Fraction
 from functools import partial
 from itertools import pairwise
+from typing import Any
 
 from flint import arb
 
@@ -15,7 +16,7 @@ from zcdp.privacy.loss.game import Game
 from zcdp.privacy.loss.law import LossLaw
 from zcdp.privacy.relation import Relation
 
-__all__ = ["envelope_of_balls", "envelope_of_rows", "ordered_law"]
+__all__ = ["envelope_of_balls", "envelope_of_rows", "ordered_law", "sampled_of_balls"]
 
 MOST_POINTS = 4_000
 MOST_ATOMS = 400
@@ -65,6 +66,26 @@ def envelope_of_balls(pairs: Sequence[Sequence[tuple[arb, arb]]]) -> LossLaw | N
     one = finite_law(_hull(inward[worst]), symmetric=False, relation=Relation.ADD_REMOVE)
     alone = finite_law(below) if _is_symmetric(below) else None
     return finite_law(above, exact=False, witness=one, witness_alone=alone) if _is_symmetric(above) else None
+
+
+def sampled_of_balls(pair: Callable[[], Sequence[tuple[arb, arb]]], rate: Fraction, **options: Any) -> LossLaw | None:
+    """The pair ((1-q) Q + q P, Q) of outcomes with irrational masses (p, q), the largest ratio first; None: too many.
+
+    All points (Q(S), P(S)) are rounded outward, by 2^-200. Theorem: docs/theorems/sampling.md.
+    """
+
+    def points(side: int) -> list[Point]:
+        return _rounded(pair(), side)
+
+    laws = []
+    for side in (-1, 1):
+        corners = at_precision(BITS, partial(points, side))
+        if len(corners) > MOST_ATOMS:
+            return None
+        edges = [(rate * p + (1 - rate) * q, q) for p, q in _hull(corners)]
+        laws.append(partial(finite_law, edges, symmetric=False, relation=Relation.ADD_REMOVE))
+    above, below = laws
+    return above(**{"exact": False, "witness": below(), **options})
 
 
 def _all_rounded(pairs: Sequence[Sequence[tuple[arb, arb]]], side: int) -> list[list[Point]]:

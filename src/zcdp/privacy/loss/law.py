@@ -124,6 +124,14 @@ class LossLaw(ABC):
         """
         return None
 
+    def sampled(self, rate: Fraction) -> LossLaw | None:
+        """The law of the pair ((1-q) Q + q P, Q), with 0 < q < 1; None: it is not known.
+
+        Theorem: docs/theorems/sampling.md.
+        """
+        del rate
+        return None
+
     def alone(self) -> Callable[[arb], arb] | None:
         """delta(epsilon) of a single use with nothing beside it, at the working precision; None: no formula is known."""
         return None

@@ -31,14 +31,18 @@ class SampledGaussianLaw(LossLaw):
 
     rate: Fraction
     """q < 1."""
-    curvature: Fraction
-    """mu^2."""
+    curvature: Callable[[], arb]
+    """mu^2, at the working precision."""
     removed: bool = True
     """Whether P has the record and Q has not; else the other order."""
 
     def ready(self) -> SampledGaussianFactor:
         """See `LossLaw`."""
-        return SampledGaussianFactor(SampledNormal(lift(self.rate), lift(self.curvature)), removed=self.removed)
+        return SampledGaussianFactor(self.noise(), removed=self.removed)
+
+    def noise(self) -> SampledNormal:
+        """The noise, at the working precision."""
+        return SampledNormal(lift(self.rate), self.curvature())
 
     def largest(self) -> arb:
         """See `LossLaw`: w > 1 - q, so without the record the loss stays below -log(1 - q)."""
@@ -48,10 +52,14 @@ class SampledGaussianLaw(LossLaw):
         """See `LossLaw`."""
         return replace(self, removed=not self.removed)
 
+    def sampled(self, rate: Fraction) -> LossLaw:
+        """See `LossLaw`: a sample of a sample."""
+        return replace(self, rate=self.rate * rate)
+
     def alone(self) -> Callable[[arb], arb]:
         """See `LossLaw`: q d(log(1 + (x-1)/q)), or (1 - (1-q)x) d(log(qx/(1 - (1-q)x))), x = e^epsilon."""
         q = lift(self.rate)
-        mu = lift(self.curvature).sqrt()
+        mu = self.curvature().sqrt()
 
         def delta(epsilon: arb) -> arb:
             more = epsilon.expm1()
@@ -81,14 +89,18 @@ class SampledGaussianFactor(Factor):
         return 1 + z if self.removed else -z
 
     def moment(self, z: Any) -> Any:
-        """See `Factor`; real balls to ENOUGH e-folds, complex ones to the working precision."""
+        """See `Factor`."""
         s = self._order(z)
         if isinstance(s, arb):
-            return self.noise.real(s, ENOUGH)
+            return self.noise.real(s, _working())
         upper = bool(s.imag >= 0)
         height = s.imag if upper else -s.imag
         value = self.noise.progression(s.real, height, 2, _working())[1]
         return value if upper else value.conjugate()
+
+    def once(self, z: Any, w: Any, u: Any) -> Any:  # noqa: ARG002
+        """See `Factor`; on the real line only to ENOUGH e-folds."""
+        return self.noise.real(self._order(z), ENOUGH) if isinstance(z, arb) else self.moment(z)
 
     def moments(self, points: Points) -> Sequence[acb]:
         """See `Factor`."""
@@ -99,7 +111,7 @@ class SampledGaussianFactor(Factor):
     def along(self, z: Any, w: Any, u: Any) -> Taylor:  # noqa: ARG002
         """See `Factor`; slope and variance are proposals."""
         c = z[0]
-        moment = self.moment(c)
+        moment = self.noise.real(self._order(c), ENOUGH)
         _, slope, bend = self.estimate(float(c))
         return Taylor(moment, moment.log(), arb(slope), arb(bend))
 
@@ -118,6 +130,6 @@ def _working() -> float:
     return ctx.prec * log(2)
 
 
-def sampled_gaussian_law(rate: Fraction, curvature: Fraction) -> SampledGaussianLaw:
+def sampled_gaussian_law(rate: Fraction, curvature: Callable[[], arb]) -> SampledGaussianLaw:
     """Gaussian noise shifted by mu standard deviations, on a Poisson sample of rate q < 1."""
     return SampledGaussianLaw(rate, curvature, symmetric=False, relation=Relation.ADD_REMOVE)
