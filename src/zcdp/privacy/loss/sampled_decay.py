@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
+from contextlib import suppress
 from dataclasses import dataclass
 from functools import cached_property
-from math import cos, log, pi
-from typing import TYPE_CHECKING, Any
+from math import log, pi
+from typing import TYPE_CHECKING
 
 from flint import acb, arb
 
 from zcdp.numeric.balls import above, below
+from zcdp.numeric.certify import NotCertified
 from zcdp.numeric.double_tables import decays
 from zcdp.privacy.loss.sampled_normal import NARROWER, SEEN, STRIPS, SampledNormal
 from zcdp.privacy.loss.wave_share import UP, minus_log
@@ -23,7 +25,7 @@ if TYPE_CHECKING:
 __all__ = ["SampledDecay"]
 
 LEVELS = (4.0, 12.0, 40.0, 110.0)  # e-folds of the whole composition, at each of which one path is best
-WIDEST = 1.5  # of an angle, less than pi/2
+WIDEST = 1.35  # of an angle, less than pi/2
 ANGLES, SAMPLES = 28, 97
 HIGHEST, FASTER = 1e30, 1.5
 HEIGHTS = 256
@@ -51,17 +53,21 @@ class SampledDecay:
 
     def __init__(self, noise: SampledNormal, s: arb, whole: arb, count: int) -> None:
         """`whole` is F(s); bounds are sought where `count` uses decay by 4 to 110 e-folds or so."""
-        proposals, self.reach = _proposals(noise, float(s.mid()), count)
-        self.paths = [_path(noise, s, whole, *proposal) for proposal in proposals]
+        self.noise, self.s, self.whole, self.count = noise, s, whole, count
 
     @cached_property
     def _table(self) -> tuple[Floats, Floats]:
         """Heights with the bound at each: it holds for all that are larger, so few heights serve many."""
         import numpy
 
-        heights = numpy.geomspace(self.reach[0] / 16, self.reach[1] * 4, HEIGHTS)
+        proposals, (low, high) = _proposals(self.noise, float(self.s.mid()), self.count)
+        paths = []
+        for angle, fall in proposals:
+            with suppress(NotCertified):  # one of the others may do
+                paths.append(_path(self.noise, self.s, self.whole, angle, fall))
+        heights = numpy.geomspace(low / 16, high * 4, HEIGHTS)
         best = numpy.ones(HEIGHTS)
-        for path in self.paths:
+        for path in paths:
             # e^{-x} is known to 2^-50; the product, x = Y turn, errs by 2^-53 of itself
             fall = decays(numpy.outer(heights, path.turns) * (1 - 2.0**-50)) + 2.0**-49
             more = UP + len(path.sizes) * 2.0**-52
@@ -123,11 +129,11 @@ def _path(noise: SampledNormal, s: arb, whole: arb, angle: float, fall: float) -
     fall += angle * angle / (2 * v)
     best, strip = (0.0, 0.0), 0.995 * (pi / 2 - angle)
     for _ in range(STRIPS):
-        edge = min(order, 0.0) / 2 * (log(cos((strip + angle) / 2)) + log(cos((strip - angle) / 2)))
-        best = max(best, (2 * pi * strip / (fall + strip * strip / (2 * v) + edge), strip))
+        growth = strip * strip / (2 * v) + noise.log_cone(strip + angle, order)
+        best = max(best, (2 * pi * strip / (fall + growth), strip))
         strip *= NARROWER
     size, strip = best
-    grid = noise.spread(order, fall + min(order, 0.0) * log(cos(angle / 2)), size, angle, strip)
+    grid = noise.spread(order, fall + noise.log_cone(angle, order), size, angle, strip)
     step, tilt, wide = arb(size), arb(angle), arb(strip)
     lift = (tilt * tilt / (2 * noise.curvature)).exp()
     front = step / (2 * arb.pi() * noise.curvature).sqrt() * lift / whole
@@ -138,8 +144,6 @@ def _path(noise: SampledNormal, s: arb, whole: arb, angle: float, fall: float) -
         log_weight = (noise.rest + turn * (u - noise.half).exp()).log()
         sizes.append(above(front * (log_weight.real * s - u * u / (2 * noise.curvature)).exp()))
         turns.append(max(below(log_weight.imag), 0.0))
-    edge: Any = (wide * wide / (2 * noise.curvature)).exp()
-    if not s >= 0:
-        edge *= (((wide + tilt) / 2).cos() * ((wide - tilt) / 2).cos()) ** (s / 2)
+    edge = (wide * wide / (2 * noise.curvature)).exp() * noise.cone(wide + tilt, s)
     slip = 2 * edge * lift / (2 * arb.pi() * wide / step).expm1()
     return Path(numpy.array(sizes), numpy.array(turns), above(slip + noise.beyond(grid, s) / whole))

@@ -15,6 +15,7 @@ from zcdp.privacy.loss.law import Factor, LossLaw, Points, Taylor
 from zcdp.privacy.loss.sampled_decay import SampledDecay
 from zcdp.privacy.loss.sampled_normal import SampledNormal
 from zcdp.privacy.loss.share import MonotoneShare, Share
+from zcdp.privacy.loss.tilted import Exponentials, Tilted
 from zcdp.privacy.relation import Relation
 
 __all__ = ["SampledGaussianLaw", "sampled_gaussian_law"]
@@ -119,6 +120,16 @@ class SampledGaussianFactor(Factor):
         """See `Factor`."""
         value, slope, bend = self.noise.estimate(self._order(c))
         return value, slope if self.removed else -slope, bend
+
+    def tilted(self, c: arb) -> Tilted:
+        """See `Factor`; F(s + iy) on the rotated line. M(z) = F(-z) has conjugates: F(-c - iy) is that of F(-c + iy)."""
+        order = self._order(c)
+        values, logs, error = self.noise.rotated(order, ENOUGH)
+        whole = self.noise.real(order, ENOUGH)
+        weights = [x / whole for x in values]
+        if not self.removed:
+            weights, logs = [x.conjugate() for x in weights], [-x.conjugate() for x in logs]
+        return Tilted((), arb(0), arb(0), exponentials=Exponentials(weights, logs, arb(error) / whole))
 
     def share(self, count: int, c: arb, taylor: Taylor) -> Share:
         """See `Factor`."""

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from math import cos, exp, inf, isfinite, isqrt, log, pi
+from functools import cached_property
+from math import cos, erfc, exp, inf, isfinite, isqrt, log, log1p, pi, sin
 from typing import TYPE_CHECKING
 
 from flint import acb, acb_mat, arb
 
 from zcdp.numeric.balls import above
-from zcdp.numeric.certify import Undecided
+from zcdp.numeric.certify import NotCertified, Undecided
 
 if TYPE_CHECKING:
     import numpy as np
@@ -21,8 +22,10 @@ if TYPE_CHECKING:
 __all__ = ["Grid", "SampledNormal"]
 
 STRIPS, NARROWER = 40, 0.85  # strips that are tried: only speed rests on them
+CUTS, FAR = 96, 25.0  # places at which `cone` may divide the line, and where erfc is next to 0
+RIGHT_ANGLE = 1.57
 MARGIN = 3.0  # what is cut off is so much smaller, in e-folds, than what is kept
-MOST_POINTS = 20_000
+MOST_POINTS = 8_000
 LARGEST_ORDER = 1e15
 SMALLEST_RATE = 1e-300
 SEEN = 40.0  # e-folds that a proposal looks at
@@ -100,11 +103,11 @@ class SampledNormal:
         """The coarsest grid on which F(s + iy) is known to e^-fall of F(s), for all y >= 0 if rotated, else for y = 0."""
         v = self.floats[1]
         if not abs(s) < LARGEST_ORDER:
-            raise Undecided
+            raise NotCertified("the transform of the sampled noise is needed at too large an order")
         best = 0.0, 0.0, 0.0
         strip = 0.995 * pi
         for _ in range(STRIPS):
-            growth = strip * strip / (2 * v) + min(s, 0.0) * log(cos(strip / 2))
+            growth = strip * strip / (2 * v) + self.log_cone(strip, s)
             if rotated:
                 angle = strip * fall / (2 * fall + growth)
                 step = 2 * pi * angle / fall
@@ -114,8 +117,38 @@ class SampledNormal:
                 best = step, angle, strip
             strip *= NARROWER
         step, angle, strip = best
-        lost = angle * angle / (2 * v) + min(s, 0.0) * log(cos(angle / 2))
+        lost = angle * angle / (2 * v) + self.log_cone(angle, s)
         return self.spread(s, fall + lost + MARGIN, step, angle, strip)
+
+    def log_cone(self, angle: float, s: float) -> float:
+        """log of `cone`."""
+        return 0.0 if s >= 0 else self._cone(angle, s)[0]
+
+    @cached_property
+    def _places(self) -> tuple[Floats, Floats, Floats]:
+        """Places u at which `cone` may divide the line: q e^{u - v/2}/(1-q), u itself, and log P(beyond u)."""
+        import numpy
+
+        q, v = self.floats
+        odds = 2.0 ** (-numpy.arange(1, CUTS) / 2)
+        u = numpy.log(odds) + (self._log_rest - log(q) + v / 2)
+        tails = [log(erfc(x) / 2) if x < FAR else -x * x for x in (u / (2 * v) ** 0.5).tolist()]
+        return odds, u, numpy.array(tails)
+
+    def _cone(self, angle: float, s: float) -> tuple[float, float]:
+        """log of the best bound in `cone`, and where it divides the line (inf: nowhere)."""
+        import numpy
+
+        plain = s * log(cos(angle / 2))
+        if plain < 1 or self._log_rest == -inf:
+            return plain, inf
+        odds, u, tails = self._places
+        shorter = numpy.log1p(-4 * odds / (1 + odds) ** 2 * sin(angle / 2) ** 2) / 2
+        beyond = s * (self._log_rest + numpy.log1p(odds)) + tails
+        beyond += s * shorter if angle < RIGHT_ANGLE else plain
+        whole = numpy.maximum(s * shorter, beyond) + log(2)
+        n = int(whole.argmin())
+        return (float(whole[n]), float(u[n])) if whole[n] < plain else (plain, inf)
 
     def spread(self, s: float, fall: float, step: float, angle: float, strip: float) -> Grid:
         """The grid of the given step that covers the window."""
@@ -125,7 +158,7 @@ class SampledNormal:
         right = max(right, max(s, 0.0) * v + v**0.5 / 8)
         left = min(left, -(v**0.5) / 8)
         if not (right - left) / step < MOST_POINTS:
-            raise Undecided
+            raise NotCertified("the transform of the sampled noise needs too many points")
         return Grid(step, angle, strip, int(left / step) - 1, int(right / step) + 1)
 
     def estimate(self, s: float) -> tuple[float, float, float]:
@@ -146,12 +179,34 @@ class SampledNormal:
 
     # What is certain, in balls.
 
+    def cone(self, angle: arb, s: arb) -> arb:
+        """Not below the mean of |w(u + i angle)|^s over F(s): 1 for s >= 0, else by how much |w| is less than w.
+
+        With a = 1 - q and b = w - a, |w(u + i angle)|^2 = w^2 (1 - 4ab/w^2 sin^2(angle/2)): the quotient falls with
+        b < a, and up to a right angle the whole rises with u.
+        """
+        if s >= 0:
+            return arb(1)
+        plain = (angle / 2).cos() ** s
+        place = self._cone(float(angle.mid()), float(s.mid()))[1]
+        if place == inf:
+            return plain
+        b = self.rate * (arb(place) - self.half).exp()
+        if not b < self.rest:
+            return plain
+        shorter = self._shorter(b, angle) ** s
+        beyond = (arb(place) / (2 * self.curvature).sqrt()).erfc() / 2 * (self.rest + b) ** s
+        return plain.min(shorter + beyond * (shorter if angle < RIGHT_ANGLE else plain))
+
+    def _shorter(self, b: arb, angle: arb) -> arb:
+        """|w(u + i angle)|/w(u), b = w(u) - (1 - q)."""
+        weight = self.rest + b
+        return (1 - 4 * self.rest * b / (weight * weight) * (angle / 2).sin() ** 2).sqrt()
+
     def beyond(self, grid: Grid, s: arb) -> arb:
         """What all points that the grid leaves out weigh at most."""
         step = arb(grid.step)
         front = step / (2 * arb.pi() * self.curvature).sqrt() * (arb(grid.angle) ** 2 / (2 * self.curvature)).exp()
-        if not s >= 0:
-            front *= (arb(grid.angle) / 2).cos() ** s
         total = arb(0)
         for j, outward in ((grid.first, -1), (grid.last, 1)):
             u = step * j
@@ -160,6 +215,9 @@ class SampledNormal:
             size = front * (weight.log() * s - u * u / (2 * self.curvature)).exp()
             # the slope of log size, outward, from here on
             rise = s.max(arb(0)) if outward > 0 else (-s).max(arb(0)) * tail / weight
+            if grid.angle and not s >= 0:
+                near = outward > 0 or tail < self.rest
+                size *= self._shorter(tail, arb(grid.angle)) ** s if near else (arb(grid.angle) / 2).cos() ** s
             ratio = ((rise - outward * u / self.curvature) * step).exp()
             if not ratio < 1:
                 raise Undecided
@@ -170,8 +228,7 @@ class SampledNormal:
         """The error of the whole trapezoidal sum, as a part of F(s)."""
         strip, angle, turns = arb(grid.strip), arb(grid.angle), 2 * arb.pi() / arb(grid.step)
         edge = (strip * strip / (2 * self.curvature)).exp()
-        if not s >= 0:
-            edge *= (strip / 2).cos() ** s
+        edge *= self.cone(strip, s)
         if grid.angle:
             return 1 / (turns * angle).expm1() + edge / (turns * (strip - angle)).expm1()
         return 2 * edge / (turns * strip).expm1()

@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from fractions import Fraction
-from functools import cached_property
+from functools import cached_property, partial
 from math import inf, log, pi
 from typing import TYPE_CHECKING
 
 from flint import acb, acb_mat, arb
 
 from zcdp.numeric.balls import above, below, lift
+from zcdp.numeric.certify import NotCertified
 from zcdp.privacy.loss.wave_share import DOWN, UP
 from zcdp.privacy.profile.effort import BOUND, CHEAP, CONTOUR, TRANSFORM, Effort
 from zcdp.privacy.profile.engine import Engine, Offer, Question
@@ -23,10 +25,10 @@ if TYPE_CHECKING:
 
     from zcdp.privacy.profile.decay import Floats
 
-__all__ = ["Contour"]
+__all__ = ["Contour", "shortest_period"]
 
 OCTAVES = 44
-LOWER = (0.8, 0.65, 0.5, 0.35)  # lines that are tried beside that of the saddle point
+LOWER = (0.75, 0.55, 0.4, 0.3, 0.2, 0.13, 0.08)  # lines that are tried beside that of the saddle point
 MARGIN = 5.0  # e-folds by which errors of the nodes are below what is negligible
 
 
@@ -45,22 +47,26 @@ class Contour(Engine):
         """Wherever something decays: atoms alone never do."""
         if all(factor.atomic for factor, _ in question.transform.factors):
             return None
-        best = cls._at(question, question.line)
+        best = cls._at(question, lambda: question.line)
         if question.transform.quick and (best is None or best.cost > CHEAP):
             # where losses are large but rare the saddle point is not where the fewest nodes are needed
             for lower in LOWER:
-                line = Line(question.transform, (question.c * lower).mid(), lift(question.epsilon))
-                other = cls._at(question, line)
-                if other is not None and (best is None or other.cost < best.cost):
-                    best = other
+                other = cls._at(question, partial(_line, question, lower))
+                if best is not None and (other is None or other.cost >= best.cost):
+                    break
+                best = other
         return None if best is None else Offer(best.cost, lambda: best)
 
     @classmethod
-    def _at(cls, question: Question, line: Line) -> Contour | None:
+    def _at(cls, question: Question, line: Callable[[], Line]) -> Contour | None:
         try:
-            return cls(line, CONTOUR.part(question.share), guess=question.epsilon)
+            return cls(line(), CONTOUR.part(question.share), guess=question.epsilon)
         except TooManyNodes:
             return None
+        except NotCertified:
+            if question.transform.quick:  # another line may do
+                return None
+            raise
 
     def __init__(self, line: Line, effort: Effort, *, guess: Fraction = Fraction(0), rough: bool = False) -> None:
         """Within the effort, or `TooManyNodes`; `rough` stops where the middle of the integrand ends, for proposals."""
@@ -148,3 +154,14 @@ class Contour(Engine):
             return -inf
         scale = self.line.tilt.value - self.line.c * epsilon + (self.step / arb.pi()).log()
         return log(total) + float(scale.mid())
+
+
+def _line(question: Question, lower: float) -> Line:
+    """To the left of the saddle point."""
+    return Line(question.transform, (question.c * lower).mid(), lift(question.epsilon))
+
+
+def shortest_period(question: Question) -> arb:
+    """The line, at the saddle point or left of it, on which the trapezoidal rule needs the shortest period."""
+    lines = [_line(question, lower) for lower in (1.0, *LOWER)]
+    return min(lines, key=lambda line: line.period).c

@@ -12,7 +12,7 @@ from zcdp.numeric.certify import NotCertified
 from zcdp.privacy.conversions.rdp_to_approx import tail_factor
 from zcdp.privacy.loss.gaussian import gaussian_pair
 from zcdp.privacy.loss.law import Parts
-from zcdp.privacy.profile.contour import Contour
+from zcdp.privacy.profile.contour import Contour, shortest_period
 from zcdp.privacy.profile.effort import SMOOTH, SMOOTH_DOUBLES, TRANSFORM, Effort
 from zcdp.privacy.profile.engine import Engine, Offer, Question
 from zcdp.privacy.profile.float_contour import FloatContour
@@ -24,6 +24,7 @@ __all__ = ["Smoothed"]
 
 TOLERANCE = 1e-13
 COARSE = 5e-9  # rounding of doubles, as a part of delta, above which balls are the better choice
+LESS_COARSE = 1e-4  # the same where balls would take very long
 MOST_MECHANISMS = 20_000
 TRIES = 6
 STEP = Fraction(7, 4)  # distance of the points of the lower bound, in standard deviations
@@ -45,7 +46,8 @@ class Smoothed(Engine):
     def offer(cls, question: Question) -> Offer:
         """For every composition, as the last resort."""
         effort, doubles = SMOOTH.part(question.share), SMOOTH_DOUBLES // question.share
-        return Offer(effort.nodes, lambda: cls(question.parts, question.c, question.epsilon, effort, doubles))
+        c = shortest_period(question) if question.transform.quick else question.c
+        return Offer(effort.nodes, lambda: cls(question.parts, c, question.epsilon, effort, doubles))
 
     def __init__(self, parts: Parts, c: arb, epsilon: Fraction, effort: Effort, doubles: int) -> None:
         """`doubles` is what a contour in doubles may cost, in nanoseconds."""
@@ -113,7 +115,8 @@ def _in_doubles(parts: Parts, c: arb, epsilon: Fraction, work: float) -> tuple[F
     except TooManyNodes:
         return None
     lower, upper = contour.delta(epsilon)
-    return (contour, contour.mu) if upper.is_finite() and upper - lower <= upper * COARSE else None
+    coarse = LESS_COARSE if contour.line.transform.quick else COARSE
+    return (contour, contour.mu) if upper.is_finite() and upper - lower <= upper * coarse else None
 
 
 def _weakest(parts: Parts, c: arb, epsilon: arb, effort: Effort) -> tuple[Contour, Fraction]:
