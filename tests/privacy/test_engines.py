@@ -28,9 +28,8 @@ from zcdp import (
 from zcdp.numeric.balls import above, at_precision, below, lift
 from zcdp.privacy.loss import discrete_laplace_pair, gaussian_pair, laplace_pair, logistic_pair, three_point_pair
 from zcdp.privacy.loss.exponential_sum import ExponentialSum
-from zcdp.privacy.loss.lattice import common_lattice
 from zcdp.privacy.loss.law import Parts
-from zcdp.privacy.loss.snap import snap
+from zcdp.privacy.loss.snap import common_lattice, snap
 from zcdp.privacy.profile.contour import Contour
 from zcdp.privacy.profile.effort import MILLISECOND, Effort
 from zcdp.privacy.profile.finite_cut import Cut, cut_degree, expanded

@@ -40,7 +40,8 @@ def account(
     """What a plan file, an expression or a plan costs: the dictionary that `zcdp account --json` prints.
 
     delta is that of the file, or 1e-6, unless given. `curve` adds points of the (epsilon, delta) curve. A plan of more
-    than 64 different mechanisms gets its epsilon from rho alone, unless `full` asks for the slow exact profile.
+    than 2000 different mechanisms gets its epsilon from rho alone, and `full` is False in the total; unless `full` asks
+    for the slow exact profile.
 
     >>> a = account("100 * Laplace(epsilon=0.1) + RAPPOR(epsilon=1)", delta=1e-6, curve=False)
     >>> a["total"]["rho"], a["total"]["epsilon"], a["total"]["route"]
@@ -73,6 +74,7 @@ def account(
             "epsilon": total.epsilon,
             "epsilon_bounds": list(total.epsilon_bounds),
             "route": total.route,
+            "full": total.full,
             "routes": {name: _number(value) for name, value in total.routes.items()},
             "usual": usuals,
             "saved_rho": 1 - total.rho / first["rho"],

@@ -15,11 +15,13 @@ from zcdp.privacy.plan import Plan
 
 __all__ = ["Total", "curve_points", "total_of"]
 
-MANY = 64
-"""Beyond so many different mechanisms all routes take seconds and more; rho alone is quick, and epsilon larger."""
+MANY = 2_000
+"""Beyond so many different mechanisms all routes take ten seconds and more; rho alone is quick, and epsilon larger."""
+SEVERAL = 64
+"""Beyond so many a curve is that of the profile alone, neighbouring points together."""
 FEW = 8
 POINTS = 40
-HASTE = 32
+HASTE, LITTLE_HASTE = 32, 4
 
 
 @dataclass(frozen=True)
@@ -111,7 +113,14 @@ def curve_points(
 ) -> Iterator[tuple[float, float]]:
     """Certified (epsilon, delta), from epsilon 0 to where delta is a thousandth of the one asked for."""
     last = min(Fraction(delta) / 1000, Fraction(1, 10**9))
-    end = plan.epsilon_at(delta=last) if total.full else min(zcdp_to_epsilon(total.rho, last), plan.pure_epsilon)
+    several = len(plan.parts) > SEVERAL
+    short = total.full and not several
+    end = plan.epsilon_at(delta=last) if short else min(zcdp_to_epsilon(total.rho, last), plan.pure_epsilon)
+    if total.full and several:
+        progress(0.5, "curve")
+        epsilons = [Fraction(end * n / POINTS) for n in range(POINTS + 1)]
+        yield from zip(map(float, epsilons), plan._curve_in_haste(epsilons, LITTLE_HASTE), strict=True)
+        return
     for n in range(POINTS + 1):
         progress(0.4 + 0.6 * n / POINTS, "curve")
         epsilon = end * n / POINTS

@@ -61,7 +61,7 @@ class ReportNoisyMax(Mechanism):
 
     def pair(self) -> LossLaw | None:
         """That of bounded range, or the Laplace pair. Theorem: docs/theorems/lipschitz.md."""
-        return self._bound.pair() if self.noise == "gumbel" else laplace_pair(self.epsilon, exact=False)
+        return laplace_pair(self.epsilon, exact=False) if self.noise == "laplace" else self._bound.pair()
 
     def cumulant(self, s: Number) -> Number:
         return self._bound.cumulant(s)

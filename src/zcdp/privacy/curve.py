@@ -215,6 +215,10 @@ class Curve(ABC):
         """The least delta certified for (epsilon, delta)-DP: the best of all routes, rounded up."""
         return self._approximate.delta_bounds(epsilon, upper_only=True)[1]
 
+    def _curve_in_haste(self, epsilons: Sequence[Fraction], haste: int) -> list[float]:
+        """`delta_at` at increasing epsilons by the profile alone, neighbours together: for curves of large plans."""
+        return self._approximate.curve_above(epsilons, haste=haste)
+
     def _delta_in_haste(self, epsilon: Value, haste: int) -> float:
         """`delta_at` with one `haste`-th of the effort, where many are wanted: as sound, and less tight."""
         return self._approximate.delta_bounds(epsilon, upper_only=True, haste=haste)[1]

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from fractions import Fraction
 from math import inf, nextafter
 from typing import TYPE_CHECKING
@@ -119,6 +119,12 @@ class Routes:
         if self._curve_may_win(answer):
             upper = min(upper, rdp_to_delta(self.curve.cumulant, point, guess=order))
         return min(lower, upper), upper
+
+    def curve_above(self, epsilons: Sequence[Fraction], *, haste: int) -> list[float]:
+        """What is certified at each of many increasing epsilons, by the profile alone: for curves of large plans."""
+        if self.profile is None:
+            return [self.delta_bounds(epsilon, upper_only=True)[1] for epsilon in epsilons]
+        return self.profile.deltas(epsilons, haste=haste)
 
     def deltas(self, epsilon: Value) -> dict[str, float]:
         """delta at `epsilon` by each route."""

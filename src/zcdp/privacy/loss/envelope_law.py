@@ -44,8 +44,10 @@ def envelope_of_rows(pairs: Sequence[tuple[Sequence[Fraction], Sequence[Fraction
     if len(edges) > MOST_ATOMS:
         return None
     p, q = max(pairs, key=lambda pair: _second_moment(*pair))
-    different = {frozenset((tuple(one), tuple(other))) for one, other in pairs}
-    game = Game(tuple(p), tuple(q)) if len(different) == 1 and all((*p, *q)) else None
+    single = len({frozenset((tuple(one), tuple(other))) for one, other in pairs}) == 1
+    if single and sorted(zip(p, q, strict=True)) == sorted(zip(q, p, strict=True)):
+        return finite_law(edges)  # symmetric as it is: nothing is lost, however often it is used
+    game = Game(tuple(p), tuple(q)) if single and all((*p, *q)) else None
     return finite_law(edges, exact=False, exact_alone=True, witness=_witness(p, q), rows=game)
 
 

@@ -6,7 +6,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Iterable
 from fractions import Fraction
 from math import comb
-from typing import TypeAlias
+from typing import ClassVar, TypeAlias
 
 from flint import arb, arb_poly
 
@@ -18,6 +18,7 @@ __all__ = ["EqualRows", "Expansion", "Exponent", "FreeAtoms", "exponent_of", "pr
 
 WHOLE_POWER = 2_000  # degree up to which a power is taken whole
 LONG = 4  # terms of a law, beyond which its powers cost more
+SEARCH = 4  # what an exponent of many logarithms costs, in plain ones
 
 Exponent: TypeAlias = tuple[Fraction, tuple[tuple[Fraction, Fraction], ...]]
 """A rational plus rational multiples of logarithms: (rational, ((argument, multiple), ...))."""
@@ -47,6 +48,8 @@ class Expansion(ABC):
     """The terms of one law; rows hold the coefficients at the precision at which it was asked for."""
 
     rows: Rows
+    regular: ClassVar[bool] = True
+    """Whether exponents come in order, at equal distances: then no search among them is needed."""
 
     @property
     def width(self) -> int:
@@ -106,6 +109,8 @@ class EqualRows(Expansion):
 class FreeAtoms(Expansion):
     """Atoms alone, at any exponents, the largest one first."""
 
+    regular = False
+
     def __init__(self, losses: list[Exact], coefficients: list[arb]) -> None:
         self.losses, self.rows = losses, [[coefficient] for coefficient in coefficients]
 
@@ -116,7 +121,7 @@ class FreeAtoms(Expansion):
     def points(self, count: int, room: float) -> float:  # noqa: ARG002
         """All compositions of `count` into so many parts: losses that meet are not foreseen."""
         points = float(min(comb(count + len(self.rows) - 1, len(self.rows) - 1), 10**18))
-        return points * max(len(self.rows) / LONG, 1) if count > 1 else points
+        return points * max(len(self.rows) / LONG, 1) * SEARCH if count > 1 else points
 
     def power(self, count: int, room: arb, ahead: arb, degree: int) -> Iterable[tuple[Exponent, list[arb]]]:  # noqa: ARG002
         """See `Expansion`; one term for each way to share the uses out among the atoms."""

@@ -1,22 +1,18 @@
-"""The common lattice of all exponents of a composition: its atoms, and the ends of its densities."""
+"""The lattice of all exponents of a law or a composition: its atoms, and the ends of its densities."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
 from fractions import Fraction
 from math import floor
-from typing import TYPE_CHECKING
 
 from flint import arb
 
 from zcdp.numeric.balls import lift
 from zcdp.numeric.certify import Undecided
-from zcdp.numeric.exact import Exact, Log, gcd
+from zcdp.numeric.exact import Exact, Log
 
-if TYPE_CHECKING:
-    from zcdp.privacy.loss.law import Parts
-
-__all__ = ["Lattice", "common_lattice", "lattice_of"]
+__all__ = ["Lattice", "lattice_of"]
 
 
 @dataclass(frozen=True)
@@ -49,16 +45,3 @@ def lattice_of(loss: Exact, ratio: Fraction) -> Lattice:
     if isinstance(loss, Log):
         return Lattice(Fraction(1), ratio, loss)
     return Lattice(loss, loss * ratio)
-
-
-def common_lattice(parts: Parts) -> Lattice | None:
-    """The lattice of all exponents a of M(z) = sum of C_{a,j} e^{aw} w^{-j}, if there is one."""
-    top = spacing = Fraction(0)
-    units: set[Log | None] = set()
-    for law, count in parts:
-        own = law.lattice()
-        if own is None:
-            return None
-        units.add(own.unit)
-        top, spacing = top + own.top * count, gcd(spacing, own.spacing)
-    return Lattice(top, spacing, units.pop()) if len(units) == 1 else None

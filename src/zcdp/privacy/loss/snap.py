@@ -1,16 +1,31 @@
-"""Losses that are decimals up to the rounding of a float, moved onto one common lattice, upward or downward."""
+"""One lattice for a composition: found, or reached by moving losses that are decimals but for a float's rounding."""
 
 from __future__ import annotations
 
 from dataclasses import replace
 from fractions import Fraction
 
+from zcdp.numeric.exact import Log, gcd
+from zcdp.privacy.loss.lattice import Lattice
 from zcdp.privacy.loss.law import Parts
 
-__all__ = ["snap"]
+__all__ = ["common_lattice", "snap"]
 
 NEAR = Fraction(1, 2**50)
 LARGEST_DENOMINATOR = 10**6
+
+
+def common_lattice(parts: Parts) -> Lattice | None:
+    """The lattice of all exponents a of M(z) = sum of C_{a,j} e^{aw} w^{-j}, if there is one."""
+    top = spacing = Fraction(0)
+    units: set[Log | None] = set()
+    for law, count in parts:
+        own = law.lattice()
+        if own is None:
+            return None
+        units.add(own.unit)
+        top, spacing = top + own.top * count, gcd(spacing, own.spacing)
+    return Lattice(top, spacing, units.pop()) if len(units) == 1 else None
 
 
 def snap(parts: Parts) -> tuple[Parts, Parts]:

@@ -13,8 +13,9 @@ from flint import arb
 
 from zcdp.numeric.balls import lift
 from zcdp.numeric.certify import NotCertified
-from zcdp.privacy.loss.lattice import Lattice, common_lattice
+from zcdp.privacy.loss.lattice import Lattice
 from zcdp.privacy.loss.law import Parts
+from zcdp.privacy.loss.snap import common_lattice
 from zcdp.privacy.profile.line import Line
 from zcdp.privacy.profile.saddle import line_for_delta, line_for_epsilon
 from zcdp.privacy.profile.transform import Transform
@@ -152,6 +153,10 @@ class Engine(ABC):
     def upper(self, epsilon: Fraction) -> arb:
         """The second of these alone."""
         return self.delta(epsilon)[1]
+
+    def near(self, epsilon: Fraction) -> tuple[arb, arb]:
+        """Two numbers whose distance tells how good the engine is at an epsilon far from its own; the second holds."""
+        return self.delta(epsilon)
 
     @abstractmethod
     def estimate(self, epsilon: float) -> float:

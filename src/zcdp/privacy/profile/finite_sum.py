@@ -135,7 +135,7 @@ class CutSum(FiniteSum):
         terms = expanded(question.parts)
         if terms is None:
             return None
-        price = CUT_TERM_OF_ONE if len(terms) == 1 else CUT_TERM
+        price = CUT_TERM_OF_ONE if len(terms) == 1 and terms[0][0].regular else CUT_TERM
         if len(terms) > 1 and finite_size(terms, float(question.least)) * price >= CUT_SUM:
             return None
         epsilon = lift(question.epsilon)

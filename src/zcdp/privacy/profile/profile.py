@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from fractions import Fraction
 from math import inf
 
@@ -53,6 +53,11 @@ class Profile:
             lambda one: one.epsilon(delta, haste=haste),
             lambda one, found: one.surely_below(found, delta),
         )
+
+    def deltas(self, epsilons: Sequence[Fraction], *, haste: int = 1) -> list[float]:
+        """Floats above delta at each of many increasing epsilons, in less time than one by one."""
+        orders = [one.deltas(epsilons, haste=haste) for one in self.orders]
+        return [max(values) for values in zip(*orders, strict=True)]
 
     def delta_bounds(self, epsilon: Fraction) -> tuple[float, float]:
         """The two ends of `delta` alone."""

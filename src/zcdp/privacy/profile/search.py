@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from fractions import Fraction
 from functools import partial
 from math import frexp, inf
@@ -27,6 +27,7 @@ __all__ = ["OneOrder"]
 LAST_BITS = 1 << 12
 SAME = -54  # the power of two that moves no float
 TINY = 5e-324  # what is below it is as good as known
+NEAR = 1e-3  # relative distance of two ends that is close enough for a curve
 LOOSE, LAST_SHARE = 1e-10, 16  # ends further apart are tried again, with twice the bits, at most twice
 
 
@@ -131,6 +132,29 @@ class OneOrder:
         except (Undecided, OverflowError, ZeroDivisionError):
             return False
 
+    def deltas(self, epsilons: Sequence[Fraction], *, haste: int = 1) -> list[float]:
+        """Floats above delta at increasing epsilons: an engine answers for others too, as far as it is close there."""
+
+        def attempt() -> list[float]:
+            found: list[float] = []
+            more, top, engine = self._revealed(), self._top(), None
+            for epsilon in epsilons:
+                if top <= lift(epsilon):
+                    found.append(min(above(more), 1.0))
+                    continue
+                upper = None if engine is None else _close(engine, epsilon)
+                if upper is None:
+                    try:
+                        engine, _ = choose(Question(self.parts, epsilon, haste))
+                        upper = engine.upper(epsilon)
+                    except (NotCertified, Undecided, OverflowError, ZeroDivisionError):
+                        engine = None
+                upper = arb(1) if upper is None or not upper.is_finite() else upper + more
+                found.append(min(above(upper), 1.0))
+            return found
+
+        return at_precision(self.bits, attempt)
+
     def propose_log_delta(self, epsilon: Fraction, *, rough: bool = False) -> float:
         """log delta(epsilon) to a few digits (two where `rough`), in a few milliseconds: for proposals."""
 
@@ -185,6 +209,14 @@ def _solve(engine: Engine, order: float, target: arb, top: arb) -> tuple[float, 
     first = _apart(engine, root, order)
     lower = _outward(root, lambda e: bool(engine.delta(e)[0] >= target), least, up=False, first=first)
     return None if upper is None or lower is None else (lower, upper)
+
+
+def _close(engine: Engine, epsilon: Fraction) -> arb | None:
+    """What is above delta(epsilon), if what is below it is not far away."""
+    if epsilon < engine.least:
+        return None
+    lower, upper = engine.near(epsilon)
+    return upper if upper.is_finite() and lower > 0 and upper - lower <= upper * NEAR else None
 
 
 def _apart(engine: Engine, root: float, order: float) -> int:

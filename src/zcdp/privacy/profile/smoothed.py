@@ -69,6 +69,10 @@ class Smoothed(Engine):
         """A ball whose upper end is above delta(epsilon)."""
         return self.contour.delta(epsilon)[1]
 
+    def near(self, epsilon: Fraction) -> tuple[arb, arb]:
+        """Of what is smoothed: the smoothing itself is as weak everywhere."""
+        return self.contour.delta(epsilon)
+
     @cached_property
     def _weights(self) -> tuple[dict[int, arb], arb]:
         """What each point weighs in the bound on the mean, and the part beyond the left end, over M'(c) x^{-c}.
