@@ -7,6 +7,7 @@ from fractions import Fraction
 from math import inf, nextafter
 from typing import TYPE_CHECKING
 
+from zcdp.numeric.certify import NotCertified
 from zcdp.numeric.exact import Value, rational
 from zcdp.privacy.conversions.rdp_to_approx import rdp_to_delta, rdp_to_epsilon
 from zcdp.privacy.conversions.zcdp_to_approx import zcdp_to_delta, zcdp_to_epsilon
@@ -66,7 +67,8 @@ class Routes:
         found = {} if answer is None else {"profile": answer.upper}
         if self.curve.unbounded:
             return found or {"pure": pure}
-        found["rdp"] = rdp_to_epsilon(self.curve.cumulant, target)
+        with suppress(NotCertified):
+            found["rdp"] = rdp_to_epsilon(self.curve.cumulant, target)
         found["zcdp"] = zcdp_to_epsilon(self.curve.rho, target)
         return found if pure == inf else {**found, "pure": pure}
 
@@ -85,7 +87,10 @@ class Routes:
             upper = min(upper, answer.upper)
         lower = 0.0 if upper_only else self._lower(answer, lambda profile: profile.epsilon(target))
         if self._curve_may_win(answer):
-            upper = min(upper, rdp_to_epsilon(self.curve.cumulant, target, guess=order, worth=1.02 * upper))
+            try:
+                upper = min(upper, rdp_to_epsilon(self.curve.cumulant, target, guess=order, worth=1.02 * upper))
+            except NotCertified:  # a curve too extreme to be searched: what is left is rho
+                upper = min(upper, zcdp_to_epsilon(self.curve.rho, target))
         return min(lower, upper), upper
 
     def _lower(self, answer: Answer | None, ask: Callable[[Profile], Answer]) -> float:
@@ -117,7 +122,8 @@ class Routes:
         upper = 1.0 if answer is None else answer.upper
         lower = 0.0 if upper_only else self._lower(answer, lambda profile: profile.delta(point, haste=haste))
         if self._curve_may_win(answer):
-            upper = min(upper, rdp_to_delta(self.curve.cumulant, point, guess=order))
+            with suppress(NotCertified):
+                upper = min(upper, rdp_to_delta(self.curve.cumulant, point, guess=order))
         return min(lower, upper), upper
 
     def curve_above(self, epsilons: Sequence[Fraction], *, haste: int) -> list[float]:
@@ -133,7 +139,8 @@ class Routes:
         found = {} if answer is None else {"profile": answer.upper}
         if self.curve.unbounded:
             return found
-        found["rdp"] = rdp_to_delta(self.curve.cumulant, point)
+        with suppress(NotCertified):
+            found["rdp"] = rdp_to_delta(self.curve.cumulant, point)
         if point > 0:
             found["zcdp"] = zcdp_to_delta(self.curve.rho, point)
         return {**found, "pure": 0.0} if point >= self.curve.pure_epsilon else found

@@ -8,7 +8,7 @@ from functools import cached_property
 from math import cos, erfc, exp, inf, isfinite, isqrt, log, log1p, pi, sin
 from typing import TYPE_CHECKING
 
-from flint import acb, acb_mat, arb
+from flint import acb, acb_mat, arb, ctx
 
 from zcdp.numeric.balls import above
 from zcdp.numeric.certify import NotCertified, Undecided
@@ -25,7 +25,8 @@ STRIPS, NARROWER = 40, 0.85  # strips that are tried: only speed rests on them
 CUTS, FAR = 96, 25.0  # places at which `cone` may divide the line, and where erfc is next to 0
 RIGHT_ANGLE = 1.57
 MARGIN = 3.0  # what is cut off is so much smaller, in e-folds, than what is kept
-MOST_POINTS = 8_000
+MOST_POINTS = 4_000  # and fewer where each takes more bits than this
+PLAIN_BITS = 256
 LARGEST_ORDER = 1e15
 SMALLEST_RATE = 1e-300
 SEEN = 40.0  # e-folds that a proposal looks at
@@ -157,7 +158,7 @@ class SampledNormal:
         v = self.floats[1]
         right = max(right, max(s, 0.0) * v + v**0.5 / 8)
         left = min(left, -(v**0.5) / 8)
-        if not (right - left) / step < MOST_POINTS:
+        if not (right - left) / step < MOST_POINTS * min(PLAIN_BITS / ctx.prec, 1):
             raise NotCertified("the transform of the sampled noise needs too many points")
         return Grid(step, angle, strip, int(left / step) - 1, int(right / step) + 1)
 

@@ -158,7 +158,8 @@ class Contour(Engine):
 
 def _line(question: Question, lower: float) -> Line:
     """To the left of the saddle point."""
-    return Line(question.transform, (question.c * lower).mid(), lift(question.epsilon))
+    c = (question.c * lower).mid()
+    return Line(question.transform, c, lift(question.epsilon), log_delta=question.log_delta)
 
 
 def shortest_period(question: Question) -> arb:

@@ -20,15 +20,23 @@ ORDERS = (1.07, 1.15, 1.25, 1.4, 1.6, 1.9, 2.5, 3.5, 5.0)  # of Chernoff bounds,
 class Line:
     """Re z = c, chosen for the delta near `epsilon`. Theorem: docs/theorems/contour.md."""
 
-    def __init__(self, transform: Transform, c: arb, epsilon: arb, *, tolerance: float = TOLERANCE) -> None:
-        """What weighs less than `tolerance` of delta may be left out."""
+    def __init__(
+        self,
+        transform: Transform,
+        c: arb,
+        epsilon: arb,
+        *,
+        tolerance: float = TOLERANCE,
+        log_delta: float | None = None,
+    ) -> None:
+        """What weighs less than `tolerance` of delta may be left out; `log_delta` where it is known beforehand."""
         self.transform, self.c, self.epsilon = transform, c, epsilon
         self.limit = log(tolerance)
         self.tilt = Tilt(transform, c)
         self.weight = self.tilt.value.exp()
         bend = self.tilt.variance + 1 / (c * c) + 1 / ((1 + c) * (1 + c))
         estimate = self.tilt.value - c * epsilon - (c * (1 + c)).log() - (2 * arb.pi() * bend).log() / 2
-        self.log_delta = float(estimate.mid())
+        self.log_delta = float(estimate.mid()) if log_delta is None else log_delta
         self.head = float((self.tilt.value - c * epsilon).mid()) - self.log_delta
         """log(M(c) e^{-c epsilon}/delta), near enough."""
         if not isfinite(self.head):

@@ -129,7 +129,7 @@ class OneOrder:
 
         try:
             return at_precision(self.bits, shown)
-        except (Undecided, OverflowError, ZeroDivisionError):
+        except (Undecided, NotCertified, OverflowError, ZeroDivisionError):
             return False
 
     def deltas(self, epsilons: Sequence[Fraction], *, haste: int = 1) -> list[float]:
