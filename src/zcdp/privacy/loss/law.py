@@ -7,7 +7,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from math import inf
-from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
+from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple, TypeAlias
 
 from flint import acb, arb
 
@@ -84,6 +84,9 @@ class LossLaw(ABC):
 
     symmetric: bool = True
     """Whether M(-1-z) = M(z): checked."""
+
+    cancels: ClassVar[bool] = False
+    """Whether the transform is a sum in which digits cancel: then a small delta takes more bits."""
 
     @abstractmethod
     def ready(self) -> Factor:

@@ -30,6 +30,8 @@ class SampledGaussianLaw(LossLaw):
     Theorem: docs/theorems/sampling.md.
     """
 
+    cancels = True
+
     rate: Fraction
     """q < 1."""
     curvature: Callable[[], arb]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from fractions import Fraction
-from math import inf
+from math import inf, log, log1p
 
 from flint import arb
 
@@ -38,7 +38,12 @@ def line_for_epsilon(transform: Transform, epsilon: Fraction) -> arb:
 
 
 def line_for_delta(transform: Transform, log_delta: float) -> tuple[arb, Fraction]:
-    """The line for the epsilon at which delta is near its target, and that epsilon, by the saddle point formula."""
+    """The line for the epsilon at which delta is near its target, and that epsilon, by the saddle point formula.
+
+    Where large losses are rare that formula may be far off: then by the best Chernoff bound.
+    """
+    if transform.quick:
+        return _by_chernoff(transform, log_delta)
 
     def excess(c: float) -> float:
         value, slope, bend = _exponent(transform, arb(c), sample=True)
@@ -48,6 +53,23 @@ def line_for_delta(transform: Transform, log_delta: float) -> tuple[arb, Fractio
     epsilon = float(_exponent(transform, c)[1])
     if epsilon > 0:
         return c, Fraction(epsilon)
+    return line_for_epsilon(transform, Fraction(0)), Fraction(0)
+
+
+def _by_chernoff(transform: Transform, log_delta: float) -> tuple[arb, Fraction]:
+    """The order of the least (K(c) + c log c - (1+c) log(1+c) - log delta)/c, and an epsilon hardly above it."""
+
+    def excess(c: float) -> float:
+        """c^2 times the slope: increasing, as K is convex."""
+        value, slope, _ = transform.estimate(c)
+        return c * (slope + log(c) - log1p(c)) - (value + c * log(c) - (1 + c) * log1p(c) - log_delta)
+
+    c = crossing(excess)
+    value, slope, _ = transform.estimate(c)
+    bound = (value + c * log(c) - (1 + c) * log1p(c) - log_delta) / c
+    epsilon = min(bound, slope - 1 / c - 1 / (1 + c))
+    if epsilon > 0:
+        return arb(c), Fraction(epsilon)
     return line_for_epsilon(transform, Fraction(0)), Fraction(0)
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from fractions import Fraction
 from functools import partial
-from math import frexp, inf
+from math import frexp, inf, log
 
 from flint import arb
 
@@ -25,6 +25,7 @@ from zcdp.privacy.profile.transform import Transform
 __all__ = ["OneOrder"]
 
 LAST_BITS = 1 << 12
+CANCELLED = 1.8  # bits for each e-fold of delta, where digits cancel
 SAME = -54  # the power of two that moves no float
 TINY = 5e-324  # what is below it is as good as known
 NEAR = 1e-3  # relative distance of two ends that is close enough for a curve
@@ -37,6 +38,12 @@ class OneOrder:
     def __init__(self, parts: Parts) -> None:
         self.parts = parts
         self.bits = 128 + 2 * sum(count for _, count in parts).bit_length()
+
+    def _bits_for(self, log_delta: float) -> int:
+        """Where to begin: more than usual where the digits of a transform cancel."""
+        if not any(law.cancels for law, _ in self.parts):
+            return self.bits
+        return self.bits + int(CANCELLED * max(-log_delta, 0.0))
 
     def _revealed(self) -> arb:
         """P(L = +inf) of the composition: that some part gives the input away."""
@@ -71,7 +78,8 @@ class OneOrder:
             least = min(max(below(lower), 0.0), 1.0) if lower.is_finite() else 0.0
             return Answer(least, min(above(upper), 1.0), engine.name, question.order, engine.attained, cost)
 
-        return self._at_growing_precision(attempt, haste, lambda: question.order)
+        rough = self.propose_log_delta(epsilon, rough=True) if any(law.cancels for law, _ in self.parts) else 0.0
+        return self._at_growing_precision(attempt, haste, lambda: question.order, self._bits_for(max(rough, -700.0)))
 
     def epsilon(self, delta: Fraction, *, haste: int = 1) -> Answer:
         """Floats around the least epsilon >= 0 with delta(epsilon) <= delta, for 0 < delta < 1."""
@@ -108,7 +116,8 @@ class OneOrder:
             return found
 
         try:
-            return self._at_growing_precision(attempt, haste, lambda: question.order)
+            bits = self._bits_for(log(delta.numerator) - log(delta.denominator))
+            return self._at_growing_precision(attempt, haste, lambda: question.order, bits)
         except NoAnswer:
             if found is None or found.lower == 0.0:
                 raise
@@ -177,9 +186,9 @@ class OneOrder:
         return at_precision(self.bits, estimate)
 
     def _at_growing_precision(
-        self, attempt: Callable[[int], Answer | None], haste: int, order: Callable[[], float]
+        self, attempt: Callable[[int], Answer | None], haste: int, order: Callable[[], float], bits: int
     ) -> Answer:
-        bits, share = self.bits, haste
+        share = haste
         reason = f"no certified profile within {LAST_BITS} bits: the parameters are too extreme"
         while bits <= LAST_BITS:
             try:
