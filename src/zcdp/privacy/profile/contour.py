@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from contextlib import suppress
 from fractions import Fraction
 from functools import cached_property, partial
 from math import inf, log, pi
@@ -164,5 +165,8 @@ def _line(question: Question, lower: float) -> Line:
 
 def shortest_period(question: Question) -> arb:
     """The line, at the saddle point or left of it, on which the trapezoidal rule needs the shortest period."""
-    lines = [_line(question, lower) for lower in (1.0, *LOWER)]
-    return min(lines, key=lambda line: line.period).c
+    lines = []
+    for lower in (1.0, *LOWER):
+        with suppress(NotCertified):
+            lines.append(_line(question, lower))
+    return min(lines, key=lambda line: line.period).c if lines else question.c

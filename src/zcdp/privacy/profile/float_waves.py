@@ -36,7 +36,7 @@ class Waves:
         import numpy
 
         terms = len(sum_of.rates)
-        if terms > MOST_TERMS:
+        if terms > MOST_TERMS or not all(rate.imag.rad() * (step * 2.0**23) < ULP for rate in sum_of.rates):
             raise TooManyNodes
         self.rates, self.step, self.count = sum_of.rates, step, count
         self.weights = numpy.array([complex(weight) for weight in sum_of.weights])
