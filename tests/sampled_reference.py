@@ -9,15 +9,15 @@ from math import erfc, exp, inf, log, log1p, pi, sqrt
 
 import numpy as np
 
+POINTS, BLOCK = 1200, 48
 LONG, CLONG = np.longdouble, np.clongdouble
 PI = LONG("3.14159265358979323846264338327950288")
 
 
 def gaussian_delta(mu: float, epsilon: float) -> float:
     """The profile of a Gaussian pair."""
-    return (
-        erfc((epsilon / mu - mu / 2) / sqrt(2)) / 2 - exp(min(epsilon, 700.0)) * erfc((epsilon / mu + mu / 2) / sqrt(2)) / 2
-    )
+    place, root = epsilon / mu, sqrt(2)
+    return (erfc((place - mu / 2) / root) - exp(min(epsilon, 700.0)) * erfc((place + mu / 2) / root)) / 2
 
 
 def once(q: float, mu: float, epsilon: float, *, add: bool = False) -> float:
@@ -41,15 +41,17 @@ def twice(q: float, mu: float, epsilon: float, *, add: bool = False) -> float:
 class Other:
     """delta(epsilon) of many uses in one order, by a contour on the line Re z = c."""
 
-    def __init__(self, parts: list[tuple[float, float, int]], c: float, *, add: bool = False, most: int = 40_000) -> None:
+    def __init__(
+        self, parts: list[tuple[float, float, int]], c: float, *, add: bool = False, most: int = 40_000
+    ) -> None:
         self.parts, self.c, self.add, self.most = parts, c, add, most
 
     def _u(self, q: float, mu: float, s: float) -> tuple[np.ndarray, np.longdouble]:
-        middle = np.linspace(-60 * mu + min(s, 0) * mu * mu, 60 * mu + max(s, 0) * mu * mu, 20_001)
+        middle = np.linspace(-60 * mu + min(s, 0) * mu * mu, 60 * mu + max(s, 0) * mu * mu, 4_001)
         size = s * np.logaddexp(log1p(-q) if q < 1 else -inf, log(q) + middle - mu * mu / 2) - middle**2 / (2 * mu * mu)
         kept = middle[size > size.max() - 60]
         first, last = kept[0] - mu, kept[-1] + mu
-        step = LONG((last - first) / 3000)  # a multiple of it for each point: differences of floats would not do
+        step = LONG((last - first) / POINTS)  # a multiple of it for each point: differences of floats would not do
         return np.arange(int(first / step), int(last / step)).astype(LONG) * step, step
 
     def log_moments(self, y: np.ndarray) -> np.ndarray:
@@ -63,7 +65,8 @@ class Other:
             top = size.max()
             mass = np.exp(size - top) * step / np.sqrt(2 * PI * LONG(mu) ** 2)
             sign = -1 if self.add else 1
-            value = np.array([(mass * np.exp(CLONG(1j) * LONG(sign * at) * w)).sum() for at in y])
+            turns = np.outer(sign * y.astype(LONG), w)
+            value = np.cos(turns) @ mass + CLONG(1j) * (np.sin(turns) @ mass)
             with np.errstate(divide="ignore"):
                 total += count * (np.log(value) + top)
         return total
@@ -76,7 +79,7 @@ class Other:
         h = 2 * pi / period
         head, total, size, k = self.log_head(), LONG(0), LONG(0), 0
         while k < self.most:
-            index = np.arange(k, k + 256)
+            index = np.arange(k, k + BLOCK)
             y = (index * h).astype(LONG)
             z = LONG(self.c) + CLONG(1j) * y
             terms = np.exp(self.log_moments(y) - head - CLONG(1j) * y * LONG(epsilon)) / (z * (z + 1))
@@ -84,7 +87,7 @@ class Other:
                 terms[0] /= 2
             total += terms.real.sum()
             size += np.abs(terms).sum()
-            k += 256
+            k += BLOCK
             if np.abs(terms[-1]) * k < tolerance * max(size, LONG(1e-300)):
                 break
         else:

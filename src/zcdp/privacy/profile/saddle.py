@@ -64,10 +64,14 @@ def _by_chernoff(transform: Transform, log_delta: float) -> tuple[arb, Fraction]
         value, slope, _ = transform.estimate(c)
         return c * (slope + log(c) - log1p(c)) - (value + c * log(c) - (1 + c) * log1p(c) - log_delta)
 
-    c = crossing(excess)
-    value, slope, _ = transform.estimate(c)
-    bound = (value + c * log(c) - (1 + c) * log1p(c) - log_delta) / c
-    epsilon = min(bound, slope - 1 / c - 1 / (1 + c))
+    near = crossing(excess)
+    # where rare losses set in K rises steeply: just to the left of it may be far better than just to the right
+    bounds = []
+    for c in (near, 0.985 * near, 0.95 * near):
+        value, slope, _ = transform.estimate(c)
+        bounds.append(((value + c * log(c) - (1 + c) * log1p(c) - log_delta) / c, slope - 1 / c - 1 / (1 + c), c))
+    bound, tangent, c = min(bounds)
+    epsilon = min(bound, tangent)
     if epsilon > 0:
         return arb(c), Fraction(epsilon)
     return line_for_epsilon(transform, Fraction(0)), Fraction(0)
