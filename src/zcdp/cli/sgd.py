@@ -5,6 +5,7 @@ from __future__ import annotations
 from argparse import Namespace
 from fractions import Fraction
 from math import ceil
+from typing import Any
 
 from zcdp.accounting.calibration import calibrate
 from zcdp.cli.arguments import BadUsage
@@ -44,12 +45,13 @@ def run(options: Namespace) -> int:
         if options.sigma is None:
             budget = positive_rational(options.epsilon, "epsilon")
             sigma = calibrate(plan, epsilon=budget, delta=delta)
-        whole = plan(sigma)
+        whole, noise = plan(sigma), float(positive_rational(sigma, "sigma"))
         routes = whole.routes(delta=delta)
         bounds = whole.epsilon_bounds(delta=delta)
     if options.json:
-        facts = {"plan": repr(whole), "relation": whole.relation.value, "examples": examples, "batch": batch}
-        facts |= {"rate": str(rate), "steps": steps, "sigma": float(Fraction(sigma)), "delta": float(delta)}
+        facts: dict[str, Any] = {"plan": repr(whole), "relation": whole.relation.value}
+        facts |= {"examples": examples, "batch": batch}
+        facts |= {"rate": str(rate), "steps": steps, "sigma": noise, "delta": float(delta)}
         print_json({**facts, "epsilon": bounds[1], "epsilon_bounds": list(bounds), "routes": routes, "rho": whole.rho})
         return 0
     if options.sigma is None:
@@ -57,7 +59,7 @@ def run(options: Namespace) -> int:
     line(f"{bold('epsilon')}  {bold(cost(bounds[1], 9))} at delta = {float(delta):g}")
     line(dim("         certified: never below the truth"))
     line()
-    line(f"{steps} steps, rate {batch}/{examples}, noise of {cost(float(Fraction(sigma)), 9)} times the clipping norm")
+    line(f"{steps} steps, rate {batch}/{examples}, noise of {cost(noise, 9)} times the clipping norm")
     for text in ASSUMED:
         line(dim(text))
     line()

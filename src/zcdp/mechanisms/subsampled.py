@@ -14,7 +14,7 @@ from zcdp.numeric.exact import Exact, Value, literal, rational
 from zcdp.numeric.functions import Number
 from zcdp.numeric.supremum import Convex
 from zcdp.privacy.curve import Curve, Peak
-from zcdp.privacy.loss import LossLaw
+from zcdp.privacy.loss import LossLaw, sampled_law
 from zcdp.privacy.plan import Plan
 from zcdp.privacy.relation import Relation
 from zcdp.privacy.sampled_curve import sampled_curve
@@ -27,8 +27,8 @@ class Subsampled(Mechanism):
     """A mechanism on a Poisson sample: each record takes part by itself with probability `rate`, anew in each use.
 
     Neighbours are a data set and the same without one record, and the base's sensitivity is stated for them. Which
-    records were drawn, and how many, stays secret. A record of a local randomizer that is not drawn, or not there, sends
-    the report of one fixed value. Batches cut from a shuffled data set are no Poisson samples, and not covered.
+    records were drawn, and how many, stays secret. Of a local randomizer, a record that is not drawn, or not there,
+    sends the report of one fixed value. Batches cut from a shuffled data set are no Poisson samples, and not covered.
 
     Sampling makes large losses rare, not small: rho of sampled Gaussian noise is that of the noise itself, whatever the
     rate, and the profile is what to ask. Theorem: docs/theorems/sampling.md.
@@ -70,7 +70,7 @@ class Subsampled(Mechanism):
         base = self.mechanism
         single = base.coordinates == ((base, 1),)
         for law in (base.pair() if single else None, Curve.pair(base)):
-            found = law if law is None or self.rate == 1 else law.sampled(self.rate)
+            found = law if law is None or self.rate == 1 else sampled_law(law, self.rate)
             if found is not None:
                 return found
         return None
@@ -101,7 +101,7 @@ class Subsampled(Mechanism):
         return self._curve.unbounded
 
     @property
-    def pure_epsilon(self) -> float:  # type: ignore[override]
+    def pure_epsilon(self) -> float:
         return self._curve.pure_epsilon
 
     def cumulant(self, s: Number) -> Number:
@@ -120,16 +120,16 @@ class Subsampled(Mechanism):
         return self._curve.search_rho(tolerance)
 
     @property
-    def rho_bounds(self) -> tuple[float, float]:  # type: ignore[override]
+    def rho_bounds(self) -> tuple[float, float]:
         lower, upper = self._curve.rho_bounds
         return (lower if self.is_tight else 0.0), upper
 
     @property
-    def _peak_bounds(self) -> tuple[float, float]:  # type: ignore[override]
+    def _peak_bounds(self) -> tuple[float, float]:
         return self._curve._peak_bounds
 
     @property
-    def rho_order(self) -> float:  # type: ignore[override]
+    def rho_order(self) -> float:
         return self._curve.rho_order
 
     @cached_property

@@ -60,7 +60,7 @@ class SampledGaussian(Curve):
         return Peak(self.law.curvature() / 2, arb.pos_inf())
 
     @property
-    def rho_order(self) -> float:  # type: ignore[override]
+    def rho_order(self) -> float:
         """inf: the supremum is a limit."""
         return inf
 

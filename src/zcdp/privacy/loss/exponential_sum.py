@@ -72,21 +72,14 @@ class ExponentialSum(LossLaw):
         """See `LossLaw`."""
         return None if self.at is None else (self.loss, self.at)
 
-    def sampled(self, rate: Fraction) -> LossLaw | None:
-        """See `LossLaw`; of atoms alone."""
-        from zcdp.privacy.loss.envelope_law import sampled_of_balls
-
-        if any(len(row) > 1 for row in self.terms()):
+    def outcomes(self) -> list[tuple[arb, arb]] | None:
+        """See `LossLaw`."""
+        rows = self.terms()
+        if any(len(row) > 1 for row in rows):
             return None
-
-        def pair() -> list[tuple[arb, arb]]:
-            top, part = lift(self.loss), lift(self.ratio)
-            halves = [(top * (1 - k * part) / 2).exp() for k in range(len(self.terms()))]
-            return [(row[0] * half, row[0] / half) for row, half in zip(self.terms(), halves, strict=True)]
-
-        if self.exact:
-            return sampled_of_balls(pair, rate)
-        return sampled_of_balls(pair, rate, witness=self.witness and self.witness.sampled(rate))
+        top, part = lift(self.loss), lift(self.ratio)
+        halves = [(top * (1 - k * part) / 2).exp() for k in range(len(rows))]
+        return [(row[0] * half, row[0] / half) for row, half in zip(rows, halves, strict=True)]
 
     def _looks_symmetric(self) -> bool:
         """M(-1-z) = M(z) says that e^{aw} and e^{-aw} have the same atoms, and densities of opposite signs."""

@@ -107,7 +107,7 @@ class FiniteLaw(LossLaw):
         options = self._options() | {"rows": None, "relation": Relation.ADD_REMOVE, "symmetric": False}
         for name in ("witness", "witness_alone"):
             below = options[name]
-            options[name] = below and below.sampled(rate)
+            options[name] = below and below.sampled(rate)  # of rational masses too
         return finite_law([(rate * p + (1 - rate) * q, q) for p, q in atoms if p or q], **options)
 
     def _infinite(self) -> list[Atom]:

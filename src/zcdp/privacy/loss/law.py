@@ -128,15 +128,19 @@ class LossLaw(ABC):
         return None
 
     def sampled(self, rate: Fraction) -> LossLaw | None:
-        """The law of the pair ((1-q) Q + q P, Q), with 0 < q < 1; None: it is not known.
+        """The law of the pair ((1-q) Q + q P, Q), with 0 < q < 1; None: see `outcomes`.
 
         Theorem: docs/theorems/sampling.md.
         """
         del rate
         return None
 
+    def outcomes(self) -> Sequence[tuple[arb, arb]] | None:
+        """All P- and Q-masses, the largest ratio first, at the working precision; None where they are not few."""
+        return None
+
     def alone(self) -> Callable[[arb], arb] | None:
-        """delta(epsilon) of a single use with nothing beside it, at the working precision; None: no formula is known."""
+        """delta(epsilon) of a single use with nothing beside it, at the working precision; None: no formula."""
         return None
 
     def game(self) -> Game | None:

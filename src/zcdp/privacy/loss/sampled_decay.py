@@ -13,7 +13,8 @@ from flint import acb, arb
 from zcdp.numeric.balls import above, below
 from zcdp.numeric.certify import NotCertified
 from zcdp.numeric.double_tables import decays
-from zcdp.privacy.loss.sampled_normal import NARROWER, SEEN, STRIPS, SampledNormal
+from zcdp.privacy.loss.sampled_normal import SampledNormal
+from zcdp.privacy.loss.sampled_proposals import NARROWER, SEEN, STRIPS
 from zcdp.privacy.loss.wave_share import UP, minus_log
 
 if TYPE_CHECKING:
@@ -65,13 +66,13 @@ class SampledDecay:
         for angle, fall in proposals:
             with suppress(NotCertified):  # one of the others may do
                 paths.append(_path(self.noise, self.s, self.whole, angle, fall))
-        heights = numpy.geomspace(low / 16, high * 4, HEIGHTS)
+        heights: Floats = numpy.geomspace(low / 16, high * 4, HEIGHTS)
         best = numpy.ones(HEIGHTS)
         for path in paths:
             # e^{-x} is known to 2^-50; the product, x = Y turn, errs by 2^-53 of itself
-            fall = decays(numpy.outer(heights, path.turns) * (1 - 2.0**-50)) + 2.0**-49
+            falls = decays(numpy.outer(heights, path.turns) * (1 - 2.0**-50)) + 2.0**-49
             more = UP + len(path.sizes) * 2.0**-52
-            best = numpy.minimum(best, ((fall @ path.sizes) * more + path.rest) * UP)
+            best = numpy.minimum(best, ((falls @ path.sizes) * more + path.rest) * UP)
         bounds = numpy.maximum.accumulate(minus_log(numpy, best))
         return numpy.concatenate([[0.0], heights]), numpy.concatenate([[0.0], bounds])
 
@@ -84,9 +85,7 @@ class SampledDecay:
         return answer
 
 
-def _proposals(
-    noise: SampledNormal, s: float, count: int
-) -> tuple[list[tuple[float, float]], tuple[float, float]]:
+def _proposals(noise: SampledNormal, s: float, count: int) -> tuple[list[tuple[float, float]], tuple[float, float]]:
     """Angles, each the best for one level of decay, with how well its path must be known; the heights between."""
     import numpy as np
 

@@ -124,7 +124,7 @@ class SampledGaussianFactor(Factor):
         return value, slope if self.removed else -slope, bend
 
     def tilted(self, c: arb) -> Tilted:
-        """See `Factor`; F(s + iy) on the rotated line. M(z) = F(-z) has conjugates: F(-c - iy) is that of F(-c + iy)."""
+        """See `Factor`; F(s + iy) on the rotated line, and F(-c - iy) as the conjugate of F(-c + iy)."""
         order = self._order(c)
         values, logs, error = self.noise.rotated(order, ENOUGH)
         whole = self.noise.real(order, ENOUGH)

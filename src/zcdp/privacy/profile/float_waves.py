@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from functools import cached_property
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from flint import arb
 
@@ -54,10 +54,11 @@ class Waves:
         import numpy as np
 
         k = np.arange(first, first + WIDTH)
+        heights: Any = k.astype(float)
         rows = []
         for rate in self.rates:
             fall = above(rate.imag * (self.step * times))
-            rows.append(waves(rate.real * (self.step * times), k) * decays(k * max(fall, 0.0)))
+            rows.append(waves(rate.real * (self.step * times), k) * decays(heights * max(fall, 0.0)))
         return np.array(rows)
 
     @cached_property
