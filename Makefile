@@ -3,7 +3,7 @@ PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
 
-.PHONY: demo test deep bench docs clean
+.PHONY: demo test deep versions bench docs clean
 
 demo: $(VENV)/ready
 	@if $(BIN)/python -c 'import zcdp.report' 2> /dev/null; then \
@@ -22,6 +22,10 @@ test: $(VENV)/ready
 # Heavy checks: ten thousand points per mechanism against the independent reference.
 deep: $(VENV)/ready
 	$(BIN)/pytest -n 2 -m deep -rs
+
+# The tests at the declared minima of numpy and python-flint, and at the newest, in environments of their own.
+versions:
+	$(PYTHON) tools/versions.py
 
 # Speed, as ratios in one run; the peers live in an environment of their own.
 bench: $(VENV)/ready
@@ -48,4 +52,4 @@ $(VENV)/ready: pyproject.toml
 	@touch $@
 
 clean:
-	rm -rf $(VENV) .venv-peers build dist .mypy_cache .pytest_cache .ruff_cache .hypothesis .import_linter_cache
+	rm -rf $(VENV) .venv-peers .venv-oldest .venv-newest build dist .mypy_cache .pytest_cache .ruff_cache .hypothesis .import_linter_cache

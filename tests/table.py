@@ -28,6 +28,7 @@ from zcdp import (
     OptimizedUnaryEncoding,
     PermuteAndFlip,
     PureDP,
+    PureGroup,
     RandomizedResponse,
     ReportNoisyMax,
     SparseVector,
@@ -58,6 +59,7 @@ class Kind:
 KINDS = (
     Kind(PureDP, ({},), "pure_dp"),
     Kind(PureDP, ({"total_variation": "0.001"}, {"total_variation": 1})),
+    Kind(PureGroup, ({}, {"size": 3})),
     Kind(Laplace, ({},), "laplace"),
     Kind(Laplace, ({"sensitivity": L0LInf(20, 1)}, {"sensitivity": L1LInf(7, "2.5")})),
     Kind(DiscreteLaplace, tuple({"sensitivity": d} for d in (1, 2, 7, 1000, 10**18)), "discrete_laplace"),

@@ -141,3 +141,22 @@ def test_a_false_alarm_is_as_rare_as_declared() -> None:
 def test_bad_options(options: dict[str, Any], message: str) -> None:
     with pytest.raises(ValueError, match=message):
         audit(RandomizedResponse(epsilon=1, k=2), **{"draws": 10, **options})
+
+
+@pytest.mark.parametrize("confidence", [0.9, 0.999999])
+@pytest.mark.parametrize("mechanism", [Laplace(epsilon=1), RandomizedResponse(epsilon=1, k=4)], ids=repr)
+def test_all_that_an_audit_looks_at_may_fail_together(
+    monkeypatch: pytest.MonkeyPatch, mechanism: Any, confidence: float
+) -> None:
+    """Each bound on a probability fails with its own risk; all of them are at most what the confidence leaves."""
+    risks: list[float] = []
+
+    def recorded(hits: int, trials: int, risk: float) -> float:
+        risks.append(risk)
+        return _at_least(hits, trials, risk)
+
+    monkeypatch.setattr("zcdp.auditing._at_least", recorded)
+    audit(mechanism, draws=2000, confidence=confidence)
+    assert len(risks) >= 4  # two inputs, in both directions
+    assert sum(map(Fraction, risks)) <= 1 - Fraction(confidence) + Fraction(1, 10**20)
+    assert sum(risks) > 0.99 * (1 - confidence)

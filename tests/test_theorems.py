@@ -27,6 +27,25 @@ def test_a_page_has_statement_proof_and_use(page: Path) -> None:
     assert used_in(page)
 
 
+COVERS = (
+    "the cumulant, not the profile",
+    "the profile, not the cumulant",
+    "the profile, hence also the cumulant",
+    "the cumulant and the profile",
+    "neither",
+)
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.stem)
+def test_a_page_says_whether_it_is_about_cumulants_or_profiles(page: Path) -> None:
+    """Near the top, once; a guarantee in (epsilon, delta) must not rest on a page about rho."""
+    _, line, *rest = (line for line in page.read_text().split("\n") if line)
+    found = re.fullmatch(r"\*\*Covers:\*\* ([^;]+); .+\.", line)
+    assert found, "the line below the title must read **Covers:** ...; ..."
+    assert found[1] in COVERS
+    assert not any("**Covers:**" in other for other in rest)
+
+
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: page.stem)
 def test_a_page_names_files_that_name_it(page: Path) -> None:
     for path in used_in(page):

@@ -28,6 +28,7 @@ from zcdp.mechanisms import (
     OptimizedUnaryEncoding,
     PermuteAndFlip,
     PureDP,
+    PureGroup,
     RandomizedResponse,
     ReportNoisyMax,
     Sensitivity,
@@ -45,7 +46,7 @@ if TYPE_CHECKING:
     from zcdp.accounting import BudgetExceeded, Filter, Odometer, Query, account, allocate, calibrate
     from zcdp.auditing import Audit, audit
 
-__version__ = "0.1.0"
+__version__ = "0.2.0"
 
 __all__ = [
     "L1",
@@ -79,6 +80,7 @@ __all__ = [
     "Plan",
     "PlanError",
     "PureDP",
+    "PureGroup",
     "Query",
     "RandomizedResponse",
     "ReportNoisyMax",

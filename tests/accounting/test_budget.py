@@ -70,6 +70,16 @@ def test_gaussian_noise_against_its_closed_form() -> None:
     assert phi(mu / 2 - 1 / mu) - exp(1) * phi(-mu / 2 - 1 / mu) == pytest.approx(1e-6, rel=1e-6)
 
 
+def test_where_the_cost_hardly_depends_on_the_parameter() -> None:
+    """Beside a rho of nearly 100 the noise costs nothing that a float could show, over twenty powers of ten."""
+
+    def build(s: float) -> Plan:
+        return Gaussian(sigma=s) + RandomizedResponse(epsilon=100, k=3)
+
+    assert build(calibrate(build, rho=100)).rho <= 100
+    assert build(calibrate(build, epsilon=100, delta="1e-300")).delta_at(epsilon=100) <= 1e-300
+
+
 def test_one_free_parameter_among_others() -> None:
     def build(e: float) -> Plan:
         return 10 * Laplace(epsilon=e) + RandomizedResponse(epsilon="0.5", k=10)

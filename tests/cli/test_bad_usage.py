@@ -59,7 +59,8 @@ COMMANDS = {
     ("account", ""): "expected a mechanism, found the end (character 1)",
     ("account", "Laplace(epsilon=1)", "--html", "nowhere/report.html"): "there is no directory 'nowhere'",
     ("account", "/"): "/: cannot be read: Is a directory",
-    ("account", os.devnull): "a plan needs queries",
+    ("account", os.devnull): "cannot be read: not a regular file",
+    ("account", "/dev/zero"): "cannot be read: not a regular file",
     (): "command",
 }
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import tomllib
+from fractions import Fraction
 from pathlib import Path
 
 import pytest
@@ -95,10 +96,12 @@ def test_account_of_an_expression_is_the_schema() -> None:
 
 def test_account_from_python_is_the_same(plan: Path) -> None:
     facts = json.loads(zcdp("account", str(plan), "--json").stdout)
-    assert facts == json.loads(json.dumps(library.account(str(plan))))
+    assert facts == json.loads(json.dumps(library.account(plan)))
     assert facts["budget"] == {
-        "rho": 2.0, "epsilon": None, "delta": None, "spent": facts["total"]["rho"] / 2, "exceeded": False,
+        "rho": 2.0, "epsilon": None, "delta": None, "spent": facts["total"]["rho"] / 2,
+        "left": facts["budget"]["left"], "exceeded": False,
     }  # fmt: skip
+    assert 0 <= Fraction(2) - Fraction(facts["total"]["rho"]) - Fraction(facts["budget"]["left"]) < 1e-15
     assert list(facts["queries"][2]["usual"]) == ["epsilon^2/8", "epsilon tanh(epsilon/2)"]
     assert facts["queries"][0]["note"] == "daily"
 

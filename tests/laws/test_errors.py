@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 from table import KINDS, Kind
 
-from zcdp import DiscreteLaplace, Laplace, PureDP, RandomizedResponse
+from zcdp import DiscreteLaplace, ExponentialMechanism, Laplace, PermuteAndFlip, PureDP, RandomizedResponse
 
 ONCE = {kind.mechanism: kind for kind in KINDS}.values()
 BY_NAME = pytest.mark.parametrize("kind", ONCE, ids=lambda kind: kind.mechanism.__name__)
@@ -112,3 +112,23 @@ def test_parameters_have_names() -> None:
 def test_from_probability_needs_a_probability_above_guessing(p: object, k: object, rule: str) -> None:
     with pytest.raises(ValueError, match=rule):
         RandomizedResponse.from_probability(p, k)
+
+
+def test_a_bool_is_refused_where_the_same_number_was_given_before() -> None:
+    """True == 1 has the hash of 1: what is kept by number must be looked up by the number that was read."""
+    for same in (1, 1.0, Fraction(1), Decimal(1), "1"):
+        ExponentialMechanism(epsilon=1).release([0, 1], sensitivity=same)
+    for selection in (ExponentialMechanism(epsilon=1), PermuteAndFlip(epsilon=1)):
+        selection.release([0, 1], sensitivity=1)
+        for value in (True, np.True_):
+            with pytest.raises(TypeError, match=r"sensitivity \(.*True.*\) must be a number"):
+                selection.release([0, 1], sensitivity=value)
+        assert len(selection.__dict__["_selections"]) == 1
+    noise = Laplace(epsilon=1)
+    for same in (1, 1.0, Fraction(1), Decimal(1), "1"):
+        noise.release(0, grid=same)
+    assert len(noise.__dict__["_samplers"]) == 1
+    with pytest.raises(TypeError, match=r"grid \(True\) must be a number"):
+        noise.release(0, grid=True)
+    with pytest.raises(TypeError, match=r"grid \(True\) must be a number"):
+        noise.sample(grid=True)

@@ -174,9 +174,9 @@ def test_a_wrong_type_is_refused_with_its_name(make: Callable[[], Any], message:
 def test_floats_may_be_a_little_off_and_the_normalised_row_is_what_counts() -> None:
     thirds = [1 / 3] * 3
     assert sum(map(Fraction, thirds)) != 1
-    off = Channel([[0.5 + 4e-10, 0.25, 0.25], thirds])
-    total = Fraction(0.5 + 4e-10) + HALF
-    exact = Channel([[Fraction(0.5 + 4e-10) / total, Fraction(1, 4) / total, Fraction(1, 4) / total], ["1/3"] * 3])
+    off = Channel([[0.5 + 4e-16, 0.25, 0.25], thirds])
+    total = Fraction(0.5 + 4e-16) + HALF
+    exact = Channel([[Fraction(0.5 + 4e-16) / total, Fraction(1, 4) / total, Fraction(1, 4) / total], ["1/3"] * 3])
     assert off.rho == exact.rho
     assert off.rdp(3) == exact.rdp(3)
 

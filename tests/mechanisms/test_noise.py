@@ -31,6 +31,7 @@ from zcdp import (
     Logistic,
     LossPair,
     PureDP,
+    PureGroup,
     RandomizedResponse,
     ReportNoisyMax,
     Sensitivity,
@@ -301,7 +302,8 @@ def test_groups_of_the_others() -> None:
     assert ExponentialMechanism(epsilon=1).group(3) == ExponentialMechanism(epsilon=3)
     assert ReportNoisyMax(epsilon=1, noise="gumbel").group(3) == ReportNoisyMax(epsilon=3, noise="gumbel")
     assert TruncatedGeometric(epsilon=1, n=5).group(2) == TruncatedGeometric(epsilon=2, n=5, sensitivity=2)
-    assert Staircase(epsilon=1).group(2) == DiscreteLaplace(epsilon=2, sensitivity=2)
+    assert Staircase(epsilon=1).group(2) == PureGroup(epsilon=2, size=2)
+    assert PureGroup(epsilon=2, size=2).group(3) == PureGroup(epsilon=6, size=6)
     assert PureDP(epsilon=1).group(1).rho == pytest.approx(PureDP(epsilon=1).rho, rel=3e-16)
 
 

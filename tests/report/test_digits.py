@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from zcdp.report.digits import SUPERSCRIPTS, at_least, at_most, exactly, percent
+from zcdp.report.digits import SUPERSCRIPTS, at_least, at_most, exactly, more, percent
 
 BACK = {value: chr(key) for key, value in SUPERSCRIPTS.items()}
 
@@ -54,3 +54,9 @@ def test_what_is_spent_is_rounded_up_and_what_is_saved_down() -> None:
 def test_only_numbers_get_onto_the_page() -> None:
     with pytest.raises(ValueError, match="could not convert"):
         at_most("<b>1</b>")
+
+
+def test_shares_that_no_percentage_shows() -> None:
+    assert percent(1e300, up=True) == "10³⁰⁰ times"
+    assert percent(9999999.99, up=True) == "999999999.0%"
+    assert more(1e300) == "10³⁰⁰"

@@ -224,3 +224,24 @@ def test_a_whole_below_the_sum_of_its_parts_is_explained() -> None:
     less = "the whole costs less than the sum of its parts"
     assert less in render(account())  # k-RR at k = 100 is worst beyond order 1, the others at 1
     assert less not in render(account({"a": (3, "Laplace(epsilon=1)", None), "b": (1, "RAPPOR(epsilon=1)", None)}))
+
+
+def test_upper_ends_are_the_guarantees_and_rounded_up() -> None:
+    """Ends that are far apart, with more digits than are shown: nowhere may the lower stand for the upper."""
+    facts = account()
+    facts["total"] |= {"epsilon": 5.0000012345678, "epsilon_bounds": [3.0000098765432, 5.0000012345678]}
+    facts["total"] |= {"rho": 0.70000012345678, "rho_bounds": [0.50000098765432, 0.70000012345678]}
+    facts["queries"][0]["share"] = 0.12341
+    page = render(facts)
+    for section in ("curve", "routes"):
+        text = page.split(f'<section id="{section}">')[1].split("</section>")[0]
+        assert "3.0000" not in text
+    facts_row = page.split('<dl class="facts">')[1].split("</dl>")[0]
+    assert '<data value="5.0000012345678">5.00001</data>' in facts_row
+    assert '<data value="0.70000012345678">0.700001</data>' in facts_row
+    assert "3.0000" not in facts_row
+    certain = page.split('<section id="certainty">')[1].split("</section>")[0]
+    assert '<data value="5.0000012345678">5.000001235</data>' in certain
+    assert '<data value="3.0000098765432">3.000009876</data>' in certain
+    assert '<data value="0.12341">12.4%</data>' in page
+    assert "\u03b5 = 5.00001" in page.split('<section id="curve">')[1].split("</svg>")[0]

@@ -238,12 +238,34 @@ def test_tail_of_the_discrete_gaussian_is_enclosed(far: int) -> None:
 
 
 @given(
-    values=st.lists(st.floats(-1e9, 1e9), min_size=1, max_size=5),
-    step=st.sampled_from([Fraction(1, 2**20), Fraction(1, 2**30), Fraction(8), Fraction(1, 100), Fraction(7, 3)]),
-    refine=st.integers(1, 30),
+    values=st.lists(
+        st.one_of(
+            st.floats(-1e9, 1e9),
+            st.floats(-1e-3, 1e-3),
+            st.floats(-1e16, 1e16).map(round).map(float),
+            st.integers(-(10**7), 10**7).map(lambda n: n / 10),  # next to the points of a decimal grid
+            st.sampled_from([4194303.9, 4194304.0, 5e-324, -5e-324, 2.0**-1022, -(2.0**52) - 0.5]),
+        ),
+        min_size=1,
+        max_size=5,
+    ),
+    step=st.sampled_from(
+        [
+            *(Fraction(1, 2**20), Fraction(1, 2**30), Fraction(8), Fraction(1, 100), Fraction(7, 3), Fraction(3, 10)),
+            *(
+                Fraction(1, 10),
+                Fraction(34359738337, 3),
+                Fraction(5, 34359738337),
+                Fraction(1, 10**11),
+                Fraction(10**11),
+            ),
+        ]
+    ),
+    refine=st.sampled_from([1, 2, 17, 30, 40, 60]),
 )
 def test_values_are_located_exactly(values: list[float], step: Fraction, refine: int) -> None:
     grid = Grid(step, refine=refine)
+    values = [value for value in values if abs(Fraction(value) / step) < 2**61]
     located = grid.locate(grid.check(np.array(values)))
     for n, value in enumerate(values):
         rest = located.rest(n)

@@ -164,7 +164,7 @@ def test_scores_that_are_not_finite(bad: float, count: int) -> None:
         scores = [1.0] * count
         scores[place] = bad
         for given_as in (scores, np.array(scores), np.array(scores, dtype=np.float16)):
-            with pytest.raises(ValueError, match=rf"scores \({bad}\) must be finite"):
+            with pytest.raises(ValueError, match="scores must be finite"):
                 PermuteAndFlip(lambda: arb(1)).select(given_as, untouchable)
 
 

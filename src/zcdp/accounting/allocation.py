@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from fractions import Fraction
-from math import exp, log, nextafter
+from math import exp, nextafter
 from typing import TYPE_CHECKING, Any, Literal
 
 from zcdp.mechanisms import Mechanism
-from zcdp.numeric.exact import Value, integer, positive_rational
+from zcdp.numeric.exact import Value, integer, log_of, positive_rational
 
 if TYPE_CHECKING:
     import numpy as np
@@ -16,6 +16,9 @@ if TYPE_CHECKING:
 __all__ = ["Query", "allocate"]
 
 DECADES, PER_DECADE = 9, 48
+LEAST, MOST = 1e-100, 1e100
+"""Budgets and weights of which floats can make tables; these reach further, but not to the ends of the floats."""
+SMALLEST, LARGEST = 1e-250, 1e250
 
 
 class Query:
@@ -29,6 +32,8 @@ class Query:
     def __init__(self, mechanism: type[Mechanism], *, weight: Value = 1, count: int = 1, **fixed: Value) -> None:
         self.mechanism, self.fixed = mechanism, dict(fixed)
         self.weight, self.count = positive_rational(weight, "weight"), integer(count, "count", 1)
+        if not LEAST < self.weight < MOST:
+            raise ValueError(f"weight ({weight}) must be between 1e-100 and 1e100")
         if getattr(mechanism, "variance", None) is None:
             raise TypeError(f"{mechanism.__name__} has no variance: only mechanisms that add noise can be allocated")
         if mechanism.budget is None:
@@ -68,6 +73,8 @@ def allocate(
     if objective not in {"total", "worst"}:
         raise ValueError(f"objective ({objective!r}) must be 'total' or 'worst'")
     budget = positive_rational(rho, "rho")
+    if not LEAST < budget < MOST:
+        raise ValueError(f"rho ({rho}) must be between 1e-100 and 1e100 to be allocated")
     tables = [_Table(query, budget) for query in queries]
     share = _Table.at_slope if objective == "total" else _Table.at_variance
     low, high = min(t.range(share)[0] for t in tables), max(t.range(share)[1] for t in tables)
@@ -93,12 +100,15 @@ class _Table:
         most = query.mechanism.calibrate(rho=budget / query.count, **query.fixed)
         top = float(getattr(most, query.budget))
         grid: list[Any] = [query.at(top * 10 ** (-n / PER_DECADE)) for n in range(DECADES * PER_DECADE, -1, -1)]
+        ends = [value for m in (grid[0], grid[-1]) for value in (m.rho, m.variance)]
+        if not SMALLEST < min(ends) <= max(ends) < LARGEST:
+            raise ValueError(f"{query.mechanism.__name__} has a variance too extreme to be allocated within this rho")
         rho, variance = np.array([m.rho for m in grid]), np.array([float(m.variance) for m in grid])
         self.log_rho = np.log(rho)
-        self.log_variance = np.log(variance) + log(query.weight)
+        self.log_variance = np.log(variance) + log_of(query.weight)
         slope = -np.diff(variance) / np.diff(rho)
         self.middle = (self.log_rho[1:] + self.log_rho[:-1]) / 2
-        self.log_slope = np.log(slope) + log(query.weight)
+        self.log_slope = np.log(slope) + log_of(query.weight)
 
     def range(self, share: Callable[[_Table, float], float]) -> tuple[float, float]:
         values = self.log_slope if share is _Table.at_slope else self.log_variance

@@ -7,8 +7,8 @@ from fractions import Fraction
 from functools import cache
 from math import exp, inf, isfinite, log
 
-from zcdp.numeric.certify import NotCertified
-from zcdp.numeric.exact import Value, positive_rational, probability, rational
+from zcdp.numeric.certify import NotCertified, Undecided
+from zcdp.numeric.exact import Value, log_of, positive_rational, probability, rational
 from zcdp.privacy.curve import Curve
 
 __all__ = ["calibrate"]
@@ -56,8 +56,8 @@ def calibrate(
             raise ValueError(f"epsilon ({epsilon}) must not be negative")
         budget = probability(delta, "delta")
         excess = _excess(build, lambda curve: curve.delta_at(epsilon=point), budget)
-        start = _proposal(build, point, budget, excess)
-        step = 1 + 1e-9
+        near = _proposal(build, point, budget, excess)
+        start, step = (1.0, 2.0) if near is None else (near, 1 + 1e-9)
     rising = _is_rising(build)
     inside, outside = _bracket(excess, start, step if rising else 1 / step)
     return _narrow(excess, inside, outside, RELATIVE)
@@ -65,23 +65,32 @@ def calibrate(
 
 def _excess(build: Callable[[float], Curve], cost: Callable[[Curve], float], budget: Fraction) -> Excess:
     """The logarithm of cost over budget, at most 0 only where the cost is certified to fit."""
+    target = log_of(budget)
 
     @cache
     def excess(parameter: float) -> float:
         try:
             spent = cost(build(parameter))
-        except NotCertified:
+        except (NotCertified, Undecided):
             return inf
         if spent <= budget:
-            return min(log(spent) - log(budget), 0.0) if spent > 0 else -inf
-        return max(log(spent) - log(budget), 5e-324) if spent < inf else inf
+            return min(log(spent) - target, 0.0) if spent > 0 else -inf
+        return max(log(spent) - target, 5e-324) if spent < inf else inf
 
     return excess
 
 
-def _proposal(build: Callable[[float], Curve], epsilon: Fraction, budget: Fraction, excess: Excess) -> float:
-    """Where the edge should be: by the saddle point formula, then by Newton's method on better values."""
-    target = log(budget)
+def _proposal(build: Callable[[float], Curve], epsilon: Fraction, budget: Fraction, excess: Excess) -> float | None:
+    """Where the edge should be, if that can be told: it decides how long the search takes, not what it finds."""
+    try:
+        return _near_edge(build, epsilon, budget, excess)
+    except (ArithmeticError, ValueError):  # beyond what formulas for a first guess are good for
+        return None
+
+
+def _near_edge(build: Callable[[float], Curve], epsilon: Fraction, budget: Fraction, excess: Excess) -> float | None:
+    """By the saddle point formula, then by Newton's method on better values."""
+    target = log_of(budget)
 
     @cache
     def saddle(parameter: float) -> float:
@@ -90,7 +99,7 @@ def _proposal(build: Callable[[float], Curve], epsilon: Fraction, budget: Fracti
         return profile.propose_log_delta(epsilon, rough=True) - target
 
     if build(1.0).profile is None:
-        return 1.0
+        return None
     inside, outside = _bracket(saddle, 1.0, 2.0 if _is_rising(build) else 0.5)
     parameter = _narrow(saddle, inside, outside, 1e-3)
     slope = (saddle(parameter * 1.001) - saddle(parameter)) / log(1.001)
@@ -149,7 +158,7 @@ def _narrow(excess: Excess, inside: float, outside: float, relative: float) -> f
             slope = (at_outside - at_inside) / (high - low)
             # half a tolerance inside the edge, or outside it if the inside is already that near
             offset = -0.5 if -at_inside > relative * abs(slope) else 0.25
-            middle = low + (offset * relative * abs(slope) - at_inside) / slope
+            middle = low + (offset * relative * abs(slope) - at_inside) / slope if slope else middle
         parameter = exp(middle)
         if not min(inside, outside) < parameter < max(inside, outside):
             parameter = inside + (outside - inside) / 2
@@ -158,7 +167,8 @@ def _narrow(excess: Excess, inside: float, outside: float, relative: float) -> f
         value = excess(parameter)
         if value <= 0:
             inside, at_inside = parameter, value
-            if -inf < value and abs(value) <= relative * abs((at_outside - value) / (log(outside) - log(inside))):
+            gap = log(outside) - log(inside)
+            if -inf < value and abs(value * gap) <= relative * abs(at_outside - value):
                 break  # the edge is not further away than the tolerance
         else:
             outside, at_outside = parameter, value

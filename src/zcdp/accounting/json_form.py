@@ -4,10 +4,13 @@ from __future__ import annotations
 
 from typing import Any
 
-from zcdp.accounting.parser import parse
+from zcdp.accounting.parser import LONGEST, parse
+from zcdp.numeric.exact import MOST_DIGITS
 from zcdp.privacy.plan import Plan
 
 __all__ = ["dump", "load"]
+
+LARGEST = 10 * LONGEST
 
 
 def dump(plan: Plan) -> str:
@@ -30,13 +33,35 @@ def load(text: str) -> Plan:
     """
     import json
 
+    if not isinstance(text, str):
+        raise TypeError(f"a plan in JSON must be text, not {type(text).__name__}")
+    if len(text) > LARGEST:
+        raise ValueError(f"a plan in JSON has at most {LARGEST} characters, not {len(text)}")
     try:
-        data = json.loads(text)
+        data = json.loads(text, object_pairs_hook=_once, parse_int=_whole)
     except RecursionError:
         raise ValueError("the JSON is nested too deeply to be a plan") from None
+    except json.JSONDecodeError as error:
+        raise ValueError(f"a plan in JSON must be valid JSON: {error}") from None
     if not isinstance(data, list) or not data:
         raise ValueError("a plan in JSON is a list of parts, and not empty")
     return Plan.sum_of(*(_part(n, part) for n, part in enumerate(data)))
+
+
+def _once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    """The object, unless a key stands in it twice: readers differ on which of the two counts."""
+    found: dict[str, Any] = {}
+    for key, value in pairs:
+        if key in found:
+            raise ValueError(f"a plan in JSON must have each key once, and has {key[:40]!r} twice")
+        found[key] = value
+    return found
+
+
+def _whole(digits: str) -> int:
+    if len(digits) > MOST_DIGITS:
+        raise ValueError(f"a plan in JSON has numbers of at most {MOST_DIGITS} digits, not {len(digits)}")
+    return int(digits)
 
 
 def _part(n: int, part: Any) -> Plan:

@@ -5,10 +5,13 @@ from __future__ import annotations
 from fractions import Fraction
 from math import pi
 from threading import Lock
+from typing import Any, NoReturn
 
+from zcdp.accounting.grain import GRAINS, grains
 from zcdp.numeric.balls import lift
 from zcdp.numeric.certify import enclose
-from zcdp.numeric.exact import Value, probability
+from zcdp.numeric.exact import Value, probability, shown
+from zcdp.numeric.forks import give_lock
 from zcdp.privacy.curve import Curve
 from zcdp.privacy.plan import Plan
 
@@ -20,6 +23,7 @@ class Odometer:
 
     `rho`, `epsilon_at` and `plan` are the cost of the mechanisms so far: a guarantee if which mechanisms run was not
     chosen by looking at outputs (their queries may be). Where it was, `anytime_epsilon` holds at all times at once.
+    An odometer cannot be copied or pickled: what is spent on a copy would be missing here.
     Theorem: docs/theorems/filter.md.
 
     >>> from zcdp import Laplace
@@ -30,20 +34,38 @@ class Odometer:
     (1000 * Laplace(epsilon=0.1), 18.95028...)
     """
 
+    _lock: Lock
+
     def __init__(self) -> None:
         self._plan: Plan | None = None
-        self._rho = Fraction(0)
-        self._lock = Lock()
+        self._used = 0  # the sum of rho in grains, which stays short
+        give_lock(self)
 
     def __repr__(self) -> str:
-        return f"<Odometer: rho = {float(self._rho):.6g} spent>"
+        return f"<Odometer: rho = {shown(self._sum, 6)} spent>"
+
+    def __copy__(self) -> NoReturn:
+        raise TypeError("what is spent on a copy of an odometer would be missing in it: share the odometer itself")
+
+    def __deepcopy__(self, memo: dict[int, Any]) -> NoReturn:
+        self.__copy__()
+
+    def __reduce_ex__(self, protocol: Any) -> NoReturn:
+        self.__copy__()
+
+    @property
+    def _sum(self) -> Fraction:
+        return Fraction(self._used, GRAINS)
 
     def spend(self, mechanism: Curve) -> None:
         """Add a mechanism or a plan."""
-        cost = mechanism.rho_fraction
+        if not isinstance(mechanism, Curve):
+            raise TypeError(f"{mechanism!r} is not a mechanism or a plan")
+        cost = grains(mechanism.rho_fraction)
         with self._lock:
-            self._plan = Plan.sum_of(mechanism) if self._plan is None else self._plan + mechanism
-            self._rho += cost
+            plan = Plan.sum_of(mechanism) if self._plan is None else self._plan + mechanism
+            used = self._used + cost
+            self._plan, self._used = plan, used  # both or, if it is interrupted before, neither
 
     @property
     def plan(self) -> Plan:
@@ -68,12 +90,13 @@ class Odometer:
         B + 2 sqrt(B log(1/d)) with d = delta/(2.3 (1 + |j|)^2) for both signs of j.
         """
         target = probability(delta, "delta")
-        if self._rho == 0:
+        spent = self._sum
+        if spent == 0:
             return 0.0
         rung = 0
-        while Fraction(2) ** rung < self._rho:
+        while Fraction(2) ** rung < spent:
             rung += 1
-        while Fraction(2) ** (rung - 1) >= self._rho:
+        while Fraction(2) ** (rung - 1) >= spent:
             rung -= 1
         assert 2 * pi**2 / 6 - 1 < Fraction(23, 10)  # the sum over both signs of 1/(1 + |j|)^2
         share = target / (Fraction(23, 10) * (1 + abs(rung)) ** 2)

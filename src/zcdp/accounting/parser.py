@@ -9,8 +9,11 @@ from functools import cache
 from inspect import signature
 from typing import Any, ClassVar, NamedTuple, NoReturn
 
+from zcdp.accounting.printable import printable
 from zcdp.accounting.suggest import unknown
 from zcdp.mechanisms import L1, L2, MECHANISMS, L0LInf, L1LInf, Mechanism
+from zcdp.numeric.certify import NotCertified
+from zcdp.numeric.exact import MOST_DIGITS, Value, rational
 from zcdp.privacy.curve import Curve
 from zcdp.privacy.plan import Plan
 
@@ -19,15 +22,26 @@ __all__ = ["FREE", "PlanError", "parse", "parse_open"]
 FREE = object()
 """The value of a parameter written as `?`: what allocation finds."""
 
-LONGEST = 1_000_000
+# The limits of every expression that comes in.
+LONGEST = 500_000
 DEEPEST = 50
-MOST_DIGITS = 400
+SPACE = " \t\r\n"
+
+
+def _fraction(numerator: Value = 0, denominator: Value = 1) -> Fraction:
+    """Python's Fraction, within the limits of exact numbers."""
+    below = rational(denominator, "denominator")
+    if below == 0:
+        raise ValueError("denominator (0) must not be 0")
+    return rational(numerator, "numerator") / below
+
+
 CONSTANTS = {"True": True, "False": False, "None": None}
-VALUES: dict[str, Callable[..., Any]] = {v.__name__: v for v in (Fraction, L1, L2, L0LInf, L1LInf)}
+VALUES: dict[str, Callable[..., Any]] = {v.__name__: v for v in (L1, L2, L0LInf, L1LInf)} | {"Fraction": _fraction}
 
 _TOKEN = re.compile(
     r"""(?P<name>[A-Za-z_][A-Za-z_0-9]*)
-      | (?P<number>-?(?:\d+\.?\d*|\.\d+)(?:[eE][+-]?\d+)?)
+      | (?P<number>-?(?:0[xX][0-9a-fA-F]+|(?:[0-9]+\.?[0-9]*|\.[0-9]+)(?:[eE][+-]?[0-9]+)?))
       | (?P<string>'[^'\\\n]*'|"[^"\\\n]*")
       | (?P<sign>[-+*(),=\[\]?])""",
     re.VERBOSE,
@@ -39,7 +53,7 @@ class PlanError(ValueError):
 
     def __init__(self, message: str, text: str, position: int) -> None:
         start, end = max(position - 30, 0), position + 30
-        line = text[start:end].replace("\n", " ").replace("\t", " ")
+        line = printable(text[start:end])
         super().__init__(f"{message} at position {position}\n  {line}\n  {' ' * (position - start)}^")
         self.reason, self.position = message.rstrip(",;"), position
 
@@ -65,10 +79,6 @@ def parse(text: str) -> Plan:
     >>> parse("100 * Laplace(epsilon=0.1) + RAPPOR(epsilon='1/3')")
     100 * Laplace(epsilon=0.1) + RAPPOR(epsilon='1/3')
     """
-    if not isinstance(text, str):
-        raise TypeError(f"a plan must be text, not {type(text).__name__}")
-    if len(text) > LONGEST:
-        raise PlanError(f"a plan has at most {LONGEST} characters; more", text, LONGEST)
     return _Parser(text).whole()
 
 
@@ -86,6 +96,10 @@ class _Parser:
     names: ClassVar[Mapping[str, type[Mechanism]]] = {mechanism.__name__: mechanism for mechanism in MECHANISMS}
 
     def __init__(self, text: str) -> None:
+        if not isinstance(text, str):
+            raise TypeError(f"a plan must be text, not {type(text).__name__}")
+        if len(text) > LONGEST:
+            raise PlanError(f"a plan has at most {LONGEST} characters; more", text, LONGEST)
         self.text = text
         self.open = False
         self.tokens = self._split()
@@ -96,7 +110,7 @@ class _Parser:
         tokens: list[_Token] = []
         position = 0
         while True:
-            while position < len(self.text) and self.text[position].isspace():
+            while position < len(self.text) and self.text[position] in SPACE:
                 position += 1
             if position == len(self.text):
                 return [*tokens, _Token("end", "the end", position)]
@@ -154,7 +168,7 @@ class _Parser:
         mechanism, values, parameters = self._call()
         try:
             return mechanism(*values, **parameters)
-        except (ValueError, TypeError) as error:
+        except (ValueError, TypeError, NotCertified) as error:
             raise PlanError(f"{name.text}: {error}", self.text, name.position) from None
 
     def _call(self) -> tuple[type[Mechanism], list[Any], dict[str, Any]]:
@@ -218,7 +232,7 @@ class _Parser:
             values, named = self._nested(self._parameters)
             try:
                 return VALUES[token.text](*values, **named)
-            except (ValueError, TypeError, ZeroDivisionError) as error:
+            except (ValueError, TypeError) as error:
                 raise PlanError(f"{token.text}: {error}", self.text, token.position) from None
         if token.kind == "name" and token.text in self.names:
             return self._nested(self._item)
@@ -247,7 +261,9 @@ class _Parser:
         if len(token.text) > MOST_DIGITS:
             self._fail(f"a number of more than {MOST_DIGITS} characters")
         self.next += 1
-        return int(token.text) if re.fullmatch(r"-?\d+", token.text) else float(token.text)
+        if "x" in token.text or "X" in token.text:
+            return int(token.text, 16)
+        return int(token.text) if token.text.lstrip("-").isdigit() else float(token.text)
 
     def _peek(self) -> _Token:
         return self.tokens[self.next]

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, NoReturn
+from typing import Any, NoReturn, TypeVar
 
 from zcdp.accounting.parser import FREE, PlanError, parse, parse_open
+from zcdp.accounting.plan_text import TextError, check_structure, load
+from zcdp.accounting.printable import printable
 from zcdp.accounting.suggest import unknown
 from zcdp.mechanisms import Mechanism
 from zcdp.numeric.exact import integer, positive_rational, probability
@@ -16,14 +18,17 @@ from zcdp.privacy.plan import Plan
 
 __all__ = ["Budget", "Entry", "PlanFile", "PlanFileError", "read_plan"]
 
+Number = TypeVar("Number")
 TOP = ("title", "description", "delta", "budget", "query")
 BUDGET = ("rho", "epsilon", "delta")
 QUERY = ("name", "mechanism", "count", "note", "weight")
-LARGEST = 50_000_000
 
 
 class PlanFileError(ValueError):
     """The file is not a plan: `file:line: what is wrong`."""
+
+    def __init__(self, message: str) -> None:
+        super().__init__(printable(message))
 
 
 @dataclass(frozen=True)
@@ -62,26 +67,18 @@ class PlanFile:
     budget: Budget | None = None
 
 
-def read_plan(path: str | Path, text: str | None = None) -> PlanFile:
-    """The plan in a file, or in the text of one.
+def read_plan(source: str | Path, text: str | None = None) -> PlanFile:
+    """The plan in a file, which only a Path opens; or in the text of one, and `source` is what to call it.
 
     >>> read_plan("plan.toml", '[[query]]\\nname = "a"\\nmechanism = "Laplace(epsilon=1)"').entries[0].plan
     Laplace(epsilon=1)
     """
-    return _Reader(str(path), _load(Path(path)) if text is None else text).plan()
-
-
-def _load(path: Path) -> str:
+    if text is None and not isinstance(source, Path):
+        raise TypeError(f"a plan file is opened as a Path, not as {type(source).__name__}")
     try:
-        if path.stat().st_size > LARGEST:
-            raise PlanFileError(f"{path}: a plan file has at most {LARGEST // 10**6} MB")
-        return path.read_text(encoding="utf-8")
-    except FileNotFoundError:
-        raise PlanFileError(f"{path}: there is no such file") from None
-    except UnicodeDecodeError:
-        raise PlanFileError(f"{path}: not a text file in UTF-8") from None
-    except OSError as error:
-        raise PlanFileError(f"{path}: cannot be read: {error.strerror}") from None
+        return _Reader(str(source), load(Path(source)) if text is None else text).plan()
+    except TextError as error:
+        raise PlanFileError(f"{source}: {error}") from None
 
 
 class _Reader:
@@ -93,6 +90,7 @@ class _Reader:
     def plan(self) -> PlanFile:
         import tomllib
 
+        check_structure(self.text)
         try:
             data = tomllib.loads(self.text)
         except tomllib.TOMLDecodeError as error:
@@ -100,8 +98,8 @@ class _Reader:
             line = int(where[1]) if where and where[1] else self.text.count("\n") + 1
             message = str(error)[: where.start()] if where else str(error)
             raise PlanFileError(f"{self.source}:{line}: not valid TOML: {message}") from None
-        except RecursionError:
-            raise PlanFileError(f"{self.source}: not valid TOML: nested too deeply") from None
+        except (ValueError, RecursionError) as error:  # such as an integer that Python does not read
+            raise PlanFileError(f"{self.source}: not valid TOML: {error}") from None
         self.lines = dict(_places(self.text))
         self._known(data, TOP, ("", 0), "field")
         queries = data.get("query")
@@ -134,8 +132,7 @@ class _Reader:
                 self._fail((*here, ""), f"query {n + 1} has no {name}")
         name = self._text((*here, "name"), data["name"]) or self._fail((*here, "name"), "must not be empty")
         text = self._text((*here, "mechanism"), data["mechanism"]) or ""
-        count = data.get("count", 1)
-        self._check((*here, "count"), count, lambda value, what: integer(value, what, 1))
+        count = self._check((*here, "count"), data.get("count", 1), lambda value, what: integer(value, what, 1))
         weight = data.get("weight", 1)
         self._check((*here, "weight"), weight, positive_rational)
         plan, opened = self._mechanism(here, text)
@@ -145,7 +142,7 @@ class _Reader:
             Plan.repeated(plan, count) if plan else None
         except ValueError as error:
             self._fail((*here, "count"), str(error))
-        return Entry(name, text, plan, opened, int(count), note, weight, line)
+        return Entry(name, text, plan, opened, count, note, weight, line)
 
     def _mechanism(self, here: tuple[str, int], text: str) -> tuple[Plan | None, Any]:
         try:
@@ -174,14 +171,14 @@ class _Reader:
 
     def _text(self, place: tuple[str, int, str], value: Any) -> str | None:
         if value is not None and not isinstance(value, str):
-            self._fail(place, f"must be text in quotes, not {value!r}")
+            self._fail(place, f"must be text in quotes, not {_shown(value)}")
         return value.strip() if value else None
 
-    def _check(self, place: tuple[str, int, str], value: Any, rule: Any) -> None:
+    def _check(self, place: tuple[str, int, str], value: Any, rule: Callable[[Any, str], Number]) -> Number:
         if isinstance(value, bool) or not isinstance(value, int | float | str):
-            self._fail(place, f"must be a number, not {value!r}")
+            self._fail(place, f"must be a number, not {_shown(value)}")
         try:
-            rule(value, place[2])
+            return rule(value, place[2])
         except (ValueError, TypeError) as error:
             self._fail(place, str(error), field=False)
 
@@ -189,6 +186,14 @@ class _Reader:
         line = self.lines.get(place) or self.lines.get((place[0], place[1], ""))
         where = f"{self.source}:{line}" if line else self.source
         raise PlanFileError(f"{where}: {place[2]}: {message}" if field and place[2] else f"{where}: {message}")
+
+
+def _shown(value: object) -> str:
+    try:
+        text = repr(value)
+    except (ValueError, RecursionError):  # a number of thousands of digits somewhere in it
+        return f"a {type(value).__name__}"
+    return text if len(text) <= 80 else f"{text[:60]}..."
 
 
 _HEADER = re.compile(r"\s*\[{1,2}\s*([\w.\"'-]+)\s*\]")

@@ -9,19 +9,21 @@ from math import inf
 from pathlib import Path
 from typing import Any
 
-from zcdp.accounting.parser import parse
+from zcdp.accounting.parser import PlanError, parse
 from zcdp.accounting.plan_file import Budget, Entry, PlanFile, PlanFileError, read_plan
 from zcdp.accounting.theorems import cited
 from zcdp.accounting.total import Total, curve_points, total_of
 from zcdp.accounting.usual import usual
-from zcdp.numeric.certify import NotCertified
-from zcdp.numeric.exact import Value, probability
+from zcdp.numeric.balls import lift
+from zcdp.numeric.certify import NotCertified, enclose
+from zcdp.numeric.exact import Value, probability, rational
 from zcdp.privacy.curve import Curve
 from zcdp.privacy.plan import Plan
 
 __all__ = ["account"]
 
 DELTA = 1e-6
+SMALLEST, LARGEST = 5e-324, 1.7976931348623157e308
 Progress = Callable[[float, str], None]
 
 
@@ -39,6 +41,7 @@ def account(
 ) -> dict[str, Any]:
     """What a plan file, an expression or a plan costs: the dictionary that `zcdp account --json` prints.
 
+    Text is an expression, and never opens a file: a plan file is given as a `Path`.
     delta is that of the file, or 1e-6, unless given. `curve` adds points of the (epsilon, delta) curve. A plan of more
     than 2000 different mechanisms gets its epsilon from rho alone, and `full` is False in the total; unless `full` asks
     for the slow exact profile.
@@ -51,6 +54,7 @@ def account(
     plan = _read(source)
     chosen = delta if delta is not None else plan.delta or (plan.budget and plan.budget.delta) or DELTA
     at = probability(chosen, "delta")
+    _double(at, chosen, "delta")
     queries, whole = _queries(plan, progress)
     progress(0.3, "composing")
     total = total_of(whole, at, full)
@@ -77,8 +81,8 @@ def account(
             "route": total.route,
             "full": total.full,
             "routes": {name: _number(value) for name, value in total.routes.items()},
-            "usual": usuals,
-            "saved_rho": 1 - total.rho / first["rho"],
+            "usual": {name: {unit: _number(value) for unit, value in sums.items()} for name, sums in usuals.items()},
+            "saved_rho": 1 - total.rho / first["rho"] if first["rho"] else None,
             "saved_epsilon": 1 - total.epsilon / first["epsilon"] if first["epsilon"] else None,
         },
         "curve": [],
@@ -95,8 +99,10 @@ def account(
 def _read(source: str | Path | Curve | PlanFile) -> PlanFile:
     if isinstance(source, PlanFile):
         return source
-    if isinstance(source, Path) or (isinstance(source, str) and (source.endswith(".toml") or _exists(source))):
+    if isinstance(source, Path):
         return read_plan(source)
+    if isinstance(source, str) and source.endswith(".toml"):
+        raise PlanError("text is an expression, and only a Path opens a plan file", source, 0)
     plan = parse(source) if isinstance(source, str) else source
     if not isinstance(plan, Curve):
         raise TypeError(f"{source!r} is not a plan, an expression or the path of a plan file")
@@ -109,13 +115,6 @@ def _read(source: str | Path | Curve | PlanFile) -> PlanFile:
         label = name if seen[name] == 1 else f"{name} {seen[name]}"
         entries.append(Entry(label, repr(part), Plan.sum_of(part), None, count))
     return PlanFile(text, text, tuple(entries))
-
-
-def _exists(name: str) -> bool:
-    try:
-        return bool(name) and Path(name).exists()
-    except (OSError, ValueError):  # too long for a path, or a null character
-        return False
 
 
 def _queries(plan: PlanFile, progress: Progress) -> tuple[list[dict[str, Any]], Plan]:
@@ -139,7 +138,7 @@ def _queries(plan: PlanFile, progress: Progress) -> tuple[list[dict[str, Any]], 
             progress(0.3 * n / len(plan.entries), "queries")
     whole = sum(row["rho"] for row in rows)
     for row in rows:
-        row["share"] = row["rho"] / whole
+        row["share"] = row["rho"] / whole if whole else 1 / len(rows)  # where nothing is spent, all do so alike
     times: dict[tuple[Curve, int], int] = {}
     for entry in plan.entries:
         assert entry.plan is not None
@@ -183,14 +182,31 @@ def _theorems(curve: Curve) -> list[str]:
 def _budget(budget: Budget | None, total: Total, whole: Plan) -> dict[str, Any] | None:
     if budget is None:
         return None
-    limit = Fraction(str(budget.rho if budget.rho is not None else budget.epsilon))
     if budget.rho is not None:
-        spent = total.rho
+        limit, spent = _written(budget.rho), total.exact_rho
     else:
+        assert budget.epsilon is not None
         assert budget.delta is not None
-        spent = total_of(whole, probability(budget.delta, "delta"), total.full).epsilon
-    shown = {name: None if value is None else float(Fraction(str(value))) for name, value in vars(budget).items()}
-    return {**shown, "spent": float(Fraction(spent) / limit), "exceeded": Fraction(spent) > limit}
+        limit = _written(budget.epsilon)
+        spent = total_of(whole, probability(budget.delta, "delta"), total.full).exact_epsilon
+    numbers = {
+        name: None if value is None else _double(_written(value), value, name) for name, value in vars(budget).items()
+    }
+    left = enclose(lambda: lift(limit - spent), floor=-inf)[0]
+    share = float(min(spent / limit, Fraction(LARGEST)))
+    return {**numbers, "spent": share, "left": left, "exceeded": spent > limit}
+
+
+def _written(value: float | str) -> Fraction:
+    """The decimal number that stands in the file, in quotes or not."""
+    return rational(str(value), "budget")
+
+
+def _double(number: Fraction, value: object, name: str) -> float:
+    """The float nearest to a positive number that JSON and the report are to show."""
+    if not SMALLEST <= number <= LARGEST:
+        raise ValueError(f"{name} ({value}) must be within the range of floats in an account, 5e-324 to 1.8e308")
+    return float(number)
 
 
 def _number(value: float) -> float | str:

@@ -11,6 +11,7 @@ TITLES = {
     "discrete-gaussian": "Discrete Gaussian: the same rho, a slightly lower curve",
     "discrete-laplace": "Discrete Laplace: rho = epsilon (1 - (1 - e^-epsilon) csch(t)/Delta)",
     "gaussian": "Gaussian: rho = Delta^2/(2 sigma^2)",
+    "group": "Group privacy of pure DP is discrete Laplace",
     "laplace": "Laplace: rho = epsilon + e^-epsilon - 1",
     "logistic": "Logistic noise: rho = epsilon coth(epsilon/2) - 2, and it dominates bounded range",
     "permute-and-flip": "Permute-and-flip: exact curve and rho",

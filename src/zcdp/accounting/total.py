@@ -19,9 +19,9 @@ MANY = 2_000
 """Beyond so many different mechanisms all routes take ten seconds and more; rho alone is quick, and epsilon larger."""
 SEVERAL = 64
 """Beyond so many a curve is that of the profile alone, neighbouring points together."""
-FEW = 8
 POINTS = 40
 HASTE, LITTLE_HASTE = 32, 4
+BOUNDLESS = "rho is infinite: the whole plan spends more than a float can say"
 
 
 @dataclass(frozen=True)
@@ -47,6 +47,21 @@ class Total:
         return self.epsilon_bounds[1]
 
     @property
+    def exact_rho(self) -> Fraction:
+        """A rational between the tight rho and `rho`: the sum of the parts' own, where that is less than a float."""
+        parts = sum((part.rho_fraction * count for part, count in self.plan.parts), Fraction(0))
+        return min(parts, Fraction(self.rho)) if self.rho < inf else parts
+
+    @property
+    def exact_epsilon(self) -> Fraction:
+        """The least epsilon as a rational: the sum of the largest losses, where that is less than a float."""
+        try:
+            loss = self.plan.largest_loss
+        except (AttributeError, TypeError, ValueError):  # no one exact number
+            loss = None
+        return min(loss, Fraction(self.epsilon)) if isinstance(loss, Fraction) else Fraction(self.epsilon)
+
+    @property
     def theorems(self) -> set[str]:
         """What the composition and the chosen route rest on."""
         route = {"profile": {"profile"}, "rdp": {"rdp-to-approx"}, "zcdp": {"rdp-to-approx"}}.get(self.route, set())
@@ -59,7 +74,10 @@ class Total:
             charges = list(usual(part, count).values())
             for name, charge in zip(sums, charges, strict=True):
                 sums[name] += part.rho * count if charge is None else charge
-        return {name: {"rho": rho, "epsilon": zcdp_to_epsilon(rho, delta)} for name, rho in sums.items()}
+        return {
+            name: {"rho": rho, "epsilon": zcdp_to_epsilon(rho, delta) if 0 < rho < inf else rho}
+            for name, rho in sums.items()
+        }
 
 
 def total_of(plan: Plan, delta: Fraction, full: bool | None = None) -> Total:
@@ -68,7 +86,8 @@ def total_of(plan: Plan, delta: Fraction, full: bool | None = None) -> Total:
         full = len(plan.parts) <= MANY
     if not full:
         return _by_rho(plan, delta)
-    _settle_rho(plan)
+    if plan.rho == inf:
+        raise ValueError(BOUNDLESS)
     routes = plan.routes(delta=delta)
     try:
         order: float | None = plan.rho_order
@@ -77,18 +96,6 @@ def total_of(plan: Plan, delta: Fraction, full: bool | None = None) -> Total:
     lower, upper = plan.epsilon_bounds(delta=delta)
     best = min(upper, *routes.values())
     return Total(plan, plan.rho, plan.rho_bounds, order, routes, (min(lower, best), best), full)
-
-
-def _settle_rho(plan: Plan) -> None:
-    """With an envelope of pairs among parts that peak at different orders, search for rho to fewer digits than ten.
-
-    Such a search goes by chords, and ten digits of fifty parts take it a minute; any enclosure is as sound.
-    """
-    if len(plan.parts) > 1 and plan.pure_epsilon < inf and any(part.is_envelope for part, _ in plan.parts):
-        try:
-            enclose(lambda: plan.peak().rho)
-        except NotCertified:
-            vars(plan)["_peak_bounds"] = plan.search_rho(1e-6 if len(plan.parts) <= FEW else 1e-4)
 
 
 def _by_rho(plan: Plan, delta: Fraction) -> Total:
@@ -102,6 +109,8 @@ def _by_rho(plan: Plan, delta: Fraction) -> Total:
         bounds = enclose(plan.kl)[0], enclose(lambda: lift(top))[1]
     if not plan.is_tight:  # some part's own value is only an upper bound
         bounds = 0.0, bounds[1]
+    if bounds[1] == inf:
+        raise ValueError(BOUNDLESS)
     routes = {"zcdp": zcdp_to_epsilon(bounds[1], delta)}
     if plan.pure_epsilon < inf:
         routes["pure"] = plan.pure_epsilon
@@ -118,12 +127,12 @@ def curve_points(
     end = plan.epsilon_at(delta=last) if short else min(zcdp_to_epsilon(total.rho, last), plan.pure_epsilon)
     if total.full and several:
         progress(0.5, "curve")
-        epsilons = [Fraction(end * n / POINTS) for n in range(POINTS + 1)]
+        epsilons = [Fraction(end * (n / POINTS)) for n in range(POINTS + 1)]
         yield from zip(map(float, epsilons), plan._curve_in_haste(epsilons, LITTLE_HASTE), strict=True)
         return
     for n in range(POINTS + 1):
         progress(0.4 + 0.6 * n / POINTS, "curve")
-        epsilon = end * n / POINTS
+        epsilon = end * (n / POINTS)  # which is finite where end is
         if total.full:
             yield epsilon, plan._delta_in_haste(epsilon, HASTE)
         elif epsilon >= plan.pure_epsilon:

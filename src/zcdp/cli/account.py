@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from argparse import Namespace
+from pathlib import Path
 from textwrap import wrap
 from typing import Any
 
@@ -13,7 +14,7 @@ from zcdp.cli.files import check_writable, write_whole
 from zcdp.cli.numbers import cost, gain, lower, percent
 from zcdp.cli.output import print_json
 from zcdp.cli.rows import query_lines
-from zcdp.cli.terminal import Progress, bold, dim, green, line, red, width
+from zcdp.cli.terminal import Progress, bold, dim, green, line, red, shown, width
 
 __all__ = ["run"]
 
@@ -34,7 +35,7 @@ def run(options: Namespace) -> int:
         render = extra("zcdp.report", "render")
     with Progress() as progress:
         facts = account(
-            options.plan,
+            _source(options.plan),
             delta=options.delta,
             curve=bool(options.json or options.html),
             full=True if options.full else None,
@@ -45,10 +46,19 @@ def run(options: Namespace) -> int:
     if options.json:
         print_json(facts)
     else:
-        _print(facts, everything=options.all)
+        _print(shown(facts), everything=options.all)
         if options.html:
             line(f"\nReport written to {options.html}")
     return 1 if facts["budget"] and facts["budget"]["exceeded"] else 0
+
+
+def _source(text: str) -> str | Path:
+    """The name of a file, or an expression."""
+    try:
+        is_file = text.endswith(".toml") or (bool(text) and Path(text).exists())
+    except (OSError, ValueError):  # too long for a name, or a null character
+        is_file = False
+    return Path(text) if is_file else text
 
 
 def _print(facts: dict[str, Any], *, everything: bool) -> None:
@@ -61,7 +71,7 @@ def _print(facts: dict[str, Any], *, everything: bool) -> None:
     _total(facts)
     if facts["budget"]:
         line()
-        _budget(facts["budget"], facts["total"])
+        _budget(facts["budget"])
 
 
 def _queries(queries: list[dict[str, Any]], *, everything: bool) -> None:
@@ -111,7 +121,7 @@ def _total(facts: dict[str, Any]) -> None:
     line(dim(head))
     for text in body:
         line(text)
-    if total["saved_rho"] > 0:
+    if (total["saved_rho"] or 0) > 0:
         saved = f"{gain(total['saved_rho'])} of rho, {gain(total['saved_epsilon'])} of epsilon"
         line(f"Saved against epsilon^2/2: {saved}.")
 
@@ -120,15 +130,14 @@ def _route(name: str) -> str:
     return ROUTES.get(name, name)
 
 
-def _budget(budget: dict[str, Any], total: dict[str, Any]) -> None:
+def _budget(budget: dict[str, Any]) -> None:
     if budget["rho"] is not None:
-        limit, spent = f"rho = {budget['rho']:g}", total["rho"]
-        left = budget["rho"] - spent
+        limit = f"rho = {budget['rho']:.15g}"
     else:
-        limit = f"epsilon = {budget['epsilon']:g} at delta = {budget['delta']:g}"
-        left = budget["epsilon"] * (1 - budget["spent"])
-    share = percent(budget["spent"])
+        limit = f"epsilon = {budget['epsilon']:.15g} at delta = {budget['delta']:.15g}"
+    share, left = percent(budget["spent"]), budget["left"]
     if budget["exceeded"]:
+        share = "a little more than 100%" if share == "100.0%" else share
         line(red(f"OVER BUDGET: {share} of {limit}, {cost(-left, 4)} too much."))
     else:
         line(green(f"Within budget: {share} of {limit}, {lower(left, 4)} left."))

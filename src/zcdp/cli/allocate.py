@@ -6,6 +6,7 @@ import tomllib
 from argparse import Namespace
 from fractions import Fraction
 from math import sqrt
+from pathlib import Path
 from typing import Any, Literal
 
 from zcdp.accounting.allocation import Query, allocate
@@ -16,7 +17,7 @@ from zcdp.cli.files import check_writable, write_whole
 from zcdp.cli.numbers import cost, percent
 from zcdp.cli.output import print_json
 from zcdp.cli.rows import query_lines
-from zcdp.cli.terminal import Progress, bold, dim, line
+from zcdp.cli.terminal import Progress, bold, dim, line, shown
 from zcdp.mechanisms import Mechanism
 from zcdp.numeric.exact import positive_rational
 from zcdp.privacy.plan import Plan
@@ -31,7 +32,7 @@ def run(options: Namespace) -> int:
     """Find the noise, print it, and fill it into the plan file."""
     if options.out:
         check_writable(options.out)
-    plan = read_plan(options.plan)
+    plan = read_plan(Path(options.plan))
     budget = _budget(options.rho, plan)
     marked = [entry for entry in plan.entries if entry.plan is None]
     chosen = marked or [entry for entry in plan.entries if _adds_noise(entry)]
@@ -50,7 +51,7 @@ def run(options: Namespace) -> int:
     if options.json:
         print_json({"rho": float(budget), "objective": options.objective, "held": float(spent), "queries": rows})
         return 0
-    _print(plan, rows, budget, spent)
+    _print(shown(plan.title or plan.source), shown(rows), budget, spent)
     if not marked:
         line(dim("No parameter is written '?', so all noise was set anew."))
     if options.out:
@@ -99,8 +100,8 @@ def _row(entry: Entry, mechanism: Mechanism) -> dict[str, Any]:
     }
 
 
-def _print(plan: PlanFile, rows: list[dict[str, Any]], budget: Fraction, held: Fraction) -> None:
-    line(bold(plan.title or plan.source))
+def _print(title: str, rows: list[dict[str, Any]], budget: Fraction, held: Fraction) -> None:
+    line(bold(title))
     line()
     cells = [["query", "uses", "mechanism", "std dev", "rho", "share"]]
     for row in rows:

@@ -17,6 +17,8 @@ def check_writable(path: str) -> None:
     target = Path(path)
     if target.is_dir():
         raise BadUsage(f"{path}: is a directory: give the name of a file")
+    if target.exists() and not target.is_file():  # a pipe or a device would be replaced, not written to
+        raise BadUsage(f"{path}: is not a regular file: give the name of one, or a new one")
     if not target.absolute().parent.is_dir():
         raise BadUsage(f"{path}: there is no directory {str(target.parent)!r}")
     if not os.access(target.absolute().parent, os.W_OK) or (target.exists() and not os.access(target, os.W_OK)):
@@ -30,6 +32,8 @@ def write_all(path: str, write: Callable[[Path], object]) -> list[str]:
     with tempfile.TemporaryDirectory(dir=target.absolute().parent, prefix=".zcdp-") as folder:
         write(Path(folder) / target.name)
         made = sorted(Path(folder).iterdir())
+        for file in made:
+            check_writable(str(target.absolute().parent / file.name))
         for file in made:
             file.replace(target.absolute().parent / file.name)
     return [str(target.parent / file.name) for file in made]

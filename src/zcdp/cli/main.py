@@ -2,31 +2,42 @@
 
 from __future__ import annotations
 
-import os
 import sys
 from collections.abc import Sequence
+from contextlib import redirect_stdout
 
+from zcdp.accounting.printable import printable
 from zcdp.cli.arguments import BadUsage, arguments
+from zcdp.cli.output import Held, complain, write_out
 
 __all__ = ["main"]
 
 
 def main(argv: Sequence[str] | None = None) -> int:
-    """Run one command."""
+    """Run one command; what it prints goes out when its exit code is known, so that the one cannot change the other."""
+    stream = sys.stdout
+    held = Held(stream)
     try:
-        options = arguments().parse_args(argv)
-        code: int = options.run(options)
-        sys.stdout.flush()
-        return code
-    except BrokenPipeError:  # the reader went away, as `head` does: nothing to say, and nothing more to flush
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-        return 0
+        with redirect_stdout(held):
+            code = _run(argv)
+        return write_out(held.getvalue(), stream, code)
     except KeyboardInterrupt:
         return _fail("interrupted", 130)
     except OSError as error:
         return _fail(f"{error.filename}: {error.strerror}" if error.filename else str(error))
     except (BadUsage, ValueError, TypeError, ArithmeticError, ModuleNotFoundError) as error:
         return _fail(_one_line(error))
+    except (MemoryError, RecursionError):
+        return _fail("this takes more memory than there is")
+
+
+def _run(argv: Sequence[str] | None) -> int:
+    try:
+        options = arguments().parse_args(argv)
+        code: int = options.run(options)
+    except SystemExit as end:  # help and version were printed
+        return end.code if isinstance(end.code, int) else 0
+    return code
 
 
 def _one_line(error: Exception) -> str:
@@ -37,5 +48,5 @@ def _one_line(error: Exception) -> str:
 
 
 def _fail(message: str, code: int = 2) -> int:
-    sys.stderr.write(f"zcdp: {message}\n")
+    complain(printable(message))
     return code

@@ -1,16 +1,80 @@
-"""Machine output: JSON on stdout."""
+"""Output that is whole: held back until the exit code is known, and JSON in which nothing hides."""
 
 from __future__ import annotations
 
-from typing import Any
+import os
+import sys
+from contextlib import suppress
+from io import StringIO
+from typing import Any, TextIO
 
+from zcdp.accounting.printable import is_hidden
 from zcdp.cli.terminal import line
 
-__all__ = ["print_json"]
+__all__ = ["Held", "complain", "print_json", "write_out"]
+
+
+class Held(StringIO):
+    """What a command prints, in the manner of the stream that it will go to."""
+
+    def __init__(self, stream: TextIO | None) -> None:
+        super().__init__()
+        self.stream = stream
+
+    def isatty(self) -> bool:
+        """Whether colours may be used."""
+        return self.stream is not None and self.stream.isatty()
+
+
+def write_out(text: str, stream: TextIO | None, code: int) -> int:
+    """Write the text, and say with which code to exit: an output that ends early never makes a 1 a 0.
+
+    That the reader went away, as `head` does, changes nothing; any other failure to write makes a 0 a 2.
+    """
+    if stream is None or not text:  # there is no stdout at all: the code is the answer
+        return code
+    try:
+        if hasattr(stream, "reconfigure"):  # a letter that the terminal does not know is no reason to stop
+            stream.reconfigure(errors="backslashreplace")
+        stream.write(text)
+        stream.flush()
+    except BrokenPipeError:
+        _discard(stream)
+        return code
+    except (OSError, ValueError) as error:
+        _discard(stream)
+        reason = getattr(error, "strerror", None) or error
+        complain(f"the output could not be written: {reason}")
+        return code or 2
+    return code
+
+
+def complain(message: str) -> None:
+    """One line on stderr, if there is one."""
+    try:
+        if sys.stderr is not None:
+            sys.stderr.write(f"zcdp: {message}\n")
+            sys.stderr.flush()
+    except (OSError, ValueError):
+        _discard(sys.stderr)
+
+
+def _discard(stream: TextIO) -> None:
+    """Let what is still in the stream's buffer go nowhere, or the interpreter fails on it at its end."""
+    with suppress(OSError, ValueError):  # where it is no stream of the system
+        os.dup2(os.open(os.devnull, os.O_WRONLY), stream.fileno())
 
 
 def print_json(data: Any) -> None:
-    """Indented, in the order it was built, with every digit."""
+    """Indented, in the order it was built, with every digit; what acts instead of being seen is an escape."""
     import json
 
-    line(json.dumps(data, indent=2, ensure_ascii=False, allow_nan=False))
+    text = json.dumps(data, indent=2, ensure_ascii=False, allow_nan=False)
+    line(text if text.isascii() else "".join(_escaped(one) for one in text))
+
+
+def _escaped(character: str) -> str:
+    if character == "\n" or not is_hidden(character):
+        return character
+    units = character.encode("utf-16-be", "surrogatepass")
+    return "".join(f"\\u{units[n]:02x}{units[n + 1]:02x}" for n in range(0, len(units), 2))

@@ -3,12 +3,17 @@
 from __future__ import annotations
 
 import os
+import re
 import sys
 from time import monotonic
 from types import TracebackType
-from typing import Self, TextIO
+from typing import Any, Self, TextIO
 
-__all__ = ["Progress", "bold", "dim", "green", "line", "red", "width"]
+from zcdp.accounting.printable import printable
+
+__all__ = ["Progress", "bold", "dim", "green", "line", "red", "shown", "width"]
+
+_OURS = re.compile(r"(\x1b\[(?:1|2|32|1;31|0)m)")
 
 
 def _coloured(stream: TextIO) -> bool:
@@ -47,9 +52,19 @@ def width() -> int:
     return max(60, min(shutil.get_terminal_size((80, 24)).columns, 120))
 
 
+def shown(data: Any) -> Any:
+    """The same data with each text in it made safe to show: before it is coloured and put in columns."""
+    if isinstance(data, str):
+        return printable(data)
+    if isinstance(data, dict):
+        return {name: shown(value) for name, value in data.items()}
+    return [shown(one) for one in data] if isinstance(data, list) else data
+
+
 def line(text: str = "") -> None:
-    """One line on stdout."""
-    sys.stdout.write(text + "\n")
+    """One line on stdout; whatever comes this far, nothing but our own colours acts on the terminal."""
+    pieces = _OURS.split(text) if _coloured(sys.stdout) else [text]
+    sys.stdout.write("".join(p if n % 2 else printable(p, keep="\n\t") for n, p in enumerate(pieces)) + "\n")
 
 
 class Progress:

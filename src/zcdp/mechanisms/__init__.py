@@ -12,6 +12,7 @@ from zcdp.mechanisms.local_hashing import LocalHashing
 from zcdp.mechanisms.logistic import Logistic
 from zcdp.mechanisms.permute_and_flip import PermuteAndFlip
 from zcdp.mechanisms.pure_dp import PureDP
+from zcdp.mechanisms.pure_group import PureGroup
 from zcdp.mechanisms.randomized_response import RandomizedResponse
 from zcdp.mechanisms.rappor import RAPPOR
 from zcdp.mechanisms.report_noisy_max import ReportNoisyMax
@@ -47,6 +48,7 @@ __all__ = [
     "OptimizedUnaryEncoding",
     "PermuteAndFlip",
     "PureDP",
+    "PureGroup",
     "RandomizedResponse",
     "ReportNoisyMax",
     "Sensitivity",
@@ -60,6 +62,7 @@ __all__ = [
 
 MECHANISMS: tuple[type[Mechanism], ...] = (
     PureDP,
+    PureGroup,
     Laplace,
     DiscreteLaplace,
     Logistic,

@@ -16,6 +16,9 @@ if TYPE_CHECKING:
     from zcdp.samplers.arrays import Overflow
     from zcdp.samplers.release import IntegerNoise, RealNoise
 
+LARGEST = 1000
+"""Noise of a scale of up to 2^1000 is never beyond floats, which end at 2^1024."""
+
 __all__ = ["AddsIntegers", "AddsReals", "default_grid"]
 
 
@@ -26,15 +29,20 @@ def default_grid(scale: Fraction | float) -> Fraction:
     Fraction(1, 524288)
     """
     try:
-        return Fraction(2) ** (frexp(scale)[1] - 21)
+        exponent = frexp(scale)[1]
     except OverflowError:
         raise ValueError(f"scale ({scale}) is beyond floats: give a grid") from None
+    if exponent > LARGEST:
+        raise ValueError(f"scale ({float(scale):.6g}) must be below 2^{LARGEST}: noisy values would be beyond floats")
+    return Fraction(2) ** (exponent - 21)
 
 
 def _distance(sensitivity: Any) -> Any:
-    if isinstance(sensitivity, Sensitivity):
+    if not isinstance(sensitivity, Sensitivity):
+        return sensitivity
+    if (single := sensitivity.single()) is None:
         raise ValueError(f"sensitivity ({sensitivity}) is of vectors: no one pair of numbers is the worst")
-    return sensitivity
+    return single
 
 
 class AddsIntegers:
@@ -89,16 +97,17 @@ class AddsReals:
         """The exact sampler of the rounded sum, built once for each grid."""
 
     def _noise(self, grid: Value | None) -> RealNoise:
-        samplers: dict[Value | None, RealNoise] = self.__dict__.setdefault("_samplers", {})
-        if (sampler := samplers.get(grid)) is None:
-            step = default_grid(self._spread) if grid is None else positive_rational(grid, "grid")
-            sampler = samplers[grid] = self.noise(step)
+        step = None if grid is None else positive_rational(grid, "grid")  # first: True == 1 would find that of 1
+        samplers: dict[Fraction | None, RealNoise] = self.__dict__.setdefault("_samplers", {})
+        if (sampler := samplers.get(step)) is None:
+            sampler = samplers[step] = self.noise(default_grid(self._spread) if step is None else step)
         return sampler
 
     def release(self, values: Any, *, grid: Value | None = None) -> Any:
         """The continuous mechanism, rounded to multiples of `grid`: a float for a number, an array for an array.
 
         The default grid is a power of two near scale/2^20. Each value is taken exactly, a float as its binary value.
+        A noisy value beyond floats raises OverflowError.
         """
         from zcdp.samplers.release import noisy_reals
 

@@ -90,16 +90,16 @@ class Mechanism(Curve):
     def group(self, size: Value) -> Mechanism:
         """What inputs at a distance of `size` neighbours are guaranteed, from the pure epsilon of one step.
 
-        The bound is discrete Laplace of sensitivity `size`: tight for pure DP. Theorem: docs/theorems/group.md.
+        Unless a mechanism knows better this is a bound that it need not attain. Theorem: docs/theorems/group.md.
 
-        >>> from zcdp import PureDP
-        >>> PureDP(epsilon=1).group(3)
-        DiscreteLaplace(epsilon=3, sensitivity=3)
+        >>> from zcdp import DiscreteStaircase
+        >>> DiscreteStaircase(epsilon=1, sensitivity=5, r=2).group(3)
+        PureGroup(epsilon=3, size=3)
         """
-        from zcdp.mechanisms.discrete_laplace import DiscreteLaplace
+        from zcdp.mechanisms.pure_group import PureGroup
 
         steps = integer(size, "size", 1)
-        if self.local:
+        if self.local or steps == 1:
             return self
         loss = self.largest_loss
         if loss is None:
@@ -107,7 +107,7 @@ class Mechanism(Curve):
         if self.adds_up and self.budget:
             others = {field.name: getattr(self, field.name) for field in fields(self) if field.name != self.budget}
             return type(self)(**others, **{self.budget: times(steps, loss)})
-        return DiscreteLaplace(epsilon=times(steps, loss), sensitivity=steps)
+        return self if loss == 0 else PureGroup(epsilon=times(steps, loss), size=steps)
 
 
 def _source(value: object) -> str:

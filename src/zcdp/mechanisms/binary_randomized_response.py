@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
-from functools import cached_property
 from typing import ClassVar
 
 from flint import arb
@@ -14,6 +13,7 @@ from zcdp.mechanisms.base import Mechanism
 from zcdp.numeric.balls import lift
 from zcdp.numeric.certify import Undecided, enclose
 from zcdp.numeric.exact import Exact, Log, Value, probability
+from zcdp.numeric.once import cached_property
 from zcdp.numeric.root import sign_change
 from zcdp.privacy.curve import Peak
 from zcdp.privacy.envelope import FiniteEnvelope
@@ -58,7 +58,7 @@ class BinaryRandomizedResponse(FiniteEnvelope, Mechanism):
     def pair(self) -> LossLaw | None:
         """The envelope of both orders. Theorem: docs/theorems/envelope.md."""
         rows = (self.p, 1 - self.p), (self.q, 1 - self.q)
-        return ordered_law(*rows) if self.ordered else envelope_of_rows([rows])
+        return ordered_law(*rows) if self.ordered else envelope_of_rows([rows], coarser=super().pair())
 
     @property
     def largest_loss(self) -> Exact:

@@ -89,13 +89,13 @@ class ExponentialMechanism(_BoundedRange):
         self._set(epsilon=positive(epsilon, "epsilon"))
 
     def _selection(self, sensitivity: Value) -> ExponentialSelection:
-        built: dict[Value, ExponentialSelection] = self.__dict__.setdefault("_selections", {})
-        if (known := built.get(sensitivity)) is not None:
+        distance = positive_rational(sensitivity, "sensitivity")  # first: True == 1 would find the sampler of 1
+        built: dict[Fraction, ExponentialSelection] = self.__dict__.setdefault("_selections", {})
+        if (known := built.get(distance)) is not None:
             return known
         from zcdp.samplers.selection import ExponentialSelection
 
-        distance = positive_rational(sensitivity, "sensitivity")
-        return built.setdefault(sensitivity, ExponentialSelection(lambda: lift(self.epsilon) / (2 * lift(distance))))
+        return built.setdefault(distance, ExponentialSelection(lambda: lift(self.epsilon) / (2 * lift(distance))))
 
     def release(self, scores: ArrayLike, *, sensitivity: Value) -> int:
         """The index of the selected score; a float score is its exact binary value."""

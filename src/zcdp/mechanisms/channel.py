@@ -6,13 +6,13 @@ from abc import abstractmethod
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
-from functools import cached_property
 from numbers import Rational, Real
 from typing import ClassVar
 
 from zcdp.mechanisms.base import Mechanism
 from zcdp.numeric.balls import lift
 from zcdp.numeric.exact import Exact, Log, Value, literal, rational
+from zcdp.numeric.once import cached_property
 from zcdp.privacy.envelope import FiniteEnvelope
 from zcdp.privacy.finite_pair import FinitePair
 from zcdp.privacy.loss import LossLaw, envelope_of_rows, ordered_law
@@ -20,14 +20,15 @@ from zcdp.privacy.relation import Relation
 
 __all__ = ["Channel", "LossPair"]
 
-SUM_TOLERANCE = Fraction(1, 10**9)
-"""How far a row with floats may be from summing to 1; the certificate is about the row divided by its exact sum."""
+ROUNDING = Fraction(1, 2**53)
+"""Of a row with floats each entry, and a few more for dividing by a sum of floats, may be off by this: what rounding
+explains. The certificate is about the row divided by its exact sum."""
 
 Row = tuple[Fraction, ...]
 
 
 def _row(values: Iterable[Value], name: str) -> Row:
-    """Exact probabilities, as given; checked to sum to 1, exactly or nearly so."""
+    """Exact probabilities, as given; checked to sum to 1: exactly, or with floats as nearly as those can tell."""
     if not isinstance(values, Iterable) or isinstance(values, str):
         raise TypeError(f"{name} ({values!r}) must be a list of probabilities")
     values = values.tolist() if hasattr(values, "tolist") else list(values)
@@ -36,9 +37,13 @@ def _row(values: Iterable[Value], name: str) -> Row:
         if entry < 0:
             raise ValueError(f"{name}[{n}] ({values[n]}) must not be negative")
     total = sum(row, Fraction(0))
-    if total != 1 and not (abs(total - 1) <= SUM_TOLERANCE and any(map(_is_float, values))):
-        rule = "rows with floats may be off by 1e-9, exact rows not at all"
-        raise ValueError(f"{name} must sum to 1, not {_shown(total)} ({rule})")
+    if total != 1 and not any(map(_is_float, values)):
+        raise ValueError(f"{name} must sum to 1, not {_shown(total)} (exact rows may not be off at all)")
+    if abs(total - 1) > (len(row) + 8) * ROUNDING:
+        hint = "more than floats explain: normalise the row, or give fractions such as '1/3'"
+        raise ValueError(
+            f"{name} must sum to 1, not {_shown(total)}, which is off by {_shown(abs(total - 1))} ({hint})"
+        )
     return row
 
 
@@ -58,7 +63,6 @@ class _Finite(FiniteEnvelope, Mechanism):
 
     theorem: ClassVar[str] = "supremum"
     budget = None
-    local = True
 
     @property
     @abstractmethod
@@ -114,7 +118,8 @@ class _Finite(FiniteEnvelope, Mechanism):
         rows, _ = self._distinct
         if len(rows) == 1:
             return super().pair()
-        return envelope_of_rows([(rows[i], rows[j]) for i, j in self._indices]) or super().pair()
+        pure = super().pair()
+        return envelope_of_rows([(rows[i], rows[j]) for i, j in self._indices], coarser=pure) or pure
 
     @property
     def worst_pair(self) -> tuple[int, int]:
@@ -153,7 +158,8 @@ def _steepest_in_floats(rows: Sequence[Row], indices: Sequence[tuple[int, int]])
 class Channel(_Finite):
     """A row-stochastic matrix: row x is the law of the output on input x. Certified over all orders and pairs of rows.
 
-    Rows of Fractions, ints or strings must sum to 1 exactly; rows with floats to within 1e-9, and are normalised.
+    Rows of Fractions, ints or strings must sum to 1 exactly; rows with floats up to the rounding of those, for which
+    the certificate is about the row divided by its exact sum.
     An outcome that one input can produce and another cannot makes rho infinite; `worst_pair` says which rows.
     Theorem: docs/theorems/supremum.md.
 
@@ -161,6 +167,8 @@ class Channel(_Finite):
     >>> m.rho, m.worst_pair
     (0.2738377786707741, (1, 0))
     """
+
+    local = True
 
     rows: tuple[Row, ...]
 
@@ -187,6 +195,7 @@ class LossPair(_Finite):
     """One pair of distributions on the same outcomes, in both directions: the law on an input and on its neighbour.
 
     `ordered`: p is always the law with the person, q the one without, in every use; the neighbours are then add_remove.
+    It says nothing of inputs further apart but what its largest loss implies: see `group`.
     Theorem: docs/theorems/supremum.md.
 
     >>> LossPair(p=["1/2", "1/2"], q=["1/4", "3/4"]).rho

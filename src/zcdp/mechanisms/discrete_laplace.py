@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from fractions import Fraction
 from typing import TYPE_CHECKING, ClassVar
 
 from flint import arb
 
 from zcdp.mechanisms.additive import AddsIntegers
+from zcdp.mechanisms.euclidean import whole_moves_pair
 from zcdp.mechanisms.noise import ExponentialNoise, noise_epsilon, shift_cumulant
-from zcdp.mechanisms.sensitivity import Sensitivity
+from zcdp.mechanisms.sensitivity import L2, Moves, Sensitivity
 from zcdp.numeric.balls import lift
 from zcdp.numeric.certify import enclose
 from zcdp.numeric.exact import Exact, Value, integer, times
@@ -37,17 +38,27 @@ class DiscreteLaplace(AddsIntegers, ExponentialNoise):
 
     theorem: ClassVar[str] = "discrete-laplace"
     epsilon: Exact
-    sensitivity: int | Sensitivity = 1
+    sensitivity: int | Sensitivity = field(default=1, compare=False)
+    shape: tuple[object, ...] = field(repr=False, default=())
+    """The whole moves that it comes to, and whether they are bounded by their Euclidean length."""
 
     def __init__(
         self, *, epsilon: Value | None = None, scale: Value | None = None, sensitivity: Value | Sensitivity = 1
     ) -> None:
         if isinstance(sensitivity, Sensitivity):
-            bound = sensitivity.whole()
-            self._set(sensitivity=bound if (single := bound.single()) is None else int(single))
+            self._set(sensitivity=sensitivity)  # as given: it says what was assumed
         else:
             self._set(sensitivity=integer(sensitivity, "sensitivity", 1))
-        self._set(epsilon=noise_epsilon(epsilon, scale, self._length))
+        self._set(epsilon=noise_epsilon(epsilon, scale, self._length), shape=(self._euclidean, *self._moves))
+
+    @property
+    def _moves(self) -> Moves:
+        """The whole moves whose cumulant is the largest."""
+        if isinstance(self.sensitivity, Sensitivity):
+            moves = self.sensitivity.whole().moves()
+            assert moves is not None
+            return moves
+        return ((1, Fraction(self.sensitivity)),)
 
     def _move(self, s: Number, epsilon: arb, move: Fraction) -> Number:
         t = epsilon / move.numerator
@@ -62,9 +73,10 @@ class DiscreteLaplace(AddsIntegers, ExponentialNoise):
         return DiscreteLaplace(epsilon=times(steps, self.epsilon), sensitivity=self._single * steps)
 
     def pair(self) -> LossLaw | None:
-        if isinstance(self.sensitivity, Sensitivity):
-            return super().pair()
-        return discrete_laplace_pair(self.epsilon, self.sensitivity)
+        if isinstance(self.sensitivity, L2):
+            return whole_moves_pair(self.epsilon, self.sensitivity.squares)
+        [(count, move), *more] = self._moves
+        return super().pair() if count > 1 or more else discrete_laplace_pair(self.epsilon, int(move))
 
     @property
     def variance(self) -> float:

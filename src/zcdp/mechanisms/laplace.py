@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, ClassVar
 from flint import arb
 
 from zcdp.mechanisms.additive import AddsReals
+from zcdp.mechanisms.euclidean import real_moves_pair
 from zcdp.mechanisms.noise import ExponentialNoise, noise_epsilon, noise_variance, shift_cumulant
 from zcdp.mechanisms.sensitivity import Sensitivity
 from zcdp.numeric.balls import lift
@@ -49,7 +50,7 @@ class Laplace(AddsReals, ExponentialNoise):
         self, *, epsilon: Value | None = None, scale: Value | None = None, sensitivity: Value | Sensitivity = 1
     ) -> None:
         if isinstance(sensitivity, Sensitivity):
-            self._set(sensitivity=sensitivity.single() or sensitivity)
+            self._set(sensitivity=sensitivity)  # as given: it says what was assumed
         else:
             self._set(sensitivity=positive_rational(sensitivity, "sensitivity"))
         length, moves = self._length, self._moves
@@ -68,6 +69,8 @@ class Laplace(AddsReals, ExponentialNoise):
         return Laplace(epsilon=times(steps, self.epsilon), sensitivity=self._single * steps)
 
     def pair(self) -> LossLaw | None:
+        if self._euclidean:
+            return real_moves_pair(self.epsilon)
         return super().pair() if self.shape else laplace_pair(self.epsilon)
 
     @property

@@ -52,8 +52,9 @@ def shift_cumulant(s: Number, epsilon: arb, tails: Number) -> Number:
 
 
 class ExponentialNoise(Mechanism):
-    """Independent noise on each coordinate. Theorem: docs/theorems/vector-queries.md.
+    """Independent noise on each coordinate.
 
+    Theorems: docs/theorems/vector-queries.md, docs/theorems/likelihood-ratio.md.
     epsilon is the largest move in the l1 norm over the scale: the pure epsilon. For real answers under `L2` it is
     b/scale; rho is exact, that of many small moves, epsilon^2/2, and the curve rho alpha.
     """
@@ -71,23 +72,31 @@ class ExponentialNoise(Mechanism):
 
     @property
     def _moves(self) -> Moves | None:
+        """The moves whose cumulant is the largest; None for real answers under `L2`."""
         if isinstance(self.sensitivity, Sensitivity):
             return self.sensitivity.moves()
         return ((1, Fraction(self.sensitivity)),)
 
     @property
+    def _euclidean(self) -> bool:
+        """Whether the moves of the largest cumulant are not those of the largest profile."""
+        return isinstance(self.sensitivity, L2)
+
+    @property
     def _length(self) -> Fraction:
         """The largest move, in the norm that epsilon is about."""
-        if isinstance(self.sensitivity, L2):
+        moves = self._moves
+        if moves is None and isinstance(self.sensitivity, L2):
             return self.sensitivity.b
-        return sum((count * move for count, move in self._moves or ()), Fraction(0))
+        return sum((count * move for count, move in moves or ()), Fraction(0))
 
     @property
     def _single(self) -> Fraction:
-        """The sensitivity, if it is a number: that of a group cannot be guessed from a norm."""
-        if isinstance(self.sensitivity, Sensitivity):
+        """The sensitivity, if one coordinate takes all of it: that of a group cannot be guessed from other norms."""
+        moves = self._moves
+        if self._euclidean or moves is None or sum(count for count, _ in moves) > 1:
             raise ValueError(f"sensitivity ({self.sensitivity}) has no multiple for a group: state that of the group")
-        return Fraction(self.sensitivity)
+        return moves[0][1]
 
     @property
     def scale(self) -> Fraction | float:
@@ -106,7 +115,7 @@ class ExponentialNoise(Mechanism):
     @property
     def coordinates(self) -> tuple[tuple[Curve, int], ...]:
         moves, epsilon = self._moves, self.epsilon
-        if moves is None or moves[0][0] + len(moves) == 2 or isinstance(epsilon, Log):
+        if moves is None or self._euclidean or moves[0][0] + len(moves) == 2 or isinstance(epsilon, Log):
             return ((self, 1),)
         kind: Any = type(self)
         return tuple((kind(epsilon=epsilon * move / self._length, sensitivity=move), count) for count, move in moves)

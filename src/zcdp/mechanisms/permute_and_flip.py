@@ -103,13 +103,13 @@ class PermuteAndFlip(Mechanism):
         return Peak(value(middle) + p * climb(around)[0] * (around - middle), arb(1))
 
     def _selection(self, sensitivity: Value) -> Selection:
-        built: dict[Value, Selection] = self.__dict__.setdefault("_selections", {})
-        if (known := built.get(sensitivity)) is not None:
+        distance = positive_rational(sensitivity, "sensitivity")  # first: True == 1 would find the sampler of 1
+        built: dict[Fraction, Selection] = self.__dict__.setdefault("_selections", {})
+        if (known := built.get(distance)) is not None:
             return known
         from zcdp.samplers.selection import PermuteAndFlip as Selection
 
-        distance = positive_rational(sensitivity, "sensitivity")
-        return built.setdefault(sensitivity, Selection(lambda: lift(self.epsilon) / (2 * lift(distance))))
+        return built.setdefault(distance, Selection(lambda: lift(self.epsilon) / (2 * lift(distance))))
 
     def release(self, scores: ArrayLike, *, sensitivity: Value) -> int:
         """The index of the selected score; a float score is its exact binary value."""

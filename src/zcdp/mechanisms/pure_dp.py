@@ -7,9 +7,11 @@ from fractions import Fraction
 
 from flint import arb
 
+from zcdp.mechanisms.base import Mechanism
+from zcdp.mechanisms.discrete_laplace import DiscreteLaplace
 from zcdp.mechanisms.three_point import ThreePoint
 from zcdp.numeric.balls import lift
-from zcdp.numeric.exact import Exact, Value, positive, rational
+from zcdp.numeric.exact import Exact, Value, integer, positive, rational, times
 from zcdp.numeric.functions import exp, expm1
 from zcdp.privacy.loss import LossLaw, three_point_pair
 
@@ -42,6 +44,19 @@ class PureDP(ThreePoint):
             return arb(2)
         epsilon = lift(self.epsilon)
         return (-expm1(-epsilon) / exp(-epsilon) * lift(1 / self.total_variation - 1)).max(arb(2))
+
+    def group(self, size: Value) -> Mechanism:
+        """Inputs at a distance of `size` neighbours: of all of pure DP discrete Laplace noise is the worst.
+
+        Theorem: docs/theorems/group.md.
+
+        >>> PureDP(epsilon=1).group(3)
+        DiscreteLaplace(epsilon=3, sensitivity=3)
+        """
+        if self.total_variation is not None:
+            return super().group(size)
+        steps = integer(size, "size", 1)
+        return DiscreteLaplace(epsilon=times(steps, self.epsilon), sensitivity=steps)
 
     def pair(self) -> LossLaw:
         return three_point_pair(self.epsilon) if self.total_variation is None else super().pair()

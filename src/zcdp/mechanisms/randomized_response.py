@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from fractions import Fraction
-from functools import cached_property
 from typing import TYPE_CHECKING, Any, Self
 
 from flint import arb
@@ -12,6 +11,7 @@ from flint import arb
 from zcdp.mechanisms.three_point import ThreePoint
 from zcdp.numeric.balls import lift
 from zcdp.numeric.exact import Exact, Log, Value, integer, positive, probability
+from zcdp.numeric.once import cached_property
 from zcdp.privacy.loss import LossLaw, three_point_pair
 
 if TYPE_CHECKING:
@@ -66,9 +66,10 @@ class RandomizedResponse(ThreePoint):
         return Response(lambda: lift(self.epsilon), self.k)
 
     def release(self, values: ArrayLike) -> Any:
-        from zcdp.samplers.release import each
+        """A response for each value, in the type of the values, which must hold k - 1."""
+        from zcdp.samplers.release import each_in_its_type
 
-        return each(self._response.respond_one, self._response.respond, values, self.k)
+        return each_in_its_type(self._response.respond_one, self._response.respond, values, self.k)
 
     def neighbouring_outputs(self, size: int) -> tuple[NDArray[Any], NDArray[Any]]:
         import numpy as np

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from abc import abstractmethod
-from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 from flint import arb
 
 from zcdp.numeric.exact import Value, integer
+from zcdp.numeric.once import cached_property
 
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike, NDArray

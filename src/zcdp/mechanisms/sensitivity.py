@@ -11,7 +11,7 @@ from zcdp.numeric.exact import Value, integer, literal, positive_rational
 __all__ = ["L1", "L2", "L0LInf", "L1LInf", "Sensitivity"]
 
 Moves = tuple[tuple[int, Fraction], ...]
-"""The worst case: so many coordinates that move so far."""
+"""So many coordinates that move so far."""
 
 
 @dataclass(frozen=True, init=False, repr=False)
@@ -20,11 +20,15 @@ class Sensitivity(ABC):
 
     @abstractmethod
     def moves(self) -> Moves | None:
-        """The worst moves of real coordinates; None where their number is not bounded."""
+        """The moves of real coordinates that cost the most; None where their number is not bounded.
+
+        For cumulants and for profiles, but for `L2`: there the moves of the largest cumulant are not those of the
+        largest profile.
+        """
 
     @abstractmethod
     def whole(self) -> Sensitivity:
-        """The same bound for integer coordinates, which move by whole numbers."""
+        """The same bound for integer coordinates, which move by whole numbers; for `L2` the moves of most cumulant."""
 
     def single(self) -> Fraction | None:
         """How far the one coordinate moves, if the worst case is one; a plain number says the same then."""
@@ -108,7 +112,10 @@ class L1LInf(Sensitivity):
 class L2(Sensitivity):
     """The Euclidean length of the move is at most b, over however many coordinates.
 
-    Real moves have no pure epsilon then; whole ones do.
+    Real moves have no pure epsilon then; whole ones do. The squares of whole moves add up to at most `squares`.
+
+    >>> L2("2.5").squares
+    6
     """
 
     b: Fraction
@@ -119,6 +126,11 @@ class L2(Sensitivity):
     def moves(self) -> None:
         return None
 
+    @property
+    def squares(self) -> int:
+        """What the squares of whole moves add up to at most: b^2, rounded down."""
+        return _whole(self.b, "b") and int(self.b**2)
+
     def whole(self) -> L0LInf:
-        """Whole moves of that length: as many as its square, by 1 each, are the worst."""
-        return L0LInf(_whole(self.b, "b") and int(self.b**2), 1)
+        """Whole moves of that length whose cumulant is the largest: as many as `squares`, by 1 each."""
+        return L0LInf(self.squares, 1)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
-from functools import cached_property, partial
+from functools import partial
 from itertools import pairwise
 from typing import ClassVar
 
@@ -17,6 +17,7 @@ from zcdp.numeric.balls import lift
 from zcdp.numeric.certify import enclose
 from zcdp.numeric.exact import Value, integer, positive_rational
 from zcdp.numeric.functions import Number
+from zcdp.numeric.once import cached_property
 from zcdp.privacy.curve import Peak
 from zcdp.privacy.loss import LossLaw, laplace_pair
 

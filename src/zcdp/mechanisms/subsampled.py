@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from fractions import Fraction
-from functools import cached_property
 from typing import ClassVar, NoReturn
 
 from flint import arb
@@ -12,6 +11,7 @@ from flint import arb
 from zcdp.mechanisms.base import Mechanism
 from zcdp.numeric.exact import Exact, Value, literal, rational
 from zcdp.numeric.functions import Number
+from zcdp.numeric.once import cached_property
 from zcdp.numeric.supremum import Convex
 from zcdp.privacy.curve import Curve, Peak
 from zcdp.privacy.loss import LossLaw, sampled_law

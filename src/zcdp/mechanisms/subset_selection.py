@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 from flint import arb
@@ -11,6 +10,7 @@ from flint import arb
 from zcdp.mechanisms.three_point import ThreePoint
 from zcdp.numeric.balls import lift
 from zcdp.numeric.exact import Exact, Value, integer, positive
+from zcdp.numeric.once import cached_property
 
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike, NDArray
@@ -51,13 +51,13 @@ class SubsetSelection(ThreePoint):
         return Subsets(lambda: lift(self.epsilon), self.k, self.size)
 
     def release(self, values: ArrayLike) -> Any:
-        """One row of `size` increasing values for each value."""
+        """One row of `size` increasing values for each value, in the type of the values, which must hold k - 1."""
         import numpy as np
 
-        from zcdp.samplers.release import each
+        from zcdp.samplers.release import each_in_its_type
 
         report = self._subsets.report
-        return each(lambda v: report(np.array([v]))[0], report, values, self.k)
+        return each_in_its_type(lambda v: report(np.array([v]))[0], report, values, self.k)
 
     def neighbouring_outputs(self, size: int) -> tuple[NDArray[Any], NDArray[Any]]:
         import numpy as np

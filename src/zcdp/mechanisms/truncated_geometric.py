@@ -4,20 +4,61 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from itertools import accumulate
-from typing import ClassVar, NoReturn
+from math import ceil
+from typing import Any, ClassVar, NoReturn
+
+from flint import arb, arb_series
 
 from zcdp.mechanisms.base import Mechanism
 from zcdp.numeric.balls import at_precision, lift
+from zcdp.numeric.certify import enclose
 from zcdp.numeric.exact import Exact, Log, Value, integer, positive
+from zcdp.numeric.functions import coefficient, derivatives, exp, expm1, log
 from zcdp.privacy.envelope import FiniteEnvelope
 from zcdp.privacy.finite_pair import FinitePair
 from zcdp.privacy.loss import LossLaw, envelope_of_balls
 
 __all__ = ["TruncatedGeometric"]
 
-LARGEST = 2_000  # outcomes of all pairs together
+LARGEST = 2_000  # outcomes of all pairs together, of which the envelope law is made
 BITS = 320
+MOST_PAIRS = 2_000
+FEW = 4
+FAR = 128  # bits: inputs whose noise is cut off by less than this at both ends are taken together
+
+
+@dataclass(frozen=True)
+class _Shift(FinitePair):
+    """Two ends as in a finite pair, and between them the masses inside e^{-ty} of losses losses[0] - 2ty, 0 < y < d."""
+
+    t: arb
+    d: int
+    inside: arb
+
+    def _cumulant(self, s: Any) -> Any:
+        total = sum((mass * exp(s * loss) for mass, loss in self._outcomes()), arb(0))
+        if self.d > 1:
+            fall = self.t * (1 + 2 * s)
+            run = exp(-fall) * expm1(-(self.d - 1) * fall) / expm1(-fall)
+            total = total + self.inside * exp(s * self.losses[0]) * run
+        return log(total)
+
+    def value(self, s: arb) -> arb:
+        result: arb = self._cumulant(s)
+        return result
+
+    def taylor(self, s: arb) -> tuple[arb, arb, arb]:
+        return derivatives(self._cumulant(arb_series([s, 1], prec=3)))
+
+    def kl(self) -> arb:
+        return coefficient(self._cumulant(arb_series([0, 1], prec=2)), 1)
+
+    def outcomes(self) -> list[tuple[arb, arb]]:
+        """All P- and Q-masses, of the largest ratio first."""
+        top = self.losses[0]
+        inside = [(self.inside * exp(-self.t * y), top - 2 * self.t * y) for y in range(1, self.d)]
+        (first, _), (last, least) = self._outcomes()
+        return [(mass, mass * exp(-loss)) for mass, loss in ((first, top), *inside, (last, least))]
 
 
 @dataclass(frozen=True, init=False, repr=False)
@@ -25,8 +66,8 @@ class TruncatedGeometric(FiniteEnvelope, Mechanism):
     """Output y in 0..n on input x in 0..n with probability proportional to e^{-t|x-y|}, t = epsilon/sensitivity.
 
     Renormalising is not clamping: the constant depends on x, and the pure epsilon exceeds `epsilon`. Certified over
-    every pair of inputs within the sensitivity. (Clamping the unrestricted noise costs what the noise costs.)
-    Theorem: docs/theorems/truncated-geometric.md.
+    every pair of inputs within the sensitivity; more than 2000 that differ are refused. (Clamping the unrestricted
+    noise costs what the noise costs, for any n.) Theorem: docs/theorems/truncated-geometric.md.
 
     >>> m = TruncatedGeometric(epsilon=1, n=5)
     >>> m.rho, m.pure_epsilon
@@ -44,6 +85,11 @@ class TruncatedGeometric(FiniteEnvelope, Mechanism):
         if distance > top:
             raise ValueError(f"sensitivity ({sensitivity}) must be at most n ({n}), the largest distance there is")
         self._set(epsilon=rate, n=top, sensitivity=distance)
+        if not self._inputs():
+            raise ValueError(
+                f"n ({n}) gives more than {MOST_PAIRS} different pairs of inputs, the most that are searched: "
+                "clamp DiscreteLaplace instead, which costs what its noise costs"
+            )
 
     @property
     def largest_loss(self) -> NoReturn:
@@ -61,30 +107,67 @@ class TruncatedGeometric(FiniteEnvelope, Mechanism):
 
         Theorem: docs/theorems/envelope.md.
         """
-        if self.n * self.sensitivity * (self.sensitivity + 2) > LARGEST:
-            return super().pair()
+        pure = super().pair()
+        if (self.n - self.sensitivity + 1) * (self.sensitivity + 1) > LARGEST:
+            return pure
 
         def law() -> LossLaw | None:
-            pairs = [zip(pair.masses, pair.losses, strict=True) for pair in self.pairs()]
-            return envelope_of_balls([[(mass, mass * (-loss).exp()) for mass, loss in pair] for pair in pairs])
+            return envelope_of_balls([pair.outcomes() for pair in self.pairs()], coarser=pure)
 
-        return at_precision(BITS, law) or super().pair()
+        return at_precision(BITS, law) or pure
 
-    def pairs(self) -> Sequence[FinitePair]:
-        t = lift(self.epsilon) / self.sensitivity
-        falls = [(-t * d).exp() for d in range(self.n + 1)]
-        sums = list(accumulate(falls))
-        norms = [sums[x] + sums[self.n - x] - 1 for x in range(self.n + 1)]
+    def _inputs(self) -> Sequence[tuple[int, int]]:
+        """The numbers of outputs below x and above x + sensitivity, for each pair of inputs; none if they are too many.
 
-        def pair(x: int, other: int) -> FinitePair:
-            """All outputs beyond x have one loss, and all beyond the other: d + 1 different ones."""
-            d = abs(x - other)
-            near, far = (sums[x], sums[self.n - other]) if x < other else (sums[self.n - x], sums[other])
-            masses = [near, *falls[1:d], falls[d] * far]
-            shift = (norms[other] / norms[x]).log()
-            return FinitePair([mass / norms[x] for mass in masses], [t * (d - 2 * y) + shift for y in range(d + 1)])
+        One entry stands for all pairs so far from both ends that what is cut off there is next to nothing.
+        """
+        rest = self.n - self.sensitivity
+        if rest < MOST_PAIRS:
+            return [(x, rest - x) for x in range(rest + 1)]
+        far = enclose(lambda: FAR * arb.const_log2() * self.sensitivity / lift(self.epsilon))[1]
+        if 2 * far >= min(rest, MOST_PAIRS) - 2:
+            return []
+        near, beyond = [(x, rest - x) for x in range(ceil(far))], ceil(far)
+        return [*near, (beyond, beyond), *((right, left) for left, right in reversed(near))]
 
-        near = [d for d in range(-self.sensitivity, self.sensitivity + 1) if d]
-        # the mirrored pair (n - x, n - x - d) has the same losses: one of the two is enough
-        inputs = [(x, x + d) for x in range(self.n + 1) for d in near if 0 <= x + d <= self.n and 2 * x + d <= self.n]
-        return [pair(x, other) for x, other in inputs]
+    def pairs(self) -> Sequence[_Shift]:
+        """(x, x + sensitivity) for all x: the other direction is the mirror image, and no nearer pair is worse.
+
+        Theorem: docs/theorems/likelihood-ratio.md.
+        """
+        d, t = self.sensitivity, lift(self.epsilon) / self.sensitivity
+        least, middle = exp(-t * d), -exp(-t) * expm1(-t * (d - 1))
+
+        def pair(left: int, right: int) -> _Shift:
+            low, high = -expm1(-t * (left + 1)), -expm1(-t * (right + 1))
+            together = left + right < self.n - d
+            if together:  # anything from this to no cut at all
+                low, high = low.union(arb(1)), high.union(arb(1))
+            whole = low + middle + least * high
+            mirrored = left == right and not together
+            shift = arb(0) if mirrored else log((high + middle + least * low) / whole)
+            ends = [low / whole, least * high / whole], [t * d + shift, shift - t * d]
+            return _Shift(*ends, t, d, -expm1(-t) / whole)
+
+        return [pair(left, right) for left, right in self._inputs()]
+
+    def candidates(self) -> Sequence[int] | None:
+        """The pair that looks worst in floats, on a grid of orders: where to search first."""
+        inputs = self._inputs()
+        if len(inputs) < FEW or self.n > 2**53:
+            return None
+        import numpy as np
+
+        d, t = self.sensitivity, float(lift(self.epsilon)) / self.sensitivity
+        with np.errstate(all="ignore"):
+            low, high = (-np.expm1(-t * (np.array(beyond, dtype=float) + 1)) for beyond in zip(*inputs, strict=True))
+            least, middle = np.exp(-t * d), -np.exp(-t) * np.expm1(-t * (d - 1))
+            whole = low + middle + least * high
+            top = t * d + np.log((high + middle + least * low) / whole)
+            best = np.full(len(low), -np.inf)
+            for s in np.geomspace(1e-3, 1e3, 40) / max(t * d, 1e-3):
+                fall = t * (1 + 2 * s)
+                run = np.exp(-fall) * np.expm1(-(d - 1) * fall) / np.expm1(-fall)
+                moment = (low + least * high * np.exp(-2 * t * d * s) - np.expm1(-t) * run) / whole
+                best = np.maximum(best, (s * top + np.log(moment)) / (s * (1 + s)))
+        return [int(best.argmax())] if np.isfinite(best).all() else None

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable
 from math import inf, nextafter
 from threading import RLock
@@ -11,24 +12,57 @@ from flint import arb, ctx
 
 from zcdp.numeric.exact import Exact, Log
 
-__all__ = ["above", "at_precision", "below", "ceiling", "floor", "lift"]
+__all__ = ["Undecided", "above", "at_precision", "below", "ceiling", "floor", "lift", "working_bits"]
 
 T = TypeVar("T")
 
-# flint's working precision is one number for the whole process: whoever sets it holds this lock. A thread of the
-# user's that changes it under us makes balls wider, never wrong.
-_precision = RLock()
+
+class Undecided(ArithmeticError):
+    """A sign could not be told at this precision: try again with more bits."""
+
+
+class _Setting:
+    """flint's working precision, one number for the whole process, and who may set it."""
+
+    def __init__(self) -> None:
+        # A thread of the user's that changes the precision without this lock makes balls wider, never wrong.
+        self.lock = RLock()
+        self.found: tuple[int, int] | None = None
+        """What the caller had set, while ours is in force."""
+
+    def free(self) -> None:
+        """In a forked child, a lock that another thread held is held for ever, and what it set stays: undo both."""
+        if self.lock.acquire(blocking=False):  # it is free, or of the thread that forked, which goes on in the child
+            self.lock.release()
+            return
+        self.lock = RLock()
+        if self.found is not None:
+            ctx.prec, ctx.cap = self.found
+            self.found = None
+
+
+_setting = _Setting()
+if hasattr(os, "register_at_fork"):  # not on Windows, which has no fork
+    os.register_at_fork(after_in_child=_setting.free)
 
 
 def at_precision(bits: int, evaluate: Callable[[], T], *, terms: int = 10) -> T:
     """Run `evaluate` with balls of `bits` bits and series of up to `terms` terms, then restore what was set."""
-    with _precision:
-        before = ctx.prec, ctx.cap
-        ctx.prec, ctx.cap = bits, terms
-        try:
+    with _setting.lock:
+        outer, before = _setting.found, (ctx.prec, ctx.cap)
+        try:  # before anything is set, as an interrupt may come at any time
+            _setting.found = before if outer is None else outer
+            ctx.prec, ctx.cap = bits, terms
             return evaluate()
         finally:
             ctx.prec, ctx.cap = before
+            _setting.found = outer
+
+
+def working_bits() -> int:
+    """The working precision."""
+    bits: int = ctx.prec
+    return bits
 
 
 def lift(number: Exact | int) -> arb:
@@ -62,14 +96,18 @@ def below(ball: arb) -> float:
 
 
 def floor(ball: arb) -> int:
-    """The greatest integer that is not above any point of a finite ball.
+    """The greatest integer that is not above any point of a ball; raises `Undecided` if that is not finite.
 
     >>> floor(arb(7) / 2), floor(arb(-7) / 2)
     (3, -4)
     """
-    return int(ball.lower().floor().fmpz())
+    edge = ball.lower()
+    if not edge.is_finite():
+        raise Undecided
+    mantissa, exponent = map(int, edge.man_exp())  # exact at any working precision
+    return mantissa << exponent if exponent >= 0 else mantissa >> -exponent
 
 
 def ceiling(ball: arb) -> int:
-    """The least integer that is not below any point of a finite ball."""
+    """The least integer that is not below any point of a ball."""
     return -floor(-ball)

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from math import inf, nextafter
+from warnings import warn
 
 from flint import arb
 
-from zcdp.numeric.balls import above, at_precision, below
+from zcdp.numeric.balls import Undecided, above, at_precision, below
 
-__all__ = ["NotCertified", "Undecided", "enclose"]
+__all__ = ["NotCertified", "Undecided", "enclose", "failure"]
 
 FIRST_BITS = 128
 LAST_BITS = 1 << 16
@@ -22,8 +23,13 @@ class NotCertified(ArithmeticError):
     """No certified answer was reached; there is never a number instead."""
 
 
-class Undecided(ArithmeticError):
-    """A sign could not be told at this precision: try again with more bits."""
+def failure(what: str, error: Exception) -> NotCertified:
+    """What to raise where a method met with something that it should not have: no answer, and a warning to report it.
+
+    Other methods can then still answer; nothing is passed over in silence.
+    """
+    warn(f"the {what} failed where it should not, please report it: {error!r}", RuntimeWarning, stacklevel=2)
+    return NotCertified(f"the {what} failed: {error!r}")
 
 
 def enclose(evaluate: Callable[[], arb], *, floor: float = 0.0) -> tuple[float, float]:
@@ -44,13 +50,15 @@ def enclose(evaluate: Callable[[], arb], *, floor: float = 0.0) -> tuple[float, 
         lower, upper = max(below(ball), floor), above(ball)
         return lower, upper, upper <= nextafter(lower, inf) or ball.rel_accuracy_bits() >= DECISIVE_BITS
 
-    bits = FIRST_BITS
+    bits, cause = FIRST_BITS, None
     while bits <= LAST_BITS:
         try:
             lower, upper, done = at_precision(bits, pin)
             if done:
                 return lower, upper
-        except Undecided:
-            pass
+        except NotCertified:
+            raise
+        except (ArithmeticError, ValueError) as error:  # `Undecided`, or of a number that is none: NaN
+            cause = error
         bits *= 2
-    raise NotCertified(f"no certified value within {LAST_BITS} bits: the parameters are too extreme")
+    raise NotCertified(f"no certified value within {LAST_BITS} bits: the parameters are too extreme") from cause

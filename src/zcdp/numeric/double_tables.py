@@ -12,6 +12,7 @@ from flint import acb, arb
 
 from zcdp.numeric.balls import at_precision
 from zcdp.numeric.certify import Undecided
+from zcdp.numeric.trusted import trusted
 
 if TYPE_CHECKING:
     import numpy as np
@@ -74,7 +75,7 @@ def _circle() -> Complexes:
     import numpy as np
 
     def points() -> list[complex]:
-        return [complex(_known(acb(0, 2 * arb.pi() * n / SIZE).exp())) for n in range(SIZE)]
+        return [_point(acb(0, 2 * arb.pi() * n / SIZE).exp()) for n in range(SIZE)]
 
     return np.array(at_precision(TABLE_BITS, points))
 
@@ -84,13 +85,10 @@ def _exponentials() -> Floats:
     import numpy as np
 
     def values() -> list[float]:
-        return [float(_known(acb((-arb(n) / PER_UNIT).exp())).real) for n in range(PER_UNIT * LAST_UNIT + 1)]
+        return [trusted((-arb(n) / PER_UNIT).exp()) for n in range(PER_UNIT * LAST_UNIT + 1)]
 
     return np.array(at_precision(TABLE_BITS, values))
 
 
-def _known(value: acb) -> acb:
-    """The same, if it is known well enough to be rounded: a table outlives the precision that it was made at."""
-    if not (value.real.rad() < KNOWN and value.imag.rad() < KNOWN):
-        raise Undecided
-    return value
+def _point(value: acb) -> complex:
+    return complex(trusted(value.real, within=KNOWN), trusted(value.imag, within=KNOWN))

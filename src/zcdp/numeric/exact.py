@@ -6,7 +6,7 @@ import re
 from dataclasses import dataclass
 from decimal import Context, Decimal, InvalidOperation
 from fractions import Fraction
-from math import isfinite
+from math import isfinite, log
 from numbers import Integral, Real
 from typing import NoReturn, TypeAlias
 
@@ -17,18 +17,27 @@ __all__ = [
     "gcd",
     "integer",
     "literal",
+    "log_of",
     "positive",
     "positive_rational",
     "probability",
     "rational",
     "real",
+    "shown",
     "times",
 ]
 
-# A decimal exponent beyond this is a slip or an attack: "1e999999999" would need a gigabyte as an integer.
+# The limits of every number that comes in. A decimal exponent beyond this is a slip or an attack: "1e999999999" would
+# need a gigabyte as an integer; so are more digits than Python itself prints, of which arithmetic is quadratic.
 LARGEST_EXPONENT = 4000
+MOST_DIGITS = 4300
 
+_MOST_BITS = (10**MOST_DIGITS - 1).bit_length() - 1  # integers of so many bits have at most that many digits
 _LOG = re.compile(r"(?:log|ln)\((.*)\)", re.DOTALL)
+# digits of other scripts and underscores are what Python reads as numbers, and no reader of a plan does
+_DECIMAL = re.compile(r"[+-]?(?:[0-9]+\.?[0-9]*|\.[0-9]+)(?:[eE][+-]?[0-9]+)?")
+_RATIO = re.compile(r"[+-]?[0-9]+\s*/\s*[0-9]+", re.ASCII)
+_NOT_FINITE = re.compile(r"[+-]?(?:inf|infinity|s?nan)", re.IGNORECASE | re.ASCII)
 
 
 @dataclass(frozen=True)
@@ -60,7 +69,7 @@ def _wrong(name: str, value: object, rule: str) -> NoReturn:
         shown = str(value) if isinstance(value, Real) else repr(value)
     except ValueError:  # Python refuses to print integers of more than 4300 digits
         shown = "a number of thousands of digits"
-    raise ValueError(f"{name} ({shown}) {rule}")
+    raise ValueError(f"{name} ({shown if len(shown) <= 120 else shown[:80] + '...'}) {rule}")
 
 
 def _from_decimal(number: Decimal, value: object, name: str) -> Fraction:
@@ -68,18 +77,36 @@ def _from_decimal(number: Decimal, value: object, name: str) -> Fraction:
         _wrong(name, value, "must be finite")
     if number and abs(number.adjusted()) > LARGEST_EXPONENT:
         _wrong(name, value, f"must have a decimal exponent of at most {LARGEST_EXPONENT} in size")
-    return Fraction(number)
+    if len(number.as_tuple().digits) > MOST_DIGITS:
+        _wrong(name, value, f"must have at most {MOST_DIGITS} digits")
+    return _limited(Fraction(number), value, name)
 
 
 def _from_text(text: str, name: str) -> Fraction:
-    try:
-        if "/" in text:
-            return Fraction(text)
-        return _from_decimal(Decimal(text), text, name)
-    except (InvalidOperation, ZeroDivisionError, ValueError) as error:
-        if isinstance(error, ValueError) and str(error).startswith(name):
-            raise
+    number = text.strip(" \t\r\n")
+    if len(number) > 2 * MOST_DIGITS + 3:  # a fraction of two such integers, signs included
+        _wrong(name, text, f"must have at most {MOST_DIGITS} digits")
+    if _DECIMAL.fullmatch(number):
+        try:
+            return _from_decimal(Decimal(number), text, name)
+        except InvalidOperation:  # an exponent that even Decimal does not hold
+            _wrong(name, text, f"must have a decimal exponent of at most {LARGEST_EXPONENT} in size")
+    if _NOT_FINITE.fullmatch(number):
+        _wrong(name, text, "must be finite")
+    if _RATIO.fullmatch(number):
+        top, bottom = (part.strip() for part in number.split("/"))
+        if max(len(top.lstrip("+-")), len(bottom)) > MOST_DIGITS:
+            _wrong(name, text, f"must have at most {MOST_DIGITS} digits above and below the line")
+        if bottom.strip("0"):
+            return Fraction(int(top), int(bottom))
     _wrong(name, text, "is not a number: write a decimal such as '0.1' or a fraction such as '1/3'")
+
+
+def _limited(number: Fraction, value: object, name: str) -> Fraction:
+    """The number, unless it is too long to be printed, and so to be read back."""
+    if max(number.numerator.bit_length(), number.denominator.bit_length()) > _MOST_BITS:
+        _wrong(name, value, f"must have at most {MOST_DIGITS} digits above and below the line")
+    return number
 
 
 def rational(value: Value, name: str) -> Fraction:
@@ -89,7 +116,7 @@ def rational(value: Value, name: str) -> Fraction:
     (Fraction(1, 10), Fraction(1, 2))
     """
     if type(value) is int:  # the two everyday cases first: this is half the cost of a mechanism
-        return Fraction(value)
+        return _limited(Fraction(value), value, name)
     if type(value) is float and isfinite(value):
         return Fraction(*value.as_integer_ratio())
     if isinstance(value, bool):
@@ -99,16 +126,18 @@ def rational(value: Value, name: str) -> Fraction:
     if isinstance(value, Decimal):
         return _from_decimal(value, value, name)
     if isinstance(value, Fraction):
-        return value if type(value) is Fraction else Fraction(value.numerator, value.denominator)
+        plain = value if type(value) is Fraction else Fraction(value.numerator, value.denominator)
+        return _limited(plain, value, name)
     if isinstance(value, Integral):
-        return Fraction(int(value))
+        return _limited(Fraction(int(value)), value, name)
     # floats, and numpy's floating scalars of every width, know their own exact ratio
     ratio = getattr(value, "as_integer_ratio", None)
     if isinstance(value, Real) and ratio is not None:
         try:
-            return Fraction(*ratio())
+            exact = Fraction(*ratio())
         except (ValueError, OverflowError):
             _wrong(name, value, "must be finite")
+        return _limited(exact, value, name)
     raise TypeError(
         f"{name} ({value!r}) must be a number: int, float, Fraction, Decimal or str, not {type(value).__name__}"
     )
@@ -171,9 +200,13 @@ def integer(value: Value, name: str, minimum: int) -> int:
 
 def times(count: int, number: Exact) -> Exact:
     """count * number, exactly."""
-    if isinstance(number, Log) and count * number.argument.numerator.bit_length() > 10**6:
-        raise ValueError(f"{count} times {number} is the logarithm of a number of too many digits: give it as a number")
-    return Log(number.argument**count) if isinstance(number, Log) else count * number
+    if not isinstance(number, Log):
+        return count * number
+    if count * max(number.argument.numerator.bit_length(), number.argument.denominator.bit_length()) > _MOST_BITS:
+        raise ValueError(
+            f"{count} times {number} is the logarithm of more than {MOST_DIGITS} digits: give it as a number"
+        )
+    return Log(number.argument**count)
 
 
 def literal(number: Exact | int) -> str:
@@ -198,6 +231,21 @@ def literal(number: Exact | int) -> str:
         return f"Fraction({number.numerator:#x}, {number.denominator:#x})"
 
 
+def shown(number: Fraction, digits: int) -> str:
+    """So many digits of it for people, also of what is beyond the range of floats.
+
+    >>> shown(Fraction(1, 3), 6), shown(Fraction(10) ** -400, 6), shown(Fraction(10) ** 400, 6)
+    ('0.333333', '1e-400', '1e+400')
+    """
+    try:
+        if (near := float(number)) or not number:
+            return f"{near:.{digits}g}"
+    except OverflowError:
+        pass
+    context = Context(prec=digits)
+    return str(context.divide(Decimal(number.numerator), Decimal(number.denominator)).normalize(context)).lower()
+
+
 def _as_decimal(number: Fraction) -> str | None:
     """The finite decimal expansion, if there is one of at most 25 places."""
     scaled = number * 10**25
@@ -205,6 +253,20 @@ def _as_decimal(number: Fraction) -> str | None:
         return None
     context = Context(prec=60)
     return str(Decimal(scaled.numerator).scaleb(-25, context).normalize(context)).lower()
+
+
+def log_of(number: Fraction) -> float:
+    """The logarithm, for searches; also of what is beyond the range of floats.
+
+    >>> log_of(Fraction(1, 4)), log_of(Fraction(10) ** -4000)
+    (-1.3862943611198906, -9210.34037197618...)
+    """
+    try:
+        if (near := float(number)) > 1e-300:
+            return log(near)
+    except OverflowError:
+        pass
+    return log(number.numerator) - log(number.denominator)
 
 
 def gcd(a: Fraction, b: Fraction) -> Fraction:

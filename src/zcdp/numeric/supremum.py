@@ -75,15 +75,15 @@ def _search(curve: Convex, start: arb) -> arb:
     return ((left + right) / 2).mid().exp().mid()
 
 
-def _exceeds(curve: Convex, bound: arb) -> arb | None:
+def _exceeds(curve: Convex, bound: arb, most: int = MOST_CELLS) -> arb | None:
     """None if K(s) <= bound s(1+s) is proven for all s > 0; a point where it is false; or `Undecided`."""
     if not bound > 0:
         raise Undecided
     s, step, cells = arb(0), arb(1), 0
     while not (1 + s) * bound >= curve.largest:
         cells += 1
-        if cells > MOST_CELLS:
-            raise NotCertified(f"the supremum over orders needs more than {MOST_CELLS} cells: the loss is too small")
+        if cells > most:
+            raise NotCertified(f"the supremum over orders needs more than {most} cells: the loss is too small")
         if curve.taylor is None:
             k0 = curve.value(s) if s > 0 else arb(0)
             k1 = k2 = arb(0)
@@ -117,7 +117,7 @@ class Supremum(NamedTuple):
     point: float
 
 
-def _enclose(curves: Sequence[Convex], tolerance: float, candidates: Sequence[int]) -> Supremum:
+def _enclose(curves: Sequence[Convex], tolerance: float, candidates: Sequence[int], most: int) -> Supremum:
     if not all(curve.kl > 0 and curve.kl.rel_accuracy_bits() > 60 for curve in curves):
         raise Undecided
     where = max(range(len(curves)), key=lambda n: float(curves[n].kl))
@@ -129,31 +129,37 @@ def _enclose(curves: Sequence[Convex], tolerance: float, candidates: Sequence[in
     factor = 1 + arb(tolerance)
     for n, curve in enumerate(curves):
         # a higher peak than was proposed raises the bound, and leaves what was proven before it proven
-        while (higher := _exceeds(curve, (best * factor).upper())) is not None:
+        while (higher := _exceeds(curve, (best * factor).upper(), most)) is not None:
             where, best, point = n, curve.ratio(higher).lower(), higher
     return Supremum(below(best), above(best * factor), where, float(point))
 
 
 def steepest_ratio(
-    curves: Callable[[], Sequence[Convex]], tolerance: float = 1e-10, candidates: Sequence[int] | None = None
+    curves: Callable[[], Sequence[Convex]],
+    tolerance: float = 1e-10,
+    candidates: Sequence[int] | None = None,
+    *,
+    most_cells: int = MOST_CELLS,
 ) -> Supremum:
     """Floats around the supremum of K(s)/(s(1+s)) over s > 0 and all curves, upper/lower = 1 + tolerance.
 
     `curves` is called at each working precision that is tried; `candidates` are the curves among which the
     steepest is expected (all, if not given). See docs/theorems/supremum.md for why a cell is proven by the sign of
-    one quadratic.
+    one quadratic. `NotCertified` where more than `most_cells` of them would be needed.
     """
     if not 0 < tolerance < inf:
         raise ValueError(f"tolerance ({tolerance}) must be positive and finite")
 
     def attempt() -> Supremum:
         present = curves()
-        return _enclose(present, tolerance, range(len(present)) if candidates is None else candidates)
+        return _enclose(present, tolerance, range(len(present)) if candidates is None else candidates, most_cells)
 
-    bits = FIRST_BITS
+    bits, cause = FIRST_BITS, None
     while bits <= LAST_BITS:
         try:
             return at_precision(bits, attempt)
-        except Undecided:
-            bits *= 2
-    raise NotCertified("the supremum over orders could not be enclosed: the parameters are too extreme")
+        except NotCertified:
+            raise
+        except (ArithmeticError, ValueError) as error:  # `Undecided`, or of floats that propose where to look
+            bits, cause = 2 * bits, error
+    raise NotCertified("the supremum over orders could not be enclosed: the parameters are too extreme") from cause

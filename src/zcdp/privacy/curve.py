@@ -6,7 +6,6 @@ from abc import ABC, abstractmethod
 from collections.abc import Callable, Sequence
 from decimal import Decimal
 from fractions import Fraction
-from functools import cached_property
 from math import inf, nextafter
 from numbers import Real
 from typing import TYPE_CHECKING, ClassVar, NamedTuple, overload
@@ -17,6 +16,7 @@ from zcdp.numeric.balls import at_precision, below, lift
 from zcdp.numeric.certify import NotCertified, Undecided, enclose
 from zcdp.numeric.exact import Exact, Value, rational
 from zcdp.numeric.functions import Number, coefficient, derivatives
+from zcdp.numeric.once import cached_property
 from zcdp.numeric.supremum import Convex, steepest_ratio
 from zcdp.privacy.loss import LossLaw, three_point_pair
 from zcdp.privacy.relation import Relation
@@ -135,13 +135,17 @@ class Curve(ABC):
         return self._divergence(excess)
 
     def _divergence(self, excess: Fraction) -> float:
+        if self.unbounded:
+            return inf
+
         def divergence() -> arb:
             if excess == 0:
                 return self.kl()
             s = lift(excess)
             return self.cumulant(s) / s
 
-        return self._certified(divergence)[1]
+        # a curve that is itself a bound may exceed the largest loss, which bounds every divergence
+        return min(self._certified(divergence)[1], self.pure_epsilon)
 
     def _certified(self, evaluate: Callable[[], arb]) -> tuple[float, float]:
         lower, upper = enclose(evaluate)

@@ -5,13 +5,13 @@ from __future__ import annotations
 from abc import abstractmethod
 from collections.abc import Callable, Sequence
 from fractions import Fraction
-from functools import cached_property
 from math import inf
 
 from flint import arb
 
 from zcdp.numeric.certify import NotCertified, enclose
 from zcdp.numeric.functions import Number
+from zcdp.numeric.once import cached_property
 from zcdp.numeric.supremum import Convex, Supremum, steepest_ratio
 from zcdp.privacy.curve import Curve, Peak
 from zcdp.privacy.finite_pair import FinitePair, max_ball
@@ -54,7 +54,7 @@ class FiniteEnvelope(Curve):
         return largest
 
     def kl(self) -> arb:
-        return self._largest(FinitePair.kl)
+        return self._largest(lambda pair: pair.kl())
 
     def _largest(self, quantity: Callable[[FinitePair], arb]) -> arb:
         """Over all pairs; 0 if no two inputs differ."""
@@ -71,7 +71,7 @@ class FiniteEnvelope(Curve):
         """The least float epsilon for which pure epsilon-DP holds; inf where there is none."""
         if self.unbounded:
             return inf
-        return enclose(lambda: self._largest(FinitePair.largest))[1]
+        return enclose(lambda: self._largest(lambda pair: pair.largest()))[1]
 
     def _search(self, tolerance: float) -> Supremum:
         if self.unbounded:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from fractions import Fraction
-from functools import cached_property
 from math import inf, nextafter
 from typing import ClassVar
 
@@ -12,9 +11,10 @@ from flint import arb, arb_series
 
 from zcdp.numeric.balls import lift
 from zcdp.numeric.certify import NotCertified, enclose
-from zcdp.numeric.exact import Exact, Log, integer
+from zcdp.numeric.exact import Exact, Log, integer, rational
 from zcdp.numeric.functions import Number, derivatives
-from zcdp.numeric.supremum import Convex
+from zcdp.numeric.once import cached_property
+from zcdp.numeric.supremum import Convex, steepest_ratio
 from zcdp.privacy.curve import Curve, Peak
 from zcdp.privacy.loss import LossLaw
 from zcdp.privacy.relation import Relation
@@ -22,6 +22,8 @@ from zcdp.privacy.relation import Relation
 __all__ = ["LARGEST_COUNT", "Plan"]
 
 LARGEST_COUNT = 10**12
+TOLERANCES = 1e-10, 1e-4  # of the certified search over orders: the first that it can meet
+WORK, LEAST_CELLS = 12_000, 500  # cells of that search, of one part each: seconds
 
 
 class Plan(Curve):
@@ -81,7 +83,10 @@ class Plan(Curve):
         times = integer(count, "count", 1)
         if times > LARGEST_COUNT:
             raise ValueError(f"count ({count}) must be at most 10^12")
-        return cls._node(curve, times, None)
+        plan = cls._node(curve, times, None)
+        if isinstance(curve, Plan):
+            plan.parts  # noqa: B018 - a product of counts is refused where it is written
+        return plan
 
     @classmethod
     def parse(cls, text: str) -> Plan:
@@ -121,6 +126,8 @@ class Plan(Curve):
         merged: dict[Curve, int] = {}
         for key, part in found.items():
             merged[part] = merged.get(part, 0) + same[key]
+            if merged[part] > LARGEST_COUNT:
+                raise ValueError(f"count ({merged[part]}) of {type(part).__name__} in all must be at most 10^12")
         return tuple(merged.items())
 
     def __repr__(self) -> str:
@@ -190,17 +197,60 @@ class Plan(Curve):
 
     @cached_property
     def _peak_bounds(self) -> tuple[float, float]:
-        """rho as a sum where all parts peak at one order, else as its own certified supremum."""
+        """rho as a sum where all parts peak at one order, else as its own certified supremum, at most that sum."""
         if self.unbounded:
             return inf, inf
         try:
             return self._certified(lambda: self.peak().rho)
         except NotCertified:  # different orders, or a part whose own peak is searched
-            if len(self.parts) > 1:
-                return self.search_rho()
-        [(part, count)] = self.parts
-        low, high = (Fraction(end) * count for end in part._peak_bounds)
-        return enclose(lambda: lift(low))[0], enclose(lambda: lift(high))[1]
+            pass
+        if len(self.parts) == 1:
+            [(part, count)] = self.parts
+            low, high = (Fraction(end) * count for end in part._peak_bounds)
+            return enclose(lambda: lift(low))[0], enclose(lambda: lift(high))[1]
+        upper = inf if any(part.rho == inf for part, _ in self.parts) else enclose(lambda: lift(self._sum_of_rhos))[1]
+        lower = min(max(self._ratio_from_below(part) for part, _ in self.parts), upper)
+        for tolerance in TOLERANCES:
+            if upper - lower <= tolerance * lower:
+                break
+            try:
+                searched = self.search_rho(tolerance)
+            except NotCertified:  # it takes too long, as where counts are huge: any enclosure is as sound
+                continue
+            return max(lower, searched[0]), min(upper, searched[1])
+        return lower, upper
+
+    @cached_property
+    def _sum_of_rhos(self) -> Fraction:
+        """An upper bound on rho; an infinite one is refused."""
+        return sum((part.rho_fraction * count for part, count in self.parts), Fraction(0))
+
+    def _ratio_from_below(self, part: Curve) -> float:
+        """D(alpha)/alpha where it is largest for a part: it bounds rho from below; 0 where it is not known."""
+        try:
+            s = rational(part.rho_order, "order") - 1
+            return enclose(lambda: self.cumulant(lift(s)) / (lift(s) * lift(1 + s)) if s else self.kl())[0]
+        except (NotCertified, ValueError):
+            return 0.0
+
+    @cached_property
+    def rho_fraction(self) -> Fraction:
+        """The least rational known that bounds rho: three times a rho of 1/10 are 3/10, which no float is."""
+        most = self._sum_of_rhos
+        try:
+            return most if self.rho == inf else min(most, Fraction(self.rho))
+        except NotCertified:  # the sum of the parts is a bound whatever their composition does
+            return most
+
+    def _divergence(self, excess: Fraction) -> float:
+        whole = super()._divergence(excess)
+        if self.is_tight:
+            return whole
+        # the curve of a part that is only a bound may be above what is known of it otherwise
+        each = [(part._divergence(excess), count) for part, count in self.parts]
+        if any(one == inf for one, _ in each):
+            return whole
+        return min(whole, enclose(lambda: lift(sum((Fraction(one) * count for one, count in each), Fraction(0))))[1])
 
     def kl(self) -> arb:
         """The sum of the parts' divergences of order 1."""
@@ -231,16 +281,16 @@ class Plan(Curve):
             )
         ]
 
-    def search_rho(self, tolerance: float = 1e-10) -> tuple[float, float]:
+    def search_rho(self, tolerance: float = TOLERANCES[0]) -> tuple[float, float]:
         """Floats around rho by a certified search over all orders of the sum of the curves.
 
         Parts of unbounded loss go in at their own rho (Gaussian noise has it at every order); the lower end is then
         the sum at order 1.
         """
         bounded = [count * part for part, count in self.parts if part.pure_epsilon < inf]
-        unbounded = [(Fraction(part.rho), count) for part, count in self.parts if part.pure_epsilon == inf]
+        unbounded = [(part.rho_fraction, count) for part, count in self.parts if part.pure_epsilon == inf]
         if not unbounded:
-            return super().search_rho(tolerance)
+            return steepest_ratio(self.convexes, tolerance, most_cells=max(WORK // len(self.parts), LEAST_CELLS))[:2]
         rest = Fraction(Plan.sum_of(*bounded).search_rho(tolerance)[1]) if bounded else Fraction(0)
         whole = rest + sum((rho * count for rho, count in unbounded), Fraction(0))
         return enclose(self.kl)[0], enclose(lambda: lift(whole))[1]

@@ -49,7 +49,10 @@ def percent(share: Given, *, up: bool) -> str:
     if share is None or amount(share) == inf:
         return _shown(share, 1, ROUND_CEILING)
     rounding = ROUND_CEILING if up else ROUND_FLOOR
-    return f"{(100 * Decimal(_number(share))).quantize(Decimal('0.1'), rounding)}%"
+    hundredths = 100 * Decimal(_number(share))
+    if hundredths >= 10**9:
+        return f"{_shown(share, 3, rounding)} times"
+    return f"{hundredths.quantize(Decimal('0.1'), rounding)}%"
 
 
 def amount(value: float | str) -> float:
@@ -67,7 +70,7 @@ def more(times: float) -> str:
     >>> more(1.3591)
     '1.35'
     """
-    return str(Decimal(repr(times)).quantize(Decimal("0.01"), ROUND_FLOOR))
+    return str(Decimal(repr(times)).quantize(Decimal("0.01"), ROUND_FLOOR)) if times < 10**9 else at_least(times, 3)
 
 
 def tagged(value: Given, text: str) -> str:

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from html import escape
 from math import ceil, inf
 from typing import Any
 
 from zcdp.report.charts import Bar, bars, curve
 from zcdp.report.digits import amount, at_most, exactly, tagged
+from zcdp.report.escaping import escape
 from zcdp.report.sections import usual_name
 
 __all__ = ["curve_section", "routes_section"]

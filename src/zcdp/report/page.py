@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from html import escape
 from importlib.resources import files
 from typing import Any
 
+from zcdp.report.escaping import escape
 from zcdp.report.figures import curve_section, routes_section
 from zcdp.report.sections import certainty, queries, recompute, savings, theorems
 from zcdp.report.summary import heading, summary

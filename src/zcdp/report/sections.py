@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
-from html import escape
 from math import inf
 from typing import Any
 
 from zcdp.report.digits import amount, at_least, at_most, exactly, more, percent, tagged
+from zcdp.report.escaping import escape
 
 __all__ = ["certainty", "queries", "recompute", "savings", "theorems", "usual_name"]
 

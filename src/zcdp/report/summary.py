@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from html import escape
 from typing import Any
 
 from zcdp.report.digits import at_most, exactly, percent, tagged
+from zcdp.report.escaping import escape
 
 __all__ = ["heading", "summary"]
 

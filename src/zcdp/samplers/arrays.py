@@ -11,11 +11,31 @@ from numpy.typing import ArrayLike, NDArray
 
 from zcdp.samplers.source import blocks
 
-__all__ = ["Overflow", "add", "exact_array", "fill", "integer_array"]
+__all__ = ["Overflow", "add", "exact_array", "fill", "integer_array", "plain_array"]
 
 Overflow: TypeAlias = Literal["raise", "saturate"]
 
 _INT64 = np.iinfo(np.int64)
+
+
+def plain_array(values: Any, name: str) -> NDArray[Any]:
+    """`values` as an array; a mask is refused, as what it hides would be released.
+
+    >>> plain_array([1, 2], "counts")
+    array([1, 2])
+    """
+    if _is_masked(values):
+        raise TypeError(f"{name} must not be masked: drop or fill what the mask hides, on purpose")
+    return np.asarray(values)
+
+
+def _is_masked(values: Any) -> bool:
+    if isinstance(values, np.ndarray):
+        return type(values) is not np.ndarray and hasattr(values, "mask")  # numpy's own masked arrays, and others
+    if not isinstance(values, list | tuple):
+        return False
+    kinds = set(map(type, values))
+    return any(issubclass(kind, np.ndarray | list | tuple) for kind in kinds) and any(map(_is_masked, values))
 
 
 def integer_array(values: ArrayLike, name: str) -> NDArray[Any]:
@@ -24,7 +44,7 @@ def integer_array(values: ArrayLike, name: str) -> NDArray[Any]:
     >>> integer_array([1, 2], "counts")
     array([1, 2])
     """
-    array = np.asarray(values)
+    array = plain_array(values, name)
     if array.size == 0 and array.dtype == np.float64 and not isinstance(values, np.ndarray):
         array = array.astype(np.int64)  # an empty list has no type of its own
     if array.dtype.kind not in "iu":
@@ -38,11 +58,11 @@ def exact_array(values: ArrayLike, name: str) -> NDArray[Any]:
     >>> exact_array([1, 2.5], "values")
     array([1. , 2.5])
     """
-    array = np.asarray(values)
+    array = plain_array(values, name)
     if array.dtype == np.float64 and not isinstance(values, np.ndarray | np.generic):
         for one in np.asarray(values, dtype=object).ravel().tolist():
-            if isinstance(one, int) and abs(one) > 1 << 53 and int(float(one)) != one:
-                raise TypeError(f"{name} ({one}) is no float: give integers of 64 bits alone, or floats")
+            if isinstance(one, int | np.integer) and int(float(one)) != int(one):
+                raise TypeError(f"{name} hold an integer that is no float: give integers of 64 bits alone, or floats")
     return array
 
 
@@ -71,5 +91,11 @@ def add(values: NDArray[Any], noise: NDArray[Any], overflow: Overflow) -> NDArra
         raise OverflowError(
             f"a noisy value does not fit in {values.dtype}: use a wider or signed type, or overflow='saturate'"
         )
-    clipped: NDArray[Any] = np.clip(total, limits.min, limits.max).astype(values.dtype)
+    # within the type of the sum: numpy 1 would otherwise go by way of floats
+    ends = (
+        (limits.min, limits.max)
+        if total.dtype == object
+        else (max(limits.min, _INT64.min), min(limits.max, _INT64.max))
+    )
+    clipped: NDArray[Any] = np.clip(total, *ends).astype(values.dtype)
     return clipped

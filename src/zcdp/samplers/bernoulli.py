@@ -9,8 +9,9 @@ import numpy as np
 from flint import arb
 from numpy.typing import NDArray
 
-from zcdp.numeric.balls import at_precision, ceiling, floor, lift
-from zcdp.samplers.lazy import GUARD, Real, rank
+from zcdp.numeric.balls import ceiling, floor, lift
+from zcdp.numeric.trusted import settled, thin
+from zcdp.samplers.lazy import Real, rank
 from zcdp.samplers.source import Source, words
 from zcdp.samplers.uniform import one_below
 
@@ -37,6 +38,13 @@ def flip_exp(x: Fraction, source: Source) -> bool:
     return x == 0 or rank(lambda: [(-lift(x)).exp()], source) == 0
 
 
+CLOSE = 2.0**-60
+
+
+def _ends(ball: arb) -> tuple[int, int]:
+    return floor(ball), ceiling(ball)
+
+
 class Coin:
     """True with probability p, a real number strictly between 0 and 1: 16 bits decide all but two cells at most.
 
@@ -47,10 +55,10 @@ class Coin:
 
     def __init__(self, p: Real, *, first: int = 16) -> None:
         self._p = p
-        scaled = at_precision(first + GUARD, lambda: p() * arb(2) ** first)
+        low, high = settled(lambda: _ends(thin(p(), within=CLOSE) * arb(2) ** first))
         shift = 16 - first
-        self._low = max(0, floor(scaled)) << shift  # below it: True for certain
-        self._high = min(1 << first, ceiling(scaled)) << shift  # from here on: False for certain
+        self._low = max(0, low) << shift  # below it: True for certain
+        self._high = min(1 << first, high) << shift  # from here on: False for certain
 
     def flip(self, source: Source) -> bool:
         """One coin."""

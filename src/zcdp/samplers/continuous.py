@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 from fractions import Fraction
-from functools import cached_property, partial
+from functools import partial
 from math import frexp
 from typing import Any
 
@@ -18,9 +18,11 @@ import numpy as np
 from flint import arb
 from numpy.typing import NDArray
 
-from zcdp.numeric.balls import above, at_precision, floor, lift
+from zcdp.numeric.balls import at_precision, floor, lift
+from zcdp.numeric.once import cached_property
+from zcdp.numeric.trusted import settled, thin, trusted
 from zcdp.samplers.grid import Grid
-from zcdp.samplers.lazy import GUARD, WORD, Real
+from zcdp.samplers.lazy import GUARD, MOST_BITS, WORD, Real, unsettled
 from zcdp.samplers.source import Source, bits, secure, words
 from zcdp.samplers.table import Law, LazyTable
 
@@ -56,7 +58,7 @@ class GridNoise:
     """
 
     def __init__(self, shape: Shape, rate: Real, step: Fraction, *, first: int = 16, second: int = 62) -> None:
-        scale = at_precision(64, lambda: above(1 / (rate() * lift(step))))  # in steps; it only chooses the bins
+        scale = settled(lambda: trusted(1 / (rate() * lift(step))))  # in steps; it only chooses the bins
         if not 2.0**-900 < scale < 2.0**60:
             raise ValueError(f"grid ({step}) must be within reach of the scale, which is {scale:.3g} grid steps")
         self._shape, self._step, self._exponent = shape, step, frexp(scale)[1]
@@ -92,7 +94,7 @@ class _Bins:
         self._grid = Grid(step, refine=refine)
         self._place = width + refine
         self._bin: Real = lambda: rate() * arb(2) ** width
-        reach = at_precision(64, self._reach)
+        reach = settled(self._reach)
 
         def cdf(n: int) -> arb:
             return shape.cdf(self._bin() * (n + 1))
@@ -104,7 +106,7 @@ class _Bins:
 
         self._table = LazyTable(Law(cdf, range(-reach, reach), cdfs=cdfs), first=first, second=second)
         self._reached = reach
-        sure = at_precision(64, lambda: self._thresholds(first))
+        sure = settled(lambda: self._thresholds(first))
         self._sure = np.concatenate([[0], sure[::-1], sure, [0]])  # beyond the table every place is in doubt
         self._sures: list[int] = self._sure.tolist()
 
@@ -112,7 +114,7 @@ class _Bins:
         """Bins on each side in the table: nearly all of the mass, or as many as are worth it."""
         length, reach, step = self._bin(), 0, MOST_BINS
         while step := step // 2:
-            if self._shape.cdf(-length * (reach + step)) > arb(2) ** -62:
+            if thin(self._shape.cdf(-length * (reach + step)), within=2.0**-80) > arb(2) ** -62:
                 reach += step
         return reach + 1
 
@@ -121,7 +123,8 @@ class _Bins:
         length, sure = self._bin(), []
         for start in range(0, self._reached, GROUP):
             last = min(start + GROUP, self._reached) - 1
-            sure += [floor(self._shape.fall(length * (last + 1), length * last) * CELLS)] * (last + 1 - start)
+            fall = thin(self._shape.fall(length * (last + 1), length * last), within=2.0**-40)
+            sure += [floor(fall * CELLS)] * (last + 1 - start)
         return np.array(sure) >> (16 - first) << (16 - first)
 
     def release(self, values: NDArray[Any], source: Source) -> NDArray[Any]:
@@ -175,7 +178,7 @@ class _Bins:
     def _kept(self, drawn: int, word: int, cell: int, source: Source) -> tuple[int, int]:
         """The first place that is kept, with how many of its bits are known: the first proposal is given."""
         known = 64
-        while True:
+        while known < MOST_BITS:
             kept = at_precision(known + GUARD, partial(self._keeps, drawn, word, known, cell))
             if kept:
                 return word, known
@@ -183,6 +186,7 @@ class _Bins:
                 word, cell, known = word << WORD | bits(WORD, source), cell << WORD | bits(WORD, source), known + WORD
             else:
                 word, cell, known = bits(64, source), bits(16, source), 64
+        raise unsettled()
 
     def _keeps(self, drawn: int, word: int, known: int, cell: int) -> bool | None:
         """Whether the coin U in [cell, cell+1)/2^(known-48) is below f(place)/f(inner edge); None if undecided."""

@@ -16,7 +16,8 @@ import numpy as np
 from flint import arb, ctx
 from numpy.typing import NDArray
 
-from zcdp.numeric.balls import lift
+from zcdp.numeric.balls import Undecided, lift
+from zcdp.numeric.trusted import thin
 from zcdp.samplers.bernoulli import flip_exp
 from zcdp.samplers.discrete_laplace import DiscreteLaplaceNoise
 from zcdp.samplers.exponential_coins import coin, coins
@@ -96,7 +97,11 @@ class DiscreteGaussianNoise:
         nearly = isqrt(int(2 * self._variance * ctx.prec)) + 1  # from here on the terms are below 2^-prec
         far = max(nearly, -outcomes[0], outcomes[-1] + 1)
         sums = _tail_sums(self._variance, far, ctx.prec)
-        mass = 1 + 2 * sums[-1]
+        try:
+            mass = thin(1 + 2 * sums[-1])
+        except Undecided:  # wide sums must not be kept
+            _tail_sums.cache_clear()
+            raise
         return [1 - sums[far - k] / mass if k >= 0 else sums[far + k + 1] / mass for k in outcomes]
 
 
@@ -106,7 +111,8 @@ def _tail_sums(variance: Fraction, far: int, bits: int) -> list[arb]:
 
     The sum beyond `far` lies between 0 and the integral, which is below (variance/far) exp(-far^2/(2 variance)).
     """
-    assert ctx.prec == bits
+    if ctx.prec != bits:  # what is kept for these bits must be known to them
+        raise Undecided
     half = -1 / (2 * lift(variance))
     tail = (half * far * far).exp() * lift(variance) / far
     sums = [tail.union(arb(0))]

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from fractions import Fraction
-from functools import cache, cached_property
+from functools import cache
 from math import log
 from typing import Any
 
@@ -17,7 +17,9 @@ import numpy as np
 from flint import arb
 from numpy.typing import NDArray
 
-from zcdp.numeric.balls import at_precision, lift
+from zcdp.numeric.balls import lift
+from zcdp.numeric.once import cached_property
+from zcdp.numeric.trusted import settled, trusted
 from zcdp.samplers.lazy import Real, rank
 from zcdp.samplers.source import Source, words
 
@@ -25,6 +27,7 @@ __all__ = ["FIRST", "Rate", "coin", "coins"]
 
 FIRST = 16
 SMALLEST = 2.0**-900
+CLOSE = 2.0**-60
 MARGIN = 2.0**-30  # beyond every error of y and of the levels
 HALVINGS = 1 / log(2)
 BELOW = 1 - 2.0**-40  # keeps the float y from exceeding the true one
@@ -37,9 +40,9 @@ def _edges() -> NDArray[Any]:
 
     def build() -> list[float]:
         unit = arb(2).log()
-        return [float((FIRST - arb(n).log() / unit).mid()) for n in range(half, 2 * half + 1)]
+        return [trusted(FIRST - arb(n).log() / unit, within=CLOSE) for n in range(half, 2 * half + 1)]
 
-    edges[half:] = at_precision(64, build)
+    edges[half:] = settled(build)
     while half > 1:
         edges[half // 2 : half] = edges[half : 2 * half : 2] + 1
         half //= 2
@@ -97,7 +100,7 @@ class Rate:
 
     def __init__(self, exact: Real, *, first: int = FIRST) -> None:
         self.exact = exact
-        nearest = at_precision(128, lambda: float((exact() / arb(2).log()).mid()))
+        nearest = settled(lambda: trusted(exact() / arb(2).log()))
         known = SMALLEST < nearest < 1 / SMALLEST
         self.halvings = nearest * BELOW if known else 0.0
         """y for a gap of 1, or 0 where floats cannot tell and every coin is left to lazy bits."""

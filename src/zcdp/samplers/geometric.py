@@ -12,7 +12,8 @@ import numpy as np
 from flint import arb
 from numpy.typing import NDArray
 
-from zcdp.numeric.balls import at_precision, ceiling, floor
+from zcdp.numeric.balls import ceiling, floor
+from zcdp.numeric.trusted import settled, thin
 from zcdp.samplers.lazy import Real
 from zcdp.samplers.low_bits import LowBits
 from zcdp.samplers.source import Source, secure
@@ -29,12 +30,12 @@ WIDEST = 44
 
 def tail_window(rate: arb) -> int:
     """Outcomes beyond this have probability below 2^-62 or so at this rate."""
-    return ceiling(44 / rate) + 1
+    return ceiling(thin(44 / rate)) + 1
 
 
 def split(rate: Real, *, first: int = 16) -> tuple[Real, LowBits | None]:
     """The rate of the high part, and the low part if there is one."""
-    size = at_precision(64, lambda: floor(1 / rate()))  # the scale: it only chooses how to split
+    size = settled(lambda: floor(thin(1 / rate())))  # the scale: it only chooses how to split
     length = max(0, size.bit_length() - HIGH)
     return lambda: rate() * arb(2) ** length, LowBits(rate, length, first=first) if length else None
 
@@ -75,7 +76,7 @@ class Geometric:
 
     def __init__(self, rate: Real, *, first: int = 16, second: int = 62) -> None:
         high, self.low = split(rate, first=first)
-        last = at_precision(64, lambda: tail_window(high()))
+        last = settled(lambda: tail_window(high()))
         law = Law(lambda h: -(-high() * (h + 1)).expm1(), range(last), 0)
         self.high = LazyTable(law, first=first, second=second)
 
@@ -97,7 +98,7 @@ class TwoSided:
 
     def __init__(self, rate: Real, negative: Real, *, first: int = 16, second: int = 62) -> None:
         high, self.low = split(rate, first=first)
-        last = at_precision(64, lambda: tail_window(high()))
+        last = settled(lambda: tail_window(high()))
 
         def cdf(h: int) -> arb:
             """P(signed high part <= h): below 0 it is -1 - H."""

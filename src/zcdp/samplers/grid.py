@@ -16,6 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from zcdp.samplers.arrays import add
+from zcdp.samplers.quotients import NARROW, Quotients
 from zcdp.samplers.source import blocks
 
 __all__ = ["Grid", "Located"]
@@ -26,7 +27,19 @@ FITS = 2.0**60
 """Fine steps below it add up with noise of at most 2^62 in 64 bits."""
 
 
+REFINED = 60
+"""Fine steps to a step up to which 64 bits hold them, as a power of two."""
+
 Points: TypeAlias = Callable[[NDArray[Any], Callable[[int], Fraction]], NDArray[Any]]
+
+
+BEYOND = "a noisy value is beyond floats: give values and a scale in a larger unit"
+
+
+def _finite(floats: NDArray[Any]) -> NDArray[Any]:
+    if not np.isfinite([floats.min(initial=0), floats.max(initial=0)]).all():
+        raise OverflowError(BEYOND)
+    return floats
 
 
 class Located(NamedTuple):
@@ -60,7 +73,7 @@ class Grid:
         if values.dtype.kind not in "fiuO":
             raise TypeError(f"values must be numbers, not {values.dtype}")
         if values.dtype.kind == "f" and not np.isfinite([values.min(initial=0), values.max(initial=0)]).all():
-            raise ValueError(f"values ({values[~np.isfinite(values)][0]}) must be finite")
+            raise ValueError("values must be finite")
         if values.dtype.kind != "O" and values.dtype.itemsize <= 8:
             size = max(-values.min(initial=0).item(), values.max(initial=0).item())
             if values.dtype.kind == "f" or size <= 1 << 53:
@@ -68,7 +81,7 @@ class Grid:
                 if self._exponent is None or self._exponent <= 0 or not self._tiny(exact):
                     self._within(Fraction(size) / self.step)
                     return exact
-        fractions = [Fraction(v) for v in values.tolist()]
+        fractions = [Fraction(*v.as_integer_ratio()) for v in values.tolist()]  # also of floats beyond 64 bits
         self._within(max((abs(v) / self.step for v in fractions), default=Fraction(0)))
         return np.array([*fractions, None], dtype=object)[:-1]
 
@@ -80,8 +93,7 @@ class Grid:
 
     def _within(self, steps: Fraction) -> None:
         if not steps < LIMIT:
-            shown = f"{float(steps):.3g}" if steps < 10**300 else "more than 1e300"
-            raise ValueError(f"values must lie within 2^61 steps of the grid: {shown} steps is too far")
+            raise ValueError(f"values must lie within 2^61 steps of zero, and a step of the grid is {self.step}")
 
     def release(self, values: NDArray[Any], points: Points) -> NDArray[Any]:
         """Floats for checked values; `points` gives a grid point for each fine step, told what is left of a value.
@@ -121,23 +133,12 @@ class Grid:
         return Located(whole.astype(np.int64), fine.astype(np.int64), rest)
 
     def _locate_ratios(self, values: NDArray[Any]) -> Located:
-        """For a step p/q: the float m 2^-k is m q/(p 2^k) steps, divided in 64 bits where they hold it."""
+        """For a step p/q: one way for all values, which depends on the step alone, so that none takes longer."""
         p, q = self.step.numerator, self.step.denominator
-        mantissas, exponents = np.frexp(values)
-        k = 53 - exponents
-        hard = (k < 0) | (k > 61 - p.bit_length()) if q < 1 << 10 and p < 1 << 60 else np.ones(values.size, dtype=bool)
-        easy = ~hard
-        top = np.where(easy, mantissas * 2.0**53, 0).astype(np.int64) * (q if q < 1 << 10 else 0)
-        bottom = np.where(easy, np.int64(p if p < 1 << 60 else 1) << np.where(easy, k, 0), 1)
-        whole, left = np.divmod(top, bottom)
-        share = left / bottom * 2.0**self.refine  # within 2^-51 of itself
-        fine = np.floor(share).astype(np.int64)
-        unsure = np.floor(share * (1 - 2.0**-50)) != np.floor(share * (1 + 2.0**-50))
-        for n in np.flatnonzero(unsure).tolist():
-            fine[n] = (int(left[n]) << self.refine) // int(bottom[n])
-        for n in np.flatnonzero(hard).tolist():
-            whole[n], remainder = divmod(Fraction(float(values[n])) / self.step, 1)
-            fine[n] = remainder * (1 << self.refine) // 1
+        if max(p, q).bit_length() > NARROW or self.refine > REFINED:
+            return self._locate_fractions([Fraction(value) for value in values.tolist()])
+        steps = Quotients(values, q, p)
+        whole, fine = steps.floor(0), steps.floor(self.refine) & ((1 << self.refine) - 1)
 
         def rest(n: int) -> Fraction:
             steps = Fraction(float(values[n])) / self.step - int(whole[n])
@@ -170,16 +171,20 @@ class Grid:
     def to_floats(self, points: NDArray[Any]) -> NDArray[Any]:
         """The floats nearest to points * step: exact where the product has at most 53 bits."""
         if self._exponent is not None:
-            return points * 2.0**self._exponent
+            with np.errstate(over="ignore"):
+                return _finite(points * 2.0**self._exponent)
         p, q = self.step.numerator, self.step.denominator
         most = max(abs(int(points.min(initial=0))), abs(int(points.max(initial=0))))
         if max(most, 1) * p <= 1 << 53 and q <= 1 << 53:  # one rounding, of the quotient
             return points * p / q
-        return np.array([float(point * self.step) for point in points.tolist()], dtype=np.float64)
+        return np.array([self.point(point) for point in points.tolist()], dtype=np.float64)
 
     def point(self, number: int) -> float:
         """The float nearest to number * step."""
-        return ldexp(number, self._exponent) if self._exponent is not None else float(number * self.step)
+        try:
+            return ldexp(number, self._exponent) if self._exponent is not None else float(number * self.step)
+        except OverflowError:
+            raise OverflowError(BEYOND) from None
 
     def round_one(self, fine: int) -> float:
         """The float nearest to the grid point to which a fine step rounds."""

@@ -19,7 +19,8 @@ import numpy as np
 from flint import arb
 from numpy.typing import NDArray
 
-from zcdp.numeric.balls import above, at_precision, lift
+from zcdp.numeric.balls import lift
+from zcdp.numeric.trusted import settled, trusted
 from zcdp.samplers.geometric import TwoSided
 from zcdp.samplers.grid import Grid
 from zcdp.samplers.lazy import Real, rank
@@ -40,7 +41,7 @@ class GridLaplace:
     """
 
     def __init__(self, rate: Real, step: Fraction, *, first: int = 16, second: int = 62) -> None:
-        scale = at_precision(64, lambda: above(1 / (rate() * lift(step))))  # in steps; it only chooses the fine grid
+        scale = settled(lambda: trusted(1 / (rate() * lift(step))))  # in steps: that `_rate` is so small rests on it
         if not 2.0**-900 < scale < 2.0**60:
             raise ValueError(f"grid ({step}) must be within reach of the scale, which is {scale:.3g} grid steps")
         self._grid = Grid(step, refine=max(1, 18 - int(np.frexp(scale)[1])))

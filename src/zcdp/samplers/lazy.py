@@ -12,10 +12,11 @@ from typing import TypeAlias
 
 from flint import arb
 
-from zcdp.numeric.balls import at_precision
+from zcdp.numeric.balls import Undecided, at_precision
+from zcdp.numeric.certify import NotCertified
 from zcdp.samplers.source import Source, bits
 
-__all__ = ["Real", "invert", "rank"]
+__all__ = ["MOST_BITS", "Real", "invert", "rank", "unsettled"]
 
 Real: TypeAlias = Callable[[], arb]
 """An exact real number: gives a ball around it at the working precision."""
@@ -25,8 +26,13 @@ GUARD = 64
 """Bits of working precision beyond those of U: enough that a ball is thinner than a cell of U."""
 
 
-class _Unknown(Exception):
-    """A comparison of U with F needs more bits."""
+MOST_BITS = 1 << 13
+"""A draw that needs so many bits has a probability below 2^-8000: something else holds the precision down."""
+
+
+def unsettled() -> NotCertified:
+    """The error for a draw that so many bits have not settled."""
+    return NotCertified(f"a draw is not settled by {MOST_BITS} bits: another thread may be setting flint's precision")
 
 
 def _reached(cut: arb, u: int, known: int) -> bool:
@@ -36,7 +42,7 @@ def _reached(cut: arb, u: int, known: int) -> bool:
         return True
     if scaled >= u + 1:
         return False
-    raise _Unknown
+    raise Undecided
 
 
 def _count(cuts: Callable[[], list[arb]], u: int, known: int) -> int:
@@ -50,12 +56,13 @@ def rank(cuts: Callable[[], list[arb]], source: Source, u: int = 0, known: int =
     >>> rank(lambda: [arb(0), arb(1)], secure)
     1
     """
-    while True:
+    while known < MOST_BITS:
         u, known = u << WORD | bits(WORD, source), known + WORD
         try:
             return at_precision(known + GUARD, partial(_count, cuts, u, known))
-        except _Unknown:
+        except Undecided:
             pass
+    raise unsettled()
 
 
 def invert(
@@ -76,17 +83,18 @@ def invert(
     >>> invert(lambda k: arb(0) if k < 7 else arb(1), secure)
     7
     """
-    while True:
+    while known < MOST_BITS:
         u, known = u << WORD | bits(WORD, source), known + WORD
         start = guess(u / (1 << known)) if guess else 0
         try:
             return at_precision(known + GUARD, partial(_search, cdf, u, known, start, least, most))
-        except _Unknown:
+        except Undecided:
             pass
+    raise unsettled()
 
 
 def _search(cdf: Callable[[int], arb], u: int, known: int, start: int, least: int | None, most: int | None) -> int:
-    """The least k with U < cdf(k), by galloping from `start` and bisecting; raises `_Unknown` if undecided."""
+    """The least k with U < cdf(k), by galloping from `start` and bisecting; raises `Undecided` if undecided."""
 
     def beyond(k: int) -> bool:  # X > k
         if least is not None and k < least:

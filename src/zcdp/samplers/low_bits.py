@@ -12,7 +12,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from zcdp.numeric.balls import above, at_precision, floor
+from zcdp.numeric.balls import floor
+from zcdp.numeric.trusted import settled, thin, trusted
 from zcdp.samplers.lazy import Real, rank
 from zcdp.samplers.source import Source, bits, words
 
@@ -32,11 +33,11 @@ class LowBits:
     """
 
     def __init__(self, rate: Real, length: int, *, first: int = 16) -> None:
-        if not at_precision(64, lambda: rate() * (1 << length) <= 1 / 32):
+        if not settled(lambda: thin(rate()) * (1 << length) <= 1 / 32):
             raise ValueError(f"length ({length}) must be at most log2(scale) - 5")
         self.length = length
         self._rate = rate
-        self._near = at_precision(64, lambda: above(rate()))
+        self._near = settled(lambda: trusted(rate()))
         self._forced = first < 16
         # one word holds the coin's first bits, at least 8, and below them the proposal
         self._word = next((word for word in (np.uint16, np.uint32) if length + 8 <= 8 * word().itemsize), np.uint64)
@@ -49,7 +50,7 @@ class LowBits:
         if count <= 0:
             return 0  # too long for arrays
         first = min(first, count)
-        least = at_precision(64, lambda: floor((-self._rate() * (1 << self.length)).exp() * (1 << first)))
+        least = settled(lambda: floor(thin((-self._rate() * (1 << self.length)).exp()) * (1 << first)))
         return least << (count - first)
 
     def draw(self, count: int, source: Source) -> NDArray[Any]:

@@ -14,7 +14,16 @@ from zcdp.numeric.exact import rational
 from zcdp.samplers.arrays import Overflow, add, exact_array, fill, integer_array
 from zcdp.samplers.source import Source, blocks, secure
 
-__all__ = ["IntegerNoise", "RealNoise", "each", "noisy_integers", "noisy_reals", "sample_integers", "sample_reals"]
+__all__ = [
+    "IntegerNoise",
+    "RealNoise",
+    "each",
+    "each_in_its_type",
+    "noisy_integers",
+    "noisy_reals",
+    "sample_integers",
+    "sample_reals",
+]
 
 Size = int | tuple[int, ...] | None
 
@@ -41,7 +50,7 @@ class RealNoise(Protocol):
 
 def is_scalar(values: Any) -> bool:
     """Whether `values` is one number: Python's own, or an exact one; numpy's scalars keep their type and are arrays."""
-    return not isinstance(values, np.generic | np.ndarray) and np.ndim(values) == 0
+    return not isinstance(values, np.generic | np.ndarray | list | tuple) and np.ndim(values) == 0
 
 
 def _overflow(overflow: Overflow) -> None:
@@ -55,7 +64,7 @@ def noisy_integers(noise: Callable[[], IntegerNoise], values: ArrayLike, overflo
     if type(values) is int:
         return values + noise().draw_one()
     if is_scalar(values):
-        raise TypeError(f"values ({values!r}) must be integers, not {type(values).__name__}")
+        raise TypeError(f"values must be integers, not {type(values).__name__}")
     array = integer_array(values, "values")
     flat = array.reshape(-1)
     out = np.empty_like(flat)
@@ -73,14 +82,25 @@ def _like(flat: NDArray[Any], values: Any, shape: tuple[int, ...]) -> Any:
     return shaped if shape or isinstance(values, np.ndarray) else shaped[()]
 
 
+def _number(value: Any) -> Fraction:
+    try:
+        return rational(value, "values")
+    except TypeError:
+        raise TypeError(
+            f"values must be numbers: int, float, Fraction, Decimal or str, not {type(value).__name__}"
+        ) from None
+    except ValueError:
+        raise ValueError("values must be finite numbers, of a decimal exponent of at most 4000 in size") from None
+
+
 def noisy_reals(noise: Callable[[], RealNoise], values: Any) -> Any:
     """values + noise on the grid: a float for a number, else an array of float64 of the same shape."""
     if type(values) is float:
         if values - values != 0:
-            raise ValueError(f"value ({values}) must be finite")
+            raise ValueError("values must be finite")
         return noise().release_one(values)
     if is_scalar(values):
-        return noise().release_one(rational(values, "value"))
+        return noise().release_one(_number(values))
     array = exact_array(values, "values")
     if array.dtype.kind not in "iuf":
         raise TypeError(f"values must be integers or floats, not {array.dtype}")
@@ -93,16 +113,30 @@ def each(one: Callable[[int], Any], many: Callable[[NDArray[Any]], NDArray[Any]]
     """Responses for a value or an array of values in 0 .. k-1; rows of responses where one response is a row."""
     if type(values) is int:
         if not 0 <= values < k:
-            raise ValueError(f"values ({values}) must lie in 0 .. {k - 1}")
+            raise ValueError(f"values must lie in 0 .. {k - 1}")
         return one(values)
     if is_scalar(values):
-        raise TypeError(f"values ({values!r}) must be integers, not {type(values).__name__}")
+        raise TypeError(f"values must be integers, not {type(values).__name__}")
     array = integer_array(values, "values")
-    for edge in (int(array.min(initial=0)), int(array.max(initial=0))):
-        if not 0 <= edge < k:
-            raise ValueError(f"values ({edge}) must lie in 0 .. {k - 1}")
+    if int(array.min(initial=0)) < 0 or int(array.max(initial=0)) >= k:
+        raise ValueError(f"values must lie in 0 .. {k - 1}")
     flat = many(array.reshape(-1))
-    return _like(flat, values, array.shape + flat.shape[1:])
+    shaped = flat.reshape(array.shape + flat.shape[1:])
+    return shaped if shaped.shape or isinstance(values, np.ndarray) else shaped[()]
+
+
+def each_in_its_type(
+    one: Callable[[int], Any], many: Callable[[NDArray[Any]], NDArray[Any]], values: ArrayLike, k: int
+) -> Any:
+    """The same for responses that are values themselves: in the type of the values, which must hold all k of them."""
+
+    def fitting(array: NDArray[Any]) -> NDArray[Any]:
+        if k - 1 > np.iinfo(array.dtype).max:
+            raise ValueError(f"k ({k}) must fit in the type of the values: {array.dtype} does not hold {k - 1}")
+        return many(array)
+
+    responses = each(one, fitting, values, k)
+    return responses.astype(values.dtype, copy=False) if isinstance(values, np.ndarray) else responses
 
 
 def sample_integers(noise: IntegerNoise, size: Size) -> Any:

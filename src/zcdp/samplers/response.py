@@ -41,7 +41,7 @@ class Response:
         for block in blocks(values.size):
             count = block.stop - block.start
             kept = self._keep.flips(count, source)
-            fresh = integers(self._k, count, source).astype(values.dtype, copy=False)
+            fresh = integers(self._k, count, source).astype(values.dtype, copy=False)  # it holds k - 1
             keeps = np.negative(kept.view(np.int8)).astype(values.dtype)  # all bits or none: faster than a branch
             out[block] = fresh ^ ((fresh ^ values[block]) & keeps)
         return out

@@ -53,7 +53,7 @@ class Scores:
         self.rate = rate
         best, least = self.array.item(self.array.argmax()), self.array.item(self.array.argmin())
         if kind == "f" and not (isfinite(best) and isfinite(least)):  # both show a NaN, if there is one
-            raise ValueError(f"scores ({least if isfinite(best) else best}) must be finite")
+            raise ValueError("scores must be finite")
         self.best, self._widest = best, best - least
         self._plain = array.dtype == np.float64 and self._widest < inf
 

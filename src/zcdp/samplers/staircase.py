@@ -16,11 +16,12 @@ from flint import arb
 from numpy.typing import NDArray
 
 from zcdp.numeric.balls import at_precision, lift
+from zcdp.numeric.trusted import settled, trusted
 from zcdp.samplers.arrays import add
 from zcdp.samplers.bernoulli import Coin
 from zcdp.samplers.geometric import WIDEST, Geometric
 from zcdp.samplers.grid import Grid
-from zcdp.samplers.lazy import GUARD, WORD, Real
+from zcdp.samplers.lazy import GUARD, MOST_BITS, WORD, Real, unsettled
 from zcdp.samplers.source import Source, bits, blocks, secure, words
 from zcdp.samplers.uniform import integers, one_below
 
@@ -60,7 +61,7 @@ class GridStaircase:
             return gamma() / (gamma() + (1 - gamma()) * (-epsilon()).exp())
 
         self._inner = Coin(inner, first=first)
-        near = at_precision(128, lambda: (float(gamma().mid()), float((1 - gamma()).mid())))
+        near = settled(lambda: (trusted(gamma()), trusted(1 - gamma())))
         tame = min(near) > 2.0**-900 and 2.0**-900 < self._size < LARGEST
         self._near = (*near, float(self._size)) if tame else None
 
@@ -118,11 +119,12 @@ class GridStaircase:
 
     def _place(self, offset: Fraction, sign: int, stair: int, inner: bool, u: int, known: int, source: Source) -> int:
         """floor(offset + noise/step), the first bits of the place in the stair given."""
-        while True:
+        while known < MOST_BITS:
             evaluate = partial(self._floor, offset, sign, stair, inner, u, known)
             if (point := at_precision(known + stair.bit_length() + GUARD, evaluate)) is not None:
                 return point
             u, known = u << WORD | bits(WORD, source), known + WORD
+        raise unsettled()
 
     def _floor(self, offset: Fraction, sign: int, stair: int, inner: bool, u: int, known: int) -> int | None:
         """floor(offset + noise/step) if all of [u, u+1)/2^known gives the same."""

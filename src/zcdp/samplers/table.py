@@ -14,14 +14,16 @@ import numpy as np
 from flint import arb
 from numpy.typing import NDArray
 
-from zcdp.numeric.balls import at_precision, ceiling, floor
-from zcdp.samplers.lazy import GUARD, invert
+from zcdp.numeric.balls import ceiling, floor
+from zcdp.numeric.trusted import settled, thin
+from zcdp.samplers.lazy import invert
 from zcdp.samplers.source import Source, bits, words
 
 __all__ = ["Law", "LazyTable"]
 
 FIRST = 16
 SECOND = 62
+CLOSE = 2.0**-80
 
 
 @dataclass(frozen=True)
@@ -57,7 +59,7 @@ class LazyTable:
         # the last outcome's own step is no cut if the law ends there: it is 1
         ends = law.most == outcomes[-1]
         inner = range(outcomes.start, outcomes.stop - 1) if ends else outcomes
-        lower, upper = at_precision(SECOND + GUARD, lambda: _cuts(law.steps(inner)))
+        lower, upper = settled(lambda: _cuts(law.steps(inner)))
         self._slots = len(inner)
         self._open_low = law.least != outcomes.start
         self._open_high = not ends
@@ -127,10 +129,13 @@ class LazyTable:
 
 
 def _cuts(steps: list[arb]) -> tuple[NDArray[Any], NDArray[Any]]:
-    """The integers floor and ceiling of 2^62 F, from the outer ends of the balls, and one lower cut beyond all."""
-    scale = arb(2) ** SECOND
-    lower = [*(floor(scale * step) for step in steps), 1 << SECOND]
-    upper = [ceiling(scale * step) for step in steps]
+    """The integers floor and ceiling of 2^62 F, from the outer ends of the balls, and one lower cut beyond all.
+
+    Wide balls would leave the table right but open for good: they are refused, and made again.
+    """
+    scaled = [thin(step, within=CLOSE) * arb(2) ** SECOND for step in steps]
+    lower = [*map(floor, scaled), 1 << SECOND]
+    upper = list(map(ceiling, scaled))
     return np.array(lower, dtype=np.int64), np.array(upper, dtype=np.int64)
 
 

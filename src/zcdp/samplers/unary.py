@@ -13,6 +13,7 @@ import numpy as np
 from flint import arb, ctx
 from numpy.typing import NDArray
 
+from zcdp.numeric.trusted import thin
 from zcdp.samplers.bernoulli import Coin
 from zcdp.samplers.lazy import Real
 from zcdp.samplers.source import BLOCK, Source, secure
@@ -68,6 +69,8 @@ def _byte_law(q: Real) -> Law:
     def sums(bits: int) -> list[arb]:
         one = q() + arb(0, arb(2) ** (-2 * bits))  # a wider ball: powers of a tiny q must not underflow
         masses = [one**ones * (1 - one) ** (8 - ones) for ones in range(9)]
-        return list(accumulate(masses[byte.bit_count()] for byte in range(256)))
+        totals = list(accumulate(masses[byte.bit_count()] for byte in range(256)))
+        thin(totals[-1])  # wide balls would be kept for good
+        return totals
 
     return Law(lambda byte: sums(ctx.prec)[byte], range(256), 0, 255)

@@ -38,7 +38,7 @@ def one_below_from(word: int, n: int, source: Source) -> int:
 
 
 def integers(n: int, count: int, source: Source) -> NDArray[Any]:
-    """`count` uniform integers in [0, n), n <= 2^62, in the smallest word of 16, 32 or 64 bits that serves.
+    """`count` uniform integers in [0, n), n <= 2^64, in the smallest word of 16, 32 or 64 bits that serves.
 
     Of the 2^w words u, exactly floor(2^w/n) have floor(u n/2^w) = k and u n mod 2^w >= 2^w mod n, for each k: the
     others are drawn again (Lemire 2019, Lemma 4.1).
@@ -85,7 +85,7 @@ def _multiplied(n: int, drawn: NDArray[Any], wide: type[Any], source: Source) ->
 
 def _masked(n: int, count: int, source: Source) -> NDArray[Any]:
     drawn: NDArray[Any] = words(count, np.uint64, source) >> np.uint64(64 - (n - 1).bit_length())
-    again = np.flatnonzero(drawn >= np.uint64(n))
+    again = np.flatnonzero(drawn > np.uint64(n - 1))
     if again.size:
         drawn[again] = _masked(n, again.size, source)
     return drawn

@@ -14,6 +14,7 @@ from flint import acb, arb
 from zcdp.numeric.balls import below, lift
 from zcdp.numeric.certify import Undecided
 from zcdp.numeric.theta import Theta
+from zcdp.numeric.trusted import trusted
 from zcdp.privacy.loss.lattice import Lattice
 from zcdp.privacy.loss.law import Factor, LossLaw, Taylor
 from zcdp.privacy.loss.share import root_below
@@ -91,7 +92,7 @@ class DiscreteNormal:
 
     def share(self, count: int, c: arb) -> ThetaShare:
         """Bounds on the decay along Re z = c."""
-        turns = float((lift(self.spacing) / (2 * arb.pi())).mid())
+        turns = trusted(lift(self.spacing) / (2 * arb.pi()))
         stiffness = max(below(2 * arb.pi() ** 2 * lift(self.variance)), 0.0) if self.variance >= STIFF else 0.0
         reach = self.reach(4)
         near_end = below(arb.pi() / (lift(self.spacing) * (2 * reach + 1)))
@@ -115,6 +116,9 @@ class DiscreteGaussianLaw(LossLaw):
     def ready(self) -> Factor:
         """See `LossLaw`."""
         return _NormalFactor(self.noise)
+
+    def check(self) -> None:
+        """theta is even and has the period 1, and z^2 + z is the same at -1 - z: the formula shows it."""
 
     def lattice(self) -> Lattice:
         """See `LossLaw`; the losses have no end, so any of them is the point to count from."""

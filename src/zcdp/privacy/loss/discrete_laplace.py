@@ -14,6 +14,7 @@ from zcdp.numeric.balls import above, below, lift
 from zcdp.numeric.certify import enclose
 from zcdp.numeric.exact import Exact, Log
 from zcdp.numeric.functions import exp, expm1
+from zcdp.numeric.trusted import trusted
 from zcdp.privacy.loss.exponential_sum import ExponentialSum, ExponentialSumFactor, Terms, laplace_pair
 from zcdp.privacy.loss.law import LossLaw, Taylor
 from zcdp.privacy.loss.wave_share import DOWN, UP, Waves, WaveShare, least_square_sine, minus_log
@@ -115,9 +116,9 @@ class _RowFactor(ExponentialSumFactor):
         return _RowShare(
             count,
             **self.bounds(growth, taylor),
-            turns=float((gap / (2 * arb.pi())).mid()),
+            turns=trusted(gap / (2 * arb.pi())),
             ends=above(atoms[0] + atoms[-1]),
-            end_wave=(below(2 * atoms[0] * atoms[-1]), float((self.loss / arb.pi()).mid())),
+            end_wave=(below(2 * atoms[0] * atoms[-1]), trusted(self.loss / arb.pi())),
             size=above(atoms[1] * (1 + ((gap - 2 * self.loss) * x).exp())),
             least=max(below((1 - shrunk) ** 2), 0.0),
             wave=max(below(4 * shrunk), 0.0),

@@ -32,7 +32,9 @@ def ordered_law(p: Sequence[Fraction], q: Sequence[Fraction]) -> LossLaw:
     return finite_law(list(zip(p, q, strict=True)), symmetric=p == q, relation=Relation.ADD_REMOVE)
 
 
-def envelope_of_rows(pairs: Sequence[tuple[Sequence[Fraction], Sequence[Fraction]]]) -> LossLaw | None:
+def envelope_of_rows(
+    pairs: Sequence[tuple[Sequence[Fraction], Sequence[Fraction]]], *, coarser: LossLaw | None = None
+) -> LossLaw | None:
     """The envelope law of pairs of rows, each in both orders; None where they are too many.
 
     Its atoms are the edges of the concave hull of all points (Q(S), P(S)): an edge (dx, dy) is a loss log(dy/dx) of
@@ -48,10 +50,11 @@ def envelope_of_rows(pairs: Sequence[tuple[Sequence[Fraction], Sequence[Fraction
     if single and sorted(zip(p, q, strict=True)) == sorted(zip(q, p, strict=True)):
         return finite_law(edges)  # symmetric as it is: nothing is lost, however often it is used
     game = Game(tuple(p), tuple(q)) if single and all((*p, *q)) else None
-    return finite_law(edges, exact=False, exact_alone=True, witness=_witness(p, q), rows=game)
+    witness = None if tuple(p) == tuple(q) else ordered_law(p, q)  # all uses in one order are attained
+    return finite_law(edges, exact=False, exact_alone=True, witness=witness, coarser=coarser, rows=game)
 
 
-def envelope_of_balls(pairs: Sequence[Sequence[tuple[arb, arb]]]) -> LossLaw | None:
+def envelope_of_balls(pairs: Sequence[Sequence[tuple[arb, arb]]], *, coarser: LossLaw | None = None) -> LossLaw | None:
     """The same of outcomes with irrational masses (p, q), the largest ratio first: rounded outward, by 2^-200.
 
     Each pair must be given in both orders, or be the mirror image of one that is.
@@ -67,7 +70,9 @@ def envelope_of_balls(pairs: Sequence[Sequence[tuple[arb, arb]]]) -> LossLaw | N
     worst = max(range(len(pairs)), key=lambda n: sum(float((p * p / q).mid()) for p, q in pairs[n]))
     one = finite_law(_hull(inward[worst]), symmetric=False, relation=Relation.ADD_REMOVE)
     alone = finite_law(below) if _is_symmetric(below) else None
-    return finite_law(above, exact=False, witness=one, witness_alone=alone) if _is_symmetric(above) else None
+    if not _is_symmetric(above):
+        return None
+    return finite_law(above, exact=False, witness=one, witness_alone=alone, coarser=coarser)
 
 
 def sampled_law(law: LossLaw, rate: Fraction) -> LossLaw | None:
@@ -115,11 +120,6 @@ def _both_orders(pairs: Sequence[Sequence[Point]]) -> list[Point]:
 
 def _is_symmetric(edges: Sequence[Atom]) -> bool:
     return edges == [(q, p) for p, q in reversed(edges)]
-
-
-def _witness(p: Sequence[Fraction], q: Sequence[Fraction]) -> LossLaw | None:
-    """All uses in one order are attained."""
-    return None if tuple(p) == tuple(q) else ordered_law(p, q)
 
 
 def _second_moment(p: Sequence[Fraction], q: Sequence[Fraction]) -> float:

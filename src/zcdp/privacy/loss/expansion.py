@@ -79,6 +79,7 @@ class EqualRows(Expansion):
     def __init__(self, loss: Exact, ratio: Fraction, rows: Rows) -> None:
         self.loss, self.ratio, self.rows = loss, ratio, rows
         self.top, self.part = lift(loss), lift(ratio)
+        self._row = (loss, loss * ratio) if isinstance(loss, Fraction) and not self.width else None
 
     def exponent(self, k: int) -> arb:
         """See `Expansion`."""
@@ -86,9 +87,7 @@ class EqualRows(Expansion):
 
     def rational_row(self) -> tuple[Fraction, Fraction] | None:
         """See `Expansion`."""
-        if self.width or not isinstance(self.loss, Fraction):
-            return None
-        return self.loss, self.loss * self.ratio
+        return self._row
 
     def points(self, count: int, room: float) -> float:
         """See `Expansion`."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from fractions import Fraction
-from functools import cached_property, partial
+from functools import partial
 from itertools import combinations
 from typing import Any, TypeAlias
 
@@ -13,6 +13,8 @@ from flint import arb
 
 from zcdp.numeric.balls import above, below, lift
 from zcdp.numeric.exact import Exact, Log
+from zcdp.numeric.once import cached_property
+from zcdp.numeric.trusted import trusted
 from zcdp.privacy.loss.expansion import Expansion, FreeAtoms
 from zcdp.privacy.loss.exponential_sum import ROWS, ExponentialSum, Terms
 from zcdp.privacy.loss.game import Game
@@ -120,6 +122,7 @@ class FiniteLaw(LossLaw):
             "exact_alone": self.exact_alone,
             "witness_alone": self.witness_alone,
             "witness": self.witness,
+            "coarser": self.coarser,
             "relation": self.relation,
             "symmetric": self.symmetric,
         }
@@ -199,7 +202,7 @@ class _AtomsFactor(Factor):
         waves = []
         for i, j in combinations(sorted(likely), 2):
             if (weight := below(2 * masses[i] * masses[j])) > 0:
-                waves.append((weight, float(((self.losses[i] - self.losses[j]) / (2 * arb.pi())).mid())))
+                waves.append((weight, trusted((self.losses[i] - self.losses[j]) / (2 * arb.pi()))))
         extent = self.losses[0] - self.losses[-1]
         return WaveShare(
             count,

@@ -79,6 +79,12 @@ class LossLaw(ABC):
     witness_alone: LossLaw | None = None
     """A better one for a single use with nothing beside it."""
 
+    neighbours: tuple[Parts, ...] = ()
+    """Or several, where one is not enough: true neighbours, each as independent laws with how many are alike."""
+
+    coarser: LossLaw | None = None
+    """A law that dominates this one and is easier to compose: tried too, where this one's answer is not sharp."""
+
     relation: Relation = Relation.EITHER
     """The neighbouring relation that the law covers."""
 
@@ -106,11 +112,16 @@ class LossLaw(ABC):
             return self
         raise NotImplementedError(f"{type(self).__name__} is not symmetric and needs a reverse")
 
-    def attained(self, *, alone: bool) -> LossLaw | None:
-        """A law whose profile is at most the mechanism's, if one is known; `alone`: of one use, and nothing beside."""
-        if self.exact or (alone and self.exact_alone):
-            return self
-        return (alone and self.witness_alone) or self.witness
+    def is_attained(self, *, alone: bool) -> bool:
+        """Whether this is the mechanism's own law; `alone`: of one use, and nothing beside."""
+        return self.exact or (alone and self.exact_alone)
+
+    def attained(self, *, alone: bool) -> tuple[Parts, ...]:
+        """Compositions of laws whose profile is at most the mechanism's: none, one or several."""
+        if self.is_attained(alone=alone):
+            return (((self, 1),),)
+        witness = (alone and self.witness_alone) or self.witness
+        return (((witness, 1),),) if witness is not None else self.neighbours
 
     def lattice(self) -> Lattice | None:
         """A lattice that holds all exponents of M(z) = sum of C e^{aw} w^{-j}, w = z + 1/2; None: none is known."""

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from contextlib import suppress
 from dataclasses import dataclass
-from functools import cached_property
 from math import log, pi
 from typing import TYPE_CHECKING
 
@@ -13,6 +12,7 @@ from flint import acb, arb
 from zcdp.numeric.balls import above, below
 from zcdp.numeric.certify import NotCertified
 from zcdp.numeric.double_tables import decays
+from zcdp.numeric.once import cached_property
 from zcdp.privacy.loss.sampled_normal import SampledNormal
 from zcdp.privacy.loss.sampled_proposals import NARROWER, SEEN, STRIPS
 from zcdp.privacy.loss.wave_share import UP, minus_log

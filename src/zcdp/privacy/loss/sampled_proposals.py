@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from functools import cached_property
 from math import cos, erfc, exp, inf, isfinite, log, pi, sin
 from typing import TYPE_CHECKING
 
 from flint import ctx
 
 from zcdp.numeric.certify import NotCertified
+from zcdp.numeric.once import cached_property
 
 if TYPE_CHECKING:
     import numpy as np

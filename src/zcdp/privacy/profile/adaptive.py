@@ -11,6 +11,7 @@ from flint import arb
 from zcdp.numeric.balls import above, below, lift
 from zcdp.numeric.double_tables import decays
 from zcdp.numeric.exact import Log
+from zcdp.numeric.trusted import trusted
 from zcdp.privacy.loss.game import Game
 from zcdp.privacy.profile.effort import GAME, GAME_STATE
 from zcdp.privacy.profile.engine import Engine, Offer, Question
@@ -117,8 +118,8 @@ class _Square:
         losses = slip = np.zeros((1, 1))
         for (p, q), counts in zip(self.ratios, self.counts(), strict=True):
             loss = lift(Log(p / q))
-            each = counts * float(loss.mid())
-            losses, slip = losses + each, slip + np.abs(each) * (8 * ULP) + np.abs(counts) * float(loss.rad()) * 2
+            each = counts * trusted(loss)
+            losses, slip = losses + each, slip + np.abs(each) * (8 * ULP) + np.abs(counts) * above(loss.rad()) * 2
         point = float(epsilon)
         slip = slip + (abs(point) + np.abs(losses)) * (8 * ULP)
         x = losses - point + (slip if up else -slip)

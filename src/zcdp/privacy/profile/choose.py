@@ -10,7 +10,6 @@ from zcdp.privacy.profile.effort import CHEAP
 from zcdp.privacy.profile.engine import Engine, Offer, Question
 from zcdp.privacy.profile.finite_sum import CutSum, WholeSum
 from zcdp.privacy.profile.lattice_contour import LatticeContour
-from zcdp.privacy.profile.nodes import quietly
 from zcdp.privacy.profile.smoothed import Smoothed
 
 __all__ = ["ENGINES", "choose"]
@@ -28,15 +27,14 @@ ENGINES: list[tuple[type[Engine], ...]] = [
 
 def choose(question: Question) -> tuple[Engine, float]:
     """The engine, and what it is expected to cost in nanoseconds."""
-    with quietly():
-        for row in ENGINES:
-            best: Offer | None = None
-            for engine in row:
-                offer = engine.offer(question)
-                if offer is not None and (best is None or offer.cost < best.cost):
-                    best = offer
-                    if best.cost <= CHEAP:
-                        break
-            if best is not None:
-                return best.build(), best.cost
+    for row in ENGINES:
+        best: Offer | None = None
+        for engine in row:
+            offer = engine.offer(question)
+            if offer is not None and (best is None or offer.cost < best.cost):
+                best = offer
+                if best.cost <= CHEAP:
+                    break
+        if best is not None:
+            return best.build(), best.cost
     raise NotCertified("no engine has an offer: the composition is too extreme")

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from contextlib import suppress
 from fractions import Fraction
-from functools import cached_property, partial
+from functools import partial
 from math import inf, log, pi
 from typing import TYPE_CHECKING
 
@@ -13,11 +13,12 @@ from flint import acb, acb_mat, arb
 
 from zcdp.numeric.balls import above, below, lift
 from zcdp.numeric.certify import NotCertified
+from zcdp.numeric.once import cached_property
 from zcdp.privacy.loss.wave_share import DOWN, UP
 from zcdp.privacy.profile.effort import BOUND, CHEAP, CONTOUR, TRANSFORM, Effort
 from zcdp.privacy.profile.engine import Engine, Offer, Question
 from zcdp.privacy.profile.line import Line
-from zcdp.privacy.profile.nodes import FIRST, LEAST, TooManyNodes, charge, choose, octaves
+from zcdp.privacy.profile.nodes import FIRST, LEAST, TooManyNodes, charge, choose, octaves, quietly
 from zcdp.privacy.profile.phases import Phases
 
 if TYPE_CHECKING:
@@ -61,7 +62,8 @@ class Contour(Engine):
     @classmethod
     def _at(cls, question: Question, line: Callable[[], Line]) -> Contour | None:
         try:
-            return cls(line(), CONTOUR.part(question.share), guess=question.epsilon)
+            with quietly():
+                return cls(line(), CONTOUR.part(question.share), guess=question.epsilon)
         except TooManyNodes:
             return None
         except NotCertified:

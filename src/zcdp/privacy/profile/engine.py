@@ -6,13 +6,13 @@ from abc import ABC, abstractmethod
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from fractions import Fraction
-from functools import cached_property
 from typing import ClassVar, NamedTuple
 
 from flint import arb
 
 from zcdp.numeric.balls import lift
 from zcdp.numeric.certify import NotCertified
+from zcdp.numeric.once import cached_property
 from zcdp.privacy.loss.lattice import Lattice
 from zcdp.privacy.loss.law import Parts
 from zcdp.privacy.loss.snap import common_lattice

@@ -76,6 +76,8 @@ class FiniteSum(Engine):
             for exponent, series in sums.items():
                 for other, row in rows:
                     place, both = sum_of(exponent, other), product(series, row, degree)
+                    if not both:  # flint drops what is exactly 0, as the middle mass of three points may be
+                        continue
                     longer[place] = _sum(longer[place], both) if place in longer else both
             ahead -= expansion.exponent(0) * count
             floor = Fraction(below(start - ahead))  # from there the parts ahead lead to the threshold at most

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from fractions import Fraction
-from functools import cached_property, partial
+from functools import partial
 from math import inf
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -11,6 +11,7 @@ from flint import arb
 
 from zcdp.numeric.balls import above, below, lift
 from zcdp.numeric.double_tables import decays, waves
+from zcdp.numeric.once import cached_property
 from zcdp.privacy.loss.gaussian import gaussian_pair
 from zcdp.privacy.loss.law import Parts
 from zcdp.privacy.loss.tilted import Polynomial, Tilted

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 from flint import arb
 
 from zcdp.numeric.balls import above
 from zcdp.numeric.double_tables import decays, waves
+from zcdp.numeric.once import cached_property
 from zcdp.privacy.loss.tilted import Exponentials
 from zcdp.privacy.profile.effort import DOUBLES
 from zcdp.privacy.profile.nodes import TooManyNodes

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from fractions import Fraction
-from functools import cached_property
 from math import ceil, inf, log, log2, pi
 from typing import TYPE_CHECKING
 
@@ -11,13 +10,14 @@ from flint import acb, acb_mat, acb_poly, acb_series, arb, ctx
 
 from zcdp.numeric.balls import above, at_precision, below, lift
 from zcdp.numeric.certify import Undecided
+from zcdp.numeric.once import cached_property
 from zcdp.privacy.loss.lattice import Lattice
 from zcdp.privacy.loss.law import Factor
 from zcdp.privacy.loss.wave_share import DOWN, UP
 from zcdp.privacy.profile.effort import BOUND, CONTOUR, TRANSFORM, Effort
 from zcdp.privacy.profile.engine import Engine, Offer, Question
 from zcdp.privacy.profile.line import Line, log_size
-from zcdp.privacy.profile.nodes import LARGEST_INDEX, LEAST, TooManyNodes, charge, choose, octaves
+from zcdp.privacy.profile.nodes import LARGEST_INDEX, LEAST, TooManyNodes, charge, choose, octaves, quietly
 from zcdp.privacy.profile.phases import Phases
 from zcdp.privacy.profile.transform import Transform
 
@@ -48,7 +48,8 @@ class LatticeContour(Engine):
         if question.lattice is None:
             return None
         try:
-            contour = cls(question.line, question.lattice, CONTOUR.part(question.share), guess=question.epsilon)
+            with quietly():
+                contour = cls(question.line, question.lattice, CONTOUR.part(question.share), guess=question.epsilon)
         except TooManyNodes:
             return None
         return Offer(contour.cost, lambda: contour)

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from functools import cached_property
 from math import inf, isfinite, log
 
 from flint import arb
 
 from zcdp.numeric.certify import Undecided
+from zcdp.numeric.once import cached_property
 from zcdp.privacy.conversions.rdp_to_approx import tail_factor
 from zcdp.privacy.profile.transform import Tilt, Transform
 

@@ -10,7 +10,7 @@ from math import frexp, inf, log
 from flint import arb
 
 from zcdp.numeric.balls import above, at_precision, below, lift
-from zcdp.numeric.certify import NotCertified, Undecided
+from zcdp.numeric.certify import NotCertified, Undecided, failure
 from zcdp.privacy.conversions.rdp_to_approx import tail_factor
 from zcdp.privacy.loss.law import Parts
 from zcdp.privacy.profile.choose import choose
@@ -47,7 +47,9 @@ class OneOrder:
 
     def _revealed(self) -> arb:
         """P(L = +inf) of the composition: that some part gives the input away."""
-        masses = [(law.infinite_mass(), count) for law, count in self.parts]
+        masses = [(mass, count) for law, count in self.parts if not (mass := law.infinite_mass()).is_zero()]
+        if not masses:
+            return arb(0)
         if any(mass == 1 for mass, _ in masses):
             return arb(1)
         return -sum(((-mass).log1p() * count for mass, count in masses), arb(0)).expm1()
@@ -202,6 +204,9 @@ class OneOrder:
                 break
             except NotCertified as error:
                 reason = str(error)
+                break
+            except Exception as error:
+                reason = str(failure("profile", error))
                 break
             # each time that the precision is raised, a smaller share of the whole effort is left
             bits, share = 2 * bits, 4 * share

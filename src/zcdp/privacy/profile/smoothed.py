@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from fractions import Fraction
-from functools import cached_property, partial
+from functools import partial
 
 from flint import arb
 
 from zcdp.numeric.balls import above, lift
 from zcdp.numeric.certify import NotCertified
+from zcdp.numeric.once import cached_property
 from zcdp.privacy.conversions.rdp_to_approx import tail_factor
 from zcdp.privacy.loss.gaussian import gaussian_pair
 from zcdp.privacy.loss.law import Parts
@@ -17,7 +18,7 @@ from zcdp.privacy.profile.effort import SMOOTH, SMOOTH_DOUBLES, TRANSFORM, Effor
 from zcdp.privacy.profile.engine import Engine, Offer, Question
 from zcdp.privacy.profile.float_contour import FloatContour
 from zcdp.privacy.profile.line import Line
-from zcdp.privacy.profile.nodes import TooManyNodes
+from zcdp.privacy.profile.nodes import TooManyNodes, quietly
 from zcdp.privacy.profile.saddle import solve
 from zcdp.privacy.profile.transform import Transform
 
@@ -57,9 +58,9 @@ class Smoothed(Engine):
         """`doubles` is what a contour in doubles may cost, in nanoseconds; `target` a log delta to be solved for."""
         self.guess = epsilon
         self.contour: Contour | FloatContour
-        self.contour, self.mu = _in_doubles(parts, c, epsilon, doubles, target) or _weakest(
-            parts, c, lift(epsilon), effort
-        )
+        with quietly():
+            found = _in_doubles(parts, c, epsilon, doubles, target)
+            self.contour, self.mu = found or _weakest(parts, c, lift(epsilon), effort)
 
     def delta(self, epsilon: Fraction) -> tuple[arb, arb]:
         """Balls whose lower end is below, and whose upper end is above delta(epsilon)."""

@@ -1,0 +1,219 @@
+"""Profiles of vectors against every admissible move: no dominating pair, no formula of the library."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from fractions import Fraction
+from functools import cache, reduce
+from itertools import combinations_with_replacement
+from math import exp, isqrt, nextafter, sqrt
+
+import numpy as np
+import pytest
+from mechanisms.test_noise import moves_within
+
+from zcdp import L1, L2, DiscreteLaplace, L0LInf, L1LInf, Laplace, Mechanism, Plan, Sensitivity
+
+Law = tuple[np.ndarray, np.ndarray]
+"""Masses of the losses -n t, ..., n t under an input and under its neighbour."""
+
+
+@cache
+def coordinate(t: float, move: int) -> Law:
+    """From the masses of the noise, far enough out, added up by their loss."""
+    reach = move + int(50 / t)
+    x = np.arange(-reach, reach + move + 1)
+    p, q = np.exp(-t * np.abs(x)), np.exp(-t * np.abs(x - move))
+    norm = np.tanh(t / 2)
+    losses = np.abs(x - move) - np.abs(x) + move
+    return np.bincount(losses, p * norm), np.bincount(losses, q * norm)
+
+
+@cache
+def law(t: float, moves: tuple[int, ...]) -> Law:
+    pairs = [coordinate(t, move) for move in moves]
+    return tuple(reduce(np.convolve, [pair[side] for pair in pairs], np.ones(1)) for side in (0, 1))  # type: ignore[return-value]
+
+
+def delta(law: Law, epsilon: float) -> float:
+    p, q = law
+    return float(np.maximum(p - exp(epsilon) * q, 0).sum())
+
+
+def composed(*laws: Law) -> Law:
+    return tuple(reduce(np.convolve, [one[side] for one in laws]) for side in (0, 1))  # type: ignore[return-value]
+
+
+BOUNDS: tuple[tuple[Sensitivity, Callable[[tuple[int, ...]], bool]], ...] = (
+    (L2("2.5"), lambda v: 4 * sum(x * x for x in v) <= 25),
+    (L2(3), lambda v: sum(x * x for x in v) <= 9),
+    (L2(5), lambda v: sum(x * x for x in v) <= 25),
+    (L2("1.8"), lambda v: sum(x * x for x in v) <= 3),
+    (L1LInf(7, 3), lambda v: sum(v) <= 7 and max(v) <= 3),
+    (L1(4), lambda v: sum(v) <= 4),
+    (L0LInf(3, 2), lambda v: len(v) <= 3 and max(v) <= 2),
+)
+SHARES = (0.0, 0.03, 0.1, 0.2, 0.35, 0.5, 0.8)
+
+
+@pytest.mark.parametrize("t", [Fraction(1, 50), Fraction(1, 3), Fraction(2)], ids=str)
+@pytest.mark.parametrize(
+    ("bound", "fits"), BOUNDS, ids=lambda value: repr(value) if isinstance(value, Sensitivity) else ""
+)
+def test_no_move_exceeds_the_profile_and_one_reaches_the_lower_end(
+    bound: Sensitivity, fits: object, t: Fraction
+) -> None:
+    m = DiscreteLaplace(scale=1 / t, sensitivity=bound)
+    moves = [move for move in moves_within(fits) if move]
+    for share in SHARES:
+        epsilon = share * m.pure_epsilon
+        worst = max(delta(law(float(t), move), epsilon) for move in moves)
+        lower, upper = m.delta_bounds(epsilon=epsilon)
+        assert lower - 1e-13 <= worst <= upper + 1e-13
+        assert upper <= worst * 1.05 + 1e-13
+
+
+@pytest.mark.parametrize("bound", [L2("2.5"), L2(3)], ids=repr)
+@pytest.mark.parametrize("t", [Fraction(1, 20), Fraction(1)], ids=str)
+def test_moves_may_differ_from_one_use_to_the_next(bound: L2, t: Fraction) -> None:
+    plan = 2 * DiscreteLaplace(scale=1 / t, sensitivity=bound)
+    moves = [move for move in moves_within(lambda v: sum(x * x for x in v) <= bound.b**2) if move]
+    for share in SHARES:
+        epsilon = share * plan.pure_epsilon
+        both = [composed(law(float(t), a), law(float(t), b)) for a, b in combinations_with_replacement(moves, 2)]
+        worst = max(delta(one, epsilon) for one in both)
+        lower, upper = plan.delta_bounds(epsilon=epsilon)
+        assert lower - 1e-13 <= worst <= upper + 1e-13
+
+
+def least_epsilon(law: Law, target: float) -> float:
+    low, high = 0.0, 100.0
+    for _ in range(60):
+        middle = (low + high) / 2
+        low, high = (middle, high) if delta(law, middle) > target else (low, middle)
+    return high
+
+
+@pytest.mark.parametrize(
+    ("scale", "b", "at", "least", "most"),
+    [
+        (1000, 100, "0.03", 0.03908, 0.04892),  # many squares: the Gaussian pair
+        (50, 5, "0.02", 0.05960, 0.05999),
+        (50, 5, "0.001", 0.19636, 0.19637),
+        (2, 10, "0.001", 25.94, 25.95),
+    ],
+)
+def test_euclidean_moves_of_integers(scale: int, b: int, at: str, least: float, most: float) -> None:
+    """One coordinate that moves by b, and b^2 that move by 1, are among them."""
+    m = DiscreteLaplace(scale=scale, sensitivity=L2(b))
+    lower, upper = m.epsilon_bounds(delta=at)
+    assert least <= lower <= upper <= nextafter(most, 9) * (1 + 1e-4)
+    assert least_epsilon(law(1 / scale, (b,)), float(at)) <= upper * (1 + 1e-12)
+    if b < 100:
+        assert least_epsilon(law(1 / scale, (1,) * b**2), float(at)) <= upper * (1 + 1e-12)
+
+
+@pytest.mark.parametrize("b", [11, 30])
+def test_many_squares_are_tight_where_one_small_move_is_the_worst(b: int) -> None:
+    """The Gaussian pair touches the profile of one move at epsilon = 0: nothing smaller would do."""
+    lower, upper = DiscreteLaplace(scale=20_000, sensitivity=L2(b)).delta_bounds(epsilon=0)
+    truth = delta(law(1 / 20_000, (b,)), 0.0)
+    assert lower * (1 - 1e-12) <= truth <= upper
+    assert upper <= truth * 1.001
+
+
+@pytest.mark.parametrize("count", [1, 10])
+def test_one_long_move_composed(count: int) -> None:
+    plan = count * DiscreteLaplace(scale=50, sensitivity=L2(5))
+    for moves in ((5,), (4, 3), (1,) * 25):
+        truth = least_epsilon(composed(*[law(1 / 50, moves)] * count), 0.02)
+        assert truth <= plan.epsilon_at(delta="0.02") * (1 + 1e-12)
+    assert plan.epsilon_at(delta="0.02") <= plan.routes(delta="0.02")["rdp"]
+
+
+def test_very_long_moves_are_bounded_from_below_by_what_is_attained() -> None:
+    """Beyond some length the pair of one move is itself a bound: the lower end is of the Laplace pair below it."""
+    m = DiscreteLaplace(scale=10**7, sensitivity=L2(10**6))
+    pair = m.pair()
+    assert pair is not None
+    assert all(one.exact for neighbour in pair.neighbours for one, _ in neighbour)
+    lower, upper = m.epsilon_bounds(delta="0.01")
+    assert DiscreteLaplace(scale=10**7, sensitivity=10**6).epsilon_bounds(delta="0.01")[0] <= lower <= upper
+
+
+def laplace_delta(move: float, epsilon: np.ndarray) -> np.ndarray:
+    inside = 1 - np.exp((np.minimum(epsilon, move) - move) / 2)
+    return np.where(epsilon <= -move, 1 - np.exp(np.minimum(epsilon, 0)), inside)
+
+
+def two_laplace_moves(x: float, y: float, epsilon: float) -> float:
+    """The profile of the second, averaged over the loss of the first: x for half of it, -x for half of e^-x."""
+    u = (np.arange(40_000) + 0.5) * x / 40_000
+    middle = float(np.sum(np.exp(-u) / 2 * laplace_delta(y, epsilon - (x - 2 * u)))) * x / 40_000
+    ends = laplace_delta(y, np.array([epsilon - x, epsilon + x]))
+    return float(ends[0] / 2 + exp(-x) / 2 * ends[1]) + middle
+
+
+@pytest.mark.parametrize("b", [0.01, 0.1, 1.0, 3.0])
+def test_euclidean_moves_of_reals(b: float) -> None:
+    m = Laplace(scale=1, sensitivity=L2(b))
+    for epsilon in (0.0, 0.3 * b, 0.7 * b, b, 1.3 * b):
+        lower, upper = m.delta_bounds(epsilon=epsilon)
+        one = float(laplace_delta(b, np.array(epsilon)))
+        assert one <= upper
+        assert one <= lower * (1 + 1e-12) or one == 0  # the lower end is at least that of the one move
+        for angle in (0.2, 0.5, np.pi / 4):
+            assert two_laplace_moves(b * np.cos(angle), b * np.sin(angle), epsilon) <= upper + 1e-8
+    near = m.delta_bounds(epsilon=0)
+    assert near[1] <= near[0] * sqrt(np.pi / 2) * 1.02
+
+
+@pytest.mark.parametrize(("x", "y", "h"), [(1.0, 1.0, 0.5), (2.0, 0.7, 0.7), (0.9, 0.4, 0.1)])
+def test_moving_on_to_the_larger_coordinate_costs_more(x: float, y: float, h: float) -> None:
+    """By what docs/theorems/vector-queries.md says: the worst move of L1LInf is a corner, for the profile too."""
+    for epsilon in (-1.5, -0.2, 0.0, 0.3, 1.1, 2.2):
+        gap = x - y
+        said = exp((epsilon - x - y) / 2) / 4 * (max(gap + 2 * h - abs(epsilon), 0) - max(gap - abs(epsilon), 0))
+        found = two_laplace_moves(x + h, y - h, epsilon) - two_laplace_moves(x, y, epsilon)
+        assert found == pytest.approx(said, abs=1e-7)
+        t, d, e = 0.4, 3, 1
+        before, after = (delta(law(t, move), epsilon) for move in ((d, e), (d + 1, e - 1)))
+        assert after >= before - 1e-14
+
+
+def forms(m: Mechanism) -> Iterator[Mechanism]:
+    yield eval(repr(m))
+    [(parsed, _)] = Plan.parse(repr(3 * m)).parts
+    yield parsed  # type: ignore[misc]
+    [(loaded, _)] = Plan.from_json((3 * m).to_json()).parts
+    yield loaded  # type: ignore[misc]
+
+
+@pytest.mark.parametrize("bound", [L1("2.5"), L2("2.5"), L2(1), L2(7), L0LInf(3, "2.5"), L1LInf(7, 3)], ids=repr)
+@pytest.mark.parametrize("kind", [Laplace, DiscreteLaplace])
+def test_a_sensitivity_is_kept_as_it_was_given(kind: type[Laplace | DiscreteLaplace], bound: Sensitivity) -> None:
+    m = kind(scale=3, sensitivity=bound)
+    assert m.sensitivity == bound
+    assert repr(bound) in repr(m)
+    for again in forms(m):
+        assert again == m
+        assert again.sensitivity == bound  # type: ignore[attr-defined]
+        assert again.epsilon_at(delta="0.01") == m.epsilon_at(delta="0.01")
+
+
+def test_a_plan_does_not_confuse_norms() -> None:
+    bound = isqrt(25) ** 2
+    by_one, euclidean = (DiscreteLaplace(scale=50, sensitivity=s) for s in (L0LInf(bound, 1), L2(5)))
+    assert by_one != euclidean
+    assert len((by_one + euclidean).parts) == 2
+    assert by_one.rho == euclidean.rho
+    assert by_one.epsilon_at(delta="0.02") < euclidean.epsilon_at(delta="0.02")
+
+
+def test_calibration_with_a_euclidean_bound() -> None:
+    m = DiscreteLaplace.calibrate(rho="0.01", sensitivity=L2(5))
+    assert m.sensitivity == L2(5)
+    assert m.rho <= 0.01
+    mixed = 3 * m + Laplace(epsilon="0.1") + 2 * Laplace(scale=40, sensitivity=L2(2))
+    spent = mixed.epsilon_at(delta="1e-5")
+    assert (3 * m).epsilon_bounds(delta="1e-5")[0] < spent <= mixed.routes(delta="1e-5")["rdp"]

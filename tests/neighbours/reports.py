@@ -1,0 +1,91 @@
+"""Randomizers of one value out of finitely many: the rows of their channels, from how they are run."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from fractions import Fraction
+from itertools import combinations, product
+from math import exp, prod
+from random import Random
+
+from neighbours.law import Pair
+
+Rows = list[list[float]]
+
+
+def _normalised(weights: Iterable[float]) -> list[float]:
+    listed = list(weights)
+    total = sum(listed)
+    return [weight / total for weight in listed]
+
+
+def every_two(rows: Sequence[Sequence[object]]) -> list[Pair]:
+    """Every two inputs are neighbours; the other direction of each is taken where the laws are held to account."""
+    return [Pair.exactly(p, q) for p, q in combinations(rows, 2)]
+
+
+def response(epsilon: Fraction, k: int) -> Rows:
+    """k-randomized response: the true value is e^epsilon times as likely as each other one."""
+    return [_normalised(exp(epsilon) if y == x else 1.0 for y in range(k)) for x in range(k)]
+
+
+def bits(p: float | Fraction, q: float | Fraction, d: int) -> list[list[float | Fraction]]:
+    """A report of d bits: the true one is set with probability p, every other with q."""
+
+    def mass(x: int, report: tuple[int, ...]) -> float | Fraction:
+        chances = (p if bit == x else q for bit in range(d))
+        return prod(chance if y else 1 - chance for chance, y in zip(chances, report, strict=True))
+
+    return [[mass(x, report) for report in product((0, 1), repeat=d)] for x in range(d)]
+
+
+def subsets(epsilon: Fraction, k: int, size: int) -> Rows:
+    """A subset that holds the true value is e^epsilon times as likely as one that does not."""
+    reports = list(combinations(range(k), size))
+    return [_normalised(exp(epsilon) if x in report else 1.0 for report in reports) for x in range(k)]
+
+
+def hadamard(epsilon: Fraction, doublings: int, blocks: int) -> Rows:
+    """A value is a block and a row of the Sylvester matrix, not the constant one: its +1s there are the likely outputs.
+
+    The entry of the matrix at (i, j) is minus one to the number of bits that i and j share.
+    """
+    width = 1 << doublings
+    return [
+        _normalised(
+            exp(epsilon) if y // width == block and (row & (y % width)).bit_count() % 2 == 0 else 1.0
+            for y in range(blocks * width)
+        )
+        for block in range(blocks)
+        for row in range(1, width)
+    ]
+
+
+def hashing(epsilon: Fraction, g: int, hashes: Sequence[Sequence[int]]) -> Rows:
+    """A hash drawn uniformly, sent along; the bucket of the value goes through g-randomized response."""
+    buckets = response(epsilon, g)
+    return [[mass / len(hashes) for hashed in hashes for mass in buckets[hashed[x]]] for x in range(len(hashes[0]))]
+
+
+def families(rng: Random, g: int) -> list[tuple[int, ...]]:
+    """Hashes of three values under which every two collide with probability at least 1/g: all, or all and more."""
+    every = list(product(range(g), repeat=3))
+    return every + [(bucket,) * 3 for bucket in range(rng.choice((0, g)))]
+
+
+def truncated(epsilon: Fraction, sensitivity: int, n: int) -> Rows:
+    """Output y on input x with probability proportional to e^{-t|x-y|}, both in 0..n."""
+    t = float(epsilon) / sensitivity
+    return [_normalised(exp(-t * abs(x - y)) for y in range(n + 1)) for x in range(n + 1)]
+
+
+def within(rows: Rows, distance: int) -> list[Pair]:
+    """Inputs that are numbers: neighbours are at most so far apart. The farthest first."""
+    pairs = [(x, y) for x in range(len(rows)) for y in range(x + 1, min(x + distance, len(rows) - 1) + 1)]
+    return [Pair.exactly(rows[x], rows[y]) for x, y in sorted(pairs, key=lambda pair: pair[0] - pair[1])]
+
+
+def some_row(rng: Random, size: int, *, spread: int = 60) -> list[Fraction]:
+    """Random probabilities that sum to 1 exactly."""
+    weights = [rng.randint(1, spread) for _ in range(size)]
+    return [Fraction(weight, sum(weights)) for weight in weights]

@@ -1,0 +1,70 @@
+"""Rows of the table: selection by scores, and the sparse vector technique."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from fractions import Fraction
+from functools import partial
+from random import Random
+
+import zcdp
+from neighbours import selection, streams
+from neighbours.law import Pair
+from neighbours.table import Case, row, some_epsilon
+
+
+def _pairs(winner: selection.Winner, epsilon: Fraction, rng: Random, effort: int, steps: int, *, one_way: bool) -> list:
+    rate = float(epsilon) if one_way else float(epsilon) / 2
+    found = selection.worst_two(winner, rate, steps, monotone=one_way)
+    found += selection.neighbours(winner, rate, rng, effort, steps, monotone=one_way)
+    if winner is selection.laplace_max and not one_way:
+        found += selection.two_against_three(winner, rate, steps)
+    return found
+
+
+def _selection(kind: type[zcdp.Mechanism], noise: str, variant: str, rng: Random, effort: int) -> Case:
+    winners = {
+        "gumbel": selection.exponential,
+        "exponential": selection.permute_and_flip,
+        "laplace": selection.laplace_max,
+    }
+    epsilon = some_epsilon(rng)
+    at = partial(_pairs, winners[noise], epsilon, rng, effort, one_way=variant.endswith("monotone"))
+    extra = {"noise": noise} if kind is zcdp.ReportNoisyMax else {}
+
+    def both(steps: int) -> list[Pair]:
+        """What scores that move both ways may do: the lower ends are about them."""
+        return _pairs(winners[noise], epsilon, rng, 0, steps, one_way=False)
+
+    def family(steps: int) -> Callable[[float], Pair]:
+        rate = float(epsilon) / 2
+        return lambda share: selection.two(winners[noise], rate, 2 * steps * share, steps, monotone=False)
+
+    mechanism = kind(epsilon=epsilon, **extra)  # type: ignore[call-arg]
+    if noise == "laplace":  # no lower end is about its worst pair, which is not known
+        return Case(mechanism, at(1), both(1), group=at, far_limits=both)
+    return Case(mechanism, at(1), both(1), family(1), group=at, far_limits=both, far_family=family)
+
+
+row(zcdp.ExponentialMechanism)(partial(_selection, zcdp.ExponentialMechanism, "gumbel", ""))
+row(zcdp.PermuteAndFlip)(partial(_selection, zcdp.PermuteAndFlip, "exponential", ""))
+for _noise in ("laplace", "gumbel", "exponential"):
+    for _variant in (_noise, f"{_noise} monotone"):
+        row(zcdp.ReportNoisyMax, variant=_variant)(partial(_selection, zcdp.ReportNoisyMax, _noise, _variant))
+
+
+@row(zcdp.SparseVector)
+def _sparse_vector(rng: Random, effort: int) -> Case:
+    threshold, queries = some_epsilon(rng, 0.1, 3), some_epsilon(rng, 0.1, 3)
+    positives = rng.randint(1, 3)
+    share = float(queries) / (2 * positives)
+
+    def at(steps: int) -> list[Pair]:
+        level = -1 / (4 * share)
+        moved = [level + steps] * 5 + [level - steps] * 12
+        long = streams.first_positive([level] * 17, moved, float(threshold), share)
+        some = [streams.neighbours(rng, float(threshold), share, positives, steps) for _ in range(effort + 1)]
+        return [*some, long, streams.extreme(float(threshold), share, positives, steps)]
+
+    mechanism = zcdp.SparseVector(epsilon_threshold=threshold, epsilon_queries=queries, positives=positives)
+    return Case(mechanism, at(1), group=at)

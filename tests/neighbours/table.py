@@ -1,0 +1,66 @@
+"""What a row of the table is: a mechanism of the library beside the true laws of its neighbouring inputs."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+from math import exp, log
+from random import Random
+
+from neighbours.law import Pair
+from zcdp import Mechanism
+
+
+@dataclass(frozen=True)
+class Case:
+    """One mechanism with its parameters, and neighbours of it: the first is expected to be the worst, or next to it."""
+
+    mechanism: Mechanism
+    pairs: Sequence[Pair]
+    limits: Sequence[Pair] = ()
+    """Pairs that admissible ones come as near to as one likes: the supremum over neighbours has them too."""
+    family: Callable[[float], Pair] | None = None
+    """Neighbours along a parameter from 0 to 1, one of which is the worst at each order."""
+    group: Callable[[int], Sequence[Pair]] | None = None
+    """Inputs at a distance of so many neighbours; None: every two inputs are neighbours already."""
+    far_limits: Callable[[int], Sequence[Pair]] | None = None
+    """As `limits`, for inputs at a distance."""
+    far_family: Callable[[int], Callable[[float], Pair]] | None = None
+    """As `family`, for inputs at a distance."""
+
+
+Draw = Callable[[Random, int], Case]
+"""A random case with so many random neighbours beside the corners."""
+
+
+@dataclass(frozen=True)
+class Row:
+    """A mechanism, the kind of sensitivity that it is given ("none" if it has no such parameter), and a variant."""
+
+    mechanism: type[Mechanism]
+    sensitivity: str
+    variant: str
+    draw: Draw
+
+    @property
+    def name(self) -> str:
+        return "-".join(part for part in (self.mechanism.__name__, self.sensitivity, self.variant) if part)
+
+
+ROWS: list[Row] = []
+
+
+def row(mechanism: type[Mechanism], sensitivity: str = "none", variant: str = "") -> Callable[[Draw], Draw]:
+    """Enters a function that draws cases into the table."""
+
+    def enter(draw: Draw) -> Draw:
+        ROWS.append(Row(mechanism, sensitivity, variant, draw))
+        return draw
+
+    return enter
+
+
+def some_epsilon(rng: Random, low: float = 0.02, high: float = 5) -> Fraction:
+    """Log-uniform, with three digits or so."""
+    return Fraction(max(1, round(1000 * exp(rng.uniform(log(low), log(high))))), 1000)

@@ -1,0 +1,88 @@
+"""No reported number is below what true neighbours tell, no lower end above it: over the whole table."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from fractions import Fraction
+
+import pytest
+
+from neighbours import laws, noise
+from neighbours.checks import Tally
+from neighbours.moves import squares
+from neighbours.table import ROWS, Row
+from zcdp import L2, DiscreteLaplace, Gaussian, Laplace, Logistic
+
+Law = Callable[..., None]
+
+EVERY = pytest.mark.parametrize("row", ROWS, ids=[row.name for row in ROWS])
+LEAST: dict[Law, int] = {laws.one: 36, laws.group: 36, laws.mixed: 18, laws.adapted: 2}  # comparisons under one seed
+DEEP: dict[Law, range] = {
+    laws.one: range(100, 110),
+    laws.group: range(100, 106),
+    laws.mixed: range(100, 106),
+    laws.adapted: range(100, 112),
+}
+
+
+def _run(law: Law, row: Row, seed: int, **options: object) -> None:
+    """That enough was compared is part of the law; a group may be refused."""
+    tally = Tally()
+    law(row, seed, tally, **options)
+    assert not tally.failures, "\n".join([f"{len(tally.failures)} of {tally.checks}", *tally.failures[:20]])
+    assert tally.checks >= (0 if tally.refused else LEAST[law]), tally
+
+
+def test_enough_is_compared() -> None:
+    """Groups not counted, which may be refused."""
+    once, deeper = (
+        sum(LEAST[law] * times[law] * len(ROWS) for law in LEAST if law is not laws.group)
+        for times in (dict.fromkeys(LEAST, 1), {law: len(seeds) for law, seeds in DEEP.items()})
+    )
+    assert once >= 500
+    assert deeper >= 20_000
+
+
+@EVERY
+def test_one_mechanism_and_so_many_times(row: Row) -> None:
+    """Where outcomes are finitely many, and composing is cheap, under three seeds."""
+    continuous = row.mechanism in {Laplace, Gaussian, Logistic}
+    for seed in range(1 if continuous else 3):
+        _run(laws.one, row, seed, effort=2)
+
+
+@EVERY
+def test_groups(row: Row) -> None:
+    _run(laws.group, row, 0, effort=2)
+
+
+@EVERY
+def test_several_kinds(row: Row) -> None:
+    _run(laws.mixed, row, 0, effort=1)
+
+
+@EVERY
+def test_an_adversary_that_adapts(row: Row) -> None:
+    _run(laws.adapted, row, 0)
+
+
+@pytest.mark.parametrize(
+    ("scale", "b", "delta"), [(1000, 100, "0.03"), (50, 5, "0.02"), (50, 5, "0.3"), (10, 2, "0.05")]
+)
+def test_one_far_move_may_tell_more_than_many_short_ones(scale: int, b: int, delta: str) -> None:
+    mechanism = DiscreteLaplace(scale=scale, sensitivity=L2(b))
+    moves = [(b,), *(squares(b * b) if b < 6 else ())]
+    for count in (1, 10):
+        reported = (count * mechanism).epsilon_at(delta=delta)
+        for move in moves:
+            pair = noise.moved(lambda far: noise.geometric(Fraction(1, scale), int(far)), move).power(count)
+            assert pair.low.delta(reported, -1) <= float(delta), (move, count)
+
+
+@pytest.mark.deep
+@pytest.mark.parametrize("law", DEEP, ids=lambda law: law.__name__)
+@EVERY
+def test_deeper(row: Row, law: Law) -> None:
+    options = {laws.one: {"effort": 5, "routes": True}, laws.group: {"effort": 4}, laws.mixed: {"effort": 3}}
+    for seed in DEEP[law]:
+        _run(law, row, seed, **options.get(law, {}))

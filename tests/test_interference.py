@@ -1,0 +1,274 @@
+"""Forks, threads, a foreign precision and interrupts: answers are right or a documented error, and nothing is left."""
+
+from __future__ import annotations
+
+import os
+import random
+import signal
+import sys
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from fractions import Fraction
+from threading import Event, Thread
+
+import pytest
+from flint import ctx
+
+from zcdp import (
+    BudgetExceeded,
+    Filter,
+    Gaussian,
+    Laplace,
+    NotCertified,
+    Odometer,
+    Plan,
+    PureDP,
+    RandomizedResponse,
+    TruncatedGeometric,
+)
+from zcdp.accounting.grain import grains
+from zcdp.numeric.balls import at_precision
+
+PATIENCE = 20  # seconds, after which a child or a thread counts as hanging
+
+
+def mixed(n: int = 0) -> Plan:
+    """A plan that was not asked anything yet, and that takes each of the routes some time."""
+    return 20 * Laplace(epsilon=Fraction(10 + n, 100)) + 5 * RandomizedResponse(epsilon=1, k=9) + Gaussian(sigma=20)
+
+
+ASKED: tuple[Callable[[Plan], object], ...] = (
+    lambda plan: plan.epsilon_bounds(delta=1e-6),
+    lambda plan: plan.delta_bounds(epsilon=2),
+    lambda plan: plan.routes(delta=1e-6),
+    lambda plan: plan.rho_bounds,
+    lambda plan: plan.rdp([1, 3, 100]).tolist(),
+)
+
+
+@contextmanager
+def meanwhile(work: Callable[[], object]) -> Iterator[None]:
+    """While another thread works, over and over, switching as often as can be."""
+    stop = Event()
+
+    def run() -> None:
+        while not stop.is_set():
+            work()
+
+    before = sys.getswitchinterval()
+    thread = Thread(target=run, daemon=True)
+    sys.setswitchinterval(1e-6)
+    try:
+        thread.start()
+        yield
+    finally:
+        stop.set()
+        thread.join(PATIENCE)
+        sys.setswitchinterval(before)
+    assert not thread.is_alive()
+
+
+def in_child(work: Callable[[], bool]) -> bool:
+    """Whether `work` holds in a forked child; a child that hangs is ended, and counts as not."""
+    child = os.fork()
+    if not child:
+        try:
+            os._exit(0 if work() else 1)
+        except BaseException:
+            os._exit(2)
+    ends = time.monotonic() + PATIENCE
+    while time.monotonic() < ends:
+        done, status = os.waitpid(child, os.WNOHANG)
+        if done:
+            return os.waitstatus_to_exitcode(status) == 0
+        time.sleep(0.005)
+    os.kill(child, signal.SIGKILL)
+    os.waitpid(child, 0)
+    return False
+
+
+forks = pytest.mark.skipif(not hasattr(os, "fork"), reason="there is no fork here")
+warned = pytest.mark.filterwarnings("ignore:.*multi-threaded.*fork:DeprecationWarning")
+
+
+@forks
+@warned
+def test_a_child_that_is_forked_in_the_middle_answers() -> None:
+    before, expected = (ctx.prec, ctx.cap), [ask(mixed()) for ask in ASKED]
+    with meanwhile(lambda: [ask(mixed(random.randrange(1, 90))) for ask in ASKED]):
+        for _ in range(8):
+            time.sleep(random.uniform(0, 0.01))
+            assert in_child(lambda: (ctx.prec, ctx.cap) == before and [ask(mixed()) for ask in ASKED] == expected)
+
+
+@forks
+@warned
+@pytest.mark.parametrize("bits", [60, 777])
+def test_a_child_finds_the_precision_of_the_caller(bits: int) -> None:
+    """The thread that set another one does not exist in the child: nobody would restore it."""
+    inside, leave, before = Event(), Event(), (ctx.prec, ctx.cap)
+    expected = Laplace(epsilon=1).rho
+    holder = Thread(target=lambda: at_precision(bits, lambda: (inside.set(), leave.wait(PATIENCE)), terms=3))
+    holder.start()
+    try:
+        assert inside.wait(PATIENCE)
+        assert in_child(lambda: (ctx.prec, ctx.cap) == before and Laplace(epsilon=1).rho == expected)
+    finally:
+        leave.set()
+        holder.join()
+    assert (ctx.prec, ctx.cap) == before
+
+
+@forks
+def test_a_fork_within_keeps_its_own_precision() -> None:
+    """The thread that forks goes on in the child: in the middle of what it computed."""
+
+    def inside() -> bool:
+        return at_precision(99, lambda: ctx.prec) == 99 and ctx.prec == 777
+
+    assert at_precision(777, lambda: in_child(inside))
+
+
+@forks
+@warned
+def test_a_child_does_not_wait_for_a_filter_or_an_odometer_that_was_busy() -> None:
+    """The filter refuses, as its budget is the parent's; the odometer adds up what the child spends."""
+    budget, odometer = Filter(rho=1), Odometer()
+    busy, leave = Event(), Event()
+
+    def hold() -> None:
+        with budget._lock, odometer._lock:
+            busy.set()
+            leave.wait(PATIENCE)
+
+    def spend() -> bool:
+        odometer.spend(Laplace(epsilon=1))
+        with budget._lock, pytest.raises(BudgetExceeded):
+            budget.spend(rho="0.25")
+        return budget.remaining == 1 and odometer.plan.parts == ((Laplace(epsilon=1), 1),)
+
+    holder = Thread(target=hold)
+    holder.start()
+    try:
+        assert busy.wait(PATIENCE)
+        assert in_child(spend)
+    finally:
+        leave.set()
+        holder.join()
+    assert budget.remaining == 1
+
+
+def test_attributes_that_are_computed_once_hold_no_lock() -> None:
+    """One thread computes the pure epsilon of a plan, and needs the balls; another has them, and needs its own."""
+    first, second, answers = Event(), Event(), []
+
+    class Slow(PureDP):
+        @property
+        def largest_loss(self) -> Fraction:
+            first.set()
+            second.wait(1)
+            return Fraction(1)
+
+    def other() -> float:
+        second.set()
+        return PureDP(epsilon=2).pure_epsilon
+
+    threads = [
+        Thread(target=lambda: answers.append(Slow(epsilon=1).pure_epsilon), daemon=True),
+        Thread(target=lambda: (first.wait(PATIENCE), answers.append(at_precision(64, other))), daemon=True),
+    ]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join(10)
+    assert sorted(answers) == [1, 2]
+
+
+@pytest.mark.filterwarnings("ignore:the .* failed")  # a ball that is none may lead an engine astray
+def test_a_foreign_precision_gives_the_answer_or_none() -> None:
+    """Another thread sets flint's precision as it likes: never a number on the wrong side, and only one error."""
+    truth = [ask(mixed()) for ask in ASKED]
+    epsilon, delta, _, rho, _ = truth
+    found = 0
+
+    def disturb() -> None:
+        ctx.prec = random.choice((2, 3, 5, 10, 30, 53, 1000))
+
+    before = ctx.prec
+    try:
+        with meanwhile(disturb):
+            for _ in range(12):
+                for ask, right in zip(ASKED, truth, strict=True):
+                    try:
+                        answer = ask(mixed())
+                    except NotCertified:
+                        continue
+                    found += 1
+                    if right in (epsilon, delta, rho):
+                        assert answer[0] <= right[1]
+                        assert right[0] <= answer[1]
+                    elif isinstance(right, dict):
+                        assert all(value >= epsilon[0] for value in answer.values())
+                    else:
+                        assert all(one >= other * (1 - 1e-12) for one, other in zip(answer, right, strict=True))
+    finally:
+        ctx.prec = before
+    assert [ask(mixed()) for ask in ASKED] == truth
+
+
+@pytest.mark.parametrize("ask", ASKED, ids=["epsilon", "delta", "routes", "rho", "rdp"])
+def test_an_interrupt_leaves_nothing_behind(ask: Callable[[Plan], object]) -> None:
+    """At any time in the middle: the precision is restored, and the same plan then gives the right answer."""
+    expected, before, interrupted = ask(mixed()), (ctx.prec, ctx.cap), 0
+
+    def stop(*_: object) -> None:
+        raise KeyboardInterrupt
+
+    handler = signal.signal(signal.SIGALRM, stop)
+    try:
+        for n in range(40):
+            plan = mixed()
+            try:
+                signal.setitimer(signal.ITIMER_REAL, 1e-4 * 1.2**n)
+                ask(plan)
+            except KeyboardInterrupt:
+                interrupted += 1
+            finally:
+                signal.setitimer(signal.ITIMER_REAL, 0)
+            assert (ctx.prec, ctx.cap) == before
+            if n % 8 == 0:
+                assert ask(plan) == expected
+    finally:
+        signal.signal(signal.SIGALRM, handler)
+    assert interrupted
+
+
+def test_an_interrupted_spend_is_charged_or_not() -> None:
+    def stop(*_: object) -> None:
+        raise KeyboardInterrupt
+
+    budget, odometer, released = Filter(rho=10**6), Odometer(), 0
+    handler = signal.signal(signal.SIGALRM, stop)
+    part = TruncatedGeometric(epsilon=1, n=3)
+    try:
+        for n in range(60):
+            try:
+                signal.setitimer(signal.ITIMER_REAL, 1e-5 * 1.1**n)
+                while True:
+                    budget.spend(rho=1)
+                    released += 1
+                    odometer.spend(part)
+            except (KeyboardInterrupt, BudgetExceeded):
+                pass
+            finally:
+                signal.setitimer(signal.ITIMER_REAL, 0)
+            assert budget.spent >= released
+            assert budget.spent.denominator == 1
+            count = odometer.plan.parts[0][1] if odometer._plan is not None else 0
+            assert odometer._used == count * grains(part.rho_fraction)
+            with budget._lock, odometer._lock:  # both are free
+                pass
+    finally:
+        signal.signal(signal.SIGALRM, handler)
+    assert released

@@ -1,0 +1,46 @@
+"""The tests at both ends of what pyproject.toml admits: its minima of numpy and python-flint, and the newest there are.
+
+Each end has an environment of its own, `.venv-oldest` and `.venv-newest`. Arguments go to pytest in place of all tests
+but the heavy ones: `python tools/versions.py tests/samplers`. Lint and types are checked by `make test` alone.
+"""
+
+from __future__ import annotations
+
+import re
+import subprocess
+import sys
+import tomllib
+from pathlib import Path
+
+ROOT = Path(__file__).parent.parent
+
+
+def minima() -> list[str]:
+    """The declared dependencies at their least versions: `numpy>=1.26` as `numpy==1.26`.
+
+    >>> [one.split("==")[0] for one in minima()]
+    ['numpy', 'python-flint']
+    """
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
+    return [re.fullmatch(r"([\w-]+)>=([\d.]+)", one).expand(r"\1==\2") for one in project["dependencies"]]  # type: ignore[union-attr]
+
+
+def run(name: str, versions: list[str], arguments: list[str]) -> bool:
+    """Whether the tests pass in the environment of that name, made or brought up to date first."""
+    python = ROOT / f".venv-{name}" / "bin" / "python"
+    subprocess.run([sys.executable, "-m", "venv", python.parent.parent], check=True)
+    pip = [python, "-m", "pip", "install", "--quiet", "--disable-pip-version-check", "--upgrade"]
+    subprocess.run([*pip, "--editable", f"{ROOT}[dev]", *versions], check=True, cwd=ROOT)
+    found = "import numpy, flint, sys; print(sys.argv[1], numpy.__version__, flint.__version__, flush=True)"
+    subprocess.run([python, "-c", found, f"{name}: numpy, python-flint"], check=True)
+    return subprocess.run([python, "-m", "pytest", "-m", "not deep", *arguments], check=False, cwd=ROOT).returncode == 0
+
+
+def main() -> int:
+    """Both ends, the oldest first; 1 if the tests fail at either."""
+    arguments = sys.argv[1:] or ["-n", "2"]
+    return 0 if all([run("oldest", minima(), arguments), run("newest", [], arguments)]) else 1
+
+
+if __name__ == "__main__":
+    sys.exit(main())
