@@ -11,7 +11,7 @@ from typing import Any, ClassVar, NamedTuple, NoReturn
 
 from zcdp.accounting.printable import printable
 from zcdp.accounting.suggest import unknown
-from zcdp.mechanisms import L1, L2, MECHANISMS, L0LInf, L1LInf, Mechanism
+from zcdp.mechanisms import L1, L2, MECHANISMS, WRAPPERS, L0LInf, L1LInf, Mechanism
 from zcdp.numeric.certify import NotCertified
 from zcdp.numeric.exact import MOST_DIGITS, Value, rational
 from zcdp.privacy.curve import Curve
@@ -93,7 +93,7 @@ def parse_open(text: str) -> tuple[type[Mechanism], dict[str, Any]]:
 
 
 class _Parser:
-    names: ClassVar[Mapping[str, type[Mechanism]]] = {mechanism.__name__: mechanism for mechanism in MECHANISMS}
+    names: ClassVar[Mapping[str, type[Mechanism]]] = {m.__name__: m for m in (*MECHANISMS, *WRAPPERS)}
 
     def __init__(self, text: str) -> None:
         if not isinstance(text, str):

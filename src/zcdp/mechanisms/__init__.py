@@ -29,6 +29,7 @@ __all__ = [
     "L2",
     "MECHANISMS",
     "RAPPOR",
+    "WRAPPERS",
     "BinaryRandomizedResponse",
     "BoundedRange",
     "Channel",
@@ -86,5 +87,7 @@ MECHANISMS: tuple[type[Mechanism], ...] = (
     SparseVector,
     Channel,
     LossPair,
-    Subsampled,
 )
+
+WRAPPERS: tuple[type[Mechanism], ...] = (Subsampled,)
+"""Mechanisms that run another one."""
