@@ -92,8 +92,7 @@ def neighbours(base: Base, values: tuple[int, ...], rate: Fraction) -> list[tupl
     for size in range(1, 5):
         for records in combinations_with_replacement(values, size):
             whole = sampled(base, records, rate)
-            for n in range(size):
-                found.append((whole, sampled(base, records[:n] + records[n + 1 :], rate)))
+            found += [(whole, sampled(base, records[:n] + records[n + 1 :], rate)) for n in range(size)]
     return list(dict.fromkeys(found))
 
 

@@ -39,7 +39,7 @@ def draw() -> Figure:
         factors.append((EPOCHS[-1], ratios[-1], label, colour))
     first.set(xlim=(0, 60), ylim=(0, 3), xlabel="epochs", ylabel="ε at δ = 10⁻⁵")
     first.set_title("256 of 60 000 examples, σ = 1.1")
-    second.set(xlim=(0, 60), ylim=(0.95, 1.6), xlabel="epochs", ylabel="ε / exact ε")
+    second.set(xlim=(0, 60), ylim=(0.9, 2.6), xlabel="epochs", ylabel="ε / exact ε")
     second.set_title("as a multiple of the exact ε")
     label_ends(first, ends)
     label_ends(second, factors)
