@@ -73,7 +73,8 @@ def account(
         "total": {
             "rho": total.rho,
             "rho_bounds": list(total.rho_bounds),
-            "rho_order": total.rho_order,
+            "rho_order": total.rho_order and _number(total.rho_order),
+            "relation": whole.relation.value,
             "pure_epsilon": _number(whole.pure_epsilon),
             "epsilon": total.epsilon,
             "epsilon_bounds": list(total.epsilon_bounds),
@@ -165,10 +166,10 @@ def _facts(plan: Plan, count: int) -> dict[str, Any]:
     }
 
 
-def _order(curve: Curve) -> float | None:
+def _order(curve: Curve) -> float | str | None:
     """The order that attains rho, where it is known."""
     try:
-        return curve.rho_order
+        return _number(curve.rho_order)
     except NotCertified:
         return None
 

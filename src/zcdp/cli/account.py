@@ -20,6 +20,10 @@ from zcdp.cli.terminal import Progress, bold, dim, green, line, red, shown, widt
 __all__ = ["run"]
 
 SHOWN = 20
+NEIGHBOURS = {
+    "add_remove": "neighbours that differ by one record, added or removed (add_remove)",
+    "replace": "neighbours that differ in one record, replaced (replace)",
+}
 ROUTES = {
     "profile": "privacy profile",
     "rdp": "Renyi curve",
@@ -112,6 +116,8 @@ def _total(facts: dict[str, Any]) -> None:
     low, high = total["epsilon_bounds"]
     line(f"{bold('rho')}      {bold(cost(total['rho']))}")
     line(f"{bold('epsilon')}  {bold(cost(total['epsilon']))} at delta = {delta:g}, by the {_route(total['route'])}")
+    if total["relation"] != "either":
+        line(dim(f"         for {NEIGHBOURS[total['relation']]}"))
     if "profile" in total["routes"]:
         same = lower(low) == lower(high) or high - low < 1e-5 * high
         line(dim(f"         certified: never below the truth{'' if same else f', which is at least {lower(low)}'}"))

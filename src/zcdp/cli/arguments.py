@@ -15,6 +15,7 @@ __all__ = ["COMMANDS", "BadUsage", "arguments"]
 
 RHO = "RandomizedResponse(epsilon=1, k=2925)"
 PLAN = "100 * Laplace(epsilon=0.1) + RAPPOR(epsilon=1)"
+TRAINING = "--examples 60000 --batch 256 --epochs 60"
 PLAN_FILE = """
 
 A plan file is TOML:
@@ -125,6 +126,16 @@ def _allocate(command: argparse.ArgumentParser) -> None:
     _json(command)
 
 
+def _sgd(command: argparse.ArgumentParser) -> None:
+    command.add_argument("--examples", required=True, help="how many there are")
+    command.add_argument("--batch", required=True, help="how many are drawn in a step, on average")
+    command.add_argument("--epochs", required=True, help="how often each is seen, on average")
+    command.add_argument("--sigma", help="noise, as a multiple of the clipping norm")
+    command.add_argument("--epsilon", help="or the budget, to find the noise for it")
+    command.add_argument("--delta", required=True, help="delta of (epsilon, delta)-DP")
+    _json(command)
+
+
 def _within(command: argparse.ArgumentParser) -> None:
     command.add_argument("--rho", help="the budget as rho")
     command.add_argument("--epsilon", help="or as epsilon, at --delta")
@@ -164,6 +175,11 @@ COMMANDS: dict[str, tuple[str, tuple[str, ...], Callable[[argparse.ArgumentParse
         "the least noise that stays within a budget",
         ('"1000 * Laplace(epsilon=?)" --epsilon 1 --delta 1e-6', '"Laplace(scale=?, sensitivity=3)" --rho 0.1'),
         _calibrate,
+    ),
+    "sgd": (
+        "what training by noisy gradients costs, or the noise for a budget",
+        (f"{TRAINING} --sigma 1.1 --delta 1e-5", f"{TRAINING} --epsilon 3 --delta 1e-5"),
+        _sgd,
     ),
     "allocate": ("split a budget over the queries of a plan", ("plan.toml --rho 0.5 --out filled.toml",), _allocate),
     "ledger": (

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from fractions import Fraction
 from functools import partial
 from itertools import pairwise
+from typing import Any
 
 from flint import arb
 
@@ -15,7 +16,7 @@ from zcdp.privacy.loss.game import Game
 from zcdp.privacy.loss.law import LossLaw
 from zcdp.privacy.relation import Relation
 
-__all__ = ["envelope_of_balls", "envelope_of_rows", "ordered_law"]
+__all__ = ["envelope_of_balls", "envelope_of_rows", "ordered_law", "sampled_law"]
 
 MOST_POINTS = 4_000
 MOST_ATOMS = 400
@@ -72,6 +73,30 @@ def envelope_of_balls(pairs: Sequence[Sequence[tuple[arb, arb]]], *, coarser: Lo
     if not _is_symmetric(above):
         return None
     return finite_law(above, exact=False, witness=one, witness_alone=alone, coarser=coarser)
+
+
+def sampled_law(law: LossLaw, rate: Fraction) -> LossLaw | None:
+    """The law of the pair ((1-q) Q + q P, Q), with 0 < q < 1; None where it is not known.
+
+    Irrational masses are rounded outward, by 2^-200: all points (Q(S), P(S)). Theorem: docs/theorems/sampling.md.
+    """
+    found = law.sampled(rate)
+    if found is not None or law.outcomes() is None:
+        return found
+    above, below = (at_precision(BITS, partial(_points, law, side)) for side in (-1, 1))
+    if len(above) > MOST_ATOMS:
+        return None
+    witness = _sampled_points(below, rate) if law.exact else law.witness and sampled_law(law.witness, rate)
+    return _sampled_points(above, rate, exact=False, witness=witness)
+
+
+def _points(law: LossLaw, side: int) -> list[Point]:
+    return _rounded(law.outcomes() or (), side)
+
+
+def _sampled_points(points: Sequence[Point], rate: Fraction, **options: Any) -> LossLaw:
+    edges = [(rate * p + (1 - rate) * q, q) for p, q in _hull(points)]
+    return finite_law(edges, symmetric=False, relation=Relation.ADD_REMOVE, **options)
 
 
 def _all_rounded(pairs: Sequence[Sequence[tuple[arb, arb]]], side: int) -> list[list[Point]]:

@@ -74,6 +74,15 @@ class ExponentialSum(LossLaw):
         """See `LossLaw`."""
         return None if self.at is None else (self.loss, self.at)
 
+    def outcomes(self) -> list[tuple[arb, arb]] | None:
+        """See `LossLaw`."""
+        rows = self.terms()
+        if any(len(row) > 1 for row in rows):
+            return None
+        top, part = lift(self.loss), lift(self.ratio)
+        halves = [(top * (1 - k * part) / 2).exp() for k in range(len(rows))]
+        return [(row[0] * half, row[0] / half) for row, half in zip(rows, halves, strict=True)]
+
     def _looks_symmetric(self) -> bool:
         """M(-1-z) = M(z) says that e^{aw} and e^{-aw} have the same atoms, and densities of opposite signs."""
         rows = self.terms()

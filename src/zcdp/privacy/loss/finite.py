@@ -22,6 +22,7 @@ from zcdp.privacy.loss.law import Factor, LossLaw, Taylor
 from zcdp.privacy.loss.share import Share, root_below
 from zcdp.privacy.loss.tilted import Polynomial, Tilted
 from zcdp.privacy.loss.wave_share import WaveShare
+from zcdp.privacy.relation import Relation
 
 __all__ = ["Atom", "FiniteLaw", "finite_law"]
 
@@ -102,6 +103,15 @@ class FiniteLaw(LossLaw):
             return self
         return finite_law([(p / g, p) for g, p in self.masses] + self._infinite(), **self._options())
 
+    def sampled(self, rate: Fraction) -> LossLaw:
+        """See `LossLaw`; all masses are rational."""
+        atoms = [(p, p / g) for g, p in self.masses] + [(self.revealed, Fraction(0)), (Fraction(0), self.hidden)]
+        options = self._options() | {"rows": None, "relation": Relation.ADD_REMOVE, "symmetric": False}
+        for name in ("witness", "witness_alone"):
+            below = options[name]
+            options[name] = below and below.sampled(rate)  # of rational masses too
+        return finite_law([(rate * p + (1 - rate) * q, q) for p, q in atoms if p or q], **options)
+
     def _infinite(self) -> list[Atom]:
         return [(self.hidden, Fraction(0)), (Fraction(0), self.revealed)]
 
@@ -154,6 +164,10 @@ class RowOfAtoms(ExponentialSum):
     def reverse(self) -> LossLaw:
         """See `LossLaw`."""
         return self if self.symmetric else self.source.reverse()
+
+    def sampled(self, rate: Fraction) -> LossLaw:
+        """See `LossLaw`."""
+        return self.source.sampled(rate)
 
     def game(self) -> Game | None:
         """See `LossLaw`."""

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from fractions import Fraction
 from typing import TYPE_CHECKING, Any, Self
 
 from flint import arb
@@ -31,6 +32,12 @@ class GaussianLaw(LossLaw):
     def ready(self) -> GaussianFactor:
         """See `LossLaw`."""
         return GaussianFactor(self.curvature())
+
+    def sampled(self, rate: Fraction) -> LossLaw:
+        """See `LossLaw`."""
+        from zcdp.privacy.loss.sampled_gaussian import sampled_gaussian_law
+
+        return sampled_gaussian_law(rate, self.curvature)
 
     def check(self) -> None:
         """z^2 + z is the same at -1 - z: nothing is claimed that the formula does not show."""

@@ -6,7 +6,8 @@ from abc import ABC, abstractmethod
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
-from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
+from math import inf
+from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple, TypeAlias
 
 from flint import acb, arb
 
@@ -38,6 +39,8 @@ class Points(NamedTuple):
     z: Sequence[acb]
     w: Sequence[acb]
     u: Sequence[acb]
+    needed: float = inf
+    """e-folds below M(c) at which an error of M does no harm; a law may know it better."""
 
 
 class Taylor(NamedTuple):
@@ -88,6 +91,9 @@ class LossLaw(ABC):
     symmetric: bool = True
     """Whether M(-1-z) = M(z): checked."""
 
+    cancels: ClassVar[bool] = False
+    """Whether the transform is a sum in which digits cancel: then a small delta takes more bits."""
+
     @abstractmethod
     def ready(self) -> Factor:
         """The transform and what is known of it, constants at the working precision."""
@@ -136,6 +142,22 @@ class LossLaw(ABC):
         """
         return None
 
+    def sampled(self, rate: Fraction) -> LossLaw | None:
+        """The law of the pair ((1-q) Q + q P, Q), with 0 < q < 1; None: see `outcomes`.
+
+        Theorem: docs/theorems/sampling.md.
+        """
+        del rate
+        return None
+
+    def outcomes(self) -> Sequence[tuple[arb, arb]] | None:
+        """All P- and Q-masses, the largest ratio first, at the working precision; None where they are not few."""
+        return None
+
+    def alone(self) -> Callable[[arb], arb] | None:
+        """delta(epsilon) of a single use with nothing beside it, at the working precision; None: no formula."""
+        return None
+
     def game(self) -> Game | None:
         """The ordered pairs themselves, where this law only dominates them and they are few; None where it is exact."""
         return None
@@ -168,6 +190,9 @@ class Factor(ABC):
     atomic: bool = False
     """Whether all of the loss is atoms: then M does not decay, and the plain contour has nothing to gain."""
 
+    quick: bool = False
+    """Whether `estimate` is much cheaper than `moment`: proposals are then made by it."""
+
     @abstractmethod
     def moment(self, z: Any) -> Any:
         """M(z) = E_P[e^{zL}; L finite] on real balls, complex balls, and real series z_0 + z_1 t."""
@@ -188,6 +213,13 @@ class Factor(ABC):
             raise Undecided from error
         taylor = moment.log()
         return Taylor(moment[0], taylor[0], taylor[1], 2 * taylor[2])
+
+    def estimate(self, c: float) -> tuple[float, float, float]:
+        """K(c), K'(c), K''(c), near enough: for proposals."""
+        x, step = arb(c), arb(c) * arb(2) ** -24
+        left, here, right = (self.moment(point).log() for point in (x - step, x, x + step))
+        slope, bend = (right - left) / (2 * step), (right + left - 2 * here) / (step * step)
+        return float(here.mid()), float(slope.mid()), float(bend.mid())
 
     def share(self, count: int, c: arb, taylor: Taylor) -> Share:  # noqa: ARG002
         """Bounds on the decay along Re z = c; unless a law knows better, none."""

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from flint import arb
+from flint import acb, arb
 
-__all__ = ["Polynomial", "Tilted"]
+__all__ = ["Exponentials", "Polynomial", "Tilted"]
 
 
 @dataclass(frozen=True)
@@ -21,8 +21,19 @@ class Polynomial:
 
 
 @dataclass(frozen=True)
+class Exponentials:
+    """For y >= 0, within `error` of the sum of g_j e^{iy l_j}, with Im l_j >= 0."""
+
+    weights: Sequence[acb]
+    """The g_j."""
+    rates: Sequence[acb]
+    """The l_j."""
+    error: arb
+
+
+@dataclass(frozen=True)
 class Tilted:
-    """M(c + iy)/M(c) is e^{iy top} times the sum of the polynomials; or, where there is none, that of a Gaussian law.
+    """M(c + iy)/M(c) is e^{iy top} times the sum of the polynomials, or the exponentials; or that of a Gaussian law.
 
     Theorem: docs/theorems/doubles.md.
     """
@@ -33,3 +44,4 @@ class Tilted:
     """Not below the tilted mass of terms that are not listed."""
     curvature: arb = arb(0)  # noqa: RUF009 - balls are immutable
     """mu^2 of a Gaussian law, which is left to the sum over all nodes."""
+    exponentials: Exponentials | None = None

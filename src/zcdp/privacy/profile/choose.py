@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from zcdp.numeric.certify import NotCertified
 from zcdp.privacy.profile.adaptive import Adaptive
+from zcdp.privacy.profile.closed_form import ClosedForm
 from zcdp.privacy.profile.contour import Contour
 from zcdp.privacy.profile.effort import CHEAP
 from zcdp.privacy.profile.engine import Engine, Offer, Question
@@ -14,6 +15,7 @@ from zcdp.privacy.profile.smoothed import Smoothed
 __all__ = ["ENGINES", "choose"]
 
 ENGINES: list[tuple[type[Engine], ...]] = [
+    (ClosedForm,),
     (Adaptive,),
     (WholeSum,),
     (Contour, LatticeContour),

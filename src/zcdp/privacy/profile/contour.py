@@ -2,16 +2,20 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from contextlib import suppress
 from fractions import Fraction
+from functools import partial
 from math import inf, log, pi
 from typing import TYPE_CHECKING
 
 from flint import acb, acb_mat, arb
 
 from zcdp.numeric.balls import above, below, lift
+from zcdp.numeric.certify import NotCertified
 from zcdp.numeric.once import cached_property
 from zcdp.privacy.loss.wave_share import DOWN, UP
-from zcdp.privacy.profile.effort import BOUND, CONTOUR, TRANSFORM, Effort
+from zcdp.privacy.profile.effort import BOUND, CHEAP, CONTOUR, TRANSFORM, Effort
 from zcdp.privacy.profile.engine import Engine, Offer, Question
 from zcdp.privacy.profile.line import Line
 from zcdp.privacy.profile.nodes import FIRST, LEAST, TooManyNodes, charge, choose, octaves, quietly
@@ -23,9 +27,11 @@ if TYPE_CHECKING:
 
     from zcdp.privacy.profile.decay import Floats
 
-__all__ = ["Contour"]
+__all__ = ["Contour", "shortest_period"]
 
 OCTAVES = 44
+LOWER = (0.75, 0.55, 0.4, 0.3, 0.2, 0.13, 0.08)  # lines that are tried beside that of the saddle point
+MARGIN = 5.0  # e-folds by which errors of the nodes are below what is negligible
 
 
 class Contour(Engine):
@@ -43,12 +49,27 @@ class Contour(Engine):
         """Wherever something decays: atoms alone never do."""
         if all(factor.atomic for factor, _ in question.transform.factors):
             return None
+        best = cls._at(question, lambda: question.line)
+        if question.transform.quick and (best is None or best.cost > CHEAP):
+            # where losses are large but rare the saddle point is not where the fewest nodes are needed
+            for lower in LOWER:
+                other = cls._at(question, partial(_line, question, lower))
+                if best is not None and (other is None or other.cost >= best.cost):
+                    break
+                best = other
+        return None if best is None else Offer(best.cost, lambda: best)
+
+    @classmethod
+    def _at(cls, question: Question, line: Callable[[], Line]) -> Contour | None:
         try:
             with quietly():
-                contour = cls(question.line, CONTOUR.part(question.share), guess=question.epsilon)
+                return cls(line(), CONTOUR.part(question.share), guess=question.epsilon)
         except TooManyNodes:
             return None
-        return Offer(contour.cost, lambda: contour)
+        except NotCertified:
+            if question.transform.quick:  # another line may do
+                return None
+            raise
 
     def __init__(self, line: Line, effort: Effort, *, guess: Fraction = Fraction(0), rough: bool = False) -> None:
         """Within the effort, or `TooManyNodes`; `rough` stops where the middle of the integrand ends, for proposals."""
@@ -96,7 +117,8 @@ class Contour(Engine):
     def nodes(self) -> list[acb]:
         """M(z)/(z(z+1)) at the nodes that are kept, the first one halved."""
         points = [acb(self.line.c, self.step * k) for k in self.kept]
-        moments = self.line.transform.moments(self.line.c, self.step, self.kept)
+        needed = max(self.line.head, 0.0) - self.line.limit + MARGIN
+        moments = self.line.transform.moments(self.line.c, self.step, self.kept, needed)
         values = [moment / (z * (z + 1)) for z, moment in zip(points, moments, strict=True)]
         values[0] /= 2
         return values
@@ -135,3 +157,18 @@ class Contour(Engine):
             return -inf
         scale = self.line.tilt.value - self.line.c * epsilon + (self.step / arb.pi()).log()
         return log(total) + float(scale.mid())
+
+
+def _line(question: Question, lower: float) -> Line:
+    """To the left of the saddle point."""
+    c = (question.c * lower).mid()
+    return Line(question.transform, c, lift(question.epsilon), log_delta=question.log_delta)
+
+
+def shortest_period(question: Question) -> arb:
+    """The line, at the saddle point or left of it, on which the trapezoidal rule needs the shortest period."""
+    lines = []
+    for lower in (1.0, *LOWER):
+        with suppress(NotCertified):
+            lines.append(_line(question, lower))
+    return min(lines, key=lambda line: line.period).c if lines else question.c

@@ -93,7 +93,12 @@ class Question:
     @cached_property
     def line(self) -> Line:
         """The same with the size of the integrand on it."""
-        return Line(self.transform, self.c, lift(self.epsilon))
+        return Line(self.transform, self.c, lift(self.epsilon), log_delta=self.log_delta)
+
+    @property
+    def log_delta(self) -> float | None:
+        """The given one, where estimates by the saddle point formula may be far off; else None."""
+        return self.given if self.transform.quick and isinstance(self.given, float) else None
 
     @cached_property
     def least(self) -> Fraction:

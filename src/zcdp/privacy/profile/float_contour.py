@@ -16,6 +16,7 @@ from zcdp.privacy.loss.gaussian import gaussian_pair
 from zcdp.privacy.loss.law import Parts
 from zcdp.privacy.loss.tilted import Polynomial, Tilted
 from zcdp.privacy.profile.effort import DOUBLE_NODE, DOUBLES
+from zcdp.privacy.profile.float_waves import HEIGHT, ULP, WIDTH, Waves, power
 from zcdp.privacy.profile.line import Line, log_size
 from zcdp.privacy.profile.nodes import TooManyNodes
 from zcdp.privacy.profile.transform import Transform
@@ -29,11 +30,10 @@ if TYPE_CHECKING:
 
 __all__ = ["FloatContour"]
 
-ULP = 2.0**-53
 UP = 1 + 2.0**-38
-WIDTH, HEIGHT = 1024, 16  # nodes at a time: what fits into the cache
 TOGETHER = 16  # factors, after which nodes that have become negligible are left
 TOLERANCE, NEGLIGIBLE, CLOSE = 1e-13, 1e-18, 5e-11
+QUITE_CLOSE = 1e-9  # where each node takes a long sum
 MOST = 1 << 22  # nodes
 SMALL, LARGE = 1e-100, 1e100  # orders and steps whose squares and products neither overflow nor underflow
 
@@ -57,14 +57,15 @@ class FloatContour:
         if not (SMALL < c < LARGE and SMALL < self.step < LARGE):
             raise TooManyNodes
         terms, gauss = self._terms(line.transform)
-        factors = [_Rows(tilted, count, self.step) for tilted, count in terms]
+        factors = [_factor(tilted, count, self.step) for tilted, count in terms]
         factors.sort(key=lambda factor: -factor.strength)
         self.top = sum((rows.top * rows.count for rows in factors), gauss * (self.c + arb(1) / 2))
         # delta, before the factor M(c) e^{-c epsilon} h/pi, times what a block may be negligible by
         negligible = float((arb(-line.head).exp() * arb.pi() / self.step).mid()) * NEGLIGIBLE
         # a Gaussian pair moves log delta by mu^2 c (1 + c)/2, and epsilon by that over c
         needed = (2 * max(line.head - line.limit, 1.0)) ** 0.5
-        weak = (2 * CLOSE * max(c * float(epsilon), 1.0) / (c * (1 + c))) ** 0.5
+        close = QUITE_CLOSE if line.transform.quick else CLOSE
+        weak = (2 * close * max(c * float(epsilon), 1.0) / (c * (1 + c))) ** 0.5
         blocks, self.nodes, error = self._evaluate(factors, work, min(needed / (self.step * weak), MOST), negligible)
         self.mu = Fraction(needed / (self.step * self.nodes))
         pair = gaussian_pair(partial(lift, self.mu**2))
@@ -91,12 +92,12 @@ class FloatContour:
             if tilted is None:
                 raise TooManyNodes
             gauss += tilted.curvature * count
-            if tilted.polynomials:
+            if tilted.polynomials or tilted.exponentials:
                 terms.append((tilted, count))
         return terms, gauss
 
     def _evaluate(
-        self, factors: list[_Rows], work: float, enough: float, negligible: float
+        self, factors: list[_Rows | Waves], work: float, enough: float, negligible: float
     ) -> tuple[list[_Block], int, arb]:
         """Blocks of M(z_k)/(M(c) z_k (z_k + 1)) but for the phase, how many nodes they cover, and the sum of errors."""
         np: Any = self.np
@@ -175,6 +176,10 @@ class _Block(NamedTuple):
     value: Complexes
 
 
+def _factor(tilted: Tilted, count: int, step: float) -> _Rows | Waves:
+    return Waves(tilted.exponentials, count, step) if tilted.exponentials else _Rows(tilted, count, step)
+
+
 class _Rows:
     """M_i(c + iy)^n/M_i(c)^n but for its phase: (sum over k of (q_k0 + q_k1 x/w) e^{-iky step})^n, w = x + iy.
 
@@ -200,7 +205,7 @@ class _Rows:
         total = self.polynomials[0].at(first, turn)
         for polynomial in self.polynomials[1:]:
             total = total + polynomial.at(first, turn)
-        return total if self.count == 1 else _power(total, self.count)
+        return power(total, self.count)
 
 
 class _Polynomial:
@@ -242,15 +247,3 @@ class _Wave:
         if self._long is None or self._long[0] != page:  # of many rows at once
             self._long = page, waves(self.angle * WIDTH, page * WIDTH + np.arange(WIDTH))
         return self._long[1][place : place + HEIGHT, None] * self._short
-
-
-def _power(base: Complexes, count: int) -> Complexes:
-    answer = None
-    while count:
-        if count % 2:
-            answer = base if answer is None else answer * base
-        count //= 2
-        if count:
-            base = base * base
-    assert answer is not None
-    return answer

@@ -4,12 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from fractions import Fraction
+from math import inf
 
 from zcdp.privacy.loss.law import Parts
 from zcdp.privacy.profile.engine import Answer
 from zcdp.privacy.profile.search import OneOrder
 
 __all__ = ["Profile"]
+
+WELL = 1e-9  # an answer known so well is compared with the other order by a bound alone
 
 
 class Profile:
@@ -33,11 +36,23 @@ class Profile:
 
         `haste` divides the effort, where many answers are wanted soon: they are as sound, and less tight.
         """
-        return self._remembered("delta", epsilon, haste, lambda one: one.delta(epsilon, haste=haste))
+        return self._remembered(
+            "delta",
+            epsilon,
+            haste,
+            lambda one: one.delta(epsilon, haste=haste),
+            lambda one, found: one.surely_below(epsilon, found),
+        )
 
     def epsilon(self, delta: Fraction, *, haste: int = 1) -> Answer:
         """Floats around the least epsilon >= 0 with delta(epsilon) <= delta, for 0 < delta < 1."""
-        return self._remembered("epsilon", delta, haste, lambda one: one.epsilon(delta, haste=haste))
+        return self._remembered(
+            "epsilon",
+            delta,
+            haste,
+            lambda one: one.epsilon(delta, haste=haste),
+            lambda one, found: one.surely_below(found, delta),
+        )
 
     def deltas(self, epsilons: Sequence[Fraction], *, haste: int = 1) -> list[float]:
         """Floats above delta at each of many increasing epsilons, in less time than one by one."""
@@ -56,11 +71,24 @@ class Profile:
         """log delta(epsilon) to a few digits (two where `rough`), in a few milliseconds: for proposals."""
         return max(one.propose_log_delta(epsilon, rough=rough) for one in self.orders)
 
-    def _remembered(self, what: str, at: Fraction, haste: int, ask: Callable[[OneOrder], Answer]) -> Answer:
-        """The answer; the last one of its kind is kept, as one question is often asked in several words."""
+    def _remembered(
+        self,
+        what: str,
+        at: Fraction,
+        haste: int,
+        ask: Callable[[OneOrder], Answer],
+        below: Callable[[OneOrder, Fraction], bool],
+    ) -> Answer:
+        """The answer; the last one of its kind is kept, as one question is often asked in several words.
+
+        `below` tells whether the other order's answer is surely not above the first one's.
+        """
         last = self._last.get(what)  # read once: another thread may be asking something else
         if last is None or last[:2] != (at, haste):
-            answers = [ask(one) for one in self.orders]
+            first = ask(self.orders[0])
+            known = first.upper - first.lower <= WELL * first.upper < inf
+            others = [one for one in self.orders[1:] if not (known and below(one, Fraction(first.upper)))]
+            answers = [first, *map(ask, others)]
             worst = max(answers, key=lambda answer: answer.upper)
             answer = worst._replace(lower=max(one.lower for one in answers))
             last = self._last[what] = at, haste, answer

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from fractions import Fraction
-from math import inf
+from math import inf, log, log1p
 
 from flint import arb
 
@@ -17,6 +17,10 @@ __all__ = ["line_for_delta", "line_for_epsilon", "saddle_estimate", "solve"]
 
 def _exponent(transform: Transform, c: arb, *, sample: bool = False) -> tuple[arb, arb, arb]:
     """K(c) - log(c(1+c)) with slope and second derivative, by differences; of all parts or of a sample."""
+    if transform.quick:
+        level, slope, bend = transform.estimate(float(c))
+        near, far = 1 / c, 1 / (1 + c)
+        return (level - (c * (1 + c)).log()).mid(), (slope - near - far).mid(), (bend + near * near + far * far).mid()
 
     def value(x: arb) -> arb:
         log_moment = transform.sample_log_moment(x) if sample else transform.log_moment(x)
@@ -34,7 +38,12 @@ def line_for_epsilon(transform: Transform, epsilon: Fraction) -> arb:
 
 
 def line_for_delta(transform: Transform, log_delta: float) -> tuple[arb, Fraction]:
-    """The line for the epsilon at which delta is near its target, and that epsilon, by the saddle point formula."""
+    """The line for the epsilon at which delta is near its target, and that epsilon, by the saddle point formula.
+
+    Where large losses are rare that formula may be far off: then by the best Chernoff bound.
+    """
+    if transform.quick:
+        return _by_chernoff(transform, log_delta)
 
     def excess(c: float) -> float:
         value, slope, bend = _exponent(transform, arb(c), sample=True)
@@ -44,6 +53,27 @@ def line_for_delta(transform: Transform, log_delta: float) -> tuple[arb, Fractio
     epsilon = float(_exponent(transform, c)[1])
     if epsilon > 0:
         return c, Fraction(epsilon)
+    return line_for_epsilon(transform, Fraction(0)), Fraction(0)
+
+
+def _by_chernoff(transform: Transform, log_delta: float) -> tuple[arb, Fraction]:
+    """The order of the least (K(c) + c log c - (1+c) log(1+c) - log delta)/c, and an epsilon hardly above it."""
+
+    def excess(c: float) -> float:
+        """c^2 times the slope: increasing, as K is convex."""
+        value, slope, _ = transform.estimate(c)
+        return c * (slope + log(c) - log1p(c)) - (value + c * log(c) - (1 + c) * log1p(c) - log_delta)
+
+    near = crossing(excess)
+    # where rare losses set in K rises steeply: just to the left of it may be far better than just to the right
+    bounds = []
+    for c in (near, 0.985 * near, 0.95 * near):
+        value, slope, _ = transform.estimate(c)
+        bounds.append(((value + c * log(c) - (1 + c) * log1p(c) - log_delta) / c, slope - 1 / c - 1 / (1 + c), c))
+    bound, tangent, c = min(bounds)
+    epsilon = min(bound, tangent)
+    if epsilon > 0:
+        return arb(c), Fraction(epsilon)
     return line_for_epsilon(transform, Fraction(0)), Fraction(0)
 
 

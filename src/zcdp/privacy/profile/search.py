@@ -5,12 +5,13 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from fractions import Fraction
 from functools import partial
-from math import frexp, inf
+from math import frexp, inf, log
 
 from flint import arb
 
 from zcdp.numeric.balls import above, at_precision, below, lift
 from zcdp.numeric.certify import NotCertified, Undecided, failure
+from zcdp.privacy.conversions.rdp_to_approx import tail_factor
 from zcdp.privacy.loss.law import Parts
 from zcdp.privacy.profile.choose import choose
 from zcdp.privacy.profile.contour import Contour
@@ -18,11 +19,13 @@ from zcdp.privacy.profile.effort import ROUGH
 from zcdp.privacy.profile.ends import at_top, near_one
 from zcdp.privacy.profile.engine import Answer, Engine, NoAnswer, Question
 from zcdp.privacy.profile.nodes import TooManyNodes, quietly
-from zcdp.privacy.profile.saddle import saddle_estimate, solve
+from zcdp.privacy.profile.saddle import line_for_epsilon, saddle_estimate, solve
+from zcdp.privacy.profile.transform import Transform
 
 __all__ = ["OneOrder"]
 
 LAST_BITS = 1 << 12
+CANCELLED = 1.8  # bits for each e-fold of delta, where digits cancel
 SAME = -54  # the power of two that moves no float
 TINY = 5e-324  # what is below it is as good as known
 NEAR = 1e-3  # relative distance of two ends that is close enough for a curve
@@ -35,6 +38,12 @@ class OneOrder:
     def __init__(self, parts: Parts) -> None:
         self.parts = parts
         self.bits = 128 + 2 * sum(count for _, count in parts).bit_length()
+
+    def _bits_for(self, log_delta: float) -> int:
+        """Where to begin: more than usual where the digits of a transform cancel."""
+        if not any(law.cancels for law, _ in self.parts):
+            return self.bits
+        return self.bits + int(CANCELLED * max(-log_delta, 0.0))
 
     def _revealed(self) -> arb:
         """P(L = +inf) of the composition: that some part gives the input away."""
@@ -71,7 +80,8 @@ class OneOrder:
             least = min(max(below(lower), 0.0), 1.0) if lower.is_finite() else 0.0
             return Answer(least, min(above(upper), 1.0), engine.name, question.order, engine.attained, cost)
 
-        return self._at_growing_precision(attempt, haste, lambda: question.order)
+        rough = self.propose_log_delta(epsilon, rough=True) if any(law.cancels for law, _ in self.parts) else 0.0
+        return self._at_growing_precision(attempt, haste, lambda: question.order, self._bits_for(max(rough, -700.0)))
 
     def epsilon(self, delta: Fraction, *, haste: int = 1) -> Answer:
         """Floats around the least epsilon >= 0 with delta(epsilon) <= delta, for 0 < delta < 1."""
@@ -108,11 +118,30 @@ class OneOrder:
             return found
 
         try:
-            return self._at_growing_precision(attempt, haste, lambda: question.order)
+            bits = self._bits_for(log(delta.numerator) - log(delta.denominator))
+            return self._at_growing_precision(attempt, haste, lambda: question.order, bits)
         except NoAnswer:
             if found is None or found.lower == 0.0:
                 raise
             return found
+
+    def surely_below(self, epsilon: Fraction, delta: Fraction) -> bool:
+        """Whether one Chernoff bound shows that delta(epsilon) is at most `delta`; False says nothing."""
+
+        def shown() -> bool:
+            point, revealed = lift(epsilon), self._revealed()
+            if self._top() <= point:
+                return bool(revealed <= lift(delta))
+            if not revealed.is_zero() or not delta > 0:
+                return False
+            transform = Transform(self.parts)
+            c = line_for_epsilon(transform, epsilon)
+            return bool(transform.log_moment(c) + tail_factor(c) - c * point <= lift(delta).log())
+
+        try:
+            return at_precision(self.bits, shown)
+        except (Undecided, NotCertified, OverflowError, ZeroDivisionError):
+            return False
 
     def deltas(self, epsilons: Sequence[Fraction], *, haste: int = 1) -> list[float]:
         """Floats above delta at increasing epsilons: an engine answers for others too, as far as it is close there."""
@@ -159,9 +188,9 @@ class OneOrder:
         return at_precision(self.bits, estimate)
 
     def _at_growing_precision(
-        self, attempt: Callable[[int], Answer | None], haste: int, order: Callable[[], float]
+        self, attempt: Callable[[int], Answer | None], haste: int, order: Callable[[], float], bits: int
     ) -> Answer:
-        bits, share = self.bits, haste
+        share = haste
         reason = f"no certified profile within {LAST_BITS} bits: the parameters are too extreme"
         while bits <= LAST_BITS:
             try:

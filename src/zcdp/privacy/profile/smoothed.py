@@ -7,24 +7,26 @@ from functools import partial
 
 from flint import arb
 
-from zcdp.numeric.balls import lift
+from zcdp.numeric.balls import above, lift
 from zcdp.numeric.certify import NotCertified
 from zcdp.numeric.once import cached_property
 from zcdp.privacy.conversions.rdp_to_approx import tail_factor
 from zcdp.privacy.loss.gaussian import gaussian_pair
 from zcdp.privacy.loss.law import Parts
-from zcdp.privacy.profile.contour import Contour
+from zcdp.privacy.profile.contour import Contour, shortest_period
 from zcdp.privacy.profile.effort import SMOOTH, SMOOTH_DOUBLES, TRANSFORM, Effort
 from zcdp.privacy.profile.engine import Engine, Offer, Question
 from zcdp.privacy.profile.float_contour import FloatContour
 from zcdp.privacy.profile.line import Line
 from zcdp.privacy.profile.nodes import TooManyNodes, quietly
+from zcdp.privacy.profile.saddle import solve
 from zcdp.privacy.profile.transform import Transform
 
 __all__ = ["Smoothed"]
 
 TOLERANCE = 1e-13
 COARSE = 5e-9  # rounding of doubles, as a part of delta, above which balls are the better choice
+LESS_COARSE = 1e-4  # the same where balls would take very long
 MOST_MECHANISMS = 20_000
 TRIES = 6
 STEP = Fraction(7, 4)  # distance of the points of the lower bound, in standard deviations
@@ -46,14 +48,19 @@ class Smoothed(Engine):
     def offer(cls, question: Question) -> Offer:
         """For every composition, as the last resort."""
         effort, doubles = SMOOTH.part(question.share), SMOOTH_DOUBLES // question.share
-        return Offer(effort.nodes, lambda: cls(question.parts, question.c, question.epsilon, effort, doubles))
+        c = shortest_period(question) if question.transform.quick else question.c
+        target = question.log_delta
+        return Offer(effort.nodes, lambda: cls(question.parts, c, question.epsilon, effort, doubles, target))
 
-    def __init__(self, parts: Parts, c: arb, epsilon: Fraction, effort: Effort, doubles: int) -> None:
-        """`doubles` is what a contour in doubles may cost, in nanoseconds."""
+    def __init__(
+        self, parts: Parts, c: arb, epsilon: Fraction, effort: Effort, doubles: int, target: float | None = None
+    ) -> None:
+        """`doubles` is what a contour in doubles may cost, in nanoseconds; `target` a log delta to be solved for."""
         self.guess = epsilon
         self.contour: Contour | FloatContour
         with quietly():
-            self.contour, self.mu = _in_doubles(parts, c, epsilon, doubles) or _weakest(parts, c, lift(epsilon), effort)
+            found = _in_doubles(parts, c, epsilon, doubles, target)
+            self.contour, self.mu = found or _weakest(parts, c, lift(epsilon), effort)
 
     def delta(self, epsilon: Fraction) -> tuple[arb, arb]:
         """Balls whose lower end is below, and whose upper end is above delta(epsilon)."""
@@ -110,7 +117,9 @@ def _normal(t: arb) -> arb:
     return (-t / arb(2).sqrt()).erfc() / 2
 
 
-def _in_doubles(parts: Parts, c: arb, epsilon: Fraction, work: float) -> tuple[FloatContour, Fraction] | None:
+def _in_doubles(
+    parts: Parts, c: arb, epsilon: Fraction, work: float, target: float | None
+) -> tuple[FloatContour, Fraction] | None:
     """The contour over as many nodes as the work allows; None where doubles are too coarse for it, or too slow."""
     if sum(count for _, count in parts) > MOST_MECHANISMS:
         return None
@@ -118,8 +127,12 @@ def _in_doubles(parts: Parts, c: arb, epsilon: Fraction, work: float) -> tuple[F
         contour = FloatContour(parts, float(c), epsilon, work)
     except TooManyNodes:
         return None
+    if target is not None:  # the proposal may be far off: what counts is how coarse doubles are at the answer
+        top = above(contour.line.transform.largest)
+        epsilon = Fraction(solve(contour.estimate, target, 0.0, top, float(epsilon)))
     lower, upper = contour.delta(epsilon)
-    return (contour, contour.mu) if upper.is_finite() and upper - lower <= upper * COARSE else None
+    coarse = LESS_COARSE if contour.line.transform.quick else COARSE
+    return (contour, contour.mu) if upper.is_finite() and upper - lower <= upper * coarse else None
 
 
 def _weakest(parts: Parts, c: arb, epsilon: arb, effort: Effort) -> tuple[Contour, Fraction]:

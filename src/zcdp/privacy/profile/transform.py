@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from math import inf, log
 
 from flint import acb, arb, arb_series
 
@@ -25,16 +26,19 @@ class Transform:
         """The largest finite loss of the composition; +inf where it is unbounded."""
         self.weight = sum(factor.weight for factor, _ in self.factors)
         """What one transform costs, in transforms of a plain law."""
+        self.quick = any(factor.quick for factor, _ in self.factors)
+        """Whether some law's estimates are much cheaper than its balls."""
+        self._log_count = log(sum(count for _, count in parts))
 
     def moment(self, z: acb) -> acb:
         """M(z)."""
         return self.moments(z.real, z.imag, [1])[0]
 
-    def moments(self, c: arb, step: arb, kept: Sequence[int]) -> list[acb]:
-        """M at the points c + ik step, for the k that are kept."""
+    def moments(self, c: arb, step: arb, kept: Sequence[int], needed: float = inf) -> list[acb]:
+        """M at the points c + ik step, for the k that are kept; see `Points` for `needed`."""
         z = [acb(c, step * k) for k in kept]
         w = [point + arb(1) / 2 for point in z]
-        points = Points(c, step, kept, z, w, [1 / point for point in w])
+        points = Points(c, step, kept, z, w, [1 / point for point in w], needed + self._log_count)
         product = [acb(1)] * len(kept)
         for factor, count in self.factors:
             once = factor.moments(points)
@@ -53,6 +57,17 @@ class Transform:
         some = self.factors[::stride]
         whole = sum((factor.once(c, w, u).log() * count for factor, count in some), arb(0))
         return whole * len(self.factors) / len(some)
+
+    def estimate(self, c: float) -> tuple[float, float, float]:
+        """K(c), K'(c), K''(c), near enough, of very many parts only from a sample of them: for proposals."""
+        stride = len(self.factors) // SAMPLE | 1 if len(self.factors) > 2 * SAMPLE else 1
+        some = self.factors[::stride]
+        scale = len(self.factors) / len(some)
+        value = slope = bend = 0.0
+        for factor, count in some:
+            one = factor.estimate(c)
+            value, slope, bend = value + count * one[0], slope + count * one[1], bend + count * one[2]
+        return value * scale, slope * scale, bend * scale
 
     def log_moment(self, c: arb) -> arb:
         """K(c) = log M(c) on the real line."""
