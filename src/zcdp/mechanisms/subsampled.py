@@ -77,7 +77,7 @@ class Subsampled(Mechanism):
 
     @cached_property
     def _curve(self) -> Curve:
-        return self.mechanism if self.rate == 1 else sampled_curve(self._law)
+        return self.mechanism if self.rate == 1 else sampled_curve(self._law, self.mechanism, self.rate)
 
     @property
     def relation(self) -> Relation:
@@ -89,8 +89,9 @@ class Subsampled(Mechanism):
     @property
     def is_tight(self) -> bool:
         """Whether the pair is the sampled base's own, not only one that dominates it."""
-        law = self._law
-        return law is not None and (law.exact or law.witness is not None) and self.mechanism.is_tight
+        law, base = self._law, self.mechanism.pair()
+        own = law is not None and (law.exact or (law.witness is not None and base is not None and base.few))
+        return own and self.mechanism.is_tight
 
     @property
     def largest_loss(self) -> Exact | None:
