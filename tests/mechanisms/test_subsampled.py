@@ -208,7 +208,7 @@ def test_too_extreme_is_bounded_by_rho() -> None:
     ("rate", "message"),
     [
         (0, "rate (0) must be above 0 and at most 1"),
-        ("1.5", "rate (1.5) must be above 0 and at most 1"),
+        ("1.5", "must be above 0 and at most 1"),
         (-1, "rate (-1) must be above 0"),
         ("1%", "rate"),
         (float("nan"), "rate"),

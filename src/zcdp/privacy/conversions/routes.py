@@ -60,7 +60,8 @@ class Routes:
         """Whether the profile is the mechanism's own, so that its lower ends are attained too."""
         self.attained = [] if self.is_own else [Profile(below) for below in attained]
         """Profiles that are at most the mechanism's, where that one is not."""
-        self._easier = tuple((law.coarser or law, count) for law, count in known)
+        easier = tuple((law.easier(), count) for law, count in known)
+        self._easier = None if easier == known else easier
 
     def epsilons(self, delta: Value) -> dict[str, float]:
         """epsilon at `delta` by each route."""
@@ -136,7 +137,7 @@ class Routes:
         """The upper end; that of coarser laws too, where there are some and the finer ones' answer is not sharp."""
         upper = most if answer is None else answer.upper
         sharp = answer is not None and answer.upper <= answer.lower * (1 + SHARP)
-        if sharp or self.profile is None or all(law.coarser is None for law, _ in self.profile.parts):
+        if sharp or self.profile is None or self._easier is None:
             return upper
         coarse, _ = _try(Profile(snap(self._easier)[0]), ask)
         return upper if coarse is None else min(upper, coarse.upper)

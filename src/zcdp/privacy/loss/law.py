@@ -112,6 +112,10 @@ class LossLaw(ABC):
             return self
         raise NotImplementedError(f"{type(self).__name__} is not symmetric and needs a reverse")
 
+    def easier(self) -> LossLaw:
+        """The coarser law, where there is one."""
+        return self.coarser or self
+
     def is_attained(self, *, alone: bool) -> bool:
         """Whether this is the mechanism's own law; `alone`: of one use, and nothing beside."""
         return self.exact or (alone and self.exact_alone)
