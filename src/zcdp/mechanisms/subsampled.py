@@ -9,7 +9,7 @@ from typing import ClassVar, NoReturn
 from flint import arb
 
 from zcdp.mechanisms.base import Mechanism
-from zcdp.numeric.exact import Exact, Value, literal, rational, shown
+from zcdp.numeric.exact import Exact, Value, literal, rational
 from zcdp.numeric.functions import Number
 from zcdp.numeric.once import cached_property
 from zcdp.numeric.supremum import Convex
@@ -56,7 +56,7 @@ class Subsampled(Mechanism):
             raise TypeError(f"mechanism ({mechanism!r}) must be a mechanism, as Gaussian(sigma=1)")
         probability = rational(rate, "rate")
         if not 0 < probability <= 1:
-            raise ValueError(f"rate ({shown(rate)}) must be above 0 and at most 1: the probability that a record is drawn")
+            raise ValueError(f"rate ({literal(probability)}) must be above 0 and at most 1: the probability that a record is drawn")
         self._set(mechanism=mechanism, rate=probability)
         if self._law is None:
             raise ValueError(f"{mechanism!r} cannot be sampled: no law of its privacy loss is known")
