@@ -56,7 +56,8 @@ class Subsampled(Mechanism):
             raise TypeError(f"mechanism ({mechanism!r}) must be a mechanism, as Gaussian(sigma=1)")
         probability = rational(rate, "rate")
         if not 0 < probability <= 1:
-            raise ValueError(f"rate ({literal(probability)}) must be above 0 and at most 1: the probability that a record is drawn")
+            rule = "must be above 0 and at most 1: the probability that a record is drawn"
+            raise ValueError(f"rate ({literal(probability)}) {rule}")
         self._set(mechanism=mechanism, rate=probability)
         if self._law is None:
             raise ValueError(f"{mechanism!r} cannot be sampled: no law of its privacy loss is known")
