@@ -38,8 +38,8 @@ QUERY = {
     "pure_epsilon_one", "theorem", "share", "usual", "saved",
 }  # fmt: skip
 TOTAL = {
-    "rho", "rho_bounds", "rho_order", "pure_epsilon", "epsilon", "epsilon_bounds", "route", "routes", "usual",
-    "saved_rho", "saved_epsilon",
+    "rho", "rho_bounds", "rho_order", "pure_epsilon", "epsilon", "epsilon_bounds", "relation", "route", "routes",
+    "full", "usual", "saved_rho", "saved_epsilon",
 }  # fmt: skip
 
 

@@ -10,9 +10,11 @@ import pytest
 from sampled_reference import Other, once, twice
 
 from zcdp import (
+    DiscreteGaussian,
     DiscreteLaplace,
     Gaussian,
     Laplace,
+    Logistic,
     LossPair,
     Plan,
     PureDP,
@@ -206,7 +208,7 @@ def test_too_extreme_is_bounded_by_rho() -> None:
     ("rate", "message"),
     [
         (0, "rate (0) must be above 0 and at most 1"),
-        ("1.5", "rate (1.5) must be above 0 and at most 1"),
+        ("1.5", "must be above 0 and at most 1"),
         (-1, "rate (-1) must be above 0"),
         ("1%", "rate"),
         (float("nan"), "rate"),
@@ -246,6 +248,25 @@ def test_losses_of_bounded_bases(base: object) -> None:
     assert high - low < 1e-9
     delta = sampled.delta_at(epsilon="0.05")
     assert delta == pytest.approx(0.1 * base.delta_at(epsilon=log(1 + (exp(0.05) - 1) / 0.1)), rel=1e-9)
+
+
+@pytest.mark.parametrize("base", [Laplace(epsilon=1), Logistic(epsilon=1), DiscreteGaussian(sigma=2)], ids=repr)
+def test_bases_with_densities_and_tails_are_enclosed(base: object) -> None:
+    sampled = Subsampled(base, rate="0.1")
+    assert not sampled.is_tight
+    assert 0 <= sampled.rho_bounds[0] <= sampled.rho_bounds[1] <= base.rho
+    lower, upper = sampled.delta_bounds(epsilon="0.05")
+    truth = 0.1 * base.delta_at(epsilon=log(1 + (exp(0.05) - 1) / 0.1))
+    assert lower <= truth * (1 + 1e-9)
+    assert truth * (1 - 1e-9) <= upper <= 1.002 * lower
+    for order in (2, 5):
+        assert sampled.rdp(order) <= base.rdp(order)
+
+
+def test_sampled_laplace_noise() -> None:
+    """The figure is of a quadrature in floats."""
+    lower, upper = (10_000 * Subsampled(Laplace(epsilon=1), rate="0.01")).epsilon_bounds(delta=1e-6)
+    assert lower < 4.50849216814 < upper < lower + 5e-4
 
 
 def test_an_ordered_pair_stays_in_its_order() -> None:

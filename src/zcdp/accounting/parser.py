@@ -234,7 +234,7 @@ class _Parser:
                 return VALUES[token.text](*values, **named)
             except (ValueError, TypeError) as error:
                 raise PlanError(f"{token.text}: {error}", self.text, token.position) from None
-        if token.kind == "name" and token.text in self.names:
+        if token.text in self.names and self.tokens[self.next + 1].text == "(":
             return self._nested(self._item)
         return self._fail("expected a number, or an exact one in quotes such as '1/3'")
 

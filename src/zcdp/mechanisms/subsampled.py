@@ -56,7 +56,8 @@ class Subsampled(Mechanism):
             raise TypeError(f"mechanism ({mechanism!r}) must be a mechanism, as Gaussian(sigma=1)")
         probability = rational(rate, "rate")
         if not 0 < probability <= 1:
-            raise ValueError(f"rate ({rate}) must be above 0 and at most 1: the probability that a record is drawn")
+            rule = "must be above 0 and at most 1: the probability that a record is drawn"
+            raise ValueError(f"rate ({literal(probability)}) {rule}")
         self._set(mechanism=mechanism, rate=probability)
         if self._law is None:
             raise ValueError(f"{mechanism!r} cannot be sampled: no law of its privacy loss is known")
@@ -77,7 +78,7 @@ class Subsampled(Mechanism):
 
     @cached_property
     def _curve(self) -> Curve:
-        return self.mechanism if self.rate == 1 else sampled_curve(self._law)
+        return self.mechanism if self.rate == 1 else sampled_curve(self._law, self.mechanism, self.rate)
 
     @property
     def relation(self) -> Relation:
@@ -89,8 +90,9 @@ class Subsampled(Mechanism):
     @property
     def is_tight(self) -> bool:
         """Whether the pair is the sampled base's own, not only one that dominates it."""
-        law = self._law
-        return law is not None and (law.exact or law.witness is not None) and self.mechanism.is_tight
+        law, base = self._law, self.mechanism.pair()
+        own = law is not None and (law.exact or (law.witness is not None and base is not None and base.few))
+        return own and self.mechanism.is_tight
 
     @property
     def largest_loss(self) -> Exact | None:

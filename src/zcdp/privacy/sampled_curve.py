@@ -10,7 +10,7 @@ from flint import arb, ctx
 
 from zcdp.numeric.balls import lift
 from zcdp.numeric.exact import Exact, Log
-from zcdp.numeric.functions import Number
+from zcdp.numeric.functions import Number, expm1, log1p
 from zcdp.privacy.curve import Curve, Peak
 from zcdp.privacy.envelope import FiniteEnvelope, real_order
 from zcdp.privacy.finite_pair import FinitePair
@@ -18,16 +18,17 @@ from zcdp.privacy.loss.finite import FiniteLaw
 from zcdp.privacy.loss.law import LossLaw
 from zcdp.privacy.loss.sampled_gaussian import SampledGaussianLaw
 
-__all__ = ["SampledFinite", "SampledGaussian", "sampled_curve"]
+__all__ = ["SampledConvex", "SampledFinite", "SampledGaussian", "sampled_curve"]
 
 
-def sampled_curve(law: LossLaw | None) -> Curve:
-    """The curve of a sampled law."""
+def sampled_curve(law: LossLaw | None, base: Curve, rate: Fraction) -> Curve:
+    """The curve of a sampled law, of this base."""
     if isinstance(law, SampledGaussianLaw):
         return SampledGaussian(law)
     finite = getattr(law, "source", law)
     if isinstance(finite, FiniteLaw):
-        return SampledFinite(finite)
+        curve = SampledFinite(finite)
+        return SampledConvex(base, rate) if curve.unbounded and not base.unbounded else curve
     raise TypeError(f"{law!r} is no sampled law")
 
 
@@ -63,6 +64,40 @@ class SampledGaussian(Curve):
     def rho_order(self) -> float:
         """inf: the supremum is a limit."""
         return inf
+
+
+class SampledConvex(Curve):
+    """log(1 - q + q e^{K(s)}) with K of the base: by convexity a bound for any base.
+
+    Theorem: docs/theorems/sampling.md.
+    """
+
+    def __init__(self, base: Curve, rate: Fraction) -> None:
+        self.base, self.rate = base, rate
+
+    @property
+    def largest_loss(self) -> Exact | None:
+        """See `Curve`: that of the base, which sampling does not raise."""
+        return self.base.largest_loss
+
+    @property
+    def is_tight(self) -> bool:
+        """See `Curve`."""
+        return False
+
+    def cumulant(self, s: Number) -> Number:
+        """See `Curve`."""
+        value: Number = log1p(expm1(self.base.cumulant(s)) * lift(self.rate))
+        return value
+
+    def peak(self) -> Peak:
+        """See `Curve`."""
+        return Peak(self.base.peak().rho, arb(1))
+
+    @property
+    def rho_bounds(self) -> tuple[float, float]:
+        """See `Curve`."""
+        return 0.0, self.rho
 
 
 class SampledFinite(FiniteEnvelope):

@@ -29,6 +29,7 @@ if TYPE_CHECKING:
 
 __all__ = ["DiscreteGaussianLaw", "DiscreteNormal", "discrete_gaussian_pair"]
 
+LISTED, MOST_LISTED = 18, 380  # deviations up to which all atoms are outcomes, and how many there may be
 STIFF, FEW_ATOMS = 1, 9  # variances from which theta is nearly 1, and up to which the atoms are listed
 DEVIATIONS, WIDEST = 10, 400  # atoms that are listed for doubles, and the largest variance for that
 
@@ -123,6 +124,25 @@ class DiscreteGaussianLaw(LossLaw):
     def lattice(self) -> Lattice:
         """See `LossLaw`; the losses have no end, so any of them is the point to count from."""
         return Lattice(self.noise.point, self.noise.spacing)
+
+    def outcomes(self, *, inward: bool = False) -> list[tuple[arb, arb]] | None:
+        """See `LossLaw`; the tails are one outcome, or as large a loss as there can be."""
+        variance, shift = self.noise.variance, self.noise.shift
+        reach = LISTED * (isqrt(int(variance)) + 1)
+        if 2 * reach + shift > MOST_LISTED:
+            return None
+        width = 2 * lift(variance)
+        whole = Theta(variance)(arb(0)) * (arb.pi() * width).sqrt()
+
+        def mass(x: int) -> arb:
+            return (-(arb(x) ** 2) / width).exp() / whole
+
+        ratio = (-2 * reach / width).exp()
+        most = mass(reach) / (1 - ratio)
+        tail = arb(0).union(most)
+        ends = [(tail, tail)] if inward else [(most, arb(0)), (arb(0), tail)]
+        # noise around 0 has the record, noise around the shift has it not
+        return [*ends, *((mass(x), mass(x - shift)) for x in range(1 - reach, shift + reach)), *ends]
 
 
 class _NormalFactor(Factor):

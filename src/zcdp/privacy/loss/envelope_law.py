@@ -91,7 +91,7 @@ def sampled_law(law: LossLaw, rate: Fraction) -> LossLaw | None:
 
 
 def _points(law: LossLaw, side: int) -> list[Point]:
-    return _rounded(law.outcomes() or (), side)
+    return _rounded(law.outcomes(inward=side > 0) or (), side)
 
 
 def _sampled_points(points: Sequence[Point], rate: Fraction, **options: Any) -> LossLaw:

@@ -6,6 +6,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import partial
+from itertools import pairwise
 from typing import Any, TypeAlias
 
 from flint import acb, arb
@@ -32,6 +33,7 @@ __all__ = [
 ]
 
 Terms: TypeAlias = list[list[arb]]
+CELLS = 64  # of a density, where only outcomes will do
 ROWS = 8  # rows of a law that take as long as all the rest of one transform
 
 
@@ -74,14 +76,38 @@ class ExponentialSum(LossLaw):
         """See `LossLaw`."""
         return None if self.at is None else (self.loss, self.at)
 
-    def outcomes(self) -> list[tuple[arb, arb]] | None:
+    @property
+    def few(self) -> bool:
         """See `LossLaw`."""
+        return all(len(row) == 1 for row in self.terms())
+
+    def outcomes(self, *, inward: bool = False) -> list[tuple[arb, arb]] | None:
+        """See `LossLaw`; a density is put into cells."""
         rows = self.terms()
         if any(len(row) > 1 for row in rows):
-            return None
+            return self._cells(inward) if len(rows) == 2 else None
         top, part = lift(self.loss), lift(self.ratio)
         halves = [(top * (1 - k * part) / 2).exp() for k in range(len(rows))]
         return [(row[0] * half, row[0] / half) for row, half in zip(rows, halves, strict=True)]
+
+    def _cells(self, inward: bool) -> list[tuple[arb, arb]]:
+        """Atoms at both ends, and the density D e^{l/2} between them: cells, each one outcome or the two at its ends.
+
+        Masses p and q of a cell with ratios from g to h are moved to its ends: (p - gq)/(h - g) of the Q-mass to h.
+        """
+        (upper, density), (lower, _) = self.terms()
+        top = lift(self.loss)
+        roots = [(top / 2 * (CELLS - 2 * k) / CELLS).exp() for k in range(CELLS + 1)]  # e^{l/2}, from the top
+        found = [(upper * roots[0], upper / roots[0])]
+        for high, low in pairwise(roots):
+            p, q = 2 * density * (high - low), 2 * density * (1 / low - 1 / high)
+            if inward:
+                found.append((p, q))
+                continue
+            g, h = low * low, high * high
+            right = (p - g * q) / (h - g)
+            found += [(h * right, right), (g * (q - right), q - right)]
+        return [*found, (lower * roots[-1], lower / roots[-1])]
 
     def _looks_symmetric(self) -> bool:
         """M(-1-z) = M(z) says that e^{aw} and e^{-aw} have the same atoms, and densities of opposite signs."""

@@ -150,9 +150,18 @@ class LossLaw(ABC):
         del rate
         return None
 
-    def outcomes(self) -> Sequence[tuple[arb, arb]] | None:
-        """All P- and Q-masses, the largest ratio first, at the working precision; None where they are not few."""
+    def outcomes(self, *, inward: bool = False) -> Sequence[tuple[arb, arb]] | None:
+        """P- and Q-masses of all outcomes, the largest ratio first, at the working precision; None: not known.
+
+        Where they are not few they are those of a pair that dominates this one, or, `inward`, that it dominates.
+        """
+        del inward
         return None
+
+    @property
+    def few(self) -> bool:
+        """Whether `outcomes` are its own, all of them."""
+        return False
 
     def alone(self) -> Callable[[arb], arb] | None:
         """delta(epsilon) of a single use with nothing beside it, at the working precision; None: no formula."""

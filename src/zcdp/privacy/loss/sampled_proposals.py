@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from math import cos, erfc, exp, inf, isfinite, log, pi, sin
+from math import cos, erfc, exp, inf, log, pi, sin
 from typing import TYPE_CHECKING
 
 from flint import ctx
@@ -26,7 +26,7 @@ MARGIN = 3.0  # what is cut off is so much smaller, in e-folds, than what is kep
 MOST_POINTS = 4_000  # and fewer where each takes more bits than this
 PLAIN_BITS = 256
 LARGEST_ORDER = 1e15
-SMALLEST_RATE = 1e-300
+SMALLEST_RATE, SMALLEST, LARGEST = 1e-300, 1e-30, 1e8
 SEEN = 40.0  # e-folds that a proposal looks at
 
 
@@ -46,8 +46,8 @@ class SampledProposals:
 
     def __init__(self, rate: float, variance: float, log_rest: float) -> None:
         """q, v = mu^2 and log(1 - q)."""
-        if not (rate > SMALLEST_RATE and variance > 0 and isfinite(1 / variance)):
-            raise OverflowError
+        if not (rate > SMALLEST_RATE and SMALLEST < variance < LARGEST):
+            raise NotCertified("the rate or the noise of a sampled mechanism is out of the range of floats")
         self.floats = rate, variance
         self._log_rest = log_rest
 

@@ -13,6 +13,8 @@ from zcdp.privacy.profile.line import log_size
 
 __all__ = ["ClosedForm"]
 
+LARGEST = 1e12  # an epsilon that nobody asks for
+
 
 class ClosedForm(Engine):
     """delta(epsilon) as the law itself has it. Theorem: docs/theorems/sampling.md."""
@@ -40,4 +42,6 @@ class ClosedForm(Engine):
 
     def estimate(self, epsilon: float) -> float:
         """See `Engine`."""
+        if not epsilon < LARGEST:
+            raise OverflowError
         return log_size(self.formula(arb(epsilon)))
