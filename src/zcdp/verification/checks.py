@@ -30,9 +30,10 @@ class Result:
 
 def checks(*, deep: bool = False) -> list[Check]:
     """All checks; `deep` takes many more points of each."""
-    from zcdp.verification import conversions, formulas, limits, runs, sampling
+    from zcdp.verification import conversions, formulas, limits, profiles, runs, sampling
 
-    return [check for module in (formulas, limits, conversions, sampling, runs) for check in module.checks(deep=deep)]
+    modules = (formulas, limits, conversions, profiles, sampling, runs)
+    return [check for module in modules for check in module.checks(deep=deep)]
 
 
 def run(which: list[Check]) -> Iterator[Result]:
