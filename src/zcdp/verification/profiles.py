@@ -130,16 +130,13 @@ def _adaptive(epsilons: list[float]) -> bool:
 
 
 def _larger(epsilons: list[float]) -> bool:
-    families = [
-        [Laplace(epsilon=e) for e in (0.5, 0.7, 2)],
-        [RandomizedResponse(epsilon=e, k=5) for e in (0.5, 0.7, 2)],
+    moves = (0.5, 0.7, 2)
+    families: list[list[Curve]] = [
+        [Laplace(epsilon=e) for e in moves],
+        [RandomizedResponse(epsilon=e, k=5) for e in moves],
     ]
-    return all(
-        one.delta_bounds(epsilon=x)[0] <= other.delta_bounds(epsilon=x)[1]
-        for family in families
-        for one, other in pairwise(family)
-        for x in epsilons
-    )
+    steps = [pair for family in families for pair in pairwise(family)]
+    return all(one.delta_bounds(epsilon=x)[0] <= two.delta_bounds(epsilon=x)[1] for one, two in steps for x in epsilons)
 
 
 def _two_against_three() -> bool:
