@@ -63,7 +63,7 @@ def outputs(levels: list[float], variant: str) -> Callable[[int], Any]:
     [
         ("no noise on queries", [0.0, 1.0], [1.0, 0.0], DRAWS),
         ("noise not redrawn", [0.0, 1.0], [1.0, 0.0], DRAWS),
-        ("answers released", [0.0] * 6, [1.0] * 5 + [0.0], 1_500_000),
+        ("answers released", [0.0] * 6, [1.0] * 5 + [0.0], 1_000_000),
         ("no stop", [0.0] * 12 + [1.0] * 12, [1.0] * 12 + [0.0] * 12, DRAWS),
     ],
 )

@@ -61,16 +61,16 @@ def test_one_per_cent_of_the_scale_of_noisy_max_is_seen() -> None:
 
 def test_one_selection_at_a_time_has_the_same_law() -> None:
     m = ReportNoisyMax(epsilon="3/2")  # noise of scale 2/epsilon: rate 3/4
-    counts = np.bincount([m.release(SCORES, sensitivity=1) for _ in range(20_000)], minlength=4)
+    counts = np.bincount([m.release(SCORES, sensitivity=1) for _ in range(6_000)], minlength=4)
     assert p_value(counts, winner(SCORES, 0.75)) > SIGNIFICANT
-    counts = np.bincount([m.release(SCORES, sensitivity=2, monotone=True) for _ in range(5_000)], minlength=4)
+    counts = np.bincount([m.release(SCORES, sensitivity=2, monotone=True) for _ in range(2_500)], minlength=4)
     assert p_value(counts, winner(SCORES, 0.75)) > SIGNIFICANT
 
 
 @pytest.mark.parametrize("noise", ["gumbel", "exponential"])
 def test_the_other_noises_select_as_the_mechanisms_that_they_are(noise: str) -> None:
     m = ReportNoisyMax(epsilon=2, noise=noise)
-    counts = np.bincount([m.release([0, 1], sensitivity=1) for _ in range(20_000)], minlength=2)
+    counts = np.bincount([m.release([0, 1], sensitivity=1) for _ in range(6_000)], minlength=2)
     law = {"gumbel": [1 / (1 + mp.e), mp.e / (1 + mp.e)], "exponential": [mp.exp(-1) / 2, 1 - mp.exp(-1) / 2]}[noise]
     assert p_value(counts, [float(p) for p in law]) > SIGNIFICANT
 
@@ -139,7 +139,7 @@ def test_one_per_cent_of_either_scale_of_sparse_vector_is_seen(rate: float, quer
 def test_runs_one_by_one_and_by_lazy_bits_have_the_same_law() -> None:
     law = outcomes(LEVELS, 0.5, 2 / 3, 1)
     sampler = AboveThreshold(Fraction(1, 2), Fraction(2, 3), 1)
-    one_by_one = [tuple(map(int, sampler.run(LEVELS))) for _ in range(5_000)]
+    one_by_one = [tuple(map(int, sampler.run(LEVELS))) for _ in range(2_500)]
     assert p_value_of_runs(one_by_one, law) > SIGNIFICANT
     lazy = AboveThreshold(Fraction(1, 2), Fraction(2, 3), 1, forced=True).draw(LEVELS, 2_000)
     assert p_value_of_runs(rows_of(lazy), law) > SIGNIFICANT
@@ -149,10 +149,10 @@ def test_the_mechanism_runs_with_its_own_noise() -> None:
     """Sensitivity 2, threshold 3, two positives: threshold noise of scale 2/e1, query noise of scale 2*2*2/e2."""
     m = SparseVector(epsilon_threshold=1, epsilon_queries=2, positives=2)
     queries = [3 + 2 * level for level in LEVELS]
-    rows = [tuple(map(int, m.run(queries, sensitivity=2, threshold=3))) for _ in range(5_000)]
+    rows = [tuple(map(int, m.run(queries, sensitivity=2, threshold=3))) for _ in range(2_500)]
     assert p_value_of_runs(rows, outcomes(LEVELS, 1.0, 0.5, 2)) > SIGNIFICANT
     counts = SparseVector(epsilon_threshold=1, epsilon_queries=2, positives=2, monotone=True)
-    rows = [tuple(map(int, counts.run(queries, sensitivity=2, threshold=3))) for _ in range(5_000)]
+    rows = [tuple(map(int, counts.run(queries, sensitivity=2, threshold=3))) for _ in range(2_500)]
     assert p_value_of_runs(rows, outcomes(LEVELS, 1.0, 1.0, 2)) > SIGNIFICANT
 
 
