@@ -12,6 +12,7 @@ from neighbours.law import SLACK
 from neighbours.truth import Truth
 from zcdp import NotCertified
 
+BEYOND = 600.0  # above every finite loss: only an outcome that the neighbour never has tells more
 NEAR = 1e-9  # what the bound of the truth from above may be off by: two losses nearer than that are not told apart
 
 
@@ -77,6 +78,6 @@ def _hold_profile(
         for route, epsilon_upper in reported.items():
             told = 0.0 if epsilon_upper == inf else truth.delta(epsilon_upper)
             tally.hold(told <= target, route, name, f"at delta {target!r}: {epsilon_upper!r} has delta {told!r}")
-        most = truth.most(max(lower - NEAR * (1 + lower), 0)) if isfinite(lower) else 0.0
+        most = truth.most(max(lower - NEAR * (1 + lower), 0) if isfinite(lower) else BEYOND)
         reached = lower == 0 or (most + 1e-15) * (1 + NEAR) >= target
         tally.hold(reached, "lower epsilon", name, f"at delta {target!r}: {lower!r} has at most {most!r}")

@@ -8,8 +8,8 @@ from random import Random
 import zcdp
 from neighbours import rows_noise, rows_reports, rows_selection  # noqa: F401 - they fill the table
 from neighbours.checks import Tally, hold
-from neighbours.table import ROWS, Case, Row
-from neighbours.truth import Truth, adaptive, coarse
+from neighbours.table import Case, Row
+from neighbours.truth import WAYS, Truth, adaptive, coarse, facing
 from zcdp import Plan
 
 
@@ -38,7 +38,8 @@ def group(row: Row, seed: int, tally: Tally, *, effort: int = 4) -> None:
         return
     pairs = case.pairs if case.group is None else case.group(steps)
     limits = () if case.far_limits is None else case.far_limits(steps)
-    apart = Case(far, pairs, limits, None if case.far_family is None else case.far_family(steps))
+    family = None if case.far_family is None else case.far_family(steps)
+    apart = Case(far, pairs, limits, family, every=case.every, ordered=case.ordered)
     hold(tally, far, Truth([(apart, 1)], rng, effort), rng)
     count = rng.randint(2, 3)
     hold(tally, count * far, Truth([(apart, count)], rng, 2), rng)
@@ -47,7 +48,7 @@ def group(row: Row, seed: int, tally: Tally, *, effort: int = 4) -> None:
 def mixed(first: Row, seed: int, tally: Tally, *, effort: int = 3) -> None:
     """Two to four kinds of mechanism, each so many times, neighbours and directions mixed."""
     rng = seeded("mixed", first.name, seed)
-    rows = [first, *rng.sample([row for row in ROWS if row.variant != "zero"], rng.randint(1, 3))]
+    rows = [first, *rng.sample(first.beside(), rng.randint(1, 3))]
     parts = [(row.draw(rng, effort), rng.randint(1, 3)) for row in rows]
     plan = Plan.sum_of(*(count * case.mechanism for case, count in parts))
     hold(tally, plan, Truth(parts, rng, effort), rng)
@@ -56,19 +57,25 @@ def mixed(first: Row, seed: int, tally: Tally, *, effort: int = 3) -> None:
 def adapted(first: Row, seed: int, tally: Tally) -> None:
     """Two or three runs where the next neighbours are chosen by what came out so far: delta and epsilon only."""
     rng = seeded("adapted", first.name, seed)
-    rows = [first, *rng.choices([row for row in ROWS if row.variant != "zero"], k=rng.randint(1, 2))]
+    rows = [first, *rng.choices(first.beside(), k=rng.randint(1, 2))]
     if rng.random() < 0.5:
         rows = [first] * len(rows)
     case = first.draw(rng, 3)
     cases = [case if row is first else row.draw(rng, 3) for row in rows]
     plan: zcdp.Plan = Plan.sum_of(*(case.mechanism for case in cases))
-    known = [coarse(rng.sample(list(case.pairs), min(len(case.pairs), 4)), 24) for case in cases]
-    top = sum(max(law.largest() for law in laws) for laws in known)
+    some = [(rng.sample(list(case.pairs), min(len(case.pairs), 4)), case.ordered) for case in cases]
+    ways = WAYS if any(case.ordered for case in cases) else WAYS[:1]
+    known = [[coarse(facing(pairs, way, ordered=ordered), 24) for pairs, ordered in some] for way in ways]
+    top = max(sum(max(law.largest() for law in laws) for laws in way) for way in known)
+
+    def reach(epsilon: float) -> float:
+        return max(adaptive(way, epsilon) for way in known)
+
     for _ in range(2):
         epsilon = Fraction(round(rng.random() * min(top, 5) * 2**20), 2**20)
-        told, reported = adaptive(known, float(epsilon)), plan.delta_at(epsilon=epsilon)
+        told, reported = reach(float(epsilon)), plan.delta_at(epsilon=epsilon)
         tally.hold(reported >= told, "adaptive delta", repr(plan), f"at {epsilon}: {reported!r}, true {told!r}")
         if told > 1e-12:
             bound = plan.epsilon_at(delta=told)
-            reached = adaptive(known, bound)
+            reached = reach(bound)
             tally.hold(reached <= told, "adaptive epsilon", repr(plan), f"at {told!r}: {bound!r} has {reached!r}")

@@ -22,7 +22,11 @@ def _truncated(rng: Random, effort: int) -> Case:
     distance = rng.randint(1, n)
     rows = reports.truncated(epsilon, distance, n)
     mechanism = zcdp.TruncatedGeometric(epsilon=epsilon, n=n, sensitivity=distance)
-    return Case(mechanism, reports.within(rows, distance), group=lambda steps: reports.within(rows, steps * distance))
+
+    def at(steps: int) -> list[Pair]:
+        return reports.within(rows, steps * distance)
+
+    return Case(mechanism, at(1), group=at, every=True)
 
 
 @row(zcdp.RandomizedResponse)
@@ -40,11 +44,16 @@ def _response_of_probability(rng: Random, effort: int) -> Case:
     return Case(zcdp.RandomizedResponse.from_probability(p, k), reports.every_two(rows)[: effort + 1])
 
 
-@row(zcdp.BinaryRandomizedResponse)
-def _binary(rng: Random, effort: int) -> Case:
+def _binary(variant: str, rng: Random, effort: int) -> Case:
     low, high = sorted(rng.sample(range(1, 200), 2))
     p, q = Fraction(high, 200), Fraction(low, 200)
-    return Case(zcdp.BinaryRandomizedResponse(p, q), [Pair.exactly([p, 1 - p], [q, 1 - q])])
+    ordered = bool(variant)
+    mechanism = zcdp.BinaryRandomizedResponse(p, q, ordered=ordered)
+    return Case(mechanism, [Pair.exactly([p, 1 - p], [q, 1 - q])], every=not ordered, ordered=ordered)
+
+
+row(zcdp.BinaryRandomizedResponse)(partial(_binary, ""))
+row(zcdp.BinaryRandomizedResponse, variant="ordered")(partial(_binary, "ordered"))
 
 
 @row(zcdp.RAPPOR)
@@ -106,21 +115,25 @@ row(zcdp.LocalHashing, variant="random")(partial(_hashing, "random"))
 @row(zcdp.Channel)
 def _channel(rng: Random, effort: int) -> Case:
     rows = [reports.some_row(rng, size) for size in [rng.randint(2, 5)] for _ in range(rng.randint(2, 4))]
-    return Case(zcdp.Channel(rows), reports.every_two(rows))
+    return Case(zcdp.Channel(rows), reports.every_two(rows), every=True)
 
 
 @row(zcdp.Channel, variant="zero")
 def _revealing(rng: Random, effort: int) -> Case:
     """An outcome that one input never has gives the other away."""
     rows = [reports.some_row(rng, 3), [*reports.some_row(rng, 2), Fraction(0)]]
-    return Case(zcdp.Channel(rows), reports.every_two(rows))
+    return Case(zcdp.Channel(rows), reports.every_two(rows), every=True)
 
 
-@row(zcdp.LossPair)
-def _loss_pair(rng: Random, effort: int) -> Case:
+def _loss_pair(variant: str, rng: Random, effort: int) -> Case:
     size = rng.randint(2, 5)
     p, q = reports.some_row(rng, size), reports.some_row(rng, size)
-    return Case(zcdp.LossPair(p, q), [Pair.exactly(p, q)])
+    ordered = bool(variant)
+    return Case(zcdp.LossPair(p, q, ordered=ordered), [Pair.exactly(p, q)], every=not ordered, ordered=ordered)
+
+
+row(zcdp.LossPair)(partial(_loss_pair, ""))
+row(zcdp.LossPair, variant="ordered")(partial(_loss_pair, "ordered"))
 
 
 @row(zcdp.LossPair, variant="steps")

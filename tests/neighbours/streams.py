@@ -62,10 +62,13 @@ def _nodes(kinks: Sequence[float], rate: float, query_rate: float, queries: int)
     return np.concatenate(nodes), np.concatenate(weights)
 
 
-def neighbours(rng: Random, threshold: float, share: float, positives: int, steps: int) -> Pair:
+def neighbours(
+    rng: Random, threshold: float, share: float, positives: int, steps: int, *, monotone: bool = False
+) -> Pair:
     """A random stream of two to five queries, adaptive or not, each moved by at most so many sensitivities.
 
-    `threshold` is epsilon_threshold, `share` the rate of the query noise: epsilon_queries/(2 positives).
+    `threshold` is epsilon_threshold, `share` the rate of the query noise: epsilon_queries/(2 positives), or where all
+    queries move up, `monotone`, epsilon_queries/positives.
     """
     queries = rng.randint(2, 5)
     adaptive = rng.random() < 0.5
@@ -80,7 +83,8 @@ def neighbours(rng: Random, threshold: float, share: float, positives: int, step
     def level(prefix: Answers) -> float:
         if (at := key(prefix)) not in base:
             base[at] = rng.uniform(-width, width / 4)
-            move = rng.choice((-1.0, 1.0)) if extreme else rng.uniform(-1, 1)
+            least = 0.0 if monotone else -1.0
+            move = rng.choice((least, 1.0)) if extreme else rng.uniform(least, 1)
             shift[at] = steps * move
         return base[at]
 
@@ -100,8 +104,8 @@ def first_positive(before: Sequence[float], after: Sequence[float], threshold: f
     return Pair.exactly(list(laws[0].values()), list(laws[1].values()))
 
 
-def extreme(threshold: float, share: float, positives: int, steps: int) -> Pair:
-    """A million queries answered below that move up, then all positives from far below, which move down.
+def extreme(threshold: float, share: float, positives: int, steps: int, *, monotone: bool = False) -> Pair:
+    """A million queries answered below that move up, then all positives from far below, which move down, or may not.
 
     So many below say that the threshold's noise was high: the move of all of them costs epsilon_threshold, and each
     positive its share of epsilon_queries. Looked at is only whether this happened.
@@ -117,5 +121,5 @@ def extreme(threshold: float, share: float, positives: int, steps: int) -> Pair:
         found = weight * np.exp(-threshold * np.abs(x) + quiet + np.where(x > high, rare, -np.inf)) * threshold / 2
         return float(found.sum())
 
-    before, after = chance(0.0, -far), chance(float(steps), -far - steps)
+    before, after = chance(0.0, -far), chance(float(steps), -far - (0 if monotone else steps))
     return Pair.exactly([before, 1 - before], [after, 1 - after])

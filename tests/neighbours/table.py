@@ -28,6 +28,10 @@ class Case:
     """As `limits`, for inputs at a distance."""
     far_family: Callable[[int], Callable[[float], Pair]] | None = None
     """As `family`, for inputs at a distance."""
+    every: bool = False
+    """Whether these pairs are all that there are, and each use may meet any of them, in either order."""
+    ordered: bool = False
+    """Whether all uses, of all such mechanisms, meet their pairs in one and the same order."""
 
 
 Draw = Callable[[Random, int], Case]
@@ -46,6 +50,13 @@ class Row:
     @property
     def name(self) -> str:
         return "-".join(part for part in (self.mechanism.__name__, self.sensitivity, self.variant) if part)
+
+    def beside(self) -> list[Row]:
+        """Rows that compose with this one: ordered neighbours are no two inputs of a local randomizer."""
+        rows = [row for row in ROWS if row.variant != "zero"]
+        if self.variant == "ordered":
+            return [row for row in rows if row.variant == "ordered" or not row.mechanism.local]
+        return [row for row in rows if row.variant != "ordered"]
 
 
 ROWS: list[Row] = []

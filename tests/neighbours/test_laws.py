@@ -4,14 +4,17 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from fractions import Fraction
+from random import Random
 
 import pytest
 
 from neighbours import laws, noise
 from neighbours.checks import Tally
+from neighbours.law import Pair
 from neighbours.moves import squares
-from neighbours.table import ROWS, Row
-from zcdp import L2, DiscreteLaplace, Gaussian, Laplace, Logistic
+from neighbours.table import ROWS, Case, Row
+from neighbours.truth import Truth
+from zcdp import L2, DiscreteLaplace, Gaussian, Laplace, Logistic, LossPair
 
 Law = Callable[..., None]
 
@@ -77,6 +80,18 @@ def test_one_far_move_may_tell_more_than_many_short_ones(scale: int, b: int, del
         for move in moves:
             pair = noise.moved(lambda far: noise.geometric(Fraction(1, scale), int(far)), move).power(count)
             assert pair.low.delta(reported, -1) <= float(delta), (move, count)
+
+
+def test_ordered_parts_that_cost_most_in_different_orders() -> None:
+    """They face the same way: the sum of what each costs at most is a bound, and attained by no neighbours."""
+    p, q = ["0.01", "0.99"], ["2/3", "1/3"]
+    plan = LossPair(p, q, ordered=True) + LossPair(q, p, ordered=True)
+    pair = Pair.exactly([0.01, 0.99], [2 / 3, 1 / 3])
+    cases = Case(plan.parts[0][0], [pair], ordered=True), Case(plan.parts[1][0], [pair.reversed()], ordered=True)
+    true = Truth([(one, 1) for one in cases], Random(0), 0).rho(above=True)
+    lower, upper = plan.rho_bounds
+    assert lower <= true <= upper
+    assert not plan.is_tight
 
 
 @pytest.mark.deep

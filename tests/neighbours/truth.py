@@ -9,10 +9,12 @@ from typing import Protocol
 
 import numpy as np
 
+from neighbours.game import envelope, worst
 from neighbours.law import SLACK, Law, Pair, together
 from neighbours.peak import peak
 
 ORDERS = np.geomspace(0.02, 2000, 36)
+CLOSE = 1e-10  # more than what a recursion over sums of losses makes of epsilon
 
 
 class Known(Protocol):
@@ -27,9 +29,19 @@ class Known(Protocol):
     @property
     def family(self) -> Callable[[float], Pair] | None: ...
 
+    @property
+    def every(self) -> bool: ...
 
-def _directions(pairs: Sequence[Pair]) -> list[Pair]:
-    return [direction for pair in pairs for direction in pair.both()]
+    @property
+    def ordered(self) -> bool: ...
+
+
+WAYS = (0, 1)
+
+
+def facing(pairs: Sequence[Pair], way: int, *, ordered: bool) -> list[Pair]:
+    """Each pair in this order; and then in the other, where neighbours may face either way."""
+    return [pair.both()[side] for pair in pairs for side in ((way,) if ordered else (way, 1 - way))]
 
 
 class Truth:
@@ -37,42 +49,59 @@ class Truth:
 
     Each part is a mechanism with its count. Cumulants add up, so that neighbours are chosen for each part and order
     apart; for hockey sticks whole compositions are listed: of the first neighbours, both ways, of random ones, where
-    every run has a direction of its own, and for a single mechanism of each of the others.
+    every run has a direction of its own, and for a single mechanism of each of the others. Where all pairs are known
+    and may face either way, the worst that an adversary can do is computed; beside others their envelope is a bound.
+    Parts that are ordered all face the same way.
     """
 
     def __init__(self, parts: Sequence[tuple[Known, int]], rng: Random, choices: int) -> None:
-        counts = [count for _, count in parts]
-        known = [_directions(case.pairs) for case, _ in parts]
-        self.below = list(zip(known, counts, strict=True))
-        self.above = [([*pairs, *_directions(case.limits)], n) for pairs, (case, n) in zip(known, parts, strict=True)]
-        self.families = [case.family for case, _ in parts]
-        self.whole = [together([pairs[way].power(n) for pairs, n in self.below]) for way in (0, 1)]
+        cases, counts = zip(*parts, strict=True)
+        known = [[facing(case.pairs, way, ordered=case.ordered) for case in cases] for way in WAYS]
+        near = [[facing(case.limits, way, ordered=case.ordered) for case in cases] for way in WAYS]
+        apart = WAYS if any(case.ordered for case in cases) else WAYS[:1]
+        self.below = [list(zip(known[way], counts, strict=True)) for way in apart]
+        self.above = [
+            [([*pairs, *limits], n) for pairs, limits, n in zip(known[way], near[way], counts, strict=True)]
+            for way in apart
+        ]
+        self.families = [case.family for case in cases]
+        self.whole = [_composed([pairs[0] for pairs in known[way]], counts) for way in WAYS]
         for _ in range(choices):
-            self.whole.append(together([rng.choice(pairs) for pairs, n in self.below for _ in range(n)]))
+            chosen = known[rng.choice(WAYS)]
+            self.whole.append(
+                together([rng.choice(pairs) for pairs, n in zip(chosen, counts, strict=True) for _ in range(n)])
+            )
+        self.game: tuple[list[Law], int] | None = None
         if len(parts) == 1:
-            self.whole += [pair.power(counts[0]) for pair in known[0][2 : 2 + 4 * choices : 2]]
+            [case], [count] = cases, counts
+            others = case.pairs[1 : 1 + 2 * choices]
+            self.whole += [pair.power(count) for pair in facing(others, 0, ordered=not case.every)]
+            if case.every:
+                self.game = [pair.low for pair in known[0][0]], count
         self.limits: list[Pair] = []
-        if any(case.limits for case, _ in parts):
-            nearest = [
-                case.limits[0] if case.limits else pairs[0] for pairs, (case, _) in zip(known, parts, strict=True)
-            ]
-            self.limits = [together([pair.power(n) for pair, n in zip(nearest, counts, strict=True)])]
+        if any(case.limits or case.every for case in cases):
+            for way in WAYS:
+                nearest = [
+                    envelope([pair.high for pair in pairs]) if case.every else (limits or pairs)[0]
+                    for case, pairs, limits in zip(cases, known[way], near[way], strict=True)
+                ]
+                self.limits.append(_composed(nearest, counts))
 
     def cumulant(self, s: float, *, above: bool) -> float:
         """At the order 1 + s."""
         if above:
-            return sum(n * max(pair.high.cumulant(s) for pair in pairs) for pairs, n in self.above)
-        return sum(n * max(pair.low.cumulant(s) for pair in pairs) for pairs, n in self.below)
+            return max(sum(n * max(pair.high.cumulant(s) for pair in pairs) for pairs, n in way) for way in self.above)
+        return max(sum(n * max(pair.low.cumulant(s) for pair in pairs) for pairs, n in way) for way in self.below)
 
     def kl(self, *, above: bool) -> float:
         """At order 1."""
         if above:
-            return sum(n * max(pair.high.kl() for pair in pairs) for pairs, n in self.above)
-        return sum(n * max(pair.low.kl() for pair in pairs) for pairs, n in self.below)
+            return max(sum(n * max(pair.high.kl() for pair in pairs) for pairs, n in way) for way in self.above)
+        return max(sum(n * max(pair.low.kl() for pair in pairs) for pairs, n in way) for way in self.below)
 
     def largest(self) -> float:
         """At order infinity."""
-        return sum(n * max(pair.low.largest() for pair in pairs) for pairs, n in self.below)
+        return max(sum(n * max(pair.low.largest() for pair in pairs) for pairs, n in way) for way in self.below)
 
     def rho(self, *, above: bool) -> float:
         """The largest ratio of divergence and order: on a grid; from above refined, as it is to reach the peak."""
@@ -90,9 +119,11 @@ class Truth:
 
     def _join(self, measure: Callable[[Law], float]) -> None:
         """The members of families that are worst in some respect are neighbours too."""
-        for family, (pairs, _) in zip(self.families, self.above, strict=True):
+        for n, family in enumerate(self.families):
             if family is not None:
-                pairs.extend(family(peak(lambda x: measure(family(x).high), 0, 1)).both())  # noqa: B023
+                worst_member = family(peak(lambda x: measure(family(x).high), 0, 1))  # noqa: B023
+                for way in self.above:
+                    way[n][0].extend(worst_member.both())
 
     def points(self, rng: Random) -> tuple[float, float]:
         """Two epsilons: one where much is told, one anywhere up to the largest loss."""
@@ -101,11 +132,20 @@ class Truth:
 
     def delta(self, epsilon: float) -> float:
         """From below."""
-        return max(pair.low.delta(epsilon, -1) for pair in self.whole)
+        told = max(pair.low.delta(epsilon, -1) for pair in self.whole)
+        played = None if self.game is None else worst(*self.game, epsilon + CLOSE)
+        return told if played is None else max(told, played - SLACK)
 
     def most(self, epsilon: float) -> float:
         """From above."""
+        played = None if self.game is None else worst(*self.game, epsilon - CLOSE)
+        if played is not None:
+            return played + SLACK * played
         return max(pair.high.delta(epsilon, 1) for pair in (*self.whole, *self.limits))
+
+
+def _composed(pairs: Sequence[Pair], counts: Sequence[int]) -> Pair:
+    return together([pair.power(n) for pair, n in zip(pairs, counts, strict=True)])
 
 
 def adaptive(known: Sequence[Sequence[Law]], epsilon: float) -> float:
@@ -130,4 +170,4 @@ def adaptive(known: Sequence[Sequence[Law]], epsilon: float) -> float:
 
 def coarse(pairs: Sequence[Pair], most: int) -> list[Law]:
     """Fewer outcomes, for sums over all their combinations: bounds from below still."""
-    return [direction.low.merged(above=False, most=most) for direction in _directions(pairs)]
+    return [pair.low.merged(above=False, most=most) for pair in pairs]

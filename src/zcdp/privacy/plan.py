@@ -258,8 +258,14 @@ class Plan(Curve):
 
     @property
     def is_tight(self) -> bool:
-        """Whether the rho of every part is its exact value."""
-        return all(part.is_tight for part, _ in self.parts)
+        """Whether the rho of every part is its exact value, and one order of the neighbours may attain all of them.
+
+        Ordered parts face the same way, and two of them may cost most in different orders: then the sum is a bound. Of
+        sampled Gaussian noise, whose loss is unbounded, the order with the record always costs more.
+        """
+        ordered = [part for part, _ in self.parts if part.relation is Relation.ADD_REMOVE]
+        one_order = len(ordered) < 2 or all(part.pure_epsilon == inf for part in ordered)
+        return one_order and all(part.is_tight for part, _ in self.parts)
 
     @property
     def unbounded(self) -> bool:
