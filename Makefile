@@ -37,7 +37,10 @@ bench: $(VENV)/ready
 	$(BIN)/python benchmarks/channel.py
 	$(BIN)/python benchmarks/accounting.py
 	$(BIN)/python benchmarks/tightness.py
+	$(BIN)/python benchmarks/selection.py
 	$(BIN)/python benchmarks/samplers.py
+	$(BIN)/python benchmarks/ledger.py
+	$(BIN)/python benchmarks/sampling.py
 
 # The documentation site, for reading without the network: open build/docs/index.html.
 docs: $(VENV)/docs-ready

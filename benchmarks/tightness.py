@@ -11,6 +11,7 @@ from __future__ import annotations
 import sys
 import time
 from collections.abc import Callable
+from fractions import Fraction
 from math import inf
 from random import Random
 from statistics import median
@@ -18,8 +19,8 @@ from typing import Any, NamedTuple
 
 from peers import peer_python, run_peer
 
-from zcdp import DiscreteGaussian, DiscreteLaplace, Gaussian, Laplace, Plan, RandomizedResponse
-from zcdp.privacy.routes import Routes
+from zcdp import DiscreteGaussian, DiscreteLaplace, Gaussian, Laplace, NotCertified, Plan, RandomizedResponse
+from zcdp.privacy.conversions.routes import Routes
 
 TOLERANCE = 1e-9  # the peer takes a scale where we take epsilon, as floats: that alone is 1e-16 to 1e-13
 MOST_SPENT = 40  # about the largest epsilon in question: arrays of the peer grow with it
@@ -194,7 +195,12 @@ def method(plan: Plan, delta: float) -> str:
     routes = Routes(plan)
     epsilons = routes.epsilons(delta)
     best = min(epsilons, key=lambda route: epsilons[route])
-    return f"{best} ({'no pair' if routes.profile is None else routes.profile.method or 'nothing certified'})"
+    if routes.profile is None:
+        return f"{best} (no pair)"
+    try:
+        return f"{best} ({routes.profile.epsilon(Fraction(delta)).method})"
+    except NotCertified:
+        return f"{best} (nothing certified)"
 
 
 def report(found: list[Answer]) -> None:

@@ -27,6 +27,7 @@ from zcdp import (
     RandomizedResponse,
     TruncatedGeometric,
 )
+from zcdp.accounting.grain import grains
 from zcdp.numeric.balls import at_precision
 
 PATIENCE = 20  # seconds, after which a child or a thread counts as hanging
@@ -131,7 +132,8 @@ def test_a_fork_within_keeps_its_own_precision() -> None:
 
 @forks
 @warned
-def test_a_child_can_spend_from_a_filter_that_was_busy() -> None:
+def test_a_child_does_not_wait_for_a_filter_or_an_odometer_that_was_busy() -> None:
+    """The filter refuses, as its budget is the parent's; the odometer adds up what the child spends."""
     budget, odometer = Filter(rho=1), Odometer()
     busy, leave = Event(), Event()
 
@@ -141,9 +143,10 @@ def test_a_child_can_spend_from_a_filter_that_was_busy() -> None:
             leave.wait(PATIENCE)
 
     def spend() -> bool:
-        budget.spend(rho="0.25")
         odometer.spend(Laplace(epsilon=1))
-        return budget.remaining == Fraction(3, 4) and odometer.plan.parts == ((Laplace(epsilon=1), 1),)
+        with budget._lock, pytest.raises(BudgetExceeded):
+            budget.spend(rho="0.25")
+        return budget.remaining == 1 and odometer.plan.parts == ((Laplace(epsilon=1), 1),)
 
     holder = Thread(target=hold)
     holder.start()
@@ -263,7 +266,7 @@ def test_an_interrupted_spend_is_charged_or_not() -> None:
             assert budget.spent >= released
             assert budget.spent.denominator == 1
             count = odometer.plan.parts[0][1] if odometer._plan is not None else 0
-            assert odometer._rho == count * part.rho_fraction
+            assert odometer._used == count * grains(part.rho_fraction)
             with budget._lock, odometer._lock:  # both are free
                 pass
     finally:

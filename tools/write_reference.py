@@ -16,7 +16,7 @@ import zcdp
 
 PAGES = Path(__file__).resolve().parent.parent / "docs" / "reference"
 MARKED = re.compile(r"(<!-- (api|members): ([^>]+?) -->\n).*?(<!-- end -->)", re.DOTALL)
-RUN = ("release", "sample")
+RUN = ("release", "sample", "run")
 INTERNAL = {"convexes", "coordinates", "cumulant", "kl", "pair", "peak", "profile", "witness"}
 """Members that speak balls: for those who write a mechanism, not for those who use one."""
 

@@ -34,6 +34,7 @@ from zcdp.mechanisms import (
     Sensitivity,
     SparseVector,
     Staircase,
+    Subsampled,
     SubsetSelection,
     TruncatedGeometric,
     UnaryEncoding,
@@ -44,8 +45,9 @@ from zcdp.numeric.exact import Log
 if TYPE_CHECKING:
     from zcdp.accounting import BudgetExceeded, Filter, Odometer, Query, account, allocate, calibrate
     from zcdp.auditing import Audit, audit
+    from zcdp.ledger import KeyConflict, Ledger, LedgerBusy, LedgerError
 
-__version__ = "0.1.0"
+__version__ = "0.2.0"
 
 __all__ = [
     "L1",
@@ -64,9 +66,13 @@ __all__ = [
     "Filter",
     "Gaussian",
     "HadamardResponse",
+    "KeyConflict",
     "L0LInf",
     "L1LInf",
     "Laplace",
+    "Ledger",
+    "LedgerBusy",
+    "LedgerError",
     "LocalHashing",
     "Log",
     "Logistic",
@@ -86,6 +92,7 @@ __all__ = [
     "Sensitivity",
     "SparseVector",
     "Staircase",
+    "Subsampled",
     "SubsetSelection",
     "TruncatedGeometric",
     "UnaryEncoding",
@@ -98,7 +105,9 @@ __all__ = [
 
 # imported on first use: a program that only asks for rho starts sooner
 _ACCOUNTING = ("BudgetExceeded", "Filter", "Odometer", "Query", "account", "allocate", "calibrate")
+_LEDGER = ("KeyConflict", "Ledger", "LedgerBusy", "LedgerError")
 _HOMES = {"Audit": "zcdp.auditing", "audit": "zcdp.auditing"} | dict.fromkeys(_ACCOUNTING, "zcdp.accounting")
+_HOMES |= dict.fromkeys(_LEDGER, "zcdp.ledger")
 
 
 def __getattr__(name: str) -> Any:

@@ -96,7 +96,7 @@ def test_epsilon_and_delta_are_inverse(m: Mechanism) -> None:
     for delta in (0.3, 1e-4, 1e-9):
         epsilon = plan.epsilon_at(delta=delta)
         # two upper bounds that are smoothed differently agree to some digits, not to the last
-        smoothed = plan.profile is not None and plan.profile.method == "smoothed contour"
+        smoothed = plan.profile is not None and plan.profile.epsilon(Fraction(delta)).method == "smoothed contour"
         assert plan.delta_at(epsilon=epsilon) <= delta * (1 + 1e-6 * smoothed)
         if epsilon > 0:
             assert plan.delta_at(epsilon=epsilon * (1 - (1e-4 if smoothed else 1e-6))) > delta
@@ -210,10 +210,10 @@ def test_a_bound_that_is_not_convex_is_not_searched_by_chords() -> None:
 
 def test_what_gives_an_input_away_costs_everything() -> None:
     revealing = Channel([[0.5, 0.5], [1, 0]])
-    for curve in (revealing, 3 * revealing, revealing + Laplace(epsilon=1)):
+    for curve, seen in ((revealing, 0.5), (3 * revealing, 0.875), (revealing + Laplace(epsilon=1), 0.5)):
         assert curve.rho_bounds == (float("inf"), float("inf"))
         assert curve.epsilon_at(delta=1e-6) == float("inf")
-        assert curve.delta_at(epsilon=1) == 1
+        assert curve.delta_at(epsilon=1) == pytest.approx(seen, rel=1e-15)  # how often the second outcome occurs
     with pytest.raises(zcdp.BudgetExceeded):
         zcdp.Filter(rho=1).spend(revealing)
     assert not zcdp.Filter(rho=1).would_fit(revealing)

@@ -17,16 +17,18 @@ from zcdp import DiscreteLaplace, Laplace, RandomizedResponse
 from zcdp.numeric import theta
 from zcdp.numeric.balls import above, at_precision, below, lift
 from zcdp.numeric.theta import Theta
-from zcdp.privacy import float_contour
 from zcdp.privacy.curve import Curve, Peak
-from zcdp.privacy.float_contour import FloatContour
-from zcdp.privacy.line import Line
-from zcdp.privacy.nodes import Effort
-from zcdp.privacy.pair import discrete_laplace_pair, gaussian_pair, laplace_pair
-from zcdp.privacy.profile import Choice, Profile
-from zcdp.privacy.profile_contour import Contour
-from zcdp.privacy.saddle import line_for_epsilon
-from zcdp.privacy.transform import Parts, Transform
+from zcdp.privacy.loss import discrete_laplace_pair, gaussian_pair, laplace_pair
+from zcdp.privacy.loss.law import Parts
+from zcdp.privacy.profile import choose, float_contour
+from zcdp.privacy.profile.contour import Contour
+from zcdp.privacy.profile.effort import MILLISECOND, Effort
+from zcdp.privacy.profile.engine import Engine, Offer, Question
+from zcdp.privacy.profile.float_contour import FloatContour
+from zcdp.privacy.profile.line import Line
+from zcdp.privacy.profile.profile import Profile
+from zcdp.privacy.profile.saddle import line_for_epsilon
+from zcdp.privacy.profile.transform import Transform
 
 LOSS, COUNT = Fraction(5, 2), 16
 LAPLACES: Parts = ((laplace_pair(LOSS), COUNT),)
@@ -41,7 +43,7 @@ def by_contour(monkeypatch: pytest.MonkeyPatch, epsilon: int, tolerance: float, 
     def run() -> tuple[float, float]:
         transform = Transform(LAPLACES)
         line = Line(transform, line_for_epsilon(transform, Fraction(epsilon)), arb(epsilon), tolerance=tolerance)
-        lower, upper = Contour(line, Effort(400_000)).delta(Fraction(epsilon))
+        lower, upper = Contour(line, Effort(3200 * MILLISECOND)).delta(Fraction(epsilon))
         return below(lower), above(upper)
 
     return at_precision(128, run)
@@ -106,7 +108,7 @@ def test_each_bound_on_what_is_left_out_is_above_it() -> None:
         transform = Transform(LAPLACES)
         for tolerance in (0.9, 0.1, 1e-3):
             line = Line(transform, arb(1) / 3, arb(12), tolerance=tolerance)
-            contour = Contour(line, Effort(400_000))
+            contour = Contour(line, Effort(3200 * MILLISECOND))
             kept = set(contour.kept)
             beyond = arb(0)
             for k in range(1, 20 * contour.kept[-1]):
@@ -125,7 +127,7 @@ def test_nodes_left_out_before_the_last_are_charged() -> None:
         transform = Transform(((laplace_pair(Fraction(1, 2)), 200),))
         for tolerance in (0.1, 1e-3):
             line = Line(transform, line_for_epsilon(transform, Fraction(0)), arb(0), tolerance=tolerance)
-            contour = Contour(line, Effort(400_000), rough=True)
+            contour = Contour(line, Effort(3200 * MILLISECOND), rough=True)
             kept, last = set(contour.kept), int(line.tilt.decay.least_near_end / below(contour.step))
             left = [acb(line.c, contour.step * k) for k in range(1, last + 1) if k not in kept]
             assert left
@@ -135,15 +137,18 @@ def test_nodes_left_out_before_the_last_are_charged() -> None:
     at_precision(128, run)
 
 
-class Known:
+class Known(Engine):
     """A method that knows delta(epsilon) = e^{-3 epsilon} to one part in ten."""
+
+    name, only_rounding = "known", False
+
+    @classmethod
+    def offer(cls, question: Question) -> Offer:
+        return Offer(1.0, cls)
 
     def delta(self, epsilon: Fraction) -> tuple[arb, arb]:
         truth = (-3 * lift(epsilon)).exp()
         return truth * 9 / 10, truth * 11 / 10
-
-    def upper(self, epsilon: Fraction) -> arb:
-        return self.delta(epsilon)[1]
 
     def estimate(self, epsilon: float) -> float:
         return -3 * epsilon
@@ -153,7 +158,7 @@ class Known:
 def test_each_end_of_epsilon_is_sure(monkeypatch: pytest.MonkeyPatch, delta: Fraction) -> None:
     """The upper one from the upper end of delta, the lower one from the lower end."""
     profile = Profile(((gaussian_pair(lambda: arb(1)), 1),))
-    monkeypatch.setattr(profile, "_choose", lambda *_, **__: Choice(Known(), Fraction(1)))
+    monkeypatch.setattr(choose, "ENGINES", [(Known,)])
     lower, upper = profile.epsilon_bounds(delta)
     with mp.workdps(40):
         target = mp.log(mpf(delta.numerator) / delta.denominator)
@@ -170,7 +175,7 @@ def test_gaussian_noise_in_doubles_is_charged_as_often_as_it_runs(count: int) ->
     once = ((laplace_pair(Fraction(3, 10)), 2), (gaussian_pair(lambda: lift(count * noise)), 1))
 
     def in_doubles() -> tuple[float, float, Fraction]:
-        contour = FloatContour(parts, 3.5, epsilon, 1e7)
+        contour = FloatContour(parts, 3.5, epsilon, 3e7)
         lower, upper = contour.delta(epsilon)
         return below(lower), above(upper), contour.mu
 
@@ -206,8 +211,7 @@ def test_waves_of_theta_that_are_left_out_are_charged(
 def test_laplace_noise_on_both_sides_of_discrete_noise(epsilon: Fraction, sensitivity: int) -> None:
     """Where it stands in for many atoms: here for few, whose masses are added one by one."""
     above_it = discrete_laplace_pair(epsilon, sensitivity, listed=False)
-    below_it = above_it.attained()
-    assert below_it is not None
+    [below_it] = above_it.attained(alone=True)
     with mp.workdps(40):
         t = mpf(epsilon.numerator) / epsilon.denominator / sensitivity
         scale = mp.tanh(t / 2)
@@ -218,7 +222,7 @@ def test_laplace_noise_on_both_sides_of_discrete_noise(epsilon: Fraction, sensit
             point = epsilon * Fraction(n, 200)
             e = mpf(point.numerator) / point.denominator
             truth = mp.fsum(-mass * mp.expm1(e - t * k) for k, mass in atoms if t * k > e)
-            assert Profile(((below_it, 1),)).delta_bounds(point)[0] <= truth
+            assert Profile(below_it).delta_bounds(point)[0] <= truth
             assert truth <= Profile(((above_it, 1),)).delta_bounds(point)[1]
 
 
@@ -230,7 +234,7 @@ def test_long_discrete_laplace_noise_is_its_atoms(
     listed = (count * DiscreteLaplace(epsilon=epsilon, sensitivity=sensitivity)).epsilon_bounds(delta=1e-6)
     assert listed[0] <= listed[1] <= listed[0] * (1 + 1e-12)
     for name in ("LONG", "LONGEST"):
-        monkeypatch.setattr(f"zcdp.privacy.pair.{name}", 1)
+        monkeypatch.setattr(f"zcdp.privacy.loss.discrete_laplace.{name}", 1)
     lower, upper = (count * DiscreteLaplace(epsilon=epsilon, sensitivity=sensitivity)).epsilon_bounds(delta=1e-6)
     assert lower <= listed[1]
     assert listed[0] <= upper
@@ -264,10 +268,10 @@ def test_losses_are_moved_up_for_the_upper_end_and_down_for_the_lower(epsilons: 
     plan = sum((3 * RandomizedResponse(epsilon=e, k=4) + 2 * Laplace(epsilon=e) for e in epsilons), 0)
     found = plan._approximate
     assert found.profile is not None
-    assert found.attained is not None
-    for (up, _), (down, _), (part, _) in zip(found.profile.parts, found.attained.parts, plan.parts, strict=True):
-        assert down.largest_loss <= part.largest_loss <= up.largest_loss
-    assert found.profile.parts != found.attained.parts
+    [attained] = found.attained
+    for (up, _), (down, _), (part, _) in zip(found.profile.parts, attained.parts, plan.parts, strict=True):
+        assert down.loss <= part.largest_loss <= up.loss  # type: ignore[attr-defined]
+    assert found.profile.parts != attained.parts
 
 
 def test_a_rounding_of_doubles_is_charged_in_full(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -15,8 +15,8 @@ from mpmath import mp, mpf
 from zcdp import DiscreteGaussian, Gaussian, Laplace, Plan
 from zcdp.numeric.balls import at_precision, lift
 from zcdp.numeric.theta import Theta
-from zcdp.privacy.decay import Decay
-from zcdp.privacy.discrete_normal import DiscreteNormal
+from zcdp.privacy.loss.discrete_gaussian import DiscreteNormal
+from zcdp.privacy.profile.decay import Decay
 
 CASES = [
     # variance, sensitivity, count, epsilon
@@ -104,7 +104,7 @@ def test_other_mechanisms_beside_it() -> None:
     lower, upper = both.epsilon_bounds(delta=1e-6)
     assert upper == pytest.approx(lower, rel=1e-12)
     assert both.profile is not None
-    assert both.profile.method == "lattice"
+    assert both.profile.epsilon(Fraction(1e-6)).method == "lattice"
     # on no common lattice: smoothed
     for plan in (
         10 * DiscreteGaussian(sigma=10.3) + Laplace(epsilon=0.1),
@@ -139,7 +139,7 @@ def test_the_transform_decays_as_fast_as_is_said(
         waves = [mp.expjpi(-y * shift * x / v / mp.pi) for x in reach]
         ratio = abs(mp.fsum(m * w for m, w in zip(masses, waves, strict=True))) / mp.fsum(masses)
         truth = -mp.log(ratio) if ratio else mp.inf
-    bound = at_precision(128, lambda: Decay([noise.share(1, arb(c))], arb(0), arb(c)).bound(*ends))[0]
+    bound = at_precision(128, lambda: Decay([noise.share(1, arb(c))], arb(c)).bound(*ends))[0]
     assert bound <= truth + mpf(10) ** -20
 
 

@@ -23,6 +23,7 @@ from profile_laws import largest, law
 from profile_truth import Truth
 
 from zcdp import NotCertified
+from zcdp.privacy.profile.profile import Profile
 
 ERROR = 1e-25  # of the reference, relative; 1 - ERROR is 1 in doubles, so it is taken from the reference itself
 TIGHT = 1e-9
@@ -68,7 +69,18 @@ def check(composition: Composition) -> str:
         if not composition.is_exact:
             check_attained(composition)
     assert plan.profile is not None
-    return plan.profile.method
+    return method(plan.profile, composition)
+
+
+def method(profile: Profile, composition: Composition) -> str:
+    """How the profile found the answer."""
+    try:
+        if composition.epsilon is not None:
+            return profile.delta(composition.epsilon).method
+        assert composition.delta is not None
+        return profile.epsilon(composition.delta).method
+    except NotCertified:
+        return "nothing certified"
 
 
 def bounds(source: object, composition: Composition) -> tuple[float, float]:
@@ -92,7 +104,7 @@ def check_delta(source: object, composition: Composition) -> None:
     error = ERROR if composition.is_exact else 10 * ROUNDED  # at epsilon = 0 there is nothing less
     assert lower <= least + least * error, f"the lower end {lower!r} is above {truth}: {composition}"
     profile = source.profile if composition.is_exact else source  # type: ignore[attr-defined]
-    if profile.method != "smoothed contour":
+    if method(profile, composition) != "smoothed contour":
         assert upper <= moved * (1 + TIGHT) + 1e-307, f"{upper!r} is far above {truth}: {composition}"
 
 
@@ -119,11 +131,10 @@ def check_epsilon(source: object, composition: Composition) -> None:
             f"the lower end {lower!r} is too high, delta is {before}: {composition}"
         )
     profile = source.profile if composition.is_exact else source  # type: ignore[attr-defined]
-    try:
-        profile.epsilon_bounds(composition.delta)
-    except NotCertified:  # the answer is that of another route, which claims no lower end
+    found = method(profile, composition)
+    if found == "nothing certified":  # the answer is that of another route, which claims no lower end
         return
-    if profile.method != "smoothed contour" and upper > 0:
+    if found != "smoothed contour" and upper > 0:
         # between two points of a lattice delta may be almost flat: then epsilon is near where delta is
         near = upper - lower <= TIGHT * upper or there >= delta * (1 - TIGHT)
         assert near, f"{lower!r} and {upper!r} are far apart: {composition}"

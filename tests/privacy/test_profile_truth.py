@@ -16,8 +16,8 @@ import pytest
 from mpmath import mpf
 
 from zcdp import RAPPOR, DiscreteLaplace, ExponentialMechanism, Laplace, Mechanism, Plan, PureDP, RandomizedResponse
-from zcdp.privacy.pair import logistic_pair
-from zcdp.privacy.profile import Profile
+from zcdp.privacy.loss import logistic_pair
+from zcdp.privacy.profile.profile import Profile
 
 TIGHT = 1e-9
 

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from zcdp import Mechanism, Plan
-from zcdp.privacy.zcdp_to_approx import zcdp_to_epsilon
+from zcdp.privacy.conversions.zcdp_to_approx import zcdp_to_epsilon
 
 PAGES = Path(__file__).parents[2] / "docs" / "theorems"
 QUERIES = {

@@ -262,11 +262,10 @@ def test_discrete_staircase_by_all_places_and_signs(width: int, r: int) -> None:
             again: list[int] = []
             value = noise.draw_one(lambda n, first=first, again=again: first.pop(0) if first else _noted(n, again))
             size = stair * width + low + place
+            assert bool(again) == (size == 0 and negative == 1)  # a negative zero is drawn again, and nothing else
             if size or not negative:
                 assert value == (-size if negative else size)
                 seen[value] += 1
-            else:
-                assert again  # minus zero is drawn again
         assert set(seen.values()) == {1}
         sizes = Counter(abs(v) for v in noise.draw(6000, np.random.default_rng(5).bytes).tolist())
         assert set(sizes) == {stair * width + place for place in range(low, high)}
@@ -391,6 +390,15 @@ def test_distinct_numbers_by_all_words(n: int, w: int, monkeypatch: pytest.Monke
     counts = Counter(map(tuple, drawn.tolist()))
     assert set(counts) == set(permutations(range(n), w))
     assert len(set(counts.values())) == 1
+
+
+def test_the_first_distinct_numbers_of_long_rows(monkeypatch: pytest.MonkeyPatch) -> None:
+    """In the order in which they are first seen, also where a sort is no longer by insertion."""
+    monkeypatch.setattr(subset, "_enough", lambda n, w: 400)
+    rows = np.random.default_rng(3).integers(0, 64, (30, 400), dtype=np.uint16)
+    drawn, good = subset._first_seen(64, 30, 30, then((rows << 10).tobytes()))
+    assert good.all()
+    assert drawn.tolist() == [list(dict.fromkeys(row))[:30] for row in rows.tolist()]
 
 
 @pytest.mark.parametrize(("n", "w"), [(10, 3), (10, 7), (10, 10), (50_000, 700), (2**62, 5), (2**63 - 1, 40)])

@@ -15,11 +15,13 @@ from flint import arb, ctx
 from mpmath import mp, mpf
 from samplers.laws import real
 
-from zcdp import Laplace, RandomizedResponse
+from zcdp import DiscreteLaplace, Laplace, RandomizedResponse
 from zcdp.numeric import balls
+from zcdp.numeric import double_tables as waves
 from zcdp.numeric.certify import NotCertified
 from zcdp.numeric.trusted import settled, thin, trusted
-from zcdp.privacy import waves
+from zcdp.privacy.loss.discrete_gaussian import DiscreteNormal
+from zcdp.privacy.profile.transform import Tilt, Transform
 from zcdp.samplers import discrete_gaussian, exponential_coins
 from zcdp.samplers.bernoulli import Coin
 from zcdp.samplers.continuous import gaussian_on_grid, logistic_on_grid
@@ -214,3 +216,27 @@ def test_mechanisms_give_a_documented_error(monkeypatch: pytest.MonkeyPatch) -> 
             with pytest.raises(NotCertified):
                 run()
     assert isinstance(Laplace(epsilon=1).release(3.0), float)
+
+
+@pytest.mark.parametrize(
+    "mechanism", [DiscreteLaplace(epsilon="0.3", sensitivity=30), RandomizedResponse(epsilon="0.3", k=3)], ids=str
+)
+def test_distances_of_waves_are_known_to_a_double_or_undecided(mechanism: Any) -> None:
+    """What the decay of a transform trusts: at few bits there is no number, at many the nearest one."""
+
+    def shares() -> tuple[Any, Any]:
+        [bound] = Tilt(Transform(((mechanism.pair(), 1),)), arb(1)).decay.bounds
+        distances = [turns for _, turns in bound.waves]  # type: ignore[attr-defined]
+        return getattr(bound, "turns", distances[0]), distances
+
+    turns, distances = balls.at_precision(200, shares)
+    gap = mpf("0.3") * 2 / 30 if isinstance(mechanism, DiscreteLaplace) else mpf("0.3")
+    assert abs(turns[0] / (gap / (2 * mp.pi)) - 1) < 2.0**-50
+    assert abs(distances[0][0] / (gap / (2 * mp.pi)) - 1) < 2.0**-50
+    for bits in (20, 40, 55):
+        with pytest.raises(balls.Undecided):
+            balls.at_precision(bits, shares)
+    normal = DiscreteNormal(Fraction(7), 2)
+    assert abs(balls.at_precision(200, lambda: normal.share(1, arb(1)).turns) * 7 * mp.pi - 1) < 2.0**-50
+    with pytest.raises(balls.Undecided):
+        balls.at_precision(40, lambda: normal.share(1, arb(1)))

@@ -11,7 +11,7 @@ from typing import Any, ClassVar, NamedTuple, NoReturn
 
 from zcdp.accounting.printable import printable
 from zcdp.accounting.suggest import unknown
-from zcdp.mechanisms import L1, L2, MECHANISMS, L0LInf, L1LInf, Mechanism
+from zcdp.mechanisms import L1, L2, MECHANISMS, WRAPPERS, L0LInf, L1LInf, Mechanism
 from zcdp.numeric.certify import NotCertified
 from zcdp.numeric.exact import MOST_DIGITS, Value, rational
 from zcdp.privacy.curve import Curve
@@ -73,6 +73,7 @@ def parse(text: str) -> Plan:
     """The plan that the text spells.
 
     plan = term {"+" term};  term = [count "*"] item | item "*" count;  item = "(" plan ")" | Name "(" parameters ")".
+    A parameter may be a mechanism: Subsampled(Gaussian(sigma=1), rate='0.01').
     A number without quotes is what Python reads: 0.1 is a binary float, '0.1' the decimal.
 
     >>> parse("100 * Laplace(epsilon=0.1) + RAPPOR(epsilon='1/3')")
@@ -92,7 +93,7 @@ def parse_open(text: str) -> tuple[type[Mechanism], dict[str, Any]]:
 
 
 class _Parser:
-    names: ClassVar[Mapping[str, type[Mechanism]]] = {mechanism.__name__: mechanism for mechanism in MECHANISMS}
+    names: ClassVar[Mapping[str, type[Mechanism]]] = {m.__name__: m for m in (*MECHANISMS, *WRAPPERS)}
 
     def __init__(self, text: str) -> None:
         if not isinstance(text, str):
@@ -209,7 +210,7 @@ class _Parser:
         return values, parameters
 
     def _value(self) -> Any:
-        """A number, an exact one in quotes, True or False, a list of values, or a sensitivity."""
+        """A number, an exact one in quotes, True or False, a list of values, a sensitivity, or a mechanism."""
         token = self._peek()
         if token.kind == "string":
             self.next += 1
@@ -233,6 +234,8 @@ class _Parser:
                 return VALUES[token.text](*values, **named)
             except (ValueError, TypeError) as error:
                 raise PlanError(f"{token.text}: {error}", self.text, token.position) from None
+        if token.kind == "name" and token.text in self.names:
+            return self._nested(self._item)
         return self._fail("expected a number, or an exact one in quotes such as '1/3'")
 
     def _list(self) -> list[Any]:

@@ -43,7 +43,8 @@ def account(
 
     Text is an expression, and never opens a file: a plan file is given as a `Path`.
     delta is that of the file, or 1e-6, unless given. `curve` adds points of the (epsilon, delta) curve. A plan of more
-    than 64 different mechanisms gets its epsilon from rho alone, unless `full` asks for the slow exact profile.
+    than 2000 different mechanisms gets its epsilon from rho alone, and `full` is False in the total; unless `full` asks
+    for the slow exact profile.
 
     >>> a = account("100 * Laplace(epsilon=0.1) + RAPPOR(epsilon=1)", delta=1e-6, curve=False)
     >>> a["total"]["rho"], a["total"]["epsilon"], a["total"]["route"]
@@ -72,11 +73,13 @@ def account(
         "total": {
             "rho": total.rho,
             "rho_bounds": list(total.rho_bounds),
-            "rho_order": total.rho_order,
+            "rho_order": total.rho_order and _number(total.rho_order),
+            "relation": whole.relation.value,
             "pure_epsilon": _number(whole.pure_epsilon),
             "epsilon": total.epsilon,
             "epsilon_bounds": list(total.epsilon_bounds),
             "route": total.route,
+            "full": total.full,
             "routes": {name: _number(value) for name, value in total.routes.items()},
             "usual": {name: {unit: _number(value) for unit, value in sums.items()} for name, sums in usuals.items()},
             "saved_rho": 1 - total.rho / first["rho"] if first["rho"] else None,
@@ -163,10 +166,10 @@ def _facts(plan: Plan, count: int) -> dict[str, Any]:
     }
 
 
-def _order(curve: Curve) -> float | None:
+def _order(curve: Curve) -> float | str | None:
     """The order that attains rho, where it is known."""
     try:
-        return curve.rho_order
+        return _number(curve.rho_order)
     except NotCertified:
         return None
 

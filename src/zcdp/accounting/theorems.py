@@ -20,6 +20,7 @@ TITLES = {
     "rappor": "RAPPOR: rho = epsilon tanh(epsilon/4)",
     "rdp-to-approx": "From a Renyi curve to (epsilon, delta)",
     "report-noisy-max": "Report noisy max",
+    "sampling": "Poisson sampling: the pair, its composition, and why rho does not feel it",
     "sparse-vector": "Sparse vector: a proven upper bound",
     "supremum": "A certified supremum over orders, without a theorem on the mechanism",
     "three-point-maps": "Which mechanisms are three-point, and their kappa",

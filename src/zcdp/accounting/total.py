@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
 from dataclasses import dataclass
 from fractions import Fraction
 from math import inf
@@ -11,15 +10,17 @@ from math import inf
 from zcdp.accounting.usual import PURE, SQUARE, usual
 from zcdp.numeric.balls import lift
 from zcdp.numeric.certify import NotCertified, enclose
+from zcdp.privacy.conversions.zcdp_to_approx import zcdp_to_delta, zcdp_to_epsilon
 from zcdp.privacy.plan import Plan
-from zcdp.privacy.zcdp_to_approx import zcdp_to_delta, zcdp_to_epsilon
 
 __all__ = ["Total", "curve_points", "total_of"]
 
-MANY = 64
-"""Beyond so many different mechanisms all routes take seconds and more; rho alone is quick, and epsilon larger."""
+MANY = 2_000
+"""Beyond so many different mechanisms all routes take ten seconds and more; rho alone is quick, and epsilon larger."""
+SEVERAL = 64
+"""Beyond so many a curve is that of the profile alone, neighbouring points together."""
 POINTS = 40
-HASTE = 32
+HASTE, LITTLE_HASTE = 32, 4
 BOUNDLESS = "rho is infinite: the whole plan spends more than a float can say"
 
 
@@ -121,28 +122,20 @@ def curve_points(
 ) -> Iterator[tuple[float, float]]:
     """Certified (epsilon, delta), from epsilon 0 to where delta is a thousandth of the one asked for."""
     last = min(Fraction(delta) / 1000, Fraction(1, 10**9))
-    end = plan.epsilon_at(delta=last) if total.full else min(zcdp_to_epsilon(total.rho, last), plan.pure_epsilon)
-    with _haste(plan if total.full else None):
-        for n in range(POINTS + 1):
-            progress(0.4 + 0.6 * n / POINTS, "curve")
-            epsilon = end * (n / POINTS)  # which is finite where end is
-            if total.full:
-                yield epsilon, plan.delta_at(epsilon=epsilon)
-            elif epsilon >= plan.pure_epsilon:
-                yield epsilon, 0.0
-            else:
-                yield epsilon, zcdp_to_delta(total.rho, epsilon) if epsilon else 1.0
-
-
-@contextmanager
-def _haste(plan: Plan | None) -> Iterator[None]:
-    """Less effort for each answer: what is drawn needs no ten digits."""
-    profile = None if plan is None else plan.profile
-    if profile is None:
-        yield
+    several = len(plan.parts) > SEVERAL
+    short = total.full and not several
+    end = plan.epsilon_at(delta=last) if short else min(zcdp_to_epsilon(total.rho, last), plan.pure_epsilon)
+    if total.full and several:
+        progress(0.5, "curve")
+        epsilons = [Fraction(end * (n / POINTS)) for n in range(POINTS + 1)]
+        yield from zip(map(float, epsilons), plan._curve_in_haste(epsilons, LITTLE_HASTE), strict=True)
         return
-    profile.haste = HASTE
-    try:
-        yield
-    finally:
-        profile.haste = 1
+    for n in range(POINTS + 1):
+        progress(0.4 + 0.6 * n / POINTS, "curve")
+        epsilon = end * (n / POINTS)  # which is finite where end is
+        if total.full:
+            yield epsilon, plan._delta_in_haste(epsilon, HASTE)
+        elif epsilon >= plan.pure_epsilon:
+            yield epsilon, 0.0
+        else:
+            yield epsilon, zcdp_to_delta(total.rho, epsilon) if epsilon else 1.0

@@ -11,6 +11,7 @@ from zcdp.accounting.statement import account
 from zcdp.cli.columns import columns
 from zcdp.cli.extras import extra
 from zcdp.cli.files import check_writable, write_whole
+from zcdp.cli.ledger_fit import fits, print_fit
 from zcdp.cli.numbers import cost, gain, lower, percent
 from zcdp.cli.output import print_json
 from zcdp.cli.rows import query_lines
@@ -19,6 +20,10 @@ from zcdp.cli.terminal import Progress, bold, dim, green, line, red, shown, widt
 __all__ = ["run"]
 
 SHOWN = 20
+NEIGHBOURS = {
+    "add_remove": "neighbours that differ by one record, added or removed (add_remove)",
+    "replace": "neighbours that differ in one record, replaced (replace)",
+}
 ROUTES = {
     "profile": "privacy profile",
     "rdp": "Renyi curve",
@@ -41,15 +46,21 @@ def run(options: Namespace) -> int:
             full=True if options.full else None,
             progress=progress,
         )
+    if options.ledger:
+        facts["ledger"] = fits(options.ledger, options.account, options.plan)
     if render:
         write_whole(options.html, render(facts))
     if options.json:
         print_json(facts)
     else:
         _print(shown(facts), everything=options.all)
+        if options.ledger:
+            line()
+            print_fit(facts["ledger"])
         if options.html:
             line(f"\nReport written to {options.html}")
-    return 1 if facts["budget"] and facts["budget"]["exceeded"] else 0
+    over = facts["budget"] and facts["budget"]["exceeded"]
+    return 1 if over or not facts.get("ledger", {"fits": True})["fits"] else 0
 
 
 def _source(text: str) -> str | Path:
@@ -105,6 +116,8 @@ def _total(facts: dict[str, Any]) -> None:
     low, high = total["epsilon_bounds"]
     line(f"{bold('rho')}      {bold(cost(total['rho']))}")
     line(f"{bold('epsilon')}  {bold(cost(total['epsilon']))} at delta = {delta:g}, by the {_route(total['route'])}")
+    if total["relation"] != "either":
+        line(dim(f"         for {NEIGHBOURS[total['relation']]}"))
     if "profile" in total["routes"]:
         same = lower(low) == lower(high) or high - low < 1e-5 * high
         line(dim(f"         certified: never below the truth{'' if same else f', which is at least {lower(low)}'}"))

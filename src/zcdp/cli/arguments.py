@@ -3,15 +3,19 @@
 from __future__ import annotations
 
 import argparse
+import re
 import sys
 from collections.abc import Callable
 from importlib import import_module
 from typing import Any, NoReturn
 
+from zcdp.cli.ledger_arguments import ACTIONS, ledger_arguments
+
 __all__ = ["COMMANDS", "BadUsage", "arguments"]
 
 RHO = "RandomizedResponse(epsilon=1, k=2925)"
 PLAN = "100 * Laplace(epsilon=0.1) + RAPPOR(epsilon=1)"
+TRAINING = "--examples 60000 --batch 256 --epochs 60"
 PLAN_FILE = """
 
 A plan file is TOML:
@@ -37,6 +41,11 @@ class _Parser(argparse.ArgumentParser):
 
             given = message.split(choice)[1].split("'")[1]
             message = unknown("command", given, COMMANDS)
+        elif choice in message and "argument action" in message:
+            from zcdp.accounting.suggest import unknown
+
+            message = unknown("action", message.split(choice)[1].split("'")[1], ACTIONS)
+        message = re.sub(r"(\w+://)[^\s@/]*@", r"\1", message)  # an address may hold a password
         raise BadUsage(f"{message} ({self.prog} --help says more)")
 
 
@@ -94,8 +103,10 @@ def _account(command: argparse.ArgumentParser) -> None:
     command.add_argument("plan", help="a plan file (TOML), or an expression")
     command.add_argument("--delta", help="delta of (epsilon, delta)-DP; else that of the file, or 1e-6")
     command.add_argument("--html", metavar="FILE", help="write a report to this file")
-    command.add_argument("--full", action="store_true", help="exact profile even of more than 64 different mechanisms")
+    command.add_argument("--full", action="store_true", help="exact profile of more than 2000 different mechanisms too")
     command.add_argument("--all", action="store_true", help="list every query, not only the costliest twenty")
+    command.add_argument("--ledger", metavar="LEDGER", help="say whether it would fit an account of this ledger")
+    command.add_argument("--account", metavar="NAME", help="the account, where the ledger has several")
     _json(command)
 
 
@@ -112,6 +123,16 @@ def _allocate(command: argparse.ArgumentParser) -> None:
         "--objective", choices=("total", "worst"), default="total", help="least weighted variance in total, or at worst"
     )
     command.add_argument("--out", metavar="FILE", help="write the plan file with the noise filled in")
+    _json(command)
+
+
+def _sgd(command: argparse.ArgumentParser) -> None:
+    command.add_argument("--examples", required=True, help="how many there are")
+    command.add_argument("--batch", required=True, help="how many are drawn in a step, on average")
+    command.add_argument("--epochs", required=True, help="how often each is seen, on average")
+    command.add_argument("--sigma", help="noise, as a multiple of the clipping norm")
+    command.add_argument("--epsilon", help="or the budget, to find the noise for it")
+    command.add_argument("--delta", required=True, help="delta of (epsilon, delta)-DP")
     _json(command)
 
 
@@ -155,7 +176,21 @@ COMMANDS: dict[str, tuple[str, tuple[str, ...], Callable[[argparse.ArgumentParse
         ('"1000 * Laplace(epsilon=?)" --epsilon 1 --delta 1e-6', '"Laplace(scale=?, sensitivity=3)" --rho 0.1'),
         _calibrate,
     ),
+    "sgd": (
+        "what training by noisy gradients costs, or the noise for a budget",
+        (f"{TRAINING} --sigma 1.1 --delta 1e-5", f"{TRAINING} --epsilon 3 --delta 1e-5"),
+        _sgd,
+    ),
     "allocate": ("split a budget over the queries of a plan", ("plan.toml --rho 0.5 --out filled.toml",), _allocate),
+    "ledger": (
+        "a budget that lasts: open, spend, status, history, verify, export, import, raise, report",
+        (
+            "open budget.db census-2026 --unit person --rho 2",
+            'spend budget.db census-2026 "Laplace(epsilon=0.1)" --key q1/table-3 --why "ages"',
+            "report budget.db --html report.html",
+        ),
+        ledger_arguments,
+    ),
     "table": ("the paper's Table 1, computed", ("", "--format latex"), _table),
     "figure": ("the paper's figure, and more of its kind", ("all --out fig.pdf", "krr --out krr.svg"), _figure),
     "verify": ("check every theorem again, on this machine", ("", "--deep"), _verify),

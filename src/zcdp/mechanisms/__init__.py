@@ -19,6 +19,7 @@ from zcdp.mechanisms.report_noisy_max import ReportNoisyMax
 from zcdp.mechanisms.sensitivity import L1, L2, L0LInf, L1LInf, Sensitivity
 from zcdp.mechanisms.sparse_vector import SparseVector
 from zcdp.mechanisms.staircase import DiscreteStaircase, Staircase
+from zcdp.mechanisms.subsampled import Subsampled
 from zcdp.mechanisms.subset_selection import SubsetSelection
 from zcdp.mechanisms.truncated_geometric import TruncatedGeometric
 from zcdp.mechanisms.unary_encoding import OptimizedUnaryEncoding, UnaryEncoding
@@ -28,6 +29,7 @@ __all__ = [
     "L2",
     "MECHANISMS",
     "RAPPOR",
+    "WRAPPERS",
     "BinaryRandomizedResponse",
     "BoundedRange",
     "Channel",
@@ -53,6 +55,7 @@ __all__ = [
     "Sensitivity",
     "SparseVector",
     "Staircase",
+    "Subsampled",
     "SubsetSelection",
     "TruncatedGeometric",
     "UnaryEncoding",
@@ -85,3 +88,6 @@ MECHANISMS: tuple[type[Mechanism], ...] = (
     Channel,
     LossPair,
 )
+
+WRAPPERS: tuple[type[Mechanism], ...] = (Subsampled,)
+"""Mechanisms that run another one."""

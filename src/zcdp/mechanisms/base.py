@@ -9,6 +9,7 @@ from typing import Any, ClassVar, Self
 from zcdp.numeric.exact import Exact, Log, Value, integer, literal, positive_rational, times
 from zcdp.numeric.floats import greatest_float
 from zcdp.privacy.curve import Curve
+from zcdp.privacy.relation import Relation
 
 __all__ = ["Mechanism"]
 
@@ -52,6 +53,11 @@ class Mechanism(Curve):
     def largest_loss(self) -> Exact | None:
         loss: Exact = getattr(self, self.budget or "epsilon")
         return loss
+
+    @property
+    def relation(self) -> Relation:
+        """`REPLACE` for a local randomizer, whose neighbours are two inputs of one person; else `EITHER`."""
+        return Relation.REPLACE if self.local else Relation.EITHER
 
     def usual_losses(self) -> tuple[tuple[int, float], ...]:
         """How many independent steps of which pure epsilon the usual bounds see: one, unless a mechanism says more."""

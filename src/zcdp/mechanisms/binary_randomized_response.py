@@ -18,6 +18,8 @@ from zcdp.numeric.root import sign_change
 from zcdp.privacy.curve import Peak
 from zcdp.privacy.envelope import FiniteEnvelope
 from zcdp.privacy.finite_pair import FinitePair
+from zcdp.privacy.loss import LossLaw, envelope_of_rows, ordered_law
+from zcdp.privacy.relation import Relation
 
 __all__ = ["BinaryRandomizedResponse"]
 
@@ -40,12 +42,23 @@ class BinaryRandomizedResponse(FiniteEnvelope, Mechanism):
     budget = None
     p: Fraction
     q: Fraction
+    ordered: bool = False
+    """Whether the bit is always 1 with the person and 0 without: then the neighbours are add_remove."""
 
-    def __init__(self, p: Value, q: Value) -> None:
+    def __init__(self, p: Value, q: Value, *, ordered: bool = False) -> None:
         high, low = probability(p, "p"), probability(q, "q")
         if high <= low:
             raise ValueError(f"p ({p}) must be above q ({q}): saying 1 is more likely if the bit is 1")
-        self._set(p=high, q=low)
+        self._set(p=high, q=low, ordered=ordered)
+
+    @property
+    def relation(self) -> Relation:
+        return Relation.ADD_REMOVE if self.ordered else Relation.REPLACE
+
+    def pair(self) -> LossLaw | None:
+        """The envelope of both orders. Theorem: docs/theorems/envelope.md."""
+        rows = (self.p, 1 - self.p), (self.q, 1 - self.q)
+        return ordered_law(*rows) if self.ordered else envelope_of_rows([rows], coarser=super().pair())
 
     @property
     def largest_loss(self) -> Exact:

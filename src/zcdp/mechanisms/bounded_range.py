@@ -10,10 +10,11 @@ from flint import arb
 
 from zcdp.mechanisms.base import Mechanism
 from zcdp.numeric.balls import lift
+from zcdp.numeric.certify import enclose
 from zcdp.numeric.exact import Exact, Value, positive, positive_rational
 from zcdp.numeric.functions import Number, log, sinhc
 from zcdp.privacy.curve import Peak
-from zcdp.privacy.pair import Pair, logistic_pair, three_point_pair
+from zcdp.privacy.loss import LossLaw, logistic_pair, three_point_pair
 
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike, NDArray
@@ -44,11 +45,11 @@ class _BoundedRange(Mechanism):
         eta, order = self._eta(), 1 + s
         return order * log(sinhc(order * eta / 2)) - s * log(sinhc(s * eta / 2)) - log(sinhc(eta / 2))
 
-    def pair(self) -> Pair:
+    def pair(self) -> LossLaw:
         eta: Exact = getattr(self, self.budget or "")
         # two candidates with symmetric utilities are binary randomized response at half the range
-        witness = three_point_pair(eta / 2) if isinstance(eta, Fraction) else None
-        return logistic_pair(eta, exact=False, witness=witness)
+        half = eta / 2 if isinstance(eta, Fraction) else Fraction(enclose(lambda: lift(eta) / 2)[0])
+        return logistic_pair(eta, exact=False, witness=three_point_pair(half) if half else None)
 
     def peak(self) -> Peak:
         half = self._eta() / 2

@@ -15,6 +15,8 @@ from zcdp.numeric.exact import Exact, Log, Value, literal, rational
 from zcdp.numeric.once import cached_property
 from zcdp.privacy.envelope import FiniteEnvelope
 from zcdp.privacy.finite_pair import FinitePair
+from zcdp.privacy.loss import LossLaw, envelope_of_rows, ordered_law
+from zcdp.privacy.relation import Relation
 
 __all__ = ["Channel", "LossPair"]
 
@@ -108,6 +110,17 @@ class _Finite(FiniteEnvelope, Mechanism):
         logs = [[mass.log() for mass in row] for row in masses]
         return [FinitePair(masses[i], [a - b for a, b in zip(logs[i], logs[j], strict=True)]) for i, j in self._indices]
 
+    def pair(self) -> LossLaw | None:
+        """The envelope of all pairs of rows; of too many, binary randomized response.
+
+        Theorem: docs/theorems/envelope.md.
+        """
+        rows, _ = self._distinct
+        if len(rows) == 1:
+            return super().pair()
+        pure = super().pair()
+        return envelope_of_rows([(rows[i], rows[j]) for i, j in self._indices], coarser=pure) or pure
+
     @property
     def worst_pair(self) -> tuple[int, int]:
         """The two rows that are easiest to tell apart: indices (row of P, row of Q)."""
@@ -181,6 +194,7 @@ class Channel(_Finite):
 class LossPair(_Finite):
     """One pair of distributions on the same outcomes, in both directions: the law on an input and on its neighbour.
 
+    `ordered`: p is always the law with the person, q the one without, in every use; the neighbours are then add_remove.
     It says nothing of inputs further apart but what its largest loss implies: see `group`.
     Theorem: docs/theorems/supremum.md.
 
@@ -190,19 +204,28 @@ class LossPair(_Finite):
 
     p: Row
     q: Row
+    ordered: bool = False
 
-    def __init__(self, p: Iterable[Value], q: Iterable[Value]) -> None:
+    def __init__(self, p: Iterable[Value], q: Iterable[Value], *, ordered: bool = False) -> None:
         left, right = _row(p, "p"), _row(q, "q")
         if len(left) != len(right):
             raise ValueError(f"p and q must have the same length, not {len(left)} and {len(right)}")
-        self._set(p=left, q=right)
+        self._set(p=left, q=right, ordered=ordered)
 
     @property
     def _rows(self) -> Sequence[Row]:
         return self.p, self.q
 
+    @property
+    def relation(self) -> Relation:
+        return Relation.ADD_REMOVE if self.ordered else Relation.EITHER
+
+    def pair(self) -> LossLaw | None:
+        rows, _ = self._distinct
+        return ordered_law(*rows) if self.ordered and len(rows) == 2 else super().pair()
+
     def __repr__(self) -> str:
-        return f"LossPair(p={_list(self.p)}, q={_list(self.q)})"
+        return f"LossPair(p={_list(self.p)}, q={_list(self.q)}{', ordered=True' if self.ordered else ''})"
 
 
 def _list(row: Row) -> str:

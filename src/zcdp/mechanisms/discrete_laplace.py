@@ -16,7 +16,7 @@ from zcdp.numeric.balls import lift
 from zcdp.numeric.certify import enclose
 from zcdp.numeric.exact import Exact, Value, integer, times
 from zcdp.numeric.functions import Number, exp, expm1
-from zcdp.privacy.pair import Pair, discrete_laplace_pair
+from zcdp.privacy.loss import LossLaw, discrete_laplace_pair
 
 if TYPE_CHECKING:
     from zcdp.samplers.discrete_laplace import DiscreteLaplaceNoise
@@ -72,7 +72,7 @@ class DiscreteLaplace(AddsIntegers, ExponentialNoise):
         steps = integer(size, "size", 1)
         return DiscreteLaplace(epsilon=times(steps, self.epsilon), sensitivity=self._single * steps)
 
-    def pair(self) -> Pair | None:
+    def pair(self) -> LossLaw | None:
         if isinstance(self.sensitivity, L2):
             return whole_moves_pair(self.epsilon, self.sensitivity.squares)
         [(count, move), *more] = self._moves

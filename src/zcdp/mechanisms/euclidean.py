@@ -17,7 +17,9 @@ from zcdp.numeric.balls import lift, working_bits
 from zcdp.numeric.certify import enclose
 from zcdp.numeric.exact import Exact, Log
 from zcdp.numeric.functions import exp, expm1
-from zcdp.privacy.pair import Pair, Terms, discrete_laplace_pair, gaussian_pair, laplace_pair
+from zcdp.privacy.loss import LossLaw, discrete_laplace_pair, gaussian_pair, laplace_pair
+from zcdp.privacy.loss.exponential_sum import MirroredSum, Terms
+from zcdp.privacy.loss.law import Parts
 
 __all__ = ["real_moves_pair", "whole_moves_pair"]
 
@@ -25,7 +27,7 @@ ONE_PARTITION = 3  # up to here all whole moves of that length are by 1
 MOST_SQUARES = 100  # has 1116 partitions into squares: half a second
 
 
-def real_moves_pair(epsilon: Exact) -> Pair:
+def real_moves_pair(epsilon: Exact) -> LossLaw:
     """Laplace noise, real moves of Euclidean length at most epsilon scales: the Gaussian pair mu = sqrt(pi/2) epsilon.
 
     Neighbours that are attained: one coordinate that moves by all of it, and 16 that move by a quarter.
@@ -35,7 +37,7 @@ def real_moves_pair(epsilon: Exact) -> Pair:
     return replace(above, exact=False, neighbours=(((laplace_pair(rational), 1),), ((laplace_pair(rational / 4), 16),)))
 
 
-def whole_moves_pair(epsilon: Exact, squares: int) -> Pair:
+def whole_moves_pair(epsilon: Exact, squares: int) -> LossLaw:
     """Discrete Laplace noise of rate t = epsilon/squares, whole moves whose squares add up to at most `squares`.
 
     Few squares: the greatest profile of all partitions at the points e^{tj}, and linear between them. More: the
@@ -55,9 +57,8 @@ def whole_moves_pair(epsilon: Exact, squares: int) -> Pair:
         # Phi^{-1}(1/(1+e^-t)) = sqrt(2) erfinv(tanh(t/2))
         return 8 * squares * half.tanh().erfinv() ** 2
 
-    above = (
-        Pair(epsilon, terms, Fraction(1, squares), atomic=True) if squares <= MOST_SQUARES else gaussian_pair(curvature)
-    )
+    few = squares <= MOST_SQUARES
+    above: LossLaw = MirroredSum(epsilon, terms, Fraction(1, squares)) if few else gaussian_pair(curvature)
     return replace(above, exact=False, neighbours=tuple(_neighbours(_not_above(epsilon, squares), squares)))
 
 
@@ -68,7 +69,7 @@ def _not_above(epsilon: Exact, parts: int) -> Fraction:
     return epsilon / parts
 
 
-def _moves_by_one(epsilon: Exact, squares: int) -> Pair:
+def _moves_by_one(epsilon: Exact, squares: int) -> LossLaw:
     """So many coordinates that move by 1: losses epsilon (1 - 2k/squares), binomial."""
 
     def terms() -> Terms:
@@ -76,10 +77,10 @@ def _moves_by_one(epsilon: Exact, squares: int) -> Pair:
         return [[comb(squares, k) * edge] for k in range(squares + 1)]
 
     at = partial(_moves_by_one, squares=squares)
-    return Pair(epsilon, terms, Fraction(2, squares), atomic=True, at=at)
+    return MirroredSum(epsilon, terms, Fraction(2, squares), at)
 
 
-def _neighbours(rate: Fraction, squares: int) -> Iterator[tuple[tuple[Pair, int], ...]]:
+def _neighbours(rate: Fraction, squares: int) -> Iterator[Parts]:
     """Some partitions into squares, each the worst somewhere: a few largest parts, and then whatever fits."""
     root = isqrt(squares)
     for largest in sorted({root, max(root - 1, 1), (root + 1) // 2, 1}, reverse=True):

@@ -17,7 +17,7 @@ from zcdp.numeric.exact import Value, integer, literal, positive_rational
 from zcdp.numeric.functions import Number, log
 from zcdp.numeric.theta import Theta
 from zcdp.privacy.curve import Peak
-from zcdp.privacy.pair import Pair, discrete_gaussian_pair, gaussian_pair
+from zcdp.privacy.loss import LossLaw, discrete_gaussian_pair, gaussian_pair
 
 if TYPE_CHECKING:
     from zcdp.samplers.continuous import GridNoise
@@ -105,7 +105,7 @@ class Gaussian(AddsReals, _Gaussian):
     def cumulant(self, s: Number) -> Number:
         return s * (1 + s) * lift(self.exact_rho)
 
-    def pair(self) -> Pair:
+    def pair(self) -> LossLaw:
         return gaussian_pair(lambda: lift(2 * self.exact_rho))
 
     @property
@@ -144,7 +144,7 @@ class DiscreteGaussian(AddsIntegers, _Gaussian):
     def kl(self) -> arb:
         return lift(self.exact_rho)  # theta is even, so its logarithm has no slope at 0
 
-    def pair(self) -> Pair:
+    def pair(self) -> LossLaw:
         return discrete_gaussian_pair(self.variance, self.sensitivity)
 
     def _divergence(self, excess: Fraction) -> float:

@@ -15,7 +15,7 @@ from zcdp.mechanisms.sensitivity import Sensitivity
 from zcdp.numeric.balls import lift
 from zcdp.numeric.exact import Exact, Value, integer, positive_rational, times
 from zcdp.numeric.functions import Number, expm1
-from zcdp.privacy.pair import Pair, laplace_pair
+from zcdp.privacy.loss import LossLaw, laplace_pair
 
 if TYPE_CHECKING:
     from zcdp.samplers.laplace import GridLaplace
@@ -68,7 +68,7 @@ class Laplace(AddsReals, ExponentialNoise):
         steps = integer(size, "size", 1)
         return Laplace(epsilon=times(steps, self.epsilon), sensitivity=self._single * steps)
 
-    def pair(self) -> Pair | None:
+    def pair(self) -> LossLaw | None:
         if self._euclidean:
             return real_moves_pair(self.epsilon)
         return super().pair() if self.shape else laplace_pair(self.epsilon)

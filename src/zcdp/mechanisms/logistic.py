@@ -16,7 +16,7 @@ from zcdp.numeric.certify import enclose
 from zcdp.numeric.exact import Exact, Value, integer, positive_rational, times
 from zcdp.numeric.functions import Number, log, sinhc
 from zcdp.privacy.curve import Peak
-from zcdp.privacy.pair import Pair, logistic_pair
+from zcdp.privacy.loss import LossLaw, logistic_pair
 
 if TYPE_CHECKING:
     from zcdp.samplers.continuous import GridNoise
@@ -47,7 +47,7 @@ class Logistic(AddsReals, Mechanism):
         """Scale of the noise: sensitivity/epsilon."""
         return noise_scale(self.epsilon, self.sensitivity)
 
-    def pair(self) -> Pair:
+    def pair(self) -> LossLaw:
         return logistic_pair(self.epsilon)
 
     @property

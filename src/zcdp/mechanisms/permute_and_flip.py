@@ -10,12 +10,13 @@ from flint import arb
 
 from zcdp.mechanisms.base import Mechanism
 from zcdp.numeric.balls import lift
+from zcdp.numeric.certify import enclose
 from zcdp.numeric.exact import Exact, Value, positive, positive_rational
 from zcdp.numeric.functions import Number
 from zcdp.numeric.root import sign_change
 from zcdp.privacy.curve import Peak
 from zcdp.privacy.envelope import real_order
-from zcdp.privacy.pair import Pair, laplace_pair
+from zcdp.privacy.loss import LossLaw, laplace_pair, three_point_pair
 
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike, NDArray
@@ -51,9 +52,13 @@ class PermuteAndFlip(Mechanism):
         p, r = (-z).exp() / 2, (-rest).exp() / 2
         return p, r, rest + (2 - 2 * p).log(), z + (2 - 2 * r).log()
 
-    def pair(self) -> Pair:
-        """The Laplace pair dominates. Theorem: docs/theorems/lipschitz.md."""
-        return laplace_pair(self.epsilon, exact=False)
+    def pair(self) -> LossLaw:
+        """The Laplace pair dominates. Theorem: docs/theorems/lipschitz.md.
+
+        At z = epsilon/2 the two candidates are binary randomized response with the loss log(2 e^{epsilon/2} - 1).
+        """
+        loss = enclose(lambda: self._pair(lift(self.epsilon) / 2)[2])[0]
+        return laplace_pair(self.epsilon, exact=False, witness=three_point_pair(Fraction(loss)) if loss else None)
 
     def cumulant(self, s: Number) -> Number:
         """log of the maximum over z of M = p^{1+s} (1-r)^-s + (1-p)^{1+s} r^-s."""

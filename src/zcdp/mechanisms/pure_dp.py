@@ -13,7 +13,7 @@ from zcdp.mechanisms.three_point import ThreePoint
 from zcdp.numeric.balls import lift
 from zcdp.numeric.exact import Exact, Value, integer, positive, rational, times
 from zcdp.numeric.functions import exp, expm1
-from zcdp.privacy.pair import Pair, three_point_pair
+from zcdp.privacy.loss import LossLaw, three_point_pair
 
 __all__ = ["PureDP"]
 
@@ -58,5 +58,5 @@ class PureDP(ThreePoint):
         steps = integer(size, "size", 1)
         return DiscreteLaplace(epsilon=times(steps, self.epsilon), sensitivity=steps)
 
-    def pair(self) -> Pair:
+    def pair(self) -> LossLaw:
         return three_point_pair(self.epsilon) if self.total_variation is None else super().pair()

@@ -12,7 +12,7 @@ from zcdp.mechanisms.discrete_laplace import DiscreteLaplace
 from zcdp.numeric.exact import Exact, Value, integer, positive, times
 from zcdp.numeric.functions import Number
 from zcdp.privacy.curve import Peak
-from zcdp.privacy.pair import Pair
+from zcdp.privacy.loss import LossLaw
 
 __all__ = ["PureGroup"]
 
@@ -56,7 +56,7 @@ class PureGroup(Mechanism):
         """Nothing is known from below."""
         return arb(0)
 
-    def pair(self) -> Pair | None:
+    def pair(self) -> LossLaw | None:
         above = self._bound.pair()
         return None if above is None else replace(above, exact=False, witness=None)
 

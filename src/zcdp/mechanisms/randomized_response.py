@@ -12,7 +12,7 @@ from zcdp.mechanisms.three_point import ThreePoint
 from zcdp.numeric.balls import lift
 from zcdp.numeric.exact import Exact, Log, Value, integer, positive, probability
 from zcdp.numeric.once import cached_property
-from zcdp.privacy.pair import Pair, three_point_pair
+from zcdp.privacy.loss import LossLaw, three_point_pair
 
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike, NDArray
@@ -56,7 +56,7 @@ class RandomizedResponse(ThreePoint):
     def kappa(self) -> arb:
         return arb(self.k)
 
-    def pair(self) -> Pair:
+    def pair(self) -> LossLaw:
         return three_point_pair(self.epsilon, self.k)
 
     @cached_property

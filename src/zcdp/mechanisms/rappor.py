@@ -14,7 +14,7 @@ from zcdp.numeric.balls import lift
 from zcdp.numeric.exact import Exact, Value, positive
 from zcdp.numeric.functions import Number, exp
 from zcdp.privacy.curve import Peak
-from zcdp.privacy.pair import Pair, three_point_pair
+from zcdp.privacy.loss import LossLaw, three_point_pair
 
 __all__ = ["RAPPOR"]
 
@@ -40,7 +40,7 @@ class RAPPOR(ReportsBits, Mechanism):
     def cumulant(self, s: Number) -> Number:
         return 2 * three_point_cumulant(s, lift(self.epsilon) / 2, arb(2))
 
-    def pair(self) -> Pair:
+    def pair(self) -> LossLaw:
         kappa = lambda: 2 + 2 * exp(lift(self.epsilon) / 2)  # noqa: E731 - a formula, evaluated at each precision
         return three_point_pair(self.epsilon, kappa, at=lambda epsilon: RAPPOR(epsilon=epsilon).pair())
 

@@ -2,24 +2,48 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
-from typing import ClassVar
+from fractions import Fraction
+from functools import partial
+from math import inf
+from typing import TYPE_CHECKING, Any, ClassVar, Protocol, Self
 
 from flint import arb
 
 from zcdp.mechanisms.base import Mechanism
 from zcdp.mechanisms.bounded_range import BoundedRange
 from zcdp.mechanisms.laplace import Laplace
+from zcdp.mechanisms.noise import shift_cumulant
 from zcdp.mechanisms.permute_and_flip import PermuteAndFlip
-from zcdp.numeric.balls import lift
-from zcdp.numeric.exact import Exact, Value, positive
+from zcdp.mechanisms.winning_level import TOLERANCE, WinningLevel
+from zcdp.numeric.balls import above, at_precision, lift
+from zcdp.numeric.exact import Exact, Value, positive, positive_rational
+from zcdp.numeric.floats import greatest_float
 from zcdp.numeric.functions import Number
+from zcdp.numeric.once import cached_property
+from zcdp.privacy.chords import Chords
 from zcdp.privacy.curve import Peak
-from zcdp.privacy.pair import Pair, laplace_pair
+from zcdp.privacy.envelope import real_order
+from zcdp.privacy.loss import LossLaw, laplace_pair
+
+if TYPE_CHECKING:
+    from numpy.typing import ArrayLike, NDArray
+
+    from zcdp.samplers.source import Source
+
+    class Selection(Protocol):
+        """What selects from scores."""
+
+        def select(self, scores: ArrayLike, source: Source = ...) -> int: ...
+
+        def draw(self, scores: ArrayLike, count: int, source: Source = ...) -> NDArray[Any]: ...
+
 
 __all__ = ["ReportNoisyMax"]
 
 NOISES = ("laplace", "gumbel", "exponential")
+BITS = 512
 
 
 @dataclass(frozen=True, init=False, repr=False)
@@ -27,11 +51,12 @@ class ReportNoisyMax(Mechanism):
     """Noise of scale 2 sensitivity/epsilon (sensitivity/epsilon if all utilities move the same way).
 
     With Gumbel noise it is the exponential mechanism, with exponential noise permute-and-flip: both exact. With Laplace
-    noise rho is a proven upper bound, `is_tight` False. Theorem: docs/theorems/report-noisy-max.md.
+    noise rho and the curve are proven upper bounds, `is_tight` False.
+    Theorems: docs/theorems/report-noisy-max.md, docs/theorems/winning-level.md.
 
     >>> m = ReportNoisyMax(epsilon=1)
     >>> m.is_tight, m.rho_bounds
-    (False, (0.16434..., 0.36787944117144233))
+    (False, (0.16434..., 0.26787457...))
     """
 
     theorem: ClassVar[str] = "report-noisy-max"
@@ -47,8 +72,9 @@ class ReportNoisyMax(Mechanism):
     def is_tight(self) -> bool:
         return self.noise != "laplace"
 
-    @property
+    @cached_property
     def _bound(self) -> Mechanism:
+        """The mechanism that it is; for Laplace noise one that it never exceeds, and that the levels improve on."""
         if self.noise == "gumbel":
             return BoundedRange(eta=self.epsilon)
         return PermuteAndFlip(epsilon=self.epsilon) if self.noise == "exponential" else Laplace(epsilon=self.epsilon)
@@ -59,18 +85,110 @@ class ReportNoisyMax(Mechanism):
     is_envelope = True  # a class of pairs, for each kind of noise
     adds_up = True
 
-    def pair(self) -> Pair | None:
+    def pair(self) -> LossLaw | None:
         """That of bounded range, or the Laplace pair. Theorem: docs/theorems/lipschitz.md."""
-        return self._bound.pair() if self.noise == "gumbel" else laplace_pair(self.epsilon, exact=False)
+        return laplace_pair(self.epsilon, exact=False) if self.noise == "laplace" else self._bound.pair()
+
+    @cached_property
+    def _level(self) -> WinningLevel:
+        return WinningLevel(self.epsilon)
+
+    @cached_property
+    def _least_rho(self) -> float:
+        """rho with Laplace noise: by the levels, or that of Laplace."""
+        return min(self._bound.rho, self._tiny if self._level.extreme else self._level.rho)
+
+    @property
+    def _tiny(self) -> float:
+        """(3/2)(e^{epsilon/2} - 1)^2, which holds for every epsilon and is of use where it is tiny."""
+        if self._bound.pure_epsilon > 1:
+            return inf
+        half = partial(lift, self.epsilon)
+        return at_precision(BITS, lambda: above(3 * (half() / 2).expm1() ** 2 / 2 * (1 + lift(TOLERANCE))))
+
+    def _at(self, s: Fraction) -> float:
+        """K(s) with Laplace noise, rounded up: by the levels, by rho, as Laplace, or by pure DP."""
+
+        def plain() -> float:
+            order, epsilon = lift(s), lift(self.epsilon)
+            laplace = shift_cumulant(order, epsilon, order / (1 + order))
+            bounds = (laplace, order * epsilon, order * (1 + order) * self._least_rho)
+            return min(above(bound) if bound.is_finite() else inf for bound in bounds)
+
+        return min(at_precision(BITS, plain), self._level.bound(s))
+
+    @cached_property
+    def _chords(self) -> Chords:
+        return Chords(self._at, min(self._bound.rho, self._level.kl), self.epsilon)
+
+    @property
+    def _plain(self) -> bool:
+        """Whether the curve is that of another mechanism: exact, or of Laplace noise where epsilon is extreme."""
+        return self.noise != "laplace" or self._level.extreme
 
     def cumulant(self, s: Number) -> Number:
-        return self._bound.cumulant(s)
+        if self._plain:
+            return self._bound.cumulant(s)
+        value: Number = self._chords.value(real_order(s))  # type: ignore[assignment]
+        return value
 
     def kl(self) -> arb:
-        return self._bound.kl()
+        return self._bound.kl() if self._plain else arb(self._chords.kl)
 
     def peak(self) -> Peak:
-        return self._bound.peak()
+        return self._bound.peak() if self.noise != "laplace" else Peak(arb(self._least_rho), arb(1))
+
+    def _divergence(self, excess: Fraction) -> float:
+        if self.noise != "laplace":
+            return super()._divergence(excess)
+        by_rho = at_precision(BITS, lambda: above(lift(1 + excess) * self._least_rho))
+        return min(self.pure_epsilon, super()._divergence(excess), by_rho)
+
+    @classmethod
+    def calibrate(cls, *, rho: Value, **fixed: Any) -> Self:
+        """The mechanism of least noise that is certified to stay within `rho`.
+
+        With Laplace noise rho at each epsilon has a proof of its own: all but the last are taken as given.
+        """
+        if "epsilon" not in fixed and fixed.get("noise", "laplace") == "laplace":
+            target = positive_rational(rho, "rho")
+            best = greatest_float(lambda epsilon: cls(epsilon=epsilon, **fixed)._expected <= target)
+            if best is not None and (found := cls(epsilon=best, **fixed)).rho <= target:
+                return found
+        return super().calibrate(rho=rho, **fixed)
+
+    @property
+    def _expected(self) -> float:
+        """rho with Laplace noise, if the proof over all orders succeeds."""
+        return min(self._bound.rho, self._tiny if self._level.extreme else self._level.candidate)
+
+    def _selection(self, sensitivity: Value, monotone: bool) -> Selection:
+        if not isinstance(monotone, bool):
+            raise TypeError(f"monotone ({monotone!r}) must be True or False")
+        # the number first: True == 1 would find the sampler of 1
+        distance = positive_rational(sensitivity, "sensitivity") * (1 if monotone else 2)
+        built: dict[Fraction, Selection] = self.__dict__.setdefault("_selections", {})
+        if (known := built.get(distance)) is not None:
+            return known
+        from zcdp.samplers.noisy_max import LaplaceMax
+        from zcdp.samplers.selection import ExponentialSelection
+        from zcdp.samplers.selection import PermuteAndFlip as Flips
+
+        samplers: dict[str, Callable[[Callable[[], arb]], Selection]]
+        samplers = {"laplace": LaplaceMax, "gumbel": ExponentialSelection, "exponential": Flips}
+        sampler = samplers[self.noise]
+        return built.setdefault(distance, sampler(lambda: lift(self.epsilon) / lift(distance)))
+
+    def release(self, scores: ArrayLike, *, sensitivity: Value, monotone: bool = False) -> int:
+        """The index of the winner; a float score is its exact binary value.
+
+        `monotone` says that between neighbours all scores move the same way: half the noise is enough.
+        """
+        return self._selection(sensitivity, monotone).select(scores)
+
+    def neighbouring_outputs(self, size: int) -> tuple[NDArray[Any], NDArray[Any]]:
+        selection = self._selection(1, False)
+        return selection.draw([0, 4], size), selection.draw([1, 3], size)
 
     def witness(self) -> arb:
         """KL for two tied candidates against three: behind by some share of epsilon, then ahead by the rest of it."""

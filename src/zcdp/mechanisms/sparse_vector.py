@@ -2,39 +2,52 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import partial
-from itertools import pairwise
-from typing import ClassVar
+from math import inf
+from typing import TYPE_CHECKING, Any, ClassVar
 
 from flint import arb
 
 from zcdp.mechanisms.base import Mechanism
-from zcdp.mechanisms.laplace import Laplace
-from zcdp.numeric.balls import lift
-from zcdp.numeric.certify import enclose
-from zcdp.numeric.exact import Value, integer, positive_rational
-from zcdp.numeric.functions import Number
+from zcdp.mechanisms.noise import shift_cumulant
+from zcdp.mechanisms.stream import witness
+from zcdp.mechanisms.threshold_shift import Move, ShiftedThreshold
+from zcdp.numeric.balls import above, at_precision, lift
+from zcdp.numeric.certify import NotCertified, enclose
+from zcdp.numeric.exact import Value, integer, positive_rational, rational
+from zcdp.numeric.functions import Number, expm1
 from zcdp.numeric.once import cached_property
+from zcdp.privacy.chords import Chords
 from zcdp.privacy.curve import Peak
-from zcdp.privacy.pair import Pair, laplace_pair
+from zcdp.privacy.envelope import real_order
+from zcdp.privacy.loss import LossLaw, laplace_pair
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from zcdp.samplers.above_threshold import AboveThreshold
 
 __all__ = ["SparseVector"]
+
+BITS = 512
+"""Enough for the closed forms at every order that is kept as a point, and at every rate that floats choose a shift for;
+where balls of so many bits do not tell, the pure epsilon is the bound."""
 
 
 @dataclass(frozen=True, init=False, repr=False)
 class SparseVector(Mechanism):
     """Threshold noise Laplace(sensitivity/e1) once, query noise Laplace(2c sensitivity/e2), stops after c positives.
 
-    Any number of adaptive queries, outputs above/below only. With rho_L the Laplace value,
-    rho = min( rho_L(e1) + 2c rho_L(e2/c), rho_L(e1 + e2) ) is an upper bound: `is_tight` is False.
-    Theorem: docs/theorems/sparse-vector.md.
+    Any number of adaptive queries, outputs above/below only. If all queries move the same way between neighbours, as
+    counts do, `monotone=True` is the mechanism of half the query noise, Laplace(c sensitivity/e2). rho and the Renyi
+    curve are proven upper bounds, `is_tight` is False. Theorem: docs/theorems/sparse-vector.md.
 
     >>> m = SparseVector(epsilon_threshold=0.5, epsilon_queries=0.5, positives=20)
     >>> m.rho, m.is_tight, m.pure_epsilon
-    (0.11892714084594018, False, 1.0)
+    (0.00556577..., False, 1.0)
     """
 
     theorem: ClassVar[str] = "sparse-vector"
@@ -42,12 +55,23 @@ class SparseVector(Mechanism):
     epsilon_threshold: Fraction
     epsilon_queries: Fraction
     positives: int = 1
+    monotone: bool = False
 
-    def __init__(self, *, epsilon_threshold: Value, epsilon_queries: Value, positives: Value = 1) -> None:
+    def __init__(
+        self,
+        *,
+        epsilon_threshold: Value,
+        epsilon_queries: Value,
+        positives: Value = 1,
+        monotone: bool = False,
+    ) -> None:
+        if not isinstance(monotone, bool):
+            raise TypeError(f"monotone ({monotone!r}) must be True or False")
         self._set(
             epsilon_threshold=positive_rational(epsilon_threshold, "epsilon_threshold"),
             epsilon_queries=positive_rational(epsilon_queries, "epsilon_queries"),
             positives=integer(positives, "positives", 1),
+            monotone=monotone,
         )
 
     @property
@@ -60,103 +84,122 @@ class SparseVector(Mechanism):
 
     is_envelope = True
 
-    @property
-    def _parts(self) -> tuple[Laplace, Laplace, Laplace]:
-        share = self.epsilon_queries / self.positives
-        return Laplace(epsilon=self.epsilon_threshold), Laplace(epsilon=share), Laplace(epsilon=self.largest_loss)
-
-    def pair(self) -> Pair:
+    def pair(self) -> LossLaw:
         """The Laplace pair at the whole epsilon. Theorem: docs/theorems/lipschitz.md."""
         return laplace_pair(self.largest_loss, exact=False)
 
     @cached_property
-    def _split(self) -> bool:
-        """Whether threshold and queries apart give the smaller rho than both as one."""
-        threshold, query, whole = self._parts
-        return threshold.rho + 2 * self.positives * query.rho < whole.rho
+    def _shift(self) -> ShiftedThreshold:
+        share = self.epsilon_queries / self.positives
+        return ShiftedThreshold(self.epsilon_threshold, share, self.positives, Move.UP if self.monotone else Move.ANY)
 
-    def _cumulant(self, s: Number, *, split: bool) -> Number:
-        threshold, query, whole = self._parts
-        if split:
-            return threshold.cumulant(s) + 2 * self.positives * query.cumulant(s)
-        return whole.cumulant(s)
+    @property
+    def _plain(self) -> tuple[tuple[tuple[Fraction, int], ...], ...]:
+        """Sums of Laplace steps that are bounds, too: threshold and queries apart, V <= e^{2 K_L}; and all as one."""
+        return ((self.epsilon_threshold, 1), (self._shift.eta, 2 * self.positives)), ((self.largest_loss, 1),)
+
+    def _plain_cumulant(self, s: Number, steps: tuple[tuple[Fraction, int], ...]) -> Number:
+        (first, count), *others = steps
+        total = count * shift_cumulant(s, lift(first), s / (1 + s))
+        for epsilon, times in others:
+            total = total + times * shift_cumulant(s, lift(epsilon), s / (1 + s))
+        return total
+
+    @cached_property
+    def _plain_rho(self) -> tuple[float, int]:
+        """The least rho of the plain bounds, all at order 1, and which of them it is."""
+
+        def rho(steps: tuple[tuple[Fraction, int], ...]) -> arb:
+            return sum((count * (lift(epsilon) + expm1(-lift(epsilon))) for epsilon, count in steps), arb(0))
+
+        return min((enclose(partial(rho, steps))[1], n) for n, steps in enumerate(self._plain))
+
+    def _bound(self, s: Fraction) -> float:
+        """K(s) by the best of the theorems, rounded up; at s = 0 its slope."""
+        if s == 0:
+            return min(self._plain_rho[0], self._shift.bound(s))
+
+        def least() -> float:
+            bounds = [self._plain_cumulant(lift(s), steps) for steps in self._plain]
+            return min(above(bound) if bound.is_finite() else inf for bound in (*bounds, lift(self.largest_loss * s)))
+
+        return min(at_precision(BITS, least), self._shift.bound(s))
+
+    @cached_property
+    def _chords(self) -> Chords:
+        return Chords(self._bound, self._bound(Fraction(0)), self.largest_loss)
 
     def cumulant(self, s: Number) -> Number:
-        """The bound of smaller rho: the least of both, order by order, would not be convex."""
-        return self._cumulant(s, split=self._split)
+        """Chords between certified points: an upper bound, because the largest cumulant over neighbours is convex."""
+        if self._shift.extreme:
+            return self._plain_cumulant(s, self._plain[self._plain_rho[1]])
+        value: Number = self._chords.value(real_order(s))  # type: ignore[assignment]
+        return value
 
-    def _divergence(self, excess: Fraction) -> float:
-        if excess == 0:
-            return self.rho
+    def kl(self) -> arb:
+        return arb(self._plain_rho[0] if self._shift.extreme else self._chords.kl)
 
-        def bound(*, split: bool) -> arb:
-            s = lift(excess)
-            return self._cumulant(s, split=split) / s
+    @cached_property
+    def _steepest(self) -> tuple[float, float, float]:
+        if self._shift.extreme:
+            return 0.0, self._plain_rho[0], 0.0
+        return self._chords.steepest()
 
-        return min(self.pure_epsilon, *(enclose(partial(bound, split=split))[1] for split in (True, False)))
+    @cached_property
+    def _peak_bounds(self) -> tuple[float, float]:
+        return self._steepest[0], min(self._steepest[1], self.pure_epsilon)
+
+    @cached_property
+    def rho_order(self) -> float:
+        """The order at which the bound on D(alpha)/alpha is largest, as found; 1.0 means in the limit alpha -> 1."""
+        return 1 + self._steepest[2]
 
     def peak(self) -> Peak:
-        threshold, query, whole = (part.peak().rho for part in self._parts)
-        return Peak((threshold + 2 * self.positives * query).min(whole), arb(1))
+        raise NotCertified("the peak of sparse vector is searched, see `Chords.steepest`")
+
+    def _divergence(self, excess: Fraction) -> float:
+        by_rho = at_precision(BITS, lambda: above(lift(1 + excess) * self.rho))
+        return min(self.pure_epsilon, super()._divergence(excess), by_rho)
 
     def group(self, size: Value) -> SparseVector:
         """Inputs at a distance of `size` neighbours: the sensitivity times `size`, the noise as it is."""
         steps = integer(size, "size", 1)
-        threshold, queries = steps * self.epsilon_threshold, steps * self.epsilon_queries
-        return SparseVector(epsilon_threshold=threshold, epsilon_queries=queries, positives=self.positives)
+        return SparseVector(
+            epsilon_threshold=steps * self.epsilon_threshold,
+            epsilon_queries=steps * self.epsilon_queries,
+            positives=self.positives,
+            monotone=self.monotone,
+        )
 
     def witness(self) -> arb:
-        """Five queries that are 1 higher on the neighbour, then twelve that are 1 lower: when is the first positive?
+        """The ratio K(s)/(s(1+s)) of one concrete stream, at one order: see `stream`."""
+        return witness(self.epsilon_threshold, self._query_rate, monotone=self.monotone)
 
-        On the input all queries lie a quarter unit of query noise below the threshold.
+    @property
+    def _query_rate(self) -> Fraction:
+        return self.epsilon_queries / (self.positives if self.monotone else 2 * self.positives)
+
+    def run(self, queries: Iterable[Value], *, sensitivity: Value, threshold: Value = 0) -> Iterator[bool]:
+        """Whether each query exceeds the threshold, noise on both; ends with the last positive, and asks no further.
+
+        The next query is taken from the iterator after the last answer is out, so that it may depend on it. Each call
+        is a run of its own, with noise of its own, to be accounted for once more.
+
+        >>> m = SparseVector(epsilon_threshold=1, epsilon_queries=1, positives=2)
+        >>> list(m.run([-500, 500, -500, 500, 500], sensitivity=1))
+        [False, True, False, True]
         """
-        rate, query_rate = self.epsilon_threshold, self.epsilon_queries / (2 * self.positives)
-        level = -1 / (4 * query_rate)
-        flat = _first_positive([level] * 17, rate, query_rate)
-        moved = _first_positive([level + 1] * 5 + [level - 1] * 12, rate, query_rate)
-        best = arb(0)
-        for left, right in ((flat, moved), (moved, flat)):
-            logs = [(p.log(), q.log()) for p, q in zip(left, right, strict=True)]
-            for n in range(-4, 16):
-                s = arb(2) ** n
-                moment = sum(((p * (1 + s) - q * s).exp() for p, q in logs), arb(0))
-                best = best.max(moment.log() / (s * (1 + s)))
-        return best
+        distance = positive_rational(sensitivity, "sensitivity")
+        level = rational(threshold, "threshold")
+        return self._sampler.run((rational(query, "query") - level) / distance for query in queries)
 
+    @cached_property
+    def _sampler(self) -> AboveThreshold:
+        from zcdp.samplers.above_threshold import AboveThreshold
 
-def _first_positive(levels: Sequence[Fraction], rate: Fraction, query_rate: Fraction) -> list[arb]:
-    """Law of the index of the first noisy query above threshold noise around 0, for these rates; last: none.
+        return AboveThreshold(self.epsilon_threshold, self._query_rate, self.positives)
 
-    Between two kinks the integrand is a polynomial in e^{query_rate t} times e^{+-rate t}: integrated term by term.
-    """
-    cuts: list[Fraction | None] = [None, *sorted({Fraction(0), *levels}), None]
-    law = [arb(0)] * (len(levels) + 1)
-    for low, high in pairwise(cuts):
-        side = 1 if high is not None and high <= 0 else -1
-        below = {0: lift(rate) / 2}  # coefficients of e^{n query_rate t}: no query has been above so far
-        for index, level in enumerate(levels):
-            sign = 1 if high is not None and high <= level else -1
-            growth = lift(-sign * query_rate * level).exp() / 2
-            tail = {n + sign: coefficient * growth for n, coefficient in below.items()}
-            rest = dict(below)
-            for n, coefficient in tail.items():
-                rest[n] = rest.get(n, arb(0)) - coefficient
-            above, below = (rest, tail) if sign > 0 else (tail, rest)
-            law[index] += _integral(above, side * rate, query_rate, low, high)
-        law[-1] += _integral(below, side * rate, query_rate, low, high)
-    return law
-
-
-def _integral(
-    terms: dict[int, arb], rate: Fraction, step: Fraction, low: Fraction | None, high: Fraction | None
-) -> arb:
-    """Of the sum of terms[n] e^{(n step + rate) t} from low to high; None is infinity, where it vanishes."""
-    total = arb(0)
-    for n, coefficient in terms.items():
-        power = n * step + rate
-        if power == 0:
-            total += coefficient * lift((high or Fraction(0)) - (low or Fraction(0)))  # both ends are finite here
-        else:
-            start, end = (arb(0) if cut is None else lift(power * cut).exp() for cut in (low, high))
-            total += coefficient * (end - start) / lift(power)
-    return total
+    def neighbouring_outputs(self, size: int) -> tuple[NDArray[Any], NDArray[Any]]:
+        level = -1 / (4 * self._query_rate)
+        moved = [level + 1] * 5 + [level - (not self.monotone)] * 5
+        return self._sampler.draw([level] * 10, size), self._sampler.draw(moved, size)

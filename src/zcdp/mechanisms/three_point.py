@@ -14,7 +14,7 @@ from zcdp.numeric.exact import Exact
 from zcdp.numeric.functions import Number, exp, expm1, log1p
 from zcdp.numeric.root import sign_change
 from zcdp.privacy.curve import Peak
-from zcdp.privacy.pair import Pair, three_point_pair
+from zcdp.privacy.loss import LossLaw, three_point_pair
 
 __all__ = ["ThreePoint", "three_point_cumulant", "three_point_peak"]
 
@@ -39,7 +39,7 @@ class ThreePoint(Mechanism):
     def peak(self) -> Peak:
         return three_point_peak(lift(self.epsilon), self.kappa())
 
-    def pair(self) -> Pair:
+    def pair(self) -> LossLaw:
         return three_point_pair(self.epsilon, self.kappa, exact=self.is_tight)
 
 

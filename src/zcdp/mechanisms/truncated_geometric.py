@@ -10,15 +10,18 @@ from typing import Any, ClassVar, NoReturn
 from flint import arb, arb_series
 
 from zcdp.mechanisms.base import Mechanism
-from zcdp.numeric.balls import lift
+from zcdp.numeric.balls import at_precision, lift
 from zcdp.numeric.certify import enclose
 from zcdp.numeric.exact import Exact, Log, Value, integer, positive
 from zcdp.numeric.functions import coefficient, derivatives, exp, expm1, log
 from zcdp.privacy.envelope import FiniteEnvelope
 from zcdp.privacy.finite_pair import FinitePair
+from zcdp.privacy.loss import LossLaw, envelope_of_balls
 
 __all__ = ["TruncatedGeometric"]
 
+LARGEST = 2_000  # outcomes of all pairs together, of which the envelope law is made
+BITS = 320
 MOST_PAIRS = 2_000
 FEW = 4
 FAR = 128  # bits: inputs whose noise is cut off by less than this at both ends are taken together
@@ -49,6 +52,13 @@ class _Shift(FinitePair):
 
     def kl(self) -> arb:
         return coefficient(self._cumulant(arb_series([0, 1], prec=2)), 1)
+
+    def outcomes(self) -> list[tuple[arb, arb]]:
+        """All P- and Q-masses, of the largest ratio first."""
+        top = self.losses[0]
+        inside = [(self.inside * exp(-self.t * y), top - 2 * self.t * y) for y in range(1, self.d)]
+        (first, _), (last, least) = self._outcomes()
+        return [(mass, mass * exp(-loss)) for mass, loss in ((first, top), *inside, (last, least))]
 
 
 @dataclass(frozen=True, init=False, repr=False)
@@ -92,6 +102,20 @@ class TruncatedGeometric(FiniteEnvelope, Mechanism):
             raise ValueError(f"epsilon ({self.epsilon}) of a group is no logarithm of a rational: give it as a number")
         return TruncatedGeometric(epsilon=self.epsilon * distance / self.sensitivity, n=self.n, sensitivity=distance)
 
+    def pair(self) -> LossLaw | None:
+        """The envelope of all pairs of inputs; of too many, binary randomized response.
+
+        Theorem: docs/theorems/envelope.md.
+        """
+        pure = super().pair()
+        if (self.n - self.sensitivity + 1) * (self.sensitivity + 1) > LARGEST:
+            return pure
+
+        def law() -> LossLaw | None:
+            return envelope_of_balls([pair.outcomes() for pair in self.pairs()], coarser=pure)
+
+        return at_precision(BITS, law) or pure
+
     def _inputs(self) -> Sequence[tuple[int, int]]:
         """The numbers of outputs below x and above x + sensitivity, for each pair of inputs; none if they are too many.
 
@@ -106,7 +130,7 @@ class TruncatedGeometric(FiniteEnvelope, Mechanism):
         near, beyond = [(x, rest - x) for x in range(ceil(far))], ceil(far)
         return [*near, (beyond, beyond), *((right, left) for left, right in reversed(near))]
 
-    def pairs(self) -> Sequence[FinitePair]:
+    def pairs(self) -> Sequence[_Shift]:
         """(x, x + sensitivity) for all x: the other direction is the mirror image, and no nearer pair is worse.
 
         Theorem: docs/theorems/likelihood-ratio.md.
@@ -114,7 +138,7 @@ class TruncatedGeometric(FiniteEnvelope, Mechanism):
         d, t = self.sensitivity, lift(self.epsilon) / self.sensitivity
         least, middle = exp(-t * d), -exp(-t) * expm1(-t * (d - 1))
 
-        def pair(left: int, right: int) -> FinitePair:
+        def pair(left: int, right: int) -> _Shift:
             low, high = -expm1(-t * (left + 1)), -expm1(-t * (right + 1))
             together = left + right < self.n - d
             if together:  # anything from this to no cut at all

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from zcdp.mechanisms import RandomizedResponse
 from zcdp.plots.style import BLUE, GREEN, GREY, PINK, RED, label_ends, panels, points
-from zcdp.privacy.zcdp_to_approx import zcdp_to_epsilon
+from zcdp.privacy.conversions.zcdp_to_approx import zcdp_to_epsilon
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure

@@ -18,15 +18,16 @@ from zcdp.numeric.exact import Exact, Value, rational
 from zcdp.numeric.functions import Number, coefficient, derivatives
 from zcdp.numeric.once import cached_property
 from zcdp.numeric.supremum import Convex, steepest_ratio
-from zcdp.privacy.pair import Pair, three_point_pair
+from zcdp.privacy.loss import LossLaw, three_point_pair
+from zcdp.privacy.relation import Relation
 
 if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import ArrayLike
 
+    from zcdp.privacy.conversions.routes import Routes
     from zcdp.privacy.plan import Plan
-    from zcdp.privacy.profile import Profile
-    from zcdp.privacy.routes import Routes
+    from zcdp.privacy.profile.profile import Profile
 
 __all__ = ["Curve", "Peak"]
 
@@ -172,7 +173,12 @@ class Curve(ABC):
         """Floats around rho by a certified search over all orders, which uses no theorem on where the peak is."""
         return steepest_ratio(self.convexes, tolerance)[:2]
 
-    def pair(self) -> Pair | None:
+    @property
+    def relation(self) -> Relation:
+        """The neighbouring relation that this is about; `EITHER` where it is stated for whatever the plan's is."""
+        return Relation.EITHER
+
+    def pair(self) -> LossLaw | None:
         """A symmetric pair whose privacy profile is at least this one's; None where none is known.
 
         Unless a mechanism knows better, binary randomized response, which dominates all of pure DP.
@@ -192,7 +198,7 @@ class Curve(ABC):
 
     @cached_property
     def _approximate(self) -> Routes:
-        from zcdp.privacy.routes import Routes  # the engines of the profile are not needed for rho
+        from zcdp.privacy.conversions.routes import Routes  # the engines of the profile are not needed for rho
 
         return Routes(self)
 
@@ -212,6 +218,14 @@ class Curve(ABC):
     def delta_at(self, *, epsilon: Value) -> float:
         """The least delta certified for (epsilon, delta)-DP: the best of all routes, rounded up."""
         return self._approximate.delta_bounds(epsilon, upper_only=True)[1]
+
+    def _curve_in_haste(self, epsilons: Sequence[Fraction], haste: int) -> list[float]:
+        """`delta_at` at increasing epsilons by the profile alone, neighbours together: for curves of large plans."""
+        return self._approximate.curve_above(epsilons, haste=haste)
+
+    def _delta_in_haste(self, epsilon: Value, haste: int) -> float:
+        """`delta_at` with one `haste`-th of the effort, where many are wanted: as sound, and less tight."""
+        return self._approximate.delta_bounds(epsilon, upper_only=True, haste=haste)[1]
 
     def delta_bounds(self, *, epsilon: Value) -> tuple[float, float]:
         """Floats (lower, upper) that enclose the least delta at `epsilon`."""

@@ -16,7 +16,8 @@ from zcdp.numeric.functions import Number, derivatives
 from zcdp.numeric.once import cached_property
 from zcdp.numeric.supremum import Convex, steepest_ratio
 from zcdp.privacy.curve import Curve, Peak
-from zcdp.privacy.pair import Pair
+from zcdp.privacy.loss import LossLaw
+from zcdp.privacy.relation import Relation
 
 __all__ = ["LARGEST_COUNT", "Plan"]
 
@@ -38,6 +39,7 @@ class Plan(Curve):
     _curve: Curve
     _times: int
     _left: Curve | None
+    _relation: Relation
 
     def __init__(self) -> None:
         raise TypeError("write a plan as a sum, 100 * Laplace(epsilon=0.1) + RAPPOR(epsilon=1), or use Plan.parse")
@@ -46,6 +48,7 @@ class Plan(Curve):
     def _node(cls, curve: Curve, times: int, rest: Curve | None) -> Plan:
         plan = object.__new__(cls)
         plan._curve, plan._times, plan._left = curve, times, rest
+        plan._relation = curve.relation if rest is None else rest.relation.joined(curve.relation)
         return plan
 
     @classmethod
@@ -70,6 +73,7 @@ class Plan(Curve):
         if other is self._curve:  # a release that repeats itself: nothing to check, and the chain does not grow
             plan = object.__new__(Plan)
             plan._curve, plan._times, plan._left = other, self._times + 1, self._left
+            plan._relation = self._relation
             return plan
         return Plan.sum_of(self, other)
 
@@ -135,6 +139,11 @@ class Plan(Curve):
     def __hash__(self) -> int:
         return hash(frozenset(self.parts))
 
+    @property
+    def relation(self) -> Relation:
+        """The one relation of all parts; mechanisms for different ones do not add up."""
+        return self._relation
+
     def cumulant(self, s: Number) -> Number:
         """The sum of the parts' cumulants."""
         (first, count), *others = self.parts
@@ -167,7 +176,7 @@ class Plan(Curve):
         logs = [(loss, count) for loss, count in exact if isinstance(loss, Log)]
         return enclose(lambda: sum((lift(loss) * count for loss, count in logs), lift(whole)))[1]
 
-    def pair(self) -> Pair | None:
+    def pair(self) -> LossLaw | None:
         """A plan has one pair for each part, no single one."""
         raise TypeError("ask the parts of a plan for their pairs")
 

@@ -10,11 +10,13 @@ from math import comb, inf, nextafter
 from zcdp.accounting.allocation import Query, allocate
 from zcdp.accounting.calibration import calibrate
 from zcdp.accounting.filter import BudgetExceeded, Filter
+from zcdp.ledger.renyi import renyi_budget
 from zcdp.mechanisms import (
     RAPPOR,
     BinaryRandomizedResponse,
     BoundedRange,
     DiscreteLaplace,
+    Gaussian,
     Laplace,
     Logistic,
     Mechanism,
@@ -43,6 +45,7 @@ def checks(*, deep: bool) -> Iterator[Check]:
     yield Check("calibration", "a plan calibrated to (epsilon, delta) fits, and 1e-9 more does not", _plan_calibration)
     yield Check("allocation", "within the budget, and better than equal shares", _allocation)
     yield Check("filter", "admits exactly the budget", _filter)
+    yield Check("renyi-filter", "Gaussian noise that fills the budget at its order keeps (epsilon, delta)", _renyi)
 
 
 def _binomial(n: int) -> bool:
@@ -126,6 +129,15 @@ def _allocation() -> bool:
 
 def _variance(mechanisms: Sequence[Mechanism]) -> float:
     return sum(float(getattr(m, "variance")) for m in mechanisms)  # noqa: B009
+
+
+def _renyi() -> bool:
+    """Gaussian noise of divergence B at order alpha has rho = B/alpha; its exact profile knows nothing of orders."""
+    for epsilon, delta, order in ((10, "1e-6", "3.066"), (1, "1e-6", 30), (4, "1e-8", 9), (2, "0.01", 4)):
+        budget = renyi_budget(Fraction(epsilon), Fraction(delta), Fraction(order))
+        if Fraction(Gaussian(rho=budget / Fraction(order)).delta_at(epsilon=epsilon)) > Fraction(delta):
+            return False
+    return True
 
 
 def _filter() -> bool:

@@ -1,0 +1,48 @@
+"""The schema, as the steps from one version to the next: a new ledger takes them all, an old one those it lacks."""
+
+from __future__ import annotations
+
+from importlib.resources import files
+
+from zcdp.accounting.cost import GRID
+from zcdp.ledger.errors import LedgerError
+
+__all__ = ["FORMAT", "STEPS", "check_format", "script", "statements"]
+
+STEPS = {"sqlite": ["sqlite_1.sql"], "postgres": ["postgres_1.sql"]}
+"""The step at place n leads from version n to n + 1. A step is never edited once it was published."""
+FORMAT = len(STEPS["sqlite"])
+
+
+def script(name: str) -> str:
+    """The text of a step, or of roles.sql.
+
+    >>> script("roles.sql").count("CREATE ROLE")
+    2
+    """
+    return files("zcdp.ledger").joinpath("sql", name).read_text(encoding="utf-8").replace("@GRID@", str(GRID))
+
+
+def statements(text: str) -> list[str]:
+    """The statements of a script for SQLite, one by one: its own executescript would commit in between.
+
+    >>> statements("CREATE TABLE a (b); CREATE TABLE c (d);")
+    ['CREATE TABLE a (b);', 'CREATE TABLE c (d);']
+    """
+    from sqlite3 import complete_statement
+
+    found, rest = [], ""
+    for piece in text.split(";"):
+        rest += piece + ";"
+        if complete_statement(rest):
+            found.append(rest.strip())
+            rest = ""
+    return [one for one in found if one.strip(" ;\n")]
+
+
+def check_format(where: str, version: int, known: int) -> None:
+    """Refuse to touch what another version of zcdp keeps differently."""
+    if version > known:
+        raise LedgerError(f"{where} is of schema {version}, newer than this zcdp (schema {known}): install a newer one")
+    if version < known:
+        raise LedgerError(f"{where} is of schema {version}, this zcdp writes {known}: zcdp ledger upgrade brings it up")

@@ -1,0 +1,71 @@
+"""Plans in the chain: a spend is a plan as JSON, or a bare rho."""
+
+from __future__ import annotations
+
+import json
+from fractions import Fraction
+
+from zcdp.accounting import Plan
+from zcdp.accounting.cost import charge
+from zcdp.ledger.store import LONGEST_PLAN
+from zcdp.ledger.terms import Terms
+from zcdp.numeric.exact import Value, positive_rational
+from zcdp.privacy.curve import Curve
+
+__all__ = ["bare_rho", "cost_of", "plan_of", "priced", "written"]
+
+
+def written(curve: Curve) -> str:
+    """A mechanism or plan as it goes into the chain."""
+    text = Plan.sum_of(curve).to_json()
+    if len(text) > LONGEST_PLAN:
+        raise ValueError(f"the plan is too long to be written down ({len(text)} characters): spend it in parts")
+    return text
+
+
+def priced(terms: Terms, mechanism: Curve | None, rho: Value | None) -> tuple[str, Fraction]:
+    """What to write for a request, and what it costs under these terms."""
+    if (mechanism is None) == (rho is None):
+        raise TypeError("give a mechanism, or rho")
+    if rho is not None:
+        if terms.order is not None:
+            raise ValueError("this account counts a Renyi divergence: give the mechanism, a bare rho does not tell it")
+        cost = charge(positive_rational(rho, "rho"))
+        return json.dumps({"rho": str(cost)}), cost
+    if not isinstance(mechanism, Curve):
+        raise TypeError(f"{mechanism!r} is not a mechanism or a plan; a number is given as rho={mechanism!r}")
+    return written(mechanism), terms.cost(mechanism)
+
+
+def bare_rho(what: str) -> Fraction | None:
+    """The rho of a spend that was known by rho alone.
+
+    >>> bare_rho('{"rho": "1/10"}')
+    Fraction(1, 10)
+    """
+    if not what.startswith('{"rho": "'):
+        return None
+    try:
+        data = json.loads(what)
+        return Fraction(data["rho"]) if set(data) == {"rho"} else None
+    except (ValueError, TypeError, ZeroDivisionError, RecursionError):
+        return None
+
+
+def plan_of(what: str) -> Plan | None:
+    """The plan of a spend; None where it was known by rho alone, or cannot be read."""
+    try:
+        return None if what.startswith("{") else Plan.from_json(what)
+    except (ValueError, TypeError, ArithmeticError, RecursionError):
+        return None
+
+
+def cost_of(terms: Terms, what: str) -> Fraction | None:
+    """What a spend costs by this version of zcdp; None where it cannot tell."""
+    if (rho := bare_rho(what)) is not None:
+        return rho if terms.order is None else None
+    plan = plan_of(what)
+    try:
+        return None if plan is None else terms.cost(plan)
+    except (ValueError, ArithmeticError):
+        return None

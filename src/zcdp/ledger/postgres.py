@@ -1,0 +1,277 @@
+"""A ledger on a PostgreSQL server: every write is one call of a function that checks and debits under one lock."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from os import getpid
+from secrets import token_hex
+from threading import RLock
+from typing import TYPE_CHECKING, Any, TypeVar
+
+from zcdp.ledger.chain import Entry, Head
+from zcdp.ledger.errors import LedgerError
+from zcdp.ledger.migrations import STEPS, check_format, script
+from zcdp.ledger.postgres_server import connect, driver, failure, shown_address
+from zcdp.ledger.store import BATCH, Request, Row, Store
+
+if TYPE_CHECKING:
+    import psycopg
+
+__all__ = ["Postgres"]
+
+T = TypeVar("T")
+COLUMNS = ", ".join(Entry._fields)
+# the last condition lets the database use its index, which has no entries without a key
+ONE = f"SELECT {COLUMNS} FROM zcdp_ledger.entry WHERE account = %s AND key = %s AND kind = %s AND key <> ''"
+SPEND = f"SELECT repeated, {', '.join(f'(made).{name}' for name in Entry._fields)} FROM zcdp_ledger.spend(" + (
+    "%s, %s, %s, %s, %s, %s, %s, %s)"
+)
+ALONE = "SELECT pg_advisory_xact_lock(2053334128)"
+"""Of two programs that make or upgrade a ledger at once, the second waits here, and then finds it done."""
+
+
+class Postgres(Store):
+    """See `Store`. One connection, made on first use, made anew after a fork or when the server went away."""
+
+    def __init__(self, address: str, *, timeout: float, steps: Sequence[str] | None = None) -> None:
+        self._address, self.name, self._timeout = address, shown_address(address), timeout
+        self._steps = STEPS["postgres"] if steps is None else steps
+        self._held = RLock()
+        self._connection: psycopg.Connection[Any] | None = None
+        self._process = getpid()
+        self._checked = False
+
+    @property
+    def _format(self) -> int:
+        return len(self._steps)
+
+    def _run(self, work: Callable[[psycopg.Connection[Any]], T], *, check: bool = True, request: Any = None) -> T:
+        """Do the work on a live connection. All writes are idempotent, so one that lost its answer is sent again."""
+        psycopg = driver()
+        with self._lock:
+            for again in (True, False):
+                try:
+                    connection = self._live()
+                    if check and not self._checked:
+                        self._check(connection)
+                    return work(connection)
+                except psycopg.Error as error:
+                    gone = self._connection is None or self._connection.broken
+                    if gone:
+                        self._drop()
+                    if gone and again and isinstance(error, psycopg.OperationalError):
+                        continue
+                    raise failure(self.name, error, self._timeout, request) from None
+        raise AssertionError("the second attempt returns or raises")
+
+    def _live(self) -> psycopg.Connection[Any]:
+        if self._connection is None or self._connection.closed:
+            self._connection, self._checked = connect(self._address, self.name, self._timeout), False
+        return self._connection
+
+    def _drop(self) -> None:
+        if self._connection is not None:
+            self._connection.close()
+        self._connection, self._checked = None, False
+
+    @property
+    def _lock(self) -> RLock:
+        """After a fork a new one, and no connection: the socket belongs to the parent."""
+        if self._process != getpid():
+            self._kept, self._connection = self._connection, None
+            self._held, self._process, self._checked = RLock(), getpid(), False
+        return self._held
+
+    def _version(self, connection: psycopg.Connection[Any]) -> int:
+        # asked of the catalogue itself: to_regclass may remember that there was none
+        there = (
+            "SELECT 1 FROM pg_catalog.pg_class c JOIN pg_catalog.pg_namespace n ON n.oid = c.relnamespace "
+            "WHERE n.nspname = 'zcdp_ledger' AND c.relname = 'ledger'"
+        )
+        if connection.execute(there).fetchone() is None:
+            return 0
+        found = connection.execute("SELECT format FROM zcdp_ledger.ledger").fetchone()
+        return int(found[0]) if found else 0
+
+    def _check(self, connection: psycopg.Connection[Any]) -> None:
+        version = self._version(connection)
+        if version == 0:
+            raise LedgerError(f"{self.name}: there is no ledger yet: zcdp ledger open makes one")
+        check_format(self.name, version, self._format)
+        self._checked = True
+
+    def create(self) -> None:
+        def work(connection: psycopg.Connection[Any]) -> None:
+            if self._version(connection):
+                return
+            with connection.transaction():
+                connection.execute(ALONE)
+                if self._version(connection) == 0:
+                    self._schema(connection, 0)
+                    connection.execute(
+                        "SELECT zcdp_ledger.begin_ledger(%s, %s, %s)", (self._format, token_hex(16), _version())
+                    )
+
+        self._run(work, check=False)
+
+    def _schema(self, connection: psycopg.Connection[Any], version: int) -> None:
+        for step in self._steps[version:]:
+            text = script(step) if step.endswith(".sql") else step
+            connection.execute(text.encode())
+
+    def upgrade(self) -> int:
+        def work(connection: psycopg.Connection[Any]) -> int:
+            with connection.transaction():
+                connection.execute(ALONE)
+                version = self._version(connection)
+                if version == 0 or version >= self._format:
+                    self._check(connection)
+                    return version
+                connection.execute("LOCK TABLE zcdp_ledger.ledger IN ACCESS EXCLUSIVE MODE")
+                self._schema(connection, version)
+                connection.execute("UPDATE zcdp_ledger.ledger SET format = %s", (self._format,))
+                what = f"{version} to {self._format}"
+                connection.execute(
+                    "SELECT zcdp_ledger.append(l, 'upgrade', '', '', %s, '', '', '', %s) FROM zcdp_ledger.ledger l",
+                    (what, _version()),
+                )
+                return version
+
+        return self._run(work, check=False)
+
+    def _entry(self, function: str, *values: object, request: Request) -> Entry:
+        query = f"SELECT {COLUMNS} FROM zcdp_ledger.{function}(%s{', %s' * len(values)})"
+        given = (self._format, *values)
+        row = self._run(lambda connection: connection.execute(query, given).fetchone(), request=request)
+        assert row is not None
+        return Entry(*row)
+
+    def open_account(self, request: Request) -> Entry | None:
+        r = request
+        try:
+            return self._entry("open_account", r.account, r.what, r.amount, r.why, r.who, r.version, request=request)
+        except FileExistsError:
+            return None
+
+    def spend(self, requests: Sequence[Request]) -> list[tuple[Entry, bool]]:
+        at: list[Request] = []
+
+        def one(connection: psycopg.Connection[Any], r: Request) -> tuple[Entry, bool]:
+            at[:] = [r]
+            values = (self._format, r.account, r.key, r.what, r.amount, r.why, r.who, r.version)
+            row = connection.execute(SPEND, values).fetchone()
+            assert row is not None
+            return Entry(*row[1:]), row[0]
+
+        def work(connection: psycopg.Connection[Any]) -> list[tuple[Entry, bool]]:
+            if len(requests) == 1:
+                return [one(connection, requests[0])]
+            with connection.transaction():
+                return [one(connection, request) for request in requests]
+
+        return self._run(work, request=at)
+
+    def raise_budget(self, request: Request) -> Entry:
+        r = request
+        return self._entry("raise_budget", r.account, r.what, r.amount, r.why, r.who, r.version, request=request)
+
+    def seal(self, request: Request, data: bytes) -> bytes:
+        r = request
+        return self._bytes(
+            "SELECT zcdp_ledger.seal(%s, %s, %s, %s, %s, %s)", (self._format, r.account, r.key, data, r.who, r.version)
+        )
+
+    def deliver(self, request: Request) -> bytes:
+        r = request
+        return self._bytes(
+            "SELECT zcdp_ledger.deliver(%s, %s, %s, %s, %s)", (self._format, r.account, r.key, r.who, r.version)
+        )
+
+    def _bytes(self, query: str, values: tuple[object, ...]) -> bytes:
+        row = self._run(lambda connection: connection.execute(query, values, binary=True).fetchone())
+        assert row is not None
+        return bytes(row[0])
+
+    def _rows(self, query: str, values: Sequence[object] = ()) -> list[tuple[Any, ...]]:
+        return self._run(lambda connection: connection.execute(query, values).fetchall())
+
+    def state(self) -> tuple[Head, list[Row]]:
+        def work(connection: psycopg.Connection[Any]) -> tuple[Head, list[Row]]:
+            # both at one moment: one statement sees one snapshot
+            query = (
+                "SELECT l.length, l.head, a.name, a.terms, a.budget, a.spent FROM zcdp_ledger.ledger l "
+                "LEFT JOIN zcdp_ledger.account a ON true ORDER BY a.name"
+            )
+            rows = connection.execute(query).fetchall()
+            if not rows:
+                raise LedgerError(f"{self.name}: the row that holds the head is missing")
+            return Head(rows[0][0], rows[0][1]), [row[2:] for row in rows if row[2] is not None]
+
+        return self._run(work)
+
+    def account(self, name: str) -> Row | None:
+        rows = self._rows("SELECT name, terms, budget, spent FROM zcdp_ledger.account WHERE name = %s", (name,))
+        return (rows[0][0], rows[0][1], rows[0][2], rows[0][3]) if rows else None
+
+    def find(self, account: str, key: str, kind: str) -> Entry | None:
+        rows = self._rows(ONE, (account, key, kind))
+        return Entry(*rows[0]) if rows else None
+
+    def batch(self, after: int, up_to: int, account: str | None) -> Sequence[Entry]:
+        mine, values = ("", ()) if account is None else ("AND account = %s ", (account,))
+        query = f"SELECT {COLUMNS} FROM zcdp_ledger.entry WHERE seq > %s AND seq <= %s {mine}ORDER BY seq LIMIT {BATCH}"
+        return [Entry(*row) for row in self._rows(query, (after, up_to, *values))]
+
+    def at(self, seq: int) -> Entry | None:
+        rows = self._rows(f"SELECT {COLUMNS} FROM zcdp_ledger.entry WHERE seq = %s", (seq,))
+        return Entry(*rows[0]) if rows else None
+
+    def grouped(self, account: str) -> list[tuple[str, int]]:
+        query = (
+            "SELECT what, count(*) FROM zcdp_ledger.entry WHERE account = %s AND kind = 'spend' "
+            "GROUP BY what ORDER BY min(seq)"
+        )
+        return [(row[0], row[1]) for row in self._rows(query, (account,))]
+
+    def sealed(self, account: str, key: str) -> bytes | None:
+        rows = self._rows("SELECT bytes FROM zcdp_ledger.sealed WHERE account = %s AND key = %s", (account, key))
+        return bytes(rows[0][0]) if rows else None
+
+    def seals(self) -> Iterator[tuple[str, str]]:
+        yield from ((row[0], row[1]) for row in self._rows("SELECT account, key FROM zcdp_ledger.sealed"))
+
+    def load(self, entries: Iterable[Entry], rows: Sequence[Row], sealed: Iterable[tuple[str, str, bytes]]) -> None:
+        def work(connection: psycopg.Connection[Any]) -> None:
+            last: Entry | None = None
+            with connection.transaction():
+                connection.execute(ALONE)
+                if self._version(connection):
+                    raise LedgerError(f"{self.name} is a ledger already: import into a new one")
+                self._schema(connection, 0)
+                with connection.cursor().copy(f"COPY zcdp_ledger.entry ({COLUMNS}) FROM STDIN") as copy:
+                    for last in entries:
+                        copy.write_row(last)
+                assert last is not None
+                for row in rows:
+                    connection.execute("INSERT INTO zcdp_ledger.account VALUES (%s, %s, %s, %s)", row)
+                for one in sealed:
+                    connection.execute("INSERT INTO zcdp_ledger.sealed VALUES (%s, %s, %s)", one)
+                connection.execute(
+                    "INSERT INTO zcdp_ledger.ledger (format, length, head) VALUES (%s, %s, %s)",
+                    (self._format, last.seq, last.hash),
+                )
+
+        self._run(work, check=False)
+
+    def damage(self) -> list[str]:
+        return []  # a server looks after its files by itself
+
+    def close(self) -> None:
+        with self._lock:
+            self._drop()
+
+
+def _version() -> str:
+    from zcdp import __version__
+
+    return __version__

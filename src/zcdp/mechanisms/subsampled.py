@@ -1,0 +1,142 @@
+"""A mechanism that runs on a random sample of the records."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import ClassVar, NoReturn
+
+from flint import arb
+
+from zcdp.mechanisms.base import Mechanism
+from zcdp.numeric.exact import Exact, Value, literal, rational
+from zcdp.numeric.functions import Number
+from zcdp.numeric.once import cached_property
+from zcdp.numeric.supremum import Convex
+from zcdp.privacy.curve import Curve, Peak
+from zcdp.privacy.loss import LossLaw, sampled_law
+from zcdp.privacy.plan import Plan
+from zcdp.privacy.relation import Relation
+from zcdp.privacy.sampled_curve import sampled_curve
+
+__all__ = ["Subsampled"]
+
+
+@dataclass(frozen=True, init=False, repr=False)
+class Subsampled(Mechanism):
+    """A mechanism on a Poisson sample: each record takes part by itself with probability `rate`, anew in each use.
+
+    Neighbours are a data set and the same without one record, and the base's sensitivity is stated for them. Which
+    records were drawn, and how many, stays secret. Of a local randomizer, a record that is not drawn, or not there,
+    sends the report of one fixed value. Batches cut from a shuffled data set are no Poisson samples, and not covered.
+
+    Sampling makes large losses rare, not small: rho of sampled Gaussian noise is that of the noise itself, whatever the
+    rate, and the profile is what to ask. Theorem: docs/theorems/sampling.md.
+
+    >>> from zcdp import Gaussian
+    >>> step = Subsampled(Gaussian(sigma=1), rate="0.01")
+    >>> step.rho, (10_000 * step).epsilon_at(delta=1e-5)
+    (0.5, 6.18771238997154...)
+    """
+
+    theorem: ClassVar[str] = "sampling"
+    budget: ClassVar[None] = None
+    is_envelope = True
+
+    mechanism: Mechanism
+    rate: Fraction
+
+    def __init__(self, mechanism: Mechanism, *, rate: Value) -> None:
+        if isinstance(mechanism, Plan):
+            [(only, count), *others] = mechanism.parts
+            if others or count > 1 or not isinstance(only, Mechanism):
+                raise ValueError(f"a plan on one sample ({mechanism!r}) is not covered: sample each of its parts")
+            mechanism = only
+        if not isinstance(mechanism, Mechanism):
+            raise TypeError(f"mechanism ({mechanism!r}) must be a mechanism, as Gaussian(sigma=1)")
+        probability = rational(rate, "rate")
+        if not 0 < probability <= 1:
+            raise ValueError(f"rate ({rate}) must be above 0 and at most 1: the probability that a record is drawn")
+        self._set(mechanism=mechanism, rate=probability)
+        if self._law is None:
+            raise ValueError(f"{mechanism!r} cannot be sampled: no law of its privacy loss is known")
+
+    def __repr__(self) -> str:
+        return f"Subsampled({self.mechanism!r}, rate={literal(self.rate)})"
+
+    @cached_property
+    def _law(self) -> LossLaw | None:
+        """That of the base's own pair, if it can be sampled; else that of all of pure DP, which dominates it."""
+        base = self.mechanism
+        single = base.coordinates == ((base, 1),)
+        for law in (base.pair() if single else None, Curve.pair(base)):
+            found = law if law is None or self.rate == 1 else sampled_law(law, self.rate)
+            if found is not None:
+                return found
+        return None
+
+    @cached_property
+    def _curve(self) -> Curve:
+        return self.mechanism if self.rate == 1 else sampled_curve(self._law)
+
+    @property
+    def relation(self) -> Relation:
+        return Relation.ADD_REMOVE
+
+    def pair(self) -> LossLaw | None:
+        return self._law
+
+    @property
+    def is_tight(self) -> bool:
+        """Whether the pair is the sampled base's own, not only one that dominates it."""
+        law = self._law
+        return law is not None and (law.exact or law.witness is not None) and self.mechanism.is_tight
+
+    @property
+    def largest_loss(self) -> Exact | None:
+        return self._curve.largest_loss
+
+    @property
+    def unbounded(self) -> bool:
+        return self._curve.unbounded
+
+    @property
+    def pure_epsilon(self) -> float:
+        return self._curve.pure_epsilon
+
+    def cumulant(self, s: Number) -> Number:
+        return self._curve.cumulant(s)
+
+    def kl(self) -> arb:
+        return self._curve.kl()
+
+    def peak(self) -> Peak:
+        return self._curve.peak()
+
+    def convexes(self) -> list[Convex]:
+        return list(self._curve.convexes())
+
+    def search_rho(self, tolerance: float = 1e-10) -> tuple[float, float]:
+        return self._curve.search_rho(tolerance)
+
+    @property
+    def rho_bounds(self) -> tuple[float, float]:
+        lower, upper = self._curve.rho_bounds
+        return (lower if self.is_tight else 0.0), upper
+
+    @property
+    def _peak_bounds(self) -> tuple[float, float]:
+        return self._curve._peak_bounds
+
+    @property
+    def rho_order(self) -> float:
+        return self._curve.rho_order
+
+    @cached_property
+    def rho_fraction(self) -> Fraction:
+        return self.mechanism.rho_fraction if self._curve.largest_loss is None else super().rho_fraction
+
+    def group(self, size: Value) -> NoReturn:
+        """Not known: the members of a group are drawn one by one."""
+        del size
+        raise ValueError(f"{self!r} has no group bound: the members of a group are drawn one by one")

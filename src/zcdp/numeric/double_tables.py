@@ -1,0 +1,94 @@
+"""Arrays of e^{i k angle} and of e^{-x} in doubles, each with a proven error: from correctly rounded tables.
+
+Theorem: docs/theorems/doubles.md.
+"""
+
+from __future__ import annotations
+
+from functools import cache
+from typing import TYPE_CHECKING, Any
+
+from flint import acb, arb
+
+from zcdp.numeric.balls import at_precision
+from zcdp.numeric.certify import Undecided
+from zcdp.numeric.trusted import trusted
+
+if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
+
+    Complexes = NDArray[np.complex128]
+    Floats = NDArray[np.float64]
+
+__all__ = ["decays", "waves"]
+
+SIZE, SIZE_BITS = 1024, 10  # of a table of e^{2 pi i t}
+PER_UNIT, LAST_UNIT = 32, 64  # of a table of e^{-x}
+TURN = 64  # bits of an angle, as a part of a whole turn
+TABLE_BITS, KNOWN = 128, 2.0**-110
+
+
+def waves(angle: arb, indices: NDArray[np.int64]) -> Complexes:
+    """e^{i k angle} for non-negative k < 2^30, each within 32 units of 2^-53; within 6 where all k are below 1024."""
+    import numpy as np
+
+    answer: Complexes | None = None
+    while True:
+        part = _wave(np, angle, indices & (SIZE - 1))
+        answer = part if answer is None else answer * part
+        indices = indices >> SIZE_BITS
+        if not indices.any():
+            return answer
+        angle = angle * SIZE
+
+
+def _wave(np: Any, angle: arb, indices: Any) -> Any:
+    """For k < 1024: multiples of the angle in whole turns of 2^64, exactly; then a table, and a series for the rest."""
+    turns = angle / (2 * arb.pi()) * arb(2) ** TURN
+    if not turns.is_finite():
+        raise Undecided
+    whole = int((turns.mid() + arb(1) / 2).floor().mid().fmpz())
+    if not abs(turns - whole) < 0.51:
+        raise Undecided
+    places = indices.astype(np.uint64) * np.uint64(whole % (1 << TURN))
+    r = (places & np.uint64((1 << (TURN - SIZE_BITS)) - 1)).astype(float) * (2 * np.pi / 2.0**TURN)
+    square = r * r
+    cosine = 1 - square / 2 * (1 - square / 12 * (1 - square / 30))
+    sine = r * (1 - square / 6 * (1 - square / 20))
+    return _circle()[(places >> np.uint64(TURN - SIZE_BITS)).astype(np.int64)] * (cosine + 1j * sine)
+
+
+def decays(x: Floats) -> Floats:
+    """e^{-x} for x >= 0, within 2^-50 of 1 of the truth: from a table and a series; 0 from x = 64 on."""
+    import numpy as np
+
+    whole = np.minimum(np.floor(x * PER_UNIT), PER_UNIT * LAST_UNIT)
+    r = np.minimum(x - whole / PER_UNIT, 1 / PER_UNIT)
+    series = 1 - r * (1 - r / 2 * (1 - r / 3 * (1 - r / 4 * (1 - r / 5 * (1 - r / 6 * (1 - r / 7))))))
+    answer: Floats = np.where(whole < PER_UNIT * LAST_UNIT, _exponentials()[whole.astype(np.int64)] * series, 0.0)
+    return answer
+
+
+@cache
+def _circle() -> Complexes:
+    import numpy as np
+
+    def points() -> list[complex]:
+        return [_point(acb(0, 2 * arb.pi() * n / SIZE).exp()) for n in range(SIZE)]
+
+    return np.array(at_precision(TABLE_BITS, points))
+
+
+@cache
+def _exponentials() -> Floats:
+    import numpy as np
+
+    def values() -> list[float]:
+        return [trusted((-arb(n) / PER_UNIT).exp()) for n in range(PER_UNIT * LAST_UNIT + 1)]
+
+    return np.array(at_precision(TABLE_BITS, values))
+
+
+def _point(value: acb) -> complex:
+    return complex(trusted(value.real, within=KNOWN), trusted(value.imag, within=KNOWN))

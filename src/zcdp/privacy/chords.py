@@ -1,0 +1,138 @@
+"""A convex cumulant that is known by upper bounds at points: chords between the points are upper bounds, too.
+
+K is the largest cumulant over all neighbours, so it is convex and K(0) = 0. Each bound may come from a theorem of its
+own, and need not be convex in s: K lies below the chord of any two of its upper bounds. See docs/theorems/supremum.md.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from fractions import Fraction
+from math import floor, frexp, inf, nextafter
+
+from flint import arb
+
+from zcdp.numeric.balls import lift
+from zcdp.numeric.certify import NotCertified, enclose
+from zcdp.numeric.exact import Exact
+
+__all__ = ["Chords"]
+
+FINE = 12
+"""2^12 points to the octave: a chord is above its curve by a part in 10^8 at most."""
+LEAST, MOST = -(40 << FINE), 40 << FINE
+ABSOLUTE, RELATIVE = Fraction(1, 1 << 21), Fraction(1, 1 << 19)
+"""How far a proven supremum may be above the bounds at points, the less of both: a narrow chord is a cell more."""
+COARSE = 1 << FINE
+SMALL = -10 << FINE
+"""Below 2^-10 the ratio is that of order 1, up to what a proof finds on its way."""
+MOST_CELLS = 10_000
+GOLDEN = 0.6180339887498949
+
+
+class Chords:
+    """K by its upper bounds at the points (1 + j/2^12) 2^e, found when they are asked for, and K(s) <= s largest."""
+
+    def __init__(self, bound: Callable[[Fraction], float], kl: float, largest: Exact) -> None:
+        self._bound, self.kl, self._largest = bound, kl, largest
+        self._known: dict[int, float] = {}
+
+    def _at(self, n: int) -> float:
+        """The bound at point n."""
+        if (known := self._known.get(n)) is not None:
+            return known
+        return self._known.setdefault(n, self._bound(_point(n)))
+
+    def value(self, s: arb) -> arb:
+        """An upper bound on K at every point of a positive ball."""
+        pure = s * lift(self._largest)
+        middle = float(s.mid())
+        if not float(_point(LEAST)) < middle < float(_point(MOST)):
+            return pure if middle > 1 else (s * self._at(LEAST) / lift(_point(LEAST))).min(pure)
+        n = _index(middle)
+        value = self._chord(n, s)
+        if not s >= lift(_point(n)):
+            value = value.max(self._chord(n - 1, s))
+        if not s <= lift(_point(n + 1)):
+            value = value.max(self._chord(n + 1, s))
+        return value.min(pure)
+
+    def _chord(self, n: int, s: arb) -> arb:
+        left, right, x = self._at(n), self._at(n + 1), lift(_point(n))
+        return left + (arb(right) - left) * (s - x) / (lift(_point(n + 1)) - x)
+
+    def _ratio(self, n: int) -> Fraction:
+        s = _point(n)
+        return Fraction(self._at(n)) / (s * (1 + s))
+
+    def steepest(self) -> tuple[float, float, float]:
+        """Floats (lower, upper, s): K(s) <= upper s(1+s) for all s > 0 is proven, and the bounds at s give lower."""
+        largest = Fraction(enclose(lambda: lift(self._largest))[1])
+        peak = self._propose(largest)
+        best = max(Fraction(self.kl), self._ratio(peak))
+        at = 0.0 if best == self.kl else float(_point(peak))
+        bound = _more(best)
+        n = peak - COARSE // 4
+        while Fraction(self._at(n)) > bound * _point(n):  # K(s)/s does not decrease: below point n all is proven
+            n -= 2 * COARSE
+            if n <= LEAST:
+                raise NotCertified("no certified supremum over orders: the parameters are too extreme")
+        step = COARSE // 2
+        for _ in range(MOST_CELLS):
+            if (1 + _point(n)) * bound >= largest:
+                return nextafter(float(best), 0.0), float(bound), at
+            while not _covers(bound, _point(n), self._at(n), _point(n + step), self._at(n + step)):
+                if step == 1:  # a higher peak than was proposed: what was proven before it stays proven
+                    best = max(best, self._ratio(n), self._ratio(n + 1))
+                    bound = _more(max(bound, best))
+                else:
+                    step //= 2
+            n, step = n + step, min(2 * step, COARSE)
+        raise NotCertified("no certified supremum over orders within so many cells")
+
+    def _propose(self, largest: Fraction) -> int:
+        """The point of largest ratio, roughly: octaves downwards, golden sections, and the vertex of a parabola."""
+        n = best = min(_index(max(float(largest / Fraction(self.kl)), 2.0**-20)), MOST)
+        falling = 0
+        while falling < 2 and n > SMALL:
+            n -= COARSE
+            best, falling = (n, 0) if self._ratio(n) > self._ratio(best) else (best, falling + 1)
+        left, right = best - COARSE, best + COARSE
+        while right - left > COARSE // 8:
+            inner, outer = right - round((right - left) * GOLDEN), left + round((right - left) * GOLDEN)
+            left, right = (inner, right) if self._ratio(inner) < self._ratio(outer) else (left, outer)
+        middle, width = (left + right) // 2, (right - left) // 2
+        low, at, high = (float(self._ratio(middle + side * width) / self._ratio(middle)) for side in (-1, 0, 1))
+        bend = low - 2 * at + high
+        vertex = middle + round(width * (low - high) / (2 * bend)) if bend < 0 else middle
+        return max((middle, min(max(vertex, left), right), best), key=self._ratio)
+
+
+def _more(bound: Fraction) -> Fraction:
+    """A float that is larger by a little more than the tolerance."""
+    return Fraction(nextafter(float(bound + min(ABSOLUTE, bound * RELATIVE)), inf))
+
+
+def _point(n: int) -> Fraction:
+    octave, j = n >> FINE, n & (COARSE - 1)
+    mantissa = COARSE + j
+    power = octave - FINE
+    return Fraction(mantissa << power) if power >= 0 else Fraction(mantissa, 1 << -power)
+
+
+def _index(s: float) -> int:
+    """The last point that is not above s."""
+    mantissa, exponent = frexp(s)
+    return ((exponent - 1) << FINE) + floor((2 * mantissa - 1) * COARSE)
+
+
+def _covers(bound: Fraction, x: Fraction, at_x: float, y: Fraction, at_y: float) -> bool:
+    """Whether the chord from (x, at_x) to (y, at_y) stays below bound s(1+s), exactly."""
+    if inf in (at_x, at_y):
+        return False
+    low, high = Fraction(at_x), Fraction(at_y)
+    if low > bound * x * (1 + x) or high > bound * y * (1 + y):
+        return False
+    slope = (high - low) / (y - x)
+    where = (slope - bound) / (2 * bound)  # the least of the difference, a quadratic
+    return not x < where < y or low + slope * (where - x) <= bound * where * (1 + where)

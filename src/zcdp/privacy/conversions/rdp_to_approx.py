@@ -1,0 +1,92 @@
+"""From a Renyi curve to (epsilon, delta): the best order of all, not of a grid, and certified at it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from fractions import Fraction
+from math import ceil, floor, frexp, inf, ldexp
+from typing import Any, TypeAlias
+
+from flint import arb
+
+from zcdp.numeric.balls import at_precision, lift
+from zcdp.numeric.certify import Undecided, enclose
+from zcdp.numeric.crossing import crossing
+from zcdp.numeric.functions import Number, log
+
+__all__ = ["rdp_to_delta", "rdp_to_epsilon", "tail_factor"]
+
+CORNERS = 1 << 13
+
+Cumulant: TypeAlias = Callable[[Any], Any]
+"""K(s) over every number system: Callable[[Number], Number], which the type system cannot say."""
+
+
+def tail_factor(s: Number) -> Number:
+    """log max over u of (1 - e^{-u}) e^{-s u} = s log s - (1+s) log(1+s)."""
+    return s * log(s) - (1 + s) * log(1 + s)
+
+
+def rdp_to_epsilon(cumulant: Cumulant, delta: Fraction, *, guess: float = 1.0, worth: float = inf) -> float:
+    """Least over s > 0 of ( K(s) + s log s - (1+s) log(1+s) - log delta )/s, rounded up.
+
+    Canonne, Kamath and Steinke 2020, Proposition 12. Theorem: docs/theorems/rdp-to-approx.md.
+    Where the order of the guess gives more than is `worth` knowing, it is not refined.
+
+    >>> rdp_to_epsilon(lambda s: s * (1 + s) / 2, Fraction(1, 10**6))  # rho = 1/2
+    5.221534...
+    """
+
+    def exponent(s: Any) -> Any:
+        return cumulant(s) + tail_factor(s) - lift(delta).log()
+
+    def rising(s: float) -> float:
+        """s^2 times the slope of exponent(s)/s: increasing, as the exponent is convex."""
+        value, slope = _slope(exponent, s)
+        return float((s * slope - value).mid())
+
+    best = arb(guess)
+    if guess == 1.0 or enclose(lambda: (exponent(best) / best).max(arb(0)))[0] < worth:  # else any order will do
+        best = _corner(lambda s: exponent(s) / s, _search(rising, guess))
+    return enclose(lambda: (exponent(best) / best).max(arb(0)))[1]
+
+
+def rdp_to_delta(cumulant: Cumulant, epsilon: Fraction, *, guess: float = 1.0) -> float:
+    """Least over s > 0 of exp( K(s) - s epsilon + s log s - (1+s) log(1+s) ), rounded up.
+
+    >>> rdp_to_delta(lambda s: s * (1 + s) / 2, Fraction(5))
+    2.896...e-06
+    """
+
+    def exponent(s: Any) -> Any:
+        return cumulant(s) + tail_factor(s) - s * lift(epsilon)
+
+    best = _corner(exponent, _search(lambda s: float(_slope(exponent, s)[1].mid()), guess))
+    return min(enclose(lambda: exponent(best).exp())[1], 1.0)
+
+
+def _slope(exponent: Cumulant, s: float) -> tuple[arb, arb]:
+    """Value and slope, by a difference: not every curve has a Taylor series."""
+    here, step = arb(s), arb(s) * arb(2) ** -50
+    value = exponent(here)
+    return value, (exponent(here + step) - value) / step
+
+
+def _search(rising: Callable[[float], float], guess: float) -> float:
+    """The best s, to nine digits: any s at all gives a certified answer."""
+    for bits in (256, 1024, 4096):
+        try:
+            return at_precision(bits, lambda: crossing(rising, guess=guess, step=1.25, tolerance=1e-9))
+        except Undecided:
+            continue
+    return guess
+
+
+def _corner(value: Cumulant, s: float) -> arb:
+    """The best of s and its neighbours of 13 bits: a curve of chords is least at one of its corners, which they are."""
+    mantissa, exponent = frexp(s)
+    corners = [arb(ldexp(round_(mantissa * CORNERS) / CORNERS, exponent)) for round_ in (floor, ceil)]
+    try:
+        return min((arb(s), *corners), key=lambda point: at_precision(256, lambda: float(value(point).mid())))
+    except Undecided:
+        return arb(s)

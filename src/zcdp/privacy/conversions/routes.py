@@ -1,0 +1,242 @@
+"""All certified routes from a curve to (epsilon, delta), and the best of them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from fractions import Fraction
+from math import inf, nextafter
+from typing import TYPE_CHECKING, TypeVar
+
+from zcdp.numeric.certify import NotCertified, failure
+from zcdp.numeric.exact import Value, rational
+from zcdp.privacy.conversions.rdp_to_approx import rdp_to_delta, rdp_to_epsilon
+from zcdp.privacy.conversions.zcdp_to_approx import zcdp_to_delta, zcdp_to_epsilon
+from zcdp.privacy.loss.law import Parts
+from zcdp.privacy.loss.snap import snap
+from zcdp.privacy.profile.engine import Answer, NoAnswer
+from zcdp.privacy.profile.profile import Profile
+
+if TYPE_CHECKING:
+    from zcdp.privacy.curve import Curve
+
+__all__ = ["Routes"]
+
+T = TypeVar("T")
+Ask = Callable[[Profile], Answer]
+
+WELL, SHARP = 1e-6, 1e-12
+
+
+def _delta(value: Value) -> Fraction:
+    delta = rational(value, "delta")
+    if not 0 <= delta < 1:
+        raise ValueError(f"delta ({value}) must be at least 0 and below 1")
+    return delta
+
+
+def _epsilon(value: Value) -> Fraction:
+    epsilon = rational(value, "epsilon")
+    if epsilon < 0:
+        raise ValueError(f"epsilon ({value}) must not be negative")
+    return epsilon
+
+
+class Routes:
+    """What one curve costs as (epsilon, delta), by each route that applies to it.
+
+    profile: the exact profile of the dominating laws; rdp: the Renyi curve; zcdp: rho alone; pure: the largest loss.
+    """
+
+    def __init__(self, curve: Curve) -> None:
+        self.curve = curve
+        laws = [(one.pair(), count * times) for part, count in curve.parts for one, times in part.coordinates]
+        known = tuple((law, count) for law, count in laws if law is not None)
+        alone = sum(count for _, count in laws) == 1
+        above = snap(known)[0]
+        attained = [below for parts in _attained(known, alone=alone) if (below := snap(parts)[1])]
+        self.profile = Profile(above) if len(known) == len(laws) else None
+        self.exact = len(known) == len(laws) and all(law.is_attained(alone=alone) for law, _ in known)
+        self.is_own = self.exact and attained == [above]
+        """Whether the profile is the mechanism's own, so that its lower ends are attained too."""
+        self.attained = [] if self.is_own else [Profile(below) for below in attained]
+        """Profiles that are at most the mechanism's, where that one is not."""
+        easier = tuple((law.easier(), count) for law, count in known)
+        self._easier = None if easier == known else easier
+
+    def epsilons(self, delta: Value) -> dict[str, float]:
+        """epsilon at `delta` by each route."""
+        target = _delta(delta)
+        pure = self.curve.pure_epsilon
+        if target == 0:
+            return {"pure": pure}
+        answer, _ = _try(self.profile, lambda profile: profile.epsilon(target))
+        found = {"profile": None if answer is None else answer.upper}
+        if self.curve.unbounded:
+            return _known({**found, "pure": pure if answer is None else None})
+        return _known(
+            {
+                **found,
+                "rdp": _attempt("Renyi route", lambda: rdp_to_epsilon(self.curve.cumulant, target)),
+                "zcdp": _attempt("route from rho", lambda: self._epsilon_of_rho(target)),
+                "pure": None if pure == inf else pure,
+            }
+        )
+
+    def _epsilon_of_rho(self, delta: Fraction) -> float:
+        rho = self.curve.rho
+        return zcdp_to_epsilon(rho, delta) if 0 < rho < inf else rho
+
+    def epsilon_at(self, delta: Value) -> float:
+        """The least epsilon of all routes."""
+        return self.epsilon_bounds(delta, upper_only=True)[1]
+
+    def epsilon_bounds(self, delta: Value, *, upper_only: bool = False) -> tuple[float, float]:
+        """Floats around the least epsilon at `delta`."""
+        target = _delta(delta)
+        upper = self.curve.pure_epsilon
+        if target == 0:
+            return self._pure_from_below() if self.exact else 0.0, upper
+
+        def ask(profile: Profile) -> Answer:
+            return profile.epsilon(target)
+
+        answer, order = _try(self.profile, ask)
+        upper = min(upper, self._above(answer, ask, inf))
+        lower = 0.0 if upper_only else self._below(answer, ask)
+        curve = None
+        if self._curve_may_win(answer):
+            worth = 1.02 * upper
+            curve = _attempt(
+                "Renyi route", lambda: rdp_to_epsilon(self.curve.cumulant, target, guess=order, worth=worth)
+            )
+            if curve is None and upper == inf:
+                curve = _known({"rho": _attempt("route from rho", lambda: self._epsilon_of_rho(target))})["rho"]
+        upper = upper if curve is None else min(upper, curve)
+        return min(lower, upper), upper
+
+    def delta_bounds(self, epsilon: Value, *, upper_only: bool = False, haste: int = 1) -> tuple[float, float]:
+        """Floats around the least delta at `epsilon`; `haste` divides the effort."""
+        point = _epsilon(epsilon)
+        if point >= self.curve.pure_epsilon:
+            return 0.0, 0.0
+
+        def ask(profile: Profile) -> Answer:
+            return profile.delta(point, haste=haste)
+
+        answer, order = _try(self.profile, ask)
+        upper = self._above(answer, ask, 1.0)
+        lower = 0.0 if upper_only else self._below(answer, ask)
+        if self._curve_may_win(answer):
+            curve = _attempt("Renyi route", lambda: rdp_to_delta(self.curve.cumulant, point, guess=order))
+            if curve is None and answer is None:
+                curve = _attempt("route from rho", lambda: self._delta_of_rho(point))
+            upper = upper if curve is None else min(upper, curve)
+        return min(lower, upper), upper
+
+    def _above(self, answer: Answer | None, ask: Ask, most: float) -> float:
+        """The upper end; that of coarser laws too, where there are some and the finer ones' answer is not sharp."""
+        upper = most if answer is None else answer.upper
+        sharp = answer is not None and answer.upper <= answer.lower * (1 + SHARP)
+        if sharp or self.profile is None or self._easier is None:
+            return upper
+        coarse, _ = _try(Profile(snap(self._easier)[0]), ask)
+        return upper if coarse is None else min(upper, coarse.upper)
+
+    def _below(self, answer: Answer | None, ask: Ask) -> float:
+        """The lower end: of the same profile where it is the mechanisms' own, else the largest that is attained."""
+        if self.is_own or (answer is not None and answer.attained):
+            return 0.0 if answer is None else answer.lower
+        answers = (_try(profile, ask)[0] for profile in self.attained)
+        return max((one.lower for one in answers if one is not None), default=0.0)
+
+    def _pure_from_below(self) -> float:
+        """A float that is not above the largest loss: itself if it is one, else two below its upper end."""
+        upper = self.curve.pure_epsilon
+        try:
+            loss = self.curve.largest_loss
+        except (AttributeError, TypeError, ValueError):  # no one exact number
+            loss = None
+        if upper == inf or (isinstance(loss, Fraction) and loss == Fraction(upper)):
+            return upper
+        return max(nextafter(nextafter(upper, 0.0), 0.0), 0.0)
+
+    def _delta_of_rho(self, epsilon: Fraction) -> float:
+        rho = self.curve.rho
+        if epsilon == 0 or not 0 < rho < inf:
+            return 1.0 if rho else 0.0
+        return zcdp_to_delta(rho, epsilon)
+
+    def curve_above(self, epsilons: Sequence[Fraction], *, haste: int) -> list[float]:
+        """What is certified at each of many increasing epsilons, by the profile alone: for curves of large plans."""
+        if self.profile is None:
+            return [self.delta_bounds(epsilon, upper_only=True)[1] for epsilon in epsilons]
+        return self.profile.deltas(epsilons, haste=haste)
+
+    def deltas(self, epsilon: Value) -> dict[str, float]:
+        """delta at `epsilon` by each route."""
+        point = _epsilon(epsilon)
+        answer, _ = _try(self.profile, lambda profile: profile.delta(point))
+        found = {"profile": None if answer is None else answer.upper}
+        if self.curve.unbounded:
+            return {name: value for name, value in found.items() if value is not None}
+        return _known(
+            {
+                **found,
+                "rdp": _attempt("Renyi route", lambda: rdp_to_delta(self.curve.cumulant, point)),
+                "zcdp": _attempt("route from rho", lambda: self._delta_of_rho(point)) if point > 0 else None,
+                "pure": 0.0 if point >= self.curve.pure_epsilon else None,
+            }
+        )
+
+    def _curve_may_win(self, answer: Answer | None) -> bool:
+        """Whether the Renyi curve can beat the profile: not where that is of the worst-case pairs, and known well."""
+        if self.curve.unbounded:  # then it is infinite at every order
+            return False
+        exact = self.exact or (answer is not None and answer.attained)
+        return not exact or answer is None or answer.upper - answer.lower > WELL * answer.upper
+
+
+def _attained(parts: Parts, *, alone: bool) -> list[Parts]:
+    """What the mechanisms attain together: the first choice of each, the second of each, and so on."""
+    choices = [(law.attained(alone=alone), count) for law, count in parts]
+    return [
+        tuple(
+            (law, count * times)
+            for options, count in choices
+            if options
+            for law, times in options[min(n, len(options) - 1)]
+        )
+        for n in range(max((len(options) for options, _ in choices), default=0))
+    ]
+
+
+def _try(profile: Profile | None, ask: Ask) -> tuple[Answer | None, float]:
+    """The profile's answer, None where there is no profile or it is too extreme; and the order at which it looked."""
+    if profile is None:
+        return None, 1.0
+    try:
+        answer = ask(profile)
+    except NoAnswer as error:
+        return None, error.order
+    except NotCertified:
+        return None, 1.0
+    return answer, answer.order
+
+
+def _attempt(what: str, route: Callable[[], T]) -> T | None:
+    """What a route answers; None where it is not certified, whatever it met: then the others answer."""
+    try:
+        return route()
+    except NotCertified:
+        return None
+    except Exception as error:
+        failure(what, error)
+        return None
+
+
+def _known(answers: dict[str, float | None]) -> dict[str, float]:
+    """Those that are; `NotCertified` where there is none."""
+    known = {name: value for name, value in answers.items() if value is not None}
+    if not known:
+        raise NotCertified("no route is certified: the parameters are too extreme")
+    return known

@@ -1,0 +1,26 @@
+"""The law of the privacy loss: what the exact profile needs to know of a mechanism; one kind of law a file.
+
+The interface, and how to write a law, is law.py.
+"""
+
+from zcdp.privacy.loss.discrete_gaussian import discrete_gaussian_pair
+from zcdp.privacy.loss.discrete_laplace import discrete_laplace_pair
+from zcdp.privacy.loss.envelope_law import envelope_of_balls, envelope_of_rows, ordered_law, sampled_law
+from zcdp.privacy.loss.exponential_sum import laplace_pair, logistic_pair, three_point_pair
+from zcdp.privacy.loss.gaussian import gaussian_pair
+from zcdp.privacy.loss.law import Factor, LossLaw
+
+__all__ = [
+    "Factor",
+    "LossLaw",
+    "discrete_gaussian_pair",
+    "discrete_laplace_pair",
+    "envelope_of_balls",
+    "envelope_of_rows",
+    "gaussian_pair",
+    "laplace_pair",
+    "logistic_pair",
+    "ordered_law",
+    "sampled_law",
+    "three_point_pair",
+]

@@ -1,0 +1,175 @@
+"""The envelope law of several pairs that may face either way: the pair whose profile is the largest of theirs."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from fractions import Fraction
+from functools import partial
+from itertools import pairwise
+from typing import Any
+
+from flint import arb
+
+from zcdp.numeric.balls import at_precision, ceiling, floor
+from zcdp.privacy.loss.finite import Atom, finite_law
+from zcdp.privacy.loss.game import Game
+from zcdp.privacy.loss.law import LossLaw
+from zcdp.privacy.relation import Relation
+
+__all__ = ["envelope_of_balls", "envelope_of_rows", "ordered_law", "sampled_law"]
+
+MOST_POINTS = 4_000
+MOST_ATOMS = 400
+BITS, GRID = 320, 200  # balls, and the grid of 2^-200 onto which points are rounded outward
+SAME = Fraction(1, 2 ** (GRID - 20))  # points so near to each other are one
+
+Point = tuple[Fraction, Fraction]
+"""(Q(S), P(S)) for a set S of outcomes of one pair."""
+
+
+def ordered_law(p: Sequence[Fraction], q: Sequence[Fraction]) -> LossLaw:
+    """The law of one pair of rows in this order: P is always the law with the person."""
+    return finite_law(list(zip(p, q, strict=True)), symmetric=p == q, relation=Relation.ADD_REMOVE)
+
+
+def envelope_of_rows(
+    pairs: Sequence[tuple[Sequence[Fraction], Sequence[Fraction]]], *, coarser: LossLaw | None = None
+) -> LossLaw | None:
+    """The envelope law of pairs of rows, each in both orders; None where they are too many.
+
+    Its atoms are the edges of the concave hull of all points (Q(S), P(S)): an edge (dx, dy) is a loss log(dy/dx) of
+    P-mass dy and Q-mass dx. Exact for a single use. Theorem: docs/theorems/envelope.md.
+    """
+    if sum(len(p) + 1 for p, _ in pairs) > MOST_POINTS:
+        return None
+    edges = _hull(_both_orders([_prefixes(p, q) for p, q in pairs]))
+    if len(edges) > MOST_ATOMS:
+        return None
+    p, q = max(pairs, key=lambda pair: _second_moment(*pair))
+    single = len({frozenset((tuple(one), tuple(other))) for one, other in pairs}) == 1
+    if single and sorted(zip(p, q, strict=True)) == sorted(zip(q, p, strict=True)):
+        return finite_law(edges)  # symmetric as it is: nothing is lost, however often it is used
+    game = Game(tuple(p), tuple(q)) if single and all((*p, *q)) else None
+    witness = None if tuple(p) == tuple(q) else ordered_law(p, q)  # all uses in one order are attained
+    return finite_law(edges, exact=False, exact_alone=True, witness=witness, coarser=coarser, rows=game)
+
+
+def envelope_of_balls(pairs: Sequence[Sequence[tuple[arb, arb]]], *, coarser: LossLaw | None = None) -> LossLaw | None:
+    """The same of outcomes with irrational masses (p, q), the largest ratio first: rounded outward, by 2^-200.
+
+    Each pair must be given in both orders, or be the mirror image of one that is.
+    """
+    if sum(map(len, pairs)) > MOST_POINTS:
+        return None
+
+    outward, inward = (at_precision(BITS, partial(_all_rounded, pairs, side)) for side in (-1, 1))
+    above, below = (_hull(_clustered(_both_orders(rounded), side)) for rounded, side in ((outward, -1), (inward, 1)))
+    if len(above) > MOST_ATOMS:
+        return None
+    # of the points of one pair alone, all of them too low: attained by all uses in one order
+    worst = max(range(len(pairs)), key=lambda n: sum(float((p * p / q).mid()) for p, q in pairs[n]))
+    one = finite_law(_hull(inward[worst]), symmetric=False, relation=Relation.ADD_REMOVE)
+    alone = finite_law(below) if _is_symmetric(below) else None
+    if not _is_symmetric(above):
+        return None
+    return finite_law(above, exact=False, witness=one, witness_alone=alone, coarser=coarser)
+
+
+def sampled_law(law: LossLaw, rate: Fraction) -> LossLaw | None:
+    """The law of the pair ((1-q) Q + q P, Q), with 0 < q < 1; None where it is not known.
+
+    Irrational masses are rounded outward, by 2^-200: all points (Q(S), P(S)). Theorem: docs/theorems/sampling.md.
+    """
+    found = law.sampled(rate)
+    if found is not None or law.outcomes() is None:
+        return found
+    above, below = (at_precision(BITS, partial(_points, law, side)) for side in (-1, 1))
+    if len(above) > MOST_ATOMS:
+        return None
+    witness = _sampled_points(below, rate) if law.exact else law.witness and sampled_law(law.witness, rate)
+    return _sampled_points(above, rate, exact=False, witness=witness)
+
+
+def _points(law: LossLaw, side: int) -> list[Point]:
+    return _rounded(law.outcomes() or (), side)
+
+
+def _sampled_points(points: Sequence[Point], rate: Fraction, **options: Any) -> LossLaw:
+    edges = [(rate * p + (1 - rate) * q, q) for p, q in _hull(points)]
+    return finite_law(edges, symmetric=False, relation=Relation.ADD_REMOVE, **options)
+
+
+def _all_rounded(pairs: Sequence[Sequence[tuple[arb, arb]]], side: int) -> list[list[Point]]:
+    return [_rounded(pair, side) for pair in pairs]
+
+
+def _rounded(pair: Sequence[tuple[arb, arb]], side: int) -> list[Point]:
+    """The points of one pair on the grid, up and to the left of where they are (-1), or down and to the right (1)."""
+    found, x, y = [], arb(0), arb(0)
+    for p, q in pair[:-1]:  # the last point is (1, 1)
+        x, y = x + q, y + p
+        ends = (floor(x * 2**GRID), ceiling(y * 2**GRID)) if side < 0 else (ceiling(x * 2**GRID), floor(y * 2**GRID))
+        found.append((Fraction(max(ends[0], 0), 2**GRID), Fraction(min(ends[1], 2**GRID), 2**GRID)))
+    return [(min(x, Fraction(1)), max(y, Fraction(0))) for x, y in found]
+
+
+def _both_orders(pairs: Sequence[Sequence[Point]]) -> list[Point]:
+    points = [point for pair in pairs for point in pair]
+    return points + [_mirrored(point) for point in points]
+
+
+def _is_symmetric(edges: Sequence[Atom]) -> bool:
+    return edges == [(q, p) for p, q in reversed(edges)]
+
+
+def _second_moment(p: Sequence[Fraction], q: Sequence[Fraction]) -> float:
+    return sum(float(a * a / b) if b else float("inf") for a, b in zip(p, q, strict=True) if a)
+
+
+def _prefixes(p: Sequence[Fraction], q: Sequence[Fraction]) -> list[Point]:
+    """(Q(S), P(S)) of the best tests S: outcomes of the largest ratios p/q."""
+    outcomes = sorted(
+        ((a, b) for a, b in zip(p, q, strict=True) if a or b),
+        key=lambda ab: (ab[1] == 0, ab[0] / ab[1] if ab[1] else 0),
+        reverse=True,
+    )
+    points, x, y = [], Fraction(0), Fraction(0)
+    for a, b in outcomes[:-1]:
+        x, y = x + b, y + a
+        points.append((x, y))
+    return points
+
+
+def _mirrored(point: Point) -> Point:
+    """The same test of the pair in the other order: its complement."""
+    x, y = point
+    return 1 - y, 1 - x
+
+
+def _hull(points: Sequence[Point]) -> list[Atom]:
+    """The edges (dy, dx) of the least concave curve from (0, 0) to (1, 1) above all points."""
+    corner: dict[Fraction, Fraction] = {}
+    for x, y in [*points, (Fraction(0), Fraction(0)), (Fraction(1), Fraction(1))]:
+        corner[x] = max(y, corner.get(x, y))
+    chain: list[Point] = []
+    for x, y in sorted(corner.items()):
+        while len(chain) > 1:
+            (a, b), (c, d) = chain[-2:]
+            if (d - b) * (x - c) > (y - d) * (c - a):  # it bends to the right: the middle point stays
+                break
+            chain.pop()
+        chain.append((x, y))
+    edges = [(d - b, c - a) for (a, b), (c, d) in pairwise([(Fraction(0), Fraction(0)), *chain])]
+    return [(dy, dx) for dy, dx in edges if dy or dx]
+
+
+def _clustered(points: Sequence[Point], side: int) -> list[Point]:
+    """Points next to each other as one that is above and to the left of them (-1), or below and to the right (1)."""
+    found: list[Point] = []
+    for x, y in sorted(points):
+        if found and x - found[-1][0] <= SAME and abs(y - found[-1][1]) <= SAME:
+            a, b = found[-1]
+            found[-1] = (a, max(b, y)) if side < 0 else (x, min(b, y))
+        else:
+            found.append((x, y))
+    return found

@@ -1,0 +1,82 @@
+"""The loss of Gaussian noise: normal, and unbounded."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import TYPE_CHECKING, Any, Self
+
+from flint import arb
+
+from zcdp.privacy.loss.law import Factor, LossLaw, Taylor
+from zcdp.privacy.loss.share import Bound, Share, root_below
+from zcdp.privacy.loss.tilted import Tilted
+
+if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
+
+    Floats = NDArray[np.float64]
+
+__all__ = ["GaussianFactor", "GaussianLaw", "gaussian_pair"]
+
+
+@dataclass(frozen=True, eq=False)
+class GaussianLaw(LossLaw):
+    """Gaussian noise shifted by mu standard deviations: M = exp(mu^2 (z^2 + z)/2)."""
+
+    curvature: Callable[[], arb]
+    """mu^2, at the working precision."""
+
+    def ready(self) -> GaussianFactor:
+        """See `LossLaw`."""
+        return GaussianFactor(self.curvature())
+
+    def sampled(self, rate: Fraction) -> LossLaw:
+        """See `LossLaw`."""
+        from zcdp.privacy.loss.sampled_gaussian import sampled_gaussian_law
+
+        return sampled_gaussian_law(rate, self.curvature)
+
+    def check(self) -> None:
+        """z^2 + z is the same at -1 - z: nothing is claimed that the formula does not show."""
+
+
+class GaussianFactor(Factor):
+    """exp(mu^2 (z^2 + z)/2)."""
+
+    def __init__(self, curvature: arb) -> None:
+        self.curvature = curvature
+
+    def moment(self, z: Any) -> Any:
+        """See `Factor`."""
+        return (self.curvature * (z * z + z) / 2).exp()
+
+    def share(self, count: int, c: arb, taylor: Taylor) -> Share:  # noqa: ARG002
+        """log(M(c)/|M(c + iy)|) = mu^2 y^2/2."""
+        return _GaussianShare(count, self.curvature, cells=0)
+
+    def tilted(self, c: arb) -> Tilted:  # noqa: ARG002
+        """See `Factor`."""
+        return Tilted((), arb(0), arb(0), self.curvature)
+
+
+@dataclass(frozen=True)
+class _GaussianShare(Share):
+    curvature: arb
+
+    @classmethod
+    def together(cls, shares: Sequence[Self], x: float) -> Bound:  # noqa: ARG003
+        root = root_below(sum((share.curvature * share.count for share in shares), arb(0)))
+
+        def bound(low: Floats, high: Floats, distance: float) -> Floats:  # noqa: ARG001
+            height = 0 * low if distance else low  # nothing is known of the images, nor asked: there is no lattice
+            return ((root * height) ** 2 / 2)[:, 0]
+
+        return bound
+
+
+def gaussian_pair(curvature: Callable[[], arb]) -> GaussianLaw:
+    """Gaussian noise shifted by mu standard deviations: M = exp(mu^2 (z^2 + z)/2); `curvature` gives mu^2."""
+    return GaussianLaw(curvature)

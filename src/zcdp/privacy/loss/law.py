@@ -1,0 +1,248 @@
+"""What a law of the privacy loss must offer, and how to write one."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+from math import inf
+from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple, TypeAlias
+
+from flint import acb, arb
+
+from zcdp.numeric.balls import at_precision
+from zcdp.numeric.certify import Undecided
+from zcdp.numeric.exact import Exact
+from zcdp.privacy.loss.share import MonotoneShare, Share
+from zcdp.privacy.relation import Relation
+
+if TYPE_CHECKING:
+    from zcdp.privacy.loss.expansion import Expansion
+    from zcdp.privacy.loss.game import Game
+    from zcdp.privacy.loss.lattice import Lattice
+    from zcdp.privacy.loss.tilted import Tilted
+
+__all__ = ["Factor", "LossLaw", "Parts", "Points", "Taylor"]
+
+CHECK_BITS = 128
+CHECK_POINTS = ((0.3, 0.0), (1.7, 0.4), (0.1, 2.3))  # where a claim of symmetry is looked at
+
+
+class Points(NamedTuple):
+    """The points z = c + ikh of a vertical line, for some k; with w = z + 1/2 and u = 1/w."""
+
+    c: arb
+    step: arb
+    kept: Sequence[int]
+    """The k, in increasing order, from 0 on."""
+    z: Sequence[acb]
+    w: Sequence[acb]
+    u: Sequence[acb]
+    needed: float = inf
+    """e-folds below M(c) at which an error of M does no harm; a law may know it better."""
+
+
+class Taylor(NamedTuple):
+    """On the real line: M(c), and K = log M with its first two derivatives."""
+
+    moment: arb
+    value: arb
+    slope: arb
+    variance: arb
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class LossLaw(ABC):
+    """The law of L = log dP/dQ under P, for a pair (P, Q) that dominates a mechanism.
+
+    *To write one*, make a subclass in one file: its exact parameters, and `ready`, which gives a `Factor` with the
+    transform M(z) = E_P[e^{zL}; L finite]. That is enough: every other member has a default that claims nothing. Say
+    more, and more engines can use it, each of them faster: a share of the decay (`Factor.share`), the supremum of the
+    loss (`largest`), a lattice, an expansion into exponentials, tilted atoms for doubles.
+
+    A law is *symmetric* if L under P is -L under Q in law, that is M(-1-z) = M(z); the claim is checked. One that is
+    not has a `reverse`, and is tied to the order of the neighbours: its relation is add_remove. A mechanism whose
+    pairs may face either way in each use enters by a symmetric law: see `envelope_law`.
+    Theorem: docs/theorems/profile.md.
+    """
+
+    exact: bool = True
+    """Whether this is the mechanism's own worst-case pair, however often it is used, not only one that dominates it."""
+
+    exact_alone: bool = False
+    """Whether that is so at least of a single use with nothing beside it."""
+
+    witness: LossLaw | None = None
+    """Where it is not: a law whose profile is at most the mechanism's, for lower ends."""
+
+    witness_alone: LossLaw | None = None
+    """A better one for a single use with nothing beside it."""
+
+    neighbours: tuple[Parts, ...] = ()
+    """Or several, where one is not enough: true neighbours, each as independent laws with how many are alike."""
+
+    coarser: LossLaw | None = None
+    """A law that dominates this one and is easier to compose: tried too, where this one's answer is not sharp."""
+
+    relation: Relation = Relation.EITHER
+    """The neighbouring relation that the law covers."""
+
+    symmetric: bool = True
+    """Whether M(-1-z) = M(z): checked."""
+
+    cancels: ClassVar[bool] = False
+    """Whether the transform is a sum in which digits cancel: then a small delta takes more bits."""
+
+    @abstractmethod
+    def ready(self) -> Factor:
+        """The transform and what is known of it, constants at the working precision."""
+
+    def largest(self) -> arb:
+        """The supremum of the finite losses, at the working precision; +inf where they are unbounded."""
+        return arb.pos_inf()
+
+    def infinite_mass(self) -> arb:
+        """P(L = +inf): of outcomes that only one of the two can produce."""
+        return arb(0)
+
+    def reverse(self) -> LossLaw:
+        """The law of the pair (Q, P): M'(z) = M(-1-z)."""
+        if self.symmetric:
+            return self
+        raise NotImplementedError(f"{type(self).__name__} is not symmetric and needs a reverse")
+
+    def easier(self) -> LossLaw:
+        """The coarser law, where there is one."""
+        return self.coarser or self
+
+    def is_attained(self, *, alone: bool) -> bool:
+        """Whether this is the mechanism's own law; `alone`: of one use, and nothing beside."""
+        return self.exact or (alone and self.exact_alone)
+
+    def attained(self, *, alone: bool) -> tuple[Parts, ...]:
+        """Compositions of laws whose profile is at most the mechanism's: none, one or several."""
+        if self.is_attained(alone=alone):
+            return (((self, 1),),)
+        witness = (alone and self.witness_alone) or self.witness
+        return (((witness, 1),),) if witness is not None else self.neighbours
+
+    def lattice(self) -> Lattice | None:
+        """A lattice that holds all exponents of M(z) = sum of C e^{aw} w^{-j}, w = z + 1/2; None: none is known."""
+        return None
+
+    def expansion(self) -> Expansion | None:
+        """M(z) as a finite sum of C e^{aw} w^{-j}, at the working precision; None where it is no such sum."""
+        return None
+
+    def family(self) -> tuple[Exact, Callable[[Fraction], LossLaw]] | None:
+        """Its largest loss, and the same kind of law at another one: a larger one must dominate; None: no such family.
+
+        Theorem: docs/theorems/calibration.md.
+        """
+        return None
+
+    def sampled(self, rate: Fraction) -> LossLaw | None:
+        """The law of the pair ((1-q) Q + q P, Q), with 0 < q < 1; None: see `outcomes`.
+
+        Theorem: docs/theorems/sampling.md.
+        """
+        del rate
+        return None
+
+    def outcomes(self) -> Sequence[tuple[arb, arb]] | None:
+        """All P- and Q-masses, the largest ratio first, at the working precision; None where they are not few."""
+        return None
+
+    def alone(self) -> Callable[[arb], arb] | None:
+        """delta(epsilon) of a single use with nothing beside it, at the working precision; None: no formula."""
+        return None
+
+    def game(self) -> Game | None:
+        """The ordered pairs themselves, where this law only dominates them and they are few; None where it is exact."""
+        return None
+
+    def check(self) -> None:
+        """Refuse a claim of symmetry that is not true, and a law that is neither symmetric nor tied to an order."""
+        if not self.symmetric:
+            if self.relation is not Relation.ADD_REMOVE:
+                raise ValueError(
+                    f"{type(self).__name__} is not symmetric: it must be tied to the order of add_remove neighbours, "
+                    "or enter by a symmetric law that dominates it"
+                )
+            self.reverse()
+            return
+        if not at_precision(CHECK_BITS, self._looks_symmetric):
+            raise ValueError(f"{type(self).__name__} claims to be symmetric, but its M(-1-z) is not M(z)")
+
+    def _looks_symmetric(self) -> bool:
+        factor = self.ready()
+        pairs = [(acb(x, y), acb(-1 - arb(x), -arb(y))) for x, y in CHECK_POINTS]
+        return all(factor.moment(z).overlaps(factor.moment(mirrored)) for z, mirrored in pairs)
+
+
+class Factor(ABC):
+    """One use of a law: its transform, constants ready at the working precision."""
+
+    weight: float = 1.0
+    """What one transform costs, in transforms of a plain law."""
+
+    atomic: bool = False
+    """Whether all of the loss is atoms: then M does not decay, and the plain contour has nothing to gain."""
+
+    quick: bool = False
+    """Whether `estimate` is much cheaper than `moment`: proposals are then made by it."""
+
+    @abstractmethod
+    def moment(self, z: Any) -> Any:
+        """M(z) = E_P[e^{zL}; L finite] on real balls, complex balls, and real series z_0 + z_1 t."""
+
+    def once(self, z: Any, w: Any, u: Any) -> Any:  # noqa: ARG002
+        """The same, for one who can use w = z + 1/2 and u = 1/w."""
+        return self.moment(z)
+
+    def moments(self, points: Points) -> Sequence[acb]:
+        """M at all points of a line at once."""
+        return [self.once(z, w, u) for z, w, u in zip(points.z, points.w, points.u, strict=True)]
+
+    def along(self, z: Any, w: Any, u: Any) -> Taylor:
+        """M(c), K(c), K'(c), K''(c) from the series z = c + t; of the last two only what `share` uses must be right."""
+        try:
+            moment = self.once(z, w, u)
+        except ValueError as error:  # of flint: a power of e^{-loss w} that is 0 as far as it can tell
+            raise Undecided from error
+        taylor = moment.log()
+        return Taylor(moment[0], taylor[0], taylor[1], 2 * taylor[2])
+
+    def estimate(self, c: float) -> tuple[float, float, float]:
+        """K(c), K'(c), K''(c), near enough: for proposals."""
+        x, step = arb(c), arb(c) * arb(2) ** -24
+        left, here, right = (self.moment(point).log() for point in (x - step, x, x + step))
+        slope, bend = (right - left) / (2 * step), (right + left - 2 * here) / (step * step)
+        return float(here.mid()), float(slope.mid()), float(bend.mid())
+
+    def share(self, count: int, c: arb, taylor: Taylor) -> Share:  # noqa: ARG002
+        """Bounds on the decay along Re z = c; unless a law knows better, none."""
+        return MonotoneShare(count, _nothing)
+
+    def split(self, w: acb) -> tuple[acb, acb]:
+        """A and B with M = A + B/w, exponents of both on the lattice: needed of a law on one that is not atomic."""
+        raise NotImplementedError(f"{type(self).__name__} has a lattice, and densities: it must be split")
+
+    def tilted(self, c: arb) -> Tilted | None:
+        """The tilted law as finitely many terms, for the contour in doubles; None where it is none."""
+        del c
+        return None
+
+    def near_top(self, s: arb) -> tuple[arb, arb]:
+        """Lower bounds on P(L = largest) and, for laws without that atom, on P(L >= largest - s)."""
+        del s
+        return arb(0), arb(0)
+
+
+def _nothing(heights: Any) -> Any:
+    return 0 * heights
+
+
+Parts: TypeAlias = tuple[tuple[LossLaw, int], ...]
+"""A composition: laws, each with how often it is used."""

@@ -1,0 +1,1 @@
+"""The exact privacy profile of a composition: one engine a file, and the choice between them."""

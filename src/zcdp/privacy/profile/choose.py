@@ -1,0 +1,40 @@
+"""Which engine answers: one table, from the first resort to the last."""
+
+from __future__ import annotations
+
+from zcdp.numeric.certify import NotCertified
+from zcdp.privacy.profile.adaptive import Adaptive
+from zcdp.privacy.profile.closed_form import ClosedForm
+from zcdp.privacy.profile.contour import Contour
+from zcdp.privacy.profile.effort import CHEAP
+from zcdp.privacy.profile.engine import Engine, Offer, Question
+from zcdp.privacy.profile.finite_sum import CutSum, WholeSum
+from zcdp.privacy.profile.lattice_contour import LatticeContour
+from zcdp.privacy.profile.smoothed import Smoothed
+
+__all__ = ["ENGINES", "choose"]
+
+ENGINES: list[tuple[type[Engine], ...]] = [
+    (ClosedForm,),
+    (Adaptive,),
+    (WholeSum,),
+    (Contour, LatticeContour),
+    (CutSum,),
+    (Smoothed,),
+]
+"""Engines of one row compete by cost; the next row is asked where none of them makes an offer."""
+
+
+def choose(question: Question) -> tuple[Engine, float]:
+    """The engine, and what it is expected to cost in nanoseconds."""
+    for row in ENGINES:
+        best: Offer | None = None
+        for engine in row:
+            offer = engine.offer(question)
+            if offer is not None and (best is None or offer.cost < best.cost):
+                best = offer
+                if best.cost <= CHEAP:
+                    break
+        if best is not None:
+            return best.build(), best.cost
+    raise NotCertified("no engine has an offer: the composition is too extreme")

@@ -1,0 +1,205 @@
+"""The exact profile of few mechanisms: a finite sum, one term for each exponent and power."""
+
+from __future__ import annotations
+
+from fractions import Fraction
+from itertools import zip_longest
+from math import frexp, inf
+from typing import TypeAlias
+
+from flint import arb, arb_poly, ctx
+
+from zcdp.numeric.balls import at_precision, below, lift
+from zcdp.numeric.exact import Log, gcd
+from zcdp.privacy.loss.expansion import Exponent, product, sum_of
+from zcdp.privacy.loss.law import Parts
+from zcdp.privacy.profile.effort import CUT_SUM, CUT_TERM, CUT_TERM_OF_ONE, TERM, WHOLE_SUM
+from zcdp.privacy.profile.engine import Engine, Offer, Question
+from zcdp.privacy.profile.finite_cut import (
+    LARGEST_LATTICE,
+    Cut,
+    Expanded,
+    cut_degree,
+    expanded,
+    finite_size,
+    lattice_points,
+)
+from zcdp.privacy.profile.line import log_size
+from zcdp.privacy.profile.saddle import saddle_estimate
+
+__all__ = ["CutSum", "FiniteSum", "WholeSum", "whole_degree"]
+
+_Closed: TypeAlias = tuple[arb_poly, arb, arb]
+
+
+def whole_degree(parts: Expanded) -> int:
+    """The largest power of 1/w there is."""
+    return sum(count * expansion.width for expansion, count in parts)
+
+
+class FiniteSum(Engine):
+    """delta(epsilon) = e^{epsilon/2} sum of C_{a,j} f_j(a - epsilon) over the exponents a > epsilon.
+
+    M(z) = sum of C_{a,j} e^{a w} w^{-j}, and f_j(t) = sum over m >= 0 of 4^{-m} t^{j+1+2m}/(j+1+2m)!.
+    Theorem: docs/theorems/finite-sum.md.
+    """
+
+    name = "finite sum"
+
+    def __init__(self, parts: Parts, cut: Cut, *, guess: Fraction = Fraction(0)) -> None:
+        self.cut, self.guess, self.least = cut, guess, cut.threshold
+        # the powers t^n/n! of `_closed` and the alternating signs of a density cancel: so many more bits
+        top = sum((law.largest() * count for law, count in parts), arb(0))
+        small = max(0, -frexp(float((top - lift(cut.threshold)).mid()))[1])  # all t are below 2^-small
+        self.bits = ctx.prec + (cut.degree + 1) * (4 + cut.degree.bit_length() + small)
+        self.sums = at_precision(self.bits, lambda: self._expand(parts))
+
+    def _expand(self, parts: Parts) -> list[tuple[arb, _Closed]]:
+        degree, start = self.cut.degree, lift(self.cut.threshold)
+        terms = expanded(parts)
+        assert terms is not None
+        top = sum((expansion.exponent(0) * count for expansion, count in terms), arb(0))
+        room = (top - start).upper()
+        together = len(terms) > 1 and lattice_points(terms) <= LARGEST_LATTICE
+        atoms = [(one, count) for one, count in terms if together and one.rational_row() is not None]
+        sums: dict[Exponent, list[arb]] = {(Fraction(0), ()): [arb(1)]}
+        if atoms:
+            sums = _on_lattice(atoms, room, self.cut.c)
+        ahead = top - sum((expansion.exponent(0) * n for expansion, n in atoms), arb(0))
+        above = arb(0) if self.cut.ceiling == inf else top - self.cut.ceiling
+        for part in terms:
+            if part in atoms:
+                continue
+            expansion, count = part
+            longer: dict[Exponent, list[arb]] = {}
+            rows = list(expansion.power(count, room, above, degree))
+            for exponent, series in sums.items():
+                for other, row in rows:
+                    place, both = sum_of(exponent, other), product(series, row, degree)
+                    if not both:  # flint drops what is exactly 0, as the middle mass of three points may be
+                        continue
+                    longer[place] = _sum(longer[place], both) if place in longer else both
+            ahead -= expansion.exponent(0) * count
+            floor = Fraction(below(start - ahead))  # from there the parts ahead lead to the threshold at most
+            sums = {exponent: row for exponent, row in longer.items() if exponent[1] or exponent[0] > floor}
+        inverse_factorials = [arb(1)]
+        for n in range(1, degree + 2):
+            inverse_factorials.append(inverse_factorials[-1] / n)
+        balls = ((_ball(exponent), row) for exponent, row in sums.items())
+        return [(exponent, _closed(row, inverse_factorials)) for exponent, row in balls if not exponent <= start]
+
+    def delta(self, epsilon: Fraction) -> tuple[arb, arb]:
+        """Balls whose lower end is below, and whose upper end is above delta(epsilon)."""
+        if epsilon < self.cut.threshold:
+            raise ValueError(f"epsilon ({epsilon}) is below the threshold {self.cut.threshold}")
+        return at_precision(self.bits, lambda: self._delta(lift(epsilon)))
+
+    def _delta(self, epsilon: arb) -> tuple[arb, arb]:
+        total = arb(0)
+        for exponent, (poly, even, odd) in self.sums:
+            t = exponent - epsilon
+            if t <= 0:
+                continue
+            if not t > 0:
+                t = t.max(arb(0))
+            sinh, cosh = (t / 2).sinh_cosh()
+            total += poly(t) + even * cosh + odd * sinh
+        value, shift = total * (epsilon / 2).exp(), self.cut.c * epsilon
+        above = (self.cut.log_above - shift).exp()
+        return value - above, value + above + (self.cut.log_rest - shift).exp()
+
+    def estimate(self, epsilon: float) -> float:
+        """log delta(epsilon), near enough: for proposals."""
+        value = self.delta(Fraction(epsilon))[0]
+        return log_size(value)
+
+
+class WholeSum(FiniteSum):
+    """All exponents and powers, where they are few: then no line is needed."""
+
+    @classmethod
+    def offer(cls, question: Question) -> Offer | None:
+        """Where all terms take a millisecond."""
+        terms = expanded(question.parts)
+        if terms is None or (cost := finite_size(terms) * (whole_degree(terms) + 1) * TERM) > WHOLE_SUM:
+            return None
+        cut = Cut(Fraction(0), whole_degree(terms), arb(1), arb("-inf"))
+        guess = question.given if isinstance(question.given, Fraction) else Fraction(0)
+        return Offer(cost, lambda: cls(question.parts, cut, guess=guess))
+
+
+class CutSum(FiniteSum):
+    """Those terms that carry weight near one epsilon."""
+
+    @classmethod
+    def offer(cls, question: Question) -> Offer | None:
+        """Where they are few enough, at any epsilon from `least` on."""
+        terms = expanded(question.parts)
+        if terms is None:
+            return None
+        price = CUT_TERM_OF_ONE if len(terms) == 1 and terms[0][0].regular else CUT_TERM
+        if len(terms) > 1 and finite_size(terms, float(question.least)) * price >= CUT_SUM:
+            return None
+        epsilon = lift(question.epsilon)
+        log_delta = saddle_estimate(question.transform, question.c, epsilon)
+        cut = cut_degree(question.transform, terms, question.c, epsilon, log_delta, question.least)
+        cost = finite_size(terms, float(question.least), cut.ceiling) * (cut.degree + 1) * price
+        if cost > CUT_SUM / question.share:
+            return None
+        return Offer(cost, lambda: cls(question.parts, cut, guess=question.epsilon))
+
+
+def _on_lattice(atoms: Expanded, room: arb, c: arb) -> dict[Exponent, list[arb]]:
+    """All atoms at rational points together: polynomials in e^{-g w}, g their common spacing.
+
+    Products of polynomials are exact up to a part of the largest coefficient, so they are tilted to where it matters.
+    """
+    places = [(expansion, row, count) for expansion, count in atoms if (row := expansion.rational_row()) is not None]
+    spacing, top = Fraction(0), Fraction(0)
+    for _, (loss, gap), count in places:
+        spacing, top = gcd(spacing, gap), top + loss * count
+    tilt = (-lift(spacing) * (c + arb(1) / 2)).exp()
+    whole = arb_poly([1])
+    for expansion, (_, gap), count in places:
+        stride = int(gap / spacing)
+        tilted = [arb(0)] * (stride * (len(expansion.rows) - 1) + 1)
+        for k, coefficients in enumerate(expansion.rows):
+            tilted[k * stride] = coefficients[0] * tilt ** (k * stride)
+        whole *= arb_poly(tilted) ** count
+    last = int(float((room / lift(spacing)).upper())) + 1
+    sums: dict[Exponent, list[arb]] = {}
+    back = arb(1)
+    for n, coefficient in enumerate(whole.coeffs()[: last + 1]):
+        if not coefficient.is_zero():
+            sums[top - n * spacing, ()] = [coefficient * back]
+        back /= tilt
+    return sums
+
+
+def _sum(one: list[arb], other: list[arb]) -> list[arb]:
+    return [x + y for x, y in zip_longest(one, other, fillvalue=arb(0))]
+
+
+def _ball(exponent: Exponent) -> arb:
+    rational, logs = exponent
+    return lift(rational) + sum((lift(Log(argument)) * lift(multiple) for argument, multiple in logs), arb(0))
+
+
+def _closed(row: list[arb], inverse_factorials: list[arb]) -> _Closed:
+    """Sum over j of C_j f_j(t), as a polynomial in t plus multiples of cosh(t/2) and sinh(t/2).
+
+    It is sum over n >= 1 of d_n t^n/n! with d_n = C_{n-1} + d_{n-2}/4; beyond the last C_j only the quarters go on,
+    which are a hyperbolic function less its first terms.
+    """
+    quarter, last = arb(0.25), len(row)
+    d = [arb(0), row[0]]
+    for coefficient in row[1:]:
+        d.append(d[-2] * quarter + coefficient)
+    ends = [d[last - last % 2], d[last - 1 + last % 2]]  # of the even and of the odd n
+    ends = [ends[0] * 2 ** (last - last % 2), ends[1] * 2 ** (last - 1 + last % 2)]
+    even, odd = ends[0], ends[1] / 2
+    coefficients = []
+    for n in range(last - 1):
+        coefficients.append((d[n] - even) * inverse_factorials[n])
+        even, odd = odd, even * quarter
+    return arb_poly(coefficients), ends[0], ends[1]

@@ -1,0 +1,249 @@
+"""The contour integral of a smoothed composition in doubles: many more nodes, with a bound on every rounding."""
+
+from __future__ import annotations
+
+from fractions import Fraction
+from functools import partial
+from math import inf
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from flint import arb
+
+from zcdp.numeric.balls import above, below, lift
+from zcdp.numeric.double_tables import decays, waves
+from zcdp.numeric.once import cached_property
+from zcdp.privacy.loss.gaussian import gaussian_pair
+from zcdp.privacy.loss.law import Parts
+from zcdp.privacy.loss.tilted import Polynomial, Tilted
+from zcdp.privacy.profile.effort import DOUBLE_NODE, DOUBLES
+from zcdp.privacy.profile.float_waves import HEIGHT, ULP, WIDTH, Waves, power
+from zcdp.privacy.profile.line import Line, log_size
+from zcdp.privacy.profile.nodes import TooManyNodes
+from zcdp.privacy.profile.transform import Transform
+
+if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
+
+    Complexes = NDArray[np.complex128]
+    Floats = NDArray[np.float64]
+
+__all__ = ["FloatContour"]
+
+UP = 1 + 2.0**-38
+TOGETHER = 16  # factors, after which nodes that have become negligible are left
+TOLERANCE, NEGLIGIBLE, CLOSE = 1e-13, 1e-18, 5e-11
+QUITE_CLOSE = 1e-9  # where each node takes a long sum
+MOST = 1 << 22  # nodes
+SMALL, LARGE = 1e-100, 1e100  # orders and steps whose squares and products neither overflow nor underflow
+
+
+class FloatContour:
+    """The trapezoidal sum of `Contour` over the nodes k < N, for the composition with a Gaussian pair of parameter mu.
+
+    N is what the work allows, and mu as small as makes all other nodes negligible. M(c + iy)/M(c) is a product of
+    polynomials in e^{-iy step}, and of a phase that is left to `delta`. A bound on the error of each value is carried
+    along; nodes are left as soon as they have become negligible. Theorem: docs/theorems/doubles.md.
+    """
+
+    def __init__(self, parts: Parts, c: float, epsilon: Fraction, work: float) -> None:
+        """`work` is in nanoseconds; `TooManyNodes` where that is not enough, or doubles are not."""
+        import numpy
+
+        self.np, self.c = numpy, arb(c)
+        line = Line(Transform(parts), self.c, lift(epsilon), tolerance=TOLERANCE)
+        self.step = below(2 * arb.pi() / arb(line.period))
+        self.period = 2 * arb.pi() / self.step
+        if not (SMALL < c < LARGE and SMALL < self.step < LARGE):
+            raise TooManyNodes
+        terms, gauss = self._terms(line.transform)
+        factors = [_factor(tilted, count, self.step) for tilted, count in terms]
+        factors.sort(key=lambda factor: -factor.strength)
+        self.top = sum((rows.top * rows.count for rows in factors), gauss * (self.c + arb(1) / 2))
+        # delta, before the factor M(c) e^{-c epsilon} h/pi, times what a block may be negligible by
+        negligible = float((arb(-line.head).exp() * arb.pi() / self.step).mid()) * NEGLIGIBLE
+        # a Gaussian pair moves log delta by mu^2 c (1 + c)/2, and epsilon by that over c
+        needed = (2 * max(line.head - line.limit, 1.0)) ** 0.5
+        close = QUITE_CLOSE if line.transform.quick else CLOSE
+        weak = (2 * close * max(c * float(epsilon), 1.0) / (c * (1 + c))) ** 0.5
+        blocks, self.nodes, error = self._evaluate(factors, work, min(needed / (self.step * weak), MOST), negligible)
+        self.mu = Fraction(needed / (self.step * self.nodes))
+        pair = gaussian_pair(partial(lift, self.mu**2))
+        self.line = Line(Transform((*parts, (pair, 1))), self.c, lift(epsilon), tolerance=TOLERANCE)
+        self.top += lift(self.mu) ** 2 * (self.c + arb(1) / 2)
+        both = (gauss + lift(self.mu) ** 2) / 2
+        half = float(both.mid())
+        if not (both.rel_accuracy_bits() > 60 and half < LARGE):
+            raise TooManyNodes
+        self.values = numpy.concatenate([self._smoothed(block, half) for block in blocks])
+        self.rows = numpy.concatenate([block.first + numpy.arange(HEIGHT) for block in blocks])
+        weight = arb(float(sum(numpy.abs(block.value).sum() for block in blocks))) * UP
+        self.error = error + weight * (8 * (WIDTH + len(self.rows) + 16) * ULP)
+        """Of the sum over all nodes k < N, before the factor M(c) e^{-c epsilon} h/pi."""
+        end = arb(self.step) * self.nodes
+        self.beyond = (-((lift(self.mu) * end) ** 2) / 2).exp() / ((end - self.step) * arb.pi())
+        """What the nodes from N on weigh, before the factor M(c) e^{-c epsilon}."""
+
+    def _terms(self, transform: Transform) -> tuple[list[tuple[Tilted, int]], arb]:
+        """The tilted laws that are finite sums, and the sum of mu^2 of those that are Gaussian; no others will do."""
+        terms, gauss = [], arb(0)
+        for factor, count in transform.factors:
+            tilted = factor.tilted(self.c)
+            if tilted is None:
+                raise TooManyNodes
+            gauss += tilted.curvature * count
+            if tilted.polynomials or tilted.exponentials:
+                terms.append((tilted, count))
+        return terms, gauss
+
+    def _evaluate(
+        self, factors: list[_Rows | Waves], work: float, enough: float, negligible: float
+    ) -> tuple[list[_Block], int, arb]:
+        """Blocks of M(z_k)/(M(c) z_k (z_k + 1)) but for the phase, how many nodes they cover, and the sum of errors."""
+        np: Any = self.np
+        c = float(self.c)
+        groups = [factors[n : n + TOGETHER] for n in range(0, len(factors), TOGETHER)]
+        errors = [above(sum((rows.error for rows in group), arb(0)).expm1()) for group in groups]
+        costs = [WIDTH * HEIGHT * sum(rows.cost for rows in group) for group in groups]
+        if sum(costs) > 8 * work:  # one block alone would be too much, even if most of it is left early
+            raise TooManyNodes
+        blocks: list[_Block] = []
+        unknown, nodes = 0.0, 0
+        while work > 0 and nodes < enough:
+            first = nodes // WIDTH
+            y: Any = self._heights(first)
+            square = y * y
+            value = (c - 1j * y) * (1 / (c * c + square)) * ((c + 1 - 1j * y) * (1 / ((c + 1) * (c + 1) + square)))
+            if not nodes:
+                value[0, 0] /= 2
+            size = np.abs(value) * UP
+            error = size * (100 * ULP)
+            x = c + 0.5
+            turn = (x - 1j * y) * (x / (x * x + square))  # x/w
+            work -= DOUBLE_NODE * WIDTH * HEIGHT
+            weight = inf
+            for group, each, cost in zip(groups, errors, costs, strict=True):
+                product = group[0].at(first, turn)
+                for rows in group[1:]:
+                    product = product * rows.at(first, turn)
+                # |v g - v' g'| <= |v| |g - g'| + |v - v'| |g'|
+                error = (size * each + error * np.minimum(np.abs(product) * UP + each, 1.0)) * UP
+                value = value * product
+                size = np.abs(value) * UP
+                work -= cost
+                weight = float((size + error).sum()) * UP
+                if weight <= negligible:
+                    break
+            if weight <= negligible:
+                unknown += weight
+            else:
+                unknown += float(error.sum()) * UP
+                blocks.append(_Block(first, value))
+            nodes += WIDTH * HEIGHT
+        if not blocks:
+            raise TooManyNodes
+        return blocks, nodes, (arb(unknown) + nodes * arb("1e-300")) * UP
+
+    def _smoothed(self, block: _Block, half_gauss: float) -> Complexes:
+        """Times the Gaussian pairs."""
+        y = self._heights(block.first)
+        return block.value * decays(y * y * half_gauss)
+
+    def _heights(self, first: int) -> Floats:
+        """Im z_k of the nodes of a block."""
+        k: Floats = self.np.arange(first * WIDTH, (first + HEIGHT) * WIDTH, dtype=float).reshape(HEIGHT, WIDTH)
+        return k * self.step
+
+    def delta(self, epsilon: Fraction) -> tuple[arb, arb]:
+        """Numbers below and above delta(epsilon) of the smoothed composition."""
+        point = lift(epsilon)
+        angle = (self.top - point) * self.step
+        inner = self.values @ waves(angle, self.np.arange(WIDTH))
+        total = arb(float((inner @ waves(angle * WIDTH, self.rows)).real))
+        size = self.line.size(point)
+        scale = size * self.step / arb.pi()
+        lower = (total - self.error) * scale - self.beyond * size - self.line.aliases(self.period, point)
+        return lower.lower(), ((total + self.error) * scale + self.beyond * size).upper()
+
+    def estimate(self, epsilon: float) -> float:
+        """log delta(epsilon), near enough: for proposals."""
+        return log_size(self.delta(Fraction(epsilon))[1])
+
+
+class _Block(NamedTuple):
+    first: int
+    """The place of its first row of nodes."""
+    value: Complexes
+
+
+def _factor(tilted: Tilted, count: int, step: float) -> _Rows | Waves:
+    return Waves(tilted.exponentials, count, step) if tilted.exponentials else _Rows(tilted, count, step)
+
+
+class _Rows:
+    """M_i(c + iy)^n/M_i(c)^n but for its phase: (sum over k of (q_k0 + q_k1 x/w) e^{-iky step})^n, w = x + iy.
+
+    Or a sum of several such polynomials, each with a phase of its own.
+    """
+
+    def __init__(self, tilted: Tilted, count: int, step: float) -> None:
+        self.polynomials = [_Polynomial(polynomial, step) for polynomial in tilted.polynomials]
+        self.count, self.top = count, tilted.top
+        terms = [(k, q) for one in tilted.polynomials for k, row in enumerate(one.rows) for q in row]
+        unknown = tilted.unlisted + sum((q.rad() for _, q in terms), arb(0))
+        more = len(self.polynomials) - 1  # products with a phase, and sums, beside those of one polynomial
+        rounding = sum((abs(q) * (48 * ULP * (k + 1 + more)) for k, q in terms), arb(4 * ULP))
+        self.error = (rounding + unknown) * count
+        size = sum(len(one.rows) for one in tilted.polynomials)
+        self.cost = DOUBLES * (1.5 + 0.5 * size + 0.7 * (count.bit_length() - 1))
+        rows = [row for one in self.polynomials for row in one.rows]
+        self.strength = count * (1 - sum(sum(map(abs, row)) ** 2 for row in rows))
+        """How soon it makes nodes negligible: how often two draws differ."""
+
+    def at(self, first: int, turn: Complexes) -> Complexes:
+        """On HEIGHT rows of WIDTH nodes from the given row on."""
+        total = self.polynomials[0].at(first, turn)
+        for polynomial in self.polynomials[1:]:
+            total = total + polynomial.at(first, turn)
+        return power(total, self.count)
+
+
+class _Polynomial:
+    def __init__(self, polynomial: Polynomial, step: float) -> None:
+        self.rows = [[float(q.mid()) for q in row] for row in polynomial.rows]
+        self.wave = _Wave(-polynomial.gap * step) if len(self.rows) > 1 else None
+        self.phase = None if polynomial.offset.is_zero() else _Wave(-polynomial.offset * step)
+
+    def at(self, first: int, turn: Complexes) -> Any:
+        total: Any = 0.0
+        wave = 1.0 if self.wave is None else self.wave.at(first)
+        for n, row in enumerate(reversed(self.rows)):
+            if n:
+                total = total * wave
+            total = total + row[0]
+            if len(row) > 1 and row[1]:
+                total = total + turn * row[1]
+        return total if self.phase is None else total * self.phase.at(first)
+
+
+class _Wave:
+    """e^{iy angle/step} on the nodes of a block."""
+
+    def __init__(self, angle: arb) -> None:
+        self.angle = angle
+        self._long: tuple[int, Complexes] | None = None
+
+    @cached_property
+    def _short(self) -> Complexes:
+        import numpy as np
+
+        return waves(self.angle, np.arange(WIDTH))
+
+    def at(self, first: int) -> Complexes:
+        """On HEIGHT rows of WIDTH nodes from the given row on."""
+        import numpy as np
+
+        page, place = divmod(first, WIDTH)
+        if self._long is None or self._long[0] != page:  # of many rows at once
+            self._long = page, waves(self.angle * WIDTH, page * WIDTH + np.arange(WIDTH))
+        return self._long[1][place : place + HEIGHT, None] * self._short

@@ -1,0 +1,88 @@
+"""Sums of complex exponentials on the nodes of a contour in doubles: one product of matrices a block."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from flint import arb
+
+from zcdp.numeric.balls import above
+from zcdp.numeric.double_tables import decays, waves
+from zcdp.numeric.once import cached_property
+from zcdp.privacy.loss.tilted import Exponentials
+from zcdp.privacy.profile.effort import DOUBLES
+from zcdp.privacy.profile.nodes import TooManyNodes
+
+if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
+
+    Complexes = NDArray[np.complex128]
+
+__all__ = ["HEIGHT", "ULP", "WIDTH", "Waves", "power"]
+
+ULP = 2.0**-53
+WIDTH, HEIGHT = 1024, 16  # nodes at a time: what fits into the cache
+MOST_TERMS = 1000
+ENTRY = 64  # units of 2^-53 by which one power of one exponential is off, at most
+
+
+class Waves:
+    """(sum over j of g_j e^{iy l_j})^n at the nodes y = k step, with Im l_j >= 0. Theorem: docs/theorems/doubles.md."""
+
+    top = arb(0)
+
+    def __init__(self, sum_of: Exponentials, count: int, step: float) -> None:
+        import numpy
+
+        terms = len(sum_of.rates)
+        if terms > MOST_TERMS or not all(rate.imag.rad() * (step * 2.0**23) < ULP for rate in sum_of.rates):
+            raise TooManyNodes
+        self.rates, self.step, self.count = sum_of.rates, step, count
+        self.weights = numpy.array([complex(weight) for weight in sum_of.weights])
+        size = sum((abs(weight) for weight in sum_of.weights), arb(0))
+        unknown = sum((weight.rad() for weight in sum_of.weights), sum_of.error)
+        # two powers, their product with the weight, and a sum of so many complex terms
+        rounding = size * ((2 * ENTRY + 16 + 4 * terms) * ULP) + 4 * ULP
+        self.error = (rounding + unknown) * count
+        self.cost = DOUBLES * (1.5 + 0.5 * terms + 0.7 * (count.bit_length() - 1))
+        self.strength = float(count)
+        self._long: tuple[int, Complexes] | None = None
+
+    def _powers(self, times: int, first: int) -> Complexes:
+        """e^{iky l_j} for y = times step and k = first, ..., first + WIDTH - 1: a row for each j."""
+        import numpy as np
+
+        k = np.arange(first, first + WIDTH)
+        heights: Any = k.astype(float)
+        rows = []
+        for rate in self.rates:
+            fall = above(rate.imag * (self.step * times))
+            rows.append(waves(rate.real * (self.step * times), k) * decays(heights * max(fall, 0.0)))
+        return np.array(rows)
+
+    @cached_property
+    def _short(self) -> Complexes:
+        return self._powers(1, 0)
+
+    def at(self, first: int, turn: Complexes) -> Complexes:
+        """On HEIGHT rows of WIDTH nodes from the given row on."""
+        del turn
+        page, place = divmod(first, WIDTH)
+        if self._long is None or self._long[0] != page:  # of many rows at once
+            self._long = page, (self._powers(WIDTH, page * WIDTH).T * self.weights)
+        answer: Complexes = self._long[1][place : place + HEIGHT] @ self._short
+        return power(answer, self.count)
+
+
+def power(base: Complexes, count: int) -> Complexes:
+    """base^count, by squares."""
+    answer = None
+    while count:
+        if count % 2:
+            answer = base if answer is None else answer * base
+        count //= 2
+        if count:
+            base = base * base
+    assert answer is not None
+    return answer

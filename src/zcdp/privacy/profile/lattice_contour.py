@@ -1,0 +1,238 @@
+"""The exact profile where all exponents share a lattice: the trapezoidal rule over one period, the others summed up."""
+
+from __future__ import annotations
+
+from fractions import Fraction
+from math import ceil, inf, log, log2, pi
+from typing import TYPE_CHECKING
+
+from flint import acb, acb_mat, acb_poly, acb_series, arb, ctx
+
+from zcdp.numeric.balls import above, at_precision, below, lift
+from zcdp.numeric.certify import Undecided
+from zcdp.numeric.once import cached_property
+from zcdp.privacy.loss.lattice import Lattice
+from zcdp.privacy.loss.law import Factor
+from zcdp.privacy.loss.wave_share import DOWN, UP
+from zcdp.privacy.profile.effort import BOUND, CONTOUR, TRANSFORM, Effort
+from zcdp.privacy.profile.engine import Engine, Offer, Question
+from zcdp.privacy.profile.line import Line, log_size
+from zcdp.privacy.profile.nodes import LARGEST_INDEX, LEAST, TooManyNodes, charge, choose, octaves, quietly
+from zcdp.privacy.profile.phases import Phases
+from zcdp.privacy.profile.transform import Transform
+
+if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
+
+    from zcdp.privacy.profile.decay import Floats
+
+__all__ = ["LatticeContour"]
+
+MOST_POWERS = 120
+
+
+class LatticeContour(Engine):
+    """The whole trapezoidal sum of `Contour` with the step h = 2 pi/(g N), over N nodes; g is the lattice's spacing.
+
+    M(z) = sum over j of P_j(z) w^{-j}, w = z + 1/2, and P_j has the period 2 pi i/g up to a phase. So the images
+    z + 2 pi i m/g of a node are summed in closed form, power by power: up to the degree J for all m, and the
+    powers above it for m = 0 alone, as they weigh next to nothing elsewhere. Theorem: docs/theorems/lattice-contour.md.
+    """
+
+    name = "lattice"
+
+    @classmethod
+    def offer(cls, question: Question) -> Offer | None:
+        """Wherever all exponents share a lattice that is not too fine."""
+        if question.lattice is None:
+            return None
+        try:
+            with quietly():
+                contour = cls(question.line, question.lattice, CONTOUR.part(question.share), guess=question.epsilon)
+        except TooManyNodes:
+            return None
+        return Offer(contour.cost, lambda: contour)
+
+    def __init__(self, line: Line, lattice: Lattice, effort: Effort, *, guess: Fraction = Fraction(0)) -> None:
+        """Within the effort, or `TooManyNodes`."""
+        self.line, self.lattice, self.guess = line, lattice, guess
+        spacing = float(self.spacing)
+        if not line.period < LARGEST_INDEX * spacing:
+            raise TooManyNodes
+        self.count = 2 * int(line.period / spacing / 2) + 3  # odd: no node where M is real
+        self.low, self.high = below(self.step) * DOWN, above(self.step) * UP
+        self.distance = below(arb.pi() / self.spacing)
+        self.degree, self.slack = self._powers()
+        densities = sum(not factor.atomic for factor, _ in line.transform.factors)
+        # transforms that a node takes, as measured
+        self.each = 0.7 * line.transform.weight + 3 + densities * (5 + 0.7 * self.degree)
+        most = max(int(effort.nodes / (TRANSFORM * self.each)), LEAST)
+        work = max(effort.cells // (2 * BOUND * line.tilt.decay.size), LEAST)
+        last = (self.count - 1) // 2
+        nodes = choose(octaves(last), self._negligible, most=most, work=work)
+        self.kept = [k for k in nodes.kept if k <= last]
+        i, j = nodes.begin.astype(float), nodes.end.astype(float)
+        own, images = self._decays(i, j)
+        self.slack += charge((j - i) / (i * j), own) / (self.step * arb.pi())
+        self.slack += charge(j - i, images) * self.spacing / (2 * self.count)
+        self._last: tuple[Fraction, list[arb]] | None = None
+
+    @property
+    def spacing(self) -> arb:
+        """g, at the working precision."""
+        return lift(self.lattice.spacing) * self.lattice.scale()
+
+    @property
+    def step(self) -> arb:
+        """h, at the working precision."""
+        return 2 * arb.pi() / (self.spacing * self.count)
+
+    def _powers(self) -> tuple[int, arb]:
+        """The degree J up to which images are summed, and what the images of the powers above weigh at most.
+
+        v^{-J-1} prod (A_i + v B_i)^{n_i} g/4 for any v >= 1, A_i and B_i bounds of the atoms' and the density's part.
+        """
+        import numpy
+
+        decay = self.line.tilt.decay
+        if not decay.density.any():
+            return 0, arb(0)
+        image = decay.density / self.distance
+        room = self.line.head + log(float(self.spacing) / 4) - self.line.limit
+        best, at = inf, 1.0
+        for n in range(49):
+            v = 2.0 ** (n / 3)
+            size = float((numpy.log(decay.atoms + v * image) * decay.count).sum()) + room
+            degree = -1 if size <= 0 else ceil(size / log(v)) - 1 if n else inf
+            if degree < best:
+                best, at = degree, v
+        if best > MOST_POWERS:
+            raise TooManyNodes
+        degree, v, reach = int(best), arb(at), arb(self.distance)
+        bounds = zip(self.line.transform.factors, decay.atoms.tolist(), decay.density.tolist(), strict=True)
+        log_rest = sum(((a + v * b / reach).log() * count for (_, count), a, b in bounds), -(degree + 1) * v.log())
+        return degree, log_rest.exp() * self.spacing / 4
+
+    def _decays(self, i: Floats, j: Floats) -> tuple[Floats, Floats]:
+        """Lower bounds on the decay at the nodes i < k <= j, and at all of their images."""
+        low, high, decay = (i + 1) * self.low, j * self.high, self.line.tilt.decay
+        return decay.bound(low, high), decay.bound_images(low, high, self.distance)
+
+    def _negligible(self, i: Floats, j: Floats) -> NDArray[np.bool_]:
+        import numpy
+
+        own, images = self._decays(i, j)
+        own = numpy.log((j - i) / (i * j)) - log(pi * self.low) - own
+        images = numpy.log(j - i) + log(float(self.spacing) / (2 * self.count)) - images
+        return self.line.head + numpy.logaddexp(own, images) <= self.line.limit
+
+    @property
+    def cost(self) -> float:
+        """What the nodes take, in nanoseconds."""
+        return len(self.kept) * self.each * TRANSFORM
+
+    @cached_property
+    def bits(self) -> int:
+        """The powers t^n/n! of `_node` cancel: so many more bits."""
+        largest = float(self.line.c) + float(self.step) * self.kept[-1] + 1
+        return ctx.prec + 64 + int((self.degree + 2) * (2 + log2(2 * largest)))
+
+    @cached_property
+    def nodes(self) -> tuple[Phases, acb_mat, acb_mat | None]:
+        """Of each node that is kept, half of the first: powers above J over z(z+1), and the rows of the lattice sum."""
+        rest, columns = [], []
+        step, spacing = self.step, self.spacing
+        factors = [
+            (factor, count, [arb.bin_uiui(count, j) for j in range(min(count, self.degree) + 1)])
+            for factor, count in Transform(self.line.transform.parts).factors
+        ]
+        for n, k in enumerate(self.kept):
+            own, column = self._node(acb(self.line.c, step * k), spacing, factors)
+            half = 1 if n else 2
+            rest.append(own / half)
+            columns.append([x / half for x in column])
+        phases = Phases(self.kept)
+        rows = [list(row) for row in zip(*columns, strict=True)]
+        return phases, phases.spread([rest]), phases.spread(rows) if rows else None
+
+    def _node(self, z: acb, g: arb, factors: list[tuple[Factor, int, list[arb]]]) -> tuple[acb, list[acb]]:
+        """(M - sum of P_j w^{-j})/(z(z+1)); and of the lattice sum the coefficients of theta^r, e^{t/2}, e^{-t/2}."""
+        w, degree = z + arb(1) / 2, self.degree
+        u = 1 / w
+        scalar, series, moment = acb(1), acb_poly([1]), acb(1)
+        for factor, count, choices in factors:
+            if factor.atomic:
+                scalar *= factor.once(z, w, u) ** count
+                continue
+            a, b = factor.split(w)
+            moment *= (a + b * u) ** count
+            if degree >= 0:
+                series = (series * _binomial_series(a, b, count, choices)).truncate(degree + 1)
+        moment, kernel = moment * scalar, z * (z + 1)
+        if not moment.is_finite():
+            raise Undecided
+        if degree < 0:
+            return moment / kernel, []
+        powers = [series[j] * scalar for j in range(degree + 1)]
+        own = moment - acb_poly(powers)(u)
+        # sum over j of P_j f_j(t) = sum over n < J of c_n t^n/n! - c_0 cosh(t/2) - c_{-1} sinh(t/2)/2
+        c = [acb(0)] * (degree + 3)
+        for n in range(degree - 1, -2, -1):
+            c[n + 1] = 4 * (c[n + 3] - powers[n + 1])
+        even, odd = -c[1], -c[0] / 2
+        # sum over i of e^{-w(t+gi)} (t+gi)^n/n! is e^{-wt} times the coefficient of s^n in e^{st}/(1 - e^{-wg+sg})
+        column: list[acb] = []
+        if degree:
+            grid = acb_series([-w * g, g], prec=degree).exp()
+            inverse = (1 / (1 - grid)).coeffs()
+            if len(inverse) < degree:
+                raise Undecided
+            folded = acb_poly(c[degree:0:-1]) * acb_poly(inverse)
+            factorial = arb(1)
+            for r in range(degree):
+                factorial *= max(r, 1)
+                column.append(folded[degree - 1 - r] / factorial)
+        plus, minus = (even + odd) / 2, (even - odd) / 2
+        return own / kernel, [*column, -plus / (-z * g).expm1(), -minus / (-(z + 1) * g).expm1()]
+
+    def delta(self, epsilon: Fraction) -> tuple[arb, arb]:
+        """Balls whose lower end is below, and whose upper end is above delta(epsilon)."""
+        return at_precision(self.bits, lambda: self._delta(epsilon), terms=max(self.degree, 10))
+
+    def _delta(self, epsilon: Fraction) -> tuple[arb, arb]:
+        point, c = lift(epsilon), self.line.c
+        phases, rest, columns = self.nodes
+        total = arb(0)
+        if self.line.tilt.decay.density.any():
+            total = phases.sums(rest, self.step * point)[0] * self.step / arb.pi() * (-c * point).exp()
+        if columns is not None:
+            first = self.lattice.first(epsilon)
+            place = lift(first) * self.lattice.scale()
+            if self._last is None or self._last[0] != first:  # neighbouring epsilons share a lattice point
+                self._last = first, phases.sums(columns, self.step * place)
+            *coefficients, plus, minus = self._last[1]
+            theta = place - point
+            power, polynomial = arb(1), arb(0)
+            for coefficient in coefficients:
+                polynomial += coefficient * power
+                power *= theta
+            sums = polynomial * (point / 2).exp() + plus * (place / 2).exp() + minus * (point - place / 2).exp()
+            total += sums * (-(c + arb(1) / 2) * place).exp() * 2 / self.count
+        slack = self.slack * self.line.size(point)
+        return total - slack - self.line.aliases(self.spacing * self.count, point), total + slack
+
+    def estimate(self, epsilon: float) -> float:
+        """log delta(epsilon), near enough: for proposals."""
+        value = self.delta(Fraction(epsilon))[1]
+        return log_size(value)
+
+
+def _binomial_series(a: acb, b: acb, count: int, choices: list[arb]) -> acb_poly:
+    """(a + b u)^count as far as there are binomial coefficients, without dividing by a."""
+    last = len(choices) - 1
+    falling, rising = [a ** (count - last)], [acb(1)]
+    for _ in range(last):
+        falling.append(falling[-1] * a)
+        rising.append(rising[-1] * b)
+    return acb_poly([x * y * z for x, y, z in zip(choices, reversed(falling), rising, strict=True)])

@@ -1,0 +1,166 @@
+"""A sound profile where nothing decays: composed with one more, very weak Gaussian mechanism."""
+
+from __future__ import annotations
+
+from fractions import Fraction
+from functools import partial
+
+from flint import arb
+
+from zcdp.numeric.balls import above, lift
+from zcdp.numeric.certify import NotCertified
+from zcdp.numeric.once import cached_property
+from zcdp.privacy.conversions.rdp_to_approx import tail_factor
+from zcdp.privacy.loss.gaussian import gaussian_pair
+from zcdp.privacy.loss.law import Parts
+from zcdp.privacy.profile.contour import Contour, shortest_period
+from zcdp.privacy.profile.effort import SMOOTH, SMOOTH_DOUBLES, TRANSFORM, Effort
+from zcdp.privacy.profile.engine import Engine, Offer, Question
+from zcdp.privacy.profile.float_contour import FloatContour
+from zcdp.privacy.profile.line import Line
+from zcdp.privacy.profile.nodes import TooManyNodes, quietly
+from zcdp.privacy.profile.saddle import solve
+from zcdp.privacy.profile.transform import Transform
+
+__all__ = ["Smoothed"]
+
+TOLERANCE = 1e-13
+COARSE = 5e-9  # rounding of doubles, as a part of delta, above which balls are the better choice
+LESS_COARSE = 1e-4  # the same where balls would take very long
+MOST_MECHANISMS = 20_000
+TRIES = 6
+STEP = Fraction(7, 4)  # distance of the points of the lower bound, in standard deviations
+LEFT, RIGHT = 5, 2
+
+
+class Smoothed(Engine):
+    """delta'(epsilon) of the composition with a Gaussian pair of parameter mu, an upper bound; and a lower bound.
+
+    delta is convex and decreasing in x = e^epsilon, and delta' is its mean at x times a lognormal variable of mean 1.
+    Chords through the upper bounds at points around x, and through delta(x) itself, bound that mean from above: so
+    delta(x) is bounded from below, and both ends are off by the order of mu^2. Theorem: docs/theorems/smoothing.md.
+    """
+
+    name = "smoothed contour"
+    only_rounding = False
+
+    @classmethod
+    def offer(cls, question: Question) -> Offer:
+        """For every composition, as the last resort."""
+        effort, doubles = SMOOTH.part(question.share), SMOOTH_DOUBLES // question.share
+        c = shortest_period(question) if question.transform.quick else question.c
+        target = question.log_delta
+        return Offer(effort.nodes, lambda: cls(question.parts, c, question.epsilon, effort, doubles, target))
+
+    def __init__(
+        self, parts: Parts, c: arb, epsilon: Fraction, effort: Effort, doubles: int, target: float | None = None
+    ) -> None:
+        """`doubles` is what a contour in doubles may cost, in nanoseconds; `target` a log delta to be solved for."""
+        self.guess = epsilon
+        self.contour: Contour | FloatContour
+        with quietly():
+            found = _in_doubles(parts, c, epsilon, doubles, target)
+            self.contour, self.mu = found or _weakest(parts, c, lift(epsilon), effort)
+
+    def delta(self, epsilon: Fraction) -> tuple[arb, arb]:
+        """Balls whose lower end is below, and whose upper end is above delta(epsilon)."""
+        middle = self.contour.delta(epsilon)
+        weights, beyond = self._weights
+        mean = beyond * self.contour.line.size(lift(epsilon))
+        for n, weight in weights.items():
+            if n:
+                mean += weight * self.contour.delta(epsilon + n * STEP * self.mu)[1]
+        return (middle[0] - mean) / weights[0], middle[1]
+
+    def upper(self, epsilon: Fraction) -> arb:
+        """A ball whose upper end is above delta(epsilon)."""
+        return self.contour.delta(epsilon)[1]
+
+    def near(self, epsilon: Fraction) -> tuple[arb, arb]:
+        """Of what is smoothed: the smoothing itself is as weak everywhere."""
+        return self.contour.delta(epsilon)
+
+    @cached_property
+    def _weights(self) -> tuple[dict[int, arb], arb]:
+        """What each point weighs in the bound on the mean, and the part beyond the left end, over M'(c) x^{-c}.
+
+        With u/x = e^N, N normal of mean -mu^2/2 and deviation mu: P(N <= s) = Phi(s/mu + mu/2), and E[e^N; N <= s] =
+        Phi(s/mu - mu/2).
+        """
+        half, c = lift(self.mu) / 2, self.contour.line.c
+
+        def below(n: int) -> tuple[arb, arb]:
+            place = lift(n * STEP)
+            return _normal(place + half), _normal(place - half)
+
+        places = {n: lift(n * STEP * self.mu).exp() for n in range(-LEFT, RIGHT + 1)}
+        weights = dict.fromkeys(places, arb(0))
+        mass, mean = below(-LEFT)
+        beyond = tail_factor(c).exp() * _normal(half + 2 * half * c - LEFT * lift(STEP))
+        for n in range(-LEFT, RIGHT):
+            more, further = below(n + 1)
+            width = places[n + 1] - places[n]
+            inside, moment = more - mass, further - mean
+            weights[n] += (places[n + 1] * inside - moment) / width
+            weights[n + 1] += (moment - places[n] * inside) / width
+            mass, mean = more, further
+        weights[RIGHT] += 1 - mass
+        return weights, beyond
+
+    def estimate(self, epsilon: float) -> float:
+        """log delta'(epsilon), near enough: for proposals."""
+        return self.contour.estimate(epsilon)
+
+
+def _normal(t: arb) -> arb:
+    """The normal distribution function."""
+    return (-t / arb(2).sqrt()).erfc() / 2
+
+
+def _in_doubles(
+    parts: Parts, c: arb, epsilon: Fraction, work: float, target: float | None
+) -> tuple[FloatContour, Fraction] | None:
+    """The contour over as many nodes as the work allows; None where doubles are too coarse for it, or too slow."""
+    if sum(count for _, count in parts) > MOST_MECHANISMS:
+        return None
+    try:
+        contour = FloatContour(parts, float(c), epsilon, work)
+    except TooManyNodes:
+        return None
+    if target is not None:  # the proposal may be far off: what counts is how coarse doubles are at the answer
+        top = above(contour.line.transform.largest)
+        epsilon = Fraction(solve(contour.estimate, target, 0.0, top, float(epsilon)))
+    lower, upper = contour.delta(epsilon)
+    coarse = LESS_COARSE if contour.line.transform.quick else COARSE
+    return (contour, contour.mu) if upper.is_finite() and upper - lower <= upper * coarse else None
+
+
+def _weakest(parts: Parts, c: arb, epsilon: arb, effort: Effort) -> tuple[Contour, Fraction]:
+    """The contour with the weakest Gaussian pair within the work allowed; only tightness rests on it."""
+
+    def contour(mu: Fraction) -> Contour | None:
+        pair = gaussian_pair(partial(lift, mu * mu))
+        line = Line(Transform((*parts, (pair, 1))), c, epsilon, tolerance=TOLERANCE)
+        try:
+            return Contour(line, effort)
+        except TooManyNodes:
+            return None
+
+    line = Line(Transform(parts), c, epsilon, tolerance=TOLERANCE)
+    enough = (2 * max(line.head - line.limit, 1.0)) ** 0.5 * line.period / (2 * 3.1415926)
+    # where the Gaussian pair alone would do
+    mu = Fraction(1.5 * enough * line.transform.weight * TRANSFORM / effort.nodes)
+    best, failed = None, Fraction(0)
+    for _ in range(TRIES):
+        found = contour(mu)
+        if found:
+            best = found, mu
+            mu = mu / 3 if not failed else (mu + failed) / 2
+        elif best:
+            failed = mu
+            mu = (mu + best[1]) / 2
+        else:
+            mu *= 2
+    if best is None:
+        raise NotCertified("the contour needs too many nodes: the composition is too extreme")
+    return best

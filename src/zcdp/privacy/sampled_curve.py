@@ -1,0 +1,98 @@
+"""The Renyi curve of a sampled law: of Gaussian noise, and of finitely many losses."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from fractions import Fraction
+from math import inf, log
+
+from flint import arb, ctx
+
+from zcdp.numeric.balls import lift
+from zcdp.numeric.exact import Exact, Log
+from zcdp.numeric.functions import Number
+from zcdp.privacy.curve import Curve, Peak
+from zcdp.privacy.envelope import FiniteEnvelope, real_order
+from zcdp.privacy.finite_pair import FinitePair
+from zcdp.privacy.loss.finite import FiniteLaw
+from zcdp.privacy.loss.law import LossLaw
+from zcdp.privacy.loss.sampled_gaussian import SampledGaussianLaw
+
+__all__ = ["SampledFinite", "SampledGaussian", "sampled_curve"]
+
+
+def sampled_curve(law: LossLaw | None) -> Curve:
+    """The curve of a sampled law."""
+    if isinstance(law, SampledGaussianLaw):
+        return SampledGaussian(law)
+    finite = getattr(law, "source", law)
+    if isinstance(finite, FiniteLaw):
+        return SampledFinite(finite)
+    raise TypeError(f"{law!r} is no sampled law")
+
+
+class SampledGaussian(Curve):
+    """K(s) = log F(1 + s), with the record against without it: never below the other order at any s > 0.
+
+    rho is that of the Gaussian pair: approached as the order grows, and attained at no finite one.
+    Theorem: docs/theorems/sampling.md.
+    """
+
+    def __init__(self, law: SampledGaussianLaw) -> None:
+        self.law = law
+
+    @property
+    def largest_loss(self) -> None:
+        """See `Curve`."""
+        return None
+
+    def cumulant(self, s: Number) -> Number:
+        """See `Curve`."""
+        value: Number = self.law.noise().real(1 + real_order(s), _working()).log()  # type: ignore[assignment]
+        return value
+
+    def kl(self) -> arb:
+        """See `Curve`."""
+        return self.law.noise().divergence(_working())
+
+    def peak(self) -> Peak:
+        """See `Curve`."""
+        return Peak(self.law.curvature() / 2, arb.pos_inf())
+
+    @property
+    def rho_order(self) -> float:
+        """inf: the supremum is a limit."""
+        return inf
+
+
+class SampledFinite(FiniteEnvelope):
+    """The larger of the two orders of a pair with finitely many losses. Theorem: docs/theorems/sampling.md."""
+
+    def __init__(self, law: FiniteLaw) -> None:
+        self.law = law
+
+    @property
+    def unbounded(self) -> bool:
+        """See `Curve`."""
+        return bool(self.law.revealed or self.law.hidden)
+
+    @property
+    def largest_loss(self) -> Exact | None:
+        """See `Curve`."""
+        if self.unbounded:
+            return None
+        ratios = [g for g, _ in self.law.masses]
+        largest = max(ratios[0], 1 / ratios[-1])
+        return Log(largest) if largest > 1 else Fraction(0)
+
+    def pairs(self) -> Sequence[FinitePair]:
+        """See `FiniteEnvelope`."""
+        losses = [lift(loss) for loss in self.law.losses]
+        with_it = [lift(p) for _, p in self.law.masses]
+        without = [lift(p / g) for g, p in self.law.masses]
+        return [FinitePair(with_it, losses), FinitePair(without, [-loss for loss in losses])]
+
+
+def _working() -> float:
+    """The working precision in e-folds."""
+    return ctx.prec * log(2)

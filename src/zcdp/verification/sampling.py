@@ -1,0 +1,114 @@
+"""Mechanisms on a Poisson sample: transform, decay and profile against rigorous integrals and sums of densities."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from fractions import Fraction
+from functools import partial
+
+from flint import acb, arb
+
+from zcdp.mechanisms import Gaussian, PureDP, Subsampled
+from zcdp.numeric.balls import above, at_precision, below, lift
+from zcdp.privacy.loss.sampled_decay import SampledDecay
+from zcdp.privacy.loss.sampled_normal import SampledNormal
+from zcdp.verification.checks import Check
+
+__all__ = ["checks"]
+
+BITS, KNOWN = 128, 60.0
+SETTINGS = (("0.01", "1"), ("0.3", "2"), ("0.0001", "0.5"))
+DEEP = (("0.9", "0.3"), ("0.5", "20"), ("1/60000", "5"), ("0.999", "1"))
+POINTS = ((3.5, 0.0), (1.2, 40.0), (-20.0, 3.0), (-0.5, 200.0))
+
+
+def checks(*, deep: bool) -> Iterator[Check]:
+    """One or more for each statement."""
+    for rate, sigma in SETTINGS + DEEP if deep else SETTINGS:
+        name = f"Gaussian(sigma={sigma}) at rate {rate}"
+        yield Check("sampled-gaussian", f"{name}: the transform is its integral", partial(_transform, rate, sigma))
+        yield Check("sampled-gaussian", f"{name}: the transform decays as bounded", partial(_decays, rate, sigma))
+        yield Check("sampling", f"{name}: one use by the densities themselves", partial(_once, rate, sigma))
+        yield Check("sampling", f"{name}: with against without has the larger curve", partial(_orders, rate, sigma))
+        yield Check("sampling", f"{name}: rho is that of the noise, in the limit", partial(_limit, rate, sigma))
+    yield Check("sampling", "ten uses of PureDP(epsilon=0.5) at rate 0.8: the other order is the worse", _other_order)
+
+
+def _noise(rate: str, sigma: str) -> SampledNormal:
+    return SampledNormal(lift(Fraction(rate)), 1 / lift(Fraction(sigma)) ** 2)
+
+
+def _integral(noise: SampledNormal, s: acb) -> acb:
+    """E w^s by adaptive quadrature; what is cut off is far below KNOWN e-folds."""
+    scale = noise.curvature.sqrt()
+
+    def term(t: acb, _: bool) -> acb:
+        weight = noise.rest + noise.rate * (t * scale - noise.half).exp()
+        return (weight.log() * s - t * t / 2).exp()
+
+    reach = 24 + abs(s.real) * scale
+    return acb.integral(term, -reach.mid(), reach.mid()) / (2 * arb.pi()).sqrt()
+
+
+def _transform(rate: str, sigma: str) -> bool:
+    def holds() -> bool:
+        noise = _noise(rate, sigma)
+        for x, y in POINTS:
+            found, whole = noise.progression(arb(x), arb(y), 2, KNOWN)[1], noise.real(arb(x), KNOWN)
+            if not abs(found - _integral(noise, acb(x, y))) < whole * arb(-50).exp():
+                return False
+        return True
+
+    return at_precision(BITS, holds)
+
+
+def _decays(rate: str, sigma: str) -> bool:
+    def holds() -> bool:
+        import numpy
+
+        noise = _noise(rate, sigma)
+        for x in (4.0, -30.0):
+            whole = noise.real(arb(x), KNOWN)
+            bound = SampledDecay(noise, arb(x), whole, 3)
+            for y in (0.5, 7.0, 300.0):
+                size = abs(noise.progression(arb(x), arb(y), 2, KNOWN)[1])
+                if size > 0 and not float(bound(numpy.array([y]))[0]) <= above((whole / size).log()):
+                    return False
+        return True
+
+    return at_precision(BITS, holds)
+
+
+def _once(rate: str, sigma: str) -> bool:
+    """A(u > t) - x Q(u > t) and x to the other side, with w(t) = x: the profile of one use by the best test."""
+    plan, epsilon = Subsampled(Gaussian(sigma=sigma), rate=rate), Fraction(rate) / 5
+
+    def truth() -> arb:
+        q, mu = lift(Fraction(rate)), 1 / lift(Fraction(sigma))
+        x = lift(epsilon).exp()
+        place = ((x - 1 + q) / q).log() / mu + mu / 2  # in standard deviations
+        tail, shifted = ((t / arb(2).sqrt()).erfc() / 2 for t in (place, place - mu))
+        return (1 - q - x) * tail + q * shifted
+
+    value = at_precision(4 * BITS, truth)
+    lower, upper = plan.delta_bounds(epsilon=epsilon)
+    return lower <= above(value) and below(value) <= upper <= lower * (1 + 1e-12)
+
+
+def _orders(rate: str, sigma: str) -> bool:
+    def holds() -> bool:
+        noise = _noise(rate, sigma)
+        return all(bool(noise.real(arb(1 + s), KNOWN) >= noise.real(arb(-s), KNOWN)) for s in (0.5, 2.0, 9.0))
+
+    return at_precision(BITS, holds)
+
+
+def _limit(rate: str, sigma: str) -> bool:
+    noise, sampled = Gaussian(sigma=sigma), Subsampled(Gaussian(sigma=sigma), rate=rate)
+    ratios = [sampled.rdp(order) / order for order in (2, 20, 60)]
+    return sampled.rho == noise.rho and ratios == sorted(ratios) and ratios[-1] < noise.rho
+
+
+def _other_order() -> bool:
+    lower, upper = (10 * Subsampled(PureDP(epsilon="0.5"), rate="0.8")).delta_bounds(epsilon="3.38610")
+    return 0.00284343 < lower <= upper < 0.00284344

@@ -1,0 +1,289 @@
+"""The file itself: its mode, where it may lie, full disks, read-only files, other people's databases, old versions."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import sqlite3
+import stat
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+from ledger.server import Server
+
+from zcdp import Laplace
+from zcdp.ledger import Ledger, LedgerError, filesystem
+from zcdp.ledger.migrations import FORMAT, STEPS
+from zcdp.ledger.postgres import Postgres
+from zcdp.ledger.sqlite import SQLite
+from zcdp.ledger.store import Store
+
+MOUNTS = r"""
+21 1 8:1 / / rw,relatime - ext4 /dev/sda1 rw
+30 21 0:40 / /home rw - nfs4 server:/home rw
+31 30 8:2 / /home/me/disk rw - xfs /dev/sdb rw
+32 21 0:41 / /mnt/my\040share rw shared:7 - cifs //server/share rw
+33 21 0:42 / /mnt/over rw - nfs server:/x rw
+34 21 0:43 / /mnt/over rw - tmpfs tmpfs rw
+"""
+
+
+@pytest.mark.parametrize(
+    ("path", "kind"),
+    [
+        ("/var/lib/x.db", None),
+        ("/home/me/x.db", "nfs4"),
+        ("/home/me/disk/x.db", None),
+        ("/homework/x.db", None),
+        ("/mnt/my share/a/b/x.db", "cifs"),
+        ("/mnt/over/x.db", None),
+    ],
+)
+def test_network_file_systems_are_recognised(path: str, kind: str | None) -> None:
+    assert filesystem.network_mount(Path(path), MOUNTS) == kind
+
+
+def test_network_file_systems_are_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    mounts = tmp_path / "mountinfo"
+    mounts.write_text(f"1 0 8:1 / / rw - ext4 /dev/a rw\n2 1 0:5 / {os.path.realpath(tmp_path)} rw - nfs4 s:/d rw\n")
+    monkeypatch.setattr(filesystem, "MOUNTS", mounts)
+    with pytest.raises(LedgerError, match=r"network file system \(nfs4\)"):
+        Ledger(tmp_path / "a.db").open_account("census", unit="person", rho=1)
+    assert not (tmp_path / "a.db").exists()
+
+
+def test_only_the_owner_may_read_and_write(tmp_path: Path) -> None:
+    before = os.umask(0)
+    try:
+        with Ledger(tmp_path / "a.db") as ledger:
+            ledger.open_account("census", unit="person", rho=1)
+            modes = {file.name: stat.S_IMODE(file.stat().st_mode) for file in tmp_path.iterdir()}
+    finally:
+        os.umask(before)
+    assert set(modes) == {"a.db", "a.db-wal", "a.db-shm"}
+    assert set(modes.values()) == {0o600}
+
+
+def test_what_is_acknowledged_waits_for_the_disk(tmp_path: Path) -> None:
+    with Ledger(tmp_path / "a.db") as ledger:
+        ledger.open_account("census", unit="person", rho=1)
+        connection = ledger._store._opened.connection  # type: ignore[attr-defined]
+        assert connection.execute("PRAGMA journal_mode").fetchone() == ("wal",)
+        assert connection.execute("PRAGMA synchronous").fetchone() == (2,)
+
+
+def test_nothing_is_made_by_looking(tmp_path: Path) -> None:
+    ledger = Ledger(tmp_path / "none.db")
+    for look in (ledger.accounts, ledger.verify, lambda: ledger.spend("a", rho=1, key="k"), lambda: ledger.head):
+        with pytest.raises(LedgerError, match="there is no ledger yet"):
+            look()
+    with pytest.raises(LedgerError, match="there is no directory"):
+        Ledger(tmp_path / "no" / "a.db").open_account("a", unit="person", rho=1)
+    with pytest.raises(LedgerError, match="is a directory"):
+        Ledger(tmp_path).accounts()
+    with pytest.raises(ValueError, match="would forget"):
+        Ledger(":memory:")
+    assert not list(tmp_path.iterdir())
+
+
+def test_other_peoples_files_are_left_alone(tmp_path: Path) -> None:
+    foreign = sqlite3.connect(tmp_path / "foreign.db")
+    foreign.execute("CREATE TABLE entry (a)")
+    foreign.commit()
+    foreign.close()
+    (tmp_path / "text.db").write_text("not a database at all, but long enough to look like one" * 40)
+    for name in ("foreign.db", "text.db"):
+        before = (tmp_path / name).read_bytes()
+        with pytest.raises(LedgerError, match="not a ledger"):
+            Ledger(tmp_path / name).open_account("census", unit="person", rho=1)
+        with pytest.raises(LedgerError, match="not a ledger"):
+            Ledger(tmp_path / name).accounts()
+        assert (tmp_path / name).read_bytes() == before
+
+
+def run(code: str) -> str:
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr
+    return done.stdout
+
+
+SPEND_ALL = """
+import sys
+from zcdp.ledger import Ledger, LedgerError
+ledger = Ledger(sys.argv[1] if len(sys.argv) > 1 else PATH)
+done = 0
+try:
+    for n in range(100000):
+        ledger.spend("census", rho="1e-6", key=f"{n}", why="x" * 4000)
+        done += 1
+except LedgerError as error:
+    print(done, error)
+"""
+
+
+def test_a_file_that_may_not_grow(tmp_path: Path) -> None:
+    """The limit on file sizes, as the system enforces it: the write is refused, and nothing is half written."""
+    path = tmp_path / "a.db"
+    with Ledger(path) as ledger:
+        ledger.open_account("census", unit="person", rho=1)
+    limit = "import resource, signal; signal.signal(signal.SIGXFSZ, signal.SIG_IGN)\n"
+    limit += "resource.setrlimit(resource.RLIMIT_FSIZE, (300000, 300000))\n"
+    told = run(limit + SPEND_ALL.replace("PATH", repr(str(path))))
+    acknowledged, words = told.split(" ", 1)
+    assert "cannot be written" in words
+    assert "nothing was acknowledged" in words
+    _still_whole(path, int(acknowledged))
+
+
+def _still_whole(path: Path, acknowledged: int) -> None:
+    with Ledger(path) as ledger:
+        assert ledger.verify().findings == ()
+        spends = sum(entry.kind == "spend" for entry in ledger.history())
+        assert spends in (acknowledged, acknowledged + 1)
+        assert acknowledged > 3
+        ledger.spend("census", rho="0.1", key="after")  # there is room again
+        assert ledger.verify().findings == ()
+
+
+@pytest.mark.skipif(
+    os.getuid() != 0, reason="NOT CHECKED: a full disk needs a file system of its own, and root to mount it"
+)
+def test_a_full_disk(tmp_path: Path) -> None:
+    disk = tmp_path / "disk"
+    disk.mkdir()
+    if subprocess.run(["mount", "-t", "tmpfs", "-o", "size=1m", "tmpfs", str(disk)], check=False).returncode:
+        pytest.skip("NOT CHECKED: a full disk, as nothing can be mounted here")
+    try:
+        path = disk / "a.db"
+        with Ledger(path) as ledger:
+            ledger.open_account("census", unit="person", rho=1)
+        acknowledged, words = run(SPEND_ALL.replace("PATH", repr(str(path)))).split(" ", 1)
+        assert "the disk is full" in words
+        shutil.copytree(disk, tmp_path / "rescued")
+        _still_whole(tmp_path / "rescued" / "a.db", int(acknowledged))
+    finally:
+        subprocess.run(["umount", str(disk)], check=True)
+
+
+def test_a_file_that_may_not_be_written(tmp_path: Path) -> None:
+    folder = tmp_path / "archive"
+    folder.mkdir()
+    path = folder / "a.db"
+    with Ledger(path) as ledger:
+        ledger.open_account("census", unit="person", rho=1)
+        ledger.spend("census", rho="0.25", key="a")
+        head = ledger.head
+    path.chmod(0o444)
+    folder.chmod(0o555)
+    code = f"""
+import os
+from zcdp.accounting.suggest import unknown
+from zcdp.ledger import Ledger, LedgerError, sqlite
+if os.getuid() == 0:  # root may write everything: be someone else
+    os.setgroups([])
+    os.setgid(65534)
+    os.setuid(65534)
+ledger = Ledger({str(path)!r})
+assert ledger.remaining("census") == 3 * ledger.account("census").spent
+assert ledger.verify(expect_head={head!r})
+for write in (
+    lambda: ledger.spend("census", rho="0.1", key="b"),
+    lambda: ledger.seal("census", "a", b"x"),
+    lambda: ledger.raise_budget("census", rho=9, why="w"),
+    lambda: ledger.open_account("b", unit="person", rho=1),
+):
+    try:
+        write()
+        raise SystemExit("written")
+    except LedgerError as error:
+        assert "read-only" in str(error), error
+"""
+    if os.getuid() == 0:
+        for parent in [tmp_path, *tmp_path.parents]:
+            if not os.stat(parent).st_mode & 0o001:
+                parent.chmod(parent.stat().st_mode | 0o011)
+    try:
+        before = path.read_bytes()
+        run(code)
+        assert path.read_bytes() == before
+    finally:
+        folder.chmod(0o755)
+    with Ledger(path, expect_head=head) as ledger:
+        assert ledger.verify()
+
+
+def test_a_clock_that_runs_backwards(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    times = iter(["2030-01-01T00:00:00.000000Z", "2031-01-01T00:00:00.000000Z", "1999-12-31T23:59:59.999999Z"])
+    monkeypatch.setattr("zcdp.ledger.sqlite.now", lambda: next(times))
+    with Ledger(tmp_path / "a.db") as ledger:
+        ledger.open_account("census", unit="person", rho=1)
+        ledger.spend("census", rho="0.1", key="a")
+        assert [entry.at[:4] for entry in ledger.history()] == ["2030", "2031", "1999"]
+        assert ledger.verify()
+
+
+# --- versions of the schema ---
+
+NEXT = {
+    "sqlite": "CREATE TABLE note (seq INTEGER PRIMARY KEY, text TEXT NOT NULL); UPDATE ledger SET format = 2;",
+    "postgres": "CREATE TABLE zcdp_ledger.note (seq bigint PRIMARY KEY, text text NOT NULL);",
+}
+
+
+def future(address: str, step: str | None = None) -> Store:
+    """The store of a zcdp that is one version ahead."""
+    kind = "postgres" if address.startswith("postgresql") else "sqlite"
+    steps = [*STEPS[kind], NEXT[kind] if step is None else step]
+    if kind == "sqlite":
+        return SQLite(Path(address), timeout=5, steps=steps)
+    return Postgres(address, timeout=5, steps=steps)
+
+
+def ahead(address: str, step: str | None = None) -> Ledger:
+    ledger = Ledger(address)
+    ledger._store = future(address, step)
+    return ledger
+
+
+def test_an_old_ledger_is_upgraded_and_old_programs_are_refused(ledger: Ledger, address: str) -> None:
+    ledger.spend("census", Laplace(epsilon="0.1"), key="a")
+    head = ledger.head
+    with ahead(address) as newer:
+        with pytest.raises(LedgerError, match="zcdp ledger upgrade brings it up"):
+            newer.spend("census", rho="0.1", key="b")
+        assert newer.upgrade() == FORMAT
+        assert newer.upgrade() == FORMAT + 1  # nothing more to do
+        newer.spend("census", rho="0.1", key="b")
+        assert newer.verify(expect_head=head)
+        assert [entry.kind for entry in newer.history()] == ["ledger", "open", "spend", "upgrade", "spend"]
+        # the old program had the ledger open all the time
+        with pytest.raises(LedgerError, match=r"newer than this zcdp|is of schema 2, this zcdp knows 1"):
+            ledger.spend("census", rho="0.1", key="c")
+        with Ledger(address) as other, pytest.raises(LedgerError, match=r"newer than this zcdp"):
+            other.spend("census", rho="0.1", key="c")
+        assert newer.account("census").spent < 1
+
+
+def test_an_upgrade_that_fails_changes_nothing(ledger: Ledger, address: str) -> None:
+    head = ledger.head
+    step = "CREATE TABLE note (a INTEGER); CREATE TABLE entry (a INTEGER); SELECT no_such_column FROM nowhere;"
+    with ahead(address, step) as newer, pytest.raises(LedgerError):
+        newer.upgrade()
+    ledger.spend("census", rho="0.1", key="a")
+    assert ledger.verify(expect_head=head)
+
+
+def test_steps_are_as_many_on_both_databases() -> None:
+    assert len(STEPS["sqlite"]) == len(STEPS["postgres"]) == FORMAT
+
+
+def test_two_programs_make_one_ledger(tmp_path: Path, server: Server) -> None:
+    for address in (str(tmp_path / "a.db"), server.fresh()):
+        code = f"from zcdp.ledger import Ledger; Ledger({address!r}).open_account('census', unit='person', rho=1)"
+        children = [subprocess.Popen([sys.executable, "-W", "ignore", "-c", code]) for _ in range(4)]
+        assert [child.wait(60) for child in children] == [0] * 4
+        with Ledger(address) as ledger:
+            assert [entry.kind for entry in ledger.history()] == ["ledger", "open"]
+            assert ledger.verify()
