@@ -143,6 +143,17 @@ def test_bad_options(options: dict[str, Any], message: str) -> None:
         audit(RandomizedResponse(epsilon=1, k=2), **{"draws": 10, **options})
 
 
+def test_draws_that_chose_an_event_do_not_judge_it() -> None:
+    """Outputs that tell nothing, in so many classes that some always look likelier: one audit in ten may be wrong."""
+    noise = np.random.default_rng(7)
+
+    def outputs(size: int) -> Any:
+        return noise.integers(0, 200, size)
+
+    alarms = sum(audit((outputs, outputs), epsilon=1e-9, draws=2000, confidence=0.9).violated for _ in range(40))
+    assert alarms <= 12
+
+
 @pytest.mark.parametrize("confidence", [0.9, 0.999999])
 @pytest.mark.parametrize("mechanism", [Laplace(epsilon=1), RandomizedResponse(epsilon=1, k=4)], ids=repr)
 def test_all_that_an_audit_looks_at_may_fail_together(

@@ -24,6 +24,7 @@ from zcdp import (
     RandomizedResponse,
     SparseVector,
 )
+from zcdp.privacy.conversions.zcdp_to_approx import zcdp_to_delta, zcdp_to_epsilon
 
 SMALL = (*(kind.at("0.3", **fixed) for kind in KINDS for fixed in kind.fixed[:2]), *OTHERS)
 BY_NAME = pytest.mark.parametrize("m", SMALL, ids=repr)
@@ -264,3 +265,12 @@ def test_a_part_without_a_pair_is_not_left_out_of_the_profile() -> None:
     assert unknown.profile is None
     assert unknown.epsilon_at(delta=DELTA) >= known.epsilon_bounds(delta=DELTA)[0]
     assert unknown.delta_at(epsilon=1) >= known.delta_bounds(epsilon=1)[0]
+
+
+@pytest.mark.parametrize("rho", ["0.001", "0.1", "1", "10", "100"])
+@pytest.mark.parametrize("delta", ["0.1", "1e-6", "1e-30"])
+def test_rho_alone_is_worth_no_less_than_gaussian_noise_of_that_rho(rho: str, delta: str) -> None:
+    """Which is one of the mechanisms of that rho."""
+    epsilon = Gaussian(rho=rho).epsilon_bounds(delta=delta)[0]
+    assert zcdp_to_epsilon(rho, delta) >= epsilon
+    assert not epsilon or zcdp_to_delta(rho, epsilon) >= float(delta) * (1 - 1e-9)

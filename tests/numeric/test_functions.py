@@ -38,3 +38,10 @@ def test_series_keep_small_constants() -> None:
     assert expm1(x)[0].rel_accuracy_bits() > 40
     assert log1p(x)[0].rel_accuracy_bits() > 40
     assert log1p(expm1(x))[1].overlaps(arb(1))
+
+
+def test_derivatives_are_those_of_the_exponential_function() -> None:
+    """All of them are e^2, at 2."""
+    for found in derivatives(arb_series([2, 1], prec=4).exp()):
+        assert found.overlaps(arb(2).exp())
+        assert found.rel_accuracy_bits() > 40

@@ -2,17 +2,20 @@
 
 from __future__ import annotations
 
+from contextlib import suppress
 from fractions import Fraction
-from math import log
+from math import log, sqrt
 
 import pytest
 from flint import arb
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from mpmath import mp, mpf
 
 from zcdp.numeric.balls import at_precision, lift
 from zcdp.numeric.certify import Undecided
 from zcdp.numeric.supremum import Convex, _exceeds, steepest_ratio
+from zcdp.privacy.finite_pair import FinitePair
 
 MASSES = st.lists(st.integers(1, 1000), min_size=2, max_size=5)
 
@@ -102,3 +105,78 @@ def test_the_supremum_over_several_curves_is_the_largest() -> None:
     both = steepest_ratio(lambda: [curve(p, r), curve(p, q), curve(r, q)], 1e-9)
     assert both[:2] == pytest.approx(search(p, q), rel=3e-9)
     assert both.curve == 1
+
+
+def kinked(low: Fraction, high: Fraction, b: Fraction) -> tuple[Convex, float]:
+    """K(s) = max(low s, high s - b), and the supremum of K/(s(1+s)) in closed form: 0, or where its slope vanishes."""
+    a, c, d = (lift(x) for x in (low, high, b))
+    point = (float(b) + sqrt(float(b) ** 2 + float(high) * float(b))) / float(high)
+    later = (float(high) * point - float(b)) / (point * (1 + point))
+    return Convex(lambda s: (a * s).max(c * s - d), a, c), max(float(low), later)
+
+
+@pytest.mark.parametrize("share", [0.5, 0.9, 0.99, 0.999, 0.9999])
+def test_a_bound_below_a_later_peak_is_never_proven(share: float) -> None:
+    def run() -> None:
+        for n in range(1, 60):
+            curve, truth = kinked(Fraction(1, 10), Fraction(10), Fraction(n, 7))
+            if truth * share <= 0.1:
+                continue
+            with suppress(Undecided):
+                assert _exceeds(curve, arb(truth * share)) is not None
+
+    at_precision(128, run)
+
+
+@pytest.mark.parametrize("rare", [Fraction(1, 10**n) for n in (2, 4, 6, 9)])
+@pytest.mark.parametrize("ratio", [10, 1000, 10**5])
+def test_a_rare_large_loss_is_not_passed_over(rare: Fraction, ratio: int) -> None:
+    """Its variance is next to nothing at order 1, and grows a millionfold before the peak."""
+    p, q = [rare, 1 - rare], [rare / ratio, 1 - rare / ratio]
+    peak = grid_maximum(p, q)
+
+    def run() -> None:
+        for share in (0.3, 0.8, 0.95):
+            if peak * share > float(curve(p, q).kl):
+                with suppress(Undecided):
+                    assert _exceeds(curve(p, q), arb(peak * share)) is not None
+
+    at_precision(128, run)
+    assert search(p, q)[1] >= peak * (1 - 1e-12)
+
+
+KINKED = [(Fraction(1, 10), Fraction(10), b) for b in (Fraction(5), Fraction(1), Fraction(3))]
+
+
+def test_every_curve_is_proven_whichever_is_expected_to_be_the_steepest() -> None:
+    truth = max(kinked(*x)[1] for x in KINKED)
+    for expected in ([0], [1], [2], []):
+        found = steepest_ratio(lambda: [kinked(*x)[0] for x in KINKED], 1e-9, expected)
+        assert found.lower <= truth * (1 + 1e-12)
+        assert found.upper >= truth * (1 - 1e-12)
+
+
+@pytest.mark.parametrize("tolerance", [0.5, 0.1])
+def test_what_is_proven_is_the_upper_end_and_not_what_was_found(tolerance: float) -> None:
+    """With nothing proposed but order 1, a peak that is higher by less than the tolerance is not looked for."""
+    low, high, b = Fraction(26, 10), Fraction(10), Fraction(5)
+    truth = kinked(low, high, b)[1]
+    assert 2.6 < truth < 2.6 * 1.1
+    found = steepest_ratio(lambda: [kinked(low, high, b)[0]], tolerance, [])
+    assert found.lower <= truth <= found.upper
+
+
+def test_derivatives_of_a_finite_pair() -> None:
+    p, q = [Fraction(1, 1000), Fraction(299, 1000), Fraction(7, 10)], [Fraction(1, 10), Fraction(1, 2), Fraction(2, 5)]
+    with mp.workdps(40):
+        masses = [mpf(x.numerator) / x.denominator for x in p]
+        losses = [mp.log(mpf((x / y).numerator) / (x / y).denominator) for x, y in zip(p, q, strict=True)]
+
+        def cumulant(s: mpf) -> mpf:
+            return mp.log(mp.fsum(m * mp.exp(s * loss) for m, loss in zip(masses, losses, strict=True)))
+
+        for s in (0.0, 0.75, 4.0):
+            truth = [mp.diff(cumulant, s, n) for n in range(3)]
+            logs = [(lift(x) / lift(y)).log() for x, y in zip(p, q, strict=True)]
+            found = FinitePair([lift(x) for x in p], logs).taylor(arb(s))
+            assert all(abs(float(x) - y) < 1e-12 * (1 + abs(y)) for x, y in zip(found, truth, strict=True))

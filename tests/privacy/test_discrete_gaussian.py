@@ -143,6 +143,20 @@ def test_the_transform_decays_as_fast_as_is_said(
     assert bound <= truth + mpf(10) ** -20
 
 
+@pytest.mark.parametrize("shift", [1, 2, 3])
+@pytest.mark.parametrize("turns", ["0.3", "0.8", "1.2", "-0.7", "2.9"])
+def test_the_transform_is_the_sum_over_the_atoms_on_every_turn(shift: int, turns: str) -> None:
+    noise, c = DiscreteNormal(Fraction(2), shift), mpf("0.4")
+    with mp.workdps(40):
+        y = mpf(turns) * 2 * mp.pi * 2 / shift
+        z = mpmath.mpc(c, y)
+        masses = {x: mp.exp(-(mpf(x) ** 2) / 4) for x in range(-60, 61)}
+        losses = {x: mpf(shift) * (shift - 2 * x) / 4 for x in masses}
+        truth = mp.fsum(m * mp.exp(z * losses[x]) for x, m in masses.items()) / mp.fsum(masses.values())
+        found = at_precision(200, lambda: noise.moment()(acb(arb(str(c)), arb(mp.nstr(y, 40)))))
+        assert abs(complex(found) - complex(truth)) < 1e-12
+
+
 @pytest.mark.parametrize("variance", [Fraction(1, 900), Fraction(1, 7), Fraction(1, 5), Fraction(3), Fraction(10**9)])
 @given(t=floats(-20, 20), height=floats(-4, 4))
 def test_theta_is_jacobis(variance: Fraction, t: float, height: float) -> None:

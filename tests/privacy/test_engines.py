@@ -218,6 +218,23 @@ def test_nodes_left_out_are_charged(monkeypatch: pytest.MonkeyPatch, epsilon: in
     assert lower <= reference.lattice_delta(*reference.composed(rows), Fraction(epsilon)) <= upper
 
 
+@pytest.mark.parametrize("epsilon", [4, 12, 20])
+def test_what_is_smoothed_by_much_still_encloses(monkeypatch: pytest.MonkeyPatch, epsilon: int) -> None:
+    """So few nodes that the Gaussian pair shows: its own delta is above the truth, and no lower end of it."""
+    monkeypatch.setattr("zcdp.privacy.smoothed._in_doubles", lambda *_: None)
+    e, count = Fraction(5, 2), 16
+    parts = parts_of(Plan.repeated(Laplace(epsilon=e), count))
+
+    def run() -> tuple[float, float]:
+        c = line_for_epsilon(Transform(parts), Fraction(epsilon))
+        return ends(Smoothed(parts, c, Fraction(epsilon), Effort(300)).delta(Fraction(epsilon)))
+
+    lower, upper = at_precision(128, run)
+    truth = reference.many_laplace_delta(e, count, Fraction(epsilon))
+    assert lower <= truth <= upper
+    assert upper > truth * (1 + 1e-6)  # the smoothing is there to be seen
+
+
 @pytest.mark.parametrize("epsilon", [0, 12])
 def test_nodes_of_a_lattice_left_out_are_charged_with_all_their_images(epsilon: int) -> None:
     """|M| is the same at a node and at its images: all of them against the bound, not its effect on one sum."""
