@@ -44,6 +44,8 @@ from zcdp.numeric.exact import Log
 if TYPE_CHECKING:
     from zcdp.accounting import BudgetExceeded, Filter, Odometer, Query, account, allocate, calibrate
     from zcdp.auditing import Audit, audit
+    from zcdp.estimation.counts import Counts
+    from zcdp.estimation.histogram import Histogram
 
 __version__ = "0.2.0"
 
@@ -57,6 +59,7 @@ __all__ = [
     "BoundedRange",
     "BudgetExceeded",
     "Channel",
+    "Counts",
     "DiscreteGaussian",
     "DiscreteLaplace",
     "DiscreteStaircase",
@@ -64,6 +67,7 @@ __all__ = [
     "Filter",
     "Gaussian",
     "HadamardResponse",
+    "Histogram",
     "L0LInf",
     "L1LInf",
     "Laplace",
@@ -98,7 +102,12 @@ __all__ = [
 
 # imported on first use: a program that only asks for rho starts sooner
 _ACCOUNTING = ("BudgetExceeded", "Filter", "Odometer", "Query", "account", "allocate", "calibrate")
-_HOMES = {"Audit": "zcdp.auditing", "audit": "zcdp.auditing"} | dict.fromkeys(_ACCOUNTING, "zcdp.accounting")
+_HOMES = {
+    "Audit": "zcdp.auditing",
+    "Counts": "zcdp.estimation.counts",
+    "Histogram": "zcdp.estimation.histogram",
+    "audit": "zcdp.auditing",
+} | dict.fromkeys(_ACCOUNTING, "zcdp.accounting")
 
 
 def __getattr__(name: str) -> Any:
