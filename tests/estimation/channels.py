@@ -60,7 +60,37 @@ def subsets(k: int, size: int) -> Case:
     )
 
 
+def hadamard(k: int, width: int) -> Case:
+    def weight(x: int, y: int) -> Fraction:
+        return E if ((x + 1) & y).bit_count() % 2 == 0 else Fraction(1)
+
+    return Case(zcdp.HadamardResponse(epsilon=LOG), k, range(width), weight)
+
+
+def hashing(mechanism: zcdp.Mechanism, g: int, digits: int, k: int) -> Case:
+    """A report is the digits of a vector and a bucket, as one number."""
+
+    def weight(x: int, y: int) -> Fraction:
+        vector, bucket = divmod(y, g)
+        product = sum(vector // g**place % g * (x // g**place % g) for place in range(digits))
+        return E if product % g == bucket else Fraction(1)
+
+    return Case(mechanism, k, range(g ** (digits + 1)), weight)
+
+
 CASES = [
+    hadamard(3, 4),
+    hadamard(5, 8),
+    hashing(zcdp.LocalHashing(epsilon=LOG, g=3, random_hash=True), 3, 2, 7),
+    hashing(zcdp.LinearHashing(epsilon=LOG, g=2, k=5), 2, 3, 5),
+    hashing(zcdp.LinearHashing(epsilon=LOG, g=5, k=4), 5, 1, 4),
+    hashing(zcdp.LinearHashing(epsilon=LOG, g=3, k=9), 3, 2, 9),
+    bits(
+        zcdp.MemoizedRAPPOR(f="1/2", p="1/4", q="3/4", collections=9),
+        Fraction(3, 4) * Fraction(3, 4) + Fraction(1, 4) * Fraction(1, 4),
+        Fraction(3, 4) * Fraction(1, 4) + Fraction(1, 4) * Fraction(3, 4),
+        4,
+    ),
     response(2),
     response(5),
     bits(zcdp.RAPPOR(epsilon="log(9)"), Fraction(3, 4), Fraction(1, 4), 3),
