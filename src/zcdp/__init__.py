@@ -46,6 +46,7 @@ from zcdp.numeric.exact import Log
 if TYPE_CHECKING:
     from zcdp.accounting import BudgetExceeded, Filter, Odometer, Query, account, allocate, calibrate
     from zcdp.auditing import Audit, audit
+    from zcdp.collection.choose import Choice, Design, choose
     from zcdp.estimation.counts import Counts
     from zcdp.estimation.histogram import Histogram
 
@@ -61,7 +62,9 @@ __all__ = [
     "BoundedRange",
     "BudgetExceeded",
     "Channel",
+    "Choice",
     "Counts",
+    "Design",
     "DiscreteGaussian",
     "DiscreteLaplace",
     "DiscreteStaircase",
@@ -102,15 +105,19 @@ __all__ = [
     "allocate",
     "audit",
     "calibrate",
+    "choose",
 ]
 
 # imported on first use: a program that only asks for rho starts sooner
 _ACCOUNTING = ("BudgetExceeded", "Filter", "Odometer", "Query", "account", "allocate", "calibrate")
 _HOMES = {
     "Audit": "zcdp.auditing",
+    "Choice": "zcdp.collection.choose",
     "Counts": "zcdp.estimation.counts",
+    "Design": "zcdp.collection.choose",
     "Histogram": "zcdp.estimation.histogram",
     "audit": "zcdp.auditing",
+    "choose": "zcdp.collection.choose",
 } | dict.fromkeys(_ACCOUNTING, "zcdp.accounting")
 
 
