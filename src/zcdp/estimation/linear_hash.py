@@ -10,25 +10,23 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from zcdp.estimation.counting import value_counts
-
-__all__ = ["linear_hash_supports"]
+__all__ = ["LARGEST_TABLE", "linear_hash_supports"]
 
 LARGEST_TABLE = 1 << 28
 MOST_REPORTS = 1 << 40  # rounding to whole numbers is then safe: errors are below n log(size) 2^-50
 
 
-def linear_hash_supports(reports: NDArray[Any], g: int, digits: int, k: int) -> NDArray[Any]:
-    """For each value v below k the number of reports (a, z), given as a g + z, with <a, v> = z mod g.
+def linear_hash_supports(tally: NDArray[Any], g: int, digits: int, k: int) -> NDArray[Any]:
+    """For each value v below k the number of reports (a, z) with <a, v> = z mod g, from how often each a g + z came.
 
-    >>> linear_hash_supports(np.array([2 * 3 + 1]), 3, 1, 3).tolist()  # a = 2, z = 1: 2 v = 1 mod 3
+    >>> linear_hash_supports(np.eye(9)[2 * 3 + 1], 3, 1, 3).tolist()  # a = 2, z = 1: 2 v = 1 mod 3
     [0, 0, 1]
     """
-    size = g**digits
-    if size * g > LARGEST_TABLE or reports.size > MOST_REPORTS:
-        raise ValueError(f"g ({g}) and k ({k}) need a table of {size * g} counts: more than 2^28")
-    table = value_counts(reports, size * g).reshape(size, g)
-    total = np.full(size, reports.size / g)
+    size, received = g**digits, tally.sum()
+    if received > MOST_REPORTS:
+        raise ValueError(f"{received} reports are more than the 2^40 that are decoded without error")
+    table = tally.reshape(size, g)
+    total = np.full(size, received / g)
     # over z, for t = 1 .. (g-1)/2: the others are complex conjugates of these; g = 2 has t = 1 alone, which is real
     over_z = np.fft.rfft(table, axis=1)
     digit = np.arange(g)

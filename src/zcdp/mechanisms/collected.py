@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from zcdp.estimation.histogram import Histogram
     from zcdp.estimation.support import Support
 
-__all__ = ["Collected"]
+__all__ = ["Collected", "CollectsNumbers"]
 
 Real = TypeVar("Real", Fraction, arb)
 """A formula for support probabilities is written once, for exact numbers and for balls."""
@@ -69,11 +69,17 @@ class Collected:
 
     def count(self, reports: ArrayLike, *, k: Value | None = None) -> Counts:
         """How many reports support each of k values; counts of blocks, days and machines add up."""
+        return self._counted(*self._count(reports, self._values(k)))
+
+    def _counted(self, received: int, supports: NDArray[Any]) -> Counts:
         from zcdp.estimation.counts import Counts
 
-        values = self._values(k)
-        received, supports = self._count(reports, values)
-        return Counts(repr(self), received, supports)
+        return Counts(repr(self), received, supports, signed=self._signed)
+
+    @property
+    def _signed(self) -> bool:
+        """Whether reports speak for and against values."""
+        return False
 
     def estimate(self, counts: Counts) -> Histogram:
         """The frequencies of the values, with standard errors and exact intervals."""
@@ -98,3 +104,38 @@ class Collected:
 
         one = np.array([float(share)])
         return float(self._estimator.standard_error(one, integer(clients, "clients", 1), of=of)[0])
+
+
+class CollectsNumbers(Collected):
+    """A report is one whole number: so it is enough to know how often each of them came, as any engine counts it."""
+
+    @abstractmethod
+    def _outputs(self, k: int) -> int:
+        """How many different reports there are: 0 and on."""
+
+    @abstractmethod
+    def _decode(self, tally: NDArray[Any], k: int) -> NDArray[Any]:
+        """The supports of each value, from how often each report came."""
+
+    def tally(self, often: ArrayLike, *, k: Value | None = None) -> Counts:
+        """The same as `count`, from how often each report 0, 1, 2 ... came."""
+        import numpy as np
+
+        from zcdp.estimation.counting import integer_reports
+
+        values = self._values(k)
+        given = integer_reports(often)
+        size = self._outputs(values)
+        if given.size > size:
+            raise ValueError(f"reports must lie in 0 .. {size - 1}: these are of another design")
+        if given.size and int(given.min()) < 0:
+            raise ValueError("a report cannot have come less than 0 times")
+        whole = np.zeros(size, dtype=np.int64)
+        whole[: given.size] = given
+        return self._counted(int(whole.sum()), self._decode(whole, values))
+
+    def _count(self, reports: ArrayLike, k: int) -> tuple[int, NDArray[Any]]:
+        from zcdp.estimation.counting import integer_reports, value_counts
+
+        array = integer_reports(reports)
+        return array.size, self._decode(value_counts(array, self._outputs(k)), k)

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from flint import arb
 
-from zcdp.mechanisms.collected import Collected, Real
+from zcdp.mechanisms.collected import CollectsNumbers, Real
 from zcdp.mechanisms.three_point import ThreePoint
 from zcdp.numeric.balls import lift
 from zcdp.numeric.exact import Exact, Value, integer, positive
@@ -16,14 +16,13 @@ from zcdp.numeric.trusted import settled, trusted
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike, NDArray
 
-    from zcdp.estimation.counts import Counts
     from zcdp.estimation.estimator import Estimator
 
 __all__ = ["HadamardResponse"]
 
 
 @dataclass(frozen=True, init=False, repr=False)
-class HadamardResponse(Collected, ThreePoint):
+class HadamardResponse(CollectsNumbers, ThreePoint):
     """One block (rows that are not constant), or several, where the worst two values lie in different blocks.
 
     Theorem: docs/theorems/three-point-maps.md.
@@ -76,24 +75,22 @@ class HadamardResponse(Collected, ThreePoint):
 
         return BySigns(near(0), near(1))
 
-    def count(self, reports: ArrayLike, *, k: Value | None = None) -> Counts:
-        """How many reports support each of k values, or for several blocks, speak for it less against it."""
-        from zcdp.estimation.counts import Counts
+    @property
+    def _signed(self) -> bool:
+        return self.blocks > 1
 
-        received, signs = self._count(reports, self._values(k))
-        return Counts(repr(self), received, signs, signed=self.blocks > 1)
-
-    def _count(self, reports: ArrayLike, k: int) -> tuple[int, NDArray[Any]]:
-        import numpy as np
-
-        from zcdp.estimation.counting import hadamard_signs, integer_reports, value_counts
+    def _outputs(self, k: int) -> int:
         from zcdp.samplers.hadamard import hadamard_width
 
-        width = hadamard_width(k, self.blocks)
-        array = integer_reports(reports)
-        histogram = value_counts(array, width * self.blocks).reshape(self.blocks, width)
-        signs = np.concatenate([hadamard_signs(row)[1:] for row in histogram])[:k]
-        return array.size, signs if self.blocks > 1 else (array.size + signs) // 2
+        return hadamard_width(k, self.blocks) * self.blocks
+
+    def _decode(self, tally: NDArray[Any], k: int) -> NDArray[Any]:
+        import numpy as np
+
+        from zcdp.estimation.counting import hadamard_signs
+
+        signs = np.concatenate([hadamard_signs(row)[1:] for row in tally.reshape(self.blocks, -1)])[:k]
+        return signs if self.blocks > 1 else np.asarray((tally.sum() + signs) // 2)
 
     def neighbouring_outputs(self, size: int) -> tuple[NDArray[Any], NDArray[Any]]:
         import numpy as np

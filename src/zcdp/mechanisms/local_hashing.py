@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from flint import arb
 
-from zcdp.mechanisms.collected import Collected, Real
+from zcdp.mechanisms.collected import CollectsNumbers, Real
 from zcdp.mechanisms.three_point import ThreePoint
 from zcdp.numeric.balls import lift
 from zcdp.numeric.exact import Exact, Value, integer, positive
@@ -28,7 +28,7 @@ def is_prime(g: int) -> bool:
     return g >= 2 and all(g % divisor for divisor in range(2, min(isqrt(g), 1 << 16) + 1))
 
 
-class RunsLinearHash(Collected):
+class RunsLinearHash(CollectsNumbers):
     """A hash drawn anew for each report, v -> a . v over Z_g for a prime g: every two values collide with 1/g.
 
     Theorem: docs/theorems/linear-hashing.md.
@@ -56,14 +56,21 @@ class RunsLinearHash(Collected):
         p = 1 / (1 + (self.g - 1) * x)
         return p, (p + (self.g - 1) * x * p) / self.g, p / self.g
 
-    def _count(self, reports: ArrayLike, k: int) -> tuple[int, NDArray[Any]]:
-        from zcdp.estimation.counting import integer_reports
-        from zcdp.estimation.linear_hash import linear_hash_supports
+    def _outputs(self, k: int) -> int:
+        from zcdp.estimation.linear_hash import LARGEST_TABLE
         from zcdp.samplers.linear_hash import digit_count
 
         self._runs()
-        array = integer_reports(reports)
-        return array.size, linear_hash_supports(array, self.g, digit_count(k, self.g), k)
+        size: int = self.g ** (digit_count(k, self.g) + 1)
+        if size > LARGEST_TABLE:
+            raise ValueError(f"g ({self.g}) and k ({k}) need a table of {size} counts: more than 2^28")
+        return size
+
+    def _decode(self, tally: NDArray[Any], k: int) -> NDArray[Any]:
+        from zcdp.estimation.linear_hash import linear_hash_supports
+        from zcdp.samplers.linear_hash import digit_count
+
+        return linear_hash_supports(tally, self.g, digit_count(k, self.g), k)
 
     def neighbouring_outputs(self, size: int) -> tuple[NDArray[Any], NDArray[Any]]:
         """So many outputs for each of two neighbouring inputs."""
