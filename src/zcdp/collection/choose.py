@@ -24,6 +24,7 @@ class Design:
     """A mechanism, answered in some of the rounds, by clients drawn without regard to their values."""
 
     mechanism: Mechanism
+    k: int
     rounds: int
     """How many of the rounds each client answers."""
     of: int
@@ -167,7 +168,7 @@ class _Search:
     def _of(self, mechanism: Any, rounds: int, size: float) -> Design:
         error = sqrt(self.total(mechanism.support.variance(self.frequency), rounds))
         spent = self.budget.spent(rounds * mechanism)
-        return Design(mechanism, rounds, self.of, self.clients, self.frequency, error, size, spent)
+        return Design(mechanism, self.k, rounds, self.of, self.clients, self.frequency, error, size, spent)
 
     def textbook(self) -> Design:
         """The budget split evenly over all rounds; k-randomized response if k < 3 e^epsilon + 2, else optimized unary.

@@ -91,12 +91,12 @@ class Subsets(Family):
     """Subset selection; the shape is the size."""
 
     def shapes(self) -> tuple[float, float] | None:
-        """1 to k - 1: beyond k/2 no size is better."""
-        return 0.0, log(max(self.k // 2, 1))
+        """From 2 (one is randomized response) to k/2, beyond which no size is better."""
+        return log(min(2, self.k - 1)), log(max(self.k // 2, min(2, self.k - 1)))
 
     def whole(self, shape: float) -> list[float]:
         """Both integers next to it."""
-        low = max(1, min(int(shape), self.k - 1))
+        low = max(min(2, self.k - 1), min(int(shape), self.k - 1))
         return [low, min(low + 1, self.k - 1)]
 
     def kappa(self, e: float, shape: float) -> float:

@@ -30,9 +30,9 @@ class Result:
 
 def checks(*, deep: bool = False) -> list[Check]:
     """All checks; `deep` takes many more points of each."""
-    from zcdp.verification import conversions, formulas, limits, runs
+    from zcdp.verification import collection, conversions, formulas, limits, runs
 
-    return [check for module in (formulas, limits, conversions, runs) for check in module.checks(deep=deep)]
+    return [check for module in (formulas, limits, conversions, collection, runs) for check in module.checks(deep=deep)]
 
 
 def run(which: list[Check]) -> Iterator[Result]:
