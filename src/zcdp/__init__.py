@@ -21,10 +21,12 @@ from zcdp.mechanisms import (
     L0LInf,
     L1LInf,
     Laplace,
+    LinearHashing,
     LocalHashing,
     Logistic,
     LossPair,
     Mechanism,
+    MemoizedRAPPOR,
     OptimizedUnaryEncoding,
     PermuteAndFlip,
     PureDP,
@@ -45,6 +47,9 @@ from zcdp.numeric.exact import Log
 if TYPE_CHECKING:
     from zcdp.accounting import BudgetExceeded, Filter, Odometer, Query, account, allocate, calibrate
     from zcdp.auditing import Audit, audit
+    from zcdp.collection.choose import Choice, Design, choose
+    from zcdp.estimation.counts import Counts
+    from zcdp.estimation.histogram import Histogram
     from zcdp.ledger import KeyConflict, Ledger, LedgerBusy, LedgerError
 
 __version__ = "0.2.0"
@@ -59,6 +64,9 @@ __all__ = [
     "BoundedRange",
     "BudgetExceeded",
     "Channel",
+    "Choice",
+    "Counts",
+    "Design",
     "DiscreteGaussian",
     "DiscreteLaplace",
     "DiscreteStaircase",
@@ -66,6 +74,7 @@ __all__ = [
     "Filter",
     "Gaussian",
     "HadamardResponse",
+    "Histogram",
     "KeyConflict",
     "L0LInf",
     "L1LInf",
@@ -73,11 +82,13 @@ __all__ = [
     "Ledger",
     "LedgerBusy",
     "LedgerError",
+    "LinearHashing",
     "LocalHashing",
     "Log",
     "Logistic",
     "LossPair",
     "Mechanism",
+    "MemoizedRAPPOR",
     "NotCertified",
     "Odometer",
     "OptimizedUnaryEncoding",
@@ -101,12 +112,21 @@ __all__ = [
     "allocate",
     "audit",
     "calibrate",
+    "choose",
 ]
 
 # imported on first use: a program that only asks for rho starts sooner
 _ACCOUNTING = ("BudgetExceeded", "Filter", "Odometer", "Query", "account", "allocate", "calibrate")
+_HOMES = {
+    "Audit": "zcdp.auditing",
+    "Choice": "zcdp.collection.choose",
+    "Counts": "zcdp.estimation.counts",
+    "Design": "zcdp.collection.choose",
+    "Histogram": "zcdp.estimation.histogram",
+    "audit": "zcdp.auditing",
+    "choose": "zcdp.collection.choose",
+} | dict.fromkeys(_ACCOUNTING, "zcdp.accounting")
 _LEDGER = ("KeyConflict", "Ledger", "LedgerBusy", "LedgerError")
-_HOMES = {"Audit": "zcdp.auditing", "audit": "zcdp.auditing"} | dict.fromkeys(_ACCOUNTING, "zcdp.accounting")
 _HOMES |= dict.fromkeys(_LEDGER, "zcdp.ledger")
 
 

@@ -135,6 +135,10 @@ PARAMETERS: dict[str, Callable[[Inputs], str]] = {
     "SubsetSelection": _local("k", "size"),
     "HadamardResponse": _local("blocks"),
     "LocalHashing": lambda i: f"epsilon={i.number()}, g={i.whole()}, random_hash={i.draw.choice(('True', 'False'))}",
+    "LinearHashing": _local("g", "k"),
+    "MemoizedRAPPOR": lambda i: (
+        f"f={i.pick(CHANCES)}, p={i.pick(CHANCES)}, q={i.pick(CHANCES)}, collections={i.whole()}"
+    ),
     "BoundedRange": lambda i: f"eta={i.number()}",
     "ExponentialMechanism": _local(),
     "PermuteAndFlip": _local(),

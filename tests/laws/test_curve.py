@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 from table import EVERYDAY_ROWS, ROWS
 
-from zcdp import Channel, LossPair, Mechanism, PureGroup, TruncatedGeometric
+from zcdp import Channel, LossPair, Mechanism, MemoizedRAPPOR, PureGroup, TruncatedGeometric
 
 ORDERS = (1, 1 + 1e-12, 1.0001, 1.5, 2, 10, 1e3, 1e9, inf)
 
@@ -31,7 +31,7 @@ def test_rho_bounds_every_order_and_is_within_the_pure_epsilon(m: Mechanism) -> 
         assert m.rdp(order) <= nextafter(nextafter(nextafter(m.rho * float(order), inf), inf), inf)
 
 
-SEARCHED = (Channel, LossPair, TruncatedGeometric)
+SEARCHED = (Channel, LossPair, MemoizedRAPPOR, TruncatedGeometric)
 
 
 @pytest.mark.parametrize("m", [m for m in EVERYDAY_ROWS if m.is_tight], ids=repr)

@@ -73,6 +73,32 @@ def families(rng: Random, g: int) -> list[tuple[int, ...]]:
     return every + [(bucket,) * 3 for bucket in range(rng.choice((0, g)))]
 
 
+def linear(g: int, digits: int, k: int) -> list[tuple[int, ...]]:
+    """The hashes v -> a . v mod g for all vectors a; a value is its digits in base g."""
+    written = [[v // g**place % g for place in range(digits)] for v in range(k)]
+    return [
+        tuple(sum(one * other for one, other in zip(a, value, strict=True)) % g for value in written)
+        for a in product(range(g), repeat=digits)
+    ]
+
+
+def remembered(f: Fraction, p: Fraction, q: Fraction, collections: int) -> list[list[Fraction]]:
+    """Two bits, one-hot, remembered once, each flipped with probability f/2; then reported again and again."""
+
+    def mass(x: int, reports: tuple[tuple[int, int], ...]) -> Fraction:
+        total = Fraction(0)
+        for memory in product((0, 1), repeat=2):
+            kept = prod(1 - f / 2 if bit == (place == x) else f / 2 for place, bit in enumerate(memory))
+            chances = [q if bit else p for bit in memory]
+            total += kept * prod(
+                chance if y else 1 - chance for report in reports for chance, y in zip(chances, report, strict=True)
+            )
+        return total
+
+    outcomes = list(product(list(product((0, 1), repeat=2)), repeat=collections))
+    return [[mass(x, reports) for reports in outcomes] for x in range(2)]
+
+
 def truncated(epsilon: Fraction, sensitivity: int, n: int) -> Rows:
     """Output y on input x with probability proportional to e^{-t|x-y|}, both in 0..n."""
     t = float(epsilon) / sensitivity

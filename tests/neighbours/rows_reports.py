@@ -112,6 +112,24 @@ row(zcdp.LocalHashing)(partial(_hashing, ""))
 row(zcdp.LocalHashing, variant="random")(partial(_hashing, "random"))
 
 
+@row(zcdp.LinearHashing)
+def _linear(rng: Random, effort: int) -> Case:
+    epsilon, g = some_epsilon(rng), rng.choice((2, 3, 5))
+    digits = rng.randint(1, 2)
+    k = rng.randint(max(2, g ** (digits - 1) + 1), g**digits)
+    pairs = reports.every_two(reports.hashing(epsilon, g, reports.linear(g, digits, k)))
+    return Case(zcdp.LinearHashing(epsilon=epsilon, g=g, k=k), pairs[: effort + 1])
+
+
+@row(zcdp.MemoizedRAPPOR)
+def _memoized(rng: Random, effort: int) -> Case:
+    low, high = sorted(rng.sample(range(5, 96), 2))
+    f, p, q = Fraction(rng.randint(10, 90), 100), Fraction(low, 100), Fraction(high, 100)
+    collections = rng.randint(1, 3)
+    mechanism = zcdp.MemoizedRAPPOR(f=f, p=p, q=q, collections=collections)
+    return Case(mechanism, reports.every_two(reports.remembered(f, p, q, collections)))
+
+
 @row(zcdp.Channel)
 def _channel(rng: Random, effort: int) -> Case:
     rows = [reports.some_row(rng, size) for size in [rng.randint(2, 5)] for _ in range(rng.randint(2, 4))]

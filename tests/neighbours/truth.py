@@ -112,7 +112,7 @@ class Truth:
         if not above or not isfinite(self.kl(above=False)):
             return max(self.kl(above=above), *(ratio(s) for s in ORDERS))
         for _ in range(2):  # the worst member of a family depends on the order, and the order on the member
-            s = exp(peak(lambda x: ratio(exp(x)), log(ORDERS[0]), log(ORDERS[-1]), 35, 30))
+            s = exp(peak(lambda x: ratio(exp(x)), log(1e-3), log(ORDERS[-1]), 45, 30))
             self._join(lambda law: law.cumulant(s) / s)  # noqa: B023 - called at once
             self._join(Law.kl)
         return max(self.kl(above=True), ratio(s))

@@ -16,7 +16,7 @@ from matplotlib.lines import Line2D
 from matplotlib.text import Text
 from mpmath import mp, mpf
 
-from zcdp import RAPPOR, Laplace, RandomizedResponse
+from zcdp import RAPPOR, Laplace, RandomizedResponse, SubsetSelection, choose
 from zcdp.plots import NAMES, build, figure
 from zcdp.plots.krr import k_star, papers_bound
 from zcdp.plots.noise import staircase_deviation
@@ -164,7 +164,7 @@ def test_what_cannot_be_written_leaves_nothing_behind(tmp_path: Path, monkeypatc
 
 
 def test_bad_input_writes_nothing(tmp_path: Path) -> None:
-    with pytest.raises(ValueError, match=r"figure \(kr\) must be one of mechanisms, krr, composition, noise, or all"):
+    with pytest.raises(ValueError, match=r"figure \(kr\) must be one of mechanisms, krr, .*, designs, or all"):
         figure("kr", tmp_path / "fig.pdf")
     with pytest.raises(ValueError, match=r"must end in \.pdf, \.svg or \.png"):
         figure("krr", tmp_path / "fig")
@@ -175,3 +175,11 @@ def test_without_matplotlib_it_says_what_to_install() -> None:
     code = "import sys; sys.modules['matplotlib'] = None\nfrom zcdp.plots import figure\nfigure('krr', 'x.pdf')"
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
     assert done.stderr.splitlines()[-1] == "ModuleNotFoundError: figures need matplotlib: pip install 'zcdp[plots]'"
+
+
+def test_designs_are_those_that_are_chosen() -> None:
+    shown = {label: dict(data(line)) for label, line in lines(drawn("designs").axes[1]).items()}
+    choice = choose(k=256, rounds=30, clients=10**6, epsilon=8, delta="1e-6", every_round=True)
+    assert shown["subsets"][30] == pytest.approx(1000 * choice.of(SubsetSelection).standard_error, rel=1e-4)
+    assert shown["textbook"][30] == pytest.approx(1000 * choice.textbook.standard_error, rel=1e-6)
+    assert min(shown["k-RR"].values()) == shown["k-RR"][1] < shown["textbook"][1] / 20

@@ -16,11 +16,12 @@ from zcdp.mechanisms import Mechanism
 from zcdp.numeric.exact import integer, positive_rational, probability
 from zcdp.privacy.plan import Plan
 
-__all__ = ["Budget", "Entry", "PlanFile", "PlanFileError", "read_plan"]
+__all__ = ["Budget", "Collection", "Entry", "PlanFile", "PlanFileError", "read_plan"]
 
 Number = TypeVar("Number")
-TOP = ("title", "description", "delta", "budget", "query")
+TOP = ("title", "description", "delta", "budget", "collection", "query")
 BUDGET = ("rho", "epsilon", "delta")
+COLLECTION = ("k", "rounds", "answered", "clients")
 QUERY = ("name", "mechanism", "count", "note", "weight")
 
 
@@ -38,6 +39,16 @@ class Budget:
     rho: float | str | None = None
     epsilon: float | str | None = None
     delta: float | str | None = None
+
+
+@dataclass(frozen=True)
+class Collection:
+    """Who is asked: how many values there are, how many rounds, in how many of them each client answers."""
+
+    k: int
+    rounds: int = 1
+    answered: int = 1
+    clients: int | None = None
 
 
 @dataclass(frozen=True)
@@ -65,6 +76,7 @@ class PlanFile:
     description: str | None = None
     delta: float | str | None = None
     budget: Budget | None = None
+    collection: Collection | None = None
 
 
 def read_plan(source: str | Path, text: str | None = None) -> PlanFile:
@@ -111,7 +123,8 @@ class _Reader:
         self._distinct(entries)
         title, description = (self._text(("", 0, name), data.get(name)) for name in ("title", "description"))
         budget = self._budget(data["budget"]) if "budget" in data else None
-        return PlanFile(self.source, self.text, entries, title, description, data.get("delta"), budget)
+        collection = self._collection(data["collection"], entries) if "collection" in data else None
+        return PlanFile(self.source, self.text, entries, title, description, data.get("delta"), budget, collection)
 
     def _budget(self, data: Any) -> Budget:
         if not isinstance(data, dict):
@@ -123,6 +136,34 @@ class _Reader:
         if ("rho" in data) == ("epsilon" in data) or ("epsilon" in data) != ("delta" in data):
             self._fail(("budget", 0, ""), "a budget is rho, or epsilon and delta")
         return Budget(**data)
+
+    def _collection(self, data: Any, entries: tuple[Entry, ...]) -> Collection:
+        """One query, a local randomizer that estimates, used as often as a client answers."""
+        if not isinstance(data, dict):
+            self._fail(("", 0, "collection"), "must be a table: [collection]")
+        self._known(data, COLLECTION, ("collection", 0), "field")
+        if "k" not in data:
+            self._fail(("collection", 0, ""), "a collection needs k, the number of values")
+        numbers = {
+            name: self._check(
+                ("collection", 0, name), value, lambda one, what: integer(one, what, 2 if what == "k" else 1)
+            )
+            for name, value in data.items()
+        }
+        found = Collection(**{"answered": numbers.get("rounds", 1), **numbers})
+        if found.answered > found.rounds:
+            self._fail(("collection", 0, "answered"), f"{found.answered} must be at most the {found.rounds} rounds")
+        [entry, *others] = entries
+        parts = entry.plan.parts if entry.plan is not None else ()
+        if others or len(parts) != 1 or parts[0][1] != 1 or not hasattr(parts[0][0], "estimate"):
+            self._fail(("query", 0, ""), "a collection has one query, with one local randomizer as its mechanism")
+        if entry.count != found.answered:
+            where = ("query", 0, "count")
+            self._fail(where, f"{entry.count} must be the {found.answered} rounds that a client answers")
+        own = getattr(parts[0][0], "k", found.k)
+        if own != found.k:
+            self._fail(("collection", 0, "k"), f"{found.k} must be the {own} of the mechanism")
+        return found
 
     def _entry(self, n: int, data: dict[str, Any]) -> Entry:
         here = ("query", n)

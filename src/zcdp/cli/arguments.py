@@ -21,6 +21,7 @@ PLAN_FILE = """
 A plan file is TOML:
   title, description, delta           all optional
   [budget]   rho, or epsilon and delta
+  [collection]  k, rounds, answered, clients, beside one local randomizer
   [[query]]  name, mechanism = "Laplace(epsilon=0.1)", count, note, weight"""
 
 
@@ -142,6 +143,36 @@ def _within(command: argparse.ArgumentParser) -> None:
     command.add_argument("--delta", help="delta of the budget (0: pure DP)")
 
 
+def _choose(command: argparse.ArgumentParser) -> None:
+    command.add_argument("--k", required=True, help="how many values there are")
+    command.add_argument("--clients", required=True, help="how many clients there are")
+    command.add_argument("--rounds", default="1", help="how many rounds (1 unless told)")
+    _within(command)
+    command.add_argument("--every-round", action="store_true", help="clients must answer every round")
+    command.add_argument("--frequency", help="of which the error is to be least (1/k unless told)")
+    command.add_argument("--out", metavar="FILE", help="write the best design as a plan file")
+    _json(command)
+
+
+def _randomize(command: argparse.ArgumentParser) -> None:
+    command.add_argument("plan", help="a plan file with a [collection]")
+    command.add_argument("values", help="a Parquet file of values, 0 to k-1, one of which each client holds")
+    command.add_argument("--column", help="the column of the values; else the only one")
+    command.add_argument("--out", metavar="FILE", required=True, help="a new Parquet file for the reports")
+    command.add_argument("--rows", action="store_true", help="one report a row, not packed blocks of many")
+    _json(command)
+
+
+def _estimate(command: argparse.ArgumentParser) -> None:
+    command.add_argument("plan", help="the plan file that the reports were made with")
+    command.add_argument("reports", nargs="+", help="Parquet files of reports")
+    command.add_argument("--level", default="0.95", help="at which all intervals hold together (0.95)")
+    command.add_argument("--population", action="store_true", help="speak of the population, not of these clients")
+    command.add_argument("--csv", metavar="FILE", help="write a table of all values")
+    command.add_argument("--html", metavar="FILE", help="write a page with a chart")
+    _json(command)
+
+
 def _table(command: argparse.ArgumentParser) -> None:
     command.add_argument("--format", choices=("markdown", "latex", "csv"), default="markdown", help="of the table")
     command.add_argument("--out", metavar="FILE", help="write it to this file")
@@ -190,6 +221,21 @@ COMMANDS: dict[str, tuple[str, tuple[str, ...], Callable[[argparse.ArgumentParse
             "report budget.db --html report.html",
         ),
         ledger_arguments,
+    ),
+    "choose": (
+        "the local randomizer and rounds of least error within a budget",
+        ("--k 256 --rounds 30 --epsilon 8 --delta 1e-6 --clients 1e6", "--k 64 --rho 0.1 --clients 1e5 --out a.toml"),
+        _choose,
+    ),
+    "randomize": (
+        "clients' values into reports: once",
+        ("design.toml values.parquet --out reports.parquet",),
+        _randomize,
+    ),
+    "estimate": (
+        "frequencies from reports, with exact intervals",
+        ("design.toml reports.parquet --csv estimates.csv --html estimates.html",),
+        _estimate,
     ),
     "table": ("the paper's Table 1, computed", ("", "--format latex"), _table),
     "figure": ("the paper's figure, and more of its kind", ("all --out fig.pdf", "krr --out krr.svg"), _figure),

@@ -8,8 +8,10 @@ from zcdp.mechanisms.discrete_laplace import DiscreteLaplace
 from zcdp.mechanisms.gaussian import DiscreteGaussian, Gaussian
 from zcdp.mechanisms.hadamard_response import HadamardResponse
 from zcdp.mechanisms.laplace import Laplace
+from zcdp.mechanisms.linear_hashing import LinearHashing
 from zcdp.mechanisms.local_hashing import LocalHashing
 from zcdp.mechanisms.logistic import Logistic
+from zcdp.mechanisms.memoized_rappor import MemoizedRAPPOR
 from zcdp.mechanisms.permute_and_flip import PermuteAndFlip
 from zcdp.mechanisms.pure_dp import PureDP
 from zcdp.mechanisms.pure_group import PureGroup
@@ -42,10 +44,12 @@ __all__ = [
     "L0LInf",
     "L1LInf",
     "Laplace",
+    "LinearHashing",
     "LocalHashing",
     "Logistic",
     "LossPair",
     "Mechanism",
+    "MemoizedRAPPOR",
     "OptimizedUnaryEncoding",
     "PermuteAndFlip",
     "PureDP",
@@ -80,6 +84,8 @@ MECHANISMS: tuple[type[Mechanism], ...] = (
     SubsetSelection,
     HadamardResponse,
     LocalHashing,
+    LinearHashing,
+    MemoizedRAPPOR,
     BoundedRange,
     ExponentialMechanism,
     PermuteAndFlip,

@@ -3,18 +3,26 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
 
 from flint import arb
 
+from zcdp.mechanisms.collected import CollectsNumbers, Real
 from zcdp.mechanisms.three_point import ThreePoint
 from zcdp.numeric.balls import lift
 from zcdp.numeric.exact import Exact, Value, integer, positive
+from zcdp.numeric.trusted import settled, trusted
+
+if TYPE_CHECKING:
+    from numpy.typing import ArrayLike, NDArray
+
+    from zcdp.estimation.estimator import Estimator
 
 __all__ = ["HadamardResponse"]
 
 
 @dataclass(frozen=True, init=False, repr=False)
-class HadamardResponse(ThreePoint):
+class HadamardResponse(CollectsNumbers, ThreePoint):
     """One block (rows that are not constant), or several, where the worst two values lie in different blocks.
 
     Theorem: docs/theorems/three-point-maps.md.
@@ -33,3 +41,59 @@ class HadamardResponse(ThreePoint):
 
     def kappa(self) -> arb:
         return lift(self.epsilon).exp() + 3 if self.blocks == 1 else arb(2 * self.blocks)
+
+    def release(self, values: ArrayLike, *, k: Value) -> Any:
+        """An output for each value out of k: blocks of the least power of two that has rows enough."""
+        import numpy as np
+
+        from zcdp.samplers.hadamard import HadamardReports
+        from zcdp.samplers.release import each
+
+        size = integer(k, "k", 2)
+        reports = HadamardReports(lambda: lift(self.epsilon), size, self.blocks)
+        return each(lambda v: int(reports.report(np.array([v]))[0]), reports.report, values, size)
+
+    def _support(self, x: Real) -> tuple[Real, Real, Real]:
+        if self.blocks > 1:
+            raise ValueError(f"with several blocks ({self.blocks}) values are estimated by signs, not by supports")
+        p = 1 / (1 + x)
+        return p, (p + x * p) / 2, p / 2
+
+    @property
+    def _estimator(self) -> Estimator:
+        if self.blocks == 1:
+            return super()._estimator
+        from zcdp.estimation.signs import BySigns
+
+        def near(part: int) -> float:
+            def ratio() -> arb:
+                x = (-lift(self.epsilon)).exp()
+                whole = 1 + (2 * self.blocks - 1) * x
+                return (whole / (1 - x), (1 + x) / whole)[part]
+
+            return settled(lambda: trusted(ratio()))
+
+        return BySigns(near(0), near(1))
+
+    @property
+    def _signed(self) -> bool:
+        return self.blocks > 1
+
+    def _outputs(self, k: int) -> int:
+        from zcdp.samplers.hadamard import hadamard_width
+
+        return hadamard_width(k, self.blocks) * self.blocks
+
+    def _decode(self, tally: NDArray[Any], k: int) -> NDArray[Any]:
+        import numpy as np
+
+        from zcdp.estimation.counting import hadamard_signs
+
+        signs = np.concatenate([hadamard_signs(row)[1:] for row in tally.reshape(self.blocks, -1)])[:k]
+        return signs if self.blocks > 1 else np.asarray((tally.sum() + signs) // 2)
+
+    def neighbouring_outputs(self, size: int) -> tuple[NDArray[Any], NDArray[Any]]:
+        import numpy as np
+
+        k = 2 * self.blocks
+        return self.release(np.zeros(size, dtype=int), k=k), self.release(np.full(size, k - 1), k=k)

@@ -3,18 +3,85 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from math import isqrt
+from typing import TYPE_CHECKING, Any
 
 from flint import arb
 
+from zcdp.mechanisms.collected import CollectsNumbers, Real
 from zcdp.mechanisms.three_point import ThreePoint
 from zcdp.numeric.balls import lift
 from zcdp.numeric.exact import Exact, Value, integer, positive
 
-__all__ = ["LocalHashing"]
+if TYPE_CHECKING:
+    from numpy.typing import ArrayLike, NDArray
+
+__all__ = ["LocalHashing", "RunsLinearHash", "is_prime"]
+
+
+def is_prime(g: int) -> bool:
+    """By trial division, for numbers of buckets.
+
+    >>> [g for g in range(20) if is_prime(g)]
+    [2, 3, 5, 7, 11, 13, 17, 19]
+    """
+    return g >= 2 and all(g % divisor for divisor in range(2, min(isqrt(g), 1 << 16) + 1))
+
+
+class RunsLinearHash(CollectsNumbers):
+    """A hash drawn anew for each report, v -> a . v over Z_g for a prime g: every two values collide with 1/g.
+
+    Theorem: docs/theorems/linear-hashing.md.
+    """
+
+    g: int
+
+    def release(self, values: ArrayLike, *, k: Value | None = None) -> Any:
+        """A report for each value out of k, hash and bucket as one number: digits of a in base g, then the bucket."""
+        import numpy as np
+
+        from zcdp.samplers.linear_hash import LinearHashReports
+        from zcdp.samplers.release import each
+
+        size = self._values(k)
+        self._runs()
+        reports = LinearHashReports(lambda: lift(self.epsilon), self.g, size)
+        return each(lambda v: int(reports.report(np.array([v]))[0]), reports.report, values, size)
+
+    def _runs(self) -> None:
+        """Refuses what cannot be run or told apart."""
+
+    def _support(self, x: Real) -> tuple[Real, Real, Real]:
+        self._runs()
+        p = 1 / (1 + (self.g - 1) * x)
+        return p, (p + (self.g - 1) * x * p) / self.g, p / self.g
+
+    def _outputs(self, k: int) -> int:
+        from zcdp.estimation.linear_hash import LARGEST_TABLE
+        from zcdp.samplers.linear_hash import digit_count
+
+        self._runs()
+        size: int = self.g ** (digit_count(k, self.g) + 1)
+        if size > LARGEST_TABLE:
+            raise ValueError(f"g ({self.g}) and k ({k}) need a table of {size} counts: more than 2^28")
+        return size
+
+    def _decode(self, tally: NDArray[Any], k: int) -> NDArray[Any]:
+        from zcdp.estimation.linear_hash import linear_hash_supports
+        from zcdp.samplers.linear_hash import digit_count
+
+        return linear_hash_supports(tally, self.g, digit_count(k, self.g), k)
+
+    def neighbouring_outputs(self, size: int) -> tuple[NDArray[Any], NDArray[Any]]:
+        """So many outputs for each of two neighbouring inputs."""
+        import numpy as np
+
+        k = getattr(self, "k", 2)
+        return self.release(np.zeros(size, dtype=int), k=k), self.release(np.ones(size, dtype=int), k=k)
 
 
 @dataclass(frozen=True, init=False, repr=False)
-class LocalHashing(ThreePoint):
+class LocalHashing(RunsLinearHash, ThreePoint):
     """By default the hash is taken as fixed: two values that do not collide are told apart like in g-RR.
 
     `random_hash` says that the hash is drawn anew for each report, is part of it, and that *every* two values collide
@@ -38,3 +105,9 @@ class LocalHashing(ThreePoint):
 
     def kappa(self) -> arb:
         return lift(self.epsilon).exp() / (self.g - 1) + self.g + 1 if self.random_hash else arb(self.g)
+
+    def _runs(self) -> None:
+        if not self.random_hash:
+            raise ValueError("a fixed hash does not tell colliding values apart: random_hash=True draws a fresh one")
+        if not is_prime(self.g):
+            raise ValueError(f"g ({self.g}) must be prime for the hash to be drawn exactly")

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any, Self
 
 from flint import arb
 
+from zcdp.mechanisms.collected import CollectsNumbers, Real
 from zcdp.mechanisms.three_point import ThreePoint
 from zcdp.numeric.balls import lift
 from zcdp.numeric.exact import Exact, Log, Value, integer, positive, probability
@@ -23,7 +24,7 @@ __all__ = ["RandomizedResponse"]
 
 
 @dataclass(frozen=True, init=False, repr=False)
-class RandomizedResponse(ThreePoint):
+class RandomizedResponse(CollectsNumbers, ThreePoint):
     """k-RR: rho = epsilon (e^epsilon - 1)/(e^epsilon - 1 + k) up to k*(epsilon), beyond it one certified root.
 
     Theorem: docs/theorems/three-point.md.
@@ -70,6 +71,16 @@ class RandomizedResponse(ThreePoint):
         from zcdp.samplers.release import each_in_its_type
 
         return each_in_its_type(self._response.respond_one, self._response.respond, values, self.k)
+
+    def _support(self, x: Real) -> tuple[Real, Real, Real]:
+        p = 1 / (1 + (self.k - 1) * x)
+        return p, x * p, 0 * p
+
+    def _outputs(self, k: int) -> int:
+        return k
+
+    def _decode(self, tally: NDArray[Any], k: int) -> NDArray[Any]:  # noqa: ARG002 - each report is a value
+        return tally
 
     def neighbouring_outputs(self, size: int) -> tuple[NDArray[Any], NDArray[Any]]:
         import numpy as np

@@ -3,18 +3,25 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import ClassVar
+from fractions import Fraction
+from math import isqrt
+from typing import TYPE_CHECKING, ClassVar
 
 from flint import arb
 
 from zcdp.mechanisms.base import Mechanism
+from zcdp.mechanisms.collected import Real
 from zcdp.mechanisms.reports import ReportsBits
 from zcdp.mechanisms.three_point import three_point_cumulant
 from zcdp.numeric.balls import lift
-from zcdp.numeric.exact import Exact, Value, positive
+from zcdp.numeric.exact import Exact, Log, Value, positive
 from zcdp.numeric.functions import Number, exp
+from zcdp.numeric.once import cached_property
 from zcdp.privacy.curve import Peak
 from zcdp.privacy.loss import LossLaw, three_point_pair
+
+if TYPE_CHECKING:
+    from zcdp.estimation.support import Support
 
 __all__ = ["RAPPOR"]
 
@@ -51,3 +58,25 @@ class RAPPOR(ReportsBits, Mechanism):
     def _bits(self) -> tuple[arb, arb]:
         odds = (-lift(self.epsilon) / 2).exp()
         return 1 / (1 + odds), odds / (1 + odds)
+
+    def _support(self, x: Real) -> tuple[Real, Real, Real]:
+        """From x = e^{-epsilon/2}: each bit is kept with odds of half the epsilon."""
+        p = 1 / (1 + x)
+        return p, x * p, x * p * p
+
+    @cached_property
+    def support(self) -> Support:
+        """The probabilities p, q, b that a report supports the true value, another one, both: exact."""
+        from zcdp.estimation.support import Support
+
+        root = _root(self.epsilon.argument) if isinstance(self.epsilon, Log) else None
+        return Support(
+            lambda: self._support((-lift(self.epsilon) / 2).exp()),
+            self._support(1 / root) if root is not None else None,
+        )
+
+
+def _root(number: Fraction) -> Fraction | None:
+    """The square root, where it is rational."""
+    root = Fraction(isqrt(number.numerator), isqrt(number.denominator))
+    return root if root**2 == number else None

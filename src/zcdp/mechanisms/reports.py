@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from flint import arb
 
+from zcdp.mechanisms.collected import Collected
 from zcdp.numeric.exact import Value, integer
 from zcdp.numeric.once import cached_property
 
@@ -18,7 +19,7 @@ if TYPE_CHECKING:
 __all__ = ["ReportsBits"]
 
 
-class ReportsBits:
+class ReportsBits(Collected):
     """Each bit is set independently: the true one with probability p, every other with probability q."""
 
     @abstractmethod
@@ -37,6 +38,12 @@ class ReportsBits:
 
         size = integer(d, "d", 2)
         return each(lambda v: self._reports.report_one(v, size), lambda v: self._reports.report(v, size), values, size)
+
+    def _count(self, reports: ArrayLike, k: int) -> tuple[int, NDArray[Any]]:
+        from zcdp.estimation.counting import bit_counts, integer_reports
+
+        rows = integer_reports(reports, columns=(k + 7) // 8)
+        return len(rows), bit_counts(rows, k)
 
     def neighbouring_outputs(self, size: int) -> tuple[NDArray[Any], NDArray[Any]]:
         """So many outputs for each of two neighbouring inputs."""

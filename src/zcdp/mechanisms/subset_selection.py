@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from flint import arb
 
+from zcdp.mechanisms.collected import Collected, Real
 from zcdp.mechanisms.three_point import ThreePoint
 from zcdp.numeric.balls import lift
 from zcdp.numeric.exact import Exact, Value, integer, positive
@@ -21,7 +22,7 @@ __all__ = ["SubsetSelection"]
 
 
 @dataclass(frozen=True, init=False, repr=False)
-class SubsetSelection(ThreePoint):
+class SubsetSelection(Collected, ThreePoint):
     """Subsets of `size` out of k; size 1 is k-randomized response. Theorem: docs/theorems/three-point-maps.md.
 
     >>> SubsetSelection(epsilon=1, k=100, size=27).rho
@@ -58,6 +59,16 @@ class SubsetSelection(ThreePoint):
 
         report = self._subsets.report
         return each_in_its_type(lambda v: report(np.array([v]))[0], report, values, self.k)
+
+    def _support(self, x: Real) -> tuple[Real, Real, Real]:
+        p = self.size / (self.size + (self.k - self.size) * x)
+        return p, (self.size - p) / (self.k - 1), p * (self.size - 1) / (self.k - 1)
+
+    def _count(self, reports: ArrayLike, k: int) -> tuple[int, NDArray[Any]]:
+        from zcdp.estimation.counting import integer_reports, member_counts
+
+        rows = integer_reports(reports, columns=self.size)
+        return len(rows), member_counts(rows, k)
 
     def neighbouring_outputs(self, size: int) -> tuple[NDArray[Any], NDArray[Any]]:
         import numpy as np

@@ -4,13 +4,19 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from fractions import Fraction
+from typing import TYPE_CHECKING
 
 from flint import arb
 
+from zcdp.mechanisms.collected import Real
 from zcdp.mechanisms.reports import ReportsBits
 from zcdp.mechanisms.three_point import ThreePoint
 from zcdp.numeric.balls import lift
 from zcdp.numeric.exact import Exact, Log, Value, positive, probability
+from zcdp.numeric.once import cached_property
+
+if TYPE_CHECKING:
+    from zcdp.estimation.support import Support
 
 __all__ = ["OptimizedUnaryEncoding", "UnaryEncoding"]
 
@@ -46,6 +52,16 @@ class UnaryEncoding(ReportsBits, ThreePoint):
     def _bits(self) -> tuple[arb, arb]:
         return lift(self.p), lift(self.q)
 
+    @cached_property
+    def support(self) -> Support:
+        """The probabilities p, q, b that a report supports the true value, another one, both: exact."""
+        from zcdp.estimation.support import Support
+
+        return Support(lambda: (lift(self.p), lift(self.q), lift(self.p * self.q)), (self.p, self.q, self.p * self.q))
+
+    def _support(self, x: Real) -> tuple[Real, Real, Real]:  # noqa: ARG002 - p and q are given
+        raise TypeError("unary encoding is given by its p and q")
+
 
 @dataclass(frozen=True, init=False, repr=False)
 class OptimizedUnaryEncoding(ReportsBits, ThreePoint):
@@ -70,3 +86,7 @@ class OptimizedUnaryEncoding(ReportsBits, ThreePoint):
     def _bits(self) -> tuple[arb, arb]:
         odds = (-lift(self.epsilon)).exp()
         return arb(1) / 2, odds / (1 + odds)
+
+    def _support(self, x: Real) -> tuple[Real, Real, Real]:
+        q = x / (1 + x)
+        return (1 + x) / (2 * (1 + x)), q, q / 2

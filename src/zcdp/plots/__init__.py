@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
 __all__ = ["NAMES", "build", "figure"]
 
-NAMES = ("mechanisms", "krr", "composition", "noise", "sgd")
+NAMES = ("mechanisms", "krr", "composition", "noise", "sgd", "designs")
 FORMATS = {  # no dates: the same figure is the same file
     ".pdf": {"CreationDate": None},
     ".svg": {"Date": None},

@@ -19,7 +19,7 @@ from zcdp.samplers.lazy import Real
 from zcdp.samplers.source import BLOCK, Source, secure
 from zcdp.samplers.table import Law, LazyTable
 
-__all__ = ["UnaryReports"]
+__all__ = ["UnaryReports", "noisy_bits"]
 
 
 class UnaryReports:
@@ -60,6 +60,21 @@ class UnaryReports:
         if d % 8:
             report[-1] &= (0xFF00 >> d % 8) & 0xFF
         return np.frombuffer(report, dtype=np.uint8)
+
+
+def noisy_bits(rows: NDArray[Any], one: Real, zero: Real, d: int, source: Source = secure) -> NDArray[Any]:
+    """Each of the d packed bits anew: 1 with probability `one` where it is 1, and `zero` where it is 0."""
+    flat = rows.reshape(-1)
+    out = np.empty_like(flat)
+    ones, zeros = (LazyTable(_byte_law(chance), first=16, second=62) for chance in (one, zero))
+    for start in range(0, flat.size, 2 * BLOCK):
+        part = flat[start : start + 2 * BLOCK]
+        kept, risen = (table.draw(part.size, source, np.uint8) for table in (ones, zeros))
+        out[start : start + 2 * BLOCK] = (part & kept) | (~part & risen)
+    shaped = out.reshape(rows.shape)
+    if d % 8:
+        shaped[..., -1] &= (0xFF00 >> d % 8) & 0xFF
+    return shaped
 
 
 def _byte_law(q: Real) -> Law:

@@ -1,0 +1,103 @@
+"""`zcdp estimate`: frequencies from files of reports, with exact simultaneous intervals and what they cost."""
+
+from __future__ import annotations
+
+import csv
+from argparse import Namespace
+from io import StringIO
+from pathlib import Path
+from typing import Any
+
+from zcdp.cli.columns import columns
+from zcdp.cli.files import check_writable, write_whole
+from zcdp.cli.numbers import cost
+from zcdp.cli.output import print_json
+from zcdp.cli.randomize import collected
+from zcdp.cli.terminal import Progress, bold, dim, line, shown, width
+from zcdp.collection.parquet import count_files
+from zcdp.estimation.histogram import Histogram
+
+__all__ = ["run"]
+
+SHOWN = 20
+
+
+def run(options: Namespace) -> int:
+    """Count, estimate, print and write."""
+    for path in (options.csv, options.html):
+        if path:
+            check_writable(path)
+    plan, collection, mechanism = collected(options.plan)
+    with Progress() as progress:
+        progress(0.1, "counting")
+        histogram = mechanism.estimate(count_files(map(Path, options.reports), mechanism, collection.k))
+        progress(0.6, "intervals")
+        rows = estimates(histogram, options.level, "population" if options.population else "clients")
+    spent = collection.answered * mechanism
+    delta = plan.budget.delta if plan.budget and plan.budget.delta else plan.delta or "1e-6"
+    facts: dict[str, Any] = {
+        "title": plan.title,
+        "mechanism": repr(mechanism),
+        "k": collection.k,
+        "rounds": collection.rounds,
+        "answered": collection.answered,
+        "reports": histogram.reports,
+        "level": options.level,
+        "of": "population" if options.population else "clients",
+        "rho": spent.rho,
+        "delta": str(delta),
+        "epsilon": spent.epsilon_at(delta=delta),
+        "estimates": rows,
+    }
+    if options.csv:
+        write_whole(options.csv, _table(rows))
+    if options.html:
+        from zcdp.report.estimates import render_estimates
+
+        write_whole(options.html, render_estimates(facts))
+    if options.json:
+        print_json(facts)
+        return 0
+    _print(shown(facts))
+    for path in (options.csv, options.html):
+        if path:
+            line(f"Written to {path}")
+    return 0
+
+
+def estimates(histogram: Histogram, level: str, of: str) -> list[dict[str, Any]]:
+    """One row for each value."""
+    low, high = histogram.interval(level, of=of)
+    errors = histogram.standard_error_of(of)
+    return [
+        {"value": n, "frequency": float(f), "standard_error": float(e), "lower": float(a), "upper": float(b)}
+        for n, (f, e, a, b) in enumerate(zip(histogram.frequencies, errors, low, high, strict=True))
+    ]
+
+
+def _table(rows: list[dict[str, Any]]) -> str:
+    text = StringIO()
+    writer = csv.DictWriter(text, list(rows[0]), lineterminator="\n")
+    writer.writeheader()
+    writer.writerows(rows)
+    return text.getvalue()
+
+
+def _print(facts: dict[str, Any]) -> None:
+    line(bold(facts["title"] or facts["mechanism"]))
+    line(f"  {facts['reports']} reports of {facts['mechanism']}")
+    one = f"rho = {cost(facts['rho'])}, epsilon = {cost(facts['epsilon'])} at delta = {facts['delta']}"
+    line(f"  a client's {facts['answered']} answers in {facts['rounds']} rounds cost {one}")
+    line()
+    best = sorted(facts["estimates"], key=lambda row: -row["frequency"])[:SHOWN]
+    cells = [["value", "frequency", "std error", "lower", "upper"]]
+    for row in best:
+        numbers = (row[name] for name in ("frequency", "standard_error", "lower", "upper"))
+        cells.append([str(row["value"]), *(f"{number:.6f}" for number in numbers)])
+    head, *body = columns(cells, ">>>>>", width=width())
+    line(dim(head))
+    for text in body:
+        line(text)
+    line()
+    whose = "these clients" if facts["of"] == "clients" else "the population they are drawn from"
+    line(f"All {facts['k']} intervals hold together at level {facts['level']}, for {whose}.")

@@ -1,0 +1,187 @@
+"""Which mechanism, and how many of the rounds a client answers: the designs of least error within a budget."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from math import exp, sqrt
+from typing import Any
+
+from zcdp.collection.budget import Budget
+from zcdp.collection.families import FAMILIES, Family
+from zcdp.collection.tune import Tuned, certified, tune
+from zcdp.mechanisms import Mechanism, OptimizedUnaryEncoding, RandomizedResponse
+from zcdp.numeric.certify import NotCertified
+from zcdp.numeric.exact import Value, integer, rational
+from zcdp.privacy.plan import Plan
+
+__all__ = ["Choice", "Design", "choose"]
+
+MOST_ROUNDS = 10_000
+
+
+@dataclass(frozen=True)
+class Design:
+    """A mechanism, answered in some of the rounds, by clients drawn without regard to their values."""
+
+    mechanism: Mechanism
+    k: int
+    rounds: int
+    """How many of the rounds each client answers."""
+    of: int
+    """How many rounds there are."""
+    clients: int
+    frequency: float
+    standard_error: float
+    """Of the estimate of one frequency in one round."""
+    bytes: float
+    """Of one report."""
+    spent: float
+    """Of the budget, in its own terms: rho, or epsilon at its delta."""
+
+    @property
+    def plan(self) -> Plan:
+        """What one client's reports cost together: an ordinary plan."""
+        return self.rounds * self.mechanism
+
+    @property
+    def variance(self) -> float:
+        """The square of the standard error."""
+        return self.standard_error**2
+
+
+@dataclass(frozen=True)
+class Choice:
+    """Designs that fit the budget, best first; beside them what the textbook would give."""
+
+    designs: tuple[Design, ...]
+    textbook: Design = field(repr=False)
+
+    @property
+    def best(self) -> Design:
+        """The design of least standard error."""
+        return self.designs[0]
+
+    def of(self, kind: type[Mechanism]) -> Design:
+        """The design with the tuned mechanism of one kind, such as `UnaryEncoding`."""
+        for one in self.designs:
+            if isinstance(one.mechanism, kind):
+                return one
+        known = ", ".join(type(one.mechanism).__name__ for one in self.designs)
+        raise ValueError(f"no design has a {kind.__name__}, only {known}")
+
+    def __str__(self) -> str:
+        rows = [*self.designs, self.textbook]
+        prefix = ["" for _ in self.designs] + ["textbook: "]
+        shown = [f"{a}{d.mechanism!r}, {d.rounds} of {d.of} rounds" for a, d in zip(prefix, rows, strict=True)]
+        wide = max(map(len, shown))
+        return "\n".join(
+            f"{text:<{wide}}  standard error {one.standard_error:.3g}  {one.bytes:.3g} bytes"
+            for text, one in zip(shown, rows, strict=True)
+        )
+
+
+def choose(
+    *,
+    k: Value,
+    clients: Value,
+    rounds: Value = 1,
+    epsilon: Value | None = None,
+    delta: Value | None = None,
+    rho: Value | None = None,
+    every_round: bool = False,
+    frequency: Value | None = None,
+) -> Choice:
+    """The designs of least error for k values in so many rounds, within a total budget for each client.
+
+    The error is that of a frequency (1/k unless told) among all clients in one round; clients who do not answer a round
+    are part of it. Each design has been certified to fit. Theorem: docs/theorems/estimator.md, part 5.
+
+    >>> best = choose(k=256, rounds=30, epsilon=8, delta=1e-6, clients=10**6).best
+    >>> best.mechanism, best.rounds, round(best.standard_error, 6)
+    (RandomizedResponse(epsilon='8.00000108', k=256), 1, 0.000366)
+    """
+    search = _Search(
+        integer(k, "k", 2),
+        integer(clients, "clients", 2),
+        integer(rounds, "rounds", 1),
+        Budget.of(rho=rho, epsilon=epsilon, delta=delta),
+        float(rational(frequency, "frequency")) if frequency is not None else None,
+    )
+    if search.of > MOST_ROUNDS:
+        raise ValueError(f"rounds ({rounds}) must be at most {MOST_ROUNDS}")
+    if not 0 <= search.frequency <= 1:
+        raise ValueError(f"frequency ({frequency}) must lie between 0 and 1")
+    found = [search.best(family(search.k), every_round=every_round) for family in FAMILIES]
+    designs = sorted((one for one in found if one is not None), key=lambda one: one.standard_error)
+    if not designs:
+        raise NotCertified("no design is certified to fit this budget")
+    return Choice(tuple(designs), search.textbook())
+
+
+@dataclass(frozen=True)
+class _Search:
+    k: int
+    clients: int
+    of: int
+    budget: Budget
+    told: float | None
+
+    @property
+    def frequency(self) -> float:
+        return 1 / self.k if self.told is None else self.told
+
+    def total(self, variance: float, rounds: int) -> float:
+        """Of the estimate of a frequency among all clients, from those who answer: docs/theorems/estimator.md."""
+        share, n = self.of / rounds, self.clients
+        missing = (share - 1) * self.frequency * (1 - self.frequency) * n / (n - 1)
+        return (share * variance + missing) / n
+
+    def best(self, family: Family, *, every_round: bool) -> Design | None:
+        """The number of rounds by a grid, and what is next to its best; then certified."""
+        known: dict[int, tuple[float, Tuned]] = {}
+
+        def at(rounds: int) -> float:
+            if rounds not in known:
+                tuned = tune(family, self.budget, rounds, self.frequency)
+                known[rounds] = self.total(tuned.variance, rounds), tuned
+            return known[rounds][0]
+
+        if every_round:
+            at(self.of)
+        else:
+            tried = sorted({1, self.of, *(min(self.of, round(1.6**n)) for n in range(21))})
+            while tried:
+                best = min(tried + list(known), key=at)
+                before = max((one for one in known if one < best), default=best)
+                after = min((one for one in known if one > best), default=best)
+                tried = [one for one in {(before + best) // 2, (after + best + 1) // 2} if one not in known]
+        rounds = min(known, key=at)
+        return self.design(known[rounds][1], rounds)
+
+    def design(self, tuned: Tuned, rounds: int) -> Design | None:
+        try:
+            mechanism = certified(tuned, self.budget, rounds)
+        except NotCertified:
+            return None
+        return self._of(mechanism, rounds, tuned.family.bytes(tuned.shape))
+
+    def _of(self, mechanism: Any, rounds: int, size: float) -> Design:
+        error = sqrt(self.total(mechanism.support.variance(self.frequency), rounds))
+        spent = self.budget.spent(rounds * mechanism)
+        return Design(mechanism, self.k, rounds, self.of, self.clients, self.frequency, error, size, spent)
+
+    def textbook(self) -> Design:
+        """The budget split evenly over all rounds; k-randomized response if k < 3 e^epsilon + 2, else optimized unary.
+
+        rho is split through rho = epsilon^2/2, epsilon by basic composition.
+        """
+        budget = self.budget
+        if budget.rho is not None:
+            share = sqrt(2 * float(budget.rho) / self.of)
+        else:
+            assert budget.epsilon is not None
+            share = float(budget.epsilon) / self.of
+        if self.k < 3 * exp(min(share, 700.0)) + 2:
+            response = RandomizedResponse(epsilon=share, k=self.k)
+            return self._of(response, self.of, FAMILIES[0](self.k).bytes(1.0))
+        return self._of(OptimizedUnaryEncoding(epsilon=share), self.of, self.k / 8)

@@ -1,0 +1,1 @@
+"""From reports to estimates: support probabilities, counts, histograms with exact intervals; knows no mechanism."""

@@ -1,0 +1,158 @@
+"""RAPPOR with memory: a permanent noisy one-hot vector, reported through fresh noise in every collection."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+from math import comb
+from typing import TYPE_CHECKING, Any, ClassVar
+
+from flint import arb
+
+from zcdp.mechanisms.base import Mechanism
+from zcdp.mechanisms.collected import Real
+from zcdp.mechanisms.reports import ReportsBits
+from zcdp.numeric.balls import lift
+from zcdp.numeric.exact import Exact, Log, Value, integer, probability
+from zcdp.numeric.once import cached_property
+from zcdp.numeric.supremum import Convex
+from zcdp.privacy.envelope import FiniteEnvelope
+from zcdp.privacy.finite_pair import FinitePair
+
+if TYPE_CHECKING:
+    from numpy.typing import ArrayLike, NDArray
+
+    from zcdp.estimation.support import Support
+
+__all__ = ["MemoizedRAPPOR"]
+
+MOST_COLLECTIONS = 1000
+
+
+@dataclass(frozen=True)
+class _Two(FinitePair):
+    """A pair and an independent other one: losses add up."""
+
+    other: FinitePair
+
+    def value(self, s: arb) -> arb:
+        return super().value(s) + self.other.value(s)
+
+    def taylor(self, s: arb) -> tuple[arb, arb, arb]:
+        one, other = super().taylor(s), self.other.taylor(s)
+        return one[0] + other[0], one[1] + other[1], one[2] + other[2]
+
+    def kl(self) -> arb:
+        return super().kl() + self.other.kl()
+
+    def largest(self) -> arb:
+        return super().largest() + self.other.largest()
+
+    def convex(self) -> Convex:
+        return Convex(self.value, self.kl(), self.largest(), self.taylor)
+
+
+@dataclass(frozen=True, init=False, repr=False)
+class MemoizedRAPPOR(ReportsBits, FiniteEnvelope, Mechanism):
+    """All of so many collections of ONE value that does not change; a client whose value changes is not covered.
+
+    Each bit of the one-hot vector is remembered wrongly with probability f/2. A collection reports a remembered 1 as 1
+    with probability q, a remembered 0 with probability p < q. Theorem: docs/theorems/memoized-rappor.md.
+
+    >>> m = MemoizedRAPPOR(f="1/2", p="1/2", q="3/4", collections=30)
+    >>> m.rho
+    0.85015564...
+    """
+
+    local = True
+
+    theorem: ClassVar[str] = "memoized-rappor"
+    budget = None
+    f: Fraction
+    p: Fraction
+    q: Fraction
+    collections: int
+
+    def __init__(self, *, f: Value, p: Value, q: Value, collections: Value) -> None:
+        low, high = probability(p, "p"), probability(q, "q")
+        if low >= high:
+            raise ValueError(f"p ({p}) must be below q ({q}): a remembered 1 is reported as 1 more often than a 0")
+        rounds = integer(collections, "collections", 1)
+        if rounds > MOST_COLLECTIONS:
+            raise ValueError(f"collections ({collections}) must be at most {MOST_COLLECTIONS}")
+        self._set(f=probability(f, "f"), p=low, q=high, collections=rounds)
+
+    def _masses(self, ones: int) -> tuple[Fraction, Fraction]:
+        """That a true bit, and a false one, is reported as 1 in so many of the collections."""
+        zeros, many = self.collections - ones, comb(self.collections, ones)
+        remembered = many * self.q**ones * (1 - self.q) ** zeros
+        forgotten = many * self.p**ones * (1 - self.p) ** zeros
+        wrong = self.f / 2
+        return (1 - wrong) * remembered + wrong * forgotten, wrong * remembered + (1 - wrong) * forgotten
+
+    @cached_property
+    def _laws(self) -> tuple[tuple[Fraction, Fraction], ...]:
+        return tuple(map(self._masses, range(self.collections + 1)))
+
+    @property
+    def largest_loss(self) -> Exact:
+        (true_0, false_0), (true_1, false_1) = self._masses(0), self._masses(self.collections)
+        return Log(true_1 / false_1 * (false_0 / true_0))
+
+    def pairs(self) -> Sequence[FinitePair]:
+        true = [lift(one) for one, _ in self._laws]
+        false = [lift(one) for _, one in self._laws]
+        loss = [lift(Log(one / other)) for one, other in self._laws]
+        return [_Two(true, loss, FinitePair(false, [-one for one in loss]))]
+
+    def _bits(self) -> tuple[arb, arb]:
+        p, q, _ = self._exact_support
+        return lift(p), lift(q)
+
+    @property
+    def _exact_support(self) -> tuple[Fraction, Fraction, Fraction]:
+        wrong = self.f / 2
+        p, q = (1 - wrong) * self.q + wrong * self.p, wrong * self.q + (1 - wrong) * self.p
+        return p, q, p * q
+
+    @cached_property
+    def support(self) -> Support:
+        """The probabilities p, q, b of one collection: it is unary encoding."""
+        from zcdp.estimation.support import Support
+
+        exact = self._exact_support
+        return Support(lambda: (lift(exact[0]), lift(exact[1]), lift(exact[2])), exact)
+
+    def _support(self, x: Real) -> tuple[Real, Real, Real]:  # noqa: ARG002 - f, p and q are given
+        raise TypeError("memoized RAPPOR is given by its f, p and q")
+
+    def remember(self, values: ArrayLike, *, d: Value) -> Any:
+        """The permanent vectors of d bits, packed: drawn ONCE for each client, and kept as secret as the value."""
+        from zcdp.samplers.release import each
+        from zcdp.samplers.unary import UnaryReports
+
+        size, wrong = integer(d, "d", 2), self.f / 2
+        memory = UnaryReports(lambda: lift(1 - wrong), lambda: lift(wrong))
+        return each(lambda v: memory.report_one(v, size), lambda v: memory.report(v, size), values, size)
+
+    def release(self, memory: ArrayLike, *, d: Value) -> Any:
+        """The reports of one collection, packed, from what `remember` drew."""
+        import numpy as np
+
+        from zcdp.samplers.unary import noisy_bits
+
+        size = integer(d, "d", 2)
+        rows = np.asarray(memory)
+        if rows.dtype != np.uint8 or rows.ndim == 0 or rows.shape[-1] != (size + 7) // 8:
+            raise ValueError(f"memory must be rows of {(size + 7) // 8} bytes, as `remember` gives them")
+        return noisy_bits(rows, lambda: lift(self.q), lambda: lift(self.p), size)
+
+    def neighbouring_outputs(self, size: int) -> tuple[NDArray[Any], NDArray[Any]]:
+        import numpy as np
+
+        def outputs(value: int) -> NDArray[Any]:
+            memory = self.remember(np.full(size, value), d=2)
+            return np.concatenate([self.release(memory, d=2) for _ in range(self.collections)], axis=1)
+
+        return outputs(0), outputs(1)

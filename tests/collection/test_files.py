@@ -1,0 +1,236 @@
+"""From a file of values to a published estimate by the real program, and what it refuses."""
+
+from __future__ import annotations
+
+import csv
+import json
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from cli.program import zcdp as program
+
+import zcdp
+from zcdp.collection.frames import count_frame
+from zcdp.collection.parquet import count_files, write_reports
+from zcdp.collection.randomize import randomize_file, receipt_of
+
+arrow = pytest.importorskip("pyarrow")
+parquet = pytest.importorskip("pyarrow.parquet")
+
+DESIGN = """
+title = "Colours"
+[budget]
+epsilon = 4
+delta = "1e-6"
+[collection]
+k = 10
+rounds = 3
+answered = 2
+clients = 3000
+[[query]]
+name = "reports"
+mechanism = "RandomizedResponse(epsilon=2, k=10)"
+count = 2
+"""
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    (tmp_path / "design.toml").write_text(DESIGN)
+    parquet.write_table(arrow.table({"value": np.arange(3000) % 4}), tmp_path / "values.parquet")
+    return tmp_path
+
+
+def run(folder: Path, *arguments: str) -> Any:
+    return program(*arguments, cwd=folder)
+
+
+def test_from_values_to_a_page(folder: Path) -> None:
+    done = run(folder, "randomize", "design.toml", "values.parquet", "--out", "reports.parquet")
+    assert (done.returncode, done.stderr) == (0, "")
+    assert done.stdout.startswith("3000 reports of RandomizedResponse(epsilon=2, k=10) written to reports.parquet")
+    written = "estimate", "design.toml", "reports.parquet", "--csv", "e.csv", "--html", "e.html"
+    done = run(folder, *written)
+    assert (done.returncode, done.stderr) == (0, "")
+    assert "All 10 intervals hold together at level 0.95, for these clients." in done.stdout
+    with (folder / "e.csv").open() as file:
+        rows = list(csv.DictReader(file))
+    assert [row["value"] for row in rows] == [str(n) for n in range(10)]
+    facts = json.loads(run(folder, *written, "--json").stdout)
+    assert facts["rho"] == (2 * zcdp.RandomizedResponse(epsilon=2, k=10)).rho
+    m = zcdp.RandomizedResponse(epsilon=2, k=10)
+    h = m.estimate(count_files([folder / "reports.parquet"], m, 10))
+    assert [row["frequency"] for row in facts["estimates"]] == h.frequencies.tolist()
+    low, high = h.interval(0.95)
+    assert [float(row["lower"]) for row in rows] == low.tolist()
+    assert [float(row["upper"]) for row in rows] == high.tolist()
+    page = (folder / "e.html").read_text()
+    assert "<script" not in page
+    assert page.count("<circle") == 10
+
+
+def test_values_are_randomized_once(folder: Path) -> None:
+    again = "randomize", "design.toml", "values.parquet", "--out"
+    assert run(folder, *again, "a.parquet").returncode == 0
+    first = (folder / "a.parquet").read_bytes()
+    done = run(folder, *again, "b.parquet")
+    assert done.returncode == 2
+    assert "was randomized already, says values.parquet.randomized" in done.stderr
+    assert not (folder / "b.parquet").exists()
+    receipt_of(folder / "values.parquet").unlink()
+    done = run(folder, *again, "a.parquet")
+    assert done.returncode == 2
+    assert "exists already" in done.stderr
+    assert (folder / "a.parquet").read_bytes() == first
+
+
+CASES = [
+    (zcdp.RandomizedResponse(epsilon=1, k=300), 300),
+    (zcdp.UnaryEncoding("0.6", "0.2"), 13),
+    (zcdp.RAPPOR(epsilon=1), 5),
+    (zcdp.SubsetSelection(epsilon=1, k=300, size=3), 300),
+    (zcdp.SubsetSelection(epsilon=1, k=6, size=1), 6),
+    (zcdp.HadamardResponse(epsilon=1), 20),
+    (zcdp.HadamardResponse(epsilon=1, blocks=3), 20),
+    (zcdp.LinearHashing(epsilon=1, g=3, k=20), 20),
+]
+
+
+@pytest.mark.parametrize("rows", [False, True], ids=["blocks", "rows"])
+@pytest.mark.parametrize(("mechanism", "k"), CASES, ids=repr)
+def test_files_hold_the_reports_that_were_written(mechanism: Any, k: int, rows: bool, tmp_path: Path) -> None:
+    needs = {} if hasattr(mechanism, "k") else {"k" if hasattr(mechanism, "tally") else "d": k}
+    blocks = [mechanism.release(np.arange(size) % k, **needs) for size in (1, 700, 299)]
+    file = tmp_path / "reports.parquet"
+    assert write_reports(file, mechanism, k, iter(blocks), rows=rows) == 1000
+    assert count_files([file], mechanism, k) == sum(mechanism.count(block, k=k) for block in blocks)
+    both = count_files([file, file], mechanism, k)
+    assert both.reports == 2000
+
+
+def test_every_engine_counts_the_same(tmp_path: Path) -> None:
+    duckdb, polars = pytest.importorskip("duckdb"), pytest.importorskip("polars")
+    pytest.importorskip("narwhals")
+    for m in (zcdp.RandomizedResponse(epsilon=2, k=7), zcdp.LinearHashing(epsilon=1, g=3, k=7)):
+        reports = m.release(np.arange(5000) % 7)
+        file = tmp_path / f"{type(m).__name__}.parquet"
+        write_reports(file, m, 7, [reports], rows=True)
+        expected = m.count(reports)
+        assert count_files([file], m, 7) == expected
+        frames = (
+            polars.read_parquet(file),
+            polars.scan_parquet(file),
+            parquet.read_table(file),
+            duckdb.sql(f"select * from '{file}'"),
+        )
+        for frame in frames:
+            assert count_frame(m, frame, "report") == expected
+    with pytest.raises(ValueError, match=r"reports must lie in 0 \.\. 6"):
+        count_frame(zcdp.RandomizedResponse(epsilon=2, k=7), polars.DataFrame({"report": [0, 7]}), "report")
+    with pytest.raises(ValueError, match="are rows, not whole numbers"):
+        count_frame(zcdp.RAPPOR(epsilon=2), polars.DataFrame({"report": [0, 7]}), "report", k=8)
+
+
+def damaged(folder: Path) -> None:
+    whole = (folder / "reports.parquet").read_bytes()
+    (folder / "reports.parquet").write_bytes(whole[: len(whole) // 2])
+
+
+def unnamed(folder: Path) -> None:
+    parquet.write_table(arrow.table({"report": [1, 2]}), folder / "reports.parquet")
+
+
+def other_epsilon(folder: Path) -> None:
+    (folder / "design.toml").write_text(DESIGN.replace("epsilon=2,", "epsilon=1,"))
+
+
+def mixed(folder: Path) -> None:
+    """A second file, of another epsilon."""
+    write_reports(folder / "more.parquet", zcdp.RandomizedResponse(epsilon=1, k=10), 10, [np.arange(10)])
+
+
+def short_block(folder: Path) -> None:
+    table = parquet.read_table(folder / "reports.parquet")
+    parquet.write_table(table.set_column(0, "reports", [[2999]]), folder / "reports.parquet")
+
+
+def strange_words(folder: Path) -> None:
+    """Metadata that is not ours."""
+    table = parquet.read_table(folder / "reports.parquet")
+    parquet.write_table(table.replace_schema_metadata({"zcdp.collection": "[1]"}), folder / "reports.parquet")
+
+
+REFUSED_ESTIMATES = [
+    (strange_words, "says what its reports are in a way that this version does not read"),
+    (damaged, "not a whole Parquet file"),
+    (unnamed, "does not say which design its reports are of"),
+    (other_epsilon, "has reports of RandomizedResponse(epsilon=2, k=10) on 10 values, not of"),
+    (mixed, "more.parquet: has reports of RandomizedResponse(epsilon=1, k=10) on 10 values, not of"),
+    (short_block, "a block of 2999 reports has 3000 numbers: the file is damaged"),
+]
+
+
+@pytest.mark.parametrize(("spoil", "error"), REFUSED_ESTIMATES, ids=lambda one: getattr(one, "__name__", ""))
+def test_reports_that_are_not_of_the_design_are_refused(folder: Path, spoil: Any, error: str) -> None:
+    randomize_file(zcdp.RandomizedResponse(epsilon=2, k=10), 10, folder / "values.parquet", folder / "reports.parquet")
+    spoil(folder)
+    files = sorted(str(one.name) for one in folder.glob("*.parquet") if one.name != "values.parquet")
+    done = run(folder, "estimate", "design.toml", *reversed(files), "--csv", "e.csv")
+    assert done.returncode == 2
+    assert error in done.stderr
+    assert done.stderr.count("\n") == 1
+    assert not done.stdout
+    assert not (folder / "e.csv").exists()
+
+
+@pytest.mark.parametrize(
+    ("values", "error"),
+    [
+        ({"value": [0, 10]}, "values must lie in 0 .. 9"),
+        ({"value": [-1]}, "values must lie in 0 .. 9"),
+        ({"value": [0.5]}, "column value must hold integers, not double"),
+        ({"value": [1, None]}, "column value has missing values"),
+        ({"value": [1], "name": [2]}, "has the columns value, name: say which one holds the values"),
+        ({"value": np.array([], dtype=int)}, "has no values"),
+    ],
+)
+def test_values_that_cannot_be_randomized_are_refused(folder: Path, values: Any, error: str) -> None:
+    parquet.write_table(arrow.table(values), folder / "values.parquet")
+    done = run(folder, "randomize", "design.toml", "values.parquet", "--out", "reports.parquet")
+    assert done.returncode == 2
+    assert error in done.stderr
+    assert not (folder / "reports.parquet").exists()
+    assert not receipt_of(folder / "values.parquet").exists()
+
+
+@pytest.mark.parametrize(
+    ("line", "instead", "error"),
+    [
+        ("k = 10\n", "", "design.toml:6: a collection needs k, the number of values"),
+        ("k = 10\n", "k = 11\n", "design.toml:7: k: 11 must be the 10 of the mechanism"),
+        ("answered = 2\n", "answered = 4\n", "design.toml:9: answered: 4 must be at most the 3 rounds"),
+        ("count = 2\n", "count = 3\n", "design.toml:14: count: 3 must be the 2 rounds that a client answers"),
+        ("RandomizedResponse(epsilon=2, k=10)", "Laplace(epsilon=2)", "a collection has one query, with one local"),
+        ("clients = 3000\n", "client = 3000\n", "design.toml:10: "),
+    ],
+)
+def test_a_collection_that_makes_no_sense_is_refused(folder: Path, line: str, instead: str, error: str) -> None:
+    (folder / "design.toml").write_text(DESIGN.replace(line, instead))
+    done = run(folder, "account", "design.toml")
+    assert done.returncode == 2
+    assert error in done.stderr
+
+
+def test_choose_writes_a_plan_that_the_other_commands_read(folder: Path) -> None:
+    done = run(folder, "choose", "--k", "10", "--rounds", "4", "--rho", "0.5", "--clients", "1e4", "--out", "new.toml")
+    assert (done.returncode, done.stderr) == (0, "")
+    assert "certified" in done.stdout
+    assert run(folder, "account", "new.toml").returncode == 0
+    done = run(folder, "randomize", "new.toml", "values.parquet", "--out", "reports.parquet")
+    assert (done.returncode, done.stderr) == (0, "")
+    assert run(folder, "estimate", "new.toml", "reports.parquet").returncode == 0
+    facts = json.loads(run(folder, "choose", "--k", "10", "--epsilon", "1", "--clients", "1e4", "--json").stdout)
+    assert facts["designs"][0]["spent"] <= 1
+    assert run(folder, "choose", "--k", "10", "--clients", "10").returncode == 2

@@ -1,0 +1,186 @@
+"""The estimator is unbiased and has the variance that it claims: enumerated, in exact fractions."""
+
+from __future__ import annotations
+
+from fractions import Fraction
+from typing import Any
+
+import numpy as np
+import pytest
+from estimation.channels import CASES, Case
+from flint import arb
+
+import zcdp
+
+
+def ids(case: Case) -> str:
+    return f"{case.mechanism!r}-{case.k}"
+
+
+def estimates(case: Case) -> list[list[Fraction]]:
+    """Of each value from each single report."""
+    p, q, _ = case.mechanism.support.exact
+    return [[(c - q) / (p - q) for c in supports] for supports in case.supports()]
+
+
+@pytest.mark.parametrize("case", CASES, ids=ids)
+def test_the_estimate_of_a_report_has_the_indicator_as_its_mean(case: Case) -> None:
+    single = estimates(case)
+    for x, law in enumerate(case.laws()):
+        for v in range(case.k):
+            assert sum(mass * one[v] for mass, one in zip(law, single, strict=True)) == (v == x)
+
+
+@pytest.mark.parametrize("case", CASES, ids=ids)
+def test_the_three_probabilities_are_those_of_the_channel(case: Case) -> None:
+    p, q, b = case.mechanism.support.exact
+    supports = case.supports()
+    for x, law in enumerate(case.laws()):
+        chance = [sum(m for m, s in zip(law, supports, strict=True) if s[v]) for v in range(case.k)]
+        assert chance == [p if v == x else q for v in range(case.k)]
+        other = (x + 1) % case.k
+        assert sum(m for m, s in zip(law, supports, strict=True) if s[x] and s[other]) == b
+
+
+@pytest.mark.parametrize("case", CASES, ids=ids)
+def test_the_support_in_balls_and_floats_is_the_exact_one(case: Case) -> None:
+    support = case.mechanism.support
+    p, q, b = support.exact
+    near = (support.p, support.q, support.b, support.not_p, support.not_q, support.gain)
+    assert near == tuple(map(float, (p, q, b, 1 - p, 1 - q, p - q)))
+    for ball, exact in zip(support.balls(), (p, q, b), strict=True):
+        assert ball.overlaps(arb(exact.numerator) / exact.denominator)
+
+
+@pytest.mark.parametrize("case", CASES, ids=ids)
+def test_the_variance_is_the_enumerated_one(case: Case) -> None:
+    """Two clients hold value 0 and three hold others: the variance of the sum of their reports' estimates."""
+    single, laws = estimates(case), case.laws()
+    spread = [sum(m * one[0] ** 2 for m, one in zip(law, single, strict=True)) - (x == 0) for x, law in enumerate(laws)]
+    clients = 2 * spread[0] + 3 * spread[1]
+    assert case.mechanism.standard_error(clients=5, frequency="2/5") ** 2 == pytest.approx(
+        float(clients) / 25, rel=1e-12
+    )
+    whole = Fraction(2, 5) * (spread[0] + 1) + Fraction(3, 5) * spread[1] - Fraction(2, 5) ** 2
+    drawn = case.mechanism.standard_error(clients=7, frequency="2/5", of="population")
+    assert drawn**2 == pytest.approx(float(whole) / 7, rel=1e-12)
+
+
+def told(mechanism: Any, k: int) -> dict[str, int]:
+    """What a release needs to be told."""
+    if hasattr(mechanism, "k"):
+        return {}
+    return {"d" if hasattr(mechanism, "_reports") else "k": k}
+
+
+RUNS: list[tuple[Any, int, dict[str, int]]] = [
+    (mechanism, k, told(mechanism, k))
+    for epsilon in ("0.3", 1, 4)
+    for k in (4, 37)
+    for mechanism in (
+        zcdp.RandomizedResponse(epsilon=epsilon, k=k),
+        zcdp.RAPPOR(epsilon=epsilon),
+        zcdp.OptimizedUnaryEncoding(epsilon=epsilon),
+        zcdp.UnaryEncoding("0.7", "0.2"),
+        zcdp.SubsetSelection(epsilon=epsilon, k=k, size=3),
+        zcdp.HadamardResponse(epsilon=epsilon),
+        zcdp.HadamardResponse(epsilon=epsilon, blocks=3),
+        zcdp.LocalHashing(epsilon=epsilon, g=3, random_hash=True),
+        zcdp.LinearHashing(epsilon=epsilon, g=5, k=k),
+    )
+]
+
+
+@pytest.mark.parametrize(("mechanism", "k", "options"), RUNS, ids=repr)
+def test_released_counted_and_estimated(mechanism: Any, k: int, options: dict[str, int]) -> None:
+    """Fifty configurations, the first three values each: a z-score beyond 4.5 comes once in 900 runs of them all."""
+    n = 20_000
+    values = np.minimum(np.arange(n) % 7, 2)  # shares 1/7, 1/7, 5/7
+    counts = sum(mechanism.count(mechanism.release(part, **options), k=k) for part in np.split(values, 4))
+    found = mechanism.estimate(counts)
+    truth = np.bincount(values, minlength=k) / n
+    spread = np.array([mechanism.standard_error(clients=n, frequency=f) for f in truth[:3]])
+    assert (np.abs(found.frequencies - truth)[:3] < 4.5 * spread).all()
+    assert found.reports == n
+
+
+def test_memoized_reports_are_estimated_in_each_collection() -> None:
+    m = zcdp.MemoizedRAPPOR(f="1/4", p="0.2", q="0.8", collections=2)
+    n, k = 20_000, 11
+    values = np.arange(n) % 3
+    memory = m.remember(values, d=k)
+    first, second = (m.release(memory, d=k) for _ in range(2))
+    assert not np.array_equal(first, second)
+    for reports in (first, second):
+        found = m.estimate(m.count(reports, k=k)).frequencies[:4] - np.array([1 / 3, 1 / 3, 1 / 3, 0])
+        assert (np.abs(found) < 4.5 * m.standard_error(clients=n, frequency="1/3")).all()
+    with pytest.raises(ValueError, match="memory must be rows of 2 bytes"):
+        m.release(values, d=k)
+
+
+def several_blocks() -> tuple[zcdp.HadamardResponse, list[list[Fraction]], list[list[int]], int]:
+    """Five values in two blocks of four outputs: laws of the reports, and the signs that each report adds."""
+    m, k, width, e = zcdp.HadamardResponse(epsilon="log(3)", blocks=2), 5, 4, Fraction(3)
+    laws = []
+    for x in range(k):
+        block, row = divmod(x, 3)
+        weights = [
+            e if y // width == block and ((row + 1) & (y % width)).bit_count() % 2 == 0 else Fraction(1)
+            for y in range(2 * width)
+        ]
+        laws.append([weight / sum(weights) for weight in weights])
+    return m, laws, [m.count([y], k=k).supports.tolist() for y in range(2 * width)], k
+
+
+def test_several_blocks_of_hadamard_response_are_unbiased_and_no_noisier_than_told() -> None:
+    m, laws, signs, k = several_blocks()
+    factor = Fraction(6, 2)  # (e + 2B - 1)/(e - 1) at e = 3, B = 2
+    for x, law in enumerate(laws):
+        for v in range(k):
+            assert factor * sum(mass * sign[v] for mass, sign in zip(law, signs, strict=True)) == (v == x)
+            second = factor**2 * sum(mass * sign[v] ** 2 for mass, sign in zip(law, signs, strict=True))
+            told = m.standard_error(clients=1, frequency=int(v == x)) ** 2
+            assert float(second - (v == x)) <= told * (1 + 1e-12)
+            if v // 3 == x // 3:
+                assert float(second - (v == x)) == pytest.approx(told)
+
+
+@pytest.mark.parametrize("level", [0.9, 0.99])
+def test_intervals_of_several_blocks_hold(level: float) -> None:
+    """Every number of holders, the others in the same block or all in another; laws by adding one after the other."""
+    m, laws, signs, _ = several_blocks()
+    steps = [
+        [float(sum(mass for mass, sign in zip(law, signs, strict=True) if sign[0] == s)) for s in (-1, 0, 1)]
+        for law in (laws[0], laws[1], laws[4])
+    ]
+    for n in (1, 4, 12):
+        low, high = m._estimator.interval(np.arange(-n, n + 1.0), n, 1 - level, of="clients")
+        for holders in range(n + 1):
+            for other in (1, 2):
+                law = np.array([1.0])
+                for client in range(n):
+                    law = np.convolve(law, steps[0 if client < holders else other])
+                missed = (low > holders / n + 1e-12) | (high < holders / n - 1e-12)
+                assert float(law[missed].sum()) <= 1 - level
+
+
+def test_fourier_transforms_decode_to_the_counts_that_hashing_every_value_gives() -> None:
+    rng = np.random.default_rng(5)
+    for g, digits, k in ((2, 5, 29), (3, 3, 20), (7, 2, 8), (13, 1, 5)):
+        reports = rng.integers(0, g ** (digits + 1), 500)
+        got = zcdp.LinearHashing(epsilon=1, g=g, k=k).count(reports).supports
+        vector, bucket = reports // g, reports % g
+        for v in range(k):
+            product = sum(vector // g**place % g * (v // g**place % g) for place in range(digits)) % g
+            assert got[v] == (product == bucket).sum()
+
+
+def test_hashing_that_cannot_be_undone_is_refused() -> None:
+    with pytest.raises(ValueError, match="a fixed hash does not tell colliding values apart"):
+        zcdp.LocalHashing(epsilon=1, g=3).release([1], k=5)
+    with pytest.raises(ValueError, match=r"g \(4\) must be prime"):
+        zcdp.LocalHashing(epsilon=1, g=4, random_hash=True).release([1], k=5)
+    with pytest.raises(ValueError, match=r"g \(9\) must be a prime"):
+        zcdp.LinearHashing(epsilon=1, g=9, k=5)
+    with pytest.raises(ValueError, match="estimated by signs"):
+        _ = zcdp.HadamardResponse(epsilon=1, blocks=2).support.p

@@ -1,0 +1,203 @@
+"""Intervals hold at their level: coverage computed exactly over every number of holders, and a Wald interval fails."""
+
+from __future__ import annotations
+
+from functools import cache
+from statistics import NormalDist
+from typing import Any
+
+import numpy as np
+import pytest
+from flint import arb
+
+import zcdp
+from zcdp.estimation.counts import Counts
+from zcdp.estimation.intervals import clients_interval, population_interval
+from zcdp.estimation.support import Support
+from zcdp.estimation.tails import MARGIN, upper_tail
+from zcdp.numeric.balls import at_precision
+
+LEVELS = (0.95, 0.999)
+MECHANISMS = {
+    "k-RR": zcdp.RandomizedResponse(epsilon=1, k=20),
+    "k-RR at a large epsilon": zcdp.RandomizedResponse(epsilon=9, k=300),
+    "RAPPOR": zcdp.RAPPOR(epsilon=2),
+    "unary": zcdp.UnaryEncoding("0.999", "0.9"),
+    "OUE": zcdp.OptimizedUnaryEncoding(epsilon=3),
+    "subset": zcdp.SubsetSelection(epsilon="0.5", k=9, size=3),
+}
+
+
+@cache
+def law(n: int, holders: int, p: float, q: float) -> Any:
+    """Of the count, by adding one client after the other."""
+    masses = np.array([1.0])
+    for client in range(n):
+        chance = p if client < holders else q
+        masses = np.convolve(masses, [1 - chance, chance])
+    return masses
+
+
+def worst_miss(ends: tuple[Any, Any], n: int, support: Support) -> float:
+    """The largest probability, over how many of n clients hold the value, that the interval misses the share."""
+    low, high = ends
+    return max(
+        float(law(n, holders, support.p, support.q)[(low > holders / n + 1e-12) | (high < holders / n - 1e-12)].sum())
+        for holders in range(n + 1)
+    )
+
+
+def exact(n: int, support: Support, risk: float) -> tuple[Any, Any]:
+    low, high = clients_interval(np.arange(n + 1.0), n, support, risk)
+    return low / n, high / n
+
+
+def wald(n: int, support: Support, risk: float) -> tuple[Any, Any]:
+    share = np.arange(n + 1.0) / n
+    half = NormalDist().inv_cdf(1 - risk / 2) * np.sqrt(share * (1 - share) / n) / support.gain
+    middle = (share - support.q) / support.gain
+    return middle - half, middle + half
+
+
+@pytest.mark.parametrize("level", LEVELS)
+@pytest.mark.parametrize("name", MECHANISMS)
+def test_the_share_among_the_clients_is_covered_for_every_n_up_to_40(name: str, level: float) -> None:
+    support = MECHANISMS[name].support
+    worst = max(worst_miss(exact(n, support, 1 - level), n, support) for n in range(1, 41))
+    assert worst <= (1 - level) * (1 + 1e-9)
+    assert worst > 0 or support.p > 0.99  # and it is no wider than need be
+
+
+@pytest.mark.parametrize("level", LEVELS)
+@pytest.mark.parametrize("name", MECHANISMS)
+def test_a_wald_interval_is_caught(name: str, level: float) -> None:
+    support = MECHANISMS[name].support
+    assert max(worst_miss(wald(n, support, 1 - level), n, support) for n in (1, 5, 20, 40)) > 2 * (1 - level)
+
+
+@pytest.mark.parametrize("level", LEVELS)
+@pytest.mark.parametrize("name", MECHANISMS)
+def test_the_share_in_the_population_is_covered(name: str, level: float) -> None:
+    support = MECHANISMS[name].support
+    for n in (1, 2, 7, 19, 40):
+        low, high = population_interval(np.arange(n + 1.0), n, support, 1 - level)
+        # also at the ends themselves, where coverage is least: just inside and outside
+        shares = np.unique(np.clip(np.concatenate((np.linspace(0, 1, 23), low - 1e-9, high + 1e-9)), 0, 1))
+        for share in shares:
+            chance = support.q + support.gain * share
+            masses = law(n, n, chance, chance)
+            assert float(masses[(low > share) | (high < share)].sum()) <= (1 - level) * (1 + 1e-9)
+
+
+def test_tails_agree_with_balls_at_every_size() -> None:
+    def reference(n: int, c: int, q: float) -> float:
+        """The sum of the masses from c on, one after the other, until they are nothing."""
+
+        def add() -> float:
+            chance = arb(q)
+            log_mass = (
+                arb(n + 1).lgamma()
+                - arb(c + 1).lgamma()
+                - arb(n - c + 1).lgamma()
+                + c * chance.log()
+                + (n - c) * (1 - chance).log()
+            )
+            mass, total, at = log_mass.exp(), arb(0), c
+            first = mass
+            while at <= n and mass > first * 1e-25:
+                total += mass
+                mass = mass * (n - at) / (at + 1) * (chance / (1 - chance))
+                at += 1
+            return float(total)
+
+        return at_precision(200, add)
+
+    for n, q in ((1000, 0.3), (10**6, 0.25), (10**6, 1e-5), (10**8, 1e-7), (10**9, 0.5)):
+        spread = (n * q * (1 - q)) ** 0.5
+        counts = np.ceil(n * q + spread * np.array([0.3, 2.0, 4.5])) if n < 10**9 else np.ceil([n * q + 5 * spread])
+        got = upper_tail(counts, np.array(0.0), n, (0.5, 0.5), (q, 1 - q))
+        if n == 10**9:
+            assert 2.8e-7 < float(got[0]) < 2.9e-7  # the normal law: 2.867e-7
+            continue
+        for c, tail in zip(counts, got, strict=True):
+            assert tail == pytest.approx(reference(n, int(c), q), rel=MARGIN / 10)
+
+
+def test_simultaneous_intervals_hold_together() -> None:
+    """Of 60 collections of 50 values at level 0.9: more than 20 misses would come once in 10^6 runs."""
+    m, n, k = zcdp.OptimizedUnaryEncoding(epsilon=2), 300, 50
+    values = np.minimum(np.arange(n) % 97, k - 1)
+    truth = np.bincount(values, minlength=k) / n
+    misses = 0
+    for _ in range(60):
+        low, high = m.estimate(m.count(m.release(values, d=k), k=k)).interval("0.9")
+        misses += bool(((low > truth) | (high < truth)).any())
+    assert misses <= 20
+
+
+def test_ends_are_within_the_possible_and_ordered() -> None:
+    m = zcdp.RandomizedResponse(epsilon=3, k=4)
+    for supports in ([0, 0, 0, 1], [10, 0, 0, 0], [3, 3, 3, 1]):
+        for of in ("clients", "population"):
+            low, high = m.estimate(Counts(repr(m), sum(supports), supports)).interval(of=of)
+            assert (low >= 0).all()
+            assert (low <= high).all()
+            assert (high <= 1).all()
+
+
+def test_the_consistent_box_and_the_heavy_values() -> None:
+    m = zcdp.RandomizedResponse(epsilon=3, k=4)
+    h = m.estimate(Counts(repr(m), 1000, [800, 150, 25, 25]))
+    c = h.consistent()
+    assert c.possible
+    assert c.frequencies.sum() == pytest.approx(1)
+    assert (c.frequencies >= 0).all()
+    low, high = h.interval()
+    assert (c.lower >= low - 1e-12).all()
+    assert (c.upper <= high + 1e-12).all()
+    assert not hasattr(c, "standard_error")
+    assert h.heavy().tolist() == [0, 1]
+    assert h.heavy(above=0.5).tolist() == [0]
+    impossible = zcdp.UnaryEncoding("0.99", "0.01")
+    assert not impossible.estimate(Counts(repr(impossible), 1000, [900, 900])).consistent().possible
+
+
+@pytest.mark.parametrize(
+    ("make", "error"),
+    [
+        (lambda m: m.count([0, 4], k=4), "reports must lie in 0 .. 3: these are of another design"),
+        (lambda m: m.count([-1]), "reports must lie in 0 .. 3: these are of another design"),
+        (lambda m: m.count([0], k=5), "k (5) must be the 4 of the mechanism"),
+        (lambda m: m.estimate(m.count([])), "there are no reports: nothing can be estimated"),
+        (lambda m: Counts(repr(m), 3, [1, -1, 0, 3]), "supports must not be negative: value 1 has -1"),
+        (lambda m: Counts(repr(m), 3, [4, 0, 0, 0]), "supports must be at most the number of reports (3), not 4"),
+        (
+            lambda m: m.count([1]) + zcdp.RandomizedResponse(epsilon=2, k=4).count([1]),
+            "counts of different designs do not add up: RandomizedResponse(epsilon=1, k=4) of 4 values and "
+            "RandomizedResponse(epsilon=2, k=4) of 4",
+        ),
+        (
+            lambda m: m.estimate(zcdp.RandomizedResponse(epsilon=2, k=4).count([1])),
+            "these are counts of RandomizedResponse(epsilon=2, k=4), not of RandomizedResponse(epsilon=1, k=4)",
+        ),
+        (lambda m: m.estimate(m.count([1])).interval(1), "level (1) must lie strictly between 0 and 1"),
+        (lambda m: m.estimate(m.count([1])).interval(of="all"), "of ('all') must be 'clients' or 'population'"),
+        (lambda m: m.standard_error(clients=10, frequency=2), "frequency (2) must lie between 0 and 1"),
+        (
+            lambda m: zcdp.RAPPOR(epsilon=1).count(np.array([[255]], np.uint8), k=5),
+            "a report has bits beyond the 5 values: these are of another design",
+        ),
+        (
+            lambda m: zcdp.RAPPOR(epsilon=1).count(np.array([[255]], np.uint8), k=9),
+            "each report must be a row of 2, not of shape (1, 1)",
+        ),
+        (
+            lambda m: zcdp.SubsetSelection(epsilon=1, k=4, size=2).count([[1, 1]]),
+            "each report must be a row of increasing values: these are of another design",
+        ),
+    ],
+)
+def test_what_cannot_be_counted_is_refused(make: Any, error: str) -> None:
+    with pytest.raises(ValueError) as caught:  # noqa: PT011 - the whole message is compared
+        make(zcdp.RandomizedResponse(epsilon=1, k=4))
+    assert str(caught.value) == error
