@@ -37,6 +37,10 @@ def _selection(kind: type[zcdp.Mechanism], kept: str, variant: str, rng: Random,
         return _pairs(winners[kept], epsilon, rng, 0, steps, one_way=False)
 
     def family(steps: int) -> Callable[[float], Pair]:
+        """Two candidates at every lead; of Gumbel noise, where at high orders the worst lead is large, by the loss."""
+        if kept == "gumbel":
+            whole = float(epsilon) * steps
+            return lambda share: selection.gumbel_two(whole, whole * share)
         rate = float(epsilon) / 2
         return lambda share: selection.two(winners[kept], rate, 2 * steps * share, steps, monotone=False)
 
