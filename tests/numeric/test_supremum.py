@@ -195,3 +195,21 @@ def test_derivatives_of_a_finite_pair() -> None:
             logs = [(lift(x) / lift(y)).log() for x, y in zip(p, q, strict=True)]
             found = FinitePair([lift(x) for x in p], logs).taylor(arb(s))
             assert all(abs(float(x) - y) < 1e-12 * (1 + abs(y)) for x, y in zip(found, truth, strict=True))
+
+
+@pytest.mark.parametrize(("rare", "loss"), [(Fraction(1, 10**4), 1000), (Fraction(1, 10**6), 5000)])
+def test_a_variance_that_grows_within_a_cell_is_seen(rare: Fraction, loss: int) -> None:
+    """K(s) >= loss s - log(1/rare), which is above what order 1 tells by far, and all of it before the second cell."""
+    b = log(1 / rare)
+    point = (b + sqrt(b * b + loss * b)) / loss
+    peak = (loss * point - b) / (point * (1 + point))
+    assert point < 1
+
+    def run() -> None:
+        curve = FinitePair([lift(rare), lift(1 - rare)], [arb(loss), (-lift(rare)).log1p()]).convex()
+        for share in (0.3, 0.9, 0.999):
+            assert peak * share > float(curve.kl)
+            with suppress(Undecided):
+                assert _exceeds(curve, arb(peak * share)) is not None
+
+    at_precision(128, run)
