@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from contextlib import suppress
 from fractions import Fraction
-from math import log, sqrt
+from math import exp, log, sqrt
 
 import pytest
 from flint import arb
@@ -128,15 +128,30 @@ def test_a_bound_below_a_later_peak_is_never_proven(share: float) -> None:
     at_precision(128, run)
 
 
+def closer_maximum(p: list[Fraction], q: list[Fraction]) -> float:
+    """The same, by ever finer grids around the best order."""
+    pairs = [(float(a), log(a / b)) for a, b in zip(p, q, strict=True)]
+
+    def ratio(s: float) -> float:
+        return log(sum(a * exp(s * loss) for a, loss in pairs)) / (s * (1 + s))
+
+    low, high = 1e-3, 40.0
+    for _ in range(6):
+        orders = [low * (high / low) ** (n / 200) for n in range(201)]
+        best = max(range(201), key=lambda n: ratio(orders[n]))
+        low, high = orders[max(best - 1, 0)], orders[min(best + 1, 200)]
+    return max(ratio(low), ratio(high), grid_maximum(p, q))
+
+
 @pytest.mark.parametrize("rare", [Fraction(1, 10**n) for n in (2, 4, 6, 9)])
 @pytest.mark.parametrize("ratio", [10, 1000, 10**5])
 def test_a_rare_large_loss_is_not_passed_over(rare: Fraction, ratio: int) -> None:
     """Its variance is next to nothing at order 1, and grows a millionfold before the peak."""
     p, q = [rare, 1 - rare], [rare / ratio, 1 - rare / ratio]
-    peak = grid_maximum(p, q)
+    peak = closer_maximum(p, q)
 
     def run() -> None:
-        for share in (0.3, 0.8, 0.95):
+        for share in (0.3, 0.8, 0.95, 0.99, 0.999, 0.9999):
             if peak * share > float(curve(p, q).kl):
                 with suppress(Undecided):
                     assert _exceeds(curve(p, q), arb(peak * share)) is not None
@@ -180,3 +195,21 @@ def test_derivatives_of_a_finite_pair() -> None:
             logs = [(lift(x) / lift(y)).log() for x, y in zip(p, q, strict=True)]
             found = FinitePair([lift(x) for x in p], logs).taylor(arb(s))
             assert all(abs(float(x) - y) < 1e-12 * (1 + abs(y)) for x, y in zip(found, truth, strict=True))
+
+
+@pytest.mark.parametrize(("rare", "loss"), [(Fraction(1, 10**4), 1000), (Fraction(1, 10**6), 5000)])
+def test_a_variance_that_grows_within_a_cell_is_seen(rare: Fraction, loss: int) -> None:
+    """K(s) >= loss s - log(1/rare), which is above what order 1 tells by far, and all of it before the second cell."""
+    b = log(1 / rare)
+    point = (b + sqrt(b * b + loss * b)) / loss
+    peak = (loss * point - b) / (point * (1 + point))
+    assert point < 1
+
+    def run() -> None:
+        curve = FinitePair([lift(rare), lift(1 - rare)], [arb(loss), (-lift(rare)).log1p()]).convex()
+        for share in (0.3, 0.9, 0.999):
+            assert peak * share > float(curve.kl)
+            with suppress(Undecided):
+                assert _exceeds(curve, arb(peak * share)) is not None
+
+    at_precision(128, run)
