@@ -34,6 +34,7 @@ bench: $(VENV)/ready
 	$(BIN)/python benchmarks/accounting.py
 	$(BIN)/python benchmarks/tightness.py
 	$(BIN)/python benchmarks/samplers.py
+	$(BIN)/python benchmarks/collection.py
 
 # The documentation site, for reading without the network: open build/docs/index.html.
 docs: $(VENV)/docs-ready
