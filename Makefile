@@ -41,6 +41,7 @@ bench: $(VENV)/ready
 	$(BIN)/python benchmarks/samplers.py
 	$(BIN)/python benchmarks/ledger.py
 	$(BIN)/python benchmarks/sampling.py
+	$(BIN)/python benchmarks/collection.py
 
 # The documentation site, for reading without the network: open build/docs/index.html.
 docs: $(VENV)/docs-ready
