@@ -18,6 +18,7 @@ from numpy.typing import NDArray
 Array = NDArray[np.float64]
 
 SLACK = 1e-13
+LEAST = 1e-290  # masses that are still known to full precision
 SAME = 1e-12  # losses this near are of one outcome
 MOST = 800  # outcomes that are kept apart
 SORTED = 100_000  # outcomes that are few enough to look for equal losses among them
@@ -50,7 +51,9 @@ class Law:
     def times(self, other: Law, above: bool, most: int = MOST) -> Law:
         """Both mechanisms run, independently: outcomes of one loss are one, too many are merged."""
         p, q = np.outer(self.p, other.p).ravel(), np.outer(self.q, other.q).ravel()
-        kept = (p > 1e-290) & (q > 1e-290) | (p > 0) & (q == 0) | (q > 0) & (p == 0)
+        # a product that underflows is left out: only a factor of 0 makes an outcome impossible
+        impossible = ~np.outer((self.p > 0) & (self.q > 0), (other.p > 0) & (other.q > 0)).ravel()
+        kept = np.where(impossible, np.maximum(p, q) > LEAST, np.minimum(p, q) > LEAST)
         law = Law(p[kept], q[kept])
         return law.same().merged(above, most) if len(law.p) <= SORTED else law.merged(above, most)
 
