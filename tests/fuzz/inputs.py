@@ -119,6 +119,7 @@ def _local(*others: str) -> Callable[[Inputs], str]:
 
 PARAMETERS: dict[str, Callable[[Inputs], str]] = {
     "PureDP": lambda i: f"epsilon={i.number()}, {i.draw.choice(('', 'total_variation=' + i.pick(CHANCES)))}",
+    "PureGroup": _local("size"),
     "Laplace": _noise,
     "DiscreteLaplace": _noise,
     "Logistic": lambda i: f"epsilon={i.number()}, {i.draw.choice(('', 'sensitivity=' + i.number()))}",

@@ -211,7 +211,7 @@ class Plan(Curve):
         upper = inf if any(part.rho == inf for part, _ in self.parts) else enclose(lambda: lift(self._sum_of_rhos))[1]
         lower = min(max(self._ratio_from_below(part) for part, _ in self.parts), upper)
         for tolerance in TOLERANCES:
-            if upper - lower <= tolerance * lower:
+            if upper == inf or upper - lower <= tolerance * lower:  # no search makes an infinite part finite
                 break
             try:
                 searched = self.search_rho(tolerance)

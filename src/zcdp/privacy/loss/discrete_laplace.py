@@ -40,7 +40,7 @@ def discrete_laplace_pair(epsilon: Exact, sensitivity: int, *, listed: bool | No
     Theorem: docs/theorems/discrete-laplace-pair.md.
     """
     if listed is None:
-        apart = float(lift(epsilon).mid()) / (4 * sensitivity**2)  # t^2/4, as a part of epsilon
+        apart = float((lift(epsilon) / (4 * sensitivity**2)).mid())  # t^2/4, as a part of epsilon
         listed = sensitivity <= LONG or (sensitivity <= LONGEST and apart > SAME)
     if not listed:
         rational = Fraction(enclose(lambda: lift(epsilon))[1]) if isinstance(epsilon, Log) else epsilon
