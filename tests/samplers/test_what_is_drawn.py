@@ -113,6 +113,10 @@ def test_what_is_drawn_is_what_is_accounted(name: str) -> None:
     assert abs(float(found.mean()) - chance) <= 6 * sqrt(chance * (1 - chance) / DRAWS)
 
 
+ELSEWHERE = {"ReportNoisyMax", "HadamardResponse", "LinearHashing", "LocalHashing", "MemoizedRAPPOR"}
+"""Their laws are tested in test_comparisons.py, and by the estimates of tests/estimation."""
+
+
 def test_every_mechanism_that_draws_is_here() -> None:
     drawn = {kind.__name__ for kind in MECHANISMS if hasattr(kind, "release")}
-    assert {name.partition(",")[0] for name in CHANCES} == drawn
+    assert {name.partition(",")[0] for name in CHANCES} | ELSEWHERE == drawn
