@@ -45,7 +45,7 @@ from zcdp.numeric.certify import NotCertified
 from zcdp.numeric.exact import Log
 
 if TYPE_CHECKING:
-    from zcdp.accounting import BudgetExceeded, Filter, Odometer, Query, account, allocate, calibrate
+    from zcdp.accounting import Account, BudgetExceeded, Filter, Odometer, Query, account, allocate, calibrate
     from zcdp.auditing import Audit, audit
     from zcdp.collection.choose import Choice, Design, choose
     from zcdp.estimation.counts import Counts
@@ -59,6 +59,7 @@ __all__ = [
     "L2",
     "MECHANISMS",
     "RAPPOR",
+    "Account",
     "Audit",
     "BinaryRandomizedResponse",
     "BoundedRange",
@@ -116,7 +117,7 @@ __all__ = [
 ]
 
 # imported on first use: a program that only asks for rho starts sooner
-_ACCOUNTING = ("BudgetExceeded", "Filter", "Odometer", "Query", "account", "allocate", "calibrate")
+_ACCOUNTING = ("Account", "BudgetExceeded", "Filter", "Odometer", "Query", "account", "allocate", "calibrate")
 _HOMES = {
     "Audit": "zcdp.auditing",
     "Choice": "zcdp.collection.choose",

@@ -6,9 +6,9 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Literal
 
+from zcdp.display.typeset import at_most
 from zcdp.mechanisms import RAPPOR, BoundedRange, DiscreteLaplace, Laplace, Mechanism, PureDP, RandomizedResponse
 from zcdp.numeric.exact import Value
-from zcdp.report.digits import at_most
 
 __all__ = ["EPSILONS", "ROWS", "Row", "table"]
 

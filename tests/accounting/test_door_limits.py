@@ -211,7 +211,7 @@ def test_only_a_path_opens_a_file(tmp_path: Path, monkeypatch: pytest.MonkeyPatc
     monkeypatch.chdir(tmp_path)
     for name in ("plan.toml", "plan"):
         Path(name).write_text(GOOD)
-        assert account(Path(name), curve=False)["queries"][0]["name"] == "a"
+        assert account(Path(name), curve=False).to_dict()["queries"][0]["name"] == "a"
         with pytest.raises(PlanError):
             account(name)
         with pytest.raises(TypeError, match="as a Path"):
@@ -261,7 +261,7 @@ def test_accounts_of_the_extreme_are_json() -> None:
         "Gaussian(rho='1e-4000')",
         "PureDP(epsilon=1e300)",
     ):
-        json.dumps(account(text), allow_nan=False)
+        json.dumps(account(text).to_dict(), allow_nan=False)
 
 
 def test_exact_plans_are_compared_exactly() -> None:
@@ -276,7 +276,7 @@ def test_exact_plans_are_compared_exactly() -> None:
         ("epsilon = '0.1'\ndelta = 1e-300", "PureDP(epsilon='0.1000000000000000000000000001')", False),
     ):
         text = f'[budget]\n{budget}\n[[query]]\nname = "a"\nmechanism = "{mechanism}"\n'
-        facts = account(read_plan("x.toml", text), curve=False)["budget"]
+        facts = account(read_plan("x.toml", text), curve=False).to_dict()["budget"]
         assert facts["exceeded"] is not fits, (budget, mechanism)
         assert (facts["left"] >= 0) is fits
     assert Gaussian(rho="0.1").rho > Fraction(1, 10)

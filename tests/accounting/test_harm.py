@@ -56,7 +56,7 @@ def by_rho_alone() -> Iterator[None]:
 def many(by_rho_alone: None) -> dict[str, object]:
     """More kinds than the profile is computed for, each with a count of its own."""
     plan = Plan.sum_of(*((n + 1) * Laplace(epsilon=(n + 1) / 1000) for n in range(KINDS)))
-    return account(plan, delta=1e-6)
+    return account(plan, delta=1e-6).to_dict()
 
 
 def test_counts_of_many_kinds(many: dict[str, object]) -> None:
@@ -73,7 +73,9 @@ def test_counts_of_many_kinds(many: dict[str, object]) -> None:
 def test_counts_of_many_kinds_that_peak_at_different_orders(by_rho_alone: None) -> None:
     """rho is at least the divergence of order 1, here epsilon (e^epsilon - 1)/(e^epsilon + k - 1) for each response."""
     parts = [(n + 2, (n + 1) / 500, 3 + 40 * n) for n in range(KINDS)]
-    total = account(Plan.sum_of(*(n * RandomizedResponse(epsilon=e, k=k) for n, e, k in parts)), curve=False)["total"]
+    total = account(Plan.sum_of(*(n * RandomizedResponse(epsilon=e, k=k) for n, e, k in parts)), curve=False).to_dict()[
+        "total"
+    ]
     assert "profile" not in total["routes"]
     least = sum(n * e * expm1(e) / (exp(e) + k - 1) for n, e, k in parts)
     assert least * (1 - 1e-9) <= total["rho"] <= sum(n * e * e / 2 for n, e, k in parts)
@@ -99,13 +101,13 @@ def test_the_curve_of_many_kinds_is_not_below_their_normal_limit(many: dict[str,
 def test_a_curve_ends_at_the_pure_epsilon_and_not_before(by_rho_alone: None) -> None:
     plan = Plan.sum_of(*(PureDP(epsilon=Fraction(n + 1, 10**4)) for n in range(KINDS)))
     pure = sum(n + 1 for n in range(KINDS)) / 10**4
-    for point in account(plan, delta="1e-300")["curve"]:
+    for point in account(plan, delta="1e-300").to_dict()["curve"]:
         assert (point["delta"] == 0) == (point["epsilon"] >= pure)
 
 
 def test_queries_that_are_alike_add_up() -> None:
     rows = "".join(f'[[query]]\nname = "{n}"\nmechanism = "Laplace(epsilon=1)"\ncount = 3\n' for n in range(4))
-    facts = account(read_plan("x.toml", rows), curve=False)
+    facts = account(read_plan("x.toml", rows), curve=False).to_dict()
     assert facts["total"]["rho"] == pytest.approx(12 * laplace_rho(1))
     assert [query["rho"] for query in facts["queries"]] == pytest.approx([3 * laplace_rho(1)] * 4)
     assert facts["total"]["pure_epsilon"] == 12
@@ -114,9 +116,9 @@ def test_queries_that_are_alike_add_up() -> None:
 def test_a_budget_is_held_at_its_own_delta() -> None:
     """epsilon of normal noise at delta 0.5 is far below that at 1e-9."""
     text = '[budget]\nepsilon = 4\ndelta = 1e-9\n[[query]]\nname = "a"\nmechanism = "Gaussian(sigma=1)"\n'
-    assert account(read_plan("x.toml", text), delta="0.5", curve=False)["budget"]["exceeded"]
-    assert account(read_plan("x.toml", text), curve=False)["budget"]["exceeded"]
-    assert not account(read_plan("x.toml", text.replace("1e-9", "0.5")), delta="1e-9", curve=False)["budget"][
+    assert account(read_plan("x.toml", text), delta="0.5", curve=False).to_dict()["budget"]["exceeded"]
+    assert account(read_plan("x.toml", text), curve=False).to_dict()["budget"]["exceeded"]
+    assert not account(read_plan("x.toml", text.replace("1e-9", "0.5")), delta="1e-9", curve=False).to_dict()["budget"][
         "exceeded"
     ]
 
@@ -157,7 +159,7 @@ def test_a_plan_that_is_filled_keeps_to_the_budget_whatever_stays(tmp_path: Path
     (tmp_path / "plan.toml").write_text(plan)
     found = json.loads(zcdp("allocate", "plan.toml", "--out", "out.toml", "--json", cwd=tmp_path).stdout)
     assert found["held"] == pytest.approx(7 * (7 * RAPPOR(epsilon=1)).rho / 7)
-    filled = account(tmp_path / "out.toml", curve=False)
+    filled = account(tmp_path / "out.toml", curve=False).to_dict()
     assert filled["total"]["rho"] > 1.999
     assert not filled["budget"]["exceeded"]
     assert sum(query["rho"] for query in filled["queries"]) == pytest.approx(2, rel=1e-12)

@@ -26,8 +26,8 @@ def test_many_mechanisms_are_accounted_from_above() -> None:
         *(Laplace(epsilon=n / 1000) for n in range(1, 60)),
         *(RandomizedResponse(epsilon=n / 500, k=500) for n in range(1, 20)),
     )
-    whole = account(plan)
-    quick, full = account(plan, full=False, curve=False)["total"], whole["total"]
+    whole = account(plan).to_dict()
+    quick, full = account(plan, full=False, curve=False).to_dict()["total"], whole["total"]
     assert set(quick["routes"]) == {"zcdp", "pure"}
     assert "profile" in full["routes"]
     assert (quick["full"], full["full"]) == (False, True)
@@ -43,14 +43,14 @@ def test_many_mechanisms_are_accounted_from_above() -> None:
 
 def test_an_envelope_among_others_keeps_its_enclosure() -> None:
     text = "20 * ExponentialMechanism(epsilon=0.5) + 5 * RandomizedResponse(epsilon=0.5, k=300)"
-    quick, exact = account(text, curve=False)["total"], Plan.parse(text)
+    quick, exact = account(text, curve=False).to_dict()["total"], Plan.parse(text)
     assert quick["rho_bounds"][0] <= exact.rho <= quick["rho"] * (1 + 1e-9)
     assert quick["rho"] <= exact.rho * (1 + 2e-6)
 
 
 def test_equal_mechanisms_keep_the_words_they_were_written_in() -> None:
     text = "\n".join(f'[[query]]\nname = "{n}"\nmechanism = "Laplace(epsilon=1, sensitivity={n})"\n' for n in (2, 3))
-    first, second = account(read_plan("x.toml", text), curve=False)["queries"]
+    first, second = account(read_plan("x.toml", text), curve=False).to_dict()["queries"]
     assert first["mechanism"] == "Laplace(epsilon=1, sensitivity=2)"
     assert second["mechanism"] == "Laplace(epsilon=1, sensitivity=3)"
 
@@ -68,13 +68,15 @@ def test_gumbel_noise_is_charged_as_bounded_range() -> None:
 @pytest.mark.parametrize(("rho", "exceeded"), [("1.1036383235143267", True), ("1.1036383235143273", False)])
 def test_a_budget_is_compared_exactly(rho: str, exceeded: bool) -> None:
     """3/e = 1.10363832351432696..."""
-    facts = account(read_plan("x.toml", f'[budget]\nrho = "{rho}"\n{QUERY}'), curve=False)
+    facts = account(read_plan("x.toml", f'[budget]\nrho = "{rho}"\n{QUERY}'), curve=False).to_dict()
     assert facts["budget"]["exceeded"] == exceeded
 
 
 def test_delta_is_that_given_then_that_of_the_file_then_a_millionth() -> None:
     plain, own = read_plan("x.toml", QUERY), read_plan("x.toml", "delta = 1e-8\n" + QUERY)
-    chosen = [account(plan, delta=delta, curve=False)["delta"] for plan in (plain, own) for delta in (None, "1e-4")]
+    chosen = [
+        account(plan, delta=delta, curve=False).to_dict()["delta"] for plan in (plain, own) for delta in (None, "1e-4")
+    ]
     assert chosen == [1e-6, 1e-4, 1e-8, 1e-4]
 
 
@@ -87,7 +89,7 @@ def test_what_is_not_a_plan() -> None:
 
 def test_a_long_plan_with_a_mere_bound_claims_no_lower_end() -> None:
     parts = " + ".join(f"Laplace(epsilon='0.{n:03}')" for n in range(1, 70))
-    result = account(f"{parts} + ReportNoisyMax(epsilon=1)", curve=False, full=False)
+    result = account(f"{parts} + ReportNoisyMax(epsilon=1)", curve=False, full=False).to_dict()
     assert result["total"]["rho_bounds"][0] == 0
     assert result["total"]["rho_bounds"][1] == result["total"]["rho"] > 0.32
 
@@ -95,7 +97,7 @@ def test_a_long_plan_with_a_mere_bound_claims_no_lower_end() -> None:
 def test_a_curve_is_drawn_in_haste_and_still_certified() -> None:
     """On no common lattice each point takes effort: less of it for what is drawn, and all of it again afterwards."""
     plan = Plan.sum_of(*(Laplace(epsilon=0.1 + 0.7123**n) for n in range(26)))
-    points = account(plan, delta=1e-6)["curve"]
+    points = account(plan, delta=1e-6).to_dict()["curve"]
     for point in points[1:-1:13]:
         lower, upper = plan.delta_bounds(epsilon=point["epsilon"])
         assert lower <= point["delta"]

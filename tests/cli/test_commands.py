@@ -30,8 +30,8 @@ mechanism = "ExponentialMechanism(epsilon=1)"
 """
 
 TOP = [
-    "zcdp", "python", "python_flint", "title", "description", "source", "inputs", "delta", "budget", "queries",
-    "total", "curve", "theorems",
+    "zcdp", "python", "python_flint", "date", "title", "description", "author", "dataset", "unit",
+    "source", "inputs", "delta", "budget", "queries", "total", "curve", "theorems",
 ]  # fmt: skip
 QUERY = {
     "name", "mechanism", "count", "note", "rho", "rho_one", "rho_bounds_one", "rho_order", "is_tight",
@@ -96,7 +96,7 @@ def test_account_of_an_expression_is_the_schema() -> None:
 
 def test_account_from_python_is_the_same(plan: Path) -> None:
     facts = json.loads(zcdp("account", str(plan), "--json").stdout)
-    assert facts == json.loads(json.dumps(library.account(plan)))
+    assert facts == json.loads(json.dumps(library.account(plan).to_dict()))
     assert facts["budget"] == {
         "rho": 2.0, "epsilon": None, "delta": None, "spent": facts["total"]["rho"] / 2,
         "left": facts["budget"]["left"], "exceeded": False,

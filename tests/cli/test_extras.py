@@ -24,7 +24,7 @@ def modules(monkeypatch: pytest.MonkeyPatch) -> None:
 
     monkeypatch.setitem(sys.modules, "zcdp.paper", SimpleNamespace(table="{format} table".format))
     monkeypatch.setitem(sys.modules, "zcdp.plots", SimpleNamespace(figure=figure))
-    monkeypatch.setitem(sys.modules, "zcdp.report", SimpleNamespace(render=json.dumps))
+    monkeypatch.setitem(sys.modules, "zcdp.report", SimpleNamespace(render=lambda facts: json.dumps(facts.to_dict())))
 
 
 @pytest.mark.usefixtures("modules")

@@ -12,7 +12,6 @@ from cli.program import on_a_terminal, zcdp
 from zcdp import Plan, PlanError
 from zcdp.accounting.printable import is_hidden, printable
 from zcdp.cli import main
-from zcdp.report import render
 
 ESCAPES = [
     "\x1b[2J",
@@ -147,7 +146,7 @@ def test_toml_errors(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None
 
 
 def test_a_page_of_any_account_hides_nothing() -> None:
-    from report.sample import account
+    from report.sample import account, page
 
     facts = account()
     facts["title"] = facts["description"] = facts["inputs"] = facts["source"] = HOSTILE
@@ -156,4 +155,4 @@ def test_a_page_of_any_account_hides_nothing() -> None:
     facts["zcdp"] = facts["python"] = HOSTILE
     facts["total"]["routes"] = {HOSTILE: 1.0, **facts["total"]["routes"]}
     facts["total"]["usual"] = {HOSTILE: {"rho": 9.0, "epsilon": 9.0}}
-    assert hidden(render(facts)) == []
+    assert hidden(page(facts)) == []

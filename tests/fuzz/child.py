@@ -77,8 +77,8 @@ def same(one: zcdp.Plan, other: zcdp.Plan) -> None:
     assert one == other, (one, other)
 
 
-def page(facts: dict[str, Any]) -> None:
-    json.dumps(facts, allow_nan=False)
+def page(facts: zcdp.Account) -> None:
+    json.dumps(facts.to_dict(), allow_nan=False)
     render(facts)
 
 

@@ -188,7 +188,7 @@ def test_text_and_json_keep_it() -> None:
     assert repr(whole) == text
     assert Plan.from_json(whole.to_json()) == whole
     assert whole.relation is Relation.ADD_REMOVE
-    facts = account(text, delta="1e-5", curve=False)
+    facts = account(text, delta="1e-5", curve=False).to_dict()
     assert facts["total"]["epsilon"] == whole.epsilon_at(delta="1e-5")
     assert facts["total"]["relation"] == "add_remove"
     assert facts["queries"][0]["rho_order"] == "inf"

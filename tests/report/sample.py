@@ -8,8 +8,9 @@ from math import exp, inf
 from pathlib import Path
 from typing import Any
 
-from zcdp import Mechanism, Plan
+from zcdp import Account, Mechanism, Plan
 from zcdp.privacy.conversions.zcdp_to_approx import zcdp_to_epsilon
+from zcdp.report import render
 
 PAGES = Path(__file__).parents[2] / "docs" / "theorems"
 QUERIES = {
@@ -40,10 +41,16 @@ def account(queries: dict[str, tuple[int, str, str | None]] | None = None, delta
     return found
 
 
+def page(given: dict[str, Any], **options: str) -> str:
+    """The report of an account that was changed by hand."""
+    return render(Account.from_dict(given), **options)
+
+
 @cache
 def _account(queries: tuple[tuple[str, tuple[int, str, str | None]], ...], delta: float) -> str:
     parts = {name: Plan.parse(text).parts[0][0] for name, (_, text, _) in queries}
     plan = Plan.sum_of(*(count * parts[name] for name, (count, _, _) in queries))
+    together = sum((times * parts[name]).rho for name, (times, _, _) in queries)
     rows = []
     for name, (count, _, note) in queries:
         one = parts[name]
@@ -55,7 +62,7 @@ def _account(queries: tuple[tuple[str, tuple[int, str, str | None]], ...], delta
                 "name": name, "mechanism": repr(one), "count": count, "note": note,
                 "rho": rho, "rho_one": one.rho, "rho_bounds_one": one.rho_bounds, "rho_order": one.rho_order,
                 "is_tight": one.is_tight, "pure_epsilon_one": _finite(one.pure_epsilon), "theorem": one.theorem,
-                "share": rho / plan.rho, "usual": usual, "saved": None if first is None else 1 - rho / first,
+                "share": rho / together, "usual": usual, "saved": None if first is None else 1 - rho / first,
             }
         )  # fmt: skip
     charges = {
@@ -69,19 +76,28 @@ def _account(queries: tuple[tuple[str, tuple[int, str, str | None]], ...], delta
     }
     routes = plan.routes(delta=delta)
     top = 2 * plan.epsilon_at(delta=delta)
-    spent = {"rho": 1.0, "epsilon": None, "delta": None, "spent": plan.rho, "exceeded": plan.rho > 1}
+    spent = {
+        "rho": 1.0,
+        "epsilon": None,
+        "delta": None,
+        "spent": plan.rho,
+        "left": 1 - plan.rho,
+        "exceeded": plan.rho > 1,
+    }
     curve = [{"epsilon": top * n / 20, "delta": plan.delta_at(epsilon=top * n / 20)} for n in range(20)]
     used = dict.fromkeys([*(row["theorem"] for row in rows), "composition", "profile"])
     pages = {page: (PAGES / f"{page}.md").read_text().splitlines()[0].removeprefix("# ") for page in used}
     first_charge = usual_total.get("epsilon^2/2")
     return json.dumps(
         {
-            "zcdp": "0.1.0", "python": "3.11.7", "python_flint": "0.9.0",
+            "zcdp": "0.1.0", "python": "3.11.7", "python_flint": "0.9.0", "date": "2026-03-04",
             "title": "Household survey 2026", "description": "Tables and local reports of one year.",
+            "author": "Office of Surveys", "dataset": "Household survey, wave 7", "unit": "household",
             "source": "survey.toml", "inputs": "[[query]]\nname = 'age by sex'\n", "delta": delta, "budget": spent,
             "queries": rows,
             "total": {
-                "rho": plan.rho, "rho_bounds": plan.rho_bounds, "rho_order": 1.0,
+                "rho": plan.rho, "rho_bounds": plan.rho_bounds, "rho_order": 1.0, "full": True,
+                "relation": plan.relation.value,
                 "pure_epsilon": _finite(plan.pure_epsilon), "epsilon": plan.epsilon_at(delta=delta),
                 "epsilon_bounds": plan.epsilon_bounds(delta=delta), "route": min(routes, key=lambda name: routes[name]),
                 "routes": routes, "usual": usual_total,

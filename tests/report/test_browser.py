@@ -8,8 +8,7 @@ from pathlib import Path
 import pytest
 from report.browser import Browser, chromium
 from report.sample import account
-
-from zcdp.report import render
+from report.sample import page as render
 
 pytestmark = [
     pytest.mark.deep,

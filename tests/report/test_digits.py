@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 from decimal import Decimal
+from fractions import Fraction
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from zcdp.report.digits import SUPERSCRIPTS, at_least, at_most, exactly, more, percent
+from zcdp.display.plain import cost, lower
+from zcdp.display.rounding import shares
+from zcdp.display.typeset import SUPERSCRIPTS, at_least, at_most, exactly, more, percent
 
 BACK = {value: chr(key) for key, value in SUPERSCRIPTS.items()}
 
@@ -25,10 +28,26 @@ def read(text: str) -> Decimal:
 
 @given(st.floats(min_value=1e-300, max_value=1e300))
 def test_the_shown_number_is_on_the_safe_side_and_close(value: float) -> None:
-    truth = Decimal(repr(value))
-    assert truth <= read(at_most(value)) <= truth * Decimal("1.00001")
-    assert truth * Decimal("0.99999") <= read(at_least(value)) <= truth
+    """The last bit of the float is not shown: 11.000000000000002 is 11 to a reader."""
+    truth, bit = Decimal(repr(value)), Decimal("4e-16")
+    assert truth * (1 - bit) <= read(at_most(value)) <= truth * Decimal("1.00001")
+    assert truth * Decimal("0.99999") <= read(at_least(value)) <= truth * (1 + bit)
     assert read(exactly(value)) == truth
+
+
+@given(st.floats(min_value=1e-300, max_value=1e300), st.sampled_from([4, 6, 10]))
+def test_terminal_and_page_show_the_same_number(value: float, digits: int) -> None:
+    assert read(at_most(value, digits)) == Decimal(cost(value, digits))
+    assert read(at_least(value, digits)) == Decimal(lower(value, digits))
+
+
+@given(st.lists(st.floats(min_value=0, max_value=1e9), max_size=120))
+def test_shares_add_up_to_a_hundred_and_are_near(parts: list[float]) -> None:
+    shown = [Decimal(share.rstrip("%")) for share in shares(parts)]
+    assert sum(shown) == (100 if parts else 0)
+    if whole := sum(map(Fraction, parts)):
+        for part, share in zip(parts, shown, strict=True):
+            assert abs(Fraction(share) - 100 * Fraction(part) / whole) < Fraction(1, 10)
 
 
 @pytest.mark.parametrize(

@@ -8,19 +8,32 @@ from zcdp.accounting.parser import PlanError
 from zcdp.privacy.plan import Plan
 
 if TYPE_CHECKING:
+    from zcdp.accounting.accounts import Account
     from zcdp.accounting.allocation import Query, allocate
     from zcdp.accounting.calibration import calibrate
     from zcdp.accounting.filter import BudgetExceeded, Filter
     from zcdp.accounting.odometer import Odometer
     from zcdp.accounting.statement import account
 
-__all__ = ["BudgetExceeded", "Filter", "Odometer", "Plan", "PlanError", "Query", "account", "allocate", "calibrate"]
+__all__ = [
+    "Account",
+    "BudgetExceeded",
+    "Filter",
+    "Odometer",
+    "Plan",
+    "PlanError",
+    "Query",
+    "account",
+    "allocate",
+    "calibrate",
+]
 
 # Plans live below the mechanisms, so that `m + m` is one; their text forms need the mechanisms' names, known only here.
 Plan.forms = (parser.parse, json_form.load, json_form.dump)
 
 # imported on first use: a program that only asks for rho starts sooner
 _HOMES = {
+    "Account": "accounts",
     "BudgetExceeded": "filter",
     "Filter": "filter",
     "Odometer": "odometer",

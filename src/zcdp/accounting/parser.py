@@ -17,7 +17,7 @@ from zcdp.numeric.exact import MOST_DIGITS, Value, rational
 from zcdp.privacy.curve import Curve
 from zcdp.privacy.plan import Plan
 
-__all__ = ["FREE", "PlanError", "parse", "parse_open"]
+__all__ = ["FREE", "PlanError", "parse", "parse_open", "parse_written"]
 
 FREE = object()
 """The value of a parameter written as `?`: what allocation finds."""
@@ -68,6 +68,10 @@ class _Token(NamedTuple):
     text: str
     position: int
 
+    @property
+    def end(self) -> int:
+        return self.position + len(self.text)
+
 
 def parse(text: str) -> Plan:
     """The plan that the text spells.
@@ -80,6 +84,17 @@ def parse(text: str) -> Plan:
     100 * Laplace(epsilon=0.1) + RAPPOR(epsilon='1/3')
     """
     return _Parser(text).whole()
+
+
+def parse_written(text: str) -> tuple[Plan, dict[Curve, str]]:
+    """The plan, and how each of its mechanisms was first written.
+
+    >>> plan, written = parse_written("3 * Laplace(scale=10)")
+    >>> plan, written[plan.parts[0][0]]
+    (3 * Laplace(epsilon='0.1'), 'Laplace(scale=10)')
+    """
+    parser = _Parser(text)
+    return parser.whole(), parser.written
 
 
 def parse_open(text: str) -> tuple[type[Mechanism], dict[str, Any]]:
@@ -105,6 +120,7 @@ class _Parser:
         self.tokens = self._split()
         self.next = 0
         self.depth = 0
+        self.written: dict[Curve, str] = {}
 
     def _split(self) -> list[_Token]:
         tokens: list[_Token] = []
@@ -167,9 +183,11 @@ class _Parser:
         name = self._peek()
         mechanism, values, parameters = self._call()
         try:
-            return mechanism(*values, **parameters)
+            made = mechanism(*values, **parameters)
         except (ValueError, TypeError, NotCertified) as error:
             raise PlanError(f"{name.text}: {error}", self.text, name.position) from None
+        self.written.setdefault(made, self.text[name.position : self.tokens[self.next - 1].end])
+        return made
 
     def _call(self) -> tuple[type[Mechanism], list[Any], dict[str, Any]]:
         """A mechanism's name and what stands in its brackets."""

@@ -19,7 +19,9 @@ from zcdp.privacy.plan import Plan
 __all__ = ["Budget", "Collection", "Entry", "PlanFile", "PlanFileError", "read_plan"]
 
 Number = TypeVar("Number")
-TOP = ("title", "description", "delta", "budget", "collection", "query")
+TOP = ("title", "description", "author", "dataset", "unit", "neighbours", "delta", "budget", "collection", "query")
+WORDS = ("title", "description", "author", "dataset", "unit")
+NEIGHBOURS = {"add_remove": "add_remove", "add-remove": "add_remove", "replace": "replace"}
 BUDGET = ("rho", "epsilon", "delta")
 COLLECTION = ("k", "rounds", "answered", "clients")
 QUERY = ("name", "mechanism", "count", "note", "weight")
@@ -77,6 +79,12 @@ class PlanFile:
     delta: float | str | None = None
     budget: Budget | None = None
     collection: Collection | None = None
+    author: str | None = None
+    dataset: str | None = None
+    unit: str | None = None
+    """Whose data one neighbour lacks: a person, a household, a device."""
+    neighbours: str | None = None
+    """add_remove or replace, where the file says so."""
 
 
 def read_plan(source: str | Path, text: str | None = None) -> PlanFile:
@@ -121,10 +129,24 @@ class _Reader:
             self._check(("", 0, "delta"), data["delta"], probability)
         entries = tuple(self._entry(n, query) for n, query in enumerate(queries))
         self._distinct(entries)
-        title, description = (self._text(("", 0, name), data.get(name)) for name in ("title", "description"))
+        words = {name: self._text(("", 0, name), data.get(name)) for name in WORDS}
         budget = self._budget(data["budget"]) if "budget" in data else None
         collection = self._collection(data["collection"], entries) if "collection" in data else None
-        return PlanFile(self.source, self.text, entries, title, description, data.get("delta"), budget, collection)
+        return PlanFile(
+            self.source,
+            self.text,
+            entries,
+            delta=data.get("delta"),
+            budget=budget,
+            collection=collection,
+            neighbours=self._neighbours(data.get("neighbours")),
+            **words,
+        )
+
+    def _neighbours(self, given: Any) -> str | None:
+        if given is not None and (not isinstance(given, str) or given not in NEIGHBOURS):
+            self._fail(("", 0, "neighbours"), f"must be 'add_remove' or 'replace', not {_shown(given)}")
+        return None if given is None else NEIGHBOURS[given]
 
     def _budget(self, data: Any) -> Budget:
         if not isinstance(data, dict):

@@ -1,15 +1,19 @@
-"""The account of a plan: what each query and the whole cost, beside what other bounds charge, as plain data."""
+"""The account of a plan: what each query and the whole cost, beside what other bounds charge."""
 
 from __future__ import annotations
 
+import os
 import platform
 from collections.abc import Callable
+from dataclasses import replace
+from datetime import UTC, datetime
 from fractions import Fraction
 from math import inf
 from pathlib import Path
-from typing import Any
+from types import MappingProxyType
 
-from zcdp.accounting.parser import PlanError, parse
+from zcdp.accounting.accounts import Account, BudgetUse, Charge, Point, QueryCost, TotalCost
+from zcdp.accounting.parser import PlanError, parse_written
 from zcdp.accounting.plan_file import Budget, Entry, PlanFile, PlanFileError, read_plan
 from zcdp.accounting.theorems import cited
 from zcdp.accounting.total import Total, curve_points, total_of
@@ -19,6 +23,7 @@ from zcdp.numeric.certify import NotCertified, enclose
 from zcdp.numeric.exact import Value, probability, rational
 from zcdp.privacy.curve import Curve
 from zcdp.privacy.plan import Plan
+from zcdp.privacy.relation import Relation
 
 __all__ = ["account"]
 
@@ -38,8 +43,8 @@ def account(
     curve: bool = True,
     full: bool | None = None,
     progress: Progress | None = None,
-) -> dict[str, Any]:
-    """What a plan file, an expression or a plan costs: the dictionary that `zcdp account --json` prints.
+) -> Account:
+    """What a plan file, an expression or a plan costs; `to_dict()` of the answer is what `zcdp account --json` prints.
 
     Text is an expression, and never opens a file: a plan file is given as a `Path`.
     delta is that of the file, or 1e-6, unless given. `curve` adds points of the (epsilon, delta) curve. A plan of more
@@ -47,53 +52,71 @@ def account(
     for the slow exact profile.
 
     >>> a = account("100 * Laplace(epsilon=0.1) + RAPPOR(epsilon=1)", delta=1e-6, curve=False)
-    >>> a["total"]["rho"], a["total"]["epsilon"], a["total"]["route"]
+    >>> a.total.rho, a.total.epsilon, a.total.route
     (0.72866046..., 5.505867..., 'profile')
     """
     progress = progress or _silent
     plan = _read(source)
     chosen = delta if delta is not None else plan.delta or (plan.budget and plan.budget.delta) or DELTA
     at = probability(chosen, "delta")
-    _double(at, chosen, "delta")
+    shown = _double(at, chosen, "delta")
     queries, whole = _queries(plan, progress)
+    relation = _relation(plan, whole)
     progress(0.3, "composing")
     total = total_of(whole, at, full)
-    usuals = total.usual(at)
-    first = next(iter(usuals.values()))
     names = {name for part, _ in whole.parts for name in _theorems(part)} | total.theorems
-    report: dict[str, Any] = {
+    made = Account(
         **_versions(),
-        "title": plan.title,
-        "description": plan.description,
-        "source": plan.source,
-        "inputs": plan.text,
-        "delta": float(at),
-        "budget": _budget(plan.budget, total, whole),
-        "queries": queries,
-        "total": {
-            "rho": total.rho,
-            "rho_bounds": list(total.rho_bounds),
-            "rho_order": total.rho_order and _number(total.rho_order),
-            "relation": whole.relation.value,
-            "pure_epsilon": _number(whole.pure_epsilon),
-            "epsilon": total.epsilon,
-            "epsilon_bounds": list(total.epsilon_bounds),
-            "route": total.route,
-            "full": total.full,
-            "routes": {name: _number(value) for name, value in total.routes.items()},
-            "usual": {name: {unit: _number(value) for unit, value in sums.items()} for name, sums in usuals.items()},
-            "saved_rho": 1 - total.rho / first["rho"] if first["rho"] else None,
-            "saved_epsilon": 1 - total.epsilon / first["epsilon"] if first["epsilon"] else None,
-        },
-        "curve": [],
-        "theorems": cited(names),
-    }
-    if curve:
-        report["curve"] = [
-            {"epsilon": epsilon, "delta": value} for epsilon, value in curve_points(whole, total, at, progress)
-        ]
+        date=_today(),
+        title=plan.title,
+        description=plan.description,
+        author=plan.author,
+        dataset=plan.dataset,
+        unit=plan.unit,
+        source=plan.source,
+        inputs=plan.text,
+        delta=shown,
+        budget=_budget(plan.budget, total, whole),
+        queries=queries,
+        total=_total(total, at, relation),
+        curve=tuple(Point(*point) for point in curve_points(whole, total, at, progress)) if curve else (),
+        theorems=cited(names),
+    )
     progress(1.0, "done")
-    return report
+    return made
+
+
+def _total(total: Total, delta: Fraction, relation: Relation) -> TotalCost:
+    usuals = {name: Charge(**sums) for name, sums in total.usual(delta).items()}
+    first = next(iter(usuals.values()))
+    return TotalCost(
+        rho=total.rho,
+        rho_bounds=total.rho_bounds,
+        rho_order=total.rho_order,
+        relation=relation.value,
+        pure_epsilon=total.plan.pure_epsilon,
+        epsilon=total.epsilon,
+        epsilon_bounds=total.epsilon_bounds,
+        route=total.route,
+        full=total.full,
+        routes=MappingProxyType(dict(total.routes)),
+        usual=MappingProxyType(usuals),
+        saved_rho=1 - total.rho / first.rho if first.rho else None,
+        saved_epsilon=1 - total.epsilon / first.epsilon if first.epsilon else None,
+    )
+
+
+def _relation(plan: PlanFile, whole: Plan) -> Relation:
+    """That of the mechanisms, which the file may state, or narrow where they leave it open."""
+    if plan.neighbours is None:
+        return whole.relation
+    try:
+        return whole.relation.joined(Relation(plan.neighbours))
+    except ValueError:
+        raise PlanFileError(
+            f"{plan.source}: neighbours: the file says {plan.neighbours}, and its mechanisms are stated for "
+            f"{whole.relation.value}: state both for one relation"
+        ) from None
 
 
 def _read(source: str | Path | Curve | PlanFile) -> PlanFile:
@@ -103,7 +126,7 @@ def _read(source: str | Path | Curve | PlanFile) -> PlanFile:
         return read_plan(source)
     if isinstance(source, str) and source.endswith(".toml"):
         raise PlanError("text is an expression, and only a Path opens a plan file", source, 0)
-    plan = parse(source) if isinstance(source, str) else source
+    plan, written = parse_written(source) if isinstance(source, str) else (source, {})
     if not isinstance(plan, Curve):
         raise TypeError(f"{source!r} is not a plan, an expression or the path of a plan file")
     text = source if isinstance(source, str) else repr(plan)
@@ -113,14 +136,13 @@ def _read(source: str | Path | Curve | PlanFile) -> PlanFile:
         name = type(part).__name__
         seen[name] = seen.get(name, 0) + 1
         label = name if seen[name] == 1 else f"{name} {seen[name]}"
-        entries.append(Entry(label, repr(part), Plan.sum_of(part), None, count))
+        entries.append(Entry(label, written.get(part) or repr(part), Plan.sum_of(part), None, count))
     return PlanFile(text, text, tuple(entries))
 
 
-def _queries(plan: PlanFile, progress: Progress) -> tuple[list[dict[str, Any]], Plan]:
-    uses: dict[tuple[Curve, int], tuple[dict[str, Any], Plan]] = {}
-    written: dict[str, str] = {}
-    rows: list[dict[str, Any]] = []
+def _queries(plan: PlanFile, progress: Progress) -> tuple[tuple[QueryCost, ...], Plan]:
+    uses: dict[tuple[Curve, int], tuple[QueryCost, Plan]] = {}
+    rows: list[QueryCost] = []
     for n, entry in enumerate(plan.entries):
         if entry.plan is None:
             where = f"{plan.source}:{entry.line}" if entry.line else plan.source
@@ -130,46 +152,48 @@ def _queries(plan: PlanFile, progress: Progress) -> tuple[list[dict[str, Any]], 
             if entry.plan.rho == inf:
                 raise ValueError(f"{entry.name}: rho is infinite: {entry.text} can give an input away")
             uses[key] = _facts(*key), Plan.repeated(*key)
-        if entry.text not in written:  # equal mechanisms may be written differently
-            written[entry.text] = repr(entry.plan)
-        rows.append({"name": entry.name, "mechanism": written[entry.text], "count": entry.count, "note": entry.note})
-        rows[-1] |= uses[key][0]
+        # equal mechanisms may be written differently
+        rows.append(replace(uses[key][0], name=entry.name, mechanism=" ".join(entry.text.split()), note=entry.note))
         if n % 64 == 0:
             progress(0.3 * n / len(plan.entries), "queries")
-    whole = sum(row["rho"] for row in rows)
-    for row in rows:
-        row["share"] = row["rho"] / whole if whole else 1 / len(rows)  # where nothing is spent, all do so alike
+    whole = sum(row.rho for row in rows)
+    # where nothing is spent, all do so alike
+    rows = [replace(row, share=row.rho / whole if whole else 1 / len(rows)) for row in rows]
     times: dict[tuple[Curve, int], int] = {}
     for entry in plan.entries:
         assert entry.plan is not None
         times[entry.plan, entry.count] = times.get((entry.plan, entry.count), 0) + 1
-    return rows, Plan.sum_of(*(Plan.repeated(uses[key][1], often) for key, often in times.items()))
+    return tuple(rows), Plan.sum_of(*(Plan.repeated(uses[key][1], often) for key, often in times.items()))
 
 
-def _facts(plan: Plan, count: int) -> dict[str, Any]:
+def _facts(plan: Plan, count: int) -> QueryCost:
     # of a single mechanism the facts are asked of itself, which remembers them for the total
     one = plan.parts[0][0] if len(plan.parts) == 1 and plan.parts[0][1] == 1 else plan
     rho = Plan.repeated(one, count).rho if count > 1 else one.rho
     charged = usual(one, count)
     first = next(iter(charged.values()))
-    return {
-        "rho": rho,
-        "rho_one": one.rho,
-        "rho_bounds_one": list(one.rho_bounds),
-        "rho_order": _order(one),
-        "is_tight": one.is_tight,
-        "pure_epsilon_one": _number(one.pure_epsilon),
-        "theorem": next(iter(_theorems(one)), "composition"),
-        "share": 0.0,
-        "usual": charged,
-        "saved": None if first is None else 1 - rho / first,
-    }
+    return QueryCost(
+        name="",
+        mechanism="",
+        count=count,
+        note=None,
+        rho=rho,
+        rho_one=one.rho,
+        rho_bounds_one=one.rho_bounds,
+        rho_order=_order(one),
+        is_tight=one.is_tight,
+        pure_epsilon_one=one.pure_epsilon,
+        theorem=next(iter(_theorems(one)), "composition"),
+        share=None,
+        usual=MappingProxyType(charged),
+        saved=None if first is None else 1 - rho / first,
+    )
 
 
-def _order(curve: Curve) -> float | str | None:
+def _order(curve: Curve) -> float | None:
     """The order that attains rho, where it is known."""
     try:
-        return _number(curve.rho_order)
+        return curve.rho_order
     except NotCertified:
         return None
 
@@ -179,7 +203,7 @@ def _theorems(curve: Curve) -> list[str]:
     return [name] if name else []
 
 
-def _budget(budget: Budget | None, total: Total, whole: Plan) -> dict[str, Any] | None:
+def _budget(budget: Budget | None, total: Total, whole: Plan) -> BudgetUse | None:
     if budget is None:
         return None
     if budget.rho is not None:
@@ -194,7 +218,7 @@ def _budget(budget: Budget | None, total: Total, whole: Plan) -> dict[str, Any] 
     }
     left = enclose(lambda: lift(limit - spent), floor=-inf)[0]
     share = float(min(spent / limit, Fraction(LARGEST)))
-    return {**numbers, "spent": share, "left": left, "exceeded": spent > limit}
+    return BudgetUse(**numbers, spent=share, left=left, exceeded=spent > limit)
 
 
 def _written(value: float | str) -> Fraction:
@@ -209,8 +233,11 @@ def _double(number: Fraction, value: object, name: str) -> float:
     return float(number)
 
 
-def _number(value: float) -> float | str:
-    return "inf" if value == inf else value
+def _today() -> str:
+    """The day, in UTC; that of SOURCE_DATE_EPOCH for those who build the same pages again."""
+    epoch = os.environ.get("SOURCE_DATE_EPOCH", "")
+    at = datetime.fromtimestamp(int(epoch), UTC) if epoch.isdecimal() and len(epoch) < 12 else datetime.now(UTC)
+    return at.date().isoformat()
 
 
 def _versions() -> dict[str, str]:

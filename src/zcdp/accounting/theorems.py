@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from zcdp.accounting.accounts import Citation
+
 __all__ = ["TITLES", "cited"]
 
 TITLES = {
@@ -32,10 +34,10 @@ TITLES = {
 }
 
 
-def cited(names: set[str]) -> list[dict[str, str]]:
+def cited(names: set[str]) -> tuple[Citation, ...]:
     """Identifier, title and page of each.
 
-    >>> cited({"rappor"})[0]["title"]
+    >>> cited({"rappor"})[0].title
     'RAPPOR: rho = epsilon tanh(epsilon/4)'
     """
-    return [{"id": n, "title": TITLES.get(n, n), "path": f"docs/theorems/{n}.md"} for n in sorted(names)]
+    return tuple(Citation(n, TITLES.get(n, n), f"docs/theorems/{n}.md") for n in sorted(names))

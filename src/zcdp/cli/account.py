@@ -3,33 +3,27 @@
 from __future__ import annotations
 
 from argparse import Namespace
+from collections.abc import Sequence
+from decimal import Decimal
 from pathlib import Path
 from textwrap import wrap
-from typing import Any
 
+from zcdp.accounting.accounts import Account, BudgetUse, QueryCost
 from zcdp.accounting.statement import account
 from zcdp.cli.columns import columns
 from zcdp.cli.extras import extra
 from zcdp.cli.files import check_writable, write_whole
 from zcdp.cli.ledger_fit import fits, print_fit
-from zcdp.cli.numbers import cost, gain, lower, percent
 from zcdp.cli.output import print_json
 from zcdp.cli.rows import query_lines
 from zcdp.cli.terminal import Progress, bold, dim, green, line, red, shown, width
+from zcdp.display.names import NEIGHBOURS, route
+from zcdp.display.plain import cost, gain, lower, spent
+from zcdp.display.rounding import shares
 
 __all__ = ["run"]
 
 SHOWN = 20
-NEIGHBOURS = {
-    "add_remove": "neighbours that differ by one record, added or removed (add_remove)",
-    "replace": "neighbours that differ in one record, replaced (replace)",
-}
-ROUTES = {
-    "profile": "privacy profile",
-    "rdp": "Renyi curve",
-    "zcdp": "tight rho alone",
-    "pure": "pure epsilons added up",
-}
 
 
 def run(options: Namespace) -> int:
@@ -46,21 +40,20 @@ def run(options: Namespace) -> int:
             full=True if options.full else None,
             progress=progress,
         )
-    if options.ledger:
-        facts["ledger"] = fits(options.ledger, options.account, options.plan)
+    ledger = fits(options.ledger, options.account, options.plan) if options.ledger else None
     if render:
         write_whole(options.html, render(facts))
     if options.json:
-        print_json(facts)
+        print_json(facts.to_dict() | ({"ledger": ledger} if ledger else {}))
     else:
         _print(shown(facts), everything=options.all)
-        if options.ledger:
+        if ledger:
             line()
-            print_fit(facts["ledger"])
+            print_fit(ledger)
         if options.html:
             line(f"\nReport written to {options.html}")
-    over = facts["budget"] and facts["budget"]["exceeded"]
-    return 1 if over or not facts.get("ledger", {"fits": True})["fits"] else 0
+    over = facts.budget is not None and facts.budget.exceeded
+    return 1 if over or (ledger and not ledger["fits"]) else 0
 
 
 def _source(text: str) -> str | Path:
@@ -72,85 +65,80 @@ def _source(text: str) -> str | Path:
     return Path(text) if is_file else text
 
 
-def _print(facts: dict[str, Any], *, everything: bool) -> None:
-    line(bold(facts["title"] or facts["source"]))
-    for text in wrap(facts["description"] or "", width()):
+def _print(facts: Account, *, everything: bool) -> None:
+    line(bold(facts.title or facts.source))
+    for text in wrap(facts.description or "", width()):
         line(dim(text))
     line()
-    _queries(facts["queries"], everything=everything)
+    _queries(facts.queries, everything=everything)
     line()
     _total(facts)
-    if facts["budget"]:
+    if facts.budget:
         line()
-        _budget(facts["budget"])
+        _budget(facts.budget)
 
 
-def _queries(queries: list[dict[str, Any]], *, everything: bool) -> None:
-    shown = queries
+def _queries(queries: Sequence[QueryCost], *, everything: bool) -> None:
+    shown = list(zip(queries, shares([query.rho for query in queries]), strict=True))
     if len(queries) > SHOWN and not everything:
-        shown = sorted(queries, key=lambda query: -query["rho"])[:SHOWN]
+        shown = sorted(shown, key=lambda row: -row[0].rho)[:SHOWN]
     rows = [["query", "uses", "mechanism", "rho", "share", "saved"]]
-    for query in shown:
-        bound = "" if query["is_tight"] else "*"
+    for query, share in shown:
+        bound = "" if query.is_tight else "*"
         rows.append(
             [
-                query["name"],
-                f"{query['count']}",
-                query["mechanism"],
-                cost(query["rho"]) + bound,
-                percent(query["share"]),
-                gain(query["saved"]),
+                query.name,
+                f"{query.count}",
+                query.mechanism,
+                cost(query.rho) + bound,
+                share,
+                gain(query.saved),
             ]
         )
     for text in query_lines(rows, "<><>>>"):
         line(text)
     if len(shown) < len(queries):
-        rest = sum(query["share"] for query in queries) - sum(query["share"] for query in shown)
-        line(dim(f"and {len(queries) - SHOWN} more queries, {percent(rest)} of rho together (--all lists them)"))
-    if not all(query["is_tight"] for query in shown):
+        rest = 100 - sum(Decimal(share.rstrip("%")) for _, share in shown)
+        line(dim(f"and {len(queries) - SHOWN} more queries, {rest}% of rho together (--all lists them)"))
+    if not all(query.is_tight for query, _ in shown):
         line(dim("* a proven upper bound, not known to be exact"))
 
 
-def _total(facts: dict[str, Any]) -> None:
-    total, delta = facts["total"], facts["delta"]
-    low, high = total["epsilon_bounds"]
-    line(f"{bold('rho')}      {bold(cost(total['rho']))}")
-    line(f"{bold('epsilon')}  {bold(cost(total['epsilon']))} at delta = {delta:g}, by the {_route(total['route'])}")
-    if total["relation"] != "either":
-        line(dim(f"         for {NEIGHBOURS[total['relation']]}"))
-    if "profile" in total["routes"]:
+def _total(facts: Account) -> None:
+    total, delta = facts.total, facts.delta
+    low, high = total.epsilon_bounds
+    line(f"{bold('rho')}      {bold(cost(total.rho))}")
+    line(f"{bold('epsilon')}  {bold(cost(total.epsilon))} at delta = {delta:g}, by the {route(total.route)}")
+    if total.relation != "either":
+        line(dim(f"         neighbours: {NEIGHBOURS[total.relation]}"))
+    if "profile" in total.routes:
         same = lower(low) == lower(high) or high - low < 1e-5 * high
         line(dim(f"         certified: never below the truth{'' if same else f', which is at least {lower(low)}'}"))
     else:
         line(dim("         many different mechanisms, so from rho alone: --full is sharper, and slow"))
     line()
     rows = [["the same queries, accounted by", "rho", "epsilon"]]
-    for name, epsilon in sorted(total["routes"].items(), key=lambda route: float(route[1])):
-        rho = cost(total["rho"]) if name == "zcdp" else ""
-        rows.append([_route(name), rho, cost(epsilon)])
-    for name, charge in sorted(total["usual"].items(), key=lambda item: item[1]["epsilon"]):
-        rows.append([f"{name} each", cost(charge["rho"]), cost(charge["epsilon"])])
+    for name, epsilon in sorted(total.routes.items(), key=lambda item: item[1]):
+        rho = cost(total.rho) if name == "zcdp" else ""
+        rows.append([route(name), rho, cost(epsilon)])
+    for name, charge in sorted(total.usual.items(), key=lambda item: item[1].epsilon):
+        rows.append([f"{name} each", cost(charge.rho), cost(charge.epsilon)])
     head, *body = columns(rows, "<>>", width=width())
     line(dim(head))
     for text in body:
         line(text)
-    if (total["saved_rho"] or 0) > 0:
-        saved = f"{gain(total['saved_rho'])} of rho, {gain(total['saved_epsilon'])} of epsilon"
+    if (total.saved_rho or 0) > 0:
+        saved = f"{gain(total.saved_rho)} of rho, {gain(total.saved_epsilon)} of epsilon"
         line(f"Saved against epsilon^2/2: {saved}.")
 
 
-def _route(name: str) -> str:
-    return ROUTES.get(name, name)
-
-
-def _budget(budget: dict[str, Any]) -> None:
-    if budget["rho"] is not None:
-        limit = f"rho = {budget['rho']:.15g}"
+def _budget(budget: BudgetUse) -> None:
+    if budget.rho is not None:
+        limit = f"rho = {budget.rho:.15g}"
     else:
-        limit = f"epsilon = {budget['epsilon']:.15g} at delta = {budget['delta']:.15g}"
-    share, left = percent(budget["spent"]), budget["left"]
-    if budget["exceeded"]:
-        share = "a little more than 100%" if share == "100.0%" else share
+        limit = f"epsilon = {budget.epsilon:.15g} at delta = {budget.delta:.15g}"
+    share, left = spent(budget.spent, exceeded=budget.exceeded), budget.left
+    if budget.exceeded:
         line(red(f"OVER BUDGET: {share} of {limit}, {cost(-left, 4)} too much."))
     else:
         line(green(f"Within budget: {share} of {limit}, {lower(left, 4)} left."))

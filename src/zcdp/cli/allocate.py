@@ -14,10 +14,10 @@ from zcdp.accounting.parser import FREE, parse_open
 from zcdp.accounting.plan_file import Entry, PlanFile, PlanFileError, read_plan
 from zcdp.cli.arguments import BadUsage
 from zcdp.cli.files import check_writable, write_whole
-from zcdp.cli.numbers import cost, percent
 from zcdp.cli.output import print_json
 from zcdp.cli.rows import query_lines
 from zcdp.cli.terminal import Progress, bold, dim, line, shown
+from zcdp.display.plain import cost, spent
 from zcdp.mechanisms import Mechanism
 from zcdp.numeric.exact import positive_rational
 from zcdp.privacy.plan import Plan
@@ -105,7 +105,7 @@ def _print(title: str, rows: list[dict[str, Any]], budget: Fraction, held: Fract
     line()
     cells = [["query", "uses", "mechanism", "std dev", "rho", "share"]]
     for row in rows:
-        deviation, share = f"{row['standard_deviation']:.6g}", percent(row["rho"] / float(budget))
+        deviation, share = f"{row['standard_deviation']:.6g}", spent(row["rho"] / float(budget))
         cells.append([row["name"], str(row["count"]), row["mechanism"], deviation, cost(row["rho"]), share])
     for text in query_lines(cells, "<><>>>"):
         line(text)

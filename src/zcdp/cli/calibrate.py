@@ -9,9 +9,9 @@ from typing import Any
 from zcdp.accounting.calibration import calibrate
 from zcdp.accounting.parser import parse
 from zcdp.cli.arguments import BadUsage
-from zcdp.cli.numbers import cost
 from zcdp.cli.output import print_json
 from zcdp.cli.terminal import Progress, bold, line
+from zcdp.display.plain import cost
 from zcdp.privacy.plan import Plan
 
 __all__ = ["run"]

@@ -8,10 +8,10 @@ from typing import Any
 from zcdp.cli.arguments import BadUsage
 from zcdp.cli.columns import columns
 from zcdp.cli.files import check_writable, write_whole
-from zcdp.cli.numbers import cost
 from zcdp.cli.output import print_json
 from zcdp.cli.terminal import Progress, bold, dim, line, width
 from zcdp.collection.choose import Choice, Design, choose
+from zcdp.display.plain import cost
 
 __all__ = ["run"]
 

@@ -10,11 +10,11 @@ from typing import Any
 
 from zcdp.cli.columns import columns
 from zcdp.cli.files import check_writable, write_whole
-from zcdp.cli.numbers import cost
 from zcdp.cli.output import print_json
 from zcdp.cli.randomize import collected
 from zcdp.cli.terminal import Progress, bold, dim, line, shown, width
 from zcdp.collection.parquet import count_files
+from zcdp.display.plain import cost
 from zcdp.estimation.histogram import Histogram
 
 __all__ = ["run"]

@@ -16,9 +16,9 @@ from zcdp.cli.arguments import BadUsage
 from zcdp.cli.extras import extra
 from zcdp.cli.files import check_writable, write_all, write_whole
 from zcdp.cli.ledger_tables import accounts_table, history_table
-from zcdp.cli.numbers import cost, lower
 from zcdp.cli.output import print_json
 from zcdp.cli.terminal import Progress, bold, dim, green, line, red
+from zcdp.display.plain import cost, lower
 from zcdp.ledger import BudgetExceeded, KeyConflict, Ledger, LedgerError
 from zcdp.ledger.migrations import STEPS, script
 from zcdp.ledger.statement import exact, statement

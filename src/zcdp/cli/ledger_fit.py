@@ -5,8 +5,8 @@ from __future__ import annotations
 from typing import Any
 
 from zcdp.cli.arguments import BadUsage
-from zcdp.cli.numbers import cost, lower
 from zcdp.cli.terminal import green, line, red
+from zcdp.display.plain import cost, lower
 
 __all__ = ["fits", "print_fit"]
 

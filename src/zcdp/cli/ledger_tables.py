@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 
 from zcdp.cli.columns import columns
-from zcdp.cli.numbers import cost, lower, percent
 from zcdp.cli.terminal import dim, width
+from zcdp.display.plain import cost, lower, spent
 from zcdp.ledger import Account, Entry
 from zcdp.ledger.model import amount
 from zcdp.ledger.statement import mechanism_of
@@ -27,7 +27,7 @@ def accounts_table(accounts: Iterable[Account]) -> Iterator[str]:
                 "rho" if order is None else f"order {float(order):g}",
                 cost(float(one.budget)),
                 cost(float(one.spent)),
-                percent(float(one.spent / one.budget)),
+                spent(float(one.spent / one.budget)),
                 lower(float(one.remaining)),
             ]
         )

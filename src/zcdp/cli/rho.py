@@ -10,9 +10,9 @@ from zcdp.accounting.parser import parse
 from zcdp.accounting.theorems import TITLES
 from zcdp.accounting.usual import usual
 from zcdp.cli.columns import columns
-from zcdp.cli.numbers import cost, gain
 from zcdp.cli.output import print_json
 from zcdp.cli.terminal import bold, dim, line, width
+from zcdp.display.plain import cost, gain
 from zcdp.numeric.certify import NotCertified
 
 __all__ = ["run"]

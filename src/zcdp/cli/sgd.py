@@ -10,9 +10,9 @@ from typing import Any
 from zcdp.accounting.calibration import calibrate
 from zcdp.cli.arguments import BadUsage
 from zcdp.cli.columns import columns
-from zcdp.cli.numbers import cost
 from zcdp.cli.output import print_json
 from zcdp.cli.terminal import Progress, bold, dim, line, width
+from zcdp.display.plain import cost
 from zcdp.mechanisms import Gaussian, Subsampled
 from zcdp.numeric.exact import Value, integer, positive_rational, probability
 from zcdp.privacy.plan import Plan

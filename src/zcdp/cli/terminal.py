@@ -5,6 +5,8 @@ from __future__ import annotations
 import os
 import re
 import sys
+from collections.abc import Mapping
+from dataclasses import fields, is_dataclass, replace
 from time import monotonic
 from types import TracebackType
 from typing import Any, Self, TextIO
@@ -56,9 +58,11 @@ def shown(data: Any) -> Any:
     """The same data with each text in it made safe to show: before it is coloured and put in columns."""
     if isinstance(data, str):
         return printable(data)
-    if isinstance(data, dict):
-        return {name: shown(value) for name, value in data.items()}
-    return [shown(one) for one in data] if isinstance(data, list) else data
+    if is_dataclass(data) and not isinstance(data, type):
+        return replace(data, **{one.name: shown(getattr(data, one.name)) for one in fields(data)})
+    if isinstance(data, Mapping):
+        return {printable(name): shown(value) for name, value in data.items()}
+    return type(data)(shown(one) for one in data) if isinstance(data, list | tuple) else data
 
 
 def line(text: str = "") -> None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from math import ceil, floor, log10
 
-from zcdp.report.digits import SUPERSCRIPTS
+from zcdp.display.typeset import SUPERSCRIPTS
 from zcdp.report.escaping import escape
 
 __all__ = ["Bar", "bars", "curve"]

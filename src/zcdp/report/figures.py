@@ -2,39 +2,32 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from math import ceil, inf
-from typing import Any
 
+from zcdp.accounting.accounts import Account
+from zcdp.display.names import route, typeset
+from zcdp.display.typeset import at_most, exactly, tagged
 from zcdp.report.charts import Bar, bars, curve
-from zcdp.report.digits import amount, at_most, exactly, tagged
 from zcdp.report.escaping import escape
-from zcdp.report.sections import usual_name
 
 __all__ = ["curve_section", "routes_section"]
 
-ROUTES = {
-    "profile": "privacy profile",
-    "rdp": "R\u00e9nyi curve (RDP)",
-    "zcdp": "\u03c1 alone (zCDP)",
-    "pure": "pure epsilons added up",
-}
 
-
-def curve_section(account: Mapping[str, Any]) -> str:
+def curve_section(account: Account) -> str:
     """delta against epsilon; the points are certified, the lines only join them."""
-    total, delta = account["total"], account["delta"]
-    points = [(point["epsilon"], point["delta"]) for point in account["curve"] if amount(point["epsilon"]) < inf]
+    total, delta = account.total, account.delta
+    points = [(point.epsilon, point.delta) for point in account.curve if point.epsilon < inf]
     drawn = [(epsilon, chance) for epsilon, chance in points if chance > 0]
-    mark = (total["epsilon"], delta) if amount(total["epsilon"]) < inf and delta > 0 else None
-    name = f"\u03b5 = {at_most(total['epsilon'])}"
+    mark = (total.epsilon, delta) if total.epsilon < inf else None
+    name = f"\u03b5 = {at_most(total.epsilon)}"
     if len(drawn) < 2:
         return ""
     first, last = drawn[0], drawn[-1]
     text = (
         f"The curve falls from delta = {at_most(first[1])} at epsilon = {at_most(first[0])} to "
         f"delta = {at_most(last[1])} at epsilon = {at_most(last[0])}. "
-        f"Marked: epsilon = {at_most(total['epsilon'])} at delta = {exactly(delta)}. "
+        f"Marked: epsilon = {at_most(total.epsilon)} at delta = {exactly(delta)}. "
         "All points stand in the table below."
     )
     chart = curve(drawn, mark, name, name="curve", title="delta as a function of epsilon, logarithmic scale", text=text)
@@ -65,17 +58,15 @@ def _chunks(points: Sequence[tuple[float, float]], count: int = 4) -> str:
     return f'<div class="chunks" role="group" aria-label="Points of the curve">\n{"".join(tables)}</div>\n'
 
 
-def routes_section(account: Mapping[str, Any]) -> str:
+def routes_section(account: Account) -> str:
     """epsilon at delta by each way of accounting for the composition, the least first."""
-    total, delta = account["total"], account["delta"]
-    found = [
-        (ROUTES.get(route, route), value, route == total["route"])
-        for route, value in total["routes"].items()
-        if value is not None and amount(value) < inf
+    total, delta = account.total, account.delta
+    found = [(typeset(route(name)), value, name == total.route) for name, value in total.routes.items() if value < inf]
+    found += [
+        (f"{typeset(bound)} per release, by zCDP", charge.epsilon, False)
+        for bound, charge in total.usual.items()
+        if charge.epsilon < inf
     ]
-    for bound, charge in (total.get("usual") or {}).items():
-        if charge and charge.get("epsilon") is not None and amount(charge["epsilon"]) < inf:
-            found.append((f"{usual_name(bound)} per release, by zCDP", charge["epsilon"], False))
     found.sort(key=lambda item: (item[1], not item[2]))
     items: list[Bar] = [(label, value, at_most(value), chosen) for label, value, chosen in found]
     if not items:

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from importlib.resources import files
 from typing import Any
 
-from zcdp.report.digits import at_least, at_most, percent
+from zcdp.display.typeset import at_least, at_most, percent
 from zcdp.report.ledger_sections import account_section, evidence, safe
 from zcdp.report.page import POLICY
 

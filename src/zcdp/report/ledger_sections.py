@@ -6,8 +6,8 @@ from collections.abc import Mapping, Sequence
 from html import escape
 from typing import Any
 
+from zcdp.display.typeset import at_least, at_most, exactly, percent
 from zcdp.ledger.text import shown
-from zcdp.report.digits import at_least, at_most, exactly, percent
 from zcdp.report.ledger_charts import months_chart, periods, spending_chart
 
 __all__ = ["account_section", "evidence", "safe"]

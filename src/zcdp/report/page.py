@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from importlib.resources import files
-from typing import Any
 
+from zcdp.accounting.accounts import Account
 from zcdp.report.escaping import escape
 from zcdp.report.figures import curve_section, routes_section
 from zcdp.report.sections import certainty, queries, recompute, savings, theorems
@@ -16,18 +15,13 @@ __all__ = ["render"]
 POLICY = "default-src 'none'; style-src 'unsafe-inline'; img-src data:"
 
 
-def render(account: Mapping[str, Any], *, links: str = "") -> str:
-    """The account (what `zcdp account --json` prints) as one HTML file; `links` goes before the theorems' paths.
+def render(account: Account, *, links: str = "") -> str:
+    """The account as one HTML file; `links` goes before the theorems' paths.
 
-    >>> from zcdp.report import render
-    >>> render({"queries": []})
-    Traceback (most recent call last):
-    ...
-    ValueError: the account has no 'total'
+    >>> from zcdp import account
+    >>> render(account("Laplace(epsilon=1)", curve=False)).count("<section")
+    6
     """
-    for field in ("total", "delta", "queries", "curve", "theorems", "inputs", "source"):
-        if field not in account:
-            raise ValueError(f"the account has no {field!r}")
     style = files("zcdp.report").joinpath("style.css").read_text(encoding="utf-8")
     body = "".join(
         (
@@ -47,6 +41,6 @@ def render(account: Mapping[str, Any], *, links: str = "") -> str:
         f'<meta http-equiv="Content-Security-Policy" content="{POLICY}">'
         '<meta name="viewport" content="width=device-width, initial-scale=1">'
         '<meta name="color-scheme" content="light dark"><link rel="icon" href="data:,">'
-        f"<title>{escape(account.get('title') or 'Privacy account')}</title>\n<style>\n{style}</style></head>\n"
+        f"<title>{escape(account.title or 'Privacy account')}</title>\n<style>\n{style}</style></head>\n"
         f"<body>\n{body}</body></html>\n"
     )

@@ -3,44 +3,34 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
 from math import inf
-from typing import Any
 
-from zcdp.report.digits import amount, at_least, at_most, exactly, more, percent, tagged
+from zcdp.accounting.accounts import Account, Charge, QueryCost, TotalCost
+from zcdp.display.names import typeset
+from zcdp.display.rounding import shares
+from zcdp.display.typeset import at_least, at_most, exactly, more, percent, tagged
 from zcdp.report.escaping import escape
 
-__all__ = ["certainty", "queries", "recompute", "savings", "theorems", "usual_name"]
-
-NAMES = {
-    "epsilon^2/2": "\u03b5\u00b2/2",
-    "epsilon^2/8": "\u03b5\u00b2/8",
-    "epsilon tanh(epsilon/2)": "\u03b5 tanh(\u03b5/2)",
-}
-
-
-def usual_name(bound: str) -> str:
-    """A bound as formulas are written."""
-    return NAMES.get(bound, bound)
+__all__ = ["certainty", "queries", "recompute", "savings", "theorems"]
 
 
 def _section(name: str, title: str, content: str) -> str:
     return f'<section id="{name}"><h2>{title}</h2>\n{content}</section>\n'
 
 
-def certainty(account: Mapping[str, Any]) -> str:
+def certainty(account: Account) -> str:
     """What "certified" means here, and how far the numbers can be from the truth."""
-    total = account["total"]
+    total = account.total
     bounds = [
-        ("\u03c1", total["rho_bounds"]),
-        (f"\u03b5 at \u03b4 = {exactly(account['delta'])}", total["epsilon_bounds"]),
+        ("\u03c1", total.rho_bounds),
+        (f"\u03b5 at \u03b4 = {exactly(account.delta)}", total.epsilon_bounds),
     ]
     rows = "".join(
         f'<tr><th scope="row">{name}</th><td class="number">{tagged(low, at_least(low, 10))}</td>'
         f'<td class="number">{tagged(high, at_most(high, 10))}</td></tr>\n'
         for name, (low, high) in bounds
     )
-    loose = [query["name"] for query in account["queries"] if not query["is_tight"]]
+    loose = [query.name for query in account.queries if not query.is_tight]
     tight = (
         "Every query has its exact cost: no smaller \u03c1 would be true."
         if not loose
@@ -61,42 +51,37 @@ def certainty(account: Mapping[str, Any]) -> str:
     )
 
 
-def savings(account: Mapping[str, Any]) -> str:
+def savings(account: Account) -> str:
     """What the same releases are charged by the bounds in common use, in words."""
-    total = account["total"]
-    said = [_saving(total, account["delta"], bound, charge) for bound, charge in (total.get("usual") or {}).items()]
+    total = account.total
+    said = [_saving(total, account.delta, bound, charge) for bound, charge in total.usual.items()]
     text = "".join(one for one in said if one)
-    if text and any("epsilon^2/8" in (query.get("usual") or {}) for query in account["queries"]):
+    if text and any("epsilon^2/8" in query.usual for query in account.queries):
         text += '<p class="soft">Selections by the exponential mechanism count as \u03b5\u00b2/8 in the first.</p>\n'
     if not text:
         text = "<p>The usual bounds do not apply to all of these mechanisms, so there is nothing to compare with.</p>\n"
     return _section("savings", "What sharp accounting saves", text)
 
 
-def _saving(total: Mapping[str, Any], delta: float, bound: str, charge: Mapping[str, Any] | None) -> str:
-    if charge is None or charge.get("rho") is None:
-        return ""
-    rho, epsilon = charge["rho"], charge.get("epsilon")
-    name = escape(usual_name(bound))
+def _saving(total: TotalCost, delta: float, bound: str, charge: Charge) -> str:
     words = (
-        f"<p>Under the bound <strong>{name}</strong> the same releases would be charged "
-        f"\u03c1 = {tagged(rho, at_most(rho))}"
+        f"<p>Under the bound <strong>{escape(typeset(bound))}</strong> the same releases would be charged "
+        f"\u03c1 = {tagged(charge.rho, at_most(charge.rho))}, which is \u03b5 = "
+        f"{tagged(charge.epsilon, at_most(charge.epsilon))} at \u03b4 = {exactly(delta)}"
     )
-    if epsilon is not None:
-        words += f", which is \u03b5 = {tagged(epsilon, at_most(epsilon))} at \u03b4 = {exactly(delta)}"
-    charged, spent = amount(rho), amount(total["rho"])
-    if not spent < charged < inf:
-        return f"{words}. The certified cost is {'as much' if spent == charged else at_most(spent)}.</p>\n"
-    words += f". The certified \u03c1 is {percent(1 - spent / charged, up=False)} smaller"
-    if epsilon is not None and amount(total["epsilon"]) < amount(epsilon) < inf:
-        words += f", \u03b5 {percent(1 - total['epsilon'] / epsilon, up=False)} smaller"
-    return f"{words}: that charge pays for {more(charged / spent)} times as many such releases.</p>\n"
+    if not total.rho < charge.rho < inf:
+        return f"{words}. The certified cost is {'as much' if total.rho == charge.rho else at_most(total.rho)}.</p>\n"
+    words += f". The certified \u03c1 is {percent(1 - total.rho / charge.rho, up=False)} smaller"
+    if total.epsilon < charge.epsilon < inf:
+        words += f", \u03b5 {percent(1 - total.epsilon / charge.epsilon, up=False)} smaller"
+    return f"{words}: that charge pays for {more(charge.rho / total.rho)} times as many such releases.</p>\n"
 
 
-def queries(account: Mapping[str, Any]) -> str:
+def queries(account: Account) -> str:
     """One row a query: what ran, how often, what it cost, what the usual bound charges."""
-    total = account["total"]
-    rows = "".join(_query(query) for query in account["queries"])
+    total = account.total
+    shown = shares([query.rho for query in account.queries])
+    rows = "".join(_query(query, share) for query, share in zip(account.queries, shown, strict=True))
     head = "".join(
         f'<th scope="col"{kind}>{name}</th>'
         for name, kind in (
@@ -109,13 +94,13 @@ def queries(account: Mapping[str, Any]) -> str:
             ("Saved", ' class="number"'),
         )
     )
-    whole = tagged(total["rho"], at_most(total["rho"]))
+    whole = tagged(total.rho, at_most(total.rho))
     foot = (
         '<tr><th scope="row">Together</th><td></td><td></td>'
         f'<td class="number" data-label="\u03c1 of all">{whole}</td><td></td><td></td><td></td></tr>'
     )
     note = "The usual \u03c1 is \u03b5\u00b2/2, for selection by the exponential mechanism \u03b5\u00b2/8."
-    if amount(total["rho"]) < sum(amount(query["rho"]) for query in account["queries"]) * (1 - 1e-9):
+    if total.rho < sum(query.rho for query in account.queries) * (1 - 1e-9):
         note += " The queries are worst at different orders, so the whole costs less than the sum of its parts."
     return _section(
         "queries",
@@ -125,34 +110,32 @@ def queries(account: Mapping[str, Any]) -> str:
     )
 
 
-def _query(query: Mapping[str, Any]) -> str:
-    usual = next((value for value in (query.get("usual") or {}).values() if value is not None), None)
-    saved = query.get("saved")
-    remark = f'<br><span class="soft">{escape(query["note"])}</span>' if query.get("note") else ""
-    loose = "" if query["is_tight"] else ' <span class="soft">(upper bound)</span>'
-    share = query["share"]
-    width = 0 if share is None else min(max(100 * amount(share), 0), 100)
-    bar = f'<span class="share" style="width:{width:.1f}%"></span>'
+def _query(query: QueryCost, share: str) -> str:
+    usual = next((value for value in query.usual.values() if value is not None), None)
+    remark = f'<br><span class="soft">{escape(query.note)}</span>' if query.note else ""
+    loose = "" if query.is_tight else ' <span class="soft">(upper bound)</span>'
+    bar = f'<span class="share" style="width:{share}"></span>'
+    saved = query.saved
     cells = (
-        ("Times", f"{query['count']:,}"),
-        ("\u03c1 each", tagged(query["rho_one"], at_most(query["rho_one"]))),
-        ("\u03c1 of all", tagged(query["rho"], at_most(query["rho"]))),
-        ("Share", f"<span>{tagged(share, percent(share, up=True))}{bar}</span>"),
+        ("Times", f"{query.count:,}"),
+        ("\u03c1 each", tagged(query.rho_one, at_most(query.rho_one))),
+        ("\u03c1 of all", tagged(query.rho, at_most(query.rho))),
+        ("Share", f"<span>{tagged(query.share, share)}{bar}</span>"),
         ("Usual \u03c1", tagged(usual, at_most(usual))),
         ("Saved", "\u2013" if saved is None else tagged(saved, percent(saved, up=False))),
     )
     data = "".join(f'<td class="number" data-label="{label}">{text}</td>' for label, text in cells)
     return (
-        f'<tr><th scope="row">{escape(query["name"])}<br><code>{escape(query["mechanism"])}</code>{loose}{remark}</th>'
+        f'<tr><th scope="row">{escape(query.name)}<br><code>{escape(query.mechanism)}</code>{loose}{remark}</th>'
         f"{data}</tr>\n"
     )
 
 
-def theorems(account: Mapping[str, Any], links: str) -> str:
+def theorems(account: Account, links: str) -> str:
     """Each theorem with a link to its page; a path that is not a plain relative one stays text."""
     items = []
-    for theorem in account["theorems"]:
-        title, path = escape(theorem["title"]), theorem["path"]
+    for theorem in account.theorems:
+        title, path = escape(theorem.title), theorem.path
         plain = re.fullmatch(r"\w[\w./-]*", path)
         shown = f'<a href="{escape(links + path)}">{title}</a>' if plain else title
         items.append(f"<li>{shown} <code>{escape(path)}</code></li>\n")
@@ -163,20 +146,20 @@ def theorems(account: Mapping[str, Any], links: str) -> str:
     )
 
 
-def recompute(account: Mapping[str, Any]) -> str:
+def recompute(account: Account) -> str:
     """Versions, the command, and the inputs as they were given."""
     versions = (("zcdp", "zcdp"), ("Python", "python"), ("python-flint", "python_flint"))
-    used = ", ".join(f"{name} {escape(str(account[key]))}" for name, key in versions if account.get(key))
-    source = escape(account["source"])
-    how = "Run" if account["source"] == account["inputs"] else "Save the inputs below under the same name and run"
+    used = ", ".join(f"{name} {escape(getattr(account, key))}" for name, key in versions)
+    source = escape(account.source)
+    how = "Run" if account.source == account.inputs else "Save the inputs below under the same name and run"
     return (
         _section(
             "recompute",
             "Recompute it",
             f"<p>Computed with {used}. {how}</p>\n"
-            f"<pre>zcdp account {_quoted(account['source'])} --delta {account['delta']!r} --json</pre>\n"
+            f"<pre>zcdp account {_quoted(account.source)} --delta {account.delta!r} --json</pre>\n"
             "<p>Each number on this page carries all its digits in the page's source.</p>\n"
-            f"<p>Inputs ({source}):</p>\n<pre>{escape(account['inputs'])}</pre>\n",
+            f"<p>Inputs ({source}):</p>\n<pre>{escape(account.inputs)}</pre>\n",
         )
         + "</main>\n"
     )

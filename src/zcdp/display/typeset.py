@@ -1,14 +1,14 @@
-"""Numbers for people: six digits, rounded to the safe side, with the full value kept beside them."""
+"""Numbers for a page: powers of ten as they are written by hand, and the full value kept behind the six digits."""
 
 from __future__ import annotations
 
 from decimal import ROUND_CEILING, ROUND_FLOOR, ROUND_HALF_EVEN, Decimal
 from math import inf, isinf
 
-__all__ = ["amount", "at_least", "at_most", "exactly", "more", "percent", "tagged"]
+from zcdp.display.rounding import Given, number, rounded
+from zcdp.display.rounding import percent as _percent
 
-Given = float | str | None
-"""A number as the account has it: infinite ones are the string "inf", absent ones None."""
+__all__ = ["SUPERSCRIPTS", "at_least", "at_most", "exactly", "more", "percent", "tagged"]
 
 SUPERSCRIPTS = str.maketrans("-0123456789", "\u207b\u2070\u00b9\u00b2\u00b3\u2074\u2075\u2076\u2077\u2078\u2079")
 
@@ -46,22 +46,10 @@ def percent(share: Given, *, up: bool) -> str:
     >>> percent(0.26424, up=False), percent(0.26424, up=True)
     ('26.4%', '26.5%')
     """
-    if share is None or amount(share) == inf:
-        return _shown(share, 1, ROUND_CEILING)
     rounding = ROUND_CEILING if up else ROUND_FLOOR
-    hundredths = 100 * Decimal(_number(share))
-    if hundredths >= 10**9:
-        return f"{_shown(share, 3, rounding)} times"
-    return f"{hundredths.quantize(Decimal('0.1'), rounding)}%"
-
-
-def amount(value: float | str) -> float:
-    """The number to calculate with.
-
-    >>> amount("inf"), amount(0.5)
-    (inf, 0.5)
-    """
-    return float(value)
+    if share is None or number(share) == inf:
+        return _shown(share, 1, rounding)
+    return _percent(share, up=up) if number(share) < 10**7 else f"{_shown(share, 3, rounding)} times"
 
 
 def more(times: float) -> str:
@@ -79,34 +67,22 @@ def tagged(value: Given, text: str) -> str:
     >>> tagged(0.36787944117144233, "0.367880")
     '<data value="0.36787944117144233">0.367880</data>'
     """
-    return text if value is None else f'<data value="{_number(value)}">{text}</data>'
-
-
-def _number(value: float | str) -> str:
-    number = float(value)  # of a string too: nothing but a number gets onto the page this way
-    return "inf" if isinf(number) else repr(number)
+    if value is None:
+        return text
+    full = number(value)
+    return f'<data value="{"inf" if isinf(full) else repr(full)}">{text}</data>'
 
 
 def _shown(value: Given, digits: int, rounding: str) -> str:
     if value is None:
         return "–"  # noqa: RUF001 - the dash of an empty cell
-    text = _number(value)
-    if text == "inf":
+    if isinf(number(value)):
         return "∞"
-    number = Decimal(text)
-    if number == 0:
+    if not (short := rounded(value, digits, rounding)):
         return "0"
-    if len(number.normalize().as_tuple().digits) <= digits:
-        number = number.normalize()
-    else:
-        place = number.adjusted() - digits + 1
-        carried = number.quantize(Decimal(1).scaleb(place), rounding)
-        number = carried.quantize(
-            Decimal(1).scaleb(carried.adjusted() - digits + 1)
-        )  # 9.999999 is 10.0000 to six digits
-    power = number.adjusted()
+    power = short.adjusted()
     if -5 < power < 7:
-        return f"{number:f}"
-    mantissa = f"{number.scaleb(-power):f}"
+        return f"{short:f}"
+    mantissa = f"{short.scaleb(-power):f}"
     exponent = "10" + str(power).translate(SUPERSCRIPTS)
     return exponent if mantissa == "1" else f"{mantissa} × {exponent}"  # noqa: RUF001 - a times sign is meant

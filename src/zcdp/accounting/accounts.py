@@ -1,0 +1,176 @@
+"""What an account holds: frozen values with names, and the dictionary that is its JSON form."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field, fields, is_dataclass
+from math import inf, isfinite, isinf
+from types import MappingProxyType, NoneType, UnionType
+from typing import Any, TypeVar, Union, get_args, get_origin, get_type_hints
+
+__all__ = ["Account", "BudgetUse", "Charge", "Citation", "Point", "QueryCost", "TotalCost"]
+
+Held = TypeVar("Held")
+
+
+@dataclass(frozen=True)
+class Charge:
+    """What another way of accounting charges for the same releases: rho, and epsilon at the account's delta."""
+
+    rho: float
+    epsilon: float
+
+
+@dataclass(frozen=True)
+class QueryCost:
+    """What one query costs: `count` uses of a mechanism, which is given as it was written."""
+
+    name: str
+    mechanism: str
+    count: int
+    note: str | None
+    rho: float
+    """Of all uses together."""
+    rho_one: float
+    rho_bounds_one: tuple[float, float]
+    rho_order: float | None
+    is_tight: bool
+    pure_epsilon_one: float
+    theorem: str
+    share: float | None
+    """Of the sum of all queries' rho."""
+    usual: Mapping[str, float | None]
+    saved: float | None
+
+
+@dataclass(frozen=True)
+class TotalCost:
+    """What all queries cost together; floats of guarantees are never below the truth."""
+
+    rho: float
+    rho_bounds: tuple[float, float]
+    rho_order: float | None
+    relation: str
+    pure_epsilon: float
+    epsilon: float
+    epsilon_bounds: tuple[float, float]
+    route: str
+    full: bool
+    routes: Mapping[str, float]
+    usual: Mapping[str, Charge]
+    saved_rho: float | None
+    saved_epsilon: float | None
+
+
+@dataclass(frozen=True)
+class BudgetUse:
+    """A budget, in rho or in epsilon at delta, and how much of it is spent."""
+
+    rho: float | None
+    epsilon: float | None
+    delta: float | None
+    spent: float
+    """The share of the budget."""
+    left: float
+    exceeded: bool
+
+
+@dataclass(frozen=True)
+class Point:
+    """A guarantee of its own: (epsilon, delta)-differential privacy."""
+
+    epsilon: float
+    delta: float
+
+
+@dataclass(frozen=True)
+class Citation:
+    """A theorem that the numbers rest on."""
+
+    id: str
+    title: str
+    path: str
+
+
+@dataclass(frozen=True)
+class Account:
+    """What a plan costs: by query, together, against its budget; and what is known of who made it about what.
+
+    `to_dict()` is what `zcdp account --json` prints, `Account.from_dict` its inverse.
+    """
+
+    zcdp: str
+    python: str
+    python_flint: str
+    date: str
+    title: str | None
+    description: str | None
+    author: str | None
+    dataset: str | None
+    unit: str | None
+    source: str
+    inputs: str = field(repr=False)
+    delta: float
+    budget: BudgetUse | None
+    queries: tuple[QueryCost, ...] = field(repr=False)
+    total: TotalCost
+    curve: tuple[Point, ...] = field(repr=False)
+    theorems: tuple[Citation, ...] = field(repr=False)
+
+    def to_dict(self) -> dict[str, Any]:
+        """Plain data: what JSON has no word for is text ("inf"), tuples are lists."""
+        plain: dict[str, Any] = _plain(self)
+        return plain
+
+    @classmethod
+    def from_dict(cls, data: Mapping[str, Any]) -> Account:
+        """The account of which this is the dictionary, as JSON gives it back.
+
+        >>> Account.from_dict({"zcdp": "0.2.0"})
+        Traceback (most recent call last):
+        ...
+        ValueError: the account has no 'python'
+        """
+        return _held(cls, data, "the account")
+
+
+def _plain(value: Any) -> Any:
+    if is_dataclass(value) and not isinstance(value, type):
+        return {one.name: _plain(getattr(value, one.name)) for one in fields(value)}
+    if isinstance(value, Mapping):
+        return {name: _plain(one) for name, one in value.items()}
+    if isinstance(value, tuple):
+        return [_plain(one) for one in value]
+    return "inf" if isinstance(value, float) and isinf(value) and value > 0 else value
+
+
+def _held(kind: type[Held], data: Any, where: str) -> Held:
+    """The value of a declared type, from plain data; whatever is not of that type is refused."""
+    if is_dataclass(kind):
+        if not isinstance(data, Mapping):
+            raise ValueError(f"{where} must be a table of fields, not {type(data).__name__}")
+        hints, given = get_type_hints(kind), {}
+        for one in fields(kind):
+            if one.name not in data:
+                raise ValueError(f"{where} has no {one.name!r}")
+            given[one.name] = _held(hints[one.name], data[one.name], f"{one.name!r} of {where}")
+        return kind(**given)
+    origin, inner = get_origin(kind), get_args(kind)
+    if origin in (UnionType, Union):
+        if data is None and NoneType in inner:
+            return None  # type: ignore[return-value]
+        [other] = [one for one in inner if one is not NoneType]
+        return _held(other, data, where)  # type: ignore[no-any-return]
+    if origin is tuple and isinstance(data, list | tuple):
+        kinds = inner[:1] * len(data) if inner[-1] is Ellipsis else inner
+        if len(kinds) == len(data):
+            return tuple(_held(one, part, where) for one, part in zip(kinds, data, strict=True))  # type: ignore[return-value]
+    elif origin is not None and isinstance(data, Mapping):
+        return MappingProxyType({str(name): _held(inner[1], one, where) for name, one in data.items()})  # type: ignore[return-value]
+    elif kind is float and (data == "inf" or (isinstance(data, int | float) and not isinstance(data, bool))):
+        found = float(data)
+        if isfinite(found) or found == inf:
+            return found  # type: ignore[return-value]
+    elif kind in (str, bool, int) and type(data) is kind:
+        return data
+    raise ValueError(f"{where} ({str(data)[:40]!r}) is not what an account has there")

@@ -1,0 +1,1 @@
+"""How numbers and names are shown to people: one rule for terminal, page and notebook."""
