@@ -23,12 +23,11 @@ from zcdp.privacy.loss.law import Parts
 from zcdp.privacy.profile import choose, float_contour
 from zcdp.privacy.profile.contour import Contour
 from zcdp.privacy.profile.effort import MILLISECOND, Effort
-from zcdp.privacy.profile.engine import Engine, Offer, Question
+from zcdp.privacy.profile.engine import Engine, Offer
 from zcdp.privacy.profile.float_contour import FloatContour
-from zcdp.privacy.profile.line import Line
+from zcdp.privacy.profile.integrand import Line, Transform
 from zcdp.privacy.profile.profile import Profile
-from zcdp.privacy.profile.saddle import line_for_epsilon
-from zcdp.privacy.profile.transform import Transform
+from zcdp.privacy.profile.question import Question, line_for_epsilon
 
 LOSS, COUNT = Fraction(5, 2), 16
 LAPLACES: Parts = ((laplace_pair(LOSS), COUNT),)

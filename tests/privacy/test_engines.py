@@ -38,13 +38,12 @@ from zcdp.privacy.profile.contour import Contour
 from zcdp.privacy.profile.effort import MILLISECOND, Effort
 from zcdp.privacy.profile.finite_cut import Cut, cut_degree, expanded
 from zcdp.privacy.profile.finite_sum import CutSum, WholeSum, whole_degree
+from zcdp.privacy.profile.integrand import Line, Tilt, Transform
 from zcdp.privacy.profile.lattice_contour import LatticeContour
-from zcdp.privacy.profile.line import Line
-from zcdp.privacy.profile.nodes import TooManyNodes, charge, choose, octaves
 from zcdp.privacy.profile.profile import Profile
-from zcdp.privacy.profile.saddle import line_for_epsilon, saddle_estimate
+from zcdp.privacy.profile.question import line_for_epsilon, saddle_estimate
 from zcdp.privacy.profile.smoothed import Smoothed
-from zcdp.privacy.profile.transform import Tilt, Transform
+from zcdp.privacy.profile.trapezoid import TooManyNodes, charge, choose, octaves
 
 HALF, THIRD = Fraction(1, 2), Fraction(1, 3)
 

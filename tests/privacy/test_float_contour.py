@@ -29,8 +29,8 @@ from zcdp.privacy.loss import (
 from zcdp.privacy.loss.law import Parts
 from zcdp.privacy.profile import float_contour, smoothed
 from zcdp.privacy.profile.float_contour import FloatContour
-from zcdp.privacy.profile.nodes import TooManyNodes
 from zcdp.privacy.profile.profile import Profile
+from zcdp.privacy.profile.trapezoid import TooManyNodes
 
 PLANS: dict[str, Parts] = {
     "laplace": ((laplace_pair(Fraction(0.317)), 1), (laplace_pair(Fraction(0.0911)), 3)),

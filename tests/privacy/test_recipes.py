@@ -19,8 +19,9 @@ from zcdp.numeric.functions import log as log_of
 from zcdp.privacy.curve import Peak
 from zcdp.privacy.loss import LossLaw, logistic_pair
 from zcdp.privacy.profile import choose
-from zcdp.privacy.profile.engine import Engine, Offer, Question
+from zcdp.privacy.profile.engine import Engine, Offer
 from zcdp.privacy.profile.profile import Profile
+from zcdp.privacy.profile.question import Question
 
 
 @dataclass(frozen=True, init=False, repr=False)

@@ -21,7 +21,7 @@ from zcdp.numeric import double_tables as waves
 from zcdp.numeric.certify import NotCertified
 from zcdp.numeric.trusted import settled, thin, trusted
 from zcdp.privacy.loss.discrete_gaussian import DiscreteNormal
-from zcdp.privacy.profile.transform import Tilt, Transform
+from zcdp.privacy.profile.integrand import Tilt, Transform
 from zcdp.samplers import discrete_gaussian, exponential_coins
 from zcdp.samplers.bernoulli import Coin
 from zcdp.samplers.continuous import gaussian_on_grid, logistic_on_grid

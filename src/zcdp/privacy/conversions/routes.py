@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, TypeVar
 
 from zcdp.numeric.certify import NotCertified, failure
 from zcdp.numeric.exact import Value, rational
+from zcdp.numeric.once import cached_property
 from zcdp.privacy.conversions.rdp_to_approx import rdp_to_delta, rdp_to_epsilon
 from zcdp.privacy.conversions.zcdp_to_approx import zcdp_to_delta, zcdp_to_epsilon
 from zcdp.privacy.loss.law import Parts
@@ -50,18 +51,23 @@ class Routes:
     def __init__(self, curve: Curve) -> None:
         self.curve = curve
         laws = [(one.pair(), count * times) for part, count in curve.parts for one, times in part.coordinates]
-        known = tuple((law, count) for law, count in laws if law is not None)
-        alone = sum(count for _, count in laws) == 1
-        above = snap(known)[0]
-        attained = [below for parts in _attained(known, alone=alone) if (below := snap(parts)[1])]
-        self.profile = Profile(above) if len(known) == len(laws) else None
-        self.exact = len(known) == len(laws) and all(law.is_attained(alone=alone) for law, _ in known)
-        self.is_own = self.exact and attained == [above]
+        self._known = tuple((law, count) for law, count in laws if law is not None)
+        self._alone = sum(count for _, count in laws) == 1
+        complete = len(self._known) == len(laws)
+        above, self._below_it = snap(self._known)
+        self.profile = Profile(above) if complete else None
+        self.exact = complete and all(law.exact or (self._alone and law.exact_alone) for law, _ in self._known)
+        self.is_own = self.exact and self._below_it == above
         """Whether the profile is the mechanism's own, so that its lower ends are attained too."""
-        self.attained = [] if self.is_own else [Profile(below) for below in attained]
-        """Profiles that are at most the mechanism's, where that one is not."""
-        easier = tuple((law.easier(), count) for law, count in known)
-        self._easier = None if easier == known else easier
+
+    @cached_property
+    def attained(self) -> list[Profile]:
+        """Profiles that are at most the mechanism's, where its own is not known."""
+        if self.is_own:
+            return []
+        if self.exact:
+            return [Profile(self._below_it)]
+        return [Profile(below) for parts in _attained(self._known, alone=self._alone) if (below := snap(parts)[1])]
 
     def epsilons(self, delta: Value) -> dict[str, float]:
         """epsilon at `delta` by each route."""
@@ -137,9 +143,10 @@ class Routes:
         """The upper end; that of coarser laws too, where there are some and the finer ones' answer is not sharp."""
         upper = most if answer is None else answer.upper
         sharp = answer is not None and answer.upper <= answer.lower * (1 + SHARP)
-        if sharp or self.profile is None or self._easier is None:
+        if sharp or self.profile is None or not any(law.coarser for law, _ in self._known):
             return upper
-        coarse, _ = _try(Profile(snap(self._easier)[0]), ask)
+        easier = tuple((law.coarser or law, count) for law, count in self._known)
+        coarse, _ = _try(Profile(snap(easier)[0]), ask)
         return upper if coarse is None else min(upper, coarse.upper)
 
     def _below(self, answer: Answer | None, ask: Ask) -> float:
@@ -190,10 +197,13 @@ class Routes:
 
     def _curve_may_win(self, answer: Answer | None) -> bool:
         """Whether the Renyi curve can beat the profile: not where that is of the worst-case pairs, and known well."""
-        if self.curve.unbounded:  # then it is infinite at every order
+        if (
+            answer is not None
+            and (self.exact or answer.attained)
+            and answer.upper - answer.lower <= WELL * answer.upper
+        ):
             return False
-        exact = self.exact or (answer is not None and answer.attained)
-        return not exact or answer is None or answer.upper - answer.lower > WELL * answer.upper
+        return not self.curve.unbounded  # then it is infinite at every order
 
 
 def _attained(parts: Parts, *, alone: bool) -> list[Parts]:

@@ -17,9 +17,9 @@ from zcdp.numeric.theta import Theta
 from zcdp.numeric.trusted import trusted
 from zcdp.privacy.loss.lattice import Lattice
 from zcdp.privacy.loss.law import Factor, LossLaw, Taylor
-from zcdp.privacy.loss.share import root_below
+from zcdp.privacy.loss.share import DOWN, MOST, UP, root_below
 from zcdp.privacy.loss.tilted import Polynomial, Tilted
-from zcdp.privacy.loss.wave_share import DOWN, MOST, UP, Waves, WaveShare, least_distance
+from zcdp.privacy.loss.wave_share import Waves, WaveShare, least_distance
 
 if TYPE_CHECKING:
     import numpy as np

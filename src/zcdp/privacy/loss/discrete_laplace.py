@@ -17,7 +17,8 @@ from zcdp.numeric.functions import exp, expm1
 from zcdp.numeric.trusted import trusted
 from zcdp.privacy.loss.exponential_sum import ExponentialSum, ExponentialSumFactor, Terms, laplace_pair
 from zcdp.privacy.loss.law import LossLaw, Taylor
-from zcdp.privacy.loss.wave_share import DOWN, UP, Waves, WaveShare, least_square_sine, minus_log
+from zcdp.privacy.loss.share import DOWN, UP
+from zcdp.privacy.loss.wave_share import Waves, WaveShare, least_square_sine, minus_log
 
 if TYPE_CHECKING:
     import numpy as np

@@ -47,14 +47,17 @@ def sum_of(one: Exponent, other: Exponent) -> Exponent:
 class Expansion(ABC):
     """The terms of one law; rows hold the coefficients at the precision at which it was asked for."""
 
-    rows: Rows
     regular: ClassVar[bool] = True
     """Whether exponents come in order, at equal distances: then no search among them is needed."""
+    rational_row: tuple[Fraction, Fraction] | None = None
+    """The largest loss and the spacing, where all of it is atoms at equally spaced rational points."""
 
-    @property
-    def width(self) -> int:
+    def __init__(self, top: arb, rows: Rows) -> None:
+        self.top = top
+        """The largest exponent."""
+        self.rows = rows
+        self.width = max(map(len, rows)) - 1
         """The largest power of 1/w."""
-        return max(map(len, self.rows)) - 1
 
     @abstractmethod
     def exponent(self, k: int) -> arb:
@@ -68,26 +71,19 @@ class Expansion(ABC):
     def power(self, count: int, room: arb, ahead: arb, degree: int) -> Iterable[tuple[Exponent, list[arb]]]:
         """The terms of M^count within `room` of the largest exponent but not within `ahead`, powers up to `degree`."""
 
-    def rational_row(self) -> tuple[Fraction, Fraction] | None:
-        """The largest loss and the spacing, where all of it is atoms at equally spaced rational points."""
-        return None
-
 
 class EqualRows(Expansion):
     """Exponents loss (1 - k ratio), k = 0, 1, ..."""
 
     def __init__(self, loss: Exact, ratio: Fraction, rows: Rows) -> None:
-        self.loss, self.ratio, self.rows = loss, ratio, rows
-        self.top, self.part = lift(loss), lift(ratio)
-        self._row = (loss, loss * ratio) if isinstance(loss, Fraction) and not self.width else None
+        super().__init__(lift(loss), rows)
+        self.loss, self.ratio, self.part = loss, ratio, lift(ratio)
+        if isinstance(loss, Fraction) and not self.width:
+            self.rational_row = loss, loss * ratio
 
     def exponent(self, k: int) -> arb:
         """See `Expansion`."""
         return self.top * (1 - k * self.part)
-
-    def rational_row(self) -> tuple[Fraction, Fraction] | None:
-        """See `Expansion`."""
-        return self._row
 
     def points(self, count: int, room: float) -> float:
         """See `Expansion`."""
@@ -111,7 +107,8 @@ class FreeAtoms(Expansion):
     regular = False
 
     def __init__(self, losses: list[Exact], coefficients: list[arb]) -> None:
-        self.losses, self.rows = losses, [[coefficient] for coefficient in coefficients]
+        super().__init__(lift(losses[0]), [[coefficient] for coefficient in coefficients])
+        self.losses = losses
 
     def exponent(self, k: int) -> arb:
         """See `Expansion`."""

@@ -139,8 +139,8 @@ class ExponentialSumFactor(Factor):
         self.unit = -self.loss / self.run
         self.atomic = all(len(row) == 1 for row in terms)
         self.weight = 1 + len(terms) / ROWS
-        span = ratio * (len(terms) - 1)
-        self.extent = 2 * self.loss if span == 2 else self.loss * lift(span)
+        span = self.rise * (len(terms) - 1)
+        self.extent = 2 * self.loss if span == 2 * self.run else self.loss * (arb(span) / self.run)
         """The distance of the least and the largest loss."""
 
     def moment(self, z: Any) -> Any:

@@ -112,17 +112,9 @@ class LossLaw(ABC):
             return self
         raise NotImplementedError(f"{type(self).__name__} is not symmetric and needs a reverse")
 
-    def easier(self) -> LossLaw:
-        """The coarser law, where there is one."""
-        return self.coarser or self
-
-    def is_attained(self, *, alone: bool) -> bool:
-        """Whether this is the mechanism's own law; `alone`: of one use, and nothing beside."""
-        return self.exact or (alone and self.exact_alone)
-
     def attained(self, *, alone: bool) -> tuple[Parts, ...]:
         """Compositions of laws whose profile is at most the mechanism's: none, one or several."""
-        if self.is_attained(alone=alone):
+        if self.exact or (alone and self.exact_alone):
             return (((self, 1),),)
         witness = (alone and self.witness_alone) or self.witness
         return (((witness, 1),),) if witness is not None else self.neighbours

@@ -1,4 +1,4 @@
-"""How fast one law's transform decays along a vertical line: what a law tells the bounds on a whole composition."""
+"""How fast transforms decay along a vertical line: what one law knows of it, and the sum over a composition."""
 
 from __future__ import annotations
 
@@ -18,7 +18,13 @@ if TYPE_CHECKING:
 
     Floats = NDArray[np.float64]
 
-__all__ = ["Bound", "MonotoneShare", "Share", "root_below"]
+__all__ = ["DOWN", "MOST", "UP", "Bound", "Decay", "MonotoneShare", "Share", "root_below"]
+
+# Sums, products, quotients and roots of non-negative doubles err by at most 2^-53 of themselves each; `UP` and `DOWN`
+# cover thousands of them.
+UP, DOWN = 1 + 2.0**-40, 1 - 2.0**-40
+MOST = 1e300
+CHUNK = 1 << 18  # numbers at a time
 
 
 def root_below(square: arb) -> float:
@@ -86,3 +92,48 @@ class MonotoneShare(Share):
             return total
 
         return bound
+
+
+class Decay:
+    """Lower bounds on log(M(c)/|M(c + iy)|) over intervals of y. Theorem: docs/theorems/decay.md."""
+
+    def __init__(self, shares: Sequence[Share], c: arb) -> None:
+        import numpy
+
+        self.np = numpy
+        x = below(c + arb(1) / 2)
+        kinds: dict[type[Share], list[Share]] = {}
+        for share in shares:
+            kinds.setdefault(type(share), []).append(share)
+        self.bounds = [kind.together(same, x) for kind, same in kinds.items()]
+        self.size = max(sum(share.cells for share in shares), 1)
+        """What one bound costs, in bounds on one plain law."""
+        self.count = numpy.array([float(share.count) * DOWN for share in shares])
+        self.atoms = numpy.array([share.atoms for share in shares])
+        self.density = numpy.array([share.density for share in shares])
+        self.least_near_end = min(share.near_end for share in shares)
+
+    def bound(self, low: Floats, high: Floats) -> Floats:
+        """Over low <= y <= high, for arrays of both; high may be infinite."""
+        return self._in_chunks(low, high, 0.0)
+
+    def bound_images(self, low: Floats, high: Floats, distance: float) -> Floats:
+        """The same at all y + m omega, m != 0, omega the lattice's period; they are at least `distance` from 0."""
+        return self._in_chunks(low, high, distance)
+
+    def _in_chunks(self, low: Floats, high: Floats, distance: float) -> Floats:
+        rows = max(CHUNK // self.size, 1)
+        with self.np.errstate(all="ignore"):
+            parts = [
+                self._bound(low[n : n + rows, None], high[n : n + rows, None], distance)
+                for n in range(0, len(low), rows)
+            ]
+        return self.np.concatenate(parts) if parts else low
+
+    def _bound(self, low: Floats, high: Floats, distance: float) -> Floats:
+        total = self.bounds[0](low, high, distance)
+        for bound in self.bounds[1:]:
+            total = total + bound(low, high, distance)
+        # an overflow is no proof
+        answer: Floats = self.np.minimum(total, MOST) * (DOWN - self.size * 2.0**-52)
+        return answer

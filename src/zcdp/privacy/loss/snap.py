@@ -35,6 +35,8 @@ def snap(parts: Parts) -> tuple[Parts, Parts]:
     so all losses are written as decimals times one factor, the largest (or least) that is needed. Both answers are
     the given parts where that is not so, or not needed. Theorem: docs/theorems/profile.md.
     """
+    if len(parts) < 2:
+        return parts, parts
     families = [law.family() for law, _ in parts]
     if any(family is None for family in families):
         return parts, parts

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Self
 
-from zcdp.privacy.loss.share import Share
+from zcdp.privacy.loss.share import DOWN, UP, Share
 
 if TYPE_CHECKING:
     import numpy as np
@@ -14,13 +14,10 @@ if TYPE_CHECKING:
 
     Floats = NDArray[np.float64]
 
-__all__ = ["DOWN", "MOST", "UP", "WaveShare", "Waves", "least_distance", "least_square_sine", "minus_log"]
+__all__ = ["WaveShare", "Waves", "least_distance", "least_square_sine", "minus_log"]
 
-# Sums, products, quotients and roots of non-negative doubles err by at most 2^-53 of themselves each; `UP` and `DOWN`
-# cover thousands of them. Sine and logarithm are partial sums of their series, on the safe side.
-UP, DOWN = 1 + 2.0**-40, 1 - 2.0**-40
+# Sine and logarithm are partial sums of their series, on the safe side.
 BELOW_PI, BELOW_LOG_2, BELOW_NEAR = 3.14159265358979, 0.693147180559945, 0.20264236728467
-MOST = 1e300
 
 
 @dataclass(frozen=True)

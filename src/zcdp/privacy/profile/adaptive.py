@@ -14,7 +14,8 @@ from zcdp.numeric.exact import Log
 from zcdp.numeric.trusted import trusted
 from zcdp.privacy.loss.game import Game
 from zcdp.privacy.profile.effort import GAME, GAME_STATE
-from zcdp.privacy.profile.engine import Engine, Offer, Question
+from zcdp.privacy.profile.engine import Engine, Offer
+from zcdp.privacy.profile.question import Question
 
 if TYPE_CHECKING:
     import numpy as np
@@ -40,12 +41,11 @@ class Adaptive(Engine):
     name = "adaptive recursion"
     only_rounding = False
     attained = True
+    of_one_law = True
 
     @classmethod
     def offer(cls, question: Question) -> Offer | None:
         """For one such law alone, used more than once and not too often."""
-        if len(question.parts) > 1:
-            return None
         [(law, count)] = question.parts
         game = law.game()
         if game is None or count == 1 or len(game.ratios()) > 2:

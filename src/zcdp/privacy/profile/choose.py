@@ -7,9 +7,10 @@ from zcdp.privacy.profile.adaptive import Adaptive
 from zcdp.privacy.profile.closed_form import ClosedForm
 from zcdp.privacy.profile.contour import Contour
 from zcdp.privacy.profile.effort import CHEAP
-from zcdp.privacy.profile.engine import Engine, Offer, Question
+from zcdp.privacy.profile.engine import Engine, Offer
 from zcdp.privacy.profile.finite_sum import CutSum, WholeSum
 from zcdp.privacy.profile.lattice_contour import LatticeContour
+from zcdp.privacy.profile.question import Question
 from zcdp.privacy.profile.smoothed import Smoothed
 
 __all__ = ["ENGINES", "choose"]
@@ -30,6 +31,8 @@ def choose(question: Question) -> tuple[Engine, float]:
     for row in ENGINES:
         best: Offer | None = None
         for engine in row:
+            if engine.of_one_law and len(question.parts) > 1:
+                continue
             offer = engine.offer(question)
             if offer is not None and (best is None or offer.cost < best.cost):
                 best = offer

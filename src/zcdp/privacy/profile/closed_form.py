@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from fractions import Fraction
 
 from flint import arb
 
 from zcdp.numeric.balls import lift
 from zcdp.privacy.profile.effort import CHEAP
-from zcdp.privacy.profile.engine import Engine, Offer, Question
-from zcdp.privacy.profile.line import log_size
+from zcdp.privacy.profile.engine import Engine, Offer
+from zcdp.privacy.profile.integrand import log_size
+from zcdp.privacy.profile.question import Question
 
 __all__ = ["ClosedForm"]
 
@@ -20,19 +22,18 @@ class ClosedForm(Engine):
     """delta(epsilon) as the law itself has it. Theorem: docs/theorems/sampling.md."""
 
     name = "closed form"
+    of_one_law = True
     guess = Fraction(1)
 
     @classmethod
     def offer(cls, question: Question) -> Offer | None:
         """For one use with nothing beside it."""
-        [(law, count), *others] = question.parts
-        if others or count > 1 or law.alone() is None:
+        [(law, count)] = question.parts
+        if count > 1 or (formula := law.alone()) is None:
             return None
-        return Offer(CHEAP, lambda: cls(question))
+        return Offer(CHEAP, lambda: cls(formula))
 
-    def __init__(self, question: Question) -> None:
-        formula = question.parts[0][0].alone()
-        assert formula is not None
+    def __init__(self, formula: Callable[[arb], arb]) -> None:
         self.formula = formula
 
     def delta(self, epsilon: Fraction) -> tuple[arb, arb]:

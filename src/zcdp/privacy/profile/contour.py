@@ -14,18 +14,18 @@ from flint import acb, acb_mat, arb
 from zcdp.numeric.balls import above, below, lift
 from zcdp.numeric.certify import NotCertified
 from zcdp.numeric.once import cached_property
-from zcdp.privacy.loss.wave_share import DOWN, UP
+from zcdp.privacy.loss.share import DOWN, UP
 from zcdp.privacy.profile.effort import BOUND, CHEAP, CONTOUR, TRANSFORM, Effort
-from zcdp.privacy.profile.engine import Engine, Offer, Question
-from zcdp.privacy.profile.line import Line
-from zcdp.privacy.profile.nodes import FIRST, LEAST, TooManyNodes, charge, choose, octaves, quietly
-from zcdp.privacy.profile.phases import Phases
+from zcdp.privacy.profile.engine import Engine, Offer
+from zcdp.privacy.profile.integrand import Line
+from zcdp.privacy.profile.question import Question
+from zcdp.privacy.profile.trapezoid import FIRST, LEAST, Phases, TooManyNodes, charge, choose, octaves, quietly
 
 if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
-    from zcdp.privacy.profile.decay import Floats
+    from zcdp.privacy.loss.share import Floats
 
 __all__ = ["Contour", "shortest_period"]
 

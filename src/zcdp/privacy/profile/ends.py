@@ -8,8 +8,7 @@ from __future__ import annotations
 from flint import arb
 
 from zcdp.numeric.balls import above, below
-from zcdp.privacy.loss.law import Parts
-from zcdp.privacy.profile.transform import Transform
+from zcdp.privacy.profile.integrand import Transform
 
 __all__ = ["at_top", "near_one"]
 
@@ -18,8 +17,9 @@ NEAR_ONE = 12  # the least order tried is 0.7 * 2^-12
 
 def near_one(transform: Transform, epsilon: arb) -> arb | None:
     """A lower bound on delta(epsilon) where it is 1 to the last bit: 1 - M(-s) e^{s epsilon}, 0 < s <= 1."""
+    part = arb("0.7")
     for n in range(NEAR_ONE, 0, -1):
-        s = arb(2) ** (-n) * arb("0.7")
+        s = arb(2) ** (-n) * part
         bound = transform.log_moment(-s) + s * epsilon
         if bound < -40:
             return 1 - bound.exp()
@@ -28,15 +28,15 @@ def near_one(transform: Transform, epsilon: arb) -> arb | None:
     return None
 
 
-def at_top(parts: Parts, top: arb, target: arb) -> tuple[float, float] | None:
+def at_top(transform: Transform, target: arb) -> tuple[float, float] | None:
     """Floats next to the largest loss, where delta is above the target up to there."""
+    top = transform.largest
     gap = top * arb(2) ** -55
     if not (top.is_finite() and target < gap):
         return None
-    factors = [(law.ready(), count) for law, count in parts]
-    densities = sum(count for factor, count in factors if not factor.near_top(gap)[0] > 0)
+    densities = sum(count for factor, count in transform.factors if not factor.near_top(gap)[0] > 0)
     share, weight = gap / (2 * max(densities, 1)), 1 - (-gap / 2).exp()
-    for factor, count in factors:
+    for factor, count in transform.factors:
         atom, near = factor.near_top(share)
         weight *= (atom if atom > 0 else near) ** count
     return (below(top - gap), above(top)) if weight >= target else None

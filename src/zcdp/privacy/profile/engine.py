@@ -1,26 +1,18 @@
-"""What an engine for the profile must offer, how to write one, and the question that it is asked."""
+"""What an engine for the profile must offer, and how to write one."""
 
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable
-from dataclasses import dataclass, replace
 from fractions import Fraction
 from typing import ClassVar, NamedTuple
 
 from flint import arb
 
-from zcdp.numeric.balls import lift
 from zcdp.numeric.certify import NotCertified
-from zcdp.numeric.once import cached_property
-from zcdp.privacy.loss.lattice import Lattice
-from zcdp.privacy.loss.law import Parts
-from zcdp.privacy.loss.snap import common_lattice
-from zcdp.privacy.profile.line import Line
-from zcdp.privacy.profile.saddle import line_for_delta, line_for_epsilon
-from zcdp.privacy.profile.transform import Transform
+from zcdp.privacy.profile.question import Question
 
-__all__ = ["Answer", "Engine", "NoAnswer", "Offer", "Question"]
+__all__ = ["Answer", "Engine", "NoAnswer", "Offer"]
 
 
 class NoAnswer(NotCertified):
@@ -47,75 +39,6 @@ class Answer(NamedTuple):
     """What the engine was expected to cost, in nanoseconds."""
 
 
-@dataclass(frozen=True)
-class Question:
-    """One composition in one order, near one epsilon: what an engine needs for an offer, at the working precision."""
-
-    parts: Parts
-    given: Fraction | float
-    """An epsilon (a Fraction), or the logarithm of a delta (a float)."""
-    share: int = 1
-    """What the whole effort is divided by."""
-    from_zero: bool = False
-    """Whether the answer must hold for every epsilon >= 0, not only for those near the one that is proposed."""
-
-    @cached_property
-    def transform(self) -> Transform:
-        """M."""
-        return Transform(self.parts)
-
-    @cached_property
-    def lattice(self) -> Lattice | None:
-        """The common lattice of all parts, if there is one."""
-        return common_lattice(self.parts)
-
-    @cached_property
-    def _saddle(self) -> tuple[arb, Fraction]:
-        if isinstance(self.given, Fraction):
-            return line_for_epsilon(self.transform, self.given), self.given
-        return line_for_delta(self.transform, self.given)
-
-    @property
-    def c(self) -> arb:
-        """The line to integrate along."""
-        return self._saddle[0]
-
-    @property
-    def epsilon(self) -> Fraction:
-        """The given epsilon, or a proposal for the one at which delta is as given."""
-        return self._saddle[1]
-
-    @property
-    def order(self) -> float:
-        """The same as a float, where it was needed; 1 where it was not."""
-        return float(self.c) if "_saddle" in vars(self) else 1.0
-
-    @cached_property
-    def line(self) -> Line:
-        """The same with the size of the integrand on it."""
-        return Line(self.transform, self.c, lift(self.epsilon), log_delta=self.log_delta)
-
-    @property
-    def log_delta(self) -> float | None:
-        """The given one, where estimates by the saddle point formula may be far off; else None."""
-        return self.given if self.transform.quick and isinstance(self.given, float) else None
-
-    @cached_property
-    def least(self) -> Fraction:
-        """An epsilon that is hardly above the answer, where a given delta leads to `epsilon`."""
-        if self.from_zero:
-            return Fraction(0)
-        if isinstance(self.given, Fraction):
-            return self.given
-        room, top = 1 / float(self.c), self.transform.largest
-        room = min(room, float(top - lift(self.epsilon)))
-        return max(Fraction(float(self.epsilon - Fraction(room))), Fraction(0))  # a float, as the search wants
-
-    def whole(self) -> Question:
-        """The same from epsilon 0 on."""
-        return replace(self, from_zero=True)
-
-
 class Offer(NamedTuple):
     """An engine that can answer."""
 
@@ -140,6 +63,9 @@ class Engine(ABC):
     """Whether the two ends are apart by rounding alone, or what was chosen to be negligible: then more bits help."""
     attained: ClassVar[bool] = False
     """Whether it answers for the mechanisms themselves, not for the laws that dominate them."""
+
+    of_one_law: ClassVar[bool] = False
+    """Whether it is only for one law with nothing beside it: then it is not asked of others."""
 
     guess: Fraction = Fraction(0)
     """Where the search for an epsilon begins."""

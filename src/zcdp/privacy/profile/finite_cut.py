@@ -14,7 +14,7 @@ from zcdp.numeric.exact import gcd
 from zcdp.privacy.conversions.rdp_to_approx import tail_factor
 from zcdp.privacy.loss.expansion import Expansion
 from zcdp.privacy.loss.law import Parts
-from zcdp.privacy.profile.transform import Transform
+from zcdp.privacy.profile.integrand import Transform
 
 __all__ = ["LARGEST_LATTICE", "Cut", "Expanded", "cut_degree", "expanded", "finite_size", "lattice_points"]
 
@@ -53,11 +53,11 @@ class Cut:
 
 def finite_size(parts: Expanded, threshold: float = 0.0, ceiling: float = inf) -> float:
     """How many exponents between the two the sum has at most."""
-    whole = sum(float(expansion.exponent(0).mid()) * count for expansion, count in parts)
+    whole = sum(float(expansion.top.mid()) * count for expansion, count in parts)
     room = min(whole, ceiling) - threshold
     free, atoms = 1.0, 1.0
     for expansion, count in parts:
-        if expansion.rational_row() is None:
+        if expansion.rational_row is None:
             free *= expansion.points(count, room)
         else:
             atoms *= expansion.points(count, room)
@@ -67,11 +67,13 @@ def finite_size(parts: Expanded, threshold: float = 0.0, ceiling: float = inf) -
 
 def lattice_points(parts: Expanded) -> Fraction:
     """How many points the common lattice of all atoms at rational places has, from the least loss to the largest."""
-    rows = [(row, count) for expansion, count in parts if (row := expansion.rational_row()) is not None]
+    rows = [(row, count) for expansion, count in parts if (row := expansion.rational_row) is not None]
+    if not rows:
+        return Fraction(1)
     spacing, most = Fraction(0), Fraction(0)
     for (loss, gap), count in rows:
         spacing, most = gcd(spacing, gap), most + loss * count
-    return 2 * most / spacing + 1 if rows else Fraction(1)
+    return 2 * most / spacing + 1
 
 
 def cut_degree(

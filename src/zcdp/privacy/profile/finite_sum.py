@@ -14,7 +14,7 @@ from zcdp.numeric.exact import Log, gcd
 from zcdp.privacy.loss.expansion import Exponent, product, sum_of
 from zcdp.privacy.loss.law import Parts
 from zcdp.privacy.profile.effort import CUT_SUM, CUT_TERM, CUT_TERM_OF_ONE, TERM, WHOLE_SUM
-from zcdp.privacy.profile.engine import Engine, Offer, Question
+from zcdp.privacy.profile.engine import Engine, Offer
 from zcdp.privacy.profile.finite_cut import (
     LARGEST_LATTICE,
     Cut,
@@ -24,8 +24,8 @@ from zcdp.privacy.profile.finite_cut import (
     finite_size,
     lattice_points,
 )
-from zcdp.privacy.profile.line import log_size
-from zcdp.privacy.profile.saddle import saddle_estimate
+from zcdp.privacy.profile.integrand import log_size
+from zcdp.privacy.profile.question import Question, saddle_estimate
 
 __all__ = ["CutSum", "FiniteSum", "WholeSum", "whole_degree"]
 
@@ -58,33 +58,25 @@ class FiniteSum(Engine):
         degree, start = self.cut.degree, lift(self.cut.threshold)
         terms = expanded(parts)
         assert terms is not None
-        top = sum((expansion.exponent(0) * count for expansion, count in terms), arb(0))
+        top = sum((expansion.top * count for expansion, count in terms), arb(0))
         room = (top - start).upper()
         together = len(terms) > 1 and lattice_points(terms) <= LARGEST_LATTICE
-        atoms = [(one, count) for one, count in terms if together and one.rational_row() is not None]
-        sums: dict[Exponent, list[arb]] = {(Fraction(0), ()): [arb(1)]}
-        if atoms:
-            sums = _on_lattice(atoms, room, self.cut.c)
-        ahead = top - sum((expansion.exponent(0) * n for expansion, n in atoms), arb(0))
+        atoms = [(one, count) for one, count in terms if together and one.rational_row is not None]
+        sums = _on_lattice(atoms, room, self.cut.c) if atoms else None
+        ahead = top - sum((expansion.top * n for expansion, n in atoms), arb(0))
         above = arb(0) if self.cut.ceiling == inf else top - self.cut.ceiling
         for part in terms:
             if part in atoms:
                 continue
             expansion, count = part
-            longer: dict[Exponent, list[arb]] = {}
-            rows = list(expansion.power(count, room, above, degree))
-            for exponent, series in sums.items():
-                for other, row in rows:
-                    place, both = sum_of(exponent, other), product(series, row, degree)
-                    if not both:  # flint drops what is exactly 0, as the middle mass of three points may be
-                        continue
-                    longer[place] = _sum(longer[place], both) if place in longer else both
-            ahead -= expansion.exponent(0) * count
+            sums = _product(sums, list(expansion.power(count, room, above, degree)), degree)
+            ahead -= expansion.top * count
             floor = Fraction(below(start - ahead))  # from there the parts ahead lead to the threshold at most
-            sums = {exponent: row for exponent, row in longer.items() if exponent[1] or exponent[0] > floor}
+            sums = {exponent: row for exponent, row in sums.items() if exponent[1] or exponent[0] > floor}
         inverse_factorials = [arb(1)]
         for n in range(1, degree + 2):
             inverse_factorials.append(inverse_factorials[-1] / n)
+        assert sums is not None  # there is at least one part
         balls = ((_ball(exponent), row) for exponent, row in sums.items())
         return [(exponent, _closed(row, inverse_factorials)) for exponent, row in balls if not exponent <= start]
 
@@ -120,6 +112,9 @@ class WholeSum(FiniteSum):
     @classmethod
     def offer(cls, question: Question) -> Offer | None:
         """Where all terms take a millisecond."""
+        densities = sum(count for factor, count in question.transform.factors if not factor.atomic)
+        if (densities // 2 + 1) * (densities + 1) * TERM > WHOLE_SUM:  # so many exponents and powers at least
+            return None
         terms = expanded(question.parts)
         if terms is None or (cost := finite_size(terms) * (whole_degree(terms) + 1) * TERM) > WHOLE_SUM:
             return None
@@ -154,7 +149,7 @@ def _on_lattice(atoms: Expanded, room: arb, c: arb) -> dict[Exponent, list[arb]]
 
     Products of polynomials are exact up to a part of the largest coefficient, so they are tilted to where it matters.
     """
-    places = [(expansion, row, count) for expansion, count in atoms if (row := expansion.rational_row()) is not None]
+    places = [(expansion, row, count) for expansion, count in atoms if (row := expansion.rational_row) is not None]
     spacing, top = Fraction(0), Fraction(0)
     for _, (loss, gap), count in places:
         spacing, top = gcd(spacing, gap), top + loss * count
@@ -174,6 +169,25 @@ def _on_lattice(atoms: Expanded, room: arb, c: arb) -> dict[Exponent, list[arb]]
             sums[top - n * spacing, ()] = [coefficient * back]
         back /= tilt
     return sums
+
+
+def _product(
+    sums: dict[Exponent, list[arb]] | None, rows: list[tuple[Exponent, list[arb]]], degree: int
+) -> dict[Exponent, list[arb]]:
+    """Exponents with their powers of 1/w, up to the degree, of the sums times the rows; None stands for 1."""
+    longer: dict[Exponent, list[arb]] = {}
+    if sums is None:
+        for place, row in rows:
+            if row:
+                longer[place] = _sum(longer[place], row) if place in longer else row
+        return longer
+    for exponent, series in sums.items():
+        for other, row in rows:
+            place, both = sum_of(exponent, other), product(series, row, degree)
+            if not both:  # flint drops what is exactly 0, as the middle mass of three points may be
+                continue
+            longer[place] = _sum(longer[place], both) if place in longer else both
+    return longer
 
 
 def _sum(one: list[arb], other: list[arb]) -> list[arb]:

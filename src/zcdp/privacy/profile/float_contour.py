@@ -17,9 +17,8 @@ from zcdp.privacy.loss.law import Parts
 from zcdp.privacy.loss.tilted import Polynomial, Tilted
 from zcdp.privacy.profile.effort import DOUBLE_NODE, DOUBLES
 from zcdp.privacy.profile.float_waves import HEIGHT, ULP, WIDTH, Waves, power
-from zcdp.privacy.profile.line import Line, log_size
-from zcdp.privacy.profile.nodes import TooManyNodes
-from zcdp.privacy.profile.transform import Transform
+from zcdp.privacy.profile.integrand import Line, Transform, log_size
+from zcdp.privacy.profile.trapezoid import TooManyNodes
 
 if TYPE_CHECKING:
     import numpy as np

@@ -11,7 +11,7 @@ from zcdp.numeric.double_tables import decays, waves
 from zcdp.numeric.once import cached_property
 from zcdp.privacy.loss.tilted import Exponentials
 from zcdp.privacy.profile.effort import DOUBLES
-from zcdp.privacy.profile.nodes import TooManyNodes
+from zcdp.privacy.profile.trapezoid import TooManyNodes
 
 if TYPE_CHECKING:
     import numpy as np

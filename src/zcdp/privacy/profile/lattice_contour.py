@@ -13,19 +13,18 @@ from zcdp.numeric.certify import Undecided
 from zcdp.numeric.once import cached_property
 from zcdp.privacy.loss.lattice import Lattice
 from zcdp.privacy.loss.law import Factor
-from zcdp.privacy.loss.wave_share import DOWN, UP
+from zcdp.privacy.loss.share import DOWN, UP
 from zcdp.privacy.profile.effort import BOUND, CONTOUR, TRANSFORM, Effort
-from zcdp.privacy.profile.engine import Engine, Offer, Question
-from zcdp.privacy.profile.line import Line, log_size
-from zcdp.privacy.profile.nodes import LARGEST_INDEX, LEAST, TooManyNodes, charge, choose, octaves, quietly
-from zcdp.privacy.profile.phases import Phases
-from zcdp.privacy.profile.transform import Transform
+from zcdp.privacy.profile.engine import Engine, Offer
+from zcdp.privacy.profile.integrand import Line, Transform, log_size
+from zcdp.privacy.profile.question import Question
+from zcdp.privacy.profile.trapezoid import LARGEST_INDEX, LEAST, Phases, TooManyNodes, charge, choose, octaves, quietly
 
 if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
-    from zcdp.privacy.profile.decay import Floats
+    from zcdp.privacy.loss.share import Floats
 
 __all__ = ["LatticeContour"]
 

@@ -85,11 +85,12 @@ class Profile:
         """
         last = self._last.get(what)  # read once: another thread may be asking something else
         if last is None or last[:2] != (at, haste):
-            first = ask(self.orders[0])
-            known = first.upper - first.lower <= WELL * first.upper < inf
-            others = [one for one in self.orders[1:] if not (known and below(one, Fraction(first.upper)))]
-            answers = [first, *map(ask, others)]
-            worst = max(answers, key=lambda answer: answer.upper)
-            answer = worst._replace(lower=max(one.lower for one in answers))
+            answer = ask(self.orders[0])
+            known = answer.upper - answer.lower <= WELL * answer.upper < inf
+            for other in self.orders[1:]:
+                if not (known and below(other, Fraction(answer.upper))):
+                    both = answer, ask(other)
+                    worst = max(both, key=lambda one: one.upper)
+                    answer = worst._replace(lower=max(one.lower for one in both))
             last = self._last[what] = at, haste, answer
         return last[2]

@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from fractions import Fraction
 from functools import partial
-from math import frexp, inf, log
+from math import inf, log
+from typing import TypeAlias
 
 from flint import arb
 
@@ -17,19 +18,22 @@ from zcdp.privacy.profile.choose import choose
 from zcdp.privacy.profile.contour import Contour
 from zcdp.privacy.profile.effort import ROUGH
 from zcdp.privacy.profile.ends import at_top, near_one
-from zcdp.privacy.profile.engine import Answer, Engine, NoAnswer, Question
-from zcdp.privacy.profile.nodes import TooManyNodes, quietly
-from zcdp.privacy.profile.saddle import line_for_epsilon, saddle_estimate, solve
-from zcdp.privacy.profile.transform import Transform
+from zcdp.privacy.profile.engine import Answer, Engine, NoAnswer
+from zcdp.privacy.profile.integrand import Transform
+from zcdp.privacy.profile.question import Question, line_for_epsilon, saddle_estimate
+from zcdp.privacy.profile.solve import ends_of_epsilon
+from zcdp.privacy.profile.trapezoid import TooManyNodes, quietly
 
 __all__ = ["OneOrder"]
 
 LAST_BITS = 1 << 12
 CANCELLED = 1.8  # bits for each e-fold of delta, where digits cancel
-SAME = -54  # the power of two that moves no float
 TINY = 5e-324  # what is below it is as good as known
 NEAR = 1e-3  # relative distance of two ends that is close enough for a curve
 LOOSE, LAST_SHARE = 1e-10, 16  # ends further apart are tried again, with twice the bits, at most twice
+
+Attempt: TypeAlias = Callable[[int, list[Question]], Answer | None]
+"""An answer at one precision, None where that is not enough; with a share of the effort, and what was asked so far."""
 
 
 class OneOrder:
@@ -45,32 +49,18 @@ class OneOrder:
             return self.bits
         return self.bits + int(CANCELLED * max(-log_delta, 0.0))
 
-    def _revealed(self) -> arb:
-        """P(L = +inf) of the composition: that some part gives the input away."""
-        masses = [(mass, count) for law, count in self.parts if not (mass := law.infinite_mass()).is_zero()]
-        if not masses:
-            return arb(0)
-        if any(mass == 1 for mass, _ in masses):
-            return arb(1)
-        return -sum(((-mass).log1p() * count for mass, count in masses), arb(0)).expm1()
-
-    def _top(self) -> arb:
-        """The largest finite loss of the composition; +inf where it is unbounded."""
-        return sum((law.largest() * count for law, count in self.parts), arb(0))
-
     def delta(self, epsilon: Fraction, *, haste: int = 1) -> Answer:
         """Floats around delta(epsilon), for epsilon >= 0; `haste` divides the effort."""
 
-        question = Question(self.parts, epsilon)
-
-        def attempt(share: int) -> Answer | None:
-            nonlocal question
-            more, point = self._revealed(), lift(epsilon)
-            if self._top() <= point or more == 1:
+        def attempt(share: int, asked: list[Question]) -> Answer | None:
+            transform, point = Transform(self.parts), lift(epsilon)
+            more = transform.revealed()
+            if transform.largest <= point or more == 1:
                 return Answer(max(below(more), 0.0), min(above(more), 1.0), "largest loss")
-            question = Question(self.parts, epsilon, share)
-            if (lower := near_one(question.transform, point)) is not None:
+            if (lower := near_one(transform, point)) is not None:
                 return Answer(below(lower), 1.0, "Chernoff bound")
+            question = Question(transform, epsilon, share)
+            asked.append(question)
             engine, cost = choose(question)
             lower, upper = engine.delta(epsilon)
             if not more.is_zero():  # a sum is rounded to the working precision, which an engine may exceed
@@ -81,30 +71,32 @@ class OneOrder:
             return Answer(least, min(above(upper), 1.0), engine.name, question.order, engine.attained, cost)
 
         rough = self.propose_log_delta(epsilon, rough=True) if any(law.cancels for law, _ in self.parts) else 0.0
-        return self._at_growing_precision(attempt, haste, lambda: question.order, self._bits_for(max(rough, -700.0)))
+        return self._at_growing_precision(attempt, haste, self._bits_for(max(rough, -700.0)))
 
     def epsilon(self, delta: Fraction, *, haste: int = 1) -> Answer:
         """Floats around the least epsilon >= 0 with delta(epsilon) <= delta, for 0 < delta < 1."""
         found: Answer | None = None
-        question = Question(self.parts, 0.0)
 
-        def attempt(share: int) -> Answer | None:
-            nonlocal found, question
-            target, top = lift(delta) - self._revealed(), self._top()
+        def attempt(share: int, asked: list[Question]) -> Answer | None:
+            nonlocal found
+            transform = Transform(self.parts)
+            target, top = lift(delta) - transform.revealed(), transform.largest
             if target < 0:
                 return Answer(inf, inf, "largest loss")
             if not target > 0:
                 raise Undecided
             if top <= 0:
                 return Answer(0.0, 0.0, "largest loss")
-            if (ends := at_top(self.parts, top, target)) is not None:
+            if (ends := at_top(transform, target)) is not None:
                 return Answer(*ends, "largest loss")
-            question = Question(self.parts, float(target.log()), share)
+            question = Question(transform, float(target.log()), share)
+            asked.append(question)
             engine, cost = choose(question)
             if engine.least and not engine.delta(engine.least)[0] >= target:
                 question = question.whole()
+                asked.append(question)
                 engine, cost = choose(question)
-            ends = _solve(engine, question.order, target, top)
+            ends = ends_of_epsilon(engine, question.order, target, top)
             if ends is None:
                 return None
             if found is not None and found.attained == engine.attained:  # of the same profile: both hold
@@ -119,7 +111,7 @@ class OneOrder:
 
         try:
             bits = self._bits_for(log(delta.numerator) - log(delta.denominator))
-            return self._at_growing_precision(attempt, haste, lambda: question.order, bits)
+            return self._at_growing_precision(attempt, haste, bits)
         except NoAnswer:
             if found is None or found.lower == 0.0:
                 raise
@@ -129,12 +121,12 @@ class OneOrder:
         """Whether one Chernoff bound shows that delta(epsilon) is at most `delta`; False says nothing."""
 
         def shown() -> bool:
-            point, revealed = lift(epsilon), self._revealed()
-            if self._top() <= point:
+            transform, point = Transform(self.parts), lift(epsilon)
+            revealed = transform.revealed()
+            if transform.largest <= point:
                 return bool(revealed <= lift(delta))
             if not revealed.is_zero() or not delta > 0:
                 return False
-            transform = Transform(self.parts)
             c = line_for_epsilon(transform, epsilon)
             return bool(transform.log_moment(c) + tail_factor(c) - c * point <= lift(delta).log())
 
@@ -148,15 +140,16 @@ class OneOrder:
 
         def attempt() -> list[float]:
             found: list[float] = []
-            more, top, engine = self._revealed(), self._top(), None
+            transform, engine = Transform(self.parts), None
+            more = transform.revealed()
             for epsilon in epsilons:
-                if top <= lift(epsilon):
+                if transform.largest <= lift(epsilon):
                     found.append(min(above(more), 1.0))
                     continue
                 upper = None if engine is None else _close(engine, epsilon)
                 if upper is None:
                     try:
-                        engine, _ = choose(Question(self.parts, epsilon, haste))
+                        engine, _ = choose(Question(transform, epsilon, haste))
                         upper = engine.upper(epsilon)
                     except (NotCertified, Undecided, OverflowError, ZeroDivisionError):
                         engine = None
@@ -170,8 +163,8 @@ class OneOrder:
         """log delta(epsilon) to a few digits (two where `rough`), in a few milliseconds: for proposals."""
 
         def estimate() -> float:
-            question, point = Question(self.parts, epsilon), lift(epsilon)
-            transform = question.transform
+            transform, point = Transform(self.parts), lift(epsilon)
+            question = Question(transform, epsilon)
             if transform.largest <= point:
                 return -inf
             if rough:
@@ -187,14 +180,13 @@ class OneOrder:
 
         return at_precision(self.bits, estimate)
 
-    def _at_growing_precision(
-        self, attempt: Callable[[int], Answer | None], haste: int, order: Callable[[], float], bits: int
-    ) -> Answer:
+    def _at_growing_precision(self, attempt: Attempt, haste: int, bits: int) -> Answer:
+        asked: list[Question] = []
         share = haste
         reason = f"no certified profile within {LAST_BITS} bits: the parameters are too extreme"
         while bits <= LAST_BITS:
             try:
-                answer = at_precision(bits, partial(attempt, share))
+                answer = at_precision(bits, partial(attempt, share, asked))
                 if answer is not None:
                     return answer
             except Undecided:
@@ -210,19 +202,7 @@ class OneOrder:
                 break
             # each time that the precision is raised, a smaller share of the whole effort is left
             bits, share = 2 * bits, 4 * share
-        raise NoAnswer(reason, order())
-
-
-def _solve(engine: Engine, order: float, target: arb, top: arb) -> tuple[float, float] | None:
-    """Floats around the epsilon at which the engine's delta is the target; None where more bits are needed."""
-    least = engine.least
-    root = solve(engine.estimate, float(target.log()), float(least), above(top), float(engine.guess))
-    upper = _outward(root, lambda e: bool(engine.upper(e) <= target), least, up=True)
-    if upper is None and top.is_finite() and not engine.only_rounding:  # what was smoothed in is in the way
-        upper = above(top)
-    first = _apart(engine, root, order)
-    lower = _outward(root, lambda e: bool(engine.delta(e)[0] >= target), least, up=False, first=first)
-    return None if upper is None or lower is None else (lower, upper)
+        raise NoAnswer(reason, asked[-1].order if asked else 1.0)
 
 
 def _close(engine: Engine, epsilon: Fraction) -> arb | None:
@@ -231,26 +211,3 @@ def _close(engine: Engine, epsilon: Fraction) -> arb | None:
         return None
     lower, upper = engine.near(epsilon)
     return upper if upper.is_finite() and lower > 0 and upper - lower <= upper * NEAR else None
-
-
-def _apart(engine: Engine, root: float, order: float) -> int:
-    """The power of two nearest to how far below the root, as a part of it, the lower end crosses the target."""
-    lower, upper = engine.delta(Fraction(root))
-    gap = above((upper - lower) / upper / (root * order)) if root and upper > 0 else 0.0
-    return frexp(gap)[1] - 1 if 2.0**SAME < gap < 1 else SAME
-
-
-def _outward(
-    root: float, holds: Callable[[Fraction], bool], least: Fraction, *, up: bool, first: int = SAME
-) -> float | None:
-    """The float nearest to `root`, on the given side, for which `holds` is certain; None if none is near."""
-    if root <= least:
-        return float(least) if not up or holds(least) else None
-    for power in range(first, -2):
-        move = 0.0 if power == SAME else 2.0**power  # 2^-53 goes to the next float, or stays
-        moved = root * (1 + move if up else 1 - move)
-        if moved < least:
-            return None if least else 0.0
-        if holds(Fraction(moved)):
-            return moved
-    return None if up else 0.0

@@ -15,12 +15,12 @@ from zcdp.privacy.loss.gaussian import gaussian_pair
 from zcdp.privacy.loss.law import Parts
 from zcdp.privacy.profile.contour import Contour, shortest_period
 from zcdp.privacy.profile.effort import SMOOTH, SMOOTH_DOUBLES, TRANSFORM, Effort
-from zcdp.privacy.profile.engine import Engine, Offer, Question
+from zcdp.privacy.profile.engine import Engine, Offer
 from zcdp.privacy.profile.float_contour import FloatContour
-from zcdp.privacy.profile.line import Line
-from zcdp.privacy.profile.nodes import TooManyNodes, quietly
-from zcdp.privacy.profile.saddle import solve
-from zcdp.privacy.profile.transform import Transform
+from zcdp.privacy.profile.integrand import Line, Transform
+from zcdp.privacy.profile.question import Question
+from zcdp.privacy.profile.solve import solve
+from zcdp.privacy.profile.trapezoid import TooManyNodes, quietly
 
 __all__ = ["Smoothed"]
 

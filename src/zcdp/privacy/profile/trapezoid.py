@@ -1,4 +1,4 @@
-"""Which nodes of a trapezoidal sum are evaluated, and what the others weigh at most."""
+"""A trapezoidal sum: which nodes are evaluated, what the others weigh at most, and sums over phases."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, NamedTuple
 
-from flint import arb
+from flint import acb, acb_mat, arb
 
 if TYPE_CHECKING:
     import numpy as np
@@ -15,12 +15,24 @@ if TYPE_CHECKING:
     Floats = NDArray[np.float64]
     Indices = NDArray[np.int64]
 
-__all__ = ["FIRST", "LEAST", "Nodes", "TooManyNodes", "charge", "choose", "octaves", "quietly"]
+__all__ = [
+    "FIRST",
+    "LARGEST_INDEX",
+    "LEAST",
+    "Nodes",
+    "Phases",
+    "TooManyNodes",
+    "charge",
+    "choose",
+    "octaves",
+    "quietly",
+]
 
 FIRST = 8  # nodes that are always kept
 LEAST = 100  # nodes, and cells, are always allowed
 FEWEST = 4  # a cell of so few nodes is kept rather than divided
 LARGEST_INDEX = 1 << 50
+BLOCK = 32  # nodes that share an exponential
 PER_UNIT = 8  # classes of decay in which cells are charged together
 
 
@@ -97,3 +109,31 @@ def charge(weight: Floats, decay: Floats) -> arb:
     for group, size in zip(which.tolist(), sums.tolist(), strict=True):
         total += arb(size) * (-arb(group) / PER_UNIT).exp()
     return total * (1 + (len(weight) + 8) * 2.0**-52)  # the weights and each addition err by 2^-53 of themselves
+
+
+class Phases:
+    """Sums over the nodes k that are kept of value_k e^{-i k angle}: with k = 32 q + r few exponentials serve all."""
+
+    def __init__(self, kept: list[int]) -> None:
+        self.blocks = sorted({k // BLOCK for k in kept})
+        place = {q: n * BLOCK for n, q in enumerate(self.blocks)}
+        self.places = [place[k // BLOCK] + k % BLOCK for k in kept]
+
+    def spread(self, rows: list[list[acb]]) -> acb_mat:
+        """A matrix for `sums`, of one row for each row and block; each row holds a value for each node that is kept."""
+        size = len(self.blocks) * BLOCK
+        entries = [acb(0)] * (size * len(rows))
+        for n, row in enumerate(rows):
+            for place, value in zip(self.places, row, strict=True):
+                entries[n * size + place] = value
+        return acb_mat(len(rows) * len(self.blocks), BLOCK, entries)
+
+    def sums(self, matrix: acb_mat, angle: arb) -> list[arb]:
+        """The real part of the sum of each row."""
+        short = [acb(1), acb(0, -angle).exp()]
+        for r in range(2, BLOCK):
+            short.append(short[r // 2] * short[r - r // 2])  # by halves: balls hardly grow
+        long = [acb(0, -angle * (q * BLOCK)).exp() for q in self.blocks]
+        inner = (matrix * acb_mat(BLOCK, 1, short)).entries()
+        outer = acb_mat(len(inner) // len(long), len(long), inner) * acb_mat(len(long), 1, long)
+        return [x.real for x in outer.entries()]
