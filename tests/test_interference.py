@@ -27,7 +27,7 @@ from zcdp import (
     RandomizedResponse,
     TruncatedGeometric,
 )
-from zcdp.accounting.grain import grains
+from zcdp.accounting.cost import units
 from zcdp.numeric.balls import at_precision
 
 PATIENCE = 20  # seconds, after which a child or a thread counts as hanging
@@ -266,7 +266,7 @@ def test_an_interrupted_spend_is_charged_or_not() -> None:
             assert budget.spent >= released
             assert budget.spent.denominator == 1
             count = odometer.plan.parts[0][1] if odometer._plan is not None else 0
-            assert odometer._used == count * grains(part.rho_fraction)
+            assert odometer._used == count * units(part.rho_fraction)
             with budget._lock, odometer._lock:  # both are free
                 pass
     finally:

@@ -74,7 +74,7 @@ def test_any_fraction_is_charged_from_above_by_less_than_a_hair(requests: list[F
     f = Filter(rho=100)
     for request in requests:
         f.spend(rho=request)
-    assert 0 <= f.spent - sum(requests) < len(requests) * Fraction(1, 10**145)
+    assert 0 <= f.spent - sum(requests) < len(requests) * Fraction(1, 10**1000)
 
 
 def test_sums_of_random_denominators_stay_short() -> None:
@@ -84,7 +84,7 @@ def test_sums_of_random_denominators_stay_short() -> None:
     for cost in costs:
         f.spend(rho=cost)
         o.spend(Gaussian(rho=cost))
-    assert f.spent.denominator.bit_length() < 1000
+    assert f.spent.denominator.bit_length() < 4000
     assert abs(float(f.spent) - sum(map(float, costs))) < 1e-9
     assert o.anytime_epsilon(delta=1e-6) < inf
 

@@ -7,7 +7,7 @@ from fractions import Fraction
 from threading import Lock
 from typing import Any, NoReturn
 
-from zcdp.accounting.grain import GRAINS, grains
+from zcdp.accounting.cost import GRID, units
 from zcdp.numeric.exact import Value, positive_rational, shown
 from zcdp.numeric.forks import give_lock
 from zcdp.privacy.curve import Curve
@@ -23,8 +23,8 @@ class Filter:
     """Fully adaptive composition within `rho`: each next mechanism may depend on all outputs so far.
 
     The whole run is rho-zCDP if the sum of what is spent never exceeds rho: adaptivity costs nothing extra.
-    The sum is a rational number. Each cost is rounded up to a whole multiple of a unit below 1e-145, of which decimals
-    of up to 60 places and `rho` itself are multiples already: so a spend takes constant time, whatever was spent
+    The sum is a rational number. Each cost is rounded up to a whole multiple of a unit below 1e-1000, of which decimals
+    of up to 1000 places and `rho` itself are multiples already: so a spend takes constant time, whatever was spent
     before. It is atomic between threads. A filter is one budget: it cannot be copied or pickled, and a forked process
     may not spend from it. Theorem: docs/theorems/filter.md.
 
@@ -39,8 +39,8 @@ class Filter:
 
     def __init__(self, *, rho: Value) -> None:
         self._budget = positive_rational(rho, "rho")
-        self._per_one = GRAINS * self._budget.denominator
-        self._limit = grains(self._budget, self._per_one)
+        self._per_one = GRID * self._budget.denominator
+        self._limit = units(self._budget, self._per_one)
         self._used = 0
         give_lock(self)
         self._process = os.getpid()
@@ -75,14 +75,14 @@ class Filter:
     def would_fit(self, mechanism: Curve | None = None, *, rho: Value | None = None) -> bool:
         """Whether the request would be admitted now."""
         cost = _cost(mechanism, rho)
-        return cost is not None and self._used + grains(cost, self._per_one) <= self._limit and self._is_here()
+        return cost is not None and self._used + units(cost, self._per_one) <= self._limit and self._is_here()
 
     def spend(self, mechanism: Curve | None = None, *, rho: Value | None = None) -> None:
         """Charge a mechanism or plan, or a rho that is known otherwise; raises `BudgetExceeded` if it does not fit."""
         cost = _cost(mechanism, rho)
         if not self._is_here():
             raise BudgetExceeded("a forked process has no share in the budget of its parent: nothing was spent")
-        charge = self._limit + 1 if cost is None else grains(cost, self._per_one)
+        charge = self._limit + 1 if cost is None else units(cost, self._per_one)
         with self._lock:
             total = self._used + charge
             if total <= self._limit:

@@ -7,7 +7,7 @@ from math import pi
 from threading import Lock
 from typing import Any, NoReturn
 
-from zcdp.accounting.grain import GRAINS, grains
+from zcdp.accounting.cost import GRID, units
 from zcdp.numeric.balls import lift
 from zcdp.numeric.certify import enclose
 from zcdp.numeric.exact import Value, probability, shown
@@ -38,7 +38,7 @@ class Odometer:
 
     def __init__(self) -> None:
         self._plan: Plan | None = None
-        self._used = 0  # the sum of rho in grains, which stays short
+        self._used = 0  # the sum of rho in units of 1/GRID, which stays short
         give_lock(self)
 
     def __repr__(self) -> str:
@@ -55,13 +55,13 @@ class Odometer:
 
     @property
     def _sum(self) -> Fraction:
-        return Fraction(self._used, GRAINS)
+        return Fraction(self._used, GRID)
 
     def spend(self, mechanism: Curve) -> None:
         """Add a mechanism or a plan."""
         if not isinstance(mechanism, Curve):
             raise TypeError(f"{mechanism!r} is not a mechanism or a plan")
-        cost = grains(mechanism.rho_fraction)
+        cost = units(mechanism.rho_fraction)
         with self._lock:
             plan = Plan.sum_of(mechanism) if self._plan is None else self._plan + mechanism
             used = self._used + cost
