@@ -3,7 +3,7 @@ PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
 
-.PHONY: demo test deep versions mutants bench docs clean
+.PHONY: demo test deep spark versions mutants bench docs clean
 
 demo: $(VENV)/ready
 	@if $(BIN)/python -c 'import zcdp.report' 2> /dev/null; then \
@@ -21,7 +21,17 @@ test: $(VENV)/ready
 
 # Heavy checks: ten thousand points per mechanism against the independent reference.
 deep: $(VENV)/ready
+	@if command -v java > /dev/null; then $(MAKE) --no-print-directory $(VENV)/spark-ready; fi
 	$(BIN)/pytest -n 2 -m deep -rs
+
+# What runs on Spark, in a real local session: the extra zcdp[spark], and Java 17 or newer on the path.
+spark: $(VENV)/spark-ready
+	$(BIN)/pytest -m spark -rs tests
+
+$(VENV)/spark-ready: $(VENV)/ready
+	@command -v java > /dev/null || { echo "Spark needs Java 17 or newer: apt install openjdk-17-jre-headless"; exit 1; }
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable '.[spark]'
+	@touch $@
 
 # The tests at the declared minima of numpy and python-flint, and at the newest, in environments of their own.
 versions:

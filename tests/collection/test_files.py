@@ -86,6 +86,11 @@ def test_values_are_randomized_once(folder: Path) -> None:
     assert (folder / "a.parquet").read_bytes() == first
 
 
+def told(mechanism: Any, k: int) -> dict[str, int]:
+    """What a release needs to be told."""
+    return {} if hasattr(mechanism, "k") else {"k" if hasattr(mechanism, "tally") else "d": k}
+
+
 CASES = [
     (zcdp.RandomizedResponse(epsilon=1, k=300), 300),
     (zcdp.UnaryEncoding("0.6", "0.2"), 13),
@@ -101,8 +106,7 @@ CASES = [
 @pytest.mark.parametrize("rows", [False, True], ids=["blocks", "rows"])
 @pytest.mark.parametrize(("mechanism", "k"), CASES, ids=repr)
 def test_files_hold_the_reports_that_were_written(mechanism: Any, k: int, rows: bool, tmp_path: Path) -> None:
-    needs = {} if hasattr(mechanism, "k") else {"k" if hasattr(mechanism, "tally") else "d": k}
-    blocks = [mechanism.release(np.arange(size) % k, **needs) for size in (1, 700, 299)]
+    blocks = [mechanism.release(np.arange(size) % k, **told(mechanism, k)) for size in (1, 700, 299)]
     file = tmp_path / "reports.parquet"
     assert write_reports(file, mechanism, k, iter(blocks), rows=rows) == 1000
     assert count_files([file], mechanism, k) == sum(mechanism.count(block, k=k) for block in blocks)
@@ -157,9 +161,9 @@ def short_block(folder: Path) -> None:
 
 
 def strange_words(folder: Path) -> None:
-    """Metadata that is not ours."""
+    """A label that is not ours."""
     table = parquet.read_table(folder / "reports.parquet")
-    parquet.write_table(table.replace_schema_metadata({"zcdp.collection": "[1]"}), folder / "reports.parquet")
+    parquet.write_table(table.set_column(2, "design", [["[1]"]]), folder / "reports.parquet")
 
 
 REFUSED_ESTIMATES = [
