@@ -3,7 +3,7 @@ PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
 
-.PHONY: demo test deep spark versions mutants bench docs clean
+.PHONY: demo test deep spark versions adapters mutants bench docs clean
 
 demo: $(VENV)/ready
 	@if $(BIN)/python -c 'import zcdp.report' 2> /dev/null; then \
@@ -36,6 +36,10 @@ $(VENV)/spark-ready: $(VENV)/ready
 # The tests at the declared minima of numpy and python-flint, and at the newest, in environments of their own.
 versions:
 	$(PYTHON) tools/versions.py
+
+# The bridges into other systems, each with that system, in environments of their own.
+adapters:
+	$(PYTHON) tools/adapters.py
 
 # Plants the bugs of tools/mutants.toml one at a time, and fails if the tests do not notice one: a quarter of an hour.
 mutants: $(VENV)/ready
@@ -70,4 +74,4 @@ $(VENV)/ready: pyproject.toml
 	@touch $@
 
 clean:
-	rm -rf $(VENV) .venv-peers .venv-oldest .venv-newest build dist .mypy_cache .pytest_cache .ruff_cache .hypothesis .import_linter_cache
+	rm -rf $(VENV) .venv-peers .venv-oldest .venv-newest .venv-dp-accounting .venv-opendp .venv-opacus .venv-tumult build dist .mypy_cache .pytest_cache .ruff_cache .hypothesis .import_linter_cache

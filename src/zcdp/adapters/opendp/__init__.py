@@ -1,0 +1,22 @@
+"""OpenDP: its own measurements and exact samplers, with tight maps.
+
+>>> import opendp.prelude as dp
+>>> from zcdp.adapters import opendp as zo
+>>> dp.enable_features("contrib", "honest-but-curious")
+>>> space = dp.atom_domain(T=float, nan=False), dp.absolute_distance(T=float)
+>>> zo.tighten(dp.m.make_laplace(*space, scale=1.0)).map(1.0)
+0.36787944117144233
+"""
+
+from zcdp.adapters.tested import installed, warn_unless
+
+TESTED = ("0.16.0",)
+installed("opendp", "opendp")
+
+from zcdp.adapters.opendp.context import register  # noqa: E402 - after the check that says how to get it
+from zcdp.adapters.opendp.laws import Refused  # noqa: E402
+from zcdp.adapters.opendp.measurements import Approximate, approximate, plan, tighten  # noqa: E402
+
+__all__ = ["TESTED", "Approximate", "Refused", "approximate", "plan", "register", "tighten"]
+
+warn_unless("opendp", "opendp", TESTED)

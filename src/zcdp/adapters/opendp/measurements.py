@@ -1,0 +1,159 @@
+"""Measurements with tight maps around OpenDP's own, and what whole compositions of them cost."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import opendp.prelude as dp
+
+from zcdp.adapters.bounds import RhoAlone
+from zcdp.adapters.opendp.laws import Law, Refused, at, is_pure, is_zcdp, kwargs, law_of, name_of
+from zcdp.mechanisms import Mechanism, PureDP
+from zcdp.privacy.curve import Curve
+from zcdp.privacy.plan import Plan
+
+__all__ = ["Approximate", "approximate", "plan", "tighten"]
+
+COMPOSED = ("make_composition", "make_basic_composition")
+
+
+def tighten(measurement: Any, *, law: type[Mechanism] | None = None) -> Any:
+    """The same measurement, measured in rho, with the tight map; its sampler is OpenDP's own.
+
+    Chains, post-processing and compositions are taken apart, and put together from tight parts; parts that OpenDP
+    measures in rho by itself, as Gaussian noise, stay. A measurement whose law is not known is refused, and so is one
+    that does not draw from the `law` that you believe it to.
+    """
+    name, given = name_of(measurement), kwargs(measurement)
+    if hasattr(measurement, "zcdp_law"):
+        return _believed(measurement, measurement.zcdp_law, law)
+    if name == "make_chain_mt":
+        return dp.c.make_chain_mt(tighten(given["measurement1"], law=law), given["transformation0"])
+    if name == "make_chain_pm":
+        return dp.c.make_chain_pm(given["postprocess1"], tighten(given["measurement0"], law=law))
+    if name == "make_pureDP_to_zCDP":
+        return tighten(given["measurement"], law=law)
+    if name in COMPOSED:
+        return dp.c.make_composition([_or_as_it_is(part, law) for part in given["measurements"]])
+    return _tight(measurement, law_of(measurement), law)
+
+
+def _or_as_it_is(measurement: Any, law: type[Mechanism] | None) -> Any:
+    """Gaussian noise in a composition has its own rho."""
+    return (
+        measurement
+        if is_zcdp(measurement) and name_of(measurement) == "make_gaussian"
+        else tighten(measurement, law=law)
+    )
+
+
+def _believed(measurement: Any, found: Law, law: type[Mechanism] | None) -> Any:
+    if law is not None and law is not found.kind:
+        raise Refused(f"{name_of(measurement)} draws from {found.kind.__name__}, not from {law.__name__}")
+    return measurement
+
+
+def _tight(measurement: Any, found: Law, law: type[Mechanism] | None) -> Any:
+    _believed(measurement, found, law)
+
+    def rho(distance: Any) -> float:
+        spent = at(found, distance)
+        return 0.0 if spent is None else spent.rho
+
+    tight = dp.m.make_user_measurement(
+        *measurement.input_space,
+        dp.zero_concentrated_divergence(),
+        function=measurement,
+        privacy_map=rho,
+        TO=found.releases,
+    )
+    tight.zcdp_law = found
+    return tight
+
+
+def plan(measurement: Any, distance: Any) -> Plan:
+    """What the measurement spends for inputs at that distance, as a plan.
+
+    What is not known in more detail counts by OpenDP's own map: as rho, or as any mechanism of that pure epsilon.
+    """
+    parts = _parts(measurement, distance)
+    if not parts:
+        raise ValueError(f"nothing is spent at a distance of {distance}, and a plan has at least one part")
+    return Plan.sum_of(*parts)
+
+
+def _parts(measurement: Any, distance: Any) -> list[Curve]:
+    name, given = name_of(measurement), kwargs(measurement)
+    known = getattr(measurement, "zcdp_law", None)
+    if known is None:
+        if name == "make_chain_mt":
+            return _parts(given["measurement1"], given["transformation0"].map(distance))
+        if name == "make_chain_pm":
+            return _parts(given["measurement0"], distance)
+        if name == "make_pureDP_to_zCDP":
+            return _parts(given["measurement"], distance)
+        if name in COMPOSED:
+            return [part for one in given["measurements"] for part in _parts(one, distance)]
+        try:
+            known = law_of(measurement)
+        except Refused:
+            return _by_map(measurement, distance)
+    spent = at(known, distance)
+    return [] if spent is None else [spent]
+
+
+def _by_map(measurement: Any, distance: Any) -> list[Curve]:
+    if not is_zcdp(measurement) and not is_pure(measurement):
+        raise Refused(f"{name_of(measurement)} is refused: it is measured in {measurement.output_measure}")
+    value = measurement.map(distance)
+    if not value:
+        return []
+    return [PureDP(epsilon=value) if is_pure(measurement) else RhoAlone(rho=value)]
+
+
+@dataclass(frozen=True)
+class Approximate:
+    """A measurement, and its (epsilon, delta) by the exact curve of all that it consists of."""
+
+    measurement: Any
+
+    def __call__(self, data: Any) -> Any:
+        """A release of the measurement."""
+        return self.measurement(data)
+
+    def plan(self, distance: Any) -> Plan:
+        """What is spent, as a plan: rho, the Renyi curve, both ends of epsilon."""
+        return plan(self.measurement, distance)
+
+    def epsilon(self, distance: Any, *, delta: float) -> float:
+        """The least epsilon certified at delta."""
+        parts = _parts(self.measurement, distance)
+        return Plan.sum_of(*parts).epsilon_at(delta=delta) if parts else 0.0
+
+    def delta(self, distance: Any, *, epsilon: float) -> float:
+        """The least delta certified at epsilon."""
+        parts = _parts(self.measurement, distance)
+        return Plan.sum_of(*parts).delta_at(epsilon=epsilon) if parts else 0.0
+
+    def map(self, distance: Any) -> Any:
+        """OpenDP's `PrivacyProfile` at that distance: `.epsilon(delta)` and `.delta(epsilon)`."""
+        parts = _parts(self.measurement, distance)
+        whole = Plan.sum_of(*parts) if parts else None
+        return dp.new_privacy_profile(lambda epsilon: 0.0 if whole is None else whole.delta_at(epsilon=epsilon))
+
+    def fixed(self, delta: float) -> Any:
+        """A measurement in (epsilon, delta) at this delta, for compositions in OpenDP."""
+        return dp.m.make_user_measurement(
+            *self.measurement.input_space,
+            dp.approximate(dp.max_divergence()),
+            function=self.measurement,
+            privacy_map=lambda distance: (self.epsilon(distance, delta=delta), delta),
+        )
+
+
+def approximate(measurement: Any) -> Approximate:
+    """(epsilon, delta) of a measurement, or of a composition of them, by the exact curve and not through rho alone."""
+    if not is_pure(measurement) and not is_zcdp(measurement):
+        raise Refused(f"{name_of(measurement)} is refused: it is measured in {measurement.output_measure}")
+    return Approximate(measurement)

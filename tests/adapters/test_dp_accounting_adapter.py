@@ -1,0 +1,284 @@
+"""Events of dp-accounting, both ways; its calibration on our accountant; random trees beside its own accountants."""
+
+from __future__ import annotations
+
+import inspect
+import random
+from collections.abc import Iterator
+from functools import reduce
+from math import exp, inf, log
+
+import attr
+import dp_accounting as theirs
+import pytest
+from dp_accounting import NeighboringRelation as Relation
+from dp_accounting import dp_event, pld, rdp
+from dp_accounting.pld import privacy_loss_distribution as losses
+
+import zcdp
+from zcdp.adapters import dp_accounting as za
+from zcdp.adapters.bounds import RhoAlone
+from zcdp.adapters.dp_accounting.read import NOT_TAKEN, TAKEN
+
+G, L, R = theirs.GaussianDpEvent, theirs.LaplaceDpEvent, theirs.RandomizedResponseDpEvent
+D, Z, P = dp_event.DiscreteLaplaceDpEvent, theirs.ZCDpEvent, theirs.PoissonSampledDpEvent
+Many, All = theirs.SelfComposedDpEvent, theirs.ComposedDpEvent
+ADDED, REPLACED, ZEROED = Relation.ADD_OR_REMOVE_ONE, Relation.REPLACE_ONE, Relation.REPLACE_SPECIAL
+
+
+@attr.s(frozen=True, slots=True, auto_attribs=True)
+class EpsilonDeltaDpEvent(dp_event.DpEvent):
+    """As in versions to come."""
+
+    epsilon: float
+    delta: float
+
+
+@attr.s(frozen=True, slots=True, auto_attribs=True)
+class ExponentialMechanismDpEvent(dp_event.DpEvent):
+    """As in versions to come."""
+
+    epsilon: float
+
+
+@attr.s(frozen=True, slots=True, auto_attribs=True)
+class DiscreteGaussianDpEvent(dp_event.DpEvent):
+    """As in versions to come."""
+
+    sigma: float
+    sensitivity: float = 1.0
+    dimension: int | None = None
+
+
+def test_every_event_is_taken_or_refused_by_name() -> None:
+    known = {
+        name for name, kind in inspect.getmembers(dp_event, inspect.isclass) if issubclass(kind, dp_event.DpEvent)
+    } - {"DpEvent"}
+    assert known <= set(TAKEN) | set(NOT_TAKEN)
+    assert not set(TAKEN) & set(NOT_TAKEN)
+
+
+ROUND = [
+    (G(1.5), ADDED, zcdp.Plan.sum_of(zcdp.Gaussian(sigma="1.5"))),
+    (L(10.0), ADDED, zcdp.Plan.sum_of(zcdp.Laplace(epsilon="0.1"))),
+    (D(0.25, 4), ADDED, zcdp.Plan.sum_of(zcdp.DiscreteLaplace(epsilon=1, sensitivity=4))),
+    (R(0.5, 4), REPLACED, zcdp.Plan.sum_of(zcdp.RandomizedResponse(epsilon="log(5)", k=4))),
+    (R(0.5, 4), ZEROED, zcdp.Plan.sum_of(zcdp.BinaryRandomizedResponse("5/8", "1/4", ordered=True))),
+    (Z(0.25, 0.5), ADDED, zcdp.Plan.sum_of(RhoAlone(rho="0.25", xi="0.5"))),
+    (P(0.25, G(2.0)), ADDED, zcdp.Plan.sum_of(zcdp.Subsampled(zcdp.Gaussian(sigma=2), rate="1/4"))),
+    (P(0.5, L(2.0)), ZEROED, zcdp.Plan.sum_of(zcdp.Subsampled(zcdp.Laplace(epsilon="0.5"), rate="1/2"))),
+    (Many(L(2.0), 7), ADDED, 7 * zcdp.Laplace(epsilon="0.5")),
+    (All([Many(L(2.0), 3), G(4.0)]), ADDED, 3 * zcdp.Laplace(epsilon="0.5") + zcdp.Gaussian(sigma=4)),
+]
+
+
+@pytest.mark.parametrize(("event", "relation", "plan"), ROUND, ids=lambda value: str(value)[:40])
+def test_events_and_plans_are_the_same_both_ways(event: object, relation: object, plan: zcdp.Plan) -> None:
+    assert za.plan(event, relation=relation) == plan
+    assert za.event(plan) == event
+
+
+def test_what_is_no_float_goes_out_on_the_side_that_costs_more() -> None:
+    rng = random.Random(3)
+    for _ in range(20):
+        epsilon = f"{rng.randrange(1, 4000)}/{rng.randrange(1, 4000)}"
+        for part, relation in (
+            (zcdp.Laplace(epsilon=epsilon), ADDED),
+            (zcdp.Gaussian(rho=epsilon), ADDED),
+            (zcdp.DiscreteLaplace(epsilon=epsilon, sensitivity=3), ADDED),
+            (zcdp.RandomizedResponse(epsilon=epsilon, k=5), REPLACED),
+            (zcdp.Subsampled(zcdp.Laplace(epsilon=epsilon), rate="1/3"), ADDED),
+        ):
+            back = za.plan(za.event(part), relation=relation)
+            assert part.rdp(2) <= back.rdp(2) <= part.rdp(2) * (1 + 1e-9)
+    histogram = zcdp.Laplace(scale=10, sensitivity=zcdp.L0LInf(20, 1))
+    assert za.event(histogram) == Many(L(10.0), 20)
+    with pytest.raises(za.Refused, match="RAPPOR is refused"):
+        za.event(zcdp.RAPPOR(epsilon=1))
+    assert za.event(zcdp.RAPPOR(epsilon=1), rho_alone=True) == Z(zcdp.RAPPOR(epsilon=1).rho)
+
+
+REFUSED = [
+    (theirs.UnsupportedDpEvent(), ADDED),
+    (theirs.SampledWithReplacementDpEvent(10, 2, G(1.0)), ADDED),
+    (theirs.SampledWithoutReplacementDpEvent(10, 2, G(1.0)), REPLACED),
+    (theirs.SingleEpochTreeAggregationDpEvent(1.0, 4), ZEROED),
+    (dp_event.RepeatAndSelectDpEvent(L(1.0), 2.0, 1.0), ADDED),
+    (dp_event.MixtureOfGaussiansDpEvent(1.0, [0.0, 1.0], [0.5, 0.5]), ADDED),
+    (theirs.TruncatedSubsampledGaussianDpEvent(100, 0.1, 20, 1.0), ADDED),
+    (R(0.5, 4), ADDED),
+    (P(0.5, G(1.0)), REPLACED),
+    (P(0.5, R(0.5, 4)), ZEROED),
+    (P(0.5, All([L(1.0), G(1.0)])), ADDED),
+    (P(0.5, theirs.NonPrivateDpEvent()), ADDED),
+]
+
+
+@pytest.mark.parametrize(("event", "relation"), REFUSED, ids=lambda value: str(value)[:40])
+def test_the_rest_is_refused_by_name(event: object, relation: object) -> None:
+    with pytest.raises(za.Refused, match=f"{type(event).__name__} is refused: "):
+        za.plan(event, relation=relation)
+    accountant = za.Accountant(relation)
+    assert not accountant.supports(event)
+    assert not accountant.supports(All([Many(event, 3)]))
+    with pytest.raises(theirs.UnsupportedEventError, match="is refused"):
+        accountant.compose(event)
+    assert accountant.plan is None
+
+
+def test_counts_that_their_accountants_drop() -> None:
+    """Ten reports cost ten times one: the PLD accountant of 0.6.0 charges one, a later RDP accountant likewise."""
+    ten = za.Accountant(REPLACED).compose(R(0.5, 4), 10).get_epsilon(0.0)
+    assert log(5) * 10 <= ten < log(5) * 10 * (1 + 1e-12)
+    assert pld.PLDAccountant(REPLACED).compose(R(0.5, 4), 10).get_epsilon(0.0) < 1.61  # repaired there? then say so
+    for event in (Many(R(0.5, 4), 10), All([R(0.5, 4)] * 10), Many(Many(R(0.5, 4), 5), 2)):
+        assert za.Accountant(REPLACED).compose(event).get_epsilon(0.0) == ten
+    one = ExponentialMechanismDpEvent(1.0)
+    assert za.plan(one) == zcdp.Plan.sum_of(zcdp.ExponentialMechanism(epsilon=1))
+    spent = za.Accountant().compose(one, 10).plan
+    assert spent == za.Accountant().compose(All([one] * 10)).plan == 10 * zcdp.ExponentialMechanism(epsilon=1)
+
+
+def test_a_replaced_record_moves_a_sum_twice_as_far() -> None:
+    ours = za.Accountant(REPLACED).compose(G(2.0)).get_epsilon(1e-5)
+    assert ours == pytest.approx(pld.PLDAccountant(REPLACED).compose(G(2.0)).get_epsilon(1e-5), abs=1e-3)
+    # the RDP accountant takes the noise multiplier for one of replaced records: half of what its docstring says
+    assert rdp.RdpAccountant(neighboring_relation=REPLACED).compose(G(2.0)).get_epsilon(1e-5) < ours / 2
+
+
+def test_epsilon_and_delta_compose_as_a_coin_that_tells_all() -> None:
+    """Against all outcomes of two uses: each is bottom (all told), yes or no."""
+    epsilon, delta = 0.5, 0.01
+    stay = (1 - delta) * exp(epsilon) / (1 + exp(epsilon))
+    p, q = (delta, stay, 1 - delta - stay), (0.0, 1 - delta - stay, stay)
+    for point in (0.0, 0.4, 0.9, 1.1):
+        truth = sum(max(a * c - exp(point) * b * d, 0) for a, b in zip(p, q) for c, d in zip(p, q))  # noqa: B905
+        two = za.Accountant().compose(EpsilonDeltaDpEvent(epsilon, delta), 2)
+        assert truth * (1 - 1e-12) <= two.get_delta(point) <= truth * (1 + 1e-9)
+        if truth > 0.0199001:
+            assert two.get_epsilon(truth * (1 + 1e-12)) == pytest.approx(point, abs=1e-9)
+    assert two.get_epsilon(0.0198) == inf
+    with pytest.raises(za.Refused, match="use Accountant"):
+        za.plan(EpsilonDeltaDpEvent(1.0, 1e-6))
+    many = za.Accountant().compose(EpsilonDeltaDpEvent(1e-6, 1e-12), 10**6)
+    assert 1e-6 - 1e-12 < many.get_delta(1.0) < 1e-6 + 1e-12
+
+
+def test_discrete_gaussian_noise_of_versions_to_come() -> None:
+    assert za.plan(DiscreteGaussianDpEvent(2.0, 3.0, 1)) == zcdp.Plan.sum_of(
+        zcdp.DiscreteGaussian(sigma=2, sensitivity=3)
+    )
+    assert za.plan(DiscreteGaussianDpEvent(2.0, 1.5)) == zcdp.Plan.sum_of(RhoAlone(rho="9/32"))
+
+
+def test_nothing_and_everything() -> None:
+    nothing = za.Accountant().compose(theirs.NoOpDpEvent()).compose(P(0.0, G(1.0)))
+    assert (nothing.get_epsilon(0.0), nothing.get_delta(0.0)) == (0.0, 0.0)
+    with pytest.raises(za.Refused, match="nothing is spent"):
+        za.plan(Many(L(1.0), 0))
+    for event in (theirs.NonPrivateDpEvent(), G(0.0), L(0.0)):
+        all_told = za.Accountant().compose(L(1.0)).compose(event)
+        assert (all_told.get_epsilon(0.5), all_told.get_delta(5.0), all_told.get_epsilon(1.0)) == (inf, 1.0, 0.0)
+    with pytest.raises(TypeError, match="must be `DpEvent`"):
+        za.Accountant().compose("Laplace")
+
+
+def test_their_calibration_runs_on_it() -> None:
+    def training(sigma: float) -> dp_event.DpEvent:
+        return Many(P(256 / 60000, G(sigma)), 14063)
+
+    sigma = theirs.calibrate_dp_mechanism(
+        za.Accountant, training, 3.0, 1e-5, theirs.ExplicitBracketInterval(0.5, 4.0), tol=1e-6
+    )
+    assert za.Accountant().compose(training(sigma)).get_epsilon(1e-5) <= 3
+    assert za.Accountant().compose(training(sigma - 3e-6)).get_epsilon(1e-5) > 3
+    count = theirs.calibrate_dp_mechanism(
+        za.Accountant, lambda n: Many(L(10.0), n), 5.0, 1e-6, theirs.ExplicitBracketInterval(1, 1000), discrete=True
+    )
+    assert (count * zcdp.Laplace(epsilon="0.1")).epsilon_at(delta=1e-6) <= 5
+    assert ((count + 2) * zcdp.Laplace(epsilon="0.1")).epsilon_at(delta=1e-6) > 5
+
+
+def tree(rng: random.Random, leaves: list, depth: int = 0) -> dp_event.DpEvent:
+    kind = rng.random() if depth < 3 else 1.0
+    if kind < 0.35:
+        return All([tree(rng, leaves, depth + 1) for _ in range(rng.randrange(1, 4))])
+    if kind < 0.6:
+        return Many(tree(rng, leaves, depth + 1), rng.randrange(1, 5))
+    return rng.choice(leaves)(rng)
+
+
+def flat(event: dp_event.DpEvent, count: int = 1) -> Iterator[tuple[dp_event.DpEvent, int]]:
+    """The leaves with their counts: an independent reading of a tree."""
+    if isinstance(event, All):
+        for one in event.events:
+            yield from flat(one, count)
+    elif isinstance(event, Many):
+        yield from flat(event.event, count * event.count)
+    else:
+        yield event, count
+
+
+def from_below(event: dp_event.DpEvent, step: float) -> losses.PrivacyLossDistribution:
+    """Their distribution of one leaf, rounded to optimism."""
+    how: dict = {"use_connect_dots": False, "pessimistic_estimate": False, "value_discretization_interval": step}
+    match event:
+        case G():
+            return losses.from_gaussian_mechanism(event.noise_multiplier, **how)
+        case L():
+            return losses.from_laplace_mechanism(event.noise_multiplier, **how)
+        case D():
+            return losses.from_discrete_laplace_mechanism(event.noise_parameter, event.sensitivity, **how)
+        case R():
+            del how["use_connect_dots"]
+            return losses.from_randomized_response(event.noise_parameter, event.num_buckets, **how)
+        case P():
+            base, rate = event.event, event.sampling_probability
+            if isinstance(base, G):
+                return losses.from_gaussian_mechanism(base.noise_multiplier, sampling_prob=rate, **how)
+            return losses.from_laplace_mechanism(base.noise_multiplier, sampling_prob=rate, **how)
+    raise AssertionError(event)
+
+
+ADDED_LEAVES = [
+    lambda rng: L(rng.uniform(0.8, 20)),
+    lambda rng: G(rng.uniform(1, 20)),
+    lambda rng: D(rng.uniform(0.05, 0.4), rng.randrange(1, 4)),
+    lambda rng: P(rng.uniform(0.05, 0.9), G(rng.uniform(1, 4))),
+    lambda rng: P(rng.uniform(0.05, 0.9), L(rng.uniform(1, 4))),
+]
+REPLACED_LEAVES = [lambda rng: R(rng.uniform(0.3, 0.95), rng.randrange(2, 20))]
+STEP = 1e-3
+
+
+@pytest.mark.parametrize("block", range(10))
+def test_random_trees_beside_their_accountants(block: int) -> None:
+    """200 trees: never above theirs where that is valid, and never below what they get by rounding down.
+
+    Laplace noise on a sample is rounded to cells: where it takes part, our two ends are some 1e-5 apart, and theirs may
+    lie between them.
+    """
+    rng = random.Random(block)
+    compared = 0
+    for n in range(20):
+        relation, leaves = (REPLACED, REPLACED_LEAVES) if n % 5 == 4 else (ADDED, ADDED_LEAVES)
+        event = tree(rng, leaves)
+        delta = 10 ** rng.uniform(-9, -2)
+        lower, ours = za.Accountant(relation).compose(event).get_epsilon_bounds(delta)
+        assert lower <= ours
+        parts = list(flat(event))
+        below = reduce(
+            lambda one, other: one.compose(other), (from_below(leaf, STEP).self_compose(count) for leaf, count in parts)
+        )
+        assert ours >= below.get_epsilon_for_delta(delta) * (1 - 1e-9)
+        bound = rdp.RdpAccountant(neighboring_relation=relation)
+        if bound.supports(event):
+            assert ours <= bound.compose(event).get_epsilon(delta) + 1e-9
+            compared += 1
+        if relation is ADDED or all(count == 1 for _, count in parts):  # their count of reports is dropped
+            loss = pld.PLDAccountant(relation, value_discretization_interval=STEP).compose(event)
+            cells = any(isinstance(leaf, P) and isinstance(leaf.event, L) for leaf, _ in parts)
+            assert ours - lower < 1e-4 * ours
+            assert (lower if cells else ours) <= loss.get_epsilon(delta) + 1e-9
+            compared += 1
+    assert compared >= 20

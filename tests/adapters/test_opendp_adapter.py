@@ -1,0 +1,237 @@
+"""OpenDP's own measurements with tight maps: the figures, the combinators, its samplers audited, what is refused."""
+
+from __future__ import annotations
+
+from math import exp, log, sqrt
+from typing import Any
+
+import numpy as np
+import opendp.prelude as dp
+import pytest
+
+import zcdp
+from zcdp.adapters import opendp as zo
+
+dp.enable_features("contrib", "honest-but-curious")
+REAL = dp.atom_domain(T=float, nan=False), dp.absolute_distance(T=float)
+WHOLE = dp.atom_domain(T=int), dp.absolute_distance(T=int)
+SCORES = dp.vector_domain(dp.atom_domain(T=int)), dp.linf_distance(T=int)
+RHO, PURE = dp.zero_concentrated_divergence(), dp.max_divergence()
+
+
+def bits(weight: int | None = 1) -> Any:
+    domain = dp.bitvector_domain(max_weight=weight)
+    return dp.m.make_randomized_response_bitvec(domain, dp.discrete_distance(), f=0.5)
+
+
+TABLE = [
+    ("Laplace", dp.m.make_laplace(*REAL, scale=1.0), 1.0, 0.5, 0.367879),
+    ("geometric", dp.m.make_geometric(*WHOLE, scale=2.0), 4, 2.0, 1.170339),
+    ("6-RR", dp.m.make_randomized_response(list("abcdef"), prob=0.5), 1, 1.295145, 0.643775),
+    ("RAPPOR", bits(), 1, 2.413898, 1.098612),
+    ("noisy max", dp.m.make_noisy_max(*SCORES, RHO, scale=0.5), 1, 2.0, 1.669850),
+]
+
+
+@pytest.mark.parametrize(("name", "measurement", "distance", "cast", "tight"), TABLE, ids=[row[0] for row in TABLE])
+def test_the_table(name: str, measurement: Any, distance: Any, cast: float, tight: float) -> None:
+    theirs = measurement if name == "noisy max" else dp.c.make_pureDP_to_zCDP(measurement)
+    assert theirs.map(distance) == pytest.approx(cast, abs=5e-7)
+    assert zo.tighten(measurement).map(distance) == pytest.approx(tight, abs=5e-7)
+    assert zo.tighten(theirs).map(distance) == zo.tighten(measurement).map(distance)
+    assert zo.tighten(zo.tighten(measurement)).map(distance) == zo.tighten(measurement).map(distance)
+
+
+def test_the_map_is_that_of_the_lattice_that_is_drawn_from() -> None:
+    """At 2^0, values move by one whole step more than they do before rounding; 0.3 may move by one."""
+    coarse = zo.tighten(dp.m.make_laplace(*REAL, scale=8.0, k=0))
+    for distance, steps in ((0.3, 1), (1.0, 2), (4.0, 5), (4.5, 5)):
+        assert coarse.map(distance) == zcdp.DiscreteLaplace(scale=8, sensitivity=steps).rho
+    fine, finest = (dp.m.make_laplace(*REAL, scale=8.0, k=k) for k in (-1074, None))
+    for distance in (1.0, 0.1, 1e-300, 5e-324, 1e6):
+        assert zo.tighten(fine).map(distance) == zo.tighten(finest).map(distance)
+        assert zo.tighten(finest).map(distance) >= zcdp.Laplace(scale=8, sensitivity=distance).rho
+    assert finest.map(1.0) == 1 / 8
+    assert zo.tighten(finest).map(0.0) == 0
+    one = zcdp.Laplace(scale=8, sensitivity=1).rho
+    assert zo.tighten(finest).map(1.0) <= np.nextafter(one, 1)
+    single = dp.atom_domain(T="f32", nan=False), dp.absolute_distance(T="f32")
+    assert zo.tighten(dp.m.make_laplace(*single, scale=8.0)).map(1.0) == pytest.approx(one, rel=1e-15)
+    vector = dp.vector_domain(dp.atom_domain(T=float, nan=False)), dp.l1_distance(T=float)
+    tight = zo.tighten(dp.m.make_laplace(*vector, scale=8.0))
+    assert tight.map(1.0) == zo.tighten(finest).map(1.0)
+    assert len(tight([1.0, 2.0, 3.0])) == 3
+    mixed = dp.atom_domain(T=int), dp.absolute_distance(T=float)
+    assert zo.tighten(dp.m.make_laplace(*mixed, scale=2.0)).map(1.5) == zcdp.DiscreteLaplace(epsilon="1/2").rho
+
+
+def test_a_value_outside_of_the_set_costs_no_more() -> None:
+    """It is answered uniformly, a mean of the rows: no divergence from a row exceeds that of two rows."""
+    k, truth = 6, 0.5
+    row = [truth] + [(1 - truth) / (k - 1)] * (k - 1)
+    measurement = dp.m.make_randomized_response(list("abcdef"), prob=truth)
+    answers = [measurement("z") for _ in range(6000)]
+    assert all(abs(answers.count(one) - 1000) < 150 for one in "abcdef")
+    outside = zcdp.LossPair(row, [1 / k] * k)
+    tight = zo.tighten(measurement).map(1)
+    assert outside.rho <= tight
+    assert zo.tighten(measurement)("z") in "abcdef"
+
+
+def test_composed_and_mixed_with_gaussian_noise() -> None:
+    tight, gaussian = zo.tighten(dp.m.make_laplace(*REAL, scale=1.0)), dp.m.make_gaussian(*REAL, scale=2.0)
+    both = dp.c.make_composition([tight, gaussian])
+    assert both.map(1.0) == pytest.approx(0.367879 + 0.125, abs=1e-6)
+    assert zo.tighten(dp.c.make_composition([dp.c.make_pureDP_to_zCDP(TABLE[0][1]), gaussian])).map(1.0) == both.map(
+        1.0
+    )
+    assert len(both(5.0)) == 2
+    assert 0.49 < zo.approximate(both).plan(1.0).rho < 0.493
+    through_rho = dp.c.make_fix_delta(dp.c.make_zCDP_to_approxDP(both), 1e-6).map(1.0)[0]
+    assert zo.approximate(both).epsilon(1.0, delta=1e-6) <= through_rho
+    found = dp.binary_search_param(
+        lambda s: zo.tighten(dp.m.make_laplace(*REAL, scale=s)), d_in=1.0, d_out=0.1, T=float
+    )
+    assert found == pytest.approx(1 / zcdp.Laplace.calibrate(rho="0.1").epsilon, rel=1e-6)
+    assert found < sqrt(5)  # the noise of their cast
+
+
+def test_chains_and_post_processing_keep_their_parts() -> None:
+    rows = dp.vector_domain(dp.atom_domain(bounds=(0, 10))), dp.symmetric_distance()
+    chain = rows >> dp.t.then_sum() >> dp.m.then_laplace(scale=20.0)
+    assert zo.tighten(chain).map(2) == zcdp.DiscreteLaplace(scale=20, sensitivity=20).rho
+    assert zo.plan(chain, 2) == zcdp.Plan.sum_of(zcdp.DiscreteLaplace(scale=20, sensitivity=20))
+    doubled = zo.tighten(chain >> (lambda value: value * 2))
+    assert doubled.map(2) == zo.tighten(chain).map(2)
+    assert doubled([1, 2, 3]) % 2 == 0
+
+
+def test_fifty_laplace_releases_as_epsilon_and_delta() -> None:
+    fifty = dp.c.make_composition([dp.c.make_pureDP_to_zCDP(TABLE[0][1])] * 50)
+    theirs = dp.c.make_fix_delta(dp.c.make_zCDP_to_approxDP(fifty), 1e-6).map(1.0)[0]
+    assert theirs == pytest.approx(60.56, abs=5e-3)
+    tight = zo.tighten(fifty)
+    assert dp.c.make_fix_delta(dp.c.make_zCDP_to_approxDP(tight), 1e-6).map(1.0)[0] <= 48.79  # rho alone
+    ours = zo.approximate(tight)
+    assert ours.plan(1.0).routes(delta=1e-6)["rdp"] == pytest.approx(42.75, abs=5e-3)
+    assert ours.epsilon(1.0, delta=1e-6) == pytest.approx(41.6048, abs=1e-4)  # the exact profile
+    assert ours.epsilon(0.0, delta=1e-6) == 0
+    assert ours.fixed(1e-6).map(1.0) == (ours.epsilon(1.0, delta=1e-6), 1e-6)
+    profile = ours.map(1.0)
+    assert profile.delta(epsilon=41.61) <= 1e-6 < profile.delta(epsilon=41.6)
+    assert len(ours(3.0)) == 50
+
+
+def test_an_odometer_adds_tight_costs() -> None:
+    odometer = dp.c.make_fully_adaptive_composition(*REAL, RHO)(3.0)
+    tight = zo.tighten(dp.m.make_laplace(*REAL, scale=1.0))
+    for _ in range(3):
+        odometer(tight)
+    assert odometer.privacy_loss(1.0) == pytest.approx(3 * 0.36787944117144233, rel=1e-12)
+
+
+def test_the_context_finds_less_noise() -> None:
+    zo.register()
+    zo.register()  # once more does no harm
+    context = dp.Context.compositor(
+        data=[1.0, 2.0, 3.0] * 10,
+        privacy_unit=dp.unit_of(contributions=1),
+        privacy_loss=dp.loss_of(rho=0.5),
+        split_evenly_over=2,
+        domain=dp.vector_domain(dp.atom_domain(T=float, nan=False)),
+    )
+    query = context.query().clamp((0.0, 10.0)).sum().tight_laplace()
+    budget = zcdp.Laplace.calibrate(rho="0.25", sensitivity=10)
+    assert query.param() == pytest.approx(float(budget.scale), rel=1e-6)
+    assert query.param() < 14.14 * 0.9
+    assert isinstance(query.release(), float)
+
+
+def selected(measurement: Any, scores: list[int], draws: int) -> float:
+    return sum(measurement(scores) == 0 for _ in range(draws)) / draws
+
+
+def test_noisy_max_draws_from_the_law_that_is_charged() -> None:
+    """Gumbel noise where it is measured in rho, exponential noise where it is measured in epsilon."""
+    draws = 6000
+    gumbel, flips = 1 / (1 + exp(2)), exp(-2) / 2
+    for measure, truth, other in ((RHO, gumbel, flips), (PURE, flips, gumbel)):
+        share = selected(dp.m.make_noisy_max(*SCORES, measure, scale=0.5), [0, 1], draws)
+        noise = sqrt(truth * (1 - truth) / draws)
+        assert abs(share - truth) < 5 * noise < abs(share - other)
+
+
+AUDITED = [
+    ("Laplace", dp.m.make_laplace(*REAL, scale=1.0), 0.0, 1.0, 1),
+    ("Laplace on a lattice", dp.m.make_laplace(*REAL, scale=1.0, k=0), 0.4, 0.6, 1),
+    ("geometric", dp.m.make_geometric(*WHOLE, scale=2.0), 0, 4, 4),
+    ("randomized response", dp.m.make_randomized_response([0, 1, 2, 3], prob=0.7), 0, 1, 1),
+    ("noisy max", dp.m.make_noisy_max(*SCORES, PURE, scale=1.0), [0, 0], [1, -1], 1),
+    ("exponential mechanism", dp.m.make_noisy_max(*SCORES, RHO, scale=1.0), [0, 4], [1, 3], 1),
+]
+
+
+@pytest.mark.parametrize(("name", "measurement", "one", "other", "distance"), AUDITED, ids=[row[0] for row in AUDITED])
+def test_their_samplers_do_not_spend_more_than_we_charge(
+    name: str, measurement: Any, one: Any, other: Any, distance: Any
+) -> None:
+    def outputs(value: Any) -> Any:
+        return lambda size: np.array([measurement(value) for _ in range(size)])
+
+    move = float(abs(one - other)) if name == "Laplace on a lattice" else distance
+    charged = zo.plan(measurement, move).pure_epsilon
+    found = zcdp.audit((outputs(one), outputs(other)), epsilon=charged, draws=5000)
+    assert not found.violated
+    assert found.epsilon_lower > 0.4 * charged  # it can see: half of it would be caught, or nearly
+
+
+def test_another_law_is_refused() -> None:
+    flips = dp.m.make_noisy_max(*SCORES, PURE, scale=0.5)
+    assert zo.tighten(flips, law=zcdp.PermuteAndFlip).map(1) == zcdp.PermuteAndFlip(epsilon=4).rho
+    with pytest.raises(zo.Refused, match="draws from PermuteAndFlip, not from ExponentialMechanism"):
+        zo.tighten(flips, law=zcdp.ExponentialMechanism)
+    forged = dp.m.make_noisy_max(*SCORES, PURE, scale=0.5)
+    forged.__opendp_dict__ = dp.m.make_noisy_max(*SCORES, RHO, scale=0.5).__opendp_dict__
+    with pytest.raises(zo.Refused, match="its record is of another measurement"):
+        zo.tighten(forged)
+    forged = dp.m.make_laplace(*REAL, scale=1.0)
+    forged.__opendp_dict__ = dp.m.make_laplace(*REAL, scale=0.5).__opendp_dict__
+    with pytest.raises(zo.Refused, match=r"its map says 1\.0 at 1, its record 2\.0"):
+        zo.tighten(forged)
+    forged = dp.m.make_laplace(*REAL, scale=0.5)  # less noise than the record says
+    forged.__opendp_dict__ = dp.m.make_laplace(*REAL, scale=1.0).__opendp_dict__
+    with pytest.raises(zo.Refused, match="its map says"):
+        zo.tighten(forged)
+
+
+REFUSED = {
+    "a function": lambda: dp.m.make_user_measurement(*REAL, RHO, function=lambda x: x, privacy_map=lambda d: d),
+    "Gaussian noise": lambda: dp.m.make_gaussian(*REAL, scale=1.0),
+    "truncated": lambda: dp.m.make_geometric(*WHOLE, scale=2.0, bounds=(0, 10)),
+    "bits without a weight": lambda: bits(None),
+    "a blind guess": lambda: dp.m.make_randomized_response([0, 1], prob=0.5),
+    "its name": lambda: dp.m.make_report_noisy_max_gumbel(*SCORES, scale=1.0),
+}
+
+
+@pytest.mark.filterwarnings("ignore::DeprecationWarning")
+@pytest.mark.parametrize("name", REFUSED)
+def test_what_is_not_known_is_refused(name: str) -> None:
+    try:
+        measurement = REFUSED[name]()
+    except Exception as error:
+        pytest.skip(f"OpenDP refuses it itself: {error!s:.60}")
+    with pytest.raises(zo.Refused, match="is refused: "):
+        zo.tighten(measurement)
+
+
+def test_what_is_not_known_counts_by_their_own_map() -> None:
+    mine = dp.m.make_user_measurement(*REAL, PURE, function=lambda x: 0.0, privacy_map=lambda d: d, TO=float)
+    assert zo.plan(mine, 1.0) == zcdp.Plan.sum_of(zcdp.PureDP(epsilon=1))
+    assert zo.approximate(mine).epsilon(1.0, delta=0.0) == 1
+    with pytest.raises(ValueError, match="nothing is spent"):
+        zo.plan(TABLE[0][1], 0.0)
+    with pytest.raises(zo.Refused, match="it is measured in"):
+        zo.approximate(dp.c.make_zCDP_to_approxDP(dp.m.make_gaussian(*REAL, scale=1.0)))
+    assert zo.plan(bits(3), 1) == 3 * zcdp.RAPPOR(epsilon=zcdp.Log(9))
+    assert log(9) == pytest.approx(bits(1).map(1))

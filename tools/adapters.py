@@ -1,0 +1,52 @@
+"""The bridges of zcdp.adapters, each tried with the system it is for, in an environment of its own.
+
+`.venv-opendp`, `.venv-tumult` and so on are made on the first run. Arguments are names of systems, and all of them
+where there are none: `python tools/adapters.py opendp`. Each runs the doctests of the bridge, its page and its tests.
+"""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+ROOT = Path(__file__).parent.parent
+SYSTEMS = {"dp-accounting": "dp_accounting", "opendp": "opendp"}
+"""The extra of each system, and the name of its bridge."""
+
+
+def paths(bridge: str) -> list[str]:
+    """What is run for a bridge.
+
+    >>> paths("dp_accounting")[1:]
+    ['docs/drop-in/dp-accounting.md', 'tests/adapters/test_dp_accounting_adapter.py']
+    """
+    home = Path("src/zcdp/adapters") / bridge
+    source = home if (ROOT / home).is_dir() else home.with_suffix(".py")
+    return [str(source), f"docs/drop-in/{bridge.replace('_', '-')}.md", f"tests/adapters/test_{bridge}_adapter.py"]
+
+
+def run(extra: str, bridge: str) -> bool:
+    """Whether all is well with one system, in its environment, which is made or brought up to date first."""
+    python = ROOT / f".venv-{extra}" / "bin" / "python"
+    subprocess.run([sys.executable, "-m", "venv", python.parent.parent], check=True)
+    pip = [python, "-m", "pip", "install", "--quiet", "--disable-pip-version-check"]
+    subprocess.run([*pip, "--editable", f"{ROOT}[{extra}]", "pytest>=9", "hypothesis>=6.100"], check=True, cwd=ROOT)
+    print(f"{extra}:", flush=True)
+    own = {"PYSPARK_PYTHON": str(python), "PYSPARK_DRIVER_PYTHON": str(python)}  # Spark starts its workers by name
+    done = subprocess.run([python, "-m", "pytest", *paths(bridge)], check=False, cwd=ROOT, env=os.environ | own)
+    return done.returncode == 0
+
+
+def main() -> int:
+    """The systems that were named, or all; 1 if one of them fails."""
+    names = sys.argv[1:] or list(SYSTEMS)
+    if unknown := [name for name in names if name not in SYSTEMS]:
+        sys.exit(f"unknown: {', '.join(unknown)}; there are {', '.join(SYSTEMS)}")
+    well = [run(name, SYSTEMS[name]) for name in names]  # all of them, whatever the first says
+    return 0 if all(well) else 1
+
+
+if __name__ == "__main__":
+    sys.exit(main())
