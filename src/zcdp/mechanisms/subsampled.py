@@ -9,34 +9,41 @@ from typing import ClassVar, NoReturn
 from flint import arb
 
 from zcdp.mechanisms.base import Mechanism
-from zcdp.numeric.exact import Exact, Value, literal, rational
+from zcdp.numeric.exact import Exact, Value, integer, literal, rational
 from zcdp.numeric.functions import Number
 from zcdp.numeric.once import cached_property
 from zcdp.numeric.supremum import Convex
 from zcdp.privacy.curve import Curve, Peak
-from zcdp.privacy.loss import LossLaw, sampled_law
+from zcdp.privacy.loss import LossLaw, replaced_law, sampled_law
 from zcdp.privacy.plan import Plan
 from zcdp.privacy.relation import Relation
-from zcdp.privacy.sampled_curve import sampled_curve
+from zcdp.privacy.sampled_curve import replaced_curve, sampled_curve
 
 __all__ = ["Subsampled"]
 
 
 @dataclass(frozen=True, init=False, repr=False)
 class Subsampled(Mechanism):
-    """A mechanism on a Poisson sample: each record takes part by itself with probability `rate`, anew in each use.
+    """A mechanism on a random sample, drawn anew in each use: by `rate`, or `size` records `of` so many.
 
-    Neighbours are a data set and the same without one record, and the base's sensitivity is stated for them. Which
-    records were drawn, and how many, stays secret. Of a local randomizer, a record that is not drawn, or not there,
-    sends the report of one fixed value. Batches cut from a shuffled data set are no Poisson samples, and not covered.
+    `rate`: a Poisson sample, each record takes part by itself with this probability. Neighbours are a data set and the
+    same without one record. Of a local randomizer, a record that is not drawn, or not there, sends the report of one
+    fixed value.
+    `size` and `of`: so many different records, all sets of them alike. Neighbours are two data sets of which one record
+    is another: the pair is the least that dominates all of them, attained by one use.
+
+    The base's sensitivity is stated for the same neighbours. Which records were drawn stays secret. Batches cut from a
+    shuffled data set are neither, and not covered.
 
     Sampling makes large losses rare, not small: rho of sampled Gaussian noise is that of the noise itself, whatever the
-    rate, and the profile is what to ask. Theorem: docs/theorems/sampling.md.
+    rate, and the profile is what to ask. Theorems: docs/theorems/sampling.md, docs/theorems/fixed-size.md.
 
     >>> from zcdp import Gaussian
     >>> step = Subsampled(Gaussian(sigma=1), rate="0.01")
     >>> step.rho, (10_000 * step).epsilon_at(delta=1e-5)
     (0.5, 6.18771238997154...)
+    >>> (10_000 * Subsampled(Gaussian(sigma=1), size=600, of=60_000)).epsilon_at(delta=1e-5)
+    8.0839634678118...
     """
 
     theorem: ClassVar[str] = "sampling"
@@ -45,8 +52,12 @@ class Subsampled(Mechanism):
 
     mechanism: Mechanism
     rate: Fraction
+    size: int | None = None
+    of: int | None = None
 
-    def __init__(self, mechanism: Mechanism, *, rate: Value) -> None:
+    def __init__(
+        self, mechanism: Mechanism, *, rate: Value | None = None, size: Value | None = None, of: Value | None = None
+    ) -> None:
         if isinstance(mechanism, Plan):
             [(only, count), *others] = mechanism.parts
             if others or count > 1 or not isinstance(only, Mechanism):
@@ -54,45 +65,55 @@ class Subsampled(Mechanism):
             mechanism = only
         if not isinstance(mechanism, Mechanism):
             raise TypeError(f"mechanism ({mechanism!r}) must be a mechanism, as Gaussian(sigma=1)")
-        probability = rational(rate, "rate")
-        if not 0 < probability <= 1:
-            rule = "must be above 0 and at most 1: the probability that a record is drawn"
-            raise ValueError(f"rate ({literal(probability)}) {rule}")
-        self._set(mechanism=mechanism, rate=probability)
+        if rate is not None and size is None and of is None:
+            self._set(mechanism=mechanism, rate=_rate(rate), size=None, of=None)
+        elif rate is None and size is not None and of is not None:
+            drawn, whole = integer(size, "size", 1), integer(of, "of", 1)
+            if drawn > whole:
+                raise ValueError(f"size ({drawn}) must be at most of ({whole}): no record is drawn twice")
+            Relation.REPLACE.joined(mechanism.relation)
+            self._set(mechanism=mechanism, rate=Fraction(drawn, whole), size=drawn, of=whole)
+        else:
+            raise TypeError("give a rate, for a Poisson sample, or size and of, for one without replacement")
         if self._law is None:
             raise ValueError(f"{mechanism!r} cannot be sampled: no law of its privacy loss is known")
 
     def __repr__(self) -> str:
-        return f"Subsampled({self.mechanism!r}, rate={literal(self.rate)})"
+        how = f"rate={literal(self.rate)}" if self.size is None else f"size={self.size}, of={self.of}"
+        return f"Subsampled({self.mechanism!r}, {how})"
 
     @cached_property
     def _law(self) -> LossLaw | None:
         """That of the base's own pair, if it can be sampled; else that of all of pure DP, which dominates it."""
         base = self.mechanism
         single = base.coordinates == ((base, 1),)
+        drawn = sampled_law if self.size is None else replaced_law
         for law in (base.pair() if single else None, Curve.pair(base)):
-            found = law if law is None or self.rate == 1 else sampled_law(law, self.rate)
+            found = law if law is None or self.rate == 1 else drawn(law, self.rate)
             if found is not None:
                 return found
         return None
 
     @cached_property
     def _curve(self) -> Curve:
-        return self.mechanism if self.rate == 1 else sampled_curve(self._law, self.mechanism, self.rate)
+        if self.rate == 1:
+            return self.mechanism
+        curve = sampled_curve if self.size is None else replaced_curve
+        return curve(self._law, self.mechanism, self.rate)
 
     @property
     def relation(self) -> Relation:
-        return Relation.ADD_REMOVE
+        return Relation.ADD_REMOVE if self.size is None else Relation.REPLACE
 
     def pair(self) -> LossLaw | None:
         return self._law
 
     @property
     def is_tight(self) -> bool:
-        """Whether the pair is the sampled base's own, not only one that dominates it."""
+        """Whether the pair is the sampled base's own however often it is used, not only one that dominates it."""
         law, base = self._law, self.mechanism.pair()
         own = law is not None and (law.exact or (law.witness is not None and base is not None and base.few))
-        return own and self.mechanism.is_tight
+        return own and self.mechanism.is_tight and (self.size is None or self.rate == 1)
 
     @property
     def largest_loss(self) -> Exact | None:
@@ -142,3 +163,11 @@ class Subsampled(Mechanism):
         """Not known: the members of a group are drawn one by one."""
         del size
         raise ValueError(f"{self!r} has no group bound: the members of a group are drawn one by one")
+
+
+def _rate(rate: Value) -> Fraction:
+    probability = rational(rate, "rate")
+    if not 0 < probability <= 1:
+        rule = "must be above 0 and at most 1: the probability that a record is drawn"
+        raise ValueError(f"rate ({literal(probability)}) {rule}")
+    return probability

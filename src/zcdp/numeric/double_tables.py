@@ -5,6 +5,7 @@ Theorem: docs/theorems/doubles.md.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from functools import cache
 from typing import TYPE_CHECKING, Any
 
@@ -21,7 +22,7 @@ if TYPE_CHECKING:
     Complexes = NDArray[np.complex128]
     Floats = NDArray[np.float64]
 
-__all__ = ["decays", "waves"]
+__all__ = ["decays", "wave_table", "waves"]
 
 SIZE, SIZE_BITS = 1024, 10  # of a table of e^{2 pi i t}
 PER_UNIT, LAST_UNIT = 32, 64  # of a table of e^{-x}
@@ -43,15 +44,33 @@ def waves(angle: arb, indices: NDArray[np.int64]) -> Complexes:
         angle = angle * SIZE
 
 
-def _wave(np: Any, angle: arb, indices: Any) -> Any:
-    """For k < 1024: multiples of the angle in whole turns of 2^64, exactly; then a table, and a series for the rest."""
+def wave_table(angles: Sequence[arb], indices: NDArray[np.int64]) -> Complexes:
+    """e^{ik angle}, a row for each angle: within 6 units of 2^-53 and k 2^-61."""
+    import numpy as np
+
+    turns = np.array([_turns(angle) for angle in angles], dtype=np.uint64)
+    answer: Complexes = _at_places(np, turns[:, None] * indices.astype(np.uint64))
+    return answer
+
+
+def _turns(angle: arb) -> int:
+    """The angle in parts of 2^-64 of a whole turn, to the nearest."""
     turns = angle / (2 * arb.pi()) * arb(2) ** TURN
     if not turns.is_finite():
         raise Undecided
     whole = int((turns.mid() + arb(1) / 2).floor().mid().fmpz())
     if not abs(turns - whole) < 0.51:
         raise Undecided
-    places = indices.astype(np.uint64) * np.uint64(whole % (1 << TURN))
+    return whole % (1 << TURN)
+
+
+def _wave(np: Any, angle: arb, indices: Any) -> Any:
+    """For k < 1024: multiples of the angle in whole turns of 2^64, exactly."""
+    return _at_places(np, indices.astype(np.uint64) * np.uint64(_turns(angle)))
+
+
+def _at_places(np: Any, places: Any) -> Any:
+    """A table, and a series for the rest."""
     r = (places & np.uint64((1 << (TURN - SIZE_BITS)) - 1)).astype(float) * (2 * np.pi / 2.0**TURN)
     square = r * r
     cosine = 1 - square / 2 * (1 - square / 12 * (1 - square / 30))

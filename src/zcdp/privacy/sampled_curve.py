@@ -9,6 +9,7 @@ from math import inf, log
 from flint import arb, ctx
 
 from zcdp.numeric.balls import lift
+from zcdp.numeric.certify import NotCertified, Undecided
 from zcdp.numeric.exact import Exact, Log
 from zcdp.numeric.functions import Number, expm1, log1p
 from zcdp.privacy.curve import Curve, Peak
@@ -18,7 +19,7 @@ from zcdp.privacy.loss.finite import FiniteLaw
 from zcdp.privacy.loss.law import LossLaw
 from zcdp.privacy.loss.sampled_gaussian import SampledGaussianLaw
 
-__all__ = ["SampledConvex", "SampledFinite", "SampledGaussian", "sampled_curve"]
+__all__ = ["SampledConvex", "SampledFinite", "SampledGaussian", "replaced_curve", "sampled_curve"]
 
 
 def sampled_curve(law: LossLaw | None, base: Curve, rate: Fraction) -> Curve:
@@ -30,6 +31,15 @@ def sampled_curve(law: LossLaw | None, base: Curve, rate: Fraction) -> Curve:
         curve = SampledFinite(finite)
         return SampledConvex(base, rate) if curve.unbounded and not base.unbounded else curve
     raise TypeError(f"{law!r} is no sampled law")
+
+
+def replaced_curve(law: LossLaw | None, base: Curve, rate: Fraction) -> Curve:
+    """The curve of a sample without replacement: of finitely many losses that of their envelope, else by convexity."""
+    finite = getattr(law, "source", law)
+    if isinstance(finite, FiniteLaw):
+        curve = SampledFinite(finite)
+        return SampledConvex(base, rate) if curve.unbounded and not base.unbounded else curve
+    return SampledConvex(base, rate, law)
 
 
 class SampledGaussian(Curve):
@@ -67,13 +77,14 @@ class SampledGaussian(Curve):
 
 
 class SampledConvex(Curve):
-    """log(1 - q + q e^{K(s)}) with K of the base: by convexity a bound for any base.
+    """log(1 - q + q e^{K(s)}) with K of the base: by convexity a bound for any base; or log M(s) of a law, if less.
 
     Theorem: docs/theorems/sampling.md.
     """
 
-    def __init__(self, base: Curve, rate: Fraction) -> None:
-        self.base, self.rate = base, rate
+    def __init__(self, base: Curve, rate: Fraction, law: LossLaw | None = None) -> None:
+        """`law` dominates the sampled mechanism in both orders."""
+        self.base, self.rate, self.law = base, rate, law
 
     @property
     def largest_loss(self) -> Exact | None:
@@ -88,7 +99,13 @@ class SampledConvex(Curve):
     def cumulant(self, s: Number) -> Number:
         """See `Curve`."""
         value: Number = log1p(expm1(self.base.cumulant(s)) * lift(self.rate))
-        return value
+        if self.law is None or not isinstance(s, arb) or not isinstance(value, arb):
+            return value
+        try:
+            own = self.law.ready().moment(s).log()
+        except (Undecided, NotCertified):
+            return value
+        return own.min(value) if own.is_finite() else value
 
     def peak(self) -> Peak:
         """See `Curve`."""

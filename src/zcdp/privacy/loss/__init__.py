@@ -5,7 +5,7 @@ The interface, and how to write a law, is law.py.
 
 from zcdp.privacy.loss.discrete_gaussian import discrete_gaussian_pair
 from zcdp.privacy.loss.discrete_laplace import discrete_laplace_pair
-from zcdp.privacy.loss.envelope_law import envelope_of_balls, envelope_of_rows, ordered_law, sampled_law
+from zcdp.privacy.loss.envelope_law import envelope_of_balls, envelope_of_rows, ordered_law, replaced_law, sampled_law
 from zcdp.privacy.loss.exponential_sum import laplace_pair, logistic_pair, three_point_pair
 from zcdp.privacy.loss.gaussian import gaussian_pair
 from zcdp.privacy.loss.law import Factor, LossLaw
@@ -21,6 +21,7 @@ __all__ = [
     "laplace_pair",
     "logistic_pair",
     "ordered_law",
+    "replaced_law",
     "sampled_law",
     "three_point_pair",
 ]

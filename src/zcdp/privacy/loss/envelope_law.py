@@ -5,26 +5,28 @@ from __future__ import annotations
 from collections.abc import Sequence
 from fractions import Fraction
 from functools import partial
-from itertools import pairwise
 from typing import Any
 
 from flint import arb
 
 from zcdp.numeric.balls import at_precision, ceiling, floor
-from zcdp.privacy.loss.finite import Atom, finite_law
+from zcdp.privacy.loss.finite import MOST_ATOMS, envelope_of_atoms, finite_law
 from zcdp.privacy.loss.game import Game
+from zcdp.privacy.loss.hull import Atom, Point, both_orders, hull, prefixes
 from zcdp.privacy.loss.law import LossLaw
 from zcdp.privacy.relation import Relation
 
-__all__ = ["envelope_of_balls", "envelope_of_rows", "ordered_law", "sampled_law"]
+__all__ = [
+    "envelope_of_balls",
+    "envelope_of_rows",
+    "ordered_law",
+    "replaced_law",
+    "sampled_law",
+]
 
 MOST_POINTS = 4_000
-MOST_ATOMS = 400
 BITS, GRID = 320, 200  # balls, and the grid of 2^-200 onto which points are rounded outward
 SAME = Fraction(1, 2 ** (GRID - 20))  # points so near to each other are one
-
-Point = tuple[Fraction, Fraction]
-"""(Q(S), P(S)) for a set S of outcomes of one pair."""
 
 
 def ordered_law(p: Sequence[Fraction], q: Sequence[Fraction]) -> LossLaw:
@@ -42,7 +44,7 @@ def envelope_of_rows(
     """
     if sum(len(p) + 1 for p, _ in pairs) > MOST_POINTS:
         return None
-    edges = _hull(_both_orders([_prefixes(p, q) for p, q in pairs]))
+    edges = hull(both_orders([prefixes(p, q) for p, q in pairs]))
     if len(edges) > MOST_ATOMS:
         return None
     p, q = max(pairs, key=lambda pair: _second_moment(*pair))
@@ -63,12 +65,12 @@ def envelope_of_balls(pairs: Sequence[Sequence[tuple[arb, arb]]], *, coarser: Lo
         return None
 
     outward, inward = (at_precision(BITS, partial(_all_rounded, pairs, side)) for side in (-1, 1))
-    above, below = (_hull(_clustered(_both_orders(rounded), side)) for rounded, side in ((outward, -1), (inward, 1)))
+    above, below = (hull(_clustered(both_orders(rounded), side)) for rounded, side in ((outward, -1), (inward, 1)))
     if len(above) > MOST_ATOMS:
         return None
     # of the points of one pair alone, all of them too low: attained by all uses in one order
     worst = max(range(len(pairs)), key=lambda n: sum(float((p * p / q).mid()) for p, q in pairs[n]))
-    one = finite_law(_hull(inward[worst]), symmetric=False, relation=Relation.ADD_REMOVE)
+    one = finite_law(hull(inward[worst]), symmetric=False, relation=Relation.ADD_REMOVE)
     alone = finite_law(below) if _is_symmetric(below) else None
     if not _is_symmetric(above):
         return None
@@ -90,12 +92,31 @@ def sampled_law(law: LossLaw, rate: Fraction) -> LossLaw | None:
     return _sampled_points(above, rate, exact=False, witness=witness)
 
 
+def replaced_law(law: LossLaw, rate: Fraction) -> LossLaw | None:
+    """The envelope of ((1-q) Q + q P, Q) in both orders, of a symmetric law; None where it is not known.
+
+    Theorem: docs/theorems/fixed-size.md.
+    """
+    if not law.symmetric:
+        return None
+    found = law.replaced(rate)
+    if found is not None or law.outcomes() is None:
+        return found
+    points = at_precision(BITS, partial(_points, law, -1))
+    if len(points) > MOST_ATOMS:
+        return None
+    attained = law if law.exact else law.witness
+    witness = attained and sampled_law(attained, rate)
+    below = witness and (witness if witness.exact else witness.witness)
+    return envelope_of_atoms([(rate * p + (1 - rate) * q, q) for p, q in hull(points)], witness=below)
+
+
 def _points(law: LossLaw, side: int) -> list[Point]:
     return _rounded(law.outcomes(inward=side > 0) or (), side)
 
 
 def _sampled_points(points: Sequence[Point], rate: Fraction, **options: Any) -> LossLaw:
-    edges = [(rate * p + (1 - rate) * q, q) for p, q in _hull(points)]
+    edges = [(rate * p + (1 - rate) * q, q) for p, q in hull(points)]
     return finite_law(edges, symmetric=False, relation=Relation.ADD_REMOVE, **options)
 
 
@@ -113,54 +134,12 @@ def _rounded(pair: Sequence[tuple[arb, arb]], side: int) -> list[Point]:
     return [(min(x, Fraction(1)), max(y, Fraction(0))) for x, y in found]
 
 
-def _both_orders(pairs: Sequence[Sequence[Point]]) -> list[Point]:
-    points = [point for pair in pairs for point in pair]
-    return points + [_mirrored(point) for point in points]
-
-
 def _is_symmetric(edges: Sequence[Atom]) -> bool:
     return edges == [(q, p) for p, q in reversed(edges)]
 
 
 def _second_moment(p: Sequence[Fraction], q: Sequence[Fraction]) -> float:
     return sum(float(a * a / b) if b else float("inf") for a, b in zip(p, q, strict=True) if a)
-
-
-def _prefixes(p: Sequence[Fraction], q: Sequence[Fraction]) -> list[Point]:
-    """(Q(S), P(S)) of the best tests S: outcomes of the largest ratios p/q."""
-    outcomes = sorted(
-        ((a, b) for a, b in zip(p, q, strict=True) if a or b),
-        key=lambda ab: (ab[1] == 0, ab[0] / ab[1] if ab[1] else 0),
-        reverse=True,
-    )
-    points, x, y = [], Fraction(0), Fraction(0)
-    for a, b in outcomes[:-1]:
-        x, y = x + b, y + a
-        points.append((x, y))
-    return points
-
-
-def _mirrored(point: Point) -> Point:
-    """The same test of the pair in the other order: its complement."""
-    x, y = point
-    return 1 - y, 1 - x
-
-
-def _hull(points: Sequence[Point]) -> list[Atom]:
-    """The edges (dy, dx) of the least concave curve from (0, 0) to (1, 1) above all points."""
-    corner: dict[Fraction, Fraction] = {}
-    for x, y in [*points, (Fraction(0), Fraction(0)), (Fraction(1), Fraction(1))]:
-        corner[x] = max(y, corner.get(x, y))
-    chain: list[Point] = []
-    for x, y in sorted(corner.items()):
-        while len(chain) > 1:
-            (a, b), (c, d) = chain[-2:]
-            if (d - b) * (x - c) > (y - d) * (c - a):  # it bends to the right: the middle point stays
-                break
-            chain.pop()
-        chain.append((x, y))
-    edges = [(d - b, c - a) for (a, b), (c, d) in pairwise([(Fraction(0), Fraction(0)), *chain])]
-    return [(dy, dx) for dy, dx in edges if dy or dx]
 
 
 def _clustered(points: Sequence[Point], side: int) -> list[Point]:

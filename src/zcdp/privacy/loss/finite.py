@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from fractions import Fraction
 from functools import partial
 from itertools import combinations
-from typing import Any, TypeAlias
+from typing import Any
 
 from flint import arb
 
@@ -18,17 +18,16 @@ from zcdp.numeric.trusted import trusted
 from zcdp.privacy.loss.expansion import Expansion, FreeAtoms
 from zcdp.privacy.loss.exponential_sum import ROWS, ExponentialSum, Terms
 from zcdp.privacy.loss.game import Game
+from zcdp.privacy.loss.hull import Atom, both_orders, hull, prefixes
 from zcdp.privacy.loss.law import Factor, LossLaw, Taylor
 from zcdp.privacy.loss.share import Share, root_below
 from zcdp.privacy.loss.tilted import Polynomial, Tilted
 from zcdp.privacy.loss.wave_share import WaveShare
 from zcdp.privacy.relation import Relation
 
-__all__ = ["Atom", "FiniteLaw", "finite_law"]
+__all__ = ["FiniteLaw", "envelope_of_atoms", "finite_law"]
 
-Atom: TypeAlias = tuple[Fraction, Fraction]
-"""The P-mass and the Q-mass of one loss, log of their ratio: not both 0."""
-
+MOST_ATOMS = 400  # of an envelope
 LONGEST_ROW = 64  # points of a lattice onto which atoms are put
 WAVES = 4  # the likeliest atoms, of which the bound on the decay takes all pairs
 
@@ -46,6 +45,16 @@ def finite_law(atoms: Sequence[Atom], **options: Any) -> LossLaw:
     revealed = sum((p for p, q in atoms if not q), Fraction(0))
     law = FiniteLaw(tuple(sorted(merged.items(), reverse=True)), revealed, **options)
     return law._as_row() or law
+
+
+def envelope_of_atoms(atoms: Sequence[Atom], **options: Any) -> LossLaw | None:
+    """The envelope of one pair on finitely many outcomes, given by their P- and Q-masses, in both orders.
+
+    `options` are those of `LossLaw`; it is not taken for exact. Theorem: docs/theorems/envelope.md.
+    """
+    p, q = zip(*atoms, strict=True)
+    edges = hull(both_orders([prefixes(p, q)]))
+    return finite_law(edges, exact=False, **options) if len(edges) <= MOST_ATOMS else None
 
 
 @dataclass(frozen=True, eq=False)
@@ -112,6 +121,16 @@ class FiniteLaw(LossLaw):
             options[name] = below and below.sampled(rate)  # of rational masses too
         return finite_law([(rate * p + (1 - rate) * q, q) for p, q in atoms if p or q], **options)
 
+    def replaced(self, rate: Fraction) -> LossLaw | None:
+        """See `LossLaw`; all masses are rational."""
+        witness = self if self.exact else self.witness
+        atoms = [(p, p / g) for g, p in self.masses] + [(self.revealed, Fraction(0)), (Fraction(0), self.hidden)]
+        return envelope_of_atoms(
+            [(rate * p + (1 - rate) * q, q) for p, q in atoms if p or q],
+            exact_alone=self.exact or self.exact_alone,
+            witness=witness and witness.sampled(rate),
+        )
+
     def _infinite(self) -> list[Atom]:
         return [(self.hidden, Fraction(0)), (Fraction(0), self.revealed)]
 
@@ -168,6 +187,10 @@ class RowOfAtoms(ExponentialSum):
     def sampled(self, rate: Fraction) -> LossLaw:
         """See `LossLaw`."""
         return self.source.sampled(rate)
+
+    def replaced(self, rate: Fraction) -> LossLaw | None:
+        """See `LossLaw`."""
+        return self.source.replaced(rate)
 
     def game(self) -> Game | None:
         """See `LossLaw`."""

@@ -39,6 +39,12 @@ class GaussianLaw(LossLaw):
 
         return sampled_gaussian_law(rate, self.curvature)
 
+    def replaced(self, rate: Fraction) -> LossLaw:
+        """See `LossLaw`."""
+        from zcdp.privacy.loss.sampled_gaussian import replaced_gaussian_law
+
+        return replaced_gaussian_law(rate, self.curvature)
+
     def check(self) -> None:
         """z^2 + z is the same at -1 - z: nothing is claimed that the formula does not show."""
 

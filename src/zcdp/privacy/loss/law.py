@@ -142,6 +142,14 @@ class LossLaw(ABC):
         del rate
         return None
 
+    def replaced(self, rate: Fraction) -> LossLaw | None:
+        """The envelope of ((1-q) Q + q P, Q) in both orders, with 0 < q < 1, of a symmetric law; None: see `outcomes`.
+
+        Theorem: docs/theorems/fixed-size.md.
+        """
+        del rate
+        return None
+
     def outcomes(self, *, inward: bool = False) -> Sequence[tuple[arb, arb]] | None:
         """P- and Q-masses of all outcomes, the largest ratio first, at the working precision; None: not known.
 

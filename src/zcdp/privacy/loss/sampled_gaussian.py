@@ -12,13 +12,15 @@ from flint import acb, arb, ctx
 
 from zcdp.numeric.balls import lift
 from zcdp.privacy.loss.law import Factor, LossLaw, Points, Taylor
+from zcdp.privacy.loss.panels import BaseLoss
 from zcdp.privacy.loss.sampled_decay import SampledDecay
+from zcdp.privacy.loss.sampled_density import Facing, SampledDensityLaw
 from zcdp.privacy.loss.sampled_normal import SampledNormal
 from zcdp.privacy.loss.share import MonotoneShare, Share
 from zcdp.privacy.loss.tilted import Exponentials, Tilted
 from zcdp.privacy.relation import Relation
 
-__all__ = ["SampledGaussianLaw", "sampled_gaussian_law"]
+__all__ = ["SampledGaussianLaw", "replaced_gaussian_law", "sampled_gaussian_law"]
 
 ENOUGH = 44.0  # e-folds to which one value on the real line is known: 10^12 uses are then known to seven digits
 
@@ -141,6 +143,21 @@ class SampledGaussianFactor(Factor):
 def _working() -> float:
     """The working precision in e-folds."""
     return ctx.prec * log(2)
+
+
+def replaced_gaussian_law(rate: Fraction, curvature: Callable[[], arb]) -> SampledDensityLaw:
+    """The same for neighbours by replacement: the envelope of both orders."""
+
+    def base() -> BaseLoss:
+        v = curvature()
+        constant = -(2 * arb.pi() * v).log() / 2 - v / 8
+        return BaseLoss(-1 / (2 * v), arb(-1) / 2, constant, arb.neg_inf(), arb.pos_inf())
+
+    def once(epsilon: arb) -> arb:
+        return _profile(curvature().sqrt(), epsilon)
+
+    witness = sampled_gaussian_law(rate, curvature)
+    return SampledDensityLaw(rate, base, once, Facing.EITHER, exact=False, exact_alone=True, witness=witness)
 
 
 def sampled_gaussian_law(rate: Fraction, curvature: Callable[[], arb]) -> SampledGaussianLaw:

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from math import inf, isqrt
+from math import inf
 
-from flint import acb, acb_mat, arb
+from flint import acb, arb
 
 from zcdp.numeric.balls import above
 from zcdp.numeric.certify import Undecided
+from zcdp.privacy.loss.progression import progression
 from zcdp.privacy.loss.sampled_proposals import RIGHT_ANGLE, Grid, SampledProposals
 
 __all__ = ["SampledNormal"]
@@ -137,21 +137,5 @@ class SampledNormal(SampledProposals):
         The number of points does not depend on k: on the rotated line |w^{iy}| <= 1 for all y >= 0.
         """
         values, logs, error = self.rotated(s, fall)
-        points = len(values)
-        width = isqrt(count - 1) + 1
-        rows = -(-count // width)
-        turn = acb(0, step)
-        short = _powers([(turn * x).exp() for x in logs], width)
-        long = _powers([(turn * width * x).exp() for x in logs], rows)
-        left = acb_mat(rows, points, [x * y for row in long for x, y in zip(values, row, strict=True)])
-        right = acb_mat(points, width, [row[n] for n in range(points) for row in short])
         slip = acb(arb(0, error), arb(0, error))
-        return [x + slip for x in (left * right).entries()[:count]]
-
-
-def _powers(base: Sequence[acb], count: int) -> list[list[acb]]:
-    """Powers 0, 1, ..., count - 1 of each, by halves: balls hardly grow."""
-    powers = [[acb(1)] * len(base), list(base)][:count]
-    for n in range(2, count):
-        powers.append([x * y for x, y in zip(powers[n // 2], powers[n - n // 2], strict=True)])
-    return powers
+        return [x + slip for x in progression(values, logs, step, count)]

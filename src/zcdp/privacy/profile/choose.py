@@ -9,6 +9,7 @@ from zcdp.privacy.profile.contour import Contour
 from zcdp.privacy.profile.effort import CHEAP
 from zcdp.privacy.profile.engine import Engine, Offer
 from zcdp.privacy.profile.finite_sum import CutSum, WholeSum
+from zcdp.privacy.profile.grid import Grid, LastGrid
 from zcdp.privacy.profile.lattice_contour import LatticeContour
 from zcdp.privacy.profile.question import Question
 from zcdp.privacy.profile.smoothed import Smoothed
@@ -21,13 +22,16 @@ ENGINES: list[tuple[type[Engine], ...]] = [
     (WholeSum,),
     (Contour, LatticeContour),
     (CutSum,),
+    (Grid,),
     (Smoothed,),
+    (LastGrid,),
 ]
-"""Engines of one row compete by cost; the next row is asked where none of them makes an offer."""
+"""Engines of one row compete by cost; the next row is asked where none of them makes an offer, or can keep it."""
 
 
 def choose(question: Question) -> tuple[Engine, float]:
     """The engine, and what it is expected to cost in nanoseconds."""
+    reason = NotCertified("no engine has an offer: the composition is too extreme")
     for row in ENGINES:
         best: Offer | None = None
         for engine in row:
@@ -39,5 +43,8 @@ def choose(question: Question) -> tuple[Engine, float]:
                 if best.cost <= CHEAP:
                     break
         if best is not None:
-            return best.build(), best.cost
-    raise NotCertified("no engine has an offer: the composition is too extreme")
+            try:
+                return best.build(), best.cost
+            except NotCertified as error:
+                reason = error
+    raise reason

@@ -19,6 +19,7 @@ CUT_TERM = 80_000  # of one that is cut, with the bits that its cancellation tak
 CUT_TERM_OF_ONE = 1_920  # the same of a single law, which needs no search among exponents
 DOUBLES = 3  # one complex product of doubles, at one node
 DOUBLE_NODE = 20 * DOUBLES  # a node in doubles, beside its factors
+GRID_POINT = 120_000  # a point of the grid of losses, of one law
 GAME_STATE = 20  # one state of the adaptive recursion, at one use
 
 # budgets
@@ -26,6 +27,7 @@ WHOLE_SUM = 1 * MILLISECOND  # up to which a whole finite sum is taken without l
 CHEAP = 16 * MILLISECOND  # below which no other engine is looked for
 CUT_SUM = 480 * MILLISECOND
 SMOOTH_DOUBLES = 480 * MILLISECOND
+GRID = 960 * MILLISECOND
 GAME = 40 * MILLISECOND  # for one delta
 
 

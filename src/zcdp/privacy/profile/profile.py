@@ -88,7 +88,8 @@ class Profile:
             answer = ask(self.orders[0])
             known = answer.upper - answer.lower <= WELL * answer.upper < inf
             for other in self.orders[1:]:
-                if not (known and below(other, Fraction(answer.upper))):
+                sure = answer.upper if known else answer.lower  # both ends are then the first order's
+                if not (0 < sure < inf and below(other, Fraction(sure))):
                     both = answer, ask(other)
                     worst = max(both, key=lambda one: one.upper)
                     answer = worst._replace(lower=max(one.lower for one in both))

@@ -1,0 +1,308 @@
+"""Mixtures of a density with itself, tilted: their transform by Gauss-Legendre quadrature with proven errors."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cache
+from math import atan2, cos, exp, inf, log, log1p, sin, sqrt
+from typing import Any, NamedTuple, TypeAlias, TypeVar
+
+from flint import acb, arb, ctx
+
+from zcdp.numeric.certify import Undecided
+
+__all__ = ["BaseLoss", "Mixture", "Rule"]
+
+ORDERS = (12, 16, 24, 32, 48, 64)  # numbers of points of one panel
+WIDEST, TALLEST = 1.45, 2.4  # of an ellipse below the real axis, less than pi/2, and above it, less than pi
+HIGHEST = 1.0  # of a shifted line
+HALVES = 9  # ellipses that are tried
+MOST_PANELS = 4_000
+CELLS = 200  # in which the largest density is looked for
+
+
+T = TypeVar("T", float, arb)
+_Box: TypeAlias = tuple[T, T, T, T]
+"""Middle and reach of the real part; how far the imaginary part goes below 0, and above it."""
+
+
+@dataclass(frozen=True)
+class BaseLoss:
+    """l = log dP/dQ under Q: the density exp(second l^2 + first l + constant) from low to high, and atoms.
+
+    All at the working precision; second <= 0, and high is infinite only where it is negative.
+    """
+
+    second: arb
+    first: arb
+    constant: arb
+    low: arb
+    high: arb
+    atoms: Sequence[tuple[arb, arb]] = ()
+    """Places and Q-masses."""
+
+    def log_density(self, loss: Any) -> Any:
+        """Of a real or complex l inside."""
+        return (self.second * loss + self.first) * loss + self.constant
+
+
+class Rule(NamedTuple):
+    """Points of a quadrature: logarithms of w with the masses there, and what is left out or in error at most."""
+
+    logs: list[acb]
+    masses: list[acb]
+    """Density times weight, without any power of w."""
+    error: arb
+    """Of the tilted sum, at every height from 0 to the one that was asked for."""
+
+
+class _Panel(NamedTuple):
+    """A straight piece of the path of l, along the real axis or across it: l = middle + half t, -1 <= t <= 1."""
+
+    place: arb
+    level: arb
+    """Real and imaginary part of the middle."""
+    half: arb
+    upright: bool
+
+    def halves(self) -> list[_Panel]:
+        part = self.half / 2
+        if self.upright:
+            return [self._replace(level=self.level + side * part, half=part) for side in (1, -1)]
+        return [self._replace(place=self.place + side * part, half=part) for side in (1, -1)]
+
+    def point(self, t: arb) -> acb:
+        if self.upright:
+            return acb(self.place, self.level + self.half * t)
+        return acb(self.place + self.half * t, self.level)
+
+
+class Mixture:
+    """The integral of w^e over the base density, w = 1 - q + q e^l; for complex e, of several e at once.
+
+    On an ellipse around a panel log w is bounded by a chord or a tangent, the density by its parabola: what follows is
+    the maximum of a parabola. Where Im e is large the path of l is shifted upward, where |w^{iy}| <= 1: the number of
+    points then hardly depends on y. Theorem: docs/theorems/sampled-density.md.
+    """
+
+    def __init__(self, rate: arb, base: BaseLoss) -> None:
+        self.rate, self.rest, self.base = rate, 1 - rate, base
+        self.floats = tuple(float(x.mid()) for x in (rate, base.second, base.first, base.constant, base.low))
+
+    def weight(self, loss: Any) -> Any:
+        """w."""
+        return self.rest + self.rate * loss.exp()
+
+    def slope(self, loss: arb) -> arb:
+        """The derivative of log w."""
+        return self.rate / (self.rate + self.rest * (-loss).exp())
+
+    def rule(self, exponents: Sequence[arb], height: float, log_error: float, *, shifted: bool = False) -> Rule:
+        """Points for the sum of w^{e + iy} over the exponents e, 0 <= y <= height, to about e^log_error.
+
+        For a negative exponent e, of w^{e - iy}, with all points conjugate.
+        """
+        level = min(HIGHEST, 2.5 / sqrt(max(-2 * self.floats[1], 1e-300))) if shifted else 0.0
+        end, error = self._end(exponents, log_error, arb(level))
+        logs: list[acb] = []
+        masses: list[acb] = []
+        pending = self._path(arb(level), end, height)
+        log_error -= log(len(pending))
+        made = 0
+        while pending:
+            panel = pending.pop()
+            made += 1
+            if made > MOST_PANELS:
+                raise Undecided
+            points, slip = self._fitting(panel, exponents, height, log_error)
+            if not points:
+                pending += panel.halves()
+                continue
+            error += slip
+            turn = acb(0, panel.half) if panel.upright else acb(panel.half)
+            if panel.upright and panel.place > self.base.low:
+                turn = -turn  # down to the right end
+            for place, share in _legendre(points, ctx.prec):
+                loss = panel.point(place)
+                logs.append(self.weight(loss).log())
+                masses.append(self.base.log_density(loss).exp() * share * turn)
+        return Rule(logs, masses, error)
+
+    def _path(self, level: arb, end: arb, height: float) -> list[_Panel]:
+        """Along the real axis; or up, along the shifted line, and down, in ever shorter panels near the real axis."""
+        narrow = min(0.5, 1 / sqrt(max(-2 * self.floats[1], 1e-300)))
+        low, high = self.base.low, self.base.high
+        count = max(int(float(((end - low) / (2 * narrow)).upper())) + 1, 1)
+        if count > MOST_PANELS:
+            raise Undecided
+        half = (end - low) / (2 * count)
+        found = [_Panel(low + half * (2 * n + 1), level, half, False) for n in range(count)]
+        for edge in (low, high) if level > 0 else ():
+            if not edge.is_finite():
+                continue
+            top = level
+            while top * (self.slope(edge) * height + 1) > 1:
+                found.append(_Panel(edge, top * 3 / 4, top / 4, True))
+                top /= 2
+            found.append(_Panel(edge, top / 2, top / 2, True))
+        return found
+
+    def _fitting(self, panel: _Panel, exponents: Sequence[arb], height: float, log_error: float) -> tuple[int, arb]:
+        """The fewest points that do on one panel, with their error; no points where none of the numbers will do."""
+        half, level = float(panel.half.mid()), float(panel.level.mid())
+        orders = [float(e.mid()) for e in exponents]
+        stretches = [1 + 12.0 / 1.7**n for n in range(HALVES)]
+        if level > 0:  # the ellipses that just touch the real axis
+            near = level / half
+            stretches.append((near + sqrt(near * near - 1) if panel.upright else near + sqrt(near * near + 1)) * 0.9999)
+        best: tuple[float, float] = inf, 0.0
+        for stretch in stretches:
+            if not stretch > 1.05:
+                continue
+            box = _box(float(panel.place.mid()), level, half, stretch, panel.upright)
+            if max(box[2], -box[3]) > WIDEST or box[3] > TALLEST:
+                continue
+            size = max(self._log_size_in_floats(box, e, height) for e in orders)
+            needed = (size + log(8 * half / (1 - 1 / stretch)) - log_error) / (2 * log(stretch))
+            best = min(best, (needed, stretch))
+        points = next((n for n in ORDERS if n >= best[0]), 0)
+        if not points:
+            return 0, arb(0)
+        wide = arb(best[1])
+        sides = _box(panel.place, panel.level, panel.half, wide, panel.upright)
+        total = sum((self._log_size(sides, e, height).exp() for e in exponents), arb(0))
+        slip = 8 * panel.half * total / wide ** (2 * points) / (1 - 1 / wide)
+        return points, slip
+
+    def _log_size(self, box: _Box[arb], e: arb, height: float) -> arb:
+        """Not below log |density w^{e + iy}| on the box, for 0 <= y <= height."""
+        middle, reach, dip, top = box
+        left, right, base = middle - reach, middle + reach, self.base
+        tall = dip.max(top)
+        if e >= 0:  # the chord is above log w
+            ends = self.weight(left).log(), self.weight(right).log()
+            value = e * (ends[0] + ends[1]) / 2
+            slope = arb(0) if reach.is_zero() else e * (ends[1] - ends[0]) / (right - left)
+        elif not e < 0:
+            raise Undecided
+        else:  # the tangent is below it; and |w| >= cos(tall/2) w(Re l)
+            value = e * (self.weight(middle).log() + (tall / 2).cos().log())
+            slope = e * self.slope(middle)
+        if height and not dip <= 0:
+            front, angle = self.rate * right.exp(), dip.max(arb(0))
+            value += arb(height) * acb(self.rest + front * angle.cos(), front * angle.sin()).arg()
+        highest = _parabola(base.second, base.first + slope, left, right)
+        bound: arb = value + base.constant - slope * middle - base.second * tall * tall + highest
+        return bound
+
+    def _log_size_in_floats(self, box: _Box[float], e: float, height: float) -> float:
+        """The same, near enough: which ellipse to take."""
+        q, second, first, constant, _ = self.floats
+        middle, reach, dip, top = box
+        left, right, tall = middle - reach, middle + reach, max(dip, top)
+        if e >= 0:
+            ends = _log_weight(q, left), _log_weight(q, right)
+            value, slope = e * (ends[0] + ends[1]) / 2, e * (ends[1] - ends[0]) / (right - left)
+        else:
+            slope = e * q / (q + (1 - q) * exp(-middle))
+            value = e * (_log_weight(q, middle) + log(cos(tall / 2)))
+        if dip > 0:
+            front = q * exp(min(right, 700.0))
+            value += height * atan2(front * sin(dip), 1 - q + front * cos(dip))
+        rise = first + slope
+        vertex = -rise / (2 * second) if second else (inf if rise > 0 else -inf)
+        place = min(max(vertex, left), right)
+        value += constant - slope * middle - second * tall * tall
+        return value + (second * place + rise) * place
+
+    def _end(self, exponents: Sequence[arb], log_error: float, level: arb) -> tuple[arb, arb]:
+        """Where the panels end, and a bound on what is beyond, along a line shifted upward."""
+        base = self.base
+        if base.high.is_finite():
+            return base.high, arb(0)
+        steepest = max(0.0, *(float(e.mid()) for e in exponents))
+        deviation = 1 / sqrt(-2 * self.floats[1])
+        last = (steepest + self.floats[2]) / (-2 * self.floats[1])  # beyond it the bound on all falls
+        end = max(last, self.floats[4]) + deviation
+        near = self._where_negligible(steepest, log_error)
+        end = max(end, near) if near > end else end
+        for _ in range(60):
+            place, total = arb(end), arb(0)
+            for e in exponents:
+                size = self._log_size((place, arb(0), -level, level), e, 0.0).exp()
+                fall = -(2 * base.second * place + base.first + e.max(arb(0)))
+                if not fall > 0:
+                    raise Undecided
+                total += size / fall
+            if total.upper() < arb(log_error).exp():
+                return place, total
+            end += deviation
+        raise Undecided
+
+    def _where_negligible(self, e: float, log_error: float) -> float:
+        q, second, first, constant, low = self.floats
+        place, step = low, 1 / sqrt(-2 * second)
+        while (second * place + first) * place + constant + e * _log_weight(q, place) > log_error:
+            place += step / 2
+            if place > 1e6:
+                raise Undecided
+        return place
+
+    def variation(self, e: arb, log_error: float) -> arb:
+        """y times a bound on the integral of w^{e + iy}: ends and variation of the density of log w with w^e.
+
+        That density, density w^{e+1}/(q e^l), has at most two maxima.
+        """
+        end, _ = self._end([e], log_error, arb(0))
+        base = self.base
+        width = (end - base.low) / (2 * CELLS)
+        sizes = []
+        for n in range(CELLS):
+            middle = base.low + width * (2 * n + 1)
+            size = self._log_size((middle, width, arb(0), arb(0)), e + 1, 0.0)
+            sizes.append((size - (middle - width)).exp())
+        best = arb(0)
+        for size in sizes:
+            best = best.max(size)
+        return 2 * self._maxima(e) * best / self.rate
+
+    def _maxima(self, e: arb) -> int:
+        """Not below the number of maxima of the density of log w with w^e: 1 where its logarithm is surely concave."""
+        steep = 2 * self.base.second + (e + 1).max(arb(0)) / 4
+        return 1 if steep <= 0 else 2
+
+
+def _box(place: Any, level: Any, half: Any, stretch: Any, upright: bool) -> Any:
+    """Around the ellipse with the ends of a panel as its foci."""
+    long, short = half * (stretch + 1 / stretch) / 2, half * (stretch - 1 / stretch) / 2
+    if upright:
+        return place, short, long - level, long + level
+    return place, long, short - level, short + level
+
+
+def _log_weight(q: float, loss: float) -> float:
+    return log1p(q * (exp(loss) - 1)) if loss < 700 else loss + log(q)
+
+
+def _parabola(second: arb, first: arb, left: arb, right: arb) -> arb:
+    """Not below the maximum of second x^2 + first x between left and right, second <= 0."""
+
+    def at(x: arb) -> arb:
+        return (second * x + first) * x
+
+    slopes = 2 * second * left + first, 2 * second * right + first
+    if slopes[0] <= 0:
+        return at(left)
+    if slopes[1] >= 0:
+        return at(right)
+    if second < 0:
+        return -first * first / (4 * second)
+    return at(left).max(at(right))
+
+
+@cache
+def _legendre(points: int, bits: int) -> list[tuple[arb, arb]]:
+    """Places and weights of the Gauss-Legendre rule, at the working precision, which the caller names."""
+    del bits
+    return [arb.legendre_p_root(points, k, weight=True) for k in range(points)]

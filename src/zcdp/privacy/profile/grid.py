@@ -1,0 +1,211 @@
+"""The profile of few uses: their losses put on one grid, and composed there as polynomials."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from fractions import Fraction
+from math import ceil, log
+
+from flint import arb, arb_poly
+
+from zcdp.numeric.balls import at_precision, lift
+from zcdp.numeric.certify import NotCertified
+from zcdp.privacy.loss.law import LossLaw
+from zcdp.privacy.profile.effort import GRID, GRID_POINT
+from zcdp.privacy.profile.engine import Engine, Offer
+from zcdp.privacy.profile.grid_law import GridLaw, law_above, law_below, sampled_profile
+from zcdp.privacy.profile.integrand import log_size
+from zcdp.privacy.profile.question import Question
+
+__all__ = ["Grid", "LastGrid"]
+
+MOST_USES, MOST_KINDS = 100, 4
+BITS = 160
+NEGLIGIBLE = 1e-13  # of delta: what is beyond the last point of a grid
+WIDER = 1.3  # a composition's grid than that of one use
+HALVINGS, CLOSE, LARGEST = 60, 0.02, 1e6
+
+
+class Grid(Engine):
+    """Laws of losses on the multiples of a step h, one above and one below each use, composed as polynomials.
+
+    Above: the profile is replaced by chords in x = e^epsilon between the points. Below: by a polygon under the
+    neighbouring chords. Both are off by the order of h^2. Theorem: docs/theorems/grid.md.
+    """
+
+    name = "grid of losses"
+    only_rounding = False
+
+    @classmethod
+    def offer(cls, question: Question) -> Offer | None:
+        """For few uses of laws whose own profiles are formulas, where doubles cannot do it."""
+        if all(factor.tilted(question.c) is not None for factor, _ in question.transform.factors):
+            return None
+        return cls._offer(question)
+
+    @classmethod
+    def _offer(cls, question: Question) -> Offer | None:
+        parts = question.parts
+        if len(parts) > MOST_KINDS or sum(count for _, count in parts) > MOST_USES:
+            return None
+        if any(law.alone() is None or law.reverse().alone() is None for law, _ in parts):
+            return None
+        cost = GRID / question.share
+        return Offer(cost, lambda: cls(question, int(cost / (GRID_POINT * len(parts)))))
+
+    def __init__(self, question: Question, points: int) -> None:
+        self.guess, log_delta = question.epsilon, question.log_delta
+        if log_delta is None:
+            log_delta = question.line.log_delta
+        self.above, self.below = at_precision(BITS, lambda: _composed(question, points, log_delta))
+
+    def delta(self, epsilon: Fraction) -> tuple[arb, arb]:
+        """See `Engine`."""
+        return at_precision(BITS, lambda: (self.below.delta(lift(epsilon)), self.above.delta(lift(epsilon))))
+
+    def upper(self, epsilon: Fraction) -> arb:
+        """See `Engine`."""
+        return at_precision(BITS, lambda: self.above.delta(lift(epsilon)))
+
+    def estimate(self, epsilon: float) -> float:
+        """See `Engine`."""
+        return log_size(self.upper(Fraction(epsilon)))
+
+
+class LastGrid(Grid):
+    """The same wherever nothing else will do."""
+
+    @classmethod
+    def offer(cls, question: Question) -> Offer | None:
+        """For few uses of laws whose own profiles are formulas."""
+        return cls._offer(question)
+
+
+def _composed(question: Question, points: int, log_delta: float) -> tuple[_Sums, _Sums]:
+    """The compositions of the laws above and of those below."""
+    parts = question.parts
+    room = log_delta + log(NEGLIGIBLE / sum(count for _, count in parts))
+    ends = [(_reach(law, room), _reach(law.reverse(), room)) for law, _ in parts]
+    last, first = max(up for up, _ in ends), max(down for _, down in ends)
+    size = (last + first) / points
+    step = arb(size)
+    window = _Window(step, question.c, ceil(WIDER * last / size) + 2, ceil((WIDER * first + last / 50) / size) + 2)
+    above, below = _Composed.nothing(window, upward=True), _Composed.nothing(window, upward=False)
+    for (law, count), (up, down) in zip(parts, ends, strict=True):
+        known = sampled_profile(law, step, ceil(up / size) + 1, ceil(down / size) + 1)
+        above = above * _Composed.of(window, law_above(known), upward=True).power(count)
+        below = below * _Composed.of(window, law_below(known), upward=False).power(count)
+    return above.sums(), below.sums()
+
+
+def _reach(law: LossLaw, room: float) -> float:
+    """The loss from which on the profile of one use is below e^room, or the largest one."""
+    formula, top = law.alone(), float(law.largest().upper())
+    assert formula is not None
+    low, high = 0.0, min(top, 1.0)
+    while high < top and log_size(formula(arb(high))) > room:
+        low, high = high, min(2 * high, top)
+        if high > LARGEST:
+            raise NotCertified("the losses of one use are too large for a grid")
+    for _ in range(HALVINGS):
+        if high - low < CLOSE * high:
+            break
+        middle = (low + high) / 2
+        low, high = (middle, high) if log_size(formula(arb(middle))) > room else (low, middle)
+    return high
+
+
+@dataclass(frozen=True)
+class _Window:
+    """The grid that compositions are kept on: losses jh, -low <= j <= high; masses are tilted by e^{cjh}."""
+
+    step: arb
+    c: arb
+    high: int
+    low: int
+
+    def tilt(self, j: int) -> arb:
+        return (self.c * self.step * j).exp()
+
+
+@dataclass(frozen=True)
+class _Composed:
+    """A polynomial whose coefficients are the tilted masses, from the loss first * h on; and the mass at infinity."""
+
+    window: _Window
+    first: int
+    tilted: arb_poly
+    revealed: arb
+    upward: bool
+
+    @classmethod
+    def nothing(cls, window: _Window, *, upward: bool) -> _Composed:
+        return cls(window, 0, arb_poly([1]), arb(0), upward)
+
+    @classmethod
+    def of(cls, window: _Window, law: GridLaw, *, upward: bool) -> _Composed:
+        tilt, factor = window.tilt(law.first), window.tilt(1)
+        tilted = []
+        for mass in law.masses:
+            tilted.append(mass * tilt)
+            tilt *= factor
+        return cls(window, law.first, arb_poly(tilted), law.revealed, upward)
+
+    def __mul__(self, other: _Composed) -> _Composed:
+        """Losses beyond the window go to infinity or to its lower end; those of a law below are left out."""
+        window, first = self.window, self.first + other.first
+        masses = (self.tilted * other.tilted).coeffs()
+        revealed = self.revealed + other.revealed
+        high, low = window.high + 1 - first, -window.low - first
+        if high < len(masses):
+            if self.upward:  # e^{-cjh} falls with j
+                revealed += sum(masses[high:], arb(0)) / window.tilt(window.high + 1)
+            masses = masses[:high]
+        if low > 0:
+            if self.upward:
+                rest, factor = arb(0), window.tilt(1)
+                for mass in masses[:low]:
+                    rest = (rest + mass) * factor
+                masses[low] += rest
+            masses, first = masses[low:], -window.low
+        return _Composed(window, first, arb_poly(masses), revealed, self.upward)
+
+    def power(self, count: int) -> _Composed:
+        if count == 1:
+            return self
+        half = self.power(count // 2)
+        return half * half * self if count % 2 else half * half
+
+    def sums(self) -> _Sums:
+        masses = self.tilted.coeffs()
+        tilt, factor = 1 / self.window.tilt(self.first + len(masses) - 1), self.window.tilt(1)
+        step = self.window.step
+        fall, back = (-step * (self.first + len(masses) - 1)).exp(), step.exp()
+        ps, qs, p, q = [arb(0)], [arb(0)], arb(0), arb(0)
+        for mass in reversed(masses):
+            plain = mass * tilt
+            p, q = p + plain, q + plain * fall
+            ps.append(p)
+            qs.append(q)
+            tilt, fall = tilt * factor, fall * back
+        return _Sums(step, self.first, ps[::-1], qs[::-1], self.revealed)
+
+
+@dataclass(frozen=True)
+class _Sums:
+    """P- and Q-masses of all losses from each point on."""
+
+    step: arb
+    first: int
+    p: list[arb]
+    q: list[arb]
+    revealed: arb
+
+    def delta(self, epsilon: arb) -> arb:
+        """The sum of mass (1 - e^{epsilon - loss}) over the losses above epsilon: the largest of all such sums."""
+        place, x = ceil(float((epsilon / self.step).mid())) - self.first, epsilon.exp()
+        best = arb(0)
+        for n in (place - 1, place, place + 1):  # the quotient is rounded
+            near = min(max(n, 0), len(self.p) - 1)
+            best = best.max(self.p[near] - x * self.q[near])
+        return self.revealed + best

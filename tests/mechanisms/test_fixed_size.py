@@ -1,0 +1,230 @@
+"""Samples of a fixed size against every pair of neighbours of small data sets, and against other integrals."""
+
+from __future__ import annotations
+
+from fractions import Fraction
+from functools import cache
+from itertools import combinations, product
+from math import comb, exp, log, log1p, pi, sqrt
+
+import numpy as np
+import pytest
+from sampled_reference import gaussian_delta
+
+from zcdp import (
+    Channel,
+    DiscreteLaplace,
+    Gaussian,
+    Laplace,
+    Log,
+    Mechanism,
+    Plan,
+    RandomizedResponse,
+    Subsampled,
+)
+from zcdp.privacy.relation import Relation
+
+Row = tuple[Fraction, ...]
+REACH = 12  # outputs of the noisy count beyond it are clipped, which is post-processing
+
+
+@cache
+def noisy_count(count: int) -> Row:
+    """A count with two-sided geometric noise of base 1/2, clipped to -REACH .. REACH: exact, tails at the ends."""
+    row = []
+    for place in range(-REACH, REACH + 1):
+        away = abs(place - count)
+        mass = Fraction(1, 3) * Fraction(1, 2) ** away
+        row.append(mass if abs(place) < REACH else mass * 2)  # the tail from there on is 1/2 + 1/4 + ... of it more
+    assert sum(row) == 1
+    return tuple(row)
+
+
+def one_report(value: int, k: int = 3) -> Row:
+    """Randomized response with e^epsilon = 2."""
+    return tuple(Fraction(2 if out == value else 1, k + 1) for out in range(k))
+
+
+CHANNEL = ((Fraction(3, 4), Fraction(1, 4)), (Fraction(2, 5), Fraction(3, 5)))
+
+
+def sampled(records: tuple[int, ...], size: int, law: object) -> Row:
+    """The mean of the output's law over all samples."""
+    samples = list(combinations(records, size))
+    rows = [law(sample) for sample in samples]
+    return tuple(sum(column) / len(rows) for column in zip(*rows, strict=True))
+
+
+def hockey_stick(p: Row, q: Row, x: Fraction, uses: int) -> Fraction:
+    """delta of `uses` independent outputs, by every sequence of them; outcomes of one ratio together."""
+    merged: dict[Fraction | None, tuple[Fraction, Fraction]] = {}
+    for a, b in zip(p, q, strict=True):
+        key = a / b if b else None
+        one, other = merged.get(key, (Fraction(0), Fraction(0)))
+        merged[key] = one + a, other + b
+    whole = [(Fraction(1), Fraction(1))]
+    for _ in range(uses):
+        whole = [(a * c, b * d) for a, b in whole for c, d in merged.values()]
+    return sum((max(a - x * b, Fraction(0)) for a, b in whole), Fraction(0))
+
+
+CASES = [
+    pytest.param(DiscreteLaplace(epsilon=Log(2)), 2, lambda s: noisy_count(sum(s)), id="count"),
+    pytest.param(RandomizedResponse(epsilon=Log(2), k=3), 3, lambda s: one_report(s[0]), id="one report"),
+    pytest.param(Channel([["3/4", "1/4"], ["2/5", "3/5"]]), 2, lambda s: CHANNEL[s[0]], id="channel"),
+]
+
+
+@pytest.mark.parametrize("x", [Fraction(1), Fraction(21, 20), Fraction(13, 10)], ids=str)
+@pytest.mark.parametrize("uses", [1, 2])
+@pytest.mark.parametrize(("mechanism", "values", "law"), CASES)
+def test_every_data_set_of_up_to_four_records(
+    mechanism: Mechanism, values: int, law: object, uses: int, x: Fraction
+) -> None:
+    local = values == 3 or isinstance(mechanism, Channel)
+    for records in range(1, 5):
+        for size in (1,) if local else range(1, records + 1):
+            worst = Fraction(0)
+            for others in product(range(values), repeat=records - 1):
+                for mine, changed in product(range(values), repeat=2):
+                    if mine != changed:
+                        p, q = (sampled((*others, one), size, law) for one in (mine, changed))
+                        worst = max(worst, hockey_stick(p, q, x, uses))
+            plan = uses * Subsampled(mechanism, size=size, of=records)
+            lower, upper = plan.delta_bounds(epsilon=log(x))
+            assert float(worst) <= upper * (1 + 1e-12), (records, size)
+            assert lower <= float(worst) * (1 + 1e-9) + 2.0**-REACH
+            if uses == 1:
+                assert upper <= float(worst) * (1 + 1e-9) + 2.0**-REACH
+
+
+def test_the_reference_can_fail() -> None:
+    """A record that is drawn with a higher probability is too much for the pair."""
+    p, q = (sampled((0, 0, 0, one), 2, lambda s: noisy_count(sum(s))) for one in (1, 0))
+    truth = hockey_stick(p, q, Fraction(21, 20), 1)
+    assert float(truth) > Subsampled(DiscreteLaplace(epsilon=Log(2)), size=1, of=4).delta_at(epsilon=log(21 / 20))
+
+
+def envelope(q: float, mu: float, epsilon: float) -> float:
+    """One use, at any real epsilon."""
+    if epsilon < 0:
+        return -np.expm1(epsilon) + exp(epsilon) * envelope(q, mu, -epsilon)
+    return q * gaussian_delta(mu, log1p(np.expm1(epsilon) / q))
+
+
+def losses(q: float, mu: float, points: int) -> tuple[np.ndarray, np.ndarray]:
+    """Losses of the envelope with their masses, the middle one last: from the densities, by the midpoint rule."""
+    step = (14 * mu + 3 * mu * mu) / points
+    base = (np.arange(points) + 0.5) * step
+    mass = np.exp(-((base + mu * mu / 2) ** 2) / (2 * mu * mu)) / (mu * sqrt(2 * pi)) * step
+    loss = np.log1p(q * np.expm1(base))
+    above, below = mass * np.exp(loss), mass
+    rest = 1 - above.sum() - below.sum()
+    return np.concatenate([loss, -loss, [0.0]]), np.concatenate([above, below, [rest]])
+
+
+@pytest.mark.parametrize(("size", "of", "sigma"), [(1, 10, "0.7"), (30, 100, 2)])
+def test_two_uses_of_gaussian_noise_by_a_real_integral(size: int, of: int, sigma: object) -> None:
+    plan = 2 * Subsampled(Gaussian(sigma=sigma), size=size, of=of)
+    q, mu = size / of, 1 / float(sigma)
+    place, mass = losses(q, mu, 20_000)
+    truth = float(sum(m * envelope(q, mu, 0.3 - x) for x, m in zip(place.tolist(), mass.tolist(), strict=True)))
+    answer = plan.profile.delta(Fraction(0.3))
+    assert truth * (1 - 1e-4) <= answer.lower <= truth * (1 + 1e-6)
+    assert truth * (1 - 1e-6) <= answer.upper <= truth * (1 + 1e-4)
+
+
+def test_many_uses_of_gaussian_noise_on_a_grid_of_losses() -> None:
+    """10^4 uses, composed by a transform of losses that are put on a grid: another method, to five digits."""
+    step, size, uses, tilt = 2e-5, 1 << 21, 10_000, 2.6
+    place, mass = losses(0.01, 1.0, 400_000)
+    mass = mass * np.exp(tilt * place)
+    left = np.floor(place / step).astype(np.int64)
+    part = place / step - left
+    grid = np.bincount(left % size, mass * (1 - part), size) + np.bincount((left + 1) % size, mass * part, size)
+    moment = mass.sum()
+    composed = np.fft.irfft(np.fft.rfft(grid / moment) ** uses, size)
+    sums = (np.arange(size) + size // 4) % size - size // 4
+    loss = sums * step
+    lower, upper = (uses * Subsampled(Gaussian(sigma=1), size=600, of=60_000)).profile.epsilon_bounds(
+        Fraction(1, 10**5)
+    )
+    assert upper - lower < 1e-12
+    weight = np.where(loss > upper, -np.expm1(upper - loss), 0.0)
+    delta = float((composed * weight * np.exp(uses * log(moment) - tilt * loss)).sum())
+    assert delta == pytest.approx(1e-5, rel=2e-4)
+
+
+def test_a_sum_of_two_sides_stays_below() -> None:
+    """True neighbours by another route: a record that moves the sum from -1/2 to 1/2, the others at 0."""
+    u = np.linspace(-9, 9, 40_001)
+
+    def density(mean: float) -> np.ndarray:
+        return np.exp(-((u - mean) ** 2) / 2) / sqrt(2 * pi)
+
+    p, q = (0.9 * density(0) + 0.1 * density(mean) for mean in (0.5, -0.5))
+    step = Subsampled(Gaussian(sigma=1), size=1, of=10)
+    for epsilon in (0.0, 0.02, 0.1):
+        truth = float(np.maximum(p - exp(epsilon) * q, 0).sum() * (u[1] - u[0]))
+        assert 0 < truth < step.delta_at(epsilon=epsilon)
+
+
+def test_beside_what_is_in_use() -> None:
+    """Pure DP: log(1 + q(e^epsilon - 1)) is what one use costs. RDP at a whole order: the bound of Wang and others."""
+    pure = Subsampled(Laplace(epsilon=1), size=600, of=60_000)
+    assert pure.pure_epsilon == pytest.approx(log1p(0.01 * np.expm1(1)), rel=1e-12)
+    step, q, sigma = Subsampled(Gaussian(sigma=2), size=600, of=60_000), 0.01, 2.0
+
+    def known(order: int) -> float:
+        """log(1 + q^2 C(a,2) min(4(e^{eps(2)} - 1), 2 e^{eps(2)}) + sum 2 q^j C(a,j) e^{(j-1) eps(j)})/(a - 1)."""
+        second = exp(2 / (2 * sigma**2))
+        total = 1 + q**2 * comb(order, 2) * min(4 * (second - 1), 2 * second)
+        total += sum(2 * q**j * comb(order, j) * exp((j - 1) * j / (2 * sigma**2)) for j in range(3, order + 1))
+        return log(total) / (order - 1)
+
+    for order in (2, 8, 32):
+        assert step.rdp(order) < known(order)
+
+
+def test_rho_and_what_is_claimed() -> None:
+    step = Subsampled(Gaussian(sigma="0.7"), size=3, of=100)
+    assert step.relation is Relation.REPLACE
+    assert step.rho == Gaussian(sigma="0.7").rho
+    assert not step.is_tight
+    assert Subsampled(Gaussian(sigma="0.7"), size=3, of=3).is_tight
+    one = step.epsilon_bounds(delta=1e-6)
+    assert one[1] - one[0] <= 1e-12 * one[1]
+    many = (100 * step).epsilon_bounds(delta=1e-6)
+    assert (100 * Subsampled(Gaussian(sigma="0.7"), rate="0.03")).epsilon_at(delta=1e-6) == pytest.approx(many[0])
+    assert many[0] < many[1]
+    assert 2 * step + RandomizedResponse(epsilon=1, k=4)
+
+
+def test_text_keeps_it() -> None:
+    text = "500 * Subsampled(Gaussian(sigma=1), size=256, of=60000)"
+    assert repr(Plan.parse(text)) == text
+    assert Plan.from_json(Plan.parse(text).to_json()) == Plan.parse(text)
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({"size": 300, "of": 200}, "size (300) must be at most of (200): no record is drawn twice"),
+        ({"size": 0, "of": 200}, "size (0) must be at least 1"),
+        ({"size": 1.5, "of": 200}, "size (1.5) must be a whole number"),
+        ({"size": 3}, "give a rate, for a Poisson sample, or size and of"),
+        ({}, "give a rate, for a Poisson sample, or size and of"),
+        ({"rate": "0.1", "size": 1, "of": 2}, "give a rate, for a Poisson sample, or size and of"),
+    ],
+)
+def test_bad_sizes(options: dict[str, object], message: str) -> None:
+    with pytest.raises((ValueError, TypeError)) as caught:
+        Subsampled(Gaussian(sigma=1), **options)
+    assert message in str(caught.value)
+
+
+def test_samples_of_samples_have_one_relation() -> None:
+    with pytest.raises(ValueError, match="do not compose"):
+        Subsampled(Subsampled(Gaussian(sigma=1), rate="0.1"), size=1, of=2)
+    with pytest.raises(ValueError, match="do not compose"):
+        Subsampled(Gaussian(sigma=1), rate="0.1") + Subsampled(Gaussian(sigma=1), size=1, of=10)
