@@ -45,7 +45,7 @@ from zcdp.numeric.certify import NotCertified
 from zcdp.numeric.exact import Log
 
 if TYPE_CHECKING:
-    from zcdp.accounting import Account, BudgetExceeded, Filter, Odometer, Query, account, allocate, calibrate
+    from zcdp.accounting import Account, BudgetExceeded, Filter, Odometer, Query, account, allocate, calibrate, load
     from zcdp.auditing import Audit, audit
     from zcdp.collection.choose import Choice, Design, choose
     from zcdp.estimation.counts import Counts
@@ -114,10 +114,11 @@ __all__ = [
     "audit",
     "calibrate",
     "choose",
+    "load",
 ]
 
 # imported on first use: a program that only asks for rho starts sooner
-_ACCOUNTING = ("Account", "BudgetExceeded", "Filter", "Odometer", "Query", "account", "allocate", "calibrate")
+_ACCOUNTING = ("Account", "BudgetExceeded", "Filter", "Odometer", "Query", "account", "allocate", "calibrate", "load")
 _HOMES = {
     "Audit": "zcdp.auditing",
     "Choice": "zcdp.collection.choose",
@@ -133,7 +134,9 @@ _HOMES |= dict.fromkeys(_LEDGER, "zcdp.ledger")
 
 def __getattr__(name: str) -> Any:
     if name not in _HOMES:
-        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+        from zcdp.display.suggest import absent
+
+        raise AttributeError(absent(name, __all__))
     value = globals()[name] = getattr(import_module(_HOMES[name]), name)
     return value
 

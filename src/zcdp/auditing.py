@@ -13,7 +13,10 @@ from typing import TYPE_CHECKING, Any, Protocol
 
 from flint import arb
 
+from zcdp.display.calls import Spoken, spoken
+from zcdp.display.things import thing
 from zcdp.numeric.balls import at_precision, below
+from zcdp.numeric.exact import integer, probability
 from zcdp.numeric.floats import greatest_float
 
 if TYPE_CHECKING:
@@ -39,7 +42,7 @@ class Auditable(Protocol):
 
 
 @dataclass(frozen=True)
-class Audit:
+class Audit(metaclass=Spoken):
     """What an audit found."""
 
     epsilon: float
@@ -57,6 +60,7 @@ class Audit:
         return self.epsilon_lower > self.epsilon
 
 
+@spoken
 def audit(
     mechanism: Auditable | tuple[Outputs, Outputs],
     *,
@@ -72,10 +76,11 @@ def audit(
     >>> audit(RandomizedResponse(epsilon=1, k=2), draws=10_000).violated
     False
     """
-    if not 0 < confidence < 1:
-        raise ValueError(f"confidence ({confidence}) must lie strictly between 0 and 1")
-    if draws < 2:
-        raise ValueError(f"draws ({draws}) must be at least 2")
+    confidence, draws = float(probability(confidence, "confidence")), integer(draws, "draws", 2)
+    if isinstance(mechanism, type):
+        raise TypeError(f"mechanism ({mechanism.__name__}) is a class: give one with its parameters")
+    if not isinstance(mechanism, tuple) and not hasattr(mechanism, "neighbouring_outputs"):
+        raise TypeError(f"mechanism ({thing(mechanism)}) must be one that can be run, or two functions")
     if isinstance(mechanism, tuple):
         if epsilon is None:
             raise TypeError("give the stated epsilon of the two functions")

@@ -179,7 +179,7 @@ def test_a_file_that_may_not_be_written(tmp_path: Path) -> None:
     folder.chmod(0o555)
     code = f"""
 import os
-from zcdp.accounting.suggest import unknown
+from zcdp.display.suggest import unknown
 from zcdp.ledger import Ledger, LedgerError, sqlite
 if os.getuid() == 0:  # root may write everything: be someone else
     os.setgroups([])

@@ -12,6 +12,7 @@ if TYPE_CHECKING:
     from zcdp.accounting.allocation import Query, allocate
     from zcdp.accounting.calibration import calibrate
     from zcdp.accounting.filter import BudgetExceeded, Filter
+    from zcdp.accounting.loading import load
     from zcdp.accounting.odometer import Odometer
     from zcdp.accounting.statement import account
 
@@ -26,6 +27,7 @@ __all__ = [
     "account",
     "allocate",
     "calibrate",
+    "load",
 ]
 
 # Plans live below the mechanisms, so that `m + m` is one; their text forms need the mechanisms' names, known only here.
@@ -41,6 +43,7 @@ _HOMES = {
     "account": "statement",
     "allocate": "allocation",
     "calibrate": "calibration",
+    "load": "loading",
 }
 
 

@@ -8,6 +8,11 @@ from math import inf, isfinite, isinf
 from types import MappingProxyType, NoneType, UnionType
 from typing import Any, TypeVar, Union, get_args, get_origin, get_type_hints
 
+from zcdp.display.calls import Spoken
+from zcdp.display.notebook import table
+from zcdp.display.rounding import shares
+from zcdp.display.typeset import at_most, exactly
+
 __all__ = ["Account", "BudgetUse", "Charge", "Citation", "Point", "QueryCost", "TotalCost"]
 
 Held = TypeVar("Held")
@@ -93,7 +98,7 @@ class Citation:
 
 
 @dataclass(frozen=True)
-class Account:
+class Account(metaclass=Spoken):
     """What a plan costs: by query, together, against its budget; and what is known of who made it about what.
 
     `to_dict()` is what `zcdp account --json` prints, `Account.from_dict` its inverse.
@@ -121,6 +126,17 @@ class Account:
         """Plain data: what JSON has no word for is text ("inf"), tuples are lists."""
         plain: dict[str, Any] = _plain(self)
         return plain
+
+    def _repr_html_(self) -> str:
+        """What a notebook shows: each query with its share, then the whole."""
+        shown = shares([query.rho for query in self.queries])
+        rows = [
+            (query.name, query.mechanism, f"{query.count:,}", at_most(query.rho), share)
+            for query, share in zip(self.queries, shown, strict=True)
+        ]
+        whole = f"\u03b5 = {at_most(self.total.epsilon)} at \u03b4 = {exactly(self.delta)}"
+        rows.append(("together", whole, "", at_most(self.total.rho), "100%"))
+        return table(self.title or self.source, rows, ("query", "mechanism", "uses", "\u03c1", "share"))
 
     @classmethod
     def from_dict(cls, data: Mapping[str, Any]) -> Account:

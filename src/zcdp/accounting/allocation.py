@@ -4,9 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from fractions import Fraction
+from inspect import signature
 from math import exp, nextafter
 from typing import TYPE_CHECKING, Any, Literal
 
+from zcdp.display.calls import Spoken, spoken
+from zcdp.display.suggest import unknown
+from zcdp.display.things import thing
 from zcdp.mechanisms import Mechanism
 from zcdp.numeric.exact import Value, integer, log_of, positive_rational
 
@@ -21,7 +25,7 @@ LEAST, MOST = 1e-100, 1e100
 SMALLEST, LARGEST = 1e-250, 1e250
 
 
-class Query:
+class Query(metaclass=Spoken):
     """A query to be answered with noise: which mechanism, its fixed parameters, how often, and how much it matters.
 
     >>> from zcdp import Laplace
@@ -30,6 +34,8 @@ class Query:
     """
 
     def __init__(self, mechanism: type[Mechanism], *, weight: Value = 1, count: int = 1, **fixed: Value) -> None:
+        if not isinstance(mechanism, type) or not issubclass(mechanism, Mechanism):
+            raise TypeError(f"mechanism ({thing(mechanism)}) must be the class of one that adds noise, as Laplace")
         self.mechanism, self.fixed = mechanism, dict(fixed)
         self.weight, self.count = positive_rational(weight, "weight"), integer(count, "count", 1)
         if not LEAST < self.weight < MOST:
@@ -39,6 +45,9 @@ class Query:
         if mechanism.budget is None:
             raise TypeError(f"{mechanism.__name__} has no budget parameter to set")
         self.budget: str = mechanism.budget
+        for name in fixed:
+            if name not in (known := [*signature(mechanism).parameters, "weight", "count"]):
+                raise TypeError(f"Query: {unknown('parameter', name, known)}")
         if self.budget in fixed:
             raise ValueError(f"{self.budget} ({fixed[self.budget]}) is what allocate finds: leave it out")
 
@@ -52,6 +61,7 @@ class Query:
         return self.mechanism(**{self.budget: budget, **self.fixed})
 
 
+@spoken
 def allocate(
     queries: Sequence[Query], *, rho: Value, objective: Literal["total", "worst"] = "total"
 ) -> tuple[Mechanism, ...]:
@@ -68,6 +78,8 @@ def allocate(
     Laplace(epsilon=0.208...)
     Laplace(epsilon=0.4..., sensitivity=4)
     """
+    if not isinstance(queries, Sequence) or not all(isinstance(query, Query) for query in queries):
+        raise TypeError(f"queries ({thing(queries)}) must be a list of Query(...)")
     if not queries:
         raise ValueError("there are no queries to allocate the budget to")
     if objective not in {"total", "worst"}:

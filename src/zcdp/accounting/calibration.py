@@ -3,10 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from contextlib import suppress
 from fractions import Fraction
 from functools import cache
+from inspect import signature
 from math import exp, inf, isfinite, log
 
+from zcdp.display.calls import spoken
+from zcdp.display.things import thing
 from zcdp.numeric.certify import NotCertified, Undecided
 from zcdp.numeric.exact import Value, log_of, positive_rational, probability, rational
 from zcdp.privacy.curve import Curve
@@ -19,6 +23,7 @@ RELATIVE = 2.0**-42  # the answer is this near to the edge of the budget
 LEAST, MOST = 1e-300, 1e300
 
 
+@spoken
 def calibrate(
     build: Callable[[float], Curve],
     *,
@@ -38,6 +43,7 @@ def calibrate(
     >>> calibrate(lambda b: 1000 * Laplace(scale=b), epsilon=1, delta=1e-6)
     133.2422...
     """
+    build = _checked(build)
     if rho is not None:
         if epsilon is not None or delta is not None:
             raise ValueError(f"give rho ({rho}), or epsilon and delta, not both")
@@ -61,6 +67,27 @@ def calibrate(
     rising = _is_rising(build)
     inside, outside = _bracket(excess, start, step if rising else 1 / step)
     return _narrow(excess, inside, outside, RELATIVE)
+
+
+def _checked(build: Callable[[float], Curve]) -> Callable[[float], Curve]:
+    """The function, of which each answer is a mechanism or a plan."""
+    example = "lambda e: Laplace(epsilon=e)"
+    if not callable(build) or isinstance(build, type):
+        raise TypeError(f"build ({thing(build)}) must be a function of the free parameter, as {example}")
+
+    with suppress(ValueError):  # where Python does not know what a function takes
+        try:
+            signature(build).bind(1.0)
+        except TypeError:
+            raise TypeError(f"build must take one number, the free parameter, as {example}") from None
+
+    def made(parameter: float) -> Curve:
+        curve = build(parameter)
+        if not isinstance(curve, Curve):
+            raise TypeError(f"build must return a mechanism or a plan, as {example}, not {thing(curve)}")
+        return curve
+
+    return made
 
 
 def _excess(build: Callable[[float], Curve], cost: Callable[[Curve], float], budget: Fraction) -> Excess:

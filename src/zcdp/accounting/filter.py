@@ -8,6 +8,7 @@ from threading import Lock
 from typing import Any, NoReturn
 
 from zcdp.accounting.cost import GRID, units
+from zcdp.display.calls import Spoken
 from zcdp.numeric.exact import Value, positive_rational, shown
 from zcdp.numeric.forks import give_lock
 from zcdp.privacy.curve import Curve
@@ -19,7 +20,7 @@ class BudgetExceeded(Exception):
     """The request would overspend; nothing was spent."""
 
 
-class Filter:
+class Filter(metaclass=Spoken):
     """Fully adaptive composition within `rho`: each next mechanism may depend on all outputs so far.
 
     The whole run is rho-zCDP if the sum of what is spent never exceeds rho: adaptivity costs nothing extra.

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from zcdp.accounting.parser import LONGEST, parse
+from zcdp.display.things import thing
 from zcdp.numeric.exact import MOST_DIGITS
 from zcdp.privacy.plan import Plan
 
@@ -34,7 +35,7 @@ def load(text: str) -> Plan:
     import json
 
     if not isinstance(text, str):
-        raise TypeError(f"a plan in JSON must be text, not {type(text).__name__}")
+        raise TypeError(f"a plan in JSON must be text, not {thing(text)}")
     if len(text) > LARGEST:
         raise ValueError(f"a plan in JSON has at most {LARGEST} characters, not {len(text)}")
     try:

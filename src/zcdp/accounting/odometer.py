@@ -8,6 +8,7 @@ from threading import Lock
 from typing import Any, NoReturn
 
 from zcdp.accounting.cost import GRID, units
+from zcdp.display.calls import Spoken
 from zcdp.numeric.balls import lift
 from zcdp.numeric.certify import enclose
 from zcdp.numeric.exact import Value, probability, shown
@@ -18,7 +19,7 @@ from zcdp.privacy.plan import Plan
 __all__ = ["Odometer"]
 
 
-class Odometer:
+class Odometer(metaclass=Spoken):
     """Adds up what is spent, without a limit.
 
     `rho`, `epsilon_at` and `plan` are the cost of the mechanisms so far: a guarantee if which mechanisms run was not

@@ -10,7 +10,8 @@ from inspect import signature
 from typing import Any, ClassVar, NamedTuple, NoReturn
 
 from zcdp.accounting.printable import printable
-from zcdp.accounting.suggest import unknown
+from zcdp.display.suggest import unknown
+from zcdp.display.things import thing
 from zcdp.mechanisms import L1, L2, MECHANISMS, WRAPPERS, L0LInf, L1LInf, Mechanism
 from zcdp.numeric.certify import NotCertified
 from zcdp.numeric.exact import MOST_DIGITS, Value, rational
@@ -112,7 +113,7 @@ class _Parser:
 
     def __init__(self, text: str) -> None:
         if not isinstance(text, str):
-            raise TypeError(f"a plan must be text, not {type(text).__name__}")
+            raise TypeError(f"a plan must be text, not {thing(text)}")
         if len(text) > LONGEST:
             raise PlanError(f"a plan has at most {LONGEST} characters; more", text, LONGEST)
         self.text = text
@@ -131,6 +132,10 @@ class _Parser:
             if position == len(self.text):
                 return [*tokens, _Token("end", "the end", position)]
             match = _TOKEN.match(self.text, position)
+            if match is None and self.text[position] == "/" and tokens and tokens[-1].kind == "number":
+                below = re.match(r"/\s*([0-9]+)", self.text[position:])
+                ratio = f"{tokens[-1].text}/{below[1] if below else '...'}"
+                raise PlanError(f"a fraction needs quotes: '{ratio}'", self.text, tokens[-1].position)
             if match is None:
                 raise PlanError(f"unexpected {self.text[position]!r}", self.text, position)
             tokens.append(_Token(match.lastgroup or "", match[0], position))
@@ -254,6 +259,8 @@ class _Parser:
                 raise PlanError(f"{token.text}: {error}", self.text, token.position) from None
         if token.text in self.names and self.tokens[self.next + 1].text == "(":
             return self._nested(self._item)
+        if token.kind == "name" and self.tokens[self.next + 1].text == "(":
+            self._fail(unknown("sensitivity" if token.text[:1] in "lL" else "value", token.text, VALUES))
         return self._fail("expected a number, or an exact one in quotes such as '1/3'")
 
     def _list(self) -> list[Any]:

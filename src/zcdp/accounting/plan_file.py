@@ -11,7 +11,8 @@ from typing import Any, NoReturn, TypeVar
 from zcdp.accounting.parser import FREE, PlanError, parse, parse_open
 from zcdp.accounting.plan_text import TextError, check_structure, load
 from zcdp.accounting.printable import printable
-from zcdp.accounting.suggest import unknown
+from zcdp.display.suggest import unknown
+from zcdp.display.things import thing
 from zcdp.mechanisms import Mechanism
 from zcdp.numeric.exact import integer, positive_rational, probability
 from zcdp.privacy.plan import Plan
@@ -94,7 +95,7 @@ def read_plan(source: str | Path, text: str | None = None) -> PlanFile:
     Laplace(epsilon=1)
     """
     if text is None and not isinstance(source, Path):
-        raise TypeError(f"a plan file is opened as a Path, not as {type(source).__name__}")
+        raise TypeError(f"a plan file is opened as a Path, not as {thing(source)}")
     try:
         return _Reader(str(source), load(Path(source)) if text is None else text).plan()
     except TextError as error:

@@ -18,6 +18,8 @@ from zcdp.accounting.plan_file import Budget, Entry, PlanFile, PlanFileError, re
 from zcdp.accounting.theorems import cited
 from zcdp.accounting.total import Total, curve_points, total_of
 from zcdp.accounting.usual import usual
+from zcdp.display.calls import spoken
+from zcdp.display.things import thing
 from zcdp.numeric.balls import lift
 from zcdp.numeric.certify import NotCertified, enclose
 from zcdp.numeric.exact import Value, probability, rational
@@ -36,6 +38,7 @@ def _silent(share: float, what: str) -> None:
     """Progress that nobody watches."""
 
 
+@spoken
 def account(
     source: str | Path | Curve | PlanFile,
     *,
@@ -55,9 +58,14 @@ def account(
     >>> a.total.rho, a.total.epsilon, a.total.route
     (0.72866046..., 5.505867..., 'profile')
     """
+    for name, value in (("curve", curve), ("full", full)):
+        if not isinstance(value, bool | None):
+            raise TypeError(f"{name} ({thing(value)}) must be True or False")
     progress = progress or _silent
     plan = _read(source)
     chosen = delta if delta is not None else plan.delta or (plan.budget and plan.budget.delta) or DELTA
+    if rational(chosen, "delta") == 0:
+        raise ValueError("delta (0) must be above 0 in an account: the guarantee at delta = 0 is its pure_epsilon")
     at = probability(chosen, "delta")
     shown = _double(at, chosen, "delta")
     queries, whole = _queries(plan, progress)
@@ -128,7 +136,7 @@ def _read(source: str | Path | Curve | PlanFile) -> PlanFile:
         raise PlanError("text is an expression, and only a Path opens a plan file", source, 0)
     plan, written = parse_written(source) if isinstance(source, str) else (source, {})
     if not isinstance(plan, Curve):
-        raise TypeError(f"{source!r} is not a plan, an expression or the path of a plan file")
+        raise TypeError(f"source ({thing(source)}) must be a plan, an expression, or the Path of a plan file")
     text = source if isinstance(source, str) else repr(plan)
     seen: dict[str, int] = {}
     entries = []
@@ -229,7 +237,8 @@ def _written(value: float | str) -> Fraction:
 def _double(number: Fraction, value: object, name: str) -> float:
     """The float nearest to a positive number that JSON and the report are to show."""
     if not SMALLEST <= number <= LARGEST:
-        raise ValueError(f"{name} ({value}) must be within the range of floats in an account, 5e-324 to 1.8e308")
+        rule = "at least 5e-324" if number < SMALLEST else "at most 1.8e308"
+        raise ValueError(f"{name} ({value}) must be {rule} in an account, which states floats")
     return float(number)
 
 

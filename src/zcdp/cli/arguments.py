@@ -38,12 +38,12 @@ class _Parser(argparse.ArgumentParser):
     def error(self, message: str) -> NoReturn:
         choice = "invalid choice: "
         if choice in message and "command" in message:
-            from zcdp.accounting.suggest import unknown
+            from zcdp.display.suggest import unknown
 
             given = message.split(choice)[1].split("'")[1]
             message = unknown("command", given, COMMANDS)
         elif choice in message and "argument action" in message:
-            from zcdp.accounting.suggest import unknown
+            from zcdp.display.suggest import unknown
 
             message = unknown("action", message.split(choice)[1].split("'")[1], ACTIONS)
         message = re.sub(r"(\w+://)[^\s@/]*@", r"\1", message)  # an address may hold a password

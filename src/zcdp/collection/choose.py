@@ -9,6 +9,7 @@ from typing import Any
 from zcdp.collection.budget import Budget
 from zcdp.collection.families import FAMILIES, Family
 from zcdp.collection.tune import Tuned, certified, tune
+from zcdp.display.calls import Spoken, spoken
 from zcdp.mechanisms import Mechanism, OptimizedUnaryEncoding, RandomizedResponse
 from zcdp.numeric.certify import NotCertified
 from zcdp.numeric.exact import Value, integer, rational
@@ -20,7 +21,7 @@ MOST_ROUNDS = 10_000
 
 
 @dataclass(frozen=True)
-class Design:
+class Design(metaclass=Spoken):
     """A mechanism, answered in some of the rounds, by clients drawn without regard to their values."""
 
     mechanism: Mechanism
@@ -50,7 +51,7 @@ class Design:
 
 
 @dataclass(frozen=True)
-class Choice:
+class Choice(metaclass=Spoken):
     """Designs that fit the budget, best first; beside them what the textbook would give."""
 
     designs: tuple[Design, ...]
@@ -80,6 +81,7 @@ class Choice:
         )
 
 
+@spoken
 def choose(
     *,
     k: Value,

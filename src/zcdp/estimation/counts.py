@@ -8,11 +8,13 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from zcdp.display.calls import Spoken
+
 __all__ = ["Counts"]
 
 
 @dataclass(frozen=True, eq=False)
-class Counts:
+class Counts(metaclass=Spoken):
     """How many of so many reports support each value; counts of the same design add up.
 
     >>> day = Counts("RandomizedResponse(epsilon=1, k=3)", 6, [1, 2, 3])

@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from zcdp.display.calls import Spoken
 from zcdp.estimation.counts import Counts
 from zcdp.estimation.estimator import Estimator
 from zcdp.estimation.simplex import Consistent, box_in_simplex, project
@@ -19,7 +20,7 @@ Floats = NDArray[Any]
 
 
 @dataclass(frozen=True, eq=False)
-class Histogram:
+class Histogram(metaclass=Spoken):
     """Unbiased estimates of how often each value is held.
 
     Theorems: docs/theorems/estimator.md, docs/theorems/intervals.md.

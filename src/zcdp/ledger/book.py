@@ -11,6 +11,7 @@ from typing import IO, Self
 
 from zcdp.accounting import Plan
 from zcdp.accounting.cost import charge_down
+from zcdp.display.calls import Spoken
 from zcdp.ledger import exchange, text
 from zcdp.ledger.chain import Entry, Head
 from zcdp.ledger.errors import KeyConflict, KeyTaken, LedgerError, UnknownAccount
@@ -26,7 +27,7 @@ from zcdp.privacy.curve import Curve
 __all__ = ["Ledger"]
 
 
-class Ledger:
+class Ledger(metaclass=Spoken):
     """Accounts and their history, in a SQLite file or on a PostgreSQL server.
 
     Every spend is checked and charged in one transaction, which is on the disk before `spend` returns. Costs and sums
@@ -290,7 +291,7 @@ class Ledger:
         return self._request(text.name(account, "account"), text.name(key, "key"), who=who)
 
     def _unknown(self, name: str) -> UnknownAccount:
-        from zcdp.accounting.suggest import unknown
+        from zcdp.display.suggest import unknown
 
         known = [row[0] for row in self._store.state()[1]]
         if not known:

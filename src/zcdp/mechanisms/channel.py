@@ -9,6 +9,7 @@ from fractions import Fraction
 from numbers import Rational, Real
 from typing import ClassVar
 
+from zcdp.display.things import thing
 from zcdp.mechanisms.base import Mechanism
 from zcdp.numeric.balls import lift
 from zcdp.numeric.exact import Exact, Log, Value, literal, rational
@@ -30,7 +31,7 @@ Row = tuple[Fraction, ...]
 def _row(values: Iterable[Value], name: str) -> Row:
     """Exact probabilities, as given; checked to sum to 1: exactly, or with floats as nearly as those can tell."""
     if not isinstance(values, Iterable) or isinstance(values, str):
-        raise TypeError(f"{name} ({values!r}) must be a list of probabilities")
+        raise TypeError(f"{name} ({thing(values)}) must be a list of probabilities")
     values = values.tolist() if hasattr(values, "tolist") else list(values)
     row = tuple(rational(value, f"{name}[{n}]") for n, value in enumerate(values))
     for n, entry in enumerate(row):
@@ -174,7 +175,7 @@ class Channel(_Finite):
 
     def __init__(self, rows: Iterable[Iterable[Value]]) -> None:
         if not isinstance(rows, Iterable):
-            raise TypeError(f"rows ({rows!r}) must be a matrix: a list of rows of probabilities")
+            raise TypeError(f"rows ({thing(rows)}) must be a matrix: a list of rows of probabilities")
         matrix = tuple(_row(row, f"rows[{n}]") for n, row in enumerate(rows))
         if len(matrix) < 2:
             raise ValueError(f"rows must be at least 2, one for each input, not {len(matrix)}")

@@ -15,6 +15,7 @@ from zcdp.numeric.balls import lift
 from zcdp.numeric.certify import enclose
 from zcdp.numeric.exact import Value, integer, literal, positive_rational
 from zcdp.numeric.functions import Number, log
+from zcdp.numeric.readable import readable
 from zcdp.numeric.theta import Theta
 from zcdp.privacy.curve import Peak
 from zcdp.privacy.loss import LossLaw, discrete_gaussian_pair, gaussian_pair
@@ -61,7 +62,7 @@ class _Gaussian(Mechanism):
         """Standard deviation (parameter) of the noise: exact, or rounded up where it is no rational number."""
         top, bottom = isqrt(self.variance.numerator), isqrt(self.variance.denominator)
         if Fraction(top, bottom) ** 2 == self.variance:
-            return Fraction(top, bottom)
+            return readable(Fraction(top, bottom))
         return enclose(lambda: lift(self.variance).sqrt())[1]
 
     @property

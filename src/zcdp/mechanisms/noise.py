@@ -14,6 +14,7 @@ from zcdp.numeric.balls import lift
 from zcdp.numeric.certify import enclose
 from zcdp.numeric.exact import Exact, Log, Value, positive, positive_rational
 from zcdp.numeric.functions import Number, expm1, log1p
+from zcdp.numeric.readable import readable
 from zcdp.privacy.curve import Curve, Peak
 
 __all__ = ["ExponentialNoise", "noise_epsilon", "noise_scale", "noise_variance", "shift_cumulant"]
@@ -34,12 +35,12 @@ def noise_scale(epsilon: Exact, sensitivity: Fraction) -> Fraction | float:
     """sensitivity/epsilon: exact, or rounded up where epsilon is a logarithm."""
     if isinstance(epsilon, Log):
         return enclose(lambda: lift(sensitivity) / lift(epsilon))[1]
-    return sensitivity / epsilon
+    return readable(sensitivity / epsilon)
 
 
 def noise_variance(scale: Fraction | float) -> Fraction | float:
     """2 scale^2, of Laplace noise: exact, or rounded up where the scale is not rational."""
-    return 2 * scale * scale if isinstance(scale, Fraction) else enclose(lambda: 2 * arb(scale) ** 2)[1]
+    return readable(2 * scale * scale) if isinstance(scale, Fraction) else enclose(lambda: 2 * arb(scale) ** 2)[1]
 
 
 def shift_cumulant(s: Number, epsilon: arb, tails: Number) -> Number:

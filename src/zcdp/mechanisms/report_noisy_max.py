@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, Protocol, Self
 
 from flint import arb
 
+from zcdp.display.things import thing
 from zcdp.mechanisms.base import Mechanism
 from zcdp.mechanisms.bounded_range import BoundedRange
 from zcdp.mechanisms.laplace import Laplace
@@ -64,8 +65,8 @@ class ReportNoisyMax(Mechanism):
     noise: str = "laplace"
 
     def __init__(self, *, epsilon: Value, noise: str = "laplace") -> None:
-        if noise not in NOISES:
-            raise ValueError(f"noise ({noise!r}) must be one of {', '.join(map(repr, NOISES))}")
+        if not isinstance(noise, str) or noise not in NOISES:
+            raise ValueError(f"noise ({thing(noise)}) must be one of {', '.join(map(repr, NOISES))}")
         self._set(epsilon=positive(epsilon, "epsilon"), noise=noise)
 
     @property

@@ -37,6 +37,11 @@ class ReportsBits(Collected):
         from zcdp.samplers.release import each
 
         size = integer(d, "d", 2)
+        if _row_length(values) == size:  # a person's bits, which would be taken for as many values
+            raise ValueError(
+                f"values must be whole numbers from 0 to {size - 1}, one a person, and not rows of {size} bits: a "
+                "person who has the bits 0, 0, 1, 0 has the value 2"
+            )
         return each(lambda v: self._reports.report_one(v, size), lambda v: self._reports.report(v, size), values, size)
 
     def _count(self, reports: ArrayLike, k: int) -> tuple[int, NDArray[Any]]:
@@ -50,3 +55,12 @@ class ReportsBits(Collected):
         import numpy as np
 
         return self.release(np.zeros(size, dtype=int), d=2), self.release(np.ones(size, dtype=int), d=2)
+
+
+def _row_length(values: Any) -> int | None:
+    """How long the rows of a matrix are, from its form alone; None where there are no rows."""
+    shape = getattr(values, "shape", ())
+    if isinstance(shape, tuple) and len(shape) > 1:
+        return int(shape[-1])
+    first = values[0] if isinstance(values, list | tuple) and values else None
+    return len(first) if isinstance(first, list | tuple) else None

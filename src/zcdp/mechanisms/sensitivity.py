@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from abc import ABC, abstractmethod
+from abc import abstractmethod
 from dataclasses import dataclass, fields
 from fractions import Fraction
 
+from zcdp.display.calls import SpokenABC
 from zcdp.numeric.exact import Value, integer, literal, positive_rational
 
 __all__ = ["L1", "L2", "L0LInf", "L1LInf", "Sensitivity"]
@@ -15,7 +16,7 @@ Moves = tuple[tuple[int, Fraction], ...]
 
 
 @dataclass(frozen=True, init=False, repr=False)
-class Sensitivity(ABC):
+class Sensitivity(metaclass=SpokenABC):
     """A bound on the difference of two neighbouring vectors. Theorem: docs/theorems/vector-queries.md."""
 
     @abstractmethod

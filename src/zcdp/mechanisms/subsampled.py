@@ -8,6 +8,7 @@ from typing import ClassVar, NoReturn
 
 from flint import arb
 
+from zcdp.display.things import thing
 from zcdp.mechanisms.base import Mechanism
 from zcdp.numeric.exact import Exact, Value, integer, literal, rational
 from zcdp.numeric.functions import Number
@@ -64,7 +65,7 @@ class Subsampled(Mechanism):
                 raise ValueError(f"a plan on one sample ({mechanism!r}) is not covered: sample each of its parts")
             mechanism = only
         if not isinstance(mechanism, Mechanism):
-            raise TypeError(f"mechanism ({mechanism!r}) must be a mechanism, as Gaussian(sigma=1)")
+            raise TypeError(f"mechanism ({thing(mechanism)}) must be a mechanism, as Gaussian(sigma=1)")
         if rate is not None and size is None and of is None:
             self._set(mechanism=mechanism, rate=_rate(rate), size=None, of=None)
         elif rate is None and size is not None and of is not None:

@@ -10,6 +10,9 @@ from math import isfinite, log
 from numbers import Integral, Real
 from typing import NoReturn, TypeAlias
 
+from zcdp.display.calls import Spoken
+from zcdp.display.things import thing
+
 __all__ = [
     "Exact",
     "Log",
@@ -41,7 +44,7 @@ _NOT_FINITE = re.compile(r"[+-]?(?:inf|infinity|s?nan)", re.IGNORECASE | re.ASCI
 
 
 @dataclass(frozen=True)
-class Log:
+class Log(metaclass=Spoken):
     """The exact real number log(argument), for the epsilons the field writes as ln 3.
 
     >>> Log(3)
@@ -138,9 +141,7 @@ def rational(value: Value, name: str) -> Fraction:
         except (ValueError, OverflowError):
             _wrong(name, value, "must be finite")
         return _limited(exact, value, name)
-    raise TypeError(
-        f"{name} ({value!r}) must be a number: int, float, Fraction, Decimal or str, not {type(value).__name__}"
-    )
+    raise TypeError(f"{name} ({thing(value)}) must be a number: int, float, Fraction, Decimal, or text such as '0.1'")
 
 
 def real(value: Value, name: str) -> Exact:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from abc import ABC, abstractmethod
+from abc import abstractmethod
 from collections.abc import Callable, Sequence
 from decimal import Decimal
 from fractions import Fraction
@@ -12,6 +12,10 @@ from typing import TYPE_CHECKING, ClassVar, NamedTuple, overload
 
 from flint import arb, arb_series
 
+from zcdp.display.calls import SpokenABC
+from zcdp.display.names import NEIGHBOURS
+from zcdp.display.notebook import table
+from zcdp.display.typeset import at_most
 from zcdp.numeric.balls import at_precision, below, lift
 from zcdp.numeric.certify import NotCertified, Undecided, enclose
 from zcdp.numeric.exact import Exact, Value, rational
@@ -39,7 +43,7 @@ class Peak(NamedTuple):
     order: arb
 
 
-class Curve(ABC):
+class Curve(metaclass=SpokenABC):
     """Anything whose privacy loss L = log dP/dQ has the cumulant K(s) = log E_P exp(s L) in the worst case.
 
     With alpha = 1 + s: the Renyi divergence is K(s)/s, its limit at order 1 is KL = K'(0), and
@@ -81,6 +85,15 @@ class Curve(ABC):
         """The least float epsilon for which pure epsilon-DP holds; inf where there is none."""
         loss = self.largest_loss
         return inf if loss is None else enclose(lambda: lift(loss))[1]
+
+    def _repr_html_(self) -> str:
+        """What a notebook shows: the cost, and how far it is known."""
+        rows = [("\u03c1 (zCDP)", at_most(self.rho) + ("" if self.is_tight else ", a proven upper bound"))]
+        rows.append(("pure \u03b5", at_most(self.pure_epsilon)))
+        rows.append(("neighbours", NEIGHBOURS[self.relation.value]))
+        if theorem := getattr(self, "theorem", None):
+            rows.append(("theorem", f"docs/theorems/{theorem}.md"))
+        return table(repr(self), rows)
 
     @cached_property
     def rho_bounds(self) -> tuple[float, float]:

@@ -10,6 +10,7 @@ from typing import Any, Protocol
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from zcdp.display.things import kind, thing
 from zcdp.numeric.exact import rational
 from zcdp.samplers.arrays import Overflow, add, exact_array, fill, integer_array
 from zcdp.samplers.source import Source, blocks, secure
@@ -64,7 +65,7 @@ def noisy_integers(noise: Callable[[], IntegerNoise], values: ArrayLike, overflo
     if type(values) is int:
         return values + noise().draw_one()
     if is_scalar(values):
-        raise TypeError(f"values must be integers, not {type(values).__name__}")
+        raise TypeError(f"values must be integers, not {kind(values)}")
     array = integer_array(values, "values")
     flat = array.reshape(-1)
     out = np.empty_like(flat)
@@ -86,9 +87,7 @@ def _number(value: Any) -> Fraction:
     try:
         return rational(value, "values")
     except TypeError:
-        raise TypeError(
-            f"values must be numbers: int, float, Fraction, Decimal or str, not {type(value).__name__}"
-        ) from None
+        raise TypeError(f"values must be numbers: int, float, Fraction, Decimal or str, not {kind(value)}") from None
     except ValueError:
         raise ValueError("values must be finite numbers, of a decimal exponent of at most 4000 in size") from None
 
@@ -116,7 +115,7 @@ def each(one: Callable[[int], Any], many: Callable[[NDArray[Any]], NDArray[Any]]
             raise ValueError(f"values must lie in 0 .. {k - 1}")
         return one(values)
     if is_scalar(values):
-        raise TypeError(f"values must be integers, not {type(values).__name__}")
+        raise TypeError(f"values must be integers, not {kind(values)}")
     array = integer_array(values, "values")
     if int(array.min(initial=0)) < 0 or int(array.max(initial=0)) >= k:
         raise ValueError(f"values must lie in 0 .. {k - 1}")
@@ -159,7 +158,10 @@ def sample_reals(noise: RealNoise, size: Size) -> Any:
 
 
 def _shape(size: int | tuple[int, ...]) -> tuple[int, ...]:
-    shape = tuple(map(index, size)) if isinstance(size, tuple) else (index(size),)
+    try:
+        shape = tuple(map(index, size)) if isinstance(size, tuple) else (index(size),)
+    except TypeError:
+        raise TypeError(f"size ({thing(size)}) must be a whole number, or a tuple of such") from None
     if any(length < 0 for length in shape):
         raise ValueError(f"size ({size}) must not be negative")
     return shape
