@@ -1,0 +1,130 @@
+"""Opacus: an accountant for its privacy engine, with the certified epsilon of DP-SGD on Poisson samples.
+
+The law is the one that Opacus means to draw: Gaussian noise of noise_multiplier times the clipping norm, on the sum
+over a Poisson sample. Theorem: docs/theorems/adapters.md.
+"""
+
+from __future__ import annotations
+
+import warnings
+from math import inf
+from typing import Any
+
+from zcdp.adapters.tested import installed, warn_unless
+from zcdp.mechanisms import Gaussian, Subsampled
+from zcdp.numeric.exact import integer, probability, rational
+from zcdp.privacy.plan import Plan
+
+TESTED = ("1.6.0",)
+installed("opacus", "opacus")
+
+from opacus.accountants.accountant import IAccountant  # noqa: E402 - after the check that says how to get it
+from opacus.accountants.registry import register_accountant  # noqa: E402
+from opacus.data_loader import DPDataLoader  # noqa: E402
+from opacus.utils.uniform_sampler import UniformWithReplacementSampler  # noqa: E402
+
+__all__ = ["TESTED", "Accountant", "Refused", "register"]
+
+warn_unless("opacus", "opacus", TESTED)
+
+
+class Refused(ValueError):
+    """Training that is not covered: the reason."""
+
+
+class Accountant(IAccountant):  # type: ignore[misc]
+    """An accountant of Opacus: the exact curve of all steps, never below the truth.
+
+    Give it to the engine before `make_private`, which ties the optimizer to the accountant it finds.
+
+    >>> training = Accountant()
+    >>> for _ in range(100):
+    ...     training.step(noise_multiplier=1.1, sample_rate=0.0625)
+    >>> training.get_epsilon(1e-5)
+    3.63110005...
+    """
+
+    def __init__(self) -> None:
+        self.history: list[tuple[float, float, int]] = []
+
+    @classmethod
+    def mechanism(cls) -> str:
+        """The name in the registry, and in saved states."""
+        return "zcdp"
+
+    def step(self, *, noise_multiplier: float, sample_rate: float) -> None:
+        """One step of the optimizer."""
+        _step(noise_multiplier, sample_rate)  # refused before it is recorded
+        if self.history and self.history[-1][:2] == (noise_multiplier, sample_rate):
+            self.history[-1] = (noise_multiplier, sample_rate, self.history[-1][2] + 1)
+        else:
+            self.history.append((noise_multiplier, sample_rate, 1))
+
+    def get_optimizer_hook_fn(self, sample_rate: float) -> Any:
+        """What the optimizer calls at each step; a step over several samples is refused.
+
+        A record that is in two of the samples moves their sum twice: that is not one sample of twice the rate.
+        """
+
+        def hook(optimizer: Any) -> None:
+            if optimizer.accumulated_iterations != 1:
+                raise Refused(
+                    f"a step over {optimizer.accumulated_iterations} samples is not covered: a record may be in "
+                    "several of them; use a larger batch, and BatchMemoryManager to fit it"
+                )
+            self.step(noise_multiplier=optimizer.noise_multiplier, sample_rate=sample_rate)
+
+        return hook
+
+    def __len__(self) -> int:
+        """The number of steps."""
+        return sum(steps for _, _, steps in self.history)
+
+    @property
+    def plan(self) -> Plan | None:
+        """All steps as one plan; None before the first, or if one had no noise."""
+        parts = [(_step(noise, rate), integer(steps, "steps", 1)) for noise, rate, steps in self.history]
+        known = [steps * part for part, steps in parts if part is not None]
+        return Plan.sum_of(*known) if known and len(known) == len(parts) else None
+
+    def get_epsilon(self, delta: float, *_: Any, **__: Any) -> float:
+        """The least epsilon certified at delta, for examples added or removed."""
+        return self.get_epsilon_bounds(delta)[1]
+
+    def get_epsilon_bounds(self, delta: float) -> tuple[float, float]:
+        """Floats around the least epsilon at delta."""
+        probability(delta, "delta")
+        if not self.history:
+            warnings.warn(
+                "no step was recorded: the engine must have the accountant before make_private",
+                UserWarning,
+                stacklevel=3,
+            )
+            return 0.0, 0.0
+        whole = self.plan
+        return (inf, inf) if whole is None else whole.epsilon_bounds(delta=delta)
+
+    @staticmethod
+    def check(data_loader: Any) -> None:
+        """Refuse a loader that does not draw Poisson samples: its shuffled batches are not covered."""
+        sampler = getattr(data_loader, "batch_sampler", None)
+        if not isinstance(data_loader, DPDataLoader) or type(sampler) is not UniformWithReplacementSampler:
+            raise Refused(
+                f"{type(data_loader).__name__} does not draw Poisson samples: call make_private with "
+                "poisson_sampling=True, and train on the loader that it returns"
+            )
+
+
+def _step(noise_multiplier: float, sample_rate: float) -> Subsampled | None:
+    """One step as a mechanism; None without noise."""
+    noise, rate = rational(noise_multiplier, "noise_multiplier"), rational(sample_rate, "sample_rate")
+    if noise < 0:
+        raise ValueError(f"noise_multiplier ({noise_multiplier}) must not be negative")
+    if not 0 < rate <= 1:
+        raise ValueError(f"sample_rate ({sample_rate}) must be above 0 and at most 1")
+    return Subsampled(Gaussian(sigma=noise), rate=rate) if noise else None
+
+
+def register() -> None:
+    """Let Opacus say `PrivacyEngine(accountant="zcdp")`, and calibrate its noise by it; once is enough."""
+    register_accountant("zcdp", Accountant, force=True)
