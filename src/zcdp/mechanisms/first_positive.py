@@ -120,11 +120,9 @@ def log_v(s: arb, a: arb, near: float) -> arb:
     while True:
         left, right = (start - reach).max(arb(0)), (start + reach).min(b)
         try:
-            enclosed = (left.is_zero() or _slope(s, b, left, rising=rising)[1] >= 0) and (
-                start + reach >= b or _slope(s, b, right, rising=rising)[1] <= 0
-            )
-            if enclosed:
-                value = _slope(s, b, start, rising=rising)[0]
+            value, slope = _slope(s, b, left, rising=rising)
+            rises = left.is_zero() or slope >= 0
+            if rises and (start + reach >= b or _slope(s, b, right, rising=rising)[1] <= 0):
                 slope = _slope(s, b, left.union(right), rising=rising)[1]
                 bound = value + abs(slope) * (right - left)
                 return bound if bound.is_finite() else arb.pos_inf()

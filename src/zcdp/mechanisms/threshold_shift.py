@@ -15,6 +15,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, replace
 from enum import Enum
 from fractions import Fraction
+from functools import partial
 from math import exp, expm1, inf, log, log1p
 from typing import TypeVar
 
@@ -24,10 +25,11 @@ from zcdp.mechanisms.first_positive import log_v, near_log_v
 from zcdp.mechanisms.noise import shift_cumulant
 from zcdp.numeric.balls import above, at_precision, lift
 from zcdp.numeric.functions import expm1 as ball_expm1
+from zcdp.numeric.once import cached_property
 
 Share = TypeVar("Share", float, Fraction)
 
-__all__ = ["Move", "ShiftedThreshold"]
+__all__ = ["Move", "ShiftedThreshold", "near_laplace"]
 
 BITS = 128
 TINY, HUGE = 2.0**-30, 2.0**8
@@ -37,6 +39,7 @@ FLAT = 2.0**-30
 DEEP = 2.0**-16  # below it cancellation asks for more bits
 STEEP = 500.0  # at so large an s eta the pure epsilon is as good
 TURNS = 60
+START = 0.5, 2.0  # where the search for equal shares begins, and its slope there, in log-odds of kappa
 CLOSE = 1e-5  # from there a secant is good to 1e-8
 ROUGH = 1e-3
 STEEPNESS = 1e-4
@@ -90,70 +93,94 @@ class ShiftedThreshold:
         shares = [log_v(s, lift(a), near_log_v(float(order), float(a))[1]) for a in (rise, -fall)]
         return cost + self.k * shares[0].max(shares[1])
 
+    def _shares(self, s: float, kappa: float) -> tuple[float, float]:
+        """What "above" and "below" cost at kappa, in floats."""
+        eta = float(self.eta)
+        rising = near_log_v(s, kappa * eta, enough=ROUGH)[0]
+        return rising, near_log_v(s, -(1 - kappa) * eta, enough=ROUGH)[0]
+
+    @cached_property
+    def _first(self) -> tuple[float, float]:
+        """Equal shares at order 1, as log-odds and slope: near those of all orders that are not large."""
+        return _equal(partial(self._shares, 0.0), *START)[:2]
+
     def _kappa(self, s: float) -> float:
         """Where the bound is least, in floats: at the kappa of equal shares, or between it and no shift at all."""
-        e1, eta = float(self.e1), float(self.eta)
+        e1 = float(self.e1)
 
         def shares(kappa: float) -> tuple[float, float]:
-            rising = near_log_v(s, kappa * eta, enough=ROUGH)[0]
-            return rising, near_log_v(s, -(1 - kappa) * eta, enough=ROUGH)[0]
+            return self._shares(s, kappa)
 
         def whole(kappa: float, share: float | None = None) -> float:
-            x = self.move.theta(kappa) * e1
-            tail = s * x + log1p(s / (1 + 2 * s) * expm1(-(1 + 2 * s) * x)) if s else x + expm1(-x)
-            return tail + self.k * (max(shares(kappa)) if share is None else share)
+            threshold = near_laplace(s, self.move.theta(kappa) * e1)
+            return threshold + self.k * (max(shares(kappa)) if share is None else share)
 
-        equal, share = _equal(shares)
+        odds, _, share = _equal(shares, *(self._first if 0 < s < 1 else START))
+        equal = _kappa_at(odds)
         still = {Move.ANY: 0.5, Move.UP: 0.0, Move.DOWN: 1.0}[self.move]
         nearer = equal + (still - equal) * 1e-3
         return _least(whole, equal, still) if whole(nearer) < whole(equal, share) else equal
 
 
-def _equal(shares: Callable[[float], tuple[float, float]]) -> tuple[float, float]:
-    """The kappa at which both shares are equal, and what they are: the one rises from 0, the other falls to 0.
+def near_laplace(s: float, epsilon: float) -> float:
+    """K_L(s; epsilon), its slope at s = 0: in floats, a proposal."""
+    if s == 0:
+        return epsilon + expm1(-epsilon)
+    return s * epsilon + log1p(s / (1 + 2 * s) * expm1(-(1 + 2 * s) * epsilon))
 
-    Secants for the logarithm of their ratio, over the log-odds of kappa: nearly a straight line of slope 2.
+
+def _equal(shares: Callable[[float], tuple[float, float]], odds: float, slope: float) -> tuple[float, float, float]:
+    """Log-odds of the kappa at which both shares are equal, their slope there, and what the shares are.
+
+    The one share rises from 0, the other falls to 0. Secants for the logarithm of their ratio, over the log-odds of
+    kappa: nearly a straight line.
     """
-    odds, before = 0.5, None
-    left, right = -40.0, 40.0
+    before, left, right = None, -40.0, 40.0
     for _ in range(TURNS):
-        kappa = 1 / (1 + exp(-odds))
-        rising, falling = shares(kappa)
+        rising, falling = shares(_kappa_at(odds))
         excess = log(rising / falling) if falling < inf else -inf
         left, right = (odds, right) if excess < 0 else (left, odds)
-        slope = 2.0
         if before is not None and -inf < excess and odds != before[0]:
             slope = (excess - before[1]) / (odds - before[0])
         step = 1.0 if excess == -inf else -excess / slope if slope > 0 else 0.0
         before = (odds, excess) if excess > -inf else None
         following = odds + step if left < odds + step < right else (left + right) / 2
         near, odds = abs(following - odds) <= CLOSE, following
+        if near and abs(excess) <= STEEPNESS:
+            return odds, slope, max(rising, falling)
         if near:
             break
     for last in (odds, right):  # where the second share falls from infinity, the last secant may end on its wrong side
-        kappa = 1 / (1 + exp(-last))
-        rising, falling = shares(kappa)
+        rising, falling = shares(_kappa_at(last))
         if falling <= rising * (1 + STEEPNESS):
             break
-    return kappa, max(rising, falling)
+    return last, slope, max(rising, falling)
+
+
+def _kappa_at(odds: float) -> float:
+    return 1 / (1 + exp(-odds))
 
 
 def _least(whole: Callable[[float], float], equal: float, still: float) -> float:
-    """Golden sections, then the vertex of a parabola."""
+    """Golden sections, finer where the bound falls from infinity, then the vertex of a parabola."""
     left, right = min(equal, still), max(equal, still)
     inner, outer = right - (right - left) * GOLDEN, left + (right - left) * GOLDEN
-    at_inner, at_outer = whole(inner), whole(outer)
-    while right - left > 1e-2:
-        if at_inner > at_outer or at_inner == inf:
-            left, inner, at_inner = inner, outer, at_outer
+    known = {kappa: whole(kappa) for kappa in (inner, outer)}
+    infinite = False
+    while right - left > (1e-4 if infinite else 1e-2):
+        if known[inner] > known[outer] or known[inner] == inf:
+            infinite = known[inner] == inf
+            left, inner = inner, outer
             outer = left + (right - left) * GOLDEN
-            at_outer = whole(outer)
+            known[outer] = whole(outer)
         else:
-            right, outer, at_outer = outer, inner, at_inner
+            right, outer = outer, inner
             inner = right - (right - left) * GOLDEN
-            at_inner = whole(inner)
+            known[inner] = whole(inner)
     middle, width = (inner + outer) / 2, (right - left) / 2
-    low, at, high = whole(middle - width), whole(middle), whole(middle + width)
+    low, at, high = (known.setdefault(kappa, whole(kappa)) for kappa in (middle - width, middle, middle + width))
     bend = low - 2 * at + high
     vertex = middle + width * (low - high) / (2 * bend) if 0 < bend < inf else middle
-    return min((equal, middle, min(max(vertex, left), right)), key=whole)
+    vertex = min(max(vertex, left), right)
+    known |= {vertex: whole(vertex), equal: whole(equal)}
+    return min(known, key=known.__getitem__)

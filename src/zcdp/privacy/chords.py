@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from fractions import Fraction
-from math import floor, frexp, inf, nextafter
+from math import floor, frexp, inf, nextafter, sqrt
 
 from flint import arb
 
@@ -21,7 +21,7 @@ __all__ = ["Chords"]
 FINE = 12
 """2^12 points to the octave: a chord is above its curve by a part in 10^8 at most."""
 LEAST, MOST = -(40 << FINE), 40 << FINE
-ABSOLUTE, RELATIVE = Fraction(1, 1 << 21), Fraction(1, 1 << 19)
+ABSOLUTE, RELATIVE = Fraction(9, 10**7), Fraction(1, 1 << 12)
 """How far a proven supremum may be above the bounds at points, the less of both: a narrow chord is a cell more."""
 COARSE = 1 << FINE
 SMALL = -10 << FINE
@@ -77,35 +77,53 @@ class Chords:
             n -= 2 * COARSE
             if n <= LEAST:
                 raise NotCertified("no certified supremum over orders: the parameters are too extreme")
-        step = COARSE // 2
         for _ in range(MOST_CELLS):
             if (1 + _point(n)) * bound >= largest:
                 return nextafter(float(best), 0.0), float(bound), at
+            step = self._reach(float(bound), n)
             while not _covers(bound, _point(n), self._at(n), _point(n + step), self._at(n + step)):
                 if step == 1:  # a higher peak than was proposed: what was proven before it stays proven
                     best = max(best, self._ratio(n), self._ratio(n + 1))
                     bound = _more(max(bound, best))
                 else:
-                    step //= 2
-            n, step = n + step, min(2 * step, COARSE)
+                    step = (step + 1) // 2
+            n += step
         raise NotCertified("no certified supremum over orders within so many cells")
+
+    def _reach(self, bound: float, n: int) -> int:
+        """How many points a chord from point n may cover, as floats foresee it.
+
+        A chord of width h stays below bound s(1+s) if its ends are below it by a and b with
+        sqrt(a) + sqrt(b) >= h sqrt(bound);
+        b is foreseen as a y/s, so that y = s (1 + sqrt(a/bound)/s)^2.
+        """
+        s, at = float(_point(n)), self._at(n)
+        part = sqrt(max(1 + s - at / s / bound, 0.0) / s) if at < inf else 0.0  # sqrt(a / bound) / s
+        return max(1, min(_index(s * (1 + part) ** 2) - n, COARSE))
 
     def _propose(self, largest: Fraction) -> int:
         """The point of largest ratio, roughly: octaves downwards, golden sections, and the vertex of a parabola."""
+
+        def ratio(n: int) -> float:
+            s = float(_point(n))
+            return self._at(n) / s / (1 + s)
+
         n = best = min(_index(max(float(largest / Fraction(self.kl)), 2.0**-20)), MOST)
         falling = 0
         while falling < 2 and n > SMALL:
             n -= COARSE
-            best, falling = (n, 0) if self._ratio(n) > self._ratio(best) else (best, falling + 1)
+            best, falling = (n, 0) if ratio(n) > ratio(best) else (best, falling + 1)
+        if best == n:  # it rises all the way down: the supremum is that of order 1
+            return best
         left, right = best - COARSE, best + COARSE
         while right - left > COARSE // 8:
             inner, outer = right - round((right - left) * GOLDEN), left + round((right - left) * GOLDEN)
-            left, right = (inner, right) if self._ratio(inner) < self._ratio(outer) else (left, outer)
+            left, right = (inner, right) if ratio(inner) < ratio(outer) else (left, outer)
         middle, width = (left + right) // 2, (right - left) // 2
-        low, at, high = (float(self._ratio(middle + side * width) / self._ratio(middle)) for side in (-1, 0, 1))
+        low, at, high = (ratio(middle + side * width) / ratio(middle) for side in (-1, 0, 1))
         bend = low - 2 * at + high
         vertex = middle + round(width * (low - high) / (2 * bend)) if bend < 0 else middle
-        return max((middle, min(max(vertex, left), right), best), key=self._ratio)
+        return max((middle, min(max(vertex, left), right), best), key=ratio)
 
 
 def _more(bound: Fraction) -> Fraction:
