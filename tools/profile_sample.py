@@ -150,7 +150,7 @@ def answer(question: Question) -> list[str]:
     try:
         found = _ask(plan, what, at)
     except (NotCertified, ValueError) as error:
-        return [type(error).__name__]
+        return ["NotCertified" if isinstance(error, NotCertified) else "ValueError"]
     return [value if isinstance(value, str) else float(value).hex() for value in found]
 
 

@@ -13,12 +13,11 @@ from pathlib import Path
 from typing import Any
 
 import zcdp
+from zcdp.privacy.curve import AUTHORS_ONLY
 
 PAGES = Path(__file__).resolve().parent.parent / "docs" / "reference"
 MARKED = re.compile(r"(<!-- (api|members): ([^>]+?) -->\n).*?(<!-- end -->)", re.DOTALL)
 RUN = ("release", "sample", "run")
-INTERNAL = {"convexes", "coordinates", "cumulant", "kl", "pair", "peak", "profile", "witness"}
-"""Members that speak balls: for those who write a mechanism, not for those who use one."""
 
 
 def first_sentence(thing: Any) -> str:
@@ -69,11 +68,12 @@ def members(name: str) -> Iterator[str]:
     bases = [base for base in cls.__mro__ if base.__module__.startswith("zcdp")]
     if name != "Mechanism":
         bases = [base for base in bases if base.__name__ == name]
+    hidden = AUTHORS_ONLY if issubclass(cls, zcdp.Curve) else set()
     seen = {member: base.__dict__[member] for base in reversed(bases) for member in base.__dict__}
     for member in sorted(seen):
         raw = inspect.unwrap(getattr(seen[member], "__func__", seen[member]))
         value = getattr(raw, "func", getattr(raw, "fget", raw))  # what a property wraps
-        if member.startswith("_") or member in INTERNAL or not inspect.isfunction(value) or not inspect.getdoc(value):
+        if member.startswith("_") or member in hidden or not inspect.isfunction(value) or not inspect.getdoc(value):
             continue
         shown = signature(member, raw) if inspect.isfunction(raw) else member
         yield f"| `{shown}` | {first_sentence(value)} |"

@@ -4,6 +4,7 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 from zcdp.accounting import Plan, PlanError
+from zcdp.errors import ZcdpError
 from zcdp.mechanisms import (
     L1,
     L2,
@@ -43,6 +44,7 @@ from zcdp.mechanisms import (
 )
 from zcdp.numeric.certify import NotCertified
 from zcdp.numeric.exact import Log
+from zcdp.privacy.curve import Curve
 
 if TYPE_CHECKING:
     from zcdp.accounting import Account, BudgetExceeded, Filter, Odometer, Query, account, allocate, calibrate, load
@@ -51,6 +53,7 @@ if TYPE_CHECKING:
     from zcdp.estimation.counts import Counts
     from zcdp.estimation.histogram import Histogram
     from zcdp.ledger import KeyConflict, Ledger, LedgerBusy, LedgerError
+    from zcdp.privacy.conversions.zcdp_to_approx import zcdp_to_delta, zcdp_to_epsilon
 
 __version__ = "0.2.0"
 
@@ -67,6 +70,7 @@ __all__ = [
     "Channel",
     "Choice",
     "Counts",
+    "Curve",
     "Design",
     "DiscreteGaussian",
     "DiscreteLaplace",
@@ -108,6 +112,7 @@ __all__ = [
     "SubsetSelection",
     "TruncatedGeometric",
     "UnaryEncoding",
+    "ZcdpError",
     "__version__",
     "account",
     "allocate",
@@ -115,6 +120,8 @@ __all__ = [
     "calibrate",
     "choose",
     "load",
+    "zcdp_to_delta",
+    "zcdp_to_epsilon",
 ]
 
 # imported on first use: a program that only asks for rho starts sooner
@@ -127,6 +134,8 @@ _HOMES = {
     "Histogram": "zcdp.estimation.histogram",
     "audit": "zcdp.auditing",
     "choose": "zcdp.collection.choose",
+    "zcdp_to_delta": "zcdp.privacy.conversions.zcdp_to_approx",
+    "zcdp_to_epsilon": "zcdp.privacy.conversions.zcdp_to_approx",
 } | dict.fromkeys(_ACCOUNTING, "zcdp.accounting")
 _LEDGER = ("KeyConflict", "Ledger", "LedgerBusy", "LedgerError")
 _HOMES |= dict.fromkeys(_LEDGER, "zcdp.ledger")

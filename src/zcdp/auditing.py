@@ -15,6 +15,7 @@ from flint import arb
 
 from zcdp.display.calls import Spoken, spoken
 from zcdp.display.things import thing
+from zcdp.errors import BadType, BadValue
 from zcdp.numeric.balls import at_precision, below
 from zcdp.numeric.exact import integer, probability
 from zcdp.numeric.floats import greatest_float
@@ -78,18 +79,18 @@ def audit(
     """
     confidence, draws = float(probability(confidence, "confidence")), integer(draws, "draws", 2)
     if isinstance(mechanism, type):
-        raise TypeError(f"mechanism ({mechanism.__name__}) is a class: give one with its parameters")
+        raise BadType(f"mechanism ({mechanism.__name__}) is a class: give one with its parameters")
     if not isinstance(mechanism, tuple) and not hasattr(mechanism, "neighbouring_outputs"):
-        raise TypeError(f"mechanism ({thing(mechanism)}) must be one that can be run, or two functions")
+        raise BadType(f"mechanism ({thing(mechanism)}) must be one that can be run, or two functions")
     if isinstance(mechanism, tuple):
         if epsilon is None:
-            raise TypeError("give the stated epsilon of the two functions")
+            raise BadType("give the stated epsilon of the two functions")
         first, second = mechanism[0](draws), mechanism[1](draws)
     else:
         first, second = mechanism.neighbouring_outputs(draws)
         epsilon = mechanism.pure_epsilon if epsilon is None else epsilon
     if not epsilon > 0:
-        raise ValueError(f"epsilon ({epsilon}) must be positive")
+        raise BadValue(f"epsilon ({epsilon}) must be positive")
     looks = _looks(first, second)
     risk = (1 - confidence) / (2 * len(looks))  # each look is taken in both directions
     best, event = 0.0, "none"

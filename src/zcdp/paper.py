@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import Literal
 
 from zcdp.display.typeset import at_most
+from zcdp.errors import BadValue
 from zcdp.mechanisms import RAPPOR, BoundedRange, DiscreteLaplace, Laplace, Mechanism, PureDP, RandomizedResponse
 from zcdp.numeric.exact import Value
 
@@ -119,7 +120,7 @@ def table(format: Format = "text") -> str:  # noqa: A002 - the word a user types
         return _csv([_head(), *(_plain(row)[:5] + [repr(rho) for rho in _rhos(row)] for row in ROWS)])
     if format == "latex":
         return _latex()
-    raise ValueError(f"format ({format}) must be text, markdown, latex or csv")
+    raise BadValue(f"format ({format}) must be text, markdown, latex or csv")
 
 
 def _rhos(row: Row) -> list[float]:

@@ -104,3 +104,18 @@ def test_a_curve_is_drawn_in_haste_and_still_certified() -> None:
         assert upper == pytest.approx(point["delta"], rel=1e-3)
     deltas = [point["delta"] for point in points]
     assert deltas == sorted(deltas, reverse=True)
+
+
+@pytest.mark.parametrize(
+    ("text", "first", "all_of_them"),
+    [
+        ("Laplace(epsilon=1)", "laplace", {"laplace"}),
+        ("Laplace(epsilon=1, sensitivity=L0LInf(20, 1))", "vector-queries", {"laplace", "vector-queries"}),
+        ("DiscreteLaplace(epsilon=1, sensitivity=L2(2))", "vector-queries", {"discrete-laplace", "vector-queries"}),
+        ("PureDP(epsilon=1, total_variation='0.1')", "total-variation", {"pure-dp", "total-variation"}),
+    ],
+)
+def test_the_theorem_of_the_parameters_is_cited(text: str, first: str, all_of_them: set[str]) -> None:
+    found = account(text, curve=False)
+    assert found.queries[0].theorem == first
+    assert {one.id for one in found.theorems} >= all_of_them

@@ -274,3 +274,14 @@ def test_rho_alone_is_worth_no_less_than_gaussian_noise_of_that_rho(rho: str, de
     epsilon = Gaussian(rho=rho).epsilon_bounds(delta=delta)[0]
     assert zcdp_to_epsilon(rho, delta) >= epsilon
     assert not epsilon or zcdp_to_delta(rho, epsilon) >= float(delta) * (1 - 1e-9)
+
+
+def test_a_plan_whose_search_gave_up_is_not_tight(monkeypatch: pytest.MonkeyPatch) -> None:
+    """rho is then only between the best order of a part and the sum of all."""
+    assert (Laplace(epsilon=1) + RandomizedResponse(epsilon=4, k=100)).is_tight
+    monkeypatch.setattr("zcdp.privacy.rho_search.WORK", 1)
+    monkeypatch.setattr("zcdp.privacy.rho_search.LEAST_CELLS", 1)
+    plan = Laplace(epsilon=1) + RandomizedResponse(epsilon=4, k=100)
+    lower, upper = plan.rho_bounds
+    assert upper - lower > 1e-6 * upper
+    assert not plan.is_tight

@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING, Any
 
 from zcdp.accounting import json_form, parser
 from zcdp.accounting.parser import PlanError
-from zcdp.privacy.plan import Plan
+from zcdp.privacy.plan import Forms, Plan
 
 if TYPE_CHECKING:
     from zcdp.accounting.accounts import Account
@@ -31,7 +31,7 @@ __all__ = [
 ]
 
 # Plans live below the mechanisms, so that `m + m` is one; their text forms need the mechanisms' names, known only here.
-Plan.forms = (parser.parse, json_form.load, json_form.dump)
+Plan.forms = Forms(parser.parse, json_form.load, json_form.dump)
 
 # imported on first use: a program that only asks for rho starts sooner
 _HOMES = {

@@ -12,6 +12,7 @@ from zcdp.display.calls import Spoken
 from zcdp.display.notebook import table
 from zcdp.display.rounding import shares
 from zcdp.display.typeset import at_most, exactly
+from zcdp.errors import BadValue
 
 __all__ = ["Account", "BudgetUse", "Charge", "Citation", "Point", "QueryCost", "TotalCost"]
 
@@ -145,7 +146,7 @@ class Account(metaclass=Spoken):
         >>> Account.from_dict({"zcdp": "0.2.0"})
         Traceback (most recent call last):
         ...
-        ValueError: the account has no 'python'
+        zcdp.errors.BadValue: the account has no 'python'
         """
         return _held(cls, data, "the account")
 
@@ -164,11 +165,11 @@ def _held(kind: type[Held], data: Any, where: str) -> Held:
     """The value of a declared type, from plain data; whatever is not of that type is refused."""
     if is_dataclass(kind):
         if not isinstance(data, Mapping):
-            raise ValueError(f"{where} must be a table of fields, not {type(data).__name__}")
+            raise BadValue(f"{where} must be a table of fields, not {type(data).__name__}")
         hints, given = get_type_hints(kind), {}
         for one in fields(kind):
             if one.name not in data:
-                raise ValueError(f"{where} has no {one.name!r}")
+                raise BadValue(f"{where} has no {one.name!r}")
             given[one.name] = _held(hints[one.name], data[one.name], f"{one.name!r} of {where}")
         return kind(**given)
     origin, inner = get_origin(kind), get_args(kind)
@@ -189,4 +190,4 @@ def _held(kind: type[Held], data: Any, where: str) -> Held:
             return found  # type: ignore[return-value]
     elif kind in (str, bool, int) and type(data) is kind:
         return data
-    raise ValueError(f"{where} ({str(data)[:40]!r}) is not what an account has there")
+    raise BadValue(f"{where} ({str(data)[:40]!r}) is not what an account has there")

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any, Literal
 from zcdp.display.calls import Spoken, spoken
 from zcdp.display.suggest import unknown
 from zcdp.display.things import thing
+from zcdp.errors import BadType, BadValue
 from zcdp.mechanisms import Mechanism
 from zcdp.numeric.exact import Value, integer, log_of, positive_rational
 
@@ -35,21 +36,21 @@ class Query(metaclass=Spoken):
 
     def __init__(self, mechanism: type[Mechanism], *, weight: Value = 1, count: int = 1, **fixed: Value) -> None:
         if not isinstance(mechanism, type) or not issubclass(mechanism, Mechanism):
-            raise TypeError(f"mechanism ({thing(mechanism)}) must be the class of one that adds noise, as Laplace")
+            raise BadType(f"mechanism ({thing(mechanism)}) must be the class of one that adds noise, as Laplace")
         self.mechanism, self.fixed = mechanism, dict(fixed)
         self.weight, self.count = positive_rational(weight, "weight"), integer(count, "count", 1)
         if not LEAST < self.weight < MOST:
-            raise ValueError(f"weight ({weight}) must be between 1e-100 and 1e100")
+            raise BadValue(f"weight ({weight}) must be between 1e-100 and 1e100")
         if getattr(mechanism, "variance", None) is None:
-            raise TypeError(f"{mechanism.__name__} has no variance: only mechanisms that add noise can be allocated")
+            raise BadType(f"{mechanism.__name__} has no variance: only mechanisms that add noise can be allocated")
         if mechanism.budget is None:
-            raise TypeError(f"{mechanism.__name__} has no budget parameter to set")
+            raise BadType(f"{mechanism.__name__} has no budget parameter to set")
         self.budget: str = mechanism.budget
         for name in fixed:
             if name not in (known := [*signature(mechanism).parameters, "weight", "count"]):
-                raise TypeError(f"Query: {unknown('parameter', name, known)}")
+                raise BadType(f"Query: {unknown('parameter', name, known)}")
         if self.budget in fixed:
-            raise ValueError(f"{self.budget} ({fixed[self.budget]}) is what allocate finds: leave it out")
+            raise BadValue(f"{self.budget} ({fixed[self.budget]}) is what allocate finds: leave it out")
 
     def __repr__(self) -> str:
         shown: dict[str, object] = {"weight": self.weight, "count": self.count}
@@ -79,14 +80,14 @@ def allocate(
     Laplace(epsilon=0.4..., sensitivity=4)
     """
     if not isinstance(queries, Sequence) or not all(isinstance(query, Query) for query in queries):
-        raise TypeError(f"queries ({thing(queries)}) must be a list of Query(...)")
+        raise BadType(f"queries ({thing(queries)}) must be a list of Query(...)")
     if not queries:
-        raise ValueError("there are no queries to allocate the budget to")
+        raise BadValue("there are no queries to allocate the budget to")
     if objective not in {"total", "worst"}:
-        raise ValueError(f"objective ({objective!r}) must be 'total' or 'worst'")
+        raise BadValue(f"objective ({objective!r}) must be 'total' or 'worst'")
     budget = positive_rational(rho, "rho")
     if not LEAST < budget < MOST:
-        raise ValueError(f"rho ({rho}) must be between 1e-100 and 1e100 to be allocated")
+        raise BadValue(f"rho ({rho}) must be between 1e-100 and 1e100 to be allocated")
     tables = [_Table(query, budget) for query in queries]
     share = _Table.at_slope if objective == "total" else _Table.at_variance
     low, high = min(t.range(share)[0] for t in tables), max(t.range(share)[1] for t in tables)
@@ -114,7 +115,7 @@ class _Table:
         grid: list[Any] = [query.at(top * 10 ** (-n / PER_DECADE)) for n in range(DECADES * PER_DECADE, -1, -1)]
         ends = [value for m in (grid[0], grid[-1]) for value in (m.rho, m.variance)]
         if not SMALLEST < min(ends) <= max(ends) < LARGEST:
-            raise ValueError(f"{query.mechanism.__name__} has a variance too extreme to be allocated within this rho")
+            raise BadValue(f"{query.mechanism.__name__} has a variance too extreme to be allocated within this rho")
         rho, variance = np.array([m.rho for m in grid]), np.array([float(m.variance) for m in grid])
         self.log_rho = np.log(rho)
         self.log_variance = np.log(variance) + log_of(query.weight)

@@ -11,6 +11,7 @@ from math import exp, inf, isfinite, log
 
 from zcdp.display.calls import spoken
 from zcdp.display.things import thing
+from zcdp.errors import BadType, BadValue
 from zcdp.numeric.certify import NotCertified, Undecided
 from zcdp.numeric.exact import Value, log_of, positive_rational, probability, rational
 from zcdp.privacy.curve import Curve
@@ -46,12 +47,12 @@ def calibrate(
     build = _checked(build)
     if rho is not None:
         if epsilon is not None or delta is not None:
-            raise ValueError(f"give rho ({rho}), or epsilon and delta, not both")
+            raise BadValue(f"give rho ({rho}), or epsilon and delta, not both")
         budget = positive_rational(rho, "rho")
         excess = _excess(build, lambda curve: curve.rho, budget)
         start, step = 1.0, 2.0
     elif epsilon is None or delta is None:
-        raise TypeError("give a budget: rho, or epsilon and delta")
+        raise BadType("give a budget: rho, or epsilon and delta")
     elif rational(delta, "delta") == 0:
         budget = positive_rational(epsilon, "epsilon")
         excess = _excess(build, lambda curve: curve.pure_epsilon, budget)
@@ -59,7 +60,7 @@ def calibrate(
     else:
         point = rational(epsilon, "epsilon")
         if point < 0:
-            raise ValueError(f"epsilon ({epsilon}) must not be negative")
+            raise BadValue(f"epsilon ({epsilon}) must not be negative")
         budget = probability(delta, "delta")
         excess = _excess(build, lambda curve: curve.delta_at(epsilon=point), budget)
         near = _proposal(build, point, budget, excess)
@@ -73,18 +74,18 @@ def _checked(build: Callable[[float], Curve]) -> Callable[[float], Curve]:
     """The function, of which each answer is a mechanism or a plan."""
     example = "lambda e: Laplace(epsilon=e)"
     if not callable(build) or isinstance(build, type):
-        raise TypeError(f"build ({thing(build)}) must be a function of the free parameter, as {example}")
+        raise BadType(f"build ({thing(build)}) must be a function of the free parameter, as {example}")
 
     with suppress(ValueError):  # where Python does not know what a function takes
         try:
             signature(build).bind(1.0)
         except TypeError:
-            raise TypeError(f"build must take one number, the free parameter, as {example}") from None
+            raise BadType(f"build must take one number, the free parameter, as {example}") from None
 
     def made(parameter: float) -> Curve:
         curve = build(parameter)
         if not isinstance(curve, Curve):
-            raise TypeError(f"build must return a mechanism or a plan, as {example}, not {thing(curve)}")
+            raise BadType(f"build must return a mechanism or a plan, as {example}, not {thing(curve)}")
         return curve
 
     return made
@@ -146,7 +147,7 @@ def _is_rising(build: Callable[[float], Curve]) -> bool:
     """Whether the Kullback-Leibler divergence rises with the parameter."""
     low, high = build(1.0).rdp(1), build(2.0).rdp(1)
     if low == high:
-        raise ValueError("the cost does not depend on the parameter: there is nothing to calibrate")
+        raise BadValue("the cost does not depend on the parameter: there is nothing to calibrate")
     return low < high
 
 
@@ -157,12 +158,12 @@ def _bracket(excess: Excess, start: float, factor: float) -> tuple[float, float]
         while excess(outside := inside * factor) <= 0:
             inside, factor = outside, _grow(factor)
             if not LEAST < inside < MOST:
-                raise ValueError("the budget is so large that every parameter fits")
+                raise BadValue("the budget is so large that every parameter fits")
     else:
         while excess(inside := outside / factor) > 0:
             outside, factor = inside, _grow(factor)
             if not LEAST < outside < MOST:
-                raise ValueError("the budget is so small that no parameter fits")
+                raise BadValue("the budget is so small that no parameter fits")
     return inside, outside
 
 

@@ -9,6 +9,7 @@ from typing import Any, NoReturn
 
 from zcdp.accounting.cost import GRID, units
 from zcdp.display.calls import Spoken
+from zcdp.errors import BadType, ZcdpError
 from zcdp.numeric.exact import Value, positive_rational, shown
 from zcdp.numeric.forks import give_lock
 from zcdp.privacy.curve import Curve
@@ -16,7 +17,7 @@ from zcdp.privacy.curve import Curve
 __all__ = ["BudgetExceeded", "Filter"]
 
 
-class BudgetExceeded(Exception):
+class BudgetExceeded(ZcdpError):
     """The request would overspend; nothing was spent."""
 
 
@@ -50,7 +51,7 @@ class Filter(metaclass=Spoken):
         return f"<Filter: {shown(self.spent, 6)} of rho = {shown(self.budget, 6)} spent>"
 
     def __copy__(self) -> NoReturn:
-        raise TypeError("a filter is one budget, and a copy would be a second one: share the filter itself")
+        raise BadType("a filter is one budget, and a copy would be a second one: share the filter itself")
 
     def __deepcopy__(self, memo: dict[int, Any]) -> NoReturn:
         self.__copy__()
@@ -99,10 +100,10 @@ class Filter(metaclass=Spoken):
 def _cost(mechanism: Curve | None, rho: Value | None) -> Fraction | None:
     """What to charge; None where it is infinite."""
     if (mechanism is None) == (rho is None):
-        raise TypeError("give a mechanism, or rho")
+        raise BadType("give a mechanism, or rho")
     if mechanism is None:
         assert rho is not None
         return positive_rational(rho, "rho")
     if not isinstance(mechanism, Curve):
-        raise TypeError(f"{mechanism!r} is not a mechanism or a plan; a number is given as rho={mechanism!r}")
+        raise BadType(f"{mechanism!r} is not a mechanism or a plan; a number is given as rho={mechanism!r}")
     return None if mechanism.unbounded else mechanism.rho_fraction

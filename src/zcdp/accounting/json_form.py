@@ -6,6 +6,7 @@ from typing import Any
 
 from zcdp.accounting.parser import LONGEST, parse
 from zcdp.display.things import thing
+from zcdp.errors import BadType, BadValue
 from zcdp.numeric.exact import MOST_DIGITS
 from zcdp.privacy.plan import Plan
 
@@ -35,17 +36,17 @@ def load(text: str) -> Plan:
     import json
 
     if not isinstance(text, str):
-        raise TypeError(f"a plan in JSON must be text, not {thing(text)}")
+        raise BadType(f"a plan in JSON must be text, not {thing(text)}")
     if len(text) > LARGEST:
-        raise ValueError(f"a plan in JSON has at most {LARGEST} characters, not {len(text)}")
+        raise BadValue(f"a plan in JSON has at most {LARGEST} characters, not {len(text)}")
     try:
         data = json.loads(text, object_pairs_hook=_once, parse_int=_whole)
     except RecursionError:
-        raise ValueError("the JSON is nested too deeply to be a plan") from None
+        raise BadValue("the JSON is nested too deeply to be a plan") from None
     except json.JSONDecodeError as error:
-        raise ValueError(f"a plan in JSON must be valid JSON: {error}") from None
+        raise BadValue(f"a plan in JSON must be valid JSON: {error}") from None
     if not isinstance(data, list) or not data:
-        raise ValueError("a plan in JSON is a list of parts, and not empty")
+        raise BadValue("a plan in JSON is a list of parts, and not empty")
     return Plan.sum_of(*(_part(n, part) for n, part in enumerate(data)))
 
 
@@ -54,21 +55,21 @@ def _once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     found: dict[str, Any] = {}
     for key, value in pairs:
         if key in found:
-            raise ValueError(f"a plan in JSON must have each key once, and has {key[:40]!r} twice")
+            raise BadValue(f"a plan in JSON must have each key once, and has {key[:40]!r} twice")
         found[key] = value
     return found
 
 
 def _whole(digits: str) -> int:
     if len(digits) > MOST_DIGITS:
-        raise ValueError(f"a plan in JSON has numbers of at most {MOST_DIGITS} digits, not {len(digits)}")
+        raise BadValue(f"a plan in JSON has numbers of at most {MOST_DIGITS} digits, not {len(digits)}")
     return int(digits)
 
 
 def _part(n: int, part: Any) -> Plan:
     if not isinstance(part, dict) or set(part) != {"count", "mechanism"}:
-        raise ValueError(f"part {n} must have exactly count and mechanism")
+        raise BadValue(f"part {n} must have exactly count and mechanism")
     try:
         return Plan.repeated(parse(part["mechanism"]), part["count"])
     except (ValueError, TypeError) as error:
-        raise ValueError(f"part {n}: {error}") from None
+        raise BadValue(f"part {n}: {error}") from None

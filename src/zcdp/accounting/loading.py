@@ -14,6 +14,7 @@ from zcdp.accounting.statement import account
 from zcdp.display.calls import Spoken, spoken
 from zcdp.display.suggest import unknown
 from zcdp.display.things import thing
+from zcdp.errors import BadType, BadValue
 from zcdp.mechanisms import Mechanism
 from zcdp.numeric.exact import Value
 from zcdp.privacy.plan import Plan
@@ -34,7 +35,7 @@ class NamedQuery(metaclass=Spoken):
         """What the mechanism releases: `mechanism.release`, or `mechanism.run` of a stream."""
         run = getattr(self.mechanism, "release", None) or getattr(self.mechanism, "run", None)
         if run is None:
-            raise TypeError(f"{self.name}: {self.mechanism!r} is accounted for, and has no sampler to be run")
+            raise BadType(f"{self.name}: {self.mechanism!r} is accounted for, and has no sampler to be run")
         return run(*values, **options)
 
 
@@ -80,9 +81,9 @@ def load(path: str | PathLike[str]) -> Queries:
     (2,)
     """
     if not isinstance(path, str | PathLike):
-        raise TypeError(f"path ({thing(path)}) must be the name of a plan file, or its Path")
+        raise BadType(f"path ({thing(path)}) must be the name of a plan file, or its Path")
     if not str(path):
-        raise ValueError("path ('') must be the name of a plan file")
+        raise BadValue("path ('') must be the name of a plan file")
     return Queries(read_plan(Path(path)))
 
 

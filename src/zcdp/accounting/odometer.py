@@ -9,6 +9,7 @@ from typing import Any, NoReturn
 
 from zcdp.accounting.cost import GRID, units
 from zcdp.display.calls import Spoken
+from zcdp.errors import BadType, BadValue
 from zcdp.numeric.balls import lift
 from zcdp.numeric.certify import enclose
 from zcdp.numeric.exact import Value, probability, shown
@@ -46,7 +47,7 @@ class Odometer(metaclass=Spoken):
         return f"<Odometer: rho = {shown(self._sum, 6)} spent>"
 
     def __copy__(self) -> NoReturn:
-        raise TypeError("what is spent on a copy of an odometer would be missing in it: share the odometer itself")
+        raise BadType("what is spent on a copy of an odometer would be missing in it: share the odometer itself")
 
     def __deepcopy__(self, memo: dict[int, Any]) -> NoReturn:
         self.__copy__()
@@ -61,7 +62,7 @@ class Odometer(metaclass=Spoken):
     def spend(self, mechanism: Curve) -> None:
         """Add a mechanism or a plan."""
         if not isinstance(mechanism, Curve):
-            raise TypeError(f"{mechanism!r} is not a mechanism or a plan")
+            raise BadType(f"{mechanism!r} is not a mechanism or a plan")
         cost = units(mechanism.rho_fraction)
         with self._lock:
             plan = Plan.sum_of(mechanism) if self._plan is None else self._plan + mechanism
@@ -72,7 +73,7 @@ class Odometer(metaclass=Spoken):
     def plan(self) -> Plan:
         """All that was spent, as one plan."""
         if self._plan is None:
-            raise ValueError("nothing was spent yet")
+            raise BadValue("nothing was spent yet")
         return self._plan
 
     @property

@@ -12,6 +12,7 @@ from typing import Any, ClassVar, NamedTuple, NoReturn
 from zcdp.accounting.printable import printable
 from zcdp.display.suggest import unknown
 from zcdp.display.things import thing
+from zcdp.errors import BadType, BadValue
 from zcdp.mechanisms import L1, L2, MECHANISMS, WRAPPERS, L0LInf, L1LInf, Mechanism
 from zcdp.numeric.certify import NotCertified
 from zcdp.numeric.exact import MOST_DIGITS, Value, rational
@@ -33,7 +34,7 @@ def _fraction(numerator: Value = 0, denominator: Value = 1) -> Fraction:
     """Python's Fraction, within the limits of exact numbers."""
     below = rational(denominator, "denominator")
     if below == 0:
-        raise ValueError("denominator (0) must not be 0")
+        raise BadValue("denominator (0) must not be 0")
     return rational(numerator, "numerator") / below
 
 
@@ -49,7 +50,7 @@ _TOKEN = re.compile(
 )
 
 
-class PlanError(ValueError):
+class PlanError(BadValue):
     """The text is not a plan; `position` counts its characters from 0."""
 
     def __init__(self, message: str, text: str, position: int) -> None:
@@ -113,7 +114,7 @@ class _Parser:
 
     def __init__(self, text: str) -> None:
         if not isinstance(text, str):
-            raise TypeError(f"a plan must be text, not {thing(text)}")
+            raise BadType(f"a plan must be text, not {thing(text)}")
         if len(text) > LONGEST:
             raise PlanError(f"a plan has at most {LONGEST} characters; more", text, LONGEST)
         self.text = text

@@ -13,6 +13,7 @@ from zcdp.accounting.plan_text import TextError, check_structure, load
 from zcdp.accounting.printable import printable
 from zcdp.display.suggest import unknown
 from zcdp.display.things import thing
+from zcdp.errors import BadType, BadValue
 from zcdp.mechanisms import Mechanism
 from zcdp.numeric.exact import integer, positive_rational, probability
 from zcdp.privacy.plan import Plan
@@ -28,7 +29,7 @@ COLLECTION = ("k", "rounds", "answered", "clients")
 QUERY = ("name", "mechanism", "count", "note", "weight")
 
 
-class PlanFileError(ValueError):
+class PlanFileError(BadValue):
     """The file is not a plan: `file:line: what is wrong`."""
 
     def __init__(self, message: str) -> None:
@@ -95,7 +96,7 @@ def read_plan(source: str | Path, text: str | None = None) -> PlanFile:
     Laplace(epsilon=1)
     """
     if text is None and not isinstance(source, Path):
-        raise TypeError(f"a plan file is opened as a Path, not as {thing(source)}")
+        raise BadType(f"a plan file is opened as a Path, not as {thing(source)}")
     try:
         return _Reader(str(source), load(Path(source)) if text is None else text).plan()
     except TextError as error:

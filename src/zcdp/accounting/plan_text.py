@@ -7,6 +7,8 @@ import re
 import stat
 from pathlib import Path
 
+from zcdp.errors import BadValue
+
 __all__ = ["LARGEST", "TextError", "check_structure", "load"]
 
 # The limits of every file that comes in. What takes apart TOML needs memory that grows with the square of the parts of
@@ -31,7 +33,7 @@ _PIECE = re.compile(
 )
 
 
-class TextError(ValueError):
+class TextError(BadValue):
     """The file cannot be read as a plan, whatever its plan may be."""
 
 

@@ -20,6 +20,8 @@ from zcdp.accounting.total import Total, curve_points, total_of
 from zcdp.accounting.usual import usual
 from zcdp.display.calls import spoken
 from zcdp.display.things import thing
+from zcdp.errors import BadType, BadValue
+from zcdp.mechanisms import Mechanism
 from zcdp.numeric.balls import lift
 from zcdp.numeric.certify import NotCertified, enclose
 from zcdp.numeric.exact import Value, probability, rational
@@ -60,12 +62,12 @@ def account(
     """
     for name, value in (("curve", curve), ("full", full)):
         if not isinstance(value, bool | None):
-            raise TypeError(f"{name} ({thing(value)}) must be True or False")
+            raise BadType(f"{name} ({thing(value)}) must be True or False")
     progress = progress or _silent
     plan = _read(source)
     chosen = delta if delta is not None else plan.delta or (plan.budget and plan.budget.delta) or DELTA
     if rational(chosen, "delta") == 0:
-        raise ValueError("delta (0) must be above 0 in an account: the guarantee at delta = 0 is its pure_epsilon")
+        raise BadValue("delta (0) must be above 0 in an account: the guarantee at delta = 0 is its pure_epsilon")
     at = probability(chosen, "delta")
     shown = _double(at, chosen, "delta")
     queries, whole = _queries(plan, progress)
@@ -136,7 +138,7 @@ def _read(source: str | Path | Curve | PlanFile) -> PlanFile:
         raise PlanError("text is an expression, and only a Path opens a plan file", source, 0)
     plan, written = parse_written(source) if isinstance(source, str) else (source, {})
     if not isinstance(plan, Curve):
-        raise TypeError(f"source ({thing(source)}) must be a plan, an expression, or the Path of a plan file")
+        raise BadType(f"source ({thing(source)}) must be a plan, an expression, or the Path of a plan file")
     text = source if isinstance(source, str) else repr(plan)
     seen: dict[str, int] = {}
     entries = []
@@ -158,7 +160,7 @@ def _queries(plan: PlanFile, progress: Progress) -> tuple[tuple[QueryCost, ...],
         key = (entry.plan, entry.count)
         if key not in uses:
             if entry.plan.rho == inf:
-                raise ValueError(f"{entry.name}: rho is infinite: {entry.text} can give an input away")
+                raise BadValue(f"{entry.name}: rho is infinite: {entry.text} can give an input away")
             uses[key] = _facts(*key), Plan.repeated(*key)
         # equal mechanisms may be written differently
         rows.append(replace(uses[key][0], name=entry.name, mechanism=" ".join(entry.text.split()), note=entry.note))
@@ -206,9 +208,8 @@ def _order(curve: Curve) -> float | None:
         return None
 
 
-def _theorems(curve: Curve) -> list[str]:
-    name = getattr(curve, "theorem", None)
-    return [name] if name else []
+def _theorems(curve: Curve) -> tuple[str, ...]:
+    return curve.theorems if isinstance(curve, Mechanism) else ()
 
 
 def _budget(budget: Budget | None, total: Total, whole: Plan) -> BudgetUse | None:
@@ -238,7 +239,7 @@ def _double(number: Fraction, value: object, name: str) -> float:
     """The float nearest to a positive number that JSON and the report are to show."""
     if not SMALLEST <= number <= LARGEST:
         rule = "at least 5e-324" if number < SMALLEST else "at most 1.8e308"
-        raise ValueError(f"{name} ({value}) must be {rule} in an account, which states floats")
+        raise BadValue(f"{name} ({value}) must be {rule} in an account, which states floats")
     return float(number)
 
 

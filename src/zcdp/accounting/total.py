@@ -8,6 +8,7 @@ from fractions import Fraction
 from math import inf
 
 from zcdp.accounting.usual import PURE, SQUARE, usual
+from zcdp.errors import BadValue
 from zcdp.numeric.balls import lift
 from zcdp.numeric.certify import NotCertified, enclose
 from zcdp.privacy.conversions.zcdp_to_approx import zcdp_to_delta, zcdp_to_epsilon
@@ -87,7 +88,7 @@ def total_of(plan: Plan, delta: Fraction, full: bool | None = None) -> Total:
     if not full:
         return _by_rho(plan, delta)
     if plan.rho == inf:
-        raise ValueError(BOUNDLESS)
+        raise BadValue(BOUNDLESS)
     routes = plan.routes(delta=delta)
     try:
         order: float | None = plan.rho_order
@@ -107,10 +108,10 @@ def _by_rho(plan: Plan, delta: Fraction) -> Total:
         bounds, order = enclose(lambda: plan.peak().rho), plan.parts[0][0].rho_order
     except NotCertified:  # the parts peak at different orders
         bounds = enclose(plan.kl)[0], enclose(lambda: lift(top))[1]
-    if not plan.is_tight:  # some part's own value is only an upper bound
+    if not plan._of_tight_parts:  # some part's own value is only an upper bound
         bounds = 0.0, bounds[1]
     if bounds[1] == inf:
-        raise ValueError(BOUNDLESS)
+        raise BadValue(BOUNDLESS)
     routes = {"zcdp": zcdp_to_epsilon(bounds[1], delta)}
     if plan.pure_epsilon < inf:
         routes["pure"] = plan.pure_epsilon

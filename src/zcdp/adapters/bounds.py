@@ -8,6 +8,7 @@ from typing import ClassVar
 
 from flint import arb
 
+from zcdp.errors import BadValue
 from zcdp.mechanisms.base import Mechanism
 from zcdp.numeric.balls import lift
 from zcdp.numeric.exact import Value, literal, rational
@@ -38,9 +39,9 @@ class RhoAlone(Mechanism):
         amounts = {name: rational(value, name) for name, value in (("rho", rho), ("xi", xi))}
         for name, amount in amounts.items():
             if amount < 0:
-                raise ValueError(f"{name} ({amount}) must not be negative")
+                raise BadValue(f"{name} ({amount}) must not be negative")
         if not sum(amounts.values()):
-            raise ValueError("rho and xi are both 0: nothing is spent, so there is nothing to account for")
+            raise BadValue("rho and xi are both 0: nothing is spent, so there is nothing to account for")
         self._set(exact_rho=amounts["rho"], xi=amounts["xi"])
 
     def __repr__(self) -> str:

@@ -11,6 +11,7 @@ from math import inf
 from typing import Any
 
 from zcdp.adapters.tested import installed, warn_unless
+from zcdp.errors import BadValue
 from zcdp.mechanisms import Gaussian, Subsampled
 from zcdp.numeric.exact import integer, probability, rational
 from zcdp.privacy.plan import Plan
@@ -119,9 +120,9 @@ def _step(noise_multiplier: float, sample_rate: float) -> Subsampled | None:
     """One step as a mechanism; None without noise."""
     noise, rate = rational(noise_multiplier, "noise_multiplier"), rational(sample_rate, "sample_rate")
     if noise < 0:
-        raise ValueError(f"noise_multiplier ({noise_multiplier}) must not be negative")
+        raise BadValue(f"noise_multiplier ({noise_multiplier}) must not be negative")
     if not 0 < rate <= 1:
-        raise ValueError(f"sample_rate ({sample_rate}) must be above 0 and at most 1")
+        raise BadValue(f"sample_rate ({sample_rate}) must be above 0 and at most 1")
     return Subsampled(Gaussian(sigma=noise), rate=rate) if noise else None
 
 

@@ -5,6 +5,8 @@ from __future__ import annotations
 import warnings
 from importlib.metadata import PackageNotFoundError, version
 
+from zcdp.errors import MissingExtra
+
 __all__ = ["UntestedVersion", "installed", "warn_unless"]
 
 
@@ -17,7 +19,7 @@ def installed(package: str, extra: str) -> str:
     try:
         return version(package)
     except PackageNotFoundError:
-        raise ModuleNotFoundError(
+        raise MissingExtra(
             f"this needs {package}, which is not installed: pip install 'zcdp[{extra}]'", name=package
         ) from None
 

@@ -18,6 +18,7 @@ from zcdp.cli.output import print_json
 from zcdp.cli.rows import query_lines
 from zcdp.cli.terminal import Progress, bold, dim, line, shown
 from zcdp.display.plain import cost, spent
+from zcdp.errors import BadType, ZcdpError
 from zcdp.mechanisms import Mechanism
 from zcdp.numeric.exact import positive_rational
 from zcdp.privacy.plan import Plan
@@ -83,10 +84,10 @@ def _query(plan: PlanFile, entry: Entry) -> Query:
         budget = mechanism.budget
         free = [name for name, value in parameters.items() if value is FREE]
         if free and free != [budget] and free[0] not in NOISE:
-            raise TypeError(f"'?' must stand for {budget}, not {free[0]}")
+            raise BadType(f"'?' must stand for {budget}, not {free[0]}")
         kept = {name: value for name, value in parameters.items() if name not in (*NOISE, budget)}
         return Query(mechanism, weight=entry.weight, count=entry.count, **kept)
-    except (TypeError, ValueError) as error:
+    except ZcdpError as error:
         raise PlanFileError(f"{where}: {getattr(error, 'reason', error)}") from None
 
 

@@ -10,6 +10,7 @@ from importlib import import_module
 from typing import Any, NoReturn
 
 from zcdp.cli.ledger_arguments import ACTIONS, ledger_arguments
+from zcdp.errors import ZcdpError
 
 __all__ = ["COMMANDS", "BadUsage", "arguments"]
 
@@ -25,7 +26,7 @@ A plan file is TOML:
   [[query]]  name, mechanism = "Laplace(epsilon=0.1)", count, note, weight"""
 
 
-class BadUsage(Exception):
+class BadUsage(ZcdpError):
     """The arguments make no sense."""
 
 

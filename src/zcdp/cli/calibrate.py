@@ -12,6 +12,7 @@ from zcdp.cli.arguments import BadUsage
 from zcdp.cli.output import print_json
 from zcdp.cli.terminal import Progress, bold, line
 from zcdp.display.plain import cost
+from zcdp.errors import BadValue
 from zcdp.privacy.plan import Plan
 
 __all__ = ["run"]
@@ -33,7 +34,7 @@ def run(options: Namespace) -> int:
             steps += 1
             progress(1 - 0.9**steps, f"trying {value:.6g}")
             if not isfinite(value):
-                raise ValueError("no value fits the budget")
+                raise BadValue("no value fits the budget")
             return parse(options.expression.replace("?", repr(value)))
 
         found = calibrate(build, **budget)

@@ -7,8 +7,9 @@ from collections.abc import Sequence
 from contextlib import redirect_stdout
 
 from zcdp.accounting.printable import printable
-from zcdp.cli.arguments import BadUsage, arguments
+from zcdp.cli.arguments import arguments
 from zcdp.cli.output import Held, complain, write_out
+from zcdp.errors import ZcdpError
 
 __all__ = ["main"]
 
@@ -25,7 +26,7 @@ def main(argv: Sequence[str] | None = None) -> int:
         return _fail("interrupted", 130)
     except OSError as error:
         return _fail(f"{error.filename}: {error.strerror}" if error.filename else str(error))
-    except (BadUsage, ValueError, TypeError, ArithmeticError, ModuleNotFoundError) as error:
+    except ZcdpError as error:  # and nothing else: what is not foreseen is a bug, and shows where it is
         return _fail(_one_line(error))
     except (MemoryError, RecursionError):
         return _fail("this takes more memory than there is")

@@ -13,6 +13,7 @@ from zcdp.cli.columns import columns
 from zcdp.cli.output import print_json
 from zcdp.cli.terminal import bold, dim, line, width
 from zcdp.display.plain import cost, gain
+from zcdp.errors import BadValue
 from zcdp.numeric.certify import NotCertified
 
 __all__ = ["run"]
@@ -67,7 +68,7 @@ def _facts(expression: str) -> dict[str, Any]:
     except NotCertified:  # the parts peak at different orders, or the order is not known
         order = None
     if plan.rho == inf:
-        raise ValueError(f"rho is infinite: {plan!r} can give an input away")
+        raise BadValue(f"rho is infinite: {plan!r} can give an input away")
     charges = usual(plan)
     charge = next(iter(charges.values()))
     return {
@@ -77,7 +78,7 @@ def _facts(expression: str) -> dict[str, Any]:
         "rho_order": order,
         "is_tight": plan.is_tight,
         "pure_epsilon": "inf" if plan.pure_epsilon == inf else plan.pure_epsilon,
-        "theorem": "composition" if others or count > 1 else getattr(first, "theorem", "cumulant"),
+        "theorem": "composition" if others or count > 1 else getattr(first, "theorems", ("cumulant",))[0],
         "usual": charges,
         "saved": None if charge is None else 1 - plan.rho / charge,
     }

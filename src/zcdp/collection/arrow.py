@@ -8,6 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from zcdp.collection.label import LABEL, Label, package
+from zcdp.errors import BadValue
 
 __all__ = ["arrow", "labels", "schema", "table", "unpacked"]
 
@@ -54,21 +55,21 @@ def unpacked(where: object, batch: Any, label: Label) -> NDArray[Any]:
     if label.rows and width is None:
         column = batch.column("report")
         if column.null_count:
-            raise ValueError(f"{where}: has missing reports")
+            raise BadValue(f"{where}: has missing reports")
         return np.asarray(column.to_numpy(zero_copy_only=False))
     if label.rows:
         received, parts = [1] * batch.num_rows, batch.column("report").to_pylist()
     else:
         received, parts = batch.column("reports").to_pylist(), [one.as_buffer() for one in batch.column("block")]
     if any(one is None for one in (*received, *parts)):
-        raise ValueError(f"{where}: has missing reports")
+        raise BadValue(f"{where}: has missing reports")
     if label.rows:
         received, parts = [batch.num_rows], [b"".join(parts)]
     arrays = [np.empty(0, kind)]
     for count, part in zip(received, parts, strict=True):
         if len(part) % kind.itemsize or len(part) != count * (width or 1) * kind.itemsize:
             size = len(part) // kind.itemsize
-            raise ValueError(f"{where}: a block of {count} reports has {size} numbers: the file is damaged")
+            raise BadValue(f"{where}: a block of {count} reports has {size} numbers: the file is damaged")
         arrays.append(np.frombuffer(part, dtype=kind))
     flat = arrays[1] if len(arrays) == 2 else np.concatenate(arrays)
     return flat if width is None else flat.reshape(-1, width)

@@ -9,6 +9,7 @@ from functools import cache
 from math import exp, expm1, inf, log, sqrt
 from typing import TYPE_CHECKING, Any
 
+from zcdp.errors import BadValue
 from zcdp.numeric.certify import NotCertified
 from zcdp.numeric.exact import Value, positive_rational, probability, rational
 from zcdp.privacy.curve import Curve
@@ -38,7 +39,7 @@ class Budget:
     def of(cls, *, rho: Value | None, epsilon: Value | None, delta: Value | None) -> Budget:
         """As given by a user."""
         if (rho is None) == (epsilon is None) or (rho is not None and delta is not None):
-            raise ValueError("give a budget: rho, or epsilon with delta (without: pure DP)")
+            raise BadValue("give a budget: rho, or epsilon with delta (without: pure DP)")
         if rho is not None:
             return cls(rho=positive_rational(rho, "rho"))
         assert epsilon is not None

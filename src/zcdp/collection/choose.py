@@ -10,6 +10,7 @@ from zcdp.collection.budget import Budget
 from zcdp.collection.families import FAMILIES, Family
 from zcdp.collection.tune import Tuned, certified, tune
 from zcdp.display.calls import Spoken, spoken
+from zcdp.errors import BadValue
 from zcdp.mechanisms import Mechanism, OptimizedUnaryEncoding, RandomizedResponse
 from zcdp.numeric.certify import NotCertified
 from zcdp.numeric.exact import Value, integer, rational
@@ -68,7 +69,7 @@ class Choice(metaclass=Spoken):
             if isinstance(one.mechanism, kind):
                 return one
         known = ", ".join(type(one.mechanism).__name__ for one in self.designs)
-        raise ValueError(f"no design has a {kind.__name__}, only {known}")
+        raise BadValue(f"no design has a {kind.__name__}, only {known}")
 
     def __str__(self) -> str:
         rows = [*self.designs, self.textbook]
@@ -110,9 +111,9 @@ def choose(
         float(rational(frequency, "frequency")) if frequency is not None else None,
     )
     if search.of > MOST_ROUNDS:
-        raise ValueError(f"rounds ({rounds}) must be at most {MOST_ROUNDS}")
+        raise BadValue(f"rounds ({rounds}) must be at most {MOST_ROUNDS}")
     if not 0 <= search.frequency <= 1:
-        raise ValueError(f"frequency ({frequency}) must lie between 0 and 1")
+        raise BadValue(f"frequency ({frequency}) must lie between 0 and 1")
     found = [search.best(family(search.k), every_round=every_round) for family in FAMILIES]
     designs = sorted((one for one in found if one is not None), key=lambda one: one.standard_error)
     if not designs:

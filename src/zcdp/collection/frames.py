@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from zcdp.errors import BadType, BadValue, MissingExtra
 from zcdp.numeric.exact import Value
 
 if TYPE_CHECKING:
@@ -22,22 +23,20 @@ def count_frame(mechanism: Any, frame: Any, column: str, *, k: Value | None = No
     try:
         import narwhals as nw
     except ModuleNotFoundError:
-        raise ModuleNotFoundError(
-            "data frames need narwhals: pip install 'zcdp[collection]'", name="narwhals"
-        ) from None
+        raise MissingExtra("data frames need narwhals: pip install 'zcdp[collection]'", name="narwhals") from None
     if not hasattr(mechanism, "tally"):
-        raise ValueError(f"reports of {mechanism!r} are rows, not whole numbers: count them as an array")
+        raise BadValue(f"reports of {mechanism!r} are rows, not whole numbers: count them as an array")
     lazy = nw.from_native(frame).lazy()
     found = lazy.group_by(column).agg(nw.len().alias("zcdp_times")).collect()
     reports, often = (found.get_column(name) for name in (column, "zcdp_times"))
     if reports.is_null().any():
-        raise ValueError(f"column {column} has missing reports")
+        raise BadValue(f"column {column} has missing reports")
     if not reports.dtype.is_integer():
-        raise TypeError(f"column {column} must hold integers, not {reports.dtype}")
+        raise BadType(f"column {column} must hold integers, not {reports.dtype}")
     places, times = np.asarray(reports.to_list(), dtype=np.int64), np.asarray(often.to_list(), dtype=np.int64)
     size = mechanism._outputs(mechanism._values(k))
     if places.size and (int(places.min()) < 0 or int(places.max()) >= size):
-        raise ValueError(f"reports must lie in 0 .. {size - 1}: these are of another design")
+        raise BadValue(f"reports must lie in 0 .. {size - 1}: these are of another design")
     tally = np.zeros(size, dtype=np.int64)
     tally[places] = times
     counts: Counts = mechanism.tally(tally, k=k)

@@ -10,6 +10,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from zcdp.errors import BadValue, MissingExtra
+
 __all__ = ["LABEL", "Label", "package"]
 
 LABEL = "design"
@@ -27,7 +29,7 @@ def package(module: str, needs: str, extra: str) -> Any:
         name = module.split(".", maxsplit=1)[0]
         if error.name is None or error.name.split(".", maxsplit=1)[0] != name:
             raise
-        raise ModuleNotFoundError(f"{needs} need {name}: pip install 'zcdp[{extra}]'", name=name) from None
+        raise MissingExtra(f"{needs} need {name}: pip install 'zcdp[{extra}]'", name=name) from None
 
 
 @dataclass(frozen=True)
@@ -66,7 +68,7 @@ class Label:
         except (ValueError, TypeError, KeyError, AttributeError):
             known = False
         if not known:
-            raise ValueError(f"{where}: says what its reports are in a way that this version does not read")
+            raise BadValue(f"{where}: says what its reports are in a way that this version does not read")
         return found
 
     @classmethod
@@ -76,9 +78,9 @@ class Label:
         for one in labels:
             if (one.mechanism, one.k) != (repr(mechanism), k):
                 has = f"has reports of {one.mechanism} on {one.k} values"
-                raise ValueError(f"{where}: {has}, not of {mechanism!r} on {k}")
+                raise BadValue(f"{where}: {has}, not of {mechanism!r} on {k}")
         if len(set(labels)) != 1:
-            raise ValueError(f"{where}: mixes reports of different forms")
+            raise BadValue(f"{where}: mixes reports of different forms")
         return labels[0]
 
     @property

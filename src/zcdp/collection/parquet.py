@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 
 from zcdp.collection.arrow import arrow, labels, schema, table, unpacked
 from zcdp.collection.label import LABEL, Label
+from zcdp.errors import BadValue
 
 if TYPE_CHECKING:
     from zcdp.estimation.counts import Counts
@@ -29,7 +30,7 @@ def _open(path: Path) -> Any:
     except FileNotFoundError:
         raise
     except (pa.ArrowException, OSError) as error:
-        raise ValueError(f"{path}: not a whole Parquet file: {str(error).splitlines()[0]}") from None
+        raise BadValue(f"{path}: not a whole Parquet file: {str(error).splitlines()[0]}") from None
 
 
 def read_values(path: Path, column: str | None, k: int) -> Iterator[NDArray[Any]]:
@@ -37,19 +38,19 @@ def read_values(path: Path, column: str | None, k: int) -> Iterator[NDArray[Any]
     pa, file = arrow(), _open(path)
     names = file.schema_arrow.names
     if column is None and len(names) != 1:
-        raise ValueError(f"{path}: has the columns {', '.join(names)}: say which one holds the values")
+        raise BadValue(f"{path}: has the columns {', '.join(names)}: say which one holds the values")
     name = names[0] if column is None else column
     if name not in names:
-        raise ValueError(f"{path}: has no column {name}, only {', '.join(names)}")
+        raise BadValue(f"{path}: has no column {name}, only {', '.join(names)}")
     if not pa.types.is_integer(file.schema_arrow.field(name).type):
-        raise ValueError(f"{path}: column {name} must hold integers, not {file.schema_arrow.field(name).type}")
+        raise BadValue(f"{path}: column {name} must hold integers, not {file.schema_arrow.field(name).type}")
     for batch in _batches(path, file, columns=[name]):
         array = batch.column(0)
         if array.null_count:
-            raise ValueError(f"{path}: column {name} has missing values")
+            raise BadValue(f"{path}: column {name} has missing values")
         values: NDArray[Any] = array.to_numpy(zero_copy_only=False)
         if values.size and (int(values.min()) < 0 or int(values.max()) >= k):
-            raise ValueError(f"{path}: values must lie in 0 .. {k - 1}")
+            raise BadValue(f"{path}: values must lie in 0 .. {k - 1}")
         yield values
 
 
@@ -58,7 +59,7 @@ def _batches(path: Path, file: Any, *, size: int = BLOCK, **options: Any) -> Ite
     try:
         yield from file.iter_batches(batch_size=size, **options)
     except (pa.ArrowException, OSError) as error:
-        raise ValueError(f"{path}: cannot be read to its end: {str(error).splitlines()[0]}") from None
+        raise BadValue(f"{path}: cannot be read to its end: {str(error).splitlines()[0]}") from None
 
 
 def write_reports(path: Path, mechanism: Any, k: int, blocks: Iterable[NDArray[Any]], *, rows: bool = False) -> int:
@@ -83,7 +84,7 @@ def read_reports(path: Path, mechanism: Any, k: int) -> Iterator[NDArray[Any]]:
     """The reports, block by block, all checked to be of this mechanism on k values."""
     file = _open(path)
     if LABEL not in file.schema_arrow.names:
-        raise ValueError(f"{path}: does not say which design its reports are of: `zcdp randomize` writes that")
+        raise BadValue(f"{path}: does not say which design its reports are of: `zcdp randomize` writes that")
     texts = {text for batch in _batches(path, file, columns=[LABEL]) for text in labels(batch)}
     if not texts:
         return
@@ -91,7 +92,7 @@ def read_reports(path: Path, mechanism: Any, k: int) -> Iterator[NDArray[Any]]:
     one = label.numbers.itemsize * (label.width or 1)
     names, size = (["report"], max(1, BYTES_AT_ONCE // one)) if label.rows else (["reports", "block"], 1)
     if not set(names) <= set(file.schema_arrow.names):
-        raise ValueError(f"{path}: has no column {names[-1]}")
+        raise BadValue(f"{path}: has no column {names[-1]}")
     for batch in _batches(path, file, size=size, columns=names):
         yield unpacked(path, batch, label)
 
@@ -104,5 +105,5 @@ def count_files(paths: Iterable[Path], mechanism: Any, k: int) -> Counts:
             counts = mechanism.count(reports, k=k)
             total = counts if total is None else total + counts
     if total is None:
-        raise ValueError("there are no reports: nothing can be estimated")
+        raise BadValue("there are no reports: nothing can be estimated")
     return total

@@ -12,6 +12,7 @@ from typing import Any
 from numpy.typing import NDArray
 
 from zcdp.collection.parquet import read_values, write_reports
+from zcdp.errors import BadValue
 
 __all__ = ["randomize_file", "receipt_of"]
 
@@ -30,9 +31,9 @@ def randomize_file(
     was written in the end, nothing was drawn that anyone saw, and the receipt goes again.
     """
     if out.exists():
-        raise ValueError(f"{out}: exists already: reports are written to a new file")
+        raise BadValue(f"{out}: exists already: reports are written to a new file")
     if not hasattr(mechanism, "release") or hasattr(mechanism, "remember"):
-        raise ValueError(f"{mechanism!r} is not run on a file of values")
+        raise BadValue(f"{mechanism!r} is not run on a file of values")
     for _ in read_values(values, column, k):
         pass
     receipt = receipt_of(values)
@@ -41,13 +42,13 @@ def randomize_file(
             json.dump({"mechanism": repr(mechanism), "k": k, "reports": str(out)}, file)
     except FileExistsError:
         made = f"{values}: was randomized already, says {receipt.name}"
-        raise ValueError(f"{made}: a second report of the same value costs as much again") from None
+        raise BadValue(f"{made}: a second report of the same value costs as much again") from None
     try:
         with tempfile.TemporaryDirectory(dir=out.absolute().parent, prefix=".zcdp-") as folder:
             whole = Path(folder) / out.name
             written = write_reports(whole, mechanism, k, _drawn(mechanism, k, values, column), rows=rows)
             if not written:
-                raise ValueError(f"{values}: has no values")
+                raise BadValue(f"{values}: has no values")
             os.link(whole, out)  # fails where another has made it meanwhile
     except BaseException:
         receipt.unlink()

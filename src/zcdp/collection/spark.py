@@ -10,6 +10,7 @@ import numpy as np
 from zcdp.accounting.parser import parse
 from zcdp.collection.arrow import arrow, labels, unpacked
 from zcdp.collection.label import LABEL, Label, package
+from zcdp.errors import BadValue
 
 if TYPE_CHECKING:
     from zcdp.estimation.counts import Counts
@@ -26,13 +27,13 @@ def count_spark(mechanism: Any, frame: Any, *, k: int) -> Counts:
     """
     package("pyspark", "Spark frames", "spark")
     if LABEL not in frame.columns:
-        raise ValueError(f"{HERE}: does not say which design its reports are of: it has no column {LABEL}")
+        raise BadValue(f"{HERE}: does not say which design its reports are of: it has no column {LABEL}")
     counted = frame.mapInArrow(_task(repr(mechanism), k), "reports long, supports binary").collect()
     total: Counts | int = 0
     for row in counted:
         total += mechanism._counted(int(row["reports"]), np.frombuffer(row["supports"], dtype="<i8"))
     if isinstance(total, int):
-        raise ValueError("there are no reports: nothing can be estimated")
+        raise BadValue("there are no reports: nothing can be estimated")
     return total
 
 

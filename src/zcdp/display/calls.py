@@ -9,6 +9,7 @@ from inspect import Parameter, Signature, getattr_static, signature
 from typing import TYPE_CHECKING, Any, ParamSpec, TypeVar
 
 from zcdp.display.suggest import nearest
+from zcdp.errors import BadType
 
 __all__ = ["Spoken", "SpokenABC", "spoken"]
 
@@ -108,7 +109,7 @@ def _spoken(function: Callable[..., Any], name: Callable[[Any], str], *, skip: i
         except TypeError:
             form = _without_first(function) if skip else signature(function)
             if text := complaint(name(args[0] if args else None), form, args[skip:], named):
-                raise TypeError(text) from None
+                raise BadType(text) from None
             raise
 
     call.__dict__["spoken"] = True
@@ -126,7 +127,7 @@ class Spoken(type):
                 return super().__call__(*args, **named)
             except TypeError:
                 if text := complaint(cls.__name__, _without_first(cls.__init__), args, named):
-                    raise TypeError(text) from None
+                    raise BadType(text) from None
                 raise
 
         @property

@@ -7,6 +7,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from zcdp.errors import BadType, BadValue
+
 __all__ = ["bit_counts", "hadamard_signs", "integer_reports", "member_counts", "value_counts"]
 
 Integers = NDArray[Any]
@@ -19,11 +21,11 @@ def integer_reports(reports: ArrayLike, *, columns: int | None = None) -> Intege
     if array.size == 0 and array.dtype.kind == "f":
         array = array.astype(np.int64)  # an empty list has no type
     if array.dtype.kind not in "iu":
-        raise TypeError(f"reports must be integers, not {array.dtype}")
+        raise BadType(f"reports must be integers, not {array.dtype}")
     if columns is None:
         return array.reshape(-1)
     if array.ndim == 0 or (array.size and array.shape[-1] != columns):
-        raise ValueError(f"each report must be a row of {columns}, not of shape {array.shape}")
+        raise BadValue(f"each report must be a row of {columns}, not of shape {array.shape}")
     return array.reshape(-1, columns)
 
 
@@ -69,7 +71,7 @@ def bit_counts(rows: Integers, k: int) -> Integers:
     [1, 0, 2]
     """
     if rows.dtype != np.uint8:
-        raise TypeError(f"packed bits must be bytes (uint8), not {rows.dtype}")
+        raise BadType(f"packed bits must be bytes (uint8), not {rows.dtype}")
     width = rows.shape[1]
     sums = np.zeros((width, 8), dtype=np.int64)
     height = GROUP * max(1, BLOCK // max(GROUP * width, 1))
@@ -80,7 +82,7 @@ def bit_counts(rows: Integers, k: int) -> Integers:
         sums += _bit_sums(np.ascontiguousarray(part), width)
     flat = sums[:, ::-1].reshape(-1)  # value v is bit 7 - v % 8 of its byte
     if flat[k:].any():
-        raise ValueError(f"a report has bits beyond the {k} values: these are of another design")
+        raise BadValue(f"a report has bits beyond the {k} values: these are of another design")
     return np.asarray(flat[:k])
 
 
@@ -117,7 +119,7 @@ def member_counts(rows: Integers, k: int) -> Integers:
     [1, 1, 2]
     """
     if rows.shape[1] > 1 and not (rows[:, 1:] > rows[:, :-1]).all():
-        raise ValueError("each report must be a row of increasing values: these are of another design")
+        raise BadValue("each report must be a row of increasing values: these are of another design")
     return value_counts(rows.reshape(-1), k)
 
 

@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from zcdp.display.calls import Spoken
+from zcdp.errors import BadValue
 
 __all__ = ["Counts"]
 
@@ -33,14 +34,14 @@ class Counts(metaclass=Spoken):
     def __init__(self, design: str, reports: int, supports: ArrayLike, *, signed: bool = False) -> None:
         array = np.asarray(supports)
         if array.ndim != 1 or array.size < 2 or array.dtype.kind not in "iu":
-            raise ValueError("supports must be one whole number for each of at least 2 values")
+            raise BadValue("supports must be one whole number for each of at least 2 values")
         array = array.astype(np.int64)
         if reports < 0:
-            raise ValueError(f"reports ({reports}) must not be negative")
+            raise BadValue(f"reports ({reports}) must not be negative")
         if not signed and int(array.min()) < 0:
-            raise ValueError(f"supports must not be negative: value {int(array.argmin())} has {int(array.min())}")
+            raise BadValue(f"supports must not be negative: value {int(array.argmin())} has {int(array.min())}")
         if int(np.abs(array).max()) > reports:
-            raise ValueError(
+            raise BadValue(
                 f"supports must be at most the number of reports ({reports}), not {int(np.abs(array).max())}"
             )
         array.flags.writeable = False
@@ -56,7 +57,7 @@ class Counts(metaclass=Spoken):
         if not isinstance(other, Counts):
             return NotImplemented
         if (self.design, self.k) != (other.design, other.k):
-            raise ValueError(
+            raise BadValue(
                 f"counts of different designs do not add up: {self.design} of {self.k} values and "
                 f"{other.design} of {other.k}"
             )

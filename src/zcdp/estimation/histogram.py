@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from zcdp.display.calls import Spoken
+from zcdp.errors import BadValue
 from zcdp.estimation.counts import Counts
 from zcdp.estimation.estimator import Estimator
 from zcdp.estimation.simplex import Consistent, box_in_simplex, project
@@ -38,7 +39,7 @@ class Histogram(metaclass=Spoken):
 
     def __post_init__(self) -> None:
         if not self.counts.reports:
-            raise ValueError("there are no reports: nothing can be estimated")
+            raise BadValue("there are no reports: nothing can be estimated")
 
     @property
     def reports(self) -> int:

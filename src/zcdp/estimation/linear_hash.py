@@ -10,6 +10,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from zcdp.errors import BadValue
+
 __all__ = ["LARGEST_TABLE", "linear_hash_supports"]
 
 LARGEST_TABLE = 1 << 28
@@ -24,7 +26,7 @@ def linear_hash_supports(tally: NDArray[Any], g: int, digits: int, k: int) -> ND
     """
     size, received = g**digits, tally.sum()
     if received > MOST_REPORTS:
-        raise ValueError(f"{received} reports are more than the 2^40 that are decoded without error")
+        raise BadValue(f"{received} reports are more than the 2^40 that are decoded without error")
     table = tally.reshape(size, g)
     total = np.full(size, received / g)
     # over z, for t = 1 .. (g-1)/2: the others are complex conjugates of these; g = 2 has t = 1 alone, which is real

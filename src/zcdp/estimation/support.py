@@ -9,6 +9,7 @@ from math import sqrt
 
 from flint import arb
 
+from zcdp.errors import BadValue
 from zcdp.numeric.once import cached_property
 from zcdp.numeric.trusted import settled, trusted
 
@@ -84,4 +85,4 @@ class Support:
 def checked(of: str) -> None:
     """Whether the clients themselves are meant, or the population that they are drawn from."""
     if of not in ("clients", "population"):
-        raise ValueError(f"of ({of!r}) must be 'clients' or 'population'")
+        raise BadValue(f"of ({of!r}) must be 'clients' or 'population'")

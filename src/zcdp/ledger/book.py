@@ -12,6 +12,7 @@ from typing import IO, Self
 from zcdp.accounting import Plan
 from zcdp.accounting.cost import charge_down
 from zcdp.display.calls import Spoken
+from zcdp.errors import BadType, BadValue
 from zcdp.ledger import exchange, text
 from zcdp.ledger.chain import Entry, Head
 from zcdp.ledger.errors import KeyConflict, KeyTaken, LedgerError, UnknownAccount
@@ -189,9 +190,9 @@ class Ledger(metaclass=Spoken):
         mine = self.account(account)
         if (rho is None) == (epsilon is None) or (rho is None) != (mine.terms.epsilon is not None):
             kind = "rho" if mine.terms.epsilon is None else "epsilon"
-            raise TypeError(f"the budget of {mine.name!r} is given as {kind}: raise that")
+            raise BadType(f"the budget of {mine.name!r} is given as {kind}: raise that")
         if not text.free(why, "why").strip():
-            raise ValueError("why must say why the budget is raised")
+            raise BadValue("why must say why the budget is raised")
         terms: Terms = mine.terms
         if rho is not None:
             budget = small(charge_down(positive_rational(rho, "rho")), rho, "rho")
@@ -204,15 +205,15 @@ class Ledger(metaclass=Spoken):
             self._store.raise_budget(asked)
         except ValueError:
             given = f"rho ({rho})" if rho is not None else f"epsilon ({epsilon})"
-            raise ValueError(f"{given} must be larger than the present budget: budgets are only raised") from None
+            raise BadValue(f"{given} must be larger than the present budget: budgets are only raised") from None
         return self.account(mine.name)
 
     def seal(self, account: str, key: str, data: bytes, *, who: str = "") -> bytes:
         """Keep a noisy result with its debit. What comes back is what was sealed first, whoever sealed it."""
         if not isinstance(data, bytes | bytearray | memoryview):
-            raise TypeError(f"what is sealed must be bytes, not {type(data).__name__}")
+            raise BadType(f"what is sealed must be bytes, not {type(data).__name__}")
         if memoryview(data).nbytes > LARGEST_SEAL:
-            raise ValueError(f"what is sealed must have at most {LARGEST_SEAL // 2**20} MB")
+            raise BadValue(f"what is sealed must have at most {LARGEST_SEAL // 2**20} MB")
         return self._store.seal(self._keyed(account, key, who), bytes(data))
 
     def sealed(self, account: str, key: str) -> bytes | None:
@@ -251,11 +252,11 @@ class Ledger(metaclass=Spoken):
         for what, count in self._store.grouped(self.account(account).name):
             plan = plan_of(what)
             if plan is None:
-                raise ValueError(f"some spends of {account!r} are known by rho alone: they have no plan")
+                raise BadValue(f"some spends of {account!r} are known by rho alone: they have no plan")
             more = Plan.repeated(plan, count)
             whole = more if whole is None else whole + more
         if whole is None:
-            raise ValueError(f"nothing was spent of {account!r} yet")
+            raise BadValue(f"nothing was spent of {account!r} yet")
         return whole
 
     @property

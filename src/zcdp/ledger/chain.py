@@ -5,6 +5,8 @@ from __future__ import annotations
 from hashlib import sha256
 from typing import NamedTuple
 
+from zcdp.errors import BadValue
+
 __all__ = ["START", "Entry", "Head", "digest", "sealed_digest"]
 
 START = "0" * 64
@@ -54,7 +56,7 @@ class Head(NamedTuple):
             colon and seq.isascii() and seq.isdigit() and len(code) == 64 and not set(code) - set("0123456789abcdef")
         )
         if not known or len(seq) > 18:
-            raise ValueError(f"head ({str(text)[:80]!r}) must be a number, a colon and 64 hexadecimal digits")
+            raise BadValue(f"head ({str(text)[:80]!r}) must be a number, a colon and 64 hexadecimal digits")
         return cls(int(seq), code)
 
 

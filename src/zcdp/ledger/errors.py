@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from zcdp.accounting.filter import BudgetExceeded
+from zcdp.errors import ZcdpError
 
 if TYPE_CHECKING:
     from zcdp.ledger.store import Request
@@ -12,7 +13,7 @@ if TYPE_CHECKING:
 __all__ = ["BudgetExceeded", "KeyConflict", "KeyTaken", "LedgerBusy", "LedgerError", "UnknownAccount"]
 
 
-class LedgerError(Exception):
+class LedgerError(ZcdpError):
     """The ledger cannot be read or written, or is not what was expected; nothing was changed."""
 
 

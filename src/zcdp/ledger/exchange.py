@@ -8,6 +8,7 @@ from binascii import Error
 from collections.abc import Iterable, Iterator
 from typing import IO, Any
 
+from zcdp.errors import BadType
 from zcdp.ledger.chain import Entry, sealed_digest
 from zcdp.ledger.errors import LedgerError
 from zcdp.ledger.replay import Replay
@@ -66,9 +67,9 @@ def _line(number: int, line: str) -> tuple[Entry, bytes | None]:
         sealed = data.pop("sealed", None)
         entry = Entry(**data)
         if type(entry.seq) is not int or not all(type(value) is str for value in entry[1:]):
-            raise TypeError(line)
+            raise BadType(line)
         if (sealed is not None) != (entry.kind == "seal"):
-            raise TypeError(line)
+            raise BadType(line)
         return entry, None if sealed is None else b64decode(sealed, validate=True)
     except (ValueError, TypeError, AttributeError, RecursionError, Error):
         raise LedgerError(f"line {number}: not an entry of a ledger") from None

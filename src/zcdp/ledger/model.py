@@ -7,6 +7,7 @@ from fractions import Fraction
 from functools import lru_cache
 
 from zcdp.accounting.cost import GRID
+from zcdp.errors import BadValue
 from zcdp.ledger.chain import Entry
 from zcdp.ledger.errors import BudgetExceeded, LedgerError
 from zcdp.ledger.terms import Terms
@@ -63,10 +64,10 @@ def amount(text: str) -> Fraction:
 @lru_cache(4096)  # costs and budgets are read again and again
 def _amount(text: str) -> Fraction:
     if not isinstance(text, str) or len(text) > LONGEST_AMOUNT:
-        raise ValueError(text)
+        raise BadValue(text)
     number = Fraction(text)
     if str(number) != text or number.numerator < 0 or GRID % number.denominator:
-        raise ValueError(text)
+        raise BadValue(text)
     return number
 
 

@@ -7,6 +7,7 @@ from fractions import Fraction
 
 from zcdp.accounting import Plan
 from zcdp.accounting.cost import charge
+from zcdp.errors import BadType, BadValue
 from zcdp.ledger.store import LONGEST_PLAN
 from zcdp.ledger.terms import Terms
 from zcdp.numeric.exact import Value, positive_rational
@@ -19,21 +20,21 @@ def written(curve: Curve) -> str:
     """A mechanism or plan as it goes into the chain."""
     text = Plan.sum_of(curve).to_json()
     if len(text) > LONGEST_PLAN:
-        raise ValueError(f"the plan is too long to be written down ({len(text)} characters): spend it in parts")
+        raise BadValue(f"the plan is too long to be written down ({len(text)} characters): spend it in parts")
     return text
 
 
 def priced(terms: Terms, mechanism: Curve | None, rho: Value | None) -> tuple[str, Fraction]:
     """What to write for a request, and what it costs under these terms."""
     if (mechanism is None) == (rho is None):
-        raise TypeError("give a mechanism, or rho")
+        raise BadType("give a mechanism, or rho")
     if rho is not None:
         if terms.order is not None:
-            raise ValueError("this account counts a Renyi divergence: give the mechanism, a bare rho does not tell it")
+            raise BadValue("this account counts a Renyi divergence: give the mechanism, a bare rho does not tell it")
         cost = charge(positive_rational(rho, "rho"))
         return json.dumps({"rho": str(cost)}), cost
     if not isinstance(mechanism, Curve):
-        raise TypeError(f"{mechanism!r} is not a mechanism or a plan; a number is given as rho={mechanism!r}")
+        raise BadType(f"{mechanism!r} is not a mechanism or a plan; a number is given as rho={mechanism!r}")
     return written(mechanism), terms.cost(mechanism)
 
 

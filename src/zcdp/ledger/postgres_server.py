@@ -6,6 +6,7 @@ from types import ModuleType
 from typing import TYPE_CHECKING, Any
 from urllib.parse import parse_qsl, unquote, urlsplit
 
+from zcdp.errors import MissingExtra
 from zcdp.ledger.errors import BudgetExceeded, KeyTaken, LedgerBusy, LedgerError, UnknownAccount
 from zcdp.ledger.model import amount, refusal
 
@@ -38,7 +39,7 @@ def driver() -> ModuleType:
     try:
         import psycopg
     except ImportError:
-        raise ModuleNotFoundError("a ledger on PostgreSQL needs psycopg: pip install 'zcdp[postgres]'") from None
+        raise MissingExtra("a ledger on PostgreSQL needs psycopg: pip install 'zcdp[postgres]'") from None
     return psycopg
 
 

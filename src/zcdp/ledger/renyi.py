@@ -7,6 +7,7 @@ from math import exp, inf, log
 
 from flint import arb
 
+from zcdp.errors import BadValue
 from zcdp.numeric.balls import at_precision, below, lift
 from zcdp.privacy.curve import Curve
 
@@ -24,7 +25,7 @@ def renyi_budget(epsilon: Fraction, delta: Fraction, order: Fraction) -> Fractio
     4.24996...
     """
     if order <= 1:
-        raise ValueError(f"order ({order}) must be above 1")
+        raise BadValue(f"order ({order}) must be above 1")
 
     def budget() -> arb:
         alpha = lift(order)
@@ -32,7 +33,7 @@ def renyi_budget(epsilon: Fraction, delta: Fraction, order: Fraction) -> Fractio
 
     least = at_precision(BITS, lambda: below(budget()))
     if not 0 < least < inf:
-        raise ValueError(
+        raise BadValue(
             f"order ({float(order):g}) leaves nothing of epsilon = {float(epsilon):g} at delta = {float(delta):g}: "
             "take a larger order"
         )
@@ -56,7 +57,7 @@ def best_order(workload: Curve, epsilon: Fraction, delta: Fraction) -> Fraction:
     steps = [n / 8 for n in range(-64, 97)]  # from e^-8 to e^12
     top = max(steps, key=lambda u: pays_for(exp(u)))
     if pays_for(exp(top)) == 0:
-        raise ValueError(f"no order leaves anything of epsilon = {target:g} at delta = {float(delta):g}")
+        raise BadValue(f"no order leaves anything of epsilon = {target:g} at delta = {float(delta):g}")
     low, high = top - 1 / 8, top + 1 / 8
     while high - low > 1e-7:
         left, right = low + (high - low) / 3, high - (high - low) / 3

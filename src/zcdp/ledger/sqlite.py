@@ -10,6 +10,7 @@ from pathlib import Path
 from secrets import token_hex
 from threading import RLock
 
+from zcdp.errors import BadValue
 from zcdp.ledger.chain import START, Entry, Head, digest, sealed_digest
 from zcdp.ledger.errors import KeyTaken, LedgerError, UnknownAccount
 from zcdp.ledger.migrations import STEPS, check_format, script, statements
@@ -168,7 +169,7 @@ class SQLite(Store):
         with self._write() as connection:
             budget, _ = self._sums(connection, request.account)
             if amount(request.amount) <= amount(budget) or not request.why:
-                raise ValueError("a budget is raised, with a reason")
+                raise BadValue("a budget is raised, with a reason")
             made = self._append(connection, "raise", request)
             update = "UPDATE account SET budget = ?, terms = ? WHERE name = ?"
             connection.execute(update, (request.amount, request.what, request.account))

@@ -9,6 +9,7 @@ from fractions import Fraction
 from functools import lru_cache
 
 from zcdp.accounting.cost import charge, charge_down
+from zcdp.errors import BadType, BadValue
 from zcdp.ledger.errors import LedgerError
 from zcdp.ledger.renyi import best_order, renyi_budget
 from zcdp.numeric.exact import Value, positive_rational, probability, rational
@@ -59,7 +60,7 @@ class Terms:
     def budget(self) -> Fraction:
         """What may be spent in the account's currency, where epsilon and delta say it; rounded down."""
         if self.epsilon is None or self.delta is None:
-            raise ValueError("the budget of this account was given as rho")
+            raise BadValue("the budget of this account was given as rho")
         if self.order is not None:
             return charge_down(renyi_budget(self.epsilon, self.delta, self.order))
         return charge_down(approx_to_rho(self.epsilon, self.delta))
@@ -68,7 +69,7 @@ class Terms:
         """Refuse a unit or a relation that is not that of the account."""
         for what, said in given.items():
             if said is not None and said != (agreed := getattr(self, what)):
-                raise ValueError(f"{what} ({said!r}) is not that of the account ({agreed!r}): nothing was spent")
+                raise BadValue(f"{what} ({said!r}) is not that of the account ({agreed!r}): nothing was spent")
 
     def cost(self, curve: Curve) -> Fraction:
         """What a mechanism or plan is charged: its certified rho, or its divergence at the account's order.
@@ -76,7 +77,7 @@ class Terms:
         Theorems: docs/theorems/filter.md and docs/theorems/renyi-filter.md.
         """
         if curve.unbounded:
-            raise ValueError(f"{self.measure} is infinite: the mechanism can give an input away")
+            raise BadValue(f"{self.measure} is infinite: the mechanism can give an input away")
         if self.order is not None:
             return charge(rational(curve.rdp(self.order), "the divergence"))
         # asked of the parts, so that a mechanism costs the same alone, in a plan, and read back from the record
@@ -89,11 +90,11 @@ def _terms(text: str) -> Terms:
     data = json.loads(text)
     known = {"measure", "neighbours", "unit", "order", "epsilon", "delta"}
     if not isinstance(data, dict) or set(data) - known or not all(isinstance(value, str) for value in data.values()):
-        raise ValueError(text)
+        raise BadValue(text)
     numbers = {name: Fraction(data[name]) for name in ("order", "epsilon", "delta") if name in data}
     terms = Terms(data["unit"], data["neighbours"], **numbers)
     if terms.to_json() != text:
-        raise ValueError(text)
+        raise BadValue(text)
     return terms
 
 
@@ -109,17 +110,17 @@ def terms_of(
 ) -> tuple[Terms, Fraction]:
     """Terms and budget of a new account, from what a person gives."""
     if neighbours not in NEIGHBOURS:
-        raise ValueError(f"neighbours ({neighbours!r}) must be one of {', '.join(NEIGHBOURS)}")
+        raise BadValue(f"neighbours ({neighbours!r}) must be one of {', '.join(NEIGHBOURS)}")
     if rho is not None:
         if any(value is not None for value in (epsilon, delta, order, workload)):
-            raise ValueError(f"give rho ({rho}), or epsilon and delta, not both")
+            raise BadValue(f"give rho ({rho}), or epsilon and delta, not both")
         return Terms(unit, neighbours), small(charge_down(positive_rational(rho, "rho")), rho, "rho")
     if epsilon is None or delta is None:
-        raise TypeError("give a budget: rho, or epsilon and delta")
+        raise BadType("give a budget: rho, or epsilon and delta")
     target, chance = positive_rational(epsilon, "epsilon"), probability(delta, "delta")
     small(target, epsilon, "epsilon")
     if order is not None and workload is not None:
-        raise ValueError(f"give the order ({order}), or a workload to choose it by, not both")
+        raise BadValue(f"give the order ({order}), or a workload to choose it by, not both")
     fixed = None if order is None else rational(order, "order")
     if workload is not None:
         fixed = best_order(workload, target, chance)
@@ -130,9 +131,9 @@ def terms_of(
 def small(number: Fraction, given: object, name: str) -> Fraction:
     """A budget that someone can mean."""
     if number > LARGEST_BUDGET:
-        raise ValueError(f"{name} ({given}) must be at most 10^9")
+        raise BadValue(f"{name} ({given}) must be at most 10^9")
     if number <= 0:
-        raise ValueError(f"{name} ({given}) is smaller than a ledger can count")
+        raise BadValue(f"{name} ({given}) is smaller than a ledger can count")
     return number
 
 
@@ -156,7 +157,7 @@ def _largest(fits: Callable[[float], bool], start: float) -> float:
     while not fits(low):
         low, high = low / 2, low
         if low < 1e-290:
-            raise ValueError("the budget is so small that no rho fits")
+            raise BadValue("the budget is so small that no rho fits")
     while fits(high):
         low, high = high, high * 2
     while high - low > 1e-15 * high:

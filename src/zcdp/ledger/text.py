@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from unicodedata import category, normalize
 
+from zcdp.errors import BadType, BadValue
+
 __all__ = ["LONGEST_NAME", "LONGEST_TEXT", "free", "name", "shown"]
 
 LONGEST_NAME = 200
@@ -21,14 +23,14 @@ def name(text: str, what: str) -> str:
     True
     """
     if not isinstance(text, str):
-        raise TypeError(f"{what} ({text!r}) must be text, not {type(text).__name__}")
+        raise BadType(f"{what} ({text!r}) must be text, not {type(text).__name__}")
     normal = normalize("NFC", text)
     if not normal or normal != normal.strip():
-        raise ValueError(f"{what} ({shown(text)!r}) must not be empty, nor begin or end with a space")
+        raise BadValue(f"{what} ({shown(text)!r}) must not be empty, nor begin or end with a space")
     if any(category(one) in UNSEEN or (one.isspace() and one != " ") for one in normal):
-        raise ValueError(f"{what} ({shown(text)}) must be of characters that can be seen, and plain spaces")
+        raise BadValue(f"{what} ({shown(text)}) must be of characters that can be seen, and plain spaces")
     if len(normal) > LONGEST_NAME:
-        raise ValueError(f"{what} ({shown(text[:20])}...) must have at most {LONGEST_NAME} characters")
+        raise BadValue(f"{what} ({shown(text[:20])}...) must have at most {LONGEST_NAME} characters")
     return normal
 
 
@@ -39,11 +41,11 @@ def free(text: str, what: str) -> str:
     'table 3\\nfor the annual report'
     """
     if not isinstance(text, str):
-        raise TypeError(f"{what} ({text!r}) must be text, not {type(text).__name__}")
+        raise BadType(f"{what} ({text!r}) must be text, not {type(text).__name__}")
     if "\0" in text or any(category(one) == "Cs" for one in text):
-        raise ValueError(f"{what} ({shown(text)}) must be text that can be written as UTF-8, without null characters")
+        raise BadValue(f"{what} ({shown(text)}) must be text that can be written as UTF-8, without null characters")
     if len(text) > LONGEST_TEXT:
-        raise ValueError(f"{what} ({shown(text[:20])}...) must have at most {LONGEST_TEXT} characters")
+        raise BadValue(f"{what} ({shown(text[:20])}...) must have at most {LONGEST_TEXT} characters")
     return text
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
+from zcdp.errors import BadValue
 from zcdp.ledger.store import Store
 
 __all__ = ["store_at"]
@@ -16,9 +17,9 @@ def store_at(where: str | Path, timeout: float) -> Store:
 
         return Postgres(where, timeout=timeout)
     if str(where) == ":memory:":
-        raise ValueError("a ledger in memory would forget: Filter is a budget for one process")
+        raise BadValue("a ledger in memory would forget: Filter is a budget for one process")
     if not str(where):
-        raise ValueError("where ('') must be a file, or a postgresql:// address")
+        raise BadValue("where ('') must be a file, or a postgresql:// address")
     from zcdp.ledger.sqlite import SQLite
 
     return SQLite(Path(where), timeout=timeout)

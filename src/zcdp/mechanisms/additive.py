@@ -7,6 +7,7 @@ from fractions import Fraction
 from math import frexp
 from typing import TYPE_CHECKING, Any
 
+from zcdp.errors import BadValue
 from zcdp.mechanisms.sensitivity import Sensitivity
 from zcdp.numeric.exact import Value, positive_rational
 
@@ -31,9 +32,9 @@ def default_grid(scale: Fraction | float) -> Fraction:
     try:
         exponent = frexp(scale)[1]
     except OverflowError:
-        raise ValueError(f"scale ({scale}) is beyond floats: give a grid") from None
+        raise BadValue(f"scale ({scale}) is beyond floats: give a grid") from None
     if exponent > LARGEST:
-        raise ValueError(f"scale ({float(scale):.6g}) must be below 2^{LARGEST}: noisy values would be beyond floats")
+        raise BadValue(f"scale ({float(scale):.6g}) must be below 2^{LARGEST}: noisy values would be beyond floats")
     return Fraction(2) ** (exponent - 21)
 
 
@@ -41,7 +42,7 @@ def _distance(sensitivity: Any) -> Any:
     if not isinstance(sensitivity, Sensitivity):
         return sensitivity
     if (single := sensitivity.single()) is None:
-        raise ValueError(f"sensitivity ({sensitivity}) is of vectors: no one pair of numbers is the worst")
+        raise BadValue(f"sensitivity ({sensitivity}) is of vectors: no one pair of numbers is the worst")
     return single
 
 

@@ -6,6 +6,7 @@ from dataclasses import dataclass, fields
 from fractions import Fraction
 from typing import Any, ClassVar, Self
 
+from zcdp.errors import BadType, BadValue
 from zcdp.numeric.exact import Exact, Log, Value, integer, literal, positive_rational, times
 from zcdp.numeric.floats import greatest_float
 from zcdp.privacy.curve import Curve
@@ -23,6 +24,11 @@ class Mechanism(Curve):
 
     theorem: ClassVar[str]
     """The page under docs/theorems/ that proves `cumulant` and `peak`."""
+
+    @property
+    def theorems(self) -> tuple[str, ...]:
+        """The pages that these parameters call for, the most special one first."""
+        return (self.theorem,)
 
     budget: ClassVar[str | None] = "epsilon"
     """The parameter that is the largest privacy loss, and that `calibrate` sets; None if there is no one such."""
@@ -76,15 +82,15 @@ class Mechanism(Curve):
         """
         target = positive_rational(rho, "rho")
         if cls.budget is None:
-            raise TypeError(f"{cls.__name__} has no one parameter to calibrate")
+            raise BadType(f"{cls.__name__} has no one parameter to calibrate")
         name: str = cls.budget
         for found in (name, "scale"):
             if found in fixed:
-                raise ValueError(f"{found} ({fixed[found]}) is what calibrate finds: leave it out")
+                raise BadValue(f"{found} ({fixed[found]}) is what calibrate finds: leave it out")
 
         best = greatest_float(lambda budget: cls(**{name: budget, **fixed}).rho <= target)
         if best is None:
-            raise ValueError(f"rho ({rho}) is too small: no float {name} stays within it")
+            raise BadValue(f"rho ({rho}) is too small: no float {name} stays within it")
         return cls(**{name: best, **fixed})
 
     def group(self, size: Value) -> Mechanism:
@@ -103,7 +109,7 @@ class Mechanism(Curve):
             return self
         loss = self.largest_loss
         if loss is None:
-            raise ValueError(f"{self!r} has an unbounded privacy loss: no group bound from its pure epsilon")
+            raise BadValue(f"{self!r} has an unbounded privacy loss: no group bound from its pure epsilon")
         if self.adds_up and self.budget:
             others = {field.name: getattr(self, field.name) for field in fields(self) if field.name != self.budget}
             return type(self)(**others, **{self.budget: times(steps, loss)})

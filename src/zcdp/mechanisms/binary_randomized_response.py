@@ -9,6 +9,7 @@ from typing import ClassVar
 
 from flint import arb
 
+from zcdp.errors import BadValue
 from zcdp.mechanisms.base import Mechanism
 from zcdp.numeric.balls import lift
 from zcdp.numeric.certify import Undecided, enclose
@@ -48,7 +49,7 @@ class BinaryRandomizedResponse(FiniteEnvelope, Mechanism):
     def __init__(self, p: Value, q: Value, *, ordered: bool = False) -> None:
         high, low = probability(p, "p"), probability(q, "q")
         if high <= low:
-            raise ValueError(f"p ({p}) must be above q ({q}): saying 1 is more likely if the bit is 1")
+            raise BadValue(f"p ({p}) must be above q ({q}): saying 1 is more likely if the bit is 1")
         self._set(p=high, q=low, ordered=ordered)
 
     @property

@@ -10,6 +10,7 @@ from numbers import Rational, Real
 from typing import ClassVar
 
 from zcdp.display.things import thing
+from zcdp.errors import BadType, BadValue
 from zcdp.mechanisms.base import Mechanism
 from zcdp.numeric.balls import lift
 from zcdp.numeric.exact import Exact, Log, Value, literal, rational
@@ -31,20 +32,18 @@ Row = tuple[Fraction, ...]
 def _row(values: Iterable[Value], name: str) -> Row:
     """Exact probabilities, as given; checked to sum to 1: exactly, or with floats as nearly as those can tell."""
     if not isinstance(values, Iterable) or isinstance(values, str):
-        raise TypeError(f"{name} ({thing(values)}) must be a list of probabilities")
+        raise BadType(f"{name} ({thing(values)}) must be a list of probabilities")
     values = values.tolist() if hasattr(values, "tolist") else list(values)
     row = tuple(rational(value, f"{name}[{n}]") for n, value in enumerate(values))
     for n, entry in enumerate(row):
         if entry < 0:
-            raise ValueError(f"{name}[{n}] ({values[n]}) must not be negative")
+            raise BadValue(f"{name}[{n}] ({values[n]}) must not be negative")
     total = sum(row, Fraction(0))
     if total != 1 and not any(map(_is_float, values)):
-        raise ValueError(f"{name} must sum to 1, not {_shown(total)} (exact rows may not be off at all)")
+        raise BadValue(f"{name} must sum to 1, not {_shown(total)} (exact rows may not be off at all)")
     if abs(total - 1) > (len(row) + 8) * ROUNDING:
         hint = "more than floats explain: normalise the row, or give fractions such as '1/3'"
-        raise ValueError(
-            f"{name} must sum to 1, not {_shown(total)}, which is off by {_shown(abs(total - 1))} ({hint})"
-        )
+        raise BadValue(f"{name} must sum to 1, not {_shown(total)}, which is off by {_shown(abs(total - 1))} ({hint})")
     return row
 
 
@@ -175,12 +174,12 @@ class Channel(_Finite):
 
     def __init__(self, rows: Iterable[Iterable[Value]]) -> None:
         if not isinstance(rows, Iterable):
-            raise TypeError(f"rows ({thing(rows)}) must be a matrix: a list of rows of probabilities")
+            raise BadType(f"rows ({thing(rows)}) must be a matrix: a list of rows of probabilities")
         matrix = tuple(_row(row, f"rows[{n}]") for n, row in enumerate(rows))
         if len(matrix) < 2:
-            raise ValueError(f"rows must be at least 2, one for each input, not {len(matrix)}")
+            raise BadValue(f"rows must be at least 2, one for each input, not {len(matrix)}")
         if len({len(row) for row in matrix}) > 1:
-            raise ValueError(f"rows must all have the same length, not {sorted({len(row) for row in matrix})}")
+            raise BadValue(f"rows must all have the same length, not {sorted({len(row) for row in matrix})}")
         self._set(rows=matrix)
 
     @property
@@ -210,7 +209,7 @@ class LossPair(_Finite):
     def __init__(self, p: Iterable[Value], q: Iterable[Value], *, ordered: bool = False) -> None:
         left, right = _row(p, "p"), _row(q, "q")
         if len(left) != len(right):
-            raise ValueError(f"p and q must have the same length, not {len(left)} and {len(right)}")
+            raise BadValue(f"p and q must have the same length, not {len(left)} and {len(right)}")
         self._set(p=left, q=right, ordered=ordered)
 
     @property

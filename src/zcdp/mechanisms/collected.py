@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 from flint import arb
 
+from zcdp.errors import BadType, BadValue
 from zcdp.numeric.balls import lift
 from zcdp.numeric.exact import Exact, Log, Value, integer, rational
 from zcdp.numeric.once import cached_property
@@ -60,10 +61,10 @@ class Collected:
         """How many values there are: the mechanism's own number, or as told."""
         own: int | None = getattr(self, "k", None)
         if k is None and own is None:
-            raise TypeError("say how many values there are: k")
+            raise BadType("say how many values there are: k")
         told = own if k is None else integer(k, "k", 2)
         if own is not None and told != own:
-            raise ValueError(f"k ({k}) must be the {own} of the mechanism")
+            raise BadValue(f"k ({k}) must be the {own} of the mechanism")
         assert told is not None
         return told
 
@@ -86,7 +87,7 @@ class Collected:
         from zcdp.estimation.histogram import Histogram
 
         if counts.design != repr(self):
-            raise ValueError(f"these are counts of {counts.design}, not of {self!r}")
+            raise BadValue(f"these are counts of {counts.design}, not of {self!r}")
         self._values(counts.k)
         return Histogram(counts, self._estimator)
 
@@ -99,7 +100,7 @@ class Collected:
         """
         share = rational(frequency, "frequency")
         if not 0 <= share <= 1:
-            raise ValueError(f"frequency ({frequency}) must lie between 0 and 1")
+            raise BadValue(f"frequency ({frequency}) must lie between 0 and 1")
         import numpy as np
 
         one = np.array([float(share)])
@@ -127,9 +128,9 @@ class CollectsNumbers(Collected):
         given = integer_reports(often)
         size = self._outputs(values)
         if given.size > size:
-            raise ValueError(f"reports must lie in 0 .. {size - 1}: these are of another design")
+            raise BadValue(f"reports must lie in 0 .. {size - 1}: these are of another design")
         if given.size and int(given.min()) < 0:
-            raise ValueError("a report cannot have come less than 0 times")
+            raise BadValue("a report cannot have come less than 0 times")
         whole = np.zeros(size, dtype=np.int64)
         whole[: given.size] = given
         return self._counted(int(whole.sum()), self._decode(whole, values))

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, Self
 
 from flint import arb
 
+from zcdp.errors import BadType, BadValue
 from zcdp.mechanisms.additive import AddsIntegers, AddsReals
 from zcdp.mechanisms.base import Mechanism
 from zcdp.numeric.balls import lift
@@ -38,13 +39,13 @@ class _Gaussian(Mechanism):
     def __init__(self, *, sigma: Value | None = None, rho: Value | None = None, sensitivity: Value = 1) -> None:
         distance = self._distance(sensitivity)
         if sigma is not None and rho is not None:
-            raise ValueError(f"give sigma ({sigma}) or rho ({rho}), not both: rho = sensitivity^2/(2 sigma^2)")
+            raise BadValue(f"give sigma ({sigma}) or rho ({rho}), not both: rho = sensitivity^2/(2 sigma^2)")
         if sigma is not None:
             variance = positive_rational(sigma, "sigma") ** 2
         elif rho is not None:
             variance = Fraction(distance) ** 2 / (2 * positive_rational(rho, "rho"))
         else:
-            raise TypeError("give sigma, or rho")
+            raise BadType("give sigma, or rho")
         self._set(exact_rho=Fraction(distance) ** 2 / (2 * variance), variance=variance, sensitivity=distance)
 
     @staticmethod

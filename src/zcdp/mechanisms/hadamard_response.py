@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from flint import arb
 
+from zcdp.errors import BadValue
 from zcdp.mechanisms.collected import CollectsNumbers, Real
 from zcdp.mechanisms.three_point import ThreePoint
 from zcdp.numeric.balls import lift
@@ -55,7 +56,7 @@ class HadamardResponse(CollectsNumbers, ThreePoint):
 
     def _support(self, x: Real) -> tuple[Real, Real, Real]:
         if self.blocks > 1:
-            raise ValueError(f"with several blocks ({self.blocks}) values are estimated by signs, not by supports")
+            raise BadValue(f"with several blocks ({self.blocks}) values are estimated by signs, not by supports")
         p = 1 / (1 + x)
         return p, (p + x * p) / 2, p / 2
 

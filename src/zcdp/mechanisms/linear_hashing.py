@@ -7,6 +7,7 @@ from typing import ClassVar
 
 from flint import arb
 
+from zcdp.errors import BadValue
 from zcdp.mechanisms.local_hashing import RunsLinearHash, is_prime
 from zcdp.mechanisms.three_point import ThreePoint
 from zcdp.numeric.balls import lift
@@ -36,7 +37,7 @@ class LinearHashing(RunsLinearHash, ThreePoint):
     def __init__(self, *, epsilon: Value, g: Value, k: Value) -> None:
         buckets = integer(g, "g", 2)
         if buckets >= 1 << 31 or not is_prime(buckets):
-            raise ValueError(f"g ({g}) must be a prime below 2^31")
+            raise BadValue(f"g ({g}) must be a prime below 2^31")
         self._set(epsilon=positive(epsilon, "epsilon"), g=buckets, k=integer(k, "k", 2))
 
     def kappa(self) -> arb:

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from flint import arb
 
+from zcdp.errors import BadType, BadValue
 from zcdp.mechanisms.collected import CollectsNumbers, Real
 from zcdp.mechanisms.three_point import ThreePoint
 from zcdp.numeric.balls import lift
@@ -63,7 +64,7 @@ class RunsLinearHash(CollectsNumbers):
         self._runs()
         size: int = self.g ** (digit_count(k, self.g) + 1)
         if size > LARGEST_TABLE:
-            raise ValueError(f"g ({self.g}) and k ({k}) need a table of {size} counts: more than 2^28")
+            raise BadValue(f"g ({self.g}) and k ({k}) need a table of {size} counts: more than 2^28")
         return size
 
     def _decode(self, tally: NDArray[Any], k: int) -> NDArray[Any]:
@@ -100,7 +101,7 @@ class LocalHashing(RunsLinearHash, ThreePoint):
 
     def __init__(self, *, epsilon: Value, g: Value, random_hash: bool = False) -> None:
         if not isinstance(random_hash, bool):
-            raise TypeError(f"random_hash ({random_hash!r}) must be True or False")
+            raise BadType(f"random_hash ({random_hash!r}) must be True or False")
         self._set(epsilon=positive(epsilon, "epsilon"), g=integer(g, "g", 2), random_hash=random_hash)
 
     def kappa(self) -> arb:
@@ -108,6 +109,6 @@ class LocalHashing(RunsLinearHash, ThreePoint):
 
     def _runs(self) -> None:
         if not self.random_hash:
-            raise ValueError("a fixed hash does not tell colliding values apart: random_hash=True draws a fresh one")
+            raise BadValue("a fixed hash does not tell colliding values apart: random_hash=True draws a fresh one")
         if not is_prime(self.g):
-            raise ValueError(f"g ({self.g}) must be prime for the hash to be drawn exactly")
+            raise BadValue(f"g ({self.g}) must be prime for the hash to be drawn exactly")

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 from flint import arb
 
+from zcdp.errors import BadType, BadValue
 from zcdp.mechanisms.base import Mechanism
 from zcdp.mechanisms.collected import Real
 from zcdp.mechanisms.reports import ReportsBits
@@ -77,10 +78,10 @@ class MemoizedRAPPOR(ReportsBits, FiniteEnvelope, Mechanism):
     def __init__(self, *, f: Value, p: Value, q: Value, collections: Value) -> None:
         low, high = probability(p, "p"), probability(q, "q")
         if low >= high:
-            raise ValueError(f"p ({p}) must be below q ({q}): a remembered 1 is reported as 1 more often than a 0")
+            raise BadValue(f"p ({p}) must be below q ({q}): a remembered 1 is reported as 1 more often than a 0")
         rounds = integer(collections, "collections", 1)
         if rounds > MOST_COLLECTIONS:
-            raise ValueError(f"collections ({collections}) must be at most {MOST_COLLECTIONS}")
+            raise BadValue(f"collections ({collections}) must be at most {MOST_COLLECTIONS}")
         self._set(f=probability(f, "f"), p=low, q=high, collections=rounds)
 
     def _masses(self, ones: int) -> tuple[Fraction, Fraction]:
@@ -125,7 +126,7 @@ class MemoizedRAPPOR(ReportsBits, FiniteEnvelope, Mechanism):
         return Support(lambda: (lift(exact[0]), lift(exact[1]), lift(exact[2])), exact)
 
     def _support(self, x: Real) -> tuple[Real, Real, Real]:  # noqa: ARG002 - f, p and q are given
-        raise TypeError("memoized RAPPOR is given by its f, p and q")
+        raise BadType("memoized RAPPOR is given by its f, p and q")
 
     def remember(self, values: ArrayLike, *, d: Value) -> Any:
         """The permanent vectors of d bits, packed: drawn ONCE for each client, and kept as secret as the value."""
@@ -145,7 +146,7 @@ class MemoizedRAPPOR(ReportsBits, FiniteEnvelope, Mechanism):
         size = integer(d, "d", 2)
         rows = np.asarray(memory)
         if rows.dtype != np.uint8 or rows.ndim == 0 or rows.shape[-1] != (size + 7) // 8:
-            raise ValueError(f"memory must be rows of {(size + 7) // 8} bytes, as `remember` gives them")
+            raise BadValue(f"memory must be rows of {(size + 7) // 8} bytes, as `remember` gives them")
         return noisy_bits(rows, lambda: lift(self.q), lambda: lift(self.p), size)
 
     def neighbouring_outputs(self, size: int) -> tuple[NDArray[Any], NDArray[Any]]:

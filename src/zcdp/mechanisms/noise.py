@@ -8,6 +8,7 @@ from typing import Any
 
 from flint import arb
 
+from zcdp.errors import BadType, BadValue
 from zcdp.mechanisms.base import Mechanism
 from zcdp.mechanisms.sensitivity import L2, Moves, Sensitivity
 from zcdp.numeric.balls import lift
@@ -23,11 +24,11 @@ __all__ = ["ExponentialNoise", "noise_epsilon", "noise_scale", "noise_variance",
 def noise_epsilon(epsilon: Value | None, scale: Value | None, sensitivity: Fraction) -> Exact:
     """epsilon as given, or sensitivity/scale."""
     if epsilon is not None and scale is not None:
-        raise ValueError(f"give epsilon ({epsilon}) or scale ({scale}), not both: epsilon = sensitivity/scale")
+        raise BadValue(f"give epsilon ({epsilon}) or scale ({scale}), not both: epsilon = sensitivity/scale")
     if epsilon is not None:
         return positive(epsilon, "epsilon")
     if scale is None:
-        raise TypeError("give epsilon, or scale (with sensitivity)")
+        raise BadType("give epsilon, or scale (with sensitivity)")
     return sensitivity / positive_rational(scale, "scale")
 
 
@@ -63,6 +64,11 @@ class ExponentialNoise(Mechanism):
     epsilon: Exact
     sensitivity: Fraction | int | Sensitivity
 
+    @property
+    def theorems(self) -> tuple[str, ...]:
+        """For a vector of answers the page on vectors too."""
+        return ("vector-queries", self.theorem) if isinstance(self.sensitivity, Sensitivity) else (self.theorem,)
+
     @abstractmethod
     def _move(self, s: Number, epsilon: arb, move: Fraction) -> Number:
         """Cumulant of one coordinate that moves so far, by epsilon in units of the scale."""
@@ -96,7 +102,7 @@ class ExponentialNoise(Mechanism):
         """The sensitivity, if one coordinate takes all of it: that of a group cannot be guessed from other norms."""
         moves = self._moves
         if self._euclidean or moves is None or sum(count for count, _ in moves) > 1:
-            raise ValueError(f"sensitivity ({self.sensitivity}) has no multiple for a group: state that of the group")
+            raise BadValue(f"sensitivity ({self.sensitivity}) has no multiple for a group: state that of the group")
         return moves[0][1]
 
     @property

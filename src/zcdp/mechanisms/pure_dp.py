@@ -7,6 +7,7 @@ from fractions import Fraction
 
 from flint import arb
 
+from zcdp.errors import BadValue
 from zcdp.mechanisms.base import Mechanism
 from zcdp.mechanisms.discrete_laplace import DiscreteLaplace
 from zcdp.mechanisms.three_point import ThreePoint
@@ -36,8 +37,12 @@ class PureDP(ThreePoint):
     def __init__(self, *, epsilon: Value, total_variation: Value | None = None) -> None:
         distance = None if total_variation is None else rational(total_variation, "total_variation")
         if distance is not None and not 0 < distance <= 1:
-            raise ValueError(f"total_variation ({total_variation}) must lie in (0, 1]")
+            raise BadValue(f"total_variation ({total_variation}) must lie in (0, 1]")
         self._set(epsilon=positive(epsilon, "epsilon"), total_variation=None if distance == 1 else distance)
+
+    @property
+    def theorems(self) -> tuple[str, ...]:
+        return (self.theorem,) if self.total_variation is None else ("total-variation", self.theorem)
 
     def kappa(self) -> arb:
         if self.total_variation is None:

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any, Self
 
 from flint import arb
 
+from zcdp.errors import BadValue
 from zcdp.mechanisms.collected import CollectsNumbers, Real
 from zcdp.mechanisms.three_point import ThreePoint
 from zcdp.numeric.balls import lift
@@ -51,7 +52,7 @@ class RandomizedResponse(CollectsNumbers, ThreePoint):
         """
         truth, size = probability(p, "p"), integer(k, "k", 2)
         if truth <= Fraction(1, size):
-            raise ValueError(f"p ({p}) must be above 1/k (1/{size}), the probability of a blind guess")
+            raise BadValue(f"p ({p}) must be above 1/k (1/{size}), the probability of a blind guess")
         return cls(epsilon=Log(truth * (size - 1) / (1 - truth)), k=size)
 
     def kappa(self) -> arb:

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, Protocol, Self
 from flint import arb
 
 from zcdp.display.things import thing
+from zcdp.errors import BadType, BadValue
 from zcdp.mechanisms.base import Mechanism
 from zcdp.mechanisms.bounded_range import BoundedRange
 from zcdp.mechanisms.laplace import Laplace
@@ -66,7 +67,7 @@ class ReportNoisyMax(Mechanism):
 
     def __init__(self, *, epsilon: Value, noise: str = "laplace") -> None:
         if not isinstance(noise, str) or noise not in NOISES:
-            raise ValueError(f"noise ({thing(noise)}) must be one of {', '.join(map(repr, NOISES))}")
+            raise BadValue(f"noise ({thing(noise)}) must be one of {', '.join(map(repr, NOISES))}")
         self._set(epsilon=positive(epsilon, "epsilon"), noise=noise)
 
     @property
@@ -165,7 +166,7 @@ class ReportNoisyMax(Mechanism):
 
     def _selection(self, sensitivity: Value, monotone: bool) -> Selection:
         if not isinstance(monotone, bool):
-            raise TypeError(f"monotone ({monotone!r}) must be True or False")
+            raise BadType(f"monotone ({monotone!r}) must be True or False")
         # the number first: True == 1 would find the sampler of 1
         distance = positive_rational(sensitivity, "sensitivity") * (1 if monotone else 2)
         built: dict[Fraction, Selection] = self.__dict__.setdefault("_selections", {})

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from flint import arb
 
+from zcdp.errors import BadValue
 from zcdp.mechanisms.collected import Collected
 from zcdp.numeric.exact import Value, integer
 from zcdp.numeric.once import cached_property
@@ -38,7 +39,7 @@ class ReportsBits(Collected):
 
         size = integer(d, "d", 2)
         if _row_length(values) == size:  # a person's bits, which would be taken for as many values
-            raise ValueError(
+            raise BadValue(
                 f"values must be whole numbers from 0 to {size - 1}, one a person, and not rows of {size} bits: a "
                 "person who has the bits 0, 0, 1, 0 has the value 2"
             )

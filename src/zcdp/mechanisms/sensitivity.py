@@ -7,6 +7,7 @@ from dataclasses import dataclass, fields
 from fractions import Fraction
 
 from zcdp.display.calls import SpokenABC
+from zcdp.errors import BadValue
 from zcdp.numeric.exact import Value, integer, literal, positive_rational
 
 __all__ = ["L1", "L2", "L0LInf", "L1LInf", "Sensitivity"]
@@ -46,7 +47,7 @@ class Sensitivity(metaclass=SpokenABC):
 
 def _whole(number: Fraction, name: str) -> int:
     if number < 1:
-        raise ValueError(f"{name} ({number}) must be at least 1 for integer answers, which move by whole numbers")
+        raise BadValue(f"{name} ({number}) must be at least 1 for integer answers, which move by whole numbers")
     return number.numerator // number.denominator
 
 

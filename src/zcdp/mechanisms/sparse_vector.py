@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 from flint import arb
 
+from zcdp.errors import BadType
 from zcdp.mechanisms.base import Mechanism
 from zcdp.mechanisms.noise import shift_cumulant
 from zcdp.mechanisms.stream import witness
@@ -68,7 +69,7 @@ class SparseVector(Mechanism):
         monotone: bool = False,
     ) -> None:
         if not isinstance(monotone, bool):
-            raise TypeError(f"monotone ({monotone!r}) must be True or False")
+            raise BadType(f"monotone ({monotone!r}) must be True or False")
         self._set(
             epsilon_threshold=positive_rational(epsilon_threshold, "epsilon_threshold"),
             epsilon_queries=positive_rational(epsilon_queries, "epsilon_queries"),

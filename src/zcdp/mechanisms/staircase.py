@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from flint import arb
 
+from zcdp.errors import BadValue
 from zcdp.mechanisms.additive import AddsIntegers, default_grid
 from zcdp.mechanisms.three_point import ThreePoint
 from zcdp.numeric.balls import lift
@@ -36,7 +37,7 @@ class Staircase(ThreePoint):
     def __init__(self, *, epsilon: Value, gamma: Value | None = None) -> None:
         step = None if gamma is None else rational(gamma, "gamma")
         if step is not None and not 0 <= step <= 1:
-            raise ValueError(f"gamma ({gamma}) must lie in [0, 1]")
+            raise BadValue(f"gamma ({gamma}) must lie in [0, 1]")
         self._set(epsilon=positive(epsilon, "epsilon"), gamma=step)
 
     def kappa(self) -> arb:
@@ -87,7 +88,7 @@ class DiscreteStaircase(AddsIntegers, ThreePoint):
     def __init__(self, *, epsilon: Value, sensitivity: Value, r: Value) -> None:
         distance, step = integer(sensitivity, "sensitivity", 1), integer(r, "r", 1)
         if step > distance:
-            raise ValueError(f"r ({r}) must be at most the sensitivity ({sensitivity})")
+            raise BadValue(f"r ({r}) must be at most the sensitivity ({sensitivity})")
         self._set(epsilon=positive(epsilon, "epsilon"), sensitivity=distance, r=step)
 
     def kappa(self) -> arb:

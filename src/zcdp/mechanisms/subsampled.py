@@ -9,6 +9,7 @@ from typing import ClassVar, NoReturn
 from flint import arb
 
 from zcdp.display.things import thing
+from zcdp.errors import BadType, BadValue
 from zcdp.mechanisms.base import Mechanism
 from zcdp.numeric.exact import Exact, Value, integer, literal, rational
 from zcdp.numeric.functions import Number
@@ -62,22 +63,22 @@ class Subsampled(Mechanism):
         if isinstance(mechanism, Plan):
             [(only, count), *others] = mechanism.parts
             if others or count > 1 or not isinstance(only, Mechanism):
-                raise ValueError(f"a plan on one sample ({mechanism!r}) is not covered: sample each of its parts")
+                raise BadValue(f"a plan on one sample ({mechanism!r}) is not covered: sample each of its parts")
             mechanism = only
         if not isinstance(mechanism, Mechanism):
-            raise TypeError(f"mechanism ({thing(mechanism)}) must be a mechanism, as Gaussian(sigma=1)")
+            raise BadType(f"mechanism ({thing(mechanism)}) must be a mechanism, as Gaussian(sigma=1)")
         if rate is not None and size is None and of is None:
             self._set(mechanism=mechanism, rate=_rate(rate), size=None, of=None)
         elif rate is None and size is not None and of is not None:
             drawn, whole = integer(size, "size", 1), integer(of, "of", 1)
             if drawn > whole:
-                raise ValueError(f"size ({drawn}) must be at most of ({whole}): no record is drawn twice")
+                raise BadValue(f"size ({drawn}) must be at most of ({whole}): no record is drawn twice")
             Relation.REPLACE.joined(mechanism.relation)
             self._set(mechanism=mechanism, rate=Fraction(drawn, whole), size=drawn, of=whole)
         else:
-            raise TypeError("give a rate, for a Poisson sample, or size and of, for one without replacement")
+            raise BadType("give a rate, for a Poisson sample, or size and of, for one without replacement")
         if self._law is None:
-            raise ValueError(f"{mechanism!r} cannot be sampled: no law of its privacy loss is known")
+            raise BadValue(f"{mechanism!r} cannot be sampled: no law of its privacy loss is known")
 
     def __repr__(self) -> str:
         how = f"rate={literal(self.rate)}" if self.size is None else f"size={self.size}, of={self.of}"
@@ -163,12 +164,12 @@ class Subsampled(Mechanism):
     def group(self, size: Value) -> NoReturn:
         """Not known: the members of a group are drawn one by one."""
         del size
-        raise ValueError(f"{self!r} has no group bound: the members of a group are drawn one by one")
+        raise BadValue(f"{self!r} has no group bound: the members of a group are drawn one by one")
 
 
 def _rate(rate: Value) -> Fraction:
     probability = rational(rate, "rate")
     if not 0 < probability <= 1:
         rule = "must be above 0 and at most 1: the probability that a record is drawn"
-        raise ValueError(f"rate ({literal(probability)}) {rule}")
+        raise BadValue(f"rate ({literal(probability)}) {rule}")
     return probability

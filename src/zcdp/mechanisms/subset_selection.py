@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from flint import arb
 
+from zcdp.errors import BadValue
 from zcdp.mechanisms.collected import Collected, Real
 from zcdp.mechanisms.three_point import ThreePoint
 from zcdp.numeric.balls import lift
@@ -38,7 +39,7 @@ class SubsetSelection(Collected, ThreePoint):
     def __init__(self, *, epsilon: Value, k: Value, size: Value) -> None:
         budget, values, chosen = positive(epsilon, "epsilon"), integer(k, "k", 2), integer(size, "size", 1)
         if chosen >= values:
-            raise ValueError(f"size ({size}) must be below k ({k})")
+            raise BadValue(f"size ({size}) must be below k ({k})")
         self._set(epsilon=budget, k=values, size=chosen)
 
     def kappa(self) -> arb:

@@ -9,6 +9,7 @@ from typing import Any, ClassVar, NoReturn
 
 from flint import arb, arb_series
 
+from zcdp.errors import BadValue
 from zcdp.mechanisms.base import Mechanism
 from zcdp.numeric.balls import at_precision, lift
 from zcdp.numeric.certify import enclose
@@ -83,10 +84,10 @@ class TruncatedGeometric(FiniteEnvelope, Mechanism):
     def __init__(self, *, epsilon: Value, n: Value, sensitivity: Value = 1) -> None:
         rate, top, distance = positive(epsilon, "epsilon"), integer(n, "n", 1), integer(sensitivity, "sensitivity", 1)
         if distance > top:
-            raise ValueError(f"sensitivity ({sensitivity}) must be at most n ({n}), the largest distance there is")
+            raise BadValue(f"sensitivity ({sensitivity}) must be at most n ({n}), the largest distance there is")
         self._set(epsilon=rate, n=top, sensitivity=distance)
         if not self._inputs():
-            raise ValueError(
+            raise BadValue(
                 f"n ({n}) gives more than {MOST_PAIRS} different pairs of inputs, the most that are searched: "
                 "clamp DiscreteLaplace instead, which costs what its noise costs"
             )
@@ -99,7 +100,7 @@ class TruncatedGeometric(FiniteEnvelope, Mechanism):
         """Inputs at a distance of `size` neighbours: the noise as it is, at a larger sensitivity (n at most)."""
         distance = min(integer(size, "size", 1) * self.sensitivity, self.n)
         if isinstance(self.epsilon, Log):
-            raise ValueError(f"epsilon ({self.epsilon}) of a group is no logarithm of a rational: give it as a number")
+            raise BadValue(f"epsilon ({self.epsilon}) of a group is no logarithm of a rational: give it as a number")
         return TruncatedGeometric(epsilon=self.epsilon * distance / self.sensitivity, n=self.n, sensitivity=distance)
 
     def pair(self) -> LossLaw | None:

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 from flint import arb
 
+from zcdp.errors import BadType, BadValue
 from zcdp.mechanisms.collected import Real
 from zcdp.mechanisms.reports import ReportsBits
 from zcdp.mechanisms.three_point import ThreePoint
@@ -38,7 +39,7 @@ class UnaryEncoding(ReportsBits, ThreePoint):
     def __init__(self, p: Value, q: Value) -> None:
         keep, rise = probability(p, "p"), probability(q, "q")
         if keep <= rise:
-            raise ValueError(f"p ({p}) must be above q ({q}): a true bit is more likely set than a false one")
+            raise BadValue(f"p ({p}) must be above q ({q}): a true bit is more likely set than a false one")
         self._set(p=keep, q=rise)
 
     @property
@@ -60,7 +61,7 @@ class UnaryEncoding(ReportsBits, ThreePoint):
         return Support(lambda: (lift(self.p), lift(self.q), lift(self.p * self.q)), (self.p, self.q, self.p * self.q))
 
     def _support(self, x: Real) -> tuple[Real, Real, Real]:  # noqa: ARG002 - p and q are given
-        raise TypeError("unary encoding is given by its p and q")
+        raise BadType("unary encoding is given by its p and q")
 
 
 @dataclass(frozen=True, init=False, repr=False)

@@ -8,6 +8,7 @@ from warnings import warn
 
 from flint import arb
 
+from zcdp.errors import ZcdpError
 from zcdp.numeric.balls import Undecided, above, at_precision, below
 
 __all__ = ["NotCertified", "Undecided", "enclose", "failure"]
@@ -19,7 +20,7 @@ LAST_BITS = 1 << 16
 DECISIVE_BITS = 2400
 
 
-class NotCertified(ArithmeticError):
+class NotCertified(ZcdpError, ArithmeticError):
     """No certified answer was reached; there is never a number instead."""
 
 

@@ -12,6 +12,7 @@ from typing import NoReturn, TypeAlias
 
 from zcdp.display.calls import Spoken
 from zcdp.display.things import thing
+from zcdp.errors import BadType, BadValue
 
 __all__ = [
     "Exact",
@@ -72,7 +73,7 @@ def _wrong(name: str, value: object, rule: str) -> NoReturn:
         shown = str(value) if isinstance(value, Real) else repr(value)
     except ValueError:  # Python refuses to print integers of more than 4300 digits
         shown = "a number of thousands of digits"
-    raise ValueError(f"{name} ({shown if len(shown) <= 120 else shown[:80] + '...'}) {rule}")
+    raise BadValue(f"{name} ({shown if len(shown) <= 120 else shown[:80] + '...'}) {rule}")
 
 
 def _from_decimal(number: Decimal, value: object, name: str) -> Fraction:
@@ -123,7 +124,7 @@ def rational(value: Value, name: str) -> Fraction:
     if type(value) is float and isfinite(value):
         return Fraction(*value.as_integer_ratio())
     if isinstance(value, bool):
-        raise TypeError(f"{name} ({value}) must be a number, not a bool")
+        raise BadType(f"{name} ({value}) must be a number, not a bool")
     if isinstance(value, str):
         return _from_text(value, name)
     if isinstance(value, Decimal):
@@ -141,7 +142,7 @@ def rational(value: Value, name: str) -> Fraction:
         except (ValueError, OverflowError):
             _wrong(name, value, "must be finite")
         return _limited(exact, value, name)
-    raise TypeError(f"{name} ({thing(value)}) must be a number: int, float, Fraction, Decimal, or text such as '0.1'")
+    raise BadType(f"{name} ({thing(value)}) must be a number: int, float, Fraction, Decimal, or text such as '0.1'")
 
 
 def real(value: Value, name: str) -> Exact:
@@ -204,7 +205,7 @@ def times(count: int, number: Exact) -> Exact:
     if not isinstance(number, Log):
         return count * number
     if count * max(number.argument.numerator.bit_length(), number.argument.denominator.bit_length()) > _MOST_BITS:
-        raise ValueError(
+        raise BadValue(
             f"{count} times {number} is the logarithm of more than {MOST_DIGITS} digits: give it as a number"
         )
     return Log(number.argument**count)

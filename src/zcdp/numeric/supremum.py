@@ -9,6 +9,7 @@ from typing import NamedTuple
 
 from flint import arb
 
+from zcdp.errors import BadValue
 from zcdp.numeric.balls import above, at_precision, below
 from zcdp.numeric.certify import NotCertified, Undecided
 
@@ -148,7 +149,7 @@ def steepest_ratio(
     one quadratic. `NotCertified` where more than `most_cells` of them would be needed.
     """
     if not 0 < tolerance < inf:
-        raise ValueError(f"tolerance ({tolerance}) must be positive and finite")
+        raise BadValue(f"tolerance ({tolerance}) must be positive and finite")
 
     def attempt() -> Supremum:
         present = curves()

@@ -8,6 +8,7 @@ from typing import Any
 
 from flint import acb, arb, arb_series, ctx
 
+from zcdp.errors import BadType
 from zcdp.numeric.balls import above, lift
 from zcdp.numeric.certify import Undecided
 from zcdp.numeric.functions import Number
@@ -76,7 +77,7 @@ def _height(t: Any) -> tuple[arb, arb, int]:
     """|t_1| of a series t_0 + t_1 u, else 0; a bound on |Im t|; and the number of terms."""
     if isinstance(t, arb_series):
         if not all(t[n].is_zero() for n in range(2, t.prec)):
-            raise TypeError("theta is known along a straight line only")
+            raise BadType("theta is known along a straight line only")
         turn, rise, terms, centre = abs(t[1]).upper(), arb(0), t.prec, t[0]
     else:
         turn, rise, terms, centre = arb(0), abs(t.imag).upper() if isinstance(t, acb) else arb(0), 1, t.real

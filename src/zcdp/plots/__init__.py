@@ -7,6 +7,8 @@ from io import BytesIO
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from zcdp.errors import BadValue, MissingExtra
+
 if TYPE_CHECKING:
     from os import PathLike
 
@@ -28,11 +30,11 @@ def figure(name: str, out: str | PathLike[str]) -> list[Path]:
     >>> figure("krr", "krr.gif")
     Traceback (most recent call last):
     ...
-    ValueError: out (krr.gif) must end in .pdf, .svg or .png
+    zcdp.errors.BadValue: out (krr.gif) must end in .pdf, .svg or .png
     """
     path = Path(out)
     if path.suffix.lower() not in FORMATS:
-        raise ValueError(f"out ({out}) must end in .pdf, .svg or .png")
+        raise BadValue(f"out ({out}) must end in .pdf, .svg or .png")
     if name != "all":
         _known(name)
     names = NAMES if name == "all" else (name,)
@@ -49,7 +51,7 @@ def build(name: str) -> Figure:
     try:
         import matplotlib
     except ModuleNotFoundError:
-        raise ModuleNotFoundError("figures need matplotlib: pip install 'zcdp[plots]'", name="matplotlib") from None
+        raise MissingExtra("figures need matplotlib: pip install 'zcdp[plots]'", name="matplotlib") from None
     from zcdp.plots.style import STYLE
 
     with matplotlib.rc_context(STYLE):
@@ -69,7 +71,7 @@ def _write(target: Path, content: bytes) -> None:
 
 def _known(name: str) -> None:
     if name not in NAMES:
-        raise ValueError(f"figure ({name}) must be one of {', '.join(NAMES)}, or all")
+        raise BadValue(f"figure ({name}) must be one of {', '.join(NAMES)}, or all")
 
 
 def _saved(drawn: Figure, suffix: str) -> bytes:

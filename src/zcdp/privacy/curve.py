@@ -16,6 +16,7 @@ from zcdp.display.calls import SpokenABC
 from zcdp.display.names import NEIGHBOURS
 from zcdp.display.notebook import table
 from zcdp.display.typeset import at_most
+from zcdp.errors import BadValue
 from zcdp.numeric.balls import at_precision, below, lift
 from zcdp.numeric.certify import NotCertified, Undecided, enclose
 from zcdp.numeric.exact import Exact, Value, rational
@@ -33,7 +34,13 @@ if TYPE_CHECKING:
     from zcdp.privacy.plan import Plan
     from zcdp.privacy.profile.profile import Profile
 
-__all__ = ["Curve", "Peak"]
+__all__ = ["AUTHORS_ONLY", "Curve", "Peak"]
+
+AUTHORS_ONLY = {
+    *("adds_up", "budget", "convexes", "coordinates", "cumulant", "forms", "is_envelope", "kl", "local", "noise"),
+    *("pair", "peak", "profile", "shape", "theorems", "usual_divisor", "usual_losses", "witness"),
+}
+"""What whoever writes a mechanism supplies, or may: `dir` and the reference show users the rest."""
 
 
 class Peak(NamedTuple):
@@ -49,6 +56,10 @@ class Curve(metaclass=SpokenABC):
     With alpha = 1 + s: the Renyi divergence is K(s)/s, its limit at order 1 is KL = K'(0), and
     rho = sup over s > 0 of K(s)/(s(1+s)). See docs/theorems/cumulant.md.
     """
+
+    def __dir__(self) -> list[str]:
+        """What a user may ask for."""
+        return [name for name in super().__dir__() if name not in AUTHORS_ONLY]
 
     @abstractmethod
     def cumulant(self, s: Number) -> Number:
@@ -144,7 +155,7 @@ class Curve(metaclass=SpokenABC):
             return self.pure_epsilon
         excess = rational(order, "order") - 1
         if excess < 0:
-            raise ValueError(f"order ({order}) must be at least 1")
+            raise BadValue(f"order ({order}) must be at least 1")
         return self._divergence(excess)
 
     def _divergence(self, excess: Fraction) -> float:

@@ -9,6 +9,7 @@ from math import inf
 
 from flint import arb
 
+from zcdp.errors import BadType
 from zcdp.numeric.certify import NotCertified, enclose
 from zcdp.numeric.functions import Number
 from zcdp.numeric.once import cached_property
@@ -23,7 +24,7 @@ def real_order(s: Number) -> arb:
     """An envelope is not analytic: it has values at real orders only."""
     if isinstance(s, arb):
         return s
-    raise TypeError("the cumulant of an envelope of several pairs is defined at real orders only")
+    raise BadType("the cumulant of an envelope of several pairs is defined at real orders only")
 
 
 class FiniteEnvelope(Curve):

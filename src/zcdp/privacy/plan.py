@@ -5,25 +5,37 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from fractions import Fraction
 from math import inf, nextafter
-from typing import ClassVar
+from typing import ClassVar, NamedTuple
 
 from flint import arb, arb_series
 
+from zcdp.errors import BadType, BadValue
 from zcdp.numeric.balls import lift
 from zcdp.numeric.certify import NotCertified, enclose
-from zcdp.numeric.exact import Exact, Log, integer, rational
+from zcdp.numeric.exact import Exact, Log, integer
 from zcdp.numeric.functions import Number, derivatives
 from zcdp.numeric.once import cached_property
 from zcdp.numeric.supremum import Convex, steepest_ratio
 from zcdp.privacy.curve import Curve, Peak
 from zcdp.privacy.loss import LossLaw
 from zcdp.privacy.relation import Relation
+from zcdp.privacy.rho_search import TOLERANCES, cells, searched_rho
 
-__all__ = ["LARGEST_COUNT", "Plan"]
+__all__ = ["LARGEST_COUNT", "Forms", "Plan"]
 
 LARGEST_COUNT = 10**12
-TOLERANCES = 1e-10, 1e-4  # of the certified search over orders: the first that it can meet
-WORK, LEAST_CELLS = 12_000, 500  # cells of that search, of one part each: seconds
+TIGHT = 2e-10  # two ends of rho so close count as its exact value: what the search over orders is asked for
+
+
+class Forms(NamedTuple):
+    """How a plan is written down and read again."""
+
+    parse: Callable[[str], Plan]
+    """From text, as it would be written in Python."""
+    load: Callable[[str], Plan]
+    """From JSON."""
+    dump: Callable[[Plan], str]
+    """To JSON."""
 
 
 class Plan(Curve):
@@ -33,8 +45,8 @@ class Plan(Curve):
     Theorem: docs/theorems/composition.md.
     """
 
-    forms: ClassVar[tuple[Callable[[str], Plan], Callable[[str], Plan], Callable[[Plan], str]]]
-    """Text to plan, JSON to plan, plan to JSON: supplied by `zcdp.accounting`, which knows the mechanisms by name."""
+    forms: ClassVar[Forms]
+    """Supplied by `zcdp.accounting`, which knows the mechanisms by name."""
 
     _curve: Curve
     _times: int
@@ -42,7 +54,7 @@ class Plan(Curve):
     _relation: Relation
 
     def __init__(self) -> None:
-        raise TypeError("write a plan as a sum, 100 * Laplace(epsilon=0.1) + RAPPOR(epsilon=1), or use Plan.parse")
+        raise BadType("write a plan as a sum, 100 * Laplace(epsilon=0.1) + RAPPOR(epsilon=1), or use Plan.parse")
 
     @classmethod
     def _node(cls, curve: Curve, times: int, rest: Curve | None) -> Plan:
@@ -57,7 +69,7 @@ class Plan(Curve):
         whole: Plan | None = None
         for curve in curves:
             if not isinstance(curve, Curve):
-                raise TypeError(f"{curve!r} is not a mechanism or a plan")
+                raise BadType(f"{curve!r} is not a mechanism or a plan")
             if whole is None:
                 # a plan at the left is the chain itself: nothing to wrap
                 whole = curve if isinstance(curve, Plan) else cls._node(curve, 1, None)
@@ -66,7 +78,7 @@ class Plan(Curve):
             else:
                 whole = cls._node(curve, 1, whole)
         if whole is None:
-            raise ValueError("a plan needs at least one mechanism")
+            raise BadValue("a plan needs at least one mechanism")
         return whole
 
     def __add__(self, other: Curve) -> Plan:
@@ -82,7 +94,7 @@ class Plan(Curve):
         """`count` times the curve."""
         times = integer(count, "count", 1)
         if times > LARGEST_COUNT:
-            raise ValueError(f"count ({count}) must be at most 10^12")
+            raise BadValue(f"count ({count}) must be at most 10^12")
         plan = cls._node(curve, times, None)
         if isinstance(curve, Plan):
             plan.parts  # noqa: B018 - a product of counts is refused where it is written
@@ -91,16 +103,16 @@ class Plan(Curve):
     @classmethod
     def parse(cls, text: str) -> Plan:
         """The plan that the text spells: `100 * Laplace(epsilon=0.1) + RAPPOR(epsilon=1)`."""
-        return cls.forms[0](text)
+        return cls.forms.parse(text)
 
     @classmethod
     def from_json(cls, text: str) -> Plan:
         """The inverse of `to_json`."""
-        return cls.forms[1](text)
+        return cls.forms.load(text)
 
     def to_json(self) -> str:
         """A list of parts: count, mechanism, and its parameters without loss."""
-        return Plan.forms[2](self)
+        return Plan.forms.dump(self)
 
     def _leaves(self) -> Iterator[tuple[Curve, int]]:
         """Parts with their counts, in the order they were written; no recursion, so a plan may be a long chain."""
@@ -127,7 +139,7 @@ class Plan(Curve):
         for key, part in found.items():
             merged[part] = merged.get(part, 0) + same[key]
             if merged[part] > LARGEST_COUNT:
-                raise ValueError(f"count ({merged[part]}) of {type(part).__name__} in all must be at most 10^12")
+                raise BadValue(f"count ({merged[part]}) of {type(part).__name__} in all must be at most 10^12")
         return tuple(merged.items())
 
     def __repr__(self) -> str:
@@ -159,7 +171,7 @@ class Plan(Curve):
         if any(loss is None for loss, _ in losses):
             return None
         if not all(isinstance(loss, Fraction) for loss, _ in losses):
-            raise ValueError("the largest loss is a sum with logarithms, not one exact number: use pure_epsilon")
+            raise BadValue("the largest loss is a sum with logarithms, not one exact number: use pure_epsilon")
         return sum((loss * count for loss, count in losses if isinstance(loss, Fraction)), Fraction(0))
 
     @cached_property
@@ -178,7 +190,7 @@ class Plan(Curve):
 
     def pair(self) -> LossLaw | None:
         """A plan has one pair for each part, no single one."""
-        raise TypeError("ask the parts of a plan for their pairs")
+        raise BadType("ask the parts of a plan for their pairs")
 
     def peak(self) -> Peak:
         """The sum of the parts' peaks, where all are attained at one and the same order."""
@@ -191,7 +203,7 @@ class Plan(Curve):
     @cached_property
     def rho_bounds(self) -> tuple[float, float]:
         """Floats that enclose the tight rho; where some part has only an upper bound, the rest is the lower end."""
-        if self.is_tight or self.unbounded:
+        if self._of_tight_parts or self.unbounded:
             return self._peak_bounds
         return max(float(nextafter(part.rho_bounds[0] * count, 0)) for part, count in self.parts), self.rho
 
@@ -209,29 +221,12 @@ class Plan(Curve):
             low, high = (Fraction(end) * count for end in part._peak_bounds)
             return enclose(lambda: lift(low))[0], enclose(lambda: lift(high))[1]
         upper = inf if any(part.rho == inf for part, _ in self.parts) else enclose(lambda: lift(self._sum_of_rhos))[1]
-        lower = min(max(self._ratio_from_below(part) for part, _ in self.parts), upper)
-        for tolerance in TOLERANCES:
-            if upper == inf or upper - lower <= tolerance * lower:  # no search makes an infinite part finite
-                break
-            try:
-                searched = self.search_rho(tolerance)
-            except NotCertified:  # it takes too long, as where counts are huge: any enclosure is as sound
-                continue
-            return max(lower, searched[0]), min(upper, searched[1])
-        return lower, upper
+        return searched_rho(self, upper)
 
     @cached_property
     def _sum_of_rhos(self) -> Fraction:
         """An upper bound on rho; an infinite one is refused."""
         return sum((part.rho_fraction * count for part, count in self.parts), Fraction(0))
-
-    def _ratio_from_below(self, part: Curve) -> float:
-        """D(alpha)/alpha where it is largest for a part: it bounds rho from below; 0 where it is not known."""
-        try:
-            s = rational(part.rho_order, "order") - 1
-            return enclose(lambda: self.cumulant(lift(s)) / (lift(s) * lift(1 + s)) if s else self.kl())[0]
-        except (NotCertified, ValueError):
-            return 0.0
 
     @cached_property
     def rho_fraction(self) -> Fraction:
@@ -244,7 +239,7 @@ class Plan(Curve):
 
     def _divergence(self, excess: Fraction) -> float:
         whole = super()._divergence(excess)
-        if self.is_tight:
+        if self._of_tight_parts:
             return whole
         # the curve of a part that is only a bound may be above what is known of it otherwise
         each = [(part._divergence(excess), count) for part, count in self.parts]
@@ -258,6 +253,14 @@ class Plan(Curve):
 
     @property
     def is_tight(self) -> bool:
+        """Whether rho is the exact value: not where a part's is a bound, nor where the search over orders gave up."""
+        if not self._of_tight_parts:
+            return False
+        lower, upper = self._peak_bounds
+        return upper == inf or upper - lower <= TIGHT * upper
+
+    @property
+    def _of_tight_parts(self) -> bool:
         """Whether the rho of every part is its exact value, and one order of the neighbours may attain all of them.
 
         Ordered parts face the same way, and two of them may cost most in different orders: then the sum is a bound. Of
@@ -278,14 +281,8 @@ class Plan(Curve):
         def taylor(s: arb) -> tuple[arb, arb, arb]:
             return derivatives(self.cumulant(arb_series([s, 1], prec=4)))
 
-        return [
-            Convex(
-                self.cumulant,
-                self.kl(),
-                arb(self.pure_epsilon),
-                None if any(part.is_envelope for part, _ in self.parts) else taylor,
-            )
-        ]
+        smooth = not any(part.is_envelope for part, _ in self.parts)
+        return [Convex(self.cumulant, self.kl(), arb(self.pure_epsilon), taylor if smooth else None)]
 
     def search_rho(self, tolerance: float = TOLERANCES[0]) -> tuple[float, float]:
         """Floats around rho by a certified search over all orders of the sum of the curves.
@@ -296,7 +293,7 @@ class Plan(Curve):
         bounded = [count * part for part, count in self.parts if part.pure_epsilon < inf]
         unbounded = [(part.rho_fraction, count) for part, count in self.parts if part.pure_epsilon == inf]
         if not unbounded:
-            return steepest_ratio(self.convexes, tolerance, most_cells=max(WORK // len(self.parts), LEAST_CELLS))[:2]
+            return steepest_ratio(self.convexes, tolerance, most_cells=cells(len(self.parts)))[:2]
         rest = Fraction(Plan.sum_of(*bounded).search_rho(tolerance)[1]) if bounded else Fraction(0)
         whole = rest + sum((rho * count for rho, count in unbounded), Fraction(0))
         return enclose(self.kl)[0], enclose(lambda: lift(whole))[1]

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from enum import Enum
 
+from zcdp.errors import BadValue
+
 __all__ = ["Relation"]
 
 
@@ -30,7 +32,7 @@ class Relation(Enum):
             return self
         if self is Relation.EITHER:
             return other
-        raise ValueError(
+        raise BadValue(
             f"a mechanism for {self.value} neighbours and one for {other.value} neighbours do not compose: "
             "state both for one relation"
         )

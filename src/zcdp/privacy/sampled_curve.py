@@ -8,6 +8,7 @@ from math import inf, log
 
 from flint import arb, ctx
 
+from zcdp.errors import BadType
 from zcdp.numeric.balls import lift
 from zcdp.numeric.certify import NotCertified, Undecided
 from zcdp.numeric.exact import Exact, Log
@@ -30,7 +31,7 @@ def sampled_curve(law: LossLaw | None, base: Curve, rate: Fraction) -> Curve:
     if isinstance(finite, FiniteLaw):
         curve = SampledFinite(finite)
         return SampledConvex(base, rate) if curve.unbounded and not base.unbounded else curve
-    raise TypeError(f"{law!r} is no sampled law")
+    raise BadType(f"{law!r} is no sampled law")
 
 
 def replaced_curve(law: LossLaw | None, base: Curve, rate: Fraction) -> Curve:

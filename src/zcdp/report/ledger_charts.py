@@ -8,6 +8,8 @@ from html import escape
 from math import ceil, floor, log10
 from typing import Any
 
+from zcdp.errors import BadValue
+
 __all__ = ["months_chart", "periods", "spending_chart"]
 
 WIDTH, HEIGHT = 360, 220
@@ -97,7 +99,7 @@ def periods(months: Sequence[Mapping[str, Any]]) -> list[tuple[str, int, float]]
         return []
     first, last = (int(month[:4]) * 12 + int(month[5:7]) - 1 for month in (min(known), max(known)))
     if last - first > 12 * 500:
-        raise ValueError("no ledger is five hundred years old")
+        raise BadValue("no ledger is five hundred years old")
     whole = [
         (f"{n // 12:04}-{n % 12 + 1:02}", *known.get(f"{n // 12:04}-{n % 12 + 1:02}", (0, 0.0)))
         for n in range(first, last + 1)

@@ -7,6 +7,7 @@ from importlib.resources import files
 from typing import Any
 
 from zcdp.display.typeset import at_least, at_most, percent
+from zcdp.errors import BadValue
 from zcdp.report.ledger_sections import account_section, evidence, safe
 from zcdp.report.page import POLICY
 
@@ -19,11 +20,11 @@ def render_ledger(facts: Mapping[str, Any]) -> str:
     >>> render_ledger({"accounts": []})
     Traceback (most recent call last):
     ...
-    ValueError: the statement has no 'head'
+    zcdp.errors.BadValue: the statement has no 'head'
     """
     for field in ("head", "entries", "passed", "findings", "made", "source", "zcdp", "accounts"):
         if field not in facts:
-            raise ValueError(f"the statement has no {field!r}")
+            raise BadValue(f"the statement has no {field!r}")
     style = "".join(
         files("zcdp.report").joinpath(name).read_text(encoding="utf-8") for name in ("style.css", "ledger.css")
     )

@@ -9,6 +9,7 @@ from typing import Any, Literal, TypeAlias
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from zcdp.errors import BadType
 from zcdp.samplers.source import blocks
 
 __all__ = ["Overflow", "add", "exact_array", "fill", "integer_array", "plain_array"]
@@ -25,7 +26,7 @@ def plain_array(values: Any, name: str) -> NDArray[Any]:
     array([1, 2])
     """
     if _is_masked(values):
-        raise TypeError(f"{name} must not be masked: drop or fill what the mask hides, on purpose")
+        raise BadType(f"{name} must not be masked: drop or fill what the mask hides, on purpose")
     return np.asarray(values)
 
 
@@ -48,7 +49,7 @@ def integer_array(values: ArrayLike, name: str) -> NDArray[Any]:
     if array.size == 0 and array.dtype == np.float64 and not isinstance(values, np.ndarray):
         array = array.astype(np.int64)  # an empty list has no type of its own
     if array.dtype.kind not in "iu":
-        raise TypeError(f"{name} must be integers, not {array.dtype}: convert them on purpose, with astype")
+        raise BadType(f"{name} must be integers, not {array.dtype}: convert them on purpose, with astype")
     return array.astype(array.dtype.newbyteorder("="), copy=False)
 
 
@@ -62,7 +63,7 @@ def exact_array(values: ArrayLike, name: str) -> NDArray[Any]:
     if array.dtype == np.float64 and not isinstance(values, np.ndarray | np.generic):
         for one in np.asarray(values, dtype=object).ravel().tolist():
             if isinstance(one, int | np.integer) and int(float(one)) != int(one):
-                raise TypeError(f"{name} hold an integer that is no float: give integers of 64 bits alone, or floats")
+                raise BadType(f"{name} hold an integer that is no float: give integers of 64 bits alone, or floats")
     return array
 
 

@@ -18,6 +18,7 @@ import numpy as np
 from flint import arb
 from numpy.typing import NDArray
 
+from zcdp.errors import BadValue
 from zcdp.numeric.balls import at_precision, floor, lift
 from zcdp.numeric.once import cached_property
 from zcdp.numeric.trusted import settled, thin, trusted
@@ -60,7 +61,7 @@ class GridNoise:
     def __init__(self, shape: Shape, rate: Real, step: Fraction, *, first: int = 16, second: int = 62) -> None:
         scale = settled(lambda: trusted(1 / (rate() * lift(step))))  # in steps; it only chooses the bins
         if not 2.0**-900 < scale < 2.0**60:
-            raise ValueError(f"grid ({step}) must be within reach of the scale, which is {scale:.3g} grid steps")
+            raise BadValue(f"grid ({step}) must be within reach of the scale, which is {scale:.3g} grid steps")
         self._shape, self._step, self._exponent = shape, step, frexp(scale)[1]
         self._rate: Real = lambda: rate() * lift(step)
         self._stages = first, second

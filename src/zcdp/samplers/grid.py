@@ -15,6 +15,7 @@ from typing import Any, NamedTuple, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
+from zcdp.errors import BadType, BadValue
 from zcdp.samplers.arrays import add
 from zcdp.samplers.quotients import NARROW, Quotients
 from zcdp.samplers.source import blocks
@@ -71,9 +72,9 @@ class Grid:
     def check(self, values: NDArray[Any]) -> NDArray[Any]:
         """`values` as they are, if all are finite and within reach of the grid; floats if those hold them exactly."""
         if values.dtype.kind not in "fiuO":
-            raise TypeError(f"values must be numbers, not {values.dtype}")
+            raise BadType(f"values must be numbers, not {values.dtype}")
         if values.dtype.kind == "f" and not np.isfinite([values.min(initial=0), values.max(initial=0)]).all():
-            raise ValueError("values must be finite")
+            raise BadValue("values must be finite")
         if values.dtype.kind != "O" and values.dtype.itemsize <= 8:
             size = max(-values.min(initial=0).item(), values.max(initial=0).item())
             if values.dtype.kind == "f" or size <= 1 << 53:
@@ -93,7 +94,7 @@ class Grid:
 
     def _within(self, steps: Fraction) -> None:
         if not steps < LIMIT:
-            raise ValueError(f"values must lie within 2^61 steps of zero, and a step of the grid is {self.step}")
+            raise BadValue(f"values must lie within 2^61 steps of zero, and a step of the grid is {self.step}")
 
     def release(self, values: NDArray[Any], points: Points) -> NDArray[Any]:
         """Floats for checked values; `points` gives a grid point for each fine step, told what is left of a value.

@@ -8,6 +8,7 @@ import numpy as np
 from flint import arb
 from numpy.typing import NDArray
 
+from zcdp.errors import BadValue
 from zcdp.samplers.bernoulli import Coin
 from zcdp.samplers.lazy import Real
 from zcdp.samplers.source import Source, blocks, secure
@@ -38,7 +39,7 @@ class HadamardReports:
 
     def __init__(self, epsilon: Real, k: int, parts: int, *, first: int = 16) -> None:
         if k > 1 << 31:
-            raise ValueError(f"k ({k}) must be at most 2^31 for Hadamard response to be run")
+            raise BadValue(f"k ({k}) must be at most 2^31 for Hadamard response to be run")
 
         def told() -> arb:
             gain = -(-epsilon()).expm1()

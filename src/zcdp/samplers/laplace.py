@@ -19,6 +19,7 @@ import numpy as np
 from flint import arb
 from numpy.typing import NDArray
 
+from zcdp.errors import BadValue
 from zcdp.numeric.balls import lift
 from zcdp.numeric.trusted import settled, trusted
 from zcdp.samplers.geometric import TwoSided
@@ -43,7 +44,7 @@ class GridLaplace:
     def __init__(self, rate: Real, step: Fraction, *, first: int = 16, second: int = 62) -> None:
         scale = settled(lambda: trusted(1 / (rate() * lift(step))))  # in steps: that `_rate` is so small rests on it
         if not 2.0**-900 < scale < 2.0**60:
-            raise ValueError(f"grid ({step}) must be within reach of the scale, which is {scale:.3g} grid steps")
+            raise BadValue(f"grid ({step}) must be within reach of the scale, which is {scale:.3g} grid steps")
         self._grid = Grid(step, refine=max(1, 18 - int(np.frexp(scale)[1])))
         fine = step / (1 << self._grid.refine)
         self._rate: Real = lambda: rate() * lift(fine)  # at most 2^-16

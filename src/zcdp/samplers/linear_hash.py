@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from zcdp.errors import BadValue
 from zcdp.samplers.lazy import Real
 from zcdp.samplers.response import Response
 from zcdp.samplers.source import Source, blocks, secure
@@ -42,7 +43,7 @@ class LinearHashReports:
     def __init__(self, epsilon: Real, g: int, k: int, *, first: int = 16) -> None:
         self._digits = digit_count(k, g)
         if g ** (self._digits + 1) > LARGEST:
-            raise ValueError(f"g ({g}) and k ({k}) must give reports of at most 62 bits")
+            raise BadValue(f"g ({g}) and k ({k}) must give reports of at most 62 bits")
         self._g, self._response = g, Response(epsilon, g, first=first)
 
     def report(self, values: NDArray[Any], source: Source = secure) -> NDArray[Any]:

@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from zcdp.errors import BadValue
 from zcdp.numeric.balls import floor
 from zcdp.numeric.trusted import settled, thin, trusted
 from zcdp.samplers.lazy import Real, rank
@@ -34,7 +35,7 @@ class LowBits:
 
     def __init__(self, rate: Real, length: int, *, first: int = 16) -> None:
         if not settled(lambda: thin(rate()) * (1 << length) <= 1 / 32):
-            raise ValueError(f"length ({length}) must be at most log2(scale) - 5")
+            raise BadValue(f"length ({length}) must be at most log2(scale) - 5")
         self.length = length
         self._rate = rate
         self._near = settled(lambda: trusted(rate()))

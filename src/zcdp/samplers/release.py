@@ -11,6 +11,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from zcdp.display.things import kind, thing
+from zcdp.errors import BadType, BadValue
 from zcdp.numeric.exact import rational
 from zcdp.samplers.arrays import Overflow, add, exact_array, fill, integer_array
 from zcdp.samplers.source import Source, blocks, secure
@@ -56,7 +57,7 @@ def is_scalar(values: Any) -> bool:
 
 def _overflow(overflow: Overflow) -> None:
     if overflow not in ("raise", "saturate"):
-        raise ValueError(f"overflow ({overflow!r}) must be 'raise' or 'saturate'")
+        raise BadValue(f"overflow ({overflow!r}) must be 'raise' or 'saturate'")
 
 
 def noisy_integers(noise: Callable[[], IntegerNoise], values: ArrayLike, overflow: Overflow) -> Any:
@@ -65,7 +66,7 @@ def noisy_integers(noise: Callable[[], IntegerNoise], values: ArrayLike, overflo
     if type(values) is int:
         return values + noise().draw_one()
     if is_scalar(values):
-        raise TypeError(f"values must be integers, not {kind(values)}")
+        raise BadType(f"values must be integers, not {kind(values)}")
     array = integer_array(values, "values")
     flat = array.reshape(-1)
     out = np.empty_like(flat)
@@ -87,22 +88,22 @@ def _number(value: Any) -> Fraction:
     try:
         return rational(value, "values")
     except TypeError:
-        raise TypeError(f"values must be numbers: int, float, Fraction, Decimal or str, not {kind(value)}") from None
+        raise BadType(f"values must be numbers: int, float, Fraction, Decimal or str, not {kind(value)}") from None
     except ValueError:
-        raise ValueError("values must be finite numbers, of a decimal exponent of at most 4000 in size") from None
+        raise BadValue("values must be finite numbers, of a decimal exponent of at most 4000 in size") from None
 
 
 def noisy_reals(noise: Callable[[], RealNoise], values: Any) -> Any:
     """values + noise on the grid: a float for a number, else an array of float64 of the same shape."""
     if type(values) is float:
         if values - values != 0:
-            raise ValueError("values must be finite")
+            raise BadValue("values must be finite")
         return noise().release_one(values)
     if is_scalar(values):
         return noise().release_one(_number(values))
     array = exact_array(values, "values")
     if array.dtype.kind not in "iuf":
-        raise TypeError(f"values must be integers or floats, not {array.dtype}")
+        raise BadType(f"values must be integers or floats, not {array.dtype}")
     native = array.astype(array.dtype.newbyteorder("="), copy=False)
     released = noise().release(native.reshape(-1)).reshape(array.shape)
     return released if array.shape or isinstance(values, np.ndarray) else released[()]
@@ -112,13 +113,13 @@ def each(one: Callable[[int], Any], many: Callable[[NDArray[Any]], NDArray[Any]]
     """Responses for a value or an array of values in 0 .. k-1; rows of responses where one response is a row."""
     if type(values) is int:
         if not 0 <= values < k:
-            raise ValueError(f"values must lie in 0 .. {k - 1}")
+            raise BadValue(f"values must lie in 0 .. {k - 1}")
         return one(values)
     if is_scalar(values):
-        raise TypeError(f"values must be integers, not {kind(values)}")
+        raise BadType(f"values must be integers, not {kind(values)}")
     array = integer_array(values, "values")
     if int(array.min(initial=0)) < 0 or int(array.max(initial=0)) >= k:
-        raise ValueError(f"values must lie in 0 .. {k - 1}")
+        raise BadValue(f"values must lie in 0 .. {k - 1}")
     flat = many(array.reshape(-1))
     shaped = flat.reshape(array.shape + flat.shape[1:])
     return shaped if shaped.shape or isinstance(values, np.ndarray) else shaped[()]
@@ -131,7 +132,7 @@ def each_in_its_type(
 
     def fitting(array: NDArray[Any]) -> NDArray[Any]:
         if k - 1 > np.iinfo(array.dtype).max:
-            raise ValueError(f"k ({k}) must fit in the type of the values: {array.dtype} does not hold {k - 1}")
+            raise BadValue(f"k ({k}) must fit in the type of the values: {array.dtype} does not hold {k - 1}")
         return many(array)
 
     responses = each(one, fitting, values, k)
@@ -161,7 +162,7 @@ def _shape(size: int | tuple[int, ...]) -> tuple[int, ...]:
     try:
         shape = tuple(map(index, size)) if isinstance(size, tuple) else (index(size),)
     except TypeError:
-        raise TypeError(f"size ({thing(size)}) must be a whole number, or a tuple of such") from None
+        raise BadType(f"size ({thing(size)}) must be a whole number, or a tuple of such") from None
     if any(length < 0 for length in shape):
-        raise ValueError(f"size ({size}) must not be negative")
+        raise BadValue(f"size ({size}) must not be negative")
     return shape

@@ -13,6 +13,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from zcdp.errors import BadType, BadValue
 from zcdp.samplers.arrays import exact_array
 from zcdp.samplers.exponential_coins import Rate
 from zcdp.samplers.source import Source
@@ -44,16 +45,16 @@ class Scores:
     def __init__(self, scores: ArrayLike, rate: Rate) -> None:
         array = exact_array(scores, "scores")
         if array.ndim != 1 or not array.size:
-            raise ValueError(f"scores must be a list of at least one number, not of shape {array.shape}")
+            raise BadValue(f"scores must be a list of at least one number, not of shape {array.shape}")
         kind = array.dtype.kind
         if kind not in "iuf" or array.dtype.itemsize > 8:
-            raise TypeError(f"scores must be integers or floats of at most 64 bits, not {array.dtype}")
+            raise BadType(f"scores must be integers or floats of at most 64 bits, not {array.dtype}")
         self.array = array if array.dtype.isnative else array.astype(array.dtype.newbyteorder("="))
         self.size: int = array.size
         self.rate = rate
         best, least = self.array.item(self.array.argmax()), self.array.item(self.array.argmin())
         if kind == "f" and not (isfinite(best) and isfinite(least)):  # both show a NaN, if there is one
-            raise ValueError("scores must be finite")
+            raise BadValue("scores must be finite")
         self.best, self._widest = best, best - least
         self._plain = array.dtype == np.float64 and self._widest < inf
 

@@ -9,6 +9,7 @@ import numpy as np
 from flint import arb
 from numpy.typing import NDArray
 
+from zcdp.errors import BadValue
 from zcdp.samplers.bernoulli import Coin
 from zcdp.samplers.lazy import Real
 from zcdp.samplers.source import BLOCK, Source, secure, words
@@ -28,7 +29,7 @@ class SubsetSelection:
 
     def __init__(self, epsilon: Real, k: int, w: int, *, first: int = 16) -> None:
         if k > 1 << 63:
-            raise ValueError(f"k ({k}) must be at most 2^63 for reports in 64 bits")
+            raise BadValue(f"k ({k}) must be at most 2^63 for reports in 64 bits")
 
         def held() -> arb:
             return w / (w + (k - w) * (-epsilon()).exp())

@@ -69,9 +69,7 @@ def _mechanisms(epsilons: tuple[str, ...]) -> Iterator[Mechanism]:
 
 
 def _page(m: Mechanism) -> str:
-    if isinstance(m, RandomizedResponse):
-        return "three-point"
-    return "total-variation" if isinstance(m, PureDP) and m.total_variation is not None else m.theorem
+    return "three-point" if isinstance(m, RandomizedResponse) else m.theorems[0]
 
 
 def _searched(m: Mechanism) -> bool:

@@ -11,6 +11,7 @@ from dp_accounting import PrivacyAccountant
 from zcdp.adapters.dp_accounting.read import ADDED, translate
 from zcdp.adapters.dp_accounting.spent import NOTHING
 from zcdp.adapters.outward import above
+from zcdp.errors import BadValue
 from zcdp.numeric.exact import rational
 from zcdp.privacy.plan import Plan
 
@@ -55,7 +56,7 @@ class Accountant(PrivacyAccountant):  # type: ignore[misc]
     def _bounds(self, target: float, *, both: bool = False) -> tuple[float, float]:
         delta, well, whole = rational(target, "target_delta"), self._spent.well, self.plan
         if not 0 <= delta <= 1:
-            raise ValueError(f"target_delta ({target}) must lie in [0, 1]")
+            raise BadValue(f"target_delta ({target}) must lie in [0, 1]")
         if delta == 1 or (whole is None and delta >= 1 - well):
             return 0.0, 0.0
         if delta < 1 - well or whole is None:

@@ -14,6 +14,7 @@ from dp_accounting import NeighboringRelation, dp_event
 
 from zcdp.adapters.bounds import RhoAlone
 from zcdp.adapters.dp_accounting.spent import ALL, NOTHING, Refused, Spent, one
+from zcdp.errors import BadType
 from zcdp.mechanisms import (
     BinaryRandomizedResponse,
     DiscreteGaussian,
@@ -196,7 +197,7 @@ def plan(what: dp_event.DpEvent, *, relation: Any = ADDED) -> Plan:
     Gaussian(sigma=2, sensitivity=2)
     """
     if not isinstance(what, dp_event.DpEvent):
-        raise TypeError(f"event ({what!r}) must be a DpEvent")
+        raise BadType(f"event ({what!r}) must be a DpEvent")
     spent = translate(what, relation)
     if spent.well != 1:
         raise Refused(what, "a plan has no part that fails with a delta, or that is not private: use Accountant")

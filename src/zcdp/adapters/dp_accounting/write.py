@@ -10,6 +10,7 @@ from dp_accounting import dp_event
 from zcdp.adapters.bounds import RhoAlone
 from zcdp.adapters.dp_accounting.spent import Refused
 from zcdp.adapters.outward import above, below
+from zcdp.errors import BadType
 from zcdp.mechanisms import (
     BinaryRandomizedResponse,
     DiscreteLaplace,
@@ -35,7 +36,7 @@ def event(what: Curve, *, rho_alone: bool = False) -> dp_event.DpEvent:
     SelfComposedDpEvent(event=LaplaceDpEvent(noise_multiplier=10.0), count=100)
     """
     if not isinstance(what, Curve):
-        raise TypeError(f"{what!r} is not a mechanism or a plan")
+        raise BadType(f"{what!r} is not a mechanism or a plan")
     events = [
         one if count == 1 else dp_event.SelfComposedDpEvent(one, count)
         for part, times in what.parts

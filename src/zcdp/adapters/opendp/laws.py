@@ -13,6 +13,7 @@ from typing import Any
 
 import opendp.prelude as dp
 
+from zcdp.errors import BadValue
 from zcdp.mechanisms import (
     RAPPOR,
     DiscreteLaplace,
@@ -186,8 +187,8 @@ _REASONS = {
 def at(law: Law, distance: Any) -> Curve | None:
     """What is spent by inputs at that distance; None where they are the same."""
     if distance == inf:
-        raise ValueError("distance (inf) must be finite")
+        raise BadValue("distance (inf) must be finite")
     number = rational(distance, "distance")
     if number < 0:
-        raise ValueError(f"distance ({distance}) must not be negative")
+        raise BadValue(f"distance ({distance}) must not be negative")
     return law.spent(number) if number else None

@@ -9,6 +9,7 @@ import opendp.prelude as dp
 
 from zcdp.adapters.bounds import RhoAlone
 from zcdp.adapters.opendp.laws import Law, Refused, at, is_pure, is_zcdp, kwargs, law_of, name_of
+from zcdp.errors import BadValue
 from zcdp.mechanisms import Mechanism, PureDP
 from zcdp.privacy.curve import Curve
 from zcdp.privacy.plan import Plan
@@ -79,7 +80,7 @@ def plan(measurement: Any, distance: Any) -> Plan:
     """
     parts = _parts(measurement, distance)
     if not parts:
-        raise ValueError(f"nothing is spent at a distance of {distance}, and a plan has at least one part")
+        raise BadValue(f"nothing is spent at a distance of {distance}, and a plan has at least one part")
     return Plan.sum_of(*parts)
 
 

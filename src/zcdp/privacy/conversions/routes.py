@@ -7,6 +7,7 @@ from fractions import Fraction
 from math import inf, nextafter
 from typing import TYPE_CHECKING, TypeVar
 
+from zcdp.errors import BadValue
 from zcdp.numeric.certify import NotCertified, failure
 from zcdp.numeric.exact import Value, rational
 from zcdp.numeric.once import cached_property
@@ -31,14 +32,14 @@ WELL, SHARP = 1e-6, 1e-12
 def _delta(value: Value) -> Fraction:
     delta = rational(value, "delta")
     if not 0 <= delta < 1:
-        raise ValueError(f"delta ({value}) must be at least 0 and below 1")
+        raise BadValue(f"delta ({value}) must be at least 0 and below 1")
     return delta
 
 
 def _epsilon(value: Value) -> Fraction:
     epsilon = rational(value, "epsilon")
     if epsilon < 0:
-        raise ValueError(f"epsilon ({value}) must not be negative")
+        raise BadValue(f"epsilon ({value}) must not be negative")
     return epsilon
 
 
@@ -101,7 +102,7 @@ class Routes:
         target = _delta(delta)
         upper = self.curve.pure_epsilon
         if target == 0:
-            return self._pure_from_below() if self.exact else 0.0, upper
+            return min(self._pure_from_below(), upper), upper
 
         def ask(profile: Profile) -> Answer:
             return profile.epsilon(target)
@@ -157,8 +158,13 @@ class Routes:
         return max((one.lower for one in answers if one is not None), default=0.0)
 
     def _pure_from_below(self) -> float:
-        """A float that is not above the largest loss: itself if it is one, else two below its upper end."""
+        """A float that is not above the largest loss: itself if it is one, else two below its upper end.
+
+        Where the laws only dominate the mechanisms, the largest loss of what is attained; 0 where nothing is.
+        """
         upper = self.curve.pure_epsilon
+        if not self.exact and upper < inf:
+            return max((profile.loss_that_occurs() for profile in self.attained), default=0.0)
         try:
             loss = self.curve.largest_loss
         except (AttributeError, TypeError, ValueError):  # no one exact number

@@ -11,6 +11,7 @@ from typing import Any
 
 from flint import arb
 
+from zcdp.errors import BadValue
 from zcdp.numeric.balls import above, below, lift
 from zcdp.numeric.exact import Exact, Log
 from zcdp.numeric.once import cached_property
@@ -71,9 +72,9 @@ class FiniteLaw(LossLaw):
     def __post_init__(self) -> None:
         whole = sum((p for _, p in self.masses), self.revealed)
         if whole != 1:
-            raise ValueError(f"the masses of a law must sum to 1, not {float(whole)!r}")
+            raise BadValue(f"the masses of a law must sum to 1, not {float(whole)!r}")
         if self.hidden < 0:
-            raise ValueError(f"the masses of a law must come from a pair: those of Q sum to {float(1 - self.hidden)!r}")
+            raise BadValue(f"the masses of a law must come from a pair: those of Q sum to {float(1 - self.hidden)!r}")
 
     @property
     def hidden(self) -> Fraction:

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple, TypeAlias
 
 from flint import acb, arb
 
+from zcdp.errors import BadValue
 from zcdp.numeric.balls import at_precision
 from zcdp.numeric.certify import Undecided
 from zcdp.numeric.exact import Exact
@@ -175,14 +176,14 @@ class LossLaw(ABC):
         """Refuse a claim of symmetry that is not true, and a law that is neither symmetric nor tied to an order."""
         if not self.symmetric:
             if self.relation is not Relation.ADD_REMOVE:
-                raise ValueError(
+                raise BadValue(
                     f"{type(self).__name__} is not symmetric: it must be tied to the order of add_remove neighbours, "
                     "or enter by a symmetric law that dominates it"
                 )
             self.reverse()
             return
         if not at_precision(CHECK_BITS, self._looks_symmetric):
-            raise ValueError(f"{type(self).__name__} claims to be symmetric, but its M(-1-z) is not M(z)")
+            raise BadValue(f"{type(self).__name__} claims to be symmetric, but its M(-1-z) is not M(z)")
 
     def _looks_symmetric(self) -> bool:
         factor = self.ready()

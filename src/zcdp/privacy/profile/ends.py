@@ -10,7 +10,7 @@ from flint import arb
 from zcdp.numeric.balls import above, below
 from zcdp.privacy.profile.integrand import Transform
 
-__all__ = ["at_top", "near_one"]
+__all__ = ["at_top", "loss_that_occurs", "near_one"]
 
 NEAR_ONE = 12  # the least order tried is 0.7 * 2^-12
 
@@ -40,3 +40,16 @@ def at_top(transform: Transform, target: arb) -> tuple[float, float] | None:
         atom, near = factor.near_top(share)
         weight *= (atom if atom > 0 else near) ** count
     return (below(top - gap), above(top)) if weight >= target else None
+
+
+def loss_that_occurs(transform: Transform) -> arb:
+    """A number that the loss exceeds, or nearly: 2^-60 of it is given away where there is no atom at the top."""
+    total = arb(0)
+    for (law, count), (factor, _) in zip(transform.parts, transform.factors, strict=True):
+        top = law.largest()
+        if not (top.is_finite() and top > 0):
+            continue  # its largest loss, whatever it is, is not negative
+        gap = top * arb(2) ** -60
+        atom, near = factor.near_top(gap)
+        total += (top if atom > 0 else top - gap if near > 0 else arb(0)) * count
+    return total

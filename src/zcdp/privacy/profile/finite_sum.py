@@ -9,6 +9,7 @@ from typing import TypeAlias
 
 from flint import arb, arb_poly, ctx
 
+from zcdp.errors import BadValue
 from zcdp.numeric.balls import at_precision, below, lift
 from zcdp.numeric.exact import Log, gcd
 from zcdp.privacy.loss.expansion import Exponent, product, sum_of
@@ -83,7 +84,7 @@ class FiniteSum(Engine):
     def delta(self, epsilon: Fraction) -> tuple[arb, arb]:
         """Balls whose lower end is below, and whose upper end is above delta(epsilon)."""
         if epsilon < self.cut.threshold:
-            raise ValueError(f"epsilon ({epsilon}) is below the threshold {self.cut.threshold}")
+            raise BadValue(f"epsilon ({epsilon}) is below the threshold {self.cut.threshold}")
         return at_precision(self.bits, lambda: self._delta(lift(epsilon)))
 
     def _delta(self, epsilon: arb) -> tuple[arb, arb]:

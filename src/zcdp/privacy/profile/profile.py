@@ -59,6 +59,10 @@ class Profile:
         orders = [one.deltas(epsilons, haste=haste) for one in self.orders]
         return [max(values) for values in zip(*orders, strict=True)]
 
+    def loss_that_occurs(self) -> float:
+        """A float below which no epsilon has delta 0: of the order that has the larger losses."""
+        return max(one.loss_that_occurs() for one in self.orders)
+
     def delta_bounds(self, epsilon: Fraction) -> tuple[float, float]:
         """The two ends of `delta` alone."""
         return self.delta(epsilon)[:2]

@@ -17,7 +17,7 @@ from zcdp.privacy.loss.law import Parts
 from zcdp.privacy.profile.choose import choose
 from zcdp.privacy.profile.contour import Contour
 from zcdp.privacy.profile.effort import ROUGH
-from zcdp.privacy.profile.ends import at_top, near_one
+from zcdp.privacy.profile.ends import at_top, loss_that_occurs, near_one
 from zcdp.privacy.profile.engine import Answer, Engine, NoAnswer
 from zcdp.privacy.profile.integrand import Transform
 from zcdp.privacy.profile.question import Question, line_for_epsilon, saddle_estimate
@@ -116,6 +116,10 @@ class OneOrder:
             if found is None or found.lower == 0.0:
                 raise
             return found
+
+    def loss_that_occurs(self) -> float:
+        """A float below which no epsilon has delta 0."""
+        return at_precision(self.bits, lambda: max(below(loss_that_occurs(Transform(self.parts))), 0.0))
 
     def surely_below(self, epsilon: Fraction, delta: Fraction) -> bool:
         """Whether one Chernoff bound shows that delta(epsilon) is at most `delta`; False says nothing."""

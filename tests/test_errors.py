@@ -1,0 +1,55 @@
+"""All that zcdp refuses has one root, and the command line takes nothing else for bad input."""
+
+from __future__ import annotations
+
+import ast
+import builtins
+from pathlib import Path
+
+import pytest
+
+import zcdp
+from zcdp.accounting.plan_file import PlanFileError
+from zcdp.cli import main
+from zcdp.cli.arguments import BadUsage
+from zcdp.errors import BadType, BadValue, MissingExtra, ZcdpError
+
+SOURCE = Path(zcdp.__file__).parent
+WITHIN = {"Undecided", "TooManyNodes", "OverflowError", "NotImplementedError", "AssertionError", "SystemExit"}
+"""What is raised to be caught inside, or says that code is unfinished."""
+PROTOCOL = {"AttributeError"}  # what Python wants of a missing attribute
+
+
+def test_every_public_error_has_the_root() -> None:
+    public = [getattr(zcdp, name) for name in zcdp.__all__]
+    errors = [one for one in public if isinstance(one, type) and issubclass(one, BaseException)]
+    assert len(errors) >= 6
+    assert all(issubclass(one, ZcdpError) for one in [*errors, PlanFileError, BadUsage])
+    assert issubclass(BadValue, ValueError)
+    assert issubclass(BadType, TypeError)
+    assert issubclass(MissingExtra, ImportError)
+
+
+def test_no_file_raises_anything_else() -> None:
+    known = {name for name in dir(builtins) if name.endswith("Error")}
+    for path in SOURCE.rglob("*.py"):
+        for node in ast.walk(ast.parse(path.read_text())):
+            if isinstance(node, ast.Raise) and node.exc is not None:
+                kind = node.exc.func if isinstance(node.exc, ast.Call) else node.exc
+                name = kind.id if isinstance(kind, ast.Name) else ""
+                assert name not in known - WITHIN - PROTOCOL, f"{path.relative_to(SOURCE)}:{node.lineno}: {name}"
+
+
+@pytest.mark.parametrize("error", [TypeError, ValueError, ArithmeticError, KeyError])
+def test_a_bug_is_not_bad_input(monkeypatch: pytest.MonkeyPatch, error: type[Exception]) -> None:
+    def bug(*_: object) -> None:
+        raise error("a bug")
+
+    monkeypatch.setattr(zcdp.Plan, "pure_epsilon", property(bug))
+    with pytest.raises(error, match="a bug"):
+        main(["rho", "Laplace(epsilon=1)"])
+
+
+def test_bad_input_is_one_line(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["rho", "Laplace(epsilon=-1)"]) == 2
+    assert capsys.readouterr().err == "zcdp: Laplace: epsilon (-1) must be positive (character 1)\n"
