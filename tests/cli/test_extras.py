@@ -10,6 +10,7 @@ from types import SimpleNamespace
 import pytest
 
 from zcdp.cli import main
+from zcdp.errors import BadValue
 
 LAPLACE = "Laplace(epsilon=1)"
 
@@ -19,7 +20,7 @@ def modules(monkeypatch: pytest.MonkeyPatch) -> None:
     def figure(name: str, out: str) -> None:
         Path(out).write_text("half")
         if name == "unknown":
-            raise ValueError("there is no figure 'unknown'")
+            raise BadValue("there is no figure 'unknown'")
         Path(out).write_text(f"{name} as {Path(out).suffix}")
 
     monkeypatch.setitem(sys.modules, "zcdp.paper", SimpleNamespace(table="{format} table".format))

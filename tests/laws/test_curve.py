@@ -31,6 +31,13 @@ def test_rho_bounds_every_order_and_is_within_the_pure_epsilon(m: Mechanism) -> 
         assert m.rdp(order) <= nextafter(nextafter(nextafter(m.rho * float(order), inf), inf), inf)
 
 
+@pytest.mark.parametrize("m", EVERYDAY_ROWS, ids=repr)
+def test_a_float_an_integer_and_a_fraction_are_one_order(m: Mechanism) -> None:
+    """The first two are answered in one attempt where that is enough."""
+    for order in (2, 1.5, 1 + 2.0**-40, 17.25, 1e6 + 0.1):
+        assert m.rdp(order) == m.rdp(Fraction(order)) == m.rdp(np.float64(order)) == m.rdp([order])[0]
+
+
 SEARCHED = (Channel, LossPair, MemoizedRAPPOR, TruncatedGeometric)
 
 

@@ -15,6 +15,7 @@ from zcdp.numeric.balls import lift
 from zcdp.numeric.certify import enclose
 from zcdp.numeric.exact import Exact, Log, Value, positive, positive_rational
 from zcdp.numeric.functions import Number, expm1, log1p
+from zcdp.numeric.once import cached_property
 from zcdp.numeric.readable import readable
 from zcdp.privacy.curve import Curve, Peak
 
@@ -97,6 +98,12 @@ class ExponentialNoise(Mechanism):
             return self.sensitivity.b
         return sum((count * move for count, move in moves or ()), Fraction(0))
 
+    @cached_property
+    def _shares(self) -> tuple[tuple[int, Fraction, Fraction], ...] | None:
+        """Of each of the moves how many there are, what part of the whole it is, and how far it goes."""
+        moves, length = self._moves, self._length
+        return None if moves is None else tuple((count, move / length, move) for count, move in moves)
+
     @property
     def _single(self) -> Fraction:
         """The sensitivity, if one coordinate takes all of it: that of a group cannot be guessed from other norms."""
@@ -134,17 +141,18 @@ class ExponentialNoise(Mechanism):
         return tuple((count, float(move / self._length) * self.pure_epsilon) for count, move in moves)
 
     def cumulant(self, s: Number) -> Number:
-        epsilon, length, moves = lift(self.epsilon), self._length, self._moves
-        if moves is None:
+        epsilon, shares = lift(self.epsilon), self._shares
+        if shares is None:
             return s * (1 + s) * epsilon**2 / 2
-        total = 0 * s
-        for count, move in moves:
-            total = total + count * self._move(s, epsilon * lift(move / length), move)
+        (first, part, move), *others = shares
+        total = first * self._move(s, epsilon * lift(part), move)
+        for count, part, move in others:
+            total = total + count * self._move(s, epsilon * lift(part), move)
         return total
 
     def peak(self) -> Peak:
-        epsilon, length, moves = lift(self.epsilon), self._length, self._moves
-        if moves is None:
+        epsilon, shares = lift(self.epsilon), self._shares
+        if shares is None:
             return Peak(epsilon**2 / 2, arb(1))
-        parts = (count * self._rho(epsilon * lift(move / length), move) for count, move in moves)
+        parts = (count * self._rho(epsilon * lift(part), move) for count, part, move in shares)
         return Peak(sum(parts, arb(0)), arb(1))

@@ -24,6 +24,7 @@ from zcdp.numeric.functions import Number, coefficient, derivatives
 from zcdp.numeric.once import cached_property
 from zcdp.numeric.supremum import Convex, steepest_ratio
 from zcdp.privacy.loss import LossLaw, three_point_pair
+from zcdp.privacy.orders import LARGEST, is_infinite, quick_divergence
 from zcdp.privacy.relation import Relation
 
 if TYPE_CHECKING:
@@ -141,6 +142,10 @@ class Curve(metaclass=SpokenABC):
 
         Order 1 is the Kullback-Leibler divergence, order infinity the pure epsilon.
         """
+        if (type(order) is float or type(order) is int) and 1 < order < LARGEST:
+            found = self._quick(float(order))
+            if found is not None:
+                return found
         if isinstance(order, Real | Decimal | str):
             return self._rdp(order)
         import numpy as np
@@ -150,8 +155,15 @@ class Curve(metaclass=SpokenABC):
         flat = [self._rdp(one) for one in orders.ravel().tolist()]
         return np.array(flat, dtype=np.float64).reshape(orders.shape)
 
+    def _quick(self, order: float) -> float | None:
+        """The divergence, if one attempt finds it and no class knows better; else None."""
+        if self.unbounded or type(self)._divergence is not Curve._divergence:
+            return None
+        found = quick_divergence(self.cumulant, order)
+        return None if found is None else min(found, self.pure_epsilon)
+
     def _rdp(self, order: Value) -> float:
-        if _is_infinite(order):
+        if is_infinite(order):
             return self.pure_epsilon
         excess = rational(order, "order") - 1
         if excess < 0:
@@ -163,7 +175,7 @@ class Curve(metaclass=SpokenABC):
             return inf
 
         def divergence() -> arb:
-            if excess == 0:
+            if not excess:
                 return self.kl()
             s = lift(excess)
             return self.cumulant(s) / s
@@ -275,14 +287,6 @@ class Curve(metaclass=SpokenABC):
         return Plan.repeated(self, count)
 
     __rmul__ = __mul__
-
-
-def _is_infinite(order: Value) -> bool:
-    if isinstance(order, str):
-        return order.strip().lower().removeprefix("+") in ("inf", "infinity")
-    if isinstance(order, Decimal):
-        return order.is_infinite() and order > 0
-    return isinstance(order, float) and order == inf
 
 
 def _from_below(evaluate: Callable[[], arb]) -> float:
