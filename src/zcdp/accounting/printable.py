@@ -4,8 +4,10 @@ from __future__ import annotations
 
 from unicodedata import category
 
-__all__ = ["is_hidden", "printable"]
+__all__ = ["HIDDEN", "is_hidden", "printable", "spelled"]
 
+HIDDEN = frozenset({"Cc", "Cf", "Cs", "Co", "Zl", "Zp"})
+"""Control, format (with them the marks that turn the direction of text), surrogate, private use, line separators."""
 REPLACED = "\ufffd"
 JOINERS = "\u200c\u200d"
 """Persian, Indic scripts and emoji need these two, and they only join letters."""
@@ -17,7 +19,7 @@ def is_hidden(character: str) -> bool:
     >>> is_hidden("\\x1b"), is_hidden("\\u202e"), is_hidden("\\u00e9")
     (True, True, False)
     """
-    return category(character) in ("Cc", "Cf", "Cs", "Zl", "Zp") and character not in JOINERS
+    return category(character) in HIDDEN and character not in JOINERS
 
 
 def printable(text: str, *, keep: str = "") -> str:
@@ -29,4 +31,16 @@ def printable(text: str, *, keep: str = "") -> str:
     if text.isascii() and text.isprintable():  # almost always
         return text
     shown = (one if one in keep or not is_hidden(one) else " " if one in "\t\r\n" else REPLACED for one in text)
+    return "".join(shown)
+
+
+def spelled(text: str) -> str:
+    """The text on one line with all that is hidden spelled out: two names that differ must not look alike.
+
+    >>> spelled("a\\x1b[31mb\\u202ec\\nd")
+    'a\\\\x1b[31mb\\\\u202ec d'
+    """
+    if text.isascii() and text.isprintable():
+        return text
+    shown = (" " if one in "\t\r\n" else ascii(one)[1:-1] if category(one) in HIDDEN else one for one in text)
     return "".join(shown)

@@ -12,6 +12,7 @@ from typing import Any
 from zcdp.accounting import Plan
 from zcdp.accounting.parser import parse
 from zcdp.accounting.plan_file import PlanFileError, read_plan
+from zcdp.accounting.printable import spelled
 from zcdp.cli.arguments import BadUsage
 from zcdp.cli.extras import extra
 from zcdp.cli.files import check_writable, write_all, write_whole
@@ -22,7 +23,6 @@ from zcdp.display.plain import cost, lower
 from zcdp.ledger import BudgetExceeded, KeyConflict, Ledger, LedgerError
 from zcdp.ledger.migrations import STEPS, script
 from zcdp.ledger.statement import exact, statement
-from zcdp.ledger.text import shown
 
 __all__ = ["plan_from", "run"]
 
@@ -39,11 +39,11 @@ def run(options: Namespace) -> int:
             return code
     except (BudgetExceeded, KeyConflict) as refusal:
         if options.json:
-            print_json({"admitted": False, "reason": shown(str(refusal))})
-        sys.stderr.write(f"zcdp: refused: {shown(str(refusal))}\n")
+            print_json({"admitted": False, "reason": spelled(str(refusal))})
+        sys.stderr.write(f"zcdp: refused: {spelled(str(refusal))}\n")
         return 1
     except LedgerError as error:
-        raise BadUsage(shown(str(error))) from None
+        raise BadUsage(spelled(str(error))) from None
 
 
 def plan_from(text: str) -> Plan:
@@ -80,7 +80,7 @@ def _told(ledger: Ledger, options: Namespace, name: str, words: str, **more: Any
         sums = {"budget": account.budget, "spent": account.spent, "remaining": account.remaining}
         print_json({"account": name, **more, **{key: exact(value) for key, value in sums.items()}, "head": head})
         return 0
-    line(shown(words))
+    line(spelled(words))
     line(f"{lower(float(account.remaining))} of {cost(float(account.budget))} remain ({account.currency}).")
     line(dim(f"head {head}"))
     return 0
@@ -152,13 +152,11 @@ def _verify(ledger: Ledger, options: Namespace) -> int:
         progress(0.0, "reading")
         found = ledger.verify(expect_head=options.expect_head)
     if options.json:
-        head = str(found.head)
-        print_json(
-            {"passed": found.passed, "entries": found.entries, "head": head, "findings": [*map(shown, found.findings)]}
-        )
+        head, findings = str(found.head), [*map(spelled, found.findings)]
+        print_json({"passed": found.passed, "entries": found.entries, "head": head, "findings": findings})
         return 0 if found else 1
     for text in found.findings:
-        line(red(shown(text)))
+        line(red(spelled(text)))
     if found:
         of = "1 account" if found.accounts == 1 else f"{found.accounts} accounts"
         line(green(bold(f"All {found.entries} entries of {of} are as they were written.")))

@@ -13,23 +13,23 @@ __all__ = ["fits", "print_fit"]
 
 def fits(where: str, name: str | None, plan: str) -> dict[str, Any]:
     """The cost of the plan in the currency of the account, and what remains there."""
+    from zcdp.accounting.printable import spelled
     from zcdp.cli.ledger import plan_from
     from zcdp.ledger import Ledger, LedgerError
     from zcdp.ledger.statement import exact
-    from zcdp.ledger.text import shown
 
     try:
         with Ledger(where) as ledger:
             accounts = ledger.accounts()
             if name is None and len(accounts) != 1:
-                known = ", ".join(shown(one.name) for one in accounts)
+                known = ", ".join(spelled(one.name) for one in accounts)
                 raise BadUsage(f"the ledger has {len(accounts)} accounts: name one by --account ({known})")
             account = ledger.account(name if name is not None else accounts[0].name)
     except LedgerError as error:
-        raise BadUsage(shown(str(error))) from None
+        raise BadUsage(spelled(str(error))) from None
     asked = account.terms.cost(plan_from(plan))
     return {
-        "account": shown(account.name),
+        "account": spelled(account.name),
         "currency": account.currency,
         "cost": exact(asked),
         "remaining": exact(account.remaining),

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 
+from zcdp.accounting.printable import spelled
 from zcdp.cli.columns import columns
 from zcdp.cli.terminal import dim, width
 from zcdp.display.plain import cost, lower, spent
 from zcdp.ledger import Account, Entry
 from zcdp.ledger.model import amount
 from zcdp.ledger.statement import mechanism_of
-from zcdp.ledger.text import shown
 
 __all__ = ["accounts_table", "history_table"]
 
@@ -22,8 +22,8 @@ def accounts_table(accounts: Iterable[Account]) -> Iterator[str]:
         order = one.terms.order
         rows.append(
             [
-                shown(one.name),
-                shown(one.terms.unit),
+                spelled(one.name),
+                spelled(one.terms.unit),
                 "rho" if order is None else f"order {float(order):g}",
                 cost(float(one.budget)),
                 cost(float(one.spent)),
@@ -43,10 +43,10 @@ def history_table(entries: Iterable[Entry]) -> Iterator[str]:
     for one in entries:
         size = cost(float(amount(one.amount))) if one.amount else ""
         by = f"{one.login} ({one.who})" if one.who else one.login
-        rows.append([str(one.seq), one.at[:16].replace("T", " "), *map(shown, (one.kind, one.account, one.key)), size])
-        rows[-1].append(shown(by))
+        words = map(spelled, (one.kind, one.account, one.key))
+        rows.append([str(one.seq), one.at[:16].replace("T", " "), *words, size, spelled(by)])
         run = mechanism_of(one.what) if one.kind == "spend" else ""
-        below.append(shown(" - ".join(part for part in (run, one.why) if part)))
+        below.append(spelled(" - ".join(part for part in (run, one.why) if part)))
     head, *body = columns(rows, "><<<<><", width=width(), gives_way=(4, 3, 6))
     yield dim(head)
     for text, more in zip(body, below, strict=True):

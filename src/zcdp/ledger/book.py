@@ -17,7 +17,7 @@ from zcdp.ledger import exchange, text
 from zcdp.ledger.chain import Entry, Head
 from zcdp.ledger.errors import KeyConflict, KeyTaken, LedgerError, UnknownAccount
 from zcdp.ledger.model import Account, Spend, amount
-from zcdp.ledger.plans import plan_of, priced
+from zcdp.ledger.plans import composed, plan_of, priced
 from zcdp.ledger.store import LARGEST_SEAL, Request, Row
 from zcdp.ledger.terms import Terms, small, terms_of
 from zcdp.ledger.verification import Verification, check_head, verify
@@ -248,16 +248,7 @@ class Ledger(metaclass=Spoken):
         What it answers is exact for these mechanisms, but a guarantee only if which mechanisms ran was not chosen by
         looking at results. What holds whatever was chosen is the budget of the account.
         """
-        whole: Plan | None = None
-        for what, count in self._store.grouped(self.account(account).name):
-            plan = plan_of(what)
-            if plan is None:
-                raise BadValue(f"some spends of {account!r} are known by rho alone: they have no plan")
-            more = Plan.repeated(plan, count)
-            whole = more if whole is None else whole + more
-        if whole is None:
-            raise BadValue(f"nothing was spent of {account!r} yet")
-        return whole
+        return composed(account, self._store.grouped(self.account(account).name))
 
     @property
     def head(self) -> str:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Iterable
 from fractions import Fraction
 
 from zcdp.accounting import Plan
@@ -13,7 +14,7 @@ from zcdp.ledger.terms import Terms
 from zcdp.numeric.exact import Value, positive_rational
 from zcdp.privacy.curve import Curve
 
-__all__ = ["bare_rho", "cost_of", "plan_of", "priced", "written"]
+__all__ = ["bare_rho", "composed", "cost_of", "plan_of", "priced", "written"]
 
 
 def written(curve: Curve) -> str:
@@ -70,3 +71,17 @@ def cost_of(terms: Terms, what: str) -> Fraction | None:
         return None if plan is None else terms.cost(plan)
     except (ValueError, ArithmeticError):
         return None
+
+
+def composed(account: str, spends: Iterable[tuple[str, int]]) -> Plan:
+    """All spends of an account, each with how often, as one plan; refused where there is none."""
+    whole: Plan | None = None
+    for what, count in spends:
+        plan = plan_of(what)
+        if plan is None:
+            raise BadValue(f"some spends of {account!r} are known by rho alone: they have no plan")
+        more = Plan.repeated(plan, count)
+        whole = more if whole is None else whole + more
+    if whole is None:
+        raise BadValue(f"nothing was spent of {account!r} yet")
+    return whole

@@ -6,8 +6,8 @@ from collections.abc import Mapping, Sequence
 from html import escape
 from typing import Any
 
+from zcdp.accounting.printable import spelled
 from zcdp.display.typeset import at_least, at_most, exactly, percent
-from zcdp.ledger.text import shown
 from zcdp.report.ledger_charts import months_chart, periods, spending_chart
 
 __all__ = ["account_section", "evidence", "safe"]
@@ -21,7 +21,7 @@ NEIGHBOURS = {
 
 def safe(text: str) -> str:
     """Text that someone wrote into the ledger: nothing in it is markup, turns around, or hides."""
-    return escape(shown(text))
+    return escape(spelled(text))
 
 
 def _value(number: Mapping[str, Any], text: str) -> str:
