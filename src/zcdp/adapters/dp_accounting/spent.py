@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from fractions import Fraction
 
+from zcdp.errors import BadValue
 from zcdp.mechanisms import Mechanism
 from zcdp.privacy.plan import Plan
 
@@ -13,7 +14,7 @@ __all__ = ["ALL", "NOTHING", "Refused", "Spent", "one"]
 GRAINS = 2**400
 
 
-class Refused(ValueError):
+class Refused(BadValue):
     """An event, or a part of a plan, of which nothing is proven here: the reason, by name."""
 
     def __init__(self, what: object, reason: str) -> None:

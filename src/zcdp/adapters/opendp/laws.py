@@ -33,7 +33,7 @@ ROUNDING = 1e-6
 """So far, relatively, their floats (of single precision, too) may be from the exact numbers."""
 
 
-class Refused(ValueError):
+class Refused(BadValue):
     """A measurement whose law is not known here: the reason."""
 
 
