@@ -29,7 +29,7 @@ __all__ = ["TESTED", "Accountant", "Refused", "register"]
 warn_unless("opacus", "opacus", TESTED)
 
 
-class Refused(ValueError):
+class Refused(BadValue):
     """Training that is not covered: the reason."""
 
 

@@ -17,8 +17,8 @@ from zcdp.display.names import NEIGHBOURS
 from zcdp.display.notebook import table
 from zcdp.display.typeset import at_most
 from zcdp.errors import BadValue
-from zcdp.numeric.balls import at_precision, below, lift
-from zcdp.numeric.certify import NotCertified, Undecided, enclose
+from zcdp.numeric.balls import lift
+from zcdp.numeric.certify import NotCertified, enclose
 from zcdp.numeric.exact import Exact, Value, rational
 from zcdp.numeric.functions import Number, coefficient, derivatives
 from zcdp.numeric.once import cached_property
@@ -26,6 +26,7 @@ from zcdp.numeric.supremum import Convex, steepest_ratio
 from zcdp.privacy.loss import LossLaw, three_point_pair
 from zcdp.privacy.orders import LARGEST, is_infinite, quick_divergence
 from zcdp.privacy.relation import Relation
+from zcdp.privacy.rho_search import from_below
 
 if TYPE_CHECKING:
     import numpy as np
@@ -110,7 +111,7 @@ class Curve(metaclass=SpokenABC):
     @cached_property
     def rho_bounds(self) -> tuple[float, float]:
         """Floats (lower, upper) that enclose the tight zCDP parameter."""
-        return self._peak_bounds if self.is_tight else (_from_below(self.witness), self.rho)
+        return self._peak_bounds if self.is_tight else (from_below(self.witness), self.rho)
 
     @property
     def rho(self) -> float:
@@ -287,19 +288,3 @@ class Curve(metaclass=SpokenABC):
         return Plan.repeated(self, count)
 
     __rmul__ = __mul__
-
-
-def _from_below(evaluate: Callable[[], arb]) -> float:
-    """A float below the value, to some digits if 256 bits give them; else 0, which bounds every divergence."""
-
-    def attempt() -> float:
-        ball = evaluate()
-        return max(below(ball), 0.0) if ball.is_finite() and ball.rel_accuracy_bits() > 20 else 0.0
-
-    for bits in (128, 256):
-        try:
-            if lower := at_precision(bits, attempt):
-                return lower
-        except Undecided:
-            continue
-    return 0.0

@@ -1,20 +1,23 @@
-"""rho of a composition whose parts peak at different orders: between the best order of a part and the sum of all."""
+"""rho where no theorem gives it: of parts that peak at different orders, and from below by a concrete pair."""
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from math import inf
 from typing import TYPE_CHECKING
 
+from flint import arb
+
 from zcdp.errors import BadValue
-from zcdp.numeric.balls import lift
-from zcdp.numeric.certify import NotCertified, enclose
+from zcdp.numeric.balls import at_precision, below, lift
+from zcdp.numeric.certify import NotCertified, Undecided, enclose
 from zcdp.numeric.exact import rational
 
 if TYPE_CHECKING:
     from zcdp.privacy.curve import Curve
     from zcdp.privacy.plan import Plan
 
-__all__ = ["TOLERANCES", "cells", "searched_rho"]
+__all__ = ["TOLERANCES", "cells", "from_below", "searched_rho"]
 
 TOLERANCES = 1e-10, 1e-4  # of the certified search over orders: the first that it can meet
 WORK, LEAST_CELLS = 12_000, 500  # cells of that search, of one part each: seconds
@@ -46,3 +49,19 @@ def _ratio_from_below(plan: Plan, part: Curve) -> float:
         return enclose(lambda: plan.cumulant(lift(s)) / (lift(s) * lift(1 + s)) if s else plan.kl())[0]
     except (NotCertified, BadValue):
         return 0.0
+
+
+def from_below(evaluate: Callable[[], arb]) -> float:
+    """A float below the value, to some digits if 256 bits give them; else 0, which bounds every divergence."""
+
+    def attempt() -> float:
+        ball = evaluate()
+        return max(below(ball), 0.0) if ball.is_finite() and ball.rel_accuracy_bits() > 20 else 0.0
+
+    for bits in (128, 256):
+        try:
+            if lower := at_precision(bits, attempt):
+                return lower
+        except Undecided:
+            continue
+    return 0.0
