@@ -81,7 +81,7 @@ def test_delta_is_that_given_then_that_of_the_file_then_a_millionth() -> None:
 
 
 def test_what_is_not_a_plan() -> None:
-    with pytest.raises(TypeError, match="not a plan"):
+    with pytest.raises(TypeError, match="must be a plan"):
         account(7)  # type: ignore[arg-type]
     with pytest.raises(PlanFileError, match="no such file"):
         account(Path("nowhere.toml"))
