@@ -8,20 +8,23 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, NoReturn, TypeVar
 
+from zcdp.accounting.entry import Entry
 from zcdp.accounting.parser import FREE, PlanError, parse, parse_open
-from zcdp.accounting.plan_text import TextError, check_structure, load
+from zcdp.accounting.plan_text import TextError, check_structure, load, places
 from zcdp.accounting.printable import printable
+from zcdp.accounting.table_entries import TableReader
 from zcdp.display.suggest import unknown
 from zcdp.display.things import thing
 from zcdp.errors import BadType, BadValue
-from zcdp.mechanisms import Mechanism
 from zcdp.numeric.exact import integer, positive_rational, probability
 from zcdp.privacy.plan import Plan
+from zcdp.tables.declaration import Declaration
 
 __all__ = ["Budget", "Collection", "Entry", "PlanFile", "PlanFileError", "read_plan"]
 
 Number = TypeVar("Number")
 TOP = ("title", "description", "author", "dataset", "unit", "neighbours", "delta", "budget", "collection", "query")
+TABLES = ("data", "domain")
 WORDS = ("title", "description", "author", "dataset", "unit")
 NEIGHBOURS = {"add_remove": "add_remove", "add-remove": "add_remove", "replace": "replace"}
 BUDGET = ("rho", "epsilon", "delta")
@@ -56,20 +59,6 @@ class Collection:
 
 
 @dataclass(frozen=True)
-class Entry:
-    """One query of a plan: `plan` is one use of it; None where a parameter is still `?`."""
-
-    name: str
-    text: str
-    plan: Plan | None
-    open: tuple[type[Mechanism], dict[str, Any]] | None
-    count: int = 1
-    note: str | None = None
-    weight: float | str = 1
-    line: int = 0
-
-
-@dataclass(frozen=True)
 class PlanFile:
     """A plan file as read."""
 
@@ -87,6 +76,7 @@ class PlanFile:
     """Whose data one neighbour lacks: a person, a household, a device."""
     neighbours: str | None = None
     """add_remove or replace, where the file says so."""
+    tables: Declaration | None = None
 
 
 def read_plan(source: str | Path, text: str | None = None) -> PlanFile:
@@ -103,7 +93,7 @@ def read_plan(source: str | Path, text: str | None = None) -> PlanFile:
         raise PlanFileError(f"{source}: {error}") from None
 
 
-class _Reader:
+class _Reader(TableReader):
     def __init__(self, source: str, text: str) -> None:
         self.source, self.text = source, text
         self.lines: dict[tuple[str, int, str], int] = {}
@@ -122,14 +112,14 @@ class _Reader:
             raise PlanFileError(f"{self.source}:{line}: not valid TOML: {message}") from None
         except (ValueError, RecursionError) as error:  # such as an integer that Python does not read
             raise PlanFileError(f"{self.source}: not valid TOML: {error}") from None
-        self.lines = dict(_places(self.text))
-        self._known(data, TOP, ("", 0), "field")
+        self.lines = dict(places(self.text))
+        self._known(data, (*TOP, *TABLES), ("", 0), "field")
         queries = data.get("query")
         if not isinstance(queries, list) or not queries or not all(isinstance(query, dict) for query in queries):
             self._fail(("", 0, "query"), "a plan needs queries, each a [[query]] with name and mechanism")
         if "delta" in data:
             self._check(("", 0, "delta"), data["delta"], probability)
-        entries = tuple(self._entry(n, query) for n, query in enumerate(queries))
+        tables, entries = self._tables(data, queries) if "data" in data else (None, self._entries(queries))
         self._distinct(entries)
         words = {name: self._text(("", 0, name), data.get(name)) for name in WORDS}
         budget = self._budget(data["budget"]) if "budget" in data else None
@@ -141,7 +131,8 @@ class _Reader:
             delta=data.get("delta"),
             budget=budget,
             collection=collection,
-            neighbours=self._neighbours(data.get("neighbours")),
+            neighbours=self._neighbours(tables.neighbours if tables else data.get("neighbours")),
+            tables=tables,
             **words,
         )
 
@@ -188,6 +179,12 @@ class _Reader:
         if own != found.k:
             self._fail(("collection", 0, "k"), f"{found.k} must be the {own} of the mechanism")
         return found
+
+    def _entries(self, queries: list[dict[str, Any]]) -> tuple[Entry, ...]:
+        for n, query in enumerate(queries):
+            if "measure" in query:
+                self._fail(("query", n, "measure"), "needs to know whom it is about: [data] says the unit of privacy")
+        return tuple(self._entry(n, query) for n, query in enumerate(queries))
 
     def _entry(self, n: int, data: dict[str, Any]) -> Entry:
         here = ("query", n)
@@ -259,24 +256,3 @@ def _shown(value: object) -> str:
     except (ValueError, RecursionError):  # a number of thousands of digits somewhere in it
         return f"a {type(value).__name__}"
     return text if len(text) <= 80 else f"{text[:60]}..."
-
-
-_HEADER = re.compile(r"\s*\[{1,2}\s*([\w.\"'-]+)\s*\]")
-_KEY = re.compile(r"\s*[\"']?([\w-]+)[\"']?\s*(?:=|\.)")
-
-
-def _places(text: str) -> Iterable[tuple[tuple[str, int, str], int]]:
-    """Where each field stands, (table, which of that name, field) with its line; tomllib does not tell."""
-    table, count, fence = ("", 0), 0, ""
-    for number, line in enumerate(text.splitlines(), 1):
-        if fence:  # inside a text of several lines
-            fence = "" if line.count(fence) % 2 else fence
-            continue
-        if header := _HEADER.match(line):
-            name = header[1]
-            count += name == "query"
-            table = (name, count - 1 if name == "query" else 0)
-            yield (*table, ""), number
-        elif key := _KEY.match(line):
-            yield (*table, key[1]), number
-            fence = next((mark for mark in ('"""', "'''") if line.count(mark) % 2), "")

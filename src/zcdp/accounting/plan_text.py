@@ -5,11 +5,12 @@ from __future__ import annotations
 import os
 import re
 import stat
+from collections.abc import Iterable
 from pathlib import Path
 
 from zcdp.errors import BadValue
 
-__all__ = ["LARGEST", "TextError", "check_structure", "load"]
+__all__ = ["LARGEST", "TextError", "check_structure", "load", "places"]
 
 # The limits of every file that comes in. What takes apart TOML needs memory that grows with the square of the parts of
 # a dotted key, and a call for each bracket; a plan has keys of two parts and brackets in one another at most twice.
@@ -88,3 +89,24 @@ def check_structure(text: str) -> None:
             if depth > DEEPEST:
                 raise TextError(f"line {line}: more than {DEEPEST} brackets inside one another")
         line += piece.count("\n")
+
+
+_HEADER = re.compile(r"\s*\[{1,2}\s*([\w.\"'-]+)\s*\]")
+_KEY = re.compile(r"\s*[\"']?([\w-]+)[\"']?\s*(?:=|\.)")
+
+
+def places(text: str) -> Iterable[tuple[tuple[str, int, str], int]]:
+    """Where each field stands, (table, which of that name, field) with its line; tomllib does not tell."""
+    table, count, fence = ("", 0), 0, ""
+    for number, line in enumerate(text.splitlines(), 1):
+        if fence:  # inside a text of several lines
+            fence = "" if line.count(fence) % 2 else fence
+            continue
+        if header := _HEADER.match(line):
+            name = header[1]
+            count += name == "query"
+            table = (name, count - 1 if name == "query" else 0)
+            yield (*table, ""), number
+        elif key := _KEY.match(line):
+            yield (*table, key[1]), number
+            fence = next((mark for mark in ('"""', "'''") if line.count(mark) % 2), "")

@@ -1,0 +1,143 @@
+"""Tables in a plan file: each statistic of a table is an ordinary entry, with the sensitivity derived for it."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from fractions import Fraction
+from pathlib import Path
+from typing import Any, NoReturn
+
+from zcdp.accounting.entry import Entry
+from zcdp.accounting.parser import FREE, PlanError, parse_open
+from zcdp.mechanisms import ExponentialMechanism, Mechanism
+from zcdp.mechanisms.additive import AddsIntegers
+from zcdp.numeric.exact import positive_rational
+from zcdp.privacy.plan import Plan
+from zcdp.tables.declaration import Declaration, check_cells, read_data, read_domains
+from zcdp.tables.problems import DeclarationError
+from zcdp.tables.query import Statistic, TableQuery, read_query
+
+__all__ = ["TableReader", "declared_mechanism"]
+
+Declared = tuple[str, Mechanism | None, tuple[type[Mechanism], dict[str, Any]] | None]
+"""The mechanism as text, as itself where it is complete, and as class and parameters where one is `?`."""
+
+
+def declared_mechanism(text: Any, statistic: Statistic) -> Declared:
+    """The mechanism of one answer of a statistic: its noise is what the plan says, its sensitivity what follows."""
+    field = statistic.field
+    if not isinstance(text, str):
+        raise DeclarationError(field, "must be text in quotes")
+    try:
+        kind, parameters = parse_open(text)
+    except PlanError as error:
+        raise DeclarationError(field, f"{error.reason} (character {error.position + 1})") from None
+    if statistic.selects:
+        if kind is not ExponentialMechanism:
+            raise DeclarationError(field, f"must be ExponentialMechanism(epsilon=...), not {kind.__name__}")
+    elif not issubclass(kind, AddsIntegers):
+        raise DeclarationError(field, f"must add noise to integers, such as DiscreteGaussian, not {kind.__name__}")
+    else:
+        parameters = _with_sensitivity(parameters, statistic)
+    free = sum(value is FREE for value in parameters.values())
+    if free > 1:
+        raise DeclarationError(field, "one parameter may be '?'")
+    if free:
+        return text, None, (kind, parameters)
+    try:
+        mechanism = kind(**parameters)
+    except (TypeError, ValueError) as error:
+        raise DeclarationError(field, str(error)) from None
+    if not statistic.selects and getattr(mechanism, "variance", None) is None:
+        raise DeclarationError(field, f"the error of {kind.__name__} is not known: take DiscreteGaussian")
+    return repr(mechanism), mechanism, None
+
+
+def _with_sensitivity(parameters: dict[str, Any], statistic: Statistic) -> dict[str, Any]:
+    distance = int(statistic.distance)
+    if "sensitivity" in parameters and parameters["sensitivity"] not in (distance, str(distance)):
+        follows = f"the bounds say {distance}" + ("" if statistic.grid == 1 else f" grid steps of {statistic.grid}")
+        raise DeclarationError(statistic.field, f"sensitivity is not typed in: {follows}")
+    return {**parameters, "sensitivity": distance}
+
+
+def merged(statistics: tuple[Statistic, ...]) -> tuple[Statistic, ...]:
+    """Selections that one mechanism makes, such as several quantiles, are one entry used so many times."""
+    if not statistics[0].selects:
+        return statistics
+    first = statistics[0]
+    uses = sum(one.moves for one in statistics)
+    return (Statistic(first.label, first.field, uses, first.distance, selects=True),)
+
+
+def default_weight(statistic: Statistic, given: Fraction) -> Fraction:
+    """By which equal weights mean equal shares of rho, whatever the units of the tables.
+
+    m answers of sensitivity c have a variance of m c^2/(2 rho), so that weight m variance is the same for all at
+    weight 1/(m c)^2.
+    """
+    return given / (statistic.moves * max(statistic.distance, Fraction(1))) ** 2
+
+
+def entry_name(query: TableQuery, statistic: Statistic) -> str:
+    """The name of the query, and of its second statistic, where it has one."""
+    return query.name if statistic.field == "mechanism" else f"{query.name}: {statistic.label}"
+
+
+class TableReader(ABC):
+    """What a reader of plan files does with [data], [domain] and the queries that measure something."""
+
+    source: str
+    lines: dict[tuple[str, int, str], int]
+
+    @abstractmethod
+    def _fail(self, place: tuple[str, int, str], message: str, *, field: bool = True) -> NoReturn: ...
+
+    @abstractmethod
+    def _check(self, place: tuple[str, int, str], value: Any, rule: Callable[[Any, str], Any]) -> Any: ...
+
+    @abstractmethod
+    def _text(self, place: tuple[str, int, str], value: Any) -> str | None: ...
+
+    @contextmanager
+    def _declared(self, table: str, n: int = 0) -> Iterator[None]:
+        """What is wrong with a declaration, said with its line."""
+        try:
+            yield
+        except DeclarationError as error:
+            self._fail((table, n, error.field), error.message)
+
+    def _tables(self, data: dict[str, Any], queries: list[dict[str, Any]]) -> tuple[Declaration, tuple[Entry, ...]]:
+        """The tables of a release, and their statistics as entries."""
+        for name in ("collection", "unit", "neighbours"):
+            if name in data:
+                self._fail(("", 0, name), "does not go with [data], which says whom the tables are about")
+        with self._declared("data"):
+            unit, neighbours, account = read_data(data["data"])
+        with self._declared("domain"):
+            domains = read_domains(data.get("domain", {}), Path(self.source).parent)
+        tables: list[TableQuery] = []
+        entries: list[Entry] = []
+        for n, query in enumerate(queries):
+            with self._declared("query", n):
+                tables.append(read_query(query, domains, unit))
+                entries += self._statistics(n, query, tables[-1], neighbours)
+        with self._declared("data"):
+            check_cells(tuple(tables))
+        written = json.dumps(data, sort_keys=True, default=str).encode()
+        digest = hashlib.sha256(written).hexdigest()
+        return Declaration(unit, neighbours, account, domains, tuple(tables), digest), tuple(entries)
+
+    def _statistics(self, n: int, data: dict[str, Any], table: TableQuery, neighbours: str) -> Iterator[Entry]:
+        here = ("query", n)
+        weight = self._check((*here, "weight"), data.get("weight", 1), positive_rational)
+        note = self._text((*here, "note"), data.get("note"))
+        for one in merged(table.statistics(neighbours)):
+            text, mechanism, opened = declared_mechanism(data[one.field], one)
+            plan = None if mechanism is None else Plan.sum_of(mechanism)
+            share, line = default_weight(one, weight), self.lines.get((*here, one.field), 0)
+            yield Entry(entry_name(table, one), text, plan, opened, one.moves, note, share, line, one.field, one)

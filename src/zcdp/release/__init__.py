@@ -1,0 +1,1 @@
+"""From a table to noisy tables: what is accounted is what is run."""

@@ -1,0 +1,181 @@
+"""A query of a table: what is measured, by which keys, within which bounds; and how far one person can move it."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from fractions import Fraction
+from math import prod
+from typing import Any
+
+from zcdp.tables.amounts import Amount, read_amount
+from zcdp.tables.domain import Bins, Domain
+from zcdp.tables.problems import DeclarationError, known_fields, number, text, whole
+from zcdp.tables.where import Condition, read_where
+
+__all__ = ["MEASURES", "MECHANISM", "Statistic", "TableQuery", "read_query"]
+
+MECHANISM = ("mechanism", "count_mechanism")
+COMMON = ("name", "measure", "by", "where", "max_cells", "mechanism", "note", "weight")
+MEASURES: dict[str, tuple[str, ...]] = {
+    "count": ("max_rows",),
+    "persons": (),
+    "histogram": ("of", "max_rows"),
+    "sum": ("of", "clip", "grid"),
+    "mean": ("of", "clip", "grid", "count_mechanism"),
+    "quantiles": ("of", "quantiles"),
+    "top": ("of", "k", "max_rows"),
+}
+MOST_CELLS = 500_000
+MOST_ROWS = 2**26
+
+
+@dataclass(frozen=True)
+class Statistic:
+    """What one mechanism is run on: at most `moves` answers move, each by at most `distance`.
+
+    Of a selection `moves` counts the selections that a person can reach, and `distance` is the sensitivity of scores.
+    """
+
+    label: str
+    field: str
+    moves: int
+    distance: Fraction
+    selects: bool = False
+    grid: Fraction = Fraction(1)
+
+
+@dataclass(frozen=True)
+class TableQuery:
+    """One published table."""
+
+    name: str
+    measure: str
+    by: tuple[Domain, ...]
+    where: tuple[Condition, ...]
+    max_cells: int
+    max_rows: int
+    amount: Amount | None = None
+    of: Domain | None = None
+    quantiles: tuple[Fraction, ...] = ()
+    k: int = 0
+
+    @property
+    def cells(self) -> int:
+        """How many cells are published."""
+        return prod(domain.size for domain in self.by)
+
+    @property
+    def reached(self) -> int:
+        """How many cells one person can be in."""
+        return min(self.max_cells, self.cells)
+
+    def statistics(self, neighbours: str) -> tuple[Statistic, ...]:
+        """What mechanisms are run on, with the sensitivity that follows from the bounds.
+
+        A person who replaces another leaves the cells of one and enters those of the other: twice as many move, and
+        an amount may go from one end of its clip to the other. Theorem: docs/theorems/table-sensitivity.md.
+        """
+        replaced = neighbours == "replace"
+        moves = (2 if replaced else 1) * self.reached
+        if self.measure in ("count", "histogram", "persons"):
+            return (Statistic("", "mechanism", moves, Fraction(self.max_rows)),)
+        if self.measure == "quantiles":
+            return tuple(
+                Statistic("", "mechanism", moves, rank_sensitivity(q, replaced=replaced), selects=True)
+                for q in self.quantiles
+            )
+        if self.measure == "top":
+            # counts move in one direction when a person comes or goes: half the sensitivity, however many move
+            half = Fraction(self.max_rows) if replaced else Fraction(self.max_rows, 2)
+            return (Statistic("", "mechanism", self.k, half, selects=True),)
+        assert self.amount is not None
+        if self.measure == "sum":
+            ends = self.amount.low, self.amount.high
+            return (Statistic("", "mechanism", moves, _distance(*ends, replaced=replaced), grid=self.amount.grid),)
+        middle = self.amount.middle
+        ends = self.amount.low - middle, self.amount.high - middle
+        return (
+            Statistic("sum", "mechanism", moves, _distance(*ends, replaced=replaced), grid=self.amount.grid),
+            Statistic("count", "count_mechanism", moves, Fraction(1)),
+        )
+
+
+def _distance(low: int, high: int, *, replaced: bool) -> Fraction:
+    """How far an answer moves to which each person adds 0 or an amount between low and high."""
+    return Fraction(max(high, 0) - min(low, 0) if replaced else max(abs(low), abs(high)))
+
+
+def rank_sensitivity(q: Fraction, *, replaced: bool = False) -> Fraction:
+    """Of the score -|(c-a) below - a above| for q = a/c, where one person is one row of the cell.
+
+    >>> rank_sensitivity(Fraction(1, 4))
+    Fraction(3, 1)
+    """
+    a, c = q.numerator, q.denominator
+    return Fraction(c if replaced else max(a, c - a))
+
+
+def read_query(data: Mapping[str, Any], domains: Mapping[str, Domain], unit: str) -> TableQuery:
+    """A query as a plan file says it, checked as far as that can be done without data."""
+    name = text(data.get("name"), "name").strip()
+    measure = data.get("measure")
+    if measure not in MEASURES:
+        raise DeclarationError("measure", f"must be one of {', '.join(MEASURES)}, not {measure!r}")
+    known_fields(data, (*COMMON, *MEASURES[measure]), f"a query that measures {measure}")
+    for field in (one for one in ("of", *MECHANISM) if one in (*COMMON, *MEASURES[measure]) and one not in data):
+        raise DeclarationError("", f"query {name!r} has no {field}")
+    by = data.get("by", [])
+    if not isinstance(by, list) or len(set(map(str, by))) < len(by):
+        raise DeclarationError("by", "must be a list of different names of domains")
+    keys = tuple(_domain(domains, one, "by") for one in by)
+    of = _domain(domains, data["of"], "of") if measure in ("histogram", "quantiles", "top") else None
+    if of is not None and measure != "top" and not isinstance(of, Bins):
+        raise DeclarationError("of", f"must name a domain of bins to measure {measure}")
+    if measure == "top" and by:
+        raise DeclarationError("by", "top selects among the keys of one domain: use where for a part of the rows")
+    if measure == "histogram":
+        assert of is not None
+        if of in keys:
+            raise DeclarationError("by", f"{of.name!r} is what the histogram is of already")
+        keys, of = (*keys, of), None
+    rows = unit == "row"
+    if rows and measure == "persons":
+        raise DeclarationError("measure", "the unit is a row, so that there are no persons: measure count")
+    most = 1 if rows else MOST_ROWS
+    query = TableQuery(
+        name,
+        measure,
+        keys,
+        read_where(data.get("where", [])),
+        whole(data.get("max_cells", 1), "max_cells", 1, 1 if rows else MOST_CELLS),
+        whole(data.get("max_rows", 1), "max_rows", 1, most),
+        read_amount(text(data["of"], "of"), data) if measure in ("sum", "mean") else None,
+        of,
+        _quantiles(data.get("quantiles")) if measure == "quantiles" else (),
+        _k(data.get("k"), of) if measure == "top" else 0,
+    )
+    if query.cells * (of.size if of else 1) > MOST_CELLS:
+        raise DeclarationError("by", f"a table has at most {MOST_CELLS} cells")
+    return query
+
+
+def _domain(domains: Mapping[str, Domain], name: Any, field: str) -> Domain:
+    if not isinstance(name, str) or name not in domains:
+        there = ", ".join(domains) or "none"
+        raise DeclarationError(field, f"there is no domain {name!r} (there are: {there}): [domain] declares them")
+    return domains[name]
+
+
+def _quantiles(data: Any) -> tuple[Fraction, ...]:
+    if not isinstance(data, list) or not data:
+        raise DeclarationError("quantiles", "must be a list: quantiles = [0.25, 0.5, 0.75]")
+    found = tuple(number(one, "quantiles") for one in data)
+    if not all(0 < q < 1 and q.denominator <= 10_000 for q in found) or len(set(found)) < len(found):
+        raise DeclarationError("quantiles", "must be different numbers between 0 and 1, of at most four digits")
+    return found
+
+
+def _k(data: Any, of: Domain | None) -> int:
+    assert of is not None
+    return whole(data, "k", 1, of.size)
