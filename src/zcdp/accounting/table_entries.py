@@ -117,7 +117,7 @@ class TableReader(ABC):
             if name in data:
                 self._fail(("", 0, name), "does not go with [data], which says whom the tables are about")
         with self._declared("data"):
-            unit, neighbours, account = read_data(data["data"])
+            unit, protects, neighbours, account = read_data(data["data"])
         with self._declared("domain"):
             domains = read_domains(data.get("domain", {}), Path(self.source).parent)
         tables: list[TableQuery] = []
@@ -130,7 +130,7 @@ class TableReader(ABC):
             check_cells(tuple(tables))
         written = json.dumps(data, sort_keys=True, default=str).encode()
         digest = hashlib.sha256(written).hexdigest()
-        return Declaration(unit, neighbours, account, domains, tuple(tables), digest), tuple(entries)
+        return Declaration(unit, protects, neighbours, account, domains, tuple(tables), digest), tuple(entries)
 
     def _statistics(self, n: int, data: dict[str, Any], table: TableQuery, neighbours: str) -> Iterator[Entry]:
         here = ("query", n)

@@ -23,7 +23,12 @@ A plan file is TOML:
   title, description, delta           all optional
   [budget]   rho, or epsilon and delta
   [collection]  k, rounds, answered, clients, beside one local randomizer
-  [[query]]  name, mechanism = "Laplace(epsilon=0.1)", count, note, weight"""
+  [[query]]  name, mechanism = "Laplace(epsilon=0.1)", count, note, weight
+
+A plan of tables, for zcdp release, has
+  [data]     unit = "person_id", neighbours, account
+  [domain]   region = ["R01", "R02"], age = { from = 0, to = 100, step = 5 }
+  [[query]]  name, measure = "count", by, where, max_cells, mechanism ..."""
 
 
 class BadUsage(ZcdpError):
@@ -75,7 +80,10 @@ def arguments() -> argparse.ArgumentParser:
         command = commands.add_parser(
             name,
             help=summary,
-            description=summary[0].upper() + summary[1:] + "." + (PLAN_FILE if name in ("account", "allocate") else ""),
+            description=summary[0].upper()
+            + summary[1:]
+            + "."
+            + (PLAN_FILE if name in ("account", "allocate", "release") else ""),
             epilog="examples:\n" + "\n".join(f"  zcdp {name} {example}".rstrip() for example in examples),
             formatter_class=_Help,
         )
@@ -174,6 +182,18 @@ def _estimate(command: argparse.ArgumentParser) -> None:
     _json(command)
 
 
+def _release(command: argparse.ArgumentParser) -> None:
+    command.add_argument("plan", help="a plan file with [data], [domain] and queries that measure something")
+    command.add_argument("data", help="a Parquet or CSV file, one row a record")
+    command.add_argument("--out", metavar="FOLDER", required=True, help="a new or empty folder for the tables")
+    command.add_argument("--ledger", metavar="LEDGER", help="the ledger that is debited, and that keeps the answer")
+    command.add_argument("--account", metavar="NAME", help="the account; else that of the plan")
+    command.add_argument("--key", help="names this release: the same key again is free and gives the same bytes")
+    command.add_argument("--who", help="who releases, for the record")
+    command.add_argument("--no-ledger", action="store_true", help="say that nothing remembers the spend")
+    _json(command)
+
+
 def _table(command: argparse.ArgumentParser) -> None:
     command.add_argument("--format", choices=("markdown", "latex", "csv"), default="markdown", help="of the table")
     command.add_argument("--out", metavar="FILE", help="write it to this file")
@@ -214,6 +234,11 @@ COMMANDS: dict[str, tuple[str, tuple[str, ...], Callable[[argparse.ArgumentParse
         _sgd,
     ),
     "allocate": ("split a budget over the queries of a plan", ("plan.toml --rho 0.5 --out filled.toml",), _allocate),
+    "release": (
+        "from a table to noisy tables: one debit, CSV, Parquet and a report",
+        ("plan.toml persons.parquet --out tables --ledger budget.db --key 2026-q1",),
+        _release,
+    ),
     "ledger": (
         "a budget that lasts: open, spend, status, history, verify, export, import, raise, report",
         (

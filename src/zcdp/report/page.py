@@ -15,8 +15,8 @@ __all__ = ["render"]
 POLICY = "default-src 'none'; style-src 'unsafe-inline'; img-src data:"
 
 
-def render(account: Account, *, links: str = "") -> str:
-    """The account as one HTML file; `links` goes before the theorems' paths.
+def render(account: Account, *, links: str = "", sections: str = "") -> str:
+    """The account as one HTML file; `links` goes before the theorems' paths, `sections` after the summary.
 
     >>> from zcdp import account
     >>> render(account("Laplace(epsilon=1)", curve=False)).count("<section")
@@ -27,6 +27,7 @@ def render(account: Account, *, links: str = "") -> str:
         (
             heading(account),
             summary(account),
+            sections,
             certainty(account),
             savings(account),
             queries(account),

@@ -13,16 +13,17 @@ from zcdp.tables.query import TableQuery
 
 __all__ = ["Declaration", "read_data", "read_domains"]
 
-DATA = ("unit", "neighbours", "account")
+DATA = ("unit", "protects", "neighbours", "account")
 NEIGHBOURS = ("add-remove", "replace")
 MOST_CELLS = 1_000_000
 
 
 @dataclass(frozen=True)
 class Declaration:
-    """What is published of whom; `unit` is the column that names a person, or "row"."""
+    """What is published of whom; `unit` is the column that names a person, or "row", and `protects` what that is."""
 
     unit: str
+    protects: str
     neighbours: str
     account: str | None
     domains: Mapping[str, Domain] = field(repr=False)
@@ -35,8 +36,8 @@ class Declaration:
         return None if self.unit == "row" else self.unit
 
 
-def read_data(data: Any) -> tuple[str, str, str | None]:
-    """unit, neighbours and account of [data]."""
+def read_data(data: Any) -> tuple[str, str, str, str | None]:
+    """unit, what it protects, neighbours and account of [data]."""
     if not isinstance(data, dict):
         raise DeclarationError("", "must be a table: [data]")
     known_fields(data, DATA, "[data]")
@@ -46,7 +47,8 @@ def read_data(data: Any) -> tuple[str, str, str | None]:
     if neighbours not in NEIGHBOURS:
         raise DeclarationError("neighbours", f"must be one of {', '.join(NEIGHBOURS)}, not {neighbours!r}")
     account = text(data["account"], "account") if "account" in data else None
-    return text(data["unit"], "unit"), neighbours, account
+    unit = text(data["unit"], "unit")
+    return unit, text(data.get("protects", "row" if unit == "row" else "person"), "protects"), neighbours, account
 
 
 def read_domains(data: Any, folder: Path | None) -> dict[str, Domain]:

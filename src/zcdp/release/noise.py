@@ -1,0 +1,153 @@
+"""Noise, drawn once: exact tables become published ones, by the samplers of the very mechanisms that are accounted."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from fractions import Fraction
+from itertools import product
+from math import sqrt
+from typing import Any
+
+from zcdp.accounting.entry import Entry
+from zcdp.release.accuracy import LEVEL, deviation, half_width, reach_of_selection
+from zcdp.release.exact import Exact
+from zcdp.release.table import Table
+from zcdp.tables.domain import Bins, plain
+from zcdp.tables.query import Statistic, TableQuery
+
+__all__ = ["published"]
+
+WIDE = 2.0**100
+BOTH = (1 + LEVEL) / 2
+"""The level of each of two intervals that hold together at LEVEL."""
+
+
+def published(query: TableQuery, entries: Sequence[Entry], exact: Exact, statistics: Sequence[Statistic]) -> Table:
+    """The table that may leave."""
+    if query.measure == "mean":
+        return _mean(query, entries, exact)
+    make: Callable[..., Table] = {"quantiles": _quantiles, "top": _top}.get(query.measure, _noisy)
+    return make(query, entries, exact, statistics)
+
+
+def _drawn(entry: Entry, values: list[int]) -> list[int]:
+    """Each value with noise of its own, as Python integers, which do not overflow."""
+    mechanism: Any = entry.plan.parts[0][0] if entry.plan else None
+    if float(mechanism.variance) > WIDE:  # decided by the plan alone: such draws need not fit 64 bits
+        return [mechanism.release(value) for value in values]
+    return [value + noise for value, noise in zip(values, mechanism.sample(len(values)).tolist(), strict=True)]
+
+
+def _keys(query: TableQuery) -> dict[str, list[Any]]:
+    """The keys of all cells, in the order of the domains, the last running fastest."""
+    places = list(product(*(range(domain.size) for domain in query.by)))
+    return {
+        name: [values[place[n]] for place in places]
+        for n, domain in enumerate(query.by)
+        for name, values in domain.columns().items()
+    }
+
+
+def _noisy(query: TableQuery, entries: Sequence[Entry], exact: Exact, statistics: Sequence[Statistic]) -> Table:
+    entry, grid = entries[0], statistics[0].grid
+    values = _drawn(entry, exact.amounts if query.measure == "sum" else exact.counts)
+    spread, half = plain_error(deviation(entry), grid), half_width(entry)
+    columns = _keys(query) | {
+        "value": [plain(value * grid) for value in values],
+        "sd": [spread] * len(values),
+        "lower": [plain((value - half) * grid) for value in values],
+        "upper": [plain((value + half) * grid) for value in values],
+    }
+    about = f"noise of standard deviation {spread:.6g} on each value; each interval holds at {float(LEVEL):.0%}"
+    return Table(query.name, about, columns)
+
+
+def plain_error(steps: float, grid: Fraction) -> float:
+    """A standard deviation in the unit of the values."""
+    return steps * float(grid)
+
+
+def _mean(query: TableQuery, entries: Sequence[Entry], exact: Exact) -> Table:
+    """The middle of the clip, plus noisy sum of what is above it over noisy count; within the clip."""
+    assert query.amount is not None
+    total, count = entries
+    one = query.amount
+    sums, counts = _drawn(total, exact.amounts), _drawn(count, exact.counts)
+    reach, off = half_width(total, BOTH), half_width(count, BOTH)
+    spreads = deviation(total), deviation(count)
+    ends = Fraction(one.low - one.middle), Fraction(one.high - one.middle)
+    columns = {**_keys(query), "value": [], "sd": [], "lower": [], "upper": [], "persons": counts}
+    for above, persons in zip(sums, counts, strict=True):
+        value = min(max(Fraction(above, max(persons, 1)), ends[0]), ends[1])
+        low, high = ends
+        if persons > off:
+            low = max(low, min(Fraction(above - reach, n) for n in (persons - off, persons + off)))
+            high = min(high, max(Fraction(above + reach, n) for n in (persons - off, persons + off)))
+            low, high = min(low, ends[1]), max(high, ends[0])
+        error = sqrt(spreads[0] ** 2 + float(value) ** 2 * spreads[1] ** 2) / max(persons, 1)
+        for name, steps in (("value", value), ("lower", low), ("upper", high)):
+            columns[name].append(float((steps + one.middle) * one.grid))
+        columns["sd"].append(plain_error(error, one.grid))
+    about = (
+        f"each interval holds at {float(LEVEL):.0%}, for the mean over persons of what each has in the cell; sd is of "
+        f"first order; noise of standard deviation {spreads[1]:.6g} on persons"
+    )
+    return Table(query.name, about, columns)
+
+
+def _quantiles(query: TableQuery, entries: Sequence[Entry], exact: Exact, statistics: Sequence[Statistic]) -> Table:
+    """For each cell and quantile the bin that the exponential mechanism selects by rank."""
+    assert isinstance(query.of, Bins)
+    mechanism: Any = entries[0].plan.parts[0][0] if entries[0].plan else None
+    bins, keys = query.of.size, _keys(query)
+    columns: dict[str, list[Any]] = {name: [] for name in (*keys, "quantile", "from", "to", "rank_error")}
+    edges = query.of.columns()
+    for cell in range(query.cells):
+        counts = exact.counts[cell * bins : (cell + 1) * bins]
+        for q, statistic in zip(query.quantiles, statistics, strict=True):
+            place = mechanism.release(rank_scores(counts, q), sensitivity=statistic.distance)
+            for name, values in keys.items():
+                columns[name].append(values[cell])
+            columns["quantile"].append(float(q))
+            columns["from"].append(edges[f"{query.of.name}_from"][place])
+            columns["to"].append(edges[f"{query.of.name}_to"][place])
+            reach = reach_of_selection(entries[0], statistic.distance, bins)
+            columns["rank_error"].append(reach / q.denominator)
+    about = (
+        f"the bin of each quantile; with {float(LEVEL):.0%} its rank is off by at most rank_error persons more than "
+        "that of the best bin"
+    )
+    return Table(query.name, about, columns)
+
+
+def rank_scores(counts: Sequence[int], q: Fraction) -> list[int]:
+    """-|(c-a) below - a above| of each bin, for q = a/c: integers, 0 where the quantile lies.
+
+    >>> rank_scores([1, 1, 1], Fraction(1, 2))
+    [-2, 0, -2]
+    """
+    a, c, total = q.numerator, q.denominator, sum(counts)
+    scores, below = [], 0
+    for count in counts:
+        scores.append(-abs((c - a) * below - a * (total - below - count)))
+        below += count
+    return scores
+
+
+def _top(query: TableQuery, entries: Sequence[Entry], exact: Exact, statistics: Sequence[Statistic]) -> Table:
+    """One selection after another, each among those that are left."""
+    assert query.of is not None
+    mechanism: Any = entries[0].plan.parts[0][0] if entries[0].plan else None
+    distance, left = statistics[0].distance, list(range(query.of.size))
+    chosen = []
+    for _ in range(query.k):
+        place = mechanism.release([exact.counts[n] for n in left], sensitivity=distance)
+        chosen.append(left.pop(place))
+    reach = reach_of_selection(entries[0], distance, query.of.size)
+    names = {name: [values[n] for n in chosen] for name, values in query.of.columns().items()}
+    columns = {"rank": list(range(1, query.k + 1)), **names, "count_error": [reach] * query.k}
+    about = (
+        f"selected one after another; each falls behind the best that is left by at most count_error, at "
+        f"{float(LEVEL):.0%}"
+    )
+    return Table(query.name, about, columns)

@@ -1,0 +1,157 @@
+"""The release itself: check everything, debit, then read; what leaves is sealed, and errors are silent about data."""
+
+from __future__ import annotations
+
+import os
+import tempfile
+import traceback
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import asdict
+from pathlib import Path
+from typing import Any
+
+from zcdp.accounting.filter import BudgetExceeded
+from zcdp.accounting.plan_file import PlanFile, PlanFileError, read_plan
+from zcdp.accounting.statement import account as account_of
+from zcdp.ledger import KeyConflict, Ledger
+from zcdp.privacy.plan import Plan
+from zcdp.release.columns import Source, source_of
+from zcdp.release.exact import exact_table
+from zcdp.release.noise import published
+from zcdp.release.output import Release, packed
+from zcdp.release.table import Table
+from zcdp.samplers.source import bits, secure
+from zcdp.tables.declaration import Declaration
+
+__all__ = ["ReleaseFailed", "release"]
+
+Progress = Callable[[float, str], None]
+SALT = 63
+
+
+class ReleaseFailed(RuntimeError):
+    """The release failed after the data was touched; why is in a private file, as it may show data."""
+
+
+def release(
+    plan: Path | PlanFile,
+    data: Any,
+    *,
+    ledger: Ledger | None,
+    key: str | None = None,
+    account: str | None = None,
+    who: str = "",
+    progress: Progress | None = None,
+) -> Release:
+    """Publish the tables of a plan from a file or a frame: one debit under a key, and the same bytes for that key.
+
+    `data` is a path (Parquet, CSV), or a frame of pandas, Polars, DuckDB, PySpark or pyarrow, which is computed where
+    it lives. The account is that of the plan unless given. `ledger=None` says that nothing remembers the spend.
+    """
+    asked = read_plan(plan) if isinstance(plan, Path) else plan
+    tables, whole = _checked(asked)
+    watch = progress or _silent
+    if ledger is None:
+        with source_of(data, tables) as source, _private():
+            return Release.from_bytes(_draw(asked, tables, source, watch))
+    name = account or tables.account
+    if name is None or not key:
+        raise ValueError("a release from a ledger needs an account ([data] account = ..., or --account) and a key")
+    if ledger.sealed(name, key) is not None:
+        _debit(ledger, name, whole, asked, tables, key, who)
+        return _same(ledger.deliver(name, key, who=who), tables, key)
+    with source_of(data, tables) as source:
+        _debit(ledger, name, whole, asked, tables, key, who)
+        with _private():
+            drawn = _draw(asked, tables, source, watch)
+            ledger.seal(name, key, drawn, who=who)
+            delivered = ledger.deliver(name, key, who=who)
+    return _same(delivered, tables, key)
+
+
+def _checked(plan: PlanFile) -> tuple[Declaration, Plan]:
+    """The declaration and the whole of its mechanisms; within the plan's own budget."""
+    if plan.tables is None:
+        raise PlanFileError(f"{plan.source}: has no [data]: a release needs to know whom its tables are about")
+    for entry in plan.entries:
+        if entry.plan is None:
+            where = f"{plan.source}:{entry.line}"
+            raise PlanFileError(f"{where}: {entry.field}: '?' has no value yet: zcdp allocate finds one")
+    facts = account_of(plan, curve=False)
+    if facts.budget is not None and facts.budget.exceeded:
+        raise BudgetExceeded(f"{plan.source}: the plan costs more than its budget: nothing was spent")
+    parts = (Plan.repeated(entry.plan, entry.count) for entry in plan.entries if entry.plan)
+    return plan.tables, Plan.sum_of(*parts)
+
+
+def _debit(ledger: Ledger, name: str, whole: Plan, plan: PlanFile, tables: Declaration, key: str, who: str) -> None:
+    ledger.spend(
+        name,
+        whole,
+        key=key,
+        why=f"{plan.title or plan.source}: plan {tables.digest}",
+        who=who,
+        unit=tables.protects,
+        neighbours=tables.neighbours,
+    )
+
+
+def _same(sealed: bytes, tables: Declaration, key: str) -> Release:
+    """What is sealed, if it is of this plan: two plans of one cost are one spend to a ledger."""
+    try:
+        found = Release.from_bytes(sealed)
+        digest = found.index["plan_sha256"]
+    except Exception:
+        raise KeyConflict(f"the key {key!r} was used for something else than a release") from None
+    if digest != tables.digest:
+        raise KeyConflict(f"the key {key!r} was used for another plan: nothing was spent")
+    return found
+
+
+def _draw(plan: PlanFile, tables: Declaration, source: Source, progress: Progress) -> bytes:
+    """Read the data once for each table, add the noise, and pack the files."""
+    made: list[Table] = []
+    entries = iter(plan.entries)
+    for n, query in enumerate(tables.queries):
+        progress(0.9 * n / len(tables.queries), query.name)
+        statistics = query.statistics(tables.neighbours)
+        mine = [next(entries) for _ in range(1 if statistics[0].selects else len(statistics))]
+        exact = exact_table(source, tables, query, bits(SALT, secure))
+        made.append(published(query, mine, exact, statistics))
+    progress(0.9, "report")
+    from zcdp.report.release_page import render_release
+
+    facts = account_of(plan)
+    said = {
+        "zcdp": facts.zcdp,
+        "title": plan.title,
+        "plan_sha256": tables.digest,
+        "engine": source.engine.name,
+        "unit": tables.unit,
+        "protects": tables.protects,
+        "neighbours": tables.neighbours,
+        "total": {"rho": facts.total.rho, "epsilon": facts.total.epsilon, "delta": facts.delta},
+        "plan": plan.text,
+    }
+    report = render_release(facts, [asdict(table) for table in made], said)
+    return packed(made, report, said)
+
+
+@contextmanager
+def _private() -> Iterator[None]:
+    """One fixed sentence for all that goes wrong from here on; the rest goes to a file for its owner alone."""
+    try:
+        yield
+    except Exception:
+        number, path = tempfile.mkstemp(prefix="zcdp-private-", suffix=".txt")  # made with mode 0600
+        with os.fdopen(number, "w", encoding="utf-8") as file:
+            traceback.print_exc(file=file)
+        raise ReleaseFailed(
+            "the release failed after data was read: nothing was published, and what was spent stays spent; "
+            f"the same key may try again; why, which may show data, is in {path}"
+        ) from None
+
+
+def _silent(share: float, what: str) -> None:
+    """Progress that nobody watches."""
