@@ -86,7 +86,8 @@ class TableQuery:
                 for q in self.quantiles
             )
         if self.measure == "top":
-            # counts move in one direction when a person comes or goes: half the sensitivity, however many move
+            # counts move in one direction when a person comes or goes: half the sensitivity, however many move;
+            # docs/theorems/monotone-selection.md
             half = Fraction(self.max_rows) if replaced else Fraction(self.max_rows, 2)
             return (Statistic("", "mechanism", self.k, half, selects=True),)
         assert self.amount is not None
