@@ -3,7 +3,7 @@ PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
 
-.PHONY: demo test deep spark versions adapters mutants bench docs clean
+.PHONY: demo journey test deep spark versions adapters mutants bench docs clean
 
 demo: $(VENV)/ready
 	@if $(BIN)/python -c 'import zcdp.report' 2> /dev/null; then \
@@ -11,6 +11,14 @@ demo: $(VENV)/ready
 	else \
 	    $(BIN)/zcdp account examples/census.toml; \
 	fi
+	@$(MAKE) --no-print-directory journey
+
+# From a table of made-up persons to published tables, with a ledger: open build/tables/report.html.
+journey: $(VENV)/ready
+	@mkdir -p build && rm -rf build/tables build/budget.db*
+	@$(BIN)/python examples/persons.py build/persons.csv
+	@$(BIN)/zcdp ledger open build/budget.db population --unit person --epsilon 2 --delta 1e-9 > build/ledger.txt
+	@$(BIN)/zcdp release examples/persons.toml build/persons.csv --out build/tables --ledger build/budget.db --key demo
 
 test: $(VENV)/ready
 	$(BIN)/ruff check .

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from fractions import Fraction
-from math import log
+from math import ceil, log, sqrt
+from statistics import NormalDist
 from typing import Any
 
 from zcdp.accounting.entry import Entry
@@ -21,31 +22,26 @@ def _mechanism(entry: Entry) -> Mechanism:
     return mechanism
 
 
-def _known(mechanism: Any, level: Fraction) -> Any:
-    """For now."""
-    if hasattr(mechanism, "accuracy"):
-        return mechanism.accuracy(level)
-    from math import ceil, sqrt
-    from statistics import NormalDist
-    from types import SimpleNamespace
+def _known(mechanism: Any, level: Fraction) -> tuple[float, int]:
+    """Standard deviation, and a half-width that is never too small.
 
-    sd = sqrt(float(mechanism.variance))
-    tail = float(1 - level) / 2
+    Discrete Laplace noise exceeds h with a probability of at most exp(-h/scale); discrete Gaussian noise exceeds h + 1
+    no more often than the normal law exceeds h.
+    """
+    spread, miss = sqrt(float(mechanism.variance)), float(1 - level)
     if hasattr(mechanism, "scale"):
-        h = ceil(-log(2 * tail) * float(mechanism.scale))
-    else:
-        h = ceil(-NormalDist().inv_cdf(tail) * sd) + 1
-    return SimpleNamespace(standard_deviation=sd, half_width=h)
+        return spread, ceil(-log(miss) * float(mechanism.scale)) + 1
+    return spread, ceil(-NormalDist().inv_cdf(miss / 2) * sqrt(float(mechanism.variance))) + 1
 
 
 def deviation(entry: Entry) -> float:
     """The standard deviation of the noise of one cell, in grid steps."""
-    return float(_known(_mechanism(entry), LEVEL).standard_deviation)
+    return _known(_mechanism(entry), LEVEL)[0]
 
 
 def half_width(entry: Entry, level: Fraction = LEVEL) -> int:
     """An integer that the noise of one cell exceeds in size with a probability of at most 1 - level."""
-    return int(_known(_mechanism(entry), level).half_width)
+    return _known(_mechanism(entry), level)[1]
 
 
 def reach_of_selection(entry: Entry, sensitivity: Fraction, candidates: int) -> float:
