@@ -30,9 +30,9 @@ class Result:
 
 def checks(*, deep: bool = False) -> list[Check]:
     """All checks; `deep` takes many more points of each."""
-    from zcdp.verification import collection, conversions, formulas, limits, profiles, runs, sampling
+    from zcdp.verification import collection, conversions, formulas, limits, profiles, runs, sampling, tables
 
-    modules = (formulas, limits, conversions, profiles, sampling, collection, runs)
+    modules = (formulas, limits, conversions, profiles, sampling, collection, tables, runs)
     return [check for module in modules for check in module.checks(deep=deep)]
 
 
