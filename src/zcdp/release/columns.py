@@ -37,7 +37,7 @@ class Source:
         if self.typed:
             return
         if column not in self.schema:
-            from zcdp.accounting.suggest import unknown
+            from zcdp.display.suggest import unknown
 
             raise ValueError(unknown("column", column, self.schema))
         alike = [name for name in self.schema if name.lower() == column.lower()]

@@ -198,7 +198,7 @@ def _header(path: Path) -> list[str]:
 def _typed(connection: Any, path: Path, names: list[str], source: str, kinds: Mapping[str, set[str]]) -> Any:
     missing = next((name for name in kinds if name not in names), None)
     if missing is not None:
-        from zcdp.accounting.suggest import unknown
+        from zcdp.display.suggest import unknown
 
         raise ValueError(f"{path}: {unknown('column', missing, names)}")
     written = ", ".join(f"{_literal(name)}: 'VARCHAR'" for name in names)
