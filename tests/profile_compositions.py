@@ -8,9 +8,9 @@ from dataclasses import dataclass, field
 from fractions import Fraction
 from math import exp, inf, log
 
+from independent.profile_laws import Laws, epsilon_near, largest, log_delta_at_zero
+from independent.profile_truth import Truth
 from profile_kinds import ATOM_KINDS, LAPLACE_KINDS, LOG_KINDS, LOGISTIC_KINDS, Part, merged, some_part
-from profile_laws import Laws, epsilon_near, largest, log_delta_at_zero
-from profile_truth import Truth
 
 import zcdp
 

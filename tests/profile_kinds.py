@@ -6,7 +6,7 @@ import random
 from dataclasses import dataclass
 from fractions import Fraction
 
-from profile_laws import Epsilon, Law, Laws, law
+from independent.profile_laws import Epsilon, Law, Laws, law
 
 import zcdp
 

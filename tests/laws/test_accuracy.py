@@ -12,7 +12,7 @@ from math import exp, inf, log, nextafter
 from typing import Any
 
 import pytest
-import reference
+from independent import reference
 from table import KINDS, Kind
 
 EDGES = (

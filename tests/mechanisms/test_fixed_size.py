@@ -9,7 +9,7 @@ from math import comb, exp, log, log1p, pi, sqrt
 
 import numpy as np
 import pytest
-from sampled_reference import gaussian_delta
+from independent.sampled_reference import gaussian_delta
 
 from zcdp import (
     Channel,

@@ -7,7 +7,7 @@ from math import exp, inf, log
 
 import mpmath
 import pytest
-from sampled_reference import Other, once, twice
+from independent.sampled_reference import Other, once, twice
 
 from zcdp import (
     DiscreteGaussian,

@@ -8,9 +8,9 @@ from __future__ import annotations
 from fractions import Fraction
 from types import SimpleNamespace
 
-import profile_reference as reference
 import pytest
 from flint import acb, arb
+from independent import profile_reference as reference
 from mpmath import mp, mpf
 
 from zcdp import DiscreteLaplace, Laplace, RandomizedResponse

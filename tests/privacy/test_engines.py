@@ -9,9 +9,9 @@ from math import inf, nextafter
 from typing import Any
 
 import numpy as np
-import profile_reference as reference
 import pytest
 from flint import acb, arb
+from independent import profile_reference as reference
 from mpmath import mp, mpf
 
 from zcdp import (

@@ -11,8 +11,8 @@ import pytest
 from flint import acb, arb
 from hypothesis import given
 from hypothesis.strategies import floats, integers, lists
-from profile_laws import law
-from profile_truth import Truth
+from independent.profile_laws import law
+from independent.profile_truth import Truth
 
 from zcdp import BoundedRange, DiscreteLaplace, Laplace, Plan, PureDP, RandomizedResponse
 from zcdp.numeric.balls import at_precision, lift

@@ -6,12 +6,12 @@ from fractions import Fraction
 
 import gmpy2
 import mpmath
-import profile_reference as small
 import pytest
 from gmpy2 import mpfr
-from profile_atoms import Densities, Profile
-from profile_integral import Draws, Integral
-from profile_laws import epsilon_near, law, number, tilt
+from independent import profile_reference as small
+from independent.profile_atoms import Densities, Profile
+from independent.profile_integral import Draws, Integral
+from independent.profile_laws import epsilon_near, law, number, tilt
 
 DIGITS = mpfr(10) ** -24
 

@@ -17,10 +17,10 @@ from fractions import Fraction
 from math import floor, inf, log10
 
 import pytest
+from independent.profile_laws import largest, law
+from independent.profile_truth import Truth
 from profile_compositions import FAMILIES, LARGEST, Composition, some_composition
 from profile_kinds import KINDS
-from profile_laws import largest, law
-from profile_truth import Truth
 
 from zcdp import NotCertified
 from zcdp.privacy.profile.profile import Profile

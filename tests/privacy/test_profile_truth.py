@@ -11,8 +11,8 @@ from fractions import Fraction
 from math import exp, log
 
 import mpmath
-import profile_reference as reference
 import pytest
+from independent import profile_reference as reference
 from mpmath import mpf
 
 from zcdp import RAPPOR, DiscreteLaplace, ExponentialMechanism, Laplace, Mechanism, Plan, PureDP, RandomizedResponse

@@ -8,7 +8,7 @@ from math import exp, isfinite, log
 from statistics import median
 
 import pytest
-from sampled_reference import Other, once
+from independent.sampled_reference import Other, once
 
 from zcdp import Gaussian, NotCertified, Subsampled
 from zcdp.privacy.profile.engine import Answer

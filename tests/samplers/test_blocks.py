@@ -6,10 +6,10 @@ from fractions import Fraction
 
 import numpy as np
 import pytest
-from bits import scripted, seeded
 from flint import arb
 from hypothesis import given
 from hypothesis import strategies as st
+from independent.bits import scripted, seeded
 from mpmath import mp, mpf
 from samplers.laws import discrete_laplace_cdf, exact, laplace_cdf, real
 

@@ -7,10 +7,10 @@ from typing import Any
 
 import numpy as np
 import pytest
-from bits import scripted, untouchable
 from flint import arb
 from hypothesis import given
 from hypothesis import strategies as st
+from independent.bits import scripted, untouchable
 from mpmath import mp, mpf
 from samplers.chi_square import edges, p_value
 from samplers.laws import SCORES, by_table, exact, exponential_probabilities, flip_probabilities, real

@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from bits import untouchable
+from independent.bits import untouchable
 
 from zcdp import (
     RAPPOR,

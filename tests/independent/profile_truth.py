@@ -7,9 +7,10 @@ from functools import cached_property
 from math import exp, prod
 
 from gmpy2 import mpfr
-from profile_atoms import LARGEST_WINDOW, MOST_POINTS, Profile, lattices
-from profile_integral import Draws, Integral
-from profile_laws import Laws, number, spread, tilt
+
+from independent.profile_atoms import LARGEST_WINDOW, MOST_POINTS, Profile, lattices
+from independent.profile_integral import Draws, Integral
+from independent.profile_laws import Laws, number, spread, tilt
 
 MOST_DRAWS = 40  # Laplace mechanisms that draw from their density, in the mean, for a sum over draws
 

@@ -13,7 +13,8 @@ from math import gcd
 
 import gmpy2
 from gmpy2 import mpfr, mpz
-from profile_laws import Law, Laws, number
+
+from independent.profile_laws import Law, Laws, number
 
 # Bits of the fixed point, and bits of the least mass that is kept. The error of a million mechanisms, in a window of
 # 2^17 points, is 2^38 times as large: so much more than 2^-86, which is 1e-26, must remain of the answer.

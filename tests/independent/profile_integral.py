@@ -11,7 +11,8 @@ import mpmath
 import numpy as np
 from gmpy2 import mpfr
 from mpmath import mpc, mpf
-from profile_laws import Laws, largest, log_moment, mean, number, spread
+
+from independent.profile_laws import Laws, largest, log_moment, mean, number, spread
 
 BITS = 240
 DIGITS = 25  # two lines must agree to so many, nine more than a float has
