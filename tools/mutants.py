@@ -30,7 +30,7 @@ from typing import NamedTuple
 ROOT = Path(__file__).resolve().parent.parent
 PACKAGE = Path("src", "zcdp")
 LEFT_OUT = ".git", ".venv*", "build", "dist", ".*_cache", ".hypothesis", "__pycache__"
-WORKERS = os.cpu_count() or 1
+WORKERS = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
 SECONDS = 600  # for the tests of one bug
 PASSED, FAILED = 0, 1  # what pytest returns; all else means that it did not run the tests
 

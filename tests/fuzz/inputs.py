@@ -59,8 +59,13 @@ class Inputs:
 
     def mechanism(self, name: str | None = None) -> str:
         """One mechanism as text, not always a valid one."""
-        name = name or self.draw.choice(sorted(PARAMETERS))
+        name = name or self.draw.choice(NAMES)
         return f"{name}({PARAMETERS[name](self)})"
+
+    def base(self) -> str:
+        """What may be sampled: mostly noise, of which there is the most to get wrong."""
+        noise = ("Gaussian", "Gaussian", "DiscreteLaplace", "Laplace", "DiscreteGaussian")
+        return self.mechanism(self.draw.choice((*noise, *(name for name in NAMES if name != "Subsampled"))))
 
     def valid(self) -> str:
         """One mechanism that its own rules admit."""
@@ -73,9 +78,17 @@ class Inputs:
             return text
 
     def plan(self) -> str:
-        """One to eight kinds that there are, each with a count."""
-        kinds = [self.valid() for _ in range(self.draw.randint(1, 8))]
-        return " + ".join(f"{self.pick(COUNTS)} * {kind}" for kind in kinds)
+        """One to eight kinds that there are, each with a count; those that do not compose are left out, mostly."""
+        whole, strict = f"{self.pick(COUNTS)} * {self.valid()}", self.draw.random() < 0.95
+        for _ in range(self.draw.randint(0, 7)):
+            longer = f"{whole} + {self.pick(COUNTS)} * {self.valid()}"
+            try:
+                Plan.parse(longer)
+            except ValueError:
+                whole = whole if strict else longer
+            else:
+                whole = longer
+        return whole
 
     def plan_file(self) -> str:
         """The text of a plan file."""
@@ -147,5 +160,7 @@ PARAMETERS: dict[str, Callable[[Inputs], str]] = {
     "SparseVector": lambda i: f"epsilon_threshold={i.number()}, epsilon_queries={i.number()}, positives={i.whole()}",
     "Channel": lambda i: f"[{i.rows(i.draw.randint(2, 4))}]",
     "LossPair": lambda i: i.rows(2),
+    "Subsampled": lambda i: f"{i.base()}, rate={i.pick(CHANCES)}",
 }
 """Each mechanism's parameters; a test requires that none is missing."""
+NAMES = sorted(PARAMETERS)

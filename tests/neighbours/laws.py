@@ -6,7 +6,7 @@ from fractions import Fraction
 from random import Random
 
 import zcdp
-from neighbours import rows_noise, rows_reports, rows_selection  # noqa: F401 - they fill the table
+from neighbours import rows_noise, rows_reports, rows_sampled, rows_selection  # noqa: F401 - they fill the table
 from neighbours.checks import Tally, hold
 from neighbours.table import Case, Row
 from neighbours.truth import WAYS, Truth, adaptive, coarse, facing

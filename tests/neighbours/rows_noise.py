@@ -100,7 +100,8 @@ def _gaussian(rng: Random, effort: int) -> Case:
         moves = [(steps * length,), *real_moves(("L2", steps * length), rng, effort)[4:]]
         return _shifted(lambda move: noise.gaussian(float(move) / float(sigma)), moves)
 
-    return Case(zcdp.Gaussian(sigma=sigma, sensitivity=length), at(1), group=at)
+    mechanism = zcdp.Gaussian(sigma=sigma, sensitivity=length)
+    return Case(mechanism, at(1), group=at, far_rho=float(length / sigma) ** 2 / 2)
 
 
 @row(zcdp.DiscreteGaussian, "scalar")
@@ -112,7 +113,7 @@ def _discrete_gaussian(rng: Random, effort: int) -> Case:
         return [noise.discrete_gaussian(variance, move) for move in moves]
 
     rho = Fraction(distance) ** 2 / (2 * variance)
-    return Case(zcdp.DiscreteGaussian(rho=rho, sensitivity=distance), at(1), group=at)
+    return Case(zcdp.DiscreteGaussian(rho=rho, sensitivity=distance), at(1), group=at, far_rho=float(rho))
 
 
 def _staircase(variant: str, rng: Random, effort: int) -> Case:

@@ -32,6 +32,8 @@ class Case:
     """Whether these pairs are all that there are, and each use may meet any of them, in either order."""
     ordered: bool = False
     """Whether all uses, of all such mechanisms, meet their pairs in one and the same order."""
+    far_rho: float = 0.0
+    """What the ratio of divergence and order comes near to as the order grows; 0 where losses are bounded."""
 
 
 Draw = Callable[[Random, int], Case]
@@ -51,12 +53,17 @@ class Row:
     def name(self) -> str:
         return "-".join(part for part in (self.mechanism.__name__, self.sensitivity, self.variant) if part)
 
+    @property
+    def is_ordered(self) -> bool:
+        """Whether its neighbours differ by a record that one of them lacks."""
+        return self.variant.startswith("ordered")
+
     def beside(self) -> list[Row]:
         """Rows that compose with this one: ordered neighbours are no two inputs of a local randomizer."""
         rows = [row for row in ROWS if row.variant != "zero"]
-        if self.variant == "ordered":
-            return [row for row in rows if row.variant == "ordered" or not row.mechanism.local]
-        return [row for row in rows if row.variant != "ordered"]
+        if self.is_ordered:
+            return [row for row in rows if row.is_ordered or not row.mechanism.local]
+        return [row for row in rows if not row.is_ordered]
 
 
 ROWS: list[Row] = []

@@ -35,6 +35,9 @@ class Known(Protocol):
     @property
     def ordered(self) -> bool: ...
 
+    @property
+    def far_rho(self) -> float: ...
+
 
 WAYS = (0, 1)
 
@@ -64,6 +67,7 @@ class Truth:
             [([*pairs, *limits], n) for pairs, limits, n in zip(known[way], near[way], counts, strict=True)]
             for way in apart
         ]
+        self.far_rho = sum(case.far_rho * n for case, n in parts)
         self.families = [case.family for case in cases]
         self.whole = [_composed([pairs[0] for pairs in known[way]], counts) for way in WAYS]
         for _ in range(choices):
@@ -110,12 +114,12 @@ class Truth:
             return self.cumulant(s, above=above) / (s * (1 + s))
 
         if not above or not isfinite(self.kl(above=False)):
-            return max(self.kl(above=above), *(ratio(s) for s in ORDERS))
+            return max(self.kl(above=above), self.far_rho, *(ratio(s) for s in ORDERS))
         for _ in range(2):  # the worst member of a family depends on the order, and the order on the member
             s = exp(peak(lambda x: ratio(exp(x)), log(1e-3), log(ORDERS[-1]), 45, 30))
             self._join(lambda law: law.cumulant(s) / s)  # noqa: B023 - called at once
             self._join(Law.kl)
-        return max(self.kl(above=True), ratio(s))
+        return max(self.kl(above=True), self.far_rho, ratio(s))
 
     def _join(self, measure: Callable[[Law], float]) -> None:
         """The members of families that are worst in some respect are neighbours too."""

@@ -8,7 +8,7 @@ from table import EVERYDAY_ROWS
 
 from zcdp import BoundedRange, DiscreteGaussian, Mechanism
 from zcdp.numeric.balls import at_precision
-from zcdp.numeric.functions import derivatives, expm1, log1p
+from zcdp.numeric.functions import derivatives, expm1, log1p, sinhc
 
 CLASSES = (BoundedRange,)  # envelopes with an analytic formula
 ANALYTIC = [
@@ -45,3 +45,26 @@ def test_derivatives_are_those_of_the_exponential_function() -> None:
     for found in derivatives(arb_series([2, 1], prec=4).exp()):
         assert found.overlaps(arb(2).exp())
         assert found.rel_accuracy_bits() > 40
+
+
+@pytest.mark.parametrize("centre", [0, 2, 16, 17, 60, 1000])
+def test_sinhc_near_zero_does_not_cancel(centre: int) -> None:
+    """Beside the sum of 1/(2k+1)! x^2k at four times the precision, coefficient by coefficient."""
+
+    def series() -> arb_series:
+        x = arb(2) ** -centre if centre else arb(0)
+        return arb_series([x, 3 * x if centre else 3, x], prec=4)
+
+    def slowly() -> arb_series:
+        total, power, below = arb_series([0], prec=4), arb_series([1], prec=4), arb(1)
+        for k in range(120):
+            total = total + power / below
+            power, below = power * series() * series(), below * (2 * k + 2) * (2 * k + 3)
+        return total
+
+    truth = at_precision(8000, slowly)
+    found = at_precision(128, lambda: sinhc(series()))
+    for n in range(min(found.prec, 4)):
+        assert found[n].overlaps(truth[n])
+        if centre >= 17 and n < 3:
+            assert found[n].rel_accuracy_bits() > 90

@@ -14,7 +14,7 @@ from math import exp, isfinite, log
 
 from flint import arb
 
-from zcdp.numeric.balls import lift
+from zcdp.numeric.balls import Undecided, lift
 
 __all__ = ["first_positive", "witness"]
 
@@ -25,6 +25,8 @@ GRID = 1 << 10
 START = (-0.2, 0.1, 0.25, 0.33)
 FARTHEST = 30.0
 TURNS = 40
+LEAST = Fraction(1, 1 << 60)
+"""Rates, and ratios of rates, from this to its reciprocal have proposals in floats."""
 
 
 def _levels(shape: Sequence[float], side: int) -> list[float]:
@@ -69,7 +71,9 @@ def _climb(value: Callable[[list[float]], float], point: list[float]) -> list[fl
 
 
 def witness(threshold_rate: Fraction, query_rate: Fraction, *, monotone: bool) -> arb:
-    """K(s)/(s(1+s)) for a stream and an s that are found in floats, at the working precision."""
+    """K(s)/(s(1+s)) for a stream and an s that are found in floats, at the working precision; or `Undecided`."""
+    if not all(LEAST < rate < 1 / LEAST for rate in (threshold_rate / query_rate, query_rate)):
+        raise Undecided  # floats propose nothing there
     ratio, unit = float(threshold_rate / query_rate), float(query_rate)
     side = min(max(round(4.5 * ratio**0.45), FEWEST), MOST)
     moves = [1] * side + [0 if monotone else -1] * (side + 1)
@@ -81,7 +85,10 @@ def witness(threshold_rate: Fraction, query_rate: Fraction, *, monotone: bool) -
             return 0.0
         moved = [level + unit * move for level, move in zip(levels, moves, strict=True)]
         s = exp(order)
-        losses = [(p, log(p / q)) for p, q in zip(_near_law(levels, ratio), _near_law(moved, ratio), strict=True)]
+        laws = _near_law(levels, ratio), _near_law(moved, ratio)
+        if not all(map(all, laws)):
+            return 0.0
+        losses = [(p, log(p / q)) for p, q in zip(*laws, strict=True)]
         top = s * max(loss for _, loss in losses)
         found = (top + log(sum(p * exp(s * loss - top) for p, loss in losses))) / (s * (1 + s))
         return found if isfinite(found) else 0.0

@@ -114,7 +114,8 @@ class Subsampled(Mechanism):
     def is_tight(self) -> bool:
         """Whether the pair is the sampled base's own however often it is used, not only one that dominates it."""
         law, base = self._law, self.mechanism.pair()
-        own = law is not None and (law.exact or (law.witness is not None and base is not None and base.few))
+        rounded = law is not None and law.witness is not None and base is not None and base.exact and base.few
+        own = rounded or (law is not None and law.exact)
         return own and self.mechanism.is_tight and (self.size is None or self.rate == 1)
 
     @property
@@ -147,7 +148,10 @@ class Subsampled(Mechanism):
     @property
     def rho_bounds(self) -> tuple[float, float]:
         lower, upper = self._curve.rho_bounds
-        return (lower if self.is_tight else 0.0), upper
+        if self.is_tight:
+            return lower, upper
+        witness = None if self._law is None else self._law.witness  # what some neighbours attain
+        return 0.0 if witness is None else sampled_curve(witness, self.mechanism, self.rate).rho_bounds[0], upper
 
     @property
     def _peak_bounds(self) -> tuple[float, float]:

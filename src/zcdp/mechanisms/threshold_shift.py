@@ -72,7 +72,7 @@ class ShiftedThreshold:
     @property
     def extreme(self) -> bool:
         """Whether the rates are beyond what floats can choose a kappa for."""
-        return not all(TINY < float(rate) < HUGE for rate in (self.e1, self.eta))
+        return not all(TINY < rate < HUGE for rate in (self.e1, self.eta))
 
     def bound(self, s: Fraction) -> float:
         """K(s), rounded up; at s = 0 the slope, which is the divergence of order 1."""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from math import ceil
+from math import ceil, factorial
 from typing import Any, ClassVar, NoReturn
 
 from flint import arb, arb_series
@@ -14,9 +14,9 @@ from zcdp.mechanisms.base import Mechanism
 from zcdp.numeric.balls import at_precision, lift
 from zcdp.numeric.certify import enclose
 from zcdp.numeric.exact import Exact, Log, Value, integer, positive
-from zcdp.numeric.functions import coefficient, derivatives, exp, expm1, log
+from zcdp.numeric.functions import coefficient, derivatives, exp, expm1, log, log1p, sinhc
 from zcdp.privacy.envelope import FiniteEnvelope
-from zcdp.privacy.finite_pair import FinitePair
+from zcdp.privacy.finite_pair import FinitePair, max_ball
 from zcdp.privacy.loss import LossLaw, envelope_of_balls
 
 __all__ = ["TruncatedGeometric"]
@@ -25,6 +25,7 @@ LARGEST = 2_000  # outcomes of all pairs together, of which the envelope law is 
 BITS = 320
 MOST_PAIRS = 2_000
 FEW = 4
+SMALL, TERMS = arb(2) ** -16, 10  # losses below are small, of which that many powers are enough
 FAR = 128  # bits: inputs whose noise is cut off by less than this at both ends are taken together
 
 
@@ -36,13 +37,17 @@ class _Shift(FinitePair):
     d: int
     inside: arb
 
-    def _cumulant(self, s: Any) -> Any:
+    def _moment(self, s: Any) -> Any:
+        """The mean of e^{sL}."""
         total = sum((mass * exp(s * loss) for mass, loss in self._outcomes()), arb(0))
         if self.d > 1:
             fall = self.t * (1 + 2 * s)
-            run = exp(-fall) * expm1(-(self.d - 1) * fall) / expm1(-fall)
+            run = (self.d - 1) * exp(-self.d * fall / 2) * sinhc((self.d - 1) * fall / 2) / sinhc(fall / 2)
             total = total + self.inside * exp(s * self.losses[0]) * run
-        return log(total)
+        return total
+
+    def _cumulant(self, s: Any) -> Any:
+        return log(self._moment(s))
 
     def value(self, s: arb) -> arb:
         result: arb = self._cumulant(s)
@@ -52,7 +57,13 @@ class _Shift(FinitePair):
         return derivatives(self._cumulant(arb_series([s, 1], prec=3)))
 
     def kl(self) -> arb:
-        return coefficient(self._cumulant(arb_series([0, 1], prec=2)), 1)
+        largest = max_ball([abs(loss) for loss in self.losses])
+        if not largest < SMALL:
+            return coefficient(self._cumulant(arb_series([0, 1], prec=2)), 1)
+        # e^-L has the mean 1, so the mean of L is what the powers from L^2 on leave of it: no cancellation
+        moments = self._moment(arb_series([0, 1], prec=TERMS))
+        rest = (largest**TERMS * largest.exp() / factorial(TERMS)).upper()
+        return sum(((-1) ** j * coefficient(moments, j) for j in range(2, TERMS)), arb(0, rest))
 
     def outcomes(self) -> list[tuple[arb, arb]]:
         """All P- and Q-masses, of the largest ratio first."""
@@ -146,7 +157,9 @@ class TruncatedGeometric(FiniteEnvelope, Mechanism):
                 low, high = low.union(arb(1)), high.union(arb(1))
             whole = low + middle + least * high
             mirrored = left == right and not together
-            shift = arb(0) if mirrored else log((high + middle + least * low) / whole)
+            # with both ends cut off, W'/W - 1 = (A - B)(1 - e^-td)/W, where A - B does not cancel as it is written here
+            more = (high - low) if together else -exp(-t * (left + 1)) * expm1(-t * (right - left))
+            shift = arb(0) if mirrored else log1p(-more * expm1(-t * d) / whole)
             ends = [low / whole, least * high / whole], [t * d + shift, shift - t * d]
             return _Shift(*ends, t, d, -expm1(-t) / whole)
 

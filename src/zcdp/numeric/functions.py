@@ -6,11 +6,15 @@ from typing import TypeVar
 
 from flint import acb, arb, arb_series
 
+from zcdp.numeric.balls import working_bits
 from zcdp.numeric.certify import NotCertified
 
 __all__ = ["Number", "coefficient", "derivatives", "exp", "expm1", "log", "log1p", "sinhc"]
 
 Number = TypeVar("Number", arb, acb, arb_series)
+
+NEAR = arb(2) ** -16
+"""Closer to 0 than this, sinh(x)/x is summed up."""
 
 
 def exp(x: Number) -> Number:
@@ -38,14 +42,32 @@ def log1p(x: Number) -> Number:
 
 
 def sinhc(x: Number) -> Number:
-    """sinh(x)/x; a series may vanish at its centre, a ball may not.
+    """sinh(x)/x, for a series without cancellation near x = 0; a series may vanish at its centre, a ball may not.
 
     >>> sinhc(arb(1)).overlaps(arb(1).sinh())
     True
     """
-    if isinstance(x, arb_series):
-        return (x.exp() - (-x).exp()) / (2 * x)
-    return x.sinh() / x
+    if not isinstance(x, arb_series):
+        return x.sinh() / x
+    return _sinhc_near_zero(x) if abs(x[0]) < NEAR else (x.exp() - (-x).exp()) / (2 * x)
+
+
+def _sinhc_near_zero(x: arb_series) -> arb_series:
+    """The sum of x^2k/(2k+1)!; the rest in absolute values, below a geometric series, term by term of the result."""
+    count = x.prec
+    bits = working_bits()
+    square, last = x * x, count // 2 + 1
+    while abs(square[0]) ** (last - count // 2) * 2**bits > 1:
+        last += 1
+    result = arb_series([1], prec=count)
+    for k in range(last - 1, 0, -1):
+        result = 1 + square * result / (2 * k * (2 * k + 1))
+    size = arb_series([abs(x[n]).upper() for n in range(count)], prec=count)
+    rest, term = size * size, arb_series([1], prec=count)
+    for k in range(1, last + 1):
+        term = term * rest / (2 * k * (2 * k + 1))
+    term = term / (1 - rest / ((2 * last + 2) * (2 * last + 3)))
+    return result + arb_series([arb(0, term[n].upper()) for n in range(count)], prec=count)
 
 
 def _with_constant(series: arb_series, constant: arb) -> arb_series:

@@ -21,6 +21,10 @@ FIRST_BITS = 128
 LAST_BITS = 1 << 13
 SMALLEST_STEP = arb(2) ** -60
 SMALLEST_START = arb(2) ** -24
+FIRST_PRODUCT = 2
+"""The first cell is 1, or 1/4 of 1/largest where that is more, and then halved: K bends nowhere before 1/largest."""
+LEAST_PRODUCT = 40
+"""From 0 to 2^-40/largest no ratio is above that of order 1 by more than this part of it."""
 GRID = 48
 MOST_CELLS = 100_000
 GOLDEN = 0.6180339887498949
@@ -54,10 +58,11 @@ def _nonnegative(g0: arb, g1: arb, m: arb, h: arb) -> bool:
 
 def _search(curve: Convex, start: arb) -> arb:
     """A point where the ratio is near its greatest: a proposal, on which nothing rests but speed."""
+    start = start.max(_reciprocal(curve.largest, LEAST_PRODUCT))
     low, high = start.log(), ((curve.largest / curve.kl).max(2 * start)).log()
 
-    def ratio(point: arb) -> float:
-        return float(curve.ratio(point.mid().exp().mid()))
+    def ratio(point: arb) -> arb:  # floats have no room for what tiny losses cost
+        return curve.ratio(point.mid().exp().mid()).mid()
 
     step = (high - low) / GRID
     best = max(range(GRID + 1), key=lambda n: ratio(low + n * step))
@@ -76,11 +81,18 @@ def _search(curve: Convex, start: arb) -> arb:
     return ((left + right) / 2).mid().exp().mid()
 
 
+def _reciprocal(largest: arb, bits: int) -> arb:
+    """A power of two near 2^-bits/largest."""
+    mantissa, exponent = largest.mid().man_exp()
+    return arb(2) ** (-bits - int(mantissa).bit_length() - int(exponent))
+
+
 def _exceeds(curve: Convex, bound: arb, most: int = MOST_CELLS) -> arb | None:
     """None if K(s) <= bound s(1+s) is proven for all s > 0; a point where it is false; or `Undecided`."""
     if not bound > 0:
         raise Undecided
-    s, step, cells = arb(0), arb(1), 0
+    s, cells = arb(0), 0
+    step = arb(1) if curve.taylor is None else arb(1).max(_reciprocal(curve.largest, FIRST_PRODUCT))
     while not (1 + s) * bound >= curve.largest:
         cells += 1
         if cells > most:
@@ -121,7 +133,7 @@ class Supremum(NamedTuple):
 def _enclose(curves: Sequence[Convex], tolerance: float, candidates: Sequence[int], most: int) -> Supremum:
     if not all(curve.kl > 0 and curve.kl.rel_accuracy_bits() > 60 for curve in curves):
         raise Undecided
-    where = max(range(len(curves)), key=lambda n: float(curves[n].kl))
+    where = max(range(len(curves)), key=lambda n: curves[n].kl.mid())
     best, point = curves[where].kl.lower(), arb(0)
     for n in candidates:
         proposal = _search(curves[n], SMALLEST_START)

@@ -1,0 +1,89 @@
+"""Rows of the table: mechanisms on a Poisson sample, whose neighbours differ by one record and face one way."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from fractions import Fraction
+from itertools import permutations
+from random import Random
+
+import zcdp
+from neighbours import noise, reports, samples
+from neighbours.game import envelope
+from neighbours.law import Pair
+from neighbours.table import ROWS, Case, row, some_epsilon
+
+SLOW = {zcdp.Laplace, zcdp.Logistic, zcdp.Gaussian}
+"""Bases whose outcomes fill the line: left to the deeper law, but for one row of normal noise."""
+DEEP = 3
+
+
+def _rate(rng: Random) -> Fraction:
+    return Fraction(rng.choice((1, 3, 10, 100, 300, 500, 800, 950, rng.randint(1, 999))), 1000)
+
+
+def _above(pairs: Sequence[Pair]) -> list[Pair]:
+    """One that tells what any of these tells: which of them is worst depends on what is asked."""
+    return [envelope([pair.high for pair in pairs])]
+
+
+@row(zcdp.Subsampled, variant="ordered")
+def _any(rng: Random, effort: int) -> Case:
+    """Any base of the table that can be sampled, on one record or none: its neighbours in either order."""
+    while True:
+        chosen = rng.choice([one for one in ROWS if not one.variant.startswith(("ordered", "zero"))])
+        if effort < DEEP and chosen.mechanism in SLOW:
+            continue
+        base = chosen.draw(rng, effort)
+        rate = _rate(rng)
+        try:
+            mechanism = zcdp.Subsampled(base.mechanism, rate=rate)
+        except ValueError:  # of unbounded losses only those of Gaussian noise, of several coordinates none
+            continue
+        pairs = [samples.drawn(side, float(rate)) for pair in base.pairs for side in pair.both()]
+        limits = [samples.drawn(side, float(rate)) for pair in base.limits for side in pair.both()]
+        return Case(mechanism, pairs, limits or _above(pairs), ordered=True, far_rho=base.far_rho)
+
+
+@row(zcdp.Subsampled, variant="ordered integers")
+def _counts(rng: Random, effort: int) -> Case:
+    """Sums of one to four integer records."""
+    distance, scale, rate = rng.randint(1, 3), Fraction(rng.randint(5, 60), 10), _rate(rng)
+    t = float(1 / scale)
+    pairs = [samples.drawn(noise.geometric(1 / scale, distance), float(rate))]
+    for _ in range(effort + 1):
+        others = [rng.randint(-distance, distance) for _ in range(rng.randint(0, 3))]
+        record = rng.choice((distance, -distance, rng.randint(-distance, distance)))
+        output = samples.counts(t, -4 * distance, 4 * distance)
+        pairs.append(samples.with_and_without(output, others, record, float(rate)))
+    mechanism = zcdp.DiscreteLaplace(scale=scale, sensitivity=distance)
+    return Case(zcdp.Subsampled(mechanism, rate=rate), pairs, ordered=True)
+
+
+@row(zcdp.Subsampled, variant="ordered sums")
+def _sums(rng: Random, effort: int) -> Case:
+    """Sums of one to four bounded records with normal noise, as a step of DP-SGD."""
+    sigma, rate = Fraction(rng.randint(5, 40), 10), _rate(rng)
+    pairs = [samples.drawn(noise.gaussian(float(1 / sigma)), float(rate))]
+    for _ in range(effort + 1):
+        others = [rng.choice((1.0, -1.0, rng.uniform(-1, 1))) for _ in range(rng.randint(0, 3))]
+        output = samples.sums(float(sigma), -4.0, 4.0)
+        pairs.append(samples.with_and_without(output, others, rng.choice((1.0, -1.0, rng.random())), float(rate)))
+    base = zcdp.Gaussian(sigma=sigma)
+    return Case(zcdp.Subsampled(base, rate=rate), pairs, ordered=True, far_rho=1 / (2 * float(sigma) ** 2))
+
+
+@row(zcdp.Subsampled, variant="ordered reports")
+def _reports(rng: Random, effort: int) -> Case:
+    """One person's report; who is not drawn, or not there, reports a fixed value."""
+    epsilon, k, rate = some_epsilon(rng), rng.randint(2, 5), _rate(rng)
+    if rng.random() < 0.5:
+        rows, base = reports.response(epsilon, k), zcdp.RandomizedResponse(epsilon=epsilon, k=k)
+    else:
+        rows = [reports.some_row(rng, 3) for _ in range(k)]
+        base = zcdp.Channel(rows)
+    pairs: list[Pair] = []
+    for fixed, value in permutations(range(k), 2):
+        output = samples.report([rows[fixed], rows[value]])  # type: ignore[list-item]
+        pairs.append(samples.with_and_without(output, [0.0] * rng.randint(0, 2), 1.0, float(rate)))
+    return Case(zcdp.Subsampled(base, rate=rate), pairs, _above(pairs), ordered=True)
