@@ -35,6 +35,7 @@ from zcdp import (
     ReportNoisyMax,
     SparseVector,
     Staircase,
+    Subsampled,
     SubsetSelection,
     TruncatedGeometric,
     UnaryEncoding,
@@ -113,6 +114,9 @@ OTHERS: tuple[Mechanism, ...] = (
     Channel([[0.75, 0.25], [0.4, 0.6]]),
     Channel([["1/2", "1/3", "1/6"], ["1/6", "1/2", "1/3"], ["1/3", "1/6", "1/2"]]),
     LossPair(["1/1000", "999/1000"], ["1/1000000", "999999/1000000"]),
+    Subsampled(Gaussian(sigma=1), rate="0.5"),
+    Subsampled(DiscreteLaplace(epsilon=1), rate="0.3"),
+    Subsampled(RandomizedResponse(epsilon="1/2", k=4), rate="0.9"),
 )
 
 ROWS: tuple[Mechanism, ...] = (

@@ -26,6 +26,7 @@ from zcdp import (
 )
 from zcdp.privacy.conversions import routes
 from zcdp.privacy.profile import search
+from zcdp.privacy.relation import Relation
 
 BUDGETS = ("0.1", "0.4", 0.4, 2, 5, "1/3", 0.25, 1e-6, "0.001", 40, "log(3)", 1.7, 0.05, 1e-12)
 DELTAS = (0, "1e-300", 1e-30, 1e-12, 1e-9, 1e-6, 1e-3, 0.1, 0.5, 0.999)
@@ -44,8 +45,11 @@ def some_mechanism(rng: random.Random) -> Mechanism:
 
 
 def some_plan(rng: random.Random, most: int) -> Plan:
-    kinds = rng.choice((1, 2, 3, 4, 5, 6, 8))
-    return Plan.sum_of(*(rng.choice((1, 1, 2, 3, 5, 20, most)) * some_mechanism(rng) for _ in range(kinds)))
+    kinds = [some_mechanism(rng) for _ in range(rng.choice((1, 2, 3, 4, 5, 6, 8)))]
+    fit = [m for m in kinds if {m.relation, kinds[0].relation} != {Relation.ADD_REMOVE, Relation.REPLACE}]
+    if Relation.ADD_REMOVE in {m.relation for m in fit}:
+        fit = [m for m in fit if m.relation is not Relation.REPLACE]
+    return Plan.sum_of(*(rng.choice((1, 1, 2, 3, 5, 20, most)) * m for m in fit))
 
 
 def check(plan: Plan, delta: object, epsilon: float) -> None:

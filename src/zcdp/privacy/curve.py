@@ -182,7 +182,15 @@ class Curve(metaclass=SpokenABC):
             return self.cumulant(s) / s
 
         # a curve that is itself a bound may exceed the largest loss, which bounds every divergence
-        return min(self._certified(divergence)[1], self.pure_epsilon)
+        try:
+            return min(self._certified(divergence)[1], self.pure_epsilon)
+        except NotCertified:  # of a curve that is hard to evaluate at this order its rho is known all the same
+            if self.rho == inf:
+                raise
+            return min(self._divergence_by_rho(excess), self.pure_epsilon)
+
+    def _divergence_by_rho(self, excess: Fraction) -> float:
+        return enclose(lambda: lift((1 + excess) * Fraction(self.rho)))[1]
 
     def _certified(self, evaluate: Callable[[], arb]) -> tuple[float, float]:
         lower, upper = enclose(evaluate)

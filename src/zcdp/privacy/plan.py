@@ -239,13 +239,17 @@ class Plan(Curve):
 
     def _divergence(self, excess: Fraction) -> float:
         whole = super()._divergence(excess)
-        if self._of_tight_parts:
-            return whole
         # the curve of a part that is only a bound may be above what is known of it otherwise
+        return whole if self._of_tight_parts else min(whole, self._sum_of_divergences(excess))
+
+    def _divergence_by_rho(self, excess: Fraction) -> float:
+        return min(super()._divergence_by_rho(excess), self._sum_of_divergences(excess))
+
+    def _sum_of_divergences(self, excess: Fraction) -> float:
         each = [(part._divergence(excess), count) for part, count in self.parts]
         if any(one == inf for one, _ in each):
-            return whole
-        return min(whole, enclose(lambda: lift(sum((Fraction(one) * count for one, count in each), Fraction(0))))[1])
+            return inf
+        return enclose(lambda: lift(sum((Fraction(one) * count for one, count in each), Fraction(0))))[1]
 
     def kl(self) -> arb:
         """The sum of the parts' divergences of order 1."""

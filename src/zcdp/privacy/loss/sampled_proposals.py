@@ -85,7 +85,9 @@ class SampledProposals:
             near = numpy.linspace(-reach, reach, 65)
             u = numpy.sort(numpy.concatenate([across, near, near + s * v]))
         size = s * self.log_weight(u) - u * u / (2 * v)
-        kept = numpy.nonzero(size > size.max() - fall)[0]
+        kept = numpy.nonzero(size >= size.max() - fall)[0]
+        if not len(kept):
+            raise NotCertified("the transform of the sampled noise is needed at too large an order")
         first, last = max(kept[0] - 1, 0), min(kept[-1] + 1, len(u) - 1)
         return float(u[first]), float(u[last])
 
