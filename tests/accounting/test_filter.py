@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from decimal import Decimal
 from fractions import Fraction
-from math import inf, nextafter
+from math import inf
 from random import Random
 from time import sleep
 from types import FrameType
@@ -19,6 +19,7 @@ from types import FrameType
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from mpmath import mp, mpf
 
 from zcdp import BudgetExceeded, Channel, Filter, Gaussian, Laplace, Odometer, PureDP
 
@@ -226,13 +227,35 @@ def test_an_odometer_adds_up() -> None:
     assert o.epsilon_at(delta=1e-6) == o.plan.epsilon_at(delta=1e-6) < o.anytime_epsilon(delta=1e-6)
 
 
+def crosses(level: float, spent: Fraction) -> mpf:
+    """How likely the loss of Gaussian noise in ever smaller steps exceeds a level before so much rho is spent.
+
+    It is a Brownian motion of drift 1 and variance 2 in units of rho; by the reflection principle.
+    """
+    a, b = mpf(level), mpf(spent.numerator) / spent.denominator
+    width = 2 * mp.sqrt(b)
+    return (mp.erfc((a - b) / width) + mp.exp(a) * mp.erfc((a + b) / width)) / 2
+
+
 @settings(deadline=None, max_examples=50)
-@given(st.lists(st.floats(1e-5, 2), min_size=2, max_size=8))
-def test_odometers_only_rise(epsilons: list[float]) -> None:
-    o, before = Odometer(), 0.0
-    for epsilon in epsilons:
-        o.spend(PureDP(epsilon=epsilon))
-        assert before <= o.anytime_epsilon(delta=1e-6) < inf
-        # never below the bound at the rho actually spent, without any union bound
-        assert o.anytime_epsilon(delta=1e-6) > nextafter(o.rho + 2 * (o.rho * 13.8) ** 0.5, 0)
-        before = o.anytime_epsilon(delta=1e-6) * (1 - 1e-12) if o.rho < 1 else 0.0
+@given(st.lists(st.floats(1e-5, 2), min_size=2, max_size=8), st.sampled_from(["0.9", "0.1", "1e-6"]))
+def test_odometers_only_rise(rhos: list[float], delta: str) -> None:
+    """And never below what a walk of the rho that was spent exceeds with probability delta."""
+    o, before, spent = Odometer(), 0.0, Fraction(0)
+    for rho in rhos:
+        o.spend(Gaussian(rho=rho))
+        spent += Fraction(rho)
+        assert before <= o.anytime_epsilon(delta=delta) < inf
+        assert crosses(o.anytime_epsilon(delta=delta), spent) <= mpf(delta)
+        before = o.anytime_epsilon(delta=delta)
+
+
+@pytest.mark.parametrize("delta", ["0.99", "0.5", "0.01", "1e-9"])
+def test_no_walk_leaves_an_odometer_behind_more_often_than_delta(delta: str) -> None:
+    """At any time at all: before each power of two is spent it stays below the level that holds just below it."""
+    total = mpf(0)
+    for power in range(-40, 20):
+        o = Odometer()
+        o.spend(Gaussian(rho=Fraction(2) ** (power - 1) * (1 + Fraction(1, 10**9))))
+        total += crosses(o.anytime_epsilon(delta=delta), Fraction(2) ** power)
+    assert mpf(delta) / 100 < total <= mpf(delta)

@@ -207,3 +207,15 @@ def test_one_relation_for_a_plan() -> None:
     assert (ordered + Laplace(epsilon=1)).relation.value == "add_remove"
     with pytest.raises(ValueError, match="do not compose"):
         ordered + Laplace(epsilon=1) + BinaryRandomizedResponse("0.6", "0.3")
+
+
+@pytest.mark.parametrize("count", [2, 5, 8])
+def test_outcomes_that_tell_nothing_leave_the_game_where_it_is(count: int) -> None:
+    """Two ratios and an outcome as likely under both: states in a square, where each order is tried in each."""
+    p, q = [Fraction(1, 2), Fraction(3, 10), Fraction(1, 5)], [Fraction(1, 2), Fraction(1, 10), Fraction(2, 5)]
+    plan = count * LossPair(p, q)
+    for epsilon in (Fraction(1, 10), Fraction(1, 2), Fraction(1), Fraction(3, 2)):
+        assert plan.profile is not None
+        found, truth = plan.profile.delta(epsilon), adaptive((p, q), count, epsilon)
+        assert found.method == "adaptive recursion"
+        assert found.lower <= truth <= found.upper <= truth * (1 + mpf(10) ** -12) + mpf(10) ** -290
