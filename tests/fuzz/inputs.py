@@ -67,6 +67,11 @@ class Inputs:
         noise = ("Gaussian", "Gaussian", "DiscreteLaplace", "Laplace", "DiscreteGaussian")
         return self.mechanism(self.draw.choice((*noise, *(name for name in NAMES if name != "Subsampled"))))
 
+    def sample(self) -> str:
+        """How it is drawn."""
+        fixed = f"size={self.whole()}, of={self.pick(WHOLE, LARGE, LARGE)}"
+        return self.draw.choice((f"rate={self.pick(CHANCES)}", f"rate={self.pick(CHANCES)}", fixed))
+
     def valid(self) -> str:
         """One mechanism that its own rules admit."""
         while True:
@@ -160,7 +165,7 @@ PARAMETERS: dict[str, Callable[[Inputs], str]] = {
     "SparseVector": lambda i: f"epsilon_threshold={i.number()}, epsilon_queries={i.number()}, positives={i.whole()}",
     "Channel": lambda i: f"[{i.rows(i.draw.randint(2, 4))}]",
     "LossPair": lambda i: i.rows(2),
-    "Subsampled": lambda i: f"{i.base()}, rate={i.pick(CHANCES)}",
+    "Subsampled": lambda i: f"{i.base()}, {i.sample()}",
 }
 """Each mechanism's parameters; a test requires that none is missing."""
 NAMES = sorted(PARAMETERS)

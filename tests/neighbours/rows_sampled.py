@@ -12,6 +12,7 @@ from neighbours import noise, reports, samples
 from neighbours.game import envelope
 from neighbours.law import Pair
 from neighbours.table import ROWS, Case, row, some_epsilon
+from zcdp.numeric.exact import Value
 
 SLOW = {zcdp.Laplace, zcdp.Logistic, zcdp.Gaussian}
 """Bases whose outcomes fill the line: left to the deeper law, but for one row of normal noise."""
@@ -27,22 +28,56 @@ def _above(pairs: Sequence[Pair]) -> list[Pair]:
     return [envelope([pair.high for pair in pairs])]
 
 
-@row(zcdp.Subsampled, variant="ordered")
-def _any(rng: Random, effort: int) -> Case:
-    """Any base of the table that can be sampled, on one record or none: its neighbours in either order."""
+def _some_base(rng: Random, effort: int, **how: Value) -> tuple[Case, zcdp.Subsampled]:
+    """Any of the table that can be sampled, and its neighbours."""
     while True:
-        chosen = rng.choice([one for one in ROWS if not one.variant.startswith(("ordered", "zero"))])
-        if effort < DEEP and chosen.mechanism in SLOW:
+        chosen = rng.choice([one for one in ROWS if one.mechanism is not zcdp.Subsampled and one.variant != "zero"])
+        if chosen.is_ordered or (effort < DEEP and chosen.mechanism in SLOW):
             continue
         base = chosen.draw(rng, effort)
-        rate = _rate(rng)
         try:
-            mechanism = zcdp.Subsampled(base.mechanism, rate=rate)
+            return base, zcdp.Subsampled(base.mechanism, **how)
         except ValueError:  # of unbounded losses only those of Gaussian noise, of several coordinates none
             continue
-        pairs = [samples.drawn(side, float(rate)) for pair in base.pairs for side in pair.both()]
-        limits = [samples.drawn(side, float(rate)) for pair in base.limits for side in pair.both()]
-        return Case(mechanism, pairs, limits or _above(pairs), ordered=True, far_rho=base.far_rho)
+
+
+@row(zcdp.Subsampled, variant="ordered")
+def _any(rng: Random, effort: int) -> Case:
+    """On one record or none: the neighbours of the base in either order."""
+    rate = _rate(rng)
+    base, mechanism = _some_base(rng, effort, rate=rate)
+    pairs = [samples.drawn(side, float(rate)) for pair in base.pairs for side in pair.both()]
+    limits = [samples.drawn(side, float(rate)) for pair in base.limits for side in pair.both()]
+    return Case(mechanism, pairs, limits or _above(pairs), ordered=True, far_rho=base.far_rho)
+
+
+@row(zcdp.Subsampled, variant="fixed size")
+def _any_fixed(rng: Random, effort: int) -> Case:
+    """All records but one are alike, and equal to what replaces it: it is drawn, or nothing is told."""
+    of = rng.randint(2, 12)
+    size = rng.randint(1, of)
+    base, mechanism = _some_base(rng, effort, size=size, of=of)
+    pairs = [samples.drawn(side, size / of) for pair in base.pairs for side in pair.both()]
+    limits = [samples.drawn(side, size / of) for pair in base.limits for side in pair.both()]
+    both = [side for pair in (*pairs, *limits) for side in pair.both()]
+    return Case(mechanism, pairs, _above(both), far_rho=base.far_rho)
+
+
+@row(zcdp.Subsampled, variant="fixed size integers")
+def _fixed(rng: Random, effort: int) -> Case:
+    """Sums over all sets of some of two to five records from 0 to the sensitivity."""
+    distance, scale = rng.randint(1, 3), Fraction(rng.randint(5, 60), 10)
+    of = rng.randint(2, 5)
+    size = rng.randint(1, of - 1)
+    output = samples.counts(float(1 / scale), 0, of * distance)
+    pairs = [samples.with_another(output, [0] * (of - 1), (distance, 0), size)]
+    for _ in range(effort + 1):
+        others = [rng.randint(0, distance) for _ in range(of - 1)]
+        one, other = rng.sample(range(distance + 1), 2)
+        pairs.append(samples.with_another(output, others, (one, other), size))
+    base = zcdp.DiscreteLaplace(scale=scale, sensitivity=distance)
+    both = [side for pair in pairs for side in pair.both()]
+    return Case(zcdp.Subsampled(base, size=size, of=of), pairs, _above(both))
 
 
 @row(zcdp.Subsampled, variant="ordered integers")

@@ -7,7 +7,7 @@ its chance. Nothing is said here of which data sets are the worst.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from itertools import product
+from itertools import combinations, product
 from math import erfc, exp, expm1, prod, sqrt
 
 import numpy as np
@@ -32,6 +32,17 @@ def with_and_without(output: Output, others: Sequence[float], record: float, rat
     return Pair.exactly(
         mean_over_samples(output, [*others, record], rate), mean_over_samples(output, list(others), rate)
     )
+
+
+def mean_over_sets(output: Output, records: Sequence[float], size: int) -> Array:
+    """Over all sets of so many of the records, each alike."""
+    found = [output(chosen) for chosen in combinations(records, size)]
+    return np.asarray(sum(found) / len(found))
+
+
+def with_another(output: Output, others: Sequence[float], pair: tuple[float, float], size: int) -> Pair:
+    """Two data sets of which one record differs, and samples of a fixed size."""
+    return Pair.exactly(*(mean_over_sets(output, [*others, record], size) for record in pair))
 
 
 def drawn(pair: Pair, rate: float) -> Pair:

@@ -71,7 +71,9 @@ def _options(mechanism: type[zcdp.Mechanism]) -> list[str]:
     ]
 
 
-@pytest.mark.parametrize("mechanism", [kind for kind in MECHANISMS if _options(kind)], ids=lambda kind: kind.__name__)
+@pytest.mark.parametrize(
+    "mechanism", [kind for kind in (*MECHANISMS, *WRAPPERS) if _options(kind)], ids=lambda kind: kind.__name__
+)
 def test_every_option_that_changes_the_law_has_a_row(mechanism: type[zcdp.Mechanism]) -> None:
     """The default is drawn, and another value."""
     rows = [row for row in ROWS if row.mechanism is mechanism]

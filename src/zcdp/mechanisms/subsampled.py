@@ -148,7 +148,7 @@ class Subsampled(Mechanism):
     @property
     def rho_bounds(self) -> tuple[float, float]:
         lower, upper = self._curve.rho_bounds
-        if self.is_tight:
+        if self.is_tight or self.rate == 1:
             return lower, upper
         witness = None if self._law is None else self._law.witness  # what some neighbours attain
         return 0.0 if witness is None else sampled_curve(witness, self.mechanism, self.rate).rho_bounds[0], upper
