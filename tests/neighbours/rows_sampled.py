@@ -16,7 +16,7 @@ from zcdp.numeric.exact import Value
 
 SLOW = {zcdp.Laplace, zcdp.Logistic, zcdp.Gaussian}
 """Bases whose outcomes fill the line: left to the deeper law, but for one row of normal noise."""
-DEEP = 3
+DEEP = 4
 
 
 def _rate(rng: Random) -> Fraction:
