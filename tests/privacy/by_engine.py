@@ -1,0 +1,54 @@
+"""One engine of the profile, asked by name: what the tests of each share."""
+
+from __future__ import annotations
+
+from fractions import Fraction
+
+from flint import arb
+
+from zcdp import Plan
+from zcdp.numeric.balls import above, at_precision, below, lift
+from zcdp.privacy.loss.law import Parts
+from zcdp.privacy.loss.snap import common_lattice
+from zcdp.privacy.profile.contour import Contour
+from zcdp.privacy.profile.effort import MILLISECOND, Effort
+from zcdp.privacy.profile.finite_cut import Cut, cut_degree, expanded
+from zcdp.privacy.profile.finite_sum import CutSum, WholeSum, whole_degree
+from zcdp.privacy.profile.integrand import Line, Transform
+from zcdp.privacy.profile.lattice_contour import LatticeContour
+from zcdp.privacy.profile.question import line_for_epsilon, saddle_estimate
+from zcdp.privacy.profile.smoothed import Smoothed
+
+HALF, THIRD = Fraction(1, 2), Fraction(1, 3)
+
+
+def parts_of(plan: Plan) -> Parts:
+    return tuple((part.pair(), count) for part, count in plan.parts)
+
+
+def ends(bounds: tuple[arb, arb]) -> tuple[float, float]:
+    return below(bounds[0]), above(bounds[1])
+
+
+def by(method: str, parts: Parts, epsilon: Fraction, *, tolerance: float = 1e-17) -> tuple[float, float]:
+    def run() -> tuple[float, float]:
+        transform = Transform(parts)
+        c = line_for_epsilon(transform, epsilon)
+        point = lift(epsilon)
+        terms = expanded(parts)
+        assert terms is not None
+        if method == "whole sum":
+            return ends(WholeSum(parts, Cut(Fraction(0), whole_degree(terms), c, arb("-inf"))).delta(epsilon))
+        if method == "cut sum":
+            cut = cut_degree(transform, terms, c, point, saddle_estimate(transform, c, point), epsilon)
+            return ends(CutSum(parts, cut).delta(epsilon))
+        if method == "smoothed":
+            return ends(Smoothed(parts, c, epsilon, Effort(80 * MILLISECOND), 120 * MILLISECOND).delta(epsilon))
+        line = Line(transform, c, point, tolerance=tolerance)
+        if method == "contour":
+            return ends(Contour(line, Effort(1600 * MILLISECOND)).delta(epsilon))
+        lattice = common_lattice(parts)
+        assert lattice is not None
+        return ends(LatticeContour(line, lattice, Effort(1600 * MILLISECOND)).delta(epsilon))
+
+    return at_precision(256, run)

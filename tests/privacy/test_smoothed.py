@@ -1,0 +1,76 @@
+"""The smoothed contour encloses however much it smooths, and its ends are close where nothing else answers."""
+
+from __future__ import annotations
+
+import random
+from fractions import Fraction
+
+import pytest
+from independent import profile_reference as reference
+from mpmath import mpf
+from privacy.by_engine import by, ends, parts_of
+
+from zcdp import Laplace, Plan, PureDP
+from zcdp.numeric.balls import at_precision
+from zcdp.privacy.loss import three_point_pair
+from zcdp.privacy.profile.effort import Effort
+from zcdp.privacy.profile.integrand import Transform
+from zcdp.privacy.profile.question import line_for_epsilon
+from zcdp.privacy.profile.smoothed import Smoothed
+
+
+@pytest.mark.parametrize("epsilon", [4, 12, 20])
+def test_what_is_smoothed_by_much_still_encloses(monkeypatch: pytest.MonkeyPatch, epsilon: int) -> None:
+    """So few nodes that the Gaussian pair shows: its own delta is above the truth, and no lower end of it."""
+    monkeypatch.setattr("zcdp.privacy.profile.smoothed._in_doubles", lambda *_: None)
+    e, count = Fraction(5, 2), 16
+    parts = parts_of(Plan.repeated(Laplace(epsilon=e), count))
+
+    def run() -> tuple[float, float]:
+        c = line_for_epsilon(Transform(parts), Fraction(epsilon))
+        return ends(Smoothed(parts, c, Fraction(epsilon), Effort(2_400_000), 0).delta(Fraction(epsilon)))
+
+    lower, upper = at_precision(128, run)
+    truth = reference.many_laplace_delta(e, count, Fraction(epsilon))
+    assert lower <= truth <= upper
+    assert upper > truth * (1 + 1e-6)  # the smoothing is there to be seen
+
+
+def test_incommensurable_losses_have_two_close_ends() -> None:
+    """60 and 30 binary randomized responses at unrelated epsilons: all 61 x 31 losses."""
+    from mpmath import binomial, exp, expm1
+
+    e1, e2, epsilon = Fraction("0.10712345"), Fraction("0.0857123170000003"), Fraction("2.6180339")
+    truth = mpf(0)
+    for a in range(61):
+        for b in range(31):
+            loss = (60 - 2 * a) * e1 + (30 - 2 * b) * e2
+            if loss > epsilon:
+                x, y = reference.real(e1), reference.real(e2)
+                mass = binomial(60, a) * binomial(30, b) * exp(-a * x - b * y)
+                truth += mass / (1 + exp(-x)) ** 60 / (1 + exp(-y)) ** 30 * -expm1(reference.real(epsilon - loss))
+    lower, upper = by("smoothed", ((three_point_pair(e1), 60), (three_point_pair(e2), 30)), epsilon)
+    assert truth * (1 - mpf("1e-4")) < lower <= truth <= upper < truth * (1 + mpf("1e-4"))
+
+
+@pytest.mark.parametrize("epsilon", [0, 12])
+def test_few_points_for_the_lower_end(monkeypatch: pytest.MonkeyPatch, epsilon: int) -> None:
+    """With two neighbours only, what lies beyond them must be charged."""
+    monkeypatch.setattr("zcdp.privacy.profile.smoothed.LEFT", 1)
+    monkeypatch.setattr("zcdp.privacy.profile.smoothed.RIGHT", 1)
+    lower, upper = by("smoothed", parts_of(16 * Laplace(epsilon=Fraction(5, 2))), Fraction(epsilon))
+    assert lower <= reference.many_laplace_delta(Fraction(5, 2), 16, Fraction(epsilon)) <= upper
+
+
+@pytest.mark.parametrize("power", [14, 154, 156, 160, 300])
+@pytest.mark.parametrize("more", [False, True])
+def test_tiny_losses_on_no_lattice_are_not_lost(power: int, *, more: bool) -> None:
+    """delta over the scale does not depend on it: 0.63964... for these losses."""
+    rng = random.Random(1)
+    losses = [Fraction(rng.uniform(0.05, 1)) for _ in range(30)]
+    scale = Fraction(43, 10**power)
+    far = Fraction(10**20 if more else 0)  # one mechanism that is always told: it only shifts epsilon
+    plan = Plan.sum_of(*(Laplace(epsilon=loss * scale) for loss in losses), *([PureDP(epsilon=far)] if more else []))
+    lower, upper = plan.delta_bounds(epsilon=sum(losses) * scale / 10 + far)
+    assert Fraction(lower) / scale < Fraction("0.63965")
+    assert Fraction("0.63964") < Fraction(upper) / scale < Fraction("1.3")
