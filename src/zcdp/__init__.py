@@ -42,12 +42,24 @@ from zcdp.mechanisms import (
     TruncatedGeometric,
     UnaryEncoding,
 )
+from zcdp.mechanisms.accuracy import Accuracy
 from zcdp.numeric.certify import NotCertified
 from zcdp.numeric.exact import Log
 from zcdp.privacy.curve import Curve
 
 if TYPE_CHECKING:
-    from zcdp.accounting import Account, BudgetExceeded, Filter, Odometer, Query, account, allocate, calibrate, load
+    from zcdp.accounting import (
+        Account,
+        BudgetExceeded,
+        Filter,
+        Odometer,
+        Query,
+        TargetsDoNotFit,
+        account,
+        allocate,
+        calibrate,
+        load,
+    )
     from zcdp.auditing import Audit, audit
     from zcdp.collection.choose import Choice, Design, choose
     from zcdp.estimation.counts import Counts
@@ -63,6 +75,7 @@ __all__ = [
     "MECHANISMS",
     "RAPPOR",
     "Account",
+    "Accuracy",
     "Audit",
     "BinaryRandomizedResponse",
     "BoundedRange",
@@ -110,6 +123,7 @@ __all__ = [
     "Staircase",
     "Subsampled",
     "SubsetSelection",
+    "TargetsDoNotFit",
     "TruncatedGeometric",
     "UnaryEncoding",
     "ZcdpError",
@@ -125,7 +139,18 @@ __all__ = [
 ]
 
 # imported on first use: a program that only asks for rho starts sooner
-_ACCOUNTING = ("Account", "BudgetExceeded", "Filter", "Odometer", "Query", "account", "allocate", "calibrate", "load")
+_ACCOUNTING = (
+    "Account",
+    "BudgetExceeded",
+    "Filter",
+    "Odometer",
+    "Query",
+    "TargetsDoNotFit",
+    "account",
+    "allocate",
+    "calibrate",
+    "load",
+)
 _HOMES = {
     "Audit": "zcdp.auditing",
     "Choice": "zcdp.collection.choose",

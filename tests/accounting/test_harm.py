@@ -162,7 +162,7 @@ def test_a_plan_that_is_filled_keeps_to_the_budget_whatever_stays(tmp_path: Path
     filled = account(tmp_path / "out.toml", curve=False).to_dict()
     assert filled["total"]["rho"] > 1.999
     assert not filled["budget"]["exceeded"]
-    assert sum(query["rho"] for query in filled["queries"]) == pytest.approx(2, rel=1e-12)
+    assert 2 * (1 - 1e-7) <= sum(query["rho"] for query in filled["queries"]) <= 2
 
 
 @pytest.mark.parametrize("count", [1, 3, 7, 10**6])

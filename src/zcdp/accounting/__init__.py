@@ -9,7 +9,7 @@ from zcdp.privacy.plan import Forms, Plan
 
 if TYPE_CHECKING:
     from zcdp.accounting.accounts import Account
-    from zcdp.accounting.allocation import Query, allocate
+    from zcdp.accounting.allocation import Query, TargetsDoNotFit, allocate
     from zcdp.accounting.calibration import calibrate
     from zcdp.accounting.filter import BudgetExceeded, Filter
     from zcdp.accounting.loading import load
@@ -24,6 +24,7 @@ __all__ = [
     "Plan",
     "PlanError",
     "Query",
+    "TargetsDoNotFit",
     "account",
     "allocate",
     "calibrate",
@@ -40,6 +41,7 @@ _HOMES = {
     "Filter": "filter",
     "Odometer": "odometer",
     "Query": "allocation",
+    "TargetsDoNotFit": "allocation",
     "account": "statement",
     "allocate": "allocation",
     "calibrate": "calibration",

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field, fields, is_dataclass
+from dataclasses import MISSING, dataclass, field, fields, is_dataclass
 from math import inf, isfinite, isinf
 from types import MappingProxyType, NoneType, UnionType
 from typing import Any, TypeVar, Union, get_args, get_origin, get_type_hints
@@ -13,6 +13,7 @@ from zcdp.display.notebook import table
 from zcdp.display.rounding import shares
 from zcdp.display.typeset import at_most, exactly
 from zcdp.errors import BadValue
+from zcdp.mechanisms.accuracy import Accuracy
 
 __all__ = ["Account", "BudgetUse", "Charge", "Citation", "Point", "QueryCost", "TotalCost"]
 
@@ -47,6 +48,8 @@ class QueryCost:
     """Of the sum of all queries' rho."""
     usual: Mapping[str, float | None]
     saved: float | None
+    accuracy: Accuracy | None = None
+    """Of one answer, where the mechanism adds noise to it: standard deviation, and half-width at 95%."""
 
 
 @dataclass(frozen=True)
@@ -167,7 +170,7 @@ def _held(kind: type[Held], data: Any, where: str) -> Held:
         if not isinstance(data, Mapping):
             raise BadValue(f"{where} must be a table of fields, not {type(data).__name__}")
         hints, given = get_type_hints(kind), {}
-        for one in fields(kind):
+        for one in (field for field in fields(kind) if field.name in data or field.default is MISSING):
             if one.name not in data:
                 raise BadValue(f"{where} has no {one.name!r}")
             given[one.name] = _held(hints[one.name], data[one.name], f"{one.name!r} of {where}")

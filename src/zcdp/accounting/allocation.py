@@ -1,83 +1,61 @@
-"""Allocation: split one zCDP budget over queries so that their error is least in total, or equal."""
+"""Allocation: split one budget over queries so that their relative errors are equal, or least in total."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-from fractions import Fraction
-from inspect import signature
-from math import exp, nextafter
-from typing import TYPE_CHECKING, Any, Literal
+from collections.abc import Sequence
+from math import exp, inf, log
+from typing import Literal
 
-from zcdp.display.calls import Spoken, spoken
-from zcdp.display.suggest import unknown
+from zcdp.accounting.query import Query
+from zcdp.accounting.spending import Spending
+from zcdp.display.calls import spoken
 from zcdp.display.things import thing
 from zcdp.errors import BadType, BadValue
 from zcdp.mechanisms import Mechanism
-from zcdp.numeric.exact import Value, integer, log_of, positive_rational
+from zcdp.numeric.crossing import straight
+from zcdp.numeric.exact import Value, log_of, shown
+from zcdp.privacy.curve import Curve
+from zcdp.privacy.plan import Plan
 
-if TYPE_CHECKING:
-    import numpy as np
+__all__ = ["Query", "TargetsDoNotFit", "allocate"]
 
-__all__ = ["Query", "allocate"]
-
-DECADES, PER_DECADE = 9, 48
-LEAST, MOST = 1e-100, 1e100
-"""Budgets and weights of which floats can make tables; these reach further, but not to the ends of the floats."""
-SMALLEST, LARGEST = 1e-250, 1e250
+STEP = 1e-4
+"""How far to move a parameter, in its logarithm, to see what it changes."""
 
 
-class Query(metaclass=Spoken):
-    """A query to be answered with noise: which mechanism, its fixed parameters, how often, and how much it matters.
+class TargetsDoNotFit(BadValue):
+    """The stated targets cost more than the budget; `factor` times each of them would fit, or a budget of `needed`."""
 
-    >>> from zcdp import Laplace
-    >>> Query(Laplace, sensitivity=3, weight=2)
-    Query(Laplace, weight=2, sensitivity=3)
-    """
-
-    def __init__(self, mechanism: type[Mechanism], *, weight: Value = 1, count: int = 1, **fixed: Value) -> None:
-        if not isinstance(mechanism, type) or not issubclass(mechanism, Mechanism):
-            raise BadType(f"mechanism ({thing(mechanism)}) must be the class of one that adds noise, as Laplace")
-        self.mechanism, self.fixed = mechanism, dict(fixed)
-        self.weight, self.count = positive_rational(weight, "weight"), integer(count, "count", 1)
-        if not LEAST < self.weight < MOST:
-            raise BadValue(f"weight ({weight}) must be between 1e-100 and 1e100")
-        if getattr(mechanism, "variance", None) is None:
-            raise BadType(f"{mechanism.__name__} has no variance: only mechanisms that add noise can be allocated")
-        if mechanism.budget is None:
-            raise BadType(f"{mechanism.__name__} has no budget parameter to set")
-        self.budget: str = mechanism.budget
-        for name in fixed:
-            if name not in (known := [*signature(mechanism).parameters, "weight", "count"]):
-                raise BadType(f"Query: {unknown('parameter', name, known)}")
-        if self.budget in fixed:
-            raise BadValue(f"{self.budget} ({fixed[self.budget]}) is what allocate finds: leave it out")
-
-    def __repr__(self) -> str:
-        shown: dict[str, object] = {"weight": self.weight, "count": self.count}
-        shown = {name: value for name, value in shown.items() if value != 1} | self.fixed
-        return f"Query({', '.join([self.mechanism.__name__, *(f'{k}={v}' for k, v in shown.items())])})"
-
-    def at(self, budget: float) -> Mechanism:
-        """The mechanism at this value of its budget parameter."""
-        return self.mechanism(**{self.budget: budget, **self.fixed})
+    def __init__(self, message: str, factor: float, needed: float) -> None:
+        super().__init__(message)
+        self.factor, self.needed = factor, needed
 
 
 @spoken
 def allocate(
-    queries: Sequence[Query], *, rho: Value, objective: Literal["total", "worst"] = "total"
+    queries: Sequence[Query],
+    *,
+    rho: Value | None = None,
+    epsilon: Value | None = None,
+    delta: Value | None = None,
+    objective: Literal["worst", "total"] = "worst",
+    beside: Curve | None = None,
 ) -> tuple[Mechanism, ...]:
-    """One mechanism for each query, of which the plan is certified to cost at most `rho`.
+    """One mechanism for each query, of which the plan is certified to stay within rho, or epsilon at delta.
 
-    "total" minimises the sum of weight * count * variance, "worst" the largest weight * variance. Both are separable
-    and convex in the shares of rho, so one multiplier decides: it is found by bisection on tables of (rho, variance).
-    The shares it proposes are scaled to add up to `rho` exactly, and each is then spent by a certified calibration,
-    so that an error of the search costs accuracy, never privacy. Theorem: docs/theorems/allocation.md.
+    The error of a query is its standard deviation over its sensitivity, or over its target: counts and incomes compare.
+    "worst" makes the largest weight * error^2 least, so that all are equal; "total" their sum. No query gets more noise
+    than its target allows, and `TargetsDoNotFit` says what would fit where they do not. `beside` is what the budget
+    pays for already. An (epsilon, delta) budget is counted by the exact profile, to within 1e-6 of it.
 
-    >>> from zcdp import Laplace
-    >>> for m in allocate([Query(Laplace), Query(Laplace, sensitivity=4)], rho="0.1"):
-    ...     print(m)
-    Laplace(epsilon=0.208...)
-    Laplace(epsilon=0.4..., sensitivity=4)
+    One multiplier decides, whatever the budget; what it proposes is certified as a whole, so that an error of the
+    search costs accuracy, never privacy. Theorem: docs/theorems/allocation.md.
+
+    >>> from zcdp import DiscreteLaplace, Laplace
+    >>> for m in allocate([Query(DiscreteLaplace), Query(Laplace, sensitivity=50_000)], epsilon=1, delta=1e-9):
+    ...     print(m, f"{m.accuracy().half_width:.0f}")
+    DiscreteLaplace(epsilon=0.497...) 6
+    Laplace(epsilon=0.502..., sensitivity=50000) 2980...
     """
     if not isinstance(queries, Sequence) or not all(isinstance(query, Query) for query in queries):
         raise BadType(f"queries ({thing(queries)}) must be a list of Query(...)")
@@ -85,58 +63,104 @@ def allocate(
         raise BadValue("there are no queries to allocate the budget to")
     if objective not in {"total", "worst"}:
         raise BadValue(f"objective ({objective!r}) must be 'total' or 'worst'")
-    budget = positive_rational(rho, "rho")
-    if not LEAST < budget < MOST:
-        raise BadValue(f"rho ({rho}) must be between 1e-100 and 1e100 to be allocated")
-    tables = [_Table(query, budget) for query in queries]
-    share = _Table.at_slope if objective == "total" else _Table.at_variance
-    low, high = min(t.range(share)[0] for t in tables), max(t.range(share)[1] for t in tables)
-    while high - low > 1e-13 * max(1.0, abs(high)):  # the shares fall as the multiplier rises
-        middle = (low + high) / 2
-        spent = sum(share(table, middle) * table.query.count for table in tables)
-        low, high = (middle, high) if spent > budget else (low, middle)
-    proposed = [Fraction(share(table, low)) for table in tables]
-    scale = budget / sum((part * q.count for part, q in zip(proposed, queries, strict=True)), Fraction(0))
-    return tuple(
-        query.mechanism.calibrate(rho=nextafter(float(part * scale), 0.0), **query.fixed)
-        for query, part in zip(queries, proposed, strict=True)
+    budget = Spending.within(rho, epsilon, delta, beside)
+    asked = [_Asked(query) for query in queries]
+    _check_targets(asked, budget)
+    propose = _Asked.at_error if objective == "worst" else _Asked.at_slope
+
+    built: dict[float, tuple[Mechanism, ...]] = {}
+
+    def build(multiplier: float) -> Plan:
+        # kept, as what is returned must be what was certified: a second search may end at another digit
+        built[multiplier] = tuple(one.query.at(propose(one, multiplier)) for one in asked)
+        return _plan(queries, built[multiplier])
+
+    return built[budget.fit(build)]
+
+
+def _plan(queries: Sequence[Query], mechanisms: Sequence[Mechanism]) -> Plan:
+    return Plan.sum_of(*(Plan.repeated(m, q.count) for q, m in zip(queries, mechanisms, strict=True)))
+
+
+def _check_targets(asked: Sequence[_Asked], budget: Spending) -> None:
+    """Raise unless the budget pays for all targets, and say what it pays for."""
+    bound = [one for one in asked if one.query.has_target]
+    if not bound:
+        return
+    queries = [one.query for one in bound]
+
+    def build(factor: float) -> Plan:
+        return _plan(queries, [q.at(one.scaled(exp(factor))) for q, one in zip(queries, bound, strict=True)])
+
+    needed = budget.cost(_plan(queries, [q.at(one.last) for q, one in zip(queries, bound, strict=True)]))
+    if needed < budget.limit or (needed == budget.limit and len(bound) == len(asked)):
+        return
+    factor = exp(budget.fit(build, start=0.1))
+    while budget.cost(_at_targets([q.times(factor) for q in queries])) > budget.limit:
+        factor *= 1.01  # as where a half-width of whole numbers jumps
+    factor, others = _up(factor), len(asked) - len(bound)
+    rest = f", with nothing left for the {others} quer{'ies' if others > 1 else 'y'} without a target" if others else ""
+    raise TargetsDoNotFit(
+        f"the targets need {budget.said(needed)}, and the budget is {shown(budget.limit, 6)}: all targets times "
+        f"{factor:g} would fit ({queries[0].times(factor).wish} instead of {queries[0].wish}){rest}",
+        factor,
+        float(needed),
     )
 
 
-class _Table:
-    """rho against variance of one query on a grid of its budget parameter: for proposals."""
+def _at_targets(queries: Sequence[Query]) -> Plan:
+    return _plan(queries, [query.at(query.at_target()) for query in queries])
 
-    def __init__(self, query: Query, budget: Fraction) -> None:
-        import numpy as np
 
-        self.query = query
-        most = query.mechanism.calibrate(rho=budget / query.count, **query.fixed)
-        top = float(getattr(most, query.budget))
-        grid: list[Any] = [query.at(top * 10 ** (-n / PER_DECADE)) for n in range(DECADES * PER_DECADE, -1, -1)]
-        ends = [value for m in (grid[0], grid[-1]) for value in (m.rho, m.variance)]
-        if not SMALLEST < min(ends) <= max(ends) < LARGEST:
-            raise BadValue(f"{query.mechanism.__name__} has a variance too extreme to be allocated within this rho")
-        rho, variance = np.array([m.rho for m in grid]), np.array([float(m.variance) for m in grid])
-        self.log_rho = np.log(rho)
-        self.log_variance = np.log(variance) + log_of(query.weight)
-        slope = -np.diff(variance) / np.diff(rho)
-        self.middle = (self.log_rho[1:] + self.log_rho[:-1]) / 2
-        self.log_slope = np.log(slope) + log_of(query.weight)
+def _up(factor: float) -> float:
+    """A factor to four digits, rounded up."""
+    near = float(f"{factor:.4g}")
+    return near if near >= factor else float(f"{factor * 1.0005:.4g}")
 
-    def range(self, share: Callable[[_Table, float], float]) -> tuple[float, float]:
-        values = self.log_slope if share is _Table.at_slope else self.log_variance
-        return float(values.min()), float(values.max())
+
+class _Asked:
+    """A query, with the parameter at which it just meets its target, and the last one tried, where to look next."""
+
+    def __init__(self, query: Query) -> None:
+        self.query, self.guess = query, 1.0
+        self.last = query.at_target() if query.has_target else inf
+        try:
+            self.unit = query.at(self.last).relative_error or inf if query.has_target else 1.0
+            start = query.at(1.0)
+            extreme = not all(1e-200 < size < 1e200 for size in (start.relative_error or 0.0, self.unit, start.rho))
+        except OverflowError:
+            extreme = True
+        if extreme:
+            raise BadValue(f"{query!r} has an error too extreme to be allocated: state it in another unit")
+        self.log_weight = log_of(query.weight)
+
+    def at_error(self, multiplier: float) -> float:
+        """The parameter where log(weight * error^2) = 2 multiplier, the error in its unit; at most the target."""
+        return self.scaled(exp(multiplier - self.log_weight / 2), most=True)
+
+    def scaled(self, factor: float, *, most: bool = False) -> float:
+        """The parameter whose error is so many units; with `most`, no more than the target."""
+        query = self.query
+        if most and query.has_target and factor >= 1:
+            return self.last
+        self.guess = query.with_error(factor * self.unit, self.guess)
+        return query.rounded(self.guess)
 
     def at_slope(self, multiplier: float) -> float:
-        """The rho at which one more unit of it saves e^multiplier of weighted variance."""
-        return _look_up(multiplier, self.log_slope, self.middle)
+        """The parameter where one more unit of rho saves e^multiplier of weight * error^2; at most the target."""
+        query = self.query
+        constant = self.log_weight - 2 * log(self.unit)
 
-    def at_variance(self, size: float) -> float:
-        """The rho at which the weighted variance is e^size."""
-        return _look_up(size, self.log_variance, self.log_rho)
+        def excess(value: float) -> float:
+            less, more = query.at(value), query.at(value * (1 + STEP))
+            saved = abs((less.relative_error or 0.0) ** 2 - (more.relative_error or 0.0) ** 2)
+            spent = abs(less.rho - more.rho)
+            if not (0 < saved < inf and 0 < spent < inf):
+                return inf if spent == 0 or saved == inf else -inf
+            return log(saved) - log(spent) + constant - multiplier
 
-
-def _look_up(x: float, falling: np.ndarray, values: np.ndarray) -> float:
-    import numpy as np
-
-    return exp(float(np.interp(x, falling[::-1], values[::-1])))
+        self.guess = straight(excess, guess=self.guess, slope=4.0 if query.noise_rises else -4.0, tolerance=1e-8)
+        found = query.rounded(self.guess)
+        if query.has_target and (found > self.last) == query.noise_rises:
+            return self.last
+        return found

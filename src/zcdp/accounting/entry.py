@@ -27,3 +27,8 @@ class Entry:
     line: int = 0
     field: str = "mechanism"
     statistic: Statistic | None = None
+    sd: float | str | None = None
+    """The largest standard deviation that will do, where the file says so."""
+    half_width: float | str | None = None
+    """The largest error at `level` that will do."""
+    level: float | str = "0.95"

@@ -88,12 +88,12 @@ def parse(text: str) -> Plan:
     return _Parser(text).whole()
 
 
-def parse_written(text: str) -> tuple[Plan, dict[Curve, str]]:
-    """The plan, and how each of its mechanisms was first written.
+def parse_written(text: str) -> tuple[Plan, dict[tuple[Curve, object], str]]:
+    """The plan, and how each of its mechanisms was first written: by mechanism and sensitivity.
 
     >>> plan, written = parse_written("3 * Laplace(scale=10)")
-    >>> plan, written[plan.parts[0][0]]
-    (3 * Laplace(epsilon='0.1'), 'Laplace(scale=10)')
+    >>> plan, written
+    (3 * Laplace(epsilon='0.1'), {(Laplace(epsilon='0.1'), Fraction(1, 1)): 'Laplace(scale=10)'})
     """
     parser = _Parser(text)
     return parser.whole(), parser.written
@@ -122,7 +122,7 @@ class _Parser:
         self.tokens = self._split()
         self.next = 0
         self.depth = 0
-        self.written: dict[Curve, str] = {}
+        self.written: dict[tuple[Curve, object], str] = {}
 
     def _split(self) -> list[_Token]:
         tokens: list[_Token] = []
@@ -192,7 +192,9 @@ class _Parser:
             made = mechanism(*values, **parameters)
         except (ValueError, TypeError, NotCertified) as error:
             raise PlanError(f"{name.text}: {error}", self.text, name.position) from None
-        self.written.setdefault(made, self.text[name.position : self.tokens[self.next - 1].end])
+        # equal mechanisms cost the same, and may have other noise
+        key = made, getattr(made, "sensitivity", None)
+        self.written.setdefault(key, self.text[name.position : self.tokens[self.next - 1].end])
         return made
 
     def _call(self) -> tuple[type[Mechanism], list[Any], dict[str, Any]]:

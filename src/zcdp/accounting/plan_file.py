@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterable
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any, NoReturn, TypeVar
 
@@ -29,7 +29,7 @@ WORDS = ("title", "description", "author", "dataset", "unit")
 NEIGHBOURS = {"add_remove": "add_remove", "add-remove": "add_remove", "replace": "replace"}
 BUDGET = ("rho", "epsilon", "delta")
 COLLECTION = ("k", "rounds", "answered", "clients")
-QUERY = ("name", "mechanism", "count", "note", "weight")
+QUERY = ("name", "mechanism", "count", "note", "weight", "sd", "half_width", "level")
 
 
 class PlanFileError(BadValue):
@@ -197,6 +197,7 @@ class _Reader(TableReader):
         count = self._check((*here, "count"), data.get("count", 1), lambda value, what: integer(value, what, 1))
         weight = data.get("weight", 1)
         self._check((*here, "weight"), weight, positive_rational)
+        targets = self._targets(here, data)
         plan, opened = self._mechanism(here, text)
         note = self._text((*here, "note"), data.get("note"))
         line = self.lines.get((*here, "mechanism"), 0)
@@ -204,7 +205,18 @@ class _Reader(TableReader):
             Plan.repeated(plan, count) if plan else None
         except ValueError as error:
             self._fail((*here, "count"), str(error))
-        return Entry(name, text, plan, opened, count, note, weight, line)
+        return replace(Entry(name, text, plan, opened, count, note, weight, line), **targets)
+
+    def _targets(self, here: tuple[str, int], data: dict[str, Any]) -> dict[str, Any]:
+        """How good the answers are to be."""
+        for name, rule in (("sd", positive_rational), ("half_width", positive_rational), ("level", probability)):
+            if name in data:
+                self._check((*here, name), data[name], rule)
+        if "sd" in data and "half_width" in data:
+            self._fail((*here, "half_width"), "give sd or half_width, not both", field=False)
+        if "level" in data and "half_width" not in data:
+            self._fail((*here, "level"), "is that of a half_width, and there is none")
+        return {name: data[name] for name in ("sd", "half_width", "level") if name in data}
 
     def _mechanism(self, here: tuple[str, int], text: str) -> tuple[Plan | None, Any]:
         try:

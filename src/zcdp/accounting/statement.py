@@ -22,6 +22,7 @@ from zcdp.display.calls import spoken
 from zcdp.display.things import thing
 from zcdp.errors import BadType, BadValue
 from zcdp.mechanisms import Mechanism
+from zcdp.mechanisms.accuracy import Accuracy, Noise
 from zcdp.numeric.balls import lift
 from zcdp.numeric.certify import NotCertified, enclose
 from zcdp.numeric.exact import Value, probability, rational
@@ -142,16 +143,26 @@ def _read(source: str | Path | Curve | PlanFile) -> PlanFile:
     text = source if isinstance(source, str) else repr(plan)
     seen: dict[str, int] = {}
     entries = []
-    for part, count in plan.parts:
+    for key, (part, count) in _different(plan).items():
         name = type(part).__name__
         seen[name] = seen.get(name, 0) + 1
         label = name if seen[name] == 1 else f"{name} {seen[name]}"
-        entries.append(Entry(label, written.get(part) or repr(part), Plan.sum_of(part), None, count))
+        entries.append(Entry(label, written.get(key) or repr(part), Plan.sum_of(part), None, count))
     return PlanFile(text, text, tuple(entries))
+
+
+def _different(plan: Curve) -> dict[tuple[Curve, object], tuple[Curve, int]]:
+    """The parts of a plan; those of equal cost apart if their sensitivities, and so their errors, differ."""
+    found: dict[tuple[Curve, object], tuple[Curve, int]] = {}
+    for part, count in Plan.sum_of(plan).leaves():
+        key = part, getattr(part, "sensitivity", None)
+        found[key] = part, found.get(key, (part, 0))[1] + count
+    return found
 
 
 def _queries(plan: PlanFile, progress: Progress) -> tuple[tuple[QueryCost, ...], Plan]:
     uses: dict[tuple[Curve, int], tuple[QueryCost, Plan]] = {}
+    accuracies: dict[str, Accuracy | None] = {}
     rows: list[QueryCost] = []
     for n, entry in enumerate(plan.entries):
         if entry.plan is None:
@@ -162,8 +173,12 @@ def _queries(plan: PlanFile, progress: Progress) -> tuple[tuple[QueryCost, ...],
             if entry.plan.rho == inf:
                 raise BadValue(f"{entry.name}: rho is infinite: {entry.text} can give an input away")
             uses[key] = _facts(*key), Plan.repeated(*key)
-        # equal mechanisms may be written differently
-        rows.append(replace(uses[key][0], name=entry.name, mechanism=" ".join(entry.text.split()), note=entry.note))
+        # equal mechanisms may be written differently, and their noise be another
+        written = " ".join(entry.text.split())
+        if written not in accuracies:
+            accuracies[written] = _accuracy(entry.plan)
+        found = accuracies[written]
+        rows.append(replace(uses[key][0], name=entry.name, mechanism=written, note=entry.note, accuracy=found))
         if n % 64 == 0:
             progress(0.3 * n / len(plan.entries), "queries")
     whole = sum(row.rho for row in rows)
@@ -198,6 +213,15 @@ def _facts(plan: Plan, count: int) -> QueryCost:
         usual=MappingProxyType(charged),
         saved=None if first is None else 1 - rho / first,
     )
+
+
+def _accuracy(plan: Plan) -> Accuracy | None:
+    """Of one answer of a mechanism that adds noise."""
+    [(part, _), *others] = plan.parts
+    try:
+        return part.accuracy() if isinstance(part, Noise) and not others else None
+    except (TypeError, NotCertified):  # a staircase of no stated sensitivity, and what is too extreme to tell
+        return None
 
 
 def _order(curve: Curve) -> float | None:

@@ -7,7 +7,6 @@ import json
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from fractions import Fraction
 from pathlib import Path
 from typing import Any, NoReturn
 
@@ -74,15 +73,6 @@ def merged(statistics: tuple[Statistic, ...]) -> tuple[Statistic, ...]:
     return (Statistic(first.label, first.field, uses, first.distance, selects=True),)
 
 
-def default_weight(statistic: Statistic, given: Fraction) -> Fraction:
-    """By which equal weights mean equal shares of rho, whatever the units of the tables.
-
-    m answers of sensitivity c have a variance of m c^2/(2 rho), so that weight m variance is the same for all at
-    weight 1/(m c)^2.
-    """
-    return given / (statistic.moves * max(statistic.distance, Fraction(1))) ** 2
-
-
 def entry_name(query: TableQuery, statistic: Statistic) -> str:
     """The name of the query, and of its second statistic, where it has one."""
     return query.name if statistic.field == "mechanism" else f"{query.name}: {statistic.label}"
@@ -139,5 +129,5 @@ class TableReader(ABC):
         for one in merged(table.statistics(neighbours)):
             text, mechanism, opened = declared_mechanism(data[one.field], one)
             plan = None if mechanism is None else Plan.sum_of(mechanism)
-            share, line = default_weight(one, weight), self.lines.get((*here, one.field), 0)
-            yield Entry(entry_name(table, one), text, plan, opened, one.moves, note, share, line, one.field, one)
+            line = self.lines.get((*here, one.field), 0)
+            yield Entry(entry_name(table, one), text, plan, opened, one.moves, note, weight, line, one.field, one)

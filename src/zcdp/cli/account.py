@@ -20,8 +20,9 @@ from zcdp.cli.terminal import Progress, bold, dim, green, line, red, shown, widt
 from zcdp.display.names import NEIGHBOURS, route
 from zcdp.display.plain import cost, gain, lower, spent
 from zcdp.display.rounding import shares
+from zcdp.mechanisms.accuracy import Accuracy
 
-__all__ = ["run"]
+__all__ = ["errors", "run"]
 
 SHOWN = 20
 
@@ -82,7 +83,7 @@ def _queries(queries: Sequence[QueryCost], *, everything: bool) -> None:
     shown = list(zip(queries, shares([query.rho for query in queries]), strict=True))
     if len(queries) > SHOWN and not everything:
         shown = sorted(shown, key=lambda row: -row[0].rho)[:SHOWN]
-    rows = [["query", "uses", "mechanism", "rho", "share", "saved"]]
+    rows = [["query", "uses", "mechanism", "std dev", "95% within", "rho", "share", "saved"]]
     for query, share in shown:
         bound = "" if query.is_tight else "*"
         rows.append(
@@ -90,18 +91,24 @@ def _queries(queries: Sequence[QueryCost], *, everything: bool) -> None:
                 query.name,
                 f"{query.count}",
                 query.mechanism,
+                *errors(query.accuracy),
                 cost(query.rho) + bound,
                 share,
                 gain(query.saved),
             ]
         )
-    for text in query_lines(rows, "<><>>>"):
+    for text in query_lines(rows, "<><>>>>>"):
         line(text)
     if len(shown) < len(queries):
         rest = 100 - sum(Decimal(share.rstrip("%")) for _, share in shown)
         line(dim(f"and {len(queries) - SHOWN} more queries, {rest}% of rho together (--all lists them)"))
     if not all(query.is_tight for query, _ in shown):
         line(dim("* a proven upper bound, not known to be exact"))
+
+
+def errors(accuracy: Accuracy | None) -> tuple[str, str]:
+    """Standard deviation and half-width, rounded up; nothing where no noise is added."""
+    return ("", "") if accuracy is None else (cost(accuracy.standard_deviation, 4), cost(accuracy.half_width, 4))
 
 
 def _total(facts: Account) -> None:

@@ -4,29 +4,25 @@ from __future__ import annotations
 
 import tomllib
 from argparse import Namespace
-from fractions import Fraction
-from math import sqrt
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any
 
-from zcdp.accounting.allocation import Query, allocate
-from zcdp.accounting.parser import FREE, parse_open
-from zcdp.accounting.plan_file import Entry, PlanFile, PlanFileError, read_plan
+from zcdp.accounting.allocation import TargetsDoNotFit
+from zcdp.accounting.fill import Filled, fill
+from zcdp.accounting.plan_file import read_plan
+from zcdp.accounting.statement import account
+from zcdp.cli.account import errors
 from zcdp.cli.arguments import BadUsage
 from zcdp.cli.files import check_writable, write_whole
 from zcdp.cli.output import print_json
 from zcdp.cli.rows import query_lines
 from zcdp.cli.terminal import Progress, bold, dim, line, shown
-from zcdp.display.plain import cost, spent
-from zcdp.errors import BadType, ZcdpError
-from zcdp.mechanisms import Mechanism
-from zcdp.numeric.exact import positive_rational
+from zcdp.display.plain import cost
+from zcdp.display.rounding import shares
+from zcdp.mechanisms.accuracy import Noise
 from zcdp.privacy.plan import Plan
 
 __all__ = ["run"]
-
-NOISE = ("scale", "sigma", "rho")
-"""Other names under which the amount of noise is given."""
 
 
 def run(options: Namespace) -> int:
@@ -34,99 +30,95 @@ def run(options: Namespace) -> int:
     if options.out:
         check_writable(options.out)
     plan = read_plan(Path(options.plan))
-    budget = _budget(options.rho, plan)
-    marked = [entry for entry in plan.entries if entry.plan is None]
-    chosen = marked or [entry for entry in plan.entries if _adds_noise(entry)]
-    fixed = [entry for entry in plan.entries if entry not in chosen]
-    spent = sum((Plan.repeated(e.plan, e.count).rho_fraction for e in fixed if e.plan), Fraction(0))
-    if spent >= budget:
-        spare = f"nothing of {float(budget):g} is left"
-        raise BadUsage(f"the queries that stay as they are cost rho = {cost(float(spent))} already: {spare}")
+    if plan.budget is None and options.rho is None and options.epsilon is None:
+        raise BadUsage(f"{plan.source}: has no budget: give --rho, or --epsilon and --delta")
     with Progress() as progress:
         progress(0.0, "allocating")
-        queries = [_query(plan, entry) for entry in chosen]
-        found = allocate(queries, rho=budget - spent, objective=_objective(options.objective))
-    rows = [_row(entry, mechanism) for entry, mechanism in zip(chosen, found, strict=True)]
+        try:
+            filled = fill(
+                plan, rho=options.rho, epsilon=options.epsilon, delta=options.delta, objective=options.objective
+            )
+        except TargetsDoNotFit as error:
+            raise BadUsage(str(error)) from None
+        progress(0.9, "certifying")
+        total = account(filled.plan, delta=filled.budget.delta, curve=False).total
+    spent = total.rho if filled.budget.rho is not None else total.epsilon
+    rows = _rows(filled)
     if options.out:
-        write_whole(options.out, _filled(plan, chosen, found))
+        write_whole(options.out, _text(filled))
     if options.json:
-        print_json({"rho": float(budget), "objective": options.objective, "held": float(spent), "queries": rows})
+        budget = {name: value and float(value) for name, value in vars(filled.budget).items()}
+        facts = {"objective": options.objective, "held": float(filled.held), "spent": spent, "queries": rows}
+        print_json(budget | facts)
         return 0
-    _print(shown(plan.title or plan.source), shown(rows), budget, spent)
-    if not marked:
+    _print(shown(plan.title or plan.source), shown(rows), filled, spent)
+    if all(entry.plan is not None for entry in plan.entries):
         line(dim("No parameter is written '?', so all noise was set anew."))
     if options.out:
         line(f"Plan written to {options.out}")
     return 0
 
 
-def _budget(given: str | None, plan: PlanFile) -> Fraction:
-    if given is not None:
-        return positive_rational(given, "rho")
-    if plan.budget is None or plan.budget.rho is None:
-        raise BadUsage(f"{plan.source}: has no budget in rho: give --rho")
-    return positive_rational(plan.budget.rho, "rho")
+def _rows(filled: Filled) -> list[dict[str, Any]]:
+    rows = []
+    for entry, mechanism in filled.found:
+        accuracy = mechanism.accuracy(entry.level) if isinstance(mechanism, Noise) and _sized(mechanism) else None
+        rows.append(
+            {
+                "name": entry.name,
+                "mechanism": entry.text,
+                "count": entry.count,
+                "rho": Plan.repeated(mechanism, entry.count).rho,
+                "relative_error": mechanism.relative_error,
+                "standard_deviation": accuracy and accuracy.standard_deviation,
+                "half_width": accuracy and accuracy.half_width,
+                "level": accuracy and accuracy.level,
+            }
+        )
+    return rows
 
 
-def _objective(name: str) -> Literal["total", "worst"]:
-    return "worst" if name == "worst" else "total"
+def _sized(mechanism: Noise) -> bool:
+    """Whether the sensitivity is stated, as that of a staircase need not be."""
+    return mechanism.sensitivity is not None
 
 
-def _adds_noise(entry: Entry) -> bool:
-    parts = entry.plan.parts if entry.plan else ()
-    return len(parts) == 1 and parts[0][1] == 1 and getattr(parts[0][0], "variance", None) is not None
-
-
-def _query(plan: PlanFile, entry: Entry) -> Query:
-    where = f"{plan.source}:{entry.line}: mechanism"
-    try:
-        mechanism, parameters = entry.open or parse_open(entry.text)
-        budget = mechanism.budget
-        free = [name for name, value in parameters.items() if value is FREE]
-        if free and free != [budget] and free[0] not in NOISE:
-            raise BadType(f"'?' must stand for {budget}, not {free[0]}")
-        kept = {name: value for name, value in parameters.items() if name not in (*NOISE, budget)}
-        return Query(mechanism, weight=entry.weight, count=entry.count, **kept)
-    except ZcdpError as error:
-        raise PlanFileError(f"{where}: {getattr(error, 'reason', error)}") from None
-
-
-def _row(entry: Entry, mechanism: Mechanism) -> dict[str, Any]:
-    return {
-        "name": entry.name,
-        "mechanism": repr(mechanism),
-        "count": entry.count,
-        "rho": Plan.repeated(mechanism, entry.count).rho,
-        "standard_deviation": sqrt(float(getattr(mechanism, "variance", 0))),
-    }
-
-
-def _print(title: str, rows: list[dict[str, Any]], budget: Fraction, held: Fraction) -> None:
+def _print(title: str, rows: list[dict[str, Any]], filled: Filled, spent: float) -> None:
     line(bold(title))
     line()
-    cells = [["query", "uses", "mechanism", "std dev", "rho", "share"]]
-    for row in rows:
-        deviation, share = f"{row['standard_deviation']:.6g}", spent(row["rho"] / float(budget))
-        cells.append([row["name"], str(row["count"]), row["mechanism"], deviation, cost(row["rho"]), share])
-    for text in query_lines(cells, "<><>>>"):
+    cells = [["query", "uses", "mechanism", "std dev", "95% within", "error", "share"]]
+    parts = [row["rho"] for row in rows]
+    for row, (_, mechanism), share in zip(rows, filled.found, shares([*parts, float(filled.held)]), strict=False):
+        accuracy = mechanism.accuracy() if isinstance(mechanism, Noise) and _sized(mechanism) else None
+        relative = f"{row['relative_error']:.4g}"
+        cells.append([row["name"], str(row["count"]), row["mechanism"], *errors(accuracy), relative, share])
+    for text in query_lines(cells, "<><>>>>"):
         line(text)
+    line(dim("error: standard deviation over sensitivity, of a selection that of its scores; share: of rho"))
     line()
-    kept = f" ({cost(float(held))} of it by queries that are fixed)" if held else ""
-    line(f"Within rho = {float(budget):g}, certified{kept}.")
+    budget = filled.budget
+    limit = f"rho = {budget.rho}" if budget.rho else f"epsilon = {budget.epsilon} at delta = {budget.delta}"
+    kept = f" (rho = {cost(float(filled.held))} of it by queries that are fixed)" if filled.held else ""
+    line(f"{cost(spent, 9)} of {limit} spent, certified{kept}.")
 
 
-def _filled(plan: PlanFile, entries: list[Entry], found: tuple[Mechanism, ...]) -> str:
+def _text(filled: Filled) -> str:
     """The text of the plan file with the mechanisms in their lines; all else, comments too, as it was."""
+    plan = filled.plan
     lines = plan.text.splitlines()
-    for entry, mechanism in zip(entries, found, strict=True):
+    for entry, _ in filled.found:
         before = lines[entry.line - 1]
         indent = before[: len(before) - len(before.lstrip())]
-        lines[entry.line - 1] = f'{indent}mechanism = "{mechanism!r}"'
+        lines[entry.line - 1] = f'{indent}{entry.field} = "{entry.text}"'
     text = "\n".join(lines) + "\n"
     expected = tomllib.loads(plan.text)
-    texts = {entry.name: repr(mechanism) for entry, mechanism in zip(entries, found, strict=True)}
+    texts = {
+        (entry.name.split(": ")[0] if entry.statistic else entry.name, entry.field): entry for entry, _ in filled.found
+    }
     for query in expected["query"]:
-        query["mechanism"] = texts.get(query["name"].strip(), query["mechanism"])
+        for name in list(query):
+            if entry := texts.get((query["name"].strip(), name)):
+                query[name] = entry.text
     try:
         if tomllib.loads(text) == expected:
             return text

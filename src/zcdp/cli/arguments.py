@@ -23,7 +23,8 @@ A plan file is TOML:
   title, description, delta           all optional
   [budget]   rho, or epsilon and delta
   [collection]  k, rounds, answered, clients, beside one local randomizer
-  [[query]]  name, mechanism = "Laplace(epsilon=0.1)", count, note, weight
+  [[query]]  name, mechanism = "Laplace(epsilon=0.1)", count, note, weight,
+             sd or half_width (with level): what allocate is to reach
 
 A plan of tables, for zcdp release, has
   [data]     unit = "person_id", neighbours, account
@@ -128,9 +129,14 @@ def _calibrate(command: argparse.ArgumentParser) -> None:
 
 def _allocate(command: argparse.ArgumentParser) -> None:
     command.add_argument("plan", help="a plan file; a parameter to find is written ?, such as Laplace(epsilon=?)")
-    command.add_argument("--rho", help="the budget; else that of the file")
+    command.add_argument("--rho", help="the budget as rho; else that of the file")
+    command.add_argument("--epsilon", help="or as epsilon, at --delta or the delta of the file")
+    command.add_argument("--delta", help="delta of the budget")
     command.add_argument(
-        "--objective", choices=("total", "worst"), default="total", help="least weighted variance in total, or at worst"
+        "--objective",
+        choices=("worst", "total"),
+        default="worst",
+        help="equal relative errors (worst, unless told), or the least sum of their squares",
     )
     command.add_argument("--out", metavar="FILE", help="write the plan file with the noise filled in")
     _json(command)
@@ -233,7 +239,11 @@ COMMANDS: dict[str, tuple[str, tuple[str, ...], Callable[[argparse.ArgumentParse
         (f"{TRAINING} --sigma 1.1 --delta 1e-5", f"{TRAINING} --epsilon 3 --delta 1e-5"),
         _sgd,
     ),
-    "allocate": ("split a budget over the queries of a plan", ("plan.toml --rho 0.5 --out filled.toml",), _allocate),
+    "allocate": (
+        "split a budget over the queries of a plan",
+        ("plan.toml --out filled.toml", "plan.toml --epsilon 2 --delta 1e-9"),
+        _allocate,
+    ),
     "release": (
         "from a table to noisy tables: one debit, CSV, Parquet and a report",
         ("plan.toml persons.parquet --out tables --ledger budget.db --key 2026-q1",),

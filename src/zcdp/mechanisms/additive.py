@@ -8,6 +8,8 @@ from math import frexp
 from typing import TYPE_CHECKING, Any
 
 from zcdp.errors import BadValue
+from zcdp.mechanisms.accuracy import IntegerNoise as IntegerLaw
+from zcdp.mechanisms.accuracy import RealNoise as RealLaw
 from zcdp.mechanisms.sensitivity import Sensitivity
 from zcdp.numeric.exact import Value, positive_rational
 
@@ -46,7 +48,7 @@ def _distance(sensitivity: Any) -> Any:
     return single
 
 
-class AddsIntegers:
+class AddsIntegers(IntegerLaw):
     """Integer-valued noise on an integer-valued query."""
 
     sensitivity: Any
@@ -82,7 +84,7 @@ class AddsIntegers:
         return self.sample(size), self.sample(size) + int(_distance(self.sensitivity))
 
 
-class AddsReals:
+class AddsReals(RealLaw):
     """Continuous noise on a real-valued query, rounded to a grid. See docs/theorems/grid-rounding.md."""
 
     sensitivity: Any

@@ -65,6 +65,14 @@ class Mechanism(Curve):
         """`REPLACE` for a local randomizer, whose neighbours are two inputs of one person; else `EITHER`."""
         return Relation.REPLACE if self.local else Relation.EITHER
 
+    @property
+    def relative_error(self) -> float | None:
+        """Standard deviation of the noise over the sensitivity: on an answer, or on a score that is selected by.
+
+        It has no unit, and falls where the budget grows; None where no such noise is known.
+        """
+        return None
+
     def usual_losses(self) -> tuple[tuple[int, float], ...]:
         """How many independent steps of which pure epsilon the usual bounds see: one, unless a mechanism says more."""
         return ((1, self.pure_epsilon),)

@@ -10,7 +10,7 @@ from flint import arb
 
 from zcdp.mechanisms.base import Mechanism
 from zcdp.numeric.balls import lift
-from zcdp.numeric.certify import enclose
+from zcdp.numeric.certify import enclose, upper_float
 from zcdp.numeric.exact import Exact, Value, positive, positive_rational
 from zcdp.numeric.functions import Number, log, sinhc
 from zcdp.privacy.curve import Peak
@@ -37,6 +37,11 @@ class _BoundedRange(Mechanism):
 
     def _eta(self) -> arb:
         return lift(getattr(self, self.budget or "epsilon"))
+
+    @property
+    def relative_error(self) -> float:
+        """That of Gumbel noise of scale 2/epsilon on each score, which selects by the same law."""
+        return upper_float(lambda: 2 * arb.pi() / (arb(6).sqrt() * self._eta()))
 
     def usual_divisor(self) -> int:
         return 8

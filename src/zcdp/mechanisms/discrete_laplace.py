@@ -81,7 +81,14 @@ class DiscreteLaplace(AddsIntegers, ExponentialNoise):
     @property
     def variance(self) -> float:
         """Variance of the noise on each coordinate: 1/(2 sinh^2(1/(2 scale))), rounded up."""
-        return enclose(lambda: (lift(self.epsilon) / lift(2 * self._length)).csch() ** 2 / 2)[1]
+        return enclose(self._second_moment)[1]
+
+    def _second_moment(self) -> arb:
+        return (lift(self.epsilon) / lift(2 * self._length)).csch() ** 2 / 2
+
+    def _outside(self, h: int) -> arb:
+        t = lift(self.epsilon) / lift(self._length)
+        return 2 * exp(-t * (h + 1)) / (1 + exp(-t))
 
     def noise(self) -> DiscreteLaplaceNoise:
         from zcdp.samplers.discrete_laplace import DiscreteLaplaceNoise

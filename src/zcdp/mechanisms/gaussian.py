@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from fractions import Fraction
-from math import isqrt
+from math import inf, isqrt
 from typing import TYPE_CHECKING, Any, ClassVar, Self
 
-from flint import arb
+from flint import arb, arb_series
 
 from zcdp.errors import BadType, BadValue
 from zcdp.mechanisms.additive import AddsIntegers, AddsReals
@@ -16,6 +17,7 @@ from zcdp.numeric.balls import lift
 from zcdp.numeric.certify import enclose
 from zcdp.numeric.exact import Value, integer, literal, positive_rational
 from zcdp.numeric.functions import Number, log
+from zcdp.numeric.gaussian_sum import mass_beyond
 from zcdp.numeric.readable import readable
 from zcdp.numeric.theta import Theta
 from zcdp.privacy.curve import Peak
@@ -110,6 +112,12 @@ class Gaussian(AddsReals, _Gaussian):
     def pair(self) -> LossLaw:
         return gaussian_pair(lambda: lift(2 * self.exact_rho))
 
+    def _second_moment(self) -> arb:
+        return lift(self.variance)
+
+    def _quantile(self, miss: arb) -> arb:
+        return miss.erfcinv() * lift(2 * self.variance).sqrt()
+
     @property
     def _spread(self) -> Fraction | float:
         return self.sigma
@@ -152,6 +160,19 @@ class DiscreteGaussian(AddsIntegers, _Gaussian):
     def _divergence(self, excess: Fraction) -> float:
         # where (alpha-1) sensitivity is whole it is this product, which no ball can know
         return min(super()._divergence(excess), enclose(lambda: lift((1 + excess) * self.exact_rho))[1])
+
+    def _second_moment(self) -> arb:
+        # a tilt by d has the logarithm of a moment d^2/2v + log theta(d), whose second derivative times v^2 it is
+        square = lift(self.variance)
+        bend = 2 * log(Theta(self.variance)(arb_series([0, 1], prec=3)))[2]
+        return square + square**2 * bend
+
+    def _outside(self, h: int) -> arb:
+        return mass_beyond(h, self.variance)
+
+    def _near(self, miss: Callable[[], arb]) -> int:
+        far = enclose(lambda: miss().erfcinv() * lift(2 * self.variance).sqrt())[1]
+        return int(far) if far < inf else 0
 
     def noise(self) -> DiscreteGaussianNoise:
         from zcdp.samplers.discrete_gaussian import DiscreteGaussianNoise

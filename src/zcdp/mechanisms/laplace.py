@@ -78,6 +78,12 @@ class Laplace(AddsReals, ExponentialNoise):
         """Variance of the noise on each coordinate: 2 scale^2."""
         return noise_variance(self.scale)
 
+    def _second_moment(self) -> arb:
+        return 2 * (lift(self._length) / lift(self.epsilon)) ** 2
+
+    def _quantile(self, miss: arb) -> arb:
+        return -miss.log() * lift(self._length) / lift(self.epsilon)
+
     def noise(self, grid: Fraction) -> GridLaplace:
         from zcdp.samplers.laplace import GridLaplace
 

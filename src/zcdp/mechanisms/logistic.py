@@ -53,7 +53,13 @@ class Logistic(AddsReals, Mechanism):
     @property
     def variance(self) -> float:
         """Variance of the noise: (pi scale)^2/3, rounded up."""
-        return enclose(lambda: (arb.pi() * lift(self.sensitivity) / lift(self.epsilon)) ** 2 / 3)[1]
+        return enclose(self._second_moment)[1]
+
+    def _second_moment(self) -> arb:
+        return (arb.pi() * lift(self.sensitivity) / lift(self.epsilon)) ** 2 / 3
+
+    def _quantile(self, miss: arb) -> arb:
+        return ((2 - miss) / miss).log() * lift(self.sensitivity) / lift(self.epsilon)
 
     def cumulant(self, s: Number) -> Number:
         epsilon = lift(self.epsilon)

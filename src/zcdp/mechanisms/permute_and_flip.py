@@ -10,7 +10,7 @@ from flint import arb
 
 from zcdp.mechanisms.base import Mechanism
 from zcdp.numeric.balls import lift
-from zcdp.numeric.certify import enclose
+from zcdp.numeric.certify import enclose, upper_float
 from zcdp.numeric.exact import Exact, Value, positive, positive_rational
 from zcdp.numeric.functions import Number
 from zcdp.numeric.root import sign_change
@@ -45,6 +45,11 @@ class PermuteAndFlip(Mechanism):
 
     is_envelope = True
     adds_up = True
+
+    @property
+    def relative_error(self) -> float:
+        """That of exponential noise of scale 2/epsilon on each score, which selects by the same law."""
+        return upper_float(lambda: 2 / lift(self.epsilon))
 
     def _pair(self, z: arb) -> tuple[arb, arb, arb, arb]:
         """p, r and the losses log((1-p)/r) and log((1-r)/p), at p = e^-z/2 with z in [0, epsilon]."""

@@ -20,6 +20,7 @@ from zcdp.mechanisms.noise import shift_cumulant
 from zcdp.mechanisms.permute_and_flip import PermuteAndFlip
 from zcdp.mechanisms.winning_level import TOLERANCE, WinningLevel
 from zcdp.numeric.balls import above, at_precision, lift
+from zcdp.numeric.certify import upper_float
 from zcdp.numeric.exact import Exact, Value, positive, positive_rational
 from zcdp.numeric.floats import greatest_float
 from zcdp.numeric.functions import Number
@@ -80,6 +81,13 @@ class ReportNoisyMax(Mechanism):
         if self.noise == "gumbel":
             return BoundedRange(eta=self.epsilon)
         return PermuteAndFlip(epsilon=self.epsilon) if self.noise == "exponential" else Laplace(epsilon=self.epsilon)
+
+    @property
+    def relative_error(self) -> float | None:
+        """Of the noise on each score, whose scale is 2/epsilon."""
+        if self.noise != "laplace":
+            return self._bound.relative_error
+        return upper_float(lambda: arb(8).sqrt() / lift(self.epsilon))
 
     def usual_divisor(self) -> int:
         return self._bound.usual_divisor()

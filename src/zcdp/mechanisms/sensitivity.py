@@ -32,6 +32,10 @@ class Sensitivity(metaclass=SpokenABC):
     def whole(self) -> Sensitivity:
         """The same bound for integer coordinates, which move by whole numbers; for `L2` the moves of most cumulant."""
 
+    @abstractmethod
+    def largest(self) -> Fraction:
+        """How far one coordinate moves at most."""
+
     def single(self) -> Fraction | None:
         """How far the one coordinate moves, if the worst case is one; a plain number says the same then."""
         moves = self.moves()
@@ -60,6 +64,9 @@ class L1(Sensitivity):
     def __init__(self, d: Value) -> None:
         self._set(d=positive_rational(d, "d"))
 
+    def largest(self) -> Fraction:
+        return self.d
+
     def moves(self) -> Moves:
         return ((1, self.d),)
 
@@ -81,6 +88,9 @@ class L0LInf(Sensitivity):
     def __init__(self, m: Value, c: Value) -> None:
         self._set(m=integer(m, "m", 1), c=positive_rational(c, "c"))
 
+    def largest(self) -> Fraction:
+        return self.c
+
     def moves(self) -> Moves:
         return ((self.m, self.c),)
 
@@ -101,6 +111,9 @@ class L1LInf(Sensitivity):
 
     def __init__(self, a: Value, c: Value) -> None:
         self._set(a=positive_rational(a, "a"), c=positive_rational(c, "c"))
+
+    def largest(self) -> Fraction:
+        return min(self.a, self.c)
 
     def moves(self) -> Moves:
         full, rest = divmod(self.a, self.c)
@@ -124,6 +137,9 @@ class L2(Sensitivity):
 
     def __init__(self, b: Value) -> None:
         self._set(b=positive_rational(b, "b"))
+
+    def largest(self) -> Fraction:
+        return self.b
 
     def moves(self) -> None:
         return None

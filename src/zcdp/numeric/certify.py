@@ -11,13 +11,14 @@ from flint import arb
 from zcdp.errors import ZcdpError
 from zcdp.numeric.balls import Undecided, above, at_precision, below
 
-__all__ = ["NotCertified", "Undecided", "enclose", "failure"]
+__all__ = ["NotCertified", "Undecided", "enclose", "failure", "upper_float"]
 
 FIRST_BITS = 128
 LAST_BITS = 1 << 16
 # A ball this thin that still holds a float in its inside sits on that float (as 9999 + e^-10000 does): stop. At a tiny
 # power of two rho is epsilon^2/2 less one part in epsilon^-2, just below a float: 2^-1074 takes 2200 bits to tell.
 DECISIVE_BITS = 2400
+ENOUGH_BITS = 40
 
 
 class NotCertified(ZcdpError, ArithmeticError):
@@ -63,3 +64,21 @@ def enclose(evaluate: Callable[[], arb], *, floor: float = 0.0) -> tuple[float, 
             cause = error
         bits *= 2
     raise NotCertified(f"no certified value within {LAST_BITS} bits: the parameters are too extreme") from cause
+
+
+def upper_float(evaluate: Callable[[], arb]) -> float:
+    """A float that is not below a positive value, to twelve digits: where the last ones are not worth the effort.
+
+    >>> upper_float(lambda: arb(2).sqrt())
+    1.4142135623730951
+    """
+    bits = FIRST_BITS
+    while bits <= LAST_BITS:
+        try:
+            ball = at_precision(bits, evaluate)
+            if ball.is_finite() and ball.rel_accuracy_bits() > ENOUGH_BITS:
+                return above(ball)
+        except (Undecided, ValueError):
+            pass
+        bits *= 4
+    raise NotCertified(f"no certified value within {LAST_BITS} bits: the parameters are too extreme")

@@ -114,7 +114,7 @@ class Plan(Curve):
         """A list of parts: count, mechanism, and its parameters without loss."""
         return Plan.forms.dump(self)
 
-    def _leaves(self) -> Iterator[tuple[Curve, int]]:
+    def leaves(self) -> Iterator[tuple[Curve, int]]:
         """Parts with their counts, in the order they were written; no recursion, so a plan may be a long chain."""
         stack: list[tuple[Curve, int]] = [(self, 1)]
         while stack:
@@ -131,7 +131,7 @@ class Plan(Curve):
         """Each different mechanism with how often it runs, in the order of their first appearance."""
         same: dict[int, int] = {}  # by identity first: hashing exact parameters costs more than all the rest
         found: dict[int, Curve] = {}
-        for part, count in self._leaves():
+        for part, count in self.leaves():
             key = id(part)
             found[key] = part
             same[key] = same.get(key, 0) + count

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from fractions import Fraction
 from functools import partial
 from math import comb, inf, nextafter
@@ -15,15 +15,16 @@ from zcdp.mechanisms import (
     RAPPOR,
     BinaryRandomizedResponse,
     BoundedRange,
+    DiscreteGaussian,
     DiscreteLaplace,
     Gaussian,
     Laplace,
     Logistic,
-    Mechanism,
     PermuteAndFlip,
     PureDP,
     RandomizedResponse,
 )
+from zcdp.privacy.plan import Plan
 from zcdp.verification.checks import Check
 
 __all__ = ["checks"]
@@ -43,7 +44,8 @@ def checks(*, deep: bool) -> Iterator[Check]:
     yield Check("lipschitz", "the Laplace profile covers permute-and-flip", _lipschitz)
     yield Check("calibration", "the calibrated float fits, and the next one does not", _calibration)
     yield Check("calibration", "a plan calibrated to (epsilon, delta) fits, and 1e-9 more does not", _plan_calibration)
-    yield Check("allocation", "within the budget, and better than equal shares", _allocation)
+    yield Check("allocation", "within the budget to a millionth, and of equal relative errors", _allocation)
+    yield Check("accuracy", "half-widths of Gaussian and discrete Laplace noise, by hand", _accuracy)
     yield Check("filter", "admits exactly the budget", _filter)
     yield Check("renyi-filter", "Gaussian noise that fills the budget at its order keeps (epsilon, delta)", _renyi)
 
@@ -121,14 +123,16 @@ def _plan_calibration() -> bool:
 
 def _allocation() -> bool:
     queries = [Query(Laplace), Query(Laplace, sensitivity=5)]
-    found = allocate(queries, rho="0.1")
-    equal = [Laplace.calibrate(rho="0.05", sensitivity=s) for s in (1, 5)]
-    spent = sum(m.rho_fraction for m in found)
-    return spent <= Fraction(1, 10) and _variance(found) < _variance(equal)
+    found = allocate(queries, epsilon=1, delta=1e-9)
+    low, high = sorted(m.relative_error or 0.0 for m in found)
+    return 1 - 1e-6 <= Plan.sum_of(*found).epsilon_at(delta=1e-9) <= 1 and high - low <= 1e-8 * high
 
 
-def _variance(mechanisms: Sequence[Mechanism]) -> float:
-    return sum(float(getattr(m, "variance")) for m in mechanisms)  # noqa: B009
+def _accuracy() -> bool:
+    wide = Gaussian(sigma=1000).accuracy().half_width, DiscreteGaussian(sigma=1000).accuracy().half_width
+    before, after = (Fraction(2, 3) / 2**h for h in (5, 6))  # P(|x| > h) = 2 q^{h+1}/(1+q) at q = 1/2
+    found = DiscreteLaplace(epsilon="log(2)").accuracy(level="0.98").half_width
+    return 1959.96398 < wide[0] < 1959.96399 and wide[1] == 1960 and found == 6 and after <= Fraction(1, 50) < before
 
 
 def _renyi() -> bool:

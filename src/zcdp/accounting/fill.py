@@ -1,0 +1,131 @@
+"""A plan file whose open parameters are found: the noise of each query within the file's own budget."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from fractions import Fraction
+from pathlib import Path
+from typing import Literal
+
+from zcdp.accounting.allocation import Query, TargetsDoNotFit, allocate
+from zcdp.accounting.parser import FREE, parse, parse_open
+from zcdp.accounting.plan_file import Budget, Entry, PlanFile, PlanFileError, read_plan
+from zcdp.accounting.query import NOISE
+from zcdp.errors import BadValue, ZcdpError
+from zcdp.mechanisms import Mechanism
+from zcdp.numeric.exact import Value, literal
+from zcdp.privacy.plan import Plan
+
+__all__ = ["Filled", "fill"]
+
+_SET = re.compile(r"""\b((?:scale|sigma|rho|epsilon)\s*=\s*)(?:'[^']*'|"[^"]*"|[^\s,()]+)""")
+
+
+@dataclass(frozen=True)
+class Filled:
+    """A plan without open parameters, and which of its queries were set."""
+
+    plan: PlanFile
+    budget: Budget
+    found: tuple[tuple[Entry, Mechanism], ...]
+    held: Fraction
+    """The rho of the queries that stay as they were."""
+
+
+def fill(
+    source: PlanFile | Path,
+    *,
+    rho: Value | None = None,
+    epsilon: Value | None = None,
+    delta: Value | None = None,
+    objective: Literal["worst", "total"] = "worst",
+) -> Filled:
+    """The plan with the noise of its open queries found, within a budget, or within its own.
+
+    Queries that have no `?` stay as they are, and the budget pays for them first; where none has one, the noise of all
+    is set anew. See `allocate` for what is made small.
+
+    >>> text = '[budget]\\nepsilon = 1\\ndelta = 1e-9\\n[[query]]\\nname = "a"\\nmechanism = "Gaussian(sigma=?)"'
+    >>> fill(read_plan("plan.toml", text)).plan.entries[0].text
+    'Gaussian(sigma=5.4952...)'
+    """
+    plan = source if isinstance(source, PlanFile) else read_plan(source)
+    budget = _budget(plan, rho, epsilon, delta)
+    chosen = [entry for entry in plan.entries if entry.plan is None] or [e for e in plan.entries if _has_noise(e)]
+    if not chosen:
+        raise PlanFileError(f"{plan.source}: no parameter is written '?', and no query has noise to set")
+    fixed = [Plan.repeated(e.plan, e.count) for e in plan.entries if e not in chosen and e.plan is not None]
+    queries = [_query(plan, entry) for entry in chosen]
+    try:
+        found = allocate(queries, **vars(budget), objective=objective, beside=Plan.sum_of(*fixed) if fixed else None)
+    except TargetsDoNotFit as error:
+        raise TargetsDoNotFit(f"{plan.source}: {error}", error.factor, error.needed) from None
+    except BadValue as error:
+        raise PlanFileError(f"{plan.source}: {error}") from None
+    texts = [_text(*one) for one in zip(chosen, queries, found, strict=True)]
+    filled = {
+        entry.name: replace(entry, text=text, plan=Plan.sum_of(mechanism), open=None)
+        for entry, text, mechanism in zip(chosen, texts, found, strict=True)
+    }
+    entries = tuple(filled.get(entry.name, entry) for entry in plan.entries)
+    pairs = tuple((filled[entry.name], mechanism) for entry, mechanism in zip(chosen, found, strict=True))
+    return Filled(replace(plan, entries=entries), budget, pairs, _rho(fixed))
+
+
+def _rho(plans: Sequence[Plan]) -> Fraction:
+    return sum((plan.rho_fraction for plan in plans), Fraction(0))
+
+
+def _budget(plan: PlanFile, rho: Value | None, epsilon: Value | None, delta: Value | None) -> Budget:
+    if rho is not None or epsilon is not None:
+        own = plan.budget.delta if plan.budget is not None else None
+        chance = None if epsilon is None else delta if delta is not None else plan.delta or own
+        return Budget(*(None if value is None else str(value) for value in (rho, epsilon, chance)))
+    if plan.budget is None:
+        raise PlanFileError(f"{plan.source}: has no [budget]: give rho, or epsilon and delta")
+    if delta is not None:
+        raise BadValue(f"delta ({delta}) needs an epsilon beside it")
+    return Budget(*(None if value is None else str(value) for value in vars(plan.budget).values()))
+
+
+def _has_noise(entry: Entry) -> bool:
+    parts = entry.plan.parts if entry.plan else ()
+    if len(parts) != 1 or parts[0][1] != 1:
+        return False
+    part = parts[0][0]
+    return isinstance(part, Mechanism) and hasattr(part, "accuracy")
+
+
+def _query(plan: PlanFile, entry: Entry) -> Query:
+    try:
+        mechanism, parameters = entry.open or parse_open(entry.text)
+        free = [name for name, value in parameters.items() if value is FREE]
+        given = [name for name in parameters if name in (*NOISE, mechanism.budget)]
+        kept = {name: value for name, value in parameters.items() if name not in (*free, *given)}
+        return Query(
+            mechanism,
+            weight=entry.weight,
+            count=entry.count,
+            sd=entry.sd,
+            half_width=entry.half_width,
+            level=entry.level,
+            free=next(iter((*free, *given)), None),
+            **kept,
+        )
+    except ZcdpError as error:
+        where = f"{plan.source}:{entry.line}: {entry.field}"
+        raise PlanFileError(f"{where}: {getattr(error, 'reason', error)}") from None
+
+
+def _text(entry: Entry, query: Query, mechanism: Mechanism) -> str:
+    """The mechanism as it was written, with the number that was found."""
+    value = getattr(mechanism, "exact_rho" if query.free == "rho" else query.free)
+    if not isinstance(value, Fraction):
+        return repr(mechanism)
+    number = literal(value)
+    if entry.open:
+        return entry.text.replace("?", number)
+    text = _SET.sub(rf"\g<1>{number}", entry.text, count=1)
+    return text if parse(text) == Plan.sum_of(mechanism) else repr(mechanism)

@@ -1,0 +1,151 @@
+"""Accuracy of noise: its standard deviation, and how far from the truth an answer is at most, at a level."""
+
+from __future__ import annotations
+
+from abc import abstractmethod
+from collections.abc import Callable
+from dataclasses import dataclass
+from fractions import Fraction
+from math import inf
+from typing import Any
+
+from flint import arb
+
+from zcdp.mechanisms.sensitivity import Sensitivity
+from zcdp.numeric.balls import at_precision, lift
+from zcdp.numeric.certify import Undecided, enclose, upper_float
+from zcdp.numeric.exact import Value, integer, probability
+
+__all__ = ["Accuracy", "IntegerNoise", "Noise", "RealNoise", "least_whole"]
+
+PRECISIONS = (128, 512, 2048)
+FARTHEST = 1 << 1100
+"""Beyond floats: where noise reaches further no number says how far."""
+
+
+@dataclass(frozen=True)
+class Accuracy:
+    """An answer is within `half_width` of the truth with a probability of at least `level`; so are all of `answers`.
+
+    Both numbers are rounded up: `standard_deviation` by less than two units in the last place, and so is `half_width`
+    of real noise; of integer noise it is the least whole number that has the property.
+    """
+
+    standard_deviation: float
+    half_width: float
+    level: float
+    answers: int = 1
+
+
+class Noise:
+    """Independent noise on each answer, of a law that does not depend on the data. Theorem: docs/theorems/accuracy.md.
+
+    An answer that is rounded to a grid, as releases of real noise are, is off by half a step of the grid more.
+    """
+
+    sensitivity: Any
+
+    @abstractmethod
+    def _second_moment(self) -> arb:
+        """The variance of the noise, at the working precision."""
+
+    @abstractmethod
+    def _half_width(self, miss: Callable[[], arb]) -> float:
+        """The least h at which |noise| exceeds h with a probability of at most `miss`, rounded up."""
+
+    def accuracy(self, level: Value = Fraction(19, 20), *, answers: int = 1) -> Accuracy:
+        """Standard deviation of the noise on each answer, and the half-width of an interval that holds the truth.
+
+        The half-width is exact, from the law of the noise: with a probability of at least `level` the noise is no
+        larger; with `answers`, on none of so many answers. Theorem: docs/theorems/accuracy.md.
+
+        >>> from zcdp import DiscreteLaplace, Laplace
+        >>> Laplace(scale=10).accuracy()
+        Accuracy(standard_deviation=14.142135623730..., half_width=29.95732273553991, level=0.95, answers=1)
+        >>> DiscreteLaplace(scale=10).accuracy(level=0.99, answers=100).half_width
+        92
+        """
+        chance, many = probability(level, "level"), integer(answers, "answers", 1)
+
+        def miss() -> arb:
+            return lift(1 - chance) if many == 1 else -(lift(chance).log() / many).expm1()
+
+        deviation = enclose(lambda: self._second_moment().sqrt())[1]
+        return Accuracy(deviation, self._half_width(miss), float(chance), many)
+
+    @property
+    def unit(self) -> Fraction:
+        """How far one answer moves between neighbours at most."""
+        sensitivity = self.sensitivity
+        return sensitivity.largest() if isinstance(sensitivity, Sensitivity) else Fraction(sensitivity)
+
+    @property
+    def relative_error(self) -> float:
+        """Standard deviation of the noise over how far one answer moves: a number without a unit."""
+        return upper_float(lambda: self._second_moment().sqrt() / lift(self.unit))
+
+
+class RealNoise(Noise):
+    """Noise of a density: its quantiles have a formula."""
+
+    @abstractmethod
+    def _quantile(self, miss: arb) -> arb:
+        """Where |noise| exceeds the value with probability `miss`."""
+
+    def _half_width(self, miss: Callable[[], arb]) -> float:
+        return enclose(lambda: self._quantile(miss()))[1]
+
+
+class IntegerNoise(Noise):
+    """Noise on the integers: its tails have a formula."""
+
+    @abstractmethod
+    def _outside(self, h: int) -> arb:
+        """The probability that |noise| exceeds h, at the working precision."""
+
+    def _half_width(self, miss: Callable[[], arb]) -> float:
+        return least_whole(self._outside, miss, self._near(miss))
+
+    def _near(self, _: Callable[[], arb]) -> int:
+        """Where to start the search for the half-width."""
+        return 0
+
+
+def least_whole(outside: Callable[[int], arb], miss: Callable[[], arb], start: int) -> float:
+    """The least h >= 0 with outside(h) <= miss, for a falling `outside`; inf beyond floats.
+
+    Where balls of 2048 bits cannot tell, as where both are equal, the inequality is taken to fail: the answer is then
+    too large by one. Theorem: docs/theorems/accuracy.md.
+
+    >>> least_whole(lambda h: arb(2) ** -h, lambda: arb(1) / 1000, 0)
+    10
+    """
+
+    def fits(h: int) -> bool:
+        for bits in PRECISIONS:
+            try:
+                difference = at_precision(bits, lambda: outside(h) - miss())
+            except Undecided:
+                continue
+            if difference <= 0:
+                return True
+            if difference > 0:
+                return False
+        return False
+
+    step = 1
+    low, high = start - 1, start  # fits(low) is False, or low is -1
+    if fits(start):
+        while low >= 0 and fits(low):
+            high, low, step = low, max(low - step, -1), 2 * step
+    else:
+        low, high = start, start + 1
+        while not fits(high):
+            low, step = high, 2 * step
+            high = low + step
+            if high > FARTHEST:
+                return inf
+    while high - low > 1:
+        middle = (low + high) // 2
+        low, high = (low, middle) if fits(middle) else (middle, high)
+    return high

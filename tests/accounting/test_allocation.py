@@ -1,0 +1,229 @@
+"""Allocation in (epsilon, delta) and rho: all of the budget, equal errors, targets met or refused."""
+
+from __future__ import annotations
+
+from fractions import Fraction
+from pathlib import Path
+
+import pytest
+from cli.program import zcdp
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from zcdp import (
+    L2,
+    DiscreteGaussian,
+    DiscreteLaplace,
+    DiscreteStaircase,
+    ExponentialMechanism,
+    Gaussian,
+    L0LInf,
+    Laplace,
+    Logistic,
+    PermuteAndFlip,
+    Plan,
+    Query,
+    RandomizedResponse,
+    ReportNoisyMax,
+    Staircase,
+    TargetsDoNotFit,
+    account,
+    allocate,
+)
+from zcdp.accounting.fill import fill
+from zcdp.accounting.plan_file import PlanFileError, read_plan
+
+KINDS = [
+    Query(DiscreteLaplace, sensitivity=L0LInf(2, 1)),
+    Query(DiscreteLaplace, sensitivity=7, free="scale"),
+    Query(Laplace, sensitivity=50_000, free="scale"),
+    Query(Laplace, sensitivity=L2(3)),
+    Query(Gaussian, sensitivity=3),
+    Query(Gaussian, free="rho"),
+    Query(DiscreteGaussian, sensitivity=2),
+    Query(Logistic, sensitivity="0.01"),
+    Query(Staircase),
+    Query(Staircase, gamma="0.5", sensitivity=9),
+    Query(DiscreteStaircase, sensitivity=3, r=1, count=3),
+    Query(ExponentialMechanism),
+    Query(PermuteAndFlip),
+    Query(ReportNoisyMax, noise="gumbel"),
+]
+
+
+def composed(queries: list[Query], made: tuple[object, ...]) -> Plan:
+    return Plan.sum_of(*(Plan.repeated(m, q.count) for q, m in zip(queries, made, strict=True)))
+
+
+@pytest.mark.parametrize("objective", ["worst", "total"])
+def test_every_kind_of_noise_and_selection_in_one_plan(objective: str) -> None:
+    made = allocate(KINDS, epsilon=2, delta="1e-9", objective=objective)
+    assert 2 - 1e-6 <= composed(KINDS, made).epsilon_at(delta="1e-9") <= 2
+    errors = [m.relative_error for m in made]
+    assert max(errors) <= min(errors) * (1 + 1e-8 if objective == "worst" else 3)
+
+
+def test_the_unit_of_an_answer_does_not_matter() -> None:
+    """The same query in thousands: the noise is a thousandth, and nobody else's changes."""
+
+    def found(unit: int) -> list[float]:
+        queries = [Query(Laplace), Query(Gaussian, sensitivity=Fraction(50_000, unit))]
+        return [m.relative_error for m in allocate(queries, epsilon=1, delta=1e-6)]
+
+    assert found(1) == pytest.approx(found(1000), rel=1e-9)
+
+
+def test_total_is_the_least_sum_in_rho() -> None:
+    """Gaussian noise has u^2 = 1/(2r): by hand, shares go with the square root of the weight."""
+    queries = [Query(Gaussian, weight=9), Query(Gaussian, sensitivity=100, count=4)]
+    nine, one = allocate(queries, rho="0.7", objective="total")
+    assert float(nine.exact_rho / one.exact_rho) == pytest.approx(3, rel=1e-7)
+
+
+def test_targets_are_met_first_and_the_rest_goes_to_the_others() -> None:
+    queries = [Query(DiscreteLaplace, half_width=10), Query(Gaussian, sensitivity=40, sd=400), Query(Laplace)]
+    made = allocate(queries, epsilon=2, delta="1e-9")
+    counts, sums, others = made
+    assert counts.accuracy().half_width == 10
+    assert DiscreteLaplace(scale=float(counts.scale) * 1.001).accuracy().half_width == 11
+    assert 400 * (1 - 1e-9) <= sums.accuracy().standard_deviation <= 400
+    assert 2 - 1e-6 <= composed(queries, made).epsilon_at(delta="1e-9") <= 2
+    assert others.relative_error > 1
+
+
+def test_a_budget_that_is_larger_than_the_targets_is_used_up() -> None:
+    queries = [Query(Gaussian, sd=200), Query(Laplace, sensitivity=10, sd=1000)]
+    made = allocate(queries, epsilon=2, delta="1e-9")
+    first, second = (float(m.accuracy().standard_deviation) for m in made)
+    assert first / 200 == pytest.approx(second / 1000, rel=1e-8)
+    assert first < 20
+    assert composed(queries, made).epsilon_at(delta="1e-9") >= 2 - 1e-6
+
+
+@pytest.mark.parametrize("budget", [{"epsilon": 2, "delta": "1e-9"}, {"rho": "0.2"}])
+def test_targets_that_do_not_fit_are_refused_with_what_would(budget: dict[str, object]) -> None:
+    def asked(factor: float) -> list[Query]:
+        return [
+            Query(DiscreteLaplace, half_width=Fraction(10) * Fraction(factor), count=50),
+            Query(Gaussian, sd=Fraction(3) * Fraction(factor)),
+        ]
+
+    with pytest.raises(TargetsDoNotFit, match="would fit") as refused:
+        allocate(asked(1), **budget)
+    factor = refused.value.factor
+    made = allocate(asked(factor), **budget)
+    assert made[0].accuracy().half_width <= 10 * factor
+    with pytest.raises(TargetsDoNotFit):
+        allocate(asked(factor * 0.9), **budget)
+    unit = next(iter(budget))
+    larger = {**budget, unit: Fraction(refused.value.needed) * Fraction(1000001, 1000000)}
+    assert allocate(asked(1), **larger)
+
+
+def test_what_stays_as_it_is_is_paid_for_first() -> None:
+    held = 3 * RandomizedResponse(epsilon=1, k=10)
+    [made] = allocate([Query(Laplace)], epsilon=4, delta="1e-6", beside=held)
+    assert 4 - 1e-6 <= (held + made).epsilon_at(delta="1e-6") <= 4
+    with pytest.raises(ValueError, match=r"what stays as it is costs epsilon = 2\.9.* already: nothing of epsilon = 1"):
+        allocate([Query(Laplace)], epsilon=1, delta="1e-6", beside=held)
+
+
+def test_pure_budgets() -> None:
+    made = allocate([Query(Laplace), Query(DiscreteLaplace, sensitivity=3)], epsilon=1, delta=0)
+    assert 1 - 1e-6 <= Plan.sum_of(*made).pure_epsilon <= 1
+
+
+@settings(deadline=None, max_examples=10)
+@given(
+    rows=st.lists(st.tuples(st.sampled_from(range(len(KINDS))), st.integers(1, 9)), min_size=1, max_size=3),
+    epsilon=st.sampled_from(["0.05", "1", "7.5", "40"]),
+    delta=st.sampled_from(["1e-3", "1e-9", "1e-30"]),
+)
+def test_any_plan_fits_and_fills_its_budget(rows: list[tuple[int, int]], epsilon: str, delta: str) -> None:
+    queries = [Query(KINDS[n].mechanism, count=count, free=KINDS[n].free, **KINDS[n].fixed) for n, count in rows]
+    whole = composed(queries, allocate(queries, epsilon=epsilon, delta=delta))
+    assert float(epsilon) - 1e-6 <= whole.epsilon_at(delta=delta) <= float(epsilon)
+
+
+@pytest.mark.parametrize(
+    ("asked", "message"),
+    [
+        (lambda: Query(Laplace, sd=1, half_width=2), r"give sd \(1\) or half_width \(2\), not both"),
+        (lambda: Query(Laplace, sd=0), r"sd \(0\) must be positive"),
+        (lambda: Query(Laplace, half_width=1, level=2), r"level \(2\) must lie strictly"),
+        (lambda: Query(Laplace, free="sigma"), r"free \('sigma'\) must be epsilon or scale"),
+        (lambda: Query(ExponentialMechanism, sd=1), "selects, and its answer has no standard deviation"),
+        (lambda: Query(Laplace(epsilon=1)), "must be the kind of a mechanism"),
+        (lambda: allocate([Query(Laplace)]), "give a budget"),
+        (lambda: allocate([Query(Laplace)], rho=1, epsilon=1), "not both"),
+        (lambda: allocate([Query(Laplace)], epsilon=1, delta=1), r"delta \(1\)"),
+    ],
+)
+def test_bad_questions(asked: object, message: str) -> None:
+    with pytest.raises((TypeError, ValueError), match=message):
+        asked()
+
+
+OFFICE = """# kept
+title = "Office"
+[budget]
+epsilon = 2
+delta = 1e-9
+[[query]]
+name = "population"
+mechanism = "DiscreteLaplace(scale=?, sensitivity=L0LInf(2, 1))"
+[[query]]
+name = "incomes"
+mechanism = "Laplace(epsilon=?, sensitivity=50000)"
+[[query]]
+name = "rents"
+mechanism = "Gaussian(sigma=?, sensitivity='3000')"
+count = 12
+[[query]]
+name = "language"
+mechanism = "ExponentialMechanism(epsilon=?)"
+[[query]]
+name = "fixed"
+mechanism = "Logistic(scale=20)"
+"""
+
+
+def test_a_statistics_office_from_a_plan_to_an_allocation_in_one_command(tmp_path: Path) -> None:
+    (tmp_path / "plan.toml").write_text(OFFICE)
+    done = zcdp("allocate", "plan.toml", "--out", "filled.toml", cwd=tmp_path)
+    assert done.returncode == 0, done.stderr
+    text = (tmp_path / "filled.toml").read_text()
+    assert text.startswith("# kept")
+    assert "?" not in text
+    assert "DiscreteLaplace(scale=" in text  # as it was written, not as an epsilon
+    filled = account(tmp_path / "filled.toml", curve=False)
+    assert 2 - 1e-6 <= filled.total.epsilon <= 2
+    assert not filled.budget.exceeded
+    sizes = {"population": 1, "incomes": 50_000, "rents": 3000}
+    errors = [q.accuracy.standard_deviation / sizes[q.name] for q in filled.queries if q.name in sizes]
+    assert max(errors) <= 2 * min(errors)
+
+
+def test_a_plan_file_says_what_is_wrong_with_its_targets() -> None:
+    def asked(extra: str) -> None:
+        fill(read_plan("plan.toml", OFFICE.replace('name = "incomes"', f'name = "incomes"\n{extra}')))
+
+    for extra, message in (
+        ("sd = 1", "plan.toml: the targets need epsilon = .* all targets times .* would fit"),
+        ("sd = -1", r"plan.toml:11: sd \(-1\) must be positive"),
+        ("sd = 1\nhalf_width = 1", "plan.toml:12: give sd or half_width, not both"),
+        ("level = 0.9", "plan.toml:11: level: is that of a half_width"),
+    ):
+        with pytest.raises((PlanFileError, TargetsDoNotFit), match=message):
+            asked(extra)
+
+
+def test_equal_costs_of_other_noise_are_not_taken_for_one() -> None:
+    """Laplace(scale=1) and Laplace(scale=10, sensitivity=10) cost the same, and err by one and by ten."""
+    found = account("2 * Laplace(scale=1) + Laplace(scale=10, sensitivity=10) + Laplace(scale=1)", curve=False)
+    assert [(q.count, q.mechanism) for q in found.queries] == [
+        (3, "Laplace(scale=1)"),
+        (1, "Laplace(scale=10, sensitivity=10)"),
+    ]
+    first, second = (q.accuracy.half_width for q in found.queries)
+    assert second == pytest.approx(10 * first, rel=1e-15)
