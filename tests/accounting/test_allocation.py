@@ -153,7 +153,7 @@ def test_any_plan_fits_and_fills_its_budget(rows: list[tuple[int, int]], epsilon
         (lambda: Query(Laplace, half_width=1, level=2), r"level \(2\) must lie strictly"),
         (lambda: Query(Laplace, free="sigma"), r"free \('sigma'\) must be epsilon or scale"),
         (lambda: Query(ExponentialMechanism, sd=1), "selects, and its answer has no standard deviation"),
-        (lambda: Query(Laplace(epsilon=1)), "must be the kind of a mechanism"),
+        (lambda: Query(Laplace(epsilon=1)), "must be the class of one that adds noise"),
         (lambda: allocate([Query(Laplace)]), "give a budget"),
         (lambda: allocate([Query(Laplace)], rho=1, epsilon=1), "not both"),
         (lambda: allocate([Query(Laplace)], epsilon=1, delta=1), r"delta \(1\)"),

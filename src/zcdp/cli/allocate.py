@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from zcdp.accounting.allocation import TargetsDoNotFit
+from zcdp.accounting.entry import Entry
 from zcdp.accounting.fill import Filled, fill
 from zcdp.accounting.plan_file import read_plan
 from zcdp.accounting.statement import account
@@ -112,16 +113,19 @@ def _text(filled: Filled) -> str:
         lines[entry.line - 1] = f'{indent}{entry.field} = "{entry.text}"'
     text = "\n".join(lines) + "\n"
     expected = tomllib.loads(plan.text)
-    texts = {
-        (entry.name.split(": ")[0] if entry.statistic else entry.name, entry.field): entry for entry, _ in filled.found
-    }
+    texts = {(_query(entry), entry.field): entry.text for entry, _ in filled.found}
     for query in expected["query"]:
-        for name in list(query):
-            if entry := texts.get((query["name"].strip(), name)):
-                query[name] = entry.text
+        name = query["name"].strip()
+        query |= {field: texts[name, field] for field in query if (name, field) in texts}
     try:
         if tomllib.loads(text) == expected:
             return text
     except tomllib.TOMLDecodeError:
         pass
     raise BadUsage(f"{plan.source}: to be filled in, each mechanism must stand on a line of its own")
+
+
+def _query(entry: Entry) -> str:
+    """The name of the query that an entry belongs to: a table may have two statistics."""
+    label = entry.statistic.label if entry.statistic else ""
+    return entry.name if entry.field == "mechanism" else entry.name.removesuffix(f": {label}")
