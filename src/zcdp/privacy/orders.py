@@ -14,7 +14,7 @@ from zcdp.numeric.exact import Value
 __all__ = ["LARGEST", "is_infinite", "quick_divergence"]
 
 BITS = 128
-LARGEST = 2.0**53  # below it, and above 1, a float less 1 is a float: both are multiples of its last place
+LARGEST = 2.0**53  # Below it and above 1, a float less 1 is a float: both are multiples of its last place.
 
 
 def is_infinite(order: Value) -> bool:
@@ -45,5 +45,5 @@ def quick_divergence(cumulant: Callable[[arb], arb], order: float) -> float | No
 
     try:
         return at_precision(BITS, attempt)
-    except (ArithmeticError, ValueError):  # `enclose` says what is wrong, or does better with more bits
+    except (ArithmeticError, ValueError):  # `enclose` says what is wrong, or does better with more bits.
         return None

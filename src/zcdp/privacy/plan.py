@@ -24,7 +24,7 @@ from zcdp.privacy.rho_search import TOLERANCES, cells, searched_rho
 __all__ = ["LARGEST_COUNT", "Forms", "Plan"]
 
 LARGEST_COUNT = 10**12
-TIGHT = 2e-10  # two ends of rho so close count as its exact value: what the search over orders is asked for
+TIGHT = 2e-10  # Two ends of rho so close count as its exact value: the search over orders is asked for it.
 
 
 class Forms(NamedTuple):
@@ -71,9 +71,9 @@ class Plan(Curve):
             if not isinstance(curve, Curve):
                 raise BadType(f"{curve!r} is not a mechanism or a plan")
             if whole is None:
-                # a plan at the left is the chain itself: nothing to wrap
+                # A plan at the left is the chain itself, and needs no wrapping.
                 whole = curve if isinstance(curve, Plan) else cls._node(curve, 1, None)
-            elif whole._curve is curve:  # the same once more: the chain does not grow
+            elif whole._curve is curve:  # It is the same once more, and the chain does not grow.
                 whole = cls._node(curve, whole._times + 1, whole._left)
             else:
                 whole = cls._node(curve, 1, whole)
@@ -82,7 +82,7 @@ class Plan(Curve):
         return whole
 
     def __add__(self, other: Curve) -> Plan:
-        if other is self._curve:  # a release that repeats itself: nothing to check, and the chain does not grow
+        if other is self._curve:  # A release repeats itself: there is nothing to check, and the chain does not grow.
             plan = object.__new__(Plan)
             plan._curve, plan._times, plan._left = other, self._times + 1, self._left
             plan._relation = self._relation
@@ -129,7 +129,7 @@ class Plan(Curve):
     @cached_property
     def parts(self) -> tuple[tuple[Curve, int], ...]:
         """Each different mechanism with how often it runs, in the order of their first appearance."""
-        same: dict[int, int] = {}  # by identity first: hashing exact parameters costs more than all the rest
+        same: dict[int, int] = {}  # First by identity, as hashing exact parameters costs more than all the rest.
         found: dict[int, Curve] = {}
         for part, count in self.leaves():
             key = id(part)
@@ -182,7 +182,7 @@ class Plan(Curve):
             return inf
         try:
             exact = [(part.largest_loss, count) for _, part, count in losses]
-        except (AttributeError, TypeError, ValueError):  # a mechanism that has no exact form of it
+        except (AttributeError, TypeError, ValueError):  # A mechanism has no exact form of it.
             exact = [(Fraction(loss), count) for loss, _, count in losses]
         whole = sum((loss * count for loss, count in exact if isinstance(loss, Fraction)), Fraction(0))
         logs = [(loss, count) for loss, count in exact if isinstance(loss, Log)]
@@ -214,7 +214,7 @@ class Plan(Curve):
             return inf, inf
         try:
             return self._certified(lambda: self.peak().rho)
-        except NotCertified:  # different orders, or a part whose own peak is searched
+        except NotCertified:  # They peak at different orders, or a part's own peak is searched.
             pass
         if len(self.parts) == 1:
             [(part, count)] = self.parts
@@ -234,12 +234,12 @@ class Plan(Curve):
         most = self._sum_of_rhos
         try:
             return most if self.rho == inf else min(most, Fraction(self.rho))
-        except NotCertified:  # the sum of the parts is a bound whatever their composition does
+        except NotCertified:  # The sum of the parts is a bound whatever their composition does.
             return most
 
     def _divergence(self, excess: Fraction) -> float:
         whole = super()._divergence(excess)
-        # the curve of a part that is only a bound may be above what is known of it otherwise
+        # The curve of a part that is only a bound may be above what is known of it otherwise.
         return whole if self._of_tight_parts else min(whole, self._sum_of_divergences(excess))
 
     def _divergence_by_rho(self, excess: Fraction) -> float:

@@ -19,8 +19,8 @@ if TYPE_CHECKING:
 
 __all__ = ["TOLERANCES", "cells", "from_below", "searched_rho"]
 
-TOLERANCES = 1e-10, 1e-4  # of the certified search over orders: the first that it can meet
-WORK, LEAST_CELLS = 12_000, 500  # cells of that search, of one part each: seconds
+TOLERANCES = 1e-10, 1e-4  # The search over orders is asked for the first, and then for the second.
+WORK, LEAST_CELLS = 12_000, 500  # The search takes so many cells for one part, which is seconds.
 
 
 def cells(parts: int) -> int:
@@ -32,11 +32,11 @@ def searched_rho(plan: Plan, upper: float) -> tuple[float, float]:
     """Floats around rho, which is at most `upper`: by the search, where anything is left to find."""
     lower = min(max(_ratio_from_below(plan, part) for part, _ in plan.parts), upper)
     for tolerance in TOLERANCES:
-        if upper == inf or upper - lower <= tolerance * lower:  # no search makes an infinite part finite
+        if upper == inf or upper - lower <= tolerance * lower:  # No search makes an infinite part finite.
             break
         try:
             searched = plan.search_rho(tolerance)
-        except NotCertified:  # it takes too long, as where counts are huge: any enclosure is as sound
+        except NotCertified:  # It takes too long, as where counts are huge: any enclosure is as sound.
             continue
         return max(lower, searched[0]), min(upper, searched[1])
     return lower, upper

@@ -167,7 +167,7 @@ class Routes:
             return max((profile.loss_that_occurs() for profile in self.attained), default=0.0)
         try:
             loss = self.curve.largest_loss
-        except (AttributeError, TypeError, ValueError):  # no one exact number
+        except (AttributeError, TypeError, ValueError):  # The loss is no one exact number.
             loss = None
         if upper == inf or (isinstance(loss, Fraction) and loss == Fraction(upper)):
             return upper

@@ -29,9 +29,9 @@ if TYPE_CHECKING:
 
 __all__ = ["DiscreteGaussianLaw", "DiscreteNormal", "discrete_gaussian_pair"]
 
-LISTED, MOST_LISTED = 18, 380  # deviations up to which all atoms are outcomes, and how many there may be
-STIFF, FEW_ATOMS = 1, 9  # variances from which theta is nearly 1, and up to which the atoms are listed
-DEVIATIONS, WIDEST = 10, 400  # atoms that are listed for doubles, and the largest variance for that
+LISTED, MOST_LISTED = 18, 380  # Atoms up to so many deviations are outcomes, and so many there may be.
+STIFF, FEW_ATOMS = 1, 9  # From this variance on theta is nearly 1; up to that one the atoms are listed.
+DEVIATIONS, WIDEST = 10, 400  # So many atoms are listed for doubles, up to this variance.
 
 
 @dataclass(frozen=True)
@@ -141,7 +141,7 @@ class DiscreteGaussianLaw(LossLaw):
         most = mass(reach) / (1 - ratio)
         tail = arb(0).union(most)
         ends = [(tail, tail)] if inward else [(most, arb(0)), (arb(0), tail)]
-        # noise around 0 has the record, noise around the shift has it not
+        # Noise around 0 has the record, noise around the shift has it not.
         return [*ends, *((mass(x), mass(x - shift)) for x in range(1 - reach, shift + reach)), *ends]
 
 
@@ -215,6 +215,6 @@ def _theta_decay(np: Any, stiffness: Any, low: Any, high: Any) -> Any:
     most = np.minimum(least + (high - low) + high * 2.0**-46, 0.5)
     image = 1 + stiffness * (1 - 2 * most) * (DOWN / 64)
     for _ in range(6):
-        image = np.minimum(image * image, MOST)  # an overflow would be no harm, but a warning
+        image = np.minimum(image * image, MOST)  # An overflow would do no harm, but it would warn.
     decay = stiffness * (least * least) * DOWN - 5 * UP / image
     return np.where(stiffness > 0, np.maximum(decay, 0.0), 0.0)

@@ -28,9 +28,9 @@ if TYPE_CHECKING:
 
 __all__ = ["DiscreteLaplaceRow", "discrete_laplace_pair"]
 
-FEW_TERMS = 8  # which are added faster than a closed form is evaluated
-LONG, LONGEST = 200, 20_000  # terms of a law that are always listed, and that may be
-SAME = 4e-9  # relative distance of two losses that are next to equal
+FEW_TERMS = 8  # So few are added faster than a closed form is evaluated.
+LONG, LONGEST = 200, 20_000  # So many terms of a law are always listed, and so many may be.
+SAME = 4e-9  # Losses that differ by less than this part are next to equal.
 
 
 def discrete_laplace_pair(epsilon: Exact, sensitivity: int, *, listed: bool | None = None) -> LossLaw:
@@ -41,7 +41,7 @@ def discrete_laplace_pair(epsilon: Exact, sensitivity: int, *, listed: bool | No
     Theorem: docs/theorems/discrete-laplace-pair.md.
     """
     if listed is None:
-        apart = float((lift(epsilon) / (4 * sensitivity**2)).mid())  # t^2/4, as a part of epsilon
+        apart = float((lift(epsilon) / (4 * sensitivity**2)).mid())  # This is t^2/4, as a part of epsilon.
         listed = sensitivity <= LONG or (sensitivity <= LONGEST and apart > SAME)
     if not listed:
         rational = Fraction(enclose(lambda: lift(epsilon))[1]) if isinstance(epsilon, Log) else epsilon

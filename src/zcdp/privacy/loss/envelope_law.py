@@ -25,8 +25,8 @@ __all__ = [
 ]
 
 MOST_POINTS = 4_000
-BITS, GRID = 320, 200  # balls, and the grid of 2^-200 onto which points are rounded outward
-SAME = Fraction(1, 2 ** (GRID - 20))  # points so near to each other are one
+BITS, GRID = 320, 200  # Balls have so many bits; points are rounded outward onto a grid of 2^-200.
+SAME = Fraction(1, 2 ** (GRID - 20))  # Points so near to each other are one.
 
 
 def ordered_law(p: Sequence[Fraction], q: Sequence[Fraction]) -> LossLaw:
@@ -50,9 +50,9 @@ def envelope_of_rows(
     p, q = max(pairs, key=lambda pair: _second_moment(*pair))
     single = len({frozenset((tuple(one), tuple(other))) for one, other in pairs}) == 1
     if single and sorted(zip(p, q, strict=True)) == sorted(zip(q, p, strict=True)):
-        return finite_law(edges)  # symmetric as it is: nothing is lost, however often it is used
+        return finite_law(edges)  # It is symmetric as it is: nothing is lost, however often it is used.
     game = Game(tuple(p), tuple(q)) if single and all((*p, *q)) else None
-    witness = None if tuple(p) == tuple(q) else ordered_law(p, q)  # all uses in one order are attained
+    witness = None if tuple(p) == tuple(q) else ordered_law(p, q)  # All uses in one order are attained.
     return finite_law(edges, exact=False, exact_alone=True, witness=witness, coarser=coarser, rows=game)
 
 
@@ -68,7 +68,7 @@ def envelope_of_balls(pairs: Sequence[Sequence[tuple[arb, arb]]], *, coarser: Lo
     above, below = (hull(_clustered(both_orders(rounded), side)) for rounded, side in ((outward, -1), (inward, 1)))
     if len(above) > MOST_ATOMS:
         return None
-    # of the points of one pair alone, all of them too low: attained by all uses in one order
+    # The points of one pair alone are all too low, and attained by all uses in one order.
     worst = max(range(len(pairs)), key=lambda n: sum(float((p * p / q).mid()) for p, q in pairs[n]))
     one = finite_law(hull(inward[worst]), symmetric=False, relation=Relation.ADD_REMOVE)
     alone = finite_law(below) if _is_symmetric(below) else None
@@ -127,7 +127,7 @@ def _all_rounded(pairs: Sequence[Sequence[tuple[arb, arb]]], side: int) -> list[
 def _rounded(pair: Sequence[tuple[arb, arb]], side: int) -> list[Point]:
     """The points of one pair on the grid, up and to the left of where they are (-1), or down and to the right (1)."""
     found, x, y = [], arb(0), arb(0)
-    for p, q in pair[:-1]:  # the last point is (1, 1)
+    for p, q in pair[:-1]:  # The last point is (1, 1).
         x, y = x + q, y + p
         ends = (floor(x * 2**GRID), ceiling(y * 2**GRID)) if side < 0 else (ceiling(x * 2**GRID), floor(y * 2**GRID))
         found.append((Fraction(max(ends[0], 0), 2**GRID), Fraction(min(ends[1], 2**GRID), 2**GRID)))

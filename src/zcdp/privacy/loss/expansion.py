@@ -16,9 +16,9 @@ from zcdp.numeric.exact import Exact, Log
 
 __all__ = ["EqualRows", "Expansion", "Exponent", "FreeAtoms", "exponent_of", "product", "sum_of"]
 
-WHOLE_POWER = 2_000  # degree up to which a power is taken whole
-LONG = 4  # terms of a law, beyond which its powers cost more
-SEARCH = 4  # what an exponent of many logarithms costs, in plain ones
+WHOLE_POWER = 2_000  # Up to this degree a power is taken whole.
+LONG = 4  # Powers of a law with more terms cost more.
+SEARCH = 4  # An exponent of many logarithms costs as much as so many plain ones.
 
 Exponent: TypeAlias = tuple[Fraction, tuple[tuple[Fraction, Fraction], ...]]
 """A rational plus rational multiples of logarithms: (rational, ((argument, multiple), ...))."""
@@ -88,7 +88,7 @@ class EqualRows(Expansion):
     def points(self, count: int, room: float) -> float:
         """See `Expansion`."""
         points = min(count * (len(self.rows) - 1), max(room, 0.0) // (float(self.top.mid()) * float(self.ratio))) + 1
-        if count > 1:  # what each of them costs
+        if count > 1:  # Each of them costs the more, the longer the law.
             points *= max(min(len(self.rows), points) / LONG, 1)
         return float(points)
 

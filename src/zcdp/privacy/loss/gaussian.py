@@ -77,7 +77,7 @@ class _GaussianShare(Share):
         root = root_below(sum((share.curvature * share.count for share in shares), arb(0)))
 
         def bound(low: Floats, high: Floats, distance: float) -> Floats:  # noqa: ARG001
-            height = 0 * low if distance else low  # nothing is known of the images, nor asked: there is no lattice
+            height = 0 * low if distance else low  # Nothing is known of the images, nor asked: there is no lattice.
             return ((root * height) ** 2 / 2)[:, 0]
 
         return bound

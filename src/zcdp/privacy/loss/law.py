@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 __all__ = ["Factor", "LossLaw", "Parts", "Points", "Taylor"]
 
 CHECK_BITS = 128
-CHECK_POINTS = ((0.3, 0.0), (1.7, 0.4), (0.1, 2.3))  # where a claim of symmetry is looked at
+CHECK_POINTS = ((0.3, 0.0), (1.7, 0.4), (0.1, 2.3))  # A claim of symmetry is looked at here.
 
 
 class Points(NamedTuple):
@@ -219,7 +219,7 @@ class Factor(ABC):
         """M(c), K(c), K'(c), K''(c) from the series z = c + t; of the last two only what `share` uses must be right."""
         try:
             moment = self.once(z, w, u)
-        except ValueError as error:  # of flint: a power of e^{-loss w} that is 0 as far as it can tell
+        except ValueError as error:  # flint cannot tell a power of e^{-loss w} from 0.
             raise Undecided from error
         taylor = moment.log()
         return Taylor(moment[0], taylor[0], taylor[1], 2 * taylor[2])

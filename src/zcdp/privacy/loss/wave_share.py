@@ -68,7 +68,7 @@ class Waves:
         for weight, turns in self.waves:
             waves = waves + weight * least_square_sine(np, low * turns, high * turns)
         waves = waves * DOWN
-        larger = np.maximum(low, self.x)  # squares of what is divided by it do not overflow
+        larger = np.maximum(low, self.x)  # Squares of what is divided by it do not overflow.
         far = distance or larger * np.sqrt((low / larger) ** 2 + (self.x / larger) ** 2) * DOWN
         rest = np.sqrt(np.maximum(self.atoms * self.atoms * UP - 2 * waves, 0.0)) + self.density / far
         return np.maximum(minus_log(np, rest * UP), waves)
@@ -78,7 +78,7 @@ class Waves:
         np = self.np
         best = self.best(low, high, distance)
         near = np.where(high <= self.near_end, BELOW_NEAR * (self.deviation * low) ** 2, 0.0)
-        if distance:  # a density is not periodic: what is known near 0 says nothing of its images
+        if distance:  # A density is not periodic: what is known near 0 says nothing of its images.
             near = np.where(self.density > 0, 0.0, near)
         total: Floats = (np.maximum(best, near) * self.count).sum(axis=1)
         return total

@@ -26,9 +26,9 @@ if TYPE_CHECKING:
 __all__ = ["Adaptive"]
 
 ULP = 2.0**-53
-TABLE = 2.0**-49  # more than what `decays` errs by
-TINY = 1e-300  # more than all that underflows
-IN_BALLS = 400  # states whose last values are taken from balls: no small one is lost
+TABLE = 2.0**-49  # `decays` errs by less.
+TINY = 1e-300  # All that underflows is less.
+IN_BALLS = 400  # The last values of so few states are taken from balls, so that no small one is lost.
 
 
 class Adaptive(Engine):

@@ -15,7 +15,7 @@ from zcdp.privacy.profile.question import Question
 
 __all__ = ["ClosedForm"]
 
-LARGEST = 1e12  # an epsilon that nobody asks for
+LARGEST = 1e12  # Nobody asks for an epsilon beyond it.
 
 
 class ClosedForm(Engine):

@@ -30,8 +30,8 @@ if TYPE_CHECKING:
 __all__ = ["Contour", "shortest_period"]
 
 OCTAVES = 44
-LOWER = (0.75, 0.55, 0.4, 0.3, 0.2, 0.13, 0.08)  # lines that are tried beside that of the saddle point
-MARGIN = 5.0  # e-folds by which errors of the nodes are below what is negligible
+LOWER = (0.75, 0.55, 0.4, 0.3, 0.2, 0.13, 0.08)  # Lines left of the saddle point that are tried too.
+MARGIN = 5.0  # Errors of the nodes are so many e-folds below what is negligible.
 
 
 class Contour(Engine):
@@ -51,7 +51,7 @@ class Contour(Engine):
             return None
         best = cls._at(question, lambda: question.line)
         if question.transform.quick and (best is None or best.cost > CHEAP):
-            # where losses are large but rare the saddle point is not where the fewest nodes are needed
+            # Where losses are large but rare, the saddle point is not where the fewest nodes are needed.
             for lower in LOWER:
                 other = cls._at(question, partial(_line, question, lower))
                 if best is not None and (other is None or other.cost >= best.cost):
@@ -67,7 +67,7 @@ class Contour(Engine):
         except TooManyNodes:
             return None
         except NotCertified:
-            if question.transform.quick:  # another line may do
+            if question.transform.quick:  # Another line may do better.
                 return None
             raise
 
@@ -80,9 +80,9 @@ class Contour(Engine):
         self.step = 2 * arb.pi() / self.period
         h = below(self.step)
         self.low, self.high = h * DOWN, above(self.step) * UP
-        self.slack = arb(0)  # of the nodes left out, before the factor M(c) e^{-c epsilon}
+        self.slack = arb(0)  # What the nodes left out weigh, before the factor M(c) e^{-c epsilon}.
         if rough:
-            last = int(min(line.tilt.decay.least_near_end / h, 2.0**30))  # no end at all for Gaussian noise alone
+            last = int(min(line.tilt.decay.least_near_end / h, 2.0**30))  # Gaussian noise alone has no end at all.
         else:
             begin = numpy.array([float(FIRST << n) for n in range(OCTAVES)])
             tails = line.tilt.decay.bound((begin + 1) * self.low, begin * inf)
@@ -152,7 +152,7 @@ class Contour(Engine):
 
         heights, values = self._floats
         total = float((values * numpy.exp(-1j * epsilon * heights)).real.sum())
-        total = max(total, 1e-15 * float(numpy.abs(values).sum()))  # far away there is nothing but noise
+        total = max(total, 1e-15 * float(numpy.abs(values).sum()))  # Far away there is nothing but noise.
         if not total > 0:
             return -inf
         scale = self.line.tilt.value - self.line.c * epsilon + (self.step / arb.pi()).log()

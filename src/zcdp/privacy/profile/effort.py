@@ -11,24 +11,24 @@ __all__ = ["Effort"]
 
 MILLISECOND = 1_000_000
 
-# prices
-TRANSFORM = 8_000  # of one plain law at one node, in balls
-BOUND = 200  # on the decay of one plain law over one cell
-TERM = 500  # of a whole finite sum
-CUT_TERM = 80_000  # of one that is cut, with the bits that its cancellation takes
-CUT_TERM_OF_ONE = 1_920  # the same of a single law, which needs no search among exponents
-DOUBLES = 3  # one complex product of doubles, at one node
-DOUBLE_NODE = 20 * DOUBLES  # a node in doubles, beside its factors
+# Prices: what each of these takes.
+TRANSFORM = 8_000  # One plain law at one node, in balls.
+BOUND = 200  # The bound on the decay of one plain law over one cell.
+TERM = 500  # One term of a whole finite sum.
+CUT_TERM = 80_000  # One term of a sum that is cut, with the bits that its cancellation takes.
+CUT_TERM_OF_ONE = 1_920  # The same of a single law, which needs no search among exponents.
+DOUBLES = 3  # One complex product of doubles at one node.
+DOUBLE_NODE = 20 * DOUBLES  # A node in doubles, beside its factors.
 GRID_POINT = 120_000  # a point of the grid of losses, of one law
-GAME_STATE = 20  # one state of the adaptive recursion, at one use
+GAME_STATE = 20  # One state of the adaptive recursion at one use.
 
-# budgets
-WHOLE_SUM = 1 * MILLISECOND  # up to which a whole finite sum is taken without looking further
-CHEAP = 16 * MILLISECOND  # below which no other engine is looked for
+# Budgets: what each of these may take.
+WHOLE_SUM = 1 * MILLISECOND  # A whole finite sum that takes less is taken without looking further.
+CHEAP = 16 * MILLISECOND  # No other engine is asked where one takes less.
 CUT_SUM = 480 * MILLISECOND
 SMOOTH_DOUBLES = 480 * MILLISECOND
 GRID = 960 * MILLISECOND
-GAME = 40 * MILLISECOND  # for one delta
+GAME = 40 * MILLISECOND  # The recursion for one delta.
 
 
 class Effort(NamedTuple):

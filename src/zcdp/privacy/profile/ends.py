@@ -12,7 +12,7 @@ from zcdp.privacy.profile.integrand import Transform
 
 __all__ = ["at_top", "loss_that_occurs", "near_one"]
 
-NEAR_ONE = 12  # the least order tried is 0.7 * 2^-12
+NEAR_ONE = 12  # The least order that is tried is 0.7 * 2^-12.
 
 
 def near_one(transform: Transform, epsilon: arb) -> arb | None:
@@ -23,7 +23,7 @@ def near_one(transform: Transform, epsilon: arb) -> arb | None:
         bound = transform.log_moment(-s) + s * epsilon
         if bound < -40:
             return 1 - bound.exp()
-        if not bound < 0:  # it is convex in s, and 0 at 0
+        if not bound < 0:  # The bound is convex in s, and 0 at 0.
             return None
     return None
 
@@ -48,7 +48,7 @@ def loss_that_occurs(transform: Transform) -> arb:
     for (law, count), (factor, _) in zip(transform.parts, transform.factors, strict=True):
         top = law.largest()
         if not (top.is_finite() and top > 0):
-            continue  # its largest loss, whatever it is, is not negative
+            continue  # Its largest loss, whatever it is, is not negative.
         gap = top * arb(2) ** -60
         atom, near = factor.near_top(gap)
         total += (top if atom > 0 else top - gap if near > 0 else arb(0)) * count

@@ -21,7 +21,7 @@ __all__ = ["LARGEST_LATTICE", "Cut", "Expanded", "cut_degree", "expanded", "fini
 LARGEST_COUNT = 10_000_000
 MOST_PARTS = 24
 LARGEST_LATTICE = 20_000
-NEGLIGIBLE = 36  # e^-36 of delta
+NEGLIGIBLE = 36  # What weighs less than e^-36 of delta may be cut.
 
 Expanded: TypeAlias = list[tuple[Expansion, int]]
 """A composition of which every law is a finite sum of exponentials."""

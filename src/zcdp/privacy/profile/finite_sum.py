@@ -49,9 +49,9 @@ class FiniteSum(Engine):
 
     def __init__(self, parts: Parts, cut: Cut, *, guess: Fraction = Fraction(0)) -> None:
         self.cut, self.guess, self.least = cut, guess, cut.threshold
-        # the powers t^n/n! of `_closed` and the alternating signs of a density cancel: so many more bits
+        # The powers t^n/n! of `_closed` and the alternating signs of a density cancel: that takes so many more bits.
         top = sum((law.largest() * count for law, count in parts), arb(0))
-        small = max(0, -frexp(float((top - lift(cut.threshold)).mid()))[1])  # all t are below 2^-small
+        small = max(0, -frexp(float((top - lift(cut.threshold)).mid()))[1])  # All t are below 2^-small.
         self.bits = ctx.prec + (cut.degree + 1) * (4 + cut.degree.bit_length() + small)
         self.sums = at_precision(self.bits, lambda: self._expand(parts))
 
@@ -72,12 +72,12 @@ class FiniteSum(Engine):
             expansion, count = part
             sums = _product(sums, list(expansion.power(count, room, above, degree)), degree)
             ahead -= expansion.top * count
-            floor = Fraction(below(start - ahead))  # from there the parts ahead lead to the threshold at most
+            floor = Fraction(below(start - ahead))  # From there the parts ahead lead to the threshold at most.
             sums = {exponent: row for exponent, row in sums.items() if exponent[1] or exponent[0] > floor}
         inverse_factorials = [arb(1)]
         for n in range(1, degree + 2):
             inverse_factorials.append(inverse_factorials[-1] / n)
-        assert sums is not None  # there is at least one part
+        assert sums is not None  # There is at least one part.
         balls = ((_ball(exponent), row) for exponent, row in sums.items())
         return [(exponent, _closed(row, inverse_factorials)) for exponent, row in balls if not exponent <= start]
 
@@ -114,7 +114,7 @@ class WholeSum(FiniteSum):
     def offer(cls, question: Question) -> Offer | None:
         """Where all terms take a millisecond."""
         densities = sum(count for factor, count in question.transform.factors if not factor.atomic)
-        if (densities // 2 + 1) * (densities + 1) * TERM > WHOLE_SUM:  # so many exponents and powers at least
+        if (densities // 2 + 1) * (densities + 1) * TERM > WHOLE_SUM:  # There are at least so many terms.
             return None
         terms = expanded(question.parts)
         if terms is None or (cost := finite_size(terms) * (whole_degree(terms) + 1) * TERM) > WHOLE_SUM:
@@ -185,7 +185,7 @@ def _product(
     for exponent, series in sums.items():
         for other, row in rows:
             place, both = sum_of(exponent, other), product(series, row, degree)
-            if not both:  # flint drops what is exactly 0, as the middle mass of three points may be
+            if not both:  # flint drops what is exactly 0, as the middle mass of three points may be.
                 continue
             longer[place] = _sum(longer[place], both) if place in longer else both
     return longer
@@ -210,7 +210,7 @@ def _closed(row: list[arb], inverse_factorials: list[arb]) -> _Closed:
     d = [arb(0), row[0]]
     for coefficient in row[1:]:
         d.append(d[-2] * quarter + coefficient)
-    ends = [d[last - last % 2], d[last - 1 + last % 2]]  # of the even and of the odd n
+    ends = [d[last - last % 2], d[last - 1 + last % 2]]  # These are of the even and of the odd n.
     ends = [ends[0] * 2 ** (last - last % 2), ends[1] * 2 ** (last - 1 + last % 2)]
     even, odd = ends[0], ends[1] / 2
     coefficients = []

@@ -30,11 +30,11 @@ if TYPE_CHECKING:
 __all__ = ["FloatContour"]
 
 UP = 1 + 2.0**-38
-TOGETHER = 16  # factors, after which nodes that have become negligible are left
+TOGETHER = 16  # After so many factors, nodes that have become negligible are left.
 TOLERANCE, NEGLIGIBLE, CLOSE = 1e-13, 1e-18, 5e-11
-QUITE_CLOSE = 1e-9  # where each node takes a long sum
-MOST = 1 << 22  # nodes
-SMALL, LARGE = 1e-100, 1e100  # orders and steps whose squares and products neither overflow nor underflow
+QUITE_CLOSE = 1e-9  # The same where each node takes a long sum.
+MOST = 1 << 22  # No contour has more nodes.
+SMALL, LARGE = 1e-100, 1e100  # Squares and products of orders and steps in between neither overflow nor underflow.
 
 
 class FloatContour:
@@ -59,9 +59,9 @@ class FloatContour:
         factors = [_factor(tilted, count, self.step) for tilted, count in terms]
         factors.sort(key=lambda factor: -factor.strength)
         self.top = sum((rows.top * rows.count for rows in factors), gauss * (self.c + arb(1) / 2))
-        # delta, before the factor M(c) e^{-c epsilon} h/pi, times what a block may be negligible by
+        # This is delta, before the factor M(c) e^{-c epsilon} h/pi, times what a block may be negligible by.
         negligible = float((arb(-line.head).exp() * arb.pi() / self.step).mid()) * NEGLIGIBLE
-        # a Gaussian pair moves log delta by mu^2 c (1 + c)/2, and epsilon by that over c
+        # A Gaussian pair moves log delta by mu^2 c (1 + c)/2, and epsilon by that over c.
         needed = (2 * max(line.head - line.limit, 1.0)) ** 0.5
         close = QUITE_CLOSE if line.transform.quick else CLOSE
         weak = (2 * close * max(c * float(epsilon), 1.0) / (c * (1 + c))) ** 0.5
@@ -104,7 +104,7 @@ class FloatContour:
         groups = [factors[n : n + TOGETHER] for n in range(0, len(factors), TOGETHER)]
         errors = [above(sum((rows.error for rows in group), arb(0)).expm1()) for group in groups]
         costs = [WIDTH * HEIGHT * sum(rows.cost for rows in group) for group in groups]
-        if sum(costs) > 8 * work:  # one block alone would be too much, even if most of it is left early
+        if sum(costs) > 8 * work:  # Even one block would be too much, though most of it may be left early.
             raise TooManyNodes
         blocks: list[_Block] = []
         unknown, nodes = 0.0, 0
@@ -190,7 +190,7 @@ class _Rows:
         self.count, self.top = count, tilted.top
         terms = [(k, q) for one in tilted.polynomials for k, row in enumerate(one.rows) for q in row]
         unknown = tilted.unlisted + sum((q.rad() for _, q in terms), arb(0))
-        more = len(self.polynomials) - 1  # products with a phase, and sums, beside those of one polynomial
+        more = len(self.polynomials) - 1  # Each further polynomial takes a product with a phase, and a sum.
         rounding = sum((abs(q) * (48 * ULP * (k + 1 + more)) for k, q in terms), arb(4 * ULP))
         self.error = (rounding + unknown) * count
         size = sum(len(one.rows) for one in tilted.polynomials)
@@ -243,6 +243,6 @@ class _Wave:
         import numpy as np
 
         page, place = divmod(first, WIDTH)
-        if self._long is None or self._long[0] != page:  # of many rows at once
+        if self._long is None or self._long[0] != page:  # The waves of many rows are made at once.
             self._long = page, waves(self.angle * WIDTH, page * WIDTH + np.arange(WIDTH))
         return self._long[1][place : place + HEIGHT, None] * self._short

@@ -22,9 +22,9 @@ if TYPE_CHECKING:
 __all__ = ["HEIGHT", "ULP", "WIDTH", "Waves", "power"]
 
 ULP = 2.0**-53
-WIDTH, HEIGHT = 1024, 16  # nodes at a time: what fits into the cache
+WIDTH, HEIGHT = 1024, 16  # So many nodes at a time fit into the cache.
 MOST_TERMS = 1000
-ENTRY = 64  # units of 2^-53 by which one power of one exponential is off, at most
+ENTRY = 64  # One power of one exponential is off by at most so many units of 2^-53.
 
 
 class Waves:
@@ -42,7 +42,7 @@ class Waves:
         self.weights = numpy.array([complex(weight) for weight in sum_of.weights])
         size = sum((abs(weight) for weight in sum_of.weights), arb(0))
         unknown = sum((weight.rad() for weight in sum_of.weights), sum_of.error)
-        # two powers, their product with the weight, and a sum of so many complex terms
+        # There are two powers, their product with the weight, and a sum of so many complex terms.
         rounding = size * ((2 * ENTRY + 16 + 4 * terms) * ULP) + 4 * ULP
         self.error = (rounding + unknown) * count
         self.cost = DOUBLES * (1.5 + 0.5 * terms + 0.7 * (count.bit_length() - 1))
@@ -69,7 +69,7 @@ class Waves:
         """On HEIGHT rows of WIDTH nodes from the given row on."""
         del turn
         page, place = divmod(first, WIDTH)
-        if self._long is None or self._long[0] != page:  # of many rows at once
+        if self._long is None or self._long[0] != page:  # The waves of many rows are made at once.
             self._long = page, (self._powers(WIDTH, page * WIDTH).T * self.weights)
         answer: Complexes = self._long[1][place : place + HEIGHT] @ self._short
         return power(answer, self.count)

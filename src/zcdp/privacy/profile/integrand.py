@@ -17,7 +17,7 @@ __all__ = ["Line", "Tilt", "Transform", "log_size"]
 
 SAMPLE = 100
 TOLERANCE = 1e-17
-ORDERS = (1.07, 1.15, 1.25, 1.4, 1.6, 1.9, 2.5, 3.5, 5.0)  # of Chernoff bounds, over c
+ORDERS = (1.07, 1.15, 1.25, 1.4, 1.6, 1.9, 2.5, 3.5, 5.0)  # The orders of Chernoff bounds, as multiples of c.
 
 
 class Transform:

@@ -59,12 +59,12 @@ class LatticeContour(Engine):
         spacing = float(self.spacing)
         if not line.period < LARGEST_INDEX * spacing:
             raise TooManyNodes
-        self.count = 2 * int(line.period / spacing / 2) + 3  # odd: no node where M is real
+        self.count = 2 * int(line.period / spacing / 2) + 3  # The number is odd, so that no node lies where M is real.
         self.low, self.high = below(self.step) * DOWN, above(self.step) * UP
         self.distance = below(arb.pi() / self.spacing)
         self.degree, self.slack = self._powers()
         densities = sum(not factor.atomic for factor, _ in line.transform.factors)
-        # transforms that a node takes, as measured
+        # A node takes as long as so many transforms, as measured.
         self.each = 0.7 * line.transform.weight + 3 + densities * (5 + 0.7 * self.degree)
         most = max(int(effort.nodes / (TRANSFORM * self.each)), LEAST)
         work = max(effort.cells // (2 * BOUND * line.tilt.decay.size), LEAST)
@@ -208,7 +208,7 @@ class LatticeContour(Engine):
         if columns is not None:
             first = self.lattice.first(epsilon)
             place = lift(first) * self.lattice.scale()
-            if self._last is None or self._last[0] != first:  # neighbouring epsilons share a lattice point
+            if self._last is None or self._last[0] != first:  # Neighbouring epsilons share a lattice point.
                 self._last = first, phases.sums(columns, self.step * place)
             *coefficients, plus, minus = self._last[1]
             theta = place - point

@@ -12,7 +12,7 @@ from zcdp.privacy.profile.search import OneOrder
 
 __all__ = ["Profile"]
 
-WELL = 1e-9  # an answer known so well is compared with the other order by a bound alone
+WELL = 1e-9  # An answer known so well is compared with the other order by a bound alone.
 
 
 class Profile:
@@ -87,7 +87,7 @@ class Profile:
 
         `below` tells whether the other order's answer is surely not above the first one's.
         """
-        last = self._last.get(what)  # read once: another thread may be asking something else
+        last = self._last.get(what)  # It is read once, as another thread may be asking something else.
         if last is None or last[:2] != (at, haste):
             answer = ask(self.orders[0])
             known = answer.upper - answer.lower <= WELL * answer.upper < inf

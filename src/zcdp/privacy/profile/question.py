@@ -82,7 +82,7 @@ class Question:
             return self.given
         room, top = 1 / float(self.c), self.transform.largest
         room = min(room, float(top - lift(self.epsilon)))
-        return max(Fraction(float(self.epsilon - Fraction(room))), Fraction(0))  # a float, as the search wants
+        return max(Fraction(float(self.epsilon - Fraction(room))), Fraction(0))  # The search wants a float.
 
     def whole(self) -> Question:
         """The same from epsilon 0 on."""
@@ -138,7 +138,7 @@ def _by_chernoff(transform: Transform, log_delta: float) -> tuple[arb, Fraction]
         return c * (slope + log(c) - log1p(c)) - (value + c * log(c) - (1 + c) * log1p(c) - log_delta)
 
     near = crossing(excess)
-    # where rare losses set in K rises steeply: just to the left of it may be far better than just to the right
+    # Where rare losses set in, K rises steeply: just left of it may be far better than just right of it.
     bounds = []
     for c in (near, 0.985 * near, 0.95 * near):
         value, slope, _ = transform.estimate(c)

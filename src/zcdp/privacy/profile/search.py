@@ -27,10 +27,10 @@ from zcdp.privacy.profile.trapezoid import TooManyNodes, quietly
 __all__ = ["OneOrder"]
 
 LAST_BITS = 1 << 12
-CANCELLED = 1.8  # bits for each e-fold of delta, where digits cancel
-TINY = 5e-324  # what is below it is as good as known
-NEAR = 1e-3  # relative distance of two ends that is close enough for a curve
-LOOSE, LAST_SHARE = 1e-10, 16  # ends further apart are tried again, with twice the bits, at most twice
+CANCELLED = 1.8  # Where digits cancel, each e-fold of delta takes so many bits.
+TINY = 5e-324  # What is below it is as good as known.
+NEAR = 1e-3  # Two ends that differ by this part are close enough for a curve.
+LOOSE, LAST_SHARE = 1e-10, 16  # Ends further apart are tried again with twice the bits, at most twice.
 
 Attempt: TypeAlias = Callable[[int, list[Question]], Answer | None]
 """An answer at one precision, None where that is not enough; with a share of the effort, and what was asked so far."""
@@ -63,7 +63,7 @@ class OneOrder:
             asked.append(question)
             engine, cost = choose(question)
             lower, upper = engine.delta(epsilon)
-            if not more.is_zero():  # a sum is rounded to the working precision, which an engine may exceed
+            if not more.is_zero():  # A sum is rounded to the working precision, which an engine may exceed.
                 lower, upper = lower + more, upper + more
             if not (upper < TINY or (upper.is_finite() and upper.rel_accuracy_bits() >= 50)):
                 return None
@@ -99,12 +99,12 @@ class OneOrder:
             ends = ends_of_epsilon(engine, question.order, target, top)
             if ends is None:
                 return None
-            if found is not None and found.attained == engine.attained:  # of the same profile: both hold
+            if found is not None and found.attained == engine.attained:  # Both hold for the same profile.
                 ends = max(found.lower, ends[0]), min(found.upper, ends[1])
             found = Answer(ends[0], min(ends[1], above(top)), engine.name, question.order, engine.attained, cost)
             loose = found.upper - found.lower > LOOSE * found.upper and engine.only_rounding
             if loose and share < LAST_SHARE:
-                return None  # it is sound, but more bits tell more
+                return None  # It is sound, but more bits tell more.
             if top.is_finite() and found[:2] == (0.0, above(top)):
                 raise NotCertified("nothing is known of epsilon but the largest loss")
             return found
@@ -195,7 +195,7 @@ class OneOrder:
                     return answer
             except Undecided:
                 pass
-            except (OverflowError, ZeroDivisionError):  # of the floats that propose where to look
+            except (OverflowError, ZeroDivisionError):  # The floats that propose where to look are out of their range.
                 reason = "the profile is out of the range of floats"
                 break
             except NotCertified as error:
@@ -204,7 +204,7 @@ class OneOrder:
             except Exception as error:
                 reason = str(failure("profile", error))
                 break
-            # each time that the precision is raised, a smaller share of the whole effort is left
+            # Each time that the precision is raised, a smaller share of the whole effort is left.
             bits, share = 2 * bits, 4 * share
         raise NoAnswer(reason, asked[-1].order if asked else 1.0)
 

@@ -25,11 +25,11 @@ from zcdp.privacy.profile.trapezoid import TooManyNodes, quietly
 __all__ = ["Smoothed"]
 
 TOLERANCE = 1e-13
-COARSE = 5e-9  # rounding of doubles, as a part of delta, above which balls are the better choice
-LESS_COARSE = 1e-4  # the same where balls would take very long
+COARSE = 5e-9  # Where doubles are off by more than this part of delta, balls are the better choice.
+LESS_COARSE = 1e-4  # Where balls would take very long, doubles may be off by more.
 MOST_MECHANISMS = 20_000
 TRIES = 6
-STEP = Fraction(7, 4)  # distance of the points of the lower bound, in standard deviations
+STEP = Fraction(7, 4)  # The points of the lower bound are so many standard deviations apart.
 LEFT, RIGHT = 5, 2
 
 
@@ -127,7 +127,7 @@ def _in_doubles(
         contour = FloatContour(parts, float(c), epsilon, work)
     except TooManyNodes:
         return None
-    if target is not None:  # the proposal may be far off: what counts is how coarse doubles are at the answer
+    if target is not None:  # The proposal may be far off: what counts is how coarse doubles are at the answer.
         top = above(contour.line.transform.largest)
         epsilon = Fraction(solve(contour.estimate, target, 0.0, top, float(epsilon)))
     lower, upper = contour.delta(epsilon)
@@ -148,7 +148,7 @@ def _weakest(parts: Parts, c: arb, epsilon: arb, effort: Effort) -> tuple[Contou
 
     line = Line(Transform(parts), c, epsilon, tolerance=TOLERANCE)
     enough = (2 * max(line.head - line.limit, 1.0)) ** 0.5 * line.period / (2 * 3.1415926)
-    # where the Gaussian pair alone would do
+    # Here the Gaussian pair alone would do.
     mu = Fraction(1.5 * enough * line.transform.weight * TRANSFORM / effort.nodes)
     best, failed = None, Fraction(0)
     for _ in range(TRIES):

@@ -13,7 +13,7 @@ from zcdp.privacy.profile.engine import Engine
 
 __all__ = ["ends_of_epsilon", "solve"]
 
-SAME = -54  # the power of two that moves no float
+SAME = -54  # A move by this power of two leaves every float where it is.
 
 
 def ends_of_epsilon(engine: Engine, order: float, target: arb, top: arb) -> tuple[float, float] | None:
@@ -21,7 +21,7 @@ def ends_of_epsilon(engine: Engine, order: float, target: arb, top: arb) -> tupl
     least = engine.least
     root = solve(engine.estimate, float(target.log()), float(least), above(top), float(engine.guess))
     upper = _outward(root, lambda e: bool(engine.upper(e) <= target), least, up=True)
-    if upper is None and top.is_finite() and not engine.only_rounding:  # what was smoothed in is in the way
+    if upper is None and top.is_finite() and not engine.only_rounding:  # What was smoothed in is in the way.
         upper = above(top)
     first = _apart(engine, root, order)
     lower = _outward(root, lambda e: bool(engine.delta(e)[0] >= target), least, up=False, first=first)
@@ -75,6 +75,6 @@ def solve(log_delta: Callable[[float], float], target: float, least: float, top:
             break
         if abs(value) < before / 2:
             x, before = x + move, abs(value)
-        else:  # near a kink tangents lead nowhere: by halves, and then with a shorter one
+        else:  # Near a kink tangents lead nowhere: go by halves, and then with a shorter one.
             x, before, reach = (low + high) / 2, inf, max(reach / 8, 1e-12)
     return x

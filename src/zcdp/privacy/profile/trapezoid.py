@@ -28,12 +28,12 @@ __all__ = [
     "quietly",
 ]
 
-FIRST = 8  # nodes that are always kept
-LEAST = 100  # nodes, and cells, are always allowed
-FEWEST = 4  # a cell of so few nodes is kept rather than divided
+FIRST = 8  # So many nodes are always kept.
+LEAST = 100  # So many nodes, and cells, are always allowed.
+FEWEST = 4  # A cell of so few nodes is kept rather than divided.
 LARGEST_INDEX = 1 << 50
-BLOCK = 32  # nodes that share an exponential
-PER_UNIT = 8  # classes of decay in which cells are charged together
+BLOCK = 32  # So many nodes share an exponential.
+PER_UNIT = 8  # Cells whose decay is in the same part of a unit are charged together.
 
 
 class TooManyNodes(ArithmeticError):
@@ -108,7 +108,7 @@ def charge(weight: Floats, decay: Floats) -> arb:
     total = arb(0)
     for group, size in zip(which.tolist(), sums.tolist(), strict=True):
         total += arb(size) * (-arb(group) / PER_UNIT).exp()
-    return total * (1 + (len(weight) + 8) * 2.0**-52)  # the weights and each addition err by 2^-53 of themselves
+    return total * (1 + (len(weight) + 8) * 2.0**-52)  # The weights and each addition err by 2^-53 of themselves.
 
 
 class Phases:
@@ -132,7 +132,7 @@ class Phases:
         """The real part of the sum of each row."""
         short = [acb(1), acb(0, -angle).exp()]
         for r in range(2, BLOCK):
-            short.append(short[r // 2] * short[r - r // 2])  # by halves: balls hardly grow
+            short.append(short[r // 2] * short[r - r // 2])  # The powers are made by halves, so that balls hardly grow.
         long = [acb(0, -angle * (q * BLOCK)).exp() for q in self.blocks]
         inner = (matrix * acb_mat(BLOCK, 1, short)).entries()
         outer = acb_mat(len(inner) // len(long), len(long), inner) * acb_mat(len(long), 1, long)
