@@ -7,6 +7,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
+from zcdp.errors import BadValue
 from zcdp.release.engines import Engine, engine_of, narwhals, opened
 from zcdp.tables.declaration import Declaration
 from zcdp.tables.query import TableQuery
@@ -39,13 +40,13 @@ class Source:
         if column not in self.schema:
             from zcdp.display.suggest import unknown
 
-            raise ValueError(unknown("column", column, self.schema))
+            raise BadValue(unknown("column", column, self.schema))
         alike = [name for name in self.schema if name.lower() == column.lower()]
         if len(alike) > 1 and self.engine.name == "pyspark":
-            raise ValueError(f"column {column!r} has the name of another, by letters of either case")
+            raise BadValue(f"column {column!r} has the name of another, by letters of either case")
         found = self.schema[column]
         if not _fits(found, kind):
-            raise ValueError(f"column {column!r} must hold {SAID[kind]}, not {found}")
+            raise BadValue(f"column {column!r} must hold {SAID[kind]}, not {found}")
 
     def column(self, name: str, kind: str) -> tuple[Any, Any]:
         """Whether there is a value, and the value as text, as a float or as a boolean, of every row."""

@@ -10,6 +10,8 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
 
+from zcdp.errors import BadType, BadValue, MissingExtra
+
 __all__ = ["Engine", "engine_of", "narwhals", "opened"]
 
 TYPES = {"text": "VARCHAR", "number": "DOUBLE", "integer": "DOUBLE", "boolean": "BOOLEAN", "person": "VARCHAR"}
@@ -33,7 +35,7 @@ def _needed(module: str) -> Any:
     try:
         return import_module(module)
     except ModuleNotFoundError:
-        raise ModuleNotFoundError(f"a release needs {module}: pip install 'zcdp[release]'", name=module) from None
+        raise MissingExtra(f"a release needs {module}: pip install 'zcdp[release]'", name=module) from None
 
 
 class Engine(ABC):
@@ -151,7 +153,7 @@ def engine_of(native: Any) -> tuple[Engine, Any]:
     if kind == "pyarrow":
         return DuckDB(), _needed("duckdb").connect().from_arrow(native)
     if kind not in ENGINES:
-        raise TypeError(f"data must be a path or a frame of pandas, Polars, DuckDB, PySpark or pyarrow, not {kind}")
+        raise BadType(f"data must be a path or a frame of pandas, Polars, DuckDB, PySpark or pyarrow, not {kind}")
     return ENGINES[kind](), native
 
 
@@ -169,9 +171,9 @@ def opened(path: Path, kinds: Mapping[str, set[str]]) -> Iterator[Any]:
     duckdb = _needed("duckdb")
     whole = str(path).lower().removesuffix(".gz")
     if not whole.endswith((".parquet", ".pq", ".csv")):
-        raise ValueError(f"{path}: data must be a .parquet or .csv file")
+        raise BadValue(f"{path}: data must be a .parquet or .csv file")
     if not path.is_file():
-        raise ValueError(f"{path}: there is no such file")
+        raise BadValue(f"{path}: there is no such file")
     with TemporaryDirectory(prefix="zcdp-") as folder:
         settings = {"temp_directory": folder, "preserve_insertion_order": False, "autoinstall_known_extensions": False}
         with duckdb.connect(config=settings) as connection:
@@ -191,7 +193,7 @@ def _header(path: Path) -> list[str]:
     with open_text(path, "rt", encoding="utf-8-sig", newline="") as file:
         names = next(csv.reader(file), [])
     if len({name.lower() for name in names}) < len(names):
-        raise ValueError(f"{path}: two columns have the same name, by letters of either case")
+        raise BadValue(f"{path}: two columns have the same name, by letters of either case")
     return names
 
 
@@ -200,7 +202,7 @@ def _typed(connection: Any, path: Path, names: list[str], source: str, kinds: Ma
     if missing is not None:
         from zcdp.display.suggest import unknown
 
-        raise ValueError(f"{path}: {unknown('column', missing, names)}")
+        raise BadValue(f"{path}: {unknown('column', missing, names)}")
     written = ", ".join(f"{_literal(name)}: 'VARCHAR'" for name in names)
     wanted = ", ".join(
         f"TRY_CAST({quoted(name)} AS {TYPES[kind]}) AS {quoted(f'{name}:{kind}')}"

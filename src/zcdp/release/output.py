@@ -13,6 +13,7 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
 
+from zcdp.errors import BadValue
 from zcdp.release.engines import quoted
 from zcdp.release.table import Table
 
@@ -74,9 +75,9 @@ class Release:
 def check_folder(target: Path) -> None:
     """Refuse a folder that holds something, or cannot be made, before anything is spent."""
     if target.exists() and (not target.is_dir() or any(target.iterdir())):
-        raise ValueError(f"{target}: the output folder must be new or empty")
+        raise BadValue(f"{target}: the output folder must be new or empty")
     if not target.absolute().parent.is_dir() or not os.access(target.absolute().parent, os.W_OK):
-        raise ValueError(f"{target}: there is no directory {str(target.parent)!r} to make it in")
+        raise BadValue(f"{target}: there is no directory {str(target.parent)!r} to make it in")
 
 
 def packed(tables: Sequence[Table], report: str, facts: Mapping[str, Any]) -> bytes:

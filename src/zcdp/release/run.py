@@ -14,6 +14,7 @@ from typing import Any
 from zcdp.accounting.filter import BudgetExceeded
 from zcdp.accounting.plan_file import PlanFile, PlanFileError, read_plan
 from zcdp.accounting.statement import account as account_of
+from zcdp.errors import BadValue
 from zcdp.ledger import KeyConflict, Ledger
 from zcdp.privacy.plan import Plan
 from zcdp.release.columns import Source, source_of
@@ -57,7 +58,7 @@ def release(
             return Release.from_bytes(_draw(asked, tables, source, watch))
     name = account or tables.account
     if name is None or not key:
-        raise ValueError("a release from a ledger needs an account ([data] account = ..., or --account) and a key")
+        raise BadValue("a release from a ledger needs an account ([data] account = ..., or --account) and a key")
     if ledger.sealed(name, key) is not None:
         _debit(ledger, name, whole, asked, tables, key, who)
         return _same(ledger.deliver(name, key, who=who), tables, key)
