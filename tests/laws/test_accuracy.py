@@ -1,6 +1,6 @@
 """Never below the truth, at most one (rho) or two (rdp) units in the last place above it, on all that floats can hold.
 
-The truth is tests/reference.py: 250 digits from the definitions, with none of the library's formulas.
+The truth is tests/independent/reference.py: 250 digits from the definitions, with none of the library's formulas.
 """
 
 from __future__ import annotations
