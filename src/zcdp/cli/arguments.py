@@ -214,6 +214,11 @@ def _figure(command: argparse.ArgumentParser) -> None:
 
 def _verify(command: argparse.ArgumentParser) -> None:
     command.add_argument("--deep", action="store_true", help="many more points, and more draws")
+    command.add_argument(
+        "--prove",
+        action="store_true",
+        help="prove the paper's theorems for epsilon from 1/1000 to 50 and all orders, by subdivision: a minute or two",
+    )
     _json(command)
 
 
@@ -275,7 +280,7 @@ COMMANDS: dict[str, tuple[str, tuple[str, ...], Callable[[argparse.ArgumentParse
     ),
     "table": ("the paper's Table 1, computed", ("", "--format latex"), _table),
     "figure": ("the paper's figure, and more of its kind", ("all --out fig.pdf", "krr --out krr.svg"), _figure),
-    "verify": ("check every theorem again, on this machine", ("", "--deep"), _verify),
+    "verify": ("spot checks of every theorem, or proofs on boxes of parameters", ("", "--deep", "--prove"), _verify),
     "completion": (
         "a completion script for your shell",
         ("bash > ~/.local/share/bash-completion/completions/zcdp", "zsh > ~/.zfunc/_zcdp"),
