@@ -79,7 +79,7 @@ def parse(text: str) -> Plan:
     """The plan that the text spells.
 
     plan = term {"+" term};  term = [count "*"] item | item "*" count;  item = "(" plan ")" | Name "(" parameters ")".
-    A parameter may be a mechanism: Subsampled(Gaussian(sigma=1), rate='0.01').
+    A parameter may be a mechanism or a plan: Subsampled(2 * Gaussian(sigma=1), rate='0.01').
     A number without quotes is what Python reads: 0.1 is a binary float, '0.1' the decimal.
 
     >>> parse("100 * Laplace(epsilon=0.1) + RAPPOR(epsilon='1/3')")
@@ -242,7 +242,7 @@ class _Parser:
             self.next += 1
             return token.text[1:-1]
         if token.kind == "number":
-            return self._number()
+            return self._nested(self._inner) if self.tokens[self.next + 1].text == "*" else self._number()
         if self._take("["):
             return self._list()
         if token.text == "?" and self.open:
@@ -260,11 +260,17 @@ class _Parser:
                 return VALUES[token.text](*values, **named)
             except (ValueError, TypeError) as error:
                 raise PlanError(f"{token.text}: {error}", self.text, token.position) from None
-        if token.text in self.names and self.tokens[self.next + 1].text == "(":
-            return self._nested(self._item)
+        if token.text == "(" or (token.text in self.names and self.tokens[self.next + 1].text == "("):
+            return self._nested(self._inner)
         if token.kind == "name" and self.tokens[self.next + 1].text == "(":
             self._fail(unknown("sensitivity" if token.text[:1] in "lL" else "value", token.text, VALUES))
         return self._fail("expected a number, or an exact one in quotes such as '1/3'")
+
+    def _inner(self) -> Curve:
+        """A mechanism inside another one, or a whole plan."""
+        plan = self._plan()
+        [(only, count), *others] = plan.parts
+        return plan if others or count > 1 else only
 
     def _list(self) -> list[Any]:
         values: list[Any] = []

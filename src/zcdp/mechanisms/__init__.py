@@ -19,6 +19,7 @@ from zcdp.mechanisms.randomized_response import RandomizedResponse
 from zcdp.mechanisms.rappor import RAPPOR
 from zcdp.mechanisms.report_noisy_max import ReportNoisyMax
 from zcdp.mechanisms.sensitivity import L1, L2, L0LInf, L1LInf, Sensitivity
+from zcdp.mechanisms.shuffled import Shuffled
 from zcdp.mechanisms.sparse_vector import SparseVector
 from zcdp.mechanisms.staircase import DiscreteStaircase, Staircase
 from zcdp.mechanisms.subsampled import Subsampled
@@ -57,6 +58,7 @@ __all__ = [
     "RandomizedResponse",
     "ReportNoisyMax",
     "Sensitivity",
+    "Shuffled",
     "SparseVector",
     "Staircase",
     "Subsampled",
@@ -95,5 +97,5 @@ MECHANISMS: tuple[type[Mechanism], ...] = (
     LossPair,
 )
 
-WRAPPERS: tuple[type[Mechanism], ...] = (Subsampled,)
+WRAPPERS: tuple[type[Mechanism], ...] = (Subsampled, Shuffled)
 """Mechanisms that run another one."""

@@ -73,6 +73,13 @@ class Mechanism(Curve):
         """
         return None
 
+    def blanket(self) -> int:
+        """The k of the k-ary randomized response whose reports hide one another as these do: 2 is true of all.
+
+        Theorem: docs/theorems/shuffling.md.
+        """
+        return 2
+
     def usual_losses(self) -> tuple[tuple[int, float], ...]:
         """How many independent steps of which pure epsilon the usual bounds see: one, unless a mechanism says more."""
         return ((1, self.pure_epsilon),)

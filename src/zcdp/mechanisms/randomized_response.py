@@ -58,6 +58,9 @@ class RandomizedResponse(CollectsNumbers, ThreePoint):
     def kappa(self) -> arb:
         return arb(self.k)
 
+    def blanket(self) -> int:
+        return self.k
+
     def pair(self) -> LossLaw:
         return three_point_pair(self.epsilon, self.k)
 

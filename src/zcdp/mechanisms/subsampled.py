@@ -17,6 +17,7 @@ from zcdp.numeric.once import cached_property
 from zcdp.numeric.supremum import Convex
 from zcdp.privacy.curve import Curve, Peak
 from zcdp.privacy.loss import LossLaw, replaced_law, sampled_law
+from zcdp.privacy.one_sample import product_law
 from zcdp.privacy.plan import Plan
 from zcdp.privacy.relation import Relation
 from zcdp.privacy.sampled_curve import replaced_curve, sampled_curve
@@ -26,7 +27,7 @@ __all__ = ["Subsampled"]
 
 @dataclass(frozen=True, init=False, repr=False)
 class Subsampled(Mechanism):
-    """A mechanism on a random sample, drawn anew in each use: by `rate`, or `size` records `of` so many.
+    """A mechanism or a whole plan on one random sample, anew in each use: by `rate`, or `size` records `of` so many.
 
     `rate`: a Poisson sample, each record takes part by itself with this probability. Neighbours are a data set and the
     same without one record. Of a local randomizer, a record that is not drawn, or not there, sends the report of one
@@ -52,21 +53,24 @@ class Subsampled(Mechanism):
     budget: ClassVar[None] = None
     is_envelope = True
 
-    mechanism: Mechanism
+    mechanism: Mechanism | Plan
     rate: Fraction
     size: int | None = None
     of: int | None = None
 
     def __init__(
-        self, mechanism: Mechanism, *, rate: Value | None = None, size: Value | None = None, of: Value | None = None
+        self,
+        mechanism: Mechanism | Plan,
+        *,
+        rate: Value | None = None,
+        size: Value | None = None,
+        of: Value | None = None,
     ) -> None:
         if isinstance(mechanism, Plan):
             [(only, count), *others] = mechanism.parts
-            if others or count > 1 or not isinstance(only, Mechanism):
-                raise BadValue(f"a plan on one sample ({mechanism!r}) is not covered: sample each of its parts")
-            mechanism = only
-        if not isinstance(mechanism, Mechanism):
-            raise BadType(f"mechanism ({thing(mechanism)}) must be a mechanism, as Gaussian(sigma=1)")
+            mechanism = mechanism if others or count > 1 or not isinstance(only, Mechanism) else only
+        if not isinstance(mechanism, Mechanism | Plan):
+            raise BadType(f"mechanism ({thing(mechanism)}) must be a mechanism or a plan, as Gaussian(sigma=1)")
         if rate is not None and size is None and of is None:
             self._set(mechanism=mechanism, rate=_rate(rate), size=None, of=None)
         elif rate is None and size is not None and of is not None:
@@ -87,14 +91,20 @@ class Subsampled(Mechanism):
     @cached_property
     def _law(self) -> LossLaw | None:
         """That of the base's own pair, if it can be sampled; else that of all of pure DP, which dominates it."""
-        base = self.mechanism
-        single = base.coordinates == ((base, 1),)
         drawn = sampled_law if self.size is None else replaced_law
-        for law in (base.pair() if single else None, Curve.pair(base)):
+        for law in (self._base_law, Curve.pair(self.mechanism)):
             found = law if law is None or self.rate == 1 else drawn(law, self.rate)
             if found is not None:
                 return found
         return None
+
+    @cached_property
+    def _base_law(self) -> LossLaw | None:
+        """Of one mechanism, or of the product of a plan's parts or of a mechanism's coordinates."""
+        base = self.mechanism
+        if isinstance(base, Plan):
+            return product_law(base)
+        return base.pair() if base.coordinates == ((base, 1),) else product_law(Plan.sum_of(base))
 
     @cached_property
     def _curve(self) -> Curve:
@@ -113,7 +123,7 @@ class Subsampled(Mechanism):
     @property
     def is_tight(self) -> bool:
         """Whether the pair is the sampled base's own however often it is used, not only one that dominates it."""
-        law, base = self._law, self.mechanism.pair()
+        law, base = self._law, self._base_law
         rounded = law is not None and law.witness is not None and base is not None and base.exact and base.few
         own = rounded or (law is not None and law.exact)
         return own and self.mechanism.is_tight and (self.size is None or self.rate == 1)

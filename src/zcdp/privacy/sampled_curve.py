@@ -9,7 +9,7 @@ from math import inf, log
 from flint import arb, ctx
 
 from zcdp.errors import BadType
-from zcdp.numeric.balls import lift
+from zcdp.numeric.balls import above, at_precision, lift
 from zcdp.numeric.certify import NotCertified, Undecided
 from zcdp.numeric.exact import Exact, Log
 from zcdp.numeric.functions import Number, expm1, log1p
@@ -20,7 +20,7 @@ from zcdp.privacy.loss.finite import FiniteLaw
 from zcdp.privacy.loss.law import LossLaw
 from zcdp.privacy.loss.sampled_gaussian import SampledGaussianLaw
 
-__all__ = ["SampledConvex", "SampledFinite", "SampledGaussian", "replaced_curve", "sampled_curve"]
+__all__ = ["SampledConvex", "SampledFinite", "SampledGaussian", "finite_curve", "replaced_curve", "sampled_curve"]
 
 
 def sampled_curve(law: LossLaw | None, base: Curve, rate: Fraction) -> Curve:
@@ -31,7 +31,7 @@ def sampled_curve(law: LossLaw | None, base: Curve, rate: Fraction) -> Curve:
     if isinstance(finite, FiniteLaw):
         curve = SampledFinite(finite)
         return SampledConvex(base, rate) if curve.unbounded and not base.unbounded else curve
-    raise BadType(f"{law!r} is no sampled law")
+    return SampledConvex(base, rate)
 
 
 def replaced_curve(law: LossLaw | None, base: Curve, rate: Fraction) -> Curve:
@@ -41,6 +41,15 @@ def replaced_curve(law: LossLaw | None, base: Curve, rate: Fraction) -> Curve:
         curve = SampledFinite(finite)
         return SampledConvex(base, rate) if curve.unbounded and not base.unbounded else curve
     return SampledConvex(base, rate, law)
+
+
+def finite_curve(law: LossLaw) -> SampledFinite:
+    """The curve of the finite law that stands for one known by its profile."""
+    finite = getattr(law, "dots", law)
+    finite = getattr(finite, "source", finite)
+    if not isinstance(finite, FiniteLaw):
+        raise BadType(f"{law!r} has no finite law")
+    return SampledFinite(finite)
 
 
 class SampledGaussian(Curve):
@@ -89,8 +98,11 @@ class SampledConvex(Curve):
 
     @property
     def largest_loss(self) -> Exact | None:
-        """See `Curve`: that of the base, which sampling does not raise."""
-        return self.base.largest_loss
+        """See `Curve`: log(1 + q (e^epsilon - 1)), rounded up, with the pure epsilon of the base."""
+        pure = self.base.pure_epsilon
+        if pure == inf:
+            return None
+        return Log(1 + self.rate * Fraction(at_precision(128, lambda: above(arb(pure).expm1()))))
 
     @property
     def is_tight(self) -> bool:

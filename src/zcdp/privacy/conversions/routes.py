@@ -209,6 +209,8 @@ class Routes:
             and answer.upper - answer.lower <= WELL * answer.upper
         ):
             return False
+        if answer is not None and all(law.exact or law.gives_curve for law, _ in self._known):
+            return False
         return not self.curve.unbounded  # then it is infinite at every order
 
 

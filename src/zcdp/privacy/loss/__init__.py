@@ -9,10 +9,13 @@ from zcdp.privacy.loss.envelope_law import envelope_of_balls, envelope_of_rows, 
 from zcdp.privacy.loss.exponential_sum import laplace_pair, logistic_pair, three_point_pair
 from zcdp.privacy.loss.gaussian import gaussian_pair
 from zcdp.privacy.loss.law import Factor, LossLaw
+from zcdp.privacy.loss.profile_law import profile_law
+from zcdp.privacy.loss.shuffled_profile import ShuffledProfile
 
 __all__ = [
     "Factor",
     "LossLaw",
+    "ShuffledProfile",
     "discrete_gaussian_pair",
     "discrete_laplace_pair",
     "envelope_of_balls",
@@ -21,6 +24,7 @@ __all__ = [
     "laplace_pair",
     "logistic_pair",
     "ordered_law",
+    "profile_law",
     "replaced_law",
     "sampled_law",
     "three_point_pair",

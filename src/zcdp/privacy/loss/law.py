@@ -24,10 +24,14 @@ if TYPE_CHECKING:
     from zcdp.privacy.loss.lattice import Lattice
     from zcdp.privacy.loss.tilted import Tilted
 
-__all__ = ["Factor", "LossLaw", "Parts", "Points", "Taylor"]
+__all__ = ["Ends", "Factor", "LossLaw", "Parts", "Points", "Taylor"]
 
 CHECK_BITS = 128
 CHECK_POINTS = ((0.3, 0.0), (1.7, 0.4), (0.1, 2.3))  # A claim of symmetry is looked at here.
+
+
+Ends: TypeAlias = Callable[[arb], tuple[arb, arb]]
+"""Numbers below and above delta(epsilon), at the working precision."""
 
 
 class Points(NamedTuple):
@@ -85,6 +89,9 @@ class LossLaw(ABC):
 
     coarser: LossLaw | None = None
     """A law that dominates this one and is easier to compose: tried too, where this one's answer is not sharp."""
+
+    gives_curve: bool = False
+    """Whether the mechanism's Renyi curve is this law's: then it tells no more than the profile."""
 
     relation: Relation = Relation.EITHER
     """The neighbouring relation that the law covers."""
@@ -167,6 +174,11 @@ class LossLaw(ABC):
     def alone(self) -> Callable[[arb], arb] | None:
         """delta(epsilon) of a single use with nothing beside it, at the working precision; None: no formula."""
         return None
+
+    def ends_alone(self) -> Ends | None:
+        """Numbers below and above the same, where no formula is known but they are."""
+        formula = self.alone()
+        return None if formula is None else lambda epsilon: (value := formula(epsilon), value)
 
     def game(self) -> Game | None:
         """The ordered pairs themselves, where this law only dominates them and they are few; None where it is exact."""

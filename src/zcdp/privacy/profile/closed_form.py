@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from fractions import Fraction
 
 from flint import arb
 
 from zcdp.numeric.balls import lift
+from zcdp.privacy.loss.law import Ends
 from zcdp.privacy.profile.effort import CHEAP
 from zcdp.privacy.profile.engine import Engine, Offer
 from zcdp.privacy.profile.integrand import log_size
@@ -22,6 +22,7 @@ class ClosedForm(Engine):
     """delta(epsilon) as the law itself has it. Theorem: docs/theorems/sampling.md."""
 
     name = "closed form"
+    only_rounding = False
     of_one_law = True
     guess = Fraction(1)
 
@@ -29,20 +30,19 @@ class ClosedForm(Engine):
     def offer(cls, question: Question) -> Offer | None:
         """For one use with nothing beside it."""
         [(law, count)] = question.parts
-        if count > 1 or (formula := law.alone()) is None:
+        if count > 1 or (ends := law.ends_alone()) is None:
             return None
-        return Offer(CHEAP, lambda: cls(formula))
+        return Offer(CHEAP, lambda: cls(ends))
 
-    def __init__(self, formula: Callable[[arb], arb]) -> None:
-        self.formula = formula
+    def __init__(self, ends: Ends) -> None:
+        self.ends = ends
 
     def delta(self, epsilon: Fraction) -> tuple[arb, arb]:
         """See `Engine`."""
-        value = self.formula(lift(epsilon))
-        return value, value
+        return self.ends(lift(epsilon))
 
     def estimate(self, epsilon: float) -> float:
         """See `Engine`."""
         if not epsilon < LARGEST:
             raise OverflowError
-        return log_size(self.formula(arb(epsilon)))
+        return log_size(self.ends(arb(epsilon))[1])

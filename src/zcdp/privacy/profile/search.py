@@ -13,7 +13,7 @@ from flint import arb
 from zcdp.numeric.balls import above, at_precision, below, lift
 from zcdp.numeric.certify import NotCertified, Undecided, failure
 from zcdp.privacy.conversions.rdp_to_approx import tail_factor
-from zcdp.privacy.loss.law import Parts
+from zcdp.privacy.loss.law import Ends, Parts
 from zcdp.privacy.profile.choose import choose
 from zcdp.privacy.profile.contour import Contour
 from zcdp.privacy.profile.effort import ROUGH
@@ -57,7 +57,7 @@ class OneOrder:
             more = transform.revealed()
             if transform.largest <= point or more == 1:
                 return Answer(max(below(more), 0.0), min(above(more), 1.0), "largest loss")
-            if (lower := near_one(transform, point)) is not None:
+            if self._formula() is None and (lower := near_one(transform, point)) is not None:
                 return Answer(below(lower), 1.0, "Chernoff bound")
             question = Question(transform, epsilon, share)
             asked.append(question)
@@ -121,6 +121,11 @@ class OneOrder:
         """A float below which no epsilon has delta 0."""
         return at_precision(self.bits, lambda: max(below(loss_that_occurs(Transform(self.parts))), 0.0))
 
+    def _formula(self) -> Ends | None:
+        """Of one use with nothing beside it."""
+        [(law, count), *others] = self.parts
+        return law.ends_alone() if count == 1 and not others else None
+
     def surely_below(self, epsilon: Fraction, delta: Fraction) -> bool:
         """Whether one Chernoff bound shows that delta(epsilon) is at most `delta`; False says nothing."""
 
@@ -129,6 +134,8 @@ class OneOrder:
             revealed = transform.revealed()
             if transform.largest <= point:
                 return bool(revealed <= lift(delta))
+            if (ends := self._formula()) is not None:
+                return bool(ends(point)[1] + revealed <= lift(delta))
             if not revealed.is_zero() or not delta > 0:
                 return False
             c = line_for_epsilon(transform, epsilon)

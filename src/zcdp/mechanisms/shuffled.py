@@ -1,0 +1,121 @@
+"""Reports of many clients without their senders."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import ClassVar, NoReturn
+
+from flint import arb
+
+from zcdp.errors import BadType, BadValue
+from zcdp.mechanisms.base import Mechanism
+from zcdp.numeric.balls import lift
+from zcdp.numeric.exact import Exact, Value, integer
+from zcdp.numeric.functions import Number
+from zcdp.numeric.once import cached_property
+from zcdp.numeric.supremum import Convex
+from zcdp.privacy.curve import Peak
+from zcdp.privacy.loss import LossLaw, ShuffledProfile, profile_law
+from zcdp.privacy.relation import Relation
+from zcdp.privacy.sampled_curve import SampledFinite, finite_curve
+
+__all__ = ["Shuffled"]
+
+
+@dataclass(frozen=True, init=False, repr=False)
+class Shuffled(Mechanism):
+    """One report of each of so many clients, all by the same local randomizer, in an order that tells nothing.
+
+    Neighbours are two sets of clients of which one holds another value. Whoever shuffles sees the senders, and must not
+    collude; `clients` are those whose reports really came, and no report may depend on another. Of k-ary randomized
+    response the pair is its own (the others' uniform reports hide one of them), of any other randomizer that of all
+    that are as private: an upper bound for every input. `is_tight` is False.
+    Theorem: docs/theorems/shuffling.md.
+
+    >>> from zcdp import RandomizedResponse
+    >>> Shuffled(RandomizedResponse(epsilon=2, k=16), clients=100_000).epsilon_at(delta=1e-6)
+    0.01952...
+    """
+
+    theorem: ClassVar[str] = "shuffling"
+    budget: ClassVar[None] = None
+    is_envelope = True
+
+    mechanism: Mechanism
+    clients: int
+
+    def __init__(self, mechanism: Mechanism, *, clients: Value) -> None:
+        if not isinstance(mechanism, Mechanism):
+            raise BadType(
+                f"mechanism ({mechanism!r}) must be a local randomizer, as RandomizedResponse(epsilon=1, k=4)"
+            )
+        if not mechanism.local:
+            raise BadValue(f"{mechanism!r} is no local randomizer: there are no reports of single clients to shuffle")
+        if mechanism.largest_loss is None:
+            raise BadValue(f"{mechanism!r} has unbounded losses: no shuffling hides a report that gives its input away")
+        self._set(mechanism=mechanism, clients=integer(clients, "clients", 1))
+
+    def __repr__(self) -> str:
+        return f"Shuffled({self.mechanism!r}, clients={self.clients})"
+
+    @cached_property
+    def _law(self) -> LossLaw:
+        loss, values, clients = self.mechanism.largest_loss, self.mechanism.blanket(), self.clients
+        assert loss is not None
+
+        def ends(epsilon: arb) -> tuple[arb, arb]:
+            return arb(0), ShuffledProfile(lift(loss), values, clients).above(epsilon)
+
+        return profile_law(ends, lambda: lift(loss), exact=False, gives_curve=True, relation=Relation.REPLACE)
+
+    @cached_property
+    def _curve(self) -> SampledFinite:
+        return finite_curve(self._law)
+
+    @property
+    def relation(self) -> Relation:
+        return Relation.REPLACE
+
+    def pair(self) -> LossLaw:
+        return self._law
+
+    @property
+    def is_tight(self) -> bool:
+        """False: the pair dominates."""
+        return False
+
+    @property
+    def largest_loss(self) -> Exact | None:
+        return self.mechanism.largest_loss
+
+    def cumulant(self, s: Number) -> Number:
+        return self._curve.cumulant(s)
+
+    def kl(self) -> arb:
+        return self._curve.kl()
+
+    def peak(self) -> Peak:
+        return self._curve.peak()
+
+    def convexes(self) -> list[Convex]:
+        return list(self._curve.convexes())
+
+    def search_rho(self, tolerance: float = 1e-10) -> tuple[float, float]:
+        return self._curve.search_rho(tolerance)
+
+    @property
+    def rho_bounds(self) -> tuple[float, float]:
+        return 0.0, self._peak_bounds[1]
+
+    @property
+    def _peak_bounds(self) -> tuple[float, float]:
+        return self._curve._peak_bounds
+
+    @property
+    def rho_order(self) -> float:
+        return self._curve.rho_order
+
+    def group(self, size: Value) -> NoReturn:
+        """Not known: the pair is of one client."""
+        del size
+        raise BadValue(f"{self!r} has no group bound: its pair is of one client")

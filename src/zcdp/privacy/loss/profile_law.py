@@ -1,0 +1,213 @@
+"""A law known by its profile alone: one use as it is, and compositions by finitely many losses that dominate it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from fractions import Fraction
+from functools import partial
+from typing import Any
+
+from flint import arb
+
+from zcdp.numeric.balls import at_precision, ceiling, floor
+from zcdp.numeric.once import cached_property
+from zcdp.privacy.loss.finite import finite_law
+from zcdp.privacy.loss.hull import Point, both_orders, hull
+from zcdp.privacy.loss.law import Ends, Factor, LossLaw, Taylor
+from zcdp.privacy.loss.share import Share
+from zcdp.privacy.loss.tilted import Tilted
+from zcdp.privacy.relation import Relation
+
+__all__ = ["ProfileLaw", "profile_law"]
+
+BITS, GRID = 1200, 1000  # balls, and the grid of 2^-1000 onto which points are rounded outward
+NEAR, FAR = 64, 12  # losses up to where the profile is negligible, and from there on
+NEGLIGIBLE, LEAST = 2.0**-100, -900  # and the power of two by which each falls at least
+FEWER = 160  # bits that are enough for a height
+HALVINGS = 12
+
+
+@dataclass(frozen=True, eq=False)
+class ProfileLaw(LossLaw):
+    """The pair of a certified profile; for compositions, the law of its chords between some points.
+
+    Theorem: docs/theorems/grid.md.
+    """
+
+    ends: Ends
+    """Below and above delta(epsilon) of one use."""
+    top: Callable[[], arb]
+    """The largest loss, at the working precision."""
+    finite: Callable[[], LossLaw]
+    """A law of finitely many losses that dominates it."""
+    other: Callable[[], LossLaw] | None = None
+    """The other order, where it is another."""
+
+    @cached_property
+    def dots(self) -> LossLaw:
+        """The finite law, made once."""
+        return self.finite()
+
+    def ready(self) -> Factor:
+        """See `LossLaw`."""
+        return _LaterFactor(self)
+
+    def largest(self) -> arb:
+        """See `LossLaw`."""
+        return self.top()
+
+    def infinite_mass(self) -> arb:
+        """See `LossLaw`: where losses are unbounded, what is beyond the last of the finite law."""
+        return arb(0) if self.top().is_finite() else arb(NEGLIGIBLE)
+
+    def ends_alone(self) -> Ends:
+        """See `LossLaw`; the mass at infinity, which is added to both ends, is part of them."""
+        if self.top().is_finite():
+            return self.ends
+
+        def less(epsilon: arb) -> tuple[arb, arb]:
+            low, high = self.ends(epsilon)
+            return low - NEGLIGIBLE, high
+
+        return less
+
+    def check(self) -> None:
+        """The finite law is checked where it is made."""
+
+    def reverse(self) -> LossLaw:
+        """See `LossLaw`."""
+        return self if self.other is None else self.other()
+
+    def easier(self) -> LossLaw:
+        """See `LossLaw`."""
+        return self
+
+    def sampled(self, rate: Fraction) -> LossLaw:
+        """See `LossLaw`; this law must be symmetric."""
+        from zcdp.numeric.balls import lift
+
+        def ends(front: Callable[[arb, arb], arb]) -> Ends:
+            def both(epsilon: arb) -> tuple[arb, arb]:
+                more = epsilon.expm1()
+                size = front(lift(rate), more)
+                if not size > 0:
+                    return arb(0), arb(0) if size <= 0 else size.upper()
+                low, high = self.ends((more / size).log1p())
+                return low * size, high * size
+
+            return both
+
+        def with_it(place: Callable[[], arb], sign: int) -> Callable[[], arb]:
+            return lambda: sign * (1 + lift(rate) * (sign * place()).expm1()).log()
+
+        one = replace(
+            self,
+            ends=ends(lambda q, _: q),
+            top=with_it(self.top, 1),
+            finite=lambda: _finite(self.dots.sampled(rate)),
+            symmetric=False,
+            relation=Relation.ADD_REMOVE,
+            exact=False,
+        )
+        back = replace(
+            one,
+            ends=ends(lambda q, more: q - (1 - q) * more),
+            top=with_it(self.top, -1),
+            finite=lambda: _finite(one.dots).reverse(),
+            other=lambda: one,
+        )
+        return replace(one, other=lambda: back)
+
+    def replaced(self, rate: Fraction) -> LossLaw:
+        """See `LossLaw`."""
+        one = self.sampled(rate)
+        assert isinstance(one, ProfileLaw)
+        return replace(
+            one, other=None, symmetric=True, relation=Relation.EITHER, finite=lambda: _finite(self.dots.replaced(rate))
+        )
+
+
+def _finite(law: LossLaw | None) -> LossLaw:
+    assert law is not None
+    return law
+
+
+class _LaterFactor(Factor):
+    """The factor of the finite law, which is made where it is first needed: one use has no need of it."""
+
+    atomic = True
+    weight = 1.0 + 4 * NEAR / 8
+
+    def __init__(self, law: ProfileLaw) -> None:
+        self.law = law
+
+    @cached_property
+    def factor(self) -> Factor:
+        return self.law.dots.ready()
+
+    def moment(self, z: Any) -> Any:
+        """See `Factor`."""
+        return self.factor.moment(z)
+
+    def share(self, count: int, c: arb, taylor: Taylor) -> Share:
+        """See `Factor`."""
+        return self.factor.share(count, c, taylor)
+
+    def tilted(self, c: arb) -> Tilted | None:
+        """See `Factor`."""
+        return self.factor.tilted(c)
+
+    def near_top(self, s: arb) -> tuple[arb, arb]:
+        """See `Factor`."""
+        return self.factor.near_top(s)
+
+
+def profile_law(ends: Ends, top: Callable[[], arb], **options: Any) -> ProfileLaw:
+    """The symmetric law of a profile: `ends` gives numbers below and above it. `options` are those of `LossLaw`."""
+    return ProfileLaw(ends, top, lambda: at_precision(BITS, lambda: _through_points(ends, top())), **options)
+
+
+def _through_points(ends: Ends, top: arb) -> LossLaw:
+    """Chords of the profile in x = e^epsilon between points, and their mirror image; rounded outward."""
+    places = _places(ends, top)
+    x = [place.exp() for place in places]
+    heights = [at_precision(FEWER, partial(_above, ends, place)) if place < top else arb(0) for place in places]
+    if top.is_finite():  # never so flat that rounding takes a Q-mass away
+        heights = [height.max((x[-1] - place) * arb(2) ** LEAST) for height, place in zip(heights, x, strict=True)]
+        heights[-1] = arb(0)
+    points: list[Point] = []
+    for n in range(len(x) - 1):
+        fall = (heights[n] - heights[n + 1]) / (x[n + 1] - x[n])
+        points.append(_outward(fall, heights[n] + x[n] * fall))
+    if not heights[-1].is_zero():
+        points.append(_outward(arb(0), heights[-1]))
+    law = finite_law(hull(both_orders([points])), exact=False)
+    assert law.infinite_mass() <= NEGLIGIBLE
+    return law
+
+
+def _above(ends: Ends, place: arb) -> arb:
+    return ends(place)[1].upper()
+
+
+def _outward(x: arb, y: arb) -> Point:
+    """Up and to the left, on the grid."""
+    left, up = max(floor(x * 2**GRID), 0), min(ceiling(y * 2**GRID), 2**GRID)
+    return Fraction(min(left, 2**GRID), 2**GRID), Fraction(max(up, 0), 2**GRID)
+
+
+def _places(ends: Ends, top: arb) -> list[arb]:
+    """Losses from 0 up: evenly to where the profile is negligible, and further ones up to the largest."""
+    high = float(top.lower()) if top.is_finite() else 1.0
+    while not top.is_finite() and not ends(arb(high))[1] < NEGLIGIBLE / 2:
+        high *= 2
+    low = 0.0
+    for _ in range(HALVINGS):
+        middle = (low + high) / 2
+        low, high = (middle, high) if not ends(arb(middle))[1] < NEGLIGIBLE / 2 else (low, middle)
+    places = [arb(high * n / NEAR) for n in range(NEAR + 1)]
+    if not top.is_finite():
+        return places
+    far = [arb(high) + (top - high) * n / FAR for n in range(1, FAR)]
+    return [*places, *far, top] if top > high else [*places[:-1], top]

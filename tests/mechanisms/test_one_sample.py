@@ -1,0 +1,67 @@
+"""A whole plan on one sample against every data set of few records, and against the formula of one use."""
+
+from __future__ import annotations
+
+from fractions import Fraction
+from itertools import product
+from math import expm1, log, log1p
+
+import pytest
+
+from zcdp import Gaussian, Laplace, Log, Plan, RandomizedResponse, Subsampled
+
+ROWS = [[Fraction(3 if out == value else 1, 5) for out in range(3)] for value in range(3)]
+"""Randomized response with e^epsilon = 3, k = 3; a record that is not drawn, or not there, sends the report of 0."""
+
+
+def both_reports(value: int) -> list[Fraction]:
+    """Two reports of the same record."""
+    return [ROWS[value][a] * ROWS[value][b] for a, b in product(range(3), repeat=2)]
+
+
+def delta(p: list[Fraction], q: list[Fraction], x: Fraction, uses: int) -> Fraction:
+    whole = [(Fraction(1), Fraction(1))]
+    for _ in range(uses):
+        whole = [(a * c, b * d) for a, b in whole for c, d in zip(p, q, strict=True)]
+    return sum((max(a - x * b, Fraction(0)) for a, b in whole), Fraction(0))
+
+
+@pytest.mark.parametrize("x", [Fraction(11, 10), Fraction(7, 5)], ids=str)
+@pytest.mark.parametrize("uses", [1, 2])
+def test_two_reports_of_one_sampled_record(uses: int, x: Fraction) -> None:
+    """The record is drawn once for both reports: the other records are independent of it, and add nothing."""
+    rate = Fraction(3, 10)
+    plan = uses * Subsampled(2 * RandomizedResponse(epsilon=Log(3), k=3), rate=rate)
+    lower, upper = plan.delta_bounds(epsilon=log(x))
+    worst = Fraction(0)
+    for value in (1, 2):
+        without = both_reports(0)
+        with_it = [rate * a + (1 - rate) * b for a, b in zip(both_reports(value), without, strict=True)]
+        worst = max(worst, delta(with_it, without, x, uses), delta(without, with_it, x, uses))
+    assert lower <= float(worst) * (1 + 1e-9)
+    assert float(worst) <= upper * (1 + 1e-9)
+    if uses == 1:
+        assert upper <= float(worst) * (1 + 1e-9)
+
+
+def test_one_use_is_the_formula() -> None:
+    base = 2 * Laplace(epsilon="0.5") + Gaussian(sigma=1)
+    step = Subsampled(base, rate="0.01")
+    lower, upper = step.delta_bounds(epsilon="0.2")
+    truth = 0.01 * base.delta_at(epsilon=log1p(expm1(0.2) / 0.01))
+    assert lower == pytest.approx(truth, rel=1e-12)
+    assert upper == pytest.approx(truth, rel=1e-12)
+    assert lower <= upper
+    assert step.rho == base.rho
+
+
+def test_several_noises_on_one_sample_are_one_noise() -> None:
+    several = 300 * Subsampled(3 * Gaussian(sigma=2) + Gaussian(sigma=4), rate="0.01")
+    one = 300 * Subsampled(Gaussian(rho="13/32"), rate="0.01")
+    assert several.epsilon_bounds(delta=1e-6) == one.epsilon_bounds(delta=1e-6)
+
+
+def test_text_keeps_it() -> None:
+    text = "4 * Subsampled(2 * Laplace(epsilon=0.5) + Gaussian(sigma=1), rate='0.01')"
+    assert repr(Plan.parse(text)) == text
+    assert Plan.from_json(Plan.parse(text).to_json()) == Plan.parse(text)

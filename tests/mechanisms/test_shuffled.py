@@ -1,0 +1,183 @@
+"""Shuffled reports against every multiset of reports of few clients, and against other sums."""
+
+from __future__ import annotations
+
+from collections import Counter
+from fractions import Fraction
+from itertools import combinations_with_replacement, product
+from math import exp, log, sqrt
+
+import mpmath
+import numpy as np
+import pytest
+
+from zcdp import (
+    RAPPOR,
+    Channel,
+    Gaussian,
+    Log,
+    Mechanism,
+    Plan,
+    RandomizedResponse,
+    Shuffled,
+    Subsampled,
+    account,
+)
+
+Law = dict[tuple[int, ...], Fraction]
+
+
+def rows(k: int, ratio: int) -> list[list[Fraction]]:
+    """k-ary randomized response."""
+    return [[Fraction(ratio if out == value else 1, ratio + k - 1) for out in range(k)] for value in range(k)]
+
+
+def multisets(values: tuple[int, ...], randomizer: list[list[Fraction]]) -> Law:
+    """The law of the sorted reports."""
+    found: Counter[tuple[int, ...]] = Counter()
+    for reports in product(range(len(randomizer[0])), repeat=len(values)):
+        mass = Fraction(1)
+        for value, report in zip(values, reports, strict=True):
+            mass *= randomizer[value][report]
+        found[tuple(sorted(reports))] += mass
+    return found
+
+
+def worst(randomizer: list[list[Fraction]], clients: int, g: Fraction) -> Fraction:
+    """The largest delta over all values of all clients."""
+    best, inputs = Fraction(0), range(len(randomizer))
+    for others in combinations_with_replacement(inputs, clients - 1):
+        laws = [multisets((*others, one), randomizer) for one in inputs]
+        for p, q in product(laws, repeat=2):
+            best = max(best, sum((max(p[key] - g * q[key], Fraction(0)) for key in p), Fraction(0)))
+    return best
+
+
+CASES = [
+    (RandomizedResponse(epsilon=Log(3), k=2), rows(2, 3)),
+    (RandomizedResponse(epsilon=Log(3), k=3), rows(3, 3)),
+    (RandomizedResponse(epsilon=Log(7), k=4), rows(4, 7)),
+    (Channel([["3/4", "1/4"], ["2/5", "3/5"]]), [[Fraction(3, 4), Fraction(1, 4)], [Fraction(2, 5), Fraction(3, 5)]]),
+]
+
+
+@pytest.mark.parametrize("g", [Fraction(1), Fraction(8, 5), Fraction(21, 10)], ids=str)
+@pytest.mark.parametrize("clients", [1, 2, 3, 4])
+@pytest.mark.parametrize(("mechanism", "randomizer"), CASES, ids=["2", "3", "4", "channel"])
+def test_every_input_of_few_clients(
+    mechanism: Mechanism, randomizer: list[list[Fraction]], clients: int, g: Fraction
+) -> None:
+    truth = worst(randomizer, clients, g)
+    bound = Shuffled(mechanism, clients=clients).delta_at(epsilon=log(g))
+    assert float(truth) <= bound * (1 + 1e-12) + 1e-15
+    if len(randomizer) == 2 and isinstance(mechanism, RandomizedResponse):
+        assert bound <= float(truth) * (1 + 1e-9) + 1e-15 or clients > 1
+
+
+def test_two_uses_of_few_clients() -> None:
+    """Two rounds of the same three clients, in which one holds another value: every pair of multisets."""
+    p, q = (multisets((2, 1, one), rows(3, 3)) for one in (0, 1))
+    truth = sum(max(p[a] * p[b] - 2 * q[a] * q[b], 0) for a in p for b in p)
+    assert float(truth) <= (2 * Shuffled(RandomizedResponse(epsilon=Log(3), k=3), clients=3)).delta_at(epsilon=log(2))
+
+
+def test_a_formula_that_is_none() -> None:
+    """Counts of two values alone: below the truth at 3 clients, k = 5, e^eps0 = 3, e^epsilon = 7/4."""
+    truth = worst(rows(5, 3), 3, Fraction(7, 4))
+    assert truth == Fraction(85, 1372)
+    few = Shuffled(RandomizedResponse(epsilon=Log(3), k=5), clients=3)
+    assert 0.05905 < float(truth) < few.delta_at(epsilon=log(1.75))
+
+
+def exact(e: float, k: int, n: int, epsilon: float) -> float:
+    """E(sum of Y)_+/n over all counts, in extended precision."""
+    with mpmath.workdps(30):
+        g, p = mpmath.exp(epsilon), 1 / (mpmath.mpf(e) + k - 1)
+        total = mpmath.mpf(0)
+        for a in range(1, n + 1):
+            for b in range(n - a + 1):
+                for m in range(n - a - b + 1) if k > 2 else (0,):
+                    value = a * (e - g) + b * (1 - g * e) + m * (1 - g)
+                    if value <= 0:
+                        continue
+                    ways = mpmath.binomial(n, a) * mpmath.binomial(n - a, b) * mpmath.binomial(n - a - b, m)
+                    rest = n - a - b - m
+                    total += ways * p ** (a + b) * ((k - 2) * p) ** m * (1 - k * p) ** rest * value
+        return float(total / n)
+
+
+@pytest.mark.parametrize(("k", "clients", "epsilon"), [(2, 160, 0.6), (4, 34, 0.3), (4, 34, 1.2)])
+def test_the_contour_is_above_the_sum_and_close(k: int, clients: int, epsilon: float) -> None:
+    truth = exact(4, k, clients, epsilon)
+    bound = Shuffled(RandomizedResponse(epsilon=Log(4), k=k), clients=clients).delta_at(epsilon=epsilon)
+    assert truth <= bound <= truth * 1.002
+
+
+@pytest.mark.parametrize(
+    ("epsilon", "k", "clients", "figure"),
+    [
+        (1, 16, 10**5, 0.0053),
+        pytest.param(4, 1024, 10**5, 0.0240, marks=pytest.mark.deep),
+        pytest.param(2, 10, 10**6, 0.0066, marks=pytest.mark.deep),
+    ],
+)
+def test_figures_of_many_clients(epsilon: int, k: int, clients: int, figure: float) -> None:
+    """By sums over the two counts and the visible blind reports, rounded to the digits that are shown."""
+    found = Shuffled(RandomizedResponse(epsilon=epsilon, k=k), clients=clients).epsilon_at(delta=1e-6)
+    assert found == pytest.approx(figure, abs=6e-5)
+
+
+def test_any_randomizer_beside_the_closed_form() -> None:
+    """The general pair, two digits below the closed form of Feldman, McMillan and Talwar (2022)."""
+    clients, eps0, delta = 10_000, 2.0, 1e-6
+    found = Shuffled(RAPPOR(epsilon=2), clients=clients).epsilon_at(delta=delta)
+    assert found == pytest.approx(0.1144, abs=5e-5)
+    spread = 8 * sqrt(exp(eps0) * log(4 / delta)) / sqrt(clients) + 8 * exp(eps0) / clients
+    closed = np.log1p((exp(eps0) - 1) / (exp(eps0) + 1) * spread)
+    assert 2 < closed / found < 6
+
+
+def test_more_clients_cost_less() -> None:
+    costs = [Shuffled(RandomizedResponse(epsilon=1, k=4), clients=n).epsilon_at(delta=1e-5) for n in (1, 20, 400)]
+    assert costs == sorted(costs, reverse=True)
+    assert costs[0] <= 1
+
+
+def test_it_composes_and_is_written() -> None:
+    text = "3 * Shuffled(RandomizedResponse(epsilon=1, k=4), clients=20) + RandomizedResponse(epsilon='0.1', k=4)"
+    plan = Plan.parse(text)
+    assert repr(plan) == text
+    assert Plan.from_json(plan.to_json()) == plan
+    alone = Shuffled(RandomizedResponse(epsilon=1, k=4), clients=20)
+    assert alone.epsilon_at(delta=1e-5) < plan.epsilon_at(delta=1e-5) < 3 * alone.epsilon_at(delta=1e-5) + 0.2
+    assert 0 < alone.rho < RandomizedResponse(epsilon=1, k=4).rho
+    assert alone.pure_epsilon == 1
+    assert not alone.is_tight
+    assert alone.epsilon_bounds(delta=1e-5)[0] == 0
+
+
+def test_an_account_of_it() -> None:
+    facts = account("Shuffled(RandomizedResponse(epsilon=1, k=4), clients=20)", delta="1e-5", curve=False).to_dict()
+    assert facts["total"]["relation"] == "replace"
+    assert 0 < facts["total"]["epsilon"] < 1
+
+
+@pytest.mark.parametrize(
+    ("make", "message"),
+    [
+        (lambda: Shuffled(Gaussian(sigma=1), clients=4), "is no local randomizer"),
+        (lambda: Shuffled(RandomizedResponse(epsilon=1, k=3), clients=0), "clients (0) must be at least 1"),
+        (lambda: Shuffled("RAPPOR", clients=2), "must be a local randomizer"),
+        (lambda: Shuffled(Channel([[1, 0], ["1/2", "1/2"]]), clients=3), "has unbounded losses"),
+        (lambda: Shuffled(RAPPOR(epsilon=1), clients=3).group(2), "has no group bound"),
+        (
+            lambda: Shuffled(RAPPOR(epsilon=1), clients=3) + Subsampled(Gaussian(sigma=1), rate="0.1"),
+            "do not compose",
+        ),
+    ],
+)
+def test_what_cannot_be_shuffled(make: object, message: str) -> None:
+    with pytest.raises((ValueError, TypeError)) as caught:
+        make()
+    assert message in str(caught.value)
+    assert "\n" not in str(caught.value)
