@@ -9,9 +9,9 @@ from fractions import Fraction
 from functools import lru_cache
 
 from zcdp.accounting.cost import charge, charge_down
+from zcdp.accounting.renyi import best_order, renyi_budget
 from zcdp.errors import BadType, BadValue
 from zcdp.ledger.errors import LedgerError
-from zcdp.ledger.renyi import best_order, renyi_budget
 from zcdp.numeric.exact import Value, positive_rational, probability, rational
 from zcdp.privacy.conversions.zcdp_to_approx import zcdp_to_epsilon
 from zcdp.privacy.curve import Curve
