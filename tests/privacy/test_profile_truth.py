@@ -1,7 +1,7 @@
 """The exact profile is never below the truth, and hardly above it, on random compositions of few mechanisms.
 
-The truth is tests/profile_reference.py, which enumerates outputs and convolves losses from the definitions. Up to a
-million mechanisms: test_profile_sizes.py.
+The truth is tests/independent/profile_reference.py, which enumerates outputs and convolves losses from the
+definitions. Up to a million mechanisms: test_profile_sizes.py.
 """
 
 from __future__ import annotations

@@ -15,11 +15,11 @@ from zcdp.numeric.certify import NotCertified, enclose
 from zcdp.numeric.exact import Exact, Log, integer
 from zcdp.numeric.functions import Number, derivatives
 from zcdp.numeric.once import cached_property
-from zcdp.numeric.supremum import Convex, steepest_ratio
+from zcdp.numeric.supremum import Convex
 from zcdp.privacy.curve import Curve, Peak
 from zcdp.privacy.loss import LossLaw
 from zcdp.privacy.relation import Relation
-from zcdp.privacy.rho_search import TOLERANCES, cells, searched_rho
+from zcdp.privacy.rho_search import TOLERANCES, search, searched_rho
 
 __all__ = ["LARGEST_COUNT", "Forms", "Plan"]
 
@@ -294,10 +294,4 @@ class Plan(Curve):
         Parts of unbounded loss go in at their own rho (Gaussian noise has it at every order); the lower end is then
         the sum at order 1.
         """
-        bounded = [count * part for part, count in self.parts if part.pure_epsilon < inf]
-        unbounded = [(part.rho_fraction, count) for part, count in self.parts if part.pure_epsilon == inf]
-        if not unbounded:
-            return steepest_ratio(self.convexes, tolerance, most_cells=cells(len(self.parts)))[:2]
-        rest = Fraction(Plan.sum_of(*bounded).search_rho(tolerance)[1]) if bounded else Fraction(0)
-        whole = rest + sum((rho * count for rho, count in unbounded), Fraction(0))
-        return enclose(self.kl)[0], enclose(lambda: lift(whole))[1]
+        return search(self, tolerance)

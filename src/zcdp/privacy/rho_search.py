@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from fractions import Fraction
 from math import inf
 from typing import TYPE_CHECKING
 
@@ -12,20 +13,31 @@ from zcdp.errors import BadValue
 from zcdp.numeric.balls import at_precision, below, lift
 from zcdp.numeric.certify import NotCertified, Undecided, enclose
 from zcdp.numeric.exact import rational
+from zcdp.numeric.supremum import steepest_ratio
 
 if TYPE_CHECKING:
     from zcdp.privacy.curve import Curve
     from zcdp.privacy.plan import Plan
 
-__all__ = ["TOLERANCES", "cells", "from_below", "searched_rho"]
+__all__ = ["TOLERANCES", "from_below", "search", "searched_rho"]
 
 TOLERANCES = 1e-10, 1e-4  # The search over orders is asked for the first, and then for the second.
 WORK, LEAST_CELLS = 12_000, 500  # The search takes so many cells for one part, which is seconds.
 
 
-def cells(parts: int) -> int:
-    """How many cells the search may take, so that the work is the same for any number of parts."""
-    return max(WORK // parts, LEAST_CELLS)
+def search(plan: Plan, tolerance: float) -> tuple[float, float]:
+    """Floats around rho by a certified search over all orders; see `Plan.search_rho`.
+
+    The work is the same for any number of parts.
+    """
+    bounded = [count * part for part, count in plan.parts if part.pure_epsilon < inf]
+    unbounded = [(part.rho_fraction, count) for part, count in plan.parts if part.pure_epsilon == inf]
+    if not unbounded:
+        cells = max(WORK // len(plan.parts), LEAST_CELLS)
+        return steepest_ratio(plan.convexes, tolerance, most_cells=cells)[:2]
+    rest = Fraction(search(plan.sum_of(*bounded), tolerance)[1]) if bounded else Fraction(0)
+    whole = rest + sum((rho * count for rho, count in unbounded), Fraction(0))
+    return enclose(plan.kl)[0], enclose(lambda: lift(whole))[1]
 
 
 def searched_rho(plan: Plan, upper: float) -> tuple[float, float]:
