@@ -12,7 +12,7 @@ import sys
 from pathlib import Path
 
 ROOT = Path(__file__).parent.parent
-SYSTEMS = {"dp-accounting": "dp_accounting", "opendp": "opendp", "opacus": "opacus"}
+SYSTEMS = {"dp-accounting": "dp_accounting", "opendp": "opendp", "opacus": "opacus", "tumult": "tumult"}
 """The extra of each system, and the name of its bridge."""
 
 

@@ -182,7 +182,7 @@ def test_their_samplers_do_not_spend_more_than_we_charge(
     charged = zo.plan(measurement, move).pure_epsilon
     found = zcdp.audit((outputs(one), outputs(other)), epsilon=charged, draws=5000)
     assert not found.violated
-    assert found.epsilon_lower > 0.4 * charged  # it can see: half of it would be caught, or nearly
+    assert found.epsilon_lower > 0.25 * charged  # it can see: a quarter of it would be caught
 
 
 def test_another_law_is_refused() -> None:

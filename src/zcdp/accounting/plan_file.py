@@ -82,13 +82,20 @@ class PlanFile:
 def read_plan(source: str | Path, text: str | None = None) -> PlanFile:
     """The plan in a file, which only a Path opens; or in the text of one, and `source` is what to call it.
 
+    A name that ends in .csv is that of a list of releases.
+
     >>> read_plan("plan.toml", '[[query]]\\nname = "a"\\nmechanism = "Laplace(epsilon=1)"').entries[0].plan
     Laplace(epsilon=1)
     """
     if text is None and not isinstance(source, Path):
         raise BadType(f"a plan file is opened as a Path, not as {thing(source)}")
     try:
-        return _Reader(str(source), load(Path(source)) if text is None else text).plan()
+        whole = load(Path(source)) if text is None else text
+        if str(source).lower().endswith(".csv"):
+            from zcdp.accounting.release_list import read_releases
+
+            return read_releases(str(source), whole)
+        return _Reader(str(source), whole).plan()
     except TextError as error:
         raise PlanFileError(f"{source}: {error}") from None
 

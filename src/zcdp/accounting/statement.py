@@ -135,7 +135,7 @@ def _read(source: str | Path | Curve | PlanFile) -> PlanFile:
         return source
     if isinstance(source, Path):
         return read_plan(source)
-    if isinstance(source, str) and source.endswith(".toml"):
+    if isinstance(source, str) and source.endswith((".toml", ".csv")):
         raise PlanError("text is an expression, and only a Path opens a plan file", source, 0)
     plan, written = parse_written(source) if isinstance(source, str) else (source, {})
     if not isinstance(plan, Curve):

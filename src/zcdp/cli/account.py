@@ -60,7 +60,7 @@ def run(options: Namespace) -> int:
 def _source(text: str) -> str | Path:
     """The name of a file, or an expression."""
     try:
-        is_file = text.endswith(".toml") or (bool(text) and Path(text).exists())
+        is_file = text.endswith((".toml", ".csv")) or (bool(text) and Path(text).exists())
     except (OSError, ValueError):  # too long for a name, or a null character
         is_file = False
     return Path(text) if is_file else text

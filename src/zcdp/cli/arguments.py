@@ -111,7 +111,7 @@ def _rho(command: argparse.ArgumentParser) -> None:
 
 
 def _account(command: argparse.ArgumentParser) -> None:
-    command.add_argument("plan", help="a plan file (TOML), or an expression")
+    command.add_argument("plan", help="a plan file (TOML), a list of releases (CSV), or an expression")
     command.add_argument("--delta", help="delta of (epsilon, delta)-DP; else that of the file, or 1e-6")
     command.add_argument("--html", metavar="FILE", help="write a report to this file")
     command.add_argument("--full", action="store_true", help="exact profile of more than 2000 different mechanisms too")

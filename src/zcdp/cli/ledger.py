@@ -48,7 +48,7 @@ def run(options: Namespace) -> int:
 
 def plan_from(text: str) -> Plan:
     """The whole of a plan file, or of an expression."""
-    if not text.endswith(".toml") and not os.path.exists(text):
+    if not text.endswith((".toml", ".csv")) and not os.path.exists(text):
         return parse(text)
     plan = read_plan(Path(text))
     for entry in plan.entries:

@@ -16,6 +16,7 @@ from zcdp.privacy.plan import Plan
 
 __all__ = ["Approximate", "approximate", "plan", "tighten"]
 
+
 COMPOSED = ("make_composition", "make_basic_composition")
 
 
@@ -58,19 +59,22 @@ def _believed(measurement: Any, found: Law, law: type[Mechanism] | None) -> Any:
 def _tight(measurement: Any, found: Law, law: type[Mechanism] | None) -> Any:
     _believed(measurement, found, law)
 
-    def rho(distance: Any) -> float:
-        spent = at(found, distance)
-        return 0.0 if spent is None else spent.rho
-
     tight = dp.m.make_user_measurement(
         *measurement.input_space,
         dp.zero_concentrated_divergence(),
         function=measurement,
-        privacy_map=rho,
+        privacy_map=lambda distance: _rho(found, distance),
         TO=found.releases,
     )
     tight.zcdp_law = found
+    # asked directly, both answer without the way through Rust; in chains and compositions that way is taken
+    tight.invoke, tight.map = measurement, lambda distance: _rho(found, distance)
     return tight
+
+
+def _rho(law: Law, distance: Any) -> float:
+    spent = at(law, distance)
+    return 0.0 if spent is None else spent.rho
 
 
 def plan(measurement: Any, distance: Any) -> Plan:

@@ -1,0 +1,16 @@
+"""Tumult Core and Tumult Analytics: their own noise on Spark, at the tight rho, sound under parallel composition."""
+
+from zcdp.adapters.tested import installed, warn_unless
+from zcdp.adapters.tumult.versions import TESTED
+
+for _package in TESTED:
+    installed(_package, "tumult")
+
+from zcdp.adapters.tumult.laws import Refused  # noqa: E402 - after the check that says how to get it
+from zcdp.adapters.tumult.measurement import Tight, tighten  # noqa: E402
+from zcdp.adapters.tumult.session import enable  # noqa: E402
+
+__all__ = ["TESTED", "Refused", "Tight", "enable", "tighten"]
+
+for _package, _versions in TESTED.items():
+    warn_unless(_package, "tumult", _versions)
