@@ -16,6 +16,7 @@ from report.test_digits import read
 
 import zcdp as library
 from zcdp.cli import main
+from zcdp.report.statements import statement
 
 ROOT = Path(__file__).parents[2]
 VOID = {"meta", "link", "br"}
@@ -98,12 +99,56 @@ def test_nothing_comes_from_outside_and_nothing_runs() -> None:
     assert not re.search(r"https?:|url\(|@import", page)
 
 
-def test_theorems_link_to_pages_that_exist() -> None:
-    links = [link["href"] for link in Outline(render(account())).named("a")]
-    assert len(links) == 6
-    assert all((ROOT / str(link)).is_file() for link in links)
-    moved = Outline(render(account(), links="../")).named("a")
-    assert [link["href"] for link in moved] == [f"../{link}" for link in links]
+def test_links_stay_within_the_page_and_theorems_are_stated_in_it() -> None:
+    page = render(account())
+    outline = Outline(page)
+    ids = [attributes["id"] for attributes in (one for _, one in outline.tags) if "id" in attributes]
+    links = [str(link["href"]) for link in outline.named("a")]
+    assert len(links) == 4
+    assert all(link.startswith("#") and ids.count(link[1:]) == 1 for link in links)
+    stated = [one["id"] for one in outline.named("details") if "id" in one]
+    assert stated == [f"theorem-{theorem['id']}" for theorem in account()["theorems"]]
+    assert "not part of this installation" not in page
+    assert "rho = epsilon tanh(epsilon/4)" in page.split('id="theorem-rappor"')[1].split("</details>")[0]
+
+
+@pytest.mark.parametrize("page", sorted((ROOT / "docs" / "theorems").glob("*.md")), ids=lambda page: page.stem)
+def test_every_statement_is_whole_and_without_markup_of_its_own(page: Path) -> None:
+    text = statement(page.stem)
+    assert text
+    assert len(text) > 60
+    assert not re.search(r"\]\(|\*\*|^#|<(?!/?(p|pre|ul|li|strong|code)>)", text, re.MULTILINE)
+
+
+def test_it_says_when_by_whom_about_what_and_what_was_spent_before_what_was_saved() -> None:
+    page = render(account())
+    top = page.split("</header>")[0]
+    for text in (
+        "2026-03-04",
+        "Office of Surveys",
+        "Household survey, wave 7",
+        "household",
+        "one record replaced by another",
+    ):
+        assert text in top
+    sections = re.findall(r'<section id="(\w+)"', page)
+    assert sections == ["queries", "certainty", "curve", "routes", "savings", "theorems", "recompute"]
+    facts = account() | {"author": None, "dataset": None, "unit": None}
+    assert render(facts).split("</header>")[0].count("not stated") == 3
+
+
+def test_accuracy_stands_beside_cost() -> None:
+    facts = library.account("3 * Laplace(scale=10) + RAPPOR(epsilon=1)", curve=False).to_dict()
+    page = render(facts)
+    assert "<code>Laplace(scale=10)</code>" in page
+    sd, half = facts["queries"][0]["accuracy"]["standard_deviation"], facts["queries"][0]["accuracy"]["half_width"]
+    assert f'<data value="{sd!r}">14.15</data>' in page
+    assert f'<data value="{half!r}">29.96</data>' in page
+
+
+def test_the_table_of_points_is_behind_a_fold() -> None:
+    curve = render(account()).split('<section id="curve">')[1].split("</section>")[0]
+    assert curve.index("<details>") < curve.index("<table") < curve.index("</details>")
 
 
 def test_charts_have_text_equivalents() -> None:
@@ -133,6 +178,7 @@ def test_no_text_becomes_markup() -> None:
         one["is_tight"] = other["is_tight"] = False
     for one, other in zip(given["theorems"], evil["theorems"], strict=True):
         one["title"], other["title"], one["path"], other["path"] = "plain", EVIL, "no path!", EVIL
+        one["id"], other["id"] = "plain", EVIL
     for each, text in ((given, "plain"), (evil, EVIL)):
         each["total"]["routes"][text] = 99.0
         each["total"]["usual"][text] = {"rho": 5.0, "epsilon": 50.0}

@@ -55,7 +55,10 @@ def _chunks(points: Sequence[tuple[float, float]], count: int = 4) -> str:
             f'<th scope="col" class="number">\u03b4</th></tr></thead>'
             f"<tbody>{rows}</tbody></table>\n"
         )
-    return f'<div class="chunks" role="group" aria-label="Points of the curve">\n{"".join(tables)}</div>\n'
+    return (
+        f"<details><summary>All {len(points)} points as a table</summary>\n"
+        f'<div class="chunks" role="group" aria-label="Points of the curve">\n{"".join(tables)}</div>\n</details>\n'
+    )
 
 
 def routes_section(account: Account) -> str:

@@ -15,8 +15,8 @@ __all__ = ["render"]
 POLICY = "default-src 'none'; style-src 'unsafe-inline'; img-src data:"
 
 
-def render(account: Account, *, links: str = "", sections: str = "") -> str:
-    """The account as one HTML file; `links` goes before the theorems' paths, `sections` after the summary.
+def render(account: Account, *, sections: str = "") -> str:
+    """The account as one HTML file; `sections` goes after the summary.
 
     >>> from zcdp import account
     >>> render(account("Laplace(epsilon=1)", curve=False)).count("<section")
@@ -27,13 +27,13 @@ def render(account: Account, *, links: str = "", sections: str = "") -> str:
         (
             heading(account),
             summary(account),
+            queries(account),
             sections,
             certainty(account),
-            savings(account),
-            queries(account),
             curve_section(account),
             routes_section(account),
-            theorems(account, links),
+            savings(account),
+            theorems(account),
             recompute(account),
         )
     )

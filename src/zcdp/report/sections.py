@@ -10,6 +10,7 @@ from zcdp.display.names import typeset
 from zcdp.display.rounding import shares
 from zcdp.display.typeset import at_least, at_most, exactly, more, percent, tagged
 from zcdp.report.escaping import escape
+from zcdp.report.statements import statement
 
 __all__ = ["certainty", "queries", "recompute", "savings", "theorems"]
 
@@ -60,7 +61,27 @@ def savings(account: Account) -> str:
         text += '<p class="soft">Selections by the exponential mechanism count as \u03b5\u00b2/8 in the first.</p>\n'
     if not text:
         text = "<p>The usual bounds do not apply to all of these mechanisms, so there is nothing to compare with.</p>\n"
-    return _section("savings", "What sharp accounting saves", text)
+    return _section("savings", "What sharp accounting saves", text + _saved_table(account))
+
+
+def _saved_table(account: Account) -> str:
+    """Each query beside what the usual bound charges for it, where there is one, behind a fold."""
+    rows = "".join(
+        f'<tr><th scope="row">{escape(query.name)}</th>'
+        f'<td class="number">{tagged(usual, at_most(usual))}</td>'
+        f'<td class="number">{tagged(query.rho, at_most(query.rho))}</td>'
+        f'<td class="number">{tagged(query.saved, percent(query.saved, up=False))}</td></tr>\n'
+        for query in account.queries
+        if (usual := next((value for value in query.usual.values() if value is not None), None)) is not None
+    )
+    if not rows:
+        return ""
+    head = "".join(f'<th scope="col" class="number">{name}</th>' for name in ("Usual \u03c1", "\u03c1 here", "Saved"))
+    return (
+        "<details><summary>Query by query</summary>\n"
+        f'<table class="inputs"><thead><tr><th scope="col">Query</th>{head}</tr></thead>\n'
+        f"<tbody>\n{rows}</tbody></table>\n</details>\n"
+    )
 
 
 def _saving(total: TotalCost, delta: float, bound: str, charge: Charge) -> str:
@@ -78,28 +99,34 @@ def _saving(total: TotalCost, delta: float, bound: str, charge: Charge) -> str:
 
 
 def queries(account: Account) -> str:
-    """One row a query: what ran, how often, what it cost, what the usual bound charges."""
+    """One row a query: what ran, how often, how accurate its answers are, and what it cost."""
     total = account.total
     shown = shares([query.rho for query in account.queries])
-    rows = "".join(_query(query, share) for query, share in zip(account.queries, shown, strict=True))
+    linked = {theorem.id for theorem in account.theorems}
+    rows = "".join(_query(query, share, linked) for query, share in zip(account.queries, shown, strict=True))
+    number = ' class="number"'
     head = "".join(
         f'<th scope="col"{kind}>{name}</th>'
         for name, kind in (
             ("Query", ""),
-            ("Times", ' class="number"'),
-            ("\u03c1 each", ' class="number"'),
-            ("\u03c1 of all", ' class="number"'),
-            ("Share", ' class="number"'),
-            ("Usual \u03c1", ' class="number"'),
-            ("Saved", ' class="number"'),
+            ("Times", number),
+            ("Standard deviation", number),
+            ("95% are within", number),
+            ("\u03c1 each", number),
+            ("\u03c1 of all", number),
+            ("Share", ' class="bar-cell"'),
         )
     )
     whole = tagged(total.rho, at_most(total.rho))
     foot = (
-        '<tr><th scope="row">Together</th><td></td><td></td>'
-        f'<td class="number" data-label="\u03c1 of all">{whole}</td><td></td><td></td><td></td></tr>'
+        '<tr><th scope="row">Together</th><td></td><td></td><td></td><td></td>'
+        f'<td class="number" data-label="\u03c1 of all">{whole}</td>'
+        '<td class="bar-cell" data-label="Share">100.0%</td></tr>'
     )
-    note = "The usual \u03c1 is \u03b5\u00b2/2, for selection by the exponential mechanism \u03b5\u00b2/8."
+    note = (
+        "The standard deviation is that of the noise on one answer, and 95 of 100 answers are within the next number "
+        "of the true one: both exact, from the law of the noise."
+    )
     if total.rho < sum(query.rho for query in account.queries) * (1 - 1e-9):
         note += " The queries are worst at different orders, so the whole costs less than the sum of its parts."
     return _section(
@@ -110,39 +137,40 @@ def queries(account: Account) -> str:
     )
 
 
-def _query(query: QueryCost, share: str) -> str:
-    usual = next((value for value in query.usual.values() if value is not None), None)
+def _query(query: QueryCost, share: str, linked: set[str]) -> str:
     remark = f'<br><span class="soft">{escape(query.note)}</span>' if query.note else ""
     loose = "" if query.is_tight else ' <span class="soft">(upper bound)</span>'
-    bar = f'<span class="share" style="width:{share}"></span>'
-    saved = query.saved
+    why = f' <a class="soft" href="#theorem-{escape(query.theorem)}">proof</a>' if query.theorem in linked else ""
+    sd, half = (query.accuracy.standard_deviation, query.accuracy.half_width) if query.accuracy else (None, None)
     cells = (
         ("Times", f"{query.count:,}"),
+        ("Standard deviation", tagged(sd, at_most(sd, 4))),
+        ("95% are within", tagged(half, at_most(half, 4))),
         ("\u03c1 each", tagged(query.rho_one, at_most(query.rho_one))),
         ("\u03c1 of all", tagged(query.rho, at_most(query.rho))),
-        ("Share", f"<span>{tagged(query.share, share)}{bar}</span>"),
-        ("Usual \u03c1", tagged(usual, at_most(usual))),
-        ("Saved", "\u2013" if saved is None else tagged(saved, percent(saved, up=False))),
     )
     data = "".join(f'<td class="number" data-label="{label}">{text}</td>' for label, text in cells)
+    bar = f'<span class="track"><span class="share" style="width:{share}"></span></span>'
+    data += f'<td class="bar-cell" data-label="Share"><span>{tagged(query.share, share)}{bar}</span></td>'
     return (
-        f'<tr><th scope="row">{escape(query.name)}<br><code>{escape(query.mechanism)}</code>{loose}{remark}</th>'
+        f'<tr><th scope="row">{escape(query.name)}<br><code>{escape(query.mechanism)}</code>{loose}{why}{remark}</th>'
         f"{data}</tr>\n"
     )
 
 
-def theorems(account: Account, links: str) -> str:
-    """Each theorem with a link to its page; a path that is not a plain relative one stays text."""
+def theorems(account: Account) -> str:
+    """Each theorem with its statement, to be unfolded; the proof is on the page that is named."""
     items = []
     for theorem in account.theorems:
-        title, path = escape(theorem.title), theorem.path
-        plain = re.fullmatch(r"\w[\w./-]*", path)
-        shown = f'<a href="{escape(links + path)}">{title}</a>' if plain else title
-        items.append(f"<li>{shown} <code>{escape(path)}</code></li>\n")
+        said = statement(theorem.id) or "<p>Its page is not part of this installation.</p>\n"
+        items.append(
+            f'<details id="theorem-{escape(theorem.id)}"><summary>{escape(theorem.title)}</summary>\n{said}'
+            f'<p class="soft">The proof: <code>{escape(theorem.path)}</code></p></details>\n'
+        )
     return _section(
         "theorems",
         "Theorems used",
-        f"<p>Each page has the statement and a full proof.</p>\n<ul>\n{''.join(items)}</ul>\n",
+        f"<p>What the numbers rest on, stated here, and proved on the pages that are named.</p>\n{''.join(items)}",
     )
 
 

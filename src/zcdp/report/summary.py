@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from zcdp.accounting.accounts import Account, BudgetUse
+from zcdp.display.names import NEIGHBOURS
 from zcdp.display.typeset import at_most, exactly, percent, tagged
 from zcdp.report.escaping import escape
 
@@ -14,7 +15,20 @@ def heading(account: Account) -> str:
     title = escape(account.title or "Privacy account")
     described = account.description
     text = "".join(f"<p>{escape(part)}</p>\n" for part in described.split("\n\n")) if described else ""
-    return f"<header><h1>{title}</h1>\n{text}</header>\n<main>\n"
+    return f"<header><h1>{title}</h1>\n{text}{_particulars(account)}</header>\n<main>\n"
+
+
+def _particulars(account: Account) -> str:
+    """When and by whom it was made, about which data, and which two data sets the guarantee compares."""
+    unit = escape(account.unit) if account.unit else "not stated: whoever is one record"
+    rows = (
+        ("Date", f'<time datetime="{escape(account.date)}">{escape(account.date)}</time>'),
+        ("Made by", escape(account.author) if account.author else "not stated"),
+        ("Data set", escape(account.dataset) if account.dataset else "not stated"),
+        ("Unit of privacy", unit),
+        ("Neighbours", escape(NEIGHBOURS.get(account.total.relation, account.total.relation))),
+    )
+    return f'<dl class="particulars">{"".join(f"<dt>{name}</dt><dd>{text}</dd>" for name, text in rows)}</dl>\n'
 
 
 def summary(account: Account) -> str:

@@ -42,7 +42,7 @@ def prove(claim: Claim, cover: Iterable[Box], *, most: int = MOST) -> Proof:
 
     >>> prove(lambda box: 1 - interval(box[0]) * (1 - interval(box[0])), [((0.0, 1.0),)]).proved
     True
-    >>> prove(lambda box: interval(box[0]) - arb("0.5"), [((0.0, 1.0),)]).refuted
+    >>> prove(lambda box: interval(box[0]) - arb("1.5"), [((0.0, 1.0),)]).refuted
     True
     """
     return at_precision(BITS, lambda: _prove(claim, list(cover), most))
