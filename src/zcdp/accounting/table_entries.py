@@ -7,6 +7,7 @@ import json
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from dataclasses import replace
 from pathlib import Path
 from typing import Any, NoReturn
 
@@ -14,7 +15,7 @@ from zcdp.accounting.entry import Entry
 from zcdp.accounting.parser import FREE, PlanError, parse_open
 from zcdp.mechanisms import ExponentialMechanism, Mechanism
 from zcdp.mechanisms.additive import AddsIntegers
-from zcdp.numeric.exact import positive_rational
+from zcdp.numeric.exact import positive_rational, rational
 from zcdp.privacy.plan import Plan
 from zcdp.tables.declaration import Declaration, check_cells, read_data, read_domains
 from zcdp.tables.problems import DeclarationError
@@ -22,6 +23,7 @@ from zcdp.tables.query import Statistic, TableQuery, read_query
 
 __all__ = ["TableReader", "declared_mechanism"]
 
+WIDTHS = ("sd", "half_width")
 Declared = tuple[str, Mechanism | None, tuple[type[Mechanism], dict[str, Any]] | None]
 """The mechanism as text, as itself where it is complete, and as class and parameters where one is `?`."""
 
@@ -93,6 +95,9 @@ class TableReader(ABC):
     @abstractmethod
     def _text(self, place: tuple[str, int, str], value: Any) -> str | None: ...
 
+    @abstractmethod
+    def _targets(self, here: tuple[str, int], data: dict[str, Any]) -> dict[str, Any]: ...
+
     @contextmanager
     def _declared(self, table: str, n: int = 0) -> Iterator[None]:
         """What is wrong with a declaration, said with its line."""
@@ -126,8 +131,12 @@ class TableReader(ABC):
         here = ("query", n)
         weight = self._check((*here, "weight"), data.get("weight", 1), positive_rational)
         note = self._text((*here, "note"), data.get("note"))
+        targets = self._targets(here, data)
         for one in merged(table.statistics(neighbours)):
             text, mechanism, opened = declared_mechanism(data[one.field], one)
             plan = None if mechanism is None else Plan.sum_of(mechanism)
             line = self.lines.get((*here, one.field), 0)
-            yield Entry(entry_name(table, one), text, plan, opened, one.moves, note, weight, line, one.field, one)
+            entry = Entry(entry_name(table, one), text, plan, opened, one.moves, note, weight, line, one.field, one)
+            # a target is in the unit of the values, noise in grid steps
+            steps = {name: str(rational(str(targets[name]), name) / one.grid) for name in WIDTHS if name in targets}
+            yield replace(entry, **{**targets, **steps})

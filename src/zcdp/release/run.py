@@ -14,7 +14,7 @@ from typing import Any
 from zcdp.accounting.filter import BudgetExceeded
 from zcdp.accounting.plan_file import PlanFile, PlanFileError, read_plan
 from zcdp.accounting.statement import account as account_of
-from zcdp.errors import BadValue
+from zcdp.errors import BadValue, ZcdpError
 from zcdp.ledger import KeyConflict, Ledger
 from zcdp.privacy.plan import Plan
 from zcdp.release.columns import Source, source_of
@@ -31,7 +31,7 @@ Progress = Callable[[float, str], None]
 SALT = 63
 
 
-class ReleaseFailed(RuntimeError):
+class ReleaseFailed(ZcdpError, RuntimeError):
     """The release failed after the data was touched; why is in a private file, as it may show data."""
 
 

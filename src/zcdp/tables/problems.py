@@ -5,10 +5,12 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from typing import Any
 
+from zcdp.errors import BadValue
+
 __all__ = ["DeclarationError", "known_fields", "number", "text", "whole"]
 
 
-class DeclarationError(ValueError):
+class DeclarationError(BadValue):
     """A field that makes no sense; `field` is its name, "" where one is missing."""
 
     def __init__(self, field: str, message: str) -> None:

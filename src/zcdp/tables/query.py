@@ -16,12 +16,14 @@ from zcdp.tables.where import Condition, read_where
 __all__ = ["MEASURES", "MECHANISM", "Statistic", "TableQuery", "read_query"]
 
 MECHANISM = ("mechanism", "count_mechanism")
+TARGETS = ("sd", "half_width", "level")
+"""How good the noise is to be, in the unit of the values."""
 COMMON = ("name", "measure", "by", "where", "max_cells", "mechanism", "note", "weight")
 MEASURES: dict[str, tuple[str, ...]] = {
-    "count": ("max_rows",),
-    "persons": (),
-    "histogram": ("of", "max_rows"),
-    "sum": ("of", "clip", "grid"),
+    "count": ("max_rows", *TARGETS),
+    "persons": TARGETS,
+    "histogram": ("of", "max_rows", *TARGETS),
+    "sum": ("of", "clip", "grid", *TARGETS),
     "mean": ("of", "clip", "grid", "count_mechanism"),
     "quantiles": ("of", "quantiles"),
     "top": ("of", "k", "max_rows"),

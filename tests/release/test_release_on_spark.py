@@ -1,0 +1,49 @@
+"""Tables of a Spark frame: bounds hold, the integers are those of the definition, and noise is drawn once."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import polars as pl
+from release.adversary import cases
+from release.test_remove_each_person import moved_too_far, tables_of
+from release.test_same_integers import PLAN, by_hand, computed, people
+from spark_session import pytestmark, spark
+
+from zcdp.accounting.plan_file import read_plan
+from zcdp.release import engines, release
+
+__all__ = ["pytestmark", "spark"]
+
+
+def on(spark: Any, frame: pl.DataFrame) -> Any:
+    names = {pl.String: "string", pl.Int64: "long", pl.Float64: "double", pl.Boolean: "boolean"}
+    schema = ", ".join(f"{name} {names[type(kind)]}" for name, kind in frame.schema.items())  # type: ignore[index]
+    return spark.createDataFrame(frame.rows(), schema)
+
+
+def test_whoever_is_removed_the_bounds_hold(spark: Any) -> None:
+    seen = 0
+    for case in list(cases(5, 4))[1:]:
+        whole = tables_of(on(spark, case.frame), case.tables)
+        for person in case.persons[:4]:
+            less = tables_of(on(spark, case.without(person)), case.tables)
+            for query, one, other in zip(case.tables.queries, whole, less, strict=True):
+                assert moved_too_far(query, "add-remove", one, other) == ""
+                seen += 1
+    assert seen >= 60
+
+
+def test_the_integers_are_those_of_the_definition(spark: Any) -> None:
+    frame = people(150)
+    assert computed(on(spark, frame)) == by_hand(frame)
+
+
+def test_a_lazy_frame_is_computed_once_for_each_table(spark: Any, monkeypatch: Any) -> None:
+    plan, frame = read_plan("plan.toml", PLAN), on(spark, people(40))
+    asked = []
+    rows = engines.Spark.rows
+    monkeypatch.setattr(engines.Spark, "rows", lambda self, one: asked.append(1) or rows(self, one))
+    made = release(plan, frame, ledger=None)
+    assert [table.rows for table in made.tables.values()] == [table.rows for table in made.tables.values()]
+    assert len(asked) == len(made.tables) == 4
