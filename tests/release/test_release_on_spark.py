@@ -24,14 +24,14 @@ def on(spark: Any, frame: pl.DataFrame) -> Any:
 
 def test_whoever_is_removed_the_bounds_hold(spark: Any) -> None:
     seen = 0
-    for case in list(cases(5, 4))[1:]:
+    for case in list(cases(5, 2))[1:]:
         whole = tables_of(on(spark, case.frame), case.tables)
-        for person in case.persons[:4]:
+        for person in case.persons[:3]:
             less = tables_of(on(spark, case.without(person)), case.tables)
             for query, one, other in zip(case.tables.queries, whole, less, strict=True):
                 assert moved_too_far(query, "add-remove", one, other) == ""
                 seen += 1
-    assert seen >= 60
+    assert seen >= 14
 
 
 def test_the_integers_are_those_of_the_definition(spark: Any) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from fractions import Fraction
+from functools import lru_cache
 from math import log
 from typing import Any
 
@@ -19,14 +20,19 @@ def _mechanism(entry: Entry) -> Any:
     return mechanism
 
 
+@lru_cache(64)
+def _accuracy(mechanism: Any, level: Fraction) -> Any:
+    return mechanism.accuracy(level)
+
+
 def deviation(entry: Entry) -> float:
     """The standard deviation of the noise of one cell, in grid steps."""
-    return float(_mechanism(entry).accuracy(LEVEL).standard_deviation)
+    return float(_accuracy(_mechanism(entry), LEVEL).standard_deviation)
 
 
 def half_width(entry: Entry, level: Fraction = LEVEL) -> int:
     """An integer that the noise of one cell exceeds in size with a probability of at most 1 - level."""
-    return int(_mechanism(entry).accuracy(level).half_width)
+    return int(_accuracy(_mechanism(entry), level).half_width)
 
 
 def reach_of_selection(entry: Entry, sensitivity: Fraction, candidates: int) -> float:

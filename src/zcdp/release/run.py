@@ -11,6 +11,7 @@ from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
+from zcdp.accounting.fill import fill
 from zcdp.accounting.filter import BudgetExceeded
 from zcdp.accounting.plan_file import PlanFile, PlanFileError, read_plan
 from zcdp.accounting.statement import account as account_of
@@ -51,6 +52,7 @@ def release(
     it lives. The account is that of the plan unless given. `ledger=None` says that nothing remembers the spend.
     """
     asked = read_plan(plan) if isinstance(plan, Path) else plan
+    asked = _closed(asked)
     tables, whole = _checked(asked)
     watch = progress or _silent
     if ledger is None:
@@ -71,14 +73,21 @@ def release(
     return _same(delivered, tables, key)
 
 
+def _closed(plan: PlanFile) -> PlanFile:
+    """The plan with what is written `?` found within its own budget."""
+    entry = next((one for one in plan.entries if one.plan is None), None)
+    if entry is None:
+        return plan
+    if plan.budget is None:
+        where = f"{plan.source}:{entry.line}: {entry.field}"
+        raise PlanFileError(f"{where}: '?' has no value, and the plan no [budget] to find one within")
+    return fill(plan).plan
+
+
 def _checked(plan: PlanFile) -> tuple[Declaration, Plan]:
     """The declaration and the whole of its mechanisms; within the plan's own budget."""
     if plan.tables is None:
         raise PlanFileError(f"{plan.source}: has no [data]: a release needs to know whom its tables are about")
-    for entry in plan.entries:
-        if entry.plan is None:
-            where = f"{plan.source}:{entry.line}"
-            raise PlanFileError(f"{where}: {entry.field}: '?' has no value yet: zcdp allocate finds one")
     facts = account_of(plan, curve=False)
     if facts.budget is not None and facts.budget.exceeded:
         raise BudgetExceeded(f"{plan.source}: the plan costs more than its budget: nothing was spent")

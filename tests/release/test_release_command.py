@@ -1,0 +1,189 @@
+"""`zcdp release` as people use it: one debit, the same bytes again, and one sentence for whatever is wrong."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import os
+import stat
+from pathlib import Path
+
+import polars as pl
+import pytest
+from cli.program import zcdp
+
+from zcdp import KeyConflict, Ledger
+from zcdp.accounting.plan_file import PlanFileError, read_plan
+from zcdp.release import Release, ReleaseFailed, engines, release
+
+DATA = '[data]\nunit = "who"\naccount = "people"\n'
+DOMAIN = '[domain]\nregion = ["R1", "R2"]\nage = { from = 0, to = 100, step = 10 }\n'
+COUNT = '[[query]]\nname = "a"\nmeasure = "count"\nby = ["region"]\nmechanism = "DiscreteGaussian(sigma=4)"\n'
+SUM = '[[query]]\nname = "s"\nmeasure = "sum"\nof = "pay"\nclip = [0, 9]\ngrid = 1\n'
+SUM += 'mechanism = "DiscreteGaussian(sigma=40)"\n'
+FRAME = pl.DataFrame(
+    {"who": [1, 1, 2, 3], "region": ["R1", "R2", "R2", None], "age": [4, 5, 44, 99], "pay": [1.0, 2, 3, 4]}
+)
+
+
+@pytest.fixture
+def office(tmp_path: Path) -> Path:
+    (tmp_path / "plan.toml").write_text(DATA + DOMAIN + COUNT + SUM)
+    FRAME.write_parquet(tmp_path / "data.parquet")
+    with Ledger(tmp_path / "budget.db") as ledger:
+        ledger.open_account("people", unit="person", rho="0.08")
+    return tmp_path
+
+
+def run(office: Path, out: str, *more: str, plan: str = "plan.toml", data: str = "data.parquet") -> tuple[int, str]:
+    done = zcdp("release", str(office / plan), str(office / data), "--out", str(office / out), *more)
+    return done.returncode, done.stdout + done.stderr
+
+
+def test_a_key_is_paid_once_and_gives_the_same_bytes(office: Path) -> None:
+    ledger = ("--ledger", str(office / "budget.db"))
+    assert run(office, "one", *ledger, "--key", "q1")[0] == 0
+    (office / "data.parquet").unlink()
+    code, said = run(office, "two", *ledger, "--key", "q1", "--json")
+    assert code == 0
+    names = sorted(path.name for path in (office / "one").iterdir())
+    assert names == ["a.csv", "a.parquet", "release.json", "report.html", "s.csv", "s.parquet"]
+    for name in names:
+        assert (office / "one" / name).read_bytes() == (office / "two" / name).read_bytes()
+    assert json.loads(said)["remaining"] == pytest.approx(0.08 - 1 / 32 - 81 / 3200)
+    with Ledger(office / "budget.db") as book:
+        assert book.verify().passed
+        assert sum(entry.kind == "spend" for entry in book.history("people")) == 1
+    # what is left does not pay for it again
+    FRAME.write_parquet(office / "data.parquet")
+    code, said = run(office, "three", *ledger, "--key", "q2")
+    assert (code, said.count("\n"), (office / "three").exists()) == (1, 1, False)
+
+
+def test_the_same_key_for_another_plan_of_the_same_cost_is_a_conflict(office: Path) -> None:
+    with Ledger(office / "budget.db") as ledger:
+        release(office / "plan.toml", FRAME, ledger=ledger, key="q1")
+        other = read_plan("plan.toml", (DATA + DOMAIN + COUNT + SUM).replace('["R1", "R2"]', '["R1", "R3"]'))
+        with pytest.raises(KeyConflict, match="another plan"):
+            release(other, FRAME, ledger=ledger, key="q1")
+        household = read_plan("plan.toml", DATA + 'protects = "household"\n' + DOMAIN + COUNT)
+        with pytest.raises(ValueError, match="household"):
+            release(household, FRAME, ledger=ledger, key="q3")
+
+
+WRONG_PLANS = {
+    "unit is missing": '[data]\naccount = "people"\n' + DOMAIN + COUNT,
+    "there is no domain": DATA + DOMAIN + COUNT.replace('"region"', '"county"'),
+    "clip is missing": DATA + DOMAIN + SUM.replace("clip = [0, 9]\n", ""),
+    "twice": DATA + DOMAIN.replace('"R2"', '"R1"') + COUNT,
+    "must name a domain of bins": DATA
+    + DOMAIN
+    + COUNT.replace("count", "quantiles")
+    .replace("by", 'of = "region"\nquantiles = [0.5]\nby')
+    .replace("DiscreteGaussian(sigma=4)", "ExponentialMechanism(epsilon=1)"),
+    "sensitivity is not typed in": DATA + DOMAIN + COUNT.replace("sigma=4", "sigma=4, sensitivity=2"),
+    "must add noise to integers": DATA + DOMAIN + COUNT.replace("DiscreteGaussian", "Gaussian"),
+    "has no such field": DATA + DOMAIN + COUNT + "max_cell = 3\n",
+    "costs more than its budget": DATA + '[budget]\nrho = "0.001"\n' + DOMAIN + COUNT,
+    "measure count": DATA.replace('"who"', '"row"') + DOMAIN + COUNT.replace('"count"', '"persons"'),
+    "the unit of privacy": COUNT,
+    "is none of": DATA + DOMAIN + COUNT + 'where = [["pay", "~", 3]]\n',
+    "sha256": DATA + DOMAIN.replace('["R1", "R2"]', '{ file = "plan.toml", sha256 = "00" }') + COUNT,
+}
+
+
+@pytest.mark.parametrize("wrong", WRONG_PLANS)
+def test_a_bad_plan_is_one_sentence(wrong: str, office: Path) -> None:
+    (office / "bad.toml").write_text(WRONG_PLANS[wrong])
+    code, said = run(office, "out", "--ledger", str(office / "budget.db"), "--key", "k", plan="bad.toml")
+    assert code in (1, 2)
+    assert wrong in said
+    assert said.count("\n") == 1
+    unspent(office)
+
+
+WRONG_DATA = {
+    "did you mean 'who'": FRAME.rename({"who": "wh"}),
+    "must hold integers or text": FRAME.with_columns(pl.col("who").cast(pl.Float64)),
+    "must hold text": FRAME.with_columns(region=pl.lit(3)),
+    "must hold numbers": FRAME.with_columns(pay=pl.lit("x")),
+}
+
+
+@pytest.mark.parametrize("wrong", WRONG_DATA)
+def test_bad_data_is_one_sentence_that_tells_nothing_of_it(wrong: str, office: Path) -> None:
+    WRONG_DATA[wrong].write_parquet(office / "bad.parquet")
+    code, said = run(office, "out", "--ledger", str(office / "budget.db"), "--key", "k", data="bad.parquet")
+    assert (code, said.count("\n")) == (2, 1)
+    assert wrong in said or "there is no column 'who'" in said
+    unspent(office)
+
+
+@pytest.mark.parametrize(
+    ("more", "said"),
+    [
+        ((), "nothing remembers"),
+        (("--ledger", "x.db"), "--key"),
+        (("--no-ledger", "--ledger", "x.db", "--key", "k"), "nothing remembers"),
+    ],
+)
+def test_whether_a_ledger_remembers_is_said(more: tuple[str, ...], said: str, office: Path) -> None:
+    code, text = run(office, "out", *more)
+    assert (code, said in text) == (2, True)
+
+
+def test_a_folder_that_holds_something_is_left_alone(office: Path) -> None:
+    code, said = run(office, ".", "--no-ledger")
+    assert (code, "new or empty" in said) == (2, True)
+    (office / "empty").mkdir()
+    assert run(office, "empty", "--no-ledger")[0] == 0
+
+
+def unspent(office: Path) -> None:
+    assert not (office / "out").exists()
+    with Ledger(office / "budget.db") as ledger:
+        assert ledger.account("people").spent == 0
+
+
+def test_after_data_was_read_an_error_is_one_fixed_sentence(office: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def fails(self: object, frame: object) -> list[tuple[object, ...]]:
+        raise RuntimeError("Could not convert string 'secret of person 7' to DOUBLE")
+
+    monkeypatch.setattr(engines.Polars, "rows", fails)
+    with Ledger(office / "budget.db") as ledger:
+        with pytest.raises(ReleaseFailed) as failed:
+            release(office / "plan.toml", FRAME, ledger=ledger, key="q1")
+        assert "secret" not in str(failed.value)
+        assert failed.value.__cause__ is None
+        assert failed.value.__suppress_context__
+        private = Path(str(failed.value).rsplit(" ", 1)[1])
+        assert "secret of person 7" in private.read_text()
+        assert stat.S_IMODE(os.stat(private).st_mode) == 0o600
+        private.unlink()
+        monkeypatch.undo()
+        spent = ledger.account("people").spent
+        assert spent > 0  # data was touched: no refund, and the same key goes on
+        assert isinstance(release(office / "plan.toml", FRAME, ledger=ledger, key="q1"), Release)
+        assert ledger.account("people").spent == spent
+
+
+def test_nothing_of_the_data_but_noisy_values_leaves(office: Path) -> None:
+    """Two tables with other rows, extremes and values outside of the domain have files of the same shape and words."""
+    other = pl.concat([FRAME, FRAME.with_columns(who=pl.col("who") + 90, region=pl.lit("SECRET"), pay=pl.lit(1e9))])
+    made = [release(office / "plan.toml", frame, ledger=None) for frame in (FRAME, other)]
+    for one in made:
+        text = b"".join(one.files.values())
+        assert b"SECRET" not in text
+        assert hashlib.sha256(FRAME.write_csv().encode()).hexdigest().encode() not in text
+    first, second = ({name: value for name, value in one.index.items() if name != "tables"} for one in made)
+    assert first == second
+    assert [t.columns["region"] for t in (one.tables["a"] for one in made)] == [["R1", "R2"]] * 2
+
+
+def test_what_is_open_is_found_within_the_budget_of_the_plan() -> None:
+    budget = '[budget]\nepsilon = 1\ndelta = "1e-9"\n'
+    text = DATA + budget + DOMAIN + COUNT.replace("sigma=4", "sigma=?")
+    made = release(read_plan("plan.toml", text), FRAME, ledger=None)
+    assert 0.99 < made.index["total"]["epsilon"] <= 1
+    with pytest.raises(PlanFileError, match=r"no \[budget\]"):
+        release(read_plan("plan.toml", text.replace(budget, "")), FRAME, ledger=None)
