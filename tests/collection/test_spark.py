@@ -12,8 +12,9 @@ from spark_session import pytestmark, spark
 
 import zcdp
 from zcdp.collection.frames import count_frame
+from zcdp.collection.keyed import KeyedNoise
 from zcdp.collection.parquet import count_files, write_reports
-from zcdp.collection.spark import count_spark
+from zcdp.collection.spark import count_spark, keyed_spark, randomize_spark
 
 __all__ = ["pytestmark", "spark"]
 
@@ -42,3 +43,46 @@ def test_reports_of_another_design_are_refused_on_spark(spark: Any, tmp_path: Pa
         count_spark(one, spark.range(3), k=5)
     with pytest.raises(ValueError, match="there are no reports"):
         count_spark(one, spark.read.parquet(str(tmp_path)).limit(0), k=5)
+
+
+def _contents(frame: Any) -> list[tuple[Any, ...]]:
+    return sorted((row["reports"], bytes(row["block"]), row["design"]) for row in frame.collect())
+
+
+def test_reports_are_drawn_once_and_written(spark: Any, tmp_path: Path) -> None:
+    m, n = zcdp.RandomizedResponse(epsilon=1, k=5), 3000
+    values = spark.range(n, numPartitions=3).selectExpr("id % 5 as value")
+    out = str(tmp_path / "reports")
+    reports = randomize_spark(m, values, "value", out, k=5)
+    first = count_spark(m, reports, k=5)
+    assert first.reports == n
+    assert count_spark(m, reports, k=5) == first
+    assert _contents(reports) == _contents(spark.read.parquet(out))
+    assert count_files(sorted(Path(out).glob("*.parquet")), m, 5) == first
+    with pytest.raises(Exception, match=r"(?i)already.exists"):
+        randomize_spark(m, values, "value", out, k=5)
+    assert count_spark(m, spark.read.parquet(out), k=5) == first
+
+
+def test_keyed_reports_are_the_same_at_every_action(spark: Any) -> None:
+    m, n, noise = zcdp.UnaryEncoding("0.7", "0.2"), 600, KeyedNoise(bytes(range(16)))
+    values = spark.range(n, numPartitions=3).selectExpr("id % 5 as value", "id + 100 as number")
+    lazy = keyed_spark(m, values, "value", "number", noise, k=5)
+    assert _contents(lazy) == _contents(lazy)
+    here = noise.release(m, np.arange(n) % 5, np.arange(n) + 100, k=5)
+    assert count_spark(m, lazy, k=5) == m.count(here, k=5)
+    again = keyed_spark(m, values.repartition(2), "value", "number", noise, k=5)
+    assert count_spark(m, again, k=5) == m.count(here, k=5)
+
+
+def test_what_cannot_be_drawn_is_refused_before_anything_is_written(spark: Any, tmp_path: Path) -> None:
+    m, out = zcdp.RandomizedResponse(epsilon=1, k=5), tmp_path / "reports"
+    for expression in ("id as value", "id - 1 as value", "cast(null as long) as value"):
+        with pytest.raises(ValueError, match=r"values must lie in 0 \.\. 4, and none may be missing"):
+            randomize_spark(m, spark.range(6).selectExpr(expression), "value", str(out), k=5)
+    with pytest.raises(ValueError, match="column value must hold integers, not double"):
+        randomize_spark(m, spark.range(6).selectExpr("id / 2 as value"), "value", str(out), k=5)
+    assert not out.exists()
+    twice = spark.range(4).selectExpr("id as value", "id % 2 as number")
+    with pytest.raises(ValueError, match="ids must be distinct"):
+        keyed_spark(m, twice, "value", "number", KeyedNoise(bytes(16)), k=5)

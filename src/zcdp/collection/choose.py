@@ -97,7 +97,7 @@ def choose(
     """The designs of least error for k values in so many rounds, within a total budget for each client.
 
     The error is that of a frequency (1/k unless told) among all clients in one round; clients who do not answer a round
-    are part of it. Each design has been certified to fit. Theorem: docs/theorems/estimator.md, part 5.
+    are part of it. Each design has been certified to fit. Theorem: docs/theorems/estimator.md, part 7.
 
     >>> best = choose(k=256, rounds=30, epsilon=8, delta=1e-6, clients=10**6).best
     >>> best.mechanism, best.rounds, round(best.standard_error, 6)

@@ -99,11 +99,6 @@ def read_reports(path: Path, mechanism: Any, k: int) -> Iterator[NDArray[Any]]:
 
 def count_files(paths: Iterable[Path], mechanism: Any, k: int) -> Counts:
     """The counts of all files together, each checked to be of this mechanism and k."""
-    total: Counts | None = None
-    for path in paths:
-        for reports in read_reports(path, mechanism, k):
-            counts = mechanism.count(reports, k=k)
-            total = counts if total is None else total + counts
-    if total is None:
-        raise BadValue("there are no reports: nothing can be estimated")
-    return total
+    parts = (mechanism._sums(reports, k) for path in paths for reports in read_reports(path, mechanism, k))
+    counts: Counts = mechanism._counts(parts, k=k)
+    return counts

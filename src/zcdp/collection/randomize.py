@@ -12,7 +12,7 @@ from typing import Any
 from numpy.typing import NDArray
 
 from zcdp.collection.parquet import read_values, write_reports
-from zcdp.errors import BadValue
+from zcdp.samplers.source import secure
 
 __all__ = ["randomize_file", "receipt_of"]
 
@@ -31,9 +31,9 @@ def randomize_file(
     was written in the end, nothing was drawn that anyone saw, and the receipt goes again.
     """
     if out.exists():
-        raise BadValue(f"{out}: exists already: reports are written to a new file")
-    if not hasattr(mechanism, "release") or hasattr(mechanism, "remember"):
-        raise BadValue(f"{mechanism!r} is not run on a file of values")
+        raise ValueError(f"{out}: exists already: reports are written to a new file")
+    if not hasattr(mechanism, "_drawn") or hasattr(mechanism, "remember"):
+        raise ValueError(f"{mechanism!r} is not run on a file of values")
     for _ in read_values(values, column, k):
         pass
     receipt = receipt_of(values)
@@ -57,7 +57,6 @@ def randomize_file(
 
 
 def _drawn(mechanism: Any, k: int, values: Path, column: str | None) -> Iterator[NDArray[Any]]:
-    needs = {} if hasattr(mechanism, "k") else {"k" if hasattr(mechanism, "tally") else "d": k}
     for block in read_values(values, column, k):
         if block.size:
-            yield mechanism.release(block.astype("int64"), **needs)
+            yield mechanism._drawn(block.astype("int64"), k, secure)

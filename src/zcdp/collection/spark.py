@@ -1,4 +1,4 @@
-"""Counting reports on Spark: each task counts its own packed blocks or rows in Arrow, and only counts travel."""
+"""Reports on Spark: drawn once and counted in Arrow, block by block in each task, so that only counts travel."""
 
 from __future__ import annotations
 
@@ -8,16 +8,18 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from zcdp.accounting.parser import parse
-from zcdp.collection.arrow import arrow, labels, unpacked
+from zcdp.collection.arrow import arrow, labels, table, unpacked
+from zcdp.collection.keyed import KeyedNoise
 from zcdp.collection.label import LABEL, Label, package
-from zcdp.errors import BadValue
+from zcdp.samplers.source import secure
 
 if TYPE_CHECKING:
     from zcdp.estimation.counts import Counts
 
-__all__ = ["count_spark"]
+__all__ = ["count_spark", "keyed_spark", "randomize_spark"]
 
 HERE = "the frame"
+BLOCKS = f"reports long, block binary, {LABEL} string"
 
 
 def count_spark(mechanism: Any, frame: Any, *, k: int) -> Counts:
@@ -27,28 +29,81 @@ def count_spark(mechanism: Any, frame: Any, *, k: int) -> Counts:
     """
     package("pyspark", "Spark frames", "spark")
     if LABEL not in frame.columns:
-        raise BadValue(f"{HERE}: does not say which design its reports are of: it has no column {LABEL}")
-    counted = frame.mapInArrow(_task(repr(mechanism), k), "reports long, supports binary").collect()
-    total: Counts | int = 0
-    for row in counted:
-        total += mechanism._counted(int(row["reports"]), np.frombuffer(row["supports"], dtype="<i8"))
-    if isinstance(total, int):
-        raise BadValue("there are no reports: nothing can be estimated")
-    return total
+        raise ValueError(f"{HERE}: does not say which design its reports are of: it has no column {LABEL}")
+    counted = frame.mapInArrow(_counting(repr(mechanism), k), "reports long, sums binary").toLocalIterator()
+    parts = ((int(row["reports"]), np.frombuffer(row["sums"], dtype="<i8")) for row in counted)
+    counts: Counts = mechanism._counts(parts, k=k)
+    return counts
 
 
-def _task(text: str, k: int) -> Callable[[Iterable[Any]], Iterator[Any]]:
+def _counting(text: str, k: int) -> Callable[[Iterable[Any]], Iterator[Any]]:
     """What each task runs: the mechanism travels as its text, and is read where it is used."""
 
     def count(batches: Iterable[Any]) -> Iterator[Any]:
         mechanism: Any = parse(text).parts[0][0]
-        total: Counts | int = 0
+        received, total = 0, None
         for batch in batches:
             if batch.num_rows:
                 label = Label.common(HERE, labels(batch), mechanism, k)
-                total += mechanism.count(unpacked(HERE, batch, label), k=k)
-        if not isinstance(total, int):
-            supports = total.supports.astype("<i8").tobytes()
-            yield arrow().record_batch({"reports": [total.reports], "supports": [supports]})
+                count, sums = mechanism._sums(unpacked(HERE, batch, label), k)
+                received, total = received + count, sums if total is None else total + sums
+        if total is not None:
+            yield arrow().record_batch({"reports": [received], "sums": [total.astype("<i8").tobytes()]})
 
     return count
+
+
+def randomize_spark(mechanism: Any, frame: Any, column: str, out: str, *, k: int) -> Any:
+    """Draws one report for each value, once: writes them to a new folder, and returns the frame that reads it.
+
+    Values are all checked before any is drawn. A task that fails is drawn anew by Spark, and nothing of its first
+    attempt is kept in the folder. For reports that no retry changes, anywhere, see `keyed_spark`.
+    """
+    _checked(mechanism, frame, column, k)
+    drawn = frame.select(column).mapInArrow(_drawing(repr(mechanism), k, None), BLOCKS)
+    drawn.write.mode("errorifexists").parquet(out)
+    return frame.sparkSession.read.parquet(out)
+
+
+def keyed_spark(mechanism: Any, frame: Any, column: str, ids: str, noise: KeyedNoise, *, k: int) -> Any:
+    """A lazy frame of reports whose noise is keyed by the column of ids: every action sees the same reports.
+
+    The ids are checked to be distinct. The secret travels to the workers with the program that they run.
+    """
+    _checked(mechanism, frame, column, k)
+    chosen = frame.select(column, ids)
+    if chosen.where(chosen[ids].isNull() | (chosen[ids] < 0)).limit(1).count():
+        raise ValueError(f"{HERE}: column {ids} must hold an id from 0 on for each value")
+    if chosen.groupBy(ids).count().where("count > 1").limit(1).count():
+        raise ValueError(f"{HERE}: ids must be distinct: two values under one id share their noise")
+    return chosen.mapInArrow(_drawing(repr(mechanism), k, noise), BLOCKS)
+
+
+def _checked(mechanism: Any, frame: Any, column: str, k: int) -> None:
+    package("pyspark", "Spark frames", "spark")
+    if not hasattr(mechanism, "_drawn") or hasattr(mechanism, "remember"):
+        raise ValueError(f"{mechanism!r} is not run on a frame of values")
+    mechanism._values(k)
+    kind = dict(frame.dtypes).get(column)
+    if kind not in ("tinyint", "smallint", "int", "bigint"):
+        raise ValueError(f"{HERE}: column {column} must hold integers, not {kind}")
+    value = frame[column]
+    if frame.where(value.isNull() | (value < 0) | (value >= k)).limit(1).count():
+        raise ValueError(f"{HERE}: values must lie in 0 .. {k - 1}, and none may be missing")
+
+
+def _drawing(text: str, k: int, noise: KeyedNoise | None) -> Callable[[Iterable[Any]], Iterator[Any]]:
+    """What each task runs: values, and ids if the noise is keyed, to packed blocks of reports."""
+
+    def draw(batches: Iterable[Any]) -> Iterator[Any]:
+        mechanism: Any = parse(text).parts[0][0]
+        for batch in batches:
+            if batch.num_rows:
+                values = np.asarray(batch.column(0).to_numpy(zero_copy_only=False)).astype(np.int64)
+                if noise is None:
+                    reports = mechanism._drawn(values, k, secure)
+                else:
+                    reports = noise.release(mechanism, values, np.asarray(batch.column(1)), k=k)
+                yield from table(Label.of(mechanism, k, reports, rows=False), reports).to_batches()
+
+    return draw

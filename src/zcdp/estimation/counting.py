@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
@@ -73,43 +74,81 @@ def bit_counts(rows: Integers, k: int) -> Integers:
     if rows.dtype != np.uint8:
         raise BadType(f"packed bits must be bytes (uint8), not {rows.dtype}")
     width = rows.shape[1]
-    sums = np.zeros((width, 8), dtype=np.int64)
-    height = GROUP * max(1, BLOCK // max(GROUP * width, 1))
+    sums = np.zeros(8 * width, dtype=np.int64)
+    if rows.size <= SLAB:
+        sums, rows = _plane_sums(rows), rows[:0]
+    slab = 8 * max(1, SLAB // (8 * width))  # rows: eight of them are whole words, whatever their width
+    height = slab * max(1, min(SLABS, len(rows) // slab))
     for start in range(0, len(rows), height):
-        part = rows[start : start + height]
-        if len(part) % GROUP:
-            part = np.concatenate((part, np.zeros((-len(part) % GROUP, width), dtype=np.uint8)))
-        sums += _bit_sums(np.ascontiguousarray(part), width)
-    flat = sums[:, ::-1].reshape(-1)  # value v is bit 7 - v % 8 of its byte
-    if flat[k:].any():
-        raise BadValue(f"a report has bits beyond the {k} values: these are of another design")
-    return np.asarray(flat[:k])
+        part = np.ascontiguousarray(rows[start : start + height])
+        if len(part) % slab:
+            part = np.concatenate((part, np.zeros((-len(part) % slab, width), dtype=np.uint8)))
+        adders = _Adders(slab * width // 8)
+        for words in part.reshape(-1).view(np.uint64).reshape(-1, slab * width // 8):
+            adders.add(words)
+        for power, plane in adders.planes():
+            sums += _plane_sums(plane.view(np.uint8).reshape(-1, width)) << power
+    if sums[k:].any():
+        raise ValueError(f"a report has bits beyond the {k} values: these are of another design")
+    return np.asarray(sums[:k])
 
 
-GROUP = 8 * 3 * 5 * 17
-"""Rows added without a carry: eight rows are words of 64 bits, whatever their width; then 3, 15 and 255 such sums fill
-fields of 2, 4 and 8 bits."""
+SLAB = 1 << 16
+"""Bytes of the rows that are added at once, bit by bit in parallel: a few such stay in the cache."""
+
+SLABS = 4095
+"""That many are added before their planes of binary digits are read: those are then less than a hundredth."""
 
 
-def _bit_sums(rows: Integers, width: int) -> Integers:
-    """For each byte column and bit of it, from the lowest, in how many rows it is set: 64 bits at a time."""
-    sums = np.zeros((width, 8), dtype=np.int64)
-    words = rows.reshape(-1).view(np.uint64).reshape(-1, 17, 5, 3, width)
-    for one in range(2):
-        pairs = _added(words >> np.uint64(one), 0x5555555555555555)
-        for two in range(2):
-            fours = _added(pairs >> np.uint64(2 * two), 0x3333333333333333)
-            for four in range(2):
-                eights = _added(fours >> np.uint64(4 * four), 0x0F0F0F0F0F0F0F0F)
-                often = eights.view(np.uint8).reshape(-1, 8, width).sum(axis=(0, 1), dtype=np.int64)
-                sums[:, one + 2 * two + 4 * four] += often
+class _Adders:
+    """Adds slabs of words, each bit for itself, in carry-save form: at each weight a sum, and one that waits.
+
+    A full adder makes the sum, the waiting one and a third into a new sum and a carry of twice the weight: five
+    operations on whole words for each slab that comes in, and half as many at each next weight.
+    """
+
+    def __init__(self, size: int) -> None:
+        self._size, self._spare = size, np.empty(size, dtype=np.uint64)
+        self._sums: list[Integers] = []
+        self._waiting: list[Integers | None] = []
+        self._carries: list[list[Integers]] = []
+
+    def add(self, slab: Integers, power: int = 0) -> None:
+        """A slab of weight 2^power: kept until the next one of that weight has come, and not changed."""
+        if power == len(self._sums):
+            self._sums.append(np.zeros(self._size, dtype=np.uint64))
+            self._waiting.append(None)
+            self._carries.append([np.empty(self._size, dtype=np.uint64) for _ in range(2)])
+        waits = self._waiting[power]
+        if waits is None:
+            self._waiting[power] = slab
+            return
+        self._waiting[power] = None
+        # of two carries the first waits at the next weight, and both are free again when the second has come there
+        carry = self._carries[power][power + 1 < len(self._waiting) and self._waiting[power + 1] is not None]
+        total, half = self._sums[power], self._spare
+        np.bitwise_xor(total, waits, out=half)
+        np.bitwise_and(total, waits, out=carry)
+        np.bitwise_xor(half, slab, out=total)
+        np.bitwise_and(half, slab, out=half)
+        np.bitwise_or(carry, half, out=carry)
+        self.add(carry, power + 1)
+
+    def planes(self) -> Iterator[tuple[int, Integers]]:
+        """The sums and what still waits, with the powers of 2 that they count for."""
+        for power, (total, waits) in enumerate(zip(self._sums, self._waiting, strict=True)):
+            yield power, total
+            if waits is not None:
+                yield power, waits
+
+
+def _plane_sums(rows: Integers) -> Integers:
+    """In how many rows each bit is set, from the highest of each byte: unpacked and added, 255 rows to a byte."""
+    sums = np.zeros(8 * rows.shape[1], dtype=np.int64)
+    for start in range(0, len(rows), 255):
+        bits = np.unpackbits(rows[start : start + 255], axis=1)
+        sums += np.add.reduce(bits, axis=0, dtype=np.uint8)
     return sums
-
-
-def _added(words: Integers, mask: int) -> Integers:
-    """The fields under the mask, summed over the last axis but one."""
-    words &= np.uint64(mask)
-    return np.ascontiguousarray(words.sum(axis=-2, dtype=np.uint64))
 
 
 def member_counts(rows: Integers, k: int) -> Integers:

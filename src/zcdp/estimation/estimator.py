@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from zcdp.estimation.intervals import clients_interval, population_interval
 from zcdp.estimation.support import Support, checked
 
-__all__ = ["BySupport", "Estimator"]
+__all__ = ["BySupport", "ByTwoSupports", "Estimator"]
 
 Floats = NDArray[Any]
 
@@ -29,7 +29,7 @@ class Estimator(Protocol):
         """At these true frequencies."""
 
     def interval(self, counts: Floats, n: int, risk: float, *, of: str) -> tuple[Floats, Floats]:
-        """Lower and upper ends, each wrong with probability at most risk/2."""
+        """Lower and upper ends for each value, each wrong with probability at most risk/2."""
 
 
 @dataclass(frozen=True)
@@ -49,7 +49,36 @@ class BySupport:
     def interval(self, counts: Floats, n: int, risk: float, *, of: str) -> tuple[Floats, Floats]:
         """Lower and upper ends, each wrong with probability at most risk/2."""
         checked(of)
+        distinct, where = np.unique(counts, return_inverse=True)
         if of == "population":
-            return population_interval(counts, n, self.support, risk)
-        low, high = clients_interval(counts, n, self.support, risk)
-        return low / n, high / n
+            low, high = population_interval(distinct, n, self.support, risk)
+        else:
+            low, high = (end / n for end in clients_interval(distinct, n, self.support, risk))
+        return low[where], high[where]
+
+
+@dataclass(frozen=True)
+class ByTwoSupports:
+    """Two values, 0 and 1, that are not supported alike: each by its own probabilities."""
+
+    zero: Support
+    one: Support
+
+    def _each(self) -> tuple[BySupport, BySupport]:
+        return BySupport(self.zero), BySupport(self.one)
+
+    def frequencies(self, counts: Floats, n: int) -> Floats:
+        """Unbiased estimates, which sum to 1."""
+        return np.concatenate([part.frequencies(counts[v : v + 1], n) for v, part in enumerate(self._each())])
+
+    def standard_error(self, frequencies: Floats, n: int, *, of: str) -> Floats:
+        """At these true frequencies; of one frequency alone, that of value 1."""
+        if frequencies.size == 1:
+            return BySupport(self.one).standard_error(frequencies, n, of=of)
+        parts = [part.standard_error(frequencies[v : v + 1], n, of=of) for v, part in enumerate(self._each())]
+        return np.concatenate(parts)
+
+    def interval(self, counts: Floats, n: int, risk: float, *, of: str) -> tuple[Floats, Floats]:
+        """Lower and upper ends for each value, each wrong with probability at most risk/2."""
+        ends = [part.interval(counts[v : v + 1], n, risk, of=of) for v, part in enumerate(self._each())]
+        return np.concatenate([low for low, _ in ends]), np.concatenate([high for _, high in ends])

@@ -66,10 +66,8 @@ class Histogram(metaclass=Spoken):
         Exact whatever the counts are; see docs/theorems/intervals.md.
         """
         risk = float(1 - probability(level, "level"))
-        risk = risk / self.counts.k if simultaneous else risk
-        distinct, where = np.unique(self.counts.supports, return_inverse=True)
-        low, high = self.estimator.interval(distinct.astype(float), self.reports, risk, of=of)
-        return low[where], high[where]
+        risk = risk / self.frequencies.size if simultaneous else risk
+        return self.estimator.interval(self.counts.supports.astype(float), self.reports, risk, of=of)
 
     def consistent(self, level: Value = 0.95, *, of: str = "clients") -> Consistent:
         """The nearest frequencies that sum to 1, with what the simultaneous intervals leave of the simplex."""

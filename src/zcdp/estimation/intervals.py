@@ -59,7 +59,7 @@ def population_interval(counts: Floats, n: int, support: Support, risk: float) -
 
     lower, _ = crossing(at_least, risk / 2, top, gap, np.clip(guess - width, 0, 1))
     fewest, _ = crossing(at_most, risk / 2, top, gap, np.clip(1 - guess - width, 0, 1))
-    return lower, 1 - fewest
+    return lower, np.minimum(np.nextafter(1 - fewest, 2), 1.0)
 
 
 def _guess(counts: Floats, n: int, support: Support, risk: float) -> tuple[Floats, Floats]:

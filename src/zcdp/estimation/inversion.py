@@ -8,13 +8,11 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from zcdp.estimation.tails import MARGIN
-
 __all__ = ["crossing"]
 
 Floats = NDArray[Any]
 Tail = Callable[[NDArray[Any], Floats], Floats]
-"""Tails of the elements of these indices at these places; they rise with the place."""
+"""Bounds on tails of the elements of these indices at these places, never too small; the tails rise with the place."""
 
 TURNS = 200
 
@@ -22,10 +20,10 @@ TURNS = 200
 def crossing(tail: Tail, level: float, top: Floats, gap: float, guess: Floats) -> tuple[Floats, Floats]:
     """Places (below, above) at most `gap` apart, the tail at most `level` below and more than that above.
 
-    From 0 to `top`; where the tail is above the level at 0 both are 0, and both are `top` where it never is. A tail
-    counts as above a level if it comes as near to it as `MARGIN`: rounding makes an interval wider, never narrower.
+    From 0 to `top`; where the tail is above the level at 0 both are 0, and both are `top` where it never is. What is
+    below was compared by a bound that is never too small: rounding makes an interval wider, never narrower.
     """
-    edge = level * (1 - MARGIN)
+    edge = level * (1 - 2**-50)  # so that the level itself may be rounded
     every = np.arange(top.size)
     at_0, at_top = tail(every, np.zeros(top.size)), tail(every, top)
     low, high = np.zeros(top.size), top.astype(float)

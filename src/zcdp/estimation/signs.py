@@ -11,13 +11,13 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from zcdp.estimation.inversion import crossing
+from zcdp.estimation.moments import moment_interval
 from zcdp.estimation.support import checked
 
 __all__ = ["BySigns"]
 
 Floats = NDArray[Any]
-STEPS, LARGEST = 60, 20.0
+LARGEST = 20.0
 
 
 @dataclass(frozen=True)
@@ -40,37 +40,20 @@ class BySigns:
     def interval(self, counts: Floats, n: int, risk: float, *, of: str) -> tuple[Floats, Floats]:
         """Lower and upper ends, each wrong with probability at most risk/2."""
         checked(of)
-        whole = of == "clients"
-        unit = n if whole else 1
-        top = np.full(counts.size, float(unit))
-        gap = 1.0 if whole else max(1e-5 * self.r * float(np.sqrt(self.t / n)), 1e-15)
-        guess = np.clip(self.frequencies(counts, n), 0, 1) * unit
+        distinct, where = np.unique(counts, return_inverse=True)
 
-        def at_least(which: NDArray[Any], holders: Floats) -> Floats:
-            return self._bound(counts[which], holders / unit, n, 1 / self.r, mixed=not whole)
+        def excess(z: Floats, mean: float) -> tuple[Floats, Floats, Floats]:
+            other, odd = 2 * self.t * np.sinh(z / 2) ** 2, np.sinh(z)
+            return other + mean * odd, other, other + abs(mean) * odd
 
-        def at_most(which: NDArray[Any], others: Floats) -> Floats:
-            return self._bound(-counts[which], 1 - others / unit, n, -1 / self.r, mixed=not whole)
-
-        outside, lower = crossing(at_least, risk / 2, top, gap, guess)
-        beyond, fewest = crossing(at_most, risk / 2, top, gap, unit - guess)
-        return (lower / n, (n - fewest) / n) if whole else (outside, 1 - beyond)
-
-    def _bound(self, d: Floats, share: Floats, n: int, mean: float, *, mixed: bool) -> Floats:
-        """On P[D >= d], D the sum of n signs of which a share has this mean: the least moment bound that is found."""
-        low, high = np.zeros(d.size), np.full(d.size, LARGEST)
-        for _ in range(STEPS):
-            third = (high - low) / 3
-            left = self._log_moment(low + third, d, share, n, mean, mixed=mixed)
-            right = self._log_moment(high - third, d, share, n, mean, mixed=mixed)
-            low, high = np.where(left > right, low + third, low), np.where(left > right, high, high - third)
-        bound: Floats = np.exp(np.minimum(self._log_moment(low, d, share, n, mean, mixed=mixed), 0.0))
-        return bound
-
-    def _log_moment(self, z: Floats, d: Floats, share: Floats, n: int, mean: float, *, mixed: bool) -> Floats:
-        """log of e^{-zd} E e^{zD}: of clients of whom a share holds the value, or who are drawn to hold it."""
-        others = 2 * self.t * np.sinh(z / 2) ** 2
-        holders = others + mean * np.sinh(z)
-        if mixed:
-            return np.asarray(n * np.log1p(others + share * mean * np.sinh(z)) - z * d)
-        return np.asarray(n * (share * np.log1p(holders) + (1 - share) * np.log1p(others)) - z * d)
+        low, high = moment_interval(
+            distinct,
+            n,
+            risk,
+            lambda z: excess(z, 1 / self.r),
+            lambda z: excess(z, -1 / self.r),
+            largest=LARGEST,
+            guess=self.frequencies(distinct, n),
+            whole=of == "clients",
+        )
+        return low[where], high[where]

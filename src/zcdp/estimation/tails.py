@@ -1,10 +1,9 @@
-"""Tails of a sum of two binomials, to ten digits at any size: a contour through the saddle point.
+"""Tails of a sum of two binomials, from above and to ten digits at any size: a contour through the saddle point.
 
-With G(z) = (1 + p(z-1))^N (1 + q(z-1))^{n-N} and any r > 1,
-    P[S >= c] = (1/2 pi i) times the integral over |z| = r of G(z) z^{-c}/(z - 1) dz,
-a trigonometric sum: M points on the circle give the sum over all whole m of P[S >= c + mM] r^{mM}. Where M is many
-standard deviations, or above n, the terms m > 0 vanish and those of m < 0 are r^{-M} + r^{-2M} + ..., which is taken
-off. At the saddle point the integrand is a bell of width 1/sd, of which few points count.
+With G(z) = (1 + p(z-1))^N (1 + q(z-1))^{n-N} and any r > 1 the mean of G(z) z^{1-c}/(z-1) over M points of |z| = r is
+the sum over all whole m of P[S >= c + mM] r^{mM}: the tail, and more that is positive and small if M is large. At the
+saddle point the terms are a bell of width 1/sd, of which few count. What rounding and the terms left out can change is
+added, so that the result is never below the tail. Theorem: docs/theorems/intervals.md, part 5.
 """
 
 from __future__ import annotations
@@ -14,13 +13,14 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-__all__ = ["MARGIN", "upper_tail"]
+__all__ = ["ROUNDING", "upper_tail"]
 
-MARGIN = 1e-7
-"""Tails are compared with a level less this part of it; they are off by less (a test compares them with balls)."""
+ROUNDING = 2.0**-47
+"""64 units in the last place: more than any step here is off by, relative to its own terms."""
 
-REACH = 9.0  # e^{-REACH^2/2}: what the bell weighs beyond
+REACH = 9.0  # e^{-REACH^2/2}: about what the bell weighs beyond
 SPREAD = 20.0  # standard deviations around the circle, beyond which coefficients are as small
+DECAY = 30.0  # e^{-DECAY}: about what comes from below
 NODES = 64
 LEAST, MOST = 1e-12, 1e12
 CHUNK = 1 << 15
@@ -30,7 +30,9 @@ Chance = tuple[Floats | float, Floats | float]
 
 
 def upper_tail(c: Floats, first: Floats, n: int, p: Chance, q: Chance) -> Floats:
-    """P[Bin(first, p) + Bin(n - first, q) >= c], elementwise; p and q come with their complements.
+    """P[Bin(first, p) + Bin(n - first, q) >= c] or a little more, elementwise; 1 where c is at most the mean.
+
+    p and q come with their complements, and may be off by a few units in the last place.
 
     >>> half = (np.array([0.5]), np.array([0.5]))
     >>> upper_tail(np.array([2.0]), np.array([1.0]), 2, half, half).round(12).tolist()
@@ -38,59 +40,60 @@ def upper_tail(c: Floats, first: Floats, n: int, p: Chance, q: Chance) -> Floats
     """
     c, first, p0, p1, q0, q1 = np.broadcast_arrays(*map(np.asarray, (c, first, *p, *q)))
     flat = [np.ravel(part).astype(float) for part in (c, first, p0, p1, q0, q1)]
-    out = np.empty(flat[0].size)
-    for start in range(0, out.size, CHUNK):
-        part = slice(start, start + CHUNK)
-        out[part] = _tail(n, *(column[part] for column in flat))
+    out = np.where(flat[0] > n, 0.0, 1.0)
+    above = (flat[0] > flat[1] * flat[2] + (n - flat[1]) * flat[4]) & (flat[0] > 0) & (flat[0] <= n)
+    places = np.flatnonzero(above)
+    for start in range(0, places.size, CHUNK):
+        some = places[start : start + CHUNK]
+        out[some] = _above_the_mean(n, *(column[some] for column in flat))
     return out.reshape(c.shape)
 
 
-def _tail(n: int, c: Floats, first: Floats, p: Floats, p1: Floats, q: Floats, q1: Floats) -> Floats:
-    rest = n - first
-    mean = first * p + rest * q
-    above = c > mean
-    # below the mean the other tail is the small one, and this one is what it leaves
-    mirrored = _small(
-        n,
-        np.where(above, c, n - c + 1),
-        first,
-        np.where(above, p, p1),
-        np.where(above, p1, p),
-        np.where(above, q, q1),
-        np.where(above, q1, q),
-    )
-    tail = np.where(above, mirrored, 1 - mirrored)
-    return np.where(c <= 0, 1.0, np.where(c > n, 0.0, tail))
-
-
-def _small(n: int, c: Floats, first: Floats, p: Floats, p1: Floats, q: Floats, q1: Floats) -> Floats:
-    """The tail above the mean, relative to itself."""
+def _above_the_mean(n: int, c: Floats, first: Floats, p: Floats, p1: Floats, q: Floats, q1: Floats) -> Floats:
     rest = n - first
     x = _saddle(c, first, rest, p, q)  # r - 1
-    tilted_p, tilted_q = p * (1 + x) / (1 + p * x), q * (1 + x) / (1 + q * x)
-    variance = first * tilted_p * p1 / (1 + p * x) + rest * tilted_q * q1 / (1 + q * x)
-    spread = np.sqrt(variance) + 1
-    points = np.minimum(np.ceil(SPREAD * spread), 2 * n + 4)
-    most = np.ceil(np.minimum(points / 2, REACH / np.maximum(np.sqrt(variance), 1e-9) * points / (2 * np.pi))) + 1
-    size = int(max(most.max(initial=1), 1))
-    log_peak = first * np.log1p(p * x) + rest * np.log1p(q * x) - (c - 1) * np.log1p(x)
-    total = np.zeros(c.size)
-    for start in range(0, size + 1, NODES):
-        index = np.arange(start, min(start + NODES, size + 1))[:, None]
-        angle = 2 * np.pi * index / points
-        whole = 2 * index < points
-        lone = (index == 0) | (2 * index == points)
-        weight = np.where(lone, 1.0, 2.0) * (whole | (2 * index == points))
-        # z - 1 = x e^{i angle} + (e^{i angle} - 1), without cancellation
-        turn = -2 * np.sin(angle / 2) ** 2 + 1j * np.sin(angle)
-        shift = (1 + x) * turn  # z - r
-        exponent = first * np.log1p(p * shift / (1 + p * x)) + rest * np.log1p(q * shift / (1 + q * x))
-        exponent -= 1j * (c - 1) * angle
-        total += (weight * (np.exp(exponent) / (x + shift)).real).sum(axis=0)
-    tail: Floats = np.clip(
-        np.exp(log_peak) * total / points - 1 / np.expm1(np.minimum(points * np.log1p(x), 700.0)), 0.0, 1.0
+    r = 1 + x
+    # tilted to r: the chances of a 1, and 4 times those times the others, of which |G| on the circle is made
+    yes = p * r / (1 + p * x), q * r / (1 + q * x)
+    both = 4 * yes[0] * p1 / (1 + p * x), 4 * yes[1] * q1 / (1 + q * x)
+    deviation = np.sqrt((first * both[0] + rest * both[1]) / 4)
+    points = np.ceil(np.maximum(SPREAD * (deviation + 1), DECAY / np.log1p(x)))
+    most = np.ceil(np.minimum(points / 2, REACH / np.maximum(deviation, 1e-9) * points / (2 * np.pi))) + 1
+    parts = first * np.log1p(p * x), rest * np.log1p(q * x), (c - 1) * np.log1p(x)
+    log_peak = (
+        parts[0] + parts[1] - parts[2] + ROUNDING * (parts[0] + parts[1] + parts[2] + first * yes[0] + rest * yes[1])
     )
-    return tail
+
+    def size(angle: Floats) -> tuple[Floats, Floats]:
+        """log |G(z)/G(r)|, and its error in units of rounding."""
+        square = np.sin(angle / 2) ** 2
+        one, other = np.minimum(both[0] * square, 1 - 1e-15), np.minimum(both[1] * square, 1 - 1e-15)
+        log = (first * np.log1p(-one) + rest * np.log1p(-other)) / 2
+        return log, first * one / (1 - one) + rest * other / (1 - other) - log
+
+    total = np.zeros(c.size)
+    for start in range(0, int(most.max(initial=1)) + 1, NODES):
+        index = np.arange(start, min(start + NODES, int(most.max(initial=1)) + 1))[:, None]
+        angle = 2 * np.pi * index / points
+        counted = (2 * index <= points) & (index <= most)
+        weight = np.where((index == 0) | (2 * index == points), 1.0, 2.0) * counted
+        angle = np.where(counted, angle, 0.0)
+        sine, square = np.sin(angle), np.sin(angle / 2) ** 2
+        log, off = size(angle)
+        turns = (
+            first * np.arctan2(yes[0] * sine, 1 - 2 * yes[0] * square),
+            rest * np.arctan2(yes[1] * sine, 1 - 2 * yes[1] * square),
+        )
+        phase = turns[0] + turns[1] - (c - 1) * angle
+        real, imaginary = x - 2 * r * square, r * sine  # of z - 1
+        distance = np.sqrt(x**2 + 4 * r * square)
+        term = weight * np.exp(log) / distance
+        off = off + np.abs(turns[0]) + np.abs(turns[1]) + (c - 1) * angle + 8
+        total += (term * ((np.cos(phase) * real + np.sin(phase) * imaginary) / distance + ROUNDING * off)).sum(axis=0)
+    first_left = np.minimum(2 * np.pi * (most + 1) / points, np.pi)
+    left = np.where(2 * most < points, np.exp(size(first_left)[0] * (1 - ROUNDING)) / x, 0.0)
+    bound: Floats = np.minimum(np.exp(log_peak) * (total / points + left) * (1 + ROUNDING), 1.0)
+    return bound
 
 
 def _saddle(c: Floats, first: Floats, rest: Floats, p: Floats, q: Floats) -> Floats:

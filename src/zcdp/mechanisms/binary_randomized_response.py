@@ -5,12 +5,13 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
-from typing import ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar
 
 from flint import arb
 
 from zcdp.errors import BadValue
 from zcdp.mechanisms.base import Mechanism
+from zcdp.mechanisms.collected import CollectsNumbers, Real
 from zcdp.numeric.balls import lift
 from zcdp.numeric.certify import Undecided, enclose
 from zcdp.numeric.exact import Exact, Log, Value, probability
@@ -22,11 +23,19 @@ from zcdp.privacy.finite_pair import FinitePair
 from zcdp.privacy.loss import LossLaw, envelope_of_rows, ordered_law
 from zcdp.privacy.relation import Relation
 
+if TYPE_CHECKING:
+    from numpy.typing import ArrayLike, NDArray
+
+    from zcdp.estimation.estimator import Estimator
+    from zcdp.estimation.support import Support
+    from zcdp.samplers.bernoulli import Coin
+    from zcdp.samplers.source import Source
+
 __all__ = ["BinaryRandomizedResponse"]
 
 
 @dataclass(frozen=True, init=False, repr=False)
-class BinaryRandomizedResponse(FiniteEnvelope, Mechanism):
+class BinaryRandomizedResponse(CollectsNumbers, FiniteEnvelope, Mechanism):
     """A pair of Bernoulli laws, p > q, in both directions; p = 1 - q is binary randomized response.
 
     rho is KL where half the variance of the loss is at most KL, else one certified root, in each direction.
@@ -41,6 +50,8 @@ class BinaryRandomizedResponse(FiniteEnvelope, Mechanism):
 
     theorem: ClassVar[str] = "two-point"
     budget = None
+    k: ClassVar[int] = 2
+    """Bits are values 0 and 1."""
     p: Fraction
     q: Fraction
     ordered: bool = False
@@ -51,6 +62,57 @@ class BinaryRandomizedResponse(FiniteEnvelope, Mechanism):
         if high <= low:
             raise BadValue(f"p ({p}) must be above q ({q}): saying 1 is more likely if the bit is 1")
         self._set(p=high, q=low, ordered=ordered)
+
+    def release(self, values: ArrayLike) -> Any:
+        """An answer for each bit, in the type of the bits."""
+        import numpy as np
+
+        from zcdp.samplers.release import each_in_its_type
+        from zcdp.samplers.source import secure
+
+        def many(bits: NDArray[Any]) -> NDArray[Any]:
+            return self._drawn(bits, 2, secure)
+
+        return each_in_its_type(lambda bit: int(many(np.array([bit]))[0]), many, values, 2)
+
+    @cached_property
+    def _coins(self) -> tuple[Coin, Coin]:
+        from zcdp.samplers.bernoulli import Coin
+
+        return Coin(lambda: lift(self.q)), Coin(lambda: lift(self.p))
+
+    def _drawn(self, values: NDArray[Any], k: int, source: Source) -> NDArray[Any]:  # noqa: ARG002 - it is 2
+        import numpy as np
+
+        no, yes = (coin.flips(values.size, source) for coin in self._coins)
+        return np.where(values == 1, yes, no).astype(values.dtype)
+
+    def neighbouring_outputs(self, size: int) -> tuple[NDArray[Any], NDArray[Any]]:
+        import numpy as np
+
+        return self.release(np.ones(size, dtype=np.int64)), self.release(np.zeros(size, dtype=np.int64))
+
+    def _outputs(self, k: int) -> int:
+        return k
+
+    def _supports(self, p: Fraction, q: Fraction) -> Support:
+        from zcdp.estimation.support import Support
+
+        return Support(lambda: (lift(p), lift(q), arb(0)), (p, q, Fraction(0)))
+
+    @cached_property
+    def support(self) -> Support:
+        """The probabilities p, q, b for the value 1; those of the value 0 are 1-q, 1-p and 0."""
+        return self._supports(self.p, self.q)
+
+    def _support(self, x: Real) -> tuple[Real, Real, Real]:  # noqa: ARG002 - p and q are given
+        raise TypeError("binary randomized response is given by its p and q")
+
+    @property
+    def _estimator(self) -> Estimator:
+        from zcdp.estimation.estimator import ByTwoSupports
+
+        return ByTwoSupports(self._supports(1 - self.q, 1 - self.p), self.support)
 
     @property
     def relation(self) -> Relation:

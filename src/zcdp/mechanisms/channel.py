@@ -7,11 +7,12 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from numbers import Rational, Real
-from typing import ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar
 
 from zcdp.display.things import thing
 from zcdp.errors import BadType, BadValue
 from zcdp.mechanisms.base import Mechanism
+from zcdp.mechanisms.weighed import Weighed
 from zcdp.numeric.balls import lift
 from zcdp.numeric.exact import Exact, Log, Value, literal, rational
 from zcdp.numeric.once import cached_property
@@ -19,6 +20,9 @@ from zcdp.privacy.envelope import FiniteEnvelope
 from zcdp.privacy.finite_pair import FinitePair
 from zcdp.privacy.loss import LossLaw, envelope_of_rows, ordered_law
 from zcdp.privacy.relation import Relation
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
 
 __all__ = ["Channel", "LossPair"]
 
@@ -155,7 +159,7 @@ def _steepest_in_floats(rows: Sequence[Row], indices: Sequence[tuple[int, int]])
 
 
 @dataclass(frozen=True, init=False, repr=False)
-class Channel(_Finite):
+class Channel(Weighed, _Finite):
     """A row-stochastic matrix: row x is the law of the output on input x. Certified over all orders and pairs of rows.
 
     Rows of Fractions, ints or strings must sum to 1 exactly; rows with floats up to the rounding of those, for which
@@ -185,6 +189,12 @@ class Channel(_Finite):
     @property
     def _rows(self) -> Sequence[Row]:
         return self.rows
+
+    def neighbouring_outputs(self, size: int) -> tuple[NDArray[Any], NDArray[Any]]:
+        import numpy as np
+
+        one, other = self.worst_pair
+        return self.release(np.full(size, one)), self.release(np.full(size, other))
 
     def __repr__(self) -> str:
         return f"Channel([{', '.join(_list(row) for row in self.rows)}])"

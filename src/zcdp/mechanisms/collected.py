@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from abc import abstractmethod
+from collections.abc import Iterable
 from fractions import Fraction
 from typing import TYPE_CHECKING, Any, TypeVar
 
@@ -20,6 +21,7 @@ if TYPE_CHECKING:
     from zcdp.estimation.estimator import Estimator
     from zcdp.estimation.histogram import Histogram
     from zcdp.estimation.support import Support
+    from zcdp.samplers.source import Source
 
 __all__ = ["Collected", "CollectsNumbers"]
 
@@ -54,8 +56,16 @@ class Collected:
         return BySupport(self.support)
 
     @abstractmethod
-    def _count(self, reports: ArrayLike, k: int) -> tuple[int, NDArray[Any]]:
-        """The number of reports, and of those that support each value."""
+    def _drawn(self, values: NDArray[Any], k: int, source: Source) -> NDArray[Any]:
+        """A report for each of a one-dimensional array of int64 in 0 .. k-1, from these bits alone."""
+
+    @abstractmethod
+    def _sums(self, reports: ArrayLike, k: int) -> tuple[int, NDArray[Any]]:
+        """The number of reports, and what is to be added up over blocks of them before it is decoded."""
+
+    def _decode(self, sums: NDArray[Any], k: int) -> NDArray[Any]:  # noqa: ARG002 - most sums are the supports
+        """How many reports support each value, from the sums."""
+        return sums
 
     def _values(self, k: Value | None) -> int:
         """How many values there are: the mechanism's own number, or as told."""
@@ -70,12 +80,18 @@ class Collected:
 
     def count(self, reports: ArrayLike, *, k: Value | None = None) -> Counts:
         """How many reports support each of k values; counts of blocks, days and machines add up."""
-        return self._counted(*self._count(reports, self._values(k)))
+        return self._counts([self._sums(reports, self._values(k))], k=k)
 
-    def _counted(self, received: int, supports: NDArray[Any]) -> Counts:
+    def _counts(self, parts: Iterable[tuple[int, NDArray[Any]]], *, k: Value | None) -> Counts:
+        """From the sums of blocks, decoded once."""
         from zcdp.estimation.counts import Counts
 
-        return Counts(repr(self), received, supports, signed=self._signed)
+        received, total = 0, None
+        for count, sums in parts:
+            received, total = received + count, sums if total is None else total + sums
+        if total is None:
+            raise ValueError("there are no reports: nothing can be estimated")
+        return Counts(repr(self), received, self._decode(total, self._values(k)), signed=self._signed)
 
     @property
     def _signed(self) -> bool:
@@ -86,10 +102,13 @@ class Collected:
         """The frequencies of the values, with standard errors and exact intervals."""
         from zcdp.estimation.histogram import Histogram
 
-        if counts.design != repr(self):
-            raise BadValue(f"these are counts of {counts.design}, not of {self!r}")
+        self._own(counts)
         self._values(counts.k)
         return Histogram(counts, self._estimator)
+
+    def _own(self, counts: Counts) -> None:
+        if counts.design != repr(self):
+            raise ValueError(f"these are counts of {counts.design}, not of {self!r}")
 
     def standard_error(self, *, clients: Value, frequency: Value = 0, of: str = "clients") -> float:
         """Of the estimate of one frequency from the reports of so many clients.
@@ -114,29 +133,28 @@ class CollectsNumbers(Collected):
     def _outputs(self, k: int) -> int:
         """How many different reports there are: 0 and on."""
 
-    @abstractmethod
-    def _decode(self, tally: NDArray[Any], k: int) -> NDArray[Any]:
-        """The supports of each value, from how often each report came."""
-
     def tally(self, often: ArrayLike, *, k: Value | None = None) -> Counts:
         """The same as `count`, from how often each report 0, 1, 2 ... came."""
         import numpy as np
 
         from zcdp.estimation.counting import integer_reports
+        from zcdp.estimation.linear_hash import LARGEST_TABLE
 
         values = self._values(k)
         given = integer_reports(often)
         size = self._outputs(values)
+        if size > LARGEST_TABLE:
+            raise ValueError(f"{self!r} on {values} values has {size} different reports: count the reports themselves")
         if given.size > size:
             raise BadValue(f"reports must lie in 0 .. {size - 1}: these are of another design")
         if given.size and int(given.min()) < 0:
             raise BadValue("a report cannot have come less than 0 times")
         whole = np.zeros(size, dtype=np.int64)
         whole[: given.size] = given
-        return self._counted(int(whole.sum()), self._decode(whole, values))
+        return self._counts([(int(whole.sum()), whole)], k=values)
 
-    def _count(self, reports: ArrayLike, k: int) -> tuple[int, NDArray[Any]]:
+    def _sums(self, reports: ArrayLike, k: int) -> tuple[int, NDArray[Any]]:
         from zcdp.estimation.counting import integer_reports, value_counts
 
         array = integer_reports(reports)
-        return array.size, self._decode(value_counts(array, self._outputs(k)), k)
+        return array.size, value_counts(array, self._outputs(k))

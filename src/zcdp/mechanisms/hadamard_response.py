@@ -18,6 +18,8 @@ if TYPE_CHECKING:
     from numpy.typing import ArrayLike, NDArray
 
     from zcdp.estimation.estimator import Estimator
+    from zcdp.samplers.hadamard import HadamardReports
+    from zcdp.samplers.source import Source
 
 __all__ = ["HadamardResponse"]
 
@@ -47,12 +49,19 @@ class HadamardResponse(CollectsNumbers, ThreePoint):
         """An output for each value out of k: blocks of the least power of two that has rows enough."""
         import numpy as np
 
-        from zcdp.samplers.hadamard import HadamardReports
         from zcdp.samplers.release import each
 
         size = integer(k, "k", 2)
-        reports = HadamardReports(lambda: lift(self.epsilon), size, self.blocks)
+        reports = self._sampler(size)
         return each(lambda v: int(reports.report(np.array([v]))[0]), reports.report, values, size)
+
+    def _sampler(self, k: int) -> HadamardReports:
+        from zcdp.samplers.hadamard import HadamardReports
+
+        return HadamardReports(lambda: lift(self.epsilon), k, self.blocks)
+
+    def _drawn(self, values: NDArray[Any], k: int, source: Source) -> NDArray[Any]:
+        return self._sampler(k).report(values, source)
 
     def _support(self, x: Real) -> tuple[Real, Real, Real]:
         if self.blocks > 1:
@@ -85,13 +94,13 @@ class HadamardResponse(CollectsNumbers, ThreePoint):
 
         return hadamard_width(k, self.blocks) * self.blocks
 
-    def _decode(self, tally: NDArray[Any], k: int) -> NDArray[Any]:
+    def _decode(self, sums: NDArray[Any], k: int) -> NDArray[Any]:
         import numpy as np
 
         from zcdp.estimation.counting import hadamard_signs
 
-        signs = np.concatenate([hadamard_signs(row)[1:] for row in tally.reshape(self.blocks, -1)])[:k]
-        return signs if self.blocks > 1 else np.asarray((tally.sum() + signs) // 2)
+        signs = np.concatenate([hadamard_signs(row)[1:] for row in sums.reshape(self.blocks, -1)])[:k]
+        return signs if self.blocks > 1 else np.asarray((sums.sum() + signs) // 2)
 
     def neighbouring_outputs(self, size: int) -> tuple[NDArray[Any], NDArray[Any]]:
         import numpy as np

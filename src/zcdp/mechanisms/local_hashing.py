@@ -17,6 +17,9 @@ from zcdp.numeric.exact import Exact, Value, integer, positive
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike, NDArray
 
+    from zcdp.samplers.linear_hash import LinearHashReports
+    from zcdp.samplers.source import Source
+
 __all__ = ["LocalHashing", "RunsLinearHash", "is_prime"]
 
 
@@ -41,13 +44,20 @@ class RunsLinearHash(CollectsNumbers):
         """A report for each value out of k, hash and bucket as one number: digits of a in base g, then the bucket."""
         import numpy as np
 
-        from zcdp.samplers.linear_hash import LinearHashReports
         from zcdp.samplers.release import each
 
         size = self._values(k)
-        self._runs()
-        reports = LinearHashReports(lambda: lift(self.epsilon), self.g, size)
+        reports = self._sampler(size)
         return each(lambda v: int(reports.report(np.array([v]))[0]), reports.report, values, size)
+
+    def _sampler(self, k: int) -> LinearHashReports:
+        from zcdp.samplers.linear_hash import LinearHashReports
+
+        self._runs()
+        return LinearHashReports(lambda: lift(self.epsilon), self.g, k)
+
+    def _drawn(self, values: NDArray[Any], k: int, source: Source) -> NDArray[Any]:
+        return self._sampler(k).report(values, source)
 
     def _runs(self) -> None:
         """Refuses what cannot be run or told apart."""
@@ -58,20 +68,35 @@ class RunsLinearHash(CollectsNumbers):
         return p, (p + (self.g - 1) * x * p) / self.g, p / self.g
 
     def _outputs(self, k: int) -> int:
-        from zcdp.estimation.linear_hash import LARGEST_TABLE
         from zcdp.samplers.linear_hash import digit_count
 
         self._runs()
         size: int = self.g ** (digit_count(k, self.g) + 1)
-        if size > LARGEST_TABLE:
-            raise BadValue(f"g ({self.g}) and k ({k}) need a table of {size} counts: more than 2^28")
         return size
 
-    def _decode(self, tally: NDArray[Any], k: int) -> NDArray[Any]:
-        from zcdp.estimation.linear_hash import linear_hash_supports
-        from zcdp.samplers.linear_hash import digit_count
+    def _sums(self, reports: ArrayLike, k: int) -> tuple[int, NDArray[Any]]:
+        """How often each report came, if those are few; else the supports themselves, decoded block by block."""
+        import numpy as np
 
-        return linear_hash_supports(tally, self.g, digit_count(k, self.g), k)
+        from zcdp.estimation.counting import integer_reports
+        from zcdp.estimation.linear_hash import SMALL_TABLE, linear_hash_supports
+
+        if (size := self._outputs(k)) <= SMALL_TABLE:
+            return super()._sums(reports, k)
+        array = integer_reports(reports)
+        if array.size and (int(array.min()) < 0 or int(array.max()) >= size):
+            raise ValueError(f"reports must lie in 0 .. {size - 1}: these are of another design")
+        return array.size, linear_hash_supports(array.astype(np.int64), self.g, k)
+
+    def _decode(self, sums: NDArray[Any], k: int) -> NDArray[Any]:
+        import numpy as np
+
+        from zcdp.estimation.linear_hash import linear_hash_supports
+
+        if sums.size != self._outputs(k):
+            return sums
+        came = np.flatnonzero(sums)
+        return linear_hash_supports(came, self.g, k, often=sums[came])
 
     def neighbouring_outputs(self, size: int) -> tuple[NDArray[Any], NDArray[Any]]:
         """So many outputs for each of two neighbouring inputs."""

@@ -20,6 +20,7 @@ from zcdp.numeric.once import cached_property
 from zcdp.numeric.supremum import Convex
 from zcdp.privacy.envelope import FiniteEnvelope
 from zcdp.privacy.finite_pair import FinitePair
+from zcdp.privacy.loss import LossLaw, finite_law
 
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike, NDArray
@@ -29,6 +30,8 @@ if TYPE_CHECKING:
 __all__ = ["MemoizedRAPPOR"]
 
 MOST_COLLECTIONS = 1000
+MOST_EXACT = 31
+"""Collections of which the law of the loss is taken with all its atoms, about a thousand."""
 
 
 @dataclass(frozen=True)
@@ -52,6 +55,11 @@ class _Two(FinitePair):
 
     def convex(self) -> Convex:
         return Convex(self.value, self.kl(), self.largest(), self.taylor)
+
+
+def _two_bits(laws: Sequence[tuple[Fraction, Fraction]], **options: Any) -> LossLaw:
+    """The bit that is set under one value and the one that is set under the other, of these laws if true and false."""
+    return finite_law([(true * no, false * yes) for true, false in laws for yes, no in laws], **options)
 
 
 @dataclass(frozen=True, init=False, repr=False)
@@ -95,6 +103,18 @@ class MemoizedRAPPOR(ReportsBits, FiniteEnvelope, Mechanism):
     @cached_property
     def _laws(self) -> tuple[tuple[Fraction, Fraction], ...]:
         return tuple(map(self._masses, range(self.collections + 1)))
+
+    def pair(self) -> LossLaw:
+        """The exact pair of all collections; of more than 31, that of the memory, of which they are noisy copies.
+
+        Theorem: docs/theorems/memoized-rappor.md, parts 1 and 4.
+        """
+        if self.collections <= MOST_EXACT:
+            return _two_bits(self._laws)
+        fewer = MemoizedRAPPOR(f=self.f, p=self.p, q=self.q, collections=MOST_EXACT)
+        wrong = self.f / 2
+        memory = (1 - wrong, wrong), (wrong, 1 - wrong)
+        return _two_bits(memory, exact=False, witness=fewer.pair())
 
     @property
     def largest_loss(self) -> Exact:

@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from numpy.typing import ArrayLike, NDArray
 
     from zcdp.samplers.response import Response
+    from zcdp.samplers.source import Source
 
 __all__ = ["RandomizedResponse"]
 
@@ -83,8 +84,8 @@ class RandomizedResponse(CollectsNumbers, ThreePoint):
     def _outputs(self, k: int) -> int:
         return k
 
-    def _decode(self, tally: NDArray[Any], k: int) -> NDArray[Any]:  # noqa: ARG002 - each report is a value
-        return tally
+    def _drawn(self, values: NDArray[Any], k: int, source: Source) -> NDArray[Any]:  # noqa: ARG002 - it has its k
+        return self._response.respond(values, source)
 
     def neighbouring_outputs(self, size: int) -> tuple[NDArray[Any], NDArray[Any]]:
         import numpy as np

@@ -15,6 +15,7 @@ from zcdp.numeric.once import cached_property
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike, NDArray
 
+    from zcdp.samplers.source import Source
     from zcdp.samplers.unary import UnaryReports
 
 __all__ = ["ReportsBits"]
@@ -45,7 +46,10 @@ class ReportsBits(Collected):
             )
         return each(lambda v: self._reports.report_one(v, size), lambda v: self._reports.report(v, size), values, size)
 
-    def _count(self, reports: ArrayLike, k: int) -> tuple[int, NDArray[Any]]:
+    def _drawn(self, values: NDArray[Any], k: int, source: Source) -> NDArray[Any]:
+        return self._reports.report(values, k, source)
+
+    def _sums(self, reports: ArrayLike, k: int) -> tuple[int, NDArray[Any]]:
         from zcdp.estimation.counting import bit_counts, integer_reports
 
         rows = integer_reports(reports, columns=(k + 7) // 8)

@@ -17,6 +17,7 @@ from zcdp.numeric.once import cached_property
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike, NDArray
 
+    from zcdp.samplers.source import Source
     from zcdp.samplers.subset import SubsetSelection as Subsets
 
 __all__ = ["SubsetSelection"]
@@ -65,7 +66,10 @@ class SubsetSelection(Collected, ThreePoint):
         p = self.size / (self.size + (self.k - self.size) * x)
         return p, (self.size - p) / (self.k - 1), p * (self.size - 1) / (self.k - 1)
 
-    def _count(self, reports: ArrayLike, k: int) -> tuple[int, NDArray[Any]]:
+    def _drawn(self, values: NDArray[Any], k: int, source: Source) -> NDArray[Any]:  # noqa: ARG002 - it has its k
+        return self._subsets.report(values, source)
+
+    def _sums(self, reports: ArrayLike, k: int) -> tuple[int, NDArray[Any]]:
         from zcdp.estimation.counting import integer_reports, member_counts
 
         rows = integer_reports(reports, columns=self.size)

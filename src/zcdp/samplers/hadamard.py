@@ -58,7 +58,14 @@ class HadamardReports:
             told = self._told.flips(count, source)
             fresh = integers(width * self._parts, count, source).astype(np.int64)
             column = integers(width, count, source).astype(np.int64)
-            odd = np.bitwise_count(row & column) & 1
+            odd = _parity(row & column)
             column ^= np.where(odd, row & -row, 0)  # one bit of the row turns the sign: both halves are equally many
             out[block] = np.where(told, part * width + column, fresh)
         return out
+
+
+def _parity(numbers: NDArray[Any]) -> NDArray[Any]:
+    """Whether the number of bits is odd, for numbers below 2^32; numpy counts bits itself from version 2 on only."""
+    for shift in (16, 8, 4, 2, 1):
+        numbers = numbers ^ (numbers >> shift)
+    return numbers & 1

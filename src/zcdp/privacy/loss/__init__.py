@@ -7,6 +7,7 @@ from zcdp.privacy.loss.discrete_gaussian import discrete_gaussian_pair
 from zcdp.privacy.loss.discrete_laplace import discrete_laplace_pair
 from zcdp.privacy.loss.envelope_law import envelope_of_balls, envelope_of_rows, ordered_law, replaced_law, sampled_law
 from zcdp.privacy.loss.exponential_sum import laplace_pair, logistic_pair, three_point_pair
+from zcdp.privacy.loss.finite import finite_law
 from zcdp.privacy.loss.gaussian import gaussian_pair
 from zcdp.privacy.loss.law import Factor, LossLaw
 from zcdp.privacy.loss.profile_law import profile_law
@@ -20,6 +21,7 @@ __all__ = [
     "discrete_laplace_pair",
     "envelope_of_balls",
     "envelope_of_rows",
+    "finite_law",
     "gaussian_pair",
     "laplace_pair",
     "logistic_pair",

@@ -1,0 +1,87 @@
+"""Keyed noise: the bits of a report are AES of its number under a secret, so that a retry repeats the same report.
+
+What is assumed, and what must never be done with it, stands in docs/theorems/keyed-noise.md.
+"""
+
+from __future__ import annotations
+
+import hmac
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from zcdp.collection.label import package
+from zcdp.numeric.exact import Value
+
+if TYPE_CHECKING:
+    from numpy.typing import ArrayLike, NDArray
+
+    from zcdp.samplers.source import Source
+
+__all__ = ["KeyedNoise"]
+
+LEAST = 16  # bytes of a secret
+PURPOSE = b"zcdp keyed noise 1\n"
+
+
+@dataclass(frozen=True)
+class KeyedNoise:
+    """Reports that depend on the secret, the design, the report's number and the value, and on nothing else.
+
+    A number belongs to one value for ever: two reports of different values under the same number share their bits,
+    and can tell both values. Theorem: docs/theorems/keyed-noise.md.
+
+    >>> from zcdp import RandomizedResponse
+    >>> noise, m = KeyedNoise(b"an example, so no secret"), RandomizedResponse(epsilon=1, k=4)
+    >>> first = noise.release(m, values=[0, 1, 2], ids=[7, 8, 9])
+    >>> again = noise.release(m, values=[2, 0], ids=[9, 7])
+    >>> first[[2, 0]].tolist() == again.tolist()
+    True
+    """
+
+    secret: bytes = field(repr=False)
+    """At least 16 random bytes, such as `secrets.token_bytes(32)`; whoever has it can undo the noise."""
+
+    def __post_init__(self) -> None:
+        if not isinstance(self.secret, bytes):
+            raise TypeError(f"secret must be bytes, not {type(self.secret).__name__}")
+        if len(self.secret) < LEAST:
+            raise ValueError(f"secret must have at least {LEAST} bytes, not {len(self.secret)}")
+
+    def release(self, mechanism: Any, values: ArrayLike, ids: ArrayLike, *, k: Value | None = None) -> NDArray[Any]:
+        """A report for each value, under the number of each report, from 0 to 2^64 - 1 and never twice."""
+        from zcdp.samplers.arrays import integer_array
+
+        if not hasattr(mechanism, "_drawn") or hasattr(mechanism, "remember"):
+            raise ValueError(f"{mechanism!r} is not a local randomizer of values that can be keyed")
+        size = mechanism._values(k)
+        held, numbers = integer_array(values, "values").reshape(-1), integer_array(ids, "ids").reshape(-1)
+        if held.size != numbers.size:
+            raise ValueError(f"each value needs its own id: there are {held.size} values and {numbers.size} ids")
+        if held.size and (int(held.min()) < 0 or int(held.max()) >= size):
+            raise ValueError(f"values must lie in 0 .. {size - 1}")
+        if numbers.size and int(numbers.min()) < 0:
+            raise ValueError("ids must lie in 0 .. 2^64 - 1")
+        if np.unique(numbers).size != numbers.size:
+            raise ValueError("ids must be distinct: two values under one id share their noise, which reveals them")
+        stream, whole = self._streams(mechanism, size), held.astype(np.int64)
+        # a call of its own for each report: which bits it takes depends on no other one
+        drawn = [mechanism._drawn(whole[n : n + 1], size, stream(int(numbers[n]))) for n in range(whole.size)]
+        return np.concatenate(drawn) if drawn else np.empty(0, dtype=np.int64)
+
+    def _streams(self, mechanism: Any, k: int) -> Any:
+        """For each number its own stream of bits: AES-256 in counter mode, from the block (number, 0) on."""
+        package("cryptography", "Keyed noise", "keyed")
+        from cryptography.hazmat.primitives.ciphers import Cipher
+        from cryptography.hazmat.primitives.ciphers.algorithms import AES256
+        from cryptography.hazmat.primitives.ciphers.modes import CTR
+
+        key = hmac.digest(self.secret, PURPOSE + f"{mechanism!r}\n{k}".encode(), "sha256")
+        block = AES256(key)
+
+        def stream(number: int) -> Source:
+            encrypt = Cipher(block, CTR(number.to_bytes(8, "big") + bytes(8))).encryptor().update
+            return lambda count: encrypt(bytes(count))
+
+        return stream
