@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from zcdp.collection.label import package
+from zcdp.errors import BadType, BadValue
 from zcdp.numeric.exact import Value
 
 if TYPE_CHECKING:
@@ -45,26 +46,26 @@ class KeyedNoise:
 
     def __post_init__(self) -> None:
         if not isinstance(self.secret, bytes):
-            raise TypeError(f"secret must be bytes, not {type(self.secret).__name__}")
+            raise BadType(f"secret must be bytes, not {type(self.secret).__name__}")
         if len(self.secret) < LEAST:
-            raise ValueError(f"secret must have at least {LEAST} bytes, not {len(self.secret)}")
+            raise BadValue(f"secret must have at least {LEAST} bytes, not {len(self.secret)}")
 
     def release(self, mechanism: Any, values: ArrayLike, ids: ArrayLike, *, k: Value | None = None) -> NDArray[Any]:
         """A report for each value, under the number of each report, from 0 to 2^64 - 1 and never twice."""
         from zcdp.samplers.arrays import integer_array
 
         if not hasattr(mechanism, "_drawn") or hasattr(mechanism, "remember"):
-            raise ValueError(f"{mechanism!r} is not a local randomizer of values that can be keyed")
+            raise BadValue(f"{mechanism!r} is not a local randomizer of values that can be keyed")
         size = mechanism._values(k)
         held, numbers = integer_array(values, "values").reshape(-1), integer_array(ids, "ids").reshape(-1)
         if held.size != numbers.size:
-            raise ValueError(f"each value needs its own id: there are {held.size} values and {numbers.size} ids")
+            raise BadValue(f"each value needs its own id: there are {held.size} values and {numbers.size} ids")
         if held.size and (int(held.min()) < 0 or int(held.max()) >= size):
-            raise ValueError(f"values must lie in 0 .. {size - 1}")
+            raise BadValue(f"values must lie in 0 .. {size - 1}")
         if numbers.size and int(numbers.min()) < 0:
-            raise ValueError("ids must lie in 0 .. 2^64 - 1")
+            raise BadValue("ids must lie in 0 .. 2^64 - 1")
         if np.unique(numbers).size != numbers.size:
-            raise ValueError("ids must be distinct: two values under one id share their noise, which reveals them")
+            raise BadValue("ids must be distinct: two values under one id share their noise, which reveals them")
         stream, whole = self._streams(mechanism, size), held.astype(np.int64)
         # a call of its own for each report: which bits it takes depends on no other one
         drawn = [mechanism._drawn(whole[n : n + 1], size, stream(int(numbers[n]))) for n in range(whole.size)]

@@ -12,6 +12,7 @@ from typing import Any
 from numpy.typing import NDArray
 
 from zcdp.collection.parquet import read_values, write_reports
+from zcdp.errors import BadValue
 from zcdp.samplers.source import secure
 
 __all__ = ["randomize_file", "receipt_of"]
@@ -31,9 +32,9 @@ def randomize_file(
     was written in the end, nothing was drawn that anyone saw, and the receipt goes again.
     """
     if out.exists():
-        raise ValueError(f"{out}: exists already: reports are written to a new file")
+        raise BadValue(f"{out}: exists already: reports are written to a new file")
     if not hasattr(mechanism, "_drawn") or hasattr(mechanism, "remember"):
-        raise ValueError(f"{mechanism!r} is not run on a file of values")
+        raise BadValue(f"{mechanism!r} is not run on a file of values")
     for _ in read_values(values, column, k):
         pass
     receipt = receipt_of(values)

@@ -11,6 +11,7 @@ from zcdp.accounting.parser import parse
 from zcdp.collection.arrow import arrow, labels, table, unpacked
 from zcdp.collection.keyed import KeyedNoise
 from zcdp.collection.label import LABEL, Label, package
+from zcdp.errors import BadValue
 from zcdp.samplers.source import secure
 
 if TYPE_CHECKING:
@@ -29,7 +30,7 @@ def count_spark(mechanism: Any, frame: Any, *, k: int) -> Counts:
     """
     package("pyspark", "Spark frames", "spark")
     if LABEL not in frame.columns:
-        raise ValueError(f"{HERE}: does not say which design its reports are of: it has no column {LABEL}")
+        raise BadValue(f"{HERE}: does not say which design its reports are of: it has no column {LABEL}")
     counted = frame.mapInArrow(_counting(repr(mechanism), k), "reports long, sums binary").toLocalIterator()
     parts = ((int(row["reports"]), np.frombuffer(row["sums"], dtype="<i8")) for row in counted)
     counts: Counts = mechanism._counts(parts, k=k)
@@ -73,23 +74,23 @@ def keyed_spark(mechanism: Any, frame: Any, column: str, ids: str, noise: KeyedN
     _checked(mechanism, frame, column, k)
     chosen = frame.select(column, ids)
     if chosen.where(chosen[ids].isNull() | (chosen[ids] < 0)).limit(1).count():
-        raise ValueError(f"{HERE}: column {ids} must hold an id from 0 on for each value")
+        raise BadValue(f"{HERE}: column {ids} must hold an id from 0 on for each value")
     if chosen.groupBy(ids).count().where("count > 1").limit(1).count():
-        raise ValueError(f"{HERE}: ids must be distinct: two values under one id share their noise")
+        raise BadValue(f"{HERE}: ids must be distinct: two values under one id share their noise")
     return chosen.mapInArrow(_drawing(repr(mechanism), k, noise), BLOCKS)
 
 
 def _checked(mechanism: Any, frame: Any, column: str, k: int) -> None:
     package("pyspark", "Spark frames", "spark")
     if not hasattr(mechanism, "_drawn") or hasattr(mechanism, "remember"):
-        raise ValueError(f"{mechanism!r} is not run on a frame of values")
+        raise BadValue(f"{mechanism!r} is not run on a frame of values")
     mechanism._values(k)
     kind = dict(frame.dtypes).get(column)
     if kind not in ("tinyint", "smallint", "int", "bigint"):
-        raise ValueError(f"{HERE}: column {column} must hold integers, not {kind}")
+        raise BadValue(f"{HERE}: column {column} must hold integers, not {kind}")
     value = frame[column]
     if frame.where(value.isNull() | (value < 0) | (value >= k)).limit(1).count():
-        raise ValueError(f"{HERE}: values must lie in 0 .. {k - 1}, and none may be missing")
+        raise BadValue(f"{HERE}: values must lie in 0 .. {k - 1}, and none may be missing")
 
 
 def _drawing(text: str, k: int, noise: KeyedNoise | None) -> Callable[[Iterable[Any]], Iterator[Any]]:

@@ -89,7 +89,7 @@ def bit_counts(rows: Integers, k: int) -> Integers:
         for power, plane in adders.planes():
             sums += _plane_sums(plane.view(np.uint8).reshape(-1, width)) << power
     if sums[k:].any():
-        raise ValueError(f"a report has bits beyond the {k} values: these are of another design")
+        raise BadValue(f"a report has bits beyond the {k} values: these are of another design")
     return np.asarray(sums[:k])
 
 

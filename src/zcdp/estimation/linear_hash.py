@@ -10,6 +10,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from zcdp.errors import BadValue
+
 __all__ = ["LARGEST_TABLE", "SMALL_TABLE", "linear_hash_supports"]
 
 LARGEST_TABLE = 1 << 28
@@ -31,7 +33,7 @@ def linear_hash_supports(reports: NDArray[Any], g: int, k: int, often: NDArray[A
     """
     received = reports.size if often is None else int(often.sum())
     if received > MOST_REPORTS:
-        raise ValueError(f"{received} reports are more than the 2^40 that are decoded without error")
+        raise BadValue(f"{received} reports are more than the 2^40 that are decoded without error")
     digits = _digits(g, k, reports.size)
     size = g**digits
     kind: Any = np.uint32 if reports.size and int(reports.max()) < 1 << 32 else np.uint64  # the shorter divides faster

@@ -14,6 +14,7 @@ import numpy as np
 from flint import fmpq, fmpq_mat
 from numpy.typing import NDArray
 
+from zcdp.errors import BadValue
 from zcdp.estimation.moments import moment_interval
 from zcdp.estimation.support import checked
 
@@ -42,7 +43,7 @@ def unbiased_weights(rows: Rows) -> list[list[Fraction]]:
     try:
         found = (scaled * matrix.transpose()).inv() * scaled
     except ZeroDivisionError:
-        raise ValueError("rows must be linearly independent: else frequencies are not told apart by reports") from None
+        raise BadValue("rows must be linearly independent: else frequencies are not told apart by reports") from None
     weights = [[Fraction(0)] * len(rows[0]) for _ in rows]
     for v in range(len(rows)):
         for n, y in enumerate(columns):

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 from flint import arb
 
-from zcdp.errors import BadValue
+from zcdp.errors import BadType, BadValue
 from zcdp.mechanisms.base import Mechanism
 from zcdp.mechanisms.collected import CollectsNumbers, Real
 from zcdp.numeric.balls import lift
@@ -106,7 +106,7 @@ class BinaryRandomizedResponse(CollectsNumbers, FiniteEnvelope, Mechanism):
         return self._supports(self.p, self.q)
 
     def _support(self, x: Real) -> tuple[Real, Real, Real]:  # noqa: ARG002 - p and q are given
-        raise TypeError("binary randomized response is given by its p and q")
+        raise BadType("binary randomized response is given by its p and q")
 
     @property
     def _estimator(self) -> Estimator:

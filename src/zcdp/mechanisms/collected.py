@@ -90,7 +90,7 @@ class Collected:
         for count, sums in parts:
             received, total = received + count, sums if total is None else total + sums
         if total is None:
-            raise ValueError("there are no reports: nothing can be estimated")
+            raise BadValue("there are no reports: nothing can be estimated")
         return Counts(repr(self), received, self._decode(total, self._values(k)), signed=self._signed)
 
     @property
@@ -108,7 +108,7 @@ class Collected:
 
     def _own(self, counts: Counts) -> None:
         if counts.design != repr(self):
-            raise ValueError(f"these are counts of {counts.design}, not of {self!r}")
+            raise BadValue(f"these are counts of {counts.design}, not of {self!r}")
 
     def standard_error(self, *, clients: Value, frequency: Value = 0, of: str = "clients") -> float:
         """Of the estimate of one frequency from the reports of so many clients.
@@ -144,7 +144,7 @@ class CollectsNumbers(Collected):
         given = integer_reports(often)
         size = self._outputs(values)
         if size > LARGEST_TABLE:
-            raise ValueError(f"{self!r} on {values} values has {size} different reports: count the reports themselves")
+            raise BadValue(f"{self!r} on {values} values has {size} different reports: count the reports themselves")
         if given.size > size:
             raise BadValue(f"reports must lie in 0 .. {size - 1}: these are of another design")
         if given.size and int(given.min()) < 0:

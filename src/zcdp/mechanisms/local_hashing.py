@@ -85,7 +85,7 @@ class RunsLinearHash(CollectsNumbers):
             return super()._sums(reports, k)
         array = integer_reports(reports)
         if array.size and (int(array.min()) < 0 or int(array.max()) >= size):
-            raise ValueError(f"reports must lie in 0 .. {size - 1}: these are of another design")
+            raise BadValue(f"reports must lie in 0 .. {size - 1}: these are of another design")
         return array.size, linear_hash_supports(array.astype(np.int64), self.g, k)
 
     def _decode(self, sums: NDArray[Any], k: int) -> NDArray[Any]:

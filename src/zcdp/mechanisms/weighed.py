@@ -6,6 +6,7 @@ from fractions import Fraction
 from itertools import accumulate
 from typing import TYPE_CHECKING, Any
 
+from zcdp.errors import BadType, BadValue
 from zcdp.mechanisms.collected import CollectsNumbers, Real
 from zcdp.numeric.balls import lift
 from zcdp.numeric.once import cached_property
@@ -77,12 +78,12 @@ class Weighed(CollectsNumbers):
         return len(self.rows[0])
 
     def _support(self, x: Real) -> tuple[Real, Real, Real]:  # noqa: ARG002
-        raise TypeError("reports of a channel support no values: they are weighed")
+        raise BadType("reports of a channel support no values: they are weighed")
 
     @property
     def support(self) -> Support:
         """Channels have none: each output has a weight for each input instead."""
-        raise TypeError("reports of a channel support no values: they are weighed")
+        raise BadType("reports of a channel support no values: they are weighed")
 
     @cached_property
     def weights(self) -> list[list[Fraction]]:
@@ -110,5 +111,5 @@ class Weighed(CollectsNumbers):
 
         self._own(counts)
         if counts.k != self._outputs(self.k):
-            raise ValueError(f"counts must be of the {self._outputs(self.k)} outputs, not of {counts.k}")
+            raise BadValue(f"counts must be of the {self._outputs(self.k)} outputs, not of {counts.k}")
         return Histogram(counts, self._estimator)
