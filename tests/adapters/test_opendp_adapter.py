@@ -122,6 +122,26 @@ def test_fifty_laplace_releases_as_epsilon_and_delta() -> None:
     assert len(ours(3.0)) == 50
 
 
+def test_renyi_curves_become_epsilon_and_delta() -> None:
+    """OpenDP adds curves up, and has no way from there to (epsilon, delta)."""
+    ten = dp.c.make_composition([zo.renyi(TABLE[0][1])] * 10)
+    exact = 10 * zcdp.Laplace(epsilon=1)
+    assert ten.map(1.0)(3.0) == pytest.approx(exact.rdp(3), rel=1e-12)
+    assert zo.approximate(ten).epsilon(1.0, delta=1e-6) == pytest.approx(exact.epsilon_at(delta=1e-6), rel=1e-9)
+    known = zo.renyi(TABLE[0][1])
+    mine = dp.m.make_user_measurement(
+        *REAL, dp.renyi_divergence(), function=lambda x: x, privacy_map=lambda d: lambda order: order * d / 8, TO=float
+    )
+    mixed = zo.approximate(dp.c.make_composition([known, mine]))  # of which one part is known by its curve alone
+    truth = zcdp.Laplace(epsilon=1) + zcdp.Gaussian(rho="1/8")
+    bound = truth.routes(delta=1e-6)["rdp"]
+    assert bound * (1 - 1e-9) <= mixed.epsilon(1.0, delta=1e-6) <= bound * (1 + 1e-4)
+    assert mixed.delta(1.0, epsilon=bound * (1 + 1e-3)) <= 1e-6
+    assert mixed.map(1.0).epsilon(1e-6) == pytest.approx(bound, rel=1e-3)
+    with pytest.raises(zo.Refused, match="it is measured in RenyiDivergence"):
+        zo.plan(mine, 1.0)
+
+
 def test_an_odometer_adds_tight_costs() -> None:
     odometer = dp.c.make_fully_adaptive_composition(*REAL, RHO)(3.0)
     tight = zo.tighten(dp.m.make_laplace(*REAL, scale=1.0))

@@ -15,8 +15,8 @@ installed("opendp", "opendp")
 
 from zcdp.adapters.opendp.context import register  # noqa: E402 - after the check that says how to get it
 from zcdp.adapters.opendp.laws import Refused  # noqa: E402
-from zcdp.adapters.opendp.measurements import Approximate, approximate, plan, tighten  # noqa: E402
+from zcdp.adapters.opendp.measurements import Approximate, approximate, plan, renyi, tighten  # noqa: E402
 
-__all__ = ["TESTED", "Approximate", "Refused", "approximate", "plan", "register", "tighten"]
+__all__ = ["TESTED", "Approximate", "Refused", "approximate", "plan", "register", "renyi", "tighten"]
 
 warn_unless("opendp", "opendp", TESTED)

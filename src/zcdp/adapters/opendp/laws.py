@@ -25,7 +25,7 @@ from zcdp.mechanisms import (
 from zcdp.numeric.exact import Log, rational
 from zcdp.privacy.curve import Curve
 
-__all__ = ["Law", "Refused", "is_pure", "is_zcdp", "kwargs", "law_of", "name_of"]
+__all__ = ["Law", "Refused", "is_pure", "is_renyi", "is_zcdp", "kwargs", "law_of", "name_of"]
 
 LOWEST = {"f64": -1074, "f32": -149}
 """Every finite float is a multiple of two to this power."""
@@ -55,6 +55,11 @@ def is_pure(measurement: Any) -> bool:
 def is_zcdp(measurement: Any) -> bool:
     """Whether it is measured in rho."""
     return bool(measurement.output_measure == dp.zero_concentrated_divergence())
+
+
+def is_renyi(measurement: Any) -> bool:
+    """Whether it is measured in Renyi divergences."""
+    return bool(measurement.output_measure == dp.renyi_divergence())
 
 
 def name_of(measurement: Any) -> str:

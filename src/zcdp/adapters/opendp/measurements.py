@@ -2,19 +2,21 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
 import opendp.prelude as dp
 
 from zcdp.adapters.bounds import RhoAlone
-from zcdp.adapters.opendp.laws import Law, Refused, at, is_pure, is_zcdp, kwargs, law_of, name_of
+from zcdp.adapters.opendp.laws import Law, Refused, at, is_pure, is_renyi, is_zcdp, kwargs, law_of, name_of
+from zcdp.adapters.opendp.renyi import renyi_delta, renyi_epsilon
 from zcdp.errors import BadValue
 from zcdp.mechanisms import Mechanism, PureDP
 from zcdp.privacy.curve import Curve
 from zcdp.privacy.plan import Plan
 
-__all__ = ["Approximate", "approximate", "plan", "tighten"]
+__all__ = ["Approximate", "approximate", "plan", "renyi", "tighten"]
 
 
 COMPOSED = ("make_composition", "make_basic_composition")
@@ -77,6 +79,28 @@ def _rho(law: Law, distance: Any) -> float:
     return 0.0 if spent is None else spent.rho
 
 
+def renyi(measurement: Any) -> Any:
+    """The measurement in Renyi divergences: its map gives the tight curve at a distance, and OpenDP adds curves up.
+
+    Taken are single measurements of a known law, tight ones too; chain and compose what comes out.
+    """
+    found = getattr(measurement, "zcdp_law", None) or law_of(measurement)
+
+    def curve(distance: Any) -> Callable[[float], float]:
+        spent = at(found, distance)
+        return lambda order: 0.0 if spent is None else spent.rdp(order)
+
+    result = dp.m.make_user_measurement(
+        *measurement.input_space,
+        dp.renyi_divergence(),
+        function=measurement,
+        privacy_map=curve,
+        TO=found.releases,
+    )
+    result.zcdp_law = found
+    return result
+
+
 def plan(measurement: Any, distance: Any) -> Plan:
     """What the measurement spends for inputs at that distance, as a plan.
 
@@ -131,21 +155,34 @@ class Approximate:
         """What is spent, as a plan: rho, the Renyi curve, both ends of epsilon."""
         return plan(self.measurement, distance)
 
+    def _curve(self, distance: Any) -> Callable[[float], float] | None:
+        """Their Renyi curve, where some part of it is not known in more detail."""
+        if not is_renyi(self.measurement):
+            return None
+        try:
+            _parts(self.measurement, distance)
+        except Refused:
+            curve: Callable[[float], float] = self.measurement.map(distance)
+            return curve
+        return None
+
     def epsilon(self, distance: Any, *, delta: float) -> float:
         """The least epsilon certified at delta."""
+        if (curve := self._curve(distance)) is not None:
+            return renyi_epsilon(curve, delta)
         parts = _parts(self.measurement, distance)
         return Plan.sum_of(*parts).epsilon_at(delta=delta) if parts else 0.0
 
     def delta(self, distance: Any, *, epsilon: float) -> float:
         """The least delta certified at epsilon."""
+        if (curve := self._curve(distance)) is not None:
+            return renyi_delta(curve, epsilon)
         parts = _parts(self.measurement, distance)
         return Plan.sum_of(*parts).delta_at(epsilon=epsilon) if parts else 0.0
 
     def map(self, distance: Any) -> Any:
         """OpenDP's `PrivacyProfile` at that distance: `.epsilon(delta)` and `.delta(epsilon)`."""
-        parts = _parts(self.measurement, distance)
-        whole = Plan.sum_of(*parts) if parts else None
-        return dp.new_privacy_profile(lambda epsilon: 0.0 if whole is None else whole.delta_at(epsilon=epsilon))
+        return dp.new_privacy_profile(lambda epsilon: self.delta(distance, epsilon=epsilon))
 
     def fixed(self, delta: float) -> Any:
         """A measurement in (epsilon, delta) at this delta, for compositions in OpenDP."""
@@ -159,6 +196,6 @@ class Approximate:
 
 def approximate(measurement: Any) -> Approximate:
     """(epsilon, delta) of a measurement, or of a composition of them, by the exact curve and not through rho alone."""
-    if not is_pure(measurement) and not is_zcdp(measurement):
+    if not is_pure(measurement) and not is_zcdp(measurement) and not is_renyi(measurement):
         raise Refused(f"{name_of(measurement)} is refused: it is measured in {measurement.output_measure}")
     return Approximate(measurement)

@@ -8,9 +8,9 @@ for _package in TESTED:
 
 from zcdp.adapters.tumult.laws import Refused  # noqa: E402 - after the check that says how to get it
 from zcdp.adapters.tumult.measurement import Tight, tighten  # noqa: E402
-from zcdp.adapters.tumult.session import enable  # noqa: E402
+from zcdp.adapters.tumult.session import NotTested, enable  # noqa: E402
 
-__all__ = ["TESTED", "Refused", "Tight", "enable", "tighten"]
+__all__ = ["TESTED", "NotTested", "Refused", "Tight", "enable", "tighten"]
 
 for _package, _versions in TESTED.items():
     warn_unless(_package, "tumult", _versions)

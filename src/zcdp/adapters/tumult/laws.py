@@ -21,12 +21,13 @@ from tmlt.core.measurements.spark_measurements import AddNoiseToColumn, ApplyInP
 from tmlt.core.metrics import AbsoluteDifference, HammingDistance, OnColumn, SumOf, SymmetricDifference
 from tmlt.core.utils.exact_number import ExactNumber
 
+from zcdp.errors import BadValue
 from zcdp.mechanisms import BoundedRange, DiscreteLaplace, Laplace, Mechanism
 
 __all__ = ["Law", "Refused", "law_of", "rational_of"]
 
 
-class Refused(ValueError):
+class Refused(BadValue):
     """A measurement whose law, or whose metric, is not covered: the reason."""
 
 

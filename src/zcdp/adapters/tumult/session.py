@@ -30,9 +30,15 @@ from tmlt.core.transformations.spark_transformations.groupby import GroupBy
 from zcdp.adapters.tumult.laws import law_of, rational_of
 from zcdp.adapters.tumult.measurement import Tight
 from zcdp.adapters.tumult.versions import TESTED
+from zcdp.errors import BadType, BadValue, ZcdpError
 from zcdp.mechanisms import DiscreteLaplace
 
-__all__ = ["enable"]
+__all__ = ["NotTested", "enable"]
+
+
+class NotTested(ZcdpError, RuntimeError):
+    """Another version than those that were tested: what is private to Analytics may mean something else there."""
+
 
 PURE = (NoiseMechanism.LAPLACE, NoiseMechanism.GEOMETRIC)
 
@@ -137,7 +143,7 @@ def _with_globals(function: Any, **changed: Any) -> FunctionType:
     """The same function, in which some names of its module mean something else."""
     plain = inspect.unwrap(function)
     if plain.__closure__ or not set(changed) <= set(plain.__code__.co_names):
-        raise RuntimeError(f"{plain.__qualname__} is not the function that this bridge was tested with")
+        raise NotTested(f"{plain.__qualname__} is not the function that this bridge was tested with")
     copy = FunctionType(plain.__code__, {**plain.__globals__, **changed}, plain.__name__, plain.__defaults__)
     copy.__kwdefaults__ = plain.__kwdefaults__
     return copy
@@ -151,11 +157,11 @@ def enable(session: Any) -> Any:
     """
     for package, versions in TESTED.items():
         if version(package) not in versions:
-            raise RuntimeError(f"{package} {version(package)} is not covered: enable needs {' or '.join(versions)}")
+            raise NotTested(f"{package} {version(package)} is not covered: enable needs {' or '.join(versions)}")
     if not isinstance(session, analytics.Session):
-        raise TypeError(f"session ({session!r}) must be a Session of Tumult Analytics")
+        raise BadType(f"session ({session!r}) must be a Session of Tumult Analytics")
     if session._accountant.output_measure != RhoZCDP():
-        raise ValueError("the session has no rho to spend: its budget must be a RhoZCDPBudget")
+        raise BadValue("the session has no rho to spend: its budget must be a RhoZCDPBudget")
     visitor = _AloneVisitor if session._accountant.parent is None else _Visitor
     compile_query = _with_globals(_compiler.QueryExprCompiler.__call__, MeasurementVisitor=visitor)
     compiler = type("TightCompiler", (_compiler.QueryExprCompiler,), {"__call__": compile_query})
