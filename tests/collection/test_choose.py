@@ -11,6 +11,7 @@ from mpmath import mp, mpf
 
 import zcdp
 from zcdp import RandomizedResponse, SubsetSelection, UnaryEncoding, choose
+from zcdp.collection.budget import Budget
 from zcdp.numeric.balls import at_precision
 
 PURSE = {"epsilon": 8, "delta": 1e-6}
@@ -146,3 +147,15 @@ def test_what_makes_no_sense_is_refused(options: dict[str, Any], error: str) -> 
 def test_a_kind_that_is_not_there_is_named() -> None:
     with pytest.raises(ValueError, match="no design has a Laplace, only"):
         choose(k=4, rho=1, clients=100).of(zcdp.Laplace)
+
+
+def test_a_budget_is_held_by_what_is_certified() -> None:
+    """Whatever a search in floats proposes."""
+    response = RandomizedResponse(epsilon="0.5", k=4)
+    for budget, fits, too_many in (
+        (Budget.of(rho=1, epsilon=None, delta=None), 5, 40),
+        (Budget.of(rho=None, epsilon=3, delta=None), 6, 7),
+        (Budget.of(rho=None, epsilon=3, delta="1e-6"), 6, 60),
+    ):
+        assert budget.holds(fits * response)
+        assert not budget.holds(too_many * response)

@@ -65,7 +65,9 @@ class Inputs:
     def base(self) -> str:
         """What may be sampled: mostly noise, of which there is the most to get wrong."""
         noise = ("Gaussian", "Gaussian", "DiscreteLaplace", "Laplace", "DiscreteGaussian")
-        return self.mechanism(self.draw.choice((*noise, *(name for name in NAMES if name != "Subsampled"))))
+        return self.mechanism(
+            self.draw.choice((*noise, *(name for name in NAMES if name not in {"Shuffled", "Subsampled"})))
+        )
 
     def sample(self) -> str:
         """How it is drawn."""
@@ -143,7 +145,10 @@ PARAMETERS: dict[str, Callable[[Inputs], str]] = {
     "Logistic": lambda i: f"epsilon={i.number()}, {i.draw.choice(('', 'sensitivity=' + i.number()))}",
     "Gaussian": _normal,
     "DiscreteGaussian": _normal,
-    "Staircase": lambda i: f"epsilon={i.number()}, {i.draw.choice(('', 'gamma=' + i.pick(CHANCES)))}",
+    "Staircase": lambda i: (
+        f"epsilon={i.number()}, {i.draw.choice(('', 'gamma=' + i.pick(CHANCES) + ', '))}"
+        f"{i.draw.choice(('', 'sensitivity=' + i.number()))}"
+    ),
     "DiscreteStaircase": _local("sensitivity", "r"),
     "TruncatedGeometric": _local("n", "sensitivity"),
     "RandomizedResponse": _local("k"),
@@ -166,6 +171,10 @@ PARAMETERS: dict[str, Callable[[Inputs], str]] = {
     "Channel": lambda i: f"[{i.rows(i.draw.randint(2, 4))}]",
     "LossPair": lambda i: i.rows(2),
     "Subsampled": lambda i: f"{i.base()}, {i.sample()}",
+    "Shuffled": lambda i: f"{i.mechanism(i.draw.choice(LOCAL))}, clients={i.whole()}",
 }
 """Each mechanism's parameters; a test requires that none is missing."""
 NAMES = sorted(PARAMETERS)
+LOCAL = sorted(
+    {"RandomizedResponse", "RAPPOR", "SubsetSelection", "LocalHashing", "Channel", "UnaryEncoding", "Laplace"}
+)

@@ -16,6 +16,7 @@ from zcdp.ledger.chain import START, Entry, digest
 
 Change = Callable[[sqlite3.Connection], object]
 OTHER = {"seq": 99, "amount": "1/1000", "hash": "0" * 64, "format": 7, "length": 3, "head": "0" * 64, "bytes": b"other"}
+OTHER |= {"budget": "1000", "spent": "1/1000"}
 
 
 @pytest.fixture(scope="module")

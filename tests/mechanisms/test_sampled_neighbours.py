@@ -14,7 +14,16 @@ from math import log
 
 import pytest
 
-from zcdp import Channel, DiscreteLaplace, Log, Mechanism, PureDP, RandomizedResponse, Subsampled
+from zcdp import (
+    BinaryRandomizedResponse,
+    Channel,
+    DiscreteLaplace,
+    Log,
+    Mechanism,
+    PureDP,
+    RandomizedResponse,
+    Subsampled,
+)
 
 Output = tuple[Fraction, ...]
 Base = Callable[[tuple[int, ...]], Output]
@@ -135,3 +144,21 @@ def test_the_other_order_counts() -> None:
     truths = [delta(mixed, q, 6, growth), delta(q, mixed, 6, growth)]
     assert max(truths) <= plan.delta_at(epsilon=log(9)) * (1 + 1e-12)
     assert plan.delta_at(epsilon=log(9)) <= float(max(truths)) * (1 + 1e-9)
+
+
+def test_the_lower_end_of_rho_is_of_true_neighbours() -> None:
+    """Rows that are not mirror images: their envelope costs more than they do, in either order."""
+    p, q, rate = Fraction(52, 100), Fraction(5, 100), Fraction(1, 10)
+    sampled = Subsampled(BinaryRandomizedResponse(p, q), rate=rate)
+    largest = 0.0
+    for one, other in ((p, q), (q, p)):  # the report of the record, and of the fixed value
+        mixed = rate * one + (1 - rate) * other
+        rows = [(float(mixed), float(other)), (float(1 - mixed), float(1 - other))]
+        for first, second in (rows, [(b, a) for a, b in rows]):
+            orders = [1 + 10 ** (n / 100) for n in range(-400, 200)]
+            sums = ((alpha, log(sum(a**alpha * b ** (1 - alpha) for a, b in (first, second)))) for alpha in orders)
+            largest = max(largest, *(moment / (alpha * (alpha - 1)) for alpha, moment in sums))
+    lower, upper = sampled.rho_bounds
+    assert not sampled.is_tight
+    assert lower <= largest * (1 + 1e-4)
+    assert largest <= upper

@@ -73,6 +73,16 @@ def families(rng: Random, g: int) -> list[tuple[int, ...]]:
     return every + [(bucket,) * 3 for bucket in range(rng.choice((0, g)))]
 
 
+def shuffled(rows: Sequence[Sequence[float]], values: Sequence[int]) -> dict[tuple[int, ...], float]:
+    """How likely each multiset of reports is, one report of each client by the row of her value."""
+    found: dict[tuple[int, ...], float] = {}
+    for sent in product(range(len(rows[0])), repeat=len(values)):
+        key = tuple(sorted(sent))
+        chance = prod(float(rows[value][report]) for value, report in zip(values, sent, strict=True))
+        found[key] = found.get(key, 0.0) + chance
+    return found
+
+
 def linear(g: int, digits: int, k: int) -> list[tuple[int, ...]]:
     """The hashes v -> a . v mod g for all vectors a; a value is its digits in base g."""
     written = [[v // g**place % g for place in range(digits)] for v in range(k)]

@@ -124,11 +124,13 @@ def _staircase(variant: str, rng: Random, effort: int) -> Case:
         moves = [Fraction(steps), *(Fraction(rng.randint(1, 100 * steps), 100) for _ in range(effort))]
         return [noise.staircase(epsilon, gamma, move) for move in moves]
 
-    return Case(zcdp.Staircase(epsilon=epsilon, gamma=gamma), at(1), group=at)
+    # moves are in units of the sensitivity, which may be left open
+    distance = rng.choice((None, Fraction(rng.randint(1, 50), 10)))
+    return Case(zcdp.Staircase(epsilon=epsilon, gamma=gamma, sensitivity=distance), at(1), group=at)
 
 
-row(zcdp.Staircase)(partial(_staircase, ""))
-row(zcdp.Staircase, variant="gamma")(partial(_staircase, "gamma"))
+row(zcdp.Staircase, "scalar")(partial(_staircase, ""))
+row(zcdp.Staircase, "scalar", variant="gamma")(partial(_staircase, "gamma"))
 
 
 @row(zcdp.DiscreteStaircase, "scalar")

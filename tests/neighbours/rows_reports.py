@@ -231,3 +231,22 @@ def _bounded_range(rng: Random, effort: int) -> Case:
     members = [classes.bounded_range(float(eta), rng) for _ in range(effort)]
     pairs = [family(1)(0.5), *members]
     return Case(zcdp.BoundedRange(eta=eta), pairs, (), family(1), group=group, far_family=family)
+
+
+@row(zcdp.Shuffled)
+def _shuffled(rng: Random, effort: int) -> Case:
+    """One to four clients; one of them holds another value, and which reports came is all that is seen."""
+    epsilon, k, clients = some_epsilon(rng), rng.randint(2, 4), rng.randint(1, 4)
+    size = rng.randint(1, k - 1)
+    base: zcdp.Mechanism
+    if rng.random() < 0.5:
+        rows, base = reports.response(epsilon, k), zcdp.RandomizedResponse(epsilon=epsilon, k=k)
+    else:
+        rows, base = reports.subsets(epsilon, k, size), zcdp.SubsetSelection(epsilon=epsilon, k=k, size=size)
+    pairs = []
+    for n in range(effort + 2):
+        one, other = rng.sample(range(k), 2)
+        others = [other] * (clients - 1) if n == 0 else [rng.randrange(k) for _ in range(clients - 1)]
+        laws = [reports.shuffled(rows, [value, *others]) for value in (one, other)]
+        pairs.append(Pair.exactly(*([law[key] for key in laws[0]] for law in laws)))
+    return Case(zcdp.Shuffled(base, clients=clients), pairs)

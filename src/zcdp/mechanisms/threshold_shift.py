@@ -78,7 +78,7 @@ class ShiftedThreshold:
         """K(s), rounded up; at s = 0 the slope, which is the divergence of order 1."""
         if self.extreme or s * self.eta > STEEP:
             return inf
-        kappa = self._kappa(0.0 if s < FLAT else float(s))
+        kappa = min(max(self._kappa(0.0 if s < FLAT else float(s)), 0.0), 1.0)  # whatever floats make of the ends
         bits = BITS if s > DEEP and self.eta > DEEP else 2 * BITS
         bound = at_precision(bits, lambda: above(self._certified(s, kappa)))
         if self.move is Move.UP and kappa < 0.5:  # else the way down costs no more, by the same kappa
