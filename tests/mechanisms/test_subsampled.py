@@ -6,6 +6,7 @@ from fractions import Fraction
 from math import exp, inf, log
 
 import mpmath
+import numpy as np
 import pytest
 from independent.sampled_reference import Other, once, twice
 
@@ -47,6 +48,21 @@ def test_figures_of_the_table(rate: str, sigma: object, steps: int, delta: str, 
     lower, upper = plan(rate, sigma, steps).epsilon_bounds(delta=delta)
     assert upper == pytest.approx(epsilon, rel=2e-12 if epsilon < 1 else 1e-13)  # the digits that are given
     assert 0 <= upper - lower <= 1e-12 * upper
+
+
+@pytest.mark.parametrize("order", [1001, 2500, "3000.5", 200_000])
+def test_high_orders_have_a_bound(order: object) -> None:
+    """A whole order is a binomial sum; any is below alpha/(2 sigma^2), and above it with a log q for the sample."""
+    value, alpha = Subsampled(Gaussian(sigma=2), rate="0.01").rdp(order), float(order)
+    assert alpha / 8 + alpha * log(0.01) / (alpha - 1) <= value <= alpha / 8
+    if order == 1001:
+        with mpmath.workdps(40):
+            q = mpmath.mpf(1) / 100
+            terms = (
+                mpmath.binomial(1001, k) * (1 - q) ** (1001 - k) * q**k * mpmath.exp(mpmath.mpf(k * (k - 1)) / 8)
+                for k in range(1002)
+            )
+            assert value == pytest.approx(float(mpmath.log(mpmath.fsum(terms)) / 1000), rel=1e-14)
 
 
 @pytest.mark.parametrize(
@@ -258,7 +274,8 @@ def test_bases_with_densities_and_tails_are_enclosed(base: object) -> None:
     lower, upper = sampled.delta_bounds(epsilon="0.05")
     truth = 0.1 * base.delta_at(epsilon=log(1 + (exp(0.05) - 1) / 0.1))
     assert lower <= truth * (1 + 1e-9)
-    assert truth * (1 - 1e-9) <= upper <= 1.002 * lower
+    assert truth * (1 - 1e-9) <= upper
+    assert upper <= (1 + 1e-9) * truth or isinstance(base, DiscreteGaussian)
     for order in (2, 5):
         assert sampled.rdp(order) <= base.rdp(order)
 
@@ -266,7 +283,34 @@ def test_bases_with_densities_and_tails_are_enclosed(base: object) -> None:
 def test_sampled_laplace_noise() -> None:
     """The figure is of a quadrature in floats."""
     lower, upper = (10_000 * Subsampled(Laplace(epsilon=1), rate="0.01")).epsilon_bounds(delta=1e-6)
-    assert lower < 4.50849216814 < upper < lower + 5e-4
+    assert lower == pytest.approx(4.50849216814, rel=2e-12)
+    assert upper - lower < 1e-12
+
+
+@pytest.mark.parametrize("add", [False, True])
+@pytest.mark.parametrize("base", [Laplace(epsilon=1), Logistic(epsilon=1)], ids=repr)
+def test_two_uses_of_sampled_densities_by_a_real_integral(base: object, add: bool) -> None:
+    """The mean over the first loss, atoms and density, of the formula of the second use."""
+    q, atoms = 0.3, isinstance(base, Laplace)
+    places = (np.arange(4000) + 0.5) / 2000 - 1  # the midpoint rule
+    weights = np.full(4000, 1 / 2000)
+    scale = exp(-0.5) / 4 if atoms else 1 / (4 * np.sinh(0.5))
+    base_loss = np.concatenate([places, [1.0, -1.0] if atoms else []])
+    mass = np.concatenate([weights * scale * np.exp(-places / 2), [exp(-1) / 2, 0.5] if atoms else []])
+    assert mass.sum() == pytest.approx(1, rel=1e-7)
+    w = 1 - q + q * np.exp(base_loss)
+
+    def once(epsilon: float) -> float:
+        """E(1 - x e^{-L})_+ of one use in this order, by the masses."""
+        loss, own = (-np.log(w), mass) if add else (np.log(w), mass * w)
+        return float((own * np.maximum(-np.expm1(epsilon - loss), 0)).sum())
+
+    loss, own = (-np.log(w), mass) if add else (np.log(w), mass * w)
+    truth = float(sum(m * once(0.1 - x) for x, m in zip(loss.tolist(), own.tolist(), strict=True)))
+    plan = 2 * Subsampled(base, rate="0.3")
+    answer = plan.profile.orders[add].delta(Fraction(0.1))
+    assert truth * (1 - 1e-4) <= answer.lower <= truth * (1 + 1e-6)
+    assert truth * (1 - 1e-6) <= answer.upper <= truth * (1 + 1e-4)
 
 
 def test_an_ordered_pair_stays_in_its_order() -> None:

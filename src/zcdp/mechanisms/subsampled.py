@@ -111,7 +111,13 @@ class Subsampled(Mechanism):
         if self.rate == 1:
             return self.mechanism
         curve = sampled_curve if self.size is None else replaced_curve
-        return curve(self._law, self.mechanism, self.rate)
+        return curve(self._curve_law, self.mechanism, self.rate)
+
+    @cached_property
+    def _curve_law(self) -> LossLaw | None:
+        """Of finitely many losses, where there is one: its curve is searched over all orders."""
+        base, drawn = self._base_law, sampled_law if self.size is None else replaced_law
+        return (base and drawn(base, self.rate, cells=True)) or self._law
 
     @property
     def relation(self) -> Relation:
@@ -125,7 +131,7 @@ class Subsampled(Mechanism):
         """Whether the pair is the sampled base's own however often it is used, not only one that dominates it."""
         law, base = self._law, self._base_law
         rounded = law is not None and law.witness is not None and base is not None and base.exact and base.few
-        own = rounded or (law is not None and law.exact)
+        own = rounded or (law is not None and law.exact and (base is None or base.few or base.outcomes() is None))
         return own and self.mechanism.is_tight and (self.size is None or self.rate == 1)
 
     @property

@@ -9,7 +9,7 @@ from math import inf, log
 from flint import arb, ctx
 
 from zcdp.errors import BadType
-from zcdp.numeric.balls import above, at_precision, lift
+from zcdp.numeric.balls import above, at_precision, ceiling, floor, lift
 from zcdp.numeric.certify import NotCertified, Undecided
 from zcdp.numeric.exact import Exact, Log
 from zcdp.numeric.functions import Number, expm1, log1p
@@ -21,6 +21,10 @@ from zcdp.privacy.loss.law import LossLaw
 from zcdp.privacy.loss.sampled_gaussian import SampledGaussianLaw
 
 __all__ = ["SampledConvex", "SampledFinite", "SampledGaussian", "finite_curve", "replaced_curve", "sampled_curve"]
+
+
+BY_QUADRATURE = 1_000  # orders up to which the transform is a quadrature
+LARGEST_SUM = 100_000  # and up to which it is a binomial sum
 
 
 def sampled_curve(law: LossLaw | None, base: Curve, rate: Fraction) -> Curve:
@@ -69,8 +73,35 @@ class SampledGaussian(Curve):
 
     def cumulant(self, s: Number) -> Number:
         """See `Curve`."""
-        value: Number = self.law.noise().real(1 + real_order(s), _working()).log()  # type: ignore[assignment]
+        order = 1 + real_order(s)
+        if order > BY_QUADRATURE:
+            return self._by_binomials(order)  # type: ignore[return-value]
+        value: Number = self.law.noise().real(order, _working()).log()  # type: ignore[assignment]
         return value
+
+    def _by_binomials(self, order: arb) -> arb:
+        """K at a whole order as a binomial sum; between two of them not above the chord, as K is convex.
+
+        F(a) is the sum over k of C(a, k) (1-q)^{a-k} q^k e^{k(k-1) mu^2/2}. At orders beyond all sums the largest is
+        not above the mean of 1 and e^{a(a-1) mu^2/2}.
+        """
+        low, high = floor(order), ceiling(order)
+        if high > LARGEST_SUM:
+            q, growth = lift(self.law.rate), (order * (order - 1) / 2) * self.law.curvature()
+            return (1 - q + q * growth.exp()).log() if growth < 1e9 else growth
+        values = [self._sum(a).log() for a in (low, high)]
+        return values[0] + (values[1] - values[0]) * (order - low)
+
+    def _sum(self, a: int) -> arb:
+        q, mu = lift(self.law.rate), self.law.curvature()
+        odds, step = q / (1 - q), mu.exp()
+        term = (1 - q) ** a
+        total, growth = term, odds
+        for k in range(a):
+            term *= growth * (a - k) / (k + 1)
+            total += term
+            growth *= step
+        return total
 
     def kl(self) -> arb:
         """See `Curve`."""

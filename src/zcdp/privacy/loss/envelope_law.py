@@ -77,12 +77,14 @@ def envelope_of_balls(pairs: Sequence[Sequence[tuple[arb, arb]]], *, coarser: Lo
     return finite_law(above, exact=False, witness=one, witness_alone=alone, coarser=coarser)
 
 
-def sampled_law(law: LossLaw, rate: Fraction) -> LossLaw | None:
+def sampled_law(law: LossLaw, rate: Fraction, *, cells: bool = False) -> LossLaw | None:
     """The law of the pair ((1-q) Q + q P, Q), with 0 < q < 1; None where it is not known.
+
+    `cells`: of finitely many losses, a density being put into cells.
 
     Irrational masses are rounded outward, by 2^-200: all points (Q(S), P(S)). Theorem: docs/theorems/sampling.md.
     """
-    found = law.sampled(rate)
+    found = None if cells and law.outcomes() is not None else law.sampled(rate)
     if found is not None or law.outcomes() is None:
         return found
     above, below = (at_precision(BITS, partial(_points, law, side)) for side in (-1, 1))
@@ -92,14 +94,16 @@ def sampled_law(law: LossLaw, rate: Fraction) -> LossLaw | None:
     return _sampled_points(above, rate, exact=False, witness=witness)
 
 
-def replaced_law(law: LossLaw, rate: Fraction) -> LossLaw | None:
+def replaced_law(law: LossLaw, rate: Fraction, *, cells: bool = False) -> LossLaw | None:
     """The envelope of ((1-q) Q + q P, Q) in both orders, of a symmetric law; None where it is not known.
+
+    `cells`: of finitely many losses, a density being put into cells.
 
     Theorem: docs/theorems/fixed-size.md.
     """
     if not law.symmetric:
         return None
-    found = law.replaced(rate)
+    found = None if cells and law.outcomes() is not None else law.replaced(rate)
     if found is not None or law.outcomes() is None:
         return found
     points = at_precision(BITS, partial(_points, law, -1))

@@ -18,9 +18,12 @@ from zcdp.numeric.trusted import trusted
 from zcdp.privacy.loss.expansion import EqualRows
 from zcdp.privacy.loss.lattice import Lattice, lattice_of
 from zcdp.privacy.loss.law import Factor, LossLaw, Taylor
+from zcdp.privacy.loss.panels import BaseLoss
+from zcdp.privacy.loss.sampled_density import Facing, SampledDensityLaw
 from zcdp.privacy.loss.share import Share, root_below
 from zcdp.privacy.loss.tilted import Polynomial, Tilted
 from zcdp.privacy.loss.wave_share import WaveShare
+from zcdp.privacy.relation import Relation
 
 __all__ = [
     "ExponentialSum",
@@ -89,6 +92,38 @@ class ExponentialSum(LossLaw):
         top, part = lift(self.loss), lift(self.ratio)
         halves = [(top * (1 - k * part) / 2).exp() for k in range(len(rows))]
         return [(row[0] * half, row[0] / half) for row, half in zip(rows, halves, strict=True)]
+
+    def sampled(self, rate: Fraction) -> LossLaw | None:
+        """See `LossLaw`; of a density between two atoms."""
+        return self._mixed(rate, Facing.WITH, symmetric=False, relation=Relation.ADD_REMOVE, exact=self.exact)
+
+    def replaced(self, rate: Fraction) -> LossLaw | None:
+        """See `LossLaw`."""
+        attained = self if self.exact else self.witness
+        witness = attained and attained.sampled(rate)
+        return self._mixed(rate, Facing.EITHER, exact=False, exact_alone=self.exact, witness=witness)
+
+    def _mixed(self, rate: Fraction, facing: Facing, **options: Any) -> LossLaw | None:
+        if self.few or len(self.terms()) != 2:
+            return None
+        if not self.exact and facing is Facing.WITH:
+            options["witness"] = self.witness and self.witness.sampled(rate)
+        return SampledDensityLaw(rate, self._between, self._once, facing, **options)
+
+    def _between(self) -> BaseLoss:
+        """The density D e^{-l/2} of the loss l under Q, and the atoms at its ends."""
+        (upper, density), (lower, _) = self.terms()
+        top = lift(self.loss)
+        ends = [(top, upper * (-top / 2).exp()), (-top, lower * (top / 2).exp())]
+        atoms = [(place, mass) for place, mass in ends if not mass.is_zero()]
+        return BaseLoss(arb(0), arb(-1) / 2, density.log(), -top, top, atoms)
+
+    def _once(self, epsilon: arb) -> arb:
+        """delta(epsilon) of one use, 0 <= epsilon <= loss: the means of 1 - e^{epsilon - l} over l > epsilon."""
+        (upper, density), _ = self.terms()
+        high, here = (lift(self.loss) / 2).exp(), (epsilon / 2).exp()
+        between = 2 * (high - here) - 2 * (here - here * here / high)
+        return upper * (high - here * here / high) + density * between
 
     def _cells(self, inward: bool) -> list[tuple[arb, arb]]:
         """Atoms at both ends, and the density D e^{l/2} between them: cells, each one outcome or the two at its ends.

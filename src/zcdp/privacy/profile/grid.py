@@ -22,7 +22,7 @@ __all__ = ["Grid", "LastGrid"]
 MOST_USES, MOST_KINDS = 100, 4
 BITS = 160
 NEGLIGIBLE = 1e-13  # of delta: what is beyond the last point of a grid
-WIDER = 1.3  # a composition's grid than that of one use
+ORDERS = (1.2, 1.5, 2.0, 3.0, 5.0)  # of Chernoff bounds, over c
 HALVINGS, CLOSE, LARGEST = 60, 0.02, 1e6
 
 
@@ -89,13 +89,24 @@ def _composed(question: Question, points: int, log_delta: float) -> tuple[_Sums,
     last, first = max(up for up, _ in ends), max(down for _, down in ends)
     size = (last + first) / points
     step = arb(size)
-    window = _Window(step, question.c, ceil(WIDER * last / size) + 2, ceil((WIDER * first + last / 50) / size) + 2)
+    high = min(_far(question, log_delta), sum(count * up for (_, count), (up, _) in zip(parts, ends, strict=True)))
+    low = min(high, sum(count * down for (_, count), (_, down) in zip(parts, ends, strict=True)))
+    window = _Window(step, question.c, ceil(high / size) + 2, ceil(low / size) + 2)
     above, below = _Composed.nothing(window, upward=True), _Composed.nothing(window, upward=False)
     for (law, count), (up, down) in zip(parts, ends, strict=True):
         known = sampled_profile(law, step, ceil(up / size) + 1, ceil(down / size) + 1)
         above = above * _Composed.of(window, law_above(known), upward=True).power(count)
         below = below * _Composed.of(window, law_below(known), upward=False).power(count)
     return above.sums(), below.sums()
+
+
+def _far(question: Question, log_delta: float) -> float:
+    """A loss beyond which the whole composition is negligible: by Chernoff bounds."""
+    c = float(question.c)
+    return min(
+        (float(question.transform.log_moment(arb(c * more)).mid()) - log_delta - log(NEGLIGIBLE)) / (c * more)
+        for more in ORDERS
+    )
 
 
 def _reach(law: LossLaw, room: float) -> float:
