@@ -1,24 +1,23 @@
-# `make demo` shows the library at work, `make test` runs every check; each sets up its own .venv first.
+# `make demo` shows the library at work, `make test` runs every check; each sets up its own environment first.
 PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
+DEMO := .venv-demo
 
 .PHONY: demo journey test deep spark versions adapters mutants bench docs clean
 
-demo: $(VENV)/ready
-	@if $(BIN)/python -c 'import zcdp.report' 2> /dev/null; then \
-	    mkdir -p build && $(BIN)/zcdp account examples/census.toml --html build/report.html; \
-	else \
-	    $(BIN)/zcdp account examples/census.toml; \
-	fi
+# Two stories in one picture, then a whole job from a table to published tables; needs no tool of the developers.
+demo: $(DEMO)/ready
+	@$(DEMO)/bin/python examples/demo.py build
+	@echo
 	@$(MAKE) --no-print-directory journey
 
 # From a table of made-up persons to published tables, with a ledger: open build/tables/report.html.
-journey: $(VENV)/ready
+journey: $(DEMO)/ready
 	@mkdir -p build && rm -rf build/tables build/budget.db*
-	@$(BIN)/python examples/persons.py build/persons.csv
-	@$(BIN)/zcdp ledger open build/budget.db population --unit person --epsilon 2 --delta 1e-9 > build/ledger.txt
-	@$(BIN)/zcdp release examples/persons.toml build/persons.csv --out build/tables --ledger build/budget.db --key demo
+	@$(DEMO)/bin/python examples/persons.py build/persons.csv
+	@$(DEMO)/bin/zcdp ledger open build/budget.db population --unit person --epsilon 2 --delta 1e-9 > build/ledger.txt
+	@$(DEMO)/bin/zcdp release examples/persons.toml build/persons.csv --out build/tables --ledger build/budget.db --key demo
 
 test: $(VENV)/ready
 	$(BIN)/ruff check .
@@ -75,6 +74,12 @@ $(VENV)/docs-ready: $(VENV)/ready
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable '.[docs]'
 	@touch $@
 
+$(DEMO)/ready: pyproject.toml
+	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11) and "zcdp needs Python 3.11 or newer")'
+	$(PYTHON) -m venv $(DEMO)
+	$(DEMO)/bin/python -m pip install --quiet --disable-pip-version-check --editable '.[release]'
+	@touch $@
+
 $(VENV)/ready: pyproject.toml
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11) and "zcdp needs Python 3.11 or newer")'
 	$(PYTHON) -m venv $(VENV)
@@ -82,4 +87,4 @@ $(VENV)/ready: pyproject.toml
 	@touch $@
 
 clean:
-	rm -rf $(VENV) .venv-peers .venv-oldest .venv-newest .venv-dp-accounting .venv-opendp .venv-opacus .venv-tumult build dist .mypy_cache .pytest_cache .ruff_cache .hypothesis .import_linter_cache
+	rm -rf $(VENV) $(DEMO) .venv-peers .venv-oldest .venv-newest .venv-dp-accounting .venv-opendp .venv-opacus .venv-tumult build dist .mypy_cache .pytest_cache .ruff_cache .hypothesis .import_linter_cache

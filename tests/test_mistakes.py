@@ -13,9 +13,9 @@ import pytest
 import zcdp
 from zcdp import DiscreteLaplace, Gaussian, Laplace, Plan, Query, RandomizedResponse
 
-RESULTS = {"Account", "Audit", "Choice", "Counts", "Design", "Histogram"}
+RESULTS = {"Account", "Accuracy", "Audit", "Choice", "Counts", "Design", "Histogram"}
 """What functions return: nobody makes one, and only the form of the call is checked."""
-NOT_CALLED = {"MECHANISMS", "__version__", "Mechanism", "Sensitivity", "Plan", "Ledger"}
+NOT_CALLED = {"MECHANISMS", "__version__", "Curve", "Mechanism", "Sensitivity", "Plan", "Ledger"}
 """No functions, abstract, or (a ledger) with tests of its own."""
 
 RIGHT: dict[str, dict[str, Any]] = {
@@ -47,6 +47,7 @@ RIGHT: dict[str, dict[str, Any]] = {
     "Channel": {"rows": [["3/4", "1/4"], ["2/5", "3/5"]]},
     "LossPair": {"p": ["3/4", "1/4"], "q": ["1/4", "3/4"]},
     "Subsampled": {"mechanism": Gaussian(sigma=1), "rate": "0.1"},
+    "Shuffled": {"mechanism": RandomizedResponse(epsilon=1, k=4), "clients": 1000},
     "L1": {"d": 2},
     "L2": {"b": 2},
     "L0LInf": {"m": 2, "c": 1},
@@ -60,6 +61,8 @@ RIGHT: dict[str, dict[str, Any]] = {
     "calibrate": {"build": lambda e: Laplace(epsilon=e), "rho": 1},
     "audit": {"mechanism": RandomizedResponse(epsilon=1, k=2), "draws": 100, "confidence": 0.9},
     "choose": {"k": 8, "clients": 1000, "epsilon": 1, "delta": "1e-6"},
+    "zcdp_to_epsilon": {"rho": 1, "delta": 1e-6},
+    "zcdp_to_delta": {"rho": 1, "epsilon": 2},
     "load": {"path": "examples/census.toml"},
 }
 METHODS: dict[str, tuple[Callable[..., Any], dict[str, Any]]] = {

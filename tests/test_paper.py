@@ -5,7 +5,9 @@ from __future__ import annotations
 import csv
 import io
 import re
+from collections import Counter
 from decimal import Decimal
+from pathlib import Path
 
 import pytest
 import sympy
@@ -18,6 +20,7 @@ from sympy.parsing.sympy_parser import (
 
 from zcdp.paper import EPSILONS, ROWS, Row, table
 
+ROOT = Path(__file__).parent.parent
 # transcribed from the paper's source, spaces at line ends aside
 PAPER = [
     (r"$\eps$-DP", r"$\eps \tanh(\eps/2)$", r"$\eps^2 / 2$", r"\cite{DPorg-pdp-to-zcdp}"),
@@ -107,3 +110,23 @@ def test_the_numbers_are_certified_and_rounded_up() -> None:
 def test_an_unknown_format_is_refused() -> None:
     with pytest.raises(ValueError, match=r"format \(html\) must be text, markdown, latex or csv"):
         table("html")  # type: ignore[arg-type]
+
+
+def test_every_numbered_statement_has_a_page_code_and_a_test() -> None:
+    """The paper numbers definitions, propositions, lemmas, theorems and its corollary in one sequence, 1 to 26."""
+    text = (ROOT / "docs" / "paper.md").read_text()
+    rows = re.findall(
+        r"^\| (\w+) (\d+) \| (.*?) \| .*? \| \[([\w-]+)\].*? \| `(.*?)` \| `(.*?)` \|$", text, re.MULTILINE
+    )
+    assert [int(number) for _, number, *_ in rows] == list(range(1, 27))
+    kinds = Counter(kind for kind, *_ in rows)
+    assert kinds == {"Definition": 6, "Proposition": 7, "Lemma": 6, "Theorem": 6, "Corollary": 1}
+    labels = [label for _, _, label, *_ in rows if label]
+    assert len(labels) == len(set(labels)) == 22
+    for _, _, label, page, code, test in rows:
+        proof = (ROOT / "docs" / "theorems" / f"{page}.md").read_text()
+        assert (ROOT / code).is_file(), code
+        assert (ROOT / test).is_file(), test
+        source = (ROOT / code).read_text()
+        named = code in proof or f"{page}.md" in source or f'"{page}"' in source or "docs/theorems/" in proof
+        assert named, f"{page} and {code} do not know each other ({label})"

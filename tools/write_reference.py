@@ -6,6 +6,7 @@
 
 from __future__ import annotations
 
+import doctest
 import inspect
 import re
 from collections.abc import Iterator
@@ -17,6 +18,41 @@ from zcdp.privacy.curve import AUTHORS_ONLY
 
 PAGES = Path(__file__).resolve().parent.parent / "docs" / "reference"
 MARKED = re.compile(r"(<!-- (api|members): ([^>]+?) -->\n).*?(<!-- end -->)", re.DOTALL)
+MECHANISMS = {one.__name__ for one in (*zcdp.MECHANISMS, zcdp.Subsampled, zcdp.Shuffled)}
+CHOICES = ("epsilon", "scale", "sigma", "rho", "rate", "size", "of")
+"""Parameters of which one is given, or one pair."""
+MEANING = {
+    "epsilon": "the largest privacy loss",
+    "epsilon_threshold": "budget of the noise on the threshold",
+    "epsilon_queries": "budget of the noise on the queries",
+    "eta": "the range of the privacy loss",
+    "scale": "scale of the noise: sensitivity/epsilon",
+    "sigma": "standard deviation (parameter) of the noise",
+    "rho": "the zCDP parameter itself",
+    "sensitivity": "how far an answer can move between neighbours: a number, or a norm such as `L0LInf(2, 1)`",
+    "total_variation": "a bound on the total variation distance of two neighbours' outputs",
+    "k": "the number of values",
+    "p": "probability (of a true bit; of each outcome under the first input)",
+    "q": "probability (of a false bit; of each outcome under the second input)",
+    "f": "share of permanent noise",
+    "collections": "how often a client reports",
+    "g": "the number of buckets",
+    "n": "the largest answer",
+    "r": "how many steps of the stair are wide",
+    "gamma": "where the stair steps, as a share of the sensitivity; the best one if left out",
+    "size": "how many (values in a report, records in a sample, people in a group)",
+    "of": "how many records there are",
+    "rate": "the probability that a record is drawn",
+    "mechanism": "what runs on the sample, or what each client runs",
+    "clients": "how many clients reported",
+    "noise": "`'laplace'`, `'exponential'` or `'gumbel'`",
+    "rows": "the matrix of probabilities: one row for each input",
+    "blocks": "how many blocks of the Hadamard matrix are used",
+    "ordered": "whether the first input is the larger one, for neighbours by addition",
+    "monotone": "whether all queries move in one direction",
+    "positives": "how many answers above the threshold end the stream",
+    "random_hash": "whether the hash is drawn anew for each report",
+}
 RUN = ("release", "sample", "run")
 
 
@@ -52,12 +88,38 @@ def entry(name: str) -> Iterator[str]:
     if not (isinstance(thing, type) and (issubclass(thing, Exception) or inspect.isabstract(thing) or name == "Plan")):
         yield f"`{signature(name, thing)}`"
     yield re.sub(r" ?Theorems?: docs/.*", "", first_sentence(thing))
+    if name in MECHANISMS:
+        yield "\n".join(parameters(thing))
+    if shown := example(thing):
+        yield f"```pycon\n{shown}\n\n```"
     links = ", ".join(f"[{page}](../theorems/{page}.md)" for page in theorems(thing))
     if links:
         yield f"Proof: {links}."
     runs = [f"`{signature(method, getattr(thing, method))}`" for method in RUN if hasattr(thing, method)]
     if runs:
         yield f"Runs: {', '.join(runs)}."
+
+
+def parameters(thing: Any) -> Iterator[str]:
+    """A table of the parameters: what each means, and its default."""
+    yield "| parameter | meaning | default |"
+    yield "|---|---|---|"
+    for parameter in inspect.signature(thing).parameters.values():
+        default = "needed" if parameter.default is parameter.empty else f"`{parameter.default!r}`"
+        default = "one of these" if parameter.default is None and parameter.name in CHOICES else default
+        yield f"| `{parameter.name}` | {MEANING[parameter.name]} | {default} |"
+
+
+def example(thing: Any) -> str | None:
+    """The first example of the docstring, as a page shows it: complete in itself."""
+    found = doctest.DocTestParser().get_examples(inspect.getdoc(thing) or "")
+    name = getattr(thing, "__name__", "")
+    if not found or name not in MECHANISMS:
+        return None
+    own = found[0]
+    source = ">>> " + re.sub(r" {3,}#", "  #", own.source).rstrip("\n").replace("\n", "\n... ")
+    names = [one for one in zcdp.__all__ if re.search(rf"\b{re.escape(one)}\b", own.source)]
+    return f">>> from zcdp import {', '.join(names)}\n{source}\n{own.want.rstrip()}"
 
 
 def members(name: str) -> Iterator[str]:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 __all__ = ["BadType", "BadValue", "MissingExtra", "ZcdpError"]
 
 
@@ -26,4 +28,16 @@ class BadType(ZcdpError, TypeError):
 
 
 class MissingExtra(ZcdpError, ModuleNotFoundError):
-    """An optional part of zcdp needs a package that is not installed; the message names the command to get it."""
+    """An optional part of zcdp needs a package that is not installed; the message names the command to get it.
+
+    From a clone that is a command about the clone, as zcdp is in no registry: pip install '/where/it/is[plots]'.
+    """
+
+    def __init__(self, message: str, *, name: str | None = None) -> None:
+        super().__init__(message.replace("'zcdp[", f"'{_clone() or 'zcdp'}["), name=name)
+
+
+def _clone() -> Path | None:
+    """The directory of the clone that is in use, if it is one."""
+    root = Path(__file__).resolve().parents[2]
+    return root if (root / "pyproject.toml").is_file() else None

@@ -24,7 +24,7 @@ def modules(monkeypatch: pytest.MonkeyPatch) -> None:
         Path(out).write_text(f"{name} as {Path(out).suffix}")
 
     monkeypatch.setitem(sys.modules, "zcdp.paper", SimpleNamespace(table="{format} table".format))
-    monkeypatch.setitem(sys.modules, "zcdp.plots", SimpleNamespace(figure=figure))
+    monkeypatch.setitem(sys.modules, "zcdp.plots", SimpleNamespace(figure=figure, ABOUT={"krr": "k-RR"}))
     monkeypatch.setitem(sys.modules, "zcdp.report", SimpleNamespace(render=lambda facts: json.dumps(facts.to_dict())))
 
 
@@ -34,7 +34,7 @@ def test_table_and_figure(tmp_path: Path, capsys: pytest.CaptureFixture[str]) ->
     assert capsys.readouterr().out == "latex table\n"
     assert main(["figure", "krr", "--out", str(tmp_path / "fig.svg")]) == 0
     assert (tmp_path / "fig.svg").read_text() == "krr as .svg"
-    assert capsys.readouterr().out == f"Figure written to {tmp_path / 'fig.svg'}\n"
+    assert capsys.readouterr().out == f"{tmp_path / 'fig.svg'}: k-RR\n"
     assert main(["figure", "unknown", "--out", str(tmp_path / "other.pdf")]) == 2
     assert capsys.readouterr().err == "zcdp: there is no figure 'unknown'\n"
     assert [file.name for file in tmp_path.iterdir()] == ["fig.svg"]
@@ -70,5 +70,6 @@ def test_figures_without_matplotlib_say_what_to_install(
         monkeypatch.delitem(sys.modules, name)
     monkeypatch.setitem(sys.modules, "matplotlib", None)
     assert main(["figure", "krr", "--out", str(tmp_path / "x.pdf")]) == 2
-    assert capsys.readouterr().err == "zcdp: figures need matplotlib: pip install 'zcdp[plots]'\n"
+    root = Path(__file__).resolve().parents[2]
+    assert capsys.readouterr().err == f"zcdp: figures need matplotlib: pip install '{root}[plots]'\n"
     assert not list(tmp_path.iterdir())

@@ -207,7 +207,9 @@ def _table(command: argparse.ArgumentParser) -> None:
 
 
 def _figure(command: argparse.ArgumentParser) -> None:
-    command.add_argument("name", help="all, mechanisms, krr, composition ...")
+    command.add_argument(
+        "name", help="mechanisms (the paper's Figure 1); krr, composition, noise, sgd, designs (ours); all"
+    )
     command.add_argument("--out", metavar="FILE", required=True, help="a .pdf, .svg or .png")
     _json(command)
 

@@ -6,6 +6,7 @@ from importlib import import_module
 from typing import Any
 
 from zcdp.cli.arguments import BadUsage
+from zcdp.errors import MissingExtra
 
 __all__ = ["extra"]
 
@@ -17,4 +18,6 @@ def extra(module: str, name: str) -> Any:
     except ModuleNotFoundError as error:
         if error.name == module or module.startswith(f"{error.name}."):
             raise BadUsage(f"{module} is not part of this installation") from None
-        raise BadUsage(f"this needs {error.name}, which is not installed: pip install 'zcdp[plots]'") from None
+        if isinstance(error, MissingExtra):
+            raise
+        raise MissingExtra(f"this needs {error.name}: pip install 'zcdp[plots]'", name=error.name) from None

@@ -28,6 +28,15 @@ def run(options: Namespace) -> int:
     if options.json:
         print_json({"figure": options.name, "out": written})
     else:
-        for name in written:
-            line(f"Figure written to {name}")
+        about = extra("zcdp.plots", "ABOUT")
+        names = list(about) if options.name == "all" else [options.name]
+        for name, file in zip(names, _ordered(written, names), strict=True):
+            line(f"{file}: {about.get(name, name)}")
     return 0
+
+
+def _ordered(written: list[str], names: list[str]) -> list[str]:
+    """The files in the order of the figures: that of `all` ends in the figure's name."""
+    if len(names) == 1:
+        return written
+    return [next(file for file in written if Path(file).stem.endswith(f"-{name}")) for name in names]

@@ -18,7 +18,6 @@ _TREE = (
 _SYNTHETIC = "account for its steps: the sum of its Gaussian(sigma=...) and ExponentialMechanism(epsilon=...)"
 _INTEGERS = "it is not covered; DiscreteLaplace(epsilon=...) and DiscreteGaussian(sigma=...) are noise on the integers"
 _FIXED_SIZE = "it is Subsampled(mechanism, size=..., of=...): a sample of fixed size, neighbours by one record replaced"
-_SHUFFLED = "shuffling is not covered; without it reports cost what RandomizedResponse, RAPPOR and their kin cost"
 _DATA = "noise that depends on the data is not covered; Laplace(scale=...) and Gaussian(sigma=...) have a fixed scale"
 
 WORDS = {
@@ -40,8 +39,7 @@ WORDS = {
     "amplified": _SAMPLED,
     "sampledwithoutreplacement": _FIXED_SIZE,
     "fixedsizesampled": _FIXED_SIZE,
-    "shuffle": _SHUFFLED,
-    "shuffled": _SHUFFLED,
+    "shuffle": "it is Shuffled(mechanism, clients=...): reports of a local randomizer without their senders",
     "tree": _TREE,
     "treeaggregation": _TREE,
     "binarytree": _TREE,

@@ -11,6 +11,7 @@ from typing import Any
 
 from flint import arb
 
+from zcdp.display.calls import Spoken
 from zcdp.mechanisms.sensitivity import Sensitivity
 from zcdp.numeric.balls import at_precision, lift
 from zcdp.numeric.certify import Undecided, enclose, upper_float
@@ -24,7 +25,7 @@ FARTHEST = 1 << 1100
 
 
 @dataclass(frozen=True)
-class Accuracy:
+class Accuracy(metaclass=Spoken):
     """An answer is within `half_width` of the truth with a probability of at least `level`; so are all of `answers`.
 
     Both numbers are rounded up: `standard_deviation` by less than two units in the last place, and so is `half_width`

@@ -7,6 +7,7 @@ from typing import ClassVar, NoReturn
 
 from flint import arb
 
+from zcdp.display.things import thing
 from zcdp.errors import BadType, BadValue
 from zcdp.mechanisms.base import Mechanism
 from zcdp.numeric.balls import lift
@@ -47,7 +48,7 @@ class Shuffled(Mechanism):
     def __init__(self, mechanism: Mechanism, *, clients: Value) -> None:
         if not isinstance(mechanism, Mechanism):
             raise BadType(
-                f"mechanism ({mechanism!r}) must be a local randomizer, as RandomizedResponse(epsilon=1, k=4)"
+                f"mechanism ({thing(mechanism)}) must be a local randomizer, as RandomizedResponse(epsilon=1, k=4)"
             )
         if not mechanism.local:
             raise BadValue(f"{mechanism!r} is no local randomizer: there are no reports of single clients to shuffle")

@@ -110,8 +110,8 @@ def queries(account: Account) -> str:
         for name, kind in (
             ("Query", ""),
             ("Times", number),
-            ("Standard deviation", number),
-            ("95% are within", number),
+            ("Std dev", number),
+            ("95% within", number),
             ("\u03c1 each", number),
             ("\u03c1 of all", number),
             ("Share", ' class="bar-cell"'),
@@ -144,8 +144,8 @@ def _query(query: QueryCost, share: str, linked: set[str]) -> str:
     sd, half = (query.accuracy.standard_deviation, query.accuracy.half_width) if query.accuracy else (None, None)
     cells = (
         ("Times", f"{query.count:,}"),
-        ("Standard deviation", tagged(sd, at_most(sd, 4))),
-        ("95% are within", tagged(half, at_most(half, 4))),
+        ("Std dev", tagged(sd, at_most(sd, 4))),
+        ("95% within", tagged(half, at_most(half, 4))),
         ("\u03c1 each", tagged(query.rho_one, at_most(query.rho_one))),
         ("\u03c1 of all", tagged(query.rho, at_most(query.rho))),
     )

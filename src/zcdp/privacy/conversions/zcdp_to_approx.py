@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from fractions import Fraction
 
+from zcdp.display.calls import spoken
 from zcdp.numeric.balls import lift
 from zcdp.numeric.exact import Value, positive_rational, probability
 from zcdp.privacy.conversions.rdp_to_approx import rdp_to_delta, rdp_to_epsilon
@@ -11,6 +12,7 @@ from zcdp.privacy.conversions.rdp_to_approx import rdp_to_delta, rdp_to_epsilon
 __all__ = ["zcdp_to_delta", "zcdp_to_epsilon"]
 
 
+@spoken
 def zcdp_to_epsilon(rho: Value, delta: Value) -> float:
     """The epsilon that rho-zCDP gives at `delta`, rounded up.
 
@@ -23,6 +25,7 @@ def zcdp_to_epsilon(rho: Value, delta: Value) -> float:
     return rdp_to_epsilon(lambda s: lift(budget) * s * (1 + s), probability(delta, "delta"))
 
 
+@spoken
 def zcdp_to_delta(rho: Value, epsilon: Value) -> float:
     """The delta that rho-zCDP gives at `epsilon`, rounded up.
 
