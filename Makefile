@@ -40,7 +40,8 @@ $(VENV)/spark-ready: $(VENV)/ready
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable '.[spark]'
 	@touch $@
 
-# The tests at the declared minima of numpy and python-flint, and at the newest, in environments of their own.
+# The tests of samplers, arithmetic and doors at the declared minima of numpy and python-flint, and at the newest, in
+# environments of their own; `python3 tools/versions.py -n 2 tests` runs all tests there.
 versions:
 	$(PYTHON) tools/versions.py
 
