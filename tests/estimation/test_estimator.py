@@ -8,9 +8,9 @@ from typing import Any
 
 import numpy as np
 import pytest
-from bits import seeded
 from estimation.channels import CASES, Case
 from flint import arb
+from independent.bits import seeded
 
 import zcdp
 from zcdp.estimation.counts import Counts
