@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import csv
 import json
+import re
 from pathlib import Path
 from typing import Any
 
@@ -12,9 +13,11 @@ import pytest
 from cli.program import zcdp as program
 
 import zcdp
+from zcdp.collection.duckdb import count_duckdb
 from zcdp.collection.frames import count_frame
 from zcdp.collection.parquet import count_files, write_reports
-from zcdp.collection.randomize import randomize_file, receipt_of
+from zcdp.collection.randomize import randomize_file
+from zcdp.collection.receipt import receipt_of
 
 arrow = pytest.importorskip("pyarrow")
 parquet = pytest.importorskip("pyarrow.parquet")
@@ -79,6 +82,22 @@ def test_values_are_randomized_once(folder: Path) -> None:
     assert done.returncode == 2
     assert "was randomized already, says values.parquet.randomized" in done.stderr
     assert not (folder / "b.parquet").exists()
+    # a copy, a link and the same values in another form are the same values
+    table = parquet.read_table(folder / "values.parquet")
+    parquet.write_table(table.cast(arrow.schema([("value", arrow.uint8())])), folder / "copy.parquet")
+    (folder / "link.parquet").symlink_to(folder / "values.parquet")
+    for name in ("copy.parquet", "link.parquet"):
+        done = run(folder, "randomize", "design.toml", name, "--out", "b.parquet")
+        assert done.returncode == 2
+        assert "was randomized already, says values.parquet.randomized" in done.stderr
+    assert sorted(one.name for one in folder.glob("*.randomized")) == ["values.parquet.randomized"]
+    assert run(folder, "randomize", "design.toml", "copy.parquet", "--out", "b.parquet", "--round", "2").returncode == 0
+    done = run(folder, "randomize", "design.toml", "values.parquet", "--out", "c.parquet", "--round", "3")
+    assert "was randomized in 2 rounds, says copy.parquet.round-2.randomized: the plan accounts for 2" in done.stderr
+    done = run(folder, "randomize", "design.toml", "values.parquet", "--out", "c.parquet", "--round", "4")
+    assert "--round 4: there are 3 rounds, counted from 1" in done.stderr
+    assert not (folder / "c.parquet").exists()
+    (folder / "copy.parquet.round-2.randomized").unlink()
     receipt_of(folder / "values.parquet").unlink()
     done = run(folder, *again, "a.parquet")
     assert done.returncode == 2
@@ -110,12 +129,13 @@ def test_files_hold_the_reports_that_were_written(mechanism: Any, k: int, rows: 
     file = tmp_path / "reports.parquet"
     assert write_reports(file, mechanism, k, iter(blocks), rows=rows) == 1000
     assert count_files([file], mechanism, k) == sum(mechanism.count(block, k=k) for block in blocks)
+    assert count_duckdb([file], mechanism, k, memory="200MB") == sum(mechanism.count(block, k=k) for block in blocks)
     both = count_files([file, file], mechanism, k)
     assert both.reports == 2000
 
 
 def test_every_engine_counts_the_same(tmp_path: Path) -> None:
-    duckdb, polars = pytest.importorskip("duckdb"), pytest.importorskip("polars")
+    duckdb, polars, pandas = map(pytest.importorskip, ("duckdb", "polars", "pandas"))
     pytest.importorskip("narwhals")
     for m in (zcdp.RandomizedResponse(epsilon=2, k=7), zcdp.LinearHashing(epsilon=1, g=3, k=7)):
         reports = m.release(np.arange(5000) % 7)
@@ -127,6 +147,7 @@ def test_every_engine_counts_the_same(tmp_path: Path) -> None:
             polars.read_parquet(file),
             polars.scan_parquet(file),
             parquet.read_table(file),
+            pandas.DataFrame({"report": reports}),
             duckdb.sql(f"select * from '{file}'"),
         )
         for frame in frames:
@@ -180,6 +201,7 @@ REFUSED_ESTIMATES = [
 def test_reports_that_are_not_of_the_design_are_refused(folder: Path, spoil: Any, error: str) -> None:
     randomize_file(zcdp.RandomizedResponse(epsilon=2, k=10), 10, folder / "values.parquet", folder / "reports.parquet")
     spoil(folder)
+    mechanism = zcdp.RandomizedResponse(epsilon=1 if spoil is other_epsilon else 2, k=10)
     files = sorted(str(one.name) for one in folder.glob("*.parquet") if one.name != "values.parquet")
     done = run(folder, "estimate", "design.toml", *reversed(files), "--csv", "e.csv")
     assert done.returncode == 2
@@ -187,6 +209,8 @@ def test_reports_that_are_not_of_the_design_are_refused(folder: Path, spoil: Any
     assert done.stderr.count("\n") == 1
     assert not done.stdout
     assert not (folder / "e.csv").exists()
+    with pytest.raises(ValueError, match=re.escape(error.removeprefix("more.parquet: ").partition(":")[0])):
+        count_duckdb([folder / name for name in reversed(files)], mechanism, 10)
 
 
 @pytest.mark.parametrize(

@@ -175,12 +175,14 @@ def _randomize(command: argparse.ArgumentParser) -> None:
     command.add_argument("--column", help="the column of the values; else the only one")
     command.add_argument("--out", metavar="FILE", required=True, help="a new Parquet file for the reports")
     command.add_argument("--rows", action="store_true", help="one report a row, not packed blocks of many")
+    command.add_argument("--round", type=int, default=1, help="which of the rounds that a client answers (1)")
     _json(command)
 
 
 def _estimate(command: argparse.ArgumentParser) -> None:
     command.add_argument("plan", help="the plan file that the reports were made with")
     command.add_argument("reports", nargs="+", help="Parquet files of reports")
+    command.add_argument("--engine", choices=("pyarrow", "duckdb"), default="pyarrow", help="what reads the files")
     command.add_argument("--level", default="0.95", help="at which all intervals hold together (0.95)")
     command.add_argument("--population", action="store_true", help="speak of the population, not of these clients")
     command.add_argument("--csv", metavar="FILE", help="write a table of all values")

@@ -13,6 +13,7 @@ from zcdp.cli.files import check_writable, write_whole
 from zcdp.cli.output import print_json
 from zcdp.cli.randomize import collected
 from zcdp.cli.terminal import Progress, bold, dim, line, shown, width
+from zcdp.collection.duckdb import count_duckdb
 from zcdp.collection.parquet import count_files
 from zcdp.display.plain import cost
 from zcdp.estimation.histogram import Histogram
@@ -30,7 +31,8 @@ def run(options: Namespace) -> int:
     plan, collection, mechanism = collected(options.plan)
     with Progress() as progress:
         progress(0.1, "counting")
-        histogram = mechanism.estimate(count_files(map(Path, options.reports), mechanism, collection.k))
+        counted = count_duckdb if options.engine == "duckdb" else count_files
+        histogram = mechanism.estimate(counted(map(Path, options.reports), mechanism, collection.k))
         progress(0.6, "intervals")
         rows = estimates(histogram, options.level, "population" if options.population else "clients")
     spent = collection.answered * mechanism

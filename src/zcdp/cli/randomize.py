@@ -11,7 +11,8 @@ from zcdp.cli.arguments import BadUsage
 from zcdp.cli.files import check_writable
 from zcdp.cli.output import print_json
 from zcdp.cli.terminal import line
-from zcdp.collection.randomize import randomize_file, receipt_of
+from zcdp.collection.randomize import randomize_file
+from zcdp.collection.receipt import receipt_of
 
 __all__ = ["collected", "run"]
 
@@ -29,12 +30,21 @@ def run(options: Namespace) -> int:
     check_writable(options.out)
     _, collection, mechanism = collected(options.plan)
     values = Path(options.values)
+    if not 1 <= options.round <= collection.rounds:
+        raise BadUsage(f"--round {options.round}: there are {collection.rounds} rounds, counted from 1")
     written = randomize_file(
-        mechanism, collection.k, values, Path(options.out), column=options.column, rows=options.rows
+        mechanism,
+        collection.k,
+        values,
+        Path(options.out),
+        column=options.column,
+        rows=options.rows,
+        turn=options.round,
+        answered=collection.answered,
     )
     if options.json:
         print_json({"reports": written, "mechanism": repr(mechanism), "k": collection.k, "out": options.out})
         return 0
     line(f"{written} reports of {mechanism!r} written to {options.out}")
-    line(f"{receipt_of(values)} says so: these values are not randomized again")
+    line(f"{receipt_of(values, options.round)} says so: these values are not randomized again in this round")
     return 0

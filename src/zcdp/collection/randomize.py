@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import json
+import hashlib
 import os
 import tempfile
 from collections.abc import Iterator
@@ -12,52 +12,71 @@ from typing import Any
 from numpy.typing import NDArray
 
 from zcdp.collection.parquet import read_values, write_reports
+from zcdp.collection.receipt import Receipt
 from zcdp.errors import BadValue
 from zcdp.samplers.source import secure
 
-__all__ = ["randomize_file", "receipt_of"]
-
-
-def receipt_of(values: Path) -> Path:
-    """The file beside the values that says that they have been randomized."""
-    return values.with_name(f"{values.name}.randomized")
+__all__ = ["randomize_file"]
 
 
 def randomize_file(
-    mechanism: Any, k: int, values: Path, out: Path, *, column: str | None = None, rows: bool = False
+    mechanism: Any,
+    k: int,
+    values: Path,
+    out: Path,
+    *,
+    column: str | None = None,
+    rows: bool = False,
+    turn: int = 1,
+    answered: int = 1,
 ) -> int:
     """Write one report for each value to a new file; returns how many. Values are all checked before any is drawn.
 
-    A receipt beside the values is made first, and only if there is none: whoever comes second is refused. If nothing
-    was written in the end, nothing was drawn that anyone saw, and the receipt goes again.
+    A receipt beside the values is made first, and whoever comes second is refused: see `Receipt`. `turn` is the round
+    that the reports are for, of which a client answers so many. If nothing was written in the end, nothing was drawn
+    that anyone saw, and the receipt goes again.
     """
     if out.exists():
         raise BadValue(f"{out}: exists already: reports are written to a new file")
     if not hasattr(mechanism, "_drawn") or hasattr(mechanism, "remember"):
         raise BadValue(f"{mechanism!r} is not run on a file of values")
-    for _ in read_values(values, column, k):
-        pass
-    receipt = receipt_of(values)
-    try:
-        with receipt.open("x", encoding="utf-8") as file:
-            json.dump({"mechanism": repr(mechanism), "k": k, "reports": str(out)}, file)
-    except FileExistsError:
-        made = f"{values}: was randomized already, says {receipt.name}"
-        raise BadValue(f"{made}: a second report of the same value costs as much again") from None
+    digest = _Digest()
+    for block in read_values(values, column, k):
+        digest.add(block)
+    if not digest.seen:
+        raise BadValue(f"{values}: has no values")
+    facts = {"mechanism": repr(mechanism), "k": k, "reports": str(out)}
+    receipt = Receipt.make(values, digest.text, turn, answered, facts)
     try:
         with tempfile.TemporaryDirectory(dir=out.absolute().parent, prefix=".zcdp-") as folder:
-            whole = Path(folder) / out.name
-            written = write_reports(whole, mechanism, k, _drawn(mechanism, k, values, column), rows=rows)
-            if not written:
-                raise BadValue(f"{values}: has no values")
+            whole, drawn = Path(folder) / out.name, _Digest()
+            written = write_reports(whole, mechanism, k, _reports(mechanism, k, values, column, drawn), rows=rows)
+            if drawn.text != digest.text:
+                raise BadValue(f"{values}: changed while it was read")
             os.link(whole, out)  # fails where another has made it meanwhile
     except BaseException:
-        receipt.unlink()
+        receipt.path.unlink()
         raise
     return written
 
 
-def _drawn(mechanism: Any, k: int, values: Path, column: str | None) -> Iterator[NDArray[Any]]:
+class _Digest:
+    """Of the values in their order, whatever file they are in."""
+
+    def __init__(self) -> None:
+        self._hash, self.seen = hashlib.sha256(), 0
+
+    def add(self, block: NDArray[Any]) -> None:
+        self._hash.update(block.astype("<i8").tobytes())
+        self.seen += block.size
+
+    @property
+    def text(self) -> str:
+        return self._hash.hexdigest()
+
+
+def _reports(mechanism: Any, k: int, values: Path, column: str | None, digest: _Digest) -> Iterator[NDArray[Any]]:
     for block in read_values(values, column, k):
+        digest.add(block)
         if block.size:
             yield mechanism._drawn(block.astype("int64"), k, secure)
