@@ -12,6 +12,7 @@ from zcdp.mechanisms.accuracy import IntegerNoise as IntegerLaw
 from zcdp.mechanisms.accuracy import RealNoise as RealLaw
 from zcdp.mechanisms.sensitivity import Sensitivity
 from zcdp.numeric.exact import Value, positive_rational
+from zcdp.numeric.once import cached_property
 
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike, NDArray
@@ -57,11 +58,12 @@ class AddsIntegers(IntegerLaw):
     def noise(self) -> IntegerNoise:
         """The exact sampler of the noise, built once."""
 
+    @cached_property
+    def _sampler(self) -> IntegerNoise:
+        return self.noise()
+
     def _noise(self) -> IntegerNoise:
-        if "_sampler" not in self.__dict__:
-            self.__dict__["_sampler"] = self.noise()
-        sampler: IntegerNoise = self.__dict__["_sampler"]
-        return sampler
+        return self._sampler
 
     def release(self, values: ArrayLike, *, overflow: Overflow = "raise") -> Any:
         """values + noise: an int for an int, and for an array of integers one of the same shape and type.
@@ -99,11 +101,15 @@ class AddsReals(RealLaw):
     def noise(self, grid: Fraction) -> RealNoise:
         """The exact sampler of the rounded sum, built once for each grid."""
 
+    @cached_property
+    def _samplers(self) -> dict[Fraction | None, RealNoise]:
+        """Those that were built, by their grid; None is the default one."""
+        return {}
+
     def _noise(self, grid: Value | None) -> RealNoise:
         step = None if grid is None else positive_rational(grid, "grid")  # first: True == 1 would find that of 1
-        samplers: dict[Fraction | None, RealNoise] = self.__dict__.setdefault("_samplers", {})
-        if (sampler := samplers.get(step)) is None:
-            sampler = samplers[step] = self.noise(default_grid(self._spread) if step is None else step)
+        if (sampler := self._samplers.get(step)) is None:
+            sampler = self._samplers[step] = self.noise(default_grid(self._spread) if step is None else step)
         return sampler
 
     def release(self, values: Any, *, grid: Value | None = None) -> Any:

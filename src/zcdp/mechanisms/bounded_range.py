@@ -13,6 +13,7 @@ from zcdp.numeric.balls import lift
 from zcdp.numeric.certify import enclose, upper_float
 from zcdp.numeric.exact import Exact, Value, positive, positive_rational
 from zcdp.numeric.functions import Number, log, sinhc
+from zcdp.numeric.once import cached_property
 from zcdp.privacy.curve import Peak
 from zcdp.privacy.loss import LossLaw, logistic_pair, three_point_pair
 
@@ -93,14 +94,20 @@ class ExponentialMechanism(_BoundedRange):
     def __init__(self, *, epsilon: Value) -> None:
         self._set(epsilon=positive(epsilon, "epsilon"))
 
+    @cached_property
+    def _selections(self) -> dict[Fraction, ExponentialSelection]:
+        """The samplers that were built, by the distance of neighbouring scores."""
+        return {}
+
     def _selection(self, sensitivity: Value) -> ExponentialSelection:
         distance = positive_rational(sensitivity, "sensitivity")  # first: True == 1 would find the sampler of 1
-        built: dict[Fraction, ExponentialSelection] = self.__dict__.setdefault("_selections", {})
-        if (known := built.get(distance)) is not None:
+        if (known := self._selections.get(distance)) is not None:
             return known
         from zcdp.samplers.selection import ExponentialSelection
 
-        return built.setdefault(distance, ExponentialSelection(lambda: lift(self.epsilon) / (2 * lift(distance))))
+        return self._selections.setdefault(
+            distance, ExponentialSelection(lambda: lift(self.epsilon) / (2 * lift(distance)))
+        )
 
     def release(self, scores: ArrayLike, *, sensitivity: Value) -> int:
         """The index of the selected score; a float score is its exact binary value."""

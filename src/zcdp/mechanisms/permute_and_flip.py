@@ -13,6 +13,7 @@ from zcdp.numeric.balls import lift
 from zcdp.numeric.certify import enclose, upper_float
 from zcdp.numeric.exact import Exact, Value, positive, positive_rational
 from zcdp.numeric.functions import Number
+from zcdp.numeric.once import cached_property
 from zcdp.numeric.root import sign_change
 from zcdp.privacy.curve import Peak
 from zcdp.privacy.envelope import real_order
@@ -107,14 +108,18 @@ class PermuteAndFlip(Mechanism):
         middle, p = around.mid(), self._pair(around)[0]
         return Peak(value(middle) + p * climb(around)[0] * (around - middle), arb(1))
 
+    @cached_property
+    def _selections(self) -> dict[Fraction, Selection]:
+        """The samplers that were built, by the distance of neighbouring scores."""
+        return {}
+
     def _selection(self, sensitivity: Value) -> Selection:
         distance = positive_rational(sensitivity, "sensitivity")  # first: True == 1 would find the sampler of 1
-        built: dict[Fraction, Selection] = self.__dict__.setdefault("_selections", {})
-        if (known := built.get(distance)) is not None:
+        if (known := self._selections.get(distance)) is not None:
             return known
         from zcdp.samplers.selection import PermuteAndFlip as Selection
 
-        return built.setdefault(distance, Selection(lambda: lift(self.epsilon) / (2 * lift(distance))))
+        return self._selections.setdefault(distance, Selection(lambda: lift(self.epsilon) / (2 * lift(distance))))
 
     def release(self, scores: ArrayLike, *, sensitivity: Value) -> int:
         """The index of the selected score; a float score is its exact binary value."""

@@ -172,13 +172,17 @@ class ReportNoisyMax(Mechanism):
         """rho with Laplace noise, if the proof over all orders succeeds."""
         return min(self._bound.rho, self._tiny if self._level.extreme else self._level.candidate)
 
+    @cached_property
+    def _selections(self) -> dict[Fraction, Selection]:
+        """The samplers that were built, by the distance of neighbouring scores."""
+        return {}
+
     def _selection(self, sensitivity: Value, monotone: bool) -> Selection:
         if not isinstance(monotone, bool):
             raise BadType(f"monotone ({monotone!r}) must be True or False")
         # the number first: True == 1 would find the sampler of 1
         distance = positive_rational(sensitivity, "sensitivity") * (1 if monotone else 2)
-        built: dict[Fraction, Selection] = self.__dict__.setdefault("_selections", {})
-        if (known := built.get(distance)) is not None:
+        if (known := self._selections.get(distance)) is not None:
             return known
         from zcdp.samplers.noisy_max import LaplaceMax
         from zcdp.samplers.selection import ExponentialSelection
@@ -187,7 +191,7 @@ class ReportNoisyMax(Mechanism):
         samplers: dict[str, Callable[[Callable[[], arb]], Selection]]
         samplers = {"laplace": LaplaceMax, "gumbel": ExponentialSelection, "exponential": Flips}
         sampler = samplers[self.noise]
-        return built.setdefault(distance, sampler(lambda: lift(self.epsilon) / lift(distance)))
+        return self._selections.setdefault(distance, sampler(lambda: lift(self.epsilon) / lift(distance)))
 
     def release(self, scores: ArrayLike, *, sensitivity: Value, monotone: bool = False) -> int:
         """The index of the winner; a float score is its exact binary value.

@@ -15,9 +15,10 @@ from zcdp.mechanisms.three_point import ThreePoint
 from zcdp.numeric.balls import ceiling, floor, lift
 from zcdp.numeric.certify import enclose, upper_float
 from zcdp.numeric.exact import Exact, Value, integer, literal, positive, positive_rational, rational
+from zcdp.numeric.once import cached_property
 
 if TYPE_CHECKING:
-    from zcdp.samplers.staircase import DiscreteStaircaseNoise
+    from zcdp.samplers.staircase import DiscreteStaircaseNoise, GridStaircase
 
 __all__ = ["DiscreteStaircase", "Staircase"]
 
@@ -60,6 +61,11 @@ class Staircase(RealNoise, ThreePoint):
         """Variance of the noise, rounded up."""
         return enclose(self._second_moment)[1]
 
+    @cached_property
+    def _samplers(self) -> dict[tuple[Fraction, Fraction], GridStaircase]:
+        """Those that were built, by sensitivity and grid."""
+        return {}
+
     def release(self, values: Any, *, sensitivity: Value | None = None, grid: Value | None = None) -> Any:
         """The continuous mechanism, rounded to multiples of `grid` (default: near sensitivity/2^20)."""
         from zcdp.samplers.release import noisy_reals
@@ -69,10 +75,9 @@ class Staircase(RealNoise, ThreePoint):
         step = default_grid(distance) if grid is None else positive_rational(grid, "grid")
 
         def noise() -> GridStaircase:
-            samplers: dict[tuple[Fraction, Fraction], GridStaircase] = self.__dict__.setdefault("_samplers", {})
-            if (sampler := samplers.get((distance, step))) is None:
+            if (sampler := self._samplers.get((distance, step))) is None:
                 sampler = GridStaircase(lambda: lift(self.epsilon), distance, self._share, step)
-                samplers[distance, step] = sampler
+                self._samplers[distance, step] = sampler
             return sampler
 
         return noisy_reals(noise, values)

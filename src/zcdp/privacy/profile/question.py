@@ -36,6 +36,8 @@ class Question:
         """What the whole effort is divided by."""
         self.from_zero = from_zero
         """Whether the answer must hold for every epsilon >= 0, not only for those near the one that is proposed."""
+        self.order = 1.0
+        """The line as a float, once it was needed: a guess for others."""
 
     @cached_property
     def lattice(self) -> Lattice | None:
@@ -45,8 +47,11 @@ class Question:
     @cached_property
     def _saddle(self) -> tuple[arb, Fraction]:
         if isinstance(self.given, Fraction):
-            return line_for_epsilon(self.transform, self.given), self.given
-        return line_for_delta(self.transform, self.given)
+            c, epsilon = line_for_epsilon(self.transform, self.given), self.given
+        else:
+            c, epsilon = line_for_delta(self.transform, self.given)
+        self.order = float(c)
+        return c, epsilon
 
     @property
     def c(self) -> arb:
@@ -57,11 +62,6 @@ class Question:
     def epsilon(self) -> Fraction:
         """The given epsilon, or a proposal for the one at which delta is as given."""
         return self._saddle[1]
-
-    @property
-    def order(self) -> float:
-        """The same as a float, where it was needed; 1 where it was not."""
-        return float(self.c) if "_saddle" in vars(self) else 1.0
 
     @cached_property
     def line(self) -> Line:
