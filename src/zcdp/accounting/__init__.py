@@ -5,7 +5,8 @@ from typing import TYPE_CHECKING, Any
 
 from zcdp.accounting import json_form, parser
 from zcdp.accounting.parser import PlanError
-from zcdp.privacy.plan import Forms, Plan
+from zcdp.privacy.forms import Forms
+from zcdp.privacy.plan import Plan
 
 if TYPE_CHECKING:
     from zcdp.accounting.accounts import Account

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from fractions import Fraction
 from math import inf, nextafter
-from typing import ClassVar, NamedTuple
+from typing import ClassVar
 
 from flint import arb, arb_series
 
@@ -17,25 +17,15 @@ from zcdp.numeric.functions import Number, derivatives
 from zcdp.numeric.once import cached_property
 from zcdp.numeric.supremum import Convex
 from zcdp.privacy.curve import Curve, Peak
+from zcdp.privacy.forms import Forms
 from zcdp.privacy.loss import LossLaw
 from zcdp.privacy.relation import Relation
 from zcdp.privacy.rho_search import TOLERANCES, search, searched_rho
 
-__all__ = ["LARGEST_COUNT", "Forms", "Plan"]
+__all__ = ["LARGEST_COUNT", "Plan"]
 
 LARGEST_COUNT = 10**12
 TIGHT = 2e-10  # Two ends of rho so close count as its exact value: the search over orders is asked for it.
-
-
-class Forms(NamedTuple):
-    """How a plan is written down and read again."""
-
-    parse: Callable[[str], Plan]
-    """From text, as it would be written in Python."""
-    load: Callable[[str], Plan]
-    """From JSON."""
-    dump: Callable[[Plan], str]
-    """To JSON."""
 
 
 class Plan(Curve):
@@ -135,12 +125,16 @@ class Plan(Curve):
             key = id(part)
             found[key] = part
             same[key] = same.get(key, 0) + count
-        merged: dict[Curve, int] = {}
-        for key, part in found.items():
-            merged[part] = merged.get(part, 0) + same[key]
-            if merged[part] > LARGEST_COUNT:
-                raise BadValue(f"count ({merged[part]}) of {type(part).__name__} in all must be at most 10^12")
-        return tuple(merged.items())
+        parts = [(part, same[key]) for key, part in found.items()]
+        if len(parts) > 1:
+            merged: dict[Curve, int] = {}
+            for part, count in parts:
+                merged[part] = merged.get(part, 0) + count
+            parts = list(merged.items())
+        for part, count in parts:
+            if count > LARGEST_COUNT:
+                raise BadValue(f"count ({count}) of {type(part).__name__} in all must be at most 10^12")
+        return tuple(parts)
 
     def __repr__(self) -> str:
         return " + ".join(repr(part) if count == 1 else f"{count} * {part!r}" for part, count in self.parts)
