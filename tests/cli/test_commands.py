@@ -39,7 +39,7 @@ QUERY = {
 }  # fmt: skip
 TOTAL = {
     "rho", "rho_bounds", "rho_order", "pure_epsilon", "epsilon", "epsilon_bounds", "relation", "route", "routes",
-    "full", "usual", "saved_rho", "saved_epsilon",
+    "full", "usual", "saved_rho", "saved_epsilon", "elsewhere",
 }  # fmt: skip
 
 

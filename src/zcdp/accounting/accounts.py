@@ -15,7 +15,7 @@ from zcdp.display.typeset import at_most, exactly
 from zcdp.errors import BadValue
 from zcdp.mechanisms.accuracy import Accuracy
 
-__all__ = ["Account", "BudgetUse", "Charge", "Citation", "Point", "QueryCost", "TotalCost"]
+__all__ = ["Account", "BudgetUse", "Charge", "Citation", "Point", "QueryCost", "Route", "TotalCost"]
 
 Held = TypeVar("Held")
 
@@ -53,6 +53,14 @@ class QueryCost:
 
 
 @dataclass(frozen=True)
+class Route:
+    """epsilon at the account's delta, by a way of accounting that others offer."""
+
+    name: str
+    epsilon: float
+
+
+@dataclass(frozen=True)
 class TotalCost:
     """What all queries cost together; floats of guarantees are never below the truth."""
 
@@ -69,6 +77,9 @@ class TotalCost:
     usual: Mapping[str, Charge]
     saved_rho: float | None
     saved_epsilon: float | None
+    """Against the least of `elsewhere`."""
+    elsewhere: tuple[Route, ...] = ()
+    """What a careful user gets today, the least first: to compare with, not guarantees."""
 
 
 @dataclass(frozen=True)

@@ -12,7 +12,8 @@ from math import inf
 from pathlib import Path
 from types import MappingProxyType
 
-from zcdp.accounting.accounts import Account, BudgetUse, Charge, Point, QueryCost, TotalCost
+from zcdp.accounting.accounts import Account, BudgetUse, Charge, Point, QueryCost, Route, TotalCost
+from zcdp.accounting.elsewhere import elsewhere
 from zcdp.accounting.parser import PlanError, parse_written
 from zcdp.accounting.plan_file import Budget, Entry, PlanFile, PlanFileError, read_plan
 from zcdp.accounting.theorems import cited
@@ -99,7 +100,8 @@ def account(
 
 def _total(total: Total, delta: Fraction, relation: Relation) -> TotalCost:
     usuals = {name: Charge(**sums) for name, sums in total.usual(delta).items()}
-    first = next(iter(usuals.values()))
+    first = next(iter(usuals.values()), None)
+    others = sorted(elsewhere(total.plan, delta).items(), key=lambda item: item[1])
     return TotalCost(
         rho=total.rho,
         rho_bounds=total.rho_bounds,
@@ -112,8 +114,9 @@ def _total(total: Total, delta: Fraction, relation: Relation) -> TotalCost:
         full=total.full,
         routes=MappingProxyType(dict(total.routes)),
         usual=MappingProxyType(usuals),
-        saved_rho=1 - total.rho / first.rho if first.rho else None,
-        saved_epsilon=1 - total.epsilon / first.epsilon if first.epsilon else None,
+        saved_rho=1 - total.rho / first.rho if first and first.rho else None,
+        saved_epsilon=1 - total.epsilon / others[0][1] if others and others[0][1] else None,
+        elsewhere=tuple(Route(*one) for one in others),
     )
 
 

@@ -69,7 +69,12 @@ class Total:
         return route | ({"composition"} if sum(count for _, count in self.plan.parts) > 1 else set())
 
     def usual(self, delta: Fraction) -> dict[str, dict[str, float]]:
-        """The sums of the usual charges, converted as zCDP; a part that has none is charged its own rho."""
+        """The sums of the usual charges, converted as zCDP; a part that has none is charged its own rho.
+
+        Nothing, where no part has a pure epsilon: epsilon^2/2 says nothing of Gaussian noise.
+        """
+        if all(part.pure_epsilon == inf for part, _ in self.plan.parts):
+            return {}
         sums = {SQUARE: 0.0, PURE: 0.0}
         for part, count in self.plan.parts:
             charges = list(usual(part, count).values())

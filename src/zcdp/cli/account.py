@@ -9,6 +9,7 @@ from pathlib import Path
 from textwrap import wrap
 
 from zcdp.accounting.accounts import Account, BudgetUse, QueryCost
+from zcdp.accounting.elsewhere import ADVANCED, RENYI
 from zcdp.accounting.statement import account
 from zcdp.cli.columns import columns
 from zcdp.cli.extras import extra
@@ -130,13 +131,21 @@ def _total(facts: Account) -> None:
         rows.append([route(name), rho, cost(epsilon)])
     for name, charge in sorted(total.usual.items(), key=lambda item: item[1].epsilon):
         rows.append([f"{name} each", cost(charge.rho), cost(charge.epsilon)])
+    rows += [[one.name, "", cost(one.epsilon)] for one in total.elsewhere if one.name in (ADVANCED, RENYI)]
     head, *body = columns(rows, "<>>", width=width())
     line(dim(head))
     for text in body:
         line(text)
-    if (total.saved_rho or 0) > 0:
-        saved = f"{gain(total.saved_rho)} of rho, {gain(total.saved_epsilon)} of epsilon"
-        line(f"Saved against epsilon^2/2: {saved}.")
+    if total.elsewhere:
+        best = total.elsewhere[0]
+        line(f"Saved {_saved(total.saved_epsilon)} of epsilon against {best.name}, the best elsewhere.")
+    if total.saved_rho is not None:
+        line(f"Saved {_saved(total.saved_rho)} of rho against epsilon^2/2 each.")
+
+
+def _saved(share: float | None) -> str:
+    """A share that is saved; nothing, where others are as good."""
+    return gain(max(share or 0.0, 0.0))
 
 
 def _budget(budget: BudgetUse) -> None:

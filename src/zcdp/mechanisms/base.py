@@ -36,6 +36,9 @@ class Mechanism(Curve):
     local: ClassVar[bool] = False
     """Whether every two inputs are neighbours, as for a local randomizer: then a group costs what one does."""
 
+    known_elsewhere: ClassVar[bool] = False
+    """Whether other accountants have its Renyi curve, as that of Gaussian noise: for comparisons alone."""
+
     adds_up: ClassVar[bool] = False
     """Whether so many steps are one step of so many times the budget, as for utilities that move further."""
 

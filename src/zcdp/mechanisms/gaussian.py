@@ -101,6 +101,7 @@ class Gaussian(AddsReals, _Gaussian):
     (0.005, True, inf)
     """
 
+    known_elsewhere = True
     theorem: ClassVar[str] = "gaussian"
     exact_rho: Fraction
     variance: Fraction = field(compare=False)
@@ -138,6 +139,7 @@ class DiscreteGaussian(AddsIntegers, _Gaussian):
     (1.125, 2.9424609651060383)
     """
 
+    known_elsewhere = True
     theorem: ClassVar[str] = "discrete-gaussian"
     exact_rho: Fraction
     variance: Fraction

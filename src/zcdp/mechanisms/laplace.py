@@ -40,6 +40,7 @@ class Laplace(AddsReals, ExponentialNoise):
     0.0967483607191...
     """
 
+    known_elsewhere = True
     theorem: ClassVar[str] = "laplace"
     epsilon: Exact
     sensitivity: Fraction | Sensitivity = field(default=Fraction(1), compare=False)

@@ -36,6 +36,7 @@ class RandomizedResponse(CollectsNumbers, ThreePoint):
     (0.009391778951929268, 27.084150901309716)
     """
 
+    known_elsewhere = True
     local = True
 
     epsilon: Exact

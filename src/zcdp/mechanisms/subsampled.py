@@ -49,6 +49,7 @@ class Subsampled(Mechanism):
     8.0839634678118...
     """
 
+    known_elsewhere = True
     theorem: ClassVar[str] = "sampling"
     budget: ClassVar[None] = None
     is_envelope = True

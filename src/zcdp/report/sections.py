@@ -55,7 +55,7 @@ def certainty(account: Account) -> str:
 def savings(account: Account) -> str:
     """What the same releases are charged by the bounds in common use, in words."""
     total = account.total
-    said = [_saving(total, account.delta, bound, charge) for bound, charge in total.usual.items()]
+    said = [_best(total, account.delta), *(_saving(total, account.delta, *one) for one in total.usual.items())]
     text = "".join(one for one in said if one)
     if text and any("epsilon^2/8" in query.usual for query in account.queries):
         text += '<p class="soft">Selections by the exponential mechanism count as \u03b5\u00b2/8 in the first.</p>\n'
@@ -84,6 +84,20 @@ def _saved_table(account: Account) -> str:
     )
 
 
+def _best(total: TotalCost, delta: float) -> str:
+    """Against the best that a careful user gets elsewhere today."""
+    if not total.elsewhere:
+        return ""
+    best = total.elsewhere[0]
+    words = (
+        f"<p>The best that is in use elsewhere for these releases, <strong>{escape(typeset(best.name))}</strong>, "
+        f"gives \u03b5 = {tagged(best.epsilon, at_most(best.epsilon))} at \u03b4 = {exactly(delta)}. "
+    )
+    if not total.epsilon < best.epsilon < inf:
+        return f"{words}The certified \u03b5 is as large.</p>\n"
+    return f"{words}The certified \u03b5 is {percent(1 - total.epsilon / best.epsilon, up=False)} smaller.</p>\n"
+
+
 def _saving(total: TotalCost, delta: float, bound: str, charge: Charge) -> str:
     words = (
         f"<p>Under the bound <strong>{escape(typeset(bound))}</strong> the same releases would be charged "
@@ -93,8 +107,6 @@ def _saving(total: TotalCost, delta: float, bound: str, charge: Charge) -> str:
     if not total.rho < charge.rho < inf:
         return f"{words}. The certified cost is {'as much' if total.rho == charge.rho else at_most(total.rho)}.</p>\n"
     words += f". The certified \u03c1 is {percent(1 - total.rho / charge.rho, up=False)} smaller"
-    if total.epsilon < charge.epsilon < inf:
-        words += f", \u03b5 {percent(1 - total.epsilon / charge.epsilon, up=False)} smaller"
     return f"{words}: that charge pays for {more(charge.rho / total.rho)} times as many such releases.</p>\n"
 
 
