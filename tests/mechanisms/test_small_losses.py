@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+from contextlib import suppress
 from fractions import Fraction
 
 import pytest
 from flint import arb
 from mpmath import exp, log, mpf, workdps
 
-from zcdp import TruncatedGeometric
+from zcdp import NotCertified, RandomizedResponse, Shuffled, TruncatedGeometric
 from zcdp.numeric.balls import at_precision
 from zcdp.numeric.supremum import steepest_ratio
 
@@ -64,3 +65,11 @@ def _rate(epsilon: Fraction, n: int, d: int) -> arb:
     steepest_ratio(mechanism.convexes)
     kl = max((curve.kl for curve in mechanism.convexes()), key=lambda ball: ball.mid())
     return kl / (arb(epsilon.numerator) / epsilon.denominator) ** 2
+
+
+def test_tiny_losses_that_are_shuffled_are_answered_or_refused_in_words() -> None:
+    for clients in (1, 2, 1000):
+        with suppress(NotCertified):
+            assert Shuffled(RandomizedResponse(epsilon="1e-300", k=3), clients=clients).rho < 1e-299
+    with pytest.raises(ValueError, match=r"must be at most 10\^15"):
+        Shuffled(RandomizedResponse(epsilon=1, k=3), clients="1e400")

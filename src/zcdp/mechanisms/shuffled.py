@@ -22,6 +22,8 @@ from zcdp.privacy.sampled_curve import SampledFinite, finite_curve
 
 __all__ = ["Shuffled"]
 
+MOST_CLIENTS = 10**15
+
 
 @dataclass(frozen=True, init=False, repr=False)
 class Shuffled(Mechanism):
@@ -54,7 +56,10 @@ class Shuffled(Mechanism):
             raise BadValue(f"{mechanism!r} is no local randomizer: there are no reports of single clients to shuffle")
         if mechanism.largest_loss is None:
             raise BadValue(f"{mechanism!r} has unbounded losses: no shuffling hides a report that gives its input away")
-        self._set(mechanism=mechanism, clients=integer(clients, "clients", 1))
+        count = integer(clients, "clients", 1)
+        if count > MOST_CLIENTS:
+            raise BadValue(f"clients ({clients}) must be at most 10^15")
+        self._set(mechanism=mechanism, clients=count)
 
     def __repr__(self) -> str:
         return f"Shuffled({self.mechanism!r}, clients={self.clients})"

@@ -11,6 +11,7 @@ from typing import Any
 from flint import arb
 
 from zcdp.numeric.balls import at_precision, ceiling, floor
+from zcdp.numeric.certify import NotCertified, Undecided
 from zcdp.numeric.once import cached_property
 from zcdp.privacy.loss.finite import finite_law
 from zcdp.privacy.loss.hull import Point, both_orders, hull
@@ -165,7 +166,14 @@ class _LaterFactor(Factor):
 
 def profile_law(ends: Ends, top: Callable[[], arb], **options: Any) -> ProfileLaw:
     """The symmetric law of a profile: `ends` gives numbers below and above it. `options` are those of `LossLaw`."""
-    return ProfileLaw(ends, top, lambda: at_precision(BITS, lambda: _through_points(ends, top())), **options)
+
+    def through() -> LossLaw:
+        try:
+            return at_precision(BITS, lambda: _through_points(ends, top()))
+        except Undecided:
+            raise NotCertified("the losses are too small for a law through points of their profile") from None
+
+    return ProfileLaw(ends, top, through, **options)
 
 
 def _through_points(ends: Ends, top: arb) -> LossLaw:
