@@ -60,7 +60,7 @@ class Other:
         for q, mu, count in self.parts:
             s = -LONG(self.c) if self.add else 1 + LONG(self.c)
             u, step = self._u(q, mu, float(s))
-            w = np.log(LONG(1 - q) + LONG(q) * np.exp(u - LONG(mu) ** 2 / 2))
+            w = np.log((1 - LONG(q)) + LONG(q) * np.exp(u - LONG(mu) ** 2 / 2))
             size = s * w - u * u / (2 * LONG(mu) ** 2)
             top = size.max()
             mass = np.exp(size - top) * step / np.sqrt(2 * PI * LONG(mu) ** 2)

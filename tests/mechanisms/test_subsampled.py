@@ -118,6 +118,23 @@ def test_the_easier_order_can_be_the_worse_one() -> None:
     assert upper - lower < 1e-12
 
 
+def test_ten_thousand_uses_of_two_losses() -> None:
+    """Both orders against binomial tails in extended precision."""
+    plan, n = 10_000 * Subsampled(PureDP(epsilon=1), rate="0.01"), 10_000
+    with mpmath.workdps(40):
+        q, e = mpmath.mpf("0.01"), mpmath.e
+        r = [1 / (1 + e), e / (1 + e)]
+        p = [(1 - q) * r[0] + q * r[1], (1 - q) * r[1] + q * r[0]]
+        for order, (one, other) in zip(plan.profile.orders, ((p, r), (r, p)), strict=True):
+            epsilon = order.epsilon(Fraction(1, 10**6)).upper
+            x = mpmath.exp(mpmath.mpf(epsilon))
+            total = mpmath.mpf(0)
+            for k in range(2000, 4000):  # the rest is below 10^-30
+                ways = mpmath.binomial(n, k)
+                total += ways * max(one[0] ** k * one[1] ** (n - k) - x * other[0] ** k * other[1] ** (n - k), 0)
+            assert float(total) == pytest.approx(1e-6, rel=1e-12)
+
+
 def test_rho_does_not_feel_the_rate() -> None:
     for rate in ("1e-9", "0.01", "0.999", 1):
         step = Subsampled(Gaussian(sigma="0.7"), rate=rate)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from zcdp.numeric.certify import NotCertified
 from zcdp.privacy.profile.adaptive import Adaptive
+from zcdp.privacy.profile.binomial_sum import BinomialSum
 from zcdp.privacy.profile.closed_form import ClosedForm
 from zcdp.privacy.profile.contour import Contour
 from zcdp.privacy.profile.effort import CHEAP
@@ -20,6 +21,7 @@ ENGINES: list[tuple[type[Engine], ...]] = [
     (ClosedForm,),
     (Adaptive,),
     (WholeSum,),
+    (BinomialSum,),
     (Contour, LatticeContour),
     (CutSum,),
     (Grid,),
