@@ -13,7 +13,7 @@ from zcdp.cli.terminal import Progress, bold, dim, line, width
 from zcdp.collection.choose import Choice, Design, choose
 from zcdp.display.plain import cost
 
-__all__ = ["run"]
+__all__ = ["design_facts", "plan_text", "run"]
 
 
 def run(options: Namespace) -> int:
@@ -36,8 +36,8 @@ def run(options: Namespace) -> int:
     if options.out:
         write_whole(options.out, plan_text(choice.best, budget))
     if options.json:
-        designs = [_facts(one) for one in choice.designs]
-        print_json({"budget": budget, "designs": designs, "textbook": _facts(choice.textbook)})
+        designs = [design_facts(one) for one in choice.designs]
+        print_json({"budget": budget, "designs": designs, "textbook": design_facts(choice.textbook)})
         return 0
     _print(choice, budget)
     if options.out:
@@ -45,7 +45,8 @@ def run(options: Namespace) -> int:
     return 0
 
 
-def _facts(design: Design) -> dict[str, Any]:
+def design_facts(design: Design) -> dict[str, Any]:
+    """As JSON and the page of a collection tell it."""
     return {
         "mechanism": repr(design.mechanism),
         "answered": design.rounds,

@@ -8,15 +8,19 @@ from io import StringIO
 from pathlib import Path
 from typing import Any
 
+from zcdp.accounting.plan_file import Collection, PlanFile
+from zcdp.cli.choose import design_facts
 from zcdp.cli.columns import columns
 from zcdp.cli.files import check_writable, write_whole
 from zcdp.cli.output import print_json
 from zcdp.cli.randomize import collected
 from zcdp.cli.terminal import Progress, bold, dim, line, shown, width
+from zcdp.collection.compare import compare, design_of
 from zcdp.collection.duckdb import count_duckdb
 from zcdp.collection.parquet import count_files
 from zcdp.display.plain import cost
 from zcdp.estimation.histogram import Histogram
+from zcdp.numeric.certify import NotCertified
 
 __all__ = ["run"]
 
@@ -51,6 +55,8 @@ def run(options: Namespace) -> int:
         "epsilon": spent.epsilon_at(delta=delta),
         "estimates": rows,
     }
+    if options.html or options.json:
+        facts |= _others(plan, collection, mechanism, histogram.reports)
     if options.csv:
         write_whole(options.csv, _table(rows))
     if options.html:
@@ -65,6 +71,25 @@ def run(options: Namespace) -> int:
         if path:
             line(f"Written to {path}")
     return 0
+
+
+def _others(plan: PlanFile, collection: Collection, mechanism: Any, reports: int) -> dict[str, Any]:
+    """This design and the best of each kind within the plan's budget, or within what it spends if it names none."""
+    clients = collection.clients or max(2, reports * collection.rounds // collection.answered)
+    where = {"rounds": collection.rounds, "answered": collection.answered, "clients": clients}
+    own = design_of(mechanism, collection.k, **where)
+    named = {name: one for name, one in vars(plan.budget).items() if one is not None} if plan.budget else {}
+    budget = named or {"rho": own.spent}
+    within = ", ".join(f"{name} = {value}" for name, value in budget.items())
+    found: dict[str, Any] = {"design": design_facts(own) | {"clients": clients}, "within": within, "designs": []}
+    try:
+        choice = compare(own, **budget)
+    except NotCertified:
+        return found
+    for one in (*choice.designs, choice.textbook):
+        name = "textbook" if one is choice.textbook else type(one.mechanism).__name__
+        found["designs"].append({"name": name, **design_facts(one)})
+    return found
 
 
 def estimates(histogram: Histogram, level: str, of: str) -> list[dict[str, Any]]:

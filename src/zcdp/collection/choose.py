@@ -121,6 +121,15 @@ def choose(
     return Choice(tuple(designs), search.textbook())
 
 
+def error_of(variance: float, frequency: float, share: float, clients: int) -> float:
+    """Of the estimate of a frequency among all clients, from the share who answer, at this variance of one report.
+
+    Theorem: docs/theorems/estimator.md, part 7.
+    """
+    missing = (1 / share - 1) * frequency * (1 - frequency) * clients / (clients - 1)
+    return sqrt((variance / share + missing) / clients)
+
+
 @dataclass(frozen=True)
 class _Search:
     k: int
@@ -134,10 +143,8 @@ class _Search:
         return 1 / self.k if self.told is None else self.told
 
     def total(self, variance: float, rounds: int) -> float:
-        """Of the estimate of a frequency among all clients, from those who answer: docs/theorems/estimator.md."""
-        share, n = self.of / rounds, self.clients
-        missing = (share - 1) * self.frequency * (1 - self.frequency) * n / (n - 1)
-        return (share * variance + missing) / n
+        """The square of `error_of`."""
+        return error_of(variance, self.frequency, rounds / self.of, self.clients) ** 2
 
     def best(self, family: Family, *, every_round: bool) -> Design | None:
         """The number of rounds by a grid, and what is next to its best; then certified."""

@@ -54,7 +54,7 @@ def draw() -> Figure:
 
 
 def _error(variance: float, answered: int) -> float:
-    """docs/theorems/estimator.md, part 5."""
+    """docs/theorems/estimator.md, part 7."""
     share, f = ROUNDS / answered, 1 / K
     return sqrt((share * variance + (share - 1) * f * (1 - f)) / CLIENTS)
 

@@ -1,4 +1,4 @@
-"""The page of a collection: what was asked, what it cost, and a chart of the estimates with their intervals."""
+"""The page of a collection: what it cost, estimates with intervals, and what other designs would have given."""
 
 from __future__ import annotations
 
@@ -6,12 +6,13 @@ from collections.abc import Mapping, Sequence
 from importlib.resources import files
 from typing import Any
 
+from zcdp.report.charts import WIDTH, bars
 from zcdp.report.escaping import escape
 
 __all__ = ["render_estimates"]
 
 POLICY = "default-src 'none'; style-src 'unsafe-inline'; img-src data:"
-SHOWN, WIDTH, ROW = 40, 360, 18
+SHOWN, ROW = 40, 18
 
 
 def render_estimates(facts: Mapping[str, Any]) -> str:
@@ -25,55 +26,121 @@ def render_estimates(facts: Mapping[str, Any]) -> str:
     """
     style = files("zcdp.report").joinpath("style.css").read_text(encoding="utf-8")
     title = escape(str(facts.get("title") or "Collection"))
-    rows = sorted(facts["estimates"], key=lambda row: -row["frequency"])[:SHOWN]
-    whose = "these clients" if facts["of"] == "clients" else "the population that the clients are drawn from"
-    said = [
-        ("reports", str(facts["reports"])),
-        ("mechanism", str(facts["mechanism"])),
-        ("rounds", f"each client answers {facts['answered']} of {facts['rounds']}"),
-        ("cost to a client", f"rho = {facts['rho']:.6g}, epsilon = {facts['epsilon']:.6g} at delta = {facts['delta']}"),
-    ]
-    table = "".join(f"<tr><th scope='row'>{escape(name)}</th><td>{escape(value)}</td></tr>" for name, value in said)
-    listed = "".join(
-        f"<tr><td>{row['value']}</td><td>{row['frequency']:.6f}</td><td>{row['lower']:.6f}</td>"
-        f"<td>{row['upper']:.6f}</td></tr>"
-        for row in rows
-    )
     return (
         '<!DOCTYPE html>\n<html lang="en"><head><meta charset="utf-8">'
         f'<meta http-equiv="Content-Security-Policy" content="{POLICY}">'
         '<meta name="viewport" content="width=device-width, initial-scale=1">'
         '<meta name="color-scheme" content="light dark"><link rel="icon" href="data:,">'
-        f"<title>{title}</title>\n<style>\n{style}</style></head>\n<body>\n<header><h1>{title}</h1></header>\n<main>\n"
-        f"<section><h2>What was asked</h2><table>{table}</table></section>\n"
-        f"<section><h2>Estimates</h2><p>The {len(rows)} most frequent of {facts['k']} values. All intervals hold "
-        f"together at level {escape(str(facts['level']))}, for {whose}.</p>{_chart(rows)}"
-        "<table><thead><tr><th>value</th><th>frequency</th><th>lower</th><th>upper</th></tr></thead>"
-        f"<tbody>{listed}</tbody></table></section>\n</main></body></html>\n"
+        f"<title>{title}</title>\n<style>\n{style}</style></head>\n<body>\n<header><h1>{title}</h1>"
+        f"<p class='soft'>{facts['reports']} reports of <code>{escape(str(facts['mechanism']))}</code></p></header>\n"
+        f"<main>\n{_cost(facts)}{_estimates(facts)}{_designs(facts)}</main></body></html>\n"
+    )
+
+
+def _cost(facts: Mapping[str, Any]) -> str:
+    told = [
+        ("a client answers", f"{facts['answered']} of {facts['rounds']}", "rounds"),
+        ("all of a client's answers cost", f"{facts['epsilon']:.4g}", f"epsilon, at delta = {facts['delta']}"),
+        ("or", f"{facts['rho']:.4g}", "rho"),
+    ]
+    if facts.get("design"):
+        shown = f"{facts['design']['standard_error']:.3g}"
+        told.append(("standard error by design", shown, f"of a frequency of {facts['design']['frequency']:.3g}"))
+    cells = "".join(
+        f"<div class='fact'><dt>{escape(name)}</dt><dd>{escape(value)}<small>{escape(unit)}</small></dd></div>"
+        for name, value, unit in told
+    )
+    return f"<dl class='facts'>{cells}</dl>\n"
+
+
+def _estimates(facts: Mapping[str, Any]) -> str:
+    rows = sorted(facts["estimates"], key=lambda row: -row["frequency"])[:SHOWN]
+    whose = "these clients" if facts["of"] == "clients" else "the population that the clients are drawn from"
+    listed = "".join(
+        f"<tr><td>{row['value']}</td>"
+        + "".join(f"<td class='number'>{row[name]:.6f}</td>" for name in ("frequency", "lower", "upper"))
+        + "</tr>"
+        for row in rows
+    )
+    heads = "".join(f"<th scope='col' class='number'>{name}</th>" for name in ("frequency", "lower", "upper"))
+    return (
+        f"<section><h2>Estimates</h2><p>The {len(rows)} most frequent of {facts['k']} values. All {facts['k']} "
+        f"intervals hold together at level {escape(str(facts['level']))}, for {whose}.</p>"
+        f"<figure>{_chart(rows)}<figcaption>The dot is the estimate, the line its interval; one that is narrower than "
+        "its dot lies under it.</figcaption></figure>"
+        f"<div class='inputs'><table><thead><tr><th scope='col'>value</th>{heads}</tr></thead>"
+        f"<tbody>{listed}</tbody></table></div>"
+        "</section>\n"
     )
 
 
 def _chart(rows: Sequence[Mapping[str, Any]]) -> str:
     """A line from end to end of each interval, with a dot at the estimate."""
-    left, right, top = 44, 10, 8
-    most = max((max(row["upper"], row["frequency"]) for row in rows), default=1.0) or 1.0
-    least = min(0.0, *(row["frequency"] for row in rows)) if rows else 0.0
+    left, right, top = 52, 14, 8
+    most: float = max((max(row["upper"], row["frequency"]) for row in rows), default=1.0) or 1.0
+    least: float = min([0.0, *(row["frequency"] for row in rows)])
 
     def across(x: float) -> float:
         return left + (WIDTH - left - right) * (x - least) / (most - least)
 
-    shown = []
+    foot = top + ROW * len(rows) + 4
+    shown = [
+        f'<line class="grid" x1="{across(x):.1f}" x2="{across(x):.1f}" y1="{top}" y2="{foot}"/>' for x in (0, most)
+    ]
     for n, row in enumerate(rows):
-        y = top + n * ROW + 6
-        shown.append(f'<text x="{left - 6}" y="{y + 4}" text-anchor="end">{row["value"]}</text>')
+        y = top + n * ROW + 8
+        shown.append(f'<text x="{left - 10}" y="{y + 4}" text-anchor="end">{row["value"]}</text>')
         ends = f'x1="{across(row["lower"]):.1f}" x2="{across(row["upper"]):.1f}"'
-        shown.append(f'<line class="guide" {ends} y1="{y}" y2="{y}"/>')
-        shown.append(f'<circle class="mark" cx="{across(row["frequency"]):.1f}" cy="{y}" r="3"/>')
-    height = top + ROW * len(rows) + 20
-    for share in (0.0, most):
-        anchor = "start" if share == 0 else "end"
-        shown.append(f'<text x="{across(share):.1f}" y="{height - 4}" text-anchor="{anchor}">{share:.3g}</text>')
+        shown.append(f'<line class="line" {ends} y1="{y}" y2="{y}"/>')
+        shown.append(f'<circle class="dot" cx="{across(row["frequency"]):.1f}" cy="{y}" r="2.5"/>')
+    for x, anchor in ((0.0, "start"), (most, "end")):
+        shown.append(f'<text x="{across(x):.1f}" y="{foot + 14}" text-anchor="{anchor}">{x:.3g}</text>')
+    middle = f'x="{(left + WIDTH - right) / 2:.1f}" y="{foot + 14}" text-anchor="middle"'
+    shown.append(f'<text class="axis" {middle}>frequency</text>')
+    words = f"{len(rows)} values, the most frequent first; the table gives the same numbers."
     return (
-        f'<svg class="chart" role="img" viewBox="0 0 {WIDTH} {height}" aria-labelledby="estimates-title">'
-        f'<title id="estimates-title">Estimated frequencies with intervals</title>{"".join(shown)}</svg>'
+        f'<svg class="chart" role="img" viewBox="0 0 {WIDTH} {foot + 20}" aria-labelledby="e-title e-text">'
+        '<title id="e-title">Estimated frequencies with their intervals</title>'
+        f'<desc id="e-text">{escape(words)}</desc>{"".join(shown)}</svg>'
+    )
+
+
+def _designs(facts: Mapping[str, Any]) -> str:
+    """Where this design stands among those that `choose` finds for the same budget."""
+    own, others = facts.get("design"), facts.get("designs")
+    if not own or not others:
+        return ""
+    same = own["mechanism"], own["answered"]  # one of them may be this one
+    every = [("this design", own)]
+    every += [(one["name"], one) for one in others if (one["mechanism"], one["answered"]) != same]
+    every.sort(key=lambda pair: pair[1]["standard_error"])
+
+    def rounds(one: Mapping[str, Any]) -> str:
+        return f"{one['answered']} of {facts['rounds']} rounds"
+
+    items = [
+        (f"{name}, {rounds(one)}", one["standard_error"], f"{one['standard_error']:.3g}", one is own)
+        for name, one in every
+    ]
+    chart = bars(
+        items, name="designs", title="Standard errors of designs", text="This design beside others, least first."
+    )
+    body = "".join(
+        f"<tr><th scope='row'>{'<b>this design</b>: ' if one is own else ''}"
+        f"{'textbook: ' if name == 'textbook' else ''}<code>{escape(str(one['mechanism']))}</code></th>"
+        f"<td class='number' data-label='rounds'>{one['answered']}</td>"
+        f"<td class='number' data-label='standard error'>{one['standard_error']:.3g}</td>"
+        f"<td class='number' data-label='bytes a report'>{one['bytes']:.3g}</td></tr>"
+        for name, one in every
+    )
+    heads = "".join(
+        f"<th scope='col' class='number'>{name}</th>" for name in ("rounds", "standard error", "bytes a report")
+    )
+    return (
+        "<section><h2>What other designs would have given</h2>"
+        f"<p>The standard error of a frequency of {own['frequency']:.3g} in one round, among {own['clients']} clients, "
+        f"for the best design of each kind within {escape(str(facts['within']))}; each was certified to fit. The "
+        "textbook splits the budget evenly over all rounds.</p>"
+        f"<figure>{chart}</figure><table class='queries'><thead><tr><th scope='col'>design</th>{heads}</tr></thead>"
+        f"<tbody>{body}</tbody></table></section>\n"
     )
