@@ -13,18 +13,18 @@ import sys
 from pathlib import Path
 
 QUESTIONS = {
-    "finite sum, one": ("Laplace(epsilon=1)", "delta", "0.5", 60),
+    "finite sum, one": ("Laplace(epsilon=1)", "delta", "0.5", 300),
     "finite sum, many": ("60 * RandomizedResponse(epsilon='0.3', k=7)", "epsilon", "1e-6", 20),
-    "finite sum, cut": ("39 * Logistic(epsilon=1.5)", "epsilon", "1e-6", 4),
+    "finite sum, cut": ("39 * Logistic(epsilon=1.5)", "epsilon", "1e-6", 40),
     "contour": ("1000 * Laplace(epsilon=0.1)", "epsilon", "1e-6", 20),
     "contour, large": ("100000 * Laplace(epsilon=0.01) + 50 * Gaussian(sigma=10)", "epsilon", "1e-6", 10),
-    "lattice": ("300 * PureDP(epsilon='0.1') + 30 * Laplace(epsilon='0.3')", "epsilon", "1e-6", 6),
+    "lattice": ("300 * PureDP(epsilon='0.1') + 30 * Laplace(epsilon='0.3')", "epsilon", "1e-6", 30),
     "lattice, rows": ("40 * DiscreteLaplace(epsilon=1, sensitivity=60)", "epsilon", "1e-6", 8),
-    "lattice, theta": ("100 * DiscreteGaussian(sigma=3)", "epsilon", "1e-6", 8),
+    "lattice, theta": ("100 * DiscreteGaussian(sigma=3)", "epsilon", "1e-6", 40),
     "smoothed": (" + ".join(f"Laplace(epsilon={0.1 + 0.0137 * n**1.3})" for n in range(30)), "epsilon", "1e-6", 3),
-    "largest loss": ("35315 * PureDP(epsilon=5)", "epsilon", "1e-250", 20),
-    "near one": ("80000 * PureDP(epsilon='0.1')", "delta", "100", 20),
-    "rho": ("Laplace(epsilon=0.1) + RAPPOR(epsilon=1)", "rho", "", 20),
+    "largest loss": ("35315 * PureDP(epsilon=5)", "epsilon", "1e-250", 300),
+    "near one": ("80000 * PureDP(epsilon='0.1')", "delta", "100", 150),
+    "rho": ("Laplace(epsilon=0.1) + RAPPOR(epsilon=1)", "rho", "", 300),
 }
 
 ASK = """

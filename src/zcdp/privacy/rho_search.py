@@ -22,7 +22,10 @@ if TYPE_CHECKING:
 __all__ = ["TOLERANCES", "from_below", "search", "searched_rho"]
 
 TOLERANCES = 1e-10, 1e-4  # The search over orders is asked for the first, and then for the second.
-WORK, LEAST_CELLS = 12_000, 500  # The search takes so many cells for one part, which is seconds.
+WORK, LEAST_CELLS = 12_000, 500  # The search may take so many cells of one part each, and always the second number.
+MANY = 120  # The first tolerance is out of reach for more parts than this: the search would take half a minute.
+TOO_MANY = 2 * MANY  # And so is the second for more than this.
+ORDERS = 16  # At so many orders a sum of many parts is looked at from below.
 
 
 def search(plan: Plan, tolerance: float) -> tuple[float, float]:
@@ -42,9 +45,13 @@ def search(plan: Plan, tolerance: float) -> tuple[float, float]:
 
 def searched_rho(plan: Plan, upper: float) -> tuple[float, float]:
     """Floats around rho, which is at most `upper`: by the search, where anything is left to find."""
-    lower = min(max(_ratio_from_below(plan, part) for part, _ in plan.parts), upper)
-    for tolerance in TOLERANCES:
+    number = len(plan.parts)
+    some = plan.parts[:: -(-number // ORDERS)] if number > MANY else plan.parts
+    lower = min(max(_ratio_from_below(plan, part) for part, _ in some), upper)
+    for tolerance in TOLERANCES[number > MANY :]:
         if upper == inf or upper - lower <= tolerance * lower:  # No search makes an infinite part finite.
+            break
+        if number > TOO_MANY:
             break
         try:
             searched = plan.search_rho(tolerance)
