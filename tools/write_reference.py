@@ -6,6 +6,7 @@
 
 from __future__ import annotations
 
+import ast
 import doctest
 import inspect
 import re
@@ -14,10 +15,11 @@ from pathlib import Path
 from typing import Any
 
 import zcdp
+from zcdp.accounting import accounts
 from zcdp.privacy.curve import AUTHORS_ONLY
 
 PAGES = Path(__file__).resolve().parent.parent / "docs" / "reference"
-MARKED = re.compile(r"(<!-- (api|members): ([^>]+?) -->\n).*?(<!-- end -->)", re.DOTALL)
+MARKED = re.compile(r"(<!-- (api|members|fields): ([^>]+?) -->\n).*?(<!-- end -->)", re.DOTALL)
 MECHANISMS = {one.__name__ for one in (*zcdp.MECHANISMS, zcdp.Subsampled, zcdp.Shuffled)}
 CHOICES = ("epsilon", "scale", "sigma", "rho", "rate", "size", "of")
 """Parameters of which one is given, or one pair."""
@@ -122,6 +124,21 @@ def example(thing: Any) -> str | None:
     return f">>> from zcdp import {', '.join(names)}\n{source}\n{own.want.rstrip()}"
 
 
+def fields_of(name: str) -> Iterator[str]:
+    """A table of the fields of a value of an account, with what stands below each in the source."""
+    source = Path(inspect.getfile(zcdp.Account)).read_text()
+    body = next(one for one in ast.parse(source).body if isinstance(one, ast.ClassDef) and one.name == name).body
+    yield f"`{name}`: {first_sentence(getattr(accounts, name))}"
+    yield ""
+    yield "| field | type | meaning |"
+    yield "|---|---|---|"
+    for one, after in zip(body, [*body[1:], None], strict=True):
+        if isinstance(one, ast.AnnAssign) and isinstance(one.target, ast.Name):
+            said = after.value.value if isinstance(after, ast.Expr) and isinstance(after.value, ast.Constant) else ""
+            kind = ast.unparse(one.annotation).replace("|", "or")
+            yield f"| `{one.target.id}` | `{kind}` | {' '.join(str(said).split())} |"
+
+
 def members(name: str) -> Iterator[str]:
     """A table of the public members that a class and its bases in this library document."""
     cls = getattr(zcdp, name)
@@ -148,6 +165,8 @@ def fill(text: str) -> str:
         kind, names = match[2], match[3].split()
         if kind == "api":
             made = "\n\n".join(line for name in names for line in entry(name))
+        elif kind == "fields":
+            made = "\n\n".join("\n".join(fields_of(name)) for name in names)
         else:
             made = "\n".join(line for name in names for line in members(name))
         return f"{match[1]}\n{made}\n\n{match[4]}"

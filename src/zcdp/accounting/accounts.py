@@ -39,15 +39,21 @@ class QueryCost:
     rho: float
     """Of all uses together."""
     rho_one: float
+    """Of one use."""
     rho_bounds_one: tuple[float, float]
+    """Floats on both sides of the tight value of one use."""
     rho_order: float | None
     is_tight: bool
+    """Whether rho is exact; else a proven upper bound."""
     pure_epsilon_one: float
+    """Of one use; inf where there is none."""
     theorem: str
+    """The page that proves it."""
     share: float | None
     """Of the sum of all queries' rho."""
     usual: Mapping[str, float | None]
     saved: float | None
+    """Against the first of the usual bounds."""
     accuracy: Accuracy | None = None
     """Of one answer, where the mechanism adds noise to it: standard deviation, and half-width at 95%."""
 
@@ -68,11 +74,14 @@ class TotalCost:
     rho_bounds: tuple[float, float]
     rho_order: float | None
     relation: str
+    """Which two data sets are compared: add_remove, replace, or either."""
     pure_epsilon: float
     epsilon: float
     epsilon_bounds: tuple[float, float]
     route: str
+    """The route of the least epsilon."""
     full: bool
+    """Whether every route was taken; else epsilon comes from rho alone."""
     routes: Mapping[str, float]
     usual: Mapping[str, Charge]
     saved_rho: float | None
@@ -92,6 +101,7 @@ class BudgetUse:
     spent: float
     """The share of the budget."""
     left: float
+    """What remains, rounded down."""
     exceeded: bool
 
 
@@ -123,12 +133,15 @@ class Account(metaclass=Spoken):
     python: str
     python_flint: str
     date: str
+    """The day on which it was made, in UTC."""
     title: str | None
     description: str | None
     author: str | None
     dataset: str | None
     unit: str | None
+    """Whose data a neighbour lacks: a person, a household."""
     source: str
+    """The file or the expression."""
     inputs: str = field(repr=False)
     delta: float
     budget: BudgetUse | None
