@@ -297,7 +297,7 @@ def test_rho_of_very_many_kinds_is_enclosed_without_a_search() -> None:
     kinds = [*(Laplace(epsilon=0.01 + n / 997) for n in range(125)), *(_response(n) for n in range(125))]
     plan = Plan.sum_of(*kinds)
     lower, upper = plan.rho_bounds
-    assert 0.95 * upper < lower < upper
+    assert 0.8 * upper < lower < upper
     assert not plan.is_tight
     assert all(plan.rdp(order) <= upper * order * (1 + 1e-12) for order in (1, 1.5, 2, 3, 6))
     assert lower <= max(plan.rdp(order) / order for order in (1, 1.01, 1.1, 1.3, 1.7, 2, 3, 4)) * (1 + 1e-3)
