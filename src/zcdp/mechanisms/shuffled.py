@@ -11,6 +11,7 @@ from zcdp.display.things import thing
 from zcdp.errors import BadType, BadValue
 from zcdp.mechanisms.base import Mechanism
 from zcdp.numeric.balls import lift
+from zcdp.numeric.certify import NotCertified
 from zcdp.numeric.exact import Exact, Value, integer
 from zcdp.numeric.functions import Number
 from zcdp.numeric.once import cached_property
@@ -70,7 +71,10 @@ class Shuffled(Mechanism):
         assert loss is not None
 
         def ends(epsilon: arb) -> tuple[arb, arb]:
-            return arb(0), ShuffledProfile(lift(loss), values, clients).above(epsilon)
+            try:
+                return arb(0), ShuffledProfile(lift(loss), values, clients).above(epsilon)
+            except (ValueError, OverflowError, ZeroDivisionError):  # of the floats that say where to look
+                raise NotCertified("the losses are too extreme for the profile of shuffled reports") from None
 
         return profile_law(ends, lambda: lift(loss), exact=False, gives_curve=True, relation=Relation.REPLACE)
 
@@ -113,9 +117,15 @@ class Shuffled(Mechanism):
     def rho_bounds(self) -> tuple[float, float]:
         return 0.0, self._peak_bounds[1]
 
-    @property
+    @cached_property
     def _peak_bounds(self) -> tuple[float, float]:
-        return self._curve._peak_bounds
+        """By the pair; and what one report costs its sender bounds it too, as shuffling is post-processing."""
+        alone = self.mechanism.rho
+        try:
+            lower, upper = self._curve._peak_bounds
+        except NotCertified:
+            return 0.0, alone
+        return min(lower, alone), min(upper, alone)
 
     @property
     def rho_order(self) -> float:

@@ -11,7 +11,7 @@ from typing import Any
 from flint import arb
 
 from zcdp.numeric.balls import at_precision, ceiling, floor
-from zcdp.numeric.certify import NotCertified, Undecided
+from zcdp.numeric.certify import NotCertified
 from zcdp.numeric.once import cached_property
 from zcdp.privacy.loss.finite import finite_law
 from zcdp.privacy.loss.hull import Point, both_orders, hull
@@ -170,7 +170,7 @@ def profile_law(ends: Ends, top: Callable[[], arb], **options: Any) -> ProfileLa
     def through() -> LossLaw:
         try:
             return at_precision(BITS, lambda: _through_points(ends, top()))
-        except Undecided:
+        except (ArithmeticError, ValueError):  # `Undecided`, or of the floats that say where to look
             raise NotCertified("the losses are too small for a law through points of their profile") from None
 
     return ProfileLaw(ends, top, through, **options)
