@@ -6,14 +6,16 @@ import hashlib
 import json
 import os
 import stat
+from contextlib import redirect_stderr, redirect_stdout
+from io import StringIO
 from pathlib import Path
 
 import polars as pl
 import pytest
-from cli.program import zcdp
 
 from zcdp import KeyConflict, Ledger
 from zcdp.accounting.plan_file import PlanFileError, read_plan
+from zcdp.cli import main
 from zcdp.release import Release, ReleaseFailed, engines, release
 
 DATA = '[data]\nunit = "who"\naccount = "people"\n'
@@ -36,8 +38,10 @@ def office(tmp_path: Path) -> Path:
 
 
 def run(office: Path, out: str, *more: str, plan: str = "plan.toml", data: str = "data.parquet") -> tuple[int, str]:
-    done = zcdp("release", str(office / plan), str(office / data), "--out", str(office / out), *more)
-    return done.returncode, done.stdout + done.stderr
+    said, complained = StringIO(), StringIO()
+    with redirect_stdout(said), redirect_stderr(complained):
+        code = main(["release", str(office / plan), str(office / data), "--out", str(office / out), *more])
+    return code, said.getvalue() + complained.getvalue()
 
 
 def test_a_key_is_paid_once_and_gives_the_same_bytes(office: Path) -> None:

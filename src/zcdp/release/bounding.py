@@ -10,7 +10,7 @@ from typing import Any
 
 from zcdp.release.columns import Source
 from zcdp.release.engines import narwhals
-from zcdp.release.expressions import amount, condition, every, key
+from zcdp.release.expressions import amount, between, condition, every, key
 from zcdp.tables.amounts import LIMB, Amount
 from zcdp.tables.declaration import Declaration
 from zcdp.tables.query import TableQuery
@@ -25,15 +25,15 @@ def cells(source: Source, declaration: Declaration, query: TableQuery, salt: int
     """A lazy frame of the cells that are not empty: keys, persons, rows, and the parts of the amounts less `low`."""
     nw = narwhals()
     base, keys = _rows(source, declaration.person, query)
-    if declaration.person is None:
-        added = _one(base, query)
-    else:
+    added = base
+    if declaration.person is not None:
         added = _few(source, _together(base, keys, query), keys, query, salt)
     sums = [nw.len().alias(PERSONS)]
     if query.measure in ("count", "histogram", "top") and declaration.person is not None:
         sums.append(nw.col(ROWS).sum())
     if query.amount is not None:
-        added = _parts(added, nw.col(AMOUNT) - query.amount.low, query.amount.high - query.amount.low)
+        above = nw.col(AMOUNT) - query.amount.low if query.amount.low else nw.col(AMOUNT)
+        added = _parts(added, above, query.amount.high - query.amount.low)
         sums += [nw.col(name).sum() for name in _names(query.amount.high - query.amount.low)]
     return added.group_by(*keys).agg(*sums)
 
@@ -51,7 +51,9 @@ def _rows(source: Source, person: str | None, query: TableQuery) -> tuple[Any, l
         found, columns[f"zcdp_key_{n}"] = key(source, domain)
         conditions.append(found)
     if query.amount is not None:
-        there, columns[STEP] = amount(source, query.amount)
+        # of a person the total is clipped, of a row the row itself
+        ends = (-query.amount.reach, query.amount.reach) if person else (query.amount.low, query.amount.high)
+        there, columns[AMOUNT if person is None else STEP] = amount(source, query.amount, *ends)
         conditions.append(there)
     if not domains:  # one cell, whose key is always the same
         columns["zcdp_key_0"] = nw.lit(0, nw.Int64)
@@ -59,14 +61,6 @@ def _rows(source: Source, person: str | None, query: TableQuery) -> tuple[Any, l
     keys = [name for name in columns if name.startswith("zcdp_key_")]
     chosen = source.frame.with_columns(**{"zcdp_chosen": every(conditions), **columns})
     return chosen.filter(nw.col("zcdp_chosen")).select(*columns), keys
-
-
-def _one(base: Any, query: TableQuery) -> Any:
-    """Every row is a person of its own."""
-    nw = narwhals()
-    if query.amount is None:
-        return base
-    return base.with_columns(nw.col(STEP).clip(query.amount.low, query.amount.high).alias(AMOUNT))
 
 
 def _together(base: Any, keys: Sequence[str], query: TableQuery) -> Any:
@@ -80,7 +74,7 @@ def _together(base: Any, keys: Sequence[str], query: TableQuery) -> Any:
     pairs = pairs.with_columns(nw.col(name).cast(nw.Int64) for name in (ROWS, *parts))
     if query.amount is not None:
         pairs = pairs.with_columns(_total(query.amount).alias(AMOUNT))
-    return pairs.with_columns(nw.col(ROWS).clip(1, query.max_rows).alias(ROWS))
+    return pairs.with_columns(nw.min_horizontal(ROWS, nw.lit(query.max_rows)).alias(ROWS))
 
 
 def _few(source: Source, pairs: Any, keys: list[str], query: TableQuery, salt: int) -> Any:
@@ -116,8 +110,8 @@ def _total(one: Amount) -> Any:
     nw = narwhals()
     n, low = nw.col(ROWS), nw.col(LOW)
     if 2 * one.reach <= 2 * LIMB:
-        return (low - n * one.reach).clip(one.low, one.high)
+        return between(low - n * one.reach, one.low, one.high)
     a, b = divmod(one.reach, LIMB)
     rest = low + n * (LIMB - b)
-    high = (nw.col(HIGH) - n * (a + 1) + rest // LIMB).clip(-(2**29), 2**29)
-    return (high * LIMB + rest % LIMB).clip(one.low, one.high)
+    high = between(nw.col(HIGH) - n * (a + 1) + rest // LIMB, -(2**29), 2**29)
+    return between(high * LIMB + rest % LIMB, one.low, one.high)

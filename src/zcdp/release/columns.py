@@ -55,7 +55,8 @@ class Source:
         there = ~raw.is_null()
         if kind in ("number", "integer"):
             number = raw.cast(nw.Float64)
-            return there & ~number.is_nan(), number
+            whole = not self.typed and self.schema[name].is_integer()
+            return (there if whole else there & ~number.is_nan()), number
         if kind in ("text", "person") and not self.typed and _is_coded(self.schema[name]):
             # the codes of categories follow the data; their texts do not
             return there, nw.when(there).then(raw.cast(nw.String)).otherwise(nw.lit(""))

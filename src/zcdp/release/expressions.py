@@ -16,7 +16,7 @@ from zcdp.tables.amounts import Amount
 from zcdp.tables.domain import Bins, Domain
 from zcdp.tables.where import Condition
 
-__all__ = ["amount", "condition", "every", "key"]
+__all__ = ["amount", "between", "condition", "every", "key"]
 
 
 def every(conditions: list[Any]) -> Any:
@@ -64,18 +64,26 @@ def _bin(there: Any, column: Any, bins: Bins) -> tuple[Any, Any]:
     nw = narwhals()
     low, high = float(bins.start), float(bins.end)
     inside = there if bins.clip else there & (column >= low) & (column < high)
-    number = nw.when(inside).then(column).otherwise(nw.lit(low)).clip(low, high)
-    place = _steps(number - low, bins.step).floor().cast(nw.Int64).clip(0, bins.size - 1)
-    return inside, place
+    number = nw.when(inside).then(column).otherwise(nw.lit(low))
+    if bins.clip:
+        number = between(number, low, high)
+    place = _steps(number - low if low else number, bins.step).floor().cast(nw.Int64)
+    return inside, nw.min_horizontal(place, nw.lit(bins.size - 1))
 
 
-def amount(source: Source, one: Amount) -> tuple[Any, Any]:
-    """Whether a row has an amount, and the nearest grid step, within reach of zero."""
+def amount(source: Source, one: Amount, low: int, high: int) -> tuple[Any, Any]:
+    """Whether a row has an amount, and the nearest grid step between low and high."""
     nw = narwhals()
     there, column = source.column(one.column, "number")
-    most = float(one.reach * one.grid)
-    number = nw.when(there).then(column).otherwise(nw.lit(0.0)).clip(-most, most)
-    return there, (_steps(number, one.grid) + 0.5).floor().cast(nw.Int64).clip(-one.reach, one.reach)
+    number = nw.when(there).then(column).otherwise(nw.lit(0.0))
+    near = between(number, float(low * one.grid), float(high * one.grid))
+    return there, between((_steps(near, one.grid) + 0.5).floor().cast(nw.Int64), low, high)
+
+
+def between(number: Any, low: float, high: float) -> Any:
+    """The number, or the end beyond which it lies; there are no missing values and no NaN any more."""
+    nw = narwhals()
+    return nw.min_horizontal(nw.max_horizontal(number, nw.lit(low)), nw.lit(high))
 
 
 def _steps(number: Any, step: Fraction) -> Any:
