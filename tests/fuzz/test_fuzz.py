@@ -67,6 +67,28 @@ def failures(jobs: list[dict[str, object]]) -> list[str]:
     return found
 
 
+FOUND = (
+    "1000000000000 * TruncatedGeometric(epsilon=1e-300, n=1000, sensitivity=3)",
+    "SparseVector(epsilon_threshold='1e-4000', epsilon_queries=0.5, positives=7)",
+    "SparseVector(epsilon_threshold=1e9, epsilon_queries=0.3, positives=1000)",
+    "3 * SparseVector(epsilon_threshold='1e4000', epsilon_queries='1e-4000')",
+    "64 * SparseVector(epsilon_threshold=2.5, epsilon_queries=1.7976931348623157e308, positives=5)",
+    "10 * BinaryRandomizedResponse(0.25, 5e-324) + Laplace(epsilon=1)",
+    "Subsampled(DiscreteLaplace(epsilon=1e300), rate=0.75)",
+    "2 * Subsampled(Logistic(epsilon=1e4, sensitivity=40), rate=0.75) + Gaussian(sigma=1e-3)",
+    "Shuffled(RandomizedResponse(epsilon=1e4, k='1e400'), clients=5)",
+    "Shuffled(RandomizedResponse(epsilon=1e-300, k=3), clients=1000)",
+    "Shuffled(RAPPOR(epsilon='1e4000'), clients=2)",
+    "Shuffled(RandomizedResponse(epsilon=1, k=2), clients='1e400')",
+)
+"""What the deeper law, or a user, has found."""
+
+
+def test_what_was_found_once_stays_mended() -> None:
+    points = {"delta": "1e-6", "epsilon": "1"}
+    assert failures([{"n": n, "kind": "plan", "text": text, **points} for n, text in enumerate(FOUND)]) == []
+
+
 def test_every_mechanism_is_drawn() -> None:
     assert set(PARAMETERS) == {mechanism.__name__ for mechanism in (*MECHANISMS, *WRAPPERS)}
 

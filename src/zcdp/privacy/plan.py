@@ -212,8 +212,9 @@ class Plan(Curve):
             pass
         if len(self.parts) == 1:
             [(part, count)] = self.parts
-            low, high = (Fraction(end) * count for end in part._peak_bounds)
-            return enclose(lambda: lift(low))[0], enclose(lambda: lift(high))[1]
+            ends = (0.0 if part.rho == inf else part._peak_bounds[0]), part.rho
+            low, high = (Fraction(0 if end == inf else end) * count for end in ends)
+            return enclose(lambda: lift(low))[0], inf if part.rho == inf else enclose(lambda: lift(high))[1]
         upper = inf if any(part.rho == inf for part, _ in self.parts) else enclose(lambda: lift(self._sum_of_rhos))[1]
         return searched_rho(self, upper)
 

@@ -133,7 +133,8 @@ class SampledConvex(Curve):
         pure = self.base.pure_epsilon
         if pure == inf:
             return None
-        return Log(1 + self.rate * Fraction(at_precision(128, lambda: above(arb(pure).expm1()))))
+        growth = at_precision(128, lambda: above(arb(pure).expm1()))
+        return Fraction(pure) if growth == inf else Log(1 + self.rate * Fraction(growth))
 
     @property
     def is_tight(self) -> bool:

@@ -5,11 +5,12 @@ from __future__ import annotations
 from collections.abc import Sequence
 from fractions import Fraction
 from functools import partial
+from math import inf
 from typing import Any
 
 from flint import arb
 
-from zcdp.numeric.balls import at_precision, ceiling, floor
+from zcdp.numeric.balls import Undecided, at_precision, ceiling, floor
 from zcdp.privacy.loss.finite import MOST_ATOMS, envelope_of_atoms, finite_law
 from zcdp.privacy.loss.game import Game
 from zcdp.privacy.loss.hull import Atom, Point, both_orders, hull, prefixes
@@ -87,7 +88,10 @@ def sampled_law(law: LossLaw, rate: Fraction, *, cells: bool = False) -> LossLaw
     found = None if cells and law.outcomes() is not None else law.sampled(rate)
     if found is not None or law.outcomes() is None:
         return found
-    above, below = (at_precision(BITS, partial(_points, law, side)) for side in (-1, 1))
+    try:
+        above, below = (at_precision(BITS, partial(_points, law, side)) for side in (-1, 1))
+    except Undecided:  # losses beyond what so many bits hold
+        return None
     if len(above) > MOST_ATOMS:
         return None
     witness = _sampled_points(below, rate) if law.exact else law.witness and sampled_law(law.witness, rate)
@@ -106,7 +110,10 @@ def replaced_law(law: LossLaw, rate: Fraction, *, cells: bool = False) -> LossLa
     found = None if cells and law.outcomes() is not None else law.replaced(rate)
     if found is not None or law.outcomes() is None:
         return found
-    points = at_precision(BITS, partial(_points, law, -1))
+    try:
+        points = at_precision(BITS, partial(_points, law, -1))
+    except Undecided:  # losses beyond what so many bits hold
+        return None
     if len(points) > MOST_ATOMS:
         return None
     attained = law if law.exact else law.witness
@@ -143,7 +150,10 @@ def _is_symmetric(edges: Sequence[Atom]) -> bool:
 
 
 def _second_moment(p: Sequence[Fraction], q: Sequence[Fraction]) -> float:
-    return sum(float(a * a / b) if b else float("inf") for a, b in zip(p, q, strict=True) if a)
+    try:
+        return sum(float(a * a / b) if b else inf for a, b in zip(p, q, strict=True) if a)
+    except OverflowError:
+        return inf
 
 
 def _clustered(points: Sequence[Point], side: int) -> list[Point]:
