@@ -27,7 +27,9 @@ from zcdp.mechanisms import (
     Staircase,
     TruncatedGeometric,
 )
+from zcdp.verification.boxes import prove
 from zcdp.verification.checks import Check
+from zcdp.verification.proofs import cover, three_point
 
 __all__ = ["checks"]
 
@@ -46,6 +48,7 @@ def checks(*, deep: bool) -> Iterator[Check]:
         yield Check("gaussian", f"{m!r}: the Renyi curve is the line rho alpha", partial(_is_line, m))
     yield Check("discrete-gaussian", "the curve lies below that of Gaussian noise", _discrete_gaussian)
     yield Check("supremum", "4-RR as a bare matrix of probabilities has the rho of its formula", _matrix)
+    yield Check("boxes", "6-RR is proved on boxes of parameters, and 7-RR, where the claim is false, is not", _boxes)
     yield Check("vector-queries", "twenty cells that move by one cost twenty times one cell", _cells)
     yield Check("vector-queries", "under L2 a Laplace move costs the quadratic epsilon^2/2", _euclidean)
 
@@ -104,3 +107,10 @@ def _cells() -> bool:
 
 def _euclidean() -> bool:
     return abs(Laplace(scale=4, sensitivity=L2(2)).rho - 0.125) <= 1e-16
+
+
+def _boxes() -> bool:
+    return (
+        prove(partial(three_point, k=6), cover()).proved
+        and not prove(partial(three_point, k=7), cover(), most=5000).proved
+    )
