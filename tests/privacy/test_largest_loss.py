@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+from fractions import Fraction
 from itertools import pairwise
 from math import exp, inf, log
+from typing import Any
 
 import pytest
+from flint import arb
 
 from zcdp import (
     L2,
@@ -19,6 +23,8 @@ from zcdp import (
     ReportNoisyMax,
     TruncatedGeometric,
 )
+from zcdp.privacy.loss import Factor, LossLaw, laplace_pair
+from zcdp.privacy.profile.profile import Profile
 
 
 @pytest.mark.parametrize("count", [1, 2, 7])
@@ -71,3 +77,29 @@ def test_the_lower_end_at_zero_is_above_that_of_every_small_delta(m: Mechanism) 
 def test_a_loss_without_bound_has_no_pure_epsilon() -> None:
     """Under L2 the move may be spread over any number of coordinates: the largest loss grows with their root."""
     assert (3 * Laplace(epsilon=1, sensitivity=L2(2))).epsilon_bounds(delta=0) == (inf, inf)
+
+
+class Plain(Factor):
+    """The transform of Laplace noise, and nothing else that is known of it."""
+
+    def __init__(self) -> None:
+        self.laplace = laplace_pair(Fraction(1)).ready()
+
+    def moment(self, z: Any) -> Any:
+        return self.laplace.moment(z)
+
+
+@dataclass(frozen=True, eq=False)
+class Careful(LossLaw):
+    """A law that knows its largest loss only from above."""
+
+    def ready(self) -> Factor:
+        return Plain()
+
+    def largest(self) -> arb:
+        return arb(5)
+
+
+def test_a_largest_loss_that_is_not_seen_to_occur_is_no_lower_end() -> None:
+    assert Profile(((Careful(), 3),)).loss_that_occurs() == 0.0
+    assert Profile(((Careful(), 3), (laplace_pair(Fraction(1)), 2))).loss_that_occurs() == 2.0
