@@ -64,6 +64,7 @@ bench: $(VENV)/ready
 	$(BIN)/python benchmarks/ledger.py
 	$(BIN)/python benchmarks/sampling.py
 	$(BIN)/python benchmarks/collection.py
+	$(BIN)/python benchmarks/release.py
 
 # The documentation site, for reading without the network: open build/docs/index.html.
 docs: $(VENV)/docs-ready
