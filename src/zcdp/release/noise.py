@@ -63,8 +63,12 @@ def _noisy(query: TableQuery, entries: Sequence[Entry], exact: Exact, statistics
 
 
 def plain_error(steps: float, grid: Fraction) -> float:
-    """A standard deviation in the unit of the values."""
-    return steps * float(grid)
+    """A standard deviation in the unit of the values, to six digits.
+
+    >>> plain_error(90000.00000000001, Fraction(10))
+    900000.0
+    """
+    return float(f"{steps * float(grid):.6g}")
 
 
 def _mean(query: TableQuery, entries: Sequence[Entry], exact: Exact) -> Table:
