@@ -17,7 +17,7 @@ from zcdp.errors import BadType, BadValue, MissingExtra, ZcdpError
 SOURCE = Path(zcdp.__file__).parent
 WITHIN = {"Undecided", "TooManyNodes", "OverflowError", "NotImplementedError", "AssertionError", "SystemExit"}
 """What is raised to be caught inside, or says that code is unfinished."""
-PROTOCOL = {"AttributeError", "KeyError"}  # what Python wants of a missing attribute, and of a missing key
+PROTOCOL = {"AttributeError", "KeyError", "FileNotFoundError"}  # what Python wants where one of these is missing
 
 
 def test_every_public_error_has_the_root() -> None:
