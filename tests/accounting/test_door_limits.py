@@ -151,7 +151,7 @@ def test_json(text: str, message: str) -> None:
 
 
 def test_json_is_text() -> None:
-    with pytest.raises(TypeError, match="must be text, not bytes"):
+    with pytest.raises(TypeError, match="must be text, not b"):
         Plan.from_json(b"[]")  # type: ignore[arg-type]
 
 
@@ -170,8 +170,8 @@ def test_json_is_text() -> None:
         ("#" * (LARGEST + 1), "at most 10 MB"),
         (GOOD + 'count = "1e99999"\n', "exponent"),
         (GOOD + f"count = '{LONG}'\n", "at most 4300 digits"),
-        ('[budget]\nrho = "1e-4000"\n' + GOOD, "rho .* within the range of floats"),
-        ('delta = "1e-4000"\n' + GOOD, "delta .* within the range of floats"),
+        ('[budget]\nrho = "1e-4000"\n' + GOOD, "rho .* at least 5e-324"),
+        ('delta = "1e-4000"\n' + GOOD, "delta .* at least 5e-324"),
     ],
     ids=range(14),
 )

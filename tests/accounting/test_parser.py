@@ -47,7 +47,7 @@ def test_a_bare_number_is_a_float_and_a_quoted_one_exact() -> None:
         ("Laplace(epsilon=1) RAPPOR(epsilon=1)", 19, "expected '\\+' or the end"),
         ("Laplace(epsilon=1, epsilon=2)", 19, "given twice"),
         ("Laplace(sigma=1)", 0, "sigma"),
-        ("Laplace(1)", 0, "positional"),
+        ("Laplace(1)", 0, "by name"),
         ("Laplace(epsilon=Laplace)", 16, "expected a number"),
         ("Laplace(epsilon=" + "[" * 60, 67, "brackets"),
         ("Laplace(epsilon='1e99999')", 0, "exponent"),
