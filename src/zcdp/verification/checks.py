@@ -30,9 +30,19 @@ class Result:
 
 def checks(*, deep: bool = False) -> list[Check]:
     """All checks; `deep` takes many more points of each."""
-    from zcdp.verification import collection, conversions, formulas, limits, profiles, runs, sampling, tables
+    from zcdp.verification import (
+        collection,
+        conversions,
+        formulas,
+        limits,
+        profiles,
+        runs,
+        sampling,
+        small_cases,
+        tables,
+    )
 
-    modules = (formulas, limits, conversions, profiles, sampling, collection, tables, runs)
+    modules = (formulas, limits, conversions, profiles, sampling, collection, tables, runs, small_cases)
     return [check for module in modules for check in module.checks(deep=deep)]
 
 
