@@ -5,10 +5,12 @@ from __future__ import annotations
 from fractions import Fraction
 from itertools import product
 from math import expm1, log, log1p
+from pathlib import Path
 
 import pytest
 
-from zcdp import Gaussian, Laplace, Log, Plan, RandomizedResponse, Subsampled
+from zcdp import Gaussian, Laplace, Log, Plan, RandomizedResponse, Subsampled, account
+from zcdp.report.page import render
 
 ROWS = [[Fraction(3 if out == value else 1, 5) for out in range(3)] for value in range(3)]
 """Randomized response with e^epsilon = 3, k = 3; a record that is not drawn, or not there, sends the report of 0."""
@@ -65,3 +67,32 @@ def test_text_keeps_it() -> None:
     text = "4 * Subsampled(2 * Laplace(epsilon=0.5) + Gaussian(sigma=1), rate='0.01')"
     assert repr(Plan.parse(text)) == text
     assert Plan.from_json(Plan.parse(text).to_json()) == Plan.parse(text)
+
+
+FILE = """
+[[query]]
+name = "batches"
+mechanism = "Subsampled(Gaussian(sigma=4), size=5, of=100)"
+count = 20
+[[query]]
+name = "crowd"
+mechanism = "Shuffled(RandomizedResponse(epsilon=1, k=4), clients=12)"
+"""
+
+
+def test_a_plan_file_of_samples_and_shuffled_reports(tmp_path: Path) -> None:
+    """Read, accounted for, and shown: one relation, and each mechanism as it was written."""
+    path = tmp_path / "plan.toml"
+    path.write_text(FILE)
+    facts = account(path, delta="1e-5", curve=False)
+    whole = facts.to_dict()
+    assert whole["total"]["relation"] == "replace"
+    assert [query["mechanism"] for query in whole["queries"]] == [
+        "Subsampled(Gaussian(sigma=4), size=5, of=100)",
+        "Shuffled(RandomizedResponse(epsilon=1, k=4), clients=12)",
+    ]
+    assert [query["theorem"] for query in whole["queries"]] == ["sampling", "shuffling"]
+    assert 0 < whole["total"]["epsilon"] < 2
+    page = render(facts)
+    assert "size=5, of=100" in page
+    assert "clients=12" in page

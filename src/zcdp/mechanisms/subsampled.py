@@ -150,6 +150,9 @@ class Subsampled(Mechanism):
     def cumulant(self, s: Number) -> Number:
         return self._curve.cumulant(s)
 
+    def _divergence(self, excess: Fraction) -> float:
+        return self._curve._divergence(excess)
+
     def kl(self) -> arb:
         return self._curve.kl()
 

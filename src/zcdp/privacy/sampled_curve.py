@@ -23,6 +23,7 @@ from zcdp.privacy.loss.sampled_gaussian import SampledGaussianLaw
 __all__ = ["SampledConvex", "SampledFinite", "SampledGaussian", "finite_curve", "replaced_curve", "sampled_curve"]
 
 
+ROUGHLY = 1e-4  # the search on a law that only dominates
 BY_QUADRATURE = 1_000  # orders up to which the transform is a quadrature
 LARGEST_SUM = 100_000  # and up to which it is a binomial sum
 
@@ -53,7 +54,9 @@ def finite_curve(law: LossLaw) -> SampledFinite:
     finite = getattr(finite, "source", finite)
     if not isinstance(finite, FiniteLaw):
         raise BadType(f"{law!r} has no finite law")
-    return SampledFinite(finite)
+    curve = SampledFinite(finite)
+    curve.tolerance = ROUGHLY
+    return curve
 
 
 class SampledGaussian(Curve):
@@ -144,13 +147,24 @@ class SampledConvex(Curve):
     def cumulant(self, s: Number) -> Number:
         """See `Curve`."""
         value: Number = log1p(expm1(self.base.cumulant(s)) * lift(self.rate))
-        if self.law is None or not isinstance(s, arb) or not isinstance(value, arb):
-            return value
+        return value
+
+    def _divergence(self, excess: Fraction) -> float:
+        """The less of both bounds; the law's own takes a quadrature, so no search is made on it."""
+        plain = super()._divergence(excess)
+        if self.law is None or excess == 0:
+            return plain
+        law = self.law
+
+        def own() -> float:
+            s = lift(excess)
+            return above(law.ready().moment(s).log() / s)
+
         try:
-            own = self.law.ready().moment(s).log()
-        except (Undecided, NotCertified):
-            return value
-        return own.min(value) if own.is_finite() else value
+            value = at_precision(192, own)
+        except (Undecided, NotCertified, OverflowError):
+            return plain
+        return min(plain, value) if value > 0 else plain
 
     def peak(self) -> Peak:
         """See `Curve`."""
@@ -167,6 +181,7 @@ class SampledFinite(FiniteEnvelope):
 
     def __init__(self, law: FiniteLaw) -> None:
         self.law = law
+        self._last: tuple[int, Sequence[FinitePair]] | None = None
 
     @property
     def unbounded(self) -> bool:
@@ -183,7 +198,13 @@ class SampledFinite(FiniteEnvelope):
         return Log(largest) if largest > 1 else Fraction(0)
 
     def pairs(self) -> Sequence[FinitePair]:
-        """See `FiniteEnvelope`."""
+        """See `FiniteEnvelope`; of the last precision they are kept, as a search asks often."""
+        last = self._last
+        if last is None or last[0] != ctx.prec:
+            last = self._last = ctx.prec, self._pairs()
+        return last[1]
+
+    def _pairs(self) -> Sequence[FinitePair]:
         losses = [lift(loss) for loss in self.law.losses]
         with_it = [lift(p) for _, p in self.law.masses]
         without = [lift(p / g) for g, p in self.law.masses]

@@ -76,7 +76,7 @@ class FiniteLaw(LossLaw):
         if self.hidden < 0:
             raise BadValue(f"the masses of a law must come from a pair: those of Q sum to {float(1 - self.hidden)!r}")
 
-    @property
+    @cached_property
     def hidden(self) -> Fraction:
         """Q(L = -inf): what the finite losses leave of Q."""
         return 1 - sum((p / g for g, p in self.masses), Fraction(0))
