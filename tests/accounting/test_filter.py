@@ -34,6 +34,9 @@ def test_ten_tenths_fit_exactly_and_nothing_more(tenth: object) -> None:
     with pytest.raises(BudgetExceeded, match="nothing was spent"):
         f.spend(rho="1e-1000")
     assert f.spent == 1
+    assert not f.would_fit(rho="1e-4000")  # one unit of the sum, the least there is
+    with pytest.raises(BudgetExceeded):
+        f.spend(rho="1e-4000")
 
 
 def test_a_hair_above_the_budget_is_refused() -> None:
