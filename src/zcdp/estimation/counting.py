@@ -83,11 +83,10 @@ def bit_counts(rows: Integers, k: int) -> Integers:
         part = np.ascontiguousarray(rows[start : start + height])
         if len(part) % slab:
             part = np.concatenate((part, np.zeros((-len(part) % slab, width), dtype=np.uint8)))
-        adders = _Adders(slab * width // 8)
-        for words in part.reshape(-1).view(np.uint64).reshape(-1, slab * width // 8):
-            adders.add(words)
-        for power, plane in adders.planes():
-            sums += _plane_sums(plane.view(np.uint8).reshape(-1, width)) << power
+        for power, plane in _added(part, slab):
+            # what is left is added up once more in smaller slabs, where it has whole words enough
+            again = _added(plane, slab // 16) if slab % 128 == 0 else [(0, plane)]
+            sums += sum(_plane_sums(less) << power + more for more, less in again)
     if sums[k:].any():
         raise BadValue(f"a report has bits beyond the {k} values: these are of another design")
     return np.asarray(sums[:k])
@@ -98,6 +97,15 @@ SLAB = 1 << 16
 
 SLABS = 4095
 """That many are added before their planes of binary digits are read: those are then less than a hundredth."""
+
+
+def _added(rows: Integers, slab: int) -> list[tuple[int, Integers]]:
+    """Rows of bytes, a multiple of the slab, as fewer rows with the powers of 2 that those count for."""
+    words = rows.reshape(-1).view(np.uint64).reshape(-1, slab * rows.shape[1] // 8)
+    adders = _Adders(words.shape[1])
+    for one in words:
+        adders.add(one)
+    return [(power, plane.view(np.uint8).reshape(slab, -1)) for power, plane in adders.planes()]
 
 
 class _Adders:
@@ -113,26 +121,28 @@ class _Adders:
         self._waiting: list[Integers | None] = []
         self._carries: list[list[Integers]] = []
 
-    def add(self, slab: Integers, power: int = 0) -> None:
-        """A slab of weight 2^power: kept until the next one of that weight has come, and not changed."""
-        if power == len(self._sums):
-            self._sums.append(np.zeros(self._size, dtype=np.uint64))
-            self._waiting.append(None)
-            self._carries.append([np.empty(self._size, dtype=np.uint64) for _ in range(2)])
-        waits = self._waiting[power]
-        if waits is None:
-            self._waiting[power] = slab
-            return
-        self._waiting[power] = None
-        # of two carries the first waits at the next weight, and both are free again when the second has come there
-        carry = self._carries[power][power + 1 < len(self._waiting) and self._waiting[power + 1] is not None]
-        total, half = self._sums[power], self._spare
-        np.bitwise_xor(total, waits, out=half)
-        np.bitwise_and(total, waits, out=carry)
-        np.bitwise_xor(half, slab, out=total)
-        np.bitwise_and(half, slab, out=half)
-        np.bitwise_or(carry, half, out=carry)
-        self.add(carry, power + 1)
+    def add(self, slab: Integers) -> None:
+        """A slab of weight 1: kept until the next one has come, and not changed."""
+        waiting, half = self._waiting, self._spare
+        for power in range(64):
+            if power == len(waiting):
+                self._sums.append(np.zeros(self._size, dtype=np.uint64))
+                waiting.append(None)
+                self._carries.append([np.empty(self._size, dtype=np.uint64) for _ in range(2)])
+            waits = waiting[power]
+            if waits is None:
+                waiting[power] = slab
+                return
+            waiting[power] = None
+            # of two carries the first waits at the next weight, and both are free when the second has come there
+            carry = self._carries[power][power + 1 < len(waiting) and waiting[power + 1] is not None]
+            total = self._sums[power]
+            np.bitwise_xor(total, waits, half)
+            np.bitwise_and(total, waits, carry)
+            np.bitwise_xor(half, slab, total)
+            np.bitwise_and(half, slab, half)
+            np.bitwise_or(carry, half, carry)
+            slab = carry
 
     def planes(self) -> Iterator[tuple[int, Integers]]:
         """The sums and what still waits, with the powers of 2 that they count for."""
