@@ -74,6 +74,24 @@ def test_from_values_to_a_page(folder: Path) -> None:
     assert page.count("<circle") == 10
 
 
+def test_the_account_the_report_and_the_estimate_tell_one_story(folder: Path) -> None:
+    m = zcdp.RandomizedResponse(epsilon=2, k=10)
+    told = json.loads(run(folder, "account", "design.toml", "--json").stdout)
+    asked = {name: told["collection"][name] for name in ("k", "clients", "rounds", "answered", "bytes")}
+    assert asked == {"k": 10, "clients": 3000, "rounds": 3, "answered": 2, "bytes": 1.0}
+    # two of three rounds answered: the variance of a sample of 2000 of 3000, at the frequency 1/10
+    own = m.standard_error(clients=2000, frequency="0.1") ** 2
+    assert told["collection"]["standard_error"] == pytest.approx((own + 0.09 * (1 / 3) * 3000 / 2999 / 2000) ** 0.5)
+    done = run(folder, "account", "design.toml", "--html", "a.html")
+    assert "Collection of 10 values; each client answers 2 of 3 rounds" in done.stdout
+    assert '<section id="collection">' in (folder / "a.html").read_text()
+    run(folder, "randomize", "design.toml", "values.parquet", "--out", "reports.parquet")
+    facts = json.loads(run(folder, "estimate", "design.toml", "reports.parquet", "--json").stdout)
+    assert facts["design"]["standard_error"] == told["collection"]["standard_error"]
+    assert facts["rho"] == told["total"]["rho"]
+    assert {one["name"] for one in facts["designs"]} >= {"RandomizedResponse", "SubsetSelection", "textbook"}
+
+
 def test_values_are_randomized_once(folder: Path) -> None:
     again = "randomize", "design.toml", "values.parquet", "--out"
     assert run(folder, *again, "a.parquet").returncode == 0
@@ -187,7 +205,14 @@ def strange_words(folder: Path) -> None:
     parquet.write_table(table.set_column(2, "design", [["[1]"]]), folder / "reports.parquet")
 
 
+def empty(folder: Path) -> None:
+    """A file of reports without one."""
+    table = parquet.read_table(folder / "reports.parquet")
+    parquet.write_table(table.slice(0, 0), folder / "reports.parquet")
+
+
 REFUSED_ESTIMATES = [
+    (empty, "there are no reports: nothing can be estimated"),
     (strange_words, "says what its reports are in a way that this version does not read"),
     (damaged, "not a whole Parquet file"),
     (unnamed, "does not say which design its reports are of"),

@@ -20,6 +20,18 @@ def test_bits(k: int, height: int) -> None:
     assert bit_counts(np.asfortranarray(every), k).tolist() == [height] * k
 
 
+@pytest.mark.parametrize("k", [8, 130, 1030])
+@pytest.mark.parametrize("slab", [64, 2048])
+def test_bits_in_many_slabs(k: int, slab: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Small slabs, and few of them at once: every carry is taken, and what is left waits at every weight."""
+    monkeypatch.setattr("zcdp.estimation.counting.SLAB", slab)
+    monkeypatch.setattr("zcdp.estimation.counting.SLABS", 37)
+    bits = RNG.integers(0, 2, (5003, k), dtype=np.uint8)
+    assert bit_counts(np.packbits(bits, axis=1), k).tolist() == bits.sum(axis=0, dtype=int).tolist()
+    every = np.packbits(np.ones((5003, k), np.uint8), axis=1)
+    assert bit_counts(every, k).tolist() == [5003] * k
+
+
 @pytest.mark.parametrize("dtype", [np.uint8, np.int8, np.uint16, np.int64, ">i4"])
 @pytest.mark.parametrize("size", [2, 100, 256, 1000])
 def test_values(dtype: type, size: int) -> None:

@@ -197,6 +197,9 @@ def test_the_consistent_box_and_the_heavy_values() -> None:
         (lambda m: m.count([-1]), "reports must lie in 0 .. 3: these are of another design"),
         (lambda m: m.count([0], k=5), "k (5) must be the 4 of the mechanism"),
         (lambda m: m.estimate(m.count([])), "there are no reports: nothing can be estimated"),
+        (lambda m: m.tally([1, -1]), "a report cannot have come less than 0 times"),
+        (lambda m: m.tally([1, 0, 0, 0, 1]), "reports must lie in 0 .. 3: these are of another design"),
+        (lambda m: Counts(repr(m), -3, [0, 0, 0, 0]), "reports (-3) must not be negative"),
         (lambda m: Counts(repr(m), 3, [1, -1, 0, 3]), "supports must not be negative: value 1 has -1"),
         (lambda m: Counts(repr(m), 3, [4, 0, 0, 0]), "supports must be at most the number of reports (3), not 4"),
         (

@@ -11,6 +11,7 @@ from textwrap import wrap
 from zcdp.accounting.accounts import Account, BudgetUse, QueryCost
 from zcdp.accounting.elsewhere import ADVANCED, RENYI
 from zcdp.accounting.statement import account
+from zcdp.cli.collection import collection_facts, collection_text
 from zcdp.cli.columns import columns
 from zcdp.cli.extras import extra
 from zcdp.cli.files import check_writable, write_whole
@@ -43,12 +44,21 @@ def run(options: Namespace) -> int:
             progress=progress,
         )
     ledger = fits(options.ledger, options.account, options.plan) if options.ledger else None
+    asked = collection_facts(_source(options.plan))
     if render:
-        write_whole(options.html, render(facts))
+        sections = (
+            {"sections": extra("zcdp.report.estimates", "collection_section")(collection_text(asked))} if asked else {}
+        )
+        write_whole(options.html, render(facts, **sections))
     if options.json:
-        print_json(facts.to_dict() | ({"ledger": ledger} if ledger else {}))
+        beside = {"ledger": ledger, "collection": asked}
+        print_json(facts.to_dict() | {name: one for name, one in beside.items() if one})
     else:
         _print(shown(facts), everything=options.all)
+        if asked:
+            line()
+            for text in wrap(f"Collection of {collection_text(asked)}", width()):
+                line(text)
         if ledger:
             line()
             print_fit(ledger)

@@ -9,7 +9,7 @@ from typing import Any
 from zcdp.report.charts import WIDTH, bars
 from zcdp.report.escaping import escape
 
-__all__ = ["render_estimates"]
+__all__ = ["collection_section", "render_estimates"]
 
 POLICY = "default-src 'none'; style-src 'unsafe-inline'; img-src data:"
 SHOWN, ROW = 40, 18
@@ -35,6 +35,15 @@ def render_estimates(facts: Mapping[str, Any]) -> str:
         f"<p class='soft'>{facts['reports']} reports of <code>{escape(str(facts['mechanism']))}</code></p></header>\n"
         f"<main>\n{_cost(facts)}{_estimates(facts)}{_designs(facts)}</main></body></html>\n"
     )
+
+
+def collection_section(text: str) -> str:
+    """For the report of a plan that collects: who is asked, and what comes of it.
+
+    >>> collection_section("3 values")
+    '<section id="collection"><h2>The collection</h2><p>3 values</p></section>\\n'
+    """
+    return f'<section id="collection"><h2>The collection</h2><p>{escape(text)}</p></section>\n'
 
 
 def _cost(facts: Mapping[str, Any]) -> str:
