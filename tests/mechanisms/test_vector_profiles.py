@@ -13,6 +13,7 @@ import pytest
 from mechanisms.test_noise import moves_within
 from mpmath import mp, mpf
 
+import zcdp
 from zcdp import L1, L2, DiscreteLaplace, L0LInf, L1LInf, Laplace, Log, Mechanism, Plan, Sensitivity
 from zcdp.mechanisms.euclidean import _not_above
 
@@ -239,3 +240,25 @@ def test_calibration_with_a_euclidean_bound() -> None:
     mixed = 3 * m + Laplace(epsilon="0.1") + 2 * Laplace(scale=40, sensitivity=L2(2))
     spent = mixed.epsilon_at(delta="1e-5")
     assert (3 * m).epsilon_bounds(delta="1e-5")[0] < spent <= mixed.routes(delta="1e-5")["rdp"]
+
+
+def test_lengths_that_are_square_roots_are_exact() -> None:
+    """Two cells that move by 1 have the length sqrt(2), and three steps of it 3 sqrt(2)."""
+    plain = zcdp.Gaussian(sigma=10, sensitivity="sqrt(2)")
+    assert plain.exact_rho == zcdp.Gaussian(sigma=10, sensitivity=zcdp.L0LInf(2, 1)).exact_rho == Fraction(1, 100)
+    assert repr(plain) == "Gaussian(sigma=10, sensitivity=L2('sqrt(2)'))"
+    assert zcdp.Plan.parse(repr(plain)).parts[0][0].exact_rho == Fraction(1, 100)
+    assert plain.group(3).exact_rho == Fraction(9, 100)
+    assert zcdp.L2("sqrt(2.25)") == zcdp.L2("1.5")
+    with pytest.raises(ValueError, match=r"b \(sqrt\(2\)\) must be a rational number for Laplace noise"):
+        zcdp.Laplace(scale=1, sensitivity=zcdp.L2("sqrt(2)"))
+    with pytest.raises(ValueError, match="of other norms the worst move is not known"):
+        zcdp.DiscreteGaussian(sigma=1, sensitivity=zcdp.L2(1))
+
+
+def test_discrete_gaussian_vectors_are_so_many_coordinates() -> None:
+    vector = zcdp.DiscreteGaussian(sigma=3, sensitivity=zcdp.L0LInf(4, 2))
+    one = zcdp.DiscreteGaussian(sigma=3, sensitivity=2)
+    assert vector.rho == (4 * one).rho
+    assert vector.rdp("1.7") == pytest.approx((4 * one).rdp("1.7"), rel=1e-14)
+    assert vector.delta_at(epsilon=2) == pytest.approx((4 * one).delta_at(epsilon=2), rel=1e-12)

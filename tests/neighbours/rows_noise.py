@@ -104,6 +104,45 @@ def _gaussian(rng: Random, effort: int) -> Case:
     return Case(mechanism, at(1), group=at, far_rho=float(length / sigma) ** 2 / 2)
 
 
+def _gaussian_vector(kind: str, rng: Random, effort: int) -> Case:
+    """A move of any direction is one of its length along a line, as normal noise is the same in all directions."""
+    bound = _bound(kind, rng, whole=False)
+    sigma = Fraction(rng.randint(10, 60), 10)
+
+    def pairs(steps: int) -> list[Pair]:
+        moves = [summed([real_moves(bound, rng, 1)[-1] for _ in range(steps)]) for _ in range(effort)]
+        moves += [tuple(steps * x for x in move) for move in real_moves(bound, rng, 0)]
+        lengths = sorted((sum(float(x) ** 2 for x in move) ** 0.5 for move in moves), reverse=True)
+        return [noise.gaussian(length / float(sigma)) for length in lengths if length]
+
+    mechanism = zcdp.Gaussian(sigma=sigma, sensitivity=_sensitivity(bound))  # type: ignore[arg-type]
+    longest = max(sum(float(x) ** 2 for x in move) for move in real_moves(bound, rng, 0))
+    return Case(mechanism, pairs(1), group=pairs, far_rho=longest / float(sigma) ** 2 / 2)
+
+
+for _kind in ("L1", "L0LInf", "L1LInf", "L2"):
+    row(zcdp.Gaussian, _kind)(partial(_gaussian_vector, _kind))
+
+
+@row(zcdp.DiscreteGaussian, "L0LInf")
+def _discrete_gaussian_vector(rng: Random, effort: int) -> Case:
+    bound: Bound = ("L0LInf", Fraction(2), Fraction(rng.randint(1, 2)))
+    variance = Fraction(rng.randint(5, 20), 10)
+
+    def one(move: float) -> Pair:
+        return noise.discrete_gaussian(variance, int(move))
+
+    def group(steps: int) -> list[Pair]:
+        corner = whole_moves(bound, rng, 0)[0]
+        far = [tuple(steps * x for x in corner)]
+        far += [summed([whole_moves(bound, rng, 1)[-1] for _ in range(steps)]) for _ in range(effort)]
+        return _shifted(one, [move for move in far if any(move)])
+
+    rho = bound[1] * bound[2] ** 2 / (2 * variance)
+    mechanism = zcdp.DiscreteGaussian(rho=rho, sensitivity=_sensitivity(bound))  # type: ignore[arg-type]
+    return Case(mechanism, _shifted(one, whole_moves(bound, rng, effort)), group=group, far_rho=float(rho))
+
+
 @row(zcdp.DiscreteGaussian, "scalar")
 def _discrete_gaussian(rng: Random, effort: int) -> Case:
     distance, variance = rng.randint(1, 3), Fraction(rng.randint(5, 80), 10)

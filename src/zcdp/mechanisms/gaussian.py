@@ -13,6 +13,7 @@ from flint import arb, arb_series
 from zcdp.errors import BadType, BadValue
 from zcdp.mechanisms.additive import AddsIntegers, AddsReals
 from zcdp.mechanisms.base import Mechanism
+from zcdp.mechanisms.sensitivity import L2, L0LInf, Sensitivity
 from zcdp.numeric.balls import lift
 from zcdp.numeric.certify import enclose
 from zcdp.numeric.exact import Value, integer, literal, positive_rational
@@ -20,7 +21,7 @@ from zcdp.numeric.functions import Number, log
 from zcdp.numeric.gaussian_sum import mass_beyond
 from zcdp.numeric.readable import readable
 from zcdp.numeric.theta import Theta
-from zcdp.privacy.curve import Peak
+from zcdp.privacy.curve import Curve, Peak
 from zcdp.privacy.loss import LossLaw, discrete_gaussian_pair, gaussian_pair
 
 if TYPE_CHECKING:
@@ -36,28 +37,37 @@ class _Gaussian(Mechanism):
     budget = None
     exact_rho: Fraction
     variance: Fraction
-    sensitivity: Fraction | int
+    sensitivity: Fraction | int | Sensitivity
 
-    def __init__(self, *, sigma: Value | None = None, rho: Value | None = None, sensitivity: Value = 1) -> None:
+    def __init__(
+        self, *, sigma: Value | None = None, rho: Value | None = None, sensitivity: Value | Sensitivity = 1
+    ) -> None:
         distance = self._distance(sensitivity)
+        square = distance.square() if isinstance(distance, Sensitivity) else Fraction(distance) ** 2
         if sigma is not None and rho is not None:
             raise BadValue(f"give sigma ({sigma}) or rho ({rho}), not both: rho = sensitivity^2/(2 sigma^2)")
         if sigma is not None:
             variance = positive_rational(sigma, "sigma") ** 2
         elif rho is not None:
-            variance = Fraction(distance) ** 2 / (2 * positive_rational(rho, "rho"))
+            variance = square / (2 * positive_rational(rho, "rho"))
         else:
             raise BadType("give sigma, or rho")
-        self._set(exact_rho=Fraction(distance) ** 2 / (2 * variance), variance=variance, sensitivity=distance)
+        self._set(exact_rho=square / (2 * variance), variance=variance, sensitivity=distance)
 
     @staticmethod
-    def _distance(sensitivity: Value) -> Fraction | int:
+    def _distance(sensitivity: Value | Sensitivity) -> Fraction | int | Sensitivity:
+        if isinstance(sensitivity, str) and "sqrt" in sensitivity:
+            return L2(sensitivity)
+        if isinstance(sensitivity, Sensitivity):
+            return sensitivity  # as given: it says what was assumed
         return positive_rational(sensitivity, "sensitivity")
 
     def __repr__(self) -> str:
         sigma = self.sigma
         noise = f"sigma={literal(sigma)}" if isinstance(sigma, Fraction) else f"rho={literal(self.exact_rho)}"
-        distance = "" if self.sensitivity == 1 else f", sensitivity={literal(self.sensitivity)}"
+        moved = self.sensitivity
+        written = repr(moved) if isinstance(moved, Sensitivity) else literal(moved)
+        distance = "" if moved == 1 else f", sensitivity={written}"
         return f"{type(self).__name__}({noise}{distance})"
 
     @property
@@ -84,8 +94,13 @@ class _Gaussian(Mechanism):
 
     def group(self, size: Value) -> Self:
         """Inputs at a distance of `size` neighbours: the sensitivity times `size`, the noise as it is."""
-        steps = integer(size, "size", 1)
-        return type(self)(rho=self.exact_rho * steps**2, sensitivity=self.sensitivity * steps)
+        steps, moved = integer(size, "size", 1), self.sensitivity
+        if isinstance(moved, Sensitivity):
+            if not isinstance(self, Gaussian):
+                raise BadValue(f"sensitivity ({moved}) has no multiple for a group: state that of the group")
+            length = L2(f"sqrt({moved.square() * steps**2})")  # by the triangle inequality
+            return type(self)(rho=self.exact_rho * steps**2, sensitivity=length)
+        return type(self)(rho=self.exact_rho * steps**2, sensitivity=moved * steps)
 
     def peak(self) -> Peak:
         return Peak(lift(self.exact_rho), arb(1))
@@ -95,17 +110,21 @@ class _Gaussian(Mechanism):
 class Gaussian(AddsReals, _Gaussian):
     """Normal noise of standard deviation sigma: RDP of order alpha is rho alpha, for every alpha.
 
-    Sensitivity is in the l2 norm. Theorem: docs/theorems/gaussian.md.
+    Sensitivity is in the l2 norm, a number, "sqrt(2)", or a bound on a vector of answers such as `L0LInf(2, 1)`, whose
+    longest move counts. Theorem: docs/theorems/gaussian.md.
 
     >>> Gaussian(sigma=10).rho, Gaussian(rho="0.005") == Gaussian(sigma=10), Gaussian(sigma=10).pure_epsilon
     (0.005, True, inf)
+    >>> from zcdp import L0LInf
+    >>> Gaussian(sigma=10, sensitivity=L0LInf(2, 1)).rho, Gaussian(sigma=10, sensitivity="sqrt(2)").rho
+    (0.01, 0.01)
     """
 
     known_elsewhere = True
     theorem: ClassVar[str] = "gaussian"
     exact_rho: Fraction
     variance: Fraction = field(compare=False)
-    sensitivity: Fraction = field(default=Fraction(1), compare=False)
+    sensitivity: Fraction | Sensitivity = field(default=Fraction(1), compare=False)
 
     def cumulant(self, s: Number) -> Number:
         return s * (1 + s) * lift(self.exact_rho)
@@ -131,8 +150,9 @@ class Gaussian(AddsReals, _Gaussian):
 
 @dataclass(frozen=True, init=False, repr=False)
 class DiscreteGaussian(AddsIntegers, _Gaussian):
-    """Mass proportional to exp(-x^2/(2 sigma^2)) on the integers, for one integer answer: rho is that of the Gaussian.
+    """Mass proportional to exp(-x^2/(2 sigma^2)) on the integers: rho is that of the Gaussian.
 
+    For one integer answer, or for a vector of which at most m move by at most c each, `L0LInf(m, c)`.
     Theorem: docs/theorems/discrete-gaussian.md.
 
     >>> DiscreteGaussian(sigma=2, sensitivity=3).rho, DiscreteGaussian(sigma="1/2").rdp(1.5)
@@ -143,21 +163,40 @@ class DiscreteGaussian(AddsIntegers, _Gaussian):
     theorem: ClassVar[str] = "discrete-gaussian"
     exact_rho: Fraction
     variance: Fraction
-    sensitivity: int = 1
+    sensitivity: int | L0LInf = 1
 
     @staticmethod
-    def _distance(sensitivity: Value) -> int:
+    def _distance(sensitivity: Value | Sensitivity) -> int | Sensitivity:
+        if isinstance(sensitivity, L0LInf):
+            return sensitivity.whole()
+        if isinstance(sensitivity, Sensitivity):
+            rule = "must be a whole number or L0LInf(m, c): of other norms the worst move is not known"
+            raise BadValue(f"sensitivity ({sensitivity}) {rule}")
         return integer(sensitivity, "sensitivity", 1)
 
+    @property
+    def _moves(self) -> tuple[int, int]:
+        """How many coordinates move, and how far each."""
+        moved = self.sensitivity
+        return (moved.m, int(moved.c)) if isinstance(moved, L0LInf) else (1, int(moved))
+
+    @property
+    def coordinates(self) -> tuple[tuple[Curve, int], ...]:
+        count, move = self._moves
+        if count == 1:
+            return ((self, 1),)
+        return ((DiscreteGaussian(rho=Fraction(move**2) / (2 * self.variance), sensitivity=move), count),)
+
     def cumulant(self, s: Number) -> Number:
-        theta = Theta(self.variance)
-        return s * (1 + s) * lift(self.exact_rho) + log(theta(s * self.sensitivity) / theta(arb(0)))
+        theta, (count, move) = Theta(self.variance), self._moves
+        return s * (1 + s) * lift(self.exact_rho) + count * log(theta(s * move) / theta(arb(0)))
 
     def kl(self) -> arb:
         return lift(self.exact_rho)  # theta is even, so its logarithm has no slope at 0
 
-    def pair(self) -> LossLaw:
-        return discrete_gaussian_pair(self.variance, self.sensitivity)
+    def pair(self) -> LossLaw | None:
+        count, move = self._moves
+        return discrete_gaussian_pair(self.variance, move) if count == 1 else None
 
     def _divergence(self, excess: Fraction) -> float:
         # where (alpha-1) sensitivity is whole it is this product, which no ball can know

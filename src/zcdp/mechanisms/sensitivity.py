@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+import re
 from abc import abstractmethod
 from dataclasses import dataclass, fields
 from fractions import Fraction
+from math import isqrt
 
 from zcdp.display.calls import SpokenABC
 from zcdp.errors import BadValue
+from zcdp.numeric.balls import lift
+from zcdp.numeric.certify import enclose
 from zcdp.numeric.exact import Value, integer, literal, positive_rational
 
 __all__ = ["L1", "L2", "L0LInf", "L1LInf", "Sensitivity"]
@@ -36,6 +40,10 @@ class Sensitivity(metaclass=SpokenABC):
     def largest(self) -> Fraction:
         """How far one coordinate moves at most."""
 
+    def square(self) -> Fraction:
+        """The largest square of the Euclidean length of a move: of coordinates at their bounds."""
+        return sum((count * move**2 for count, move in self.moves() or ()), Fraction(0))
+
     def single(self) -> Fraction | None:
         """How far the one coordinate moves, if the worst case is one; a plain number says the same then."""
         moves = self.moves()
@@ -47,6 +55,15 @@ class Sensitivity(metaclass=SpokenABC):
     def _set(self, **parameters: Fraction | int) -> None:
         for name, value in parameters.items():
             object.__setattr__(self, name, value)
+
+
+_ROOT = re.compile(r"\s*sqrt\(([^()]+)\)\s*")
+
+
+def _root(square: Fraction) -> Fraction | None:
+    """The square root, where it is a rational number."""
+    root = Fraction(isqrt(square.numerator), isqrt(square.denominator))
+    return root if root**2 == square else None
 
 
 def _whole(number: Fraction, name: str) -> int:
@@ -129,17 +146,37 @@ class L2(Sensitivity):
 
     Real moves have no pure epsilon then; whole ones do. The squares of whole moves add up to at most `squares`.
 
-    >>> L2("2.5").squares
-    6
+    The length may be a square root, which is kept exactly: two cells that move by 1 have the length sqrt(2).
+
+    >>> L2("2.5").squares, L2("sqrt(2)").squares
+    (6, 2)
     """
 
-    b: Fraction
+    length_squared: Fraction
 
     def __init__(self, b: Value) -> None:
-        self._set(b=positive_rational(b, "b"))
+        root = _ROOT.fullmatch(b) if isinstance(b, str) else None
+        self._set(length_squared=positive_rational(root[1], "b") if root else positive_rational(b, "b") ** 2)
+
+    def __repr__(self) -> str:
+        root = _root(self.length_squared)
+        return f"L2({literal(root)})" if root is not None else f"L2('sqrt({self.length_squared})')"
+
+    @property
+    def b(self) -> Fraction:
+        """The length, where it is a rational number."""
+        root = _root(self.length_squared)
+        if root is None:
+            rule = "must be a rational number for Laplace noise: give one that is not below it"
+            raise BadValue(f"b (sqrt({self.length_squared})) {rule}")
+        return root
+
+    def square(self) -> Fraction:
+        return self.length_squared
 
     def largest(self) -> Fraction:
-        return self.b
+        root = _root(self.length_squared)
+        return root if root is not None else Fraction(enclose(lambda: lift(self.length_squared).sqrt())[1])
 
     def moves(self) -> None:
         return None
@@ -147,7 +184,7 @@ class L2(Sensitivity):
     @property
     def squares(self) -> int:
         """What the squares of whole moves add up to at most: b^2, rounded down."""
-        return _whole(self.b, "b") and int(self.b**2)
+        return _whole(self.largest(), "b") and int(self.length_squared)
 
     def whole(self) -> L0LInf:
         """Whole moves of that length whose cumulant is the largest: as many as `squares`, by 1 each."""
