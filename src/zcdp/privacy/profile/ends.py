@@ -34,11 +34,11 @@ def at_top(transform: Transform, target: arb) -> tuple[float, float] | None:
     gap = top * arb(2) ** -55
     if not (top.is_finite() and target < gap):
         return None
-    densities = sum(count for factor, count in transform.factors if not factor.near_top(gap)[0] > 0)
+    atoms = [factor.near_top(gap)[0] for factor, _ in transform.factors]
+    densities = sum(count for (_, count), atom in zip(transform.factors, atoms, strict=True) if not atom > 0)
     share, weight = gap / (2 * max(densities, 1)), 1 - (-gap / 2).exp()
-    for factor, count in transform.factors:
-        atom, near = factor.near_top(share)
-        weight *= (atom if atom > 0 else near) ** count
+    for (factor, count), atom in zip(transform.factors, atoms, strict=True):
+        weight *= (atom if atom > 0 else factor.near_top(share)[1]) ** count
     return (below(top - gap), above(top)) if weight >= target else None
 
 
