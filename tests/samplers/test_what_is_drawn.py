@@ -114,6 +114,7 @@ def test_what_is_drawn_is_what_is_accounted(name: str) -> None:
 
 
 ELSEWHERE = {"ReportNoisyMax", "HadamardResponse", "LinearHashing", "LocalHashing", "MemoizedRAPPOR"}
+ELSEWHERE |= {"BinaryRandomizedResponse", "Channel"}
 """Their laws are tested in test_comparisons.py, and by the estimates of tests/estimation."""
 
 
