@@ -26,7 +26,7 @@ __all__ = ["Routes"]
 T = TypeVar("T")
 Ask = Callable[[Profile], Answer]
 
-WELL, SHARP = 1e-6, 1e-12
+WELL, SHARP, WIDE = 1e-6, 1e-12, 1e-4
 
 
 def _delta(value: Value) -> Fraction:
@@ -76,8 +76,13 @@ class Routes:
         pure = self.curve.pure_epsilon
         if target == 0:
             return {"pure": pure}
-        answer, _ = _try(self.profile, lambda profile: profile.epsilon(target))
-        found = {"profile": None if answer is None else answer.upper}
+
+        def ask(profile: Profile) -> Answer:
+            return profile.epsilon(target)
+
+        answer, _ = _try(self.profile, ask)
+        upper = self._above(answer, ask, inf)
+        found = {"profile": upper if upper < inf else None}
         if self.curve.unbounded:
             return _known({**found, "pure": pure if answer is None else None})
         return _known(
@@ -143,17 +148,27 @@ class Routes:
     def _above(self, answer: Answer | None, ask: Ask, most: float) -> float:
         """The upper end; that of coarser laws too, where there are some and the finer ones' answer is not sharp."""
         upper = most if answer is None else answer.upper
-        sharp = answer is not None and answer.upper <= answer.lower * (1 + SHARP)
-        if sharp or self.profile is None or not any(law.coarser for law, _ in self._known):
+        if not self._may_be_coarser(answer):
             return upper
         easier = tuple((law.coarser or law, count) for law, count in self._known)
         coarse, _ = _try(Profile(snap(easier)[0]), ask)
         return upper if coarse is None else min(upper, coarse.upper)
 
+    def _may_be_coarser(self, answer: Answer | None) -> bool:
+        enough = WIDE if self.is_own else SHARP  # Where the finer laws are exact, coarser ones seldom tell more.
+        sharp = answer is not None and answer.upper <= answer.lower * (1 + enough)
+        return not sharp and self.profile is not None and any(law.coarser for law, _ in self._known)
+
     def _below(self, answer: Answer | None, ask: Ask) -> float:
         """The lower end: of the same profile where it is the mechanisms' own, else the largest that is attained."""
         if self.is_own or (answer is not None and answer.attained):
-            return 0.0 if answer is None else answer.lower
+            lower = 0.0 if answer is None else answer.lower
+            if not self._may_be_coarser(answer):
+                return lower
+            easier = tuple((law.coarser or law, count) for law, count in self._known)
+            attained = (Profile(below) for parts in _attained(easier, alone=self._alone) if (below := snap(parts)[1]))
+            coarse = (_try(profile, ask)[0] for profile in attained)
+            return max((lower, *(one.lower for one in coarse if one is not None)))
         answers = (_try(profile, ask)[0] for profile in self.attained)
         return max((one.lower for one in answers if one is not None), default=0.0)
 
@@ -188,8 +203,13 @@ class Routes:
     def deltas(self, epsilon: Value) -> dict[str, float]:
         """delta at `epsilon` by each route."""
         point = _epsilon(epsilon)
-        answer, _ = _try(self.profile, lambda profile: profile.delta(point))
-        found = {"profile": None if answer is None else answer.upper}
+
+        def ask(profile: Profile) -> Answer:
+            return profile.delta(point)
+
+        answer, _ = _try(self.profile, ask)
+        upper = self._above(answer, ask, 1.0)
+        found = {"profile": None if answer is None and upper == 1 else upper}
         if self.curve.unbounded:
             return {name: value for name, value in found.items() if value is not None}
         return _known(

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 from fractions import Fraction
 from functools import partial
 from math import inf
@@ -85,9 +86,10 @@ def sampled_law(law: LossLaw, rate: Fraction, *, cells: bool = False) -> LossLaw
 
     Irrational masses are rounded outward, by 2^-200: all points (Q(S), P(S)). Theorem: docs/theorems/sampling.md.
     """
-    found = None if cells and law.outcomes() is not None else law.sampled(rate)
-    if found is not None or law.outcomes() is None:
-        return found
+    if not cells and (found := law.sampled(rate)) is not None:
+        return found if law.outcomes() is None else replace(found, coarser=sampled_law(law, rate, cells=True))
+    if law.outcomes() is None:
+        return law.sampled(rate)
     try:
         above, below = (at_precision(BITS, partial(_points, law, side)) for side in (-1, 1))
     except Undecided:  # losses beyond what so many bits hold

@@ -68,7 +68,9 @@ class SampledDensityLaw(LossLaw):
 
     def reverse(self) -> LossLaw:
         """See `LossLaw`."""
-        return self if self.symmetric else replace(self, facing=Facing(-self.facing.value))
+        if self.symmetric:
+            return self
+        return replace(self, facing=Facing(-self.facing.value), coarser=self.coarser and self.coarser.reverse())
 
     def check(self) -> None:
         """Both halves of the envelope are written alike: nothing is left to check."""

@@ -33,6 +33,9 @@ ENGINES: list[tuple[type[Engine], ...]] = [
 """Engines of one row compete by cost; the next row is asked where none of them makes an offer, or can keep it."""
 
 
+WIDE, WIDE_GRID = 1e-4, 1e-6  # relative distances of two ends from which another engine is asked too
+
+
 def choose(question: Question) -> tuple[Engine, float]:
     """The engine, and what it is expected to cost in nanoseconds."""
     reason = NotCertified("no engine has an offer: the composition is too extreme")
@@ -54,10 +57,13 @@ def choose(question: Question) -> tuple[Engine, float]:
     raise reason
 
 
-def second(question: Question, first: Engine) -> Engine | None:
+def second(question: Question, first: Engine, width: float) -> Engine | None:
     """Another engine that may know more, where the first one's answer is wide; of the same laws, so both hold."""
-    uses = sum(count for _, count in question.parts)
-    offer = LastGrid.offer(question) if uses <= FEW_USES and not isinstance(first, Grid) else None
+    uses, offer = sum(count for _, count in question.parts), None
+    if isinstance(first, Grid):
+        offer = Smoothed.offer(question) if width > WIDE_GRID else None
+    elif uses <= FEW_USES and width > WIDE:
+        offer = LastGrid.offer(question)
     try:
         return None if offer is None else offer.build()
     except NotCertified:
