@@ -30,7 +30,7 @@ from zcdp.numeric.exact import Fraction
 
 SOUND = (
     (Laplace(epsilon=1), 0.9),
-    (Laplace(scale="0.3", sensitivity="0.1"), 0.27),
+    (Laplace(scale="0.3", sensitivity="0.1"), 0.25),
     (DiscreteLaplace(epsilon=1), 0.95),
     (DiscreteLaplace(epsilon=2, sensitivity=5), 1.9),
     (RandomizedResponse(epsilon=1, k=4), 0.95),

@@ -16,10 +16,11 @@ from table import EVERYDAY_ROWS, KINDS, ROWS, Kind
 
 import zcdp
 from zcdp import MECHANISMS, DiscreteLaplace, Laplace, Log, Mechanism, RandomizedResponse
+from zcdp.mechanisms import WRAPPERS
 
 
 def test_every_mechanism_has_a_row() -> None:
-    assert {type(m) for m in ROWS} == set(MECHANISMS)
+    assert {type(m) for m in ROWS} - set(WRAPPERS) == set(MECHANISMS)
 
 
 @pytest.mark.parametrize("m", ROWS, ids=repr)

@@ -58,10 +58,16 @@ class Row:
         """Whether its neighbours differ by a record that one of them lacks."""
         return self.variant.startswith("ordered")
 
+    @property
+    def is_replaced(self) -> bool:
+        """Whether its neighbours are of one size: these do not compose with ordered ones."""
+        return self.variant.startswith("fixed size") or self.mechanism.__name__ == "Shuffled"
+
     def beside(self) -> list[Row]:
         """Rows that compose with this one: ordered neighbours are no two inputs of a local randomizer."""
         rows = [row for row in ROWS if row.variant != "zero"]
         if self.is_ordered:
+            rows = [row for row in rows if not row.is_replaced]
             return [row for row in rows if row.is_ordered or not row.mechanism.local]
         return [row for row in rows if not row.is_ordered]
 

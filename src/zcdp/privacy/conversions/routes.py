@@ -117,9 +117,10 @@ class Routes:
         lower = 0.0 if upper_only else self._below(answer, ask)
         curve = None
         if self._curve_may_win(answer):
-            worth = 1.02 * upper
+            # Where the laws only dominate, the profile's order says nothing of the curve's, which may bend twice.
+            guess, worth = (order, 1.02 * upper) if self.exact else (1.0, inf)
             curve = _attempt(
-                "Renyi route", lambda: rdp_to_epsilon(self.curve.cumulant, target, guess=order, worth=worth)
+                "Renyi route", lambda: rdp_to_epsilon(self.curve.cumulant, target, guess=guess, worth=worth)
             )
             if curve is None and upper == inf:
                 curve = _known({"rho": _attempt("route from rho", lambda: self._epsilon_of_rho(target))})["rho"]
@@ -139,7 +140,8 @@ class Routes:
         upper = self._above(answer, ask, 1.0)
         lower = 0.0 if upper_only else self._below(answer, ask)
         if self._curve_may_win(answer):
-            curve = _attempt("Renyi route", lambda: rdp_to_delta(self.curve.cumulant, point, guess=order))
+            guess = order if self.exact else 1.0
+            curve = _attempt("Renyi route", lambda: rdp_to_delta(self.curve.cumulant, point, guess=guess))
             if curve is None and answer is None:
                 curve = _attempt("route from rho", lambda: self._delta_of_rho(point))
             upper = upper if curve is None else min(upper, curve)

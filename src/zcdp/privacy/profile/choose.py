@@ -10,7 +10,7 @@ from zcdp.privacy.profile.contour import Contour
 from zcdp.privacy.profile.effort import CHEAP
 from zcdp.privacy.profile.engine import Engine, Offer
 from zcdp.privacy.profile.finite_sum import CutSum, WholeSum
-from zcdp.privacy.profile.grid import Grid, LastGrid
+from zcdp.privacy.profile.grid import Grid
 from zcdp.privacy.profile.lattice_contour import LatticeContour
 from zcdp.privacy.profile.question import Question
 from zcdp.privacy.profile.smoothed import Smoothed
@@ -26,14 +26,10 @@ ENGINES: list[tuple[type[Engine], ...]] = [
     (BinomialSum,),
     (Contour, LatticeContour),
     (CutSum,),
-    (Grid,),
     (Smoothed,),
-    (LastGrid,),
+    (Grid,),
 ]
 """Engines of one row compete by cost; the next row is asked where none of them makes an offer, or can keep it."""
-
-
-WIDE, WIDE_GRID = 1e-4, 1e-6  # relative distances of two ends from which another engine is asked too
 
 
 def choose(question: Question) -> tuple[Engine, float]:
@@ -57,13 +53,10 @@ def choose(question: Question) -> tuple[Engine, float]:
     raise reason
 
 
-def second(question: Question, first: Engine, width: float) -> Engine | None:
+def second(question: Question, first: Engine) -> Engine | None:
     """Another engine that may know more, where the first one's answer is wide; of the same laws, so both hold."""
-    uses, offer = sum(count for _, count in question.parts), None
-    if isinstance(first, Grid):
-        offer = Smoothed.offer(question) if width > WIDE_GRID else None
-    elif uses <= FEW_USES and width > WIDE:
-        offer = LastGrid.offer(question)
+    uses = sum(count for _, count in question.parts)
+    offer = Grid.offer(question) if uses <= FEW_USES and not isinstance(first, Grid) else None
     try:
         return None if offer is None else offer.build()
     except NotCertified:

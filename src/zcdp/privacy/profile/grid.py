@@ -17,7 +17,7 @@ from zcdp.privacy.profile.grid_law import GridLaw, law_above, law_below, sampled
 from zcdp.privacy.profile.integrand import log_size
 from zcdp.privacy.profile.question import Question
 
-__all__ = ["Grid", "LastGrid"]
+__all__ = ["Grid"]
 
 MOST_USES, MOST_KINDS = 100, 4
 BITS = 160
@@ -38,13 +38,7 @@ class Grid(Engine):
 
     @classmethod
     def offer(cls, question: Question) -> Offer | None:
-        """For few uses of laws whose own profiles are formulas, where doubles cannot do it."""
-        if all(factor.tilted(question.c) is not None for factor, _ in question.transform.factors):
-            return None
-        return cls._offer(question)
-
-    @classmethod
-    def _offer(cls, question: Question) -> Offer | None:
+        """For few uses of laws whose own profiles are formulas."""
         parts = question.parts
         if len(parts) > MOST_KINDS or sum(count for _, count in parts) > MOST_USES:
             return None
@@ -70,15 +64,6 @@ class Grid(Engine):
     def estimate(self, epsilon: float) -> float:
         """See `Engine`."""
         return log_size(self.upper(Fraction(epsilon)))
-
-
-class LastGrid(Grid):
-    """The same wherever nothing else will do."""
-
-    @classmethod
-    def offer(cls, question: Question) -> Offer | None:
-        """For few uses of laws whose own profiles are formulas."""
-        return cls._offer(question)
 
 
 def _composed(question: Question, points: int, log_delta: float) -> tuple[_Sums, _Sums]:

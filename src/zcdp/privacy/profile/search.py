@@ -30,6 +30,7 @@ LAST_BITS = 1 << 12
 CANCELLED = 1.8  # Where digits cancel, each e-fold of delta takes so many bits.
 TINY = 5e-324  # What is below it is as good as known.
 NEAR = 1e-3  # Two ends that differ by this part are close enough for a curve.
+WIDE = 1e-4  # relative distance of two ends from which another engine is asked too
 LOOSE, LAST_SHARE = 1e-10, 16  # Ends further apart are tried again with twice the bits, at most twice.
 
 Attempt: TypeAlias = Callable[[int, list[Question]], Answer | None]
@@ -99,8 +100,8 @@ class OneOrder:
             ends = ends_of_epsilon(engine, question.order, target, top)
             if ends is None:
                 return None
-            width = 0.0 if engine.only_rounding else 1 - ends[0] / ends[1] if ends[1] else 0.0
-            if (other := second(question, engine, width)) is not None:
+            wide = ends[1] - ends[0] > WIDE * ends[1] and not engine.only_rounding
+            if wide and (other := second(question, engine)) is not None:
                 more = ends_of_epsilon(other, question.order, target, top)
                 ends = ends if more is None else (max(ends[0], more[0]), min(ends[1], more[1]))
             if found is not None and found.attained == engine.attained:  # Both hold for the same profile.
