@@ -84,7 +84,7 @@ def account(
         description=plan.description,
         author=plan.author,
         dataset=plan.dataset,
-        unit=plan.unit,
+        unit=plan.unit or (plan.tables.protects if plan.tables else None),
         source=plan.source,
         inputs=plan.text,
         delta=shown,

@@ -38,7 +38,8 @@ def render_release(account: Account, tables: Sequence[Mapping[str, Any]], facts:
 def _table(table: Mapping[str, Any]) -> str:
     names = list(table["columns"])
     rows = list(zip(*table["columns"].values(), strict=True))
-    head = "".join(f'<th scope="col">{escape(name)}</th>' for name in names)
+    first = rows[0] if rows else ("",) * len(names)
+    head = "".join(_head(name, value) for name, value in zip(names, first, strict=True))
     body = "".join(f"<tr>{''.join(_cell(value) for value in row)}</tr>\n" for row in rows[:SHOWN])
     more = f'<p class="soft">The first {SHOWN} of {len(rows):,} rows.</p>\n' if len(rows) > SHOWN else ""
     return (
@@ -47,7 +48,17 @@ def _table(table: Mapping[str, Any]) -> str:
     )
 
 
+def _is_number(value: Any) -> bool:
+    return isinstance(value, int | float) and not isinstance(value, bool)
+
+
+def _head(name: str, below: Any) -> str:
+    """A heading stands where its numbers do."""
+    kind = ' class="number"' if _is_number(below) else ""
+    return f'<th scope="col"{kind}>{escape(name)}</th>'
+
+
 def _cell(value: Any) -> str:
-    if isinstance(value, bool) or not isinstance(value, int | float):
+    if not _is_number(value):
         return f"<td>{escape(str(value))}</td>"
     return f'<td class="number">{value if isinstance(value, int) else f"{value:.6g}"}</td>'
