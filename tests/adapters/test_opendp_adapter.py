@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import gc
+from concurrent.futures import ThreadPoolExecutor
+from itertools import combinations, permutations, product
 from math import exp, log, sqrt
 from typing import Any
 
@@ -11,6 +14,7 @@ import pytest
 
 import zcdp
 from zcdp.adapters import opendp as zo
+from zcdp.adapters.opendp.forward import forward
 
 dp.enable_features("contrib", "honest-but-curious")
 REAL = dp.atom_domain(T=float, nan=False), dp.absolute_distance(T=float)
@@ -255,3 +259,111 @@ def test_what_is_not_known_counts_by_their_own_map() -> None:
         zo.approximate(dp.c.make_zCDP_to_approxDP(dp.m.make_gaussian(*REAL, scale=1.0)))
     assert zo.plan(bits(3), 1) == 3 * zcdp.RAPPOR(epsilon=zcdp.Log(9))
     assert log(9) == pytest.approx(bits(1).map(1))
+
+
+INTEGERS = dp.vector_domain(dp.atom_domain(T=int)), dp.l1_distance(T=int)
+
+
+@pytest.mark.parametrize(
+    "without", [(), ("CallbackFnValue",), ("unwrap",)], ids=["as it is", "no callbacks", "no unwrap"]
+)
+def test_the_data_reach_the_sampler_as_they_are(without: tuple[str, ...], monkeypatch: pytest.MonkeyPatch) -> None:
+    """Noise of a scale of 1/100 is zero nearly always, so what comes out is what went in, whichever way it takes."""
+    for name in without:
+        monkeypatch.delattr(f"opendp._lib.{name}")
+    tight = zo.tighten(dp.m.make_geometric(*INTEGERS, scale=0.01))
+    monkeypatch.undo()  # OpenDP needs them
+    gc.collect()
+    for data in ([], [7], list(range(-500, 500)), [2**31 - 1, -(2**31)]):
+        assert tight(data) == data == tight.invoke(data)
+    twice = dp.c.make_composition([tight, tight])
+    assert twice([3, 4]) == [[3, 4], [3, 4]]
+    with ThreadPoolExecutor(4) as pool:
+        assert list(pool.map(tight, [[n] * 100 for n in range(40)])) == [[n] * 100 for n in range(40)]
+
+
+def test_what_goes_wrong_inside_comes_out_as_an_error() -> None:
+    def fails(data: list[int]) -> list[int]:
+        raise ArithmeticError("the sensor is off")
+
+    inner = dp.m.make_user_measurement(*INTEGERS, PURE, function=fails, privacy_map=lambda d: 1.0, TO="Vec<i32>")
+    outer = dp.m.make_user_measurement(
+        *INTEGERS, RHO, function=forward(inner), privacy_map=lambda d: 1.0, TO="Vec<i32>"
+    )
+    with pytest.raises(dp.OpenDPException, match="the sensor is off"):
+        outer([1])
+
+
+ORDERS = np.array([1.0001, 1.01, 1.1, 1.3, 1.7, 2, 2.5, 3, 4, 6, 10, 20, 50, 200])
+
+
+def worst_rho(*laws: Any) -> float:
+    """The largest Renyi divergence of two of these laws, over its order: from the logarithms of their masses."""
+    return max(
+        float(np.max(logsumexp(ORDERS[:, None] * p - (ORDERS[:, None] - 1) * q) / (ORDERS - 1) / ORDERS))
+        for p, q in permutations(laws, 2)
+    )
+
+
+def logsumexp(rows: Any) -> Any:
+    top = rows.max(axis=1, keepdims=True)
+    return np.log(np.exp(rows - top).sum(axis=1)) + top[:, 0]
+
+
+def noise_law(at: int, scale: float) -> Any:
+    places = np.arange(-4000, 4001)
+    return log(np.tanh(0.5 / scale)) - np.abs(places - at) / scale
+
+
+def response_law(value: int, k: int, truth: float) -> Any:
+    return np.log(np.where(np.arange(k) == value, truth, (1 - truth) / (k - 1)))
+
+
+def bits_law(bits_set: tuple[int, ...], flip: float, size: int) -> Any:
+    reports = (np.arange(2**size)[:, None] >> np.arange(size)) & 1
+    same = reports == np.isin(np.arange(size), bits_set)
+    return np.log(np.where(same, 1 - flip / 2, flip / 2)).sum(axis=1)
+
+
+def choice_law(scores: tuple[int, ...], scale: float) -> Any:
+    raised = np.array(scores) / scale
+    return raised - logsumexp(raised[None, :])[0]
+
+
+def test_the_map_covers_the_laws_of_explicit_neighbours() -> None:
+    """Inputs and the laws of their releases written out; the map lies above each divergence, and near the worst one.
+
+    On a lattice of 2^0 a value goes to the nearest integer, so that 0.4 and 0.6 are a whole step apart.
+    """
+    near = 1 + 1e-9
+    for scale, step in ((0.5, 1), (2.0, 4), (8.0, 3)):
+        truth = worst_rho(noise_law(0, scale), noise_law(step, scale))
+        tight = zo.tighten(dp.m.make_geometric(*WHOLE, scale=scale)).map(step)
+        assert truth <= tight * near
+        assert tight < 1.02 * truth
+    coarse = dp.m.make_laplace(*REAL, scale=0.01, k=0)
+    for one, other in ((0.4, 0.6), (0.0, 0.4), (0.4, 2.6), (-1.6, 1.4)):
+        steps = int(coarse(one)), int(coarse(other))  # noise of a hundredth of a step: these are the rounded values
+        truth = worst_rho(*(noise_law(step, 2.0) for step in steps)) if len(set(steps)) > 1 else 0
+        assert truth <= zo.tighten(dp.m.make_laplace(*REAL, scale=2.0, k=0)).map(abs(one - other)) * near
+    for k, prob in ((2, 0.6), (6, 0.5), (20, 0.9)):
+        truth = worst_rho(*(response_law(value, k, prob) for value in (0, 1)), np.full(k, -log(k)))
+        tight = zo.tighten(dp.m.make_randomized_response(list(range(k)), prob=prob)).map(1)
+        assert truth <= tight * near
+        assert tight < 1.02 * truth
+    for weight in (1, 2):
+        sets = [one for n in range(weight + 1) for one in combinations(range(5), n)]
+        truth = worst_rho(*(bits_law(one, 0.5, 5) for one in sets))
+        tight = zo.tighten(bits(weight)).map(1)
+        assert truth <= tight * near
+        assert tight < 1.02 * truth
+    for monotonic, moves in ((False, (-1, 0, 1)), (True, (0, 1))):
+        space = SCORES[0], dp.linf_distance(T=int, monotonic=monotonic)
+        tight = zo.tighten(dp.m.make_noisy_max(*space, RHO, scale=0.5)).map(1)
+        truth = max(
+            worst_rho(choice_law(scores, 0.5), choice_law(tuple(np.add(scores, move)), 0.5))
+            for scores in product(range(4), repeat=3)
+            for move in product(moves, repeat=3)
+            if any(move)
+        )
+        assert 0.5 * tight < truth <= tight * near

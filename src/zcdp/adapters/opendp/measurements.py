@@ -9,6 +9,7 @@ from typing import Any
 import opendp.prelude as dp
 
 from zcdp.adapters.bounds import RhoAlone
+from zcdp.adapters.opendp.forward import forward
 from zcdp.adapters.opendp.laws import Law, Refused, at, is_pure, is_renyi, is_zcdp, kwargs, law_of, name_of
 from zcdp.adapters.opendp.renyi import renyi_delta, renyi_epsilon
 from zcdp.errors import BadValue
@@ -64,13 +65,13 @@ def _tight(measurement: Any, found: Law, law: type[Mechanism] | None) -> Any:
     tight = dp.m.make_user_measurement(
         *measurement.input_space,
         dp.zero_concentrated_divergence(),
-        function=measurement,
+        function=forward(measurement),
         privacy_map=lambda distance: _rho(found, distance),
         TO=found.releases,
     )
     tight.zcdp_law = found
-    # asked directly, both answer without the way through Rust; in chains and compositions that way is taken
-    tight.invoke, tight.map = measurement, lambda distance: _rho(found, distance)
+    # asked directly, it answers without the way through Rust; in chains and compositions that way is taken
+    tight.map = lambda distance: _rho(found, distance)
     return tight
 
 
@@ -93,7 +94,7 @@ def renyi(measurement: Any) -> Any:
     result = dp.m.make_user_measurement(
         *measurement.input_space,
         dp.renyi_divergence(),
-        function=measurement,
+        function=forward(measurement),
         privacy_map=curve,
         TO=found.releases,
     )
