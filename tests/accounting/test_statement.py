@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from fractions import Fraction
 from pathlib import Path
 
 import pytest
@@ -119,3 +120,28 @@ def test_the_theorem_of_the_parameters_is_cited(text: str, first: str, all_of_th
     found = account(text, curve=False)
     assert found.queries[0].theorem == first
     assert {one.id for one in found.theorems} >= all_of_them
+
+
+@pytest.mark.parametrize(("grid", "sd", "half_width"), [("10", 30.0, 60.0), ("0.1", 0.3, 0.6)])
+def test_noise_on_a_grid_is_told_in_the_unit_of_the_answers(
+    tmp_path: Path, grid: str, sd: float, half_width: float
+) -> None:
+    (tmp_path / "plan.toml").write_text(f"""
+[data]
+unit = "row"
+[domain]
+region = ["north", "south"]
+[[query]]
+name = "income"
+measure = "sum"
+of = "income"
+clip = [0, 100]
+grid = {grid}
+by = ["region"]
+mechanism = "DiscreteGaussian(sigma=3)"
+""")
+    [query] = account(tmp_path / "plan.toml").queries
+    assert query.accuracy is not None
+    assert 0 <= query.accuracy.standard_deviation - sd < 1e-12 * sd
+    assert 0 <= query.accuracy.half_width - half_width < 1e-12 * sd
+    assert Fraction(query.accuracy.half_width) >= 6 * Fraction(grid)

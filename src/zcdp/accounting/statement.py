@@ -180,8 +180,9 @@ def _queries(plan: PlanFile, progress: Progress) -> tuple[tuple[QueryCost, ...],
         written = " ".join(entry.text.split())
         if written not in accuracies:
             accuracies[written] = _accuracy(entry.plan)
-        found = accuracies[written]
-        rows.append(replace(uses[key][0], name=entry.name, mechanism=written, note=entry.note, accuracy=found))
+        noise = accuracies[written]
+        told = None if noise is None else entry.in_values(noise)
+        rows.append(replace(uses[key][0], name=entry.name, mechanism=written, note=entry.note, accuracy=told))
         if n % 64 == 0:
             progress(0.3 * n / len(plan.entries), "queries")
     whole = sum(row.rho for row in rows)

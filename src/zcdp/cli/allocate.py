@@ -20,7 +20,7 @@ from zcdp.cli.rows import query_lines
 from zcdp.cli.terminal import Progress, bold, dim, line, shown
 from zcdp.display.plain import cost
 from zcdp.display.rounding import shares
-from zcdp.mechanisms.accuracy import Noise
+from zcdp.mechanisms.accuracy import Accuracy, Noise
 from zcdp.privacy.plan import Plan
 
 __all__ = ["run"]
@@ -63,7 +63,7 @@ def run(options: Namespace) -> int:
 def _rows(filled: Filled) -> list[dict[str, Any]]:
     rows = []
     for entry, mechanism in filled.found:
-        accuracy = mechanism.accuracy(entry.level) if isinstance(mechanism, Noise) and _sized(mechanism) else None
+        accuracy = _accuracy(entry, mechanism, entry.level)
         rows.append(
             {
                 "name": entry.name,
@@ -79,9 +79,11 @@ def _rows(filled: Filled) -> list[dict[str, Any]]:
     return rows
 
 
-def _sized(mechanism: Noise) -> bool:
-    """Whether the sensitivity is stated, as that of a staircase need not be."""
-    return mechanism.sensitivity is not None
+def _accuracy(entry: Entry, mechanism: object, level: float | str) -> Accuracy | None:
+    """Of one answer, in its own unit; None of a selection, and of a staircase whose sensitivity is not stated."""
+    if not isinstance(mechanism, Noise) or mechanism.sensitivity is None:
+        return None
+    return entry.in_values(mechanism.accuracy(level))
 
 
 def _print(title: str, rows: list[dict[str, Any]], filled: Filled, spent: float) -> None:
@@ -89,8 +91,8 @@ def _print(title: str, rows: list[dict[str, Any]], filled: Filled, spent: float)
     line()
     cells = [["query", "uses", "mechanism", "std dev", "95% within", "error", "share"]]
     parts = [row["rho"] for row in rows]
-    for row, (_, mechanism), share in zip(rows, filled.found, shares([*parts, float(filled.held)]), strict=False):
-        accuracy = mechanism.accuracy() if isinstance(mechanism, Noise) and _sized(mechanism) else None
+    for row, (entry, mechanism), share in zip(rows, filled.found, shares([*parts, float(filled.held)]), strict=False):
+        accuracy = _accuracy(entry, mechanism, "0.95")
         relative = f"{row['relative_error']:.4g}"
         cells.append([row["name"], str(row["count"]), row["mechanism"], *errors(accuracy), relative, share])
     for text in query_lines(cells, "<><>>>>"):
