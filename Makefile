@@ -26,8 +26,8 @@ test: $(VENV)/ready
 	$(BIN)/lint-imports --no-logo
 	$(BIN)/pytest -n 2 -m "not deep"
 
-# Heavy checks: ten thousand points per mechanism against the independent reference.
-deep: $(VENV)/ready
+# Heavy checks: ten thousand points per mechanism against the independent reference, every page in a browser.
+deep: $(VENV)/docs-ready
 	@if command -v java > /dev/null; then $(MAKE) --no-print-directory $(VENV)/spark-ready; fi
 	$(BIN)/pytest -n 2 -m deep -rs
 

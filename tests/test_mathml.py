@@ -5,13 +5,14 @@ from __future__ import annotations
 import re
 import sys
 from pathlib import Path
+from types import SimpleNamespace
 from xml.etree import ElementTree
 
 import pytest
 
 ROOT = Path(__file__).parent.parent
 sys.path.insert(0, str(ROOT / "tools"))
-from mathml import GREEK, formulas, inline, mathml, typeset  # noqa: E402 - a script, not a package
+from mathml import GREEK, formulas, inline, mathml, on_page_markdown, typeset  # noqa: E402 - a script, not a package
 
 PAGES = sorted((ROOT / "docs" / "theorems").glob("*.md"))
 BLOCKS = [
@@ -60,6 +61,22 @@ def test_fractions_are_drawn_only_where_there_is_no_doubt() -> None:
 def test_what_is_no_formula_is_left_alone(text: str) -> None:
     page = f"Before.\n\n{text}\nAfter.\n"
     assert typeset(page) == page
+
+
+@pytest.mark.parametrize(("folder", "becomes"), [("theorems", True), ("how-to", False), ("drop-in", False)])
+def test_what_is_indented_is_a_formula_only_on_the_page_of_a_theorem(folder: str, becomes: bool) -> None:
+    text = "In code or in words:\n\n    epsilon = 2\n\n"
+    page = SimpleNamespace(file=SimpleNamespace(src_uri=f"{folder}/some.md"))
+    assert ("<math" in on_page_markdown(text, page=page)) is becomes
+    assert (on_page_markdown(text, page=page) != text) is becomes
+
+
+def test_a_name_of_a_function_has_room_and_wide_gaps_may_break() -> None:
+    thin = '<mspace width=".17em"/>'
+    assert mathml("k max(a, b)").count(thin) == 1
+    assert mathml("log V").count(thin) == 1
+    assert thin not in mathml("1 + exp(x)")
+    assert mathml("a = 1,    b = 2").count("<math") == 2
 
 
 def test_code_in_fences_is_left_alone() -> None:

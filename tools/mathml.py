@@ -1,7 +1,7 @@
 """Formulas that are written as plain text, as MathML: no script and no network, and nothing lost on the way.
 
 `python tools/mathml.py "rho = epsilon + e^-epsilon - 1"` prints one. mkdocs runs `on_page_markdown` on every page: what
-is indented and reads as a formula is typeset, with the plain text kept for those who copy it; all else stays as it is.
+is indented on the page of a theorem and reads as a formula is typeset, with the plain text kept for those who copy it.
 A quotient is drawn as a fraction only where plain text leaves no doubt what stands above and below the line.
 """
 
@@ -135,10 +135,10 @@ def _shown(part: Tree, *, bare: bool = False) -> str:
             return f"<mi>{value}</mi>"
         return f"<mtext>&nbsp;{value}&nbsp;</mtext>"
     if kind == "row":
-        return f"<mrow>{''.join(map(_shown, value))}</mrow>"
+        return f"<mrow>{_beside(value)}</mrow>"
     if kind == "group":
         sign, inside = value
-        body = "".join(map(_shown, inside))
+        body = _beside(inside)
         return (
             f"<mrow>{body}</mrow>" if bare else f"<mrow><mo>{sign}</mo>{body}<mo>{CLOSE[OPEN.index(sign)]}</mo></mrow>"
         )
@@ -151,18 +151,32 @@ def _shown(part: Tree, *, bare: bool = False) -> str:
     return f"<{tag}>{_shown(first, bare=kind == 'over')}{_shown(second, bare=True)}</{tag}>"
 
 
+def _is_function(part: Tree) -> bool:
+    name = part[1][0] if part[0] in ("call", "up", "down") else part
+    return name[0] == "name" and name[1] in FUNCTIONS and name[1] != "sqrt"
+
+
+def _beside(parts: list[Tree]) -> str:
+    """Parts in a row, with a thin space on either side of a function's name: k max, log V."""
+    out = ""
+    for n, part in enumerate(parts):
+        after = n > 0 and parts[n - 1][0] != "sign"
+        named = n > 0 and _is_function(parts[n - 1]) and parts[n - 1][0] != "call"
+        out += '<mspace width=".17em"/>' if after and (named or _is_function(part)) else ""
+        out += _shown(part)
+    return out
+
+
 def mathml(text: str) -> str:
-    """One formula.
+    """One formula; what wide gaps separate in it may go to a line of its own.
 
     >>> mathml("1/4")
     '<math display="block" alttext="1/4"><mfrac><mn>1</mn><mn>4</mn></mfrac></math>'
     """
-    pieces = []
-    for piece in re.split(r" {3,}", text.strip()):
-        reader = _Reader(piece)
-        pieces.append("".join(map(_shown, reader.row())))
-    inside = '<mspace width="2em"/>'.join(pieces)
-    return f'<math display="block" alttext="{escape(text.strip())}">{inside}</math>'
+    return "".join(
+        f'<math display="block" alttext="{escape(piece)}">{_beside(_Reader(piece).row())}</math>'
+        for piece in re.split(r" {3,}", text.strip())
+    )
 
 
 def formulas(block: str) -> str | None:
@@ -175,7 +189,7 @@ def formulas(block: str) -> str | None:
         if rest.count("(") + rest.count("{") > rest.count(")") + rest.count("}"):
             continue
         try:
-            out.append(mathml(rest))
+            out.append(f"<div>{mathml(rest)}</div>")
         except NotAFormula:
             continue
         rest = ""
@@ -200,7 +214,7 @@ def _typeset(text: str) -> str:
 
 
 _LEFT = re.compile(
-    r"`[^`\n]*`|\]\([^)]*\)|<[^<>\n]*>|^ {4}[^\n]*$|^```.*?^```$|\*\*|https?://\S+", re.DOTALL | re.MULTILINE
+    r"`[^`\n]*`|\]\([^)]*\)|</?[a-zA-Z][^<>\n]*>|^ {4}[^\n]*$|^```.*?^```$|\*\*|https?://\S+", re.DOTALL | re.MULTILINE
 )
 _NAME = re.compile(rf"\b({'|'.join(sorted(set(GREEK) - {'inf'}, key=len, reverse=True))})(?=\b|_|\d)")
 _RAISED = re.compile(r"(?<=[\w)\]>])\^(?:\{([^{}]*)\}|(-?\w+))")
@@ -212,6 +226,8 @@ def inline(markdown: str) -> str:
 
     >>> inline("rho = epsilon + e^-epsilon - 1 <= x_0^{2s}, see [rho](rho.md) and `rho`")
     'ρ = ε + e<sup>-ε</sup> - 1 ≤ x<sub>0</sub><sup>2s</sup>, see [ρ](rho.md) and `rho`'
+    >>> inline("rho <= 1 and alpha >= 2")
+    'ρ ≤ 1 and α ≥ 2'
     """
     pieces, last = [], 0
     for kept in _LEFT.finditer(markdown):
@@ -228,9 +244,8 @@ def _inline(text: str) -> str:
 
 
 def on_page_markdown(markdown: str, *, page: Any, **_: Any) -> str:
-    """What mkdocs calls for each page."""
-    done = typeset(markdown)
-    return inline(done) if page.file.src_uri.startswith("theorems/") else done
+    """What mkdocs calls for each page: those of theorems are typeset, on others what is indented is code."""
+    return inline(typeset(markdown)) if page.file.src_uri.startswith("theorems/") else markdown
 
 
 if __name__ == "__main__":

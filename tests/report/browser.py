@@ -22,7 +22,7 @@ def chromium() -> str | None:
 
 
 class Browser:
-    """One tab; `events` are all messages that it sent of itself."""
+    """One tab; `events` are all messages that it sent of itself since a page was opened."""
 
     def __init__(self, folder: Path) -> None:
         program = chromium()
@@ -76,10 +76,11 @@ class Browser:
         result: dict[str, Any] = answer["result"]
         return result
 
-    def open(self, page: Path, *, width: int, dark: bool = False) -> None:
+    def open(self, page: Path, *, width: int, dark: bool = False, media: str = "") -> None:
         scheme = {"name": "prefers-color-scheme", "value": "dark" if dark else "light"}
         self.ask("Emulation.setDeviceMetricsOverride", width=width, height=800, deviceScaleFactor=1, mobile=width < 500)
-        self.ask("Emulation.setEmulatedMedia", features=[scheme])
+        self.ask("Emulation.setEmulatedMedia", media=media, features=[scheme])
+        self.events.clear()
         self.ask("Page.navigate", url=page.as_uri())
         while not any(event.get("method") == "Page.loadEventFired" for event in self.events):
             self.events.append(self._message())

@@ -19,6 +19,9 @@ WHITE = "rgb(255, 255, 255)"
 LIGHT = "matchMedia('print').matches || getComputedStyle(document.body).backgroundColor"
 SMALLEST = "Math.min(...[...document.querySelectorAll('svg')].map(one => one.getBoundingClientRect().height))"
 WIDEST = "Math.max(...[...document.querySelectorAll('body *')].map(one => one.getBoundingClientRect().right))"
+SHEET = 688  # CSS pixels between the margins of A4: 210 mm less twice 14 mm
+HIDDEN = """[...document.querySelectorAll('body *')].filter(one =>
+  getComputedStyle(one).overflowY !== 'visible' && one.scrollHeight > one.clientHeight + 1).length"""
 OVERLAPS = """(() => { let count = 0;
 for (const chart of document.querySelectorAll('svg')) {
   const boxes = [...chart.querySelectorAll('text')].map(one => one.getBoundingClientRect());
@@ -66,3 +69,11 @@ def test_it_prints(tmp_path: Path) -> None:
         sheet = base64.b64decode(browser.ask("Page.printToPDF", printBackground=True)["data"])
     assert sheet.startswith(b"%PDF")
     assert 2 <= sheet.count(b"/Type /Page\n") <= 8  # with the statements of the theorems, which print unfolded
+
+
+def test_nothing_is_cut_off_on_paper_and_the_total_stands_once(tmp_path: Path) -> None:
+    with Browser(tmp_path / "profile") as browser:
+        browser.open(page_in(tmp_path), width=SHEET, media="print")
+        assert browser.value(WIDEST) <= SHEET
+        assert browser.value("getComputedStyle(document.querySelector('tfoot')).display") == "table-row-group"
+        assert browser.value(HIDDEN) == 0

@@ -117,7 +117,8 @@ def test_every_statement_is_whole_and_without_markup_of_its_own(page: Path) -> N
     text = statement(page.stem)
     assert text
     assert len(text) > 60
-    assert not re.search(r"\]\(|\*\*|^#|<(?!/?(p|pre|ul|li|strong|code)>)", text, re.MULTILINE)
+    assert not re.search(r"\]\(|\*\*|^#|\\_|<(?!/?(p|pre|ul|li|strong|em|code)>)", text, re.MULTILINE)
+    assert not re.search(r"(?<!\w)\*\w[^*<]*\w\*(?!\w)", text)
 
 
 def test_it_says_when_by_whom_about_what_and_what_was_spent_before_what_was_saved() -> None:

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from fractions import Fraction
 from importlib.resources import files
 from typing import Any
 
+from zcdp.display.typeset import at_most, exactly
 from zcdp.report.charts import WIDTH, bars
 from zcdp.report.escaping import escape
 
@@ -13,6 +15,7 @@ __all__ = ["collection_section", "render_estimates"]
 
 POLICY = "default-src 'none'; style-src 'unsafe-inline'; img-src data:"
 SHOWN, ROW = 40, 18
+ALL = "for all answers of a client"
 
 
 def render_estimates(facts: Mapping[str, Any]) -> str:
@@ -47,14 +50,15 @@ def collection_section(text: str) -> str:
 
 
 def _cost(facts: Mapping[str, Any]) -> str:
+    delta = exactly(float(Fraction(facts["delta"])))
     told = [
-        ("a client answers", f"{facts['answered']} of {facts['rounds']}", "rounds"),
-        ("all of a client's answers cost", f"{facts['epsilon']:.4g}", f"epsilon, at delta = {facts['delta']}"),
-        ("or", f"{facts['rho']:.4g}", "rho"),
+        ("A client answers", f"{facts['answered']} of {facts['rounds']}", "rounds"),
+        (f"Epsilon at \u03b4 = {delta}", f"\u03b5 = {at_most(facts['epsilon'], 4)}", ALL),
+        ("Privacy spent (zCDP)", f"\u03c1 = {at_most(facts['rho'], 4)}", ALL),
     ]
     if facts.get("design"):
         shown = f"{facts['design']['standard_error']:.3g}"
-        told.append(("standard error by design", shown, f"of a frequency of {facts['design']['frequency']:.3g}"))
+        told.append(("Standard error by design", shown, f"of a frequency of {facts['design']['frequency']:.3g}"))
     cells = "".join(
         f"<div class='fact'><dt>{escape(name)}</dt><dd>{escape(value)}<small>{escape(unit)}</small></dd></div>"
         for name, value, unit in told

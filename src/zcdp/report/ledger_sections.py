@@ -42,7 +42,7 @@ def account_section(account: Mapping[str, Any], number: int, made: str) -> str:
         ("Budget", _value(budget, at_most(budget["value"])), _symbol(account)),
         ("Spent", _value(spent, at_most(spent["value"])), f"{percent(share, up=True)} of the budget"),
         ("Remains", _value(rest, at_least(rest["value"])), "exact to the last digit"),
-        ("Spends", f"{account['spends']:,}", f"{account['delivered']:,} results delivered"),
+        ("Spends", f"{account['spends']:,}", f"{account['delivered']:,} delivered"),
     )
     cards = "".join(
         f'<div class="fact"><dt>{label}</dt><dd>{text}<small>{note}</small></dd></div>\n' for label, text, note in facts

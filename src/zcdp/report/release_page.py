@@ -43,9 +43,13 @@ def _table(table: Mapping[str, Any]) -> str:
     body = "".join(f"<tr>{''.join(_cell(value) for value in row)}</tr>\n" for row in rows[:SHOWN])
     more = f'<p class="soft">The first {SHOWN} of {len(rows):,} rows.</p>\n' if len(rows) > SHOWN else ""
     return (
-        f"<h3>{escape(table['name'])}</h3>\n<p>{escape(table['about'])}.</p>\n"
+        f"<h3>{escape(table['name'])}</h3>\n<p>{escape(_sentence(table['about']))}</p>\n"
         f"<table><thead><tr>{head}</tr></thead>\n<tbody>\n{body}</tbody></table>\n{more}"
     )
+
+
+def _sentence(words: str) -> str:
+    return f"{words[:1].upper()}{words[1:]}."
 
 
 def _is_number(value: Any) -> bool:

@@ -13,6 +13,8 @@ __all__ = ["statement"]
 
 _LINK = re.compile(r"\[([^\]]+)\]\([^)]*\)")
 _BOLD = re.compile(r"\*\*([^*]+)\*\*")
+_STRESSED = re.compile(r"(?<![\w*])\*(?=\S)([^*]+?)(?<=\S)\*(?![\w*])")
+_ESCAPED = re.compile(r"\\([_*])")
 _CODE = re.compile(r"`([^`]+)`")
 
 
@@ -45,4 +47,5 @@ def _block(text: str) -> str:
 def _inline(text: str) -> str:
     """Without links, which lead nowhere from a report."""
     plain = escape(_LINK.sub(r"\1", " ".join(text.split())))
-    return _CODE.sub(r"<code>\1</code>", _BOLD.sub(r"<strong>\1</strong>", plain))
+    strong = _STRESSED.sub(r"<em>\1</em>", _BOLD.sub(r"<strong>\1</strong>", plain))
+    return _CODE.sub(r"<code>\1</code>", _ESCAPED.sub(r"\1", strong))
