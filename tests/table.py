@@ -37,6 +37,7 @@ from zcdp import (
     Staircase,
     Subsampled,
     SubsetSelection,
+    TopK,
     TruncatedGeometric,
     UnaryEncoding,
 )
@@ -84,6 +85,7 @@ KINDS = (
     Kind(BoundedRange, ({},), "bounded_range"),
     Kind(ExponentialMechanism, ({},), "bounded_range"),
     Kind(PermuteAndFlip),
+    Kind(TopK, ({"k": 1}, {"k": 7}, {"k": 3, "noise": "exponential", "monotone": True})),
     Kind(ReportNoisyMax, tuple({"noise": noise} for noise in ("gumbel", "exponential", "laplace"))),
 )
 

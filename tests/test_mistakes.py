@@ -43,6 +43,7 @@ RIGHT: dict[str, dict[str, Any]] = {
     "ExponentialMechanism": {"epsilon": 1},
     "PermuteAndFlip": {"epsilon": 1},
     "ReportNoisyMax": {"epsilon": 1, "noise": "gumbel"},
+    "TopK": {"epsilon": 1, "k": 3},
     "SparseVector": {"epsilon_threshold": 1, "epsilon_queries": 1},
     "Channel": {"rows": [["3/4", "1/4"], ["2/5", "3/5"]]},
     "LossPair": {"p": ["3/4", "1/4"], "q": ["1/4", "3/4"]},

@@ -40,6 +40,7 @@ from zcdp.mechanisms import (
     Staircase,
     Subsampled,
     SubsetSelection,
+    TopK,
     TruncatedGeometric,
     UnaryEncoding,
 )
@@ -126,6 +127,7 @@ __all__ = [
     "Subsampled",
     "SubsetSelection",
     "TargetsDoNotFit",
+    "TopK",
     "TruncatedGeometric",
     "UnaryEncoding",
     "ZcdpError",

@@ -167,6 +167,9 @@ PARAMETERS: dict[str, Callable[[Inputs], str]] = {
     "ExponentialMechanism": _local(),
     "PermuteAndFlip": _local(),
     "ReportNoisyMax": lambda i: f"epsilon={i.number()}, noise='{i.draw.choice(('gumbel', 'exponential', 'laplace'))}'",
+    "TopK": lambda i: (
+        f"epsilon={i.number()}, k={i.whole()}, noise='{i.draw.choice(('gumbel', 'exponential', 'laplace'))}'"
+    ),
     "SparseVector": lambda i: f"epsilon_threshold={i.number()}, epsilon_queries={i.number()}, positives={i.whole()}",
     "Channel": lambda i: f"[{i.rows(i.draw.randint(2, 4))}]",
     "LossPair": lambda i: i.rows(2),

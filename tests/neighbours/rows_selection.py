@@ -12,6 +12,12 @@ from neighbours import noise, selection, streams
 from neighbours.law import Pair
 from neighbours.table import Case, row, some_epsilon
 
+WINNERS = {
+    "gumbel": selection.exponential,
+    "exponential": selection.permute_and_flip,
+    "laplace": selection.laplace_max,
+}
+
 
 def _pairs(winner: selection.Winner, epsilon: Fraction, rng: Random, effort: int, steps: int, *, one_way: bool) -> list:
     rate = float(epsilon) if one_way else float(epsilon) / 2
@@ -23,18 +29,14 @@ def _pairs(winner: selection.Winner, epsilon: Fraction, rng: Random, effort: int
 
 
 def _selection(kind: type[zcdp.Mechanism], kept: str, variant: str, rng: Random, effort: int) -> Case:
-    winners = {
-        "gumbel": selection.exponential,
-        "exponential": selection.permute_and_flip,
-        "laplace": selection.laplace_max,
-    }
     epsilon = some_epsilon(rng)
-    at = partial(_pairs, winners[kept], epsilon, rng, effort, one_way=variant.endswith("monotone"))
-    extra = {"noise": kept} if kind is zcdp.ReportNoisyMax else {}
+    at = partial(_pairs, WINNERS[kept], epsilon, rng, effort, one_way=variant.endswith("monotone"))
+    extra: dict[str, object] = {"noise": kept} if kind is zcdp.ReportNoisyMax else {}
+    extra["monotone"] = variant.endswith("monotone")
 
     def both(steps: int) -> list[Pair]:
         """What scores that move both ways may do: the lower ends are about them."""
-        return _pairs(winners[kept], epsilon, rng, 0, steps, one_way=False)
+        return _pairs(WINNERS[kept], epsilon, rng, 0, steps, one_way=False)
 
     def family(steps: int) -> Callable[[float], Pair]:
         """Two candidates at every lead; of Gumbel noise, where at high orders the worst lead is large, by the loss."""
@@ -42,7 +44,7 @@ def _selection(kind: type[zcdp.Mechanism], kept: str, variant: str, rng: Random,
             whole = float(epsilon) * steps
             return lambda share: selection.gumbel_two(whole, whole * share)
         rate = float(epsilon) / 2
-        return lambda share: selection.two(winners[kept], rate, 2 * steps * share, steps, monotone=False)
+        return lambda share: selection.two(WINNERS[kept], rate, 2 * steps * share, steps, monotone=False)
 
     mechanism = kind(epsilon=epsilon, **extra)  # type: ignore[call-arg]
     if kept == "laplace":  # no lower end is about its worst pair, which is not known
@@ -50,11 +52,49 @@ def _selection(kind: type[zcdp.Mechanism], kept: str, variant: str, rng: Random,
     return Case(mechanism, at(1), both(1), family(1), group=at, far_limits=both, far_family=family)
 
 
-row(zcdp.ExponentialMechanism)(partial(_selection, zcdp.ExponentialMechanism, "gumbel", ""))
-row(zcdp.PermuteAndFlip)(partial(_selection, zcdp.PermuteAndFlip, "exponential", ""))
-for _noise in ("laplace", "gumbel", "exponential"):
+for _variant in ("", "monotone"):
+    row(zcdp.ExponentialMechanism, variant=_variant)(partial(_selection, zcdp.ExponentialMechanism, "gumbel", _variant))
+    row(zcdp.PermuteAndFlip, variant=_variant)(partial(_selection, zcdp.PermuteAndFlip, "exponential", _variant))
+for _noise in WINNERS:
     for _variant in (_noise, f"{_noise} monotone"):
         row(zcdp.ReportNoisyMax, variant=_variant)(partial(_selection, zcdp.ReportNoisyMax, _noise, _variant))
+
+
+def _top_k(noise: str, variant: str, rng: Random, effort: int) -> Case:
+    """A few candidates, by all ways to select k of them; very many tied ones are k independent choices of two.
+
+    Of two groups of ties, however large, each selection tells which group it came from: in the limit it is the member
+    of bounded range at any position, again and again.
+    """
+    one_way, each, k, winner = bool(variant), some_epsilon(rng, 0.02, 2), rng.randint(2, 3), WINNERS[noise]
+    rate = float(each) if one_way else float(each) / 2
+
+    def tied(steps: int) -> Pair:
+        scores = [float(steps)] * 3 + [0.0] * 3
+        other = [float(steps)] * 3 + [float(steps)] * 3 if one_way else [0.0] * 3 + [float(steps)] * 3
+        return selection.peeled_pair(winner, scores, other, rate, k)
+
+    def at(steps: int) -> list[Pair]:
+        found = [tied(steps)]
+        for _ in range(effort):
+            scores, other = selection.moved_scores(rng, rng.randint(k, 5), steps, monotone=one_way)
+            found.append(selection.peeled_pair(winner, scores, other, rate, k))
+        return found
+
+    def family(steps: int) -> Callable[[float], Pair]:
+        return lambda share: selection.gumbel_two(float(each) * steps, float(each) * steps * share).power(k)
+
+    def limits(steps: int) -> list[Pair]:
+        """The balanced ones; and the first selection alone, among two."""
+        return [family(steps)(0.5), *_pairs(winner, each, rng, 0, steps, one_way=False)]
+
+    mechanism = zcdp.TopK(epsilon=k * each, k=k, noise=noise, monotone=one_way)
+    return Case(mechanism, at(1), limits(1), family(1), group=at, far_limits=limits, far_family=family)
+
+
+for _noise in WINNERS:
+    for _variant in ("", "monotone"):
+        row(zcdp.TopK, variant=f"{_noise} {_variant}".strip())(partial(_top_k, _noise, _variant))
 
 
 def _sparse_vector(variant: str, rng: Random, effort: int) -> Case:

@@ -122,3 +122,24 @@ def gumbel_two(eta: float, position: float) -> Pair:
     high, low = exp(position), exp(position - eta)
     q = (1 - low) / (high - low)
     return Pair.exactly([high * q, low * (1 - q)], [q, 1 - q])
+
+
+def peeled(winner: Winner, scores: Scores, rate: float, k: int) -> list[float]:
+    """All ways to select k, one after another among those left, in one fixed order of the ways."""
+
+    def ways(left: tuple[int, ...], rounds: int) -> list[float]:
+        if not rounds:
+            return [1.0]
+        law = winner([scores[n] for n in left], rate)
+        return [
+            float(chance) * rest
+            for n, chance in enumerate(law)
+            for rest in ways((*left[:n], *left[n + 1 :]), rounds - 1)
+        ]
+
+    return ways(tuple(range(len(scores))), k)
+
+
+def peeled_pair(winner: Winner, scores: Scores, other: Scores, rate: float, k: int) -> Pair:
+    """Of two neighbouring vectors of scores."""
+    return Pair.exactly(peeled(winner, scores, rate, k), peeled(winner, other, rate, k))

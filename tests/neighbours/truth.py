@@ -14,6 +14,7 @@ from neighbours.law import SLACK, Law, Pair, together
 from neighbours.peak import peak
 
 ORDERS = np.geomspace(0.02, 2000, 36)
+NEAR = 1e-7  # members of families are sought no further than that
 CLOSE = 1e-10  # more than what a recursion over sums of losses makes of epsilon
 
 
@@ -115,8 +116,12 @@ class Truth:
 
         if not above or not isfinite(self.kl(above=False)):
             return max(self.kl(above=above), self.far_rho, *(ratio(s) for s in ORDERS))
-        for _ in range(2):  # the worst member of a family depends on the order, and the order on the member
+        last = 0.0
+        for _ in range(6):  # the worst member of a family depends on the order, and the order on the member
             s = exp(peak(lambda x: ratio(exp(x)), log(1e-3), log(ORDERS[-1]), 45, 30))
+            if (found := ratio(s)) <= last * (1 + NEAR):
+                break
+            last = found
             self._join(lambda law: law.cumulant(s) / s)  # noqa: B023 - called at once
             self._join(Law.kl)
         return max(self.kl(above=True), self.far_rho, ratio(s))

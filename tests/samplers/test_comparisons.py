@@ -63,7 +63,8 @@ def test_one_selection_at_a_time_has_the_same_law() -> None:
     m = ReportNoisyMax(epsilon="3/2")  # noise of scale 2/epsilon: rate 3/4
     counts = np.bincount([m.release(SCORES, sensitivity=1) for _ in range(6_000)], minlength=4)
     assert p_value(counts, winner(SCORES, 0.75)) > SIGNIFICANT
-    counts = np.bincount([m.release(SCORES, sensitivity=2, monotone=True) for _ in range(2_500)], minlength=4)
+    m = ReportNoisyMax(epsilon="3/2", monotone=True)
+    counts = np.bincount([m.release(SCORES, sensitivity=2) for _ in range(2_500)], minlength=4)
     assert p_value(counts, winner(SCORES, 0.75)) > SIGNIFICANT
 
 

@@ -100,7 +100,9 @@ CHANCES: dict[str, tuple[Hits, float]] = {
     "UnaryEncoding, the true bit": (bit(UnaryEncoding("3/4", "1/8"), 0), 3 / 4),
     "UnaryEncoding, another": (bit(UnaryEncoding("3/4", "1/8"), 3), 1 / 8),
     "ExponentialMechanism": (chosen(ExponentialMechanism(epsilon=2), [0, 3], 3), 1 / (1 + E)),
+    "ExponentialMechanism, monotone": (chosen(ExponentialMechanism(epsilon=2, monotone=True), [0, 3], 6), 1 / (1 + E)),
     "PermuteAndFlip": (chosen(PermuteAndFlip(epsilon=2), [0, 3], 3), 1 / (2 * E)),
+    "PermuteAndFlip, monotone": (chosen(PermuteAndFlip(epsilon=2, monotone=True), [0, 3], 6), 1 / (2 * E)),
 }
 
 
@@ -113,9 +115,9 @@ def test_what_is_drawn_is_what_is_accounted(name: str) -> None:
     assert abs(float(found.mean()) - chance) <= 6 * sqrt(chance * (1 - chance) / DRAWS)
 
 
-ELSEWHERE = {"ReportNoisyMax", "HadamardResponse", "LinearHashing", "LocalHashing", "MemoizedRAPPOR"}
+ELSEWHERE = {"ReportNoisyMax", "TopK", "HadamardResponse", "LinearHashing", "LocalHashing", "MemoizedRAPPOR"}
 ELSEWHERE |= {"BinaryRandomizedResponse", "Channel"}
-"""Their laws are tested in test_comparisons.py, and by the estimates of tests/estimation."""
+"""Their laws are tested in test_comparisons.py, test_top_k.py, and by the estimates of tests/estimation."""
 
 
 def test_every_mechanism_that_draws_is_here() -> None:

@@ -40,6 +40,7 @@ def declared_mechanism(text: Any, statistic: Statistic) -> Declared:
     if statistic.selects:
         if kind is not ExponentialMechanism:
             raise DeclarationError(field, f"must be ExponentialMechanism(epsilon=...), not {kind.__name__}")
+        parameters = _with_direction(parameters, statistic)
     elif not issubclass(kind, AddsIntegers):
         raise DeclarationError(field, f"must add noise to integers, such as DiscreteGaussian, not {kind.__name__}")
     else:
@@ -66,13 +67,20 @@ def _with_sensitivity(parameters: dict[str, Any], statistic: Statistic) -> dict[
     return {**parameters, "sensitivity": distance}
 
 
+def _with_direction(parameters: dict[str, Any], statistic: Statistic) -> dict[str, Any]:
+    if parameters.get("monotone", statistic.monotone) is not statistic.monotone:
+        follows = "all scores move the same way" if statistic.monotone else "scores may move both ways"
+        raise DeclarationError(statistic.field, f"monotone is not typed in: the bounds say that {follows}")
+    return {**parameters, "monotone": True} if statistic.monotone else parameters
+
+
 def merged(statistics: tuple[Statistic, ...]) -> tuple[Statistic, ...]:
     """Selections that one mechanism makes, such as several quantiles, are one entry used so many times."""
     if not statistics[0].selects:
         return statistics
     first = statistics[0]
     uses = sum(one.moves for one in statistics)
-    return (Statistic(first.label, first.field, uses, first.distance, selects=True),)
+    return (replace(first, moves=uses),)
 
 
 def entry_name(query: TableQuery, statistic: Statistic) -> str:

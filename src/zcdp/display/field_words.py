@@ -10,6 +10,7 @@ _SAMPLED = "it is Subsampled(mechanism, rate=...): Poisson sampling, neighbours 
 _SGD = "it is steps * Subsampled(Gaussian(sigma=...), rate=...), and zcdp sgd on the command line"
 _NOISY_MAX = "it is ReportNoisyMax(epsilon=..., noise='laplace', 'exponential' or 'gumbel')"
 _EXPONENTIAL = "it is ExponentialMechanism(epsilon=...)"
+_TOP = "it is TopK(epsilon=..., k=...), of epsilon in all"
 _RESPONSE = "it is RandomizedResponse(epsilon=..., k=...)"
 _TREE = (
     "a record moves one node on each level, so it is Laplace(scale=..., sensitivity=L0LInf(levels, 1)), "
@@ -68,6 +69,12 @@ WORDS = {
     "noisymax": _NOISY_MAX,
     "rnm": _NOISY_MAX,
     "argmax": _NOISY_MAX,
+    "peeling": _TOP,
+    "noisytopk": _TOP,
+    "topn": _TOP,
+    "oneshottopk": _TOP,
+    "oneshotlaplace": "it is not covered; TopK(epsilon=..., k=...) has the law of Gumbel noise drawn once",
+    "jointexponential": "it is not covered; TopK(epsilon=..., k=...) selects one after another",
     "krr": _RESPONSE,
     "grr": _RESPONSE,
     "directencoding": _RESPONSE,

@@ -24,6 +24,7 @@ from zcdp.mechanisms.sparse_vector import SparseVector
 from zcdp.mechanisms.staircase import DiscreteStaircase, Staircase
 from zcdp.mechanisms.subsampled import Subsampled
 from zcdp.mechanisms.subset_selection import SubsetSelection
+from zcdp.mechanisms.top_k import TopK
 from zcdp.mechanisms.truncated_geometric import TruncatedGeometric
 from zcdp.mechanisms.unary_encoding import OptimizedUnaryEncoding, UnaryEncoding
 
@@ -63,6 +64,7 @@ __all__ = [
     "Staircase",
     "Subsampled",
     "SubsetSelection",
+    "TopK",
     "TruncatedGeometric",
     "UnaryEncoding",
 ]
@@ -92,6 +94,7 @@ MECHANISMS: tuple[type[Mechanism], ...] = (
     ExponentialMechanism,
     PermuteAndFlip,
     ReportNoisyMax,
+    TopK,
     SparseVector,
     Channel,
     LossPair,

@@ -2,25 +2,23 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from fractions import Fraction
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from flint import arb
 
 from zcdp.mechanisms.base import Mechanism
+from zcdp.mechanisms.selects import Selects, checked_monotone
 from zcdp.numeric.balls import lift
 from zcdp.numeric.certify import enclose, upper_float
-from zcdp.numeric.exact import Exact, Value, positive, positive_rational
+from zcdp.numeric.exact import Exact, Value, positive
 from zcdp.numeric.functions import Number, log, sinhc
-from zcdp.numeric.once import cached_property
 from zcdp.privacy.curve import Peak
 from zcdp.privacy.loss import LossLaw, logistic_pair, three_point_pair
 
 if TYPE_CHECKING:
-    from numpy.typing import ArrayLike, NDArray
-
-    from zcdp.samplers.selection import ExponentialSelection
+    from numpy.typing import NDArray
 
 __all__ = ["BoundedRange", "ExponentialMechanism"]
 
@@ -80,39 +78,29 @@ class BoundedRange(_BoundedRange):
 
 
 @dataclass(frozen=True, init=False, repr=False)
-class ExponentialMechanism(_BoundedRange):
+class ExponentialMechanism(Selects, _BoundedRange):
     """Selects r with probability proportional to exp(epsilon u(r) / (2 sensitivity)): epsilon-bounded-range.
 
-    Tight for two or more candidates with real utilities. Theorem: docs/theorems/bounded-range.md.
+    If all utilities move the same way between neighbours, as counts do, `monotone=True` is the selection by
+    exp(epsilon u(r) / sensitivity), at the same cost. Tight for two or more candidates with real utilities.
+    Theorems: docs/theorems/bounded-range.md, docs/theorems/monotone-selection.md.
 
     >>> ExponentialMechanism(epsilon=1).rho == BoundedRange(eta=1).rho
     True
+    >>> ExponentialMechanism(epsilon=1, monotone=True).release([0, 1000, 3], sensitivity=1)
+    1
     """
 
     epsilon: Exact
+    monotone: bool = field(default=False, compare=False)
 
-    def __init__(self, *, epsilon: Value) -> None:
-        self._set(epsilon=positive(epsilon, "epsilon"))
+    def __init__(self, *, epsilon: Value, monotone: bool = False) -> None:
+        self._set(epsilon=positive(epsilon, "epsilon"), monotone=checked_monotone(monotone))
 
-    @cached_property
-    def _selections(self) -> dict[Fraction, ExponentialSelection]:
-        """The samplers that were built, by the distance of neighbouring scores."""
-        return {}
-
-    def _selection(self, sensitivity: Value) -> ExponentialSelection:
-        distance = positive_rational(sensitivity, "sensitivity")  # first: True == 1 would find the sampler of 1
-        if (known := self._selections.get(distance)) is not None:
-            return known
-        from zcdp.samplers.selection import ExponentialSelection
-
-        return self._selections.setdefault(
-            distance, ExponentialSelection(lambda: lift(self.epsilon) / (2 * lift(distance)))
-        )
-
-    def release(self, scores: ArrayLike, *, sensitivity: Value) -> int:
-        """The index of the selected score; a float score is its exact binary value."""
-        return self._selection(sensitivity).select(scores)
+    @property
+    def _noise(self) -> str:
+        return "gumbel"
 
     def neighbouring_outputs(self, size: int) -> tuple[NDArray[Any], NDArray[Any]]:
         selection = self._selection(1)
-        return selection.draw([0, 4], size), selection.draw([1, 3], size)
+        return selection.draw([0, 4], size), selection.draw([1, 4] if self.monotone else [1, 3], size)

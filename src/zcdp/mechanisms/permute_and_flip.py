@@ -2,37 +2,37 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from fractions import Fraction
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from flint import arb
 
 from zcdp.mechanisms.base import Mechanism
+from zcdp.mechanisms.selects import Selects, checked_monotone
 from zcdp.numeric.balls import lift
-from zcdp.numeric.certify import enclose, upper_float
-from zcdp.numeric.exact import Exact, Value, positive, positive_rational
+from zcdp.numeric.certify import enclose
+from zcdp.numeric.exact import Exact, Value, positive
 from zcdp.numeric.functions import Number
-from zcdp.numeric.once import cached_property
 from zcdp.numeric.root import sign_change
 from zcdp.privacy.curve import Peak
 from zcdp.privacy.envelope import real_order
 from zcdp.privacy.loss import LossLaw, laplace_pair, three_point_pair
 
 if TYPE_CHECKING:
-    from numpy.typing import ArrayLike, NDArray
-
-    from zcdp.samplers.selection import PermuteAndFlip as Selection
+    from numpy.typing import NDArray
 
 __all__ = ["PermuteAndFlip"]
 
 
 @dataclass(frozen=True, init=False, repr=False)
-class PermuteAndFlip(Mechanism):
+class PermuteAndFlip(Selects, Mechanism):
     """Tries candidates in random order, taking r with probability exp(epsilon (u(r) - max u)/(2 sensitivity)).
 
     The worst pair has two candidates: (p, 1-p) against (1-r, r) with 4pr = e^-epsilon, p and r at most 1/2. It is not
-    bounded-range: for zCDP the exponential mechanism is cheaper. Theorem: docs/theorems/permute-and-flip.md.
+    bounded-range: for zCDP the exponential mechanism is cheaper. With `monotone=True`, if all utilities move the
+    same way between neighbours, the 2 falls away, at the same cost.
+    Theorems: docs/theorems/permute-and-flip.md, docs/theorems/monotone-selection.md.
 
     >>> PermuteAndFlip(epsilon=1).rho
     0.3296599...
@@ -40,17 +40,17 @@ class PermuteAndFlip(Mechanism):
 
     theorem: ClassVar[str] = "permute-and-flip"
     epsilon: Exact
+    monotone: bool = field(default=False, compare=False)
 
-    def __init__(self, *, epsilon: Value) -> None:
-        self._set(epsilon=positive(epsilon, "epsilon"))
+    def __init__(self, *, epsilon: Value, monotone: bool = False) -> None:
+        self._set(epsilon=positive(epsilon, "epsilon"), monotone=checked_monotone(monotone))
+
+    @property
+    def _noise(self) -> str:
+        return "exponential"
 
     is_envelope = True
     adds_up = True
-
-    @property
-    def relative_error(self) -> float:
-        """That of exponential noise of scale 2/epsilon on each score, which selects by the same law."""
-        return upper_float(lambda: 2 / lift(self.epsilon))
 
     def _pair(self, z: arb) -> tuple[arb, arb, arb, arb]:
         """p, r and the losses log((1-p)/r) and log((1-r)/p), at p = e^-z/2 with z in [0, epsilon]."""
@@ -108,23 +108,6 @@ class PermuteAndFlip(Mechanism):
         middle, p = around.mid(), self._pair(around)[0]
         return Peak(value(middle) + p * climb(around)[0] * (around - middle), arb(1))
 
-    @cached_property
-    def _selections(self) -> dict[Fraction, Selection]:
-        """The samplers that were built, by the distance of neighbouring scores."""
-        return {}
-
-    def _selection(self, sensitivity: Value) -> Selection:
-        distance = positive_rational(sensitivity, "sensitivity")  # first: True == 1 would find the sampler of 1
-        if (known := self._selections.get(distance)) is not None:
-            return known
-        from zcdp.samplers.selection import PermuteAndFlip as Selection
-
-        return self._selections.setdefault(distance, Selection(lambda: lift(self.epsilon) / (2 * lift(distance))))
-
-    def release(self, scores: ArrayLike, *, sensitivity: Value) -> int:
-        """The index of the selected score; a float score is its exact binary value."""
-        return self._selection(sensitivity).select(scores)
-
     def neighbouring_outputs(self, size: int) -> tuple[NDArray[Any], NDArray[Any]]:
         selection = self._selection(1)
-        return selection.draw([0, 0], size), selection.draw([1, -1], size)
+        return selection.draw([0, 0], size), selection.draw([1, 0 if self.monotone else -1], size)

@@ -2,25 +2,22 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from fractions import Fraction
 from functools import partial
 from math import inf
-from typing import TYPE_CHECKING, Any, ClassVar, Protocol, Self
+from typing import TYPE_CHECKING, Any, ClassVar, Self
 
 from flint import arb
 
-from zcdp.display.things import thing
-from zcdp.errors import BadType, BadValue
 from zcdp.mechanisms.base import Mechanism
 from zcdp.mechanisms.bounded_range import BoundedRange
 from zcdp.mechanisms.laplace import Laplace
 from zcdp.mechanisms.noise import shift_cumulant
 from zcdp.mechanisms.permute_and_flip import PermuteAndFlip
+from zcdp.mechanisms.selects import Selects, checked_monotone, checked_noise
 from zcdp.mechanisms.winning_level import TOLERANCE, WinningLevel
 from zcdp.numeric.balls import above, at_precision, lift
-from zcdp.numeric.certify import upper_float
 from zcdp.numeric.exact import Exact, Value, positive, positive_rational
 from zcdp.numeric.floats import greatest_float
 from zcdp.numeric.functions import Number
@@ -31,27 +28,16 @@ from zcdp.privacy.envelope import real_order
 from zcdp.privacy.loss import LossLaw, laplace_pair
 
 if TYPE_CHECKING:
-    from numpy.typing import ArrayLike, NDArray
-
-    from zcdp.samplers.source import Source
-
-    class Selection(Protocol):
-        """What selects from scores."""
-
-        def select(self, scores: ArrayLike, source: Source = ...) -> int: ...
-
-        def draw(self, scores: ArrayLike, count: int, source: Source = ...) -> NDArray[Any]: ...
-
+    from numpy.typing import NDArray
 
 __all__ = ["ReportNoisyMax"]
 
-NOISES = ("laplace", "gumbel", "exponential")
 BITS = 512
 
 
 @dataclass(frozen=True, init=False, repr=False)
-class ReportNoisyMax(Mechanism):
-    """Noise of scale 2 sensitivity/epsilon (sensitivity/epsilon if all utilities move the same way).
+class ReportNoisyMax(Selects, Mechanism):
+    """Noise of scale 2 sensitivity/epsilon; with `monotone=True`, if all utilities move the same way, half of it.
 
     With Gumbel noise it is the exponential mechanism, with exponential noise permute-and-flip: both exact. With Laplace
     noise rho and the curve are proven upper bounds, `is_tight` False.
@@ -65,11 +51,14 @@ class ReportNoisyMax(Mechanism):
     theorem: ClassVar[str] = "report-noisy-max"
     epsilon: Exact
     noise: str = "laplace"
+    monotone: bool = field(default=False, compare=False)
 
-    def __init__(self, *, epsilon: Value, noise: str = "laplace") -> None:
-        if not isinstance(noise, str) or noise not in NOISES:
-            raise BadValue(f"noise ({thing(noise)}) must be one of {', '.join(map(repr, NOISES))}")
-        self._set(epsilon=positive(epsilon, "epsilon"), noise=noise)
+    def __init__(self, *, epsilon: Value, noise: str = "laplace", monotone: bool = False) -> None:
+        self._set(epsilon=positive(epsilon, "epsilon"), noise=checked_noise(noise), monotone=checked_monotone(monotone))
+
+    @property
+    def _noise(self) -> str:
+        return self.noise
 
     @property
     def is_tight(self) -> bool:
@@ -81,13 +70,6 @@ class ReportNoisyMax(Mechanism):
         if self.noise == "gumbel":
             return BoundedRange(eta=self.epsilon)
         return PermuteAndFlip(epsilon=self.epsilon) if self.noise == "exponential" else Laplace(epsilon=self.epsilon)
-
-    @property
-    def relative_error(self) -> float | None:
-        """Of the noise on each score, whose scale is 2/epsilon."""
-        if self.noise != "laplace":
-            return self._bound.relative_error
-        return upper_float(lambda: arb(8).sqrt() / lift(self.epsilon))
 
     def usual_divisor(self) -> int:
         return self._bound.usual_divisor()
@@ -172,37 +154,9 @@ class ReportNoisyMax(Mechanism):
         """rho with Laplace noise, if the proof over all orders succeeds."""
         return min(self._bound.rho, self._tiny if self._level.extreme else self._level.candidate)
 
-    @cached_property
-    def _selections(self) -> dict[Fraction, Selection]:
-        """The samplers that were built, by the distance of neighbouring scores."""
-        return {}
-
-    def _selection(self, sensitivity: Value, monotone: bool) -> Selection:
-        if not isinstance(monotone, bool):
-            raise BadType(f"monotone ({monotone!r}) must be True or False")
-        # the number first: True == 1 would find the sampler of 1
-        distance = positive_rational(sensitivity, "sensitivity") * (1 if monotone else 2)
-        if (known := self._selections.get(distance)) is not None:
-            return known
-        from zcdp.samplers.noisy_max import LaplaceMax
-        from zcdp.samplers.selection import ExponentialSelection
-        from zcdp.samplers.selection import PermuteAndFlip as Flips
-
-        samplers: dict[str, Callable[[Callable[[], arb]], Selection]]
-        samplers = {"laplace": LaplaceMax, "gumbel": ExponentialSelection, "exponential": Flips}
-        sampler = samplers[self.noise]
-        return self._selections.setdefault(distance, sampler(lambda: lift(self.epsilon) / lift(distance)))
-
-    def release(self, scores: ArrayLike, *, sensitivity: Value, monotone: bool = False) -> int:
-        """The index of the winner; a float score is its exact binary value.
-
-        `monotone` says that between neighbours all scores move the same way: half the noise is enough.
-        """
-        return self._selection(sensitivity, monotone).select(scores)
-
     def neighbouring_outputs(self, size: int) -> tuple[NDArray[Any], NDArray[Any]]:
-        selection = self._selection(1, False)
-        return selection.draw([0, 4], size), selection.draw([1, 3], size)
+        selection = self._selection(1)
+        return selection.draw([0, 4], size), selection.draw([1, 4] if self.monotone else [1, 3], size)
 
     def witness(self) -> arb:
         """KL for two tied candidates against three: behind by some share of epsilon, then ahead by the rest of it."""

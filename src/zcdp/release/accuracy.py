@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from fractions import Fraction
 from functools import lru_cache
-from math import log
 from typing import Any
 
 from zcdp.accounting.entry import Entry
@@ -36,10 +35,5 @@ def half_width(entry: Entry, level: Fraction = LEVEL) -> int:
 
 
 def reach_of_selection(entry: Entry, sensitivity: Fraction, candidates: int) -> float:
-    """How far the selected score falls behind the best at most, with a probability of at least `LEVEL`.
-
-    Pr(score <= best - t) <= candidates exp(-epsilon t/(2 sensitivity)), each such candidate being that much less
-    likely than the best.
-    """
-    epsilon = float(_mechanism(entry).epsilon)
-    return 2 * float(sensitivity) / epsilon * log(candidates / float(1 - LEVEL))
+    """How far the selected score falls behind the best at most, with a probability of at least `LEVEL`."""
+    return float(_mechanism(entry).falls_behind(candidates, sensitivity=sensitivity, level=LEVEL))

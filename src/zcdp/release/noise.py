@@ -9,6 +9,7 @@ from math import sqrt
 from typing import Any
 
 from zcdp.accounting.entry import Entry
+from zcdp.mechanisms.top_k import select_top
 from zcdp.release.accuracy import LEVEL, deviation, half_width, reach_of_selection
 from zcdp.release.exact import Exact
 from zcdp.release.table import Table
@@ -142,11 +143,8 @@ def _top(query: TableQuery, entries: Sequence[Entry], exact: Exact, statistics: 
     """One selection after another, each among those that are left."""
     assert query.of is not None
     mechanism: Any = entries[0].plan.parts[0][0] if entries[0].plan else None
-    distance, left = statistics[0].distance, list(range(query.of.size))
-    chosen = []
-    for _ in range(query.k):
-        place = mechanism.release([exact.counts[n] for n in left], sensitivity=distance)
-        chosen.append(left.pop(place))
+    distance = statistics[0].distance
+    chosen = select_top(mechanism, query.k, exact.counts, sensitivity=distance)
     reach = reach_of_selection(entries[0], distance, query.of.size)
     names = {name: [values[n] for n in chosen] for name, values in query.of.columns().items()}
     columns = {"rank": list(range(1, query.k + 1)), **names, "count_error": [reach] * query.k}

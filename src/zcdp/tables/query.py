@@ -36,7 +36,8 @@ MOST_ROWS = 2**26
 class Statistic:
     """What one mechanism is run on: at most `moves` answers move, each by at most `distance`.
 
-    Of a selection `moves` counts the selections that a person can reach, and `distance` is the sensitivity of scores.
+    Of a selection `moves` counts the selections that a person can reach, and `distance` is the sensitivity of scores,
+    `monotone` whether all of them move the same way.
     """
 
     label: str
@@ -45,6 +46,7 @@ class Statistic:
     distance: Fraction
     selects: bool = False
     grid: Fraction = Fraction(1)
+    monotone: bool = False
 
 
 @dataclass(frozen=True)
@@ -88,10 +90,10 @@ class TableQuery:
                 for q in self.quantiles
             )
         if self.measure == "top":
-            # counts move in one direction when a person comes or goes: half the sensitivity, however many move;
+            # counts move in one direction when a person comes or goes: half the noise, however many move;
             # docs/theorems/monotone-selection.md
-            half = Fraction(self.max_rows) if replaced else Fraction(self.max_rows, 2)
-            return (Statistic("", "mechanism", self.k, half, selects=True),)
+            rows = Fraction(self.max_rows)
+            return (Statistic("", "mechanism", self.k, rows, selects=True, monotone=not replaced),)
         assert self.amount is not None
         if self.measure == "sum":
             ends = self.amount.low, self.amount.high

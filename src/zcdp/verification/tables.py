@@ -7,6 +7,7 @@ from fractions import Fraction
 from itertools import product
 from math import exp, log
 
+from zcdp.mechanisms import TopK
 from zcdp.tables.query import rank_sensitivity
 from zcdp.verification.checks import Check
 
@@ -17,6 +18,7 @@ def checks(*, deep: bool) -> Iterator[Check]:
     """One for each theorem."""
     most = 4 if deep else 2
     yield Check("monotone-selection", "losses of all counts up to so many lie within epsilon", lambda: _selects(most))
+    yield Check("top-k", "two of three counts, one by one, tell no more than it says", lambda: _two_of_three(most))
     yield Check("table-sensitivity", "rank scores of all small histograms move no further", lambda: _ranks(most))
 
 
@@ -33,6 +35,26 @@ def _selects(most: int) -> bool:
             losses = [log(p / q) for p, q in zip(law(more), law(counts), strict=True)]
             if max(losses) - min(losses) > 1 + 1e-12:
                 return False
+    return True
+
+
+def _two_of_three(most: int) -> bool:
+    """All ordered pairs of three candidates, a person who adds 0 or 1 to each, epsilon = 2: weights e^u."""
+    top = TopK(epsilon=2, k=2, monotone=True)
+
+    def law(counts: tuple[int, ...]) -> list[float]:
+        weights = [exp(count) for count in counts]
+        whole = sum(weights)
+        return [one / whole * weights[j] / (whole - one) for i, one in enumerate(weights) for j in range(3) if j != i]
+
+    for counts in product(range(most + 1), repeat=3):
+        for added in product(range(2), repeat=3):
+            p, q = law(tuple(a + b for a, b in zip(counts, added, strict=True))), law(counts)
+            for one, other in ((p, q), (q, p)):
+                losses = [log(x / y) for x, y in zip(one, other, strict=True)]
+                kl = sum(x * loss for x, loss in zip(one, losses, strict=True))
+                if max(losses) > top.pure_epsilon + 1e-12 or kl > top.rho + 1e-12:
+                    return False
     return True
 
 

@@ -1,0 +1,158 @@
+"""Top-k and selections one way: laws of what is drawn, one-shot noise, limits of many ties, accuracy, refusals."""
+
+from __future__ import annotations
+
+from itertools import permutations
+from math import exp, log
+from pathlib import Path
+
+import numpy as np
+import pytest
+from mpmath import mp
+from neighbours.selection import Winner, exponential, laplace_max, peeled, permute_and_flip
+
+from zcdp import BoundedRange, ExponentialMechanism, PermuteAndFlip, Plan, ReportNoisyMax, TopK
+from zcdp.accounting.plan_file import PlanFileError, read_plan
+
+WINNERS: dict[str, Winner] = {"gumbel": exponential, "exponential": permute_and_flip, "laplace": laplace_max}
+SCORES = [0.0, 1.5, -1.0, 0.5]
+
+
+def chi_square(counts: list[int], law: list[float]) -> float:
+    total = sum(counts)
+    statistic = sum((n - total * p) ** 2 / (total * p) for n, p in zip(counts, law, strict=True))
+    return float(mp.gammainc((len(law) - 1) / 2, statistic / 2, mp.inf, regularized=True))
+
+
+@pytest.mark.parametrize("noise", WINNERS)
+@pytest.mark.parametrize("monotone", [False, True])
+def test_what_is_drawn_is_k_selections_of_an_equal_share(noise: str, monotone: bool) -> None:
+    """epsilon 4 in all, two selections: scores weigh 4/2/(2 sensitivity) = 1/2, or twice that at half the moves."""
+    m = TopK(epsilon=4, k=2, noise=noise, monotone=monotone)
+    draws = [tuple(m.release(SCORES, sensitivity=4 if monotone else 2)) for _ in range(3000)]
+    ways = list(permutations(range(4), 2))
+    counts = [draws.count(way) for way in ways]
+    assert chi_square(counts, peeled(WINNERS[noise], SCORES, 0.5, 2)) > 1e-6
+    assert chi_square(counts, peeled(WINNERS[noise], SCORES, 1.0, 2)) < 1e-6  # of twice the budget
+
+
+def test_arrays_and_lists_name_the_same_candidates() -> None:
+    for scores in ([0, 10**6, 5, 10**7], np.array([0, 10**6, 5, 10**7]), (0.0, 1e6, 5.0, 1e7)):
+        assert TopK(epsilon=9, k=2).release(scores, sensitivity=1) == [3, 1]
+    assert sorted(TopK(epsilon=1, k=3).release([1, 1, 1], sensitivity=1)) == [0, 1, 2]
+
+
+def test_noise_drawn_once_has_the_same_law() -> None:
+    """P(i first and j second) of Gumbel sums by an integral over the second, against one after another."""
+    x = [mp.mpf(s) / 2 for s in SCORES]
+    after = peeled(exponential, SCORES, 0.5, 2)
+    for (i, j), expected in zip(permutations(range(4), 2), after, strict=True):
+        rest = sum(mp.exp(x[n]) for n in range(4) if n not in (i, j))
+
+        def density(u: mp.mpf, i: int = i, j: int = j, rest: mp.mpf = rest) -> mp.mpf:
+            others = mp.exp(x[j] - u) * mp.exp(-(mp.exp(x[j]) + rest) * mp.exp(-u))  # j is at u, the rest below
+            return others * -mp.expm1(-mp.exp(x[i] - u))  # and i above
+
+        assert float(mp.quad(density, [-4, 0, 4, 40])) == pytest.approx(expected, abs=1e-9)
+
+
+@pytest.mark.parametrize("noise", WINNERS)
+def test_many_ties_come_near_to_bounded_range(noise: str) -> None:
+    """Which of two groups of ties the winner is of: the more there are, the nearer are its log-odds to eta/2."""
+    eta = 0.7
+
+    def odds(ties: int) -> float:
+        ahead = float(WINNERS[noise]([1.0] * ties + [0.0] * ties, eta / 2)[:ties].sum())
+        return log(ahead / (1 - ahead))
+
+    few, many = (abs(odds(ties) - eta / 2) for ties in (4, 20))
+    assert many <= max(few / 3, 1e-12)
+    two = TopK(epsilon=2 * eta, k=2, noise=noise)
+    p = 1 / (1 + exp(-eta / 2))
+    assert two.rho_bounds[0] >= 2 * (2 * p - 1) * eta / 2 * (1 - 1e-12)
+
+
+def test_k_times_one_and_what_is_tight() -> None:
+    assert TopK(epsilon=1, k=1).rho == ExponentialMechanism(epsilon=1).rho
+    assert TopK(epsilon=1, k=10).rho == (10 * ExponentialMechanism(epsilon="0.1")).rho
+    assert TopK(epsilon=1, k=10).epsilon_at(delta=1e-6) == (10 * BoundedRange(eta="0.1")).epsilon_at(delta=1e-6)
+    assert TopK(epsilon=1, k=1, noise="exponential").rho_bounds == PermuteAndFlip(epsilon=1).rho_bounds
+    lower, upper = TopK(epsilon=2, k=2, noise="exponential").rho_bounds
+    assert upper == (2 * PermuteAndFlip(epsilon=1)).rho
+    assert PermuteAndFlip(epsilon=1).rho * 0.999 < lower < upper
+    assert not TopK(epsilon=2, k=2, noise="exponential").is_tight
+    assert TopK(epsilon=2, k=2).group(3) == TopK(epsilon=6, k=2)
+    written = Plan.parse("TopK(epsilon=1, k=10, monotone=True)")
+    assert repr(written) == "TopK(epsilon=1, k=10, monotone=True)"
+    assert Plan.from_json(written.to_json()) == written == Plan.sum_of(TopK(epsilon=1, k=10))
+
+
+@pytest.mark.parametrize("kind", [ExponentialMechanism, PermuteAndFlip, ReportNoisyMax])
+@pytest.mark.parametrize("monotone", [False, True])
+def test_one_that_falls_further_behind_is_rare(kind: type, monotone: bool) -> None:
+    """Nine candidates at the distance that is told, and one ahead: the chance that it is not selected, from the law."""
+    m = kind(epsilon=1, monotone=monotone)
+    winner = {ExponentialMechanism: exponential, PermuteAndFlip: permute_and_flip}.get(kind, laplace_max)
+    weight = 1 / 3 if monotone else 1 / 6
+    told = m.falls_behind(10, sensitivity=3, level="0.9")
+    missed = 1 - float(winner([told, *[0.0] * 9], weight)[0])
+    assert missed <= 0.1
+    if kind is ExponentialMechanism:
+        assert missed == pytest.approx(0.1, abs=1e-6)
+    assert 1 - float(winner([0.8 * told, *[0.0] * 9], weight)[0]) > 0.1
+    assert m.falls_behind(1) == 0
+    assert 2 * kind(epsilon=1, monotone=True).relative_error == kind(epsilon=1).relative_error
+
+
+PLAN = """
+[data]
+unit = "row"
+neighbours = "%s"
+[domain.region]
+values = ["a", "b", "c"]
+[[query]]
+name = "best"
+measure = "top"
+of = "region"
+k = 2
+mechanism = "%s"
+"""
+
+
+@pytest.mark.parametrize(
+    ("neighbours", "mechanism", "told"),
+    [
+        ("add-remove", "ExponentialMechanism(epsilon=1)", "2 * ExponentialMechanism(epsilon=1, monotone=True)"),
+        (
+            "add-remove",
+            "ExponentialMechanism(epsilon=1, monotone=True)",
+            "2 * ExponentialMechanism(epsilon=1, monotone",
+        ),
+        ("replace", "ExponentialMechanism(epsilon=1)", "2 * ExponentialMechanism(epsilon=1)"),
+        ("replace", "ExponentialMechanism(epsilon=1, monotone=True)", None),
+    ],
+)
+def test_whether_counts_move_one_way_follows_from_the_neighbours(
+    neighbours: str, mechanism: str, told: str | None, tmp_path: Path
+) -> None:
+    path = tmp_path / "plan.toml"
+    path.write_text(PLAN % (neighbours, mechanism))
+    if told is None:
+        with pytest.raises(PlanFileError, match="monotone is not typed in: the bounds say that scores may move both"):
+            read_plan(path)
+        return
+    [entry] = read_plan(path).entries
+    assert repr(entry.count * entry.plan).startswith(told)
+
+
+def test_refusals() -> None:
+    with pytest.raises(ValueError, match=r"k \(4\) must be at most the number of scores \(3\)"):
+        TopK(epsilon=1, k=4).release([1, 2, 3], sensitivity=1)
+    with pytest.raises(ValueError, match="at least one"):
+        TopK(epsilon=1, k=4).release([], sensitivity=1)
+    with pytest.raises(ValueError, match=r"k \(0\) must be at least 1"):
+        TopK(epsilon=1, k=0)
+    with pytest.raises(TypeError, match=r"monotone \('yes'\) must be True or False"):
+        ExponentialMechanism(epsilon=1, monotone="yes")
+    with pytest.raises(ValueError, match="must be a rational number, which k"):
+        TopK(epsilon="log(3)", k=2)
