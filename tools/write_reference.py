@@ -33,7 +33,7 @@ MEANING = {
     "rho": "the zCDP parameter itself",
     "sensitivity": "how far an answer can move between neighbours: a number, or a norm such as `L0LInf(2, 1)`",
     "total_variation": "a bound on the total variation distance of two neighbours' outputs",
-    "k": "the number of values",
+    "k": "the number of values; of a selection how many are selected",
     "p": "probability (of a true bit; of each outcome under the first input)",
     "q": "probability (of a false bit; of each outcome under the second input)",
     "f": "share of permanent noise",

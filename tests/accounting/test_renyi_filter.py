@@ -142,6 +142,87 @@ def test_an_adversary_does_find_a_filter_that_is_too_generous() -> None:
     assert worst(0.8, moves, cap(room_in(make, [m]), 12)) > 0.02
 
 
+def ordered(one: str, other: str) -> tuple[LossPair, list[tuple[float, float]]]:
+    """The same, `one` always with the person."""
+    m, outcomes = binary(one, other)
+    return LossPair(p=m.p, q=m.q, ordered=True), outcomes
+
+
+@settings(deadline=None, max_examples=12)
+@given(
+    chosen=st.sampled_from(
+        [
+            (("0.3", "0.1"), ("0.1", "0.3")),  # one costs more with the person, the other without
+            (("0.99", "0.9"), ("0.3", "0.1")),
+            (("0.05", "0.2"), ("0.9", "0.8")),
+        ]
+    ),
+    epsilon=st.sampled_from(["0.4", "0.8"]),
+    delta=st.sampled_from(["0.02", "0.1"]),
+    orders=st.sampled_from([("order", 8), ("order", 20), ("orders", (6, 12, 30)), ("workload", 0)]),
+)
+def test_no_ordered_adversary_gets_more_than_delta(
+    chosen: tuple[tuple[str, str], ...], epsilon: str, delta: str, orders: tuple[str, object]
+) -> None:
+    """All pairs face the way that the neighbours do, and either way; one that may face both ways is among them."""
+    made = [ordered(*one) for one in chosen]
+    either, both = binary("0.6", "0.4")
+    mechanisms = [*(m for m, _ in made), either]
+    way = {orders[0]: mechanisms[0] if orders[0] == "workload" else orders[1]}
+    try:
+        Filter(epsilon=epsilon, delta=delta, **way)
+    except ValueError:  # an order that leaves nothing
+        return
+    room = cap(room_in(lambda: Filter(epsilon=epsilon, delta=delta, **way), mechanisms), 6)
+    for turned in (False, True):
+        moves = [(mirrored(outcomes) if turned else outcomes, kind) for kind, (_, outcomes) in enumerate(made)]
+        moves += [(both, len(made)), (mirrored(both), len(made))]
+        assert worst(float(epsilon), moves, room) <= float(delta)
+
+
+def test_ordered_costs_are_those_of_the_pair_by_hand() -> None:
+    """D_3 of (.3, .7) against (.1, .9) and back; what may face either way costs the larger in both."""
+    there, back = (
+        log(sum(p**3 / q**2 for p, q in pair)) / 2 for pair in ([(0.3, 0.1), (0.7, 0.9)], [(0.1, 0.3), (0.9, 0.7)])
+    )
+    one, other, either = ordered("0.3", "0.1")[0], ordered("0.1", "0.3")[0], binary("0.3", "0.1")[0]
+    [meter] = Filter(epsilon=20, delta="1e-3", order=3)._meters
+    for m, expected in ((one, (there, back)), (other, (back, there)), (either, (there, there)), (one + other, None)):
+        costs = [float(cost) for cost in meter.costs(m)]
+        assert costs == pytest.approx(expected or (there + back, there + back), rel=1e-13)
+        assert all(float(Fraction(x, meter._per_one)) >= y for x, y in zip(meter.price(m), costs, strict=True))
+    f = Filter(epsilon=20, delta="1e-3", order=3)
+    f.spend(one)
+    assert float(f.spent) == pytest.approx(there)
+    f.spend(other)
+    assert float(f.spent) == pytest.approx(there + back)  # not twice the larger
+
+
+def test_pairs_that_cost_most_in_different_orders_are_admitted_tightly() -> None:
+    """Spent in turn they cost the mean of both orders: as many as that says, and more than twice the larger would."""
+    one, other = ordered("0.3", "0.1")[0], ordered("0.1", "0.3")[0]
+    f = Filter(epsilon=20, delta="1e-3", order=3)
+    there, back = f._meters[0].costs(one)
+    turns = 0
+    while f.would_fit((one, other)[turns % 2]):
+        f.spend((one, other)[turns % 2])
+        turns += 1
+    full = f.budget // (there + back)
+    assert turns in (2 * full, 2 * full + 1)
+    assert turns > f.budget // max(there, back)
+    with pytest.raises(BudgetExceeded, match="divergence of order 3"):
+        f.spend((one, other)[turns % 2])
+
+
+def test_sampled_noise_is_charged_in_each_order() -> None:
+    """Without the record against with it costs less: by hand for binary response at rate 1/2."""
+    m = Subsampled(RandomizedResponse(epsilon="log(3)", k=2), rate="1/2")
+    [meter] = Filter(epsilon=20, delta="1e-3", order=2)._meters
+    with_it, without = (0.5, 0.5), (0.25, 0.75)
+    for told, (p, q) in zip(meter.costs(m), ((with_it, without), (without, with_it)), strict=True):
+        assert float(told) == pytest.approx(log(sum(x * x / y for x, y in zip(p, q, strict=True))), rel=1e-12)
+
+
 def test_several_orders_go_on_while_one_has_room() -> None:
     """Tiny losses fit large orders, rare large losses small ones: the split admits what its best order would."""
     for m in (RR, Laplace(epsilon="0.05"), Gaussian(sigma=30)):

@@ -39,7 +39,8 @@ class Filter(metaclass=Spoken):
     anything is spent. `workload`, a mechanism or plan of the kind to come, chooses the order that admits most of it;
     `order` states one; `orders` several, among which delta is split, and a spend is admitted while some order has room
     for it. Without any of these there are a dozen orders. No other order, and no profile of what happened to run, may
-    be claimed afterwards.
+    be claimed afterwards. Of mechanisms for add_remove neighbours, which all face the same way, one sum is kept with
+    the person against without, and one the other way round.
 
     Sums are rational numbers. Each cost is rounded up to a whole multiple of a unit below 1e-1000, of which decimals
     of up to 1000 places and the budget itself are multiples already: so a spend takes constant time, whatever was spent
@@ -166,9 +167,9 @@ class Filter(metaclass=Spoken):
                     meter.add(price)
                 return
         meter = self._best
-        cost = meter.cost_of_rho(what) if isinstance(what, Fraction) else meter.cost(what)
-        asked, left = meter.said("inf" if cost is None else shown(cost, 17)), shown(meter.remaining, 17)
-        raise BudgetExceeded(f"{asked} exceeds what remains ({left}): nothing was spent")
+        cost, left = meter.over(meter.price(what))
+        asked = meter.said("inf" if cost is None else shown(cost, 17))
+        raise BudgetExceeded(f"{asked} exceeds what remains ({shown(left, 17)}): nothing was spent")
 
     def _is_here(self) -> bool:
         return os.getpid() == self._process

@@ -11,6 +11,8 @@ from zcdp.accounting.renyi import best_order, renyi_budget
 from zcdp.errors import BadValue
 from zcdp.numeric.exact import Value, rational, shown
 from zcdp.privacy.curve import Curve
+from zcdp.privacy.each_way import Both, rdp_each_way
+from zcdp.privacy.relation import Relation
 
 __all__ = ["Meter", "OrderMeter", "RhoMeter", "meters_at"]
 
@@ -18,19 +20,25 @@ SPREAD = 12
 """So many orders where none is told; from the least that leaves anything to a hundred times as far from 1."""
 
 
-class Meter(ABC):
-    """A sum that must not exceed a budget, in whole units, so that it takes constant time to add to it.
+Price = tuple[int | None, int | None]
+"""In whole units, in each of the two orders of the neighbours; None where it is infinite."""
 
-    Costs are rounded up to a unit, the budget is a whole number of them. Theorem: docs/theorems/filter.md.
+
+class Meter(ABC):
+    """Two sums that must not exceed a budget, in whole units, so that it takes constant time to add to them.
+
+    One for each order of the neighbours: what is ordered faces the same way in every spend, and all else costs the
+    same in both. Costs are rounded up to a unit, the budget is a whole number of them.
+    Theorem: docs/theorems/filter.md.
     """
 
     def __init__(self, budget: Fraction) -> None:
         self.budget = budget
         self._per_one = GRID * budget.denominator
         self._limit = units(budget, self._per_one)
-        self._used: int | None = 0
+        self._used: Price = 0, 0
         """None once something of infinite cost was admitted by another meter."""
-        self._last: tuple[Curve, int | None] | None = None
+        self._last: tuple[Curve, Price] | None = None
 
     @abstractmethod
     def cost(self, curve: Curve) -> Fraction | None:
@@ -44,29 +52,44 @@ class Meter(ABC):
     def said(self, amount: str) -> str:
         """An amount, with its unit."""
 
-    def price(self, what: Curve | Fraction) -> int | None:
+    def costs(self, curve: Curve) -> Both:
+        """What a mechanism costs in each order of the neighbours; the same in both unless a meter knows better."""
+        cost = self.cost(curve)
+        return cost, cost
+
+    def price(self, what: Curve | Fraction) -> Price:
         """The cost in whole units; that of the same mechanism again is remembered."""
         if isinstance(what, Fraction):
-            return units(self.cost_of_rho(what), self._per_one)
+            price = units(self.cost_of_rho(what), self._per_one)
+            return price, price
         if self._last is not None and self._last[0] is what:
             return self._last[1]
-        cost = self.cost(what)
-        price = None if cost is None else units(cost, self._per_one)
-        self._last = what, price
-        return price
+        one, other = (None if cost is None else units(cost, self._per_one) for cost in self.costs(what))
+        self._last = what, (one, other)
+        return one, other
 
-    def fits(self, price: int | None) -> bool:
-        """Whether so much may still be spent."""
-        return price is not None and self._used is not None and self._used + price <= self._limit
+    def fits(self, price: Price) -> bool:
+        """Whether so much may still be spent, in both orders."""
+        return self._fits(self._used[0], price[0]) and self._fits(self._used[1], price[1])
 
-    def add(self, price: int | None) -> None:
+    def _fits(self, used: int | None, price: int | None) -> bool:
+        return price is not None and used is not None and used + price <= self._limit
+
+    def add(self, price: Price) -> None:
         """Charge it, also where it does not fit: another meter may have admitted it."""
-        self._used = None if price is None or self._used is None else self._used + price
+        self._used = _sum(self._used[0], price[0]), _sum(self._used[1], price[1])
+
+    def over(self, price: Price) -> tuple[Fraction | None, Fraction]:
+        """Of a price that does not fit: what it costs, and what remains, in an order in which it does not."""
+        first = not self._fits(self._used[0], price[0])
+        used, asked = (self._used[0], price[0]) if first else (self._used[1], price[1])
+        left = self._limit - (self._limit if used is None else min(used, self._limit))
+        return None if asked is None else Fraction(asked, self._per_one), Fraction(left, self._per_one)
 
     @property
     def spent(self) -> Fraction:
-        """What was spent, exactly; more than the budget where another meter admitted it."""
-        return Fraction(self._limit + 1 if self._used is None else self._used, self._per_one)
+        """What was spent in the order that has cost more; more than the budget where another meter admitted it."""
+        return Fraction(max(self._limit + 1 if used is None else used for used in self._used), self._per_one)
 
     @property
     def remaining(self) -> Fraction:
@@ -91,7 +114,7 @@ class RhoMeter(Meter):
 
 
 class OrderMeter(Meter):
-    """The sum of the divergences of one order, over all neighbours. Theorem: docs/theorems/renyi-filter.md."""
+    """The sums of the divergences of one order, in each order of neighbours. Theorem: docs/theorems/renyi-filter.md."""
 
     def __init__(self, order: Fraction, budget: Fraction) -> None:
         super().__init__(budget)
@@ -106,6 +129,14 @@ class OrderMeter(Meter):
         found = None if known == inf else Fraction(known)
         return min((one for one in (found, by_rho) if one is not None), default=None)
 
+    def costs(self, curve: Curve) -> Both:
+        """The divergence in each order of the neighbours, rounded up; none is above the larger of both."""
+        most = self.cost(curve)
+        if most is None or curve.relation is not Relation.ADD_REMOVE:
+            return most, most
+        one, other = rdp_each_way(curve, self.order)
+        return (most if one is None else min(one, most)), (most if other is None else min(other, most))
+
     def cost_of_rho(self, rho: Fraction) -> Fraction:
         """The order times rho, which is what zCDP says of it."""
         return self.order * rho
@@ -113,6 +144,10 @@ class OrderMeter(Meter):
     def said(self, amount: str) -> str:
         """In divergence of the order."""
         return f"divergence of order {shown(self.order, 6)} ({amount})"
+
+
+def _sum(used: int | None, price: int | None) -> int | None:
+    return None if used is None or price is None else used + price
 
 
 def meters_at(
