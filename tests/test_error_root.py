@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import ast
 import builtins
+import re
+import tomllib
 from pathlib import Path
 
 import pytest
@@ -15,6 +17,7 @@ from zcdp.cli.arguments import BadUsage
 from zcdp.errors import BadType, BadValue, MissingExtra, ZcdpError
 
 SOURCE = Path(zcdp.__file__).parent
+DECLARED = tomllib.loads((Path(__file__).parent.parent / "pyproject.toml").read_text())["project"]
 WITHIN = {"Undecided", "TooManyNodes", "OverflowError", "NotImplementedError", "AssertionError", "SystemExit"}
 """What is raised to be caught inside, or says that code is unfinished."""
 PROTOCOL = {"AttributeError", "KeyError", "FileNotFoundError"}  # what Python wants where one of these is missing
@@ -53,3 +56,20 @@ def test_a_bug_is_not_bad_input(monkeypatch: pytest.MonkeyPatch, error: type[Exc
 def test_bad_input_is_one_line(capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["rho", "Laplace(epsilon=-1)"]) == 2
     assert capsys.readouterr().err == "zcdp: Laplace: epsilon (-1) must be positive (character 1)\n"
+
+
+@pytest.mark.parametrize("extra", DECLARED["optional-dependencies"])
+def test_the_command_for_a_missing_extra_names_its_packages_wherever_zcdp_came_from(extra: str) -> None:
+    declared = DECLARED["optional-dependencies"][extra]
+    said = str(MissingExtra("this needs more", extra=extra))
+    assert said.startswith("this needs more: pip install '")
+    assert said.endswith(f" (the extra {extra})")
+    assert sorted(map(plain, re.findall("'([^']+)'", said))) == sorted(map(plain, declared))
+
+
+def plain(requirement: str) -> tuple[str, list[str]]:
+    """Name and versions; the installer may write them in another order, and "_" as "-"."""
+    found = re.fullmatch(r"([\w.\[\]-]+)(.*)", requirement)
+    assert found is not None
+    name, versions = found.groups()
+    return re.sub(r"[-_.]+", "-", name).lower(), sorted(versions.replace(" ", "").split(","))

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from pathlib import Path
+import re
 
 __all__ = ["BadType", "BadValue", "MissingExtra", "ZcdpError"]
 
@@ -28,16 +28,26 @@ class BadType(ZcdpError, TypeError):
 
 
 class MissingExtra(ZcdpError, ModuleNotFoundError):
-    """An optional part of zcdp needs a package that is not installed; the message names the command to get it.
+    """An optional part of zcdp needs packages that are not installed; the message ends with the command to get them.
 
-    From a clone that is a command about the clone, as zcdp is in no registry: pip install '/where/it/is[plots]'.
+    The command names the packages of the extra, so that it works wherever zcdp itself came from, a clone too.
+
+    >>> print(MissingExtra("figures need matplotlib", extra="plots"))
+    figures need matplotlib: pip install 'matplotlib>=3.8' (the extra plots)
     """
 
-    def __init__(self, message: str, *, name: str | None = None) -> None:
-        super().__init__(message.replace("'zcdp[", f"'{_clone() or 'zcdp'}["), name=name)
+    def __init__(self, what: str, *, extra: str, name: str | None = None) -> None:
+        super().__init__(f"{what}: pip install {_packages(extra)} (the extra {extra})", name=name)
 
 
-def _clone() -> Path | None:
-    """The directory of the clone that is in use, if it is one."""
-    root = Path(__file__).resolve().parents[2]
-    return root if (root / "pyproject.toml").is_file() else None
+def _packages(extra: str) -> str:
+    """What an extra brings, as the metadata of the installation say; the extra itself where there are none."""
+    from importlib.metadata import PackageNotFoundError, requires
+
+    try:
+        lines = requires("zcdp") or []
+    except PackageNotFoundError:
+        lines = []
+    parts = (line.partition(";") for line in lines)
+    found = [what.strip() for what, _, when in parts if re.search(f"extra *== *['\"]{extra}['\"]", when)]
+    return " ".join(f"'{what}'" for what in found) or f"'zcdp[{extra}]'"

@@ -162,5 +162,5 @@ def test_without_the_driver_the_error_names_the_command(monkeypatch: pytest.Monk
     import sys
 
     monkeypatch.setitem(sys.modules, "psycopg", None)
-    with pytest.raises(ModuleNotFoundError, match=r"pip install '.*\[postgres\]'"):
+    with pytest.raises(ModuleNotFoundError, match=r"pip install 'psycopg\[binary\]>=3\.1' \(the extra postgres\)"):
         Ledger("postgresql://localhost/x").accounts()

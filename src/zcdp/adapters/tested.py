@@ -19,9 +19,7 @@ def installed(package: str, extra: str) -> str:
     try:
         return version(package)
     except PackageNotFoundError:
-        raise MissingExtra(
-            f"this needs {package}, which is not installed: pip install 'zcdp[{extra}]'", name=package
-        ) from None
+        raise MissingExtra(f"this needs {package}, which is not installed", extra=extra, name=package) from None
 
 
 def warn_unless(package: str, extra: str, tested: tuple[str, ...]) -> None:

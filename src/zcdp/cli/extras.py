@@ -20,4 +20,4 @@ def extra(module: str, name: str) -> Any:
             raise BadUsage(f"{module} is not part of this installation") from None
         if isinstance(error, MissingExtra):
             raise
-        raise MissingExtra(f"this needs {error.name}: pip install 'zcdp[plots]'", name=error.name) from None
+        raise MissingExtra(f"this needs {error.name}", extra="plots", name=error.name) from None

@@ -15,8 +15,8 @@ __all__ = ["arrow", "labels", "schema", "table", "unpacked"]
 
 def arrow() -> Any:
     """The module."""
-    package("pyarrow.parquet", "Parquet files and Arrow tables", "collection")
-    return package("pyarrow", "Parquet files and Arrow tables", "collection")
+    package("pyarrow.parquet", "Parquet files and Arrow tables need", "collection")
+    return package("pyarrow", "Parquet files and Arrow tables need", "collection")
 
 
 def schema(label: Label) -> Any:

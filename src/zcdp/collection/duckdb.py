@@ -25,7 +25,7 @@ ROWS_AT_ONCE = 1 << 16
 def count_duckdb(paths: Iterable[Path], mechanism: Any, k: int, *, memory: str | None = None) -> Counts:
     """The counts of all files together, each checked to be of this mechanism and k; `memory` is DuckDB's limit."""
     arrow()
-    duckdb = package("duckdb", "Files read by DuckDB", "duckdb")
+    duckdb = package("duckdb", "files read by DuckDB need", "duckdb")
     with duckdb.connect() as engine:
         if memory is not None:
             engine.execute("set memory_limit = $1", [memory])

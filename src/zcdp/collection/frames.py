@@ -23,7 +23,7 @@ def count_frame(mechanism: Any, frame: Any, column: str, *, k: Value | None = No
     try:
         import narwhals as nw
     except ModuleNotFoundError:
-        raise MissingExtra("data frames need narwhals: pip install 'zcdp[collection]'", name="narwhals") from None
+        raise MissingExtra("data frames need narwhals", extra="collection", name="narwhals") from None
     if not hasattr(mechanism, "tally"):
         raise BadValue(f"reports of {mechanism!r} are rows, not whole numbers: count them as an array")
     lazy = nw.from_native(frame).lazy()

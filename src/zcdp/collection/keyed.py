@@ -73,7 +73,7 @@ class KeyedNoise:
 
     def _streams(self, mechanism: Any, k: int) -> Any:
         """For each number its own stream of bits: AES-256 in counter mode, from the block (number, 0) on."""
-        package("cryptography", "Keyed noise", "keyed")
+        package("cryptography", "keyed noise needs", "keyed")
         from cryptography.hazmat.primitives.ciphers import Cipher
         from cryptography.hazmat.primitives.ciphers.algorithms import AES256
         from cryptography.hazmat.primitives.ciphers.modes import CTR

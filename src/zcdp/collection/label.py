@@ -29,7 +29,7 @@ def package(module: str, needs: str, extra: str) -> Any:
         name = module.split(".", maxsplit=1)[0]
         if error.name is None or error.name.split(".", maxsplit=1)[0] != name:
             raise
-        raise MissingExtra(f"{needs} need {name}: pip install 'zcdp[{extra}]'", name=name) from None
+        raise MissingExtra(f"{needs} {name}", extra=extra, name=name) from None
 
 
 @dataclass(frozen=True)

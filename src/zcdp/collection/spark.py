@@ -28,7 +28,7 @@ def count_spark(mechanism: Any, frame: Any, *, k: int) -> Counts:
 
     Every batch is checked to be of this mechanism and k: its column `design` says so.
     """
-    package("pyspark", "Spark frames", "spark")
+    package("pyspark", "Spark frames need", "spark")
     if LABEL not in frame.columns:
         raise BadValue(f"{HERE}: does not say which design its reports are of: it has no column {LABEL}")
     counted = frame.mapInArrow(_counting(repr(mechanism), k), "reports long, sums binary").toLocalIterator()
@@ -81,7 +81,7 @@ def keyed_spark(mechanism: Any, frame: Any, column: str, ids: str, noise: KeyedN
 
 
 def _checked(mechanism: Any, frame: Any, column: str, k: int) -> None:
-    package("pyspark", "Spark frames", "spark")
+    package("pyspark", "Spark frames need", "spark")
     if not hasattr(mechanism, "_drawn") or hasattr(mechanism, "remember"):
         raise BadValue(f"{mechanism!r} is not run on a frame of values")
     mechanism._values(k)

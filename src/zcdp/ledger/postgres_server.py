@@ -39,7 +39,7 @@ def driver() -> ModuleType:
     try:
         import psycopg
     except ImportError:
-        raise MissingExtra("a ledger on PostgreSQL needs psycopg: pip install 'zcdp[postgres]'") from None
+        raise MissingExtra("a ledger on PostgreSQL needs psycopg", extra="postgres") from None
     return psycopg
 
 

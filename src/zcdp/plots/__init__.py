@@ -60,7 +60,7 @@ def build(name: str) -> Figure:
     try:
         import matplotlib
     except ModuleNotFoundError:
-        raise MissingExtra("figures need matplotlib: pip install 'zcdp[plots]'", name="matplotlib") from None
+        raise MissingExtra("figures need matplotlib", extra="plots", name="matplotlib") from None
     from zcdp.plots.style import STYLE
 
     with matplotlib.rc_context(STYLE):

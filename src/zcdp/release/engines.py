@@ -35,7 +35,7 @@ def _needed(module: str) -> Any:
     try:
         return import_module(module)
     except ModuleNotFoundError:
-        raise MissingExtra(f"a release needs {module}: pip install 'zcdp[release]'", name=module) from None
+        raise MissingExtra(f"a release needs {module}", extra="release", name=module) from None
 
 
 class Engine(ABC):
