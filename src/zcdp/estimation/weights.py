@@ -75,11 +75,13 @@ class ByWeights:
 
     def interval(self, counts: Floats, n: int, risk: float, *, of: str) -> tuple[Floats, Floats]:
         """Lower and upper ends for each value, each wrong with probability at most risk/2."""
-        checked(of)
-        ends = [self._interval(v, counts, n, risk, whole=of == "clients") for v in range(len(self.rows))]
-        return np.array([low for low, _ in ends]), np.array([high for _, high in ends])
+        totals = self.weights @ counts
+        ends = [self.ends(v, totals[v : v + 1], n, risk, of=of) for v in range(len(self.rows))]
+        return np.concatenate([low for low, _ in ends]), np.concatenate([high for _, high in ends])
 
-    def _interval(self, v: int, counts: Floats, n: int, risk: float, *, whole: bool) -> tuple[float, float]:
+    def ends(self, v: int, totals: Floats, n: int, risk: float, *, of: str) -> tuple[Floats, Floats]:
+        """Of value v alone, for each total that the weights of n reports may have."""
+        checked(of)
         weight = self.weights[v]
         others = np.delete(self.rows, v, axis=0)
 
@@ -88,15 +90,13 @@ class ByWeights:
             size = (self.rows @ np.abs(rise)).max(axis=0)
             return self.rows[v] @ rise, (others @ rise).max(axis=0), size
 
-        total = np.array([float(weight @ counts)])
-        low, high = moment_interval(
-            total,
+        return moment_interval(
+            totals,
             n,
             risk,
             lambda z: excess(z, 1.0),
             lambda z: excess(z, -1.0),
             largest=LARGEST / float(np.ptp(weight)),
-            guess=total / n,
-            whole=whole,
+            guess=totals / n,
+            whole=of == "clients",
         )
-        return float(low[0]), float(high[0])
