@@ -68,7 +68,7 @@ KINDS = (
     Kind(Laplace, ({"sensitivity": L0LInf(20, 1)}, {"sensitivity": L1LInf(7, "2.5")})),
     Kind(DiscreteLaplace, tuple({"sensitivity": d} for d in (1, 2, 7, 1000, 10**18)), "discrete_laplace"),
     Kind(DiscreteLaplace, ({"sensitivity": L0LInf(20, 1)}, {"sensitivity": L1LInf(7, 3)})),
-    Kind(Logistic),
+    Kind(Logistic, ({}, {"sensitivity": L0LInf(20, 1)}, {"sensitivity": L1LInf(7, "2.5")})),
     Kind(Staircase, ({}, *({"gamma": gamma} for gamma in (0, "0.2", "1/2", "0.9", 1)))),
     Kind(DiscreteStaircase, tuple({"sensitivity": d, "r": r} for d, r in ((1, 1), (5, 2), (6, 4), (10**6, 3)))),
     Kind(

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from fractions import Fraction
 from functools import cache, reduce
-from itertools import combinations_with_replacement
-from math import exp, isqrt, nextafter, sqrt
+from itertools import combinations_with_replacement, pairwise
+from math import exp, inf, isqrt, nextafter, sqrt
 
 import numpy as np
 import pytest
@@ -14,7 +14,7 @@ from mechanisms.test_noise import moves_within
 from mpmath import mp, mpf
 
 import zcdp
-from zcdp import L1, L2, DiscreteLaplace, L0LInf, L1LInf, Laplace, Log, Mechanism, Plan, Sensitivity
+from zcdp import L1, L2, DiscreteLaplace, Gaussian, L0LInf, L1LInf, Laplace, Log, Logistic, Mechanism, Plan, Sensitivity
 from zcdp.mechanisms.euclidean import _not_above
 
 Law = tuple[np.ndarray, np.ndarray]
@@ -169,6 +169,59 @@ def test_euclidean_moves_of_reals(b: float) -> None:
             assert two_laplace_moves(b * np.cos(angle), b * np.sin(angle), epsilon) <= upper + 1e-8
     near = m.delta_bounds(epsilon=0)
     assert near[1] <= near[0] * sqrt(np.pi / 2) * 1.02
+
+
+def two_logistic_moves(x: float, y: float, epsilon: float) -> float:
+    """delta of two coordinates: over the first one's outcomes, the second's profile at what is left of epsilon."""
+
+    def alone(shift: float, at: np.ndarray) -> np.ndarray:
+        """u - e^at v, u = F(x) and v = F(x - shift), where the loss 2 log(u + (1-u) e^shift) - shift is `at`."""
+        inner = np.clip(at, -shift, shift)
+        r = np.exp((inner + shift) / 2)
+        u = (np.exp(shift) - r) / np.expm1(shift)
+        q = u / (u + (1 - u) * np.exp(shift))
+        return np.where(at >= shift, 0.0, np.where(at <= -shift, -np.expm1(at), u - np.exp(inner) * q))
+
+    nodes, weights = np.polynomial.legendre.leggauss(60)
+    kinks = [(exp(x) - exp((epsilon + side * y + x) / 2)) / (exp(x) - 1) for side in (1, -1)]
+    cuts = np.clip([0.0, *kinks, 1.0], 0, 1)
+    total = 0.0
+    for left, right in pairwise(cuts):
+        u = left + (right - left) * (nodes + 1) / 2
+        loss = 2 * np.log(u + (1 - u) * np.exp(x)) - x
+        total += float((weights / 2 * (right - left)) @ alone(y, epsilon - loss))
+    return total
+
+
+@pytest.mark.parametrize("b", [0.1, 1.0, 3.0])
+def test_euclidean_moves_of_logistic_noise(b: float) -> None:
+    """One coordinate, two, and very many, whose divergences are those of normal noise of the same slope."""
+    m = Logistic(scale=1, sensitivity=L2(b))
+    for epsilon in (0.0, 0.1 * b, 0.3 * b, 0.7 * b, 1.1 * b):
+        lower, upper = m.delta_bounds(epsilon=epsilon)
+        one = Logistic(epsilon=b).delta_bounds(epsilon=epsilon)
+        assert one[0] <= upper
+        assert one[0] <= lower * (1 + 1e-12)
+        for angle in (0.2, 0.5, np.pi / 4):
+            assert two_logistic_moves(b * np.cos(angle), b * np.sin(angle), epsilon) <= upper + 1e-12
+        many = Gaussian(sigma=1, sensitivity=b / sqrt(3))
+        assert many.delta_bounds(epsilon=epsilon)[0] <= upper * (1 + 1e-12)
+    assert m.rho == pytest.approx(b * b / 6, rel=1e-14)
+    assert (10_000 * Logistic(epsilon=b / 100)).rho == pytest.approx(m.rho, rel=1e-4)
+    assert m.pure_epsilon == inf
+    near = m.delta_bounds(epsilon=0)
+    assert near[1] <= near[0] * 1.2
+
+
+@pytest.mark.parametrize(("x", "y", "h"), [(1.0, 1.0, 0.5), (2.0, 0.7, 0.7), (0.9, 0.4, 0.1), (3.0, 2.9, 0.01)])
+def test_moving_on_costs_more_with_logistic_noise(x: float, y: float, h: float) -> None:
+    """The worst move of L1LInf is a corner: a step on to it, by an integral over outcomes, at every epsilon."""
+    step = min(h, 0.999 * y)
+    for epsilon in (-1.5, -0.2, 0.0, 0.3, 1.1, 2.2, 3.3):
+        assert two_logistic_moves(x + step, y - step, epsilon) >= two_logistic_moves(x, y, epsilon) - 1e-12
+    m = Logistic(scale=1, sensitivity=L1LInf(x + y, x))
+    for epsilon in (0.1, 0.8, 2.0):
+        assert m.delta_bounds(epsilon=epsilon)[0] == pytest.approx(two_logistic_moves(x, y, epsilon), abs=1e-10)
 
 
 @pytest.mark.parametrize(("x", "y", "h"), [(1.0, 1.0, 0.5), (2.0, 0.7, 0.7), (0.9, 0.4, 0.1)])

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from fractions import Fraction
 from functools import partial
+from math import sqrt
 from random import Random
 
 import zcdp
@@ -35,12 +36,16 @@ def _shifted(one: Callable[[float], Pair], moves: Sequence[tuple[float, ...]]) -
     return [noise.moved(one, move) for move in moves]
 
 
-def _laplace(kind: str, rng: Random, effort: int) -> Case:
+def _real(
+    mechanism: type[zcdp.Laplace | zcdp.Logistic], law: Callable[[float], Pair], kind: str, rng: Random, effort: int
+) -> Case:
+    """Ever more coordinates, ever smaller moves are normal noise in the limit: of the variance of the slope."""
     bound = _bound(kind, rng, whole=False)
     scale = Fraction(rng.randint(5, 60), 10)
+    slope = 1 if mechanism is zcdp.Laplace else sqrt(1 / 3)
 
     def one(move: float) -> Pair:
-        return noise.laplace(float(move) / float(scale))
+        return law(float(move) / float(scale))
 
     def group(steps: int) -> list[Pair]:
         corner = real_moves(bound, rng, 0)[0]
@@ -48,9 +53,9 @@ def _laplace(kind: str, rng: Random, effort: int) -> Case:
         far += [summed([real_moves(bound, rng, 1)[-1] for _ in range(steps)]) for _ in range(effort)]
         return _shifted(one, [move for move in far if any(move)])
 
-    limits = [noise.gaussian(float(bound[1] / scale))] if kind == "L2" else []  # ever more coordinates, ever smaller
-    mechanism = zcdp.Laplace(scale=scale, sensitivity=_sensitivity(bound))  # type: ignore[arg-type]
-    return Case(mechanism, _shifted(one, real_moves(bound, rng, effort)), limits, group=group)
+    limits = [noise.gaussian(slope * float(bound[1] / scale))] if kind == "L2" else []
+    made = mechanism(scale=scale, sensitivity=_sensitivity(bound))  # type: ignore[arg-type]
+    return Case(made, _shifted(one, real_moves(bound, rng, effort)), limits, group=group)
 
 
 def _discrete_laplace(kind: str, rng: Random, effort: int) -> Case:
@@ -71,24 +76,10 @@ def _discrete_laplace(kind: str, rng: Random, effort: int) -> Case:
 
 
 for _kind in ("scalar", "L1", "L0LInf", "L1LInf", "L2"):
-    row(zcdp.Laplace, _kind)(partial(_laplace, _kind))
+    row(zcdp.Laplace, _kind)(partial(_real, zcdp.Laplace, noise.laplace, _kind))
+    _one = partial(_real, zcdp.Logistic, noise.logistic, _kind)
+    row(zcdp.Logistic, _kind, deep=_kind in {"L1", "L0LInf", "L2"})(_one)
     row(zcdp.DiscreteLaplace, _kind)(partial(_discrete_laplace, _kind))
-
-
-@row(zcdp.Logistic, "scalar")
-def _logistic(rng: Random, effort: int) -> Case:
-    bound = _bound("scalar", rng, whole=False)
-    scale = Fraction(rng.randint(5, 60), 10)
-
-    def one(move: float) -> Pair:
-        return noise.logistic(float(move) / float(scale))
-
-    def group(steps: int) -> list[Pair]:
-        far = [steps * bound[1], *(steps * bound[1] * Fraction(rng.randint(1, 99), 100) for _ in range(effort))]
-        return [one(float(move)) for move in far]
-
-    mechanism = zcdp.Logistic(scale=scale, sensitivity=bound[1])
-    return Case(mechanism, _shifted(one, real_moves(bound, rng, effort)), group=group)
 
 
 @row(zcdp.Gaussian, "scalar")

@@ -53,8 +53,10 @@ def _selection(kind: type[zcdp.Mechanism], kept: str, variant: str, rng: Random,
 
 
 for _variant in ("", "monotone"):
-    row(zcdp.ExponentialMechanism, variant=_variant)(partial(_selection, zcdp.ExponentialMechanism, "gumbel", _variant))
-    row(zcdp.PermuteAndFlip, variant=_variant)(partial(_selection, zcdp.PermuteAndFlip, "exponential", _variant))
+    _one = partial(_selection, zcdp.ExponentialMechanism, "gumbel", _variant)
+    row(zcdp.ExponentialMechanism, variant=_variant)(_one)
+    _one = partial(_selection, zcdp.PermuteAndFlip, "exponential", _variant)
+    row(zcdp.PermuteAndFlip, variant=_variant, deep=bool(_variant))(_one)
 for _noise in WINNERS:
     for _variant in (_noise, f"{_noise} monotone"):
         row(zcdp.ReportNoisyMax, variant=_variant)(partial(_selection, zcdp.ReportNoisyMax, _noise, _variant))
@@ -94,7 +96,8 @@ def _top_k(noise: str, variant: str, rng: Random, effort: int) -> Case:
 
 for _noise in WINNERS:
     for _variant in ("", "monotone"):
-        row(zcdp.TopK, variant=f"{_noise} {_variant}".strip())(partial(_top_k, _noise, _variant))
+        _name = f"{_noise} {_variant}".strip()
+        row(zcdp.TopK, variant=_name, deep=bool(_variant))(partial(_top_k, _noise, _variant))
 
 
 def _sparse_vector(variant: str, rng: Random, effort: int) -> Case:

@@ -48,6 +48,8 @@ class Row:
     sensitivity: str
     variant: str
     draw: Draw
+    deep: bool = False
+    """Whether a row that differs little from it is enough but in deep runs."""
 
     @property
     def name(self) -> str:
@@ -75,11 +77,13 @@ class Row:
 ROWS: list[Row] = []
 
 
-def row(mechanism: type[Mechanism], sensitivity: str = "none", variant: str = "") -> Callable[[Draw], Draw]:
+def row(
+    mechanism: type[Mechanism], sensitivity: str = "none", variant: str = "", *, deep: bool = False
+) -> Callable[[Draw], Draw]:
     """Enters a function that draws cases into the table."""
 
     def enter(draw: Draw) -> Draw:
-        ROWS.append(Row(mechanism, sensitivity, variant, draw))
+        ROWS.append(Row(mechanism, sensitivity, variant, draw, deep))
         return draw
 
     return enter

@@ -5,7 +5,7 @@ Theorem: docs/theorems/vector-queries.md, 4 to 6. (The worst cumulant is that of
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import replace
 from fractions import Fraction
 from functools import partial
@@ -17,7 +17,7 @@ from zcdp.numeric.balls import lift, working_bits
 from zcdp.numeric.certify import enclose
 from zcdp.numeric.exact import Exact, Log
 from zcdp.numeric.functions import exp, expm1
-from zcdp.privacy.loss import LossLaw, discrete_laplace_pair, gaussian_pair, laplace_pair
+from zcdp.privacy.loss import LossLaw, discrete_laplace_pair, gaussian_pair
 from zcdp.privacy.loss.exponential_sum import MirroredSum, Terms
 from zcdp.privacy.loss.law import Parts
 
@@ -27,14 +27,15 @@ ONE_PARTITION = 3  # up to here all whole moves of that length are by 1
 MOST_SQUARES = 100  # has 1116 partitions into squares: half a second
 
 
-def real_moves_pair(epsilon: Exact) -> LossLaw:
-    """Laplace noise, real moves of Euclidean length at most epsilon scales: the Gaussian pair mu = sqrt(pi/2) epsilon.
+def real_moves_pair(epsilon: Exact, one: Callable[[Exact], LossLaw], *, eighths: int) -> LossLaw:
+    """Real moves of Euclidean length at most epsilon scales: the Gaussian pair mu^2 = pi epsilon^2 eighths/8.
 
-    Neighbours that are attained: one coordinate that moves by all of it, and 16 that move by a quarter.
+    4 eighths for Laplace noise, 1 for logistic. Neighbours that are attained: one coordinate that moves by all of it,
+    and 16 that move by a quarter. Theorems: docs/theorems/vector-queries.md, docs/theorems/logistic-vectors.md.
     """
     rational = _not_above(epsilon, 1)
-    above = gaussian_pair(lambda: arb.pi() / 2 * lift(epsilon) ** 2)
-    return replace(above, exact=False, neighbours=(((laplace_pair(rational), 1),), ((laplace_pair(rational / 4), 16),)))
+    above = gaussian_pair(lambda: eighths * arb.pi() / 8 * lift(epsilon) ** 2)
+    return replace(above, exact=False, neighbours=(((one(rational), 1),), ((one(rational / 4), 16),)))
 
 
 def whole_moves_pair(epsilon: Exact, squares: int) -> LossLaw:

@@ -8,12 +8,11 @@ from typing import TYPE_CHECKING, ClassVar
 
 from flint import arb
 
-from zcdp.mechanisms.additive import AddsReals
 from zcdp.mechanisms.euclidean import real_moves_pair
-from zcdp.mechanisms.noise import ExponentialNoise, noise_epsilon, noise_variance, shift_cumulant
+from zcdp.mechanisms.noise import RealExponentialNoise, noise_variance, shift_cumulant
 from zcdp.mechanisms.sensitivity import Sensitivity
 from zcdp.numeric.balls import lift
-from zcdp.numeric.exact import Exact, Value, integer, positive_rational, times
+from zcdp.numeric.exact import Exact
 from zcdp.numeric.functions import Number, expm1
 from zcdp.privacy.loss import LossLaw, laplace_pair
 
@@ -24,7 +23,7 @@ __all__ = ["Laplace"]
 
 
 @dataclass(frozen=True, init=False, repr=False)
-class Laplace(AddsReals, ExponentialNoise):
+class Laplace(RealExponentialNoise):
     """Noise of density exp(-|x|/scale)/(2 scale), epsilon = sensitivity/scale: rho = epsilon + e^-epsilon - 1.
 
     The privacy loss depends on epsilon alone, and so does equality; for a vector of answers (`L0LInf` and the like)
@@ -45,18 +44,6 @@ class Laplace(AddsReals, ExponentialNoise):
     epsilon: Exact
     sensitivity: Fraction | Sensitivity = field(default=Fraction(1), compare=False)
     shape: tuple[object, ...] = field(repr=False, default=())
-    """The moves as shares of the whole; empty for a single one."""
-
-    def __init__(
-        self, *, epsilon: Value | None = None, scale: Value | None = None, sensitivity: Value | Sensitivity = 1
-    ) -> None:
-        if isinstance(sensitivity, Sensitivity):
-            self._set(sensitivity=sensitivity)  # as given: it says what was assumed
-        else:
-            self._set(sensitivity=positive_rational(sensitivity, "sensitivity"))
-        length, moves = self._length, self._moves
-        shape = ("L2",) if moves is None else tuple((count, move / length) for count, move in moves)
-        self._set(epsilon=noise_epsilon(epsilon, scale, length), shape=() if shape == ((1, Fraction(1)),) else shape)
 
     def _move(self, s: Number, epsilon: arb, _: Fraction) -> Number:
         return shift_cumulant(s, epsilon, s / (1 + s))
@@ -64,14 +51,9 @@ class Laplace(AddsReals, ExponentialNoise):
     def _rho(self, epsilon: arb, _: Fraction) -> arb:
         return epsilon + expm1(-epsilon)
 
-    def group(self, size: Value) -> Laplace:
-        """Inputs at a distance of `size` neighbours: the sensitivity times `size`, the noise as it is."""
-        steps = integer(size, "size", 1)
-        return Laplace(epsilon=times(steps, self.epsilon), sensitivity=self._single * steps)
-
     def pair(self) -> LossLaw | None:
         if self._euclidean:
-            return real_moves_pair(self.epsilon)
+            return real_moves_pair(self.epsilon, laplace_pair, eighths=4)
         return super().pair() if self.shape else laplace_pair(self.epsilon)
 
     @property

@@ -1,25 +1,33 @@
-"""Additive noise with exponential tails: what Laplace and discrete Laplace share, for numbers and for vectors."""
+"""Additive noise with exponential tails: what Laplace, discrete Laplace and logistic share, for numbers and vectors."""
 
 from __future__ import annotations
 
 from abc import abstractmethod
 from fractions import Fraction
-from typing import Any
+from typing import Any, ClassVar, Self
 
 from flint import arb
 
 from zcdp.errors import BadType, BadValue
+from zcdp.mechanisms.additive import AddsReals
 from zcdp.mechanisms.base import Mechanism
 from zcdp.mechanisms.sensitivity import L2, Moves, Sensitivity
 from zcdp.numeric.balls import lift
 from zcdp.numeric.certify import enclose
-from zcdp.numeric.exact import Exact, Log, Value, positive, positive_rational
+from zcdp.numeric.exact import Exact, Log, Value, integer, positive, positive_rational, times
 from zcdp.numeric.functions import Number, expm1, log1p
 from zcdp.numeric.once import cached_property
 from zcdp.numeric.readable import readable
 from zcdp.privacy.curve import Curve, Peak
 
-__all__ = ["ExponentialNoise", "noise_epsilon", "noise_scale", "noise_variance", "shift_cumulant"]
+__all__ = [
+    "ExponentialNoise",
+    "RealExponentialNoise",
+    "noise_epsilon",
+    "noise_scale",
+    "noise_variance",
+    "shift_cumulant",
+]
 
 
 def noise_epsilon(epsilon: Value | None, scale: Value | None, sensitivity: Fraction) -> Exact:
@@ -59,8 +67,11 @@ class ExponentialNoise(Mechanism):
 
     Theorems: docs/theorems/vector-queries.md, docs/theorems/likelihood-ratio.md.
     epsilon is the largest move in the l1 norm over the scale: the pure epsilon. For real answers under `L2` it is
-    b/scale; rho is exact, that of many small moves, epsilon^2/2, and the curve rho alpha.
+    b/scale; rho is exact, that of many small moves, epsilon^2/2 (logistic: epsilon^2/6), and the curve rho alpha.
     """
+
+    many: ClassVar[int] = 2
+    """What epsilon^2 is divided by for many small moves."""
 
     epsilon: Exact
     sensitivity: Fraction | int | Sensitivity
@@ -143,7 +154,7 @@ class ExponentialNoise(Mechanism):
     def cumulant(self, s: Number) -> Number:
         epsilon, shares = lift(self.epsilon), self._shares
         if shares is None:
-            return s * (1 + s) * epsilon**2 / 2
+            return s * (1 + s) * epsilon**2 / self.many
         (first, part, move), *others = shares
         total = first * self._move(s, epsilon * lift(part), move)
         for count, part, move in others:
@@ -153,6 +164,29 @@ class ExponentialNoise(Mechanism):
     def peak(self) -> Peak:
         epsilon, shares = lift(self.epsilon), self._shares
         if shares is None:
-            return Peak(epsilon**2 / 2, arb(1))
+            return Peak(epsilon**2 / self.many, arb(1))
         parts = (count * self._rho(epsilon * lift(part), move) for count, part, move in shares)
         return Peak(sum(parts, arb(0)), arb(1))
+
+
+class RealExponentialNoise(AddsReals, ExponentialNoise):
+    """The same for real answers: a number, or a vector under any bound."""
+
+    shape: tuple[object, ...]
+    """The moves as shares of the whole; empty for a single one."""
+
+    def __init__(
+        self, *, epsilon: Value | None = None, scale: Value | None = None, sensitivity: Value | Sensitivity = 1
+    ) -> None:
+        if isinstance(sensitivity, Sensitivity):
+            self._set(sensitivity=sensitivity)  # as given: it says what was assumed
+        else:
+            self._set(sensitivity=positive_rational(sensitivity, "sensitivity"))
+        length, moves = self._length, self._moves
+        shape = ("L2",) if moves is None else tuple((count, move / length) for count, move in moves)
+        self._set(epsilon=noise_epsilon(epsilon, scale, length), shape=() if shape == ((1, Fraction(1)),) else shape)
+
+    def group(self, size: Value) -> Self:
+        """Inputs at a distance of `size` neighbours: the sensitivity times `size`, the noise as it is."""
+        steps = integer(size, "size", 1)
+        return type(self)(epsilon=times(steps, self.epsilon), sensitivity=self._single * steps)

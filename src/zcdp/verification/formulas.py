@@ -51,6 +51,7 @@ def checks(*, deep: bool) -> Iterator[Check]:
     yield Check("boxes", "6-RR is proved on boxes of parameters, and 7-RR, where the claim is false, is not", _boxes)
     yield Check("vector-queries", "twenty cells that move by one cost twenty times one cell", _cells)
     yield Check("vector-queries", "under L2 a Laplace move costs the quadratic epsilon^2/2", _euclidean)
+    yield Check("logistic-vectors", "moves of logistic noise add up, and cost more the fewer they are", _logistic_moves)
 
 
 def _mechanisms(epsilons: tuple[str, ...]) -> Iterator[Mechanism]:
@@ -103,6 +104,17 @@ def _matrix() -> bool:
 def _cells() -> bool:
     many, one = DiscreteLaplace(scale=5, sensitivity=L0LInf(20, 1)), DiscreteLaplace(scale=5)
     return abs(many.rho - 20 * one.rho) <= 1e-15 * many.rho
+
+
+def _logistic_moves() -> bool:
+    one, two = Logistic(epsilon=1), 2 * Logistic(epsilon="1/2")
+    cells = Logistic(epsilon=1, sensitivity=L0LInf(2, 1))
+    small, limit = 400 * Logistic(epsilon="1/20"), Logistic(scale=1, sensitivity=L2(1))
+    return (
+        abs(cells.rho - two.rho) < 1e-15
+        and two.delta_at(epsilon="0.3") < one.delta_at(epsilon="0.3")
+        and small.rho < limit.rho < 1.001 * small.rho
+    )
 
 
 def _euclidean() -> bool:
