@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
-from zcdp.accounting.parser import LONGEST, parse
+from zcdp.accounting.parser import parse
+from zcdp.accounting.tokens import LONGEST
 from zcdp.display.things import thing
 from zcdp.errors import BadType, BadValue
 from zcdp.numeric.exact import MOST_DIGITS

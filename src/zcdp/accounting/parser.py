@@ -2,17 +2,15 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable, Mapping
 from fractions import Fraction
 from functools import cache
 from inspect import signature
-from typing import Any, ClassVar, NamedTuple, NoReturn
+from typing import Any, ClassVar, NoReturn
 
-from zcdp.accounting.printable import printable
+from zcdp.accounting.tokens import PlanError, Token, split
 from zcdp.display.suggest import unknown
-from zcdp.display.things import thing
-from zcdp.errors import BadType, BadValue
+from zcdp.errors import BadValue
 from zcdp.mechanisms import L1, L2, MECHANISMS, WRAPPERS, L0LInf, L1LInf, Mechanism
 from zcdp.numeric.certify import NotCertified
 from zcdp.numeric.exact import MOST_DIGITS, Value, rational
@@ -24,10 +22,7 @@ __all__ = ["FREE", "PlanError", "parse", "parse_open", "parse_written"]
 FREE = object()
 """The value of a parameter written as `?`: what allocation finds."""
 
-# The limits of every expression that comes in.
-LONGEST = 500_000
-DEEPEST = 50
-SPACE = " \t\r\n"
+DEEPEST = 50  # brackets inside one another
 
 
 def _fraction(numerator: Value = 0, denominator: Value = 1) -> Fraction:
@@ -41,38 +36,10 @@ def _fraction(numerator: Value = 0, denominator: Value = 1) -> Fraction:
 CONSTANTS = {"True": True, "False": False, "None": None}
 VALUES: dict[str, Callable[..., Any]] = {v.__name__: v for v in (L1, L2, L0LInf, L1LInf)} | {"Fraction": _fraction}
 
-_TOKEN = re.compile(
-    r"""(?P<name>[A-Za-z_][A-Za-z_0-9]*)
-      | (?P<number>-?(?:0[xX][0-9a-fA-F]+|(?:[0-9]+\.?[0-9]*|\.[0-9]+)(?:[eE][+-]?[0-9]+)?))
-      | (?P<string>'[^'\\\n]*'|"[^"\\\n]*")
-      | (?P<sign>[-+*(),=\[\]?])""",
-    re.VERBOSE,
-)
-
-
-class PlanError(BadValue):
-    """The text is not a plan; `position` counts its characters from 0."""
-
-    def __init__(self, message: str, text: str, position: int) -> None:
-        start, end = max(position - 30, 0), position + 30
-        line = printable(text[start:end])
-        super().__init__(f"{message} at position {position}\n  {line}\n  {' ' * (position - start)}^")
-        self.reason, self.position = message.rstrip(",;"), position
-
 
 @cache
 def _parameter_names(mechanism: type[Mechanism]) -> tuple[str, ...]:
     return tuple(signature(mechanism).parameters)
-
-
-class _Token(NamedTuple):
-    kind: str
-    text: str
-    position: int
-
-    @property
-    def end(self) -> int:
-        return self.position + len(self.text)
 
 
 def parse(text: str) -> Plan:
@@ -113,34 +80,12 @@ class _Parser:
     names: ClassVar[Mapping[str, type[Mechanism]]] = {m.__name__: m for m in (*MECHANISMS, *WRAPPERS)}
 
     def __init__(self, text: str) -> None:
-        if not isinstance(text, str):
-            raise BadType(f"a plan must be text, not {thing(text)}")
-        if len(text) > LONGEST:
-            raise PlanError(f"a plan has at most {LONGEST} characters; more", text, LONGEST)
         self.text = text
         self.open = False
-        self.tokens = self._split()
+        self.tokens = split(text)
         self.next = 0
         self.depth = 0
         self.written: dict[tuple[Curve, object], str] = {}
-
-    def _split(self) -> list[_Token]:
-        tokens: list[_Token] = []
-        position = 0
-        while True:
-            while position < len(self.text) and self.text[position] in SPACE:
-                position += 1
-            if position == len(self.text):
-                return [*tokens, _Token("end", "the end", position)]
-            match = _TOKEN.match(self.text, position)
-            if match is None and self.text[position] == "/" and tokens and tokens[-1].kind == "number":
-                below = re.match(r"/\s*([0-9]+)", self.text[position:])
-                ratio = f"{tokens[-1].text}/{below[1] if below else '...'}"
-                raise PlanError(f"a fraction needs quotes: '{ratio}'", self.text, tokens[-1].position)
-            if match is None:
-                raise PlanError(f"unexpected {self.text[position]!r}", self.text, position)
-            tokens.append(_Token(match.lastgroup or "", match[0], position))
-            position = match.end()
 
     def whole(self) -> Plan:
         plan = self._plan()
@@ -175,7 +120,7 @@ class _Parser:
             item = self._times(item, self._number(), where)
         return item
 
-    def _times(self, item: Curve, count: int | float, where: _Token) -> Curve:
+    def _times(self, item: Curve, count: int | float, where: Token) -> Curve:
         try:
             return Plan.repeated(item, count)  # type: ignore[arg-type] # it says what is wrong with a float
         except (ValueError, TypeError) as error:
@@ -299,7 +244,7 @@ class _Parser:
             return int(token.text, 16)
         return int(token.text) if token.text.lstrip("-").isdigit() else float(token.text)
 
-    def _peek(self) -> _Token:
+    def _peek(self) -> Token:
         return self.tokens[self.next]
 
     def _take(self, sign: str) -> bool:

@@ -3,20 +3,18 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import ClassVar, NoReturn
+from typing import ClassVar
 
 from flint import arb
 
 from zcdp.display.things import thing
 from zcdp.errors import BadType, BadValue
 from zcdp.mechanisms.base import Mechanism
+from zcdp.mechanisms.wrapper import Wrapper
 from zcdp.numeric.balls import lift
 from zcdp.numeric.certify import NotCertified
 from zcdp.numeric.exact import Exact, Value, integer
-from zcdp.numeric.functions import Number
 from zcdp.numeric.once import cached_property
-from zcdp.numeric.supremum import Convex
-from zcdp.privacy.curve import Peak
 from zcdp.privacy.loss import LossLaw, ShuffledProfile, profile_law
 from zcdp.privacy.relation import Relation
 from zcdp.privacy.sampled_curve import SampledFinite, finite_curve
@@ -27,7 +25,7 @@ MOST_CLIENTS = 10**15
 
 
 @dataclass(frozen=True, init=False, repr=False)
-class Shuffled(Mechanism):
+class Shuffled(Wrapper):
     """One report of each of so many clients, all by the same local randomizer, in an order that tells nothing.
 
     Neighbours are two sets of clients of which one holds another value. Whoever shuffles sees the senders, and must not
@@ -42,8 +40,7 @@ class Shuffled(Mechanism):
     """
 
     theorem: ClassVar[str] = "shuffling"
-    budget: ClassVar[None] = None
-    is_envelope = True
+    _no_group = "its pair is of one client"
 
     mechanism: Mechanism
     clients: int
@@ -98,21 +95,6 @@ class Shuffled(Mechanism):
     def largest_loss(self) -> Exact | None:
         return self.mechanism.largest_loss
 
-    def cumulant(self, s: Number) -> Number:
-        return self._curve.cumulant(s)
-
-    def kl(self) -> arb:
-        return self._curve.kl()
-
-    def peak(self) -> Peak:
-        return self._curve.peak()
-
-    def convexes(self) -> list[Convex]:
-        return list(self._curve.convexes())
-
-    def search_rho(self, tolerance: float = 1e-10) -> tuple[float, float]:
-        return self._curve.search_rho(tolerance)
-
     @property
     def rho_bounds(self) -> tuple[float, float]:
         return 0.0, self._peak_bounds[1]
@@ -126,12 +108,3 @@ class Shuffled(Mechanism):
         except NotCertified:
             return 0.0, alone
         return min(lower, alone), min(upper, alone)
-
-    @property
-    def rho_order(self) -> float:
-        return self._curve.rho_order
-
-    def group(self, size: Value) -> NoReturn:
-        """Not known: the pair is of one client."""
-        del size
-        raise BadValue(f"{self!r} has no group bound: its pair is of one client")

@@ -4,18 +4,15 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from fractions import Fraction
-from typing import ClassVar, NoReturn
-
-from flint import arb
+from typing import ClassVar
 
 from zcdp.display.things import thing
 from zcdp.errors import BadType, BadValue
 from zcdp.mechanisms.base import Mechanism
+from zcdp.mechanisms.wrapper import Wrapper
 from zcdp.numeric.exact import Exact, Value, integer, literal, rational
-from zcdp.numeric.functions import Number
 from zcdp.numeric.once import cached_property
-from zcdp.numeric.supremum import Convex
-from zcdp.privacy.curve import Curve, Peak
+from zcdp.privacy.curve import Curve
 from zcdp.privacy.loss import LossLaw, replaced_law, sampled_law
 from zcdp.privacy.one_sample import product_law
 from zcdp.privacy.plan import Plan
@@ -26,7 +23,7 @@ __all__ = ["Subsampled"]
 
 
 @dataclass(frozen=True, init=False, repr=False)
-class Subsampled(Mechanism):
+class Subsampled(Wrapper):
     """A mechanism or a whole plan on one random sample, anew in each use: by `rate`, or `size` records `of` so many.
 
     `rate`: a Poisson sample, each record takes part by itself with this probability. Neighbours are a data set and the
@@ -51,8 +48,7 @@ class Subsampled(Mechanism):
 
     known_elsewhere = True
     theorem: ClassVar[str] = "sampling"
-    budget: ClassVar[None] = None
-    is_envelope = True
+    _no_group = "the members of a group are drawn one by one"
 
     mechanism: Mechanism | Plan
     rate: Fraction
@@ -147,23 +143,8 @@ class Subsampled(Mechanism):
     def pure_epsilon(self) -> float:
         return self._curve.pure_epsilon
 
-    def cumulant(self, s: Number) -> Number:
-        return self._curve.cumulant(s)
-
     def _divergence(self, excess: Fraction) -> float:
         return self._curve._divergence(excess)
-
-    def kl(self) -> arb:
-        return self._curve.kl()
-
-    def peak(self) -> Peak:
-        return self._curve.peak()
-
-    def convexes(self) -> list[Convex]:
-        return list(self._curve.convexes())
-
-    def search_rho(self, tolerance: float = 1e-10) -> tuple[float, float]:
-        return self._curve.search_rho(tolerance)
 
     @property
     def rho_bounds(self) -> tuple[float, float]:
@@ -177,18 +158,9 @@ class Subsampled(Mechanism):
     def _peak_bounds(self) -> tuple[float, float]:
         return self._curve._peak_bounds
 
-    @property
-    def rho_order(self) -> float:
-        return self._curve.rho_order
-
     @cached_property
     def rho_fraction(self) -> Fraction:
         return self.mechanism.rho_fraction if self._curve.largest_loss is None else super().rho_fraction
-
-    def group(self, size: Value) -> NoReturn:
-        """Not known: the members of a group are drawn one by one."""
-        del size
-        raise BadValue(f"{self!r} has no group bound: the members of a group are drawn one by one")
 
 
 def _rate(rate: Value) -> Fraction:

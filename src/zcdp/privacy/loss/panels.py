@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from functools import cache
 from math import atan2, cos, exp, inf, log, log1p, sin, sqrt
 from typing import Any, NamedTuple, TypeAlias, TypeVar
 
 from flint import acb, arb, ctx
 
 from zcdp.numeric.certify import Undecided
+from zcdp.numeric.quadrature import highest_parabola, legendre
 
 __all__ = ["BaseLoss", "Mixture", "Rule"]
 
@@ -123,7 +123,7 @@ class Mixture:
             turn = acb(0, panel.half) if panel.upright else acb(panel.half)
             if panel.upright and panel.place > self.base.low:
                 turn = -turn  # down to the right end
-            for place, share in _legendre(points, ctx.prec):
+            for place, share in legendre(points, ctx.prec):
                 loss = panel.point(place)
                 logs.append(self.weight(loss).log())
                 masses.append(self.base.log_density(loss).exp() * share * turn)
@@ -192,7 +192,7 @@ class Mixture:
         if height and not dip <= 0:
             front, angle = self.rate * right.exp(), dip.max(arb(0))
             value += arb(height) * acb(self.rest + front * angle.cos(), front * angle.sin()).arg()
-        highest = _parabola(base.second, base.first + slope, left, right)
+        highest = highest_parabola(base.second, base.first + slope, left, right)
         bound: arb = value + base.constant - slope * middle - base.second * tall * tall + highest
         return bound
 
@@ -283,26 +283,3 @@ def _box(place: Any, level: Any, half: Any, stretch: Any, upright: bool) -> Any:
 
 def _log_weight(q: float, loss: float) -> float:
     return log1p(q * (exp(loss) - 1)) if loss < 700 else loss + log(q)
-
-
-def _parabola(second: arb, first: arb, left: arb, right: arb) -> arb:
-    """Not below the maximum of second x^2 + first x between left and right, second <= 0."""
-
-    def at(x: arb) -> arb:
-        return (second * x + first) * x
-
-    slopes = 2 * second * left + first, 2 * second * right + first
-    if slopes[0] <= 0:
-        return at(left)
-    if slopes[1] >= 0:
-        return at(right)
-    if second < 0:
-        return -first * first / (4 * second)
-    return at(left).max(at(right))
-
-
-@cache
-def _legendre(points: int, bits: int) -> list[tuple[arb, arb]]:
-    """Places and weights of the Gauss-Legendre rule, at the working precision, which the caller names."""
-    del bits
-    return [arb.legendre_p_root(points, k, weight=True) for k in range(points)]
