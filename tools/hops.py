@@ -14,7 +14,7 @@ from typing import Any
 
 OFF_LATTICE = " + ".join(f"Laplace(epsilon={0.1 + 0.0137 * n**1.3})" for n in range(30))
 QUESTIONS = {"1000 Laplace": "1000 * Laplace(epsilon=0.1)", "a plan on no lattice": OFF_LATTICE}
-TRANSPARENT = "numeric/once.py"  # an attribute that is computed once is a call of whoever asks for it
+TRANSPARENT = ("numeric/once.py", "display/calls.py")  # what is computed once, or explained, is asked for by the caller
 
 
 def hops(package: Path, text: str) -> tuple[set[str], set[tuple[str, str]]]:
@@ -31,10 +31,10 @@ def hops(package: Path, text: str) -> tuple[set[str], set[tuple[str, str]]]:
 
     def look(frame: FrameType, event: str, _: Any) -> None:
         here, before = place(frame), frame.f_back
-        if event != "call" or here is None or here == TRANSPARENT:
+        if event != "call" or here is None or here in TRANSPARENT:
             return
         files.add(here)
-        while place(before) == TRANSPARENT:
+        while place(before) in TRANSPARENT:
             before = before.f_back if before else None
         there = place(before)
         if there is not None and there != here:

@@ -25,7 +25,7 @@ from zcdp import (
     RandomizedResponse,
 )
 from zcdp.privacy.conversions import routes
-from zcdp.privacy.profile import search
+from zcdp.privacy.profile import engines
 from zcdp.privacy.relation import Relation
 
 BUDGETS = ("0.1", "0.4", 0.4, 2, 5, "1/3", 0.25, 1e-6, "0.001", 40, "log(3)", 1.7, 0.05, 1e-12)
@@ -116,7 +116,7 @@ def test_where_one_route_fails_the_others_answer(
 
     honest = ASKED[asked](plan())
     if broken != "curve":
-        monkeypatch.setattr(search, "choose", how)
+        monkeypatch.setattr(engines, "choose", how)
     if broken != "profile":
         monkeypatch.setattr(routes, "rdp_to_epsilon", how)
         monkeypatch.setattr(routes, "rdp_to_delta", how)
@@ -134,7 +134,7 @@ def test_where_one_route_fails_the_others_answer(
 def test_where_all_fail_it_is_said(monkeypatch: pytest.MonkeyPatch, how: Callable[..., float]) -> None:
     for name in ("rdp_to_epsilon", "rdp_to_delta", "zcdp_to_epsilon", "zcdp_to_delta"):
         monkeypatch.setattr(routes, name, how)
-    monkeypatch.setattr(search, "choose", how)
+    monkeypatch.setattr(engines, "choose", how)
     plan = Gaussian(sigma=1) + Laplace(epsilon=1)
     with pytest.raises(NotCertified):
         plan.epsilon_at(delta=1e-6)

@@ -8,15 +8,15 @@ from flint import arb
 
 from zcdp import Plan
 from zcdp.numeric.balls import above, at_precision, below, lift
+from zcdp.privacy.loss.lattice import common_lattice
 from zcdp.privacy.loss.law import Parts
-from zcdp.privacy.loss.snap import common_lattice
+from zcdp.privacy.loss.transform import Transform
 from zcdp.privacy.profile.contour import Contour
 from zcdp.privacy.profile.effort import MILLISECOND, Effort
 from zcdp.privacy.profile.finite_cut import Cut, cut_degree, expanded
 from zcdp.privacy.profile.finite_sum import CutSum, WholeSum, whole_degree
-from zcdp.privacy.profile.integrand import Line, Transform
 from zcdp.privacy.profile.lattice_contour import LatticeContour
-from zcdp.privacy.profile.question import line_for_epsilon, saddle_estimate
+from zcdp.privacy.profile.question import Line, line_for_epsilon, saddle_estimate
 from zcdp.privacy.profile.smoothed import Smoothed
 
 HALF, THIRD = Fraction(1, 2), Fraction(1, 3)

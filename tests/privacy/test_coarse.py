@@ -20,14 +20,14 @@ from zcdp.numeric.theta import Theta
 from zcdp.privacy.curve import Curve, Peak
 from zcdp.privacy.loss import discrete_laplace_pair, gaussian_pair, laplace_pair
 from zcdp.privacy.loss.law import Parts
-from zcdp.privacy.profile import choose, float_contour
+from zcdp.privacy.loss.transform import Transform
+from zcdp.privacy.profile import engines, float_contour
 from zcdp.privacy.profile.contour import Contour
 from zcdp.privacy.profile.effort import MILLISECOND, Effort
 from zcdp.privacy.profile.engine import Engine, Offer
 from zcdp.privacy.profile.float_contour import FloatContour
-from zcdp.privacy.profile.integrand import Line, Transform
 from zcdp.privacy.profile.profile import Profile
-from zcdp.privacy.profile.question import Question, line_for_epsilon
+from zcdp.privacy.profile.question import Line, Question, line_for_epsilon
 
 LOSS, COUNT = Fraction(5, 2), 16
 LAPLACES: Parts = ((laplace_pair(LOSS), COUNT),)
@@ -127,7 +127,7 @@ def test_nodes_left_out_before_the_last_are_charged() -> None:
         for tolerance in (0.1, 1e-3):
             line = Line(transform, line_for_epsilon(transform, Fraction(0)), arb(0), tolerance=tolerance)
             contour = Contour(line, Effort(3200 * MILLISECOND), rough=True)
-            kept, last = set(contour.kept), int(line.tilt.decay.least_near_end / below(contour.step))
+            kept, last = set(contour.kept), int(line.decay.least_near_end / below(contour.step))
             left = [acb(line.c, contour.step * k) for k in range(1, last + 1) if k not in kept]
             assert left
             missing = sum((abs(transform.moment(z) / line.weight / (z * (z + 1))) for z in left), arb(0))
@@ -157,7 +157,7 @@ class Known(Engine):
 def test_each_end_of_epsilon_is_sure(monkeypatch: pytest.MonkeyPatch, delta: Fraction) -> None:
     """The upper one from the upper end of delta, the lower one from the lower end."""
     profile = Profile(((gaussian_pair(lambda: arb(1)), 1),))
-    monkeypatch.setattr(choose, "ENGINES", [(Known,)])
+    monkeypatch.setattr(engines, "ENGINES", [(Known,)])
     lower, upper = profile.epsilon_bounds(delta)
     with mp.workdps(40):
         target = mp.log(mpf(delta.numerator) / delta.denominator)

@@ -12,8 +12,8 @@ from privacy.by_engine import HALF, THIRD, by, parts_of
 from zcdp import DiscreteLaplace, Laplace, PureDP, RandomizedResponse
 from zcdp.numeric.balls import lift
 from zcdp.privacy.loss import gaussian_pair
-from zcdp.privacy.profile.integrand import Line
 from zcdp.privacy.profile.profile import Profile
+from zcdp.privacy.profile.question import Line
 
 
 def test_many_laplace_by_the_contour() -> None:

@@ -15,8 +15,8 @@ from mpmath import mp, mpf
 from zcdp import DiscreteGaussian, Gaussian, Laplace, Plan
 from zcdp.numeric.balls import at_precision, lift
 from zcdp.numeric.theta import Theta
+from zcdp.privacy.loss.decay import Decay
 from zcdp.privacy.loss.discrete_gaussian import DiscreteNormal
-from zcdp.privacy.loss.share import Decay
 
 CASES = [
     # variance, sensitivity, count, epsilon

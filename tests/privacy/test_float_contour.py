@@ -18,6 +18,7 @@ from zcdp import BoundedRange, DiscreteLaplace, Laplace, Plan, PureDP, Randomize
 from zcdp.numeric.balls import at_precision, lift
 from zcdp.numeric.certify import Undecided
 from zcdp.numeric.double_tables import decays, waves
+from zcdp.numeric.trapezoid import TooManyNodes
 from zcdp.privacy.loss import (
     discrete_gaussian,
     discrete_gaussian_pair,
@@ -30,7 +31,6 @@ from zcdp.privacy.loss.law import Parts
 from zcdp.privacy.profile import float_contour, smoothed
 from zcdp.privacy.profile.float_contour import FloatContour
 from zcdp.privacy.profile.profile import Profile
-from zcdp.privacy.profile.trapezoid import TooManyNodes
 
 PLANS: dict[str, Parts] = {
     "laplace": ((laplace_pair(Fraction(0.317)), 1), (laplace_pair(Fraction(0.0911)), 3)),

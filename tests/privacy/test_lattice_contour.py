@@ -15,14 +15,15 @@ from privacy.by_engine import HALF, THIRD, by, ends, parts_of
 from zcdp import RAPPOR, DiscreteLaplace, Laplace, Log, Plan, PureDP, RandomizedResponse
 from zcdp.numeric.balls import at_precision
 from zcdp.privacy.loss import discrete_laplace_pair, laplace_pair, logistic_pair, three_point_pair
+from zcdp.privacy.loss.decay import Decay
 from zcdp.privacy.loss.exponential_sum import ExponentialSum
+from zcdp.privacy.loss.lattice import common_lattice, snap
 from zcdp.privacy.loss.law import Parts
-from zcdp.privacy.loss.snap import common_lattice, snap
+from zcdp.privacy.loss.transform import Transform
 from zcdp.privacy.profile.effort import Effort
-from zcdp.privacy.profile.integrand import Line, Tilt, Transform
 from zcdp.privacy.profile.lattice_contour import LatticeContour
 from zcdp.privacy.profile.profile import Profile
-from zcdp.privacy.profile.question import line_for_epsilon
+from zcdp.privacy.profile.question import Line, line_for_epsilon
 
 
 def test_logarithms_have_a_lattice_of_their_own() -> None:
@@ -196,7 +197,7 @@ def test_decay_of_images_is_a_lower_bound(pair: ExponentialSum) -> None:
         transform = Transform(((pair, 3),))
         g = float(pair.loss) * float(pair.ratio)
         for c in (arb("0.1"), arb(2), arb(30)):
-            decay, size = Tilt(transform, c).decay, transform.log_moment(c)
+            decay, size = Decay(transform.tilt(c).shares, c), transform.log_moment(c)
             for begin, end in ((0.01, 0.02), (0.3, 0.31), (0.1, 0.4), (0.49, 0.5)):
                 low, high = 2 * pi / g * begin, 2 * pi / g * end
                 bound = decay.bound_images(np.array([low]), np.array([high]), pi / g)[0]

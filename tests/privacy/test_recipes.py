@@ -18,7 +18,7 @@ from zcdp.numeric.functions import Number, sinhc
 from zcdp.numeric.functions import log as log_of
 from zcdp.privacy.curve import Peak
 from zcdp.privacy.loss import LossLaw, logistic_pair
-from zcdp.privacy.profile import choose
+from zcdp.privacy.profile import engines
 from zcdp.privacy.profile.engine import Engine, Offer
 from zcdp.privacy.profile.profile import Profile
 from zcdp.privacy.profile.question import Question
@@ -100,7 +100,7 @@ def test_an_engine_of_ones_own_takes_its_place_in_the_table(monkeypatch: pytest.
     plan = 3 * RandomizedResponse(epsilon="0.7", k=5) + 2 * PureDP(epsilon="0.3")
     parts = tuple((law, count) for part, count in plan.parts if (law := part.pair()) is not None)
     before, usual = Profile(parts).delta(Fraction(1, 2)), Profile(parts).epsilon(Fraction(1, 100))
-    monkeypatch.setattr(choose, "ENGINES", [(Enumerated,), *choose.ENGINES])
+    monkeypatch.setattr(engines, "ENGINES", [(Enumerated,), *engines.ENGINES])
     after, found = Profile(parts).delta(Fraction(1, 2)), Profile(parts).epsilon(Fraction(1, 100))
     assert before.method != after.method == found.method == "all outcomes"
     assert after[:2] == pytest.approx(before[:2], rel=1e-15)

@@ -14,9 +14,10 @@ from privacy.by_engine import HALF
 
 from zcdp import Gaussian, Logistic
 from zcdp.numeric.balls import above, at_precision
+from zcdp.numeric.trapezoid import TooManyNodes, charge, choose, octaves
 from zcdp.privacy.loss import discrete_laplace_pair, laplace_pair, three_point_pair
-from zcdp.privacy.profile.integrand import Tilt, Transform
-from zcdp.privacy.profile.trapezoid import TooManyNodes, charge, choose, octaves
+from zcdp.privacy.loss.decay import Decay
+from zcdp.privacy.loss.transform import Transform
 
 
 @pytest.mark.parametrize(
@@ -36,11 +37,11 @@ def test_decay_is_a_lower_bound(pair: object) -> None:
     def run() -> None:
         transform = Transform(((pair, 3),))  # type: ignore[arg-type]
         for c in (arb("0.1"), arb(2), arb(30)):
-            tilt = Tilt(transform, c)
+            decay = Decay(transform.tilt(c).shares, c)
             size = transform.log_moment(c)
             for low in (0.01, 0.5, 2.0, 3.1, 6.2, 12.5, 50.0, 1000.0):
                 for width in (0.0, 0.3, 2.0, inf):
-                    bound = tilt.decay.bound(np.array([low]), np.array([low + width]))[0]
+                    bound = decay.bound(np.array([low]), np.array([low + width]))[0]
                     for step in range(40):
                         y = low + (width if width < inf else 3 * low) * step / 40
                         true = float(size - abs(transform.moment(c + arb(y) * acb(0, 1))).log())

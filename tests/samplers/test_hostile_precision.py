@@ -20,8 +20,9 @@ from zcdp.numeric import balls
 from zcdp.numeric import double_tables as waves
 from zcdp.numeric.certify import NotCertified
 from zcdp.numeric.trusted import settled, thin, trusted
+from zcdp.privacy.loss.decay import Decay
 from zcdp.privacy.loss.discrete_gaussian import DiscreteNormal
-from zcdp.privacy.profile.integrand import Tilt, Transform
+from zcdp.privacy.loss.transform import Transform
 from zcdp.samplers import discrete_gaussian, exponential_coins
 from zcdp.samplers.bernoulli import Coin
 from zcdp.samplers.continuous import gaussian_on_grid, logistic_on_grid
@@ -225,7 +226,7 @@ def test_distances_of_waves_are_known_to_a_double_or_undecided(mechanism: Any) -
     """What the decay of a transform trusts: at few bits there is no number, at many the nearest one."""
 
     def shares() -> tuple[Any, Any]:
-        [bound] = Tilt(Transform(((mechanism.pair(), 1),)), arb(1)).decay.bounds
+        [bound] = Decay(Transform(((mechanism.pair(), 1),)).tilt(arb(1)).shares, arb(1)).bounds
         distances = [turns for _, turns in bound.waves]  # type: ignore[attr-defined]
         return getattr(bound, "turns", distances[0]), distances
 

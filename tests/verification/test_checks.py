@@ -9,7 +9,7 @@ import pytest
 from zcdp import DiscreteLaplace, Laplace, RandomizedResponse
 from zcdp.cli import main
 from zcdp.privacy.curve import Peak
-from zcdp.privacy.profile.engine import Answer
+from zcdp.privacy.profile.answer import Answer
 from zcdp.privacy.profile.profile import Profile
 from zcdp.verification import checks, run
 

@@ -52,9 +52,9 @@ class Laplace(RealExponentialNoise):
         return epsilon + expm1(-epsilon)
 
     def pair(self) -> LossLaw | None:
-        if self._euclidean:
-            return real_moves_pair(self.epsilon, laplace_pair, eighths=4)
-        return super().pair() if self.shape else laplace_pair(self.epsilon)
+        if not self.shape:
+            return laplace_pair(self.epsilon)
+        return real_moves_pair(self.epsilon, laplace_pair, eighths=4) if self._euclidean else super().pair()
 
     @property
     def variance(self) -> Fraction | float:

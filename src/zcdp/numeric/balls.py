@@ -111,3 +111,15 @@ def floor(ball: arb) -> int:
 def ceiling(ball: arb) -> int:
     """The least integer that is not below any point of a ball."""
     return -floor(-ball)
+
+
+def root_below(square: arb) -> float:
+    """A float not above the root of a number; 0 where nothing is known of it."""
+    least = square.lower()
+    return below(least.sqrt()) if least > 0 else 0.0
+
+
+def log_size(value: arb) -> float:
+    """The logarithm of a number, near enough for proposals; of one that is lost in its ball, that of the upper end."""
+    size = value if value > 0 else value.upper()
+    return float(size.log().mid()) if size > 0 else -inf if size.is_finite() else inf

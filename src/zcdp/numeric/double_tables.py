@@ -111,3 +111,16 @@ def _exponentials() -> Floats:
 
 def _point(value: acb) -> complex:
     return complex(trusted(value.real, within=KNOWN), trusted(value.imag, within=KNOWN))
+
+
+def power(base: Complexes, count: int) -> Complexes:
+    """base^count, by squares."""
+    answer = None
+    while count:
+        if count % 2:
+            answer = base if answer is None else answer * base
+        count //= 2
+        if count:
+            base = base * base
+    assert answer is not None
+    return answer

@@ -52,6 +52,11 @@ def sinhc(x: Number) -> Number:
     return _sinhc_near_zero(x) if abs(x[0]) < NEAR else (x.exp() - (-x).exp()) / (2 * x)
 
 
+def tail_factor(s: Number) -> Number:
+    """log max over u of (1 - e^{-u}) e^{-s u} = s log s - (1+s) log(1+s)."""
+    return s * log(s) - (1 + s) * log(1 + s)
+
+
 def _sinhc_near_zero(x: arb_series) -> arb_series:
     """The sum of x^2k/(2k+1)!; the rest in absolute values, below a geometric series, term by term of the result."""
     count = x.prec

@@ -8,7 +8,7 @@ from decimal import Decimal
 from fractions import Fraction
 from math import inf, nextafter
 from numbers import Real
-from typing import TYPE_CHECKING, ClassVar, NamedTuple, overload
+from typing import TYPE_CHECKING, ClassVar, overload
 
 from flint import arb, arb_series
 
@@ -24,7 +24,7 @@ from zcdp.numeric.functions import Number, coefficient, derivatives
 from zcdp.numeric.once import cached_property
 from zcdp.numeric.supremum import Convex, steepest_ratio
 from zcdp.privacy.loss import LossLaw, three_point_pair
-from zcdp.privacy.orders import LARGEST, is_infinite, quick_divergence
+from zcdp.privacy.orders import LARGEST, Peak, is_infinite, quick_divergence
 from zcdp.privacy.relation import Relation
 from zcdp.privacy.rho_search import from_below
 
@@ -39,17 +39,10 @@ if TYPE_CHECKING:
 __all__ = ["AUTHORS_ONLY", "Curve", "Peak"]
 
 AUTHORS_ONLY = {
-    *("adds_up", "budget", "convexes", "coordinates", "cumulant", "forms", "is_envelope", "kl", "local", "noise"),
-    *("pair", "peak", "profile", "shape", "theorems", "usual_divisor", "usual_losses", "witness"),
+    *("adds_up", "budget", "convexes", "coordinates", "cumulant", "forms", "is_envelope", "kl", "laws", "local"),
+    *("noise", "pair", "peak", "profile", "shape", "theorems", "usual_divisor", "usual_losses", "witness"),
 }
 """What whoever writes a mechanism supplies, or may: `dir` and the reference show users the rest."""
-
-
-class Peak(NamedTuple):
-    """The supremum over orders of D(alpha)/alpha, and the order that attains it (1: in the limit)."""
-
-    rho: arb
-    order: arb
 
 
 class Curve(metaclass=SpokenABC):
@@ -240,6 +233,11 @@ class Curve(metaclass=SpokenABC):
     def coordinates(self) -> tuple[tuple[Curve, int], ...]:
         """The independent coordinates of one mechanism, each with how many are alike; itself, if it has just one."""
         return ((self, 1),)
+
+    @property
+    def laws(self) -> Sequence[tuple[LossLaw | None, int]]:
+        """The laws that dominate the privacy loss, one for each coordinate, with how often; None: none is known."""
+        return [(one.pair(), count) for one, count in self.coordinates]
 
     @cached_property
     def _approximate(self) -> Routes:

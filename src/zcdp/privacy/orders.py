@@ -1,20 +1,28 @@
-"""Orders of divergences: which are infinite, and those that are floats, answered in one attempt."""
+"""Orders of divergences: the one of the peak, which are infinite, and floats, answered in one attempt."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
 from decimal import Decimal
 from math import inf, nextafter
+from typing import NamedTuple
 
 from flint import arb
 
 from zcdp.numeric.balls import above, at_precision, below
 from zcdp.numeric.exact import Value
 
-__all__ = ["LARGEST", "is_infinite", "quick_divergence"]
+__all__ = ["LARGEST", "Peak", "is_infinite", "quick_divergence"]
 
 BITS = 128
 LARGEST = 2.0**53  # Below it and above 1, a float less 1 is a float: both are multiples of its last place.
+
+
+class Peak(NamedTuple):
+    """The supremum over orders of D(alpha)/alpha, and the order that attains it (1: in the limit)."""
+
+    rho: arb
+    order: arb
 
 
 def is_infinite(order: Value) -> bool:

@@ -171,16 +171,17 @@ class Plan(Curve):
     @cached_property
     def pure_epsilon(self) -> float:
         """The sum of the parts' largest losses, rounded up; inf where one of them is unbounded."""
-        losses = [(part.pure_epsilon, part, count) for part, count in self.parts]
-        if any(loss == inf for loss, _, _ in losses):
+        exact = [(_exact_loss(part), count) for part, count in self.parts]
+        if any(loss is None for loss, _ in exact):
             return inf
-        try:
-            exact = [(part.largest_loss, count) for _, part, count in losses]
-        except (AttributeError, TypeError, ValueError):  # A mechanism has no exact form of it.
-            exact = [(Fraction(loss), count) for loss, _, count in losses]
         whole = sum((loss * count for loss, count in exact if isinstance(loss, Fraction)), Fraction(0))
         logs = [(loss, count) for loss, count in exact if isinstance(loss, Log)]
         return enclose(lambda: sum((lift(loss) * count for loss, count in logs), lift(whole)))[1]
+
+    @property
+    def laws(self) -> list[tuple[LossLaw | None, int]]:
+        """Those of all parts."""
+        return [(one.pair(), count * times) for part, count in self.parts for one, times in part.coordinates]
 
     def pair(self) -> LossLaw | None:
         """A plan has one pair for each part, no single one."""
@@ -284,9 +285,14 @@ class Plan(Curve):
         return [Convex(self.cumulant, self.kl(), arb(self.pure_epsilon), taylor if smooth else None)]
 
     def search_rho(self, tolerance: float = TOLERANCES[0]) -> tuple[float, float]:
-        """Floats around rho by a certified search over all orders of the sum of the curves.
-
-        Parts of unbounded loss go in at their own rho (Gaussian noise has it at every order); the lower end is then
-        the sum at order 1.
-        """
+        """Floats around rho by a certified search over all orders of the sum of the curves."""
         return search(self, tolerance)
+
+
+def _exact_loss(part: Curve) -> Exact | None:
+    """The largest loss of a part, rounded up where it has no exact form; None where it is unbounded."""
+    try:
+        loss = part.largest_loss
+    except (AttributeError, TypeError, ValueError):
+        loss = None
+    return Fraction(part.pure_epsilon) if loss is None and part.pure_epsilon < inf else loss

@@ -29,9 +29,10 @@ ORDERS = 16  # At so many orders a sum of many parts is looked at from below.
 
 
 def search(plan: Plan, tolerance: float) -> tuple[float, float]:
-    """Floats around rho by a certified search over all orders; see `Plan.search_rho`.
+    """Floats around rho by a certified search over all orders; the work is the same for any number of parts.
 
-    The work is the same for any number of parts.
+    Parts of unbounded loss go in at their own rho (Gaussian noise has it at every order); the lower end is then the sum
+    at order 1.
     """
     bounded = [count * part for part, count in plan.parts if part.pure_epsilon < inf]
     unbounded = [(part.rho_fraction, count) for part, count in plan.parts if part.pure_epsilon == inf]

@@ -16,7 +16,7 @@ from zcdp.errors import BadValue
 from zcdp.numeric.balls import lift
 from zcdp.numeric.certify import enclose
 from zcdp.numeric.exact import Value, probability, rational
-from zcdp.privacy.conversions.rdp_to_approx import tail_factor
+from zcdp.numeric.functions import tail_factor
 
 __all__ = ["renyi_delta", "renyi_epsilon"]
 

@@ -12,19 +12,14 @@ from flint import arb
 from zcdp.numeric.balls import at_precision, lift
 from zcdp.numeric.certify import Undecided, enclose
 from zcdp.numeric.crossing import crossing
-from zcdp.numeric.functions import Number, log
+from zcdp.numeric.functions import tail_factor
 
-__all__ = ["rdp_to_delta", "rdp_to_epsilon", "tail_factor"]
+__all__ = ["rdp_to_delta", "rdp_to_epsilon"]
 
 CORNERS = 1 << 13
 
 Cumulant: TypeAlias = Callable[[Any], Any]
 """K(s) over every number system: Callable[[Number], Number], which the type system cannot say."""
-
-
-def tail_factor(s: Number) -> Number:
-    """log max over u of (1 - e^{-u}) e^{-s u} = s log s - (1+s) log(1+s)."""
-    return s * log(s) - (1 + s) * log(1 + s)
 
 
 def rdp_to_epsilon(cumulant: Cumulant, delta: Fraction, *, guess: float = 1.0, worth: float = inf) -> float:

@@ -13,9 +13,9 @@ from zcdp.numeric.exact import Value, rational
 from zcdp.numeric.once import cached_property
 from zcdp.privacy.conversions.rdp_to_approx import rdp_to_delta, rdp_to_epsilon
 from zcdp.privacy.conversions.zcdp_to_approx import zcdp_to_delta, zcdp_to_epsilon
+from zcdp.privacy.loss.lattice import snap
 from zcdp.privacy.loss.law import Parts
-from zcdp.privacy.loss.snap import snap
-from zcdp.privacy.profile.engine import Answer, NoAnswer
+from zcdp.privacy.profile.answer import Answer, NoAnswer
 from zcdp.privacy.profile.profile import Profile
 
 if TYPE_CHECKING:
@@ -51,7 +51,7 @@ class Routes:
 
     def __init__(self, curve: Curve) -> None:
         self.curve = curve
-        laws = [(one.pair(), count * times) for part, count in curve.parts for one, times in part.coordinates]
+        laws = curve.laws
         self._known = tuple((law, count) for law, count in laws if law is not None)
         self._alone = sum(count for _, count in laws) == 1
         complete = len(self._known) == len(laws)

@@ -9,9 +9,10 @@ from zcdp.privacy.loss.envelope_law import envelope_of_balls, envelope_of_rows, 
 from zcdp.privacy.loss.exponential_sum import laplace_pair, logistic_pair, three_point_pair
 from zcdp.privacy.loss.finite import finite_law
 from zcdp.privacy.loss.gaussian import gaussian_pair
-from zcdp.privacy.loss.law import Factor, LossLaw
+from zcdp.privacy.loss.law import LossLaw
 from zcdp.privacy.loss.profile_law import profile_law
 from zcdp.privacy.loss.shuffled_profile import ShuffledProfile
+from zcdp.privacy.loss.transform import Factor
 
 __all__ = [
     "Factor",

@@ -11,9 +11,8 @@ from flint import acb, arb
 from zcdp.numeric.balls import above
 from zcdp.numeric.double_tables import wave_table
 from zcdp.numeric.once import cached_property
+from zcdp.privacy.loss.decay import UP, minus_log
 from zcdp.privacy.loss.panels import Mixture, Rule
-from zcdp.privacy.loss.share import UP
-from zcdp.privacy.loss.wave_share import minus_log
 
 if TYPE_CHECKING:
     import numpy as np

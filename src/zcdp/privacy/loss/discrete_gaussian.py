@@ -11,15 +11,15 @@ from typing import TYPE_CHECKING, Any, Self
 
 from flint import acb, arb
 
-from zcdp.numeric.balls import below, lift
+from zcdp.numeric.balls import below, lift, root_below
 from zcdp.numeric.certify import Undecided
 from zcdp.numeric.theta import Theta
 from zcdp.numeric.trusted import trusted
+from zcdp.privacy.loss.decay import DOWN, MOST, UP, Waves, WaveShare, least_distance
 from zcdp.privacy.loss.lattice import Lattice
-from zcdp.privacy.loss.law import Factor, LossLaw, Taylor
-from zcdp.privacy.loss.share import DOWN, MOST, UP, root_below
+from zcdp.privacy.loss.law import LossLaw
 from zcdp.privacy.loss.tilted import Polynomial, Tilted
-from zcdp.privacy.loss.wave_share import Waves, WaveShare, least_distance
+from zcdp.privacy.loss.transform import Factor, Taylor
 
 if TYPE_CHECKING:
     import numpy as np

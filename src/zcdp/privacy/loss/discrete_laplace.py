@@ -15,10 +15,10 @@ from zcdp.numeric.certify import enclose
 from zcdp.numeric.exact import Exact, Log
 from zcdp.numeric.functions import exp, expm1
 from zcdp.numeric.trusted import trusted
+from zcdp.privacy.loss.decay import DOWN, UP, Waves, WaveShare, least_square_sine, minus_log
 from zcdp.privacy.loss.exponential_sum import ExponentialSum, ExponentialSumFactor, Terms, laplace_pair
-from zcdp.privacy.loss.law import LossLaw, Taylor
-from zcdp.privacy.loss.share import DOWN, UP
-from zcdp.privacy.loss.wave_share import Waves, WaveShare, least_square_sine, minus_log
+from zcdp.privacy.loss.law import LossLaw
+from zcdp.privacy.loss.transform import Taylor
 
 if TYPE_CHECKING:
     import numpy as np

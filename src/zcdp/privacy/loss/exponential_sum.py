@@ -11,18 +11,18 @@ from typing import Any, TypeAlias
 
 from flint import acb, arb
 
-from zcdp.numeric.balls import above, below, lift
-from zcdp.numeric.exact import Exact
+from zcdp.numeric.balls import above, below, lift, root_below
+from zcdp.numeric.exact import Exact, Log
 from zcdp.numeric.functions import exp
 from zcdp.numeric.trusted import trusted
+from zcdp.privacy.loss.decay import Share, WaveShare
 from zcdp.privacy.loss.expansion import EqualRows
-from zcdp.privacy.loss.lattice import Lattice, lattice_of
-from zcdp.privacy.loss.law import Factor, LossLaw, Taylor
+from zcdp.privacy.loss.lattice import Lattice
+from zcdp.privacy.loss.law import LossLaw
 from zcdp.privacy.loss.panels import BaseLoss
 from zcdp.privacy.loss.sampled_density import Facing, SampledDensityLaw
-from zcdp.privacy.loss.share import Share, root_below
 from zcdp.privacy.loss.tilted import Polynomial, Tilted
-from zcdp.privacy.loss.wave_share import WaveShare
+from zcdp.privacy.loss.transform import Factor, Taylor
 from zcdp.privacy.relation import Relation
 
 __all__ = [
@@ -69,7 +69,9 @@ class ExponentialSum(LossLaw):
 
     def lattice(self) -> Lattice:
         """See `LossLaw`."""
-        return lattice_of(self.loss, self.ratio)
+        if isinstance(self.loss, Log):
+            return Lattice(Fraction(1), self.ratio, self.loss)
+        return Lattice(self.loss, self.loss * self.ratio)
 
     def expansion(self) -> EqualRows:
         """See `LossLaw`."""

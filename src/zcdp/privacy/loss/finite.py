@@ -12,18 +12,18 @@ from typing import Any
 from flint import arb
 
 from zcdp.errors import BadValue
-from zcdp.numeric.balls import above, below, lift
+from zcdp.numeric.balls import above, below, lift, root_below
 from zcdp.numeric.exact import Exact, Log
 from zcdp.numeric.once import cached_property
 from zcdp.numeric.trusted import trusted
+from zcdp.privacy.loss.decay import Share, WaveShare
 from zcdp.privacy.loss.expansion import Expansion, FreeAtoms
-from zcdp.privacy.loss.exponential_sum import ROWS, ExponentialSum, Terms
+from zcdp.privacy.loss.exponential_sum import ROWS, ExponentialSum, ExponentialSumFactor, Terms
 from zcdp.privacy.loss.game import Game
 from zcdp.privacy.loss.hull import Atom, both_orders, hull, prefixes
-from zcdp.privacy.loss.law import Factor, LossLaw, Taylor
-from zcdp.privacy.loss.share import Share, root_below
+from zcdp.privacy.loss.law import LossLaw
 from zcdp.privacy.loss.tilted import Polynomial, Tilted
-from zcdp.privacy.loss.wave_share import WaveShare
+from zcdp.privacy.loss.transform import Factor, Taylor
 from zcdp.privacy.relation import Relation
 
 __all__ = ["FiniteLaw", "envelope_of_atoms", "finite_law"]
@@ -88,15 +88,12 @@ class FiniteLaw(LossLaw):
 
     def ready(self) -> Factor:
         """See `LossLaw`."""
-        return _AtomsFactor([lift(loss) for loss in self.losses], [lift(p) for _, p in self.masses])
+        masses = [lift(p) for _, p in self.masses]
+        return _AtomsFactor([lift(loss) for loss in self.losses], masses, lift(self.revealed))
 
     def largest(self) -> arb:
         """See `LossLaw`; 0 where every outcome gives the input away."""
         return lift(self.losses[0]) if self.losses else arb(0)
-
-    def infinite_mass(self) -> arb:
-        """See `LossLaw`."""
-        return lift(self.revealed)
 
     def game(self) -> Game | None:
         """See `LossLaw`."""
@@ -177,9 +174,11 @@ class RowOfAtoms(ExponentialSum):
 
     source: FiniteLaw = field(kw_only=True)
 
-    def infinite_mass(self) -> arb:
+    def ready(self) -> ExponentialSumFactor:
         """See `LossLaw`."""
-        return self.source.infinite_mass()
+        factor = super().ready()
+        factor.revealed = lift(self.source.revealed)
+        return factor
 
     def reverse(self) -> LossLaw:
         """See `LossLaw`."""
@@ -204,8 +203,8 @@ class RowOfAtoms(ExponentialSum):
 class _AtomsFactor(Factor):
     atomic = True
 
-    def __init__(self, losses: list[arb], masses: list[arb]) -> None:
-        self.losses, self.masses = losses, masses
+    def __init__(self, losses: list[arb], masses: list[arb], revealed: arb) -> None:
+        self.losses, self.masses, self.revealed = losses, masses, revealed
         self.weight = 1 + len(losses) / ROWS * 4  # an exponential for each
 
     def moment(self, z: Any) -> Any:

@@ -2,16 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from dataclasses import dataclass
 from fractions import Fraction
-from typing import TYPE_CHECKING, Any, Self
+from typing import TYPE_CHECKING, Any
 
 from flint import arb
 
-from zcdp.privacy.loss.law import Factor, LossLaw, Taylor
-from zcdp.privacy.loss.share import Bound, Share, root_below
+from zcdp.privacy.loss.decay import GaussianShare, Share
+from zcdp.privacy.loss.law import LossLaw
 from zcdp.privacy.loss.tilted import Tilted
+from zcdp.privacy.loss.transform import Factor, Taylor
 
 if TYPE_CHECKING:
     import numpy as np
@@ -61,26 +62,11 @@ class GaussianFactor(Factor):
 
     def share(self, count: int, c: arb, taylor: Taylor) -> Share:  # noqa: ARG002
         """log(M(c)/|M(c + iy)|) = mu^2 y^2/2."""
-        return _GaussianShare(count, self.curvature, cells=0)
+        return GaussianShare(count, self.curvature, cells=0)
 
     def tilted(self, c: arb) -> Tilted:  # noqa: ARG002
         """See `Factor`."""
         return Tilted((), arb(0), arb(0), self.curvature)
-
-
-@dataclass(frozen=True)
-class _GaussianShare(Share):
-    curvature: arb
-
-    @classmethod
-    def together(cls, shares: Sequence[Self], x: float) -> Bound:  # noqa: ARG003
-        root = root_below(sum((share.curvature * share.count for share in shares), arb(0)))
-
-        def bound(low: Floats, high: Floats, distance: float) -> Floats:  # noqa: ARG001
-            height = 0 * low if distance else low  # Nothing is known of the images, nor asked: there is no lattice.
-            return ((root * height) ** 2 / 2)[:, 0]
-
-        return bound
 
 
 def gaussian_pair(curvature: Callable[[], arb]) -> GaussianLaw:

@@ -6,25 +6,22 @@ from abc import ABC, abstractmethod
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
-from math import inf
-from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple, TypeAlias
+from typing import TYPE_CHECKING, ClassVar, TypeAlias
 
 from flint import acb, arb
 
 from zcdp.errors import BadValue
 from zcdp.numeric.balls import at_precision
-from zcdp.numeric.certify import Undecided
 from zcdp.numeric.exact import Exact
-from zcdp.privacy.loss.share import MonotoneShare, Share
 from zcdp.privacy.relation import Relation
 
 if TYPE_CHECKING:
     from zcdp.privacy.loss.expansion import Expansion
     from zcdp.privacy.loss.game import Game
     from zcdp.privacy.loss.lattice import Lattice
-    from zcdp.privacy.loss.tilted import Tilted
+    from zcdp.privacy.loss.transform import Factor
 
-__all__ = ["Ends", "Factor", "LossLaw", "Parts", "Points", "Taylor"]
+__all__ = ["Ends", "LossLaw", "Parts"]
 
 CHECK_BITS = 128
 CHECK_POINTS = ((0.3, 0.0), (1.7, 0.4), (0.1, 2.3))  # A claim of symmetry is looked at here.
@@ -32,29 +29,6 @@ CHECK_POINTS = ((0.3, 0.0), (1.7, 0.4), (0.1, 2.3))  # A claim of symmetry is lo
 
 Ends: TypeAlias = Callable[[arb], tuple[arb, arb]]
 """Numbers below and above delta(epsilon), at the working precision."""
-
-
-class Points(NamedTuple):
-    """The points z = c + ikh of a vertical line, for some k; with w = z + 1/2 and u = 1/w."""
-
-    c: arb
-    step: arb
-    kept: Sequence[int]
-    """The k, in increasing order, from 0 on."""
-    z: Sequence[acb]
-    w: Sequence[acb]
-    u: Sequence[acb]
-    needed: float = inf
-    """e-folds below M(c) at which an error of M does no harm; a law may know it better."""
-
-
-class Taylor(NamedTuple):
-    """On the real line: M(c), and K = log M with its first two derivatives."""
-
-    moment: arb
-    value: arb
-    slope: arb
-    variance: arb
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
@@ -109,10 +83,6 @@ class LossLaw(ABC):
     def largest(self) -> arb:
         """The supremum of the finite losses, at the working precision; +inf where they are unbounded."""
         return arb.pos_inf()
-
-    def infinite_mass(self) -> arb:
-        """P(L = +inf): of outcomes that only one of the two can produce."""
-        return arb(0)
 
     def reverse(self) -> LossLaw:
         """The law of the pair (Q, P): M'(z) = M(-1-z)."""
@@ -201,69 +171,6 @@ class LossLaw(ABC):
         factor = self.ready()
         pairs = [(acb(x, y), acb(-1 - arb(x), -arb(y))) for x, y in CHECK_POINTS]
         return all(factor.moment(z).overlaps(factor.moment(mirrored)) for z, mirrored in pairs)
-
-
-class Factor(ABC):
-    """One use of a law: its transform, constants ready at the working precision."""
-
-    weight: float = 1.0
-    """What one transform costs, in transforms of a plain law."""
-
-    atomic: bool = False
-    """Whether all of the loss is atoms: then M does not decay, and the plain contour has nothing to gain."""
-
-    quick: bool = False
-    """Whether `estimate` is much cheaper than `moment`: proposals are then made by it."""
-
-    @abstractmethod
-    def moment(self, z: Any) -> Any:
-        """M(z) = E_P[e^{zL}; L finite] on real balls, complex balls, and real series z_0 + z_1 t."""
-
-    def once(self, z: Any, w: Any, u: Any) -> Any:  # noqa: ARG002
-        """The same, for one who can use w = z + 1/2 and u = 1/w."""
-        return self.moment(z)
-
-    def moments(self, points: Points) -> Sequence[acb]:
-        """M at all points of a line at once."""
-        return [self.once(z, w, u) for z, w, u in zip(points.z, points.w, points.u, strict=True)]
-
-    def along(self, z: Any, w: Any, u: Any) -> Taylor:
-        """M(c), K(c), K'(c), K''(c) from the series z = c + t; of the last two only what `share` uses must be right."""
-        try:
-            moment = self.once(z, w, u)
-        except ValueError as error:  # flint cannot tell a power of e^{-loss w} from 0.
-            raise Undecided from error
-        taylor = moment.log()
-        return Taylor(moment[0], taylor[0], taylor[1], 2 * taylor[2])
-
-    def estimate(self, c: float) -> tuple[float, float, float]:
-        """K(c), K'(c), K''(c), near enough: for proposals."""
-        x, step = arb(c), arb(c) * arb(2) ** -24
-        left, here, right = (self.moment(point).log() for point in (x - step, x, x + step))
-        slope, bend = (right - left) / (2 * step), (right + left - 2 * here) / (step * step)
-        return float(here.mid()), float(slope.mid()), float(bend.mid())
-
-    def share(self, count: int, c: arb, taylor: Taylor) -> Share:  # noqa: ARG002
-        """Bounds on the decay along Re z = c; unless a law knows better, none."""
-        return MonotoneShare(count, _nothing)
-
-    def split(self, w: acb) -> tuple[acb, acb]:
-        """A and B with M = A + B/w, exponents of both on the lattice: needed of a law on one that is not atomic."""
-        raise NotImplementedError(f"{type(self).__name__} has a lattice, and densities: it must be split")
-
-    def tilted(self, c: arb) -> Tilted | None:
-        """The tilted law as finitely many terms, for the contour in doubles; None where it is none."""
-        del c
-        return None
-
-    def near_top(self, s: arb) -> tuple[arb, arb]:
-        """Lower bounds on P(L = largest) and, for laws without that atom, on P(L >= largest - s)."""
-        del s
-        return arb(0), arb(0)
-
-
-def _nothing(heights: Any) -> Any:
-    return 0 * heights
 
 
 Parts: TypeAlias = tuple[tuple[LossLaw, int], ...]

@@ -13,11 +13,12 @@ from flint import arb
 from zcdp.numeric.balls import Undecided, at_precision, ceiling, floor
 from zcdp.numeric.certify import NotCertified
 from zcdp.numeric.once import cached_property
+from zcdp.privacy.loss.decay import Share
 from zcdp.privacy.loss.finite import finite_law
 from zcdp.privacy.loss.hull import Point, both_orders, hull
-from zcdp.privacy.loss.law import Ends, Factor, LossLaw, Taylor
-from zcdp.privacy.loss.share import Share
+from zcdp.privacy.loss.law import Ends, LossLaw
 from zcdp.privacy.loss.tilted import Tilted
+from zcdp.privacy.loss.transform import Factor, Taylor
 from zcdp.privacy.relation import Relation
 
 __all__ = ["ProfileLaw", "profile_law"]
@@ -57,10 +58,6 @@ class ProfileLaw(LossLaw):
     def largest(self) -> arb:
         """See `LossLaw`."""
         return self.top()
-
-    def infinite_mass(self) -> arb:
-        """See `LossLaw`: where losses are unbounded, what is beyond the last of the finite law."""
-        return arb(0) if self.top().is_finite() else arb(NEGLIGIBLE)
 
     def ends_alone(self) -> Ends:
         """See `LossLaw`; the mass at infinity, which is added to both ends, is part of them."""
@@ -142,6 +139,8 @@ class _LaterFactor(Factor):
 
     def __init__(self, law: ProfileLaw) -> None:
         self.law = law
+        # Where losses are unbounded, this is beyond the last of the finite law.
+        self.revealed = arb(0) if law.top().is_finite() else arb(NEGLIGIBLE)
 
     @cached_property
     def factor(self) -> Factor:
@@ -191,7 +190,7 @@ def _through_points(ends: Ends, top: arb) -> LossLaw:
     if not heights[-1].is_zero():
         points.append(_outward(arb(0), heights[-1]))
     law = finite_law(hull(both_orders([points])), exact=False)
-    if law.infinite_mass() > NEGLIGIBLE:
+    if law.ready().revealed > NEGLIGIBLE:
         raise Undecided
     return law
 

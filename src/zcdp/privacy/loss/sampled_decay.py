@@ -13,10 +13,9 @@ from zcdp.numeric.balls import above, below
 from zcdp.numeric.certify import NotCertified
 from zcdp.numeric.double_tables import decays
 from zcdp.numeric.once import cached_property
+from zcdp.privacy.loss.decay import UP, minus_log
 from zcdp.privacy.loss.sampled_normal import SampledNormal
 from zcdp.privacy.loss.sampled_proposals import NARROWER, SEEN, STRIPS
-from zcdp.privacy.loss.share import UP
-from zcdp.privacy.loss.wave_share import minus_log
 
 if TYPE_CHECKING:
     import numpy as np

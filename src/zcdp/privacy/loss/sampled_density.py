@@ -13,11 +13,12 @@ from flint import acb, arb, ctx
 
 from zcdp.numeric.balls import above, lift
 from zcdp.numeric.once import cached_property
+from zcdp.privacy.loss.decay import MonotoneShare, Share
 from zcdp.privacy.loss.density_decay import DensityDecay
-from zcdp.privacy.loss.law import Factor, LossLaw, Points, Taylor
+from zcdp.privacy.loss.law import LossLaw
 from zcdp.privacy.loss.panels import BaseLoss, Mixture, Rule
 from zcdp.privacy.loss.progression import progression
-from zcdp.privacy.loss.share import MonotoneShare, Share
+from zcdp.privacy.loss.transform import Factor, Points, Taylor
 
 __all__ = ["Facing", "SampledDensityLaw"]
 

@@ -11,13 +11,14 @@ from typing import Any
 from flint import acb, arb, ctx
 
 from zcdp.numeric.balls import lift
-from zcdp.privacy.loss.law import Factor, LossLaw, Points, Taylor
+from zcdp.privacy.loss.decay import MonotoneShare, Share
+from zcdp.privacy.loss.law import LossLaw
 from zcdp.privacy.loss.panels import BaseLoss
 from zcdp.privacy.loss.sampled_decay import SampledDecay
 from zcdp.privacy.loss.sampled_density import Facing, SampledDensityLaw
 from zcdp.privacy.loss.sampled_normal import SampledNormal
-from zcdp.privacy.loss.share import MonotoneShare, Share
 from zcdp.privacy.loss.tilted import Exponentials, Tilted
+from zcdp.privacy.loss.transform import Factor, Points, Taylor
 from zcdp.privacy.relation import Relation
 
 __all__ = ["SampledGaussianLaw", "replaced_gaussian_law", "sampled_gaussian_law"]

@@ -41,7 +41,8 @@ class Adaptive(Engine):
     name = "adaptive recursion"
     only_rounding = False
     attained = True
-    of_one_law = True
+    most_laws = 1
+    of_atoms = True
 
     @classmethod
     def offer(cls, question: Question) -> Offer | None:
@@ -54,8 +55,7 @@ class Adaptive(Engine):
         cost = states.size(count) * count / 3 * GAME_STATE
         if cost > GAME / question.share:
             return None
-        guess = question.given if isinstance(question.given, Fraction) else Fraction(0)
-        return Offer(cost, lambda: cls(states(game, count), guess=guess))
+        return Offer(cost, lambda: cls(states(game, count), guess=question.given or Fraction(0)))
 
     def __init__(self, states: _Square, *, guess: Fraction = Fraction(0)) -> None:
         self.states, self.guess = states, guess

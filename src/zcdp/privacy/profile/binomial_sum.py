@@ -7,12 +7,11 @@ from math import sqrt
 
 from flint import arb, ctx
 
-from zcdp.numeric.balls import ceiling, lift
+from zcdp.numeric.balls import ceiling, lift, log_size
 from zcdp.numeric.certify import Undecided
 from zcdp.privacy.loss.expansion import Expansion
 from zcdp.privacy.profile.effort import CUT_SUM, TERM
 from zcdp.privacy.profile.engine import Engine, Offer
-from zcdp.privacy.profile.integrand import log_size
 from zcdp.privacy.profile.question import Question
 
 __all__ = ["BinomialSum"]
@@ -29,7 +28,8 @@ class BinomialSum(Engine):
     """
 
     name = "binomial sum"
-    of_one_law = True
+    most_laws = 1
+    of_atoms = True
 
     @classmethod
     def offer(cls, question: Question) -> Offer | None:

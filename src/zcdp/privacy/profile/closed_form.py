@@ -6,11 +6,10 @@ from fractions import Fraction
 
 from flint import arb
 
-from zcdp.numeric.balls import lift
+from zcdp.numeric.balls import lift, log_size
 from zcdp.privacy.loss.law import Ends
 from zcdp.privacy.profile.effort import CHEAP
 from zcdp.privacy.profile.engine import Engine, Offer
-from zcdp.privacy.profile.integrand import log_size
 from zcdp.privacy.profile.question import Question
 
 __all__ = ["ClosedForm"]
@@ -23,14 +22,13 @@ class ClosedForm(Engine):
 
     name = "closed form"
     only_rounding = False
-    of_one_law = True
+    most_laws = most_uses = 1
     guess = Fraction(1)
 
     @classmethod
     def offer(cls, question: Question) -> Offer | None:
         """For one use with nothing beside it."""
-        [(law, count)] = question.parts
-        if count > 1 or (ends := law.ends_alone()) is None:
+        if (ends := question.formula) is None:
             return None
         return Offer(CHEAP, lambda: cls(ends))
 

@@ -14,24 +14,22 @@ from flint import acb, acb_mat, arb
 from zcdp.numeric.balls import above, below, lift
 from zcdp.numeric.certify import NotCertified
 from zcdp.numeric.once import cached_property
-from zcdp.privacy.loss.share import DOWN, UP
+from zcdp.numeric.trapezoid import FIRST, LEAST, Phases, TooManyNodes, charge, choose, octaves, quietly
+from zcdp.privacy.loss.decay import DOWN, UP
 from zcdp.privacy.profile.effort import BOUND, CHEAP, CONTOUR, TRANSFORM, Effort
 from zcdp.privacy.profile.engine import Engine, Offer
-from zcdp.privacy.profile.integrand import Line
-from zcdp.privacy.profile.question import Question
-from zcdp.privacy.profile.trapezoid import FIRST, LEAST, Phases, TooManyNodes, charge, choose, octaves, quietly
+from zcdp.privacy.profile.question import Line, Question
 
 if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
-    from zcdp.privacy.loss.share import Floats
+    from zcdp.privacy.loss.decay import Floats
 
 __all__ = ["Contour", "shortest_period"]
 
 OCTAVES = 44
 LOWER = (0.75, 0.55, 0.4, 0.3, 0.2, 0.13, 0.08)  # Lines left of the saddle point that are tried too.
-MARGIN = 5.0  # Errors of the nodes are so many e-folds below what is negligible.
 
 
 class Contour(Engine):
@@ -53,7 +51,7 @@ class Contour(Engine):
         if question.transform.quick and (best is None or best.cost > CHEAP):
             # Where losses are large but rare, the saddle point is not where the fewest nodes are needed.
             for lower in LOWER:
-                other = cls._at(question, partial(_line, question, lower))
+                other = cls._at(question, partial(_left, question, lower))
                 if best is not None and (other is None or other.cost >= best.cost):
                     break
                 best = other
@@ -63,7 +61,7 @@ class Contour(Engine):
     def _at(cls, question: Question, line: Callable[[], Line]) -> Contour | None:
         try:
             with quietly():
-                return cls(line(), CONTOUR.part(question.share), guess=question.epsilon)
+                return cls(line(), question.part(CONTOUR), guess=question.epsilon)
         except TooManyNodes:
             return None
         except NotCertified:
@@ -82,17 +80,17 @@ class Contour(Engine):
         self.low, self.high = h * DOWN, above(self.step) * UP
         self.slack = arb(0)  # What the nodes left out weigh, before the factor M(c) e^{-c epsilon}.
         if rough:
-            last = int(min(line.tilt.decay.least_near_end / h, 2.0**30))  # Gaussian noise alone has no end at all.
+            last = int(min(line.decay.least_near_end / h, 2.0**30))  # Gaussian noise alone has no end at all.
         else:
             begin = numpy.array([float(FIRST << n) for n in range(OCTAVES)])
-            tails = line.tilt.decay.bound((begin + 1) * self.low, begin * inf)
+            tails = line.bound((begin + 1) * self.low, begin * inf)
             enough = numpy.nonzero(line.head - numpy.log(pi * h * begin) - tails <= line.limit)[0]
             if not len(enough):
                 raise TooManyNodes
             last = FIRST << int(enough[0])
             self.slack = (-arb(float(tails[enough[0]]))).exp() / (self.step * last * arb.pi())
         most = max(int(effort.nodes / (TRANSFORM * line.transform.weight)), LEAST)
-        work = max(effort.cells // (BOUND * line.tilt.decay.size), LEAST)
+        work = max(effort.cells // (BOUND * line.decay.size), LEAST)
         nodes = choose(octaves(last), self._negligible, most=most, work=work)
         self.kept = nodes.kept
         i, j = nodes.begin.astype(float), nodes.end.astype(float)
@@ -100,7 +98,7 @@ class Contour(Engine):
 
     def _decay(self, i: Floats, j: Floats) -> Floats:
         """A lower bound on the decay at the nodes i < k <= j."""
-        return self.line.tilt.decay.bound((i + 1) * self.low, j * self.high)
+        return self.line.bound((i + 1) * self.low, j * self.high)
 
     def _negligible(self, i: Floats, j: Floats) -> NDArray[np.bool_]:
         import numpy
@@ -117,8 +115,7 @@ class Contour(Engine):
     def nodes(self) -> list[acb]:
         """M(z)/(z(z+1)) at the nodes that are kept, the first one halved."""
         points = [acb(self.line.c, self.step * k) for k in self.kept]
-        needed = max(self.line.head, 0.0) - self.line.limit + MARGIN
-        moments = self.line.transform.moments(self.line.c, self.step, self.kept, needed)
+        moments = self.line.moments(self.step, self.kept)
         values = [moment / (z * (z + 1)) for z, moment in zip(points, moments, strict=True)]
         values[0] /= 2
         return values
@@ -129,13 +126,22 @@ class Contour(Engine):
         return phases, phases.spread([self.nodes])
 
     def delta(self, epsilon: Fraction) -> tuple[arb, arb]:
-        """Balls whose lower end is below, and whose upper end is above delta(epsilon)."""
+        """See `Engine`."""
         point = lift(epsilon)
-        phases, matrix = self._spread
-        [total] = phases.sums(matrix, self.step * point)
-        total *= self.step / arb.pi() * (-self.line.c * point).exp()
-        slack = self.slack * self.line.size(point)
+        total, slack = self._sum(point)
         return total - slack - self.line.aliases(self.period, point), total + slack
+
+    def upper(self, epsilon: Fraction) -> arb:
+        """See `Engine`."""
+        total, slack = self._sum(lift(epsilon))
+        return total + slack
+
+    def _sum(self, epsilon: arb) -> tuple[arb, arb]:
+        """The trapezoidal sum, and what the nodes left out weigh at most."""
+        phases, matrix = self._spread
+        [total] = phases.sums(matrix, self.step * epsilon)
+        total *= self.step / arb.pi() * (-self.line.c * epsilon).exp()
+        return total, self.slack * self.line.size(epsilon)
 
     @cached_property
     def _floats(self) -> tuple[Floats, NDArray[np.complex128]]:
@@ -159,10 +165,9 @@ class Contour(Engine):
         return log(total) + float(scale.mid())
 
 
-def _line(question: Question, lower: float) -> Line:
+def _left(question: Question, lower: float) -> Line:
     """To the left of the saddle point."""
-    c = (question.c * lower).mid()
-    return Line(question.transform, c, lift(question.epsilon), log_delta=question.log_delta)
+    return question.line_at((question.c * lower).mid())
 
 
 def shortest_period(question: Question) -> arb:
@@ -170,5 +175,5 @@ def shortest_period(question: Question) -> arb:
     lines = []
     for lower in (1.0, *LOWER):
         with suppress(NotCertified):
-            lines.append(_line(question, lower))
+            lines.append(_left(question, lower))
     return min(lines, key=lambda line: line.period).c if lines else question.c

@@ -39,10 +39,6 @@ class Effort(NamedTuple):
     cells: int = 100 * MILLISECOND
     """To find out which nodes are needed."""
 
-    def part(self, share: int) -> Effort:
-        """One `share`-th of it."""
-        return Effort(self.nodes // share, self.cells // share)
-
 
 CONTOUR = Effort()
 ROUGH = Effort(32 * MILLISECOND)

@@ -5,38 +5,14 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Callable
 from fractions import Fraction
+from math import inf
 from typing import ClassVar, NamedTuple
 
 from flint import arb
 
-from zcdp.numeric.certify import NotCertified
 from zcdp.privacy.profile.question import Question
 
-__all__ = ["Answer", "Engine", "NoAnswer", "Offer"]
-
-
-class NoAnswer(NotCertified):
-    """The profile is too extreme to be certified; other routes may know more."""
-
-    def __init__(self, reason: str, order: float) -> None:
-        super().__init__(reason)
-        self.order = order
-        """The order, less one, at which it looked last: a guess for others."""
-
-
-class Answer(NamedTuple):
-    """Two floats around the truth, and how they were found."""
-
-    lower: float
-    upper: float
-    method: str
-    """The name of the engine, or of the argument that needed none."""
-    order: float = 1.0
-    """The order, less one, at which it looked: a guess for others."""
-    attained: bool = False
-    """Whether the lower end is one of the mechanisms themselves, not only of the laws that dominate them."""
-    cost: float = 0.0
-    """What the engine was expected to cost, in nanoseconds."""
+__all__ = ["Engine", "Offer"]
 
 
 class Offer(NamedTuple):
@@ -53,7 +29,7 @@ class Engine(ABC):
     *To write one*, make a subclass in one file. `offer` says what it would cost, and how to build the engine; it
     answers None where the engine does not apply, or would take longer than it is worth. `delta` encloses the truth: all
     that is left out is charged to one end or the other, by a theorem. `estimate` needs no proof. Then give it its place
-    in the table `ENGINES` of src/zcdp/privacy/profile/choose.py. An engine asks laws for what they offer, never which
+    in the table `ENGINES` of src/zcdp/privacy/profile/engines.py. An engine asks laws for what they offer, never which
     kind they are; it lives at one working precision, and keeps no answer.
     """
 
@@ -64,8 +40,14 @@ class Engine(ABC):
     attained: ClassVar[bool] = False
     """Whether it answers for the mechanisms themselves, not for the laws that dominate them."""
 
-    of_one_law: ClassVar[bool] = False
-    """Whether it is only for one law with nothing beside it: then it is not asked of others."""
+    most_laws: ClassVar[float] = inf
+    """It is not asked of compositions of more different laws."""
+    most_uses: ClassVar[float] = inf
+    """Nor of ones of more uses in all."""
+    of_atoms: ClassVar[bool] = False
+    """Nor, where this is set, of laws that have more than atoms."""
+    on_lattice: ClassVar[bool] = False
+    """Nor, where this is set, of ones that share no lattice."""
 
     guess: Fraction = Fraction(0)
     """Where the search for an epsilon begins."""

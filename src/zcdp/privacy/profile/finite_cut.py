@@ -11,15 +11,15 @@ from flint import arb
 
 from zcdp.numeric.certify import NotCertified
 from zcdp.numeric.exact import gcd
-from zcdp.privacy.conversions.rdp_to_approx import tail_factor
+from zcdp.numeric.functions import tail_factor
 from zcdp.privacy.loss.expansion import Expansion
 from zcdp.privacy.loss.law import Parts
-from zcdp.privacy.profile.integrand import Transform
+from zcdp.privacy.loss.transform import Transform
 
-__all__ = ["LARGEST_LATTICE", "Cut", "Expanded", "cut_degree", "expanded", "finite_size", "lattice_points"]
+__all__ = ["LARGEST_LATTICE", "MOST_LAWS", "Cut", "Expanded", "cut_degree", "expanded", "finite_size", "lattice_points"]
 
 LARGEST_COUNT = 10_000_000
-MOST_PARTS = 24
+MOST_LAWS = 24
 LARGEST_LATTICE = 20_000
 NEGLIGIBLE = 36  # What weighs less than e^-36 of delta may be cut.
 
@@ -29,7 +29,7 @@ Expanded: TypeAlias = list[tuple[Expansion, int]]
 
 def expanded(parts: Parts) -> Expanded | None:
     """The expansions of all laws, at the working precision; None where one has none, or there are too many."""
-    if len(parts) > MOST_PARTS or any(count > LARGEST_COUNT for _, count in parts):
+    if len(parts) > MOST_LAWS or any(count > LARGEST_COUNT for _, count in parts):
         return None
     found = [(expansion, count) for law, count in parts if (expansion := law.expansion()) is not None]
     return found if len(found) == len(parts) else None

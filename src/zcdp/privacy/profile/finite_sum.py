@@ -10,7 +10,7 @@ from typing import TypeAlias
 from flint import arb, arb_poly, ctx
 
 from zcdp.errors import BadValue
-from zcdp.numeric.balls import at_precision, below, lift
+from zcdp.numeric.balls import at_precision, below, lift, log_size
 from zcdp.numeric.exact import Log, gcd
 from zcdp.privacy.loss.expansion import Exponent, product, sum_of
 from zcdp.privacy.loss.law import Parts
@@ -18,6 +18,7 @@ from zcdp.privacy.profile.effort import CUT_SUM, CUT_TERM, CUT_TERM_OF_ONE, TERM
 from zcdp.privacy.profile.engine import Engine, Offer
 from zcdp.privacy.profile.finite_cut import (
     LARGEST_LATTICE,
+    MOST_LAWS,
     Cut,
     Expanded,
     cut_degree,
@@ -25,7 +26,6 @@ from zcdp.privacy.profile.finite_cut import (
     finite_size,
     lattice_points,
 )
-from zcdp.privacy.profile.integrand import log_size
 from zcdp.privacy.profile.question import Question, saddle_estimate
 
 __all__ = ["CutSum", "FiniteSum", "WholeSum", "whole_degree"]
@@ -46,6 +46,7 @@ class FiniteSum(Engine):
     """
 
     name = "finite sum"
+    most_laws = MOST_LAWS
 
     def __init__(self, parts: Parts, cut: Cut, *, guess: Fraction = Fraction(0)) -> None:
         self.cut, self.guess, self.least = cut, guess, cut.threshold
@@ -120,8 +121,7 @@ class WholeSum(FiniteSum):
         if terms is None or (cost := finite_size(terms) * (whole_degree(terms) + 1) * TERM) > WHOLE_SUM:
             return None
         cut = Cut(Fraction(0), whole_degree(terms), arb(1), arb("-inf"))
-        guess = question.given if isinstance(question.given, Fraction) else Fraction(0)
-        return Offer(cost, lambda: cls(question.parts, cut, guess=guess))
+        return Offer(cost, lambda: cls(question.parts, cut, guess=question.given or Fraction(0)))
 
 
 class CutSum(FiniteSum):

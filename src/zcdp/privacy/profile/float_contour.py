@@ -9,16 +9,17 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from flint import arb
 
-from zcdp.numeric.balls import above, below, lift
-from zcdp.numeric.double_tables import decays, waves
+from zcdp.numeric.balls import above, below, lift, log_size
+from zcdp.numeric.double_tables import decays, power, waves
 from zcdp.numeric.once import cached_property
+from zcdp.numeric.trapezoid import TooManyNodes
 from zcdp.privacy.loss.gaussian import gaussian_pair
 from zcdp.privacy.loss.law import Parts
 from zcdp.privacy.loss.tilted import Polynomial, Tilted
+from zcdp.privacy.loss.transform import Transform
 from zcdp.privacy.profile.effort import DOUBLE_NODE, DOUBLES
-from zcdp.privacy.profile.float_waves import HEIGHT, ULP, WIDTH, Waves, power
-from zcdp.privacy.profile.integrand import Line, Transform, log_size
-from zcdp.privacy.profile.trapezoid import TooManyNodes
+from zcdp.privacy.profile.float_waves import HEIGHT, ULP, WIDTH, Waves
+from zcdp.privacy.profile.question import Line
 
 if TYPE_CHECKING:
     import numpy as np
@@ -86,10 +87,10 @@ class FloatContour:
     def _terms(self, transform: Transform) -> tuple[list[tuple[Tilted, int]], arb]:
         """The tilted laws that are finite sums, and the sum of mu^2 of those that are Gaussian; no others will do."""
         terms, gauss = [], arb(0)
-        for factor, count in transform.factors:
-            tilted = factor.tilted(self.c)
-            if tilted is None:
-                raise TooManyNodes
+        laws = transform.tilted(self.c)
+        if laws is None:
+            raise TooManyNodes
+        for tilted, count in laws:
             gauss += tilted.curvature * count
             if tilted.polynomials or tilted.exponentials:
                 terms.append((tilted, count))

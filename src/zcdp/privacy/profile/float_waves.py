@@ -7,11 +7,11 @@ from typing import TYPE_CHECKING, Any
 from flint import arb
 
 from zcdp.numeric.balls import above
-from zcdp.numeric.double_tables import decays, waves
+from zcdp.numeric.double_tables import decays, power, waves
 from zcdp.numeric.once import cached_property
+from zcdp.numeric.trapezoid import TooManyNodes
 from zcdp.privacy.loss.tilted import Exponentials
 from zcdp.privacy.profile.effort import DOUBLES
-from zcdp.privacy.profile.trapezoid import TooManyNodes
 
 if TYPE_CHECKING:
     import numpy as np
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
     Complexes = NDArray[np.complex128]
 
-__all__ = ["HEIGHT", "ULP", "WIDTH", "Waves", "power"]
+__all__ = ["HEIGHT", "ULP", "WIDTH", "Waves"]
 
 ULP = 2.0**-53
 WIDTH, HEIGHT = 1024, 16  # So many nodes at a time fit into the cache.
@@ -73,16 +73,3 @@ class Waves:
             self._long = page, (self._powers(WIDTH, page * WIDTH).T * self.weights)
         answer: Complexes = self._long[1][place : place + HEIGHT] @ self._short
         return power(answer, self.count)
-
-
-def power(base: Complexes, count: int) -> Complexes:
-    """base^count, by squares."""
-    answer = None
-    while count:
-        if count % 2:
-            answer = base if answer is None else answer * base
-        count //= 2
-        if count:
-            base = base * base
-    assert answer is not None
-    return answer

@@ -8,18 +8,16 @@ from math import ceil, log
 
 from flint import arb, arb_poly
 
-from zcdp.numeric.balls import at_precision, lift
+from zcdp.numeric.balls import at_precision, lift, log_size
 from zcdp.numeric.certify import NotCertified
 from zcdp.privacy.loss.law import LossLaw
 from zcdp.privacy.profile.effort import GRID, GRID_POINT
 from zcdp.privacy.profile.engine import Engine, Offer
 from zcdp.privacy.profile.grid_law import GridLaw, law_above, law_below, sampled_profile
-from zcdp.privacy.profile.integrand import log_size
 from zcdp.privacy.profile.question import Question
 
 __all__ = ["Grid"]
 
-MOST_USES, MOST_KINDS = 100, 4
 BITS = 160
 NEGLIGIBLE = 1e-13  # of delta: what is beyond the last point of a grid
 ORDERS = (1.2, 1.5, 2.0, 3.0, 5.0)  # of Chernoff bounds, over c
@@ -35,13 +33,12 @@ class Grid(Engine):
 
     name = "grid of losses"
     only_rounding = False
+    most_laws, most_uses = 4, 100
 
     @classmethod
     def offer(cls, question: Question) -> Offer | None:
         """For few uses of laws whose own profiles are formulas."""
         parts = question.parts
-        if len(parts) > MOST_KINDS or sum(count for _, count in parts) > MOST_USES:
-            return None
         if any(law.alone() is None or law.reverse().alone() is None for law, _ in parts):
             return None
         cost = GRID / question.share

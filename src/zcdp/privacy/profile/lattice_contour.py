@@ -8,23 +8,22 @@ from typing import TYPE_CHECKING
 
 from flint import acb, acb_mat, acb_poly, acb_series, arb, ctx
 
-from zcdp.numeric.balls import above, at_precision, below, lift
+from zcdp.numeric.balls import above, at_precision, below, lift, log_size
 from zcdp.numeric.certify import Undecided
 from zcdp.numeric.once import cached_property
+from zcdp.numeric.trapezoid import LARGEST_INDEX, LEAST, Phases, TooManyNodes, charge, choose, octaves, quietly
+from zcdp.privacy.loss.decay import DOWN, UP
 from zcdp.privacy.loss.lattice import Lattice
-from zcdp.privacy.loss.law import Factor
-from zcdp.privacy.loss.share import DOWN, UP
+from zcdp.privacy.loss.transform import Factor, Transform
 from zcdp.privacy.profile.effort import BOUND, CONTOUR, TRANSFORM, Effort
 from zcdp.privacy.profile.engine import Engine, Offer
-from zcdp.privacy.profile.integrand import Line, Transform, log_size
-from zcdp.privacy.profile.question import Question
-from zcdp.privacy.profile.trapezoid import LARGEST_INDEX, LEAST, Phases, TooManyNodes, charge, choose, octaves, quietly
+from zcdp.privacy.profile.question import Line, Question
 
 if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
-    from zcdp.privacy.loss.share import Floats
+    from zcdp.privacy.loss.decay import Floats
 
 __all__ = ["LatticeContour"]
 
@@ -40,15 +39,15 @@ class LatticeContour(Engine):
     """
 
     name = "lattice"
+    on_lattice = True
 
     @classmethod
     def offer(cls, question: Question) -> Offer | None:
         """Wherever all exponents share a lattice that is not too fine."""
-        if question.lattice is None:
-            return None
+        assert question.lattice is not None
         try:
             with quietly():
-                contour = cls(question.line, question.lattice, CONTOUR.part(question.share), guess=question.epsilon)
+                contour = cls(question.line, question.lattice, question.part(CONTOUR), guess=question.epsilon)
         except TooManyNodes:
             return None
         return Offer(contour.cost, lambda: contour)
@@ -67,7 +66,7 @@ class LatticeContour(Engine):
         # A node takes as long as so many transforms, as measured.
         self.each = 0.7 * line.transform.weight + 3 + densities * (5 + 0.7 * self.degree)
         most = max(int(effort.nodes / (TRANSFORM * self.each)), LEAST)
-        work = max(effort.cells // (2 * BOUND * line.tilt.decay.size), LEAST)
+        work = max(effort.cells // (2 * BOUND * line.decay.size), LEAST)
         last = (self.count - 1) // 2
         nodes = choose(octaves(last), self._negligible, most=most, work=work)
         self.kept = [k for k in nodes.kept if k <= last]
@@ -80,7 +79,7 @@ class LatticeContour(Engine):
     @property
     def spacing(self) -> arb:
         """g, at the working precision."""
-        return lift(self.lattice.spacing) * self.lattice.scale()
+        return self.lattice.gap()
 
     @property
     def step(self) -> arb:
@@ -94,7 +93,7 @@ class LatticeContour(Engine):
         """
         import numpy
 
-        decay = self.line.tilt.decay
+        decay = self.line.decay
         if not decay.density.any():
             return 0, arb(0)
         image = decay.density / self.distance
@@ -115,8 +114,8 @@ class LatticeContour(Engine):
 
     def _decays(self, i: Floats, j: Floats) -> tuple[Floats, Floats]:
         """Lower bounds on the decay at the nodes i < k <= j, and at all of their images."""
-        low, high, decay = (i + 1) * self.low, j * self.high, self.line.tilt.decay
-        return decay.bound(low, high), decay.bound_images(low, high, self.distance)
+        low, high = (i + 1) * self.low, j * self.high
+        return self.line.bound(low, high), self.line.bound_images(low, high, self.distance)
 
     def _negligible(self, i: Floats, j: Floats) -> NDArray[np.bool_]:
         import numpy
@@ -203,7 +202,7 @@ class LatticeContour(Engine):
         point, c = lift(epsilon), self.line.c
         phases, rest, columns = self.nodes
         total = arb(0)
-        if self.line.tilt.decay.density.any():
+        if self.line.decay.density.any():
             total = phases.sums(rest, self.step * point)[0] * self.step / arb.pi() * (-c * point).exp()
         if columns is not None:
             first = self.lattice.first(epsilon)

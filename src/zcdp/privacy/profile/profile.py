@@ -4,15 +4,27 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from fractions import Fraction
-from math import inf
+from functools import partial
+from math import inf, log
+from typing import TypeAlias
 
+from zcdp.numeric.balls import at_precision, below, lift
+from zcdp.numeric.certify import NotCertified, Undecided, failure
+from zcdp.numeric.functions import tail_factor
 from zcdp.privacy.loss.law import Parts
-from zcdp.privacy.profile.engine import Answer
-from zcdp.privacy.profile.search import OneOrder
+from zcdp.privacy.loss.transform import Transform
+from zcdp.privacy.profile.answer import Answer, NoAnswer
+from zcdp.privacy.profile.engines import delta_by_engine, deltas_by_engine, epsilon_by_engine, propose_log_delta
+from zcdp.privacy.profile.question import Question
 
 __all__ = ["Profile"]
 
 WELL = 1e-9  # An answer known so well is compared with the other order by a bound alone.
+LAST_BITS = 1 << 12
+CANCELLED = 1.8  # Where digits cancel, each e-fold of delta takes so many bits.
+
+Attempt: TypeAlias = Callable[[int, list[Question]], Answer | None]
+"""An answer at one precision, None where that is not enough; with a share of the effort, and what was asked so far."""
 
 
 class Profile:
@@ -26,9 +38,9 @@ class Profile:
         for law in {id(law): law for law, _ in parts}.values():
             law.check()
         self.parts = parts
-        self.orders = [OneOrder(parts)]
+        self.orders = [_OneOrder(parts)]
         if not all(law.symmetric for law, _ in parts):
-            self.orders.append(OneOrder(tuple((law.reverse(), count) for law, count in parts)))
+            self.orders.append(_OneOrder(tuple((law.reverse(), count) for law, count in parts)))
         self._last: dict[str, tuple[Fraction, int, Answer]] = {}
 
     def delta(self, epsilon: Fraction, *, haste: int = 1) -> Answer:
@@ -80,8 +92,8 @@ class Profile:
         what: str,
         at: Fraction,
         haste: int,
-        ask: Callable[[OneOrder], Answer],
-        below: Callable[[OneOrder, Fraction], bool],
+        ask: Callable[[_OneOrder], Answer],
+        below: Callable[[_OneOrder, Fraction], bool],
     ) -> Answer:
         """The answer; the last one of its kind is kept, as one question is often asked in several words.
 
@@ -99,3 +111,97 @@ class Profile:
                     answer = worst._replace(lower=max(one.lower for one in both))
             last = self._last[what] = at, haste, answer
         return last[2]
+
+
+class _OneOrder:
+    """The profile of the product of laws, each as it is given: the precision loop around the engines."""
+
+    def __init__(self, parts: Parts) -> None:
+        self.parts = parts
+        self.bits = 128 + 2 * sum(count for _, count in parts).bit_length()
+
+    def _bits_for(self, log_delta: float) -> int:
+        """Where to begin: more than usual where the digits of a transform cancel."""
+        return self.bits + int(CANCELLED * max(-log_delta, 0.0)) if self._cancels else self.bits
+
+    @property
+    def _cancels(self) -> bool:
+        return any(law.cancels for law, _ in self.parts)
+
+    def delta(self, epsilon: Fraction, *, haste: int = 1) -> Answer:
+        """Floats around delta(epsilon), for epsilon >= 0; `haste` divides the effort."""
+        rough = self.propose_log_delta(epsilon, rough=True) if self._cancels else 0.0
+        attempt = partial(delta_by_engine, self.parts, epsilon)
+        return self._at_growing_precision(attempt, haste, self._bits_for(max(rough, -700.0)))
+
+    def epsilon(self, delta: Fraction, *, haste: int = 1) -> Answer:
+        """Floats around the least epsilon >= 0 with delta(epsilon) <= delta, for 0 < delta < 1."""
+        found: Answer | None = None
+
+        def attempt(share: int, asked: list[Question]) -> Answer | None:
+            nonlocal found
+            found, enough = epsilon_by_engine(self.parts, delta, share, asked, found)
+            return found if enough else None
+
+        try:
+            bits = self._bits_for(log(delta.numerator) - log(delta.denominator))
+            return self._at_growing_precision(attempt, haste, bits)
+        except NoAnswer:
+            if found is None or found.lower == 0.0:
+                raise
+            return found
+
+    def deltas(self, epsilons: Sequence[Fraction], *, haste: int = 1) -> list[float]:
+        """Floats above delta at increasing epsilons."""
+        return at_precision(self.bits, partial(deltas_by_engine, self.parts, epsilons, haste))
+
+    def loss_that_occurs(self) -> float:
+        """A float below which no epsilon has delta 0."""
+        return at_precision(self.bits, lambda: max(below(Transform(self.parts).loss_that_occurs()), 0.0))
+
+    def surely_below(self, epsilon: Fraction, delta: Fraction) -> bool:
+        """Whether one Chernoff bound shows that delta(epsilon) is at most `delta`; False says nothing."""
+
+        def shown() -> bool:
+            question, point = Question(self.parts, epsilon=epsilon), lift(epsilon)
+            if question.largest <= point:
+                return bool(question.revealed <= lift(delta))
+            if (ends := question.formula) is not None:
+                return bool(ends(point)[1] + question.revealed <= lift(delta))
+            if not question.revealed.is_zero() or not delta > 0:
+                return False
+            c = question.c
+            return bool(question.transform.log_moment(c) + tail_factor(c) - c * point <= lift(delta).log())
+
+        try:
+            return at_precision(self.bits, shown)
+        except (Undecided, NotCertified, OverflowError, ZeroDivisionError):
+            return False
+
+    def propose_log_delta(self, epsilon: Fraction, *, rough: bool = False) -> float:
+        """log delta(epsilon), near enough: for proposals."""
+        return at_precision(self.bits, partial(propose_log_delta, self.parts, epsilon, rough=rough))
+
+    def _at_growing_precision(self, attempt: Attempt, haste: int, bits: int) -> Answer:
+        asked: list[Question] = []
+        share = haste
+        reason = f"no certified profile within {LAST_BITS} bits: the parameters are too extreme"
+        while bits <= LAST_BITS:
+            try:
+                answer = at_precision(bits, partial(attempt, share, asked))
+                if answer is not None:
+                    return answer
+            except Undecided:
+                pass
+            except (OverflowError, ZeroDivisionError):  # The floats that propose where to look are out of their range.
+                reason = "the profile is out of the range of floats"
+                break
+            except NotCertified as error:
+                reason = str(error)
+                break
+            except Exception as error:
+                reason = str(failure("profile", error))
+                break
+            # Each time that the precision is raised, a smaller share of the whole effort is left.
+            bits, share = 2 * bits, 4 * share
+        raise NoAnswer(reason, asked[-1].order if asked else 1.0)

@@ -1,55 +1,102 @@
-"""What an engine is asked: one composition near one epsilon, and where the contour for it lies best.
+"""One composition near one epsilon: what is asked, what is known at once, and the line of the contour for it.
 
 Where to look is proposed only: speed and tightness rest on it, and no proof.
 """
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from copy import copy
 from fractions import Fraction
-from math import log, log1p
+from math import inf, isfinite, log, log1p
+from typing import TYPE_CHECKING
 
-from flint import arb
+from flint import acb, arb
 
-from zcdp.numeric.balls import lift
+from zcdp.numeric.balls import above, below, lift
+from zcdp.numeric.certify import Undecided
 from zcdp.numeric.crossing import crossing
+from zcdp.numeric.functions import tail_factor
 from zcdp.numeric.once import cached_property
-from zcdp.privacy.loss.lattice import Lattice
-from zcdp.privacy.loss.law import Parts
-from zcdp.privacy.loss.snap import common_lattice
-from zcdp.privacy.profile.integrand import Line, Transform
+from zcdp.numeric.trapezoid import LARGEST_INDEX
+from zcdp.privacy.loss.decay import Decay
+from zcdp.privacy.loss.lattice import Lattice, common_lattice
+from zcdp.privacy.loss.law import Ends, Parts
+from zcdp.privacy.loss.transform import Transform
+from zcdp.privacy.profile.answer import Answer
+from zcdp.privacy.profile.effort import Effort
 
-__all__ = ["Question", "line_for_delta", "line_for_epsilon", "saddle_estimate"]
+if TYPE_CHECKING:
+    from zcdp.privacy.loss.decay import Floats
+
+__all__ = ["Line", "Question", "line_for_delta", "line_for_epsilon", "saddle_estimate"]
+
+TOLERANCE = 1e-17
+MARGIN = 5.0  # Errors of the nodes are so many e-folds below what is negligible.
+ORDERS = (1.07, 1.15, 1.25, 1.4, 1.6, 1.9, 2.5, 3.5, 5.0)  # The orders of Chernoff bounds, as multiples of c.
 
 
 class Question:
-    """One composition in one order, near one epsilon: what an engine needs for an offer, at the working precision."""
+    """delta at an epsilon, or epsilon at a delta, of one composition in one order, at the working precision."""
 
     def __init__(
-        self, transform: Transform, given: Fraction | float, share: int = 1, *, from_zero: bool = False
+        self,
+        parts: Parts,
+        share: int = 1,
+        *,
+        epsilon: Fraction | None = None,
+        delta: Fraction | None = None,
+        transform: Transform | None = None,
     ) -> None:
-        self.transform = transform
-        """M."""
-        self.parts: Parts = transform.parts
-        self.given = given
-        """An epsilon (a Fraction), or the logarithm of a delta (a float)."""
-        self.share = share
-        """What the whole effort is divided by."""
-        self.from_zero = from_zero
+        """`share` divides the effort; `transform` is that of the parts, where it was made before."""
+        self.parts, self.share = parts, share
+        self.transform = transform or Transform(parts)
+        self.largest, self.revealed = self.transform.largest, self.transform.revealed
+        """The largest finite loss, and the probability of an infinite one."""
+        self.given = epsilon
+        """The epsilon, where delta is asked for."""
+        self.target = arb(0) if delta is None else lift(delta) - self.revealed
+        """The delta, where epsilon is asked for: what is left of it for finite losses."""
+        self.from_zero = False
         """Whether the answer must hold for every epsilon >= 0, not only for those near the one that is proposed."""
         self.order = 1.0
         """The line as a float, once it was needed: a guess for others."""
 
+    def known(self) -> Answer | None:
+        """What is known without any engine: beyond the largest loss, close to it, and where delta is next to 1."""
+        if self.given is None:
+            if self.target < 0:
+                return Answer(inf, inf, "largest loss")
+            if not self.target > 0:
+                raise Undecided
+            if self.largest <= 0:
+                return Answer(0.0, 0.0, "largest loss")
+            ends = self.transform.at_top(self.target)
+            return None if ends is None else Answer(*ends, "largest loss")
+        point, more = lift(self.given), self.revealed
+        if self.largest <= point or more == 1:
+            return Answer(max(below(more), 0.0), min(above(more), 1.0), "largest loss")
+        lower = self.transform.near_one(point) if self.formula is None else None
+        return None if lower is None else Answer(below(lower), 1.0, "Chernoff bound")
+
+    @cached_property
+    def formula(self) -> Ends | None:
+        """The profile itself, of one use with nothing beside it; None where it is not known."""
+        [(law, count), *others] = self.parts
+        return law.ends_alone() if count == 1 and not others else None
+
     @cached_property
     def lattice(self) -> Lattice | None:
-        """The common lattice of all parts, if there is one."""
-        return common_lattice(self.parts)
+        """The common lattice of all parts, if there is one that is not too fine."""
+        found = common_lattice(self.parts)
+        return found if found is not None and self.line.period < LARGEST_INDEX * float(found.gap()) else None
 
     @cached_property
     def _saddle(self) -> tuple[arb, Fraction]:
-        if isinstance(self.given, Fraction):
+        if self.given is not None:
             c, epsilon = line_for_epsilon(self.transform, self.given), self.given
         else:
-            c, epsilon = line_for_delta(self.transform, self.given)
+            c, epsilon = line_for_delta(self.transform, float(self.target.log()))
         self.order = float(c)
         return c, epsilon
 
@@ -66,27 +113,123 @@ class Question:
     @cached_property
     def line(self) -> Line:
         """The same with the size of the integrand on it."""
-        return Line(self.transform, self.c, lift(self.epsilon), log_delta=self.log_delta)
+        return self.line_at(self.c)
+
+    def line_at(self, c: arb) -> Line:
+        """Another one."""
+        return Line(self.transform, c, lift(self.epsilon), log_delta=self.log_delta)
 
     @property
     def log_delta(self) -> float | None:
         """The given one, where estimates by the saddle point formula may be far off; else None."""
-        return self.given if self.transform.quick and isinstance(self.given, float) else None
+        return float(self.target.log()) if self.transform.quick and self.given is None else None
 
-    @cached_property
+    @property
     def least(self) -> Fraction:
         """An epsilon that is hardly above the answer, where a given delta leads to `epsilon`."""
         if self.from_zero:
             return Fraction(0)
-        if isinstance(self.given, Fraction):
+        if self.given is not None:
             return self.given
-        room, top = 1 / float(self.c), self.transform.largest
-        room = min(room, float(top - lift(self.epsilon)))
+        room = min(1 / float(self.c), float(self.largest - lift(self.epsilon)))
         return max(Fraction(float(self.epsilon - Fraction(room))), Fraction(0))  # The search wants a float.
 
     def whole(self) -> Question:
         """The same from epsilon 0 on."""
-        return Question(self.transform, self.given, self.share, from_zero=True)
+        other = copy(self)
+        other.from_zero = True
+        return other
+
+    def part(self, effort: Effort) -> Effort:
+        """Its share of an effort."""
+        return Effort(effort.nodes // self.share, effort.cells // self.share)
+
+
+class Line:
+    """Re z = c, chosen for the delta near `epsilon`. Theorem: docs/theorems/contour.md."""
+
+    def __init__(
+        self,
+        transform: Transform,
+        c: arb,
+        epsilon: arb,
+        *,
+        tolerance: float = TOLERANCE,
+        log_delta: float | None = None,
+    ) -> None:
+        """What weighs less than `tolerance` of delta may be left out; `log_delta` where it is known beforehand."""
+        self.transform, self.c, self.epsilon = transform, c, epsilon
+        self.limit = log(tolerance)
+        self.tilt = transform.tilt(c)
+        self.decay = Decay(self.tilt.shares, c)
+        self.weight = self.tilt.value.exp()
+        bend = self.tilt.variance + 1 / (c * c) + 1 / ((1 + c) * (1 + c))
+        estimate = self.tilt.value - c * epsilon - (c * (1 + c)).log() - (2 * arb.pi() * bend).log() / 2
+        self.log_delta = float(estimate.mid()) if log_delta is None else log_delta
+        self.head = float((self.tilt.value - c * epsilon).mid()) - self.log_delta
+        """log(M(c) e^{-c epsilon}/delta), near enough."""
+        if not isfinite(self.head):
+            raise Undecided
+
+    def moments(self, step: arb, kept: Sequence[int]) -> list[acb]:
+        """M at the points c + ik step, for the k that are kept, as well as is needed."""
+        return self.transform.moments(self.c, step, kept, max(self.head, 0.0) - self.limit + MARGIN)
+
+    def bound(self, low: Floats, high: Floats) -> Floats:
+        """See `Decay`."""
+        return self.decay.bound(low, high)
+
+    def bound_images(self, low: Floats, high: Floats, distance: float) -> Floats:
+        """See `Decay`."""
+        return self.decay.bound_images(low, high, distance)
+
+    def size(self, epsilon: arb) -> arb:
+        """M(c) e^{-c epsilon}."""
+        return self.weight * (-self.c * epsilon).exp()
+
+    @cached_property
+    def chernoff(self) -> list[tuple[arb, arb]]:
+        """Orders s > c with log of the Chernoff bound on delta(0) at s."""
+        factors = [self._best_order()] if self.transform.quick else [1.25, 1.6, 2.5, 5]
+        orders = [(self.c * factor).mid() for factor in factors]
+        return [(s, self.transform.log_moment(s) + tail_factor(s)) for s in orders]
+
+    def _best_order(self) -> float:
+        """The order, as a multiple of c, that makes the period shortest: by estimates."""
+        c, epsilon = float(self.c), float(self.epsilon.mid())
+
+        def right(factor: float) -> float:
+            s = c * factor
+            size = self.transform.estimate(s)[0] + s * log(s) - (1 + s) * log(1 + s) - s * epsilon
+            return (size - self.log_delta - self.limit) / (s - c)
+
+        return min(ORDERS, key=right)
+
+    @cached_property
+    def period(self) -> float:
+        """Long enough that both neighbours in the sum over j are negligible; only accuracy rests on it."""
+        tiny, c = -self.limit, float(self.c)
+        left = (tiny - self.log_delta + 2) / c
+        right = max(float((self.transform.largest - self.epsilon).mid()), 0.0)
+        for s, size in self.chernoff:
+            bound = float((size - s * self.epsilon).mid())
+            right = min(right, (bound - self.log_delta + tiny) / (float(s) - c))
+        return max(left, right)
+
+    def aliases(self, period: arb, epsilon: arb) -> arb:
+        """An upper bound on sum over j != 0 of e^{cjP} delta(epsilon + jP)."""
+        c = self.c
+        q = (-c * period).exp()
+        left = q / (1 - q)
+        if epsilon + period >= self.transform.largest:
+            return left
+        best = None
+        for s, size in self.chernoff:
+            q = ((c - s) * period).exp()
+            bound = (size - s * epsilon).exp() * q / (1 - q)
+            best = bound if best is None else best.min(bound)
+        assert best is not None
+        return left + best
 
 
 def _exponent(transform: Transform, c: arb, *, sample: bool = False) -> tuple[arb, arb, arb]:

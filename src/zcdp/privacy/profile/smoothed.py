@@ -9,18 +9,18 @@ from flint import arb
 
 from zcdp.numeric.balls import above, lift
 from zcdp.numeric.certify import NotCertified
+from zcdp.numeric.falling import solve
+from zcdp.numeric.functions import tail_factor
 from zcdp.numeric.once import cached_property
-from zcdp.privacy.conversions.rdp_to_approx import tail_factor
+from zcdp.numeric.trapezoid import TooManyNodes, quietly
 from zcdp.privacy.loss.gaussian import gaussian_pair
 from zcdp.privacy.loss.law import Parts
+from zcdp.privacy.loss.transform import Transform
 from zcdp.privacy.profile.contour import Contour, shortest_period
 from zcdp.privacy.profile.effort import SMOOTH, SMOOTH_DOUBLES, TRANSFORM, Effort
 from zcdp.privacy.profile.engine import Engine, Offer
 from zcdp.privacy.profile.float_contour import FloatContour
-from zcdp.privacy.profile.integrand import Line, Transform
-from zcdp.privacy.profile.question import Question
-from zcdp.privacy.profile.solve import solve
-from zcdp.privacy.profile.trapezoid import TooManyNodes, quietly
+from zcdp.privacy.profile.question import Line, Question
 
 __all__ = ["Smoothed"]
 
@@ -47,7 +47,7 @@ class Smoothed(Engine):
     @classmethod
     def offer(cls, question: Question) -> Offer:
         """For every composition, as the last resort."""
-        effort, doubles = SMOOTH.part(question.share), SMOOTH_DOUBLES // question.share
+        effort, doubles = question.part(SMOOTH), SMOOTH_DOUBLES // question.share
         c = shortest_period(question) if question.transform.quick else question.c
         target = question.log_delta
         return Offer(effort.nodes, lambda: cls(question.parts, c, question.epsilon, effort, doubles, target))

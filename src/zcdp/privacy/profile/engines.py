@@ -1,0 +1,224 @@
+"""The table of engines, from the first resort to the last, and the answers by them at one working precision."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from fractions import Fraction
+from math import frexp, inf
+
+from flint import arb
+
+from zcdp.numeric.balls import above, below, lift
+from zcdp.numeric.certify import NotCertified, Undecided
+from zcdp.numeric.falling import solve
+from zcdp.numeric.trapezoid import TooManyNodes, quietly
+from zcdp.privacy.loss.law import Parts
+from zcdp.privacy.loss.transform import Transform
+from zcdp.privacy.profile.adaptive import Adaptive
+from zcdp.privacy.profile.answer import Answer
+from zcdp.privacy.profile.binomial_sum import BinomialSum
+from zcdp.privacy.profile.closed_form import ClosedForm
+from zcdp.privacy.profile.contour import Contour
+from zcdp.privacy.profile.effort import CHEAP, ROUGH
+from zcdp.privacy.profile.engine import Engine, Offer
+from zcdp.privacy.profile.finite_sum import CutSum, WholeSum
+from zcdp.privacy.profile.grid import Grid
+from zcdp.privacy.profile.lattice_contour import LatticeContour
+from zcdp.privacy.profile.question import Question, saddle_estimate
+from zcdp.privacy.profile.smoothed import Smoothed
+
+__all__ = ["ENGINES", "choose", "delta_by_engine", "deltas_by_engine", "epsilon_by_engine", "propose_log_delta"]
+
+FEW_USES = 8  # up to which a grid of losses may beat smoothing
+TINY = 5e-324  # What is below it is as good as known.
+NEAR = 1e-3  # Two ends that differ by this part are close enough for a curve.
+WIDE = 1e-4  # relative distance of two ends from which another engine is asked too
+LOOSE, LAST_SHARE = 1e-10, 16  # Ends further apart are tried again with twice the bits, at most twice.
+SAME = -54  # A move by this power of two leaves every float where it is.
+
+ENGINES: list[tuple[type[Engine], ...]] = [
+    (ClosedForm,),
+    (Adaptive,),
+    (WholeSum,),
+    (BinomialSum,),
+    (Contour, LatticeContour),
+    (CutSum,),
+    (Smoothed,),
+    (Grid,),
+]
+"""Engines of one row compete by cost; the next row is asked where none of them makes an offer, or can keep it."""
+
+
+def choose(question: Question) -> tuple[Engine, float]:
+    """The engine, and what it is expected to cost in nanoseconds."""
+    reason = NotCertified("no engine has an offer: the composition is too extreme")
+    for row in ENGINES:
+        best: Offer | None = None
+        for engine in row:
+            offer = engine.offer(question) if _fits(engine, question) else None
+            if offer is not None and (best is None or offer.cost < best.cost):
+                best = offer
+                if best.cost <= CHEAP:
+                    break
+        if best is not None:
+            try:
+                return best.build(), best.cost
+            except NotCertified as error:
+                reason = error
+    raise reason
+
+
+def _fits(engine: type[Engine], question: Question) -> bool:
+    """Whether the composition is one of those that the engine is for."""
+    return (
+        len(question.parts) <= engine.most_laws
+        and (engine.most_uses == inf or sum(count for _, count in question.parts) <= engine.most_uses)
+        and not (engine.of_atoms and any(not factor.atomic for factor, _ in question.transform.factors))
+        and not (engine.on_lattice and question.lattice is None)
+    )
+
+
+def _second(question: Question, first: Engine) -> Engine | None:
+    """Another engine that may know more, where the first one's answer is wide; of the same laws, so both hold."""
+    uses = sum(count for _, count in question.parts)
+    fits = uses <= FEW_USES and not isinstance(first, Grid) and _fits(Grid, question)
+    offer = Grid.offer(question) if fits else None
+    try:
+        return None if offer is None else offer.build()
+    except NotCertified:
+        return None
+
+
+def delta_by_engine(parts: Parts, epsilon: Fraction, share: int, asked: list[Question]) -> Answer | None:
+    """Floats around delta(epsilon); None where more bits are needed. What engines were asked is noted."""
+    question = Question(parts, share, epsilon=epsilon)
+    if (known := question.known()) is not None:
+        return known
+    asked.append(question)
+    engine, cost = choose(question)
+    lower, upper = engine.delta(epsilon)
+    if not question.revealed.is_zero():  # A sum is rounded to the working precision, which an engine may exceed.
+        lower, upper = lower + question.revealed, upper + question.revealed
+    if not (upper < TINY or (upper.is_finite() and upper.rel_accuracy_bits() >= 50)):
+        return None
+    least = min(max(below(lower), 0.0), 1.0) if lower.is_finite() else 0.0
+    return Answer(least, min(above(upper), 1.0), engine.name, question.order, engine.attained, cost)
+
+
+def epsilon_by_engine(
+    parts: Parts, delta: Fraction, share: int, asked: list[Question], found: Answer | None
+) -> tuple[Answer | None, bool]:
+    """Floats around the least epsilon with delta(epsilon) <= delta, and whether they will do, or more bits tell more.
+
+    `found` is what fewer bits told.
+    """
+    question = Question(parts, share, delta=delta)
+    if (known := question.known()) is not None:
+        return known, True
+    target, top = question.target, question.largest
+    asked.append(question)
+    engine, cost = choose(question)
+    if engine.least and not engine.delta(engine.least)[0] >= target:
+        question = question.whole()
+        asked.append(question)
+        engine, cost = choose(question)
+    ends = _ends_of_epsilon(engine, question.order, target, top)
+    if ends is None:
+        return found, False
+    wide = ends[1] - ends[0] > WIDE * ends[1] and not engine.only_rounding
+    if wide and (other := _second(question, engine)) is not None:
+        more = _ends_of_epsilon(other, question.order, target, top)
+        ends = ends if more is None else (max(ends[0], more[0]), min(ends[1], more[1]))
+    if found is not None and found.attained == engine.attained:  # Both hold for the same profile.
+        ends = max(found.lower, ends[0]), min(found.upper, ends[1])
+    found = Answer(ends[0], min(ends[1], above(top)), engine.name, question.order, engine.attained, cost)
+    loose = found.upper - found.lower > LOOSE * found.upper and engine.only_rounding
+    if loose and share < LAST_SHARE:
+        return found, False  # It is sound, but more bits tell more.
+    if top.is_finite() and found[:2] == (0.0, above(top)):
+        raise NotCertified("nothing is known of epsilon but the largest loss")
+    return found, True
+
+
+def _ends_of_epsilon(engine: Engine, order: float, target: arb, top: arb) -> tuple[float, float] | None:
+    """Floats around the epsilon at which the engine's delta is the target; None where more bits are needed.
+
+    It is proposed by floats, and certified outward from there.
+    """
+    least = engine.least
+    root = solve(engine.estimate, float(target.log()), float(least), above(top), float(engine.guess))
+    upper = _outward(root, lambda e: bool(engine.upper(e) <= target), least, up=True)
+    if upper is None and top.is_finite() and not engine.only_rounding:  # What was smoothed in is in the way.
+        upper = above(top)
+    first = _apart(engine, root, order)
+    lower = _outward(root, lambda e: bool(engine.delta(e)[0] >= target), least, up=False, first=first)
+    return None if upper is None or lower is None else (lower, upper)
+
+
+def _apart(engine: Engine, root: float, order: float) -> int:
+    """The power of two nearest to how far below the root, as a part of it, the lower end crosses the target."""
+    lower, upper = engine.delta(Fraction(root))
+    gap = above((upper - lower) / upper / (root * order)) if root and upper > 0 else 0.0
+    return frexp(gap)[1] - 1 if 2.0**SAME < gap < 1 else SAME
+
+
+def _outward(
+    root: float, holds: Callable[[Fraction], bool], least: Fraction, *, up: bool, first: int = SAME
+) -> float | None:
+    """The float nearest to `root`, on the given side, for which `holds` is certain; None if none is near."""
+    if root <= least:
+        return float(least) if not up or holds(least) else None
+    for power in range(first, -2):
+        move = 0.0 if power == SAME else 2.0**power  # 2^-53 goes to the next float, or stays
+        moved = root * (1 + move if up else 1 - move)
+        if moved < least:
+            return None if least else 0.0
+        if holds(Fraction(moved)):
+            return moved
+    return None if up else 0.0
+
+
+def deltas_by_engine(parts: Parts, epsilons: Sequence[Fraction], share: int) -> list[float]:
+    """Floats above delta at increasing epsilons: an engine answers for others too, as far as it is close there."""
+    found: list[float] = []
+    transform, engine = Transform(parts), None
+    more = transform.revealed
+    for epsilon in epsilons:
+        if transform.largest <= lift(epsilon):
+            found.append(min(above(more), 1.0))
+            continue
+        upper = None if engine is None else _close(engine, epsilon)
+        if upper is None:
+            try:
+                engine, _ = choose(Question(parts, share, epsilon=epsilon, transform=transform))
+                upper = engine.upper(epsilon)
+            except (NotCertified, Undecided, OverflowError, ZeroDivisionError):
+                engine = None
+        upper = arb(1) if upper is None or not upper.is_finite() else upper + more
+        found.append(min(above(upper), 1.0))
+    return found
+
+
+def _close(engine: Engine, epsilon: Fraction) -> arb | None:
+    """What is above delta(epsilon), if what is below it is not far away."""
+    if epsilon < engine.least:
+        return None
+    lower, upper = engine.near(epsilon)
+    return upper if upper.is_finite() and lower > 0 and upper - lower <= upper * NEAR else None
+
+
+def propose_log_delta(parts: Parts, epsilon: Fraction, *, rough: bool) -> float:
+    """log delta(epsilon) to a few digits (two where `rough`), in a few milliseconds: for proposals."""
+    question, point = Question(parts, epsilon=epsilon), lift(epsilon)
+    if question.largest <= point:
+        return -inf
+    if rough:
+        return saddle_estimate(question.transform, question.c, point)
+    try:
+        with quietly():
+            contour = Contour(question.line, ROUGH, rough=True)
+        if (value := contour.delta(epsilon)[1]) > 0:
+            return float(value.log().mid())
+    except TooManyNodes:
+        pass
+    return saddle_estimate(question.transform, question.c, point)
