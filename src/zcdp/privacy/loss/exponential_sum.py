@@ -6,7 +6,6 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import partial
-from itertools import pairwise
 from typing import Any, TypeAlias
 
 from flint import acb, arb
@@ -16,6 +15,7 @@ from zcdp.numeric.exact import Exact, Log
 from zcdp.numeric.functions import exp
 from zcdp.numeric.trusted import trusted
 from zcdp.privacy.loss.decay import Share, WaveShare
+from zcdp.privacy.loss.edged_density import EdgedDensity
 from zcdp.privacy.loss.expansion import EqualRows
 from zcdp.privacy.loss.lattice import Lattice
 from zcdp.privacy.loss.law import LossLaw
@@ -36,7 +36,6 @@ __all__ = [
 ]
 
 Terms: TypeAlias = list[list[arb]]
-CELLS = 64  # of a density, where only outcomes will do
 ROWS = 8  # rows of a law that take as long as all the rest of one transform
 
 
@@ -90,7 +89,7 @@ class ExponentialSum(LossLaw):
         """See `LossLaw`; a density is put into cells."""
         rows = self.terms()
         if any(len(row) > 1 for row in rows):
-            return self._cells(inward) if len(rows) == 2 else None
+            return self._edged().cells(inward=inward) if len(rows) == 2 else None
         top, part = lift(self.loss), lift(self.ratio)
         halves = [(top * (1 - k * part) / 2).exp() for k in range(len(rows))]
         return [(row[0] * half, row[0] / half) for row, half in zip(rows, halves, strict=True)]
@@ -110,41 +109,17 @@ class ExponentialSum(LossLaw):
             return None
         if not self.exact and facing is Facing.WITH:
             options["witness"] = self.witness and self.witness.sampled(rate)
-        return SampledDensityLaw(rate, self._between, self._once, facing, **options)
+        return SampledDensityLaw(rate, self._base, self._delta, facing, **options)
 
-    def _between(self) -> BaseLoss:
-        """The density D e^{-l/2} of the loss l under Q, and the atoms at its ends."""
+    def _base(self) -> BaseLoss:
+        return self._edged().base()
+
+    def _delta(self, epsilon: arb) -> arb:
+        return self._edged().delta(epsilon)
+
+    def _edged(self) -> EdgedDensity:
         (upper, density), (lower, _) = self.terms()
-        top = lift(self.loss)
-        ends = [(top, upper * (-top / 2).exp()), (-top, lower * (top / 2).exp())]
-        atoms = [(place, mass) for place, mass in ends if not mass.is_zero()]
-        return BaseLoss(arb(0), arb(-1) / 2, density.log(), -top, top, atoms)
-
-    def _once(self, epsilon: arb) -> arb:
-        """delta(epsilon) of one use, 0 <= epsilon <= loss: the means of 1 - e^{epsilon - l} over l > epsilon."""
-        (upper, density), _ = self.terms()
-        high, here = (lift(self.loss) / 2).exp(), (epsilon / 2).exp()
-        between = 2 * (high - here) - 2 * (here - here * here / high)
-        return upper * (high - here * here / high) + density * between
-
-    def _cells(self, inward: bool) -> list[tuple[arb, arb]]:
-        """Atoms at both ends, and the density D e^{l/2} between them: cells, each one outcome or the two at its ends.
-
-        Masses p and q of a cell with ratios from g to h are moved to its ends: (p - gq)/(h - g) of the Q-mass to h.
-        """
-        (upper, density), (lower, _) = self.terms()
-        top = lift(self.loss)
-        roots = [(top / 2 * (CELLS - 2 * k) / CELLS).exp() for k in range(CELLS + 1)]  # e^{l/2}, from the top
-        found = [(upper * roots[0], upper / roots[0])]
-        for high, low in pairwise(roots):
-            p, q = 2 * density * (high - low), 2 * density * (1 / low - 1 / high)
-            if inward:
-                found.append((p, q))
-                continue
-            g, h = low * low, high * high
-            right = (p - g * q) / (h - g)
-            found += [(h * right, right), (g * (q - right), q - right)]
-        return [*found, (lower * roots[-1], lower / roots[-1])]
+        return EdgedDensity(lift(self.loss), upper, lower, density)
 
     def _looks_symmetric(self) -> bool:
         """M(-1-z) = M(z) says that e^{aw} and e^{-aw} have the same atoms, and densities of opposite signs."""
