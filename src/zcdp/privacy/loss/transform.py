@@ -21,6 +21,7 @@ __all__ = ["Factor", "Points", "Taylor", "Tilt", "Transform"]
 
 SAMPLE = 100  # Of many more parts than this proposals look at so many.
 NEAR_ONE = 12  # The least order that is tried is 0.7 * 2^-12.
+NEXT, NEARLY = arb(2) ** -55, arb(2) ** -60  # parts of the largest loss that no float, or hardly any, tells apart
 
 
 class Points(NamedTuple):
@@ -221,7 +222,7 @@ class Transform:
     def at_top(self, target: arb) -> tuple[float, float] | None:
         """Floats next to the largest loss, where delta is above the target up to there."""
         top = self.largest
-        gap = top * arb(2) ** -55
+        gap = top * NEXT
         if not (top.is_finite() and target < gap):
             return None
         atoms = [factor.near_top(gap)[0] for factor, _ in self.factors]
@@ -238,7 +239,7 @@ class Transform:
             top = law.largest()
             if not (top.is_finite() and top > 0):
                 continue  # Its largest loss, whatever it is, is not negative.
-            gap = top * arb(2) ** -60
+            gap = top * NEARLY
             atom, near = factor.near_top(gap)
             total += (top if atom > 0 else top - gap if near > 0 else arb(0)) * count
         return total
