@@ -215,3 +215,57 @@ def test_a_variance_that_grows_within_a_cell_is_seen(rare: Fraction, loss: int) 
                 assert _exceeds(curve, arb(peak * share)) is not None
 
     at_precision(128, run)
+
+
+@pytest.mark.parametrize("chords", [False, True])
+@pytest.mark.parametrize("times", [1, 7])
+def test_a_sum_is_proven_part_by_part(chords: bool, times: int) -> None:
+    """One part peaks far from order 1 and the other at it; the truth is that of all outcomes of all of them."""
+    rare = [Fraction(1, 1000), Fraction(999, 1000)], [Fraction(1, 10**6), Fraction(10**6 - 1, 10**6)]
+    usual = [Fraction(3, 4), Fraction(1, 4)], [Fraction(1, 4), Fraction(3, 4)]
+
+    def cumulant(pair: tuple[list[Fraction], list[Fraction]], s: float) -> float:
+        return log(fsum(float(a) * exp(s * log(a / b)) for a, b in zip(*pair, strict=True)))
+
+    orders = [exp(n / 200) for n in range(-1000, 800)]
+    truth = max((times * cumulant(rare, s) + 0.01 * times * cumulant(usual, s)) / (s * (1 + s)) for s in orders)
+
+    def whole() -> list[Convex]:
+        weak = curve(*usual)
+        parts = [(curve(*rare, chords=chords), 100 * times), (weak, times)]
+
+        def value(s: arb) -> arb:
+            return sum((part.value(s) * count for part, count in parts), arb(0))
+
+        kl, largest = (sum((getattr(part, it) * count for part, count in parts), arb(0)) for it in ("kl", "largest"))
+        return [Convex(value, kl, largest, parts=parts)]
+
+    def refused() -> None:
+        [both] = whole()
+        for share in (0.3, 0.9, 0.999):
+            assert 100 * truth * share > float(both.kl)
+            with suppress(Undecided):
+                assert _exceeds(both, arb(100 * truth * share)) is not None
+
+    at_precision(128, refused)
+    lower, upper = steepest_ratio(whole, 1e-6)[:2]
+    assert lower <= 100 * truth * (1 + 1e-5)
+    assert upper >= 100 * truth
+    assert upper <= lower * (1 + 2e-6)
+
+
+def test_the_variance_of_all_uses_of_a_part_is_charged() -> None:
+    """The peak is inside of the first cell, and so many uses make it steeper than one by far."""
+    rare, loss, times = Fraction(1, 100), 20, 10**12
+
+    def run() -> None:
+        one = FinitePair([lift(rare), lift(1 - rare)], [arb(loss), (-lift(rare)).log1p()]).convex()
+        all_of_them = Convex(lambda s: one.value(s) * times, one.kl * times, one.largest * times, parts=[(one, times)])
+        b = log(1 / rare)
+        point = (b + sqrt(b * b + loss * b)) / loss
+        below = times * 0.99 * (loss * point - b) / (point * (1 + point))
+        assert 2 * below > times * one.value(arb(1))
+        with suppress(Undecided):
+            assert _exceeds(all_of_them, arb(below)) is not None
+
+    at_precision(128, run)

@@ -25,7 +25,7 @@ FIRST_PRODUCT = 2
 """The first cell is 1, or 1/4 of 1/largest where that is more, and then halved: K bends nowhere before 1/largest."""
 LEAST_PRODUCT = 40
 """From 0 to 2^-40/largest no ratio is above that of order 1 by more than this part of it."""
-GRID = 48
+GRID, SAMPLE = 48, 64  # points at which the ratio is looked at first; about so many of very many parts will do there
 MOST_CELLS = 100_000
 GOLDEN = 0.6180339887498949
 
@@ -35,12 +35,14 @@ class Convex:
     """A cumulant K as the search sees it: convex, K(0) = 0, K(s) <= s largest, slope kl at 0.
 
     `taylor` gives K, K' and K'' at a point; it is there if K belongs to one pair, not to an envelope of several.
+    `parts` are what K is the sum of, with how often: each of them is then bounded in its own form.
     """
 
     value: Callable[[arb], arb]
     kl: arb
     largest: arb
     taylor: Taylor | None = None
+    parts: Sequence[tuple[Convex, int]] = ()
 
     def ratio(self, s: arb) -> arb:
         """K(s)/(s(1+s))."""
@@ -64,9 +66,16 @@ def _search(curve: Convex, start: arb) -> arb:
     def ratio(point: arb) -> arb:  # floats have no room for what tiny losses cost
         return curve.ratio(point.mid().exp().mid()).mid()
 
-    step = (high - low) / GRID
-    best = max(range(GRID + 1), key=lambda n: ratio(low + n * step))
-    left, right = low + max(best - 1, 0) * step, low + min(best + 1, GRID) * step
+    step, some = (high - low) / GRID, curve.parts[:: len(curve.parts) // SAMPLE] if len(curve.parts) > SAMPLE else ()
+
+    def roughly(point: arb) -> arb:
+        if not some:
+            return ratio(point)
+        s = point.mid().exp().mid()
+        return (sum((part.value(s) * count for part, count in some), arb(0)) / (s * (1 + s))).mid()
+
+    best, wide = max(range(GRID + 1), key=lambda n: roughly(low + n * step)), 2 if some else 1
+    left, right = low + max(best - wide, 0) * step, low + min(best + wide, GRID) * step
     inner, outer = right - (right - left) * GOLDEN, left + (right - left) * GOLDEN
     at_inner, at_outer = ratio(inner), ratio(outer)
     for _ in range(32):
@@ -87,29 +96,48 @@ def _reciprocal(largest: arb, bits: int) -> arb:
     return arb(2) ** (-bits - int(mantissa).bit_length() - int(exponent))
 
 
+class _Cell:
+    """All parts of a curve from s on: K(s), and what bounds K up to s + step by a quadratic."""
+
+    def __init__(self, curve: Convex, s: arb) -> None:
+        self.s, self.value, self.slope = s, arb(0), arb(0)
+        self.chords: list[tuple[Convex, arb, int]] = []
+        self.bends: list[tuple[arb, arb]] = []
+        for part, count in curve.parts or ((curve, 1),):
+            if part.taylor is None:
+                k0 = part.value(s) if s > 0 else arb(0)
+                self.chords.append((part, k0, count))
+            else:
+                k0, k1, k2 = part.taylor(s)
+                if not s > 0:
+                    k0, k1 = arb(0), part.kl
+                self.slope += k1 * count
+                self.bends.append((k2 * count, part.largest - k1))
+            self.value += k0 * count
+
+    def bound(self, step: arb) -> tuple[arb, arb]:
+        """a and b with K(s + d) <= K(s) + a d + b d^2/2 for 0 <= d <= step."""
+        slope = self.slope
+        for part, k0, count in self.chords:
+            slope += (part.value(self.s + step) - k0) / step * count
+        return slope, sum((k2 * (room * step).exp() for k2, room in self.bends), arb(0))
+
+
 def _exceeds(curve: Convex, bound: arb, most: int = MOST_CELLS) -> arb | None:
     """None if K(s) <= bound s(1+s) is proven for all s > 0; a point where it is false; or `Undecided`."""
     if not bound > 0:
         raise Undecided
     s, cells = arb(0), 0
-    step = arb(1) if curve.taylor is None else arb(1).max(_reciprocal(curve.largest, FIRST_PRODUCT))
+    smooth = all(part.taylor is not None for part, _ in curve.parts or ((curve, 1),))
+    step = arb(1).max(_reciprocal(curve.largest, FIRST_PRODUCT)) if smooth else arb(1)
     while not (1 + s) * bound >= curve.largest:
         cells += 1
         if cells > most:
             raise NotCertified(f"the supremum over orders needs more than {most} cells: the loss is too small")
-        if curve.taylor is None:
-            k0 = curve.value(s) if s > 0 else arb(0)
-            k1 = k2 = arb(0)
-        else:
-            k0, k1, k2 = curve.taylor(s)
-        if not s > 0:
-            k0, k1 = arb(0), curve.kl
+        cell = _Cell(curve, s)
         while True:
-            if curve.taylor is None:
-                slope, curvature = (curve.value(s + step) - k0) / step, 2 * bound
-            else:
-                slope, curvature = k1, 2 * bound - k2 * ((curve.largest - k1) * step).exp()
-            if _nonnegative(bound * s * (1 + s) - k0, bound * (1 + 2 * s) - slope, curvature, step):
+            slope, bend = cell.bound(step)
+            if _nonnegative(bound * s * (1 + s) - cell.value, bound * (1 + 2 * s) - slope, 2 * bound - bend, step):
                 break
             step = step / 2  # halving and doubling are exact: cells leave no gap
             if not step > (s + 1) * SMALLEST_STEP:  # it is false from here on, or too close to tell

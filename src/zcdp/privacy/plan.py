@@ -7,20 +7,20 @@ from fractions import Fraction
 from math import inf, nextafter
 from typing import ClassVar
 
-from flint import arb, arb_series
+from flint import arb
 
 from zcdp.errors import BadType, BadValue
 from zcdp.numeric.balls import lift
 from zcdp.numeric.certify import NotCertified, enclose
 from zcdp.numeric.exact import Exact, Log, integer
-from zcdp.numeric.functions import Number, derivatives
+from zcdp.numeric.functions import Number
 from zcdp.numeric.once import cached_property
 from zcdp.numeric.supremum import Convex
 from zcdp.privacy.curve import Curve, Peak
 from zcdp.privacy.forms import Forms
 from zcdp.privacy.loss import LossLaw
 from zcdp.privacy.relation import Relation
-from zcdp.privacy.rho_search import TOLERANCES, search, searched_rho
+from zcdp.privacy.rho_search import TOLERANCES, search, searched_rho, summand
 
 __all__ = ["LARGEST_COUNT", "Plan"]
 
@@ -276,13 +276,9 @@ class Plan(Curve):
         return any(part.unbounded for part, _ in self.parts)
 
     def convexes(self) -> list[Convex]:
-        """What the certified search over orders needs: the sum of the parts."""
-
-        def taylor(s: arb) -> tuple[arb, arb, arb]:
-            return derivatives(self.cumulant(arb_series([s, 1], prec=4)))
-
-        smooth = not any(part.is_envelope for part, _ in self.parts)
-        return [Convex(self.cumulant, self.kl(), arb(self.pure_epsilon), taylor if smooth else None)]
+        """What the certified search over orders needs: the sum of the parts, each with what is known of it."""
+        parts = [(summand(part), count) for part, count in self.parts]
+        return [Convex(self.cumulant, self.kl(), arb(self.pure_epsilon), parts=parts)]
 
     def search_rho(self, tolerance: float = TOLERANCES[0]) -> tuple[float, float]:
         """Floats around rho by a certified search over all orders of the sum of the curves."""

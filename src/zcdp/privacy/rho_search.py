@@ -7,52 +7,60 @@ from fractions import Fraction
 from math import inf
 from typing import TYPE_CHECKING
 
-from flint import arb
+from flint import arb, arb_series
 
 from zcdp.errors import BadValue
 from zcdp.numeric.balls import at_precision, below, lift
 from zcdp.numeric.certify import NotCertified, Undecided, enclose
 from zcdp.numeric.exact import rational
-from zcdp.numeric.supremum import steepest_ratio
+from zcdp.numeric.functions import derivatives
+from zcdp.numeric.supremum import Convex, steepest_ratio
 
 if TYPE_CHECKING:
     from zcdp.privacy.curve import Curve
     from zcdp.privacy.plan import Plan
 
-__all__ = ["TOLERANCES", "from_below", "search", "searched_rho"]
+__all__ = ["TOLERANCES", "from_below", "search", "searched_rho", "summand"]
 
-TOLERANCES = 1e-10, 1e-4  # The search over orders is asked for the first, and then for the second.
-WORK, LEAST_CELLS = 12_000, 500  # The search may take so many cells of one part each, and always the second number.
-MANY = 120  # The first tolerance is out of reach for more parts than this: the search would take half a minute.
-TOO_MANY = 2 * MANY  # And so is the second for more than this.
-ORDERS = 16  # At so many orders a sum of many parts is looked at from below.
+TOLERANCES = 1e-10, 1e-6, 1e-4  # The search over orders is asked for the first, then for the second, and the third.
+WORK, LEAST_CELLS = 60_000, 100  # The search may take so many cells of one part each, and always the second number.
+ORDERS = 4  # At so many orders a sum of many parts is looked at from below.
 
 
 def search(plan: Plan, tolerance: float) -> tuple[float, float]:
     """Floats around rho by a certified search over all orders; the work is the same for any number of parts.
 
-    Parts of unbounded loss go in at their own rho (Gaussian noise has it at every order); the lower end is then the sum
-    at order 1.
+    Parts of unbounded loss go in at their own rho (Gaussian noise has it at every order); the lower end is then what
+    the whole costs where the rest costs most, and at order 1.
     """
     bounded = [count * part for part, count in plan.parts if part.pure_epsilon < inf]
     unbounded = [(part.rho_fraction, count) for part, count in plan.parts if part.pure_epsilon == inf]
+    cells = max(WORK // len(plan.parts), LEAST_CELLS)
     if not unbounded:
-        cells = max(WORK // len(plan.parts), LEAST_CELLS)
         return steepest_ratio(plan.convexes, tolerance, most_cells=cells)[:2]
-    rest = Fraction(search(plan.sum_of(*bounded), tolerance)[1]) if bounded else Fraction(0)
-    whole = rest + sum((rho * count for rho, count in unbounded), Fraction(0))
-    return enclose(plan.kl)[0], enclose(lambda: lift(whole))[1]
+    most, lower = sum((rho * count for rho, count in unbounded), Fraction(0)), enclose(plan.kl)[0]
+    if bounded:
+        rest = steepest_ratio(plan.sum_of(*bounded).convexes, tolerance, most_cells=cells)
+        most, lower = most + Fraction(rest.upper), max(lower, _ratio(plan, Fraction(rest.point)))
+    return lower, enclose(lambda: lift(most))[1]
+
+
+def summand(part: Curve) -> Convex:
+    """A part of a plan as the search sees it."""
+
+    def taylor(s: arb) -> tuple[arb, arb, arb]:
+        return derivatives(part.cumulant(arb_series([s, 1], prec=4)))
+
+    return Convex(part.cumulant, part.kl(), arb(part.pure_epsilon), None if part.is_envelope else taylor)
 
 
 def searched_rho(plan: Plan, upper: float) -> tuple[float, float]:
     """Floats around rho, which is at most `upper`: by the search, where anything is left to find."""
     number = len(plan.parts)
-    some = plan.parts[:: -(-number // ORDERS)] if number > MANY else plan.parts
+    some = plan.parts[:: -(-number // ORDERS)]
     lower = min(max(_ratio_from_below(plan, part) for part, _ in some), upper)
-    for tolerance in TOLERANCES[number > MANY :]:
+    for tolerance in TOLERANCES:
         if upper == inf or upper - lower <= tolerance * lower:  # No search makes an infinite part finite.
-            break
-        if number > TOO_MANY:
             break
         try:
             searched = plan.search_rho(tolerance)
@@ -65,10 +73,14 @@ def searched_rho(plan: Plan, upper: float) -> tuple[float, float]:
 def _ratio_from_below(plan: Plan, part: Curve) -> float:
     """D(alpha)/alpha where it is largest for a part: it bounds rho from below; 0 where it is not known."""
     try:
-        s = rational(part.rho_order, "order") - 1
-        return enclose(lambda: plan.cumulant(lift(s)) / (lift(s) * lift(1 + s)) if s else plan.kl())[0]
+        return _ratio(plan, rational(part.rho_order, "order") - 1)
     except (NotCertified, BadValue):
         return 0.0
+
+
+def _ratio(plan: Plan, s: Fraction) -> float:
+    """D(alpha)/alpha at alpha = 1 + s, rounded down."""
+    return enclose(lambda: plan.cumulant(lift(s)) / (lift(s) * lift(1 + s)) if s else plan.kl())[0]
 
 
 def from_below(evaluate: Callable[[], arb]) -> float:
