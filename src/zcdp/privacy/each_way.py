@@ -44,7 +44,7 @@ def _of_one(part: Curve, order: Fraction) -> Both:
     largest = None if worst == inf else Fraction(worst)
     if largest is None or part.relation is not Relation.ADD_REMOVE:
         return largest, largest
-    laws = [(one.pair(), times) for one, times in part.coordinates]
+    laws = part.laws
     known = [(law, times) for law, times in laws if law is not None]
     if len(known) < len(laws) or all(law.symmetric for law, _ in known):
         return largest, largest
@@ -58,8 +58,9 @@ def _of_laws(laws: list[tuple[LossLaw, int]], s: Fraction, otherwise: Fraction) 
 
     def divergence() -> float:
         point = lift(s)
-        total = sum((times * law.ready().moment(point).log() for law, times in laws), arb(0))
-        certain = all(law.infinite_mass() == 0 for law, _ in laws)
+        factors = [(law.ready(), times) for law, times in laws]
+        total = sum((times * factor.moment(point).log() for factor, times in factors), arb(0))
+        certain = all(factor.revealed == 0 for factor, _ in factors)
         return above(total / point) if certain and total.is_finite() else inf
 
     try:
