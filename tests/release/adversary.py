@@ -5,6 +5,7 @@ from __future__ import annotations
 import random
 from collections.abc import Iterator
 from dataclasses import dataclass
+from datetime import date
 from math import inf, nan
 from typing import Any
 
@@ -22,6 +23,8 @@ AGES = (None, nan, inf, -inf, -0.0, 0.0, 4.999999999999999, 5.0, 9.5, 10.0, 19.9
 SEXES = (None, 0, 1, 2, 3, -5, 2**62)
 AMOUNTS = (None, nan, inf, -inf, -0.0, 0.0, 0.5, 1.5, 2.5, -0.5, 0.005, 1e-320, 1e308, -1e308, 3.0, 1e16, -7.25)
 WHOLE = (None, 0, 1, -1, 5, 2**53, 2**53 + 1, 2**63 - 1, -(2**63), 100)
+DAYS = (None, *map(date.fromisoformat, ("0001-01-01", "1900-02-28", "2023-12-31", "2024-02-29", "2024-03-01")))
+DAYS += tuple(map(date.fromisoformat, ("2024-12-31", "2025-01-01", "2025-06-30", "2025-12-31", "9999-12-31")))
 SCHEMA = {
     "region": pl.String,
     "age": pl.Float64,
@@ -29,6 +32,7 @@ SCHEMA = {
     "pay": pl.Float64,
     "days": pl.Int64,
     "ok": pl.Boolean,
+    "day": pl.Date,
 }
 
 
@@ -62,6 +66,7 @@ def row(rng: random.Random) -> dict[str, Any]:
         ),
         "days": rng.choice(WHOLE),
         "ok": rng.choice((True, True, False, None)),
+        "day": rng.choice(DAYS),
     }
 
 
@@ -91,6 +96,7 @@ def plan(rng: random.Random, neighbours: str) -> str:
         f'region = {{ values = ["R1", "R2", "R3", "\u00e9"]{other} }}',
         f"age = {{ from = 0, to = 20, step = {rng.choice(('5', '2.5', '0.5'))}, clip = {clip} }}",
         f"sex = {{ values = [1, 2, 0]{rng.choice(('', ', other = 9'))} }}",
+        f"day = {{ from = 2024-01-01, to = 2026-01-01, step = {rng.choice(STEPS)}, clip = {clip} }}",
         'ok = [true, false]\npay_bins = { column = "pay", from = -10, to = 10, bins = 8 }',
     ]
     measures = ("count", "persons", "histogram", "sum", "mean", "quantiles", "top")
@@ -100,7 +106,7 @@ def plan(rng: random.Random, neighbours: str) -> str:
 def _query(rng: random.Random, measure: str) -> Iterator[str]:
     yield f'[[query]]\nname = "{measure}"\nmeasure = "{measure}"'
     if measure != "top":
-        yield f"by = {rng.sample(['region', 'age', 'sex', 'ok'], rng.randrange(0, 4))}".replace("'", '"')
+        yield f"by = {rng.sample(['region', 'age', 'sex', 'ok', 'day'], rng.randrange(0, 4))}".replace("'", '"')
         yield f"max_cells = {rng.choice((1, 1, 2, 3, 7))}"
     if measure in ("count", "histogram", "top"):
         yield f"max_rows = {rng.choice((1, 2, 5))}"
@@ -123,7 +129,10 @@ def _query(rng: random.Random, measure: str) -> Iterator[str]:
         yield 'count_mechanism = "DiscreteGaussian(sigma=2)"'
 
 
+STEPS = ('"month"', '"quarter"', '"year"', "17", "43")
 CONDITIONS = (
+    '["day", "<", 2025-01-01]',
+    '["day", "not in", [2024-02-29, 2025-12-31]]',
     '["ok", "==", true]',
     '["ok", "!=", true]',
     '["age", "<", 10]',

@@ -14,6 +14,7 @@ import polars as pl
 import pytest
 
 from zcdp import KeyConflict, Ledger
+from zcdp.accounting import account
 from zcdp.accounting.plan_file import PlanFileError, read_plan
 from zcdp.cli import main
 from zcdp.release import Release, ReleaseFailed, engines, release
@@ -92,6 +93,9 @@ WRONG_PLANS = {
     "measure count": DATA.replace('"who"', '"row"') + DOMAIN + COUNT.replace('"count"', '"persons"'),
     "the unit of privacy": COUNT,
     "is none of": DATA + DOMAIN + COUNT + 'where = [["pay", "~", 3]]\n',
+    "a whole number of steps": DATA + DOMAIN + "day = { from = 2026-01-01, to = 2026-03-02, step = 7 }\n" + COUNT,
+    "must be a day such as": DATA + DOMAIN + 'day = { from = "2026-01-01", to = "2026-02-30", step = "day" }\n' + COUNT,
+    "the first of a month": DATA + DOMAIN + 'day = { from = 2026-01-01, to = 2026-03-02, step = "month" }\n' + COUNT,
     "sha256": DATA + DOMAIN.replace('["R1", "R2"]', '{ file = "plan.toml", sha256 = "00" }') + COUNT,
 }
 
@@ -110,6 +114,8 @@ WRONG_DATA = {
     "did you mean 'who'": FRAME.rename({"who": "wh"}),
     "must hold integers or text": FRAME.with_columns(pl.col("who").cast(pl.Float64)),
     "must hold text": FRAME.with_columns(region=pl.lit(3)),
+    "must hold dates": FRAME.with_columns(day=pl.lit("2026-01-01")),
+    "times without a zone": FRAME.with_columns(day=pl.datetime(2026, 1, 1, time_zone="UTC")),
     "must hold numbers": FRAME.with_columns(pay=pl.lit("x")),
 }
 
@@ -117,6 +123,9 @@ WRONG_DATA = {
 @pytest.mark.parametrize("wrong", WRONG_DATA)
 def test_bad_data_is_one_sentence_that_tells_nothing_of_it(wrong: str, office: Path) -> None:
     WRONG_DATA[wrong].write_parquet(office / "bad.parquet")
+    if "day" in WRONG_DATA[wrong].columns:
+        days = 'day = { from = 2026-01-01, to = 2026-03-01, step = "month" }\n'
+        (office / "plan.toml").write_text(DATA + DOMAIN + days + COUNT.replace('"region"', '"day"'))
     code, said = run(office, "out", "--ledger", str(office / "budget.db"), "--key", "k", data="bad.parquet")
     assert (code, said.count("\n")) == (2, 1)
     assert wrong in said or "there is no column 'who'" in said
@@ -191,3 +200,33 @@ def test_what_is_open_is_found_within_the_budget_of_the_plan() -> None:
     assert 0.99 < made.index["total"]["epsilon"] <= 1
     with pytest.raises(PlanFileError, match=r"no \[budget\]"):
         release(read_plan("plan.toml", text.replace(budget, "")), FRAME, ledger=None)
+
+
+def test_an_account_of_the_same_epsilon_and_delta_says_why_it_refuses(office: Path) -> None:
+    """It adds up rho, in which a plan that fills its budget by the exact profile is too much."""
+    text = DATA + '[budget]\nepsilon = 1\ndelta = "1e-9"\n' + DOMAIN + COUNT.replace("sigma=4", "sigma=?")
+    (office / "open.toml").write_text(text)
+    with Ledger(office / "pairs.db") as ledger:
+        ledger.open_account("people", unit="person", epsilon=1, delta="1e-9")
+    code, said = run(office, "out", "--ledger", str(office / "pairs.db"), "--key", "k", plan="open.toml")
+    assert (code, said.count("\n")) == (1, 1)
+    assert "adds up rho" in said
+    with Ledger(office / "pairs.db") as ledger:
+        assert ledger.account("people").spent == 0
+    printed = StringIO()
+    with redirect_stdout(printed):
+        main(["allocate", str(office / "open.toml")])
+    assert "it would refuse the plan" in " ".join(printed.getvalue().split())
+
+
+def test_errors_are_told_in_the_unit_of_the_values(office: Path) -> None:
+    (office / "tens.toml").write_text(DATA + DOMAIN + SUM.replace("grid = 1", "grid = 0.5"))
+    [found] = account(office / "tens.toml").queries
+    assert found.accuracy is not None
+    assert found.accuracy.standard_deviation == pytest.approx(20)
+    assert found.accuracy.half_width == 39
+    made = release(office / "tens.toml", FRAME, ledger=None)
+    table = made.tables["s"].columns
+    assert table["sd"] == [20]
+    assert table["upper"][0] - table["value"][0] == 39
+    assert "one person more or less" in made.report

@@ -17,7 +17,7 @@ __all__ = ["pytestmark", "spark"]
 
 
 def on(spark: Any, frame: pl.DataFrame) -> Any:
-    names = {pl.String: "string", pl.Int64: "long", pl.Float64: "double", pl.Boolean: "boolean"}
+    names = {pl.String: "string", pl.Int64: "long", pl.Float64: "double", pl.Boolean: "boolean", pl.Date: "date"}
     schema = ", ".join(f"{name} {names[type(kind)]}" for name, kind in frame.schema.items())  # type: ignore[index]
     return spark.createDataFrame(frame.rows(), schema)
 
@@ -46,4 +46,4 @@ def test_a_lazy_frame_is_computed_once_for_each_table(spark: Any, monkeypatch: A
     monkeypatch.setattr(engines.Spark, "rows", lambda self, one: asked.append(1) or rows(self, one))
     made = release(plan, frame, ledger=None)
     assert [table.rows for table in made.tables.values()] == [table.rows for table in made.tables.values()]
-    assert len(asked) == len(made.tables) == 4
+    assert len(asked) == len(made.tables) == 6

@@ -18,6 +18,7 @@ from zcdp.release import bounding, engines
 from zcdp.release.columns import source_of
 from zcdp.release.exact import Exact, exact_table
 from zcdp.release.noise import rank_scores
+from zcdp.tables.amounts import Amount
 from zcdp.tables.declaration import Declaration
 from zcdp.tables.query import TableQuery
 
@@ -107,38 +108,34 @@ def shuffled(self: Any, frame: Any, within: Any, order: Any, most: int, salt: in
 def dense(self: Any, frame: Any, within: Any, order: Any, most: int, salt: int) -> Any:
     """Wrong: the number of a person among all persons changes with each of them."""
     lazy = frame.to_native().lazy()
-    hashed = pl.struct(pl.col(within[0]).rank("dense"), *order).hash(salt).alias("r")
-    ranked = lazy.with_columns(hashed).sort("r", *order).group_by(*within).head(most).drop("r")
+    hashed = pl.struct(pl.col(within[0]).rank("dense"), order).hash(salt).alias("r")
+    ranked = lazy.with_columns(hashed).sort("r", order).group_by(*within).head(most).drop("r")
     return engines.narwhals().from_native(ranked)
 
 
 def tied(self: Any, frame: Any, within: Any, order: Any, most: int, salt: int) -> Any:
     """Wrong: a rank that ties share lets all of them through."""
     lazy = frame.to_native().lazy()
-    hashed = (pl.struct(*within, *order).hash(salt) % 3).alias("r")
+    hashed = (pl.struct(*within, order).hash(salt) % 3).alias("r")
     ranked = lazy.with_columns(hashed).filter(pl.col("r").rank("min").over(*within) <= most).drop("r")
     return engines.narwhals().from_native(ranked)
 
 
-def early(base: Any, keys: Any, query: TableQuery) -> Any:
+def early(base: Any, query: TableQuery) -> Any:
     """Wrong: rows are cut to so many of each person before they have the keys of the table."""
-    pairs = right_together(base, keys, query).to_native().lazy()
+    pairs = right_together(base, query).to_native().lazy()
     return engines.narwhals().from_native(pl.concat([pairs, pairs]))
 
 
 right_together = bounding._together
 
 
-def floats(frame: Any, value: Any, most: int) -> Any:
+def floats(frame: Any, one: Amount) -> Any:
     """Wrong: floats round what is small beside what is large, up as well as down."""
-    if bounding.AMOUNT not in frame.collect_schema():
-        return right_parts(frame, value, most)
     nw = engines.narwhals()
-    zero = [nw.lit(0).alias(bounding.HIGH)] if most > 2 * bounding.LIMB else []
-    return frame.with_columns(value.cast(nw.Float32).alias(bounding.LOW), *zero)
+    zero = [nw.lit(0).alias(bounding.HIGH)] if one.limbs == 2 else []
+    return frame.with_columns(nw.col(bounding.AMOUNT).cast(nw.Float32).alias(bounding.LOW), *zero)
 
-
-right_parts = bounding._parts
 
 WRONG = {
     "engine randomness": (engines.Polars, "keep", shuffled),

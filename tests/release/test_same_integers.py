@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import random
+from datetime import date
 from fractions import Fraction
 from math import floor, isnan
 from pathlib import Path
@@ -25,6 +26,8 @@ unit = "who"
 region = { values = ["R1", "R2", "\u00e9"], other = "elsewhere" }
 age = { from = 0, to = 20, step = 2.5, clip = true }
 sex = [1, 2, 0]
+day = { from = 2024-01-01, to = 2026-01-01, step = "month", clip = true }
+week = { column = "day", from = "2024-01-01", to = "2026-01-05", step = "week" }
 [[query]]
 name = "count"
 measure = "count"
@@ -38,6 +41,21 @@ name = "persons"
 measure = "persons"
 by = ["age"]
 max_cells = 8
+mechanism = "DiscreteGaussian(sigma=2)"
+[[query]]
+name = "months"
+measure = "count"
+by = ["day"]
+max_cells = 24
+max_rows = 1000
+where = [["day", "!=", 2024-02-29]]
+mechanism = "DiscreteGaussian(sigma=2)"
+[[query]]
+name = "weeks"
+measure = "count"
+by = ["week"]
+max_cells = 105
+max_rows = 1000
 mechanism = "DiscreteGaussian(sigma=2)"
 [[query]]
 name = "narrow"
@@ -105,7 +123,14 @@ def by_hand(frame: pl.DataFrame) -> list[Exact]:
         if one["age"] is not None and not isnan(one["age"]):
             ages.add((one["who"], min(max(floor(min(max(one["age"], -1), 21) / 2.5), 0), 7)))
     persons = [sum(place == n for _, place in ages) for n in range(8)]
+    months, weeks = [0] * 24, [0] * 105
+    for day in (one["day"] for one in rows if one["day"] is not None):
+        if day != date(2024, 2, 29):
+            months[min(max(12 * (day.year - 2024) + day.month - 1, 0), 23)] += 1
+        if date(2024, 1, 1) <= day < date(2026, 1, 5):
+            weeks[(day - date(2024, 1, 1)).days // 7] += 1
     tables = [Exact(count, [0] * 12), Exact(persons, [0] * 8)]
+    tables += [Exact(months, [0] * 24), Exact(weeks, [0] * 105)]
     for grid, low, high, key, size in (
         (Fraction(1, 10), -200, 300, lambda one: (1, 2, 0).index(one["sex"]) if one["sex"] in (1, 2, 0) else None, 3),
         (Fraction(1), -4398046511104, 8796093022208, region, 4),

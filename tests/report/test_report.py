@@ -129,7 +129,7 @@ def test_it_says_when_by_whom_about_what_and_what_was_spent_before_what_was_save
         "Office of Surveys",
         "Household survey, wave 7",
         "household",
-        "one record replaced by another",
+        "one household replaced by another",
     ):
         assert text in top
     sections = re.findall(r'<section id="(\w+)"', page)

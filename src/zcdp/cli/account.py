@@ -15,11 +15,11 @@ from zcdp.cli.collection import collection_facts, collection_text
 from zcdp.cli.columns import columns
 from zcdp.cli.extras import extra
 from zcdp.cli.files import check_writable, write_whole
-from zcdp.cli.ledger_fit import fits, print_fit
+from zcdp.cli.ledger_fit import fits, print_fit, rho_note
 from zcdp.cli.output import print_json
 from zcdp.cli.rows import query_lines
 from zcdp.cli.terminal import Progress, bold, dim, green, line, red, shown, width
-from zcdp.display.names import NEIGHBOURS, route
+from zcdp.display.names import neighbours, route
 from zcdp.display.plain import cost, gain, lower, spent
 from zcdp.display.rounding import shares
 from zcdp.mechanisms.accuracy import Accuracy
@@ -55,6 +55,9 @@ def run(options: Namespace) -> int:
         print_json(facts.to_dict() | {name: one for name, one in beside.items() if one})
     else:
         _print(shown(facts), everything=options.all)
+        if note := rho_note(_source(options.plan), facts.total.rho):
+            for text in wrap(note, width()):
+                line(text)
         if asked:
             line()
             for text in wrap(f"Collection of {collection_text(asked)}", width()):
@@ -128,7 +131,7 @@ def _total(facts: Account) -> None:
     line(f"{bold('rho')}      {bold(cost(total.rho))}")
     line(f"{bold('epsilon')}  {bold(cost(total.epsilon))} at delta = {delta:g}, by the {route(total.route)}")
     if total.relation != "either":
-        line(dim(f"         neighbours: {NEIGHBOURS[total.relation]}"))
+        line(dim(f"         neighbours: {neighbours(total.relation, facts.unit)}"))
     if "profile" in total.routes:
         same = lower(low) == lower(high) or high - low < 1e-5 * high
         line(dim(f"         certified: never below the truth{'' if same else f', which is at least {lower(low)}'}"))

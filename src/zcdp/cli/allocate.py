@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import tomllib
 from argparse import Namespace
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -15,6 +16,7 @@ from zcdp.accounting.statement import account
 from zcdp.cli.account import errors
 from zcdp.cli.arguments import BadUsage
 from zcdp.cli.files import check_writable, write_whole
+from zcdp.cli.ledger_fit import rho_note
 from zcdp.cli.output import print_json
 from zcdp.cli.rows import query_lines
 from zcdp.cli.terminal import Progress, bold, dim, line, shown
@@ -53,6 +55,8 @@ def run(options: Namespace) -> int:
         print_json(budget | facts)
         return 0
     _print(shown(plan.title or plan.source), shown(rows), filled, spent)
+    if note := rho_note(replace(filled.plan, budget=filled.budget), total.rho):
+        line(note)
     if all(entry.plan is not None for entry in plan.entries):
         line(dim("No parameter is written '?', so all noise was set anew."))
     if options.out:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 
-__all__ = ["NEIGHBOURS", "route", "typeset"]
+__all__ = ["NEIGHBOURS", "neighbours", "route", "typeset"]
 
 ROUTES = {
     "profile": "privacy profile",
@@ -28,6 +28,16 @@ _LETTERS = {
     "^2": "\u00b2",
 }
 _WORD = re.compile(r"\b(?:epsilon|delta|rho|eta|alpha|Renyi)\b|\^2")
+
+
+def neighbours(relation: str, unit: str | None) -> str:
+    """Which two data sets a guarantee is about, by what a record stands for, where that is one word.
+
+    >>> neighbours("add_remove", "person"), neighbours("replace", "all that a client sends")
+    ('one person more or less (add or remove)', 'one record replaced by another')
+    """
+    said = NEIGHBOURS.get(relation, relation)
+    return said.replace("one record", f"one {unit}") if unit and re.fullmatch(r"[^\W\d]+", unit) else said
 
 
 def route(name: str) -> str:

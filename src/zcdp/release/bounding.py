@@ -5,113 +5,114 @@ Theorem: docs/theorems/table-sensitivity.md.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from typing import Any
 
 from zcdp.release.columns import Source
 from zcdp.release.engines import narwhals
-from zcdp.release.expressions import amount, between, condition, every, key
+from zcdp.release.expressions import amount, between, condition, every, key, listed
 from zcdp.tables.amounts import LIMB, Amount
 from zcdp.tables.declaration import Declaration
 from zcdp.tables.query import TableQuery
 
 __all__ = ["cells"]
 
-PERSON, ROWS, PERSONS, AMOUNT = "zcdp_person", "zcdp_rows", "zcdp_persons", "zcdp_amount"
-HIGH, LOW, STEP = "zcdp_high", "zcdp_low", "zcdp_step"
+PERSON, CELL, OUTER = "zcdp_person", "zcdp_cell", "zcdp_outer"
+ROWS, PERSONS, AMOUNT = "zcdp_rows", "zcdp_persons", "zcdp_amount"
+HIGH, LOW = "zcdp_high", "zcdp_low"
 
 
 def cells(source: Source, declaration: Declaration, query: TableQuery, salt: int) -> Any:
-    """A lazy frame of the cells that are not empty: keys, persons, rows, and the parts of the amounts less `low`."""
+    """A lazy frame of the cells that are not empty: number of the cell, persons, then rows or the parts of the sum."""
     nw = narwhals()
-    base, keys = _rows(source, declaration.person, query)
-    added = base
+    added = _rows(source, declaration.person, query)
     if declaration.person is not None:
-        added = _few(source, _together(base, keys, query), keys, query, salt)
+        added = _few(source, _together(added, query), query, salt)
     sums = [nw.len().alias(PERSONS)]
     if query.measure in ("count", "histogram", "top") and declaration.person is not None:
         sums.append(nw.col(ROWS).sum())
     if query.amount is not None:
-        above = nw.col(AMOUNT) - query.amount.low if query.amount.low else nw.col(AMOUNT)
-        added = _parts(added, above, query.amount.high - query.amount.low)
-        sums += [nw.col(name).sum() for name in _names(query.amount.high - query.amount.low)]
-    return added.group_by(*keys).agg(*sums)
+        added = _parts(added, query.amount)
+        sums += [nw.col(name).sum() for name in _names(query.amount)]
+    return added.group_by(CELL).agg(*sums)
 
 
-def _rows(source: Source, person: str | None, query: TableQuery) -> tuple[Any, list[str]]:
-    """The rows that count, with person, keys and grid steps; keys are those of release, nothing is mapped later."""
+def _rows(source: Source, person: str | None, query: TableQuery) -> Any:
+    """The rows that count, with person, cell and grid steps; the cell is that of release, nothing is mapped later."""
     nw = narwhals()
     conditions = [condition(source, one) for one in query.where]
     columns = {}
     if person is not None:
         there, columns[PERSON] = source.column(person, "person")
         conditions.append(there)
-    domains = (*query.by, *([query.of] if query.of else []))
-    for n, domain in enumerate(domains):
-        found, columns[f"zcdp_key_{n}"] = key(source, domain)
-        conditions.append(found)
+    frame, cell = source.frame, None
+    for domain in query.domains:
+        frame = listed(source, frame, domain)
+        found, place = key(source, domain)
+        cell = place if cell is None else cell * domain.size + place
+        conditions += found
+    # the number of a cell is short, so that groups and orders are
+    columns[CELL] = nw.lit(0, nw.Int32) if cell is None else cell.cast(nw.Int32)
     if query.amount is not None:
         # of a person the total is clipped, of a row the row itself
-        ends = (-query.amount.reach, query.amount.reach) if person else (query.amount.low, query.amount.high)
-        there, columns[AMOUNT if person is None else STEP] = amount(source, query.amount, *ends)
+        one = query.amount
+        ends = (-one.reach, one.reach) if person else (one.low, one.high)
+        there, columns[AMOUNT] = amount(source, one, *ends)
         conditions.append(there)
-    if not domains:  # one cell, whose key is always the same
-        columns["zcdp_key_0"] = nw.lit(0, nw.Int64)
-        conditions.append(nw.lit(value=True))
-    keys = [name for name in columns if name.startswith("zcdp_key_")]
-    chosen = source.frame.with_columns(**{"zcdp_chosen": every(conditions), **columns})
-    return chosen.filter(nw.col("zcdp_chosen")).select(*columns), keys
+    if conditions:
+        frame = frame.filter(every(conditions))
+    return frame.select(**columns)
 
 
-def _together(base: Any, keys: Sequence[str], query: TableQuery) -> Any:
-    """One row for each person and cell: rows up to max_rows, and the total within its clip."""
+def _together(base: Any, query: TableQuery) -> Any:
+    """One row for each person and cell: rows up to max_rows, or the total within its clip."""
     nw = narwhals()
-    parts: list[str] = []
-    if query.amount is not None:
-        base = _parts(base, nw.col(STEP) + query.amount.reach, 2 * query.amount.reach)
-        parts = _names(2 * query.amount.reach)
-    pairs = base.group_by(PERSON, *keys).agg(nw.len().alias(ROWS), *(nw.col(name).sum() for name in parts))
-    pairs = pairs.with_columns(nw.col(name).cast(nw.Int64) for name in (ROWS, *parts))
-    if query.amount is not None:
-        pairs = pairs.with_columns(_total(query.amount).alias(AMOUNT))
-    return pairs.with_columns(nw.min_horizontal(ROWS, nw.lit(query.max_rows)).alias(ROWS))
+    if query.amount is None:
+        pairs = base.group_by(PERSON, CELL).agg(nw.len().alias(ROWS))
+        least = nw.min_horizontal(nw.col(ROWS).cast(nw.Int64), nw.lit(query.max_rows))
+        return pairs.select(PERSON, CELL, least.alias(ROWS))
+    base = _parts(base, query.amount)
+    pairs = base.group_by(PERSON, CELL).agg(*(nw.col(name).sum() for name in _names(query.amount)))
+    return pairs.select(PERSON, CELL, _total(query.amount).alias(AMOUNT))
 
 
-def _few(source: Source, pairs: Any, keys: list[str], query: TableQuery, salt: int) -> Any:
+def _few(source: Source, pairs: Any, query: TableQuery, salt: int) -> Any:
     """At most so many cells of each person; of quantiles, first one bin in each cell."""
-    cell = keys
     if query.measure == "top":  # however many keys a person has, the selection costs the same
         return pairs
     if query.measure == "quantiles":
-        pairs = source.engine.keep(pairs, [PERSON, *keys[:-1]], keys[-1:], 1, salt)
-        cell = keys[:-1]
+        assert query.of is not None
+        outer = _quotient(narwhals().col(CELL), query.of.size)
+        pairs = source.engine.keep(pairs.with_columns(outer.alias(OUTER)), [PERSON, OUTER], CELL, 1, salt)
     if query.reached < query.cells:
-        pairs = source.engine.keep(pairs, [PERSON], cell, query.reached, salt)
+        pairs = source.engine.keep(pairs, [PERSON], CELL, query.reached, salt)
     return pairs
 
 
-def _names(most: int) -> list[str]:
-    return [LOW] if most <= 2 * LIMB else [HIGH, LOW]
+def _names(one: Amount) -> list[str]:
+    return [LOW] if one.limbs == 1 else [HIGH, LOW]
 
 
-def _parts(frame: Any, value: Any, most: int) -> Any:
-    """A value from 0 to `most` in one part, or as high LIMB + low."""
-    if most <= 2 * LIMB:
+def _parts(frame: Any, one: Amount) -> Any:
+    """The amounts in one part, or as high LIMB + low."""
+    nw = narwhals()
+    value = nw.col(AMOUNT)
+    if one.limbs == 1:
         return frame.with_columns(value.alias(LOW))
-    return frame.with_columns((value // LIMB).alias(HIGH), (value % LIMB).alias(LOW))
+    high = _quotient(value, LIMB)
+    return frame.with_columns(high.alias(HIGH), (value - high * LIMB).alias(LOW))
+
+
+def _quotient(value: Any, divisor: int) -> Any:
+    """value/divisor as an integer: rounded down, but for the rounding of a double; what is left is taken from it."""
+    return (value / divisor).floor().cast(narwhals().Int64)
 
 
 def _total(one: Amount) -> Any:
-    """The sum of a person's grid steps in a cell, clipped: from the sums of its parts, in 64 bits throughout.
-
-    The parts are of steps + reach, so that n reach is to be taken off; with reach = a LIMB + b it is
-    (high - n a - n) LIMB + (low + n (LIMB - b)), in which the second bracket is not negative.
-    """
+    """The sum of a person's grid steps in a cell, clipped: from the sums of its parts, in 64 bits throughout."""
     nw = narwhals()
-    n, low = nw.col(ROWS), nw.col(LOW)
-    if 2 * one.reach <= 2 * LIMB:
-        return between(low - n * one.reach, one.low, one.high)
-    a, b = divmod(one.reach, LIMB)
-    rest = low + n * (LIMB - b)
-    high = between(nw.col(HIGH) - n * (a + 1) + rest // LIMB, -(2**29), 2**29)
-    return between(high * LIMB + rest % LIMB, one.low, one.high)
+    low = nw.col(LOW).cast(nw.Int64)
+    if one.limbs == 1:
+        return between(low, one.low, one.high)
+    carry = _quotient(low, LIMB)
+    high = between(nw.col(HIGH).cast(nw.Int64) + carry, -(2**29), 2**29)
+    return between(high * LIMB + (low - carry * LIMB), one.low, one.high)

@@ -8,7 +8,8 @@ from pathlib import Path
 from typing import Any
 
 from zcdp.errors import BadValue
-from zcdp.release.engines import Engine, engine_of, narwhals, opened
+from zcdp.release.engines import Engine, engine_of, narwhals
+from zcdp.release.files import opened
 from zcdp.tables.declaration import Declaration
 from zcdp.tables.query import TableQuery
 
@@ -19,6 +20,7 @@ SAID = {
     "number": "numbers",
     "integer": "integers",
     "boolean": "booleans",
+    "date": "dates, or times without a zone",
     "person": "integers or text, to name persons by",
 }
 
@@ -51,7 +53,7 @@ class Source:
     def column(self, name: str, kind: str) -> tuple[Any, Any]:
         """Whether there is a value, and the value as text, as a float or as a boolean, of every row."""
         nw = narwhals()
-        raw = nw.col(f"{name}:{kind}" if self.typed else name)
+        raw = nw.col(self.label(name, kind))
         there = ~raw.is_null()
         if kind in ("number", "integer"):
             number = raw.cast(nw.Float64)
@@ -61,6 +63,24 @@ class Source:
             # the codes of categories follow the data; their texts do not
             return there, nw.when(there).then(raw.cast(nw.String)).otherwise(nw.lit(""))
         return there, raw
+
+    def label(self, name: str, kind: str) -> str:
+        """The column of the frame in which a value of this kind is found."""
+        return f"{name}:{kind}" if self.typed else name
+
+    def day(self, name: str) -> tuple[Any, Any, Any, Any]:
+        """Whether there is a day, its year, its month, and the number of the day in the year."""
+        raw = narwhals().col(self.label(name, "date"))
+        parts = (raw.dt.year(), raw.dt.month(), raw.dt.ordinal_day())
+        year, month, place = (part.fill_null(1).cast(narwhals().Int64) for part in parts)
+        return ~raw.is_null(), year, month, place
+
+    def whole(self, name: str) -> tuple[Any, Any] | None:
+        """Whether there is a value, and the value as an integer of 64 bits; None where the column is not of such."""
+        nw = narwhals()
+        if self.typed or not self.schema[name].is_integer() or self.schema[name] in (nw.UInt64, nw.Int128, nw.UInt128):
+            return None
+        return ~nw.col(name).is_null(), nw.col(name).cast(nw.Int64)
 
 
 def _is_coded(dtype: Any) -> bool:
@@ -77,6 +97,8 @@ def _fits(dtype: Any, kind: str) -> bool:
         return bool(text)
     if kind == "boolean":
         return bool(dtype == nw.Boolean)
+    if kind == "date":
+        return bool(dtype == nw.Date or (dtype == nw.Datetime and dtype.time_zone is None))
     return bool(dtype.is_integer() if kind == "integer" else dtype.is_numeric())
 
 

@@ -1,26 +1,24 @@
-"""The engines: the one file that knows DuckDB, Polars, pandas and Spark; all else is said once, through narwhals."""
+"""The engines: what DuckDB, Polars, pandas and Spark each say in their own way; all else is said through narwhals."""
 
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from collections.abc import Mapping, Sequence
+from datetime import date
 from importlib import import_module
-from pathlib import Path
-from tempfile import TemporaryDirectory
 from typing import Any
 
-from zcdp.errors import BadType, BadValue, MissingExtra
+from zcdp.errors import BadType, MissingExtra
 
-__all__ = ["Engine", "engine_of", "narwhals", "opened"]
+__all__ = ["Engine", "engine_of", "literal", "narwhals", "needed", "quoted"]
 
-TYPES = {"text": "VARCHAR", "number": "DOUBLE", "integer": "DOUBLE", "boolean": "BOOLEAN", "person": "VARCHAR"}
 OBJECTS: dict[str, tuple[str, tuple[type, ...]]] = {
     "text": ("string", (str,)),
     "person": ("string", (str,)),
     "number": ("Float64", (int, float)),
     "integer": ("Float64", (int,)),
     "boolean": ("boolean", (bool,)),
+    "date": ("datetime64[s]", (date,)),
 }
 """The type that a column of Python objects is given in pandas, and the objects that are values."""
 PLACE, HASH = "zcdp_place", "zcdp_hash"
@@ -28,10 +26,11 @@ PLACE, HASH = "zcdp_place", "zcdp_hash"
 
 def narwhals() -> Any:
     """narwhals, or what to install."""
-    return _needed("narwhals")
+    return needed("narwhals")
 
 
-def _needed(module: str) -> Any:
+def needed(module: str) -> Any:
+    """A module of the extra `release`, or what to install."""
     try:
         return import_module(module)
     except ModuleNotFoundError:
@@ -39,12 +38,18 @@ def _needed(module: str) -> Any:
 
 
 class Engine(ABC):
-    """What narwhals does not say: a keyed order within groups, and rows as Python numbers."""
+    """What narwhals does not say: places in a list, a keyed order within groups, and rows as Python numbers."""
 
     name: str
+    orders_nan = False
+    """Whether NaN is above all numbers to `least` and `greatest`, and a missing value is none of theirs."""
 
     @abstractmethod
-    def keep(self, frame: Any, within: Sequence[str], order: Sequence[str], most: int, salt: int) -> Any:
+    def placed(self, frame: Any, column: str, values: Sequence[Any], name: str) -> Any:
+        """The frame with a further column: the place of `column` among these texts or integers, else missing."""
+
+    @abstractmethod
+    def keep(self, frame: Any, within: Sequence[str], order: str, most: int, salt: int) -> Any:
         """The first `most` rows of each group, by a keyed hash of the group and of `order`, then by `order` itself.
 
         `order` differs between the rows of a group, so that nothing is left to chance or to other rows.
@@ -64,9 +69,22 @@ class DuckDB(Engine):
 
     name = "duckdb"
 
-    def keep(self, frame: Any, within: Sequence[str], order: Sequence[str], most: int, salt: int) -> Any:
-        groups, keys = ", ".join(map(quoted, within)), ", ".join(map(quoted, order))
-        place = f"row_number() OVER (PARTITION BY {groups} ORDER BY hash({salt}, {groups}, {keys}), {keys})"
+    orders_nan = True
+
+    def placed(self, frame: Any, column: str, values: Sequence[Any], name: str) -> Any:
+        source = quoted(column)
+        text = f"{source}::VARCHAR"
+        if isinstance(values[0], int):
+            whole = f"TRY_CAST({source} AS BIGINT)"
+            text = f"CASE WHEN {whole}::DOUBLE = {source}::DOUBLE THEN {whole}::VARCHAR END"
+        # an enumeration is looked up faster than a list, and its codes follow the plan
+        listed = ", ".join(literal(str(value)) for value in values)
+        place = f"enum_code(TRY_CAST({text} AS ENUM({listed})))::INTEGER"
+        return narwhals().from_native(frame.to_native().project(f"*, {place} AS {quoted(name)}"))
+
+    def keep(self, frame: Any, within: Sequence[str], order: str, most: int, salt: int) -> Any:
+        groups, key = ", ".join(map(quoted, within)), quoted(order)
+        place = f"row_number() OVER (PARTITION BY {groups} ORDER BY hash({salt}, {groups}, {key}), {key})"
         relation = frame.to_native()
         ranked = relation.project(f"*, {place} AS {PLACE}").filter(f"{PLACE} <= {most}")
         return narwhals().from_native(ranked.project(", ".join(map(quoted, relation.columns))))
@@ -80,11 +98,20 @@ class Polars(Engine):
 
     name = "polars"
 
-    def keep(self, frame: Any, within: Sequence[str], order: Sequence[str], most: int, salt: int) -> Any:
+    def placed(self, frame: Any, column: str, values: Sequence[Any], name: str) -> Any:
         pl = import_module("polars")
-        hashed = pl.struct(*within, *order).hash(salt).alias(HASH)
+        kind = pl.Float64 if isinstance(values[0], int) else pl.String
+        listed = pl.Series(values, dtype=kind)
+        place = (
+            pl.col(column).cast(kind).replace_strict(listed, range(len(values)), default=None, return_dtype=pl.Int64)
+        )
+        return narwhals().from_native(frame.to_native().lazy().with_columns(place.alias(name)))
+
+    def keep(self, frame: Any, within: Sequence[str], order: str, most: int, salt: int) -> Any:
+        pl = import_module("polars")
+        hashed = pl.struct(*within, order).hash(salt).alias(HASH)
         lazy = frame.to_native().lazy()
-        ranked = lazy.with_columns(hashed).sort(HASH, *order).group_by(*within).head(most)
+        ranked = lazy.with_columns(hashed).sort(HASH, order).group_by(*within).head(most)
         return narwhals().from_native(ranked.select(*lazy.collect_schema().names()))
 
     def rows(self, frame: Any) -> list[tuple[Any, ...]]:
@@ -96,13 +123,19 @@ class Pandas(Engine):
 
     name = "pandas"
 
-    def keep(self, frame: Any, within: Sequence[str], order: Sequence[str], most: int, salt: int) -> Any:
+    def placed(self, frame: Any, column: str, values: Sequence[Any], name: str) -> Any:
+        native = frame.to_native()
+        pandas: Any = import_module("pandas")
+        places = native[column].astype(object).map({value: n for n, value in enumerate(values)})
+        return narwhals().from_native(native.assign(**{name: pandas.to_numeric(places).astype("Int64")})).lazy()
+
+    def keep(self, frame: Any, within: Sequence[str], order: str, most: int, salt: int) -> Any:
         native = frame.to_native()
         pandas: Any = import_module("pandas")
         key = f"{salt:016x}"
-        salted = native[[*within, *order]].assign(**{HASH: salt})
+        salted = native[[*within, order]].assign(**{HASH: salt})
         hashed = pandas.util.hash_pandas_object(salted, index=False, hash_key=key)
-        ranked = native.assign(**{HASH: hashed.to_numpy()}).sort_values([*within, HASH, *order], kind="stable")
+        ranked = native.assign(**{HASH: hashed.to_numpy()}).sort_values([*within, HASH, order], kind="stable")
         first = ranked.groupby(list(within), sort=False).cumcount() < most
         return narwhals().from_native(ranked.loc[first, list(native.columns)]).lazy()
 
@@ -129,10 +162,21 @@ class Spark(Engine):
 
     name = "pyspark"
 
-    def keep(self, frame: Any, within: Sequence[str], order: Sequence[str], most: int, salt: int) -> Any:
+    orders_nan = True
+
+    def placed(self, frame: Any, column: str, values: Sequence[Any], name: str) -> Any:
+        functions = import_module("pyspark.sql.functions")
+        native = frame.to_native()
+        kind = "double" if isinstance(values[0], int) else "string"
+        rows = [(float(value) if kind == "double" else value, n) for n, value in enumerate(values)]
+        places = native.sparkSession.createDataFrame(rows, f"{name}_value {kind}, {name} int")
+        same = functions.col("`" + column.replace("`", "``") + "`").cast(kind) == places[f"{name}_value"]
+        return narwhals().from_native(native.join(functions.broadcast(places), same, "left").drop(f"{name}_value"))
+
+    def keep(self, frame: Any, within: Sequence[str], order: str, most: int, salt: int) -> Any:
         functions, window = import_module("pyspark.sql.functions"), import_module("pyspark.sql.window").Window
-        hashed = functions.xxhash64(functions.lit(salt), *within, *order)
-        place = functions.row_number().over(window.partitionBy(*within).orderBy(hashed, *order))
+        hashed = functions.xxhash64(functions.lit(salt), *within, order)
+        place = functions.row_number().over(window.partitionBy(*within).orderBy(hashed, order))
         ranked = frame.to_native().withColumn(PLACE, place).where(functions.col(PLACE) <= most).drop(PLACE)
         return narwhals().from_native(ranked)
 
@@ -151,7 +195,7 @@ def engine_of(native: Any) -> tuple[Engine, Any]:
     except TypeError:
         kind = type(native).__name__
     if kind == "pyarrow":
-        return DuckDB(), _needed("duckdb").connect().from_arrow(native)
+        return DuckDB(), needed("duckdb").connect().from_arrow(native)
     if kind not in ENGINES:
         raise BadType(f"data must be a path or a frame of pandas, Polars, DuckDB, PySpark or pyarrow, not {kind}")
     return ENGINES[kind](), native
@@ -162,57 +206,6 @@ def quoted(name: str) -> str:
     return '"' + name.replace('"', '""') + '"'
 
 
-@contextmanager
-def opened(path: Path, kinds: Mapping[str, set[str]]) -> Iterator[Any]:
-    """A Parquet or CSV file as a relation of DuckDB, which may spill to a temporary folder.
-
-    Every column of a CSV is text, read as its use asks for (`column:kind`): no type is guessed from the data.
-    """
-    duckdb = _needed("duckdb")
-    whole = str(path).lower().removesuffix(".gz")
-    if not whole.endswith((".parquet", ".pq", ".csv")):
-        raise BadValue(f"{path}: data must be a .parquet or .csv file")
-    if not path.is_file():
-        raise BadValue(f"{path}: there is no such file")
-    with TemporaryDirectory(prefix="zcdp-") as folder:
-        settings = {"temp_directory": folder, "preserve_insertion_order": False, "autoinstall_known_extensions": False}
-        with duckdb.connect(config=settings) as connection:
-            if not whole.endswith(".csv"):
-                yield connection.read_parquet(str(path))
-                return
-            options = "header=true, all_varchar=true, delim=',', quote='\"', escape='\"', null_padding=true"
-            source = f"read_csv(?, auto_detect=false, columns={{COLUMNS}}, {options})"
-            yield _typed(connection, path, _header(path), source, kinds)
-
-
-def _header(path: Path) -> list[str]:
-    import csv
-    import gzip
-
-    open_text: Any = gzip.open if path.name.lower().endswith(".gz") else open
-    with open_text(path, "rt", encoding="utf-8-sig", newline="") as file:
-        names = next(csv.reader(file), [])
-    if len({name.lower() for name in names}) < len(names):
-        raise BadValue(f"{path}: two columns have the same name, by letters of either case")
-    return names
-
-
-def _typed(connection: Any, path: Path, names: list[str], source: str, kinds: Mapping[str, set[str]]) -> Any:
-    missing = next((name for name in kinds if name not in names), None)
-    if missing is not None:
-        from zcdp.display.suggest import unknown
-
-        raise BadValue(f"{path}: {unknown('column', missing, names)}")
-    written = ", ".join(f"{_literal(name)}: 'VARCHAR'" for name in names)
-    wanted = ", ".join(
-        f"TRY_CAST({quoted(name)} AS {TYPES[kind]}) AS {quoted(f'{name}:{kind}')}"
-        for name, uses in kinds.items()
-        for kind in sorted(uses)
-    )
-    return connection.sql(
-        f"SELECT {wanted} FROM {source.replace('{COLUMNS}', '{' + written + '}')}", params=[str(path)]
-    )
-
-
-def _literal(text: str) -> str:
+def literal(text: str) -> str:
+    """A text in SQL."""
     return "'" + text.replace("'", "''") + "'"

@@ -3,14 +3,12 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from itertools import product
-from typing import Any
+from math import prod
 
 from zcdp.release.bounding import cells
 from zcdp.release.columns import Source
 from zcdp.tables.amounts import LIMB
 from zcdp.tables.declaration import Declaration
-from zcdp.tables.domain import Bins, Domain
 from zcdp.tables.query import TableQuery
 
 __all__ = ["Exact", "exact_table"]
@@ -29,25 +27,14 @@ class Exact:
 
 def exact_table(source: Source, declaration: Declaration, query: TableQuery, salt: int) -> Exact:
     """One pass over the data; the cells that nobody is in are 0 like any other."""
-    domains = (*query.by, *([query.of] if query.of else []))
-    places = {labels: n for n, labels in enumerate(product(*(domain.labels for domain in domains)))}
-    counts, amounts = [0] * len(places), [0] * len(places)
-    rows = source.engine.rows(cells(source, declaration, query, salt))
-    width = max(len(domains), 1)
-    for row in rows:
-        found, numbers = row[:width], [int(number) for number in row[width:]]
-        place = places[tuple(_label(domain, value) for domain, value in zip(domains, found, strict=False))]
-        persons = numbers[0]
-        counts[place] = numbers[1] if len(numbers) > 1 and query.amount is None else persons
+    size = prod(domain.size for domain in query.domains)
+    counts, amounts = [0] * size, [0] * size
+    for row in source.engine.rows(cells(source, declaration, query, salt)):
+        cell, persons, *numbers = map(int, row)
+        counts[cell] = persons
         if query.amount is not None:
-            parts = numbers[1] * LIMB + numbers[2] if len(numbers) > 2 else numbers[1]
-            centre = query.amount.middle if query.measure == "mean" else 0
-            amounts[place] = parts + persons * (query.amount.low - centre)
+            total = numbers[0] * LIMB + numbers[1] if query.amount.limbs == 2 else numbers[0]
+            amounts[cell] = total - (persons * query.amount.middle if query.measure == "mean" else 0)
+        elif numbers:
+            counts[cell] = numbers[0]
     return Exact(counts, amounts)
-
-
-def _label(domain: Domain, value: Any) -> Any:
-    """A key as it was declared: engines give back integers and booleans of their own."""
-    if isinstance(domain, Bins) or domain.kind == "integer":
-        return int(value)
-    return bool(value) if domain.kind == "boolean" else value

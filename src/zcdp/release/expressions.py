@@ -5,6 +5,8 @@ What could fail is decided before it is computed: an engine may compute a column
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from datetime import date
 from fractions import Fraction
 from functools import reduce
 from operator import and_
@@ -13,10 +15,11 @@ from typing import Any
 from zcdp.release.columns import Source
 from zcdp.release.engines import narwhals
 from zcdp.tables.amounts import Amount
-from zcdp.tables.domain import Bins, Domain
+from zcdp.tables.dates import Dates
+from zcdp.tables.domain import Bins, Domain, Keys
 from zcdp.tables.where import Condition
 
-__all__ = ["amount", "between", "condition", "every", "key"]
+__all__ = ["amount", "between", "condition", "every", "key", "listed"]
 
 
 def every(conditions: list[Any]) -> Any:
@@ -26,9 +29,10 @@ def every(conditions: list[Any]) -> Any:
 
 def condition(source: Source, one: Condition) -> Any:
     """Whether a row fulfils a condition; never where the value is missing."""
-    there, column = source.column(one.column, one.kind)
+    there, column = _day(source, one.column) if one.kind == "date" else source.column(one.column, one.kind)
     values = one.value if isinstance(one.value, tuple) else (one.value,)
-    listed = [float(x) for x in values] if one.kind == "number" else list(values)
+    read: Any = {"number": float, "date": date.toordinal}.get(one.kind)
+    listed = [read(value) for value in values] if read else list(values)
     value = listed[0]
     compared = {
         "==": lambda: column == value,
@@ -43,45 +47,123 @@ def condition(source: Source, one: Condition) -> Any:
     return there & compared
 
 
-def key(source: Source, domain: Domain) -> tuple[Any, Any]:
-    """Whether a row has a key of the domain, and the key: text, an integer, a boolean, or the number of a bin."""
+def listed(source: Source, frame: Any, domain: Domain) -> Any:
+    """The frame with a column of places in the domain's list, where that is one of text or of any integers."""
+    if not _is_listed(domain):
+        return frame
+    assert isinstance(domain, Keys)
+    return source.engine.placed(frame, source.label(domain.column, domain.kind), domain.values, _place(domain))
+
+
+def key(source: Source, domain: Domain) -> tuple[list[Any], Any]:
+    """The conditions on which a row has a key of the domain, and the place of the key among all."""
     nw = narwhals()
-    there, column = source.column(domain.column, domain.kind)
     if isinstance(domain, Bins):
-        return _bin(there, column, domain)
-    if domain.kind == "integer":
-        found = there & column.is_in([float(value) for value in domain.values])
-        first = domain.values[0] if domain.other is None else domain.other
-        whole = nw.when(found).then(column).otherwise(nw.lit(float(first))).cast(nw.Int64)
-        return (found if domain.other is None else nw.lit(value=True)), whole
-    found = there & column.is_in(list(domain.values))
-    if domain.other is None:
-        return found, column
-    return nw.lit(value=True), nw.when(found).then(column).otherwise(nw.lit(domain.other))
+        return _bin(source, domain)
+    if isinstance(domain, Dates):
+        return _date(source, domain)
+    if domain.kind == "boolean":
+        there, column = source.column(domain.column, "boolean")
+        found = there & column.is_in(list(domain.values))
+        first = there & (column == domain.values[0])
+        last = nw.lit(domain.size - 1)
+        place = nw.when(first).then(nw.lit(0)).otherwise(nw.when(found).then(nw.lit(1)).otherwise(last))
+        return ([] if domain.other is not None else [found]), place
+    if _is_listed(domain):
+        place = nw.col(_place(domain))
+        return ([~place.is_null()], place) if domain.other is None else ([], place.fill_null(domain.size - 1))
+    first, last = int(domain.values[0]), int(domain.values[-1])
+    if whole := source.whole(domain.column):
+        there, column = whole
+        return [there & (column >= first) & (column <= last)], _less(between(column, first, last), first)
+    there, column = source.column(domain.column, "integer")
+    inside = there & (column >= first) & (column <= last) & (column.floor() == column)
+    return [inside], _less(between(_calm(source, there, column), first, last), first).cast(nw.Int32)
 
 
-def _bin(there: Any, column: Any, bins: Bins) -> tuple[Any, Any]:
+def _is_listed(domain: Domain) -> bool:
+    """Whether keys are looked up: integers that follow one another need not be."""
+    if not isinstance(domain, Keys) or domain.kind == "boolean":
+        return False
+    first = domain.values[0]
+    return not (isinstance(first, int) and domain.other is None and is_range(domain.values, first))
+
+
+def is_range(values: Sequence[Any], first: int) -> bool:
+    """Whether integers are first, first + 1, ... and so on.
+
+    >>> is_range((3, 4, 5), 3), is_range((3, 5), 3)
+    (True, False)
+    """
+    return all(value == first + n for n, value in enumerate(values))
+
+
+def _place(domain: Domain) -> str:
+    """A name of its own whatever the case of letters, of which Spark takes no note."""
+    return "zcdp_place_" + domain.name.encode().hex()
+
+
+def _day(source: Source, name: str) -> tuple[Any, Any]:
+    """Whether there is a day, and its number, as Python's `date.toordinal` counts."""
+    there, year, _, place = source.day(name)
+    before = year - 1
+    leaps = [(before / years).floor().cast(narwhals().Int64) for years in (4, 100, 400)]
+    return there, before * 365 + leaps[0] - leaps[1] + leaps[2] + place
+
+
+def _date(source: Source, dates: Dates) -> tuple[list[Any], Any]:
+    there, number = _day(source, dates.column)
+    if dates.months:
+        there, year, month, _ = source.day(dates.column)
+        number = year * 12 + month - 1
+    return _interval(there, number, dates.start, dates.step, dates.size, clip=dates.clip)
+
+
+def _interval(there: Any, number: Any, start: int, step: int, size: int, *, clip: bool) -> tuple[list[Any], Any]:
+    """That of an integer. All is below 2^53, so that a quotient of doubles is on the right side of every integer."""
+    end = start + size * step
+    inside = there if clip else there & (number >= start) & (number < end)
+    above = _less(between(number, start, end - 1), start)
+    return [inside], above if step == 1 else (above / step).floor().cast(narwhals().Int32)
+
+
+def _bin(source: Source, bins: Bins) -> tuple[list[Any], Any]:
     nw = narwhals()
-    low, high = float(bins.start), float(bins.end)
-    inside = there if bins.clip else there & (column >= low) & (column < high)
-    number = nw.when(inside).then(column).otherwise(nw.lit(low))
-    if bins.clip:
-        number = between(number, low, high)
-    place = _steps(number - low if low else number, bins.step).floor().cast(nw.Int64)
-    return inside, nw.min_horizontal(place, nw.lit(bins.size - 1))
+    whole = source.whole(bins.column) if bins.start.denominator == bins.step.denominator == 1 else None
+    if whole is not None:
+        return _interval(*whole, int(bins.start), int(bins.step), bins.size, clip=bins.clip)
+    there, column = source.column(bins.column, "number")
+    start, end = float(bins.start), float(bins.end)
+    inside = there if bins.clip else there & (column >= start) & (column < end)
+    number = between(_calm(source, there, column), start, end)
+    place = _steps(_less(number, start), bins.step).floor().cast(nw.Int32)
+    return [inside], nw.min_horizontal(place, nw.lit(bins.size - 1))
+
+
+def _less(number: Any, start: float) -> Any:
+    return number - start if start else number
 
 
 def amount(source: Source, one: Amount, low: int, high: int) -> tuple[Any, Any]:
-    """Whether a row has an amount, and the nearest grid step between low and high."""
+    """Whether a row has an amount, and the nearest grid step between low and high.
+
+    Up to 2^48 steps from zero the doubles of the ends are rounded to the ends, so that they need not be clipped again.
+    """
     nw = narwhals()
     there, column = source.column(one.column, "number")
-    number = nw.when(there).then(column).otherwise(nw.lit(0.0))
-    near = between(number, float(low * one.grid), float(high * one.grid))
-    return there, between((_steps(near, one.grid) + 0.5).floor().cast(nw.Int64), low, high)
+    near = between(_calm(source, there, column), float(low * one.grid), float(high * one.grid))
+    step = (_steps(near, one.grid) + 0.5).floor().cast(nw.Int64)
+    return there, step if one.reach <= 2**48 else between(step, low, high)
+
+
+def _calm(source: Source, there: Any, number: Any) -> Any:
+    """The number where there is one; engines that order NaN above all numbers clip it like any other."""
+    nw = narwhals()
+    return number if source.engine.orders_nan else nw.when(there).then(number).otherwise(nw.lit(0.0))
 
 
 def between(number: Any, low: float, high: float) -> Any:
-    """The number, or the end beyond which it lies; there are no missing values and no NaN any more."""
+    """The number, or the end beyond which it lies; in all engines an end where there is no value."""
     nw = narwhals()
     return nw.min_horizontal(nw.max_horizontal(number, nw.lit(low)), nw.lit(high))
 

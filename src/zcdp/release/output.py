@@ -14,7 +14,7 @@ from tempfile import TemporaryDirectory
 from typing import Any
 
 from zcdp.errors import BadValue
-from zcdp.release.engines import quoted
+from zcdp.release.engines import literal, quoted
 from zcdp.release.table import Table
 
 __all__ = ["Release", "check_folder", "packed", "parquet"]
@@ -118,13 +118,9 @@ def parquet(text: str, kinds: Mapping[str, str]) -> bytes:
     with TemporaryDirectory(prefix="zcdp-") as folder, duckdb.connect() as connection:
         source, target = Path(folder) / "a.csv", Path(folder) / "a.parquet"
         source.write_text(text, encoding="utf-8")
-        columns = ", ".join(f"{_literal(name)}: '{TYPES[kind]}'" for name, kind in kinds.items())
-        reading = f"read_csv({_literal(str(source))}, header=true, auto_detect=false, delim=',', quote='\"', "
+        columns = ", ".join(f"{literal(name)}: '{TYPES[kind]}'" for name, kind in kinds.items())
+        reading = f"read_csv({literal(str(source))}, header=true, auto_detect=false, delim=',', quote='\"', "
         reading += f"escape='\"', nullstr='zcdp has no nulls', columns={{{columns}}})"
         names = ", ".join(map(quoted, kinds))
-        connection.execute(f"COPY (SELECT {names} FROM {reading}) TO {_literal(str(target))} (FORMAT parquet)")
+        connection.execute(f"COPY (SELECT {names} FROM {reading}) TO {literal(str(target))} (FORMAT parquet)")
         return target.read_bytes()
-
-
-def _literal(text: str) -> str:
-    return "'" + text.replace("'", "''") + "'"

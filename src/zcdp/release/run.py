@@ -96,15 +96,17 @@ def _checked(plan: PlanFile) -> tuple[Declaration, Plan]:
 
 
 def _debit(ledger: Ledger, name: str, whole: Plan, plan: PlanFile, tables: Declaration, key: str, who: str) -> None:
-    ledger.spend(
-        name,
-        whole,
-        key=key,
-        why=f"{plan.title or plan.source}: plan {tables.digest}",
-        who=who,
-        unit=tables.protects,
-        neighbours=tables.neighbours,
-    )
+    why = f"{plan.title or plan.source}: plan {tables.digest}"
+    agreed = {"unit": tables.protects, "neighbours": tables.neighbours}
+    try:
+        ledger.spend(name, whole, key=key, why=why, who=who, **agreed)
+    except BudgetExceeded as refusal:
+        if plan.budget is None or plan.budget.epsilon is None:
+            raise
+        raise BudgetExceeded(
+            f"{refusal} (by its exact profile the plan is within its own epsilon and delta; an account, whose later "
+            "plans may depend on results, adds up rho: plan within a [budget] of the rho that remains)"
+        ) from None
 
 
 def _same(sealed: bytes, tables: Declaration, key: str) -> Release:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from zcdp.accounting.accounts import Account, BudgetUse
-from zcdp.display.names import NEIGHBOURS
+from zcdp.display.names import neighbours
 from zcdp.display.typeset import at_most, exactly, percent, tagged
 from zcdp.report.escaping import escape
 
@@ -26,7 +26,7 @@ def _particulars(account: Account) -> str:
         ("Made by", escape(account.author) if account.author else "not stated"),
         ("Data set", escape(account.dataset) if account.dataset else "not stated"),
         ("Unit of privacy", unit),
-        ("Neighbours", escape(NEIGHBOURS.get(account.total.relation, account.total.relation))),
+        ("Neighbours", escape(neighbours(account.total.relation, account.unit))),
     )
     return f'<dl class="particulars">{"".join(f"<dt>{name}</dt><dd>{text}</dd>" for name, text in rows)}</dl>\n'
 

@@ -46,7 +46,7 @@ class Amount:
     @property
     def limbs(self) -> int:
         """In how many parts of 26 bits a value is added up."""
-        return 1 if 2 * self.reach <= 2 * LIMB else 2
+        return 1 if self.reach <= LIMB else 2
 
 
 def read_amount(column: str, data: Any) -> Amount:

@@ -1,14 +1,16 @@
-"""Domains: the public sets of keys that a table is published for, as lists or as bins of a number."""
+"""Domains: the public sets of keys that a table is published for: lists, bins of a number, or of the calendar."""
 
 from __future__ import annotations
 
 import hashlib
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from datetime import date
 from fractions import Fraction
 from pathlib import Path
 from typing import Any, TypeAlias
 
+from zcdp.tables.dates import Dates, read_dates
 from zcdp.tables.problems import DeclarationError, known_fields, number, text, whole
 
 __all__ = ["EXACT", "Bins", "Domain", "Keys", "read_domain"]
@@ -85,7 +87,7 @@ class Bins:
         return {f"{self.name}_from": edges[:-1], f"{self.name}_to": edges[1:]}
 
 
-Domain: TypeAlias = Keys | Bins
+Domain: TypeAlias = Keys | Bins | Dates
 
 
 def plain(number: Fraction) -> int | float:
@@ -99,7 +101,14 @@ def read_domain(name: str, data: Any, folder: Path | None) -> Domain:
         return _keys(name, {"values": data}, folder)
     if not isinstance(data, dict):
         raise DeclarationError(name, "must be a list of keys, or a table of bins: { from = 0, to = 100, step = 5 }")
-    return _bins(name, data) if "from" in data else _keys(name, data, folder)
+    if "from" not in data:
+        return _keys(name, data, folder)
+    return read_dates(name, data) if _is_day(data["from"]) else _bins(name, data)
+
+
+def _is_day(value: Any) -> bool:
+    """Whether bins are of the calendar: a number in quotes has no two dashes."""
+    return isinstance(value, date) or (isinstance(value, str) and value.count("-", 1) == 2 and "e" not in value.lower())
 
 
 def _keys(name: str, data: Mapping[str, Any], folder: Path | None) -> Keys:

@@ -65,6 +65,11 @@ class TableQuery:
     k: int = 0
 
     @property
+    def domains(self) -> tuple[Domain, ...]:
+        """The domains that a row is placed in: those of the cells, and that of bins or candidates."""
+        return (*self.by, *([self.of] if self.of else []))
+
+    @property
     def cells(self) -> int:
         """How many cells are published."""
         return prod(domain.size for domain in self.by)

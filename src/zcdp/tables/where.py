@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from datetime import date
 from typing import Any
 
 from zcdp.tables.domain import EXACT
@@ -13,7 +14,7 @@ __all__ = ["Condition", "read_where"]
 ORDER = ("<", "<=", ">", ">=")
 EQUAL = ("==", "!=")
 MEMBER = ("in", "not in")
-KINDS = {bool: "boolean", int: "number", float: "number", str: "text"}
+KINDS = {bool: "boolean", int: "number", float: "number", str: "text", date: "date"}
 LONGEST = 1000
 
 
@@ -27,7 +28,7 @@ class Condition:
 
     @property
     def kind(self) -> str:
-        """How the column is read: text, number or boolean."""
+        """How the column is read: text, number, boolean or date."""
         return KINDS[type(self.value[0] if self.operation in MEMBER else self.value)]
 
 
@@ -53,9 +54,9 @@ def _condition(data: Any) -> Condition:
         raise DeclarationError("where", f"{operation!r} needs a list of 1 to {LONGEST} values")
     kinds = {KINDS.get(type(one)) for one in values}
     if len(kinds) != 1 or None in kinds:
-        raise DeclarationError("where", "values are numbers, text or booleans, in one list of one kind")
+        raise DeclarationError("where", "values are numbers, text, booleans or days, in one list of one kind")
     if kinds == {"number"} and not all(abs(one) < EXACT for one in values):
         raise DeclarationError("where", "numbers must be below 2^53 in size")
-    if operation in ORDER and kinds != {"number"}:
-        raise DeclarationError("where", f"{operation!r} compares numbers alone")
+    if operation in ORDER and not kinds <= {"number", "date"}:
+        raise DeclarationError("where", f"{operation!r} compares numbers and days alone")
     return Condition(column, operation, tuple(value) if operation in MEMBER else value)
