@@ -154,7 +154,7 @@ MISTYPED: tuple[tuple[str, Callable[[], Any], str], ...] = (
     ("bool entry", lambda: LossPair(p=[True, 0], q=GOOD), r"p\[0\] \(True\) must be a number, not a bool"),
     ("None", lambda: Channel([[None, 1], GOOD]), r"rows\[0\]\[0\] \(None\) must be a number"),
     ("gamma", lambda: Staircase(epsilon=1, gamma=[1]), r"gamma \(\[1\]\) must be a number"),
-    ("sensitivity", lambda: Logistic(epsilon=1, sensitivity=L2(1)), r"sensitivity \(L2\(1\)\) must be a number"),
+    ("sensitivity", lambda: Staircase(epsilon=1, sensitivity=L2(1)), r"sensitivity \(L2\(1\)\) must be a number"),
     ("calibrate", lambda: Channel.calibrate(rho=1), "Channel has no one parameter to calibrate"),
 )
 

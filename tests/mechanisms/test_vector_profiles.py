@@ -12,9 +12,24 @@ import numpy as np
 import pytest
 from mechanisms.test_noise import moves_within
 from mpmath import mp, mpf
+from neighbours import noise
 
 import zcdp
-from zcdp import L1, L2, DiscreteLaplace, Gaussian, L0LInf, L1LInf, Laplace, Log, Logistic, Mechanism, Plan, Sensitivity
+from zcdp import (
+    L1,
+    L2,
+    DiscreteGaussian,
+    DiscreteLaplace,
+    Gaussian,
+    L0LInf,
+    L1LInf,
+    Laplace,
+    Log,
+    Logistic,
+    Mechanism,
+    Plan,
+    Sensitivity,
+)
 from zcdp.mechanisms.euclidean import _not_above
 
 Law = tuple[np.ndarray, np.ndarray]
@@ -171,6 +186,49 @@ def test_euclidean_moves_of_reals(b: float) -> None:
     assert near[1] <= near[0] * sqrt(np.pi / 2) * 1.02
 
 
+@pytest.mark.parametrize(
+    ("sensitivity", "rule"),
+    [
+        (L2("2.3"), lambda d: sum(x * x for x in d) <= 5),
+        (L2(3), lambda d: sum(x * x for x in d) <= 9),
+        (L1(3), lambda d: sum(d) <= 3),
+        (L1LInf(5, 2), lambda d: sum(d) <= 5 and max(d) <= 2),
+        (L1LInf(3, 1), lambda d: sum(d) <= 3 and max(d) <= 1),
+    ],
+    ids=["L2(2.3)", "L2(3)", "L1(3)", "L1LInf(5, 2)", "L1LInf(3, 1)"],
+)
+@pytest.mark.parametrize("variance", ["1", "20"])
+def test_whole_moves_of_discrete_gaussian_noise(
+    sensitivity: Sensitivity, rule: Callable[[tuple[int, ...]], bool], variance: str
+) -> None:
+    """Every admissible move, listed: none tells more than the upper ends, and the lower ends are of some of them."""
+    v = Fraction(variance)
+    moves = {
+        tuple(sorted(filter(None, d)))
+        for size in range(1, 10)
+        for d in combinations_with_replacement(range(4), size)
+        if rule(d)
+    } - {()}
+    squares = max(sum(x * x for x in d) for d in moves)
+    m = DiscreteGaussian(rho=squares / (2 * v), sensitivity=sensitivity)
+    assert m.variance == v
+    pairs = [noise.moved(lambda far: noise.discrete_gaussian(v, int(far)), d) for d in moves]
+    assert max(pair.low.kl() for pair in pairs) <= m.rho * (1 + 1e-9)
+    assert m.rho <= max(pair.high.kl() for pair in pairs) * (1 + 1e-9)
+    for s in (0.3, 1.0, 2.5):
+        assert max(pair.low.cumulant(s) for pair in pairs) <= s * m.rdp(1 + Fraction(s)) * (1 + 1e-12)
+    for epsilon in (0.0, 0.2, 1.0, 3.0):
+        lower, upper = m.delta_bounds(epsilon=epsilon)
+        told = max(pair.low.delta(epsilon, -1) for pair in pairs)
+        most = max(pair.high.delta(epsilon, 1) for pair in pairs)
+        assert lower * (1 - 1e-9) - 1e-15 <= most
+        assert told <= upper
+        if variance == "20" and epsilon < 1:
+            assert upper <= 1.05 * told
+    for told in (0.1, 1e-4):
+        assert max(pair.low.delta(m.epsilon_at(delta=told), -1) for pair in pairs) <= told
+
+
 def two_logistic_moves(x: float, y: float, epsilon: float) -> float:
     """delta of two coordinates: over the first one's outcomes, the second's profile at what is left of epsilon."""
 
@@ -305,8 +363,8 @@ def test_lengths_that_are_square_roots_are_exact() -> None:
     assert zcdp.L2("sqrt(2.25)") == zcdp.L2("1.5")
     with pytest.raises(ValueError, match=r"b \(sqrt\(2\)\) must be a rational number for Laplace noise"):
         zcdp.Laplace(scale=1, sensitivity=zcdp.L2("sqrt(2)"))
-    with pytest.raises(ValueError, match="of other norms the worst move is not known"):
-        zcdp.DiscreteGaussian(sigma=1, sensitivity=zcdp.L2(1))
+    whole = zcdp.DiscreteGaussian(sigma=10, sensitivity="sqrt(6.5)")  # whole moves: squares of at most 6 in all
+    assert (whole.exact_rho, repr(whole)) == (Fraction(3, 100), "DiscreteGaussian(sigma=10, sensitivity=L2('sqrt(6)'))")
 
 
 def test_discrete_gaussian_vectors_are_so_many_coordinates() -> None:

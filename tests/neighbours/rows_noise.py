@@ -115,10 +115,15 @@ for _kind in ("L1", "L0LInf", "L1LInf", "L2"):
     row(zcdp.Gaussian, _kind)(partial(_gaussian_vector, _kind))
 
 
-@row(zcdp.DiscreteGaussian, "L0LInf")
-def _discrete_gaussian_vector(rng: Random, effort: int) -> Case:
-    bound: Bound = ("L0LInf", Fraction(2), Fraction(rng.randint(1, 2)))
-    variance = Fraction(rng.randint(5, 20), 10)
+def _discrete_gaussian_vector(kind: str, rng: Random, effort: int) -> Case:
+    bounds: dict[str, Bound] = {
+        "L0LInf": ("L0LInf", Fraction(2), Fraction(rng.randint(1, 2))),
+        "L1": ("L1", Fraction(rng.randint(1, 3))),
+        "L1LInf": ("L1LInf", Fraction(rng.randint(2, 5)), Fraction(rng.randint(1, 2))),
+        "L2": ("L2", Fraction(rng.randint(10, 29), 10)),
+    }
+    bound = bounds[kind]
+    variance = Fraction(rng.randint(5, 20), 10) if kind == "L0LInf" else Fraction(rng.randint(10, 300), 10)
 
     def one(move: float) -> Pair:
         return noise.discrete_gaussian(variance, int(move))
@@ -129,9 +134,14 @@ def _discrete_gaussian_vector(rng: Random, effort: int) -> Case:
         far += [summed([whole_moves(bound, rng, 1)[-1] for _ in range(steps)]) for _ in range(effort)]
         return _shifted(one, [move for move in far if any(move)])
 
-    rho = bound[1] * bound[2] ** 2 / (2 * variance)
+    moves = [move for move in whole_moves(bound, rng, effort) if any(move)]
+    rho = max(sum(Fraction(x) ** 2 for x in move) for move in moves) / (2 * variance)
     mechanism = zcdp.DiscreteGaussian(rho=rho, sensitivity=_sensitivity(bound))  # type: ignore[arg-type]
-    return Case(mechanism, _shifted(one, whole_moves(bound, rng, effort)), group=group, far_rho=float(rho))
+    return Case(mechanism, _shifted(one, moves), group=group, far_rho=float(rho))
+
+
+for _kind in ("L0LInf", "L1", "L1LInf", "L2"):
+    row(zcdp.DiscreteGaussian, _kind, deep=_kind != "L0LInf")(partial(_discrete_gaussian_vector, _kind))
 
 
 @row(zcdp.DiscreteGaussian, "scalar")

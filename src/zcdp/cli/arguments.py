@@ -221,7 +221,7 @@ def _verify(command: argparse.ArgumentParser) -> None:
     command.add_argument(
         "--prove",
         action="store_true",
-        help="prove the paper's theorems for epsilon from 1/1000 to 50 and all orders, by subdivision: a minute or two",
+        help="prove the paper's theorems for epsilon from 1/1000 to 50 and all orders, by subdivision: some seconds",
     )
     _json(command)
 

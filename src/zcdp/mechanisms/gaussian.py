@@ -13,12 +13,14 @@ from flint import arb, arb_series
 from zcdp.errors import BadType, BadValue
 from zcdp.mechanisms.additive import AddsIntegers, AddsReals
 from zcdp.mechanisms.base import Mechanism
+from zcdp.mechanisms.normal_moves import partitions, whole_normal_pair
 from zcdp.mechanisms.sensitivity import L2, L0LInf, Sensitivity
 from zcdp.numeric.balls import lift
 from zcdp.numeric.certify import enclose
 from zcdp.numeric.exact import Value, integer, literal, positive_rational
 from zcdp.numeric.functions import Number, log
 from zcdp.numeric.gaussian_sum import mass_beyond
+from zcdp.numeric.once import cached_property
 from zcdp.numeric.readable import readable
 from zcdp.numeric.theta import Theta
 from zcdp.privacy.curve import Curve, Peak
@@ -29,6 +31,8 @@ if TYPE_CHECKING:
     from zcdp.samplers.discrete_gaussian import DiscreteGaussianNoise
 
 __all__ = ["DiscreteGaussian", "Gaussian"]
+
+ONE_PARTITION = 3  # up to here all whole moves of that length are by 1
 
 
 class _Gaussian(Mechanism):
@@ -96,8 +100,6 @@ class _Gaussian(Mechanism):
         """Inputs at a distance of `size` neighbours: the sensitivity times `size`, the noise as it is."""
         steps, moved = integer(size, "size", 1), self.sensitivity
         if isinstance(moved, Sensitivity):
-            if not isinstance(self, Gaussian):
-                raise BadValue(f"sensitivity ({moved}) has no multiple for a group: state that of the group")
             length = L2(f"sqrt({moved.square() * steps**2})")  # by the triangle inequality
             return type(self)(rho=self.exact_rho * steps**2, sensitivity=length)
         return type(self)(rho=self.exact_rho * steps**2, sensitivity=moved * steps)
@@ -152,51 +154,84 @@ class Gaussian(AddsReals, _Gaussian):
 class DiscreteGaussian(AddsIntegers, _Gaussian):
     """Mass proportional to exp(-x^2/(2 sigma^2)) on the integers: rho is that of the Gaussian.
 
-    For one integer answer, or for a vector of which at most m move by at most c each, `L0LInf(m, c)`.
-    Theorem: docs/theorems/discrete-gaussian.md.
+    For one integer answer, or for a vector under any bound: of which at most m move by at most c each, `L0LInf(m, c)`,
+    exactly; under `L1`, `L1LInf` and `L2` rho is exact, and the profile one that dominates all moves.
+    Theorems: docs/theorems/discrete-gaussian.md, docs/theorems/discrete-gaussian-vectors.md.
 
     >>> DiscreteGaussian(sigma=2, sensitivity=3).rho, DiscreteGaussian(sigma="1/2").rdp(1.5)
     (1.125, 2.9424609651060383)
+    >>> DiscreteGaussian(sigma=10, sensitivity="sqrt(6)").rho
+    0.03
     """
 
     known_elsewhere = True
     theorem: ClassVar[str] = "discrete-gaussian"
     exact_rho: Fraction
     variance: Fraction
-    sensitivity: int | L0LInf = 1
+    sensitivity: int | Sensitivity = 1
+
+    @property
+    def theorems(self) -> tuple[str, ...]:
+        """For a bound on vectors the page on these too."""
+        bound = isinstance(self.sensitivity, Sensitivity)
+        return ("discrete-gaussian-vectors", self.theorem) if bound else (self.theorem,)
 
     @staticmethod
     def _distance(sensitivity: Value | Sensitivity) -> int | Sensitivity:
-        if isinstance(sensitivity, L0LInf):
-            return sensitivity.whole()
-        if isinstance(sensitivity, Sensitivity):
-            rule = "must be a whole number or L0LInf(m, c): of other norms the worst move is not known"
-            raise BadValue(f"sensitivity ({sensitivity}) {rule}")
-        return integer(sensitivity, "sensitivity", 1)
+        if isinstance(sensitivity, str) and "sqrt" in sensitivity:
+            sensitivity = L2(sensitivity)
+        if isinstance(sensitivity, L2):
+            return L2(f"sqrt({sensitivity.squares})")
+        return sensitivity.whole() if isinstance(sensitivity, Sensitivity) else integer(sensitivity, "sensitivity", 1)
 
-    @property
-    def _moves(self) -> tuple[int, int]:
-        """How many coordinates move, and how far each."""
+    @cached_property
+    def _squares(self) -> int:
+        """The largest sum of the squares of whole moves."""
         moved = self.sensitivity
-        return (moved.m, int(moved.c)) if isinstance(moved, L0LInf) else (1, int(moved))
+        return int(moved.square()) if isinstance(moved, Sensitivity) else moved**2
+
+    @cached_property
+    def _moves(self) -> tuple[int, int] | None:
+        """How many coordinates move, and how far each, where that is the worst case; None: it is not known."""
+        moved = self.sensitivity
+        if not isinstance(moved, Sensitivity):
+            return 1, moved
+        if isinstance(moved, L0LInf):
+            return moved.m, int(moved.c)
+        # where no coordinate can move by more than 1
+        alone = self._squares <= ONE_PARTITION if isinstance(moved, L2) else moved.largest() == 1
+        return (self._squares, 1) if alone else None
 
     @property
     def coordinates(self) -> tuple[tuple[Curve, int], ...]:
-        count, move = self._moves
+        count, move = self._moves or (1, 0)
         if count == 1:
             return ((self, 1),)
         return ((DiscreteGaussian(rho=Fraction(move**2) / (2 * self.variance), sensitivity=move), count),)
 
+    @property
+    def is_envelope(self) -> bool:  # type: ignore[override]
+        """Where the worst move is not known the curve is a line above many pairs."""
+        return self._moves is None
+
     def cumulant(self, s: Number) -> Number:
+        normal = s * (1 + s) * lift(self.exact_rho)
+        if self._moves is None:
+            return normal
         theta, (count, move) = Theta(self.variance), self._moves
-        return s * (1 + s) * lift(self.exact_rho) + count * log(theta(s * move) / theta(arb(0)))
+        return normal + count * log(theta(s * move) / theta(arb(0)))
 
     def kl(self) -> arb:
         return lift(self.exact_rho)  # theta is even, so its logarithm has no slope at 0
 
     def pair(self) -> LossLaw | None:
-        count, move = self._moves
-        return discrete_gaussian_pair(self.variance, move) if count == 1 else None
+        if self._moves is not None:
+            count, move = self._moves
+            return discrete_gaussian_pair(self.variance, move) if count == 1 else None
+        moved, squares = self.sensitivity, self._squares
+        some = moved.moves() if isinstance(moved, Sensitivity) else None
+        corner = [[(count, int(move)) for count, move in some]] if some else partitions(squares)
+        return whole_normal_pair(self.variance, squares, corner)
 
     def _divergence(self, excess: Fraction) -> float:
         # where (alpha-1) sensitivity is whole it is this product, which no ball can know

@@ -51,6 +51,7 @@ def checks(*, deep: bool) -> Iterator[Check]:
     yield Check("boxes", "6-RR is proved on boxes of parameters, and 7-RR, where the claim is false, is not", _boxes)
     yield Check("vector-queries", "twenty cells that move by one cost twenty times one cell", _cells)
     yield Check("vector-queries", "under L2 a Laplace move costs the quadratic epsilon^2/2", _euclidean)
+    yield Check("discrete-gaussian-vectors", "one whole move by 2 and four by 1 are covered", _whole_moves)
     yield Check("logistic-vectors", "moves of logistic noise add up, and cost more the fewer they are", _logistic_moves)
 
 
@@ -104,6 +105,12 @@ def _matrix() -> bool:
 def _cells() -> bool:
     many, one = DiscreteLaplace(scale=5, sensitivity=L0LInf(20, 1)), DiscreteLaplace(scale=5)
     return abs(many.rho - 20 * one.rho) <= 1e-15 * many.rho
+
+
+def _whole_moves() -> bool:
+    whole = DiscreteGaussian(sigma=3, sensitivity=L2(2))
+    moves = DiscreteGaussian(sigma=3, sensitivity=2), DiscreteGaussian(sigma=3, sensitivity=L0LInf(4, 1))
+    return all(one.rho == whole.rho and one.delta_at(epsilon=1) < whole.delta_at(epsilon=1) for one in moves)
 
 
 def _logistic_moves() -> bool:
