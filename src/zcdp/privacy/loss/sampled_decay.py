@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
 __all__ = ["SampledDecay"]
 
-LEVELS = (4.0, 12.0, 40.0, 110.0)  # e-folds of the whole composition, at each of which one path is best
+LEVELS = (5.0, 20.0, 70.0)  # e-folds of the whole composition, at each of which one path is best
 WIDEST = 1.35  # of an angle, less than pi/2
 ANGLES, SAMPLES = 28, 97
 HIGHEST, FASTER = 1e30, 1.5
@@ -53,7 +53,7 @@ class SampledDecay:
     """
 
     def __init__(self, noise: SampledNormal, s: arb, whole: arb, count: int) -> None:
-        """`whole` is F(s); bounds are sought where `count` uses decay by 4 to 110 e-folds or so."""
+        """`whole` is F(s); bounds are sought where `count` uses decay by 5 to 70 e-folds or so."""
         self.noise, self.s, self.whole, self.count = noise, s, whole, count
 
     @cached_property

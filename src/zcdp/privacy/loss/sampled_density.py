@@ -18,12 +18,14 @@ from zcdp.privacy.loss.density_decay import DensityDecay
 from zcdp.privacy.loss.law import LossLaw
 from zcdp.privacy.loss.panels import BaseLoss, Mixture, Rule
 from zcdp.privacy.loss.progression import progression
+from zcdp.privacy.loss.tilted import Exponentials, Tilted
 from zcdp.privacy.loss.transform import Factor, Points, Taylor
 
 __all__ = ["Facing", "SampledDensityLaw"]
 
 ENOUGH = 44.0  # e-folds to which one value on the real line is known
 SAMPLES = 2_001
+HIGHEST, DOUBLE = 5e5, 36.0  # heights over 1 + c, and e-folds, to which a contour in doubles knows the transform
 SHIFTED = 1.0  # heights, over the deviation of the loss, from which the path is shifted
 
 
@@ -119,7 +121,7 @@ class SampledDensityFactor(Factor):
         rule = self.mixture.rule([arb(1), arb(0)], 0.0, -_working())
         masses = [(x.exp() + 1) * mass for x, mass in zip(rule.logs, rule.masses, strict=True)]
         atoms = [(x.exp() + 1) * mass for x, mass in self.atoms]
-        return (1 - sum(masses + atoms, acb(0))).real - arb(0, above(rule.error))
+        return (1 - sum(masses + atoms, acb(0))).real - arb(0, rule.error)
 
     def terms(self, c: arb, rule: Rule | None) -> list[tuple[acb, acb]]:
         """Losses with their tilted masses, atoms last: M(c + iy) is the sum of mass e^{iy loss}, up to its error."""
@@ -143,7 +145,7 @@ class SampledDensityFactor(Factor):
     def real(self, c: arb, fall: float) -> arb:
         """M(c) to about e^-fall of itself."""
         rule = self.rule(c, 0.0, fall)
-        return sum((mass for _, mass in self.terms(c, rule)), acb(0)).real + arb(0, above(rule.error))
+        return sum((mass for _, mass in self.terms(c, rule)), acb(0)).real + arb(0, rule.error)
 
     def moment(self, z: Any) -> Any:
         """See `Factor`."""
@@ -218,14 +220,22 @@ class SampledDensityFactor(Factor):
         log_weight = np.where(base_loss < 30, near, base_loss + log(q))
         return np.concatenate([log_weight, losses]), np.concatenate([mass, sizes])
 
+    def tilted(self, c: arb) -> Tilted:
+        """See `Factor`; up to the height that a contour in doubles may reach."""
+        highest = HIGHEST * (1 + float(c.mid()))
+        rule = self.rule(c, highest, DOUBLE)
+        terms, whole = self.terms(c, rule), self.real(c, ENOUGH)
+        weights, rates = [mass / whole for _, mass in terms], [loss for loss, _ in terms]
+        return Tilted((), arb(0), arb(0), exponentials=Exponentials(weights, rates, rule.error / whole, highest))
+
     def share(self, count: int, c: arb, taylor: Taylor) -> Share:
         """See `Factor`."""
         return MonotoneShare(count, DensityDecay(self, c, taylor.moment, count))
 
 
 def _slip(rule: Rule) -> acb:
-    error = above(rule.error)
-    return acb(arb(0, error), arb(0, error))
+    error = arb(0, rule.error)
+    return acb(error, error)
 
 
 def _working() -> float:

@@ -6,7 +6,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from math import log
-from typing import Any
+from typing import Any, Self
 
 from flint import acb, arb, ctx
 
@@ -23,7 +23,8 @@ from zcdp.privacy.relation import Relation
 
 __all__ = ["SampledGaussianLaw", "replaced_gaussian_law", "sampled_gaussian_law"]
 
-ENOUGH = 44.0  # e-folds to which one value on the real line is known: 10^12 uses are then known to seven digits
+SIZE = 34.0  # e-folds to which one value on the real line is known: the size of 10^12 uses then to two digits
+ENOUGH = 44.0  # the same where it is a factor of the answer
 
 
 @dataclass(frozen=True, eq=False)
@@ -105,8 +106,8 @@ class SampledGaussianFactor(Factor):
         return value if upper else value.conjugate()
 
     def once(self, z: Any, w: Any, u: Any) -> Any:  # noqa: ARG002
-        """See `Factor`; on the real line only to ENOUGH e-folds."""
-        return self.noise.real(self._order(z), ENOUGH) if isinstance(z, arb) else self.moment(z)
+        """See `Factor`; on the real line only to SIZE e-folds."""
+        return self.noise.real(self._order(z), SIZE) if isinstance(z, arb) else self.moment(z)
 
     def moments(self, points: Points) -> Sequence[acb]:
         """See `Factor`."""
@@ -117,14 +118,19 @@ class SampledGaussianFactor(Factor):
     def along(self, z: Any, w: Any, u: Any) -> Taylor:  # noqa: ARG002
         """See `Factor`; slope and variance are proposals."""
         c = z[0]
-        moment = self.noise.real(self._order(c), ENOUGH)
+        moment = self.noise.real(self._order(c), SIZE)
         _, slope, bend = self.estimate(float(c))
         return Taylor(moment, moment.log(), arb(slope), arb(bend))
 
     def estimate(self, c: float) -> tuple[float, float, float]:
         """See `Factor`."""
-        value, slope, bend = self.noise.estimate(self._order(c))
-        return value, slope if self.removed else -slope, bend
+        return self.estimates([self], c)[0]
+
+    @classmethod
+    def estimates(cls, factors: Sequence[Self], c: float) -> list[tuple[float, float, float]]:
+        """See `Factor`; all of one composition face one way."""
+        found = SampledNormal.estimates([factor.noise for factor in factors], factors[0]._order(c))
+        return found if factors[0].removed else [(value, -slope, bend) for value, slope, bend in found]
 
     def tilted(self, c: arb) -> Tilted:
         """See `Factor`; F(s + iy) on the rotated line, and F(-c - iy) as the conjugate of F(-c + iy)."""
@@ -138,7 +144,7 @@ class SampledGaussianFactor(Factor):
 
     def share(self, count: int, c: arb, taylor: Taylor) -> Share:
         """See `Factor`."""
-        return MonotoneShare(count, SampledDecay(self.noise, self._order(c), taylor.moment, count))
+        return MonotoneShare(count, SampledDecay(self.noise, self._order(c), taylor.moment, max(count, self.uses)))
 
 
 def _working() -> float:

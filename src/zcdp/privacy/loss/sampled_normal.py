@@ -27,6 +27,7 @@ class SampledNormal(SampledProposals):
         self.rest, self.half = 1 - rate, curvature / 2
         log_rest = float(self.rest.log().mid()) if self.rest > 0 else -inf
         super().__init__(float(rate.mid()), float(curvature.mid()), log_rest)
+        self._last: tuple[arb, float, arb] | None = None
 
     def cone(self, angle: arb, s: arb) -> arb:
         """Not below the mean of |w(u + i angle)|^s over F(s): 1 for s >= 0, else by how much |w| is less than w.
@@ -83,7 +84,12 @@ class SampledNormal(SampledProposals):
         return 2 * edge / (turns * strip).expm1()
 
     def real(self, s: arb, fall: float) -> arb:
-        """F(s) for a real s, to about e^-fall of itself."""
+        """F(s) for a real s, to about e^-fall of itself; the last one is kept, as it is asked for more than once."""
+        if self._last is None or not (self._last[0] == s and self._last[1] >= fall):
+            self._last = s, fall, self._real(s, fall)
+        return self._last[2]
+
+    def _real(self, s: arb, fall: float) -> arb:
         grid = self.grid(float(s.mid()), fall, rotated=False)
         step, twice, total = arb(grid.step), -1 / (2 * self.curvature), arb(0)
         for j in range(grid.first, grid.last + 1):

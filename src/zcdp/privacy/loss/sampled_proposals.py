@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import cache
 from math import cos, erfc, exp, inf, log, pi, sin
 from typing import TYPE_CHECKING
 
@@ -19,7 +21,7 @@ if TYPE_CHECKING:
 
 __all__ = ["NARROWER", "RIGHT_ANGLE", "SEEN", "STRIPS", "Grid", "SampledProposals"]
 
-STRIPS, NARROWER = 40, 0.85  # strips that are tried
+STRIPS, NARROWER = 24, 0.77  # strips that are tried
 CUTS, FAR = 96, 25.0  # places at which `cone` may divide the line, and where erfc is next to 0
 RIGHT_ANGLE = 1.57
 MARGIN = 3.0  # what is cut off is so much smaller, in e-folds, than what is kept
@@ -28,6 +30,8 @@ PLAIN_BITS = 256
 LARGEST_ORDER = 1e15
 SMALLEST_RATE, SMALLEST, LARGEST = 1e-300, 1e-30, 1e8
 SEEN = 40.0  # e-folds that a proposal looks at
+PLACES, NEAR = 257, 65  # places across a window, and more of them near each mode
+CLOSE = 0.02  # how well a mode is known, in standard deviations
 
 
 @dataclass(frozen=True)
@@ -49,47 +53,17 @@ class SampledProposals:
         if not (rate > SMALLEST_RATE and SMALLEST < variance < LARGEST):
             raise NotCertified("the rate or the noise of a sampled mechanism is out of the range of floats")
         self.floats = rate, variance
-        self._log_rest = log_rest
+        self.log_rest = log_rest
 
     def log_weight(self, u: Floats) -> Floats:
         """log w(u)."""
-        import numpy
-
-        q, v = self.floats
-        answer: Floats = numpy.logaddexp(self._log_rest, log(q) + u - v / 2)
+        answer: Floats = _log_weights([self], u[None])[0]
         return answer
-
-    def _middle(self, s: float) -> float:
-        """Where w^s e^{-u^2/(2v)} is largest, for s < 0, when it is logarithmically concave: u = s v w'/w."""
-        q, v = self.floats
-        left, right = s * v, 0.0
-        for _ in range(60):
-            u = (left + right) / 2
-            logit = log(q) + u - v / 2 - self._log_rest
-            slope = 1 / (1 + exp(-logit)) if logit > -700 else 0.0
-            left, right = (u, right) if u < s * v * slope else (left, u)
-        return right
 
     def window(self, s: float, fall: float) -> tuple[float, float]:
         """Outside of it all terms of F(s) are e^-fall of the largest, and fall on: both modes are inside."""
-        import numpy
-
-        v = self.floats[1]
-        deviation = v**0.5
-        reach = (2 * fall) ** 0.5 * deviation + deviation
-        if s < 0:
-            middle = self._middle(s)
-            u = numpy.linspace(middle - reach, middle + reach, 257)
-        else:
-            across = numpy.linspace(-reach, s * v + reach, 257)
-            near = numpy.linspace(-reach, reach, 65)
-            u = numpy.sort(numpy.concatenate([across, near, near + s * v]))
-        size = s * self.log_weight(u) - u * u / (2 * v)
-        kept = numpy.nonzero(size >= size.max() - fall)[0]
-        if not len(kept):
-            raise NotCertified("the transform of the sampled noise is needed at too large an order")
-        first, last = max(kept[0] - 1, 0), min(kept[-1] + 1, len(u) - 1)
-        return float(u[first]), float(u[last])
+        left, right = _windows([self], s, fall)
+        return float(left[0]), float(right[0])
 
     def grid(self, s: float, fall: float, *, rotated: bool) -> Grid:
         """The coarsest grid on which F(s + iy) is known to e^-fall of F(s): for all y >= 0 if rotated, else y = 0."""
@@ -123,7 +97,7 @@ class SampledProposals:
 
         q, v = self.floats
         odds = 2.0 ** (-numpy.arange(1, CUTS) / 2)
-        u = numpy.log(odds) + (self._log_rest - log(q) + v / 2)
+        u = numpy.log(odds) + (self.log_rest - log(q) + v / 2)
         tails = [log(erfc(x) / 2) if x < FAR else -x * x for x in (u / (2 * v) ** 0.5).tolist()]
         return odds, u, numpy.array(tails)
 
@@ -132,11 +106,11 @@ class SampledProposals:
         import numpy
 
         plain = s * log(cos(angle / 2))
-        if plain < 1 or self._log_rest == -inf:
+        if plain < 1 or self.log_rest == -inf:
             return plain, inf
         odds, u, tails = self._places
         shorter = numpy.log1p(-4 * odds / (1 + odds) ** 2 * sin(angle / 2) ** 2) / 2
-        beyond = s * (self._log_rest + numpy.log1p(odds)) + tails
+        beyond = s * (self.log_rest + numpy.log1p(odds)) + tails
         beyond += s * shorter if angle < RIGHT_ANGLE else plain
         whole = numpy.maximum(s * shorter, beyond) + log(2)
         n = int(whole.argmin())
@@ -155,16 +129,79 @@ class SampledProposals:
 
     def estimate(self, s: float) -> tuple[float, float, float]:
         """log F with its first two derivatives at a real s."""
-        import numpy
+        return self.estimates([self], s)[0]
 
-        v = self.floats[1]
-        left, right = self.window(s, SEEN)
-        u, gap = numpy.linspace(left, right, 257, retstep=True)
-        logs = self.log_weight(u)
+    @staticmethod
+    def estimates(noises: Sequence[SampledProposals], s: float) -> list[tuple[float, float, float]]:
+        """The same of several at once, as one array."""
+        import numpy as np
+
+        left, right = _windows(noises, s, SEEN)
+        u: Floats = left[:, None] + ((right - left) / (PLACES - 1))[:, None] * _counted(PLACES)
+        logs = _log_weights(noises, u)
+        v = _variances(noises)
         size = s * logs - u * u / (2 * v)
-        top = float(size.max())
-        mass = numpy.exp(size - top)
-        whole = float(mass.sum())
-        mean = float(mass @ logs) / whole
-        spread = float(mass @ (logs - mean) ** 2) / whole
-        return top + log(whole * float(gap) / (2 * pi * v) ** 0.5), mean, spread
+        top = size.max(axis=1, keepdims=True)
+        mass = np.exp(size - top)
+        whole = mass.sum(axis=1)
+        mean = (mass * logs).sum(axis=1) / whole
+        spread = (mass * (logs - mean[:, None]) ** 2).sum(axis=1) / whole
+        value = top[:, 0] + np.log(whole * (right - left) / (PLACES - 1) / np.sqrt(2 * pi * v[:, 0]))
+        return list(zip(value.tolist(), mean.tolist(), spread.tolist(), strict=True))
+
+
+def _variances(noises: Sequence[SampledProposals]) -> Floats:
+    """v of each, as a column."""
+    import numpy as np
+
+    return np.array([noise.floats[1] for noise in noises])[:, None]
+
+
+def _log_weights(noises: Sequence[SampledProposals], u: Floats) -> Floats:
+    """log w of each at its row of u."""
+    import numpy as np
+
+    front = np.array([log(noise.floats[0]) - noise.floats[1] / 2 for noise in noises])[:, None]
+    rest = np.array([noise.log_rest for noise in noises])[:, None]
+    answer: Floats = np.logaddexp(rest, front + u)
+    return answer
+
+
+def _windows(noises: Sequence[SampledProposals], s: float, fall: float) -> tuple[Floats, Floats]:
+    import numpy as np
+
+    v = _variances(noises)
+    reach = ((2 * fall) ** 0.5 + 1) * np.sqrt(v)
+    if s < 0:
+        gap = reach / PLACES
+        u = np.array([[_middle(noise, s)] for noise in noises]) + gap * (2 * _counted(PLACES) - PLACES)
+    else:
+        gap = (s * v + 2 * reach) / (PLACES - 1)
+        near = reach * (_counted(NEAR) * (2 / (NEAR - 1)) - 1)
+        u = np.concatenate([gap * _counted(PLACES) - reach, near, near + s * v], axis=1)
+    size = s * _log_weights(noises, u) - u * u / (2 * v)
+    kept = size >= size.max(axis=1, keepdims=True) - fall
+    left, right = np.where(kept, u, np.inf).min(axis=1), np.where(kept, u, -np.inf).max(axis=1)
+    if not np.isfinite(left).all():
+        raise NotCertified("the transform of the sampled noise is needed at too large an order")
+    return left - 2 * gap[:, 0], right + 2 * gap[:, 0]
+
+
+@cache
+def _counted(places: int) -> Floats:
+    """0, 1, ... as floats."""
+    import numpy as np
+
+    return np.arange(places, dtype=float)
+
+
+def _middle(noise: SampledProposals, s: float) -> float:
+    """Near where w^s e^{-u^2/(2v)} is largest, for s < 0, when it is logarithmically concave: u = s v w'/w."""
+    q, v = noise.floats
+    front, close = log(q) - v / 2 - noise.log_rest, CLOSE * v**0.5
+    left, right = s * v, 0.0
+    while right - left > close and left < (u := (left + right) / 2) < right:
+        logit = front + u
+        slope = 1 / (1 + exp(-logit)) if logit > -700 else 0.0
+        left, right = (u, right) if u < s * v * slope else (left, u)
+    return right

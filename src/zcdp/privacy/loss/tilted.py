@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from math import inf
 
 from flint import acb, arb
 
@@ -22,13 +23,14 @@ class Polynomial:
 
 @dataclass(frozen=True)
 class Exponentials:
-    """For y >= 0, within `error` of the sum of g_j e^{iy l_j}, with Im l_j >= 0."""
+    """For 0 <= y <= highest, within `error` of the sum of g_j e^{iy l_j}, with Im l_j >= 0."""
 
     weights: Sequence[acb]
     """The g_j."""
     rates: Sequence[acb]
     """The l_j."""
     error: arb
+    highest: float = inf
 
 
 @dataclass(frozen=True)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
 from math import inf, log
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple, Self
 
 from flint import acb, arb, arb_series
 
@@ -62,6 +62,9 @@ class Factor(ABC):
     quick: bool = False
     """Whether `estimate` is much cheaper than `moment`: proposals are then made by it."""
 
+    uses: int = 1
+    """How many uses the whole composition has, of all laws: how far each of them must decay, for proposals."""
+
     @abstractmethod
     def moment(self, z: Any) -> Any:
         """M(z) = E_P[e^{zL}; L finite] on real balls, complex balls, and real series z_0 + z_1 t."""
@@ -89,6 +92,11 @@ class Factor(ABC):
         left, here, right = (self.moment(point).log() for point in (x - step, x, x + step))
         slope, bend = (right - left) / (2 * step), (right + left - 2 * here) / (step * step)
         return float(here.mid()), float(slope.mid()), float(bend.mid())
+
+    @classmethod
+    def estimates(cls, factors: Sequence[Self], c: float) -> list[tuple[float, float, float]]:
+        """The same of several of one kind, for one who can make them together."""
+        return [factor.estimate(c) for factor in factors]
 
     def share(self, count: int, c: arb, taylor: Taylor) -> Share:  # noqa: ARG002
         """Bounds on the decay along Re z = c; unless a law knows better, none."""
@@ -137,7 +145,10 @@ class Transform:
         """What one transform costs, in transforms of a plain law."""
         self.quick = any(factor.quick for factor, _ in self.factors)
         """Whether some law's estimates are much cheaper than its balls."""
-        self._log_count = log(sum([count for _, count in parts]))
+        uses = sum([count for _, count in parts])
+        for factor, _ in self.factors:
+            factor.uses = uses
+        self._log_count = log(uses)
         self._stride = len(parts) // SAMPLE | 1 if len(parts) > 2 * SAMPLE else 1
 
     def moment(self, z: acb) -> acb:
@@ -163,9 +174,13 @@ class Transform:
         some = self.factors[:: self._stride]
         scale = len(self.factors) / len(some)
         value = slope = bend = 0.0
+        kinds: dict[type[Factor], list[tuple[Factor, int]]] = {}
         for factor, count in some:
-            one = factor.estimate(c)
-            value, slope, bend = value + count * one[0], slope + count * one[1], bend + count * one[2]
+            kinds.setdefault(type(factor), []).append((factor, count))
+        for kind, alike in kinds.items():
+            found = kind.estimates([factor for factor, _ in alike], c)
+            for one, (_, count) in zip(found, alike, strict=True):
+                value, slope, bend = value + count * one[0], slope + count * one[1], bend + count * one[2]
         return value * scale, slope * scale, bend * scale
 
     def log_moment(self, c: arb, *, sample: bool = False) -> arb:

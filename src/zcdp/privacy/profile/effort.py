@@ -26,7 +26,7 @@ GAME_STATE = 20  # One state of the adaptive recursion at one use.
 WHOLE_SUM = 1 * MILLISECOND  # A whole finite sum that takes less is taken without looking further.
 CHEAP = 16 * MILLISECOND  # No other engine is asked where one takes less.
 CUT_SUM = 480 * MILLISECOND
-SMOOTH_DOUBLES = 480 * MILLISECOND
+SMOOTH_DOUBLES = 640 * MILLISECOND
 GRID = 960 * MILLISECOND
 GAME = 40 * MILLISECOND  # The recursion for one delta.
 

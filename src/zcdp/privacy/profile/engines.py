@@ -19,21 +19,32 @@ from zcdp.privacy.profile.answer import Answer
 from zcdp.privacy.profile.binomial_sum import BinomialSum
 from zcdp.privacy.profile.closed_form import ClosedForm
 from zcdp.privacy.profile.contour import Contour
-from zcdp.privacy.profile.effort import CHEAP, ROUGH
+from zcdp.privacy.profile.effort import CHEAP, CONTOUR, ROUGH
 from zcdp.privacy.profile.engine import Engine, Offer
 from zcdp.privacy.profile.finite_sum import CutSum, WholeSum
 from zcdp.privacy.profile.grid import Grid
 from zcdp.privacy.profile.lattice_contour import LatticeContour
-from zcdp.privacy.profile.question import Question, saddle_estimate
+from zcdp.privacy.profile.question import Line, Question, saddle_estimate
 from zcdp.privacy.profile.smoothed import Smoothed
 
-__all__ = ["ENGINES", "choose", "delta_by_engine", "deltas_by_engine", "epsilon_by_engine", "propose_log_delta"]
+__all__ = [
+    "ENGINES",
+    "choose",
+    "coarsely_above",
+    "delta_by_engine",
+    "deltas_by_engine",
+    "epsilon_by_engine",
+    "propose_log_delta",
+]
 
 FEW_USES = 8  # up to which a grid of losses may beat smoothing
 TINY = 5e-324  # What is below it is as good as known.
 NEAR = 1e-3  # Two ends that differ by this part are close enough for a curve.
 WIDE = 1e-4  # relative distance of two ends from which another engine is asked too
 LOOSE, LAST_SHARE = 1e-10, 16  # Ends further apart are tried again with twice the bits, at most twice.
+APART, TOO_FAR, POLISHES = 1e-9, 0.1, 8  # The first step of a secant, how far it may lead, and how many there are.
+NEARER, BY_HALVES = (0.625, 0.8), -44  # A move by a power of two above the second may be shortened to these parts.
+COARSE = 0.02  # What a contour may leave out, as a part of delta, that only compares one order with the other.
 SAME = -54  # A move by this power of two leaves every float where it is.
 
 ENGINES: list[tuple[type[Engine], ...]] = [
@@ -147,17 +158,45 @@ def _ends_of_epsilon(engine: Engine, order: float, target: arb, top: arb) -> tup
     """
     least = engine.least
     root = solve(engine.estimate, float(target.log()), float(least), above(top), float(engine.guess))
+    root = _polished(engine, root, target, float(least), above(top))
     upper = _outward(root, lambda e: bool(engine.upper(e) <= target), least, up=True)
     if upper is None and top.is_finite() and not engine.only_rounding:  # What was smoothed in is in the way.
         upper = above(top)
-    first = _apart(engine, root, order)
+    near = engine.delta(Fraction(root))
+    if not (least or near[0] > 0 or engine.delta(least)[0] >= target):
+        return None if upper is None else (0.0, upper)  # No lower end is known anywhere.
+    first = _apart(near, root, order)
     lower = _outward(root, lambda e: bool(engine.delta(e)[0] >= target), least, up=False, first=first)
     return None if upper is None or lower is None else (lower, upper)
 
 
-def _apart(engine: Engine, root: float, order: float) -> int:
+def _polished(engine: Engine, root: float, target: arb, least: float, top: float) -> float:
+    """The root by balls, where floats could not see it: on a line far from the saddle point most digits cancel."""
+
+    def excess(x: float) -> float:
+        upper = engine.upper(Fraction(x))
+        return float((upper / target).log().mid()) if upper > 0 else -inf
+
+    near = root * (1 + APART)
+    if not least < root < near < top:
+        return root
+    x, y, values = root, near, (excess(root), excess(near))
+    for _ in range(POLISHES):
+        slope = (values[1] - values[0]) / (y - x)
+        move = -values[0] / slope if -inf < slope < 0 else 0.0
+        after = x + move
+        if abs(move) <= 2e-16 * x or not (least < after < top and abs(move) < TOO_FAR * x):
+            break
+        value = excess(after)
+        if not abs(value) < abs(values[0]):
+            break
+        x, y, values = after, x, (value, values[0])
+    return x
+
+
+def _apart(near: tuple[arb, arb], root: float, order: float) -> int:
     """The power of two nearest to how far below the root, as a part of it, the lower end crosses the target."""
-    lower, upper = engine.delta(Fraction(root))
+    lower, upper = near
     gap = above((upper - lower) / upper / (root * order)) if root and upper > 0 else 0.0
     return frexp(gap)[1] - 1 if 2.0**SAME < gap < 1 else SAME
 
@@ -174,8 +213,22 @@ def _outward(
         if moved < least:
             return None if least else 0.0
         if holds(Fraction(moved)):
+            for part in NEARER if power > BY_HALVES else ():
+                nearer = root * (1 + part * move if up else 1 - part * move)
+                if holds(Fraction(nearer)):
+                    return nearer
             return moved
     return None if up else 0.0
+
+
+def coarsely_above(question: Question) -> arb | None:
+    """A number above delta at the given epsilon, to a few percent; None where it takes too many nodes."""
+    line = Line(question.transform, question.c, lift(question.epsilon), tolerance=COARSE)
+    try:
+        with quietly():
+            return Contour(line, CONTOUR).upper(question.epsilon)
+    except TooManyNodes:
+        return None
 
 
 def deltas_by_engine(parts: Parts, epsilons: Sequence[Fraction], share: int) -> list[float]:

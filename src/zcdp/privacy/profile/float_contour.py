@@ -33,7 +33,7 @@ __all__ = ["FloatContour"]
 UP = 1 + 2.0**-38
 TOGETHER = 16  # After so many factors, nodes that have become negligible are left.
 TOLERANCE, NEGLIGIBLE, CLOSE = 1e-13, 1e-18, 5e-11
-QUITE_CLOSE = 1e-9  # The same where each node takes a long sum.
+QUITE_CLOSE = 2e-10  # The same where each node takes a long sum.
 MOST = 1 << 22  # No contour has more nodes.
 SMALL, LARGE = 1e-100, 1e100  # Squares and products of orders and steps in between neither overflow nor underflow.
 
@@ -66,7 +66,12 @@ class FloatContour:
         needed = (2 * max(line.head - line.limit, 1.0)) ** 0.5
         close = QUITE_CLOSE if line.transform.quick else CLOSE
         weak = (2 * close * max(c * float(epsilon), 1.0) / (c * (1 + c))) ** 0.5
-        blocks, self.nodes, error = self._evaluate(factors, work, min(needed / (self.step * weak), MOST), negligible)
+        # Blocks are whole: the last one must not go above where the transforms are known.
+        highest = min((tilted.exponentials.highest for tilted, _ in terms if tilted.exponentials), default=inf)
+        most = min(MOST, highest * (1 - 2.0**-40) / self.step - 2 * WIDTH * HEIGHT)
+        if not most > 0:
+            raise TooManyNodes
+        blocks, self.nodes, error = self._evaluate(factors, work, min(needed / (self.step * weak), most), negligible)
         self.mu = Fraction(needed / (self.step * self.nodes))
         pair = gaussian_pair(partial(lift, self.mu**2))
         self.line = Line(Transform((*parts, (pair, 1))), self.c, lift(epsilon), tolerance=TOLERANCE)

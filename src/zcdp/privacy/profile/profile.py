@@ -14,7 +14,13 @@ from zcdp.numeric.functions import tail_factor
 from zcdp.privacy.loss.law import Parts
 from zcdp.privacy.loss.transform import Transform
 from zcdp.privacy.profile.answer import Answer, NoAnswer
-from zcdp.privacy.profile.engines import delta_by_engine, deltas_by_engine, epsilon_by_engine, propose_log_delta
+from zcdp.privacy.profile.engines import (
+    coarsely_above,
+    delta_by_engine,
+    deltas_by_engine,
+    epsilon_by_engine,
+    propose_log_delta,
+)
 from zcdp.privacy.profile.question import Question
 
 __all__ = ["Profile"]
@@ -160,7 +166,7 @@ class _OneOrder:
         return at_precision(self.bits, lambda: max(below(Transform(self.parts).loss_that_occurs()), 0.0))
 
     def surely_below(self, epsilon: Fraction, delta: Fraction) -> bool:
-        """Whether one Chernoff bound shows that delta(epsilon) is at most `delta`; False says nothing."""
+        """Whether a Chernoff bound or a coarse contour shows that delta(epsilon) <= `delta`; False says nothing."""
 
         def shown() -> bool:
             question, point = Question(self.parts, epsilon=epsilon), lift(epsilon)
@@ -171,7 +177,12 @@ class _OneOrder:
             if not question.revealed.is_zero() or not delta > 0:
                 return False
             c = question.c
-            return bool(question.transform.log_moment(c) + tail_factor(c) - c * point <= lift(delta).log())
+            if question.transform.log_moment(c) + tail_factor(c) - c * point <= lift(delta).log():
+                return True
+            if len(self.parts) == 1 or not question.transform.quick:
+                return False  # The contour itself is hardly more work.
+            upper = coarsely_above(question)
+            return upper is not None and bool(upper <= lift(delta))
 
         try:
             return at_precision(self.bits, shown)

@@ -1,0 +1,74 @@
+"""Few uses of sampled noise with a density: against integrals over the first use, without any transform."""
+
+from __future__ import annotations
+
+from fractions import Fraction
+
+import mpmath
+import pytest
+
+from zcdp import Laplace, Subsampled
+
+
+def once(q: mpmath.mpf, base: mpmath.mpf, x: mpmath.mpf) -> mpmath.mpf:
+    """The mean of (A - xQ)_+ for A = (1-q) Q + q P, by P - x'Q, x' = (x - 1 + q)/q, of Laplace noise."""
+    ratio = (x - 1 + q) / q
+    if ratio >= mpmath.exp(base):
+        return mpmath.mpf(0)
+    if ratio <= mpmath.exp(-base):
+        return 1 - x
+    return q * (1 - mpmath.sqrt(ratio * mpmath.exp(-base)))
+
+
+def twice(q: mpmath.mpf, base: mpmath.mpf, epsilon: mpmath.mpf, *, add: bool) -> mpmath.mpf:
+    """The mean over the noise of the first use of what the second makes of the rest."""
+
+    def second(w: mpmath.mpf) -> mpmath.mpf:
+        """With the first ratio w = dA/dQ, or dQ/dA, the second must exceed e^epsilon over it."""
+        x = mpmath.exp(epsilon) / w
+        return 1 - x + x * once(q, base, 1 / x) if add else once(q, base, x)
+
+    def term(loss: mpmath.mpf) -> mpmath.mpf:
+        w = 1 - q + q * mpmath.exp(loss)
+        return second(1 / w) if add else w * second(w)
+
+    atoms = term(-base) / 2 + term(base) * mpmath.exp(-base) / 2  # under Q
+    ends = [(mpmath.exp(s * epsilon) / (1 - q + q * mpmath.exp(t)) - 1 + q) / q for s in (-1, 1) for t in (-base, base)]
+    kinks = sorted({mpmath.log(x) for x in ends if mpmath.exp(-base) < x < mpmath.exp(base)})
+    density = mpmath.quad(lambda loss: mpmath.exp(-(base + loss) / 2) / 4 * term(loss), [-base, *kinks, base])
+    return max(atoms + density, mpmath.mpf(0))
+
+
+def compared(base: object, rate: str, epsilon: str, within: float, haste: int) -> None:
+    """Each order by itself: never below, and close."""
+    profile = (2 * Subsampled(Laplace(epsilon=base), rate=rate)).profile
+    with mpmath.workdps(25):
+        for order, add in zip(profile.orders, (False, True), strict=True):
+            truth = twice(mpmath.mpf(rate), mpmath.mpf(base), mpmath.mpf(epsilon), add=add)
+            lower, upper, *_ = order.delta(Fraction(epsilon), haste=haste)
+            assert lower * (1 - mpmath.mpf(2) ** -52) <= truth <= upper * (1 + mpmath.mpf(2) ** -52)
+            assert upper - lower <= within * upper
+
+
+@pytest.mark.parametrize(("base", "rate", "epsilon"), [(1, "0.1", "0.1"), ("0.3", "0.5", "0.05")])
+def test_two_uses_in_haste(base: object, rate: str, epsilon: str) -> None:
+    compared(base, rate, epsilon, within=1e-4, haste=8)
+
+
+@pytest.mark.deep
+@pytest.mark.parametrize(
+    ("base", "rate", "epsilon"),
+    [(1, "0.1", "0.01"), (1, "0.1", "0.2"), ("0.3", "0.5", "0.05"), ("0.3", "0.5", "0.2"), (2, "0.001", "0.003")],
+)
+def test_two_uses(base: object, rate: str, epsilon: str) -> None:
+    compared(base, rate, epsilon, within=1e-8, haste=1)
+
+
+def test_two_uses_next_to_the_largest_loss() -> None:
+    """Where only the atoms at the top are left."""
+    answer = (2 * Subsampled(Laplace(epsilon=1), rate="0.1")).profile.epsilon(Fraction(1, 10**5))
+    assert answer.upper - answer.lower <= 1e-9 * answer.upper
+    with mpmath.workdps(25):
+        q, one = mpmath.mpf("0.1"), mpmath.mpf(1)
+        assert twice(q, one, mpmath.mpf(answer.lower), add=False) >= mpmath.mpf("1e-5") * (1 - 1e-12)
+        assert twice(q, one, mpmath.mpf(answer.upper), add=False) <= mpmath.mpf("1e-5") * (1 + 1e-12)
