@@ -7,7 +7,7 @@ from math import sqrt
 import polars as pl
 import pytest
 
-from zcdp.accounting.plan_file import read_plan
+from zcdp.accounting.plan_file import PlanFileError, read_plan
 from zcdp.release.exact import Exact
 from zcdp.release.noise import published
 from zcdp.release.table import Table
@@ -103,3 +103,18 @@ def test_medians_are_near_in_rank() -> None:
         below, above = sum(p < low for p in pays), sum(p >= high for p in pays)
         near += abs(below - above) / 2 <= reach + 4  # the best bin itself is within four of the middle
     assert near / RUNS > 0.95
+
+
+def test_what_is_cut_at_zero_still_holds_the_truth() -> None:
+    plan = read_plan("plan.toml", PLAN.replace('measure = "count"', 'measure = "count"\nnon_negative = true'))
+    assert plan.tables is not None
+    query, entries = plan.tables.queries[0], plan.entries[:1]
+    exact = Exact([2, 0, 40], [0, 0, 0])
+    tables = [published(query, entries, exact, query.statistics("add-remove")) for _ in range(RUNS)]
+    for cell, true in enumerate(exact.counts):
+        held = sum(t.columns["lower"][cell] <= true <= t.columns["upper"][cell] for t in tables) / RUNS
+        assert held > 0.95 - 5 * sqrt(0.05 * 0.95 / RUNS)
+    assert min(min(t.columns["value"] + t.columns["lower"]) for t in tables) == 0
+    assert "too large on average" in tables[0].about
+    with pytest.raises(PlanFileError, match="below 0"):
+        read_plan("plan.toml", PLAN.replace("clip = [0, 100]", "non_negative = true\nclip = [-1, 100]", 1))

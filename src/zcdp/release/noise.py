@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from fractions import Fraction
 from itertools import product
-from math import sqrt
+from math import inf, sqrt
 from typing import Any
 
 from zcdp.accounting.entry import Entry
@@ -53,13 +53,16 @@ def _noisy(query: TableQuery, entries: Sequence[Entry], exact: Exact, statistics
     entry, grid = entries[0], statistics[0].grid
     values = _drawn(entry, exact.amounts if query.measure == "sum" else exact.counts)
     spread, half = plain_error(deviation(entry), grid), half_width(entry)
+    least: Any = 0 if query.non_negative else -inf
     columns = _keys(query) | {
-        "value": [plain(value * grid) for value in values],
+        "value": [plain(max(value, least) * grid) for value in values],
         "sd": [spread] * len(values),
-        "lower": [plain((value - half) * grid) for value in values],
-        "upper": [plain((value + half) * grid) for value in values],
+        "lower": [plain(max(value - half, least) * grid) for value in values],
+        "upper": [plain(max(value + half, least) * grid) for value in values],
     }
     about = f"noise of standard deviation {spread:.6g} on each value; each interval holds at {float(LEVEL):.0%}"
+    if query.non_negative:  # the truth is at least 0, so that an interval without what is below loses nothing
+        about += "; values and intervals are cut at 0, so that sums of small cells are too large on average"
     return Table(query.name, about, columns)
 
 

@@ -20,10 +20,10 @@ TARGETS = ("sd", "half_width", "level")
 """How good the noise is to be, in the unit of the values."""
 COMMON = ("name", "measure", "by", "where", "max_cells", "mechanism", "note", "weight")
 MEASURES: dict[str, tuple[str, ...]] = {
-    "count": ("max_rows", *TARGETS),
-    "persons": TARGETS,
-    "histogram": ("of", "max_rows", *TARGETS),
-    "sum": ("of", "clip", "grid", *TARGETS),
+    "count": ("max_rows", "non_negative", *TARGETS),
+    "persons": ("non_negative", *TARGETS),
+    "histogram": ("of", "max_rows", "non_negative", *TARGETS),
+    "sum": ("of", "clip", "grid", "non_negative", *TARGETS),
     "mean": ("of", "clip", "grid", "count_mechanism"),
     "quantiles": ("of", "quantiles"),
     "top": ("of", "k", "max_rows"),
@@ -63,6 +63,8 @@ class TableQuery:
     of: Domain | None = None
     quantiles: tuple[Fraction, ...] = ()
     k: int = 0
+    non_negative: bool = False
+    """Whether published values below 0 become 0: what is done to published numbers costs nothing."""
 
     @property
     def domains(self) -> tuple[Domain, ...]:
@@ -164,7 +166,12 @@ def read_query(data: Mapping[str, Any], domains: Mapping[str, Domain], unit: str
         of,
         _quantiles(data.get("quantiles")) if measure == "quantiles" else (),
         _k(data.get("k"), of) if measure == "top" else 0,
+        data.get("non_negative", False),
     )
+    if not isinstance(query.non_negative, bool):
+        raise DeclarationError("non_negative", "must be true or false")
+    if query.non_negative and query.amount is not None and query.amount.low < 0:
+        raise DeclarationError("non_negative", "the clip lets sums be below 0")
     if query.cells * (of.size if of else 1) > MOST_CELLS:
         raise DeclarationError("by", f"a table has at most {MOST_CELLS} cells")
     return query
