@@ -91,6 +91,17 @@ def _delta(design: zcdp.Design, epsilon: int) -> Any:
     return sum(m * (1 - mp.exp(epsilon - one)) for m, one in zip(total, losses, strict=True) if one > epsilon)
 
 
+def test_the_error_over_rounds_is_what_the_designs_have() -> None:
+    """At all rounds, each kind as it is found when all are compulsory; at its best rounds, the design itself."""
+    free = choose(k=16, rounds=6, clients=CLIENTS, **PURSE)
+    every = choose(k=16, rounds=6, clients=CLIENTS, every_round=True, **PURSE)
+    for one in free.designs:
+        seen = dict(free.over_rounds[type(one.mechanism).__name__])
+        assert seen[one.rounds] == pytest.approx(one.standard_error, rel=1e-4)
+        assert seen[6] == pytest.approx(every.of(type(one.mechanism)).standard_error, rel=1e-4)
+        assert min(seen.values()) == seen[one.rounds]
+
+
 def test_the_headline() -> None:
     """A twentieth of the textbook's error, at the same total budget."""
     free = choose(k=256, rounds=30, clients=10**6, **PURSE)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import base64
+import re
 from pathlib import Path
 from typing import Any
 
@@ -43,23 +44,45 @@ def facts() -> dict[str, Any]:
         "design": {**own, "frequency": 1 / 64, "clients": 100_000},
         "within": "epsilon = 8, delta = 1e-6",
         "designs": [*others, own],
+        "over_rounds": {
+            "RandomizedResponse": [(1, 0.0009), (2, 0.004), (6, 0.05)],
+            "SubsetSelection": [(1, 0.002), (2, 0.0031), (6, 0.0043)],
+            "HadamardResponse": [(1, 0.0058), (4, 0.005), (6, 0.0052)],
+        },
     }
 
 
 def test_it_tells_the_estimates_the_cost_and_the_other_designs() -> None:
     page = render_estimates(facts())
     assert "<script" not in page
-    assert page.count("<circle") == 40
     assert "The 40 most frequent of 64 values. All 64 intervals hold together at level 0.95, for these clients." in page
     assert "What other designs would have given" in page
-    assert page.count("this design") == 2  # once in the chart, once in the table: it is not listed again as another
-    assert page.index("this design, 1 of 6") < page.index("SubsetSelection, 1 of 6") < page.index("textbook, 6 of 6")
+    assert page.count("<b>this design</b>") == 1  # it is not listed again as another
+    table = page[page.index("<table class='queries'>") :]
+    assert table.index("this design") < table.index("SubsetSelection(") < table.index("textbook:")
     assert "What other designs would have given" not in render_estimates(facts() | {"designs": []})
+
+
+def test_the_map_shows_every_kind_and_where_this_design_is() -> None:
+    page = render_estimates(facts())
+    drawn = page[page.index('aria-labelledby="map-title') : page.index("The ring is this design")]
+    for name in ("RandomizedResponse", "SubsetSelection", "HadamardResponse", "textbook"):
+        assert drawn.count(f">{name}</text>") == 1
+    (ring,) = re.findall(r'class="mark" cx="([\d.]+)" cy="([\d.]+)"', drawn)
+    (own,) = re.findall(r'class="line" points="([\d.]+),([\d.]+) ', drawn)
+    assert ring == own  # the ring lies on the line of its own kind, at the first of its rounds
+    others = [
+        tuple(map(float, re.findall(r"[\d.]+", line))) for line in re.findall(r'class="other" points="(.*?)"', drawn)
+    ]
+    assert all(y < float(ring[1]) for line in others for y in line[1::2])  # higher up: a larger error
+    single = render_estimates(facts() | {"rounds": 1, "answered": 1})
+    assert "bytes a report</text>" in single
+    assert "rounds answered" not in single
 
 
 @browsed
 @pytest.mark.deep
-@pytest.mark.parametrize(("width", "dark"), [(360, False), (768, True), (1280, False)])
+@pytest.mark.parametrize(("width", "dark"), [(360, False), (360, True), (768, True), (1280, False)])
 def test_the_page_fits_and_is_quiet(tmp_path: Path, width: int, dark: bool) -> None:
     page = tmp_path / "estimates.html"
     page.write_text(render_estimates(facts()), encoding="utf-8")

@@ -89,7 +89,7 @@ def _others(plan: PlanFile, collection: Collection, mechanism: Any, reports: int
     for one in (*choice.designs, choice.textbook):
         name = "textbook" if one is choice.textbook else type(one.mechanism).__name__
         found["designs"].append({"name": name, **design_facts(one)})
-    return found
+    return found | {"over_rounds": choice.over_rounds}
 
 
 def estimates(histogram: Histogram, level: str, of: str) -> list[dict[str, Any]]:

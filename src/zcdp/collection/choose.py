@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from math import exp, sqrt
 from typing import Any
@@ -57,6 +58,11 @@ class Choice(metaclass=Spoken):
 
     designs: tuple[Design, ...]
     textbook: Design = field(repr=False)
+    over_rounds: Mapping[str, tuple[tuple[int, float], ...]] = field(repr=False)
+    """Of each kind by its name: rounds answered, and the standard error of its best member there as the search saw it.
+
+    These are not certified to fit, as the designs are.
+    """
 
     @property
     def best(self) -> Design:
@@ -118,7 +124,7 @@ def choose(
     designs = sorted((one for one in found if one is not None), key=lambda one: one.standard_error)
     if not designs:
         raise NotCertified("no design is certified to fit this budget")
-    return Choice(tuple(designs), search.textbook())
+    return Choice(tuple(designs), search.textbook(), search.seen)
 
 
 def error_of(variance: float, frequency: float, share: float, clients: int) -> float:
@@ -137,6 +143,7 @@ class _Search:
     of: int
     budget: Budget
     told: float | None
+    seen: dict[str, tuple[tuple[int, float], ...]] = field(default_factory=dict)
 
     @property
     def frequency(self) -> float:
@@ -166,7 +173,10 @@ class _Search:
                 after = min((one for one in known if one > best), default=best)
                 tried = [one for one in {(before + best) // 2, (after + best + 1) // 2} if one not in known]
         rounds = min(known, key=at)
-        return self.design(known[rounds][1], rounds)
+        design = self.design(known[rounds][1], rounds)
+        if design is not None:
+            self.seen[type(design.mechanism).__name__] = tuple((one, sqrt(known[one][0])) for one in sorted(known))
+        return design
 
     def design(self, tuned: Tuned, rounds: int) -> Design | None:
         try:

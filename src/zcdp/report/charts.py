@@ -8,7 +8,7 @@ from math import ceil, floor, log10
 from zcdp.display.typeset import SUPERSCRIPTS
 from zcdp.report.escaping import escape
 
-__all__ = ["Bar", "bars", "curve"]
+__all__ = ["Bar", "bars", "curve", "figure"]
 
 WIDTH = 360  # as wide as a small phone: the text is then as large as written
 Point = tuple[float, float]
@@ -55,7 +55,7 @@ def curve(points: Sequence[Point], mark: Point | None, mark_text: str, *, name: 
         fits = x < 0.55 * WIDTH
         place = f'x="{x + 8:.1f}" y="{y - 7:.1f}"' if fits else f'x="{x - 9:.1f}" y="{y + 16:.1f}" text-anchor="end"'
         shown.append(f'<text class="strong halo" {place}>{escape(mark_text)}</text>')
-    return _figure(height, shown, name, title, text)
+    return figure(height, shown, name, title, text)
 
 
 def bars(items: Sequence[Bar], *, name: str, title: str, text: str) -> str:
@@ -71,10 +71,11 @@ def bars(items: Sequence[Bar], *, name: str, title: str, text: str) -> str:
         shown.append(f'<rect class="{kind}" x="0" y="{y + 16}" width="{size:.1f}" height="13" rx="2"/>')
         strong = ' class="strong"' if chosen else ""
         shown.append(f'<text{strong} x="{size + 6:.1f}" y="{y + 27}">{escape(value)}</text>')
-    return _figure(4 + row * len(items), shown, name, title, text)
+    return figure(4 + row * len(items), shown, name, title, text)
 
 
-def _figure(height: int, shown: Sequence[str], name: str, title: str, text: str) -> str:
+def figure(height: int, shown: Sequence[str], name: str, title: str, text: str) -> str:
+    """Parts of a drawing as one picture, which has a name and a text for those who do not see it."""
     return (
         f'<svg class="chart" role="img" viewBox="0 0 {WIDTH} {height}" '
         f'aria-labelledby="{name}-title {name}-text"><title id="{name}-title">{escape(title)}</title>'

@@ -8,7 +8,8 @@ from importlib.resources import files
 from typing import Any
 
 from zcdp.display.typeset import at_most, exactly
-from zcdp.report.charts import WIDTH, bars
+from zcdp.report.charts import WIDTH
+from zcdp.report.design_map import design_map
 from zcdp.report.escaping import escape
 
 __all__ = ["collection_section", "render_estimates"]
@@ -128,16 +129,6 @@ def _designs(facts: Mapping[str, Any]) -> str:
     every += [(one["name"], one) for one in others if (one["mechanism"], one["answered"]) != same]
     every.sort(key=lambda pair: pair[1]["standard_error"])
 
-    def rounds(one: Mapping[str, Any]) -> str:
-        return f"{one['answered']} of {facts['rounds']} rounds"
-
-    items = [
-        (f"{name}, {rounds(one)}", one["standard_error"], f"{one['standard_error']:.3g}", one is own)
-        for name, one in every
-    ]
-    chart = bars(
-        items, name="designs", title="Standard errors of designs", text="This design beside others, least first."
-    )
     body = "".join(
         f"<tr><th scope='row'>{'<b>this design</b>: ' if one is own else ''}"
         f"{'textbook: ' if name == 'textbook' else ''}<code>{escape(str(one['mechanism']))}</code></th>"
@@ -152,8 +143,25 @@ def _designs(facts: Mapping[str, Any]) -> str:
     return (
         "<section><h2>What other designs would have given</h2>"
         f"<p>The standard error of a frequency of {own['frequency']:.3g} in one round, among {own['clients']} clients, "
-        f"for the best design of each kind within {escape(str(facts['within']))}; each was certified to fit. The "
-        "textbook splits the budget evenly over all rounds.</p>"
-        f"<figure>{chart}</figure><table class='queries'><thead><tr><th scope='col'>design</th>{heads}</tr></thead>"
+        f"for the best design of each kind within {escape(str(facts['within']))}; each in the table was certified to "
+        "fit. The textbook splits the budget evenly over all rounds.</p>"
+        f"{_map(facts, every)}<table class='queries'><thead><tr><th scope='col'>design</th>{heads}</tr></thead>"
         f"<tbody>{body}</tbody></table></section>\n"
     )
+
+
+def _map(facts: Mapping[str, Any], every: Sequence[tuple[str, Mapping[str, Any]]]) -> str:
+    """Over the rounds that a client answers; where there is one round, over the bytes of a report."""
+    own = facts["design"]
+    kind = str(own["mechanism"]).split("(")[0]
+    if facts["rounds"] > 1:
+        lines = {name: [(float(x), y) for x, y in line] for name, line in facts["over_rounds"].items()}
+        lines |= {name: [(one["answered"], one["standard_error"])] for name, one in every if name == "textbook"}
+        axis, place = f"rounds answered, of {facts['rounds']}", float(own["answered"])
+        told = "Each line is one kind of mechanism at its best, tuned for as many rounds as a client answers."
+    else:
+        lines = {name: [(one["bytes"], one["standard_error"])] for name, one in every if one is not own}
+        axis, place, told = "bytes a report", own["bytes"], "Each dot is one kind of mechanism at its best."
+    text = f"{told} The table gives the best of each kind."
+    chart = design_map(lines, (place, own["standard_error"]), kind, across=axis, text=text)
+    return f"<figure>{chart}<figcaption>{told} The ring is this design.</figcaption></figure>"
