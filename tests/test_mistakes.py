@@ -12,6 +12,7 @@ import pytest
 
 import zcdp
 from zcdp import DiscreteLaplace, Gaussian, Laplace, Plan, Query, RandomizedResponse
+from zcdp.privacy.curve import AUTHORS_ONLY
 
 RESULTS = {"Account", "Accuracy", "Audit", "Choice", "Counts", "Design", "Histogram"}
 """What functions return: nobody makes one, and only the form of the call is checked."""
@@ -164,3 +165,35 @@ def test_what_functions_return_says_in_words_that_it_is_not_made_so(name: str) -
     with pytest.raises(TypeError, match=f"^{name} ") as caught:
         getattr(zcdp, name)(nonsense=1)
     assert not INSIDE.search(str(caught.value))
+
+
+OF_ALLOCATION = {"at", "rounded", "times", "with_error"}
+"""Of `Query`: what an allocation asks."""
+
+
+def called() -> list[tuple[type, str]]:
+    """What people call on what they have made, on each class by its own name."""
+    found = []
+    for name in zcdp.__all__:
+        kind = getattr(zcdp, name)
+        if isinstance(kind, type) and not issubclass(kind, Exception) and not inspect.isabstract(kind):
+            for method in sorted({*dir(kind)} - AUTHORS_ONLY - OF_ALLOCATION):
+                raw = inspect.getattr_static(kind, method)
+                plain = raw.__func__ if isinstance(raw, classmethod) else raw
+                if (
+                    not method.startswith("_")
+                    and inspect.isfunction(plain)
+                    and len(inspect.signature(plain).parameters) > 1
+                ):
+                    found.append((kind, method))
+    return found
+
+
+@pytest.mark.parametrize(("kind", "method"), called(), ids=lambda one: getattr(one, "__name__", one))
+def test_every_method_complains_in_the_words_of_the_one_who_calls(kind: type, method: str) -> None:
+    """A parameter that there is not: the class by its public name, and no `_Gaussian.release()` or `Selects`."""
+    whom = kind if isinstance(inspect.getattr_static(kind, method), classmethod) else object.__new__(kind)
+    with pytest.raises(TypeError) as caught:
+        getattr(whom, method)(nonsense=1)
+    assert str(caught.value).startswith(f"{kind.__name__}.{method} "), caught.value
+    assert "()" not in str(caught.value)

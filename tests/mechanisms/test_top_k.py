@@ -11,7 +11,7 @@ import pytest
 from mpmath import mp
 from neighbours.selection import Winner, exponential, laplace_max, peeled, permute_and_flip
 
-from zcdp import BoundedRange, ExponentialMechanism, PermuteAndFlip, Plan, ReportNoisyMax, TopK
+from zcdp import BoundedRange, DiscreteGaussian, ExponentialMechanism, PermuteAndFlip, Plan, ReportNoisyMax, TopK
 from zcdp.accounting.plan_file import PlanFileError, read_plan
 
 WINNERS: dict[str, Winner] = {"gumbel": exponential, "exponential": permute_and_flip, "laplace": laplace_max}
@@ -150,6 +150,11 @@ def test_refusals() -> None:
         TopK(epsilon=1, k=4).release([1, 2, 3], sensitivity=1)
     with pytest.raises(ValueError, match="at least one"):
         TopK(epsilon=1, k=4).release([], sensitivity=1)
+    for wrong in (3, np.ones((2, 2)), {"a": 1}):
+        with pytest.raises((TypeError, ValueError), match=r"^scores must be"):
+            TopK(epsilon=1, k=2).release(wrong, sensitivity=1)
+    with pytest.raises(ValueError, match=r"b \(sqrt\(1/2\)\) must be at least 1 for integer answers"):
+        DiscreteGaussian(sigma=1, sensitivity="sqrt(0.5)")
     with pytest.raises(ValueError, match=r"k \(0\) must be at least 1"):
         TopK(epsilon=1, k=0)
     with pytest.raises(TypeError, match=r"monotone \('yes'\) must be True or False"):

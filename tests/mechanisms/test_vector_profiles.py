@@ -361,7 +361,7 @@ def test_lengths_that_are_square_roots_are_exact() -> None:
     assert zcdp.Plan.parse(repr(plain)).parts[0][0].exact_rho == Fraction(1, 100)
     assert plain.group(3).exact_rho == Fraction(9, 100)
     assert zcdp.L2("sqrt(2.25)") == zcdp.L2("1.5")
-    with pytest.raises(ValueError, match=r"b \(sqrt\(2\)\) must be a rational number for Laplace noise"):
+    with pytest.raises(ValueError, match=r"b \(sqrt\(2\)\) must be a rational number for Laplace and logistic noise"):
         zcdp.Laplace(scale=1, sensitivity=zcdp.L2("sqrt(2)"))
     whole = zcdp.DiscreteGaussian(sigma=10, sensitivity="sqrt(6.5)")  # whole moves: squares of at most 6 in all
     assert (whole.exact_rho, repr(whole)) == (Fraction(3, 100), "DiscreteGaussian(sigma=10, sensitivity=L2('sqrt(6)'))")

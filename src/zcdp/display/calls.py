@@ -39,8 +39,12 @@ ALIASES = {
 
 METHODS = (
     *("accuracy", "calibrate", "count", "delta_at", "delta_bounds", "epsilon_at", "epsilon_bounds", "estimate"),
-    *("from_json", "group", "parse", "rdp", "release", "routes", "run", "sample", "search_rho", "spend"),
-    *("standard_error", "to_json", "would_fit"),
+    *("falls_behind", "from_json", "from_probability", "group", "neighbouring_outputs", "parse", "rdp", "release"),
+    *("remember", "repeated", "routes", "run", "sample", "search_rho", "spend", "standard_error", "sum_of", "to_json"),
+    *("would_fit", "anytime_epsilon", "from_dict"),
+    *("consistent", "heavy", "interval", "of", "standard_error_of", "tally"),
+    *("account", "cost", "deliver", "export", "history", "load", "open_account", "plan", "raise_budget", "remaining"),
+    *("seal", "sealed", "spend_all", "verify"),
 )
 """What people call on what they have made."""
 

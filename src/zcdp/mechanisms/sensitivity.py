@@ -167,7 +167,7 @@ class L2(Sensitivity):
         """The length, where it is a rational number."""
         root = _root(self.length_squared)
         if root is None:
-            rule = "must be a rational number for Laplace noise: give one that is not below it"
+            rule = "must be a rational number for Laplace and logistic noise: give one that is not below it"
             raise BadValue(f"b (sqrt({self.length_squared})) {rule}")
         return root
 
@@ -184,7 +184,10 @@ class L2(Sensitivity):
     @property
     def squares(self) -> int:
         """What the squares of whole moves add up to at most: b^2, rounded down."""
-        return _whole(self.largest(), "b") and int(self.length_squared)
+        if self.length_squared < 1:
+            written = repr(self).removeprefix("L2(").removesuffix(")").strip("'")
+            raise BadValue(f"b ({written}) must be at least 1 for integer answers, which move by whole numbers")
+        return int(self.length_squared)
 
     def whole(self) -> L0LInf:
         """Whole moves of that length whose cumulant is the largest: as many as `squares`, by 1 each."""

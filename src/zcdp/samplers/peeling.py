@@ -37,8 +37,8 @@ def peel(selection: Selection, scores: ArrayLike, k: int, source: Source = secur
     [2, 3, 1]
     """
     left: Any = list(scores) if isinstance(scores, list | tuple) else exact_array(scores, "scores")
-    size = len(left) if isinstance(left, list) else left.size
-    if size and k > size:
+    size = len(left) if isinstance(left, list) or left.ndim == 1 else 0
+    if size and k > size:  # what is no list of numbers at all is refused by the selection
         raise BadValue(f"k ({k}) must be at most the number of scores ({size})")
     names, chosen = list(range(size)), []
     for _ in range(k):
