@@ -1,4 +1,4 @@
-"""Speed and truth of the exact core against dp-accounting's RDP accountant, in one run, as ratios.
+"""Speed and truth of the exact core against dp-accounting's RDP accountant, in one run, as ratios of processor time.
 
 Run with `make bench` or `python benchmarks/core.py`.
 """
@@ -8,6 +8,7 @@ from __future__ import annotations
 import subprocess
 import sys
 from fractions import Fraction
+from time import process_time
 from timeit import repeat
 
 from peers import peer_python, run_peer
@@ -19,7 +20,7 @@ NOISE = 0.5
 RESPONSE = RandomizedResponse.from_probability(Fraction(1) - Fraction(NOISE) * Fraction(3, 4), 4)
 
 PEER_SPEED = """
-import json, timeit
+import json, time, timeit
 import numpy as np
 from dp_accounting import NeighboringRelation, dp_event
 from dp_accounting.rdp import RdpAccountant
@@ -29,7 +30,7 @@ result = {}
 for name, event in events.items():
     for label, orders in (("curve", None), ("one order", [2.5])):
         run = lambda: RdpAccountant(orders, replace).compose(event)
-        result[f"{name}, {label}"] = min(timeit.repeat(run, number=20, repeat=7)) / 20
+        result[f"{name}, {label}"] = min(timeit.repeat(run, number=20, repeat=7, timer=time.process_time)) / 20
 print(json.dumps(result))
 """
 
@@ -52,8 +53,8 @@ print(json.dumps(values))
 """
 
 
-def seconds(statement: str, **names: object) -> float:
-    return min(repeat(statement, globals={**globals(), **names}, number=200, repeat=7)) / 200
+def seconds(statement: str, number: int = 200, **names: object) -> float:
+    return min(repeat(statement, globals={**globals(), **names}, number=number, repeat=7, timer=process_time)) / number
 
 
 def speed(python: object) -> None:
@@ -77,7 +78,7 @@ def speed(python: object) -> None:
         "Laplace.calibrate(rho=0.1)",
         "Laplace(epsilon=1).search_rho(1e-10)",
     ):
-        print(f"{statement:38} {seconds(statement) * 1e6:8.1f}us")
+        print(f"{statement:38} {seconds(statement, 20) * 1e6:8.1f}us")
 
 
 def lower_truth(m: Mechanism, order: float) -> float:
@@ -116,7 +117,7 @@ def truth(python: object) -> None:
 
 
 def import_time() -> None:
-    code = "import time; t = time.perf_counter(); import {}; print(time.perf_counter() - t)"
+    code = "import time; t = time.process_time(); import {}; print(time.process_time() - t)"
 
     def best(module: str) -> float:
         command = [sys.executable, "-c", code.format(module)]

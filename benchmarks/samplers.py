@@ -1,4 +1,4 @@
-"""Speed of the exact samplers in one run, as ratios: numpy's insecure generators, OpenDP, diffprivlib, bare bits.
+"""Speed of the exact samplers, as ratios of processor time: numpy's insecure generators, OpenDP, diffprivlib, bits.
 
 Run with `python benchmarks/samplers.py`. numpy draws the same law in double precision from PCG64, as one writes it.
 """
@@ -9,7 +9,7 @@ import ssl
 import sys
 import tracemalloc
 from collections.abc import Callable
-from time import perf_counter
+from time import process_time
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -99,7 +99,7 @@ dp.enable_features("contrib", "honest-but-curious")
 def rate(run, count):
     run(); best = 1e9
     for _ in range(3):
-        start = time.perf_counter(); run(); best = min(best, time.perf_counter() - start)
+        start = time.process_time(); run(); best = min(best, time.process_time() - start)
     return count / best
 result = {}
 for name, scale in (("2", 2.0), ("1000", 1000.0), ("2^40", 2.0**40)):
@@ -138,7 +138,7 @@ from diffprivlib.mechanisms import Geometric, Laplace, Exponential, PermuteAndFl
 def rate(run, count):
     run(); best = 1e9
     for _ in range(3):
-        start = time.perf_counter(); run(); best = min(best, time.perf_counter() - start)
+        start = time.process_time(); run(); best = min(best, time.process_time() - start)
     return count / best
 result = {}
 for name, scale in (("2", 2), ("1000", 1000), ("2^40", 2**40)):
@@ -157,13 +157,13 @@ print(json.dumps(result))
 
 
 def seconds(run: Callable[[], Any], at_least: float = 0.02) -> float:
-    start = perf_counter()
+    start = process_time()
     run()
-    number = max(1, int(at_least / (perf_counter() - start)))
-    start = perf_counter()
+    number = max(1, int(at_least / (process_time() - start)))
+    start = process_time()
     for _ in range(number):
         run()
-    return (perf_counter() - start) / number
+    return (process_time() - start) / number
 
 
 def memory(run: Callable[[], Any]) -> int:
