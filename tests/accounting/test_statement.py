@@ -24,8 +24,8 @@ def test_titles_are_those_of_the_pages() -> None:
 
 def test_many_mechanisms_are_accounted_from_above() -> None:
     plan = Plan.sum_of(
-        *(Laplace(epsilon=n / 1000) for n in range(1, 60)),
-        *(RandomizedResponse(epsilon=n / 500, k=500) for n in range(1, 20)),
+        *(Laplace(epsilon=n / 200) for n in range(1, 12)),
+        *(RandomizedResponse(epsilon=n / 100, k=500) for n in range(1, 5)),
     )
     whole = account(plan).to_dict()
     quick, full = account(plan, full=False, curve=False).to_dict()["total"], whole["total"]
@@ -97,9 +97,9 @@ def test_a_long_plan_with_a_mere_bound_claims_no_lower_end() -> None:
 
 def test_a_curve_is_drawn_in_haste_and_still_certified() -> None:
     """On no common lattice each point takes effort: less of it for what is drawn, and all of it again afterwards."""
-    plan = Plan.sum_of(*(Laplace(epsilon=0.1 + 0.7123**n) for n in range(26)))
+    plan = Plan.sum_of(*(Laplace(epsilon=0.1 + 0.7123**n) for n in range(6)))
     points = account(plan, delta=1e-6).to_dict()["curve"]
-    for point in points[1:-1:13]:
+    for point in points[1:-1:19]:
         lower, upper = plan.delta_bounds(epsilon=point["epsilon"])
         assert lower <= point["delta"]
         assert upper == pytest.approx(point["delta"], rel=1e-3)

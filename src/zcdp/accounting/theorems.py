@@ -28,6 +28,7 @@ TITLES = {
     "sparse-vector": "Sparse vector: a proven upper bound",
     "supremum": "A certified supremum over orders, without a theorem on the mechanism",
     "three-point-maps": "Which mechanisms are three-point, and their kappa",
+    "top-k": "Top-k: one selection after another",
     "total-variation": "Pure DP with a bound on the total variation distance",
     "truncated-geometric": "Truncated geometric: all pairs, certified",
     "two-point": "Two outcomes: asymmetric binary randomized response",

@@ -5,7 +5,7 @@ from __future__ import annotations
 from abc import ABCMeta
 from collections.abc import Callable, Mapping, Sequence
 from functools import wraps
-from inspect import Parameter, Signature, getattr_static, signature
+from inspect import Parameter, Signature, signature
 from typing import TYPE_CHECKING, Any, ParamSpec, TypeVar
 
 from zcdp.display.suggest import nearest
@@ -142,7 +142,7 @@ class Spoken(type):
     def __init__(cls, name: str, bases: tuple[type, ...], space: dict[str, Any], **options: Any) -> None:
         super().__init__(name, bases, space, **options)
         for method in METHODS:
-            raw = getattr_static(cls, method, None)
+            raw: Any = next((vars(base)[method] for base in cls.__mro__ if method in vars(base)), None)
             bound = isinstance(raw, classmethod)
             plain = raw.__func__ if bound else raw
             if not callable(plain) or not hasattr(plain, "__code__") or getattr(plain, "spoken", False):
