@@ -8,6 +8,8 @@ from pathlib import Path
 import pytest
 
 from zcdp import MECHANISMS
+from zcdp.accounting.theorems import TITLES
+from zcdp.mechanisms import WRAPPERS
 
 ROOT = Path(__file__).parent.parent
 PAGES = sorted((ROOT / "docs" / "theorems").glob("*.md"))
@@ -61,9 +63,15 @@ def test_code_cites_pages_that_exist_and_cite_it(source: Path) -> None:
         assert str(source.relative_to(ROOT)) in used_in(page)
 
 
-@pytest.mark.parametrize("mechanism", MECHANISMS, ids=lambda mechanism: mechanism.__name__)
+@pytest.mark.parametrize("mechanism", [*MECHANISMS, *WRAPPERS], ids=lambda mechanism: mechanism.__name__)
 def test_every_mechanism_has_its_theorem(mechanism: type) -> None:
     assert (ROOT / "docs" / "theorems" / f"{mechanism.theorem}.md").exists()
+    assert mechanism.theorem in TITLES
+
+
+@pytest.mark.parametrize("name", TITLES)
+def test_an_account_cites_pages_by_their_titles(name: str) -> None:
+    assert (ROOT / "docs" / "theorems" / f"{name}.md").read_text().startswith(f"# {TITLES[name]}\n")
 
 
 @pytest.mark.parametrize("page", [*PAGES, ROOT / "docs" / "errata.md"], ids=lambda page: page.stem)

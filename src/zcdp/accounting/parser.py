@@ -207,6 +207,10 @@ class _Parser:
                 raise PlanError(f"{token.text}: {error}", self.text, token.position) from None
         if token.text == "(" or (token.text in self.names and self.tokens[self.next + 1].text == "("):
             return self._nested(self._inner)
+        if token.text in ("sqrt", "log"):
+            self._fail(f"an exact number that is no decimal needs quotes: '{token.text}(2)'")
+        if token.text in ("true", "false"):
+            self._fail(f"it is written {token.text.capitalize()}")
         if token.kind == "name" and self.tokens[self.next + 1].text == "(":
             self._fail(unknown("sensitivity" if token.text[:1] in "lL" else "value", token.text, VALUES))
         return self._fail("expected a number, or an exact one in quotes such as '1/3'")
