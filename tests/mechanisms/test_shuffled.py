@@ -153,7 +153,8 @@ def test_it_composes_and_is_written() -> None:
     assert 0 < alone.rho < RandomizedResponse(epsilon=1, k=4).rho
     assert alone.pure_epsilon == 1
     assert not alone.is_tight
-    assert alone.epsilon_bounds(delta=1e-5)[0] == 0
+    lower, upper = alone.epsilon_bounds(delta=1e-5)
+    assert 0 < lower < upper
 
 
 def test_an_account_of_it() -> None:
@@ -181,3 +182,50 @@ def test_what_cannot_be_shuffled(make: object, message: str) -> None:
         make()
     assert message in str(caught.value)
     assert "\n" not in str(caught.value)
+
+
+def attained(k: int, ratio: int, clients: int, g: Fraction) -> Fraction:
+    """What the multisets have where all other clients hold one value: a third one, or the worse of two."""
+    choices = [2] if k > 2 else [0, 1]
+    best = Fraction(0)
+    for other in choices:
+        p, q = (multisets((*(other,) * (clients - 1), one), rows(k, ratio)) for one in (0, 1))
+        best = max(best, sum(max(p[key] - g * q[key], Fraction(0)) for key in p))
+    return best
+
+
+@pytest.mark.parametrize(("k", "clients"), [(2, 1), (2, 5), (3, 4), (4, 4)])
+@pytest.mark.parametrize("g", [Fraction(1), Fraction(8, 5)], ids=str)
+def test_the_lower_end_is_one_of_the_inputs(k: int, clients: int, g: Fraction) -> None:
+    truth = attained(k, 3, clients, g)
+    lower, upper = Shuffled(RandomizedResponse(epsilon=Log(3), k=k), clients=clients).delta_bounds(epsilon=Log(g))
+    assert lower == pytest.approx(float(truth), rel=1e-12)
+    assert float(truth) <= float(worst(rows(k, 3), clients, g)) <= upper * (1 + 1e-12)
+
+
+@pytest.mark.parametrize(("k", "clients"), [(2, 300), (3, 60)])
+def test_the_lower_end_of_more_clients(k: int, clients: int) -> None:
+    """By the contour: below the sum over all counts, and close to it."""
+    e, g = 3.0, 1.2
+    p = 1 / (e + k - 1)
+    if k == 2:
+        laws = [[(e - g, p), (1 / e - g, e * p)], [(1 - g * e, p), (1 - g / e, e * p)]]
+    else:
+        laws = [[(e - g, p), (1 - g * e, p), ((1 - g) / e, e * p)]]
+    sums = []
+    for law in laws:
+        total = 0.0
+        for a in range(clients + 1):
+            for b in range(clients - a + 1) if k > 2 else (clients - a,):
+                counts = (a, b, clients - a - b)[: len(law)]
+                ways = float(mpmath.binomial(clients, a) * mpmath.binomial(clients - a, b))
+                mass = ways * np.prod([m**c for (_, m), c in zip(law, counts, strict=True)])
+                total += mass * max(sum(y * c for (y, _), c in zip(law, counts, strict=True)), 0.0)
+        sums.append(total / clients)
+    lower, upper = Shuffled(RandomizedResponse(epsilon=Log(3), k=k), clients=clients).delta_bounds(epsilon=log(g))
+    assert max(sums) * 0.97 <= lower <= max(sums) * (1 + 1e-12) <= upper
+
+
+def test_the_enclosure_of_many_clients_is_narrow() -> None:
+    lower, upper = Shuffled(RandomizedResponse(epsilon=2, k=16), clients=100_000).epsilon_bounds(delta=1e-6)
+    assert 0.99 * upper < lower < upper

@@ -83,6 +83,11 @@ class Mechanism(Curve):
         """
         return 2
 
+    @property
+    def is_its_blanket(self) -> bool:
+        """Whether it is that randomized response: then some clients attain what is known of their shuffled reports."""
+        return False
+
     def usual_losses(self) -> tuple[tuple[int, float], ...]:
         """How many independent steps of which pure epsilon the usual bounds see: one, unless a mechanism says more."""
         return ((1, self.pure_epsilon),)

@@ -63,6 +63,10 @@ class RandomizedResponse(CollectsNumbers, ThreePoint):
     def blanket(self) -> int:
         return self.k
 
+    @property
+    def is_its_blanket(self) -> bool:
+        return True
+
     def pair(self) -> LossLaw:
         return three_point_pair(self.epsilon, self.k)
 

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
-from typing import ClassVar
+from typing import Any, ClassVar
 
 from flint import arb
 
@@ -16,6 +17,7 @@ from zcdp.numeric.certify import NotCertified
 from zcdp.numeric.exact import Exact, Value, integer
 from zcdp.numeric.once import cached_property
 from zcdp.privacy.loss import LossLaw, ShuffledProfile, profile_law
+from zcdp.privacy.loss.law import Ends
 from zcdp.privacy.relation import Relation
 from zcdp.privacy.sampled_curve import SampledFinite, finite_curve
 
@@ -30,8 +32,9 @@ class Shuffled(Wrapper):
 
     Neighbours are two sets of clients of which one holds another value. Whoever shuffles sees the senders, and must not
     collude; `clients` are those whose reports really came, and no report may depend on another. Of k-ary randomized
-    response the pair is its own (the others' uniform reports hide one of them), of any other randomizer that of all
-    that are as private: an upper bound for every input. `is_tight` is False.
+    response the pair is its own (the others' uniform reports hide one of them), and the lower end of one use is what
+    it has where all others hold one value; of any other randomizer it is the pair of all that are as private: an upper
+    bound for every input. `is_tight` is False.
     Theorem: docs/theorems/shuffling.md.
 
     >>> from zcdp import RandomizedResponse
@@ -67,13 +70,23 @@ class Shuffled(Wrapper):
         loss, values, clients = self.mechanism.largest_loss, self.mechanism.blanket(), self.clients
         assert loss is not None
 
-        def ends(epsilon: arb) -> tuple[arb, arb]:
+        def known(ask: Callable[[ShuffledProfile], tuple[arb, arb]]) -> tuple[arb, arb]:
             try:
-                return arb(0), ShuffledProfile(lift(loss), values, clients).above(epsilon)
+                return ask(ShuffledProfile(lift(loss), values, clients))
             except (ValueError, OverflowError, ZeroDivisionError):  # of the floats that say where to look
                 raise NotCertified("the losses are too extreme for the profile of shuffled reports") from None
 
-        return profile_law(ends, lambda: lift(loss), exact=False, gives_curve=True, relation=Relation.REPLACE)
+        def law(ends: Ends, **options: Any) -> LossLaw:
+            return profile_law(ends, lambda: lift(loss), relation=Relation.REPLACE, **options)
+
+        own = self.mechanism.is_its_blanket
+        witness = law(lambda epsilon: known(lambda one: one.attained(epsilon))) if own else None
+        return law(
+            lambda epsilon: known(lambda one: (arb(0), one.above(epsilon))),
+            exact=False,
+            gives_curve=True,
+            witness_alone=witness,
+        )
 
     @cached_property
     def _curve(self) -> SampledFinite:

@@ -12,10 +12,12 @@ from zcdp.numeric.crossing import crossing
 __all__ = ["ShuffledProfile"]
 
 FEW = 20_000  # terms of the sum over all counts
-FALL = 40.0  # e-folds by which aliases are below
-SKIPPED = 80.0  # e-folds by which nodes that are left out are below
+FALL = 34.0  # e-folds by which aliases are below
+SKIPPED = 50.0  # e-folds by which nodes that are left out are below
+TINY = -650.0  # the logarithm of what is not worth more than a Chernoff bound
 MOST_NODES, MOST_TURNS = 400, 64
 SMOOTH = 3.0  # deviations of the noise at the last turn
+WEAK = 2e-3  # deviation of the noise, times c, that is weak enough: half its square is what it adds to delta, as a part
 
 
 class ShuffledProfile:
@@ -32,37 +34,49 @@ class ShuffledProfile:
 
     def above(self, epsilon: arb) -> arb:
         """A ball whose upper end is not below the profile's bound at epsilon >= 0."""
-        g = epsilon.exp()
+        g, p = epsilon.exp(), self.mass
         if g >= self.e:
             return arb(0)
-        places = [self.e - g, 1 - g * self.e, 1 - g, arb(0)]
-        masses = [self.mass, self.mass, (self.k - 2) * self.mass, 1 - self.k * self.mass]
-        kept = [(place, mass) for place, mass in zip(places, masses, strict=True) if mass > 0]
-        n, dims = self.clients, 2 if self.k == 2 else 3
-        if n**dims <= FEW:
-            return self._sum(g)
-        return _positive_part(kept, n) / n
+        law = [(self.e - g, p), (1 - g * self.e, p), (1 - g, (self.k - 2) * p), (arb(0), 1 - self.k * p)]
+        return self._mean(law)[1]
 
-    def _sum(self, g: arb) -> arb:
-        """Over all counts of the three places that are not 0."""
-        n, total = self.clients, arb(0)
-        up, down, flat = self.e - g, 1 - g * self.e, 1 - g
-        rest = 1 - self.k * self.mass
-        for a in range(1, n + 1):
-            for b in range(n - a + 1):
-                ways = arb.bin_uiui(n, a) * arb.bin_uiui(n - a, b) * self.mass ** (a + b)
-                for m in range(n - a - b + 1) if self.k > 2 else (0,):
-                    value = up * a + down * b + flat * m
-                    if value <= 0:
-                        break  # it falls with m
-                    left = n - a - b - m
-                    weight = ways * arb.bin_uiui(n - a - b, m) * ((self.k - 2) * self.mass) ** m * rest**left
-                    total += weight * value
-        return total / n
+    def attained(self, epsilon: arb) -> tuple[arb, arb]:
+        """Numbers below and above what randomized response has where all other clients hold one value.
+
+        A third one where there are three; else one of the two, in the worse order.
+        """
+        g, p, e = epsilon.exp(), self.mass, self.e
+        if g >= e:
+            return arb(0), arb(0)
+        if self.k > 2:
+            return self._mean([(e - g, p), (1 - g * e, p), (1 - g, (self.k - 3) * p), ((1 - g) / e, e * p)])
+        one, other = (
+            self._mean(law) for law in ([(e - g, p), (1 / e - g, e * p)], [(1 - g * e, p), (1 - g / e, e * p)])
+        )
+        return one[0].max(other[0]), one[1].max(other[1])
+
+    def _mean(self, law: list[tuple[arb, arb]]) -> tuple[arb, arb]:
+        """Numbers below and above E (Y_1 + ... + Y_n)_+/n, for places and masses of Y."""
+        law, n = [(place, mass) for place, mass in law if mass > 0], self.clients
+        if n ** (len(law) - 1) <= FEW:
+            whole = _sum(law, n, arb(0), arb(1)) / n
+            return whole, whole
+        below, above = _positive_part(law, n)
+        return (below / n).max(arb(0)), above / n
 
 
-def _positive_part(law: list[tuple[arb, arb]], n: int) -> arb:
-    """Not below E (Y_1 + ... + Y_n)_+, by the trapezoidal rule on Re z = c."""
+def _sum(law: list[tuple[arb, arb]], n: int, value: arb, weight: arb) -> arb:
+    """The mean of the positive part over all counts of n draws, beside what is drawn already."""
+    (place, mass), *others = law
+    if not others:
+        return (value + place * n).max(arb(0)) * weight * mass**n
+    return sum(
+        (_sum(others, n - m, value + place * m, weight * arb.bin_uiui(n, m) * mass**m) for m in range(n + 1)), arb(0)
+    )
+
+
+def _positive_part(law: list[tuple[arb, arb]], n: int) -> tuple[arb, arb]:
+    """Not above and not below E (Y_1 + ... + Y_n)_+, by the trapezoidal rule on Re z = c."""
     places = [float(place.mid()) for place, _ in law]
     masses = [float(mass.mid()) for _, mass in law]
 
@@ -77,6 +91,9 @@ def _positive_part(law: list[tuple[arb, arb]], n: int) -> arb:
 
     c = crossing(slope)
     level, parts = tilted(c)
+    if n * level - log(c) < TINY:  # x_+ <= e^{cx}/(ce)
+        moment = sum(((place * arb(c)).exp() * mass for place, mass in law), arb(0))
+        return arb(0), (moment.log() * n - 1).exp() / c
     # aliases: e^{cjP} E(X - jP)_+; to the right by a Chernoff bound at twice the order
     log_size = n * level - 2 * log(c) - log(2 * pi * _bend(places, parts, n, c)) / 2
     right = (n * tilted(2 * c)[0] - log(c) - log_size + FALL) / c
@@ -90,7 +107,7 @@ def _positive_part(law: list[tuple[arb, arb]], n: int) -> arb:
     strength = below(n * powers[i] * powers[j] / (whole * whole))
     distance = abs(law[i][0] - law[j][0])
     h, d = float(step.mid()), float(distance.mid())
-    kept, turns = _nodes(h, d, strength)
+    kept, turns = _nodes(h, d, strength, ceil(SMOOTH * c * d / (2 * pi * WEAK)))
     width = 2 * arb.pi() / distance
     half = (SMOOTH / (width * turns)) ** 2 / 2  # of the variance of a little noise, which only adds
     total = arb(0)
@@ -109,11 +126,26 @@ def _positive_part(law: list[tuple[arb, arb]], n: int) -> arb:
     total *= step / arb.pi()
     # what was left out: each of the nodes up to the last turn, and all beyond it, a turn together
     more = (half * centre * centre).exp()
-    total += (-arb(SKIPPED)).exp() * more * (step / arb.pi() / (centre * centre) + 1 / centre)
+    rest = (-arb(SKIPPED)).exp() * more * (step / arb.pi() / (centre * centre) + 1 / centre)
     share = (arb.pi().sqrt() / (8 * arb(strength)).sqrt()).min(arb(1)) if strength > 0 else arb(1)
     last = width * (turns + arb(1) / 2)
-    total += more * (-half * last * last).exp() * (share * width + step) / arb.pi() / (width * width * turns)
-    return (whole.log() * n).exp() * total
+    rest += more * (-half * last * last).exp() * (share * width + step) / arb.pi() / (width * width * turns)
+    size, noise = (whole.log() * n).exp(), (2 * half).sqrt()
+    added = noise / (2 * arb.pi()).sqrt() * (size * more).min(arb(1))
+    return size * (total - rest) - _aliases(law, n, centre, step, noise) - added, size * (total + rest)
+
+
+def _aliases(law: list[tuple[arb, arb]], n: int, c: arb, step: arb, noise: arb) -> arb:
+    """Not below the sum over j != 0 of e^{cjP} E(X - jP)_+, P = 2 pi/step, X the sum with its noise."""
+    period = 2 * arb.pi() / step
+    ratio = (-c * period).exp()
+    largest = arb(0)
+    for place, _ in law:
+        largest = largest.max(abs(place))
+    left = (n * largest + noise) * ratio / (1 - ratio) + period * ratio / (1 - ratio) ** 2
+    twice = sum(((2 * c * place).exp() * mass for place, mass in law), arb(0))
+    moment = (twice.log() * n + 2 * (noise * c) ** 2).exp()
+    return left + moment / (2 * c * arb(1).exp()) * ratio / (1 - ratio)
 
 
 def _bend(places: list[float], parts: list[float], n: int, c: float) -> float:
@@ -121,13 +153,16 @@ def _bend(places: list[float], parts: list[float], n: int, c: float) -> float:
     return n * sum((y - mean) ** 2 * m for y, m in zip(places, parts, strict=True)) + 2 / (c * c)
 
 
-def _nodes(step: float, distance: float, strength: float) -> tuple[list[int], int]:
-    """The nodes k >= 0 near whole turns, where |phi| is not proven negligible, and up to which turn and a half."""
+def _nodes(step: float, distance: float, strength: float, enough: int) -> tuple[list[int], int]:
+    """The nodes k >= 0 near whole turns, where |phi| is not proven negligible, and up to which turn and a half.
+
+    Of turns there are `enough`, if they are not too many.
+    """
     reach = sqrt(SKIPPED * 1.01 / strength) if strength > 0 else inf
     # 1 - cos t >= SKIPPED/strength beyond this angle
     angle = pi if reach >= sqrt(2) else 2 * asin(reach / sqrt(2))
     each = max(2 * angle / (distance * step), 1.0)
-    turns = max(1, min(MOST_TURNS, int(MOST_NODES / each)))
+    turns = max(1, min(MOST_TURNS, int(MOST_NODES / each), enough))
     kept: list[int] = []
     for turn in range(turns + 1):
         low, high = (2 * pi * turn - angle) / (distance * step), (2 * pi * turn + angle) / (distance * step)

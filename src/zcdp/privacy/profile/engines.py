@@ -45,6 +45,7 @@ LOOSE, LAST_SHARE = 1e-10, 16  # Ends further apart are tried again with twice t
 APART, TOO_FAR, POLISHES = 1e-9, 0.1, 8  # The first step of a secant, how far it may lead, and how many there are.
 NEARER, BY_HALVES = (0.625, 0.8), -44  # A move by a power of two above the second may be shortened to these parts.
 COARSE = 0.02  # What a contour may leave out, as a part of delta, that only compares one order with the other.
+FIRST = -9  # The search for a lower end begins with this power of two at most, as the order may not be known.
 SAME = -54  # A move by this power of two leaves every float where it is.
 
 ENGINES: list[tuple[type[Engine], ...]] = [
@@ -198,7 +199,7 @@ def _apart(near: tuple[arb, arb], root: float, order: float) -> int:
     """The power of two nearest to how far below the root, as a part of it, the lower end crosses the target."""
     lower, upper = near
     gap = above((upper - lower) / upper / (root * order)) if root and upper > 0 else 0.0
-    return frexp(gap)[1] - 1 if 2.0**SAME < gap < 1 else SAME
+    return min(frexp(gap)[1] - 1, FIRST) if 2.0**SAME < gap < 1 else SAME
 
 
 def _outward(
