@@ -216,7 +216,7 @@ def test_only_a_path_opens_a_file(tmp_path: Path, monkeypatch: pytest.MonkeyPatc
             account(name)
         with pytest.raises(TypeError, match="as a Path"):
             read_plan(name)
-    with pytest.raises(PlanError, match="only a Path opens a plan file"):
+    with pytest.raises(PlanError, match=r"only a Path opens a plan file: Path\("):
         account("plan.toml")
 
 

@@ -8,6 +8,8 @@ from pathlib import Path
 import pytest
 from cli.program import zcdp
 
+from zcdp.cli import main
+
 GOOD = '[[query]]\nname = "a"\nmechanism = "Laplace(epsilon=1)"\n'
 
 FILES = {
@@ -34,6 +36,8 @@ FILES = {
     "no mechanism": ('[[query]]\nname = "a"\n', ":1: query 1 has no mechanism"),
     "no queries": ('title = "x"\n', ": query: a plan needs queries"),
     "bad delta": ("delta = 2\n" + GOOD, ":1: delta (2) must lie strictly between 0 and 1"),
+    "no quotes": (GOOD.replace('"a"', "a"), ":2: not valid TOML: Invalid value (text and fractions stand in quotes"),
+    "a bare fraction": ("delta = 1/3\n" + GOOD, ":1: not valid TOML: Expected newline"),
     "number as name": (GOOD.replace('"a"', "7"), ":2: name: must be text in quotes, not 7"),
     "after a long text": (
         'description = """\nname = "x"\n[[query]]\n"""\n' + GOOD + "conut = 3\n",
@@ -46,7 +50,8 @@ COMMANDS = {
     ("account", "Lapace(epsilon=1)"): "there is no mechanism 'Lapace': did you mean 'Laplace'? (character 1)",
     ("account", "Laplace(epsilon=1)", "--delta", "7"): "delta ('7') must lie strictly between 0 and 1",
     ("rho", "Laplace(epsilon=?)"): "'?' is a value to be found",
-    ("rho", "Laplace(epsilon=1"): "expected ','",
+    ("rho", "Laplace(epsilon=1"): "expected ',' or ')', found the end",
+    ("verify", "--proof"): "there is no option '--proof': did you mean '--prove'?",
     ("calibrate", "Laplace(epsilon=1)", "--rho", "1"): "write ? for the parameter to find",
     ("calibrate", "Laplace(epsilon=?)"): "give a budget",
     ("calibrate", "Laplace(epsilon=?)", "--rho", "x"): "rho ('x')",
@@ -72,21 +77,33 @@ def one_line(stderr: str) -> str:
 
 
 @pytest.mark.parametrize("kind", FILES)
-def test_a_bad_plan_file(kind: str, tmp_path: Path) -> None:
+def test_a_bad_plan_file(
+    kind: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
     text, message = FILES[kind]
     (tmp_path / "plan.toml").write_text(text)
+    monkeypatch.chdir(tmp_path)
+    assert main(["account", "plan.toml", "--json"]) == 2
+    out, err = capsys.readouterr()
+    assert not out
+    assert f"zcdp: plan.toml{message}" in one_line(err)
+
+
+def test_bad_input_of_the_real_program(tmp_path: Path) -> None:
+    """The other tests here call the same function without starting Python anew."""
     done = zcdp("account", "plan.toml", "--json", cwd=tmp_path)
-    assert done.returncode == 2
-    assert not done.stdout
-    assert f"zcdp: plan.toml{message}" in one_line(done.stderr)
+    assert (done.returncode, done.stdout, done.stderr) == (2, "", "zcdp: plan.toml: there is no such file\n")
 
 
 @pytest.mark.parametrize("command", COMMANDS, ids=" ".join)
-def test_a_bad_command(command: tuple[str, ...], tmp_path: Path) -> None:
-    done = zcdp(*command, cwd=tmp_path)
-    assert done.returncode == 2
-    assert not done.stdout
-    assert COMMANDS[command] in one_line(done.stderr)
+def test_a_bad_command(
+    command: tuple[str, ...], tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    assert main(command) == 2
+    out, err = capsys.readouterr()
+    assert not out
+    assert COMMANDS[command] in one_line(err)
     assert not list(tmp_path.iterdir())
 
 
@@ -136,3 +153,11 @@ def test_writing_stops_halfway(tmp_path: Path) -> None:
         write_all(str(tmp_path / "out.pdf"), broken)
     assert [file.name for file in tmp_path.iterdir()] == ["out.pdf"]
     assert (tmp_path / "out.pdf").read_text() == "old"
+
+
+def test_allocate_asks_for_the_delta_that_neither_plan_nor_command_has(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (tmp_path / "plan.toml").write_text(GOOD.replace("epsilon=1", "epsilon=?"))
+    assert main(["allocate", str(tmp_path / "plan.toml"), "--epsilon", "1"]) == 2
+    assert one_line(capsys.readouterr().err) == "zcdp: --epsilon needs --delta"

@@ -165,6 +165,8 @@ class _Parser:
         parameters: dict[str, Any] = {}
         while not self._take(")"):
             if values or parameters:
+                if self._peek().text != ",":
+                    self._fail("expected ',' or ')'")
                 self._expect(",")
                 if self._take(")"):
                     break

@@ -116,7 +116,9 @@ class _Reader(TableReader):
             where = re.search(r" \(at (?:line (\d+), column \d+|end of document)\)", str(error))
             line = int(where[1]) if where and where[1] else self.text.count("\n") + 1
             message = str(error)[: where.start()] if where else str(error)
-            raise PlanFileError(f"{self.source}:{line}: not valid TOML: {message}") from None
+            quotes = re.match("Invalid value|Expected newline", message) is not None
+            hint = " (text and fractions stand in quotes: '1/3')" if quotes else ""
+            raise PlanFileError(f"{self.source}:{line}: not valid TOML: {message}{hint}") from None
         except (ValueError, RecursionError) as error:  # such as an integer that Python does not read
             raise PlanFileError(f"{self.source}: not valid TOML: {error}") from None
         self.lines = dict(places(self.text))

@@ -139,7 +139,7 @@ def _read(source: str | Path | Curve | PlanFile) -> PlanFile:
     if isinstance(source, Path):
         return read_plan(source)
     if isinstance(source, str) and source.endswith((".toml", ".csv")):
-        raise PlanError("text is an expression, and only a Path opens a plan file", source, 0)
+        raise PlanError(f"text is an expression, and only a Path opens a plan file: Path({source!r})", source, 0)
     plan, written = parse_written(source) if isinstance(source, str) else (source, {})
     if not isinstance(plan, Curve):
         raise BadType(f"source ({thing(source)}) must be a plan, an expression, or the Path of a plan file")

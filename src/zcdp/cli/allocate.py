@@ -35,6 +35,8 @@ def run(options: Namespace) -> int:
     plan = read_plan(Path(options.plan))
     if plan.budget is None and options.rho is None and options.epsilon is None:
         raise BadUsage(f"{plan.source}: has no budget: give --rho, or --epsilon and --delta")
+    if options.epsilon is not None and options.delta is None and plan.delta is None:
+        raise BadUsage("--epsilon needs --delta")
     with Progress() as progress:
         progress(0.0, "allocating")
         try:

@@ -42,6 +42,16 @@ class _Help(argparse.RawDescriptionHelpFormatter):
 
 
 class _Parser(argparse.ArgumentParser):
+    def parse_known_args(self, args: Any = None, namespace: Any = None) -> Any:
+        """As ever; an option that the command does not have is answered with the one that is like it."""
+        found, rest = super().parse_known_args(args, namespace)
+        if rest and rest[0].startswith("--"):
+            from zcdp.display.suggest import unknown
+
+            known = [option for option in self._option_string_actions if option.startswith("--")]
+            self.error(unknown("option", rest[0].split("=")[0], known))
+        return found, rest
+
     def error(self, message: str) -> NoReturn:
         choice = "invalid choice: "
         if choice in message and "command" in message:

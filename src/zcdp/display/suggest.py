@@ -8,6 +8,9 @@ from zcdp.display.field_words import covered
 
 __all__ = ["absent", "nearest", "unknown"]
 
+MOST = 12
+"""So many names a person reads."""
+
 
 def nearest(name: str, known: Iterable[str]) -> str | None:
     """The known name that is most like this one, if any is.
@@ -36,7 +39,7 @@ def absent(name: str, public: Iterable[str]) -> str:
 
 
 def unknown(kind: str, name: str, known: Iterable[str]) -> str:
-    """A message that says what covers a word of the field, or suggests the nearest known name, or lists them all.
+    """A message that says what covers a word of the field, or suggests the nearest known name, or lists some.
 
     >>> unknown("mechanism", "laplce", ["Laplace", "RAPPOR"])
     "there is no mechanism 'laplce': did you mean 'Laplace'?"
@@ -49,4 +52,5 @@ def unknown(kind: str, name: str, known: Iterable[str]) -> str:
         return f"{said}: {instead}"
     if near := nearest(name, known):
         return f"{said}: did you mean {near!r}?"
-    return f"{said} (there are {', '.join(known)})"
+    more = f" and {len(known) - MOST} more" if len(known) > MOST + 1 else ""
+    return f"{said} (there are {', '.join(known[:MOST] if more else known)}{more})"
