@@ -198,7 +198,7 @@ def attained(k: int, ratio: int, clients: int, g: Fraction) -> Fraction:
 @pytest.mark.parametrize("g", [Fraction(1), Fraction(8, 5)], ids=str)
 def test_the_lower_end_is_one_of_the_inputs(k: int, clients: int, g: Fraction) -> None:
     truth = attained(k, 3, clients, g)
-    lower, upper = Shuffled(RandomizedResponse(epsilon=Log(3), k=k), clients=clients).delta_bounds(epsilon=Log(g))
+    lower, upper = Shuffled(RandomizedResponse(epsilon=Log(3), k=k), clients=clients).delta_bounds(epsilon=log(g))
     assert lower == pytest.approx(float(truth), rel=1e-12)
     assert float(truth) <= float(worst(rows(k, 3), clients, g)) <= upper * (1 + 1e-12)
 
