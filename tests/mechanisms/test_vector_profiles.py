@@ -229,6 +229,24 @@ def test_whole_moves_of_discrete_gaussian_noise(
         assert max(pair.low.delta(m.epsilon_at(delta=told), -1) for pair in pairs) <= told
 
 
+def test_groups_of_whole_moves() -> None:
+    """Two moves within L1(2) are one within L1(4): the lower ends are of neighbours that there are."""
+    m = DiscreteGaussian(sigma=3, sensitivity=L1LInf(5, 2)).group(3)
+    assert m == DiscreteGaussian(sigma=3, sensitivity=L1LInf(15, 6))
+    far = DiscreteGaussian(sigma=3, sensitivity=L1(2)).group(2)
+    assert far == DiscreteGaussian(sigma=3, sensitivity=L1(4))
+    moves = [(4,), (3, 1), (2, 2), (2, 1, 1), (1, 1, 1, 1)]
+    pairs = [noise.moved(lambda far: noise.discrete_gaussian(Fraction(9), int(far)), move) for move in moves]
+    for epsilon in (0.0, 0.4, 1.5):
+        lower, upper = far.delta_bounds(epsilon=epsilon)
+        told = [pair.low.delta(epsilon, -1) for pair in pairs]
+        assert lower * (1 - 1e-9) <= max(pair.high.delta(epsilon, 1) for pair in pairs)
+        assert max(told) <= upper
+    for other in (L2(3), L0LInf(2, 1)):
+        with pytest.raises(ValueError, match="has no multiple for a group"):
+            DiscreteGaussian(sigma=3, sensitivity=other).group(2)
+
+
 def two_logistic_moves(x: float, y: float, epsilon: float) -> float:
     """delta of two coordinates: over the first one's outcomes, the second's profile at what is left of epsilon."""
 

@@ -14,7 +14,7 @@ from zcdp.errors import BadType, BadValue
 from zcdp.mechanisms.additive import AddsIntegers, AddsReals
 from zcdp.mechanisms.base import Mechanism
 from zcdp.mechanisms.normal_moves import partitions, whole_normal_pair
-from zcdp.mechanisms.sensitivity import L2, L0LInf, Sensitivity
+from zcdp.mechanisms.sensitivity import L1, L2, L0LInf, L1LInf, Sensitivity
 from zcdp.numeric.balls import lift
 from zcdp.numeric.certify import enclose
 from zcdp.numeric.exact import Value, integer, literal, positive_rational
@@ -99,10 +99,11 @@ class _Gaussian(Mechanism):
     def group(self, size: Value) -> Self:
         """Inputs at a distance of `size` neighbours: the sensitivity times `size`, the noise as it is."""
         steps, moved = integer(size, "size", 1), self.sensitivity
-        if isinstance(moved, Sensitivity):
-            length = L2(f"sqrt({moved.square() * steps**2})")  # by the triangle inequality
-            return type(self)(rho=self.exact_rho * steps**2, sensitivity=length)
-        return type(self)(rho=self.exact_rho * steps**2, sensitivity=moved * steps)
+        further = self._further(moved, steps) if isinstance(moved, Sensitivity) else moved * steps
+        return type(self)(rho=self.exact_rho * steps**2, sensitivity=further)
+
+    def _further(self, moved: Sensitivity, steps: int) -> Sensitivity:
+        return L2(f"sqrt({moved.square() * steps**2})")  # by the triangle inequality
 
     def peak(self) -> Peak:
         return Peak(lift(self.exact_rho), arb(1))
@@ -201,6 +202,14 @@ class DiscreteGaussian(AddsIntegers, _Gaussian):
         # where no coordinate can move by more than 1
         alone = self._squares <= ONE_PARTITION if isinstance(moved, L2) else moved.largest() == 1
         return (self._squares, 1) if alone else None
+
+    def _further(self, moved: Sensitivity, steps: int) -> Sensitivity:
+        """Where several moves together have a bound of the same kind, and its worst move is that of one step, repeated."""
+        if isinstance(moved, L1):
+            return L1(moved.d * steps)
+        if isinstance(moved, L1LInf):
+            return L1LInf(moved.a * steps, moved.c * steps)
+        raise BadValue(f"sensitivity ({moved}) has no multiple for a group: state that of the group")
 
     @property
     def coordinates(self) -> tuple[tuple[Curve, int], ...]:
