@@ -204,7 +204,7 @@ class DiscreteGaussian(AddsIntegers, _Gaussian):
         return (self._squares, 1) if alone else None
 
     def _further(self, moved: Sensitivity, steps: int) -> Sensitivity:
-        """Where several moves together have a bound of the same kind, and its worst move is that of one step, repeated."""
+        """The bound on several moves together, where its worst move is that of one step, repeated."""
         if isinstance(moved, L1):
             return L1(moved.d * steps)
         if isinstance(moved, L1LInf):
