@@ -113,7 +113,7 @@ def test_values_are_randomized_once(folder: Path) -> None:
     done = run(folder, "randomize", "design.toml", "values.parquet", "--out", "c.parquet", "--round", "3")
     assert "was randomized in 2 rounds, says copy.parquet.round-2.randomized: the plan accounts for 2" in done.stderr
     done = run(folder, "randomize", "design.toml", "values.parquet", "--out", "c.parquet", "--round", "4")
-    assert "--round 4: there are 3 rounds, counted from 1" in done.stderr
+    assert "--round 4 must be from 1 to 3, the rounds of the plan" in done.stderr
     assert not (folder / "c.parquet").exists()
     (folder / "copy.parquet.round-2.randomized").unlink()
     receipt_of(folder / "values.parquet").unlink()
@@ -148,8 +148,14 @@ def test_files_hold_the_reports_that_were_written(mechanism: Any, k: int, rows: 
     assert write_reports(file, mechanism, k, iter(blocks), rows=rows) == 1000
     assert count_files([file], mechanism, k) == sum(mechanism.count(block, k=k) for block in blocks)
     assert count_duckdb([file], mechanism, k, memory="200MB") == sum(mechanism.count(block, k=k) for block in blocks)
-    both = count_files([file, file], mechanism, k)
-    assert both.reports == 2000
+    more = tmp_path / "more.parquet"
+    more.write_bytes(file.read_bytes())
+    assert count_files([file, more], mechanism, k).reports == 2000
+    again = tmp_path / "again.parquet"
+    again.symlink_to(file)
+    for count in (count_files, count_duckdb):
+        with pytest.raises(ValueError, match=r"again.parquet: is given twice, first as .*reports.parquet"):
+            count([file, again], mechanism, k)
 
 
 def test_every_engine_counts_the_same(tmp_path: Path) -> None:
@@ -199,6 +205,15 @@ def short_block(folder: Path) -> None:
     parquet.write_table(table.set_column(0, "reports", [[2999]]), folder / "reports.parquet")
 
 
+def wild(folder: Path) -> None:
+    """A report that the mechanism does not have."""
+    table = parquet.read_table(folder / "reports.parquet")
+    block = b"\x4d" + table["block"][0].as_py()[1:]
+    parquet.write_table(
+        table.set_column(1, "block", arrow.array([block], arrow.large_binary())), folder / "reports.parquet"
+    )
+
+
 def strange_words(folder: Path) -> None:
     """A label that is not ours."""
     table = parquet.read_table(folder / "reports.parquet")
@@ -212,6 +227,7 @@ def empty(folder: Path) -> None:
 
 
 REFUSED_ESTIMATES = [
+    (wild, "reports.parquet: reports must lie in 0 .. 9: these are of another design"),
     (empty, "there are no reports: nothing can be estimated"),
     (strange_words, "says what its reports are in a way that this version does not read"),
     (damaged, "not a whole Parquet file"),
@@ -236,6 +252,15 @@ def test_reports_that_are_not_of_the_design_are_refused(folder: Path, spoil: Any
     assert not (folder / "e.csv").exists()
     with pytest.raises(ValueError, match=re.escape(error.removeprefix("more.parquet: ").partition(":")[0])):
         count_duckdb([folder / name for name in reversed(files)], mechanism, 10)
+
+
+def test_files_that_are_not_there_are_named(folder: Path) -> None:
+    for command in (
+        ["randomize", "design.toml", "no.parquet", "--out", "r.parquet"],
+        ["estimate", "design.toml", "no.parquet"],
+    ):
+        done = run(folder, *command)
+        assert (done.returncode, done.stderr) == (2, "zcdp: no.parquet: no such file\n")
 
 
 @pytest.mark.parametrize(

@@ -31,7 +31,7 @@ def run(options: Namespace) -> int:
     _, collection, mechanism = collected(options.plan)
     values = Path(options.values)
     if not 1 <= options.round <= collection.rounds:
-        raise BadUsage(f"--round {options.round}: there are {collection.rounds} rounds, counted from 1")
+        raise BadUsage(f"--round {options.round} must be from 1 to {collection.rounds}, the rounds of the plan")
     written = randomize_file(
         mechanism,
         collection.k,

@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 
 from zcdp.collection.arrow import arrow, unpacked
 from zcdp.collection.label import LABEL, Label, package
+from zcdp.collection.parquet import each_once, in_file
 from zcdp.errors import BadValue
 from zcdp.estimation.linear_hash import SMALL_TABLE
 
@@ -29,14 +30,12 @@ def count_duckdb(paths: Iterable[Path], mechanism: Any, k: int, *, memory: str |
     with duckdb.connect() as engine:
         if memory is not None:
             engine.execute("set memory_limit = $1", [memory])
-        parts = (part for path in paths for part in _sums(duckdb, engine, path, mechanism, k))
+        parts = (part for path in each_once(paths) for part in _sums(duckdb, engine, path, mechanism, k))
         counts: Counts = mechanism._counts(parts, k=k)
     return counts
 
 
 def _sums(duckdb: Any, engine: Any, path: Path, mechanism: Any, k: int) -> Iterator[tuple[int, NDArray[Any]]]:
-    if not path.exists():
-        raise FileNotFoundError(f"{path}: no such file")
     try:
         names = [row[0] for row in engine.execute("describe from read_parquet($1)", [str(path)]).fetchall()]
         if LABEL not in names:
@@ -52,7 +51,7 @@ def _sums(duckdb: Any, engine: Any, path: Path, mechanism: Any, k: int) -> Itera
         size = ROWS_AT_ONCE if label.rows else 1
         found = engine.sql(f"select {wanted} from read_parquet($1)", params=[str(path)])
         for batch in _batches(found, size):
-            yield mechanism._sums(unpacked(path, batch, label), k)
+            yield in_file(path, mechanism, unpacked(path, batch, label), k)
     except duckdb.Error as error:
         raise BadValue(f"{path}: not a whole Parquet file: {str(error).splitlines()[0]}") from None
 
@@ -73,7 +72,7 @@ def _grouped(engine: Any, path: Path, mechanism: Any, k: int) -> tuple[int, NDAr
         raise BadValue(f"{path}: has missing reports")
     size = mechanism._outputs(k)
     if any(not 0 <= report < size for report, _ in rows):
-        raise BadValue(f"reports must lie in 0 .. {size - 1}: these are of another design")
+        raise BadValue(f"{path}: reports must lie in 0 .. {size - 1}: these are of another design")
     tally = np.zeros(size, dtype=np.int64)
     for report, often in rows:
         tally[report] = often

@@ -15,7 +15,7 @@ from zcdp.errors import BadValue
 if TYPE_CHECKING:
     from zcdp.estimation.counts import Counts
 
-__all__ = ["BLOCK", "count_files", "read_reports", "read_values", "write_reports"]
+__all__ = ["BLOCK", "count_files", "each_once", "in_file", "read_reports", "read_values", "write_reports"]
 
 BLOCK = 1 << 18
 """Reports of one packed block."""
@@ -28,7 +28,7 @@ def _open(path: Path) -> Any:
     try:
         return pa.parquet.ParquetFile(path)
     except FileNotFoundError:
-        raise
+        raise FileNotFoundError(f"{path}: no such file") from None
     except (pa.ArrowException, OSError) as error:
         raise BadValue(f"{path}: not a whole Parquet file: {str(error).splitlines()[0]}") from None
 
@@ -38,7 +38,9 @@ def read_values(path: Path, column: str | None, k: int) -> Iterator[NDArray[Any]
     pa, file = arrow(), _open(path)
     names = file.schema_arrow.names
     if column is None and len(names) != 1:
-        raise BadValue(f"{path}: has the columns {', '.join(names)}: say which one holds the values")
+        raise BadValue(
+            f"{path}: has the columns {', '.join(names)}: say which one holds the values (--column, column=)"
+        )
     name = names[0] if column is None else column
     if name not in names:
         raise BadValue(f"{path}: has no column {name}, only {', '.join(names)}")
@@ -97,8 +99,35 @@ def read_reports(path: Path, mechanism: Any, k: int) -> Iterator[NDArray[Any]]:
         yield unpacked(path, batch, label)
 
 
+def each_once(paths: Iterable[Path]) -> Iterator[Path]:
+    """The files; one that comes twice, under whatever name, is refused: its reports would count twice."""
+    seen: dict[tuple[int, int], Path] = {}
+    for path in paths:
+        if not path.exists():
+            raise FileNotFoundError(f"{path}: no such file")
+        found = path.stat()
+        first = seen.setdefault((found.st_dev, found.st_ino), path)
+        if first is not path:
+            raise BadValue(f"{path}: is given twice, first as {first}: each report counts once")
+        yield path
+
+
+def in_file(path: Path, mechanism: Any, reports: NDArray[Any], k: int) -> tuple[int, NDArray[Any]]:
+    """What these reports of the file add to the counts; an error says which file they are in."""
+    try:
+        added: tuple[int, NDArray[Any]] = mechanism._sums(reports, k)
+    except BadValue as error:
+        raise BadValue(f"{path}: {error}") from None
+    return added
+
+
+def _sums(path: Path, mechanism: Any, k: int) -> Iterator[tuple[int, NDArray[Any]]]:
+    for reports in read_reports(path, mechanism, k):
+        yield in_file(path, mechanism, reports, k)
+
+
 def count_files(paths: Iterable[Path], mechanism: Any, k: int) -> Counts:
     """The counts of all files together, each checked to be of this mechanism and k."""
-    parts = (mechanism._sums(reports, k) for path in paths for reports in read_reports(path, mechanism, k))
+    parts = (part for path in each_once(paths) for part in _sums(path, mechanism, k))
     counts: Counts = mechanism._counts(parts, k=k)
     return counts

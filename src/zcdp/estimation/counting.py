@@ -50,8 +50,8 @@ def value_counts(reports: Integers, size: int) -> Integers:
     return total
 
 
-def _another(size: int) -> ValueError:
-    return ValueError(f"reports must lie in 0 .. {size - 1}: these are of another design")
+def _another(size: int) -> BadValue:
+    return BadValue(f"reports must lie in 0 .. {size - 1}: these are of another design")
 
 
 def _byte_counts(part: Integers) -> Integers:

@@ -6,7 +6,7 @@ from types import ModuleType
 from typing import TYPE_CHECKING, Any
 from urllib.parse import parse_qsl, unquote, urlsplit
 
-from zcdp.errors import MissingExtra
+from zcdp.errors import BadValue, MissingExtra
 from zcdp.ledger.errors import BudgetExceeded, KeyTaken, LedgerBusy, LedgerError, UnknownAccount
 from zcdp.ledger.model import amount, refusal
 
@@ -110,7 +110,7 @@ def failure(name: str, error: psycopg.Error, timeout: float, request: Any) -> Ex
     if code == "ZC003":
         return UnknownAccount(asked.account)
     if code == "ZC004" and "budget" in (error.diag.message_primary or ""):
-        return ValueError("a budget is raised, with a reason")
+        return BadValue("a budget is raised, with a reason")
     if code.startswith("ZC"):
         return LedgerError(f"{name}: {error.diag.message_primary}")
     if code == "55P03":
