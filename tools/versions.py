@@ -25,6 +25,7 @@ REACH = (
     "tests/mechanisms/test_bad_input.py",
     "tests/accounting/test_door_limits.py",
     "tests/accounting/test_parser.py",
+    "tests/test_what_was_wrong.py",
 )
 
 

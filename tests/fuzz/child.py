@@ -10,6 +10,7 @@ import linecache
 import resource
 import signal
 import sys
+import warnings
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from random import Random
@@ -103,6 +104,7 @@ def main() -> None:
     used = int(Path("/proc/self/statm").read_text().split()[0]) * resource.getpagesize()
     resource.setrlimit(resource.RLIMIT_AS, (used + BYTES, used + BYTES))
     signal.signal(signal.SIGPROF, signal.SIG_DFL)
+    warnings.filterwarnings("error", message=".*please report it")  # Others may answer, but it is a bug.
     for line in sys.stdin:
         job = json.loads(line)
         for name, call in calls(job):

@@ -6,6 +6,7 @@ import json
 import signal
 import subprocess
 import sys
+from datetime import date
 from pathlib import Path
 
 import pytest
@@ -80,6 +81,10 @@ FOUND = (
     "Shuffled(RandomizedResponse(epsilon=1e-300, k=3), clients=1000)",
     "Shuffled(RAPPOR(epsilon='1e4000'), clients=2)",
     "Shuffled(RandomizedResponse(epsilon=1, k=2), clients='1e400')",
+    "3 * TruncatedGeometric(epsilon=1.7976931348623157e308, n=3, sensitivity=2)",
+    "PermuteAndFlip(epsilon='1e4000') + RAPPOR(epsilon=1)",
+    "2 * PermuteAndFlip(epsilon='log(3)') + PureDP(epsilon=1e300, total_variation='0.6678')",
+    "Subsampled(Gaussian(rho='1e400'), size=5, of=2925) + RAPPOR(epsilon=3)",
 )
 """What the deeper law, or a user, has found."""
 
@@ -98,9 +103,11 @@ def test_only_documented_errors_leave() -> None:
 
 
 @pytest.mark.deep
-@pytest.mark.parametrize("start", range(1000, 21000, 1000))
-def test_only_documented_errors_leave_many(start: int) -> None:
-    assert failures([job(seed) for seed in range(start, start + 1000)]) == []
+@pytest.mark.parametrize("chunk", range(20))
+def test_only_documented_errors_leave_many(chunk: int) -> None:
+    """A thousand inputs, other ones each day: about ten minutes on two cores. `n` in a failure is its seed."""
+    start = 1000 * date.today().toordinal() + 50 * chunk
+    assert failures([job(seed) for seed in range(start, start + 50)]) == []
 
 
 def test_the_law_can_fail() -> None:

@@ -98,7 +98,9 @@ class PermuteAndFlip(Selects, Mechanism):
         def climb(z: arb) -> tuple[arb, arb]:
             """dKL/dz divided by p, and its slope."""
             p, r, high, low = self._pair(z)
-            return high + low + 1 / (1 - r) - 1 / p, -1 / p + p / (1 - p) + (r / (1 - r)) ** 2
+            odds = r / (1 - r)
+            # A power of a ball beyond all exponents is NaN, a product is not.
+            return high + low + 1 / (1 - r) - 1 / p, -1 / p + p / (1 - p) + odds * odds
 
         def value(z: arb) -> arb:
             p, _, high, low = self._pair(z)

@@ -53,6 +53,7 @@ def sign_change(function: Callable[[arb], tuple[arb, arb]], end: arb | None = No
     left, right = _octave(lambda x: _positive(function(x)[0]), end)
     guess = (left + right) / 2
     width = arb(2) ** -(ctx.prec // 2)
+    before = right - left
     for _ in range(ctx.prec):
         value, slope = function(guess)
         step = (value / slope).mid()
@@ -60,7 +61,9 @@ def sign_change(function: Callable[[arb], tuple[arb, arb]], end: arb | None = No
         if abs(step) < guess * width or not (value > 0 or value < 0):  # close enough, or as close as can be told
             break
         left, right = (guess, right) if value > 0 else (left, guess)
-        guess = target if left < target < right else ((left + right) / 2).mid()
+        # Steps that do not shrink, as on the slope of an exponential, would take as many of them as there are bits.
+        good = left < target < right and 2 * abs(step) < before
+        guess, before = target if good else ((left + right) / 2).mid(), abs(step) if good else right - left
     low, high = guess * (1 - width), guess * (1 + width)
     if _positive(function(low)[0]) and not _positive(function(high)[0]):
         return low.union(high)

@@ -159,8 +159,6 @@ class Supremum(NamedTuple):
 
 
 def _enclose(curves: Sequence[Convex], tolerance: float, candidates: Sequence[int], most: int) -> Supremum:
-    if not all(curve.kl > 0 and curve.kl.rel_accuracy_bits() > 60 for curve in curves):
-        raise Undecided
     where = max(range(len(curves)), key=lambda n: curves[n].kl.mid())
     best, point = curves[where].kl.lower(), arb(0)
     for n in candidates:
@@ -181,22 +179,30 @@ def steepest_ratio(
     candidates: Sequence[int] | None = None,
     *,
     most_cells: int = MOST_CELLS,
+    most_tries: float = inf,
 ) -> Supremum:
     """Floats around the supremum of K(s)/(s(1+s)) over s > 0 and all curves, upper/lower = 1 + tolerance.
 
     `curves` is called at each working precision that is tried; `candidates` are the curves among which the
     steepest is expected (all, if not given). See docs/theorems/supremum.md for why a cell is proven by the sign of
-    one quadratic. `NotCertified` where more than `most_cells` of them would be needed.
+    one quadratic. `NotCertified` where more than `most_cells` of them would be needed, or more than `most_tries`
+    precisions beyond the one at which the slopes at 0 are known.
     """
     if not 0 < tolerance < inf:
         raise BadValue(f"tolerance ({tolerance}) must be positive and finite")
 
+    tries = 0
+
     def attempt() -> Supremum:
+        nonlocal tries
         present = curves()
+        if not all(curve.kl > 0 and curve.kl.rel_accuracy_bits() > 60 for curve in present):
+            raise Undecided
+        tries += 1
         return _enclose(present, tolerance, range(len(present)) if candidates is None else candidates, most_cells)
 
     bits, cause = FIRST_BITS, None
-    while bits <= LAST_BITS:
+    while bits <= LAST_BITS and tries < most_tries:
         try:
             return at_precision(bits, attempt)
         except NotCertified:

@@ -24,6 +24,7 @@ __all__ = ["TOLERANCES", "from_below", "search", "searched_rho", "summand"]
 
 TOLERANCES = 1e-10, 1e-6, 1e-4  # The search over orders is asked for the first, then for the second, and the third.
 WORK, LEAST_CELLS = 60_000, 100  # The search may take so many cells of one part each, and always the second number.
+TRIES = 2  # More bits seldom tell more, and any enclosure is as sound.
 ORDERS = 4  # At so many orders a sum of many parts is looked at from below.
 
 
@@ -37,10 +38,10 @@ def search(plan: Plan, tolerance: float) -> tuple[float, float]:
     unbounded = [(part.rho_fraction, count) for part, count in plan.parts if part.pure_epsilon == inf]
     cells = max(WORK // len(plan.parts), LEAST_CELLS)
     if not unbounded:
-        return steepest_ratio(plan.convexes, tolerance, most_cells=cells)[:2]
+        return steepest_ratio(plan.convexes, tolerance, most_cells=cells, most_tries=TRIES)[:2]
     most, lower = sum((rho * count for rho, count in unbounded), Fraction(0)), enclose(plan.kl)[0]
     if bounded:
-        rest = steepest_ratio(plan.sum_of(*bounded).convexes, tolerance, most_cells=cells)
+        rest = steepest_ratio(plan.sum_of(*bounded).convexes, tolerance, most_cells=cells, most_tries=TRIES)
         most, lower = most + Fraction(rest.upper), max(lower, _ratio(plan, Fraction(rest.point)))
     return lower, enclose(lambda: lift(most))[1]
 

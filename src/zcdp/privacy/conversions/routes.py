@@ -260,6 +260,9 @@ def _try(profile: Profile | None, ask: Ask) -> tuple[Answer | None, float]:
         return None, error.order
     except NotCertified:
         return None, 1.0
+    except Exception as error:
+        failure("profile", error)
+        return None, 1.0
     return answer, answer.order
 
 

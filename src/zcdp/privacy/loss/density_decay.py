@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Protocol
 from flint import acb, arb
 
 from zcdp.numeric.balls import above
+from zcdp.numeric.certify import NotCertified
 from zcdp.numeric.double_tables import wave_table
 from zcdp.numeric.once import cached_property
 from zcdp.privacy.loss.decay import UP, minus_log
@@ -29,6 +30,8 @@ FAR = 1.6  # the density's part has fallen to 1/FAR of itself where values end
 LEVEL = 4.0  # heights that share one quadrature
 RARE = 0.1  # of the drop: losses so rare are not followed
 MOST_CELLS = 20_000
+MOST_WORK = 3e5  # waves in one table: each next level takes up to sixteen times as many
+BALLS = 100  # waves that take as long as one point in balls
 TOGETHER = 64  # angles
 ROUNDING = 1e-12  # more than all errors of doubles
 UNIT, LARGEST_INDEX = 4, 2.0**24  # multiples of the least spacing in half of the first cell, and at most
@@ -84,8 +87,13 @@ class DensityDecay:
         height = sqrt(2 * BEGIN / (self.count * variance))
         last = max(FAR * variation / moving, 2 * height)
         starts, bounds = [np.array([0.0])], [np.array([0.0])]
-        while height < last:
-            edges, found = self._level(height, min(LEVEL * height, last))
+        work = 0.0
+        while height < last and work < MOST_WORK:  # What is not followed has the bound of what is far away.
+            try:
+                edges, found, waves = self._level(height, min(LEVEL * height, last))
+            except NotCertified:
+                break
+            work += waves
             starts.append(edges[:-1])
             bounds.append(minus_log(np, found))
             height = float(edges[-1])
@@ -98,8 +106,8 @@ class DensityDecay:
         """About 1 - |M(c + iy)|/M(c)."""
         return min(self.variance * height * height / 2, self.moving / 2)
 
-    def _level(self, low: float, high: float) -> tuple[Floats, Floats]:
-        """Edges of cells, and a bound on |M(c + iy)|/M(c) in each."""
+    def _level(self, low: float, high: float) -> tuple[Floats, Floats, int]:
+        """Edges of cells, a bound on |M(c + iy)|/M(c) in each, and what that took, in waves."""
         import numpy as np
 
         drop = self._drop(low)
@@ -122,7 +130,8 @@ class DensityDecay:
         half = np.maximum(np.abs(ends[1:] - places), np.abs(ends[:-1] - places)) * UP
         values = _sums([loss * arb(unit) for loss, _ in terms], sizes[order[rare:]], indices)
         rest = above(slip) + ROUNDING + float(indices[-1]) * 2.0**-61
-        return ends, np.minimum((np.abs(values) + steepest * half + rest) * UP, 1.0)
+        found = np.minimum((np.abs(values) + steepest * half + rest) * UP, 1.0)
+        return ends, found, len(terms) * (len(indices) + BALLS)
 
     def __call__(self, heights: Floats) -> Floats:
         """For an array of Y."""

@@ -66,7 +66,10 @@ def envelope_of_balls(pairs: Sequence[Sequence[tuple[arb, arb]]], *, coarser: Lo
     if sum(map(len, pairs)) > MOST_POINTS:
         return None
 
-    outward, inward = (at_precision(BITS, partial(_all_rounded, pairs, side)) for side in (-1, 1))
+    try:
+        outward, inward = (at_precision(BITS, partial(_all_rounded, pairs, side)) for side in (-1, 1))
+    except Undecided:  # losses beyond what so many bits hold
+        return None
     above, below = (hull(_clustered(both_orders(rounded), side)) for rounded, side in ((outward, -1), (inward, 1)))
     if len(above) > MOST_ATOMS:
         return None

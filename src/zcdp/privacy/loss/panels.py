@@ -9,7 +9,7 @@ from typing import Any, NamedTuple, TypeAlias, TypeVar
 
 from flint import acb, arb, ctx
 
-from zcdp.numeric.certify import Undecided
+from zcdp.numeric.certify import NotCertified, Undecided
 from zcdp.numeric.quadrature import highest_parabola, legendre
 
 __all__ = ["BaseLoss", "Mixture", "Rule"]
@@ -19,6 +19,7 @@ WIDEST, TALLEST = 1.45, 2.4  # of an ellipse below the real axis, less than pi/2
 HIGHEST = 1.0  # of a shifted line
 HALVES = 9  # ellipses that are tried
 MOST_PANELS = 4_000
+TOO_MANY = f"the law of a sample takes more than {MOST_PANELS} panels: more bits would not help"
 CELLS = 200  # in which the largest density is looked for
 
 
@@ -114,7 +115,7 @@ class Mixture:
             panel = pending.pop()
             made += 1
             if made > MOST_PANELS:
-                raise Undecided
+                raise NotCertified(TOO_MANY)
             points, slip = self._fitting(panel, exponents, height, log_error)
             if not points:
                 pending += panel.halves()
@@ -135,7 +136,7 @@ class Mixture:
         low, high = self.base.low, self.base.high
         count = max(int(float(((end - low) / (2 * narrow)).upper())) + 1, 1)
         if count > MOST_PANELS:
-            raise Undecided
+            raise NotCertified(TOO_MANY)
         half = (end - low) / (2 * count)
         found = [_Panel(low + half * (2 * n + 1), level, half, False) for n in range(count)]
         for edge in (low, high) if level > 0 else ():

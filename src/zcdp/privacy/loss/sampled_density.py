@@ -6,12 +6,13 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from enum import Enum
 from fractions import Fraction
-from math import log
+from math import inf, log
 from typing import Any
 
 from flint import acb, arb, ctx
 
 from zcdp.numeric.balls import above, lift
+from zcdp.numeric.certify import NotCertified
 from zcdp.numeric.once import cached_property
 from zcdp.privacy.loss.decay import MonotoneShare, Share
 from zcdp.privacy.loss.density_decay import DensityDecay
@@ -26,6 +27,7 @@ __all__ = ["Facing", "SampledDensityLaw"]
 ENOUGH = 44.0  # e-folds to which one value on the real line is known
 SAMPLES = 2_001
 HIGHEST, DOUBLE = 5e5, 36.0  # heights over 1 + c, and e-folds, to which a contour in doubles knows the transform
+LARGEST = 1e100  # loss that floats may square
 SHIFTED = 1.0  # heights, over the deviation of the loss, from which the path is shifted
 
 
@@ -204,18 +206,20 @@ class SampledDensityFactor(Factor):
 
         q, second, first, constant, low = self.mixture.floats
         base = self.mixture.base
+        atoms = [(float(loss.mid()), float(mass.mid())) for loss, mass in self.atoms]
         if base.high.is_finite():
             high = float(base.high.mid())
         else:
-            deviation = (-2 * second) ** -0.5
+            deviation = (-2 * second) ** -0.5 if second else inf
             high = max(low, 0.0) + 40 * deviation + 2_000 * min(deviation**2, 0.01)
+        if max(abs(low), abs(high), *(abs(loss) for loss, _ in atoms), 0.0) > LARGEST or not all(m for _, m in atoms):
+            raise NotCertified("the losses of a sample are beyond what floats can propose")
         nodes, weights = np.polynomial.legendre.leggauss(16)
         edges = np.linspace(low, high, SAMPLES // 16 + 1)
         half = (edges[1:] - edges[:-1])[:, None] / 2
         base_loss = (edges[:-1, None] + half * (nodes + 1)).ravel()
         mass = np.log((half * weights).ravel()) + (second * base_loss + first) * base_loss + constant
-        losses = [float(x.mid()) for x, _ in self.atoms]
-        sizes = [log(float(mass.mid())) for _, mass in self.atoms]
+        losses, sizes = [loss for loss, _ in atoms], [log(mass) for _, mass in atoms]
         near = np.log1p(q * np.expm1(np.minimum(base_loss, 30.0)))
         log_weight = np.where(base_loss < 30, near, base_loss + log(q))
         return np.concatenate([log_weight, losses]), np.concatenate([mass, sizes])

@@ -67,7 +67,11 @@ def choose(question: Question) -> tuple[Engine, float]:
     for row in ENGINES:
         best: Offer | None = None
         for engine in row:
-            offer = engine.offer(question) if _fits(engine, question) else None
+            try:
+                offer = engine.offer(question) if _fits(engine, question) else None
+            except NotCertified as error:
+                reason = error
+                continue
             if offer is not None and (best is None or offer.cost < best.cost):
                 best = offer
                 if best.cost <= CHEAP:

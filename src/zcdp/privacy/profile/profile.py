@@ -138,7 +138,7 @@ class _OneOrder:
         """Floats around delta(epsilon), for epsilon >= 0; `haste` divides the effort."""
         rough = self.propose_log_delta(epsilon, rough=True) if self._cancels else 0.0
         attempt = partial(delta_by_engine, self.parts, epsilon)
-        return self._at_growing_precision(attempt, haste, self._bits_for(max(rough, -700.0)))
+        return self._at_growing_precision(attempt, haste, self._bits_for(rough if rough > -700.0 else -700.0))
 
     def epsilon(self, delta: Fraction, *, haste: int = 1) -> Answer:
         """Floats around the least epsilon >= 0 with delta(epsilon) <= delta, for 0 < delta < 1."""
