@@ -10,9 +10,22 @@ from functools import cache
 import pytest
 from mpmath import mp, mpf
 
-from zcdp import BinaryRandomizedResponse, Channel, Laplace, LossPair, Plan, PureDP, TruncatedGeometric
+from zcdp import (
+    BinaryRandomizedResponse,
+    Channel,
+    DiscreteLaplace,
+    Laplace,
+    LossPair,
+    Mechanism,
+    Plan,
+    PureDP,
+    RandomizedResponse,
+    TruncatedGeometric,
+)
 from zcdp.privacy.loss import envelope_of_rows, ordered_law
+from zcdp.privacy.loss.envelope_law import sampled_law
 from zcdp.privacy.loss.expansion import FreeAtoms
+from zcdp.privacy.loss.finite import FiniteLaw
 from zcdp.privacy.profile.profile import Profile
 
 Row = Sequence[Fraction]
@@ -219,3 +232,18 @@ def test_outcomes_that_tell_nothing_leave_the_game_where_it_is(count: int) -> No
         found, truth = plan.profile.delta(epsilon), adaptive((p, q), count, epsilon)
         assert found.method == "adaptive recursion"
         assert found.lower <= truth <= found.upper <= truth * (1 + mpf(10) ** -12) + mpf(10) ** -290
+
+
+@pytest.mark.parametrize("mechanism", [DiscreteLaplace(epsilon=1), RandomizedResponse(epsilon=1, k=4)], ids=repr)
+def test_irrational_masses_of_a_sample_are_rounded_outward(mechanism: Mechanism) -> None:
+    """Exact hockey sticks of the rounded law are above those of the law that is rounded the other way."""
+    law = sampled_law(mechanism.pair(), Fraction(1, 3), cells=True)
+    below = law.witness
+
+    def delta(one: FiniteLaw, g: Fraction) -> Fraction:
+        return one.revealed + sum(p * (1 - g / ratio) for ratio, p in one.masses if ratio > g)
+
+    points = [g for one in (law, below) for g, _ in one.masses]
+    gaps = [delta(law, g) - delta(below, g) for g in points]
+    assert min(gaps) >= 0
+    assert 0 < max(gaps) < Fraction(1, 2**150)

@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from flint import arb
 from mpmath import mp, mpf
 from samplers.laws import by_mass, discrete_laplace_cdf, exact, real
 
@@ -18,7 +19,7 @@ from zcdp.samplers.discrete_laplace import DiscreteLaplaceNoise
 from zcdp.samplers.exponential_coins import _levels
 from zcdp.samplers.geometric import Geometric
 from zcdp.samplers.low_bits import LowBits
-from zcdp.samplers.table import LazyTable
+from zcdp.samplers.table import Law, LazyTable
 from zcdp.samplers.unary import UnaryReports
 
 
@@ -114,3 +115,10 @@ def test_levels_of_the_exponential_coins(first: int) -> None:
         for n, (low, high) in enumerate(zip(surely.tolist(), possibly.tolist(), strict=True)):
             assert margin / 2 < edges[n // width] - low < 2 * margin
             assert high == mp.inf if n < width else margin / 2 < high - edges[n // width - 1] < 2 * margin
+
+
+def test_forced_stages_round_cuts_outward() -> None:
+    """With six bits in the second stage the thirds of 64 lie between 21 and 22, and between 42 and 43."""
+    table = LazyTable(Law(lambda k: arb(k + 1) / 3, range(3), 0, 2), first=2, second=6)
+    assert table._lower[:2].tolist() == [21, 42]
+    assert table._upper[:2].tolist() == [22, 43]
