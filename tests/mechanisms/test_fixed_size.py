@@ -228,3 +228,28 @@ def test_samples_of_samples_have_one_relation() -> None:
         Subsampled(Subsampled(Gaussian(sigma=1), rate="0.1"), size=1, of=2)
     with pytest.raises(ValueError, match="do not compose"):
         Subsampled(Gaussian(sigma=1), rate="0.1") + Subsampled(Gaussian(sigma=1), size=1, of=10)
+
+
+def usual(rate: float, sigma: float, steps: int, delta: float) -> float:
+    """The bound of Wang, Balle and Kasiviswanathan (2019), Theorem 9, for Gaussian noise at integer orders."""
+    best = float("inf")
+    for order in range(2, 64):
+        second = min(4 * (exp(1 / sigma**2) - 1), 2 * exp(1 / sigma**2))
+        terms = [0.0, 2 * log(rate) + log(comb(order, 2)) + log(second)]
+        terms += [j * log(rate) + log(2 * comb(order, j)) + (j - 1) * j / (2 * sigma**2) for j in range(3, order + 1)]
+        rdp = steps * float(np.logaddexp.reduce(terms)) / (order - 1)
+        best = min(best, rdp + log((order - 1) / order) - (log(delta) + log(order)) / (order - 1))
+    return best
+
+
+@pytest.mark.parametrize(
+    ("sigma", "size", "steps", "delta", "figures"),
+    [(1, 600, 10_000, 1e-5, (13.15, 8.084, 6.187)), (2, 600, 1000, 1e-6, (1.698, 0.8272, 0.7209))],
+)
+def test_figures_beside_the_usual_bound(
+    sigma: int, size: int, steps: int, delta: float, figures: tuple[float, ...]
+) -> None:
+    """The rows of the page on DP-SGD."""
+    lower, upper = (steps * Subsampled(Gaussian(sigma=sigma), size=size, of=60_000)).epsilon_bounds(delta=delta)
+    found = usual(size / 60_000, sigma, steps, delta), upper, lower
+    assert found == pytest.approx(figures, rel=2e-4)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from fractions import Fraction
 from functools import partial
+from itertools import pairwise
 
 from flint import acb, arb
 
@@ -31,6 +32,7 @@ def checks(*, deep: bool) -> Iterator[Check]:
         yield Check("sampling", f"{name}: one use by the densities themselves", partial(_once, rate, sigma))
         yield Check("sampling", f"{name}: with against without has the larger curve", partial(_orders, rate, sigma))
         yield Check("sampling", f"{name}: rho is that of the noise, in the limit", partial(_limit, rate, sigma))
+    yield Check("sampling", "the profile rises with the rate, and falls with the noise", _monotone)
     yield Check("sampling", "ten uses of PureDP(epsilon=0.5) at rate 0.8: the other order is the worse", _other_order)
 
 
@@ -107,6 +109,16 @@ def _limit(rate: str, sigma: str) -> bool:
     noise, sampled = Gaussian(sigma=sigma), Subsampled(Gaussian(sigma=sigma), rate=rate)
     ratios = [sampled.rdp(order) / order for order in (2, 20, 60)]
     return sampled.rho == noise.rho and ratios == sorted(ratios) and ratios[-1] < noise.rho
+
+
+def _monotone() -> bool:
+    """Both ends of neighbours in a table of rates and sigmas."""
+    table = [
+        [(20 * Subsampled(Gaussian(sigma=sigma), rate=rate)).delta_bounds(epsilon="0.3") for sigma in (1, 2, 3)]
+        for rate in ("0.05", "0.1", "0.2")
+    ]
+    rises = all(low[1] < high[0] for one, more in pairwise(table) for low, high in zip(one, more, strict=True))
+    return rises and all(high[0] > low[1] for row in table for high, low in pairwise(row))
 
 
 def _other_order() -> bool:
