@@ -1,11 +1,26 @@
-"""Bisection on the floats themselves: the greatest one that satisfies a monotone test."""
+"""The floats themselves: the least one above a rational, and the greatest one that satisfies a monotone test."""
 
 from __future__ import annotations
 
 import struct
 from collections.abc import Callable
+from fractions import Fraction
+from math import inf, nextafter
 
-__all__ = ["greatest_float"]
+__all__ = ["float_above", "greatest_float"]
+
+
+def float_above(value: Fraction) -> float:
+    """The least float that is not below a rational: inf beyond all of them.
+
+    >>> float_above(Fraction(1, 10)), float_above(Fraction(3, 10)), float_above(Fraction(10**400))
+    (0.1, 0.30000000000000004, inf)
+    """
+    try:
+        nearest = float(value)
+    except OverflowError:
+        return inf if value > 0 else nextafter(-inf, 0.0)
+    return nearest if nearest >= value else nextafter(nearest, inf)
 
 
 def _nth(index: int) -> float:

@@ -20,6 +20,7 @@ from zcdp.errors import BadValue
 from zcdp.numeric.balls import lift
 from zcdp.numeric.certify import NotCertified, enclose
 from zcdp.numeric.exact import Exact, Value, rational
+from zcdp.numeric.floats import float_above
 from zcdp.numeric.functions import Number, coefficient, derivatives
 from zcdp.numeric.once import cached_property
 from zcdp.numeric.supremum import Convex, steepest_ratio
@@ -90,6 +91,8 @@ class Curve(metaclass=SpokenABC):
     def pure_epsilon(self) -> float:
         """The least float epsilon for which pure epsilon-DP holds; inf where there is none."""
         loss = self.largest_loss
+        if isinstance(loss, Fraction):
+            return float_above(loss)
         return inf if loss is None else enclose(lambda: lift(loss))[1]
 
     def _repr_html_(self) -> str:

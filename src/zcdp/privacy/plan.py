@@ -13,6 +13,7 @@ from zcdp.errors import BadType, BadValue
 from zcdp.numeric.balls import lift
 from zcdp.numeric.certify import NotCertified, enclose
 from zcdp.numeric.exact import Exact, Log, integer
+from zcdp.numeric.floats import float_above
 from zcdp.numeric.functions import Number
 from zcdp.numeric.once import cached_property
 from zcdp.numeric.supremum import Convex
@@ -176,6 +177,8 @@ class Plan(Curve):
             return inf
         whole = sum((loss * count for loss, count in exact if isinstance(loss, Fraction)), Fraction(0))
         logs = [(loss, count) for loss, count in exact if isinstance(loss, Log)]
+        if not logs:
+            return float_above(whole)
         return enclose(lambda: sum((lift(loss) * count for loss, count in logs), lift(whole)))[1]
 
     @property
