@@ -72,6 +72,18 @@ def test_many_ties_come_near_to_bounded_range(noise: str) -> None:
     assert two.rho_bounds[0] >= 2 * (2 * p - 1) * eta / 2 * (1 - 1e-12)
 
 
+@pytest.mark.parametrize("noise", WINNERS)
+def test_each_of_the_selections_is_what_it_is(noise: str) -> None:
+    """Bridges take a mechanism apart: the parts must cost what the whole does, by name and in every unit."""
+    one = {"gumbel": ExponentialMechanism, "exponential": PermuteAndFlip}.get(noise, ReportNoisyMax)(epsilon=1)
+    [(part, count)] = TopK(epsilon=3, k=3, noise=noise).coordinates
+    assert (repr(part), count) == (repr(one), 3)
+    assert (part.rho, part.pure_epsilon) == (one.rho, one.pure_epsilon)
+    assert part.rdp(4) == one.rdp(4)
+    lower, upper = TopK(epsilon=3, k=3, noise=noise).epsilon_bounds(delta="0.01")
+    assert 0 < lower < upper <= 3
+
+
 def test_k_times_one_and_what_is_tight() -> None:
     assert TopK(epsilon=1, k=1).rho == ExponentialMechanism(epsilon=1).rho
     assert TopK(epsilon=1, k=10).rho == (10 * ExponentialMechanism(epsilon="0.1")).rho

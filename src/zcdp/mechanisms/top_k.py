@@ -20,7 +20,7 @@ from zcdp.numeric.exact import Exact, Value, integer, positive
 from zcdp.numeric.functions import Number
 from zcdp.numeric.once import cached_property
 from zcdp.privacy.curve import Curve, Peak
-from zcdp.privacy.loss import LossLaw
+from zcdp.privacy.loss import LossLaw, laplace_pair, three_point_pair
 
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike, NDArray
@@ -29,6 +29,30 @@ __all__ = ["TopK", "select_top"]
 
 FEW = 3
 """Selections that an audit looks at: more tell little more."""
+
+
+class _Again:
+    """One of several selections by Laplace or exponential noise: its two worst candidates do not come again and again.
+
+    What very many ties come near to does: binary randomized response at half the range.
+    """
+
+    epsilon: Exact
+
+    def pair(self) -> LossLaw:
+        """The Laplace pair dominates."""
+        half = enclose(lambda: lift(self.epsilon) / 2)[0]
+        return laplace_pair(self.epsilon, exact=False, witness=three_point_pair(Fraction(half)) if half else None)
+
+
+class _FlipsAgain(_Again, PermuteAndFlip):
+    def __repr__(self) -> str:
+        return repr(PermuteAndFlip(epsilon=self.epsilon))
+
+
+class _MaxAgain(_Again, ReportNoisyMax):
+    def __repr__(self) -> str:
+        return repr(ReportNoisyMax(epsilon=self.epsilon))
 
 
 def select_top(one: Selects, k: int, scores: ArrayLike, *, sensitivity: Value) -> list[int]:
@@ -102,14 +126,11 @@ class TopK(Selects, Mechanism):
 
     @property
     def coordinates(self) -> tuple[tuple[Curve, int], ...]:
-        """Pairs that dominate the selections one by one.
-
-        Of permute-and-flip the Laplace pair alone: that of its two worst candidates is not attained again and again.
-        """
+        """The selections one by one, each with a pair that dominates it."""
         if self.k == 1:
             return ((self, 1),)
-        one = self._round if self.noise == "gumbel" else ReportNoisyMax(epsilon=self._each)
-        return ((one, self.k),)
+        again = {"gumbel": ExponentialMechanism, "exponential": _FlipsAgain, "laplace": _MaxAgain}
+        return ((again[self.noise](epsilon=self._each), self.k),)
 
     def cumulant(self, s: Number) -> Number:
         return self.k * self._round.cumulant(s)
