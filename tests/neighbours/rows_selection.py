@@ -54,7 +54,7 @@ def _selection(kind: type[zcdp.Mechanism], kept: str, variant: str, rng: Random,
 
 for _variant in ("", "monotone"):
     _one = partial(_selection, zcdp.ExponentialMechanism, "gumbel", _variant)
-    row(zcdp.ExponentialMechanism, variant=_variant)(_one)
+    row(zcdp.ExponentialMechanism, variant=_variant, deep=bool(_variant))(_one)
     _one = partial(_selection, zcdp.PermuteAndFlip, "exponential", _variant)
     row(zcdp.PermuteAndFlip, variant=_variant, deep=bool(_variant))(_one)
 for _noise in WINNERS:
@@ -97,7 +97,7 @@ def _top_k(noise: str, variant: str, rng: Random, effort: int) -> Case:
 for _noise in WINNERS:
     for _variant in ("", "monotone"):
         _name = f"{_noise} {_variant}".strip()
-        row(zcdp.TopK, variant=_name, deep=bool(_variant))(partial(_top_k, _noise, _variant))
+        row(zcdp.TopK, variant=_name, deep=bool(_variant) or _noise == "laplace")(partial(_top_k, _noise, _variant))
 
 
 def _sparse_vector(variant: str, rng: Random, effort: int) -> Case:
