@@ -37,7 +37,8 @@ def moved_too_far(query: TableQuery, neighbours: str, one: Exact, other: Exact) 
     amounts = [a - b for a, b in zip(one.amounts, other.amounts, strict=True)]
     if query.measure == "top":
         spread = max([*counts, 0]) - min([*counts, 0])
-        return f"top by {spread}" if spread > 2 * statistics[0].distance else ""
+        top = statistics[0]
+        return f"top by {spread}" if spread > (1 if top.monotone else 2) * top.distance else ""
     if query.measure == "quantiles":
         assert query.of is not None
         size = query.of.size
