@@ -55,7 +55,7 @@ MEANING = {
     "positives": "how many answers above the threshold end the stream",
     "random_hash": "whether the hash is drawn anew for each report",
 }
-RUN = ("release", "sample", "run")
+RUN = ("release", "sample", "run", "falls_behind")
 
 
 def first_sentence(thing: Any) -> str:
