@@ -279,6 +279,8 @@ def _today() -> str:
 
 
 def _versions() -> dict[str, str]:
-    from importlib.metadata import version
+    import flint
 
-    return {"zcdp": version("zcdp"), "python": platform.python_version(), "python_flint": version("python-flint")}
+    import zcdp
+
+    return {"zcdp": zcdp.__version__, "python": platform.python_version(), "python_flint": str(flint.__version__)}

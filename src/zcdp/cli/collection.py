@@ -6,8 +6,6 @@ from pathlib import Path
 from typing import Any
 
 from zcdp.accounting.plan_file import read_plan
-from zcdp.cli.choose import design_facts
-from zcdp.collection.compare import design_of
 
 __all__ = ["collection_facts", "collection_text"]
 
@@ -17,6 +15,9 @@ def collection_facts(source: str | Path) -> dict[str, Any] | None:
     plan = read_plan(source) if isinstance(source, Path) and source.suffix == ".toml" else None
     if plan is None or plan.collection is None or plan.entries[0].plan is None:
         return None
+    from zcdp.cli.choose import design_facts
+    from zcdp.collection.compare import design_of
+
     asked, mechanism = plan.collection, plan.entries[0].plan.parts[0][0]
     where = {"rounds": asked.rounds, "answered": asked.answered}
     found = design_facts(design_of(mechanism, asked.k, clients=asked.clients or 2, **where))
