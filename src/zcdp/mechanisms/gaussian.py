@@ -161,8 +161,8 @@ class DiscreteGaussian(AddsIntegers, _Gaussian):
 
     >>> DiscreteGaussian(sigma=2, sensitivity=3).rho, DiscreteGaussian(sigma="1/2").rdp(1.5)
     (1.125, 2.9424609651060383)
-    >>> DiscreteGaussian(sigma=10, sensitivity="sqrt(6)").rho
-    0.03
+    >>> DiscreteGaussian(sigma=10, sensitivity="sqrt(2)").rho
+    0.01
     """
 
     known_elsewhere = True
