@@ -79,6 +79,9 @@ class Subsampled(Wrapper):
         else:
             raise BadType("give a rate, for a Poisson sample, or size and of, for one without replacement")
         if self._law is None:
+            if self._base_law is not None:
+                many = "its losses are too many to list, and no formula for them is known"
+                raise BadValue(f"{mechanism!r} cannot be sampled: {many}; continuous noise of any size can be")
             raise BadValue(f"{mechanism!r} cannot be sampled: no law of its privacy loss is known")
 
     def __repr__(self) -> str:
