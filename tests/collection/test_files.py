@@ -5,6 +5,7 @@ from __future__ import annotations
 import csv
 import json
 import re
+import tomllib
 from pathlib import Path
 from typing import Any
 
@@ -287,6 +288,8 @@ def test_values_that_cannot_be_randomized_are_refused(folder: Path, values: Any,
     ("line", "instead", "error"),
     [
         ("k = 10\n", "", "design.toml:6: a collection needs k, the number of values"),
+        ("k = 10\n", "k = 10\nvalues = ['a', 'b']\n", "design.toml:8: values: 2 names must be as many as k, 10"),
+        ("k = 10\n", "values = ['a', 'a']\n", "design.toml:7: values: must be a list of two or more different names"),
         ("k = 10\n", "k = 11\n", "design.toml:7: k: 11 must be the 10 of the mechanism"),
         ("answered = 2\n", "answered = 4\n", "design.toml:9: answered: 4 must be at most the 3 rounds"),
         ("count = 2\n", "count = 3\n", "design.toml:14: count: 3 must be the 2 rounds that a client answers"),
@@ -301,6 +304,59 @@ def test_a_collection_that_makes_no_sense_is_refused(folder: Path, line: str, in
     assert error in done.stderr
 
 
+def test_a_survey_of_names_from_csv_to_a_table(folder: Path) -> None:
+    names = ["t=e,a", "<b>coffee</b>", "none"]
+    (folder / "design.toml").write_text(
+        DESIGN.replace("k = 10\n", "values = ['t=e,a', '<b>coffee</b>', 'none']\n").replace("k=10)", "k=3)")
+    )
+    with (folder / "survey.csv").open("w", newline="") as file:
+        writer = csv.writer(file)
+        writer.writerows([["id", "drink"], *([n, names[min(n % 5, 2)]] for n in range(3000))])
+    given = "randomize", "design.toml", "survey.csv", "--out", "reports.parquet"
+    assert "survey.csv: has the columns id, drink: say which one" in run(folder, *given).stderr
+    done = run(folder, *given, "--column", "drink")
+    assert (done.returncode, done.stderr) == (0, "")
+    done = run(folder, "estimate", "design.toml", "reports.parquet", "--csv", "e.csv", "--html", "e.html")
+    assert (done.returncode, done.stderr) == (0, "")
+    with (folder / "e.csv").open() as file:
+        rows = {row["value"]: row for row in csv.DictReader(file)}
+    assert list(rows) == names
+    truth = dict(zip(names, (0.2, 0.2, 0.6), strict=True))  # epsilon = 2: wrong by this much once in 10^9 surveys
+    assert all(abs(float(row["frequency"]) - truth[name]) < 0.15 for name, row in rows.items())
+    assert "<b>coffee" not in (folder / "e.html").read_text()
+    parquet.write_table(arrow.table({"drink": arrow.array(names * 5).dictionary_encode()}), folder / "more.parquet")
+    assert run(folder, "randomize", "design.toml", "more.parquet", "--out", "more-reports.parquet").returncode == 0
+
+
+@pytest.mark.parametrize(
+    ("text", "error"),
+    [
+        ("", "survey.csv: not a CSV file with a line of names"),
+        ("v\n", "survey.csv: has no values"),
+        ("v\n3\n10\n", "survey.csv: values must lie in 0 .. 9"),
+        ("v\n3\ntea\n", "column v must hold integers, not string: or name them in the plan, values = [...]"),
+        ("v,w\n3,1\n,1\n", "survey.csv: column v has missing values"),
+        ("v\n" + "3\n" * 10**6 + "tea\n", "survey.csv: cannot be read to its end as int64 in column v"),
+    ],
+)
+def test_surveys_that_cannot_be_randomized_are_refused(folder: Path, text: str, error: str) -> None:
+    survey, m = folder / "survey.csv", zcdp.RandomizedResponse(epsilon=2, k=10)
+    survey.write_text(text)
+    with pytest.raises(ValueError, match=re.escape(error)) as caught:
+        randomize_file(m, 10, survey, folder / "reports.parquet", column="v")
+    assert "tea" not in str(caught.value)
+    assert not (folder / "reports.parquet").exists()
+    assert not receipt_of(folder / "survey.csv").exists()
+
+
+def test_a_name_that_the_plan_does_not_have_is_refused_and_not_quoted(folder: Path) -> None:
+    (folder / "design.toml").write_text(DESIGN.replace("k = 10\n", "values = ['a', 'b']\n").replace("k=10)", "k=2)"))
+    (folder / "survey.csv").write_text("v\na\nsecret\n")
+    done = run(folder, "randomize", "design.toml", "survey.csv", "--out", "reports.parquet")
+    said = "zcdp: survey.csv: column v has a value that is none of the 2 in the plan\n"
+    assert (done.returncode, done.stderr) == (2, said)
+
+
 def test_choose_writes_a_plan_that_the_other_commands_read(folder: Path) -> None:
     done = run(folder, "choose", "--k", "10", "--rounds", "4", "--rho", "0.5", "--clients", "1e4", "--out", "new.toml")
     assert (done.returncode, done.stderr) == (0, "")
@@ -309,6 +365,12 @@ def test_choose_writes_a_plan_that_the_other_commands_read(folder: Path) -> None
     done = run(folder, "randomize", "new.toml", "values.parquet", "--out", "reports.parquet")
     assert (done.returncode, done.stderr) == (0, "")
     assert run(folder, "estimate", "new.toml", "reports.parquet").returncode == 0
+    named = "choose", "--values", 'tea,"none"', "--rho", "0.5", "--clients", "1e4", "--out", "named.toml"
+    assert run(folder, *named).returncode == 0
+    assert tomllib.loads((folder / "named.toml").read_text())["collection"]["values"] == ["tea", '"none"']
+    assert run(folder, "account", "named.toml").returncode == 0
+    wrong = "--values", "a,b", "--k", "2", "--rho", "1", "--clients", "10"
+    assert "give --k, how many values there are, or --values" in run(folder, "choose", *wrong).stderr
     facts = json.loads(run(folder, "choose", "--k", "10", "--epsilon", "1", "--clients", "1e4", "--json").stdout)
     assert facts["designs"][0]["spent"] <= 1
     assert run(folder, "choose", "--k", "10", "--clients", "10").returncode == 2

@@ -28,7 +28,7 @@ TABLES = ("data", "domain")
 WORDS = ("title", "description", "author", "dataset", "unit")
 NEIGHBOURS = {"add_remove": "add_remove", "add-remove": "add_remove", "replace": "replace"}
 BUDGET = ("rho", "epsilon", "delta")
-COLLECTION = ("k", "rounds", "answered", "clients")
+COLLECTION = ("k", "rounds", "answered", "clients", "values")
 QUERY = ("name", "mechanism", "count", "note", "weight", "sd", "half_width", "level")
 
 
@@ -56,6 +56,8 @@ class Collection:
     rounds: int = 1
     answered: int = 1
     clients: int | None = None
+    values: tuple[str, ...] | None = None
+    """Their names, in the order of the numbers 0 to k-1."""
 
 
 @dataclass(frozen=True)
@@ -166,15 +168,19 @@ class _Reader(TableReader):
         if not isinstance(data, dict):
             self._fail(("", 0, "collection"), "must be a table: [collection]")
         self._known(data, COLLECTION, ("collection", 0), "field")
-        if "k" not in data:
+        names = self._names(data["values"]) if "values" in data else None
+        if "k" not in data and names is None:
             self._fail(("collection", 0, ""), "a collection needs k, the number of values")
         numbers = {
             name: self._check(
                 ("collection", 0, name), value, lambda one, what: integer(one, what, 2 if what == "k" else 1)
             )
-            for name, value in data.items()
+            for name, value in ({"k": len(names)} | data if names else data).items()
+            if name != "values"
         }
-        found = Collection(**{"answered": numbers.get("rounds", 1), **numbers})
+        found = Collection(**{"answered": numbers.get("rounds", 1), **numbers}, values=names)
+        if names and len(names) != found.k:
+            self._fail(("collection", 0, "values"), f"{len(names)} names must be as many as k, {found.k}")
         if found.answered > found.rounds:
             self._fail(("collection", 0, "answered"), f"{found.answered} must be at most the {found.rounds} rounds")
         [entry, *others] = entries
@@ -188,6 +194,13 @@ class _Reader(TableReader):
         if own != found.k:
             self._fail(("collection", 0, "k"), f"{found.k} must be the {own} of the mechanism")
         return found
+
+    def _names(self, data: Any) -> tuple[str, ...]:
+        """Of the values that clients hold."""
+        named = isinstance(data, list) and all(isinstance(one, str) and one for one in data)
+        if not named or len(set(data)) != len(data) or len(data) < 2:
+            self._fail(("collection", 0, "values"), "must be a list of two or more different names")
+        return tuple(data)
 
     def _entries(self, queries: list[dict[str, Any]]) -> tuple[Entry, ...]:
         for n, query in enumerate(queries):

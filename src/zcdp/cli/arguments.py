@@ -22,7 +22,8 @@ PLAN_FILE = """
 A plan file is TOML:
   title, description, delta           all optional
   [budget]   rho, or epsilon and delta
-  [collection]  k, rounds, answered, clients, beside one local randomizer
+  [collection]  k, rounds, answered, clients, values = ["tea", "none"] (names),
+                beside one local randomizer
   [[query]]  name, mechanism = "Laplace(epsilon=0.1)", count, note, weight,
              sd or half_width (with level): what allocate is to reach
 
@@ -169,7 +170,8 @@ def _within(command: argparse.ArgumentParser) -> None:
 
 
 def _choose(command: argparse.ArgumentParser) -> None:
-    command.add_argument("--k", required=True, help="how many values there are")
+    command.add_argument("--k", help="how many values there are")
+    command.add_argument("--values", metavar="NAMES", help="or what they are called, with commas between them")
     command.add_argument("--clients", required=True, help="how many clients there are")
     command.add_argument("--rounds", default="1", help="how many rounds (1 unless told)")
     _within(command)
@@ -181,7 +183,7 @@ def _choose(command: argparse.ArgumentParser) -> None:
 
 def _randomize(command: argparse.ArgumentParser) -> None:
     command.add_argument("plan", help="a plan file with a [collection]")
-    command.add_argument("values", help="a Parquet file of values, 0 to k-1, one of which each client holds")
+    command.add_argument("values", help="a Parquet or CSV file of values, one for each client: 0 to k-1, or names")
     command.add_argument("--column", help="the column of the values; else the only one")
     command.add_argument("--out", metavar="FILE", required=True, help="a new Parquet file for the reports")
     command.add_argument("--rows", action="store_true", help="one report a row, not packed blocks of many")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from argparse import Namespace
 from typing import Any
 
@@ -22,11 +23,16 @@ def run(options: Namespace) -> int:
         check_writable(options.out)
     if options.rho is None and options.epsilon is None:
         raise BadUsage("give a budget: --rho, or --epsilon and --delta")
+    names = options.values.split(",") if options.values is not None else None
+    if (names is None) == (options.k is None):
+        raise BadUsage("give --k, how many values there are, or --values, their names")
+    if names is not None and (len(set(names)) != len(names) or not all(names)):
+        raise BadUsage("--values must be different names with commas between them")
     budget = {name: value for name in ("rho", "epsilon", "delta") if (value := getattr(options, name)) is not None}
     with Progress() as progress:
         progress(0.0, "choosing")
         choice = choose(
-            k=options.k,
+            k=options.k if names is None else len(names),
             clients=options.clients,
             rounds=options.rounds,
             every_round=options.every_round,
@@ -34,7 +40,7 @@ def run(options: Namespace) -> int:
             **budget,
         )
     if options.out:
-        write_whole(options.out, plan_text(choice.best, budget))
+        write_whole(options.out, plan_text(choice.best, budget, names))
     if options.json:
         designs = [design_facts(one) for one in choice.designs]
         print_json({"budget": budget, "designs": designs, "textbook": design_facts(choice.textbook)})
@@ -75,14 +81,15 @@ def _print(choice: Choice, budget: dict[str, Any]) -> None:
         line(text)
 
 
-def plan_text(design: Design, budget: dict[str, Any]) -> str:
+def plan_text(design: Design, budget: dict[str, Any], names: list[str] | None = None) -> str:
     """A plan file that `account`, `randomize` and `estimate` read."""
+    named = f"values = {json.dumps(names, ensure_ascii=False)}\n" if names else ""
     limits = "\n".join(f'{name} = "{value.strip()}"' for name, value in budget.items())
     pure = "rho" not in budget and "delta" not in budget
     purse = f"# the budget is pure epsilon = {budget['epsilon'].strip()}\n" if pure else f"[budget]\n{limits}\n"
     return (
         f'title = "Collection of {design.k} values"\n\n{purse}\n'
         f"[collection]\nk = {design.k}\nrounds = {design.of}\nanswered = {design.rounds}\n"
-        f"clients = {design.clients}\n\n"
+        f"clients = {design.clients}\n{named}\n"
         f'[[query]]\nname = "reports of one client"\nmechanism = "{design.mechanism!r}"\ncount = {design.rounds}\n'
     )

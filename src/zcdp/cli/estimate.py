@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import csv
 from argparse import Namespace
+from collections.abc import Sequence
 from io import StringIO
 from pathlib import Path
 from typing import Any
@@ -38,7 +39,7 @@ def run(options: Namespace) -> int:
         counted = count_duckdb if options.engine == "duckdb" else count_files
         histogram = mechanism.estimate(counted(map(Path, options.reports), mechanism, collection.k))
         progress(0.6, "intervals")
-        rows = estimates(histogram, options.level, "population" if options.population else "clients")
+        rows = estimates(histogram, options.level, "population" if options.population else "clients", collection.values)
     spent = collection.answered * mechanism
     delta = plan.budget.delta if plan.budget and plan.budget.delta else plan.delta or "1e-6"
     facts: dict[str, Any] = {
@@ -92,12 +93,18 @@ def _others(plan: PlanFile, collection: Collection, mechanism: Any, reports: int
     return found | {"over_rounds": choice.over_rounds}
 
 
-def estimates(histogram: Histogram, level: str, of: str) -> list[dict[str, Any]]:
-    """One row for each value."""
+def estimates(histogram: Histogram, level: str, of: str, names: Sequence[str] | None = None) -> list[dict[str, Any]]:
+    """One row for each value, by its number or its name."""
     low, high = histogram.interval(level, of=of)
     errors = histogram.standard_error_of(of)
     return [
-        {"value": n, "frequency": float(f), "standard_error": float(e), "lower": float(a), "upper": float(b)}
+        {
+            "value": names[n] if names else n,
+            "frequency": float(f),
+            "standard_error": float(e),
+            "lower": float(a),
+            "upper": float(b),
+        }
         for n, (f, e, a, b) in enumerate(zip(histogram.frequencies, errors, low, high, strict=True))
     ]
 

@@ -38,6 +38,7 @@ def run(options: Namespace) -> int:
         values,
         Path(options.out),
         column=options.column,
+        names=collection.values,
         rows=options.rows,
         turn=options.round,
         answered=collection.answered,

@@ -1,4 +1,4 @@
-"""Files of values and of reports in Parquet, read and written block by block: never a whole file in memory."""
+"""Files of reports in Parquet, read and written block by block: never a whole file in memory."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from zcdp.errors import BadValue
 if TYPE_CHECKING:
     from zcdp.estimation.counts import Counts
 
-__all__ = ["BLOCK", "count_files", "each_once", "in_file", "read_reports", "read_values", "write_reports"]
+__all__ = ["BLOCK", "count_files", "each_once", "in_file", "opened", "read_reports", "whole_batches", "write_reports"]
 
 BLOCK = 1 << 18
 """Reports of one packed block."""
@@ -23,7 +23,8 @@ BLOCK = 1 << 18
 BYTES_AT_ONCE = 1 << 24
 
 
-def _open(path: Path) -> Any:
+def opened(path: Path) -> Any:
+    """The file, which is a whole Parquet file."""
     pa = arrow()
     try:
         return pa.parquet.ParquetFile(path)
@@ -33,30 +34,8 @@ def _open(path: Path) -> Any:
         raise BadValue(f"{path}: not a whole Parquet file: {str(error).splitlines()[0]}") from None
 
 
-def read_values(path: Path, column: str | None, k: int) -> Iterator[NDArray[Any]]:
-    """The values, block by block, each checked to lie in 0 .. k-1."""
-    pa, file = arrow(), _open(path)
-    names = file.schema_arrow.names
-    if column is None and len(names) != 1:
-        raise BadValue(
-            f"{path}: has the columns {', '.join(names)}: say which one holds the values (--column, column=)"
-        )
-    name = names[0] if column is None else column
-    if name not in names:
-        raise BadValue(f"{path}: has no column {name}, only {', '.join(names)}")
-    if not pa.types.is_integer(file.schema_arrow.field(name).type):
-        raise BadValue(f"{path}: column {name} must hold integers, not {file.schema_arrow.field(name).type}")
-    for batch in _batches(path, file, columns=[name]):
-        array = batch.column(0)
-        if array.null_count:
-            raise BadValue(f"{path}: column {name} has missing values")
-        values: NDArray[Any] = array.to_numpy(zero_copy_only=False)
-        if values.size and (int(values.min()) < 0 or int(values.max()) >= k):
-            raise BadValue(f"{path}: values must lie in 0 .. {k - 1}")
-        yield values
-
-
-def _batches(path: Path, file: Any, *, size: int = BLOCK, **options: Any) -> Iterator[Any]:
+def whole_batches(path: Path, file: Any, *, size: int = BLOCK, **options: Any) -> Iterator[Any]:
+    """Its batches; a file that ends before it should is refused."""
     pa = arrow()
     try:
         yield from file.iter_batches(batch_size=size, **options)
@@ -84,10 +63,10 @@ def write_reports(path: Path, mechanism: Any, k: int, blocks: Iterable[NDArray[A
 
 def read_reports(path: Path, mechanism: Any, k: int) -> Iterator[NDArray[Any]]:
     """The reports, block by block, all checked to be of this mechanism on k values."""
-    file = _open(path)
+    file = opened(path)
     if LABEL not in file.schema_arrow.names:
         raise BadValue(f"{path}: does not say which design its reports are of: `zcdp randomize` writes that")
-    texts = {text for batch in _batches(path, file, columns=[LABEL]) for text in labels(batch)}
+    texts = {text for batch in whole_batches(path, file, columns=[LABEL]) for text in labels(batch)}
     if not texts:
         return
     label = Label.common(path, sorted(texts, key=str), mechanism, k)
@@ -95,7 +74,7 @@ def read_reports(path: Path, mechanism: Any, k: int) -> Iterator[NDArray[Any]]:
     names, size = (["report"], max(1, BYTES_AT_ONCE // one)) if label.rows else (["reports", "block"], 1)
     if not set(names) <= set(file.schema_arrow.names):
         raise BadValue(f"{path}: has no column {names[-1]}")
-    for batch in _batches(path, file, size=size, columns=names):
+    for batch in whole_batches(path, file, size=size, columns=names):
         yield unpacked(path, batch, label)
 
 

@@ -5,14 +5,15 @@ from __future__ import annotations
 import hashlib
 import os
 import tempfile
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
 from numpy.typing import NDArray
 
-from zcdp.collection.parquet import read_values, write_reports
+from zcdp.collection.parquet import write_reports
 from zcdp.collection.receipt import Receipt
+from zcdp.collection.values import read_values
 from zcdp.errors import BadValue
 from zcdp.samplers.source import secure
 
@@ -26,6 +27,7 @@ def randomize_file(
     out: Path,
     *,
     column: str | None = None,
+    names: Sequence[str] | None = None,
     rows: bool = False,
     turn: int = 1,
     answered: int = 1,
@@ -41,7 +43,7 @@ def randomize_file(
     if not hasattr(mechanism, "_drawn") or hasattr(mechanism, "remember"):
         raise BadValue(f"{mechanism!r} is not run on a file of values")
     digest = _Digest()
-    for block in read_values(values, column, k):
+    for block in read_values(values, column, k, names):
         digest.add(block)
     if not digest.seen:
         raise BadValue(f"{values}: has no values")
@@ -50,7 +52,9 @@ def randomize_file(
     try:
         with tempfile.TemporaryDirectory(dir=out.absolute().parent, prefix=".zcdp-") as folder:
             whole, drawn = Path(folder) / out.name, _Digest()
-            written = write_reports(whole, mechanism, k, _reports(mechanism, k, values, column, drawn), rows=rows)
+            written = write_reports(
+                whole, mechanism, k, _reports(mechanism, k, read_values(values, column, k, names), drawn), rows=rows
+            )
             if drawn.text != digest.text:
                 raise BadValue(f"{values}: changed while it was read")
             os.link(whole, out)  # fails where another has made it meanwhile
@@ -75,8 +79,8 @@ class _Digest:
         return self._hash.hexdigest()
 
 
-def _reports(mechanism: Any, k: int, values: Path, column: str | None, digest: _Digest) -> Iterator[NDArray[Any]]:
-    for block in read_values(values, column, k):
+def _reports(mechanism: Any, k: int, blocks: Iterator[NDArray[Any]], digest: _Digest) -> Iterator[NDArray[Any]]:
+    for block in blocks:
         digest.add(block)
         if block.size:
             yield mechanism._drawn(block.astype("int64"), k, secure)

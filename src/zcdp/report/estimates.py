@@ -15,7 +15,7 @@ from zcdp.report.escaping import escape
 __all__ = ["collection_section", "render_estimates"]
 
 POLICY = "default-src 'none'; style-src 'unsafe-inline'; img-src data:"
-SHOWN, ROW = 40, 18
+SHOWN, ROW, LONGEST = 40, 18, 18
 ALL = "for all answers of a client"
 
 
@@ -71,7 +71,7 @@ def _estimates(facts: Mapping[str, Any]) -> str:
     rows = sorted(facts["estimates"], key=lambda row: -row["frequency"])[:SHOWN]
     whose = "these clients" if facts["of"] == "clients" else "the population that the clients are drawn from"
     listed = "".join(
-        f"<tr><td>{row['value']}</td>"
+        f"<tr><td>{escape(str(row['value']))}</td>"
         + "".join(f"<td class='number'>{row[name]:.6f}</td>" for name in ("frequency", "lower", "upper"))
         + "</tr>"
         for row in rows
@@ -90,7 +90,10 @@ def _estimates(facts: Mapping[str, Any]) -> str:
 
 def _chart(rows: Sequence[Mapping[str, Any]]) -> str:
     """A line from end to end of each interval, with a dot at the estimate."""
-    left, right, top = 52, 14, 8
+    names = [
+        name if len(name) <= LONGEST else name[: LONGEST - 1] + "\u2026" for name in (str(row["value"]) for row in rows)
+    ]
+    left, right, top = max(52, 20 + 6 * max(map(len, names), default=0)), 14, 8
     most: float = max((max(row["upper"], row["frequency"]) for row in rows), default=1.0) or 1.0
     least: float = min([0.0, *(row["frequency"] for row in rows)])
 
@@ -103,7 +106,7 @@ def _chart(rows: Sequence[Mapping[str, Any]]) -> str:
     ]
     for n, row in enumerate(rows):
         y = top + n * ROW + 8
-        shown.append(f'<text x="{left - 10}" y="{y + 4}" text-anchor="end">{row["value"]}</text>')
+        shown.append(f'<text x="{left - 10}" y="{y + 4}" text-anchor="end">{escape(names[n])}</text>')
         ends = f'x1="{across(row["lower"]):.1f}" x2="{across(row["upper"]):.1f}"'
         shown.append(f'<line class="line" {ends} y1="{y}" y2="{y}"/>')
         shown.append(f'<circle class="dot" cx="{across(row["frequency"]):.1f}" cy="{y}" r="2.5"/>')
