@@ -50,7 +50,7 @@ versions:
 adapters:
 	$(PYTHON) tools/adapters.py
 
-# Plants the bugs of tools/mutants.toml one at a time, and fails if the tests do not notice one: a quarter of an hour.
+# Plants the bugs of tools/mutants.toml one at a time, and fails if the tests do not notice one: half an hour on two cores.
 mutants: $(VENV)/ready
 	$(BIN)/python tools/mutants.py
 
