@@ -28,7 +28,7 @@ BEYOND = """((width, paper) => [...document.querySelectorAll('.md-container *, .
   if (!box.width || !box.height || one.closest('.md-sidebar, .md-search, .md-nav')) return false;
   const hidden = getComputedStyle(one).overflowX !== 'visible' && one.scrollWidth > one.clientWidth + 1;
   if (paper && hidden && one.clientWidth) return true;
-  if (box.right <= width + (paper ? 4 : 1)) return false;  // a padded end of a line stays well inside the margin
+  if (box.right <= width + (paper ? 8 : 1)) return false;  // a padded end of a line stays well inside the margin
   for (let up = one.parentElement; up && !paper; up = up.parentElement)
     if (getComputedStyle(up).overflowX !== 'visible') return false;
   return true;
