@@ -327,7 +327,7 @@ def test_two_uses_of_sampled_densities_by_a_real_integral(base: object, add: boo
     loss, own = (-np.log(w), mass) if add else (np.log(w), mass * w)
     truth = float(sum(m * once(0.1 - x) for x, m in zip(loss.tolist(), own.tolist(), strict=True)))
     plan = 2 * Subsampled(base, rate="0.3")
-    answer = plan.profile.orders[add].delta(Fraction(0.1))
+    answer = plan.profile.orders[add].delta(Fraction(0.1), haste=8)
     assert truth * (1 - 1e-4) <= answer.lower <= truth * (1 + 1e-6)
     assert truth * (1 - 1e-6) <= answer.upper <= truth * (1 + 1e-4)
 
