@@ -81,7 +81,7 @@ BY_NAME = pytest.mark.parametrize("kind", KINDS_ONCE, ids=lambda kind: kind.mech
 
 @BY_NAME
 def test_fixed_sample(kind: Kind) -> None:
-    check(kind, 250, seed=1)
+    check(kind, 125, seed=1)
 
 
 @pytest.mark.deep
