@@ -139,7 +139,7 @@ REFUSED: tuple[tuple[str, Callable[[], Any], str], ...] = (
         lambda: DiscreteLaplace(scale=1, sensitivity=L0LInf(3, 0.5)),
         r"c \(1/2\) must be at least 1 for integer",
     ),
-    ("no whole b", lambda: DiscreteLaplace(scale=1, sensitivity=L2(0.5)), r"b \(1/2\) must be at least 1 for integer"),
+    ("no whole b", lambda: DiscreteLaplace(scale=1, sensitivity=L2(0.5)), r"b \(0.5\) must be at least 1 for integer"),
     ("sensitivity < 0", lambda: Laplace(scale=1, sensitivity=-1), r"sensitivity \(-1\) must be positive"),
     ("epsilon 0", lambda: PermuteAndFlip(epsilon=0), r"epsilon \(0\) must be positive"),
     ("epsilon inf", lambda: OptimizedUnaryEncoding(epsilon=inf), r"epsilon \(inf\) must be finite"),
