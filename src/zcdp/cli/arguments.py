@@ -10,6 +10,7 @@ from importlib import import_module
 from typing import Any, NoReturn
 
 from zcdp.cli.ledger_arguments import ACTIONS, ledger_arguments
+from zcdp.cli.plan_help import PLAN_FILE
 from zcdp.errors import ZcdpError
 
 __all__ = ["COMMANDS", "BadUsage", "arguments"]
@@ -17,20 +18,6 @@ __all__ = ["COMMANDS", "BadUsage", "arguments"]
 RHO = "RandomizedResponse(epsilon=1, k=2925)"
 PLAN = "100 * Laplace(epsilon=0.1) + RAPPOR(epsilon=1)"
 TRAINING = "--examples 60000 --batch 256 --epochs 60"
-PLAN_FILE = """
-
-A plan file is TOML:
-  title, description, delta           all optional
-  [budget]   rho, or epsilon and delta
-  [collection]  k, rounds, answered, clients, values = ["tea", "none"] (names),
-                beside one local randomizer
-  [[query]]  name, mechanism = "Laplace(epsilon=0.1)", count, note, weight,
-             sd or half_width (with level): what allocate is to reach
-
-A plan of tables, for zcdp release, has
-  [data]     unit = "person_id", neighbours, account
-  [domain]   region = ["R01", "R02"], age = { from = 0, to = 100, step = 5 }
-  [[query]]  name, measure = "count", by, where, max_cells, mechanism ..."""
 
 
 class BadUsage(ZcdpError):

@@ -121,7 +121,12 @@ def _print(facts: dict[str, Any]) -> None:
     line(bold(facts["title"] or facts["mechanism"]))
     line(f"  {facts['reports']} reports of {facts['mechanism']}")
     one = f"rho = {cost(facts['rho'])}, epsilon = {cost(facts['epsilon'])} at delta = {facts['delta']}"
-    line(f"  a client's {facts['answered']} answers in {facts['rounds']} rounds cost {one}")
+    many = facts["rounds"] > 1
+    line(
+        f"  a client's {facts['answered']} answers in {facts['rounds']} rounds cost {one}"
+        if many
+        else f"  a client's answer costs {one}"
+    )
     line()
     best = sorted(facts["estimates"], key=lambda row: -row["frequency"])[:SHOWN]
     cells = [["value", "frequency", "std error", "lower", "upper"]]
