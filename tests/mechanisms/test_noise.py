@@ -323,3 +323,16 @@ def test_clamping_changes_nothing(shift: int, decay: Fraction) -> None:
         pair = LossPair(p=clamped(x), q=clamped(x + shift))
         assert pair.rho_bounds[0] <= m.rho <= nextafter(pair.rho, inf)
         assert all(pair.rdp(order) == pytest.approx(m.rdp(order), rel=1e-15) for order in ORDERS)
+
+
+@pytest.mark.parametrize(("rate", "n", "d"), [(0.01, 60, 2), (0.3, 60, 3), (1.0, 120, 3), (7.0, 40, 1)])
+def test_the_worst_of_many_pairs_is_not_left_out(rate: float, n: int, d: int) -> None:
+    """Runs of pairs are bounded together: the largest is still that over all of them, from the masses themselves."""
+    inputs = np.arange(n + 1)
+    rows = np.exp(-rate / d * np.abs(inputs[:, None] - inputs))
+    rows /= rows.sum(axis=1, keepdims=True)
+    mechanism = TruncatedGeometric(epsilon=rate, n=n, sensitivity=d)
+    for order in (1.001, 1.7, 6.0, 40.0):
+        sides = [(rows[:-d], rows[d:]), (rows[d:], rows[:-d])]
+        worst = max(float((p * (p / q) ** (order - 1)).sum(axis=1).max()) for p, q in sides)
+        assert mechanism.rdp(order) == pytest.approx(np.log(worst) / (order - 1), rel=1e-9)

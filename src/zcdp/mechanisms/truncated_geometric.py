@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 from math import ceil, factorial
 from typing import Any, ClassVar, NoReturn
 
@@ -11,10 +12,11 @@ from flint import arb, arb_series
 
 from zcdp.errors import BadValue
 from zcdp.mechanisms.base import Mechanism
-from zcdp.numeric.balls import at_precision, lift
+from zcdp.numeric.balls import at_precision, lift, working_bits
 from zcdp.numeric.certify import enclose
 from zcdp.numeric.exact import Exact, Log, Value, integer, positive
 from zcdp.numeric.functions import coefficient, derivatives, exp, expm1, log, log1p, sinhc
+from zcdp.numeric.supremum import Supremum, steepest_ratio
 from zcdp.privacy.envelope import FiniteEnvelope
 from zcdp.privacy.finite_pair import FinitePair, max_ball
 from zcdp.privacy.loss import LossLaw, envelope_of_balls
@@ -25,6 +27,8 @@ LARGEST = 2_000  # outcomes of all pairs together, of which the envelope law is 
 BITS = 320
 MOST_PAIRS = 2_000
 FEW = 4
+PARTS = 4  # into which a run of pairs is divided where one of them may be the worst
+ALIKE = 16  # last bits of the working precision, in which pairs may differ that are not told apart
 SMALL, TERMS = arb(2) ** -16, 10  # losses below are small, of which that many powers are enough
 FAR = 128  # bits: inputs whose noise is cut off by less than this at both ends are taken together
 
@@ -147,23 +151,57 @@ class TruncatedGeometric(FiniteEnvelope, Mechanism):
 
         Theorem: docs/theorems/likelihood-ratio.md.
         """
+        made = self._made()
+        return [made(inputs, inputs) for inputs in self._inputs()]
+
+    def _made(self) -> Callable[[tuple[int, int], tuple[int, int]], _Shift]:
+        """How the pair of one entry of `_inputs` is made; or one that encloses those of all entries from it to another.
+
+        What is cut off below falls from the first to the last, and what is cut off above rises.
+        """
         d, t = self.sensitivity, lift(self.epsilon) / self.sensitivity
         least, middle = exp(-t * d), -exp(-t) * expm1(-t * (d - 1))
 
-        def pair(left: int, right: int) -> _Shift:
+        def made(first: tuple[int, int], last: tuple[int, int]) -> _Shift:
+            left, right = first
             low, high = -expm1(-t * (left + 1)), -expm1(-t * (right + 1))
-            together = left + right < self.n - d
+            single = first == last
+            if not single:
+                low, high = low.union(-expm1(-t * (last[0] + 1))), high.union(-expm1(-t * (last[1] + 1)))
+            together = any(sum(entry) < self.n - d for entry in (first, last))
             if together:  # anything from this to no cut at all
                 low, high = low.union(arb(1)), high.union(arb(1))
             whole = low + middle + least * high
-            mirrored = left == right and not together
+            one = single and not together
             # with both ends cut off, W'/W - 1 = (A - B)(1 - e^-td)/W, where A - B does not cancel as it is written here
-            more = (high - low) if together else -exp(-t * (left + 1)) * expm1(-t * (right - left))
-            shift = arb(0) if mirrored else log1p(-more * expm1(-t * d) / whole)
+            more = -exp(-t * (left + 1)) * expm1(-t * (right - left)) if one else high - low
+            shift = arb(0) if one and left == right else log1p(-more * expm1(-t * d) / whole)
             ends = [low / whole, least * high / whole], [t * d + shift, shift - t * d]
             return _Shift(*ends, t, d, -expm1(-t) / whole)
 
-        return [pair(left, right) for left, right in self._inputs()]
+        return made
+
+    def _largest(self, quantity: Callable[[FinitePair], arb]) -> arb:
+        """See `FiniteEnvelope`; many are left out at once where a bound on all of them is below one of the others."""
+        inputs, made = self._inputs(), self._made()
+        found = [arb(0), *(quantity(made(inputs[n], inputs[n])) for n in {0, len(inputs) // 2, len(inputs) - 1})]
+        best = max_ball(found).lower()
+        pending = [(0, len(inputs))]
+        while pending:
+            start, end = pending.pop()
+            value = quantity(made(inputs[start], inputs[end - 1]))
+            if value <= best:
+                continue
+            if end - start == 1 or value.rel_accuracy_bits() > working_bits() - ALIKE:
+                found.append(value)
+                best = best.max(value.lower())
+                continue
+            size = -(-(end - start) // PARTS)
+            pending += [(n, min(n + size, end)) for n in range(start, end, size)]
+        return max_ball(found)
+
+    def _search(self, tolerance: float) -> Supremum:
+        return _searched(self, tolerance)
 
     def candidates(self) -> Sequence[int] | None:
         """The pair that looks worst in floats, on a grid of orders: where to search first."""
@@ -185,3 +223,9 @@ class TruncatedGeometric(FiniteEnvelope, Mechanism):
                 moment = (low + least * high * np.exp(-2 * t * d * s) - np.expm1(-t) * run) / whole
                 best = np.maximum(best, (s * top + np.log(moment)) / (s * (1 + s)))
         return [int(best.argmax())] if np.isfinite(best).all() else None
+
+
+@lru_cache(maxsize=64)
+def _searched(mechanism: TruncatedGeometric, tolerance: float) -> Supremum:
+    """The search over all pairs, once for all mechanisms that are alike: a calibration makes many."""
+    return steepest_ratio(mechanism.convexes, tolerance, mechanism.candidates())
