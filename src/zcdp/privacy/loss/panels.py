@@ -11,6 +11,7 @@ from flint import acb, arb, ctx
 
 from zcdp.numeric.certify import NotCertified, Undecided
 from zcdp.numeric.quadrature import highest_parabola, legendre
+from zcdp.numeric.trapezoid import TooManyNodes
 
 __all__ = ["BaseLoss", "Mixture", "Rule"]
 
@@ -99,15 +100,17 @@ class Mixture:
         """The derivative of log w."""
         return self.rate / (self.rate + self.rest * (-loss).exp())
 
-    def rule(self, exponents: Sequence[arb], height: float, log_error: float, *, shifted: bool = False) -> Rule:
+    def rule(
+        self, exponents: Sequence[arb], height: float, log_error: float, *, shifted: bool = False, most: float = inf
+    ) -> Rule:
         """Points for the sum of w^{e + iy} over the exponents e, 0 <= y <= height, to about e^log_error.
 
-        For a negative exponent e, of w^{e - iy}, with all points conjugate.
+        For a negative exponent e, of w^{e - iy}, with all points conjugate. `TooManyNodes` where they are more than
+        `most`.
         """
         level = min(HIGHEST, 2.5 / sqrt(max(-2 * self.floats[1], 1e-300))) if shifted else 0.0
         end, error = self._end(exponents, log_error, arb(level))
-        logs: list[acb] = []
-        masses: list[acb] = []
+        fitted: list[tuple[_Panel, int]] = []
         pending = self._path(arb(level), end, height)
         log_error -= log(len(pending))
         made = 0
@@ -117,10 +120,16 @@ class Mixture:
             if made > MOST_PANELS:
                 raise NotCertified(TOO_MANY)
             points, slip = self._fitting(panel, exponents, height, log_error)
-            if not points:
+            if points:
+                error += slip
+                fitted.append((panel, points))
+            else:
                 pending += panel.halves()
-                continue
-            error += slip
+        if sum(points for _, points in fitted) > most:
+            raise TooManyNodes
+        logs: list[acb] = []
+        masses: list[acb] = []
+        for panel, points in fitted:
             turn = acb(0, panel.half) if panel.upright else acb(panel.half)
             if panel.upright and panel.place > self.base.low:
                 turn = -turn  # down to the right end
@@ -154,6 +163,8 @@ class Mixture:
         half, level = float(panel.half.mid()), float(panel.level.mid())
         orders = [float(e.mid()) for e in exponents]
         stretches = [1 + 12.0 / 1.7**n for n in range(HALVES)]
+        if 1e-100 < half < WIDEST / stretches[0]:  # Else panels would be halved without any gain where many bits count.
+            stretches.append(WIDEST / half)
         if level > 0:  # the ellipses that just touch the real axis
             near = level / half
             stretches.append((near + sqrt(near * near - 1) if panel.upright else near + sqrt(near * near + 1)) * 0.9999)

@@ -19,7 +19,7 @@ from zcdp.privacy.loss.density_decay import DensityDecay
 from zcdp.privacy.loss.law import LossLaw
 from zcdp.privacy.loss.panels import BaseLoss, Mixture, Rule
 from zcdp.privacy.loss.progression import progression
-from zcdp.privacy.loss.tilted import Exponentials, Tilted
+from zcdp.privacy.loss.tilted import MOST_TERMS, Exponentials, Tilted
 from zcdp.privacy.loss.transform import Factor, Points, Taylor
 
 __all__ = ["Facing", "SampledDensityLaw"]
@@ -109,11 +109,11 @@ class SampledDensityFactor(Factor):
         both = {Facing.WITH: (1 + c,), Facing.WITHOUT: (-c,), Facing.EITHER: (1 + c, -c)}
         return list(both[self.facing])
 
-    def rule(self, c: arb, height: float, fall: float, *, real: bool = False) -> Rule:
+    def rule(self, c: arb, height: float, fall: float, *, real: bool = False, most: float = inf) -> Rule:
         """A quadrature up to a height, to about e^-fall of M(c); `real`: with all points on the real axis."""
         size, _, variance = self.estimate(float(c.mid()))
         shifted = not real and height * variance**0.5 > SHIFTED
-        return self.mixture.rule(self.exponents(c), height, size - fall, shifted=shifted)
+        return self.mixture.rule(self.exponents(c), height, size - fall, shifted=shifted, most=most)
 
     @cached_property
     def _middle(self) -> arb:
@@ -225,16 +225,17 @@ class SampledDensityFactor(Factor):
         return np.concatenate([log_weight, losses]), np.concatenate([mass, sizes])
 
     def tilted(self, c: arb) -> Tilted:
-        """See `Factor`; up to the height that a contour in doubles may reach."""
+        """See `Factor`; up to the height that a contour in doubles may reach, or `TooManyNodes`."""
         highest = HIGHEST * (1 + float(c.mid()))
-        rule = self.rule(c, highest, DOUBLE)
+        rule = self.rule(c, highest, DOUBLE, most=MOST_TERMS)
         terms, whole = self.terms(c, rule), self.real(c, ENOUGH)
         weights, rates = [mass / whole for _, mass in terms], [loss for loss, _ in terms]
         return Tilted((), arb(0), arb(0), exponentials=Exponentials(weights, rates, rule.error / whole, highest))
 
     def share(self, count: int, c: arb, taylor: Taylor) -> Share:
         """See `Factor`."""
-        return MonotoneShare(count, DensityDecay(self, c, taylor.moment, count))
+        decay = DensityDecay(self, c, taylor.moment, count)
+        return MonotoneShare(count, decay, most=-log(decay.atoms) if decay.atoms > 0 else inf)
 
 
 def _slip(rule: Rule) -> acb:

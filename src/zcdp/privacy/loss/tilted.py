@@ -8,7 +8,9 @@ from math import inf
 
 from flint import acb, arb
 
-__all__ = ["Exponentials", "Polynomial", "Tilted"]
+__all__ = ["MOST_TERMS", "Exponentials", "Polynomial", "Tilted"]
+
+MOST_TERMS = 1000  # exponentials that a contour in doubles may sum up at each node
 
 
 @dataclass(frozen=True)

@@ -10,7 +10,7 @@ from zcdp.numeric.balls import above
 from zcdp.numeric.double_tables import decays, power, waves
 from zcdp.numeric.once import cached_property
 from zcdp.numeric.trapezoid import TooManyNodes
-from zcdp.privacy.loss.tilted import Exponentials
+from zcdp.privacy.loss.tilted import MOST_TERMS, Exponentials
 from zcdp.privacy.profile.effort import DOUBLES
 
 if TYPE_CHECKING:
@@ -23,7 +23,6 @@ __all__ = ["HEIGHT", "ULP", "WIDTH", "Waves"]
 
 ULP = 2.0**-53
 WIDTH, HEIGHT = 1024, 16  # So many nodes at a time fit into the cache.
-MOST_TERMS = 1000
 ENTRY = 64  # One power of one exponential is off by at most so many units of 2^-53.
 
 
