@@ -88,10 +88,26 @@ FOUND = (
 )
 """What the deeper law, or a user, has found."""
 
+SLOW = (
+    ("plan", "20 * Subsampled(Laplace(epsilon=10), rate=0.1)", "1e-6", "1"),
+    ("plan", "3 * Subsampled(Gaussian(sigma=0.1), rate=0.5)", "1e-6", "1"),
+    ("calibrate", "40 * Laplace(scale=?) + TruncatedGeometric(epsilon=1, n=1000, sensitivity=3)", "1e-6", "10"),
+    ("plan", "3 * Subsampled(Logistic(epsilon='log(1.0000001)'), rate=0.9999999999)", "1e-300", "1e-9"),
+)
+"""The same of what took too long: kind, text, delta and epsilon."""
+
 
 def test_what_was_found_once_stays_mended() -> None:
     points = {"delta": "1e-6", "epsilon": "1"}
     assert failures([{"n": n, "kind": "plan", "text": text, **points} for n, text in enumerate(FOUND)]) == []
+
+
+@pytest.mark.deep
+def test_what_was_slow_once_stays_quick() -> None:
+    names = ("n", "kind", "text", "delta", "epsilon")
+    jobs = [dict(zip(names, (n, *one), strict=True)) for n, one in enumerate(SLOW)]
+    jobs.append(job(100370))
+    assert failures(jobs) == []
 
 
 def test_every_mechanism_is_drawn() -> None:

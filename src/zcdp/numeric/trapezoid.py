@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     Indices = NDArray[np.int64]
 
 __all__ = [
+    "FEWEST",
     "FIRST",
     "LARGEST_INDEX",
     "LEAST",

@@ -73,6 +73,8 @@ class Share(ABC):
     """A height up to which the middle of the integrand reaches, for proposals."""
     cells: int = 1
     """What one bound costs, in bounds on a plain law."""
+    most: float = inf
+    """What the bound on one use never exceeds, as atoms do not decay: where that is too little no line is tried."""
 
     @classmethod
     @abstractmethod
@@ -204,6 +206,8 @@ class Decay:
         self.count = numpy.array([float(share.count) * DOWN for share in shares])
         self.atoms = numpy.array([share.atoms for share in shares])
         self.density = numpy.array([share.density for share in shares])
+        self.most = sum(share.count * share.most for share in shares)
+        """No bound is above it, near enough."""
         self.least_near_end = min(share.near_end for share in shares)
 
     def bound(self, low: Floats, high: Floats) -> Floats:

@@ -68,6 +68,8 @@ class DensityDecay:
 
     def __init__(self, factor: Tilting, c: arb, whole: arb, count: int) -> None:
         self.factor, self.c, self.whole, self.count = factor, c, whole, count
+        self.atoms = above(factor.atomic_mass(c) / whole)
+        """Not below their part of the tilted mass: |M(c + iy)|/M(c) comes back to it however large y is."""
 
     @cached_property
     def _table(self) -> tuple[Floats, Floats]:
@@ -76,8 +78,7 @@ class DensityDecay:
 
         factor, c = self.factor, self.c
         level, mean, variance = factor.estimate(float(c.mid()))
-        atoms = above(factor.atomic_mass(c) / self.whole)
-        moving = 1 - min(atoms, 1.0)
+        moving = 1 - min(self.atoms, 1.0)
         if moving < 1e-9:
             return np.array([0.0]), np.array([0.0])
         self.mean, self.variance, self.moving = mean, variance, moving
@@ -98,7 +99,7 @@ class DensityDecay:
             bounds.append(minus_log(np, found))
             height = float(edges[-1])
         starts.append(np.array([height]))
-        bounds.append(minus_log(np, np.array([min((atoms + variation / height) * UP, 1.0)])))
+        bounds.append(minus_log(np, np.array([min((self.atoms + variation / height) * UP, 1.0)])))
         least = np.minimum.accumulate(np.concatenate(bounds)[:0:-1])[::-1]
         return np.concatenate(starts) * UP, np.concatenate([[0.0], least])
 
@@ -131,7 +132,7 @@ class DensityDecay:
         values = _sums([loss * arb(unit) for loss, _ in terms], sizes[order[rare:]], indices)
         rest = above(slip) + ROUNDING + float(indices[-1]) * 2.0**-61
         found = np.minimum((np.abs(values) + steepest * half + rest) * UP, 1.0)
-        return ends, found, len(terms) * (len(indices) + BALLS)
+        return ends, found, len(terms) * len(indices) + len(sizes) * BALLS
 
     def __call__(self, heights: Floats) -> Floats:
         """For an array of Y."""

@@ -14,7 +14,7 @@ from flint import acb, acb_mat, arb
 from zcdp.numeric.balls import above, below, lift
 from zcdp.numeric.certify import NotCertified
 from zcdp.numeric.once import cached_property
-from zcdp.numeric.trapezoid import FIRST, LEAST, Phases, TooManyNodes, charge, choose, octaves, quietly
+from zcdp.numeric.trapezoid import FEWEST, FIRST, LEAST, Phases, TooManyNodes, charge, choose, octaves, quietly
 from zcdp.privacy.loss.decay import DOWN, UP
 from zcdp.privacy.profile.effort import BOUND, CHEAP, CONTOUR, TRANSFORM, Effort
 from zcdp.privacy.profile.engine import Engine, Offer
@@ -78,10 +78,13 @@ class Contour(Engine):
         self.step = 2 * arb.pi() / self.period
         h = below(self.step)
         self.low, self.high = h * DOWN, above(self.step) * UP
+        most = max(int(effort.nodes / (TRANSFORM * line.transform.weight)), LEAST)
         self.slack = arb(0)  # What the nodes left out weigh, before the factor M(c) e^{-c epsilon}.
         if rough:
             last = int(min(line.decay.least_near_end / h, 2.0**30))  # Gaussian noise alone has no end at all.
         else:
+            if line.head + log(FEWEST / most / most) - log(pi * h) - line.decay.most > line.limit:
+                raise TooManyNodes  # The shortest cell beyond as many nodes as are allowed is not negligible.
             begin = numpy.array([float(FIRST << n) for n in range(OCTAVES)])
             tails = line.bound((begin + 1) * self.low, begin * inf)
             enough = numpy.nonzero(line.head - numpy.log(pi * h * begin) - tails <= line.limit)[0]
@@ -89,7 +92,6 @@ class Contour(Engine):
                 raise TooManyNodes
             last = FIRST << int(enough[0])
             self.slack = (-arb(float(tails[enough[0]]))).exp() / (self.step * last * arb.pi())
-        most = max(int(effort.nodes / (TRANSFORM * line.transform.weight)), LEAST)
         work = max(effort.cells // (BOUND * line.decay.size), LEAST)
         nodes = choose(octaves(last), self._negligible, most=most, work=work)
         self.kept = nodes.kept

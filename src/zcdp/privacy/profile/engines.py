@@ -46,6 +46,7 @@ APART, TOO_FAR, POLISHES = 1e-9, 0.1, 8  # The first step of a secant, how far i
 NEARER, BY_HALVES = (0.625, 0.8), -44  # A move by a power of two above the second may be shortened to these parts.
 COARSE = 0.02  # What a contour may leave out, as a part of delta, that only compares one order with the other.
 FIRST = -9  # The search for a lower end begins with this power of two at most, as the order may not be known.
+ROUNDINGS = 1000  # Where the ends are so many roundings apart for other reasons, more bits tell no more.
 SAME = -54  # A move by this power of two leaves every float where it is.
 
 ENGINES: list[tuple[type[Engine], ...]] = [
@@ -115,7 +116,8 @@ def delta_by_engine(parts: Parts, epsilon: Fraction, share: int, asked: list[Que
     lower, upper = engine.delta(epsilon)
     if not question.revealed.is_zero():  # A sum is rounded to the working precision, which an engine may exceed.
         lower, upper = lower + question.revealed, upper + question.revealed
-    if not (upper < TINY or (upper.is_finite() and upper.rel_accuracy_bits() >= 50)):
+    sharp = upper < TINY or (upper.is_finite() and upper.rel_accuracy_bits() >= 50)
+    if not (sharp or (not engine.only_rounding and upper.rad() * ROUNDINGS <= upper - lower)):
         return None
     least = min(max(below(lower), 0.0), 1.0) if lower.is_finite() else 0.0
     return Answer(least, min(above(upper), 1.0), engine.name, question.order, engine.attained, cost)
