@@ -96,7 +96,7 @@ EVERYDAY = (1e-6, 1e-3, "0.1", Fraction(1, 3), 1, 3.5, 10, 40)
 OTHERS: tuple[Mechanism, ...] = (
     UnaryEncoding("3/4", "1/4"),
     UnaryEncoding("0.999", "1e-9"),
-    MemoizedRAPPOR(f="1/2", p="1/2", q="3/4", collections=7),
+    MemoizedRAPPOR(f="1/2", p="1/2", q="3/4", collections=4),
     MemoizedRAPPOR(f="0.01", p="0.001", q="0.9", collections=2),
     BinaryRandomizedResponse("1/2", "1/4"),
     BinaryRandomizedResponse("0.6678", "0.0138"),

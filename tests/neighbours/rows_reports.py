@@ -245,8 +245,9 @@ def _shuffled(rng: Random, effort: int) -> Case:
         rows, base = reports.subsets(epsilon, k, size), zcdp.SubsetSelection(epsilon=epsilon, k=k, size=size)
     pairs = []
     for n in range(effort + 2):
-        one, other = rng.sample(range(k), 2)
-        others = [other] * (clients - 1) if n == 0 else [rng.randrange(k) for _ in range(clients - 1)]
+        one, other, *rest = rng.sample(range(k), k)
+        alike = [other, *rest[:1]]  # all others alike are the worst that are known: as the second value, or as a third
+        others = [alike[n]] * (clients - 1) if n < len(alike) else [rng.randrange(k) for _ in range(clients - 1)]
         laws = [reports.shuffled(rows, [value, *others]) for value in (one, other)]
         pairs.append(Pair.exactly(*([law[key] for key in laws[0]] for law in laws)))
     return Case(zcdp.Shuffled(base, clients=clients), pairs)

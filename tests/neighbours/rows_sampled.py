@@ -14,8 +14,8 @@ from neighbours.law import Pair
 from neighbours.table import ROWS, Case, row, some_epsilon
 from zcdp.numeric.exact import Value
 
-SLOW = {zcdp.Laplace, zcdp.Logistic, zcdp.Gaussian}
-"""Bases whose outcomes fill the line: left to the deeper law, but for one row of normal noise."""
+SLOW = {zcdp.Laplace, zcdp.Logistic, zcdp.Gaussian, zcdp.BoundedRange, zcdp.ExponentialMechanism, zcdp.TopK}
+"""Bases whose losses, or those of a pair that dominates, fill the line: left to the deeper law, but normal noise."""
 DEEP = 4
 
 

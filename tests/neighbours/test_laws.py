@@ -49,9 +49,9 @@ def test_enough_is_compared() -> None:
 
 @EVERY
 def test_one_mechanism_and_so_many_times(row: Row) -> None:
-    """Where outcomes are finitely many, and composing is cheap, under three seeds."""
+    """Where outcomes are finitely many, and composing is cheap, under two seeds."""
     continuous = row.mechanism in {Laplace, Gaussian, Logistic, Subsampled, Shuffled}
-    for seed in (1,) if continuous else range(3):
+    for seed in (0,) if continuous else range(2):
         _run(laws.one, row, seed, effort=2)
 
 
