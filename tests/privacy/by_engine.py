@@ -13,6 +13,7 @@ from zcdp.privacy.loss.law import Parts
 from zcdp.privacy.loss.transform import Transform
 from zcdp.privacy.profile.contour import Contour
 from zcdp.privacy.profile.effort import MILLISECOND, Effort
+from zcdp.privacy.profile.engine import Engine
 from zcdp.privacy.profile.finite_cut import Cut, cut_degree, expanded
 from zcdp.privacy.profile.finite_sum import CutSum, WholeSum, whole_degree
 from zcdp.privacy.profile.lattice_contour import LatticeContour
@@ -30,6 +31,13 @@ def ends(bounds: tuple[arb, arb]) -> tuple[float, float]:
     return below(bounds[0]), above(bounds[1])
 
 
+def _ends_of(engine: Engine, epsilon: Fraction) -> tuple[float, float]:
+    """Of what encloses delta; the upper one asked alone is the same."""
+    found = ends(engine.delta(epsilon))
+    assert above(engine.upper(epsilon)) == found[1]
+    return found
+
+
 def by(method: str, parts: Parts, epsilon: Fraction, *, tolerance: float = 1e-17) -> tuple[float, float]:
     def run() -> tuple[float, float]:
         transform = Transform(parts)
@@ -38,17 +46,17 @@ def by(method: str, parts: Parts, epsilon: Fraction, *, tolerance: float = 1e-17
         terms = expanded(parts)
         assert terms is not None
         if method == "whole sum":
-            return ends(WholeSum(parts, Cut(Fraction(0), whole_degree(terms), c, arb("-inf"))).delta(epsilon))
+            return _ends_of(WholeSum(parts, Cut(Fraction(0), whole_degree(terms), c, arb("-inf"))), epsilon)
         if method == "cut sum":
             cut = cut_degree(transform, terms, c, point, saddle_estimate(transform, c, point), epsilon)
-            return ends(CutSum(parts, cut).delta(epsilon))
+            return _ends_of(CutSum(parts, cut), epsilon)
         if method == "smoothed":
-            return ends(Smoothed(parts, c, epsilon, Effort(80 * MILLISECOND), 120 * MILLISECOND).delta(epsilon))
+            return _ends_of(Smoothed(parts, c, epsilon, Effort(80 * MILLISECOND), 120 * MILLISECOND), epsilon)
         line = Line(transform, c, point, tolerance=tolerance)
         if method == "contour":
-            return ends(Contour(line, Effort(1600 * MILLISECOND)).delta(epsilon))
+            return _ends_of(Contour(line, Effort(1600 * MILLISECOND)), epsilon)
         lattice = common_lattice(parts)
         assert lattice is not None
-        return ends(LatticeContour(line, lattice, Effort(1600 * MILLISECOND)).delta(epsilon))
+        return _ends_of(LatticeContour(line, lattice, Effort(1600 * MILLISECOND)), epsilon)
 
     return at_precision(256, run)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from fractions import Fraction
+from functools import cache
 from math import frexp, inf
 
 from flint import arb
@@ -164,24 +165,25 @@ def _ends_of_epsilon(engine: Engine, order: float, target: arb, top: arb) -> tup
     It is proposed by floats, and certified outward from there.
     """
     least = engine.least
+    delta, upper_end = cache(engine.delta), cache(engine.upper)  # The search comes back to its root again and again.
     root = solve(engine.estimate, float(target.log()), float(least), above(top), float(engine.guess))
-    root = _polished(engine, root, target, float(least), above(top))
-    upper = _outward(root, lambda e: bool(engine.upper(e) <= target), least, up=True)
+    root = _polished(upper_end, root, target, float(least), above(top))
+    upper = _outward(root, lambda e: bool(upper_end(e) <= target), least, up=True)
     if upper is None and top.is_finite() and not engine.only_rounding:  # What was smoothed in is in the way.
         upper = above(top)
-    near = engine.delta(Fraction(root))
-    if not (least or near[0] > 0 or engine.delta(least)[0] >= target):
+    near = delta(Fraction(root))
+    if not (least or near[0] > 0 or delta(least)[0] >= target):
         return None if upper is None else (0.0, upper)  # No lower end is known anywhere.
     first = _apart(near, root, order)
-    lower = _outward(root, lambda e: bool(engine.delta(e)[0] >= target), least, up=False, first=first)
+    lower = _outward(root, lambda e: bool(delta(e)[0] >= target), least, up=False, first=first)
     return None if upper is None or lower is None else (lower, upper)
 
 
-def _polished(engine: Engine, root: float, target: arb, least: float, top: float) -> float:
+def _polished(upper_end: Callable[[Fraction], arb], root: float, target: arb, least: float, top: float) -> float:
     """The root by balls, where floats could not see it: on a line far from the saddle point most digits cancel."""
 
     def excess(x: float) -> float:
-        upper = engine.upper(Fraction(x))
+        upper = upper_end(Fraction(x))
         return float((upper / target).log().mid()) if upper > 0 else -inf
 
     near = root * (1 + APART)

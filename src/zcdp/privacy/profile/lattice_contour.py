@@ -198,7 +198,20 @@ class LatticeContour(Engine):
         """Balls whose lower end is below, and whose upper end is above delta(epsilon)."""
         return at_precision(self.bits, lambda: self._delta(epsilon), terms=max(self.degree, 10))
 
+    def upper(self, epsilon: Fraction) -> arb:
+        """The second of these alone: aliases are only taken from the first."""
+        return at_precision(self.bits, lambda: self._upper(epsilon), terms=max(self.degree, 10))
+
     def _delta(self, epsilon: Fraction) -> tuple[arb, arb]:
+        (total, slack), point = self._sum(epsilon), lift(epsilon)
+        return total - slack - self.line.aliases(self.spacing * self.count, point), total + slack
+
+    def _upper(self, epsilon: Fraction) -> arb:
+        total, slack = self._sum(epsilon)
+        return total + slack
+
+    def _sum(self, epsilon: Fraction) -> tuple[arb, arb]:
+        """The trapezoidal sum, and what all that is left out weighs at most."""
         point, c = lift(epsilon), self.line.c
         phases, rest, columns = self.nodes
         total = arb(0)
@@ -217,13 +230,11 @@ class LatticeContour(Engine):
                 power *= theta
             sums = polynomial * (point / 2).exp() + plus * (place / 2).exp() + minus * (point - place / 2).exp()
             total += sums * (-(c + arb(1) / 2) * place).exp() * 2 / self.count
-        slack = self.slack * self.line.size(point)
-        return total - slack - self.line.aliases(self.spacing * self.count, point), total + slack
+        return total, self.slack * self.line.size(point)
 
     def estimate(self, epsilon: float) -> float:
         """log delta(epsilon), near enough: for proposals."""
-        value = self.delta(Fraction(epsilon))[1]
-        return log_size(value)
+        return log_size(self.upper(Fraction(epsilon)))
 
 
 def _binomial_series(a: acb, b: acb, count: int, choices: list[arb]) -> acb_poly:
