@@ -33,7 +33,7 @@ __all__ = ["FloatContour"]
 UP = 1 + 2.0**-38
 TOGETHER = 16  # After so many factors, nodes that have become negligible are left.
 TOLERANCE, NEGLIGIBLE, CLOSE = 1e-13, 1e-18, 5e-11
-QUITE_CLOSE = 2e-10  # The same where each node takes a long sum.
+QUITE_CLOSE = 5e-11  # The same where each node takes a long sum.
 MOST = 1 << 22  # No contour has more nodes.
 SMALL, LARGE = 1e-100, 1e100  # Squares and products of orders and steps in between neither overflow nor underflow.
 

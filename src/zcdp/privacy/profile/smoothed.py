@@ -47,8 +47,9 @@ class Smoothed(Engine):
     @classmethod
     def offer(cls, question: Question) -> Offer:
         """For every composition, as the last resort."""
-        effort, doubles = question.part(SMOOTH), SMOOTH_DOUBLES // question.share
-        c = shortest_period(question) if question.transform.quick else question.c
+        quick = question.transform.quick
+        effort, doubles = question.part(SMOOTH), (2 if quick else 1) * SMOOTH_DOUBLES // question.share
+        c = shortest_period(question) if quick else question.c
         target = question.log_delta
         return Offer(effort.nodes, lambda: cls(question.parts, c, question.epsilon, effort, doubles, target))
 
