@@ -13,14 +13,18 @@ from hypothesis import strategies as st
 
 from zcdp import (
     BudgetExceeded,
+    ExponentialMechanism,
     Filter,
     Gaussian,
     Laplace,
+    Logistic,
     LossPair,
+    Mechanism,
     PureDP,
     RandomizedResponse,
     Subsampled,
 )
+from zcdp.privacy.each_way import rdp_each_way
 
 RR = RandomizedResponse(epsilon=1, k=1000)
 
@@ -295,3 +299,16 @@ def test_pure_and_binary_responses_by_their_own_divergence() -> None:
 
     assert float(f.spent) == pytest.approx(log((e**2 + 1 / e) / (1 + e)), rel=1e-12)
     assert f.remaining > 0
+
+
+@pytest.mark.parametrize("base", [Logistic(epsilon=1), ExponentialMechanism(epsilon=1), Laplace(epsilon=30)], ids=str)
+@pytest.mark.parametrize("order", [10**6, 10**30])
+def test_at_orders_beyond_all_use_each_order_is_near_its_largest_loss(base: Mechanism, order: int) -> None:
+    """log w(epsilon), and -log w(-epsilon) the other way, w(x) = 1 - q + q e^x; less some logarithms over the order."""
+    q, epsilon = 0.01, base.pure_epsilon
+    forward, backward = rdp_each_way(Subsampled(base, rate="0.01"), Fraction(order))
+    assert forward is not None
+    assert backward is not None
+    assert forward >= log(1 - q + q * exp(epsilon)) * (1 - 1e-12) - 100 / order
+    assert backward >= -log(1 - q + q * exp(-epsilon)) * (1 - 1e-12) - 100 / order
+    Filter(epsilon=100, delta="1e-6", order=order).spend(Subsampled(base, rate="0.01"))

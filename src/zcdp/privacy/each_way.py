@@ -65,6 +65,6 @@ def _of_laws(laws: list[tuple[LossLaw, int]], s: Fraction, otherwise: Fraction) 
 
     try:
         found = at_precision(BITS, divergence)
-    except (Undecided, NotCertified, OverflowError, ValueError, NotImplementedError):
+    except (Undecided, NotCertified, OverflowError):
         return otherwise
     return max(Fraction(found), Fraction(0)) if found < inf else otherwise

@@ -161,6 +161,8 @@ class Mixture:
     def _fitting(self, panel: _Panel, exponents: Sequence[arb], height: float, log_error: float) -> tuple[int, arb]:
         """The fewest points that do on one panel, with their error; no points where none of the numbers will do."""
         half, level = float(panel.half.mid()), float(panel.level.mid())
+        if not half > 0:  # Narrower than floats can tell: orders beyond all use.
+            raise Undecided
         orders = [float(e.mid()) for e in exponents]
         stretches = [1 + 12.0 / 1.7**n for n in range(HALVES)]
         if 1e-100 < half < WIDEST / stretches[0]:  # Else panels would be halved without any gain where many bits count.
@@ -215,7 +217,8 @@ class Mixture:
         left, right, tall = middle - reach, middle + reach, max(dip, top)
         if e >= 0:
             ends = _log_weight(q, left), _log_weight(q, right)
-            value, slope = e * (ends[0] + ends[1]) / 2, e * (ends[1] - ends[0]) / (right - left)
+            value = e * (ends[0] + ends[1]) / 2
+            slope = e * (ends[1] - ends[0]) / (right - left) if right > left else 0.0
         else:
             slope = e * q / (q + (1 - q) * exp(-middle))
             value = e * (_log_weight(q, middle) + log(cos(tall / 2)))

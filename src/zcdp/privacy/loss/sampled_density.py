@@ -112,7 +112,7 @@ class SampledDensityFactor(Factor):
     def rule(self, c: arb, height: float, fall: float, *, real: bool = False, most: float = inf) -> Rule:
         """A quadrature up to a height, to about e^-fall of M(c); `real`: with all points on the real axis."""
         size, _, variance = self.estimate(float(c.mid()))
-        shifted = not real and height * variance**0.5 > SHIFTED
+        shifted = not real and height * max(variance, 0.0) ** 0.5 > SHIFTED  # which cancels in floats at large orders
         return self.mixture.rule(self.exponents(c), height, size - fall, shifted=shifted, most=most)
 
     @cached_property
