@@ -22,10 +22,14 @@ def test_titles_are_those_of_the_pages() -> None:
         assert (PAGES / f"{name}.md").read_text().splitlines()[0] == f"# {title}"
 
 
-def test_many_mechanisms_are_accounted_from_above() -> None:
+MANY = pytest.param(71, 8, marks=pytest.mark.deep)
+
+
+@pytest.mark.parametrize(("laplaces", "responses"), [(12, 5), MANY])
+def test_many_mechanisms_are_accounted_from_above(laplaces: int, responses: int) -> None:
     plan = Plan.sum_of(
-        *(Laplace(epsilon=n / 200) for n in range(1, 12)),
-        *(RandomizedResponse(epsilon=n / 100, k=500) for n in range(1, 5)),
+        *(Laplace(epsilon=n / 200) for n in range(1, laplaces)),
+        *(RandomizedResponse(epsilon=n / 100, k=500) for n in range(1, responses)),
     )
     whole = account(plan).to_dict()
     quick, full = account(plan, full=False, curve=False).to_dict()["total"], whole["total"]
@@ -95,9 +99,10 @@ def test_a_long_plan_with_a_mere_bound_claims_no_lower_end() -> None:
     assert result["total"]["rho_bounds"][1] == result["total"]["rho"] > 0.32
 
 
-def test_a_curve_is_drawn_in_haste_and_still_certified() -> None:
+@pytest.mark.parametrize("kinds", [6, pytest.param(26, marks=pytest.mark.deep)])
+def test_a_curve_is_drawn_in_haste_and_still_certified(kinds: int) -> None:
     """On no common lattice each point takes effort: less of it for what is drawn, and all of it again afterwards."""
-    plan = Plan.sum_of(*(Laplace(epsilon=0.1 + 0.7123**n) for n in range(6)))
+    plan = Plan.sum_of(*(Laplace(epsilon=0.1 + 0.7123**n) for n in range(kinds)))
     points = account(plan, delta=1e-6).to_dict()["curve"]
     for point in points[1:-1:19]:
         lower, upper = plan.delta_bounds(epsilon=point["epsilon"])
