@@ -11,6 +11,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import cached_property
 
 import numpy as np
 from numpy.typing import NDArray
@@ -34,37 +35,59 @@ class Law:
     @classmethod
     def of(cls, p: Sequence[object] | Array, q: Sequence[object] | Array) -> Law:
         """Of any numbers; outcomes that neither input has are left out."""
-        left, right = np.array([float(x) for x in p]), np.array([float(x) for x in q])  # type: ignore[arg-type]
+        left, right = (
+            masses if isinstance(masses, np.ndarray) else np.array([float(x) for x in masses])  # type: ignore[arg-type]
+            for masses in (p, q)
+        )
         assert abs(left.sum() - 1) < 1e-12, left.sum()
         assert abs(right.sum() - 1) < 1e-12, right.sum()
         kept = (left > 0) | (right > 0)
         return cls(left[kept], right[kept])
 
-    @property
+    @cached_property
     def loss(self) -> Array:
+        if self.all_possible:
+            return np.log(self.p) - np.log(self.q)
         with np.errstate(divide="ignore"):
             return np.log(self.p) - np.log(self.q)
 
-    def reversed(self) -> Law:
+    @cached_property
+    def all_possible(self) -> bool:
+        """Whether each outcome may come from either input."""
+        return bool(self.p.all() and self.q.all())
+
+    @cached_property
+    def _turned(self) -> Law:
         return Law(self.q, self.p)
 
-    def times(self, other: Law, above: bool, most: int = MOST) -> Law:
-        """Both mechanisms run, independently: outcomes of one loss are one, too many are merged."""
-        p, q = np.outer(self.p, other.p).ravel(), np.outer(self.q, other.q).ravel()
+    def reversed(self) -> Law:
+        return self._turned
+
+    def beside(self, other: Law) -> Law:
+        """Both mechanisms run, independently: outcomes of one loss are one, unless they are too many to look."""
+        p, q = np.multiply.outer(self.p, other.p).ravel(), np.multiply.outer(self.q, other.q).ravel()
+        with np.errstate(invalid="ignore"):  # an outcome of neither input, which is left out
+            loss = np.add.outer(self.loss, other.loss).ravel()
         # a product that underflows is left out: only a factor of 0 makes an outcome impossible
-        impossible = ~np.outer((self.p > 0) & (self.q > 0), (other.p > 0) & (other.q > 0)).ravel()
-        kept = np.where(impossible, np.maximum(p, q) > LEAST, np.minimum(p, q) > LEAST)
-        law = Law(p[kept], q[kept])
-        return law.same().merged(above, most) if len(law.p) <= SORTED else law.merged(above, most)
+        kept = np.minimum(p, q) > LEAST
+        if not (self.all_possible and other.all_possible):
+            impossible = ~np.outer((self.p > 0) & (self.q > 0), (other.p > 0) & (other.q > 0)).ravel()
+            kept = np.where(impossible, np.maximum(p, q) > LEAST, kept)
+        law = _known(p, q, loss) if kept.all() else _known(p[kept], q[kept], loss[kept])
+        return law.same() if len(law.p) <= SORTED else law
 
     def same(self) -> Law:
         """Sorted by loss, and what differs by rounding only made one."""
         loss = self.loss
         order = np.argsort(loss, kind="stable")
-        law, loss = Law(self.p[order], self.q[order]), loss[order]
+        loss = loss[order]
+        law = _known(self.p[order], self.q[order], loss)
         place = np.clip(loss, -1e300, 1e300)  # infinite losses of one sign are the same
-        starts = np.diff(place, prepend=-np.inf) > SAME * (1 + np.abs(place))
-        return Law(*(np.add.reduceat(masses, np.flatnonzero(starts)) for masses in (law.p, law.q)))
+        starts = np.flatnonzero(place[1:] - place[:-1] > SAME * (1 + np.abs(place[1:]))) + 1
+        if len(starts) + 1 == len(place):
+            return law
+        starts = np.concatenate([[0], starts])
+        return Law(np.add.reduceat(law.p, starts), np.add.reduceat(law.q, starts))
 
     def merged(self, above: bool, most: int = MOST) -> Law:
         """The outcomes of each cell of losses made one, a bound from below, or two, of the losses at its ends."""
@@ -74,8 +97,11 @@ class Law:
         finite = np.isfinite(loss)
         low, high = loss[finite].min(), loss[finite].max()
         width = (high - low) * (1 + 1e-9) / most
-        cell = np.where(finite, (np.where(finite, loss, low) - low) / width, most).astype(np.int64)
-        cell[loss == -np.inf] = most + 1
+        if finite.all():
+            cell = ((loss - low) / width).astype(np.int64)
+        else:
+            cell = np.where(finite, (np.where(finite, loss, low) - low) / width, most).astype(np.int64)
+            cell[loss == -np.inf] = most + 1
         p, q = (np.bincount(cell, masses, most + 2) for masses in (self.p, self.q))
         ends = low + width * np.arange(most + 1)
         whole = Law(p[:most], q[:most])
@@ -94,20 +120,43 @@ class Law:
 
     def cumulant(self, s: float) -> float:
         """log of the sum of p (p/q)^s."""
-        has = self.p > 0
-        loss = self.loss[has]
+        return float(self.cumulants(np.array([s]))[0])
+
+    def cumulants(self, s: Array) -> Array:
+        """The same at several places."""
+        log_p, loss = self._exponents
         if np.isinf(loss).any():
-            return np.inf
-        exponents = np.log(self.p[has]) + s * loss
-        top = exponents.max()
-        return float(top + np.log(np.exp(exponents - top).sum()))
+            return np.full(len(s), np.inf)
+        exponents = np.multiply.outer(s, loss)
+        exponents += log_p
+        top = exponents.max(axis=1)
+        exponents -= top[:, None]
+        found: Array = top + np.log(np.exp(exponents, out=exponents).sum(axis=1))
+        return found
+
+    @cached_property
+    def _exponents(self) -> tuple[Array, Array]:
+        """log p and the losses, where p is positive."""
+        has = self.p > 0
+        return np.log(self.p[has]), self.loss[has]
 
     def kl(self) -> float:
+        return self._kl
+
+    @cached_property
+    def _kl(self) -> float:
         has = self.p > 0
         return float((self.p[has] * self.loss[has]).sum())
 
     def largest(self) -> float:
-        return float(self.loss[self.p > 0].max())
+        return float(self._exponents[1].max())
+
+
+def _known(p: Array, q: Array, loss: Array) -> Law:
+    """A law of which the losses are known already."""
+    law = Law(p, q)
+    vars(law)["loss"] = loss
+    return law
 
 
 def split(whole: Law, low: Array, high: Array) -> Law:
@@ -142,17 +191,22 @@ class Pair:
         low, high = np.minimum(losses[:-1], losses[1:]), np.maximum(losses[:-1], losses[1:])
         return cls(law, split(law, low, high).same())
 
-    def reversed(self) -> Pair:
+    @cached_property
+    def _turned(self) -> Pair:
         return Pair(self.low.reversed(), self.high.reversed())
+
+    def reversed(self) -> Pair:
+        return self._turned
 
     def both(self) -> tuple[Pair, Pair]:
         return self, self.reversed()
 
     def times(self, other: Pair) -> Pair:
-        low = self.low.times(other.low, above=False)
-        if self.low is self.high and other.low is other.high and len(low.p) < MOST:
-            return Pair(low, low)
-        return Pair(low, self.high.times(other.high, above=True))
+        whole = self.low.beside(other.low)
+        low = whole.merged(above=False)
+        if self.low is not self.high or other.low is not other.high:
+            whole = self.high.beside(other.high)
+        return Pair(low, low if low is whole else whole.merged(above=True))
 
     def power(self, count: int) -> Pair:
         """So many independent runs."""

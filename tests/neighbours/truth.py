@@ -10,8 +10,8 @@ from typing import Protocol
 import numpy as np
 
 from neighbours.game import envelope, worst
-from neighbours.law import SLACK, Law, Pair, together
-from neighbours.peak import peak
+from neighbours.law import SLACK, Array, Law, Pair, together
+from neighbours.peak import peak, peak_of_many
 
 ORDERS = np.geomspace(0.02, 2000, 36)
 NEAR = 1e-7  # members of families are sought no further than that
@@ -94,9 +94,18 @@ class Truth:
 
     def cumulant(self, s: float, *, above: bool) -> float:
         """At the order 1 + s."""
-        if above:
-            return max(sum(n * max(pair.high.cumulant(s) for pair in pairs) for pairs, n in way) for way in self.above)
-        return max(sum(n * max(pair.low.cumulant(s) for pair in pairs) for pairs, n in way) for way in self.below)
+        return float(self.cumulants(np.array([s]), above=above)[0])
+
+    def cumulants(self, s: Array, *, above: bool) -> Array:
+        """At the orders 1 + s."""
+
+        def most(pairs: Sequence[Pair]) -> Array:
+            found: Array = np.max([(pair.high if above else pair.low).cumulants(s) for pair in pairs], axis=0)
+            return found
+
+        ways = self.above if above else self.below
+        found: Array = np.max([sum(n * most(pairs) for pairs, n in way) for way in ways], axis=0)
+        return found
 
     def kl(self, *, above: bool) -> float:
         """At order 1."""
@@ -111,20 +120,20 @@ class Truth:
     def rho(self, *, above: bool) -> float:
         """The largest ratio of divergence and order: on a grid; from above refined, as it is to reach the peak."""
 
-        def ratio(s: float) -> float:
-            return self.cumulant(s, above=above) / (s * (1 + s))
+        def ratios(s: Array) -> Array:
+            return self.cumulants(s, above=above) / (s * (1 + s))
 
         if not above or not isfinite(self.kl(above=False)):
-            return max(self.kl(above=above), self.far_rho, *(ratio(s) for s in ORDERS))
+            return max(self.kl(above=above), self.far_rho, float(ratios(ORDERS).max()))
         last = 0.0
         for _ in range(6):  # the worst member of a family depends on the order, and the order on the member
-            s = exp(peak(lambda x: ratio(exp(x)), log(1e-3), log(ORDERS[-1]), 45, 30))
-            if (found := ratio(s)) <= last * (1 + NEAR):
+            s = exp(peak_of_many(lambda x: ratios(np.exp(x)), log(1e-3), log(ORDERS[-1])))
+            if (found := float(ratios(np.array([s]))[0])) <= last * (1 + NEAR):
                 break
             last = found
             self._join(lambda law: law.cumulant(s) / s)  # noqa: B023 - called at once
             self._join(Law.kl)
-        return max(self.kl(above=True), self.far_rho, ratio(s))
+        return max(self.kl(above=True), self.far_rho, float(ratios(np.array([s]))[0]))
 
     def _join(self, measure: Callable[[Law], float]) -> None:
         """The members of families that are worst in some respect are neighbours too."""
