@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from fractions import Fraction
 from functools import cache, partial
 from itertools import combinations, permutations
+from math import sqrt
 from typing import Any
 
 import numpy as np
@@ -38,8 +39,8 @@ class Row:
     make: Callable[[int, int], Draw]
     cdf: Callable[[int, Any], Any]
     slow: bool = False
-    count: int = 4_000_000
-    """Draws at which one per cent is seen."""
+    count: int = 3_500_000
+    """Draws at which one per cent is seen, but for a chance of 1e-9."""
     deep: tuple[int, tuple[str, ...]] = (3_000_000, ("1.01", "0.99"))
     """Draws of a slow sampler in the deep run, and what they tell from the truth."""
 
@@ -81,6 +82,22 @@ def by_mass(mass: Callable[[int, Any], Any], reach: Callable[[Any], int]) -> Cal
                 sums.append(total)
             known[factor] = [s / total for s in sums]
         return mpf(0) if k < -far else known[factor][min(k, far) + far]
+
+    return cdf
+
+
+def discrete_gaussian_cdf(variance: int) -> Callable[[int, Any], Any]:
+    """As `by_mass`, in doubles, which have as many digits as mpmath has here; beyond ten deviations is nothing."""
+
+    @cache
+    def sums(factor: Any) -> tuple[int, Any]:
+        far = int(10.3 * sqrt(variance)) + 2
+        found = np.exp(-(np.arange(-far, far + 1) ** 2) / (2 * variance * float(factor) ** 2)).cumsum()
+        return far, found / found[-1]
+
+    def cdf(k: int, factor: Any) -> Any:
+        far, found = sums(factor)
+        return mpf(0) if k < -far else mpf(found[min(k, far) + far])
 
     return cdf
 
@@ -127,16 +144,20 @@ def staircase_cdf(epsilon: Any, gamma: Any) -> Callable[[Any], Any]:
     return cdf
 
 
+SUBSETS, SUBSET_EPSILON = 12, 3
+"""A report holds the value as often as it shows one per cent of epsilon in few draws."""
+
+
 def subset_codes(reports: Any) -> Any:
-    pairs = {pair: n for n, pair in enumerate(combinations(range(5), 2))}
-    lookup = np.zeros((5, 5), dtype=np.int64)
+    pairs = {pair: n for n, pair in enumerate(combinations(range(SUBSETS), 2))}
+    lookup = np.zeros((SUBSETS, SUBSETS), dtype=np.int64)
     for (a, b), n in pairs.items():
         lookup[a, b] = n
     return lookup[reports[:, 0], reports[:, 1]]
 
 
 def subset_probabilities(factor: Any) -> list[Any]:
-    weights = [mp.exp(1 / factor) if 3 in pair else mpf(1) for pair in combinations(range(5), 2)]
+    weights = [mp.exp(SUBSET_EPSILON / factor) if 3 in pair else mpf(1) for pair in combinations(range(SUBSETS), 2)]
     return [w / sum(weights) for w in weights]
 
 
@@ -152,15 +173,15 @@ def exponential_probabilities(factor: Any) -> list[Any]:
 @cache
 def flip_probabilities(factor: Any) -> list[Any]:
     """Permute-and-flip by going through all orders of the candidates."""
-    heads = [mp.exp(mpf(s - SCORES.max()) / factor) for s in SCORES]
-    chances = [mpf(0)] * len(heads)
+    heads = [float(mp.exp(mpf(s - SCORES.max()) / factor)) for s in SCORES]
+    chances = [0.0] * len(heads)
     orders = list(permutations(range(len(heads))))
     for order in orders:
-        left = mpf(1) / len(orders)
+        left = 1 / len(orders)
         for n in order:
             chances[n] += left * heads[n]
             left *= 1 - heads[n]
-    return chances
+    return [mpf(chance) for chance in chances]
 
 
 def bits_probabilities(p: Any, q: Any) -> list[Any]:
@@ -219,21 +240,25 @@ ROWS = (
         "discrete gaussian 2.5",
         lambda first, second: DiscreteGaussianNoise(S(25, 4), first=first, second=second).draw,
         by_mass(lambda x, f: mp.exp(-(mpf(x) ** 2) / (2 * mpf(25) / 4 * f**2)), lambda f: 60),
+        count=2_000_000,
     ),
     Row(
         "discrete gaussian 300",
         lambda first, second: DiscreteGaussianNoise(S(90000), first=first, second=second).draw,
-        by_mass(lambda x, f: mp.exp(-(mpf(x) ** 2) / (2 * mpf(90000) * f**2)), lambda f: 6000),
+        discrete_gaussian_cdf(300**2),
+        count=2_000_000,
     ),
     Row(
         "discrete gaussian 10 by rejection",
         lambda first, second: DiscreteGaussianNoise(S(100), first=first, second=second, tabled=False).draw,
         by_mass(lambda x, f: mp.exp(-(mpf(x) ** 2) / (2 * mpf(100) * f**2)), lambda f: 250),
+        count=2_000_000,
     ),
     Row(
         "discrete gaussian 1100",
         lambda first, second: DiscreteGaussianNoise(S(1100**2), first=first, second=second).draw,
-        by_mass(lambda x, f: mp.exp(-(mpf(x) ** 2) / (2 * mpf(1100) ** 2 * f**2)), lambda f: 14000),
+        discrete_gaussian_cdf(1100**2),
+        count=2_000_000,
     ),
     *(
         Row(
@@ -242,6 +267,7 @@ ROWS = (
                 logistic_on_grid(real(S(1, 2)), step, first=first, second=second), S(0.7), step
             ),
             on_grid(logistic_cdf, S(0.7), S(2), step),
+            count=2_500_000,
         )
         for step in (S(1, 1024), S(1), S(3, 10))
     ),
@@ -252,6 +278,7 @@ ROWS = (
                 gaussian_on_grid(S(4), step, first=first, second=second), S(0.7), step
             ),
             on_grid(mp.ncdf, S(0.7), S(2), step),
+            count=2_000_000,
         )
         for step in (S(1, 1024), S(1), S(3, 10))
     ),
@@ -264,6 +291,7 @@ ROWS = (
                 step,
             ),
             on_grid(staircase_cdf(mpf(1), 1 / (1 + mp.exp(mpf(1) / 2))), S(0.7), S(1), step),
+            count=2_000_000,
         )
         for step in (S(1, 64), S(1, 3))
     ),
@@ -299,11 +327,11 @@ ROWS = (
         "subset selection",
         lambda first, second: (
             lambda count, source: subset_codes(
-                SubsetSelection(real(S(1)), 5, 2, first=first).report(np.full(count, 3), source)
+                SubsetSelection(real(S(SUBSET_EPSILON)), SUBSETS, 2, first=first).report(np.full(count, 3), source)
             )
         ),
         by_table(subset_probabilities),
-        count=14_000_000,
+        count=3_000_000,
     ),
     Row(
         "exponential selection",
@@ -349,6 +377,7 @@ ROWS = (
         "coin 1/3",
         lambda first, second: Coin(real(S(1, 3)), first=first).flips,
         by_table(lambda f: [1 - f / 3, f / 3]),
+        count=5_000_000,
     ),
     Row(
         "rational coin",
@@ -368,6 +397,7 @@ ROWS = (
             f"uniform {n}",
             lambda first, second, n=n: lambda count, source: integers(n, count, source).astype(np.int64),
             lambda k, factor, n=n: min(max(mpf(k + 1) / (n * factor), mpf(0)), mpf(1)),
+            count=1_000_000,
         )
         for n in (6, 1000, 65535, 10**6, 3 * 2**40)
     ),

@@ -119,7 +119,7 @@ def test_law_when_the_scores_are_cut_into_blocks(
         monkeypatch.setattr(module, "BLOCK", block)
     monkeypatch.setattr(selection, "TRIES", tries)
     chooser, cdf = select(real(Fraction(1)), first=first), by_table(law)
-    drawn = np.array([chooser.select(SCORES, secure) for _ in range(20_000 if first == 16 else 8_000)])
+    drawn = np.array([chooser.select(SCORES, secure) for _ in range(5_000)])
     cuts = edges(lambda k: cdf(k, mpf(1)), 24)
     assert p_value(drawn, cuts, lambda k: cdf(k, mpf(1))) > 1e-8
     assert p_value(drawn, cuts, lambda k: cdf(k, mpf("1.25"))) < 1e-8
