@@ -171,12 +171,13 @@ def many_laplace_delta(e: Fraction, count: int, epsilon: Fraction) -> mpf:
     before = mpmath.mp.prec
     mpmath.mp.prec = 2000
     try:
-        x, n = real(e), count
+        x, n, least = real(e), count, mpf(2) ** -1990
         total = mpf(0)
         for k in range(n + 1):
             t = real((n - 2 * k) * e - epsilon)
             if t <= 0:
                 break
+            quarter = t * t / 4
             # coefficients of u^j in (1 + u/2)^(n-k) (1 - u/2)^k, u = 1/w
             row = [mpf(1)]
             for sign, times in ((mpf(1) / 2, n - k), (mpf(-1) / 2, k)):
@@ -185,9 +186,9 @@ def many_laplace_delta(e: Fraction, count: int, epsilon: Fraction) -> mpf:
             inner = mpf(0)
             for j, coefficient in enumerate(row):
                 term, m, series = t ** (j + 1) / mpmath.factorial(j + 1), j + 1, mpf(0)
-                while term > mpf(2) ** -1990:
+                while term > least:
                     series += term
-                    term *= t * t / 4 / ((m + 1) * (m + 2))
+                    term *= quarter / ((m + 1) * (m + 2))
                     m += 2
                 inner += coefficient * series
             total += mpmath.binomial(n, k) * inner

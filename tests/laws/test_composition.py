@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from fractions import Fraction
 from math import inf, nextafter
+from sys import getrecursionlimit
 
 import pytest
 from hypothesis import given, settings
@@ -65,25 +66,42 @@ def test_no_route_drops_the_count(m: Mechanism) -> None:
     assert (50 * m).pure_epsilon == pytest.approx(50 * m.pure_epsilon, rel=1e-15)
 
 
+OTHER_PARTS = {
+    relation: ((Gaussian(sigma=2), 5), (third, 2))
+    for relation, third in (
+        (Relation.ADD_REMOVE, Logistic(epsilon="0.5")),
+        (None, RandomizedResponse(epsilon="0.5", k=1000)),
+    )
+}
+
+
 @BY_NAME
 def test_a_mixed_plan_is_charged_for_each_part_as_often_as_it_runs(m: Mechanism) -> None:
+    others = OTHER_PARTS[Relation.ADD_REMOVE if m.relation is Relation.ADD_REMOVE else None]
+    parts = ((m, 3), *others)
+    for some in (parts, parts[::2], parts[:2]):
+        _charged_for_each_part(some)
+
+
+@pytest.mark.parametrize("some", OTHER_PARTS.values(), ids=["ordered", "any"])
+def test_the_parts_beside_it_are_charged_too(some: tuple[tuple[Mechanism, int], ...]) -> None:
+    _charged_for_each_part(some)
+
+
+def _charged_for_each_part(some: tuple[tuple[Mechanism, int], ...]) -> None:
     """At each order the divergences add up; each is a lower bound on rho, and a plan costs what a part of it does."""
-    third = Logistic(epsilon="0.5") if m.relation is Relation.ADD_REMOVE else RandomizedResponse(epsilon="0.5", k=1000)
-    parts = ((m, 3), (Gaussian(sigma=2), 5), (third, 2))
-    for some in (parts, parts[::2], parts[1:], parts[:2]):
-        plan = Plan.sum_of(*(count * part for part, count in some))
-        lower, upper = plan.rho_bounds
-        for order in (1, 1.001, 2, 7, 40, 1000):
-            each = sum(count * part.rdp(order) for part, count in some)
-            assert plan.rdp(order) == pytest.approx(min(each, plan.pure_epsilon), rel=1e-12)
-            assert plan.rdp(order) <= upper * order * (1 + 1e-12)
-        assert upper <= sum(count * part.rho for part, count in some) * (1 + 1e-12)
-        assert lower <= upper
-        assert plan.pure_epsilon == pytest.approx(sum(count * part.pure_epsilon for part, count in some), rel=1e-15)
-        for fewer in (part for part, count in some), (Plan.sum_of(*(part for part, _ in some)),):
-            for less in fewer:
-                assert plan.epsilon_at(delta=DELTA) >= less.epsilon_bounds(delta=DELTA)[0]
-                assert plan.delta_at(epsilon=1) >= less.delta_bounds(epsilon=1)[0]
+    plan = Plan.sum_of(*(count * part for part, count in some))
+    lower, upper = plan.rho_bounds
+    for order in (1, 1.001, 2, 7, 40, 1000):
+        each = sum(count * part.rdp(order) for part, count in some)
+        assert plan.rdp(order) == pytest.approx(min(each, plan.pure_epsilon), rel=1e-12)
+        assert plan.rdp(order) <= upper * order * (1 + 1e-12)
+    assert upper <= sum(count * part.rho for part, count in some) * (1 + 1e-12)
+    assert lower <= upper
+    assert plan.pure_epsilon == pytest.approx(sum(count * part.pure_epsilon for part, count in some), rel=1e-15)
+    for less in (*(part for part, _ in some), Plan.sum_of(*(part for part, _ in some))):
+        assert plan.epsilon_at(delta=DELTA) >= less.epsilon_bounds(delta=DELTA)[0]
+        assert plan.delta_at(epsilon=1) >= less.delta_bounds(epsilon=1)[0]
 
 
 @BY_NAME
@@ -183,8 +201,8 @@ def test_counts_are_checked() -> None:
 
 @pytest.mark.parametrize("kind", KINDS, ids=lambda kind: kind.mechanism.__name__)
 def test_a_long_chain_costs_no_recursion(kind: Kind) -> None:
-    m = kind.at("0.01", **kind.fixed[0])
-    assert _chain(m, 3000) == 3000 * m
+    m, longer = kind.at("0.01", **kind.fixed[0]), getrecursionlimit() + 50
+    assert _chain(m, longer) == longer * m
 
 
 @pytest.mark.parametrize(("delta", "message"), [(1, "below 1"), (-1e-9, "at least 0"), ("x", "not a number")])

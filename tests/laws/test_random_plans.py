@@ -75,7 +75,10 @@ def check(plan: Plan, delta: object, epsilon: float) -> None:
         assert plan.rdp(order) <= min(nextafter(rho * order * (1 + 1e-15), inf), pure)
 
 
-@pytest.mark.parametrize("seed", range(30))
+SLOW = {2, 5, 12, 23, 26}  # all by the smoothed contour, as 0 and 25 are
+
+
+@pytest.mark.parametrize("seed", [pytest.param(n, marks=[pytest.mark.deep] if n in SLOW else []) for n in range(30)])
 def test_a_sample(seed: int) -> None:
     rng = random.Random(seed)
     check(some_plan(rng, 60), rng.choice(DELTAS), rng.choice(EPSILONS))

@@ -14,6 +14,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from dataclasses import replace
 from fractions import Fraction
+from functools import cache
 from math import floor, inf, log10
 
 import pytest
@@ -226,6 +227,7 @@ def fails(composition: Composition) -> bool:
     return False
 
 
+@cache
 def tight(family: str, few: int) -> list[Composition]:
     """Compositions whose profile is exact and the answer above zero."""
     found = []
