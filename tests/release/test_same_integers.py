@@ -159,6 +159,17 @@ def test_every_engine_gives_the_integers_of_the_definition(engine: str, tmp_path
     assert computed(data) == by_hand(frame)
 
 
+@pytest.mark.parametrize("engine", ENGINES)
+def test_a_total_of_rows_counts_all_that_fulfil_the_conditions(engine: str) -> None:
+    """A column of one constant has as many rows as the table, in engines too that would make one of it."""
+    text = '[data]\nunit = "row"\n[[query]]\nname = "a"\nmeasure = "count"\nwhere = [["ok", "==", true]]\n'
+    tables = read_plan("plan.toml", text + 'mechanism = "DiscreteGaussian(sigma=2)"').tables
+    assert tables is not None
+    for frame in (people(60), people(0)):
+        with source_of(ENGINES[engine](frame), tables) as source:
+            assert exact_table(source, tables, tables.queries[0], 5).counts == [frame["ok"].sum()]
+
+
 def test_categories_are_their_texts() -> None:
     frame = people(80)
     coded = frame.with_columns(pl.col("who", "region").cast(pl.Categorical))
