@@ -47,4 +47,7 @@ def _times(width: float, step: Fraction) -> float:
     if width == inf:
         return inf
     exact = Fraction(width) * step
-    return nextafter(float(exact), inf) if float(exact) < exact else float(exact)
+    try:
+        return nextafter(float(exact), inf) if float(exact) < exact else float(exact)
+    except OverflowError:  # beyond floats, as a whole number may be
+        return inf
