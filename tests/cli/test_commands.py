@@ -36,7 +36,7 @@ TOP = [
 ]  # fmt: skip
 QUERY = {
     "name", "mechanism", "count", "note", "rho", "rho_one", "rho_bounds_one", "rho_order", "is_tight",
-    "pure_epsilon_one", "theorem", "share", "usual", "saved", "accuracy",
+    "pure_epsilon_one", "theorem", "share", "usual", "saved", "accuracy", "alone",
 }  # fmt: skip
 TOTAL = {
     "rho", "rho_bounds", "rho_order", "pure_epsilon", "epsilon", "epsilon_bounds", "relation", "route", "routes",

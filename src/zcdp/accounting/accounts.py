@@ -56,6 +56,8 @@ class QueryCost:
     """Against the first of the usual bounds."""
     accuracy: Accuracy | None = None
     """Of one answer, where the mechanism adds noise to it: standard deviation, and half-width at 95%."""
+    alone: Accuracy | None = None
+    """Of a table that is made to add up with others: that of its own noise. `accuracy` is that of the adjusted one."""
 
 
 @dataclass(frozen=True)

@@ -14,6 +14,7 @@ from pathlib import Path
 from types import MappingProxyType
 
 from zcdp.accounting.accounts import Account, BudgetUse, Charge, Point, QueryCost, Route, TotalCost
+from zcdp.accounting.adjusted import adjusted_accuracies
 from zcdp.accounting.elsewhere import elsewhere
 from zcdp.accounting.parser import PlanError, parse_written
 from zcdp.accounting.plan_file import Budget, Entry, PlanFile, PlanFileError, read_plan
@@ -186,6 +187,7 @@ def _queries(plan: PlanFile, progress: Progress) -> tuple[tuple[QueryCost, ...],
         rows.append(replace(uses[key][0], name=entry.name, mechanism=written, note=entry.note, accuracy=told))
         if n % 64 == 0:
             progress(0.3 * n / len(plan.entries), "queries")
+    rows = _adjusted(plan, rows)
     whole = sum(row.rho for row in rows)
     # where nothing is spent, all do so alike
     rows = [replace(row, share=row.rho / whole if whole else 1 / len(rows)) for row in rows]
@@ -194,6 +196,17 @@ def _queries(plan: PlanFile, progress: Progress) -> tuple[tuple[QueryCost, ...],
         assert entry.plan is not None
         times[entry.plan, entry.count] = times.get((entry.plan, entry.count), 0) + 1
     return tuple(rows), Plan.sum_of(*(Plan.repeated(uses[key][1], often) for key, often in times.items()))
+
+
+def _adjusted(plan: PlanFile, rows: list[QueryCost]) -> list[QueryCost]:
+    """The queries, those of tables that are made to add up with the accuracy that they have then."""
+    if plan.tables is None or not plan.tables.together:
+        return rows
+    found = adjusted_accuracies(plan.tables, plan.entries)
+    return [
+        replace(row, accuracy=entry.in_values(found[row.name]), alone=row.accuracy) if row.name in found else row
+        for row, entry in zip(rows, plan.entries, strict=True)
+    ]
 
 
 def _facts(plan: Plan, count: int) -> QueryCost:

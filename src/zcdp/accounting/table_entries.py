@@ -20,6 +20,7 @@ from zcdp.privacy.plan import Plan
 from zcdp.tables.declaration import Declaration, check_cells, read_data, read_domains
 from zcdp.tables.problems import DeclarationError
 from zcdp.tables.query import Statistic, TableQuery, read_query
+from zcdp.tables.totals import Together, check_alike, sets
 
 __all__ = ["TableReader", "declared_mechanism"]
 
@@ -131,9 +132,20 @@ class TableReader(ABC):
                 entries += self._statistics(n, query, tables[-1], neighbours)
         with self._declared("data"):
             check_cells(tuple(tables))
+        together = tuple(self._together(tables))
         written = json.dumps(data, sort_keys=True, default=str).encode()
         digest = hashlib.sha256(written).hexdigest()
-        return Declaration(unit, protects, neighbours, account, domains, tuple(tables), digest), tuple(entries)
+        made = Declaration(unit, protects, neighbours, account, domains, tuple(tables), digest, together)
+        return made, tuple(entries)
+
+    def _together(self, tables: list[TableQuery]) -> Iterator[Together]:
+        """The sets of tables that add up; what does not is said of the table that comes later in the file."""
+        for name, numbers in sets(tables).items():
+            for n in numbers:
+                with self._declared("query", n):
+                    check_alike(tables[numbers[0]], tables[n])
+            with self._declared("query", numbers[-1]):
+                yield Together.of(name, [tables[n] for n in numbers])
 
     def _statistics(self, n: int, data: dict[str, Any], table: TableQuery, neighbours: str) -> Iterator[Entry]:
         here = ("query", n)
@@ -142,6 +154,8 @@ class TableReader(ABC):
         targets = self._targets(here, data)
         for one in merged(table.statistics(neighbours)):
             text, mechanism, opened = declared_mechanism(data[one.field], one)
+            if table.adds_up and not hasattr(mechanism or (opened and opened[0]), "wave"):
+                raise DeclarationError(one.field, "the law of sums of this noise is not known: take DiscreteGaussian")
             plan = None if mechanism is None else Plan.sum_of(mechanism)
             line = self.lines.get((*here, one.field), 0)
             entry = Entry(entry_name(table, one), text, plan, opened, one.moves, note, weight, line, one.field, one)

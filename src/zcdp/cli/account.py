@@ -116,6 +116,11 @@ def _queries(queries: Sequence[QueryCost], *, everything: bool) -> None:
     if len(shown) < len(queries):
         rest = 100 - sum(Decimal(share.rstrip("%")) for _, share in shown)
         line(dim(f"and {len(queries) - SHOWN} more queries, {rest}% of rho together (--all lists them)"))
+    if any(query.alone for query, _ in shown):
+        line(dim("std dev and 95% within of tables that add up are those after the adjustment; before it:"))
+        for query, _ in shown:
+            if query.alone:
+                line(dim(f"  {query.name}: {' and '.join(errors(query.alone))}"))
     if not all(query.is_tight for query, _ in shown):
         line(dim("* a proven upper bound, not known to be exact"))
 

@@ -17,4 +17,5 @@ A plan file is TOML:
 A plan of tables, for zcdp release, has
   [data]     unit = "person_id", neighbours, account
   [domain]   region = ["R01", "R02"], age = { from = 0, to = 100, step = 5 }
-  [[query]]  name, measure = "count", by, where, max_cells, mechanism ..."""
+  [[query]]  name, measure = "count", by, where, max_cells, mechanism,
+             adds_up = "population" (tables that are adjusted to add up) ..."""

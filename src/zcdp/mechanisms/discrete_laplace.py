@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from fractions import Fraction
 from typing import TYPE_CHECKING, ClassVar
@@ -89,6 +90,19 @@ class DiscreteLaplace(AddsIntegers, ExponentialNoise):
     def _outside(self, h: int) -> arb:
         t = lift(self.epsilon) / lift(self._length)
         return 2 * exp(-t * (h + 1)) / (1 + exp(-t))
+
+    def wave(self) -> Callable[[arb], arb]:
+        sinh = (lift(self.epsilon) / lift(2 * self._length)).sinh()
+        return lambda angle: 1 / (1 + ((angle / 2).sin() / sinh) ** 2)
+
+    def growth(self) -> Callable[[arb], arb]:
+        sinh = (lift(self.epsilon) / lift(2 * self._length)).sinh()
+
+        def mean(tilt: arb) -> arb:
+            left = 1 - ((tilt / 2).sinh() / sinh) ** 2
+            return 1 / left if left > 0 else arb("inf")
+
+        return mean
 
     def noise(self) -> DiscreteLaplaceNoise:
         from zcdp.samplers.discrete_laplace import DiscreteLaplaceNoise

@@ -20,6 +20,7 @@ from zcdp.numeric.certify import enclose
 from zcdp.numeric.exact import Value, integer, literal, positive_rational
 from zcdp.numeric.functions import Number, log
 from zcdp.numeric.gaussian_sum import mass_beyond
+from zcdp.numeric.gaussian_wave import GaussianWave
 from zcdp.numeric.once import cached_property
 from zcdp.numeric.readable import readable
 from zcdp.numeric.theta import Theta
@@ -258,6 +259,13 @@ class DiscreteGaussian(AddsIntegers, _Gaussian):
     def _near(self, miss: Callable[[], arb]) -> int:
         far = enclose(lambda: miss().erfcinv() * lift(2 * self.variance).sqrt())[1]
         return int(far) if far < inf else 0
+
+    def wave(self) -> Callable[[arb], arb]:
+        return GaussianWave(self.variance)
+
+    def growth(self) -> Callable[[arb], arb]:
+        half = lift(self.variance) / 2  # theta is largest at 0, so that moments are below those of the Gaussian
+        return lambda tilt: (half * tilt * tilt).exp()
 
     def noise(self) -> DiscreteGaussianNoise:
         from zcdp.samplers.discrete_gaussian import DiscreteGaussianNoise

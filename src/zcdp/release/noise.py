@@ -16,7 +16,7 @@ from zcdp.release.table import Table
 from zcdp.tables.domain import Bins, plain
 from zcdp.tables.query import Statistic, TableQuery
 
-__all__ = ["published"]
+__all__ = ["drawn", "keys_of", "plain_error", "published"]
 
 WIDE = 2.0**100
 BOTH = (1 + LEVEL) / 2
@@ -31,7 +31,7 @@ def published(query: TableQuery, entries: Sequence[Entry], exact: Exact, statist
     return make(query, entries, exact, statistics)
 
 
-def _drawn(entry: Entry, values: list[int]) -> list[int]:
+def drawn(entry: Entry, values: list[int]) -> list[int]:
     """Each value with noise of its own, as Python integers, which do not overflow."""
     mechanism: Any = entry.plan.parts[0][0] if entry.plan else None
     if float(mechanism.variance) > WIDE:  # decided by the plan alone: such draws need not fit 64 bits
@@ -39,7 +39,7 @@ def _drawn(entry: Entry, values: list[int]) -> list[int]:
     return [value + noise for value, noise in zip(values, mechanism.sample(len(values)).tolist(), strict=True)]
 
 
-def _keys(query: TableQuery) -> dict[str, list[Any]]:
+def keys_of(query: TableQuery) -> dict[str, list[Any]]:
     """The keys of all cells, in the order of the domains, the last running fastest."""
     places = list(product(*(range(domain.size) for domain in query.by)))
     return {
@@ -51,10 +51,10 @@ def _keys(query: TableQuery) -> dict[str, list[Any]]:
 
 def _noisy(query: TableQuery, entries: Sequence[Entry], exact: Exact, statistics: Sequence[Statistic]) -> Table:
     entry, grid = entries[0], statistics[0].grid
-    values = _drawn(entry, exact.amounts if query.measure == "sum" else exact.counts)
+    values = drawn(entry, exact.amounts if query.measure == "sum" else exact.counts)
     spread, half = plain_error(deviation(entry), grid), half_width(entry)
     least: Any = 0 if query.non_negative else -inf
-    columns = _keys(query) | {
+    columns = keys_of(query) | {
         "value": [plain(max(value, least) * grid) for value in values],
         "sd": [spread] * len(values),
         "lower": [plain(max(value - half, least) * grid) for value in values],
@@ -80,11 +80,11 @@ def _mean(query: TableQuery, entries: Sequence[Entry], exact: Exact) -> Table:
     assert query.amount is not None
     total, count = entries
     one = query.amount
-    sums, counts = _drawn(total, exact.amounts), _drawn(count, exact.counts)
+    sums, counts = drawn(total, exact.amounts), drawn(count, exact.counts)
     reach, off = half_width(total, BOTH), half_width(count, BOTH)
     spreads = deviation(total), deviation(count)
     ends = Fraction(one.low - one.middle), Fraction(one.high - one.middle)
-    columns = {**_keys(query), "value": [], "sd": [], "lower": [], "upper": [], "persons": counts}
+    columns = {**keys_of(query), "value": [], "sd": [], "lower": [], "upper": [], "persons": counts}
     for above, persons in zip(sums, counts, strict=True):
         value = min(max(Fraction(above, max(persons, 1)), ends[0]), ends[1])
         low, high = ends
@@ -107,7 +107,7 @@ def _quantiles(query: TableQuery, entries: Sequence[Entry], exact: Exact, statis
     """For each cell and quantile the bin that the exponential mechanism selects by rank."""
     assert isinstance(query.of, Bins)
     mechanism: Any = entries[0].plan.parts[0][0] if entries[0].plan else None
-    bins, keys = query.of.size, _keys(query)
+    bins, keys = query.of.size, keys_of(query)
     columns: dict[str, list[Any]] = {name: [] for name in (*keys, "quantile", "from", "to", "rank_error")}
     edges = query.of.columns()
     for cell in range(query.cells):

@@ -18,6 +18,7 @@ from zcdp.accounting.statement import account as account_of
 from zcdp.errors import BadValue, ZcdpError
 from zcdp.ledger import KeyConflict, Ledger
 from zcdp.privacy.plan import Plan
+from zcdp.release.adding_up import published_together
 from zcdp.release.columns import Source, source_of
 from zcdp.release.exact import exact_table
 from zcdp.release.noise import published
@@ -122,15 +123,21 @@ def _same(sealed: bytes, tables: Declaration, key: str) -> Release:
 
 
 def _draw(plan: PlanFile, tables: Declaration, source: Source, progress: Progress) -> bytes:
-    """Read the data once for each table, add the noise, and pack the files."""
-    made: list[Table] = []
+    """Read the data once for each table, or set of tables that add up, add the noise, and pack the files."""
+    made: dict[str, Table] = {}
+    for one in tables.together:
+        progress(0.9 * len(made) / len(tables.queries), one.name)
+        exact = exact_table(source, tables, one.finest, bits(SALT, secure))
+        made |= {table.name: table for table in published_together(one, plan.entries, exact)}
     entries = iter(plan.entries)
-    for n, query in enumerate(tables.queries):
-        progress(0.9 * n / len(tables.queries), query.name)
+    for query in tables.queries:
         statistics = query.statistics(tables.neighbours)
         mine = [next(entries) for _ in range(1 if statistics[0].selects else len(statistics))]
+        if query.name in made:
+            continue
+        progress(0.9 * len(made) / len(tables.queries), query.name)
         exact = exact_table(source, tables, query, bits(SALT, secure))
-        made.append(published(query, mine, exact, statistics))
+        made[query.name] = published(query, mine, exact, statistics)
     progress(0.9, "report")
     from zcdp.report.release_page import render_release
 
@@ -146,8 +153,9 @@ def _draw(plan: PlanFile, tables: Declaration, source: Source, progress: Progres
         "total": {"rho": facts.total.rho, "epsilon": facts.total.epsilon, "delta": facts.delta},
         "plan": plan.text,
     }
-    report = render_release(facts, [asdict(table) for table in made], said)
-    return packed(made, report, said)
+    ordered = [made[query.name] for query in tables.queries]
+    report = render_release(facts, [asdict(table) for table in ordered], said)
+    return packed(ordered, report, said)
 
 
 @contextmanager

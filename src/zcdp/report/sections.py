@@ -139,6 +139,11 @@ def queries(account: Account) -> str:
         "The standard deviation is that of the noise on one answer, and 95 of 100 answers are within the next number "
         "of the true one: both exact, from the law of the noise."
     )
+    if any(query.alone for query in account.queries):
+        note += (
+            " Of tables that are made to add up they are those of the adjusted figures, before these are rounded to "
+            "whole steps of their grid."
+        )
     if total.rho < sum(query.rho for query in account.queries) * (1 - 1e-9):
         note += " The queries are worst at different orders, so the whole costs less than the sum of its parts."
     return _section(

@@ -44,8 +44,13 @@ class Dates:
 
     def columns(self) -> dict[str, list[Any]]:
         """The ends of the intervals as columns of a published table; the second day is no longer in it."""
-        days = [self._day(self.start + n * self.step).isoformat() for n in range(self.size + 1)]
+        days = [one.isoformat() for one in self.days]
         return {f"{self.name}_from": days[:-1], f"{self.name}_to": days[1:]}
+
+    @property
+    def days(self) -> list[date]:
+        """The first day of each interval, and the first after the last one."""
+        return [self._day(self.start + n * self.step) for n in range(self.size + 1)]
 
     def _day(self, number: int) -> date:
         return date(number // 12, number % 12 + 1, 1) if self.months else date.fromordinal(number)

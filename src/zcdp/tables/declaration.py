@@ -10,6 +10,7 @@ from typing import Any
 from zcdp.tables.domain import Domain, read_domain
 from zcdp.tables.problems import DeclarationError, known_fields, text
 from zcdp.tables.query import TableQuery
+from zcdp.tables.totals import Together
 
 __all__ = ["Declaration", "read_data", "read_domains"]
 
@@ -29,6 +30,8 @@ class Declaration:
     domains: Mapping[str, Domain] = field(repr=False)
     queries: tuple[TableQuery, ...] = ()
     digest: str = ""
+    together: tuple[Together, ...] = ()
+    """The sets of tables that add up."""
 
     @property
     def person(self) -> str | None:

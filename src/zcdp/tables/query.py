@@ -18,12 +18,14 @@ __all__ = ["MEASURES", "MECHANISM", "Statistic", "TableQuery", "read_query"]
 MECHANISM = ("mechanism", "count_mechanism")
 TARGETS = ("sd", "half_width", "level")
 """How good the noise is to be, in the unit of the values."""
+SHAPED = ("non_negative", "adds_up")
+"""What is done to published numbers, which costs nothing."""
 COMMON = ("name", "measure", "by", "where", "max_cells", "mechanism", "note", "weight")
 MEASURES: dict[str, tuple[str, ...]] = {
-    "count": ("max_rows", "non_negative", *TARGETS),
-    "persons": ("non_negative", *TARGETS),
-    "histogram": ("of", "max_rows", "non_negative", *TARGETS),
-    "sum": ("of", "clip", "grid", "non_negative", *TARGETS),
+    "count": ("max_rows", *SHAPED, *TARGETS),
+    "persons": (*SHAPED, *TARGETS),
+    "histogram": ("of", "max_rows", *SHAPED, *TARGETS),
+    "sum": ("of", "clip", "grid", *SHAPED, *TARGETS),
     "mean": ("of", "clip", "grid", "count_mechanism"),
     "quantiles": ("of", "quantiles"),
     "top": ("of", "k", "max_rows"),
@@ -65,6 +67,8 @@ class TableQuery:
     k: int = 0
     non_negative: bool = False
     """Whether published values below 0 become 0: what is done to published numbers costs nothing."""
+    adds_up: str = ""
+    """The name of a set of tables that are adjusted so that they add up; each person is in one cell of all."""
 
     @property
     def domains(self) -> tuple[Domain, ...]:
@@ -167,14 +171,22 @@ def read_query(data: Mapping[str, Any], domains: Mapping[str, Domain], unit: str
         _quantiles(data.get("quantiles")) if measure == "quantiles" else (),
         _k(data.get("k"), of) if measure == "top" else 0,
         data.get("non_negative", False),
+        text(data["adds_up"], "adds_up") if "adds_up" in data else "",
     )
+    _check_shape(query)
+    if query.cells * (of.size if of else 1) > MOST_CELLS:
+        raise DeclarationError("by", f"a table has at most {MOST_CELLS} cells")
+    return query
+
+
+def _check_shape(query: TableQuery) -> None:
+    """Whether what is to be done to published numbers makes sense for them."""
     if not isinstance(query.non_negative, bool):
         raise DeclarationError("non_negative", "must be true or false")
     if query.non_negative and query.amount is not None and query.amount.low < 0:
         raise DeclarationError("non_negative", "the clip lets sums be below 0")
-    if query.cells * (of.size if of else 1) > MOST_CELLS:
-        raise DeclarationError("by", f"a table has at most {MOST_CELLS} cells")
-    return query
+    if query.adds_up and query.max_cells > 1:
+        raise DeclarationError("max_cells", "of tables that add up each person is in one cell: max_cells = 1")
 
 
 def _domain(domains: Mapping[str, Domain], name: Any, field: str) -> Domain:

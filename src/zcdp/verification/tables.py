@@ -1,4 +1,4 @@
-"""Tables: selections and ranks of small tables, with every person who may come."""
+"""Tables: selections and ranks of small tables, with every person who may come, and tables that add up."""
 
 from __future__ import annotations
 
@@ -7,7 +7,9 @@ from fractions import Fraction
 from itertools import product
 from math import exp, log
 
-from zcdp.mechanisms import TopK
+from zcdp.mechanisms import DiscreteLaplace, TopK
+from zcdp.mechanisms.noise_sums import NoiseSum
+from zcdp.tables.margins import Margins, whole
 from zcdp.tables.query import rank_sensitivity
 from zcdp.verification.checks import Check
 
@@ -20,6 +22,8 @@ def checks(*, deep: bool) -> Iterator[Check]:
     yield Check("monotone-selection", "losses of all counts up to so many lie within epsilon", lambda: _selects(most))
     yield Check("top-k", "two of three counts, one by one, tell no more than it says", lambda: _two_of_three(most))
     yield Check("table-sensitivity", "rank scores of all small histograms move no further", lambda: _ranks(most))
+    yield Check("totals", "a total and its parts, by hand: they add up, and no other weights are better", _adds_up)
+    yield Check("noise-sums", "the sum of two discrete Laplace noises, term by term", _two_noises)
 
 
 def _selects(most: int) -> bool:
@@ -75,3 +79,20 @@ def _ranks(most: int) -> bool:
         if reached != rank_sensitivity(q):
             return False
     return True
+
+
+def _adds_up() -> bool:
+    """A total of variance 2 and three parts of variance 5: the total is known to 1/(1/2 + 1/15)."""
+    tables = Margins((3,), ((), (0,)), (Fraction(2), Fraction(5)))
+    [([total], below), parts] = tables.estimates([[100], [20, 30, 40]])
+    spread = sum(share**2 * count * tables.variances[n] for n, share, count in tables.terms(0))
+    exact = Fraction(total, below) == (Fraction(100, 2) + Fraction(90, 15)) / (Fraction(1, 2) + Fraction(1, 15))
+    figures = whole(parts, (3,))
+    return exact and spread == Fraction(30, 17) and [sum(figures)] == whole(([total], below), ())
+
+
+def _two_noises() -> bool:
+    """P(x) = 2^-|x|/3 for each, so that the sum is x with probability (3|x| + 5) 2^-|x|/27."""
+    found = NoiseSum(((DiscreteLaplace(epsilon="log(2)"), Fraction(1), 2),)).accuracy().half_width
+    beyond = {h: 1 - sum(Fraction(3 * abs(x) + 5, 27 * 2 ** abs(x)) for x in range(-h, h + 1)) for h in (5, 6)}
+    return beyond[6] <= Fraction(1, 20) < beyond[5] and 6 <= found < 6.2

@@ -1,0 +1,57 @@
+"""Tables that are made to add up: what the adjustment does to their errors, known before any data is read.
+
+Theorem: docs/theorems/totals.md.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import Any
+
+from zcdp.accounting.entry import Entry
+from zcdp.mechanisms.accuracy import Accuracy
+from zcdp.mechanisms.noise_sums import NoiseSum, short_variance
+from zcdp.tables.declaration import Declaration
+from zcdp.tables.margins import Margins
+from zcdp.tables.totals import Together
+
+__all__ = ["Adjustment", "adjusted_accuracies", "adjustment"]
+
+LEVEL = Fraction(19, 20)
+
+
+@dataclass(frozen=True)
+class Adjustment:
+    """How the noisy tables of a set are made to add up, and the noise of a cell of each after that, in grid steps."""
+
+    together: Together
+    margins: Margins
+    noises: tuple[NoiseSum, ...]
+
+    def accuracy(self, k: int) -> Accuracy:
+        """Of the estimate of a cell of table k, which is not yet rounded to whole grid steps."""
+        return self.noises[k].accuracy(LEVEL)
+
+
+def adjustment(together: Together, entries: Iterable[Entry]) -> Adjustment:
+    """By least squares, each table with the variance of its own noise."""
+    laws = {entry.name: _law(entry) for entry in entries}
+    mine = [laws[query.name] for query in together.queries]
+    margins = Margins(together.sizes, together.axes, tuple(map(short_variance, mine)))
+    noises = (
+        NoiseSum(tuple((mine[n], share, cells) for n, share, cells in margins.terms(k))) for k in range(len(mine))
+    )
+    return Adjustment(together, margins, tuple(noises))
+
+
+def adjusted_accuracies(tables: Declaration, entries: Iterable[Entry]) -> dict[str, Accuracy]:
+    """The accuracy of each table that is adjusted, by its name, in grid steps."""
+    found = [adjustment(one, entries) for one in tables.together]
+    return {query.name: one.accuracy(k) for one in found for k, query in enumerate(one.together.queries)}
+
+
+def _law(entry: Entry) -> Any:
+    [(mechanism, _)] = entry.plan.parts if entry.plan else [(None, 1)]
+    return mechanism

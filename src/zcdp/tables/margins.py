@@ -1,0 +1,156 @@
+"""Least squares over margins, in exact rationals: noisy tables that overlap become tables that add up.
+
+Theorem: docs/theorems/totals.md.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+from functools import cached_property
+from itertools import combinations
+from math import lcm, prod
+from typing import Any
+
+import numpy as np
+
+__all__ = ["Factors", "Margins", "cube", "margin", "put", "whole"]
+
+Factors = tuple[int, ...]
+"""Numbers of factors, in growing order where a set of them is meant."""
+
+
+@dataclass(frozen=True)
+class Margins:
+    """Tables over factors of the given sizes: `axes` names those of each table, `variances` the noise of a cell.
+
+    The estimate of a table is the one of least variance among all that are linear, right on average and add up; any
+    other positive variances make it a little worse, and leave the rest.
+
+    >>> both = Margins((2,), ((), (0,)), (Fraction(1), Fraction(1)))      # a total, and two cells
+    >>> both.estimates([[13], [4, 6]])
+    [([36], 3), ([15, 21], 3)]
+    >>> both.terms(0)                            # 2/3 of its own noise, and 1/3 of that of each cell
+    [(0, Fraction(2, 3), 1), (1, Fraction(1, 3), 2)]
+    """
+
+    sizes: tuple[int, ...]
+    axes: tuple[Factors, ...]
+    variances: tuple[Fraction, ...]
+
+    def estimates(self, noisy: Sequence[Sequence[int]]) -> list[tuple[list[int], int]]:
+        """For each table its cells as numerators, and their denominator; all cells in the order of the table."""
+        arrays = [cube(one, self._shape(axes)) for one, axes in zip(noisy, self.axes, strict=True)]
+        sums = {
+            (n, kept): margin(array, axes, kept)
+            for n, (array, axes) in enumerate(zip(arrays, self.axes, strict=True))
+            for kept in {kept for shares in self._shares for m, kept in shares if m == n}
+        }
+        return [self._estimate(k, sums) for k in range(len(self.axes))]
+
+    def terms(self, k: int) -> list[tuple[int, Fraction, int]]:
+        """The error of a cell of table k: noise of which table, with which coefficient, of how many cells.
+
+        The cells of a table have different noise, of one law, and the coefficient of a cell follows from the keys that
+        it shares with the cell that is estimated: so all cells of table k have errors of one law.
+        """
+        found: dict[tuple[int, Fraction], int] = {}
+        for n, axes in enumerate(self.axes):
+            shared = tuple(sorted(set(axes) & set(self.axes[k])))
+            for agreed in _subsets(shared):
+                share = sum((self._shares[k][n, kept] for kept in _subsets(agreed)), Fraction(0))
+                differ = prod(self.sizes[a] - 1 for a in shared if a not in agreed)
+                cells = differ * prod(self.sizes[a] for a in axes if a not in shared)
+                if share and cells:
+                    found[n, abs(share)] = found.get((n, abs(share)), 0) + cells
+        return [(n, share, cells) for (n, share), cells in found.items()]
+
+    @cached_property
+    def _shares(self) -> tuple[dict[tuple[int, Factors], Fraction], ...]:
+        """For each table: how much of the sums of table n over all factors but some makes up the estimate."""
+        return tuple(dict(self._shares_of(set(axes))) for axes in self.axes)
+
+    def _shares_of(self, mine: set[int]) -> Iterator[tuple[tuple[int, Factors], Fraction]]:
+        for n, axes in enumerate(self.axes):
+            shared = tuple(sorted(mine & set(axes)))
+            for kept in _subsets(shared):
+                left = tuple(a for a in shared if a not in kept)
+                weight = sum(
+                    ((-1) ** len(more) * self._weight(n, {*kept, *more}) for more in _subsets(left)), Fraction(0)
+                )
+                yield (n, kept), weight * self._cells(kept) / self._cells(mine)
+
+    def _weight(self, n: int, effect: set[int]) -> Fraction:
+        """The weight of table n among all that know an effect, in the inverse of the variance of what they know."""
+        knows = {
+            m: 1 / (self._cells(axes) * self.variances[m]) for m, axes in enumerate(self.axes) if effect <= set(axes)
+        }
+        return knows[n] / sum(knows.values())
+
+    def _cells(self, factors: Iterable[int]) -> int:
+        return prod(self.sizes[a] for a in factors)
+
+    def _shape(self, axes: Factors) -> tuple[int, ...]:
+        return tuple(self.sizes[a] for a in axes)
+
+    def _estimate(self, k: int, sums: dict[tuple[int, Factors], Any]) -> tuple[list[int], int]:
+        axes, shares = self.axes[k], self._shares[k]
+        below = lcm(*(share.denominator for share in shares.values()))
+        total = cube([0] * self._cells(axes), self._shape(axes))
+        for (n, kept), share in shares.items():
+            if share:
+                total = total + put(sums[n, kept], kept, axes, self.sizes) * int(share * below)
+        return list(total.ravel()), below
+
+
+def cube(cells: Sequence[int], shape: Sequence[int]) -> Any:
+    """Integers of any size as an array, with a first axis of size 1: numpy takes apart arrays that have no axis."""
+    made = np.empty(len(cells), dtype=object)
+    made[:] = cells
+    return made.reshape((1, *shape))
+
+
+def margin(array: Any, axes: Factors, kept: Factors) -> Any:
+    """The sums of a cube over all factors but those that are kept, in the order of these.
+
+    >>> margin(cube([1, 2, 3, 4], (2, 2)), (0, 1), (1,)).tolist()
+    [[4, 6]]
+    """
+    gone = tuple(1 + n for n, a in enumerate(axes) if a not in kept)
+    left = [a for a in axes if a in kept]
+    return np.transpose(np.sum(array, axis=gone), [0, *(1 + left.index(a) for a in kept)])
+
+
+def put(array: Any, kept: Factors, axes: Factors, sizes: Sequence[int]) -> Any:
+    """The cells of a coarse cube where those of a finer one have the same keys.
+
+    >>> put(cube([4, 6], (2,)), (1,), (0, 1), (3, 2)).tolist()
+    [[[4, 6], [4, 6], [4, 6]]]
+    """
+    turned = np.transpose(array, [0, *(1 + kept.index(a) for a in axes if a in kept)])
+    narrow = turned.reshape((1, *(sizes[a] if a in kept else 1 for a in axes)))
+    return np.broadcast_to(narrow, (1, *(sizes[a] for a in axes)))
+
+
+def whole(estimate: tuple[Sequence[int], int], shape: Sequence[int]) -> list[int]:
+    """Integers near the estimate that add up in all tables whose estimates do: sums from the first cell are rounded.
+
+    A cell of a table by d keys is a sum of 2^d such, with signs: off by at most 2^d/2.
+
+    >>> whole(([1, 1, 1], 3), (3,)), whole(([3], 3), ())
+    ([0, 1, 0], [1])
+    """
+    cells, below = estimate
+    sums = cube(cells, shape)
+    for axis in range(1, len(shape) + 1):
+        sums = np.add.accumulate(sums, axis=axis)
+    rounded = (2 * sums + below) // (2 * below)
+    for axis in range(1, len(shape) + 1):
+        first, *_ = np.split(rounded, [1], axis)
+        rounded = np.concatenate([first, np.diff(rounded, axis=axis)], axis)
+    return list(rounded.ravel())
+
+
+def _subsets(factors: Factors) -> Iterator[Factors]:
+    return (kept for size in range(len(factors) + 1) for kept in combinations(factors, size))

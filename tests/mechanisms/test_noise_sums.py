@@ -1,0 +1,89 @@
+"""Weighted sums of noise, against their law by plain convolution: the half-width holds, and is hardly too wide."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from fractions import Fraction
+from math import cos, exp, lcm, sqrt
+
+import numpy as np
+import pytest
+from flint import arb
+
+from zcdp import DiscreteGaussian, DiscreteLaplace
+from zcdp.mechanisms.noise_sums import NoiseSum, short_variance
+from zcdp.numeric.balls import at_precision
+from zcdp.numeric.certify import NotCertified
+
+Mass = Callable[[int], float]
+LAWS: dict[str, tuple[DiscreteGaussian | DiscreteLaplace, Mass, int]] = {
+    "gaussian": (DiscreteGaussian(sigma=4), lambda x: exp(-x * x / 32), 40),
+    "narrow gaussian": (DiscreteGaussian(sigma="0.4"), lambda x: exp(-x * x / 0.32), 5),
+    "laplace": (DiscreteLaplace(scale=2), lambda x: exp(-abs(x) / 2), 70),
+    "sure": (DiscreteLaplace(epsilon=12), lambda x: exp(-12 * abs(x)), 3),
+}
+SUMS = [
+    (("gaussian", "1", 1),),
+    (("gaussian", "1/3", 5), ("laplace", "2/5", 3)),
+    (("laplace", "1", 1), ("gaussian", "1/20", 30)),
+    (("narrow gaussian", "1", 1), ("narrow gaussian", "1/2", 3), ("laplace", "1/6", 2)),
+    (("sure", "1", 2),),
+    (("laplace", "3/7", 1), ("laplace", "1/7", 1)),
+]
+
+
+def law(terms: tuple[tuple[str, str, int], ...]) -> tuple[np.ndarray, np.ndarray]:
+    """Where the sum may lie, and with what probability."""
+    below = lcm(*(Fraction(share).denominator for _, share, _ in terms))
+    masses = np.ones(1)
+    for name, share, count in terms:
+        _, mass, far = LAWS[name]
+        steps = int(Fraction(share) * below)
+        one = np.zeros(2 * far * steps + 1)
+        one[::steps] = [mass(x) for x in range(-far, far + 1)]
+        for _ in range(count):
+            masses = np.convolve(masses, one / one.sum())
+    reach = len(masses) // 2
+    return np.arange(-reach, reach + 1) / below, masses
+
+
+@pytest.mark.parametrize("terms", SUMS, ids=lambda terms: " ".join("*".join(map(str, one)) for one in terms))
+def test_the_half_width_is_that_of_the_law(terms: tuple[tuple[str, str, int], ...]) -> None:
+    places, masses = law(terms)
+    noise = NoiseSum(tuple((LAWS[name][0], Fraction(share), count) for name, share, count in terms))
+    found = noise.accuracy()
+    deviation = sqrt(masses @ places**2)
+    assert found.standard_deviation == pytest.approx(deviation, rel=1e-9)
+    assert masses[np.abs(places) > found.half_width].sum() <= 0.05
+    # not the least one: it is smoothed over 1/500 of where less than 1e-6 is left
+    least = min(h for h in np.abs(places) if masses[np.abs(places) > h].sum() <= 0.05)
+    far = min(h for h in np.abs(places) if masses[np.abs(places) > h].sum() <= 1e-7)
+    assert found.half_width <= 1.001 * least + 0.004 * far + 1e-9
+
+
+@pytest.mark.parametrize("name", LAWS)
+@pytest.mark.parametrize("angle", [0.0, 0.3, 3.1, 3.2, 40.7])
+def test_waves_and_moments_are_those_of_the_law(name: str, angle: float) -> None:
+    mechanism, mass, far = LAWS[name]
+    whole = sum(mass(x) for x in range(-far, far + 1))
+    mean = sum(mass(x) * cos(angle * x) for x in range(-far, far + 1)) / whole
+    ball = at_precision(96, lambda: mechanism.wave()(arb(angle)))
+    assert float(ball.mid()) == pytest.approx(mean, abs=1e-12)
+    assert float(ball.rad()) < 1e-20
+    tilt = angle / 100
+    moment = sum(mass(x) * exp(tilt * x) for x in range(-far, far + 1)) / whole
+    assert float(at_precision(96, lambda: mechanism.growth()(arb(tilt))).mid()) >= moment * (1 - 1e-12)
+
+
+def test_many_draws_and_wide_noise_cost_no_more() -> None:
+    sigma = 10**30
+    wide = NoiseSum(((DiscreteGaussian(sigma=sigma), Fraction(1, 1000), 1_000_000),)).accuracy()
+    assert wide.standard_deviation == pytest.approx(1e30)
+    assert 1.9599 < wide.half_width / 1e30 < 1.975
+
+
+def test_what_no_float_says_is_an_error() -> None:
+    with pytest.raises(NotCertified):
+        NoiseSum(((DiscreteGaussian(sigma="1e400"), Fraction(1), 1),)).accuracy()
+    with pytest.raises(NotCertified, match="too small"):
+        short_variance(DiscreteGaussian(sigma="0.001"))
