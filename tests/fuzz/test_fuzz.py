@@ -85,6 +85,8 @@ FOUND = (
     "PermuteAndFlip(epsilon='1e4000') + RAPPOR(epsilon=1)",
     "2 * PermuteAndFlip(epsilon='log(3)') + PureDP(epsilon=1e300, total_variation='0.6678')",
     "Subsampled(Gaussian(rho='1e400'), size=5, of=2925) + RAPPOR(epsilon=3)",
+    "Shuffled(RandomizedResponse(epsilon=100, k=3), clients=1000)",
+    "Shuffled(RandomizedResponse(epsilon=30, k=2), clients=100000)",
 )
 """What the deeper law, or a user, has found."""
 
@@ -93,6 +95,12 @@ SLOW = (
     ("plan", "3 * Subsampled(Gaussian(sigma=0.1), rate=0.5)", "1e-6", "1"),
     ("calibrate", "40 * Laplace(scale=?) + TruncatedGeometric(epsilon=1, n=1000, sensitivity=3)", "1e-6", "10"),
     ("plan", "3 * Subsampled(Logistic(epsilon='log(1.0000001)'), rate=0.9999999999)", "1e-300", "1e-9"),
+    (
+        "calibrate",
+        "40 * PureDP(epsilon=?) + Shuffled(RandomizedResponse(epsilon=100, k=3), clients=1000)",
+        "1e-300",
+        "1",
+    ),
 )
 """The same of what took too long: kind, text, delta and epsilon."""
 

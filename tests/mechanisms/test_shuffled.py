@@ -23,6 +23,8 @@ from zcdp import (
     Subsampled,
     account,
 )
+from zcdp.numeric.balls import lift
+from zcdp.privacy.loss import by_counts
 
 Law = dict[tuple[int, ...], Fraction]
 
@@ -104,6 +106,42 @@ def exact(e: float, k: int, n: int, epsilon: float) -> float:
                     rest = n - a - b - m
                     total += ways * p ** (a + b) * ((k - 2) * p) ** m * (1 - k * p) ** rest * value
         return float(total / n)
+
+
+@pytest.mark.parametrize(
+    ("ratio", "k", "clients", "epsilon"), [(3000, 2, 160, 3), (3000, 4, 34, 1), (60, 4, 34, 2), (10**7, 3, 34, 15)]
+)
+def test_rare_reports_are_the_sum_itself(ratio: int, k: int, clients: int, epsilon: float) -> None:
+    """Too many counts for all of them, of which those of few blind reports are nearly the whole."""
+    truth = exact(ratio, k, clients, epsilon)
+    bound = Shuffled(RandomizedResponse(epsilon=Log(ratio), k=k), clients=clients).delta_at(epsilon=epsilon)
+    assert truth * (1 - 1e-14) <= bound <= truth * (1 + 1e-12)
+
+
+@pytest.mark.parametrize("often", [Fraction(1, 2), Fraction(0), Fraction(-1, 20)], ids=str)
+def test_the_ends_of_a_sum_over_rare_values(often: Fraction, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Also where what is left out is much of it, and where the likeliest value counts."""
+    n, law = 150, [(Fraction(-1), Fraction(1, 100)), (Fraction(2), Fraction(1, 50)), (often, Fraction(97, 100))]
+    a, b = (grid.ravel() for grid in np.indices((n + 1, n + 1)))
+    counts = [a, b, np.maximum(n - a - b, 0)]
+    value = sum(float(place) * count for (place, _), count in zip(law, counts, strict=True))
+    logs = np.concatenate([[0.0], np.cumsum(np.log(np.arange(1.0, n + 1)))])
+    weight = logs[n] + sum(log(mass) * count - logs[count] for (_, mass), count in zip(law, counts, strict=True))
+    truth = float(np.sum((np.exp(weight) * value)[(a + b <= n) & (value > 0)]))
+    balls = [(lift(place), lift(mass)) for place, mass in law]
+    lower, upper = (float(end) for end in by_counts.mean_by_counts(balls, n))
+    assert truth * (1 - 1e-11) <= upper <= lower * (1 + 1e-11) <= truth * (1 + 1e-10)
+    for tiny in (-1, 1, 3):
+        monkeypatch.setattr(by_counts, "TINY", tiny)
+        lower, upper = (float(end) for end in by_counts.mean_by_counts(balls, n))
+        assert lower < truth < upper < 60 * truth
+
+
+def test_no_more_than_one_report_costs() -> None:
+    """Where neither the sum nor the line is good: still a probability, and at most that of a report alone."""
+    alone = RandomizedResponse(epsilon=10, k=1000)
+    for clients in (200, 1000, 10**4):
+        assert Shuffled(alone, clients=clients).delta_at(epsilon=7) <= alone.delta_at(epsilon=7) * (1 + 1e-12)
 
 
 @pytest.mark.parametrize(("k", "clients", "epsilon"), [(2, 160, 0.6), (4, 34, 0.3), (4, 34, 1.2)])

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import Any, ClassVar
 
 from flint import arb
@@ -67,30 +68,13 @@ class Shuffled(Wrapper):
 
     @cached_property
     def _law(self) -> LossLaw:
-        loss, values, clients = self.mechanism.largest_loss, self.mechanism.blanket(), self.clients
+        loss = self.mechanism.largest_loss
         assert loss is not None
-
-        def known(ask: Callable[[ShuffledProfile], tuple[arb, arb]]) -> tuple[arb, arb]:
-            try:
-                return ask(ShuffledProfile(lift(loss), values, clients))
-            except (ValueError, OverflowError, ZeroDivisionError):  # of the floats that say where to look
-                raise NotCertified("the losses are too extreme for the profile of shuffled reports") from None
-
-        def law(ends: Ends, **options: Any) -> LossLaw:
-            return profile_law(ends, lambda: lift(loss), relation=Relation.REPLACE, **options)
-
-        own = self.mechanism.is_its_blanket
-        witness = law(lambda epsilon: known(lambda one: one.attained(epsilon))) if own else None
-        return law(
-            lambda epsilon: known(lambda one: (arb(0), one.above(epsilon))),
-            exact=False,
-            gives_curve=True,
-            witness_alone=witness,
-        )
+        return _law(loss, self.mechanism.blanket(), self.clients, self.mechanism.is_its_blanket)
 
     @cached_property
     def _curve(self) -> SampledFinite:
-        return finite_curve(self._law)
+        return _curve(self._law)
 
     @property
     def relation(self) -> Relation:
@@ -121,3 +105,30 @@ class Shuffled(Wrapper):
         except NotCertified:
             return 0.0, alone
         return min(lower, alone), min(upper, alone)
+
+
+@lru_cache(maxsize=64)
+def _law(loss: Exact, values: int, clients: int, own: bool) -> LossLaw:
+    """The law of all mechanisms that are alike, once: a calibration makes many, and its points take long."""
+
+    def known(ask: Callable[[ShuffledProfile], tuple[arb, arb]]) -> tuple[arb, arb]:
+        try:
+            return ask(ShuffledProfile(lift(loss), values, clients))
+        except (ValueError, OverflowError, ZeroDivisionError):  # of the floats that say where to look
+            raise NotCertified("the losses are too extreme for the profile of shuffled reports") from None
+
+    def law(ends: Ends, **options: Any) -> LossLaw:
+        return profile_law(ends, lambda: lift(loss), relation=Relation.REPLACE, **options)
+
+    witness = law(lambda epsilon: known(lambda one: one.attained(epsilon))) if own else None
+    return law(
+        lambda epsilon: known(lambda one: (arb(0), one.above(epsilon))),
+        exact=False,
+        gives_curve=True,
+        witness_alone=witness,
+    )
+
+
+@lru_cache(maxsize=64)
+def _curve(law: LossLaw) -> SampledFinite:
+    return finite_curve(law)

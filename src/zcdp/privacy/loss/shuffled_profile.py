@@ -8,14 +8,17 @@ from flint import acb, arb
 
 from zcdp.numeric.balls import below
 from zcdp.numeric.crossing import crossing
+from zcdp.privacy.loss.by_counts import mean_by_counts
 
 __all__ = ["ShuffledProfile"]
 
-FEW = 20_000  # terms of the sum over all counts
+CLOSE = 2.0**-40  # ends of the sum over counts that are so close leave nothing to the contour
 FALL = 34.0  # e-folds by which aliases are below
 SKIPPED = 50.0  # e-folds by which nodes that are left out are below
 TINY = -650.0  # the logarithm of what is not worth more than a Chernoff bound
 MOST_NODES, MOST_TURNS = 400, 64
+MOST_OF_A_TURN = 4_000
+RENEWED = 32  # nodes after which waves are made anew: a turn may make a complex ball sqrt(2) times as wide
 SMOOTH = 3.0  # deviations of the noise at the last turn
 WEAK = 2e-3  # deviation of the noise, times c, that is weak enough: half its square is what it adds to delta, as a part
 
@@ -58,21 +61,14 @@ class ShuffledProfile:
     def _mean(self, law: list[tuple[arb, arb]]) -> tuple[arb, arb]:
         """Numbers below and above E (Y_1 + ... + Y_n)_+/n, for places and masses of Y."""
         law, n = [(place, mass) for place, mass in law if mass > 0], self.clients
-        if n ** (len(law) - 1) <= FEW:
-            whole = _sum(law, n, arb(0), arb(1)) / n
-            return whole, whole
+        counted = mean_by_counts(law, n)
+        if counted is not None and counted[1] - counted[0] <= CLOSE * counted[0]:
+            return counted[0] / n, counted[1] / n
         below, above = _positive_part(law, n)
-        return (below / n).max(arb(0)), above / n
-
-
-def _sum(law: list[tuple[arb, arb]], n: int, value: arb, weight: arb) -> arb:
-    """The mean of the positive part over all counts of n draws, beside what is drawn already."""
-    (place, mass), *others = law
-    if not others:
-        return (value + place * n).max(arb(0)) * weight * mass**n
-    return sum(
-        (_sum(others, n - m, value + place * m, weight * arb.bin_uiui(n, m) * mass**m) for m in range(n + 1)), arb(0)
-    )
+        if counted is not None:
+            below, above = below.lower().max(counted[0].lower()), above.upper().min(counted[1].upper())
+        alone = sum((place.max(arb(0)) * mass for place, mass in law), arb(0))
+        return (below / n).max(arb(0)), (above / n).upper().min(alone.upper())
 
 
 def _positive_part(law: list[tuple[arb, arb]], n: int) -> tuple[arb, arb]:
@@ -91,9 +87,12 @@ def _positive_part(law: list[tuple[arb, arb]], n: int) -> tuple[arb, arb]:
 
     c = crossing(slope)
     level, parts = tilted(c)
-    if n * level - log(c) < TINY:  # x_+ <= e^{cx}/(ce)
-        moment = sum(((place * arb(c)).exp() * mass for place, mass in law), arb(0))
-        return arb(0), (moment.log() * n - 1).exp() / c
+    centre = arb(c)
+    powers = [(place * centre).exp() * mass for place, mass in law]
+    whole = sum(powers, arb(0))
+    chernoff = (whole.log() * n - 1).exp() / c  # x_+ <= e^{cx}/(ce)
+    if n * level - log(c) < TINY:
+        return arb(0), chernoff
     # aliases: e^{cjP} E(X - jP)_+; to the right by a Chernoff bound at twice the order
     log_size = n * level - 2 * log(c) - log(2 * pi * _bend(places, parts, n, c)) / 2
     right = (n * tilted(2 * c)[0] - log(c) - log_size + FALL) / c
@@ -101,13 +100,12 @@ def _positive_part(law: list[tuple[arb, arb]], n: int) -> tuple[arb, arb]:
     step = arb(2 * pi / period)
     pairs = [(parts[i] * parts[j] * (places[i] - places[j]) ** 2, i, j) for i in range(len(law)) for j in range(i)]
     _, i, j = max(pairs)
-    centre = arb(c)
-    powers = [(place * centre).exp() * mass for place, mass in law]
-    whole = sum(powers, arb(0))
     strength = below(n * powers[i] * powers[j] / (whole * whole))
     distance = abs(law[i][0] - law[j][0])
     h, d = float(step.mid()), float(distance.mid())
     kept, turns = _nodes(h, d, strength, ceil(SMOOTH * c * d / (2 * pi * WEAK)))
+    if not kept:
+        return arb(0), chernoff
     width = 2 * arb.pi() / distance
     half = (SMOOTH / (width * turns)) ** 2 / 2  # of the variance of a little noise, which only adds
     total = arb(0)
@@ -115,7 +113,7 @@ def _positive_part(law: list[tuple[arb, arb]], n: int) -> tuple[arb, arb]:
     turned = [acb(0, place * step).exp() for place, _ in law]
     for k in kept:
         z = acb(centre, step * k)
-        if k == before + 1:
+        if k == before + 1 and k % RENEWED:
             waves = [wave * turn for wave, turn in zip(waves, turned, strict=True)]
         else:
             waves = [
@@ -132,7 +130,8 @@ def _positive_part(law: list[tuple[arb, arb]], n: int) -> tuple[arb, arb]:
     rest += more * (-half * last * last).exp() * (share * width + step) / arb.pi() / (width * width * turns)
     size, noise = (whole.log() * n).exp(), (2 * half).sqrt()
     added = noise / (2 * arb.pi()).sqrt() * (size * more).min(arb(1))
-    return size * (total - rest) - _aliases(law, n, centre, step, noise) - added, size * (total + rest)
+    low, high = size * (total - rest) - _aliases(law, n, centre, step, noise) - added, size * (total + rest)
+    return low, high.upper().min(chernoff.upper())
 
 
 def _aliases(law: list[tuple[arb, arb]], n: int, c: arb, step: arb, noise: arb) -> arb:
@@ -156,12 +155,14 @@ def _bend(places: list[float], parts: list[float], n: int, c: float) -> float:
 def _nodes(step: float, distance: float, strength: float, enough: int) -> tuple[list[int], int]:
     """The nodes k >= 0 near whole turns, where |phi| is not proven negligible, and up to which turn and a half.
 
-    Of turns there are `enough`, if they are not too many.
+    Of turns there are `enough`, if they are not too many; none where a single one has too many nodes.
     """
     reach = sqrt(SKIPPED * 1.01 / strength) if strength > 0 else inf
     # 1 - cos t >= SKIPPED/strength beyond this angle
     angle = pi if reach >= sqrt(2) else 2 * asin(reach / sqrt(2))
     each = max(2 * angle / (distance * step), 1.0)
+    if each > MOST_OF_A_TURN:
+        return [], 0
     turns = max(1, min(MOST_TURNS, int(MOST_NODES / each), enough))
     kept: list[int] = []
     for turn in range(turns + 1):
