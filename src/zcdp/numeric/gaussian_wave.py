@@ -24,7 +24,7 @@ class GaussianWave:
     Theorem: docs/theorems/noise-sums.md.
 
     >>> GaussianWave(Fraction(1))(arb(0)), GaussianWave(Fraction(1))(arb(1))          # the latter near e^{-1/2}
-    ([1.0000...], [0.60653066...])
+    ([1.0000...], [0.606531...])
     """
 
     def __init__(self, variance: Fraction) -> None:

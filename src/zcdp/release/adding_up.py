@@ -5,14 +5,14 @@ Nothing but noisy numbers and the plan is used once the noise is drawn. Theorem:
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from fractions import Fraction
 
 from zcdp.accounting.adjusted import Adjustment, adjustment
 from zcdp.accounting.entry import Entry
 from zcdp.release.accuracy import LEVEL, deviation, half_width
 from zcdp.release.exact import Exact
-from zcdp.release.noise import drawn, keys_of, plain_error
+from zcdp.release.noise import drawn, in_values, keys_of, plain_error
 from zcdp.release.table import Table
 from zcdp.tables.domain import plain
 from zcdp.tables.margins import cube, margin, whole
@@ -53,24 +53,25 @@ def adjusted_tables(adjusted: Adjustment, noise: Sequence[Entry], noisy: Sequenc
 def _table(adjusted: Adjustment, k: int, entry: Entry, estimate: tuple[list[int], int], values: list[int]) -> Table:
     query, accuracy = adjusted.together.queries[k], adjusted.accuracy(k)
     grid = query.amount.grid if query.amount else Fraction(1)
-    half, below = Fraction(accuracy.half_width), estimate[1]
-    ends = [_ends(Fraction(cell, below), half, value) for cell, value in zip(estimate[0], values, strict=True)]
+    ends = list(_ends(*estimate, Fraction(accuracy.half_width), values))
     if query.non_negative:  # the published value is not below 0, so that the lower end is not above it
         ends = [(max(low, 0), max(high, 0)) for low, high in ends]
     spread = plain_error(accuracy.standard_deviation, grid)
     columns = keys_of(query) | {
-        "value": [plain(value * grid) for value in values],
+        "value": in_values(values, grid),
         "sd": [spread] * len(values),
-        "lower": [plain(low * grid) for low, _ in ends],
-        "upper": [plain(high * grid) for _, high in ends],
+        "lower": in_values((low for low, _ in ends), grid),
+        "upper": in_values((high for _, high in ends), grid),
     }
     return Table(query.name, _about(adjusted, query, entry, accuracy.half_width, spread), columns)
 
 
-def _ends(estimate: Fraction, half: Fraction, value: int) -> tuple[int, int]:
-    """All whole numbers within half of the estimate, of which the truth is one; and the published one."""
-    low, high = estimate - half, estimate + half
-    return min(-(-low.numerator // low.denominator), value), max(high.numerator // high.denominator, value)
+def _ends(cells: list[int], below: int, half: Fraction, values: list[int]) -> Iterator[tuple[int, int]]:
+    """All whole numbers within half of each estimate, of which the truth is one; and the published one."""
+    reach, unit = half.numerator * below, half.denominator * below
+    for cell, value in zip(cells, values, strict=True):
+        estimate = cell * half.denominator
+        yield min(-((reach - estimate) // unit), value), max((estimate + reach) // unit, value)
 
 
 def _about(adjusted: Adjustment, query: TableQuery, entry: Entry, half: float, spread: float) -> str:

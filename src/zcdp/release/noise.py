@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from fractions import Fraction
 from itertools import product
 from math import inf, sqrt
@@ -16,7 +16,7 @@ from zcdp.release.table import Table
 from zcdp.tables.domain import Bins, plain
 from zcdp.tables.query import Statistic, TableQuery
 
-__all__ = ["drawn", "keys_of", "plain_error", "published"]
+__all__ = ["drawn", "in_values", "keys_of", "plain_error", "published"]
 
 WIDE = 2.0**100
 BOTH = (1 + LEVEL) / 2
@@ -55,15 +55,26 @@ def _noisy(query: TableQuery, entries: Sequence[Entry], exact: Exact, statistics
     spread, half = plain_error(deviation(entry), grid), half_width(entry)
     least: Any = 0 if query.non_negative else -inf
     columns = keys_of(query) | {
-        "value": [plain(max(value, least) * grid) for value in values],
+        "value": in_values((max(value, least) for value in values), grid),
         "sd": [spread] * len(values),
-        "lower": [plain(max(value - half, least) * grid) for value in values],
-        "upper": [plain(max(value + half, least) * grid) for value in values],
+        "lower": in_values((max(value - half, least) for value in values), grid),
+        "upper": in_values((max(value + half, least) for value in values), grid),
     }
     about = f"noise of standard deviation {spread:.6g} on each value; each interval holds at {float(LEVEL):.0%}"
     if query.non_negative:  # the truth is at least 0, so that an interval without what is below loses nothing
         about += "; values and intervals are cut at 0, so that sums of small cells are too large on average"
     return Table(query.name, about, columns)
+
+
+def in_values(steps: Iterable[int], grid: Fraction) -> list[int | float]:
+    """Grid steps in the unit of the values.
+
+    >>> in_values([3, -1], Fraction(1, 2))
+    [1.5, -0.5]
+    """
+    if grid.denominator == 1:
+        return [step * grid.numerator for step in steps]
+    return [plain(step * grid) for step in steps]
 
 
 def plain_error(steps: float, grid: Fraction) -> float:
