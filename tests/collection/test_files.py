@@ -1,12 +1,15 @@
-"""From a file of values to a published estimate by the real program, and what it refuses."""
+"""From a file of values to a published estimate by the real program, and what its commands refuse."""
 
 from __future__ import annotations
 
 import csv
+import io
 import json
 import re
 import tomllib
+from contextlib import chdir, redirect_stderr, redirect_stdout
 from pathlib import Path
+from subprocess import CompletedProcess
 from typing import Any
 
 import numpy as np
@@ -14,6 +17,7 @@ import pytest
 from cli.program import zcdp as program
 
 import zcdp
+from zcdp.cli import main
 from zcdp.collection.duckdb import count_duckdb
 from zcdp.collection.frames import count_frame
 from zcdp.collection.parquet import count_files, write_reports
@@ -49,6 +53,14 @@ def folder(tmp_path: Path) -> Path:
 
 def run(folder: Path, *arguments: str) -> Any:
     return program(*arguments, cwd=folder)
+
+
+def ask(folder: Path, *arguments: str) -> CompletedProcess[str]:
+    """The same command without a process of its own, which would load every library anew."""
+    out, err = io.StringIO(), io.StringIO()
+    with chdir(folder), redirect_stdout(out), redirect_stderr(err):
+        code = main(arguments)
+    return CompletedProcess(arguments, code, out.getvalue(), err.getvalue())
 
 
 def test_from_values_to_a_page(folder: Path) -> None:
@@ -95,9 +107,9 @@ def test_the_account_the_report_and_the_estimate_tell_one_story(folder: Path) ->
 
 def test_values_are_randomized_once(folder: Path) -> None:
     again = "randomize", "design.toml", "values.parquet", "--out"
-    assert run(folder, *again, "a.parquet").returncode == 0
+    assert ask(folder, *again, "a.parquet").returncode == 0
     first = (folder / "a.parquet").read_bytes()
-    done = run(folder, *again, "b.parquet")
+    done = ask(folder, *again, "b.parquet")
     assert done.returncode == 2
     assert "was randomized already, says values.parquet.randomized" in done.stderr
     assert not (folder / "b.parquet").exists()
@@ -106,19 +118,19 @@ def test_values_are_randomized_once(folder: Path) -> None:
     parquet.write_table(table.cast(arrow.schema([("value", arrow.uint8())])), folder / "copy.parquet")
     (folder / "link.parquet").symlink_to(folder / "values.parquet")
     for name in ("copy.parquet", "link.parquet"):
-        done = run(folder, "randomize", "design.toml", name, "--out", "b.parquet")
+        done = ask(folder, "randomize", "design.toml", name, "--out", "b.parquet")
         assert done.returncode == 2
         assert "was randomized already, says values.parquet.randomized" in done.stderr
     assert sorted(one.name for one in folder.glob("*.randomized")) == ["values.parquet.randomized"]
-    assert run(folder, "randomize", "design.toml", "copy.parquet", "--out", "b.parquet", "--round", "2").returncode == 0
-    done = run(folder, "randomize", "design.toml", "values.parquet", "--out", "c.parquet", "--round", "3")
+    assert ask(folder, "randomize", "design.toml", "copy.parquet", "--out", "b.parquet", "--round", "2").returncode == 0
+    done = ask(folder, "randomize", "design.toml", "values.parquet", "--out", "c.parquet", "--round", "3")
     assert "was randomized in 2 rounds, says copy.parquet.round-2.randomized: the plan accounts for 2" in done.stderr
-    done = run(folder, "randomize", "design.toml", "values.parquet", "--out", "c.parquet", "--round", "4")
+    done = ask(folder, "randomize", "design.toml", "values.parquet", "--out", "c.parquet", "--round", "4")
     assert "--round 4 must be from 1 to 3, the rounds of the plan" in done.stderr
     assert not (folder / "c.parquet").exists()
     (folder / "copy.parquet.round-2.randomized").unlink()
     receipt_of(folder / "values.parquet").unlink()
-    done = run(folder, *again, "a.parquet")
+    done = ask(folder, *again, "a.parquet")
     assert done.returncode == 2
     assert "exists already" in done.stderr
     assert (folder / "a.parquet").read_bytes() == first
@@ -245,7 +257,7 @@ def test_reports_that_are_not_of_the_design_are_refused(folder: Path, spoil: Any
     spoil(folder)
     mechanism = zcdp.RandomizedResponse(epsilon=1 if spoil is other_epsilon else 2, k=10)
     files = sorted(str(one.name) for one in folder.glob("*.parquet") if one.name != "values.parquet")
-    done = run(folder, "estimate", "design.toml", *reversed(files), "--csv", "e.csv")
+    done = ask(folder, "estimate", "design.toml", *reversed(files), "--csv", "e.csv")
     assert done.returncode == 2
     assert error in done.stderr
     assert done.stderr.count("\n") == 1
@@ -260,7 +272,7 @@ def test_files_that_are_not_there_are_named(folder: Path) -> None:
         ["randomize", "design.toml", "no.parquet", "--out", "r.parquet"],
         ["estimate", "design.toml", "no.parquet"],
     ):
-        done = run(folder, *command)
+        done = ask(folder, *command)
         assert (done.returncode, done.stderr) == (2, "zcdp: no.parquet: no such file\n")
 
 
@@ -277,7 +289,7 @@ def test_files_that_are_not_there_are_named(folder: Path) -> None:
 )
 def test_values_that_cannot_be_randomized_are_refused(folder: Path, values: Any, error: str) -> None:
     parquet.write_table(arrow.table(values), folder / "values.parquet")
-    done = run(folder, "randomize", "design.toml", "values.parquet", "--out", "reports.parquet")
+    done = ask(folder, "randomize", "design.toml", "values.parquet", "--out", "reports.parquet")
     assert done.returncode == 2
     assert error in done.stderr
     assert not (folder / "reports.parquet").exists()
@@ -299,7 +311,7 @@ def test_values_that_cannot_be_randomized_are_refused(folder: Path, values: Any,
 )
 def test_a_collection_that_makes_no_sense_is_refused(folder: Path, line: str, instead: str, error: str) -> None:
     (folder / "design.toml").write_text(DESIGN.replace(line, instead))
-    done = run(folder, "account", "design.toml")
+    done = ask(folder, "account", "design.toml")
     assert done.returncode == 2
     assert error in done.stderr
 
@@ -352,25 +364,25 @@ def test_surveys_that_cannot_be_randomized_are_refused(folder: Path, text: str, 
 def test_a_name_that_the_plan_does_not_have_is_refused_and_not_quoted(folder: Path) -> None:
     (folder / "design.toml").write_text(DESIGN.replace("k = 10\n", "values = ['a', 'b']\n").replace("k=10)", "k=2)"))
     (folder / "survey.csv").write_text("v\na\nsecret\n")
-    done = run(folder, "randomize", "design.toml", "survey.csv", "--out", "reports.parquet")
+    done = ask(folder, "randomize", "design.toml", "survey.csv", "--out", "reports.parquet")
     said = "zcdp: survey.csv: column v has a value that is none of the 2 in the plan\n"
     assert (done.returncode, done.stderr) == (2, said)
 
 
 def test_choose_writes_a_plan_that_the_other_commands_read(folder: Path) -> None:
-    done = run(folder, "choose", "--k", "10", "--rounds", "4", "--rho", "0.5", "--clients", "1e4", "--out", "new.toml")
+    done = ask(folder, "choose", "--k", "10", "--rounds", "4", "--rho", "0.5", "--clients", "1e4", "--out", "new.toml")
     assert (done.returncode, done.stderr) == (0, "")
     assert "certified" in done.stdout
-    assert run(folder, "account", "new.toml").returncode == 0
-    done = run(folder, "randomize", "new.toml", "values.parquet", "--out", "reports.parquet")
+    assert ask(folder, "account", "new.toml").returncode == 0
+    done = ask(folder, "randomize", "new.toml", "values.parquet", "--out", "reports.parquet")
     assert (done.returncode, done.stderr) == (0, "")
-    assert run(folder, "estimate", "new.toml", "reports.parquet").returncode == 0
+    assert ask(folder, "estimate", "new.toml", "reports.parquet").returncode == 0
     named = "choose", "--values", 'tea,"none"', "--rho", "0.5", "--clients", "1e4", "--out", "named.toml"
-    assert run(folder, *named).returncode == 0
+    assert ask(folder, *named).returncode == 0
     assert tomllib.loads((folder / "named.toml").read_text())["collection"]["values"] == ["tea", '"none"']
-    assert run(folder, "account", "named.toml").returncode == 0
+    assert ask(folder, "account", "named.toml").returncode == 0
     wrong = "--values", "a,b", "--k", "2", "--rho", "1", "--clients", "10"
-    assert "give --k, how many values there are, or --values" in run(folder, "choose", *wrong).stderr
-    facts = json.loads(run(folder, "choose", "--k", "10", "--epsilon", "1", "--clients", "1e4", "--json").stdout)
+    assert "give --k, how many values there are, or --values" in ask(folder, "choose", *wrong).stderr
+    facts = json.loads(ask(folder, "choose", "--k", "10", "--epsilon", "1", "--clients", "1e4", "--json").stdout)
     assert facts["designs"][0]["spent"] <= 1
-    assert run(folder, "choose", "--k", "10", "--clients", "10").returncode == 2
+    assert ask(folder, "choose", "--k", "10", "--clients", "10").returncode == 2

@@ -104,6 +104,9 @@ SLOW = (
 )
 """The same of what took too long: kind, text, delta and epsilon."""
 
+HARD = {1, 29, 32, 100370}
+"""Inputs by their seed that take as long as twenty others."""
+
 
 def test_what_was_found_once_stays_mended() -> None:
     points = {"delta": "1e-6", "epsilon": "1"}
@@ -114,8 +117,7 @@ def test_what_was_found_once_stays_mended() -> None:
 def test_what_was_slow_once_stays_quick() -> None:
     names = ("n", "kind", "text", "delta", "epsilon")
     jobs = [dict(zip(names, (n, *one), strict=True)) for n, one in enumerate(SLOW)]
-    jobs.append(job(100370))
-    assert failures(jobs) == []
+    assert failures([*jobs, *map(job, sorted(HARD))]) == []
 
 
 def test_every_mechanism_is_drawn() -> None:
@@ -123,7 +125,7 @@ def test_every_mechanism_is_drawn() -> None:
 
 
 def test_only_documented_errors_leave() -> None:
-    assert failures([job(seed) for seed in range(40)]) == []
+    assert failures([job(seed) for seed in range(43) if seed not in HARD]) == []
 
 
 @pytest.mark.deep
