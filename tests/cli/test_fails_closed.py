@@ -25,7 +25,12 @@ def shell(command: str, cwd: Path) -> subprocess.CompletedProcess[str]:
     return subprocess.run(["bash", "-c", command], capture_output=True, text=True, check=False, cwd=cwd, timeout=60)
 
 
-@pytest.mark.parametrize("options", ["--all", "--json"])
+@pytest.mark.parametrize(
+    ("plan", "options"),
+    [(1, "--all"), (300, "--all"), (300, "--json")],
+    indirect=["plan"],
+    ids=["short", "long", "json"],
+)
 @pytest.mark.parametrize(
     "ending",
     [
