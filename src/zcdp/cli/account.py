@@ -27,6 +27,7 @@ from zcdp.mechanisms.accuracy import Accuracy
 __all__ = ["errors", "run"]
 
 SHOWN = 20
+ADJUSTED = "Tables that add up: std dev and 95% within are those after the adjustment; before it"
 
 
 def run(options: Namespace) -> int:
@@ -117,10 +118,9 @@ def _queries(queries: Sequence[QueryCost], *, everything: bool) -> None:
         rest = 100 - sum(Decimal(share.rstrip("%")) for _, share in shown)
         line(dim(f"and {len(queries) - SHOWN} more queries, {rest}% of rho together (--all lists them)"))
     if any(query.alone for query, _ in shown):
-        line(dim("std dev and 95% within of tables that add up are those after the adjustment; before it:"))
-        for query, _ in shown:
-            if query.alone:
-                line(dim(f"  {query.name}: {' and '.join(errors(query.alone))}"))
+        before = (f"{query.name} {' and '.join(errors(query.alone))}" for query, _ in shown if query.alone)
+        for text in wrap(f"{ADJUSTED} {'; '.join(before)}.", width()):
+            line(dim(text))
     if not all(query.is_tight for query, _ in shown):
         line(dim("* a proven upper bound, not known to be exact"))
 

@@ -82,7 +82,7 @@ def _about(adjusted: Adjustment, query: TableQuery, entry: Entry, half: float, s
         away = "none below 0, the sums of coarser tables kept, so that small cells are too large on average"
     return (
         f"adjusted so that it adds up with {others}: by least squares, which leaves an error of standard deviation "
-        f"{spread:.6g} ({plain_error(deviation(entry), grid):.6g} before), then to whole grid steps, {away}; each "
-        f"interval holds at {float(LEVEL):.0%}, and reaches {plain_error(half, grid):.6g} from the estimate before "
+        f"{spread:.4g} ({plain_error(deviation(entry), grid):.4g} before), then to whole grid steps, {away}; each "
+        f"interval holds at {float(LEVEL):.0%}, and reaches {plain_error(half, grid):.4g} from the estimate before "
         f"rounding ({plain(half_width(entry) * grid)} from the value without the adjustment)"
     )
