@@ -101,6 +101,8 @@ SLOW = (
         "1e-300",
         "1",
     ),
+    ("calibrate", "1 * RAPPOR(epsilon=?) + TopK(epsilon=0.001, k=1000000, noise='laplace')", "0.999999", "0"),
+    ("calibrate", "40 * Gaussian(sigma=?) + DiscreteLaplace(scale=10, sensitivity=100)", "0.03", "1e-9"),
 )
 """The same of what took too long: kind, text, delta and epsilon."""
 

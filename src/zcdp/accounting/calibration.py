@@ -7,7 +7,7 @@ from contextlib import suppress
 from fractions import Fraction
 from functools import cache
 from inspect import signature
-from math import exp, inf, isfinite, log
+from math import exp, expm1, inf, isfinite, log, nextafter
 
 from zcdp.display.calls import spoken
 from zcdp.display.things import thing
@@ -19,9 +19,14 @@ from zcdp.privacy.curve import Curve
 __all__ = ["calibrate"]
 
 Excess = Callable[[float], float]
+Distance = Callable[[float], float]
+Point = tuple[float, float]
 
 RELATIVE = 2.0**-42  # the answer is this near to the edge of the budget
+COARSEST = 2.0**-30  # and this near where no float of the cost lies between
 LEAST, MOST = 1e-300, 1e300
+FURTHER, FURTHEST = 1.25, 3.0  # times what should reach the edge, and e-folds of the parameter at once
+FLAT = 1e-2  # of the logarithm of a cost
 
 
 @spoken
@@ -44,7 +49,7 @@ def calibrate(
     >>> calibrate(lambda b: 1000 * Laplace(scale=b), epsilon=1, delta=1e-6)
     133.2422...
     """
-    build = _checked(build)
+    build, finest = _checked(build), 0.0
     if rho is not None:
         if epsilon is not None or delta is not None:
             raise BadValue(f"give rho ({rho}), or epsilon and delta, not both")
@@ -62,12 +67,13 @@ def calibrate(
         if point < 0:
             raise BadValue(f"epsilon ({epsilon}) must not be negative")
         budget = probability(delta, "delta")
-        excess = _excess(build, lambda curve: curve.delta_at(epsilon=point), budget)
-        near = _proposal(build, point, budget, excess)
-        start, step = (1.0, 2.0) if near is None else (near, 1 + 1e-9)
+        distance = _distance_of_delta(budget)
+        excess = _excess(build, lambda curve: curve.delta_at(epsilon=point), budget, distance)
+        start, step = _proposal(build, point, distance, excess) or (1.0, 2.0)
+        finest = distance(log(nextafter(float(budget), 2.0))) - distance(log_of(budget))
     rising = _is_rising(build)
     inside, outside = _bracket(excess, start, step if rising else 1 / step)
-    return _narrow(excess, inside, outside, RELATIVE)
+    return _narrow(excess, inside, outside, RELATIVE, finest)
 
 
 def _checked(build: Callable[[float], Curve]) -> Callable[[float], Curve]:
@@ -91,9 +97,11 @@ def _checked(build: Callable[[float], Curve]) -> Callable[[float], Curve]:
     return made
 
 
-def _excess(build: Callable[[float], Curve], cost: Callable[[Curve], float], budget: Fraction) -> Excess:
-    """The logarithm of cost over budget, at most 0 only where the cost is certified to fit."""
-    target = log_of(budget)
+def _excess(
+    build: Callable[[float], Curve], cost: Callable[[Curve], float], budget: Fraction, distance: Distance | None = None
+) -> Excess:
+    """The logarithm of cost over budget, or another distance; at most 0 only where the cost is certified to fit."""
+    over = distance or _distance(budget)
 
     @cache
     def excess(parameter: float) -> float:
@@ -102,29 +110,49 @@ def _excess(build: Callable[[float], Curve], cost: Callable[[Curve], float], bud
         except (NotCertified, Undecided):
             return inf
         if spent <= budget:
-            return min(log(spent) - target, 0.0) if spent > 0 else -inf
-        return max(log(spent) - target, 5e-324) if spent < inf else inf
+            return min(over(log(spent)), 0.0) if spent > 0 else -inf
+        return max(over(log(spent)), 5e-324) if spent < inf else inf
 
     return excess
 
 
-def _proposal(build: Callable[[float], Curve], epsilon: Fraction, budget: Fraction, excess: Excess) -> float | None:
-    """Where the edge should be, if that can be told: it decides how long the search takes, not what it finds."""
+def _distance(budget: Fraction) -> Distance:
+    """How far the logarithm of a cost is above that of the budget."""
+    target = log_of(budget)
+    return lambda size: size - target
+
+
+def _distance_of_delta(budget: Fraction) -> Distance:
+    """The same of a delta; beyond 1/2 it hardly changes on its way to 1, and -log(1 - delta) is taken for it."""
+    if budget <= Fraction(1, 2):
+        return _distance(budget)
+    target = log(-log_of(1 - budget))
+    return lambda size: log(-log(-expm1(size))) - target if size < 0 else inf
+
+
+def _proposal(
+    build: Callable[[float], Curve], epsilon: Fraction, distance: Distance, excess: Excess
+) -> tuple[float, float] | None:
+    """Where the edge should be, if that can be told, and by which factor the search leaves that first.
+
+    It decides how long the search takes, not what it finds.
+    """
     try:
-        return _near_edge(build, epsilon, budget, excess)
+        return _near_edge(build, epsilon, distance, excess)
     except (ArithmeticError, ValueError):  # beyond what formulas for a first guess are good for
         return None
 
 
-def _near_edge(build: Callable[[float], Curve], epsilon: Fraction, budget: Fraction, excess: Excess) -> float | None:
+def _near_edge(
+    build: Callable[[float], Curve], epsilon: Fraction, distance: Distance, excess: Excess
+) -> tuple[float, float] | None:
     """By the saddle point formula, then by Newton's method on better values."""
-    target = log_of(budget)
 
     @cache
     def saddle(parameter: float) -> float:
         profile = build(parameter).profile
         assert profile is not None
-        return profile.propose_log_delta(epsilon, rough=True) - target
+        return distance(profile.propose_log_delta(epsilon, rough=True))
 
     if build(1.0).profile is None:
         return None
@@ -133,8 +161,10 @@ def _near_edge(build: Callable[[float], Curve], epsilon: Fraction, budget: Fract
     slope = (saddle(parameter * 1.001) - saddle(parameter)) / log(1.001)
     profile = build(parameter).profile
     assert profile is not None
-    parameter = _step(parameter, profile.propose_log_delta(epsilon) - target, slope)
-    return _step(parameter, excess(parameter), slope)
+    parameter = _step(parameter, distance(profile.propose_log_delta(epsilon)), slope)
+    parameter = _step(parameter, excess(parameter), slope)
+    left = FURTHER * abs(excess(parameter) / slope) if slope and isfinite(slope) else 0.0
+    return parameter, 1 + max(1e-9, min(left, 0.1))
 
 
 def _step(parameter: float, miss: float, slope: float) -> float:
@@ -153,18 +183,30 @@ def _is_rising(build: Callable[[float], Curve]) -> bool:
 
 def _bracket(excess: Excess, start: float, factor: float) -> tuple[float, float]:
     """Parameters that fit and do not fit; the cost rises by the factor, which grows on the way."""
-    inside = outside = start
-    if excess(start) <= 0:
-        while excess(outside := inside * factor) <= 0:
-            inside, factor = outside, _grow(factor)
-            if not LEAST < inside < MOST:
-                raise BadValue("the budget is so large that every parameter fits")
-    else:
-        while excess(inside := outside / factor) > 0:
-            outside, factor = inside, _grow(factor)
-            if not LEAST < outside < MOST:
-                raise BadValue("the budget is so small that no parameter fits")
-    return inside, outside
+    fits = excess(start) <= 0
+    known, value = start, excess(start)
+    far = MOST if fits is (factor > 1) else LEAST
+    while (excess(following := known * factor if fits else known / factor) <= 0) is fits:
+        before, value = value, excess(following)
+        if not LEAST < following < MOST or (_is_flat(factor, before, value) and _is_flat(factor, value, excess(far))):
+            size, what = ("large", "every") if fits else ("small", "no")
+            raise BadValue(f"the budget is so {size} that {what} parameter fits")
+        known, factor = following, _further(factor, before, value)
+    return (known, following) if fits else (following, known)
+
+
+def _is_flat(factor: float, one: float, other: float) -> bool:
+    """Whether the cost, far from its budget, has hardly changed by a large factor: it may do so to the very end."""
+    return not 0.5 < factor < 2 and FLAT < abs(other) < inf and abs(one - other) <= FLAT / 10
+
+
+def _further(factor: float, before: float, value: float) -> float:
+    """A larger factor; after a small one as large as to reach beyond the edge, by what it has changed."""
+    grown = _grow(factor)
+    if not 1 / 1.2 < factor < 1.2 or not 0 < abs(value - before) < inf:
+        return grown
+    wanted = FURTHER * abs(value / (value - before) * log(factor))
+    return max(grown, exp(min(wanted, FURTHEST))) if factor > 1 else min(grown, exp(-min(wanted, FURTHEST)))
 
 
 def _grow(factor: float) -> float:
@@ -174,19 +216,20 @@ def _grow(factor: float) -> float:
     return factor * factor if factor > 1.2 else 1 + 10 * (factor - 1)
 
 
-def _narrow(excess: Excess, inside: float, outside: float, relative: float) -> float:
-    """Close in on the edge: secants in logarithms, placed a little inside it, and bisection whenever they stall."""
+def _narrow(excess: Excess, inside: float, outside: float, relative: float, finest: float = 0.0) -> float:
+    """Close in on the edge: secants in logarithms, placed a little inside it, and bisection whenever they stall.
+
+    Costs that differ by less than `finest` are not told apart.
+    """
     at_inside, at_outside = excess(inside), excess(outside)
+    left: Point | None = None
     for turn in range(200):
         low, high = log(inside), log(outside)
-        if abs(high - low) <= relative:
+        if abs(high - low) <= (relative if -at_inside > finest else max(relative, COARSEST)):
             break
         middle = (low + high) / 2
-        if -inf < at_inside < at_outside < inf and turn % 4 != 3:
-            slope = (at_outside - at_inside) / (high - low)
-            # half a tolerance inside the edge, or outside it if the inside is already that near
-            offset = -0.5 if -at_inside > relative * abs(slope) else 0.25
-            middle = low + (offset * relative * abs(slope) - at_inside) / slope if slope else middle
+        if -inf < at_inside < at_outside < inf and (turn % 4 != 3 or _is_quick(at_inside, at_outside, left)):
+            middle = _secant((low, at_inside), (high, at_outside), left, relative)
         parameter = exp(middle)
         if not min(inside, outside) < parameter < max(inside, outside):
             parameter = inside + (outside - inside) / 2
@@ -194,10 +237,32 @@ def _narrow(excess: Excess, inside: float, outside: float, relative: float) -> f
             break
         value = excess(parameter)
         if value <= 0:
-            inside, at_inside = parameter, value
+            left, inside, at_inside = (low, at_inside), parameter, value
             gap = log(outside) - log(inside)
             if -inf < value and abs(value * gap) <= relative * abs(at_outside - value):
                 break  # the edge is not further away than the tolerance
         else:
-            outside, at_outside = parameter, value
+            left, outside, at_outside = (high, at_outside), parameter, value
     return inside
+
+
+def _is_quick(at_inside: float, at_outside: float, left: Point | None) -> bool:
+    """Whether the last step came much nearer to the edge on its side."""
+    return left is not None and abs(at_inside if left[1] <= 0 else at_outside) <= abs(left[1]) / 16
+
+
+def _secant(inside: Point, outside: Point, left: Point | None, relative: float) -> float:
+    """Where the edge should be, by the two ends; or by one of them and what was left for it, if that was nearer."""
+    (low, at_inside), (high, at_outside) = inside, outside
+    slope = (at_outside - at_inside) / (high - low)
+    place, value = inside
+    if left is not None:
+        near, other = (inside, outside) if left[1] <= 0 else (outside, inside)
+        local = (near[1] - left[1]) / (near[0] - left[0])
+        if abs(left[1]) < abs(other[1]) and local * slope > 0:
+            (place, value), slope = near, local
+    if not slope:
+        return (low + high) / 2
+    # half a tolerance inside the edge, or outside it if the inside is already that near
+    offset = -0.5 if -at_inside > relative * abs(slope) else 0.25
+    return place + (offset * relative * abs(slope) - value) / slope

@@ -1,0 +1,73 @@
+"""How often a calibration asks for a certified cost, which is nearly all of its time."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from math import inf
+
+import pytest
+
+from zcdp import RAPPOR, DiscreteLaplace, Gaussian, Laplace, Plan, calibrate
+from zcdp.accounting.calibration import _narrow
+from zcdp.privacy.curve import Curve
+
+
+@pytest.fixture
+def asked(monkeypatch: pytest.MonkeyPatch) -> list[object]:
+    """One entry for each delta that is asked for."""
+    found: list[object] = []
+    true = Curve.delta_at
+    monkeypatch.setattr(Curve, "delta_at", lambda self, **point: found.append(self) or true(self, **point))
+    return found
+
+
+@pytest.mark.parametrize(
+    ("build", "epsilon", "delta", "most"),
+    [
+        (lambda e: 5 * Laplace(epsilon=e), 0, "0.999999", 12),
+        (lambda e: RAPPOR(epsilon=e) + 3 * Laplace(epsilon=0.01), 0, "0.99", 12),
+        (lambda e: 100 * Laplace(epsilon=e), 1, "1e-6", 6),
+        (lambda b: Gaussian(sigma=b) + 4 * Laplace(epsilon=0.1), 1, "1e-12", 6),
+    ],
+)
+def test_few_costs_are_asked_for(
+    asked: list[object], build: Callable[[float], Plan], epsilon: float, delta: str, most: int
+) -> None:
+    """Also where delta is next to 1, and its logarithm next to nothing."""
+    found = calibrate(build, epsilon=epsilon, delta=delta)
+    assert 2 <= len(asked) <= most
+    rising = build(1.0).rho < build(2.0).rho
+    assert build(found).delta_at(epsilon=epsilon) <= float(delta)
+    assert build(found * (1 + (1e-8 if rising else -1e-8))).delta_at(epsilon=epsilon) > float(delta)
+
+
+def test_a_budget_that_the_rest_exceeds_is_refused_soon(asked: list[object]) -> None:
+    """What stays costs more than the budget at whatever parameter: the far end is asked before all that lie between."""
+    with pytest.raises(ValueError, match="so small that no parameter fits"):
+        calibrate(lambda b: Gaussian(sigma=b) + DiscreteLaplace(scale=3, sensitivity=5), epsilon=0, delta="0.03")
+    assert len(asked) <= 7
+
+
+def test_a_step_on_the_way_is_not_the_end() -> None:
+    """A cost that is flat for long, and falls within the budget far out: it is found."""
+
+    def build(b: float) -> Plan:
+        return Plan.sum_of(Laplace(scale=b)) if b > 1e6 else 2 * Laplace(epsilon=50 + 1e-3 / b)
+
+    assert calibrate(build, epsilon=1, delta="1e-3") >= 1e6
+
+
+def test_what_cannot_be_told_apart_is_near_enough() -> None:
+    """A cost in steps: the edge is as near as its resolution tells, and the parameter to nine digits."""
+    asked = []
+
+    def excess(parameter: float) -> float:
+        asked.append(parameter)
+        return -1e-12 if parameter <= 2 else 1e-12
+
+    found = _narrow(excess, 1.0, 3.0, 2.0**-42, 1e-12)
+    assert 2 * (1 - 1e-9) <= found <= 2
+    few = len(asked)
+    assert 2 * (1 - 1e-12) <= _narrow(excess, 1.0, 3.0, 2.0**-42) <= 2
+    assert len(asked) - few > few
+    assert _narrow(lambda x: -inf if x <= 2 else inf, 1.0, 3.0, 2.0**-42, 1e-12) == pytest.approx(2, rel=1e-12)
