@@ -17,6 +17,7 @@ from release.engines_table import ENGINES
 from zcdp import Ledger
 from zcdp.accounting import account
 from zcdp.accounting.adjusted import adjustment
+from zcdp.accounting.fill import fill
 from zcdp.accounting.plan_file import PlanFile, PlanFileError, read_plan
 from zcdp.release import release
 from zcdp.release.adding_up import adjusted_tables, exact_margins
@@ -75,7 +76,14 @@ REFUSED = {
     + DOMAIN
     + table("a", "")
     + table("b", '"sex"', "max_rows = 2"),
-    "max_cells = 1": '[data]\nunit = "who"\n' + DOMAIN + table("a", "") + table("b", '"sex"', "max_cells = 2"),
+    "max_cells must be that of": '[data]\nunit = "who"\n'
+    + DOMAIN
+    + table("a", "")
+    + table("b", '"sex"', "max_cells = 2"),
+    "max_cells = 1": '[data]\nunit = "who"\n'
+    + DOMAIN
+    + table("a", "", "max_cells = 2", measure="persons")
+    + table("b", '"sex"', "max_cells = 2", measure="persons"),
     "rows without a key of 'kind' are in 'total'": DATA + DOMAIN + table("total", "") + table("b", '"kind"'),
     "rows without a key of 'age' are in 'total'": DATA + DOMAIN + table("total", "") + table("b", '"age"'),
     "rows without a key of 'month' are in 'b'": DATA
@@ -168,6 +176,8 @@ def random_plan(rng: random.Random, unit: str) -> str:
     domains = "".join(f"{name} = {rng.choice(written)}\n" for name, written in KEYS.items())
     where, measure = f"where = {rng.choice(CONDITIONS)}", rng.choice(("count", "sum"))
     more = ('of = "pay"', "clip = [-3, 8]", "grid = 0.5") if measure == "sum" else ()
+    if unit != "row":
+        more = (*more, f"max_cells = {rng.choice((1, 2, 3))}")
     tables = "".join(
         table(
             f"t{n}",
@@ -216,22 +226,48 @@ def test_each_table_says_what_it_says_alone_in_every_engine(engine: str) -> None
     check_tables_are_those_computed_alone(engine, 8, 150)
 
 
-def test_whoever_is_removed_no_table_of_a_set_moves_further() -> None:
-    frames = [case for case in cases(21, 14) if case.persons]
-    seen = 0
+@pytest.mark.parametrize("neighbours", ["add-remove", "replace"])
+def test_no_table_of_a_set_moves_further_than_is_accounted(neighbours: str) -> None:
+    """One person removed, or replaced: cells, each cell, and all of them together, in the bound of the mechanism."""
+    rng = random.Random(4)
+    found = [case for case in cases(21, 14) if case.persons]
+    seen = reached = 0
     for n, (tables, together) in enumerate(accepted(5, 16, "who")):
-        case = frames[n % len(frames)]
-        whole, *others = (
-            exact_of(one, tables, together)
-            for one in (case.frame, *(case.without(person) for person in case.persons[:4]))
-        )
-        for less in others:
+        case = found[n % len(found)]
+        others = [
+            case.without(person) if neighbours == "add-remove" else case.replaced(person, rng)
+            for person in case.persons[:4]
+        ]
+        whole, *moved = (exact_of(one, tables, together) for one in (case.frame, *others))
+        for less in moved:
             seen += 1
             for query, one, other in zip(together.queries, whole, less, strict=True):
-                [statistic] = query.statistics("add-remove")
+                [statistic] = query.statistics(neighbours)
                 far = [abs(a - b) for a, b in zip(one, other, strict=True) if a != b]
-                assert (len(far) <= statistic.moves, max(far, default=0) <= statistic.distance) == (True, True)
-    assert seen > 40
+                assert max(far, default=0) <= statistic.distance
+                assert statistic.total is not None or len(far) <= statistic.moves
+                assert statistic.total is None or sum(far) <= statistic.total
+                reached += statistic.total is not None and statistic.total / 2 < sum(far) > statistic.distance / 2
+    assert (seen > 40, reached > 0) == (True, True)
+
+
+def test_what_a_person_adds_to_several_cells_is_charged_where_they_are_added_up() -> None:
+    text = '[data]\nunit = "who"\n' + DOMAIN
+    for name, by in (("total", ""), ("sexes", '"sex"'), ("both", '"sex", "region"')):
+        text += table(name, by, "max_cells = 3", "max_rows = 2")
+    total, sexes, both = read_plan("plan.toml", text).entries
+    assert (total.text, total.count) == ("DiscreteGaussian(sigma=4, sensitivity=6)", 1)
+    assert (sexes.text, sexes.count) == ("DiscreteGaussian(sigma=4, sensitivity=L1LInf(6, 6))", 1)
+    assert (both.text, both.count) == ("DiscreteGaussian(sigma=4, sensitivity=2)", 3)
+    rows = account(read_plan("plan.toml", text), curve=False).queries
+    assert [row.rho for row in rows] == pytest.approx([36 / 32, 36 / 32, 3 * 4 / 32])
+    # a mechanism may be written with the sensitivity that follows, and with no other
+    again = text.replace("sigma=4)", "sigma=4, sensitivity=6)", 1)
+    assert read_plan("plan.toml", again).entries[0] == total
+    with pytest.raises(PlanFileError, match="the bounds say 6"):
+        read_plan("plan.toml", again.replace("sensitivity=6", "sensitivity=2"))
+    budget = '[budget]\nrho = "0.5"\n' + text.replace("sigma=4", "sigma=?")
+    assert account(fill(read_plan("plan.toml", budget)).plan, curve=False).total.rho == pytest.approx(0.5, rel=1e-6)
 
 
 def exact_of(frame: pl.DataFrame, tables: Declaration, together: Together) -> list[list[int]]:

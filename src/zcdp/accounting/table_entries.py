@@ -15,6 +15,7 @@ from zcdp.accounting.entry import Entry
 from zcdp.accounting.parser import FREE, PlanError, parse_open
 from zcdp.mechanisms import ExponentialMechanism, Mechanism
 from zcdp.mechanisms.additive import AddsIntegers
+from zcdp.mechanisms.sensitivity import L1LInf
 from zcdp.numeric.exact import positive_rational, rational
 from zcdp.privacy.plan import Plan
 from zcdp.tables.declaration import Declaration, check_cells, read_data, read_domains
@@ -62,10 +63,11 @@ def declared_mechanism(text: Any, statistic: Statistic) -> Declared:
 
 def _with_sensitivity(parameters: dict[str, Any], statistic: Statistic) -> dict[str, Any]:
     distance = int(statistic.distance)
-    if "sensitivity" in parameters and parameters["sensitivity"] not in (distance, str(distance)):
-        follows = f"the bounds say {distance}" + ("" if statistic.grid == 1 else f" grid steps of {statistic.grid}")
+    bound = L1LInf(statistic.total, distance) if statistic.total else distance
+    if "sensitivity" in parameters and parameters["sensitivity"] not in (bound, str(bound)):
+        follows = f"the bounds say {bound}" + ("" if statistic.grid == 1 else f" grid steps of {statistic.grid}")
         raise DeclarationError(statistic.field, f"sensitivity is not typed in: {follows}")
-    return {**parameters, "sensitivity": distance}
+    return {**parameters, "sensitivity": bound}
 
 
 def _with_direction(parameters: dict[str, Any], statistic: Statistic) -> dict[str, Any]:
@@ -129,10 +131,14 @@ class TableReader(ABC):
         for n, query in enumerate(queries):
             with self._declared("query", n):
                 tables.append(read_query(query, domains, unit))
-                entries += self._statistics(n, query, tables[-1], neighbours)
+        together = tuple(self._together(tables))
+        margins = {query.name: query for one in together for query in one.queries}
+        tables = [margins.get(query.name, query) for query in tables]
+        for n, query in enumerate(queries):
+            with self._declared("query", n):
+                entries += self._statistics(n, query, tables[n], neighbours)
         with self._declared("data"):
             check_cells(tuple(tables))
-        together = tuple(self._together(tables))
         written = json.dumps(data, sort_keys=True, default=str).encode()
         digest = hashlib.sha256(written).hexdigest()
         made = Declaration(unit, protects, neighbours, account, domains, tuple(tables), digest, together)

@@ -38,6 +38,8 @@ MOST_ROWS = 2**26
 class Statistic:
     """What one mechanism is run on: at most `moves` answers move, each by at most `distance`.
 
+    Where there is a `total`, any number of answers moves, each by at most `distance`, and all together by at most that.
+
     Of a selection `moves` counts the selections that a person can reach, and `distance` is the sensitivity of scores,
     `monotone` whether all of them move the same way.
     """
@@ -49,6 +51,7 @@ class Statistic:
     selects: bool = False
     grid: Fraction = Fraction(1)
     monotone: bool = False
+    total: Fraction | None = None
 
 
 @dataclass(frozen=True)
@@ -68,7 +71,9 @@ class TableQuery:
     non_negative: bool = False
     """Whether published values below 0 become 0: what is done to published numbers costs nothing."""
     adds_up: str = ""
-    """The name of a set of tables that are adjusted so that they add up; each person is in one cell of all."""
+    """The name of a set of tables that are adjusted so that they add up."""
+    merges: int = 1
+    """How many cells of the finest table of its set make up one cell: what a person adds to them is added up."""
 
     @property
     def domains(self) -> tuple[Domain, ...]:
@@ -92,6 +97,8 @@ class TableQuery:
         an amount may go from one end of its clip to the other. Theorem: docs/theorems/table-sensitivity.md.
         """
         replaced = neighbours == "replace"
+        if min(self.max_cells, self.merges) > 1:
+            return (self._merged(replaced=replaced),)
         moves = (2 if replaced else 1) * self.reached
         if self.measure in ("count", "histogram", "persons"):
             return (Statistic("", "mechanism", moves, Fraction(self.max_rows)),)
@@ -115,6 +122,18 @@ class TableQuery:
             Statistic("sum", "mechanism", moves, _distance(*ends, replaced=replaced), grid=self.amount.grid),
             Statistic("count", "count_mechanism", moves, Fraction(1)),
         )
+
+    def _merged(self, *, replaced: bool) -> Statistic:
+        """Of a person who is in several cells of the finest table some, or all, may be in one cell of this one.
+
+        Theorem: docs/theorems/totals.md.
+        """
+        low, high = (self.amount.low, self.amount.high) if self.amount else (0, self.max_rows)
+        grid = self.amount.grid if self.amount else Fraction(1)
+        distance = min(self.max_cells, self.merges) * _distance(low, high, replaced=replaced)
+        finest = min(self.max_cells, self.cells * self.merges)
+        total = (2 if replaced else 1) * finest * _distance(low, high, replaced=False)
+        return Statistic("", "mechanism", 1, distance, grid=grid, total=total if self.cells > 1 else None)
 
 
 def _distance(low: int, high: int, *, replaced: bool) -> Fraction:
@@ -185,8 +204,8 @@ def _check_shape(query: TableQuery) -> None:
         raise DeclarationError("non_negative", "must be true or false")
     if query.non_negative and query.amount is not None and query.amount.low < 0:
         raise DeclarationError("non_negative", "the clip lets sums be below 0")
-    if query.adds_up and query.max_cells > 1:
-        raise DeclarationError("max_cells", "of tables that add up each person is in one cell: max_cells = 1")
+    if query.adds_up and query.max_cells > 1 and query.measure == "persons":
+        raise DeclarationError("max_cells", "a person in several cells is counted once in their total: max_cells = 1")
 
 
 def _domain(domains: Mapping[str, Domain], name: Any, field: str) -> Domain:

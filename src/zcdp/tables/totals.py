@@ -61,7 +61,8 @@ class Together:
                 "goes with adds_up only where each table divides the cells of another: leave it out, or tables that "
                 "do not",
             )
-        return cls(name, tuple(queries), finest, sizes, axes)
+        margins = tuple(replace(one, merges=finest.cells // one.cells) for one in queries)
+        return cls(name, margins, finest, sizes, axes)
 
 
 def sets(queries: Sequence[TableQuery]) -> dict[str, list[int]]:
@@ -79,6 +80,7 @@ def check_alike(first: TableQuery, other: TableQuery) -> None:
         ("measure", _kind(first), _kind(other)),
         ("where", frozenset(first.where), frozenset(other.where)),
         ("of, clip and grid", first.amount, other.amount),
+        ("max_cells", first.max_cells, other.max_cells),
         ("max_rows", first.max_rows, other.max_rows),
         ("non_negative", first.non_negative, other.non_negative),
     ):
