@@ -17,6 +17,7 @@ import numpy as np
 
 __all__ = ["Factors", "Margins", "cube", "margin", "put", "whole"]
 
+SHORT = 4096
 Factors = tuple[int, ...]
 """Numbers of factors, in growing order where a set of them is meant."""
 
@@ -77,16 +78,25 @@ class Margins:
             for kept in _subsets(shared):
                 left = tuple(a for a in shared if a not in kept)
                 weight = sum(
-                    ((-1) ** len(more) * self._weight(n, {*kept, *more}) for more in _subsets(left)), Fraction(0)
+                    ((-1) ** len(more) * self._weights[frozenset((*kept, *more))][n] for more in _subsets(left)),
+                    Fraction(0),
                 )
                 yield (n, kept), weight * self._cells(kept) / self._cells(mine)
 
-    def _weight(self, n: int, effect: set[int]) -> Fraction:
-        """The weight of table n among all that know an effect, in the inverse of the variance of what they know."""
-        knows = {
-            m: 1 / (self._cells(axes) * self.variances[m]) for m, axes in enumerate(self.axes) if effect <= set(axes)
+    @cached_property
+    def _weights(self) -> dict[frozenset[int], dict[int, Fraction]]:
+        """For each effect that some table knows: the weights of all that do, in the inverse of their variance of it."""
+        effects = {frozenset(one) for axes in self.axes for one in _subsets(axes)}
+        return {
+            effect: short(
+                {
+                    n: 1 / (self._cells(axes) * self.variances[n])
+                    for n, axes in enumerate(self.axes)
+                    if effect <= set(axes)
+                }
+            )
+            for effect in effects
         }
-        return knows[n] / sum(knows.values())
 
     def _cells(self, factors: Iterable[int]) -> int:
         return prod(self.sizes[a] for a in factors)
@@ -102,6 +112,24 @@ class Margins:
             if share:
                 total = total + put(sums[n, kept], kept, axes, self.sizes) * int(share * below)
         return list(total.ravel()), below
+
+
+def short(weights: dict[int, Fraction]) -> dict[int, Fraction]:
+    """Shares of 1 in proportion to the weights, with few digits: as they are, or to 40 bits.
+
+    Estimates are exact sums of integers, whose denominator is a multiple of all of these. That shares sum to 1 is all
+    that makes them right on average, and add up.
+
+    >>> short({0: Fraction(2), 1: Fraction(1)})
+    {0: Fraction(2, 3), 1: Fraction(1, 3)}
+    """
+    whole = sum(weights.values())
+    shares = {n: weight / whole for n, weight in weights.items()}
+    if max(share.denominator for share in shares.values()) > SHORT:
+        heaviest = max(shares, key=lambda n: shares[n])
+        shares = {n: Fraction(round(share * 2**40), 2**40) for n, share in shares.items() if n != heaviest}
+        shares[heaviest] = 1 - sum(shares.values(), Fraction(0))
+    return shares
 
 
 def cube(cells: Sequence[int], shape: Sequence[int]) -> Any:
