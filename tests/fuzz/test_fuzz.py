@@ -87,6 +87,7 @@ FOUND = (
     "Subsampled(Gaussian(rho='1e400'), size=5, of=2925) + RAPPOR(epsilon=3)",
     "Shuffled(RandomizedResponse(epsilon=100, k=3), clients=1000)",
     "Shuffled(RandomizedResponse(epsilon=30, k=2), clients=100000)",
+    "3 * TruncatedGeometric(epsilon='1e400', n=200, sensitivity=3) + Gaussian(sigma=1)",
 )
 """What the deeper law, or a user, has found."""
 
@@ -103,6 +104,8 @@ SLOW = (
     ),
     ("calibrate", "1 * RAPPOR(epsilon=?) + TopK(epsilon=0.001, k=1000000, noise='laplace')", "0.999999", "0"),
     ("calibrate", "40 * Gaussian(sigma=?) + DiscreteLaplace(scale=10, sensitivity=100)", "0.03", "1e-9"),
+    ("plan", "Gaussian(sigma=1) + 1000000 * TruncatedGeometric(epsilon='1e400', n=1000, sensitivity=3)", "1e-12", "1"),
+    ("account", "64 * RAPPOR(epsilon=1e-6) + DiscreteGaussian(rho=1e9)", "1e-300", "1"),
 )
 """The same of what took too long: kind, text, delta and epsilon."""
 
