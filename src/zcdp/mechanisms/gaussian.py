@@ -8,7 +8,7 @@ from fractions import Fraction
 from math import inf, isqrt
 from typing import TYPE_CHECKING, Any, ClassVar, Self
 
-from flint import arb, arb_series
+from flint import arb
 
 from zcdp.errors import BadType, BadValue
 from zcdp.mechanisms.additive import AddsIntegers, AddsReals
@@ -19,7 +19,7 @@ from zcdp.numeric.balls import lift
 from zcdp.numeric.certify import enclose
 from zcdp.numeric.exact import Value, integer, literal, positive_rational
 from zcdp.numeric.functions import Number, log
-from zcdp.numeric.gaussian_sum import mass_beyond
+from zcdp.numeric.gaussian_sum import mass_beyond, second_moment
 from zcdp.numeric.gaussian_wave import GaussianWave
 from zcdp.numeric.once import cached_property
 from zcdp.numeric.readable import readable
@@ -248,10 +248,7 @@ class DiscreteGaussian(AddsIntegers, _Gaussian):
         return min(super()._divergence(excess), enclose(lambda: lift((1 + excess) * self.exact_rho))[1])
 
     def _second_moment(self) -> arb:
-        # a tilt by d has the logarithm of a moment d^2/2v + log theta(d), whose second derivative times v^2 it is
-        square = lift(self.variance)
-        bend = 2 * log(Theta(self.variance)(arb_series([0, 1], prec=3)))[2]
-        return square + square**2 * bend
+        return second_moment(self.variance)
 
     def _outside(self, h: int) -> arb:
         return mass_beyond(h, self.variance)

@@ -155,7 +155,7 @@ def short_variance(law: KnownLaw) -> Fraction:
     """
     for bits in (BITS, 4 * BITS, 16 * BITS):
         ball = at_precision(bits, law._second_moment)
-        if ball.is_finite() and ball.rel_accuracy_bits() > LEAST:
+        if ball.is_finite() and ball.rel_accuracy_bits() > LEAST and ball > arb(2) ** (-16 * BITS):
             mantissa, exponent = map(int, ball.mid().man_exp())
             extra = mantissa.bit_length() - SHORT
             return round(Fraction(mantissa) / Fraction(2) ** extra) * Fraction(2) ** (extra + exponent)
