@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from math import inf
+from fractions import Fraction
+from math import inf, log
 
+import mpmath
 import pytest
 
 from zcdp import RAPPOR, DiscreteLaplace, Gaussian, Laplace, Plan, calibrate
-from zcdp.accounting.calibration import _narrow
+from zcdp.accounting.calibration import _distance_of_delta, _narrow
 from zcdp.privacy.curve import Curve
 
 
@@ -48,6 +50,18 @@ def test_a_budget_that_the_rest_exceeds_is_refused_soon(asked: list[object]) -> 
     assert len(asked) <= 7
 
 
+def test_the_distance_of_a_delta_rises_all_the_way() -> None:
+    """From the least float to the one before 1; it is 0 at the budget."""
+    distance = _distance_of_delta(Fraction("0.9"))
+    sizes = [-745.0, -700.0, -40.0, -30.0, -29.9, -2.0, -1.0, -0.99, log(0.9), -1e-3, -1e-9, -1e-16]
+    found = [distance(size) for size in (-inf, *sizes, 0.0, 1.0)]
+    assert found == sorted(found)
+    assert (found[0], found[-2:]) == (-inf, [inf, inf])
+    assert abs(distance(log(0.9))) < 1e-15
+    for size in sizes[3:8]:
+        assert distance(size) == pytest.approx(float(mpmath.log(-mpmath.log1p(-mpmath.exp(size)))) - log(log(10)))
+
+
 def test_a_step_on_the_way_is_not_the_end() -> None:
     """A cost that is flat for long, and falls within the budget far out: it is found."""
 
@@ -70,4 +84,5 @@ def test_what_cannot_be_told_apart_is_near_enough() -> None:
     few = len(asked)
     assert 2 * (1 - 1e-12) <= _narrow(excess, 1.0, 3.0, 2.0**-42) <= 2
     assert len(asked) - few > few
+    assert _narrow(lambda x: -1.0 if x <= 2 else inf, 1.0, 3.0, 2.0**-42) == pytest.approx(2, rel=1e-12)
     assert _narrow(lambda x: -inf if x <= 2 else inf, 1.0, 3.0, 2.0**-42, 1e-12) == pytest.approx(2, rel=1e-12)

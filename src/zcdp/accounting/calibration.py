@@ -7,7 +7,7 @@ from contextlib import suppress
 from fractions import Fraction
 from functools import cache
 from inspect import signature
-from math import exp, expm1, inf, isfinite, log, nextafter
+from math import exp, expm1, inf, isfinite, log, log1p, nextafter
 
 from zcdp.display.calls import spoken
 from zcdp.display.things import thing
@@ -127,7 +127,13 @@ def _distance_of_delta(budget: Fraction) -> Distance:
     if budget <= Fraction(1, 2):
         return _distance(budget)
     target = log(-log_of(1 - budget))
-    return lambda size: log(-log(-expm1(size))) - target if size < 0 else inf
+
+    def distance(size: float) -> float:
+        if size >= 0 or size < -30:  # where -log(1 - delta) is infinite, or delta itself
+            return inf if size >= 0 else size - target
+        return log(-log(-expm1(size)) if size > -1 else -log1p(-exp(size))) - target
+
+    return distance
 
 
 def _proposal(
@@ -239,7 +245,7 @@ def _narrow(excess: Excess, inside: float, outside: float, relative: float, fine
         if value <= 0:
             left, inside, at_inside = (low, at_inside), parameter, value
             gap = log(outside) - log(inside)
-            if -inf < value and abs(value * gap) <= relative * abs(at_outside - value):
+            if -inf < value and at_outside < inf and abs(value * gap) <= relative * abs(at_outside - value):
                 break  # the edge is not further away than the tolerance
         else:
             left, outside, at_outside = (high, at_outside), parameter, value
