@@ -7,7 +7,7 @@ from contextlib import suppress
 from fractions import Fraction
 from functools import cache
 from inspect import signature
-from math import exp, expm1, inf, isfinite, log, log1p, nextafter
+from math import exp, expm1, inf, isfinite, log, log1p
 
 from zcdp.display.calls import spoken
 from zcdp.display.things import thing
@@ -23,7 +23,7 @@ Distance = Callable[[float], float]
 Point = tuple[float, float]
 
 RELATIVE = 2.0**-42  # the answer is this near to the edge of the budget
-COARSEST = 2.0**-30  # and this near where no float of the cost lies between
+TOLD = 2.0**-38  # or its cost, where that is a delta beyond 1/2: as near as such deltas are told apart
 LEAST, MOST = 1e-300, 1e300
 FURTHER, FURTHEST = 1.25, 3.0  # times what should reach the edge, and e-folds of the parameter at once
 FLAT = 1e-2  # of the logarithm of a cost
@@ -49,7 +49,7 @@ def calibrate(
     >>> calibrate(lambda b: 1000 * Laplace(scale=b), epsilon=1, delta=1e-6)
     133.2422...
     """
-    build, finest = _checked(build), 0.0
+    build, enough = _checked(build), 0.0
     if rho is not None:
         if epsilon is not None or delta is not None:
             raise BadValue(f"give rho ({rho}), or epsilon and delta, not both")
@@ -70,10 +70,11 @@ def calibrate(
         distance = _distance_of_delta(budget)
         excess = _excess(build, lambda curve: curve.delta_at(epsilon=point), budget, distance)
         start, step = _proposal(build, point, distance, excess) or (1.0, 2.0)
-        finest = distance(log(nextafter(float(budget), 2.0))) - distance(log_of(budget))
+        if budget > Fraction(1, 2):
+            enough = min(TOLD * float(budget / (1 - budget)) / -log_of(1 - budget), 1e-3)
     rising = _is_rising(build)
     inside, outside = _bracket(excess, start, step if rising else 1 / step)
-    return _narrow(excess, inside, outside, RELATIVE, finest)
+    return _narrow(excess, inside, outside, RELATIVE, enough)
 
 
 def _checked(build: Callable[[float], Curve]) -> Callable[[float], Curve]:
@@ -169,7 +170,7 @@ def _near_edge(
     assert profile is not None
     parameter = _step(parameter, distance(profile.propose_log_delta(epsilon)), slope)
     parameter = _step(parameter, excess(parameter), slope)
-    left = FURTHER * abs(excess(parameter) / slope) if slope and isfinite(slope) else 0.0
+    left = FURTHER * abs(excess(parameter) / (slope if slope and isfinite(slope) else 1.0))
     return parameter, 1 + max(1e-9, min(left, 0.1))
 
 
@@ -222,20 +223,20 @@ def _grow(factor: float) -> float:
     return factor * factor if factor > 1.2 else 1 + 10 * (factor - 1)
 
 
-def _narrow(excess: Excess, inside: float, outside: float, relative: float, finest: float = 0.0) -> float:
+def _narrow(excess: Excess, inside: float, outside: float, relative: float, enough: float = 0.0) -> float:
     """Close in on the edge: secants in logarithms, placed a little inside it, and bisection whenever they stall.
 
-    Costs that differ by less than `finest` are not told apart.
+    A cost that is not further than `enough` from the budget is near enough.
     """
     at_inside, at_outside = excess(inside), excess(outside)
     left: Point | None = None
     for turn in range(200):
         low, high = log(inside), log(outside)
-        if abs(high - low) <= (relative if -at_inside > finest else max(relative, COARSEST)):
+        if abs(high - low) <= relative or -at_inside < enough:
             break
         middle = (low + high) / 2
         if -inf < at_inside < at_outside < inf and (turn % 4 != 3 or _is_quick(at_inside, at_outside, left)):
-            middle = _secant((low, at_inside), (high, at_outside), left, relative)
+            middle = _secant((low, at_inside), (high, at_outside), left, relative, enough)
         parameter = exp(middle)
         if not min(inside, outside) < parameter < max(inside, outside):
             parameter = inside + (outside - inside) / 2
@@ -257,7 +258,7 @@ def _is_quick(at_inside: float, at_outside: float, left: Point | None) -> bool:
     return left is not None and abs(at_inside if left[1] <= 0 else at_outside) <= abs(left[1]) / 16
 
 
-def _secant(inside: Point, outside: Point, left: Point | None, relative: float) -> float:
+def _secant(inside: Point, outside: Point, left: Point | None, relative: float, enough: float) -> float:
     """Where the edge should be, by the two ends; or by one of them and what was left for it, if that was nearer."""
     (low, at_inside), (high, at_outside) = inside, outside
     slope = (at_outside - at_inside) / (high - low)
@@ -270,5 +271,6 @@ def _secant(inside: Point, outside: Point, left: Point | None, relative: float) 
     if not slope:
         return (low + high) / 2
     # half a tolerance inside the edge, or outside it if the inside is already that near
-    offset = -0.5 if -at_inside > relative * abs(slope) else 0.25
-    return place + (offset * relative * abs(slope) - value) / slope
+    size = max(relative * abs(slope), enough)
+    offset = -0.5 if -at_inside > size else 0.25
+    return place + (offset * size - value) / slope
