@@ -88,6 +88,9 @@ FOUND = (
     "Shuffled(RandomizedResponse(epsilon=100, k=3), clients=1000)",
     "Shuffled(RandomizedResponse(epsilon=30, k=2), clients=100000)",
     "3 * TruncatedGeometric(epsilon='1e400', n=200, sensitivity=3) + Gaussian(sigma=1)",
+    "RandomizedResponse(epsilon=1e300, k=3) + 1000 * SubsetSelection(epsilon=1e-6, k=100, size=1) + Laplace(scale=9)",
+    "3 * MemoizedRAPPOR(f=0.9999999999, p=5e-324, q='0.6678', collections=1000)",
+    "64 * UnaryEncoding(1e-300, 5e-324) + 10 * Gaussian(rho='1e400', sensitivity=9223372036854775808)",
 )
 """What the deeper law, or a user, has found."""
 
@@ -96,6 +99,33 @@ SLOW = (
     ("plan", "3 * Subsampled(Gaussian(sigma=0.1), rate=0.5)", "1e-6", "1"),
     ("calibrate", "40 * Laplace(scale=?) + TruncatedGeometric(epsilon=1, n=1000, sensitivity=3)", "1e-6", "10"),
     ("plan", "3 * Subsampled(Logistic(epsilon='log(1.0000001)'), rate=0.9999999999)", "1e-300", "1e-9"),
+    (
+        "plan",
+        "HadamardResponse(epsilon='log(1e300)', blocks=3) + PermuteAndFlip(epsilon=1e300) + 9 * BoundedRange(eta=1)",
+        "1e-6",
+        "1",
+    ),
+    ("plan", "64 * DiscreteGaussian(sigma=1e-3, sensitivity=5) + 1000 * BoundedRange(eta=10)", "1e-6", "1"),
+    (
+        "plan",
+        "3 * TopK(epsilon='0.1', k='1e400', noise='laplace') + Subsampled(Gaussian(rho=0.001), rate=0.5)",
+        "1e-6",
+        "1",
+    ),
+    ("plan", "BoundedRange(eta=0.5) + 1000000 * Subsampled(Logistic(epsilon='log(1e300)'), rate=0.99)", "1e-6", "1e-9"),
+    ("plan", "1000 * Subsampled(ReportNoisyMax(epsilon=100, noise='exponential'), rate='0.6678')", "1e-6", "1e300"),
+    (
+        "plan",
+        "9 * Laplace(epsilon=1) + Subsampled(Gaussian(sigma='1/3', sensitivity=20), size=1, of=1000000)",
+        "0.1",
+        "9",
+    ),
+    (
+        "account",
+        "9 * DiscreteGaussian(rho=1e300) + 99 * Subsampled(Logistic(epsilon=100), size=7, of=29)",
+        "0.5",
+        "1e300",
+    ),
     (
         "calibrate",
         "40 * PureDP(epsilon=?) + Shuffled(RandomizedResponse(epsilon=100, k=3), clients=1000)",

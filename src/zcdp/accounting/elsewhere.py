@@ -5,7 +5,7 @@ from __future__ import annotations
 from fractions import Fraction
 from math import exp, inf, log, log1p, sqrt, tanh
 
-from zcdp.accounting.usual import usual
+from zcdp.accounting.usual import MOST_USES, usual
 from zcdp.mechanisms import Mechanism
 from zcdp.privacy.conversions.zcdp_to_approx import zcdp_to_epsilon
 from zcdp.privacy.plan import Plan
@@ -35,6 +35,8 @@ def elsewhere(plan: Plan, delta: Fraction) -> dict[str, float]:
     ([1.0, 5.72, 5.22, 1.01], 'pure epsilons added up')
     """
     losses = [(count * steps, loss) for part, count in plan.parts for steps, loss in _losses(part)]
+    if any(count > MOST_USES for count, _ in losses):
+        return {}
     found: dict[str, float] = {}
     chance = log(1 / delta) if delta > 1e-300 else 700.0
     if all(loss < inf for _, loss in losses):

@@ -7,8 +7,9 @@ from math import inf, tanh
 from zcdp.mechanisms import Mechanism
 from zcdp.privacy.curve import Curve
 
-__all__ = ["PURE", "SQUARE", "usual"]
+__all__ = ["MOST_USES", "PURE", "SQUARE", "usual"]
 
+MOST_USES = 10**300  # for floats
 SQUARE, EIGHTH, PURE = "epsilon^2/2", "epsilon^2/8", "epsilon tanh(epsilon/2)"
 
 
@@ -30,7 +31,10 @@ def usual(curve: Curve, count: int = 1) -> dict[str, float | None]:
         for steps, epsilon in part.usual_losses():
             if epsilon == inf:
                 return {SQUARE: None, PURE: None}
-            square += count * times * steps * (epsilon * epsilon) / divisor
-            pure += count * times * steps * epsilon * tanh(epsilon / 2)
+            uses = count * times * steps
+            if uses > MOST_USES:  # Nothing to compare with is left in floats.
+                return {SQUARE: None, PURE: None}
+            square += uses * (epsilon * epsilon) / divisor
+            pure += uses * epsilon * tanh(epsilon / 2)
     first = EIGHTH if divisors == {8} else SQUARE
     return {name: value if 0 < value < inf else None for name, value in ((first, square), (PURE, pure))}

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from math import comb
@@ -30,6 +30,7 @@ if TYPE_CHECKING:
 __all__ = ["MemoizedRAPPOR"]
 
 MOST_COLLECTIONS = 1000
+MOST_BITS = 200_000
 MOST_EXACT = 31
 """Collections of which the law of the loss is taken with all its atoms, about a thousand."""
 
@@ -90,14 +91,20 @@ class MemoizedRAPPOR(ReportsBits, FiniteEnvelope, Mechanism):
         rounds = integer(collections, "collections", 1)
         if rounds > MOST_COLLECTIONS:
             raise BadValue(f"collections ({collections}) must be at most {MOST_COLLECTIONS}")
+        bits = rounds * (low.denominator * high.denominator).bit_length()
+        if bits > MOST_BITS:
+            raise BadValue(
+                f"p ({p}) and q ({q}) have too many digits for {rounds} collections: their denominators to that power "
+                f"may have {MOST_BITS} bits, and have {bits}"
+            )
         self._set(f=probability(f, "f"), p=low, q=high, collections=rounds)
 
-    def _masses(self, ones: int) -> tuple[Fraction, Fraction]:
+    def _masses(self, ones: int, number: Callable[[Fraction], Any] = Fraction) -> tuple[Any, Any]:
         """That a true bit, and a false one, is reported as 1 in so many of the collections."""
         zeros, many = self.collections - ones, comb(self.collections, ones)
-        remembered = many * self.q**ones * (1 - self.q) ** zeros
-        forgotten = many * self.p**ones * (1 - self.p) ** zeros
-        wrong = self.f / 2
+        p, q, wrong = number(self.p), number(self.q), number(self.f / 2)
+        remembered = many * q**ones * (1 - q) ** zeros
+        forgotten = many * p**ones * (1 - p) ** zeros
         return (1 - wrong) * remembered + wrong * forgotten, wrong * remembered + (1 - wrong) * forgotten
 
     @cached_property
@@ -122,9 +129,9 @@ class MemoizedRAPPOR(ReportsBits, FiniteEnvelope, Mechanism):
         return Log(true_1 / false_1 * (false_0 / true_0))
 
     def pairs(self) -> Sequence[FinitePair]:
-        true = [lift(one) for one, _ in self._laws]
-        false = [lift(one) for _, one in self._laws]
-        loss = [lift(Log(one / other)) for one, other in self._laws]
+        laws = [self._masses(ones, lift) for ones in range(self.collections + 1)]  # Exact ones would be long rationals.
+        true, false = [one for one, _ in laws], [one for _, one in laws]
+        loss = [(one / other).log() for one, other in laws]
         return [_Two(true, loss, FinitePair(false, [-one for one in loss]))]
 
     def _bits(self) -> tuple[arb, arb]:

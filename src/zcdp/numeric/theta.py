@@ -64,7 +64,9 @@ class Theta:
         whole = centre.floor().unique_fmpz() if centre.is_finite() else None
         if whole is None:
             raise Undecided
-        middle, reach = int(whole), 4 + isqrt(ctx.prec)
+        # Beyond it all is below the last bit: the narrower, the sooner.
+        near = isqrt(int(ctx.prec * above(self.width)) + 1) + int(min(2 * above(rise), 1e9)) + 1
+        middle, reach = int(whole), 4 + min(isqrt(ctx.prec), near)
         total = 0 * t
         for x in range(middle - reach, middle + reach + 2):
             total = total + (-((x - t) * (x - t)) / self.width).exp()

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 __all__ = ["TOLERANCES", "from_below", "search", "searched_rho", "summand"]
 
 TOLERANCES = 1e-10, 1e-6, 1e-4  # The search over orders is asked for the first, then for the second, and the third.
-WORK, LEAST_CELLS = 60_000, 100  # The search may take so many cells of one part each, and always the second number.
+WORK, LEAST_CELLS = 8_000, 100  # The search may take so many cells of one part each, and always the second number.
 TRIES = 2  # More bits seldom tell more, and any enclosure is as sound.
 ORDERS = 4  # At so many orders a sum of many parts is looked at from below.
 

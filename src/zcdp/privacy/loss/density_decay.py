@@ -31,6 +31,7 @@ LEVEL = 4.0  # heights that share one quadrature
 RARE = 0.1  # of the drop: losses so rare are not followed
 MOST_CELLS = 20_000
 MOST_WORK = 3e5  # waves in one table: each next level takes up to sixteen times as many
+LARGEST_LEVEL = 5_000_000  # waves
 BALLS = 100  # waves that take as long as one point in balls
 TOGETHER = 64  # angles
 ROUNDING = 1e-12  # more than all errors of doubles
@@ -124,6 +125,8 @@ class DensityDecay:
         edges = [low]
         while edges[-1] < high and len(edges) < MOST_CELLS:
             edges.append(edges[-1] + self._drop(edges[-1]) / (2 * steepest))
+        if len(terms) * len(edges) > LARGEST_LEVEL:
+            raise NotCertified(f"a level takes more than {LARGEST_LEVEL} waves")
         unit = max((edges[1] - edges[0]) / (2 * UNIT), edges[-1] / LARGEST_INDEX)
         ends = np.array(edges)
         indices = np.round((ends[1:] + ends[:-1]) / (2 * unit)).astype(np.int64)

@@ -19,7 +19,8 @@ ORDERS = (12, 16, 24, 32, 48, 64)  # numbers of points of one panel
 WIDEST, TALLEST = 1.45, 2.4  # of an ellipse below the real axis, less than pi/2, and above it, less than pi
 HIGHEST = 1.0  # of a shifted line
 HALVES = 9  # ellipses that are tried
-MOST_PANELS = 4_000
+MOST_IN_ALL = 1_500  # of one question; those about losses in use take up to some 400
+MOST_PANELS = 300  # Losses of hundreds take so many; of those that are in use a tenth will do.
 TOO_MANY = f"the law of a sample takes more than {MOST_PANELS} panels: more bits would not help"
 CELLS = 200  # in which the largest density is looked for
 
@@ -90,6 +91,8 @@ class Mixture:
 
     def __init__(self, rate: arb, base: BaseLoss) -> None:
         self.rate, self.rest, self.base = rate, 1 - rate, base
+        self.made = 0
+        """Panels so far, by all rules: what one question may take is decided by the plan alone, not by a clock."""
         self.floats = tuple(float(x.mid()) for x in (rate, base.second, base.first, base.constant, base.low))
 
     def weight(self, loss: Any) -> Any:
@@ -117,7 +120,8 @@ class Mixture:
         while pending:
             panel = pending.pop()
             made += 1
-            if made > MOST_PANELS:
+            self.made += 1
+            if made > MOST_PANELS or self.made > MOST_IN_ALL:
                 raise NotCertified(TOO_MANY)
             points, slip = self._fitting(panel, exponents, height, log_error)
             if points:

@@ -51,7 +51,7 @@ class Contour(Engine):
         if question.transform.quick and (best is None or best.cost > CHEAP):
             # Where losses are large but rare, the saddle point is not where the fewest nodes are needed.
             for lower in LOWER:
-                other = cls._at(question, partial(_left, question, lower))
+                other = cls._at(question, partial(question.left, lower))
                 if best is not None and (other is None or other.cost >= best.cost):
                     break
                 best = other
@@ -77,6 +77,8 @@ class Contour(Engine):
         self.period = arb(line.period)
         self.step = 2 * arb.pi() / self.period
         h = below(self.step)
+        if not h > 0:  # The period is beyond floats.
+            raise TooManyNodes
         self.low, self.high = h * DOWN, above(self.step) * UP
         most = max(int(effort.nodes / (TRANSFORM * line.transform.weight)), LEAST)
         self.slack = arb(0)  # What the nodes left out weigh, before the factor M(c) e^{-c epsilon}.
@@ -167,15 +169,10 @@ class Contour(Engine):
         return log(total) + float(scale.mid())
 
 
-def _left(question: Question, lower: float) -> Line:
-    """To the left of the saddle point."""
-    return question.line_at((question.c * lower).mid())
-
-
 def shortest_period(question: Question) -> arb:
     """The line, at the saddle point or left of it, on which the trapezoidal rule needs the shortest period."""
     lines = []
     for lower in (1.0, *LOWER):
         with suppress(NotCertified):
-            lines.append(_left(question, lower))
+            lines.append(question.left(lower))
     return min(lines, key=lambda line: line.period).c if lines else question.c

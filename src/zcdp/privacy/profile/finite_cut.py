@@ -9,6 +9,7 @@ from typing import TypeAlias
 
 from flint import arb
 
+from zcdp.numeric.balls import above, below, lift
 from zcdp.numeric.certify import NotCertified
 from zcdp.numeric.exact import gcd
 from zcdp.numeric.functions import tail_factor
@@ -51,10 +52,11 @@ class Cut:
     log_above: arb = arb("-inf")  # noqa: RUF009 - balls are immutable
 
 
-def finite_size(parts: Expanded, threshold: float = 0.0, ceiling: float = inf) -> float:
+def finite_size(parts: Expanded, threshold: Fraction = Fraction(0), ceiling: float = inf) -> float:
     """How many exponents between the two the sum has at most."""
-    whole = sum(float(expansion.top.mid()) * count for expansion, count in parts)
-    room = min(whole, ceiling) - threshold
+    # In balls: beside the loss of one part floats would not see that of the others, which is all the room there is.
+    whole = sum((expansion.top * count for expansion, count in parts), arb(0))
+    room = min(above(whole - lift(threshold)), ceiling - below(lift(threshold)))
     free, atoms = 1.0, 1.0
     for expansion, count in parts:
         if expansion.rational_row is None:

@@ -134,12 +134,12 @@ class CutSum(FiniteSum):
         if terms is None:
             return None
         price = CUT_TERM_OF_ONE if len(terms) == 1 and terms[0][0].regular else CUT_TERM
-        if len(terms) > 1 and finite_size(terms, float(question.least)) * price >= CUT_SUM:
+        if len(terms) > 1 and finite_size(terms, question.least) * price >= CUT_SUM:
             return None
         epsilon = lift(question.epsilon)
         log_delta = saddle_estimate(question.transform, question.c, epsilon)
         cut = cut_degree(question.transform, terms, question.c, epsilon, log_delta, question.least)
-        cost = finite_size(terms, float(question.least), cut.ceiling) * (cut.degree + 1) * price
+        cost = finite_size(terms, question.least, cut.ceiling) * (cut.degree + 1) * price
         if cost > CUT_SUM / question.share:
             return None
         return Offer(cost, lambda: cls(question.parts, cut, guess=question.epsilon))

@@ -27,6 +27,7 @@ __all__ = ["Profile"]
 
 WELL = 1e-9  # An answer known so well is compared with the other order by a bound alone.
 LAST_BITS = 1 << 12
+OUT_OF_RANGE = "the profile is out of the range of floats"
 CANCELLED = 1.8  # Where digits cancel, each e-fold of delta takes so many bits.
 
 Attempt: TypeAlias = Callable[[int, list[Question]], Answer | None]
@@ -136,7 +137,10 @@ class _OneOrder:
 
     def delta(self, epsilon: Fraction, *, haste: int = 1) -> Answer:
         """Floats around delta(epsilon), for epsilon >= 0; `haste` divides the effort."""
-        rough = self.propose_log_delta(epsilon, rough=True) if self._cancels else 0.0
+        try:
+            rough = self.propose_log_delta(epsilon, rough=True) if self._cancels else 0.0
+        except OverflowError as error:
+            raise NoAnswer(OUT_OF_RANGE, 1.0) from error
         attempt = partial(delta_by_engine, self.parts, epsilon)
         return self._at_growing_precision(attempt, haste, self._bits_for(rough if rough > -700.0 else -700.0))
 
@@ -205,7 +209,7 @@ class _OneOrder:
             except Undecided:
                 pass
             except (OverflowError, ZeroDivisionError):  # The floats that propose where to look are out of their range.
-                reason = "the profile is out of the range of floats"
+                reason = OUT_OF_RANGE
                 break
             except NotCertified as error:
                 reason = str(error)

@@ -61,6 +61,7 @@ class Question:
         """Whether the answer must hold for every epsilon >= 0, not only for those near the one that is proposed."""
         self.order = 1.0
         """The line as a float, once it was needed: a guess for others."""
+        self._left: dict[float, Line] = {}
 
     def known(self) -> Answer | None:
         """What is known without any engine: beyond the largest loss, close to it, and where delta is next to 1."""
@@ -114,6 +115,12 @@ class Question:
     def line(self) -> Line:
         """The same with the size of the integrand on it."""
         return self.line_at(self.c)
+
+    def left(self, lower: float) -> Line:
+        """So much of the way to the saddle point; each is made once, as several engines look at them."""
+        if lower not in self._left:
+            self._left[lower] = self.line_at((self.c * lower).mid())
+        return self._left[lower]
 
     def line_at(self, c: arb) -> Line:
         """Another one."""
