@@ -136,6 +136,13 @@ SLOW = (
     ("calibrate", "40 * Gaussian(sigma=?) + DiscreteLaplace(scale=10, sensitivity=100)", "0.03", "1e-9"),
     ("plan", "Gaussian(sigma=1) + 1000000 * TruncatedGeometric(epsilon='1e400', n=1000, sensitivity=3)", "1e-12", "1"),
     ("account", "64 * RAPPOR(epsilon=1e-6) + DiscreteGaussian(rho=1e9)", "1e-300", "1"),
+    (
+        "plan",
+        "2 * TruncatedGeometric(epsilon=1e-300, n=100, sensitivity=3) + ReportNoisyMax(epsilon=1, noise='laplace')",
+        "0.5",
+        "1e-9",
+    ),
+    ("calibrate", "Laplace(epsilon=?) + 1000 * DiscreteLaplace(scale=1000, sensitivity=100)", "0.999999", "1"),
 )
 """The same of what took too long: kind, text, delta and epsilon."""
 

@@ -24,6 +24,7 @@ __all__ = ["TOLERANCES", "from_below", "search", "searched_rho", "summand"]
 
 TOLERANCES = 1e-10, 1e-6, 1e-4  # The search over orders is asked for the first, then for the second, and the third.
 WORK, LEAST_CELLS = 8_000, 100  # The search may take so many cells of one part each, and always the second number.
+BY_POINTS = 150  # It may take so many where some part is known by chords between points, each of which takes long.
 TRIES = 2  # More bits seldom tell more, and any enclosure is as sound.
 ORDERS = 4  # At so many orders a sum of many parts is looked at from below.
 
@@ -37,6 +38,8 @@ def search(plan: Plan, tolerance: float) -> tuple[float, float]:
     bounded = [count * part for part, count in plan.parts if part.pure_epsilon < inf]
     unbounded = [(part.rho_fraction, count) for part, count in plan.parts if part.pure_epsilon == inf]
     cells = max(WORK // len(plan.parts), LEAST_CELLS)
+    if any(getattr(part, "_by_points", False) for part, _ in plan.parts):
+        cells = min(cells, BY_POINTS)
     if not unbounded:
         return steepest_ratio(plan.convexes, tolerance, most_cells=cells, most_tries=TRIES)[:2]
     most, lower = sum((rho * count for rho, count in unbounded), Fraction(0)), enclose(plan.kl)[0]
