@@ -15,6 +15,7 @@ from zcdp.mechanisms.base import Mechanism
 from zcdp.mechanisms.collected import Real
 from zcdp.mechanisms.reports import ReportsBits
 from zcdp.numeric.balls import lift
+from zcdp.numeric.certify import enclose
 from zcdp.numeric.exact import Exact, Log, Value, integer, probability
 from zcdp.numeric.once import cached_property
 from zcdp.numeric.supremum import Convex
@@ -30,9 +31,13 @@ if TYPE_CHECKING:
 __all__ = ["MemoizedRAPPOR"]
 
 MOST_COLLECTIONS = 1000
-MOST_BITS = 200_000
-MOST_EXACT = 31
-"""Collections of which the law of the loss is taken with all its atoms, about a thousand."""
+MOST_EXACT, EXACT_BITS = 31, 4_000
+"""Collections of which the law of the loss is taken with all its atoms, about a thousand; and bits of their masses."""
+
+
+def _bits(p: Fraction, q: Fraction) -> int:
+    """Of the common denominator of one collection."""
+    return (p.denominator * q.denominator).bit_length()
 
 
 @dataclass(frozen=True)
@@ -91,12 +96,6 @@ class MemoizedRAPPOR(ReportsBits, FiniteEnvelope, Mechanism):
         rounds = integer(collections, "collections", 1)
         if rounds > MOST_COLLECTIONS:
             raise BadValue(f"collections ({collections}) must be at most {MOST_COLLECTIONS}")
-        bits = rounds * (low.denominator * high.denominator).bit_length()
-        if bits > MOST_BITS:
-            raise BadValue(
-                f"p ({p}) and q ({q}) have too many digits for {rounds} collections: their denominators to that power "
-                f"may have {MOST_BITS} bits, and have {bits}"
-            )
         self._set(f=probability(f, "f"), p=low, q=high, collections=rounds)
 
     def _masses(self, ones: int, number: Callable[[Fraction], Any] = Fraction) -> tuple[Any, Any]:
@@ -114,19 +113,29 @@ class MemoizedRAPPOR(ReportsBits, FiniteEnvelope, Mechanism):
     def pair(self) -> LossLaw:
         """The exact pair of all collections; of more than 31, that of the memory, of which they are noisy copies.
 
-        Theorem: docs/theorems/memoized-rappor.md, parts 1 and 4.
+        Of fewer where p and q have hundreds of digits. Theorem: docs/theorems/memoized-rappor.md, parts 1 and 4.
         """
-        if self.collections <= MOST_EXACT:
+        exactly = max(min(MOST_EXACT, EXACT_BITS // _bits(self.p, self.q)), 1)
+        if self.collections <= exactly:
             return _two_bits(self._laws)
-        fewer = MemoizedRAPPOR(f=self.f, p=self.p, q=self.q, collections=MOST_EXACT)
+        fewer = MemoizedRAPPOR(f=self.f, p=self.p, q=self.q, collections=exactly)
         wrong = self.f / 2
         memory = (1 - wrong, wrong), (wrong, 1 - wrong)
         return _two_bits(memory, exact=False, witness=fewer.pair())
 
     @property
     def largest_loss(self) -> Exact:
-        (true_0, false_0), (true_1, false_1) = self._masses(0), self._masses(self.collections)
-        return Log(true_1 / false_1 * (false_0 / true_0))
+        if self.collections * _bits(self.p, self.q) > EXACT_BITS:
+            raise AttributeError("the largest loss of so many collections is too long a number: see pure_epsilon")
+        return Log(self._largest_ratio(Fraction))
+
+    def _largest_ratio(self, number: Callable[[Fraction], Any]) -> Any:
+        (true_0, false_0), (true_1, false_1) = self._masses(0, number), self._masses(self.collections, number)
+        return true_1 / false_1 * (false_0 / true_0)
+
+    @cached_property
+    def pure_epsilon(self) -> float:
+        return enclose(lambda: self._largest_ratio(lift).log())[1]
 
     def pairs(self) -> Sequence[FinitePair]:
         laws = [self._masses(ones, lift) for ones in range(self.collections + 1)]  # Exact ones would be long rationals.

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 from fractions import Fraction
+from math import inf
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from flint import arb
@@ -137,10 +138,8 @@ class TopK(Selects, Mechanism):
 
     def _divergence(self, excess: Fraction) -> float:
         plain = super()._divergence(excess)
-        if self.noise != "laplace":
-            return plain
-        one = Fraction(self._round._divergence(excess))  # it knows better than its curve
-        return min(plain, enclose(lambda: lift(self.k * one))[1])
+        one = self._round._divergence(excess) if self.noise == "laplace" else inf  # it knows better than its curve
+        return plain if one == inf else min(plain, enclose(lambda: lift(self.k * Fraction(one)))[1])
 
     def kl(self) -> arb:
         return self.k * self._round.kl()

@@ -174,7 +174,8 @@ class TruncatedGeometric(FiniteEnvelope, Mechanism):
             whole = low + middle + least * high
             one = single and not together
             # with both ends cut off, W'/W - 1 = (A - B)(1 - e^-td)/W, where A - B does not cancel as it is written here
-            more = -exp(-t * (left + 1)) * expm1(-t * (right - left)) if one else high - low
+            apart = exp(-t * (min(first) + 1)) * expm1(-t * abs(right - left))
+            more = (apart if left > right else -apart) if one else high - low
             shift = arb(0) if one and left == right else log1p(-more * expm1(-t * d) / whole)
             ends = [low / whole, least * high / whole], [t * d + shift, shift - t * d]
             return _Shift(*ends, t, d, -expm1(-t) / whole)
