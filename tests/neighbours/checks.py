@@ -67,7 +67,10 @@ def _hold_profile(
         lower, upper = curve.delta_bounds(epsilon=epsilon)
         tally.hold(upper >= told, "delta", name, f"at {epsilon}: reported {upper!r}, true {told!r}")
         tally.hold(curve.delta_at(epsilon=epsilon) >= told, "delta_at", name, f"at {epsilon}: true {told!r}")
-        most = truth.most(max(float(epsilon) - NEAR, 0))
+        place = max(float(epsilon) - NEAR, 0)
+        most = truth.most(place)
+        if lower > most * (1 + NEAR) + 1e-15:
+            most = truth.finer(place)
         tally.hold(lower <= most * (1 + NEAR) + 1e-15, "lower delta", name, f"at {epsilon}: {lower!r}, most {most!r}")
     typical = truth.delta(points[0])
     for target in (typical if 1e-12 < typical < 1 else 0.01, exp(rng.uniform(log(1e-9), log(0.4)))):
@@ -78,6 +81,9 @@ def _hold_profile(
         for route, epsilon_upper in reported.items():
             told = 0.0 if epsilon_upper == inf else truth.delta(epsilon_upper)
             tally.hold(told <= target, route, name, f"at delta {target!r}: {epsilon_upper!r} has delta {told!r}")
-        most = truth.most(max(lower - NEAR * (1 + lower), 0) if isfinite(lower) else BEYOND)
+        place = max(lower - NEAR * (1 + lower), 0) if isfinite(lower) else BEYOND
+        most = truth.most(place)
+        if lower and (most + 1e-15) * (1 + NEAR) < target:
+            most = truth.finer(place)
         reached = lower == 0 or (most + 1e-15) * (1 + NEAR) >= target
         tally.hold(reached, "lower epsilon", name, f"at delta {target!r}: {lower!r} has at most {most!r}")

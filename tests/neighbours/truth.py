@@ -14,6 +14,8 @@ from neighbours.law import SLACK, Array, Law, Pair, together
 from neighbours.peak import peak, peak_of_many
 
 ORDERS = np.geomspace(0.02, 2000, 36)
+LAST_ORDER = 1e6  # where samples of rarely drawn records may cost most
+MEMBERS = np.linspace(0, 1, 25)  # of each family, where one alone is not the most there is
 NEAR = 1e-7  # members of families are sought no further than that
 CLOSE = 1e-10  # more than what a recursion over sums of losses makes of epsilon
 
@@ -83,14 +85,19 @@ class Truth:
             self.whole += [pair.power(count) for pair in facing(others, 0, ordered=not case.every)]
             if case.every:
                 self.game = [pair.low for pair in known[0][0]], count
-        self.limits: list[Pair] = []
-        if any(case.limits or case.every for case in cases):
-            for way in WAYS:
-                nearest = [
-                    envelope([pair.high for pair in pairs]) if case.every else (limits or pairs)[0]
-                    for case, pairs, limits in zip(cases, known[way], near[way], strict=True)
-                ]
-                self.limits.append(_composed(nearest, counts))
+        self.counts = counts
+        self.choices = [
+            [[*pairs, *limits] for pairs, limits in zip(known[way], near[way], strict=True)] for way in WAYS
+        ]
+        self.nearest = [
+            [
+                envelope([pair.high for pair in pairs]) if case.every else (limits or pairs)[0]
+                for case, pairs, limits in zip(cases, known[way], near[way], strict=True)
+            ]
+            for way in WAYS
+        ]
+        some = any(case.limits or case.every for case in cases)
+        self.limits = [_composed(nearest, counts) for nearest in self.nearest] if some else []
 
     def cumulant(self, s: float, *, above: bool) -> float:
         """At the order 1 + s."""
@@ -127,7 +134,7 @@ class Truth:
             return max(self.kl(above=above), self.far_rho, float(ratios(ORDERS).max()))
         last = 0.0
         for _ in range(6):  # the worst member of a family depends on the order, and the order on the member
-            s = exp(peak_of_many(lambda x: ratios(np.exp(x)), log(1e-3), log(ORDERS[-1])))
+            s = exp(peak_of_many(lambda x: ratios(np.exp(x)), log(1e-3), log(LAST_ORDER)))
             if (found := float(ratios(np.array([s]))[0])) <= last * (1 + NEAR):
                 break
             last = found
@@ -153,6 +160,19 @@ class Truth:
         told = max(pair.low.delta(epsilon, -1) for pair in self.whole)
         played = None if self.game is None else worst(*self.game, epsilon + CLOSE)
         return told if played is None else max(told, played - SLACK)
+
+    def finer(self, epsilon: float) -> float:
+        """From above, with each pair and many members of each family: beside others another one may be the worst."""
+        told = self.most(epsilon)
+        if self.game is not None:
+            return told
+        for nearest, choices in zip(self.nearest, self.choices, strict=True):
+            for n, (pairs, family) in enumerate(zip(choices, self.families, strict=True)):
+                members = [] if family is None else [family(float(x)) for x in MEMBERS]
+                for one in [*pairs, *members]:
+                    composed = _composed([*nearest[:n], one, *nearest[n + 1 :]], self.counts)
+                    told = max(told, *(pair.high.delta(epsilon, 1) for pair in composed.both()))
+        return told
 
     def most(self, epsilon: float) -> float:
         """From above."""

@@ -8,7 +8,7 @@ from fractions import Fraction
 from math import comb
 from typing import TYPE_CHECKING, Any, ClassVar
 
-from flint import arb
+from flint import arb, ctx
 
 from zcdp.errors import BadType, BadValue
 from zcdp.mechanisms.base import Mechanism
@@ -31,6 +31,7 @@ if TYPE_CHECKING:
 __all__ = ["MemoizedRAPPOR"]
 
 MOST_COLLECTIONS = 1000
+FEW_PRECISIONS = 4
 MOST_EXACT, EXACT_BITS = 31, 4_000
 """Collections of which the law of the loss is taken with all its atoms, about a thousand; and bits of their masses."""
 
@@ -138,6 +139,19 @@ class MemoizedRAPPOR(ReportsBits, FiniteEnvelope, Mechanism):
         return enclose(lambda: self._largest_ratio(lift).log())[1]
 
     def pairs(self) -> Sequence[FinitePair]:
+        """See `FiniteEnvelope`; they are kept, as each order that is looked at asks for them."""
+        kept, bits = self._kept, ctx.prec
+        if bits not in kept:
+            if len(kept) > FEW_PRECISIONS:
+                kept.clear()
+            kept[bits] = self._pairs()
+        return kept[bits]
+
+    @cached_property
+    def _kept(self) -> dict[int, Sequence[FinitePair]]:
+        return {}
+
+    def _pairs(self) -> Sequence[FinitePair]:
         laws = [self._masses(ones, lift) for ones in range(self.collections + 1)]  # Exact ones would be long rationals.
         true, false = [one for one, _ in laws], [one for _, one in laws]
         loss = [(one / other).log() for one, other in laws]

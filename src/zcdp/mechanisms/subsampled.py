@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from fractions import Fraction
+from math import inf
 from typing import ClassVar
 
 from zcdp.display.things import thing
@@ -147,23 +148,28 @@ class Subsampled(Wrapper):
         return self._curve.pure_epsilon
 
     def _divergence(self, excess: Fraction) -> float:
-        return self._curve._divergence(excess)
+        found = self._curve._divergence(excess)
+        if self._law is None or self._law.exact:
+            return found
+        return min(found, self.mechanism._divergence(excess))  # By convexity a sample costs no more.
 
     @property
     def rho_bounds(self) -> tuple[float, float]:
         lower, upper = self._curve.rho_bounds
         if self.is_tight or self.rate == 1:
             return lower, upper
+        upper = self.rho
         witness = None if self._law is None else self._law.witness  # what some neighbours attain
         return 0.0 if witness is None else sampled_curve(witness, self.mechanism, self.rate).rho_bounds[0], upper
 
     @property
     def _peak_bounds(self) -> tuple[float, float]:
-        return self._curve._peak_bounds
+        (lower, upper), most = self._curve._peak_bounds, self.mechanism.rho
+        return min(lower, most), min(upper, most)
 
     @cached_property
     def rho_fraction(self) -> Fraction:
-        return self.mechanism.rho_fraction if self._curve.largest_loss is None else super().rho_fraction
+        return self.mechanism.rho_fraction if self.pure_epsilon == inf else super().rho_fraction
 
 
 def _rate(rate: Value) -> Fraction:

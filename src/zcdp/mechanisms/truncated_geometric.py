@@ -31,6 +31,7 @@ PARTS = 4  # into which a run of pairs is divided where one of them may be the w
 ALIKE = 16  # last bits of the working precision, in which pairs may differ that are not told apart
 SMALL, TERMS = arb(2) ** -16, 10  # losses below are small, of which that many powers are enough
 FAR = 128  # bits: inputs whose noise is cut off by less than this at both ends are taken together
+ENOUGH = 1024  # bits
 
 
 @dataclass(frozen=True)
@@ -184,6 +185,8 @@ class TruncatedGeometric(FiniteEnvelope, Mechanism):
 
     def _largest(self, quantity: Callable[[FinitePair], arb]) -> arb:
         """See `FiniteEnvelope`; many are left out at once where a bound on all of them is below one of the others."""
+        if self.n - self.sensitivity >= MOST_PAIRS and working_bits() > ENOUGH:  # One stands for many, to FAR bits.
+            return at_precision(ENOUGH, lambda: self._largest(quantity))
         inputs, made = self._inputs(), self._made()
         found = [arb(0), *(quantity(made(inputs[n], inputs[n])) for n in {0, len(inputs) // 2, len(inputs) - 1})]
         best = max_ball(found).lower()

@@ -13,6 +13,7 @@ from zcdp.numeric.balls import above, at_precision, ceiling, floor, lift
 from zcdp.numeric.certify import NotCertified, Undecided
 from zcdp.numeric.exact import Exact, Log
 from zcdp.numeric.functions import Number, expm1, log1p
+from zcdp.numeric.once import cached_property
 from zcdp.privacy.curve import Curve, Peak
 from zcdp.privacy.envelope import FiniteEnvelope, real_order
 from zcdp.privacy.finite_pair import FinitePair
@@ -149,6 +150,15 @@ class SampledConvex(Curve):
         value: Number = log1p(expm1(self.base.cumulant(s)) * lift(self.rate))
         return value
 
+    @property
+    def is_envelope(self) -> bool:  # type: ignore[override]
+        """See `Curve`."""
+        return self.base.is_envelope
+
+    def kl(self) -> arb:
+        """See `Curve`: the slope at 0, where K is 0; of the base it may be known where its curve has no series."""
+        return lift(self.rate) * self.base.kl()
+
     def _divergence(self, excess: Fraction) -> float:
         """The less of both bounds; the law's own takes a quadrature, so no search is made on it."""
         plain = super()._divergence(excess)
@@ -169,6 +179,11 @@ class SampledConvex(Curve):
     def peak(self) -> Peak:
         """See `Curve`."""
         return Peak(self.base.peak().rho, arb(1))
+
+    @cached_property
+    def _peak_bounds(self) -> tuple[float, float]:
+        """That of the base, which may be searched where it has no one peak: by convexity a bound."""
+        return 0.0, self.base.rho
 
     @property
     def rho_bounds(self) -> tuple[float, float]:

@@ -82,7 +82,7 @@ class Routes:
 
         answer, _ = _try(self.profile, ask)
         upper = self._above(answer, ask, inf)
-        found = {"profile": upper if upper < inf else None}
+        found = {"profile": None if answer is None and upper == inf else upper}
         if self.curve.unbounded:
             return _known({**found, "pure": pure if answer is None else None})
         return _known(

@@ -89,10 +89,10 @@ def sampled_law(law: LossLaw, rate: Fraction, *, cells: bool = False) -> LossLaw
 
     Irrational masses are rounded outward, by 2^-200: all points (Q(S), P(S)). Theorem: docs/theorems/sampling.md.
     """
-    if not cells and (found := law.sampled(rate)) is not None:
+    if not cells and (found := _no_more(law.sampled(rate), law, rate)) is not None:
         return found if law.outcomes() is None else replace(found, coarser=sampled_law(law, rate, cells=True))
     if law.outcomes() is None:
-        return law.sampled(rate)
+        return _no_more(law.sampled(rate), law, rate)
     try:
         above, below = (at_precision(BITS, partial(_points, law, side)) for side in (-1, 1))
     except Undecided:  # losses beyond what so many bits hold
@@ -112,7 +112,7 @@ def replaced_law(law: LossLaw, rate: Fraction, *, cells: bool = False) -> LossLa
     """
     if not law.symmetric:
         return None
-    found = None if cells and law.outcomes() is not None else law.replaced(rate)
+    found = None if cells and law.outcomes() is not None else _no_more(law.replaced(rate), law, rate)
     if found is not None or law.outcomes() is None:
         return found
     try:
@@ -125,6 +125,17 @@ def replaced_law(law: LossLaw, rate: Fraction, *, cells: bool = False) -> LossLa
     witness = attained and sampled_law(attained, rate)
     below = witness and (witness if witness.exact else witness.witness)
     return envelope_of_atoms([(rate * p + (1 - rate) * q, q) for p, q in hull(points)], witness=below)
+
+
+def _no_more(found: LossLaw | None, law: LossLaw, rate: Fraction) -> LossLaw | None:
+    """A sampled law claims no more than its base: where that only dominates, lower ends are of true neighbours."""
+    if found is None or law.exact or not (found.exact or (found.exact_alone and not law.exact_alone)):
+        return found
+    single = (parts[0][0] for parts in law.neighbours if len(parts) == 1 and parts[0][1] == 1)
+    attained = law.witness or next(single, None)
+    witness = attained and sampled_law(attained, rate)
+    below = witness and (witness if witness.exact else witness.witness)
+    return replace(found, exact=False, exact_alone=False, witness=below)
 
 
 def _points(law: LossLaw, side: int) -> list[Point]:

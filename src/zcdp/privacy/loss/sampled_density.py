@@ -212,7 +212,8 @@ class SampledDensityFactor(Factor):
         else:
             deviation = (-2 * second) ** -0.5 if second else inf
             high = max(low, 0.0) + 40 * deviation + 2_000 * min(deviation**2, 0.01)
-        if max(abs(low), abs(high), *(abs(loss) for loss, _ in atoms), 0.0) > LARGEST or not all(m for _, m in atoms):
+        large = max(abs(low), abs(high), *(abs(loss) for loss, _ in atoms), 0.0) > LARGEST
+        if large or not all(m for _, m in atoms) or not q > 0:
             raise NotCertified("the losses of a sample are beyond what floats can propose")
         nodes, weights = np.polynomial.legendre.leggauss(16)
         edges = np.linspace(low, high, SAMPLES // 16 + 1)
