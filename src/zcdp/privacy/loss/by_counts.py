@@ -10,6 +10,7 @@ from flint import arb
 __all__ = ["mean_by_counts"]
 
 FEW, FEWER = 20_000, 8_000  # terms of the sum over all counts, and over those of rare values
+FEW_DRAWS = 600
 TINY = -64  # the power of two that bounds the probability of more rare draws than are summed over
 
 Law = Sequence[tuple[arb, arb]]
@@ -21,11 +22,13 @@ def mean_by_counts(law: Law, n: int) -> tuple[arb, arb] | None:
     Where all counts together are, those of the values other than the likeliest may be few, up to what is negligible.
     Theorem: docs/theorems/shuffling.md.
     """
-    if n ** (len(law) - 1) <= FEW:
+    if n <= FEW_DRAWS and n ** (len(law) - 1) <= FEW:
         whole = _sum(law, n, arb(0), arb(1))
         return whole, whole
     *rare, (often, mass) = sorted(law, key=lambda one: one[1].mid())
     chance = sum((m for _, m in rare), arb(0))
+    if not chance * 8 < 1:  # They are not rare.
+        return None
     for most in range(1, n):
         if comb(most + len(rare), most) > FEWER:
             return None

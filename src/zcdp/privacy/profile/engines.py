@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from fractions import Fraction
 from functools import cache
-from math import frexp, inf
+from math import frexp, inf, isnan
 
 from flint import arb
 
@@ -168,6 +168,8 @@ def _ends_of_epsilon(engine: Engine, order: float, target: arb, top: arb) -> tup
     delta, upper_end = cache(engine.delta), cache(engine.upper)  # The search comes back to its root again and again.
     root = solve(engine.estimate, float(target.log()), float(least), above(top), float(engine.guess))
     root = _polished(upper_end, root, target, float(least), above(top))
+    if isnan(root):
+        raise OverflowError("no floats propose where to look")
     upper = _outward(root, lambda e: bool(upper_end(e) <= target), least, up=True)
     if upper is None and top.is_finite() and not engine.only_rounding:  # What was smoothed in is in the way.
         upper = above(top)
