@@ -18,12 +18,10 @@ __all__ = ["BaseLoss", "Mixture", "Rule"]
 ORDERS = (12, 16, 24, 32, 48, 64)  # numbers of points of one panel
 WIDEST, TALLEST = 1.45, 2.4  # of an ellipse below the real axis, less than pi/2, and above it, less than pi
 HIGHEST = 1.0  # of a shifted line
-HALVES = 9  # ellipses that are tried
+HALVES, CELLS = 9, 200  # ellipses that are tried; and cells in which the largest density is looked for
 MOST_IN_ALL = 1_500  # of one question; those about losses in use take up to some 400
 MOST_PANELS = 300  # Losses of hundreds take so many; of those that are in use a tenth will do.
 TOO_MANY = f"the law of a sample takes more than {MOST_PANELS} panels: more bits would not help"
-CELLS = 200  # in which the largest density is looked for
-
 
 T = TypeVar("T", float, arb)
 _Box: TypeAlias = tuple[T, T, T, T]
@@ -91,8 +89,7 @@ class Mixture:
 
     def __init__(self, rate: arb, base: BaseLoss) -> None:
         self.rate, self.rest, self.base = rate, 1 - rate, base
-        self.made = 0
-        """Panels so far, by all rules: what one question may take is decided by the plan alone, not by a clock."""
+        self.made = 0  # panels, by all rules: what one question may take is decided by the plan alone, not by a clock
         self.floats = tuple(float(x.mid()) for x in (rate, base.second, base.first, base.constant, base.low))
 
     def weight(self, loss: Any) -> Any:
@@ -116,12 +113,11 @@ class Mixture:
         fitted: list[tuple[_Panel, int]] = []
         pending = self._path(arb(level), end, height)
         log_error -= log(len(pending))
-        made = 0
+        most_made = min(self.made + MOST_PANELS, MOST_IN_ALL)
         while pending:
             panel = pending.pop()
-            made += 1
             self.made += 1
-            if made > MOST_PANELS or self.made > MOST_IN_ALL:
+            if self.made > most_made:
                 raise NotCertified(TOO_MANY)
             points, slip = self._fitting(panel, exponents, height, log_error)
             if points:

@@ -53,14 +53,10 @@ class Question:
         self.transform = transform or Transform(parts)
         self.largest, self.revealed = self.transform.largest, self.transform.revealed
         """The largest finite loss, and the probability of an infinite one."""
-        self.given = epsilon
-        """The epsilon, where delta is asked for."""
-        self.target = arb(0) if delta is None else lift(delta) - self.revealed
-        """The delta, where epsilon is asked for: what is left of it for finite losses."""
-        self.from_zero = False
-        """Whether the answer must hold for every epsilon >= 0, not only for those near the one that is proposed."""
-        self.order = 1.0
-        """The line as a float, once it was needed: a guess for others."""
+        self.given = epsilon  # where delta is asked for
+        self.target = arb(0) if delta is None else lift(delta) - self.revealed  # what is left of it for finite losses
+        self.from_zero = False  # Whether the answer must hold for every epsilon >= 0, not only near the proposed one.
+        self.order = 1.0  # The line as a float, once it was needed: a guess for others.
         self._left: dict[float, Line] = {}
 
     def known(self) -> Answer | None:
@@ -225,14 +221,13 @@ class Line:
 
     def aliases(self, period: arb, epsilon: arb) -> arb:
         """An upper bound on sum over j != 0 of e^{cjP} delta(epsilon + jP)."""
-        c = self.c
-        q = (-c * period).exp()
+        q = (-self.c * period).exp()
         left = q / (1 - q)
         if epsilon + period >= self.transform.largest:
             return left
         best = None
         for s, size in self.chernoff:
-            q = ((c - s) * period).exp()
+            q = ((self.c - s) * period).exp()
             bound = (size - s * epsilon).exp() * q / (1 - q)
             best = bound if best is None else best.min(bound)
         assert best is not None
