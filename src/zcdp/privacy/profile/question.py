@@ -51,8 +51,8 @@ class Question:
         """`share` divides the effort; `transform` is that of the parts, where it was made before."""
         self.parts, self.share = parts, share
         self.transform = transform or Transform(parts)
+        # The largest finite loss, and the probability of an infinite one.
         self.largest, self.revealed = self.transform.largest, self.transform.revealed
-        """The largest finite loss, and the probability of an infinite one."""
         self.given = epsilon  # where delta is asked for
         self.target = arb(0) if delta is None else lift(delta) - self.revealed  # what is left of it for finite losses
         self.from_zero = False  # Whether the answer must hold for every epsilon >= 0, not only near the proposed one.
@@ -289,8 +289,7 @@ def _by_chernoff(transform: Transform, log_delta: float) -> tuple[arb, Fraction]
         value, slope, _ = transform.estimate(c)
         bounds.append(((value + c * log(c) - (1 + c) * log1p(c) - log_delta) / c, slope - 1 / c - 1 / (1 + c), c))
     bound, tangent, c = min(bounds)
-    epsilon = min(bound, tangent)
-    if epsilon > 0:
+    if (epsilon := min(bound, tangent)) > 0:
         return arb(c), Fraction(epsilon)
     return line_for_epsilon(transform, Fraction(0)), Fraction(0)
 
