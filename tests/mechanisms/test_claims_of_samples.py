@@ -1,0 +1,74 @@
+"""What a sample claims where its base is only dominated: both ends around explicit neighbours, and a rho at all."""
+
+from __future__ import annotations
+
+from math import exp, inf
+
+import numpy as np
+import pytest
+
+from zcdp import (
+    L1,
+    L2,
+    Channel,
+    DiscreteGaussian,
+    Laplace,
+    Plan,
+    RandomizedResponse,
+    Shuffled,
+    Subsampled,
+    TruncatedGeometric,
+)
+
+DEVIATIONS = 6  # beyond which the noise is left out: 2e-9 of it
+
+
+def shifted(variance: float, move: int) -> np.ndarray:
+    reach = int(DEVIATIONS * variance**0.5) + 2
+    weights = np.exp(-((np.arange(-reach, reach + 1) - move) ** 2) / (2 * variance))
+    return weights / weights.sum()
+
+
+def told(variance: float, moves: tuple[int, ...], rate: float, epsilon: float) -> float:
+    """The hockey stick of ((1-q) Q + q P, Q) in its worse order, over all outcomes of the coordinates that move."""
+    p = q = np.ones(1)
+    for move in moves:
+        p, q = np.outer(p, shifted(variance, move)).ravel(), np.outer(q, shifted(variance, 0)).ravel()
+    mixed = (1 - rate) * q + rate * p
+    return max(np.maximum(one - exp(epsilon) * other, 0).sum() for one, other in ((mixed, q), (q, mixed)))
+
+
+@pytest.mark.parametrize(
+    ("sensitivity", "moves"), [(L2(2), [(2,), (1, 1, 1, 1)]), (L1(3), [(3,), (2, 1), (1, 1, 1)])], ids=repr
+)
+@pytest.mark.parametrize("how", [{"rate": "1/3"}, {"size": 3, "of": 9}], ids=str)
+def test_the_lower_end_is_that_of_some_neighbours(
+    sensitivity: L1 | L2, moves: list[tuple[int, ...]], how: dict[str, object]
+) -> None:
+    base = DiscreteGaussian(rho="10/29", sensitivity=sensitivity)
+    sample, variance = Subsampled(base, **how), float(base.variance)  # type: ignore[arg-type]
+    for epsilon in (0.1, 0.5):
+        truth = max(told(variance, move, 1 / 3, epsilon) for move in moves)
+        lower, upper = sample.delta_bounds(epsilon=epsilon)
+        assert upper >= truth * (1 - 1e-6)
+        assert 0 < lower <= truth * (1 + 1e-6)
+    assert not sample.is_tight
+    assert sample.rho <= base.rho
+
+
+def test_what_is_searched_has_a_rho_as_a_sample() -> None:
+    shuffled = Shuffled(RandomizedResponse(epsilon="0.331", k=2), clients=3)
+    for how in ({"size": 3, "of": 11}, {"rate": "0.8"}):
+        sample = Subsampled(shuffled, **how)  # type: ignore[arg-type]
+        assert 0 < sample.rho <= shuffled.rho
+        assert (sample + Laplace(epsilon=1)).rho <= shuffled.rho + Laplace(epsilon=1).rho * (1 + 1e-12)
+    whole = TruncatedGeometric(epsilon=1, n=5)
+    assert Subsampled(whole, rate=1).rho_fraction == whole.rho_fraction
+
+
+@pytest.mark.parametrize("count", [1, 3])
+def test_an_infinite_epsilon_is_an_answer_of_the_routes(count: int) -> None:
+    """Below the probability that an outcome gives the input away nothing finite holds."""
+    plan = Plan.sum_of(*[Channel([["1/4", "1/4", "1/2"], ["3/4", "1/4", 0]])] * count)
+    assert plan.routes(delta="0.01") == {"profile": inf}
+    assert set(plan.routes(delta="0.99")) == {"profile"}
