@@ -22,10 +22,10 @@ def mean_by_counts(law: Law, n: int) -> tuple[arb, arb] | None:
     Where all counts together are, those of the values other than the likeliest may be few, up to what is negligible.
     Theorem: docs/theorems/shuffling.md.
     """
-    if n <= FEW_DRAWS and n ** (len(law) - 1) <= FEW:
-        whole = _sum(law, n, arb(0), arb(1))
-        return whole, whole
     *rare, (often, mass) = sorted(law, key=lambda one: one[1].mid())
+    if n <= FEW_DRAWS and n ** len(rare) <= FEW:
+        whole = _sum(rare, often, mass, n, n)
+        return whole, whole
     chance = sum((m for _, m in rare), arb(0))
     if not chance * 8 < 1:  # They are not rare.
         return None
@@ -34,24 +34,15 @@ def mean_by_counts(law: Law, n: int) -> tuple[arb, arb] | None:
             return None
         if (beyond := arb.bin_uiui(n - 1, most) * chance**most) < arb(2) ** TINY:
             break
-    whole = _rare_sum(rare, often, mass, n, most)
+    whole = _sum(rare, often, mass, n, most)
     gain = sum((place.max(arb(0)) * m for place, m in rare), arb(0))
     more = arb.bin_uiui(n - 1, most + 1) * chance ** (most + 1)
     return whole, whole + n * (gain * beyond + often.max(arb(0)) * mass * more)
 
 
-def _sum(law: Law, n: int, value: arb, weight: arb) -> arb:
-    """The mean of the positive part over all counts of n draws, beside what is drawn already."""
-    (place, mass), *others = law
-    if not others:
-        return (value + place * n).max(arb(0)) * weight * mass**n
-    return sum(
-        (_sum(others, n - m, value + place * m, weight * arb.bin_uiui(n, m) * mass**m) for m in range(n + 1)), arb(0)
-    )
-
-
-def _rare_sum(rare: Law, often: arb, mass: arb, n: int, most: int) -> arb:
-    """The same over the counts of rare values, in all at most so many; the others of n draws are `often`."""
+def _sum(rare: Law, often: arb, mass: arb, n: int, most: int) -> arb:
+    """The mean of the positive part over the counts of rare values, in all at most so many; other draws are `often`."""
+    rare = sorted(rare, key=lambda one: one[0].mid(), reverse=True)  # The last one leads to where nothing is left.
     # n!/(n-N)! mass^(n-N) for N rare draws, and of each value its own mass^m/m!
     rest = [mass ** (n - most)]
     for _ in range(most):
@@ -71,14 +62,20 @@ def _rare_sum(rare: Law, often: arb, mass: arb, n: int, most: int) -> arb:
 
     def over(kind: int, left: int, value: arb) -> arb:
         total, step, powers = arb(0), steps[kind], tables[kind]
-        last = kind == len(rare) - 1
-        for m in range(left + 1):
-            if last:
-                if not value <= 0:
-                    total += value.max(arb(0)) * powers[m] * rest[most - left + m]
-            else:
+        if kind < len(rare) - 1:
+            for m in range(left + 1):
                 total += powers[m] * over(kind + 1, left - m, value)
+                value = value + step
+            return total
+        falls, drawn = step <= 0, most - left
+        for m in range(left + 1):
+            if value > 0:
+                total += value * powers[m] * rest[drawn + m]
+            elif not value <= 0:
+                total += value.max(arb(0)) * powers[m] * rest[drawn + m]
+            elif falls:
+                break
             value = value + step
         return total
 
-    return over(0, most, often * n)
+    return over(0, most, often * n) if rare else (often * n).max(arb(0)) * rest[0]

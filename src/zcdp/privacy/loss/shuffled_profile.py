@@ -32,35 +32,39 @@ class ShuffledProfile:
 
     def __init__(self, loss: arb, k: int, clients: int) -> None:
         """At the working precision."""
-        self.e, self.k, self.clients = loss.exp(), k, clients
+        self.loss, self.e, self.k, self.clients = loss, loss.exp(), k, clients
         self.mass = 1 / (self.e + k - 1)
 
     def above(self, epsilon: arb) -> arb:
         """A ball whose upper end is not below the profile's bound at epsilon >= 0."""
-        g, p = epsilon.exp(), self.mass
-        if g >= self.e:
+        if epsilon >= self.loss:
             return arb(0)
-        law = [(self.e - g, p), (1 - g * self.e, p), (1 - g, (self.k - 2) * p), (arb(0), 1 - self.k * p)]
-        return self._mean(law)[1]
+        up, down, middle = self._places(epsilon)
+        p = self.mass
+        seen = self.loss.expm1() * p if self.loss < 1 else 1 - self.k * p
+        return self._mean([(up, p), (down, p), (middle, (self.k - 2) * p), (arb(0), seen)])[1]
 
     def attained(self, epsilon: arb) -> tuple[arb, arb]:
         """Numbers below and above what randomized response has where all other clients hold one value.
 
         A third one where there are three; else one of the two, in the worse order.
         """
-        g, p, e = epsilon.exp(), self.mass, self.e
-        if g >= e:
+        if epsilon >= self.loss:
             return arb(0), arb(0)
+        up, down, middle = self._places(epsilon)
+        p, e = self.mass, self.e
         if self.k > 2:
-            return self._mean([(e - g, p), (1 - g * e, p), (1 - g, (self.k - 3) * p), ((1 - g) / e, e * p)])
-        one, other = (
-            self._mean(law) for law in ([(e - g, p), (1 / e - g, e * p)], [(1 - g * e, p), (1 - g / e, e * p)])
-        )
+            return self._mean([(up, p), (down, p), (middle, (self.k - 3) * p), (middle / e, e * p)])
+        one, other = (self._mean(law) for law in ([(up, p), (down / e, e * p)], [(down, p), (up / e, e * p)]))
         return one[0].max(other[0]), one[1].max(other[1])
+
+    def _places(self, epsilon: arb) -> tuple[arb, arb, arb]:
+        """E - g, 1 - gE and 1 - g, of which small losses leave as many digits as large ones."""
+        return epsilon.exp() * (self.loss - epsilon).expm1(), -(self.loss + epsilon).expm1(), -epsilon.expm1()
 
     def _mean(self, law: list[tuple[arb, arb]]) -> tuple[arb, arb]:
         """Numbers below and above E (Y_1 + ... + Y_n)_+/n, for places and masses of Y."""
-        law, n = [(place, mass) for place, mass in law if mass > 0], self.clients
+        law, n = [(place, mass) for place, mass in law if not mass.is_zero()], self.clients
         counted = mean_by_counts(law, n)
         if counted is not None and counted[1] - counted[0] <= CLOSE * counted[0]:
             return counted[0] / n, counted[1] / n
