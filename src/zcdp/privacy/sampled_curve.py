@@ -196,6 +196,7 @@ class SampledFinite(FiniteEnvelope):
 
     def __init__(self, law: FiniteLaw) -> None:
         self.law = law
+        self._alike = law._looks_symmetric()
         self._last: tuple[int, Sequence[FinitePair]] | None = None
 
     @property
@@ -221,9 +222,11 @@ class SampledFinite(FiniteEnvelope):
 
     def _pairs(self) -> Sequence[FinitePair]:
         losses = [lift(loss) for loss in self.law.losses]
-        with_it = [lift(p) for _, p in self.law.masses]
+        with_it = FinitePair([lift(p) for _, p in self.law.masses], losses)
+        if self._alike:
+            return [with_it]
         without = [lift(p / g) for g, p in self.law.masses]
-        return [FinitePair(with_it, losses), FinitePair(without, [-loss for loss in losses])]
+        return [with_it, FinitePair(without, [-loss for loss in losses])]
 
 
 def _working() -> float:
