@@ -91,6 +91,8 @@ FOUND = (
     "RandomizedResponse(epsilon=1e300, k=3) + 1000 * SubsetSelection(epsilon=1e-6, k=100, size=1) + Laplace(scale=9)",
     "3 * MemoizedRAPPOR(f=0.9999999999, p=5e-324, q='0.6678', collections=1000)",
     "64 * UnaryEncoding(1e-300, 5e-324) + 10 * Gaussian(rho='1e400', sensitivity=9223372036854775808)",
+    "1000000 * Shuffled(RAPPOR(epsilon=1e9), clients=5) + 3 * LocalHashing(epsilon='1e-4000', g=3, random_hash=False)",
+    "Shuffled(RandomizedResponse(epsilon=1e4, k=2), clients=100)",
 )
 """What the deeper law, or a user, has found."""
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from fractions import Fraction
-from functools import partial
+from itertools import accumulate, pairwise
 from typing import Any
 
 from flint import arb
@@ -27,6 +27,7 @@ BITS, GRID = 1200, 1000  # balls, and the grid of 2^-1000 onto which points are 
 NEAR, FAR = 64, 12  # losses up to where the profile is negligible, and from there on
 NEGLIGIBLE, LEAST = 2.0**-100, -900  # and the power of two by which each falls at least
 FEWER = 160  # bits that are enough for a height
+STRAIGHT = 1 + 2.0**-50  # ratio of two falls between which a corner is not worth an atom
 HALVINGS = 12
 
 
@@ -46,10 +47,21 @@ class ProfileLaw(LossLaw):
     other: Callable[[], LossLaw] | None = None
     """The other order, where it is another."""
 
-    @cached_property
+    @property
     def dots(self) -> LossLaw:
-        """The finite law, made once."""
-        return self.finite()
+        """The finite law."""
+        made = self._made
+        if isinstance(made, str):
+            raise NotCertified(made)
+        return made
+
+    @cached_property
+    def _made(self) -> LossLaw | str:
+        """The finite law or why there is none, found out once."""
+        try:
+            return self.finite()
+        except NotCertified as error:
+            return str(error)
 
     def ready(self) -> Factor:
         """See `LossLaw`."""
@@ -170,23 +182,26 @@ def profile_law(ends: Ends, top: Callable[[], arb], **options: Any) -> ProfileLa
         try:
             return at_precision(BITS, lambda: _through_points(ends, top()))
         except (ArithmeticError, ValueError):  # `Undecided`, or of the floats that say where to look
-            raise NotCertified("the losses are too small for a law through points of their profile") from None
+            raise NotCertified("the losses are too small or too large for a law through points of a profile") from None
 
     return ProfileLaw(ends, top, through, **options)
 
 
 def _through_points(ends: Ends, top: arb) -> LossLaw:
     """Chords of the profile in x = e^epsilon between points, and their mirror image; rounded outward."""
+    if top.is_finite() and not top < -LEAST * arb.const_log2():
+        raise Undecided
     places = _places(ends, top)
     x = [place.exp() for place in places]
-    heights = [at_precision(FEWER, partial(_above, ends, place)) if place < top else arb(0) for place in places]
+    heights = [_above(ends, place) if place < top else arb(0) for place in places]
     if top.is_finite():  # never so flat that rounding takes a Q-mass away
         heights = [height.max((x[-1] - place) * arb(2) ** LEAST) for height, place in zip(heights, x, strict=True)]
         heights[-1] = arb(0)
     points: list[Point] = []
-    for n in range(len(x) - 1):
-        fall = (heights[n] - heights[n + 1]) / (x[n + 1] - x[n])
-        points.append(_outward(fall, heights[n] + x[n] * fall))
+    for before, after in pairwise(_lowest(x, heights)):
+        if after[0] > 1:  # The other order has what is before.
+            fall = _fall(before, after)
+            points.append(_outward(fall, before[1] + before[0] * fall))
     if not heights[-1].is_zero():
         points.append(_outward(arb(0), heights[-1]))
     law = finite_law(hull(both_orders([points])), exact=False)
@@ -196,7 +211,27 @@ def _through_points(ends: Ends, top: arb) -> LossLaw:
 
 
 def _above(ends: Ends, place: arb) -> arb:
-    return ends(place)[1].upper()
+    """Not below the profile at a loss, nor above 1."""
+    return at_precision(FEWER, lambda: ends(place)[1].upper().min(arb(1)))
+
+
+def _lowest(x: list[arb], heights: list[arb]) -> list[tuple[arb, arb]]:
+    """Of the points and their mirror images those whose chords are lowest: a convex function is below all chords.
+
+    As a profile does not rise, a height is above it at all places beyond its own too.
+    """
+    points = list(zip(x, accumulate(heights, arb.min), strict=True))
+    mirrored = [(1 / place, 1 - (1 - height) / place) for place, height in reversed(points[1:])]
+    chain = [(arb(0), arb(1))]
+    for point in mirrored + points:
+        while len(chain) > 1 and not _fall(chain[-2], chain[-1]) > _fall(chain[-1], point) * STRAIGHT:
+            chain.pop()
+        chain.append(point)
+    return chain
+
+
+def _fall(before: tuple[arb, arb], after: tuple[arb, arb]) -> arb:
+    return (before[1] - after[1]) / (after[0] - before[0])
 
 
 def _outward(x: arb, y: arb) -> Point:
@@ -208,12 +243,12 @@ def _outward(x: arb, y: arb) -> Point:
 def _places(ends: Ends, top: arb) -> list[arb]:
     """Losses from 0 up: evenly to where the profile is negligible, and further ones up to the largest."""
     high = float(top.lower()) if top.is_finite() else 1.0
-    while not top.is_finite() and not ends(arb(high))[1] < NEGLIGIBLE / 2:
+    while not top.is_finite() and not _above(ends, arb(high)) < NEGLIGIBLE / 2:
         high *= 2
     low = 0.0
     for _ in range(HALVINGS):
         middle = (low + high) / 2
-        low, high = (middle, high) if not ends(arb(middle))[1] < NEGLIGIBLE / 2 else (low, middle)
+        low, high = (middle, high) if not _above(ends, arb(middle)) < NEGLIGIBLE / 2 else (low, middle)
     places = [arb(high * n / NEAR) for n in range(NEAR + 1)]
     if not top.is_finite():
         return places
