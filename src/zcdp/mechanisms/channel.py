@@ -16,6 +16,7 @@ from zcdp.mechanisms.weighed import Weighed
 from zcdp.numeric.balls import lift
 from zcdp.numeric.exact import Exact, Log, Value, literal, rational
 from zcdp.numeric.once import cached_property
+from zcdp.numeric.one_core import product
 from zcdp.privacy.envelope import FiniteEnvelope
 from zcdp.privacy.finite_pair import FinitePair
 from zcdp.privacy.loss import LossLaw, envelope_of_rows, ordered_law
@@ -153,7 +154,7 @@ def _steepest_in_floats(rows: Sequence[Row], indices: Sequence[tuple[int, int]])
     centre = (logs.max(axis=0) + logs.min(axis=0)) / 2  # taken out of each column, else the powers overflow
     scores = np.full((len(rows), len(rows)), -np.inf)
     for s in np.geomspace(1e-3, 300 / largest, 40):
-        moments = np.exp((1 + s) * (logs - centre) + centre) @ np.exp(-s * (logs - centre)).T
+        moments = product(np.exp((1 + s) * (logs - centre) + centre), np.exp(-s * (logs - centre)).T)
         scores = np.maximum(scores, np.log(moments) / (s * (1 + s)))
     return [max(range(len(indices)), key=lambda n: float(scores[indices[n]]))]
 

@@ -12,6 +12,7 @@ from zcdp.numeric.balls import above
 from zcdp.numeric.certify import NotCertified
 from zcdp.numeric.double_tables import wave_table
 from zcdp.numeric.once import cached_property
+from zcdp.numeric.one_core import product
 from zcdp.privacy.loss.decay import UP, minus_log
 from zcdp.privacy.loss.panels import Mixture, Rule
 
@@ -152,5 +153,5 @@ def _sums(angles: Sequence[arb], masses: Floats, indices: NDArray[np.int64]) -> 
 
     total: Complexes = np.zeros(len(indices), dtype=complex)
     for n in range(0, len(angles), TOGETHER):
-        total += masses[n : n + TOGETHER] @ wave_table(angles[n : n + TOGETHER], indices)
+        total += product(wave_table(angles[n : n + TOGETHER], indices).T, masses[n : n + TOGETHER])
     return total

@@ -13,6 +13,7 @@ from zcdp.numeric.balls import above, below
 from zcdp.numeric.certify import NotCertified
 from zcdp.numeric.double_tables import decays
 from zcdp.numeric.once import cached_property
+from zcdp.numeric.one_core import product
 from zcdp.privacy.loss.decay import UP, minus_log
 from zcdp.privacy.loss.sampled_normal import SampledNormal
 from zcdp.privacy.loss.sampled_proposals import NARROWER, SEEN, STRIPS
@@ -72,7 +73,7 @@ class SampledDecay:
             # e^{-x} is known to 2^-50; the product, x = Y turn, errs by 2^-53 of itself
             falls = decays(numpy.outer(heights, path.turns) * (1 - 2.0**-50)) + 2.0**-49
             more = UP + len(path.sizes) * 2.0**-52
-            best = numpy.minimum(best, ((falls @ path.sizes) * more + path.rest) * UP)
+            best = numpy.minimum(best, (product(falls, path.sizes) * more + path.rest) * UP)
         bounds = numpy.maximum.accumulate(minus_log(numpy, best))
         return numpy.concatenate([[0.0], heights]), numpy.concatenate([[0.0], bounds])
 

@@ -9,7 +9,9 @@ from flint import arb
 from zcdp.numeric.balls import above
 from zcdp.numeric.double_tables import decays, power, waves
 from zcdp.numeric.once import cached_property
+from zcdp.numeric.one_core import product
 from zcdp.numeric.trapezoid import TooManyNodes
+from zcdp.numeric.work import count_work
 from zcdp.privacy.loss.tilted import MOST_TERMS, Exponentials
 from zcdp.privacy.profile.effort import DOUBLES
 
@@ -23,6 +25,7 @@ __all__ = ["HEIGHT", "ULP", "WIDTH", "Waves"]
 
 ULP = 2.0**-53
 WIDTH, HEIGHT = 1024, 16  # So many nodes at a time fit into the cache.
+ROW = 250_000  # nanoseconds that the powers of one exponential take
 ENTRY = 64  # One power of one exponential is off by at most so many units of 2^-53.
 
 
@@ -52,6 +55,7 @@ class Waves:
         """e^{iky l_j} for y = times step and k = first, ..., first + WIDTH - 1: a row for each j."""
         import numpy as np
 
+        count_work(ROW * len(self.rates))
         k = np.arange(first, first + WIDTH)
         heights: Any = k.astype(float)
         rows = []
@@ -70,5 +74,5 @@ class Waves:
         page, place = divmod(first, WIDTH)
         if self._long is None or self._long[0] != page:  # The waves of many rows are made at once.
             self._long = page, (self._powers(WIDTH, page * WIDTH).T * self.weights)
-        answer: Complexes = self._long[1][place : place + HEIGHT] @ self._short
+        answer: Complexes = product(self._long[1][place : place + HEIGHT], self._short)
         return power(answer, self.count)
