@@ -18,8 +18,8 @@ from zcdp.privacy.curve import Curve
 def asked(monkeypatch: pytest.MonkeyPatch) -> list[object]:
     """One entry for each delta that is asked for."""
     found: list[object] = []
-    true = Curve.delta_at
-    monkeypatch.setattr(Curve, "delta_at", lambda self, **point: found.append(self) or true(self, **point))
+    true = Curve._delta_in_haste
+    monkeypatch.setattr(Curve, "_delta_in_haste", lambda self, *point: found.append(self) or true(self, *point))
     return found
 
 
@@ -76,3 +76,25 @@ def test_a_cost_that_jumps_is_bisected() -> None:
     for below, above in ((-1e-12, 1e-12), (-1.0, inf), (-inf, inf), (-inf, 1.0)):
         found = _narrow(lambda x, below=below, above=above: below if x <= 2 else above, 1.0, 3.0, 2.0**-42)
         assert 2 * (1 - 1e-12) <= found <= 2
+
+
+@pytest.mark.parametrize(
+    ("build", "epsilon"),
+    [(lambda b: 3 * Gaussian(sigma=b), 1), (lambda b: Gaussian(sigma=b) + Laplace(epsilon="0.1"), 7)],
+)
+def test_tiny_budgets_are_used_to_the_last_float(
+    asked: list[object], build: Callable[[float], Plan], epsilon: float
+) -> None:
+    """Floats tell 20 from 21 times 2^-1074: what costs 20 of them is at the edge of 20.2, wherever it is."""
+    found = calibrate(build, epsilon=epsilon, delta="1e-322")
+    assert len(asked) < 40
+    assert build(found).delta_at(epsilon=epsilon) == 20 * 2.0**-1074
+
+
+def test_an_edge_far_from_the_first_guess_is_found() -> None:
+    """Narrow noise, for which epsilon is 10^4: delta is that of the analytic Gaussian mechanism, by mpmath."""
+    sigma = calibrate(lambda b: Gaussian(sigma=b), epsilon="1e4", delta="1e-6")
+    with mpmath.workdps(60):
+        a, b = 1 / (2 * mpmath.mpf(sigma)), 10**4 * mpmath.mpf(sigma)
+        delta = mpmath.ncdf(a - b) - mpmath.exp(10**4) * mpmath.ncdf(-a - b)
+        assert 1e-6 * (1 - 1e-9) < delta <= mpmath.mpf("1e-6")

@@ -7,13 +7,14 @@ from contextlib import suppress
 from fractions import Fraction
 from functools import cache
 from inspect import signature
-from math import exp, expm1, inf, isfinite, log, log1p
+from math import exp, expm1, inf, isfinite, log, log1p, nextafter
 
 from zcdp.display.calls import spoken
 from zcdp.display.things import thing
 from zcdp.errors import BadType, BadValue
 from zcdp.numeric.certify import NotCertified, Undecided
 from zcdp.numeric.exact import Value, log_of, positive_rational, probability, rational
+from zcdp.numeric.work import SECOND, done
 from zcdp.privacy.curve import Curve
 
 __all__ = ["calibrate"]
@@ -25,8 +26,11 @@ Point = tuple[float, float]
 RELATIVE = 2.0**-42  # the answer is this near to the edge of the budget
 TOLD = 2.0**-38  # or its cost, where that is a delta beyond 1/2: as near as such deltas are told apart
 LEAST, MOST = 1e-300, 1e300
+SMALLEST = 2.0**-1000  # Below it floats have fewer and fewer digits.
 FURTHER, FURTHEST = 1.25, 3.0  # times what should reach the edge, and e-folds of the parameter at once
 FLAT = 1e-2  # of the logarithm of a cost
+LONG, TOO_LONG = 2 * SECOND, 4 * SECOND  # work from which on answers are asked for in haste, and from which on none is
+HASTE = 8
 
 
 @spoken
@@ -40,8 +44,9 @@ def calibrate(
     """The parameter nearest to the edge of the budget at which `build(parameter)` is certified to fit.
 
     The budget is rho, or epsilon with delta. The cost must be monotone in the parameter: where it rises (an epsilon)
-    the answer is the largest that fits, where it falls (a scale) the smallest. Whatever the search does, the answer has
-    been checked by a certified upper bound. Theorem: docs/theorems/calibration.md.
+    the answer is the largest that fits, where it falls (a scale) the smallest; it may stay further inside where costs
+    take long to tell. Whatever the search does, the answer has been checked by a certified upper bound. Theorem:
+    docs/theorems/calibration.md.
 
     >>> from zcdp import Laplace
     >>> calibrate(lambda e: 1000 * Laplace(epsilon=e), epsilon=1, delta=1e-6)
@@ -49,7 +54,7 @@ def calibrate(
     >>> calibrate(lambda b: 1000 * Laplace(scale=b), epsilon=1, delta=1e-6)
     133.2422...
     """
-    build, enough = _checked(build), 0.0
+    build, enough, begun = _checked(build), 0.0, done()
     if rho is not None:
         if epsilon is not None or delta is not None:
             raise BadValue(f"give rho ({rho}), or epsilon and delta, not both")
@@ -68,13 +73,19 @@ def calibrate(
             raise BadValue(f"epsilon ({epsilon}) must not be negative")
         budget = probability(delta, "delta")
         distance = _distance_of_delta(budget)
-        excess = _excess(build, lambda curve: curve.delta_at(epsilon=point), budget, distance)
+
+        def spent(curve: Curve) -> float:
+            return curve._delta_in_haste(point, HASTE if done() > begun + LONG else 1)
+
+        excess = _excess(build, spent, budget, distance)
         start, step = _proposal(build, point, distance, excess) or (1.0, 2.0)
         if budget > Fraction(1, 2):
             enough = min(TOLD * float(budget / (1 - budget)) / -log_of(1 - budget), 1e-3)
+        elif budget < SMALLEST:
+            enough = _one_float(budget)
     rising = _is_rising(build)
     inside, outside = _bracket(excess, start, step if rising else 1 / step)
-    return _narrow(excess, inside, outside, RELATIVE, enough)
+    return _narrow(excess, inside, outside, RELATIVE, enough, begun + TOO_LONG)
 
 
 def _checked(build: Callable[[float], Curve]) -> Callable[[float], Curve]:
@@ -135,6 +146,13 @@ def _distance_of_delta(budget: Fraction) -> Distance:
         return log(-log(-expm1(size)) if size > -1 else -log1p(-exp(size))) - target
 
     return distance
+
+
+def _one_float(budget: Fraction) -> float:
+    """How far the largest float within a tiny budget may be below it: no cost is told to be nearer."""
+    nearest = float(budget)
+    within = nearest if Fraction(nearest) <= budget else nextafter(nearest, 0.0)
+    return log_of(budget) - log_of(Fraction(within)) + RELATIVE if within else 0.0
 
 
 def _proposal(
@@ -223,21 +241,23 @@ def _grow(factor: float) -> float:
     return factor * factor if factor > 1.2 else 1 + 10 * (factor - 1)
 
 
-def _narrow(excess: Excess, inside: float, outside: float, relative: float, enough: float = 0.0) -> float:
+def _narrow(
+    excess: Excess, inside: float, outside: float, relative: float, enough: float = 0.0, last: float = inf
+) -> float:
     """Close in on the edge: secants in logarithms, placed a little inside it, and bisection whenever they stall.
 
-    A cost that is not further than `enough` from the budget is near enough.
+    A cost that is not further than `enough` from the budget is near enough; nothing is asked from the work `last` on.
     """
     at_inside, at_outside = excess(inside), excess(outside)
     left: Point | None = None
     for turn in range(200):
         low, high = log(inside), log(outside)
-        if abs(high - low) <= relative or -at_inside < enough:
+        if abs(high - low) <= relative or -at_inside < enough or done() > last:
             break
         middle = (low + high) / 2
         if -inf < at_inside < at_outside < inf and (turn % 4 != 3 or _is_quick(at_inside, at_outside, left)):
             middle = _secant((low, at_inside), (high, at_outside), left, relative, enough)
-        parameter = exp(middle)
+        parameter = exp(middle) if min(low, high) <= middle <= max(low, high) else outside  # exp might overflow
         if not min(inside, outside) < parameter < max(inside, outside):
             parameter = inside + (outside - inside) / 2
         if not min(inside, outside) < parameter < max(inside, outside):

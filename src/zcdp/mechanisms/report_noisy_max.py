@@ -118,11 +118,6 @@ class ReportNoisyMax(Selects, Mechanism):
         """Whether the curve is that of another mechanism: exact, or of Laplace noise where epsilon is extreme."""
         return self.noise != "laplace" or self._level.extreme
 
-    @property
-    def _by_points(self) -> bool:
-        """Whether its curve is chords between points that take long: a plan's search over orders asks for few."""
-        return not self._plain
-
     def cumulant(self, s: Number) -> Number:
         if self._plain:
             return self._bound.cumulant(s)

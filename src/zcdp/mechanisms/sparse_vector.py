@@ -136,11 +136,6 @@ class SparseVector(Mechanism):
     def _chords(self) -> Chords:
         return Chords(self._bound, self._bound(Fraction(0)), self.largest_loss)
 
-    @property
-    def _by_points(self) -> bool:
-        """Whether its curve is chords between points that take long: a plan's search over orders asks for few."""
-        return not self._shift.extreme
-
     def cumulant(self, s: Number) -> Number:
         """Chords between certified points: an upper bound, because the largest cumulant over neighbours is convex."""
         if self._shift.extreme:

@@ -17,6 +17,7 @@ from zcdp.numeric.certify import enclose
 from zcdp.numeric.exact import Exact, Log, Value, integer, positive
 from zcdp.numeric.functions import coefficient, derivatives, exp, expm1, log, log1p, sinhc
 from zcdp.numeric.supremum import Supremum, steepest_ratio
+from zcdp.numeric.work import count_functions
 from zcdp.privacy.envelope import FiniteEnvelope
 from zcdp.privacy.finite_pair import FinitePair, max_ball
 from zcdp.privacy.loss import LossLaw, envelope_of_balls
@@ -32,6 +33,7 @@ ALIKE = 16  # last bits of the working precision, in which pairs may differ that
 SMALL, TERMS = arb(2) ** -16, 10  # losses below are small, of which that many powers are enough
 FAR = 128  # bits: inputs whose noise is cut off by less than this at both ends are taken together
 ENOUGH = 1024  # bits
+PAIR, SERIES = 18, 100  # what a pair takes to make, and its moment; and a series of that
 
 
 @dataclass(frozen=True)
@@ -44,6 +46,7 @@ class _Shift(FinitePair):
 
     def _moment(self, s: Any) -> Any:
         """The mean of e^{sL}."""
+        count_functions(SERIES if isinstance(s, arb_series) else PAIR)
         total = sum((mass * exp(s * loss) for mass, loss in self._outcomes()), arb(0))
         if self.d > 1:
             fall = self.t * (1 + 2 * s)
@@ -164,6 +167,7 @@ class TruncatedGeometric(FiniteEnvelope, Mechanism):
         least, middle = exp(-t * d), -exp(-t) * expm1(-t * (d - 1))
 
         def made(first: tuple[int, int], last: tuple[int, int]) -> _Shift:
+            count_functions(PAIR)
             left, right = first
             low, high = -expm1(-t * (left + 1)), -expm1(-t * (right + 1))
             single = first == last

@@ -8,6 +8,7 @@ from flint import acb, arb, arb_series
 
 from zcdp.numeric.balls import working_bits
 from zcdp.numeric.certify import NotCertified
+from zcdp.numeric.work import count_functions
 
 __all__ = ["Number", "coefficient", "derivatives", "exp", "expm1", "log", "log1p", "sinhc"]
 
@@ -15,6 +16,7 @@ Number = TypeVar("Number", arb, acb, arb_series)
 
 NEAR = arb(2) ** -16
 """Closer to 0 than this, sinh(x)/x is summed up."""
+TERM = 0.1  # elementary functions that a coefficient of one term of such a sum takes
 
 
 def exp(x: Number) -> Number:
@@ -64,6 +66,7 @@ def _sinhc_near_zero(x: arb_series) -> arb_series:
     square, last = x * x, count // 2 + 1
     while abs(square[0]) ** (last - count // 2) * 2**bits > 1:
         last += 1
+    count_functions(TERM * last * count)
     result = arb_series([1], prec=count)
     for k in range(last - 1, 0, -1):
         result = 1 + square * result / (2 * k * (2 * k + 1))

@@ -7,8 +7,11 @@ from collections.abc import Callable
 from flint import arb, ctx
 
 from zcdp.numeric.certify import Undecided
+from zcdp.numeric.work import count_functions
 
 __all__ = ["sign_change"]
+
+POINT = 12  # elementary functions, near enough, that a function takes whose root is sought
 
 
 def _positive(value: arb) -> bool:
@@ -50,12 +53,17 @@ def sign_change(function: Callable[[arb], tuple[arb, arb]], end: arb | None = No
     >>> sign_change(lambda x: (2 - x * x, -2 * x)).overlaps(arb(2).sqrt())
     True
     """
-    left, right = _octave(lambda x: _positive(function(x)[0]), end)
+
+    def counted(x: arb) -> tuple[arb, arb]:
+        count_functions(POINT)
+        return function(x)
+
+    left, right = _octave(lambda x: _positive(counted(x)[0]), end)
     guess = (left + right) / 2
     width = arb(2) ** -(ctx.prec // 2)
     before = right - left
     for _ in range(ctx.prec):
-        value, slope = function(guess)
+        value, slope = counted(guess)
         step = (value / slope).mid()
         target = (guess - step).mid()
         if abs(step) < guess * width or not (value > 0 or value < 0):  # close enough, or as close as can be told
@@ -65,6 +73,6 @@ def sign_change(function: Callable[[arb], tuple[arb, arb]], end: arb | None = No
         good = left < target < right and 2 * abs(step) < before
         guess, before = target if good else ((left + right) / 2).mid(), abs(step) if good else right - left
     low, high = guess * (1 - width), guess * (1 + width)
-    if _positive(function(low)[0]) and not _positive(function(high)[0]):
+    if _positive(counted(low)[0]) and not _positive(counted(high)[0]):
         return low.union(high)
     raise Undecided

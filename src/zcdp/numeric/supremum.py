@@ -12,6 +12,7 @@ from flint import arb
 from zcdp.errors import BadValue
 from zcdp.numeric.balls import above, at_precision, below
 from zcdp.numeric.certify import NotCertified, Undecided
+from zcdp.numeric.work import count_functions
 
 __all__ = ["Convex", "Supremum", "steepest_ratio"]
 
@@ -28,6 +29,7 @@ LEAST_PRODUCT = 40
 GRID, SAMPLE = 48, 64  # points at which the ratio is looked at first; about so many of very many parts will do there
 MOST_CELLS = 100_000
 GOLDEN = 0.6180339887498949
+VALUE, SERIES = 6, 30  # elementary functions that a plain cumulant takes at a point, and with its derivatives
 
 
 @dataclass(frozen=True)
@@ -104,6 +106,7 @@ class _Cell:
         self.chords: list[tuple[Convex, arb, int]] = []
         self.bends: list[tuple[arb, arb]] = []
         for part, count in curve.parts or ((curve, 1),):
+            count_functions(VALUE if part.taylor is None else SERIES)
             if part.taylor is None:
                 k0 = part.value(s) if s > 0 else arb(0)
                 self.chords.append((part, k0, count))
@@ -118,12 +121,13 @@ class _Cell:
     def bound(self, step: arb) -> tuple[arb, arb]:
         """a and b with K(s + d) <= K(s) + a d + b d^2/2 for 0 <= d <= step."""
         slope = self.slope
+        count_functions(VALUE * len(self.chords))
         for part, k0, count in self.chords:
             slope += (part.value(self.s + step) - k0) / step * count
         return slope, sum((k2 * (room * step).exp() for k2, room in self.bends), arb(0))
 
 
-def _exceeds(curve: Convex, bound: arb, most: int = MOST_CELLS) -> arb | None:
+def _exceeds(curve: Convex, bound: arb) -> arb | None:
     """None if K(s) <= bound s(1+s) is proven for all s > 0; a point where it is false; or `Undecided`."""
     if not bound > 0:
         raise Undecided
@@ -132,8 +136,8 @@ def _exceeds(curve: Convex, bound: arb, most: int = MOST_CELLS) -> arb | None:
     step = arb(1).max(_reciprocal(curve.largest, FIRST_PRODUCT)) if smooth else arb(1)
     while not (1 + s) * bound >= curve.largest:
         cells += 1
-        if cells > most:
-            raise NotCertified(f"the supremum over orders needs more than {most} cells: the loss is too small")
+        if cells > MOST_CELLS:
+            raise NotCertified(f"the supremum over orders needs more than {MOST_CELLS} cells: the loss is too small")
         cell = _Cell(curve, s)
         while True:
             slope, bend = cell.bound(step)
@@ -158,7 +162,7 @@ class Supremum(NamedTuple):
     point: float
 
 
-def _enclose(curves: Sequence[Convex], tolerance: float, candidates: Sequence[int], most: int) -> Supremum:
+def _enclose(curves: Sequence[Convex], tolerance: float, candidates: Sequence[int]) -> Supremum:
     where = max(range(len(curves)), key=lambda n: curves[n].kl.mid())
     best, point = curves[where].kl.lower(), arb(0)
     for n in candidates:
@@ -168,7 +172,7 @@ def _enclose(curves: Sequence[Convex], tolerance: float, candidates: Sequence[in
     factor = 1 + arb(tolerance)
     for n, curve in enumerate(curves):
         # a higher peak than was proposed raises the bound, and leaves what was proven before it proven
-        while (higher := _exceeds(curve, (best * factor).upper(), most)) is not None:
+        while (higher := _exceeds(curve, (best * factor).upper())) is not None:
             where, best, point = n, curve.ratio(higher).lower(), higher
     return Supremum(below(best), above(best * factor), where, float(point))
 
@@ -178,15 +182,14 @@ def steepest_ratio(
     tolerance: float = 1e-10,
     candidates: Sequence[int] | None = None,
     *,
-    most_cells: int = MOST_CELLS,
     most_tries: float = inf,
 ) -> Supremum:
     """Floats around the supremum of K(s)/(s(1+s)) over s > 0 and all curves, upper/lower = 1 + tolerance.
 
     `curves` is called at each working precision that is tried; `candidates` are the curves among which the
     steepest is expected (all, if not given). See docs/theorems/supremum.md for why a cell is proven by the sign of
-    one quadratic. `NotCertified` where more than `most_cells` of them would be needed, or more than `most_tries`
-    precisions beyond the one at which the slopes at 0 are known.
+    one quadratic. `NotCertified` where very many of them would be needed, or more than `most_tries` precisions
+    beyond the one at which the slopes at 0 are known.
     """
     if not 0 < tolerance < inf:
         raise BadValue(f"tolerance ({tolerance}) must be positive and finite")
@@ -199,7 +202,7 @@ def steepest_ratio(
         if not all(curve.kl > 0 and curve.kl.rel_accuracy_bits() > 60 for curve in present):
             raise Undecided
         tries += 1
-        return _enclose(present, tolerance, range(len(present)) if candidates is None else candidates, most_cells)
+        return _enclose(present, tolerance, range(len(present)) if candidates is None else candidates)
 
     bits, cause = FIRST_BITS, None
     while bits <= LAST_BITS and tries < most_tries:

@@ -8,6 +8,8 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from flint import acb, acb_mat, arb
 
+from zcdp.numeric.work import count_functions, count_products
+
 if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
@@ -131,6 +133,8 @@ class Phases:
 
     def sums(self, matrix: acb_mat, angle: arb) -> list[arb]:
         """The real part of the sum of each row."""
+        count_products(matrix.nrows() * BLOCK)
+        count_functions(2 * len(self.blocks))
         short = [acb(1), acb(0, -angle).exp()]
         for r in range(2, BLOCK):
             short.append(short[r // 2] * short[r - r // 2])  # The powers are made by halves, so that balls hardly grow.

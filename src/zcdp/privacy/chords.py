@@ -15,6 +15,7 @@ from flint import arb
 from zcdp.numeric.balls import lift
 from zcdp.numeric.certify import NotCertified, enclose
 from zcdp.numeric.exact import Exact
+from zcdp.numeric.work import count_work
 
 __all__ = ["Chords"]
 
@@ -27,6 +28,7 @@ COARSE = 1 << FINE
 SMALL = -10 << FINE
 """Below 2^-10 the ratio is that of order 1, up to what a proof finds on its way."""
 MOST_CELLS = 10_000
+POINT = 3_000_000  # nanoseconds that a point takes
 GOLDEN = 0.6180339887498949
 
 
@@ -41,6 +43,7 @@ class Chords:
         """The bound at point n."""
         if (known := self._known.get(n)) is not None:
             return known
+        count_work(POINT)
         return self._known.setdefault(n, self._bound(_point(n)))
 
     def value(self, s: arb) -> arb:

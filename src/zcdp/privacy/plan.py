@@ -17,6 +17,7 @@ from zcdp.numeric.floats import float_above
 from zcdp.numeric.functions import Number
 from zcdp.numeric.once import cached_property
 from zcdp.numeric.supremum import Convex
+from zcdp.numeric.work import count_functions
 from zcdp.privacy.curve import Curve, Peak
 from zcdp.privacy.forms import Forms
 from zcdp.privacy.loss import LossLaw
@@ -26,6 +27,7 @@ from zcdp.privacy.rho_search import TOLERANCES, search, searched_rho, summand
 __all__ = ["LARGEST_COUNT", "Plan"]
 
 LARGEST_COUNT = 10**12
+PLAIN = 6  # elementary functions that the curve of a part takes, where it is a plain one
 TIGHT = 2e-10  # Two ends of rho so close count as its exact value: the search over orders is asked for it.
 
 
@@ -153,6 +155,7 @@ class Plan(Curve):
 
     def cumulant(self, s: Number) -> Number:
         """The sum of the parts' cumulants."""
+        count_functions(PLAIN * len(self.parts))
         (first, count), *others = self.parts
         total = first.cumulant(s) * count
         for part, times in others:

@@ -15,6 +15,7 @@ from zcdp.numeric.certify import NotCertified, Undecided, enclose
 from zcdp.numeric.exact import rational
 from zcdp.numeric.functions import derivatives
 from zcdp.numeric.supremum import Convex, steepest_ratio
+from zcdp.numeric.work import SECOND, at_most
 
 if TYPE_CHECKING:
     from zcdp.privacy.curve import Curve
@@ -23,28 +24,25 @@ if TYPE_CHECKING:
 __all__ = ["TOLERANCES", "from_below", "search", "searched_rho", "summand"]
 
 TOLERANCES = 1e-10, 1e-6, 1e-4  # The search over orders is asked for the first, then for the second, and the third.
-WORK, LEAST_CELLS = 8_000, 100  # The search may take so many cells of one part each, and always the second number.
-BY_POINTS = 150  # It may take so many where some part is known by chords between points, each of which takes long.
+SEARCHES = 2 * SECOND, SECOND, SECOND  # what these may take
+LOOK = SECOND // 4  # and a look from below at one order
 TRIES = 2  # More bits seldom tell more, and any enclosure is as sound.
 ORDERS = 4  # At so many orders a sum of many parts is looked at from below.
 
 
 def search(plan: Plan, tolerance: float) -> tuple[float, float]:
-    """Floats around rho by a certified search over all orders; the work is the same for any number of parts.
+    """Floats around rho by a certified search over all orders.
 
     Parts of unbounded loss go in at their own rho (Gaussian noise has it at every order); the lower end is then what
     the whole costs where the rest costs most, and at order 1.
     """
     bounded = [count * part for part, count in plan.parts if part.pure_epsilon < inf]
     unbounded = [(part.rho_fraction, count) for part, count in plan.parts if part.pure_epsilon == inf]
-    cells = max(WORK // len(plan.parts), LEAST_CELLS)
-    if any(getattr(part, "_by_points", False) for part, _ in plan.parts):
-        cells = min(cells, BY_POINTS)
     if not unbounded:
-        return steepest_ratio(plan.convexes, tolerance, most_cells=cells, most_tries=TRIES)[:2]
+        return steepest_ratio(plan.convexes, tolerance, most_tries=TRIES)[:2]
     most, lower = sum((rho * count for rho, count in unbounded), Fraction(0)), enclose(plan.kl)[0]
     if bounded:
-        rest = steepest_ratio(plan.sum_of(*bounded).convexes, tolerance, most_cells=cells, most_tries=TRIES)
+        rest = steepest_ratio(plan.sum_of(*bounded).convexes, tolerance, most_tries=TRIES)
         most, lower = most + Fraction(rest.upper), max(lower, _ratio(plan, Fraction(rest.point)))
     return lower, enclose(lambda: lift(most))[1]
 
@@ -63,11 +61,12 @@ def searched_rho(plan: Plan, upper: float) -> tuple[float, float]:
     number = len(plan.parts)
     some = plan.parts[:: -(-number // ORDERS)]
     lower = min(max(_ratio_from_below(plan, part) for part, _ in some), upper)
-    for tolerance in TOLERANCES:
+    for tolerance, work in zip(TOLERANCES, SEARCHES, strict=True):
         if upper == inf or upper - lower <= tolerance * lower:  # No search makes an infinite part finite.
             break
         try:
-            searched = plan.search_rho(tolerance)
+            with at_most(work):
+                searched = plan.search_rho(tolerance)
         except NotCertified:  # It takes too long, as where counts are huge: any enclosure is as sound.
             continue
         return max(lower, searched[0]), min(upper, searched[1])
@@ -77,7 +76,9 @@ def searched_rho(plan: Plan, upper: float) -> tuple[float, float]:
 def _ratio_from_below(plan: Plan, part: Curve) -> float:
     """D(alpha)/alpha where it is largest for a part: it bounds rho from below; 0 where it is not known."""
     try:
-        return _ratio(plan, rational(part.rho_order, "order") - 1)
+        order = rational(part.rho_order, "order")
+        with at_most(LOOK):
+            return _ratio(plan, order - 1)
     except (NotCertified, BadValue):
         return 0.0
 

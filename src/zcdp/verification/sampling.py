@@ -56,7 +56,7 @@ def _transform(rate: str, sigma: str) -> bool:
     def holds() -> bool:
         noise = _noise(rate, sigma)
         for x, y in POINTS:
-            found, whole = noise.progression(arb(x), arb(y), 2, KNOWN)[1], noise.real(arb(x), KNOWN)
+            found, whole = noise.progression(arb(x), arb(y), [1], KNOWN)[0], noise.real(arb(x), KNOWN)
             if not abs(found - _integral(noise, acb(x, y))) < whole * arb(-50).exp():
                 return False
         return True
@@ -73,7 +73,7 @@ def _decays(rate: str, sigma: str) -> bool:
             whole = noise.real(arb(x), KNOWN)
             bound = SampledDecay(noise, arb(x), whole, 3)
             for y in (0.5, 7.0, 300.0):
-                size = abs(noise.progression(arb(x), arb(y), 2, KNOWN)[1])
+                size = abs(noise.progression(arb(x), arb(y), [1], KNOWN)[0])
                 if size > 0 and not float(bound(numpy.array([y]))[0]) <= above((whole / size).log()):
                     return False
         return True

@@ -13,10 +13,12 @@ from zcdp.numeric.balls import at_precision, lift
 from zcdp.numeric.certify import Undecided, enclose
 from zcdp.numeric.crossing import crossing
 from zcdp.numeric.functions import tail_factor
+from zcdp.numeric.work import SECOND, TooMuchWork, at_most
 
 __all__ = ["rdp_to_delta", "rdp_to_epsilon"]
 
 CORNERS = 1 << 13
+SEARCH, ONCE = SECOND, 2 * SECOND  # what the search for the best order may take, and the answer at it
 
 Cumulant: TypeAlias = Callable[[Any], Any]
 """K(s) over every number system: Callable[[Number], Number], which the type system cannot say."""
@@ -43,7 +45,8 @@ def rdp_to_epsilon(cumulant: Cumulant, delta: Fraction, *, guess: float = 1.0, w
     best = arb(guess)
     if guess == 1.0 or enclose(lambda: (exponent(best) / best).max(arb(0)))[0] < worth:  # else any order will do
         best = _corner(lambda s: exponent(s) / s, _search(rising, guess))
-    return enclose(lambda: (exponent(best) / best).max(arb(0)))[1]
+    with at_most(ONCE):
+        return enclose(lambda: (exponent(best) / best).max(arb(0)))[1]
 
 
 def rdp_to_delta(cumulant: Cumulant, epsilon: Fraction, *, guess: float = 1.0) -> float:
@@ -57,7 +60,8 @@ def rdp_to_delta(cumulant: Cumulant, epsilon: Fraction, *, guess: float = 1.0) -
         return cumulant(s) + tail_factor(s) - s * lift(epsilon)
 
     best = _corner(exponent, _search(lambda s: float(_slope(exponent, s)[1].mid()), guess))
-    return min(enclose(lambda: exponent(best).exp())[1], 1.0)
+    with at_most(ONCE):
+        return min(enclose(lambda: exponent(best).exp())[1], 1.0)
 
 
 def _slope(exponent: Cumulant, s: float) -> tuple[arb, arb]:
@@ -68,13 +72,24 @@ def _slope(exponent: Cumulant, s: float) -> tuple[arb, arb]:
 
 
 def _search(rising: Callable[[float], float], guess: float) -> float:
-    """The best s, to nine digits: any s at all gives a certified answer."""
+    """The best s, to nine digits, or as near as the work allows: any s at all gives a certified answer."""
+    nearest = inf, guess
+
+    def noted(s: float) -> float:
+        nonlocal nearest
+        value = rising(s)
+        nearest = min(nearest, (abs(value), s))
+        return value
+
     for bits in (256, 1024, 4096):
         try:
-            return at_precision(bits, lambda: crossing(rising, guess=guess, step=1.25, tolerance=1e-9))
+            with at_most(SEARCH):
+                return at_precision(bits, lambda: crossing(noted, guess=guess, step=1.25, tolerance=1e-9))
+        except TooMuchWork:
+            break
         except Undecided:
             continue
-    return guess
+    return nearest[1]
 
 
 def _corner(value: Cumulant, s: float) -> arb:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from fractions import Fraction
 from math import inf, nextafter
 from typing import TYPE_CHECKING, TypeVar
@@ -11,6 +11,7 @@ from zcdp.errors import BadValue
 from zcdp.numeric.certify import NotCertified, failure
 from zcdp.numeric.exact import Value, rational
 from zcdp.numeric.once import cached_property
+from zcdp.numeric.work import SECOND, at_most
 from zcdp.privacy.conversions.rdp_to_approx import rdp_to_delta, rdp_to_epsilon
 from zcdp.privacy.conversions.zcdp_to_approx import zcdp_to_delta, zcdp_to_epsilon
 from zcdp.privacy.loss.lattice import snap
@@ -27,6 +28,7 @@ T = TypeVar("T")
 Ask = Callable[[Profile], Answer]
 
 WELL, SHARP, WIDE = 1e-6, 1e-12, 1e-4
+PROFILE, COARSER, BELOW = 5 * SECOND, SECOND, 2 * SECOND  # work for the profile, coarser laws, and lower ends
 
 
 def _delta(value: Value) -> Fraction:
@@ -153,7 +155,7 @@ class Routes:
         if not self._may_be_coarser(answer):
             return upper
         easier = tuple((law.coarser or law, count) for law, count in self._known)
-        coarse, _ = _try(Profile(snap(easier)[0]), ask)
+        coarse, _ = _try(Profile(snap(easier)[0]), ask, COARSER)
         return upper if coarse is None else min(upper, coarse.upper)
 
     def _may_be_coarser(self, answer: Answer | None) -> bool:
@@ -169,10 +171,8 @@ class Routes:
                 return lower
             easier = tuple((law.coarser or law, count) for law, count in self._known)
             attained = (Profile(below) for parts in _attained(easier, alone=self._alone) if (below := snap(parts)[1]))
-            coarse = (_try(profile, ask)[0] for profile in attained)
-            return max((lower, *(one.lower for one in coarse if one is not None)))
-        answers = (_try(profile, ask)[0] for profile in self.attained)
-        return max((one.lower for one in answers if one is not None), default=0.0)
+            return max(lower, _highest(attained, ask))
+        return _highest(self.attained, ask)
 
     def _pure_from_below(self) -> float:
         """A float that is not above the largest loss: itself if it is one, else two below its upper end.
@@ -250,12 +250,20 @@ def _attained(parts: Parts, *, alone: bool) -> list[Parts]:
     ]
 
 
-def _try(profile: Profile | None, ask: Ask) -> tuple[Answer | None, float]:
+def _highest(profiles: Iterable[Profile], ask: Ask) -> float:
+    """The largest lower end, as far as the work goes; 0 where there is none."""
+    with at_most(BELOW):
+        answers = [_try(profile, ask)[0] for profile in profiles]
+    return max((one.lower for one in answers if one is not None), default=0.0)
+
+
+def _try(profile: Profile | None, ask: Ask, work: float = PROFILE) -> tuple[Answer | None, float]:
     """The profile's answer, None where there is no profile or it is too extreme; and the order at which it looked."""
     if profile is None:
         return None, 1.0
     try:
-        answer = ask(profile)
+        with at_most(work):
+            answer = ask(profile)
     except NoAnswer as error:
         return None, error.order
     except NotCertified:

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any, Protocol, Self
 from flint import arb
 
 from zcdp.numeric.balls import below, root_below
+from zcdp.numeric.work import count_work
 
 if TYPE_CHECKING:
     import numpy as np
@@ -39,6 +40,7 @@ __all__ = [
 UP, DOWN = 1 + 2.0**-40, 1 - 2.0**-40
 MOST = 1e300
 CHUNK = 1 << 18  # numbers at a time
+BOUND = 300  # nanoseconds that the bound of one law over one cell takes
 # Sine and logarithm are partial sums of their series, on the safe side.
 BELOW_PI, BELOW_LOG_2, BELOW_NEAR = 3.14159265358979, 0.693147180559945, 0.20264236728467
 
@@ -219,6 +221,7 @@ class Decay:
         return self._in_chunks(low, high, distance)
 
     def _in_chunks(self, low: Floats, high: Floats, distance: float) -> Floats:
+        count_work(BOUND * self.size * len(low))
         rows = max(CHUNK // self.size, 1)
         with self.np.errstate(all="ignore"):
             parts = [

@@ -12,6 +12,7 @@ from flint import acb, arb, ctx
 from zcdp.numeric.certify import NotCertified, Undecided
 from zcdp.numeric.quadrature import highest_parabola, legendre
 from zcdp.numeric.trapezoid import TooManyNodes
+from zcdp.numeric.work import count_functions, count_work
 
 __all__ = ["BaseLoss", "Mixture", "Rule"]
 
@@ -19,9 +20,9 @@ ORDERS = (12, 16, 24, 32, 48, 64)  # numbers of points of one panel
 WIDEST, TALLEST = 1.45, 2.4  # of an ellipse below the real axis, less than pi/2, and above it, less than pi
 HIGHEST = 1.0  # of a shifted line
 HALVES, CELLS = 9, 200  # ellipses that are tried; and cells in which the largest density is looked for
-MOST_IN_ALL = 1_500  # of one question; those about losses in use take up to some 400
-MOST_PANELS = 300  # Losses of hundreds take so many; of those that are in use a tenth will do.
+MOST_IN_ALL, MOST_PANELS = 1_500, 300  # of one question, and of one rule; of losses in use a third and a tenth will do
 TOO_MANY = f"the law of a sample takes more than {MOST_PANELS} panels: more bits would not help"
+PANEL, POINT = 1_000_000, 6  # nanoseconds that a panel takes, and elementary functions of each of its points
 
 T = TypeVar("T", float, arb)
 _Box: TypeAlias = tuple[T, T, T, T]
@@ -117,6 +118,7 @@ class Mixture:
         while pending:
             panel = pending.pop()
             self.made += 1
+            count_work(PANEL)
             if self.made > most_made:
                 raise NotCertified(TOO_MANY)
             points, slip = self._fitting(panel, exponents, height, log_error)
@@ -133,6 +135,7 @@ class Mixture:
             turn = acb(0, panel.half) if panel.upright else acb(panel.half)
             if panel.upright and panel.place > self.base.low:
                 turn = -turn  # down to the right end
+            count_functions(POINT * points)
             for place, share in legendre(points, ctx.prec):
                 loss = panel.point(place)
                 logs.append(self.weight(loss).log())
@@ -272,14 +275,11 @@ class Mixture:
         end, _ = self._end([e], log_error, arb(0))
         base = self.base
         width = (end - base.low) / (2 * CELLS)
-        sizes = []
+        best = arb(0)
         for n in range(CELLS):
             middle = base.low + width * (2 * n + 1)
             size = self._log_size((middle, width, arb(0), arb(0)), e + 1, 0.0)
-            sizes.append((size - (middle - width)).exp())
-        best = arb(0)
-        for size in sizes:
-            best = best.max(size)
+            best = best.max((size - (middle - width)).exp())
         return 2 * self._maxima(e) * best / self.rate
 
     def _maxima(self, e: arb) -> int:

@@ -168,9 +168,9 @@ class SampledDensityFactor(Factor):
         last = points.kept[-1]
         rule = self.rule(points.c, above(points.step * last), min(points.needed, _working()))
         terms = self.terms(points.c, rule)
-        values = progression([mass for _, mass in terms], [loss for loss, _ in terms], points.step, last + 1)
         slip = _slip(rule)
-        return [values[k] + slip for k in points.kept]
+        masses, losses = [mass for _, mass in terms], [loss for loss, _ in terms]
+        return [value + slip for value in progression(masses, losses, points.step, points.kept)]
 
     def along(self, z: Any, w: Any, u: Any) -> Taylor:  # noqa: ARG002
         """See `Factor`; slope and variance are proposals."""

@@ -102,7 +102,7 @@ class SampledGaussianFactor(Factor):
             return self.noise.real(s, _working())
         upper = bool(s.imag >= 0)
         height = s.imag if upper else -s.imag
-        value = self.noise.progression(s.real, height, 2, _working())[1]
+        [value] = self.noise.progression(s.real, height, [1], _working())
         return value if upper else value.conjugate()
 
     def once(self, z: Any, w: Any, u: Any) -> Any:  # noqa: ARG002
@@ -112,8 +112,8 @@ class SampledGaussianFactor(Factor):
     def moments(self, points: Points) -> Sequence[acb]:
         """See `Factor`."""
         fall = min(points.needed, _working())
-        values = self.noise.progression(self._order(points.c), points.step, points.kept[-1] + 1, fall)
-        return [values[k] if self.removed else values[k].conjugate() for k in points.kept]
+        values = self.noise.progression(self._order(points.c), points.step, points.kept, fall)
+        return values if self.removed else [value.conjugate() for value in values]
 
     def along(self, z: Any, w: Any, u: Any) -> Taylor:  # noqa: ARG002
         """See `Factor`; slope and variance are proposals."""

@@ -2,16 +2,20 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from math import inf
 
 from flint import acb, arb
 
 from zcdp.numeric.balls import above
 from zcdp.numeric.certify import Undecided
+from zcdp.numeric.work import count_functions
 from zcdp.privacy.loss.progression import progression
 from zcdp.privacy.loss.sampled_proposals import RIGHT_ANGLE, Grid, SampledProposals
 
 __all__ = ["SampledNormal"]
+
+REAL, COMPLEX = 4, 10  # elementary functions that a point takes
 
 
 class SampledNormal(SampledProposals):
@@ -91,6 +95,7 @@ class SampledNormal(SampledProposals):
 
     def _real(self, s: arb, fall: float) -> arb:
         grid = self.grid(float(s.mid()), fall, rotated=False)
+        count_functions(REAL * (grid.last - grid.first))
         step, twice, total = arb(grid.step), -1 / (2 * self.curvature), arb(0)
         for j in range(grid.first, grid.last + 1):
             u = step * j
@@ -105,6 +110,7 @@ class SampledNormal(SampledProposals):
     def divergence(self, fall: float) -> arb:
         """F'(1) = E w log w, the divergence of order 1, with an error of about e^-fall."""
         grid = self.grid(2.0, fall, rotated=False)
+        count_functions(REAL * (grid.last - grid.first))
         step, twice, total = arb(grid.step), -1 / (2 * self.curvature), arb(0)
         for j in range(grid.first, grid.last + 1):
             u = step * j
@@ -120,6 +126,7 @@ class SampledNormal(SampledProposals):
 
     def points(self, grid: Grid, s: arb) -> tuple[list[acb], list[acb]]:
         """At each point: density times step and w^s; and log w."""
+        count_functions(COMPLEX * (grid.last - grid.first))
         front = arb(grid.step) / (2 * arb.pi() * self.curvature).sqrt()
         turn = acb(0, grid.angle).exp() * self.rate
         values, logs = [], []
@@ -137,11 +144,11 @@ class SampledNormal(SampledProposals):
         whole = self.real(s, min(fall, 20.0))
         return values, logs, above(whole * self._slip(grid, s) + self.beyond(grid, s))
 
-    def progression(self, s: arb, step: arb, count: int, fall: float) -> list[acb]:
-        """F(s + ik step) for 0 <= k < count, each to about e^-fall of F(s): one product of matrices.
+    def progression(self, s: arb, step: arb, kept: Sequence[int], fall: float) -> list[acb]:
+        """F(s + ik step) for the k that are kept, each to about e^-fall of F(s): one product of matrices.
 
         The number of points does not depend on k: on the rotated line |w^{iy}| <= 1 for all y >= 0.
         """
         values, logs, error = self.rotated(s, fall)
         slip = acb(arb(0, error), arb(0, error))
-        return [x + slip for x in progression(values, logs, step, count)]
+        return [x + slip for x in progression(values, logs, step, kept)]

@@ -11,6 +11,7 @@ from flint import acb, arb, arb_series
 
 from zcdp.numeric.balls import above, below
 from zcdp.numeric.certify import Undecided
+from zcdp.numeric.work import count_functions
 from zcdp.privacy.loss.decay import MonotoneShare, Share
 
 if TYPE_CHECKING:
@@ -19,6 +20,7 @@ if TYPE_CHECKING:
 
 __all__ = ["Factor", "Points", "Taylor", "Tilt", "Transform"]
 
+NODE, SERIES = 12, 30  # elementary functions that a plain law takes at one point, and with derivatives
 SAMPLE = 100  # Of many more parts than this proposals look at so many.
 NEAR_ONE = 12  # The least order that is tried is 0.7 * 2^-12.
 NEXT, NEARLY = arb(2) ** -55, arb(2) ** -60  # parts of the largest loss that no float, or hardly any, tells apart
@@ -157,6 +159,7 @@ class Transform:
 
     def moments(self, c: arb, step: arb, kept: Sequence[int], needed: float = inf) -> list[acb]:
         """M at the points c + ik step, for the k that are kept; see `Points` for `needed`."""
+        count_functions(NODE * self.weight * len(kept))
         z = [acb(c, step * k) for k in kept]
         w = [point + arb(1) / 2 for point in z]
         points = Points(c, step, kept, z, w, [1 / point for point in w], needed + self._log_count)
@@ -188,6 +191,7 @@ class Transform:
         w = c + arb(1) / 2
         u, stride = 1 / w, self._stride if sample else 1
         some = self.factors[::stride] if stride > 1 else self.factors
+        count_functions(NODE * len(some))
         whole = sum((factor.once(c, w, u).log() * count for factor, count in some), arb(0))
         return whole * len(self.factors) / len(some) if stride > 1 else whole
 
@@ -203,6 +207,7 @@ class Transform:
 
     def tilt(self, c: arb) -> Tilt:
         """What all factors know of the line Re z = c."""
+        count_functions(SERIES * len(self.factors))
         value = slope = variance = arb(0)
         shares = []
         z = arb_series([c, 1], prec=3)

@@ -12,7 +12,9 @@ from flint import arb
 from zcdp.numeric.balls import above, below, lift, log_size
 from zcdp.numeric.double_tables import decays, power, waves
 from zcdp.numeric.once import cached_property
+from zcdp.numeric.one_core import product
 from zcdp.numeric.trapezoid import TooManyNodes
+from zcdp.numeric.work import count_work
 from zcdp.privacy.loss.gaussian import gaussian_pair
 from zcdp.privacy.loss.law import Parts
 from zcdp.privacy.loss.tilted import Polynomial, Tilted
@@ -126,8 +128,10 @@ class FloatContour:
             x = c + 0.5
             turn = (x - 1j * y) * (x / (x * x + square))  # x/w
             work -= DOUBLE_NODE * WIDTH * HEIGHT
+            count_work(DOUBLE_NODE * WIDTH * HEIGHT)
             weight = inf
             for group, each, cost in zip(groups, errors, costs, strict=True):
+                count_work(cost)
                 product = group[0].at(first, turn)
                 for rows in group[1:]:
                     product = product * rows.at(first, turn)
@@ -161,10 +165,11 @@ class FloatContour:
 
     def delta(self, epsilon: Fraction) -> tuple[arb, arb]:
         """Numbers below and above delta(epsilon) of the smoothed composition."""
+        count_work(DOUBLES * self.values.size)
         point = lift(epsilon)
         angle = (self.top - point) * self.step
-        inner = self.values @ waves(angle, self.np.arange(WIDTH))
-        total = arb(float((inner @ waves(angle * WIDTH, self.rows)).real))
+        inner = product(self.values, waves(angle, self.np.arange(WIDTH)))
+        total = arb(float((inner * waves(angle * WIDTH, self.rows)).sum().real))
         size = self.line.size(point)
         scale = size * self.step / arb.pi()
         lower = (total - self.error) * scale - self.beyond * size - self.line.aliases(self.period, point)
