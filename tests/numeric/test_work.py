@@ -34,6 +34,14 @@ def test_what_is_inside_may_not_take_more_than_what_is_around_it() -> None:
     spend(10**9)
 
 
+def test_what_is_kept_for_others_does_not_rest_on_who_asks_first() -> None:
+    with at_most(50):
+        with at_most(10**9, apart=True):
+            count_work(100)
+        with pytest.raises(TooMuchWork):  # It was done all the same.
+            count_work(1)
+
+
 def test_each_thread_counts_its_own() -> None:
     with at_most(50), ThreadPoolExecutor(1) as other:
         other.submit(spend, 10**9).result()

@@ -58,8 +58,8 @@ def count_products(number: float) -> None:
 
 
 @contextmanager
-def at_most(nanoseconds: float) -> Iterator[None]:
-    """Allow so much, and not more than what is around it allows.
+def at_most(nanoseconds: float, *, apart: bool = False) -> Iterator[None]:
+    """Allow so much, and not more than what is around it allows; `apart`: whatever that is, of what is kept for others.
 
     >>> with at_most(10):
     ...     count_work(20)
@@ -69,7 +69,7 @@ def at_most(nanoseconds: float) -> Iterator[None]:
     """
     before = _meter.last
     try:
-        _meter.last = min(before, _meter.done + nanoseconds)
+        _meter.last = min(inf if apart else before, _meter.done + nanoseconds)
         yield
     finally:
         _meter.last = before

@@ -13,6 +13,7 @@ from flint import arb
 from zcdp.numeric.balls import Undecided, at_precision, ceiling, floor
 from zcdp.numeric.certify import NotCertified
 from zcdp.numeric.once import cached_property
+from zcdp.numeric.work import SECOND, at_most
 from zcdp.privacy.loss.decay import Share
 from zcdp.privacy.loss.finite import finite_law
 from zcdp.privacy.loss.hull import Point, both_orders, hull
@@ -29,6 +30,7 @@ NEGLIGIBLE, LEAST = 2.0**-100, -900  # and the power of two by which each falls 
 FEWER = 160  # bits that are enough for a height
 STRAIGHT = 1 + 2.0**-50  # ratio of two falls between which a corner is not worth an atom
 HALVINGS = 12
+LAW = 4 * SECOND  # what a law may take
 
 
 @dataclass(frozen=True, eq=False)
@@ -57,9 +59,10 @@ class ProfileLaw(LossLaw):
 
     @cached_property
     def _made(self) -> LossLaw | str:
-        """The finite law or why there is none, found out once."""
+        """The finite law or why there is none, found out once: so it must not rest on who asks first."""
         try:
-            return self.finite()
+            with at_most(LAW, apart=True):
+                return self.finite()
         except NotCertified as error:
             return str(error)
 
