@@ -67,6 +67,7 @@ bench: $(VENV)/ready
 	$(BIN)/python benchmarks/sampling.py
 	$(BIN)/python benchmarks/collection.py
 	$(BIN)/python benchmarks/release.py
+	$(BIN)/python benchmarks/busy_cores.py
 
 # The documentation site, for reading without the network: open build/docs/index.html.
 docs: $(VENV)/docs-ready
