@@ -12,6 +12,7 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from fractions import Fraction
 from functools import partial
+from math import inf
 from threading import Event, Thread
 
 import pytest
@@ -30,6 +31,7 @@ from zcdp import (
     TruncatedGeometric,
 )
 from zcdp.accounting.cost import units
+from zcdp.numeric import work
 from zcdp.numeric.balls import at_precision
 
 PATIENCE = 20  # seconds, after which a child or a thread counts as hanging
@@ -256,12 +258,13 @@ def interrupted() -> Iterator[Interrupted]:
 @LOST
 @pytest.mark.parametrize("ask", ASKED, ids=["epsilon", "delta", "routes", "rho", "rdp"])
 def test_an_interrupt_leaves_nothing_behind(ask: Callable[[Plan], object], interrupted: Interrupted) -> None:
-    """At any time in the middle: the precision is restored, and the same plan then gives the right answer."""
+    """At any time in the middle: precision and limits are restored, and the same plan then gives the right answer."""
     expected, before, came = ask(mixed()), (ctx.prec, ctx.cap), 0
     for n in range(40):
         plan = mixed()
         came += interrupted(1e-4 * 1.2**n, partial(ask, plan))
         assert (ctx.prec, ctx.cap) == before
+        assert work._meter.last == inf
         if n % 8 == 0:
             assert ask(plan) == expected
     assert came

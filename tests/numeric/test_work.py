@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import AbstractContextManager
 from math import inf
+from typing import TypeVar
 
 import pytest
 from flint import acb, arb
@@ -15,37 +16,40 @@ from zcdp import NotCertified, Plan
 from zcdp.numeric import work
 from zcdp.numeric.balls import at_precision
 from zcdp.numeric.one_core import product
-from zcdp.numeric.work import TooMuchWork, at_most, count_functions, count_work, done
+from zcdp.numeric.work import TooMuchWork, count_functions, count_work, done, within
 from zcdp.privacy.loss.progression import progression
 
+T = TypeVar("T")
 
-def spend(nanoseconds: float) -> None:
-    with at_most(nanoseconds):
-        count_work(100)
+
+def spend(nanoseconds: float, *, apart: bool = False) -> None:
+    within(nanoseconds, lambda: count_work(100), apart=apart)
 
 
 def test_what_is_inside_may_not_take_more_than_what_is_around_it() -> None:
-    with at_most(250):
+    def inside() -> None:
         with pytest.raises(TooMuchWork):
             spend(50)
         spend(10**9)  # of which 150 are left
-    with at_most(50), pytest.raises(TooMuchWork):
-        spend(10**9)
+
+    within(250, inside)
+    with pytest.raises(TooMuchWork):
+        within(150, inside)
     spend(10**9)
 
 
 def test_what_is_kept_for_others_does_not_rest_on_who_asks_first() -> None:
-    with at_most(50):
-        with at_most(10**9, apart=True):
-            count_work(100)
+    def first() -> None:
+        spend(10**9, apart=True)
         with pytest.raises(TooMuchWork):  # It was done all the same.
             count_work(1)
 
+    within(50, first)
+
 
 def test_each_thread_counts_its_own() -> None:
-    with at_most(50), ThreadPoolExecutor(1) as other:
-        other.submit(spend, 10**9).result()
     with ThreadPoolExecutor(1) as other:
+        within(50, lambda: other.submit(spend, 10**9).result())
         assert isinstance(other.submit(spend, 10).exception(), TooMuchWork)
     spend(10**9)
 
@@ -73,11 +77,11 @@ def test_with_little_work_answers_are_wider_and_never_wrong(text: str, monkeypat
     known = _asked(text)
     for allowed in (1e3, 1e6, 3e7):
 
-        def less(nanoseconds: float, most: float = allowed) -> AbstractContextManager[None]:
-            return at_most(min(nanoseconds, most))
+        def less(nanoseconds: float, evaluate: Callable[[], T], most: float = allowed) -> T:
+            return within(min(nanoseconds, most), evaluate)
 
         for module in ("rho_search", "conversions.routes", "conversions.rdp_to_approx"):
-            monkeypatch.setattr(f"zcdp.privacy.{module}.at_most", less)
+            monkeypatch.setattr(f"zcdp.privacy.{module}.within", less)
         found = _asked(text)
         assert all(low <= upper and lower <= high for (low, high), (lower, upper) in zip(found, known, strict=True))
         assert allowed > 1e3 or found != known  # else nothing was stopped

@@ -5,16 +5,18 @@ It is in nanoseconds of one common core, near enough: how tight an answer is may
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from contextlib import contextmanager
+from collections.abc import Callable
 from math import inf
 from threading import local
+from typing import TypeVar
 
 from flint import ctx
 
 from zcdp.numeric.certify import NotCertified
 
-__all__ = ["SECOND", "TooMuchWork", "at_most", "count_functions", "count_products", "count_work", "done"]
+__all__ = ["SECOND", "TooMuchWork", "count_functions", "count_products", "count_work", "done", "within"]
+
+T = TypeVar("T")
 
 SECOND = 1_000_000_000
 PRODUCT = 60
@@ -57,19 +59,19 @@ def count_products(number: float) -> None:
     count_work(number * (PRODUCT + ctx.prec / 2))
 
 
-@contextmanager
-def at_most(nanoseconds: float, *, apart: bool = False) -> Iterator[None]:
-    """Allow so much, and not more than what is around it allows; `apart`: whatever that is, of what is kept for others.
+def within(nanoseconds: float, evaluate: Callable[[], T], *, apart: bool = False) -> T:
+    """Run `evaluate` with so much work, or `TooMuchWork`, and with no more than what is around it allows.
 
-    >>> with at_most(10):
-    ...     count_work(20)
+    `apart`: whatever that is, where the result is kept for others, who may be allowed more.
+
+    >>> within(10, lambda: count_work(20))
     Traceback (most recent call last):
     ...
     zcdp.numeric.work.TooMuchWork: it takes too much work: the parameters are too extreme
     """
     before = _meter.last
-    try:
+    try:  # What was allowed comes back without a call, at whose begin an interrupt might end it.
         _meter.last = min(inf if apart else before, _meter.done + nanoseconds)
-        yield
+        return evaluate()
     finally:
         _meter.last = before

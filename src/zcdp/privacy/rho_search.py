@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from fractions import Fraction
+from functools import partial
 from math import inf
 from typing import TYPE_CHECKING
 
@@ -15,7 +16,7 @@ from zcdp.numeric.certify import NotCertified, Undecided, enclose
 from zcdp.numeric.exact import rational
 from zcdp.numeric.functions import derivatives
 from zcdp.numeric.supremum import Convex, steepest_ratio
-from zcdp.numeric.work import SECOND, at_most
+from zcdp.numeric.work import SECOND, within
 
 if TYPE_CHECKING:
     from zcdp.privacy.curve import Curve
@@ -65,8 +66,7 @@ def searched_rho(plan: Plan, upper: float) -> tuple[float, float]:
         if upper == inf or upper - lower <= tolerance * lower:  # No search makes an infinite part finite.
             break
         try:
-            with at_most(work):
-                searched = plan.search_rho(tolerance)
+            searched = within(work, partial(plan.search_rho, tolerance))
         except NotCertified:  # It takes too long, as where counts are huge: any enclosure is as sound.
             continue
         return max(lower, searched[0]), min(upper, searched[1])
@@ -77,8 +77,7 @@ def _ratio_from_below(plan: Plan, part: Curve) -> float:
     """D(alpha)/alpha where it is largest for a part: it bounds rho from below; 0 where it is not known."""
     try:
         order = rational(part.rho_order, "order")
-        with at_most(LOOK):
-            return _ratio(plan, order - 1)
+        return within(LOOK, lambda: _ratio(plan, order - 1))
     except (NotCertified, BadValue):
         return 0.0
 

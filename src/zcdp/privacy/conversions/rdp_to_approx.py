@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from fractions import Fraction
+from functools import partial
 from math import ceil, floor, frexp, inf, ldexp
 from typing import Any, TypeAlias
 
@@ -13,7 +14,7 @@ from zcdp.numeric.balls import at_precision, lift
 from zcdp.numeric.certify import Undecided, enclose
 from zcdp.numeric.crossing import crossing
 from zcdp.numeric.functions import tail_factor
-from zcdp.numeric.work import SECOND, TooMuchWork, at_most
+from zcdp.numeric.work import SECOND, TooMuchWork, within
 
 __all__ = ["rdp_to_delta", "rdp_to_epsilon"]
 
@@ -45,8 +46,7 @@ def rdp_to_epsilon(cumulant: Cumulant, delta: Fraction, *, guess: float = 1.0, w
     best = arb(guess)
     if guess == 1.0 or enclose(lambda: (exponent(best) / best).max(arb(0)))[0] < worth:  # else any order will do
         best = _corner(lambda s: exponent(s) / s, _search(rising, guess))
-    with at_most(ONCE):
-        return enclose(lambda: (exponent(best) / best).max(arb(0)))[1]
+    return within(ONCE, lambda: enclose(lambda: (exponent(best) / best).max(arb(0))))[1]
 
 
 def rdp_to_delta(cumulant: Cumulant, epsilon: Fraction, *, guess: float = 1.0) -> float:
@@ -60,8 +60,7 @@ def rdp_to_delta(cumulant: Cumulant, epsilon: Fraction, *, guess: float = 1.0) -
         return cumulant(s) + tail_factor(s) - s * lift(epsilon)
 
     best = _corner(exponent, _search(lambda s: float(_slope(exponent, s)[1].mid()), guess))
-    with at_most(ONCE):
-        return min(enclose(lambda: exponent(best).exp())[1], 1.0)
+    return min(within(ONCE, lambda: enclose(lambda: exponent(best).exp()))[1], 1.0)
 
 
 def _slope(exponent: Cumulant, s: float) -> tuple[arb, arb]:
@@ -81,10 +80,12 @@ def _search(rising: Callable[[float], float], guess: float) -> float:
         nearest = min(nearest, (abs(value), s))
         return value
 
+    def cross() -> float:
+        return crossing(noted, guess=guess, step=1.25, tolerance=1e-9)
+
     for bits in (256, 1024, 4096):
         try:
-            with at_most(SEARCH):
-                return at_precision(bits, lambda: crossing(noted, guess=guess, step=1.25, tolerance=1e-9))
+            return within(SEARCH, partial(at_precision, bits, cross))
         except TooMuchWork:
             break
         except Undecided:

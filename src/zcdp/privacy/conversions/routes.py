@@ -11,7 +11,7 @@ from zcdp.errors import BadValue
 from zcdp.numeric.certify import NotCertified, failure
 from zcdp.numeric.exact import Value, rational
 from zcdp.numeric.once import cached_property
-from zcdp.numeric.work import SECOND, at_most
+from zcdp.numeric.work import SECOND, within
 from zcdp.privacy.conversions.rdp_to_approx import rdp_to_delta, rdp_to_epsilon
 from zcdp.privacy.conversions.zcdp_to_approx import zcdp_to_delta, zcdp_to_epsilon
 from zcdp.privacy.loss.lattice import snap
@@ -252,8 +252,7 @@ def _attained(parts: Parts, *, alone: bool) -> list[Parts]:
 
 def _highest(profiles: Iterable[Profile], ask: Ask) -> float:
     """The largest lower end, as far as the work goes; 0 where there is none."""
-    with at_most(BELOW):
-        answers = [_try(profile, ask)[0] for profile in profiles]
+    answers = within(BELOW, lambda: [_try(profile, ask)[0] for profile in profiles])
     return max((one.lower for one in answers if one is not None), default=0.0)
 
 
@@ -262,8 +261,7 @@ def _try(profile: Profile | None, ask: Ask, work: float = PROFILE) -> tuple[Answ
     if profile is None:
         return None, 1.0
     try:
-        with at_most(work):
-            answer = ask(profile)
+        answer = within(work, lambda: ask(profile))
     except NoAnswer as error:
         return None, error.order
     except NotCertified:

@@ -13,7 +13,7 @@ from flint import arb
 from zcdp.numeric.balls import Undecided, at_precision, ceiling, floor
 from zcdp.numeric.certify import NotCertified
 from zcdp.numeric.once import cached_property
-from zcdp.numeric.work import SECOND, at_most
+from zcdp.numeric.work import SECOND, within
 from zcdp.privacy.loss.decay import Share
 from zcdp.privacy.loss.finite import finite_law
 from zcdp.privacy.loss.hull import Point, both_orders, hull
@@ -61,8 +61,7 @@ class ProfileLaw(LossLaw):
     def _made(self) -> LossLaw | str:
         """The finite law or why there is none, found out once: so it must not rest on who asks first."""
         try:
-            with at_most(LAW, apart=True):
-                return self.finite()
+            return within(LAW, self.finite, apart=True)
         except NotCertified as error:
             return str(error)
 
