@@ -275,3 +275,28 @@ def test_figures_of_the_page_on_collection() -> None:
     spread = 8 * sqrt(exp(2) * log(4e6)) / sqrt(1e5) + 8 * exp(2) / 1e5
     closed = np.log1p((exp(2) - 1) / (exp(2) + 1) * spread)
     assert (closed, upper, lower) == pytest.approx((0.186, 0.0332, 0.0246), abs=3e-4)
+
+
+@pytest.mark.parametrize(("clients", "delta"), [(1000, "1e-290"), (3000, "1e-295"), (3000, "1e-100"), (20, "1e-300")])
+def test_lower_ends_next_to_the_largest_loss_are_attained(clients: int, delta: str) -> None:
+    """Two values, all others hold the same: the hockey stick of both counts, to many digits.
+
+    The law that stands for it in compositions has far more at the largest loss.
+    """
+    one = Shuffled(RandomizedResponse(epsilon="0.1", k=2), clients=clients)
+    lower, upper = one.epsilon_bounds(delta=delta)
+    with mpmath.workdps(60):
+        p = 1 / (1 + mpmath.exp(-mpmath.mpf("0.1")))
+        others = [mpmath.binomial(clients - 1, c) * p**c * (1 - p) ** (clients - 1 - c) for c in range(clients)]
+
+        def delta_at(epsilon: mpmath.mpf) -> mpmath.mpf:
+            whole = mpmath.mpf(0)
+            for c in range(clients + 1):
+                true, false = others[c - 1] if c else mpmath.mpf(0), others[c] if c < clients else mpmath.mpf(0)
+                mine, other = p * true + (1 - p) * false, (1 - p) * true + p * false
+                whole += max(mine - mpmath.exp(epsilon) * other, 0)
+            return whole
+
+        assert not lower or delta_at(mpmath.mpf(lower)) >= mpmath.mpf(delta)
+        assert upper >= mpmath.mpf("0.1") or delta_at(mpmath.mpf(upper)) <= mpmath.mpf(delta)
+    assert one.epsilon_bounds(delta=0) == (pytest.approx(0.1), 0.1)

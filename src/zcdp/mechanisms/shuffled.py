@@ -120,7 +120,11 @@ def _law(loss: Exact, values: int, clients: int, own: bool) -> LossLaw:
     def law(ends: Ends, **options: Any) -> LossLaw:
         return profile_law(ends, lambda: lift(loss), relation=Relation.REPLACE, **options)
 
-    witness = law(lambda epsilon: known(lambda one: one.attained(epsilon))) if own else None
+    def all_true() -> arb:
+        """The probability that all report the one value that they hold: the loss of that is the largest."""
+        return (1 / (1 + (values - 1) * (-lift(loss)).exp())) ** clients
+
+    witness = law(lambda epsilon: known(lambda one: one.attained(epsilon)), at_top=all_true) if own else None
     return law(
         lambda epsilon: known(lambda one: (arb(0), one.above(epsilon))),
         exact=False,

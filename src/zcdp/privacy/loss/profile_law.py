@@ -48,6 +48,8 @@ class ProfileLaw(LossLaw):
     """A law of finitely many losses that dominates it."""
     other: Callable[[], LossLaw] | None = None
     """The other order, where it is another."""
+    at_top: Callable[[], arb] = arb
+    """Not above the probability of the largest loss of one use: what the finite law has there says nothing of it."""
 
     @property
     def dots(self) -> LossLaw:
@@ -121,6 +123,7 @@ class ProfileLaw(LossLaw):
             symmetric=False,
             relation=Relation.ADD_REMOVE,
             exact=False,
+            at_top=arb,
         )
         back = replace(
             one,
@@ -172,9 +175,9 @@ class _LaterFactor(Factor):
         """See `Factor`."""
         return self.factor.tilted(c)
 
-    def near_top(self, s: arb) -> tuple[arb, arb]:
+    def near_top(self, s: arb) -> tuple[arb, arb]:  # noqa: ARG002
         """See `Factor`."""
-        return self.factor.near_top(s)
+        return self.law.at_top(), self.law.at_top()
 
 
 def profile_law(ends: Ends, top: Callable[[], arb], **options: Any) -> ProfileLaw:
