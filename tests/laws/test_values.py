@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 from table import EVERYDAY_ROWS, KINDS, ROWS, Kind
 
 import zcdp
-from zcdp import MECHANISMS, DiscreteLaplace, Laplace, Log, Mechanism, RandomizedResponse
+from zcdp import MECHANISMS, RAPPOR, DiscreteLaplace, Laplace, Log, Mechanism, RandomizedResponse
 from zcdp.mechanisms import WRAPPERS
 
 
@@ -48,6 +48,18 @@ def test_values_are_immutable_and_copy_to_equals(m: Mechanism) -> None:
         assert twin.rho == m.rho
     with pytest.raises(FrozenInstanceError):
         m.epsilon = 2
+
+
+def test_plans_that_were_asked_copy_to_equals() -> None:
+    """Also long chains, and one that is a part of another."""
+    inner = 3 * Laplace(epsilon=1) + RAPPOR(epsilon="0.1")
+    long = sum((Laplace(scale=n) for n in range(2, 3000)), Laplace(scale=1))
+    for plan in (inner, 2 * inner + Laplace(epsilon=1), 5 * Laplace(epsilon=2), long):
+        asked = None if plan is long else (plan.rho_bounds, plan.epsilon_bounds(delta="1e-6"))
+        for twin in (copy.copy(plan), copy.deepcopy(plan), pickle.loads(pickle.dumps(plan))):
+            assert twin == plan
+            assert twin.parts == plan.parts
+            assert asked is None or asked == (twin.rho_bounds, twin.epsilon_bounds(delta="1e-6"))
 
 
 @pytest.mark.parametrize(

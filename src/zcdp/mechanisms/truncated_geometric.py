@@ -16,6 +16,7 @@ from zcdp.numeric.balls import at_precision, lift, working_bits
 from zcdp.numeric.certify import enclose
 from zcdp.numeric.exact import Exact, Log, Value, integer, positive
 from zcdp.numeric.functions import coefficient, derivatives, exp, expm1, log, log1p, sinhc
+from zcdp.numeric.once import cached_property
 from zcdp.numeric.supremum import Supremum, steepest_ratio
 from zcdp.numeric.work import count_functions
 from zcdp.privacy.envelope import FiniteEnvelope
@@ -165,9 +166,16 @@ class TruncatedGeometric(FiniteEnvelope, Mechanism):
         """
         d, t = self.sensitivity, lift(self.epsilon) / self.sensitivity
         least, middle = exp(-t * d), -exp(-t) * expm1(-t * (d - 1))
+        kept = self._kept.setdefault(working_bits(), {})
 
         def made(first: tuple[int, int], last: tuple[int, int]) -> _Shift:
             count_functions(PAIR)
+            found = kept.get((first, last)) or make(first, last)
+            if working_bits() <= ENOUGH and len(kept) < 2 * MOST_PAIRS:
+                kept[first, last] = found
+            return found
+
+        def make(first: tuple[int, int], last: tuple[int, int]) -> _Shift:
             left, right = first
             low, high = -expm1(-t * (left + 1)), -expm1(-t * (right + 1))
             single = first == last
@@ -186,6 +194,11 @@ class TruncatedGeometric(FiniteEnvelope, Mechanism):
             return _Shift(*ends, t, d, -expm1(-t) / whole)
 
         return made
+
+    @cached_property
+    def _kept(self) -> dict[int, dict[tuple[tuple[int, int], tuple[int, int]], _Shift]]:
+        """Pairs that were made, by the working precision: each order that is looked at asks for them again."""
+        return {}
 
     def _largest(self, quantity: Callable[[FinitePair], arb]) -> arb:
         """See `FiniteEnvelope`; many are left out at once where a bound on all of them is below one of the others."""

@@ -14,7 +14,7 @@ from zcdp.numeric.balls import above, at_precision, below
 from zcdp.numeric.certify import NotCertified, Undecided
 from zcdp.numeric.work import count_functions
 
-__all__ = ["Convex", "Supremum", "steepest_ratio"]
+__all__ = ["VALUE", "Convex", "Supremum", "steepest_ratio"]
 
 Taylor = Callable[[arb], tuple[arb, arb, arb]]
 

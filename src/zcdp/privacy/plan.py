@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from fractions import Fraction
 from math import inf, nextafter
 from typing import ClassVar
@@ -16,18 +16,17 @@ from zcdp.numeric.exact import Exact, Log, integer
 from zcdp.numeric.floats import float_above
 from zcdp.numeric.functions import Number
 from zcdp.numeric.once import cached_property
-from zcdp.numeric.supremum import Convex
+from zcdp.numeric.supremum import VALUE, Convex
 from zcdp.numeric.work import count_functions
 from zcdp.privacy.curve import Curve, Peak
 from zcdp.privacy.forms import Forms
 from zcdp.privacy.loss import LossLaw
 from zcdp.privacy.relation import Relation
-from zcdp.privacy.rho_search import TOLERANCES, search, searched_rho, summand
+from zcdp.privacy.rho_search import TOLERANCES, search, searched_rho, sum_of_divergences, summand
 
 __all__ = ["LARGEST_COUNT", "Plan"]
 
 LARGEST_COUNT = 10**12
-PLAIN = 6  # elementary functions that the curve of a part takes, where it is a plain one
 TIGHT = 2e-10  # Two ends of rho so close count as its exact value: the search over orders is asked for it.
 
 
@@ -148,6 +147,13 @@ class Plan(Curve):
     def __hash__(self) -> int:
         return hash(frozenset(self.parts))
 
+    def __reduce__(self) -> tuple[Callable[..., Plan], tuple[tuple[tuple[Curve, int], ...]]]:
+        return Plan._of, (self.parts,)
+
+    @classmethod
+    def _of(cls, parts: tuple[tuple[Curve, int], ...]) -> Plan:
+        return cls.sum_of(*(cls._node(part, count, None) for part, count in parts))
+
     @property
     def relation(self) -> Relation:
         """The one relation of all parts; mechanisms for different ones do not add up."""
@@ -155,7 +161,7 @@ class Plan(Curve):
 
     def cumulant(self, s: Number) -> Number:
         """The sum of the parts' cumulants."""
-        count_functions(PLAIN * len(self.parts))
+        count_functions(VALUE * len(self.parts))
         (first, count), *others = self.parts
         total = first.cumulant(s) * count
         for part, times in others:
@@ -242,16 +248,10 @@ class Plan(Curve):
     def _divergence(self, excess: Fraction) -> float:
         whole = super()._divergence(excess)
         # The curve of a part that is only a bound may be above what is known of it otherwise.
-        return whole if self._of_tight_parts else min(whole, self._sum_of_divergences(excess))
+        return whole if self._of_tight_parts else min(whole, sum_of_divergences(self, excess))
 
     def _divergence_by_rho(self, excess: Fraction) -> float:
-        return min(super()._divergence_by_rho(excess), self._sum_of_divergences(excess))
-
-    def _sum_of_divergences(self, excess: Fraction) -> float:
-        each = [(part._divergence(excess), count) for part, count in self.parts]
-        if any(one == inf for one, _ in each):
-            return inf
-        return enclose(lambda: lift(sum((Fraction(one) * count for one, count in each), Fraction(0))))[1]
+        return min(super()._divergence_by_rho(excess), sum_of_divergences(self, excess))
 
     def kl(self) -> arb:
         """The sum of the parts' divergences of order 1."""

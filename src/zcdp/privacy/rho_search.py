@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from zcdp.privacy.curve import Curve
     from zcdp.privacy.plan import Plan
 
-__all__ = ["TOLERANCES", "from_below", "search", "searched_rho", "summand"]
+__all__ = ["TOLERANCES", "from_below", "search", "searched_rho", "sum_of_divergences", "summand"]
 
 TOLERANCES = 1e-10, 1e-6, 1e-4  # The search over orders is asked for the first, then for the second, and the third.
 SEARCHES = 2 * SECOND, SECOND, SECOND  # what these may take
@@ -85,6 +85,14 @@ def _ratio_from_below(plan: Plan, part: Curve) -> float:
 def _ratio(plan: Plan, s: Fraction) -> float:
     """D(alpha)/alpha at alpha = 1 + s, rounded down."""
     return enclose(lambda: plan.cumulant(lift(s)) / (lift(s) * lift(1 + s)) if s else plan.kl())[0]
+
+
+def sum_of_divergences(plan: Plan, excess: Fraction) -> float:
+    """That of all parts at one order, rounded up: each of them may know more than its curve."""
+    each = [(part._divergence(excess), count) for part, count in plan.parts]
+    if any(one == inf for one, _ in each):
+        return inf
+    return enclose(lambda: lift(sum((Fraction(one) * count for one, count in each), Fraction(0))))[1]
 
 
 def from_below(evaluate: Callable[[], arb]) -> float:
