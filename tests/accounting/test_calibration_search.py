@@ -18,8 +18,8 @@ from zcdp.privacy.curve import Curve
 def asked(monkeypatch: pytest.MonkeyPatch) -> list[object]:
     """One entry for each delta that is asked for."""
     found: list[object] = []
-    true = Curve._delta_in_haste
-    monkeypatch.setattr(Curve, "_delta_in_haste", lambda self, *point: found.append(self) or true(self, *point))
+    true = Curve.delta_at
+    monkeypatch.setattr(Curve, "delta_at", lambda self, **point: found.append(self) or true(self, **point))
     return found
 
 

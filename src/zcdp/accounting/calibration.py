@@ -29,8 +29,8 @@ LEAST, MOST = 1e-300, 1e300
 SMALLEST = 2.0**-1000  # Below it floats have fewer and fewer digits.
 FURTHER, FURTHEST = 1.25, 3.0  # times what should reach the edge, and e-folds of the parameter at once
 FLAT = 1e-2  # of the logarithm of a cost
-LONG, TOO_LONG = 2 * SECOND, 4 * SECOND  # work from which on answers are asked for in haste, and from which on none is
-HASTE = 8
+LONG, TOO_LONG = 4 * SECOND, 8 * SECOND  # work after which NEAR is near enough, and after which the search ends
+NEAR, MANY = 1e-3, 30  # as a part of the parameter; and the kinds in a plan for which there is as much work again
 
 
 @spoken
@@ -73,19 +73,15 @@ def calibrate(
             raise BadValue(f"epsilon ({epsilon}) must not be negative")
         budget = probability(delta, "delta")
         distance = _distance_of_delta(budget)
-
-        def spent(curve: Curve) -> float:
-            return curve._delta_in_haste(point, HASTE if done() > begun + LONG else 1)
-
-        excess = _excess(build, spent, budget, distance)
+        excess = _excess(build, lambda curve: curve.delta_at(epsilon=point), budget, distance)
         start, step = _proposal(build, point, distance, excess) or (1.0, 2.0)
         if budget > Fraction(1, 2):
             enough = min(TOLD * float(budget / (1 - budget)) / -log_of(1 - budget), 1e-3)
         elif budget < SMALLEST:
             enough = _one_float(budget)
-    rising = _is_rising(build)
+    rising, share = _is_rising(build), 1 + len(build(1.0).parts) / MANY
     inside, outside = _bracket(excess, start, step if rising else 1 / step)
-    return _narrow(excess, inside, outside, RELATIVE, enough, begun + TOO_LONG)
+    return _narrow(excess, inside, outside, RELATIVE, enough, (begun + share * LONG, begun + share * TOO_LONG))
 
 
 def _checked(build: Callable[[float], Curve]) -> Callable[[float], Curve]:
@@ -242,17 +238,23 @@ def _grow(factor: float) -> float:
 
 
 def _narrow(
-    excess: Excess, inside: float, outside: float, relative: float, enough: float = 0.0, last: float = inf
+    excess: Excess,
+    inside: float,
+    outside: float,
+    relative: float,
+    enough: float = 0.0,
+    work: tuple[float, float] = (inf, inf),
 ) -> float:
     """Close in on the edge: secants in logarithms, placed a little inside it, and bisection whenever they stall.
 
-    A cost that is not further than `enough` from the budget is near enough; nothing is asked from the work `last` on.
+    A cost that is not further than `enough` from the budget is near enough; after some `work` the parameter is, too.
     """
     at_inside, at_outside = excess(inside), excess(outside)
     left: Point | None = None
     for turn in range(200):
         low, high = log(inside), log(outside)
-        if abs(high - low) <= relative or -at_inside < enough or done() > last:
+        near = relative if done() <= work[0] else NEAR if done() <= work[1] else inf
+        if abs(high - low) <= near or -at_inside < enough:
             break
         middle = (low + high) / 2
         if -inf < at_inside < at_outside < inf and (turn % 4 != 3 or _is_quick(at_inside, at_outside, left)):

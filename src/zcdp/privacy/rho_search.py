@@ -25,7 +25,8 @@ if TYPE_CHECKING:
 __all__ = ["TOLERANCES", "from_below", "search", "searched_rho", "sum_of_divergences", "summand"]
 
 TOLERANCES = 1e-10, 1e-6, 1e-4  # The search over orders is asked for the first, then for the second, and the third.
-SEARCHES = 2 * SECOND, SECOND, SECOND  # what these may take
+SEARCHES = 2 * SECOND, SECOND, SECOND  # what these may take, and as much again for each MANY kinds
+MANY = 300
 LOOK = SECOND // 4  # and a look from below at one order
 TRIES = 2  # More bits seldom tell more, and any enclosure is as sound.
 ORDERS = 4  # At so many orders a sum of many parts is looked at from below.
@@ -66,7 +67,7 @@ def searched_rho(plan: Plan, upper: float) -> tuple[float, float]:
         if upper == inf or upper - lower <= tolerance * lower:  # No search makes an infinite part finite.
             break
         try:
-            searched = within(work, partial(plan.search_rho, tolerance))
+            searched = within(work * (1 + number / MANY), partial(plan.search_rho, tolerance))
         except NotCertified:  # It takes too long, as where counts are huge: any enclosure is as sound.
             continue
         return max(lower, searched[0]), min(upper, searched[1])

@@ -13,7 +13,7 @@ from flint import arb
 from zcdp.numeric.balls import Undecided, at_precision, ceiling, floor
 from zcdp.numeric.certify import NotCertified
 from zcdp.numeric.once import cached_property
-from zcdp.numeric.work import SECOND, within
+from zcdp.numeric.work import SECOND, count_work, within
 from zcdp.privacy.loss.decay import Share
 from zcdp.privacy.loss.finite import finite_law
 from zcdp.privacy.loss.hull import Point, both_orders, hull
@@ -30,7 +30,7 @@ NEGLIGIBLE, LEAST = 2.0**-100, -900  # and the power of two by which each falls 
 FEWER = 160  # bits that are enough for a height
 STRAIGHT = 1 + 2.0**-50  # ratio of two falls between which a corner is not worth an atom
 HALVINGS = 12
-LAW = 4 * SECOND  # what a law may take
+LAW, HEIGHT = 4 * SECOND, SECOND // 250  # the work that a law may take, and that a height takes
 
 
 @dataclass(frozen=True, eq=False)
@@ -217,6 +217,7 @@ def _through_points(ends: Ends, top: arb) -> LossLaw:
 
 def _above(ends: Ends, place: arb) -> arb:
     """Not below the profile at a loss, nor above 1."""
+    count_work(HEIGHT)
     return at_precision(FEWER, lambda: ends(place)[1].upper().min(arb(1)))
 
 
