@@ -1,6 +1,6 @@
-"""Products of doubles on a busy machine: in pieces that stay on one core, against the library's own threads.
+"""Profiles in doubles on a free and on a busy machine: products that stay on one core against the library's threads.
 
-python benchmarks/busy_cores.py
+Run with `python benchmarks/busy_cores.py`. Each question is asked of fresh plans, in turns of the two, by the clock.
 """
 
 from __future__ import annotations
@@ -12,43 +12,47 @@ import time
 from collections.abc import Callable
 from typing import Any
 
-import numpy as np
-
+import zcdp
 from zcdp.numeric.one_core import product
+from zcdp.privacy.loss import density_decay, sampled_decay
+from zcdp.privacy.profile import float_contour, float_waves
 
-SHAPES = ((16, 12, 1024), (16, 40, 1024), (16, 400, 1024))  # of a contour in doubles: rows of nodes, terms, and a row
-REPEATS = 200
+PLANS = (
+    "10 * Subsampled(Laplace(epsilon=2), rate=0.1)",
+    "20 * Laplace(epsilon='0.3') + 7 * RandomizedResponse(epsilon='0.11', k=7) + 5 * PermuteAndFlip(epsilon='0.17')",
+)
+TURNS = 5
+OTHERS = "import numpy\nsome = numpy.ones((300, 300))\nwhile True: some @ some"
 
 
-def seconds(work: Callable[[], Any]) -> tuple[float, float]:
-    """The mean of some runs, after a first one, and the longest."""
-    work()
-    taken = []
-    for _ in range(REPEATS):
-        begun = time.perf_counter()
-        work()
-        taken.append(time.perf_counter() - begun)
-    return sum(taken) / REPEATS, max(taken)
+def seconds(text: str, multiply: Callable[[Any, Any], Any]) -> float:
+    """What epsilon of the plan takes with such products."""
+    for module in (density_decay, sampled_decay, float_contour, float_waves):
+        module.product = multiply
+    plan = zcdp.Plan.parse(text)
+    begun = time.perf_counter()
+    plan.epsilon_bounds(delta="1e-3")
+    return time.perf_counter() - begun
 
 
 def compare(load: str) -> None:
-    random = np.random.default_rng(1)
-    for rows, inner, columns in SHAPES:
-        left = random.normal(size=(rows, inner)) + 1j * random.normal(size=(rows, inner))
-        right = random.normal(size=(inner, columns)) + 1j * random.normal(size=(inner, columns))
-        pieces, longest = seconds(lambda: product(left, right))  # noqa: B023 - it runs at once
-        whole, whole_longest = seconds(lambda: left @ right)  # noqa: B023
+    """The least and the longest of some turns."""
+    for text in PLANS:
+        seconds(text, product)
+        pairs = [(seconds(text, product), seconds(text, lambda left, right: left @ right)) for _ in range(TURNS)]
+        one, threads = zip(*pairs, strict=True)
         print(
-            f"{load}: {rows} x {inner} x {columns}: {1e3 * pieces:.2f} ms in pieces, longest {1e3 * longest:.1f} ms; "
-            f"as one {whole / pieces:.1f}x, longest {whole_longest / longest:.1f}x"
+            f"{load}: {min(one):.2f} to {max(one):.2f} s on one core, {min(threads):.2f} to {max(threads):.2f} s "
+            f"with threads: {text}"
         )
 
 
 def main() -> None:
-    compare("free machine")
-    busy = [subprocess.Popen([sys.executable, "-c", "while True: pass"]) for _ in range(os.cpu_count() or 1)]
+    """First alone, then beside as many programs as there are cores, that multiply matrices too."""
+    compare("free")
+    busy = [subprocess.Popen([sys.executable, "-c", OTHERS]) for _ in range(os.cpu_count() or 1)]
     try:
-        compare("busy machine")
+        compare("busy")
     finally:
         for one in busy:
             one.kill()

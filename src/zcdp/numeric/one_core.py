@@ -1,7 +1,7 @@
 """Products of matrices of doubles in pieces so small that each stays on one core.
 
-A linear algebra library divides larger ones among threads that wait for each other: where other programs keep the cores
-busy, some products then take many times as long (benchmarks/busy_cores.py).
+A linear algebra library divides larger ones among threads that wait for each other: where other programs do the same,
+they take twice as long and more (benchmarks/busy_cores.py).
 """
 
 from __future__ import annotations
