@@ -139,8 +139,9 @@ SLOW = (
         "1e-9",
     ),
     ("calibrate", "Laplace(epsilon=?) + 1000 * DiscreteLaplace(scale=1000, sensitivity=100)", "0.999999", "1"),
+    ("plan", "64 * RAPPOR(epsilon='1/3') + 3 * BinaryRandomizedResponse(0.9999999999, 1e-300)", "0.1", "1e-4000"),
 )
-"""The same of what took too long: kind, text, delta and epsilon."""
+"""The same of what took too long, or failed at other points: kind, text, delta and epsilon."""
 
 HARD = {1, 29, 32, 100370, 739936209}
 """Inputs by their seed that take as long as twenty others."""

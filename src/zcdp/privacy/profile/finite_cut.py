@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from fractions import Fraction
-from math import inf
+from math import inf, isfinite
 from typing import TypeAlias
 
 from flint import arb
 
 from zcdp.numeric.balls import above, below, lift
-from zcdp.numeric.certify import NotCertified
+from zcdp.numeric.certify import NotCertified, Undecided
 from zcdp.numeric.exact import gcd
 from zcdp.numeric.functions import tail_factor
 from zcdp.privacy.loss.expansion import Expansion
@@ -97,6 +97,8 @@ def cut_degree(
         shares.append((atoms, (whole - atoms) * width, count))
         most += width * count
         mean += float((width * (1 - atoms / whole)).mid()) * count
+    if not isfinite(mean):  # A ball is too wide to tell.
+        raise Undecided
     degree = int(mean)
     while True:
         degree = min(int(degree * 1.1) + 4, most)
