@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Sequence
 from fractions import Fraction
 from math import inf, nextafter
 from typing import TYPE_CHECKING, TypeVar
@@ -170,7 +170,7 @@ class Routes:
             if not self._may_be_coarser(answer):
                 return lower
             easier = tuple((law.coarser or law, count) for law, count in self._known)
-            attained = (Profile(below) for parts in _attained(easier, alone=self._alone) if (below := snap(parts)[1]))
+            attained = [Profile(below) for parts in _attained(easier, alone=self._alone) if (below := snap(parts)[1])]
             return max(lower, _highest(attained, ask))
         return _highest(self.attained, ask)
 
@@ -250,7 +250,7 @@ def _attained(parts: Parts, *, alone: bool) -> list[Parts]:
     ]
 
 
-def _highest(profiles: Iterable[Profile], ask: Ask) -> float:
+def _highest(profiles: Sequence[Profile], ask: Ask) -> float:
     """The largest lower end, as far as the work goes; 0 where there is none."""
     answers = within(BELOW, lambda: [_try(profile, ask)[0] for profile in profiles])
     return max((one.lower for one in answers if one is not None), default=0.0)
