@@ -72,7 +72,7 @@ class Mutant:
             yield f"{self}: names no test"
         for test in self.tests:
             path, _, name = test.partition("::")
-            function = re.escape(name.partition("[")[0])
+            function = re.escape(name.partition("[")[0].rpartition("::")[2])  # of a class, the method
             if not (root / path).is_file():
                 yield f"{self}: there is no {path}"
             elif not re.search(rf"\bdef {function}\b" if function else "", (root / path).read_text(encoding="utf-8")):

@@ -51,7 +51,9 @@ MEANING = {
     "rows": "the matrix of probabilities: one row for each input",
     "blocks": "how many blocks of the Hadamard matrix are used",
     "ordered": "whether the first input is the larger one, for neighbours by addition",
-    "monotone": "whether all scores or queries move the same way between neighbours: half the noise",
+    "monotone": "whether all scores or queries move the same way when a person comes or goes (add_remove neighbours): "
+    "half the noise",
+    "neighbours": "those of one step: `'add_remove'`, `'replace'`, or `'either'`",
     "positives": "how many answers above the threshold end the stream",
     "random_hash": "whether the hash is drawn anew for each report",
 }

@@ -13,7 +13,9 @@ from zcdp import (
     Channel,
     DiscreteGaussian,
     Laplace,
+    LossPair,
     Plan,
+    PureDP,
     RandomizedResponse,
     Shuffled,
     Subsampled,
@@ -58,10 +60,9 @@ def test_the_lower_end_is_that_of_some_neighbours(
 
 def test_what_is_searched_has_a_rho_as_a_sample() -> None:
     shuffled = Shuffled(RandomizedResponse(epsilon="0.331", k=2), clients=3)
-    for how in ({"size": 3, "of": 11}, {"rate": "0.8"}):
-        sample = Subsampled(shuffled, **how)  # type: ignore[arg-type]
-        assert 0 < sample.rho <= shuffled.rho
-        assert (sample + Laplace(epsilon=1)).rho <= shuffled.rho + Laplace(epsilon=1).rho * (1 + 1e-12)
+    sample = Subsampled(shuffled, size=3, of=11)
+    assert 0 < sample.rho <= shuffled.rho
+    assert (sample + Laplace(epsilon=1)).rho <= shuffled.rho + Laplace(epsilon=1).rho * (1 + 1e-12)
     whole = TruncatedGeometric(epsilon=1, n=5)
     assert Subsampled(whole, rate=1).rho_fraction == whole.rho_fraction
 
@@ -72,3 +73,18 @@ def test_an_infinite_epsilon_is_an_answer_of_the_routes(count: int) -> None:
     plan = Plan.sum_of(*[Channel([["1/4", "1/4", "1/2"], ["3/4", "1/4", 0]])] * count)
     assert plan.routes(delta="0.01") == {"profile": inf}
     assert set(plan.routes(delta="0.99")) == {"profile"}
+
+
+@pytest.mark.parametrize("how", [{"rate": "1/2"}, {"size": 1, "of": 2}], ids=str)
+def test_a_sample_of_two_equal_laws_costs_nothing(how: dict[str, object]) -> None:
+    sample = Subsampled(LossPair(["1/2", "1/2"], ["1/2", "1/2"]), **how)  # type: ignore[arg-type]
+    assert sample.rho_bounds == sample.delta_bounds(epsilon=0) == (0.0, 0.0)
+    assert sample.rdp(8) == sample.pure_epsilon == 0.0
+
+
+def test_sampled_densities_beside_pure_dp_have_a_profile() -> None:
+    """Floats lose the variance of losses that hardly differ: then nothing is known of the decay, and no more."""
+    plan = Subsampled(Laplace(epsilon=1), rate="0.5") + PureDP(epsilon=1)
+    for delta in ("1e-12", "1e-6", "0.1"):
+        lower, upper = plan.epsilon_bounds(delta=delta)
+        assert 0 < lower <= upper <= 1 + plan.parts[0][0].pure_epsilon * (1 + 1e-12)

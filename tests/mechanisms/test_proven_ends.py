@@ -16,10 +16,13 @@ from zcdp import (
     Log,
     LossPair,
     Mechanism,
+    Plan,
     PureDP,
     PureGroup,
+    RandomizedResponse,
     SparseVector,
     Staircase,
+    Subsampled,
     TruncatedGeometric,
 )
 
@@ -168,3 +171,18 @@ def test_large_truncated_noise_is_answered(n: int, sensitivity: int) -> None:
 def test_truncated_noise_beyond_the_limit_is_refused(epsilon: object, n: int, sensitivity: int) -> None:
     with pytest.raises(ValueError, match=r"n \(10*|5000\) gives more than 2000 different pairs of inputs"):
         TruncatedGeometric(epsilon=epsilon, n=n, sensitivity=sensitivity)
+
+
+def test_a_group_keeps_the_neighbours_of_its_steps() -> None:
+    """A guarantee for a person more or less says nothing of one who is replaced, of a group neither."""
+    pair = LossPair(["1/2", "1/2"], ["1/4", "3/4"], ordered=True).group(2)
+    assert repr(pair) == "PureGroup(epsilon='log(4)', size=2, neighbours='add_remove')"
+    assert Plan.parse(repr(pair)) == Plan.from_json(Plan.sum_of(pair).to_json()) == Plan.sum_of(pair)
+    for group in (pair, pair.group(3), PureGroup(epsilon=1, size=2, neighbours="add_remove")):
+        with pytest.raises(ValueError, match="do not compose"):
+            group + RandomizedResponse(epsilon=1, k=2)
+        with pytest.raises(ValueError, match="do not compose"):
+            Subsampled(group, size=1, of=2)
+    for wrong in ("both", None):
+        with pytest.raises((ValueError, TypeError), match="must be one of add_remove, replace, either"):
+            PureGroup(epsilon=1, neighbours=wrong)  # type: ignore[arg-type]

@@ -96,7 +96,8 @@ def test_k_times_one_and_what_is_tight() -> None:
     assert TopK(epsilon=2, k=2).group(3) == TopK(epsilon=6, k=2)
     written = Plan.parse("TopK(epsilon=1, k=10, monotone=True)")
     assert repr(written) == "TopK(epsilon=1, k=10, monotone=True)"
-    assert Plan.from_json(written.to_json()) == written == Plan.sum_of(TopK(epsilon=1, k=10))
+    assert Plan.from_json(written.to_json()) == written == Plan.sum_of(TopK(epsilon=1, k=10, monotone=True))
+    assert written != Plan.sum_of(TopK(epsilon=1, k=10))  # The first is stated for add_remove neighbours alone.
 
 
 @pytest.mark.parametrize("kind", [ExponentialMechanism, PermuteAndFlip, ReportNoisyMax])

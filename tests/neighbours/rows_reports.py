@@ -180,8 +180,7 @@ def _pure(rng: Random, effort: int) -> Case:
     return Case(zcdp.PureDP(epsilon=epsilon), [classes.binary(float(epsilon)), *members], group=group)
 
 
-@row(zcdp.PureGroup)
-def _pure_group(rng: Random, effort: int) -> Case:
+def _pure_group(neighbours: str, rng: Random, effort: int) -> Case:
     """Several steps of which each is pure DP; the geometric chain attains the bound, and others stay below it."""
     step, size = some_epsilon(rng, 0.02, 2), rng.randint(1, 4)
 
@@ -189,7 +188,11 @@ def _pure_group(rng: Random, effort: int) -> Case:
         walks = [chains.pure_chain(float(step), steps * size, rng) for _ in range(effort)]
         return [noise.geometric(step, steps * size), *walks]
 
-    return Case(zcdp.PureGroup(epsilon=step * size, size=size), at(1), group=at)
+    return Case(zcdp.PureGroup(epsilon=step * size, size=size, neighbours=neighbours), at(1), group=at)
+
+
+for _neighbours in ("either", "add_remove"):
+    row(zcdp.PureGroup, variant="" if _neighbours == "either" else _neighbours)(partial(_pure_group, _neighbours))
 
 
 @row(zcdp.PureDP, variant="total variation")

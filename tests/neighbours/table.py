@@ -61,17 +61,17 @@ class Row:
         return self.variant.startswith("ordered")
 
     @property
-    def is_replaced(self) -> bool:
-        """Whether its neighbours are of one size: these do not compose with ordered ones."""
-        return self.variant.startswith("fixed size") or self.mechanism.__name__ == "Shuffled"
+    def relation(self) -> str:
+        """Which neighbours it is stated for; scores that all move one way are those of a person more or less."""
+        if self.is_ordered or self.variant.endswith(("monotone", "add_remove")):
+            return "add_remove"
+        fixed = self.variant.startswith("fixed size") or self.mechanism.__name__ == "Shuffled"
+        return "replace" if fixed or self.mechanism.local else "either"
 
     def beside(self) -> list[Row]:
-        """Rows that compose with this one: ordered neighbours are no two inputs of a local randomizer."""
-        rows = [row for row in ROWS if row.variant != "zero"]
-        if self.is_ordered:
-            rows = [row for row in rows if not row.is_replaced]
-            return [row for row in rows if row.is_ordered or not row.mechanism.local]
-        return [row for row in rows if not row.is_ordered]
+        """Rows that compose with this one, and with each other."""
+        other = "replace" if self.relation == "add_remove" else "add_remove"
+        return [row for row in ROWS if row.variant != "zero" and row.relation != other]
 
 
 ROWS: list[Row] = []

@@ -109,7 +109,7 @@ def test_what_is_not_symmetric_may_not_say_so() -> None:
 
     for law in (
         TwoLosses(a, b),
-        FiniteLaw(((a / b, a), ((1 - a) / (1 - b), 1 - a))),
+        FiniteLaw(((a / b, a), ((1 - a) / (1 - b), 1 - a)), Fraction(0), Fraction(0)),
         ExponentialSum(Fraction(1), lopsided),
         ExponentialSum(Fraction(1), three_point_pair(Fraction(1), 5).terms, Fraction(1, 2)),
     ):

@@ -43,7 +43,7 @@ class Sech(Mechanism):
         return Peak(2 * (half * half.coth() - 1), arb(1))
 
     def pair(self) -> LossLaw:
-        return logistic_pair(self.epsilon)
+        return logistic_pair(self.epsilon, exact=True)  # its own pair, not only one that dominates
 
 
 def test_a_mechanism_of_ones_own_has_all_that_is_derived() -> None:

@@ -136,7 +136,9 @@ class Mechanism(Curve):
         if self.adds_up and self.budget:
             others = {field.name: getattr(self, field.name) for field in fields(self) if field.name != self.budget}
             return type(self)(**others, **{self.budget: times(steps, loss)})
-        return self if loss == 0 else PureGroup(epsilon=times(steps, loss), size=steps)
+        if loss == 0:
+            return self
+        return PureGroup(epsilon=times(steps, loss), size=steps, neighbours=self.relation.value)
 
 
 def _source(value: object) -> str:

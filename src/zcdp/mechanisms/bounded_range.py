@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from fractions import Fraction
 from typing import TYPE_CHECKING, Any, ClassVar
 
@@ -53,7 +53,7 @@ class _BoundedRange(Mechanism):
         eta: Exact = getattr(self, self.budget or "")
         # two candidates with symmetric utilities are binary randomized response at half the range
         half = eta / 2 if isinstance(eta, Fraction) else Fraction(enclose(lambda: lift(eta) / 2)[0])
-        return logistic_pair(eta, exact=False, witness=three_point_pair(half) if half else None)
+        return logistic_pair(eta, witness=three_point_pair(half, exact=True) if half else None)
 
     def peak(self) -> Peak:
         half = self._eta() / 2
@@ -92,7 +92,7 @@ class ExponentialMechanism(Selects, _BoundedRange):
     """
 
     epsilon: Exact
-    monotone: bool = field(default=False, compare=False)
+    monotone: bool = False
 
     def __init__(self, *, epsilon: Value, monotone: bool = False) -> None:
         self._set(epsilon=positive(epsilon, "epsilon"), monotone=checked_monotone(monotone))

@@ -35,7 +35,8 @@ def real_moves_pair(epsilon: Exact, one: Callable[[Exact], LossLaw], *, eighths:
     """
     rational = _not_above(epsilon, 1)
     above = gaussian_pair(lambda: eighths * arb.pi() / 8 * lift(epsilon) ** 2)
-    return replace(above, exact=False, neighbours=(((one(rational), 1),), ((one(rational / 4), 16),)))
+    longest, quarter = (replace(one(move), exact=True) for move in (rational, rational / 4))
+    return replace(above, neighbours=(((longest, 1),), ((quarter, 16),)))
 
 
 def whole_moves_pair(epsilon: Exact, squares: int) -> LossLaw:
@@ -60,7 +61,7 @@ def whole_moves_pair(epsilon: Exact, squares: int) -> LossLaw:
 
     few = squares <= MOST_SQUARES
     above: LossLaw = MirroredSum(epsilon, terms, Fraction(1, squares)) if few else gaussian_pair(curvature)
-    return replace(above, exact=False, neighbours=tuple(_neighbours(_not_above(epsilon, squares), squares)))
+    return replace(above, neighbours=tuple(_neighbours(_not_above(epsilon, squares), squares)))
 
 
 def _not_above(epsilon: Exact, parts: int) -> Fraction:
@@ -78,7 +79,7 @@ def _moves_by_one(epsilon: Exact, squares: int) -> LossLaw:
         return [[comb(squares, k) * edge] for k in range(squares + 1)]
 
     at = partial(_moves_by_one, squares=squares)
-    return MirroredSum(epsilon, terms, Fraction(2, squares), at)
+    return MirroredSum(epsilon, terms, Fraction(2, squares), at, exact=True)
 
 
 def _neighbours(rate: Fraction, squares: int) -> Iterator[Parts]:

@@ -134,7 +134,7 @@ class Gaussian(AddsReals, _Gaussian):
         return s * (1 + s) * lift(self.exact_rho)
 
     def pair(self) -> LossLaw:
-        return gaussian_pair(lambda: lift(2 * self.exact_rho))
+        return gaussian_pair(lambda: lift(2 * self.exact_rho), exact=True)
 
     def _second_moment(self) -> arb:
         return lift(self.variance)

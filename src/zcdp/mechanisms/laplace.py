@@ -53,7 +53,7 @@ class Laplace(RealExponentialNoise):
 
     def pair(self) -> LossLaw | None:
         if not self.shape:
-            return laplace_pair(self.epsilon)
+            return laplace_pair(self.epsilon, exact=True)
         return real_moves_pair(self.epsilon, laplace_pair, eighths=4) if self._euclidean else super().pair()
 
     @property

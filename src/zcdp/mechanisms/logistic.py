@@ -59,7 +59,7 @@ class Logistic(RealExponentialNoise):
     def pair(self) -> LossLaw | None:
         if self._euclidean:
             return real_moves_pair(self.epsilon, logistic_pair, eighths=1)
-        return super().pair() if self.shape else logistic_pair(self.epsilon)
+        return super().pair() if self.shape else logistic_pair(self.epsilon, exact=True)
 
     @property
     def variance(self) -> float:

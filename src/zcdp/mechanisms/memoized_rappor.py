@@ -118,11 +118,11 @@ class MemoizedRAPPOR(ReportsBits, FiniteEnvelope, Mechanism):
         """
         exactly = max(min(MOST_EXACT, EXACT_BITS // _bits(self.p, self.q)), 1)
         if self.collections <= exactly:
-            return _two_bits(self._laws)
+            return _two_bits(self._laws, exact=True)
         fewer = MemoizedRAPPOR(f=self.f, p=self.p, q=self.q, collections=exactly)
         wrong = self.f / 2
         memory = (1 - wrong, wrong), (wrong, 1 - wrong)
-        return _two_bits(memory, exact=False, witness=fewer.pair())
+        return _two_bits(memory, witness=fewer.pair())
 
     @property
     def largest_loss(self) -> Exact:

@@ -50,7 +50,7 @@ def whole_normal_pair(variance: Fraction, squares: int, neighbours: Sequence[Mov
         return (mu + more) ** 2
 
     parts = tuple(tuple((discrete_gaussian_pair(variance, d), n) for n, d in moves) for moves in neighbours)
-    return replace(gaussian_pair(curvature), exact=False, neighbours=parts)
+    return replace(gaussian_pair(curvature), neighbours=parts)
 
 
 def _part(variance: float, squares: float) -> float | None:

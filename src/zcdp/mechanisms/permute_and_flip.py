@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from fractions import Fraction
 from typing import TYPE_CHECKING, Any, ClassVar
 
@@ -40,7 +40,7 @@ class PermuteAndFlip(Selects, Mechanism):
 
     theorem: ClassVar[str] = "permute-and-flip"
     epsilon: Exact
-    monotone: bool = field(default=False, compare=False)
+    monotone: bool = False
 
     def __init__(self, *, epsilon: Value, monotone: bool = False) -> None:
         self._set(epsilon=positive(epsilon, "epsilon"), monotone=checked_monotone(monotone))
@@ -64,7 +64,7 @@ class PermuteAndFlip(Selects, Mechanism):
         At z = epsilon/2 the two candidates are binary randomized response with the loss log(2 e^{epsilon/2} - 1).
         """
         loss = enclose(lambda: self._pair(lift(self.epsilon) / 2)[2])[0]
-        return laplace_pair(self.epsilon, exact=False, witness=three_point_pair(Fraction(loss)) if loss else None)
+        return laplace_pair(self.epsilon, witness=three_point_pair(Fraction(loss), exact=True) if loss else None)
 
     def cumulant(self, s: Number) -> Number:
         """log of the maximum over z of M = p^{1+s} (1-r)^-s + (1-p)^{1+s} r^-s."""

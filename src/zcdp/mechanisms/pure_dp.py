@@ -64,4 +64,4 @@ class PureDP(ThreePoint):
         return DiscreteLaplace(epsilon=times(steps, self.epsilon), sensitivity=steps)
 
     def pair(self) -> LossLaw:
-        return three_point_pair(self.epsilon) if self.total_variation is None else super().pair()
+        return three_point_pair(self.epsilon, exact=True) if self.total_variation is None else super().pair()

@@ -7,12 +7,15 @@ from typing import ClassVar
 
 from flint import arb
 
+from zcdp.display.things import thing
+from zcdp.errors import BadType, BadValue
 from zcdp.mechanisms.base import Mechanism
 from zcdp.mechanisms.discrete_laplace import DiscreteLaplace
 from zcdp.numeric.exact import Exact, Value, integer, positive, times
 from zcdp.numeric.functions import Number
 from zcdp.privacy.curve import Peak
 from zcdp.privacy.loss import LossLaw
+from zcdp.privacy.relation import Relation
 
 __all__ = ["PureGroup"]
 
@@ -22,7 +25,8 @@ class PureGroup(Mechanism):
     """Any mechanism, over `size` steps between neighbours of which each is (epsilon/size)-DP.
 
     The bound is discrete Laplace noise of that sensitivity. Some mechanism attains it, but the one that is meant here
-    need not: `is_tight` is False, and nothing is known from below. Theorem: docs/theorems/group.md.
+    need not: `is_tight` is False, and nothing is known from below. `neighbours` are those of a step: "add_remove",
+    "replace", or "either" where the step is stated for any. Theorem: docs/theorems/group.md.
 
     >>> from zcdp import Staircase
     >>> Staircase(epsilon=1).group(2)
@@ -34,9 +38,14 @@ class PureGroup(Mechanism):
     theorem: ClassVar[str] = "group"
     epsilon: Exact
     size: int = 1
+    neighbours: str = "either"
 
-    def __init__(self, *, epsilon: Value, size: Value = 1) -> None:
-        self._set(epsilon=positive(epsilon, "epsilon"), size=integer(size, "size", 1))
+    def __init__(self, *, epsilon: Value, size: Value = 1, neighbours: str = "either") -> None:
+        self._set(epsilon=positive(epsilon, "epsilon"), size=integer(size, "size", 1), neighbours=_known(neighbours))
+
+    @property
+    def relation(self) -> Relation:
+        return Relation(self.neighbours)
 
     @property
     def is_tight(self) -> bool:
@@ -62,4 +71,13 @@ class PureGroup(Mechanism):
 
     def group(self, size: Value) -> PureGroup:
         steps = integer(size, "size", 1)
-        return PureGroup(epsilon=times(steps, self.epsilon), size=steps * self.size)
+        return PureGroup(epsilon=times(steps, self.epsilon), size=steps * self.size, neighbours=self.neighbours)
+
+
+def _known(neighbours: str) -> str:
+    names = [relation.value for relation in Relation]
+    if not isinstance(neighbours, str):
+        raise BadType(f"neighbours ({thing(neighbours)}) must be one of {', '.join(names)}")
+    if neighbours not in names:
+        raise BadValue(f"neighbours ({neighbours!r}) must be one of {', '.join(names)}")
+    return neighbours

@@ -68,7 +68,7 @@ class RandomizedResponse(CollectsNumbers, ThreePoint):
         return True
 
     def pair(self) -> LossLaw:
-        return three_point_pair(self.epsilon, self.k)
+        return three_point_pair(self.epsilon, self.k, exact=True)
 
     @cached_property
     def _response(self) -> Response:

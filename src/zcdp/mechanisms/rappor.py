@@ -49,7 +49,7 @@ class RAPPOR(ReportsBits, Mechanism):
 
     def pair(self) -> LossLaw:
         kappa = lambda: 2 + 2 * exp(lift(self.epsilon) / 2)  # noqa: E731 - a formula, evaluated at each precision
-        return three_point_pair(self.epsilon, kappa, at=lambda epsilon: RAPPOR(epsilon=epsilon).pair())
+        return three_point_pair(self.epsilon, kappa, exact=True, at=lambda epsilon: RAPPOR(epsilon=epsilon).pair())
 
     def peak(self) -> Peak:
         epsilon = lift(self.epsilon)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from fractions import Fraction
 from functools import partial
 from math import inf
@@ -51,7 +51,7 @@ class ReportNoisyMax(Selects, Mechanism):
     theorem: ClassVar[str] = "report-noisy-max"
     epsilon: Exact
     noise: str = "laplace"
-    monotone: bool = field(default=False, compare=False)
+    monotone: bool = False
 
     def __init__(self, *, epsilon: Value, noise: str = "laplace", monotone: bool = False) -> None:
         self._set(epsilon=positive(epsilon, "epsilon"), noise=checked_noise(noise), monotone=checked_monotone(monotone))
@@ -79,7 +79,7 @@ class ReportNoisyMax(Selects, Mechanism):
 
     def pair(self) -> LossLaw | None:
         """That of bounded range, or the Laplace pair. Theorem: docs/theorems/lipschitz.md."""
-        return laplace_pair(self.epsilon, exact=False) if self.noise == "laplace" else self._bound.pair()
+        return laplace_pair(self.epsilon) if self.noise == "laplace" else self._bound.pair()
 
     @cached_property
     def _level(self) -> WinningLevel:

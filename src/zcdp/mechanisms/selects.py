@@ -15,6 +15,7 @@ from zcdp.numeric.balls import at_precision, lift
 from zcdp.numeric.certify import upper_float
 from zcdp.numeric.exact import Exact, Value, integer, positive_rational, probability
 from zcdp.numeric.once import cached_property
+from zcdp.privacy.relation import Relation
 
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike
@@ -22,7 +23,7 @@ if TYPE_CHECKING:
     from zcdp.samplers.lazy import Real
     from zcdp.samplers.peeling import Selection
 
-__all__ = ["Selects", "checked_monotone", "checked_noise"]
+__all__ = ["Selects", "checked_monotone", "checked_noise", "monotone_relation"]
 
 BITS = 128
 STEPS = 1 << 20
@@ -77,15 +78,26 @@ def checked_monotone(monotone: bool) -> bool:
     return monotone
 
 
+def monotone_relation(*, monotone: bool) -> Relation:
+    """The neighbours of scores that all move the same way are a data set and the same without one person."""
+    return Relation.ADD_REMOVE if monotone else Relation.EITHER
+
+
 class Selects:
     """The best of the candidates after noise of scale 2 sensitivity/epsilon, or sensitivity/epsilon if `monotone`.
 
     `monotone` says that between neighbours all scores move the same way, as counts do when a person comes or goes: then
-    half the noise costs the same. Theorem: docs/theorems/monotone-selection.md.
+    half the noise costs the same, and the neighbours are add_remove, as a person who is replaced may move scores both
+    ways. Theorem: docs/theorems/monotone-selection.md.
     """
 
     epsilon: Exact
     monotone: bool
+
+    @property
+    def relation(self) -> Relation:
+        """`ADD_REMOVE` where the scores are monotone, else `EITHER`."""
+        return monotone_relation(monotone=self.monotone)
 
     @property
     @abstractmethod

@@ -14,6 +14,7 @@ from flint import arb
 from zcdp.errors import BadType
 from zcdp.mechanisms.base import Mechanism
 from zcdp.mechanisms.noise import shift_cumulant
+from zcdp.mechanisms.selects import monotone_relation
 from zcdp.mechanisms.stream import witness
 from zcdp.mechanisms.threshold_shift import Move, ShiftedThreshold, near_laplace
 from zcdp.numeric.balls import above, at_precision, lift
@@ -25,6 +26,7 @@ from zcdp.privacy.chords import Chords
 from zcdp.privacy.curve import Peak
 from zcdp.privacy.envelope import real_order
 from zcdp.privacy.loss import LossLaw, laplace_pair
+from zcdp.privacy.relation import Relation
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -87,9 +89,13 @@ class SparseVector(Mechanism):
 
     is_envelope = True
 
+    @property
+    def relation(self) -> Relation:
+        return monotone_relation(monotone=self.monotone)
+
     def pair(self) -> LossLaw:
         """The Laplace pair at the whole epsilon. Theorem: docs/theorems/lipschitz.md."""
-        return laplace_pair(self.largest_loss, exact=False)
+        return laplace_pair(self.largest_loss)
 
     @cached_property
     def _shift(self) -> ShiftedThreshold:

@@ -18,7 +18,7 @@ from zcdp.privacy.loss import LossLaw, replaced_law, sampled_law
 from zcdp.privacy.one_sample import product_law
 from zcdp.privacy.plan import Plan
 from zcdp.privacy.relation import Relation
-from zcdp.privacy.sampled_curve import replaced_curve, sampled_curve
+from zcdp.privacy.sampled_curve import SampledConvex, replaced_curve, sampled_curve
 
 __all__ = ["Subsampled"]
 
@@ -71,11 +71,13 @@ class Subsampled(Wrapper):
             raise BadType(f"mechanism ({thing(mechanism)}) must be a mechanism or a plan, as Gaussian(sigma=1)")
         if rate is not None and size is None and of is None:
             self._set(mechanism=mechanism, rate=_rate(rate), size=None, of=None)
+            _refuse_replaced(mechanism)
         elif rate is None and size is not None and of is not None:
             drawn, whole = integer(size, "size", 1), integer(of, "of", 1)
             if drawn > whole:
                 raise BadValue(f"size ({drawn}) must be at most of ({whole}): no record is drawn twice")
             Relation.REPLACE.joined(mechanism.relation)
+            _refuse_other_size(mechanism, drawn)
             self._set(mechanism=mechanism, rate=Fraction(drawn, whole), size=drawn, of=whole)
         else:
             raise BadType("give a rate, for a Poisson sample, or size and of, for one without replacement")
@@ -137,7 +139,7 @@ class Subsampled(Wrapper):
 
     @property
     def largest_loss(self) -> Exact | None:
-        return self._curve.largest_loss
+        return self._bounded.largest_loss
 
     @property
     def unbounded(self) -> bool:
@@ -145,7 +147,16 @@ class Subsampled(Wrapper):
 
     @property
     def pure_epsilon(self) -> float:
-        return self._curve.pure_epsilon
+        return self._bounded.pure_epsilon
+
+    @cached_property
+    def _bounded(self) -> Curve:
+        """The curve of the least largest loss: pure DP of the base bounds that of any sample.
+
+        A law that only dominates may have losses that no sample of a bounded mechanism has.
+        """
+        by_convexity = SampledConvex(self.mechanism, self.rate)
+        return by_convexity if by_convexity.pure_epsilon < self._curve.pure_epsilon else self._curve
 
     def _divergence(self, excess: Fraction) -> float:
         found = self._curve._divergence(excess)
@@ -170,6 +181,26 @@ class Subsampled(Wrapper):
     @cached_property
     def rho_fraction(self) -> Fraction:
         return self.mechanism.rho_fraction if self.pure_epsilon == inf else super().rho_fraction
+
+
+def _refuse_replaced(mechanism: Mechanism | Plan) -> None:
+    """A Poisson sample has neighbours of one record more or less: the base must be stated for them.
+
+    Of a local randomizer a record that is not there sends the report of a fixed value: that is covered.
+    """
+    for part, _ in mechanism.parts:
+        if part.relation is Relation.REPLACE and not getattr(part, "local", False):
+            rule = "its neighbours have equally many records, those of a Poisson sample one more or less"
+            raise BadValue(f"{part!r} cannot run on a Poisson sample: {rule}; give size and of")
+
+
+def _refuse_other_size(mechanism: Mechanism | Plan, drawn: int) -> None:
+    """What runs on a sample of a fixed size and states how many records it has must state this many."""
+    for part, _ in mechanism.parts:
+        stated = {"clients": getattr(part, "clients", None), "of": getattr(part, "of", None)}
+        for name, records in stated.items():
+            if records is not None and records != drawn:
+                raise BadValue(f"{name} ({records}) of {part!r} must be size ({drawn}): it runs on what is drawn")
 
 
 def _rate(rate: Value) -> Fraction:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from fractions import Fraction
 from math import inf
 from typing import TYPE_CHECKING, Any, ClassVar
@@ -43,7 +43,7 @@ class _Again:
     def pair(self) -> LossLaw:
         """The Laplace pair dominates."""
         half = enclose(lambda: lift(self.epsilon) / 2)[0]
-        return laplace_pair(self.epsilon, exact=False, witness=three_point_pair(Fraction(half)) if half else None)
+        return laplace_pair(self.epsilon, witness=three_point_pair(Fraction(half), exact=True) if half else None)
 
 
 class _FlipsAgain(_Again, PermuteAndFlip):
@@ -84,7 +84,7 @@ class TopK(Selects, Mechanism):
     epsilon: Exact
     k: int
     noise: str = "gumbel"
-    monotone: bool = field(default=False, compare=False)
+    monotone: bool = False
 
     is_envelope = True
     adds_up = True

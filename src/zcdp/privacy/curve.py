@@ -225,7 +225,7 @@ class Curve(metaclass=SpokenABC):
         Unless a mechanism knows better, binary randomized response, which dominates all of pure DP.
         """
         loss = self.pure_epsilon
-        return None if loss == inf else three_point_pair(Fraction(loss), exact=False)
+        return None if loss == inf else three_point_pair(Fraction(loss))
 
     @property
     def parts(self) -> tuple[tuple[Curve, int], ...]:

@@ -58,10 +58,8 @@ def _of_laws(laws: list[tuple[LossLaw, int]], s: Fraction, otherwise: Fraction) 
 
     def divergence() -> float:
         point = lift(s)
-        factors = [(law.ready(), times) for law, times in laws]
-        total = sum((times * factor.moment(point).log() for factor, times in factors), arb(0))
-        certain = all(factor.revealed == 0 for factor, _ in factors)
-        return above(total / point) if certain and total.is_finite() else inf
+        total = sum((times * law.renyi(point) for law, times in laws), arb(0))
+        return above(total) if total.is_finite() else inf
 
     try:
         found = at_precision(BITS, divergence)

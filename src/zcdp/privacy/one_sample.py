@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from fractions import Fraction
+from math import inf
 
 from flint import arb
 
@@ -10,6 +11,7 @@ from zcdp.numeric.balls import above, below
 from zcdp.numeric.certify import NotCertified, Undecided
 from zcdp.privacy.loss import LossLaw, gaussian_pair, profile_law
 from zcdp.privacy.loss.gaussian import GaussianLaw
+from zcdp.privacy.loss.transform import Transform
 from zcdp.privacy.plan import Plan
 from zcdp.privacy.profile.profile import Profile
 
@@ -25,15 +27,19 @@ def product_law(plan: Plan) -> LossLaw | None:
     laws = [(law, count) for law, count in parts if law is not None and law.symmetric]
     if len(laws) < len(parts):
         return None
+    exact = all(law.exact for law, _ in laws)  # A product of laws that only dominate does no more.
     noises = [(law, count) for law, count in laws if isinstance(law, GaussianLaw)]
     if len(noises) == len(laws):
-        return gaussian_pair(lambda: sum((law.curvature() * count for law, count in noises), arb(0)))
+        return gaussian_pair(lambda: sum((law.curvature() * count for law, count in noises), arb(0)), exact=exact)
     profile = Profile(tuple(laws))
+
+    def infinite() -> arb:
+        return Transform(tuple(laws)).revealed
 
     def ends(epsilon: arb) -> tuple[arb, arb]:
         low, high = max(below(epsilon), 0.0), max(above(epsilon), 0.0)
-        if not high < float("inf"):
-            return arb(0), arb(0) if low == high else arb(1)
+        if not high < inf:
+            return (mass := infinite()), mass if low == high else arb(1)
         try:
             answer = profile.delta(Fraction(low))
             lower = answer.lower if low == high else profile.delta(Fraction(high)).lower
@@ -44,4 +50,4 @@ def product_law(plan: Plan) -> LossLaw | None:
     def top() -> arb:
         return sum((law.largest() * count for law, count in laws), arb(0))
 
-    return profile_law(ends, top, exact=False, exact_alone=all(law.exact for law, _ in laws))
+    return profile_law(ends, top, infinite, exact_alone=exact)

@@ -145,6 +145,11 @@ class SampledConvex(Curve):
         """See `Curve`."""
         return False
 
+    @property
+    def unbounded(self) -> bool:
+        """See `Curve`."""
+        return self.base.unbounded
+
     def cumulant(self, s: Number) -> Number:
         """See `Curve`."""
         value: Number = log1p(expm1(self.base.cumulant(s)) * lift(self.rate))
@@ -167,8 +172,7 @@ class SampledConvex(Curve):
         law = self.law
 
         def own() -> float:
-            s = lift(excess)
-            return above(law.ready().moment(s).log() / s)
+            return above(law.renyi(lift(excess)))
 
         try:
             value = at_precision(192, own)
@@ -221,6 +225,8 @@ class SampledFinite(FiniteEnvelope):
         return last[1]
 
     def _pairs(self) -> Sequence[FinitePair]:
+        if all(g == 1 for g, _ in self.law.masses):
+            return []  # P and Q are the same.
         losses = [lift(loss) for loss in self.law.losses]
         with_it = FinitePair([lift(p) for _, p in self.law.masses], losses)
         if self._alike:

@@ -109,7 +109,7 @@ class Routes:
         target = _delta(delta)
         upper = self.curve.pure_epsilon
         if target == 0:
-            return min(self._pure_from_below(), upper), upper
+            return _in_order(self._pure_from_below(), upper)
 
         def ask(profile: Profile) -> Answer:
             return profile.epsilon(target)
@@ -127,7 +127,7 @@ class Routes:
             if curve is None and upper == inf:
                 curve = _known({"rho": _attempt("route from rho", lambda: self._epsilon_of_rho(target))})["rho"]
         upper = upper if curve is None else min(upper, curve)
-        return min(lower, upper), upper
+        return _in_order(lower, upper)
 
     def delta_bounds(self, epsilon: Value, *, upper_only: bool = False, haste: int = 1) -> tuple[float, float]:
         """Floats around the least delta at `epsilon`; `haste` divides the effort."""
@@ -147,7 +147,7 @@ class Routes:
             if curve is None and answer is None:
                 curve = _attempt("route from rho", lambda: self._delta_of_rho(point))
             upper = upper if curve is None else min(upper, curve)
-        return min(lower, upper), upper
+        return _in_order(lower, upper)
 
     def _above(self, answer: Answer | None, ask: Ask, most: float) -> float:
         """The upper end; that of coarser laws too, where there are some and the finer ones' answer is not sharp."""
@@ -234,6 +234,13 @@ class Routes:
         if answer is not None and all(law.exact or law.gives_curve for law, _ in self._known):
             return False
         return not self.curve.unbounded  # then it is infinite at every order
+
+
+def _in_order(lower: float, upper: float) -> tuple[float, float]:
+    """Both ends: of two that contradict each other one is wrong, and nobody knows which."""
+    if lower > upper:
+        raise NotCertified(f"two certified ends contradict each other ({lower!r}, {upper!r}): please report it")
+    return lower, upper
 
 
 def _attained(parts: Parts, *, alone: bool) -> list[Parts]:

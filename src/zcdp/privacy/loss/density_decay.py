@@ -81,7 +81,7 @@ class DensityDecay:
         factor, c = self.factor, self.c
         level, mean, variance = factor.estimate(float(c.mid()))
         moving = 1 - min(self.atoms, 1.0)
-        if moving < 1e-9:
+        if moving < 1e-9 or not variance > 0:  # Floats lose a variance among losses that hardly differ.
             return np.array([0.0]), np.array([0.0])
         self.mean, self.variance, self.moving = mean, variance, moving
         error = level - FALL + log(moving) - 3

@@ -18,6 +18,7 @@ from zcdp.numeric.trusted import trusted
 from zcdp.privacy.loss.decay import DOWN, MOST, UP, Waves, WaveShare, least_distance
 from zcdp.privacy.loss.lattice import Lattice
 from zcdp.privacy.loss.law import LossLaw
+from zcdp.privacy.loss.outcomes import Outcomes
 from zcdp.privacy.loss.tilted import Polynomial, Tilted
 from zcdp.privacy.loss.transform import Factor, Taylor
 
@@ -118,15 +119,16 @@ class DiscreteGaussianLaw(LossLaw):
         """See `LossLaw`."""
         return _NormalFactor(self.noise)
 
-    def check(self) -> None:
+    def _looks_symmetric(self) -> bool:
         """theta is even and has the period 1, and z^2 + z is the same at -1 - z: the formula shows it."""
+        return True
 
     def lattice(self) -> Lattice:
         """See `LossLaw`; the losses have no end, so any of them is the point to count from."""
         return Lattice(self.noise.point, self.noise.spacing)
 
-    def outcomes(self, *, inward: bool = False) -> list[tuple[arb, arb]] | None:
-        """See `LossLaw`; the tails are one outcome, or as large a loss as there can be."""
+    def outcomes(self, *, inward: bool = False) -> Outcomes | None:
+        """See `LossLaw`; each tail is one outcome, or as large a loss as there can be."""
         variance, shift = self.noise.variance, self.noise.shift
         reach = LISTED * (isqrt(int(variance)) + 1)
         if 2 * reach + shift > MOST_LISTED:
@@ -140,9 +142,9 @@ class DiscreteGaussianLaw(LossLaw):
         ratio = (-2 * reach / width).exp()
         most = mass(reach) / (1 - ratio)
         tail = arb(0).union(most)
-        ends = [(tail, tail)] if inward else [(most, arb(0)), (arb(0), tail)]
+        left, right = ([(tail, tail)] * 2) if inward else ((2 * tail, arb(0)), (arb(0), 2 * tail))
         # Noise around 0 has the record, noise around the shift has it not.
-        return [*ends, *((mass(x), mass(x - shift)) for x in range(1 - reach, shift + reach)), *ends]
+        return Outcomes([left, *((mass(x), mass(x - shift)) for x in range(1 - reach, shift + reach)), right])
 
 
 class _NormalFactor(Factor):
@@ -203,7 +205,7 @@ def discrete_gaussian_pair(variance: Fraction, shift: int) -> DiscreteGaussianLa
 
     Theorem: docs/theorems/discrete-gaussian.md.
     """
-    return DiscreteGaussianLaw(DiscreteNormal(variance, shift))
+    return DiscreteGaussianLaw(DiscreteNormal(variance, shift), exact=True)
 
 
 def _theta_decay(np: Any, stiffness: Any, low: Any, high: Any) -> Any:

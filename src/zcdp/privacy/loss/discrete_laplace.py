@@ -45,10 +45,11 @@ def discrete_laplace_pair(epsilon: Exact, sensitivity: int, *, listed: bool | No
         listed = sensitivity <= LONG or (sensitivity <= LONGEST and apart > SAME)
     if not listed:
         rational = Fraction(enclose(lambda: lift(epsilon))[1]) if isinstance(epsilon, Log) else epsilon
-        return laplace_pair(rational + (rational / sensitivity) ** 2 / 4, exact=False, witness=laplace_pair(epsilon))
+        witness = laplace_pair(epsilon, exact=True)
+        return laplace_pair(rational + (rational / sensitivity) ** 2 / 4, witness=witness)
     ratio, family = Fraction(2, sensitivity), partial(discrete_laplace_pair, sensitivity=sensitivity, listed=True)
     kind = DiscreteLaplaceRow if sensitivity > FEW_TERMS else ExponentialSum
-    return kind(epsilon, partial(_terms, epsilon, sensitivity), ratio, family)
+    return kind(epsilon, partial(_terms, epsilon, sensitivity), ratio, family, exact=True)
 
 
 def _masses(epsilon: Exact, sensitivity: int) -> tuple[arb, arb]:

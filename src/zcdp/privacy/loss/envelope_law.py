@@ -12,10 +12,10 @@ from typing import Any
 from flint import arb
 
 from zcdp.numeric.balls import Undecided, at_precision, ceiling, floor
-from zcdp.privacy.loss.finite import MOST_ATOMS, envelope_of_atoms, finite_law
+from zcdp.privacy.loss.finite import MOST_ATOMS, envelope_of_atoms, finite_law, mixed
 from zcdp.privacy.loss.game import Game
-from zcdp.privacy.loss.hull import Atom, Point, both_orders, hull, prefixes
-from zcdp.privacy.loss.law import LossLaw
+from zcdp.privacy.loss.hull import Atom, Point, both_orders, hull, prefixes, within_ratios
+from zcdp.privacy.loss.law import LossLaw, Parts
 from zcdp.privacy.relation import Relation
 
 __all__ = [
@@ -33,7 +33,7 @@ SAME = Fraction(1, 2 ** (GRID - 20))  # Points so near to each other are one.
 
 def ordered_law(p: Sequence[Fraction], q: Sequence[Fraction]) -> LossLaw:
     """The law of one pair of rows in this order: P is always the law with the person."""
-    return finite_law(list(zip(p, q, strict=True)), symmetric=p == q, relation=Relation.ADD_REMOVE)
+    return finite_law(list(zip(p, q, strict=True)), symmetric=p == q, relation=Relation.ADD_REMOVE, exact=True)
 
 
 def envelope_of_rows(
@@ -52,10 +52,10 @@ def envelope_of_rows(
     p, q = max(pairs, key=lambda pair: _second_moment(*pair))
     single = len({frozenset((tuple(one), tuple(other))) for one, other in pairs}) == 1
     if single and sorted(zip(p, q, strict=True)) == sorted(zip(q, p, strict=True)):
-        return finite_law(edges)  # It is symmetric as it is: nothing is lost, however often it is used.
+        return finite_law(edges, exact=True)  # It is symmetric as it is: nothing is lost, however often it is used.
     game = Game(tuple(p), tuple(q)) if single and all((*p, *q)) else None
     witness = None if tuple(p) == tuple(q) else ordered_law(p, q)  # All uses in one order are attained.
-    return finite_law(edges, exact=False, exact_alone=True, witness=witness, coarser=coarser, rows=game)
+    return finite_law(edges, exact_alone=True, witness=witness, coarser=coarser, rows=game)
 
 
 def envelope_of_balls(pairs: Sequence[Sequence[tuple[arb, arb]]], *, coarser: LossLaw | None = None) -> LossLaw | None:
@@ -75,11 +75,11 @@ def envelope_of_balls(pairs: Sequence[Sequence[tuple[arb, arb]]], *, coarser: Lo
         return None
     # The points of one pair alone are all too low, and attained by all uses in one order.
     worst = max(range(len(pairs)), key=lambda n: sum(float((p * p / q).mid()) for p, q in pairs[n]))
-    one = finite_law(hull(inward[worst]), symmetric=False, relation=Relation.ADD_REMOVE)
-    alone = finite_law(below) if _is_symmetric(below) else None
+    one = finite_law(hull(inward[worst]), symmetric=False, relation=Relation.ADD_REMOVE, exact=True)
+    alone = finite_law(below, exact=True) if _is_symmetric(below) else None
     if not _is_symmetric(above):
         return None
-    return finite_law(above, exact=False, witness=one, witness_alone=alone, coarser=coarser)
+    return finite_law(above, witness=one, witness_alone=alone, coarser=coarser)
 
 
 def sampled_law(law: LossLaw, rate: Fraction, *, cells: bool = False) -> LossLaw | None:
@@ -89,18 +89,21 @@ def sampled_law(law: LossLaw, rate: Fraction, *, cells: bool = False) -> LossLaw
 
     Irrational masses are rounded outward, by 2^-200: all points (Q(S), P(S)). Theorem: docs/theorems/sampling.md.
     """
-    if not cells and (found := _no_more(law.sampled(rate), law, rate)) is not None:
-        return found if law.outcomes() is None else replace(found, coarser=sampled_law(law, rate, cells=True))
-    if law.outcomes() is None:
-        return _no_more(law.sampled(rate), law, rate)
-    try:
-        above, below = (at_precision(BITS, partial(_points, law, side)) for side in (-1, 1))
-    except Undecided:  # losses beyond what so many bits hold
+    own = None if cells else law.sampled(rate)
+    easier = _sampled_outcomes(law, rate) if own is None or not law.few else None
+    found = own or easier
+    if found is None:
         return None
-    if len(above) > MOST_ATOMS:
-        return None
-    witness = _sampled_points(below, rate) if law.exact else law.witness and sampled_law(law.witness, rate)
-    return _sampled_points(above, rate, exact=False, witness=witness)
+    exact = own is not None and law.exact
+    lower = None if exact else _lower_law(law, rate, inward=law.exact)
+    claims: dict[str, Any] = {
+        "exact": exact,
+        "exact_alone": own is not None and law.exact_alone,
+        "witness": lower,
+        "neighbours": () if lower else _sampled_neighbours(law, rate),
+        "coarser": (easier if own is not None else None) or (law.coarser and sampled_law(law.coarser, rate)),
+    }
+    return _checked(replace(found, **claims))
 
 
 def replaced_law(law: LossLaw, rate: Fraction, *, cells: bool = False) -> LossLaw | None:
@@ -112,39 +115,75 @@ def replaced_law(law: LossLaw, rate: Fraction, *, cells: bool = False) -> LossLa
     """
     if not law.symmetric:
         return None
-    found = None if cells and law.outcomes() is not None else _no_more(law.replaced(rate), law, rate)
-    if found is not None or law.outcomes() is None:
-        return found
+    own = None if cells and law.outcomes() is not None else law.replaced(rate)
+    edges = _rational_outcomes(law, -1) if own is None else None
+    found = envelope_of_atoms(mixed(edges, rate)) if edges is not None else own
+    if found is None:
+        return None
+    lower = _lower_law(law, rate, inward=False)
+    claims: dict[str, Any] = {
+        "exact": False,
+        "exact_alone": own is not None and (law.exact or law.exact_alone),
+        "witness": lower,
+        "neighbours": () if lower else _sampled_neighbours(law, rate),
+        "coarser": law.coarser and replaced_law(law.coarser, rate),
+    }
+    return _checked(replace(found, **claims))
+
+
+def _lower_law(law: LossLaw, rate: Fraction, *, inward: bool) -> LossLaw | None:
+    """A law that some neighbours attain on a sample, however often: of the pair that they attain without one.
+
+    What a law attains in a single use is not taken over: the other records may then be none of those that a sample
+    leaves. `inward`: of a law that is attained the outcomes, rounded to the other side.
+    """
+    if inward:
+        return _sampled_outcomes(law, rate, inward=True)
+    attained = law if law.exact else law.witness
+    found = attained and sampled_law(attained, rate)
+    return found and (found if found.exact else found.witness)
+
+
+def _sampled_neighbours(law: LossLaw, rate: Fraction) -> tuple[Parts, ...]:
+    """Of true neighbours those that differ in one coordinate: a sample of several is no product of samples."""
+    single = (parts[0][0] for parts in law.neighbours if len(parts) == 1 and parts[0][1] == 1)
+    found = (_lower_law(one, rate, inward=False) for one in single)
+    return tuple(((one, 1),) for one in found if one is not None)
+
+
+def _checked(law: LossLaw) -> LossLaw:
+    law.check()
+    return law
+
+
+def _rational_outcomes(law: LossLaw, side: int) -> list[Atom] | None:
+    """Outcomes in rationals of a pair that dominates this one (-1) or that it dominates (1); None: unknown or many."""
+
+    def edges() -> list[Atom] | None:
+        outcomes = law.outcomes(inward=side > 0)
+        if outcomes is None or len(outcomes) > MOST_ATOMS:
+            return None
+        found = hull(_rounded(list(outcomes), side))
+        if side > 0:
+            return found
+        return within_ratios(found, *(_ratio_above(ratio) for ratio in outcomes.largest_ratios()))
+
     try:
-        points = at_precision(BITS, partial(_points, law, -1))
+        return at_precision(BITS, edges)
     except Undecided:  # losses beyond what so many bits hold
         return None
-    if len(points) > MOST_ATOMS:
+
+
+def _ratio_above(ratio: arb) -> Fraction | None:
+    return max(Fraction(ceiling(ratio * 2**GRID), 2**GRID), Fraction(1)) if ratio.is_finite() else None
+
+
+def _sampled_outcomes(law: LossLaw, rate: Fraction, *, inward: bool = False) -> LossLaw | None:
+    """The sampled law of finitely many outcomes in rationals: of a pair that dominates, or `inward` is dominated."""
+    edges = _rational_outcomes(law, 1 if inward else -1)
+    if edges is None:
         return None
-    attained = law if law.exact else law.witness
-    witness = attained and sampled_law(attained, rate)
-    below = witness and (witness if witness.exact else witness.witness)
-    return envelope_of_atoms([(rate * p + (1 - rate) * q, q) for p, q in hull(points)], witness=below)
-
-
-def _no_more(found: LossLaw | None, law: LossLaw, rate: Fraction) -> LossLaw | None:
-    """A sampled law claims no more than its base: where that only dominates, lower ends are of true neighbours."""
-    if found is None or law.exact or not (found.exact or (found.exact_alone and not law.exact_alone)):
-        return found
-    single = (parts[0][0] for parts in law.neighbours if len(parts) == 1 and parts[0][1] == 1)
-    attained = law.witness or next(single, None)
-    witness = attained and sampled_law(attained, rate)
-    below = witness and (witness if witness.exact else witness.witness)
-    return replace(found, exact=False, exact_alone=False, witness=below)
-
-
-def _points(law: LossLaw, side: int) -> list[Point]:
-    return _rounded(law.outcomes(inward=side > 0) or (), side)
-
-
-def _sampled_points(points: Sequence[Point], rate: Fraction, **options: Any) -> LossLaw:
-    edges = [(rate * p + (1 - rate) * q, q) for p, q in hull(points)]
-    return finite_law(edges, symmetric=False, relation=Relation.ADD_REMOVE, **options)
+    return finite_law(mixed(edges, rate), symmetric=False, relation=Relation.ADD_REMOVE, exact=inward)
 
 
 def _all_rounded(pairs: Sequence[Sequence[tuple[arb, arb]]], side: int) -> list[list[Point]]:

@@ -19,6 +19,7 @@ from zcdp.privacy.loss.edged_density import EdgedDensity
 from zcdp.privacy.loss.expansion import EqualRows
 from zcdp.privacy.loss.lattice import Lattice
 from zcdp.privacy.loss.law import LossLaw
+from zcdp.privacy.loss.outcomes import Outcomes
 from zcdp.privacy.loss.panels import BaseLoss
 from zcdp.privacy.loss.sampled_density import Facing, SampledDensityLaw
 from zcdp.privacy.loss.tilted import Polynomial, Tilted
@@ -37,6 +38,7 @@ __all__ = [
 
 Terms: TypeAlias = list[list[arb]]
 ROWS = 8  # rows of a law that take as long as all the rest of one transform
+ZERO, HALF, TWO = arb(0), arb(0.5), arb(2)
 
 
 @dataclass(frozen=True, eq=False)
@@ -85,30 +87,26 @@ class ExponentialSum(LossLaw):
         """See `LossLaw`."""
         return all(len(row) == 1 for row in self.terms())
 
-    def outcomes(self, *, inward: bool = False) -> list[tuple[arb, arb]] | None:
+    def outcomes(self, *, inward: bool = False) -> Outcomes | None:
         """See `LossLaw`; a density is put into cells."""
         rows = self.terms()
         if any(len(row) > 1 for row in rows):
-            return self._edged().cells(inward=inward) if len(rows) == 2 else None
+            return Outcomes(self._edged().cells(inward=inward)) if len(rows) == 2 else None
         top, part = lift(self.loss), lift(self.ratio)
         halves = [(top * (1 - k * part) / 2).exp() for k in range(len(rows))]
-        return [(row[0] * half, row[0] / half) for row, half in zip(rows, halves, strict=True)]
+        return Outcomes([(row[0] * half, row[0] / half) for row, half in zip(rows, halves, strict=True)])
 
     def sampled(self, rate: Fraction) -> LossLaw | None:
         """See `LossLaw`; of a density between two atoms."""
-        return self._mixed(rate, Facing.WITH, symmetric=False, relation=Relation.ADD_REMOVE, exact=self.exact)
+        return self._mixed(rate, Facing.WITH, symmetric=False, relation=Relation.ADD_REMOVE)
 
     def replaced(self, rate: Fraction) -> LossLaw | None:
         """See `LossLaw`."""
-        attained = self if self.exact else self.witness
-        witness = attained and attained.sampled(rate)
-        return self._mixed(rate, Facing.EITHER, exact=False, exact_alone=self.exact, witness=witness)
+        return self._mixed(rate, Facing.EITHER)
 
     def _mixed(self, rate: Fraction, facing: Facing, **options: Any) -> LossLaw | None:
         if self.few or len(self.terms()) != 2:
             return None
-        if not self.exact and facing is Facing.WITH:
-            options["witness"] = self.witness and self.witness.sampled(rate)
         return SampledDensityLaw(rate, self._base, self._delta, facing, **options)
 
     def _base(self) -> BaseLoss:
@@ -136,10 +134,10 @@ class ExponentialSum(LossLaw):
 
 
 class MirroredSum(ExponentialSum):
-    """One whose formula writes both halves of its terms alike: nothing is left to check."""
+    """One whose formula writes both halves of its terms alike, so that it is symmetric without a look."""
 
-    def check(self) -> None:
-        """See `LossLaw`."""
+    def _looks_symmetric(self) -> bool:
+        return True
 
 
 class ExponentialSumFactor(Factor):
@@ -171,6 +169,11 @@ class ExponentialSumFactor(Factor):
                 inner = inner * u + coefficient
             total = inner if total is None else total * step + inner
         return total / base**self.run
+
+    def mass(self) -> arb:
+        """See `Factor`: w = 1/2 and u = 2."""
+        value: arb = self.once(ZERO, HALF, TWO)
+        return value
 
     def split(self, w: acb) -> tuple[acb, acb]:
         """See `Factor`."""
@@ -238,7 +241,7 @@ def three_point_pair(
     epsilon: Exact,
     kappa: Callable[[], arb] | int = 2,
     *,
-    exact: bool = True,
+    exact: bool = False,
     at: Callable[[Fraction], LossLaw] | None = None,
 ) -> ExponentialSum:
     """Losses epsilon, 0, -epsilon with P-masses (e^epsilon, kappa - 2, 1)/(e^epsilon + kappa - 1).
@@ -260,7 +263,7 @@ def three_point_pair(
     return MirroredSum(epsilon, terms, Fraction(2 if kappa == 2 else 1), at, exact=exact)
 
 
-def laplace_pair(epsilon: Exact, *, exact: bool = True, witness: LossLaw | None = None) -> ExponentialSum:
+def laplace_pair(epsilon: Exact, *, exact: bool = False, witness: LossLaw | None = None) -> ExponentialSum:
     """Laplace noise shifted by epsilon scales: M = e^{-epsilon/2} (cosh(epsilon w) + sinh(epsilon w)/(2 w))."""
 
     def terms() -> Terms:
@@ -270,7 +273,7 @@ def laplace_pair(epsilon: Exact, *, exact: bool = True, witness: LossLaw | None 
     return MirroredSum(epsilon, terms, at=laplace_pair, exact=exact, witness=witness)
 
 
-def logistic_pair(eta: Exact, *, exact: bool = True, witness: LossLaw | None = None) -> ExponentialSum:
+def logistic_pair(eta: Exact, *, exact: bool = False, witness: LossLaw | None = None) -> ExponentialSum:
     """Logistic noise shifted by eta scales: M = sinh(eta w)/(2 w sinh(eta/2)); dominates all of eta-bounded range.
 
     Theorem: docs/theorems/logistic-pair.md.

@@ -22,11 +22,12 @@ from zcdp.privacy.loss.exponential_sum import ROWS, ExponentialSum, ExponentialS
 from zcdp.privacy.loss.game import Game
 from zcdp.privacy.loss.hull import Atom, both_orders, hull, prefixes
 from zcdp.privacy.loss.law import LossLaw
+from zcdp.privacy.loss.outcomes import Outcomes
 from zcdp.privacy.loss.tilted import Polynomial, Tilted
 from zcdp.privacy.loss.transform import Factor, Taylor
 from zcdp.privacy.relation import Relation
 
-__all__ = ["FiniteLaw", "envelope_of_atoms", "finite_law"]
+__all__ = ["FiniteLaw", "envelope_of_atoms", "finite_law", "mixed"]
 
 MOST_ATOMS = 400  # of an envelope
 LONGEST_ROW = 64  # points of a lattice onto which atoms are put
@@ -36,16 +37,23 @@ WAVES = 4  # the likeliest atoms, of which the bound on the decay takes all pair
 def finite_law(atoms: Sequence[Atom], **options: Any) -> LossLaw:
     """The law of the loss of a pair on finitely many outcomes, given by their P- and Q-masses, in this order.
 
-    Where all losses are whole multiples of one number it is a sum of exponentials at equal distances, which more
-    engines can use. `options` are those of `LossLaw`.
+    Outcomes that only one of the two can produce are among them. Where all losses are whole multiples of one number it
+    is a sum of exponentials at equal distances, which more engines can use. `options` are those of `LossLaw`.
     """
     merged: dict[Fraction, Fraction] = {}
+    revealed = hidden = Fraction(0)
     for p, q in atoms:
         if p and q:
             merged[p / q] = merged.get(p / q, Fraction(0)) + p
-    revealed = sum((p for p, q in atoms if not q), Fraction(0))
-    law = FiniteLaw(tuple(sorted(merged.items(), reverse=True)), revealed, **options)
+        else:
+            revealed, hidden = revealed + p, hidden + q
+    law = FiniteLaw(tuple(sorted(merged.items(), reverse=True)), revealed, hidden, **options)
     return law._as_row() or law
+
+
+def mixed(atoms: Sequence[Atom], rate: Fraction) -> list[Atom]:
+    """The outcomes of ((1-q) Q + q P, Q) from those of (P, Q): an infinite loss -inf becomes log(1-q)."""
+    return [(rate * p + (1 - rate) * q, q) for p, q in atoms]
 
 
 def envelope_of_atoms(atoms: Sequence[Atom], **options: Any) -> LossLaw | None:
@@ -55,7 +63,7 @@ def envelope_of_atoms(atoms: Sequence[Atom], **options: Any) -> LossLaw | None:
     """
     p, q = zip(*atoms, strict=True)
     edges = hull(both_orders([prefixes(p, q)]))
-    return finite_law(edges, exact=False, **options) if len(edges) <= MOST_ATOMS else None
+    return finite_law(edges, **options) if len(edges) <= MOST_ATOMS else None
 
 
 @dataclass(frozen=True, eq=False)
@@ -64,22 +72,28 @@ class FiniteLaw(LossLaw):
 
     masses: tuple[tuple[Fraction, Fraction], ...]
     """g_k and p_k, the largest first."""
-    revealed: Fraction = Fraction(0)
+    revealed: Fraction
     """P(L = +inf)."""
+    hidden: Fraction
+    """Q(L = -inf)."""
     rows: Game | None = None
     """The two rows that may face either way, where this is their envelope."""
 
     def __post_init__(self) -> None:
-        whole = sum((p for _, p in self.masses), self.revealed)
-        if whole != 1:
-            raise BadValue(f"the masses of a law must sum to 1, not {float(whole)!r}")
-        if self.hidden < 0:
-            raise BadValue(f"the masses of a law must come from a pair: those of Q sum to {float(1 - self.hidden)!r}")
+        both = {
+            "P": sum((p for _, p in self.masses), self.revealed),
+            "Q": sum((p / g for g, p in self.masses), self.hidden),
+        }
+        for name, whole in both.items():
+            if whole != 1:
+                raise BadValue(f"the {name}-masses of a law must sum to 1, not {float(whole)!r}")
 
-    @cached_property
-    def hidden(self) -> Fraction:
-        """Q(L = -inf): what the finite losses leave of Q."""
-        return 1 - sum((p / g for g, p in self.masses), Fraction(0))
+    @property
+    def atoms(self) -> list[Atom]:
+        """P- and Q-masses of all outcomes, infinite losses included, the largest ratio first."""
+        finite = [(p, p / g) for g, p in self.masses]
+        ends = (self.revealed, Fraction(0)), (Fraction(0), self.hidden)
+        return [atom for atom in (ends[0], *finite, ends[1]) if any(atom)]
 
     @cached_property
     def losses(self) -> list[Exact]:
@@ -108,29 +122,25 @@ class FiniteLaw(LossLaw):
         """Masses change places, and losses their sign."""
         if self.symmetric:
             return self
-        return finite_law([(p / g, p) for g, p in self.masses] + self._infinite(), **self._options())
+        options = {"rows": self.rows, "relation": self.relation, "symmetric": False, **self.claims_reversed()}
+        return finite_law([(q, p) for p, q in self.atoms], **options)
+
+    @property
+    def few(self) -> bool:
+        """See `LossLaw`."""
+        return True
+
+    def outcomes(self, *, inward: bool = False) -> Outcomes:  # noqa: ARG002
+        """See `LossLaw`."""
+        return Outcomes([(lift(p), lift(q)) for p, q in self.atoms])
 
     def sampled(self, rate: Fraction) -> LossLaw:
         """See `LossLaw`; all masses are rational."""
-        atoms = [(p, p / g) for g, p in self.masses] + [(self.revealed, Fraction(0)), (Fraction(0), self.hidden)]
-        options = self._options() | {"rows": None, "relation": Relation.ADD_REMOVE, "symmetric": False}
-        for name in ("witness", "witness_alone"):
-            below = options[name]
-            options[name] = below and below.sampled(rate)  # of rational masses too
-        return finite_law([(rate * p + (1 - rate) * q, q) for p, q in atoms if p or q], **options)
+        return finite_law(mixed(self.atoms, rate), symmetric=False, relation=Relation.ADD_REMOVE)
 
     def replaced(self, rate: Fraction) -> LossLaw | None:
         """See `LossLaw`; all masses are rational."""
-        witness = self if self.exact else self.witness
-        atoms = [(p, p / g) for g, p in self.masses] + [(self.revealed, Fraction(0)), (Fraction(0), self.hidden)]
-        return envelope_of_atoms(
-            [(rate * p + (1 - rate) * q, q) for p, q in atoms if p or q],
-            exact_alone=self.exact or self.exact_alone,
-            witness=witness and witness.sampled(rate),
-        )
-
-    def _infinite(self) -> list[Atom]:
-        return [(self.hidden, Fraction(0)), (Fraction(0), self.revealed)]
+        return envelope_of_atoms(mixed(self.atoms, rate))
 
     def _options(self) -> dict[str, Any]:
         return {
@@ -139,6 +149,7 @@ class FiniteLaw(LossLaw):
             "exact_alone": self.exact_alone,
             "witness_alone": self.witness_alone,
             "witness": self.witness,
+            "neighbours": self.neighbours,
             "coarser": self.coarser,
             "relation": self.relation,
             "symmetric": self.symmetric,
@@ -192,6 +203,10 @@ class RowOfAtoms(ExponentialSum):
         """See `LossLaw`."""
         return self.source.replaced(rate)
 
+    def outcomes(self, *, inward: bool = False) -> Outcomes:
+        """See `LossLaw`."""
+        return self.source.outcomes(inward=inward)
+
     def game(self) -> Game | None:
         """See `LossLaw`."""
         return self.source.rows
@@ -209,9 +224,8 @@ class _AtomsFactor(Factor):
 
     def moment(self, z: Any) -> Any:
         """See `Factor`."""
-        (loss, mass), *others = zip(self.losses, self.masses, strict=True)
-        total = (z * loss).exp() * mass
-        for loss, mass in others:
+        total = z * 0  # in the numbers of z, also where every outcome gives the input away
+        for loss, mass in zip(self.losses, self.masses, strict=True):
             total = total + (z * loss).exp() * mass
         return total
 

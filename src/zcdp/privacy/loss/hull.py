@@ -7,7 +7,7 @@ from fractions import Fraction
 from itertools import pairwise
 from typing import TypeAlias
 
-__all__ = ["Atom", "Point", "both_orders", "hull", "prefixes"]
+__all__ = ["Atom", "Point", "both_orders", "hull", "prefixes", "within_ratios"]
 
 Atom: TypeAlias = tuple[Fraction, Fraction]
 """The P-mass and the Q-mass of one loss, log of their ratio: not both 0."""
@@ -57,3 +57,29 @@ def hull(points: Sequence[Point]) -> list[Atom]:
         chain.append((x, y))
     edges = [(d - b, c - a) for (a, b), (c, d) in pairwise([(Fraction(0), Fraction(0)), *chain])]
     return [(dy, dx) for dy, dx in edges if dy or dx]
+
+
+def within_ratios(edges: Sequence[Atom], most: Fraction | None, most_back: Fraction | None) -> list[Atom]:
+    """The edges of the part of the curve that is below y = most x and, in the other order, below y = most_back x.
+
+    Rounding upward may make a largest ratio infinite that is not: if no outcome of a pair has a ratio P/Q above `most`,
+    its curve is below that line too, and the least of two concave curves is concave. None: nothing is known.
+    """
+    edges = _below_line(edges, most)
+    back = _below_line([(dx, dy) for dy, dx in reversed(edges)], most_back)
+    return [(dx, dy) for dy, dx in reversed(back)]
+
+
+def _below_line(edges: Sequence[Atom], most: Fraction | None) -> list[Atom]:
+    """The edges of the least of the curve and the line y = most x, with most >= 1."""
+    if most is None:
+        return list(edges)
+    x = y = Fraction(0)
+    for n, (dy, dx) in enumerate(edges):
+        if y + dy <= most * (x + dx):  # The curve meets the line on this edge, at its part t.
+            t = (y - most * x) / (most * dx - dy) if n else Fraction(0)
+            meets = x + t * dx
+            found = [(most * meets, meets), (dy * (1 - t), dx * (1 - t)), *edges[n + 1 :]]
+            return [(dy, dx) for dy, dx in found if dy or dx]
+        x, y = x + dx, y + dy
+    raise AssertionError("a line through (0, 0) and above (1, 1) meets the curve")

@@ -3,16 +3,18 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from dataclasses import dataclass
 from fractions import Fraction
-from typing import TYPE_CHECKING, ClassVar, TypeAlias
+from typing import TYPE_CHECKING, Any, ClassVar, TypeAlias
 
-from flint import acb, arb
+from flint import acb, arb, ctx
 
 from zcdp.errors import BadValue
 from zcdp.numeric.balls import at_precision
+from zcdp.numeric.certify import NotCertified, Undecided
 from zcdp.numeric.exact import Exact
+from zcdp.privacy.loss.outcomes import Outcomes
 from zcdp.privacy.relation import Relation
 
 if TYPE_CHECKING:
@@ -23,7 +25,7 @@ if TYPE_CHECKING:
 
 __all__ = ["Ends", "LossLaw", "Parts"]
 
-CHECK_BITS = 128
+CHECK_BITS, ONE = 128, arb(1)
 CHECK_POINTS = ((0.3, 0.0), (1.7, 0.4), (0.1, 2.3))  # A claim of symmetry is looked at here.
 
 
@@ -36,9 +38,13 @@ class LossLaw(ABC):
     """The law of L = log dP/dQ under P, for a pair (P, Q) that dominates a mechanism.
 
     *To write one*, make a subclass in one file: its exact parameters, and `ready`, which gives a `Factor` with the
-    transform M(z) = E_P[e^{zL}; L finite]. That is enough: every other member has a default that claims nothing. Say
-    more, and more engines can use it, each of them faster: a share of the decay (`Factor.share`), the supremum of the
-    loss (`largest`), a lattice, an expansion into exponentials, tilted atoms for doubles.
+    transform M(z) = E_P[e^{zL}; L finite] and P(L = +inf). That is enough: every other member has a default that claims
+    nothing, `exact` among them. Say more, and more engines can use it, each of them faster: a share of the decay
+    (`Factor.share`), the supremum of the loss (`largest`), a lattice, an expansion into exponentials, tilted atoms for
+    doubles.
+
+    No mass is lost: P(L finite) = M(0) and P(L = +inf) add up to 1, and so do Q(L finite) = M(-1) and Q(L = -inf),
+    which is the reversed pair's P(L = +inf). `check` refuses a law that breaks this, or whose lower law is above it.
 
     A law is *symmetric* if L under P is -L under Q in law, that is M(-1-z) = M(z); the claim is checked. One that is
     not has a `reverse`, and is tied to the order of the neighbours: its relation is add_remove. A mechanism whose
@@ -46,7 +52,7 @@ class LossLaw(ABC):
     Theorem: docs/theorems/profile.md.
     """
 
-    exact: bool = True
+    exact: bool = False
     """Whether this is the mechanism's own worst-case pair, however often it is used, not only one that dominates it."""
 
     exact_alone: bool = False
@@ -115,6 +121,7 @@ class LossLaw(ABC):
     def sampled(self, rate: Fraction) -> LossLaw | None:
         """The law of the pair ((1-q) Q + q P, Q), with 0 < q < 1; None: see `outcomes`.
 
+        It claims nothing: what the sample may claim of this law's claims is written once, in `sampled_law`.
         Theorem: docs/theorems/sampling.md.
         """
         del rate
@@ -123,13 +130,14 @@ class LossLaw(ABC):
     def replaced(self, rate: Fraction) -> LossLaw | None:
         """The envelope of ((1-q) Q + q P, Q) in both orders, with 0 < q < 1, of a symmetric law; None: see `outcomes`.
 
+        It claims nothing: see `replaced_law`.
         Theorem: docs/theorems/fixed-size.md.
         """
         del rate
         return None
 
-    def outcomes(self, *, inward: bool = False) -> Sequence[tuple[arb, arb]] | None:
-        """P- and Q-masses of all outcomes, the largest ratio first, at the working precision; None: not known.
+    def outcomes(self, *, inward: bool = False) -> Outcomes | None:
+        """P- and Q-masses of all outcomes, infinite losses included, at the working precision; None: not known.
 
         Where they are not few they are those of a pair that dominates this one, or, `inward`, that it dominates.
         """
@@ -154,23 +162,87 @@ class LossLaw(ABC):
         """The ordered pairs themselves, where this law only dominates them and they are few; None where it is exact."""
         return None
 
-    def check(self) -> None:
-        """Refuse a claim of symmetry that is not true, and a law that is neither symmetric nor tied to an order."""
-        if not self.symmetric:
-            if self.relation is not Relation.ADD_REMOVE:
-                raise BadValue(
-                    f"{type(self).__name__} is not symmetric: it must be tied to the order of add_remove neighbours, "
-                    "or enter by a symmetric law that dominates it"
-                )
-            self.reverse()
+    def renyi(self, s: arb) -> arb:
+        """The Renyi divergence of order 1 + s, log M(s)/s, at the working precision; +inf where a loss may be."""
+        factor = self.factor()
+        return factor.moment(s).log() / s if factor.revealed.is_zero() else arb.pos_inf()
+
+    def claims_reversed(self) -> dict[str, Any]:
+        """What the reversed law may claim: the same of laws that are reversed too."""
+        return {
+            "exact": self.exact,
+            "exact_alone": self.exact_alone,
+            "witness": self.witness and self.witness.reverse(),
+            "witness_alone": self.witness_alone and self.witness_alone.reverse(),
+            "neighbours": tuple(tuple((law.reverse(), n) for law, n in parts) for parts in self.neighbours),
+            "coarser": self.coarser and self.coarser.reverse(),
+        }
+
+    def factor(self) -> Factor:
+        """`ready` at the working precision, kept for the last one: the question after a check has it already."""
+        last = self.__dict__.get("_kept")
+        if last is None or last[0] != ctx.prec:
+            last = self.__dict__["_kept"] = ctx.prec, self.ready()  # past the frozen fields, whole at once
+        found: Factor = last[1]
+        return found
+
+    def check(self, bits: int = CHECK_BITS) -> None:
+        """Refuse a law that loses mass, claims a symmetry that it has not or a lower law that is above it.
+
+        One that is not symmetric must be tied to an order of the neighbours. A law is looked at once; `bits` are best
+        those at which it is asked afterwards, as it keeps what was made at the last precision.
+        """
+        if "_passed" in self.__dict__:
             return
-        if not at_precision(CHECK_BITS, self._looks_symmetric):
-            raise BadValue(f"{type(self).__name__} claims to be symmetric, but its M(-1-z) is not M(z)")
+        if not (self.symmetric or self.relation is Relation.ADD_REMOVE):
+            raise BadValue(
+                f"{type(self).__name__} is not symmetric: it must be tied to the order of add_remove neighbours, "
+                "or enter by a symmetric law that dominates it"
+            )
+        if wrong := at_precision(bits, self._false_claim):
+            raise BadValue(f"{type(self).__name__} {wrong}")
+        self.__dict__["_passed"] = True
+
+    def _false_claim(self) -> str:
+        """What balls show to be false; nothing where they do not tell, as they hold whatever the law has then."""
+        if self.symmetric and not self._looks_symmetric():
+            return "claims to be symmetric, but its M(-1-z) is not M(z)"
+        try:
+            return self._mass_lost() or self._is_below_its_witness()
+        except (Undecided, NotCertified, OverflowError, ZeroDivisionError):
+            return ""
+
+    def _mass_lost(self) -> str:
+        """Which of P and Q has not the mass 1; nothing where both have, as far as balls tell."""
+        forward = self.factor()
+        if lost := _off_by("P", forward.mass() + forward.revealed):
+            return lost
+        if self.symmetric:
+            return ""
+        return _off_by("Q", forward.real_moment(arb(-1)) + self.reverse().factor().revealed)
+
+    def _is_below_its_witness(self) -> str:
+        """Where balls show that this law does not dominate its lower law.
+
+        Of two pairs the one that dominates has the larger M(s) at every s > 0, and the likelier infinite loss.
+        """
+        if self.witness is None:
+            return ""
+        mine, its = self.factor(), self.witness.factor()
+        likelier = its.revealed > mine.revealed
+        larger = mine.revealed.is_zero() and its.real_moment(arb(1)) > mine.real_moment(arb(1))
+        return "claims a lower law that is above it" if likelier or larger else ""
 
     def _looks_symmetric(self) -> bool:
-        factor = self.ready()
+        factor = self.factor()
         pairs = [(acb(x, y), acb(-1 - arb(x), -arb(y))) for x, y in CHECK_POINTS]
         return all(factor.moment(z).overlaps(factor.moment(mirrored)) for z, mirrored in pairs)
+
+
+def _off_by(name: str, mass: arb) -> str:
+    if mass.overlaps(ONE):
+        return ""
+    return f"has a {name}-mass of {mass.str(8)}, not 1: outcomes that only one of the two can produce belong to it"
 
 
 Parts: TypeAlias = tuple[tuple[LossLaw, int], ...]

@@ -10,7 +10,8 @@ from typing import Any
 
 from flint import arb
 
-from zcdp.numeric.balls import Undecided, at_precision, ceiling, floor
+from zcdp.errors import BadValue
+from zcdp.numeric.balls import Undecided, at_precision, ceiling, floor, lift
 from zcdp.numeric.certify import NotCertified
 from zcdp.numeric.once import cached_property
 from zcdp.numeric.work import SECOND, count_work, within
@@ -41,9 +42,11 @@ class ProfileLaw(LossLaw):
     """
 
     ends: Ends
-    """Below and above delta(epsilon) of one use."""
+    """Below and above delta(epsilon) of one use, infinite losses included."""
     top: Callable[[], arb]
-    """The largest loss, at the working precision."""
+    """The largest finite loss, at the working precision; +inf where they are unbounded."""
+    infinite: Callable[[], arb]
+    """P(L = +inf), at the working precision."""
     finite: Callable[[], LossLaw]
     """A law of finitely many losses that dominates it."""
     other: Callable[[], LossLaw] | None = None
@@ -63,9 +66,12 @@ class ProfileLaw(LossLaw):
     def _made(self) -> LossLaw | str:
         """The finite law or why there is none, found out once: so it must not rest on who asks first."""
         try:
-            return within(LAW, self.finite, apart=True)
+            made = within(LAW, self.finite, apart=True)
         except NotCertified as error:
             return str(error)
+        if at_precision(BITS, lambda: made.ready().revealed > self.revealed()):
+            raise BadValue("the finite law of a profile has more mass at infinity than is counted there")
+        return made
 
     def ready(self) -> Factor:
         """See `LossLaw`."""
@@ -75,31 +81,37 @@ class ProfileLaw(LossLaw):
         """See `LossLaw`."""
         return self.top()
 
+    def revealed(self) -> arb:
+        """What compositions take for P(L = +inf): with the finite losses beyond the last one of the finite law."""
+        mass = self.infinite()
+        return mass if mass.is_zero() and self.top().is_finite() else mass.upper() + NEGLIGIBLE
+
     def ends_alone(self) -> Ends:
-        """See `LossLaw`; the mass at infinity, which is added to both ends, is part of them."""
-        if self.top().is_finite():
-            return self.ends
+        """See `LossLaw`; what is taken for infinite, which is added to both ends, is part of them."""
+        least, most = self.infinite().lower(), self.revealed()
 
         def less(epsilon: arb) -> tuple[arb, arb]:
-            low, high = self.ends(epsilon)
-            return low - NEGLIGIBLE, high
+            low, high = self._checked_ends(epsilon)
+            return (low, high) if most.is_zero() else (low - most, (high - least).max(arb(0)))
 
         return less
 
-    def check(self) -> None:
-        """The finite law is checked where it is made."""
+    def _checked_ends(self, epsilon: arb) -> tuple[arb, arb]:
+        """The ends, in order, and the upper one not below what is infinite."""
+        low, high = self.ends(epsilon)
+        if low > high or self.infinite() > high:
+            raise BadValue("the profile of a law has a lower end, or mass at infinity, above its upper end")
+        return low, high
+
+    def check(self, bits: int = 0) -> None:
+        """Each point of the profile is checked where it is asked for, and the finite law where it is made."""
 
     def reverse(self) -> LossLaw:
         """See `LossLaw`."""
         return self if self.other is None else self.other()
 
-    def easier(self) -> LossLaw:
-        """See `LossLaw`."""
-        return self
-
     def sampled(self, rate: Fraction) -> LossLaw:
         """See `LossLaw`; this law must be symmetric."""
-        from zcdp.numeric.balls import lift
 
         def ends(front: Callable[[arb, arb], arb]) -> Ends:
             def both(epsilon: arb) -> tuple[arb, arb]:
@@ -107,28 +119,34 @@ class ProfileLaw(LossLaw):
                 size = front(lift(rate), more)
                 if not size > 0:
                     return arb(0), arb(0) if size <= 0 else size.upper()
-                low, high = self.ends((more / size).log1p())
+                low, high = self._checked_ends((more / size).log1p())
                 return low * size, high * size
 
             return both
 
-        def with_it(place: Callable[[], arb], sign: int) -> Callable[[], arb]:
-            return lambda: sign * (1 + lift(rate) * (sign * place()).expm1()).log()
+        def top() -> arb:
+            return (1 + lift(rate) * self.top().expm1()).log()
 
-        one = replace(
-            self,
-            ends=ends(lambda q, _: q),
-            top=with_it(self.top, 1),
-            finite=lambda: _finite(self.dots.sampled(rate)),
+        def top_back() -> arb:
+            least = arb(0) if not self.infinite().is_zero() else (-self.top()).exp()  # of P/Q
+            return -(1 - lift(rate) * (1 - least)).log()
+
+        def infinite() -> arb:
+            return self.infinite() * lift(rate)
+
+        one = ProfileLaw(
+            ends(lambda q, _: q),
+            top,
+            infinite,
+            lambda: _finite(self.dots.sampled(rate)),
             symmetric=False,
             relation=Relation.ADD_REMOVE,
-            exact=False,
-            at_top=arb,
         )
         back = replace(
             one,
             ends=ends(lambda q, more: q - (1 - q) * more),
-            top=with_it(self.top, -1),
+            top=top_back,
+            infinite=arb,  # P is (1-q) Q at least: no outcome has Q-mass alone.
             finite=lambda: _finite(one.dots).reverse(),
             other=lambda: one,
         )
@@ -138,9 +156,7 @@ class ProfileLaw(LossLaw):
         """See `LossLaw`."""
         one = self.sampled(rate)
         assert isinstance(one, ProfileLaw)
-        return replace(
-            one, other=None, symmetric=True, relation=Relation.EITHER, finite=lambda: _finite(self.dots.replaced(rate))
-        )
+        return ProfileLaw(one.ends, one.top, one.infinite, lambda: _finite(self.dots.replaced(rate)))
 
 
 def _finite(law: LossLaw | None) -> LossLaw:
@@ -156,8 +172,7 @@ class _LaterFactor(Factor):
 
     def __init__(self, law: ProfileLaw) -> None:
         self.law = law
-        # Where losses are unbounded, this is beyond the last of the finite law.
-        self.revealed = arb(0) if law.top().is_finite() else arb(NEGLIGIBLE)
+        self.revealed = law.revealed()
 
     @cached_property
     def factor(self) -> Factor:
@@ -180,28 +195,32 @@ class _LaterFactor(Factor):
         return self.law.at_top(), self.law.at_top()
 
 
-def profile_law(ends: Ends, top: Callable[[], arb], **options: Any) -> ProfileLaw:
-    """The symmetric law of a profile: `ends` gives numbers below and above it. `options` are those of `LossLaw`."""
+def profile_law(ends: Ends, top: Callable[[], arb], infinite: Callable[[], arb] = arb, **options: Any) -> ProfileLaw:
+    """The symmetric law of a profile: `ends` gives numbers below and above it, `infinite` the limit at infinity.
+
+    `options` are those of `LossLaw`.
+    """
 
     def through() -> LossLaw:
         try:
-            return at_precision(BITS, lambda: _through_points(ends, top()))
+            return at_precision(BITS, lambda: _through_points(ends, top(), infinite()))
         except (ArithmeticError, ValueError):  # `Undecided`, or of the floats that say where to look
             raise NotCertified("the losses are too small or too large for a law through points of a profile") from None
 
-    return ProfileLaw(ends, top, through, **options)
+    return ProfileLaw(ends, top, infinite, through, **options)
 
 
-def _through_points(ends: Ends, top: arb) -> LossLaw:
+def _through_points(ends: Ends, top: arb, infinite: arb) -> LossLaw:
     """Chords of the profile in x = e^epsilon between points, and their mirror image; rounded outward."""
     if top.is_finite() and not top < -LEAST * arb.const_log2():
         raise Undecided
-    places = _places(ends, top)
+    places, beyond = _places(ends, top, infinite.upper()), infinite.upper()
     x = [place.exp() for place in places]
-    heights = [_above(ends, place) if place < top else arb(0) for place in places]
+    heights = [_above(ends, place) if place < top else beyond for place in places]
     if top.is_finite():  # never so flat that rounding takes a Q-mass away
-        heights = [height.max((x[-1] - place) * arb(2) ** LEAST) for height, place in zip(heights, x, strict=True)]
-        heights[-1] = arb(0)
+        least = [beyond + (x[-1] - place) * arb(2) ** LEAST for place in x]
+        heights = [height.max(more) for height, more in zip(heights, least, strict=True)]
+        heights[-1] = beyond
     points: list[Point] = []
     for before, after in pairwise(_lowest(x, heights)):
         if after[0] > 1:  # The other order has what is before.
@@ -209,8 +228,8 @@ def _through_points(ends: Ends, top: arb) -> LossLaw:
             points.append(_outward(fall, before[1] + before[0] * fall))
     if not heights[-1].is_zero():
         points.append(_outward(arb(0), heights[-1]))
-    law = finite_law(hull(both_orders([points])), exact=False)
-    if law.ready().revealed > NEGLIGIBLE:
+    law = finite_law(hull(both_orders([points])))
+    if law.ready().revealed > beyond + NEGLIGIBLE:
         raise Undecided
     return law
 
@@ -246,15 +265,19 @@ def _outward(x: arb, y: arb) -> Point:
     return Fraction(min(left, 2**GRID), 2**GRID), Fraction(max(up, 0), 2**GRID)
 
 
-def _places(ends: Ends, top: arb) -> list[arb]:
-    """Losses from 0 up: evenly to where the profile is negligible, and further ones up to the largest."""
+def _places(ends: Ends, top: arb, infinite: arb) -> list[arb]:
+    """Losses from 0 up: evenly to where the profile is next to its limit, and further ones up to the largest."""
+
+    def is_low(loss: float) -> bool:
+        return bool(_above(ends, arb(loss)) < infinite + NEGLIGIBLE / 2)
+
     high = float(top.lower()) if top.is_finite() else 1.0
-    while not top.is_finite() and not _above(ends, arb(high)) < NEGLIGIBLE / 2:
+    while not top.is_finite() and not is_low(high):
         high *= 2
     low = 0.0
     for _ in range(HALVINGS):
         middle = (low + high) / 2
-        low, high = (middle, high) if not _above(ends, arb(middle)) < NEGLIGIBLE / 2 else (low, middle)
+        low, high = (low, middle) if is_low(middle) else (middle, high)
     places = [arb(high * n / NEAR) for n in range(NEAR + 1)]
     if not top.is_finite():
         return places

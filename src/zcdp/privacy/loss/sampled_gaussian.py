@@ -57,11 +57,11 @@ class SampledGaussianLaw(LossLaw):
 
     def reverse(self) -> LossLaw:
         """See `LossLaw`."""
-        return replace(self, removed=not self.removed)
+        return replace(self, removed=not self.removed, **self.claims_reversed())
 
-    def sampled(self, rate: Fraction) -> LossLaw:
+    def sampled(self, rate: Fraction) -> LossLaw | None:
         """See `LossLaw`: a sample of a sample."""
-        return replace(self, rate=self.rate * rate)
+        return sampled_gaussian_law(self.rate * rate, self.curvature) if self.removed else None
 
     def alone(self) -> Callable[[arb], arb]:
         """See `LossLaw`: q d(log(1 + (x-1)/q)), or (1 - (1-q)x) d(log(qx/(1 - (1-q)x))), x = e^epsilon."""
@@ -163,8 +163,7 @@ def replaced_gaussian_law(rate: Fraction, curvature: Callable[[], arb]) -> Sampl
     def once(epsilon: arb) -> arb:
         return _profile(curvature().sqrt(), epsilon)
 
-    witness = sampled_gaussian_law(rate, curvature)
-    return SampledDensityLaw(rate, base, once, Facing.EITHER, exact=False, exact_alone=True, witness=witness)
+    return SampledDensityLaw(rate, base, once, Facing.EITHER)
 
 
 def sampled_gaussian_law(rate: Fraction, curvature: Callable[[], arb]) -> SampledGaussianLaw:

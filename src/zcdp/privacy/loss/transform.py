@@ -59,7 +59,7 @@ class Factor(ABC):
     """Whether all of the loss is atoms: then M does not decay, and the plain contour has nothing to gain."""
 
     revealed: arb = arb(0)
-    """P(L = +inf): of outcomes that only one of the two can produce."""
+    """P(L = +inf): of outcomes that only P can produce. `LossLaw.check` sees whether M(0) leaves room for them."""
 
     quick: bool = False
     """Whether `estimate` is much cheaper than `moment`: proposals are then made by it."""
@@ -74,6 +74,16 @@ class Factor(ABC):
     def once(self, z: Any, w: Any, u: Any) -> Any:  # noqa: ARG002
         """The same, for one who can use w = z + 1/2 and u = 1/w."""
         return self.moment(z)
+
+    def mass(self) -> arb:
+        """P(L finite) = M(0)."""
+        return self.real_moment(arb(0))
+
+    def real_moment(self, s: arb) -> arb:
+        """M(s) on the real line, to as many digits as a check or a first look needs."""
+        w = s + arb(1) / 2
+        value: arb = self.once(s, w, 1 / w)
+        return value
 
     def moments(self, points: Points) -> Sequence[acb]:
         """M at all points of a line at once."""
@@ -140,7 +150,7 @@ class Transform:
 
     def __init__(self, parts: Parts) -> None:
         self.parts = parts
-        self.factors = [(law.ready(), count) for law, count in parts]
+        self.factors = [(law.factor(), count) for law, count in parts]
         self.largest = sum([law.largest() * count for law, count in parts], arb(0))
         """The largest finite loss of the composition; +inf where it is unbounded."""
         self.weight = sum([factor.weight for factor, _ in self.factors])

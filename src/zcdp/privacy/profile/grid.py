@@ -41,6 +41,8 @@ class Grid(Engine):
         parts = question.parts
         if any(law.alone() is None or law.reverse().alone() is None for law, _ in parts):
             return None
+        if not question.revealed.is_zero():
+            return None  # The chords begin at H(0) = 1, which is so of finite losses alone.
         cost = GRID / question.share
         return Offer(cost, lambda: cls(question, int(cost / (GRID_POINT * len(parts)))))
 

@@ -7,6 +7,7 @@ from itertools import pairwise
 
 from flint import arb
 
+from zcdp.errors import BadValue
 from zcdp.privacy.loss.law import LossLaw
 
 __all__ = ["GridLaw", "SampledProfile", "law_above", "law_below", "sampled_profile"]
@@ -49,10 +50,16 @@ def sampled_profile(law: LossLaw, step: arb, up: int, down: int) -> SampledProfi
 
 
 def law_above(known: SampledProfile) -> GridLaw:
-    """H is replaced by its chords; left of the points by one from H(0) = 1, and right of them it stays."""
+    """H is replaced by its chords; left of the points by one from H(0) = 1, and right of them it stays.
+
+    What H has at the last point goes to infinity, so that all masses add up to H(0) = 1.
+    """
     x, heights = known.x, known.heights
     falls = [(1 - heights[0]) / x[0], *_falls(x, heights), arb(0)]
-    return GridLaw(known.first, _masses(x, falls), heights[-1])
+    law = GridLaw(known.first, _masses(x, falls), heights[-1])
+    if any(mass < 0 for mass in (*law.masses, law.revealed)):
+        raise BadValue("a law on a grid has a negative mass: what it was made from is no profile")
+    return law
 
 
 def law_below(known: SampledProfile) -> GridLaw:

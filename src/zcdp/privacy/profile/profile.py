@@ -42,10 +42,10 @@ class Profile:
     """
 
     def __init__(self, parts: Parts) -> None:
-        for law in {id(law): law for law, _ in parts}.values():
-            law.check()
         self.parts = parts
         self.orders = [_OneOrder(parts)]
+        for law, _ in parts:
+            law.check(self.orders[0].bits)
         if not all(law.symmetric for law, _ in parts):
             self.orders.append(_OneOrder(tuple((law.reverse(), count) for law, count in parts)))
         self._last: dict[str, tuple[Fraction, int, Answer]] = {}

@@ -1,0 +1,1 @@
+"""Every kind of law under every transformation, against neighbours that are written out."""
