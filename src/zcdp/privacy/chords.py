@@ -86,7 +86,9 @@ class Chords:
             step = self._reach(float(bound), n)
             while not _covers(bound, _point(n), self._at(n), _point(n + step), self._at(n + step)):
                 if step == 1:  # a higher peak than was proposed: what was proven before it stays proven
-                    best = max(best, self._ratio(n), self._ratio(n + 1))
+                    higher = max(n, n + 1, key=self._ratio)
+                    if self._ratio(higher) > best:
+                        best, at = self._ratio(higher), float(_point(higher))
                     bound = _more(max(bound, best))
                 else:
                     step = (step + 1) // 2
