@@ -7,6 +7,7 @@ from itertools import product
 from math import exp
 
 import pytest
+from mpmath import mp, mpf
 
 import zcdp
 
@@ -44,3 +45,54 @@ def test_many_collections_lie_between_fewer_and_the_memory() -> None:
     for epsilon in (1.5,):
         low, high = many.delta_bounds(epsilon=epsilon)
         assert few.delta_at(epsilon=epsilon) <= low <= high <= memory.delta_at(epsilon=epsilon) * (1 + 1e-9)
+
+
+def binomial(collections: int, chance: Fraction) -> list[mpf]:
+    c = mpf(chance.numerator) / chance.denominator
+    return [mp.binomial(collections, j) * c**j * (1 - c) ** (collections - j) for j in range(collections + 1)]
+
+
+def bit(f: Fraction, p: Fraction, q: Fraction, collections: int) -> tuple[list[mpf], list[mpf]]:
+    """The laws of how often one bit was reported as 1, if it is set and if it is not."""
+    wrong = mpf(f.numerator) / f.denominator / 2
+    yes, no = binomial(collections, q), binomial(collections, p)
+    return (
+        [(1 - wrong) * a + wrong * b for a, b in zip(yes, no, strict=True)],
+        [wrong * a + (1 - wrong) * b for a, b in zip(yes, no, strict=True)],
+    )
+
+
+LONG = Fraction(10**80 // 4 + 1, 10**80)
+"""A probability of so many digits that few collections are taken with all their atoms."""
+
+
+@pytest.mark.parametrize(
+    ("f", "p", "q", "collections"),
+    [
+        (F, P, Q, 32),
+        (Fraction(1, 2), Fraction(1, 2), Fraction(3, 4), 45),
+        (Fraction(1, 10), Fraction(1, 50), Fraction(1, 25), 32),
+        (Fraction(1, 3), LONG, Fraction(1, 3), 15),
+    ],
+    ids=["1/3", "1/2", "rare", "long"],
+)
+def test_beyond_31_collections_the_truth_is_enclosed(f: Fraction, p: Fraction, q: Fraction, collections: int) -> None:
+    """All counts of the two bits that differ; the memory alone is above it, and 31 collections, or fewer of long numbers, are below."""
+    m = zcdp.MemoizedRAPPOR(f=f, p=p, q=q, collections=collections)
+    with mp.workdps(50):
+        one, zero = bit(f, p, q, collections)
+        both = [(a * d, b * c) for a, b in zip(one, zero, strict=True) for c, d in zip(one, zero, strict=True)]
+        for epsilon in (Fraction(0), Fraction(1, 3), Fraction(3, 2)):
+            e = mp.exp(mpf(epsilon.numerator) / epsilon.denominator)
+            delta = mp.fsum(max(x - e * y, mpf(0)) for x, y in both)
+            assert m.delta_at(epsilon=epsilon) >= delta
+            if epsilon == Fraction(1, 3):
+                assert delta * Fraction(1, 10) <= m.delta_bounds(epsilon=epsilon)[0] <= delta
+            if delta > 0.001:
+                assert m.epsilon_at(delta=Fraction(mp.nstr(delta, 30))) >= epsilon - Fraction(1, 10**9)
+        s = 2
+        renyi = [mp.fsum(a ** (1 + s) * b**-s for a, b in zip(*pair, strict=True)) for pair in ((one, zero), (zero, one))]
+        assert m.rdp(1 + s) == pytest.approx(float(mp.log(renyi[0] * renyi[1]) / s), rel=1e-12)
+        largest = mp.log(one[-1] / zero[-1] * (zero[0] / one[0]))
+        assert float(largest) <= m.pure_epsilon * (1 + 1e-15)
+        assert m.pure_epsilon == pytest.approx(float(largest), rel=1e-12)

@@ -31,6 +31,7 @@ from zcdp import (
     Sensitivity,
 )
 from zcdp.mechanisms.euclidean import _not_above
+from zcdp.numeric.balls import Undecided, at_precision
 
 Law = tuple[np.ndarray, np.ndarray]
 """Masses of the losses -n t, ..., n t under an input and under its neighbour."""
@@ -391,3 +392,27 @@ def test_discrete_gaussian_vectors_are_so_many_coordinates() -> None:
     assert vector.rho == (4 * one).rho
     assert vector.rdp("1.7") == pytest.approx((4 * one).rdp("1.7"), rel=1e-14)
     assert vector.delta_at(epsilon=2) == pytest.approx((4 * one).delta_at(epsilon=2), rel=1e-12)
+
+
+@pytest.mark.parametrize("share", ["0.7", "0.3", "0.1", "0.04"])
+@pytest.mark.parametrize(("variance", "squares"), [("4", 4), ("20", 4), ("20", 25), ("300", 9)])
+def test_whole_moves_are_made_up_for_by_a_larger_one(
+    monkeypatch: pytest.MonkeyPatch, variance: str, squares: int, share: str
+) -> None:
+    """(mu' - mu) phi(mu'/2) >= N log((1+e)/(1-e)), whatever part of the variance is given away; or no pair at all."""
+    from zcdp.mechanisms import normal_moves
+
+    monkeypatch.setattr(normal_moves, "_part", lambda variance, squares: float(share))
+    found = normal_moves.whole_normal_pair(Fraction(variance), squares, [])
+    assert found is not None
+    given = mpf(variance) * mpf(float(share))
+    ripple = 2 * mp.nsum(lambda n: mp.exp(-2 * mp.pi**2 * given * n * n), [1, 6])
+    mu = mp.sqrt(squares / (mpf(variance) - given))
+    try:
+        larger = mp.sqrt(mpf(at_precision(256, found.curvature).str(40, radius=False)))
+    except Undecided:
+        assert squares * ripple > mu / 1000  # there is no room for what the weights add
+        return
+    needed = squares * mp.log((1 + ripple) / (1 - ripple))
+    assert (larger - mu) * mp.npdf(larger / 2) >= needed * (1 - mpf(10) ** -12) - mpf(10) ** -12
+    assert larger <= mu * (1 + mpf(1) / 60)

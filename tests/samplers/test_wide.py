@@ -17,6 +17,7 @@ from samplers.chi_square import p_value
 from samplers.laws import exact, real
 
 from zcdp.samplers import uniform
+from zcdp.samplers.above_threshold import AboveThreshold
 from zcdp.samplers.continuous import gaussian_on_grid, logistic_on_grid
 from zcdp.samplers.discrete_gaussian import DiscreteGaussianNoise
 from zcdp.samplers.discrete_laplace import DiscreteLaplaceNoise
@@ -27,8 +28,9 @@ from zcdp.samplers.laplace import GridLaplace
 from zcdp.samplers.lazy_laplace import SURE, near
 from zcdp.samplers.linear_hash import LinearHashReports
 from zcdp.samplers.low_bits import LowBits
+from zcdp.samplers.noisy_max import LaplaceMax
 from zcdp.samplers.scores import Scores
-from zcdp.samplers.source import bits
+from zcdp.samplers.source import BLOCK, bits
 from zcdp.samplers.staircase import DiscreteStaircaseNoise, GridStaircase
 from zcdp.samplers.subset import SubsetSelection, distinct
 
@@ -314,3 +316,63 @@ def test_a_variable_whose_digits_a_float_does_not_know_is_said_to_be_unknown() -
         else:
             assert abs(size) <= ends[1] + 2.0**-29  # it is larger than that
         assert (size < 0) == bool(sign)
+
+
+FAR, NEAR, HALF = 2 << 1, (2**62) << 1, (2**62 + 5) << 1
+"""Words of a positive variable: of V = 2^-62, so that Z is 42.97, and of V = 1/2."""
+
+
+def told(*numbers: int) -> Source:
+    """These words of 64 bits first, then seeded ones; not without end."""
+    head, tail, left = b"".join(n.to_bytes(8, "little") for n in numbers), seeded(1), [50]
+
+    def source(count: int) -> bytes:
+        nonlocal head
+        left[0] -= 1
+        assert left[0], "it does not come to an end"
+        taken, head = head[:count], head[count:]
+        return taken + tail(count - len(taken))
+
+    return source
+
+
+@pytest.mark.parametrize("rare", ["threshold", "query"])
+def test_a_comparison_with_rare_noise_is_made_by_its_bits(rare: str) -> None:
+    """Floats take the noise for 20.8 where it is 42.97: 30 more or less are then on the wrong side."""
+    run = AboveThreshold(Fraction(1), Fraction(1), 1)
+    level, words = (30, (FAR, NEAR)) if rare == "threshold" else (-30, (NEAR, FAR))
+    assert run.draw([level], 1, told(*words)).tolist() == [[rare == "query"]]
+    assert list(run.run([level], told(*words))) == [rare == "query"]
+
+
+def test_two_variables_of_the_same_bits_are_told_apart_by_more_of_both() -> None:
+    run = AboveThreshold(Fraction(1), Fraction(1), 1)
+    first, second = 5, 2**64 - 9  # the bits of the query's variable, then of the threshold's: V smaller is Z larger
+    assert list(run.run([0], told(NEAR, NEAR, first, second))) == [True]
+    assert list(run.run([0], told(NEAR, NEAR, second, first))) == [False]
+    assert LaplaceMax(lambda: arb(1)).draw([0.0, 0.0], 1, told(HALF, HALF, first, second)).tolist() == [0]
+    assert LaplaceMax(lambda: arb(1)).draw([0.0, 0.0], 1, told(HALF, HALF, second, first)).tolist() == [1]
+
+
+@pytest.mark.parametrize("behind", [0, 30, 41, 45])
+def test_the_largest_of_rare_noise_is_found_by_its_bits(behind: int) -> None:
+    """A score that is 30 behind with noise of 42.97 wins; one whose noise is -42.97 does not win against -30."""
+    select = LaplaceMax(lambda: arb(1))
+    assert select.draw([float(-behind), 0.0], 1, told(FAR, NEAR)).tolist() == [int(behind > 42)]
+    assert select.draw([0.0, float(-behind)], 1, told(FAR | 1, NEAR)).tolist() == [int(behind < 43)]
+
+
+@pytest.mark.parametrize("power", [1000, -1000])
+def test_the_largest_at_a_rate_that_no_float_holds(power: int) -> None:
+    select = LaplaceMax(lambda: arb(2) ** power)
+    drawn = select.draw([0.0, 1.0, 0.5], 60, seeded(8)).tolist()
+    assert set(drawn) == ({1} if power > 0 else {0, 1, 2})
+
+
+def test_the_largest_of_more_scores_than_a_block() -> None:
+    scores = np.zeros(BLOCK + 11)
+    drawn = LaplaceMax(lambda: arb(1)).draw(scores, 12, seeded(9)).tolist()
+    assert len(set(drawn)) > 10
+    assert max(drawn) > BLOCK // 2
+    scores[BLOCK + 3] = 200.0
+    assert LaplaceMax(lambda: arb(1)).draw(scores, 2, seeded(9)).tolist() == [BLOCK + 3] * 2
