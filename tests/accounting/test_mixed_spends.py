@@ -51,6 +51,12 @@ ORDERED: list[tuple[Curve | Fraction, object]] = [
     (LossPair(p=p, q=q, ordered=True), lambda order, p=p, q=q: (divergence(p, q, order), divergence(q, p, order)))
     for p, q in (ONE, OTHER)
 ]
+ORDERED.append(
+    (
+        2 * ORDERED[0][0] + 3 * ORDERED[1][0],
+        lambda order: tuple(2 * a + 3 * b for a, b in zip(*(cost(order) for _, cost in ORDERED[:2]), strict=True)),
+    )
+)
 
 
 class ByHand:

@@ -175,3 +175,23 @@ def test_categories_are_their_texts() -> None:
     coded = frame.with_columns(pl.col("who", "region").cast(pl.Categorical))
     assert computed(coded) == computed(frame) == by_hand(frame)
     assert computed(ENGINES["pandas"](frame).astype({"who": "category", "region": "category"})) == by_hand(frame)
+
+
+@pytest.mark.parametrize("engine", ENGINES)
+@pytest.mark.parametrize(
+    ("grid", "high"), [("1/100", 4179381374926070), ("7/10", 2663012034315187)]
+)
+def test_a_row_is_within_its_clip_where_doubles_are_coarser_than_the_grid(engine: str, grid: str, high: int) -> None:
+    """The double nearest to the end of the clip, in grid steps, is one more than the end."""
+    step = Fraction(grid)
+    assert floor(float(high * step) * step.denominator / step.numerator + 0.5) == high + 1
+    text = (
+        f'[data]\nunit = "row"\n[[query]]\nname = "a"\nmeasure = "sum"\nof = "pay"\nclip = ["{-high * step}", '
+        f'"{high * step}"]\ngrid = "{grid}"\nmechanism = "DiscreteGaussian(sigma=2, sensitivity={high})"'
+    )
+    tables = read_plan("plan.toml", text).tables
+    assert tables is not None
+    for pay in (1e300, float(high * step), -1e300):
+        frame = people(1).with_columns(pay=pl.lit(pay))
+        with source_of(ENGINES[engine](frame), tables) as source:
+            assert exact_table(source, tables, tables.queries[0], 5).amounts == [high if pay > 0 else -high]
