@@ -65,7 +65,9 @@ def test_json_has_every_digit(where: str, capsys: pytest.CaptureFixture[str]) ->
         json.loads(capsys.readouterr().out)
 
 
-def test_a_plan_file_is_one_spend_and_account_says_whether_it_fits(where: str, tmp_path: Path) -> None:
+def test_a_plan_file_is_one_spend_and_account_says_whether_it_fits(tmp_path: Path) -> None:
+    where = str(tmp_path / "budget.db")
+    program("ledger", "open", where, "census-2026", "--unit", "person", "--neighbours", "replace", "--rho", "1")
     fits = program("account", "examples/census.toml", "--ledger", where)
     assert fits.returncode == 0
     assert "Fits account census-2026: 0.888651 of the 1 that remain (rho)." in fits.stdout

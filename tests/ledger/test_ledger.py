@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 from ledger.server import Server
 
-from zcdp import DiscreteLaplace, Gaussian, Laplace, RandomizedResponse
+from zcdp import DiscreteLaplace, Gaussian, Laplace, LossPair, RandomizedResponse
 from zcdp.ledger import BudgetExceeded, KeyConflict, Ledger, LedgerError
 from zcdp.ledger.chain import Entry
 from zcdp.privacy.conversions.zcdp_to_approx import zcdp_to_epsilon
@@ -179,8 +179,9 @@ def test_epsilon_and_delta_through_rho(ledger: Ledger) -> None:
 def test_epsilon_and_delta_at_a_fixed_order(ledger: Ledger) -> None:
     """1000-randomized response at (10, 1e-6): 496 fit at the order chosen for it, 39 through rho."""
     response = RandomizedResponse(epsilon=1, k=1000)
-    by_order = ledger.open_account("order", unit="person", epsilon=10, delta="1e-6", workload=response)
-    by_rho = ledger.open_account("rho", unit="person", epsilon=10, delta="1e-6")
+    local = {"unit": "person", "neighbours": "local", "epsilon": 10, "delta": "1e-6"}
+    by_order = ledger.open_account("order", workload=response, **local)
+    by_rho = ledger.open_account("rho", **local)
     assert by_rho.budget // ledger.cost("rho", response) == 39
     assert by_order.budget // ledger.cost("order", response) >= 490
     assert ledger.open_account("forty", unit="person", epsilon=10, delta="1e-6", order=40).terms.order == 40
@@ -277,16 +278,14 @@ def test_unknown_accounts_and_wrong_arguments(ledger: Ledger) -> None:
     with pytest.raises(ValueError, match="at most 10"):
         ledger.open_account("b", unit="person", rho="1e10")
     with pytest.raises(ValueError, match="infinite"):
-        ledger.spend("census", RandomizedResponse(epsilon=1, k=2) + _unbounded(), key="a")
+        ledger.spend("census", TENTH + _unbounded(), key="a")
     with pytest.raises(TypeError, match="must be bytes"):
         ledger.seal("census", "a", "text")  # type: ignore[arg-type]
     assert len(list(ledger.history())) == 2
 
 
 def _unbounded() -> object:
-    from zcdp import Channel
-
-    return Channel([[1, 0], [0, 1]])
+    return LossPair(p=[1, 0], q=[0, 1])
 
 
 def test_a_plan_too_long_to_write_down(ledger: Ledger) -> None:

@@ -17,7 +17,9 @@ from zcdp.display.suggest import unknown
 from zcdp.display.things import thing
 from zcdp.errors import BadType, BadValue
 from zcdp.numeric.exact import integer, positive_rational, probability
+from zcdp.privacy.curve import Curve
 from zcdp.privacy.plan import Plan
+from zcdp.privacy.relation import Relation
 from zcdp.tables.declaration import Declaration
 
 __all__ = ["Budget", "Collection", "Entry", "PlanFile", "PlanFileError", "read_plan"]
@@ -80,6 +82,18 @@ class PlanFile:
     """add_remove or replace, where the file says so."""
     tables: Declaration | None = None
 
+    def relation_of(self, whole: Curve) -> Relation:
+        """That of the mechanisms, which the file may state, or narrow where they leave it open."""
+        if self.neighbours is None:
+            return whole.relation
+        try:
+            return whole.relation.joined(Relation(self.neighbours))
+        except ValueError:
+            raise PlanFileError(
+                f"{self.source}: neighbours: the file says {self.neighbours}, and its mechanisms are stated for "
+                f"{whole.relation.value}: state both for one relation"
+            ) from None
+
 
 def read_plan(source: str | Path, text: str | None = None) -> PlanFile:
     """The plan in a file, which only a Path opens; or in the text of one, and `source` is what to call it.
@@ -135,7 +149,7 @@ class _Reader(TableReader):
         words = {name: self._text(("", 0, name), data.get(name)) for name in WORDS}
         budget = self._budget(data["budget"]) if "budget" in data else None
         collection = self._collection(data["collection"], entries) if "collection" in data else None
-        return PlanFile(
+        plan = PlanFile(
             self.source,
             self.text,
             entries,
@@ -146,6 +160,10 @@ class _Reader(TableReader):
             tables=tables,
             **words,
         )
+        for entry in entries:
+            if entry.plan is not None:
+                plan.relation_of(entry.plan)
+        return plan
 
     def _neighbours(self, given: Any) -> str | None:
         if given is not None and (not isinstance(given, str) or given not in NEIGHBOURS):

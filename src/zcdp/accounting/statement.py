@@ -75,7 +75,7 @@ def account(
     at = probability(chosen, "delta")
     shown = _double(at, chosen, "delta")
     queries, whole = _queries(plan, progress)
-    relation = _relation(plan, whole)
+    relation = plan.relation_of(whole)
     progress(0.3, "composing")
     total = total_of(whole, at, full)
     names = {name for part, _ in whole.parts for name in _theorems(part)} | total.theorems
@@ -120,19 +120,6 @@ def _total(total: Total, delta: Fraction, relation: Relation) -> TotalCost:
         saved_epsilon=1 - total.epsilon / others[0][1] if others and others[0][1] else None,
         elsewhere=tuple(Route(*one) for one in others),
     )
-
-
-def _relation(plan: PlanFile, whole: Plan) -> Relation:
-    """That of the mechanisms, which the file may state, or narrow where they leave it open."""
-    if plan.neighbours is None:
-        return whole.relation
-    try:
-        return whole.relation.joined(Relation(plan.neighbours))
-    except ValueError:
-        raise PlanFileError(
-            f"{plan.source}: neighbours: the file says {plan.neighbours}, and its mechanisms are stated for "
-            f"{whole.relation.value}: state both for one relation"
-        ) from None
 
 
 def _read(source: str | Path | Curve | PlanFile) -> PlanFile:

@@ -23,6 +23,7 @@ from zcdp.display.plain import cost, lower
 from zcdp.ledger import BudgetExceeded, KeyConflict, Ledger, LedgerError
 from zcdp.ledger.migrations import STEPS, script
 from zcdp.ledger.statement import exact, statement
+from zcdp.ledger.terms import Terms
 
 __all__ = ["plan_from", "run"]
 
@@ -46,18 +47,24 @@ def run(options: Namespace) -> int:
         raise BadUsage(spelled(str(error))) from None
 
 
-def plan_from(text: str) -> Plan:
-    """The whole of a plan file, or of an expression."""
+def plan_from(text: str) -> tuple[Plan, dict[str, str]]:
+    """The whole of a plan file, or of an expression; and the unit and the neighbours that a file states."""
     if not text.endswith((".toml", ".csv")) and not os.path.exists(text):
-        return parse(text)
+        return parse(text), {}
     plan = read_plan(Path(text))
     for entry in plan.entries:
         if entry.plan is None:
             raise PlanFileError(f"{text}:{entry.line}: mechanism: '?' has no value yet: zcdp allocate finds one")
-    return Plan.sum_of(*(Plan.repeated(entry.plan, entry.count) for entry in plan.entries if entry.plan))
+    unit = plan.tables.protects if plan.tables else plan.unit
+    neighbours = plan.neighbours.replace("_", "-") if plan.neighbours else None
+    stated = {"unit": unit, "neighbours": neighbours}
+    whole = Plan.sum_of(*(Plan.repeated(entry.plan, entry.count) for entry in plan.entries if entry.plan))
+    return whole, {name: said for name, said in stated.items() if said is not None}
 
 
 def _open(ledger: Ledger, options: Namespace) -> int:
+    workload, stated = plan_from(options.workload) if options.workload else (None, {})
+    Terms(options.unit, options.neighbours).agree(**stated)
     account = ledger.open_account(
         options.account,
         unit=options.unit,
@@ -66,7 +73,7 @@ def _open(ledger: Ledger, options: Namespace) -> int:
         epsilon=options.epsilon,
         delta=options.delta,
         order=options.order,
-        workload=plan_from(options.workload) if options.workload else None,
+        workload=workload,
         why=options.why,
         who=options.who,
     )
@@ -89,8 +96,9 @@ def _told(ledger: Ledger, options: Namespace, name: str, words: str, **more: Any
 def _spend(ledger: Ledger, options: Namespace) -> int:
     if (options.plan is None) == (options.rho is None):
         raise BadUsage("give a plan, or --rho")
-    plan = None if options.plan is None else plan_from(options.plan)
-    made = ledger.spend(options.account, plan, rho=options.rho, key=options.key, why=options.why, who=options.who)
+    plan, stated = (None, {}) if options.plan is None else plan_from(options.plan)
+    said = {"key": options.key, "why": options.why, "who": options.who, **stated}
+    made = ledger.spend(options.account, plan, rho=options.rho, **said)
     words = f"Spent {cost(_above(made.cost))} under the key {made.key}."
     if made.repeated:
         words = f"The key {made.key} was spent before ({cost(_above(made.cost))}): nothing more was spent."

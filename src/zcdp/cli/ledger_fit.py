@@ -30,7 +30,9 @@ def fits(where: str, name: str | None, plan: str) -> dict[str, Any]:
             account = ledger.account(name if name is not None else accounts[0].name)
     except LedgerError as error:
         raise BadUsage(spelled(str(error))) from None
-    asked = account.terms.cost(plan_from(plan))
+    whole, stated = plan_from(plan)
+    account.terms.agree(**stated)
+    asked = account.terms.cost(whole)
     return {
         "account": spelled(account.name),
         "currency": account.currency,

@@ -49,7 +49,8 @@ def bare_rho(what: str) -> Fraction | None:
         return None
     try:
         data = json.loads(what)
-        return Fraction(data["rho"]) if set(data) == {"rho"} else None
+        rho = Fraction(data["rho"])
+        return rho if set(data) == {"rho"} and rho > 0 else None
     except (ValueError, TypeError, ZeroDivisionError, RecursionError):
         return None
 
@@ -62,15 +63,19 @@ def plan_of(what: str) -> Plan | None:
         return None
 
 
-def cost_of(terms: Terms, what: str) -> Fraction | None:
-    """What a spend costs by this version of zcdp; None where it cannot tell."""
+def cost_of(terms: Terms, what: str) -> Fraction | str:
+    """What a spend on the record costs by this version of zcdp; or why it is none of such an account."""
     if (rho := bare_rho(what)) is not None:
-        return rho if terms.order is None else None
+        return rho if terms.order is None else "is known by rho alone, in an account that counts a Renyi divergence"
     plan = plan_of(what)
+    if plan is None:
+        return "has a plan that this zcdp cannot read"
+    if (wrong := terms.strange(plan)) is not None:
+        return wrong[0]
     try:
-        return None if plan is None else terms.cost(plan)
+        return terms.cost(plan)
     except (ValueError, ArithmeticError):
-        return None
+        return "has a plan that this zcdp cannot price"
 
 
 def composed(account: str, spends: Iterable[tuple[str, int]]) -> Plan:

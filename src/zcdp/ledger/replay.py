@@ -30,7 +30,7 @@ class Replay:
     accounts: dict[str, Account] = field(default_factory=dict)
     states: dict[tuple[str, str], str] = field(default_factory=dict)
     seals: dict[tuple[str, str], str] = field(default_factory=dict)
-    _costs: dict[tuple[Terms, str], Fraction | None] = field(default_factory=dict)
+    _costs: dict[tuple[Terms, str], Fraction | str] = field(default_factory=dict)
 
     def find(self, text: str) -> None:
         """Put a finding on the list."""
@@ -106,7 +106,7 @@ class Replay:
         before = self.accounts[entry.account]
         account = replace(before, terms=Terms.from_json(entry.what), budget=amount(entry.amount))
         self.accounts[entry.account] = account
-        if account.budget <= before.budget or not entry.why:
+        if account.budget <= before.budget or not entry.why.strip():
             raise LedgerError("is no raise of the budget with a reason")
         if replace(account.terms, epsilon=None) != replace(before.terms, epsilon=None):
             raise LedgerError("changes terms that are fixed at opening")
@@ -130,12 +130,14 @@ class Replay:
         object.__setattr__(account, "spent", total)
         if total > account.budget:
             raise LedgerError("spends more than the budget")
+        if not cost:
+            raise LedgerError("spends nothing")
         if self.recompute:
             known = (account.terms, entry.what)
             if known not in self._costs:
                 self._costs[known] = cost_of(*known)
             least = self._costs[known]
-            if least is None:
-                raise LedgerError("has a plan that this zcdp cannot read")
+            if isinstance(least, str):
+                raise LedgerError(least)
             if cost < least:
                 raise LedgerError(f"was charged {float(cost):.6g}, less than what its plan costs ({float(least):.6g})")

@@ -10,15 +10,18 @@ from functools import lru_cache
 
 from zcdp.accounting.cost import charge, charge_down
 from zcdp.accounting.renyi import best_order, renyi_budget
+from zcdp.display.things import thing
 from zcdp.errors import BadType, BadValue
 from zcdp.ledger.errors import LedgerError
 from zcdp.numeric.exact import Value, positive_rational, probability, rational
 from zcdp.privacy.conversions.zcdp_to_approx import zcdp_to_epsilon
 from zcdp.privacy.curve import Curve
+from zcdp.privacy.relation import Relation
 
 __all__ = ["NEIGHBOURS", "Terms", "approx_to_rho", "terms_of"]
 
-NEIGHBOURS = ("add-remove", "replace", "local")
+NEIGHBOURS = {"add-remove": Relation.ADD_REMOVE, "replace": Relation.REPLACE, "local": Relation.REPLACE}
+"""What an account may be opened for; `local` is a person's own report, which is not hidden among those of others."""
 LARGEST_BUDGET = 10**9
 MANY = 64
 """Beyond so many different mechanisms in one spend their rho are added, which is quick; their joint rho is slow."""
@@ -69,13 +72,41 @@ class Terms:
         """Refuse a unit or a relation that is not that of the account."""
         for what, said in given.items():
             if said is not None and said != (agreed := getattr(self, what)):
-                raise BadValue(f"{what} ({said!r}) is not that of the account ({agreed!r}): nothing was spent")
+                raise BadValue(
+                    f"{what} ({said!r}) is not that of the account ({agreed!r}): nothing was spent; spend it from an "
+                    f"account opened with {what}={said!r}"
+                )
+
+    def strange(self, curve: Curve) -> tuple[str, str] | None:
+        """What of a mechanism or plan is stated for other neighbours than the account's, and what to do; None if none.
+
+        Its cost would be about data sets that the account does not speak of. What is stated for either relation, as
+        noise of a given sensitivity is, must have the sensitivity that belongs to the account's.
+        """
+        agreed = NEIGHBOURS[self.neighbours]
+        mine = f"and the account is for {self.neighbours} neighbours"
+        for part, _ in curve.parts:
+            local = getattr(part, "local", False)
+            if part.relation not in (agreed, Relation.EITHER):
+                right = "add-remove" if part.relation is Relation.ADD_REMOVE else "local" if local else "replace"
+                what = f"{part!r} is stated for {right} neighbours, {mine}"
+                return what, f"spend it from an account opened with neighbours={right!r}"
+            if self.neighbours == "local" and part.relation is agreed and not local:
+                what = f"{part!r} hides a person among others, {mine}, of whom nobody else hides anything"
+                return what, "spend it from an account opened with neighbours='replace'"
+        return None
+
+    def check_neighbours(self, curve: Curve) -> None:
+        """Refuse what is stated for other neighbours than the account's."""
+        if (wrong := self.strange(curve)) is not None:
+            raise BadValue(f"{wrong[0]}: nothing was spent; {wrong[1]}")
 
     def cost(self, curve: Curve) -> Fraction:
         """What a mechanism or plan is charged: its certified rho, or its divergence at the account's order.
 
         Theorems: docs/theorems/filter.md and docs/theorems/renyi-filter.md.
         """
+        self.check_neighbours(curve)
         if curve.unbounded:
             raise BadValue(f"{self.measure} is infinite: the mechanism can give an input away")
         if self.order is not None:
@@ -93,7 +124,8 @@ def _terms(text: str) -> Terms:
         raise BadValue(text)
     numbers = {name: Fraction(data[name]) for name in ("order", "epsilon", "delta") if name in data}
     terms = Terms(data["unit"], data["neighbours"], **numbers)
-    if terms.to_json() != text:
+    whole = (terms.epsilon is None) == (terms.delta is None) and (terms.order is None or terms.epsilon is not None)
+    if terms.to_json() != text or terms.neighbours not in NEIGHBOURS or not terms.unit or not whole:
         raise BadValue(text)
     return terms
 
@@ -109,7 +141,7 @@ def terms_of(
     workload: Curve | None,
 ) -> tuple[Terms, Fraction]:
     """Terms and budget of a new account, from what a person gives."""
-    if neighbours not in NEIGHBOURS:
+    if not isinstance(neighbours, str) or neighbours not in NEIGHBOURS:
         raise BadValue(f"neighbours ({neighbours!r}) must be one of {', '.join(NEIGHBOURS)}")
     if rho is not None:
         if any(value is not None for value in (epsilon, delta, order, workload)):
@@ -123,6 +155,9 @@ def terms_of(
         raise BadValue(f"give the order ({order}), or a workload to choose it by, not both")
     fixed = None if order is None else rational(order, "order")
     if workload is not None:
+        if not isinstance(workload, Curve):
+            raise BadType(f"workload ({thing(workload)}) must be a mechanism or a plan")
+        Terms(unit, neighbours).check_neighbours(workload)
         fixed = best_order(workload, target, chance)
     terms = Terms(unit, neighbours, fixed, target, chance)
     return terms, terms.budget()
