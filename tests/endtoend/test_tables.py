@@ -1,0 +1,153 @@
+"""From a plan's words to what is drawn and what is debited: both are what the words mean, and cover true neighbours."""
+
+from __future__ import annotations
+
+import random
+import tomllib
+from collections import Counter
+from collections.abc import Iterator
+from fractions import Fraction
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import Any
+
+import numpy as np
+import pytest
+from endtoend.plans import plan, rows
+from endtoend.recorded import Recorder, debited, recorded, released
+from independent.divergences import ORDERS, chosen, gaussian, laplace, rho_between
+from independent.tables import Words, cells, ends, exact, meaning, total
+from release.engines_table import ENGINES
+
+from zcdp.ledger import Ledger
+from zcdp.release.table import Table
+
+NEIGHBOURS = ("add-remove", "replace")
+CLOSE = 1e-4
+"""How far the floats of the derivation are from the true rho."""
+
+
+@pytest.fixture(scope="module")
+def ledgers() -> Iterator[dict[str, Ledger]]:
+    memory = Path("/dev/shm")
+    with TemporaryDirectory(dir=memory if memory.is_dir() else None) as folder:
+        made = {one: Ledger(f"{folder}/{one}.db") for one in NEIGHBOURS}
+        for relation, ledger in made.items():
+            ledger.open_account("all", unit="person", neighbours=relation, rho=10**9)
+        yield made
+        for ledger in made.values():
+            ledger.close()
+
+
+def check(ledgers: dict[str, Ledger], seed: int, *, engine: str = "polars", neighbours: bool = True) -> Counter[str]:
+    """One random plan; which measures it had."""
+    rng = random.Random(seed)
+    text, data = plan(rng), rows(rng)
+    words = tomllib.loads(text)
+    ledger, key = ledgers[words["data"]["neighbours"]], f"{engine} {seed}"
+    with recorded(told_apart=True) as drawn:
+        tables = released(text, data, ledger, key, ENGINES[engine])
+    debit, amount = debited(ledger, key)
+    meant = [meaning(words, query) for query in words["query"]]
+    assert drawn.draws == sum((one.draws for one in meant), Counter()), text
+    assert debit == total(meant), text
+    least, most = rho_between(debit)
+    assert least * (1 - CLOSE) <= amount <= most * (1 + CLOSE), text
+    assert told_apart(words, drawn, tables, data) == "", text
+    if neighbours:
+        far = divergence(text, data, other(rng, words, data), ledger, f"{key} neighbours", engine)
+        assert (far / ORDERS).max() <= amount * Fraction(1 + 1e-6), text
+    return Counter(query["measure"] for query in words["query"]) + Counter("adds_up" in q for q in words["query"])
+
+
+def told_apart(words: Words, drawn: Recorder, tables: dict[str, Table], data: list[dict[str, Any]]) -> str:
+    """What is wrong with published figures: each is exact but for a draw that is in no other; "" if nothing."""
+    seen: list[int] = []
+    members = [query["name"] for query in words["query"] if "adds_up" in query]
+    for query in words["query"]:
+        measure, name = query["measure"], query["name"]
+        if measure in ("quantiles", "top"):
+            continue
+        column = "persons" if measure == "mean" else "value"
+        grid = Fraction(str(query["grid"])) if measure == "sum" else Fraction(1)
+        if name in members:
+            figures = drawn.sets[0][members.index(name)]
+        else:
+            figures = [int(Fraction(value) / grid) for value in tables[name].columns[column]]
+        law = meaning(words, query).charges[-1][0]  # of a mean that of its count
+        true = exact(words, query, data)
+        for n, figure in enumerate(figures):
+            draw, noise, rest = drawn.law_of(figure)
+            seen.append(draw)
+            if (noise.law, noise.number) != (law.law, law.number):
+                return f"{name}: noise of another law in cell {n}"
+            if true is not None and rest != true["sums" if measure == "sum" else "counts"][n]:
+                return f"{name}: cell {n} holds {rest}"
+        if len(figures) != cells(words, query):
+            return f"{name}: {len(figures)} cells"
+    return "" if len(set(seen)) == len(seen) else "a draw is in two cells"
+
+
+def other(rng: random.Random, words: Words, data: list[dict[str, Any]]) -> list[dict[str, Any]]:
+    """A neighbour: without a person, or with other rows of that person; of rows, without one or with another."""
+    replaced = words["data"]["neighbours"] == "replace"
+    new = [row for row in rows(rng) if row["who"] is not None]
+    if words["data"]["unit"] == "row":
+        n = rng.randrange(len(data) + 1)
+        return [*data[:n], *(new[:1] if replaced and n < len(data) and new else []), *data[n + 1 :]]
+    persons = Counter(row["who"] for row in data if row["who"] is not None)
+    if not persons:
+        return data
+    who = persons.most_common(1)[0][0] if rng.random() < 0.7 else rng.choice(list(persons))
+    left = [row for row in data if row["who"] != who]
+    return left + ([{**row, "who": who} for row in new] if replaced else [])
+
+
+def divergence(text: str, one: list[Any], two: list[Any], ledger: Ledger, key: str, engine: str) -> Any:
+    """At every order the larger divergence, of both directions, between what is drawn from two data sets."""
+    found = []
+    for n, data in enumerate((one, two)):
+        with recorded() as drawn:
+            tables = released(text, data, ledger, f"{key} {n}", ENGINES[engine])
+        found.append(drawn)
+        means(tomllib.loads(text), tables, data)
+    first, second = found
+    both = np.zeros_like(ORDERS)
+    for (law, values), (_, others) in zip(first.tables, second.tables, strict=True):
+        moves = [Fraction(abs(a - b)) for a, b in zip(values, others, strict=True) if a != b]
+        if law.law == "gaussian":
+            both = both + gaussian(law.number, sum((move**2 for move in moves), Fraction(0)))
+        else:
+            both = both + sum((laplace(law.number, move) for move in moves), np.zeros_like(ORDERS))
+    there = back = np.zeros_like(ORDERS)
+    for (rate, scores), (_, others) in zip(first.scores, second.scores, strict=True):
+        if scores != others:
+            there, back = there + chosen(rate, scores, others), back + chosen(rate, others, scores)
+    return both + np.maximum(there, back)
+
+
+def means(words: Words, tables: dict[str, Table], data: list[dict[str, Any]]) -> None:
+    """Without noise a mean is that of the persons."""
+    for query in words["query"]:
+        if query["measure"] == "mean" and (true := exact(words, query, data)) is not None:
+            low, high = ends(query)
+            middle, grid = (low + high) // 2, Fraction(str(query["grid"]))
+            for value, count, steps in zip(tables[query["name"]].columns["value"], *true.values(), strict=True):
+                expected = Fraction(steps, count) if count else Fraction(middle)
+                assert abs(Fraction(value) - expected * grid) < Fraction(1, 10**9), words
+
+
+def test_what_is_drawn_and_debited_is_what_the_words_mean(ledgers: dict[str, Ledger]) -> None:
+    seen: Counter[str] = Counter()
+    for n in range(100):
+        seen += check(ledgers, n, neighbours=n % 5 == 0)
+    assert len(seen) == 9, "every measure, alone and in a set"
+    assert min(seen.values()) >= 5
+
+
+@pytest.mark.deep
+@pytest.mark.parametrize("engine", ENGINES)
+def test_thousands_of_plans(engine: str, ledgers: dict[str, Ledger]) -> None:
+    first, count = {"polars": (1000, 1400), "duckdb": (3000, 300), "pandas": (4000, 300)}[engine]
+    for seed in range(first, first + count):
+        check(ledgers, seed, engine=engine)

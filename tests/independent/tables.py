@@ -1,0 +1,273 @@
+"""What the words of a plan of tables mean: what is drawn, what it costs, and what the tables hold without noise.
+
+Written from docs/how-to/release.md and the theorem pages on tables, totals and selection by counts; it knows no zcdp.
+"""
+
+from __future__ import annotations
+
+import re
+from collections import Counter, defaultdict
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+from math import prod
+from typing import Any
+
+Words = Mapping[str, Any]
+"""A plan file as TOML."""
+MONTHS = {"month": 1, "quarter": 3, "year": 12}
+
+
+@dataclass(frozen=True)
+class Noise:
+    """Noise of the law exp(-x^2/(2 number)), or exp(-number |x|)."""
+
+    law: str
+    number: Fraction
+
+
+@dataclass(frozen=True)
+class Selection:
+    """A candidate by exp(rate score)."""
+
+    rate: Fraction
+    candidates: int
+
+
+@dataclass(frozen=True)
+class Charge:
+    """So many uses of a mechanism on answers that move by so much; two numbers are a sum of moves, and the largest."""
+
+    law: str
+    number: Fraction
+    sensitivity: tuple[Fraction, ...]
+
+
+@dataclass
+class Meaning:
+    """What a query draws how often, each time independently, and what it costs."""
+
+    draws: Counter[Noise | Selection]
+    charges: list[tuple[Charge, int]]
+
+
+def parsed(text: str) -> tuple[str, dict[str, Any]]:
+    """Name and parameters of a mechanism as it is written: numbers, words, and L1LInf(a, c) as a pair."""
+    name, inside = re.fullmatch(r"(\w+)\((.*)\)", text).groups()  # type: ignore[union-attr]
+    found: dict[str, Any] = {}
+    for key, value in re.findall(r"(\w+)=('[^']*'|L1LInf\([^)]*\)|[^,()]+)", inside):
+        if value.startswith("L1LInf"):
+            found[key] = tuple(Fraction(one.strip(" '")) for one in value[7:-1].split(","))
+        elif value in ("True", "False"):
+            found[key] = value == "True"
+        else:
+            found[key] = Fraction(value.strip("'"))
+    return name, found
+
+
+def charge_of(text: str, sensitivity: tuple[Fraction, ...] | None = None) -> Charge:
+    """A mechanism with its sensitivity, as it stands in a ledger, or with one that follows from the plan."""
+    name, given = parsed(text)
+    said = given.get("sensitivity", Fraction(1))
+    moves = sensitivity or (said if isinstance(said, tuple) else (said,))
+    if name == "ExponentialMechanism":
+        return Charge("selection", given["epsilon"], ())
+    if name == "DiscreteGaussian":
+        variance = given["sigma"] ** 2 if "sigma" in given else moves[0] ** 2 / (2 * given["rho"])
+        return Charge("gaussian", variance, moves)
+    assert name == "DiscreteLaplace"
+    rate = 1 / given["scale"] if "scale" in given else given["epsilon"] / moves[0]
+    return Charge("laplace", rate, moves)
+
+
+def size(domain: Any) -> int:
+    """How many keys a domain has."""
+    if isinstance(domain, list):
+        return len(domain)
+    if "values" in domain:
+        return len(domain["values"]) + ("other" in domain)
+    if domain.get("step") in MONTHS:
+        first, last = domain["from"], domain["to"]
+        return (12 * (last.year - first.year) + last.month - first.month) // MONTHS[domain["step"]]
+    if "bins" in domain:
+        return int(domain["bins"])
+    whole = Fraction(str(domain["to"])) - Fraction(str(domain["from"]))
+    return int(whole / Fraction(str(domain["step"])))
+
+
+def keys(query: Words) -> list[str]:
+    """The domains of a table: a histogram is a table by its bins too."""
+    return [*query.get("by", []), *([query["of"]] if query["measure"] == "histogram" else [])]
+
+
+def cells(words: Words, query: Words) -> int:
+    return prod(size(words["domain"][name]) for name in keys(query))
+
+
+def ends(query: Words) -> tuple[int, int]:
+    """What a person may have in a cell: at least, and at most, in steps."""
+    if query["measure"] in ("sum", "mean"):
+        grid = Fraction(str(query["grid"]))
+        low, high = (int(Fraction(str(end)) / grid) for end in query["clip"])
+        return low, high
+    return 1, query.get("max_rows", 1)
+
+
+def finest(words: Words, query: Words) -> int:
+    """How many cells the table by all keys of a set has: of each column the keys that divide it furthest."""
+    widest: dict[str, int] = {}
+    for other in words["query"]:
+        if other.get("adds_up") == query["adds_up"]:
+            for name in keys(other):
+                domain = words["domain"][name]
+                column = domain.get("column", name) if isinstance(domain, dict) else name
+                widest[column] = max(widest.get(column, 1), size(domain))
+    return prod(widest.values())
+
+
+def meaning(words: Words, query: Words) -> Meaning:
+    """Of one query of a plan."""
+    replaced = words["data"].get("neighbours") == "replace"
+    measure, here = query["measure"], cells(words, query)
+    uses = (2 if replaced else 1) * min(query.get("max_cells", 1), here)
+    if measure == "top":
+        _, given = parsed(query["mechanism"])
+        rate = given["epsilon"] / ((2 if replaced else 1) * query.get("max_rows", 1))
+        among = size(words["domain"][query["of"]])
+        draws: Counter[Noise | Selection] = Counter(Selection(rate, among - n) for n in range(query["k"]))
+        return Meaning(draws, [(charge_of(query["mechanism"]), query["k"])])
+    if measure == "quantiles":
+        _, given = parsed(query["mechanism"])
+        bins, draws, levels = size(words["domain"][query["of"]]), Counter(), query["quantiles"]
+        for q in map(Fraction, map(str, levels)):
+            a, c = q.numerator, q.denominator
+            far = c if replaced else max(a, c - a)
+            draws[Selection(given["epsilon"] / (2 * far), bins)] += here
+        return Meaning(draws, [(charge_of(query["mechanism"]), uses * len(levels))])
+    low, high = ends(query)
+    if measure == "mean":
+        middle = (low + high) // 2
+        low, high = low - middle, high - middle
+    made = Meaning(Counter(), [])
+    _noise(made, query["mechanism"], *_moves(words, query, low, high, replaced=replaced), here)
+    if measure == "mean":
+        _noise(made, query["count_mechanism"], (Fraction(1),), uses, here)
+    return made
+
+
+def _moves(words: Words, query: Words, low: int, high: int, *, replaced: bool) -> tuple[tuple[Fraction, ...], int]:
+    """How far answers move, and how often the mechanism is used on them."""
+    largest = Fraction(max(abs(low), abs(high)))
+    apart = Fraction(max(high, 0) - min(low, 0)) if replaced else largest
+    here, most = cells(words, query), query.get("max_cells", 1)
+    within = finest(words, query) // here if "adds_up" in query else 1
+    if (several := min(most, within)) > 1:
+        total = (2 if replaced else 1) * min(most, here * within) * largest
+        return ((several * apart,) if here == 1 else (total, several * apart)), 1
+    return (apart,), (2 if replaced else 1) * min(most, here)
+
+
+def _noise(made: Meaning, text: str, moves: tuple[Fraction, ...], uses: int, here: int) -> None:
+    one = charge_of(text, moves)
+    made.draws[Noise(one.law, one.number)] += here
+    made.charges.append((one, uses))
+
+
+def total(meanings: Iterable[Meaning]) -> dict[Charge, int]:
+    """All uses of each mechanism."""
+    found: dict[Charge, int] = defaultdict(int)
+    for one in meanings:
+        for charge, uses in one.charges:
+            found[charge] += uses
+    return dict(found)
+
+
+Row = Mapping[str, Any]
+
+
+def exact(words: Words, query: Words, rows: Sequence[Row]) -> dict[str, list[int]] | None:
+    """Counts and sums of all cells; None where a person has more cells than are kept, which a hash decides."""
+    per_row = words["data"]["unit"] == "row"
+    held: dict[Any, dict[int, list[int]]] = defaultdict(lambda: defaultdict(list))
+    names = keys(query)
+    wide = query if "adds_up" not in query else _finest_query(words, query)
+    low, high = ends(query)
+    for n, row in enumerate(rows):
+        person = n if per_row else row[words["data"]["unit"]]
+        if person is None or not all(_fulfils(row, *one) for one in query.get("where", [])):
+            continue
+        place = _cell(words, names, row)
+        fine = _cell(words, keys(wide), row)
+        if place is None or fine is None:
+            continue
+        step = 1
+        if query["measure"] in ("sum", "mean"):
+            if row[query["of"]] is None:
+                continue
+            step = int(Fraction(row[query["of"]]) / Fraction(str(query["grid"])))
+            reach = max(abs(low), abs(high))
+            step = min(max(step, low), high) if per_row else min(max(step, -reach), reach)
+        held[person][fine * 10**6 + place].append(step)
+    if any(len(found) > query.get("max_cells", 1) for found in held.values()):
+        return None
+    counts, sums = [0] * cells(words, query), [0] * cells(words, query)
+    for found in held.values():
+        for place, steps in found.items():
+            if query["measure"] in ("sum", "mean"):
+                counts[place % 10**6] += 1
+                sums[place % 10**6] += min(max(sum(steps), low), high)
+            else:
+                counts[place % 10**6] += 1 if query["measure"] == "persons" else min(len(steps), high)
+    return {"counts": counts, "sums": sums}
+
+
+def _finest_query(words: Words, query: Words) -> Words:
+    """A query by all keys of the set."""
+    by: dict[str, str] = {}
+    for other in words["query"]:
+        if other.get("adds_up") == query["adds_up"]:
+            for name in keys(other):
+                domain = words["domain"][name]
+                column = domain.get("column", name) if isinstance(domain, dict) else name
+                if column not in by or size(domain) > size(words["domain"][by[column]]):
+                    by[column] = name
+    return {"measure": "count", "by": list(by.values())}
+
+
+def _fulfils(row: Row, column: str, sign: str, value: Any) -> bool:
+    if row[column] is None:
+        return False
+    if sign in ("==", "in"):
+        return bool(row[column] in (value if sign == "in" else [value]))
+    return bool(row[column] >= value if sign == ">=" else row[column] < value)
+
+
+def _cell(words: Words, names: Sequence[str], row: Row) -> int | None:
+    place = 0
+    for name in names:
+        domain = words["domain"][name]
+        column = domain.get("column", name) if isinstance(domain, dict) else name
+        found = _key(domain, row[column])
+        if found is None:
+            return None
+        place = place * size(domain) + found
+    return place
+
+
+def _key(domain: Any, value: Any) -> int | None:
+    listed = domain if isinstance(domain, list) else domain.get("values")
+    if listed is not None:
+        if value in listed and value is not None:
+            return int(listed.index(value))
+        return len(listed) if isinstance(domain, dict) and "other" in domain else None
+    if value is None:
+        return None
+    if domain.get("step") in MONTHS:
+        months = 12 * (value.year - domain["from"].year) + value.month - domain["from"].month
+        place = months // MONTHS[domain["step"]]
+    else:
+        whole = Fraction(str(domain["to"])) - Fraction(str(domain["from"]))
+        place = int((Fraction(value) - Fraction(str(domain["from"]))) // (whole / size(domain)))
+    if domain.get("clip"):
+        place = min(max(place, 0), size(domain) - 1)
+    return place if 0 <= place < size(domain) else None
