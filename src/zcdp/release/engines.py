@@ -84,7 +84,9 @@ class DuckDB(Engine):
 
     def keep(self, frame: Any, within: Sequence[str], order: str, most: int, salt: int) -> Any:
         groups, key = ", ".join(map(quoted, within)), quoted(order)
-        place = f"row_number() OVER (PARTITION BY {groups} ORDER BY hash({salt}, {groups}, {key}), {key})"
+        # of several values DuckDB takes an exclusive or of hashes, which favours the same keys in every group
+        hashed = f"hash(hash({salt}, {groups}, {key}))"
+        place = f"row_number() OVER (PARTITION BY {groups} ORDER BY {hashed}, {key})"
         relation = frame.to_native()
         ranked = relation.project(f"*, {place} AS {PLACE}").filter(f"{PLACE} <= {most}")
         return narwhals().from_native(ranked.project(", ".join(map(quoted, relation.columns))))
