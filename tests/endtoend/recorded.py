@@ -14,6 +14,7 @@ import numpy as np
 import polars as pl
 import pytest
 from independent.tables import Charge, Noise, Selection, charge_of
+from release.engines_table import duck
 
 from zcdp.accounting.plan_file import read_plan
 from zcdp.ledger import Ledger
@@ -26,6 +27,11 @@ from zcdp.tables.margins import Margins
 
 SCHEMA = {"who": pl.Int64, "region": pl.String, "sex": pl.Int64, "ok": pl.Boolean}
 SCHEMA |= {"age": pl.Float64, "pay": pl.Float64, "day": pl.Date}  # type: ignore[dict-item]
+ENGINES: dict[str, Callable[[pl.DataFrame], Any]] = {
+    "polars": lambda frame: frame,
+    "duckdb": duck,
+    "pandas": lambda frame: frame.to_pandas().astype({"who": "Int64", "sex": "Int64"}),
+}
 APART = 10**6
 """Noise that stands for itself: no two draws are alike, and all are further apart than any exact figure is from 0."""
 
@@ -118,10 +124,10 @@ def recorded(*, told_apart: bool = False, whole: bool = False) -> Iterator[Recor
 
 
 def released(
-    text: str, rows: list[dict[str, Any]], ledger: Ledger, key: str, engine: Callable[[Any], Any] = lambda frame: frame
+    text: str, rows: list[dict[str, Any]], ledger: Ledger, key: str, engine: str = "polars"
 ) -> dict[str, Table]:
     """The tables of a plan, spent from the account that it names."""
-    frame = engine(pl.DataFrame(rows, schema=SCHEMA))
+    frame = ENGINES[engine](pl.DataFrame(rows, schema=SCHEMA))
     return release(read_plan("plan.toml", text), frame, ledger=ledger, key=key).tables
 
 

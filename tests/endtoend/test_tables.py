@@ -14,10 +14,9 @@ from typing import Any
 import numpy as np
 import pytest
 from endtoend.plans import plan, rows
-from endtoend.recorded import Recorder, debited, recorded, released
+from endtoend.recorded import ENGINES, Recorder, debited, recorded, released
 from independent.divergences import ORDERS, chosen, gaussian, laplace, rho_between
 from independent.tables import Words, cells, ends, exact, meaning, total
-from release.engines_table import ENGINES
 
 from zcdp.ledger import Ledger
 from zcdp.release.table import Table
@@ -46,7 +45,7 @@ def check(ledgers: dict[str, Ledger], seed: int, *, engine: str = "polars", neig
     words = tomllib.loads(text)
     ledger, key = ledgers[words["data"]["neighbours"]], f"{engine} {seed}"
     with recorded(told_apart=True) as drawn:
-        tables = released(text, data, ledger, key, ENGINES[engine])
+        tables = released(text, data, ledger, key, engine)
     debit, amount = debited(ledger, key)
     meant = [meaning(words, query) for query in words["query"]]
     assert drawn.draws == sum((one.draws for one in meant), Counter()), text
@@ -108,7 +107,7 @@ def divergence(text: str, one: list[Any], two: list[Any], ledger: Ledger, key: s
     found = []
     for n, data in enumerate((one, two)):
         with recorded() as drawn:
-            tables = released(text, data, ledger, f"{key} {n}", ENGINES[engine])
+            tables = released(text, data, ledger, f"{key} {n}", engine)
         found.append(drawn)
         means(tomllib.loads(text), tables, data)
     first, second = found

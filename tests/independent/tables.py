@@ -70,6 +70,8 @@ def charge_of(text: str, sensitivity: tuple[Fraction, ...] | None = None) -> Cha
     name, given = parsed(text)
     said = given.get("sensitivity", Fraction(1))
     moves = sensitivity or (said if isinstance(said, tuple) else (said,))
+    if len(set(moves)) == 1:  # where one cell may take the whole sum, that is the worst
+        moves = moves[:1]
     if name == "ExponentialMechanism":
         return Charge("selection", given["epsilon"], ())
     if name == "DiscreteGaussian":

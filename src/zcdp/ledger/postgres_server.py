@@ -56,6 +56,7 @@ def connect(address: str, name: str, timeout: float) -> psycopg.Connection[Any]:
     except psycopg.Error:  # its text may quote the address
         raise LedgerError("the address of the ledger is not a valid postgresql:// address") from None
     try:
+        connection.execute("SET client_encoding = 'UTF8'")  # whatever the database, the role or the environment says
         connection.execute("SET SESSION CHARACTERISTICS AS TRANSACTION ISOLATION LEVEL READ COMMITTED")
         connection.execute(f"SET lock_timeout = {max(1, round(1000 * timeout))}")
         row = connection.execute(
