@@ -55,9 +55,13 @@ def _local(path: Path) -> None:
 def connect(path: Path, timeout: float, *, create: bool) -> Opened:
     """The file, opened for writing where that is allowed, else for reading."""
     _local(path)
-    if path.is_dir():
+    try:
+        folder, missing = path.is_dir(), not path.exists() or (path.stat().st_size == 0 and not create)
+    except OSError as error:  # such as a folder that may not be entered
+        raise LedgerError(f"{path} cannot be read: {error.strerror}") from None
+    if folder:
         raise LedgerError(f"{path} is a directory, not a ledger")
-    if not path.exists() or (path.stat().st_size == 0 and not create):
+    if missing:
         raise LedgerError(f"{path}: there is no ledger yet: zcdp ledger open makes one")
     readonly = not os.access(path, os.W_OK)
     connection = _open(path, "mode=ro" if readonly else "mode=rw", timeout)
@@ -84,9 +88,13 @@ def _readable(connection: sqlite3.Connection, path: Path, timeout: float) -> sql
         _is_ledger(connection, path, create=False)
         return connection
     except sqlite3.OperationalError:
-        log = path.with_name(path.name + "-wal")
+        beside = path.resolve()  # SQLite keeps the log beside the file itself, not beside a link to it
+        log = beside.with_name(beside.name + "-wal")
         if log.exists() and log.stat().st_size:
-            raise
+            raise LedgerError(
+                f"{path} cannot be read: the log {log.name} beside it holds what was written last, and cannot be "
+                "opened where nothing may be written: copy both files to a folder of your own"
+            ) from None
         connection.close()
         connection = _open(path, "mode=ro&immutable=1", timeout)
         _is_ledger(connection, path, create=False)
