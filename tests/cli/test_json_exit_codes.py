@@ -1,10 +1,9 @@
-"""With --json every command ends with the exit code that it has without: 0, 1 where something is refused, 2 bad input."""
+"""With --json every command ends with the exit code that it has without: 0, 1 if something is refused, 2 bad input."""
 
 from __future__ import annotations
 
 import json
 import shutil
-from collections.abc import Iterator
 from pathlib import Path
 from types import SimpleNamespace
 
@@ -139,7 +138,7 @@ def prepared(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 @pytest.fixture
-def folder(prepared: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
+def folder(prepared: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """What a command is given, twice: for it and for it with --json."""
     for name in ("plain", "json"):
         shutil.copytree(prepared, tmp_path / name)
@@ -148,7 +147,7 @@ def folder(prepared: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> I
     proof = SimpleNamespace(proved=True, boxes=1, where=None)
     one = SimpleNamespace(theorem="pure-dp", statement="a theorem", run=lambda: proof)
     monkeypatch.setattr("zcdp.verification.proofs.PROOFS", (one,))
-    yield tmp_path
+    return tmp_path
 
 
 def test_every_command_is_here() -> None:

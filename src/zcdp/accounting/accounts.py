@@ -8,6 +8,7 @@ from math import inf, isfinite, isinf
 from types import MappingProxyType, NoneType, UnionType
 from typing import Any, TypeVar, Union, get_args, get_origin, get_type_hints
 
+from zcdp.accounting.printable import printable
 from zcdp.display.calls import Spoken
 from zcdp.display.notebook import table
 from zcdp.display.rounding import shares
@@ -161,12 +162,12 @@ class Account(metaclass=Spoken):
         """What a notebook shows: each query with its share, then the whole."""
         shown = shares([query.rho for query in self.queries])
         rows = [
-            (query.name, query.mechanism, f"{query.count:,}", at_most(query.rho), share)
+            (printable(query.name), printable(query.mechanism), f"{query.count:,}", at_most(query.rho), share)
             for query, share in zip(self.queries, shown, strict=True)
         ]
         whole = f"\u03b5 = {at_most(self.total.epsilon)} at \u03b4 = {exactly(self.delta)}"
         rows.append(("together", whole, "", at_most(self.total.rho), "100%"))
-        return table(self.title or self.source, rows, ("query", "mechanism", "uses", "\u03c1", "share"))
+        return table(printable(self.title or self.source), rows, ("query", "mechanism", "uses", "\u03c1", "share"))
 
     @classmethod
     def from_dict(cls, data: Mapping[str, Any]) -> Account:

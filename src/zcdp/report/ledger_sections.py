@@ -25,7 +25,7 @@ def safe(text: str) -> str:
 
 
 def _value(number: Mapping[str, Any], text: str) -> str:
-    return f'<data value="{escape(number["exact"][:2200])}">{text}</data>'
+    return f'<data value="{safe(number["exact"][:2200])}">{text}</data>'
 
 
 def account_section(account: Mapping[str, Any], number: int, made: str) -> str:
