@@ -133,22 +133,27 @@ def _quantiles(query: TableQuery, entries: Sequence[Entry], exact: Exact, statis
             reach = reach_of_selection(entries[0], statistic.distance, bins)
             columns["rank_error"].append(reach / q.denominator)
     about = (
-        f"the bin of each quantile; with {float(LEVEL):.0%} its rank is off by at most rank_error persons more than "
-        "that of the best bin"
+        f"the bin of each quantile; at {float(LEVEL):.0%} each the rank of the quantile is at most rank_error from "
+        "those of the bin, which go from the number of those below it to that of those not above it"
     )
     return Table(query.name, about, columns)
 
 
 def rank_scores(counts: Sequence[int], q: Fraction) -> list[int]:
-    """-|(c-a) below - a above| of each bin, for q = a/c: integers, 0 where the quantile lies.
+    """How far q of the rows, a rank, is from the ranks of each bin: -c times that distance, for q = a/c.
+
+    A bin has the ranks from `below` to `below + count`, so that one that holds the quantile has 0, however many rows it
+    holds beside. Theorem: docs/theorems/table-sensitivity.md.
 
     >>> rank_scores([1, 1, 1], Fraction(1, 2))
-    [-2, 0, -2]
+    [-1, 0, -1]
+    >>> rank_scores([9, 0, 1], Fraction(1, 2))
+    [0, -8, -8]
     """
     a, c, total = q.numerator, q.denominator, sum(counts)
     scores, below = [], 0
     for count in counts:
-        scores.append(-abs((c - a) * below - a * (total - below - count)))
+        scores.append(-max(0, c * below - a * total, a * total - c * (below + count)))
         below += count
     return scores
 

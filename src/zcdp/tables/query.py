@@ -142,7 +142,7 @@ def _distance(low: int, high: int, *, replaced: bool) -> Fraction:
 
 
 def rank_sensitivity(q: Fraction, *, replaced: bool = False) -> Fraction:
-    """Of the score -|(c-a) below - a above| for q = a/c, where one person is one row of the cell.
+    """Of the score -max(0, c below - a all, a all - c (below + in)) for q = a/c, where a person is a row of the cell.
 
     >>> rank_sensitivity(Fraction(1, 4))
     Fraction(3, 1)

@@ -66,7 +66,8 @@ def _ranks(most: int) -> bool:
     """Three bins, one more row in any of them, for some quantiles."""
 
     def scores(counts: list[int], a: int, c: int) -> list[int]:
-        return [-abs((c - a) * sum(counts[:n]) - a * sum(counts[n + 1 :])) for n in range(3)]
+        rank = a * sum(counts)
+        return [-max(0, c * sum(counts[:n]) - rank, rank - c * sum(counts[: n + 1])) for n in range(3)]
 
     for q in (Fraction(1, 10), Fraction(1, 2), Fraction(3, 4)):
         a, c = q.numerator, q.denominator
