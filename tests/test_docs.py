@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 import shlex
 import sys
+import tomllib
 from pathlib import Path
 
 import pytest
@@ -63,6 +64,16 @@ def test_the_site_shows_every_page() -> None:
 def test_links_lead_somewhere(page: Path) -> None:
     for target in re.findall(r"\]\(([^)#\s]+)[^)]*\)", "\n".join(prose(page))):
         assert (page.parent / target).is_file(), target
+
+
+@pytest.mark.parametrize("page", [*PAGES, ROOT / "README.md"], ids=lambda page: page.name)
+def test_what_is_to_be_installed_is_in_the_clone_or_elsewhere_known(page: Path) -> None:
+    """zcdp is on no package index: `pip install zcdp` would fail, or fetch what somebody else put there."""
+    asked = re.findall(r"pip install ([^`\n]+)", page.read_text())
+    assert not [what for what in asked if re.search(r"\bzcdp\b", what)]
+    extras = {extra for what in asked for some in re.findall(r"\.\[([\w,-]+)\]", what) for extra in some.split(",")}
+    declared = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]["optional-dependencies"]
+    assert extras <= set(declared)
 
 
 @pytest.mark.parametrize("page", PAGES, ids=name)

@@ -6,6 +6,7 @@ import ast
 import builtins
 import re
 import tomllib
+from importlib import metadata
 from pathlib import Path
 
 import pytest
@@ -67,6 +68,16 @@ def test_the_command_for_a_missing_extra_names_its_packages_wherever_zcdp_came_f
     assert said.startswith("this needs more: pip install '")
     assert said.endswith(f" (the extra {extra})")
     assert sorted(map(plain, re.findall("'([^']+)'", said))) == sorted(map(plain, declared))
+
+
+def test_without_metadata_the_command_is_that_of_the_clone(monkeypatch: pytest.MonkeyPatch) -> None:
+    """As where the source tree itself is on the path: no index has zcdp."""
+
+    def unknown(name: str) -> list[str]:
+        raise metadata.PackageNotFoundError(name)
+
+    monkeypatch.setattr(metadata, "requires", unknown)
+    assert str(MissingExtra("this needs more", extra="plots")).endswith("pip install '.[plots]' (the extra plots)")
 
 
 def plain(requirement: str) -> tuple[str, list[str]]:

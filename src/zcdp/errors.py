@@ -41,7 +41,7 @@ class MissingExtra(ZcdpError, ModuleNotFoundError):
 
 
 def _packages(extra: str) -> str:
-    """What an extra brings, as the metadata of the installation say; the extra itself where there are none."""
+    """What an extra brings, as the metadata of the installation say; where there are none, the extra of the clone."""
     from importlib.metadata import PackageNotFoundError, requires
 
     try:
@@ -50,4 +50,4 @@ def _packages(extra: str) -> str:
         lines = []
     parts = (line.partition(";") for line in lines)
     found = [what.strip() for what, _, when in parts if re.search(f"extra *== *['\"]{extra}['\"]", when)]
-    return " ".join(f"'{what}'" for what in found) or f"'zcdp[{extra}]'"
+    return " ".join(f"'{what}'" for what in found) or f"'.[{extra}]'"

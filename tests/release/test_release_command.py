@@ -13,11 +13,13 @@ from pathlib import Path
 import polars as pl
 import pytest
 
-from zcdp import KeyConflict, Ledger
+from zcdp import KeyConflict, Ledger, LedgerError, load
 from zcdp.accounting import account
 from zcdp.accounting.plan_file import PlanFileError, read_plan
 from zcdp.cli import main
+from zcdp.errors import BadType, BadValue
 from zcdp.release import Release, ReleaseFailed, engines, release
+from zcdp.release import run as run_module
 
 DATA = '[data]\nunit = "who"\naccount = "people"\n'
 DOMAIN = '[domain]\nregion = ["R1", "R2"]\nage = { from = 0, to = 100, step = 10 }\n'
@@ -63,6 +65,97 @@ def test_a_key_is_paid_once_and_gives_the_same_bytes(office: Path) -> None:
     FRAME.write_parquet(office / "data.parquet")
     code, said = run(office, "three", *ledger, "--key", "q2")
     assert (code, said.count("\n"), (office / "three").exists()) == (1, 1, False)
+
+
+def test_a_repeated_key_says_first_that_nothing_was_read_or_spent(office: Path) -> None:
+    ledger = ("--ledger", str(office / "budget.db"), "--key", "2026-q1")
+    code, said = run(office, "one", *ledger, "--who", "anna", "--new")  # new, so that it goes on
+    assert code == 0
+    assert "Spent rho" in said
+    assert "Nothing was" not in said
+    code, said = run(office, "two", *ledger, "--who", "ben")
+    with Ledger(office / "budget.db") as book:
+        [seal] = [entry for entry in book.history("people") if entry.kind == "seal"]
+    first = said.splitlines()[0]
+    assert (code, "Spent" in said) == (0, False)
+    assert first.startswith("Nothing was read or spent: the key 2026-q1 was sealed on ")
+    assert seal.at in first
+    assert first.endswith("by anna.")
+    code, said = run(office, "three", *ledger, "--json")
+    facts = json.loads(said)
+    assert (code, facts["repeated"], facts["sealed_at"], facts["sealed_by"]) == (0, True, seal.at, "anna")
+    (office / "report.txt").write_text("not the data: it is not read")
+    code, said = run(office, "four", *ledger, "--new", data="report.txt")
+    assert (code, said.count("\n"), (office / "four").exists()) == (1, 1, False)
+    assert seal.at in said
+    assert "nothing was spent" in said
+    with Ledger(office / "budget.db") as book:
+        assert sum(entry.kind == "spend" for entry in book.history("people")) == 1
+
+
+def test_the_first_release_is_not_a_repeated_one(office: Path) -> None:
+    with Ledger(office / "budget.db") as ledger:
+        made = release(office / "plan.toml", FRAME, ledger=ledger, key="q1", new=True)
+        again = release(office / "plan.toml", FRAME, ledger=ledger, key="q1")
+        assert (made.repeated, made.sealed_at, again.repeated) == (False, "", True)
+        assert made == again
+        assert again.sealed_at == ledger.sealing("people", "q1").at
+        with pytest.raises(LedgerError, match="nothing is sealed"):
+            ledger.sealing("people", "q2")
+    facts = json.loads(run(office, "free", "--no-ledger", "--json")[1])
+    assert (facts["repeated"], facts["sealed_at"], facts["sealed_by"]) == (False, None, None)
+
+
+def test_a_key_that_was_paid_for_is_not_new(office: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Killed after its debit, a release is finished by the same call; one that wants a new key is refused."""
+    with Ledger(office / "budget.db") as ledger:
+        with monkeypatch.context() as patched:
+            patched.setattr(run_module, "_draw", broken)
+            with pytest.raises(ReleaseFailed):
+                release(office / "plan.toml", FRAME, ledger=ledger, key="q1", new=True)
+        with pytest.raises(KeyConflict, match=r"paid for on .* nothing is sealed yet"):
+            release(office / "plan.toml", FRAME, ledger=ledger, key="q1", new=True)
+        assert ledger.sealed("people", "q1") is None
+        assert not release(office / "plan.toml", FRAME, ledger=ledger, key="q1").repeated
+
+
+def broken(*given: object) -> bytes:
+    raise RuntimeError(given)
+
+
+@pytest.mark.parametrize("how", ["path", "text", "load", "read_plan"])
+def test_a_plan_may_be_named_as_everywhere_else(how: str, office: Path) -> None:
+    path = office / "plan.toml"
+    plan = {"path": path, "text": str(path), "load": load(path), "read_plan": read_plan(path)}[how]
+    made = release(plan, FRAME, ledger=None)
+    assert sorted(made.tables) == ["a", "s"]
+
+
+@pytest.mark.parametrize("plan", [None, 3, DATA.encode(), {"query": []}])
+def test_what_is_no_plan_is_refused_by_name(plan: object) -> None:
+    with pytest.raises(BadType, match=r"plan \(.*\) must be the path of a plan file"):
+        release(plan, FRAME, ledger=None)  # type: ignore[arg-type]
+
+
+def test_new_needs_a_ledger_to_ask(office: Path) -> None:
+    code, said = run(office, "one", "--no-ledger", "--new")
+    assert (code, said.count("\n")) == (2, 1)
+    assert "--ledger" in said
+    with pytest.raises(BadValue, match="give the ledger"):
+        release(office / "plan.toml", FRAME, ledger=None, new=True)
+
+
+@pytest.mark.parametrize(
+    ("more", "said"),
+    [("", "none was given"), (', sha256 = "00"', "another digest")],
+)
+def test_a_list_in_a_file_says_which_digest_is_missing(more: str, said: str, office: Path) -> None:
+    (office / "codes.txt").write_text("R1\nR2\n")
+    found = hashlib.sha256(b"R1\nR2\n").hexdigest()
+    plan = DATA + DOMAIN.replace('["R1", "R2"]', f'{{ file = "codes.txt"{more} }}') + COUNT
+    (office / "plan.toml").write_text(plan)
+    with pytest.raises(PlanFileError, match=f'{said}: sha256 = "{found}"'):
+        read_plan(office / "plan.toml")
 
 
 def test_the_same_key_for_another_plan_of_the_same_cost_is_a_conflict(office: Path) -> None:

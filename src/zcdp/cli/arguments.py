@@ -196,6 +196,7 @@ def _release(command: argparse.ArgumentParser) -> None:
     command.add_argument("--ledger", metavar="LEDGER", help="the ledger that is debited, and that keeps the answer")
     command.add_argument("--account", metavar="NAME", help="the account; else that of the plan")
     command.add_argument("--key", help="names this release: the same key again is free and gives the same bytes")
+    command.add_argument("--new", action="store_true", help="refuse a key that was used before: for scheduled jobs")
     command.add_argument("--who", help="who releases, for the record")
     command.add_argument("--no-ledger", action="store_true", help="say that nothing remembers the spend")
     _json(command)
@@ -254,7 +255,7 @@ COMMANDS: dict[str, tuple[str, tuple[str, ...], Callable[[argparse.ArgumentParse
     ),
     "release": (
         "from a table to noisy tables: one debit, CSV, Parquet and a report",
-        ("plan.toml persons.parquet --out tables --ledger budget.db --key 2026-q1",),
+        ("plan.toml persons.parquet --out tables --ledger budget.db --key 2026-q1 --new",),
         _release,
     ),
     "ledger": (

@@ -32,6 +32,8 @@ def run(options: Namespace) -> int:
         )
     if options.ledger and not options.key:
         raise BadUsage("give --key: a name for this release, which is paid once and gives the same bytes again")
+    if options.new and not options.ledger:
+        raise BadUsage("--new asks whether a ledger has the key: give --ledger")
     check_folder(Path(options.out))
     atexit.register(_hush)
     plan = read_plan(Path(options.plan))
@@ -48,7 +50,7 @@ def run(options: Namespace) -> int:
         made.write(options.out)
         name = options.account or (plan.tables and plan.tables.account)
         left = float(ledger.remaining(name)) if ledger and name else None
-    facts = _facts(made, options.out, left)
+    facts = _facts(made, options.key, options.out, left)
     if options.json:
         print_json(facts)
     else:
@@ -64,13 +66,17 @@ def _hush() -> None:
 
 
 def _named(options: Namespace) -> dict[str, Any]:
-    return {"key": options.key, "account": options.account, "who": options.who or ""}
+    return {"key": options.key, "account": options.account, "who": options.who or "", "new": options.new}
 
 
-def _facts(made: Release, out: str, left: float | None) -> dict[str, Any]:
+def _facts(made: Release, key: str | None, out: str, left: float | None) -> dict[str, Any]:
     index = made.index
     return {
         "title": index["title"],
+        "key": key,
+        "repeated": made.repeated,
+        "sealed_at": made.sealed_at or None,
+        "sealed_by": made.sealed_by or None,
         "out": out,
         "total": index["total"],
         "remaining": left,
@@ -83,6 +89,11 @@ def _facts(made: Release, out: str, left: float | None) -> dict[str, Any]:
 
 def _print(facts: dict[str, Any]) -> None:
     total = facts["total"]
+    if facts["repeated"]:
+        by = f" by {facts['sealed_by']}" if facts["sealed_by"] else ""
+        line(bold(f"Nothing was read or spent: the key {facts['key']} was sealed on {facts['sealed_at']}{by}."))
+        line("These are the same bytes, whatever the data is by now. Other data needs another key.")
+        line()
     line(bold(facts["title"] or facts["out"]))
     line()
     rows = [["table", "rows", "file"]]
@@ -92,7 +103,8 @@ def _print(facts: dict[str, Any]) -> None:
     for text in body:
         line(text)
     line()
-    line(f"Spent rho = {cost(total['rho'])}, epsilon = {cost(total['epsilon'])} at delta = {total['delta']:g}.")
+    spent = "Its cost was" if facts["repeated"] else "Spent"
+    line(f"{spent} rho = {cost(total['rho'])}, epsilon = {cost(total['epsilon'])} at delta = {total['delta']:g}.")
     if facts["remaining"] is None:
         line("No ledger remembers it.")
     else:

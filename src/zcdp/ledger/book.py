@@ -221,6 +221,14 @@ class Ledger(metaclass=Spoken):
         asked = self._keyed(account, key, "")
         return self._store.sealed(asked.account, asked.key)
 
+    def sealing(self, account: str, key: str) -> Entry:
+        """The entry that says when and by whom a key was sealed."""
+        asked = self._keyed(account, key, "")
+        found = self._store.find(asked.account, asked.key, "seal")
+        if found is None:
+            raise LedgerError(f"nothing is sealed under the key {key!r}")
+        return found
+
     def deliver(self, account: str, key: str, *, who: str = "") -> bytes:
         """The sealed bytes, to be handed out; the first time goes on the record. What is not sealed does not leave."""
         return self._store.deliver(self._keyed(account, key, who))

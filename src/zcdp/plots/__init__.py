@@ -1,4 +1,4 @@
-"""Figures for papers: `figure("krr", "krr.pdf")`. They need matplotlib, the extra `zcdp[plots]`."""
+"""Figures for papers: `figure("krr", "krr.pdf")`. They need matplotlib, the extra `plots`."""
 
 from __future__ import annotations
 

@@ -29,6 +29,15 @@ class Release:
     """Published tables: `tables` by name, `report` as HTML, `files` by name; `write` puts them in a new folder."""
 
     files: Mapping[str, bytes] = field(repr=False)
+    sealed_at: str = field(default="", compare=False)
+    """When these files were sealed, in UTC, where that was before they were asked for now; else empty."""
+    sealed_by: str = field(default="", compare=False)
+    """Who sealed them then."""
+
+    @property
+    def repeated(self) -> bool:
+        """Whether the key was sealed before: then nothing was read and nothing was spent for this."""
+        return bool(self.sealed_at)
 
     @classmethod
     def from_bytes(cls, data: bytes) -> Release:

@@ -7,16 +7,20 @@ import tempfile
 import traceback
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from dataclasses import asdict
+from dataclasses import asdict, replace
+from os import PathLike
 from pathlib import Path
 from typing import Any
 
 from zcdp.accounting.fill import fill
 from zcdp.accounting.filter import BudgetExceeded
+from zcdp.accounting.loading import Queries
 from zcdp.accounting.plan_file import PlanFile, PlanFileError, read_plan
 from zcdp.accounting.statement import account as account_of
-from zcdp.errors import BadValue, ZcdpError
+from zcdp.display.things import thing
+from zcdp.errors import BadType, BadValue, ZcdpError
 from zcdp.ledger import KeyConflict, Ledger
+from zcdp.ledger.model import Spend
 from zcdp.privacy.plan import Plan
 from zcdp.release.adding_up import published_together
 from zcdp.release.columns import Source, source_of
@@ -38,40 +42,66 @@ class ReleaseFailed(ZcdpError, RuntimeError):
 
 
 def release(
-    plan: Path | PlanFile,
+    plan: str | PathLike[str] | Queries | PlanFile,
     data: Any,
     *,
     ledger: Ledger | None,
     key: str | None = None,
     account: str | None = None,
     who: str = "",
+    new: bool = False,
     progress: Progress | None = None,
 ) -> Release:
     """Publish the tables of a plan from a file or a frame: one debit under a key, and the same bytes for that key.
 
-    `data` is a path (Parquet, CSV), or a frame of pandas, Polars, DuckDB, PySpark or pyarrow, which is computed where
-    it lives. The account is that of the plan unless given. `ledger=None` says that nothing remembers the spend.
+    `plan` is the path of a plan file, or what `load` or `read_plan` made of one. `data` is a path (Parquet, CSV), or a
+    frame of pandas, Polars, DuckDB, PySpark or pyarrow, which is computed where it lives. The account is that of the
+    plan unless given. `ledger=None` says that nothing remembers the spend.
+
+    Where the key is sealed nothing is read and nothing spent, whatever the data is by now: `repeated` says so.
+    `new=True` refuses a key that was used before.
     """
-    asked = read_plan(plan) if isinstance(plan, Path) else plan
-    asked = _closed(asked)
+    asked = _closed(_read(plan))
     tables, whole = _checked(asked)
     watch = progress or _silent
     if ledger is None:
+        if new:
+            raise BadValue("new=True asks whether a ledger has the key: give the ledger")
         with source_of(data, tables) as source, _private():
             return Release.from_bytes(_draw(asked, tables, source, watch))
     name = account or tables.account
     if name is None or not key:
         raise BadValue("a release from a ledger needs an account ([data] account = ..., or --account) and a key")
     if ledger.sealed(name, key) is not None:
+        before = ledger.sealing(name, key)
+        if new:
+            raise KeyConflict(f"the key {key!r} was sealed on {before.at}: nothing was read, and nothing was spent")
         _debit(ledger, name, whole, asked, tables, key, who)
-        return _same(ledger.deliver(name, key, who=who), tables, key)
+        found = _same(ledger.deliver(name, key, who=who), tables, key)
+        return replace(found, sealed_at=before.at, sealed_by=before.who or before.login)
     with source_of(data, tables) as source:
-        _debit(ledger, name, whole, asked, tables, key, who)
+        debit = _debit(ledger, name, whole, asked, tables, key, who)
+        if new and debit.repeated:
+            raise KeyConflict(
+                f"the key {key!r} was paid for on {debit.entry.at}, and nothing is sealed yet: nothing was read, and "
+                "nothing was spent; the same release without `new` draws what was paid for"
+            )
         with _private():
             drawn = _draw(asked, tables, source, watch)
             ledger.seal(name, key, drawn, who=who)
             delivered = ledger.deliver(name, key, who=who)
     return _same(delivered, tables, key)
+
+
+def _read(plan: object) -> PlanFile:
+    """The plan file, however it was named."""
+    if isinstance(plan, PlanFile):
+        return plan
+    if isinstance(plan, Queries):
+        return plan.file
+    if isinstance(plan, str | PathLike):
+        return read_plan(Path(plan))
+    raise BadType(f"plan ({thing(plan)}) must be the path of a plan file, or what load or read_plan made of one")
 
 
 def _closed(plan: PlanFile) -> PlanFile:
@@ -96,11 +126,11 @@ def _checked(plan: PlanFile) -> tuple[Declaration, Plan]:
     return plan.tables, Plan.sum_of(*parts)
 
 
-def _debit(ledger: Ledger, name: str, whole: Plan, plan: PlanFile, tables: Declaration, key: str, who: str) -> None:
+def _debit(ledger: Ledger, name: str, whole: Plan, plan: PlanFile, tables: Declaration, key: str, who: str) -> Spend:
     why = f"{plan.title or plan.source}: plan {tables.digest}"
     agreed = {"unit": tables.protects, "neighbours": tables.neighbours}
     try:
-        ledger.spend(name, whole, key=key, why=why, who=who, **agreed)
+        return ledger.spend(name, whole, key=key, why=why, who=who, **agreed)
     except BudgetExceeded as refusal:
         if plan.budget is None or plan.budget.epsilon is None:
             raise

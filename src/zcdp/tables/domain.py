@@ -146,7 +146,8 @@ def _from_file(name: str, data: Mapping[str, Any], folder: Path | None) -> list[
         raise DeclarationError(name, f"the file {str(path)!r} cannot be read: {error.strerror}") from None
     found = hashlib.sha256(content).hexdigest()
     if found != digest.lower():
-        raise DeclarationError(name, f'the file has another digest: sha256 = "{found}"')
+        why = "the file has another digest" if digest else "a file needs its digest, and none was given"
+        raise DeclarationError(name, f'{why}: sha256 = "{found}"')
     if len(content) > LARGEST_FILE:
         raise DeclarationError(name, "the file must have at most 10 MB")
     try:
