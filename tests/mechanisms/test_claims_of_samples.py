@@ -2,16 +2,19 @@
 
 from __future__ import annotations
 
-from math import exp, inf
+from fractions import Fraction
+from math import exp, inf, log
 
 import numpy as np
 import pytest
+from mpmath import mp, mpf
 
 from zcdp import (
     L1,
     L2,
     Channel,
     DiscreteGaussian,
+    Gaussian,
     Laplace,
     LossPair,
     Plan,
@@ -88,3 +91,60 @@ def test_sampled_densities_beside_pure_dp_have_a_profile() -> None:
     for delta in ("1e-12", "1e-6", "0.1"):
         lower, upper = plan.epsilon_bounds(delta=delta)
         assert 0 < lower <= upper <= 1 + plan.parts[0][0].pure_epsilon * (1 + 1e-12)
+
+
+def steepest(pair: list[tuple[mpf, mpf]]) -> mpf:
+    """The largest over orders of log E_Q (P/Q)^(1+s) / (s (1+s)), in the worse order of the two, by a dense grid."""
+
+    def ratio(s: mpf, masses: list[tuple[mpf, mpf]]) -> mpf:
+        return mp.log(mp.fsum(a ** (1 + s) * b**-s for a, b in masses)) / (s * (1 + s))
+
+    grid = [mpf(10) ** (mpf(n) / 200) for n in range(-600, 801)]
+    return max(ratio(s, masses) for masses in (pair, [(b, a) for a, b in pair]) for s in grid)
+
+
+def sampled(pair: list[tuple[mpf, mpf]], rate: mpf) -> list[tuple[mpf, mpf]]:
+    return [(rate * a + (1 - rate) * b, b) for a, b in pair]
+
+
+@pytest.mark.parametrize("kind", ["rational", "irrational"])
+def test_masses_far_below_the_grid_of_rounding(kind: str) -> None:
+    """A mass of 1e-70 and less is not made one of 2^-200, or what is made of it is not called tight."""
+    with mp.workdps(200):
+        if kind == "rational":
+            a, b = Fraction(1, 10**70), Fraction(1, 10**113)
+            sample = Subsampled(LossPair([a, 1 - a], [b, 1 - b], ordered=True), rate="1/2")
+            p, q = mpf(10) ** -70, mpf(10) ** -113
+            pair = [(p, q), (1 - p, 1 - q)]
+        else:
+            k = 10**70
+            sample = Subsampled(RandomizedResponse(epsilon=5, k=k), rate="1/2")
+            one = 1 / (mp.exp(5) + k - 1)
+            pair = [(mp.exp(5) * one, one), (one, mp.exp(5) * one), (1 - (mp.exp(5) + 1) * one,) * 2]
+        truth = steepest(sampled(pair, mpf(1) / 2))
+        lower, upper = sample.rho_bounds
+        assert lower <= truth * (1 + mpf(10) ** -4)  # as far as the grid of orders goes
+        assert upper >= truth
+        assert upper <= truth * (1 + mpf(10) ** -4) or not sample.is_tight
+
+
+def test_what_a_finite_law_puts_at_infinity_is_in_no_lower_end() -> None:
+    """Losses beyond what is told apart are taken for infinite ones above, and for none below."""
+    rare = Fraction(1, 10**25)
+    revealing = LossPair([rare, 1 - rare, 0], [0, 1 - rare, rare])
+    sample = Subsampled(revealing + RandomizedResponse(epsilon=1, k=2), rate="1/2")
+    lower, upper = sample.delta_bounds(epsilon=1)  # beyond log((1 + e)/2), so only the rare outcome tells
+    assert Fraction(lower) <= rare / 2 <= Fraction(upper)
+    assert sample.epsilon_bounds(delta=rare / 2 + Fraction(1, 10**31))[0] <= log((1 + exp(1)) / 2)
+    noise = Subsampled(Gaussian(sigma=1) + Laplace(epsilon=1), rate="1/2")
+    lower, upper = noise.epsilon_bounds(delta="1e-31")
+    assert lower <= upper < 14
+
+
+def test_the_largest_loss_of_a_rare_sample_of_large_ones() -> None:
+    """Rounding the loss of the base to a double would move that of the sample by several."""
+    sample = Subsampled(3 * Laplace(epsilon=Fraction(307, 30)), rate=Fraction(1, 10**13))
+    with mp.workdps(40):
+        truth = mp.log(1 + (mp.exp(mpf(307) / 10) - 1) / mpf(10) ** 13)
+        lower, upper = sample.epsilon_bounds(delta=0)
+        assert lower <= truth <= upper <= lower * (1 + mpf(10) ** -15)

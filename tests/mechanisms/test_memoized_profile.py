@@ -91,7 +91,9 @@ def test_beyond_31_collections_the_truth_is_enclosed(f: Fraction, p: Fraction, q
             if delta > 0.001:
                 assert m.epsilon_at(delta=Fraction(mp.nstr(delta, 30))) >= epsilon - Fraction(1, 10**9)
         s = 2
-        renyi = [mp.fsum(a ** (1 + s) * b**-s for a, b in zip(*pair, strict=True)) for pair in ((one, zero), (zero, one))]
+        renyi = [
+            mp.fsum(a ** (1 + s) * b**-s for a, b in zip(*pair, strict=True)) for pair in ((one, zero), (zero, one))
+        ]
         assert m.rdp(1 + s) == pytest.approx(float(mp.log(renyi[0] * renyi[1]) / s), rel=1e-12)
         largest = mp.log(one[-1] / zero[-1] * (zero[0] / one[0]))
         assert float(largest) <= m.pure_epsilon * (1 + 1e-15)

@@ -136,7 +136,11 @@ class MemoizedRAPPOR(ReportsBits, FiniteEnvelope, Mechanism):
 
     @cached_property
     def pure_epsilon(self) -> float:
-        return enclose(lambda: self._largest_ratio(lift).log())[1]
+        return enclose(self.loss_ball)[1]
+
+    def loss_ball(self) -> arb:
+        value: arb = self._largest_ratio(lift).log()
+        return value
 
     def pairs(self) -> Sequence[FinitePair]:
         """See `FiniteEnvelope`; they are kept, as each order that is looked at asks for them."""

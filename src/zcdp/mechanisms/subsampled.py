@@ -22,6 +22,8 @@ from zcdp.privacy.sampled_curve import SampledConvex, replaced_curve, sampled_cu
 
 __all__ = ["Subsampled"]
 
+AGREE = 1e-9  # Two ends of rho so close are one value: each is searched to 1e-10 of it.
+
 
 @dataclass(frozen=True, init=False, repr=False)
 class Subsampled(Wrapper):
@@ -131,11 +133,23 @@ class Subsampled(Wrapper):
 
     @property
     def is_tight(self) -> bool:
-        """Whether the pair is the sampled base's own however often it is used, not only one that dominates it."""
-        law, base = self._law, self._base_law
-        rounded = law is not None and law.witness is not None and base is not None and base.exact and base.few
-        own = rounded or (law is not None and law.exact and (base is None or base.few or base.outcomes() is None))
-        return own and self.mechanism.is_tight and (self.size is None or self.rate == 1)
+        """Whether rho is that of the sampled base's own pair, however often it is used.
+
+        Irrational masses of few outcomes are rounded outward and inward: then, whether both ends agree.
+        """
+        if not self.mechanism.is_tight or (self.size is not None and self.rate < 1):
+            return False
+        if self._curve_is_own:
+            return True
+        if self._base_law is None or not self._base_law.few:
+            return False
+        lower, upper = self.rho_bounds
+        return upper == inf or upper - lower <= AGREE * upper
+
+    @property
+    def _curve_is_own(self) -> bool:
+        """Whether the curve is that of the pair itself, not of one that only dominates it."""
+        return self.rate == 1 or (self._curve_law is not None and self._curve_law.exact)
 
     @property
     def largest_loss(self) -> Exact | None:
@@ -165,18 +179,27 @@ class Subsampled(Wrapper):
         return min(found, self.mechanism._divergence(excess))  # By convexity a sample costs no more.
 
     @property
-    def rho_bounds(self) -> tuple[float, float]:
-        lower, upper = self._curve.rho_bounds
-        if self.is_tight or self.rate == 1:
-            return lower, upper
-        upper = self.rho
-        witness = None if self._law is None else self._law.witness  # what some neighbours attain
-        return 0.0 if witness is None else sampled_curve(witness, self.mechanism, self.rate).rho_bounds[0], upper
+    def rho(self) -> float:
+        """See `Curve`: by convexity a sample costs no more than its base."""
+        return self._rho_above
+
+    @cached_property
+    def _rho_above(self) -> float:
+        return min(self._curve._peak_bounds[1], self.mechanism.rho)
 
     @property
+    def rho_bounds(self) -> tuple[float, float]:
+        return self.mechanism.rho_bounds if self.rate == 1 else self._peak_bounds
+
+    @cached_property
     def _peak_bounds(self) -> tuple[float, float]:
-        (lower, upper), most = self._curve._peak_bounds, self.mechanism.rho
-        return min(lower, most), min(upper, most)
+        """The lower end is that of what some neighbours attain."""
+        if self._curve_is_own:
+            lower = self._curve._peak_bounds[0]
+        else:
+            attained = [law.witness for law in (self._curve_law, self._law) if law is not None and law.witness]
+            lower = sampled_curve(attained[0], self.mechanism, self.rate).rho_bounds[0] if attained else 0.0
+        return min(lower, self.rho), self.rho
 
     @cached_property
     def rho_fraction(self) -> Fraction:

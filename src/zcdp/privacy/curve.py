@@ -194,6 +194,14 @@ class Curve(metaclass=SpokenABC):
             upper = min(upper, self.pure_epsilon)
         return lower, upper
 
+    def loss_ball(self) -> arb:
+        """The largest loss, at the working precision, or the float above it; +inf where it is unbounded."""
+        try:
+            loss = self.largest_loss
+        except (AttributeError, TypeError, ValueError):  # The loss is no one exact number.
+            loss = None
+        return arb(self.pure_epsilon) if loss is None else lift(loss)
+
     def kl(self) -> arb:
         """K'(0), the divergence of order 1, at the working precision: the removable singularity, solved once."""
         return coefficient(self.cumulant(arb_series([0, 1], prec=3)), 1)

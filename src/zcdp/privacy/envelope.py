@@ -72,7 +72,10 @@ class FiniteEnvelope(Curve):
         """The least float epsilon for which pure epsilon-DP holds; inf where there is none."""
         if self.unbounded:
             return inf
-        return enclose(lambda: self._largest(lambda pair: pair.largest()))[1]
+        return enclose(self.loss_ball)[1]
+
+    def loss_ball(self) -> arb:
+        return self._largest(lambda pair: pair.largest())
 
     def _search(self, tolerance: float) -> Supremum:
         if self.unbounded:

@@ -190,6 +190,10 @@ class Plan(Curve):
             return float_above(whole)
         return enclose(lambda: sum((lift(loss) * count for loss, count in logs), lift(whole)))[1]
 
+    def loss_ball(self) -> arb:
+        """The sum of the parts' largest losses, at the working precision."""
+        return sum((part.loss_ball() * count for part, count in self.parts), arb(0))
+
     @property
     def laws(self) -> list[tuple[LossLaw | None, int]]:
         """Those of all parts."""

@@ -26,6 +26,7 @@ __all__ = ["SampledConvex", "SampledFinite", "SampledGaussian", "finite_curve", 
 
 ROUGHLY = 1e-4  # the search on a law that only dominates
 BY_QUADRATURE = 1_000  # orders up to which the transform is a quadrature
+LARGEST_EXPONENT = 700  # of e, beyond which a sample's largest loss is taken for its base's
 LARGEST_SUM = 100_000  # and up to which it is a binomial sum
 
 
@@ -133,12 +134,14 @@ class SampledConvex(Curve):
 
     @property
     def largest_loss(self) -> Exact | None:
-        """See `Curve`: log(1 + q (e^epsilon - 1)), rounded up, with the pure epsilon of the base."""
+        """See `Curve`: log(1 + q (e^epsilon - 1)) with the pure epsilon of the base, to 2^-256 of e^epsilon - 1."""
         pure = self.base.pure_epsilon
         if pure == inf:
             return None
-        growth = at_precision(128, lambda: above(arb(pure).expm1()))
-        return Fraction(pure) if growth == inf else Log(1 + self.rate * Fraction(growth))
+        if pure > LARGEST_EXPONENT:
+            return Fraction(pure)
+        man, power = at_precision(256, lambda: self.base.loss_ball().expm1().upper()).man_exp()
+        return Log(1 + self.rate * Fraction(int(man)) * Fraction(2) ** int(power))
 
     @property
     def is_tight(self) -> bool:

@@ -89,7 +89,7 @@ def sampled_law(law: LossLaw, rate: Fraction, *, cells: bool = False) -> LossLaw
 
     Irrational masses are rounded outward, by 2^-200: all points (Q(S), P(S)). Theorem: docs/theorems/sampling.md.
     """
-    own = None if cells else law.sampled(rate)
+    own = law.sampled(rate) if law.few or not cells else None  # Rational masses need no cells.
     easier = _sampled_outcomes(law, rate) if own is None or not law.few else None
     found = own or easier
     if found is None:
@@ -115,7 +115,8 @@ def replaced_law(law: LossLaw, rate: Fraction, *, cells: bool = False) -> LossLa
     """
     if not law.symmetric:
         return None
-    own = None if cells and law.outcomes() is not None else law.replaced(rate)
+    in_cells = cells and not law.few and law.outcomes() is not None
+    own = None if in_cells else law.replaced(rate)
     edges = _rational_outcomes(law, -1) if own is None else None
     found = envelope_of_atoms(mixed(edges, rate)) if edges is not None else own
     if found is None:

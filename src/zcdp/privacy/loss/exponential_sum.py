@@ -8,7 +8,7 @@ from fractions import Fraction
 from functools import partial
 from typing import Any, TypeAlias
 
-from flint import acb, arb
+from flint import acb, arb, ctx
 
 from zcdp.numeric.balls import above, below, lift, root_below
 from zcdp.numeric.exact import Exact, Log
@@ -63,6 +63,14 @@ class ExponentialSum(LossLaw):
     def ready(self) -> ExponentialSumFactor:
         """See `LossLaw`."""
         return ExponentialSumFactor(self.loss, self.ratio, self.terms())
+
+    def factor(self) -> Factor:
+        """See `LossLaw`: kept for the last precision, whole at once and past the frozen fields."""
+        last = self.__dict__.get("_kept")
+        if last is None or last[0] != ctx.prec:
+            last = self.__dict__["_kept"] = ctx.prec, self.ready()
+        found: Factor = last[1]
+        return found
 
     def largest(self) -> arb:
         """See `LossLaw`."""

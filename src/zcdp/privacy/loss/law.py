@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from fractions import Fraction
 from typing import TYPE_CHECKING, Any, ClassVar, TypeAlias
 
-from flint import acb, arb, ctx
+from flint import acb, arb
 
 from zcdp.errors import BadValue
 from zcdp.numeric.balls import at_precision
@@ -179,18 +179,14 @@ class LossLaw(ABC):
         }
 
     def factor(self) -> Factor:
-        """`ready` at the working precision, kept for the last one: the question after a check has it already."""
-        last = self.__dict__.get("_kept")
-        if last is None or last[0] != ctx.prec:
-            last = self.__dict__["_kept"] = ctx.prec, self.ready()  # past the frozen fields, whole at once
-        found: Factor = last[1]
-        return found
+        """`ready`; a law whose factors remember nothing may keep the last one, for the question after a check."""
+        return self.ready()
 
     def check(self, bits: int = CHECK_BITS) -> None:
         """Refuse a law that loses mass, claims a symmetry that it has not or a lower law that is above it.
 
         One that is not symmetric must be tied to an order of the neighbours. A law is looked at once; `bits` are best
-        those at which it is asked afterwards, as it keeps what was made at the last precision.
+        those at which it is asked afterwards, as some laws keep what they made at the last precision.
         """
         if "_passed" in self.__dict__:
             return

@@ -82,9 +82,12 @@ class ProfileLaw(LossLaw):
         return self.top()
 
     def revealed(self) -> arb:
-        """What compositions take for P(L = +inf): with the finite losses beyond the last one of the finite law."""
+        """What compositions take for P(L = +inf): a ball from there to what the finite law has at infinity.
+
+        That law may put finite losses there too, beyond its last one: these are above, and nothing of them is below.
+        """
         mass = self.infinite()
-        return mass if mass.is_zero() and self.top().is_finite() else mass.upper() + NEGLIGIBLE
+        return mass if mass.is_zero() and self.top().is_finite() else mass.union(mass.upper() + NEGLIGIBLE)
 
     def ends_alone(self) -> Ends:
         """See `LossLaw`; what is taken for infinite, which is added to both ends, is part of them."""
