@@ -14,9 +14,9 @@ from features.exact import Truth
 from features.transformations import Case
 from zcdp import BudgetExceeded, Filter, NotCertified, ZcdpError
 
-SLACK = 1e-12  # of numbers that are compared in doubles: orders and logarithms
+SLACK = 1e-12  # of logarithms, relative
 WAYS = "with the record first", "without it first"
-NEAR = 1e-8  # of a peak that is found on a grid
+NEAR = 1e-8  # of divergences, and of a peak that is found on a grid: relative
 
 
 @dataclass
@@ -58,32 +58,30 @@ Plan = zcdp.Mechanism | zcdp.Plan
 
 
 def _pure(tally: Tally, plan: Plan, truth: Truth, worlds: Sequence[Truth], rng: Random) -> None:
-    name, slack = repr(plan), SLACK * (1 + truth.top)
+    name = repr(plan)
     lower, upper = plan.epsilon_bounds(delta=0)
     most = max(truth.pure, *(world.pure for world in worlds))
-    tally.hold(plan.pure_epsilon >= most - slack, "pure", name, f"{plan.pure_epsilon!r}, true {most!r}")
-    tally.hold(upper >= most - slack, "pure upper", name, f"{upper!r}, true {most!r}")
+    least = most * (1 - SLACK)
+    tally.hold(plan.pure_epsilon >= least, "pure", name, f"{plan.pure_epsilon!r}, true {most!r}")
+    tally.hold(upper >= least, "pure upper", name, f"{upper!r}, true {most!r}")
     if truth.complete:
-        tally.hold(lower <= truth.pure + slack, "pure lower", name, f"{lower!r}, true {truth.pure!r}")
+        tally.hold(lower <= truth.pure * (1 + SLACK), "pure lower", name, f"{lower!r}, true {truth.pure!r}")
     tally.hold(lower <= upper, "pure ends", name, lower, upper)
 
 
 def _orders(tally: Tally, plan: Plan, truth: Truth, worlds: Sequence[Truth], rng: Random) -> None:
-    name, slack = repr(plan), SLACK * (1 + truth.top)
+    name = repr(plan)
     lower, upper = plan.rho_bounds
     most = max(truth.rho, *(world.rho for world in worlds))
-    tally.hold(min(upper, plan.rho) >= most - slack, "rho", name, f"{upper!r}, {plan.rho!r}, true {most!r}")
+    tally.hold(min(upper, plan.rho) >= most * (1 - NEAR), "rho", name, f"{upper!r}, {plan.rho!r}, true {most!r}")
     tally.hold(lower <= upper, "rho ends", name, lower, upper)
     if truth.complete:
-        reached = lower <= truth.rho * (1 + NEAR) + slack
-        tally.hold(reached, "lower rho", name, f"{lower!r}, true {truth.rho!r}")
+        tally.hold(lower <= truth.rho * (1 + NEAR), "lower rho", name, f"{lower!r}, true {truth.rho!r}")
         if plan.is_tight:
-            told = upper <= truth.rho * (1 + NEAR) + slack
-            tally.hold(told, "is_tight", name, f"{upper!r}, true {truth.rho!r}")
+            tally.hold(upper <= truth.rho * (1 + NEAR), "is_tight", name, f"{upper!r}, true {truth.rho!r}")
     for order in (1, Fraction(rng.randint(101, 400), 100), rng.choice((8, 32, 100))):
         found, most = plan.rdp(order), max(one.divergence(float(order)) for one in (truth, *worlds))
-        error = slack * (2 + 1 / float(order - 1) if order > 1 else 1)
-        tally.hold(found >= most - error, "rdp", name, f"at {order}: {found!r}, true {most!r}")
+        tally.hold(found >= most * (1 - NEAR), "rdp", name, f"at {order}: {found!r}, true {most!r}")
 
 
 def points(truth: Truth, rng: Random) -> list[Fraction]:
@@ -158,5 +156,5 @@ def _charged(tally: Tally, plan: Plan, truth: Truth, worlds: Sequence[Truth], rn
         budget.spend(plan)
     except BudgetExceeded:
         return
-    slack = SLACK * (1 + truth.top) * (2 + 1 / float(order - 1))
-    tally.hold(budget.spent >= twice - slack, "charged", repr(plan), f"at {order}: {float(budget.spent)!r}, {twice!r}")
+    charged = float(budget.spent)
+    tally.hold(charged >= twice * (1 - NEAR), "charged", repr(plan), f"at {order}: {charged!r}, true {twice!r}")

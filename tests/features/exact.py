@@ -29,8 +29,9 @@ Mechanism = Callable[[tuple[int, ...]], Row]
 DIGITS = 60
 MOST_STEPS = 150_000  # outcomes that a game looks at
 MOST_STRATEGIES = 1_500
-GRID = np.geomspace(1e-3, 1e8, 80)  # orders less 1, where the peak of the divergence over the order is sought
+GRID = np.geomspace(1e-3, 1e14, 110)  # orders less 1, where the peak of the divergence over the order is sought
 FINER = 12
+SMALL, LARGE = 1e-3, 600.0  # below, powers are series; above, sums are by their largest term
 
 
 @dataclass(frozen=True, eq=False)
@@ -86,24 +87,36 @@ class Pair:
         return max((p / q for p, q in self.masses if p and q), default=Fraction(1))
 
     @cached_property
-    def _logs(self) -> tuple[np.ndarray, np.ndarray]:
-        finite = [(p, q) for p, q in self.masses if p and q]
-        logs = np.array([(_log(p), _log(p / q)) for p, q in finite])
-        return logs[:, 0], logs[:, 1]
+    def _excess(self) -> tuple[np.ndarray, np.ndarray]:
+        """q and p/q - 1, for outcomes that the neighbour has: of small losses too to full precision."""
+        some = [(float(q), float(p / q - 1)) for p, q in self.masses if q]
+        return np.array([q for q, _ in some]), np.array([x for _, x in some])
 
     def cumulants(self, s: np.ndarray) -> np.ndarray:
-        """log of the sum of p (p/q)^s."""
+        """log of the sum of p (p/q)^s, which is 1 and the sum of q ((1 + x)^a - 1 - a x), a = 1 + s, x = p/q - 1."""
         if self.infinite:
             return np.full(len(s), np.inf)
-        logs, losses = self._logs
-        exponents = logs + np.multiply.outer(s, losses)
-        top = exponents.max(axis=1)
-        found: np.ndarray = top + np.log(np.exp(exponents - top[:, None]).sum(axis=1))
-        return found
+        q, x = self._excess
+        a = 1 + s[:, None]
+        with np.errstate(all="ignore"):
+            logs = np.where(x > -1, a * np.log1p(x), -np.inf)
+            far = np.expm1(np.minimum(logs, LARGE)) - a * x
+            near = a * s[:, None] / 2 * x**2 * (1 + (a - 2) / 3 * x * (1 + (a - 3) / 4 * x * (1 + (a - 4) / 5 * x)))
+            more = np.where(np.abs(a * x) < SMALL, near, far)
+            found: np.ndarray = np.log1p((q * more).sum(axis=1))
+            top = logs.max(axis=1)
+            whole = top + np.log((q * np.exp(logs - top[:, None])).sum(axis=1))
+        return np.where(top > LARGE, whole, found)
 
     @cached_property
     def kl(self) -> float:
-        return inf if self.infinite else float(sum(float(p) * _log(p / q) for p, q in self.masses if p))
+        if self.infinite:
+            return inf
+        q, x = self._excess
+        with np.errstate(all="ignore"):
+            far = np.where(x > -1, (1 + x) * np.log1p(x), 0.0) - x
+        near = x**2 / 2 * (1 - x / 3 * (1 - x / 2 * (1 - x * 3 / 5)))
+        return float((q * np.where(np.abs(x) < SMALL, near, far)).sum())
 
 
 def _log(x: Fraction) -> float:

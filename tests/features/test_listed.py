@@ -24,6 +24,7 @@ from zcdp import (
     Logistic,
     LossPair,
     PermuteAndFlip,
+    Plan,
     RandomizedResponse,
     ReportNoisyMax,
     Shuffled,
@@ -39,6 +40,7 @@ P = (F(1, 100), 3 * REST, REST, F(0))
 """The worst that is (log 3, 1/100)-private, against the same mirrored: an outcome of 1/100 gives the input away."""
 PAIR = Pair.of(P, P[::-1])
 RATE = F(1, 3)
+AWAY = LossPair([1, 0], [0, 1])
 
 
 def told(known: Known, uses: int = 1) -> Truth:
@@ -70,6 +72,16 @@ class TestInfiniteLosses:
         assert plan.delta_at(epsilon=0) >= power - split > 0.99
         assert power - powers(F(5))[1] * split > 0.9
         assert plan.epsilon_at(delta="0.9") >= 5
+
+    @pytest.mark.parametrize("base", [2 * AWAY, AWAY + Laplace(epsilon=1)], ids=repr)
+    @pytest.mark.parametrize("how", [{"rate": 1}, {"rate": "1/2"}, {"size": 2, "of": 2}, {"size": 1, "of": 2}], ids=str)
+    def test_nothing_but_infinite_losses(self, base: Plan, how: dict[str, object]) -> None:
+        """Whoever is drawn is given away: delta is the probability of that, whatever epsilon is."""
+        sample = Subsampled(base, **how)  # type: ignore[arg-type]
+        for epsilon in (0, 1, 50):
+            lower, upper = sample.delta_bounds(epsilon=epsilon)
+            assert sample.rate - 1e-12 <= lower <= sample.rate <= upper <= sample.rate + 1e-12
+        assert sample.epsilon_bounds(delta="0.4")[1] == inf
 
     @pytest.mark.parametrize("how", [{"rate": RATE}, {"size": 1, "of": 3}], ids=str)
     @pytest.mark.parametrize("epsilon", ["2.5", "1.0", "5"])
@@ -243,3 +255,11 @@ class TestRelations:
             Subsampled(selection, size=1, of=2)
         with pytest.raises(ZcdpError):
             Subsampled(selection + Gaussian(sigma=1), size=1, of=2)
+
+    def test_a_group_has_the_neighbours_of_its_members(self) -> None:
+        """Who comes or goes with a friend is not replaced."""
+        group = LossPair(["1/2", "1/2"], ["1/4", "3/4"], ordered=True).group(2)
+        with pytest.raises(ZcdpError):
+            Subsampled(group, size=1, of=2)
+        with pytest.raises(ZcdpError):
+            group + Shuffled(RESPONSE, clients=2)

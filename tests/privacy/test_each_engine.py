@@ -143,9 +143,7 @@ ON_A_GRID = {name: (parts, epsilon, truth) for name, parts, epsilon, truth in _o
 
 @pytest.mark.parametrize("name", ON_A_GRID)
 @pytest.mark.parametrize(("points", "negligible"), [(24, 1e-13), (150, 1e-13), (60, 1e-2), (40, 0.5)])
-def test_a_grid_of_losses_encloses(
-    monkeypatch: pytest.MonkeyPatch, name: str, points: int, negligible: float
-) -> None:
+def test_a_grid_of_losses_encloses(monkeypatch: pytest.MonkeyPatch, name: str, points: int, negligible: float) -> None:
     """Coarse and less coarse; and cut so near that what lies beyond the window is a good part of delta."""
     monkeypatch.setattr(grid, "NEGLIGIBLE", negligible)
     parts, epsilon, truth = ON_A_GRID[name]

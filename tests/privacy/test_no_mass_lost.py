@@ -96,6 +96,28 @@ def test_one_that_loses_mass_or_claims_too_much_is_refused(law: LossLaw, rule: s
         Profile(((law, 3),))
 
 
+class Cancelled(Told):
+    """Most digits of its transform cancel."""
+
+    def ready(self) -> Factor:
+        return CancelledFactor(self.masses, tells=self.tells)
+
+
+class CancelledFactor(ToldFactor):
+    def moment(self, z: Any) -> Any:
+        huge = arb(10) ** 60
+        return (super().moment(z) + huge) - huge
+
+
+def test_one_that_does_not_tell_is_asked_again() -> None:
+    """A ball of the mass that holds everything holds 1 too: that says nothing."""
+    half = Fraction(1, 2)
+    honest, lossy = (Cancelled(masses) for masses in (TEXTBOOK, atoms(("0.5", "0.25"), ("0.25", "0.5"))))
+    assert Profile(((honest, 1),)).delta_bounds(half)[1] >= 0.01 + 0.7425 - exp(0.5) * 0.2475
+    with pytest.raises(ValueError, match=r"P-mass of .*not 1"):
+        Profile(((lossy, 1),))
+
+
 @pytest.mark.parametrize("masses", [ONLY_P[:-1], ONLY_Q[:-1], ONLY_P[1:], (*TEXTBOOK, *atoms(("0", "0.01")))])
 def test_outcomes_that_do_not_add_up_are_refused(masses: tuple[tuple[Fraction, Fraction], ...]) -> None:
     with pytest.raises(ValueError, match="not to 1"):

@@ -238,7 +238,7 @@ class Routes:
 
 def _in_order(lower: float, upper: float) -> tuple[float, float]:
     """Both ends: of two that contradict each other one is wrong, and nobody knows which."""
-    if lower > upper:
+    if not lower <= upper:
         raise NotCertified(f"two certified ends contradict each other ({lower!r}, {upper!r}): please report it")
     return lower, upper
 

@@ -9,7 +9,7 @@ from flint import arb
 from zcdp.errors import BadValue
 from zcdp.numeric.certify import Undecided
 
-__all__ = ["Outcomes"]
+__all__ = ["CLOSE", "Outcomes"]
 
 CLOSE = 2.0**-20  # A total that is known less well than this says nothing about what is missing from it.
 

@@ -87,7 +87,9 @@ class ProfileLaw(LossLaw):
         That law may put finite losses there too, beyond its last one: these are above, and nothing of them is below.
         """
         mass = self.infinite()
-        return mass if mass.is_zero() and self.top().is_finite() else mass.union(mass.upper() + NEGLIGIBLE)
+        return (
+            mass if mass.is_zero() and self.top().is_finite() else mass.union((mass.upper() + NEGLIGIBLE).min(arb(1)))
+        )
 
     def ends_alone(self) -> Ends:
         """See `LossLaw`; what is taken for infinite, which is added to both ends, is part of them."""

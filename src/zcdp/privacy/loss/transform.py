@@ -211,8 +211,11 @@ class Transform:
         masses = [(factor.revealed, count) for factor, count in self.factors if not factor.revealed.is_zero()]
         if not masses:
             return arb(0)
-        if any(mass == 1 for mass, _ in masses):
-            return arb(1)
+        if not all(mass < 1 for mass, _ in masses):  # Balls that reach 1 have no logarithm of what is left.
+            hidden = arb(1)
+            for mass, count in masses:
+                hidden *= (1 - mass.min(arb(1))) ** count
+            return 1 - hidden
         return -sum(((-mass).log1p() * count for mass, count in masses), arb(0)).expm1()
 
     def tilt(self, c: arb) -> Tilt:
