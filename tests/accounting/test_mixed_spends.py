@@ -142,7 +142,8 @@ NESTED = [
      lambda n: Subsampled(n * Gaussian(sigma=5), rate="1/10"), 8),
     ("Subsampled(Gaussian(sigma=5) + 3 * Gaussian(sigma=5), rate='1/10')",
      lambda n: Subsampled(n * Gaussian(sigma=5), rate="1/10"), 4),
-    ("Subsampled((2 * Laplace(epsilon='1/4')), rate='1/2')", lambda n: Subsampled(n * Laplace(epsilon="1/4"), rate="1/2"), 2),
+    ("Subsampled((2 * Laplace(epsilon='1/4')), rate='1/2')",
+     lambda n: Subsampled(n * Laplace(epsilon="1/4"), rate="1/2"), 2),
 ]  # fmt: skip
 
 

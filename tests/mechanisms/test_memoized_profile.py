@@ -77,7 +77,7 @@ LONG = Fraction(10**80 // 4 + 1, 10**80)
     ids=["1/3", "1/2", "rare", "long"],
 )
 def test_beyond_31_collections_the_truth_is_enclosed(f: Fraction, p: Fraction, q: Fraction, collections: int) -> None:
-    """All counts of the two bits that differ; the memory alone is above it, and 31 collections, or fewer of long numbers, are below."""
+    """All counts of the two bits that differ; between the memory and fewer collections."""
     m = zcdp.MemoizedRAPPOR(f=f, p=p, q=q, collections=collections)
     with mp.workdps(50):
         one, zero = bit(f, p, q, collections)
@@ -91,9 +91,8 @@ def test_beyond_31_collections_the_truth_is_enclosed(f: Fraction, p: Fraction, q
             if delta > 0.001:
                 assert m.epsilon_at(delta=Fraction(mp.nstr(delta, 30))) >= epsilon - Fraction(1, 10**9)
         s = 2
-        renyi = [
-            mp.fsum(a ** (1 + s) * b**-s for a, b in zip(*pair, strict=True)) for pair in ((one, zero), (zero, one))
-        ]
+        ways = (one, zero), (zero, one)
+        renyi = [mp.fsum(a ** (1 + s) * b**-s for a, b in zip(*pair, strict=True)) for pair in ways]
         assert m.rdp(1 + s) == pytest.approx(float(mp.log(renyi[0] * renyi[1]) / s), rel=1e-12)
         largest = mp.log(one[-1] / zero[-1] * (zero[0] / one[0]))
         assert float(largest) <= m.pure_epsilon * (1 + 1e-15)

@@ -26,13 +26,11 @@ def holds(ball: arb, truth: mpf) -> bool:
 
 def masses(variance: Fraction, far: int) -> list[mpf]:
     v = mpf(variance.numerator) / variance.denominator
-    return [mp.exp(-mpf(x) ** 2 / (2 * v)) for x in range(far + 1)]
+    return [mp.exp(-(mpf(x) ** 2) / (2 * v)) for x in range(far + 1)]
 
 
 @pytest.mark.parametrize("variance", ["1/2", "2", "9", "100", "2500/3"])
-def test_the_rest_of_euler_and_maclaurins_formula_is_charged(
-    monkeypatch: pytest.MonkeyPatch, variance: str
-) -> None:
+def test_the_rest_of_euler_and_maclaurins_formula_is_charged(monkeypatch: pytest.MonkeyPatch, variance: str) -> None:
     """The mass beyond h of a discrete Gaussian, by the formula where a sum would do as well."""
     v = Fraction(variance)
     far = int(12 * float(v) ** 0.5) + 12

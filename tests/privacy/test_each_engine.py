@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from fractions import Fraction
-from functools import cache
+from functools import cache, partial
+from itertools import product
 from math import comb
 from types import SimpleNamespace
 
@@ -14,14 +15,16 @@ from independent import profile_reference as reference
 from mpmath import mp, mpf
 from privacy.by_engine import ends
 
-from zcdp import BinaryRandomizedResponse, Channel, Gaussian, Laplace, LossPair
-from zcdp.numeric.balls import at_precision, lift
+from zcdp import Gaussian, Laplace, LossPair
+from zcdp.numeric.balls import above, at_precision, below, lift
+from zcdp.privacy.loss.game import Game
 from zcdp.privacy.loss.law import LossLaw, Parts
 from zcdp.privacy.profile import binomial_sum, grid
 from zcdp.privacy.profile.adaptive import Adaptive, _Diamond, _fits_diamond, _Square
 from zcdp.privacy.profile.binomial_sum import BinomialSum
 from zcdp.privacy.profile.engines import _close, _second, choose, deltas_by_engine
-from zcdp.privacy.profile.grid import Grid
+from zcdp.privacy.profile.grid import Grid, _Composed, _Window
+from zcdp.privacy.profile.grid_law import GridLaw
 from zcdp.privacy.profile.question import Question
 
 F = Fraction
@@ -162,6 +165,30 @@ def test_a_grid_of_losses_encloses(monkeypatch: pytest.MonkeyPatch, name: str, p
         assert lower >= truth / 2 or name.startswith("7")
 
 
+@pytest.mark.parametrize(("high", "low"), [(40, 2), (3, 40), (5, 3), (40, 40)])
+def test_losses_beyond_a_window_are_moved_to_the_side_that_costs_more(high: int, low: int) -> None:
+    """A law on the multiples of 1/2, to the fifth power: above, and below where it must not be above."""
+    masses = {-3: F(1, 10), -2: F(2, 5), 1: F(1, 5), 3: F(3, 10)}
+    exact = {0: F(1)}
+    for _ in range(5):
+        longer: dict[int, Fraction] = {}
+        for (j, one), (k, other) in product(exact.items(), masses.items()):
+            longer[j + k] = longer.get(j + k, F(0)) + one * other
+        exact = longer
+
+    def composed(upward: bool, epsilon: Fraction) -> arb:
+        window = _Window(arb(1) / 2, arb("0.7"), high, low)
+        law = GridLaw(-3, [lift(masses.get(j, F(0))) for j in range(-3, 4)], arb(0))
+        return _Composed.of(window, law, upward=upward).power(5).sums().delta(lift(epsilon))
+
+    for epsilon in (F(0), F(1, 4), F(1), F(3)):
+        truth = mp.fsum(real(m) * max(-mp.expm1(real(epsilon - F(j, 2))), mpf(0)) for j, m in exact.items())
+        lower, upper = (at_precision(192, partial(composed, upward, epsilon)) for upward in (False, True))
+        assert below(lower) <= truth <= above(upper)
+        if high == low == 40:
+            assert above(upper) <= truth * (1 + mpf(10) ** -12) <= below(lower) * (1 + mpf(10) ** -11)
+
+
 def test_the_second_opinion_is_of_the_same_composition() -> None:
     """What a grid says beside another engine encloses the same truth."""
     parts, epsilon, truth = ON_A_GRID["3 laplace at 1/2"]
@@ -200,15 +227,13 @@ def game_value(p: list[Fraction], q: list[Fraction], count: int, epsilon: Fracti
 ROWS = {
     "two outcomes": ([F(4, 5), F(1, 5)], [F(1, 3), F(2, 3)]),
     "one of three is alike": ([F(3, 5), F(3, 10), F(1, 10)], [F(1, 5), F(3, 10), F(1, 2)]),
+    "nearly alike": ([F(2001, 4000), F(1999, 4000)], [F(1999, 4000), F(2001, 4000)]),
     "far apart": ([1 - F(1, 10**9), F(1, 10**9)], [F(1, 10**8), 1 - F(1, 10**8)]),
 }
 
 
 def adaptive(p: list[Fraction], q: list[Fraction], count: int, *, few: bool | None) -> Adaptive:
-    law = Channel([p, q]).pair() if len(p) > 2 else BinaryRandomizedResponse(p=p[0], q=q[0]).pair()
-    assert law is not None
-    game = law.game()
-    assert game is not None
+    game = Game(tuple(p), tuple(q))
     states = _Diamond(game, count) if _fits_diamond(game) else _Square(game, count)
     if few is not None:
         states.few = few
@@ -227,14 +252,14 @@ def test_the_recursion_is_the_game(name: str, few: bool, epsilon: Fraction) -> N
     assert upper - lower <= 1e-12
 
 
-@pytest.mark.parametrize("below", ["1e-3", "1e-9", "1e-12", "3e-14"])
-def test_what_doubles_lose_in_large_losses_is_charged(below: str) -> None:
-    """Forty losses of about twenty each: one double knows their sum to 1e-13, and delta is as small a difference.
+@pytest.mark.parametrize(("name", "count"), [("far apart", 40), ("nearly alike", 2)])
+@pytest.mark.parametrize("below", ["1e-3", "1e-7", "3e-8", "1e-9", "5e-10", "7e-11", "1e-12", "3e-14"])
+def test_what_doubles_lose_is_charged(name: str, count: int, below: str) -> None:
+    """Forty losses of about twenty each, whose sum one double knows to 1e-13; and e^{-x} for x next to 0.
 
-    Only one state is above epsilon, so delta is its mass times (1 - e^{-below}).
+    Only one state is above epsilon, so delta is its mass times (1 - e^{-below}), as small a difference.
     """
-    p, q = ROWS["far apart"]
-    count = 40
+    p, q = ROWS[name]
     with mp.workdps(400):
         ratio, mass = max((p[0] / q[0], p[0]), (p[1] / q[1], p[1]), (q[0] / p[0], q[0]), (q[1] / p[1], q[1]))
         top = count * mp.log(real(ratio))
@@ -278,12 +303,15 @@ PLANS = {
         (ordered(["1/2", "1/2", "0"], ["1/4", "1/2", "1/4"]), 2),
         (ordered(["3/5", "2/5"], ["1/2", "1/2"]), 2),
     ],
-    "both give away": [(ordered(["1/2", "1/2", "0"], ["1/4", "0", "3/4"]), 2), (ordered(["2/3", "1/3"], ["1/2", "1/2"]), 1)],
+    "both give away": [
+        (ordered(["1/2", "1/2", "0"], ["1/4", "0", "3/4"]), 2),
+        (ordered(["2/3", "1/3"], ["1/2", "1/2"]), 1),
+    ],
     "only the first order gives away": [
         (ordered(["1/4", "1/2", "1/4"], ["1/2", "1/2", "0"]), 2),
         (ordered(["3/5", "2/5"], ["1/2", "1/2"]), 2),
     ],
-}  # fmt: skip
+}
 EPSILONS = [F(0), F(1, 10), F(1, 2), F(1), F(2), F(4), F(20)]
 
 
@@ -303,6 +331,7 @@ def test_a_curve_of_ordered_pairs_is_above_both_orders(name: str) -> None:
         assert min(upper, high) <= delta * (1 + mpf(10) ** -4) + mpf(10) ** -12
         if 0 < delta < 1:
             assert plan.epsilon_at(delta=F(upper) * (1 + F(1, 10**6))) <= epsilon + F(1, 10**4)
+            assert plan.epsilon_at(delta=F(mp.nstr(delta, 40)) * (1 - F(1, 10**6))) >= epsilon
 
 
 @pytest.mark.parametrize("name", PLANS)

@@ -178,9 +178,7 @@ def test_categories_are_their_texts() -> None:
 
 
 @pytest.mark.parametrize("engine", ENGINES)
-@pytest.mark.parametrize(
-    ("grid", "high"), [("1/100", 4179381374926070), ("7/10", 2663012034315187)]
-)
+@pytest.mark.parametrize(("grid", "high"), [("1/100", 4179381374926070), ("7/10", 2663012034315187)])
 def test_a_row_is_within_its_clip_where_doubles_are_coarser_than_the_grid(engine: str, grid: str, high: int) -> None:
     """The double nearest to the end of the clip, in grid steps, is one more than the end."""
     step = Fraction(grid)

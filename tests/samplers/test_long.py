@@ -87,7 +87,7 @@ WIDE: dict[str, Run] = {
 
 @pytest.mark.parametrize("name", WIDE)
 def test_no_draw_of_a_long_array_is_seen_twice(name: str) -> None:
-    """Each has so many outcomes that two equal ones among these would be a chance of one in a hundred; the bits are seeded."""
+    """Each has so many outcomes that two equal ones are a chance of one in a hundred; the bits are seeded."""
     drawn = np.asarray(WIDE[name](LONG))
     assert drawn.shape == (LONG,)
     if name == "memory":  # a quarter of the bits is set: fewer outcomes are common

@@ -40,9 +40,7 @@ Source = Callable[[int], bytes]
 
 def spelled(*numbers: tuple[int, int]) -> Source:
     """Answers of so many bits each, as `bits` reads them: in the highest bits of a little-endian number of bytes."""
-    answers: Iterator[bytes] = iter(
-        [(n << (-size % 8)).to_bytes((size + 7) // 8, "little") for n, size in numbers]
-    )
+    answers: Iterator[bytes] = iter([(n << (-size % 8)).to_bytes((size + 7) // 8, "little") for n, size in numbers])
     return lambda count: next(answers)
 
 
@@ -87,12 +85,12 @@ def test_digits_that_64_bits_do_not_hold_are_refused_and_never_cut(length: int) 
     low = LowBits(real(Fraction(1, 2 ** (length + 6))), length)
     limit = 2**62 >> length
     for high in (-limit, -limit + 1, -1, 0, limit - 1):
-        one, many = attach_one(high, low, lambda n: bytes(n)), attach(np.array([high]), low, lambda n: bytes(n))
+        one, many = attach_one(high, low, bytes), attach(np.array([high]), low, bytes)
         assert many.tolist() == [one]
         assert -(2**62) <= one < 2**62
     for high in (-limit - 1, limit, 4 * limit, -4 * limit, 2**62):
         with pytest.raises(OverflowError, match="does not fit in 64 bits"):
-            attach(np.array([high]), low, lambda n: bytes(n))
+            attach(np.array([high]), low, bytes)
 
 
 def laplace(x: float) -> float:
@@ -230,7 +228,7 @@ def test_scores_that_no_float_tells_apart_are_apart_by_their_difference(scores: 
         with mp.workdps(40):
             edge = int(mp.exp(-mpf(gap) / 7) * 65536)
         for cell in {max(edge - 1, 0), min(edge + 1, 65535)} - {edge}:
-            assert candidates.flip(n, 0, cell, lambda count: bytes(count)) is (cell < edge or gap == 0)
+            assert candidates.flip(n, 0, cell, bytes) is (cell < edge or gap == 0)
 
 
 def test_a_short_list_of_long_integers_is_no_list_of_machine_words() -> None:
