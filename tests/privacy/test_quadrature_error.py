@@ -153,3 +153,24 @@ def test_between_points_a_transform_falls_no_slower_than_is_said(far: float, mas
     true = -np.log(np.abs(moment))
     least = np.minimum.accumulate(true[::-1])[::-1]  # for all heights from here on
     assert (bounds <= least + 1e-9).all()
+
+
+@pytest.mark.parametrize("far", [10.0, 13.0, 17.0, 22.0])
+def test_losses_that_are_rare_and_not_followed_are_charged(far: float) -> None:
+    """Two losses, -1 and 1, whose transform falls as steeply as its bound near pi/2; and a rare one beside them."""
+    mass = 0.02
+
+    class Two(Flat):
+        def rule(self, c: arb, height: float, fall: float, *, real: bool = False) -> Rule:
+            return Rule([acb(1), acb(-1)], [acb((1 - mass) / 2)] * 2, arb(2) ** -60)
+
+    def asked() -> tuple[np.ndarray, np.ndarray]:
+        decay = DensityDecay(Two(far, mass), arb(1), arb(1), 1)  # type: ignore[arg-type]
+        assert len(decay._table[0]) > 1
+        edges, found, _ = decay._level(0.9, 1.55)
+        return edges, found
+
+    edges, found = at_precision(BITS, asked)
+    for left, right, bound in zip(edges[:-1], edges[1:], found, strict=True):
+        y = np.linspace(left, right, 50)
+        assert np.abs((1 - mass) * np.cos(y) + mass * np.exp(1j * far * y)).max() <= bound + 1e-12
