@@ -73,3 +73,20 @@ def test_tiny_losses_that_are_shuffled_are_answered_or_refused_in_words() -> Non
             assert Shuffled(RandomizedResponse(epsilon="1e-300", k=3), clients=clients).rho < 1e-299
     with pytest.raises(ValueError, match=r"must be at most 10\^15"):
         Shuffled(RandomizedResponse(epsilon=1, k=3), clients="1e400")
+
+
+def within(ball: arb, truth: mpf) -> bool:
+    ends = at_precision(1024, lambda: [end.str(150, radius=False) for end in (ball.lower(), ball.upper())])
+    lower, upper = map(mpf, ends)
+    return bool(lower * (1 - mpf(10) ** -140) <= truth <= upper * (1 + mpf(10) ** -140))
+
+
+@pytest.mark.parametrize(("n", "move"), [(3, 1), (9, 2), (12, 5)])
+def test_powers_of_tiny_losses_that_are_left_out_are_charged(n: int, move: int) -> None:
+    """The divergence of order 1 of truncated noise, from the first powers of its losses: to many more digits."""
+    m = TruncatedGeometric(epsilon=Fraction(move, 2**19), n=n, sensitivity=move)
+    with workdps(200):
+        for x, pair in enumerate(at_precision(512, m.pairs)):
+            p, q = (rows(mpf(2) ** -19, n, place) for place in (x, x + move))
+            truth = sum(a * log(a / b) for a, b in zip(p, q, strict=True))
+            assert within(at_precision(512, pair.kl), truth)

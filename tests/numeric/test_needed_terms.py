@@ -20,7 +20,8 @@ from zcdp.numeric.trapezoid import charge
 
 def holds(ball: arb, truth: mpf) -> bool:
     """Whether the truth, known to many digits, is in the ball."""
-    lower, upper = (mpf(str(end.str(60, radius=False))) for end in (ball.lower(), ball.upper()))
+    ends = at_precision(512, lambda: [end.str(60, radius=False) for end in (ball.lower(), ball.upper())])
+    lower, upper = map(mpf, ends)
     return bool(lower - abs(lower) * mpf(10) ** -45 <= truth <= upper + abs(upper) * mpf(10) ** -45)
 
 
