@@ -136,8 +136,8 @@ def test_what_one_order_admits_is_charged_at_the_others_too() -> None:
 NESTED = [
     ("Subsampled(20 * Gaussian(sigma=5), rate='1/10')", lambda n: Subsampled(n * Gaussian(sigma=5), rate="1/10"), 20),
     ("Subsampled(Gaussian(sigma=5) * 20, rate='1/10')", lambda n: Subsampled(n * Gaussian(sigma=5), rate="1/10"), 20),
-    ("Subsampled(2 * (3 * Gaussian(sigma=5)), size=3, of=10)",
-     lambda n: Subsampled(n * Gaussian(sigma=5), size=3, of=10), 6),
+    ("Subsampled(2 * (3 * Laplace(epsilon='1/4')), size=3, of=10)",
+     lambda n: Subsampled(n * Laplace(epsilon="1/4"), size=3, of=10), 6),
     ("Subsampled(mechanism=(4 * Gaussian(sigma=5)) * 2, rate='1/10')",
      lambda n: Subsampled(n * Gaussian(sigma=5), rate="1/10"), 8),
     ("Subsampled(Gaussian(sigma=5) + 3 * Gaussian(sigma=5), rate='1/10')",
