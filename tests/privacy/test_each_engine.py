@@ -19,12 +19,15 @@ from zcdp import Gaussian, Laplace, LossPair
 from zcdp.numeric.balls import above, at_precision, below, lift
 from zcdp.privacy.loss.game import Game
 from zcdp.privacy.loss.law import LossLaw, Parts
-from zcdp.privacy.profile import binomial_sum, grid
+from zcdp.privacy.profile import binomial_sum, engines, grid
 from zcdp.privacy.profile.adaptive import Adaptive, _Diamond, _fits_diamond, _Square
 from zcdp.privacy.profile.binomial_sum import BinomialSum
+from zcdp.privacy.profile.engine import Engine, Offer
 from zcdp.privacy.profile.engines import _close, _second, choose, deltas_by_engine
+from zcdp.privacy.profile.finite_sum import CutSum
 from zcdp.privacy.profile.grid import Grid, _Composed, _Window
 from zcdp.privacy.profile.grid_law import GridLaw
+from zcdp.privacy.profile.profile import Profile
 from zcdp.privacy.profile.question import Question
 
 F = Fraction
@@ -111,12 +114,13 @@ def laplace(loss: Fraction) -> Formula:
     return Formula(Laplace(epsilon=loss).pair(), lambda e: 1 - ((e - lift(loss)) / 2).exp())
 
 
-def gaussian(mu: Fraction) -> Formula:
-    def height(e: arb) -> arb:
-        below, beyond = (lift(mu) / 2 - e / lift(mu)), (-lift(mu) / 2 - e / lift(mu))
-        return ((-below / arb(2).sqrt()).erfc() - e.exp() * (-beyond / arb(2).sqrt()).erfc()) / 2
+def gaussian_height(mu: arb, e: arb) -> arb:
+    below, beyond = mu / 2 - e / mu, -mu / 2 - e / mu
+    return ((-below / arb(2).sqrt()).erfc() - e.exp() * (-beyond / arb(2).sqrt()).erfc()) / 2
 
-    return Formula(Gaussian(sigma=1 / mu).pair(), height)
+
+def gaussian(mu: Fraction) -> Formula:
+    return Formula(Gaussian(sigma=1 / mu).pair(), lambda e: gaussian_height(lift(mu), e))
 
 
 def two_outcomes(p: Fraction, q: Fraction) -> Formula:
@@ -360,3 +364,48 @@ def test_an_engine_far_from_its_own_epsilon_is_not_believed() -> None:
             assert upper - lower <= upper * arb("0.001")
 
     at_precision(192, asked)
+
+
+@pytest.mark.parametrize("least", [F(13), F(20), F(30)])
+def test_an_engine_that_begins_beyond_the_answer_is_asked_again_from_zero(
+    monkeypatch: pytest.MonkeyPatch, least: Fraction
+) -> None:
+    """The sum is cut where epsilon was proposed to be; if it is below, neither end may be taken from there."""
+    monkeypatch.setattr(engines, "ENGINES", [(CutSum,)])
+    monkeypatch.setattr(Question, "least", property(lambda asked: F(0) if asked.from_zero else least))
+    delta = F(mp.nstr(reference.many_laplace_delta(F(5, 2), 16, F(12)), 40))
+    lower, upper = Profile(((Laplace(epsilon=F(5, 2)).pair(), 16),)).epsilon_bounds(delta)
+    assert lower * (1 - 1e-12) <= 12 <= upper * (1 + 1e-12)
+    assert upper - lower < 1e-6
+
+
+class Vague(Engine):
+    """Three uses of Gaussian noise at mu = 1/2, known to a third."""
+
+    name = "vague"
+    only_rounding = False
+    guess = F(2)
+
+    @classmethod
+    def offer(cls, question: Question) -> Offer | None:
+        return Offer(1.0, cls)
+
+    def delta(self, epsilon: Fraction) -> tuple[arb, arb]:
+        truth = gaussian_height(arb(3).sqrt() / 2, lift(epsilon))
+        return truth * 2 / 3, truth * 4 / 3
+
+    def estimate(self, epsilon: float) -> float:
+        return float(gaussian_height(arb(3).sqrt() / 2, arb(epsilon)).log())
+
+
+def test_of_two_opinions_each_end_is_the_sharper_one(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Where one engine is vague, a grid of losses is asked too: the ends enclose the truth, and are closer."""
+    monkeypatch.setattr(engines, "ENGINES", [(Vague,)])
+    epsilon, profile = F(2), Profile(((gaussian(F(1, 2)), 3),))
+    delta = F(mp.nstr(gaussian_delta(mp.sqrt(mpf(3)) / 2, epsilon), 40))
+    both = profile.epsilon_bounds(delta)
+    monkeypatch.setattr(engines, "FEW_USES", 0)
+    alone = Profile(((gaussian(F(1, 2)), 3),)).epsilon_bounds(delta)
+    for lower, upper in (both, alone):
+        assert lower <= epsilon <= upper
+    assert both[1] - both[0] < (alone[1] - alone[0]) / 5
