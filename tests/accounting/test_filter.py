@@ -21,7 +21,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from mpmath import mp, mpf
 
-from zcdp import BudgetExceeded, Channel, Filter, Gaussian, Laplace, Odometer, PureDP
+from zcdp import BudgetExceeded, Channel, Filter, Gaussian, Laplace, Odometer, PureDP, Subsampled
 
 
 @pytest.mark.parametrize("tenth", ["0.1", Fraction(1, 10)])
@@ -121,6 +121,22 @@ def test_mechanisms_are_charged_at_least_their_rho(epsilons: list[float]) -> Non
             term = -term * e / n
             truth += term if n > 1 else 0
     assert truth <= f.spent <= truth * (1 + Fraction(1, 2**50))
+
+
+@pytest.mark.parametrize("make", [lambda: Filter(rho=1), lambda: Filter(epsilon=9, delta="1e-6"), Odometer])
+def test_mechanisms_for_two_kinds_of_neighbours_are_not_added_up(make: Callable[[], Filter | Odometer]) -> None:
+    """Whichever comes first says what the budget is about; what is stated for either goes with both."""
+    poisson, fixed = Subsampled(Gaussian(sigma=9), rate="0.01"), Subsampled(Gaussian(sigma=9), size=1, of=100)
+    for first, second in ((poisson, fixed), (fixed, poisson)):
+        budget = make()
+        budget.spend(Laplace(epsilon="0.01") + first)
+        before = repr(budget)
+        for other in (second, Laplace(epsilon="0.01") + second):
+            with pytest.raises(ValueError, match="do not compose"):
+                budget.spend(other)
+        assert repr(budget) == before
+        budget.spend(Laplace(epsilon="0.01"))
+        budget.spend(first)
 
 
 @pytest.mark.parametrize("make", [lambda: Filter(rho=1), Odometer], ids=["filter", "odometer"])

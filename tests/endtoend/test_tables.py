@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import random
+import re
 import tomllib
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from fractions import Fraction
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -13,11 +14,12 @@ from typing import Any
 
 import numpy as np
 import pytest
-from endtoend.plans import plan, rows
+from endtoend.plans import WIDE, plan, rows
 from endtoend.recorded import ENGINES, Recorder, debited, recorded, released
 from independent.divergences import ORDERS, chosen, gaussian, laplace, rho_between
-from independent.tables import Words, cells, ends, exact, meaning, total
+from independent.tables import Charge, Noise, Words, cells, ends, exact, meaning, total
 
+from zcdp.errors import BadValue
 from zcdp.ledger import Ledger
 from zcdp.release.table import Table
 
@@ -142,6 +144,50 @@ def test_what_is_drawn_and_debited_is_what_the_words_mean(ledgers: dict[str, Led
         seen += check(ledgers, n, neighbours=n % 5 == 0)
     assert len(seen) == 9, "every measure, alone and in a set"
     assert min(seen.values()) >= 5
+
+
+def check_filled(ledgers: dict[str, Ledger], seed: int) -> bool:
+    """A random plan of which one number is to be found within a budget; whether it had one."""
+    rng = random.Random(seed)
+    text, data = plan(rng), rows(rng)
+    found = list(re.finditer(r"mechanism = \"\w+\((\w+)=([^)]*)\)", text))
+    if WIDE in text or not found:
+        return False
+    meant = total(meaning(words, query) for words in [tomllib.loads(text)] for query in words["query"])
+    budget = Fraction(rho_between(meant)[1] * rng.choice((0.7, 1.3))).limit_denominator(1000)
+    place = rng.choice(found)
+    text = f"{text[: place.start(2)]}?{text[place.end(2) :]}\n[budget]\nrho = '{budget}'\n"
+    ledger, key = ledgers[tomllib.loads(text)["data"]["neighbours"]], f"filled {seed}"
+    try:
+        with recorded() as drawn:
+            released(text, data, ledger, key)
+    except BadValue as refusal:  # what stays as it is may cost the whole
+        assert "nothing of rho" in str(refusal), text
+        return False
+    debit, amount = debited(ledger, key)
+    assert amount <= budget, text
+    assert _uses(debit) == _uses(meant), text
+    # the noise is told in floats, so that it is close and not equal
+    numbers = sorted({float(one.number) for one in drawn.draws if isinstance(one, Noise)})
+    assert numbers == pytest.approx(sorted({float(one.number) for one in debit if one.law != "selection"}), rel=1e-5)
+    return True
+
+
+def _uses(charges: Mapping[Charge, int]) -> Counter[tuple[str, tuple[Fraction, ...]]]:
+    """How often each kind of noise is used at each sensitivity, whatever its size."""
+    found: Counter[tuple[str, tuple[Fraction, ...]]] = Counter()
+    for one, uses in charges.items():
+        found[one.law, one.sensitivity] += uses
+    return found
+
+
+def test_what_is_found_for_a_question_mark_is_drawn_and_debited(ledgers: dict[str, Ledger]) -> None:
+    assert sum(check_filled(ledgers, seed) for seed in range(12)) >= 6
+
+
+@pytest.mark.deep
+def test_hundreds_of_question_marks(ledgers: dict[str, Ledger]) -> None:
+    assert sum(check_filled(ledgers, seed) for seed in range(1000, 1300)) >= 150
 
 
 @pytest.mark.deep

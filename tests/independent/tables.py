@@ -115,16 +115,21 @@ def ends(query: Words) -> tuple[int, int]:
     return 1, query.get("max_rows", 1)
 
 
-def finest(words: Words, query: Words) -> int:
-    """How many cells the table by all keys of a set has: of each column the keys that divide it furthest."""
-    widest: dict[str, int] = {}
+def finest(words: Words, query: Words) -> Words:
+    """The table by all keys of a set: of each column by those that divide it furthest."""
+    by: dict[str, str] = {}
     for other in words["query"]:
         if other.get("adds_up") == query["adds_up"]:
             for name in keys(other):
-                domain = words["domain"][name]
-                column = domain.get("column", name) if isinstance(domain, dict) else name
-                widest[column] = max(widest.get(column, 1), size(domain))
-    return prod(widest.values())
+                column = _column(words, name)
+                if column not in by or size(words["domain"][name]) > size(words["domain"][by[column]]):
+                    by[column] = name
+    return {"measure": "count", "by": list(by.values())}
+
+
+def _column(words: Words, name: str) -> str:
+    domain = words["domain"][name]
+    return str(domain.get("column", name)) if isinstance(domain, dict) else name
 
 
 def meaning(words: Words, query: Words) -> Meaning:
@@ -162,7 +167,7 @@ def _moves(words: Words, query: Words, low: int, high: int, *, replaced: bool) -
     largest = Fraction(max(abs(low), abs(high)))
     apart = Fraction(max(high, 0) - min(low, 0)) if replaced else largest
     here, most = cells(words, query), query.get("max_cells", 1)
-    within = finest(words, query) // here if "adds_up" in query else 1
+    within = cells(words, finest(words, query)) // here if "adds_up" in query else 1
     if (several := min(most, within)) > 1:
         total = (2 if replaced else 1) * min(most, here * within) * largest
         return ((several * apart,) if here == 1 else (total, several * apart)), 1
@@ -192,7 +197,7 @@ def exact(words: Words, query: Words, rows: Sequence[Row]) -> dict[str, list[int
     per_row = words["data"]["unit"] == "row"
     held: dict[Any, dict[int, list[int]]] = defaultdict(lambda: defaultdict(list))
     names = keys(query)
-    wide = query if "adds_up" not in query else _finest_query(words, query)
+    wide = query if "adds_up" not in query else finest(words, query)
     low, high = ends(query)
     for n, row in enumerate(rows):
         person = n if per_row else row[words["data"]["unit"]]
@@ -223,19 +228,6 @@ def exact(words: Words, query: Words, rows: Sequence[Row]) -> dict[str, list[int
     return {"counts": counts, "sums": sums}
 
 
-def _finest_query(words: Words, query: Words) -> Words:
-    """A query by all keys of the set."""
-    by: dict[str, str] = {}
-    for other in words["query"]:
-        if other.get("adds_up") == query["adds_up"]:
-            for name in keys(other):
-                domain = words["domain"][name]
-                column = domain.get("column", name) if isinstance(domain, dict) else name
-                if column not in by or size(domain) > size(words["domain"][by[column]]):
-                    by[column] = name
-    return {"measure": "count", "by": list(by.values())}
-
-
 def _fulfils(row: Row, column: str, sign: str, value: Any) -> bool:
     if row[column] is None:
         return False
@@ -248,8 +240,7 @@ def _cell(words: Words, names: Sequence[str], row: Row) -> int | None:
     place = 0
     for name in names:
         domain = words["domain"][name]
-        column = domain.get("column", name) if isinstance(domain, dict) else name
-        found = _key(domain, row[column])
+        found = _key(domain, row[_column(words, name)])
         if found is None:
             return None
         place = place * size(domain) + found

@@ -7,6 +7,7 @@ from collections.abc import Callable
 from io import StringIO
 from pathlib import Path
 
+import polars as pl
 import pytest
 from ledger.server import Server
 
@@ -26,6 +27,7 @@ from zcdp.ledger import LedgerError
 from zcdp.ledger.plans import written
 from zcdp.ledger.store import Request
 from zcdp.privacy.curve import Curve
+from zcdp.release import release
 
 POISSON = Subsampled(Gaussian(sigma=2), rate="0.01")
 FIXED = Subsampled(Gaussian(sigma=2), size=10, of=1000)
@@ -177,6 +179,16 @@ def test_a_plan_file_for_those_of_the_account_is_spent(n: int, tmp_path: Path) -
     assert main(["ledger", "open", where, "all", "--unit", "person", "--neighbours", "replace", "--rho", "100"]) == 0
     assert main(["account", str(plan), "--ledger", where]) == 0
     assert main(["ledger", "spend", where, "all", str(plan), "--key", "a"]) == 0
+
+
+@pytest.mark.parametrize(("unit", "neighbours"), [("person", "add-remove"), ("visit", "replace")])
+def test_a_release_is_for_those_of_the_account(unit: str, neighbours: str, quick: Path) -> None:
+    plan = read_plan("plan.toml", TABLES.format(unit, neighbours))
+    with Ledger(quick / "budget.db") as ledger:
+        ledger.open_account("all", unit="person", neighbours="replace", rho=100)
+        with pytest.raises(ValueError, match=r"is not that of the account .*: nothing was spent"):
+            release(plan, pl.DataFrame({"a": [1]}), ledger=ledger, account="all", key="a")
+        assert len(list(ledger.history())) == 2
 
 
 def test_a_file_that_states_other_neighbours_than_its_mechanisms_is_not_read() -> None:
