@@ -64,10 +64,14 @@ def check(ledgers: dict[str, Ledger], seed: int, *, engine: str = "polars", neig
 def told_apart(words: Words, drawn: Recorder, tables: dict[str, Table], data: list[dict[str, Any]]) -> str:
     """What is wrong with published figures: each is exact but for a draw that is in no other; "" if nothing."""
     seen: list[int] = []
+    scores = iter(drawn.scores)
     members = [query["name"] for query in words["query"] if "adds_up" in query]
     for query in words["query"]:
         measure, name = query["measure"], query["name"]
         if measure in ("quantiles", "top"):
+            mine = [next(scores)[1] for _ in range(sum(meaning(words, query).draws.values()))]
+            if measure == "top" and mine[0] != exact(words, query, data)["counts"]:  # type: ignore[index]
+                return f"{name}: candidates are not scored by their counts"
             continue
         column = "persons" if measure == "mean" else "value"
         grid = Fraction(str(query["grid"])) if measure == "sum" else Fraction(1)

@@ -98,8 +98,8 @@ def size(domain: Any) -> int:
 
 
 def keys(query: Words) -> list[str]:
-    """The domains of a table: a histogram is a table by its bins too."""
-    return [*query.get("by", []), *([query["of"]] if query["measure"] == "histogram" else [])]
+    """The domains of a table: a histogram is a table by its bins too, and candidates are keys."""
+    return [*query.get("by", []), *([query["of"]] if query["measure"] in ("histogram", "top") else [])]
 
 
 def cells(words: Words, query: Words) -> int:
@@ -215,7 +215,7 @@ def exact(words: Words, query: Words, rows: Sequence[Row]) -> dict[str, list[int
             reach = max(abs(low), abs(high))
             step = min(max(step, low), high) if per_row else min(max(step, -reach), reach)
         held[person][fine * 10**6 + place].append(step)
-    if any(len(found) > query.get("max_cells", 1) for found in held.values()):
+    if query["measure"] != "top" and any(len(found) > query.get("max_cells", 1) for found in held.values()):
         return None
     counts, sums = [0] * cells(words, query), [0] * cells(words, query)
     for found in held.values():
