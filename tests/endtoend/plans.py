@@ -118,8 +118,10 @@ def rows(rng: random.Random, *, most: int = 40) -> list[dict[str, Any]]:
     pool = rng.sample(WHO, rng.randrange(1, 8))
     extreme = pool[0]
     made = [_row(rng, rng.choice([*pool, None])) for _ in range(rng.randrange(0, most))]
-    side = rng.choice((-1, 1))
-    made += [{**_row(rng, extreme), "pay": side * rng.choice((50.0, 6.0, 4.0))} for _ in range(rng.randrange(0, 25))]
+    side, same = rng.choice((-1, 1)), {**_row(rng, extreme), "ok": True, "age": 9.0}
+    for _ in range(rng.randrange(0, 25)):  # half of them in one cell of every table, all on one side of the others
+        one = same if rng.random() < 0.5 else _row(rng, extreme)
+        made.append({**one, "pay": side * rng.choice((50.0, 6.0, 4.0, 2.0))})
     rng.shuffle(made)
     return made
 

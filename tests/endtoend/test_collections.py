@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import random
 from collections import Counter
+from contextlib import nullcontext
 from fractions import Fraction
 from pathlib import Path
 
@@ -72,6 +73,17 @@ def test_as_many_reports_are_drawn_as_are_debited(tmp_path: Path) -> None:
 def test_many_collections(tmp_path: Path) -> None:
     for seed in range(5, 200):
         check(seed, tmp_path)
+
+
+@pytest.mark.parametrize("count", [1, 3, 4])
+def test_neither_fewer_nor_more_answers_are_accounted_for_than_are_given(count: int) -> None:
+    design = DESIGN.format(k=4, rounds=4, answered=2, mechanism="RAPPOR(epsilon=1)")
+    assert read_plan("design.toml", design).entries[0].count == 2
+    with pytest.raises(ValueError, match=f"count: {count} must be the 2 rounds that a client answers"):
+        read_plan("design.toml", design.replace("count = 2", f"count = {count}"))
+    every = design.replace("answered = 2\n", "")  # then a client answers every round
+    with pytest.raises(ValueError, match="must be the 4 rounds") if count < 4 else nullcontext():
+        read_plan("design.toml", every.replace("count = 2", f"count = {count}"))
 
 
 @pytest.mark.parametrize("every_round", [True, False])

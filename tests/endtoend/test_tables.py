@@ -56,8 +56,12 @@ def check(ledgers: dict[str, Ledger], seed: int, *, engine: str = "polars", neig
     assert least * (1 - CLOSE) <= amount <= most * (1 + CLOSE), text
     assert told_apart(words, drawn, tables, data) == "", text
     if neighbours:
-        far = divergence(text, data, other(rng, words, data), ledger, f"{key} neighbours", engine)
-        assert (far / ORDERS).max() <= amount * Fraction(1 + 1e-6), text
+        both = [
+            without_noise(text, one, ledger, f"{key} {n}", engine)
+            for n, one in enumerate((data, other(rng, words, data)))
+        ]
+        assert moved_too_far(words, *both) == "", text
+        assert (divergence(*both) / ORDERS).max() <= amount * Fraction(1 + 1e-6), text
     return Counter(query["measure"] for query in words["query"]) + Counter("adds_up" in q for q in words["query"])
 
 
@@ -108,15 +112,43 @@ def other(rng: random.Random, words: Words, data: list[dict[str, Any]]) -> list[
     return left + ([{**row, "who": who} for row in new] if replaced else [])
 
 
-def divergence(text: str, one: list[Any], two: list[Any], ledger: Ledger, key: str, engine: str) -> Any:
+def without_noise(text: str, data: list[Any], ledger: Ledger, key: str, engine: str) -> Recorder:
+    """What a release draws from, and would publish without noise."""
+    with recorded() as drawn:
+        tables = released(text, data, ledger, key, engine)
+    means(tomllib.loads(text), tables, data)
+    return drawn
+
+
+def moved_too_far(words: Words, first: Recorder, second: Recorder) -> str:
+    """Which answers of two neighbours are further apart than their mechanism is charged for; "" if none is."""
+    queries = sorted(words["query"], key=lambda query: "adds_up" not in query)  # the order in which they are drawn
+    pairs = zip(first.scores, second.scores, strict=True)
+    tables = zip(first.tables, second.tables, strict=True)
+    for query in queries:
+        meant = meaning(words, query)
+        if query["measure"] in ("quantiles", "top"):
+            [(charge, uses)] = meant.charges
+            mine = [next(pairs) for _ in range(sum(meant.draws.values()))]
+            moves = [[a - b for a, b in zip(one, two, strict=True)] for (_, one), (_, two) in mine]
+            if sum(any(one) for one in moves) > uses:
+                return f"{query['name']}: more selections move than are charged"
+            if any(
+                (max(one) - min(one)) * rate > charge.number for one, ((rate, _), _) in zip(moves, mine, strict=True)
+            ):
+                return f"{query['name']}: scores move too far"
+            continue
+        for charge, uses in meant.charges:
+            (_, values), (_, others) = next(tables)
+            far = [abs(a - b) for a, b in zip(values, others, strict=True) if a != b]
+            together = sum(far) > charge.sensitivity[0] if uses == 1 else len(far) > uses
+            if max(far, default=0) > charge.sensitivity[-1] or together:
+                return f"{query['name']}: cells move too far"
+    return ""
+
+
+def divergence(first: Recorder, second: Recorder) -> Any:
     """At every order the larger divergence, of both directions, between what is drawn from two data sets."""
-    found = []
-    for n, data in enumerate((one, two)):
-        with recorded() as drawn:
-            tables = released(text, data, ledger, f"{key} {n}", engine)
-        found.append(drawn)
-        means(tomllib.loads(text), tables, data)
-    first, second = found
     both = np.zeros_like(ORDERS)
     for (law, values), (_, others) in zip(first.tables, second.tables, strict=True):
         moves = [Fraction(abs(a - b)) for a, b in zip(values, others, strict=True) if a != b]
@@ -145,7 +177,7 @@ def means(words: Words, tables: dict[str, Table], data: list[dict[str, Any]]) ->
 def test_what_is_drawn_and_debited_is_what_the_words_mean(ledgers: dict[str, Ledger]) -> None:
     seen: Counter[str] = Counter()
     for n in range(100):
-        seen += check(ledgers, n, neighbours=n % 5 == 0)
+        seen += check(ledgers, n, neighbours=n % 4 == 0)
     assert len(seen) == 9, "every measure, alone and in a set"
     assert min(seen.values()) >= 5
 
