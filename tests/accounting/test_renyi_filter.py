@@ -29,6 +29,26 @@ from zcdp.privacy.each_way import rdp_each_way
 RR = RandomizedResponse(epsilon=1, k=1000)
 
 
+def test_orders_that_leave_nothing_have_no_share() -> None:
+    """At epsilon = 1 and delta = 1e-6 orders 2 and 3 leave nothing: what is left is what order 40 has alone."""
+    mixed, alone = Filter(epsilon=1, delta="1e-6", orders=[2, 40, 3]), Filter(epsilon=1, delta="1e-6", order=40)
+    assert mixed.orders == (40,)
+    assert mixed.budget == alone.budget
+    both = Filter(epsilon=1, delta="1e-6", orders=[40, 60])
+    assert both.orders == (40, 60)
+    with pytest.raises(ValueError, match=r"order \(3\) leaves nothing of epsilon = 1 at delta = 1e-06"):
+        Filter(epsilon=1, delta="1e-6", orders=[2, 3])
+    with pytest.raises(ValueError, match=r"order \(1\) must be above 1"):
+        Filter(epsilon=1, delta="1e-6", orders=[1, 40])
+
+
+def test_one_of_two_orders_may_have_all_of_delta_where_neither_has_enough_with_half() -> None:
+    """Order 2 leaves 1 + log(4 delta) of epsilon = 1: nothing of it at 0.05, and 0.0837 at 0.1."""
+    one = Filter(epsilon=1, delta="0.1", orders=[2, "2.001"])
+    assert len(one.orders) == 1
+    assert float(one.budget) == pytest.approx(1 + log(0.4), abs=1e-2)
+
+
 def admitted(f: Filter, m: object, most: int = 2000) -> int:
     for n in range(most):
         try:

@@ -218,8 +218,11 @@ def test_binary_response_estimates_both_values() -> None:
 def test_hashing_that_cannot_be_undone_is_refused() -> None:
     with pytest.raises(ValueError, match="a fixed hash does not tell colliding values apart"):
         zcdp.LocalHashing(epsilon=1, g=3).release([1], k=5)
-    with pytest.raises(ValueError, match=r"g \(4\) must be prime"):
+    with pytest.raises(ValueError, match=r"g \(4\) must be a prime"):
         zcdp.LocalHashing(epsilon=1, g=4, random_hash=True).release([1], k=5)
+    for composite in (65537 * 65539, 65537**2, 4294967291**2):  # without a divisor below 2^16
+        with pytest.raises(ValueError, match=r"must be a prime below"):
+            zcdp.LocalHashing(epsilon=1, g=composite, random_hash=True).release([1], k=5)
     with pytest.raises(ValueError, match=r"g \(9\) must be a prime"):
         zcdp.LinearHashing(epsilon=1, g=9, k=5)
     with pytest.raises(ValueError, match="estimated by signs"):

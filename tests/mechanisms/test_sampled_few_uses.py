@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import warnings
 from fractions import Fraction
 
 import mpmath
 import pytest
 
-from zcdp import Laplace, Subsampled
+from zcdp import Laplace, PureDP, Subsampled
 
 
 def once(q: mpmath.mpf, base: mpmath.mpf, x: mpmath.mpf) -> mpmath.mpf:
@@ -76,3 +77,23 @@ def test_two_uses_next_to_the_largest_loss() -> None:
         q, one = mpmath.mpf("0.1"), mpmath.mpf(1)
         assert twice(q, one, mpmath.mpf(answer.lower), add=False) >= mpmath.mpf("1e-5") * (1 - 1e-12)
         assert twice(q, one, mpmath.mpf(answer.upper), add=False) <= mpmath.mpf("1e-5") * (1 + 1e-12)
+
+
+@pytest.mark.parametrize("delta", ["1e-6", "3e-7"])
+def test_a_report_beside_sampled_noise_next_to_the_largest_loss(delta: str) -> None:
+    """Nearly all of the tilted mass is in one atom there, and its variance is what floats must not cancel away."""
+    q, base = mpmath.mpf(1) / 2, mpmath.mpf(1)
+    both = {sign: 1 / (1 + mpmath.exp(-sign)) for sign in (1, -1)}  # losses of the report, with their masses
+
+    def truth(epsilon: float, *, add: bool) -> mpmath.mpf:
+        x = {sign: mpmath.exp(mpmath.mpf(epsilon) - sign) for sign in both}
+        parts = {sign: 1 - y + y * once(q, base, 1 / y) if add else once(q, base, y) for sign, y in x.items()}
+        return sum(mass * parts[sign] for sign, mass in both.items())
+
+    plan = Subsampled(Laplace(epsilon=1), rate="0.5") + PureDP(epsilon=1)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        lower, upper = plan.epsilon_bounds(delta=delta)
+    assert max(truth(upper, add=add) for add in (False, True)) <= mpmath.mpf(delta)
+    assert max(truth(lower, add=add) for add in (False, True)) >= mpmath.mpf(delta)
+    assert upper <= lower * (1 + 1e-6)

@@ -19,7 +19,7 @@ from zcdp import Laplace, RandomizedResponse, SparseVector, calibrate
 from zcdp.mechanisms.first_positive import log_v, near_log_v
 from zcdp.mechanisms.stream import first_positive
 from zcdp.mechanisms.threshold_shift import Move, ShiftedThreshold
-from zcdp.numeric.balls import above, at_precision
+from zcdp.numeric.balls import above, at_precision, lift
 from zcdp.privacy.chords import Chords, _covers
 
 Floats = NDArray[np.float64]
@@ -317,6 +317,19 @@ def test_monotone_is_true_or_false(bad: object) -> None:
 
 
 # Chords
+
+
+def test_a_wide_ball_of_orders_has_a_bound_for_all_of_them() -> None:
+    """K(s) = s^2, up to 2s; balls of all widths, over many points, across both ends of what is known."""
+    chords = Chords(lambda s: above(lift(s) ** 2), 0.25, Fraction(2))
+    for low, high in product([0.0, 1e-14, 1e-9, 0.1, 0.5, 1.0], [1e-13, 1e-8, 0.2, 0.500001, 0.51, 0.6, 1.2, 1.9]):
+        if low < high:
+            bound = chords.value(arb(low).union(arb(high)))
+            assert bound.upper() >= arb(high) ** 2
+            assert bound.upper() <= (arb(high) ** 2 * (1 + arb(2) ** -10)).max(arb(2) ** -79)
+    assert chords.value(arb("1.1 +/- 1.05")).upper() >= 4
+    assert chords.value(arb(3).union(arb(5))).upper() >= 10
+    assert chords.value(arb(0.1).union(arb(1e30))).upper() >= 2e30
 
 
 def cubic(s: Fraction) -> float:

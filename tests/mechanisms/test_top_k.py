@@ -117,6 +117,30 @@ def test_one_that_falls_further_behind_is_rare(kind: type, monotone: bool) -> No
     assert 2 * kind(epsilon=1, monotone=True).relative_error == kind(epsilon=1).relative_error
 
 
+@pytest.mark.parametrize("noise", WINNERS)
+def test_all_of_several_selections_are_as_near_as_is_told(noise: str) -> None:
+    """Three ahead of seven by the distance that is told: the chance that one of the three is missed, from the law."""
+    m = TopK(epsilon=3, k=3, noise=noise)
+    told = m.falls_behind(10, level="0.9")
+    scores = [told] * 3 + [0.0] * 7
+
+    def missed(ahead: int) -> float:
+        """The chance that so many that are ahead, and the seven, are not selected in this order."""
+        if not ahead:
+            return 0.0
+        hit = sum(float(p) for p in WINNERS[noise](scores[3 - ahead :], 0.5)[:ahead])
+        return 1 - hit + hit * missed(ahead - 1)
+
+    assert missed(3) <= 0.1
+    one = ExponentialMechanism(epsilon=1).falls_behind(10, level="0.9")
+    if noise == "gumbel":
+        scores = [one] * 3 + [0.0] * 7
+        assert missed(3) > 0.1  # what is told of one selection does not hold for three
+    assert TopK(epsilon=1, k=1).falls_behind(10) == ExponentialMechanism(epsilon=1).falls_behind(10)
+    with pytest.raises(ValueError, match=r"candidates \(2\)"):
+        m.falls_behind(2)
+
+
 PLAN = """
 [data]
 unit = "row"

@@ -15,6 +15,8 @@ from mpmath import mp, mpf
 from samplers.chi_square import edges, p_value
 from samplers.laws import SCORES, by_table, exact, exponential_probabilities, flip_probabilities, real
 
+from zcdp import ExponentialMechanism, ReportNoisyMax, TopK
+from zcdp import PermuteAndFlip as PermuteAndFlipMechanism
 from zcdp.numeric.balls import lift
 from zcdp.samplers import selection, source
 from zcdp.samplers.exponential_coins import Rate, coin, coins
@@ -183,3 +185,40 @@ def test_a_word_in_the_surplus_is_drawn_again() -> None:
     assert one_below(3, scripted(1, 64 + 64)) == 0
     assert one_below(3, scripted((1 << 64) - 1, 64 + 64)) == 2
     assert one_below(3, scripted((1 << 128) - 1, 64 + 64)) == 2
+
+
+THIRDS = [Fraction(1, 3), Fraction(2, 3), Fraction(5, 3), Fraction(0)]
+
+
+@pytest.mark.parametrize("mechanism", [ExponentialMechanism, PermuteAndFlipMechanism, ReportNoisyMax])
+@pytest.mark.parametrize("given", ["list", "array", "mixed"])
+def test_fractions_are_scores_with_their_exact_value(mechanism: type, given: str) -> None:
+    """Thirds at sensitivity 1/3 select as whole numbers do at sensitivity 1: coin by coin, from the same bits."""
+    numbers = {"list": THIRDS, "array": np.array(THIRDS, dtype=object), "mixed": [*THIRDS[:-1], np.int64(0)]}[given]
+    m, whole = mechanism(epsilon=2), [3 * third for third in THIRDS]
+    counts = np.zeros((2, 4))
+    for _ in range(400):
+        counts[0, m.release(numbers, sensitivity="1/3")] += 1
+        counts[1, m.release([int(score) for score in whole], sensitivity=1)] += 1
+    assert abs(counts[0] - counts[1]).max() < 6 * 400**0.5
+    gaps = Scores(numbers, Rate(lambda: arb(1)))
+    assert [gaps.gap(n) for n in range(4)] == [Fraction(5, 3) - third for third in THIRDS]
+    assert gaps.gaps(slice(None)).tolist() == [float(Fraction(5, 3) - third) for third in THIRDS]
+
+
+def test_fractions_that_floats_do_not_tell_apart_are_told_apart() -> None:
+    """e^-rate of a gap of 10^-30 at a rate of 10^32: the one behind is never selected; floats see a tie."""
+    near = [Fraction(1, 3), Fraction(1, 3) + Fraction(1, 10**30)]
+    assert {ExponentialMechanism(epsilon=1).release(near, sensitivity="1e-33") for _ in range(40)} == {1}
+    far = [Fraction(10) ** 400, Fraction(0), -(Fraction(10) ** 400)]
+    for m in (ExponentialMechanism(epsilon=1), PermuteAndFlipMechanism(epsilon=1), ReportNoisyMax(epsilon=1)):
+        assert m.release(far, sensitivity=1) == 0
+    assert TopK(epsilon=1, k=2).release(far, sensitivity=1) == [0, 1]
+
+
+@pytest.mark.parametrize("bad", [[Fraction(1, 2), None], [Fraction(1, 2), "1/3"], [Fraction(1, 2), True], [2**70, 1j]])
+def test_what_is_no_number_among_fractions_is_refused(bad: list[object]) -> None:
+    with pytest.raises(TypeError, match="scores must be"):
+        ExponentialMechanism(epsilon=1).release(bad, sensitivity=1)
+    with pytest.raises(ValueError, match="scores must be finite"):
+        ExponentialMechanism(epsilon=1).release([Fraction(1, 2), float("inf")], sensitivity=1)

@@ -38,9 +38,10 @@ class Filter(metaclass=Spoken):
     With `epsilon` and `delta` it is (epsilon, delta)-DP: divergences of an order are added, which is fixed before
     anything is spent. `workload`, a mechanism or plan of the kind to come, chooses the order that admits most of it;
     `order` states one; `orders` several, among which delta is split, and a spend is admitted while some order has room
-    for it. Without any of these there are a dozen orders. No other order, and no profile of what happened to run, may
-    be claimed afterwards. Of mechanisms for add_remove neighbours, which all face the same way, one sum is kept with
-    the person against without, and one the other way round.
+    for it; of these, such as leave nothing of epsilon are left out and have no share. Without any of these there are a
+    dozen orders. No other order, and no profile of what happened to run, may be claimed afterwards. Of mechanisms for
+    add_remove neighbours, which all face the same way, one sum is kept with the person against without, and one the
+    other way round.
 
     Sums are rational numbers. Each cost is rounded up to a whole multiple of a unit below 1e-1000, of which decimals
     of up to 1000 places and the budget itself are multiples already: so a spend takes constant time, whatever was spent

@@ -7,7 +7,7 @@ from fractions import Fraction
 from math import exp, inf, log
 
 from zcdp.accounting.cost import GRID, units
-from zcdp.accounting.renyi import best_order, renyi_budget
+from zcdp.accounting.renyi import best_order, renyi_budget, renyi_left
 from zcdp.errors import BadValue
 from zcdp.numeric.exact import Value, rational, shown
 from zcdp.privacy.curve import Curve
@@ -155,7 +155,7 @@ def meters_at(
 ) -> tuple[OrderMeter, ...]:
     """One meter for each order, all of delta for one alone, equal shares of it for several.
 
-    The orders as told; the best one for a workload; else a dozen of them.
+    The orders as told, but for those that leave nothing of epsilon; the best one for a workload; else a dozen of them.
     """
     if workload is not None:
         chosen: tuple[Fraction, ...] = (best_order(workload, epsilon, delta),)
@@ -163,9 +163,25 @@ def meters_at(
         chosen = tuple(rational(order, "order") for order in orders)
         if not chosen or len(set(chosen)) < len(chosen):
             raise BadValue("orders must be different ones, and at least one")
+        chosen = _useful(epsilon, delta, chosen)
     else:
         chosen = _several(epsilon, delta)
     return tuple(OrderMeter(order, renyi_budget(epsilon, delta / len(chosen), order)) for order in chosen)
+
+
+def _useful(epsilon: Fraction, delta: Fraction, orders: tuple[Fraction, ...]) -> tuple[Fraction, ...]:
+    """Without the orders that leave nothing of epsilon at their share of delta: the others share what those would have.
+
+    One after another, that which leaves least first, as each that goes makes the shares larger; one always stays.
+    """
+    left = list(orders)
+    while len(left) > 1:
+        amounts = {order: renyi_left(epsilon, delta / len(left), order) for order in left}
+        least = min(left, key=lambda order: amounts[order])
+        if amounts[least] > 0:
+            break
+        left.remove(least)
+    return tuple(left)
 
 
 def _several(epsilon: Fraction, delta: Fraction) -> tuple[Fraction, ...]:

@@ -11,7 +11,7 @@ from zcdp.errors import BadValue
 from zcdp.numeric.balls import at_precision, below, lift
 from zcdp.privacy.curve import Curve
 
-__all__ = ["best_order", "renyi_budget"]
+__all__ = ["best_order", "renyi_budget", "renyi_left"]
 
 BITS = 256
 
@@ -24,6 +24,21 @@ def renyi_budget(epsilon: Fraction, delta: Fraction, order: Fraction) -> Fractio
     >>> float(renyi_budget(Fraction(10), Fraction(1, 10**6), Fraction("3.066")))
     4.24996...
     """
+    least = renyi_left(epsilon, delta, order)
+    if not 0 < least < inf:
+        raise BadValue(
+            f"order ({float(order):g}) leaves nothing of epsilon = {float(epsilon):g} at delta = {float(delta):g}: "
+            "take a larger order"
+        )
+    return Fraction(least)
+
+
+def renyi_left(epsilon: Fraction, delta: Fraction, order: Fraction) -> float:
+    """The same formula, rounded down, where it need not be positive: nothing may be spent then.
+
+    >>> renyi_left(Fraction(1), Fraction(1, 10**6), Fraction(2)) < 0
+    True
+    """
     if order <= 1:
         raise BadValue(f"order ({order}) must be above 1")
 
@@ -31,13 +46,7 @@ def renyi_budget(epsilon: Fraction, delta: Fraction, order: Fraction) -> Fractio
         alpha = lift(order)
         return lift(epsilon) + (lift(delta).log() + alpha.log()) / (alpha - 1) - (1 - 1 / alpha).log()
 
-    least = at_precision(BITS, lambda: below(budget()))
-    if not 0 < least < inf:
-        raise BadValue(
-            f"order ({float(order):g}) leaves nothing of epsilon = {float(epsilon):g} at delta = {float(delta):g}: "
-            "take a larger order"
-        )
-    return Fraction(least)
+    return at_precision(BITS, lambda: below(budget()))
 
 
 def best_order(workload: Curve, epsilon: Fraction, delta: Fraction) -> Fraction:

@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from math import isqrt
 from typing import TYPE_CHECKING, Any
 
-from flint import arb
+from flint import arb, fmpz
 
 from zcdp.errors import BadType, BadValue
 from zcdp.mechanisms.collected import CollectsNumbers, Real
@@ -24,12 +23,12 @@ __all__ = ["LocalHashing", "RunsLinearHash", "is_prime"]
 
 
 def is_prime(g: int) -> bool:
-    """By trial division, for numbers of buckets.
+    """Whether a number of at most 64 bits is prime; no other can be a number of buckets, as reports have 64 bits.
 
-    >>> [g for g in range(20) if is_prime(g)]
-    [2, 3, 5, 7, 11, 13, 17, 19]
+    >>> [g for g in range(20) if is_prime(g)], is_prime(65537 * 65539)
+    ([2, 3, 5, 7, 11, 13, 17, 19], False)
     """
-    return g >= 2 and all(g % divisor for divisor in range(2, min(isqrt(g), 1 << 16) + 1))
+    return g < 1 << 64 and bool(fmpz(g).is_prime())
 
 
 class RunsLinearHash(CollectsNumbers):
@@ -136,4 +135,4 @@ class LocalHashing(RunsLinearHash, ThreePoint):
         if not self.random_hash:
             raise BadValue("a fixed hash does not tell colliding values apart: random_hash=True draws a fresh one")
         if not is_prime(self.g):
-            raise BadValue(f"g ({self.g}) must be prime for the hash to be drawn exactly")
+            raise BadValue(f"g ({self.g}) must be a prime below 2^64 for the hash to be drawn exactly")

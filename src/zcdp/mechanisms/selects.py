@@ -110,6 +110,11 @@ class Selects:
         return self.epsilon
 
     @property
+    def _rounds(self) -> int:
+        """How many selections are made, each among those that are left."""
+        return 1
+
+    @property
     def _spread(self) -> int:
         """By how many sensitivities two scores may move against each other."""
         return 1 if self.monotone else 2
@@ -138,15 +143,17 @@ class Selects:
     def falls_behind(self, candidates: Value, *, sensitivity: Value = 1, level: Value = Fraction(19, 20)) -> float:
         """How far the selected score is below the best at most, with a probability of at least `level`; rounded up.
 
-        Whatever the scores of so many candidates are. Theorem: docs/theorems/monotone-selection.md.
+        Whatever the scores of so many candidates are. Of several selections, all of them at once: each is so far below
+        the best that is left. Theorem: docs/theorems/monotone-selection.md.
 
         >>> from zcdp import ExponentialMechanism
         >>> ExponentialMechanism(epsilon=1).falls_behind(100)
         15.0791...
         """
         chance, distance = probability(level, "level"), positive_rational(sensitivity, "sensitivity")
-        others = integer(candidates, "candidates", 1) - 1
-        steps = _least(lambda n: NOISES[self._noise].misses(others, arb(n) / STEPS) <= lift(1 - chance))
+        others = integer(candidates, "candidates", self._rounds) - 1
+        each = (1 - chance) / self._rounds
+        steps = _least(lambda n: NOISES[self._noise].misses(others, arb(n) / STEPS) <= lift(each))
         return upper_float(lambda: self._spread * lift(distance) * steps / STEPS / lift(self._each)) if steps else 0.0
 
 

@@ -103,6 +103,10 @@ class TopK(Selects, Mechanism):
     def _each(self) -> Exact:
         return self.epsilon / self.k if isinstance(self.epsilon, Fraction) else self.epsilon
 
+    @property
+    def _rounds(self) -> int:
+        return self.k
+
     @cached_property
     def _round(self) -> Mechanism:
         """One selection."""

@@ -12,7 +12,7 @@ from math import floor, frexp, inf, nextafter, sqrt
 
 from flint import arb
 
-from zcdp.numeric.balls import lift
+from zcdp.numeric.balls import above, lift
 from zcdp.numeric.certify import NotCertified, enclose
 from zcdp.numeric.exact import Exact
 from zcdp.numeric.work import count_work
@@ -47,18 +47,14 @@ class Chords:
         return self._known.setdefault(n, self._bound(_point(n)))
 
     def value(self, s: arb) -> arb:
-        """An upper bound on K at every point of a positive ball."""
+        """A ball whose upper end is not below K at any point of a positive ball, however wide: K does not fall."""
         pure = s * lift(self._largest)
-        middle = float(s.mid())
-        if not float(_point(LEAST)) < middle < float(_point(MOST)):
-            return pure if middle > 1 else (s * self._at(LEAST) / lift(_point(LEAST))).min(pure)
-        n = _index(middle)
-        value = self._chord(n, s)
-        if not s >= lift(_point(n)):
-            value = value.max(self._chord(n - 1, s))
-        if not s <= lift(_point(n + 1)):
-            value = value.max(self._chord(n + 1, s))
-        return value.min(pure)
+        high = above(s)
+        if not high < float(_point(MOST)):
+            return pure
+        if high <= float(_point(LEAST)):
+            return (s * self._at(LEAST) / lift(_point(LEAST))).min(pure)
+        return self._chord(_index(high), s).min(pure)
 
     def _chord(self, n: int, s: arb) -> arb:
         left, right, x = self._at(n), self._at(n + 1), lift(_point(n))

@@ -34,6 +34,7 @@ def half_width(entry: Entry, level: Fraction = LEVEL) -> int:
     return int(_accuracy(_mechanism(entry), level).half_width)
 
 
-def reach_of_selection(entry: Entry, sensitivity: Fraction, candidates: int) -> float:
-    """How far the selected score falls behind the best at most, with a probability of at least `LEVEL`."""
-    return float(_mechanism(entry).falls_behind(candidates, sensitivity=sensitivity, level=LEVEL))
+def reach_of_selection(entry: Entry, sensitivity: Fraction, candidates: int, *, selections: int = 1) -> float:
+    """How far a selected score falls behind the best at most, all of so many with a probability of at least `LEVEL`."""
+    level = 1 - (1 - LEVEL) / selections
+    return float(_mechanism(entry).falls_behind(candidates, sensitivity=sensitivity, level=level))

@@ -164,11 +164,11 @@ def _top(query: TableQuery, entries: Sequence[Entry], exact: Exact, statistics: 
     mechanism: Any = entries[0].plan.parts[0][0] if entries[0].plan else None
     distance = statistics[0].distance
     chosen = select_top(mechanism, query.k, exact.counts, sensitivity=distance)
-    reach = reach_of_selection(entries[0], distance, query.of.size)
+    reach = reach_of_selection(entries[0], distance, query.of.size, selections=query.k)
     names = {name: [values[n] for n in chosen] for name, values in query.of.columns().items()}
     columns = {"rank": list(range(1, query.k + 1)), **names, "count_error": [reach] * query.k}
     about = (
-        f"selected one after another; each falls behind the best that is left by at most count_error, at "
-        f"{float(LEVEL):.0%}"
+        f"selected one after another; at {float(LEVEL):.0%} none of them falls behind the best that is left by more "
+        "than count_error"
     )
     return Table(query.name, about, columns)

@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from fractions import Fraction
 from math import inf, isfinite
+from numbers import Integral, Rational
 from typing import Any
 
 import numpy as np
@@ -46,21 +47,25 @@ class Scores:
         array = exact_array(scores, "scores")
         if array.ndim != 1 or not array.size:
             raise BadValue(f"scores must be a list of at least one number, not of shape {array.shape}")
+        if array.dtype == object:
+            array = _rationals(array)
         kind = array.dtype.kind
-        if kind not in "iuf" or array.dtype.itemsize > 8:
-            raise BadType(f"scores must be integers or floats of at most 64 bits, not {array.dtype}")
+        if kind not in "iufO" or array.dtype.itemsize > 8:
+            raise BadType(f"scores must be integers or floats of at most 64 bits, or fractions, not {array.dtype}")
         self.array = array if array.dtype.isnative else array.astype(array.dtype.newbyteorder("="))
         self.size: int = array.size
         self.rate = rate
         best, least = self.array.item(self.array.argmax()), self.array.item(self.array.argmin())
         if kind == "f" and not (isfinite(best) and isfinite(least)):  # both show a NaN, if there is one
             raise BadValue("scores must be finite")
-        self.best, self._widest = best, best - least
+        self.best, self._widest = best, _float(best - least)
         self._plain = array.dtype == np.float64 and self._widest < inf
 
     def gaps(self, block: slice) -> NDArray[Any]:
         """How far the scores are behind the best, in floats; infinite where that is beyond floats."""
         scores = self.array[block]
+        if scores.dtype == object:
+            return np.array([_float(self.best - score) for score in scores.tolist()])
         if self._plain:
             gaps: NDArray[Any] = self.best - scores
             return gaps
@@ -81,11 +86,11 @@ class Scores:
 
     def gap(self, n: int) -> Fraction:
         """How far a score is behind the best, exactly."""
-        return Fraction(self.best) - Fraction(self.array[n].item())
+        return Fraction(self.best) - Fraction(self.array.item(n))
 
     def flip(self, n: int, k: int, cell: int, source: Source) -> bool:
         """The coin of probability 2^k exp(-rate gap) of one score, from its first 16 bits."""
-        behind = (self.best - self.array.item(n)) * self.rate.halvings - k
+        behind = _float(self.best - self.array.item(n)) * self.rate.halvings - k
         if behind < self.rate.surely_one[cell]:
             return True
         return not behind > self.rate.possibly_one[cell] and self.rate.flip(self.gap(n), k, cell, source)
@@ -106,3 +111,24 @@ class Scores:
         for n in undecided.nonzero()[0].tolist():
             heads[n] = self.rate.flip(self.gap(which(n)), 0 if k is None else k.item(n), cells.item(n), source)
         return heads
+
+
+def _rationals(array: NDArray[Any]) -> NDArray[Any]:
+    """Objects, of which some are fractions and others may be integers and floats: each as its exact value."""
+    given = array.tolist()
+    known = all(isinstance(one, Rational | float) and not isinstance(one, bool) for one in given)
+    if not known or not any(isinstance(one, Fraction) for one in given):
+        raise BadType("scores must be integers or floats of at most 64 bits, or fractions, not object")
+    if not all(isfinite(one) for one in given if isinstance(one, float)):
+        raise BadValue("scores must be finite")
+    exact = np.empty(len(given), dtype=object)
+    exact[:] = [Fraction(int(one) if isinstance(one, Integral) else one) for one in given]
+    return exact
+
+
+def _float(gap: float | int | Fraction) -> float:
+    """The nearest float; infinite where it is beyond floats."""
+    try:
+        return float(gap)
+    except OverflowError:
+        return inf

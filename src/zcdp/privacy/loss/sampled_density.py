@@ -111,7 +111,7 @@ class SampledDensityFactor(Factor):
     def rule(self, c: arb, height: float, fall: float, *, real: bool = False, most: float = inf) -> Rule:
         """A quadrature up to a height, to about e^-fall of M(c); `real`: with all points on the real axis."""
         size, _, variance = self.estimate(float(c.mid()))
-        shifted = not real and height * max(variance, 0.0) ** 0.5 > SHIFTED  # which cancels in floats at large orders
+        shifted = not real and height * variance**0.5 > SHIFTED
         return self.mixture.rule(self.exponents(c), height, size - fall, shifted=shifted, most=most)
 
     @cached_property
@@ -189,14 +189,13 @@ class SampledDensityFactor(Factor):
             middle = max(float(self._middle.mid()), 1e-300)
             parts.append((-losses, -c * losses))
         top = max(float((size + masses).max()) for _, size in parts)
-        level = slope = square = 0.0
-        for loss, size in parts:
-            mass = np.exp(size + masses - top)
-            level, slope = level + float(mass.sum()), slope + float((mass * loss).sum())
-            square += float((mass * loss * loss).sum())
+        tilted = [(loss, np.exp(size + masses - top)) for loss, size in parts]
         if self.facing is Facing.EITHER:
-            level += middle * np.exp(min(-top, 700.0))
-        return top + log(level), slope / level, square / level - (slope / level) ** 2
+            tilted.append((np.zeros(1), np.array([middle * np.exp(min(-top, 700.0))])))
+        level = sum(float(mass.sum()) for _, mass in tilted)
+        mean = sum(float((mass * loss).sum()) for loss, mass in tilted) / level
+        bend = sum(float((mass * (loss - mean) ** 2).sum()) for loss, mass in tilted) / level
+        return top + log(level), mean, bend
 
     @cached_property
     def _sample(self) -> tuple[Any, Any]:
