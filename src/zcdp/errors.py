@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 
-__all__ = ["BadType", "BadValue", "MissingExtra", "ZcdpError"]
+__all__ = ["BadType", "BadValue", "MissingExtra", "SensitivityWarning", "ZcdpError"]
 
 
 class ZcdpError(Exception):
@@ -38,6 +38,10 @@ class MissingExtra(ZcdpError, ModuleNotFoundError):
 
     def __init__(self, what: str, *, extra: str, name: str | None = None) -> None:
         super().__init__(f"{what}: pip install {_packages(extra)} (the extra {extra})", name=name)
+
+
+class SensitivityWarning(UserWarning):
+    """A sensitivity that was not stated is taken to be 1, where most who write it so mean something else."""
 
 
 def _packages(extra: str) -> str:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from fractions import Fraction
 from functools import cache
 from itertools import combinations, product
@@ -12,6 +13,7 @@ import pytest
 from independent.sampled_reference import gaussian_delta
 
 from zcdp import (
+    L2,
     Channel,
     DiscreteLaplace,
     Gaussian,
@@ -22,6 +24,8 @@ from zcdp import (
     RandomizedResponse,
     Subsampled,
 )
+from zcdp.cli import main
+from zcdp.errors import SensitivityWarning
 from zcdp.privacy.relation import Relation
 
 Row = tuple[Fraction, ...]
@@ -253,3 +257,31 @@ def test_figures_beside_the_usual_bound(
     lower, upper = (steps * Subsampled(Gaussian(sigma=sigma), size=size, of=60_000)).epsilon_bounds(delta=delta)
     found = usual(size / 60_000, sigma, steps, delta), upper, lower
     assert found == pytest.approx(figures, rel=2e-4)
+
+
+def test_sigma_without_a_sensitivity_warns_once_that_a_replaced_gradient_moves_by_two_norms() -> None:
+    """A gradient clipped to C = 1 that is replaced by its opposite moves the sum by 2: sensitivity=2 says so."""
+    with pytest.warns(SensitivityWarning, match=r"2C.*sensitivity=2") as caught:
+        plain = Subsampled(Gaussian(sigma=1), size=3, of=100)
+    assert [one.filename for one in caught] == [__file__]
+    with pytest.warns(SensitivityWarning):
+        Subsampled(Laplace(epsilon=1) + Gaussian(sigma=1), size=3, of=100)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        stated = Subsampled(Gaussian(sigma=2, sensitivity=2), size=3, of=100)
+        on_purpose = Subsampled(Gaussian(sigma=1, sensitivity=L2(1)), size=3, of=100)
+        Subsampled(Gaussian(sigma=1), rate="0.03")
+        Subsampled(Laplace(epsilon=1), size=3, of=100)
+        # what was written down long ago is read in silence, and what is printed can be pasted back
+        for one in (plain, stated, on_purpose):
+            assert Plan.parse(repr(one)) == Plan.from_json(Plan.sum_of(one).to_json()) == Plan.sum_of(one)
+    assert repr(stated) == "Subsampled(Gaussian(sigma=2, sensitivity=2), size=3, of=100)"
+    assert repr(on_purpose) == "Subsampled(Gaussian(sigma=1, sensitivity=L2(1)), size=3, of=100)"
+    assert plain.delta_at(epsilon=1) == stated.delta_at(epsilon=1) == on_purpose.delta_at(epsilon=1)
+
+
+def test_an_account_of_replaced_records_says_what_clipping_leaves(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["account", "10 * Subsampled(Gaussian(sigma=1), size=3, of=100)"]) == 0
+    said = capsys.readouterr()
+    assert "what is clipped to norm C moves by 2C" in said.out
+    assert not said.err

@@ -12,6 +12,7 @@ from zcdp.accounting.tokens import PlanError, Token, split
 from zcdp.display.suggest import unknown
 from zcdp.errors import BadValue
 from zcdp.mechanisms import L1, L2, MECHANISMS, WRAPPERS, L0LInf, L1LInf, Mechanism
+from zcdp.mechanisms.subsampled import READING
 from zcdp.numeric.certify import NotCertified
 from zcdp.numeric.exact import MOST_DIGITS, Value, rational
 from zcdp.privacy.curve import Curve
@@ -133,10 +134,13 @@ class _Parser:
             return plan
         name = self._peek()
         mechanism, values, parameters = self._call()
+        before = READING.set(True)
         try:
             made = mechanism(*values, **parameters)
         except (ValueError, TypeError, NotCertified) as error:
             raise PlanError(f"{name.text}: {error}", self.text, name.position) from None
+        finally:
+            READING.reset(before)
         # equal mechanisms cost the same, and may have other noise
         key = made, getattr(made, "sensitivity", None)
         self.written.setdefault(key, self.text[name.position : self.tokens[self.next - 1].end])

@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
+from contextvars import ContextVar
 from dataclasses import dataclass
 from fractions import Fraction
 from math import inf
 from typing import ClassVar
+from warnings import warn
 
 from zcdp.display.things import thing
-from zcdp.errors import BadType, BadValue
+from zcdp.errors import BadType, BadValue, SensitivityWarning
 from zcdp.mechanisms.base import Mechanism
+from zcdp.mechanisms.gaussian import Gaussian
 from zcdp.mechanisms.wrapper import Wrapper
 from zcdp.numeric.exact import Exact, Value, integer, literal, rational
 from zcdp.numeric.once import cached_property
@@ -20,7 +23,16 @@ from zcdp.privacy.plan import Plan
 from zcdp.privacy.relation import Relation
 from zcdp.privacy.sampled_curve import SampledConvex, replaced_curve, sampled_curve
 
-__all__ = ["Subsampled"]
+__all__ = ["READING", "Subsampled"]
+
+READING: ContextVar[bool] = ContextVar("READING", default=False)
+"""Whether text is read, which may have been stored long ago: nobody is there to be warned."""
+
+MOVES = (
+    "sigma of noise on a sample of a fixed size is in units of what replacing one record moves: of a sum of gradients "
+    "clipped to norm C that is 2C, so that this is noise of standard deviation 2 sigma C; for noise of z C write "
+    "Gaussian(sigma=z, sensitivity=2), and where a replaced record moves the sum by 1, sensitivity=L2(1)"
+)
 
 AGREE = 1e-9  # Two ends of rho so close are one value: each is searched to 1e-10 of it.
 
@@ -35,8 +47,11 @@ class Subsampled(Wrapper):
     `size` and `of`: so many different records, all sets of them alike. Neighbours are two data sets of which one record
     is another: the pair is the least that dominates all of them, attained by one use.
 
-    The base's sensitivity is stated for the same neighbours. Which records were drawn stays secret. Batches cut from a
-    shuffled data set are neither, and not covered.
+    The base's sensitivity is stated for the same neighbours. **Of gradients clipped to norm C, one that is replaced
+    moves the sum by 2C**: noise of standard deviation z C is `Gaussian(sigma=z, sensitivity=2)` on a sample of a fixed
+    size, and `Gaussian(sigma=z)` there is noise of 2 z C, of which a `SensitivityWarning` tells.
+
+    Which records were drawn stays secret. Batches cut from a shuffled data set are neither, and not covered.
 
     Sampling makes large losses rare, not small: rho of sampled Gaussian noise is that of the noise itself, whatever the
     rate, and the profile is what to ask. Theorems: docs/theorems/sampling.md, docs/theorems/fixed-size.md.
@@ -45,7 +60,7 @@ class Subsampled(Wrapper):
     >>> step = Subsampled(Gaussian(sigma=1), rate="0.01")
     >>> step.rho, (10_000 * step).epsilon_at(delta=1e-5)
     (0.5, 6.18771238997154...)
-    >>> (10_000 * Subsampled(Gaussian(sigma=1), size=600, of=60_000)).epsilon_at(delta=1e-5)
+    >>> (10_000 * Subsampled(Gaussian(sigma=2, sensitivity=2), size=600, of=60_000)).epsilon_at(delta=1e-5)
     8.0839634678118...
     """
 
@@ -79,7 +94,8 @@ class Subsampled(Wrapper):
             if drawn > whole:
                 raise BadValue(f"size ({drawn}) must be at most of ({whole}): no record is drawn twice")
             Relation.REPLACE.joined(mechanism.relation)
-            _refuse_other_size(mechanism, drawn)
+            if not READING.get() and any(map(_counts_in_moves, _noises(mechanism))):
+                warn(MOVES, SensitivityWarning, stacklevel=3)  # of the constructor, and of what words its complaints
             self._set(mechanism=mechanism, rate=Fraction(drawn, whole), size=drawn, of=whole)
         else:
             raise BadType("give a rate, for a Poisson sample, or size and of, for one without replacement")
@@ -206,24 +222,13 @@ class Subsampled(Wrapper):
         return self.mechanism.rho_fraction if self.pure_epsilon == inf else super().rho_fraction
 
 
-def _refuse_replaced(mechanism: Mechanism | Plan) -> None:
-    """A Poisson sample has neighbours of one record more or less: the base must be stated for them.
-
-    Of a local randomizer a record that is not there sends the report of a fixed value: that is covered.
-    """
-    for part, _ in mechanism.parts:
-        if part.relation is Relation.REPLACE and not getattr(part, "local", False):
-            rule = "its neighbours have equally many records, those of a Poisson sample one more or less"
-            raise BadValue(f"{part!r} cannot run on a Poisson sample: {rule}; give size and of")
+def _noises(mechanism: Mechanism | Plan) -> list[Curve]:
+    return [part for part, _ in mechanism.parts] if isinstance(mechanism, Plan) else [mechanism]
 
 
-def _refuse_other_size(mechanism: Mechanism | Plan, drawn: int) -> None:
-    """What runs on a sample of a fixed size and states how many records it has must state this many."""
-    for part, _ in mechanism.parts:
-        stated = {"clients": getattr(part, "clients", None), "of": getattr(part, "of", None)}
-        for name, records in stated.items():
-            if records is not None and records != drawn:
-                raise BadValue(f"{name} ({records}) of {part!r} must be size ({drawn}): it runs on what is drawn")
+def _counts_in_moves(noise: Curve) -> bool:
+    """Gaussian noise whose sensitivity was left to be 1: L2(1) is written on purpose."""
+    return isinstance(noise, Gaussian) and noise.sensitivity == 1
 
 
 def _rate(rate: Value) -> Fraction:

@@ -49,7 +49,7 @@ def _shuffled(clients: int) -> bool:
 
 
 def _fixed_size() -> bool:
-    whole, rate, epsilon = Gaussian(sigma=2), Fraction(1, 10), 0.25
+    whole, rate, epsilon = Gaussian(sigma=4, sensitivity=2), Fraction(1, 10), 0.25
     sample = Subsampled(whole, size=3, of=30)
     inner = log((exp(epsilon) - 1 + float(rate)) / float(rate))
     return isclose(sample.delta_at(epsilon=epsilon), float(rate) * whole.delta_at(epsilon=inner), rel_tol=1e-6)
