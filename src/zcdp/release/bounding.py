@@ -70,8 +70,8 @@ def _together(base: Any, query: TableQuery) -> Any:
     nw = narwhals()
     if query.amount is None:
         pairs = base.group_by(PERSON, CELL).agg(nw.len().alias(ROWS))
-        least = nw.min_horizontal(nw.col(ROWS).cast(nw.Int64), nw.lit(query.max_rows))
-        return pairs.select(PERSON, CELL, least.alias(ROWS))
+        rows = between(nw.col(ROWS).cast(nw.Int64), 0, query.max_rows)
+        return pairs.select(PERSON, CELL, rows.alias(ROWS))
     base = _parts(base, query.amount)
     pairs = base.group_by(PERSON, CELL).agg(*(nw.col(name).sum() for name in _names(query.amount)))
     return pairs.select(PERSON, CELL, _total(query.amount).alias(AMOUNT))

@@ -4,12 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
+from functools import cached_property
 from pathlib import Path
 from typing import Any
 
 from zcdp.errors import BadValue
-from zcdp.release.engines import Engine, engine_of, narwhals
-from zcdp.release.files import opened
+from zcdp.release.engines import DuckDB, Engine, engine_of, narwhals
+from zcdp.release.files import FORMS, opened, text_column
+from zcdp.release.reading import Use
 from zcdp.tables.declaration import Declaration
 from zcdp.tables.query import TableQuery
 
@@ -23,83 +25,87 @@ SAID = {
     "date": "dates, or times without a zone",
     "person": "integers or text, to name persons by",
 }
+FITS = {
+    "text": ("text", "category"),
+    "number": ("integer", "wide", "float", "decimal"),
+    "integer": ("integer", "wide"),
+    "boolean": ("boolean",),
+    "date": ("date", "s", "ms", "us", "ns"),
+    "person": ("text", "category", "integer", "wide"),
+}
+"""The forms of a column that a kind of value is read from; in pandas objects too, one by one."""
 
 
 class Source:
-    """A frame of one engine, and how to read its columns: nothing is computed by asking."""
+    """A frame of one engine, and how to read its columns: by asking nothing is computed, and nothing read.
+
+    Of each column that the plan uses there is whether it has a value, and the value: both without gaps.
+    """
 
     def __init__(self, engine: Engine, native: Any, kinds: Mapping[str, set[str]], *, typed: bool = False) -> None:
-        self.engine, self.typed = engine, typed
-        self.frame = narwhals().from_native(native if typed else engine.prepared(native, kinds)).lazy()
-        self.schema = dict(self.frame.collect_schema())
-        for column, asked in kinds.items():
-            for kind in sorted(asked):
-                self._check(column, kind)
+        self.engine, self._native = engine, native
+        asked = [(column, kind) for column, found in kinds.items() for kind in sorted(found)]
+        types = {} if typed else engine.types(native, list(kinds))
+        self._uses = {
+            (column, kind): Use(n, text_column(column, kind), kind, FORMS[kind])
+            if typed
+            else Use(n, column, kind, self._form(types, column, kind))
+            for n, (column, kind) in enumerate(asked)
+        }
 
-    def _check(self, column: str, kind: str) -> None:
-        if self.typed:
-            return
-        if column not in self.schema:
+    @cached_property
+    def frame(self) -> Any:
+        """The values that the plan uses; of a frame in memory they are read when this is asked for first."""
+        native = self._native() if callable(self._native) else self._native
+        return narwhals().from_native(self.engine.read(native, list(self._uses.values()))).lazy()
+
+    def _form(self, types: Mapping[str, Any], column: str, kind: str) -> str:
+        """What the column holds, by its type alone; one that cannot be read as this kind of value is refused."""
+        if column not in types:
             from zcdp.display.suggest import unknown
 
-            raise BadValue(unknown("column", column, self.schema))
-        alike = [name for name in self.schema if name.lower() == column.lower()]
+            raise BadValue(unknown("column", column, types))
+        alike = [name for name in types if name.lower() == column.lower()]
         if len(alike) > 1 and self.engine.name == "pyspark":
             raise BadValue(f"column {column!r} has the name of another, by letters of either case")
-        found = self.schema[column]
-        if not _fits(found, kind):
-            raise BadValue(f"column {column!r} must hold {SAID[kind]}, not {found}")
+        form = "object" if isinstance(types[column], str) else _form(types[column])
+        if form not in ("object", *FITS[kind]):
+            raise BadValue(f"column {column!r} must hold {SAID[kind]}, not {types[column]}")
+        return form
 
     def column(self, name: str, kind: str) -> tuple[Any, Any]:
         """Whether there is a value, and the value as text, as a float or as a boolean, of every row."""
-        nw = narwhals()
-        raw = nw.col(self.label(name, kind))
-        there = ~raw.is_null()
-        if kind in ("number", "integer"):
-            number = raw.cast(nw.Float64)
-            whole = not self.typed and self.schema[name].is_integer()
-            return (there if whole else there & ~number.is_nan()), number
-        if kind in ("text", "person") and not self.typed and _is_coded(self.schema[name]):
-            # the codes of categories follow the data; their texts do not
-            return there, nw.when(there).then(raw.cast(nw.String)).otherwise(nw.lit(""))
-        return there, raw
+        nw, use = narwhals(), self._uses[name, kind]
+        value = nw.col(use.value)
+        return nw.col(use.there), value.cast(nw.Float64) if use.whole else value
 
-    def label(self, name: str, kind: str) -> str:
-        """The column of the frame in which a value of this kind is found."""
-        return f"{name}:{kind}" if self.typed else name
+    def label(self, name: str, kind: str) -> tuple[Any, str]:
+        """Whether there is a value, and the column of the frame in which it is found, as text or as an integer."""
+        use = self._uses[name, kind]
+        return narwhals().col(use.there), use.value
 
-    def day(self, name: str) -> tuple[Any, Any, Any, Any]:
-        """Whether there is a day, its year, its month, and the number of the day in the year."""
-        raw = narwhals().col(self.label(name, "date"))
-        parts = (raw.dt.year(), raw.dt.month(), raw.dt.ordinal_day())
-        year, month, place = (part.fill_null(1).cast(narwhals().Int64) for part in parts)
-        return ~raw.is_null(), year, month, place
+    def day(self, name: str) -> tuple[Any, Any, Any]:
+        """Whether there is a day, its number as `date.toordinal` counts, and that of its month, 12 year + month - 1."""
+        nw, use = narwhals(), self._uses[name, "date"]
+        return nw.col(use.there), nw.col(use.value), nw.col(use.month)
 
-    def whole(self, name: str) -> tuple[Any, Any] | None:
+    def whole(self, name: str, kind: str) -> tuple[Any, Any] | None:
         """Whether there is a value, and the value as an integer of 64 bits; None where the column is not of such."""
-        nw = narwhals()
-        if self.typed or not self.schema[name].is_integer() or self.schema[name] in (nw.UInt64, nw.Int128, nw.UInt128):
-            return None
-        return ~nw.col(name).is_null(), nw.col(name).cast(nw.Int64)
+        use = self._uses[name, kind]
+        return (narwhals().col(use.there), narwhals().col(use.value)) if use.whole else None
 
 
-def _is_coded(dtype: Any) -> bool:
+def _form(dtype: Any) -> str:
+    """In which of the forms of `Use` a type holds its values; else the empty text."""
     nw = narwhals()
-    return isinstance(dtype, nw.Categorical | nw.Enum) or dtype in (nw.Categorical, nw.Enum)
-
-
-def _fits(dtype: Any, kind: str) -> bool:
-    nw = narwhals()
-    text = dtype == nw.String or _is_coded(dtype)
-    if kind == "person":
-        return bool(text or dtype.is_integer())
-    if kind == "text":
-        return bool(text)
-    if kind == "boolean":
-        return bool(dtype == nw.Boolean)
-    if kind == "date":
-        return bool(dtype == nw.Date or (dtype == nw.Datetime and dtype.time_zone is None))
-    return bool(dtype.is_integer() if kind == "integer" else dtype.is_numeric())
+    if isinstance(dtype, nw.Categorical | nw.Enum) or dtype in (nw.Categorical, nw.Enum):
+        return "category"
+    if dtype.is_integer():
+        return "wide" if dtype in (nw.UInt64, nw.Int128, nw.UInt128) else "integer"
+    if dtype == nw.Datetime:
+        return "" if dtype.time_zone is not None else str(dtype.time_unit)
+    named = {nw.String: "text", nw.Boolean: "boolean", nw.Date: "date", nw.Decimal: "decimal"}
+    return named.get(dtype.base_type(), "float" if dtype.is_float() else "")
 
 
 def uses(declaration: Declaration) -> dict[str, set[str]]:
@@ -128,7 +134,7 @@ def source_of(data: Any, declaration: Declaration) -> Iterator[Source]:
     if isinstance(data, str | Path):
         with opened(Path(data), kinds) as relation:
             typed = str(data).lower().removesuffix(".gz").endswith(".csv")
-            yield Source(engine_of(relation)[0], relation, kinds, typed=typed)
+            yield Source(DuckDB(), relation, kinds, typed=typed)
         return
     engine, native = engine_of(data)
     yield Source(engine, native, kinds)

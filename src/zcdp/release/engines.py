@@ -2,25 +2,27 @@
 
 from __future__ import annotations
 
+import re
 from abc import ABC, abstractmethod
-from collections.abc import Mapping, Sequence
-from datetime import date
+from collections.abc import Sequence
 from importlib import import_module
 from typing import Any
 
-from zcdp.errors import BadType, MissingExtra
+from zcdp.errors import BadType, BadValue, MissingExtra
+from zcdp.release.reading import Use, quoted, read_duckdb, read_pandas, read_polars, read_spark
 
-__all__ = ["Engine", "engine_of", "literal", "narwhals", "needed", "quoted"]
+__all__ = ["Engine", "connected", "engine_of", "literal", "narwhals", "needed", "tested"]
 
-OBJECTS: dict[str, tuple[str, tuple[type, ...]]] = {
-    "text": ("string", (str,)),
-    "person": ("string", (str,)),
-    "number": ("Float64", (int, float)),
-    "integer": ("Float64", (int,)),
-    "boolean": ("boolean", (bool,)),
-    "date": ("datetime64[s]", (date,)),
-}
-"""The type that a column of Python objects is given in pandas, and the objects that are values."""
+LEAST = {"duckdb": "1.4", "narwhals": "2.27", "pandas": "2.2.3", "polars": "1.32", "pyarrow": "18", "pyspark": "3.5"}
+"""The oldest versions that the bounds were tested with, as pyproject.toml declares them; older ones are refused.
+
+narwhals before 2.27 takes a literal beside a column of pandas for one value, and not for one of each row.
+"""
+NO_STATISTICS = "statistics_propagation,filter_pushdown"
+"""What DuckDB is told to leave out where the connection is ours.
+
+Statistics of a file leave NaN out, and are whatever its writer wrote: what decides about a row is computed from it.
+"""
 PLACE, HASH = "zcdp_place", "zcdp_hash"
 
 
@@ -32,21 +34,49 @@ def narwhals() -> Any:
 def needed(module: str) -> Any:
     """A module of the extra `release`, or what to install."""
     try:
-        return import_module(module)
+        found = import_module(module)
     except ModuleNotFoundError:
         raise MissingExtra(f"a release needs {module}", extra="release", name=module) from None
+    return tested(found, module)
+
+
+def tested(module: Any, name: str) -> Any:
+    """The module, if it is not older than what releases are tested with."""
+    if _numbers(module.__version__) < _numbers(LEAST[name]):
+        said = (
+            f"a release needs {name} {LEAST[name]} or newer, not {module.__version__}: bounds were not tested with it"
+        )
+        raise MissingExtra(said, extra="release", name=name)
+    return module
+
+
+def _numbers(version: str) -> tuple[int, ...]:
+    """The numbers that a version begins with.
+
+    >>> _numbers("2.27") < _numbers("2.27.1") < _numbers("2.100rc1")
+    True
+    """
+    found = re.match(r"\d+(\.\d+)*", version)
+    return tuple(map(int, found.group().split("."))) if found else ()
+
+
+def connected(**settings: Any) -> Any:
+    """A connection of DuckDB that takes nothing from statistics."""
+    return needed("duckdb").connect(config={"disabled_optimizers": NO_STATISTICS, **settings})
 
 
 class Engine(ABC):
-    """What narwhals does not say: places in a list, a keyed order within groups, and rows as Python numbers."""
+    """What narwhals does not say: values without gaps, places in a list, an order within groups, rows as numbers."""
 
     name: str
-    orders_nan = False
-    """Whether NaN is above all numbers to `least` and `greatest`, and a missing value is none of theirs."""
+
+    @abstractmethod
+    def read(self, native: Any, uses: Sequence[Use]) -> Any:
+        """A frame of the values that a plan uses, and of nothing else."""
 
     @abstractmethod
     def placed(self, frame: Any, column: str, values: Sequence[Any], name: str) -> Any:
-        """The frame with a further column: the place of `column` among these texts or integers, else missing."""
+        """The frame with a further column: the place of `column` among these texts or integers, else -1."""
 
     @abstractmethod
     def keep(self, frame: Any, within: Sequence[str], order: str, most: int, salt: int) -> Any:
@@ -59,9 +89,9 @@ class Engine(ABC):
     def rows(self, frame: Any) -> list[tuple[Any, ...]]:
         """All rows, computed once."""
 
-    def prepared(self, native: Any, kinds: Mapping[str, set[str]]) -> Any:  # noqa: ARG002 - for pandas alone
-        """The frame with columns that narwhals can read."""
-        return native
+    def types(self, native: Any, columns: Sequence[str]) -> dict[str, Any]:  # noqa: ARG002 - for pandas alone
+        """The types of columns, or "object" of one of any objects: so that it does not depend on what it holds."""
+        return dict(narwhals().from_native(native).lazy().collect_schema())
 
 
 class DuckDB(Engine):
@@ -69,18 +99,15 @@ class DuckDB(Engine):
 
     name = "duckdb"
 
-    orders_nan = True
+    def read(self, native: Any, uses: Sequence[Use]) -> Any:
+        return read_duckdb(native, uses)
 
     def placed(self, frame: Any, column: str, values: Sequence[Any], name: str) -> Any:
-        source = quoted(column)
-        text = f"{source}::VARCHAR"
-        if isinstance(values[0], int):
-            whole = f"TRY_CAST({source} AS BIGINT)"
-            text = f"CASE WHEN {whole}::DOUBLE = {source}::DOUBLE THEN {whole}::VARCHAR END"
         # an enumeration is looked up faster than a list, and its codes follow the plan
         listed = ", ".join(literal(str(value)) for value in values)
-        place = f"enum_code(TRY_CAST({text} AS ENUM({listed})))::INTEGER"
-        return narwhals().from_native(frame.to_native().project(f"*, {place} AS {quoted(name)}"))
+        place = f"enum_code(TRY_CAST({quoted(column)}::VARCHAR AS ENUM({listed})))::INTEGER"
+        relation = frame.to_native().project(f"*, COALESCE({place}, -1) AS {quoted(name)}")
+        return narwhals().from_native(relation)
 
     def keep(self, frame: Any, within: Sequence[str], order: str, most: int, salt: int) -> Any:
         groups, key = ", ".join(map(quoted, within)), quoted(order)
@@ -100,13 +127,13 @@ class Polars(Engine):
 
     name = "polars"
 
+    def read(self, native: Any, uses: Sequence[Use]) -> Any:
+        return read_polars(native, uses)
+
     def placed(self, frame: Any, column: str, values: Sequence[Any], name: str) -> Any:
         pl = import_module("polars")
-        kind = pl.Float64 if isinstance(values[0], int) else pl.String
-        listed = pl.Series(values, dtype=kind)
-        place = (
-            pl.col(column).cast(kind).replace_strict(listed, range(len(values)), default=None, return_dtype=pl.Int64)
-        )
+        listed = pl.Series(values, dtype=pl.Int64 if isinstance(values[0], int) else pl.String)
+        place = pl.col(column).replace_strict(listed, range(len(values)), default=-1, return_dtype=pl.Int64)
         return narwhals().from_native(frame.to_native().lazy().with_columns(place.alias(name)))
 
     def keep(self, frame: Any, within: Sequence[str], order: str, most: int, salt: int) -> Any:
@@ -117,7 +144,9 @@ class Polars(Engine):
         return narwhals().from_native(ranked.select(*lazy.collect_schema().names()))
 
     def rows(self, frame: Any) -> list[tuple[Any, ...]]:
-        return list(frame.to_native().lazy().collect().rows())
+        pl = import_module("polars")
+        plain = pl.QueryOptFlags(predicate_pushdown=False)  # else a file is asked for its statistics
+        return list(frame.to_native().lazy().collect(optimizations=plain).rows())
 
 
 class Pandas(Engine):
@@ -125,11 +154,24 @@ class Pandas(Engine):
 
     name = "pandas"
 
+    def read(self, native: Any, uses: Sequence[Use]) -> Any:
+        return read_pandas(native, uses)
+
+    def types(self, native: Any, columns: Sequence[str]) -> dict[str, Any]:
+        found: dict[str, Any] = {str(name): "object" for name in native.columns}
+        for name in (one for one in columns if one in native.columns):
+            series = native[name]
+            if getattr(series, "ndim", 1) > 1:
+                raise BadValue(f"two columns have the name {name!r}")
+            if series.dtype != object:
+                found[name] = narwhals().from_native(series, series_only=True).dtype
+        return found
+
     def placed(self, frame: Any, column: str, values: Sequence[Any], name: str) -> Any:
         native = frame.to_native()
         pandas: Any = import_module("pandas")
-        places = native[column].astype(object).map({value: n for n, value in enumerate(values)})
-        return narwhals().from_native(native.assign(**{name: pandas.to_numeric(places).astype("Int64")})).lazy()
+        listed = pandas.Index(values, dtype=native[column].dtype)
+        return narwhals().from_native(native.assign(**{name: listed.get_indexer(native[column])})).lazy()
 
     def keep(self, frame: Any, within: Sequence[str], order: str, most: int, salt: int) -> Any:
         native = frame.to_native()
@@ -137,26 +179,12 @@ class Pandas(Engine):
         key = f"{salt:016x}"
         salted = native[[*within, order]].assign(**{HASH: salt})
         hashed = pandas.util.hash_pandas_object(salted, index=False, hash_key=key)
-        ranked = native.assign(**{HASH: hashed.to_numpy()}).sort_values([*within, HASH, order], kind="stable")
+        ranked = native.assign(**{HASH: hashed.to_numpy()}).sort_values([HASH, order], kind="stable")
         first = ranked.groupby(list(within), sort=False).cumcount() < most
         return narwhals().from_native(ranked.loc[first, list(native.columns)]).lazy()
 
     def rows(self, frame: Any) -> list[tuple[Any, ...]]:
         return list(frame.to_native().itertuples(index=False, name=None))
-
-    def prepared(self, native: Any, kinds: Mapping[str, set[str]]) -> Any:
-        """The columns of the plan. One of any objects is read as its use asks for: what is not of it is missing.
-
-        So its type does not depend on what it holds.
-        """
-        pandas: Any = import_module("pandas")
-        frame = native[[name for name in native.columns if name in kinds]].reset_index(drop=True)
-        for name in frame.columns:
-            if frame[name].dtype == object:
-                dtype, wanted = OBJECTS[sorted(kinds[name])[-1]]
-                values = [one if type(one) in wanted else None for one in frame[name]]
-                frame[name] = pandas.Series(values, dtype=dtype)
-        return frame
 
 
 class Spark(Engine):
@@ -164,16 +192,19 @@ class Spark(Engine):
 
     name = "pyspark"
 
-    orders_nan = True
+    def read(self, native: Any, uses: Sequence[Use]) -> Any:
+        return read_spark(native, uses)
 
     def placed(self, frame: Any, column: str, values: Sequence[Any], name: str) -> Any:
         functions = import_module("pyspark.sql.functions")
         native = frame.to_native()
-        kind = "double" if isinstance(values[0], int) else "string"
-        rows = [(float(value) if kind == "double" else value, n) for n, value in enumerate(values)]
+        kind = "long" if isinstance(values[0], int) else "string"
+        rows = [(value, n) for n, value in enumerate(values)]
         places = native.sparkSession.createDataFrame(rows, f"{name}_value {kind}, {name} int")
-        same = functions.col("`" + column.replace("`", "``") + "`").cast(kind) == places[f"{name}_value"]
-        return narwhals().from_native(native.join(functions.broadcast(places), same, "left").drop(f"{name}_value"))
+        same = native[column] == places[f"{name}_value"]
+        joined = native.join(functions.broadcast(places), same, "left").drop(f"{name}_value")
+        place = functions.coalesce(functions.col(name), functions.lit(-1))
+        return narwhals().from_native(joined.withColumn(name, place))
 
     def keep(self, frame: Any, within: Sequence[str], order: str, most: int, salt: int) -> Any:
         functions, window = import_module("pyspark.sql.functions"), import_module("pyspark.sql.window").Window
@@ -197,15 +228,12 @@ def engine_of(native: Any) -> tuple[Engine, Any]:
     except TypeError:
         kind = type(native).__name__
     if kind == "pyarrow":
-        return DuckDB(), needed("duckdb").connect().from_arrow(native)
+        tested(import_module("pyarrow"), "pyarrow")
+        return DuckDB(), connected().from_arrow(native)
     if kind not in ENGINES:
         raise BadType(f"data must be a path or a frame of pandas, Polars, DuckDB, PySpark or pyarrow, not {kind}")
+    tested(import_module(kind), kind)
     return ENGINES[kind](), native
-
-
-def quoted(name: str) -> str:
-    """A name in SQL."""
-    return '"' + name.replace('"', '""') + '"'
 
 
 def literal(text: str) -> str:

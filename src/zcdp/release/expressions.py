@@ -29,7 +29,7 @@ def every(conditions: list[Any]) -> Any:
 
 def condition(source: Source, one: Condition) -> Any:
     """Whether a row fulfils a condition; never where the value is missing."""
-    there, column = _day(source, one.column) if one.kind == "date" else source.column(one.column, one.kind)
+    there, column = source.day(one.column)[:2] if one.kind == "date" else source.column(one.column, one.kind)
     values = one.value if isinstance(one.value, tuple) else (one.value,)
     read: Any = {"number": float, "date": date.toordinal}.get(one.kind)
     listed = [read(value) for value in values] if read else list(values)
@@ -52,7 +52,8 @@ def listed(source: Source, frame: Any, domain: Domain) -> Any:
     if not _is_listed(domain):
         return frame
     assert isinstance(domain, Keys)
-    return source.engine.placed(frame, source.label(domain.column, domain.kind), domain.values, _place(domain))
+    _, label = source.label(domain.column, domain.kind)
+    return source.engine.placed(frame, label, domain.values, _place(domain))
 
 
 def key(source: Source, domain: Domain) -> tuple[list[Any], Any]:
@@ -62,23 +63,23 @@ def key(source: Source, domain: Domain) -> tuple[list[Any], Any]:
         return _bin(source, domain)
     if isinstance(domain, Dates):
         return _date(source, domain)
-    if domain.kind == "boolean":
+    if domain.kind == "boolean":  # of which there are two: what is not the first is the other
         there, column = source.column(domain.column, "boolean")
-        found = there & column.is_in(list(domain.values))
         first = there & (column == domain.values[0])
-        last = nw.lit(domain.size - 1)
-        place = nw.when(first).then(nw.lit(0)).otherwise(nw.when(found).then(nw.lit(1)).otherwise(last))
-        return ([] if domain.other is not None else [found]), place
+        found = [] if domain.other is not None else [there & column.is_in(list(domain.values))]
+        return found, (~first).cast(nw.Int32)
     if _is_listed(domain):
-        place = nw.col(_place(domain))
-        return ([~place.is_null()], place) if domain.other is None else ([], place.fill_null(domain.size - 1))
+        there, place = source.label(domain.column, domain.kind)[0], nw.col(_place(domain))
+        if domain.other is None:
+            return [there & (place >= 0)], place
+        # the place where there is one, and that of `other` after the last elsewhere
+        found = (there & (place >= 0)).cast(nw.Int64)
+        return [], found * place + (1 - found) * (domain.size - 1)
     first, last = int(domain.values[0]), int(domain.values[-1])
-    if whole := source.whole(domain.column):
-        there, column = whole
-        return [there & (column >= first) & (column <= last)], _less(between(column, first, last), first)
-    there, column = source.column(domain.column, "integer")
-    inside = there & (column >= first) & (column <= last) & (column.floor() == column)
-    return [inside], _less(between(_calm(source, there, column), first, last), first).cast(nw.Int32)
+    whole = source.whole(domain.column, "integer")
+    assert whole is not None
+    there, column = whole
+    return [there & (column >= first) & (column <= last)], _less(between(column, first, last), first)
 
 
 def _is_listed(domain: Domain) -> bool:
@@ -103,20 +104,9 @@ def _place(domain: Domain) -> str:
     return "zcdp_place_" + domain.name.encode().hex()
 
 
-def _day(source: Source, name: str) -> tuple[Any, Any]:
-    """Whether there is a day, and its number, as Python's `date.toordinal` counts."""
-    there, year, _, place = source.day(name)
-    before = year - 1
-    leaps = [(before / years).floor().cast(narwhals().Int64) for years in (4, 100, 400)]
-    return there, before * 365 + leaps[0] - leaps[1] + leaps[2] + place
-
-
 def _date(source: Source, dates: Dates) -> tuple[list[Any], Any]:
-    there, number = _day(source, dates.column)
-    if dates.months:
-        there, year, month, _ = source.day(dates.column)
-        number = year * 12 + month - 1
-    return _interval(there, number, dates.start, dates.step, dates.size, clip=dates.clip)
+    there, day, month = source.day(dates.column)
+    return _interval(there, month if dates.months else day, dates.start, dates.step, dates.size, clip=dates.clip)
 
 
 def _interval(there: Any, number: Any, start: int, step: int, size: int, *, clip: bool) -> tuple[list[Any], Any]:
@@ -129,15 +119,14 @@ def _interval(there: Any, number: Any, start: int, step: int, size: int, *, clip
 
 def _bin(source: Source, bins: Bins) -> tuple[list[Any], Any]:
     nw = narwhals()
-    whole = source.whole(bins.column) if bins.start.denominator == bins.step.denominator == 1 else None
+    whole = source.whole(bins.column, "number") if bins.start.denominator == bins.step.denominator == 1 else None
     if whole is not None:
         return _interval(*whole, int(bins.start), int(bins.step), bins.size, clip=bins.clip)
     there, column = source.column(bins.column, "number")
     start, end = float(bins.start), float(bins.end)
     inside = there if bins.clip else there & (column >= start) & (column < end)
-    number = between(_calm(source, there, column), start, end)
-    place = _steps(_less(number, start), bins.step).floor().cast(nw.Int32)
-    return [inside], nw.min_horizontal(place, nw.lit(bins.size - 1))
+    place = _steps(_less(between(column, start, end), start), bins.step).floor().cast(nw.Int32)
+    return [inside], between(place, 0, bins.size - 1)
 
 
 def _less(number: Any, start: float) -> Any:
@@ -151,21 +140,14 @@ def amount(source: Source, one: Amount, low: int, high: int) -> tuple[Any, Any]:
     """
     nw = narwhals()
     there, column = source.column(one.column, "number")
-    near = between(_calm(source, there, column), float(low * one.grid), float(high * one.grid))
+    near = between(column, float(low * one.grid), float(high * one.grid))
     step = (_steps(near, one.grid) + 0.5).floor().cast(nw.Int64)
     return there, step if one.reach <= 2**48 else between(step, low, high)
 
 
-def _calm(source: Source, there: Any, number: Any) -> Any:
-    """The number where there is one; engines that order NaN above all numbers clip it like any other."""
-    nw = narwhals()
-    return number if source.engine.orders_nan else nw.when(there).then(number).otherwise(nw.lit(0.0))
-
-
 def between(number: Any, low: float, high: float) -> Any:
-    """The number, or the end beyond which it lies; in all engines an end where there is no value."""
-    nw = narwhals()
-    return nw.min_horizontal(nw.max_horizontal(number, nw.lit(low)), nw.lit(high))
+    """The number, or the end beyond which it lies."""
+    return number.clip(low, high)
 
 
 def _steps(number: Any, step: Fraction) -> Any:

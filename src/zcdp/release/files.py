@@ -2,16 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+import csv
+import gzip
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
 
 from zcdp.errors import BadValue
-from zcdp.release.engines import literal, needed, quoted
+from zcdp.release.engines import connected, literal
+from zcdp.release.reading import is_text, quoted
 
-__all__ = ["opened"]
+__all__ = ["FORMS", "opened", "text_column"]
 
 TYPES = {
     "text": "VARCHAR",
@@ -21,15 +24,27 @@ TYPES = {
     "person": "VARCHAR",
     "date": "DATE",
 }
+FORMS = {
+    "text": "text",
+    "number": "float",
+    "integer": "float",
+    "boolean": "boolean",
+    "person": "text",
+    "date": "date",
+}
+"""In which form a text of a CSV is held once it is read as a kind of value."""
+LONGEST = 2**14
+"""So many letters a value of a CSV may have; a longer one is missing."""
+LINE = 2**21
 
 
 @contextmanager
 def opened(path: Path, kinds: Mapping[str, set[str]]) -> Iterator[Any]:
-    """A Parquet or CSV file as a relation of DuckDB, which may spill to a temporary folder.
+    """A Parquet file as a relation of DuckDB, or of a CSV file a function that reads it as one.
 
-    Every column of a CSV is text, read as its use asks for (`column:kind`): no type is guessed from the data.
+    DuckDB may spill to a temporary folder. Every column of a CSV is text, read as its use asks for: no type is guessed
+    from the data.
     """
-    duckdb = needed("duckdb")
     whole = str(path).lower().removesuffix(".gz")
     if not whole.endswith((".parquet", ".pq", ".csv")):
         raise BadValue(f"{path}: data must be a .parquet or .csv file")
@@ -37,39 +52,87 @@ def opened(path: Path, kinds: Mapping[str, set[str]]) -> Iterator[Any]:
         raise BadValue(f"{path}: there is no such file")
     with TemporaryDirectory(prefix="zcdp-") as folder:
         settings = {"temp_directory": folder, "preserve_insertion_order": False, "autoinstall_known_extensions": False}
-        with duckdb.connect(config=settings) as connection:
-            if not whole.endswith(".csv"):
+        with connected(**settings) as connection:
+            if whole.endswith(".csv"):
+                yield _Records(connection, path, kinds, Path(folder) / "records.csv")
+            else:
+                _check_units(connection, path, kinds)
                 yield connection.read_parquet(str(path))
-                return
-            options = "header=true, all_varchar=true, delim=',', quote='\"', escape='\"', null_padding=true"
-            source = f"read_csv(?, auto_detect=false, columns={{COLUMNS}}, {options})"
-            yield _typed(connection, path, _header(path), source, kinds)
 
 
-def _header(path: Path) -> list[str]:
-    import csv
-    import gzip
+def text_column(column: str, kind: str) -> str:
+    """The name of a column of a CSV, read as a kind of value."""
+    return f"{column}:{kind}"
 
+
+def _check_units(connection: Any, path: Path, kinds: Mapping[str, set[str]]) -> None:
+    """DuckDB makes microseconds of milliseconds while it reads a file, and fails where that overflows."""
+    found = connection.execute("SELECT name, converted_type, logical_type FROM parquet_schema(?)", [str(path)])
+    for name, converted, logical in found.fetchall():
+        short = converted == "TIMESTAMP_MILLIS" or ("Timestamp" in str(logical) and "MILLIS=M" in str(logical))
+        if short and "date" in kinds.get(name, ()):
+            raise BadValue(
+                f"column {name!r} must hold dates, or times in microseconds or nanoseconds: DuckDB cannot read every "
+                "time in milliseconds from a Parquet file (a frame of Polars, pandas or pyarrow may hold them)"
+            )
+
+
+def _text(path: Path) -> Any:
+    """The file as text; bytes that are none become half pairs of surrogates, which no text has."""
     open_text: Any = gzip.open if path.name.lower().endswith(".gz") else open
-    with open_text(path, "rt", encoding="utf-8-sig", newline="") as file:
-        names = next(csv.reader(file), [])
-    if len({name.lower() for name in names}) < len(names):
-        raise BadValue(f"{path}: two columns have the same name, by letters of either case")
-    return names
+    return open_text(path, "rt", encoding="utf-8-sig", errors="surrogateescape", newline="")
 
 
-def _typed(connection: Any, path: Path, names: list[str], source: str, kinds: Mapping[str, set[str]]) -> Any:
-    missing = next((name for name in kinds if name not in names), None)
-    if missing is not None:
-        from zcdp.display.suggest import unknown
+class _Records:
+    """A CSV file: its header is read at once, and its records when the relation is asked for."""
 
-        raise BadValue(f"{path}: {unknown('column', missing, names)}")
-    written = ", ".join(f"{literal(name)}: 'VARCHAR'" for name in names)
-    wanted = ", ".join(
-        f"TRY_CAST({quoted(name)} AS {TYPES[kind]}) AS {quoted(f'{name}:{kind}')}"
-        for name, uses in kinds.items()
-        for kind in sorted(uses)
-    )
-    return connection.sql(
-        f"SELECT {wanted} FROM {source.replace('{COLUMNS}', '{' + written + '}')}", params=[str(path)]
-    )
+    def __init__(self, connection: Any, path: Path, kinds: Mapping[str, set[str]], copy: Path) -> None:
+        self._connection, self._path, self._kinds, self._copy = connection, path, kinds, copy
+        with _text(path) as file:
+            names = next(csv.reader(file), [])
+        if len({name.lower() for name in names}) < len(names):
+            raise BadValue(f"{path}: two columns have the same name, by letters of either case")
+        missing = next((name for name in kinds if name not in names), None)
+        if missing is not None:
+            from zcdp.display.suggest import unknown
+
+            raise BadValue(f"{path}: {unknown('column', missing, names)}")
+        self._places = [names.index(name) for name in kinds]
+
+    def __call__(self) -> Any:
+        """The columns that the plan uses, each as the kinds of value that it is read as."""
+        self._write()
+        columns = {"row": "VARCHAR"} | {f"column_{n}": "VARCHAR" for n in range(len(self._places))}
+        wanted = ["1 AS zcdp_record"]
+        wanted += [
+            f"TRY_CAST(column_{n} AS {TYPES[kind]}) AS {quoted(text_column(name, kind))}"
+            for n, (name, kinds) in enumerate(self._kinds.items())
+            for kind in sorted(kinds)
+        ]
+        options = (
+            "auto_detect=false, header=false, all_varchar=true, delim=',', quote='\"', escape='\"', new_line='\\n'"
+        )
+        longest = max(LINE, (len(columns) + 1) * 4 * LONGEST)
+        # in parallel a reader guesses where records begin, and quoted text may look like the beginning of one
+        source = f"read_csv({literal(str(self._copy))}, columns={columns}, {options}, parallel=false"
+        return self._connection.sql(f"SELECT {', '.join(wanted)} FROM {source}, max_line_size={longest})")
+
+    def _write(self) -> None:
+        """The records again, each value in quotes, as a reader of Python takes them.
+
+        It has an answer for every line: values that a line lacks are missing, and what it has too many is left out.
+        """
+        limit = csv.field_size_limit(2**31 - 1)
+        try:
+            with _text(self._path) as file, self._copy.open("w", encoding="utf-8", newline="") as copy:
+                records = csv.reader(file)
+                next(records, None)
+                writer = csv.writer(copy, quoting=csv.QUOTE_ALL, lineterminator="\n")
+                writer.writerows(self._values(record) for record in records if record)
+        finally:
+            csv.field_size_limit(limit)
+
+    def _values(self, record: Sequence[str]) -> list[str]:
+        """Those of the plan; an empty one is missing, and stands for one that is too long, or no text."""
+        found = [record[place] if place < len(record) else "" for place in self._places]
+        return ["x", *(one if len(one) <= LONGEST and is_text(one) else "" for one in found)]

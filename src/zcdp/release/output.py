@@ -14,7 +14,8 @@ from tempfile import TemporaryDirectory
 from typing import Any
 
 from zcdp.errors import BadValue
-from zcdp.release.engines import literal, quoted
+from zcdp.release.engines import literal
+from zcdp.release.reading import quoted
 from zcdp.release.table import Table
 
 __all__ = ["Release", "check_folder", "packed", "parquet"]
