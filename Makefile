@@ -41,8 +41,8 @@ $(VENV)/spark-ready: $(VENV)/ready
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable '.[spark]'
 	@touch $@
 
-# The tests of samplers, arithmetic and doors at the declared minima of numpy and python-flint, and at the newest, in
-# environments of their own; `python3 tools/versions.py -n 2 tests` runs all tests there.
+# The tests of samplers, arithmetic and doors at the declared minima of numpy and python-flint, and those of tables at
+# the minima of DuckDB, narwhals, pandas, Polars and pyarrow; and all at the newest. In environments of their own; `python3 tools/versions.py -n 2 tests` runs all tests there.
 versions:
 	$(PYTHON) tools/versions.py
 

@@ -1,8 +1,10 @@
-"""The tests at both ends of what pyproject.toml admits: its minima of numpy and python-flint, and the newest there are.
+"""The tests at both ends of what pyproject.toml admits: its minima of packages and engines, and the newest there are.
 
 Each end has an environment of its own, `.venv-oldest` and `.venv-newest`. What runs there are the tests that reach what
-the two packages do: arrays and integers of every width, balls and series, the doors for text and numbers. Arguments go
-to pytest in their place: `python tools/versions.py -n 2 tests`. Lint and types are checked by `make test` alone.
+numpy and python-flint do: arrays and integers of every width, balls and series, the doors for text and numbers; and
+those that reach DuckDB, narwhals, pandas, Polars and pyarrow: the laws of tables, whoever is removed and whatever a row
+holds. Arguments go to pytest in their place: `python tools/versions.py -n 2 tests`. Lint and types are checked by
+`make test` alone.
 """
 
 from __future__ import annotations
@@ -26,17 +28,27 @@ REACH = (
     "tests/accounting/test_door_limits.py",
     "tests/accounting/test_parser.py",
     "tests/test_what_was_wrong.py",
+    "tests/release/test_remove_each_person.py",
+    "tests/release/test_same_integers.py",
+    "tests/release/test_one_row_alone.py",
+    "tests/release/test_statistics_of_files.py",
+    "tests/release/test_csv_records.py",
+    "tests/release/test_versions_of_engines.py",
 )
+ENGINES = ("duckdb", "narwhals", "pandas", "polars", "pyarrow")
+"""What tables are computed by: the development extra declares the oldest that releases take."""
 
 
 def minima() -> list[str]:
-    """The declared dependencies at their least versions: `numpy>=1.26` as `numpy==1.26`.
+    """The declared dependencies and engines at their least versions: `numpy>=1.26` as `numpy==1.26`.
 
     >>> [one.split("==")[0] for one in minima()]
-    ['numpy', 'python-flint']
+    ['numpy', 'python-flint', 'duckdb', 'narwhals', 'pandas', 'polars', 'pyarrow']
     """
     project = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
-    return [re.fullmatch(r"([\w-]+)>=([\d.]+)", one).expand(r"\1==\2") for one in project["dependencies"]]  # type: ignore[union-attr]
+    declared = dict(re.findall(r"([\w-]+)>=([\d.]+)", " ".join(project["optional-dependencies"]["dev"])))
+    engines = [f"{name}=={declared[name]}" for name in ENGINES]
+    return [one.replace(">=", "==") for one in project["dependencies"]] + engines
 
 
 def run(name: str, versions: list[str], arguments: list[str]) -> bool:
@@ -45,8 +57,10 @@ def run(name: str, versions: list[str], arguments: list[str]) -> bool:
     subprocess.run([sys.executable, "-m", "venv", python.parent.parent], check=True)
     pip = [python, "-m", "pip", "install", "--quiet", "--disable-pip-version-check", "--upgrade"]
     subprocess.run([*pip, "--editable", f"{ROOT}[dev]", *versions], check=True, cwd=ROOT)
-    found = "import numpy, flint, sys; print(sys.argv[1], numpy.__version__, flint.__version__, flush=True)"
-    subprocess.run([python, "-c", found, f"{name}: numpy, python-flint"], check=True)
+    found = (
+        "import sys; print(sys.argv[1], *(f'{one} {__import__(one).__version__}' for one in sys.argv[2:]), flush=True)"
+    )
+    subprocess.run([python, "-c", found, name, "numpy", "flint", *ENGINES], check=True)
     return subprocess.run([python, "-m", "pytest", "-m", "not deep", *arguments], check=False, cwd=ROOT).returncode == 0
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import deque
 from collections.abc import Callable
 from typing import Any
 
@@ -19,8 +20,17 @@ def pandas(frame: pl.DataFrame) -> Any:
     return made
 
 
+OPEN: deque[Any] = deque(maxlen=8)
+"""Connections that outlive their relations, as they must before DuckDB 1.5."""
+
+
+def connection() -> Any:
+    OPEN.append(duckdb.connect(config={"threads": 1}))
+    return OPEN[-1]
+
+
 def duck(frame: pl.DataFrame) -> Any:
-    return duckdb.connect(config={"threads": 1}).from_arrow(frame.to_arrow())
+    return connection().from_arrow(frame.to_arrow())
 
 
 ENGINES: dict[str, Callable[[pl.DataFrame], Any]] = {

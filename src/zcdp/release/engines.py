@@ -13,13 +13,20 @@ from zcdp.release.reading import Use, quoted, read_duckdb, read_pandas, read_pol
 
 __all__ = ["Engine", "connected", "engine_of", "literal", "narwhals", "needed", "tested"]
 
-LEAST = {"duckdb": "1.4", "narwhals": "2.27", "pandas": "2.2.3", "polars": "1.32", "pyarrow": "18", "pyspark": "3.5"}
+LEAST = {
+    "duckdb": "1.4.1",
+    "narwhals": "2.27.1",
+    "pandas": "2.2.3",
+    "polars": "1.32",
+    "pyarrow": "18",
+    "pyspark": "3.5",
+}
 """The oldest versions that the bounds were tested with, as pyproject.toml declares them; older ones are refused.
 
-narwhals before 2.27 takes a literal beside a column of pandas for one value, and not for one of each row.
+narwhals before 2.27.1 takes a literal beside a column of pandas for one value, and not for one of each row.
 """
 NO_STATISTICS = "statistics_propagation,filter_pushdown"
-"""What DuckDB is told to leave out where the connection is ours.
+"""What DuckDB is told to leave out where the connection is ours; relations of others are read without it too.
 
 Statistics of a file leave NaN out, and are whatever its writer wrote: what decides about a row is computed from it.
 """
@@ -43,9 +50,7 @@ def needed(module: str) -> Any:
 def tested(module: Any, name: str) -> Any:
     """The module, if it is not older than what releases are tested with."""
     if _numbers(module.__version__) < _numbers(LEAST[name]):
-        said = (
-            f"a release needs {name} {LEAST[name]} or newer, not {module.__version__}: bounds were not tested with it"
-        )
+        said = f"a release needs {name} {LEAST[name]} or newer: with {module.__version__} bounds are not tested"
         raise MissingExtra(said, extra="release", name=name)
     return module
 
@@ -95,9 +100,12 @@ class Engine(ABC):
 
 
 class DuckDB(Engine):
-    """A relation: lazy, and larger than memory."""
+    """A relation: lazy, and larger than memory; a connection of ours must outlive it."""
 
     name = "duckdb"
+
+    def __init__(self, connection: Any = None) -> None:
+        self.connection = connection
 
     def read(self, native: Any, uses: Sequence[Use]) -> Any:
         return read_duckdb(native, uses)
@@ -229,7 +237,8 @@ def engine_of(native: Any) -> tuple[Engine, Any]:
         kind = type(native).__name__
     if kind == "pyarrow":
         tested(import_module("pyarrow"), "pyarrow")
-        return DuckDB(), connected().from_arrow(native)
+        connection = connected()
+        return DuckDB(connection), connection.from_arrow(native)
     if kind not in ENGINES:
         raise BadType(f"data must be a path or a frame of pandas, Polars, DuckDB, PySpark or pyarrow, not {kind}")
     tested(import_module(kind), kind)

@@ -102,20 +102,20 @@ class _Records:
     def __call__(self) -> Any:
         """The columns that the plan uses, each as the kinds of value that it is read as."""
         self._write()
-        columns = {"row": "VARCHAR"} | {f"column_{n}": "VARCHAR" for n in range(len(self._places))}
-        wanted = ["1 AS zcdp_record"]
-        wanted += [
+        columns = {"record": "VARCHAR"} | {f"column_{n}": "VARCHAR" for n in range(len(self._places))}
+        options = "auto_detect=false, header=false, delim=',', quote='\"', escape='\"', new_line='\\n'"
+        options += f", max_line_size={max(LINE, (len(columns) + 1) * 4 * LONGEST)}"
+        # in parallel a reader guesses where records begin, and quoted text may look like the beginning of one
+        source = f"read_csv({literal(str(self._copy))}, columns={columns}, {options}, parallel=false)"
+        # a table of texts, as a cast beside the reader may become one of the reader, which fails as a whole
+        self._connection.execute(f"CREATE TEMP TABLE records AS SELECT * FROM {source}")
+        self._copy.unlink()
+        wanted = [
             f"TRY_CAST(column_{n} AS {TYPES[kind]}) AS {quoted(text_column(name, kind))}"
             for n, (name, kinds) in enumerate(self._kinds.items())
             for kind in sorted(kinds)
         ]
-        options = (
-            "auto_detect=false, header=false, all_varchar=true, delim=',', quote='\"', escape='\"', new_line='\\n'"
-        )
-        longest = max(LINE, (len(columns) + 1) * 4 * LONGEST)
-        # in parallel a reader guesses where records begin, and quoted text may look like the beginning of one
-        source = f"read_csv({literal(str(self._copy))}, columns={columns}, {options}, parallel=false"
-        return self._connection.sql(f"SELECT {', '.join(wanted)} FROM {source}, max_line_size={longest})")
+        return self._connection.table("records").project(", ".join(["record", *wanted]))
 
     def _write(self) -> None:
         """The records again, each value in quotes, as a reader of Python takes them.

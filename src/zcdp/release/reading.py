@@ -103,9 +103,8 @@ def _sql(use: Use) -> dict[str, str]:
     if use.kind == "boolean":
         return {use.there: there, use.value: f"COALESCE({raw}, false)"}
     if use.form in ("integer", "wide"):
-        short = f"TRY_CAST({raw} AS BIGINT)"
-        far = f"CASE WHEN {raw} > 0 THEN {FAR} ELSE {-FAR} END"
-        return {use.there: there, use.value: f"CASE WHEN {there} THEN COALESCE({short}, {far}) ELSE 0 END::BIGINT"}
+        near = f"CASE WHEN {raw} > {FAR} THEN {FAR} WHEN {raw}::DOUBLE < {-FAR} THEN {-FAR} ELSE {raw} END"
+        return {use.there: there, use.value: f"COALESCE({near if use.form == 'wide' else raw}, 0)::BIGINT"}
     number = f"({raw}::DOUBLE)"
     # by its hash, as statistics of a file may say that no number of it is NaN where they only leave NaN out, and a
     # comparison is then not computed at all
