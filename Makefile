@@ -5,7 +5,7 @@ BIN := $(VENV)/bin
 DEMO := .venv-demo
 unexport PYTHONDONTWRITEBYTECODE  # else each of the hundreds of programs that tests start would compile zcdp anew
 
-.PHONY: demo journey test deep spark versions adapters mutants bench docs clean
+.PHONY: demo journey test deep spark versions adapters mutants proofs bench docs clean
 
 # Two stories in one picture, then a whole job from a table to published tables; needs no tool of the developers.
 demo: $(DEMO)/ready
@@ -53,6 +53,11 @@ adapters:
 # Plants the bugs of tools/mutants.toml one at a time, and fails if the tests do not notice one: half an hour on two cores.
 mutants: $(VENV)/ready
 	$(BIN)/python tools/mutants.py
+
+# The theorems in Coq: nothing unfinished, no unexpected axiom, once more by coqchk; `python3 tools/check_proofs.py --broken`
+# also plants what must be refused. Not part of `make test`, which needs no Coq.
+proofs:
+	$(PYTHON) tools/check_proofs.py
 
 # Speed, as ratios in one run; the peers live in an environment of their own.
 bench: $(VENV)/ready

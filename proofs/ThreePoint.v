@@ -93,6 +93,12 @@ Qed.
 (** * Beyond: the steepest secant
 
     [rise u] is K at u = epsilon (s + 1/2), [slope u] twice its slope in u^2, [overshoot u] = tangent minus secant. *)
+Definition slope (c u : R) : R := sinh u / (u * (c + cosh u)).
+Definition slope_derivative (c u : R) : R :=
+  (c * (u * cosh u - sinh u) - (sinh u * cosh u - u)) / ((u * (c + cosh u)) * (u * (c + cosh u))).
+Definition rise (c x0 u : R) : R := ln (c + cosh u) - ln (c + cosh x0).
+Definition overshoot (c x0 u : R) : R := (u * u - x0 * x0) / 2 * slope c u - rise c x0 u.
+
 Section Peak.
 Variables c x0 : R.
 Hypothesis c0 : 0 <= c.
@@ -102,12 +108,8 @@ Hypothesis Hc : curvature_ratio x0 < c.
 Let pos u : 0 < c + cosh u.
 Proof. assert (h := cosh_pos u). lra. Qed.
 
-Definition slope (u : R) : R := sinh u / (u * (c + cosh u)).
-Definition slope_derivative (u : R) : R := (c * (u * cosh u - sinh u) - (sinh u * cosh u - u)) / ((u * (c + cosh u)) * (u * (c + cosh u))).
-Definition rise (u : R) : R := ln (c + cosh u) - ln (c + cosh x0).
-Definition overshoot (u : R) : R := (u * u - x0 * x0) / 2 * slope u - rise u.
 
-Lemma slope_derive u : 0 < u -> is_derive slope u (slope_derivative u).
+Lemma slope_derive u : 0 < u -> is_derive (slope c) u (slope_derivative c u).
 Proof.
   intros Hu. unfold slope, slope_derivative. specialize (pos u). auto_derive.
   - apply Rgt_not_eq. nra.
@@ -116,27 +118,27 @@ Proof.
     field. lra.
 Qed.
 
-Lemma rise_derive u : is_derive rise u (sinh u / (c + cosh u)).
+Lemma rise_derive u : is_derive (rise c x0) u (sinh u / (c + cosh u)).
 Proof. unfold rise. specialize (pos u). auto_derive; [lra|]. field. lra. Qed.
 
-Lemma overshoot_derive u : 0 < u -> is_derive overshoot u ((u * u - x0 * x0) / 2 * slope_derivative u).
+Lemma overshoot_derive u : 0 < u -> is_derive (overshoot c x0) u ((u * u - x0 * x0) / 2 * slope_derivative c u).
 Proof.
   intros Hu. unfold overshoot.
   assert (d1 : is_derive (fun v => (v * v - x0 * x0) / 2) u u) by (auto_derive; [easy|field]).
   assert (d := is_derive_minus _ _ _ _ _ (is_derive_mult _ _ _ _ _ d1 (slope_derive u Hu) Rmult_comm) (rise_derive u)).
-  eapply is_derive_ext; [|match type of d with is_derive _ _ ?v => replace ((u * u - x0 * x0) / 2 * slope_derivative u) with v end; [exact d|]].
+  eapply is_derive_ext; [|match type of d with is_derive _ _ ?v => replace ((u * u - x0 * x0) / 2 * slope_derivative c u) with v end; [exact d|]].
   - intros v. reflexivity.
   - unfold minus, plus, opp, mult; simpl. unfold slope. specialize (pos u). field. lra.
 Qed.
 
-Lemma slope_derivative_pos u : 0 < u -> curvature_ratio u < c -> 0 < slope_derivative u.
+Lemma slope_derivative_pos u : 0 < u -> curvature_ratio u < c -> 0 < slope_derivative c u.
 Proof.
   intros Hu h. unfold slope_derivative. specialize (pos u). apply Rdiv_lt_0_compat.
   - assert (n : ~ c * (u * cosh u - sinh u) <= sinh u * cosh u - u) by (rewrite curvature_ratio_le by easy; lra). lra.
   - assert (0 < u * (c + cosh u)) by nra. nra.
 Qed.
 
-Lemma slope_derivative_neg u : 0 < u -> c < curvature_ratio u -> slope_derivative u < 0.
+Lemma slope_derivative_neg u : 0 < u -> c < curvature_ratio u -> slope_derivative c u < 0.
 Proof.
   intros Hu h. unfold slope_derivative. specialize (pos u).
   assert (q := sinh_lt_xcosh u Hu).
@@ -181,17 +183,17 @@ Proof.
     apply Rmult_eq_reg_r with (x1 * cosh x1 - sinh x1); [|lra]. field_simplify; lra.
 Qed.
 
-Lemma overshoot_0 : overshoot x0 = 0.
+Lemma overshoot_0 : overshoot c x0 x0 = 0.
 Proof. unfold overshoot, rise. field. Qed.
 
-Lemma overshoot_large : exists B, x0 < B /\ forall u, B <= u -> overshoot u < 0.
+Lemma overshoot_large : exists B, x0 < B /\ forall u, B <= u -> overshoot c x0 u < 0.
 Proof.
   exists (x0 + 2 * (ln 2 + Rabs (ln (c + cosh x0))) + 1).
   assert (a := Rle_abs (ln (c + cosh x0))). assert (ap := Rabs_pos (ln (c + cosh x0))).
   assert (l2 : 0 < ln 2) by (rewrite <- ln_1; apply ln_increasing; lra).
   split; [lra|]. intros u Hu. unfold overshoot, rise.
   assert (pu := pos u).
-  assert (g1 : (u * u - x0 * x0) / 2 * slope u <= u / 2).
+  assert (g1 : (u * u - x0 * x0) / 2 * slope c u <= u / 2).
   { unfold slope. assert (sc : sinh u <= c + cosh u). { unfold sinh, cosh. assert (z := exp_pos (- u)). lra. }
     assert (sp := sinh_pos u ltac:(lra)).
     apply Rle_trans with (u * u / 2 * (sinh u / (u * (c + cosh u)))).
@@ -205,30 +207,30 @@ Proof.
   lra.
 Qed.
 
-Lemma peak : exists x, x0 < x /\ overshoot x = 0 /\ (forall u, x0 < u < x -> 0 < overshoot u) /\ (forall u, x < u -> overshoot u < 0).
+Lemma peak : exists x, x0 < x /\ overshoot c x0 x = 0 /\ (forall u, x0 < u < x -> 0 < overshoot c x0 u) /\ (forall u, x < u -> overshoot c x0 u < 0).
 Proof.
   destruct turning as [x1 [D1 E1]]. destruct overshoot_large as [B [DB HB]].
-  assert (up : forall a b, x0 <= a -> a < b -> b <= x1 -> overshoot a < overshoot b).
-  { intros a b Ha Hab Hb. apply (lt_of_derive overshoot (fun u => (u * u - x0 * x0) / 2 * slope_derivative u)); [easy| |].
+  assert (up : forall a b, x0 <= a -> a < b -> b <= x1 -> overshoot c x0 a < overshoot c x0 b).
+  { intros a b Ha Hab Hb. apply (lt_of_derive (overshoot c x0) (fun u => (u * u - x0 * x0) / 2 * slope_derivative c u)); [easy| |].
     - intros u Hu. apply overshoot_derive. lra.
     - intros u Hu. apply Rmult_lt_0_compat; [nra|]. apply slope_derivative_pos; [lra|]. rewrite <- E1. apply curvature_ratio_increasing. lra. }
-  assert (down : forall a b, x1 <= a -> a < b -> overshoot b < overshoot a).
+  assert (down : forall a b, x1 <= a -> a < b -> overshoot c x0 b < overshoot c x0 a).
   { intros a b Ha Hab. apply Ropp_lt_cancel.
-    apply (lt_of_derive (fun u => - overshoot u) (fun u => - ((u * u - x0 * x0) / 2 * slope_derivative u))); [easy| |].
-    - intros u Hu. apply (is_derive_opp overshoot u). apply overshoot_derive. lra.
-    - intros u Hu. assert (d : slope_derivative u < 0) by (apply slope_derivative_neg; [lra|]; rewrite <- E1; apply curvature_ratio_increasing; lra).
+    apply (lt_of_derive (fun u => - overshoot c x0 u) (fun u => - ((u * u - x0 * x0) / 2 * slope_derivative c u))); [easy| |].
+    - intros u Hu. apply (is_derive_opp (overshoot c x0) u). apply overshoot_derive. lra.
+    - intros u Hu. assert (d : slope_derivative c u < 0) by (apply slope_derivative_neg; [lra|]; rewrite <- E1; apply curvature_ratio_increasing; lra).
       assert (0 < (u * u - x0 * x0) / 2) by nra. nra. }
-  assert (N1 : 0 < overshoot x1) by (rewrite <- overshoot_0; apply up; lra).
+  assert (N1 : 0 < overshoot c x0 x1) by (rewrite <- overshoot_0; apply up; lra).
   set (b := Rmax B (x1 + 1)). assert (bB : B <= b) by apply Rmax_l. assert (b1 : x1 + 1 <= b) by apply Rmax_r.
   assert (Nb := HB b bB).
-  pose (h := fun u => (u * u - x0 * x0) / 2 * (sinh u / (c + cosh u)) - u * rise u).
-  assert (hN : forall u, 0 < u -> h u = u * overshoot u).
+  pose (h := fun u => (u * u - x0 * x0) / 2 * (sinh u / (c + cosh u)) - u * rise c x0 u).
+  assert (hN : forall u, 0 < u -> h u = u * overshoot c x0 u).
   { intros u Hu. unfold h, overshoot, slope. specialize (pos u). field. lra. }
   destruct (IVT_gen h x1 b 0) as [x [Rx Ex]].
   - intros u. apply continuity_pt_filterlim. apply (ex_derive_continuous h u). unfold h, rise. specialize (pos u). auto_derive. repeat split; lra.
   - rewrite !hN by lra. rewrite Rmin_right, Rmax_left by nra. nra.
   - rewrite Rmin_left, Rmax_right in Rx by lra. exists x.
-    assert (Ex' : overshoot x = 0). { rewrite hN in Ex by lra. nra. }
+    assert (Ex' : overshoot c x0 x = 0). { rewrite hN in Ex by lra. nra. }
     assert (x1x : x1 < x). { destruct Rx as [[Rx|Rx] _]; [easy|]. subst x. lra. }
     split; [lra|]. split; [easy|]. split.
     + intros u Hu. destruct (Rle_or_lt u x1) as [L|L].
@@ -238,35 +240,35 @@ Proof.
 Qed.
 
 (* the secant slope is largest at the peak *)
-Lemma secant x u : x0 < x -> overshoot x = 0 -> (forall u, x0 < u < x -> 0 < overshoot u) -> (forall u, x < u -> overshoot u < 0) ->
-  x0 < u -> rise u <= slope x / 2 * (u * u - x0 * x0).
+Lemma secant x u : x0 < x -> overshoot c x0 x = 0 -> (forall u, x0 < u < x -> 0 < overshoot c x0 u) -> (forall u, x < u -> overshoot c x0 u < 0) ->
+  x0 < u -> rise c x0 u <= slope c x / 2 * (u * u - x0 * x0).
 Proof.
   intros Hx Ex Hl Hr Hu.
-  pose (sec := fun u => rise u / (u * u - x0 * x0)).
-  assert (D : forall v, x0 < v -> is_derive sec v (2 * v * overshoot v / ((v * v - x0 * x0) * (v * v - x0 * x0)))).
+  pose (sec := fun u => rise c x0 u / (u * u - x0 * x0)).
+  assert (D : forall v, x0 < v -> is_derive sec v (2 * v * overshoot c x0 v / ((v * v - x0 * x0) * (v * v - x0 * x0)))).
   { intros v Hv. unfold sec. assert (q : 0 < v * v - x0 * x0) by nra.
     assert (d1 : is_derive (fun v => v * v - x0 * x0) v (2 * v)) by (auto_derive; [easy|ring]).
     assert (d := is_derive_div _ _ _ _ _ (rise_derive v) d1 ltac:(lra)). cbv beta in d.
-    match type of d with is_derive _ _ ?w => replace w with (2 * v * overshoot v / ((v * v - x0 * x0) * (v * v - x0 * x0))) in d end; [exact d|].
+    match type of d with is_derive _ _ ?w => replace w with (2 * v * overshoot c x0 v / ((v * v - x0 * x0) * (v * v - x0 * x0))) in d end; [exact d|].
     unfold overshoot, slope. specialize (pos v). field. repeat split; lra. }
   assert (S : sec u <= sec x).
   { destruct (Rle_or_lt u x) as [L|L].
-    - apply (le_of_derive sec (fun v => 2 * v * overshoot v / ((v * v - x0 * x0) * (v * v - x0 * x0)))); [easy| |].
+    - apply (le_of_derive sec (fun v => 2 * v * overshoot c x0 v / ((v * v - x0 * x0) * (v * v - x0 * x0)))); [easy| |].
       + intros v Hv. apply D. lra.
       + intros v Hv. assert (q : 0 < v * v - x0 * x0) by nra.
         apply Rmult_le_pos; [|left; apply Rinv_0_lt_compat; nra].
-        assert (0 <= overshoot v). { destruct (Req_dec v x) as [->|E]; [lra|]. left. apply Hl. lra. } nra.
+        assert (0 <= overshoot c x0 v). { destruct (Req_dec v x) as [->|E]; [lra|]. left. apply Hl. lra. } nra.
     - apply Ropp_le_cancel.
-      apply (le_of_derive (fun v => - sec v) (fun v => - (2 * v * overshoot v / ((v * v - x0 * x0) * (v * v - x0 * x0))))); [lra| |].
+      apply (le_of_derive (fun v => - sec v) (fun v => - (2 * v * overshoot c x0 v / ((v * v - x0 * x0) * (v * v - x0 * x0))))); [lra| |].
       + intros v Hv. apply (is_derive_opp sec v). apply D. lra.
       + intros v Hv. assert (q : 0 < v * v - x0 * x0) by nra.
-        assert (overshoot v <= 0). { destruct (Req_dec v x) as [->|E]; [lra|]. left. apply Hr. lra. }
+        assert (overshoot c x0 v <= 0). { destruct (Req_dec v x) as [->|E]; [lra|]. left. apply Hr. lra. }
         rewrite <- Ropp_div. apply Rmult_le_pos; [nra|left; apply Rinv_0_lt_compat; nra]. }
-  assert (E : sec x = slope x / 2).
+  assert (E : sec x = slope c x / 2).
   { unfold sec. unfold overshoot in Ex. assert (q : 0 < x * x - x0 * x0) by nra.
     apply Rmult_eq_reg_r with (x * x - x0 * x0); [|lra]. field_simplify; lra. }
   rewrite E in S. unfold sec in S. assert (q : 0 < u * u - x0 * x0) by nra.
-  apply (Rle_div_l (rise u) (slope x / 2) (u * u - x0 * x0)) in S; [easy|]. lra.
+  apply (Rle_div_l (rise c x0 u) (slope c x / 2) (u * u - x0 * x0)) in S; [easy|]. lra.
 Qed.
 End Peak.
 
