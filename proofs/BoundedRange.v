@@ -192,7 +192,7 @@ Proof.
   - assert (h : exp (eta - t) < exp 0) by (apply exp_increasing; lra). rewrite exp_0 in h. lra.
 Qed.
 
-(** Lemma 25 of the paper, [lem:br-rdp-one]: the bound for one t. ([two_point_renyi] attains it.) *)
+(** Lemma 25 of the paper, [lem:br-rdp-one]: the bound for one t. ([bounded_range_one_t_attained] says that it is attained.) *)
 Theorem bounded_range_one_t {Y} (mu : base_measure Y) (p q : Y -> R) (eta t alpha D : R) :
   0 < eta -> 1 < alpha -> density mu p -> density mu q ->
   (forall y, support mu y -> exp (- t) * q y <= p y <= exp (eta - t) * q y) -> is_renyi mu alpha p q D ->

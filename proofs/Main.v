@@ -4,7 +4,7 @@
     classical real numbers of Coq's library: ClassicalDedekindReals.sig_forall_dec, ClassicalDedekindReals.sig_not_dec,
     Classical_Prop.classic and FunctionalExtensionality.functional_extensionality_dep. *)
 From ZCDP Require Import Laplace DiscreteLaplace RandomizedResponse PureDP UnaryEncoding BoundedRange TwoPoint
-  ExponentialMechanism Composition Conversions GroupPrivacy NotVacuous.
+  ExponentialMechanism Composition Conversions GroupPrivacy GroupOfPureDP PaperLemmas NotVacuous.
 
 Definition theorems := (
   (* Laplace noise *)
@@ -50,6 +50,7 @@ Definition theorems := (
   @optimized_unary_encoding_tight_beyond,
   (* bounded range *)
   @bounded_range_one_t,
+  @bounded_range_one_t_attained,
   @bounded_range_RDP,
   @bounded_range_zCDP,
   @bounded_range_tight,
@@ -66,8 +67,17 @@ Definition theorems := (
   @composition_adaptive_finite,
   @group_privacy,
   @group_privacy_pure_DP,
+  @group_privacy_pure_DP_zCDP,
   @group_privacy_bounded_range,
   @group_privacy_laplace,
+  (* lemmas of the paper *)
+  @sinh_ratio_increases,
+  @log_sinh_ratio_convex,
+  @log_sinh_ratio_superadditive,
+  @concave_curve_is_worst_at_order_one,
+  @discrete_laplace_one_shift,
+  @randomized_response_curve_limit,
+  @bounded_range_curve_limit,
   (* statements that are false *)
   @laplace_smaller_rho_fails,
   @randomized_response_smaller_rho_fails,

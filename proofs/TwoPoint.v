@@ -127,6 +127,23 @@ Proof.
 Qed.
 End Pair.
 
+(** Lemma 25 of the paper, [lem:br-rdp-one], its second part: the bound for one t is attained. *)
+Theorem bounded_range_one_t_attained (eta t alpha : R) : 0 < t < eta -> 1 < alpha ->
+  exists p q : bool -> R, density (finite [true; false]) p /\ density (finite [true; false]) q /\
+    (forall y, exp (- t) * q y <= p y <= exp (eta - t) * q y) /\
+    is_renyi (finite [true; false]) alpha p q
+      (ln ((exp eta - exp t) / (exp eta - 1) * exp (- t * alpha)
+           + (exp t - 1) / (exp eta - 1) * exp ((- t + eta) * alpha)) / (alpha - 1)).
+Proof.
+  intros Ht Ha. assert (He : 0 < eta) by lra.
+  assert (z : 1 < exp t < exp eta) by (split; [apply exp_gt_1|apply exp_increasing]; lra).
+  exists (two_point eta (exp t) true), (two_point eta (exp t) false).
+  assert (Mm := two_point_mechanism eta _ He z). split; [apply Mm|]. split; [apply Mm|]. split.
+  - intros y. assert (L := two_point_loss eta _ z y). assert (q := two_point_pos eta _ He z false y). rewrite ln_exp in L.
+    rewrite L. destruct y; split; apply Rmult_le_compat_r; try lra; apply exp_le; lra.
+  - assert (h := two_point_renyi eta _ He z alpha Ha). now rewrite ln_exp in h.
+Qed.
+
 (** * Order 1: z = eta e^eta/(e^eta - 1) *)
 Definition worst_z (n : R) : R := n * exp n / (exp n - 1).
 

@@ -21,6 +21,7 @@ from zcdp import (
     Mechanism,
     OptimizedUnaryEncoding,
     PureDP,
+    PureGroup,
     RandomizedResponse,
     UnaryEncoding,
 )
@@ -162,6 +163,12 @@ def pure_dp(e: Fraction, _: int) -> tuple[Mechanism, mpmath.mpf]:
     return PureDP(epsilon=e), rho_of("PureDP", "pure_DP_zCDP", "zCDP", epsilon=real(e))
 
 
+def pure_group(e: Fraction, i: int) -> tuple[Mechanism, mpmath.mpf]:
+    k = 1 + i % 9
+    names = {"epsilon": real(e), "k": mpmath.mpf(k)}
+    return PureGroup(epsilon=k * e, size=k), rho_of("GroupOfPureDP", "group_privacy_pure_DP_zCDP", "zCDP", **names)
+
+
 def few_categories(e: Fraction, i: int) -> tuple[Mechanism, mpmath.mpf]:
     k = 2 + i % 5
     rho = rho_of("RandomizedResponse", "randomized_response_tight", epsilon=real(e), k=mpmath.mpf(k))
@@ -215,6 +222,7 @@ MECHANISMS = [
     laplace,
     discrete_laplace,
     pure_dp,
+    pure_group,
     few_categories,
     many_categories,
     rappor,
