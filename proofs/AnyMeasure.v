@@ -7,7 +7,8 @@
 From Coq Require Import Reals Lra.
 From mathcomp Require Import all_ssreflect ssralg ssrnum.
 From mathcomp Require Import boolp classical_sets functions.
-From mathcomp.analysis Require Import topology normedtype reals ereal measure lebesgue_measure lebesgue_integral Rstruct.
+From mathcomp.analysis Require Import topology normedtype reals ereal measure lebesgue_measure lebesgue_integral
+  Rstruct.
 From ZCDP Require Import Analysis Zcdp Cumulant BoundedRatio PureDP BoundedRange.
 Import GRing.Theory Num.Theory.
 Local Open Scope classical_set_scope.
@@ -113,7 +114,8 @@ exact: (measurable_fun_comp Mexp Mlp).
 Qed.
 
 Lemma lebesgue_moment_of_order (p q : T -> R) (hi alpha : R) :
-  density lebesgue p -> density lebesgue q -> Rlt 1 alpha -> Rlt 0 hi -> (forall x, S x -> Rle (p x) (Rmult hi (q x))) ->
+  density lebesgue p -> density lebesgue q -> Rlt 1 alpha -> Rlt 0 hi ->
+  (forall x, S x -> Rle (p x) (Rmult hi (q x))) ->
   exists m, is_integral lebesgue (fun x => Rmult (Rpower (p x) alpha) (Rpower (q x) (Rminus 1 alpha))) m.
 Proof.
 move=> Dp Dq Ha Hhi HB.

@@ -51,7 +51,8 @@ Proof.
     apply Rmult_le_compat_r with (r := exp x) in q'; [|lra]. field_simplify in q'; [|lra..]. nra. }
   assert (D : 0 < (exp x - 1) * (exp x - 1)) by nra.
   apply Rle_div_l; [easy|].
-  replace ((exp x + 1) / (exp x - 1) * ((exp x - 1) * (exp x - 1))) with ((exp x + 1) * (exp x - 1)) by (field; lra). lra.
+  replace ((exp x + 1) / (exp x - 1) * ((exp x - 1) * (exp x - 1))) with ((exp x + 1) * (exp x - 1)) by (field; lra).
+  lra.
 Qed.
 
 (* Lower ends of ln ((e^x - 1)/x) *)
@@ -92,7 +93,8 @@ Qed.
 (** With C = coth(n/2), T = coth(s n/2) and W = n/(2 sinh^2(n/2)), twice the derivative in n of rho s(1+s) - K is the
     product of two factors, divided by C + T: both are >= 0 because x coth x >= 1 and sinh x >= x. *)
 Lemma bounded_range_cumulant_mono s a b : 0 < s -> 0 < a <= b ->
-  bounded_range_rho a * (s * (1 + s)) - bounded_range_cumulant a s <= bounded_range_rho b * (s * (1 + s)) - bounded_range_cumulant b s.
+  bounded_range_rho a * (s * (1 + s)) - bounded_range_cumulant a s
+    <= bounded_range_rho b * (s * (1 + s)) - bounded_range_cumulant b s.
 Proof.
   intros Hs Hab.
   pose (C := fun n => (exp n + 1) / (exp n - 1)).
@@ -123,7 +125,8 @@ Proof.
     + assert (0 <= s * (C n - W n)) by (apply Rmult_le_pos; lra). lra.
 Qed.
 
-Lemma bounded_range_cumulant_le n s : 0 < n -> 0 < s -> bounded_range_cumulant n s <= bounded_range_rho n * (s * (1 + s)).
+Lemma bounded_range_cumulant_le n s : 0 < n -> 0 < s ->
+  bounded_range_cumulant n s <= bounded_range_rho n * (s * (1 + s)).
 Proof.
   intros Hn Hs.
   assert (h : forall e, 0 < e -> - e <= bounded_range_rho n * (s * (1 + s)) - bounded_range_cumulant n s).
@@ -143,7 +146,8 @@ Qed.
 
 (* The moment bound for one t is at most exp (bounded_range_cumulant n s): weighted AM-GM *)
 Lemma bounded_range_worst_t n t s : 0 < n -> 0 <= t <= n -> 0 < s ->
-  ln (((exp (n - t) - 1) * Rpower (exp (- t)) (1 + s) + (1 - exp (- t)) * Rpower (exp (n - t)) (1 + s)) / (exp (n - t) - exp (- t))) <= bounded_range_cumulant n s.
+  ln (((exp (n - t) - 1) * Rpower (exp (- t)) (1 + s) + (1 - exp (- t)) * Rpower (exp (n - t)) (1 + s))
+    / (exp (n - t) - exp (- t))) <= bounded_range_cumulant n s.
 Proof.
   intros Hn Ht Hs.
   assert (g1 : 1 < exp ((1 + s) * n)) by (apply exp_gt_1; nra).
@@ -158,7 +162,8 @@ Proof.
   match goal with |- ln ?v <= _ => replace v with (x * exp (- ((1 + s) * t)) / (exp n - 1)) end.
   2:{ unfold x, a, b, z, Rpower. rewrite !ln_exp.
       replace (exp ((1 + s) * - t)) with (exp (- ((1 + s) * t))) by (f_equal; ring).
-      replace (exp ((1 + s) * (n - t))) with (exp ((1 + s) * n) * exp (- ((1 + s) * t))) by (rewrite <- exp_plus; f_equal; ring).
+      replace (exp ((1 + s) * (n - t))) with (exp ((1 + s) * n) * exp (- ((1 + s) * t)))
+        by (rewrite <- exp_plus; f_equal; ring).
       replace (exp (n - t)) with (exp n * / exp t) by (rewrite <- exp_Ropp, <- exp_plus; easy).
       rewrite (exp_Ropp t), EF. field. split; lra. }
   assert (ep := exp_pos (- ((1 + s) * t))).
@@ -180,7 +185,8 @@ Qed.
 
 (** The t of a pair lies in [0, eta], because both densities have integral 1. *)
 Lemma bounded_range_t {Y} (mu : base_measure Y) (p q : Y -> R) (eta t : R) :
-  density mu p -> density mu q -> (forall y, support mu y -> exp (- t) * q y <= p y <= exp (eta - t) * q y) -> 0 <= t <= eta.
+  density mu p -> density mu q -> (forall y, support mu y -> exp (- t) * q y <= p y <= exp (eta - t) * q y) ->
+  0 <= t <= eta.
 Proof.
   intros [_ Ip] [_ Iq] H.
   assert (t0 : exp (- t) * 1 <= 1).
@@ -192,7 +198,8 @@ Proof.
   - assert (h : exp (eta - t) < exp 0) by (apply exp_increasing; lra). rewrite exp_0 in h. lra.
 Qed.
 
-(** Lemma 25 of the paper, [lem:br-rdp-one]: the bound for one t. ([bounded_range_one_t_attained] says that it is attained.) *)
+(** Lemma 25 of the paper, [lem:br-rdp-one]: the bound for one t. ([bounded_range_one_t_attained] says that it is
+    attained.) *)
 Theorem bounded_range_one_t {Y} (mu : base_measure Y) (p q : Y -> R) (eta t alpha D : R) :
   0 < eta -> 1 < alpha -> density mu p -> density mu q ->
   (forall y, support mu y -> exp (- t) * q y <= p y <= exp (eta - t) * q y) -> is_renyi mu alpha p q D ->

@@ -47,7 +47,8 @@ Proof.
     apply Rmult_le_compat_l; [left; apply Rpower_pos|].
     apply bernoulli; [apply Rdiv_lt_0_compat; lra|easy]. }
   assert (h1 := T lo Hl). assert (h2 := T hi ltac:(lra)).
-  apply Rle_trans with ((hi - r) * (Rpower r a * (1 + a * (lo / r - 1))) + (r - lo) * (Rpower r a * (1 + a * (hi / r - 1)))).
+  apply Rle_trans with ((hi - r) * (Rpower r a * (1 + a * (lo / r - 1))) + (r - lo)
+    * (Rpower r a * (1 + a * (hi / r - 1)))).
   - right. field. lra.
   - apply Rplus_le_compat; apply Rmult_le_compat_l; lra.
 Qed.
@@ -80,7 +81,8 @@ Proof.
     set (B := (Rpower hi (1 + s) - Rpower lo (1 + s)) / (hi - lo)).
     replace (((hi - 1) * Rpower lo (1 + s) + (1 - lo) * Rpower hi (1 + s)) / (hi - lo)) with (A * 1 + B * 1)
       by (unfold A, B; field; lra).
-    refine (is_integral_le mu _ _ _ _ _ Hm (is_integral_plus mu _ _ _ _ (is_integral_scal mu _ _ A Iq) (is_integral_scal mu _ _ B Ip))).
+    refine (is_integral_le mu _ _ _ _ _ Hm (is_integral_plus mu _ _ _ _ (is_integral_scal mu _ _ A Iq)
+      (is_integral_scal mu _ _ B Ip))).
     intros x Hx. cbv beta. rewrite Rpower_ratio by auto.
     assert (c := chord lo (p x / q x) hi (1 + s) Hlo (ratio x Hx) ltac:(lra)).
     specialize (Pq x Hx). apply Rmult_le_reg_r with (hi - lo); [lra|].

@@ -4,7 +4,8 @@ From ZCDP Require Import Analysis Zcdp Mechanisms Cumulant Sums BoundedRatio.
 Import ListNotations.
 Local Open Scope R_scope.
 
-Lemma composition_mechanism {X A B} (mu : base_measure A) (nu : base_measure B) (M1 : X -> A -> R) (M2 : A -> X -> B -> R) :
+Lemma composition_mechanism {X A B} (mu : base_measure A) (nu : base_measure B) (M1 : X -> A -> R)
+  (M2 : A -> X -> B -> R) :
   mechanism mu M1 -> (forall a, support mu a -> mechanism nu (M2 a)) -> mechanism (product mu nu) (followed_by M1 M2).
 Proof.
   intros H1 H2 x. split.
@@ -35,8 +36,10 @@ Proof.
     assert (n2p := moment_ge_1 nu _ _ alpha n2 (H2 a Ha' x) (H2 a Ha' x') Ha E2).
     assert (hb : h a = Rpower (M1 x a) alpha * Rpower (M1 x' a) (1 - alpha) * n2).
     { apply (is_integral_unique nu _ _ _ (P a Ha')).
-      eapply is_integral_ext; [|exact (is_integral_scal nu _ _ (Rpower (M1 x a) alpha * Rpower (M1 x' a) (1 - alpha)) E2)].
-      intros b Hb. unfold followed_by. simpl. rewrite <- !Rpower_mult_distr; try (now apply H1); try (now apply H2). ring. }
+      eapply is_integral_ext;
+        [|exact (is_integral_scal nu _ _ (Rpower (M1 x a) alpha * Rpower (M1 x' a) (1 - alpha)) E2)].
+      intros b Hb. unfold followed_by. simpl. rewrite <- !Rpower_mult_distr; try (now apply H1); try (now apply H2).
+      ring. }
     rewrite hb, (Rmult_comm c). apply Rmult_le_compat_l; [apply Rmult_le_pos; left; apply Rpower_pos|].
     unfold c. rewrite <- (exp_ln n2) by lra. apply exp_le.
     apply Rmult_le_compat_r with (r := alpha - 1) in L2; [|lra].
@@ -47,7 +50,8 @@ Proof.
   apply Rle_trans with (r2 * alpha + ln n1 / (alpha - 1)); [|lra].
   apply Rmult_le_reg_r with (alpha - 1); [lra|].
   replace (ln m / (alpha - 1) * (alpha - 1)) with (ln m) by (field; lra).
-  replace ((r2 * alpha + ln n1 / (alpha - 1)) * (alpha - 1)) with ((alpha - 1) * (r2 * alpha) + ln n1) by (field; lra). easy.
+  replace ((r2 * alpha + ln n1 / (alpha - 1)) * (alpha - 1)) with ((alpha - 1) * (r2 * alpha) + ln n1) by (field; lra).
+  easy.
 Qed.
 
 (** Adaptive, finitely many outcomes: the moments exist of themselves. *)
@@ -72,7 +76,8 @@ Proof.
   destruct (Z1 x x' N alpha Ha) as [D1 [[n1 [E1 _]] _]]. destruct (Z2 x x' N alpha Ha) as [D2 [[n2 [E2 _]] _]].
   exists (n2 * n1), (fun a => n2 * (Rpower (M1 x a) alpha * Rpower (M1 x' a) (1 - alpha))). split.
   - intros a Ha'. rewrite Rmult_comm.
-    eapply is_integral_ext; [|exact (is_integral_scal nu _ _ (Rpower (M1 x a) alpha * Rpower (M1 x' a) (1 - alpha)) E2)].
+    eapply is_integral_ext;
+      [|exact (is_integral_scal nu _ _ (Rpower (M1 x a) alpha * Rpower (M1 x' a) (1 - alpha)) E2)].
     intros b Hb. unfold followed_by. simpl. rewrite <- !Rpower_mult_distr; try (now apply H1); try (now apply H2). ring.
   - now apply is_integral_scal.
 Qed.

@@ -42,8 +42,8 @@ Proof.
       apply Rcomplements.ln_le; [nra|easy].
 Qed.
 
-(** The standard conversion: rho-zCDP is (epsilon, delta)-DP with delta = exp(-(epsilon - rho)^2/(4 rho)), for every event
-    whose probabilities a and b exist. *)
+(** The standard conversion: rho-zCDP is (epsilon, delta)-DP with delta = exp(-(epsilon - rho)^2/(4 rho)), for every
+    event whose probabilities a and b exist. *)
 Lemma tail_pointwise p q epsilon s : 0 < p -> 0 < q -> 0 < s ->
   p <= exp epsilon * q + exp (- (s * epsilon)) * (Rpower p (1 + s) * Rpower q (- s)).
 Proof.
@@ -57,13 +57,15 @@ Proof.
     apply (proj1 (Rle_div_r (exp epsilon) p q Hq)). lra. }
   assert (h : p <= exp (- (s * epsilon)) * (q * Rpower (p / q) (1 + s))).
   { rewrite Rpower_plus, Rpower_1 by easy.
-    replace (exp (- (s * epsilon)) * (q * (p / q * Rpower (p / q) s))) with (p * (exp (- (s * epsilon)) * Rpower (p / q) s)) by (field; lra).
+    replace (exp (- (s * epsilon)) * (q * (p / q * Rpower (p / q) s)))
+      with (p * (exp (- (s * epsilon)) * Rpower (p / q) s)) by (field; lra).
     unfold Rpower. rewrite <- exp_plus. rewrite <- (Rmult_1_r p) at 1. apply Rmult_le_compat_l; [lra|].
     apply exp_ge_1. nra. }
   assert (0 < exp epsilon * q) by (apply Rmult_lt_0_compat; [apply exp_pos|easy]). lra.
 Qed.
 
-Theorem zCDP_to_approximate_DP {X Y} (mu : base_measure Y) (neighbours : X -> X -> Prop) (M : X -> Y -> R) (rho epsilon : R) :
+Theorem zCDP_to_approximate_DP {X Y} (mu : base_measure Y) (neighbours : X -> X -> Prop) (M : X -> Y -> R)
+  (rho epsilon : R) :
   mechanism mu M -> zCDP mu neighbours M rho -> 0 < rho -> rho < epsilon ->
   forall x x' S a b, neighbours x x' -> is_integral mu (inside S (M x)) a -> is_integral mu (inside S (M x')) b ->
   a <= exp epsilon * b + exp (- ((epsilon - rho) * (epsilon - rho) / (4 * rho))).
@@ -73,10 +75,12 @@ Proof.
   destruct (moment_le_of_zCDP mu neighbours M rho x x' s HM HZ N s0) as [m [Hm [m1 L]]].
   assert (mb : exp (- (s * epsilon)) * m <= exp (- ((epsilon - rho) * (epsilon - rho) / (4 * rho)))).
   { rewrite <- (exp_ln m) at 1 by lra. rewrite <- exp_plus. apply exp_le.
-    replace (- ((epsilon - rho) * (epsilon - rho) / (4 * rho))) with (- (s * epsilon) + rho * (s * (1 + s))) by (unfold s; field; lra). lra. }
+    replace (- ((epsilon - rho) * (epsilon - rho) / (4 * rho))) with (- (s * epsilon) + rho * (s * (1 + s)))
+      by (unfold s; field; lra). lra. }
   apply Rle_trans with (exp epsilon * b + exp (- (s * epsilon)) * m); [|lra].
   refine (is_integral_le mu _ _ _ _ _ A
-    (is_integral_plus mu _ _ _ _ (is_integral_scal mu _ _ (exp epsilon) B) (is_integral_scal mu _ _ (exp (- (s * epsilon))) Hm))).
+    (is_integral_plus mu _ _ _ _ (is_integral_scal mu _ _ (exp epsilon) B)
+      (is_integral_scal mu _ _ (exp (- (s * epsilon))) Hm))).
   intros y Hy. cbv beta. unfold inside. destruct (S y).
   - apply tail_pointwise; [now apply HM|now apply HM|easy].
   - rewrite Rmult_0_r, Rplus_0_l. apply Rmult_le_pos; [left; apply exp_pos|].

@@ -93,7 +93,8 @@ Qed.
 
 (** A cumulant of one pair with slope rho at 0, that is with KL divergence rho: no smaller rho will do. *)
 Lemma tight_of_cumulant {X Y} (mu : base_measure Y) (neighbours : X -> X -> Prop) (M : X -> Y -> R) rho r x x' K :
-  neighbours x x' -> is_cumulant mu (M x) (M x') K -> K 0 = 0 -> is_derive K 0 rho -> zCDP mu neighbours M r -> rho <= r.
+  neighbours x x' -> is_cumulant mu (M x) (M x') K -> K 0 = 0 -> is_derive K 0 rho -> zCDP mu neighbours M r ->
+  rho <= r.
 Proof.
   intros N C K0 D Z. apply (slope_le K); [easy..|]. intros s Hs. now apply (cumulant_of_zCDP mu neighbours M r x x').
 Qed.
@@ -105,7 +106,8 @@ Lemma tightly_RDP_of_cumulant {X Y} (mu : base_measure Y) (neighbours : X -> X -
   tightly_RDP mu neighbours M alpha (k / (alpha - 1)).
 Proof.
   intros Ha H T. split.
-  - intros x x' N. destruct (H x x' N) as [K [C B]]. exists (K (alpha - 1) / (alpha - 1)). split; [now apply renyi_of_cumulant|].
+  - intros x x' N. destruct (H x x' N) as [K [C B]]. exists (K (alpha - 1) / (alpha - 1)).
+    split; [now apply renyi_of_cumulant|].
     apply Rmult_le_compat_r; [left; apply Rinv_0_lt_compat; lra|easy].
   - intros e' H'. apply Rmult_le_reg_r with (alpha - 1); [lra|].
     replace (k / (alpha - 1) * (alpha - 1)) with k by (field; lra). apply T.

@@ -1,4 +1,5 @@
-(** The discrete Laplace mechanism on the integers: rho, the Renyi curve and the KL divergence, for every integer Delta >= 1. *)
+(** The discrete Laplace mechanism on the integers: rho, the Renyi curve and the KL divergence, for every integer
+    Delta >= 1. *)
 Require Import Reals Lra ZArith Lia.
 From Coquelicot Require Import Coquelicot.
 From ZCDP Require Import Analysis Zcdp Mechanisms Cumulant Laplace DiscreteLaplaceInequality.
@@ -25,7 +26,8 @@ Proof.
 Qed.
 Lemma series_geom t : 0 < t -> is_series_of_reals (fun n => exp (- (t * INR n))) (/ (1 - exp (- t))).
 Proof.
-  intros H. assert (e : exp (- t) < exp 0) by (apply exp_increasing; lra). rewrite exp_0 in e. assert (p := exp_pos (- t)).
+  intros H. assert (e : exp (- t) < exp 0) by (apply exp_increasing; lra). rewrite exp_0 in e.
+  assert (p := exp_pos (- t)).
   eapply series_ext; [|apply is_series_geom with (q := exp (- t)); rewrite Rabs_pos_eq; lra].
   intros n. induction n; simpl pow.
   - simpl. now rewrite Rmult_0_r, Ropp_0, exp_0.
@@ -55,7 +57,8 @@ Qed.
 Lemma sum_over_integers_ext f g a : (forall z, f z = g z) -> is_sum_over_integers f a -> is_sum_over_integers g a.
 Proof. intros H. apply (is_integral_ext integers f g a). intros z _. apply H. Qed.
 
-Lemma sum_over_integers_shiftn f a n : is_sum_over_integers f a -> is_sum_over_integers (fun z => f (z + Z.of_nat n)%Z) a.
+Lemma sum_over_integers_shiftn f a n : is_sum_over_integers f a ->
+  is_sum_over_integers (fun z => f (z + Z.of_nat n)%Z) a.
 Proof.
   intros H. induction n.
   - eapply sum_over_integers_ext; [|exact H]. intros z. cbv beta. f_equal; lia.
@@ -65,8 +68,10 @@ Qed.
 Lemma sum_over_integers_shift f a k : is_sum_over_integers f a -> is_sum_over_integers (fun z => f (z + k)%Z) a.
 Proof.
   intros H. destruct (Z_le_gt_dec 0 k) as [P|P].
-  - apply (sum_over_integers_shiftn f a (Z.to_nat k)) in H. eapply sum_over_integers_ext; [|exact H]. intros z. cbv beta. f_equal; lia.
-  - apply sum_over_integers_refl in H. apply (sum_over_integers_shiftn _ a (Z.to_nat (- k))) in H. apply sum_over_integers_refl in H.
+  - apply (sum_over_integers_shiftn f a (Z.to_nat k)) in H. eapply sum_over_integers_ext; [|exact H]. intros z.
+    cbv beta. f_equal; lia.
+  - apply sum_over_integers_refl in H. apply (sum_over_integers_shiftn _ a (Z.to_nat (- k))) in H.
+    apply sum_over_integers_refl in H.
     eapply sum_over_integers_ext; [|exact H]. intros z. cbv beta. f_equal; lia.
 Qed.
 
@@ -85,20 +90,25 @@ Qed.
 Lemma half_sum t s d : 0 < t -> 0 < s ->
   is_series_of_reals (fun n => exp (t * (- (1 + s) * Rabs (INR n - INR d) + s * INR n)))
     (exp (t * s * INR d) * / (1 - exp (- t))
-     + exp (- (t * (1 + s))) * (exp (t * s * INR d) - exp (- (t * (1 + s) * INR d))) / (exp (t * s) - exp (- (t * (1 + s))))).
+     + exp (- (t * (1 + s))) * (exp (t * s * INR d) - exp (- (t * (1 + s) * INR d)))
+         / (exp (t * s) - exp (- (t * (1 + s))))).
 Proof.
   intros Ht Hs.
   assert (xy : exp (- (t * (1 + s))) < exp (t * s)) by (apply exp_increasing; nra).
   assert (e : exp (- t) < exp 0) by (apply exp_increasing; lra). rewrite exp_0 in e.
   induction d.
   - simpl INR. rewrite !Rmult_0_r, Ropp_0, exp_0.
-    replace (1 * / (1 - exp (- t)) + exp (- (t * (1 + s))) * (1 - 1) / (exp (t * s) - exp (- (t * (1 + s))))) with (/ (1 - exp (- t))) by (field; lra).
-    eapply series_ext; [|now apply series_geom]. intros n. cbv beta. f_equal. rewrite Rabs_pos_eq; [ring|]. rewrite Rminus_0_r. apply pos_INR.
+    replace (1 * / (1 - exp (- t)) + exp (- (t * (1 + s))) * (1 - 1) / (exp (t * s) - exp (- (t * (1 + s)))))
+      with (/ (1 - exp (- t))) by (field; lra).
+    eapply series_ext; [|now apply series_geom]. intros n. cbv beta. f_equal. rewrite Rabs_pos_eq; [ring|].
+    rewrite Rminus_0_r. apply pos_INR.
   - apply (series_scal (exp (t * s))) in IHd.
     assert (h := series_decr (fun n => exp (t * (- (1 + s) * Rabs (INR n - INR (S d)) + s * INR n)))
                   (exp (t * s) * (exp (t * s * INR d) * / (1 - exp (- t))
-     + exp (- (t * (1 + s))) * (exp (t * s * INR d) - exp (- (t * (1 + s) * INR d))) / (exp (t * s) - exp (- (t * (1 + s))))))).
-    match type of h with _ -> is_series_of_reals _ ?v => match goal with |- is_series_of_reals _ ?w => replace w with v end end.
+     + exp (- (t * (1 + s))) * (exp (t * s * INR d) - exp (- (t * (1 + s) * INR d)))
+         / (exp (t * s) - exp (- (t * (1 + s))))))).
+    match type of h with _ ->
+    is_series_of_reals _ ?v => match goal with |- is_series_of_reals _ ?w => replace w with v end end.
     + apply h. eapply series_ext; [|exact IHd]. intros n. cbv beta. rewrite <- exp_plus. f_equal. rewrite !S_INR.
       replace (INR n + 1 - (INR d + 1)) with (INR n - INR d) by ring. ring.
     + simpl (INR 0). rewrite Rminus_0_l, Rabs_Ropp, (Rabs_pos_eq (INR (S d))) by apply pos_INR. rewrite !S_INR.
@@ -109,18 +119,21 @@ Proof.
 Qed.
 
 Lemma discrete_laplace_sum t s d : 0 < t -> 0 < s ->
-  is_sum_over_integers (fun z => tanh (t / 2) * exp (t * (- (1 + s) * Rabs (IZR z - INR d) + s * Rabs (IZR z)))) (exp (discrete_laplace_cumulant t (t * INR d) s)).
+  is_sum_over_integers (fun z => tanh (t / 2) * exp (t * (- (1 + s) * Rabs (IZR z - INR d) + s * Rabs (IZR z))))
+    (exp (discrete_laplace_cumulant t (t * INR d) s)).
 Proof.
   intros Ht Hs.
   assert (xy : exp (- (t * (1 + s))) < exp (t * s)) by (apply exp_increasing; nra).
   assert (e : exp (- t) < exp 0) by (apply exp_increasing; lra). rewrite exp_0 in e. assert (ep := exp_pos (- t)).
   exists (tanh (t / 2) * (exp (t * s * INR d) * / (1 - exp (- t))
-     + exp (- (t * (1 + s))) * (exp (t * s * INR d) - exp (- (t * (1 + s) * INR d))) / (exp (t * s) - exp (- (t * (1 + s)))))),
+     + exp (- (t * (1 + s))) * (exp (t * s * INR d) - exp (- (t * (1 + s) * INR d)))
+         / (exp (t * s) - exp (- (t * (1 + s)))))),
    (tanh (t / 2) * exp (- (t * (1 + s) * INR d)) * exp (- t) * / (1 - exp (- t))).
   split; [|split].
   - apply series_scal. eapply series_ext; [|now apply (half_sum t s d)]. intros n. cbv beta. rewrite <- INR_IZR_INZ.
     now rewrite (Rabs_pos_eq (INR n)) by apply pos_INR.
-  - eapply series_ext; [|apply (series_scal (tanh (t / 2) * exp (- (t * (1 + s) * INR d)) * exp (- t))); now apply series_geom].
+  - eapply series_ext; [|apply (series_scal (tanh (t / 2) * exp (- (t * (1 + s) * INR d)) * exp (- t)));
+      now apply series_geom].
     intros n. cbv beta. rewrite opp_IZR, <- INR_IZR_INZ, S_INR.
     assert (n0 := pos_INR n). assert (d0 := pos_INR d).
     rewrite !Rabs_left1 by lra. rewrite !Rmult_assoc, <- !exp_plus. do 2 f_equal. ring.
@@ -128,15 +141,19 @@ Proof.
     assert (A0 : 0 < sinh ((1 + s) * t)) by (apply sinh_pos; nra).
     assert (B0 : 0 < sinh (s * t)) by (apply sinh_pos; nra).
     rewrite exp_ln.
-    2:{ apply Rdiv_lt_0_compat; [|lra]. assert (h := exp_pos (s * (t * INR d))). assert (h' := exp_pos (- ((1 + s) * (t * INR d)))). nra. }
+    2:{ apply Rdiv_lt_0_compat; [|lra]. assert (h := exp_pos (s * (t * INR d))).
+        assert (h' := exp_pos (- ((1 + s) * (t * INR d)))). nra. }
     replace (s * (t * INR d)) with (t * s * INR d) by ring.
     replace (- ((1 + s) * (t * INR d))) with (- (t * (1 + s) * INR d)) by ring.
     unfold sinh in *.
-    replace (exp ((1 + s) * t)) with (/ exp (- t) * exp (t * s)) in * by (rewrite <- exp_Ropp, <- exp_plus; f_equal; ring).
-    replace (exp (- ((1 + s) * t))) with (exp (- t) * / exp (t * s)) in * by (rewrite <- exp_Ropp, <- exp_plus; f_equal; ring).
+    replace (exp ((1 + s) * t)) with (/ exp (- t) * exp (t * s)) in *
+      by (rewrite <- exp_Ropp, <- exp_plus; f_equal; ring).
+    replace (exp (- ((1 + s) * t))) with (exp (- t) * / exp (t * s)) in *
+      by (rewrite <- exp_Ropp, <- exp_plus; f_equal; ring).
     replace (exp (- (s * t))) with (/ exp (t * s)) in * by (rewrite <- exp_Ropp; f_equal; ring).
     replace (exp (s * t)) with (exp (t * s)) in * by (f_equal; ring).
-    replace (exp (- (t * (1 + s)))) with (exp (- t) * / exp (t * s)) in * by (rewrite <- exp_Ropp, <- exp_plus; f_equal; ring).
+    replace (exp (- (t * (1 + s)))) with (exp (- t) * / exp (t * s)) in *
+      by (rewrite <- exp_Ropp, <- exp_plus; f_equal; ring).
     assert (gp := exp_ge_1 (t * s) ltac:(nra)).
     set (g := exp (t * s)) in *. set (q := exp (- t)) in *.
     assert (gq : 0 < g * g - q) by nra.
@@ -145,7 +162,8 @@ Qed.
 
 (* The moment, for any two centres *)
 Lemma discrete_laplace_moment t a b s : 0 < t -> 0 < s ->
-  is_sum_over_integers (fun z => Rpower (discrete_laplace_mass t a z) (1 + s) * Rpower (discrete_laplace_mass t b z) (- s)) (exp (discrete_laplace_cumulant t (t * Rabs (IZR a - IZR b)) s)).
+  is_sum_over_integers (fun z => Rpower (discrete_laplace_mass t a z) (1 + s) * Rpower (discrete_laplace_mass t b z)
+    (- s)) (exp (discrete_laplace_cumulant t (t * Rabs (IZR a - IZR b)) s)).
 Proof.
   intros Ht Hs. assert (tp := tanh_half_pos t Ht).
   assert (F : forall z, Rpower (discrete_laplace_mass t a z) (1 + s) * Rpower (discrete_laplace_mass t b z) (- s)
@@ -177,9 +195,11 @@ Proof.
   - intros z _. apply Rmult_lt_0_compat; [easy|apply exp_pos].
   - assert (h := discrete_laplace_moment t m m 1 Ht Rlt_0_1).
     replace (exp (discrete_laplace_cumulant t (t * Rabs (IZR m - IZR m)) 1)) with 1 in h.
-    + eapply sum_over_integers_ext; [|exact h]. intros z. cbv beta. rewrite <- Rpower_plus. replace (1 + 1 + - (1)) with 1 by ring.
+    + eapply sum_over_integers_ext; [|exact h]. intros z. cbv beta. rewrite <- Rpower_plus.
+      replace (1 + 1 + - (1)) with 1 by ring.
       apply Rpower_1. apply Rmult_lt_0_compat; [easy|apply exp_pos].
-    + rewrite Rminus_eq_0, Rabs_R0, Rmult_0_r. unfold discrete_laplace_cumulant. rewrite !Rmult_0_r, Ropp_0, exp_0, !Rmult_1_r.
+    + rewrite Rminus_eq_0, Rabs_R0, Rmult_0_r. unfold discrete_laplace_cumulant.
+      rewrite !Rmult_0_r, Ropp_0, exp_0, !Rmult_1_r.
       assert (A0 : 0 < sinh ((1 + 1) * t)) by (apply sinh_pos; lra).
       assert (B0 : 0 < sinh (1 * t)) by (apply sinh_pos; lra).
       rewrite exp_ln; [field; lra|apply Rdiv_lt_0_compat; lra].
@@ -190,7 +210,8 @@ Proof.
   intros Ht H. assert (h := sinh_ge t). assert (S := sinh_pos t Ht).
   apply (le_of_derive (discrete_laplace_rho t) (fun u => 1 - exp (- u) * (t / sinh t))); [lra| |].
   - intros u _. unfold discrete_laplace_rho. auto_derive; [easy|]. field. lra.
-  - intros u Hu. assert (e : exp (- u) <= exp 0) by (apply exp_le; lra). rewrite exp_0 in e. assert (p := exp_pos (- u)).
+  - intros u Hu. assert (e : exp (- u) <= exp 0) by (apply exp_le; lra). rewrite exp_0 in e.
+    assert (p := exp_pos (- u)).
     assert (q : t / sinh t <= 1) by (apply Rle_div_l; lra).
     assert (q0 : 0 < t / sinh t) by (now apply Rdiv_lt_0_compat). nra.
 Qed.
@@ -198,10 +219,12 @@ Qed.
 Lemma discrete_laplace_cumulant_0 t w : 0 < t -> discrete_laplace_cumulant t w 0 = 0.
 Proof.
   intros Ht. assert (S := sinh_pos t Ht). unfold discrete_laplace_cumulant.
-  rewrite !Rmult_0_l, !Rplus_0_r, !Rmult_1_l, sinh_0, exp_0. match goal with |- ln ?v = _ => replace v with 1 by (field; lra) end. apply ln_1.
+  rewrite !Rmult_0_l, !Rplus_0_r, !Rmult_1_l, sinh_0, exp_0.
+  match goal with |- ln ?v = _ => replace v with 1 by (field; lra) end. apply ln_1.
 Qed.
 
-Lemma discrete_laplace_cumulant_derive t w : 0 < t -> is_derive (discrete_laplace_cumulant t w) 0 (discrete_laplace_rho t w).
+Lemma discrete_laplace_cumulant_derive t w : 0 < t ->
+  is_derive (discrete_laplace_cumulant t w) 0 (discrete_laplace_rho t w).
 Proof.
   intros Ht. assert (S := sinh_pos t Ht). unfold discrete_laplace_cumulant, discrete_laplace_rho. auto_derive.
   - rewrite !Rmult_0_l, !Rplus_0_r, !Rmult_1_l, sinh_0, exp_0. repeat split; try lra.
@@ -209,7 +232,8 @@ Proof.
   - rewrite !Rmult_0_l, !Rplus_0_r, !Rmult_1_l, sinh_0, cosh_0, exp_0. field. lra.
 Qed.
 
-Lemma discrete_laplace_cumulant_mono t s w w' : 0 < t -> 0 < s -> 0 <= w <= w' -> discrete_laplace_cumulant t w s <= discrete_laplace_cumulant t w' s.
+Lemma discrete_laplace_cumulant_mono t s w w' : 0 < t -> 0 < s -> 0 <= w <= w' ->
+  discrete_laplace_cumulant t w s <= discrete_laplace_cumulant t w' s.
 Proof.
   intros Ht Hs Hw. unfold discrete_laplace_cumulant.
   assert (A0 : 0 < sinh ((1 + s) * t)) by (apply sinh_pos; nra).
@@ -280,7 +304,8 @@ Proof.
   assert (tr := Rabs_triang (IZR y - IZR (g x)) (IZR (g x) - IZR (g x'))).
   replace (IZR y - IZR (g x) + (IZR (g x) - IZR (g x'))) with (IZR y - IZR (g x')) in tr by ring.
   assert (E : epsilon = t * INR Delta) by (unfold t; field; lra). rewrite E at 1.
-  assert (t * Rabs (IZR y - IZR (g x')) <= t * (Rabs (IZR y - IZR (g x)) + INR Delta)) by (apply Rmult_le_compat_l; lra).
+  assert (t * Rabs (IZR y - IZR (g x')) <= t * (Rabs (IZR y - IZR (g x)) + INR Delta))
+    by (apply Rmult_le_compat_l; lra).
   lra.
 Qed.
 
@@ -355,8 +380,10 @@ Proof.
   induction d.
   - replace ((1 + q - q * exp (- (t * INR 0))) / (1 - q)) with (/ (1 - q))
       by (simpl INR; rewrite Rmult_0_r, Ropp_0, exp_0; field; lra).
-    eapply series_ext; [|now apply series_geom]. intros n. simpl INR. rewrite Rminus_0_r, Rabs_pos_eq; [easy|apply pos_INR].
-  - assert (h := series_decr (fun n => exp (- (t * Rabs (INR n - INR (S d))))) ((1 + q - q * exp (- (t * INR d))) / (1 - q))).
+    eapply series_ext; [|now apply series_geom]. intros n. simpl INR.
+    rewrite Rminus_0_r, Rabs_pos_eq; [easy|apply pos_INR].
+  - assert (h := series_decr (fun n => exp (- (t * Rabs (INR n - INR (S d)))))
+      ((1 + q - q * exp (- (t * INR d))) / (1 - q))).
     cbv beta in h. rewrite first_term, step in h. rewrite step.
     replace ((1 + q - q * (q * exp (- (t * INR d)))) / (1 - q))
       with (q * exp (- (t * INR d)) + (1 + q - q * exp (- (t * INR d))) / (1 - q)) by (field; lra).
@@ -368,7 +395,8 @@ Lemma half_KL d :
     (((1 + q + q * exp (- (t * INR d))) * INR d + 2 * q * (exp (- (t * INR d)) - 1) / (1 - q)) / (1 - q)).
 Proof.
   induction d.
-  - replace (((1 + q + q * exp (- (t * INR 0))) * INR 0 + 2 * q * (exp (- (t * INR 0)) - 1) / (1 - q)) / (1 - q)) with (0 * / (1 - q))
+  - replace (((1 + q + q * exp (- (t * INR 0))) * INR 0 + 2 * q * (exp (- (t * INR 0)) - 1) / (1 - q)) / (1 - q))
+      with (0 * / (1 - q))
       by (simpl INR; rewrite !Rmult_0_r, Ropp_0, exp_0; field; lra).
     eapply series_ext; [|apply series_scal; now apply series_geom]. intros n. cbv beta. simpl INR.
     rewrite Rminus_0_r, Rabs_pos_eq by apply pos_INR. ring.
@@ -376,17 +404,20 @@ Proof.
       (((1 + q + q * exp (- (t * INR d))) * INR d + 2 * q * (exp (- (t * INR d)) - 1) / (1 - q)) / (1 - q)
        + (1 + q - q * exp (- (t * INR d))) / (1 - q))).
     cbv beta in h. rewrite first_term, step in h. rewrite step.
-    match type of h with _ -> is_series_of_reals _ ?v => match goal with |- is_series_of_reals _ ?w => replace w with v end end.
+    match type of h with _ ->
+    is_series_of_reals _ ?v => match goal with |- is_series_of_reals _ ?w => replace w with v end end.
     + apply h. eapply series_ext; [|exact (is_series_plus (V:=R_NormedModule) _ _ _ _ IHd (half_mass d))].
       intros n. change plus with Rplus. cbv beta. rewrite next_term, S_INR. ring.
     + rewrite !S_INR. simpl (INR 0). field. lra.
 Qed.
 
 Lemma discrete_laplace_KL_sum d :
-  is_sum_over_integers (fun z => tanh (t / 2) * exp (- (t * Rabs (IZR z - INR d))) * (t * (Rabs (IZR z) - Rabs (IZR z - INR d))))
+  is_sum_over_integers (fun z => tanh (t / 2) * exp (- (t * Rabs (IZR z - INR d)))
+    * (t * (Rabs (IZR z) - Rabs (IZR z - INR d))))
     (discrete_laplace_rho t (t * INR d)).
 Proof.
-  exists (t * tanh (t / 2) * (((1 + q + q * exp (- (t * INR d))) * INR d + 2 * q * (exp (- (t * INR d)) - 1) / (1 - q)) / (1 - q))),
+  exists (t * tanh (t / 2) * (((1 + q + q * exp (- (t * INR d))) * INR d + 2 * q * (exp (- (t * INR d)) - 1) / (1 - q))
+    / (1 - q))),
     (- (t * tanh (t / 2) * INR d * q * exp (- (t * INR d))) * / (1 - q)).
   split; [|split].
   - eapply series_ext; [|apply series_scal; exact (half_KL d)]. intros n. cbv beta. rewrite <- INR_IZR_INZ.
@@ -424,7 +455,8 @@ Proof.
     assert (D : INR d = IZR b - IZR a) by (unfold d; rewrite INR_IZR_INZ, Z2Nat.id, minus_IZR by lia; ring).
     rewrite (Rabs_left1 (IZR a - IZR b)) by (assert (p := pos_INR d); lra).
     replace (- (IZR a - IZR b)) with (INR d) by (rewrite D; ring).
-    eapply sum_over_integers_ext; [|exact (sum_over_integers_shift _ _ (- b) (sum_over_integers_refl _ _ (discrete_laplace_KL_sum t Ht d)))].
+    eapply sum_over_integers_ext;
+      [|exact (sum_over_integers_shift _ _ (- b) (sum_over_integers_refl _ _ (discrete_laplace_KL_sum t Ht d)))].
     intros z. cbv beta. rewrite F, D, opp_IZR, plus_IZR, opp_IZR.
     replace (- (IZR z + - IZR b) - (IZR b - IZR a)) with (- (IZR z - IZR a)) by ring.
     replace (- (IZR z + - IZR b)) with (- (IZR z - IZR b)) by ring. now rewrite !Rabs_Ropp.
@@ -441,6 +473,7 @@ Proof.
   assert (S := sinh_pos _ Ht).
   replace (epsilon * (1 - (1 - exp (- epsilon)) / (INR Delta * sinh (epsilon / INR Delta))))
     with (discrete_laplace_rho (epsilon / INR Delta) (epsilon / INR Delta * Rabs (IZR (g x) - IZR (g x'))))
-    by (rewrite E; unfold discrete_laplace_rho; replace (epsilon / INR Delta * INR Delta) with epsilon by (field; lra); field; lra).
+    by (rewrite E; unfold discrete_laplace_rho; replace (epsilon / INR Delta * INR Delta) with epsilon
+      by (field; lra); field; lra).
   now apply discrete_laplace_KL_shift.
 Qed.

@@ -1,9 +1,9 @@
 (** The inequality K(s) <= rho s(1+s) of discrete Laplace noise, for a real shift w >= 0.
 
-    With A = sinh((1+s) t) and B = sinh(s t): K = log((A e^(sw) + B e^(-(1+s)w))/(A + B)) and rho = w + (e^-w - 1) t/sinh t,
-    both 0 at w = 0. (s(1+s) rho - K)' = e^-w (U(w) - s(1+s) t/sinh t), where U' is a perfect square times something
-    positive, so U(w) >= U(0); and U(0) >= s(1+s) t/sinh t says that x coth x, as a function of x^2, lies below its tangent
-    at x = t/2. (Laplace noise is the limit A = 1 + s, B = s.) *)
+    With A = sinh((1+s) t) and B = sinh(s t): K = log((A e^(sw) + B e^(-(1+s)w))/(A + B)) and rho = w + (e^-w - 1)
+    t/sinh t, both 0 at w = 0. (s(1+s) rho - K)' = e^-w (U(w) - s(1+s) t/sinh t), where U' is a perfect square times
+    something positive, so U(w) >= U(0); and U(0) >= s(1+s) t/sinh t says that x coth x, as a function of x^2, lies
+    below its tangent at x = t/2. (Laplace noise is the limit A = 1 + s, B = s.) *)
 Require Import Reals Lra.
 From Coquelicot Require Import Coquelicot.
 From ZCDP Require Import Analysis.
@@ -13,7 +13,8 @@ Local Open Scope R_scope.
 Lemma discrete_laplace_key x : 0 <= x -> 2 * x * x * cosh x <= sinh x * sinh x * cosh x + x * sinh x.
 Proof.
   intros H.
-  assert (k1 : forall u, 0 <= u -> 0 <= 3 * sinh u + 3 * sinh u * sinh u * sinh u - 3 * u * cosh u - 2 * u * u * sinh u).
+  assert (k1 : forall u, 0 <= u -> 0 <= 3 * sinh u + 3 * sinh u * sinh u * sinh u - 3 * u * cosh u - 2 * u * u
+    * sinh u).
   { intros u Hu.
     from_derive (fun u => 3 * sinh u + 3 * sinh u * sinh u * sinh u - 3 * u * cosh u - 2 * u * u * sinh u)
       (fun u => 9 * sinh u * sinh u * cosh u - 7 * u * sinh u - 2 * u * u * cosh u) u; try lra.
@@ -42,12 +43,14 @@ Lemma coth_slope_decreasing x0 x : 0 < x0 <= x -> coth_slope x <= coth_slope x0.
 Proof.
   intros H. assert (h : - coth_slope x0 <= - coth_slope x); [|lra].
   apply (le_of_derive (fun u => - coth_slope u)
-    (fun u => (sinh u * sinh u * cosh u + u * sinh u - 2 * u * u * cosh u) / (u * u * (sinh u * sinh u * sinh u)))); [lra| |].
+    (fun u => (sinh u * sinh u * cosh u + u * sinh u - 2 * u * u * cosh u) / (u * u * (sinh u * sinh u * sinh u))));
+      [lra| |].
   - intros u Hu. unfold coth_slope. assert (p := sinh_pos u ltac:(lra)). auto_derive.
     + apply Rgt_not_eq. apply Rmult_lt_0_compat; nra.
     + assert (h := cosh_sqr u).
       replace (sinh u * sinh u * cosh u + u * sinh u - 2 * u * u * cosh u)
-        with (sinh u * sinh u * cosh u + u * sinh u * (cosh u * cosh u - sinh u * sinh u) - 2 * u * u * cosh u) by (rewrite h; ring).
+        with (sinh u * sinh u * cosh u + u * sinh u * (cosh u * cosh u - sinh u * sinh u) - 2 * u * u * cosh u)
+          by (rewrite h; ring).
       field. lra.
   - intros u Hu. assert (p := sinh_pos u ltac:(lra)). assert (k := discrete_laplace_key u ltac:(lra)).
     apply Rmult_le_pos; [lra|]. left. apply Rinv_0_lt_compat.
@@ -58,12 +61,16 @@ Qed.
 Lemma xcoth_tangent x0 x : 0 < x0 <= x ->
   x * cosh x / sinh x <= x0 * cosh x0 / sinh x0 + coth_slope x0 / 2 * (x * x - x0 * x0).
 Proof.
-  intros H. assert (dec : forall u, x0 <= u -> coth_slope u <= coth_slope x0) by (intros u Hu; apply coth_slope_decreasing; lra).
+  intros H. assert (dec : forall u, x0 <= u -> coth_slope u <= coth_slope x0)
+    by (intros u Hu; apply coth_slope_decreasing; lra).
   set (k := coth_slope x0) in *.
-  assert (h : (fun u => k / 2 * (u * u) - u * cosh u / sinh u) x0 <= (fun u => k / 2 * (u * u) - u * cosh u / sinh u) x).
+  assert (h : (fun u => k / 2 * (u * u) - u * cosh u / sinh u) x0
+    <= (fun u => k / 2 * (u * u) - u * cosh u / sinh u) x).
   { apply (le_of_derive (fun u => k / 2 * (u * u) - u * cosh u / sinh u) (fun u => u * (k - coth_slope u))); [lra| |].
     - intros u Hu. assert (p := sinh_pos u ltac:(lra)). auto_derive; [lra|]. unfold coth_slope.
-      assert (h := cosh_sqr u). replace (sinh u * cosh u - u) with (sinh u * cosh u - u * (cosh u * cosh u - sinh u * sinh u)) by (rewrite h; ring).
+      assert (h := cosh_sqr u).
+      replace (sinh u * cosh u - u) with (sinh u * cosh u - u * (cosh u * cosh u - sinh u * sinh u))
+        by (rewrite h; ring).
       field. lra.
     - intros u Hu. apply Rmult_le_pos; [lra|]. specialize (dec u). lra. }
   cbv beta in h. lra.
@@ -86,13 +93,15 @@ Proof.
   assert (p0 := sinh_pos x0 X0). assert (p := sinh_pos x ltac:(lra)). assert (c0 := cosh_pos x0).
   unfold coth_slope in T.
   set (S := sinh x) in *. set (C := cosh x) in *. set (S0 := sinh x0) in *. set (C0 := cosh x0) in *.
-  assert (E : x * C / S * (2 * S0 * S0) <= (x0 * C0 / S0 + (S0 * C0 - x0) / (x0 * (S0 * S0)) / 2 * (x * x - x0 * x0)) * (2 * S0 * S0)).
+  assert (E : x * C / S * (2 * S0 * S0) <= (x0 * C0 / S0 + (S0 * C0 - x0) / (x0 * (S0 * S0)) / 2 * (x * x - x0 * x0))
+    * (2 * S0 * S0)).
   { apply Rmult_le_compat_r; [nra|exact T]. }
   replace ((x0 * C0 / S0 + (S0 * C0 - x0) / (x0 * (S0 * S0)) / 2 * (x * x - x0 * x0)) * (2 * S0 * S0))
     with (t * C0 * S0 + 2 * (S0 * C0 - x0) * t * (s * (1 + s))) in E by (unfold x, x0 in *; field; lra).
   apply Rmult_le_compat_r with (r := S * C0 / t * 2) in E.
   2:{ apply Rmult_le_pos; [|lra]. apply Rmult_le_pos; [nra|]. left. now apply Rinv_0_lt_compat. }
-  replace (x * C / S * (2 * S0 * S0) * (S * C0 / t * 2)) with (2 * C0 * S0 * (2 * (s + / 2) * C * S0)) in E by (unfold x; field; lra).
+  replace (x * C / S * (2 * S0 * S0) * (S * C0 / t * 2)) with (2 * C0 * S0 * (2 * (s + / 2) * C * S0)) in E
+    by (unfold x; field; lra).
   replace ((t * C0 * S0 + 2 * (S0 * C0 - x0) * t * (s * (1 + s))) * (S * C0 / t * 2))
     with ((C0 * S0 + 2 * (S0 * C0 - x0) * (s * (1 + s))) * (S * C0 * 2)) in E by (field; lra).
   replace x0 with (t / 2) in E by reflexivity.
@@ -103,7 +112,8 @@ Definition discrete_laplace_cumulant (t w s : R) : R :=
   ln ((sinh ((1 + s) * t) * exp (s * w) + sinh (s * t) * exp (- ((1 + s) * w))) / (sinh ((1 + s) * t) + sinh (s * t))).
 Definition discrete_laplace_rho (t w : R) : R := w + (exp (- w) - 1) * t / sinh t.
 
-Lemma discrete_laplace_cumulant_le t w s : 0 < t -> 0 <= w -> 0 < s -> discrete_laplace_cumulant t w s <= discrete_laplace_rho t w * (s * (1 + s)).
+Lemma discrete_laplace_cumulant_le t w s : 0 < t -> 0 <= w -> 0 < s ->
+  discrete_laplace_cumulant t w s <= discrete_laplace_rho t w * (s * (1 + s)).
 Proof.
   intros Ht Hw Hs. unfold discrete_laplace_cumulant, discrete_laplace_rho.
   assert (start := discrete_laplace_start t s Ht Hs).
@@ -118,19 +128,25 @@ Proof.
   assert (Um : forall u, 0 <= u -> s * (1 + s) * t / T <= U u).
   { intros u Hu. apply Rle_trans with (U 0).
     - unfold U. rewrite !Rmult_0_r, Ropp_0, exp_0.
-      replace (1 * (s * s * A * 1 + (1 + s) * (1 + s) * B * 1) / (A * 1 + B * 1)) with ((s * s * A + (1 + s) * (1 + s) * B) / (A + B)) by (field; lra).
+      replace (1 * (s * s * A * 1 + (1 + s) * (1 + s) * B * 1) / (A * 1 + B * 1))
+        with ((s * s * A + (1 + s) * (1 + s) * B) / (A + B)) by (field; lra).
       apply Rle_div_l; [lra|].
-      replace ((s * s * A + (1 + s) * (1 + s) * B) / (A + B) * T) with ((s * s * A + (1 + s) * (1 + s) * B) * T / (A + B)) by (field; lra).
-      apply (proj1 (Rle_div_r (s * (1 + s) * t) ((s * s * A + (1 + s) * (1 + s) * B) * T) (A + B) ltac:(lra))). exact start.
+      replace ((s * s * A + (1 + s) * (1 + s) * B) / (A + B) * T)
+        with ((s * s * A + (1 + s) * (1 + s) * B) * T / (A + B)) by (field; lra).
+      apply (proj1 (Rle_div_r (s * (1 + s) * t) ((s * s * A + (1 + s) * (1 + s) * B) * T) (A + B) ltac:(lra))).
+      exact start.
     - apply (le_of_derive U (fun v => exp v * ((s * A * exp (s * v) - (1 + s) * B * exp (- ((1 + s) * v)))
                                      * (s * A * exp (s * v) - (1 + s) * B * exp (- ((1 + s) * v))))
-               / ((A * exp (s * v) + B * exp (- ((1 + s) * v))) * (A * exp (s * v) + B * exp (- ((1 + s) * v)))))); [lra| |].
+               / ((A * exp (s * v) + B * exp (- ((1 + s) * v))) * (A * exp (s * v) + B * exp (- ((1 + s) * v))))));
+                 [lra| |].
       + intros v _. unfold U. specialize (pos v). auto_derive; [lra|]. field. lra.
       + intros v _. specialize (pos v). apply Rmult_le_pos; [|left; apply Rinv_0_lt_compat; nra].
         apply Rmult_le_pos; [left; apply exp_pos|]. apply Rle_0_sqr. }
-  from_derive (fun u => (u + (exp (- u) - 1) * t / T) * (s * (1 + s)) - ln ((A * exp (s * u) + B * exp (- ((1 + s) * u))) / (A + B)))
+  from_derive (fun u => (u + (exp (- u) - 1) * t / T) * (s * (1 + s))
+    - ln ((A * exp (s * u) + B * exp (- ((1 + s) * u))) / (A + B)))
     (fun u => exp (- u) * (U u - s * (1 + s) * t / T)) w; try lra.
-  - rewrite !Rmult_0_r, Ropp_0, exp_0. replace ((A * 1 + B * 1) / (A + B)) with 1 by (field; lra). rewrite ln_1. field. lra.
+  - rewrite !Rmult_0_r, Ropp_0, exp_0. replace ((A * 1 + B * 1) / (A + B)) with 1 by (field; lra). rewrite ln_1. field.
+    lra.
   - intros u Hu. specialize (pos u). unfold U. auto_derive.
     + apply Rmult_lt_0_compat; [lra|]. apply Rinv_0_lt_compat. lra.
     + rewrite (exp_Ropp u). assert (p := exp_pos u). field. lra.

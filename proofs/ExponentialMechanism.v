@@ -1,4 +1,5 @@
-(** The exponential mechanism: epsilon-bounded-range, and tight as a supremum over inputs for every number of candidates. *)
+(** The exponential mechanism: epsilon-bounded-range, and tight as a supremum over inputs for every number of
+    candidates. *)
 Require Import Reals Lra List Lia Arith.
 From Coquelicot Require Import Coquelicot.
 From ZCDP Require Import Analysis Zcdp Mechanisms Cumulant Sums BoundedRatio BoundedRange TwoPoint.
@@ -16,7 +17,8 @@ Proof.
     eapply is_integral_ext; [|exact h]. intros y _. unfold exponential_mechanism. field. lra.
 Qed.
 
-Theorem exponential_mechanism_range {X Y} (neighbours : X -> X -> Prop) (l : list Y) (u : X -> Y -> R) (Delta epsilon : R) :
+Theorem exponential_mechanism_range {X Y} (neighbours : X -> X -> Prop) (l : list Y) (u : X -> Y -> R)
+  (Delta epsilon : R) :
   l <> [] -> 0 < Delta -> 0 < epsilon ->
   (forall x x' y, neighbours x x' -> Rabs (u x y - u x' y) <= Delta) ->
   bounded_range (finite l) neighbours (exponential_mechanism l u Delta epsilon) epsilon.
@@ -32,34 +34,41 @@ Proof.
   rewrite !exp_plus, exp_ln by easy.
   assert (B : - (epsilon / 2) <= epsilon * u x y / (2 * Delta) - epsilon * u x' y / (2 * Delta) <= epsilon / 2).
   { specialize (HU x x' y Nb). apply Rabs_le_between in HU.
-    replace (epsilon * u x y / (2 * Delta) - epsilon * u x' y / (2 * Delta)) with (epsilon / (2 * Delta) * (u x y - u x' y)) by (field; lra).
+    replace (epsilon * u x y / (2 * Delta) - epsilon * u x' y / (2 * Delta))
+      with (epsilon / (2 * Delta) * (u x y - u x' y)) by (field; lra).
     assert (k : 0 < epsilon / (2 * Delta)) by (apply Rdiv_lt_0_compat; lra).
     replace (epsilon / 2) with (epsilon / (2 * Delta) * Delta) by (field; lra). nra. }
-  assert (W : weight u Delta epsilon x y = exp (epsilon * u x y / (2 * Delta) - epsilon * u x' y / (2 * Delta)) * weight u Delta epsilon x' y).
+  assert (W : weight u Delta epsilon x y = exp (epsilon * u x y / (2 * Delta) - epsilon * u x' y / (2 * Delta))
+    * weight u Delta epsilon x' y).
   { unfold weight. rewrite <- exp_plus. f_equal. ring. }
   rewrite W. set (r := exp (epsilon * u x y / (2 * Delta) - epsilon * u x' y / (2 * Delta))).
   assert (w := exp_pos (epsilon * u x' y / (2 * Delta))). fold (weight u Delta epsilon x' y) in w.
   assert (r1 : exp (- (epsilon / 2)) <= r) by (apply exp_le; lra).
   assert (r2 : r <= exp (epsilon / 2)) by (apply exp_le; lra).
   assert (wz : 0 < weight u Delta epsilon x' y / Z) by (now apply Rdiv_lt_0_compat).
-  replace (Z' / Z * exp (- (epsilon / 2)) * (weight u Delta epsilon x' y / Z')) with (exp (- (epsilon / 2)) * (weight u Delta epsilon x' y / Z)) by (field; lra).
-  replace (Z' / Z * exp (epsilon / 2) * (weight u Delta epsilon x' y / Z')) with (exp (epsilon / 2) * (weight u Delta epsilon x' y / Z)) by (field; lra).
+  replace (Z' / Z * exp (- (epsilon / 2)) * (weight u Delta epsilon x' y / Z'))
+    with (exp (- (epsilon / 2)) * (weight u Delta epsilon x' y / Z)) by (field; lra).
+  replace (Z' / Z * exp (epsilon / 2) * (weight u Delta epsilon x' y / Z'))
+    with (exp (epsilon / 2) * (weight u Delta epsilon x' y / Z)) by (field; lra).
   replace (r * weight u Delta epsilon x' y / Z) with (r * (weight u Delta epsilon x' y / Z)) by (field; lra).
   split; apply Rmult_le_compat_r; lra.
 Qed.
 
-Corollary exponential_mechanism_zCDP {X Y} (neighbours : X -> X -> Prop) (l : list Y) (u : X -> Y -> R) (Delta epsilon : R) :
+Corollary exponential_mechanism_zCDP {X Y} (neighbours : X -> X -> Prop) (l : list Y) (u : X -> Y -> R)
+  (Delta epsilon : R) :
   l <> [] -> 0 < Delta -> 0 < epsilon ->
   (forall x x' y, neighbours x x' -> Rabs (u x y - u x' y) <= Delta) ->
-  zCDP (finite l) neighbours (exponential_mechanism l u Delta epsilon) (epsilon / (exp epsilon - 1) + ln ((exp epsilon - 1) / epsilon) - 1).
+  zCDP (finite l) neighbours (exponential_mechanism l u Delta epsilon)
+    (epsilon / (exp epsilon - 1) + ln ((exp epsilon - 1) / epsilon) - 1).
 Proof.
-  intros. apply bounded_range_zCDP; [easy|now apply exponential_mechanism_mechanism|apply finite_has_moments|now apply exponential_mechanism_range].
+  intros. apply bounded_range_zCDP;
+    [easy|now apply exponential_mechanism_mechanism|apply finite_has_moments|now apply exponential_mechanism_range].
 Qed.
 
 (** * Tightness
 
-    Candidates 0 and 1 with utilities chosen so that they alone would be the pair [two_point] of z, and all others with a
-    utility so low that together they weigh (m - 2) delta. *)
+    Candidates 0 and 1 with utilities chosen so that they alone would be the pair [two_point] of z, and all others
+    with a utility so low that together they weigh (m - 2) delta. *)
 Section Limit.
 Variables (n : nat) (Delta epsilon z s : R).
 Hypothesis HD : 0 < Delta.
@@ -116,15 +125,19 @@ Proof.
   assert (T : forall f : nat -> R, (forall w, f (S (S w)) = delta) -> sum_of f (seq 2 n) = INR n * delta).
   { intros f Hf. rewrite (sum_of_ext f (fun _ => delta)), sum_of_const, seq_length; [easy|].
     intros w Hw. apply in_seq in Hw. destruct w as [|[|w]]; [lia|lia|apply Hf]. }
-  rewrite W, W'. rewrite (sum_of_ext (weight (fun u : nat -> R => u) Delta epsilon (before delta)) (before_weights delta)) by (intros; apply W).
-  rewrite (sum_of_ext (weight (fun u : nat -> R => u) Delta epsilon (after delta)) (after_weights delta)) by (intros; apply W'). split; f_equal; simpl; rewrite T by easy; ring.
+  rewrite W, W'. rewrite (sum_of_ext (weight (fun u : nat -> R => u) Delta epsilon (before delta))
+    (before_weights delta)) by (intros; apply W).
+  rewrite (sum_of_ext (weight (fun u : nat -> R => u) Delta epsilon (after delta)) (after_weights delta))
+    by (intros; apply W'). split; f_equal; simpl; rewrite T by easy; ring.
 Qed.
 
 (* The moment of two candidates alone, times what the others take away *)
 Lemma moment_with_others delta : 0 < delta ->
   exp (two_point_cumulant epsilon z s) * Rpower ((odds + 1) / (odds + 1 + INR n * delta)) (1 + s)
-  <= sum_of (fun y => Rpower (exponential_mechanism (seq 0 (2 + n)) (fun u : nat -> R => u) Delta epsilon (before delta) y) (1 + s)
-                    * Rpower (exponential_mechanism (seq 0 (2 + n)) (fun u : nat -> R => u) Delta epsilon (after delta) y) (- s))
+  <= sum_of (fun y => Rpower (exponential_mechanism (seq 0 (2 + n))
+    (fun u : nat -> R => u) Delta epsilon (before delta) y) (1 + s)
+                    * Rpower (exponential_mechanism (seq 0 (2 + n))
+                        (fun u : nat -> R => u) Delta epsilon (after delta) y) (- s))
        (seq 0 (2 + n)).
 Proof.
   intros Hd. assert (A := odds_pos). assert (n0 := pos_INR n).
@@ -172,7 +185,8 @@ Proof.
   specialize (H _ _ (before_moved_by delta d0)). assert (B := moment_with_others delta d0).
   assert (nd : 0 <= INR n * delta) by nra.
   assert (q0 : 0 < (odds + 1) / (odds + 1 + INR n * delta)) by (apply Rdiv_lt_0_compat; lra).
-  assert (B' : ln (exp (two_point_cumulant epsilon z s) * Rpower ((odds + 1) / (odds + 1 + INR n * delta)) (1 + s)) <= k).
+  assert (B' : ln (exp (two_point_cumulant epsilon z s) * Rpower ((odds + 1) / (odds + 1 + INR n * delta)) (1 + s))
+    <= k).
   { eapply Rle_trans; [|exact H]. apply Rcomplements.ln_le; [|exact B].
     apply Rmult_lt_0_compat; [apply exp_pos|apply Rpower_pos]. }
   rewrite ln_mult in B' by (try apply exp_pos; apply Rpower_pos). unfold Rpower in B'. rewrite !ln_exp in B'.
@@ -223,7 +237,8 @@ Proof.
   - intros e' H. destruct m as [|[|n]]; [lia|lia|]. assert (s0 : 0 < alpha - 1) by lra.
     assert (z := worst_z_at_bounds epsilon (alpha - 1) He s0).
     rewrite bounded_range_curve, <- worst_z_at_cumulant by easy.
-    apply (proj2 (Rle_div_l (two_point_cumulant epsilon (worst_z_at epsilon (alpha - 1)) (alpha - 1)) e' (alpha - 1) s0)).
+    apply (proj2 (Rle_div_l (two_point_cumulant epsilon (worst_z_at epsilon (alpha - 1))
+      (alpha - 1)) e' (alpha - 1) s0)).
     apply (bound_in_the_limit n Delta epsilon (worst_z_at epsilon (alpha - 1)) (alpha - 1) HD He z s0).
     intros u u' N. destruct (H u u' N) as [D [[m [Em ED]] B]]. simpl in Em.
     apply Rmult_le_compat_r with (r := alpha - 1) in B; [|lra]. rewrite ED in B.

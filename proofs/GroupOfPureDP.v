@@ -1,11 +1,12 @@
 (** Groups of pure DP: k steps, each a-DP, cost no more than discrete Laplace noise of t = a and sensitivity k.
 
-    Beyond the paper; sharper than (k a)-DP. With y = f_k/f_0 in [e^-ka, e^ka] the convex function y^(1+s) lies below the
-    polygon through its points at y_i = e^(a(2i-k)), whose corners are multiples of (y - y_i)+; and
-    (f_k - y_i f_0)+ <= f_k - e^(-a(k-i)) f_i, because f_i is at most e^(a i) f_0 and at most e^(a(k-i)) f_k. Integrate. *)
+    Beyond the paper; sharper than (k a)-DP. With y = f_k/f_0 in [e^-ka, e^ka] the convex function y^(1+s) lies below
+    the polygon through its points at y_i = e^(a(2i-k)), whose corners are multiples of (y - y_i)+; and (f_k - y_i
+    f_0)+ <= f_k - e^(-a(k-i)) f_i, because f_i is at most e^(a i) f_0 and at most e^(a(k-i)) f_k. Integrate. *)
 Require Import Reals Lra Lia Arith.
 From Coquelicot Require Import Coquelicot.
-From ZCDP Require Import Analysis Zcdp Mechanisms Cumulant BoundedRatio DiscreteLaplaceInequality DiscreteLaplace GroupPrivacy.
+From ZCDP Require Import Analysis Zcdp Mechanisms Cumulant BoundedRatio DiscreteLaplaceInequality DiscreteLaplace
+  GroupPrivacy.
 Local Open Scope R_scope.
 
 (** * The polygon *)
@@ -110,16 +111,19 @@ Proof.
     apply is_integral_plus; [apply densities|]. apply (is_integral_scal mu (f (S n))). apply densities.
 Qed.
 
-Lemma polygon_le_combination n y : (n < k)%nat -> support mu y -> f O y * polygon a s k n (f k y / f O y) <= combination n y.
+Lemma polygon_le_combination n y : (n < k)%nat -> support mu y ->
+  f O y * polygon a s k n (f k y / f O y) <= combination n y.
 Proof.
   intros Hn Hy. assert (p0 := proj1 (densities O) y Hy). assert (pk := proj1 (densities k) y Hy).
   induction n as [|n IH].
   - simpl. right. field. lra.
   - specialize (IH ltac:(lia)). cbn [polygon combination].
-    assert (d : 0 <= chord_slope a s k (S n) - chord_slope a s k n) by (assert (h := chord_slope_increasing a s k Ha Hs n); lra).
+    assert (d : 0 <= chord_slope a s k (S n) - chord_slope a s k n)
+      by (assert (h := chord_slope_increasing a s k Ha Hs n); lra).
     assert (e := exp_pos (- ((INR k - INR (S n)) * a))).
     assert (h1 := from_start (S n) y ltac:(lia) Hy). assert (h2 := from_end (S n) y ltac:(lia) Hy).
-    assert (B : f O y * Rmax 0 (f k y / f O y - corner a k (S n)) <= f k y + - exp (- ((INR k - INR (S n)) * a)) * f (S n) y).
+    assert (B : f O y * Rmax 0 (f k y / f O y - corner a k (S n))
+      <= f k y + - exp (- ((INR k - INR (S n)) * a)) * f (S n) y).
     { assert (E : exp (- ((INR k - INR (S n)) * a)) * exp ((INR k - INR (S n)) * a) = 1)
         by (rewrite <- exp_plus, Rplus_opp_l; apply exp_0).
       assert (E' : exp (- ((INR k - INR (S n)) * a)) * exp (INR (S n) * a) = corner a k (S n))
@@ -129,7 +133,8 @@ Proof.
       rewrite <- Rmult_assoc, E' in h1. rewrite <- Rmult_assoc, E in h2.
       apply Rmax_case.
       - lra.
-      - replace (f O y * (f k y / f O y - corner a k (S n))) with (f k y - corner a k (S n) * f O y) by (field; lra). lra. }
+      - replace (f O y * (f k y / f O y - corner a k (S n))) with (f k y - corner a k (S n) * f O y) by (field; lra).
+        lra. }
     apply Rmult_le_compat_l with (r := chord_slope a s k (S n) - chord_slope a s k n) in B; [|easy]. lra.
 Qed.
 
@@ -158,7 +163,8 @@ Let kappa := (exp (2 * a * (1 + s)) - 1) / (exp (2 * a) - 1).
 
 Lemma combined_closed n :
   combined n = exp (- (a * (1 + s) * INR k)) - kappa * exp (- (a * (1 + s) * INR k)) + chord_slope a s k n
-    - kappa * (1 - exp (- (2 * a * s))) * exp (- (a * (1 + s) * INR k)) * (exp (a * (1 + 2 * s) * (INR n + 1)) - E) / (E - 1).
+    - kappa * (1 - exp (- (2 * a * s))) * exp (- (a * (1 + s) * INR k)) * (exp (a * (1 + 2 * s) * (INR n + 1)) - E)
+        / (E - 1).
 Proof.
   induction n as [|n IH].
   - cbn [combined]. rewrite corner_power. unfold chord_slope, corner. fold kappa. simpl (INR 0).
@@ -168,7 +174,9 @@ Proof.
     field. lra.
   - cbn [combined]. rewrite IH. unfold chord_slope. fold kappa. rewrite !S_INR.
     replace (a * s * (2 * (INR n + 1) - INR k)) with (2 * a * s + a * s * (2 * INR n - INR k)) by ring.
-    replace (exp (- ((INR k - (INR n + 1)) * a))) with (exp (- (a * (1 + s) * INR k)) * exp (a * (1 + 2 * s) * (INR n + 1)) * / exp (2 * a * s + a * s * (2 * INR n - INR k)))
+    replace (exp (- ((INR k - (INR n + 1)) * a)))
+      with (exp (- (a * (1 + s) * INR k)) * exp (a * (1 + 2 * s) * (INR n + 1)) *
+        / exp (2 * a * s + a * s * (2 * INR n - INR k)))
       by (rewrite <- exp_Ropp, <- !exp_plus; f_equal; ring).
     replace (exp (a * (1 + 2 * s) * (INR n + 1 + 1))) with (exp (a * (1 + 2 * s) * (INR n + 1)) * E)
       by (unfold E; rewrite <- exp_plus; f_equal; ring).
@@ -179,33 +187,41 @@ Qed.
 Lemma combined_is_discrete_laplace : (1 <= k)%nat -> combined (k - 1) = exp (discrete_laplace_cumulant a (a * INR k) s).
 Proof.
   intros Hk. rewrite combined_closed, minus_INR by easy. simpl (INR 1).
-  replace (INR k - 1 + 1) with (INR k) by ring. unfold chord_slope. fold kappa. rewrite minus_INR by easy. simpl (INR 1).
+  replace (INR k - 1 + 1) with (INR k) by ring. unfold chord_slope. fold kappa. rewrite minus_INR by easy.
+  simpl (INR 1).
   unfold discrete_laplace_cumulant.
   assert (A0 : 0 < sinh ((1 + s) * a)) by (apply sinh_pos; nra).
   assert (B0 : 0 < sinh (s * a)) by (apply sinh_pos; nra).
   rewrite exp_ln.
-  2:{ apply Rdiv_lt_0_compat; [|lra]. assert (h := exp_pos (s * (a * INR k))). assert (h' := exp_pos (- ((1 + s) * (a * INR k)))). nra. }
+  2:{ apply Rdiv_lt_0_compat; [|lra]. assert (h := exp_pos (s * (a * INR k))).
+      assert (h' := exp_pos (- ((1 + s) * (a * INR k)))). nra. }
   (* everything in x = e^a, g = e^(a s) and their powers of order k *)
   unfold kappa, E, sinh in *.
   assert (x1 := exp_gt_1 a Ha). assert (g1 := exp_gt_1 (a * s) ltac:(nra)).
   assert (X := exp_pos (a * INR k)). assert (G := exp_pos (a * s * INR k)).
-  replace (exp (- (a * (1 + s) * INR k))) with (/ (exp (a * INR k) * exp (a * s * INR k))) by (rewrite <- exp_plus, <- exp_Ropp; f_equal; ring).
-  replace (exp (- ((1 + s) * (a * INR k)))) with (/ (exp (a * INR k) * exp (a * s * INR k))) by (rewrite <- exp_plus, <- exp_Ropp; f_equal; ring).
+  replace (exp (- (a * (1 + s) * INR k))) with (/ (exp (a * INR k) * exp (a * s * INR k)))
+    by (rewrite <- exp_plus, <- exp_Ropp; f_equal; ring).
+  replace (exp (- ((1 + s) * (a * INR k)))) with (/ (exp (a * INR k) * exp (a * s * INR k)))
+    by (rewrite <- exp_plus, <- exp_Ropp; f_equal; ring).
   replace (exp (s * (a * INR k))) with (exp (a * s * INR k)) by (f_equal; ring).
   replace (exp (a * s * (2 * (INR k - 1) - INR k))) with (exp (a * s * INR k) * / (exp (a * s) * exp (a * s)))
     by (rewrite <- exp_plus, <- exp_Ropp, <- exp_plus; f_equal; ring).
   replace (exp (a * (1 + 2 * s) * INR k)) with (exp (a * INR k) * (exp (a * s * INR k) * exp (a * s * INR k)))
     by (rewrite <- !exp_plus; f_equal; ring).
   replace (exp (a * (1 + 2 * s))) with (exp a * (exp (a * s) * exp (a * s))) by (rewrite <- !exp_plus; f_equal; ring).
-  replace (exp (2 * a * (1 + s))) with (exp a * exp a * (exp (a * s) * exp (a * s))) by (rewrite <- !exp_plus; f_equal; ring).
+  replace (exp (2 * a * (1 + s))) with (exp a * exp a * (exp (a * s) * exp (a * s)))
+    by (rewrite <- !exp_plus; f_equal; ring).
   replace (exp (2 * a)) with (exp a * exp a) by (rewrite <- !exp_plus; f_equal; ring).
-  replace (exp (- (2 * a * s))) with (/ (exp (a * s) * exp (a * s))) by (rewrite <- exp_plus, <- exp_Ropp; f_equal; ring).
+  replace (exp (- (2 * a * s))) with (/ (exp (a * s) * exp (a * s)))
+    by (rewrite <- exp_plus, <- exp_Ropp; f_equal; ring).
   replace (exp ((1 + s) * a)) with (exp a * exp (a * s)) by (rewrite <- !exp_plus; f_equal; ring).
   replace (exp (- ((1 + s) * a))) with (/ (exp a * exp (a * s))) by (rewrite <- exp_plus, <- exp_Ropp; f_equal; ring).
   replace (exp (s * a)) with (exp (a * s)) by (f_equal; ring).
   replace (exp (- (s * a))) with (/ exp (a * s)) by (rewrite <- exp_Ropp; f_equal; ring).
-  set (x := exp a) in *. set (g := exp (a * s)) in *. set (xk := exp (a * INR k)) in *. set (gk := exp (a * s * INR k)) in *.
-  assert (g2 : 1 < g * g) by nra. assert (xg : 1 < x * (g * g)) by nra. assert (xx : 1 < x * x) by nra. assert (xg' : 1 < x * g) by nra.
+  set (x := exp a) in *. set (g := exp (a * s)) in *. set (xk := exp (a * INR k)) in *.
+  set (gk := exp (a * s * INR k)) in *.
+  assert (g2 : 1 < g * g) by nra. assert (xg : 1 < x * (g * g)) by nra. assert (xx : 1 < x * x) by nra.
+  assert (xg' : 1 < x * g) by nra.
   field. repeat split; nra.
 Qed.
 End Chain.
@@ -213,7 +229,8 @@ End Chain.
 (** * A path of k steps *)
 Lemma steps_path {X} (neighbours : X -> X -> Prop) k x x' : steps k neighbours x x' ->
   exists path : nat -> X, path O = x' /\ path k = x /\
-    (forall i, (i <= k)%nat -> steps (k - i) neighbours x (path i)) /\ (forall i, (i <= k)%nat -> steps i neighbours (path i) x').
+    (forall i, (i <= k)%nat -> steps (k - i) neighbours x (path i))
+      /\ (forall i, (i <= k)%nat -> steps i neighbours (path i) x').
 Proof.
   revert x. induction k as [|k IH]; intros x P.
   - simpl in P. subst. exists (fun _ => x'). repeat split; intros i Hi; replace i with O by lia; easy.
@@ -249,13 +266,16 @@ Proof.
   intros Hk He Sy HM HE HP. apply zCDP_of_moments; [easy|]. intros x x' s m P Hs Hm.
   destruct (steps_path neighbours k x x' P) as [path [P0 [Pk [F G]]]].
   assert (m1 : 1 <= m).
-  { apply (moment_ge_1 mu (M x) (M x') (1 + s) m (HM x) (HM x')); [lra|]. now replace (1 - (1 + s)) with (- s) by ring. }
+  { apply (moment_ge_1 mu (M x) (M x') (1 + s) m (HM x) (HM x')); [lra|]. now replace (1 - (1 + s)) with (- s)
+      by ring. }
   assert (B : m <= combined epsilon s k (k - 1)).
   { apply (chain_moment_le mu (fun i => M (path i)) epsilon s k He Hs (fun i => HM (path i))).
     - intros i y Hi Hy. rewrite P0. now apply (group_privacy_pure_DP mu neighbours M epsilon i HP _ _ (G i Hi)).
     - intros i y Hi Hy. rewrite Pk. rewrite <- minus_INR by easy.
-      apply (group_privacy_pure_DP mu neighbours M epsilon (k - i) HP); [|easy]. apply steps_symmetric; [easy|]. now apply F.
-    - intros y Hy. rewrite P0, Pk. apply (group_privacy_pure_DP mu neighbours M epsilon k HP); [|easy]. now apply steps_symmetric.
+      apply (group_privacy_pure_DP mu neighbours M epsilon (k - i) HP); [|easy]. apply steps_symmetric; [easy|].
+      now apply F.
+    - intros y Hy. rewrite P0, Pk. apply (group_privacy_pure_DP mu neighbours M epsilon k HP); [|easy].
+      now apply steps_symmetric.
     - easy.
     - now rewrite P0, Pk. }
   rewrite combined_is_discrete_laplace in B by easy.

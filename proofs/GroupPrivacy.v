@@ -19,7 +19,8 @@ Proof.
   { refine (is_integral_le mu _ _ _ _ _ M (is_integral_plus mu _ _ _ _
       (is_integral_scal mu _ _ (c * (w * / f)) F) (is_integral_scal mu _ _ (c * ((1 - w) * / g)) G))).
     intros y Hy. cbv beta. specialize (Pp y Hy). specialize (Pr y Hy). specialize (Pq y Hy).
-    set (a := Rpower (p y) (alpha / w) * Rpower (r y) (1 - alpha / w)). set (b := Rpower (r y) beta * Rpower (q y) (1 - beta)).
+    set (a := Rpower (p y) (alpha / w) * Rpower (r y) (1 - alpha / w)).
+    set (b := Rpower (r y) beta * Rpower (q y) (1 - beta)).
     assert (a0 : 0 < a) by (apply Rmult_lt_0_compat; apply Rpower_pos).
     assert (b0 : 0 < b) by (apply Rmult_lt_0_compat; apply Rpower_pos).
     assert (k := amgm w (a / f) (b / g) ltac:(lra) ltac:(now apply Rdiv_lt_0_compat) ltac:(now apply Rdiv_lt_0_compat)).
@@ -91,7 +92,8 @@ Proof.
       now apply IH.
 Qed.
 
-Theorem group_privacy_pure_DP {X Y} (mu : base_measure Y) (neighbours : X -> X -> Prop) (M : X -> Y -> R) (epsilon : R) (k : nat) :
+Theorem group_privacy_pure_DP {X Y} (mu : base_measure Y) (neighbours : X -> X -> Prop) (M : X -> Y -> R) (epsilon : R)
+  (k : nat) :
   pure_DP mu neighbours M epsilon -> pure_DP mu (steps k neighbours) M (INR k * epsilon).
 Proof.
   intros H. induction k as [|k IH]; intros x x' P y Hy.
@@ -101,7 +103,8 @@ Proof.
     apply Rmult_le_compat_l; [left; apply exp_pos|]. now apply IH.
 Qed.
 
-Theorem group_privacy_bounded_range {X Y} (mu : base_measure Y) (neighbours : X -> X -> Prop) (M : X -> Y -> R) (eta : R) (k : nat) :
+Theorem group_privacy_bounded_range {X Y} (mu : base_measure Y) (neighbours : X -> X -> Prop) (M : X -> Y -> R)
+  (eta : R) (k : nat) :
   bounded_range mu neighbours M eta -> bounded_range mu (steps k neighbours) M (INR k * eta).
 Proof.
   intros H. induction k as [|k IH]; intros x x' P.
@@ -126,7 +129,8 @@ Proof.
     - simpl in P. subst. rewrite Rminus_eq_0, Rabs_R0. simpl INR. lra.
     - destruct P as [z [N P]]. rewrite S_INR. specialize (IH z x' P).
       assert (h := sensitivity_bound neighbours g Delta Hg x z N).
-      assert (t := Rabs_triang (g x - g z) (g z - g x')). replace (g x - g z + (g z - g x')) with (g x - g x') in t by ring. lra. }
+      assert (t := Rabs_triang (g x - g z) (g z - g x')).
+      replace (g x - g z + (g z - g x')) with (g x - g x') in t by ring. lra. }
   assert (E : laplace g Delta epsilon = laplace g (INR k * Delta) (INR k * epsilon)).
   { unfold laplace. now replace (INR k * Delta / (INR k * epsilon)) with (Delta / epsilon) by (field; lra). }
   rewrite E. apply laplace_zCDP_of_bound; [nra|nra|easy].

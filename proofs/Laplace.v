@@ -53,7 +53,8 @@ Proof.
 Qed.
 
 Lemma laplace_cumulant_0 e : laplace_cumulant e 0 = 0.
-Proof. unfold laplace_cumulant. rewrite !Rmult_0_l, !Rmult_0_r, !Rplus_0_r, exp_0. replace (1 * 1 / 1) with 1 by field. apply ln_1. Qed.
+Proof. unfold laplace_cumulant. rewrite !Rmult_0_l, !Rmult_0_r, !Rplus_0_r, exp_0. replace (1 * 1 / 1) with 1 by field.
+apply ln_1. Qed.
 
 Lemma laplace_cumulant_derive e : is_derive (laplace_cumulant e) 0 (laplace_rho e).
 Proof.
@@ -132,7 +133,8 @@ Proof.
   exact h.
 Qed.
 
-(** Two exponential tails, and between them an exponential times a linear function (constant for moments, linear for KL). *)
+(** Two exponential tails, and between them an exponential times a linear function (constant for moments, linear for
+    KL). *)
 Lemma is_integral_pieces (f : R -> R) (c1 u v c3 k b m1 m2 : R) :
   m1 <= m2 -> 0 < k -> b <> 0 ->
   (forall x, x <= m1 -> f x = c1 * exp (k * x)) ->
@@ -143,7 +145,8 @@ Lemma is_integral_pieces (f : R -> R) (c1 u v c3 k b m1 m2 : R) :
     + c3 * exp (- k * m2) / k).
 Proof.
   intros Hm Hk Hb H1 H2 H3.
-  assert (C : forall (g : R -> R) (x : R), ex_derive g x -> continuous g x) by (intros g x; apply (ex_derive_continuous g x)).
+  assert (C : forall (g : R -> R) (x : R), ex_derive g x -> continuous g x)
+    by (intros g x; apply (ex_derive_continuous g x)).
   apply (is_RInt_gen_Chasles f m2).
   apply (is_RInt_gen_Chasles f m1).
   - apply (is_RInt_gen_ext (fun x => c1 * exp (k * x))).
@@ -185,7 +188,8 @@ Proof.
   intros Hm Hk Hb H1 H2 H3.
   assert (h := is_integral_pieces f c1 c2 0 c3 k b m1 m2 Hm Hk Hb H1).
   replace (c2 * (exp (b * m2) - exp (b * m1)) / b)
-    with (((c2 + 0 * m2) / b - 0 / (b * b)) * exp (b * m2) - ((c2 + 0 * m1) / b - 0 / (b * b)) * exp (b * m1)) by (field; easy).
+    with (((c2 + 0 * m2) / b - 0 / (b * b)) * exp (b * m2) - ((c2 + 0 * m1) / b - 0 / (b * b)) * exp (b * m1))
+      by (field; easy).
   apply h; [|easy]. intros x Hx. rewrite Rmult_0_l, Rplus_0_r. now apply H2.
 Qed.
 
@@ -195,9 +199,11 @@ Proof. intros H. apply Rmult_lt_0_compat; [apply Rinv_0_lt_compat; lra|apply exp
 Lemma laplace_is_density l m : 0 < l -> density reals (laplace_density l m).
 Proof.
   intros H. split; [intros x _; now apply laplace_pos|].
-  assert (h := is_integral_exponentials (laplace_density l m) (/ (2 * l) * exp (- m / l)) (/ (2 * l) * exp (- m)) (/ (2 * l) * exp (m / l)) (/ l) 1 m m).
+  assert (h := is_integral_exponentials (laplace_density l m) (/ (2 * l) * exp (- m / l)) (/ (2 * l) * exp (- m))
+    (/ (2 * l) * exp (m / l)) (/ l) 1 m m).
   match type of h with _ -> _ -> _ -> _ -> _ -> _ -> is_integral_over_reals _ ?v => replace v with 1 in h end.
-  - apply h; try lra; [now apply Rinv_0_lt_compat| | |]; intros x Hx; unfold laplace_density; rewrite ?Rmult_assoc, <- ?exp_plus; do 2 f_equal.
+  - apply h; try lra; [now apply Rinv_0_lt_compat| | |]; intros x Hx; unfold laplace_density;
+      rewrite ?Rmult_assoc, <- ?exp_plus; do 2 f_equal.
     + rewrite Rabs_left1 by lra. field. lra.
     + replace x with m by lra. rewrite Rminus_eq_0, Rabs_R0. field. lra.
     + rewrite Rabs_pos_eq by lra. field. lra.
@@ -208,7 +214,8 @@ Qed.
 
 (** The moment of order 1 + s of two shifts *)
 Lemma laplace_moment l a b s : 0 < l -> 0 < s ->
-  is_integral_over_reals (fun x => Rpower (laplace_density l a x) (1 + s) * Rpower (laplace_density l b x) (- s)) (exp (laplace_cumulant (Rabs (a - b) / l) s)).
+  is_integral_over_reals (fun x => Rpower (laplace_density l a x) (1 + s) * Rpower (laplace_density l b x) (- s))
+    (exp (laplace_cumulant (Rabs (a - b) / l) s)).
 Proof.
   intros Hl Hs.
   assert (i2l : 0 < / (2 * l)) by (apply Rinv_0_lt_compat; lra).
@@ -244,9 +251,11 @@ Proof.
         rewrite !Rabs_pos_eq by lra. field. lra.
     + rewrite Rmult_minus_distr_l, !Rmult_assoc, <- !exp_plus.
       match goal with |- _ = / (2 * l) * exp ?u / _ + _ + / (2 * l) * exp ?v / _ =>
-        replace u with (s * (- (a - b) / l)) by (field; lra); replace v with (- ((1 + s) * (- (a - b) / l))) by (field; lra) end.
+        replace u with (s * (- (a - b) / l)) by (field; lra); replace v with (- ((1 + s) * (- (a - b) / l)))
+          by (field; lra) end.
       match goal with |- context [/ (2 * l) * exp ?u - / (2 * l) * exp ?v] =>
-        replace u with (- ((1 + s) * (- (a - b) / l))) by (field; lra); replace v with (s * (- (a - b) / l)) by (field; lra) end.
+        replace u with (- ((1 + s) * (- (a - b) / l))) by (field; lra); replace v with (s * (- (a - b) / l))
+          by (field; lra) end.
       field. lra.
   - rewrite (Rabs_pos_eq (a - b)) by lra.
     assert (h := is_integral_exponentials
@@ -267,9 +276,11 @@ Proof.
         rewrite !Rabs_pos_eq by lra. field. lra.
     + rewrite Rmult_minus_distr_l, !Rmult_assoc, <- !exp_plus.
       match goal with |- _ = / (2 * l) * exp ?u / _ + _ + / (2 * l) * exp ?v / _ =>
-        replace u with (- ((1 + s) * ((a - b) / l))) by (field; lra); replace v with (s * ((a - b) / l)) by (field; lra) end.
+        replace u with (- ((1 + s) * ((a - b) / l))) by (field; lra); replace v with (s * ((a - b) / l))
+          by (field; lra) end.
       match goal with |- context [/ (2 * l) * exp ?u - / (2 * l) * exp ?v] =>
-        replace u with (s * ((a - b) / l)) by (field; lra); replace v with (- ((1 + s) * ((a - b) / l))) by (field; lra) end.
+        replace u with (s * ((a - b) / l)) by (field; lra); replace v with (- ((1 + s) * ((a - b) / l)))
+          by (field; lra) end.
       field. lra.
 Qed.
 
@@ -287,7 +298,8 @@ Proof.
     rewrite !ln_mult, !ln_exp by (try apply exp_pos; easy). field. lra. }
   destruct (Rle_or_lt a b) as [ab|ab].
   - rewrite (Rabs_left1 (a - b)) by lra.
-    assert (h := is_integral_pieces (fun x => laplace_density l a x * ln (laplace_density l a x / laplace_density l b x))
+    assert (h := is_integral_pieces (fun x => laplace_density l a x
+      * ln (laplace_density l a x / laplace_density l b x))
       (/ (2 * l) * exp (- a / l) * ((b - a) / l))
       (/ (2 * l) * exp (a / l) * ((a + b) / l)) (- (/ (2 * l) * exp (a / l) * (2 / l)))
       (- (/ (2 * l) * exp (a / l) * ((b - a) / l))) (/ l) (- / l) a b).
@@ -305,7 +317,8 @@ Proof.
       replace (- / l * b) with (- b / l) by (field; lra). replace (- a / l) with (- (a / l)) by (field; lra).
       rewrite exp_plus, exp_Ropp. assert (e := exp_pos (a / l)). field. lra.
   - rewrite (Rabs_pos_eq (a - b)) by lra.
-    assert (h := is_integral_pieces (fun x => laplace_density l a x * ln (laplace_density l a x / laplace_density l b x))
+    assert (h := is_integral_pieces (fun x => laplace_density l a x
+      * ln (laplace_density l a x / laplace_density l b x))
       (- (/ (2 * l) * exp (- a / l) * ((a - b) / l)))
       (- (/ (2 * l) * exp (- a / l) * ((a + b) / l))) (/ (2 * l) * exp (- a / l) * (2 / l))
       (/ (2 * l) * exp (a / l) * ((a - b) / l)) (/ l) (/ l) b a).
@@ -372,7 +385,8 @@ Proof.
   unfold laplace, laplace_density.
   assert (l0 : 0 < Delta / epsilon) by (now apply Rdiv_lt_0_compat).
   replace (exp epsilon * (/ (2 * (Delta / epsilon)) * exp (- Rabs (y - g x') / (Delta / epsilon))))
-    with (/ (2 * (Delta / epsilon)) * exp (epsilon + - Rabs (y - g x') / (Delta / epsilon))) by (rewrite exp_plus; ring).
+    with (/ (2 * (Delta / epsilon)) * exp (epsilon + - Rabs (y - g x') / (Delta / epsilon)))
+      by (rewrite exp_plus; ring).
   apply Rmult_le_compat_l; [left; apply Rinv_0_lt_compat; lra|]. apply exp_le.
   assert (t := Rabs_triang (y - g x) (g x - g x')).
   replace (y - g x + (g x - g x')) with (y - g x') in t by ring.
@@ -402,7 +416,8 @@ Qed.
 Theorem laplace_RDP {X} (neighbours : X -> X -> Prop) (g : X -> R) (Delta epsilon alpha : R) :
   0 < Delta -> 0 < epsilon -> 1 < alpha -> sensitivity neighbours g Delta ->
   tightly_RDP reals neighbours (laplace g Delta epsilon) alpha
-    (ln (alpha / (2 * alpha - 1) * exp ((alpha - 1) * epsilon) + (alpha - 1) / (2 * alpha - 1) * exp (- (alpha * epsilon)))
+    (ln (alpha / (2 * alpha - 1) * exp ((alpha - 1) * epsilon) + (alpha - 1) / (2 * alpha - 1)
+      * exp (- (alpha * epsilon)))
      / (alpha - 1)).
 Proof.
   intros HD He Ha Hg.

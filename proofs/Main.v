@@ -1,8 +1,9 @@
 (** What is proved: every theorem, and from which axioms.
 
-    docs/machine-checked.md quotes each statement; a test compares. `make proofs` refuses any axiom beyond the four of the
-    classical real numbers of Coq's library: ClassicalDedekindReals.sig_forall_dec, ClassicalDedekindReals.sig_not_dec,
-    Classical_Prop.classic and FunctionalExtensionality.functional_extensionality_dep. *)
+    docs/machine-checked.md quotes each statement; a test compares. `make proofs` refuses any axiom beyond the four
+    of the classical real numbers of Coq's library: ClassicalDedekindReals.sig_forall_dec,
+    ClassicalDedekindReals.sig_not_dec, Classical_Prop.classic and
+    FunctionalExtensionality.functional_extensionality_dep. *)
 From ZCDP Require Import Laplace DiscreteLaplace RandomizedResponse PureDP UnaryEncoding BoundedRange TwoPoint
   ExponentialMechanism Composition Conversions GroupPrivacy GroupOfPureDP PaperLemmas NotVacuous.
 

@@ -83,7 +83,8 @@ Next Obligation.
   intros x Hx. exact (is_integral_scal nu _ _ k (P x Hx)).
 Qed.
 Next Obligation.
-  destruct H as [h [P Q]]. destruct H0 as [h' [P' Q']]. exists (fun x => h x + h' x). split; [|now apply is_integral_plus].
+  destruct H as [h [P Q]]. destruct H0 as [h' [P' Q']]. exists (fun x => h x + h' x).
+  split; [|now apply is_integral_plus].
   intros x Hx. exact (is_integral_plus nu _ _ _ _ (P x Hx) (P' x Hx)).
 Qed.
 Next Obligation.

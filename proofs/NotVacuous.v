@@ -4,7 +4,8 @@
     met, and three changed statements are refuted: a rho that is 1 % smaller, 7 in place of 6, a hypothesis left out. *)
 Require Import Reals Lra Lia List Arith.
 From Coquelicot Require Import Coquelicot.
-From ZCDP Require Import Analysis Zcdp Mechanisms Cumulant BoundedRatio Laplace DiscreteLaplace ThreePoint RandomizedResponse
+From ZCDP Require Import Analysis Zcdp Mechanisms Cumulant BoundedRatio Laplace DiscreteLaplace ThreePoint
+  RandomizedResponse
   PureDP UnaryEncoding BoundedRange ExponentialMechanism Conversions.
 Import ListNotations.
 Local Open Scope R_scope.
@@ -65,7 +66,8 @@ Proof.
     - intros v _. auto_derive; [easy|]. field.
     - intros v _. assert (h := exp_ineq1_le (- v)). lra. }
   assert (t3 : forall u, 0 <= u -> 0 <= exp (- u) - (1 - u + u * u / 2 - u * u * u / 6)).
-  { intros u Hu. from_derive (fun v => exp (- v) - (1 - v + v * v / 2 - v * v * v / 6)) (fun v => 1 - v + v * v / 2 - exp (- v)) u; try easy.
+  { intros u Hu. from_derive (fun v => exp (- v) - (1 - v + v * v / 2 - v * v * v / 6))
+      (fun v => 1 - v + v * v / 2 - exp (- v)) u; try easy.
     - rewrite Ropp_0, exp_0. field.
     - intros v _. auto_derive; [easy|]. field.
     - intros v Hv. apply t2. lra. }
@@ -113,7 +115,8 @@ Proof.
   assert (D : pure_DP (finite [true; false]) one_way skewed (ln 2)).
   { intros x x' [-> ->] y _. rewrite exp_ln by lra. destruct y; simpl; lra. }
   specialize (Z D).
-  assert (K := order_one (finite [true; false]) one_way skewed _ m Z true false (3 / 4 * ln (3 / 4 / (3 / 8)) + (1 / 4 * ln (1 / 4 / (5 / 8)) + 0))
+  assert (K := order_one (finite [true; false]) one_way skewed _ m Z true false (3 / 4 * ln (3 / 4 / (3 / 8))
+    + (1 / 4 * ln (1 / 4 / (5 / 8)) + 0))
     (conj eq_refl eq_refl) eq_refl).
   rewrite tanh_half, exp_Ropp, exp_ln in K by lra.
   replace (3 / 4 / (3 / 8)) with 2 in K by field. replace (1 / 4 / (5 / 8)) with (/ (5 / 2)) in K by field.

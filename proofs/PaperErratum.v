@@ -17,7 +17,8 @@ Lemma loose_rho_too_small :
   < three_point_cumulant 1000 (/ 1000000000000) (55 / 4 * 1000000000000).
 Proof.
   unfold loose_rho, three_point_cumulant.
-  assert (a : 1 / ln (1 / / 1000000000000 * sqrt (1000 - 1 + exp (/ 1000000000000))) <= 33 / 1000) by (interval with (i_prec 80)).
+  assert (a : 1 / ln (1 / / 1000000000000 * sqrt (1000 - 1 + exp (/ 1000000000000))) <= 33 / 1000)
+    by (interval with (i_prec 80)).
   assert (b : 1 / sqrt (1000 - 1 + exp (/ 1000000000000)) <= 33 / 1000) by (interval with (i_prec 80)).
   assert (m := Rmax_lub _ _ _ a b).
   eapply Rle_lt_trans; [apply Rmult_le_compat_r; [lra|]; apply Rmult_le_compat_l; [lra|exact m]|].
@@ -31,7 +32,8 @@ Proof.
   intros H. specialize (H 1000%nat (/ 1000000000000) ltac:(lia) ltac:(lra)).
   assert (N : any_two 1000 0 1) by (unfold any_two; lia).
   set (s := 55 / 4 * 1000000000000). assert (s0 : 0 < s) by (unfold s; lra).
-  assert (B := cumulant_of_zCDP _ _ _ _ 0%nat 1%nat _ s N (randomized_response_cumulant 1000 (/ 1000000000000) 0 1 N ltac:(lra)) H s0).
+  assert (B := cumulant_of_zCDP _ _ _ _ 0%nat 1%nat _ s N (randomized_response_cumulant 1000 (/ 1000000000000) 0 1 N
+    ltac:(lra)) H s0).
   assert (E : INR 1000 = 1000) by (rewrite INR_IZR_INZ; reflexivity).
   rewrite E in B. assert (L := loose_rho_too_small). fold s in L. lra.
 Qed.

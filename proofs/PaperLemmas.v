@@ -1,7 +1,8 @@
 (** The lemmas of the paper that its proofs use and ours mostly do without, and the limits of its curves at order 1. *)
 Require Import Reals Lra Lia ZArith Arith.
 From Coquelicot Require Import Coquelicot.
-From ZCDP Require Import Analysis Zcdp Mechanisms Cumulant DiscreteLaplaceInequality DiscreteLaplace ThreePoint BoundedRange TwoPoint.
+From ZCDP Require Import Analysis Zcdp Mechanisms Cumulant DiscreteLaplaceInequality DiscreteLaplace ThreePoint
+  BoundedRange TwoPoint.
 Local Open Scope R_scope.
 
 (** Lemma 10, [lem:sinhx-divx-inc]. *)
@@ -13,7 +14,8 @@ Proof.
   replace (sinh y / y * (x * y)) with (x * sinh y) by (field; lra). easy.
 Qed.
 
-(** Lemma 11, [lem:log-sinh-over-x-convex-and-superadditive]: phi = log(sinh(x)/x) has a strictly increasing derivative ... *)
+(** Lemma 11, [lem:log-sinh-over-x-convex-and-superadditive]: phi = log(sinh(x)/x) has a strictly increasing
+    derivative ... *)
 Theorem log_sinh_ratio_convex (x y : R) : 0 < x < y ->
   is_derive (fun u => ln (sinh u / u)) x (cosh x / sinh x - / x) /\ cosh x / sinh x - / x < cosh y / sinh y - / y.
 Proof.
@@ -23,7 +25,8 @@ Proof.
     + field. lra.
   - apply (lt_of_derive (fun u => cosh u / sinh u - / u) (fun u => / (u * u) - / (sinh u * sinh u))); [lra| |].
     + intros u Hu. assert (s := sinh_pos u ltac:(lra)). auto_derive; [lra|]. assert (c := cosh_sqr u).
-      replace (/ (u * u) - / (sinh u * sinh u)) with (/ (u * u) - (cosh u * cosh u - sinh u * sinh u) / (sinh u * sinh u))
+      replace (/ (u * u) - / (sinh u * sinh u))
+        with (/ (u * u) - (cosh u * cosh u - sinh u * sinh u) / (sinh u * sinh u))
         by (rewrite c; field; lra).
       field. lra.
     + intros u Hu. assert (s := sinh_gt u ltac:(lra)).
@@ -40,7 +43,8 @@ Proof.
   apply Rcomplements.ln_le; [apply Rmult_lt_0_compat; apply Rdiv_lt_0_compat; lra|]. rewrite sinh_plus.
   assert (c := sinh_le_xcosh x ltac:(lra)). assert (d := sinh_le_xcosh y ltac:(lra)).
   apply Rmult_le_reg_r with (x * y * (x + y)); [apply Rmult_lt_0_compat; nra|].
-  replace (sinh x / x * (sinh y / y) * (x * y * (x + y))) with (x * sinh x * sinh y + y * sinh y * sinh x) by (field; lra).
+  replace (sinh x / x * (sinh y / y) * (x * y * (x + y))) with (x * sinh x * sinh y + y * sinh y * sinh x)
+    by (field; lra).
   replace ((sinh x * cosh y + cosh x * sinh y) / (x + y) * (x * y * (x + y)))
     with (x * sinh x * (y * cosh y) + y * sinh y * (x * cosh x)) by (field; lra).
   apply Rplus_le_compat; apply Rmult_le_compat_l; nra.
@@ -75,22 +79,30 @@ Proof.
     assert (x1 := exp_gt_1 a Ha). assert (g1 := exp_gt_1 ((alpha - 1) * a) ltac:(nra)).
     assert (X := exp_pos (a * INR d)). assert (G := exp_pos ((alpha - 1) * (a * INR d))).
     replace (exp (- a)) with (/ exp a) by (now rewrite exp_Ropp).
-    replace (exp (- a * alpha * INR d)) with (/ (exp (a * INR d) * exp ((alpha - 1) * (a * INR d)))) by (rewrite <- exp_plus, <- exp_Ropp; f_equal; ring).
-    replace (exp (a - a * alpha * INR d)) with (exp a * / (exp (a * INR d) * exp ((alpha - 1) * (a * INR d)))) by (rewrite <- exp_plus, <- exp_Ropp, <- exp_plus; f_equal; ring).
-    replace (exp (a * (alpha * (INR d + 2) - INR d))) with (exp ((alpha - 1) * (a * INR d)) * (exp a * exp a * (exp ((alpha - 1) * a) * exp ((alpha - 1) * a))))
+    replace (exp (- a * alpha * INR d)) with (/ (exp (a * INR d) * exp ((alpha - 1) * (a * INR d))))
+      by (rewrite <- exp_plus, <- exp_Ropp; f_equal; ring).
+    replace (exp (a - a * alpha * INR d)) with (exp a * / (exp (a * INR d) * exp ((alpha - 1) * (a * INR d))))
+      by (rewrite <- exp_plus, <- exp_Ropp, <- exp_plus; f_equal; ring).
+    replace (exp (a * (alpha * (INR d + 2) - INR d)))
+      with (exp ((alpha - 1) * (a * INR d)) * (exp a * exp a * (exp ((alpha - 1) * a) * exp ((alpha - 1) * a))))
       by (rewrite <- !exp_plus; f_equal; ring).
-    replace (exp (2 * a * alpha)) with (exp a * exp a * (exp ((alpha - 1) * a) * exp ((alpha - 1) * a))) by (rewrite <- !exp_plus; f_equal; ring).
+    replace (exp (2 * a * alpha)) with (exp a * exp a * (exp ((alpha - 1) * a) * exp ((alpha - 1) * a)))
+      by (rewrite <- !exp_plus; f_equal; ring).
     replace (exp (- a * (1 - alpha) * INR d)) with (exp ((alpha - 1) * (a * INR d))) by (f_equal; ring).
-    replace (exp (- (alpha * (a * INR d)))) with (/ (exp (a * INR d) * exp ((alpha - 1) * (a * INR d)))) by (rewrite <- exp_plus, <- exp_Ropp; f_equal; ring).
+    replace (exp (- (alpha * (a * INR d)))) with (/ (exp (a * INR d) * exp ((alpha - 1) * (a * INR d))))
+      by (rewrite <- exp_plus, <- exp_Ropp; f_equal; ring).
     replace (exp (alpha * a)) with (exp a * exp ((alpha - 1) * a)) by (rewrite <- exp_plus; f_equal; ring).
-    replace (exp (- (alpha * a))) with (/ (exp a * exp ((alpha - 1) * a))) by (rewrite <- exp_plus, <- exp_Ropp; f_equal; ring).
+    replace (exp (- (alpha * a))) with (/ (exp a * exp ((alpha - 1) * a)))
+      by (rewrite <- exp_plus, <- exp_Ropp; f_equal; ring).
     replace (exp (- ((alpha - 1) * a))) with (/ exp ((alpha - 1) * a)) by (now rewrite exp_Ropp).
     set (x := exp a) in *. set (g := exp ((alpha - 1) * a)) in *.
-    assert (g2 : 1 < g * g) by nra. assert (xg : 1 < x * (g * g)) by nra. assert (xg' : 1 < x * g) by nra. assert (xxg : x < x * x * (g * g)) by nra.
+    assert (g2 : 1 < g * g) by nra. assert (xg : 1 < x * (g * g)) by nra. assert (xg' : 1 < x * g) by nra.
+    assert (xxg : x < x * x * (g * g)) by nra.
     field. repeat split; nra. }
   assert (N : IZR (Z.of_nat d) = INR d) by now rewrite <- INR_IZR_INZ.
   assert (d0 := pos_INR d).
-  assert (C : forall m m', Rabs (IZR m - IZR m') = INR d -> is_renyi integers alpha (discrete_laplace_mass a m) (discrete_laplace_mass a m') D).
+  assert (C : forall m m', Rabs (IZR m - IZR m') = INR d -> is_renyi integers alpha (discrete_laplace_mass a m)
+    (discrete_laplace_mass a m') D).
   { intros m m' H. rewrite E. apply renyi_of_cumulant; [|easy]. intros s Hs.
     assert (h := discrete_laplace_moment a m m' s Ha Hs). now rewrite H in h. }
   split; apply C; rewrite N.
@@ -117,15 +129,18 @@ Proof.
   intros Hk He. assert (k2 : 2 <= INR k) by (apply (le_INR 2); lia). assert (p := exp_pos epsilon).
   replace (epsilon * ((exp epsilon - 1) / (exp epsilon - 1 + INR k))) with (three_point_rho (INR k) epsilon)
     by (unfold three_point_rho; field; lra).
-  eapply filterlim_ext; [|apply (curve_limit (three_point_cumulant (INR k) epsilon)); [now apply three_point_cumulant_0|now apply three_point_cumulant_derive]].
+  eapply filterlim_ext; [|apply (curve_limit (three_point_cumulant (INR k) epsilon));
+    [now apply three_point_cumulant_0|now apply three_point_cumulant_derive]].
   intros alpha. cbv beta. unfold three_point_cumulant. f_equal. f_equal. f_equal; [|ring].
-  replace (1 + (alpha - 1)) with alpha by ring. now replace (- ((alpha - 1) * epsilon)) with ((1 - alpha) * epsilon) by ring.
+  replace (1 + (alpha - 1)) with alpha by ring.
+  now replace (- ((alpha - 1) * epsilon)) with ((1 - alpha) * epsilon) by ring.
 Qed.
 
 (** Theorem 26, [thm:br-rdp], its last part: between the curve of one pair and rho alpha. *)
 Theorem bounded_range_curve_limit (eta : R) : 0 < eta ->
   filterlim (fun alpha =>
-      ln (Rpower (exp (alpha * eta) - 1) alpha * Rpower (alpha * (exp (alpha * eta) - exp eta) / (alpha - 1)) (1 - alpha)
+      ln (Rpower (exp (alpha * eta) - 1) alpha * Rpower (alpha * (exp (alpha * eta) - exp eta) / (alpha - 1))
+        (1 - alpha)
           / (alpha * (exp eta - 1))) / (alpha - 1))
     (at_right 1) (locally (eta / (exp eta - 1) + ln ((exp eta - 1) / eta) - 1)).
 Proof.
@@ -138,14 +153,18 @@ Proof.
       assert (h := two_point_pair eta _ He z (alpha - 1) s0).
       rewrite <- (ln_exp (two_point_cumulant eta (worst_z eta) (alpha - 1))).
       destruct (two_point_range eta _ He z true false) as [t Ht]; [easy|].
-      apply (bounded_range_moment_le (finite (true :: false :: nil)) (two_point eta (worst_z eta) true) (two_point eta (worst_z eta) false) eta t); try easy;
+      apply (bounded_range_moment_le (finite (true :: false :: nil)) (two_point eta (worst_z eta) true)
+        (two_point eta (worst_z eta) false) eta t); try easy;
         now apply two_point_mechanism.
     + apply Rle_div_l; [easy|]. assert (h := bounded_range_cumulant_le eta (alpha - 1) He s0). lra.
   - rewrite <- worst_z_KL by easy.
-    apply (curve_limit (two_point_cumulant eta (worst_z eta))); [now apply two_point_cumulant_0|now apply two_point_cumulant_derive].
-  - assert (h : filterlim (fun alpha => bounded_range_rho eta * alpha) (at_right 1) (locally (bounded_range_rho eta * 1))).
+    apply (curve_limit (two_point_cumulant eta (worst_z eta)));
+      [now apply two_point_cumulant_0|now apply two_point_cumulant_derive].
+  - assert (h : filterlim (fun alpha => bounded_range_rho eta * alpha) (at_right 1)
+      (locally (bounded_range_rho eta * 1))).
     { apply (@filterlim_filter_le_1 R R (locally 1) (at_right 1)).
       - intros P [e Q]. exists e. intros y Hy _. now apply Q.
-      - apply (continuous_mult (fun _ => bounded_range_rho eta) (fun alpha => alpha)); [apply continuous_const|apply continuous_id]. }
+      - apply (continuous_mult (fun _ => bounded_range_rho eta) (fun alpha => alpha));
+          [apply continuous_const|apply continuous_id]. }
     now rewrite Rmult_1_r in h.
 Qed.

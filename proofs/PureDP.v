@@ -1,4 +1,5 @@
-(** Pure DP: the largest Renyi curve of all epsilon-DP mechanisms, rho = epsilon tanh(epsilon/2), and that it is attained. *)
+(** Pure DP: the largest Renyi curve of all epsilon-DP mechanisms, rho = epsilon tanh(epsilon/2), and that it is
+    attained. *)
 Require Import Reals Lra List Arith Lia Bool.
 From Coquelicot Require Import Coquelicot.
 From ZCDP Require Import Analysis Zcdp Mechanisms Cumulant Sums BoundedRatio ThreePoint RandomizedResponse.
@@ -20,7 +21,8 @@ Proof.
   - intros y Hy. split; [|now apply H1]. apply Rmult_le_reg_l with (exp e); [lra|].
     rewrite <- Rmult_assoc, Rinv_r, Rmult_1_l by lra. now apply H2.
   - unfold three_point_cumulant.
-    match type of m1 with _ <= ?v => replace ((exp ((1 + s) * e) + exp (- (s * e)) + 2 - 2) / (exp e + 2 - 1)) with v end.
+    match type of m1 with _
+      <= ?v => replace ((exp ((1 + s) * e) + exp (- (s * e)) + 2 - 2) / (exp e + 2 - 1)) with v end.
     + now apply Rcomplements.ln_le.
     + unfold Rpower. rewrite <- exp_Ropp, !ln_exp.
       replace (exp (- (s * e))) with (exp ((1 + s) * - e) * exp e) by (rewrite <- exp_plus; f_equal; ring).
@@ -31,7 +33,8 @@ Qed.
 Theorem pure_DP_RDP {X Y} (mu : base_measure Y) (neighbours : X -> X -> Prop) (M : X -> Y -> R) (epsilon alpha : R) :
   0 < epsilon -> 1 < alpha -> (forall x x', neighbours x x' -> neighbours x' x) ->
   mechanism mu M -> has_moments mu neighbours M -> pure_DP mu neighbours M epsilon ->
-  RDP mu neighbours M alpha (ln ((exp (alpha * epsilon) + exp (epsilon * (1 - alpha))) / (exp epsilon + 1)) / (alpha - 1)).
+  RDP mu neighbours M alpha (ln ((exp (alpha * epsilon) + exp (epsilon * (1 - alpha))) / (exp epsilon + 1))
+    / (alpha - 1)).
 Proof.
   intros He Ha Sy HM HE HP. apply RDP_of_moments; [easy..|]. intros x x' m N Hm.
   replace (ln ((exp (alpha * epsilon) + exp (epsilon * (1 - alpha))) / (exp epsilon + 1)))
@@ -40,7 +43,8 @@ Proof.
     + now apply HP.
     + apply HP. now apply Sy.
   - unfold three_point_cumulant. f_equal. f_equal; [|ring].
-    replace (1 + (alpha - 1)) with alpha by ring. replace (- ((alpha - 1) * epsilon)) with (epsilon * (1 - alpha)) by ring. ring.
+    replace (1 + (alpha - 1)) with alpha by ring.
+    replace (- ((alpha - 1) * epsilon)) with (epsilon * (1 - alpha)) by ring. ring.
 Qed.
 
 (** Propositions 8 and 9 of the paper, [prop:dp-to-zcdp] and [cor:dlap-rdp-one]. *)
@@ -72,7 +76,8 @@ Qed.
 Theorem event_DP_pointwise {X Y} (same : forall y z : Y, {y = z} + {y <> z}) (l : list Y)
   (neighbours : X -> X -> Prop) (M : X -> Y -> R) (epsilon : R) : NoDup l ->
   (pure_DP (finite l) neighbours M epsilon <->
-   forall x x' (S : Y -> bool), neighbours x x' -> sum_of (inside S (M x)) l <= exp epsilon * sum_of (inside S (M x')) l).
+   forall x x' (S : Y -> bool), neighbours x x' ->
+   sum_of (inside S (M x)) l <= exp epsilon * sum_of (inside S (M x')) l).
 Proof.
   intros U. split.
   - intros H x x' S N. rewrite <- sum_of_scal. apply sum_of_le. intros y Hy. unfold inside.

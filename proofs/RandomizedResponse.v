@@ -45,14 +45,16 @@ Proof.
   intros N He s Hs. simpl.
   assert (p := exp_gt_1 epsilon He). assert (k2 : 2 <= INR k) by (apply kappa_of_k; destruct N; lia).
   set (n := exp epsilon + INR k - 1). assert (n0 : 0 < n) by (unfold n; lra).
-  assert (P : forall u v, 0 < u -> 0 < v -> Rpower (u / n) (1 + s) * Rpower (v / n) (- s) = exp ((1 + s) * ln u - s * ln v) / n).
+  assert (P : forall u v, 0 < u -> 0 < v -> Rpower (u / n) (1 + s) * Rpower (v / n) (- s)
+    = exp ((1 + s) * ln u - s * ln v) / n).
   { intros u v Hu Hv. unfold Rpower. rewrite !ln_div, <- exp_plus by easy.
     replace (exp ((1 + s) * ln u - s * ln v) / n) with (exp ((1 + s) * ln u - s * ln v) * exp (- ln n))
       by (rewrite exp_Ropp, exp_ln; easy).
     rewrite <- exp_plus. f_equal. ring. }
   rewrite (sum_of_two_special k x x' (exp ((1 + s) * epsilon) / n) (exp (- (s * epsilon)) / n) (1 / n) _ N).
   - unfold three_point_cumulant. fold n. rewrite exp_ln; [field; lra|].
-    apply Rdiv_lt_0_compat; [|easy]. assert (h := exp_pos ((1 + s) * epsilon)). assert (h' := exp_pos (- (s * epsilon))). lra.
+    apply Rdiv_lt_0_compat; [|easy]. assert (h := exp_pos ((1 + s) * epsilon)).
+    assert (h' := exp_pos (- (s * epsilon))). lra.
   - destruct N as [_ [_ N]]. unfold randomized_response. fold n. rewrite Nat.eqb_refl.
     destruct (Nat.eqb_spec x' x) as [E|_]; [now symmetry in E|]. rewrite P, ln_exp, ln_1 by lra. f_equal. f_equal. ring.
   - destruct N as [_ [_ N]]. unfold randomized_response. fold n. rewrite Nat.eqb_refl.
@@ -132,7 +134,8 @@ Theorem randomized_response_zCDP_min (k : nat) (epsilon : R) :
 Proof.
   intros Hk He. assert (p := exp_gt_1 epsilon He). assert (k2 := kappa_of_k k Hk).
   assert (m2 : 2 <= Rmin (INR k) 6) by (apply Rmin_glb; lra).
-  replace (epsilon * ((exp epsilon - 1) / (exp epsilon - 1 + Rmin (INR k) 6))) with (three_point_rho (Rmin (INR k) 6) epsilon)
+  replace (epsilon * ((exp epsilon - 1) / (exp epsilon - 1 + Rmin (INR k) 6)))
+    with (three_point_rho (Rmin (INR k) 6) epsilon)
     by (unfold three_point_rho; field; lra).
   apply zCDP_of_cumulant. intros x x' N. eexists. split; [now apply randomized_response_cumulant|].
   intros s Hs. eapply Rle_trans; [apply (three_point_cumulant_decreasing (Rmin (INR k) 6)); try easy|].

@@ -1,8 +1,9 @@
 (** The three-point family: losses epsilon, 0 and -epsilon, one real number kappa >= 2 for each pair.
 
-    K(s) = log((c + cosh x)/(c + cosh x0)) with x = epsilon (s + 1/2), x0 = epsilon/2 and c = (kappa - 2)/2 e^(-epsilon/2).
-    As a function of x^2 its slope is sinh x/(2x (c + cosh x)), which decreases where c <= R(x), the [curvature_ratio]. If
-    that is so at x0, rho is the KL divergence. If not, the steepest secant touches at the only zero of [overshoot]. *)
+    K(s) = log((c + cosh x)/(c + cosh x0)) with x = epsilon (s + 1/2), x0 = epsilon/2 and c = (kappa - 2)/2
+    e^(-epsilon/2). As a function of x^2 its slope is sinh x/(2x (c + cosh x)), which decreases where c <= R(x), the
+    [curvature_ratio]. If that is so at x0, rho is the KL divergence. If not, the steepest secant touches at the only
+    zero of [overshoot]. *)
 Require Import Reals Lra.
 From Coquelicot Require Import Coquelicot.
 From ZCDP Require Import Analysis Zcdp Cumulant.
@@ -32,18 +33,21 @@ Proof.
   { intros u Hu.
     assert (h : - (sinh x0 / (x0 * (c + cosh x0))) <= - (sinh u / (u * (c + cosh u)))); [|lra].
     apply (le_of_derive (fun v => - (sinh v / (v * (c + cosh v))))
-             (fun v => ((sinh v * cosh v - v) - c * (v * cosh v - sinh v)) / ((v * (c + cosh v)) * (v * (c + cosh v))))); [lra| |].
+             (fun v => ((sinh v * cosh v - v) - c * (v * cosh v - sinh v))
+               / ((v * (c + cosh v)) * (v * (c + cosh v))))); [lra| |].
     - intros v Hv. specialize (pos v). auto_derive.
       + apply Rgt_not_eq. nra.
       + assert (h := cosh_sqr v).
-        replace (sinh v * cosh v - v) with (cosh v * sinh v - v * (cosh v * cosh v - sinh v * sinh v)) by (rewrite h; ring).
+        replace (sinh v * cosh v - v) with (cosh v * sinh v - v * (cosh v * cosh v - sinh v * sinh v))
+          by (rewrite h; ring).
         field. lra.
     - intros v Hv. specialize (pos v). apply Rmult_le_pos.
       + assert (h := HR v). lra.
       + left. apply Rinv_0_lt_compat. assert (0 < v * (c + cosh v)) by nra. nra. }
   set (k := sinh x0 / (2 * x0 * (c + cosh x0))).
   assert (h : (fun u => k * (u * u) - ln (c + cosh u)) x0 <= (fun u => k * (u * u) - ln (c + cosh u)) x).
-  { apply (le_of_derive (fun u => k * (u * u) - ln (c + cosh u)) (fun u => u * (2 * k - sinh u / (u * (c + cosh u))))); [lra| |].
+  { apply (le_of_derive (fun u => k * (u * u) - ln (c + cosh u)) (fun u => u * (2 * k - sinh u / (u * (c + cosh u)))));
+      [lra| |].
     - intros u Hu. specialize (pos u). auto_derive; [easy|]. field. lra.
     - intros u Hu. apply Rmult_le_pos; [lra|]. specialize (dec u Hu).
       replace (2 * k) with (sinh x0 / (x0 * (c + cosh x0))); [lra|].
@@ -56,16 +60,22 @@ Proof.
   intros H.
   assert (k1 : forall u, 0 < u -> 0 < u * (3 + 2 * (sinh u * sinh u)) - 3 * sinh u * cosh u).
   { intros u Hu.
-    assert (h : (fun u => u * (3 + 2 * (sinh u * sinh u)) - 3 * sinh u * cosh u) 0 < (fun u => u * (3 + 2 * (sinh u * sinh u)) - 3 * sinh u * cosh u) u).
-    { apply (lt_of_derive (fun u => u * (3 + 2 * (sinh u * sinh u)) - 3 * sinh u * cosh u) (fun u => 4 * sinh u * (u * cosh u - sinh u))); [easy| |].
+    assert (h : (fun u => u * (3 + 2 * (sinh u * sinh u)) - 3 * sinh u * cosh u) 0
+      < (fun u => u * (3 + 2 * (sinh u * sinh u)) - 3 * sinh u * cosh u) u).
+    { apply (lt_of_derive (fun u => u * (3 + 2 * (sinh u * sinh u)) - 3 * sinh u * cosh u)
+        (fun u => 4 * sinh u * (u * cosh u - sinh u))); [easy| |].
       - intros v _. auto_derive; [easy|]. assert (c := cosh_sqr v).
-        match goal with |- ?l = ?r => replace l with (r + 3 * (1 + sinh v * sinh v - cosh v * cosh v)) by ring end. rewrite c. ring.
+        match goal with |- ?l = ?r => replace l with (r + 3 * (1 + sinh v * sinh v - cosh v * cosh v)) by ring end.
+        rewrite c. ring.
       - intros v Hv. assert (q := sinh_pos v ltac:(lra)). assert (q' := sinh_lt_xcosh v ltac:(lra)). nra. }
     cbv beta in h. rewrite sinh_0 in h. lra. }
-  assert (h : (fun u => u * sinh u * cosh u + u * u - 2 * (sinh u * sinh u)) 0 < (fun u => u * sinh u * cosh u + u * u - 2 * (sinh u * sinh u)) x).
-  { apply (lt_of_derive (fun u => u * sinh u * cosh u + u * u - 2 * (sinh u * sinh u)) (fun u => u * (3 + 2 * (sinh u * sinh u)) - 3 * sinh u * cosh u)); [easy| |].
+  assert (h : (fun u => u * sinh u * cosh u + u * u - 2 * (sinh u * sinh u)) 0
+    < (fun u => u * sinh u * cosh u + u * u - 2 * (sinh u * sinh u)) x).
+  { apply (lt_of_derive (fun u => u * sinh u * cosh u + u * u - 2 * (sinh u * sinh u))
+      (fun u => u * (3 + 2 * (sinh u * sinh u)) - 3 * sinh u * cosh u)); [easy| |].
     - intros u _. auto_derive; [easy|]. assert (c := cosh_sqr u).
-      match goal with |- ?l = ?r => replace l with (r + u * (cosh u * cosh u - 1 - sinh u * sinh u)) by ring end. rewrite c. ring.
+      match goal with |- ?l = ?r => replace l with (r + u * (cosh u * cosh u - 1 - sinh u * sinh u)) by ring end.
+      rewrite c. ring.
     - intros u Hu. apply k1. lra. }
   cbv beta in h. rewrite sinh_0 in h. lra.
 Qed.
@@ -75,19 +85,23 @@ Definition curvature_ratio (u : R) : R := (sinh u * cosh u - u) / (u * cosh u - 
 Lemma curvature_ratio_increasing a b : 0 < a < b -> curvature_ratio a < curvature_ratio b.
 Proof.
   intros H.
-  apply (lt_of_derive curvature_ratio (fun u => sinh u * (u * sinh u * cosh u + u * u - 2 * (sinh u * sinh u)) / ((u * cosh u - sinh u) * (u * cosh u - sinh u)))); [lra| |].
+  apply (lt_of_derive curvature_ratio (fun u => sinh u * (u * sinh u * cosh u + u * u - 2 * (sinh u * sinh u))
+    / ((u * cosh u - sinh u) * (u * cosh u - sinh u)))); [lra| |].
   - intros u Hu. unfold curvature_ratio. assert (q := sinh_lt_xcosh u ltac:(lra)). auto_derive; [lra|].
     assert (c := cosh_sqr u).
     replace (sinh u * (u * sinh u * cosh u + u * u - 2 * (sinh u * sinh u)))
-      with ((cosh u * cosh u + sinh u * sinh u - 1) * (u * cosh u - sinh u) - u * sinh u * (sinh u * cosh u - u)) by (rewrite c; ring).
+      with ((cosh u * cosh u + sinh u * sinh u - 1) * (u * cosh u - sinh u) - u * sinh u * (sinh u * cosh u - u))
+        by (rewrite c; ring).
     field. lra.
-  - intros u Hu. assert (q := sinh_lt_xcosh u ltac:(lra)). assert (k := curvature_ratio_key u ltac:(lra)). assert (p := sinh_pos u ltac:(lra)).
+  - intros u Hu. assert (q := sinh_lt_xcosh u ltac:(lra)). assert (k := curvature_ratio_key u ltac:(lra)).
+    assert (p := sinh_pos u ltac:(lra)).
     apply Rdiv_lt_0_compat; [apply Rmult_lt_0_compat; lra|nra].
 Qed.
 
 Lemma curvature_ratio_le c u : 0 < u -> (c * (u * cosh u - sinh u) <= sinh u * cosh u - u <-> c <= curvature_ratio u).
 Proof.
-  intros H. assert (q := sinh_lt_xcosh u H). unfold curvature_ratio. apply (Rle_div_r c (sinh u * cosh u - u) (u * cosh u - sinh u)). lra.
+  intros H. assert (q := sinh_lt_xcosh u H). unfold curvature_ratio.
+  apply (Rle_div_r c (sinh u * cosh u - u) (u * cosh u - sinh u)). lra.
 Qed.
 
 (** * Beyond: the steepest secant
@@ -126,7 +140,8 @@ Proof.
   intros Hu. unfold overshoot.
   assert (d1 : is_derive (fun v => (v * v - x0 * x0) / 2) u u) by (auto_derive; [easy|field]).
   assert (d := is_derive_minus _ _ _ _ _ (is_derive_mult _ _ _ _ _ d1 (slope_derive u Hu) Rmult_comm) (rise_derive u)).
-  eapply is_derive_ext; [|match type of d with is_derive _ _ ?v => replace ((u * u - x0 * x0) / 2 * slope_derivative c u) with v end; [exact d|]].
+  eapply is_derive_ext; [|match type of d
+    with is_derive _ _ ?v => replace ((u * u - x0 * x0) / 2 * slope_derivative c u) with v end; [exact d|]].
   - intros v. reflexivity.
   - unfold minus, plus, opp, mult; simpl. unfold slope. specialize (pos u). field. lra.
 Qed.
@@ -158,12 +173,14 @@ Proof.
   assert (B2 : 2 < B) by (unfold B; lra). assert (B0 : 0 < B) by lra.
   assert (Sq : 1 + B <= exp B) by apply exp_ineq1_le.
   assert (hx0 : 0 < h x0).
-  { unfold h. assert (n : ~ c * (x0 * cosh x0 - sinh x0) <= sinh x0 * cosh x0 - x0) by (rewrite curvature_ratio_le by easy; lra). lra. }
+  { unfold h. assert (n : ~ c * (x0 * cosh x0 - sinh x0) <= sinh x0 * cosh x0 - x0)
+      by (rewrite curvature_ratio_le by easy; lra). lra. }
   assert (hB : h B < 0).
   { unfold h.
     assert (s1 : c * B + B / 2 < sinh B).
     { assert (q : 0 <= (fun u => sinh u - u * u / 2) B).
-      { apply (nonneg_of_derive (fun u => sinh u - u * u / 2) (fun u => cosh u - u)); cbv beta; [lra|rewrite sinh_0; field| |].
+      { apply (nonneg_of_derive (fun u => sinh u - u * u / 2) (fun u => cosh u - u)); cbv beta;
+          [lra|rewrite sinh_0; field| |].
         - intros u _. auto_derive; [easy|]. field.
         - intros u Hu. assert (w : 0 <= (fun v => cosh v - v) u).
           { destruct (Rle_or_lt u 1) as [W|W]; [assert (z := cosh_ge_1 u); lra|].
@@ -203,22 +220,28 @@ Proof.
       rewrite <- (Rmult_1_r (u / 2)) at 2. apply Rmult_le_compat_l; lra. }
   assert (g2 : u - ln 2 <= ln (c + cosh u)).
   { rewrite <- (ln_exp u) at 1. rewrite <- ln_div by (try apply exp_pos; lra).
-    apply Rcomplements.ln_le; [apply Rdiv_lt_0_compat; [apply exp_pos|lra]|]. unfold cosh. assert (z := exp_pos (- u)). lra. }
+    apply Rcomplements.ln_le; [apply Rdiv_lt_0_compat; [apply exp_pos|lra]|]. unfold cosh. assert (z := exp_pos (- u)).
+    lra. }
   lra.
 Qed.
 
-Lemma peak : exists x, x0 < x /\ overshoot c x0 x = 0 /\ (forall u, x0 < u < x -> 0 < overshoot c x0 u) /\ (forall u, x < u -> overshoot c x0 u < 0).
+Lemma peak : exists x, x0 < x /\ overshoot c x0 x = 0 /\ (forall u, x0 < u < x -> 0 < overshoot c x0 u)
+  /\ (forall u, x < u -> overshoot c x0 u < 0).
 Proof.
   destruct turning as [x1 [D1 E1]]. destruct overshoot_large as [B [DB HB]].
   assert (up : forall a b, x0 <= a -> a < b -> b <= x1 -> overshoot c x0 a < overshoot c x0 b).
-  { intros a b Ha Hab Hb. apply (lt_of_derive (overshoot c x0) (fun u => (u * u - x0 * x0) / 2 * slope_derivative c u)); [easy| |].
+  { intros a b Ha Hab Hb. apply (lt_of_derive (overshoot c x0) (fun u => (u * u - x0 * x0) / 2 * slope_derivative c u));
+      [easy| |].
     - intros u Hu. apply overshoot_derive. lra.
-    - intros u Hu. apply Rmult_lt_0_compat; [nra|]. apply slope_derivative_pos; [lra|]. rewrite <- E1. apply curvature_ratio_increasing. lra. }
+    - intros u Hu. apply Rmult_lt_0_compat; [nra|]. apply slope_derivative_pos; [lra|]. rewrite <- E1.
+      apply curvature_ratio_increasing. lra. }
   assert (down : forall a b, x1 <= a -> a < b -> overshoot c x0 b < overshoot c x0 a).
   { intros a b Ha Hab. apply Ropp_lt_cancel.
-    apply (lt_of_derive (fun u => - overshoot c x0 u) (fun u => - ((u * u - x0 * x0) / 2 * slope_derivative c u))); [easy| |].
+    apply (lt_of_derive (fun u => - overshoot c x0 u) (fun u => - ((u * u - x0 * x0) / 2 * slope_derivative c u)));
+      [easy| |].
     - intros u Hu. apply (is_derive_opp (overshoot c x0) u). apply overshoot_derive. lra.
-    - intros u Hu. assert (d : slope_derivative c u < 0) by (apply slope_derivative_neg; [lra|]; rewrite <- E1; apply curvature_ratio_increasing; lra).
+    - intros u Hu. assert (d : slope_derivative c u < 0)
+        by (apply slope_derivative_neg; [lra|]; rewrite <- E1; apply curvature_ratio_increasing; lra).
       assert (0 < (u * u - x0 * x0) / 2) by nra. nra. }
   assert (N1 : 0 < overshoot c x0 x1) by (rewrite <- overshoot_0; apply up; lra).
   set (b := Rmax B (x1 + 1)). assert (bB : B <= b) by apply Rmax_l. assert (b1 : x1 + 1 <= b) by apply Rmax_r.
@@ -227,7 +250,8 @@ Proof.
   assert (hN : forall u, 0 < u -> h u = u * overshoot c x0 u).
   { intros u Hu. unfold h, overshoot, slope. specialize (pos u). field. lra. }
   destruct (IVT_gen h x1 b 0) as [x [Rx Ex]].
-  - intros u. apply continuity_pt_filterlim. apply (ex_derive_continuous h u). unfold h, rise. specialize (pos u). auto_derive. repeat split; lra.
+  - intros u. apply continuity_pt_filterlim. apply (ex_derive_continuous h u). unfold h, rise. specialize (pos u).
+    auto_derive. repeat split; lra.
   - rewrite !hN by lra. rewrite Rmin_right, Rmax_left by nra. nra.
   - rewrite Rmin_left, Rmax_right in Rx by lra. exists x.
     assert (Ex' : overshoot c x0 x = 0). { rewrite hN in Ex by lra. nra. }
@@ -240,7 +264,8 @@ Proof.
 Qed.
 
 (* the secant slope is largest at the peak *)
-Lemma secant x u : x0 < x -> overshoot c x0 x = 0 -> (forall u, x0 < u < x -> 0 < overshoot c x0 u) -> (forall u, x < u -> overshoot c x0 u < 0) ->
+Lemma secant x u : x0 < x -> overshoot c x0 x = 0 -> (forall u, x0 < u < x -> 0 < overshoot c x0 u) ->
+  (forall u, x < u -> overshoot c x0 u < 0) ->
   x0 < u -> rise c x0 u <= slope c x / 2 * (u * u - x0 * x0).
 Proof.
   intros Hx Ex Hl Hr Hu.
@@ -249,7 +274,8 @@ Proof.
   { intros v Hv. unfold sec. assert (q : 0 < v * v - x0 * x0) by nra.
     assert (d1 : is_derive (fun v => v * v - x0 * x0) v (2 * v)) by (auto_derive; [easy|ring]).
     assert (d := is_derive_div _ _ _ _ _ (rise_derive v) d1 ltac:(lra)). cbv beta in d.
-    match type of d with is_derive _ _ ?w => replace w with (2 * v * overshoot c x0 v / ((v * v - x0 * x0) * (v * v - x0 * x0))) in d end; [exact d|].
+    match type of d with is_derive _ _ ?w => replace w
+      with (2 * v * overshoot c x0 v / ((v * v - x0 * x0) * (v * v - x0 * x0))) in d end; [exact d|].
     unfold overshoot, slope. specialize (pos v). field. repeat split; lra. }
   assert (S : sec u <= sec x).
   { destruct (Rle_or_lt u x) as [L|L].
@@ -259,7 +285,8 @@ Proof.
         apply Rmult_le_pos; [|left; apply Rinv_0_lt_compat; nra].
         assert (0 <= overshoot c x0 v). { destruct (Req_dec v x) as [->|E]; [lra|]. left. apply Hl. lra. } nra.
     - apply Ropp_le_cancel.
-      apply (le_of_derive (fun v => - sec v) (fun v => - (2 * v * overshoot c x0 v / ((v * v - x0 * x0) * (v * v - x0 * x0))))); [lra| |].
+      apply (le_of_derive (fun v => - sec v)
+        (fun v => - (2 * v * overshoot c x0 v / ((v * v - x0 * x0) * (v * v - x0 * x0))))); [lra| |].
       + intros v Hv. apply (is_derive_opp sec v). apply D. lra.
       + intros v Hv. assert (q : 0 < v * v - x0 * x0) by nra.
         assert (overshoot c x0 v <= 0). { destruct (Req_dec v x) as [->|E]; [lra|]. left. apply Hr. lra. }
@@ -278,7 +305,8 @@ Definition three_point_cumulant (k e s : R) : R := ln ((exp ((1 + s) * e) + exp 
 Definition three_point_rho (k e : R) : R := e * (exp e - 1) / (exp e - 1 + k).
 
 Lemma three_point_cumulant_cosh k e s : 2 <= k ->
-  three_point_cumulant k e s = ln ((k - 2) / 2 * exp (- (e / 2)) + cosh (e * (s + / 2))) - ln ((k - 2) / 2 * exp (- (e / 2)) + cosh (e / 2)).
+  three_point_cumulant k e s
+    = ln ((k - 2) / 2 * exp (- (e / 2)) + cosh (e * (s + / 2))) - ln ((k - 2) / 2 * exp (- (e / 2)) + cosh (e / 2)).
 Proof.
   intros Hk. unfold three_point_cumulant.
   assert (p1 := exp_pos ((1 + s) * e)). assert (p2 := exp_pos (- (s * e))). assert (p3 := exp_pos e).
@@ -295,14 +323,16 @@ Qed.
 
 Lemma three_point_cumulant_0 k e : 2 <= k -> three_point_cumulant k e 0 = 0.
 Proof.
-  intros H. unfold three_point_cumulant. rewrite Rplus_0_r, Rmult_1_l, Rmult_0_l, Ropp_0, exp_0. assert (p := exp_pos e).
+  intros H. unfold three_point_cumulant. rewrite Rplus_0_r, Rmult_1_l, Rmult_0_l, Ropp_0, exp_0.
+  assert (p := exp_pos e).
   replace ((exp e + 1 + k - 2) / (exp e + k - 1)) with 1 by (field; lra). apply ln_1.
 Qed.
 
 Lemma three_point_cumulant_derive k e : 2 <= k -> is_derive (three_point_cumulant k e) 0 (three_point_rho k e).
 Proof.
   intros H. unfold three_point_cumulant, three_point_rho. assert (p := exp_pos e). auto_derive.
-  - rewrite Rplus_0_r, Rmult_1_l, Rmult_0_l, Ropp_0, exp_0. apply Rmult_lt_0_compat; [lra|]. apply Rinv_0_lt_compat. lra.
+  - rewrite Rplus_0_r, Rmult_1_l, Rmult_0_l, Ropp_0, exp_0. apply Rmult_lt_0_compat; [lra|]. apply Rinv_0_lt_compat.
+    lra.
   - rewrite Rplus_0_r, !Rmult_1_l, Rmult_0_l, Ropp_0, exp_0. field. lra.
 Qed.
 
@@ -389,7 +419,8 @@ Proof.
     assert (f * / f = 1) by (field; lra). nra. }
   apply Rcomplements.ln_le; [apply Rdiv_lt_0_compat; lra|].
   apply Rle_div_l; [lra|].
-  replace ((a + k - 2) / (exp e + k - 1) * (exp e + k' - 1)) with ((a + k - 2) * (exp e + k' - 1) / (exp e + k - 1)) by (field; lra).
+  replace ((a + k - 2) / (exp e + k - 1) * (exp e + k' - 1)) with ((a + k - 2) * (exp e + k' - 1) / (exp e + k - 1))
+    by (field; lra).
   apply (proj1 (Rle_div_r (a + k' - 2) ((a + k - 2) * (exp e + k' - 1)) (exp e + k - 1) ltac:(lra))). nra.
 Qed.
 
@@ -404,7 +435,8 @@ Hypothesis some : exists x x', neighbours x x'.
 Lemma three_point_tight : kappa <= k_star epsilon -> tightly_zCDP mu neighbours M (three_point_rho kappa epsilon).
 Proof.
   intros HS. split.
-  - apply zCDP_of_cumulant. intros x x' N. eexists. split; [now apply pairs|]. intros s Hs. now apply three_point_cumulant_le.
+  - apply zCDP_of_cumulant. intros x x' N. eexists. split; [now apply pairs|]. intros s Hs.
+    now apply three_point_cumulant_le.
   - intros r Z. destruct some as [x [x' N]].
     apply (tight_of_cumulant mu neighbours M _ r x x' _ N (pairs x x' N)); [| |easy].
     + now apply three_point_cumulant_0.
@@ -429,7 +461,8 @@ Proof.
   rewrite three_point_cumulant_rise in h by easy. fold c in h.
   replace (epsilon * (s + / 2)) with x in h by (unfold s; field; lra).
   apply Rmult_le_compat_l with (r := epsilon * epsilon) in h; [|nra].
-  replace (r * (x * x - epsilon / 2 * (epsilon / 2))) with (epsilon * epsilon * (r * (s * (1 + s)))) by (unfold s; field; lra).
+  replace (r * (x * x - epsilon / 2 * (epsilon / 2))) with (epsilon * epsilon * (r * (s * (1 + s))))
+    by (unfold s; field; lra).
   easy.
 Qed.
 
@@ -444,13 +477,15 @@ Proof.
     - specialize (Hl u). lra.
     - specialize (Hr u). lra. }
   assert (cp : 0 < c + cosh x) by (assert (h := cosh_pos x); lra).
-  replace (epsilon * epsilon * (sinh x / (2 * x * (c + cosh x)))) with (epsilon * epsilon * (slope c x / 2)) by (unfold slope; field; lra).
+  replace (epsilon * epsilon * (sinh x / (2 * x * (c + cosh x)))) with (epsilon * epsilon * (slope c x / 2))
+    by (unfold slope; field; lra).
   split.
   - apply zCDP_of_cumulant. intros y y' N. eexists. split; [now apply pairs|].
     intros s Hs. rewrite three_point_cumulant_rise by easy. fold c.
     eapply Rle_trans; [apply (secant c (epsilon / 2) c0 x0_pos x); try easy; nra|]. right. field.
   - intros r Z. assert (B := rise_of_zCDP r x Z Hx).
-    assert (E : rise c (epsilon / 2) x = slope c x / 2 * (x * x - epsilon / 2 * (epsilon / 2))) by (unfold overshoot in Ex; lra).
+    assert (E : rise c (epsilon / 2) x = slope c x / 2 * (x * x - epsilon / 2 * (epsilon / 2)))
+      by (unfold overshoot in Ex; lra).
     rewrite E in B. apply Rmult_le_reg_r with (x * x - epsilon / 2 * (epsilon / 2)); [nra|]. lra.
 Qed.
 

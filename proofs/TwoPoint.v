@@ -1,4 +1,5 @@
-(** The extreme pairs of bounded range, with two outcomes: at every order some pair attains the curve, and one has KL = rho.
+(** The extreme pairs of bounded range, with two outcomes: at every order some pair attains the curve, and one has KL
+    = rho.
 
     With z = e^t, 1 < z < e^eta, the losses are eta - log z and -log z. *)
 Require Import Reals Lra List Bool.
@@ -56,7 +57,8 @@ Proof.
     destruct y; split; apply Rmult_le_compat_r; try lra; apply exp_le; lra.
 Qed.
 
-Lemma two_point_pair : is_cumulant (finite [true; false]) (two_point n z true) (two_point n z false) (two_point_cumulant n z).
+Lemma two_point_pair : is_cumulant (finite [true; false]) (two_point n z true) (two_point n z false)
+  (two_point_cumulant n z).
 Proof.
   intros s Hs.
   assert (P : forall p q l, 0 < p -> 0 < q -> p = exp l * q -> Rpower p (1 + s) * Rpower q (- s) = p * exp (s * l)).
@@ -89,7 +91,8 @@ Lemma two_point_KL : is_KL (finite [true; false]) (two_point n z true) (two_poin
 Proof.
   unfold is_KL. cbv [is_integral finite sum_of fold_right].
   assert (L : forall y, ln (two_point n z true y / two_point n z false y) = (if y then n else 0) - ln z).
-  { intros y. rewrite ln_div by apply two_point_pos. rewrite two_point_loss, ln_mult, ln_exp by (try apply exp_pos; apply two_point_pos). ring. }
+  { intros y. rewrite ln_div by apply two_point_pos. rewrite two_point_loss, ln_mult, ln_exp
+      by (try apply exp_pos; apply two_point_pos). ring. }
   rewrite !L. unfold two_point_KL_value, two_point. field. lra.
 Qed.
 
@@ -106,7 +109,8 @@ Proof.
   rewrite <- (ln_exp ((1 + s) * ln z)), <- ln_div by (try easy; apply exp_pos).
   rewrite <- ln_div by (lra || (apply Rdiv_lt_0_compat; [easy|apply exp_pos])).
   unfold two_point_cumulant. f_equal.
-  replace (exp (s * (n - ln z))) with (F * / exp (s * ln z)) by (unfold F; rewrite <- exp_Ropp, <- exp_plus; f_equal; ring).
+  replace (exp (s * (n - ln z))) with (F * / exp (s * ln z))
+    by (unfold F; rewrite <- exp_Ropp, <- exp_plus; f_equal; ring).
   rewrite exp_Ropp. replace ((1 + s) * ln z) with (s * ln z + ln z) by ring. rewrite exp_plus, exp_ln by lra.
   assert (e := exp_pos (s * ln z)). field. lra.
 Qed.
@@ -114,7 +118,8 @@ Qed.
 (** The bound of [bounded_range_one_t] is attained, at t = log z. *)
 Lemma two_point_renyi alpha : 1 < alpha ->
   is_renyi (finite [true; false]) alpha (two_point n z true) (two_point n z false)
-    (ln ((exp n - z) / (exp n - 1) * exp (- ln z * alpha) + (z - 1) / (exp n - 1) * exp ((- ln z + n) * alpha)) / (alpha - 1)).
+    (ln ((exp n - z) / (exp n - 1) * exp (- ln z * alpha) + (z - 1) / (exp n - 1) * exp ((- ln z + n) * alpha))
+      / (alpha - 1)).
 Proof.
   intros Ha. assert (h := renyi_of_cumulant _ _ _ _ alpha two_point_pair Ha).
   replace (ln _) with (two_point_cumulant n z (alpha - 1)); [easy|].
@@ -139,7 +144,8 @@ Proof.
   assert (z : 1 < exp t < exp eta) by (split; [apply exp_gt_1|apply exp_increasing]; lra).
   exists (two_point eta (exp t) true), (two_point eta (exp t) false).
   assert (Mm := two_point_mechanism eta _ He z). split; [apply Mm|]. split; [apply Mm|]. split.
-  - intros y. assert (L := two_point_loss eta _ z y). assert (q := two_point_pos eta _ He z false y). rewrite ln_exp in L.
+  - intros y. assert (L := two_point_loss eta _ z y). assert (q := two_point_pos eta _ He z false y).
+    rewrite ln_exp in L.
     rewrite L. destruct y; split; apply Rmult_le_compat_r; try lra; apply exp_le; lra.
   - assert (h := two_point_renyi eta _ He z alpha Ha). now rewrite ln_exp in h.
 Qed.
@@ -195,18 +201,23 @@ Proof.
   (* Bernoulli, strictly, for e^n and for e^-n *)
   assert (b1 : 0 < exp ((1 + s) * n) - (1 + s) * exp n + s).
   { replace 0 with ((fun u => exp ((1 + s) * u) - (1 + s) * exp u + s) 0) by (rewrite Rmult_0_r, exp_0; ring).
-    apply (lt_of_derive (fun u => exp ((1 + s) * u) - (1 + s) * exp u + s) (fun u => (1 + s) * (exp ((1 + s) * u) - exp u))); [easy| |].
+    apply (lt_of_derive (fun u => exp ((1 + s) * u) - (1 + s) * exp u + s)
+      (fun u => (1 + s) * (exp ((1 + s) * u) - exp u))); [easy| |].
     - intros u _. auto_derive; [easy|]. ring.
-    - intros u Hu. apply Rmult_lt_0_compat; [lra|]. assert (exp u < exp ((1 + s) * u)) by (apply exp_increasing; nra). lra. }
+    - intros u Hu. apply Rmult_lt_0_compat; [lra|]. assert (exp u < exp ((1 + s) * u)) by (apply exp_increasing; nra).
+      lra. }
   assert (b2 : 0 < exp (- ((1 + s) * n)) - (1 + s) * exp (- n) + s).
-  { replace 0 with ((fun u => exp (- ((1 + s) * u)) - (1 + s) * exp (- u) + s) 0) by (rewrite Rmult_0_r, Ropp_0, exp_0; ring).
+  { replace 0 with ((fun u => exp (- ((1 + s) * u)) - (1 + s) * exp (- u) + s) 0)
+      by (rewrite Rmult_0_r, Ropp_0, exp_0; ring).
     apply (lt_of_derive (fun u => exp (- ((1 + s) * u)) - (1 + s) * exp (- u) + s)
       (fun u => (1 + s) * (exp (- u) - exp (- ((1 + s) * u))))); [easy| |].
     - intros u _. auto_derive; [easy|]. ring.
-    - intros u Hu. apply Rmult_lt_0_compat; [lra|]. assert (exp (- ((1 + s) * u)) < exp (- u)) by (apply exp_increasing; nra). lra. }
+    - intros u Hu. apply Rmult_lt_0_compat; [lra|].
+      assert (exp (- ((1 + s) * u)) < exp (- u)) by (apply exp_increasing; nra). lra. }
   split.
   - apply Rlt_div_r; [nra|]. rewrite E in *. nra.
-  - apply Rlt_div_l; [nra|]. rewrite !exp_Ropp in b2. rewrite E in *. set (F := exp (s * n)) in *. set (G := exp n) in *.
+  - apply Rlt_div_l; [nra|]. rewrite !exp_Ropp in b2. rewrite E in *. set (F := exp (s * n)) in *.
+    set (G := exp n) in *.
     assert (F0 : 0 < F) by apply exp_pos.
     assert (b3 : 0 < G * (G * F * (/ (G * F) - (1 + s) * / G + s))) by (repeat apply Rmult_lt_0_compat; try lra; nra).
     replace (G * (G * F * (/ (G * F) - (1 + s) * / G + s))) with (G * (s * (G * F - 1)) - (1 + s) * (G * (F - 1))) in b3
@@ -220,7 +231,8 @@ Proof.
   assert (g1 : 1 < exp ((1 + s) * n)) by (apply exp_gt_1; nra).
   assert (g2 : 1 < exp (s * n)) by (apply exp_gt_1; nra).
   assert (g := exp_gt_1 n Hn). unfold worst_z_at.
-  replace ((exp ((1 + s) * n) - 1) * ((1 + s) * (exp n * (exp (s * n) - 1)) / (s * (exp ((1 + s) * n) - 1))) - exp n * (exp (s * n) - 1))
+  replace ((exp ((1 + s) * n) - 1) * ((1 + s) * (exp n * (exp (s * n) - 1)) / (s * (exp ((1 + s) * n) - 1))) - exp n
+    * (exp (s * n) - 1))
     with (exp n * (exp (s * n) - 1) / s) by (field; lra).
   unfold bounded_range_cumulant. assert (b0 : 0 < exp n * (exp (s * n) - 1)) by nra.
   rewrite !ln_div, !ln_mult, ln_exp by (try lra; try easy; try nra). ring.
@@ -231,7 +243,8 @@ Theorem bounded_range_RDP_tight (eta alpha : R) : 0 < eta -> 1 < alpha ->
   exists M : bool -> bool -> R,
     mechanism (finite [true; false]) M /\ bounded_range (finite [true; false]) two_inputs M eta /\
     tightly_RDP (finite [true; false]) two_inputs M alpha
-      (ln (Rpower (exp (alpha * eta) - 1) alpha * Rpower (alpha * (exp (alpha * eta) - exp eta) / (alpha - 1)) (1 - alpha)
+      (ln (Rpower (exp (alpha * eta) - 1) alpha * Rpower (alpha * (exp (alpha * eta) - exp eta) / (alpha - 1))
+        (1 - alpha)
            / (alpha * (exp eta - 1))) / (alpha - 1)).
 Proof.
   intros H Ha. assert (s0 : 0 < alpha - 1) by lra. assert (z := worst_z_at_bounds eta (alpha - 1) H s0).

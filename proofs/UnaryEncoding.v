@@ -109,7 +109,8 @@ Proof.
           with (exp ((1 + s) * e) + exp (- (s * e)) + (p * q + (1 - p) * (1 - q)) / (q * (1 - p))) by (field; lra).
         assert (e1 := exp_pos ((1 + s) * e)). assert (e2 := exp_pos (- (s * e))).
         assert (0 < (p * q + (1 - p) * (1 - q)) / (q * (1 - p))) by (apply Rdiv_lt_0_compat; nra). lra.
-      - replace (p * (1 - q) / (q * (1 - p)) + (/ (q * (1 - p)) + 1 - p * (1 - q) / (q * (1 - p))) - 1) with (/ (q * (1 - p))) by (field; lra).
+      - replace (p * (1 - q) / (q * (1 - p)) + (/ (q * (1 - p)) + 1 - p * (1 - q) / (q * (1 - p))) - 1)
+          with (/ (q * (1 - p))) by (field; lra).
         now apply Rinv_0_lt_compat. }
   unfold bit_term. simpl. rewrite !P by lra.
   set (f1 := (1 + s) * ln (p / q)). set (f2 := (1 + s) * ln ((1 - p) / (1 - q))).
@@ -134,10 +135,12 @@ Proof.
   - simpl. replace (1 / 1) with 1 by field. rewrite ln_1. ring.
   - simpl length. simpl bits. rewrite sum_of_app, !sum_of_map.
     assert (E : forall z, sum_of (fun y => report_bits p q (b :: h) (z :: y)
-                                   * ln (report_bits p q (b :: h) (z :: y) / report_bits p q (b' :: h') (z :: y))) (bits (length h))
+                                   * ln (report_bits p q (b :: h) (z :: y) / report_bits p q (b' :: h') (z :: y)))
+                                       (bits (length h))
       = bit_KL b b' z + report_bit p q b z * (INR (falls h h') * (bit_KL true false true + bit_KL true false false)
          + INR (rises h h') * (bit_KL false true true + bit_KL false true false))).
-    { intros z. rewrite <- IH by lia. replace (bit_KL b b' z) with (bit_KL b b' z * sum_of (report_bits p q h) (bits (length h)))
+    { intros z. rewrite <- IH by lia. replace (bit_KL b b' z)
+        with (bit_KL b b' z * sum_of (report_bits p q h) (bits (length h)))
         by (rewrite report_bits_sum; ring).
       rewrite <- !sum_of_scal, <- sum_of_plus. apply sum_of_ext. intros y _. simpl. unfold bit_KL.
       assert (a1 := report_bit_pos b z). assert (a2 := report_bit_pos b' z).
@@ -180,7 +183,8 @@ Proof.
   - simpl. lra.
   - destruct y as [|z y].
     + cbn [report_bits]. rewrite Rmult_1_r.
-      assert (k1 := pow_R1_Rle _ (falls (b :: h) (b' :: h')) r1). assert (k2 := pow_R1_Rle _ (rises (b :: h) (b' :: h')) r2). nra.
+      assert (k1 := pow_R1_Rle _ (falls (b :: h) (b' :: h')) r1).
+      assert (k2 := pow_R1_Rle _ (rises (b :: h) (b' :: h')) r2). nra.
     + cbn [report_bits falls rises]. rewrite !pow_add. assert (I := IH h' y ltac:(lia)).
       assert (B := bit_ratio b b' z).
       assert (p1 := report_bit_pos b z). assert (p2 := report_bits_pos h y).
@@ -200,7 +204,8 @@ Proof.
   - unfold unary_epsilon. apply exp_ln. lra.
   - unfold unary_epsilon. rewrite <- ln_1. apply ln_increasing; lra.
   - unfold unary_kappa. apply Rmult_le_reg_r with (q * (1 - p)); [easy|].
-    replace ((/ (q * (1 - p)) + 1 - p * (1 - q) / (q * (1 - p))) * (q * (1 - p))) with (1 + q * (1 - p) - p * (1 - q)) by (field; lra). nra.
+    replace ((/ (q * (1 - p)) + 1 - p * (1 - q) / (q * (1 - p))) * (q * (1 - p))) with (1 + q * (1 - p) - p * (1 - q))
+      by (field; lra). nra.
 Qed.
 
 Theorem unary_encoding_mechanism (d : nat) (p q : R) :
@@ -281,7 +286,8 @@ Proof.
   assert (E : a / (a + 1) = 1 - / (a + 1)) by (field; lra).
   assert (a2 : / (a + 1) < a / (a + 1)) by (unfold Rdiv; nra).
   repeat split; try lra.
-  - unfold unary_epsilon. rewrite <- (ln_exp epsilon). f_equal. rewrite (exp_half epsilon). fold a. field. repeat split; try lra.
+  - unfold unary_epsilon. rewrite <- (ln_exp epsilon). f_equal. rewrite (exp_half epsilon). fold a. field.
+    repeat split; try lra.
   - unfold tanh, sinh, cosh, a. rewrite (exp_half (epsilon / 2)). replace (epsilon / 2 / 2) with (epsilon / 4) by field.
     rewrite exp_Ropp. assert (p := exp_pos (epsilon / 4)). field. repeat split; nra.
   - unfold unary_kappa. field. repeat split; lra.
@@ -290,7 +296,8 @@ Qed.
 Theorem rappor_mechanism (d : nat) (epsilon : R) : 0 < epsilon -> mechanism (finite (bits d)) (rappor d epsilon).
 Proof. intros He. destruct (rappor_parameters epsilon He) as [H1 [H2 _]]. now apply unary_encoding_mechanism. Qed.
 
-Theorem rappor_DP (d : nat) (epsilon : R) : 0 < epsilon -> pure_DP (finite (bits d)) (any_two d) (rappor d epsilon) epsilon.
+Theorem rappor_DP (d : nat) (epsilon : R) : 0 < epsilon -> pure_DP (finite (bits d)) (any_two d)
+  (rappor d epsilon) epsilon.
 Proof.
   intros He. destruct (rappor_parameters epsilon He) as [H1 [H2 [H3 [E _]]]]. rewrite <- E at 2.
   apply unary_encoding_DP; lra.
@@ -317,17 +324,20 @@ Proof.
   { assert (h1 := exp_pos (alpha * epsilon / 2)). assert (h2 := exp_pos ((1 - alpha) * epsilon / 2)).
     assert (h3 := exp_pos (epsilon / 2)). apply Rdiv_lt_0_compat; lra. }
   replace (2 / (alpha - 1) * ln v) with (ln (v * v) / (alpha - 1)) by (rewrite ln_mult by easy; field; lra).
-  replace (v * v) with ((exp ((1 + (alpha - 1)) * epsilon) + exp (- ((alpha - 1) * epsilon)) + (2 + 2 * exp (epsilon / 2)) - 2)
+  replace (v * v) with ((exp ((1 + (alpha - 1)) * epsilon) + exp (- ((alpha - 1) * epsilon))
+    + (2 + 2 * exp (epsilon / 2)) - 2)
     / (exp epsilon + (2 + 2 * exp (epsilon / 2)) - 1)).
   2:{ unfold v. replace ((1 + (alpha - 1)) * epsilon) with (alpha * epsilon / 2 + alpha * epsilon / 2) by field.
       replace (- ((alpha - 1) * epsilon)) with ((1 - alpha) * epsilon / 2 + (1 - alpha) * epsilon / 2) by field.
       rewrite (exp_half epsilon). replace (epsilon / 2) with (alpha * epsilon / 2 + (1 - alpha) * epsilon / 2) by field.
-      rewrite !exp_plus. assert (h1 := exp_pos (alpha * epsilon / 2)). assert (h2 := exp_pos ((1 - alpha) * epsilon / 2)).
+      rewrite !exp_plus. assert (h1 := exp_pos (alpha * epsilon / 2)).
+      assert (h2 := exp_pos ((1 - alpha) * epsilon / 2)).
       field. split; nra. }
   assert (C : forall x x', any_two d x x' -> is_cumulant (finite (bits d)) (rappor d epsilon x) (rappor d epsilon x')
     (three_point_cumulant (2 + 2 * exp (epsilon / 2)) epsilon)).
   { intros x x' N. assert (h := unary_encoding_cumulant d _ _ x x' H1 H2 N). now rewrite E, K in h. }
-  apply (tightly_RDP_of_cumulant _ _ _ _ (three_point_cumulant (2 + 2 * exp (epsilon / 2)) epsilon (alpha - 1))); [easy| |].
+  apply (tightly_RDP_of_cumulant _ _ _ _ (three_point_cumulant (2 + 2 * exp (epsilon / 2)) epsilon (alpha - 1)));
+    [easy| |].
   - intros x x' N. eexists. split; [now apply C|lra].
   - intros k H. destruct (any_two_exist d Hd) as [x [x' N]]. exact (H x x' _ N (C x x' N)).
 Qed.
@@ -342,14 +352,16 @@ Qed.
 (** ** Optimized unary encoding: p = 1/2, q = 1/(e^epsilon + 1), kappa = e^epsilon + 3 *)
 Lemma optimized_parameters epsilon : 0 < epsilon ->
   let q := / (exp epsilon + 1) in
-  0 < q < / 2 /\ unary_epsilon (/ 2) q = epsilon /\ / 2 - q = tanh (epsilon / 2) / 2 /\ unary_kappa (/ 2) q = exp epsilon + 3.
+  0 < q < / 2 /\ unary_epsilon (/ 2) q = epsilon /\ / 2 - q = tanh (epsilon / 2) / 2 /\ unary_kappa (/ 2) q
+    = exp epsilon + 3.
 Proof.
   intros He q. assert (a1 := exp_gt_1 epsilon He).
   assert (i : 0 < q) by (apply Rinv_0_lt_compat; lra).
   assert (j : q < / 2) by (unfold q; apply Rinv_lt_contravar; lra).
   split; [lra|]. unfold q. split; [|split].
   - unfold unary_epsilon. rewrite <- (ln_exp epsilon) at 3. f_equal. field. lra.
-  - unfold tanh, sinh, cosh. rewrite (exp_half epsilon), exp_Ropp. assert (p := exp_pos (epsilon / 2)). field. repeat split; nra.
+  - unfold tanh, sinh, cosh. rewrite (exp_half epsilon), exp_Ropp. assert (p := exp_pos (epsilon / 2)). field.
+    repeat split; nra.
   - unfold unary_kappa. field. repeat split; lra.
 Qed.
 
@@ -364,7 +376,8 @@ Theorem optimized_unary_encoding_tight (d : nat) (epsilon : R) :
   tightly_zCDP (finite (bits d)) (any_two d) (optimized_unary_encoding d epsilon) (epsilon / 2 * tanh (epsilon / 2)).
 Proof.
   intros Hd He HS. destruct (optimized_parameters epsilon He) as [H [E [T K]]].
-  replace (epsilon / 2 * tanh (epsilon / 2)) with (unary_epsilon (/ 2) (/ (exp epsilon + 1)) * (/ 2 - / (exp epsilon + 1)))
+  replace (epsilon / 2 * tanh (epsilon / 2))
+    with (unary_epsilon (/ 2) (/ (exp epsilon + 1)) * (/ 2 - / (exp epsilon + 1)))
     by (rewrite E, T; field).
   apply unary_encoding_tight; try lra; [easy|]. now rewrite E, K.
 Qed.

@@ -69,7 +69,8 @@ Next Obligation.
   destruct H as [u [v [A [B E]]]]. destruct H0 as [u' [v' [A' [B' E']]]].
   exists (u + u'), (v + v'). split; [|split].
   - exact (is_series_plus (V:=R_NormedModule) (fun n => f (Z.of_nat n)) (fun n => g (Z.of_nat n)) u u' A A').
-  - exact (is_series_plus (V:=R_NormedModule) (fun n => f (- Z.of_nat (S n))%Z) (fun n => g (- Z.of_nat (S n))%Z) v v' B B').
+  - exact (is_series_plus (V:=R_NormedModule) (fun n => f (- Z.of_nat (S n))%Z)
+      (fun n => g (- Z.of_nat (S n))%Z) v v' B B').
   - rewrite E, E'. ring.
 Qed.
 Next Obligation.
@@ -87,7 +88,8 @@ Lemma is_integral_over_reals_nonneg f a : (forall x, 0 <= f x) -> is_integral_ov
 Proof.
   intros H A.
   assert (h : norm a <= a).
-  { apply (@RInt_gen_norm R_CompleteNormedModule (Rbar_locally m_infty) (Rbar_locally p_infty) _ _ f f a a); try exact A.
+  { apply (@RInt_gen_norm R_CompleteNormedModule (Rbar_locally m_infty) (Rbar_locally p_infty) _ _ f f a a);
+      try exact A.
     - exists (fun x => x < 0) (fun x => 0 < x).
       + exists 0. easy.
       + exists 0. easy.
@@ -162,7 +164,8 @@ Definition RDP {X Y} (mu : base_measure Y) (neighbours : X -> X -> Prop) (M : X 
   forall x x', neighbours x x' -> exists D, is_renyi mu alpha (M x) (M x') D /\ D <= e.
 
 (** Tightly (alpha, e)-RDP: no smaller e will do. *)
-Definition tightly_RDP {X Y} (mu : base_measure Y) (neighbours : X -> X -> Prop) (M : X -> Y -> R) (alpha e : R) : Prop :=
+Definition tightly_RDP {X Y} (mu : base_measure Y) (neighbours : X -> X -> Prop) (M : X -> Y -> R) (alpha e : R)
+  : Prop :=
   RDP mu neighbours M alpha e /\ forall e', RDP mu neighbours M alpha e' -> e <= e'.
 
 (** rho-zCDP (Definition 4): (alpha, rho alpha)-RDP for every alpha > 1. The paper asks it for alpha = 1 too, which adds
@@ -186,9 +189,9 @@ Definition bounded_range {X Y} (mu : base_measure Y) (neighbours : X -> X -> Pro
 Definition sensitivity {X} (neighbours : X -> X -> Prop) (g : X -> R) (Delta : R) : Prop :=
   is_lub (fun d => exists x x', neighbours x x' /\ d = Rabs (g x - g x')) Delta.
 
-(** All moments of the privacy loss of neighbours exist: a hypothesis of the theorems on whole classes of mechanisms over
-    any base measure. It holds by itself for finitely many outcomes ([finite_has_moments]), and for every measure space,
-    where the loss is bounded (AnyMeasure.v). *)
+(** All moments of the privacy loss of neighbours exist: a hypothesis of the theorems on whole classes of mechanisms
+    over any base measure. It holds by itself for finitely many outcomes ([finite_has_moments]), and for every
+    measure space, where the loss is bounded (AnyMeasure.v). *)
 Definition has_moments {X Y} (mu : base_measure Y) (neighbours : X -> X -> Prop) (M : X -> Y -> R) : Prop :=
   forall x x' alpha, neighbours x x' -> 1 < alpha ->
     exists m, is_integral mu (fun y => Rpower (M x y) alpha * Rpower (M x' y) (1 - alpha)) m.
