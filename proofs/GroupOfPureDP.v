@@ -3,7 +3,7 @@
     Beyond the paper; sharper than (k a)-DP. With y = f_k/f_0 in [e^-ka, e^ka] the convex function y^(1+s) lies below
     the polygon through its points at y_i = e^(a(2i-k)), whose corners are multiples of (y - y_i)+; and (f_k - y_i
     f_0)+ <= f_k - e^(-a(k-i)) f_i, because f_i is at most e^(a i) f_0 and at most e^(a(k-i)) f_k. Integrate. *)
-Require Import Reals Lra Lia Arith.
+Require Import Reals Lra Lia Arith ZArith.
 From Coquelicot Require Import Coquelicot.
 From ZCDP Require Import Analysis Zcdp Mechanisms Cumulant BoundedRatio DiscreteLaplaceInequality DiscreteLaplace
   GroupPrivacy.
@@ -285,4 +285,45 @@ Proof.
   apply Rmult_le_compat_r; [nra|]. right. unfold discrete_laplace_rho.
   replace (- (epsilon * INR k)) with (- (INR k * epsilon)) by ring.
   assert (S := sinh_pos epsilon He). field. lra.
+Qed.
+
+(** ... which discrete Laplace noise on an integer attains, whose steps are by 1. *)
+Definition one_apart (x x' : Z) : Prop := (Z.abs (x - x') <= 1)%Z.
+
+Lemma steps_one_apart k (x : Z) : (0 <= x <= Z.of_nat k)%Z -> steps k one_apart x 0%Z.
+Proof.
+  revert x. induction k as [|k IH]; intros x H; [simpl; lia|].
+  exists (Z.max 0 (x - 1)). split; [unfold one_apart; lia|]. apply IH. lia.
+Qed.
+
+Lemma steps_one_apart_bound k (x x' : Z) : steps k one_apart x x' -> (Z.abs (x - x') <= Z.of_nat k)%Z.
+Proof.
+  revert x. induction k as [|k IH]; intros x P; [simpl in P; lia|].
+  destruct P as [z [N P]]. specialize (IH z P). unfold one_apart in N. lia.
+Qed.
+
+Theorem group_privacy_pure_DP_attained (epsilon : R) (k : nat) : (1 <= k)%nat -> 0 < epsilon ->
+  pure_DP integers one_apart (discrete_laplace (fun x => x) 1 epsilon) epsilon /\
+  tightly_zCDP integers (steps k one_apart) (discrete_laplace (fun x => x) 1 epsilon)
+    (epsilon * (INR k - (1 - exp (- (INR k * epsilon))) / sinh epsilon)).
+Proof.
+  intros Hk He. assert (k1 : 1 <= INR k) by (apply (le_INR 1); lia).
+  assert (D : forall x x', Rabs (IZR x - IZR x') = IZR (Z.abs (x - x'))) by (intros; now rewrite <- minus_IZR, abs_IZR).
+  assert (Sen : forall j, (1 <= j)%nat -> sensitivity (steps j one_apart) (fun x => IZR x) (INR j)).
+  { intros j Hj. split.
+    - intros d [x [x' [N ->]]]. rewrite D, INR_IZR_INZ. apply IZR_le. now apply steps_one_apart_bound.
+    - intros b H. apply H. exists (Z.of_nat j), 0%Z. split; [apply steps_one_apart; lia|].
+      rewrite D, INR_IZR_INZ. f_equal. lia. }
+  split.
+  - apply discrete_laplace_DP; [lia|easy|]. destruct (Sen 1%nat (Nat.le_refl 1)) as [U L]. split.
+    + intros d [x [x' [N E]]]. apply U. exists x, x'. split; [now apply steps_one|easy].
+    + intros b H. apply L. intros d [x [x' [N E]]]. apply H. exists x, x'. split; [now apply steps_one|easy].
+  - assert (h := discrete_laplace_tight (steps k one_apart) (fun x => x) k (INR k * epsilon) Hk ltac:(nra) (Sen k Hk)).
+    replace (INR k * epsilon / INR k) with epsilon in h by (field; lra).
+    replace (epsilon * (INR k - (1 - exp (- (INR k * epsilon))) / sinh epsilon))
+      with (INR k * epsilon * (1 - (1 - exp (- (INR k * epsilon))) / (INR k * sinh epsilon)))
+      by (assert (S := sinh_pos epsilon He); field; lra).
+    replace (discrete_laplace (fun x => x) 1 epsilon) with (discrete_laplace (fun x : Z => x) k (INR k * epsilon));
+      [exact h|].
+    unfold discrete_laplace. simpl (INR 1). replace (INR k * epsilon / INR k) with (epsilon / 1) by (field; lra). easy.
 Qed.

@@ -69,6 +69,7 @@ Definition theorems := (
   @group_privacy,
   @group_privacy_pure_DP,
   @group_privacy_pure_DP_zCDP,
+  @group_privacy_pure_DP_attained,
   @group_privacy_bounded_range,
   @group_privacy_laplace,
   (* lemmas of the paper *)
