@@ -116,3 +116,12 @@ Proof.
     apply Rmult_le_compat_r with (r := alpha - 1) in B; [|lra].
     replace (K (alpha - 1) / (alpha - 1) * (alpha - 1)) with (K (alpha - 1)) in B by (field; lra). lra.
 Qed.
+
+(** * Densities that vanish outside of S are densities of [restrict mu S] *)
+Theorem vanishing_density {Y} (mu : base_measure Y) (S : Y -> bool) (p : Y -> R) :
+  (forall y, support mu y -> if S y then 0 < p y else p y = 0) -> is_integral mu p 1 -> density (restrict mu S) p.
+Proof.
+  intros H I. split.
+  - intros y [Hy E]. specialize (H y Hy). now rewrite E in H.
+  - simpl. eapply is_integral_ext; [|exact I]. intros y Hy. unfold inside. specialize (H y Hy). now destruct (S y).
+Qed.

@@ -4,8 +4,8 @@
     of the classical real numbers of Coq's library: ClassicalDedekindReals.sig_forall_dec,
     ClassicalDedekindReals.sig_not_dec, Classical_Prop.classic and
     FunctionalExtensionality.functional_extensionality_dep. *)
-From ZCDP Require Import Laplace DiscreteLaplace RandomizedResponse PureDP UnaryEncoding BoundedRange TwoPoint
-  ExponentialMechanism Composition Conversions GroupPrivacy GroupOfPureDP PaperLemmas NotVacuous.
+From ZCDP Require Import Cumulant Laplace DiscreteLaplace RandomizedResponse PureDP UnaryEncoding BoundedRange TwoPoint
+  ThreePointLosses ExponentialMechanism Composition Conversions GroupPrivacy GroupOfPureDP PaperLemmas NotVacuous.
 
 Definition theorems := (
   (* Laplace noise *)
@@ -49,6 +49,9 @@ Definition theorems := (
   @optimized_unary_encoding_DP,
   @optimized_unary_encoding_tight,
   @optimized_unary_encoding_tight_beyond,
+  (* any mechanism with three losses *)
+  @three_losses_tight,
+  @three_losses_tight_beyond,
   (* bounded range *)
   @bounded_range_one_t,
   @bounded_range_one_t_attained,
@@ -61,6 +64,7 @@ Definition theorems := (
   @exponential_mechanism_tight,
   @exponential_mechanism_RDP_tight,
   (* what follows for any mechanism *)
+  @vanishing_density,
   @order_one,
   @zCDP_to_approximate_DP,
   @composition,
