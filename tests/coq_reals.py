@@ -18,6 +18,7 @@ FUNCTIONS: dict[str, Callable[..., mpmath.mpf]] = {
     "tanh": mpmath.tanh,
     "INR": mpmath.mpf,
     "Rmin": min,
+    "Rpower": mpmath.power,
 }
 Value = mpmath.mpf
 
@@ -100,12 +101,15 @@ def defined(name: str) -> Callable[..., Value]:
 
 
 def argument(statement: str, predicate: str) -> str:
-    """The last of the four arguments of zCDP or tightly_zCDP in a statement.
+    """The last argument of zCDP or RDP, or of either with "tightly", in a statement.
 
     >>> argument("forall e, 0 < e -> zCDP reals (close e) (M e) (e * (1 - e)).", "zCDP")
     'e * (1 - e)'
     """
     rest = re.split(rf"\b{predicate}\b", statement)[-1]
+    count = (
+        5 if predicate.endswith("RDP") else 4
+    )  # base measure, neighbours, mechanism, for RDP the order, and the value
     groups: list[str] = []
     depth, start = 0, 0
     for place, sign in enumerate(rest):
@@ -113,7 +117,7 @@ def argument(statement: str, predicate: str) -> str:
             if rest[start:place].strip():
                 groups.append(rest[start:place].strip())
             start = place
-            if len(groups) == 4 or sign == ")":
+            if len(groups) == count or sign == ")":
                 break
         depth += {"(": 1, ")": -1}.get(sign, 0)
-    return groups[3].removeprefix("(").removesuffix(")")
+    return groups[count - 1].removeprefix("(").removesuffix(")")

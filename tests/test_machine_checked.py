@@ -119,7 +119,7 @@ def test_every_numbered_statement_of_the_paper_has_its_row() -> None:
 EPSILONS = [Fraction(round(10**6 * 1.25 ** (i - 30)), 10**6) for i in range(50)]  # 0.001 to 69
 
 
-def rho_of(file: str, theorem: str, predicate: str = "tightly_zCDP", **names: mpmath.mpf) -> mpmath.mpf:
+def value_of(file: str, theorem: str, predicate: str = "tightly_zCDP", **names: mpmath.mpf) -> mpmath.mpf:
     return value(argument(proofs.statement(file, theorem), predicate), **names)
 
 
@@ -145,33 +145,33 @@ def three_point(
 ) -> mpmath.mpf:
     """rho by the theorem whose condition on kappa holds, where the losses are 0 and plus and minus `loss`."""
     if kappa <= defined("k_star")(loss):
-        return rho_of(file, below, **names)
-    return rho_of(file, beyond, x=peak(kappa, loss), **names)
+        return value_of(file, below, **names)
+    return value_of(file, beyond, x=peak(kappa, loss), **names)
 
 
 def laplace(e: Fraction, _: int) -> tuple[Mechanism, mpmath.mpf]:
-    return Laplace(epsilon=e), rho_of("Laplace", "laplace_tight", epsilon=real(e))
+    return Laplace(epsilon=e), value_of("Laplace", "laplace_tight", epsilon=real(e))
 
 
 def discrete_laplace(e: Fraction, i: int) -> tuple[Mechanism, mpmath.mpf]:
     delta = 1 + i % 9
-    rho = rho_of("DiscreteLaplace", "discrete_laplace_tight", epsilon=real(e), Delta=mpmath.mpf(delta))
+    rho = value_of("DiscreteLaplace", "discrete_laplace_tight", epsilon=real(e), Delta=mpmath.mpf(delta))
     return DiscreteLaplace(epsilon=e, sensitivity=delta), rho
 
 
 def pure_dp(e: Fraction, _: int) -> tuple[Mechanism, mpmath.mpf]:
-    return PureDP(epsilon=e), rho_of("PureDP", "pure_DP_zCDP", "zCDP", epsilon=real(e))
+    return PureDP(epsilon=e), value_of("PureDP", "pure_DP_zCDP", "zCDP", epsilon=real(e))
 
 
 def pure_group(e: Fraction, i: int) -> tuple[Mechanism, mpmath.mpf]:
     k = 1 + i % 9
     names = {"epsilon": real(e), "k": mpmath.mpf(k)}
-    return PureGroup(epsilon=k * e, size=k), rho_of("GroupOfPureDP", "group_privacy_pure_DP_zCDP", "zCDP", **names)
+    return PureGroup(epsilon=k * e, size=k), value_of("GroupOfPureDP", "group_privacy_pure_DP_zCDP", "zCDP", **names)
 
 
 def few_categories(e: Fraction, i: int) -> tuple[Mechanism, mpmath.mpf]:
     k = 2 + i % 5
-    rho = rho_of("RandomizedResponse", "randomized_response_tight", epsilon=real(e), k=mpmath.mpf(k))
+    rho = value_of("RandomizedResponse", "randomized_response_tight", epsilon=real(e), k=mpmath.mpf(k))
     return RandomizedResponse(epsilon=e, k=k), rho
 
 
@@ -190,7 +190,7 @@ def many_categories(e: Fraction, i: int) -> tuple[Mechanism, mpmath.mpf]:
 
 
 def rappor(e: Fraction, _: int) -> tuple[Mechanism, mpmath.mpf]:
-    return RAPPOR(epsilon=e), rho_of("UnaryEncoding", "rappor_tight", epsilon=real(e))
+    return RAPPOR(epsilon=e), value_of("UnaryEncoding", "rappor_tight", epsilon=real(e))
 
 
 def unary_encoding(_: Fraction, i: int) -> tuple[Mechanism, mpmath.mpf]:
@@ -209,13 +209,40 @@ def optimized(e: Fraction, _: int) -> tuple[Mechanism, mpmath.mpf]:
 
 
 def bounded_range(e: Fraction, _: int) -> tuple[Mechanism, mpmath.mpf]:
-    return BoundedRange(eta=e), rho_of("BoundedRange", "bounded_range_zCDP", "zCDP", eta=real(e))
+    return BoundedRange(eta=e), value_of("BoundedRange", "bounded_range_zCDP", "zCDP", eta=real(e))
 
 
 def exponential_mechanism(e: Fraction, _: int) -> tuple[Mechanism, mpmath.mpf]:
-    return ExponentialMechanism(epsilon=e), rho_of(
+    return ExponentialMechanism(epsilon=e), value_of(
         "ExponentialMechanism", "exponential_mechanism_tight", epsilon=real(e)
     )
+
+
+CURVES: dict[str, tuple[str, str, Callable[[Fraction, int], Mechanism]]] = {
+    "laplace_RDP": ("Laplace", "tightly_RDP", lambda e, _: Laplace(epsilon=e)),
+    "discrete_laplace_RDP": ("DiscreteLaplace", "tightly_RDP", lambda e, k: DiscreteLaplace(epsilon=e, sensitivity=k)),
+    "pure_DP_RDP": ("PureDP", "RDP", lambda e, _: PureDP(epsilon=e)),
+    "randomized_response_RDP": ("RandomizedResponse", "tightly_RDP", lambda e, k: RandomizedResponse(epsilon=e, k=k)),
+    "rappor_RDP": ("UnaryEncoding", "tightly_RDP", lambda e, _: RAPPOR(epsilon=e)),
+    "bounded_range_RDP": ("BoundedRange", "RDP", lambda e, _: BoundedRange(eta=e)),
+    "exponential_mechanism_RDP_tight": (
+        "ExponentialMechanism",
+        "tightly_RDP",
+        lambda e, _: ExponentialMechanism(epsilon=e),
+    ),
+}
+
+
+@pytest.mark.parametrize("theorem", CURVES)
+def test_the_program_computes_the_curve_of_the_proof(theorem: str) -> None:
+    file, predicate, mechanism = CURVES[theorem]
+    with mpmath.workdps(60):
+        for i, epsilon in enumerate(EPSILONS):
+            k, order = 2 + i % 7, 1 + Fraction(1 + i**3 % 600, 20)
+            names = {name: real(epsilon) for name in ("epsilon", "eta")}
+            names |= {name: mpmath.mpf(k) for name in ("k", "Delta")}
+            truth = value_of(file, theorem, predicate, alpha=real(order), **names)
+            assert truth <= mechanism(epsilon, k).rdp(order) <= truth * (1 + mpmath.mpf(10) ** -14), (epsilon, order)
 
 
 MECHANISMS = [
