@@ -94,7 +94,8 @@ class Subsampled(Wrapper):
             if drawn > whole:
                 raise BadValue(f"size ({drawn}) must be at most of ({whole}): no record is drawn twice")
             Relation.REPLACE.joined(mechanism.relation)
-            if not READING.get() and any(map(_counts_in_moves, _noises(mechanism))):
+            _refuse_other_size(mechanism, drawn)
+            if not READING.get() and any(_counts_in_moves(part) for part, _ in mechanism.parts):
                 warn(MOVES, SensitivityWarning, stacklevel=3)  # of the constructor, and of what words its complaints
             self._set(mechanism=mechanism, rate=Fraction(drawn, whole), size=drawn, of=whole)
         else:
@@ -222,8 +223,24 @@ class Subsampled(Wrapper):
         return self.mechanism.rho_fraction if self.pure_epsilon == inf else super().rho_fraction
 
 
-def _noises(mechanism: Mechanism | Plan) -> list[Curve]:
-    return [part for part, _ in mechanism.parts] if isinstance(mechanism, Plan) else [mechanism]
+def _refuse_replaced(mechanism: Mechanism | Plan) -> None:
+    """A Poisson sample has neighbours of one record more or less: the base must be stated for them.
+
+    Of a local randomizer a record that is not there sends the report of a fixed value: that is covered.
+    """
+    for part, _ in mechanism.parts:
+        if part.relation is Relation.REPLACE and not getattr(part, "local", False):
+            rule = "its neighbours have equally many records, those of a Poisson sample one more or less"
+            raise BadValue(f"{part!r} cannot run on a Poisson sample: {rule}; give size and of")
+
+
+def _refuse_other_size(mechanism: Mechanism | Plan, drawn: int) -> None:
+    """What runs on a sample of a fixed size and states how many records it has must state this many."""
+    for part, _ in mechanism.parts:
+        stated = {"clients": getattr(part, "clients", None), "of": getattr(part, "of", None)}
+        for name, records in stated.items():
+            if records is not None and records != drawn:
+                raise BadValue(f"{name} ({records}) of {part!r} must be size ({drawn}): it runs on what is drawn")
 
 
 def _counts_in_moves(noise: Curve) -> bool:
