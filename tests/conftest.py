@@ -1,6 +1,22 @@
-"""Hypothesis without deadlines: a busy machine is no reason for a test to fail."""
+"""Hypothesis without deadlines, as a busy machine is no reason to fail; and what laws counted, at the end of a run."""
 
+from __future__ import annotations
+
+from collections import Counter
+
+import pytest
 from hypothesis import settings
 
 settings.register_profile("patient", deadline=None)
 settings.load_profile("patient")
+
+
+def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
+    """Numbers that tests recorded as properties, added up by their names."""
+    counts: Counter[str] = Counter()
+    for reports in terminalreporter.stats.values():
+        for report in reports:
+            if getattr(report, "when", "") == "call":
+                counts.update({name: count for name, count in report.user_properties if isinstance(count, int)})
+    if counts:
+        terminalreporter.write_line(", ".join(f"{count} {name}" for name, count in counts.items()))

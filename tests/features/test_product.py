@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from random import Random
 
 import pytest
@@ -25,6 +26,12 @@ ALIKE = 1.001  # by how much the bins of noise may hide
 
 def _report(tally: Tally | near.Tally) -> None:
     assert not tally.failures, "\n".join([f"{len(tally.failures)} of {tally.checks}", *tally.failures[:20]])
+
+
+def _counted(tally: Tally | near.Tally, record_property: Callable[[str, object], None]) -> None:
+    """For the last lines of a run: tests/conftest.py adds them up."""
+    for name, count in {"comparisons with the truth": tally.checks, "refusals": tally.refused}.items():
+        record_property(name, count)
 
 
 @pytest.mark.parametrize("kind", KINDS)
@@ -51,12 +58,15 @@ def test_some_kinds(transformation: str) -> None:
 @pytest.mark.deep
 @pytest.mark.parametrize("transformation", TRANSFORMATIONS)
 @pytest.mark.parametrize("kind", KINDS)
-def test_each_kind_under_each_transformation(kind: str, transformation: str) -> None:
+def test_each_kind_under_each_transformation(
+    kind: str, transformation: str, record_property: Callable[[str, object], None]
+) -> None:
     tally = Tally()
     for uses, seeds in DEEP.items():
         if laws.is_quick_enough(kind, transformation, uses):
             for seed in seeds:
                 laws.one(kind, transformation, uses, seed, tally)
+    _counted(tally, record_property)
     _report(tally)
 
 
@@ -86,8 +96,11 @@ def test_some_noises(sampling: str) -> None:
 @pytest.mark.deep
 @pytest.mark.parametrize("sampling", SAMPLINGS)
 @pytest.mark.parametrize("name", NOISES)
-def test_each_noise_under_each_sampling(name: str, sampling: str) -> None:
+def test_each_noise_under_each_sampling(
+    name: str, sampling: str, record_property: Callable[[str, object], None]
+) -> None:
     tally = near.Tally()
     for uses in (1, 2):
         _noise(name, sampling, uses, 100, tally)
+    _counted(tally, record_property)
     _report(tally)

@@ -116,15 +116,17 @@ class ProfileLaw(LossLaw):
         return self if self.other is None else self.other()
 
     def sampled(self, rate: Fraction) -> LossLaw:
-        """See `LossLaw`; this law must be symmetric."""
+        """See `LossLaw`; each order of the sample is that of this law in the same order."""
+        reverse = self.reverse()
+        assert isinstance(reverse, ProfileLaw)
 
-        def ends(front: Callable[[arb, arb], arb]) -> Ends:
+        def ends(law: ProfileLaw, front: Callable[[arb, arb], arb]) -> Ends:
             def both(epsilon: arb) -> tuple[arb, arb]:
                 more = epsilon.expm1()
                 size = front(lift(rate), more)
                 if not size > 0:
                     return arb(0), arb(0) if size <= 0 else size.upper()
-                low, high = self._checked_ends((more / size).log1p())
+                low, high = law._checked_ends((more / size).log1p())
                 return low * size, high * size
 
             return both
@@ -133,14 +135,14 @@ class ProfileLaw(LossLaw):
             return (1 + lift(rate) * self.top().expm1()).log()
 
         def top_back() -> arb:
-            least = arb(0) if not self.infinite().is_zero() else (-self.top()).exp()  # of P/Q
+            least = arb(0) if not reverse.infinite().is_zero() else (-reverse.top()).exp()  # of P/Q
             return -(1 - lift(rate) * (1 - least)).log()
 
         def infinite() -> arb:
             return self.infinite() * lift(rate)
 
         one = ProfileLaw(
-            ends(lambda q, _: q),
+            ends(self, lambda q, _: q),
             top,
             infinite,
             lambda: _finite(self.dots.sampled(rate)),
@@ -149,7 +151,7 @@ class ProfileLaw(LossLaw):
         )
         back = replace(
             one,
-            ends=ends(lambda q, more: q - (1 - q) * more),
+            ends=ends(reverse, lambda q, more: q - (1 - q) * more),
             top=top_back,
             infinite=arb,  # P is (1-q) Q at least: no outcome has Q-mass alone.
             finite=lambda: _finite(one.dots).reverse(),
