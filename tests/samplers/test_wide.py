@@ -16,6 +16,7 @@ from mpmath import mp, mpf
 from samplers.chi_square import p_value
 from samplers.laws import exact, real
 
+from zcdp import Gaussian, Laplace, Logistic
 from zcdp.samplers import uniform
 from zcdp.samplers.above_threshold import AboveThreshold
 from zcdp.samplers.continuous import gaussian_on_grid, logistic_on_grid
@@ -23,6 +24,7 @@ from zcdp.samplers.discrete_gaussian import DiscreteGaussianNoise
 from zcdp.samplers.discrete_laplace import DiscreteLaplaceNoise
 from zcdp.samplers.exponential_coins import Rate
 from zcdp.samplers.geometric import attach, attach_one
+from zcdp.samplers.grid import Grid
 from zcdp.samplers.hadamard import HadamardReports
 from zcdp.samplers.laplace import GridLaplace
 from zcdp.samplers.lazy_laplace import SURE, near
@@ -374,3 +376,38 @@ def test_the_largest_of_more_scores_than_a_block() -> None:
     assert max(drawn) > BLOCK // 2
     scores[BLOCK + 3] = 200.0
     assert LaplaceMax(lambda: arb(1)).draw(scores, 2, seeded(9)).tolist() == [BLOCK + 3] * 2
+
+
+@pytest.mark.parametrize("step", [Fraction(2**34 + 1), Fraction(2**35 - 1), Fraction(2**34 + 7, 3)], ids=str)
+@pytest.mark.parametrize("refine", [1, 30, 60])
+def test_floats_far_beyond_2_to_53_are_located_to_the_last_bit(step: Fraction, refine: int) -> None:
+    """As many as 104 bits of a quotient are asked for: where a float is 2^43 times an integer, of 2^60 parts."""
+    most = float(step * 2**61)
+    values = np.array([most * part for part in (0.3, 0.7, 0.999, -0.61, -0.999)] + [2.0**70, 2.0**53 + 2, 1e20])
+    located = Grid(step, refine=refine).locate(values)
+    for n, value in enumerate(values.tolist()):
+        steps = Fraction(value) / step
+        whole, fine = floor(steps), floor((steps - floor(steps)) * 2**refine)
+        assert (int(located.whole[n]), int(located.fine[n])) == (whole, fine)
+        assert located.rest(n) == (steps - whole) * 2**refine - fine
+
+
+@pytest.mark.parametrize("grid", ["1", "8", "1/10", "1000000007", "30000000000", "1/3000000007"])
+def test_values_within_2_to_61_steps_are_released_and_no_others(grid: str) -> None:
+    step, noise = Fraction(grid), Laplace(scale=Fraction(grid))
+    inside = float(step * 2**61) * (1 - 2.0**-50)
+    for value in (inside, -inside):
+        assert abs(noise.release(np.array([value]), grid=step)[0] / value - 1) < 1e-14
+    for beyond in (2 * inside, -2 * inside, 8 * inside):
+        with pytest.raises(ValueError, match=r"within 2\^61 steps"):
+            noise.release(np.array([beyond]), grid=step)
+
+
+@pytest.mark.parametrize("power", [44, 46, 48, 50, 60])
+def test_values_just_below_a_power_of_two_do_not_wrap_around(power: int) -> None:
+    """Values and parts of a grid step together fill 63 bits at one of these powers; noise is a few steps."""
+    value = 2.0**power * (1 - 2.0**-53)
+    for one in (value, value / 2, -value):
+        for noise in (Laplace(scale=1), Gaussian(sigma=1), Logistic(scale=1)):
+            released = noise.release(np.full(40, one), grid=1)
+            assert np.abs(released - one).max() <= 60 + 2.0 ** (power - 50)

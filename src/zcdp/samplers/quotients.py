@@ -36,10 +36,9 @@ class Quotients:
         self._high, self._low, self._p = high + (low >> LOW), low & MASK, p
 
     def floor(self, refine: int) -> NDArray[Any]:
-        """floor(2^refine v q/p) modulo 2^64: where that is beyond 64 bits, the lowest 63 bits are right."""
+        """floor(2^refine v q/p) modulo 2^64."""
         down = self._k - refine
-        floor: NDArray[Any] = self._high << np.clip(LOW - down, 0, 63) >> np.clip(down - LOW, 0, 63)
-        floor += self._low << np.clip(-down, 0, 63) >> np.clip(down, 0, 63)
+        floor: NDArray[Any] = _scaled(self._high, LOW - down) + _scaled(self._low, -down)
         if self._p > 1:
             floor += self._below(np.clip(-down, 0, FURTHEST))
         return floor
@@ -54,3 +53,8 @@ class Quotients:
             digit, left = np.divmod(left << step, self._p)
             total = (total << step) + digit
         return total
+
+
+def _scaled(numbers: NDArray[Any], up: NDArray[Any]) -> NDArray[Any]:
+    """floor(2^up numbers) modulo 2^64: what is shifted by 64 bits or more is gone, and 63 bits leave a sign."""
+    return np.where(up > 63, 0, numbers << np.clip(up, 0, 63) >> np.clip(-up, 0, 63))
