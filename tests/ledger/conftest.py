@@ -29,6 +29,14 @@ def quick() -> Iterator[Path]:
         yield Path(folder)
 
 
+@pytest.fixture
+def open_path() -> Iterator[Path]:
+    """A folder that everybody may enter, as those of pytest may not be."""
+    with TemporaryDirectory() as found:
+        Path(found).chmod(0o755)
+        yield Path(found)
+
+
 @pytest.fixture(params=["sqlite", "postgres"])
 def address(request: pytest.FixtureRequest, tmp_path: Path) -> str:
     if request.param == "sqlite":

@@ -9,7 +9,6 @@ import subprocess
 import sys
 from collections.abc import Iterator
 from pathlib import Path
-from tempfile import TemporaryDirectory
 
 import pytest
 
@@ -30,14 +29,6 @@ except LedgerError as error:
     print(json.dumps({"refused": str(error)}))
 """
 OLD, NEW = "1/10", "3/10"
-
-
-@pytest.fixture
-def open_path() -> Iterator[Path]:
-    """A folder that everybody may enter."""
-    with TemporaryDirectory() as found:
-        Path(found).chmod(0o755)
-        yield Path(found)
 
 
 @pytest.fixture

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import random
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from itertools import combinations
 from typing import Any
 
@@ -48,21 +48,22 @@ def everybody(kind: str, *, bins: Sequence[tuple[int, int]]) -> pl.DataFrame:
     rows = [(person, cell, place) for person in range(PEOPLE) for cell, place in bins]
     frame = pl.DataFrame(rows, schema={"name": pl.Int64, "cell": pl.Int64, "bin": pl.Int64}, orient="row")
     who = pl.col("name") * 7919 if kind == "integer" else "person " + pl.col("name").cast(pl.String)
-    return frame.with_columns(who.alias("who"), pl.lit(1).alias("one"))
+    return frame.with_columns(who.alias("who"), pl.lit(1, pl.Int64).alias("one"))
 
 
-def native(frame: pl.DataFrame, engine: str) -> Any:
-    return frame.to_pandas() if engine == "pandas" else ENGINES[engine](frame)
+Made = Callable[[pl.DataFrame], Any]
+"""A frame in an engine."""
+MADE: dict[str, Made] = {**ENGINES, "pandas": pl.DataFrame.to_pandas}
 
 
-def counted(frame: pl.DataFrame, engine: str, query: str, salt: int = SALTS[0]) -> list[int]:
+def counted(frame: pl.DataFrame, engine: str | Made, query: str, salt: int = SALTS[0]) -> list[int]:
     tables = read_plan("plan.toml", PLAN.format(people=PEOPLE, query=query)).tables
     assert tables is not None
-    with source_of(native(frame, engine), tables) as source:
+    with source_of((MADE[engine] if isinstance(engine, str) else engine)(frame), tables) as source:
         return exact_table(source, tables, tables.queries[0], salt).counts
 
 
-def kept(frame: pl.DataFrame, engine: str, query: str, salt: int = SALTS[0]) -> list[tuple[int, ...]]:
+def kept(frame: pl.DataFrame, engine: str | Made, query: str, salt: int = SALTS[0]) -> list[tuple[int, ...]]:
     """The cells, or bins, of each person that count."""
     counts = counted(frame, engine, query, salt)
     each = len(counts) // PEOPLE

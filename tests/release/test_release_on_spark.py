@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from typing import Any
 
 import polars as pl
 from release.adversary import cases
+from release.test_fairness import CELLS, PEOPLE, SHARED, assert_fair, counted, everybody
 from release.test_remove_each_person import moved_too_far, tables_of
 from release.test_same_integers import PLAN, by_hand, computed, people
 from spark_session import pytestmark, spark
@@ -32,6 +34,14 @@ def test_whoever_is_removed_the_bounds_hold(spark: Any) -> None:
                 assert moved_too_far(query, "add-remove", one, other) == ""
                 seen += 1
     assert seen >= 14
+
+
+def test_every_cell_has_the_same_chance_to_be_kept(spark: Any) -> None:
+    frame = everybody("integer", bins=[(cell, 0) for cell in range(CELLS)])
+    for most in (1, 2):
+        shared = counted(frame, lambda one: on(spark, one), SHARED.format("persons", most))
+        assert sum(shared) == most * PEOPLE
+        assert_fair(Counter(dict(enumerate(shared))), CELLS)
 
 
 def test_the_integers_are_those_of_the_definition(spark: Any) -> None:
