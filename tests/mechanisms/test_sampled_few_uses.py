@@ -8,7 +8,7 @@ from fractions import Fraction
 import mpmath
 import pytest
 
-from zcdp import Laplace, PureDP, Subsampled
+from zcdp import Gaussian, Laplace, PureDP, Subsampled
 
 
 def once(q: mpmath.mpf, base: mpmath.mpf, x: mpmath.mpf) -> mpmath.mpf:
@@ -97,3 +97,30 @@ def test_a_report_beside_sampled_noise_next_to_the_largest_loss(delta: str) -> N
     assert max(truth(upper, add=add) for add in (False, True)) <= mpmath.mpf(delta)
     assert max(truth(lower, add=add) for add in (False, True)) >= mpmath.mpf(delta)
     assert upper <= lower * (1 + 1e-6)
+
+
+@pytest.mark.parametrize("epsilon", ["1e-9", "2e-12"])
+def test_two_uses_at_a_tiny_rate(epsilon: str) -> None:
+    """Losses far above epsilon/2 are so rare that no Chernoff bound sees them: the integral over the first use does."""
+    with mpmath.workdps(40):
+        q, mu, x = mpmath.mpf(10) ** -12, mpmath.mpf(1) / 3, mpmath.mpf(epsilon)
+
+        def tail(z: mpmath.mpf) -> mpmath.mpf:
+            return mpmath.erfc(z / mpmath.sqrt(2)) / 2
+
+        def second(more: mpmath.mpf) -> mpmath.mpf:
+            """The mean of (w - 1 - more)_+ under noise without the record, w the ratio with it: w - 1 >= -q."""
+            if more <= -q:
+                return -more
+            z = (mpmath.log1p(more / q) + mu * mu / 2) / mu
+            return q * tail(z - mu) - (q + more) * tail(z)
+
+        def term(z: mpmath.mpf) -> mpmath.mpf:
+            loss = mpmath.log1p(q * mpmath.expm1(mu * z - mu * mu / 2))
+            return mpmath.exp(-z * z / 2 + loss) * second(mpmath.expm1(x - loss))
+
+        kink = (mpmath.log1p(mpmath.expm1(x) / q + 1) + mu * mu / 2) / mu  # from where on the second is not needed
+        edges = sorted([*(mpmath.mpf(n) / 2 for n in range(-24, 66)), kink])
+        truth = mpmath.quad(term, edges) / mpmath.sqrt(2 * mpmath.pi)
+    lower, upper = (2 * Subsampled(Gaussian(sigma=3), rate="1e-12")).delta_bounds(epsilon=epsilon)
+    assert lower <= truth <= upper <= 1.01 * lower

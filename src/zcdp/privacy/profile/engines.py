@@ -41,6 +41,7 @@ __all__ = [
 FEW_USES = 8  # up to which a grid of losses may beat smoothing
 TINY = 5e-324  # What is below it is as good as known.
 NEAR = 1e-3  # Two ends that differ by this part are close enough for a curve.
+IMPOSSIBLE = 1.0  # log delta: where the saddle point formula says so, rare losses decide, of which it knows nothing.
 WIDE = 1e-4  # relative distance of two ends from which another engine is asked too
 LOOSE, LAST_SHARE = 1e-10, 16  # Ends further apart are tried again with twice the bits, at most twice.
 APART, TOO_FAR, POLISHES = 1e-9, 0.1, 8  # The first step of a secant, how far it may lead, and how many there are.
@@ -115,6 +116,11 @@ def delta_by_engine(parts: Parts, epsilon: Fraction, share: int, asked: list[Que
     asked.append(question)
     engine, cost = choose(question)
     lower, upper = engine.delta(epsilon)
+    hopeless = not lower > 0 and (not engine.only_rounding or question.line.log_delta > IMPOSSIBLE)
+    if hopeless and (other := _second(question, engine)) is not None:
+        more = other.delta(epsilon)
+        if not upper <= more[1]:
+            engine, (lower, upper) = other, more
     if not question.revealed.is_zero():  # A sum is rounded to the working precision, which an engine may exceed.
         lower, upper = lower + question.revealed, upper + question.revealed
     sharp = upper < TINY or (upper.is_finite() and upper.rel_accuracy_bits() >= 50)

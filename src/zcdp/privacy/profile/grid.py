@@ -49,7 +49,7 @@ class Grid(Engine):
     def __init__(self, question: Question, points: int) -> None:
         self.guess, log_delta = question.epsilon, question.log_delta
         if log_delta is None:
-            log_delta = question.line.log_delta
+            log_delta = _proposed(question)
         self.above, self.below = at_precision(BITS, lambda: _composed(question, points, log_delta))
 
     def delta(self, epsilon: Fraction) -> tuple[arb, arb]:
@@ -63,6 +63,22 @@ class Grid(Engine):
     def estimate(self, epsilon: float) -> float:
         """See `Engine`."""
         return log_size(self.upper(Fraction(epsilon)))
+
+
+def _proposed(question: Question) -> float:
+    """log delta at the given epsilon by the saddle point formula; where that is impossible, as of one use alone.
+
+    A sum of n losses is above epsilon only if one of them is above epsilon/n. Where rare losses decide the formula may
+    be far above what that leaves, and then one of them decides.
+    """
+    formulas = [(formula, count) for law, count in question.parts if (formula := law.alone()) is not None]
+    uses = sum(count for _, count in formulas)
+
+    def most(epsilon: Fraction) -> float:
+        return max(log_size(formula(lift(epsilon))) for formula, _ in formulas)
+
+    found = question.line.log_delta
+    return found if found <= most(question.epsilon / uses) + log(uses) else most(question.epsilon)
 
 
 def _composed(question: Question, points: int, log_delta: float) -> tuple[_Sums, _Sums]:

@@ -170,12 +170,17 @@ class _OneOrder:
         return at_precision(self.bits, lambda: max(below(Transform(self.parts).loss_that_occurs()), 0.0))
 
     def surely_below(self, epsilon: Fraction, delta: Fraction) -> bool:
-        """Whether a Chernoff bound or a coarse contour shows that delta(epsilon) <= `delta`; False says nothing."""
+        """Whether the largest loss, a Chernoff bound or a coarse contour shows that delta(epsilon) <= `delta`.
+
+        False says nothing.
+        """
 
         def shown() -> bool:
             question, point = Question(self.parts, epsilon=epsilon), lift(epsilon)
             if question.largest <= point:
                 return bool(question.revealed <= lift(delta))
+            if question.revealed - (point - question.largest).expm1() <= lift(delta):  # no loss counts for more
+                return True
             if (ends := question.formula) is not None:
                 return bool(ends(point)[1] + question.revealed <= lift(delta))
             if not question.revealed.is_zero() or not delta > 0:
