@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterator
 from fractions import Fraction
 from functools import cache
 from itertools import combinations, pairwise, product
-from math import exp, inf, log, log1p, nextafter, pi, prod, sqrt
+from math import comb, exp, inf, log, log1p, nextafter, pi, prod, sqrt
 from random import Random
 
 import explicit
@@ -336,3 +336,21 @@ def test_the_worst_of_many_pairs_is_not_left_out(rate: float, n: int, d: int) ->
         sides = [(rows[:-d], rows[d:]), (rows[d:], rows[:-d])]
         worst = max(float((p * (p / q) ** (order - 1)).sum(axis=1).max()) for p, q in sides)
         assert mechanism.rdp(order) == pytest.approx(np.log(worst) / (order - 1), rel=1e-9)
+
+
+def test_several_uses_of_truncated_noise_are_at_least_those_at_its_end() -> None:
+    """Inputs 0 and 1 of 0..200: the losses of one use are two, and no other inputs have larger ones."""
+    weights = [[exp(-0.1 * abs(x - y)) for y in range(201)] for x in (0, 1)]
+    p, q = ([mass / sum(row) for mass in row] for row in weights)
+    large, small = log(p[0] / q[0]), log(p[1] / q[1])
+    outcomes = [(p[0] ** k * (1 - p[0]) ** (2 - k) * comb(2, k), k * large + (2 - k) * small) for k in range(3)]
+
+    def truth(epsilon: float) -> float:
+        return sum(mass * max(1 - exp(epsilon - loss), 0.0) for mass, loss in outcomes)
+
+    plan = 2 * TruncatedGeometric(epsilon="0.1", n=200)
+    lower, upper = plan.epsilon_bounds(delta="1e-6")
+    assert truth(lower * (1 - 1e-9)) >= 1e-6 * (1 - 1e-6)
+    assert truth(lower * (1 + 1e-4)) <= 1e-6  # it is as large as these inputs say
+    assert lower <= upper <= lower * (1 + 1e-4)
+    assert plan.delta_bounds(epsilon="0.3")[0] >= truth(0.3) * (1 - 1e-9)

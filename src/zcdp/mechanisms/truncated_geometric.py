@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import lru_cache
 from math import ceil, factorial
 from typing import Any, ClassVar, NoReturn
@@ -29,6 +29,8 @@ LARGEST = 2_000  # outcomes of all pairs together, of which the envelope law is 
 BITS = 320
 MOST_PAIRS = 2_000
 FEW = 4
+TINY = 1e-300
+SOME = (0, 0.5, 2)  # scales of the noise from the end, where pairs are that are tried for lower ends
 PARTS = 4  # into which a run of pairs is divided where one of them may be the worst
 ALIKE = 16  # last bits of the working precision, in which pairs may differ that are not told apart
 SMALL, TERMS = arb(2) ** -16, 10  # losses below are small, of which that many powers are enough
@@ -133,7 +135,15 @@ class TruncatedGeometric(FiniteEnvelope, Mechanism):
             return pure
 
         def law() -> LossLaw | None:
-            return envelope_of_balls([pair.outcomes() for pair in self.pairs()], coarser=pure)
+            pairs = [pair.outcomes() for pair in self.pairs()]
+            found = envelope_of_balls(pairs, coarser=pure)
+            if found is None:
+                return None
+            # Which pair is the worst depends on epsilon: at the end losses are largest, further away more are large.
+            scale = min(self.sensitivity / max(enclose(lambda: lift(self.epsilon))[0], TINY), len(pairs))
+            places = {int(min(some * scale, len(pairs) // 2)) for some in SOME}
+            ends = (envelope_of_balls([pairs[n]]) for n in sorted(places))
+            return replace(found, neighbours=tuple(((end.witness, 1),) for end in ends if end and end.witness))
 
         return at_precision(BITS, law) or pure
 

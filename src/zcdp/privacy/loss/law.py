@@ -65,7 +65,7 @@ class LossLaw(ABC):
     """A better one for a single use with nothing beside it."""
 
     neighbours: tuple[Parts, ...] = ()
-    """Or several, where one is not enough: true neighbours, each as independent laws with how many are alike."""
+    """Or more, where one is not enough: true neighbours, each as independent laws with how many are alike."""
 
     coarser: LossLaw | None = None
     """A law that dominates this one and is easier to compose: tried too, where this one's answer is not sharp."""
@@ -101,7 +101,8 @@ class LossLaw(ABC):
         if self.exact or (alone and self.exact_alone):
             return (((self, 1),),)
         witness = (alone and self.witness_alone) or self.witness
-        return (((witness, 1),),) if witness is not None else self.neighbours
+        others = () if alone and self.witness_alone else self.neighbours
+        return others if witness is None else (((witness, 1),), *others)
 
     def lattice(self) -> Lattice | None:
         """A lattice that holds all exponents of M(z) = sum of C e^{aw} w^{-j}, w = z + 1/2; None: none is known."""
