@@ -421,3 +421,42 @@ def test_beside_the_items_a_budget_that_is_filled_exactly_is_not_over(tmp_path: 
     from zcdp.cli import main
 
     assert main(["account", str(tmp_path / "exact.toml")]) == 0
+
+
+WALLS_OF_0_2_0 = {
+    "sigma counts 2C on batches of a fixed size": "mechanisms/test_fixed_size.py::"
+    "test_sigma_without_a_sensitivity_warns_once_that_a_replaced_gradient_moves_by_two_norms",
+    "quantiles come from empty bins beside an atom": "release/test_coverage_of_intervals.py::"
+    "test_a_quantile_within_an_atom_is_its_bin",
+    "rank_error is about the best bin": "release/test_coverage_of_intervals.py::"
+    "test_the_error_of_ranks_is_about_the_truth",
+    "a repeated key says that it spent": "release/test_release_command.py::"
+    "test_a_repeated_key_says_first_that_nothing_was_read_or_spent",
+    "a plan by its name, or loaded, is no plan": "release/test_release_command.py::"
+    "test_a_plan_may_be_named_as_everywhere_else",
+    "a digest that was not given is another one": "release/test_release_command.py::"
+    "test_a_list_in_a_file_says_which_digest_is_missing",
+    "pages install from an index that has no zcdp": "test_docs.py::"
+    "test_what_is_to_be_installed_is_in_the_clone_or_elsewhere_known",
+    "one order that leaves nothing refuses a filter": "accounting/test_renyi_filter.py::"
+    "test_orders_that_leave_nothing_have_no_share",
+    "fractions are no scores": "samplers/test_coins_and_scores.py::test_fractions_are_scores_with_their_exact_value",
+    "a math domain error is to be reported": "mechanisms/test_sampled_few_uses.py::"
+    "test_a_report_beside_sampled_noise_next_to_the_largest_loss",
+    "products of large primes are primes": "estimation/test_estimator.py::"
+    "test_hashing_that_cannot_be_undone_is_refused",
+    "chords are below their curve on wide balls": "mechanisms/test_sparse_vector.py::"
+    "test_a_wide_ball_of_orders_has_a_bound_for_all_of_them",
+    "lower ends of truncated noise are erratic": "mechanisms/test_noise.py::"
+    "test_several_uses_of_truncated_noise_are_at_least_those_at_its_end",
+    "falls_behind of top-k covers one selection": "mechanisms/test_top_k.py::"
+    "test_all_of_several_selections_are_as_near_as_is_told",
+    "two uses at a tiny rate have delta 6e-6": "mechanisms/test_sampled_few_uses.py::test_two_uses_at_a_tiny_rate",
+}
+"""What first-time users of 0.2.0 met with, and the test of it: each is red on 987887f."""
+
+
+@pytest.mark.parametrize("where", WALLS_OF_0_2_0.values(), ids=WALLS_OF_0_2_0.keys())
+def test_what_users_of_0_2_0_met_with_has_its_test(where: str) -> None:
+    file, _, name = where.partition("::")
+    assert f"\ndef {name}(" in (Path(__file__).parent / file).read_text()
