@@ -14,6 +14,7 @@ from independent.bits import seeded
 
 import zcdp
 from zcdp.estimation.counts import Counts
+from zcdp.mechanisms.local_hashing import is_prime
 
 
 def ids(case: Case) -> str:
@@ -213,6 +214,13 @@ def test_binary_response_estimates_both_values() -> None:
     assert both == pytest.approx([mixed, mixed])
     with pytest.raises(ValueError, match=r"k \(3\) must be the 2 of the mechanism"):
         m.count([0, 1], k=3)
+
+
+def test_primes_are_those_that_nothing_divides() -> None:
+    assert [n for n in range(200) if is_prime(n)] == [n for n in range(2, 200) if all(n % d for d in range(2, n))]
+    assert is_prime(4294967291)
+    assert is_prime(2**61 - 1)
+    assert not any(map(is_prime, (65537 * 65539, 65537**2, 4294967291 * 4294967279)))
 
 
 def test_hashing_that_cannot_be_undone_is_refused() -> None:
