@@ -172,7 +172,7 @@ class _OneOrder:
     def surely_below(self, epsilon: Fraction, delta: Fraction) -> bool:
         """Whether the largest loss, a Chernoff bound or a coarse contour shows that delta(epsilon) <= `delta`.
 
-        False says nothing.
+        False says nothing. Theorem: docs/theorems/ends.md.
         """
 
         def shown() -> bool:
