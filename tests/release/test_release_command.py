@@ -137,6 +137,11 @@ def test_what_is_no_plan_is_refused_by_name(plan: object) -> None:
         release(plan, FRAME, ledger=None)  # type: ignore[arg-type]
 
 
+def test_whether_a_ledger_remembers_is_said_in_python_too(office: Path) -> None:
+    with pytest.raises(BadType, match=r"release needs ledger: release\(plan, data, ledger=\.\.\.\)"):
+        release(str(office / "plan.toml"), FRAME)  # type: ignore[call-arg]
+
+
 def test_new_needs_a_ledger_to_ask(office: Path) -> None:
     code, said = run(office, "one", "--no-ledger", "--new")
     assert (code, said.count("\n")) == (2, 1)

@@ -17,6 +17,7 @@ from zcdp.accounting.filter import BudgetExceeded
 from zcdp.accounting.loading import Queries
 from zcdp.accounting.plan_file import PlanFile, PlanFileError, read_plan
 from zcdp.accounting.statement import account as account_of
+from zcdp.display.calls import spoken
 from zcdp.display.things import thing
 from zcdp.errors import BadType, BadValue, ZcdpError
 from zcdp.ledger import KeyConflict, Ledger
@@ -41,6 +42,7 @@ class ReleaseFailed(ZcdpError, RuntimeError):
     """The release failed after the data was touched; why is in a private file, as it may show data."""
 
 
+@spoken
 def release(
     plan: str | PathLike[str] | Queries | PlanFile,
     data: Any,
