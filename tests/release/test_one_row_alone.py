@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from fractions import Fraction
-from math import floor, isinf
+from math import floor, isinf, nan
 from pathlib import Path
 from typing import Any
 
@@ -187,6 +187,41 @@ def test_a_release_ends_alike_with_and_without_an_odd_row(
     odd = COLUMNS[name].odd
     _, complaint = wrong(name, frame, kind, place, [odd[place % len(odd)], None], tmp_path)
     assert complaint == ""
+
+
+ENDED: dict[str, tuple[str, tuple[str, ...], str, int, Any]] = {
+    "a time beyond the range of DuckDB": ("time in s", ("pyarrow", "duckdb, stored"), "date", 0, 2**62),
+    "a time beyond the range of Polars": ("time in ms", ("polars", "pandas, arrow"), "date", 1, 2**62),
+    "a day beyond the range of Python": ("date32", ("pandas, arrow", "polars", "parquet"), "date", 0, 2**31 - 1),
+    "an integer beyond 2^53": ("int64", ("pandas, arrow", "pandas, objects"), "number", 5, 2**53 + 1),
+    "NaN in bins of floats": ("float64", ("parquet", "duckdb, scanned"), "number", 2, nan),
+}
+"""A type of column, frames, the kind and the number of a query, and a value."""
+
+
+@pytest.mark.parametrize("name", ENDED)
+def test_what_ended_a_release_after_its_debit(name: str, tmp_path: Path) -> None:
+    column, frames, kind, place, value = ENDED[name]
+    for frame in frames:
+        assert wrong(column, frame, kind, place, [value], tmp_path) == (1, "")
+
+
+PERSONS = {
+    "int64": (2**62, 2**62 + 1, 2**63 - 1, 2**53, 2**53 + 1, -(2**63)),
+    "uint64": (2**62, 2**62 + 1, 2**63, 2**63 + 1, 2**64 - 1, 0),
+    "text": ("", "a", "a ", "A", "\u00e9", "e\u0301", "a\x00", "1", "01"),
+}
+
+
+@pytest.mark.parametrize("frame", [name for name in FRAMES if name != "csv"])
+def test_persons_of_any_type_are_told_apart(frame: str, tmp_path: Path) -> None:
+    """Two that are taken for one share its bounds, and whoever leaves moves what the other adds."""
+    text = f'[data]\nunit = "x"\n[[query]]\nname = "a"\nmeasure = "persons"\n{NOISE}'
+    tables = read_plan("plan.toml", text).tables
+    assert tables is not None
+    for name, persons in PERSONS.items():
+        found = computed(made(frame, COLUMNS[name], [*persons, *persons], tmp_path), tables)
+        assert found == ([0] if frame == "pandas, objects" and name != "text" else [len(persons)])
 
 
 @pytest.mark.deep

@@ -47,6 +47,10 @@ TRAPS: dict[str, str] = {
     "time": "stated in the report and in the guide",
     "bounds that are chosen by the data": "bounds stand in the plan; stated in the report",
     "rows that are made from several persons": "stated in the report and in the guide",
+    "statistics of files that leave NaN out": "test_one_row_moves_counts_by_one",
+    "values that only some engines can take": "test_a_release_ends_alike_with_and_without_an_odd_row",
+    "literals that an engine takes for one row": "test_an_older_version_is_refused_before_anything_is_spent",
+    "lines of a CSV that end its reading": "test_a_line_is_read_by_itself",
 }
 
 
@@ -58,4 +62,4 @@ def test_what_is_named_is_there(trap: str) -> None:
 
 
 def test_no_trap_is_forgotten() -> None:
-    assert len(TRAPS) == 35
+    assert len(TRAPS) == 39

@@ -167,7 +167,7 @@ def _spark(functions: Any, use: Use) -> dict[str, Any]:
     if use.kind == "date":
         day = raw.cast("date")
         there = functions.coalesce(functions.unix_date(day).between(FIRST, LAST), lit(False))
-        safe = functions.when(there, day).otherwise(lit(date.min))
+        safe = functions.when(there, day).otherwise(lit(date(2000, 1, 1)))
         value = functions.unix_date(safe).cast("long") + EPOCH
         month = functions.year(safe).cast("long") * 12 + functions.month(safe).cast("long") - 1
         return {use.there: there, use.value: value, use.month: month}
