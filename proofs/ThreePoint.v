@@ -21,40 +21,6 @@ Proof.
   - intros u Hu. assert (h := sinh_ge u). assert (0 <= sinh u) by lra. nra.
 Qed.
 
-(* The core: if c <= R(u) for all u >= x0 *)
-Lemma three_point_core c x0 x :
-  0 < x0 -> x0 <= x -> -1 < c ->
-  (forall u, x0 <= u <= x -> c * (u * cosh u - sinh u) <= sinh u * cosh u - u) ->
-  ln (c + cosh x) - ln (c + cosh x0) <= sinh x0 / (2 * x0 * (c + cosh x0)) * (x * x - x0 * x0).
-Proof.
-  intros H0 Hx Hc HR.
-  assert (pos : forall u, 0 < c + cosh u) by (intros u; assert (h := cosh_ge_1 u); lra).
-  assert (dec : forall u, x0 <= u <= x -> sinh u / (u * (c + cosh u)) <= sinh x0 / (x0 * (c + cosh x0))).
-  { intros u Hu.
-    assert (h : - (sinh x0 / (x0 * (c + cosh x0))) <= - (sinh u / (u * (c + cosh u)))); [|lra].
-    apply (le_of_derive (fun v => - (sinh v / (v * (c + cosh v))))
-             (fun v => ((sinh v * cosh v - v) - c * (v * cosh v - sinh v))
-               / ((v * (c + cosh v)) * (v * (c + cosh v))))); [lra| |].
-    - intros v Hv. specialize (pos v). auto_derive.
-      + apply Rgt_not_eq. nra.
-      + assert (h := cosh_sqr v).
-        replace (sinh v * cosh v - v) with (cosh v * sinh v - v * (cosh v * cosh v - sinh v * sinh v))
-          by (rewrite h; ring).
-        field. lra.
-    - intros v Hv. specialize (pos v). apply Rmult_le_pos.
-      + assert (h := HR v). lra.
-      + left. apply Rinv_0_lt_compat. assert (0 < v * (c + cosh v)) by nra. nra. }
-  set (k := sinh x0 / (2 * x0 * (c + cosh x0))).
-  assert (h : (fun u => k * (u * u) - ln (c + cosh u)) x0 <= (fun u => k * (u * u) - ln (c + cosh u)) x).
-  { apply (le_of_derive (fun u => k * (u * u) - ln (c + cosh u)) (fun u => u * (2 * k - sinh u / (u * (c + cosh u)))));
-      [lra| |].
-    - intros u Hu. specialize (pos u). auto_derive; [easy|]. field. lra.
-    - intros u Hu. apply Rmult_le_pos; [lra|]. specialize (dec u Hu).
-      replace (2 * k) with (sinh x0 / (x0 * (c + cosh x0))); [lra|].
-      unfold k. specialize (pos x0). field. lra. }
-  cbv beta in h. lra.
-Qed.
-
 Lemma curvature_ratio_key x : 0 < x -> 2 * (sinh x * sinh x) < x * sinh x * cosh x + x * x.
 Proof.
   intros H.
@@ -134,6 +100,35 @@ Qed.
 
 Lemma rise_derive u : is_derive (rise c x0) u (sinh u / (c + cosh u)).
 Proof. unfold rise. specialize (pos u). auto_derive; [lra|]. field. lra. Qed.
+
+(* How far the curve is below a line in u^2 of slope k/2 *)
+Lemma gap_derive k u : 0 < u -> is_derive (fun v => k / 2 * (v * v) - rise c x0 v) u (u * (k - slope c u)).
+Proof.
+  intros Hu. assert (d1 : is_derive (fun v => k / 2 * (v * v)) u (k * u)) by (auto_derive; [easy|field]).
+  assert (d := is_derive_minus _ _ _ _ _ d1 (rise_derive u)).
+  match type of d with is_derive _ _ ?w => replace w with (u * (k - slope c u)) in d end; [exact d|].
+  unfold minus, plus, opp; simpl. unfold slope. specialize (pos u). field. lra.
+Qed.
+
+(* Where c <= R the curve, as a function of u^2, lies below its tangent at x0. *)
+Lemma below_tangent x : x0 <= x ->
+  (forall u, x0 <= u <= x -> c * (u * cosh u - sinh u) <= sinh u * cosh u - u) ->
+  rise c x0 x <= slope c x0 / 2 * (x * x - x0 * x0).
+Proof.
+  intros Hx HR.
+  assert (dec : forall u, x0 <= u <= x -> slope c u <= slope c x0).
+  { intros u Hu. apply Ropp_le_cancel.
+    apply (le_of_derive (fun v => - slope c v) (fun v => - slope_derivative c v)); [lra| |].
+    - intros v Hv. apply (is_derive_opp (slope c)). apply slope_derive. lra.
+    - intros v Hv. specialize (HR v ltac:(lra)). specialize (pos v). unfold slope_derivative. rewrite <- Ropp_div.
+      apply Rmult_le_pos; [lra|]. left. apply Rinv_0_lt_compat. assert (0 < v * (c + cosh v)) by nra. nra. }
+  set (k := slope c x0) in *.
+  assert (h : (fun u => k / 2 * (u * u) - rise c x0 u) x0 <= (fun u => k / 2 * (u * u) - rise c x0 u) x).
+  { apply (le_of_derive (fun u => k / 2 * (u * u) - rise c x0 u) (fun u => u * (k - slope c u))); [lra| |].
+    - intros u Hu. apply gap_derive. lra.
+    - intros u Hu. apply Rmult_le_pos; [lra|]. specialize (dec u Hu). lra. }
+  cbv beta in h. replace (rise c x0 x0) with 0 in h by (unfold rise; ring). lra.
+Qed.
 
 Lemma overshoot_derive u : 0 < u -> is_derive (overshoot c x0) u ((u * u - x0 * x0) / 2 * slope_derivative c u).
 Proof.
@@ -400,10 +395,10 @@ Lemma three_point_cumulant_le k e s : 2 <= k -> k <= k_star e -> 0 < e -> 0 < s 
 Proof.
   intros Hk HS He Hs. apply k_star_iff in HS; [|easy]. rewrite three_point_cumulant_rise, three_point_rho_slope by easy.
   assert (c0 := three_point_c_nonneg k e Hk). set (c := three_point_c k e) in *.
-  eapply Rle_trans; [apply (three_point_core c (e / 2) (e * (s + / 2))); try lra; try nra|].
+  eapply Rle_trans; [apply (below_tangent c (e / 2) c0); try lra; try nra|].
   - intros u Hu. apply curvature_ratio_le; [lra|]. destruct (Req_dec u (e / 2)) as [->|D]; [easy|].
     assert (i := curvature_ratio_increasing (e / 2) u). lra.
-  - right. unfold slope. assert (p := cosh_pos (e / 2)). field. lra.
+  - right. field.
 Qed.
 
 (* A larger kappa is better. *)
@@ -496,21 +491,19 @@ Proof.
   { intros u Hu. apply (lt_of_derive (slope c) (slope_derivative c)); [lra| |].
     - intros v Hv. apply slope_derive; lra.
     - intros v Hv. apply slope_derivative_pos; [easy|lra|]. rewrite <- E1. apply curvature_ratio_increasing. lra. }
-  assert (L : rise c (epsilon / 2) (epsilon / 2) - slope c (epsilon / 2) / 2 * (epsilon / 2 * (epsilon / 2))
-            < rise c (epsilon / 2) x1 - slope c (epsilon / 2) / 2 * (x1 * x1)).
-  { apply (lt_of_derive (fun u => rise c (epsilon / 2) u - slope c (epsilon / 2) / 2 * (u * u))
-      (fun u => u * (slope c u - slope c (epsilon / 2)))); [lra| |].
-    - intros u Hu. set (g0 := slope c (epsilon / 2)).
-      assert (d1 : is_derive (fun v => g0 / 2 * (v * v)) u (g0 * u)) by (auto_derive; [easy|field]).
-      assert (d := is_derive_minus _ _ _ _ _ (rise_derive c (epsilon / 2) c0 u) d1).
-      match type of d with is_derive _ _ ?w => replace w with (u * (slope c u - g0)) in d end; [exact d|].
-      unfold slope. change (u * (sinh u / (u * (c + cosh u)) - g0) = sinh u / (c + cosh u) + - (g0 * u)).
-      assert (h := cosh_pos u). field. lra.
+  set (k := slope c (epsilon / 2)) in *.
+  assert (L : k / 2 * (x1 * x1) - rise c (epsilon / 2) x1
+            < k / 2 * (epsilon / 2 * (epsilon / 2)) - rise c (epsilon / 2) (epsilon / 2)).
+  { apply Ropp_lt_cancel.
+    apply (lt_of_derive (fun u => - (k / 2 * (u * u) - rise c (epsilon / 2) u)) (fun u => - (u * (k - slope c u))));
+      [lra| |].
+    - intros u Hu. apply (is_derive_opp (fun u => k / 2 * (u * u) - rise c (epsilon / 2) u)).
+      apply gap_derive; [easy|lra].
     - intros u Hu. specialize (G u Hu). nra. }
   replace (rise c (epsilon / 2) (epsilon / 2)) with 0 in L by (unfold rise; ring).
-  assert (B := rise_of_zCDP _ x1 Z D1). rewrite three_point_rho_slope in B by easy. fold c in B.
+  assert (B := rise_of_zCDP _ x1 Z D1). rewrite three_point_rho_slope in B by easy. fold c k in B.
   assert (e2 : 0 < epsilon * epsilon) by nra.
-  assert (B' : rise c (epsilon / 2) x1 <= slope c (epsilon / 2) / 2 * (x1 * x1 - epsilon / 2 * (epsilon / 2))).
+  assert (B' : rise c (epsilon / 2) x1 <= k / 2 * (x1 * x1 - epsilon / 2 * (epsilon / 2))).
   { apply Rmult_le_reg_l with (epsilon * epsilon); [easy|]. lra. }
   lra.
 Qed.
