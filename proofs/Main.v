@@ -4,8 +4,9 @@
     of the classical real numbers of Coq's library: ClassicalDedekindReals.sig_forall_dec,
     ClassicalDedekindReals.sig_not_dec, Classical_Prop.classic and
     FunctionalExtensionality.functional_extensionality_dep. *)
-From ZCDP Require Import Cumulant Laplace DiscreteLaplace RandomizedResponse PureDP UnaryEncoding BoundedRange TwoPoint
-  ThreePointLosses ExponentialMechanism Composition Conversions GroupPrivacy GroupOfPureDP PaperLemmas NotVacuous.
+From ZCDP Require Import Cumulant Laplace DiscreteLaplace RandomizedResponse PureDP UnaryEncoding ThreePointLosses
+  SubsetSelection BoundedRange TwoPoint ExponentialMechanism Composition Conversions GroupPrivacy GroupOfPureDP
+  PaperLemmas NotVacuous.
 
 Definition theorems := (
   (* Laplace noise *)
@@ -52,6 +53,8 @@ Definition theorems := (
   (* any mechanism with three losses *)
   @three_losses_tight,
   @three_losses_tight_beyond,
+  @subset_selection_tight,
+  @subset_selection_tight_beyond,
   (* bounded range *)
   @bounded_range_one_t,
   @bounded_range_one_t_attained,

@@ -52,6 +52,19 @@ Definition rappor (d : nat) (epsilon : R) : nat -> list bool -> R :=
 Definition optimized_unary_encoding (d : nat) (epsilon : R) : nat -> list bool -> R :=
   unary_encoding d (/ 2) (/ (exp epsilon + 1)).
 
+(** Subset selection: of all subsets of w of the k values, as lists of k bits with w ones, those that hold the input
+    have weight e^epsilon and the others weight 1. *)
+Fixpoint subsets (k w : nat) : list (list bool) :=
+  match k, w with
+  | O, O => [[]]
+  | O, S _ => []
+  | S k, O => map (cons false) (subsets k O)
+  | S k, S w => map (cons true) (subsets k w) ++ map (cons false) (subsets k (S w))
+  end.
+Definition subset_weight (epsilon : R) (x : nat) (y : list bool) : R := if nth x y false then exp epsilon else 1.
+Definition subset_selection (k w : nat) (epsilon : R) (x : nat) (y : list bool) : R :=
+  subset_weight epsilon x y / sum_of (subset_weight epsilon x) (subsets k w).
+
 (** * Selection *)
 
 (** The exponential mechanism on a list of candidates: y with weight exp(epsilon u(x, y)/(2 Delta)). *)

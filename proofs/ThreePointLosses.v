@@ -75,7 +75,7 @@ Section Mechanism.
 Context {X Y : Type} (mu : base_measure Y) (neighbours : X -> X -> Prop) (M : X -> Y -> R) (epsilon m : R).
 Hypothesis He : 0 < epsilon.
 Hypothesis Hm : 0 < m.
-Hypothesis HM : mechanism mu M.
+Hypothesis HM : forall x x', neighbours x x' -> density mu (M x) /\ density mu (M x').
 Hypothesis losses : forall x x', neighbours x x' ->
 exists m', 0 < m' <= m /\ mirrored_losses mu (M x) (M x') epsilon m'.
 Hypothesis worst : exists x x', neighbours x x' /\ mirrored_losses mu (M x) (M x') epsilon m.
@@ -86,10 +86,10 @@ Lemma mirrored_losses_zCDP rho :
   zCDP mu neighbours M rho.
 Proof.
   intros B. apply zCDP_of_cumulant. intros x x' N. destruct (losses x x' N) as [m' [Hm' L]]. eexists.
-  split; [apply (mirrored_losses_cumulant mu (M x) (M x') epsilon m'); try easy; apply HM|].
+  split; [apply (mirrored_losses_cumulant mu (M x) (M x') epsilon m'); try easy; now apply (HM x x')|].
   intros s Hs. eapply Rle_trans; [|now apply B]. destruct worst as [w [w' [W K]]].
   apply three_point_cumulant_decreasing; [|easy|easy]. split.
-  - apply (kappa_of_mass_ge_2 mu (M w) (M w')); try easy; apply HM.
+  - apply (kappa_of_mass_ge_2 mu (M w) (M w')); try easy; now apply (HM w w').
   - unfold kappa_of_mass. assert (/ m <= / m') by (apply Rinv_le_contravar; lra). lra.
 Qed.
 
@@ -97,9 +97,9 @@ Qed.
 Let worst_pair x x' : Prop := neighbours x x' /\ mirrored_losses mu (M x) (M x') epsilon m.
 Let worst_pairs x x' : worst_pair x x' ->
   is_cumulant mu (M x) (M x') (three_point_cumulant (kappa_of_mass epsilon m) epsilon).
-Proof. intros [_ K]. apply mirrored_losses_cumulant; try easy; apply HM. Qed.
+Proof. intros [N K]. apply mirrored_losses_cumulant; try easy; now apply (HM x x'). Qed.
 Let kappa_ge_2 : 2 <= kappa_of_mass epsilon m.
-Proof. destruct worst as [w [w' [W K]]]. apply (kappa_of_mass_ge_2 mu (M w) (M w')); try easy; apply HM. Qed.
+Proof. destruct worst as [w [w' [W K]]]. apply (kappa_of_mass_ge_2 mu (M w) (M w')); try easy; now apply (HM w w'). Qed.
 Let only_worst r : zCDP mu neighbours M r -> zCDP mu worst_pair M r.
 Proof. intros Z x x' [N _]. now apply Z. Qed.
 
@@ -131,7 +131,7 @@ End Mechanism.
 
 (** rho = epsilon TV, where (e^epsilon - 1) m = TV is the largest total variation distance, as long as kappa <= k*. *)
 Theorem three_losses_tight {X Y} (mu : base_measure Y) (neighbours : X -> X -> Prop) (M : X -> Y -> R) (epsilon m : R) :
-  0 < epsilon -> 0 < m -> mechanism mu M ->
+  0 < epsilon -> 0 < m -> (forall x x', neighbours x x' -> density mu (M x) /\ density mu (M x')) ->
   (forall x x', neighbours x x' -> exists m', 0 < m' <= m /\ mirrored_losses mu (M x) (M x') epsilon m') ->
   (exists x x', neighbours x x' /\ mirrored_losses mu (M x) (M x') epsilon m) ->
   kappa_of_mass epsilon m <= k_star epsilon ->
@@ -147,7 +147,7 @@ Qed.
 (** ... and beyond, at the only zero of one equation. *)
 Theorem three_losses_tight_beyond {X Y} (mu : base_measure Y) (neighbours : X -> X -> Prop) (M : X -> Y -> R)
   (epsilon m : R) :
-  0 < epsilon -> 0 < m -> mechanism mu M ->
+  0 < epsilon -> 0 < m -> (forall x x', neighbours x x' -> density mu (M x) /\ density mu (M x')) ->
   (forall x x', neighbours x x' -> exists m', 0 < m' <= m /\ mirrored_losses mu (M x) (M x') epsilon m') ->
   (exists x x', neighbours x x' /\ mirrored_losses mu (M x) (M x') epsilon m) ->
   k_star epsilon < kappa_of_mass epsilon m ->

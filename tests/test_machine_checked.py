@@ -23,6 +23,7 @@ from zcdp import (
     PureDP,
     PureGroup,
     RandomizedResponse,
+    SubsetSelection,
     UnaryEncoding,
 )
 
@@ -208,6 +209,16 @@ def optimized(e: Fraction, _: int) -> tuple[Mechanism, mpmath.mpf]:
     return OptimizedUnaryEncoding(epsilon=e), rho
 
 
+def subset_selection(e: Fraction, i: int) -> tuple[Mechanism, mpmath.mpf]:
+    k = 3 + i % 40
+    w = 1 + 7 * i % (k - 1)
+    names = {"epsilon": real(e), "k": mpmath.mpf(k), "w": mpmath.mpf(w)}
+    kappa = defined("subset_kappa")(mpmath.mpf(k), mpmath.mpf(w), real(e))
+    theorems = "subset_selection_tight", "subset_selection_tight_beyond"
+    rho = three_point(kappa, real(e), "SubsetSelection", *theorems, **names)
+    return SubsetSelection(epsilon=e, k=k, size=w), rho
+
+
 def bounded_range(e: Fraction, _: int) -> tuple[Mechanism, mpmath.mpf]:
     return BoundedRange(eta=e), value_of("BoundedRange", "bounded_range_zCDP", "zCDP", eta=real(e))
 
@@ -255,6 +266,7 @@ MECHANISMS = [
     rappor,
     unary_encoding,
     optimized,
+    subset_selection,
     bounded_range,
     exponential_mechanism,
 ]
