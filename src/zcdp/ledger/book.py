@@ -144,7 +144,8 @@ class Ledger(metaclass=Spoken):
         """Charge a mechanism or plan, or a rho that is known otherwise; raises `BudgetExceeded` if it does not fit.
 
         The same key again is the same spend: nothing is charged. The same key for something else raises `KeyConflict`.
-        Spend first, then look at the data. There is no refund.
+        What is stated for other neighbours than the account's is refused; a bare rho must be about those of the
+        account. Spend first, then look at the data. There is no refund.
         """
         mine = self.account(account)
         mine.terms.agree(unit=unit, neighbours=neighbours)
