@@ -177,7 +177,7 @@ def in_file(frame: str, values: Sequence[Any]) -> Sequence[Any]:
     return [None if isinstance(one, str) and not 0 < len(one) <= 2**14 else one for one in values]
 
 
-EVERYDAY = list(cases())[::17]
+EVERYDAY = list(cases())[::37]
 
 
 @pytest.mark.parametrize(("name", "frame", "kind", "place"), EVERYDAY)
