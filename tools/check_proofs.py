@@ -94,7 +94,7 @@ def listed(text: str) -> list[str]:
 
 
 def refuse_words(folder: Path, names: list[str]) -> None:
-    """Nothing unfinished, nothing assumed, and every theorem in the list of Main.v."""
+    """Nothing unfinished and nothing assumed, comments aside."""
     for name in names:
         found = UNFINISHED.search(without_comments((folder / f"{name}.v").read_text(encoding="utf-8")))
         if found:
