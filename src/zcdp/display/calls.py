@@ -44,7 +44,7 @@ METHODS = (
     *("would_fit", "anytime_epsilon", "from_dict"),
     *("consistent", "heavy", "interval", "of", "standard_error_of", "tally"),
     *("account", "cost", "deliver", "export", "history", "load", "open_account", "plan", "raise_budget", "remaining"),
-    *("seal", "sealed", "spend_all", "verify"),
+    *("seal", "sealed", "sealing", "spend_all", "verify"),
 )
 """What people call on what they have made."""
 

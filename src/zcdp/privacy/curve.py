@@ -41,7 +41,7 @@ __all__ = ["AUTHORS_ONLY", "Curve", "Peak"]
 
 AUTHORS_ONLY = {
     *("adds_up", "budget", "convexes", "coordinates", "cumulant", "forms", "is_envelope", "kl", "laws", "local"),
-    *("noise", "pair", "peak", "profile", "shape", "theorems", "usual_divisor", "usual_losses", "witness"),
+    *("loss_ball", "noise", "pair", "peak", "profile", "shape", "theorems", "usual_divisor", "usual_losses", "witness"),
 }
 """What whoever writes a mechanism supplies, or may: `dir` and the reference show users the rest."""
 

@@ -96,6 +96,8 @@ def sampled_law(law: LossLaw, rate: Fraction, *, cells: bool = False) -> LossLaw
         return None
     exact = own is not None and law.exact
     lower = None if exact else _lower_law(law, rate, inward=law.exact)
+    if own is not None and easier is not None and exact:
+        easier = _checked(replace(easier, witness=_sampled_outcomes(law, rate, inward=True)))
     claims: dict[str, Any] = {
         "exact": exact,
         "exact_alone": own is not None and law.exact_alone,
