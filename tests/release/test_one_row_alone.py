@@ -154,7 +154,10 @@ def wrong(name: str, frame: str, kind: str, place: int, odd: Sequence[Any], fold
     """How many tables were compared with the definition, or refused alike, and what is wrong with the first."""
     column, tables, seen = COLUMNS[name], declared(kind, place), 0
     fine = column.fine()
-    without = computed(made(frame, column, fine, folder), tables)
+    plain = made(frame, column, fine, folder)
+    if plain is None:
+        return 0, ""
+    without = computed(plain, tables)
     for value in odd:
         values = [*fine[:3], value, *fine[3:]]
         data = made(frame, column, values, folder)
