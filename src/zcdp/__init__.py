@@ -4,7 +4,7 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 from zcdp.accounting import Plan, PlanError
-from zcdp.errors import ZcdpError
+from zcdp.errors import SensitivityWarning, ZcdpError
 from zcdp.mechanisms import (
     L1,
     L2,
@@ -121,6 +121,7 @@ __all__ = [
     "RandomizedResponse",
     "ReportNoisyMax",
     "Sensitivity",
+    "SensitivityWarning",
     "Shuffled",
     "SparseVector",
     "Staircase",

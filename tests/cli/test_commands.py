@@ -125,6 +125,27 @@ def test_calibrate() -> None:
     assert repr(found) in zcdp(*command).stdout
 
 
+FIXED = "14063 * Subsampled(Gaussian(sigma={}), size=256, of=60000)"
+
+
+@pytest.mark.parametrize(
+    "command",
+    [
+        ("account", FIXED.format("1.1"), "--delta", "1e-5"),
+        ("calibrate", FIXED.format("?"), "--epsilon", "3", "--delta", "1e-5"),
+        ("rho", FIXED.format("1.1")),
+    ],
+    ids=lambda command: command[0],
+)
+def test_noise_on_a_batch_of_a_fixed_size_says_in_which_unit_it_is(command: tuple[str, ...]) -> None:
+    """Read as a multiple of the clipping norm, sigma would train at epsilon 18 instead of 3."""
+    told = " ".join(zcdp(*command).stdout.split())
+    assert "that is 2C" in told
+    assert "write Gaussian(sigma=z, sensitivity=2)" in told
+    stated = [part.replace(")", ", sensitivity=2)", 1) for part in command]
+    assert "Note" not in zcdp(*stated).stdout
+
+
 def test_allocate_fills_in_the_noise(plan: Path, tmp_path: Path) -> None:
     done = zcdp("allocate", str(plan), "--rho", "0.5", "--out", str(tmp_path / "filled.toml"))
     assert done.returncode == 0, done.stderr

@@ -328,3 +328,8 @@ def test_errors_are_told_in_the_unit_of_the_values(office: Path) -> None:
     assert table["sd"] == [20]
     assert table["upper"][0] - table["value"][0] == 39
     assert "one person more or less" in made.report
+
+
+def test_a_ledger_is_a_ledger_not_its_name() -> None:
+    with pytest.raises(TypeError, match=r"ledger \('budget.db'\) must be a Ledger, as Ledger\('budget.db'\)"):
+        release(read_plan("a plan", DATA + DOMAIN + COUNT), FRAME, ledger="budget.db", key="a")  # type: ignore[arg-type]

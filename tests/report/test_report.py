@@ -306,3 +306,9 @@ def test_upper_ends_are_the_guarantees_and_rounded_up() -> None:
     assert '<data value="5.0000012345678">5.000001235</data>' in certain
     assert '<data value="3.0000098765432">3.000009876</data>' in certain
     assert "\u03b5 = 5.00001" in page.split('<section id="curve">')[1].split("</svg>")[0]
+
+
+def test_a_curve_down_to_the_least_float_is_drawn(tmp_path: Path) -> None:
+    """Its axis goes below what floats can say."""
+    assert main(["account", "DiscreteGaussian(sigma=0.01, sensitivity=100)", "--html", str(tmp_path / "a.html")]) == 0
+    assert "<svg" in (tmp_path / "a.html").read_text(encoding="utf-8")

@@ -10,12 +10,15 @@ from textwrap import wrap
 
 from zcdp.accounting.accounts import Account, BudgetUse, QueryCost
 from zcdp.accounting.elsewhere import ADVANCED, RENYI
+from zcdp.accounting.parser import parse
+from zcdp.accounting.plan_file import read_plan
 from zcdp.accounting.statement import account
 from zcdp.cli.collection import collection_facts, collection_text
 from zcdp.cli.columns import columns
 from zcdp.cli.extras import extra
 from zcdp.cli.files import check_writable, write_whole
 from zcdp.cli.ledger_fit import fits, print_fit, rho_note
+from zcdp.cli.notes import print_note_on_moves
 from zcdp.cli.output import print_json
 from zcdp.cli.rows import query_lines
 from zcdp.cli.terminal import Progress, bold, dim, green, line, red, shown, width
@@ -23,6 +26,7 @@ from zcdp.display.names import neighbours, route
 from zcdp.display.plain import cost, gain, lower, spent
 from zcdp.display.rounding import shares
 from zcdp.mechanisms.accuracy import Accuracy
+from zcdp.privacy.plan import Plan
 
 __all__ = ["errors", "run"]
 
@@ -56,6 +60,8 @@ def run(options: Namespace) -> int:
         print_json(facts.to_dict() | {name: one for name, one in beside.items() if one})
     else:
         _print(shown(facts), everything=options.all)
+        for plan in _plans(_source(options.plan)):
+            print_note_on_moves(plan)
         if note := rho_note(_source(options.plan), facts.total.rho):
             for text in wrap(note, width()):
                 line(text)
@@ -70,6 +76,12 @@ def run(options: Namespace) -> int:
             line(f"\nReport written to {options.html}")
     over = facts.budget is not None and facts.budget.exceeded
     return 1 if over or (ledger and not ledger["fits"]) else 0
+
+
+def _plans(source: str | Path) -> Sequence[Plan]:
+    if isinstance(source, str):
+        return [parse(source)]
+    return [entry.plan for entry in read_plan(source).entries if entry.plan is not None]
 
 
 def _source(text: str) -> str | Path:

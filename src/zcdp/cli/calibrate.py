@@ -9,6 +9,7 @@ from typing import Any
 from zcdp.accounting.calibration import calibrate
 from zcdp.accounting.parser import parse
 from zcdp.cli.arguments import BadUsage
+from zcdp.cli.notes import print_note_on_moves
 from zcdp.cli.output import print_json
 from zcdp.cli.terminal import Progress, bold, line
 from zcdp.display.plain import cost
@@ -45,6 +46,7 @@ def run(options: Namespace) -> int:
         print_json({"parameter": found, "plan": text, "budget": budget, "spent": spent})
         return 0
     line(f"{bold('?')} = {bold(repr(found))}")
+    print_note_on_moves(plan)
     line()
     line(text)
     limits = ", ".join(f"{name} = {value}" for name, value in budget.items())

@@ -10,6 +10,7 @@ from zcdp.accounting.parser import parse
 from zcdp.accounting.theorems import TITLES
 from zcdp.accounting.usual import usual
 from zcdp.cli.columns import columns
+from zcdp.cli.notes import print_note_on_moves
 from zcdp.cli.output import print_json
 from zcdp.cli.terminal import bold, dim, line, width
 from zcdp.display.plain import cost, gain
@@ -26,6 +27,7 @@ def run(options: Namespace) -> int:
         print_json(facts)
         return 0
     line(bold(facts["mechanism"]))
+    print_note_on_moves(parse(options.expression))
     line()
     lower, upper = facts["rho_bounds"]
     order = facts["rho_order"]

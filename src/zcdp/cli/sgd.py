@@ -23,6 +23,7 @@ ROUTES = {"profile": "privacy profile, exact", "rdp": "Renyi curve", "zcdp": "rh
 ASSUMED = (
     "Each example is drawn by itself with this probability in every step, and gradients are clipped to norm 1.",
     "Neighbours differ by one example, added or removed. Shuffled batches of one size are not covered.",
+    "Batches of one size that are drawn anew: Subsampled(Gaussian(sigma=..., sensitivity=2), size=..., of=...).",
 )
 
 

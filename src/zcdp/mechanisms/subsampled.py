@@ -23,7 +23,7 @@ from zcdp.privacy.plan import Plan
 from zcdp.privacy.relation import Relation
 from zcdp.privacy.sampled_curve import SampledConvex, replaced_curve, sampled_curve
 
-__all__ = ["READING", "Subsampled"]
+__all__ = ["READING", "Subsampled", "note_on_moves"]
 
 READING: ContextVar[bool] = ContextVar("READING", default=False)
 """Whether text is read, which may have been stored long ago: nobody is there to be warned."""
@@ -241,6 +241,16 @@ def _refuse_other_size(mechanism: Mechanism | Plan, drawn: int) -> None:
         for name, records in stated.items():
             if records is not None and records != drawn:
                 raise BadValue(f"{name} ({records}) of {part!r} must be size ({drawn}): it runs on what is drawn")
+
+
+def note_on_moves(curve: Curve) -> str | None:
+    """What to tell someone who typed noise on a sample of a fixed size without saying what a record moves."""
+    for part, _ in curve.parts:
+        if isinstance(part, Subsampled) and part.size is not None:
+            for noise, _ in part.mechanism.parts:
+                if _counts_in_moves(noise):
+                    return f"{noise!r}: {MOVES}"
+    return None
 
 
 def _counts_in_moves(noise: Curve) -> bool:

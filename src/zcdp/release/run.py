@@ -63,6 +63,10 @@ def release(
     Where the key is sealed nothing is read and nothing spent, whatever the data is by now: `repeated` says so.
     `new=True` refuses a key that was used before.
     """
+    if ledger is not None and not isinstance(ledger, Ledger):
+        raise BadType(
+            f"ledger ({thing(ledger)}) must be a Ledger, as Ledger('budget.db'); or None: nothing remembers the spend"
+        )
     asked = _closed(_read(plan))
     tables, whole = _checked(asked)
     watch = progress or _silent
@@ -77,7 +81,10 @@ def release(
     if ledger.sealed(name, key) is not None:
         before = ledger.sealing(name, key)
         if new:
-            raise KeyConflict(f"the key {key!r} was sealed on {before.at}: nothing was read, and nothing was spent")
+            raise KeyConflict(
+                f"the key {key!r} was sealed on {before.at}: nothing was read, and nothing was spent; take another "
+                "key, or leave out `new` to get the sealed tables again"
+            )
         _debit(ledger, name, whole, asked, tables, key, who)
         found = _same(ledger.deliver(name, key, who=who), tables, key)
         return replace(found, sealed_at=before.at, sealed_by=before.who or before.login)

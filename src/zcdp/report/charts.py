@@ -28,14 +28,18 @@ def curve(points: Sequence[Point], mark: Point | None, mark_text: str, *, name: 
     def across(x: float) -> float:
         return left + (WIDTH - left - right) * x / far
 
+    def level(power: float) -> float:
+        """Where 10^power is, which may be no float."""
+        return top + (height - top - bottom) * (high - power) / (high - low)
+
     def down(y: float) -> float:
-        return top + (height - top - bottom) * (high - log10(y)) / (high - low)
+        return level(log10(y))
 
     floor_y = height - bottom
     shown = ['<text x="4" y="12" class="axis">\u03b4</text>']
     step = ceil((high - low) / 6)
     for power in range(high, low - 1, -step):
-        y = down(10.0**power)
+        y = level(power)
         shown.append(f'<line class="grid" x1="{left}" x2="{WIDTH - right}" y1="{y:.1f}" y2="{y:.1f}"/>')
         label = "1" if power == 0 else "10" + str(power).translate(SUPERSCRIPTS)
         shown.append(f'<text x="{left - 5}" y="{y + 4:.1f}" text-anchor="end">{label}</text>')
