@@ -34,6 +34,7 @@ REACH = (
     "tests/release/test_statistics_of_files.py",
     "tests/release/test_csv_records.py",
     "tests/release/test_versions_of_engines.py",
+    "tests/release/test_persons_with_nul.py",
 )
 ENGINES = ("duckdb", "narwhals", "pandas", "polars", "pyarrow")
 """What tables are computed by: the development extra declares the oldest that releases take."""

@@ -63,7 +63,9 @@ class Receipt:
             if path != self.path:
                 try:
                     said = json.loads(path.read_text(encoding="utf-8"))
-                    same = said["digest"] == self.digest and isinstance(said["round"], int)
+                    if type(said["round"]) is not int:
+                        raise TypeError
+                    same = said["digest"] == self.digest
                 except (OSError, ValueError, KeyError, TypeError):
                     raise BadValue(f"{path}: is no receipt that this version reads: move it away on purpose") from None
                 if same:

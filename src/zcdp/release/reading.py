@@ -208,7 +208,7 @@ def _texts(series: Any, use: Use) -> tuple[Any, Any]:
     """Texts that can be written, of categories their names."""
     if use.form == "category":
         series = series.astype(object).map(str, na_action="ignore")
-    return _objects(series, _text, np.dtype(object), otherwise="")
+    return _objects(series, _person if use.kind == "person" else _text, np.dtype(object), otherwise="")
 
 
 def _numbers(series: Any, use: Use) -> tuple[Any, Any]:
@@ -275,6 +275,12 @@ def _text(one: Any) -> str | None:
     return str(one) if is_text(one) else None
 
 
+def _person(one: Any) -> str | None:
+    """Without a NUL, at which pandas before 3 cuts texts that it groups and hashes: two persons would be one."""
+    text = _text(one)
+    return None if text is None else text.replace("\\", "\\\\").replace("\0", "\\0")
+
+
 def _number(one: Any) -> float | None:
     from decimal import Decimal
 
@@ -289,9 +295,11 @@ def _number(one: Any) -> float | None:
 
 
 def _integer(one: Any) -> int | None:
-    if isinstance(one, bool) or not isinstance(one, int | np.integer):
-        return None
-    return min(max(int(one), -FAR), FAR)
+    """As a condition on the same column reads it: 1.0 is the key 1."""
+    if isinstance(one, int | np.integer) and not isinstance(one, bool):
+        return min(max(int(one), -FAR), FAR)
+    number = _number(one)
+    return None if number is None or not number.is_integer() else min(max(int(number), -FAR), FAR)
 
 
 def _day(one: Any) -> int | None:
