@@ -63,11 +63,11 @@ class Receipt:
             if path != self.path:
                 try:
                     said = json.loads(path.read_text(encoding="utf-8"))
-                    if type(said["round"]) is not int:
-                        raise TypeError
-                    same = said["digest"] == self.digest
+                    same, counted = said["digest"] == self.digest, type(said["round"]) is int
                 except (OSError, ValueError, KeyError, TypeError):
-                    raise BadValue(f"{path}: is no receipt that this version reads: move it away on purpose") from None
+                    counted = False
+                if not counted:
+                    raise BadValue(f"{path}: is no receipt that this version reads: move it away on purpose")
                 if same:
                     found.append((path, said))
         return found
