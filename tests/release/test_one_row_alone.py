@@ -146,8 +146,8 @@ def cases() -> Iterator[tuple[str, str, str, int]]:
     for name, column in COLUMNS.items():
         kinds = ["number", "integer"] if name.startswith(("int", "uint")) else [column.kind]
         for frame in FRAMES:
-            if (name, frame) == ("time in ms", "duckdb, scanned"):
-                continue  # DuckDB itself cannot read all of them: docs/how-to/release.md says so
+            if name in ("time in s", "time in ms") and frame == "duckdb, scanned":
+                continue  # Parquet keeps both in ms, which DuckDB cannot read all of: docs/how-to/release.md says so
             for kind in kinds:
                 yield from ((name, frame, kind, place) for place in range(len(QUERIES[kind])))
 
