@@ -5,7 +5,7 @@ BIN := $(VENV)/bin
 DEMO := .venv-demo
 unexport PYTHONDONTWRITEBYTECODE  # else each of the hundreds of programs that tests start would compile zcdp anew
 
-.PHONY: demo journey test deep spark versions adapters mutants proofs bench docs clean
+.PHONY: demo journey test deep spark versions adapters mutants reach proofs bench docs clean
 
 # Two stories in one picture, then a whole job from a table to published tables; needs no tool of the developers.
 demo: $(DEMO)/ready
@@ -53,6 +53,11 @@ adapters:
 # Plants the bugs of tools/mutants.toml one at a time, and fails if the tests do not notice one: half an hour on two cores.
 mutants: $(VENV)/ready
 	$(BIN)/python tools/mutants.py
+
+# Which tests reach which function, for `python tools/plant.py`: that plants slips wherever one likes, and runs just those.
+reach: $(VENV)/ready
+	rm -rf build/reach
+	$(BIN)/pytest -n 2 -m "not deep" -p reach --reach build/reach
 
 # The theorems in Coq: nothing unfinished, no unexpected axiom, once more by coqchk; `python3 tools/check_proofs.py --broken`
 # also plants what must be refused. Not part of `make test`, which needs no Coq.
