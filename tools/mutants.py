@@ -1,16 +1,19 @@
 """Plants a kept list of bugs one at a time, runs the tests that must notice each, and prints those that nobody notices.
 
     python tools/mutants.py                    every bug of tools/mutants.toml
-    python tools/mutants.py samplers "count"   those whose file or harm holds one of the words
+    python tools/mutants.py samplers "count"   those whose file, function or harm holds one of the words
     python tools/mutants.py --check            only that each can still be planted, and that its tests are still there
 
-An entry names a file below src/zcdp, a text that stands there once, what replaces it, the harm that this does, and the
-tests that must turn red. One with `survives` is out of reach of every test, for the reason given there. The working
-tree is never touched: the bugs go into copies of it, one for each processor.
+An entry names a function (`Filter.spend`; a class or a constant where it is none), a short text that stands once in
+it, what replaces that, the harm that this does, and the tests that must turn red: so that neither moving a function
+nor changing another line of it touches the list. Where several files have such a function with such a text, the file's
+name stands before it (`grid: _rounded`). One with `survives` is out of reach of every test, for the reason given
+there. The working tree is never touched: the bugs go into copies of it, one for each processor.
 """
 
 from __future__ import annotations
 
+import ast
 import os
 import re
 import shutil
@@ -19,9 +22,12 @@ import subprocess
 import sys
 import tempfile
 import tomllib
+from collections import defaultdict
 from collections.abc import Iterable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
+from functools import cache
+from itertools import accumulate
 from pathlib import Path
 from queue import SimpleQueue
 from time import monotonic
@@ -35,11 +41,52 @@ SECONDS = 600  # for the tests of one bug
 PASSED, FAILED = 0, 1  # what pytest returns; all else means that it did not run the tests
 
 
+class Place(NamedTuple):
+    """A function, class or constant of the package, by its offsets in its file."""
+
+    file: Path
+    """Below src/zcdp."""
+    start: int
+    end: int
+
+
+def places(package: Path) -> dict[str, list[Place]]:
+    """All that a bug can be planted in, by its qualified name."""
+    found: dict[str, list[Place]] = defaultdict(list)
+    for path in sorted(package.rglob("*.py")):
+        source = path.read_text(encoding="utf-8")
+        starts = [0, *accumulate(len(line) for line in source.splitlines(keepends=True))]
+
+        def visit(node: ast.AST, prefix: str, file: Path, starts: list[int]) -> None:
+            for child in ast.iter_child_nodes(node):
+                inner = prefix
+                if isinstance(child, ast.FunctionDef | ast.ClassDef):
+                    first = min([child.lineno, *(one.lineno for one in child.decorator_list)])
+                    name = f"{prefix}{child.name}"
+                    found[name].append(Place(file, starts[first - 1], starts[child.end_lineno or first]))
+                    inner = f"{name}."
+                elif isinstance(child, ast.Assign | ast.AnnAssign) and isinstance(node, ast.Module | ast.ClassDef):
+                    for target in child.targets if isinstance(child, ast.Assign) else [child.target]:
+                        for one in ast.walk(target):
+                            if isinstance(one, ast.Name):
+                                end = starts[child.end_lineno or child.lineno]
+                                found[f"{prefix}{one.id}"].append(Place(file, starts[child.lineno - 1], end))
+                visit(child, inner, file, starts)
+
+        visit(ast.parse(source), "", path.relative_to(package), starts)
+    return found
+
+
+@cache
+def _places(package: Path) -> dict[str, list[Place]]:
+    return places(package)
+
+
 @dataclass(frozen=True)
 class Mutant:
     """One bug, and who must notice it."""
 
-    file: str
+    function: str
     harm: str
     old: str
     new: str
@@ -47,26 +94,45 @@ class Mutant:
     survives: str = ""
 
     def __str__(self) -> str:
-        return f"{self.file}: {self.harm}"
+        return f"{self.function}: {self.harm}"
 
-    def planted(self, source: str) -> str:
-        """The file with the bug in it; a sentence as `ValueError` where that cannot be."""
-        if (found := source.count(self.old)) != 1:
-            raise ValueError(f"{self}: {self.old!r} stands there {found} times, not once")
-        broken = source.replace(self.old, self.new)
+    @property
+    def words(self) -> str:
+        """What a filter looks at: the file, the function and the harm."""
+        return f"{self.planted(ROOT / PACKAGE)[0].as_posix()} {self}"
+
+    def planted(self, package: Path) -> tuple[Path, str]:
+        """The file below `package` with the bug in it; a sentence as `ValueError` where that cannot be."""
+        file, _, name = self.function.rpartition(": ")
+        here = [one for one in _places(package)[name] if not file or one.file.stem == file] if name else []
+        if not here:
+            raise ValueError(f"{self}: there is no {self.function}")
+        sources = {one.file: (package / one.file).read_text(encoding="utf-8") for one in here}
+        found = {
+            (one.file, sources[one.file].index(self.old, one.start, one.end))
+            for one in here
+            if sources[one.file].count(self.old, one.start, one.end)
+        }
+        count = sum(sources[one.file].count(self.old, one.start, one.end) for one in set(here))
+        if count != 1:
+            where = f" ({', '.join(sorted({str(one.file) for one in here}))})" if len(sources) > 1 else ""
+            raise ValueError(f"{self}: {self.old!r} stands there {count} times, not once{where}")
+        ((path, at),) = found
+        source = sources[path]
+        broken = source[:at] + self.new + source[at + len(self.old) :]
         if broken == source:
             raise ValueError(f"{self}: {self.old!r} is replaced by itself")
         try:
-            compile(broken, self.file, "exec")
+            compile(broken, str(path), "exec")
         except SyntaxError as error:
             raise ValueError(f"{self}: with {self.new!r} it is no Python ({error})") from None
-        return broken
+        return path, broken
 
     def complaints(self, root: Path) -> Iterator[str]:
         """What is wrong with the entry itself, in the tree at `root`."""
         try:
-            self.planted((root / PACKAGE / self.file).read_text(encoding="utf-8"))
-        except (OSError, ValueError) as error:
+            self.planted(root / PACKAGE)
+        except ValueError as error:
             yield str(error)
         if not self.tests:
             yield f"{self}: names no test"
@@ -118,10 +184,11 @@ class Trees:
     def outcome(self, mutant: Mutant) -> Outcome:
         """The tests of one bug, with it planted."""
         tree = self._free.get()
-        place = tree / PACKAGE / mutant.file
+        path, broken = mutant.planted(ROOT / PACKAGE)
+        place = tree / PACKAGE / path
         source = place.read_text(encoding="utf-8")
         try:
-            place.write_text(mutant.planted(source), encoding="utf-8")
+            place.write_text(broken, encoding="utf-8")
             return Outcome(mutant, _pytest(tree, mutant.tests, SECONDS))
         finally:
             place.write_text(source, encoding="utf-8")
@@ -170,7 +237,7 @@ def main(words: list[str]) -> int:
     if found := complaints():
         print(*found, sep="\n")
         return 1
-    chosen = [one for one in kept() if not words or any(word in str(one) for word in words)]
+    chosen = [one for one in kept() if not words or any(word in one.words for word in words)]
     if words == ["--check"]:
         print(f"{len(kept())} bugs can be planted")
         return 0

@@ -11,7 +11,7 @@ from flint import arb
 
 from zcdp.errors import BadType, BadValue
 from zcdp.mechanisms.base import Mechanism
-from zcdp.mechanisms.collected import CollectsNumbers, Real
+from zcdp.mechanisms.collected import CollectsNumbers, FractionOrBall
 from zcdp.numeric.balls import lift
 from zcdp.numeric.certify import Undecided, enclose
 from zcdp.numeric.exact import Exact, Log, Value, probability
@@ -105,7 +105,7 @@ class BinaryRandomizedResponse(CollectsNumbers, FiniteEnvelope, Mechanism):
         """The probabilities p, q, b for the value 1; those of the value 0 are 1-q, 1-p and 0."""
         return self._supports(self.p, self.q)
 
-    def _support(self, x: Real) -> tuple[Real, Real, Real]:  # noqa: ARG002 - p and q are given
+    def _support(self, x: FractionOrBall) -> tuple[FractionOrBall, FractionOrBall, FractionOrBall]:  # noqa: ARG002 - p and q are given
         raise BadType("binary randomized response is given by its p and q")
 
     @property

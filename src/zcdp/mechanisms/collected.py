@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
 __all__ = ["Collected", "CollectsNumbers"]
 
-Real = TypeVar("Real", Fraction, arb)
+FractionOrBall = TypeVar("FractionOrBall", Fraction, arb)
 """A formula for support probabilities is written once, for exact numbers and for balls."""
 
 
@@ -35,7 +35,7 @@ class Collected:
     epsilon: Exact
 
     @abstractmethod
-    def _support(self, x: Real) -> tuple[Real, Real, Real]:
+    def _support(self, x: FractionOrBall) -> tuple[FractionOrBall, FractionOrBall, FractionOrBall]:
         """p, q and b from x = e^-epsilon."""
 
     @cached_property

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 from flint import arb
 
 from zcdp.errors import BadValue
-from zcdp.mechanisms.collected import CollectsNumbers, Real
+from zcdp.mechanisms.collected import CollectsNumbers, FractionOrBall
 from zcdp.mechanisms.three_point import ThreePoint
 from zcdp.numeric.balls import lift
 from zcdp.numeric.exact import Exact, Value, integer, positive
@@ -63,7 +63,7 @@ class HadamardResponse(CollectsNumbers, ThreePoint):
     def _drawn(self, values: NDArray[Any], k: int, source: Source) -> NDArray[Any]:
         return self._sampler(k).report(values, source)
 
-    def _support(self, x: Real) -> tuple[Real, Real, Real]:
+    def _support(self, x: FractionOrBall) -> tuple[FractionOrBall, FractionOrBall, FractionOrBall]:
         if self.blocks > 1:
             raise BadValue(f"with several blocks ({self.blocks}) values are estimated by signs, not by supports")
         p = 1 / (1 + x)

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 from flint import arb, fmpz
 
 from zcdp.errors import BadType, BadValue
-from zcdp.mechanisms.collected import CollectsNumbers, Real
+from zcdp.mechanisms.collected import CollectsNumbers, FractionOrBall
 from zcdp.mechanisms.three_point import ThreePoint
 from zcdp.numeric.balls import lift
 from zcdp.numeric.exact import Exact, Value, integer, positive
@@ -61,7 +61,7 @@ class RunsLinearHash(CollectsNumbers):
     def _runs(self) -> None:
         """Refuses what cannot be run or told apart."""
 
-    def _support(self, x: Real) -> tuple[Real, Real, Real]:
+    def _support(self, x: FractionOrBall) -> tuple[FractionOrBall, FractionOrBall, FractionOrBall]:
         self._runs()
         p = 1 / (1 + (self.g - 1) * x)
         return p, (p + (self.g - 1) * x * p) / self.g, p / self.g

@@ -12,7 +12,7 @@ from flint import arb, ctx
 
 from zcdp.errors import BadType, BadValue
 from zcdp.mechanisms.base import Mechanism
-from zcdp.mechanisms.collected import Real
+from zcdp.mechanisms.collected import FractionOrBall
 from zcdp.mechanisms.reports import ReportsBits
 from zcdp.numeric.balls import lift
 from zcdp.numeric.certify import enclose
@@ -179,7 +179,7 @@ class MemoizedRAPPOR(ReportsBits, FiniteEnvelope, Mechanism):
         exact = self._exact_support
         return Support(lambda: (lift(exact[0]), lift(exact[1]), lift(exact[2])), exact)
 
-    def _support(self, x: Real) -> tuple[Real, Real, Real]:  # noqa: ARG002 - f, p and q are given
+    def _support(self, x: FractionOrBall) -> tuple[FractionOrBall, FractionOrBall, FractionOrBall]:  # noqa: ARG002 - f, p and q are given
         raise BadType("memoized RAPPOR is given by its f, p and q")
 
     def remember(self, values: ArrayLike, *, d: Value) -> Any:

@@ -8,7 +8,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import replace
 from fractions import Fraction
-from math import exp, inf, isqrt, log, pi, sqrt
+import math
+from math import exp, inf, isqrt, pi, sqrt
 
 from flint import arb
 
@@ -58,7 +59,7 @@ def _part(variance: float, squares: float) -> float | None:
 
     def mu(share: float) -> float:
         given, root = variance * share, sqrt(squares / (variance * (1 - share)))
-        exponent = log(4 * squares * sqrt(2 * pi)) - 2 * pi**2 * given + (root * 65 / 64) ** 2 / 8
+        exponent = math.log(4 * squares * sqrt(2 * pi)) - 2 * pi**2 * given + (root * 65 / 64) ** 2 / 8
         more = exp(exponent) if exponent < 0 else inf
         return root + more if more < root / 65 and 2 * pi**2 * given > 1.5 else inf
 

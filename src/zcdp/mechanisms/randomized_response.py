@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, Self
 from flint import arb
 
 from zcdp.errors import BadValue
-from zcdp.mechanisms.collected import CollectsNumbers, Real
+from zcdp.mechanisms.collected import CollectsNumbers, FractionOrBall
 from zcdp.mechanisms.three_point import ThreePoint
 from zcdp.numeric.balls import lift
 from zcdp.numeric.exact import Exact, Log, Value, integer, positive, probability
@@ -82,7 +82,7 @@ class RandomizedResponse(CollectsNumbers, ThreePoint):
 
         return each_in_its_type(self._response.respond_one, self._response.respond, values, self.k)
 
-    def _support(self, x: Real) -> tuple[Real, Real, Real]:
+    def _support(self, x: FractionOrBall) -> tuple[FractionOrBall, FractionOrBall, FractionOrBall]:
         p = 1 / (1 + (self.k - 1) * x)
         return p, x * p, 0 * p
 

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, ClassVar
 from flint import arb
 
 from zcdp.mechanisms.base import Mechanism
-from zcdp.mechanisms.collected import Real
+from zcdp.mechanisms.collected import FractionOrBall
 from zcdp.mechanisms.reports import ReportsBits
 from zcdp.mechanisms.three_point import three_point_cumulant
 from zcdp.numeric.balls import lift
@@ -59,7 +59,7 @@ class RAPPOR(ReportsBits, Mechanism):
         odds = (-lift(self.epsilon) / 2).exp()
         return 1 / (1 + odds), odds / (1 + odds)
 
-    def _support(self, x: Real) -> tuple[Real, Real, Real]:
+    def _support(self, x: FractionOrBall) -> tuple[FractionOrBall, FractionOrBall, FractionOrBall]:
         """From x = e^{-epsilon/2}: each bit is kept with odds of half the epsilon."""
         p = 1 / (1 + x)
         return p, x * p, x * p * p

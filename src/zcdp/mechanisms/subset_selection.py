@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 from flint import arb
 
 from zcdp.errors import BadValue
-from zcdp.mechanisms.collected import Collected, Real
+from zcdp.mechanisms.collected import Collected, FractionOrBall
 from zcdp.mechanisms.three_point import ThreePoint
 from zcdp.numeric.balls import lift
 from zcdp.numeric.exact import Exact, Value, integer, positive
@@ -62,7 +62,7 @@ class SubsetSelection(Collected, ThreePoint):
         report = self._subsets.report
         return each_in_its_type(lambda v: report(np.array([v]))[0], report, values, self.k)
 
-    def _support(self, x: Real) -> tuple[Real, Real, Real]:
+    def _support(self, x: FractionOrBall) -> tuple[FractionOrBall, FractionOrBall, FractionOrBall]:
         p = self.size / (self.size + (self.k - self.size) * x)
         return p, (self.size - p) / (self.k - 1), p * (self.size - 1) / (self.k - 1)
 

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from flint import arb
 
 from zcdp.errors import BadType, BadValue
-from zcdp.mechanisms.collected import Real
+from zcdp.mechanisms.collected import FractionOrBall
 from zcdp.mechanisms.reports import ReportsBits
 from zcdp.mechanisms.three_point import ThreePoint
 from zcdp.numeric.balls import lift
@@ -60,7 +60,7 @@ class UnaryEncoding(ReportsBits, ThreePoint):
 
         return Support(lambda: (lift(self.p), lift(self.q), lift(self.p * self.q)), (self.p, self.q, self.p * self.q))
 
-    def _support(self, x: Real) -> tuple[Real, Real, Real]:  # noqa: ARG002 - p and q are given
+    def _support(self, x: FractionOrBall) -> tuple[FractionOrBall, FractionOrBall, FractionOrBall]:  # noqa: ARG002 - p and q are given
         raise BadType("unary encoding is given by its p and q")
 
 
@@ -88,6 +88,6 @@ class OptimizedUnaryEncoding(ReportsBits, ThreePoint):
         odds = (-lift(self.epsilon)).exp()
         return arb(1) / 2, odds / (1 + odds)
 
-    def _support(self, x: Real) -> tuple[Real, Real, Real]:
+    def _support(self, x: FractionOrBall) -> tuple[FractionOrBall, FractionOrBall, FractionOrBall]:
         q = x / (1 + x)
         return (1 + x) / (2 * (1 + x)), q, q / 2

@@ -7,7 +7,7 @@ from itertools import accumulate
 from typing import TYPE_CHECKING, Any
 
 from zcdp.errors import BadType, BadValue
-from zcdp.mechanisms.collected import CollectsNumbers, Real
+from zcdp.mechanisms.collected import CollectsNumbers, FractionOrBall
 from zcdp.numeric.balls import lift
 from zcdp.numeric.once import cached_property
 
@@ -77,7 +77,7 @@ class Weighed(CollectsNumbers):
     def _outputs(self, k: int) -> int:  # noqa: ARG002 - it has its own
         return len(self.rows[0])
 
-    def _support(self, x: Real) -> tuple[Real, Real, Real]:  # noqa: ARG002
+    def _support(self, x: FractionOrBall) -> tuple[FractionOrBall, FractionOrBall, FractionOrBall]:  # noqa: ARG002
         raise BadType("reports of a channel support no values: they are weighed")
 
     @property

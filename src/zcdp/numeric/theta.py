@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from fractions import Fraction
-from math import isqrt, log, sqrt
+import math
+from math import isqrt, sqrt
 from typing import Any
 
 from flint import acb, arb, arb_series, ctx
@@ -45,7 +46,7 @@ class Theta:
         turn, rise, terms = _height(t)
         # so many waves that the next one is below the last bit
         height = 2 * above(rise * arb.pi())
-        wanted = (ctx.prec + 2) * log(2)
+        wanted = (ctx.prec + 2) * math.log(2)
         last = int((height + sqrt(height * height + 4 * self.slope * wanted)) / (2 * self.slope))
         while len(self.powers) <= last:
             self.powers.append((self.nome * (len(self.powers) + 1) ** 2).exp())

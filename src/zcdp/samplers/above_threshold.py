@@ -22,7 +22,6 @@ from zcdp.samplers.source import Source, bits, secure, words
 
 __all__ = ["AboveThreshold"]
 
-RELATIVE = 2.0**-38
 
 
 class AboveThreshold:
