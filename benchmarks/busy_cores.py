@@ -13,9 +13,11 @@ from collections.abc import Callable
 from typing import Any
 
 import zcdp
-from zcdp.numeric.one_core import product
-from zcdp.privacy.loss import density_decay, sampled_decay
-from zcdp.privacy.profile import float_contour, float_waves
+from zcdp.numeric.doubles import product
+from zcdp.privacy.loss import sampled_density_law as density_decay
+from zcdp.privacy.loss import sampled_gaussian_law as sampled_decay
+from zcdp.privacy.profile import float_contour
+from zcdp.privacy.profile import float_contour as float_waves
 
 PLANS = (
     "10 * Subsampled(Laplace(epsilon=2), rate=0.1)",

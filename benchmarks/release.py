@@ -18,10 +18,10 @@ from time import perf_counter, process_time
 
 import duckdb
 
-from zcdp.accounting.plan_file import read_plan
+from zcdp.plans.plan_file import read_plan
 from zcdp.release import release
-from zcdp.release.columns import source_of
-from zcdp.release.exact import exact_table
+from zcdp.release.bounding import exact_table
+from zcdp.release.expressions import source_of
 
 MAKE = """
 COPY (

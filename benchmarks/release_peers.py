@@ -22,7 +22,7 @@ import duckdb
 from peers import peer_python, run_peer
 from release import MAKE, ours, plan
 
-from zcdp.accounting.plan_file import read_plan
+from zcdp.plans.plan_file import read_plan
 from zcdp.release import release
 
 CELLED = """

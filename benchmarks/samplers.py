@@ -17,7 +17,7 @@ from flint import arb
 from peers import peer_python, run_peer
 
 from zcdp import RAPPOR, DiscreteLaplace, ExponentialMechanism, Laplace, RandomizedResponse
-from zcdp.samplers.selection import PermuteAndFlip
+from zcdp.samplers.selection_draws import PermuteAndFlip
 
 N = 1_000_000
 GRID = 2.0**-20

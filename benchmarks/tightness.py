@@ -20,7 +20,7 @@ from typing import Any, NamedTuple
 from peers import peer_python, run_peer
 
 from zcdp import DiscreteGaussian, DiscreteLaplace, Gaussian, Laplace, NotCertified, Plan, RandomizedResponse
-from zcdp.privacy.conversions.routes import Routes
+from zcdp.privacy.routes import Routes
 
 TOLERANCE = 1e-9  # the peer takes a scale where we take epsilon, as floats: that alone is 1e-16 to 1e-13
 MOST_SPENT = 40  # about the largest epsilon in question: arrays of the peer grow with it

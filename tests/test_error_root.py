@@ -12,10 +12,10 @@ from pathlib import Path
 import pytest
 
 import zcdp
-from zcdp.accounting.plan_file import PlanFileError
 from zcdp.cli import main
 from zcdp.cli.arguments import BadUsage
 from zcdp.errors import BadType, BadValue, MissingExtra, ZcdpError
+from zcdp.plans.plan_file import PlanFileError
 
 SOURCE = Path(zcdp.__file__).parent
 DECLARED = tomllib.loads((Path(__file__).parent.parent / "pyproject.toml").read_text())["project"]

@@ -30,7 +30,7 @@ from zcdp import (
     RandomizedResponse,
     TruncatedGeometric,
 )
-from zcdp.accounting.cost import units
+from zcdp.accounting.filter import units
 from zcdp.numeric import work
 from zcdp.numeric.balls import at_precision
 

@@ -14,9 +14,9 @@ import pytest
 import zcdp
 from zcdp import RAPPOR, Channel, DiscreteLaplace, Gaussian, L0LInf, Laplace, Plan, account, audit, calibrate, load
 from zcdp.cli import main
-from zcdp.display.field_words import WORDS, covered
 from zcdp.mechanisms import MECHANISMS, WRAPPERS
-from zcdp.numeric.readable import Readable
+from zcdp.numeric.exact import Readable
+from zcdp.text.suggestions import WORDS, covered
 
 ROOT = Path(__file__).parent.parent
 CHANGED: dict[str, tuple[Callable[[], Any], str, str]] = {

@@ -14,7 +14,7 @@ from typing import Any
 
 OFF_LATTICE = " + ".join(f"Laplace(epsilon={0.1 + 0.0137 * n**1.3})" for n in range(30))
 QUESTIONS = {"1000 Laplace": "1000 * Laplace(epsilon=0.1)", "a plan on no lattice": OFF_LATTICE}
-TRANSPARENT = ("numeric/once.py", "display/calls.py")  # what is computed once, or explained, is asked for by the caller
+TRANSPARENT = ("numeric/threads.py", "text/calls.py")  # what is computed once, or explained, is asked for by the caller
 
 
 def hops(package: Path, text: str) -> tuple[set[str], set[tuple[str, str]]]:

@@ -45,7 +45,7 @@ from zcdp.mechanisms import (
     UnaryEncoding,
 )
 from zcdp.mechanisms.accuracy import Accuracy
-from zcdp.numeric.certify import NotCertified
+from zcdp.numeric.balls import NotCertified
 from zcdp.numeric.exact import Log
 from zcdp.privacy.curve import Curve
 
@@ -64,10 +64,9 @@ if TYPE_CHECKING:
     )
     from zcdp.auditing import Audit, audit
     from zcdp.collection.choose import Choice, Design, choose
-    from zcdp.estimation.counts import Counts
-    from zcdp.estimation.histogram import Histogram
+    from zcdp.estimation.histogram import Counts, Histogram
     from zcdp.ledger import KeyConflict, Ledger, LedgerBusy, LedgerError
-    from zcdp.privacy.conversions.zcdp_to_approx import zcdp_to_delta, zcdp_to_epsilon
+    from zcdp.privacy.convert import zcdp_to_delta, zcdp_to_epsilon
 
 __version__ = "0.2.0"
 
@@ -159,13 +158,13 @@ _ACCOUNTING = (
 _HOMES = {
     "Audit": "zcdp.auditing",
     "Choice": "zcdp.collection.choose",
-    "Counts": "zcdp.estimation.counts",
+    "Counts": "zcdp.estimation.histogram",
     "Design": "zcdp.collection.choose",
     "Histogram": "zcdp.estimation.histogram",
     "audit": "zcdp.auditing",
     "choose": "zcdp.collection.choose",
-    "zcdp_to_delta": "zcdp.privacy.conversions.zcdp_to_approx",
-    "zcdp_to_epsilon": "zcdp.privacy.conversions.zcdp_to_approx",
+    "zcdp_to_delta": "zcdp.privacy.convert",
+    "zcdp_to_epsilon": "zcdp.privacy.convert",
 } | dict.fromkeys(_ACCOUNTING, "zcdp.accounting")
 _LEDGER = ("KeyConflict", "Ledger", "LedgerBusy", "LedgerError")
 _HOMES |= dict.fromkeys(_LEDGER, "zcdp.ledger")
@@ -173,7 +172,7 @@ _HOMES |= dict.fromkeys(_LEDGER, "zcdp.ledger")
 
 def __getattr__(name: str) -> Any:
     if name not in _HOMES:
-        from zcdp.display.suggest import absent
+        from zcdp.text.suggestions import absent
 
         raise AttributeError(absent(name, __all__))
     value = globals()[name] = getattr(import_module(_HOMES[name]), name)

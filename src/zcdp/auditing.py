@@ -13,12 +13,12 @@ from typing import TYPE_CHECKING, Any, Protocol
 
 from flint import arb
 
-from zcdp.display.calls import Spoken, spoken
-from zcdp.display.things import thing
 from zcdp.errors import BadType, BadValue
 from zcdp.numeric.balls import at_precision, below
 from zcdp.numeric.exact import integer, probability
-from zcdp.numeric.floats import greatest_float
+from zcdp.numeric.search import greatest_float
+from zcdp.text.calls import Spoken, spoken
+from zcdp.text.suggestions import thing
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray

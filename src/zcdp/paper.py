@@ -6,10 +6,10 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Literal
 
-from zcdp.display.typeset import at_most
 from zcdp.errors import BadValue
 from zcdp.mechanisms import RAPPOR, BoundedRange, DiscreteLaplace, Laplace, Mechanism, PureDP, RandomizedResponse
 from zcdp.numeric.exact import Value
+from zcdp.text.numbers import at_most
 
 __all__ = ["EPSILONS", "ROWS", "Row", "table"]
 

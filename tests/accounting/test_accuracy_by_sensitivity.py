@@ -7,7 +7,7 @@ from math import sqrt
 import pytest
 
 from zcdp import account
-from zcdp.accounting.plan_file import read_plan
+from zcdp.plans.plan_file import read_plan
 
 QUERY = '[[query]]\nname = "{0}"\nmechanism = "Laplace(epsilon=1, sensitivity={0})"\n'
 

@@ -11,7 +11,7 @@ from math import sqrt
 import pytest
 
 from zcdp.accounting.adjusted import adjusted_accuracies
-from zcdp.accounting.plan_file import read_plan
+from zcdp.plans.plan_file import read_plan
 
 PLAN = """
 [data]

@@ -31,7 +31,7 @@ from zcdp import (
     allocate,
 )
 from zcdp.accounting.fill import fill
-from zcdp.accounting.plan_file import PlanFileError, read_plan
+from zcdp.plans.plan_file import PlanFileError, read_plan
 
 KINDS = [
     Query(DiscreteLaplace, sensitivity=L0LInf(2, 1)),

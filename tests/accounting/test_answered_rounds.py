@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from zcdp.accounting.plan_file import PlanFileError, read_plan
+from zcdp.plans.plan_file import PlanFileError, read_plan
 
 TEXT = """[collection]
 k = 4

@@ -12,10 +12,9 @@ import numpy as np
 import pytest
 
 from zcdp import DiscreteLaplace, Gaussian, Laplace, Log, Plan, PlanError, PureDP, Query, account, allocate, calibrate
-from zcdp.accounting.parser import parse_open
-from zcdp.accounting.plan_file import PlanFileError, read_plan
-from zcdp.accounting.plan_text import LARGEST, check_structure
 from zcdp.numeric.exact import rational, real
+from zcdp.plans.plan_file import LARGEST, PlanFileError, check_structure, read_plan
+from zcdp.plans.plan_text import parse_open
 
 GOOD = '[[query]]\nname = "a"\nmechanism = "Laplace(epsilon=1)"\n'
 LONG = "1" * 400_000

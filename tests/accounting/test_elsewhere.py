@@ -18,7 +18,7 @@ from zcdp import (
     Subsampled,
     account,
 )
-from zcdp.accounting.elsewhere import ADVANCED, PURE_SUM, RENYI, RHOS, SQUARES, elsewhere
+from zcdp.accounting.baselines import ADVANCED, PURE_SUM, RENYI, RHOS, SQUARES, elsewhere
 
 DELTA = Fraction(1, 10**6)
 

@@ -26,8 +26,8 @@ from zcdp import (
     allocate,
     calibrate,
 )
-from zcdp.accounting import total
-from zcdp.accounting.plan_file import read_plan
+from zcdp.accounting import account as total
+from zcdp.plans.plan_file import read_plan
 
 KINDS, LIMIT = 70, 64
 
@@ -48,7 +48,7 @@ def _rho_alone() -> Iterator[None]:
 def by_rho_alone() -> Iterator[None]:
     """The limit from which rho alone is added up, low enough to be passed by so few."""
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr("zcdp.accounting.total.MANY", KINDS - 1)
+        patch.setattr("zcdp.accounting.account.MANY", KINDS - 1)
         yield
 
 

@@ -9,7 +9,7 @@ import pytest
 from mpmath import mp, mpf
 
 from zcdp import BudgetExceeded, Filter, Gaussian, Laplace, LossPair, Plan, RandomizedResponse, Subsampled
-from zcdp.accounting.parser import parse
+from zcdp.plans.plan_text import parse
 from zcdp.privacy.curve import Curve
 
 F = Fraction

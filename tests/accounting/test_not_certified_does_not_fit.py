@@ -8,8 +8,8 @@ from typing import Any
 
 import pytest
 
-from zcdp.accounting.spending import Spending
-from zcdp.numeric.certify import NotCertified
+from zcdp.accounting.allocation import Spending
+from zcdp.numeric.balls import NotCertified
 
 
 def test_what_is_not_certified_does_not_fit(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -8,7 +8,7 @@ import pytest
 from cli.program import zcdp as program
 
 import zcdp
-from zcdp.accounting.plan_file import PlanFileError, read_plan
+from zcdp.plans.plan_file import PlanFileError, read_plan
 
 
 def read(text: str) -> zcdp.Plan:

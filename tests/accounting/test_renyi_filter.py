@@ -24,7 +24,7 @@ from zcdp import (
     RandomizedResponse,
     Subsampled,
 )
-from zcdp.privacy.each_way import rdp_each_way
+from zcdp.privacy.envelope import rdp_each_way
 
 RR = RandomizedResponse(epsilon=1, k=1000)
 

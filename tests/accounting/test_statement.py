@@ -8,9 +8,9 @@ from pathlib import Path
 import pytest
 
 from zcdp import MECHANISMS, DiscreteLaplace, L0LInf, Laplace, Plan, RandomizedResponse, ReportNoisyMax, account
-from zcdp.accounting.plan_file import PlanFileError, read_plan
-from zcdp.accounting.theorems import TITLES
-from zcdp.accounting.usual import usual
+from zcdp.accounting.account import TITLES
+from zcdp.accounting.baselines import usual
+from zcdp.plans.plan_file import PlanFileError, read_plan
 
 PAGES = Path(__file__).parent.parent.parent / "docs" / "theorems"
 QUERY = '[[query]]\nname = "a"\nmechanism = "Laplace(epsilon=1)"\ncount = 3\n'

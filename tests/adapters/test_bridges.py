@@ -14,9 +14,8 @@ import adapters as tool  # tools/adapters.py
 import pytest
 
 import zcdp
-from zcdp.adapters import tested
-from zcdp.adapters.bounds import RhoAlone
-from zcdp.adapters.outward import above, below
+from zcdp.adapters import common as tested
+from zcdp.adapters.common import RhoAlone, above, below
 
 ROOT = Path(__file__).parent.parent.parent
 NEEDS = {"dp_accounting": "dp_accounting", "opendp": "opendp", "opacus": "opacus", "tumult": "tmlt"}

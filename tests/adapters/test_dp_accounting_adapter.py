@@ -17,8 +17,8 @@ from dp_accounting.pld import privacy_loss_distribution as losses
 
 import zcdp
 from zcdp.adapters import dp_accounting as za
-from zcdp.adapters.bounds import RhoAlone
-from zcdp.adapters.dp_accounting.read import NOT_TAKEN, TAKEN
+from zcdp.adapters.common import RhoAlone
+from zcdp.adapters.dp_accounting.events import NOT_TAKEN, TAKEN
 
 G, L, R = theirs.GaussianDpEvent, theirs.LaplaceDpEvent, theirs.RandomizedResponseDpEvent
 D, Z, P = dp_event.DiscreteLaplaceDpEvent, theirs.ZCDpEvent, theirs.PoissonSampledDpEvent

@@ -14,7 +14,7 @@ import pytest
 
 import zcdp
 from zcdp.adapters import opendp as zo
-from zcdp.adapters.opendp.forward import forward
+from zcdp.adapters.opendp.measurements import forward
 
 dp.enable_features("contrib", "honest-but-curious")
 REAL = dp.atom_domain(T=float, nan=False), dp.absolute_distance(T=float)

@@ -141,7 +141,7 @@ def test_a_failure_leaves_the_old_file_and_no_other(tmp_path: Path) -> None:
 
 
 def test_writing_stops_halfway(tmp_path: Path) -> None:
-    from zcdp.cli.files import write_all
+    from zcdp.cli.output import write_all
 
     (tmp_path / "out.pdf").write_text("old")
 

@@ -11,7 +11,7 @@ import pytest
 from cli.program import ROOT, on_a_terminal, zcdp
 
 import zcdp as library
-from zcdp.accounting.plan_file import read_plan
+from zcdp.plans.plan_file import read_plan
 
 PLAN = """
 title = "Two queries"

@@ -10,8 +10,8 @@ import pytest
 from cli.program import on_a_terminal, zcdp
 
 from zcdp import Plan, PlanError
-from zcdp.accounting.printable import is_hidden, printable
 from zcdp.cli import main
+from zcdp.text.names import is_hidden, printable
 
 ESCAPES = [
     "\x1b[2J",

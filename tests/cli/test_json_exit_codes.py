@@ -143,7 +143,7 @@ def folder(prepared: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> P
     for name in ("plain", "json"):
         shutil.copytree(prepared, tmp_path / name)
     checks = {deep: [Check("pure-dp", "a check", lambda deep=deep: not deep)] for deep in (False, True)}
-    monkeypatch.setattr("zcdp.cli.verify.checks", lambda *, deep: checks[deep])
+    monkeypatch.setattr("zcdp.cli.verify_command.checks", lambda *, deep: checks[deep])
     proof = SimpleNamespace(proved=True, boxes=1, where=None)
     one = SimpleNamespace(theorem="pure-dp", statement="a theorem", run=lambda: proof)
     monkeypatch.setattr("zcdp.verification.proofs.PROOFS", (one,))

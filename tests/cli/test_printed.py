@@ -10,7 +10,7 @@ import pytest
 
 from zcdp import account
 from zcdp.cli import main
-from zcdp.display.plain import cost, gain, lower
+from zcdp.text.numbers import cost, gain, lower
 
 NUMBERS = [0.36787944117144233, 1 / 3, 2 / 3, 1e-7 / 3, 123456.789, 1234567.89, 0.99999949, 5.505867, 1e300 / 7]
 

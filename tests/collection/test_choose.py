@@ -11,7 +11,7 @@ from mpmath import mp, mpf
 
 import zcdp
 from zcdp import RandomizedResponse, SubsetSelection, UnaryEncoding, choose
-from zcdp.collection.budget import Budget
+from zcdp.collection.collection_budget import Budget
 from zcdp.numeric.balls import at_precision
 
 PURSE = {"epsilon": 8, "delta": 1e-6}

@@ -18,11 +18,9 @@ from cli.program import zcdp as program
 
 import zcdp
 from zcdp.cli import main
-from zcdp.collection.duckdb import count_duckdb
-from zcdp.collection.frames import count_frame
+from zcdp.collection.frames import count_duckdb, count_frame
 from zcdp.collection.parquet import count_files, write_reports
-from zcdp.collection.randomize import randomize_file
-from zcdp.collection.receipt import receipt_of
+from zcdp.collection.randomize import randomize_file, receipt_of
 
 arrow = pytest.importorskip("pyarrow")
 parquet = pytest.importorskip("pyarrow.parquet")

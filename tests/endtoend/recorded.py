@@ -16,13 +16,12 @@ import pytest
 from independent.tables import Charge, Noise, Selection, charge_of
 from release.engines_table import duck
 
-from zcdp.accounting.plan_file import read_plan
 from zcdp.ledger import Ledger
 from zcdp.numeric.balls import at_precision
+from zcdp.plans.plan_file import read_plan
 from zcdp.release import release
 from zcdp.release import run as release_run
-from zcdp.release.noise import drawn
-from zcdp.release.table import Table
+from zcdp.release.table_noise import Table, drawn
 from zcdp.tables.margins import Margins
 
 SCHEMA = {"who": pl.Int64, "region": pl.String, "sex": pl.Int64, "ok": pl.Boolean}
@@ -106,18 +105,18 @@ def recorded(*, told_apart: bool = False, whole: bool = False) -> Iterator[Recor
         return estimates(self, noisy)
 
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr("zcdp.samplers.discrete_gaussian.DiscreteGaussianNoise", Gaussian)
-        patch.setattr("zcdp.samplers.discrete_laplace.DiscreteLaplaceNoise", Laplace)
-        patch.setattr("zcdp.samplers.selection.ExponentialSelection", Exponential)
-        patch.setattr("zcdp.release.noise.drawn", noisy)
-        patch.setattr("zcdp.release.adding_up.drawn", noisy)
+        patch.setattr("zcdp.samplers.discrete_gaussian_noise.DiscreteGaussianNoise", Gaussian)
+        patch.setattr("zcdp.samplers.geometric.DiscreteLaplaceNoise", Laplace)
+        patch.setattr("zcdp.samplers.selection_draws.ExponentialSelection", Exponential)
+        patch.setattr("zcdp.release.table_noise.drawn", noisy)
+        patch.setattr("zcdp.release.table_noise.drawn", noisy)
         patch.setattr(Margins, "estimates", adjusted)
         patch.setattr(release_run, "bits", lambda *_: 12345)
         if not whole:
             facts = SimpleNamespace(budget=None, zcdp="", delta=0, total=SimpleNamespace(rho=0, epsilon=0))
             patch.setattr(release_run, "account_of", lambda *_, **__: facts)
-            patch.setattr("zcdp.report.release_page.render_release", lambda *_: "")
-            patch.setattr("zcdp.release.output.parquet", lambda *_: b"")
+            patch.setattr("zcdp.report.release_report.render_release", lambda *_: "")
+            patch.setattr("zcdp.release.archive.parquet", lambda *_: b"")
             error = SimpleNamespace(half_width=1, standard_deviation=1.0)
             patch.setattr("zcdp.accounting.adjusted.Adjustment.accuracy", lambda *_: error)
         yield made

@@ -11,11 +11,11 @@ from pathlib import Path
 
 import pytest
 
-from zcdp.accounting.plan_file import read_plan
 from zcdp.cli import main
-from zcdp.cli.choose import plan_text
+from zcdp.cli.choose_command import plan_text
 from zcdp.collection.choose import choose
 from zcdp.ledger import Ledger
+from zcdp.plans.plan_file import read_plan
 
 DESIGN = """[collection]
 k = {k}

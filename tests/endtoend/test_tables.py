@@ -21,7 +21,7 @@ from independent.tables import Charge, Noise, Words, cells, ends, exact, meaning
 
 from zcdp.errors import BadValue
 from zcdp.ledger import Ledger
-from zcdp.release.table import Table
+from zcdp.release.table_noise import Table
 
 NEIGHBOURS = ("add-remove", "replace")
 CLOSE = 1e-4

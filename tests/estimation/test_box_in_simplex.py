@@ -7,7 +7,7 @@ from itertools import product
 import numpy as np
 import pytest
 
-from zcdp.estimation.simplex import box_in_simplex
+from zcdp.estimation.histogram import box_in_simplex
 
 UNITS = 10
 

@@ -13,8 +13,8 @@ from flint import arb
 from independent.bits import seeded
 
 import zcdp
-from zcdp.estimation.counts import Counts
-from zcdp.mechanisms.local_hashing import is_prime
+from zcdp.estimation.histogram import Counts
+from zcdp.mechanisms.local.local_hashing import is_prime
 
 
 def ids(case: Case) -> str:

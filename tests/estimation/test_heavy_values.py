@@ -9,7 +9,7 @@ from fractions import Fraction
 from math import comb
 
 from zcdp import UnaryEncoding
-from zcdp.estimation.counts import Counts
+from zcdp.estimation.histogram import Counts
 
 N, K, Q = 100, 20, Fraction(1, 4)
 

@@ -13,10 +13,9 @@ import pytest
 from flint import arb
 
 import zcdp
-from zcdp.estimation.counts import Counts
-from zcdp.estimation.intervals import clients_interval, population_interval
+from zcdp.estimation.histogram import Counts
+from zcdp.estimation.intervals import clients_interval, population_interval, upper_tail
 from zcdp.estimation.support import Support
-from zcdp.estimation.tails import upper_tail
 from zcdp.numeric.balls import at_precision
 
 LEVELS = (0.95, 0.999)

@@ -17,8 +17,8 @@ from random import Random
 from typing import Any
 
 import zcdp
-from zcdp.accounting.parser import FREE, parse_open
-from zcdp.accounting.plan_file import read_plan
+from zcdp.plans.plan_file import read_plan
+from zcdp.plans.plan_text import FREE, parse_open
 from zcdp.report import render
 
 SECONDS, BYTES = 10, 2 * 10**9

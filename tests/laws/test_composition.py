@@ -26,7 +26,7 @@ from zcdp import (
     RandomizedResponse,
     SparseVector,
 )
-from zcdp.privacy.conversions.zcdp_to_approx import zcdp_to_delta, zcdp_to_epsilon
+from zcdp.privacy.convert import zcdp_to_delta, zcdp_to_epsilon
 from zcdp.privacy.relation import Relation
 
 SMALL = (*(kind.at("0.3", **fixed) for kind in KINDS for fixed in kind.fixed[:2]), *OTHERS)

@@ -24,7 +24,7 @@ from zcdp import (
     PureDP,
     RandomizedResponse,
 )
-from zcdp.privacy.conversions import routes
+from zcdp.privacy import routes
 from zcdp.privacy.profile import engines
 from zcdp.privacy.relation import Relation
 

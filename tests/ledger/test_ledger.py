@@ -13,7 +13,7 @@ from ledger.server import Server
 from zcdp import DiscreteLaplace, Gaussian, Laplace, LossPair, RandomizedResponse
 from zcdp.ledger import BudgetExceeded, KeyConflict, Ledger, LedgerError
 from zcdp.ledger.chain import Entry
-from zcdp.privacy.conversions.zcdp_to_approx import zcdp_to_epsilon
+from zcdp.privacy.convert import zcdp_to_epsilon
 
 TENTH = Laplace(epsilon="0.1")
 

@@ -14,7 +14,8 @@ import pytest
 from ledger.server import Server
 
 from zcdp import Laplace
-from zcdp.ledger import Ledger, LedgerError, filesystem
+from zcdp.ledger import Ledger, LedgerError
+from zcdp.ledger import sqlite as filesystem
 from zcdp.ledger.migrations import FORMAT, STEPS
 from zcdp.ledger.postgres import Postgres
 from zcdp.ledger.sqlite import SQLite
@@ -179,7 +180,7 @@ def test_a_file_that_may_not_be_written(open_path: Path) -> None:
     folder.chmod(0o555)
     code = f"""
 import os
-from zcdp.display.suggest import unknown
+from zcdp.text.suggestions import unknown
 from zcdp.ledger import Ledger, LedgerError, sqlite
 if os.getuid() == 0:  # root may write everything: be someone else
     os.setgroups([])

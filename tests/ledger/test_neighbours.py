@@ -21,11 +21,11 @@ from zcdp import (
     Shuffled,
     Subsampled,
 )
-from zcdp.accounting.plan_file import read_plan
 from zcdp.cli import main
 from zcdp.ledger import LedgerError
 from zcdp.ledger.plans import written
 from zcdp.ledger.store import Request
+from zcdp.plans.plan_file import read_plan
 from zcdp.privacy.curve import Curve
 from zcdp.release import release
 

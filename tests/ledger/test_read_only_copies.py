@@ -16,7 +16,7 @@ from zcdp.ledger import Ledger
 
 LOOK = """
 import json, os, sys
-from zcdp.display.suggest import unknown
+from zcdp.text.suggestions import unknown
 from zcdp.ledger import Ledger, LedgerError, sqlite
 if os.getuid() == 0:  # root may write everything: be someone else
     os.setgroups([])

@@ -11,7 +11,7 @@ from ledger.server import USER, Server
 from zcdp import Laplace
 from zcdp.ledger import BudgetExceeded, Ledger, LedgerError
 from zcdp.ledger.migrations import script
-from zcdp.ledger.postgres_server import shown_address
+from zcdp.ledger.postgres import shown_address
 
 TENTH = Laplace(epsilon="0.1")
 
@@ -150,7 +150,7 @@ def test_no_password_is_ever_shown(secret: str) -> None:
 
 
 def test_a_server_that_may_lose_commits_is_refused(server: Server) -> None:
-    from zcdp.ledger.postgres_server import _sound
+    from zcdp.ledger.postgres import _sound
 
     for given in ((120000, "UTF8", "on", "on"), (150000, "LATIN1", "on", "on"), (150000, "UTF8", "off", "on")):
         with pytest.raises(LedgerError):

@@ -11,9 +11,8 @@ import pytest
 from flint import arb
 
 from zcdp import DiscreteGaussian, DiscreteLaplace
-from zcdp.mechanisms.noise_sums import NoiseSum, short_variance
-from zcdp.numeric.balls import at_precision
-from zcdp.numeric.certify import NotCertified
+from zcdp.mechanisms.noise.noise_sums import NoiseSum, short_variance
+from zcdp.numeric.balls import NotCertified, at_precision
 
 Mass = Callable[[int], float]
 LAWS: dict[str, tuple[DiscreteGaussian | DiscreteLaplace, Mass, int]] = {

@@ -24,7 +24,7 @@ from zcdp import (
     account,
 )
 from zcdp.numeric.balls import lift
-from zcdp.privacy.loss import by_counts
+from zcdp.privacy.loss import shuffled_law as by_counts
 
 Law = dict[tuple[int, ...], Fraction]
 

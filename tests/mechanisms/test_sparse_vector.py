@@ -16,11 +16,10 @@ from numpy.typing import NDArray
 from test_selection import climb, divergence, patterns, sparse_vector
 
 from zcdp import Laplace, RandomizedResponse, SparseVector, calibrate
-from zcdp.mechanisms.first_positive import log_v, near_log_v
-from zcdp.mechanisms.stream import first_positive
-from zcdp.mechanisms.threshold_shift import Move, ShiftedThreshold
+from zcdp.mechanisms.selection.chords import Chords, _covers
+from zcdp.mechanisms.selection.sparse_vector_lower import first_positive
+from zcdp.mechanisms.selection.sparse_vector_upper import Move, ShiftedThreshold, log_v, near_log_v
 from zcdp.numeric.balls import above, at_precision, lift
-from zcdp.privacy.chords import Chords, _covers
 
 Floats = NDArray[np.float64]
 

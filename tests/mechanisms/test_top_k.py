@@ -12,7 +12,7 @@ from mpmath import mp
 from neighbours.selection import Winner, exponential, laplace_max, peeled, permute_and_flip
 
 from zcdp import BoundedRange, DiscreteGaussian, ExponentialMechanism, PermuteAndFlip, Plan, ReportNoisyMax, TopK
-from zcdp.accounting.plan_file import PlanFileError, read_plan
+from zcdp.plans.plan_file import PlanFileError, read_plan
 
 WINNERS: dict[str, Winner] = {"gumbel": exponential, "exponential": permute_and_flip, "laplace": laplace_max}
 SCORES = [0.0, 1.5, -1.0, 0.5]

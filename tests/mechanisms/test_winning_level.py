@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from test_selection import climb, divergence, laplace, random_moves
 
 from zcdp import Laplace, ReportNoisyMax
-from zcdp.mechanisms.winning_level import WinningLevel, holds_at_every_order, levels
+from zcdp.mechanisms.selection.report_noisy_max import WinningLevel, holds_at_every_order, levels
 from zcdp.numeric.balls import at_precision
 
 Floats = NDArray[np.float64]

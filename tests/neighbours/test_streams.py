@@ -14,7 +14,7 @@ from neighbours.laws import seeded
 from neighbours.peak import peak
 from neighbours.table import some_epsilon
 from zcdp import SparseVector
-from zcdp.mechanisms import stream
+from zcdp.mechanisms.selection import sparse_vector_lower as stream
 
 
 @pytest.mark.parametrize("monotone", [False, True])

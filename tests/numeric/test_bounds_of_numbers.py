@@ -6,8 +6,7 @@ import numpy as np
 import pytest
 from flint import arb
 
-from zcdp.numeric.quadrature import highest_parabola
-from zcdp.numeric.trapezoid import charge
+from zcdp.numeric.quadrature import charge, highest_parabola
 
 
 @pytest.mark.parametrize("second", [0, -1, -5])

@@ -11,9 +11,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from zcdp import NotCertified
-from zcdp.numeric import certify
-from zcdp.numeric.balls import lift
-from zcdp.numeric.certify import Undecided, enclose
+from zcdp.numeric import balls as certify
+from zcdp.numeric.balls import Undecided, enclose, lift
 
 
 @given(st.fractions(min_value=0).map(lambda x: x / 10**6))

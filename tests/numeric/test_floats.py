@@ -7,7 +7,7 @@ from math import inf, nextafter
 from hypothesis import given
 from hypothesis import strategies as st
 
-from zcdp.numeric.floats import greatest_float
+from zcdp.numeric.search import greatest_float
 
 
 @given(st.floats(min_value=5e-324, allow_infinity=False))

@@ -8,7 +8,7 @@ import mpmath
 import pytest
 
 from zcdp import DiscreteGaussian
-from zcdp.numeric.gaussian_sum import second_moment
+from zcdp.numeric.theta import second_moment
 
 
 @pytest.mark.parametrize("variance", ["1/5000", "1/50", "3/20", "1/6", "1/5", "1", "30"])

@@ -10,12 +10,11 @@ import pytest
 from flint import arb
 from mpmath import mp, mpf
 
-from zcdp.numeric import gaussian_sum, gaussian_wave
+from zcdp.numeric import theta as gaussian_sum
+from zcdp.numeric import theta as gaussian_wave
 from zcdp.numeric.balls import at_precision, lift
-from zcdp.numeric.gaussian_sum import mass_beyond, second_moment
-from zcdp.numeric.gaussian_wave import GaussianWave
-from zcdp.numeric.quadrature import highest_parabola, legendre
-from zcdp.numeric.trapezoid import charge
+from zcdp.numeric.quadrature import charge, highest_parabola, legendre
+from zcdp.numeric.theta import GaussianWave, mass_beyond, second_moment
 
 
 def holds(ball: arb, truth: mpf) -> bool:

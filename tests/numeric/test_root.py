@@ -9,9 +9,8 @@ from flint import arb
 from hypothesis import given
 from hypothesis import strategies as st
 
-from zcdp.numeric.balls import at_precision, lift
-from zcdp.numeric.certify import Undecided
-from zcdp.numeric.root import sign_change
+from zcdp.numeric.balls import Undecided, at_precision, lift
+from zcdp.numeric.search import sign_change
 
 
 @given(st.fractions(min_value=Fraction(1, 10**12), max_value=10**12))

@@ -12,12 +12,11 @@ from flint import arb, arb_series, ctx
 from table import EVERYDAY_ROWS
 
 from zcdp import BoundedRange, Laplace, Mechanism, NotCertified, PureDP
-from zcdp.mechanisms import three_point
-from zcdp.mechanisms.three_point import _concave, three_point_peak
-from zcdp.numeric.balls import at_precision
-from zcdp.numeric.certify import Undecided, enclose
+from zcdp.mechanisms.local import three_point
+from zcdp.mechanisms.local.three_point import _concave, three_point_peak
+from zcdp.numeric.balls import Undecided, at_precision, enclose
 from zcdp.numeric.functions import coefficient, derivatives
-from zcdp.numeric.root import sign_change
+from zcdp.numeric.search import sign_change
 from zcdp.numeric.supremum import _exceeds, _nonnegative
 
 

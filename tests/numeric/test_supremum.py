@@ -12,10 +12,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from mpmath import mp, mpf
 
-from zcdp.numeric.balls import at_precision, lift
-from zcdp.numeric.certify import Undecided
+from zcdp.numeric.balls import Undecided, at_precision, lift
 from zcdp.numeric.supremum import Convex, _exceeds, steepest_ratio
-from zcdp.privacy.finite_pair import FinitePair
+from zcdp.privacy.envelope import FinitePair
 
 MASSES = st.lists(st.integers(1, 1000), min_size=2, max_size=5)
 

@@ -15,9 +15,9 @@ from hypothesis import strategies as st
 from zcdp import NotCertified, Plan
 from zcdp.numeric import work
 from zcdp.numeric.balls import at_precision
-from zcdp.numeric.one_core import product
+from zcdp.numeric.doubles import product
 from zcdp.numeric.work import TooMuchWork, count_functions, count_work, done, within
-from zcdp.privacy.loss.progression import progression
+from zcdp.privacy.loss.panels import progression
 
 T = TypeVar("T")
 

@@ -18,8 +18,8 @@ from mpmath import mp, mpf
 
 from zcdp import RAPPOR, Laplace, RandomizedResponse, SubsetSelection, choose
 from zcdp.plots import NAMES, build, figure
-from zcdp.plots.krr import k_star, papers_bound
-from zcdp.plots.noise import staircase_deviation
+from zcdp.plots.krr_figure import k_star, papers_bound
+from zcdp.plots.noise_figure import staircase_deviation
 
 OKABE_ITO = {"#000000", "#E69F00", "#56B4E9", "#009E73", "#F0E442", "#0072B2", "#D55E00", "#CC79A7"}
 drawn = cache(build)

@@ -11,9 +11,9 @@ import pytest
 from flint import arb
 from mpmath import mp, mpf
 
+from zcdp.mechanisms.selection import chords
+from zcdp.mechanisms.selection.chords import COARSE, Chords, _covers, _index, _point
 from zcdp.numeric.balls import above, at_precision, lift
-from zcdp.privacy import chords
-from zcdp.privacy.chords import COARSE, Chords, _covers, _index, _point
 
 Lines = list[tuple[Fraction, Fraction]]
 """K(s) is the largest of a s - b: convex, and 0 at 0, as the first b is 0."""

@@ -23,11 +23,10 @@ from zcdp.privacy.loss.law import Parts
 from zcdp.privacy.loss.transform import Transform
 from zcdp.privacy.profile import engines, float_contour
 from zcdp.privacy.profile.contour import Contour
-from zcdp.privacy.profile.effort import MILLISECOND, Effort
 from zcdp.privacy.profile.engine import Engine, Offer
 from zcdp.privacy.profile.float_contour import FloatContour
 from zcdp.privacy.profile.profile import Profile
-from zcdp.privacy.profile.question import Line, Question, line_for_epsilon
+from zcdp.privacy.profile.question import MILLISECOND, Effort, Line, Question, line_for_epsilon
 
 LOSS, COUNT = Fraction(5, 2), 16
 LAPLACES: Parts = ((laplace_pair(LOSS), COUNT),)
@@ -233,7 +232,7 @@ def test_long_discrete_laplace_noise_is_its_atoms(
     listed = (count * DiscreteLaplace(epsilon=epsilon, sensitivity=sensitivity)).epsilon_bounds(delta=1e-6)
     assert listed[0] <= listed[1] <= listed[0] * (1 + 1e-12)
     for name in ("LONG", "LONGEST"):
-        monkeypatch.setattr(f"zcdp.privacy.loss.discrete_laplace.{name}", 1)
+        monkeypatch.setattr(f"zcdp.privacy.loss.discrete_laplace_law.{name}", 1)
     lower, upper = (count * DiscreteLaplace(epsilon=epsilon, sensitivity=sensitivity)).epsilon_bounds(delta=1e-6)
     assert lower <= listed[1]
     assert listed[0] <= upper

@@ -16,7 +16,7 @@ from zcdp import DiscreteGaussian, Gaussian, Laplace, Plan
 from zcdp.numeric.balls import at_precision, lift
 from zcdp.numeric.theta import Theta
 from zcdp.privacy.loss.decay import Decay
-from zcdp.privacy.loss.discrete_gaussian import DiscreteNormal
+from zcdp.privacy.loss.discrete_gaussian_law import DiscreteNormal
 
 CASES = [
     # variance, sensitivity, count, epsilon

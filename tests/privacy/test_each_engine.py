@@ -17,16 +17,15 @@ from privacy.by_engine import ends
 
 from zcdp import Gaussian, Laplace, LossPair
 from zcdp.numeric.balls import above, at_precision, below, lift
-from zcdp.privacy.loss.game import Game
-from zcdp.privacy.loss.law import LossLaw, Parts
-from zcdp.privacy.profile import binomial_sum, engines, grid
+from zcdp.privacy.loss.law import Game, LossLaw, Parts
+from zcdp.privacy.profile import binomial_sum, engines
+from zcdp.privacy.profile import grid_engine as grid
 from zcdp.privacy.profile.adaptive import Adaptive, _Diamond, _fits_diamond, _Square
 from zcdp.privacy.profile.binomial_sum import BinomialSum
 from zcdp.privacy.profile.engine import Engine, Offer
 from zcdp.privacy.profile.engines import _close, _second, choose, deltas_by_engine
 from zcdp.privacy.profile.finite_sum import CutSum
-from zcdp.privacy.profile.grid import Grid, _Composed, _Window
-from zcdp.privacy.profile.grid_law import GridLaw
+from zcdp.privacy.profile.grid_engine import Grid, GridLaw, _Composed, _Window
 from zcdp.privacy.profile.profile import Profile
 from zcdp.privacy.profile.question import Question
 

@@ -8,7 +8,7 @@ import pytest
 from mpmath import mp, mpf
 
 from zcdp import LossPair
-from zcdp.privacy.each_way import rdp_each_way
+from zcdp.privacy.envelope import rdp_each_way
 
 
 def divergence(p: list[Fraction], q: list[Fraction], order: int) -> mpf:

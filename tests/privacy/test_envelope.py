@@ -25,7 +25,7 @@ from zcdp import (
 from zcdp.privacy.loss import envelope_of_rows, ordered_law
 from zcdp.privacy.loss.envelope_law import sampled_law
 from zcdp.privacy.loss.expansion import FreeAtoms
-from zcdp.privacy.loss.finite import FiniteLaw
+from zcdp.privacy.loss.finite_law import FiniteLaw
 from zcdp.privacy.profile.profile import Profile
 
 Row = Sequence[Fraction]

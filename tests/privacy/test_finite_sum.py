@@ -44,7 +44,7 @@ def test_a_cut_sum_is_the_whole_sum() -> None:
 @pytest.mark.parametrize("epsilon", [1, 4, 8])
 def test_atoms_above_the_cut_are_charged(monkeypatch: pytest.MonkeyPatch, negligible: float, epsilon: int) -> None:
     """All of them add to delta, and no power is left out: nothing but the bound on them makes up for it."""
-    monkeypatch.setattr("zcdp.privacy.profile.finite_cut.NEGLIGIBLE", negligible)
+    monkeypatch.setattr("zcdp.privacy.profile.finite_sum.NEGLIGIBLE", negligible)
     rows = [("rr", HALF, 7, 60)]
     lower, upper = by("cut sum", parts_of(Plan.repeated(RandomizedResponse(epsilon=HALF, k=7), 60)), Fraction(epsilon))
     truth = reference.lattice_delta(*reference.composed(rows), Fraction(epsilon))
@@ -58,9 +58,9 @@ def test_atoms_above_the_cut_are_charged(monkeypatch: pytest.MonkeyPatch, neglig
 def test_coarse_cuts_still_enclose(
     monkeypatch: pytest.MonkeyPatch, negligible: float, epsilon: int, *, window: bool
 ) -> None:
-    monkeypatch.setattr("zcdp.privacy.profile.finite_cut.NEGLIGIBLE", negligible)
+    monkeypatch.setattr("zcdp.privacy.profile.finite_sum.NEGLIGIBLE", negligible)
     if not window:
-        monkeypatch.setattr("zcdp.privacy.profile.finite_cut._ceiling", lambda *_: (float("inf"), arb("-inf")))
+        monkeypatch.setattr("zcdp.privacy.profile.finite_sum._ceiling", lambda *_: (float("inf"), arb("-inf")))
     e, count = Fraction(5, 2), 16
     lower, upper = by("cut sum", parts_of(count * Laplace(epsilon=e)), Fraction(epsilon))
     assert lower <= reference.many_laplace_delta(e, count, Fraction(epsilon)) <= upper

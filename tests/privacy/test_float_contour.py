@@ -15,12 +15,11 @@ from independent.profile_laws import law
 from independent.profile_truth import Truth
 
 from zcdp import BoundedRange, DiscreteLaplace, Laplace, Plan, PureDP, RandomizedResponse
-from zcdp.numeric.balls import at_precision, lift
-from zcdp.numeric.certify import Undecided
-from zcdp.numeric.double_tables import decays, waves
-from zcdp.numeric.trapezoid import TooManyNodes
+from zcdp.numeric.balls import Undecided, at_precision, lift
+from zcdp.numeric.doubles import decays, waves
+from zcdp.numeric.quadrature import TooManyNodes
+from zcdp.privacy.loss import discrete_gaussian_law as discrete_gaussian
 from zcdp.privacy.loss import (
-    discrete_gaussian,
     discrete_gaussian_pair,
     discrete_laplace_pair,
     laplace_pair,
@@ -225,7 +224,7 @@ def test_rounding_that_has_no_bound_is_left_to_balls() -> None:
 
 def test_a_table_is_not_made_at_a_precision_that_is_too_low(monkeypatch: pytest.MonkeyPatch) -> None:
     """As a thread that sets the precision of all balls could do: the table would stay."""
-    from zcdp.numeric import double_tables as module
+    from zcdp.numeric import doubles as module
 
     monkeypatch.setattr(module, "TABLE_BITS", 60)
     for table in (module._circle, module._exponentials):

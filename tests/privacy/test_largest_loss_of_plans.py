@@ -5,7 +5,7 @@ from __future__ import annotations
 from fractions import Fraction
 
 from zcdp import Laplace, account
-from zcdp.accounting.plan_file import read_plan
+from zcdp.plans.plan_file import read_plan
 
 
 def test_the_largest_loss_counts_every_use() -> None:

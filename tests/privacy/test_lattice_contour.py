@@ -16,14 +16,13 @@ from zcdp import RAPPOR, DiscreteLaplace, Laplace, Log, Plan, PureDP, Randomized
 from zcdp.numeric.balls import at_precision
 from zcdp.privacy.loss import discrete_laplace_pair, laplace_pair, logistic_pair, three_point_pair
 from zcdp.privacy.loss.decay import Decay
-from zcdp.privacy.loss.exponential_sum import ExponentialSum
+from zcdp.privacy.loss.exponential_law import ExponentialSum
 from zcdp.privacy.loss.lattice import common_lattice, snap
 from zcdp.privacy.loss.law import Parts
 from zcdp.privacy.loss.transform import Transform
-from zcdp.privacy.profile.effort import Effort
 from zcdp.privacy.profile.lattice_contour import LatticeContour
 from zcdp.privacy.profile.profile import Profile
-from zcdp.privacy.profile.question import Line, line_for_epsilon
+from zcdp.privacy.profile.question import Effort, Line, line_for_epsilon
 
 
 def test_logarithms_have_a_lattice_of_their_own() -> None:

@@ -14,9 +14,9 @@ from zcdp import Gaussian, Laplace, PureDP
 from zcdp.numeric.balls import lift
 from zcdp.privacy.loss import Factor, LossLaw, discrete_laplace_pair, laplace_pair, ordered_law, three_point_pair
 from zcdp.privacy.loss.decay import MonotoneShare, Share
-from zcdp.privacy.loss.discrete_laplace import DiscreteLaplaceRow
-from zcdp.privacy.loss.exponential_sum import ExponentialSum, ExponentialSumFactor, Terms
-from zcdp.privacy.loss.finite import FiniteLaw
+from zcdp.privacy.loss.discrete_laplace_law import DiscreteLaplaceRow
+from zcdp.privacy.loss.exponential_law import ExponentialSum, ExponentialSumFactor, Terms
+from zcdp.privacy.loss.finite_law import FiniteLaw
 from zcdp.privacy.loss.transform import Points, Taylor
 from zcdp.privacy.profile.profile import Profile
 from zcdp.privacy.relation import Relation

@@ -14,7 +14,6 @@ from flint import arb
 
 from zcdp import Gaussian, Laplace, NotCertified
 from zcdp.numeric.balls import at_precision, lift
-from zcdp.privacy.conversions.routes import Routes
 from zcdp.privacy.loss import (
     Factor,
     LossLaw,
@@ -30,10 +29,11 @@ from zcdp.privacy.loss import (
     sampled_law,
     three_point_pair,
 )
-from zcdp.privacy.loss.outcomes import Outcomes
-from zcdp.privacy.profile.grid_law import SampledProfile, law_above
+from zcdp.privacy.loss.law import Outcomes
+from zcdp.privacy.profile.grid_engine import SampledProfile, law_above
 from zcdp.privacy.profile.profile import Profile
 from zcdp.privacy.relation import Relation
+from zcdp.privacy.routes import Routes
 
 THIRD = Fraction(1, 3)
 MIXED = {"symmetric": False, "relation": Relation.ADD_REMOVE}

@@ -12,8 +12,8 @@ from mpmath import mp, mpc, mpf
 
 from zcdp.numeric.balls import at_precision
 from zcdp.numeric.quadrature import legendre
-from zcdp.privacy.loss.density_decay import DensityDecay
 from zcdp.privacy.loss.panels import BaseLoss, Mixture, Rule
+from zcdp.privacy.loss.sampled_density_law import DensityDecay
 
 BITS = 256
 

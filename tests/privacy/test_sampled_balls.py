@@ -11,8 +11,8 @@ from mpmath import mp, mpf, nstr, workdps
 
 from zcdp import Gaussian, Subsampled
 from zcdp.numeric.balls import Undecided, at_precision, lift
-from zcdp.privacy.loss.sampled_normal import SampledNormal
-from zcdp.privacy.loss.sampled_proposals import Grid
+from zcdp.privacy.loss.sampled_gaussian_law import SampledNormal
+from zcdp.privacy.loss.sampled_gaussian_proposals import Grid
 
 
 def integral(rate: Fraction, variance: Fraction, s: int) -> mpf:

@@ -11,7 +11,7 @@ import pytest
 from independent.sampled_reference import Other, once, twice
 
 from zcdp import Gaussian, NotCertified, Subsampled
-from zcdp.privacy.profile.answer import Answer
+from zcdp.privacy.profile.question import Answer
 
 
 def settings(seed: int, count: int) -> list[tuple[float, float, int, float]]:

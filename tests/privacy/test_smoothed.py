@@ -14,8 +14,7 @@ from zcdp import Laplace, Plan, PureDP
 from zcdp.numeric.balls import at_precision
 from zcdp.privacy.loss import three_point_pair
 from zcdp.privacy.loss.transform import Transform
-from zcdp.privacy.profile.effort import Effort
-from zcdp.privacy.profile.question import line_for_epsilon
+from zcdp.privacy.profile.question import Effort, line_for_epsilon
 from zcdp.privacy.profile.smoothed import Smoothed
 
 

@@ -14,7 +14,7 @@ from privacy.by_engine import HALF
 
 from zcdp import Gaussian, Logistic
 from zcdp.numeric.balls import above, at_precision
-from zcdp.numeric.trapezoid import TooManyNodes, charge, choose, octaves
+from zcdp.numeric.quadrature import TooManyNodes, charge, choose, octaves
 from zcdp.privacy.loss import discrete_laplace_pair, laplace_pair, three_point_pair
 from zcdp.privacy.loss.decay import Decay
 from zcdp.privacy.loss.transform import Transform

@@ -11,7 +11,7 @@ from typing import Any
 
 import polars as pl
 
-from zcdp.accounting.plan_file import read_plan
+from zcdp.plans.plan_file import read_plan
 from zcdp.tables.declaration import Declaration
 
 PERSONS: dict[str, tuple[Any, ...]] = {

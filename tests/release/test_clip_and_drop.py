@@ -8,10 +8,10 @@ from __future__ import annotations
 import polars as pl
 import pytest
 
-from zcdp.accounting.plan_file import PlanFileError, read_plan
-from zcdp.release.adding_up import exact_margins
-from zcdp.release.columns import source_of
-from zcdp.release.exact import exact_table
+from zcdp.plans.plan_file import PlanFileError, read_plan
+from zcdp.release.bounding import exact_table
+from zcdp.release.expressions import source_of
+from zcdp.release.table_noise import exact_margins
 
 PLAN = """
 [data]

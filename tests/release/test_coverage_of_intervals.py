@@ -9,11 +9,10 @@ from math import sqrt
 import polars as pl
 import pytest
 
-from zcdp.accounting.plan_file import PlanFileError, read_plan
-from zcdp.release.exact import Exact
-from zcdp.release.noise import published, rank_scores
-from zcdp.release.table import Table
-from zcdp.tables.query import rank_sensitivity
+from zcdp.plans.plan_file import PlanFileError, read_plan
+from zcdp.release.bounding import Exact
+from zcdp.release.table_noise import Table, published, rank_scores
+from zcdp.tables.table_query import rank_sensitivity
 
 PLAN = """
 [data]
@@ -56,8 +55,8 @@ FRAME = pl.DataFrame({"region": ["R1"] * 40 + ["R2"] * 90, "pay": [float(n % 101
 
 def drawn(name: str) -> tuple[list[Table], Exact]:
     """So many releases of one table; the exact one is computed once, as it does not change."""
-    from zcdp.release.columns import source_of
-    from zcdp.release.exact import exact_table
+    from zcdp.release.bounding import exact_table
+    from zcdp.release.expressions import source_of
 
     plan = read_plan("plan.toml", PLAN)
     assert plan.tables is not None

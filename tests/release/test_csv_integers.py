@@ -6,9 +6,9 @@ from pathlib import Path
 
 import pytest
 
-from zcdp.accounting.plan_file import read_plan
-from zcdp.release.columns import source_of
-from zcdp.release.exact import exact_table
+from zcdp.plans.plan_file import read_plan
+from zcdp.release.bounding import exact_table
+from zcdp.release.expressions import source_of
 
 QUERY = '[[query]]\nname = "a"\nmeasure = "count"\nby = ["sex"]\nmechanism = "DiscreteGaussian(sigma=2)"\n'
 TEXTS = ["1", "4", "4.0", "3.7", "2.5", "1.5", "0.9", "4.000001", "1e0", "", "x"]

@@ -12,9 +12,9 @@ import polars as pl
 import pytest
 from release.engines_table import ENGINES
 
-from zcdp.accounting.plan_file import read_plan
-from zcdp.release.columns import source_of
-from zcdp.release.exact import exact_table
+from zcdp.plans.plan_file import read_plan
+from zcdp.release.bounding import exact_table
+from zcdp.release.expressions import source_of
 
 PEOPLE, CELLS, KEPT = 600, 6, 2
 SALTS = 12345, 2**62 + 99

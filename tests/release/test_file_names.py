@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from zcdp.release.output import Release, packed
-from zcdp.release.table import Table
+from zcdp.release.archive import Release, packed
+from zcdp.release.table_noise import Table
 
 
 @pytest.mark.parametrize(

@@ -13,8 +13,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from zcdp.tables.margins import Margins, whole
-from zcdp.tables.top_down import chain_of, non_negative, shared_out
+from zcdp.tables.margins import Margins, chain_of, non_negative, shared_out, whole
 
 Cells = dict[tuple[int, ...], Any]
 

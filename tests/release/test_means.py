@@ -10,9 +10,9 @@ from math import exp
 
 import pytest
 
-from zcdp.accounting.plan_file import read_plan
-from zcdp.release import noise
-from zcdp.release.exact import Exact
+from zcdp.plans.plan_file import read_plan
+from zcdp.release import table_noise as noise
+from zcdp.release.bounding import Exact
 
 PLAN = """
 [data]

@@ -7,9 +7,8 @@ from itertools import product
 from operator import eq, ge, gt, le, lt, ne
 from typing import Any
 
+from zcdp.tables.conditions import always_has_a_key, read_where
 from zcdp.tables.domain import read_domain
-from zcdp.tables.present import always_has_a_key
-from zcdp.tables.where import read_where
 
 TRUE: dict[str, Any] = {"==": eq, "!=": ne, "<": lt, "<=": le, ">": gt, ">=": ge}
 TRUE |= {"in": lambda x, listed: x in listed, "not in": lambda x, listed: x not in listed}

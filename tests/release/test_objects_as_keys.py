@@ -6,10 +6,10 @@ from decimal import Decimal
 
 import pandas as pd
 
-from zcdp.accounting.plan_file import read_plan
-from zcdp.release.adding_up import exact_margins
-from zcdp.release.columns import source_of
-from zcdp.release.exact import exact_table
+from zcdp.plans.plan_file import read_plan
+from zcdp.release.bounding import exact_table
+from zcdp.release.expressions import source_of
+from zcdp.release.table_noise import exact_margins
 
 WHERE = 'where = [["sex", "in", [1, 2]]]\nadds_up = "t"\nmechanism = "DiscreteGaussian(sigma=2)"\n'
 PLAN = f"""

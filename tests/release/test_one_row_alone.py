@@ -16,10 +16,10 @@ import pyarrow as pa
 import pytest
 from release.odd_values import COLUMNS, FRAMES, Column, table
 
-from zcdp.accounting.plan_file import read_plan
 from zcdp.errors import BadValue
-from zcdp.release.columns import source_of
-from zcdp.release.exact import exact_table
+from zcdp.plans.plan_file import read_plan
+from zcdp.release.bounding import exact_table
+from zcdp.release.expressions import source_of
 from zcdp.tables.declaration import Declaration
 
 NOISE, SELECTS = 'mechanism = "DiscreteGaussian(sigma=2)"', 'mechanism = "ExponentialMechanism(epsilon=1)"'

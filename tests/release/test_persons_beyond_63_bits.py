@@ -6,9 +6,9 @@ import pandas as pd
 import polars as pl
 import pytest
 
-from zcdp.accounting.plan_file import read_plan
-from zcdp.release.columns import source_of
-from zcdp.release.exact import exact_table
+from zcdp.plans.plan_file import read_plan
+from zcdp.release.bounding import exact_table
+from zcdp.release.expressions import source_of
 
 PLAN = """
 [data]

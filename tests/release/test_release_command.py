@@ -15,10 +15,11 @@ import pytest
 
 from zcdp import KeyConflict, Ledger, LedgerError, load
 from zcdp.accounting import account
-from zcdp.accounting.plan_file import PlanFileError, read_plan
 from zcdp.cli import main
 from zcdp.errors import BadType, BadValue
-from zcdp.release import Release, ReleaseFailed, engines, release
+from zcdp.plans.plan_file import PlanFileError, read_plan
+from zcdp.release import Release, ReleaseFailed, release
+from zcdp.release import frame_engines as engines
 from zcdp.release import run as run_module
 
 DATA = '[data]\nunit = "who"\naccount = "people"\n'

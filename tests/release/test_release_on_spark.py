@@ -12,8 +12,9 @@ from release.test_remove_each_person import moved_too_far, tables_of
 from release.test_same_integers import PLAN, by_hand, computed, people
 from spark_session import pytestmark, spark
 
-from zcdp.accounting.plan_file import read_plan
-from zcdp.release import engines, release
+from zcdp.plans.plan_file import read_plan
+from zcdp.release import frame_engines as engines
+from zcdp.release import release
 
 __all__ = ["pytestmark", "spark"]
 

@@ -14,13 +14,14 @@ import pytest
 from release.adversary import Case, cases
 from release.engines_table import ENGINES
 
-from zcdp.release import bounding, engines
-from zcdp.release.columns import source_of
-from zcdp.release.exact import Exact, exact_table
-from zcdp.release.noise import rank_scores
+from zcdp.release import bounding
+from zcdp.release import frame_engines as engines
+from zcdp.release.bounding import Exact, exact_table
+from zcdp.release.expressions import source_of
+from zcdp.release.table_noise import rank_scores
 from zcdp.tables.amounts import Amount
 from zcdp.tables.declaration import Declaration
-from zcdp.tables.query import TableQuery
+from zcdp.tables.table_query import TableQuery
 
 SALT = 12345
 

@@ -14,9 +14,9 @@ import pytest
 from release.adversary import PERSONS, SCHEMA, row
 from release.engines_table import ENGINES
 
-from zcdp.accounting.plan_file import read_plan
-from zcdp.release.columns import source_of
-from zcdp.release.exact import Exact, exact_table
+from zcdp.plans.plan_file import read_plan
+from zcdp.release.bounding import Exact, exact_table
+from zcdp.release.expressions import source_of
 from zcdp.tables.declaration import Declaration
 
 PLAN = """

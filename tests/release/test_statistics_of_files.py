@@ -15,9 +15,9 @@ import pyarrow.parquet as pq
 import pytest
 from release.engines_table import connection
 
-from zcdp.accounting.plan_file import read_plan
-from zcdp.release.columns import source_of
-from zcdp.release.exact import exact_table
+from zcdp.plans.plan_file import read_plan
+from zcdp.release.bounding import exact_table
+from zcdp.release.expressions import source_of
 
 READ: dict[str, Callable[[Path], Any]] = {
     "a path": lambda path: path,

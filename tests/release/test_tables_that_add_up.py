@@ -18,12 +18,11 @@ from zcdp import Ledger
 from zcdp.accounting import account
 from zcdp.accounting.adjusted import adjustment
 from zcdp.accounting.fill import fill
-from zcdp.accounting.plan_file import PlanFile, PlanFileError, read_plan
+from zcdp.plans.plan_file import PlanFile, PlanFileError, read_plan
 from zcdp.release import release
-from zcdp.release.adding_up import adjusted_tables, exact_margins
-from zcdp.release.columns import source_of
-from zcdp.release.exact import Exact, exact_table
-from zcdp.release.table import Table
+from zcdp.release.bounding import Exact, exact_table
+from zcdp.release.expressions import source_of
+from zcdp.release.table_noise import Table, adjusted_tables, exact_margins
 from zcdp.tables.declaration import Declaration
 from zcdp.tables.totals import Together
 

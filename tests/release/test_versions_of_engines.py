@@ -12,9 +12,10 @@ import polars as pl
 import pytest
 from versions import ENGINES, REACH, minima
 
-from zcdp.accounting.plan_file import read_plan
 from zcdp.errors import MissingExtra
-from zcdp.release import engines, release
+from zcdp.plans.plan_file import read_plan
+from zcdp.release import frame_engines as engines
+from zcdp.release import release
 
 PROJECT = tomllib.loads((Path(__file__).parents[2] / "pyproject.toml").read_text(encoding="utf-8"))["project"]
 PLAN = '[data]\nunit = "row"\n[[query]]\nname = "a"\nmeasure = "count"\nmechanism = "DiscreteGaussian(sigma=2)"\n'

@@ -11,7 +11,7 @@ import pytest
 
 from zcdp import DiscreteLaplace, Gaussian, Laplace
 from zcdp.ledger import Ledger
-from zcdp.ledger.statement import statement
+from zcdp.ledger.ledger_statement import statement
 
 PURPOSES = ("monthly tables by region", "income study", "weekly health dashboard", "ad hoc: research desk")
 
@@ -20,7 +20,7 @@ def year(path: Path, patch: pytest.MonkeyPatch) -> dict[str, Any]:
     """About 300 spends, a raise in summer, hostile words in some entries."""
     chance, clock = Random(3), [datetime(2026, 1, 5, 9, tzinfo=UTC)]
     patch.setattr("zcdp.ledger.sqlite.now", lambda: clock[0].strftime("%Y-%m-%dT%H:%M:%S.%fZ"))
-    patch.setattr("zcdp.ledger.statement.now", lambda: "2026-12-31T18:00:00.000000Z")
+    patch.setattr("zcdp.ledger.ledger_statement.now", lambda: "2026-12-31T18:00:00.000000Z")
     patch.setattr("zcdp.ledger.sqlite.login", lambda: chance.choice(("ana", "ben", "etl-job")))
     kinds = (Laplace(epsilon="0.05"), DiscreteLaplace(scale=10), Gaussian(sigma=15), Laplace(epsilon="0.1"))
     with Ledger(path) as ledger:

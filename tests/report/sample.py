@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from zcdp import Account, Mechanism, Plan
-from zcdp.privacy.conversions.zcdp_to_approx import zcdp_to_epsilon
+from zcdp.privacy.convert import zcdp_to_epsilon
 from zcdp.report import render
 
 PAGES = Path(__file__).parents[2] / "docs" / "theorems"

@@ -9,9 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from zcdp.display.plain import cost, lower
-from zcdp.display.rounding import shares
-from zcdp.display.typeset import SUPERSCRIPTS, at_least, at_most, exactly, more, percent
+from zcdp.text.numbers import SUPERSCRIPTS, at_least, at_most, cost, exactly, lower, more, percent, shares
 
 BACK = {value: chr(key) for key, value in SUPERSCRIPTS.items()}
 

@@ -16,9 +16,9 @@ from report.test_estimates_page import facts as estimates
 
 from zcdp import Account
 from zcdp.errors import ZcdpError
-from zcdp.report.estimates import render_estimates
-from zcdp.report.ledger_page import render_ledger
-from zcdp.report.release_page import render_release
+from zcdp.report.estimates_report import render_estimates
+from zcdp.report.ledger_report import render_ledger
+from zcdp.report.release_report import render_release
 
 EVIL = "a\" onzz=\"1' onzz='1 onzz=1><zz onzz=1></style></title></pre>&copy;zz <!-- \x1b \u202e"
 Place = tuple[Any, ...]

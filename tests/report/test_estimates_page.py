@@ -11,7 +11,7 @@ import pytest
 from report.browser import Browser, chromium
 from report.test_browser import LIGHT, OVERLAPS, WIDEST
 
-from zcdp.report.estimates import render_estimates
+from zcdp.report.estimates_report import render_estimates
 
 browsed = pytest.mark.skipif(chromium() is None, reason="NOT CHECKED: the page in a browser needs chromium on the path")
 

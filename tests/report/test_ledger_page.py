@@ -12,9 +12,8 @@ from report.browser import Browser, chromium
 from report.ledger_sample import year
 
 from zcdp.ledger import Ledger
-from zcdp.ledger.statement import statement
-from zcdp.report.ledger_charts import periods
-from zcdp.report.ledger_page import render_ledger
+from zcdp.ledger.ledger_statement import statement
+from zcdp.report.ledger_report import periods, render_ledger
 
 NO_BROWSER = "NOT CHECKED: the page in a browser needs chromium on the path"
 WIDEST = "Math.max(...[...document.querySelectorAll('body *')].map(one => one.getBoundingClientRect().right))"

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from zcdp import account
-from zcdp.report.release_page import render_release
+from zcdp.report.release_report import render_release
 
 
 @pytest.mark.parametrize(("neighbours", "said"), [("add-remove", "added or removed"), ("replace", "replaced")])

@@ -16,7 +16,7 @@ from report.test_digits import read
 
 import zcdp as library
 from zcdp.cli import main
-from zcdp.report.statements import statement
+from zcdp.report.page import statement
 
 ROOT = Path(__file__).parents[2]
 VOID = {"meta", "link", "br"}

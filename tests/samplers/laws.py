@@ -15,18 +15,15 @@ from flint import arb
 from mpmath import mp, mpf
 
 from zcdp.numeric.balls import lift
-from zcdp.samplers.bernoulli import Coin, flip_exp, flip_rational
-from zcdp.samplers.continuous import gaussian_on_grid, logistic_on_grid
-from zcdp.samplers.discrete_gaussian import DiscreteGaussianNoise
-from zcdp.samplers.discrete_laplace import DiscreteLaplaceNoise
-from zcdp.samplers.geometric import Geometric
-from zcdp.samplers.laplace import GridLaplace
-from zcdp.samplers.response import Response
-from zcdp.samplers.selection import ExponentialSelection, PermuteAndFlip
-from zcdp.samplers.staircase import DiscreteStaircaseNoise, GridStaircase
-from zcdp.samplers.subset import SubsetSelection
-from zcdp.samplers.unary import UnaryReports
-from zcdp.samplers.uniform import integers, one_below
+from zcdp.samplers.coins import Coin, flip_exp, flip_rational
+from zcdp.samplers.discrete_gaussian_noise import DiscreteGaussianNoise
+from zcdp.samplers.geometric import DiscreteLaplaceNoise, Geometric
+from zcdp.samplers.grid_laplace import GridLaplace
+from zcdp.samplers.grid_noise import gaussian_on_grid, logistic_on_grid
+from zcdp.samplers.reports import Response, SubsetSelection, UnaryReports
+from zcdp.samplers.selection_draws import ExponentialSelection, PermuteAndFlip
+from zcdp.samplers.source import integers, one_below
+from zcdp.samplers.staircase_noise import DiscreteStaircaseNoise, GridStaircase
 
 Draw = Callable[[int, Callable[[int], bytes]], Any]
 

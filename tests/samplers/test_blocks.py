@@ -14,16 +14,15 @@ from mpmath import mp, mpf
 from samplers.laws import discrete_laplace_cdf, exact, laplace_cdf, real
 
 from zcdp.numeric.balls import at_precision
-from zcdp.samplers.bernoulli import Coin, flip_exp, flip_rational
-from zcdp.samplers.continuous import gaussian_on_grid, logistic_on_grid
-from zcdp.samplers.discrete_gaussian import _tail_sums
-from zcdp.samplers.discrete_laplace import DiscreteLaplaceNoise
-from zcdp.samplers.grid import Grid
-from zcdp.samplers.laplace import GridLaplace
-from zcdp.samplers.lazy import invert, rank
-from zcdp.samplers.low_bits import LowBits
-from zcdp.samplers.staircase import GridStaircase
-from zcdp.samplers.uniform import integers
+from zcdp.samplers.coins import Coin, flip_exp, flip_rational
+from zcdp.samplers.discrete_gaussian_noise import _tail_sums
+from zcdp.samplers.geometric import DiscreteLaplaceNoise, LowBits
+from zcdp.samplers.grid_laplace import GridLaplace
+from zcdp.samplers.grid_noise import gaussian_on_grid, logistic_on_grid
+from zcdp.samplers.grid_values import Grid
+from zcdp.samplers.lazy_inversion import invert, rank
+from zcdp.samplers.source import integers
+from zcdp.samplers.staircase_noise import GridStaircase
 
 PLACES = 200
 NOISE = DiscreteLaplaceNoise(real(Fraction(1, 2)))

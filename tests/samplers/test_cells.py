@@ -12,15 +12,12 @@ from flint import arb
 from mpmath import mp, mpf
 from samplers.laws import by_mass, discrete_laplace_cdf, exact, real
 
-from zcdp.samplers.bernoulli import Coin
-from zcdp.samplers.continuous import gaussian_on_grid, logistic_on_grid
-from zcdp.samplers.discrete_gaussian import DiscreteGaussianNoise
-from zcdp.samplers.discrete_laplace import DiscreteLaplaceNoise
-from zcdp.samplers.exponential_coins import _levels
-from zcdp.samplers.geometric import Geometric
-from zcdp.samplers.low_bits import LowBits
-from zcdp.samplers.table import Law, LazyTable
-from zcdp.samplers.unary import UnaryReports
+from zcdp.samplers.coins import Coin, _levels
+from zcdp.samplers.discrete_gaussian_noise import DiscreteGaussianNoise
+from zcdp.samplers.geometric import DiscreteLaplaceNoise, Geometric, LowBits
+from zcdp.samplers.grid_noise import gaussian_on_grid, logistic_on_grid
+from zcdp.samplers.lazy_inversion import Law, LazyTable
+from zcdp.samplers.reports import UnaryReports
 
 
 def check(table: LazyTable, cdf: Callable[[int], Any], steps: int) -> None:

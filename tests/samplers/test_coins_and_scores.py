@@ -18,12 +18,11 @@ from samplers.laws import SCORES, by_table, exact, exponential_probabilities, fl
 from zcdp import ExponentialMechanism, ReportNoisyMax, TopK
 from zcdp import PermuteAndFlip as PermuteAndFlipMechanism
 from zcdp.numeric.balls import lift
-from zcdp.samplers import selection, source
-from zcdp.samplers.exponential_coins import Rate, coin, coins
-from zcdp.samplers.scores import Scores, few
-from zcdp.samplers.selection import ExponentialSelection, PermuteAndFlip
-from zcdp.samplers.source import secure
-from zcdp.samplers.uniform import each_below, one_below
+from zcdp.samplers import selection_draws as selection
+from zcdp.samplers import source
+from zcdp.samplers.coins import Rate, coin, coins
+from zcdp.samplers.selection_draws import ExponentialSelection, PermuteAndFlip, Scores, few
+from zcdp.samplers.source import each_below, one_below, secure
 
 FINITE = st.floats(allow_nan=False, allow_infinity=False)
 KINDS = (

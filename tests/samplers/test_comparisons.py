@@ -13,8 +13,7 @@ from flint import arb
 from mpmath import mp, mpf
 
 from zcdp import ReportNoisyMax, SparseVector
-from zcdp.samplers.above_threshold import AboveThreshold
-from zcdp.samplers.noisy_max import LaplaceMax
+from zcdp.samplers.lazy_laplace import AboveThreshold, LaplaceMax
 
 SIGNIFICANT = 1e-6
 

@@ -16,23 +16,18 @@ from hypothesis import strategies as st
 from mpmath import mp, mpf
 from samplers.laws import discrete_laplace_cdf, exact, laplace_cdf, real
 
-from zcdp.samplers import response as responses
-from zcdp.samplers import subset, uniform
-from zcdp.samplers.arrays import add
-from zcdp.samplers.bernoulli import Coin
-from zcdp.samplers.continuous import gaussian_on_grid
-from zcdp.samplers.discrete_gaussian import DiscreteGaussianNoise
-from zcdp.samplers.discrete_laplace import DiscreteLaplaceNoise
-from zcdp.samplers.exponential_coins import Rate
-from zcdp.samplers.geometric import Geometric, attach, attach_one
-from zcdp.samplers.laplace import GridLaplace
-from zcdp.samplers.low_bits import LowBits
-from zcdp.samplers.response import Response
-from zcdp.samplers.scores import Scores
-from zcdp.samplers.selection import PermuteAndFlip, _among_heads, _Weighted
-from zcdp.samplers.staircase import DiscreteStaircaseNoise, GridStaircase
-from zcdp.samplers.subset import SubsetSelection, distinct
-from zcdp.samplers.unary import UnaryReports
+from zcdp.samplers import reports as responses
+from zcdp.samplers import reports as subset
+from zcdp.samplers import source as uniform
+from zcdp.samplers.coins import Coin, Rate
+from zcdp.samplers.discrete_gaussian_noise import DiscreteGaussianNoise
+from zcdp.samplers.geometric import DiscreteLaplaceNoise, Geometric, LowBits, attach, attach_one
+from zcdp.samplers.grid_laplace import GridLaplace
+from zcdp.samplers.grid_noise import gaussian_on_grid
+from zcdp.samplers.reports import Response, SubsetSelection, UnaryReports, distinct
+from zcdp.samplers.run_samplers import add
+from zcdp.samplers.selection_draws import PermuteAndFlip, Scores, _among_heads, _Weighted
+from zcdp.samplers.staircase_noise import DiscreteStaircaseNoise, GridStaircase
 
 Source = Callable[[int], bytes]
 

@@ -17,26 +17,21 @@ from samplers.laws import real
 
 from zcdp import DiscreteLaplace, Laplace, RandomizedResponse
 from zcdp.numeric import balls
-from zcdp.numeric import double_tables as waves
-from zcdp.numeric.certify import NotCertified
-from zcdp.numeric.trusted import settled, thin, trusted
+from zcdp.numeric import doubles as waves
+from zcdp.numeric.balls import NotCertified, settled, thin, trusted
 from zcdp.privacy.loss.decay import Decay
-from zcdp.privacy.loss.discrete_gaussian import DiscreteNormal
+from zcdp.privacy.loss.discrete_gaussian_law import DiscreteNormal
 from zcdp.privacy.loss.transform import Transform
-from zcdp.samplers import discrete_gaussian, exponential_coins
-from zcdp.samplers.bernoulli import Coin
-from zcdp.samplers.continuous import gaussian_on_grid, logistic_on_grid
-from zcdp.samplers.discrete_gaussian import DiscreteGaussianNoise
-from zcdp.samplers.discrete_laplace import DiscreteLaplaceNoise
-from zcdp.samplers.exponential_coins import Rate
-from zcdp.samplers.geometric import Geometric
-from zcdp.samplers.laplace import GridLaplace
-from zcdp.samplers.lazy import invert, rank
-from zcdp.samplers.low_bits import LowBits
-from zcdp.samplers.response import Response
-from zcdp.samplers.staircase import GridStaircase
-from zcdp.samplers.subset import SubsetSelection
-from zcdp.samplers.unary import UnaryReports
+from zcdp.samplers import coins as exponential_coins
+from zcdp.samplers import discrete_gaussian_noise as discrete_gaussian
+from zcdp.samplers.coins import Coin, Rate
+from zcdp.samplers.discrete_gaussian_noise import DiscreteGaussianNoise
+from zcdp.samplers.geometric import DiscreteLaplaceNoise, Geometric, LowBits
+from zcdp.samplers.grid_laplace import GridLaplace
+from zcdp.samplers.grid_noise import gaussian_on_grid, logistic_on_grid
+from zcdp.samplers.lazy_inversion import invert, rank
+from zcdp.samplers.reports import Response, SubsetSelection, UnaryReports
+from zcdp.samplers.staircase_noise import GridStaircase
 
 THIRD = real(Fraction(1, 3))
 MAKERS: dict[str, Callable[[], Any]] = {

@@ -31,12 +31,11 @@ from zcdp import (
     SubsetSelection,
 )
 from zcdp.samplers import source
-from zcdp.samplers.above_threshold import AboveThreshold
-from zcdp.samplers.arrays import fill
-from zcdp.samplers.noisy_max import LaplaceMax
-from zcdp.samplers.selection import ExponentialSelection, PermuteAndFlip
+from zcdp.samplers.lazy_inversion import Law, LazyTable
+from zcdp.samplers.lazy_laplace import AboveThreshold, LaplaceMax
+from zcdp.samplers.run_samplers import fill
+from zcdp.samplers.selection_draws import ExponentialSelection, PermuteAndFlip
 from zcdp.samplers.source import BLOCK, blocks
-from zcdp.samplers.table import Law, LazyTable
 
 LONG = 2 * BLOCK + 1234
 SURE = 2000

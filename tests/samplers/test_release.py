@@ -30,8 +30,8 @@ from zcdp import (
 )
 from zcdp.numeric.balls import lift
 from zcdp.samplers import source
-from zcdp.samplers.continuous import gaussian_on_grid, logistic_on_grid
-from zcdp.samplers.laplace import GridLaplace
+from zcdp.samplers.grid_laplace import GridLaplace
+from zcdp.samplers.grid_noise import gaussian_on_grid, logistic_on_grid
 
 LARGE = 10**6  # an epsilon at which noise is never seen
 INTEGERS = [np.dtype(order + kind) for order in "<>" for kind in ("i2", "i4", "i8", "u2", "u4", "u8")] + [

@@ -17,24 +17,18 @@ from samplers.chi_square import p_value
 from samplers.laws import exact, real
 
 from zcdp import Gaussian, Laplace, Logistic
-from zcdp.samplers import uniform
-from zcdp.samplers.above_threshold import AboveThreshold
-from zcdp.samplers.continuous import gaussian_on_grid, logistic_on_grid
-from zcdp.samplers.discrete_gaussian import DiscreteGaussianNoise
-from zcdp.samplers.discrete_laplace import DiscreteLaplaceNoise
-from zcdp.samplers.exponential_coins import Rate
-from zcdp.samplers.geometric import attach, attach_one
-from zcdp.samplers.grid import Grid
-from zcdp.samplers.hadamard import HadamardReports
-from zcdp.samplers.laplace import GridLaplace
-from zcdp.samplers.lazy_laplace import SURE, near
-from zcdp.samplers.linear_hash import LinearHashReports
-from zcdp.samplers.low_bits import LowBits
-from zcdp.samplers.noisy_max import LaplaceMax
-from zcdp.samplers.scores import Scores
+from zcdp.samplers import source as uniform
+from zcdp.samplers.coins import Rate
+from zcdp.samplers.discrete_gaussian_noise import DiscreteGaussianNoise
+from zcdp.samplers.geometric import DiscreteLaplaceNoise, LowBits, attach, attach_one
+from zcdp.samplers.grid_laplace import GridLaplace
+from zcdp.samplers.grid_noise import gaussian_on_grid, logistic_on_grid
+from zcdp.samplers.grid_values import Grid
+from zcdp.samplers.lazy_laplace import SURE, AboveThreshold, LaplaceMax, near
+from zcdp.samplers.reports import HadamardReports, LinearHashReports, SubsetSelection, distinct
+from zcdp.samplers.selection_draws import Scores
 from zcdp.samplers.source import BLOCK, bits
-from zcdp.samplers.staircase import DiscreteStaircaseNoise, GridStaircase
-from zcdp.samplers.subset import SubsetSelection, distinct
+from zcdp.samplers.staircase_noise import DiscreteStaircaseNoise, GridStaircase
 
 DRAWS, CELLS = 2000, 20
 Source = Callable[[int], bytes]
@@ -234,7 +228,7 @@ def test_scores_that_no_float_tells_apart_are_apart_by_their_difference(scores: 
 
 
 def test_a_short_list_of_long_integers_is_no_list_of_machine_words() -> None:
-    from zcdp.samplers.scores import few
+    from zcdp.samplers.selection_draws import few
 
     assert few([2**63 - 1, -(2**63)]) is not None
     for beyond in (2**63, -(2**63) - 1, 2**2000):

@@ -9,8 +9,8 @@ import pytest
 from zcdp import DiscreteLaplace, Laplace, RandomizedResponse
 from zcdp.cli import main
 from zcdp.privacy.curve import Peak
-from zcdp.privacy.profile.answer import Answer
 from zcdp.privacy.profile.profile import Profile
+from zcdp.privacy.profile.question import Answer
 from zcdp.verification import checks, run
 
 

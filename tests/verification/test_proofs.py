@@ -13,8 +13,7 @@ from flint import arb
 
 from zcdp.cli import main
 from zcdp.numeric.balls import at_precision
-from zcdp.verification.boxes import Box, interval, prove
-from zcdp.verification.proofs import PROOFS, ProofOf, additive, bounded_range, cover, three_point
+from zcdp.verification.proofs import PROOFS, Box, ProofOf, additive, bounded_range, cover, interval, prove, three_point
 
 QUICK = [one for one in PROOFS if one.theorem != "discrete-laplace"]
 

@@ -4,9 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from zcdp.privacy.loss.sampled_decay import SampledDecay
-from zcdp.privacy.loss.sampled_gaussian import SampledGaussianLaw
-from zcdp.privacy.loss.sampled_normal import SampledNormal
+from zcdp.privacy.loss.sampled_gaussian_law import SampledDecay, SampledGaussianLaw, SampledNormal
 from zcdp.verification.sampling import checks
 
 

@@ -3,19 +3,18 @@
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
-from zcdp.accounting import json_form, parser
-from zcdp.accounting.parser import PlanError
-from zcdp.privacy.forms import Forms
-from zcdp.privacy.plan import Plan
+from zcdp.plans import plan_json as json_form
+from zcdp.plans import plan_text as parser
+from zcdp.plans.plan_text import PlanError
+from zcdp.privacy.plan import Forms, Plan
 
 if TYPE_CHECKING:
-    from zcdp.accounting.accounts import Account
+    from zcdp.accounting.account import Account, account
     from zcdp.accounting.allocation import Query, TargetsDoNotFit, allocate
     from zcdp.accounting.calibration import calibrate
     from zcdp.accounting.filter import BudgetExceeded, Filter
-    from zcdp.accounting.loading import load
+    from zcdp.accounting.loaded import load
     from zcdp.accounting.odometer import Odometer
-    from zcdp.accounting.statement import account
 
 __all__ = [
     "Account",

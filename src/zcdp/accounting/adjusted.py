@@ -10,9 +10,9 @@ from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any
 
-from zcdp.accounting.entry import Entry
 from zcdp.mechanisms.accuracy import Accuracy
-from zcdp.mechanisms.noise_sums import NoiseSum, short_variance
+from zcdp.mechanisms.noise.noise_sums import NoiseSum, short_variance
+from zcdp.plans.plan_file import Entry
 from zcdp.tables.declaration import Declaration
 from zcdp.tables.margins import Margins
 from zcdp.tables.totals import Together

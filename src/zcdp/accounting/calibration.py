@@ -9,13 +9,13 @@ from functools import cache
 from inspect import signature
 from math import exp, expm1, inf, isfinite, log, log1p, nextafter
 
-from zcdp.display.calls import spoken
-from zcdp.display.things import thing
 from zcdp.errors import BadType, BadValue
-from zcdp.numeric.certify import NotCertified, Undecided
+from zcdp.numeric.balls import NotCertified, Undecided
 from zcdp.numeric.exact import Value, log_of, positive_rational, probability, rational
 from zcdp.numeric.work import SECOND, done
 from zcdp.privacy.curve import Curve
+from zcdp.text.calls import spoken
+from zcdp.text.suggestions import thing
 
 __all__ = ["calibrate"]
 

@@ -10,12 +10,12 @@ from pathlib import Path
 from typing import Literal
 
 from zcdp.accounting.allocation import Query, TargetsDoNotFit, allocate
-from zcdp.accounting.parser import FREE, parse, parse_open
-from zcdp.accounting.plan_file import Budget, Entry, PlanFile, PlanFileError, read_plan
 from zcdp.accounting.query import NOISE
 from zcdp.errors import BadValue, ZcdpError
 from zcdp.mechanisms import Mechanism
 from zcdp.numeric.exact import Value, literal
+from zcdp.plans.plan_file import Budget, Entry, PlanFile, PlanFileError, read_plan
+from zcdp.plans.plan_text import FREE, parse, parse_open
 from zcdp.privacy.plan import Plan
 
 __all__ = ["Filled", "fill"]

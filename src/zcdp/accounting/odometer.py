@@ -7,15 +7,14 @@ from math import pi
 from threading import Lock
 from typing import Any, NoReturn
 
-from zcdp.accounting.cost import GRID, units
-from zcdp.display.calls import Spoken
+from zcdp.accounting.filter import GRID, units
 from zcdp.errors import BadType, BadValue
-from zcdp.numeric.balls import lift
-from zcdp.numeric.certify import enclose
+from zcdp.numeric.balls import enclose, lift
 from zcdp.numeric.exact import Value, probability, shown
-from zcdp.numeric.forks import give_lock
+from zcdp.numeric.threads import give_lock
 from zcdp.privacy.curve import Curve
 from zcdp.privacy.plan import Plan
+from zcdp.text.calls import Spoken
 
 __all__ = ["Odometer"]
 

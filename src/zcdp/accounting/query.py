@@ -8,14 +8,13 @@ from inspect import signature
 from math import exp, inf, log
 from typing import Any, Final
 
-from zcdp.display.calls import Spoken
-from zcdp.display.suggest import unknown
-from zcdp.display.things import thing
 from zcdp.errors import BadType, BadValue
 from zcdp.mechanisms import Mechanism
 from zcdp.mechanisms.accuracy import Noise
-from zcdp.numeric.crossing import straight
 from zcdp.numeric.exact import Value, integer, log_of, positive_rational, probability, shown
+from zcdp.numeric.search import straight
+from zcdp.text.calls import Spoken
+from zcdp.text.suggestions import thing, unknown
 
 __all__ = ["Query"]
 

@@ -10,7 +10,7 @@ import warnings
 from math import inf
 from typing import Any
 
-from zcdp.adapters.tested import installed, warn_unless
+from zcdp.adapters.common import installed, warn_unless
 from zcdp.errors import BadValue
 from zcdp.mechanisms import Gaussian, Subsampled
 from zcdp.numeric.exact import integer, probability, rational

@@ -1,4 +1,4 @@
-"""What can be typed: commands, their options, and help with examples."""
+"""What a plan file may hold, in the help of every command that reads one."""
 
 from __future__ import annotations
 
@@ -10,10 +10,29 @@ from importlib import import_module
 from typing import Any, NoReturn
 
 from zcdp.cli.ledger_arguments import ACTIONS, ledger_arguments
-from zcdp.cli.plan_help import PLAN_FILE
-from zcdp.errors import ZcdpError
+from zcdp.errors import MissingExtra, ZcdpError
 
-__all__ = ["COMMANDS", "BadUsage", "arguments"]
+__all__ = ["COMMANDS", "PLAN_FILE", "BadUsage", "arguments", "extra"]
+
+
+PLAN_FILE = """
+
+A plan file is TOML:
+  title, description, delta           all optional
+  [budget]   rho, or epsilon and delta
+  [collection]  k, rounds, answered, clients, values = ["tea", "none"] (names),
+                beside one local randomizer
+  [[query]]  name, mechanism = "Laplace(epsilon=0.1)", count, note, weight,
+             sd or half_width (with level): what allocate is to reach
+
+A plan of tables, for zcdp release, has
+  [data]     unit = "person_id", neighbours, account
+  [domain]   region = ["R01", "R02"], age = { from = 0, to = 100, step = 5 }
+  [[query]]  name, measure = "count", by, where, max_cells, mechanism,
+             adds_up = "population" (tables that are adjusted to add up) ..."""
+
+
+# What can be typed: commands, their options, and help with examples.
 
 RHO = "RandomizedResponse(epsilon=1, k=2925)"
 PLAN = "100 * Laplace(epsilon=0.1) + RAPPOR(epsilon=1)"
@@ -34,7 +53,7 @@ class _Parser(argparse.ArgumentParser):
         """As ever; an option that the command does not have is answered with the one that is like it."""
         found, rest = super().parse_known_args(args, namespace)
         if rest and rest[0].startswith("--"):
-            from zcdp.display.suggest import unknown
+            from zcdp.text.suggestions import unknown
 
             known = [option for option in self._option_string_actions if option.startswith("--")]
             self.error(unknown("option", rest[0].split("=")[0], known))
@@ -43,23 +62,28 @@ class _Parser(argparse.ArgumentParser):
     def error(self, message: str) -> NoReturn:
         choice = "invalid choice: "
         if choice in message and "command" in message:
-            from zcdp.display.suggest import unknown
+            from zcdp.text.suggestions import unknown
 
             given = message.split(choice)[1].split("'")[1]
             message = unknown("command", given, COMMANDS)
         elif choice in message and "argument action" in message:
-            from zcdp.display.suggest import unknown
+            from zcdp.text.suggestions import unknown
 
             message = unknown("action", message.split(choice)[1].split("'")[1], ACTIONS)
         message = re.sub(r"(\w+://)[^\s@/]*@", r"\1", message)  # an address may hold a password
         raise BadUsage(f"{message} ({self.prog} --help says more)")
 
 
+OF_THE_PAPER = "table", "figure"
+"""Commands that share a module."""
+
+
 def _lazy(name: str) -> Callable[[Any], int]:
     """The command's module is imported when it runs, so that each command starts fast."""
 
     def run(options: Any) -> int:
-        code: int = import_module(f"zcdp.cli.{name}").run(options)
+        module, function = ("paper", f"run_{name}") if name in OF_THE_PAPER else (name, "run")
+        code: int = getattr(import_module(f"zcdp.cli.{module}_command"), function)(options)
         return code
 
     return run
@@ -291,3 +315,18 @@ COMMANDS: dict[str, tuple[str, tuple[str, ...], Callable[[argparse.ArgumentParse
         _completion,
     ),
 }
+
+
+# Parts of zcdp that may not be installed, asked for by name.
+
+
+def extra(module: str, name: str) -> Any:
+    """The function, or one clear line on what is missing."""
+    try:
+        return getattr(import_module(module), name)
+    except ModuleNotFoundError as error:
+        if error.name == module or module.startswith(f"{error.name}."):
+            raise BadUsage(f"{module} is not part of this installation") from None
+        if isinstance(error, MissingExtra):
+            raise
+        raise MissingExtra(f"this needs {error.name}", extra="plots", name=error.name) from None

@@ -6,10 +6,10 @@ import sys
 from collections.abc import Sequence
 from contextlib import redirect_stdout
 
-from zcdp.accounting.printable import printable
 from zcdp.cli.arguments import arguments
 from zcdp.cli.output import Held, complain, write_out
 from zcdp.errors import ZcdpError
+from zcdp.text.names import printable
 
 __all__ = ["main"]
 

@@ -4,14 +4,18 @@ from __future__ import annotations
 
 import os
 import sys
+import tempfile
+from collections.abc import Callable
 from contextlib import suppress
 from io import StringIO
+from pathlib import Path
 from typing import Any, TextIO
 
-from zcdp.accounting.printable import is_hidden
+from zcdp.cli.arguments import BadUsage
 from zcdp.cli.terminal import line
+from zcdp.text.names import is_hidden
 
-__all__ = ["Held", "complain", "print_json", "write_out"]
+__all__ = ["Held", "check_writable", "complain", "print_json", "write_all", "write_out", "write_whole"]
 
 
 class Held(StringIO):
@@ -78,3 +82,38 @@ def _escaped(character: str) -> str:
         return character
     units = character.encode("utf-16-be", "surrogatepass")
     return "".join(f"\\u{units[n]:02x}{units[n + 1]:02x}" for n in range(0, len(units), 2))
+
+
+# Files are written whole or not at all: into a temporary directory beside the target, then renamed.
+
+
+def check_writable(path: str) -> None:
+    """Refuse a target that cannot be written before anything is computed."""
+    target = Path(path)
+    if target.is_dir():
+        raise BadUsage(f"{path}: is a directory: give the name of a file")
+    if target.exists() and not target.is_file():  # a pipe or a device would be replaced, not written to
+        raise BadUsage(f"{path}: is not a regular file: give the name of one, or a new one")
+    if not target.absolute().parent.is_dir():
+        raise BadUsage(f"{path}: there is no directory {str(target.parent)!r}")
+    if not os.access(target.absolute().parent, os.W_OK) or (target.exists() and not os.access(target, os.W_OK)):
+        raise BadUsage(f"{path}: cannot be written: permission denied")
+
+
+def write_all(path: str, write: Callable[[Path], object]) -> list[str]:
+    """Let `write` make a file of this name, or several, in a temporary directory, then put each in place at once."""
+    check_writable(path)
+    target = Path(path)
+    with tempfile.TemporaryDirectory(dir=target.absolute().parent, prefix=".zcdp-") as folder:
+        write(Path(folder) / target.name)
+        made = sorted(Path(folder).iterdir())
+        for file in made:
+            check_writable(str(target.absolute().parent / file.name))
+        for file in made:
+            file.replace(target.absolute().parent / file.name)
+    return [str(target.parent / file.name) for file in made]
+
+
+def write_whole(path: str, text: str) -> None:
+    """`text` as the whole file."""
+    write_all(path, lambda temporary: temporary.write_text(text, encoding="utf-8"))

@@ -5,15 +5,16 @@ from __future__ import annotations
 import os
 import re
 import sys
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import fields, is_dataclass, replace
 from time import monotonic
 from types import TracebackType
 from typing import Any, Self, TextIO
 
-from zcdp.accounting.printable import printable
+from zcdp.text.names import printable
 
-__all__ = ["Progress", "bold", "dim", "green", "line", "red", "shown", "width"]
+__all__ = ["Progress", "bold", "columns", "dim", "green", "line", "query_lines", "red", "shorten", "shown", "width"]
+
 
 _OURS = re.compile(r"(\x1b\[(?:1|2|32|1;31|0)m)")
 
@@ -97,3 +98,54 @@ class Progress:
         bar = "#" * full + "." * (self.LENGTH - full)
         sys.stderr.write(f"\r[{bar}] {share:4.0%} {what[:30]}\x1b[K")
         sys.stderr.flush()
+
+
+# Columns of text: numbers to the right, one column that gives way when the line is too long.
+
+
+def shorten(text: str, length: int) -> str:
+    """At most so many characters.
+
+    >>> shorten("RandomizedResponse(epsilon=1, k=2925)", 20)
+    'RandomizedResponse(…'
+    """
+    return text if len(text) <= length else text[: length - 1] + "…"
+
+
+def columns(rows: Sequence[Sequence[str]], align: str, *, width: int, gives_way: Sequence[int] = ()) -> list[str]:
+    """Lines of aligned cells; `align` has one of < and > for each column.
+
+    >>> columns([["a", "1"], ["bcd", "20"]], "<>", width=80)
+    ['a     1', 'bcd  20']
+    """
+    sizes = [max(len(row[n]) for row in rows) for n in range(len(align))]
+    for n in gives_way:
+        excess = sum(sizes) + 2 * (len(sizes) - 1) - width
+        sizes[n] = max(sizes[n] - max(excess, 0), min(sizes[n], 12))
+    return [
+        "  ".join(
+            f"{shorten(cell, size):{side}{size}}" for cell, size, side in zip(row, sizes, align, strict=True)
+        ).rstrip()
+        for row in rows
+    ]
+
+
+# Rows of queries: one line each where the mechanism fits beside the numbers, else it stands below them.
+
+MECHANISM = 2
+
+
+def query_lines(rows: Sequence[Sequence[str]], align: str) -> Iterator[str]:
+    """The head and the rows; the third column is the mechanism."""
+    room = width()
+    if max(map(len, columns(rows, align, width=10**6))) <= room:
+        head, *body = columns(rows, align, width=room)
+        yield dim(head)
+        yield from body
+        return
+    narrow = [[*row[:MECHANISM], *row[MECHANISM + 1 :]] for row in rows]
+    head, *body = columns(narrow, align[:MECHANISM] + align[MECHANISM + 1 :], width=room, gives_way=(0,))
+    yield dim(head)
+    for text, row in zip(body, rows[1:], strict=True):
+        yield text
+        yield dim(f"  {shorten(row[MECHANISM], room - 2)}")

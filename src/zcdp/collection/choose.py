@@ -7,17 +7,21 @@ from dataclasses import dataclass, field
 from math import exp, sqrt
 from typing import Any
 
-from zcdp.collection.budget import Budget
-from zcdp.collection.families import FAMILIES, Family
-from zcdp.collection.tune import Tuned, certified, tune
-from zcdp.display.calls import Spoken, spoken
+import numpy as np
+
+from zcdp.collection.collection_budget import Budget
+from zcdp.collection.families import FAMILIES, Family, Tuned, certified, tune
+from zcdp.collection.parquet import Label
 from zcdp.errors import BadValue
 from zcdp.mechanisms import Mechanism, OptimizedUnaryEncoding, RandomizedResponse
-from zcdp.numeric.certify import NotCertified
+from zcdp.numeric.balls import NotCertified
 from zcdp.numeric.exact import Value, integer, rational
 from zcdp.privacy.plan import Plan
+from zcdp.samplers.source import secure
+from zcdp.text.calls import Spoken, spoken
 
-__all__ = ["Choice", "Design", "choose"]
+__all__ = ["Choice", "Design", "choose", "compare", "design_of"]
+
 
 MOST_ROUNDS = 10_000
 
@@ -205,3 +209,27 @@ class _Search:
             response = RandomizedResponse(epsilon=share, k=self.k)
             return self._of(response, self.of, FAMILIES[0](self.k).bytes(1.0))
         return self._of(OptimizedUnaryEncoding(epsilon=share), self.of, self.k / 8)
+
+
+# A design that was used, beside those that `choose` finds for the same collection and budget.
+
+
+def design_of(mechanism: Any, k: int, *, rounds: int, answered: int, clients: int) -> Design:
+    """What the mechanism gives where clients answer some of the rounds: its error at the frequency 1/k, its bytes.
+
+    >>> from zcdp import RandomizedResponse
+    >>> design_of(RandomizedResponse(epsilon=8, k=256), 256, rounds=30, answered=1, clients=10**6).standard_error
+    0.0003657...
+    """
+    frequency = 1 / k
+    variance = mechanism.standard_error(clients=1, frequency=frequency) ** 2
+    error = error_of(variance, frequency, answered / rounds, clients)
+    label = Label.of(mechanism, k, mechanism._drawn(np.zeros(1, dtype=np.int64), k, secure), rows=False)
+    size = float(label.numbers.itemsize * (label.width or 1))
+    spent = (answered * mechanism).rho
+    return Design(mechanism, k, answered, rounds, clients, frequency, error, size, spent)
+
+
+def compare(design: Design, **budget: Any) -> Choice:
+    """The designs within a budget, for the same values, rounds and clients."""
+    return choose(k=design.k, clients=design.clients, rounds=design.of, **budget)

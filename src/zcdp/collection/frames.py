@@ -1,18 +1,85 @@
-"""Counting reports in the data frame that one has: pandas, Polars, PyArrow, DuckDB, PySpark, through narwhals."""
+"""Reports in Parquet files counted by DuckDB: it groups numbers itself, and streams blocks to the counting kernels."""
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Iterator
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+from numpy.typing import NDArray
 
+from zcdp.collection.parquet import LABEL, Label, arrow, each_once, in_file, package, unpacked
 from zcdp.errors import BadType, BadValue, MissingExtra
+from zcdp.estimation.linear_hash_decoding import SMALL_TABLE
 from zcdp.numeric.exact import Value
 
 if TYPE_CHECKING:
-    from zcdp.estimation.counts import Counts
+    from zcdp.estimation.histogram import Counts
 
-__all__ = ["count_frame"]
+__all__ = ["count_duckdb", "count_frame"]
+
+
+ROWS_AT_ONCE = 1 << 16
+
+
+def count_duckdb(paths: Iterable[Path], mechanism: Any, k: int, *, memory: str | None = None) -> Counts:
+    """The counts of all files together, each checked to be of this mechanism and k; `memory` is DuckDB's limit."""
+    arrow()
+    duckdb = package("duckdb", "files read by DuckDB need", "duckdb")
+    with duckdb.connect() as engine:
+        if memory is not None:
+            engine.execute("set memory_limit = $1", [memory])
+        parts = (part for path in each_once(paths) for part in _sums(duckdb, engine, path, mechanism, k))
+        counts: Counts = mechanism._counts(parts, k=k)
+    return counts
+
+
+def _sums(duckdb: Any, engine: Any, path: Path, mechanism: Any, k: int) -> Iterator[tuple[int, NDArray[Any]]]:
+    try:
+        names = [row[0] for row in engine.execute("describe from read_parquet($1)", [str(path)]).fetchall()]
+        if LABEL not in names:
+            raise BadValue(f"{path}: does not say which design its reports are of: `zcdp randomize` writes that")
+        texts = engine.execute(f"select distinct {LABEL} from read_parquet($1)", [str(path)]).fetchall()
+        if not texts:
+            return
+        label = Label.common(path, [row[0] for row in texts], mechanism, k)
+        if label.rows and label.width is None and mechanism._outputs(k) <= SMALL_TABLE:
+            yield _grouped(engine, path, mechanism, k)
+            return
+        wanted = "report" if label.rows else "reports, block"
+        size = ROWS_AT_ONCE if label.rows else 1
+        found = engine.sql(f"select {wanted} from read_parquet($1)", params=[str(path)])
+        for batch in _batches(found, size):
+            yield in_file(path, mechanism, unpacked(path, batch, label), k)
+    except duckdb.Error as error:
+        raise BadValue(f"{path}: not a whole Parquet file: {str(error).splitlines()[0]}") from None
+
+
+def _batches(found: Any, size: int) -> Iterator[Any]:
+    """A stream, by the name that this version of DuckDB has for it."""
+    reader = found.to_arrow_reader(size) if hasattr(found, "to_arrow_reader") else found.fetch_arrow_reader(size)
+    for batch in reader:
+        if batch.num_rows:
+            yield batch
+
+
+def _grouped(engine: Any, path: Path, mechanism: Any, k: int) -> tuple[int, NDArray[Any]]:
+    """Reports that are numbers: DuckDB counts each kind."""
+    query = "select report, count(*) as often from read_parquet($1) group by report"
+    rows = engine.execute(query, [str(path)]).fetchall()
+    if any(report is None for report, _ in rows):
+        raise BadValue(f"{path}: has missing reports")
+    size = mechanism._outputs(k)
+    if any(not 0 <= report < size for report, _ in rows):
+        raise BadValue(f"{path}: reports must lie in 0 .. {size - 1}: these are of another design")
+    tally = np.zeros(size, dtype=np.int64)
+    for report, often in rows:
+        tally[report] = often
+    return int(tally.sum()), tally
+
+
+# Counting reports in the data frame that one has: pandas, Polars, PyArrow, DuckDB, PySpark, through narwhals.
 
 
 def count_frame(mechanism: Any, frame: Any, column: str, *, k: Value | None = None) -> Counts:

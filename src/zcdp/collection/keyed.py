@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from zcdp.collection.label import package
+from zcdp.collection.parquet import package
 from zcdp.errors import BadType, BadValue
 from zcdp.numeric.exact import Value
 
@@ -52,7 +52,7 @@ class KeyedNoise:
 
     def release(self, mechanism: Any, values: ArrayLike, ids: ArrayLike, *, k: Value | None = None) -> NDArray[Any]:
         """A report for each value, under the number of each report, from 0 to 2^64 - 1 and never twice."""
-        from zcdp.samplers.arrays import integer_array
+        from zcdp.samplers.run_samplers import integer_array
 
         if not hasattr(mechanism, "_drawn") or hasattr(mechanism, "remember"):
             raise BadValue(f"{mechanism!r} is not a local randomizer of values that can be keyed")

@@ -1,21 +1,188 @@
-"""Files of reports in Parquet, read and written block by block: never a whole file in memory."""
+"""The label that travels with reports on every engine: which mechanism made them, on how many values, in which form."""
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterable, Iterator
+from dataclasses import asdict, dataclass
+from importlib import import_module
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
 from numpy.typing import NDArray
 
-from zcdp.collection.arrow import arrow, labels, schema, table, unpacked
-from zcdp.collection.label import LABEL, Label
-from zcdp.errors import BadValue
+from zcdp.errors import BadValue, MissingExtra
 
 if TYPE_CHECKING:
-    from zcdp.estimation.counts import Counts
+    from zcdp.estimation.histogram import Counts
 
-__all__ = ["BLOCK", "count_files", "each_once", "in_file", "opened", "read_reports", "whole_batches", "write_reports"]
+__all__ = [
+    "BLOCK",
+    "LABEL",
+    "Label",
+    "arrow",
+    "count_files",
+    "each_once",
+    "in_file",
+    "labels",
+    "opened",
+    "package",
+    "read_reports",
+    "schema",
+    "table",
+    "unpacked",
+    "whole_batches",
+    "write_reports",
+]
+
+
+LABEL = "design"
+"""The column that holds it: the same in every row, and so of no size. Footers of files do not reach a data frame."""
+
+FORMAT = 2
+TYPES = ("|u1", "<u2", "<u4", "<u8")
+
+
+def package(module: str, needs: str, extra: str) -> Any:
+    """A module of an extra, or an error that names the command to get it."""
+    try:
+        return import_module(module)
+    except ModuleNotFoundError as error:
+        name = module.split(".", maxsplit=1)[0]
+        if error.name is None or error.name.split(".", maxsplit=1)[0] != name:
+            raise
+        raise MissingExtra(f"{needs} {name}", extra=extra, name=name) from None
+
+
+@dataclass(frozen=True)
+class Label:
+    """Of a block, or of a row.
+
+    >>> Label.read("a file", Label("m", 3, rows=True, type="|u1", width=None).text).k
+    3
+    """
+
+    mechanism: str
+    k: int
+    rows: bool
+    type: str
+    """Of the numbers that a report is made of."""
+    width: int | None
+    """How many of them; None if a report is one number."""
+
+    @classmethod
+    def of(cls, mechanism: Any, k: int, block: NDArray[Any], *, rows: bool) -> Label:
+        """For these reports and all others of the mechanism: the smallest unsigned type that holds every one."""
+        kind = np.dtype(np.uint8)
+        if block.dtype != np.uint8:
+            most = mechanism._outputs(k) if block.ndim == 1 else k
+            kind = np.min_scalar_type(most - 1).newbyteorder("<")
+        return cls(repr(mechanism), k, rows, kind.str, block.shape[1] if block.ndim == 2 else None)
+
+    @classmethod
+    def read(cls, where: object, text: Any) -> Label:
+        """As found; `where` is what to call the place."""
+        try:
+            said = json.loads(text)
+            known = said.pop("format") == FORMAT and said["type"] in TYPES and type(said["rows"]) is bool
+            known = known and type(said["k"]) is int and (said["width"] is None or int(said["width"]) > 0)
+            found = cls(**said)
+        except (ValueError, TypeError, KeyError, AttributeError):
+            known = False
+        if not known:
+            raise BadValue(f"{where}: says what its reports are in a way that this version does not read")
+        return found
+
+    @classmethod
+    def common(cls, where: object, texts: list[Any], mechanism: Any, k: int) -> Label:
+        """The one label of all, checked to be that of this mechanism on k values."""
+        labels = [cls.read(where, text) for text in texts]
+        for one in labels:
+            if (one.mechanism, one.k) != (repr(mechanism), k):
+                has = f"has reports of {one.mechanism} on {one.k} values"
+                raise BadValue(f"{where}: {has}, not of {mechanism!r} on {k}")
+        if len(set(labels)) != 1:
+            raise BadValue(f"{where}: mixes reports of different forms")
+        return labels[0]
+
+    @property
+    def text(self) -> str:
+        """As it is written."""
+        return json.dumps({"format": FORMAT, **asdict(self)})
+
+    @property
+    def numbers(self) -> np.dtype[Any]:
+        """The type of the numbers that a report is made of."""
+        return np.dtype(self.type)
+
+
+# Reports as Arrow batches and back: packed blocks of many reports, or one report a row, each with its label.
+
+
+def arrow() -> Any:
+    """The module."""
+    package("pyarrow.parquet", "Parquet files and Arrow tables need", "collection")
+    return package("pyarrow", "Parquet files and Arrow tables need", "collection")
+
+
+def schema(label: Label) -> Any:
+    """Of blocks: (reports, block, design). Of rows: (report, design)."""
+    pa = arrow()
+    if not label.rows:
+        return pa.schema([("reports", pa.int64()), ("block", pa.large_binary()), (LABEL, pa.string())])
+    one = pa.from_numpy_dtype(label.numbers.newbyteorder("="))
+    kind = one if label.width is None else pa.binary(label.width * label.numbers.itemsize)
+    return pa.schema([("report", kind), (LABEL, pa.dictionary(pa.int32(), pa.string()))])
+
+
+def table(label: Label, block: NDArray[Any]) -> Any:
+    """These reports, as the label says."""
+    pa, form = arrow(), schema(label)
+    packed = np.ascontiguousarray(block.astype(label.numbers, copy=False))
+    if not label.rows:
+        return pa.table([[len(packed)], [packed.tobytes()], [label.text]], schema=form)
+    marks = pa.DictionaryArray.from_arrays(pa.array(np.zeros(len(packed), np.int32)), pa.array([label.text]))
+    if label.width is None:
+        return pa.table([pa.array(packed.reshape(-1)), marks], schema=form)
+    kind = form.field("report").type
+    column = pa.FixedSizeBinaryArray.from_buffers(kind, len(packed), [None, pa.py_buffer(packed)])
+    return pa.table([column, marks], schema=form)
+
+
+def labels(batch: Any) -> list[Any]:
+    """The different labels of a batch, as text."""
+    texts: list[Any] = batch.column(LABEL).unique().to_pylist()
+    return texts
+
+
+def unpacked(where: object, batch: Any, label: Label) -> NDArray[Any]:
+    """The reports of a batch as one array; a block that does not hold what it says is refused."""
+    kind, width = label.numbers, label.width
+    if label.rows and width is None:
+        column = batch.column("report")
+        if column.null_count:
+            raise BadValue(f"{where}: has missing reports")
+        return np.asarray(column.to_numpy(zero_copy_only=False))
+    if label.rows:
+        received, parts = [1] * batch.num_rows, batch.column("report").to_pylist()
+    else:
+        received, parts = batch.column("reports").to_pylist(), [one.as_buffer() for one in batch.column("block")]
+    if any(one is None for one in (*received, *parts)):
+        raise BadValue(f"{where}: has missing reports")
+    if label.rows:
+        received, parts = [batch.num_rows], [b"".join(parts)]
+    arrays = [np.empty(0, kind)]
+    for count, part in zip(received, parts, strict=True):
+        if len(part) % kind.itemsize or len(part) != count * (width or 1) * kind.itemsize:
+            size = len(part) // kind.itemsize
+            raise BadValue(f"{where}: a block of {count} reports has {size} numbers: the file is damaged")
+        arrays.append(np.frombuffer(part, dtype=kind))
+    flat = arrays[1] if len(arrays) == 2 else np.concatenate(arrays)
+    return flat if width is None else flat.reshape(-1, width)
+
+
+# Files of reports in Parquet, read and written block by block: never a whole file in memory.
 
 BLOCK = 1 << 18
 """Reports of one packed block."""

@@ -7,15 +7,14 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from zcdp.accounting.parser import parse
-from zcdp.collection.arrow import arrow, labels, table, unpacked
 from zcdp.collection.keyed import KeyedNoise
-from zcdp.collection.label import LABEL, Label, package
+from zcdp.collection.parquet import LABEL, Label, arrow, labels, package, table, unpacked
 from zcdp.errors import BadValue
+from zcdp.plans.plan_text import parse
 from zcdp.samplers.source import secure
 
 if TYPE_CHECKING:
-    from zcdp.estimation.counts import Counts
+    from zcdp.estimation.histogram import Counts
 
 __all__ = ["count_spark", "keyed_spark", "randomize_spark"]
 

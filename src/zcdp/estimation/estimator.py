@@ -5,16 +5,30 @@ Theorem: docs/theorems/estimator.md.
 
 from __future__ import annotations
 
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from fractions import Fraction
 from typing import Any, Protocol
 
 import numpy as np
+from flint import fmpq, fmpq_mat
 from numpy.typing import NDArray
 
-from zcdp.estimation.intervals import clients_interval, population_interval
+from zcdp.errors import BadValue
+from zcdp.estimation.intervals import ROUNDING, clients_interval, crossing, population_interval
 from zcdp.estimation.support import Support, checked
 
-__all__ = ["BySupport", "ByTwoSupports", "Estimator"]
+__all__ = [
+    "BySigns",
+    "BySupport",
+    "ByTwoSupports",
+    "ByWeights",
+    "Estimator",
+    "Excess",
+    "moment_interval",
+    "unbiased_weights",
+]
+
 
 Floats = NDArray[Any]
 
@@ -82,3 +96,200 @@ class ByTwoSupports:
         """Lower and upper ends for each value, each wrong with probability at most risk/2."""
         ends = [part.interval(counts[v : v + 1], n, risk, of=of) for v, part in enumerate(self._each())]
         return np.concatenate([low for low, _ in ends]), np.concatenate([high for _, high in ends])
+
+
+# Intervals from moments: the exact law is not known, but the moments of what a report adds are, or a bound on them.
+#
+# Theorem: docs/theorems/intervals.md, part 4.
+
+Excess = Callable[[Floats], tuple[Floats, Floats, Floats]]
+"""E e^{zX} - 1 of a holder's X and at most of anyone else's, at each z; and the size of the terms they are made of."""
+
+STEPS = 60
+
+
+def moment_interval(
+    sums: Floats, n: int, risk: float, up: Excess, down: Excess, *, largest: float, guess: Floats, whole: bool
+) -> tuple[Floats, Floats]:
+    """The shares of holders among n for which neither tail of the sum of all X is bounded by risk/2.
+
+    `up` is of X and `down` of -X, for z from 0 to `largest`. Whole: of these clients, else of whom they are drawn from.
+    """
+    unit = n if whole else 1
+    top = np.full(sums.size, float(unit))
+    gap = 1.0 if whole else max(1e-5 / np.sqrt(n), 1e-15)
+    place = np.clip(guess, 0, 1) * unit
+
+    def at_least(which: NDArray[Any], holders: Floats) -> Floats:
+        return _bound(sums[which], holders / unit, n, up, largest, whole=whole)
+
+    def at_most(which: NDArray[Any], others: Floats) -> Floats:
+        return _bound(-sums[which], 1 - others / unit, n, down, largest, whole=whole, falling=True)
+
+    outside, lower = crossing(at_least, risk / 2, top, gap, place)
+    beyond, fewest = crossing(at_most, risk / 2, top, gap, unit - place)
+    if whole:
+        return lower / n, (n - fewest) / n
+    return outside, np.minimum(np.nextafter(1 - beyond, 2), 1.0)
+
+
+def _bound(
+    d: Floats, share: Floats, n: int, excess: Excess, largest: float, *, whole: bool, falling: bool = False
+) -> Floats:
+    """On P[sum >= d]: the least moment bound that is found, each of them valid, and what rounding can change added."""
+    low, high = np.zeros(d.size), np.full(d.size, largest)
+    for _ in range(STEPS):
+        third = (high - low) / 3
+        left = _log_moment(low + third, d, share, n, excess, whole=whole, falling=falling)
+        right = _log_moment(high - third, d, share, n, excess, whole=whole, falling=falling)
+        low, high = np.where(left > right, low + third, low), np.where(left > right, high, high - third)
+    found = _log_moment(low, d, share, n, excess, whole=whole, falling=falling)
+    bound: Floats = np.exp(np.minimum(found, 0.0)) * (1 + ROUNDING)
+    return bound
+
+
+def _log_moment(z: Floats, d: Floats, share: Floats, n: int, excess: Excess, *, whole: bool, falling: bool) -> Floats:
+    """log of e^{-zd} E e^{z sum}, or more: of clients of whom a share holds the value, or who are drawn to hold it."""
+    holder, other, size = excess(z)
+    # the bound must rise, or fall, with the holders: where it does not, the larger of both moments stands for both
+    if falling:
+        other = np.maximum(holder, other)
+    else:
+        holder = np.maximum(holder, other)
+    if whole:
+        log = share * np.log1p(holder) + (1 - share) * np.log1p(other)
+    else:
+        log = np.log1p(share * holder + (1 - share) * other)
+    slack = ROUNDING * (n * (size / (1 + np.minimum(holder, other)) + np.abs(log)) + np.abs(z * d))
+    return np.asarray(n * log - z * d + slack)
+
+
+# Estimates from sums of signs: Hadamard response with several blocks, where reports of other blocks say nothing.
+#
+# Theorems: docs/theorems/estimator.md, docs/theorems/intervals.md.
+
+LARGEST_TILT_OF_SIGNS = 20.0
+
+
+@dataclass(frozen=True)
+class BySigns:
+    """f = r D/n, D the sum of signs; a holder's sign has mean 1/r, and falls into the block with probability t."""
+
+    r: float
+    t: float
+
+    def frequencies(self, counts: Floats, n: int) -> Floats:
+        """Unbiased estimates."""
+        return np.asarray(counts / n * self.r)
+
+    def standard_error(self, frequencies: Floats, n: int, *, of: str) -> Floats:
+        """At these true frequencies, where all values share the block: never less than the truth."""
+        checked(of)
+        spread = self.t * self.r**2 - (frequencies if of == "clients" else frequencies**2)
+        return np.asarray(np.sqrt(spread / n))
+
+    def interval(self, counts: Floats, n: int, risk: float, *, of: str) -> tuple[Floats, Floats]:
+        """Lower and upper ends, each wrong with probability at most risk/2."""
+        checked(of)
+        distinct, where = np.unique(counts, return_inverse=True)
+
+        def excess(z: Floats, mean: float) -> tuple[Floats, Floats, Floats]:
+            other, odd = 2 * self.t * np.sinh(z / 2) ** 2, np.sinh(z)
+            return other + mean * odd, other, other + abs(mean) * odd
+
+        low, high = moment_interval(
+            distinct,
+            n,
+            risk,
+            lambda z: excess(z, 1 / self.r),
+            lambda z: excess(z, -1 / self.r),
+            largest=LARGEST_TILT_OF_SIGNS,
+            guess=self.frequencies(distinct, n),
+            whole=of == "clients",
+        )
+        return low[where], high[where]
+
+
+# Estimates from any channel: weights of the outputs, found from its matrix, whose means are the indicators of inputs.
+#
+# Theorems: docs/theorems/estimator.md, docs/theorems/intervals.md.
+
+Rows = Sequence[Sequence[Fraction]]
+LARGEST_TILT_OF_WEIGHTS = 40.0  # of z, in units of the range of the weights
+
+
+def unbiased_weights(rows: Rows) -> list[list[Fraction]]:
+    """W with the sum over y of R[x, y] W[v, y] equal to [v = x], exactly.
+
+    W = (R D^-1 R^T)^-1 R D^-1, D the mean of the rows on the diagonal: the least variance where all values are equally
+    frequent. None exists if some row is a mixture of others.
+
+    >>> unbiased_weights([[Fraction(3, 4), Fraction(1, 4)], [Fraction(1, 4), Fraction(3, 4)]])[0]
+    [Fraction(3, 2), Fraction(-1, 2)]
+    """
+    columns = [y for y in range(len(rows[0])) if any(row[y] for row in rows)]
+    matrix = fmpq_mat([[fmpq(row[y].numerator, row[y].denominator) for y in columns] for row in rows])
+    mean = [sum((row[y] for row in rows), Fraction(0)) / len(rows) for y in columns]
+    scaled = fmpq_mat(
+        [[matrix[x, n] * fmpq(one.denominator, one.numerator) for n, one in enumerate(mean)] for x in range(len(rows))]
+    )
+    try:
+        found = (scaled * matrix.transpose()).inv() * scaled
+    except ZeroDivisionError:
+        raise BadValue("rows must be linearly independent: else frequencies are not told apart by reports") from None
+    weights = [[Fraction(0)] * len(rows[0]) for _ in rows]
+    for v in range(len(rows)):
+        for n, y in enumerate(columns):
+            weights[v][y] = Fraction(int(found[v, n].p), int(found[v, n].q))
+    return weights
+
+
+@dataclass(frozen=True)
+class ByWeights:
+    """f_v is the mean of W[v, y] over the reports y."""
+
+    rows: Floats
+    weights: Floats
+
+    def frequencies(self, counts: Floats, n: int) -> Floats:
+        """Unbiased estimates."""
+        return np.asarray(self.weights @ counts / n)
+
+    def standard_error(self, frequencies: Floats, n: int, *, of: str) -> Floats:
+        """At these true frequencies, whatever the other values are: never less than the truth. One: the worst value."""
+        checked(of)
+        second = self.weights**2 @ self.rows.T  # of value v from a client who holds x
+        own = np.diag(second)
+        other = np.where(np.eye(len(own), dtype=bool), 0.0, second).max(axis=1)
+        known = frequencies if frequencies.size == own.size else np.full(own.size, frequencies[0])
+        spread = known * own + (1 - known) * other - (known if of == "clients" else known**2)
+        errors = np.sqrt(np.maximum(spread, 0.0) / n)
+        return errors if frequencies.size == own.size else np.array([errors.max()])
+
+    def interval(self, counts: Floats, n: int, risk: float, *, of: str) -> tuple[Floats, Floats]:
+        """Lower and upper ends for each value, each wrong with probability at most risk/2."""
+        totals = self.weights @ counts
+        ends = [self.ends(v, totals[v : v + 1], n, risk, of=of) for v in range(len(self.rows))]
+        return np.concatenate([low for low, _ in ends]), np.concatenate([high for _, high in ends])
+
+    def ends(self, v: int, totals: Floats, n: int, risk: float, *, of: str) -> tuple[Floats, Floats]:
+        """Of value v alone, for each total that the weights of n reports may have."""
+        checked(of)
+        weight = self.weights[v]
+        others = np.delete(self.rows, v, axis=0)
+
+        def excess(z: Floats, sign: float) -> tuple[Floats, Floats, Floats]:
+            rise = np.expm1(sign * np.multiply.outer(weight, z))
+            size = (self.rows @ np.abs(rise)).max(axis=0)
+            return self.rows[v] @ rise, (others @ rise).max(axis=0), size
+
+        return moment_interval(
+            totals,
+            n,
+            risk,
+            lambda z: excess(z, 1.0),
+            lambda z: excess(z, -1.0),
+            largest=LARGEST_TILT_OF_WEIGHTS / float(np.ptp(weight)),
+            guess=totals / n,
+            whole=of == "clients",
+        )

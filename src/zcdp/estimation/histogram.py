@@ -1,4 +1,4 @@
-"""Estimated frequencies of k values: points, standard errors, exact intervals, what is certainly there."""
+"""Counts of supports: what a block, a day or a machine sends on, and what is added up."""
 
 from __future__ import annotations
 
@@ -6,18 +6,126 @@ from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike, NDArray
 
-from zcdp.display.calls import Spoken
 from zcdp.errors import BadValue
-from zcdp.estimation.counts import Counts
 from zcdp.estimation.estimator import Estimator
-from zcdp.estimation.simplex import Consistent, box_in_simplex, project
 from zcdp.numeric.exact import Value, probability
+from zcdp.text.calls import Spoken
 
-__all__ = ["Histogram"]
+__all__ = ["Consistent", "Counts", "Histogram", "box_in_simplex", "project"]
+
+
+@dataclass(frozen=True, eq=False)
+class Counts(metaclass=Spoken):
+    """How many of so many reports support each value; counts of the same design add up.
+
+    >>> day = Counts("RandomizedResponse(epsilon=1, k=3)", 6, [1, 2, 3])
+    >>> (day + day).supports.tolist()
+    [2, 4, 6]
+    """
+
+    design: str
+    """The mechanism that made the reports, as text: counts of another are refused."""
+
+    reports: int
+    supports: NDArray[Any]
+    signed: bool = False
+    """Whether reports count for and against a value, as in Hadamard response with several blocks."""
+
+    def __init__(self, design: str, reports: int, supports: ArrayLike, *, signed: bool = False) -> None:
+        array = np.asarray(supports)
+        if array.ndim != 1 or array.size < 2 or array.dtype.kind not in "iu":
+            raise BadValue("supports must be one whole number for each of at least 2 values")
+        array = array.astype(np.int64)
+        if reports < 0:
+            raise BadValue(f"reports ({reports}) must not be negative")
+        if not signed and int(array.min()) < 0:
+            raise BadValue(f"supports must not be negative: value {int(array.argmin())} has {int(array.min())}")
+        if int(np.abs(array).max()) > reports:
+            raise BadValue(
+                f"supports must be at most the number of reports ({reports}), not {int(np.abs(array).max())}"
+            )
+        array.flags.writeable = False
+        for name, value in (("design", design), ("reports", int(reports)), ("supports", array), ("signed", signed)):
+            object.__setattr__(self, name, value)
+
+    @property
+    def k(self) -> int:
+        """The number of values."""
+        return self.supports.size
+
+    def __add__(self, other: Counts) -> Counts:
+        if not isinstance(other, Counts):
+            return NotImplemented
+        if (self.design, self.k) != (other.design, other.k):
+            raise BadValue(
+                f"counts of different designs do not add up: {self.design} of {self.k} values and "
+                f"{other.design} of {other.k}"
+            )
+        return Counts(self.design, self.reports + other.reports, self.supports + other.supports, signed=self.signed)
+
+    def __radd__(self, other: object) -> Counts:
+        return self if other == 0 else NotImplemented  # for sum()
+
+    def __eq__(self, other: object) -> bool:
+        return (
+            isinstance(other, Counts)
+            and (self.design, self.reports) == (other.design, other.reports)
+            and np.array_equal(self.supports, other.supports)
+        )
+
+    __hash__ = None  # type: ignore[assignment]
+
+
+# Frequencies that are none: projection to the simplex, and what is left of a box of intervals there.
 
 Floats = NDArray[Any]
+
+
+@dataclass(frozen=True)
+class Consistent:
+    """Frequencies that are at least 0 and sum to 1, with the simultaneous box.
+
+    They have no standard error of their own.
+    The ends hold together with probability at least `level`, if every client's value is one of the k.
+    """
+
+    frequencies: Floats = field(repr=False)
+    lower: Floats = field(repr=False)
+    upper: Floats = field(repr=False)
+    level: float = 0.95
+    possible: bool = True
+    """False where no frequencies that sum to 1 lie in the box: the level did not hold, or the design is another."""
+
+
+def project(frequencies: Floats) -> Floats:
+    """The nearest point of the simplex: a common amount is taken off, and what falls below 0 is 0.
+
+    >>> project(np.array([0.75, 0.5, -0.25])).tolist()
+    [0.625, 0.375, 0.0]
+    """
+    falling = np.sort(frequencies)[::-1]
+    excess = (np.cumsum(falling) - 1) / np.arange(1, falling.size + 1)
+    nearest: Floats = np.maximum(frequencies - excess[np.flatnonzero(falling > excess)[-1]], 0.0)
+    return nearest
+
+
+def box_in_simplex(lower: Floats, upper: Floats) -> tuple[Floats, Floats, bool]:
+    """Each end, given that the others must leave room for it: lower at least 1 less the other upper ends, and so on."""
+    room = 1e-12
+    possible = bool(lower.sum() <= 1 + room and upper.sum() >= 1 - room)
+    if not possible:
+        return lower, upper, False
+    # rounding of a sum is far below this, and makes the box wider only
+    return (
+        np.maximum(lower, 1 - (upper.sum() - upper) - room),
+        np.minimum(upper, 1 - (lower.sum() - lower) + room),
+        True,
+    )
+
+
+# Estimated frequencies of k values: points, standard errors, exact intervals, what is certainly there.
 
 
 @dataclass(frozen=True, eq=False)
@@ -27,7 +135,7 @@ class Histogram(metaclass=Spoken):
     Theorems: docs/theorems/estimator.md, docs/theorems/intervals.md.
 
     >>> from zcdp import UnaryEncoding
-    >>> from zcdp.estimation.counts import Counts
+    >>> from zcdp.estimation.histogram import Counts
     >>> m = UnaryEncoding("3/4", "1/4")
     >>> h = m.estimate(Counts(repr(m), 100, [70, 30]))
     >>> h.frequencies.round(9).tolist(), h.interval(simultaneous=False)[0].tolist()

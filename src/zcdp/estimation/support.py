@@ -10,8 +10,8 @@ from math import sqrt
 from flint import arb
 
 from zcdp.errors import BadValue
-from zcdp.numeric.once import cached_property
-from zcdp.numeric.trusted import settled, trusted
+from zcdp.numeric.balls import settled, trusted
+from zcdp.numeric.threads import cached_property
 
 __all__ = ["Support"]
 

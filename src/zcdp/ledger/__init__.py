@@ -2,8 +2,8 @@
 
 from zcdp.ledger.book import Ledger
 from zcdp.ledger.chain import Entry
-from zcdp.ledger.errors import BudgetExceeded, KeyConflict, LedgerBusy, LedgerError
 from zcdp.ledger.model import Account, Spend
+from zcdp.ledger.store import BudgetExceeded, KeyConflict, LedgerBusy, LedgerError
 from zcdp.ledger.verification import Verification
 
 __all__ = [

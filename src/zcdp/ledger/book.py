@@ -10,20 +10,19 @@ from types import TracebackType
 from typing import IO, Self
 
 from zcdp.accounting import Plan
-from zcdp.accounting.cost import charge_down
-from zcdp.display.calls import Spoken
+from zcdp.accounting.filter import charge_down
 from zcdp.errors import BadType, BadValue
-from zcdp.ledger import exchange, text
+from zcdp.ledger import verification as exchange
+from zcdp.ledger import writing as text
 from zcdp.ledger.chain import Entry, Head
-from zcdp.ledger.errors import KeyConflict, KeyTaken, LedgerError, UnknownAccount
 from zcdp.ledger.model import Account, Spend, amount
 from zcdp.ledger.plans import composed, plan_of, priced
-from zcdp.ledger.store import LARGEST_SEAL, Request, Row
+from zcdp.ledger.store import LARGEST_SEAL, KeyConflict, KeyTaken, LedgerError, Request, Row, UnknownAccount, store_at
 from zcdp.ledger.terms import Terms, small, terms_of
 from zcdp.ledger.verification import Verification, check_head, verify
-from zcdp.ledger.where import store_at
 from zcdp.numeric.exact import Value, positive_rational
 from zcdp.privacy.curve import Curve
+from zcdp.text.calls import Spoken
 
 __all__ = ["Ledger"]
 
@@ -292,7 +291,7 @@ class Ledger(metaclass=Spoken):
         return self._request(text.name(account, "account"), text.name(key, "key"), who=who)
 
     def _unknown(self, name: str) -> UnknownAccount:
-        from zcdp.display.suggest import unknown
+        from zcdp.text.suggestions import unknown
 
         known = [row[0] for row in self._store.state()[1]]
         if not known:

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from importlib.resources import files
 
-from zcdp.accounting.cost import GRID
-from zcdp.ledger.errors import LedgerError
+from zcdp.accounting.filter import GRID
+from zcdp.ledger.store import LedgerError
 
 __all__ = ["FORMAT", "STEPS", "check_format", "script", "statements"]
 

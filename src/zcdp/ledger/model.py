@@ -6,10 +6,10 @@ from dataclasses import dataclass
 from fractions import Fraction
 from functools import lru_cache
 
-from zcdp.accounting.cost import GRID
+from zcdp.accounting.filter import GRID
 from zcdp.errors import BadValue
 from zcdp.ledger.chain import Entry
-from zcdp.ledger.errors import BudgetExceeded, LedgerError
+from zcdp.ledger.store import BudgetExceeded, LedgerError
 from zcdp.ledger.terms import Terms
 
 __all__ = ["Account", "Spend", "admitted", "amount", "refusal"]

@@ -7,7 +7,7 @@ from collections.abc import Iterable
 from fractions import Fraction
 
 from zcdp.accounting import Plan
-from zcdp.accounting.cost import charge
+from zcdp.accounting.filter import charge
 from zcdp.errors import BadType, BadValue
 from zcdp.ledger.store import LONGEST_PLAN
 from zcdp.ledger.terms import Terms

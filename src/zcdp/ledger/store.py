@@ -1,14 +1,58 @@
-"""What a database must do for a ledger: five writes, each one transaction, and a few reads."""
+"""What a ledger refuses, and why."""
 
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
+from pathlib import Path
 
+from zcdp.accounting.filter import BudgetExceeded
+from zcdp.errors import BadValue, ZcdpError
 from zcdp.ledger.chain import Entry, Head
 
-__all__ = ["BATCH", "LARGEST_SEAL", "LONGEST_PLAN", "Request", "Row", "Store"]
+__all__ = [
+    "BATCH",
+    "LARGEST_SEAL",
+    "LONGEST_PLAN",
+    "BudgetExceeded",
+    "KeyConflict",
+    "KeyTaken",
+    "LedgerBusy",
+    "LedgerError",
+    "Request",
+    "Row",
+    "Store",
+    "UnknownAccount",
+    "store_at",
+]
+
+
+class LedgerError(ZcdpError):
+    """The ledger cannot be read or written, or is not what was expected; nothing was changed."""
+
+
+class LedgerBusy(LedgerError):
+    """Another program held the ledger for longer than we wait; nothing was changed."""
+
+
+class KeyConflict(LedgerError):
+    """The key was used before for something else; nothing was spent."""
+
+
+class KeyTaken(KeyConflict):
+    """Which request it was, for the ledger to look closer."""
+
+    def __init__(self, request: Request) -> None:
+        super().__init__(f"the key {request.key!r} was used for something else: nothing was spent")
+        self.request = request
+
+
+class UnknownAccount(LedgerError, LookupError):
+    """There is no such account."""
+
+
+# What a database must do for a ledger: five writes, each one transaction, and a few reads.
 
 BATCH = 5000
 LONGEST_PLAN = 1_000_000
@@ -118,3 +162,21 @@ class Store(ABC):
         while rows := self.batch(after, last, account):
             yield from rows
             after = rows[-1].seq
+
+
+# Where a ledger lives: an address of PostgreSQL, or the path of a SQLite file.
+
+
+def store_at(where: str | Path, timeout: float) -> Store:
+    """The database that the address names; it is opened on first use, and its driver imported here."""
+    if isinstance(where, str) and where.startswith(("postgresql://", "postgres://")):
+        from zcdp.ledger.postgres import Postgres
+
+        return Postgres(where, timeout=timeout)
+    if str(where) == ":memory:":
+        raise BadValue("a ledger in memory would forget: Filter is a budget for one process")
+    if not str(where):
+        raise BadValue("where ('') must be a file, or a postgresql:// address")
+    from zcdp.ledger.sqlite import SQLite
+
+    return SQLite(Path(where), timeout=timeout)

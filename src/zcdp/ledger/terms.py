@@ -8,15 +8,14 @@ from dataclasses import dataclass
 from fractions import Fraction
 from functools import lru_cache
 
-from zcdp.accounting.cost import charge, charge_down
-from zcdp.accounting.renyi import best_order, renyi_budget
-from zcdp.display.things import thing
+from zcdp.accounting.filter import best_order, charge, charge_down, renyi_budget
 from zcdp.errors import BadType, BadValue
-from zcdp.ledger.errors import LedgerError
+from zcdp.ledger.store import LedgerError
 from zcdp.numeric.exact import Value, positive_rational, probability, rational
-from zcdp.privacy.conversions.zcdp_to_approx import zcdp_to_epsilon
+from zcdp.privacy.convert import zcdp_to_epsilon
 from zcdp.privacy.curve import Curve
 from zcdp.privacy.relation import Relation
+from zcdp.text.suggestions import thing
 
 __all__ = ["NEIGHBOURS", "Terms", "approx_to_rho", "terms_of"]
 

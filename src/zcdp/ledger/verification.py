@@ -1,17 +1,155 @@
-"""Verification: the chain against itself, the totals against the chain, the sealed bytes against their digests."""
+"""The chain read from its start: whether it is whole, and what accounts it adds up to."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+import json
+from base64 import b64decode, b64encode
+from binascii import Error
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, field, replace
+from fractions import Fraction
+from typing import IO, Any
 
-from zcdp.ledger.chain import START, Head, sealed_digest
-from zcdp.ledger.errors import LedgerError
-from zcdp.ledger.model import amount
-from zcdp.ledger.replay import Replay
-from zcdp.ledger.store import Store
+from zcdp.errors import BadType
+from zcdp.ledger.chain import START, Entry, Head, digest, sealed_digest
+from zcdp.ledger.model import Account, amount
+from zcdp.ledger.plans import cost_of
+from zcdp.ledger.store import LedgerError, Store
 from zcdp.ledger.terms import Terms
 
-__all__ = ["Verification", "check_head", "verify"]
+__all__ = ["Replay", "Verification", "check_head", "export", "load", "verify"]
+
+
+KINDS = ("ledger", "open", "spend", "raise", "seal", "deliver", "upgrade")
+MOST = 100
+"""Findings beyond this many are counted, not listed."""
+
+
+@dataclass
+class Replay:
+    """Feed it entries in their order; `findings` says in words what is wrong, and where."""
+
+    recompute: bool = True
+    head: Head = field(default_factory=lambda: Head(0, START))
+    findings: list[str] = field(default_factory=list)
+    more: int = 0
+    accounts: dict[str, Account] = field(default_factory=dict)
+    states: dict[tuple[str, str], str] = field(default_factory=dict)
+    seals: dict[tuple[str, str], str] = field(default_factory=dict)
+    _costs: dict[tuple[Terms, str], Fraction | str] = field(default_factory=dict)
+
+    def find(self, text: str) -> None:
+        """Put a finding on the list."""
+        if len(self.findings) < MOST:
+            self.findings.append(text)
+        else:
+            self.more += 1
+
+    def read(self, entries: Iterable[Entry]) -> None:
+        """Check all entries."""
+        for _ in self.checked(entries):
+            pass
+
+    def checked(self, entries: Iterable[Entry]) -> Iterator[Entry]:
+        """Check entries on their way to someone else."""
+        for entry in entries:
+            self._link(entry)
+            try:
+                if not all(type(value) is str for value in entry[1:]):
+                    raise LedgerError("has a field that is not text")
+                self._apply(entry)
+            except LedgerError as error:
+                self.find(f"entry {entry.seq}: {error}")
+            yield entry
+
+    def _link(self, entry: Entry) -> None:
+        if entry.seq != self.head.seq + 1:
+            gap = (
+                f"entries {self.head.seq + 1} to {entry.seq - 1} are missing" if entry.seq > self.head.seq else "order"
+            )
+            self.find(f"entry {entry.seq}: does not follow entry {self.head.seq}: {gap}")
+        try:
+            expected = digest(self.head.hash, entry)
+        except (AttributeError, UnicodeEncodeError):  # a field that is not text
+            expected = ""
+        if entry.hash != expected:
+            self.find(f"entry {entry.seq}: was changed, or one before it was: its hash does not fit")
+        self.head = Head(entry.seq, entry.hash)
+
+    def _apply(self, entry: Entry) -> None:
+        if entry.kind not in KINDS or (entry.kind == "ledger") != (entry.seq == 1):
+            raise LedgerError(f"is of a kind ({str(entry.kind)[:20]!r}) that does not belong here")
+        if entry.kind in ("ledger", "upgrade"):
+            return
+        if entry.kind == "open":
+            self._open(entry)
+        elif entry.account not in self.accounts:
+            raise LedgerError("belongs to an account that was not opened")
+        elif entry.kind == "raise":
+            self._raise(entry)
+        else:
+            self._keyed(entry)
+
+    def _open(self, entry: Entry) -> None:
+        if entry.account in self.accounts:
+            raise LedgerError("opens an account that is open")
+        account = Account(entry.account, Terms.from_json(entry.what), amount(entry.amount), Fraction(0))
+        self.accounts[entry.account] = account
+        self._promise(account)
+
+    def _promise(self, account: Account) -> None:
+        """The budget must not be larger than its epsilon and delta allow."""
+        if not self.recompute or account.terms.epsilon is None:
+            return
+        try:
+            allowed = account.terms.budget()
+        except (ValueError, ArithmeticError):
+            raise LedgerError("has an epsilon, delta or order that makes no sense") from None
+        if account.budget > allowed:
+            raise LedgerError("has a budget larger than its epsilon and delta allow")
+
+    def _raise(self, entry: Entry) -> None:
+        before = self.accounts[entry.account]
+        account = replace(before, terms=Terms.from_json(entry.what), budget=amount(entry.amount))
+        self.accounts[entry.account] = account
+        if account.budget <= before.budget or not entry.why.strip():
+            raise LedgerError("is no raise of the budget with a reason")
+        if replace(account.terms, epsilon=None) != replace(before.terms, epsilon=None):
+            raise LedgerError("changes terms that are fixed at opening")
+        self._promise(account)
+
+    def _keyed(self, entry: Entry) -> None:
+        place = (entry.account, entry.key)
+        before = {"spend": None, "seal": "spend", "deliver": "seal"}[entry.kind]
+        if not entry.key or self.states.get(place) != before:
+            raise LedgerError(f"a {entry.kind} of key {str(entry.key)[:60]!r} that does not fit what was done before")
+        self.states[place] = entry.kind
+        if entry.kind == "seal":
+            self.seals[place] = entry.what
+        if entry.kind == "spend":
+            self._spend(entry)
+
+    def _spend(self, entry: Entry) -> None:
+        account, cost = self.accounts[entry.account], amount(entry.amount)
+        total = account.spent + cost
+        # one object a spend would be most of the time that reading takes
+        object.__setattr__(account, "spent", total)
+        if total > account.budget:
+            raise LedgerError("spends more than the budget")
+        if not cost:
+            raise LedgerError("spends nothing")
+        if self.recompute:
+            known = (account.terms, entry.what)
+            if known not in self._costs:
+                self._costs[known] = cost_of(*known)
+            least = self._costs[known]
+            if isinstance(least, str):
+                raise LedgerError(least)
+            if cost < least:
+                raise LedgerError(f"was charged {float(cost):.6g}, less than what its plan costs ({float(least):.6g})")
+
+
+# Verification: the chain against itself, the totals against the chain, the sealed bytes against their digests.
 
 
 @dataclass(frozen=True)
@@ -100,3 +238,64 @@ def _seals(store: Store, replay: Replay) -> None:
     for account, key in sorted(there - set(replay.seals)):
         if store.find(account, key, "seal") is None:
             replay.find(f"account {account!r}, key {key!r}: bytes that were never sealed on the record")
+
+
+# Export and import: a ledger as JSON lines, one entry each, sealed bytes with the entry that sealed them.
+
+FIELDS = Entry._fields
+
+
+def export(store: Store, file: IO[str]) -> int:
+    """Write every entry; how many there are."""
+    encode, count = json.JSONEncoder(ensure_ascii=True).encode, 0
+    for entry in store.entries():
+        line: dict[str, Any] = dict(zip(FIELDS, entry, strict=True))
+        if entry.kind == "seal":
+            data = store.sealed(entry.account, entry.key)
+            if data is None:
+                raise LedgerError(f"entry {entry.seq}: the sealed bytes are missing: zcdp ledger verify says more")
+            line["sealed"] = b64encode(data).decode()
+        file.write(encode(line) + "\n")
+        count += 1
+    return count
+
+
+def load(store: Store, lines: Iterable[str]) -> int:
+    """Make a ledger of exported lines; it is checked like any other, and refused as a whole if anything is wrong."""
+    replay, sealed = Replay(), []
+
+    def entries() -> Iterator[Entry]:
+        for number, line in enumerate(lines, 1):
+            entry, data = _line(number, line)
+            if data is not None:
+                if sealed_digest(data) != entry.what:
+                    raise LedgerError(f"line {number}: the sealed bytes are not those on the record")
+                sealed.append((entry.account, entry.key, data))
+            yield entry
+
+    def checked() -> Iterator[Entry]:
+        for entry in replay.checked(entries()):
+            if replay.findings:
+                raise LedgerError(replay.findings[0])
+            yield entry
+        if replay.head.seq == 0:
+            raise LedgerError("there is nothing to import")
+
+    held = list(checked())
+    rows = [(a.name, a.terms.to_json(), str(a.budget), str(a.spent)) for a in replay.accounts.values()]
+    store.load(held, rows, sealed)
+    return len(held)
+
+
+def _line(number: int, line: str) -> tuple[Entry, bytes | None]:
+    try:
+        data = json.loads(line)
+        sealed = data.pop("sealed", None)
+        entry = Entry(**data)
+        if type(entry.seq) is not int or not all(type(value) is str for value in entry[1:]):
+            raise BadType(line)
+        if (sealed is not None) != (entry.kind == "seal"):
+            raise BadType(line)
+        return entry, None if sealed is None else b64decode(sealed, validate=True)
+    except (ValueError, TypeError, AttributeError, RecursionError, Error):
+        raise LedgerError(f"line {number}: not an entry of a ledger") from None

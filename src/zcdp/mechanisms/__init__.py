@@ -1,32 +1,30 @@
 """The mechanisms, one file each; `MECHANISMS` is the list of them all."""
 
 from zcdp.mechanisms.base import Mechanism
-from zcdp.mechanisms.binary_randomized_response import BinaryRandomizedResponse
-from zcdp.mechanisms.bounded_range import BoundedRange, ExponentialMechanism
 from zcdp.mechanisms.channel import Channel, LossPair
-from zcdp.mechanisms.discrete_laplace import DiscreteLaplace
-from zcdp.mechanisms.gaussian import DiscreteGaussian, Gaussian
-from zcdp.mechanisms.hadamard_response import HadamardResponse
-from zcdp.mechanisms.laplace import Laplace
-from zcdp.mechanisms.linear_hashing import LinearHashing
-from zcdp.mechanisms.local_hashing import LocalHashing
-from zcdp.mechanisms.logistic import Logistic
-from zcdp.mechanisms.memoized_rappor import MemoizedRAPPOR
-from zcdp.mechanisms.permute_and_flip import PermuteAndFlip
-from zcdp.mechanisms.pure_dp import PureDP
-from zcdp.mechanisms.pure_group import PureGroup
-from zcdp.mechanisms.randomized_response import RandomizedResponse
-from zcdp.mechanisms.rappor import RAPPOR
-from zcdp.mechanisms.report_noisy_max import ReportNoisyMax
+from zcdp.mechanisms.local.binary_randomized_response import BinaryRandomizedResponse
+from zcdp.mechanisms.local.hadamard_response import HadamardResponse
+from zcdp.mechanisms.local.local_hashing import LinearHashing, LocalHashing
+from zcdp.mechanisms.local.memoized_rappor import MemoizedRAPPOR
+from zcdp.mechanisms.local.randomized_response import RandomizedResponse
+from zcdp.mechanisms.local.rappor import RAPPOR
+from zcdp.mechanisms.local.subset_selection import SubsetSelection
+from zcdp.mechanisms.local.unary_encoding import OptimizedUnaryEncoding, UnaryEncoding
+from zcdp.mechanisms.noise.discrete_laplace import DiscreteLaplace
+from zcdp.mechanisms.noise.gaussian import DiscreteGaussian, Gaussian
+from zcdp.mechanisms.noise.laplace import Laplace
+from zcdp.mechanisms.noise.logistic import Logistic
+from zcdp.mechanisms.noise.staircase import DiscreteStaircase, Staircase
+from zcdp.mechanisms.noise.truncated_geometric import TruncatedGeometric
+from zcdp.mechanisms.pure_dp import PureDP, PureGroup
+from zcdp.mechanisms.selection.bounded_range import BoundedRange, ExponentialMechanism
+from zcdp.mechanisms.selection.permute_and_flip import PermuteAndFlip
+from zcdp.mechanisms.selection.report_noisy_max import ReportNoisyMax
+from zcdp.mechanisms.selection.sparse_vector import SparseVector
+from zcdp.mechanisms.selection.top_k import TopK
 from zcdp.mechanisms.sensitivity import L1, L2, L0LInf, L1LInf, Sensitivity
 from zcdp.mechanisms.shuffled import Shuffled
-from zcdp.mechanisms.sparse_vector import SparseVector
-from zcdp.mechanisms.staircase import DiscreteStaircase, Staircase
 from zcdp.mechanisms.subsampled import Subsampled
-from zcdp.mechanisms.subset_selection import SubsetSelection
-from zcdp.mechanisms.top_k import TopK
-from zcdp.mechanisms.truncated_geometric import TruncatedGeometric
-from zcdp.mechanisms.unary_encoding import OptimizedUnaryEncoding, UnaryEncoding
 
 __all__ = [
     "L1",

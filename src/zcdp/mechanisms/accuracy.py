@@ -11,11 +11,10 @@ from typing import Any
 
 from flint import arb
 
-from zcdp.display.calls import Spoken
 from zcdp.mechanisms.sensitivity import Sensitivity
-from zcdp.numeric.balls import at_precision, lift
-from zcdp.numeric.certify import Undecided, enclose, upper_float
+from zcdp.numeric.balls import Undecided, at_precision, enclose, lift, upper_float
 from zcdp.numeric.exact import Value, integer, probability
+from zcdp.text.calls import Spoken
 
 __all__ = ["Accuracy", "IntegerNoise", "Noise", "RealNoise", "least_whole"]
 

@@ -8,7 +8,7 @@ from typing import Any, ClassVar, Self
 
 from zcdp.errors import BadType, BadValue
 from zcdp.numeric.exact import Exact, Log, Value, integer, literal, positive_rational, times
-from zcdp.numeric.floats import greatest_float
+from zcdp.numeric.search import greatest_float
 from zcdp.privacy.curve import Curve
 from zcdp.privacy.relation import Relation
 
@@ -125,7 +125,7 @@ class Mechanism(Curve):
         >>> DiscreteStaircase(epsilon=1, sensitivity=5, r=2).group(3)
         PureGroup(epsilon=3, size=3)
         """
-        from zcdp.mechanisms.pure_group import PureGroup
+        from zcdp.mechanisms.pure_dp import PureGroup
 
         steps = integer(size, "size", 1)
         if self.local or steps == 1:

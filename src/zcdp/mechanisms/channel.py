@@ -1,4 +1,4 @@
-"""Bring your own: any randomizer with finitely many inputs and outputs, given by its probabilities."""
+"""Running a channel on values, and estimating how often each came: outputs are weighed, one weight for each input."""
 
 from __future__ import annotations
 
@@ -6,32 +6,131 @@ from abc import abstractmethod
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
+from itertools import accumulate
 from numbers import Rational, Real
 from typing import TYPE_CHECKING, Any, ClassVar
 
-from zcdp.display.things import thing
 from zcdp.errors import BadType, BadValue
 from zcdp.mechanisms.base import Mechanism
-from zcdp.mechanisms.weighed import Weighed
+from zcdp.mechanisms.local.local_randomizer import CollectsNumbers, FractionOrBall
 from zcdp.numeric.balls import lift
+from zcdp.numeric.doubles import product
 from zcdp.numeric.exact import Exact, Log, Value, literal, rational
-from zcdp.numeric.once import cached_property
-from zcdp.numeric.one_core import product
-from zcdp.privacy.envelope import FiniteEnvelope
-from zcdp.privacy.finite_pair import FinitePair
+from zcdp.numeric.threads import cached_property
+from zcdp.privacy.envelope import FiniteEnvelope, FinitePair
 from zcdp.privacy.loss import LossLaw, envelope_of_rows, ordered_law
 from zcdp.privacy.relation import Relation
+from zcdp.text.suggestions import thing
 
 if TYPE_CHECKING:
-    from numpy.typing import NDArray
+    from numpy.typing import ArrayLike, NDArray
 
-__all__ = ["Channel", "LossPair"]
+    from zcdp.estimation.estimator import Estimator
+    from zcdp.estimation.histogram import Counts, Histogram
+    from zcdp.estimation.support import Support
+    from zcdp.samplers.lazy_inversion import LazyTable
+    from zcdp.samplers.source import Source
+
+__all__ = ["Channel", "LossPair", "Weighed"]
+
+
+Row = tuple[Fraction, ...]
+
+
+class Weighed(CollectsNumbers):
+    """Row x of a matrix is the law of the report of a client who holds x. Theorem: docs/theorems/estimator.md."""
+
+    rows: tuple[Row, ...]
+
+    @property
+    def k(self) -> int:
+        """The number of inputs."""
+        return len(self.rows)
+
+    @cached_property
+    def _laws(self) -> tuple[Row, ...]:
+        """The rows divided by their exact sums: what is certified, and what is drawn."""
+        return tuple(tuple(entry / sum(row) for entry in row) for row in self.rows)
+
+    def release(self, values: ArrayLike) -> Any:
+        """An output for each input, as int64."""
+        import numpy as np
+
+        from zcdp.samplers.run_samplers import each
+        from zcdp.samplers.source import secure
+
+        def many(inputs: NDArray[Any]) -> NDArray[Any]:
+            return self._drawn(inputs, self.k, secure)
+
+        return each(lambda x: int(many(np.array([x]))[0]), many, values, self.k)
+
+    @cached_property
+    def _tables(self) -> tuple[LazyTable, ...]:
+        from zcdp.samplers.lazy_inversion import Law, LazyTable
+
+        def table(row: Row) -> LazyTable:
+            last = max(y for y, entry in enumerate(row) if entry)
+            steps = list(accumulate(row))
+            return LazyTable(Law(lambda y: lift(steps[min(max(y, 0), last)]), range(last + 1), 0, last))
+
+        return tuple(map(table, self._laws))
+
+    def _drawn(self, values: NDArray[Any], k: int, source: Source) -> NDArray[Any]:
+        import numpy as np
+
+        out = np.empty(values.size, dtype=np.int64)
+        for x in range(k):
+            places = np.flatnonzero(values == x)
+            if places.size:
+                out[places] = self._tables[x].draw(places.size, source)
+        return out
+
+    def _outputs(self, k: int) -> int:  # noqa: ARG002 - it has its own
+        return len(self.rows[0])
+
+    def _support(self, x: FractionOrBall) -> tuple[FractionOrBall, FractionOrBall, FractionOrBall]:  # noqa: ARG002
+        raise BadType("reports of a channel support no values: they are weighed")
+
+    @property
+    def support(self) -> Support:
+        """Channels have none: each output has a weight for each input instead."""
+        raise BadType("reports of a channel support no values: they are weighed")
+
+    @cached_property
+    def weights(self) -> list[list[Fraction]]:
+        """What each output adds to the estimate of each input: exact, and unbiased.
+
+        Theorem: docs/theorems/estimator.md.
+        """
+        from zcdp.estimation.estimator import unbiased_weights
+
+        return unbiased_weights(self._laws)
+
+    @cached_property
+    def _estimator(self) -> Estimator:
+        import numpy as np
+
+        from zcdp.estimation.estimator import ByWeights
+
+        return ByWeights(
+            *(np.array([list(map(float, row)) for row in matrix]) for matrix in (self._laws, self.weights))
+        )
+
+    def estimate(self, counts: Counts) -> Histogram:
+        """The frequencies of the inputs, with standard errors and intervals; counts are of the outputs."""
+        from zcdp.estimation.histogram import Histogram
+
+        self._own(counts)
+        if counts.k != self._outputs(self.k):
+            raise BadValue(f"counts must be of the {self._outputs(self.k)} outputs, not of {counts.k}")
+        return Histogram(counts, self._estimator)
+
+
+# Bring your own: any randomizer with finitely many inputs and outputs, given by its probabilities.
 
 ROUNDING = Fraction(1, 2**53)
 """Of a row with floats each entry, and a few more for dividing by a sum of floats, may be off by this: what rounding
 explains. The certificate is about the row divided by its exact sum."""
-
-Row = tuple[Fraction, ...]
 
 
 def _row(values: Iterable[Value], name: str) -> Row:

@@ -8,11 +8,10 @@ from dataclasses import dataclass, fields
 from fractions import Fraction
 from math import isqrt
 
-from zcdp.display.calls import SpokenABC
 from zcdp.errors import BadValue
-from zcdp.numeric.balls import lift
-from zcdp.numeric.certify import enclose
+from zcdp.numeric.balls import enclose, lift
 from zcdp.numeric.exact import Value, integer, literal, positive_rational
+from zcdp.text.calls import SpokenABC
 
 __all__ = ["L1", "L2", "L0LInf", "L1LInf", "Sensitivity"]
 

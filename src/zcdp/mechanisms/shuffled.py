@@ -9,18 +9,17 @@ from typing import Any, ClassVar
 
 from flint import arb
 
-from zcdp.display.things import thing
 from zcdp.errors import BadType, BadValue
 from zcdp.mechanisms.base import Mechanism
 from zcdp.mechanisms.wrapper import Wrapper
-from zcdp.numeric.balls import lift
-from zcdp.numeric.certify import NotCertified
+from zcdp.numeric.balls import NotCertified, lift
 from zcdp.numeric.exact import Exact, Value, integer
-from zcdp.numeric.once import cached_property
+from zcdp.numeric.threads import cached_property
 from zcdp.privacy.loss import LossLaw, ShuffledProfile, profile_law
 from zcdp.privacy.loss.law import Ends
 from zcdp.privacy.relation import Relation
 from zcdp.privacy.sampled_curve import SampledFinite, finite_curve
+from zcdp.text.suggestions import thing
 
 __all__ = ["Shuffled"]
 

@@ -9,19 +9,18 @@ from math import inf
 from typing import ClassVar
 from warnings import warn
 
-from zcdp.display.things import thing
 from zcdp.errors import BadType, BadValue, SensitivityWarning
 from zcdp.mechanisms.base import Mechanism
-from zcdp.mechanisms.gaussian import Gaussian
+from zcdp.mechanisms.noise.gaussian import Gaussian
 from zcdp.mechanisms.wrapper import Wrapper
 from zcdp.numeric.exact import Exact, Value, integer, literal, rational
-from zcdp.numeric.once import cached_property
+from zcdp.numeric.threads import cached_property
 from zcdp.privacy.curve import Curve
 from zcdp.privacy.loss import LossLaw, replaced_law, sampled_law
-from zcdp.privacy.one_sample import product_law
 from zcdp.privacy.plan import Plan
 from zcdp.privacy.relation import Relation
-from zcdp.privacy.sampled_curve import SampledConvex, replaced_curve, sampled_curve
+from zcdp.privacy.sampled_curve import SampledConvex, product_law, replaced_curve, sampled_curve
+from zcdp.text.suggestions import thing
 
 __all__ = ["READING", "Subsampled", "note_on_moves"]
 

@@ -7,12 +7,31 @@ from collections.abc import Callable
 from math import inf, nextafter
 from threading import RLock
 from typing import TypeVar
+from warnings import warn
 
 from flint import arb, ctx
 
+from zcdp.errors import ZcdpError
 from zcdp.numeric.exact import Exact, Log
 
-__all__ = ["Undecided", "above", "at_precision", "below", "ceiling", "floor", "lift", "working_bits"]
+__all__ = [
+    "NotCertified",
+    "Undecided",
+    "above",
+    "at_precision",
+    "below",
+    "ceiling",
+    "enclose",
+    "failure",
+    "floor",
+    "lift",
+    "settled",
+    "thin",
+    "trusted",
+    "upper_float",
+    "working_bits",
+]
+
 
 T = TypeVar("T")
 
@@ -123,3 +142,123 @@ def log_size(value: arb) -> float:
     """The logarithm of a number, near enough for proposals; of one that is lost in its ball, that of the upper end."""
     size = value if value > 0 else value.upper()
     return float(size.log().mid()) if size > 0 else -inf if size.is_finite() else inf
+
+
+# Certified floats: raise the precision of a ball until it pins the value between neighbouring floats.
+
+FIRST_BITS = 128
+LAST_BITS = 1 << 16
+# A ball this thin that still holds a float in its inside sits on that float (as 9999 + e^-10000 does): stop. At a tiny
+# power of two rho is epsilon^2/2 less one part in epsilon^-2, just below a float: 2^-1074 takes 2200 bits to tell.
+DECISIVE_BITS = 2400
+ENOUGH_BITS = 40
+
+
+class NotCertified(ZcdpError, ArithmeticError):
+    """No certified answer was reached; there is never a number instead."""
+
+
+def failure(what: str, error: Exception) -> NotCertified:
+    """What to raise where a method met with something that it should not have: no answer, and a warning to report it.
+
+    Other methods can then still answer; nothing is passed over in silence.
+    """
+    warn(f"the {what} failed where it should not, please report it: {error!r}", RuntimeWarning, stacklevel=2)
+    return NotCertified(f"the {what} failed: {error!r}")
+
+
+def enclose(evaluate: Callable[[], arb], *, floor: float = 0.0) -> tuple[float, float]:
+    """Floats around the value of `evaluate`, known beforehand to be at least `floor`.
+
+    They are neighbours, or two apart where the value cannot be told from the float between them.
+
+    `evaluate` is run at growing precision (Ziv's strategy), so formulas need no care for cancellation.
+
+    >>> enclose(lambda: (arb(10) ** -30).exp() - 1)
+    (9.999999999999999e-31, 1e-30)
+    """
+
+    def pin() -> tuple[float, float, bool]:
+        ball = evaluate()
+        if not ball.is_finite():
+            raise Undecided
+        lower, upper = max(below(ball), floor), above(ball)
+        return lower, upper, upper <= nextafter(lower, inf) or ball.rel_accuracy_bits() >= DECISIVE_BITS
+
+    bits, cause = FIRST_BITS, None
+    while bits <= LAST_BITS:
+        try:
+            lower, upper, done = at_precision(bits, pin)
+            if done:
+                return lower, upper
+        except NotCertified:
+            raise
+        except (ArithmeticError, ValueError) as error:  # `Undecided`, or of a number that is none: NaN
+            cause = error
+        bits *= 2
+    raise NotCertified(f"no certified value within {LAST_BITS} bits: the parameters are too extreme") from cause
+
+
+def upper_float(evaluate: Callable[[], arb]) -> float:
+    """A float that is not below a positive value, to twelve digits: where the last ones are not worth the effort.
+
+    >>> upper_float(lambda: arb(2).sqrt())
+    1.4142135623730951
+    """
+    bits = FIRST_BITS
+    while bits <= LAST_BITS:
+        try:
+            ball = at_precision(bits, evaluate)
+            if ball.is_finite() and ball.rel_accuracy_bits() > ENOUGH_BITS:
+                return above(ball)
+        except (Undecided, ValueError):
+            pass
+        bits *= 4
+    raise NotCertified(f"no certified value within {LAST_BITS} bits: the parameters are too extreme")
+
+
+# Doubles that code goes on to trust: made only from balls that are thin, whatever became of the working precision.
+#
+# A wide ball is never wrong, but its midpoint may be far from the truth. Another thread can set flint's precision at
+# any moment, and a table outlives it: so no midpoint becomes a double unless its radius has been looked at, here.
+
+
+KNOWN_BITS = 60
+LAST_BITS_OF_DOUBLES = 1 << 13
+
+
+def thin(ball: arb, *, within: float = 0.0) -> arb:
+    """The ball, if its radius is at most 2^-60 of its size or at most `within`; else raises `Undecided`.
+
+    >>> thin(arb(1) / 4)
+    0.250000000000000
+    """
+    if ball.is_finite() and (ball.rel_accuracy_bits() >= KNOWN_BITS or ball.rad() <= within):
+        return ball
+    raise Undecided
+
+
+def trusted(ball: arb, *, within: float = 0.0) -> float:
+    """The float nearest to a thin ball: off by at most 2^-52 of itself, or `within` and 2^-1074; else `Undecided`.
+
+    >>> trusted(arb(1) / 4)
+    0.25
+    """
+    return float(thin(ball, within=within).mid())
+
+
+def settled(evaluate: Callable[[], T], *, bits: int = FIRST_BITS) -> T:
+    """Run `evaluate` at growing precision until nothing in it is undecided; `NotCertified` if that never is so.
+
+    >>> settled(lambda: trusted(1 - (-arb(2) ** -300).exp()) * 2.0**300)
+    1.0
+    """
+    while bits <= LAST_BITS_OF_DOUBLES:
+        try:
+            return at_precision(bits, evaluate)
+        except Undecided:
+            bits *= 2
+    raise NotCertified(
+        f"a number is not known to {KNOWN_BITS} bits at a working precision of {LAST_BITS}: "
+        "another thread may be setting flint's precision"
+    )

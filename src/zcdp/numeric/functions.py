@@ -6,8 +6,7 @@ from typing import TypeVar
 
 from flint import acb, arb, arb_series
 
-from zcdp.numeric.balls import working_bits
-from zcdp.numeric.certify import NotCertified
+from zcdp.numeric.balls import NotCertified, working_bits
 from zcdp.numeric.work import count_functions
 
 __all__ = ["Number", "coefficient", "derivatives", "exp", "expm1", "log", "log1p", "sinhc"]

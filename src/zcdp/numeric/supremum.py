@@ -10,8 +10,7 @@ from typing import NamedTuple
 from flint import arb
 
 from zcdp.errors import BadValue
-from zcdp.numeric.balls import above, at_precision, below
-from zcdp.numeric.certify import NotCertified, Undecided
+from zcdp.numeric.balls import NotCertified, Undecided, above, at_precision, below
 from zcdp.numeric.work import count_functions
 
 __all__ = ["VALUE", "Convex", "Supremum", "steepest_ratio"]

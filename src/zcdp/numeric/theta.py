@@ -2,19 +2,19 @@
 
 from __future__ import annotations
 
-from fractions import Fraction
 import math
-from math import isqrt, sqrt
+from fractions import Fraction
+from math import isqrt, pi, sqrt
 from typing import Any
 
 from flint import acb, arb, arb_series, ctx
 
 from zcdp.errors import BadType
-from zcdp.numeric.balls import above, lift
-from zcdp.numeric.certify import Undecided
-from zcdp.numeric.functions import Number
+from zcdp.numeric.balls import Undecided, above, lift, working_bits
+from zcdp.numeric.functions import Number, log
 
-__all__ = ["Theta"]
+__all__ = ["GaussianWave", "Theta", "mass_beyond", "second_moment"]
+
 
 NARROW = Fraction(1, 6)  # near 1/(2 pi), where both sums converge equally fast
 
@@ -96,3 +96,109 @@ def _widened(total: Any, rest: arb, turn: arb) -> Any:
         size = total.prec
         return total + arb_series([arb(0, (rest * turn**n).upper()) for n in range(size)], prec=size)
     return total + (acb(radius, radius) if isinstance(total, acb) else radius)
+
+
+# The mass of a discrete Gaussian beyond an integer, and its second moment, on balls: sums and what they leave out.
+
+MOST_TERMS = 1 << 14
+
+
+def mass_beyond(h: int, variance: Fraction) -> arb:
+    """The probability that |x| > h, for mass proportional to exp(-x^2/(2 variance)) on the integers.
+
+    A sum of h terms, or for large h by Euler and Maclaurin's formula to the third derivative: then the ball has a
+    radius of 0.0125 sigma^-3. Theorem: docs/theorems/accuracy.md.
+
+    >>> mass_beyond(1, Fraction(1))          # 1 - (1 + 2 e^{-1/2})/2.5066...
+    [0.11711...]
+    """
+    twice = 2 * lift(variance)
+    whole = (arb.pi() * twice).sqrt() * Theta(variance)(arb(0))
+    if h <= MOST_TERMS:
+        # e^{-(x+1)^2/2v} = e^{-x^2/2v} e^{-(2x+1)/2v}: two products a term
+        ratio, square = (-1 / twice).exp(), (-2 / twice).exp()
+        term, inside = arb(1), arb(1)
+        for _ in range(h):
+            term = term * ratio
+            ratio = ratio * square
+            inside = inside + 2 * term
+        return 1 - inside / whole
+    edge = (-(arb(h) ** 2) / twice).exp()
+    inside = (arb.pi() * twice).sqrt() * (h / twice.sqrt()).erf() + edge - edge * h / (3 * twice)
+    by_formula = 1 - (inside + arb(0, (arb("0.0304") * 2 / twice).upper())) / whole
+    # the density falls, so that the tail lies between two integrals of it
+    least, most = (((h + step) / twice.sqrt()).erfc() * (arb.pi() * twice).sqrt() / whole for step in (1, 0))
+    between = least.union(most)
+    return by_formula.intersection(between)
+
+
+def second_moment(variance: Fraction) -> arb:
+    """The mean of x^2 under the same law: by theta, or for narrow noise by the sums, of which no digits cancel.
+
+    Theorem: docs/theorems/accuracy.md.
+
+    >>> second_moment(Fraction(1, 50))       # 2 e^{-25}, nearly
+    [2.777588...e-11...]
+    """
+    square = lift(variance)
+    if variance >= NARROW:
+        # a tilt by d has the logarithm of a moment d^2/2v + log theta(d), whose second derivative times v^2 it is
+        return square + square**2 * 2 * log(Theta(variance)(arb_series([0, 1], prec=3)))[2]
+    last = 1 + isqrt(working_bits())
+    terms = [(-(arb(x) ** 2) / (2 * square)).exp() for x in range(1, last + 2)]
+    # each term, and each term times x^2, is less than half of the one before it
+    rest = arb(0).union(4 * terms[-1])
+    above = 2 * sum((x * x * term for x, term in enumerate(terms[:-1], 1)), arb(0)) + rest * (last + 1) ** 2
+    return above / (1 + 2 * sum(terms[:-1], arb(0)) + rest)
+
+
+# The mean of cos(angle x) under a discrete Gaussian, on balls: a sum over integers, or over its dual lattice.
+
+LARGE = Fraction(10) ** 300
+LEFT_OUT = 200
+"""Terms below e^-200 of the largest are bounded together."""
+
+
+class GaussianWave:
+    """E cos(angle X) for X of mass proportional to exp(-x^2/(2 v)) on the integers, ready at the working precision.
+
+    It is the sum over k of exp(-v (angle + 2 pi k)^2/2), over the same sum at angle 0.
+    Theorem: docs/theorems/noise-sums.md.
+
+    >>> GaussianWave(Fraction(1))(arb(0)), GaussianWave(Fraction(1))(arb(1))          # the latter near e^{-1/2}
+    ([1.0000...], [0.606531...])
+    """
+
+    def __init__(self, variance: Fraction) -> None:
+        self.narrow, self.half = variance < NARROW, lift(variance) / 2
+        self.turn = 2 * arb.pi()
+        if self.narrow:
+            self.last = 2 + int(sqrt(2 * LEFT_OUT * float(variance)))
+            self.masses = [(-(arb(x) ** 2) / (4 * self.half)).exp() for x in range(self.last + 2)]
+            self.whole = self.masses[0] + 2 * sum(self.masses[1:-1], arb(0)) + arb(0, 1) * 4 * self.masses[-1]
+        else:
+            self.last = 1 + int(sqrt(2 * LEFT_OUT / float(min(variance, Fraction(1000)))) / (2 * pi) + 0.5)
+            self.whole = Theta(variance)(arb(0))
+            # beyond the last, |left + 2 pi k| is at least 2 pi |k| - 4, and each term less than half of the one before
+            rest = 4 * self._term(self.turn * (self.last + 1) - 4) + (2 * self.last + 1) * arb(1 - LEFT_OUT).exp()
+            self.rest, self.rough = arb(0, 1) * rest, float(min(variance, LARGE)) / 2
+
+    def __call__(self, angle: arb) -> arb:
+        """The mean at an angle."""
+        if self.narrow:
+            waves = sum((2 * mass * (angle * x).cos() for x, mass in enumerate(self.masses[1:-1], 1)), self.masses[0])
+            return (waves + arb(0, 1) * 4 * self.masses[-1]) / self.whole
+        turns = (angle.mid() / self.turn.mid() + arb(0.5)).floor().unique_fmpz()
+        if turns is None:
+            raise Undecided
+        left = angle - self.turn * int(turns)
+        if not abs(left) < 4:
+            raise Undecided
+        near, sums = float(left.mid()), self.rest
+        for k in range(-self.last, self.last + 1):
+            if self.rough * (near + 2 * pi * k) ** 2 < LEFT_OUT:
+                sums = sums + self._term(left + self.turn * k)
+        return sums / self.whole
+
+    def _term(self, angle: arb) -> arb:
+        return (-self.half * angle * angle).exp()

@@ -12,7 +12,7 @@ from typing import TypeVar
 
 from flint import ctx
 
-from zcdp.numeric.certify import NotCertified
+from zcdp.numeric.balls import NotCertified
 
 __all__ = ["SECOND", "TooMuchWork", "count_functions", "count_products", "count_work", "done", "within"]
 

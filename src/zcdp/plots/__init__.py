@@ -64,7 +64,7 @@ def build(name: str) -> Figure:
     from zcdp.plots.style import STYLE
 
     with matplotlib.rc_context(STYLE):
-        drawn: Figure = import_module(f"zcdp.plots.{name}").draw()
+        drawn: Figure = import_module(f"zcdp.plots.{name}_figure").draw()
     return drawn
 
 

@@ -12,30 +12,27 @@ from typing import TYPE_CHECKING, ClassVar, overload
 
 from flint import arb, arb_series
 
-from zcdp.display.calls import SpokenABC
-from zcdp.display.names import NEIGHBOURS
-from zcdp.display.notebook import table
-from zcdp.display.typeset import at_most
 from zcdp.errors import BadValue
-from zcdp.numeric.balls import lift
-from zcdp.numeric.certify import NotCertified, enclose
+from zcdp.numeric.balls import NotCertified, enclose, lift
 from zcdp.numeric.exact import Exact, Value, rational
-from zcdp.numeric.floats import float_above
 from zcdp.numeric.functions import Number, coefficient, derivatives
-from zcdp.numeric.once import cached_property
+from zcdp.numeric.search import float_above
 from zcdp.numeric.supremum import Convex, steepest_ratio
+from zcdp.numeric.threads import cached_property
 from zcdp.privacy.loss import LossLaw, three_point_pair
-from zcdp.privacy.orders import LARGEST, Peak, is_infinite, quick_divergence
 from zcdp.privacy.relation import Relation
-from zcdp.privacy.rho_search import from_below
+from zcdp.privacy.rho_search import LARGEST, Peak, from_below, is_infinite, quick_divergence
+from zcdp.text.calls import SpokenABC
+from zcdp.text.names import NEIGHBOURS, table
+from zcdp.text.numbers import at_most
 
 if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import ArrayLike
 
-    from zcdp.privacy.conversions.routes import Routes
     from zcdp.privacy.plan import Plan
     from zcdp.privacy.profile.profile import Profile
+    from zcdp.privacy.routes import Routes
 
 __all__ = ["AUTHORS_ONLY", "Curve", "Peak"]
 
@@ -252,7 +249,7 @@ class Curve(metaclass=SpokenABC):
 
     @cached_property
     def _approximate(self) -> Routes:
-        from zcdp.privacy.conversions.routes import Routes  # the engines of the profile are not needed for rho
+        from zcdp.privacy.routes import Routes  # the engines of the profile are not needed for rho
 
         return Routes(self)
 

@@ -1,23 +1,76 @@
-"""Curves that are the largest of several: directions of a pair, pairs of rows, members of a class."""
+"""A pair of distributions on finitely many outcomes, as balls: its cumulant and derivatives."""
 
 from __future__ import annotations
 
 from abc import abstractmethod
 from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 from fractions import Fraction
 from math import inf
 
 from flint import arb
 
 from zcdp.errors import BadType
-from zcdp.numeric.certify import NotCertified, enclose
+from zcdp.numeric.balls import NotCertified, Undecided, above, at_precision, enclose, lift
 from zcdp.numeric.functions import Number
-from zcdp.numeric.once import cached_property
 from zcdp.numeric.supremum import Convex, Supremum, steepest_ratio
+from zcdp.numeric.threads import cached_property
+from zcdp.numeric.work import count_functions
 from zcdp.privacy.curve import Curve, Peak
-from zcdp.privacy.finite_pair import FinitePair, max_ball
+from zcdp.privacy.loss.law import LossLaw
+from zcdp.privacy.relation import Relation
 
-__all__ = ["FiniteEnvelope", "real_order"]
+__all__ = ["Both", "FiniteEnvelope", "FinitePair", "rdp_each_way", "real_order"]
+
+
+@dataclass(frozen=True)
+class FinitePair:
+    """P-masses of the outcomes and their losses log P/Q, at the working precision."""
+
+    masses: Sequence[arb]
+    losses: Sequence[arb]
+
+    def value(self, s: arb) -> arb:
+        """K(s) = log of the sum of mass e^{s loss}."""
+        count_functions(1.5 * len(self.masses))
+        return sum((mass * (s * loss).exp() for mass, loss in self._outcomes()), arb(0)).log()
+
+    def taylor(self, s: arb) -> tuple[arb, arb, arb]:
+        """K, K' (the mean loss tilted by e^{s loss}) and K'' (its variance) at s."""
+        count_functions(3 * len(self.masses))
+        total = first = second = arb(0)
+        for mass, loss in self._outcomes():
+            weight = mass * (s * loss).exp()
+            moment = weight * loss
+            total, first, second = total + weight, first + moment, second + moment * loss
+        mean = first / total
+        return total.log(), mean, second / total - mean * mean
+
+    def kl(self) -> arb:
+        """The mean loss."""
+        return sum((mass * loss for mass, loss in self._outcomes()), arb(0))
+
+    def largest(self) -> arb:
+        """The largest loss."""
+        return max_ball(self.losses)
+
+    def convex(self) -> Convex:
+        """As the certified search over orders sees it."""
+        return Convex(self.value, self.kl(), self.largest(), self.taylor)
+
+    def _outcomes(self) -> zip[tuple[arb, arb]]:
+        return zip(self.masses, self.losses, strict=True)
+
+
+def max_ball(balls: Sequence[arb]) -> arb:
+    """A ball around the largest of several numbers."""
+    largest = balls[0]
+    for ball in balls[1:]:
+        largest = largest.max(ball)
+    return largest
+
+
+# Curves that are the largest of several: directions of a pair, pairs of rows, members of a class.
 
 
 def real_order(s: Number) -> arb:
@@ -106,3 +159,58 @@ class FiniteEnvelope(Curve):
         if self.unbounded or not self.pairs():
             return self.pure_epsilon
         return super()._divergence(excess)
+
+
+# The Renyi divergence in each of the two orders of the neighbours, where they differ.
+
+BITS = 192
+Both = tuple[Fraction | None, Fraction | None]
+"""With the person against without, and the other way round; None where it is infinite."""
+
+
+def rdp_each_way(curve: Curve, order: Fraction) -> Both:
+    """Bounds on the divergence of an order above 1: with the person against without, and the other way round.
+
+    Only mechanisms for add_remove neighbours know which is which, and all of them face the same way; of the others each
+    is the larger of both. Theorem: docs/theorems/renyi-filter.md.
+
+    >>> from zcdp import LossPair
+    >>> [float(x) for x in rdp_each_way(LossPair(p=["1/2", "1/2"], q=["1/10", "9/10"], ordered=True), Fraction(2))]
+    [1.0216512475319814, 0.494696241836107...]
+    """
+    first = second = Fraction(0)
+    for part, count in curve.parts:
+        one, other = _of_one(part, order)
+        if one is None or other is None:  # nothing is lost: a sum that is infinite in one order admits nothing
+            return None, None
+        first, second = first + count * one, second + count * other
+    return first, second
+
+
+def _of_one(part: Curve, order: Fraction) -> Both:
+    worst = part.rdp(order)
+    largest = None if worst == inf else Fraction(worst)
+    if largest is None or part.relation is not Relation.ADD_REMOVE:
+        return largest, largest
+    laws = part.laws
+    known = [(law, times) for law, times in laws if law is not None]
+    if len(known) < len(laws) or all(law.symmetric for law, _ in known):
+        return largest, largest
+    forward = min(largest, _of_laws(known, order - 1, largest))
+    backward = min(largest, _of_laws([(law.reverse(), times) for law, times in known], order - 1, largest))
+    return forward, backward
+
+
+def _of_laws(laws: list[tuple[LossLaw, int]], s: Fraction, otherwise: Fraction) -> Fraction:
+    """log M(s)/s of laws that dominate, rounded up; or what is known anyway, where balls do not tell."""
+
+    def divergence() -> float:
+        point = lift(s)
+        total = sum((times * law.renyi(point) for law, times in laws), arb(0))
+        return above(total) if total.is_finite() else inf
+
+    try:
+        found = at_precision(BITS, divergence)
+    except (Undecided, NotCertified, OverflowError):
+        return otherwise
+    return max(Fraction(found), Fraction(0)) if found < inf else otherwise

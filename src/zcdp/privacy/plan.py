@@ -5,26 +5,25 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from fractions import Fraction
 from math import inf, nextafter
-from typing import ClassVar
+from typing import ClassVar, NamedTuple
 
 from flint import arb
 
 from zcdp.errors import BadType, BadValue
-from zcdp.numeric.balls import lift
-from zcdp.numeric.certify import NotCertified, enclose
+from zcdp.numeric.balls import NotCertified, enclose, lift
 from zcdp.numeric.exact import Exact, Log, integer
-from zcdp.numeric.floats import float_above
 from zcdp.numeric.functions import Number
-from zcdp.numeric.once import cached_property
+from zcdp.numeric.search import float_above
 from zcdp.numeric.supremum import VALUE, Convex
+from zcdp.numeric.threads import cached_property
 from zcdp.numeric.work import count_functions
 from zcdp.privacy.curve import Curve, Peak
-from zcdp.privacy.forms import Forms
 from zcdp.privacy.loss import LossLaw
 from zcdp.privacy.relation import Relation
 from zcdp.privacy.rho_search import TOLERANCES, search, searched_rho, sum_of_divergences, summand
 
-__all__ = ["LARGEST_COUNT", "Plan"]
+__all__ = ["LARGEST_COUNT", "Forms", "Plan"]
+
 
 LARGEST_COUNT = 10**12
 TIGHT = 2e-10  # Two ends of rho so close count as its exact value: the search over orders is asked for it.
@@ -307,3 +306,17 @@ def _exact_loss(part: Curve) -> Exact | None:
     except (AttributeError, TypeError, ValueError):
         loss = None
     return Fraction(part.pure_epsilon) if loss is None and part.pure_epsilon < inf else loss
+
+
+# How a plan is written down and read again: supplied from above, by those who know the mechanisms by name.
+
+
+class Forms(NamedTuple):
+    """The three functions that `Plan.parse`, `Plan.from_json` and `to_json` call."""
+
+    parse: Callable[[str], Plan]
+    """From text, as it would be written in Python."""
+    load: Callable[[str], Plan]
+    """From JSON."""
+    dump: Callable[[Plan], str]
+    """To JSON."""

@@ -1,19 +1,19 @@
-"""rho where no theorem gives it: of parts that peak at different orders, and from below by a concrete pair."""
+"""Orders of divergences: the one of the peak, which are infinite, and floats, answered in one attempt."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
+from decimal import Decimal
 from fractions import Fraction
 from functools import partial
-from math import inf
-from typing import TYPE_CHECKING
+from math import inf, nextafter
+from typing import TYPE_CHECKING, NamedTuple
 
 from flint import arb, arb_series
 
 from zcdp.errors import BadValue
-from zcdp.numeric.balls import at_precision, below, lift
-from zcdp.numeric.certify import NotCertified, Undecided, enclose
-from zcdp.numeric.exact import rational
+from zcdp.numeric.balls import NotCertified, Undecided, above, at_precision, below, enclose, lift
+from zcdp.numeric.exact import Value, rational
 from zcdp.numeric.functions import derivatives
 from zcdp.numeric.supremum import Convex, steepest_ratio
 from zcdp.numeric.work import SECOND, within
@@ -22,7 +22,64 @@ if TYPE_CHECKING:
     from zcdp.privacy.curve import Curve
     from zcdp.privacy.plan import Plan
 
-__all__ = ["TOLERANCES", "from_below", "search", "searched_rho", "sum_of_divergences", "summand"]
+__all__ = [
+    "LARGEST",
+    "TOLERANCES",
+    "Peak",
+    "from_below",
+    "is_infinite",
+    "quick_divergence",
+    "search",
+    "searched_rho",
+    "sum_of_divergences",
+    "summand",
+]
+
+
+BITS = 128
+LARGEST = 2.0**53  # Below it and above 1, a float less 1 is a float: both are multiples of its last place.
+
+
+class Peak(NamedTuple):
+    """The supremum over orders of D(alpha)/alpha, and the order that attains it (1: in the limit)."""
+
+    rho: arb
+    order: arb
+
+
+def is_infinite(order: Value) -> bool:
+    """Whether it is +inf, as a number or in words."""
+    if isinstance(order, float):
+        return order == inf
+    if isinstance(order, str):
+        return order.strip().lower().removeprefix("+") in ("inf", "infinity")
+    if isinstance(order, Decimal):
+        return order.is_infinite() and order > 0
+    return False
+
+
+def quick_divergence(cumulant: Callable[[arb], arb], order: float) -> float | None:
+    """K(s)/s at s = order - 1, rounded up, for 1 < order < 2^53; None where this precision does not pin it down.
+
+    >>> quick_divergence(lambda s: s * (1 + s) / 2, 3.0)  # Gaussian noise of rho = 1/2
+    1.5
+    """
+
+    def attempt() -> float | None:
+        s = arb(order - 1.0)
+        ball = cumulant(s) / s
+        if not ball.is_finite():
+            return None
+        upper = above(ball)
+        return upper if upper <= nextafter(max(below(ball), 0.0), inf) else None
+
+    try:
+        return at_precision(BITS, attempt)
+    except (ArithmeticError, ValueError):  # `enclose` says what is wrong, or does better with more bits.
+        return None
+
+
+# rho where no theorem gives it: of parts that peak at different orders, and from below by a concrete pair.
 
 TOLERANCES = 1e-10, 1e-6, 1e-4  # The search over orders is asked for the first, then for the second, and the third.
 SEARCHES = 2 * SECOND, SECOND, SECOND  # what these may take, and as much again for each MANY kinds

@@ -9,19 +9,29 @@ from math import inf, log
 from flint import arb, ctx
 
 from zcdp.errors import BadType
-from zcdp.numeric.balls import above, at_precision, ceiling, floor, lift
-from zcdp.numeric.certify import NotCertified, Undecided
+from zcdp.numeric.balls import NotCertified, Undecided, above, at_precision, below, ceiling, floor, lift
 from zcdp.numeric.exact import Exact, Log
 from zcdp.numeric.functions import Number, expm1, log1p
-from zcdp.numeric.once import cached_property
+from zcdp.numeric.threads import cached_property
 from zcdp.privacy.curve import Curve, Peak
-from zcdp.privacy.envelope import FiniteEnvelope, real_order
-from zcdp.privacy.finite_pair import FinitePair
-from zcdp.privacy.loss.finite import FiniteLaw
-from zcdp.privacy.loss.law import LossLaw
-from zcdp.privacy.loss.sampled_gaussian import SampledGaussianLaw
+from zcdp.privacy.envelope import FiniteEnvelope, FinitePair, real_order
+from zcdp.privacy.loss import LossLaw, gaussian_pair, profile_law
+from zcdp.privacy.loss.finite_law import FiniteLaw
+from zcdp.privacy.loss.gaussian_law import GaussianLaw
+from zcdp.privacy.loss.sampled_gaussian_law import SampledGaussianLaw
+from zcdp.privacy.loss.transform import Transform
+from zcdp.privacy.plan import Plan
+from zcdp.privacy.profile.profile import Profile
 
-__all__ = ["SampledConvex", "SampledFinite", "SampledGaussian", "finite_curve", "replaced_curve", "sampled_curve"]
+__all__ = [
+    "SampledConvex",
+    "SampledFinite",
+    "SampledGaussian",
+    "finite_curve",
+    "product_law",
+    "replaced_curve",
+    "sampled_curve",
+]
 
 
 ROUGHLY = 1e-4  # the search on a law that only dominates
@@ -241,3 +251,41 @@ class SampledFinite(FiniteEnvelope):
 def _working() -> float:
     """The working precision in e-folds."""
     return ctx.prec * log(2)
+
+
+# The law of a whole plan that runs on one sample: of its product, not of its parts.
+
+
+def product_law(plan: Plan) -> LossLaw | None:
+    """The law of the product of all parts' symmetric pairs: Gaussian, or known by its profile; None: not known.
+
+    Theorem: docs/theorems/sampling.md.
+    """
+    parts = [(one.pair(), count * times) for part, count in plan.parts for one, times in part.coordinates]
+    laws = [(law, count) for law, count in parts if law is not None and law.symmetric]
+    if len(laws) < len(parts):
+        return None
+    exact = all(law.exact for law, _ in laws)  # A product of laws that only dominate does no more.
+    noises = [(law, count) for law, count in laws if isinstance(law, GaussianLaw)]
+    if len(noises) == len(laws):
+        return gaussian_pair(lambda: sum((law.curvature() * count for law, count in noises), arb(0)), exact=exact)
+    profile = Profile(tuple(laws))
+
+    def infinite() -> arb:
+        return Transform(tuple(laws)).revealed
+
+    def ends(epsilon: arb) -> tuple[arb, arb]:
+        low, high = max(below(epsilon), 0.0), max(above(epsilon), 0.0)
+        if not high < inf:
+            return (mass := infinite()), mass if low == high else arb(1)
+        try:
+            answer = profile.delta(Fraction(low))
+            lower = answer.lower if low == high else profile.delta(Fraction(high)).lower
+        except NotCertified as error:
+            raise Undecided from error
+        return arb(lower), arb(answer.upper)
+
+    def top() -> arb:
+        return sum((law.largest() * count for law, count in laws), arb(0))
+
+    return profile_law(ends, top, infinite, exact_alone=exact)

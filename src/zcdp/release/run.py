@@ -12,25 +12,23 @@ from os import PathLike
 from pathlib import Path
 from typing import Any
 
+from zcdp.accounting.account import account as account_of
 from zcdp.accounting.fill import fill
 from zcdp.accounting.filter import BudgetExceeded
-from zcdp.accounting.loading import Queries
-from zcdp.accounting.plan_file import PlanFile, PlanFileError, read_plan
-from zcdp.accounting.statement import account as account_of
-from zcdp.display.calls import spoken
-from zcdp.display.things import thing
+from zcdp.accounting.loaded import Queries
 from zcdp.errors import BadType, BadValue, ZcdpError
 from zcdp.ledger import KeyConflict, Ledger
 from zcdp.ledger.model import Spend
+from zcdp.plans.plan_file import PlanFile, PlanFileError, read_plan
 from zcdp.privacy.plan import Plan
-from zcdp.release.adding_up import published_together
-from zcdp.release.columns import Source, source_of
-from zcdp.release.exact import exact_table
-from zcdp.release.noise import published
-from zcdp.release.output import Release, packed
-from zcdp.release.table import Table
+from zcdp.release.archive import Release, packed
+from zcdp.release.bounding import exact_table
+from zcdp.release.expressions import Source, source_of
+from zcdp.release.table_noise import Table, published, published_together
 from zcdp.samplers.source import bits, secure
 from zcdp.tables.declaration import Declaration
+from zcdp.text.calls import spoken
+from zcdp.text.suggestions import thing
 
 __all__ = ["ReleaseFailed", "release"]
 
@@ -178,7 +176,7 @@ def _draw(plan: PlanFile, tables: Declaration, source: Source, progress: Progres
         exact = exact_table(source, tables, query, bits(SALT, secure))
         made[query.name] = published(query, mine, exact, statistics)
     progress(0.9, "report")
-    from zcdp.report.release_page import render_release
+    from zcdp.report.release_report import render_release
 
     facts = account_of(plan)
     said = {

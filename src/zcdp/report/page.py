@@ -1,16 +1,329 @@
-"""The whole page: its head, its sections in the order a privacy officer asks, and nothing from outside."""
+"""The top of the page: what it is about, whether the budget holds, and the four numbers that matter."""
 
 from __future__ import annotations
 
+import re
+from functools import cache
 from importlib.resources import files
+from math import inf
+from pathlib import Path
 
-from zcdp.accounting.accounts import Account
-from zcdp.report.escaping import escape
-from zcdp.report.figures import curve_section, routes_section
-from zcdp.report.sections import certainty, queries, recompute, savings, theorems
-from zcdp.report.summary import heading, summary
+from zcdp.accounting.account import Account, BudgetUse, Charge, QueryCost, TotalCost
+from zcdp.report.charts import curve_section, escape, routes_section
+from zcdp.text.names import neighbours, typeset
+from zcdp.text.numbers import at_least, at_most, exactly, more, percent, shares, tagged
 
-__all__ = ["render"]
+__all__ = ["certainty", "heading", "queries", "recompute", "render", "savings", "statement", "summary", "theorems"]
+
+
+def heading(account: Account) -> str:
+    """Title and description, as they were given."""
+    title = escape(account.title or "Privacy account")
+    described = account.description
+    text = "".join(f"<p>{escape(part)}</p>\n" for part in described.split("\n\n")) if described else ""
+    return f"<header><h1>{title}</h1>\n{text}{_particulars(account)}</header>\n<main>\n"
+
+
+def _particulars(account: Account) -> str:
+    """When and by whom it was made, about which data, and which two data sets the guarantee compares."""
+    unit = escape(account.unit) if account.unit else "not stated: whoever is one record"
+    rows = (
+        ("Date", f'<time datetime="{escape(account.date)}">{escape(account.date)}</time>'),
+        ("Made by", escape(account.author) if account.author else "not stated"),
+        ("Data set", escape(account.dataset) if account.dataset else "not stated"),
+        ("Unit of privacy", unit),
+        ("Neighbours", escape(neighbours(account.total.relation, account.unit))),
+    )
+    return f'<dl class="particulars">{"".join(f"<dt>{name}</dt><dd>{text}</dd>" for name, text in rows)}</dl>\n'
+
+
+def summary(account: Account) -> str:
+    """The verdict on the budget in one sentence, then rho, epsilon at delta, pure epsilon, number of releases."""
+    total, delta = account.total, account.delta
+    releases = sum(query.count for query in account.queries)
+    kinds = len(account.queries)
+    facts = [
+        ("Privacy spent (zCDP)", "\u03c1 = ", total.rho, "adds up over releases; smaller is more private"),
+        (
+            f"Epsilon at \u03b4 = {exactly(delta)}",
+            "\u03b5 = ",
+            total.epsilon,
+            "the usual (\u03b5, \u03b4) guarantee",
+        ),
+        ("Pure epsilon (\u03b4 = 0)", "\u03b5 = ", total.pure_epsilon, "the guarantee without any \u03b4"),
+    ]
+    cards = "".join(
+        f'<div class="fact"><dt>{label}</dt><dd>{sign}{tagged(value, at_most(value))}<small>{note}</small></dd></div>\n'
+        for label, sign, value, note in facts
+    )
+    of = f"in {kinds:,} queries" if kinds != 1 else "of one query"
+    cards += f'<div class="fact"><dt>Releases</dt><dd>{releases:,}<small>{of}</small></dd></div>\n'
+    return f'{_verdict(account.budget)}<dl class="facts">\n{cards}</dl>\n'
+
+
+def _verdict(budget: BudgetUse | None) -> str:
+    if budget is None:
+        return '<p class="verdict">No budget was given; this page states what was spent.</p>\n'
+    limits = []
+    if budget.rho is not None:
+        limits.append(f"\u03c1 = {tagged(budget.rho, exactly(budget.rho))}")
+    if budget.epsilon is not None:
+        limit = f"\u03b5 = {tagged(budget.epsilon, exactly(budget.epsilon))}"
+        at = budget.delta
+        limits.append(limit if at is None else f"{limit} at \u03b4 = {exactly(at)}")
+    allowed = " and ".join(limits)
+    share = tagged(budget.spent, percent(budget.spent, up=True))
+    if budget.exceeded:
+        return f'<p class="verdict bad">Over budget: {share} of the budget ({allowed}) is spent.</p>\n'
+    return f'<p class="verdict good">Within budget: {share} of the budget ({allowed}) is spent.</p>\n'
+
+
+# The statements of the theorems, out of their pages and into the report, which has no links to lead elsewhere.
+
+_LINK = re.compile(r"\[([^\]]+)\]\([^)]*\)")
+_BOLD = re.compile(r"\*\*([^*]+)\*\*")
+_STRESSED = re.compile(r"(?<![\w*])\*(?=\S)([^*]+?)(?<=\S)\*(?![\w*])")
+_ESCAPED = re.compile(r"\\([_*])")
+_CODE = re.compile(r"`([^`]+)`")
+
+
+@cache
+def statement(theorem: str) -> str | None:
+    """The section "Statement" of a theorem's page as HTML; None where there is no such page.
+
+    >>> statement("laplace")[:3], statement("no-such-theorem")
+    ('<p>', None)
+    """
+    if not re.fullmatch(r"[a-z-]+", theorem):
+        return None
+    for folder in (files("zcdp").joinpath("theorems"), Path(__file__).parents[3] / "docs" / "theorems"):
+        page = folder.joinpath(f"{theorem}.md")
+        if page.is_file():
+            text = page.read_text(encoding="utf-8").split("## Statement\n", 1)[-1].split("\n## ", 1)[0]
+            return "".join(_block(part) for part in re.split(r"\n\s*\n", text.strip("\n")) if part.strip())
+    return None
+
+
+def _block(text: str) -> str:
+    if all(line.startswith("    ") for line in text.split("\n") if line):
+        return f"<pre>{escape(re.sub('^    ', '', text, flags=re.MULTILINE))}</pre>\n"
+    items = re.split(r"^(?:\* |- |\d+\. )", text, flags=re.MULTILINE)
+    lead = f"<p>{_inline(items[0])}</p>\n" if items[0].strip() else ""
+    listed = "".join(f"<li>{_inline(item)}</li>\n" for item in items[1:])
+    return lead + (f"<ul>\n{listed}</ul>\n" if listed else "")
+
+
+def _inline(text: str) -> str:
+    """Without links, which lead nowhere from a report."""
+    plain = escape(_LINK.sub(r"\1", " ".join(text.split())))
+    strong = _STRESSED.sub(r"<em>\1</em>", _BOLD.sub(r"<strong>\1</strong>", plain))
+    return _CODE.sub(r"<code>\1</code>", _ESCAPED.sub(r"\1", strong))
+
+
+# The sections in words and tables: how sure we are, what was saved, the queries, the theorems, how to recompute.
+
+
+def _section(name: str, title: str, content: str) -> str:
+    return f'<section id="{name}"><h2>{title}</h2>\n{content}</section>\n'
+
+
+def certainty(account: Account) -> str:
+    """What "certified" means here, and how far the numbers can be from the truth."""
+    total = account.total
+    bounds = [
+        ("\u03c1", total.rho_bounds),
+        (f"\u03b5 at \u03b4 = {exactly(account.delta)}", total.epsilon_bounds),
+    ]
+    rows = "".join(
+        f'<tr><th scope="row">{name}</th><td class="number">{tagged(low, at_least(low, 10))}</td>'
+        f'<td class="number">{tagged(high, at_most(high, 10))}</td></tr>\n'
+        for name, (low, high) in bounds
+    )
+    loose = [query.name for query in account.queries if not query.is_tight]
+    tight = (
+        "Every query has its exact cost: no smaller \u03c1 would be true."
+        if not loose
+        else "For these queries the cost is a proven upper bound, and the exact value may be smaller: "
+        + ", ".join(escape(name) for name in loose[:20])
+        + (f" and {len(loose) - 20} more." if len(loose) > 20 else ".")
+    )
+    return _section(
+        "certainty",
+        "How sure are we?",
+        "<p>The numbers are <strong>certified</strong>: each follows from a theorem with a written proof, was computed "
+        "with rigorous error bounds (ball arithmetic), and was rounded up. The true privacy cost is never above the "
+        "numbers on this page, provided the queries were run as described and their sensitivities are right.</p>\n"
+        f"<p>{tight}</p>\n"
+        '<table class="inputs"><caption>The true value lies between these two numbers</caption><thead><tr><th></th>'
+        '<th class="number">at least</th><th class="number">at most</th></tr></thead>'
+        f"<tbody>{rows}</tbody></table>\n",
+    )
+
+
+def savings(account: Account) -> str:
+    """What the same releases are charged by the bounds in common use, in words."""
+    total = account.total
+    said = [_best(total, account.delta), *(_saving(total, account.delta, *one) for one in total.usual.items())]
+    text = "".join(one for one in said if one)
+    if text and any("epsilon^2/8" in query.usual for query in account.queries):
+        text += '<p class="soft">Selections by the exponential mechanism count as \u03b5\u00b2/8 in the first.</p>\n'
+    if not text:
+        text = "<p>The usual bounds do not apply to all of these mechanisms, so there is nothing to compare with.</p>\n"
+    return _section("savings", "What sharp accounting saves", text + _saved_table(account))
+
+
+def _saved_table(account: Account) -> str:
+    """Each query beside what the usual bound charges for it, where there is one, behind a fold."""
+    rows = "".join(
+        f'<tr><th scope="row">{escape(query.name)}</th>'
+        f'<td class="number">{tagged(usual, at_most(usual))}</td>'
+        f'<td class="number">{tagged(query.rho, at_most(query.rho))}</td>'
+        f'<td class="number">{tagged(query.saved, percent(query.saved, up=False))}</td></tr>\n'
+        for query in account.queries
+        if (usual := next((value for value in query.usual.values() if value is not None), None)) is not None
+    )
+    if not rows:
+        return ""
+    head = "".join(f'<th scope="col" class="number">{name}</th>' for name in ("Usual \u03c1", "\u03c1 here", "Saved"))
+    return (
+        "<details><summary>Query by query</summary>\n"
+        f'<table class="inputs"><thead><tr><th scope="col">Query</th>{head}</tr></thead>\n'
+        f"<tbody>\n{rows}</tbody></table>\n</details>\n"
+    )
+
+
+def _best(total: TotalCost, delta: float) -> str:
+    """Against the best that a careful user gets elsewhere today."""
+    if not total.elsewhere:
+        return ""
+    best = total.elsewhere[0]
+    words = (
+        f"<p>The best that is in use elsewhere for these releases, <strong>{escape(typeset(best.name))}</strong>, "
+        f"gives \u03b5 = {tagged(best.epsilon, at_most(best.epsilon))} at \u03b4 = {exactly(delta)}. "
+    )
+    if not total.epsilon < best.epsilon < inf:
+        return f"{words}The certified \u03b5 is as large.</p>\n"
+    return f"{words}The certified \u03b5 is {percent(1 - total.epsilon / best.epsilon, up=False)} smaller.</p>\n"
+
+
+def _saving(total: TotalCost, delta: float, bound: str, charge: Charge) -> str:
+    words = (
+        f"<p>Under the bound <strong>{escape(typeset(bound))}</strong> the same releases would be charged "
+        f"\u03c1 = {tagged(charge.rho, at_most(charge.rho))}, which is \u03b5 = "
+        f"{tagged(charge.epsilon, at_most(charge.epsilon))} at \u03b4 = {exactly(delta)}"
+    )
+    if not total.rho < charge.rho < inf:
+        return f"{words}. The certified cost is {'as much' if total.rho == charge.rho else at_most(total.rho)}.</p>\n"
+    words += f". The certified \u03c1 is {percent(1 - total.rho / charge.rho, up=False)} smaller"
+    return f"{words}: that charge pays for {more(charge.rho / total.rho)} times as many such releases.</p>\n"
+
+
+def queries(account: Account) -> str:
+    """One row a query: what ran, how often, how accurate its answers are, and what it cost."""
+    total = account.total
+    shown = shares([query.rho for query in account.queries])
+    linked = {theorem.id for theorem in account.theorems}
+    rows = "".join(_query(query, share, linked) for query, share in zip(account.queries, shown, strict=True))
+    number = ' class="number"'
+    head = "".join(
+        f'<th scope="col"{kind}>{name}</th>'
+        for name, kind in (
+            ("Query", ""),
+            ("Times", number),
+            ("Std dev", number),
+            ("95% within", number),
+            ("\u03c1 each", number),
+            ("\u03c1 of all", number),
+            ("Share", ' class="bar-cell"'),
+        )
+    )
+    whole = tagged(total.rho, at_most(total.rho))
+    foot = (
+        '<tr><th scope="row">Together</th><td></td><td></td><td></td><td></td>'
+        f'<td class="number" data-label="\u03c1 of all">{whole}</td>'
+        '<td class="bar-cell" data-label="Share">100.0%</td></tr>'
+    )
+    note = (
+        "The standard deviation is that of the noise on one answer, and 95 of 100 answers are within the next number "
+        "of the true one: both exact, from the law of the noise."
+    )
+    if any(query.alone for query in account.queries):
+        note += (
+            " Of tables that are made to add up they are those of the adjusted figures, before these are rounded to "
+            "whole steps of their grid."
+        )
+    if total.rho < sum(query.rho for query in account.queries) * (1 - 1e-9):
+        note += " The queries are worst at different orders, so the whole costs less than the sum of its parts."
+    return _section(
+        "queries",
+        "What it was spent on",
+        f'<table class="queries"><thead><tr>{head}</tr></thead>\n<tbody>\n{rows}</tbody><tfoot>{foot}</tfoot></table>\n'
+        f'<p class="soft">{note}</p>\n',
+    )
+
+
+def _query(query: QueryCost, share: str, linked: set[str]) -> str:
+    remark = f'<br><span class="soft">{escape(query.note)}</span>' if query.note else ""
+    loose = "" if query.is_tight else ' <span class="soft">(upper bound)</span>'
+    why = f' <a class="soft" href="#theorem-{escape(query.theorem)}">proof</a>' if query.theorem in linked else ""
+    sd, half = (query.accuracy.standard_deviation, query.accuracy.half_width) if query.accuracy else (None, None)
+    cells = (
+        ("Times", f"{query.count:,}"),
+        ("Std dev", tagged(sd, at_most(sd, 4))),
+        ("95% within", tagged(half, at_most(half, 4))),
+        ("\u03c1 each", tagged(query.rho_one, at_most(query.rho_one))),
+        ("\u03c1 of all", tagged(query.rho, at_most(query.rho))),
+    )
+    data = "".join(f'<td class="number" data-label="{label}">{text}</td>' for label, text in cells)
+    bar = f'<span class="track"><span class="share" style="width:{share}"></span></span>'
+    data += f'<td class="bar-cell" data-label="Share"><span>{tagged(query.share, share)}{bar}</span></td>'
+    return (
+        f'<tr><th scope="row">{escape(query.name)}<br><code>{escape(query.mechanism)}</code>{loose}{why}{remark}</th>'
+        f"{data}</tr>\n"
+    )
+
+
+def theorems(account: Account) -> str:
+    """Each theorem with its statement, to be unfolded; the proof is on the page that is named."""
+    items = []
+    for theorem in account.theorems:
+        said = statement(theorem.id) or "<p>Its page is not part of this installation.</p>\n"
+        items.append(
+            f'<details id="theorem-{escape(theorem.id)}"><summary>{escape(theorem.title)}</summary>\n{said}'
+            f'<p class="soft">The proof: <code>{escape(theorem.path)}</code></p></details>\n'
+        )
+    return _section(
+        "theorems",
+        "Theorems used",
+        f"<p>What the numbers rest on, stated here, and proved on the pages that are named.</p>\n{''.join(items)}",
+    )
+
+
+def recompute(account: Account) -> str:
+    """Versions, the command, and the inputs as they were given."""
+    versions = (("zcdp", "zcdp"), ("Python", "python"), ("python-flint", "python_flint"))
+    used = ", ".join(f"{name} {escape(getattr(account, key))}" for name, key in versions)
+    source = escape(account.source)
+    how = "Run" if account.source == account.inputs else "Save the inputs below under the same name and run"
+    return (
+        _section(
+            "recompute",
+            "Recompute it",
+            f"<p>Computed with {used}. {how}</p>\n"
+            f"<pre>zcdp account {_quoted(account.source)} --delta {account.delta!r} --json</pre>\n"
+            "<p>Each number on this page carries all its digits in the page's source.</p>\n"
+            f"<p>Inputs ({source}):</p>\n<pre>{escape(account.inputs)}</pre>\n",
+        )
+        + "</main>\n"
+    )
+
+
+def _quoted(text: str) -> str:
+    plain = re.fullmatch(r"[\w./-]+", text)
+    return escape(text) if plain else escape("'" + text.replace("'", "'\\''") + "'")
+
+
+# The whole page: its head, its sections in the order a privacy officer asks, and nothing from outside.
 
 POLICY = "default-src 'none'; style-src 'unsafe-inline'; img-src data:"
 

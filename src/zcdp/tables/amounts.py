@@ -6,8 +6,7 @@ from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any
 
-from zcdp.tables.domain import EXACT
-from zcdp.tables.problems import DeclarationError, number
+from zcdp.tables.domain import EXACT, DeclarationError, number
 
 __all__ = ["LIMB", "ROWS", "Amount", "read_amount"]
 

@@ -7,9 +7,8 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from zcdp.tables.domain import Domain, read_domain
-from zcdp.tables.problems import DeclarationError, known_fields, text
-from zcdp.tables.query import TableQuery
+from zcdp.tables.domain import DeclarationError, Domain, known_fields, read_domain, text
+from zcdp.tables.table_query import TableQuery
 from zcdp.tables.totals import Together
 
 __all__ = ["Declaration", "read_data", "read_domains"]

@@ -1,19 +1,176 @@
-"""Domains: the public sets of keys that a table is published for: lists, bins of a number, or of the calendar."""
+"""What is wrong with a declaration, and in which field, so that a reader of files can say in which line."""
 
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import date
 from fractions import Fraction
 from pathlib import Path
 from typing import Any, TypeAlias
 
-from zcdp.tables.dates import Dates, read_dates
-from zcdp.tables.problems import DeclarationError, known_fields, number, text, whole
+from zcdp.errors import BadValue
 
-__all__ = ["EXACT", "Bins", "Domain", "Keys", "read_domain"]
+__all__ = [
+    "EXACT",
+    "Bins",
+    "Dates",
+    "DeclarationError",
+    "Domain",
+    "Keys",
+    "known_fields",
+    "number",
+    "read_dates",
+    "read_domain",
+    "text",
+    "whole",
+]
+
+
+class DeclarationError(BadValue):
+    """A field that makes no sense; `field` is its name, "" where one is missing."""
+
+    def __init__(self, field: str, message: str) -> None:
+        super().__init__(f"{field}: {message}" if field else message)
+        self.field, self.message = field, message
+
+
+def known_fields(data: Mapping[str, Any], names: Iterable[str], what: str) -> None:
+    """Refuse a field that is not among the names: a slip must not pass as a default."""
+    allowed = tuple(names)
+    for name in data:
+        if name not in allowed:
+            raise DeclarationError(name, f"{what} has no such field (there are {', '.join(allowed)})")
+
+
+def text(value: Any, field: str) -> str:
+    """Text that says something."""
+    if not isinstance(value, str) or not value:
+        raise DeclarationError(field, f"must be text in quotes, not {_shown(value)}")
+    return value
+
+
+def whole(value: Any, field: str, least: int, most: int) -> int:
+    """An integer within bounds; a bool is none."""
+    if isinstance(value, bool) or not isinstance(value, int) or not least <= value <= most:
+        raise DeclarationError(field, f"must be an integer from {least} to {most}, not {_shown(value)}")
+    return value
+
+
+def number(value: Any, field: str) -> Any:
+    """The exact rational that stands in the file: 0.1 is the decimal, in quotes or not."""
+    from zcdp.numeric.exact import rational
+
+    if isinstance(value, bool) or not isinstance(value, int | float | str):
+        raise DeclarationError(field, f"must be a number, not {_shown(value)}")
+    try:
+        return rational(str(value), field)
+    except (ValueError, TypeError) as error:
+        raise DeclarationError(field, str(error)) from None
+
+
+def _shown(value: object) -> str:
+    try:
+        shown = repr(value)
+    except (ValueError, RecursionError):
+        return f"a {type(value).__name__}"
+    return shown if len(shown) <= 60 else f"{shown[:50]}..."
+
+
+# Days, weeks, months and years as a domain: intervals of the calendar, numbered without a look at the data.
+
+FIELDS = ("column", "from", "to", "step", "clip")
+STEPS = {"day": (1, 0), "week": (7, 0), "month": (0, 1), "quarter": (0, 3), "year": (0, 12)}
+"""How many days, or months, a step has."""
+MOST = 500_000
+
+
+@dataclass(frozen=True)
+class Dates:
+    """Half-open intervals of so many days, or of so many months; outside is dropped, or clipped to an end.
+
+    `start` is the number of the first day (1 is the first of January of year 1), or 12 year + month - 1.
+
+    >>> read_dates("day", {"from": "2026-01-01", "to": "2026-07-01", "step": "quarter"}).columns()
+    {'day_from': ['2026-01-01', '2026-04-01'], 'day_to': ['2026-04-01', '2026-07-01']}
+    """
+
+    name: str
+    column: str
+    start: int
+    step: int
+    size: int
+    months: bool = False
+    clip: bool = False
+
+    kind = "date"
+
+    @property
+    def labels(self) -> range:
+        """The number of each interval."""
+        return range(self.size)
+
+    def columns(self) -> dict[str, list[Any]]:
+        """The ends of the intervals as columns of a published table; the second day is no longer in it."""
+        days = [one.isoformat() for one in self.days]
+        return {f"{self.name}_from": days[:-1], f"{self.name}_to": days[1:]}
+
+    @property
+    def days(self) -> list[date]:
+        """The first day of each interval, and the first after the last one."""
+        return [self._day(self.start + n * self.step) for n in range(self.size + 1)]
+
+    def _day(self, number: int) -> date:
+        return date(number // 12, number % 12 + 1, 1) if self.months else date.fromordinal(number)
+
+
+def read_dates(name: str, data: Mapping[str, Any]) -> Dates:
+    """A domain of the calendar as a plan file says it: from and to are days, and step a word or a number of days."""
+    known_fields(data, FIELDS, f"the domain {name!r} of dates")
+    if "to" not in data or "step" not in data:
+        raise DeclarationError(name, f"must have from, to, and step: one of {', '.join(STEPS)}, or a number of days")
+    first, last = day(data["from"], name), day(data["to"], name)
+    days, months = _step(data["step"], name)
+    clip = data.get("clip", False)
+    if not isinstance(clip, bool):
+        raise DeclarationError(name, "clip must be true or false")
+    if months and (first.day, last.day) != (1, 1):
+        raise DeclarationError(name, "from and to must be the first of a month where steps are months")
+    ends = [12 * one.year + one.month - 1 if months else one.toordinal() for one in (first, last)]
+    step = months or days
+    if ends[0] >= ends[1] or (ends[1] - ends[0]) % step:
+        raise DeclarationError(name, "from must be before to, and a whole number of steps must lead there")
+    size = (ends[1] - ends[0]) // step
+    if size > MOST:
+        raise DeclarationError(name, f"must have at most {MOST} intervals")
+    column = text(data.get("column", name), name)
+    return Dates(name, column, ends[0], step, size, bool(months), clip)
+
+
+def day(value: Any, field: str) -> date:
+    """A day as it stands in the file, in quotes or not.
+
+    >>> day("2026-02-28", "from")
+    datetime.date(2026, 2, 28)
+    """
+    if type(value) is date:
+        return value
+    try:
+        return date.fromisoformat(text(value, field))
+    except ValueError:
+        raise DeclarationError(field, f"must be a day such as 2026-02-28, not {value!r}") from None
+
+
+def _step(value: Any, name: str) -> tuple[int, int]:
+    if isinstance(value, str):
+        if value not in STEPS:
+            raise DeclarationError(name, f"step must be one of {', '.join(STEPS)}, or a number of days, not {value!r}")
+        return STEPS[value]
+    return whole(value, name, 1, MOST), 0
+
+
+# Domains: the public sets of keys that a table is published for: lists, bins of a number, or of the calendar.
 
 EXACT = 2**53
 """Doubles hold every integer up to here: keys and edges stay within, so that engines agree on them."""

@@ -10,12 +10,10 @@ from dataclasses import dataclass, field, replace
 from itertools import pairwise
 from math import prod
 
-from zcdp.tables.dates import Dates
-from zcdp.tables.domain import Bins, Domain, Keys
-from zcdp.tables.present import always_has_a_key
-from zcdp.tables.problems import DeclarationError
-from zcdp.tables.query import MOST_CELLS, TableQuery
-from zcdp.tables.top_down import chain_of
+from zcdp.tables.conditions import always_has_a_key
+from zcdp.tables.domain import Bins, Dates, DeclarationError, Domain, Keys
+from zcdp.tables.margins import chain_of
+from zcdp.tables.table_query import MOST_CELLS, TableQuery
 
 __all__ = ["Together", "check_alike", "sets"]
 

@@ -9,8 +9,7 @@ from math import comb, inf, nextafter
 
 from zcdp.accounting.allocation import Query, allocate
 from zcdp.accounting.calibration import calibrate
-from zcdp.accounting.filter import BudgetExceeded, Filter
-from zcdp.accounting.renyi import renyi_budget
+from zcdp.accounting.filter import BudgetExceeded, Filter, renyi_budget
 from zcdp.mechanisms import (
     RAPPOR,
     BinaryRandomizedResponse,

@@ -27,9 +27,8 @@ from zcdp.mechanisms import (
     Staircase,
     TruncatedGeometric,
 )
-from zcdp.verification.boxes import prove
 from zcdp.verification.checks import Check
-from zcdp.verification.proofs import cover, three_point
+from zcdp.verification.proofs import cover, prove, three_point
 
 __all__ = ["checks"]
 

@@ -11,8 +11,7 @@ from flint import acb, arb
 
 from zcdp.mechanisms import Gaussian, PureDP, Subsampled
 from zcdp.numeric.balls import above, at_precision, below, lift
-from zcdp.privacy.loss.sampled_decay import SampledDecay
-from zcdp.privacy.loss.sampled_normal import SampledNormal
+from zcdp.privacy.loss.sampled_gaussian_law import SampledDecay, SampledNormal
 from zcdp.verification.checks import Check
 
 __all__ = ["checks"]

@@ -1,14 +1,12 @@
 """dp-accounting: its events as plans, plans as its events, and an accountant of its kind with certified numbers."""
 
-from zcdp.adapters.tested import installed, warn_unless
+from zcdp.adapters.common import installed, warn_unless
 
 TESTED = ("0.6.0",)
 installed("dp-accounting", "dp-accounting")
 
 from zcdp.adapters.dp_accounting.accountant import Accountant  # noqa: E402 - after the check that says how to get it
-from zcdp.adapters.dp_accounting.read import plan  # noqa: E402
-from zcdp.adapters.dp_accounting.spent import Refused  # noqa: E402
-from zcdp.adapters.dp_accounting.write import event  # noqa: E402
+from zcdp.adapters.dp_accounting.events import Refused, event, plan  # noqa: E402
 
 __all__ = ["TESTED", "Accountant", "Refused", "event", "plan"]
 

@@ -8,9 +8,8 @@ from typing import Any
 
 from dp_accounting import PrivacyAccountant
 
-from zcdp.adapters.dp_accounting.read import ADDED, translate
-from zcdp.adapters.dp_accounting.spent import NOTHING
-from zcdp.adapters.outward import above
+from zcdp.adapters.common import above
+from zcdp.adapters.dp_accounting.events import ADDED, NOTHING, translate
 from zcdp.errors import BadValue
 from zcdp.numeric.exact import rational
 from zcdp.privacy.plan import Plan

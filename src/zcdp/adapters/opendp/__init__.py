@@ -8,14 +8,20 @@
 0.36787944117144233
 """
 
-from zcdp.adapters.tested import installed, warn_unless
+from zcdp.adapters.common import installed, warn_unless
 
 TESTED = ("0.16.0",)
 installed("opendp", "opendp")
 
-from zcdp.adapters.opendp.context import register  # noqa: E402 - after the check that says how to get it
-from zcdp.adapters.opendp.laws import Refused  # noqa: E402
-from zcdp.adapters.opendp.measurements import Approximate, approximate, plan, renyi, tighten  # noqa: E402
+from zcdp.adapters.opendp.measurements import (  # noqa: E402
+    Approximate,
+    approximate,
+    plan,
+    register,
+    renyi,
+    tighten,
+)
+from zcdp.adapters.opendp.opendp_laws import Refused  # noqa: E402
 
 __all__ = ["TESTED", "Approximate", "Refused", "approximate", "plan", "register", "renyi", "tighten"]
 

@@ -1,24 +1,73 @@
-"""Measurements with tight maps around OpenDP's own, and what whole compositions of them cost."""
+"""A function for a user measurement that hands OpenDP's own objects to another measurement, uncopied.
+
+A Python function in OpenDP gets its data as Python lists and gives back lists: two conversions of every number, a fifth
+of the time of a vector of integers. A callback gets the object itself, and so does the measurement that it passes
+it on to. What this needs is private to OpenDP; where it is missing the plain function does it.
+"""
 
 from __future__ import annotations
 
+import ctypes
+import traceback
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import cache
 from typing import Any
 
 import opendp.prelude as dp
+from opendp.context import constructors
 
-from zcdp.adapters.bounds import RhoAlone
-from zcdp.adapters.opendp.forward import forward
-from zcdp.adapters.opendp.laws import Law, Refused, at, is_pure, is_renyi, is_zcdp, kwargs, law_of, name_of
-from zcdp.adapters.opendp.renyi import renyi_delta, renyi_epsilon
+from zcdp.adapters.common import RhoAlone
+from zcdp.adapters.opendp.opendp_laws import Law, Refused, at, is_pure, is_renyi, is_zcdp, kwargs, law_of, name_of
+from zcdp.adapters.opendp.renyi_route import renyi_delta, renyi_epsilon
 from zcdp.errors import BadValue
 from zcdp.mechanisms import Mechanism, PureDP
 from zcdp.privacy.curve import Curve
 from zcdp.privacy.plan import Plan
 
-__all__ = ["Approximate", "approximate", "plan", "renyi", "tighten"]
+__all__ = ["Approximate", "approximate", "forward", "plan", "register", "renyi", "tighten"]
 
+
+try:
+    from opendp import _lib
+except ImportError:  # pragma: no cover - a version that keeps them elsewhere
+    _lib = None
+
+
+NEEDED = "AnyObject", "AnyObjectPtr", "CallbackFn", "CallbackFnPtr", "CallbackFnValue", "ExtrinsicObject", "FfiResult"
+
+
+def forward(measurement: Any) -> Any:
+    """What `make_user_measurement` takes as its function to release what the measurement releases."""
+    if any(not hasattr(_lib, name) for name in (*NEEDED, "lib", "unwrap")):
+        return measurement
+    callback = _lib.CallbackFn(_dispatch(), _lib.ExtrinsicObject(ctypes.py_object(measurement)))
+    return _lib.CallbackFnPtr(callback)
+
+
+@cache
+def _dispatch() -> Any:
+    """The callback of all forwarded measurements: one, and kept, since Rust holds its address."""
+    return _lib.CallbackFnValue(_pass_on)
+
+
+def _pass_on(given: Any, measurement: Any) -> int:
+    try:
+        invoke = _lib.lib.opendp_core__measurement_invoke
+        invoke.argtypes, invoke.restype = [dp.Measurement, _lib.AnyObjectPtr], _lib.FfiResult
+        released = _lib.unwrap(invoke(measurement, given), ctypes.c_void_p)
+        done = _lib.lib.ffiresult_ok
+        done.argtypes, done.restype = [ctypes.c_void_p], ctypes.c_void_p
+        return int(done(released))
+    except Exception:
+        failed = _lib.lib.ffiresult_err
+        failed.argtypes, failed.restype = [ctypes.c_char_p, ctypes.c_char_p], ctypes.c_void_p
+        return int(failed(b"the measurement inside a tight one failed", traceback.format_exc().encode()))
+    finally:
+        given.__class__ = ctypes.POINTER(_lib.AnyObject)  # it belongs to Rust, which frees it
+
+
+# Measurements with tight maps around OpenDP's own, and what whole compositions of them cost.
 
 COMPOSED = ("make_composition", "make_basic_composition")
 
@@ -200,3 +249,29 @@ def approximate(measurement: Any) -> Approximate:
     if not is_pure(measurement) and not is_zcdp(measurement) and not is_renyi(measurement):
         raise Refused(f"{name_of(measurement)} is refused: it is measured in {measurement.output_measure}")
     return Approximate(measurement)
+
+
+# Tight measurements in OpenDP's Context API, which finds their noise for a budget in rho.
+
+
+def make_tight_laplace(input_domain: Any, input_metric: Any, scale: float, k: int | None = None) -> Any:
+    """`make_laplace`, measured in rho by the tight map."""
+    return tighten(dp.m.make_laplace(input_domain, input_metric, scale, k))
+
+
+def make_tight_geometric(input_domain: Any, input_metric: Any, scale: float) -> Any:
+    """`make_geometric`, measured in rho by the tight map."""
+    return tighten(dp.m.make_geometric(input_domain, input_metric, scale))
+
+
+def make_tight_noisy_max(input_domain: Any, input_metric: Any, scale: float, negate: bool = False) -> Any:
+    """`make_noisy_max` with Gumbel noise, measured in rho by the tight map."""
+    measure = dp.zero_concentrated_divergence()
+    return tighten(dp.m.make_noisy_max(input_domain, input_metric, measure, scale, negate))
+
+
+def register() -> None:
+    """Let queries say `.tight_laplace()`, `.tight_geometric()` and `.tight_noisy_max()`; once is enough."""
+    for constructor in (make_tight_laplace, make_tight_geometric, make_tight_noisy_max):
+        if constructor.__name__.removeprefix("make_") not in constructors:
+            dp.register(constructor)

@@ -1,13 +1,16 @@
 """Tumult Core and Tumult Analytics: their own noise on Spark, at the tight rho, sound under parallel composition."""
 
-from zcdp.adapters.tested import installed, warn_unless
-from zcdp.adapters.tumult.versions import TESTED
+from zcdp.adapters.common import installed, warn_unless
+from zcdp.adapters.tumult.measurement import TESTED
 
 for _package in TESTED:
     installed(_package, "tumult")
 
-from zcdp.adapters.tumult.laws import Refused  # noqa: E402 - after the check that says how to get it
-from zcdp.adapters.tumult.measurement import Tight, tighten  # noqa: E402
+from zcdp.adapters.tumult.measurement import (  # noqa: E402
+    Refused,
+    Tight,
+    tighten,
+)
 from zcdp.adapters.tumult.session import NotTested, enable  # noqa: E402
 
 __all__ = ["TESTED", "NotTested", "Refused", "Tight", "enable", "tighten"]

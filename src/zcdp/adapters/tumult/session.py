@@ -27,9 +27,7 @@ from tmlt.core.measures import PureDP, RhoZCDP
 from tmlt.core.metrics import HammingDistance, SymmetricDifference
 from tmlt.core.transformations.spark_transformations.groupby import GroupBy
 
-from zcdp.adapters.tumult.laws import law_of, rational_of
-from zcdp.adapters.tumult.measurement import Tight
-from zcdp.adapters.tumult.versions import TESTED
+from zcdp.adapters.tumult.measurement import TESTED, Tight, law_of, rational_of
 from zcdp.errors import BadType, BadValue, ZcdpError
 from zcdp.mechanisms import DiscreteLaplace
 

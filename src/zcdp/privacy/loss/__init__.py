@@ -3,15 +3,15 @@
 The interface, and how to write a law, is law.py.
 """
 
-from zcdp.privacy.loss.discrete_gaussian import discrete_gaussian_pair
-from zcdp.privacy.loss.discrete_laplace import discrete_laplace_pair
+from zcdp.privacy.loss.discrete_gaussian_law import discrete_gaussian_pair
+from zcdp.privacy.loss.discrete_laplace_law import discrete_laplace_pair
 from zcdp.privacy.loss.envelope_law import envelope_of_balls, envelope_of_rows, ordered_law, replaced_law, sampled_law
-from zcdp.privacy.loss.exponential_sum import laplace_pair, logistic_pair, three_point_pair
-from zcdp.privacy.loss.finite import finite_law
-from zcdp.privacy.loss.gaussian import gaussian_pair
+from zcdp.privacy.loss.exponential_law import laplace_pair, logistic_pair, three_point_pair
+from zcdp.privacy.loss.finite_law import finite_law
+from zcdp.privacy.loss.gaussian_law import gaussian_pair
 from zcdp.privacy.loss.law import LossLaw
 from zcdp.privacy.loss.profile_law import profile_law
-from zcdp.privacy.loss.shuffled_profile import ShuffledProfile
+from zcdp.privacy.loss.shuffled_law import ShuffledProfile
 from zcdp.privacy.loss.transform import Factor
 
 __all__ = [

@@ -12,10 +12,9 @@ from typing import Any
 from flint import arb
 
 from zcdp.numeric.balls import Undecided, at_precision, ceiling, floor
-from zcdp.privacy.loss.finite import MOST_ATOMS, envelope_of_atoms, finite_law, mixed
-from zcdp.privacy.loss.game import Game
+from zcdp.privacy.loss.finite_law import MOST_ATOMS, envelope_of_atoms, finite_law, mixed
 from zcdp.privacy.loss.hull import Atom, Point, both_orders, hull, prefixes, within_ratios
-from zcdp.privacy.loss.law import LossLaw, Parts
+from zcdp.privacy.loss.law import Game, LossLaw, Parts
 from zcdp.privacy.relation import Relation
 
 __all__ = [

@@ -10,8 +10,7 @@ from typing import ClassVar, TypeAlias
 
 from flint import arb, arb_poly
 
-from zcdp.numeric.balls import lift
-from zcdp.numeric.certify import NotCertified
+from zcdp.numeric.balls import NotCertified, lift
 from zcdp.numeric.exact import Exact, Log
 
 __all__ = ["EqualRows", "Expansion", "Exponent", "FreeAtoms", "exponent_of", "product", "sum_of"]

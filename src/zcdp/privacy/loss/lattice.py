@@ -12,8 +12,7 @@ from typing import TYPE_CHECKING
 
 from flint import arb
 
-from zcdp.numeric.balls import lift
-from zcdp.numeric.certify import Undecided
+from zcdp.numeric.balls import Undecided, lift
 from zcdp.numeric.exact import Log, gcd
 
 if TYPE_CHECKING:

@@ -1,9 +1,9 @@
-"""What a law of the privacy loss must offer, and how to write one."""
+"""All outcomes of a pair with their masses under P and Q: what a transformation of a law works on."""
 
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from typing import TYPE_CHECKING, Any, ClassVar, TypeAlias
@@ -11,19 +11,75 @@ from typing import TYPE_CHECKING, Any, ClassVar, TypeAlias
 from flint import acb, arb
 
 from zcdp.errors import BadValue
-from zcdp.numeric.balls import at_precision
-from zcdp.numeric.certify import NotCertified, Undecided
+from zcdp.numeric.balls import NotCertified, Undecided, at_precision
 from zcdp.numeric.exact import Exact
-from zcdp.privacy.loss.outcomes import CLOSE, Outcomes
 from zcdp.privacy.relation import Relation
 
 if TYPE_CHECKING:
     from zcdp.privacy.loss.expansion import Expansion
-    from zcdp.privacy.loss.game import Game
     from zcdp.privacy.loss.lattice import Lattice
     from zcdp.privacy.loss.transform import Factor
 
-__all__ = ["Ends", "LossLaw", "Parts"]
+__all__ = ["CLOSE", "Ends", "Game", "LossLaw", "Outcomes", "Parts"]
+
+
+CLOSE = 2.0**-20  # A total that is known less well than this says nothing about what is missing from it.
+
+
+class Outcomes:
+    """The (P-mass, Q-mass) of every outcome, the largest ratio first, as balls at the working precision.
+
+    Outcomes that only P can produce (loss +inf) or only Q (loss -inf) are part of the list, so that whoever samples,
+    mixes or rounds a pair moves all of its mass. A list whose P- or Q-masses do not add up to 1 is refused. Outcomes of
+    no mass are left out: rounding would give them one.
+    """
+
+    def __init__(self, masses: Sequence[tuple[arb, arb]]) -> None:
+        self.masses = [(p, q) for p, q in masses if not (p.is_zero() and q.is_zero())]
+        for name, side in (("P", 0), ("Q", 1)):
+            total = sum((mass[side] for mass in self.masses), arb(0))
+            if not total.rad() < CLOSE:
+                raise Undecided
+            if not total.overlaps(arb(1)):
+                raise BadValue(f"the {name}-masses of all outcomes add up to {total.str(8)}, not to 1")
+
+    def __iter__(self) -> Iterator[tuple[arb, arb]]:
+        return iter(self.masses)
+
+    def __len__(self) -> int:
+        return len(self.masses)
+
+    def largest_ratios(self) -> tuple[arb, arb]:
+        """The largest P/Q and the largest Q/P of an outcome; +inf where the other is not surely positive."""
+        (p, q), (last_p, last_q) = self.masses[0], self.masses[-1]
+        infinite = arb.pos_inf()
+        return (p / q if q > 0 else infinite), (last_q / last_p if last_p > 0 else infinite)
+
+
+# Two rows of probabilities that may face either way in each use: the exact adaptive worst case, as a game.
+
+
+@dataclass(frozen=True)
+class Game:
+    """At each use an adversary who has seen all outputs so far picks which of the two rows is P.
+
+    Theorem: docs/theorems/adaptive.md.
+    """
+
+    p: tuple[Fraction, ...]
+    q: tuple[Fraction, ...]
+
+    def ratios(self) -> list[tuple[Fraction, Fraction]]:
+        """The masses (p, q) of each ratio other than 1, outcomes of one ratio together; none of them is 0."""
+        merged: dict[Fraction, tuple[Fraction, Fraction]] = {}
+        for p, q in zip(self.p, self.q, strict=True):
+            if p != q:
+                before = merged.get(p / q, (Fraction(0), Fraction(0)))
+                merged[p / q] = before[0] + p, before[1] + q
+        return list(merged.values())
+
+
+# What a law of the privacy loss must offer, and how to write one.
 
 CHECK_BITS, LAST_BITS, ONE = 128, 1 << 12, arb(1)
 CHECK_POINTS = ((0.3, 0.0), (1.7, 0.4), (0.1, 2.3))  # A claim of symmetry is looked at here.

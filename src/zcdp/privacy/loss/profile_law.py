@@ -11,16 +11,14 @@ from typing import Any
 from flint import arb
 
 from zcdp.errors import BadValue
-from zcdp.numeric.balls import Undecided, at_precision, ceiling, floor, lift
-from zcdp.numeric.certify import NotCertified
-from zcdp.numeric.once import cached_property
+from zcdp.numeric.balls import NotCertified, Undecided, at_precision, ceiling, floor, lift
+from zcdp.numeric.threads import cached_property
 from zcdp.numeric.work import SECOND, count_work, within
 from zcdp.privacy.loss.decay import Share
-from zcdp.privacy.loss.finite import finite_law
+from zcdp.privacy.loss.finite_law import finite_law
 from zcdp.privacy.loss.hull import Point, both_orders, hull
 from zcdp.privacy.loss.law import Ends, LossLaw
-from zcdp.privacy.loss.tilted import Tilted
-from zcdp.privacy.loss.transform import Factor, Taylor
+from zcdp.privacy.loss.transform import Factor, Taylor, Tilted
 from zcdp.privacy.relation import Relation
 
 __all__ = ["ProfileLaw", "profile_law"]

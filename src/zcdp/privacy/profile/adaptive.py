@@ -8,14 +8,12 @@ from typing import TYPE_CHECKING
 
 from flint import arb
 
-from zcdp.numeric.balls import above, below, lift
-from zcdp.numeric.double_tables import decays
+from zcdp.numeric.balls import above, below, lift, trusted
+from zcdp.numeric.doubles import decays
 from zcdp.numeric.exact import Log
-from zcdp.numeric.trusted import trusted
-from zcdp.privacy.loss.game import Game
-from zcdp.privacy.profile.effort import GAME, GAME_STATE
+from zcdp.privacy.loss.law import Game
 from zcdp.privacy.profile.engine import Engine, Offer
-from zcdp.privacy.profile.question import Question
+from zcdp.privacy.profile.question import GAME, GAME_STATE, Question
 
 if TYPE_CHECKING:
     import numpy as np

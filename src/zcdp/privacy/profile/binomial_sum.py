@@ -7,12 +7,10 @@ from math import sqrt
 
 from flint import arb, ctx
 
-from zcdp.numeric.balls import ceiling, lift, log_size
-from zcdp.numeric.certify import Undecided
+from zcdp.numeric.balls import Undecided, ceiling, lift, log_size
 from zcdp.privacy.loss.expansion import Expansion
-from zcdp.privacy.profile.effort import CUT_SUM, TERM
 from zcdp.privacy.profile.engine import Engine, Offer
-from zcdp.privacy.profile.question import Question
+from zcdp.privacy.profile.question import CUT_SUM, TERM, Question
 
 __all__ = ["BinomialSum"]
 

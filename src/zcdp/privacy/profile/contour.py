@@ -11,14 +11,12 @@ from typing import TYPE_CHECKING
 
 from flint import acb, acb_mat, arb
 
-from zcdp.numeric.balls import above, below, lift
-from zcdp.numeric.certify import NotCertified
-from zcdp.numeric.once import cached_property
-from zcdp.numeric.trapezoid import FEWEST, FIRST, LEAST, Phases, TooManyNodes, charge, choose, octaves, quietly
+from zcdp.numeric.balls import NotCertified, above, below, lift
+from zcdp.numeric.quadrature import FEWEST, FIRST, LEAST, Phases, TooManyNodes, charge, choose, octaves, quietly
+from zcdp.numeric.threads import cached_property
 from zcdp.privacy.loss.decay import DOWN, UP
-from zcdp.privacy.profile.effort import BOUND, CHEAP, CONTOUR, TRANSFORM, Effort
 from zcdp.privacy.profile.engine import Engine, Offer
-from zcdp.privacy.profile.question import Line, Question
+from zcdp.privacy.profile.question import BOUND, CHEAP, CONTOUR, TRANSFORM, Effort, Line, Question
 
 if TYPE_CHECKING:
     import numpy as np

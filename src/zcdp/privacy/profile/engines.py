@@ -9,23 +9,20 @@ from math import frexp, inf, isnan
 
 from flint import arb
 
-from zcdp.numeric.balls import above, below, lift
-from zcdp.numeric.certify import NotCertified, Undecided
-from zcdp.numeric.falling import solve
-from zcdp.numeric.trapezoid import TooManyNodes, quietly
+from zcdp.numeric.balls import NotCertified, Undecided, above, below, lift
+from zcdp.numeric.quadrature import TooManyNodes, quietly
+from zcdp.numeric.search import solve
 from zcdp.privacy.loss.law import Parts
 from zcdp.privacy.loss.transform import Transform
 from zcdp.privacy.profile.adaptive import Adaptive
-from zcdp.privacy.profile.answer import Answer
 from zcdp.privacy.profile.binomial_sum import BinomialSum
 from zcdp.privacy.profile.closed_form import ClosedForm
 from zcdp.privacy.profile.contour import Contour
-from zcdp.privacy.profile.effort import CHEAP, CONTOUR, ROUGH
 from zcdp.privacy.profile.engine import Engine, Offer
 from zcdp.privacy.profile.finite_sum import CutSum, WholeSum
-from zcdp.privacy.profile.grid import Grid
+from zcdp.privacy.profile.grid_engine import Grid
 from zcdp.privacy.profile.lattice_contour import LatticeContour
-from zcdp.privacy.profile.question import Line, Question, saddle_estimate
+from zcdp.privacy.profile.question import CHEAP, CONTOUR, ROUGH, Answer, Line, Question, saddle_estimate
 from zcdp.privacy.profile.smoothed import Smoothed
 
 __all__ = [

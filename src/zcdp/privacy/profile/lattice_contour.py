@@ -8,16 +8,14 @@ from typing import TYPE_CHECKING
 
 from flint import acb, acb_mat, acb_poly, acb_series, arb, ctx
 
-from zcdp.numeric.balls import above, at_precision, below, lift, log_size
-from zcdp.numeric.certify import Undecided
-from zcdp.numeric.once import cached_property
-from zcdp.numeric.trapezoid import LARGEST_INDEX, LEAST, Phases, TooManyNodes, charge, choose, octaves, quietly
+from zcdp.numeric.balls import Undecided, above, at_precision, below, lift, log_size
+from zcdp.numeric.quadrature import LARGEST_INDEX, LEAST, Phases, TooManyNodes, charge, choose, octaves, quietly
+from zcdp.numeric.threads import cached_property
 from zcdp.privacy.loss.decay import DOWN, UP
 from zcdp.privacy.loss.lattice import Lattice
 from zcdp.privacy.loss.transform import Factor, Transform
-from zcdp.privacy.profile.effort import BOUND, CONTOUR, TRANSFORM, Effort
 from zcdp.privacy.profile.engine import Engine, Offer
-from zcdp.privacy.profile.question import Line, Question
+from zcdp.privacy.profile.question import BOUND, CONTOUR, TRANSFORM, Effort, Line, Question
 
 if TYPE_CHECKING:
     import numpy as np

@@ -8,12 +8,10 @@ from functools import partial
 from math import inf, log
 from typing import TypeAlias
 
-from zcdp.numeric.balls import at_precision, below, lift
-from zcdp.numeric.certify import NotCertified, Undecided, failure
+from zcdp.numeric.balls import NotCertified, Undecided, at_precision, below, failure, lift
 from zcdp.numeric.functions import tail_factor
 from zcdp.privacy.loss.law import Parts
 from zcdp.privacy.loss.transform import Transform
-from zcdp.privacy.profile.answer import Answer, NoAnswer
 from zcdp.privacy.profile.engines import (
     coarsely_above,
     delta_by_engine,
@@ -21,7 +19,7 @@ from zcdp.privacy.profile.engines import (
     epsilon_by_engine,
     propose_log_delta,
 )
-from zcdp.privacy.profile.question import Question
+from zcdp.privacy.profile.question import Answer, NoAnswer, Question
 
 __all__ = ["Profile"]
 

@@ -1,7 +1,4 @@
-"""One composition near one epsilon: what is asked, what is known at once, and the line of the contour for it.
-
-Where to look is proposed only: speed and tightness rest on it, and no proof.
-"""
+"""What is answered about a profile: two floats around the truth, or why there are none."""
 
 from __future__ import annotations
 
@@ -9,27 +6,93 @@ from collections.abc import Sequence
 from copy import copy
 from fractions import Fraction
 from math import inf, isfinite, log, log1p
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 from flint import acb, arb
 
-from zcdp.numeric.balls import above, below, lift
-from zcdp.numeric.certify import Undecided
-from zcdp.numeric.crossing import crossing
+from zcdp.numeric.balls import NotCertified, Undecided, above, below, lift
 from zcdp.numeric.functions import tail_factor
-from zcdp.numeric.once import cached_property
-from zcdp.numeric.trapezoid import LARGEST_INDEX
+from zcdp.numeric.quadrature import LARGEST_INDEX
+from zcdp.numeric.search import crossing
+from zcdp.numeric.threads import cached_property
 from zcdp.privacy.loss.decay import Decay
 from zcdp.privacy.loss.lattice import Lattice, common_lattice
 from zcdp.privacy.loss.law import Ends, Parts
 from zcdp.privacy.loss.transform import Transform
-from zcdp.privacy.profile.answer import Answer
-from zcdp.privacy.profile.effort import Effort
 
 if TYPE_CHECKING:
     from zcdp.privacy.loss.decay import Floats
 
-__all__ = ["Line", "Question", "line_for_delta", "line_for_epsilon", "saddle_estimate"]
+__all__ = ["Answer", "Effort", "Line", "NoAnswer", "Question", "line_for_delta", "line_for_epsilon", "saddle_estimate"]
+
+
+class NoAnswer(NotCertified):
+    """The profile is too extreme to be certified; other routes may know more."""
+
+    def __init__(self, reason: str, order: float) -> None:
+        super().__init__(reason)
+        self.order = order
+        """The order, less one, at which it looked last: a guess for others."""
+
+
+class Answer(NamedTuple):
+    """Two floats around the truth, and how they were found."""
+
+    lower: float
+    upper: float
+    method: str
+    """The name of the engine, or of the argument that needed none."""
+    order: float = 1.0
+    """The order, less one, at which it looked: a guess for others."""
+    attained: bool = False
+    """Whether the lower end is one of the mechanisms themselves, not only of the laws that dominate them."""
+    cost: float = 0.0
+    """What the engine was expected to cost, in nanoseconds."""
+
+
+# What an answer may cost: every price and every budget of the engines, in nanoseconds on one common core.
+#
+# Only how tight an answer is, and how soon it comes, rests on these numbers; none of them is part of a proof.
+
+MILLISECOND = 1_000_000
+
+# Prices: what each of these takes.
+TRANSFORM = 8_000  # One plain law at one node, in balls.
+BOUND = 200  # The bound on the decay of one plain law over one cell.
+TERM = 500  # One term of a whole finite sum.
+CUT_TERM = 80_000  # One term of a sum that is cut, with the bits that its cancellation takes.
+CUT_TERM_OF_ONE = 1_920  # The same of a single law, which needs no search among exponents.
+DOUBLES = 3  # One complex product of doubles at one node.
+DOUBLE_NODE = 20 * DOUBLES  # A node in doubles, beside its factors.
+GRID_POINT = 120_000  # a point of the grid of losses, of one law
+GAME_STATE = 20  # One state of the adaptive recursion at one use.
+
+# Budgets: what each of these may take.
+WHOLE_SUM = 1 * MILLISECOND  # A whole finite sum that takes less is taken without looking further.
+CHEAP = 16 * MILLISECOND  # No other engine is asked where one takes less.
+CUT_SUM = 480 * MILLISECOND
+SMOOTH_DOUBLES = 640 * MILLISECOND
+GRID = 960 * MILLISECOND
+GAME = 40 * MILLISECOND  # The recursion for one delta.
+
+
+class Effort(NamedTuple):
+    """The work that a contour in balls may take."""
+
+    nodes: int = 800 * MILLISECOND
+    """To evaluate them."""
+    cells: int = 100 * MILLISECOND
+    """To find out which nodes are needed."""
+
+
+CONTOUR = Effort()
+ROUGH = Effort(32 * MILLISECOND)
+SMOOTH = Effort(320 * MILLISECOND, 40 * MILLISECOND)
+
+
+# One composition near one epsilon: what is asked, what is known at once, and the line of the contour for it.
+#
+# Where to look is proposed only: speed and tightness rest on it, and no proof.
 
 TOLERANCE = 1e-17
 MARGIN = 5.0  # Errors of the nodes are so many e-folds below what is negligible.

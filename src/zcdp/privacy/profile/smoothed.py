@@ -7,20 +7,18 @@ from functools import partial
 
 from flint import arb
 
-from zcdp.numeric.balls import above, lift
-from zcdp.numeric.certify import NotCertified
-from zcdp.numeric.falling import solve
+from zcdp.numeric.balls import NotCertified, above, lift
 from zcdp.numeric.functions import tail_factor
-from zcdp.numeric.once import cached_property
-from zcdp.numeric.trapezoid import TooManyNodes, quietly
-from zcdp.privacy.loss.gaussian import gaussian_pair
+from zcdp.numeric.quadrature import TooManyNodes, quietly
+from zcdp.numeric.search import solve
+from zcdp.numeric.threads import cached_property
+from zcdp.privacy.loss.gaussian_law import gaussian_pair
 from zcdp.privacy.loss.law import Parts
 from zcdp.privacy.loss.transform import Transform
 from zcdp.privacy.profile.contour import Contour, shortest_period
-from zcdp.privacy.profile.effort import SMOOTH, SMOOTH_DOUBLES, TRANSFORM, Effort
 from zcdp.privacy.profile.engine import Engine, Offer
 from zcdp.privacy.profile.float_contour import FloatContour
-from zcdp.privacy.profile.question import Line, Question
+from zcdp.privacy.profile.question import SMOOTH, SMOOTH_DOUBLES, TRANSFORM, Effort, Line, Question
 
 __all__ = ["Smoothed"]
 

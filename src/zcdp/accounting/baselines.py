@@ -1,0 +1,121 @@
+"""What other accounting charges for the same queries: epsilon^2/2 and epsilon tanh(epsilon/2)."""
+
+from __future__ import annotations
+
+from fractions import Fraction
+from math import exp, inf, log, log1p, sqrt, tanh
+
+from zcdp.mechanisms import Mechanism
+from zcdp.privacy.convert import zcdp_to_epsilon
+from zcdp.privacy.curve import Curve
+from zcdp.privacy.plan import Plan
+
+__all__ = ["ADVANCED", "MOST_USES", "PURE", "PURE_SUM", "RENYI", "RHOS", "SQUARE", "SQUARES", "elsewhere", "usual"]
+
+
+MOST_USES = 10**300  # for floats
+SQUARE, EIGHTH, PURE = "epsilon^2/2", "epsilon^2/8", "epsilon tanh(epsilon/2)"
+
+
+def usual(curve: Curve, count: int = 1) -> dict[str, float | None]:
+    """rho of `count` uses under the bounds in use elsewhere: floats to compare with, not guarantees.
+
+    epsilon^2/2 is what is charged for any pure DP mechanism (epsilon^2/8 for bounded range), epsilon tanh(epsilon/2)
+    the best bound that knows nothing but epsilon. Without a pure epsilon, as for Gaussian noise, there is none: None.
+
+    >>> from zcdp import Laplace
+    >>> usual(Laplace(epsilon=1), 2)
+    {'epsilon^2/2': 1.0, 'epsilon tanh(epsilon/2)': 0.924234...}
+    """
+    square, pure, divisors = 0.0, 0.0, set()
+    for part, times in curve.parts:
+        assert isinstance(part, Mechanism)
+        divisor = part.usual_divisor()
+        divisors.add(divisor)
+        for steps, epsilon in part.usual_losses():
+            if epsilon == inf:
+                return {SQUARE: None, PURE: None}
+            uses = count * times * steps
+            if uses > MOST_USES:  # Nothing to compare with is left in floats.
+                return {SQUARE: None, PURE: None}
+            square += uses * (epsilon * epsilon) / divisor
+            pure += uses * epsilon * tanh(epsilon / 2)
+    first = EIGHTH if divisors == {8} else SQUARE
+    return {name: value if 0 < value < inf else None for name, value in ((first, square), (PURE, pure))}
+
+
+# What a careful user gets today for the same queries, without these bounds: four routes, and the best of them.
+
+PURE_SUM = "pure epsilons added up"
+ADVANCED = "advanced composition"
+SQUARES = "epsilon^2/2 each (zCDP)"
+RHOS = "rho added up (zCDP)"
+RENYI = "RDP on a grid of orders"
+ORDERS = (1.1, 1.25, 1.5, 1.75, 2, 2.5, 3, 3.5, 4, 5, 6, 7, 8, 10, 12, 14, 16, 20, 24, 28, 32, 48, 64, 128, 256, 512)
+SEVERAL = 200
+"""Beyond so many different mechanisms their curves are not asked for at every order."""
+
+
+def elsewhere(plan: Plan, delta: Fraction) -> dict[str, float]:
+    """epsilon at delta by each route that others offer: floats to compare with, not guarantees.
+
+    Pure epsilons added up; advanced composition (Kairouz, Oh and Viswanath 2015); epsilon^2/2 each (epsilon^2/8 for
+    bounded range, Gaussian noise at its own rho), converted at the best order; and Renyi curves on a grid of orders,
+    where those of Laplace and Gaussian noise and of randomized response are known, and of the rest that of pure DP.
+
+    >>> from zcdp import Laplace
+    >>> found = elsewhere(Plan.sum_of(Laplace(epsilon=1)), Fraction(1, 10**6))
+    >>> [round(value, 2) for value in found.values()], min(found, key=found.get)
+    ([1.0, 5.72, 5.22, 1.01], 'pure epsilons added up')
+    """
+    losses = [(count * steps, loss) for part, count in plan.parts for steps, loss in _losses(part)]
+    if any(count > MOST_USES for count, _ in losses):
+        return {}
+    found: dict[str, float] = {}
+    chance = log(1 / delta) if delta > 1e-300 else 700.0
+    if all(loss < inf for _, loss in losses):
+        found[PURE_SUM] = sum(count * loss for count, loss in losses)
+        spread = sqrt(2 * chance * sum(count * loss * loss for count, loss in losses))
+        found[ADVANCED] = sum(count * loss * tanh(loss / 2) for count, loss in losses) + spread
+    squares = sum(_square(part, count) for part, count in plan.parts)
+    if 0 < squares < 1e300:
+        some = any(loss < inf for _, loss in losses)
+        found[SQUARES if some else RHOS] = zcdp_to_epsilon(squares, delta)
+    if len(plan.parts) <= SEVERAL:
+        best = min(_converted(plan, order, chance) for order in ORDERS)
+        if best < inf:
+            found[RENYI] = best
+    return {name: value for name, value in found.items() if value < inf}
+
+
+def _losses(part: object) -> tuple[tuple[int, float], ...]:
+    assert isinstance(part, Mechanism)
+    return part.usual_losses()
+
+
+def _square(part: object, count: int) -> float:
+    assert isinstance(part, Mechanism)
+    charge = next(iter(usual(part, count).values()))
+    return part.rho * count if charge is None else charge
+
+
+def _converted(plan: Plan, order: float, chance: float) -> float:
+    """The conversion of Canonne, Kamath and Steinke 2020 at one order."""
+    total = sum(count * _divergence(part, order) for part, count in plan.parts)
+    return max(total + log1p(-1 / order) + (chance - log(order)) / (order - 1), 0.0)
+
+
+def _divergence(part: object, order: float) -> float:
+    assert isinstance(part, Mechanism)
+    if part.known_elsewhere or part.pure_epsilon == inf:
+        return float(part.rdp(order))
+    if part.usual_divisor() > 2:  # bounded range is known through its rho
+        return order * sum(steps * loss * loss / part.usual_divisor() for steps, loss in part.usual_losses())
+    return sum(steps * _pure(loss, order) for steps, loss in part.usual_losses())
+
+
+def _pure(epsilon: float, order: float) -> float:
+    """The divergence of binary randomized response, the largest of all pure DP."""
+    s = order - 1
+    # p^order q^-s + q^order p^-s over p = e^epsilon/(1 + e^epsilon), q = 1 - p; the larger term is taken out
+    return epsilon + (log1p(exp(-(2 * order - 1) * epsilon)) - log1p(exp(-epsilon))) / s if epsilon < 700 else epsilon

@@ -1,0 +1,95 @@
+"""A plan file as a program uses it: its queries by name, each with the mechanism to run."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from os import PathLike
+from pathlib import Path
+from typing import Any
+
+from zcdp.accounting.account import Account, account
+from zcdp.errors import BadType, BadValue
+from zcdp.mechanisms import Mechanism
+from zcdp.numeric.exact import Value
+from zcdp.plans.plan_file import Entry, PlanFile, PlanFileError, read_plan
+from zcdp.privacy.plan import Plan
+from zcdp.text.calls import Spoken, spoken
+from zcdp.text.suggestions import thing, unknown
+
+__all__ = ["NamedQuery", "Queries", "load"]
+
+
+@dataclass(frozen=True)
+class NamedQuery(metaclass=Spoken):
+    """One query of a plan file: its mechanism, how often it may be used, and what was noted about it."""
+
+    name: str
+    mechanism: Mechanism
+    count: int = 1
+    note: str | None = None
+
+    def release(self, *values: Any, **options: Any) -> Any:
+        """What the mechanism releases: `mechanism.release`, or `mechanism.run` of a stream."""
+        run = getattr(self.mechanism, "release", None) or getattr(self.mechanism, "run", None)
+        if run is None:
+            raise BadType(f"{self.name}: {self.mechanism!r} is accounted for, and has no sampler to be run")
+        return run(*values, **options)
+
+
+class Queries(Mapping[str, NamedQuery]):
+    """The queries of a plan file by name, in its order; `plan` is all of them, `account()` what they cost."""
+
+    def __init__(self, file: PlanFile) -> None:
+        self.file = file
+        self._queries = {entry.name: _query(file, entry) for entry in file.entries}
+
+    def __getitem__(self, name: str) -> NamedQuery:
+        if name not in self._queries:
+            raise KeyError(unknown("query", str(name), self._queries))
+        return self._queries[name]
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._queries)
+
+    def __len__(self) -> int:
+        return len(self._queries)
+
+    def __repr__(self) -> str:
+        return f"<{self.file.source}: {', '.join(self)}>"
+
+    @property
+    def plan(self) -> Plan:
+        """All queries, each as often as it may be used."""
+        return Plan.sum_of(*(Plan.repeated(query.mechanism, query.count) for query in self.values()))
+
+    def account(self, *, delta: Value | None = None, curve: bool = False) -> Account:
+        """What the file costs: `zcdp.account` of it."""
+        return account(self.file, delta=delta, curve=curve)
+
+
+@spoken
+def load(path: str | PathLike[str]) -> Queries:
+    """The queries of a plan file, ready to release; unlike `account`, it takes the file's name as text too.
+
+    >>> queries = load("examples/census.toml")
+    >>> list(queries)[0], queries["monthly corrections"].count
+    ('population by region', 12)
+    >>> queries["population by region"].release([120, 48]).shape
+    (2,)
+    """
+    if not isinstance(path, str | PathLike):
+        raise BadType(f"path ({thing(path)}) must be the name of a plan file, or its Path")
+    if not str(path):
+        raise BadValue("path ('') must be the name of a plan file")
+    return Queries(read_plan(Path(path)))
+
+
+def _query(file: PlanFile, entry: Entry) -> NamedQuery:
+    where = f"{file.source}:{entry.line}: mechanism"
+    if entry.plan is None:
+        raise PlanFileError(f"{where}: '?' has no value yet: zcdp allocate finds one")
+    (one, count), *others = entry.plan.parts
+    if others or not isinstance(one, Mechanism):
+        raise PlanFileError(f"{where}: a query that is run has one mechanism, not the sum {entry.text}")
+    return NamedQuery(entry.name, one, count * entry.count, entry.note)

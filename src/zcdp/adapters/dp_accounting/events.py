@@ -1,0 +1,334 @@
+"""What events come to: a plan, and the probability that no coin told all."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from fractions import Fraction
+from math import isfinite, nextafter
+from typing import Any
+
+from dp_accounting import NeighboringRelation, dp_event
+
+from zcdp.adapters.common import RhoAlone, above, below
+from zcdp.errors import BadType, BadValue
+from zcdp.mechanisms import (
+    BinaryRandomizedResponse,
+    DiscreteGaussian,
+    DiscreteLaplace,
+    ExponentialMechanism,
+    Gaussian,
+    Laplace,
+    Mechanism,
+    PermuteAndFlip,
+    PureDP,
+    RandomizedResponse,
+    Subsampled,
+)
+from zcdp.numeric.balls import enclose, lift
+from zcdp.numeric.exact import Exact, Log, integer, rational
+from zcdp.privacy.curve import Curve
+from zcdp.privacy.plan import Plan
+
+__all__ = ["ADDED", "ALL", "NOTHING", "NOT_TAKEN", "TAKEN", "Refused", "Spent", "event", "one", "plan", "translate"]
+
+
+GRAINS = 2**400
+
+
+class Refused(BadValue):
+    """An event, or a part of a plan, of which nothing is proven here: the reason, by name."""
+
+    def __init__(self, what: object, reason: str) -> None:
+        super().__init__(f"{type(what).__name__} is refused: {reason}")
+        self.what, self.reason = what, reason
+
+
+@dataclass(frozen=True)
+class Spent:
+    """A plan, None where nothing is spent, and how likely it is that all is well; 0 where nothing is private."""
+
+    plan: Plan | None = None
+    well: Fraction = Fraction(1)
+
+    def __add__(self, other: Spent) -> Spent:
+        plans = [plan for plan in (self.plan, other.plan) if plan is not None]
+        return Spent(Plan.sum_of(*plans) if plans else None, _rounded(self.well * other.well))
+
+    def times(self, count: int) -> Spent:
+        """So many of it: the one place where a count is multiplied."""
+        if not count:
+            return NOTHING
+        return Spent(None if self.plan is None else count * self.plan, _power(self.well, count))
+
+
+NOTHING, ALL = Spent(), Spent(well=Fraction(0))
+
+
+def one(part: Mechanism) -> Spent:
+    """One use of a mechanism."""
+    return Spent(Plan.sum_of(part))
+
+
+def _rounded(well: Fraction) -> Fraction:
+    """To whole grains, and down: that less is well costs more."""
+    return Fraction(int(well * GRAINS), GRAINS)
+
+
+def _power(well: Fraction, count: int) -> Fraction:
+    """well^count, by squares, rounded down at each: a count may be huge."""
+    result = Fraction(1)
+    while count:
+        if count % 2:
+            result = _rounded(result * well)
+        well, count = _rounded(well * well), count // 2
+    return result
+
+
+# Events of dp-accounting, read as what they spend.
+#
+# An event means what its own docstring says: of Gaussian, Laplace and discrete Laplace noise the values of *one record*
+# are bounded, so that replacing a record moves the sum by twice the bound. Theorem: docs/theorems/adapters.md.
+
+ADDED, REPLACED = NeighboringRelation.ADD_OR_REMOVE_ONE, NeighboringRelation.REPLACE_ONE
+ZEROED = NeighboringRelation.REPLACE_SPECIAL
+
+
+def _parameter(what: Any, name: str) -> Fraction:
+    value = rational(getattr(what, name), name)
+    if value < 0:
+        raise Refused(what, f"{name} ({getattr(what, name)}) must not be negative")
+    return value
+
+
+def _moves(relation: Any) -> int:
+    """How many times the bound on one record's values a sum can move."""
+    return 2 if relation is REPLACED else 1
+
+
+def _gaussian(what: Any, relation: Any) -> Spent:
+    sigma = _parameter(what, "noise_multiplier")
+    return one(Gaussian(sigma=sigma, sensitivity=_moves(relation))) if sigma else ALL
+
+
+def _laplace(what: Any, relation: Any) -> Spent:
+    scale = _parameter(what, "noise_multiplier")
+    return one(Laplace(scale=scale, sensitivity=_moves(relation))) if scale else ALL
+
+
+def _discrete_laplace(what: Any, relation: Any) -> Spent:
+    rate, bound = _parameter(what, "noise_parameter"), integer(what.sensitivity, "sensitivity", 0)
+    if not bound:
+        return NOTHING
+    if not rate:
+        raise Refused(what, "noise_parameter (0) is no law on the integers")
+    return one(DiscreteLaplace(scale=1 / rate, sensitivity=_moves(relation) * bound))
+
+
+def _discrete_gaussian(what: Any, _: Any) -> Spent:
+    sigma, bound = _parameter(what, "sigma"), _parameter(what, "sensitivity")
+    if not bound:
+        return NOTHING
+    if not sigma:
+        return ALL
+    if what.dimension == 1:  # one integer moves by whole numbers
+        return one(DiscreteGaussian(sigma=sigma, sensitivity=int(bound))) if bound >= 1 else NOTHING
+    return one(RhoAlone(rho=bound**2 / (2 * sigma**2)))
+
+
+def _randomized_response(what: Any, relation: Any) -> Spent:
+    blind, k = _parameter(what, "noise_parameter"), integer(what.num_buckets, "num_buckets", 1)
+    if blind > 1:
+        raise Refused(what, f"noise_parameter ({what.noise_parameter}) must be at most 1")
+    if relation is ADDED:
+        raise Refused(what, "a report has no meaning without the record: take REPLACE_ONE or REPLACE_SPECIAL")
+    if k == 1 or blind == 1:
+        return NOTHING
+    if not blind:
+        return ALL
+    truth = 1 - blind + blind / k
+    if relation is ZEROED:  # the special record answers uniformly, and all other answers are equally likely
+        return one(BinaryRandomizedResponse(truth, Fraction(1, k), ordered=True))
+    return one(RandomizedResponse.from_probability(truth, k))
+
+
+def _zcdp(what: Any, _: Any) -> Spent:
+    rho, xi = _parameter(what, "rho"), _parameter(what, "xi")
+    return one(RhoAlone(rho=rho, xi=xi)) if rho or xi else NOTHING
+
+
+def _approximate(what: Any, _: Any) -> Spent:
+    """(epsilon, delta)-DP is dominated by a coin of probability delta that tells all, and else pure DP."""
+    epsilon, delta = _parameter(what, "epsilon"), _parameter(what, "delta")
+    pure = one(PureDP(epsilon=epsilon)) if epsilon else NOTHING
+    return pure + Spent(well=max(1 - delta, Fraction(0)))
+
+
+def _exponential(what: Any, _: Any) -> Spent:
+    epsilon = _parameter(what, "epsilon")
+    return one(ExponentialMechanism(epsilon=epsilon)) if epsilon else NOTHING
+
+
+def _permute_and_flip(what: Any, _: Any) -> Spent:
+    epsilon = _parameter(what, "epsilon")
+    return one(PermuteAndFlip(epsilon=epsilon)) if epsilon else NOTHING
+
+
+def _poisson(what: Any, relation: Any) -> Spent:
+    rate = _parameter(what, "sampling_probability")
+    if rate > 1:
+        raise Refused(what, f"sampling_probability ({what.sampling_probability}) must be at most 1")
+    if relation is REPLACED:
+        raise Refused(what, "a sample is covered for a record added, removed or made the zero record, not replaced")
+    inner = translate(what.event, relation)
+    if not rate or inner == NOTHING:
+        return NOTHING
+    if rate == 1:
+        return inner
+    if inner.well != 1:
+        raise Refused(what, "a sample of an event that is not private, or only but for a delta, is not covered")
+    assert inner.plan is not None
+    parts = inner.plan.parts
+    kinds = {type(part) for part, _ in parts}
+    if kinds == {Gaussian}:  # together they are one Gaussian mechanism, adaptive or not
+        whole: Mechanism = Gaussian(rho=sum((part.rho_fraction * n for part, n in parts), Fraction(0)))
+    elif len(parts) == 1 and parts[0][1] == 1 and isinstance(parts[0][0], Laplace | DiscreteLaplace):
+        whole = parts[0][0]
+    else:
+        raise Refused(what, "covered are samples of Gaussian noise, composed too, and of one Laplace noise")
+    return one(Subsampled(whole, rate=rate))
+
+
+def _composed(what: Any, relation: Any) -> Spent:
+    return sum((translate(one, relation) for one in what.events), NOTHING)
+
+
+def _self_composed(what: Any, relation: Any) -> Spent:
+    return translate(what.event, relation).times(integer(what.count, "count", 0))
+
+
+TAKEN: dict[str, Callable[[Any, Any], Spent]] = {
+    "NoOpDpEvent": lambda *_: NOTHING,
+    "NonPrivateDpEvent": lambda *_: ALL,
+    "GaussianDpEvent": _gaussian,
+    "LaplaceDpEvent": _laplace,
+    "DiscreteLaplaceDpEvent": _discrete_laplace,
+    "DiscreteGaussianDpEvent": _discrete_gaussian,
+    "RandomizedResponseDpEvent": _randomized_response,
+    "ZCDpEvent": _zcdp,
+    "EpsilonDeltaDpEvent": _approximate,
+    "ExponentialMechanismDpEvent": _exponential,
+    "PermuteAndFlipDpEvent": _permute_and_flip,
+    "PoissonSampledDpEvent": _poisson,
+    "ComposedDpEvent": _composed,
+    "SelfComposedDpEvent": _self_composed,
+}
+"""One function an event, and none of them sees a count: that is multiplied in one place."""
+
+NOT_TAKEN = {
+    "UnsupportedDpEvent": "it stands for an operation that nobody described",
+    "SampledWithReplacementDpEvent": "samples of a fixed size are not covered, Poisson samples are",
+    "SampledWithoutReplacementDpEvent": "samples of a fixed size are not covered, Poisson samples are",
+    "SingleEpochTreeAggregationDpEvent": "the noise of trees is not covered",
+    "RepeatAndSelectDpEvent": "the best of a random number of runs is not covered",
+    "MixtureOfGaussiansDpEvent": "a mixture of more than two sensitivities is not covered",
+    "TruncatedSubsampledGaussianDpEvent": "samples that are cut to a size are not covered, Poisson samples are",
+}
+
+
+def translate(what: Any, relation: Any) -> Spent:
+    """What an event comes to."""
+    name = type(what).__name__
+    if name not in TAKEN:
+        raise Refused(what, NOT_TAKEN.get(name, "this event is not known here"))
+    return TAKEN[name](what, relation)
+
+
+def plan(what: dp_event.DpEvent, *, relation: Any = ADDED) -> Plan:
+    """The plan that an event stands for, for neighbours of dp-accounting's `relation`.
+
+    >>> import dp_accounting as theirs
+    >>> plan(theirs.SelfComposedDpEvent(theirs.LaplaceDpEvent(10.0), 100))
+    100 * Laplace(epsilon='0.1')
+    >>> plan(theirs.GaussianDpEvent(2.0), relation=theirs.NeighboringRelation.REPLACE_ONE)  # a sum moves twice as far
+    Gaussian(sigma=2, sensitivity=2)
+    """
+    if not isinstance(what, dp_event.DpEvent):
+        raise BadType(f"event ({what!r}) must be a DpEvent")
+    spent = translate(what, relation)
+    if spent.well != 1:
+        raise Refused(what, "a plan has no part that fails with a delta, or that is not private: use Accountant")
+    if spent.plan is None:
+        raise Refused(what, "nothing is spent, and a plan has at least one part")
+    return spent.plan
+
+
+# Plans written as events of dp-accounting; what is no float is rounded to the side that costs more.
+
+
+def event(what: Curve, *, rho_alone: bool = False) -> dp_event.DpEvent:
+    """The event that a mechanism or a plan stands for; parameters that are no floats are rounded to cost more.
+
+    A mechanism that dp-accounting has no event for is refused, or goes out as its rho with `rho_alone`.
+
+    >>> event(100 * Laplace(epsilon="0.1"))
+    SelfComposedDpEvent(event=LaplaceDpEvent(noise_multiplier=10.0), count=100)
+    """
+    if not isinstance(what, Curve):
+        raise BadType(f"{what!r} is not a mechanism or a plan")
+    events = [
+        one if count == 1 else dp_event.SelfComposedDpEvent(one, count)
+        for part, times in what.parts
+        for coordinate, each in part.coordinates
+        for one, count in [(_event(coordinate, rho_alone=rho_alone), times * each)]
+    ]
+    return events[0] if len(events) == 1 else dp_event.ComposedDpEvent(events)
+
+
+def _event(part: Curve, *, rho_alone: bool) -> dp_event.DpEvent:
+    match part:
+        case Gaussian():
+            return dp_event.GaussianDpEvent(_root(1 / (2 * part.exact_rho)))
+        case Laplace() if not part.shape:
+            return dp_event.LaplaceDpEvent(_multiplier(part.epsilon))
+        case DiscreteLaplace() if isinstance(part.sensitivity, int):
+            return dp_event.DiscreteLaplaceDpEvent(_rate(part.epsilon, part.sensitivity), part.sensitivity)
+        case RandomizedResponse():
+            return dp_event.RandomizedResponseDpEvent(_blindness(part.epsilon, part.k), part.k)
+        case BinaryRandomizedResponse() if part.ordered and (1 / part.q).denominator == 1:
+            k = int(1 / part.q)
+            return dp_event.RandomizedResponseDpEvent(below((1 - part.p) * k / (k - 1)), k)
+        case Subsampled() if type(part.mechanism) in (Gaussian, Laplace):
+            return dp_event.PoissonSampledDpEvent(above(part.rate), _event(part.mechanism, rho_alone=False))
+        case RhoAlone():
+            return dp_event.ZCDpEvent(above(part.exact_rho), above(part.xi))
+    if not rho_alone:
+        raise Refused(part, "dp-accounting has no event for it: rho_alone=True gives that of its rho")
+    if not isfinite(part.rho):
+        raise Refused(part, "its rho is infinite")
+    return dp_event.ZCDpEvent(part.rho)
+
+
+def _root(square: Fraction) -> float:
+    """The square root as a float, rounded down: less noise costs more."""
+    near = float(enclose(lambda: lift(square).sqrt())[1])
+    while Fraction(near) ** 2 > square:
+        near = nextafter(near, 0.0)
+    return near
+
+
+def _blindness(epsilon: Exact, k: int) -> float:
+    """The probability of a uniform answer, k/(e^epsilon - 1 + k), rounded down."""
+    if isinstance(epsilon, Log):
+        return below(k / (epsilon.argument - 1 + k))
+    return enclose(lambda: k / (lift(epsilon).exp() - 1 + k))[0]
+
+
+def _multiplier(epsilon: Exact) -> float:
+    """1/epsilon, rounded down."""
+    return enclose(lambda: 1 / lift(epsilon))[0] if isinstance(epsilon, Log) else below(1 / epsilon)
+
+
+def _rate(epsilon: Exact, move: int) -> float:
+    """epsilon/move, rounded up."""
+    return enclose(lambda: lift(epsilon) / move)[1] if isinstance(epsilon, Log) else above(epsilon / move)

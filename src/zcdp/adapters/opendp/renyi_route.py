@@ -1,0 +1,83 @@
+"""From a Renyi curve that can only be asked, order by order, to (epsilon, delta).
+
+Every order gives a valid answer, so the search for a good one need not be exact.
+Theorem: docs/theorems/rdp-to-approx.md.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from fractions import Fraction
+from math import exp, inf, isfinite
+
+from flint import arb
+
+from zcdp.errors import BadValue
+from zcdp.numeric.balls import enclose, lift
+from zcdp.numeric.exact import Value, probability, rational
+from zcdp.numeric.functions import tail_factor
+
+__all__ = ["renyi_delta", "renyi_epsilon"]
+
+
+Curve = Callable[[float], float]
+LOWEST, HIGHEST, COARSE, FINE = -8.0, 12.0, 40, 30
+
+
+def renyi_epsilon(curve: Curve, delta: Value) -> float:
+    """The least epsilon at delta over the orders that were tried, rounded up.
+
+    >>> renyi_epsilon(lambda order: order / 2, "1e-6")  # rho = 1/2
+    5.22153...
+    """
+    target = probability(delta, "delta")
+
+    def at(s: Fraction, divergence: Fraction) -> float:
+        def epsilon() -> arb:
+            return (lift(divergence) + (tail_factor(lift(s)) - lift(target).log()) / lift(s)).max(arb(0))
+
+        return enclose(epsilon)[1]
+
+    return _least(curve, at)
+
+
+def renyi_delta(curve: Curve, epsilon: Value) -> float:
+    """The least delta at epsilon over the orders that were tried, rounded up.
+
+    >>> renyi_delta(lambda order: order / 2, 5)
+    2.896...e-06
+    """
+    point = rational(epsilon, "epsilon")
+    if point < 0:
+        raise BadValue(f"epsilon ({epsilon}) must not be negative")
+
+    def at(s: Fraction, divergence: Fraction) -> float:
+        def delta() -> arb:
+            return (lift(s) * lift(divergence - point) + tail_factor(lift(s))).exp()
+
+        return enclose(delta)[1]
+
+    return min(_least(curve, at), 1.0)
+
+
+def _least(curve: Curve, at: Callable[[Fraction, Fraction], float]) -> float:
+    """On a grid of orders, then by thirds around its best: the logarithm of alpha - 1 is what is searched."""
+
+    def value(place: float) -> float:
+        order = 1 + exp(place)
+        divergence = curve(order)
+        if not isfinite(divergence):
+            return inf
+        if divergence < 0:
+            raise BadValue(f"the curve ({divergence} at order {order}) must not be negative")
+        return at(Fraction(order) - 1, Fraction(divergence))
+
+    step = (HIGHEST - LOWEST) / COARSE
+    best = min((value(LOWEST + n * step), LOWEST + n * step) for n in range(COARSE + 1))
+    low, high = best[1] - step, best[1] + step
+    for _ in range(FINE):
+        one, other = low + (high - low) / 3, high - (high - low) / 3
+        tried = (value(one), one), (value(other), other)
+        best = min(best, *tried)
+        low, high = (low, other) if tried[0] <= tried[1] else (one, high)
+    return best[0]

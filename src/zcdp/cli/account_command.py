@@ -1,0 +1,304 @@
+"""Notes beside an answer: what a quick reader of the plan that was typed may take for something else."""
+
+from __future__ import annotations
+
+from argparse import Namespace
+from collections.abc import Sequence
+from decimal import Decimal
+from fractions import Fraction
+from pathlib import Path
+from textwrap import wrap
+from typing import Any
+
+from zcdp.accounting.account import Account, BudgetUse, QueryCost, account
+from zcdp.accounting.baselines import ADVANCED, RENYI
+from zcdp.cli.arguments import BadUsage, extra
+from zcdp.cli.output import check_writable, print_json, write_whole
+from zcdp.cli.terminal import Progress, bold, columns, dim, green, line, query_lines, red, shown, width
+from zcdp.mechanisms.accuracy import Accuracy
+from zcdp.mechanisms.subsampled import note_on_moves
+from zcdp.plans.plan_file import Budget, PlanFile, read_plan
+from zcdp.plans.plan_text import parse
+from zcdp.privacy.curve import Curve
+from zcdp.privacy.plan import Plan
+from zcdp.text.names import neighbours, route
+from zcdp.text.numbers import cost, gain, lower, shares, spent
+
+__all__ = [
+    "collection_facts",
+    "collection_text",
+    "errors",
+    "fits",
+    "print_fit",
+    "print_note_on_moves",
+    "rho_note",
+    "run",
+]
+
+
+def print_note_on_moves(curve: Curve) -> None:
+    """Where noise on a batch of a fixed size has no stated sensitivity: in which unit its sigma was read."""
+    if note := note_on_moves(curve):
+        line()
+        for text in wrap(f"Note: {note}.", width()):
+            line(text)
+
+
+# `zcdp account --ledger`: whether a plan would fit what remains of an account; nothing is spent.
+
+
+def fits(where: str, name: str | None, plan: str) -> dict[str, Any]:
+    """The cost of the plan in the currency of the account, and what remains there."""
+    from zcdp.cli.ledger_command import plan_from
+    from zcdp.ledger import Ledger, LedgerError
+    from zcdp.ledger.ledger_statement import exact
+    from zcdp.text.names import spelled
+
+    try:
+        with Ledger(where) as ledger:
+            accounts = ledger.accounts()
+            if name is None and len(accounts) != 1:
+                known = ", ".join(spelled(one.name) for one in accounts)
+                raise BadUsage(f"the ledger has {len(accounts)} accounts: name one by --account ({known})")
+            account = ledger.account(name if name is not None else accounts[0].name)
+    except LedgerError as error:
+        raise BadUsage(spelled(str(error))) from None
+    whole, stated = plan_from(plan)
+    account.terms.agree(**stated)
+    asked = account.terms.cost(whole)
+    return {
+        "account": spelled(account.name),
+        "currency": account.currency,
+        "cost": exact(asked),
+        "remaining": exact(account.remaining),
+        "fits": asked <= account.remaining,
+    }
+
+
+def print_fit(fit: dict[str, Any]) -> None:
+    """One line, green or red."""
+    price, rest = cost(fit["cost"]["value"]), lower(fit["remaining"]["value"])
+    if fit["fits"]:
+        line(green(f"Fits account {fit['account']}: {price} of the {rest} that remain ({fit['currency']})."))
+    else:
+        line(red(f"DOES NOT FIT account {fit['account']}: {price}, and {rest} remain ({fit['currency']})."))
+
+
+def rho_note(plan: PlanFile | Path | str, rho: float) -> str:
+    """What an account of the plan's own epsilon and delta would say, which counts rho; "" where there is none.
+
+    A plan is accounted by its exact profile, which is sharper, but holds for what was fixed beforehand alone.
+    """
+    asked = read_plan(plan) if isinstance(plan, Path) else plan
+    if not isinstance(asked, PlanFile) or asked.tables is None or asked.budget is None or asked.budget.epsilon is None:
+        return ""
+    return counted(asked.budget, rho)
+
+
+def counted(budget: Budget, rho: float) -> str:
+    """One sentence on how an account of epsilon and delta counts a plan that costs rho.
+
+    >>> counted(Budget(None, "2", "1e-9"), 0.0495)
+    'A ledger account of this epsilon and delta counts rho, and has 0.0561305: the plan fits it.'
+    """
+    from zcdp.ledger.terms import approx_to_rho
+
+    whole = approx_to_rho(Fraction(str(budget.epsilon)), Fraction(str(budget.delta)))
+    has = f"A ledger account of this epsilon and delta counts rho, and has {lower(float(whole))}"
+    if Fraction(rho) <= whole:
+        return f"{has}: the plan fits it."
+    return f"{has}: it would refuse the plan, which takes {cost(rho)}; plan within [budget] rho to spend from one."
+
+
+# What `zcdp account` tells of a plan with a [collection]: who is asked, the error bars, and the bytes of a report.
+
+
+def collection_facts(source: str | Path) -> dict[str, Any] | None:
+    """The collection and its design; None where the plan has none, or the mechanism is still to be found."""
+    plan = read_plan(source) if isinstance(source, Path) and source.suffix == ".toml" else None
+    if plan is None or plan.collection is None or plan.entries[0].plan is None:
+        return None
+    from zcdp.cli.choose_command import design_facts
+    from zcdp.collection.choose import design_of
+
+    asked, mechanism = plan.collection, plan.entries[0].plan.parts[0][0]
+    where = {"rounds": asked.rounds, "answered": asked.answered}
+    found = design_facts(design_of(mechanism, asked.k, clients=asked.clients or 2, **where))
+    told = {"k": asked.k, "clients": asked.clients, **where, **found}
+    if asked.clients is None:  # the error depends on how many there are
+        del told["standard_error"]
+    return told
+
+
+def collection_text(facts: dict[str, Any]) -> str:
+    """One sentence."""
+    asked = f"{facts['k']} values; each client answers {facts['answered']} of {facts['rounds']} rounds"
+    size = f"with {facts['bytes']:.3g} bytes a report"
+    if facts["clients"] is None:
+        return f"{asked}, {size}."
+    error = f"standard error {facts['standard_error']:.3g} of a frequency of {facts['frequency']:.3g} in each round"
+    return f"{asked}, {size}; {error}, from {facts['clients']} clients."
+
+
+# `zcdp account`: what a plan costs, on the terminal, as JSON, or as a report.
+
+SHOWN = 20
+ADJUSTED = "Tables that add up: std dev and 95% within are those after the adjustment; before it"
+
+
+def run(options: Namespace) -> int:
+    """Print the account; 1 where it exceeds the plan's budget."""
+    render = None
+    if options.html:
+        check_writable(options.html)
+        render = extra("zcdp.report", "render")
+    with Progress() as progress:
+        facts = account(
+            _source(options.plan),
+            delta=options.delta,
+            curve=bool(options.json or options.html),
+            full=True if options.full else None,
+            progress=progress,
+        )
+    ledger = fits(options.ledger, options.account, options.plan) if options.ledger else None
+    asked = collection_facts(_source(options.plan))
+    if render:
+        sections = (
+            {"sections": extra("zcdp.report.estimates_report", "collection_section")(collection_text(asked))}
+            if asked
+            else {}
+        )
+        write_whole(options.html, render(facts, **sections))
+    if options.json:
+        beside = {"ledger": ledger, "collection": asked}
+        print_json(facts.to_dict() | {name: one for name, one in beside.items() if one})
+    else:
+        _print(shown(facts), everything=options.all)
+        for plan in _plans(_source(options.plan)):
+            print_note_on_moves(plan)
+        if note := rho_note(_source(options.plan), facts.total.rho):
+            for text in wrap(note, width()):
+                line(text)
+        if asked:
+            line()
+            for text in wrap(f"Collection of {collection_text(asked)}", width()):
+                line(text)
+        if ledger:
+            line()
+            print_fit(ledger)
+        if options.html:
+            line(f"\nReport written to {options.html}")
+    over = facts.budget is not None and facts.budget.exceeded
+    return 1 if over or (ledger and not ledger["fits"]) else 0
+
+
+def _plans(source: str | Path) -> Sequence[Plan]:
+    if isinstance(source, str):
+        return [parse(source)]
+    return [entry.plan for entry in read_plan(source).entries if entry.plan is not None]
+
+
+def _source(text: str) -> str | Path:
+    """The name of a file, or an expression."""
+    try:
+        is_file = text.endswith((".toml", ".csv")) or (bool(text) and Path(text).exists())
+    except (OSError, ValueError):  # too long for a name, or a null character
+        is_file = False
+    return Path(text) if is_file else text
+
+
+def _print(facts: Account, *, everything: bool) -> None:
+    line(bold(facts.title or facts.source))
+    for text in wrap(facts.description or "", width()):
+        line(dim(text))
+    line()
+    _queries(facts.queries, everything=everything)
+    line()
+    _total(facts)
+    if facts.budget:
+        line()
+        _budget(facts.budget)
+
+
+def _queries(queries: Sequence[QueryCost], *, everything: bool) -> None:
+    shown = list(zip(queries, shares([query.rho for query in queries]), strict=True))
+    if len(queries) > SHOWN and not everything:
+        shown = sorted(shown, key=lambda row: -row[0].rho)[:SHOWN]
+    rows = [["query", "uses", "mechanism", "std dev", "95% within", "rho", "share", "saved"]]
+    for query, share in shown:
+        bound = "" if query.is_tight else "*"
+        rows.append(
+            [
+                query.name,
+                f"{query.count}",
+                query.mechanism,
+                *errors(query.accuracy),
+                cost(query.rho) + bound,
+                share,
+                gain(query.saved),
+            ]
+        )
+    for text in query_lines(rows, "<><>>>>>"):
+        line(text)
+    if len(shown) < len(queries):
+        rest = 100 - sum(Decimal(share.rstrip("%")) for _, share in shown)
+        line(dim(f"and {len(queries) - SHOWN} more queries, {rest}% of rho together (--all lists them)"))
+    if any(query.alone for query, _ in shown):
+        before = (f"{query.name} {' and '.join(errors(query.alone))}" for query, _ in shown if query.alone)
+        for text in wrap(f"{ADJUSTED} {'; '.join(before)}.", width()):
+            line(dim(text))
+    if not all(query.is_tight for query, _ in shown):
+        line(dim("* a proven upper bound, not known to be exact"))
+
+
+def errors(accuracy: Accuracy | None) -> tuple[str, str]:
+    """Standard deviation and half-width, rounded up; nothing where no noise is added."""
+    return ("", "") if accuracy is None else (cost(accuracy.standard_deviation, 4), cost(accuracy.half_width, 4))
+
+
+def _total(facts: Account) -> None:
+    total, delta = facts.total, facts.delta
+    low, high = total.epsilon_bounds
+    line(f"{bold('rho')}      {bold(cost(total.rho))}")
+    line(f"{bold('epsilon')}  {bold(cost(total.epsilon))} at delta = {delta:g}, by the {route(total.route)}")
+    if total.relation != "either":
+        line(dim(f"         neighbours: {neighbours(total.relation, facts.unit)}"))
+    if "profile" in total.routes:
+        same = lower(low) == lower(high) or high - low < 1e-5 * high
+        line(dim(f"         certified: never below the truth{'' if same else f', which is at least {lower(low)}'}"))
+    else:
+        line(dim("         many different mechanisms, so from rho alone: --full is sharper, and slow"))
+    line()
+    rows = [["the same queries, accounted by", "rho", "epsilon"]]
+    for name, epsilon in sorted(total.routes.items(), key=lambda item: item[1]):
+        rho = cost(total.rho) if name == "zcdp" else ""
+        rows.append([route(name), rho, cost(epsilon)])
+    for name, charge in sorted(total.usual.items(), key=lambda item: item[1].epsilon):
+        rows.append([f"{name} each", cost(charge.rho), cost(charge.epsilon)])
+    rows += [[one.name, "", cost(one.epsilon)] for one in total.elsewhere if one.name in (ADVANCED, RENYI)]
+    head, *body = columns(rows, "<>>", width=width())
+    line(dim(head))
+    for text in body:
+        line(text)
+    if total.elsewhere:
+        best = total.elsewhere[0]
+        line(f"Saved {_saved(total.saved_epsilon)} of epsilon against {best.name}, the best elsewhere.")
+    if total.saved_rho is not None:
+        line(f"Saved {_saved(total.saved_rho)} of rho against epsilon^2/2 each.")
+
+
+def _saved(share: float | None) -> str:
+    """A share that is saved; nothing, where others are as good."""
+    return gain(max(share or 0.0, 0.0))
+
+
+def _budget(budget: BudgetUse) -> None:
+    if budget.rho is not None:
+        limit = f"rho = {budget.rho:.15g}"
+    else:
+        limit = f"epsilon = {budget.epsilon:.15g} at delta = {budget.delta:.15g}"
+    share, left = spent(budget.spent, exceeded=budget.exceeded), budget.left
+    if budget.exceeded:
+        line(red(f"OVER BUDGET: {share} of {limit}, {cost(-left, 4)} too much."))
+    else:
+        line(green(f"Within budget: {share} of {limit}, {lower(left, 4)} left."))

@@ -1,0 +1,134 @@
+"""`zcdp allocate`: the noise of each query of a plan, so that their error is least within a budget."""
+
+from __future__ import annotations
+
+import tomllib
+from argparse import Namespace
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+from zcdp.accounting.account import account
+from zcdp.accounting.allocation import TargetsDoNotFit
+from zcdp.accounting.fill import Filled, fill
+from zcdp.cli.account_command import errors, rho_note
+from zcdp.cli.arguments import BadUsage
+from zcdp.cli.output import check_writable, print_json, write_whole
+from zcdp.cli.terminal import Progress, bold, dim, line, query_lines, shown
+from zcdp.mechanisms.accuracy import Accuracy, Noise
+from zcdp.plans.plan_file import Entry, read_plan
+from zcdp.privacy.plan import Plan
+from zcdp.text.numbers import cost, shares
+
+__all__ = ["run"]
+
+
+def run(options: Namespace) -> int:
+    """Find the noise, print it, and fill it into the plan file."""
+    if options.out:
+        check_writable(options.out)
+    plan = read_plan(Path(options.plan))
+    if plan.budget is None and options.rho is None and options.epsilon is None:
+        raise BadUsage(f"{plan.source}: has no budget: give --rho, or --epsilon and --delta")
+    if options.epsilon is not None and options.delta is None and plan.delta is None:
+        raise BadUsage("--epsilon needs --delta")
+    with Progress() as progress:
+        progress(0.0, "allocating")
+        try:
+            filled = fill(
+                plan, rho=options.rho, epsilon=options.epsilon, delta=options.delta, objective=options.objective
+            )
+        except TargetsDoNotFit as error:
+            raise BadUsage(str(error)) from None
+        progress(0.9, "certifying")
+        total = account(filled.plan, delta=filled.budget.delta, curve=False).total
+    spent = total.rho if filled.budget.rho is not None else total.epsilon
+    rows = _rows(filled)
+    if options.out:
+        write_whole(options.out, _text(filled))
+    if options.json:
+        budget = {name: value and float(value) for name, value in vars(filled.budget).items()}
+        facts = {"objective": options.objective, "held": float(filled.held), "spent": spent, "queries": rows}
+        print_json(budget | facts)
+        return 0
+    _print(shown(plan.title or plan.source), shown(rows), filled, spent)
+    if note := rho_note(replace(filled.plan, budget=filled.budget), total.rho):
+        line(note)
+    if all(entry.plan is not None for entry in plan.entries):
+        line(dim("No parameter is written '?', so all noise was set anew."))
+    if options.out:
+        line(f"Plan written to {options.out}")
+    return 0
+
+
+def _rows(filled: Filled) -> list[dict[str, Any]]:
+    rows = []
+    for entry, mechanism in filled.found:
+        accuracy = _accuracy(entry, mechanism, entry.level)
+        rows.append(
+            {
+                "name": entry.name,
+                "mechanism": entry.text,
+                "count": entry.count,
+                "rho": Plan.repeated(mechanism, entry.count).rho,
+                "relative_error": mechanism.relative_error,
+                "standard_deviation": accuracy and accuracy.standard_deviation,
+                "half_width": accuracy and accuracy.half_width,
+                "level": accuracy and accuracy.level,
+            }
+        )
+    return rows
+
+
+def _accuracy(entry: Entry, mechanism: object, level: float | str) -> Accuracy | None:
+    """Of one answer, in its own unit; None of a selection, and of a staircase whose sensitivity is not stated."""
+    if not isinstance(mechanism, Noise) or mechanism.sensitivity is None:
+        return None
+    return entry.in_values(mechanism.accuracy(level))
+
+
+def _print(title: str, rows: list[dict[str, Any]], filled: Filled, spent: float) -> None:
+    line(bold(title))
+    line()
+    cells = [["query", "uses", "mechanism", "std dev", "95% within", "error", "share"]]
+    parts = [row["rho"] for row in rows]
+    for row, (entry, mechanism), share in zip(rows, filled.found, shares([*parts, float(filled.held)]), strict=False):
+        accuracy = _accuracy(entry, mechanism, "0.95")
+        relative = f"{row['relative_error']:.4g}"
+        cells.append([row["name"], str(row["count"]), row["mechanism"], *errors(accuracy), relative, share])
+    for text in query_lines(cells, "<><>>>>"):
+        line(text)
+    line(dim("error: standard deviation over sensitivity, of a selection that of its scores; share: of rho"))
+    line()
+    budget = filled.budget
+    limit = f"rho = {budget.rho}" if budget.rho else f"epsilon = {budget.epsilon} at delta = {budget.delta}"
+    kept = f" (rho = {cost(float(filled.held))} of it by queries that are fixed)" if filled.held else ""
+    line(f"{cost(spent, 9)} of {limit} spent, certified{kept}.")
+
+
+def _text(filled: Filled) -> str:
+    """The text of the plan file with the mechanisms in their lines; all else, comments too, as it was."""
+    plan = filled.plan
+    lines = plan.text.splitlines()
+    for entry, _ in filled.found:
+        before = lines[entry.line - 1]
+        indent = before[: len(before) - len(before.lstrip())]
+        lines[entry.line - 1] = f'{indent}{entry.field} = "{entry.text}"'
+    text = "\n".join(lines) + "\n"
+    expected = tomllib.loads(plan.text)
+    texts = {(_query(entry), entry.field): entry.text for entry, _ in filled.found}
+    for query in expected["query"]:
+        name = query["name"].strip()
+        query |= {field: texts[name, field] for field in query if (name, field) in texts}
+    try:
+        if tomllib.loads(text) == expected:
+            return text
+    except tomllib.TOMLDecodeError:
+        pass
+    raise BadUsage(f"{plan.source}: to be filled in, each mechanism must stand on a line of its own")
+
+
+def _query(entry: Entry) -> str:
+    """The name of the query that an entry belongs to: a table may have two statistics."""
+    label = entry.statistic.label if entry.statistic else ""
+    return entry.name if entry.field == "mechanism" else entry.name.removesuffix(f": {label}")

@@ -1,0 +1,64 @@
+"""`zcdp calibrate`: the parameter written `?` that gives least noise within a budget."""
+
+from __future__ import annotations
+
+from argparse import Namespace
+from math import isfinite
+from typing import Any
+
+from zcdp.accounting.calibration import calibrate
+from zcdp.cli.account_command import print_note_on_moves
+from zcdp.cli.arguments import BadUsage
+from zcdp.cli.output import print_json
+from zcdp.cli.terminal import Progress, bold, line
+from zcdp.errors import BadValue
+from zcdp.plans.plan_text import parse
+from zcdp.privacy.plan import Plan
+from zcdp.text.numbers import cost
+
+__all__ = ["run"]
+
+
+def run(options: Namespace) -> int:
+    """Find and print the parameter."""
+    if "?" not in options.expression:
+        raise BadUsage("write ? for the parameter to find, such as '1000 * Laplace(epsilon=?)'")
+    if (options.rho is None) == (options.epsilon is None) or (options.epsilon is None) != (options.delta is None):
+        raise BadUsage("give a budget: --rho, or --epsilon and --delta")
+    budget = {name: value for name in ("rho", "epsilon", "delta") if (value := getattr(options, name)) is not None}
+    steps = 0
+
+    with Progress() as progress:
+
+        def build(value: float) -> Plan:
+            nonlocal steps
+            steps += 1
+            progress(1 - 0.9**steps, f"trying {value:.6g}")
+            if not isfinite(value):
+                raise BadValue("no value fits the budget")
+            return parse(options.expression.replace("?", repr(value)))
+
+        found = calibrate(build, **budget)
+        plan = build(found)
+        text = options.expression.replace("?", repr(found))
+        spent = _spent(plan, budget)
+    if options.json:
+        print_json({"parameter": found, "plan": text, "budget": budget, "spent": spent})
+        return 0
+    line(f"{bold('?')} = {bold(repr(found))}")
+    print_note_on_moves(plan)
+    line()
+    line(text)
+    limits = ", ".join(f"{name} = {value}" for name, value in budget.items())
+    line(f"  budget   {limits}")
+    if "rho" in budget:
+        line(f"  spent    rho = {cost(spent['rho'], 9)}")
+    else:
+        line(f"  spent    epsilon = {cost(spent['epsilon'], 9)} at this delta; rho = {cost(spent['rho'], 9)}")
+    return 0
+
+
+def _spent(plan: Plan, budget: dict[str, Any]) -> dict[str, float]:
+    if "rho" in budget:
+        return {"rho": plan.rho}
+    return {"epsilon": plan.epsilon_at(delta=budget["delta"]), "rho": plan.rho}

@@ -1,0 +1,57 @@
+"""`zcdp table`: the paper's Table 1, computed."""
+
+from __future__ import annotations
+
+from argparse import Namespace
+from pathlib import Path
+
+from zcdp.cli.arguments import BadUsage, extra
+from zcdp.cli.output import check_writable, print_json, write_all, write_whole
+from zcdp.cli.terminal import Progress, line
+
+__all__ = ["run_figure", "run_table"]
+
+
+def run_table(options: Namespace) -> int:
+    """Print the table, or write it to a file."""
+    if options.out:
+        check_writable(options.out)
+    text: str = extra("zcdp.paper", "table")(format=options.format)
+    if options.out:
+        write_whole(options.out, text.rstrip("\n") + "\n")
+    if options.json:
+        print_json({"format": options.format, "out": options.out, "table": text})
+    elif not options.out:
+        line(text.rstrip("\n"))
+    return 0
+
+
+# `zcdp figure`: the paper's figure and ours, as PDF, SVG or PNG.
+
+ENDINGS = (".pdf", ".svg", ".png")
+
+
+def run_figure(options: Namespace) -> int:
+    """Draw one figure to a file, or all of them, each to its own."""
+    if Path(options.out).suffix.lower() not in ENDINGS:
+        raise BadUsage(f"{options.out}: the name must end in {', '.join(ENDINGS)}")
+    check_writable(options.out)
+    figure = extra("zcdp.plots", "figure")
+    with Progress() as progress:
+        progress(0, "drawing")
+        written = write_all(options.out, lambda temporary: figure(options.name, str(temporary)))
+    if options.json:
+        print_json({"figure": options.name, "out": written})
+    else:
+        about = extra("zcdp.plots", "ABOUT")
+        names = list(about) if options.name == "all" else [options.name]
+        for name, file in zip(names, _ordered(written, names), strict=True):
+            line(f"{file}: {about.get(name, name)}")
+    return 0
+
+
+def _ordered(written: list[str], names: list[str]) -> list[str]:
+    """The files in the order of the figures: that of `all` ends in the figure's name."""
+    if len(names) == 1:
+        return written
+    return [next(file for file in written if Path(file).stem.endswith(f"-{name}")) for name in names]

@@ -1,0 +1,111 @@
+"""`zcdp release`: from a table to published tables, with one debit, or none where that is said."""
+
+from __future__ import annotations
+
+import atexit
+import os
+import sys
+from argparse import Namespace
+from contextlib import ExitStack, suppress
+from pathlib import Path
+from typing import Any
+
+from zcdp.cli.arguments import BadUsage
+from zcdp.cli.output import complain, print_json
+from zcdp.cli.terminal import Progress, bold, columns, dim, line, shown, width
+from zcdp.ledger import BudgetExceeded, KeyConflict, Ledger, LedgerError
+from zcdp.plans.plan_file import read_plan
+from zcdp.release import Release, ReleaseFailed, release
+from zcdp.release.archive import check_folder
+from zcdp.text.names import printable
+from zcdp.text.numbers import cost, lower
+
+__all__ = ["run"]
+
+
+def run(options: Namespace) -> int:
+    """Check, spend, read, publish; 1 where the budget does not allow it."""
+    if bool(options.ledger) == options.no_ledger:
+        raise BadUsage(
+            "without a ledger nothing remembers what was spent: give --ledger with --key, or say --no-ledger"
+        )
+    if options.ledger and not options.key:
+        raise BadUsage("give --key: a name for this release, which is paid once and gives the same bytes again")
+    if options.new and not options.ledger:
+        raise BadUsage("--new asks whether a ledger has the key: give --ledger")
+    check_folder(Path(options.out))
+    atexit.register(_hush)
+    plan = read_plan(Path(options.plan))
+    with ExitStack() as stack:
+        ledger = stack.enter_context(Ledger(options.ledger)) if options.ledger else None
+        progress = stack.enter_context(Progress())
+        try:
+            made = release(plan, Path(options.data), ledger=ledger, progress=progress, **_named(options))
+        except (BudgetExceeded, KeyConflict) as refusal:
+            complain(printable(str(refusal)))
+            return 1
+        except (LedgerError, ReleaseFailed) as error:
+            raise BadUsage(str(error)) from None
+        made.write(options.out)
+        name = options.account or (plan.tables and plan.tables.account)
+        left = float(ledger.remaining(name)) if ledger and name else None
+    facts = _facts(made, options.key, options.out, left)
+    if options.json:
+        print_json(facts)
+    else:
+        _print(shown(facts))
+    return 0
+
+
+def _hush() -> None:
+    """At the very end DuckDB's binding may print of objects that Python still holds: nothing to tell anyone."""
+    with suppress(OSError, ValueError):
+        sys.stderr.flush()
+        os.dup2(os.open(os.devnull, os.O_WRONLY), 2)
+
+
+def _named(options: Namespace) -> dict[str, Any]:
+    return {"key": options.key, "account": options.account, "who": options.who or "", "new": options.new}
+
+
+def _facts(made: Release, key: str | None, out: str, left: float | None) -> dict[str, Any]:
+    index = made.index
+    return {
+        "title": index["title"],
+        "key": key,
+        "repeated": made.repeated,
+        "sealed_at": made.sealed_at or None,
+        "sealed_by": made.sealed_by or None,
+        "out": out,
+        "total": index["total"],
+        "remaining": left,
+        "tables": [
+            {"name": one["name"], "file": one["csv"], "rows": len(made.tables[one["name"]].rows), "about": one["about"]}
+            for one in index["tables"]
+        ],
+    }
+
+
+def _print(facts: dict[str, Any]) -> None:
+    total = facts["total"]
+    if facts["repeated"]:
+        by = f" by {facts['sealed_by']}" if facts["sealed_by"] else ""
+        line(bold(f"Nothing was read or spent: the key {facts['key']} was sealed on {facts['sealed_at']}{by}."))
+        line("These are the same bytes, whatever the data is by now. Other data needs another key.")
+        line()
+    line(bold(facts["title"] or facts["out"]))
+    line()
+    rows = [["table", "rows", "file"]]
+    rows += [[one["name"], str(one["rows"]), one["file"]] for one in facts["tables"]]
+    head, *body = columns(rows, "<><", width=width())
+    line(dim(head))
+    for text in body:
+        line(text)
+    line()
+    spent = "Its cost was" if facts["repeated"] else "Spent"
+    line(f"{spent} rho = {cost(total['rho'])}, epsilon = {cost(total['epsilon'])} at delta = {total['delta']:g}.")
+    if facts["remaining"] is None:
+        line("No ledger remembers it.")
+    else:
+        line(f"The ledger has it; {lower(facts['remaining'])} of the budget remain.")
+    line(f"Tables as CSV and Parquet, and report.html, are in {facts['out']}")

@@ -1,0 +1,85 @@
+"""`zcdp rho`: the tight value, its enclosure and order, and what other bounds charge."""
+
+from __future__ import annotations
+
+from argparse import Namespace
+from math import inf
+from typing import Any
+
+from zcdp.accounting.account import TITLES
+from zcdp.accounting.baselines import usual
+from zcdp.cli.account_command import print_note_on_moves
+from zcdp.cli.output import print_json
+from zcdp.cli.terminal import bold, columns, dim, line, width
+from zcdp.errors import BadValue
+from zcdp.numeric.balls import NotCertified
+from zcdp.plans.plan_text import parse
+from zcdp.text.numbers import cost, gain
+
+__all__ = ["run"]
+
+
+def run(options: Namespace) -> int:
+    """Print rho of an expression."""
+    facts = _facts(options.expression)
+    if options.json:
+        print_json(facts)
+        return 0
+    line(bold(facts["mechanism"]))
+    print_note_on_moves(parse(options.expression))
+    line()
+    lower, upper = facts["rho_bounds"]
+    order = facts["rho_order"]
+    kind = "the exact value" if facts["is_tight"] else "a proven upper bound"
+    rows = [
+        ["rho", cost(facts["rho"]), f"{kind}, rounded up"],
+        ["enclosure", f"{lower!r}", "certified lower end"],
+        ["", f"{upper!r}", "certified upper end"],
+        ["order", "-" if order is None else f"{order:.6g}", _order(order)],
+        ["pure epsilon", cost(facts["pure_epsilon"]), ""],
+    ]
+    for text in columns(rows, "<<<", width=width()):
+        line("  " + text)
+    line(f"  theorem       {TITLES.get(facts['theorem'], facts['theorem'])}")
+    line(dim(f"                docs/theorems/{facts['theorem']}.md"))
+    line()
+    charges = [
+        [name, cost(charge), gain(1 - facts["rho"] / charge)] for name, charge in facts["usual"].items() if charge
+    ]
+    if charges:
+        for text in columns([["charged elsewhere", "rho", "saved here"], *charges], "<>>", width=width()):
+            line("  " + text)
+    else:
+        unbounded = facts["pure_epsilon"] == "inf"
+        line(f"  {'Its loss is unbounded' if unbounded else 'Too extreme'}: epsilon^2/2 and its kin do not apply.")
+    return 0
+
+
+def _order(order: float | None) -> str:
+    if order is None:
+        return "the parts attain theirs at different orders"
+    return "attained in the limit, as the order falls to 1" if order == 1 else "the Renyi order that attains it"
+
+
+def _facts(expression: str) -> dict[str, Any]:
+    plan = parse(expression)
+    (first, count), *others = plan.parts
+    try:
+        order = (plan if others else first).rho_order
+    except NotCertified:  # the parts peak at different orders, or the order is not known
+        order = None
+    if plan.rho == inf:
+        raise BadValue(f"rho is infinite: {plan!r} can give an input away")
+    charges = usual(plan)
+    charge = next(iter(charges.values()))
+    return {
+        "mechanism": repr(plan),
+        "rho": plan.rho,
+        "rho_bounds": list(plan.rho_bounds),
+        "rho_order": order,
+        "is_tight": plan.is_tight,
+        "pure_epsilon": "inf" if plan.pure_epsilon == inf else plan.pure_epsilon,
+        "theorem": "composition" if others or count > 1 else getattr(first, "theorems", ("cumulant",))[0],
+        "usual": charges,
+        "saved": None if charge is None else 1 - plan.rho / charge,
+    }

@@ -1,0 +1,77 @@
+"""Clients' values from a file, Parquet or CSV: numbers 0 .. k-1, or the names that a plan gives them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from typing import Any
+
+from numpy.typing import NDArray
+
+from zcdp.collection.parquet import arrow, opened, package, whole_batches
+from zcdp.errors import BadValue
+
+__all__ = ["read_values"]
+
+
+def read_values(path: Path, column: str | None, k: int, names: Sequence[str] | None = None) -> Iterator[NDArray[Any]]:
+    """The values as numbers, block by block, each checked to lie in 0 .. k-1 or to have one of k names."""
+    pa = arrow()
+    file = None if path.suffix.lower() == ".csv" else opened(path)
+    schema = _csv(path).schema if file is None else file.schema_arrow
+    if column is None and len(schema.names) != 1:
+        listed = ", ".join(schema.names)
+        raise BadValue(f"{path}: has the columns {listed}: say which one holds the values (--column, column=)")
+    name = schema.names[0] if column is None else column
+    if name not in schema.names:
+        raise BadValue(f"{path}: has no column {name}, only {', '.join(schema.names)}")
+    kind = schema.field(name).type
+    if names is None and not pa.types.is_integer(kind) and not pa.types.is_null(kind):
+        hint = "name them in the plan, values = [...] in [collection]" if pa.types.is_string(kind) else ""
+        raise BadValue(f"{path}: column {name} must hold integers, not {kind}" + (hint and f": or {hint}"))
+    if file is not None:
+        batches = whole_batches(path, file, columns=[name])
+    else:
+        batches = _rows(path, name, pa.int64() if names is None else pa.string())
+    for batch in batches:
+        array = batch.column(0)
+        if array.null_count:
+            raise BadValue(f"{path}: column {name} has missing values")
+        yield _named(path, name, array, names) if names else _numbers(path, array, k)
+
+
+def _numbers(path: Path, array: Any, k: int) -> NDArray[Any]:
+    values: NDArray[Any] = array.to_numpy(zero_copy_only=False)
+    if values.size and (int(values.min()) < 0 or int(values.max()) >= k):
+        raise BadValue(f"{path}: values must lie in 0 .. {k - 1}")
+    return values
+
+
+def _named(path: Path, column: str, array: Any, names: Sequence[str]) -> NDArray[Any]:
+    """The places of the names. What is not among them is not quoted: it is a client's."""
+    compute, pa = package("pyarrow.compute", "files of names need", "collection"), arrow()
+    found = compute.index_in(compute.cast(array, pa.string()), value_set=pa.array(names))
+    if found.null_count:
+        raise BadValue(f"{path}: column {column} has a value that is none of the {len(names)} in the plan")
+    places: NDArray[Any] = found.to_numpy(zero_copy_only=False)
+    return places
+
+
+def _csv(path: Path, **options: Any) -> Any:
+    pa, csv = arrow(), package("pyarrow.csv", "CSV files need", "collection")
+    try:
+        return csv.open_csv(path, convert_options=csv.ConvertOptions(**options))
+    except FileNotFoundError:
+        raise FileNotFoundError(f"{path}: no such file") from None
+    except (pa.ArrowException, OSError) as error:
+        raise BadValue(f"{path}: not a CSV file with a line of names: {str(error).splitlines()[0]}") from None
+
+
+def _rows(path: Path, name: str, kind: Any) -> Iterator[Any]:
+    """One column of a CSV file, as it is and not as it looks."""
+    pa = arrow()
+    reader = _csv(path, include_columns=[name], column_types={name: kind})
+    try:
+        yield from reader
+    except pa.ArrowException:
+        raise BadValue(f"{path}: cannot be read to its end as {kind} in column {name}") from None

@@ -1,0 +1,82 @@
+"""Basic RAPPOR (symmetric unary encoding): each bit of a one-hot vector through binary randomized response."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from fractions import Fraction
+from math import isqrt
+from typing import TYPE_CHECKING, ClassVar
+
+from flint import arb
+
+from zcdp.mechanisms.base import Mechanism
+from zcdp.mechanisms.local.local_randomizer import FractionOrBall
+from zcdp.mechanisms.local.three_point import three_point_cumulant
+from zcdp.mechanisms.local.unary_encoding import ReportsBits
+from zcdp.numeric.balls import lift
+from zcdp.numeric.exact import Exact, Log, Value, positive
+from zcdp.numeric.functions import Number, exp
+from zcdp.numeric.threads import cached_property
+from zcdp.privacy.curve import Peak
+from zcdp.privacy.loss import LossLaw, three_point_pair
+
+if TYPE_CHECKING:
+    from zcdp.estimation.support import Support
+
+__all__ = ["RAPPOR"]
+
+
+@dataclass(frozen=True, init=False, repr=False)
+class RAPPOR(ReportsBits, Mechanism):
+    """Neighbours differ in two bits, each kept with odds e^{epsilon/2}: rho = epsilon tanh(epsilon/4).
+
+    Theorem: docs/theorems/rappor.md.
+
+    >>> RAPPOR(epsilon=1).rho
+    0.24491866240370913
+    """
+
+    local = True
+
+    theorem: ClassVar[str] = "rappor"
+    epsilon: Exact
+
+    def __init__(self, *, epsilon: Value) -> None:
+        self._set(epsilon=positive(epsilon, "epsilon"))
+
+    def cumulant(self, s: Number) -> Number:
+        return 2 * three_point_cumulant(s, lift(self.epsilon) / 2, arb(2))
+
+    def pair(self) -> LossLaw:
+        kappa = lambda: 2 + 2 * exp(lift(self.epsilon) / 2)  # noqa: E731 - a formula, evaluated at each precision
+        return three_point_pair(self.epsilon, kappa, exact=True, at=lambda epsilon: RAPPOR(epsilon=epsilon).pair())
+
+    def peak(self) -> Peak:
+        epsilon = lift(self.epsilon)
+        return Peak(epsilon * (epsilon / 4).tanh(), arb(1))
+
+    def _bits(self) -> tuple[arb, arb]:
+        odds = (-lift(self.epsilon) / 2).exp()
+        return 1 / (1 + odds), odds / (1 + odds)
+
+    def _support(self, x: FractionOrBall) -> tuple[FractionOrBall, FractionOrBall, FractionOrBall]:
+        """From x = e^{-epsilon/2}: each bit is kept with odds of half the epsilon."""
+        p = 1 / (1 + x)
+        return p, x * p, x * p * p
+
+    @cached_property
+    def support(self) -> Support:
+        """The probabilities p, q, b that a report supports the true value, another one, both: exact."""
+        from zcdp.estimation.support import Support
+
+        root = _root(self.epsilon.argument) if isinstance(self.epsilon, Log) else None
+        return Support(
+            lambda: self._support((-lift(self.epsilon) / 2).exp()),
+            self._support(1 / root) if root is not None else None,
+        )
+
+
+def _root(number: Fraction) -> Fraction | None:
+    """The square root, where it is rational."""
+    root = Fraction(isqrt(number.numerator), isqrt(number.denominator))
+    return root if root**2 == number else None

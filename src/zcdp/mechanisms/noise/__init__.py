@@ -1,0 +1,1 @@
+"""Mechanisms that add noise to an answer, one file each, and what they share."""

@@ -1,0 +1,142 @@
+"""Moves of bounded Euclidean length: pairs whose profile is at least that of every such move.
+
+Theorem: docs/theorems/vector-queries.md, 4 to 6. (The worst cumulant is that of one move, the worst profile is not.)
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from dataclasses import replace
+from fractions import Fraction
+from functools import partial
+from math import comb, isqrt
+
+from flint import arb, arb_poly
+
+from zcdp.numeric.balls import enclose, lift, working_bits
+from zcdp.numeric.exact import Exact, Log
+from zcdp.numeric.functions import exp, expm1
+from zcdp.privacy.loss import LossLaw, discrete_laplace_pair, gaussian_pair
+from zcdp.privacy.loss.exponential_law import MirroredSum, Terms
+from zcdp.privacy.loss.law import Parts
+
+__all__ = ["real_moves_pair", "whole_moves_pair"]
+
+
+ONE_PARTITION = 3  # up to here all whole moves of that length are by 1
+MOST_SQUARES = 100  # has 1116 partitions into squares: half a second
+
+
+def real_moves_pair(epsilon: Exact, one: Callable[[Exact], LossLaw], *, eighths: int) -> LossLaw:
+    """Real moves of Euclidean length at most epsilon scales: the Gaussian pair mu^2 = pi epsilon^2 eighths/8.
+
+    4 eighths for Laplace noise, 1 for logistic. Neighbours that are attained: one coordinate that moves by all of it,
+    and 16 that move by a quarter. Theorems: docs/theorems/vector-queries.md, docs/theorems/logistic-vectors.md.
+    """
+    rational = _not_above(epsilon, 1)
+    above = gaussian_pair(lambda: eighths * arb.pi() / 8 * lift(epsilon) ** 2)
+    longest, quarter = (replace(one(move), exact=True) for move in (rational, rational / 4))
+    return replace(above, neighbours=(((longest, 1),), ((quarter, 16),)))
+
+
+def whole_moves_pair(epsilon: Exact, squares: int) -> LossLaw:
+    """Discrete Laplace noise of rate t = epsilon/squares, whole moves whose squares add up to at most `squares`.
+
+    Few squares: the greatest profile of all partitions at the points e^{tj}, and linear between them. More: the
+    Gaussian pair mu = 2 Phi^{-1}(1/(1+e^-t)) sqrt(squares).
+    """
+    if squares <= ONE_PARTITION:
+        return _moves_by_one(epsilon, squares)
+    known: dict[int, Terms] = {}
+
+    def terms() -> Terms:
+        if (found := known.get(bits := working_bits())) is None:
+            found = known[bits] = _greatest(lift(epsilon) / squares, squares)
+        return found
+
+    def curvature() -> arb:
+        half = lift(epsilon) / (2 * squares)
+        # Phi^{-1}(1/(1+e^-t)) = sqrt(2) erfinv(tanh(t/2))
+        return 8 * squares * half.tanh().erfinv() ** 2
+
+    few = squares <= MOST_SQUARES
+    above: LossLaw = MirroredSum(epsilon, terms, Fraction(1, squares)) if few else gaussian_pair(curvature)
+    return replace(above, neighbours=tuple(_neighbours(_not_above(epsilon, squares), squares)))
+
+
+def _not_above(epsilon: Exact, parts: int) -> Fraction:
+    """epsilon/parts, or a float just below it: a smaller rate has a smaller profile."""
+    if isinstance(epsilon, Log):
+        return Fraction(enclose(lambda: lift(epsilon) / parts)[0])
+    return epsilon / parts
+
+
+def _moves_by_one(epsilon: Exact, squares: int) -> LossLaw:
+    """So many coordinates that move by 1: losses epsilon (1 - 2k/squares), binomial."""
+
+    def terms() -> Terms:
+        edge = 1 / (2 * (lift(epsilon) / (2 * squares)).cosh()) ** squares
+        return [[comb(squares, k) * edge] for k in range(squares + 1)]
+
+    at = partial(_moves_by_one, squares=squares)
+    return MirroredSum(epsilon, terms, Fraction(2, squares), at, exact=True)
+
+
+def _neighbours(rate: Fraction, squares: int) -> Iterator[Parts]:
+    """Some partitions into squares, each the worst somewhere: a few largest parts, and then whatever fits."""
+    root = isqrt(squares)
+    for largest in sorted({root, max(root - 1, 1), (root + 1) // 2, 1}, reverse=True):
+        moves: dict[int, int] = {}
+        rest, part = squares, largest
+        while rest:
+            part = min(part, isqrt(rest))
+            moves[part] = moves.get(part, 0) + 1
+            rest -= part * part
+            if part == 1:
+                moves[1] += rest
+                rest = 0
+        # a long move may stand between two Laplace pairs, of which the lower one is attained
+        longest = ((discrete_laplace_pair(rate * move, move), count) for move, count in moves.items())
+        yield tuple((pair.witness or pair, count) for pair, count in longest)
+
+
+def _greatest(t: arb, squares: int) -> Terms:
+    """The law on tj, |j| <= squares, whose profile at e^{tj} is the greatest of all partitions into squares."""
+    points = [exp(t * j) for j in range(squares + 1)]
+    gaps = [points[j] * expm1(t) for j in range(squares)]
+    falls = [exp(-t * j / 2) for j in range(squares + 1)]
+    best = [arb(0)] * (squares + 1)
+    for law in _partitions(t, squares):
+        # coefficient k belongs to the loss t(top - 2k); its Q-mass is coefficient times e^{-loss/2}
+        top = law.degree()
+        beyond = value = arb(0)
+        for j in range(top - 1, -1, -1):
+            if (top - j) % 2:
+                beyond += law[(top - j - 1) // 2] * falls[j + 1]
+            value += gaps[j] * beyond
+            best[j] = best[j].max(value)
+    # slopes between e^{tj} and e^{t(j+1)}; what a slope changes by is the Q-mass of the loss tj
+    slopes = [(best[j] - best[j + 1]) / gaps[j] for j in range(squares)]
+    half = [slopes[-1] / falls[squares]]
+    half.extend((slopes[j - 1] - slopes[j]) / falls[j] for j in range(squares - 1, 0, -1))
+    before = (-expm1(-t) + exp(-t) * best[1] - best[0]) / -expm1(-t)
+    return [[mass] for mass in (*half, before - slopes[0], *reversed(half))]
+
+
+def _partitions(t: arb, squares: int) -> Iterator[arb_poly]:
+    """The laws of all moves whose squares add up to `squares`: c_k of e^{t(d-2k)w}, d the sum of the moves."""
+    side = 1 / (2 * (t / 2).cosh())
+    ones = [arb_poly([1])]
+    for _ in range(squares):
+        ones.append(ones[-1] * arb_poly([side, side]))
+    moves: dict[int, arb_poly] = {}
+    for d in range(2, isqrt(squares) + 1):
+        edge = exp(-t * d / 2) / (1 + exp(-t))
+        moves[d] = arb_poly([edge, *[-expm1(-t) * edge] * (d - 1), edge])
+
+    def extend(law: arb_poly, rest: int, largest: int) -> Iterator[arb_poly]:
+        for part in range(min(largest, isqrt(rest)), 1, -1):
+            yield from extend(law * moves[part], rest - part * part, part)
+        yield law * ones[rest]
+
+    return extend(arb_poly([1]), squares, isqrt(squares))

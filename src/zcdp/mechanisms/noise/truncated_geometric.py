@@ -1,0 +1,267 @@
+"""The truncated geometric mechanism: two-sided geometric noise, renormalised to the outputs 0..n."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+from functools import lru_cache
+from math import ceil, factorial
+from typing import Any, ClassVar, NoReturn
+
+from flint import arb, arb_series
+
+from zcdp.errors import BadValue
+from zcdp.mechanisms.base import Mechanism
+from zcdp.numeric.balls import at_precision, enclose, lift, working_bits
+from zcdp.numeric.exact import Exact, Log, Value, integer, positive
+from zcdp.numeric.functions import coefficient, derivatives, exp, expm1, log, log1p, sinhc
+from zcdp.numeric.supremum import Supremum, steepest_ratio
+from zcdp.numeric.threads import cached_property
+from zcdp.numeric.work import count_functions
+from zcdp.privacy.envelope import FiniteEnvelope, FinitePair, max_ball
+from zcdp.privacy.loss import LossLaw, envelope_of_balls
+
+__all__ = ["TruncatedGeometric"]
+
+
+LARGEST = 2_000  # outcomes of all pairs together, of which the envelope law is made
+BITS = 320
+MOST_PAIRS = 2_000
+FEW = 4
+TINY = 1e-300
+SOME = (0, 0.5, 2)  # scales of the noise from the end, where pairs are that are tried for lower ends
+PARTS = 4  # into which a run of pairs is divided where one of them may be the worst
+ALIKE = 16  # last bits of the working precision, in which pairs may differ that are not told apart
+SMALL, TERMS = arb(2) ** -16, 10  # losses below are small, of which that many powers are enough
+FAR = 128  # bits: inputs whose noise is cut off by less than this at both ends are taken together
+ENOUGH = 1024  # bits
+PAIR, SERIES = 18, 100  # what a pair takes to make, and its moment; and a series of that
+
+
+@dataclass(frozen=True)
+class _Shift(FinitePair):
+    """Two ends as in a finite pair, and between them the masses inside e^{-ty} of losses losses[0] - 2ty, 0 < y < d."""
+
+    t: arb
+    d: int
+    inside: arb
+
+    def _moment(self, s: Any) -> Any:
+        """The mean of e^{sL}."""
+        count_functions(SERIES if isinstance(s, arb_series) else PAIR)
+        total = sum((mass * exp(s * loss) for mass, loss in self._outcomes()), arb(0))
+        if self.d > 1:
+            fall = self.t * (1 + 2 * s)
+            run = (self.d - 1) * exp(-self.d * fall / 2) * sinhc((self.d - 1) * fall / 2) / sinhc(fall / 2)
+            total = total + self.inside * exp(s * self.losses[0]) * run
+        return total
+
+    def _cumulant(self, s: Any) -> Any:
+        return log(self._moment(s))
+
+    def value(self, s: arb) -> arb:
+        result: arb = self._cumulant(s)
+        return result
+
+    def taylor(self, s: arb) -> tuple[arb, arb, arb]:
+        return derivatives(self._cumulant(arb_series([s, 1], prec=3)))
+
+    def kl(self) -> arb:
+        largest = max_ball([abs(loss) for loss in self.losses])
+        if not largest < SMALL:
+            return coefficient(self._cumulant(arb_series([0, 1], prec=2)), 1)
+        # e^-L has the mean 1, so the mean of L is what the powers from L^2 on leave of it: no cancellation
+        moments = self._moment(arb_series([0, 1], prec=TERMS))
+        rest = (largest**TERMS * largest.exp() / factorial(TERMS)).upper()
+        return sum(((-1) ** j * coefficient(moments, j) for j in range(2, TERMS)), arb(0, rest))
+
+    def outcomes(self) -> list[tuple[arb, arb]]:
+        """All P- and Q-masses, of the largest ratio first."""
+        top = self.losses[0]
+        inside = [(self.inside * exp(-self.t * y), top - 2 * self.t * y) for y in range(1, self.d)]
+        (first, _), (last, least) = self._outcomes()
+        return [(mass, mass * exp(-loss)) for mass, loss in ((first, top), *inside, (last, least))]
+
+
+@dataclass(frozen=True, init=False, repr=False)
+class TruncatedGeometric(FiniteEnvelope, Mechanism):
+    """Output y in 0..n on input x in 0..n with probability proportional to e^{-t|x-y|}, t = epsilon/sensitivity.
+
+    Renormalising is not clamping: the constant depends on x, and the pure epsilon exceeds `epsilon`. Certified over
+    every pair of inputs within the sensitivity; more than 2000 that differ are refused. (Clamping the unrestricted
+    noise costs what the noise costs, for any n.) Theorem: docs/theorems/truncated-geometric.md.
+
+    >>> m = TruncatedGeometric(epsilon=1, n=5)
+    >>> m.rho, m.pure_epsilon
+    (0.47346323346307695, 1.206080588268287)
+    """
+
+    theorem: ClassVar[str] = "truncated-geometric"
+    budget = None
+    epsilon: Exact
+    n: int
+    sensitivity: int = 1
+
+    def __init__(self, *, epsilon: Value, n: Value, sensitivity: Value = 1) -> None:
+        rate, top, distance = positive(epsilon, "epsilon"), integer(n, "n", 1), integer(sensitivity, "sensitivity", 1)
+        if distance > top:
+            raise BadValue(f"sensitivity ({sensitivity}) must be at most n ({n}), the largest distance there is")
+        self._set(epsilon=rate, n=top, sensitivity=distance)
+        if not self._inputs():
+            raise BadValue(
+                f"n ({n}) gives more than {MOST_PAIRS} different pairs of inputs, the most that are searched: "
+                "clamp DiscreteLaplace instead, which costs what its noise costs"
+            )
+
+    @property
+    def largest_loss(self) -> NoReturn:
+        raise AttributeError("the largest loss of a truncated geometric has no closed form: see pure_epsilon")
+
+    def group(self, size: Value) -> TruncatedGeometric:
+        """Inputs at a distance of `size` neighbours: the noise as it is, at a larger sensitivity (n at most)."""
+        distance = min(integer(size, "size", 1) * self.sensitivity, self.n)
+        if isinstance(self.epsilon, Log):
+            raise BadValue(f"epsilon ({self.epsilon}) of a group is no logarithm of a rational: give it as a number")
+        return TruncatedGeometric(epsilon=self.epsilon * distance / self.sensitivity, n=self.n, sensitivity=distance)
+
+    def pair(self) -> LossLaw | None:
+        """The envelope of all pairs of inputs; of too many, binary randomized response.
+
+        Theorem: docs/theorems/envelope.md.
+        """
+        pure = super().pair()
+        if (self.n - self.sensitivity + 1) * (self.sensitivity + 1) > LARGEST:
+            return pure
+
+        def law() -> LossLaw | None:
+            pairs = [pair.outcomes() for pair in self.pairs()]
+            found = envelope_of_balls(pairs, coarser=pure)
+            if found is None:
+                return None
+            # Which pair is the worst depends on epsilon: at the end losses are largest, further away more are large.
+            scale = min(self.sensitivity / max(enclose(lambda: lift(self.epsilon))[0], TINY), len(pairs))
+            places = {int(min(some * scale, len(pairs) // 2)) for some in SOME}
+            ends = (envelope_of_balls([pairs[n]]) for n in sorted(places))
+            return replace(found, neighbours=tuple(((end.witness, 1),) for end in ends if end and end.witness))
+
+        return at_precision(BITS, law) or pure
+
+    def _inputs(self) -> Sequence[tuple[int, int]]:
+        """The numbers of outputs below x and above x + sensitivity, for each pair of inputs; none if they are too many.
+
+        One entry stands for all pairs so far from both ends that what is cut off there is next to nothing.
+        """
+        rest = self.n - self.sensitivity
+        if rest < MOST_PAIRS:
+            return [(x, rest - x) for x in range(rest + 1)]
+        far = enclose(lambda: FAR * arb.const_log2() * self.sensitivity / lift(self.epsilon))[1]
+        if 2 * far >= min(rest, MOST_PAIRS) - 2:
+            return []
+        near, beyond = [(x, rest - x) for x in range(ceil(far))], ceil(far)
+        return [*near, (beyond, beyond), *((right, left) for left, right in reversed(near))]
+
+    def pairs(self) -> Sequence[_Shift]:
+        """(x, x + sensitivity) for all x: the other direction is the mirror image, and no nearer pair is worse.
+
+        Theorem: docs/theorems/likelihood-ratio.md.
+        """
+        made = self._made()
+        return [made(inputs, inputs) for inputs in self._inputs()]
+
+    def _made(self) -> Callable[[tuple[int, int], tuple[int, int]], _Shift]:
+        """How the pair of one entry of `_inputs` is made; or one that encloses those of all entries from it to another.
+
+        What is cut off below falls from the first to the last, and what is cut off above rises.
+        """
+        d, t = self.sensitivity, lift(self.epsilon) / self.sensitivity
+        least, middle = exp(-t * d), -exp(-t) * expm1(-t * (d - 1))
+        kept = self._kept.setdefault(working_bits(), {})
+
+        def made(first: tuple[int, int], last: tuple[int, int]) -> _Shift:
+            count_functions(PAIR)
+            found = kept.get((first, last)) or make(first, last)
+            if working_bits() <= ENOUGH and len(kept) < 2 * MOST_PAIRS:
+                kept[first, last] = found
+            return found
+
+        def make(first: tuple[int, int], last: tuple[int, int]) -> _Shift:
+            left, right = first
+            low, high = -expm1(-t * (left + 1)), -expm1(-t * (right + 1))
+            single = first == last
+            if not single:
+                low, high = low.union(-expm1(-t * (last[0] + 1))), high.union(-expm1(-t * (last[1] + 1)))
+            together = any(sum(entry) < self.n - d for entry in (first, last))
+            if together:  # anything from this to no cut at all
+                low, high = low.union(arb(1)), high.union(arb(1))
+            whole = low + middle + least * high
+            one = single and not together
+            # with both ends cut off, W'/W - 1 = (A - B)(1 - e^-td)/W, where A - B does not cancel as it is written here
+            apart = exp(-t * (min(first) + 1)) * expm1(-t * abs(right - left))
+            more = (apart if left > right else -apart) if one else high - low
+            shift = arb(0) if one and left == right else log1p(-more * expm1(-t * d) / whole)
+            ends = [low / whole, least * high / whole], [t * d + shift, shift - t * d]
+            return _Shift(*ends, t, d, -expm1(-t) / whole)
+
+        return made
+
+    @cached_property
+    def _kept(self) -> dict[int, dict[tuple[tuple[int, int], tuple[int, int]], _Shift]]:
+        """Pairs that were made, by the working precision: each order that is looked at asks for them again."""
+        return {}
+
+    def _largest(self, quantity: Callable[[FinitePair], arb]) -> arb:
+        """See `FiniteEnvelope`; many are left out at once where a bound on all of them is below one of the others."""
+        if self.n - self.sensitivity >= MOST_PAIRS and working_bits() > ENOUGH:  # One stands for many, to FAR bits.
+            return at_precision(ENOUGH, lambda: self._largest(quantity))
+        inputs, made = self._inputs(), self._made()
+        found = [arb(0), *(quantity(made(inputs[n], inputs[n])) for n in {0, len(inputs) // 2, len(inputs) - 1})]
+        best = max_ball(found).lower()
+        pending = [(0, len(inputs))]
+        while pending:
+            start, end = pending.pop()
+            value = quantity(made(inputs[start], inputs[end - 1]))
+            if value <= best:
+                continue
+            if end - start == 1 or value.rel_accuracy_bits() > working_bits() - ALIKE:
+                found.append(value)
+                best = best.max(value.lower())
+                continue
+            size = -(-(end - start) // PARTS)
+            pending += [(n, min(n + size, end)) for n in range(start, end, size)]
+        return max_ball(found)
+
+    def _search(self, tolerance: float) -> Supremum:
+        return _searched(self, tolerance)
+
+    def candidates(self) -> Sequence[int] | None:
+        """The pair that looks worst in floats, on a grid of orders: where to search first.
+
+        Beyond floats it is the ends and the middle: what is worse is found where it is in the way of the proof.
+        """
+        inputs = self._inputs()
+        if len(inputs) < FEW:
+            return None
+        some = [0, len(inputs) // 2, len(inputs) - 1]
+        if self.n > 2**53:
+            return some
+        import numpy as np
+
+        d, t = self.sensitivity, float(lift(self.epsilon)) / self.sensitivity
+        with np.errstate(all="ignore"):
+            low, high = (-np.expm1(-t * (np.array(beyond, dtype=float) + 1)) for beyond in zip(*inputs, strict=True))
+            least, middle = np.exp(-t * d), -np.exp(-t) * np.expm1(-t * (d - 1))
+            whole = low + middle + least * high
+            top = t * d + np.log((high + middle + least * low) / whole)
+            best = np.full(len(low), -np.inf)
+            for s in np.geomspace(1e-3, 1e3, 40) / max(t * d, 1e-3):
+                fall = t * (1 + 2 * s)
+                run = np.exp(-fall) * np.expm1(-(d - 1) * fall) / np.expm1(-fall)
+                moment = (low + least * high * np.exp(-2 * t * d * s) - np.expm1(-t) * run) / whole
+                best = np.maximum(best, (s * top + np.log(moment)) / (s * (1 + s)))
+        return [int(best.argmax())] if np.isfinite(best).all() else some
+
+
+@lru_cache(maxsize=64)
+def _searched(mechanism: TruncatedGeometric, tolerance: float) -> Supremum:
+    """The search over all pairs, once for all mechanisms that are alike: a calibration makes many."""
+    return steepest_ratio(mechanism.convexes, tolerance, mechanism.candidates())

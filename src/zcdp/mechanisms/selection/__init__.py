@@ -1,0 +1,1 @@
+"""Mechanisms that select a candidate by scores, one file each, and what they share."""

@@ -1,0 +1,626 @@
+"""The text of a plan file: from regular files of limited size, in a structure that is quick to read."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import os
+import re
+import stat
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, field, replace
+from fractions import Fraction
+from math import inf, nextafter
+from pathlib import Path
+from typing import Any, NoReturn, TypeVar
+
+from zcdp.errors import BadType, BadValue
+from zcdp.mechanisms import ExponentialMechanism, Mechanism
+from zcdp.mechanisms.accuracy import Accuracy
+from zcdp.mechanisms.noise.additive import AddsIntegers
+from zcdp.mechanisms.sensitivity import L1LInf
+from zcdp.numeric.exact import integer, positive_rational, probability, rational
+from zcdp.plans.plan_text import FREE, PlanError, parse, parse_open
+from zcdp.privacy.curve import Curve
+from zcdp.privacy.plan import Plan
+from zcdp.privacy.relation import Relation
+from zcdp.tables.declaration import Declaration, check_cells, read_data, read_domains
+from zcdp.tables.domain import DeclarationError
+from zcdp.tables.table_query import Statistic, TableQuery, read_query
+from zcdp.tables.totals import Together, check_alike, sets
+from zcdp.text.names import printable
+from zcdp.text.suggestions import thing, unknown
+
+__all__ = [
+    "LARGEST",
+    "Budget",
+    "Collection",
+    "Entry",
+    "PlanFile",
+    "PlanFileError",
+    "TableReader",
+    "TextError",
+    "check_structure",
+    "declared_mechanism",
+    "load",
+    "places",
+    "read_plan",
+]
+
+
+# The limits of every file that comes in. What takes apart TOML needs memory that grows with the square of the parts of
+# a dotted key, and a call for each bracket; a plan has keys of two parts and brackets in one another at most twice.
+LARGEST = 10_000_000
+TOO_LARGE = f"a plan file has at most {LARGEST // 10**6} MB"
+PARTS = 8
+DEEPEST = 20
+
+# strings (one without its end makes all that follows no TOML, so nothing need be seen there); comments; signs; the rest
+_PIECE = re.compile(
+    r"""
+      \"{3} (?: [^"\\]++ | \\. | "{1,2}(?!") )*+ (?: \"{3,5} | \\?\Z )
+    | '{3} (?: [^']++ | '{1,2}(?!') )*+ (?: '{3,5} | \Z )
+    | " (?: [^"\\\n]++ | \\[^\n] )*+ (?: " | \\?$ )
+    | ' [^'\n]*+ (?: ' | $ )
+    | \#[^\n]*+
+    | [.=,\[\]{}\n]
+    | [^"'\#.=,\[\]{}\n]++
+    """,
+    re.DOTALL | re.MULTILINE | re.VERBOSE,
+)
+
+
+class TextError(BadValue):
+    """The file cannot be read as a plan, whatever its plan may be."""
+
+
+def load(path: Path) -> str:
+    """The text of a regular file; a device or a pipe may have no end."""
+    try:
+        number = os.open(path, os.O_RDONLY | getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_BINARY", 0))
+    except FileNotFoundError:
+        raise TextError("there is no such file") from None
+    except OSError as error:
+        raise TextError(f"cannot be read: {error.strerror}") from None
+    except ValueError:
+        raise TextError("cannot be read: there is a null character in its name") from None
+    try:
+        mode = os.fstat(number).st_mode
+        if not stat.S_ISREG(mode):
+            raise TextError(f"cannot be read: {'Is a directory' if stat.S_ISDIR(mode) else 'not a regular file'}")
+        with os.fdopen(number, "rb", closefd=False) as file:
+            data = file.read(LARGEST + 1)
+    except OSError as error:
+        raise TextError(f"cannot be read: {error.strerror}") from None
+    finally:
+        os.close(number)
+    if len(data) > LARGEST:
+        raise TextError(TOO_LARGE)
+    try:
+        return data.decode("utf-8").replace("\r\n", "\n").replace("\r", "\n")
+    except UnicodeDecodeError:
+        raise TextError("not a text file in UTF-8") from None
+
+
+def check_structure(text: str) -> None:
+    """Refuse keys of many parts, and brackets deep inside one another, without reading what they mean.
+
+    >>> check_structure("a" + ".a" * 9 + " = 1")
+    Traceback (most recent call last):
+    ...
+    zcdp.plans.plan_file.TextError: line 1: a key has at most 8 parts
+    """
+    if len(text) > LARGEST:
+        raise TextError(TOO_LARGE)
+    line, depth, dots = 1, 0, 0
+    for match in _PIECE.finditer(text):
+        piece = match[0]
+        if piece == ".":
+            dots += 1
+            if dots >= PARTS:
+                raise TextError(f"line {line}: a key has at most {PARTS} parts")
+        elif piece in "=,[]{}\n":
+            dots = 0
+            depth += (piece in "[{") - (piece in "]}")
+            if depth > DEEPEST:
+                raise TextError(f"line {line}: more than {DEEPEST} brackets inside one another")
+        line += piece.count("\n")
+
+
+_HEADER = re.compile(r"\s*\[{1,2}\s*([\w.\"'-]+)\s*\]")
+_KEY = re.compile(r"\s*[\"']?([\w-]+)[\"']?\s*(?:=|\.)")
+
+
+def places(text: str) -> Iterable[tuple[tuple[str, int, str], int]]:
+    """Where each field stands, (table, which of that name, field) with its line; tomllib does not tell."""
+    table, count, fence = ("", 0), 0, ""
+    for number, line in enumerate(text.splitlines(), 1):
+        if fence:  # inside a text of several lines
+            fence = "" if line.count(fence) % 2 else fence
+            continue
+        if header := _HEADER.match(line):
+            name = header[1]
+            count += name == "query"
+            table = (name, count - 1 if name == "query" else 0)
+            yield (*table, ""), number
+        elif key := _KEY.match(line):
+            yield (*table, key[1]), number
+            fence = next((mark for mark in ('"""', "'''") if line.count(mark) % 2), "")
+
+
+# One query of a plan, as all who account for it read it.
+
+
+@dataclass(frozen=True)
+class Entry:
+    """One query of a plan: `plan` is one use of it; None where a parameter is still `?`."""
+
+    name: str
+    text: str
+    plan: Plan | None
+    open: tuple[type[Mechanism], dict[str, Any]] | None
+    count: int = 1
+    note: str | None = None
+    weight: float | str | Fraction = 1
+    line: int = 0
+    field: str = "mechanism"
+    statistic: Statistic | None = None
+    sd: float | str | None = None
+    """The largest standard deviation that will do, where the file says so."""
+    half_width: float | str | None = None
+    """The largest error at `level` that will do."""
+    level: float | str = "0.95"
+
+    def in_values(self, noise: Accuracy) -> Accuracy:
+        """The accuracy of noise in the unit of the answers: a table's sums are noised in steps of its grid."""
+        step = Fraction(1) if self.statistic is None else self.statistic.grid
+        sd, half = (_times(width, step) for width in (noise.standard_deviation, noise.half_width))
+        return replace(noise, standard_deviation=sd, half_width=half)
+
+
+def _times(width: float, step: Fraction) -> float:
+    """The product, rounded up."""
+    if width == inf:
+        return inf
+    exact = Fraction(width) * step
+    try:
+        return nextafter(float(exact), inf) if float(exact) < exact else float(exact)
+    except OverflowError:  # beyond floats, as a whole number may be
+        return inf
+
+
+# Tables in a plan file: each statistic of a table is an ordinary entry, with the sensitivity derived for it.
+
+WIDTHS = ("sd", "half_width")
+Declared = tuple[str, Mechanism | None, tuple[type[Mechanism], dict[str, Any]] | None]
+"""The mechanism as text, as itself where it is complete, and as class and parameters where one is `?`."""
+
+
+def declared_mechanism(text: Any, statistic: Statistic) -> Declared:
+    """The mechanism of one answer of a statistic: its noise is what the plan says, its sensitivity what follows."""
+    field = statistic.field
+    if not isinstance(text, str):
+        raise DeclarationError(field, "must be text in quotes")
+    try:
+        kind, parameters = parse_open(text)
+    except PlanError as error:
+        raise DeclarationError(field, f"{error.reason} (character {error.position + 1})") from None
+    if statistic.selects:
+        if kind is not ExponentialMechanism:
+            raise DeclarationError(field, f"must be ExponentialMechanism(epsilon=...), not {kind.__name__}")
+        parameters = _with_direction(parameters, statistic)
+    elif not issubclass(kind, AddsIntegers):
+        raise DeclarationError(field, f"must add noise to integers, such as DiscreteGaussian, not {kind.__name__}")
+    else:
+        parameters = _with_sensitivity(parameters, statistic)
+    free = sum(value is FREE for value in parameters.values())
+    if free > 1:
+        raise DeclarationError(field, "one parameter may be '?'")
+    if free:
+        return text, None, (kind, parameters)
+    try:
+        mechanism = kind(**parameters)
+    except (TypeError, ValueError) as error:
+        raise DeclarationError(field, str(error)) from None
+    if not statistic.selects and getattr(mechanism, "variance", None) is None:
+        raise DeclarationError(field, f"the error of {kind.__name__} is not known: take DiscreteGaussian")
+    return repr(mechanism), mechanism, None
+
+
+def _with_sensitivity(parameters: dict[str, Any], statistic: Statistic) -> dict[str, Any]:
+    distance = int(statistic.distance)
+    bound = L1LInf(statistic.total, distance) if statistic.total else distance
+    if "sensitivity" in parameters and parameters["sensitivity"] not in (bound, str(bound)):
+        follows = f"the bounds say {bound}" + ("" if statistic.grid == 1 else f" grid steps of {statistic.grid}")
+        raise DeclarationError(statistic.field, f"sensitivity is not typed in: {follows}")
+    return {**parameters, "sensitivity": bound}
+
+
+def _with_direction(parameters: dict[str, Any], statistic: Statistic) -> dict[str, Any]:
+    if parameters.get("monotone", statistic.monotone) is not statistic.monotone:
+        follows = "all scores move the same way" if statistic.monotone else "scores may move both ways"
+        raise DeclarationError(statistic.field, f"monotone is not typed in: the bounds say that {follows}")
+    return {**parameters, "monotone": True} if statistic.monotone else parameters
+
+
+def merged(statistics: tuple[Statistic, ...]) -> tuple[Statistic, ...]:
+    """Selections that one mechanism makes, such as several quantiles, are one entry used so many times."""
+    if not statistics[0].selects:
+        return statistics
+    first = statistics[0]
+    uses = sum(one.moves for one in statistics)
+    return (replace(first, moves=uses),)
+
+
+def entry_name(query: TableQuery, statistic: Statistic) -> str:
+    """The name of the query, and of its second statistic, where it has one."""
+    return query.name if statistic.field == "mechanism" else f"{query.name}: {statistic.label}"
+
+
+class TableReader(ABC):
+    """What a reader of plan files does with [data], [domain] and the queries that measure something."""
+
+    source: str
+    lines: dict[tuple[str, int, str], int]
+
+    @abstractmethod
+    def _fail(self, place: tuple[str, int, str], message: str, *, field: bool = True) -> NoReturn: ...
+
+    @abstractmethod
+    def _check(self, place: tuple[str, int, str], value: Any, rule: Callable[[Any, str], Any]) -> Any: ...
+
+    @abstractmethod
+    def _text(self, place: tuple[str, int, str], value: Any) -> str | None: ...
+
+    @abstractmethod
+    def _targets(self, here: tuple[str, int], data: dict[str, Any]) -> dict[str, Any]: ...
+
+    @contextmanager
+    def _declared(self, table: str, n: int = 0) -> Iterator[None]:
+        """What is wrong with a declaration, said with its line."""
+        try:
+            yield
+        except DeclarationError as error:
+            self._fail((table, n, error.field), error.message)
+
+    def _tables(self, data: dict[str, Any], queries: list[dict[str, Any]]) -> tuple[Declaration, tuple[Entry, ...]]:
+        """The tables of a release, and their statistics as entries."""
+        for name in ("collection", "unit", "neighbours"):
+            if name in data:
+                self._fail(("", 0, name), "does not go with [data], which says whom the tables are about")
+        with self._declared("data"):
+            unit, protects, neighbours, account = read_data(data["data"])
+        with self._declared("domain"):
+            domains = read_domains(data.get("domain", {}), Path(self.source).parent)
+        tables: list[TableQuery] = []
+        entries: list[Entry] = []
+        for n, query in enumerate(queries):
+            with self._declared("query", n):
+                tables.append(read_query(query, domains, unit))
+        together = tuple(self._together(tables))
+        margins = {query.name: query for one in together for query in one.queries}
+        tables = [margins.get(query.name, query) for query in tables]
+        for n, query in enumerate(queries):
+            with self._declared("query", n):
+                entries += self._statistics(n, query, tables[n], neighbours)
+        with self._declared("data"):
+            check_cells(tuple(tables))
+        written = json.dumps(data, sort_keys=True, default=str).encode()
+        digest = hashlib.sha256(written).hexdigest()
+        made = Declaration(unit, protects, neighbours, account, domains, tuple(tables), digest, together)
+        return made, tuple(entries)
+
+    def _together(self, tables: list[TableQuery]) -> Iterator[Together]:
+        """The sets of tables that add up; what does not is said of the table that comes later in the file."""
+        for name, numbers in sets(tables).items():
+            for n in numbers:
+                with self._declared("query", n):
+                    check_alike(tables[numbers[0]], tables[n])
+            with self._declared("query", numbers[-1]):
+                yield Together.of(name, [tables[n] for n in numbers])
+
+    def _statistics(self, n: int, data: dict[str, Any], table: TableQuery, neighbours: str) -> Iterator[Entry]:
+        here = ("query", n)
+        weight = self._check((*here, "weight"), data.get("weight", 1), positive_rational)
+        note = self._text((*here, "note"), data.get("note"))
+        targets = self._targets(here, data)
+        for one in merged(table.statistics(neighbours)):
+            text, mechanism, opened = declared_mechanism(data[one.field], one)
+            if table.adds_up and not hasattr(mechanism or (opened and opened[0]), "wave"):
+                raise DeclarationError(one.field, "the law of sums of this noise is not known: take DiscreteGaussian")
+            plan = None if mechanism is None else Plan.sum_of(mechanism)
+            line = self.lines.get((*here, one.field), 0)
+            entry = Entry(entry_name(table, one), text, plan, opened, one.moves, note, weight, line, one.field, one)
+            # a target is in the unit of the values, noise in grid steps
+            steps = {name: str(rational(str(targets[name]), name) / one.grid) for name in WIDTHS if name in targets}
+            yield replace(entry, **{**targets, **steps})
+
+
+# Plan files: a budget and named queries in TOML, read with errors that point at line and field.
+
+Number = TypeVar("Number")
+TOP = ("title", "description", "author", "dataset", "unit", "neighbours", "delta", "budget", "collection", "query")
+TABLES = ("data", "domain")
+WORDS = ("title", "description", "author", "dataset", "unit")
+NEIGHBOURS = {"add_remove": "add_remove", "add-remove": "add_remove", "replace": "replace"}
+BUDGET = ("rho", "epsilon", "delta")
+COLLECTION = ("k", "rounds", "answered", "clients", "values")
+QUERY = ("name", "mechanism", "count", "note", "weight", "sd", "half_width", "level")
+
+
+class PlanFileError(BadValue):
+    """The file is not a plan: `file:line: what is wrong`."""
+
+    def __init__(self, message: str) -> None:
+        super().__init__(printable(message))
+
+
+@dataclass(frozen=True)
+class Budget:
+    """What may be spent: rho, or epsilon at delta."""
+
+    rho: float | str | None = None
+    epsilon: float | str | None = None
+    delta: float | str | None = None
+
+
+@dataclass(frozen=True)
+class Collection:
+    """Who is asked: how many values there are, how many rounds, in how many of them each client answers."""
+
+    k: int
+    rounds: int = 1
+    answered: int = 1
+    clients: int | None = None
+    values: tuple[str, ...] | None = None
+    """Their names, in the order of the numbers 0 to k-1."""
+
+
+@dataclass(frozen=True)
+class PlanFile:
+    """A plan file as read."""
+
+    source: str
+    text: str = field(repr=False)
+    entries: tuple[Entry, ...] = field(repr=False)
+    title: str | None = None
+    description: str | None = None
+    delta: float | str | None = None
+    budget: Budget | None = None
+    collection: Collection | None = None
+    author: str | None = None
+    dataset: str | None = None
+    unit: str | None = None
+    """Whose data one neighbour lacks: a person, a household, a device."""
+    neighbours: str | None = None
+    """add_remove or replace, where the file says so."""
+    tables: Declaration | None = None
+
+    def relation_of(self, whole: Curve) -> Relation:
+        """That of the mechanisms, which the file may state, or narrow where they leave it open."""
+        if self.neighbours is None:
+            return whole.relation
+        try:
+            return whole.relation.joined(Relation(self.neighbours))
+        except ValueError:
+            raise PlanFileError(
+                f"{self.source}: neighbours: the file says {self.neighbours}, and its mechanisms are stated for "
+                f"{whole.relation.value}: state both for one relation"
+            ) from None
+
+
+def read_plan(source: str | Path, text: str | None = None) -> PlanFile:
+    """The plan in a file, which only a Path opens; or in the text of one, and `source` is what to call it.
+
+    A name that ends in .csv is that of a list of releases.
+
+    >>> read_plan("plan.toml", '[[query]]\\nname = "a"\\nmechanism = "Laplace(epsilon=1)"').entries[0].plan
+    Laplace(epsilon=1)
+    """
+    if text is None and not isinstance(source, Path):
+        raise BadType(f"a plan file is opened as a Path, not as {thing(source)}")
+    try:
+        whole = load(Path(source)) if text is None else text
+        if str(source).lower().endswith(".csv"):
+            from zcdp.plans.plan_json import read_releases
+
+            return read_releases(str(source), whole)
+        return _Reader(str(source), whole).plan()
+    except TextError as error:
+        raise PlanFileError(f"{source}: {error}") from None
+
+
+class _Reader(TableReader):
+    def __init__(self, source: str, text: str) -> None:
+        self.source, self.text = source, text
+        self.lines: dict[tuple[str, int, str], int] = {}
+        self.parsed: dict[str, Plan] = {}
+
+    def plan(self) -> PlanFile:
+        import tomllib
+
+        check_structure(self.text)
+        try:
+            data = tomllib.loads(self.text)
+        except tomllib.TOMLDecodeError as error:
+            where = re.search(r" \(at (?:line (\d+), column \d+|end of document)\)", str(error))
+            line = int(where[1]) if where and where[1] else self.text.count("\n") + 1
+            message = str(error)[: where.start()] if where else str(error)
+            quotes = re.match("Invalid value|Expected newline", message) is not None
+            hint = " (text and fractions stand in quotes: '1/3')" if quotes else ""
+            raise PlanFileError(f"{self.source}:{line}: not valid TOML: {message}{hint}") from None
+        except (ValueError, RecursionError) as error:  # such as an integer that Python does not read
+            raise PlanFileError(f"{self.source}: not valid TOML: {error}") from None
+        self.lines = dict(places(self.text))
+        self._known(data, (*TOP, *TABLES), ("", 0), "field")
+        queries = data.get("query")
+        if not isinstance(queries, list) or not queries or not all(isinstance(query, dict) for query in queries):
+            self._fail(("", 0, "query"), "a plan needs queries, each a [[query]] with name and mechanism")
+        if "delta" in data:
+            self._check(("", 0, "delta"), data["delta"], probability)
+        tables, entries = self._tables(data, queries) if "data" in data else (None, self._entries(queries))
+        self._distinct(entries)
+        words = {name: self._text(("", 0, name), data.get(name)) for name in WORDS}
+        budget = self._budget(data["budget"]) if "budget" in data else None
+        collection = self._collection(data["collection"], entries) if "collection" in data else None
+        plan = PlanFile(
+            self.source,
+            self.text,
+            entries,
+            delta=data.get("delta"),
+            budget=budget,
+            collection=collection,
+            neighbours=self._neighbours(tables.neighbours if tables else data.get("neighbours")),
+            tables=tables,
+            **words,
+        )
+        for entry in entries:
+            if entry.plan is not None:
+                plan.relation_of(entry.plan)
+        return plan
+
+    def _neighbours(self, given: Any) -> str | None:
+        if given is not None and (not isinstance(given, str) or given not in NEIGHBOURS):
+            self._fail(("", 0, "neighbours"), f"must be 'add_remove' or 'replace', not {_shown(given)}")
+        return None if given is None else NEIGHBOURS[given]
+
+    def _budget(self, data: Any) -> Budget:
+        if not isinstance(data, dict):
+            self._fail(("", 0, "budget"), "must be a table: [budget]")
+        self._known(data, BUDGET, ("budget", 0), "field")
+        for name, rule in (("rho", positive_rational), ("epsilon", positive_rational), ("delta", probability)):
+            if name in data:
+                self._check(("budget", 0, name), data[name], rule)
+        if ("rho" in data) == ("epsilon" in data) or ("epsilon" in data) != ("delta" in data):
+            self._fail(("budget", 0, ""), "a budget is rho, or epsilon and delta")
+        return Budget(**data)
+
+    def _collection(self, data: Any, entries: tuple[Entry, ...]) -> Collection:
+        """One query, a local randomizer that estimates, used as often as a client answers."""
+        if not isinstance(data, dict):
+            self._fail(("", 0, "collection"), "must be a table: [collection]")
+        self._known(data, COLLECTION, ("collection", 0), "field")
+        names = self._names(data["values"]) if "values" in data else None
+        if "k" not in data and names is None:
+            self._fail(("collection", 0, ""), "a collection needs k, the number of values")
+        numbers = {
+            name: self._check(
+                ("collection", 0, name), value, lambda one, what: integer(one, what, 2 if what == "k" else 1)
+            )
+            for name, value in ({"k": len(names)} | data if names else data).items()
+            if name != "values"
+        }
+        found = Collection(**{"answered": numbers.get("rounds", 1), **numbers}, values=names)
+        if names and len(names) != found.k:
+            self._fail(("collection", 0, "values"), f"{len(names)} names must be as many as k, {found.k}")
+        if found.answered > found.rounds:
+            self._fail(("collection", 0, "answered"), f"{found.answered} must be at most the {found.rounds} rounds")
+        [entry, *others] = entries
+        parts = entry.plan.parts if entry.plan is not None else ()
+        if others or len(parts) != 1 or parts[0][1] != 1 or not hasattr(parts[0][0], "estimate"):
+            self._fail(("query", 0, ""), "a collection has one query, with one local randomizer as its mechanism")
+        if entry.count != found.answered:
+            where = ("query", 0, "count")
+            self._fail(where, f"{entry.count} must be the {found.answered} rounds that a client answers")
+        own = getattr(parts[0][0], "k", found.k)
+        if own != found.k:
+            self._fail(("collection", 0, "k"), f"{found.k} must be the {own} of the mechanism")
+        return found
+
+    def _names(self, data: Any) -> tuple[str, ...]:
+        """Of the values that clients hold."""
+        named = isinstance(data, list) and all(isinstance(one, str) and one for one in data)
+        if not named or len(set(data)) != len(data) or len(data) < 2:
+            self._fail(("collection", 0, "values"), "must be a list of two or more different names")
+        return tuple(data)
+
+    def _entries(self, queries: list[dict[str, Any]]) -> tuple[Entry, ...]:
+        for n, query in enumerate(queries):
+            if "measure" in query:
+                self._fail(("query", n, "measure"), "needs to know whom it is about: [data] says the unit of privacy")
+        return tuple(self._entry(n, query) for n, query in enumerate(queries))
+
+    def _entry(self, n: int, data: dict[str, Any]) -> Entry:
+        here = ("query", n)
+        self._known(data, QUERY, here, "field")
+        for name in ("name", "mechanism"):
+            if name not in data:
+                self._fail((*here, ""), f"query {n + 1} has no {name}")
+        name = self._text((*here, "name"), data["name"]) or self._fail((*here, "name"), "must not be empty")
+        text = self._text((*here, "mechanism"), data["mechanism"]) or ""
+        count = self._check((*here, "count"), data.get("count", 1), lambda value, what: integer(value, what, 1))
+        weight = data.get("weight", 1)
+        self._check((*here, "weight"), weight, positive_rational)
+        targets = self._targets(here, data)
+        plan, opened = self._mechanism(here, text)
+        note = self._text((*here, "note"), data.get("note"))
+        line = self.lines.get((*here, "mechanism"), 0)
+        try:
+            Plan.repeated(plan, count) if plan else None
+        except ValueError as error:
+            self._fail((*here, "count"), str(error))
+        return replace(Entry(name, text, plan, opened, count, note, weight, line), **targets)
+
+    def _targets(self, here: tuple[str, int], data: dict[str, Any]) -> dict[str, Any]:
+        """How good the answers are to be."""
+        for name, rule in (("sd", positive_rational), ("half_width", positive_rational), ("level", probability)):
+            if name in data:
+                self._check((*here, name), data[name], rule)
+        if "sd" in data and "half_width" in data:
+            self._fail((*here, "half_width"), "give sd or half_width, not both", field=False)
+        if "level" in data and "half_width" not in data:
+            self._fail((*here, "level"), "is that of a half_width, and there is none")
+        return {name: data[name] for name in ("sd", "half_width", "level") if name in data}
+
+    def _mechanism(self, here: tuple[str, int], text: str) -> tuple[Plan | None, Any]:
+        try:
+            if "?" in text:
+                opened = parse_open(text)
+                if sum(value is FREE for value in opened[1].values()) != 1:
+                    self._fail((*here, "mechanism"), "one parameter may be '?'")
+                return None, opened
+            if text not in self.parsed:
+                self.parsed[text] = parse(text)
+            return self.parsed[text], None
+        except PlanError as error:
+            self._fail((*here, "mechanism"), f"{error.reason} (character {error.position + 1})")
+
+    def _distinct(self, entries: Iterable[Entry]) -> None:
+        seen: dict[str, int] = {}
+        for n, entry in enumerate(entries):
+            if (first := seen.setdefault(entry.name, n)) != n:
+                line = self.lines.get(("query", first, "name"), 0)
+                self._fail(("query", n, "name"), f"{entry.name!r} is the name of the query at line {line} too")
+
+    def _known(self, data: dict[str, Any], names: tuple[str, ...], here: tuple[str, int], kind: str) -> None:
+        for name in data:
+            if name not in names:
+                self._fail((*here, name), unknown(kind, name, names), field=False)
+
+    def _text(self, place: tuple[str, int, str], value: Any) -> str | None:
+        if value is not None and not isinstance(value, str):
+            self._fail(place, f"must be text in quotes, not {_shown(value)}")
+        return value.strip() if value else None
+
+    def _check(self, place: tuple[str, int, str], value: Any, rule: Callable[[Any, str], Number]) -> Number:
+        if isinstance(value, bool) or not isinstance(value, int | float | str):
+            self._fail(place, f"must be a number, not {_shown(value)}")
+        try:
+            return rule(value, place[2])
+        except (ValueError, TypeError) as error:
+            self._fail(place, str(error), field=False)
+
+    def _fail(self, place: tuple[str, int, str], message: str, *, field: bool = True) -> NoReturn:
+        line = self.lines.get(place) or self.lines.get((place[0], place[1], ""))
+        where = f"{self.source}:{line}" if line else self.source
+        raise PlanFileError(f"{where}: {place[2]}: {message}" if field and place[2] else f"{where}: {message}")
+
+
+def _shown(value: object) -> str:
+    try:
+        text = repr(value)
+    except (ValueError, RecursionError):  # a number of thousands of digits somewhere in it
+        return f"a {type(value).__name__}"
+    return text if len(text) <= 80 else f"{text[:60]}..."

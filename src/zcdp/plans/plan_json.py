@@ -1,0 +1,173 @@
+"""Plans as JSON: a list of parts, each with a count and the mechanism as text."""
+
+from __future__ import annotations
+
+import csv
+import re
+from collections.abc import Iterator
+from typing import Any, NoReturn
+
+from zcdp.errors import BadType, BadValue
+from zcdp.numeric.exact import MOST_DIGITS, integer
+from zcdp.plans.plan_file import Entry, PlanFile, PlanFileError
+from zcdp.plans.plan_text import LONGEST, PlanError, parse
+from zcdp.privacy.plan import Plan
+from zcdp.text.suggestions import thing
+
+__all__ = ["dump", "load", "read_releases"]
+
+
+LARGEST = 10 * LONGEST
+
+
+def dump(plan: Plan) -> str:
+    """The plan as JSON, with nothing rounded.
+
+    >>> from zcdp import Laplace
+    >>> dump(100 * Laplace(epsilon="0.1"))
+    '[{"count": 100, "mechanism": "Laplace(epsilon=\\'0.1\\')"}]'
+    """
+    import json
+
+    return json.dumps([{"count": count, "mechanism": repr(part)} for part, count in plan.parts])
+
+
+def load(text: str) -> Plan:
+    """The inverse of `dump`.
+
+    >>> load('[{"count": 2, "mechanism": "Laplace(epsilon=1)"}]')
+    2 * Laplace(epsilon=1)
+    """
+    import json
+
+    if not isinstance(text, str):
+        raise BadType(f"a plan in JSON must be text, not {thing(text)}")
+    if len(text) > LARGEST:
+        raise BadValue(f"a plan in JSON has at most {LARGEST} characters, not {len(text)}")
+    try:
+        data = json.loads(text, object_pairs_hook=_once, parse_int=_whole)
+    except RecursionError:
+        raise BadValue("the JSON is nested too deeply to be a plan") from None
+    except json.JSONDecodeError as error:
+        raise BadValue(f"a plan in JSON must be valid JSON: {error}") from None
+    if not isinstance(data, list) or not data:
+        raise BadValue("a plan in JSON is a list of parts, and not empty")
+    return Plan.sum_of(*(_part(n, part) for n, part in enumerate(data)))
+
+
+def _once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    """The object, unless a key stands in it twice: readers differ on which of the two counts."""
+    found: dict[str, Any] = {}
+    for key, value in pairs:
+        if key in found:
+            raise BadValue(f"a plan in JSON must have each key once, and has {key[:40]!r} twice")
+        found[key] = value
+    return found
+
+
+def _whole(digits: str) -> int:
+    if len(digits) > MOST_DIGITS:
+        raise BadValue(f"a plan in JSON has numbers of at most {MOST_DIGITS} digits, not {len(digits)}")
+    return int(digits)
+
+
+def _part(n: int, part: Any) -> Plan:
+    if not isinstance(part, dict) or set(part) != {"count", "mechanism"}:
+        raise BadValue(f"part {n} must have exactly count and mechanism")
+    try:
+        return Plan.repeated(parse(part["mechanism"]), part["count"])
+    except (ValueError, TypeError) as error:
+        raise BadValue(f"part {n}: {error}") from None
+
+
+# A list of releases as CSV, one a line: a mechanism, its parameters, how often it ran.
+
+OWN = ("mechanism", "count", "name", "note")
+"""Columns that are no parameters."""
+_PARAMETER = re.compile(r"[a-z_]+")
+_CALL = re.compile(r"[A-Z]\w*\(.*\)|True|False", re.ASCII)
+
+
+def read_releases(source: str, text: str) -> PlanFile:
+    """The plan of all releases in the text of a CSV file; `source` is what to call it.
+
+    The first line names the columns: `mechanism`, and if you like `count`, `name` and `note`. Every other column is a
+    parameter, taken exactly as it is written, and left out where its cell is empty.
+
+    >>> read_releases("a.csv", "mechanism,epsilon,count\\nLaplace,0.1,20\\nPureDP,1,").entries[0].plan
+    Laplace(epsilon='0.1')
+    """
+    rows = _rows(source, text)
+    try:
+        line, header = next(rows)
+    except StopIteration:
+        _fail(source, 1, "a list of releases begins with a line that names its columns, mechanism among them")
+    columns = [name.strip() for name in header]
+    for name in columns:
+        if name not in OWN and not _PARAMETER.fullmatch(name):
+            _fail(source, line, f"column ({name[:40]!r}) must be {', '.join(OWN)} or the name of a parameter")
+    if "mechanism" not in columns or len(set(columns)) != len(columns):
+        _fail(source, line, "the columns must have different names, and mechanism must be one of them")
+    parsed: dict[str, Plan] = {}
+    entries: dict[str, Entry] = {}
+    for line, cells in rows:
+        if len(cells) != len(columns):
+            _fail(source, line, f"{len(cells)} cells, and there are {len(columns)} columns")
+        entry = _entry(source, line, dict(zip(columns, map(str.strip, cells), strict=True)), parsed)
+        entries[entry.name if entry.name not in entries else f"{entry.name} (line {line})"] = entry
+    if not entries:
+        _fail(source, 1, "there is no release below the names of the columns")
+    return PlanFile(source, text, tuple(_named(name, entry) for name, entry in entries.items()))
+
+
+def _rows(source: str, text: str) -> Iterator[tuple[int, list[str]]]:
+    """The lines that are not empty, with their numbers."""
+    reader = csv.reader(text.removeprefix("\ufeff").splitlines(keepends=True), strict=True)
+    try:
+        for cells in reader:
+            if any(cell.strip() for cell in cells):
+                yield reader.line_num, cells
+    except csv.Error as error:
+        _fail(source, reader.line_num, f"not valid CSV: {error}")
+
+
+def _entry(source: str, line: int, cells: dict[str, str], parsed: dict[str, Plan]) -> Entry:
+    name = cells["mechanism"]
+    parameters = {key: value for key, value in cells.items() if key not in OWN and value}
+    if not name:
+        _fail(source, line, "mechanism must not be empty")
+    if "(" in name and parameters:
+        _fail(source, line, f"mechanism has its parameters already: leave {', '.join(parameters)} empty")
+    given = ", ".join(f"{key}={_written(source, line, key, value)}" for key, value in parameters.items())
+    text = name if "(" in name else f"{name}({given})"
+    try:
+        if text not in parsed:
+            parsed[text] = parse(text)
+        plan = parsed[text]
+        count = integer(cells.get("count") or 1, "count", 1)
+        Plan.repeated(plan, count)
+    except PlanError as error:
+        _fail(source, line, error.reason)
+    except ValueError as error:
+        _fail(source, line, str(error))
+    [(_, times), *others] = plan.parts
+    if others or times > 1:
+        _fail(source, line, f"{text} must be one mechanism: give each a line, and its count in that column")
+    return Entry(cells.get("name") or name, text, plan, None, count, cells.get("note") or None, 1, line)
+
+
+def _written(source: str, line: int, key: str, value: str) -> str:
+    """A number in quotes, which is taken exactly; a sensitivity or a mechanism as it is."""
+    if _CALL.fullmatch(value):
+        return value
+    if set(value) & set("'\"\\\n"):
+        _fail(source, line, f"{key} ({value[:40]}) must not have quotes in it")
+    return f"'{value}'"
+
+
+def _named(name: str, entry: Entry) -> Entry:
+    return Entry(name, entry.text, entry.plan, None, entry.count, entry.note, 1, entry.line)
+
+
+def _fail(source: str, line: int, message: str) -> NoReturn:
+    raise PlanFileError(f"{source}:{line}: {message}")

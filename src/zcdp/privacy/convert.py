@@ -1,0 +1,133 @@
+"""From a Renyi curve to (epsilon, delta): the best order of all, not of a grid, and certified at it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from fractions import Fraction
+from functools import partial
+from math import ceil, floor, frexp, inf, ldexp
+from typing import Any, TypeAlias
+
+from flint import arb
+
+from zcdp.numeric.balls import Undecided, at_precision, enclose, lift
+from zcdp.numeric.exact import Value, positive_rational, probability
+from zcdp.numeric.functions import tail_factor
+from zcdp.numeric.search import crossing
+from zcdp.numeric.work import SECOND, TooMuchWork, within
+from zcdp.text.calls import spoken
+
+__all__ = ["rdp_to_delta", "rdp_to_epsilon", "zcdp_to_delta", "zcdp_to_epsilon"]
+
+
+CORNERS = 1 << 13
+SEARCH, ONCE = SECOND, 2 * SECOND  # what the search for the best order may take, and the answer at it
+
+Cumulant: TypeAlias = Callable[[Any], Any]
+"""K(s) over every number system: Callable[[Number], Number], which the type system cannot say."""
+
+
+def rdp_to_epsilon(cumulant: Cumulant, delta: Fraction, *, guess: float = 1.0, worth: float = inf) -> float:
+    """Least over s > 0 of ( K(s) + s log s - (1+s) log(1+s) - log delta )/s, rounded up.
+
+    Canonne, Kamath and Steinke 2020, Proposition 12. Theorem: docs/theorems/rdp-to-approx.md.
+    Where the order of the guess gives more than is `worth` knowing, it is not refined.
+
+    >>> rdp_to_epsilon(lambda s: s * (1 + s) / 2, Fraction(1, 10**6))  # rho = 1/2
+    5.221534...
+    """
+
+    def exponent(s: Any) -> Any:
+        return cumulant(s) + tail_factor(s) - lift(delta).log()
+
+    def rising(s: float) -> float:
+        """s^2 times the slope of exponent(s)/s: increasing, as the exponent is convex."""
+        value, slope = _slope(exponent, s)
+        return float((s * slope - value).mid())
+
+    best = arb(guess)
+    if guess == 1.0 or enclose(lambda: (exponent(best) / best).max(arb(0)))[0] < worth:  # else any order will do
+        best = _corner(lambda s: exponent(s) / s, _search(rising, guess))
+    return within(ONCE, lambda: enclose(lambda: (exponent(best) / best).max(arb(0))))[1]
+
+
+def rdp_to_delta(cumulant: Cumulant, epsilon: Fraction, *, guess: float = 1.0) -> float:
+    """Least over s > 0 of exp( K(s) - s epsilon + s log s - (1+s) log(1+s) ), rounded up.
+
+    >>> rdp_to_delta(lambda s: s * (1 + s) / 2, Fraction(5))
+    2.896...e-06
+    """
+
+    def exponent(s: Any) -> Any:
+        return cumulant(s) + tail_factor(s) - s * lift(epsilon)
+
+    best = _corner(exponent, _search(lambda s: float(_slope(exponent, s)[1].mid()), guess))
+    return min(within(ONCE, lambda: enclose(lambda: exponent(best).exp()))[1], 1.0)
+
+
+def _slope(exponent: Cumulant, s: float) -> tuple[arb, arb]:
+    """Value and slope, by a difference: not every curve has a Taylor series."""
+    here, step = arb(s), arb(s) * arb(2) ** -50
+    value = exponent(here)
+    return value, (exponent(here + step) - value) / step
+
+
+def _search(rising: Callable[[float], float], guess: float) -> float:
+    """The best s, to nine digits, or as near as the work allows: any s at all gives a certified answer."""
+    nearest = inf, guess
+
+    def noted(s: float) -> float:
+        nonlocal nearest
+        value = rising(s)
+        nearest = min(nearest, (abs(value), s))
+        return value
+
+    def cross() -> float:
+        return crossing(noted, guess=guess, step=1.25, tolerance=1e-9)
+
+    for bits in (256, 1024, 4096):
+        try:
+            return within(SEARCH, partial(at_precision, bits, cross))
+        except TooMuchWork:
+            break
+        except Undecided:
+            continue
+    return nearest[1]
+
+
+def _corner(value: Cumulant, s: float) -> arb:
+    """The best of s and its neighbours of 13 bits: a curve of chords is least at one of its corners, which they are."""
+    mantissa, exponent = frexp(s)
+    corners = [arb(ldexp(round_(mantissa * CORNERS) / CORNERS, exponent)) for round_ in (floor, ceil)]
+    try:
+        return min((arb(s), *corners), key=lambda point: at_precision(256, lambda: float(value(point).mid())))
+    except Undecided:
+        return arb(s)
+
+
+# From rho-zCDP alone to (epsilon, delta): the Renyi curve alpha rho, at its best order.
+
+
+@spoken
+def zcdp_to_epsilon(rho: Value, delta: Value) -> float:
+    """The epsilon that rho-zCDP gives at `delta`, rounded up.
+
+    Canonne, Kamath and Steinke 2020, Proposition 12; at small delta no formula in rho alone is better by 1e-6.
+
+    >>> zcdp_to_epsilon("0.1", "1e-6")
+    2.14193...
+    """
+    budget = positive_rational(rho, "rho")
+    return rdp_to_epsilon(lambda s: lift(budget) * s * (1 + s), probability(delta, "delta"))
+
+
+@spoken
+def zcdp_to_delta(rho: Value, epsilon: Value) -> float:
+    """The delta that rho-zCDP gives at `epsilon`, rounded up.
+
+    >>> zcdp_to_delta("0.1", 2)
+    4.325...e-06
+    """
+    budget = positive_rational(rho, "rho")
+    point: Fraction = positive_rational(epsilon, "epsilon")
+    return rdp_to_delta(lambda s: lift(budget) * s * (1 + s), point)

@@ -1,0 +1,167 @@
+"""The loss of discrete Laplace noise: a long row of atoms, with a closed form and a bound of its own."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+from functools import partial
+from typing import TYPE_CHECKING, Any, Self
+
+from flint import arb
+
+from zcdp.numeric.balls import above, below, enclose, lift, trusted
+from zcdp.numeric.exact import Exact, Log
+from zcdp.numeric.functions import exp, expm1
+from zcdp.privacy.loss.decay import DOWN, UP, Waves, WaveShare, least_square_sine, minus_log
+from zcdp.privacy.loss.exponential_law import ExponentialSum, ExponentialSumFactor, Terms, laplace_pair
+from zcdp.privacy.loss.law import LossLaw
+from zcdp.privacy.loss.transform import Taylor
+
+__all__ = ["DiscreteLaplaceRow", "discrete_laplace_pair"]
+
+
+if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
+
+    Floats = NDArray[np.float64]
+
+
+FEW_TERMS = 8  # So few are added faster than a closed form is evaluated.
+LONG, LONGEST = 200, 20_000  # So many terms of a law are always listed, and so many may be.
+SAME = 4e-9  # Losses that differ by less than this part are next to equal.
+
+
+def discrete_laplace_pair(epsilon: Exact, sensitivity: int, *, listed: bool | None = None) -> LossLaw:
+    """Two-sided geometric noise shifted by `sensitivity`: losses epsilon (1 - 2k/sensitivity).
+
+    A long one lies between Laplace noise at epsilon and at epsilon + 2 log cosh(t/2), t = epsilon/sensitivity. They
+    take its place where they are next to equal, or its losses too many to list.
+    Theorem: docs/theorems/discrete-laplace-pair.md.
+    """
+    if listed is None:
+        apart = float((lift(epsilon) / (4 * sensitivity**2)).mid())  # This is t^2/4, as a part of epsilon.
+        listed = sensitivity <= LONG or (sensitivity <= LONGEST and apart > SAME)
+    if not listed:
+        rational = Fraction(enclose(lambda: lift(epsilon))[1]) if isinstance(epsilon, Log) else epsilon
+        witness = laplace_pair(epsilon, exact=True)
+        return laplace_pair(rational + (rational / sensitivity) ** 2 / 4, witness=witness)
+    ratio, family = Fraction(2, sensitivity), partial(discrete_laplace_pair, sensitivity=sensitivity, listed=True)
+    kind = DiscreteLaplaceRow if sensitivity > FEW_TERMS else ExponentialSum
+    return kind(epsilon, partial(_terms, epsilon, sensitivity), ratio, family, exact=True)
+
+
+def _masses(epsilon: Exact, sensitivity: int) -> tuple[arb, arb]:
+    """P(X = k) e^{-a_k/2}, at both ends, and at each k between them."""
+    e = lift(epsilon)
+    t = e / sensitivity
+    edge = exp(-e / 2) / (1 + exp(-t))
+    return edge, -expm1(-t) * edge
+
+
+def _terms(epsilon: Exact, sensitivity: int) -> Terms:
+    edge, inside = _masses(epsilon, sensitivity)
+    return [[edge], *([inside] for _ in range(sensitivity - 1)), [edge]]
+
+
+@dataclass(frozen=True, eq=False)
+class DiscreteLaplaceRow(ExponentialSum):
+    """Discrete Laplace noise of many atoms: M in closed form, and a bound on how its inner atoms add up.
+
+    M(z) = c_0 (e^{aw} + e^{-aw}) + c_1 e^{(a-g)w} (1 - e^{-(2a-g)w})/(1 - e^{-gw}), g = 2a/sensitivity.
+    """
+
+    def ready(self) -> ExponentialSumFactor:
+        """See `LossLaw`."""
+        return _RowFactor(self.loss, self.ratio, self.terms())
+
+    def _looks_symmetric(self) -> bool:
+        """As a sum, and the closed form is that sum."""
+        factor = self.ready()
+        plain = ExponentialSumFactor(self.loss, self.ratio, factor.terms)
+        at = arb(0.3)
+        return super()._looks_symmetric() and bool(factor.moment(at).overlaps(plain.moment(at)))
+
+
+class _RowFactor(ExponentialSumFactor):
+    def __init__(self, loss: Exact, ratio: Fraction, terms: Terms) -> None:
+        super().__init__(loss, ratio, terms)
+        self.weight = 2
+        self.closed = self._closed()
+
+    def _closed(self) -> Callable[[Any], Any]:
+        loss, edge, inside = self.loss, self.terms[0][0], self.terms[1][0]
+        gap = 2 * loss / (len(self.terms) - 1)
+
+        def closed(z: Any) -> Any:
+            w = z + arb(1) / 2
+            within = exp(w * (loss - gap)) * expm1(w * (gap - 2 * loss)) / expm1(w * -gap)
+            return (exp(w * loss) + exp(w * -loss)) * edge + within * inside
+
+        return closed
+
+    def moment(self, z: Any) -> Any:
+        """See `Factor`."""
+        return self.closed(z)
+
+    def once(self, z: Any, w: Any, u: Any) -> Any:  # noqa: ARG002
+        """See `Factor`."""
+        return self.closed(z)
+
+    def share(self, count: int, c: arb, taylor: Taylor) -> _RowShare:
+        """See `Factor`."""
+        growth = self.growth(c, taylor)
+        atoms = [row[0] * g for row, g in zip(self.terms, growth, strict=True)]
+        x, gap = c + arb(1) / 2, self.loss * self.ratio
+        shrunk = (-gap * x).exp()
+        return _RowShare(
+            count,
+            **self.bounds(growth, taylor),
+            turns=trusted(gap / (2 * arb.pi())),
+            ends=above(atoms[0] + atoms[-1]),
+            end_wave=(below(2 * atoms[0] * atoms[-1]), trusted(self.loss / arb.pi())),
+            size=above(atoms[1] * (1 + ((gap - 2 * self.loss) * x).exp())),
+            least=max(below((1 - shrunk) ** 2), 0.0),
+            wave=max(below(4 * shrunk), 0.0),
+        )
+
+
+@dataclass(frozen=True, kw_only=True)
+class _RowShare(WaveShare):
+    """Two atoms with a geometric row of atoms between them: of these, |sum| <= size/sqrt(least + wave sin^2(yg/2))."""
+
+    turns: float
+    """The distance of neighbouring atoms over 2 pi, to the nearest float."""
+    ends: float
+    """Not below the tilted mass of the two."""
+    end_wave: tuple[float, float]
+    """Of the two, as in `WaveShare.waves`."""
+    size: float
+    """Not below q_1 (1 + e^{-x(l-g)})/M(c), where q_1 = c_1 e^{a_1 x}, l is their distance and g the row's spacing."""
+    least: float
+    """Not above (1 - e^{-xg})^2."""
+    wave: float
+    """Not above 4 e^{-xg}."""
+
+    @classmethod
+    def together(cls, shares: Sequence[Self], x: float) -> Waves:
+        """See `Share`."""
+        return _Rows(shares, x)
+
+
+class _Rows(Waves):
+    def __init__(self, shares: Sequence[_RowShare], x: float) -> None:
+        super().__init__(shares, x)
+        self.turns = self.column([s.turns for s in shares])
+        self.ends, self.size = self.column([s.ends for s in shares]), self.column([s.size for s in shares])
+        self.end_waves = tuple(self.column([s.end_wave[n] for s in shares]) for n in (0, 1))
+        self.least, self.wave = self.column([s.least for s in shares]), self.column([s.wave for s in shares])
+
+    def best(self, low: Floats, high: Floats, distance: float) -> Any:
+        np, (weight, turns) = self.np, self.end_waves
+        best = super().best(low, high, distance)
+        apart = weight * least_square_sine(np, low * turns, high * turns) * DOWN
+        away = np.sqrt(self.least + self.wave * least_square_sine(np, low * self.turns, high * self.turns)) * DOWN
+        rest = np.sqrt(np.maximum(self.ends * self.ends * UP - 2 * apart, 0.0)) + self.size / away
+        return np.maximum(best, minus_log(np, rest * UP))

@@ -1,0 +1,447 @@
+"""Gaussian noise on a Poisson sample: its transform by the trapezoidal rule on a rotated line, with proven errors."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from contextlib import suppress
+from dataclasses import dataclass, replace
+from fractions import Fraction
+from math import inf, log, pi
+from typing import TYPE_CHECKING, Any, Self
+
+from flint import acb, arb, ctx
+
+from zcdp.numeric.balls import NotCertified, Undecided, above, below, lift
+from zcdp.numeric.doubles import decays, product
+from zcdp.numeric.threads import cached_property
+from zcdp.numeric.work import count_functions
+from zcdp.privacy.loss.decay import UP, MonotoneShare, Share, minus_log
+from zcdp.privacy.loss.law import LossLaw
+from zcdp.privacy.loss.panels import BaseLoss, progression
+from zcdp.privacy.loss.sampled_density_law import Facing, SampledDensityLaw
+from zcdp.privacy.loss.sampled_gaussian_proposals import NARROWER, RIGHT_ANGLE, SEEN, STRIPS, Grid, SampledProposals
+from zcdp.privacy.loss.transform import Exponentials, Factor, Points, Taylor, Tilted
+from zcdp.privacy.relation import Relation
+
+__all__ = ["SampledDecay", "SampledGaussianLaw", "SampledNormal", "replaced_gaussian_law", "sampled_gaussian_law"]
+
+
+REAL, COMPLEX = 4, 10  # elementary functions that a point takes
+
+
+class SampledNormal(SampledProposals):
+    """F(s) = E w^s, w = 1 - q + q e^{u - mu^2/2}, u normal of mean 0 and variance mu^2.
+
+    w is dA/dQ for Gaussian noise with the record in the sample with probability q, and without it: A = (1-q) Q + q P.
+    So E_A e^{zL} = F(1 + z), and E_Q e^{-zL} = F(-z). Theorem: docs/theorems/sampled-gaussian.md.
+    """
+
+    def __init__(self, rate: arb, curvature: arb) -> None:
+        """The rate q < 1 and mu^2, at the working precision."""
+        self.rate, self.curvature = rate, curvature
+        self.rest, self.half = 1 - rate, curvature / 2
+        log_rest = float(self.rest.log().mid()) if self.rest > 0 else -inf
+        super().__init__(float(rate.mid()), float(curvature.mid()), log_rest)
+        self._last: tuple[arb, float, arb] | None = None
+
+    def cone(self, angle: arb, s: arb) -> arb:
+        """Not below the mean of |w(u + i angle)|^s over F(s): 1 for s >= 0, else by how much |w| is less than w.
+
+        With a = 1 - q and b = w - a, |w(u + i angle)|^2 = w^2 (1 - 4ab/w^2 sin^2(angle/2)): the quotient falls with
+        b < a, and up to a right angle the whole rises with u.
+        """
+        if s >= 0:
+            return arb(1)
+        plain = (angle / 2).cos() ** s
+        place = self.best_cone(float(angle.mid()), float(s.mid()))[1]
+        if place == inf:
+            return plain
+        b = self.rate * (arb(place) - self.half).exp()
+        if not b < self.rest:
+            return plain
+        shorter = self._shorter(b, angle) ** s
+        beyond = (arb(place) / (2 * self.curvature).sqrt()).erfc() / 2 * (self.rest + b) ** s
+        return plain.min(shorter + beyond * (shorter if angle < RIGHT_ANGLE else plain))
+
+    def _shorter(self, b: arb, angle: arb) -> arb:
+        """|w(u + i angle)|/w(u), b = w(u) - (1 - q)."""
+        weight = self.rest + b
+        return (1 - 4 * self.rest * b / (weight * weight) * (angle / 2).sin() ** 2).sqrt()
+
+    def beyond(self, grid: Grid, s: arb) -> arb:
+        """What all points that the grid leaves out weigh at most."""
+        step = arb(grid.step)
+        front = step / (2 * arb.pi() * self.curvature).sqrt() * (arb(grid.angle) ** 2 / (2 * self.curvature)).exp()
+        total = arb(0)
+        for j, outward in ((grid.first, -1), (grid.last, 1)):
+            u = step * j
+            tail = self.rate * (u - self.half).exp()
+            weight = self.rest + tail
+            size = front * (weight.log() * s - u * u / (2 * self.curvature)).exp()
+            # the slope of log size, outward, from here on
+            rise = s.max(arb(0)) if outward > 0 else (-s).max(arb(0)) * tail / weight
+            if grid.angle and not s >= 0:
+                near = outward > 0 or tail < self.rest
+                size *= self._shorter(tail, arb(grid.angle)) ** s if near else (arb(grid.angle) / 2).cos() ** s
+            ratio = ((rise - outward * u / self.curvature) * step).exp()
+            if not ratio < 1:
+                raise Undecided
+            total += size * ratio / (1 - ratio)
+        return total
+
+    def _slip(self, grid: Grid, s: arb) -> arb:
+        """The error of the whole trapezoidal sum, as a part of F(s)."""
+        strip, angle, turns = arb(grid.strip), arb(grid.angle), 2 * arb.pi() / arb(grid.step)
+        edge = (strip * strip / (2 * self.curvature)).exp()
+        edge *= self.cone(strip, s)
+        if grid.angle:
+            return 1 / (turns * angle).expm1() + edge / (turns * (strip - angle)).expm1()
+        return 2 * edge / (turns * strip).expm1()
+
+    def real(self, s: arb, fall: float) -> arb:
+        """F(s) for a real s, to about e^-fall of itself; the last one is kept, as it is asked for more than once."""
+        if self._last is None or not (self._last[0] == s and self._last[1] >= fall):
+            self._last = s, fall, self._real(s, fall)
+        return self._last[2]
+
+    def _real(self, s: arb, fall: float) -> arb:
+        grid = self.grid(float(s.mid()), fall, rotated=False)
+        count_functions(REAL * (grid.last - grid.first))
+        step, twice, total = arb(grid.step), -1 / (2 * self.curvature), arb(0)
+        for j in range(grid.first, grid.last + 1):
+            u = step * j
+            weight = self.rest + self.rate * (u - self.half).exp()
+            total += (weight.log() * s + u * u * twice).exp()
+        total *= step / (2 * arb.pi() * self.curvature).sqrt()
+        slip = self._slip(grid, s)
+        if not slip < 1:
+            raise Undecided
+        return (total / (1 + slip)).union((total + self.beyond(grid, s)) / (1 - slip))
+
+    def divergence(self, fall: float) -> arb:
+        """F'(1) = E w log w, the divergence of order 1, with an error of about e^-fall."""
+        grid = self.grid(2.0, fall, rotated=False)
+        count_functions(REAL * (grid.last - grid.first))
+        step, twice, total = arb(grid.step), -1 / (2 * self.curvature), arb(0)
+        for j in range(grid.first, grid.last + 1):
+            u = step * j
+            weight = self.rest + self.rate * (u - self.half).exp()
+            total += weight * weight.log() * (u * u * twice).exp()
+        total *= step / (2 * arb.pi() * self.curvature).sqrt()
+        # |w log w| <= (|w|^2 + 1)/2 + |w arg w|
+        strip = arb(grid.strip)
+        second = 1 + self.rate * self.rate * self.curvature.expm1()
+        slip = self._slip(grid, arb(2)) * ((second + 1) / 2 + strip)
+        error = above(slip + (self.beyond(grid, arb(2)) + self.beyond(grid, arb(0))) / 2)
+        return total + arb(0, error)
+
+    def points(self, grid: Grid, s: arb) -> tuple[list[acb], list[acb]]:
+        """At each point: density times step and w^s; and log w."""
+        count_functions(COMPLEX * (grid.last - grid.first))
+        front = arb(grid.step) / (2 * arb.pi() * self.curvature).sqrt()
+        turn = acb(0, grid.angle).exp() * self.rate
+        values, logs = [], []
+        for j in range(grid.first, grid.last + 1):
+            u = acb(arb(grid.step) * j, grid.angle)
+            log_weight = (self.rest + turn * (u.real - self.half).exp()).log()
+            logs.append(log_weight)
+            values.append((log_weight * s - u * u / (2 * self.curvature)).exp() * front)
+        return values, logs
+
+    def rotated(self, s: arb, fall: float) -> tuple[list[acb], list[acb], float]:
+        """G_j, log w_j and e: F(s + iy) is within e, about e^-fall F(s), of the sum of G_j w_j^{iy} for all y >= 0."""
+        grid = self.grid(float(s.mid()), fall, rotated=True)
+        values, logs = self.points(grid, s)
+        whole = self.real(s, min(fall, 20.0))
+        return values, logs, above(whole * self._slip(grid, s) + self.beyond(grid, s))
+
+    def progression(self, s: arb, step: arb, kept: Sequence[int], fall: float) -> list[acb]:
+        """F(s + ik step) for the k that are kept, each to about e^-fall of F(s): one product of matrices.
+
+        The number of points does not depend on k: on the rotated line |w^{iy}| <= 1 for all y >= 0.
+        """
+        values, logs, error = self.rotated(s, fall)
+        slip = acb(arb(0, error), arb(0, error))
+        return [x + slip for x in progression(values, logs, step, kept)]
+
+
+# How fast the transform of sampled Gaussian noise decays: bounds from paths shifted into the complex plane.
+
+if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
+
+    Floats = NDArray[np.float64]
+
+
+LEVELS = (5.0, 20.0, 70.0)  # e-folds of the whole composition, at each of which one path is best
+WIDEST = 1.35  # of an angle, less than pi/2
+ANGLES, SAMPLES = 28, 97
+HIGHEST, FASTER = 1e30, 1.5
+HEIGHTS = 256
+DEEPEST = 32.0
+
+
+@dataclass(frozen=True)
+class Path:
+    """|F(s + iy)|/F(s) <= sum over j of size_j e^{-y turn_j} + rest, for all y >= 0."""
+
+    sizes: Floats
+    """Not below."""
+    turns: Floats
+    """Not above, and not negative."""
+    rest: float
+
+
+class SampledDecay:
+    """Lower bounds on log(F(s)/|F(s + iy)|) for all y >= Y, as a function of Y.
+
+    Shift the path of u by i angle, where arg w >= 0: |F(s + iy)| <= e^{angle^2/(2 mu^2)} J(y), J(y) the mean of
+    |w|^s e^{-y arg w}, which falls with y. Each path is a sum of exponentials in y; the best of several counts.
+    Theorem: docs/theorems/sampled-gaussian.md.
+    """
+
+    def __init__(self, noise: SampledNormal, s: arb, whole: arb, count: int) -> None:
+        """`whole` is F(s); bounds are sought where `count` uses decay by 5 to 70 e-folds or so."""
+        self.noise, self.s, self.whole, self.count = noise, s, whole, count
+
+    @cached_property
+    def _table(self) -> tuple[Floats, Floats]:
+        """Heights with the bound at each: it holds for all that are larger, so few heights serve many."""
+        import numpy
+
+        proposals, (low, high) = _proposals(self.noise, float(self.s.mid()), self.count)
+        paths = []
+        for angle, fall in proposals:
+            with suppress(NotCertified):  # one of the others may do
+                paths.append(_path(self.noise, self.s, self.whole, angle, fall))
+        heights: Floats = numpy.geomspace(low / 16, high * 4, HEIGHTS)
+        best = numpy.ones(HEIGHTS)
+        for path in paths:
+            # e^{-x} is known to 2^-50; the product, x = Y turn, errs by 2^-53 of itself
+            falls = decays(numpy.outer(heights, path.turns) * (1 - 2.0**-50)) + 2.0**-49
+            more = UP + len(path.sizes) * 2.0**-52
+            best = numpy.minimum(best, (product(falls, path.sizes) * more + path.rest) * UP)
+        bounds = numpy.maximum.accumulate(minus_log(numpy, best))
+        return numpy.concatenate([[0.0], heights]), numpy.concatenate([[0.0], bounds])
+
+    def __call__(self, heights: Floats) -> Floats:
+        """For an array of Y."""
+        import numpy
+
+        known, bounds = self._table
+        answer: Floats = bounds[numpy.searchsorted(known, heights, side="right") - 1]
+        return answer
+
+
+def _proposals(noise: SampledNormal, s: float, count: int) -> tuple[list[tuple[float, float]], tuple[float, float]]:
+    """Angles, each the best for one level of decay, with how well its path must be known; the heights between."""
+    import numpy as np
+
+    q, v = noise.floats
+    left, right = noise.window(s, SEEN)
+    u = np.linspace(left, right, SAMPLES)
+    angles = np.geomspace(1e-4, WIDEST, ANGLES)[:, None]
+    weight = 1 - q + q * np.exp(u - v / 2) * np.exp(1j * angles)
+    turns = np.angle(weight)
+    plain = s * noise.log_weight(u) - u * u / (2 * v)
+    top = plain.max()
+    size = s * np.log(np.abs(weight)) - u * u / (2 * v) - top - log(np.exp(plain - top).sum())
+    size += angles**2 / (2 * v)
+
+    def depth(height: float) -> tuple[float, int]:
+        """How far the best path falls, and which it is."""
+        falls = -np.log(np.exp(np.minimum(size - height * turns, 700.0)).sum(axis=1))
+        best = int(falls.argmax())
+        return float(falls[best]), best
+
+    found: dict[int, float] = {}
+    height, lowest = 1e-6, 0.0
+    for level in LEVELS:
+        wanted = min(level / count, DEEPEST)
+        fall, best = depth(height)
+        while fall < wanted and height < HIGHEST:
+            height *= FASTER if fall * count > 0.1 else 4
+            fall, best = depth(height)
+        if fall > 0:
+            lowest = lowest or height
+            found[best] = max(found.get(best, 0.0), fall + max(log(count / level), 0.0) + 4)
+    return [(float(angles[n, 0]), fall) for n, fall in found.items()], (lowest or height, height)
+
+
+def _path(noise: SampledNormal, s: arb, whole: arb, angle: float, fall: float) -> Path:
+    """The bound of one path, its sum over points known to e^-fall of F(s)."""
+    import numpy
+
+    v, order = noise.floats[1], float(s.mid())
+    fall += angle * angle / (2 * v)
+    best, strip = (0.0, 0.0), 0.995 * (pi / 2 - angle)
+    for _ in range(STRIPS):
+        growth = strip * strip / (2 * v) + noise.log_cone(strip + angle, order)
+        best = max(best, (2 * pi * strip / (fall + growth), strip))
+        strip *= NARROWER
+    size, strip = best
+    grid = noise.spread(order, fall + noise.log_cone(angle, order), size, angle, strip)
+    step, tilt, wide = arb(size), arb(angle), arb(strip)
+    lift = (tilt * tilt / (2 * noise.curvature)).exp()
+    front = step / (2 * arb.pi() * noise.curvature).sqrt() * lift / whole
+    turn = acb(0, tilt).exp() * noise.rate
+    sizes, turns = [], []
+    for j in range(grid.first, grid.last + 1):
+        u = step * j
+        log_weight = (noise.rest + turn * (u - noise.half).exp()).log()
+        sizes.append(above(front * (log_weight.real * s - u * u / (2 * noise.curvature)).exp()))
+        turns.append(max(below(log_weight.imag), 0.0))
+    edge = (wide * wide / (2 * noise.curvature)).exp() * noise.cone(wide + tilt, s)
+    slip = 2 * edge * lift / (2 * arb.pi() * wide / step).expm1()
+    return Path(numpy.array(sizes), numpy.array(turns), above(slip + noise.beyond(grid, s) / whole))
+
+
+# The loss of Gaussian noise on a Poisson sample, in one order of the neighbours or the other.
+
+SIZE = 34.0  # e-folds to which one value on the real line is known: the size of 10^12 uses then to two digits
+ENOUGH = 44.0  # the same where it is a factor of the answer
+
+
+@dataclass(frozen=True, eq=False)
+class SampledGaussianLaw(LossLaw):
+    """The pair (A, Q), A = (1-q) Q + q P, of a Gaussian pair (P, Q) of parameter mu; or, reversed, (Q, A).
+
+    Theorem: docs/theorems/sampling.md.
+    """
+
+    cancels = True
+
+    rate: Fraction
+    """q < 1."""
+    curvature: Callable[[], arb]
+    """mu^2, at the working precision."""
+    removed: bool = True
+    """Whether P has the record and Q has not; else the other order."""
+
+    def ready(self) -> SampledGaussianFactor:
+        """See `LossLaw`."""
+        return SampledGaussianFactor(self.noise(), removed=self.removed)
+
+    def noise(self) -> SampledNormal:
+        """The noise, at the working precision."""
+        return SampledNormal(lift(self.rate), self.curvature())
+
+    def largest(self) -> arb:
+        """See `LossLaw`: w > 1 - q, so without the record the loss stays below -log(1 - q)."""
+        return arb.pos_inf() if self.removed else -lift(-self.rate).log1p()
+
+    def reverse(self) -> LossLaw:
+        """See `LossLaw`."""
+        return replace(self, removed=not self.removed, **self.claims_reversed())
+
+    def sampled(self, rate: Fraction) -> LossLaw | None:
+        """See `LossLaw`: a sample of a sample."""
+        return sampled_gaussian_law(self.rate * rate, self.curvature) if self.removed else None
+
+    def alone(self) -> Callable[[arb], arb]:
+        """See `LossLaw`: q d(log(1 + (x-1)/q)), or (1 - (1-q)x) d(log(qx/(1 - (1-q)x))), x = e^epsilon."""
+        q = lift(self.rate)
+        mu = self.curvature().sqrt()
+
+        def delta(epsilon: arb) -> arb:
+            more = epsilon.expm1()
+            front = q if self.removed else q - (1 - q) * more
+            point = (more / front).log1p()
+            return front * _profile(mu, point)
+
+        return delta
+
+
+def _profile(mu: arb, epsilon: arb) -> arb:
+    """delta of a Gaussian pair: Phi(mu/2 - epsilon/mu) - e^epsilon Phi(-mu/2 - epsilon/mu)."""
+    place, root = epsilon / mu, arb(2).sqrt()
+    return (((place - mu / 2) / root).erfc() - epsilon.exp() * ((place + mu / 2) / root).erfc()) / 2
+
+
+class SampledGaussianFactor(Factor):
+    """F(1 + z), or F(-z)."""
+
+    weight = 1.4
+    quick = True
+
+    def __init__(self, noise: SampledNormal, *, removed: bool) -> None:
+        self.noise, self.removed = noise, removed
+
+    def _order(self, z: Any) -> Any:
+        return 1 + z if self.removed else -z
+
+    def moment(self, z: Any) -> Any:
+        """See `Factor`."""
+        s = self._order(z)
+        if isinstance(s, arb):
+            return self.noise.real(s, _working())
+        upper = bool(s.imag >= 0)
+        height = s.imag if upper else -s.imag
+        [value] = self.noise.progression(s.real, height, [1], _working())
+        return value if upper else value.conjugate()
+
+    def once(self, z: Any, w: Any, u: Any) -> Any:  # noqa: ARG002
+        """See `Factor`; on the real line only to SIZE e-folds."""
+        return self.noise.real(self._order(z), SIZE) if isinstance(z, arb) else self.moment(z)
+
+    def moments(self, points: Points) -> Sequence[acb]:
+        """See `Factor`."""
+        fall = min(points.needed, _working())
+        values = self.noise.progression(self._order(points.c), points.step, points.kept, fall)
+        return values if self.removed else [value.conjugate() for value in values]
+
+    def along(self, z: Any, w: Any, u: Any) -> Taylor:  # noqa: ARG002
+        """See `Factor`; slope and variance are proposals."""
+        c = z[0]
+        moment = self.noise.real(self._order(c), SIZE)
+        _, slope, bend = self.estimate(float(c))
+        return Taylor(moment, moment.log(), arb(slope), arb(bend))
+
+    def estimate(self, c: float) -> tuple[float, float, float]:
+        """See `Factor`."""
+        return self.estimates([self], c)[0]
+
+    @classmethod
+    def estimates(cls, factors: Sequence[Self], c: float) -> list[tuple[float, float, float]]:
+        """See `Factor`; all of one composition face one way."""
+        found = SampledNormal.estimates([factor.noise for factor in factors], factors[0]._order(c))
+        return found if factors[0].removed else [(value, -slope, bend) for value, slope, bend in found]
+
+    def tilted(self, c: arb) -> Tilted:
+        """See `Factor`; F(s + iy) on the rotated line, and F(-c - iy) as the conjugate of F(-c + iy)."""
+        order = self._order(c)
+        values, logs, error = self.noise.rotated(order, ENOUGH)
+        whole = self.noise.real(order, ENOUGH)
+        weights = [x / whole for x in values]
+        if not self.removed:
+            weights, logs = [x.conjugate() for x in weights], [-x.conjugate() for x in logs]
+        return Tilted((), arb(0), arb(0), exponentials=Exponentials(weights, logs, arb(error) / whole))
+
+    def share(self, count: int, c: arb, taylor: Taylor) -> Share:
+        """See `Factor`."""
+        return MonotoneShare(count, SampledDecay(self.noise, self._order(c), taylor.moment, max(count, self.uses)))
+
+
+def _working() -> float:
+    """The working precision in e-folds."""
+    return ctx.prec * log(2)
+
+
+def replaced_gaussian_law(rate: Fraction, curvature: Callable[[], arb]) -> SampledDensityLaw:
+    """The same for neighbours by replacement: the envelope of both orders."""
+
+    def base() -> BaseLoss:
+        v = curvature()
+        constant = -(2 * arb.pi() * v).log() / 2 - v / 8
+        return BaseLoss(-1 / (2 * v), arb(-1) / 2, constant, arb.neg_inf(), arb.pos_inf())
+
+    def once(epsilon: arb) -> arb:
+        return _profile(curvature().sqrt(), epsilon)
+
+    return SampledDensityLaw(rate, base, once, Facing.EITHER)
+
+
+def sampled_gaussian_law(rate: Fraction, curvature: Callable[[], arb]) -> SampledGaussianLaw:
+    """Gaussian noise shifted by mu standard deviations, on a Poisson sample of rate q < 1."""
+    return SampledGaussianLaw(rate, curvature, symmetric=False, relation=Relation.ADD_REMOVE)

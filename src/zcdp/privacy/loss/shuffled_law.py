@@ -1,0 +1,252 @@
+"""The mean of the positive part of a sum of draws, by how often each value is drawn: of few draws, or of rare ones."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from math import asin, ceil, comb, exp, inf, log, pi, sqrt
+
+from flint import acb, arb
+
+from zcdp.numeric.balls import below
+from zcdp.numeric.search import crossing
+
+__all__ = ["ShuffledProfile", "mean_by_counts"]
+
+
+FEW, FEWER = 20_000, 8_000  # terms of the sum over all counts, and over those of rare values
+FEW_DRAWS = 600
+RARE_DRAWS_LOG2 = -64  # the power of two that bounds the probability of more rare draws than are summed over
+
+Law = Sequence[tuple[arb, arb]]
+
+
+def mean_by_counts(law: Law, n: int) -> tuple[arb, arb] | None:
+    """Below and above E (Y_1 + ... + Y_n)_+ for places and masses of Y; None where the counts are too many.
+
+    Where all counts together are, those of the values other than the likeliest may be few, up to what is negligible.
+    Theorem: docs/theorems/shuffling.md.
+    """
+    *rare, (often, mass) = sorted(law, key=lambda one: one[1].mid())
+    if n <= FEW_DRAWS and n ** len(rare) <= FEW:
+        whole = _sum(rare, often, mass, n, n)
+        return whole, whole
+    chance = sum((m for _, m in rare), arb(0))
+    if not chance * 8 < 1:  # They are not rare.
+        return None
+    for most in range(1, n):
+        if comb(most + len(rare), most) > FEWER:
+            return None
+        if (beyond := arb.bin_uiui(n - 1, most) * chance**most) < arb(2) ** RARE_DRAWS_LOG2:
+            break
+    whole = _sum(rare, often, mass, n, most)
+    gain = sum((place.max(arb(0)) * m for place, m in rare), arb(0))
+    more = arb.bin_uiui(n - 1, most + 1) * chance ** (most + 1)
+    return whole, whole + n * (gain * beyond + often.max(arb(0)) * mass * more)
+
+
+def _sum(rare: Law, often: arb, mass: arb, n: int, most: int) -> arb:
+    """The mean of the positive part over the counts of rare values, in all at most so many; other draws are `often`."""
+    rare = sorted(rare, key=lambda one: one[0].mid(), reverse=True)  # The last one leads to where nothing is left.
+    # n!/(n-N)! mass^(n-N) for N rare draws, and of each value its own mass^m/m!
+    rest = [mass ** (n - most)]
+    for _ in range(most):
+        rest.append(rest[-1] * mass)
+    rest.reverse()
+    falling = arb(1)
+    for drawn in range(most + 1):
+        rest[drawn] *= falling
+        falling *= n - drawn
+    tables = []
+    for _, m in rare:
+        powers = [arb(1)]
+        for times in range(1, most + 1):
+            powers.append(powers[-1] * m / times)
+        tables.append(powers)
+    steps = [place - often for place, _ in rare]
+
+    def over(kind: int, left: int, value: arb) -> arb:
+        total, step, powers = arb(0), steps[kind], tables[kind]
+        if kind < len(rare) - 1:
+            for m in range(left + 1):
+                total += powers[m] * over(kind + 1, left - m, value)
+                value = value + step
+            return total
+        falls, drawn = step <= 0, most - left
+        for m in range(left + 1):
+            if value > 0:
+                total += value * powers[m] * rest[drawn + m]
+            elif not value <= 0:
+                total += value.max(arb(0)) * powers[m] * rest[drawn + m]
+            elif falls:
+                break
+            value = value + step
+        return total
+
+    return over(0, most, often * n) if rare else (often * n).max(arb(0)) * rest[0]
+
+
+# The profile of reports without their senders: a mean of positive parts, by a contour integral flat in the clients.
+
+CLOSE = 2.0**-40  # ends of the sum over counts that are so close leave nothing to the contour
+FALL = 34.0  # e-folds by which aliases are below
+SKIPPED = 50.0  # e-folds by which nodes that are left out are below
+LEAST_LOG_DELTA = -650.0  # the logarithm of what is not worth more than a Chernoff bound
+MOST_NODES, MOST_TURNS = 400, 64
+MOST_OF_A_TURN = 4_000
+RENEWED = 32  # nodes after which waves are made anew: a turn may make a complex ball sqrt(2) times as wide
+SMOOTH = 3.0  # deviations of the noise at the last turn
+WEAK = 2e-3  # deviation of the noise, times c, that is weak enough: half its square is what it adds to delta, as a part
+
+
+class ShuffledProfile:
+    """delta(epsilon) <= E (Y_1 + ... + Y_n)_+/n, Y = E - g, 1 - gE, 1 - g, 0 with masses p, p, (k-2)p, 1 - kp.
+
+    E = e^eps0, g = e^epsilon, p = 1/(E + k - 1): k-ary randomized response, and with k = 2 every eps0-DP randomizer.
+    Theorem: docs/theorems/shuffling.md.
+    """
+
+    def __init__(self, loss: arb, k: int, clients: int) -> None:
+        """At the working precision."""
+        self.loss, self.e, self.k, self.clients = loss, loss.exp(), k, clients
+        self.mass = 1 / (self.e + k - 1)
+
+    def above(self, epsilon: arb) -> arb:
+        """A ball whose upper end is not below the profile's bound at epsilon >= 0."""
+        if epsilon >= self.loss:
+            return arb(0)
+        up, down, middle = self._places(epsilon)
+        p = self.mass
+        seen = self.loss.expm1() * p if self.loss < 1 else 1 - self.k * p
+        return self._mean([(up, p), (down, p), (middle, (self.k - 2) * p), (arb(0), seen)])[1]
+
+    def attained(self, epsilon: arb) -> tuple[arb, arb]:
+        """Numbers below and above what randomized response has where all other clients hold one value.
+
+        A third one where there are three; else one of the two, in the worse order.
+        """
+        if epsilon >= self.loss:
+            return arb(0), arb(0)
+        up, down, middle = self._places(epsilon)
+        p, e = self.mass, self.e
+        if self.k > 2:
+            return self._mean([(up, p), (down, p), (middle, (self.k - 3) * p), (middle / e, e * p)])
+        one, other = (self._mean(law) for law in ([(up, p), (down / e, e * p)], [(down, p), (up / e, e * p)]))
+        return one[0].max(other[0]), one[1].max(other[1])
+
+    def _places(self, epsilon: arb) -> tuple[arb, arb, arb]:
+        """E - g, 1 - gE and 1 - g, of which small losses leave as many digits as large ones."""
+        return epsilon.exp() * (self.loss - epsilon).expm1(), -(self.loss + epsilon).expm1(), -epsilon.expm1()
+
+    def _mean(self, law: list[tuple[arb, arb]]) -> tuple[arb, arb]:
+        """Numbers below and above E (Y_1 + ... + Y_n)_+/n, for places and masses of Y."""
+        law, n = [(place, mass) for place, mass in law if not mass.is_zero()], self.clients
+        counted = mean_by_counts(law, n)
+        if counted is not None and counted[1] - counted[0] <= CLOSE * counted[0]:
+            return counted[0] / n, counted[1] / n
+        below, above = _positive_part(law, n)
+        if counted is not None:
+            below, above = below.lower().max(counted[0].lower()), above.upper().min(counted[1].upper())
+        alone = sum((place.max(arb(0)) * mass for place, mass in law), arb(0))
+        return (below / n).max(arb(0)), (above / n).upper().min(alone.upper())
+
+
+def _positive_part(law: list[tuple[arb, arb]], n: int) -> tuple[arb, arb]:
+    """Not above and not below E (Y_1 + ... + Y_n)_+, by the trapezoidal rule on Re z = c."""
+    places = [float(place.mid()) for place, _ in law]
+    masses = [float(mass.mid()) for _, mass in law]
+
+    def tilted(c: float) -> tuple[float, list[float]]:
+        top = max(c * y for y in places)
+        terms = [m * exp(c * y - top) for y, m in zip(places, masses, strict=True)]
+        whole = sum(terms)
+        return top + log(whole), [term / whole for term in terms]
+
+    def slope(c: float) -> float:
+        return n * sum(y * m for y, m in zip(places, tilted(c)[1], strict=True)) - 2 / c
+
+    c = crossing(slope)
+    level, parts = tilted(c)
+    centre = arb(c)
+    powers = [(place * centre).exp() * mass for place, mass in law]
+    whole = sum(powers, arb(0))
+    chernoff = (whole.log() * n - 1).exp() / c  # x_+ <= e^{cx}/(ce)
+    if n * level - log(c) < LEAST_LOG_DELTA:
+        return arb(0), chernoff
+    # aliases: e^{cjP} E(X - jP)_+; to the right by a Chernoff bound at twice the order
+    log_size = n * level - 2 * log(c) - log(2 * pi * _bend(places, parts, n, c)) / 2
+    right = (n * tilted(2 * c)[0] - log(c) - log_size + FALL) / c
+    period = max((FALL + max(-log_size, 0.0) + 4 + log(n)) / c, right)
+    step = arb(2 * pi / period)
+    pairs = [(parts[i] * parts[j] * (places[i] - places[j]) ** 2, i, j) for i in range(len(law)) for j in range(i)]
+    _, i, j = max(pairs)
+    strength = below(n * powers[i] * powers[j] / (whole * whole))
+    distance = abs(law[i][0] - law[j][0])
+    h, d = float(step.mid()), float(distance.mid())
+    kept, turns = _nodes(h, d, strength, ceil(SMOOTH * c * d / (2 * pi * WEAK)))
+    if not kept:
+        return arb(0), chernoff
+    width = 2 * arb.pi() / distance
+    half = (SMOOTH / (width * turns)) ** 2 / 2  # of the variance of a little noise, which only adds
+    total = arb(0)
+    before, waves = -2, [acb(0)]
+    turned = [acb(0, place * step).exp() for place, _ in law]
+    for k in kept:
+        z = acb(centre, step * k)
+        if k == before + 1 and k % RENEWED:
+            waves = [wave * turn for wave, turn in zip(waves, turned, strict=True)]
+        else:
+            waves = [
+                acb(0, place * step * k).exp() * power / whole for (place, _), power in zip(law, powers, strict=True)
+            ]
+        before, square = k, z * z
+        total += (sum(waves, acb(0)) ** n * (half * square).exp() / square).real / (1 if k else 2)
+    total *= step / arb.pi()
+    # what was left out: each of the nodes up to the last turn, and all beyond it, a turn together
+    more = (half * centre * centre).exp()
+    rest = (-arb(SKIPPED)).exp() * more * (step / arb.pi() / (centre * centre) + 1 / centre)
+    share = (arb.pi().sqrt() / (8 * arb(strength)).sqrt()).min(arb(1)) if strength > 0 else arb(1)
+    last = width * (turns + arb(1) / 2)
+    rest += more * (-half * last * last).exp() * (share * width + step) / arb.pi() / (width * width * turns)
+    size, noise = (whole.log() * n).exp(), (2 * half).sqrt()
+    added = noise / (2 * arb.pi()).sqrt() * (size * more).min(arb(1))
+    low, high = size * (total - rest) - _aliases(law, n, centre, step, noise) - added, size * (total + rest)
+    return low, high.upper().min(chernoff.upper())
+
+
+def _aliases(law: list[tuple[arb, arb]], n: int, c: arb, step: arb, noise: arb) -> arb:
+    """Not below the sum over j != 0 of e^{cjP} E(X - jP)_+, P = 2 pi/step, X the sum with its noise."""
+    period = 2 * arb.pi() / step
+    ratio = (-c * period).exp()
+    largest = arb(0)
+    for place, _ in law:
+        largest = largest.max(abs(place))
+    left = (n * largest + noise) * ratio / (1 - ratio) + period * ratio / (1 - ratio) ** 2
+    twice = sum(((2 * c * place).exp() * mass for place, mass in law), arb(0))
+    moment = (twice.log() * n + 2 * (noise * c) ** 2).exp()
+    return left + moment / (2 * c * arb(1).exp()) * ratio / (1 - ratio)
+
+
+def _bend(places: list[float], parts: list[float], n: int, c: float) -> float:
+    mean = sum(y * m for y, m in zip(places, parts, strict=True))
+    return n * sum((y - mean) ** 2 * m for y, m in zip(places, parts, strict=True)) + 2 / (c * c)
+
+
+def _nodes(step: float, distance: float, strength: float, enough: int) -> tuple[list[int], int]:
+    """The nodes k >= 0 near whole turns, where |phi| is not proven negligible, and up to which turn and a half.
+
+    Of turns there are `enough`, if they are not too many; none where a single one has too many nodes.
+    """
+    reach = sqrt(SKIPPED * 1.01 / strength) if strength > 0 else inf
+    # 1 - cos t >= SKIPPED/strength beyond this angle
+    angle = pi if reach >= sqrt(2) else 2 * asin(reach / sqrt(2))
+    each = max(2 * angle / (distance * step), 1.0)
+    if each > MOST_OF_A_TURN:
+        return [], 0
+    turns = max(1, min(MOST_TURNS, int(MOST_NODES / each), enough))
+    kept: list[int] = []
+    for turn in range(turns + 1):
+        low, high = (2 * pi * turn - angle) / (distance * step), (2 * pi * turn + angle) / (distance * step)
+        end = (2 * turns + 1) * pi / (distance * step)
+        first = max(int(low) - 1, 0, kept[-1] + 1 if kept else 0)
+        kept.extend(range(first, min(ceil(high) + 1, ceil(end) + 1) + 1))
+    return kept, turns

@@ -1,0 +1,298 @@
+"""All certified routes from a curve to (epsilon, delta), and the best of them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from fractions import Fraction
+from math import inf, nextafter
+from typing import TYPE_CHECKING, TypeVar
+
+from zcdp.errors import BadValue
+from zcdp.numeric.balls import NotCertified, failure
+from zcdp.numeric.exact import Value, rational
+from zcdp.numeric.threads import cached_property
+from zcdp.numeric.work import SECOND, within
+from zcdp.privacy.convert import rdp_to_delta, rdp_to_epsilon, zcdp_to_delta, zcdp_to_epsilon
+from zcdp.privacy.loss.lattice import snap
+from zcdp.privacy.loss.law import Parts
+from zcdp.privacy.profile.profile import Profile
+from zcdp.privacy.profile.question import Answer, NoAnswer
+
+if TYPE_CHECKING:
+    from zcdp.privacy.curve import Curve
+
+__all__ = ["Routes"]
+
+
+T = TypeVar("T")
+Ask = Callable[[Profile], Answer]
+
+WELL, SHARP, WIDE = 1e-6, 1e-12, 1e-4
+PROFILE, COARSER, BELOW = 5 * SECOND, SECOND, 2 * SECOND  # work for the profile, coarser laws, and lower ends
+
+
+def _delta(value: Value) -> Fraction:
+    delta = rational(value, "delta")
+    if not 0 <= delta < 1:
+        raise BadValue(f"delta ({value}) must be at least 0 and below 1")
+    return delta
+
+
+def _epsilon(value: Value) -> Fraction:
+    epsilon = rational(value, "epsilon")
+    if epsilon < 0:
+        raise BadValue(f"epsilon ({value}) must not be negative")
+    return epsilon
+
+
+class Routes:
+    """What one curve costs as (epsilon, delta), by each route that applies to it.
+
+    profile: the exact profile of the dominating laws; rdp: the Renyi curve; zcdp: rho alone; pure: the largest loss.
+    """
+
+    def __init__(self, curve: Curve) -> None:
+        self.curve = curve
+        laws = curve.laws
+        self._known = tuple((law, count) for law, count in laws if law is not None)
+        self._alone = sum(count for _, count in laws) == 1
+        complete = len(self._known) == len(laws)
+        above, self._below_it = snap(self._known)
+        self.profile = Profile(above) if complete else None
+        self.exact = complete and all(law.exact or (self._alone and law.exact_alone) for law, _ in self._known)
+        self.is_own = self.exact and self._below_it == above
+        """Whether the profile is the mechanism's own, so that its lower ends are attained too."""
+
+    @cached_property
+    def attained(self) -> list[Profile]:
+        """Profiles that are at most the mechanism's, where its own is not known."""
+        if self.is_own:
+            return []
+        if self.exact:
+            return [Profile(self._below_it)]
+        return [Profile(below) for parts in _attained(self._known, alone=self._alone) if (below := snap(parts)[1])]
+
+    def epsilons(self, delta: Value) -> dict[str, float]:
+        """epsilon at `delta` by each route."""
+        target = _delta(delta)
+        pure = self.curve.pure_epsilon
+        if target == 0:
+            return {"pure": pure}
+
+        def ask(profile: Profile) -> Answer:
+            return profile.epsilon(target)
+
+        answer, _ = _try(self.profile, ask)
+        upper = self._above(answer, ask, inf)
+        found = {"profile": None if answer is None and upper == inf else upper}
+        if self.curve.unbounded:
+            return _known({**found, "pure": pure if answer is None else None})
+        return _known(
+            {
+                **found,
+                "rdp": _attempt("Renyi route", lambda: rdp_to_epsilon(self.curve.cumulant, target)),
+                "zcdp": _attempt("route from rho", lambda: self._epsilon_of_rho(target)),
+                "pure": None if pure == inf else pure,
+            }
+        )
+
+    def _epsilon_of_rho(self, delta: Fraction) -> float:
+        rho = self.curve.rho
+        return zcdp_to_epsilon(rho, delta) if 0 < rho < inf else rho
+
+    def epsilon_at(self, delta: Value) -> float:
+        """The least epsilon of all routes."""
+        return self.epsilon_bounds(delta, upper_only=True)[1]
+
+    def epsilon_bounds(self, delta: Value, *, upper_only: bool = False) -> tuple[float, float]:
+        """Floats around the least epsilon at `delta`."""
+        target = _delta(delta)
+        upper = self.curve.pure_epsilon
+        if target == 0:
+            return _in_order(self._pure_from_below(), upper)
+
+        def ask(profile: Profile) -> Answer:
+            return profile.epsilon(target)
+
+        answer, order = _try(self.profile, ask)
+        upper = min(upper, self._above(answer, ask, inf))
+        lower = 0.0 if upper_only else self._below(answer, ask)
+        curve = None
+        if self._curve_may_win(answer):
+            # Where the laws only dominate, the profile's order says nothing of the curve's, which may bend twice.
+            guess, worth = (order, 1.02 * upper) if self.exact else (1.0, inf)
+            curve = _attempt(
+                "Renyi route", lambda: rdp_to_epsilon(self.curve.cumulant, target, guess=guess, worth=worth)
+            )
+            if curve is None and upper == inf:
+                curve = _known({"rho": _attempt("route from rho", lambda: self._epsilon_of_rho(target))})["rho"]
+        upper = upper if curve is None else min(upper, curve)
+        return _in_order(lower, upper)
+
+    def delta_bounds(self, epsilon: Value, *, upper_only: bool = False, haste: int = 1) -> tuple[float, float]:
+        """Floats around the least delta at `epsilon`; `haste` divides the effort."""
+        point = _epsilon(epsilon)
+        if point >= self.curve.pure_epsilon:
+            return 0.0, 0.0
+
+        def ask(profile: Profile) -> Answer:
+            return profile.delta(point, haste=haste)
+
+        answer, order = _try(self.profile, ask)
+        upper = self._above(answer, ask, 1.0)
+        lower = 0.0 if upper_only else self._below(answer, ask)
+        if self._curve_may_win(answer):
+            guess = order if self.exact else 1.0
+            curve = _attempt("Renyi route", lambda: rdp_to_delta(self.curve.cumulant, point, guess=guess))
+            if curve is None and answer is None:
+                curve = _attempt("route from rho", lambda: self._delta_of_rho(point))
+            upper = upper if curve is None else min(upper, curve)
+        return _in_order(lower, upper)
+
+    def _above(self, answer: Answer | None, ask: Ask, most: float) -> float:
+        """The upper end; that of coarser laws too, where there are some and the finer ones' answer is not sharp."""
+        upper = most if answer is None else answer.upper
+        if not self._may_be_coarser(answer):
+            return upper
+        easier = tuple((law.coarser or law, count) for law, count in self._known)
+        coarse, _ = _try(Profile(snap(easier)[0]), ask, COARSER)
+        return upper if coarse is None else min(upper, coarse.upper)
+
+    def _may_be_coarser(self, answer: Answer | None) -> bool:
+        enough = WIDE if self.is_own else SHARP  # Where the finer laws are exact, coarser ones seldom tell more.
+        sharp = answer is not None and answer.upper <= answer.lower * (1 + enough)
+        return not sharp and self.profile is not None and any(law.coarser for law, _ in self._known)
+
+    def _below(self, answer: Answer | None, ask: Ask) -> float:
+        """The lower end: of the same profile where it is the mechanisms' own, else the largest that is attained."""
+        if self.is_own or (answer is not None and answer.attained):
+            lower = 0.0 if answer is None else answer.lower
+            if not self._may_be_coarser(answer):
+                return lower
+            easier = tuple((law.coarser or law, count) for law, count in self._known)
+            attained = [Profile(below) for parts in _attained(easier, alone=self._alone) if (below := snap(parts)[1])]
+            return max(lower, _highest(attained, ask))
+        return _highest(self.attained, ask)
+
+    def _pure_from_below(self) -> float:
+        """A float that is not above the largest loss: itself if it is one, else two below its upper end.
+
+        Where the laws only dominate the mechanisms, the largest loss of what is attained; 0 where nothing is.
+        """
+        upper = self.curve.pure_epsilon
+        if not self.exact and upper < inf:
+            return max((profile.loss_that_occurs() for profile in self.attained), default=0.0)
+        try:
+            loss = self.curve.largest_loss
+        except (AttributeError, TypeError, ValueError):  # The loss is no one exact number.
+            loss = None
+        if upper == inf or (isinstance(loss, Fraction) and loss == Fraction(upper)):
+            return upper
+        return max(nextafter(nextafter(upper, 0.0), 0.0), 0.0)
+
+    def _delta_of_rho(self, epsilon: Fraction) -> float:
+        rho = self.curve.rho
+        if epsilon == 0 or not 0 < rho < inf:
+            return 1.0 if rho else 0.0
+        return zcdp_to_delta(rho, epsilon)
+
+    def curve_above(self, epsilons: Sequence[Fraction], *, haste: int) -> list[float]:
+        """What is certified at each of many increasing epsilons, by the profile alone: for curves of large plans."""
+        if self.profile is None:
+            return [self.delta_bounds(epsilon, upper_only=True)[1] for epsilon in epsilons]
+        return self.profile.deltas(epsilons, haste=haste)
+
+    def deltas(self, epsilon: Value) -> dict[str, float]:
+        """delta at `epsilon` by each route."""
+        point = _epsilon(epsilon)
+
+        def ask(profile: Profile) -> Answer:
+            return profile.delta(point)
+
+        answer, _ = _try(self.profile, ask)
+        upper = self._above(answer, ask, 1.0)
+        found = {"profile": None if answer is None and upper == 1 else upper}
+        if self.curve.unbounded:
+            return {name: value for name, value in found.items() if value is not None}
+        return _known(
+            {
+                **found,
+                "rdp": _attempt("Renyi route", lambda: rdp_to_delta(self.curve.cumulant, point)),
+                "zcdp": _attempt("route from rho", lambda: self._delta_of_rho(point)) if point > 0 else None,
+                "pure": 0.0 if point >= self.curve.pure_epsilon else None,
+            }
+        )
+
+    def _curve_may_win(self, answer: Answer | None) -> bool:
+        """Whether the Renyi curve can beat the profile: not where that is of the worst-case pairs, and known well."""
+        if (
+            answer is not None
+            and (self.exact or answer.attained)
+            and answer.upper - answer.lower <= WELL * answer.upper
+        ):
+            return False
+        if answer is not None and all(law.exact or law.gives_curve for law, _ in self._known):
+            return False
+        return not self.curve.unbounded  # then it is infinite at every order
+
+
+def _in_order(lower: float, upper: float) -> tuple[float, float]:
+    """Both ends: of two that contradict each other one is wrong, and nobody knows which."""
+    if not lower <= upper:
+        raise NotCertified(f"two certified ends contradict each other ({lower!r}, {upper!r}): please report it")
+    return lower, upper
+
+
+def _attained(parts: Parts, *, alone: bool) -> list[Parts]:
+    """What the mechanisms attain together: the first choice of each, the second of each, and so on."""
+    choices = [(law.attained(alone=alone), count) for law, count in parts]
+    return [
+        tuple(
+            (law, count * times)
+            for options, count in choices
+            if options
+            for law, times in options[min(n, len(options) - 1)]
+        )
+        for n in range(max((len(options) for options, _ in choices), default=0))
+    ]
+
+
+def _highest(profiles: Sequence[Profile], ask: Ask) -> float:
+    """The largest lower end, as far as the work goes; 0 where there is none."""
+    answers = within(BELOW, lambda: [_try(profile, ask)[0] for profile in profiles])
+    return max((one.lower for one in answers if one is not None), default=0.0)
+
+
+def _try(profile: Profile | None, ask: Ask, work: float = PROFILE) -> tuple[Answer | None, float]:
+    """The profile's answer, None where there is no profile or it is too extreme; and the order at which it looked."""
+    if profile is None:
+        return None, 1.0
+    try:
+        answer = within(work, lambda: ask(profile))
+    except NoAnswer as error:
+        return None, error.order
+    except NotCertified:
+        return None, 1.0
+    except Exception as error:
+        failure("profile", error)
+        return None, 1.0
+    return answer, answer.order
+
+
+def _attempt(what: str, route: Callable[[], T]) -> T | None:
+    """What a route answers; None where it is not certified, whatever it met: then the others answer."""
+    try:
+        return route()
+    except NotCertified:
+        return None
+    except Exception as error:
+        failure(what, error)
+        return None
+
+
+def _known(answers: dict[str, float | None]) -> dict[str, float]:
+    """Those that are; `NotCertified` where there is none."""
+    known = {name: value for name, value in answers.items() if value is not None}
+    if not known:
+        raise NotCertified("no route is certified: the parameters are too extreme")
+    return known

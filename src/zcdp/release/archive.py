@@ -1,0 +1,137 @@
+"""What leaves: the files of a release as one sealed archive, and as a folder that is whole or not there."""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import zipfile
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from io import BytesIO
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import Any
+
+from zcdp.errors import BadValue
+from zcdp.release.frame_engines import literal
+from zcdp.release.reading import quoted
+from zcdp.release.table_noise import Table
+
+__all__ = ["Release", "check_folder", "packed", "parquet"]
+
+
+MOMENT = (1980, 1, 1, 0, 0, 0)
+INDEX, REPORT = "release.json", "report.html"
+TYPES = {"text": "VARCHAR", "integer": "BIGINT", "number": "DOUBLE", "boolean": "BOOLEAN"}
+
+
+@dataclass(frozen=True)
+class Release:
+    """Published tables: `tables` by name, `report` as HTML, `files` by name; `write` puts them in a new folder."""
+
+    files: Mapping[str, bytes] = field(repr=False)
+    sealed_at: str = field(default="", compare=False)
+    """When these files were sealed, in UTC, where that was before they were asked for now; else empty."""
+    sealed_by: str = field(default="", compare=False)
+    """Who sealed them then."""
+
+    @property
+    def repeated(self) -> bool:
+        """Whether the key was sealed before: then nothing was read and nothing was spent for this."""
+        return bool(self.sealed_at)
+
+    @classmethod
+    def from_bytes(cls, data: bytes) -> Release:
+        """The files of an archive."""
+        with zipfile.ZipFile(BytesIO(data)) as archive:
+            return cls({name: archive.read(name) for name in archive.namelist()})
+
+    @property
+    def index(self) -> dict[str, Any]:
+        """What release.json says: versions, the plan's digest, the tables and their files."""
+        index: dict[str, Any] = json.loads(self.files[INDEX])
+        return index
+
+    @property
+    def tables(self) -> dict[str, Table]:
+        """The tables by the names of their queries."""
+        return {
+            one["name"]: Table.from_csv(one["name"], one["about"], self.files[one["csv"]].decode(), one["columns"])
+            for one in self.index["tables"]
+        }
+
+    @property
+    def report(self) -> str:
+        """The report as one HTML page."""
+        return self.files[REPORT].decode()
+
+    def write(self, folder: str | Path) -> None:
+        """All files into a folder that is new or empty: into one beside it first, which then takes its name."""
+        target = Path(folder)
+        check_folder(target)
+        with TemporaryDirectory(dir=target.absolute().parent, prefix=".zcdp-") as scratch:
+            ready = Path(scratch) / "ready"
+            ready.mkdir()
+            for name, data in self.files.items():
+                with (ready / name).open("wb") as file:
+                    file.write(data)
+                    file.flush()
+                    os.fsync(file.fileno())
+            if target.exists():
+                target.rmdir()
+            ready.rename(target)
+
+
+def check_folder(target: Path) -> None:
+    """Refuse a folder that holds something, or cannot be made, before anything is spent."""
+    if target.exists() and (not target.is_dir() or any(target.iterdir())):
+        raise BadValue(f"{target}: the output folder must be new or empty")
+    if not target.absolute().parent.is_dir() or not os.access(target.absolute().parent, os.W_OK):
+        raise BadValue(f"{target}: there is no directory {str(target.parent)!r} to make it in")
+
+
+def packed(tables: Sequence[Table], report: str, facts: Mapping[str, Any]) -> bytes:
+    """All files as one archive, whose bytes depend on nothing but them."""
+    listed, files = [], {}
+    for table, name in zip(tables, _file_names([table.name for table in tables]), strict=True):
+        text = table.to_csv()
+        files[f"{name}.csv"] = text.encode()
+        files[f"{name}.parquet"] = parquet(text, table.kinds())
+        said = {"csv": f"{name}.csv", "parquet": f"{name}.parquet", "columns": table.kinds()}
+        listed.append({"name": table.name, "about": table.about, **said})
+    files[REPORT] = report.encode()
+    files[INDEX] = (json.dumps({**facts, "tables": listed}, indent=2, ensure_ascii=False) + "\n").encode()
+    out = BytesIO()
+    with zipfile.ZipFile(out, "w") as archive:
+        for name in sorted(files):
+            archive.writestr(zipfile.ZipInfo(name, MOMENT), files[name], zipfile.ZIP_DEFLATED)
+    return out.getvalue()
+
+
+def _file_names(names: Sequence[str]) -> list[str]:
+    """A short plain name for each table, no two alike whatever the letters' case."""
+    made: list[str] = []
+    for name in names:
+        base = re.sub(r"[^a-z0-9]+", "-", name.lower()).strip("-")[:60] or "table"
+        wanted, n = base, 1
+        while wanted in made:
+            n += 1
+            wanted = f"{base}-{n}"
+        made.append(wanted)
+    return made
+
+
+def parquet(text: str, kinds: Mapping[str, str]) -> bytes:
+    """A table of CSV as a Parquet file."""
+    import duckdb
+
+    with TemporaryDirectory(prefix="zcdp-") as folder, duckdb.connect() as connection:
+        source, target = Path(folder) / "a.csv", Path(folder) / "a.parquet"
+        source.write_text(text, encoding="utf-8")
+        columns = ", ".join(f"{literal(name)}: '{TYPES[kind]}'" for name, kind in kinds.items())
+        reading = f"read_csv({literal(str(source))}, header=true, auto_detect=false, delim=',', quote='\"', "
+        reading += f"escape='\"', nullstr='zcdp has no nulls', columns={{{columns}}})"
+        names = ", ".join(map(quoted, kinds))
+        connection.execute(f"COPY (SELECT {names} FROM {reading}) TO {literal(str(target))} (FORMAT parquet)")
+        return target.read_bytes()

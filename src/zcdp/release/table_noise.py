@@ -1,0 +1,356 @@
+"""A published table: columns of keys, noisy values, the deviation of the noise and an interval."""
+
+from __future__ import annotations
+
+import csv
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from fractions import Fraction
+from functools import lru_cache
+from io import StringIO
+from itertools import product
+from math import inf, sqrt
+from typing import Any
+
+from zcdp.accounting.adjusted import Adjustment, adjustment
+from zcdp.mechanisms.selection.top_k import select_top
+from zcdp.plans.plan_file import Entry
+from zcdp.release.bounding import Exact
+from zcdp.tables.domain import Bins, plain
+from zcdp.tables.margins import cube, margin, non_negative, whole
+from zcdp.tables.table_query import Statistic, TableQuery
+from zcdp.tables.totals import Together
+
+__all__ = [
+    "LEVEL",
+    "Table",
+    "deviation",
+    "drawn",
+    "exact_margins",
+    "half_width",
+    "in_values",
+    "keys_of",
+    "plain_error",
+    "published",
+    "published_together",
+    "reach_of_selection",
+]
+
+
+READ: dict[str, Callable[[str], Any]] = {
+    "text": str,
+    "integer": int,
+    "number": float,
+    "boolean": lambda text: text == "true",
+}
+
+
+@dataclass(frozen=True)
+class Table:
+    """One table of a release; `pandas.DataFrame(table.columns)` and `polars.DataFrame(table.columns)` read it.
+
+    >>> table = Table("a", "sd and interval of each cell", {"region": ["R01"], "value": [12]})
+    >>> table.to_csv()
+    'region,value\\nR01,12\\n'
+    """
+
+    name: str
+    about: str
+    columns: Mapping[str, list[Any]] = field(repr=False)
+
+    @property
+    def rows(self) -> list[tuple[Any, ...]]:
+        """The rows, in the order of the domains."""
+        return list(zip(*self.columns.values(), strict=True))
+
+    def kinds(self) -> dict[str, str]:
+        """What each column holds: text, integer, number or boolean."""
+        return {name: _kind(values) for name, values in self.columns.items()}
+
+    def to_csv(self) -> str:
+        """The table as text, with a header; what begins like a formula of a spreadsheet stays text by its quotes."""
+        out = StringIO()
+        writer = csv.writer(out, lineterminator="\n")
+        writer.writerow(self.columns)
+        writer.writerows([_written(value) for value in row] for row in self.rows)
+        return out.getvalue()
+
+    @classmethod
+    def from_csv(cls, name: str, about: str, text: str, kinds: Mapping[str, str]) -> Table:
+        """The inverse of `to_csv`."""
+        header, *rows = csv.reader(StringIO(text))
+        listed = {column: [READ[kinds[column]](row[n]) for row in rows] for n, column in enumerate(header)}
+        return cls(name, about, listed)
+
+
+def _kind(values: list[Any]) -> str:
+    kinds = {type(value) for value in values}
+    if kinds <= {bool}:
+        return "boolean"
+    if kinds <= {int}:
+        return "integer"
+    return "number" if kinds <= {int, float} else "text"
+
+
+def _written(value: Any) -> Any:
+    return str(value).lower() if isinstance(value, bool) else repr(value) if isinstance(value, float) else value
+
+
+# How far the noise of a plan's tables reaches: known from the plan alone, before any data is read.
+
+LEVEL = Fraction(19, 20)
+
+
+def _mechanism(entry: Entry) -> Any:
+    assert entry.plan is not None
+    [(mechanism, _)] = entry.plan.parts
+    return mechanism
+
+
+@lru_cache(64)
+def _accuracy(mechanism: Any, level: Fraction) -> Any:
+    return mechanism.accuracy(level)
+
+
+def deviation(entry: Entry) -> float:
+    """The standard deviation of the noise of one cell, in grid steps."""
+    return float(_accuracy(_mechanism(entry), LEVEL).standard_deviation)
+
+
+def half_width(entry: Entry, level: Fraction = LEVEL) -> int:
+    """An integer that the noise of one cell exceeds in size with a probability of at most 1 - level."""
+    return int(_accuracy(_mechanism(entry), level).half_width)
+
+
+def reach_of_selection(entry: Entry, sensitivity: Fraction, candidates: int, *, selections: int = 1) -> float:
+    """How far a selected score falls behind the best at most, all of so many with a probability of at least `LEVEL`."""
+    level = 1 - (1 - LEVEL) / selections
+    return float(_mechanism(entry).falls_behind(candidates, sensitivity=sensitivity, level=level))
+
+
+# Noise, drawn once: exact tables become published ones, by the samplers of the very mechanisms that are accounted.
+
+WIDE = 2.0**100
+BOTH = (1 + LEVEL) / 2
+"""The level of each of two intervals that hold together at LEVEL."""
+
+
+def published(query: TableQuery, entries: Sequence[Entry], exact: Exact, statistics: Sequence[Statistic]) -> Table:
+    """The table that may leave."""
+    if query.measure == "mean":
+        return _mean(query, entries, exact)
+    make: Callable[..., Table] = {"quantiles": _quantiles, "top": _top}.get(query.measure, _noisy)
+    return make(query, entries, exact, statistics)
+
+
+def drawn(entry: Entry, values: list[int]) -> list[int]:
+    """Each value with noise of its own, as Python integers, which do not overflow."""
+    mechanism: Any = entry.plan.parts[0][0] if entry.plan else None
+    if float(mechanism.variance) > WIDE:  # decided by the plan alone: such draws need not fit 64 bits
+        return [mechanism.release(value) for value in values]
+    return [value + noise for value, noise in zip(values, mechanism.sample(len(values)).tolist(), strict=True)]
+
+
+def keys_of(query: TableQuery) -> dict[str, list[Any]]:
+    """The keys of all cells, in the order of the domains, the last running fastest."""
+    places = list(product(*(range(domain.size) for domain in query.by)))
+    return {
+        name: [values[place[n]] for place in places]
+        for n, domain in enumerate(query.by)
+        for name, values in domain.columns().items()
+    }
+
+
+def _noisy(query: TableQuery, entries: Sequence[Entry], exact: Exact, statistics: Sequence[Statistic]) -> Table:
+    entry, grid = entries[0], statistics[0].grid
+    values = drawn(entry, exact.amounts if query.measure == "sum" else exact.counts)
+    spread, half = plain_error(deviation(entry), grid), half_width(entry)
+    least: Any = 0 if query.non_negative else -inf
+    columns = keys_of(query) | {
+        "value": in_values((max(value, least) for value in values), grid),
+        "sd": [spread] * len(values),
+        "lower": in_values((max(value - half, least) for value in values), grid),
+        "upper": in_values((max(value + half, least) for value in values), grid),
+    }
+    about = f"noise of standard deviation {spread:.6g} on each value; each interval holds at {float(LEVEL):.0%}"
+    if query.non_negative:  # the truth is at least 0, so that an interval without what is below loses nothing
+        about += "; values and intervals are cut at 0, so that sums of small cells are too large on average"
+    return Table(query.name, about, columns)
+
+
+def in_values(steps: Iterable[int], grid: Fraction) -> list[int | float]:
+    """Grid steps in the unit of the values.
+
+    >>> in_values([3, -1], Fraction(1, 2))
+    [1.5, -0.5]
+    """
+    if grid.denominator == 1:
+        return [step * grid.numerator for step in steps]
+    return [plain(step * grid) for step in steps]
+
+
+def plain_error(steps: float, grid: Fraction) -> float:
+    """A standard deviation in the unit of the values, to six digits.
+
+    >>> plain_error(90000.00000000001, Fraction(10))
+    900000.0
+    """
+    return float(f"{steps * float(grid):.6g}")
+
+
+def _mean(query: TableQuery, entries: Sequence[Entry], exact: Exact) -> Table:
+    """The middle of the clip, plus noisy sum of what is above it over noisy count; within the clip."""
+    assert query.amount is not None
+    total, count = entries
+    one = query.amount
+    sums, counts = drawn(total, exact.amounts), drawn(count, exact.counts)
+    reach, off = half_width(total, BOTH), half_width(count, BOTH)
+    spreads = deviation(total), deviation(count)
+    ends = Fraction(one.low - one.middle), Fraction(one.high - one.middle)
+    columns = {**keys_of(query), "value": [], "sd": [], "lower": [], "upper": [], "persons": counts}
+    for above, persons in zip(sums, counts, strict=True):
+        value = min(max(Fraction(above, max(persons, 1)), ends[0]), ends[1])
+        low, high = ends
+        if persons > off:
+            low = max(low, min(Fraction(above - reach, n) for n in (persons - off, persons + off)))
+            high = min(high, max(Fraction(above + reach, n) for n in (persons - off, persons + off)))
+            low, high = min(low, ends[1]), max(high, ends[0])
+        error = sqrt(spreads[0] ** 2 + float(value) ** 2 * spreads[1] ** 2) / max(persons, 1)
+        for name, steps in (("value", value), ("lower", low), ("upper", high)):
+            columns[name].append(float((steps + one.middle) * one.grid))
+        columns["sd"].append(plain_error(error, one.grid))
+    about = (
+        f"each interval holds at {float(LEVEL):.0%}, for the mean over persons of what each has in the cell; sd is of "
+        f"first order; noise of standard deviation {spreads[1]:.6g} on persons"
+    )
+    return Table(query.name, about, columns)
+
+
+def _quantiles(query: TableQuery, entries: Sequence[Entry], exact: Exact, statistics: Sequence[Statistic]) -> Table:
+    """For each cell and quantile the bin that the exponential mechanism selects by rank."""
+    assert isinstance(query.of, Bins)
+    mechanism: Any = entries[0].plan.parts[0][0] if entries[0].plan else None
+    bins, keys = query.of.size, keys_of(query)
+    columns: dict[str, list[Any]] = {name: [] for name in (*keys, "quantile", "from", "to", "rank_error")}
+    edges = query.of.columns()
+    for cell in range(query.cells):
+        counts = exact.counts[cell * bins : (cell + 1) * bins]
+        for q, statistic in zip(query.quantiles, statistics, strict=True):
+            place = mechanism.release(rank_scores(counts, q), sensitivity=statistic.distance)
+            for name, values in keys.items():
+                columns[name].append(values[cell])
+            columns["quantile"].append(float(q))
+            columns["from"].append(edges[f"{query.of.name}_from"][place])
+            columns["to"].append(edges[f"{query.of.name}_to"][place])
+            reach = reach_of_selection(entries[0], statistic.distance, bins)
+            columns["rank_error"].append(reach / q.denominator)
+    about = (
+        f"the bin of each quantile; at {float(LEVEL):.0%} each the rank of the quantile is at most rank_error from "
+        "those of the bin, which go from the number of those below it to that of those not above it"
+    )
+    return Table(query.name, about, columns)
+
+
+def rank_scores(counts: Sequence[int], q: Fraction) -> list[int]:
+    """How far q of the rows, a rank, is from the ranks of each bin: -c times that distance, for q = a/c.
+
+    A bin has the ranks from `below` to `below + count`, so that one that holds the quantile has 0, however many rows it
+    holds beside. Theorem: docs/theorems/table-sensitivity.md.
+
+    >>> rank_scores([1, 1, 1], Fraction(1, 2))
+    [-1, 0, -1]
+    >>> rank_scores([9, 0, 1], Fraction(1, 2))
+    [0, -8, -8]
+    """
+    a, c, total = q.numerator, q.denominator, sum(counts)
+    scores, below = [], 0
+    for count in counts:
+        scores.append(-max(0, c * below - a * total, a * total - c * (below + count)))
+        below += count
+    return scores
+
+
+def _top(query: TableQuery, entries: Sequence[Entry], exact: Exact, statistics: Sequence[Statistic]) -> Table:
+    """One selection after another, each among those that are left."""
+    assert query.of is not None
+    mechanism: Any = entries[0].plan.parts[0][0] if entries[0].plan else None
+    distance = statistics[0].distance
+    chosen = select_top(mechanism, query.k, exact.counts, sensitivity=distance)
+    reach = reach_of_selection(entries[0], distance, query.of.size, selections=query.k)
+    names = {name: [values[n] for n in chosen] for name, values in query.of.columns().items()}
+    columns = {"rank": list(range(1, query.k + 1)), **names, "count_error": [reach] * query.k}
+    about = (
+        f"selected one after another; at {float(LEVEL):.0%} none of them falls behind the best that is left by more "
+        "than count_error"
+    )
+    return Table(query.name, about, columns)
+
+
+# Tables that add up: margins of one exact table, noise on each, and figures that are adjusted until they agree.
+#
+# Nothing but noisy numbers and the plan is used once the noise is drawn. Theorem: docs/theorems/totals.md.
+
+
+def exact_margins(together: Together, exact: Exact) -> list[list[int]]:
+    """The exact figures of each table of a set, from those of the finest: they add up by construction."""
+    finest = exact.amounts if together.finest.amount else exact.counts
+    everything = tuple(range(len(together.sizes)))
+    array = cube(finest, together.sizes)
+    return [list(margin(array, everything, axes).ravel()) for axes in together.axes]
+
+
+def published_together(together: Together, entries: Sequence[Entry], exact: Exact) -> list[Table]:
+    """The tables of a set, in its order."""
+    mine = {entry.name: entry for entry in entries}
+    noise = [mine[query.name] for query in together.queries]
+    noisy = [drawn(*one) for one in zip(noise, exact_margins(together, exact), strict=True)]
+    return adjusted_tables(adjustment(together, entries), noise, noisy)
+
+
+def adjusted_tables(adjusted: Adjustment, noise: Sequence[Entry], noisy: Sequence[list[int]]) -> list[Table]:
+    """From noisy figures to those that are published; what they are adjusted by is known from the plan."""
+    together, estimates = adjusted.together, adjusted.margins.estimates(noisy)
+    if together.finest.non_negative:
+        figures = non_negative(estimates, together.sizes, together.axes)
+    else:
+        shapes = ([domain.size for domain in query.by] for query in together.queries)
+        figures = [whole(*one) for one in zip(estimates, shapes, strict=True)]
+    return [_table(adjusted, k, noise[k], estimates[k], figures[k]) for k in range(len(figures))]
+
+
+def _table(adjusted: Adjustment, k: int, entry: Entry, estimate: tuple[list[int], int], values: list[int]) -> Table:
+    query, accuracy = adjusted.together.queries[k], adjusted.accuracy(k)
+    grid = query.amount.grid if query.amount else Fraction(1)
+    ends = list(_ends(*estimate, Fraction(accuracy.half_width), values))
+    if query.non_negative:  # the published value is not below 0, so that the lower end is not above it
+        ends = [(max(low, 0), max(high, 0)) for low, high in ends]
+    spread = plain_error(accuracy.standard_deviation, grid)
+    columns = keys_of(query) | {
+        "value": in_values(values, grid),
+        "sd": [spread] * len(values),
+        "lower": in_values((low for low, _ in ends), grid),
+        "upper": in_values((high for _, high in ends), grid),
+    }
+    return Table(query.name, _about(adjusted, query, entry, accuracy.half_width, spread), columns)
+
+
+def _ends(cells: list[int], below: int, half: Fraction, values: list[int]) -> Iterator[tuple[int, int]]:
+    """All whole numbers within half of each estimate, of which the truth is one; and the published one."""
+    reach, unit = half.numerator * below, half.denominator * below
+    for cell, value in zip(cells, values, strict=True):
+        estimate = cell * half.denominator
+        yield min(-((reach - estimate) // unit), value), max((estimate + reach) // unit, value)
+
+
+def _about(adjusted: Adjustment, query: TableQuery, entry: Entry, half: float, spread: float) -> str:
+    grid = query.amount.grid if query.amount else Fraction(1)
+    others = ", ".join(repr(one.name) for one in adjusted.together.queries if one is not query)
+    away = f"at most {plain(Fraction(2 ** len(query.by), 2) * grid)} away"
+    if query.non_negative:
+        away = "none below 0, the sums of coarser tables kept, so that small cells are too large on average"
+    return (
+        f"adjusted so that it adds up with {others}: by least squares, which leaves an error of standard deviation "
+        f"{spread:.4g} ({plain_error(deviation(entry), grid):.4g} before), then to whole grid steps, {away}; each "
+        f"interval holds at {float(LEVEL):.0%}, and reaches {plain_error(half, grid):.4g} from the estimate before "
+        f"rounding ({plain(half_width(entry) * grid)} from the value without the adjustment)"
+    )

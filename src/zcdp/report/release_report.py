@@ -1,0 +1,69 @@
+"""The page of a release: the account of its plan, the tables that were published, and what is assumed of the data."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from zcdp.accounting.account import Account
+from zcdp.report.charts import escape
+from zcdp.report.page import render
+
+__all__ = ["render_release"]
+
+
+SHOWN = 12
+ASSUMED = (
+    "Names and types of the columns are public.",
+    "Domains, clips, bins and bounds were chosen without looking at the data.",
+    "No row was made from the rows of several persons: no imputation, and no choice of one row among those of others.",
+    "Intervals are about the noise alone: they hold for the table within its bounds, of which nothing is told here.",
+    "How long the computation took was not observed by those who must not know the data.",
+)
+
+
+def render_release(account: Account, tables: Sequence[Mapping[str, Any]], facts: Mapping[str, Any]) -> str:
+    """The account as a page, with a section for the tables and one for what is assumed."""
+    shown = "".join(_table(table) for table in tables)
+    whose = "one row" if facts["unit"] == "row" else f"all rows of one {facts['unit']}"
+    neighbours = "added or removed" if facts["neighbours"] == "add-remove" else "replaced"
+    about = f"Neighbours differ in {whose}, {neighbours}; that is one {facts['protects']}."
+    assumed = "".join(f"<li>{escape(one)}</li>\n" for one in (about, *ASSUMED))
+    sections = (
+        f'<section id="tables"><h2>What was published</h2>\n{shown}</section>\n'
+        f'<section id="assumed"><h2>What is assumed</h2>\n<ul>\n{assumed}</ul></section>\n'
+    )
+    return render(account, sections=sections)
+
+
+def _table(table: Mapping[str, Any]) -> str:
+    names = list(table["columns"])
+    rows = list(zip(*table["columns"].values(), strict=True))
+    first = rows[0] if rows else ("",) * len(names)
+    head = "".join(_head(name, value) for name, value in zip(names, first, strict=True))
+    body = "".join(f"<tr>{''.join(_cell(value) for value in row)}</tr>\n" for row in rows[:SHOWN])
+    more = f'<p class="soft">The first {SHOWN} of {len(rows):,} rows.</p>\n' if len(rows) > SHOWN else ""
+    return (
+        f"<h3>{escape(table['name'])}</h3>\n<p>{escape(_sentence(table['about']))}</p>\n"
+        f"<table><thead><tr>{head}</tr></thead>\n<tbody>\n{body}</tbody></table>\n{more}"
+    )
+
+
+def _sentence(words: str) -> str:
+    return f"{words[:1].upper()}{words[1:]}."
+
+
+def _is_number(value: Any) -> bool:
+    return isinstance(value, int | float) and not isinstance(value, bool)
+
+
+def _head(name: str, below: Any) -> str:
+    """A heading stands where its numbers do."""
+    kind = ' class="number"' if _is_number(below) else ""
+    return f'<th scope="col"{kind}>{escape(name)}</th>'
+
+
+def _cell(value: Any) -> str:
+    if not _is_number(value):
+        return f"<td>{escape(str(value))}</td>"
+    return f'<td class="number">{value if isinstance(value, int) else f"{value:.6g}"}</td>'

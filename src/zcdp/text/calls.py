@@ -1,0 +1,166 @@
+"""Calls that cannot be made: what is missing, unknown or without a name, said in the words of the one who calls."""
+
+from __future__ import annotations
+
+from abc import ABCMeta
+from collections.abc import Callable, Mapping, Sequence
+from functools import wraps
+from inspect import Parameter, Signature, signature
+from typing import TYPE_CHECKING, Any, ParamSpec, TypeVar
+
+from zcdp.errors import BadType
+from zcdp.text.suggestions import nearest
+
+__all__ = ["Spoken", "SpokenABC", "spoken"]
+
+
+P = ParamSpec("P")
+R = TypeVar("R")
+
+ALIASES = {
+    "eps": "epsilon",
+    "e": "epsilon",
+    "privacy_budget": "epsilon",
+    "b": "scale",
+    "lam": "scale",
+    "std": "sigma",
+    "sd": "sigma",
+    "stddev": "sigma",
+    "noise_multiplier": "sigma",
+    "sens": "sensitivity",
+    "l1": "sensitivity",
+    "l2": "sensitivity",
+    "sampling_probability": "rate",
+    "sampling_rate": "rate",
+    "alpha": "order",
+    "d": "k",
+    "n": "count",
+}
+"""Words of other libraries for the same parameters."""
+
+METHODS = (
+    *("accuracy", "calibrate", "count", "delta_at", "delta_bounds", "epsilon_at", "epsilon_bounds", "estimate"),
+    *("falls_behind", "from_json", "from_probability", "group", "neighbouring_outputs", "parse", "rdp", "release"),
+    *("remember", "repeated", "routes", "run", "sample", "search_rho", "spend", "standard_error", "sum_of", "to_json"),
+    *("would_fit", "anytime_epsilon", "from_dict"),
+    *("consistent", "heavy", "interval", "of", "standard_error_of", "tally"),
+    *("account", "cost", "deliver", "export", "history", "load", "open_account", "plan", "raise_budget", "remaining"),
+    *("seal", "sealed", "sealing", "spend_all", "verify"),
+)
+"""What people call on what they have made."""
+
+
+def complaint(name: str, form: Signature, args: Sequence[Any], named: Mapping[str, Any]) -> str | None:
+    """Why a call does not fit a signature; None if it does.
+
+    >>> complaint("Laplace", signature(lambda *, epsilon, sensitivity=1: 0), (1,), {})
+    'Laplace takes its parameters by name, as in Laplace(epsilon=1): epsilon, sensitivity'
+    """
+    try:
+        form.bind(*args, **named)
+        return None
+    except TypeError:
+        pass
+    by_place = [p.name for p in form.parameters.values() if p.kind in (p.POSITIONAL_ONLY, p.POSITIONAL_OR_KEYWORD)]
+    names = [p.name for p in form.parameters.values() if p.kind in (p.KEYWORD_ONLY, p.POSITIONAL_OR_KEYWORD)]
+    for given in named:
+        if given not in names:
+            meant = ALIASES.get(given)
+            meant = meant if meant in names else nearest(given, names)
+            hint = f"did you mean {meant!r}?" if meant else f"it has {', '.join(names)}" if names else "it has none"
+            return f"{name} has no parameter {given!r}: {hint}"
+        if given in by_place[: len(args)]:
+            return f"{name}: {given} is given twice"
+    if len(args) > len(by_place):
+        free = [one for one in names if one not in by_place]
+        if not free:
+            what = f"only {', '.join(by_place)}" if by_place else "no values"
+            return f"{name} takes {what}, and {len(args)} values are given"
+        shown = _short(args[len(by_place)])
+        before = "".join(f"{one}, " for one in by_place)
+        rest = " the rest of" if by_place else ""
+        return f"{name} takes{rest} its parameters by name, as in {name}({before}{free[0]}={shown}): {', '.join(free)}"
+    missing = [
+        p.name
+        for n, p in enumerate(form.parameters.values())
+        if p.default is Parameter.empty
+        and p.kind not in (p.VAR_POSITIONAL, p.VAR_KEYWORD)
+        and p.name not in named
+        and not (p.name in by_place and n < len(args))
+    ]
+    return f"{name} needs {' and '.join(missing)}: {name}({', '.join(_asked(form, missing))})"
+
+
+def _short(value: object) -> str:
+    return repr(value) if isinstance(value, int | float | str) and len(repr(value)) <= 20 else "..."
+
+
+def _asked(form: Signature, missing: Sequence[str]) -> list[str]:
+    """How the parameters that must be given are written."""
+    needed = [p for p in form.parameters.values() if p.default is Parameter.empty and p.kind != p.VAR_KEYWORD]
+    return [f"{p.name}=..." if p.kind == p.KEYWORD_ONLY else p.name for p in needed if p.name in missing or p in needed]
+
+
+def spoken(function: Callable[P, R]) -> Callable[P, R]:
+    """The function, with complaints about its arguments in the words of the one who calls."""
+    return _spoken(function, lambda _: function.__name__, skip=0)
+
+
+def _spoken(function: Callable[..., Any], name: Callable[[Any], str], *, skip: int) -> Callable[..., Any]:
+    @wraps(function)
+    def call(*args: Any, **named: Any) -> Any:
+        try:
+            return function(*args, **named)
+        except TypeError:
+            form = _without_first(function) if skip else signature(function)
+            if text := complaint(name(args[0] if args else None), form, args[skip:], named):
+                raise BadType(text) from None
+            raise
+
+    call.__dict__["spoken"] = True
+    return call
+
+
+class Spoken(type):
+    """Classes whose constructor, and whose methods in `METHODS`, complain in the words of the one who calls."""
+
+    if not TYPE_CHECKING:  # else the types of all constructors would be lost
+
+        def __call__(cls, *args: Any, **named: Any) -> Any:
+            """Make one."""
+            try:
+                return super().__call__(*args, **named)
+            except TypeError:
+                if text := complaint(cls.__name__, _without_first(cls.__init__), args, named):
+                    raise BadType(text) from None
+                raise
+
+        @property
+        def __signature__(cls) -> Signature:
+            """That of the constructor, for those who ask how to call it."""
+            return _without_first(cls.__init__)
+
+    def __init__(cls, name: str, bases: tuple[type, ...], space: dict[str, Any], **options: Any) -> None:
+        super().__init__(name, bases, space, **options)
+        for method in METHODS:
+            raw: Any = next((vars(base)[method] for base in cls.__mro__ if method in vars(base)), None)
+            bound = isinstance(raw, classmethod)
+            plain = raw.__func__ if bound else raw
+            if not callable(plain) or not hasattr(plain, "__code__") or getattr(plain, "spoken", False):
+                continue
+            made = _spoken(plain, _named(method), skip=1)
+            setattr(cls, method, classmethod(made) if bound else made)
+
+
+class SpokenABC(Spoken, ABCMeta):
+    """The same, for abstract classes."""
+
+
+def _without_first(method: Callable[..., Any]) -> Signature:
+    """As one calls it on an instance."""
+    form = signature(method)
+    return form.replace(parameters=list(form.parameters.values())[1:])
+
+
+def _named(method: str) -> Callable[[Any], str]:
+    return lambda it: f"{it.__name__ if isinstance(it, type) else type(it).__name__}.{method}"

@@ -1,0 +1,84 @@
+"""Collection: randomizers as bare matrices, estimates enumerated, coverage of intervals computed exactly."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from fractions import Fraction
+from itertools import combinations, product
+from math import prod
+
+from zcdp.mechanisms import Channel, LinearHashing, MemoizedRAPPOR, RandomizedResponse, SubsetSelection
+from zcdp.verification.checks import Check
+
+__all__ = ["checks"]
+
+
+TOLERANCE = 1e-9
+
+
+def checks(*, deep: bool) -> Iterator[Check]:
+    """One for each theorem."""
+    yield Check("linear-hashing", "all hashes of four values over Z_3, as a bare matrix, have this rho", _hashes)
+    yield Check("memoized-rappor", "all reports of two collections, as a bare matrix, have this rho", _memory)
+    yield Check("estimator", "subset selection, enumerated: the mean estimate is the indicator, exactly", _unbiased)
+    most = 40 if deep else 12
+    yield Check("intervals", f"coverage is at least 0.95 for every count up to n = {most}", lambda: _covers(most))
+
+
+def _hashes() -> bool:
+    keep, other = Fraction(3, 5), Fraction(1, 5)  # e^epsilon = 3
+    rows = [
+        [(keep if (a * (v % 3) + b * (v // 3)) % 3 == z else other) / 9 for a, b, z in product(range(3), repeat=3)]
+        for v in range(4)
+    ]
+    formula = LinearHashing(epsilon="log(3)", g=3, k=4).rho
+    return abs(Channel(rows).rho - formula) <= TOLERANCE * formula
+
+
+def _memory() -> bool:
+    f, p, q = Fraction(1, 3), Fraction(1, 4), Fraction(3, 5)
+
+    def mass(x: int, seen: tuple[int, ...]) -> Fraction:
+        """Of four bits, two of each collection."""
+        total = Fraction(0)
+        for memory in product((0, 1), repeat=2):
+            kept = prod(1 - f / 2 if bit == (place == x) else f / 2 for place, bit in enumerate(memory))
+            chances = [q if bit else p for bit in memory] * 2
+            total += kept * prod(chance if bit else 1 - chance for chance, bit in zip(chances, seen, strict=True))
+        return total
+
+    rows = [[mass(x, seen) for seen in product((0, 1), repeat=4)] for x in range(2)]
+    formula = MemoizedRAPPOR(f=f, p=p, q=q, collections=2).rho
+    return abs(Channel(rows).rho - formula) <= TOLERANCE * formula
+
+
+def _unbiased() -> bool:
+    m = SubsetSelection(epsilon="log(3)", k=5, size=2)
+    assert m.support.exact is not None
+    p, q, _ = m.support.exact
+    reports = list(combinations(range(5), 2))
+    for x in range(5):
+        weights = [3 if x in report else 1 for report in reports]
+        for v in range(5):
+            supported = Fraction(sum(w for w, one in zip(weights, reports, strict=True) if v in one), sum(weights))
+            if (supported - q) / (p - q) != (v == x):
+                return False
+    return True
+
+
+def _covers(most: int) -> bool:
+    import numpy as np
+
+    from zcdp.estimation.intervals import clients_interval
+
+    support = RandomizedResponse(epsilon=1, k=8).support
+    for n in range(1, most + 1):
+        low, high = clients_interval(np.arange(n + 1.0), n, support, 0.05)
+        for holders in range(n + 1):
+            law = np.ones(1)
+            for client in range(n):
+                chance = support.p if client < holders else support.q
+                law = np.convolve(law, [1 - chance, chance])
+            if law[(low > holders) | (high < holders)].sum() > 0.05 * (1 + 1e-9):
+                return False
+    return True
