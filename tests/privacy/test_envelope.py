@@ -22,7 +22,7 @@ from zcdp import (
     RandomizedResponse,
     TruncatedGeometric,
 )
-from zcdp.privacy.loss import envelope_of_rows, ordered_law
+from zcdp.privacy.loss import directed_law, envelope_of_rows
 from zcdp.privacy.loss.envelope_law import sampled_law
 from zcdp.privacy.loss.expansion import FreeAtoms
 from zcdp.privacy.loss.finite_law import FiniteLaw
@@ -144,7 +144,7 @@ def test_small_probabilities_keep_their_total_variation() -> None:
 def test_ordered_laws_are_the_worse_of_two_orders() -> None:
     """Two uses: sums over the four outcomes, in each order."""
     p, q = (Fraction(138, 10000), Fraction(9862, 10000)), (Fraction(6678, 10000), Fraction(3322, 10000))
-    profile = Profile(((ordered_law(p, q), 2),))
+    profile = Profile(((directed_law(p, q), 2),))
     for epsilon in (Fraction(0), Fraction(1, 2), Fraction(3), Fraction(5)):
         sums = []
         for one, other in ((p, q), (q, p)):

@@ -12,7 +12,7 @@ from flint import acb, arb
 
 from zcdp import Gaussian, Laplace, PureDP
 from zcdp.numeric.balls import lift
-from zcdp.privacy.loss import Factor, LossLaw, discrete_laplace_pair, laplace_pair, ordered_law, three_point_pair
+from zcdp.privacy.loss import Factor, LossLaw, directed_law, discrete_laplace_pair, laplace_pair, three_point_pair
 from zcdp.privacy.loss.decay import MonotoneShare, Share
 from zcdp.privacy.loss.discrete_laplace_law import DiscreteLaplaceRow
 from zcdp.privacy.loss.exponential_law import ExponentialSum, ExponentialSumFactor, Terms
@@ -95,7 +95,7 @@ def test_a_transform_alone_in_one_order_is_smoothed_and_sound() -> None:
     a, b = Fraction(2, 5), Fraction(1, 5)
     law = TwoLosses(a, b, symmetric=False, relation=Relation.ADD_REMOVE)
     answer = Profile(((law, 60),)).epsilon(Fraction(1, 1000))
-    truth = Profile(((ordered_law((a, 1 - a), (b, 1 - b)), 60),)).epsilon(Fraction(1, 1000))
+    truth = Profile(((directed_law((a, 1 - a), (b, 1 - b)), 60),)).epsilon(Fraction(1, 1000))
     assert answer.method == "smoothed contour"
     assert answer.lower <= truth.upper
     assert truth.lower <= answer.upper <= truth.upper * 1.01

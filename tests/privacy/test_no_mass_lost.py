@@ -17,13 +17,13 @@ from zcdp.numeric.balls import at_precision, lift
 from zcdp.privacy.loss import (
     Factor,
     LossLaw,
+    directed_law,
     discrete_gaussian_pair,
     discrete_laplace_pair,
     envelope_of_rows,
     finite_law,
     laplace_pair,
     logistic_pair,
-    ordered_law,
     profile_law,
     replaced_law,
     sampled_law,
@@ -168,7 +168,7 @@ def kinds_of_law() -> Iterator[LossLaw]:
         for place in zeros:
             (q if place == 0 else p)[place] = Fraction(0)
         rows = [[entry / sum(row) for entry in row] for row in (p, q)]
-        yield ordered_law(*rows)
+        yield directed_law(*rows)
         envelope = envelope_of_rows([(rows[0], rows[1])])
         assert envelope is not None
         yield envelope

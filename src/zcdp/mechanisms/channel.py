@@ -18,7 +18,7 @@ from zcdp.numeric.doubles import product
 from zcdp.numeric.exact import Exact, Log, Value, literal, rational
 from zcdp.numeric.threads import cached_property
 from zcdp.privacy.envelope import FiniteEnvelope, FinitePair
-from zcdp.privacy.loss import LossLaw, envelope_of_rows, ordered_law
+from zcdp.privacy.loss import LossLaw, directed_law, envelope_of_rows
 from zcdp.privacy.relation import Relation
 from zcdp.text.suggestions import thing
 
@@ -332,7 +332,7 @@ class LossPair(_Finite):
 
     def pair(self) -> LossLaw | None:
         rows, _ = self._distinct
-        return ordered_law(*rows) if self.ordered and len(rows) == 2 else super().pair()
+        return directed_law(*rows) if self.ordered and len(rows) == 2 else super().pair()
 
     def __repr__(self) -> str:
         return f"LossPair(p={_list(self.p)}, q={_list(self.q)}{', ordered=True' if self.ordered else ''})"

@@ -20,7 +20,7 @@ from zcdp.privacy.curve import Curve, Peak
 from zcdp.privacy.loss.law import LossLaw
 from zcdp.privacy.relation import Relation
 
-__all__ = ["Both", "FiniteEnvelope", "FinitePair", "rdp_each_way", "real_order"]
+__all__ = ["Both", "FiniteEnvelope", "FinitePair", "rdp_each_way", "real_s"]
 
 
 @dataclass(frozen=True)
@@ -73,7 +73,7 @@ def max_ball(balls: Sequence[arb]) -> arb:
 # Curves that are the largest of several: directions of a pair, pairs of rows, members of a class.
 
 
-def real_order(s: Number) -> arb:
+def real_s(s: Number) -> arb:
     """An envelope is not analytic: it has values at real orders only."""
     if isinstance(s, arb):
         return s
@@ -103,7 +103,7 @@ class FiniteEnvelope(Curve):
         return None
 
     def cumulant(self, s: Number) -> Number:
-        order = real_order(s)
+        order = real_s(s)
         largest: Number = self._largest(lambda pair: pair.value(order))  # type: ignore[assignment]
         return largest
 

@@ -275,9 +275,9 @@ class Plan(Curve):
         Ordered parts face the same way, and two of them may cost most in different orders: then the sum is a bound. Of
         sampled Gaussian noise, whose loss is unbounded, the order with the record always costs more.
         """
-        ordered = [part for part, _ in self.parts if _differs_by_order(part)]
-        one_order = len(ordered) < 2 or all(part.pure_epsilon == inf for part in ordered)
-        return one_order and all(part.is_tight for part, _ in self.parts)
+        ordered = [part for part, _ in self.parts if _differs_by_direction(part)]
+        one_direction = len(ordered) < 2 or all(part.pure_epsilon == inf for part in ordered)
+        return one_direction and all(part.is_tight for part, _ in self.parts)
 
     @property
     def unbounded(self) -> bool:
@@ -294,7 +294,7 @@ class Plan(Curve):
         return search(self, tolerance)
 
 
-def _differs_by_order(part: Curve) -> bool:
+def _differs_by_direction(part: Curve) -> bool:
     """Whether its costs may differ between the two orders of add_remove neighbours."""
     return part.relation is Relation.ADD_REMOVE and any(law is None or not law.symmetric for law, _ in part.laws)
 

@@ -109,25 +109,25 @@ class Routes:
         target = _delta(delta)
         upper = self.curve.pure_epsilon
         if target == 0:
-            return _in_order(self._pure_from_below(), upper)
+            return _lower_and_upper(self._pure_from_below(), upper)
 
         def ask(profile: Profile) -> Answer:
             return profile.epsilon(target)
 
-        answer, order = _try(self.profile, ask)
+        answer, s = _try(self.profile, ask)
         upper = min(upper, self._above(answer, ask, inf))
         lower = 0.0 if upper_only else self._below(answer, ask)
         curve = None
         if self._curve_may_win(answer):
             # Where the laws only dominate, the profile's order says nothing of the curve's, which may bend twice.
-            guess, worth = (order, 1.02 * upper) if self.exact else (1.0, inf)
+            guess, worth = (s, 1.02 * upper) if self.exact else (1.0, inf)
             curve = _attempt(
                 "Renyi route", lambda: rdp_to_epsilon(self.curve.cumulant, target, guess=guess, worth=worth)
             )
             if curve is None and upper == inf:
                 curve = _known({"rho": _attempt("route from rho", lambda: self._epsilon_of_rho(target))})["rho"]
         upper = upper if curve is None else min(upper, curve)
-        return _in_order(lower, upper)
+        return _lower_and_upper(lower, upper)
 
     def delta_bounds(self, epsilon: Value, *, upper_only: bool = False, haste: int = 1) -> tuple[float, float]:
         """Floats around the least delta at `epsilon`; `haste` divides the effort."""
@@ -138,16 +138,16 @@ class Routes:
         def ask(profile: Profile) -> Answer:
             return profile.delta(point, haste=haste)
 
-        answer, order = _try(self.profile, ask)
+        answer, s = _try(self.profile, ask)
         upper = self._above(answer, ask, 1.0)
         lower = 0.0 if upper_only else self._below(answer, ask)
         if self._curve_may_win(answer):
-            guess = order if self.exact else 1.0
+            guess = s if self.exact else 1.0
             curve = _attempt("Renyi route", lambda: rdp_to_delta(self.curve.cumulant, point, guess=guess))
             if curve is None and answer is None:
                 curve = _attempt("route from rho", lambda: self._delta_of_rho(point))
             upper = upper if curve is None else min(upper, curve)
-        return _in_order(lower, upper)
+        return _lower_and_upper(lower, upper)
 
     def _above(self, answer: Answer | None, ask: Ask, most: float) -> float:
         """The upper end; that of coarser laws too, where there are some and the finer ones' answer is not sharp."""
@@ -236,7 +236,7 @@ class Routes:
         return not self.curve.unbounded  # then it is infinite at every order
 
 
-def _in_order(lower: float, upper: float) -> tuple[float, float]:
+def _lower_and_upper(lower: float, upper: float) -> tuple[float, float]:
     """Both ends: of two that contradict each other one is wrong, and nobody knows which."""
     if not lower <= upper:
         raise NotCertified(f"two certified ends contradict each other ({lower!r}, {upper!r}): please report it")
@@ -270,13 +270,13 @@ def _try(profile: Profile | None, ask: Ask, work: float = PROFILE) -> tuple[Answ
     try:
         answer = within(work, lambda: ask(profile))
     except NoAnswer as error:
-        return None, error.order
+        return None, error.s
     except NotCertified:
         return None, 1.0
     except Exception as error:
         failure("profile", error)
         return None, 1.0
-    return answer, answer.order
+    return answer, answer.s
 
 
 def _attempt(what: str, route: Callable[[], T]) -> T | None:

@@ -14,7 +14,7 @@ from zcdp.numeric.exact import Exact, Log
 from zcdp.numeric.functions import Number, expm1, log1p
 from zcdp.numeric.threads import cached_property
 from zcdp.privacy.curve import Curve, Peak
-from zcdp.privacy.envelope import FiniteEnvelope, FinitePair, real_order
+from zcdp.privacy.envelope import FiniteEnvelope, FinitePair, real_s
 from zcdp.privacy.loss import LossLaw, gaussian_pair, profile_law
 from zcdp.privacy.loss.finite_law import FiniteLaw
 from zcdp.privacy.loss.gaussian_law import GaussianLaw
@@ -88,7 +88,7 @@ class SampledGaussian(Curve):
 
     def cumulant(self, s: Number) -> Number:
         """See `Curve`."""
-        order = 1 + real_order(s)
+        order = 1 + real_s(s)
         if order > BY_QUADRATURE:
             return self._by_binomials(order)  # type: ignore[return-value]
         value: Number = self.law.noise().real(order, _working()).log()  # type: ignore[assignment]

@@ -18,7 +18,7 @@ from zcdp.numeric.search import sign_change
 from zcdp.numeric.threads import cached_property
 from zcdp.privacy.curve import Peak
 from zcdp.privacy.envelope import FiniteEnvelope, FinitePair
-from zcdp.privacy.loss import LossLaw, envelope_of_rows, ordered_law
+from zcdp.privacy.loss import LossLaw, directed_law, envelope_of_rows
 from zcdp.privacy.relation import Relation
 
 if TYPE_CHECKING:
@@ -119,7 +119,7 @@ class BinaryRandomizedResponse(CollectsNumbers, FiniteEnvelope, Mechanism):
     def pair(self) -> LossLaw | None:
         """The envelope of both orders. Theorem: docs/theorems/envelope.md."""
         rows = (self.p, 1 - self.p), (self.q, 1 - self.q)
-        return ordered_law(*rows) if self.ordered else envelope_of_rows([rows], coarser=super().pair())
+        return directed_law(*rows) if self.ordered else envelope_of_rows([rows], coarser=super().pair())
 
     @property
     def largest_loss(self) -> Exact:

@@ -15,7 +15,7 @@ from zcdp.numeric.exact import Exact, Value, positive
 from zcdp.numeric.functions import Number
 from zcdp.numeric.search import sign_change
 from zcdp.privacy.curve import Peak
-from zcdp.privacy.envelope import real_order
+from zcdp.privacy.envelope import real_s
 from zcdp.privacy.loss import LossLaw, laplace_pair, three_point_pair
 
 if TYPE_CHECKING:
@@ -67,7 +67,7 @@ class PermuteAndFlip(Selects, Mechanism):
 
     def cumulant(self, s: Number) -> Number:
         """log of the maximum over z of M = p^{1+s} (1-r)^-s + (1-p)^{1+s} r^-s."""
-        order = real_order(s)
+        order = real_s(s)
 
         def climb(z: arb) -> tuple[arb, arb]:
             """dM/dz divided by p ((1-p)/r)^s: positive before the maximum, negative after it. And its slope."""

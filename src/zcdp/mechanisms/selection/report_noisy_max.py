@@ -31,7 +31,7 @@ from zcdp.numeric.functions import Number
 from zcdp.numeric.search import greatest_float
 from zcdp.numeric.threads import cached_property
 from zcdp.privacy.curve import Peak
-from zcdp.privacy.envelope import real_order
+from zcdp.privacy.envelope import real_s
 from zcdp.privacy.loss import LossLaw, laplace_pair
 
 if TYPE_CHECKING:
@@ -288,7 +288,7 @@ class ReportNoisyMax(Selects, Mechanism):
     def cumulant(self, s: Number) -> Number:
         if self._plain:
             return self._bound.cumulant(s)
-        value: Number = self._chords.value(real_order(s))  # type: ignore[assignment]
+        value: Number = self._chords.value(real_s(s))  # type: ignore[assignment]
         return value
 
     def kl(self) -> arb:

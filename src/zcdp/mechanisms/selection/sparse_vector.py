@@ -23,7 +23,7 @@ from zcdp.numeric.exact import Value, integer, positive_rational, rational
 from zcdp.numeric.functions import Number, expm1
 from zcdp.numeric.threads import cached_property
 from zcdp.privacy.curve import Peak
-from zcdp.privacy.envelope import real_order
+from zcdp.privacy.envelope import real_s
 from zcdp.privacy.loss import LossLaw, laplace_pair
 from zcdp.privacy.relation import Relation
 
@@ -146,7 +146,7 @@ class SparseVector(Mechanism):
         """Chords between certified points: an upper bound, because the largest cumulant over neighbours is convex."""
         if self._shift.extreme:
             return self._plain_cumulant(s, self._plain[self._plain_rho[1]])
-        value: Number = self._chords.value(real_order(s))  # type: ignore[assignment]
+        value: Number = self._chords.value(real_s(s))  # type: ignore[assignment]
         return value
 
     def kl(self) -> arb:

@@ -5,7 +5,7 @@ The interface, and how to write a law, is law.py.
 
 from zcdp.privacy.loss.discrete_gaussian_law import discrete_gaussian_pair
 from zcdp.privacy.loss.discrete_laplace_law import discrete_laplace_pair
-from zcdp.privacy.loss.envelope_law import envelope_of_balls, envelope_of_rows, ordered_law, replaced_law, sampled_law
+from zcdp.privacy.loss.envelope_law import directed_law, envelope_of_balls, envelope_of_rows, replaced_law, sampled_law
 from zcdp.privacy.loss.exponential_law import laplace_pair, logistic_pair, three_point_pair
 from zcdp.privacy.loss.finite_law import finite_law
 from zcdp.privacy.loss.gaussian_law import gaussian_pair
@@ -18,6 +18,7 @@ __all__ = [
     "Factor",
     "LossLaw",
     "ShuffledProfile",
+    "directed_law",
     "discrete_gaussian_pair",
     "discrete_laplace_pair",
     "envelope_of_balls",
@@ -26,7 +27,6 @@ __all__ = [
     "gaussian_pair",
     "laplace_pair",
     "logistic_pair",
-    "ordered_law",
     "profile_law",
     "replaced_law",
     "sampled_law",

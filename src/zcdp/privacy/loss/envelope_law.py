@@ -13,14 +13,14 @@ from flint import arb
 
 from zcdp.numeric.balls import Undecided, at_precision, ceiling, floor
 from zcdp.privacy.loss.finite_law import MOST_ATOMS, envelope_of_atoms, finite_law, mixed
-from zcdp.privacy.loss.hull import Atom, Point, both_orders, hull, prefixes, within_ratios
+from zcdp.privacy.loss.hull import Atom, Point, both_directions, hull, prefixes, within_ratios
 from zcdp.privacy.loss.law import Game, LossLaw, Parts
 from zcdp.privacy.relation import Relation
 
 __all__ = [
+    "directed_law",
     "envelope_of_balls",
     "envelope_of_rows",
-    "ordered_law",
     "replaced_law",
     "sampled_law",
 ]
@@ -30,7 +30,7 @@ BITS, GRID = 320, 200  # Balls have so many bits; points are rounded outward ont
 SAME = Fraction(1, 2 ** (GRID - 20))  # Points so near to each other are one.
 
 
-def ordered_law(p: Sequence[Fraction], q: Sequence[Fraction]) -> LossLaw:
+def directed_law(p: Sequence[Fraction], q: Sequence[Fraction]) -> LossLaw:
     """The law of one pair of rows in this order: P is always the law with the person."""
     return finite_law(list(zip(p, q, strict=True)), symmetric=p == q, relation=Relation.ADD_REMOVE, exact=True)
 
@@ -45,7 +45,7 @@ def envelope_of_rows(
     """
     if sum(len(p) + 1 for p, _ in pairs) > MOST_POINTS:
         return None
-    edges = hull(both_orders([prefixes(p, q) for p, q in pairs]))
+    edges = hull(both_directions([prefixes(p, q) for p, q in pairs]))
     if len(edges) > MOST_ATOMS:
         return None
     p, q = max(pairs, key=lambda pair: _second_moment(*pair))
@@ -53,7 +53,7 @@ def envelope_of_rows(
     if single and sorted(zip(p, q, strict=True)) == sorted(zip(q, p, strict=True)):
         return finite_law(edges, exact=True)  # It is symmetric as it is: nothing is lost, however often it is used.
     game = Game(tuple(p), tuple(q)) if single and all((*p, *q)) else None
-    witness = None if tuple(p) == tuple(q) else ordered_law(p, q)  # All uses in one order are attained.
+    witness = None if tuple(p) == tuple(q) else directed_law(p, q)  # All uses in one order are attained.
     return finite_law(edges, exact_alone=True, witness=witness, coarser=coarser, rows=game)
 
 
@@ -69,7 +69,7 @@ def envelope_of_balls(pairs: Sequence[Sequence[tuple[arb, arb]]], *, coarser: Lo
         outward, inward = (at_precision(BITS, partial(_all_rounded, pairs, side)) for side in (-1, 1))
     except Undecided:  # losses beyond what so many bits hold
         return None
-    above, below = (hull(_clustered(both_orders(rounded), side)) for rounded, side in ((outward, -1), (inward, 1)))
+    above, below = (hull(_clustered(both_directions(rounded), side)) for rounded, side in ((outward, -1), (inward, 1)))
     if len(above) > MOST_ATOMS:
         return None
     # The points of one pair alone are all too low, and attained by all uses in one order.

@@ -18,7 +18,7 @@ from zcdp.numeric.threads import cached_property
 from zcdp.privacy.loss.decay import Share, WaveShare
 from zcdp.privacy.loss.expansion import Expansion, FreeAtoms
 from zcdp.privacy.loss.exponential_law import ROWS, ExponentialSum, ExponentialSumFactor, Terms
-from zcdp.privacy.loss.hull import Atom, both_orders, hull, prefixes
+from zcdp.privacy.loss.hull import Atom, both_directions, hull, prefixes
 from zcdp.privacy.loss.law import Game, LossLaw, Outcomes
 from zcdp.privacy.loss.transform import Factor, Polynomial, Taylor, Tilted
 from zcdp.privacy.relation import Relation
@@ -59,7 +59,7 @@ def envelope_of_atoms(atoms: Sequence[Atom], **options: Any) -> LossLaw | None:
     `options` are those of `LossLaw`; it is not taken for exact. Theorem: docs/theorems/envelope.md.
     """
     p, q = zip(*atoms, strict=True)
-    edges = hull(both_orders([prefixes(p, q)]))
+    edges = hull(both_directions([prefixes(p, q)]))
     return finite_law(edges, **options) if len(edges) <= MOST_ATOMS else None
 
 

@@ -7,7 +7,7 @@ from fractions import Fraction
 from itertools import pairwise
 from typing import TypeAlias
 
-__all__ = ["Atom", "Point", "both_orders", "hull", "prefixes", "within_ratios"]
+__all__ = ["Atom", "Point", "both_directions", "hull", "prefixes", "within_ratios"]
 
 Atom: TypeAlias = tuple[Fraction, Fraction]
 """The P-mass and the Q-mass of one loss, log of their ratio: not both 0."""
@@ -16,7 +16,7 @@ Point: TypeAlias = tuple[Fraction, Fraction]
 """(Q(S), P(S)) for a set S of outcomes of one pair."""
 
 
-def both_orders(pairs: Sequence[Sequence[Point]]) -> list[Point]:
+def both_directions(pairs: Sequence[Sequence[Point]]) -> list[Point]:
     """All points of the pairs, and those of the same pairs in the other order."""
     points = [point for pair in pairs for point in pair]
     return points + [_mirrored(point) for point in points]

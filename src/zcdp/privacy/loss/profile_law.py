@@ -16,7 +16,7 @@ from zcdp.numeric.threads import cached_property
 from zcdp.numeric.work import SECOND, count_work, within
 from zcdp.privacy.loss.decay import Share
 from zcdp.privacy.loss.finite_law import finite_law
-from zcdp.privacy.loss.hull import Point, both_orders, hull
+from zcdp.privacy.loss.hull import Point, both_directions, hull
 from zcdp.privacy.loss.law import Ends, LossLaw
 from zcdp.privacy.loss.transform import Factor, Taylor, Tilted
 from zcdp.privacy.relation import Relation
@@ -233,7 +233,7 @@ def _through_points(ends: Ends, top: arb, infinite: arb) -> LossLaw:
             points.append(_outward(fall, before[1] + before[0] * fall))
     if not heights[-1].is_zero():
         points.append(_outward(arb(0), heights[-1]))
-    law = finite_law(hull(both_orders([points])))
+    law = finite_law(hull(both_directions([points])))
     if law.ready().revealed > beyond + NEGLIGIBLE:
         raise Undecided
     return law

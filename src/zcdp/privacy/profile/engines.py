@@ -124,7 +124,7 @@ def delta_by_engine(parts: Parts, epsilon: Fraction, share: int, asked: list[Que
     if not (sharp or (not engine.only_rounding and upper.rad() * ROUNDINGS <= upper - lower)):
         return None
     least = min(max(below(lower), 0.0), 1.0) if lower.is_finite() else 0.0
-    return Answer(least, min(above(upper), 1.0), engine.name, question.order, engine.attained, cost)
+    return Answer(least, min(above(upper), 1.0), engine.name, question.s, engine.attained, cost)
 
 
 def epsilon_by_engine(
@@ -144,16 +144,16 @@ def epsilon_by_engine(
         question = question.whole()
         asked.append(question)
         engine, cost = choose(question)
-    ends = _ends_of_epsilon(engine, question.order, target, top)
+    ends = _ends_of_epsilon(engine, question.s, target, top)
     if ends is None:
         return found, False
     wide = ends[1] - ends[0] > WIDE * ends[1] and not engine.only_rounding
     if wide and (other := _second(question, engine)) is not None:
-        more = _ends_of_epsilon(other, question.order, target, top)
+        more = _ends_of_epsilon(other, question.s, target, top)
         ends = ends if more is None else (max(ends[0], more[0]), min(ends[1], more[1]))
     if found is not None and found.attained == engine.attained:  # Both hold for the same profile.
         ends = max(found.lower, ends[0]), min(found.upper, ends[1])
-    found = Answer(ends[0], min(ends[1], above(top)), engine.name, question.order, engine.attained, cost)
+    found = Answer(ends[0], min(ends[1], above(top)), engine.name, question.s, engine.attained, cost)
     loose = found.upper - found.lower > LOOSE * found.upper and engine.only_rounding
     if loose and share < LAST_SHARE:
         return found, False  # It is sound, but more bits tell more.
@@ -162,7 +162,7 @@ def epsilon_by_engine(
     return found, True
 
 
-def _ends_of_epsilon(engine: Engine, order: float, target: arb, top: arb) -> tuple[float, float] | None:
+def _ends_of_epsilon(engine: Engine, s: float, target: arb, top: arb) -> tuple[float, float] | None:
     """Floats around the epsilon at which the engine's delta is the target; None where more bits are needed.
 
     It is proposed by floats, and certified outward from there.
@@ -179,7 +179,7 @@ def _ends_of_epsilon(engine: Engine, order: float, target: arb, top: arb) -> tup
     near = delta(Fraction(root))
     if not (least or near[0] > 0 or delta(least)[0] >= target):
         return None if upper is None else (0.0, upper)  # No lower end is known anywhere.
-    first = _apart(near, root, order)
+    first = _apart(near, root, s)
     lower = _outward(root, lambda e: bool(delta(e)[0] >= target), least, up=False, first=first)
     return None if upper is None or lower is None else (lower, upper)
 
@@ -208,10 +208,10 @@ def _polished(upper_end: Callable[[Fraction], arb], root: float, target: arb, le
     return x
 
 
-def _apart(near: tuple[arb, arb], root: float, order: float) -> int:
+def _apart(near: tuple[arb, arb], root: float, s: float) -> int:
     """The power of two nearest to how far below the root, as a part of it, the lower end crosses the target."""
     lower, upper = near
-    gap = above((upper - lower) / upper / (root * order)) if root and upper > 0 else 0.0
+    gap = above((upper - lower) / upper / (root * s)) if root and upper > 0 else 0.0
     return min(frexp(gap)[1] - 1, FIRST) if 2.0**SAME < gap < 1 else SAME
 
 

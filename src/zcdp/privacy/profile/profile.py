@@ -222,4 +222,4 @@ class _OneOrder:
                 break
             # Each time that the precision is raised, a smaller share of the whole effort is left.
             bits, share = 2 * bits, 4 * share
-        raise NoAnswer(reason, asked[-1].order if asked else 1.0)
+        raise NoAnswer(reason, asked[-1].s if asked else 1.0)

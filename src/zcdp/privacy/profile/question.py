@@ -29,10 +29,10 @@ __all__ = ["Answer", "Effort", "Line", "NoAnswer", "Question", "line_for_delta",
 class NoAnswer(NotCertified):
     """The profile is too extreme to be certified; other routes may know more."""
 
-    def __init__(self, reason: str, order: float) -> None:
+    def __init__(self, reason: str, s: float) -> None:
         super().__init__(reason)
-        self.order = order
-        """The order, less one, at which it looked last: a guess for others."""
+        self.s = s
+        """alpha - 1 of the last attempt: where the Renyi route may begin its search."""
 
 
 class Answer(NamedTuple):
@@ -42,8 +42,8 @@ class Answer(NamedTuple):
     upper: float
     method: str
     """The name of the engine, or of the argument that needed none."""
-    order: float = 1.0
-    """The order, less one, at which it looked: a guess for others."""
+    s: float = 1.0
+    """alpha - 1 at the saddle point: where the Renyi route may begin its search."""
     attained: bool = False
     """Whether the lower end is one of the mechanisms themselves, not only of the laws that dominate them."""
     cost: float = 0.0
@@ -119,7 +119,7 @@ class Question:
         self.given = epsilon  # where delta is asked for
         self.target = arb(0) if delta is None else lift(delta) - self.revealed  # what is left of it for finite losses
         self.from_zero = False  # Whether the answer must hold for every epsilon >= 0, not only near the proposed one.
-        self.order = 1.0  # The line as a float, once it was needed: a guess for others.
+        self.s = 1.0  # The line as a float, once it was needed: a guess for others.
         self._left: dict[float, Line] = {}
 
     def known(self) -> Answer | None:
@@ -157,7 +157,7 @@ class Question:
             c, epsilon = line_for_epsilon(self.transform, self.given), self.given
         else:
             c, epsilon = line_for_delta(self.transform, float(self.target.log()))
-        self.order = float(c)
+        self.s = float(c)
         return c, epsilon
 
     @property
