@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 from fractions import Fraction
-from math import isqrt
+from math import exp, isqrt, log
 
+import numpy as np
 import pytest
 from mechanisms.test_noise import moves_within
 from mechanisms.test_vector_profiles import delta, law
 from neighbours import noise
 
-from zcdp import L2, DiscreteGaussian, DiscreteLaplace, Laplace, Log, Logistic
+from zcdp import L2, DiscreteGaussian, DiscreteLaplace, L0LInf, Laplace, Log, Logistic
 from zcdp.mechanisms.normal_moves import partitions
 
 
@@ -59,6 +60,25 @@ def test_normal_noise_on_integers_under_each_length(squares: int, variance: obje
         assert max(pair.low.delta(epsilon, -1) for pair in pairs) <= upper
         assert lower <= upper
     assert m.rho_fraction == squares / (2 * v)
+
+
+@pytest.mark.parametrize(("count", "move"), [(1, 2), (2, 1), (2, 2), (3, 1)])
+@pytest.mark.parametrize("sigma", [0.7, 1.5])
+def test_coordinates_that_move_alike_are_independent_draws(count: int, move: int, sigma: float) -> None:
+    """From the masses: noise so narrow that moving by 2 is not moving by 1 under noise of half the width."""
+    m = DiscreteGaussian(sigma=sigma, sensitivity=L0LInf(count, move))
+    x = np.arange(-9 - move, 10 + move)
+    one, other = (np.exp(-((x - to) ** 2) / (2 * sigma**2)) for to in (0, move))
+    p = q = np.ones(1)
+    for _ in range(count):
+        p = np.multiply.outer(p, one / one.sum()).ravel()
+        q = np.multiply.outer(q, other / one.sum()).ravel()
+    for epsilon in (0.0, 0.5, 2.0):
+        truth = float(np.maximum(p - exp(epsilon) * q, 0).sum())
+        lower, upper = m.delta_bounds(epsilon=epsilon)
+        assert lower * (1 - 1e-6) <= truth <= upper * (1 + 1e-6)
+        assert upper <= truth * (1 + 1e-4)
+    assert m.rdp(1.5) == pytest.approx(2 * log(float((p**1.5 * q**-0.5).sum())), rel=1e-6)
 
 
 @pytest.mark.parametrize("squares", [*range(1, 60), 99, 100, 101, 1000, 12345])

@@ -25,6 +25,7 @@ from zcdp import (
 )
 from zcdp.numeric.balls import lift
 from zcdp.privacy.loss import by_counts
+from zcdp.privacy.relation import Relation
 
 Law = dict[tuple[int, ...], Fraction]
 
@@ -329,3 +330,4 @@ def test_curve_and_rho_are_not_below_those_of_any_input(clients: int, k: int, ra
     assert upper == m.rho <= base.rho * (1 + 1e-12)  # a shuffled report costs no more than one with its sender
     assert m.pure_epsilon == pytest.approx(max(float(np.log(p / q).max()) for p, q in pairs), rel=1e-9)
     assert not m.is_tight
+    assert m.relation is Relation.REPLACE

@@ -107,6 +107,7 @@ def test_a_poisson_sample_claims_what_its_mixtures_have(base: Any, pair: Pair, r
     truth = steepest(pairs)
     assert lower * (1 - 1e-3) <= truth <= upper * (1 + 1e-9)
     assert upper == sample.rho <= base.rho * (1 + 1e-12)
+    assert truth <= sample.rho_fraction * (1 + 1e-9)  # what a budget is charged
     if sample.is_tight:
         assert upper == pytest.approx(truth, rel=1e-3)
     single = isinstance(base, PureDP | RandomizedResponse) or (base, rate) == (PAIR, 1)
@@ -162,3 +163,50 @@ def test_a_sample_of_what_gives_the_input_away_gives_it_away_less_often() -> Non
         lower, upper = sample.delta_bounds(epsilon=3)
         assert lower <= 0.2 * 0.1 <= upper + 1e-15
         assert upper <= 0.02 + 1e-9
+
+
+THREE = np.array([[0.5, 0.3, 0.2], [0.3, 0.4, 0.3], [0.25, 0.25, 0.5]])
+LOCAL: list[tuple[Any, Floats]] = [
+    (RandomizedResponse(epsilon=2, k=3), (np.ones((3, 3)) + (exp(2) - 1) * np.eye(3)) / (exp(2) + 2)),
+    (RandomizedResponse(epsilon=1, k=5), (np.ones((5, 5)) + (exp(1) - 1) * np.eye(5)) / (exp(1) + 4)),
+    (Channel([["0.5", "0.3", "0.2"], ["0.3", "0.4", "0.3"], ["0.25", "0.25", "0.5"]]), THREE),
+]
+
+
+@pytest.mark.parametrize(("size", "of"), [(1, 10), (1, 3), (2, 3)])
+@pytest.mark.parametrize(
+    ("base", "rows"), LOCAL, ids=lambda value: "" if isinstance(value, np.ndarray) else repr(value)
+)
+def test_others_that_hold_a_third_value_tell_more_than_those_that_hold_one_of_the_two(
+    base: Any, rows: Floats, size: int, of: int
+) -> None:
+    """One report of whoever is drawn: the record counts at this rate, else the others' value, which may be any."""
+    sample, rate = Subsampled(base, size=size, of=of), size / of
+    every = list(product(range(len(rows)), repeat=3))
+    pairs = [
+        ((1 - rate) * rows[z] + rate * rows[x], (1 - rate) * rows[z] + rate * rows[y]) for x, y, z in every if x != y
+    ]
+    for order in (1, 2, 9):
+        assert max(divergence(one, order) for one in pairs) <= sample.rdp(order) * (1 + 1e-9)
+    assert steepest(pairs[:12]) <= sample.rho * (1 + 1e-9)
+    for epsilon in (0.0, 0.1, 0.4):
+        assert max(delta(one, epsilon) for one in pairs) <= sample.delta_at(epsilon=epsilon) + 1e-12
+    if isinstance(base, RandomizedResponse):
+        apart = [
+            one for (x, y, z), one in zip([e for e in every if e[0] != e[1]], pairs, strict=True) if z not in (x, y)
+        ]
+        together = [one for one in pairs if not any(one is other for other in apart)]
+        assert max(divergence(one, 1) for one in apart) > max(divergence(one, 1) for one in together)
+
+
+def test_what_is_stated_for_other_neighbours_is_not_sampled() -> None:
+    replaced, removed = Subsampled(PAIR, size=1, of=3), Subsampled(PAIR, rate="0.5")
+    with pytest.raises(ValueError, match="do not compose"):
+        Subsampled(removed, size=2, of=4)
+    with pytest.raises(ValueError, match="do not compose"):
+        Subsampled(LossPair(p=["0.5", "0.5"], q=["0.2", "0.8"], ordered=True), size=2, of=4)
+    with pytest.raises(ValueError, match="cannot run on a Poisson sample"):
+        Subsampled(replaced, rate="0.5")
+    with pytest.raises(ValueError, match=r"of \(3\) .* must be size \(2\)"):
+        Subsampled(replaced, size=2, of=4)
+    assert Subsampled(replaced, size=3, of=9).relation is Relation.REPLACE
