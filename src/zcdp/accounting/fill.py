@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Literal
 
 from zcdp.accounting.allocation import Query, TargetsDoNotFit, allocate
-from zcdp.accounting.parser import FREE, parse, parse_open
+from zcdp.accounting.parser import FREE, PlanError, parse, parse_open
 from zcdp.accounting.plan_file import Budget, Entry, PlanFile, PlanFileError, read_plan
 from zcdp.accounting.query import NOISE
 from zcdp.errors import BadValue, ZcdpError
@@ -128,4 +128,7 @@ def _text(entry: Entry, query: Query, mechanism: Mechanism) -> str:
     if entry.open:
         return entry.text.replace("?", number)
     text = _SET.sub(rf"\g<1>{number}", entry.text, count=1)
-    return text if parse(text) == Plan.sum_of(mechanism) else repr(mechanism)
+    try:
+        return text if parse(text) == Plan.sum_of(mechanism) else repr(mechanism)
+    except PlanError:  # what stood there was no number alone, as Fraction(1, 3)
+        return repr(mechanism)
