@@ -8,6 +8,7 @@ import pytest
 from mpmath import mp, mpf
 
 from zcdp import Filter, Gaussian, LossPair, Subsampled
+from zcdp.accounting.meters import RhoMeter
 
 F = Fraction
 P, Q = [F(9, 10), F(1, 10)], [F(3, 5), F(2, 5)]
@@ -62,10 +63,11 @@ def test_what_is_left_is_that_of_the_order_with_the_largest_share(uses: int, ord
 def test_a_rho_costs_its_order_times_as_much_and_no_mechanism_less_than_it_spends() -> None:
     for order in (F(3), F(30)):
         asked = Filter(epsilon=20, delta="1e-6", order=order)
-        asked.spend(rho="0.01")
+        asked.spend(rho="0.01", label="first")
         assert asked.spent == order / 100
         asked.spend(Gaussian(rho="0.01"))
         assert asked.spent == order / 50
+        assert asked.history == ((F(1, 100), "first"), (Gaussian(rho="0.01"), None))
 
 
 def test_whether_something_would_fit_is_not_told_for_other_neighbours() -> None:
@@ -88,3 +90,20 @@ def test_an_order_that_leaves_nothing_has_no_budget() -> None:
     with pytest.raises(ValueError, match=r"order \(1\) must be above 1"):
         Filter(epsilon=1, delta="1e-6", order=1)
     assert Filter(epsilon=1, delta="1e-6", order=30).budget > 0
+
+
+@pytest.mark.parametrize("way", [0, 1])
+def test_a_meter_that_cannot_pay_for_what_another_admitted_has_nothing_left(way: int) -> None:
+    """A loss without end in one order of the neighbours: nothing fits again, not even what is free."""
+    meter = RhoMeter(F(1, 3))
+    meter.add((5, 7))
+    assert meter.spent == F(7, meter._per_one)
+    meter.add((None, 0) if way == 0 else (0, None))
+    assert not meter.fits((0, 0))
+    assert meter.spent > meter.budget == F(1, 3)
+    assert meter.remaining == 0
+    assert meter.over((1, 1))[1] == 0
+    fresh = RhoMeter(F(1, 3))
+    assert fresh.fits((fresh._limit, fresh._limit))
+    assert not fresh.fits((fresh._limit, fresh._limit + 1) if way else (fresh._limit + 1, fresh._limit))
+    assert not fresh.fits((None, 0) if way == 0 else (0, None))

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from zcdp import Laplace, RandomizedResponse
+from zcdp import ExponentialMechanism, Laplace, RandomizedResponse
 from zcdp.accounting.plan_file import Budget, PlanFileError, read_plan
 
 QUERY = '[[query]]\nname = "a"\nmechanism = "Laplace(epsilon=1)"\n'
@@ -199,3 +199,52 @@ def test_tables_say_whom_they_are_about_in_one_place(name: str) -> None:
     text = head[name] + TABLE.format(grid=10, mechanism="DiscreteGaussian(sigma=9)", target="")
     with pytest.raises(PlanFileError, match=f"^plan.toml:1: {name}: does not go with \\[data\\]"):
         read_plan("plan.toml", text)
+
+
+def test_the_tables_of_a_release_fit_together() -> None:
+    """Two tables of 700 x 700 cells are 980,000; a release may have a million in all."""
+    values = ", ".join(f'"{n}"' for n in range(700))
+    head = f'[data]\nunit = "row"\n[domain]\na = [{values}]\nb = [{values}]\n'
+    table = '[[query]]\nname = "{}"\nmeasure = "count"\nby = ["a", "b"]\nmechanism = "DiscreteGaussian(sigma=9)"\n'
+    assert len(read_plan("plan.toml", head + "".join(map(table.format, "xy"))).entries) == 2
+    with pytest.raises(PlanFileError, match="cells together"):
+        read_plan("plan.toml", head + "".join(map(table.format, "xyz")))
+
+
+TOP = """[data]
+unit = "row"
+neighbours = "{neighbours}"
+[domain]
+region = ["north", "south", "west"]
+[[query]]
+name = "largest"
+measure = "top"
+of = "region"
+k = 2
+mechanism = "{mechanism}"
+weight = 5
+note = "N"
+"""
+
+
+@pytest.mark.parametrize(
+    ("mechanism", "message"),
+    [
+        ("PermuteAndFlip(epsilon=1)", "must be ExponentialMechanism"),
+        ("DiscreteGaussian(sigma=9)", "must be ExponentialMechanism"),
+        ("ExponentialMechanism(epsilon=-1)", "must be positive"),
+        ("ExponentialMechanism(epsilon=1, monotone=False)", "monotone is not typed in"),
+    ],
+)
+def test_a_selection_of_a_table_is_made_by_the_mechanism_that_is_run(mechanism: str, message: str) -> None:
+    with pytest.raises(PlanFileError, match=message):
+        read_plan("plan.toml", TOP.format(neighbours="add-remove", mechanism=mechanism))
+
+
+@pytest.mark.parametrize(("neighbours", "monotone"), [("add-remove", True), ("replace", False)])
+def test_two_selections_are_two_uses_and_scores_move_as_the_neighbours_say(neighbours: str, monotone: bool) -> None:
+    [entry] = read_plan(
+        "plan.toml", TOP.format(neighbours=neighbours, mechanism="ExponentialMechanism(epsilon=1)")
+    ).entries
+    assert entry.plan == 1 * ExponentialMechanism(epsilon=1, monotone=monotone)
+    assert (entry.count, entry.weight, entry.note) == (2, 5, "N")

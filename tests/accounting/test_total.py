@@ -7,7 +7,7 @@ from fractions import Fraction
 import pytest
 from mpmath import mp, mpf
 
-from zcdp import Gaussian, L0LInf, Laplace, Plan, account
+from zcdp import ExponentialMechanism, Gaussian, L0LInf, Laplace, Plan, RandomizedResponse, account
 from zcdp.accounting.plan_file import read_plan
 from zcdp.accounting.total import total_of
 from zcdp.accounting.usual import usual
@@ -86,3 +86,27 @@ def test_usual_charges_count_uses_answers_and_cells(uses: int) -> None:
     assert charged["epsilon^2/2"]["rho"] == pytest.approx(uses * 20.125 + 3 / 8)
     assert charged["epsilon^2/2"]["epsilon"] > charged["epsilon tanh(epsilon/2)"]["epsilon"]
     assert usual(Gaussian(sigma=1)) == {"epsilon^2/2": None, "epsilon tanh(epsilon/2)": None}
+    assert usual(ExponentialMechanism(epsilon=1), uses)["epsilon^2/8"] == uses / 8
+
+
+def test_many_kinds_of_pure_noise_cost_at_most_and_at_small_deltas_just_the_sum_of_their_epsilons() -> None:
+    """All losses are at their largest with a chance far above so small a delta."""
+    plan = Plan.sum_of(*(Laplace(epsilon=f"0.0{n}") for n in (1, 2, 3)))
+    made = account(plan, delta="1e-30", full=False, curve=False).total
+    assert made.routes["pure"] == made.epsilon == made.pure_epsilon == pytest.approx(0.06, rel=1e-15)
+    assert Fraction(made.epsilon) >= Fraction(6, 100)
+    assert made.route == "pure"
+
+
+@pytest.mark.parametrize("delta", ["1e-3", "1e-9"])
+def test_what_follows_from_rho_alone_holds_for_gaussian_noise_of_that_rho(delta: str) -> None:
+    """Responses to many values, whose rho is far above their divergence of order 1: D(a)/a at a = 12 is below rho."""
+    e, a = mp.exp(2), 12
+    sizes = (300, 2000)
+    least = mp.fsum(mp.log((e**a + e ** (1 - a) + k - 2) / (e + k - 1)) / (a - 1) / a for k in sizes)
+    plan = Plan.sum_of(*(RandomizedResponse(epsilon=2, k=k) for k in sizes))
+    made = account(plan, delta=delta, full=False, curve=False).total
+    assert made.rho >= least
+    mu, epsilon = mp.sqrt(2 * least), mpf(made.routes["zcdp"])
+    assert mp.ncdf(mu / 2 - epsilon / mu) - mp.exp(epsilon) * mp.ncdf(-mu / 2 - epsilon / mu) <= mpf(delta)
+    assert made.rho_bounds[0] <= mp.fsum(2 * (e - 1) / (e + k - 1) for k in sizes) * (1 + mpf(10) ** -12) <= made.rho

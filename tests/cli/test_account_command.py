@@ -13,6 +13,7 @@ import pytest
 
 import zcdp
 from zcdp.cli import main
+from zcdp.cli.account import _saved
 
 QUERY = '[[query]]\nname = "{}"\nmechanism = "{}"\ncount = {}\n'
 
@@ -169,3 +170,26 @@ def test_rho_of_many_uses_is_that_of_all_of_them(capsys: pytest.CaptureFixture[s
     assert facts["usual"]["epsilon^2/2"] == 1.5
     assert facts["saved"] == pytest.approx(1 - 2 / exp(1), rel=1e-12)
     assert (facts["pure_epsilon"], facts["theorem"]) == (3.0, "composition")
+
+
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        ("Subsampled(Gaussian(sigma=3), rate='0.1')", "neighbours: one record more or less (add or remove)"),
+        ("RandomizedResponse(epsilon=1, k=3)", "neighbours: one record replaced by another"),
+        ("Gaussian(sigma=3)", None),
+    ],
+)
+def test_the_neighbours_are_said_where_they_are_one_kind(
+    text: str, said: str | None, capsys: pytest.CaptureFixture[str]
+) -> None:
+    shown = told(capsys, "account", text)
+    assert (said in shown) if said else ("neighbours" not in shown)
+
+
+def test_nothing_is_saved_where_others_are_as_good(capsys: pytest.CaptureFixture[str]) -> None:
+    """One Laplace answer at a delta that buys nothing costs its epsilon, here and elsewhere."""
+    assert "Saved 0.0% of epsilon against pure epsilons added up" in told(
+        capsys, "account", "Laplace(epsilon=1)", "--delta", "1e-30"
+    )
+    assert [_saved(share) for share in (-0.25, None, 0.0, 0.25)] == ["0.0%", "0.0%", "0.0%", "25.0%"]

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import re
+import tomllib
 from math import sqrt
 from pathlib import Path
 
@@ -121,3 +122,29 @@ def test_calibrated_noise_is_told_with_what_it_spends(
     assert limit * (1 - 1e-8) <= facts["spent"][spent] <= limit * (1 + 1e-12)
     assert facts["spent"]["rho"] == plan.rho
     assert f"? = {facts['parameter']!r}" in told(capsys, "calibrate", "5 * Laplace(epsilon=?)", *budget)
+
+
+@pytest.mark.parametrize(
+    "query",
+    [
+        '[[query]]\nname = "a"\nmechanism = """\nGaussian(sigma=?)"""\n',
+        '[[query]]\nname = "a"\n"mechanism" = "Gaussian(sigma=?)"\n# mechanism = "Gaussian(sigma=?)"\n',
+        '[[query]]\nname = "a"\n  mechanism = "Gaussian(sigma=?)"  # kept by nobody\ncount = 2\n',
+    ],
+)
+def test_a_plan_is_filled_in_as_a_whole_or_not_at_all(
+    query: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """What is written reads as the same file but for the noise, or nothing is written."""
+    file, out = tmp_path / "plan.toml", tmp_path / "filled.toml"
+    file.write_text(f"[budget]\nrho = 1\n{query}")
+    if main(["allocate", str(file), "--out", str(out)]) == 0:
+        before, after = tomllib.loads(file.read_text()), tomllib.loads(out.read_text())
+        text = after["query"][0].pop("mechanism")
+        assert before["query"][0].pop("mechanism") == "Gaussian(sigma=?)"
+        assert before == after
+        uses = after["query"][0].get("count", 1)
+        assert 1 - 1e-7 <= (uses * zcdp.Plan.parse(text)).rho <= 1
+    else:
+        assert "each mechanism must stand on a line of its own" in capsys.readouterr().err
+        assert not out.exists()

@@ -54,6 +54,7 @@ def test_a_client_pays_for_the_rounds_it_answers(folder: Path, capsys: pytest.Ca
         assert (3 * mechanism).delta_at(epsilon=float(str(found["epsilon"]))) <= float(delta)
         assert (3 * mechanism).delta_at(epsilon=float(str(found["epsilon"])) * (1 - 1e-5)) > float(delta)
         assert (found["reports"], found["k"], found["rounds"], found["answered"]) == (len(VALUES), 4, 5, 3)
+        assert (found["within"] == "epsilon = 9, delta = 0.0001") == (plan == "budget")
     assert main(["estimate", str(folder / "design.toml"), str(folder / "reports.parquet")]) == 0
     assert "a client's 3 answers in 5 rounds cost" in capsys.readouterr().out
 
@@ -138,3 +139,27 @@ def test_names_are_counted_and_written(capsys: pytest.CaptureFixture[str], tmp_p
     collection = read_plan(out).collection
     assert collection is not None
     assert (collection.k, collection.values) == (3, ("tea", "coffee", "none"))
+
+
+@pytest.mark.parametrize(
+    ("asked", "budget"),
+    [
+        (("--epsilon", "1"), None),
+        (("--epsilon", " 1 "), None),
+        (("--epsilon", "1", "--delta", "1e-6"), {"epsilon": "1", "delta": "1e-6", "rho": None}),
+        (("--rho", "0.5"), {"rho": "0.5", "epsilon": None, "delta": None}),
+    ],
+)
+def test_a_design_within_any_budget_is_written_as_a_plan(
+    asked: tuple[str, ...], budget: dict[str, str | None] | None, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """A pure budget has no place in a plan file, and stands there as a comment."""
+    out = tmp_path / "design.toml"
+    assert main(["choose", "--k", "3", "--clients", "1e4", *asked, "--out", str(out)]) == 0
+    plan = read_plan(out)
+    assert (plan.budget and vars(plan.budget)) == budget
+    assert ("# the budget is pure epsilon = 1\n" in out.read_text()) == (budget is None)
+    capsys.readouterr()
+    made = facts(capsys, "account", str(out))
+    assert not (made["budget"] or {}).get("exceeded")  # type: ignore[attr-defined]
+    assert float(str(made["total"]["pure_epsilon"])) <= 1 or budget is not None  # type: ignore[index]

@@ -9,6 +9,10 @@ from pathlib import Path
 import pytest
 from cli.program import ROOT, zcdp
 
+from zcdp.cli import main
+from zcdp.cli.figure import _ordered
+from zcdp.paper import table
+
 
 @pytest.mark.parametrize(("form", "sign"), [("markdown", "| Mechanism |"), ("latex", r"\tanh"), ("csv", "rho")])
 def test_the_papers_table(form: str, sign: str) -> None:
@@ -35,3 +39,23 @@ def test_the_report_shows_what_json_prints(tmp_path: Path) -> None:
     assert repr(account["total"]["epsilon"]) in shown
     for query in account["queries"]:
         assert repr(query["rho"]) in shown
+
+
+@pytest.mark.parametrize("form", ["markdown", "latex", "csv"])
+def test_a_table_in_a_file_is_that_of_the_format_asked_for(
+    form: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    out = tmp_path / "table.txt"
+    assert main(["table", "--format", form, "--out", str(out)]) == 0
+    assert capsys.readouterr().out == ""
+    assert main(["table", "--format", form, "--json"]) == 0
+    facts = json.loads(capsys.readouterr().out)
+    assert facts == {"format": form, "out": None, "table": table(form)}  # type: ignore[arg-type]
+    assert out.read_text() == facts["table"]
+    assert {"markdown": "| ---", "latex": "\\begin{tabular}", "csv": "Mechanism,"}[form] in facts["table"]
+
+
+def test_the_files_of_all_figures_are_told_by_their_own_names() -> None:
+    names, written = ["noise", "krr", "sgd"], ["a-krr.svg", "a-noise.svg", "a-sgd.svg"]
+    assert _ordered(written, names) == ["a-noise.svg", "a-krr.svg", "a-sgd.svg"]
+    assert _ordered(["a.svg"], ["krr"]) == ["a.svg"]
