@@ -120,3 +120,12 @@ def test_the_day_is_that_of_the_build_where_it_is_stated(monkeypatch: pytest.Mon
     assert made(GAUSSIAN).date == "1970-12-31"
     monkeypatch.setenv("SOURCE_DATE_EPOCH", str(365 * 86400))
     assert made(GAUSSIAN).date == "1971-01-01"
+
+
+def test_the_unit_is_that_of_the_file_or_whom_its_tables_protect() -> None:
+    table = (
+        '[data]\nunit = "row"\nprotects = "visit"\n[domain]\na = ["x", "y"]\n[[query]]\nname = "q"\nmeasure = "count"\n'
+    )
+    assert made(table + 'by = ["a"]\nmechanism = "DiscreteGaussian(sigma=9)"\n').unit == "visit"
+    assert made('unit = "household"\n' + GAUSSIAN).unit == "household"
+    assert made(GAUSSIAN).unit is None

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import re
+from dataclasses import replace
 from fractions import Fraction
 from math import exp
 from pathlib import Path
@@ -13,7 +14,7 @@ import pytest
 
 import zcdp
 from zcdp.cli import main
-from zcdp.cli.account import _saved
+from zcdp.cli.account import _saved, _total
 
 QUERY = '[[query]]\nname = "{}"\nmechanism = "{}"\ncount = {}\n'
 
@@ -193,3 +194,9 @@ def test_nothing_is_saved_where_others_are_as_good(capsys: pytest.CaptureFixture
         capsys, "account", "Laplace(epsilon=1)", "--delta", "1e-30"
     )
     assert [_saved(share) for share in (-0.25, None, 0.0, 0.25)] == ["0.0%", "0.0%", "0.0%", "25.0%"]
+
+
+def test_a_lower_end_is_rounded_down(capsys: pytest.CaptureFixture[str]) -> None:
+    made = zcdp.account("Laplace(epsilon=1)", curve=False)
+    _total(replace(made, total=replace(made.total, epsilon_bounds=(2 / 3, made.total.epsilon))))
+    assert "which is at least 0.666666\n" in capsys.readouterr().out

@@ -9,6 +9,7 @@ import pytest
 from zcdp.display.names import neighbours, route
 from zcdp.display.plain import cost, gain, lower, spent
 from zcdp.display.rounding import percent, shares
+from zcdp.display.things import thing
 from zcdp.display.typeset import at_least, at_most, exactly, more, tagged
 from zcdp.display.typeset import percent as typeset_percent
 
@@ -105,3 +106,22 @@ def test_neighbours_are_said_by_what_a_record_stands_for() -> None:
     assert neighbours("replace", "household") == "one household replaced by another (clipped to C: moves 2C)"
     assert "or one replaced" in neighbours("either", None)
     assert (route("profile"), route("pure")) == ("privacy profile", "pure epsilons added up")
+
+
+def test_a_number_of_one_digit_more_than_are_shown_is_rounded_too() -> None:
+    assert (cost(0.1234561), lower(0.1234569), at_most(1234.561), at_least(1234.569)) == (
+        "0.123457",
+        "0.123456",
+        "1234.57",
+        "1234.56",
+    )
+    assert (cost(0.12341, 4), lower(0.12349, 4), cost(0.1234, 4)) == ("0.1235", "0.1234", "0.1234")
+
+
+def test_a_long_text_is_quoted_by_its_beginning() -> None:
+    assert thing("a" * 200) == "'" + "a" * 39 + "..."
+    assert (thing("a" * 50), thing([1] * 100), thing(10**5000)) == (
+        "'" + "a" * 50 + "'",
+        "a list",
+        "a number of thousands of digits",
+    )
