@@ -11,9 +11,11 @@ import pytest
 from mpmath import mp, mpf
 
 from zcdp import Channel, Gaussian, Laplace, LossPair, Plan, PureDP, RandomizedResponse
+from zcdp.numeric.balls import lift
 from zcdp.privacy.conversions import routes
 from zcdp.privacy.conversions.rdp_to_approx import rdp_to_delta, rdp_to_epsilon
 from zcdp.privacy.conversions.routes import Routes
+from zcdp.privacy.conversions.zcdp_to_approx import zcdp_to_delta, zcdp_to_epsilon
 from zcdp.privacy.loss import laplace_pair, three_point_pair
 from zcdp.privacy.loss.law import LossLaw, Parts
 from zcdp.privacy.profile.answer import Answer, NoAnswer
@@ -248,6 +250,29 @@ def test_the_renyi_routes_are_the_least_over_orders(rho: Fraction, epsilon: Frac
         found = rdp_to_epsilon(cumulant, small)
         assert max(best, mpf(0)) * (1 - mpf("0.01")) <= found <= max(best, mpf(0)) * (1 + mpf(10) ** -12)
         assert gaussian_delta(mp.sqrt(2 * r), mpf(found)) <= real(small)
+
+
+@pytest.mark.parametrize("rho", [F(1, 50), F(1, 3), F(7, 4)])
+def test_the_renyi_routes_are_rounded_up(rho: Fraction) -> None:
+    """Not below the least over all orders, to the last bit: where the slope of the exponent is 0, to forty digits."""
+
+    def cumulant(s: object) -> object:
+        return lift(rho) * s * (1 + s)  # type: ignore[operator]
+
+    with mp.workdps(40):
+        r = real(rho)
+        for n in range(1, 16):
+            epsilon = F(n, 3) + F(1, 7)
+            e = real(epsilon)
+            s = mp.findroot(lambda s, e=e: r * (1 + 2 * s) - e + mp.log(s / (1 + s)), (e / (2 * r), e / (2 * r) + 1))
+            least = min(mp.exp(r * s * (1 + s) - s * e + tail(s)), mpf(1))
+            for found in (rdp_to_delta(cumulant, epsilon), zcdp_to_delta(rho, epsilon)):
+                assert least <= found <= least * (1 + mpf(10) ** -14)
+            delta = F(mp.nstr(least, 20))
+            if delta < 1:
+                for found in (rdp_to_epsilon(cumulant, delta), zcdp_to_epsilon(rho, delta)):
+                    assert e * (1 - mpf(10) ** -17) <= found * (1 + mpf(10) ** -14)
+                    assert found <= e * (1 + mpf(10) ** -14)
 
 
 @pytest.mark.parametrize("epsilon", [F(0), F(1, 4), F(1), F(3, 2)])
