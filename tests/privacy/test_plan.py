@@ -25,7 +25,7 @@ from zcdp.errors import BadType, BadValue
 from zcdp.numeric.balls import at_precision
 from zcdp.numeric.certify import NotCertified
 from zcdp.numeric.functions import Number
-from zcdp.privacy.curve import Peak
+from zcdp.privacy.curve import Curve, Peak
 from zcdp.privacy.loss.law import LossLaw
 from zcdp.privacy.relation import Relation
 
@@ -228,3 +228,29 @@ def test_what_only_a_bound_is_known_of_has_its_witness_as_lower_end() -> None:
     three = 3 * bound
     assert three.rho_bounds[0] <= 3 * lower * (1 + 1e-12)
     assert three.rho_bounds[1] >= 3 * F(upper) * (1 - F(1, 10**15))
+
+
+def test_the_pure_epsilon_is_rounded_up_whatever_kind_of_number_it_is() -> None:
+    """Thirds and sevenths are no floats, and half of them would be rounded down to the nearest one."""
+    for n in range(1, 12):
+        for loss in (F(n, 3), F(n, 7), F(n, 10)):
+            for m in (PureDP(epsilon=loss), PureDP(epsilon=loss) + PureDP(epsilon=loss / 2)):
+                exact = loss if isinstance(m, PureDP) else loss * 3 / 2
+                assert F(nextafter(m.pure_epsilon, 0)) < exact <= F(m.pure_epsilon)
+
+
+class WithoutLaw(PureDP):
+    """Pure DP that knows no law of its own."""
+
+    def pair(self) -> LossLaw | None:
+        return Curve.pair(self)
+
+
+def test_what_knows_no_law_of_its_own_has_that_of_all_of_pure_dp() -> None:
+    """Two outcomes of ratio e^epsilon: delta is (e^2 - e^epsilon)/(1 + e^2) for one use at epsilon 2."""
+    one = WithoutLaw(epsilon=2)
+    for epsilon in (0.0, 0.5, 1.5):
+        truth = (exp(2) - exp(epsilon)) / (1 + exp(2))
+        assert one.delta_at(epsilon=epsilon) == pytest.approx(truth, rel=1e-13)
+        assert one.delta_at(epsilon=epsilon) >= truth * (1 - 1e-15)
+    assert Curve.pair(Gaussian(sigma=1)) is None
