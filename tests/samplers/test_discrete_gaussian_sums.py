@@ -1,14 +1,17 @@
-"""The distribution function of the discrete Gaussian: at every outcome that may ever be asked for, and one by one."""
+"""The discrete Gaussian: its distribution function at every outcome, and the coins that keep proposals."""
 
 from __future__ import annotations
 
 from fractions import Fraction
+from types import SimpleNamespace
 
+import numpy as np
 import pytest
 from mpmath import mp, mpf
 from samplers.laws import exact
 
 from zcdp.numeric.balls import at_precision
+from zcdp.samplers import discrete_gaussian as module
 from zcdp.samplers.discrete_gaussian import DiscreteGaussianNoise
 
 
@@ -28,3 +31,30 @@ def test_sums_of_the_mass_on_either_side_and_far_out(variance: Fraction, bits: i
                 middle, radius = (mpf(part.str(80, radius=False)) for part in (ball.mid(), ball.rad()))
                 assert abs(middle - truth) <= radius * (1 + mpf(10) ** -9) + mpf(10) ** -75
                 assert radius < mpf(2) ** (10 - bits)
+
+
+@pytest.mark.parametrize("sigma", [Fraction(1100), Fraction(2**41)], ids=str)
+def test_each_proposal_is_kept_by_the_exponent_of_its_own_size(
+    sigma: Fraction, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """exp(-(|y| - sigma^2/t)^2/(2 sigma^2)), t = floor(sigma) + 1: as a float and exactly, one by one and in arrays."""
+    noise, variance, t = DiscreteGaussianNoise(sigma**2), sigma**2, int(sigma) + 1
+    sizes = [0, 1, -1, 700, -2000, 5 * t, -7 * t]
+    told: list[tuple[float | None, Fraction]] = []
+    monkeypatch.setattr(module, "coin", lambda about, exact, source: told.append((about, exact())) or True)
+    monkeypatch.setattr(module, "flip_exp", lambda exact, source: told.append((None, exact)) or True)
+    monkeypatch.setattr(
+        module,
+        "coins",
+        lambda about, exact, source: told.extend((about[n], exact(n)) for n in range(about.size)) or about >= 0,
+    )
+    left = iter(sizes)
+    noise._laplace = SimpleNamespace(  # type: ignore[assignment]
+        draw_one=lambda source: next(left), draw=lambda count, source: np.resize(sizes, count)
+    )
+    assert [noise.draw_one(bytes) for _ in sizes] == sizes
+    if t < 2**40:
+        assert noise.draw(len(sizes), bytes).tolist() == sizes
+    for y, (about, exponent) in zip(sizes * 2, told, strict=False):
+        assert exponent == (abs(y) - variance / t) ** 2 / (2 * variance)
+        assert about is None or abs(about - float(exponent)) < 2.0**-35

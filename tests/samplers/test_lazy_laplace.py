@@ -169,3 +169,15 @@ def test_levels_of_a_run_are_exact_numbers() -> None:
         words = [2**60 << 1, (v >> 64) << 1, v & (2**64 - 1), 2**63]
         assert list(run.run([query], told(*words))) == [above]
         assert run.draw([query], 1, told(*words)).tolist() == [[int(above)]]
+
+
+@pytest.mark.parametrize("ahead", [0, 1])
+def test_sums_whose_balls_overlap_are_not_told_apart_by_their_middles(ahead: int) -> None:
+    """Equal to 127 bits, and one ahead by a quarter of what these leave open: the next bits turn it round, or not."""
+    numbers = [lambda: arb(0), lambda: arb(0)]
+    numbers[ahead] = lambda: arb(2) ** -128
+    for turned in (True, False):
+        last = [0, 2**64 - 1] if turned == (ahead == 1) else [2**64 - 1, 0]
+        source = told(2**40, 2**40, *last)
+        sums = [(number, LazyLaplace(HALF << 1, source)) for number in numbers]
+        assert greatest(sums) == (1 - ahead if turned else ahead)
