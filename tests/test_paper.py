@@ -130,3 +130,15 @@ def test_every_numbered_statement_has_a_page_code_and_a_test() -> None:
         source = (ROOT / code).read_text()
         named = code in proof or f"{page}.md" in source or f'"{page}"' in source or "docs/theorems/" in proof
         assert named, f"{page} and {code} do not know each other ({label})"
+
+
+def test_latex_has_the_numbers_of_the_other_forms() -> None:
+    exact = [row[4:] for row in list(csv.reader(io.StringIO(table("csv"))))[1:]]
+    shown = [cells(line)[4:] for line in table("latex").splitlines() if "&" in line]
+    assert shown[0] == [rf"$\rho({epsilon})$" for epsilon in EPSILONS]
+    for (example, *digits), short in zip(exact, shown[1:], strict=True):
+        assert example.replace("Delta", r"\Delta") in short[0]
+        assert ("(" in short[0]) == bool(example)
+        for full, rounded in zip(digits, (cell.split(" (")[0] for cell in short), strict=True):
+            assert Decimal(full) <= Decimal(rounded) <= Decimal(full) * Decimal("1.00001")
+    assert {row[0] for row in exact} == {"", "Delta = 5", "k = 4"}

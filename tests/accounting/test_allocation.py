@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from fractions import Fraction
+from math import log
 from pathlib import Path
 
 import pytest
@@ -227,3 +228,59 @@ def test_equal_costs_of_other_noise_are_not_taken_for_one() -> None:
     ]
     first, second = (q.accuracy.half_width for q in found.queries)
     assert second == pytest.approx(10 * first, rel=1e-15)
+
+
+@pytest.mark.parametrize(("weights", "sds", "ratio"), [((9, 1), (200, 1000), 1.5), ((1, 4), (200, 500), 0.125)])
+def test_total_counts_errors_in_units_of_their_targets(
+    weights: tuple[int, int], sds: tuple[int, int], ratio: float
+) -> None:
+    """The sum of w/(2 r t^2) is least within r + s where r goes with sqrt(w)/t, t the target over the sensitivity."""
+    queries = [
+        Query(Gaussian, sd=sds[0], weight=weights[0]),
+        Query(Gaussian, sensitivity=10, sd=sds[1], weight=weights[1]),
+    ]
+    first, second = allocate(queries, rho="0.7", objective="total")
+    assert float(first.exact_rho / second.exact_rho) == pytest.approx(ratio, rel=1e-6)
+
+
+@pytest.mark.parametrize("objective", ["worst", "total"])
+@pytest.mark.parametrize(
+    "light",
+    [
+        Query(Gaussian, sd=10, weight="1e-9"),
+        Query(Gaussian, sd=10, weight="1e-9", free="rho"),
+        Query(Laplace, sd=10, weight="1e-9"),
+        Query(Laplace, sd=10, weight="1e-9", free="scale", sensitivity=2),
+    ],
+    ids=repr,
+)
+def test_however_little_weight_a_query_has_its_target_is_met(light: Query, objective: str) -> None:
+    first, second = allocate([light, Query(Gaussian)], rho=1, objective=objective)
+    assert 10 * (1 - 1e-8) <= first.accuracy().standard_deviation <= 10
+    assert 1 - 1e-7 <= first.rho + second.rho <= 1
+
+
+@pytest.mark.parametrize("sd", [3, 5, 7, 11, 13, 17, 19, 23, 29, 31])
+def test_the_factor_that_would_fit_does_fit(sd: int) -> None:
+    """Gaussian noise of so large an sd needs rho = 1/(2 sd^2): of a budget of 1/1234567 its root is the factor."""
+    with pytest.raises(TargetsDoNotFit) as refused:
+        allocate([Query(Gaussian, sd=sd)], rho="1/1234567")
+    squared = Fraction(1234567, 2 * sd**2)
+    assert squared <= Fraction(refused.value.factor) ** 2 <= squared * Fraction(1003, 1000)
+    assert refused.value.needed == pytest.approx(1 / (2 * sd**2), rel=1e-8)
+
+
+def test_what_would_fit_is_said_for_the_level_and_the_uses_asked_for() -> None:
+    """Laplace noise of scale b exceeds b log 2 half of the time: three uses within 1 need epsilon 3 log 2."""
+    asked = Query(Laplace, half_width=1, level="0.5", count=3, free="scale")
+    with pytest.raises(TargetsDoNotFit, match=r"half_width 2\.08 instead of half_width 1") as refused:
+        allocate([asked], epsilon=1, delta=0)
+    assert refused.value.factor == pytest.approx(3 * log(2), rel=1e-3)
+    assert refused.value.needed == pytest.approx(3 * log(2), rel=1e-8)
+    with pytest.raises(TargetsDoNotFit, match="with nothing left for the 2 queries without a target"):
+        allocate([asked, Query(Laplace), Query(Gaussian)], epsilon=1, delta="1e-6")
+
+
+def test_what_stays_may_not_need_all_of_the_budget() -> None:
+    with pytest.raises(ValueError, match=r"nothing of rho = 0\.5 is left"):
+        allocate([Query(Laplace)], rho="1/2", beside=4 * Gaussian(sigma=2))

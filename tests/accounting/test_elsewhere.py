@@ -18,7 +18,7 @@ from zcdp import (
     Subsampled,
     account,
 )
-from zcdp.accounting.baselines import ADVANCED, PURE_SUM, RENYI, RHOS, SQUARES, elsewhere
+from zcdp.accounting.baselines import ADVANCED, ORDERS, PURE_SUM, RENYI, RHOS, SQUARES, elsewhere
 
 DELTA = Fraction(1, 10**6)
 
@@ -82,3 +82,34 @@ def test_bounded_range_is_known_by_its_eighth_and_vectors_by_coordinates() -> No
 def test_sampled_noise_is_compared_with_its_own_curve() -> None:
     found = elsewhere(1000 * Subsampled(Gaussian(sigma=1), rate="0.01"), Fraction(1, 10**5))
     assert found[RENYI] < 0.6 * found[RHOS]
+
+
+@pytest.mark.parametrize(
+    ("text", "rho"), [("7 * Gaussian(sigma=4)", 7 / 32), ("30 * ExponentialMechanism(epsilon='0.4')", 30 * 0.16 / 8)]
+)
+@pytest.mark.parametrize("delta", [1e-3, 1e-6])
+def test_a_divergence_that_is_the_order_times_rho_is_converted_at_the_best_order_of_the_grid(
+    text: str, rho: float, delta: float
+) -> None:
+    """At order a: the least epsilon with e^{(a-1)(a rho - epsilon)} (1 - 1/a)^{a-1}/a = delta, solved by bisection."""
+
+    def solved(a: float) -> float:
+        low, high = 0.0, 1000.0
+        for _ in range(80):
+            middle = (low + high) / 2
+            too_likely = (a - 1) * (a * rho - middle + log(1 - 1 / a)) - log(a) > log(delta)
+            low, high = (middle, high) if too_likely else (low, middle)
+        return high
+
+    found = elsewhere(Plan.parse(text), Fraction(str(delta)))
+    assert found[RENYI] == pytest.approx(min(map(solved, ORDERS)), rel=1e-9)
+
+
+def test_advanced_composition_and_sums_count_uses_of_every_kind() -> None:
+    """Kairouz, Oh and Viswanath: the mean losses, and sqrt(2 log(1/delta)) times the root of the squares."""
+    parts = [(3, 0.5), (8, 0.25)]
+    found = elsewhere(Plan.parse("3 * Laplace(epsilon='0.5') + 8 * RAPPOR(epsilon='0.25')"), Fraction(1, 10**6))
+    assert found[PURE_SUM] == pytest.approx(3.5)
+    mean = sum(n * e * (exp(e) - 1) / (exp(e) + 1) for n, e in parts)
+    spread = sqrt(2 * log(10**6) * sum(n * e * e for n, e in parts))
+    assert found[ADVANCED] == pytest.approx(mean + spread, rel=1e-12)

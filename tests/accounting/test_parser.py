@@ -3,13 +3,27 @@
 from __future__ import annotations
 
 import json
+from fractions import Fraction
 
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from table import EVERYDAY_ROWS
 
-from zcdp import RAPPOR, Laplace, Mechanism, Plan, PlanError, PureDP, RandomizedResponse
+from zcdp import (
+    L2,
+    RAPPOR,
+    Channel,
+    ExponentialMechanism,
+    L0LInf,
+    Laplace,
+    Mechanism,
+    Plan,
+    PlanError,
+    PureDP,
+    RandomizedResponse,
+)
+from zcdp.plans.plan_text import parse_written
 
 
 @pytest.mark.parametrize("m", EVERYDAY_ROWS[::3], ids=repr)
@@ -112,3 +126,58 @@ def test_bad_json_is_refused(data: object) -> None:
 def test_deep_json_is_refused() -> None:
     with pytest.raises(ValueError, match="nested"):
         Plan.from_json("[" * 100_000)
+
+
+@pytest.mark.parametrize(
+    ("written", "value"),
+    [
+        ("2", 2),
+        ("0x10", 16),
+        ("0XfF", 255),
+        (".5", 0.5),
+        ("3.", 3.0),
+        ("1e-3", 1e-3),
+        ("2.5E+1", 25.0),
+        ("'1/3'", "1/3"),
+        ('"0.1"', "0.1"),
+        ("'1e-3'", "1e-3"),
+        ("Fraction(3, 7)", Fraction(3, 7)),
+        ("Fraction('1/3', 2)", Fraction(1, 6)),
+        ("Fraction(denominator=7, numerator=3)", Fraction(3, 7)),
+        ("Fraction(2)", Fraction(2)),
+        ("Fraction('0.1')", Fraction(1, 10)),
+    ],
+)
+def test_a_number_is_the_one_that_is_written(written: str, value: object) -> None:
+    [(part, count)] = Plan.parse(f"3 * Laplace(epsilon={written})").parts
+    assert (part, count) == (Laplace(epsilon=value), 3)
+    assert part.epsilon == Fraction(value)  # type: ignore[attr-defined, arg-type]
+
+
+def test_constants_lists_and_sensitivities_are_what_they_are_called() -> None:
+    [(one, _)] = Plan.parse("Laplace(epsilon=1, sensitivity=L0LInf(5, '1/2'))").parts
+    assert one.sensitivity == L0LInf(5, "1/2")  # type: ignore[attr-defined]
+    assert Plan.parse("Laplace(epsilon=1, sensitivity=L2(3))") == 1 * Laplace(epsilon=1, sensitivity=L2(3))
+    for word, value in (("True", True), ("False", False)):
+        read = Plan.parse(f"ExponentialMechanism(epsilon=1, monotone={word})")
+        assert read == 1 * ExponentialMechanism(epsilon=1, monotone=value)
+    assert Plan.parse("Channel([['3/4', '1/4'], ['1/4', '3/4']])") == 1 * Channel([["3/4", "1/4"], ["1/4", "3/4"]])
+    assert Plan.parse("Subsampled(2 * Gaussian(sigma=3), rate='0.1')") != Plan.parse(
+        "Subsampled(Gaussian(sigma=3), rate='0.1')"
+    )
+
+
+def test_brackets_beside_one_another_are_not_inside_one_another() -> None:
+    assert Plan.parse(" + ".join(["(Laplace(epsilon=1))"] * 60)) == 60 * Laplace(epsilon=1)
+    cells = Channel([["1/2", "1/2"]] * 2)
+    assert Plan.parse(" + ".join([repr(cells)] * 40)) == 40 * cells
+
+
+def test_mechanisms_of_equal_cost_keep_their_own_words() -> None:
+    _, written = parse_written("Laplace(scale=1) + Laplace(scale=10, sensitivity=10) + Laplace(epsilon=1)")
+    assert sorted(written.values()) == ["Laplace(scale=1)", "Laplace(scale=10, sensitivity=10)"]
+
+
+def test_a_fraction_has_a_denominator() -> None:
+    with pytest.raises(PlanError, match=r"denominator .* must not be 0"):
+        Plan.parse("Laplace(epsilon=Fraction(1, 0))")

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from zcdp.estimation.counting import bit_counts, hadamard_signs, member_counts, value_counts
+from zcdp.estimation.counting import bit_counts, hadamard_signs, integer_reports, member_counts, value_counts
 
 RNG = np.random.default_rng(7)
 
@@ -58,3 +58,54 @@ def test_members_and_signs() -> None:
     tally = RNG.integers(0, 9, 16)
     direct = [sum(int(tally[y]) * (-1) ** (row & y).bit_count() for y in range(16)) for row in range(16)]
     assert hadamard_signs(tally).tolist() == direct
+
+
+@pytest.mark.parametrize("kind", [np.int8, np.uint16, np.int64, bool])
+def test_bits_that_are_not_in_unsigned_bytes_are_refused(kind: type) -> None:
+    with pytest.raises(TypeError, match=r"packed bits must be bytes \(uint8\)"):
+        bit_counts(np.ones((2, 1), dtype=kind), 8)
+
+
+@pytest.mark.parametrize("size", [3, 8])
+def test_bits_beyond_the_values_are_refused_wherever_they_are(size: int) -> None:
+    """In a few rows and in many, in the first and the last of them, whichever bit it is."""
+    for height in (1, 300, 13_000):
+        rows = np.zeros((height, 2), dtype=np.uint8)
+        assert bit_counts(rows, 8 + size).tolist() == [0] * (8 + size)
+        for place in range(8 + size, 16):
+            for row in {0, height - 1}:
+                rows[row, 1] = 1 << (15 - place)
+                with pytest.raises(ValueError, match=f"a report has bits beyond the {8 + size} values"):
+                    bit_counts(rows, 8 + size)
+                rows[row, 1] = 0
+
+
+def test_reports_are_refused_wherever_they_lie_beyond() -> None:
+    """In the first block that is counted and in a later one."""
+    for kind in (np.uint8, np.int32):
+        for place in (0, (1 << 20) + 7):
+            reports = np.zeros((1 << 20) + 8, dtype=kind)
+            reports[place] = 3
+            assert value_counts(reports, 4).tolist() == [reports.size - 1, 0, 0, 1]
+            with pytest.raises(ValueError, match=r"reports must lie in 0 \.\. 2"):
+                value_counts(reports, 3)
+
+
+def test_members_must_increase_in_every_row() -> None:
+    assert member_counts(np.array([[3], [1], [3]]), 4).tolist() == [0, 1, 0, 2]
+    for rows in ([[0, 1, 2], [0, 2, 2]], [[0, 1, 2], [2, 1, 3]], [[1, 0, 2]]):
+        with pytest.raises(ValueError, match="increasing values"):
+            member_counts(np.array(rows), 4)
+
+
+def test_reports_are_integers_in_rows_of_the_right_length() -> None:
+    assert integer_reports([]).size == 0
+    assert integer_reports([], columns=3).shape == (0, 3)
+    assert integer_reports([[1, 2], [3, 4]], columns=2).shape == (2, 2)
+    assert integer_reports([1, 2], columns=2).shape == (1, 2)
+    for wrong in ([0.0, 1.0], [True], ["a"]):
+        with pytest.raises(TypeError, match="reports must be integers"):
+            integer_reports(wrong)
+    for wrong in ([[1, 2, 3, 4]], [1, 2, 3, 4], [[1], [2]], 5):
+        with pytest.raises(ValueError, match="each report must be a row of 2"):
+            integer_reports(wrong, columns=2)

@@ -11,7 +11,7 @@ import pytest
 from flint import arb
 
 from zcdp import DiscreteGaussian, DiscreteLaplace
-from zcdp.mechanisms.noise.noise_sums import NoiseSum, short_variance
+from zcdp.mechanisms.noise.noise_sums import NoiseSum, _Reach, short_variance
 from zcdp.numeric.balls import NotCertified, at_precision
 
 Mass = Callable[[int], float]
@@ -58,6 +58,44 @@ def test_the_half_width_is_that_of_the_law(terms: tuple[tuple[str, str, int], ..
     least = min(h for h in np.abs(places) if masses[np.abs(places) > h].sum() <= 0.05)
     far = min(h for h in np.abs(places) if masses[np.abs(places) > h].sum() <= 1e-7)
     assert found.half_width <= 1.001 * least + 0.004 * far + 1e-9
+
+
+@pytest.mark.parametrize("level", ["0.5", "0.8", "0.999"])
+@pytest.mark.parametrize("terms", SUMS[1:3], ids=lambda terms: " ".join("*".join(map(str, one)) for one in terms))
+def test_other_levels_hold_too(terms: tuple[tuple[str, str, int], ...], level: str) -> None:
+    places, masses = law(terms)
+    noise = NoiseSum(tuple((LAWS[name][0], Fraction(share), count) for name, share, count in terms))
+    found, miss = noise.accuracy(Fraction(level)), float(1 - Fraction(level))
+    assert found.level == float(level)
+    assert found.standard_deviation >= sqrt(masses @ places**2) * (1 - 1e-12)
+    assert masses[np.abs(places) > found.half_width].sum() <= miss
+    assert masses[np.abs(places) > 0.9 * found.half_width - 0.3].sum() > miss
+
+
+@pytest.mark.parametrize("terms", SUMS[1:3], ids=lambda terms: " ".join("*".join(map(str, one)) for one in terms))
+def test_no_tail_is_told_to_be_lighter_than_it_is(terms: tuple[tuple[str, str, int], ...]) -> None:
+    """At any place inside the reach, and the reach itself is hardly ever exceeded."""
+    places, masses = law(terms)
+    known = tuple((LAWS[name][0], Fraction(share), count) for name, share, count in terms)
+    reach = at_precision(96, lambda: _Reach(known, Fraction(1, 20)))
+    assert masses[np.abs(places) >= reach.reach].sum() <= 0.05 / 50_000
+    assert reach.reach < 20 * sqrt(masses @ places**2)
+    for part in (0.02, 0.1, 0.25, 0.5, 0.9):
+        place = part * reach.reach
+        told = at_precision(96, lambda place=place: reach.outside(place))
+        assert masses[np.abs(places) > place].sum() <= float(told.upper())
+        nearer = masses[np.abs(places) > place - 2.01 * reach.blur].sum()
+        assert float(told.lower()) <= nearer + 1e-5
+
+
+@pytest.mark.parametrize("name", ["gaussian", "narrow gaussian", "laplace", "sure"])
+def test_a_short_variance_is_the_variance_to_twenty_bits(name: str) -> None:
+    mechanism, mass, far = LAWS[name]
+    whole = sum(mass(x) for x in range(-far, far + 1))
+    truth = sum(x * x * mass(x) for x in range(-far, far + 1)) / whole
+    found = short_variance(mechanism)
+    assert float(found) == pytest.approx(truth, rel=2.0**-19)
+    assert found.numerator.bit_length() <= 21
 
 
 @pytest.mark.parametrize("name", LAWS)

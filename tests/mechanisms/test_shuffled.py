@@ -25,6 +25,7 @@ from zcdp import (
 )
 from zcdp.numeric.balls import lift
 from zcdp.privacy.loss import shuffled_law as by_counts
+from zcdp.privacy.relation import Relation
 
 Law = dict[tuple[int, ...], Fraction]
 
@@ -300,3 +301,33 @@ def test_lower_ends_next_to_the_largest_loss_are_attained(clients: int, delta: s
         assert not lower or delta_at(mpmath.mpf(lower)) >= mpmath.mpf(delta)
         assert upper >= mpmath.mpf("0.1") or delta_at(mpmath.mpf(upper)) <= mpmath.mpf(delta)
     assert one.epsilon_bounds(delta=0) == (pytest.approx(0.1), 0.1)
+
+
+def both_ways(clients: int, k: int, ratio: int) -> list[tuple[np.ndarray, np.ndarray]]:
+    """The laws of all multisets of reports, where one client holds one value or another, whatever the others hold."""
+    found = []
+    for others in combinations_with_replacement(range(k), clients - 1):
+        laws = [multisets((*others, one), rows(k, ratio)) for one in range(k)]
+        vectors = [np.array([float(law[key]) for key in laws[0]]) for law in laws]
+        found += [(p, q) for n, p in enumerate(vectors) for m, q in enumerate(vectors) if n != m]
+    return found
+
+
+@pytest.mark.parametrize(("clients", "k", "ratio"), [(1, 2, 3), (1, 4, 9), (2, 2, 3), (3, 3, 5), (4, 2, 20)])
+def test_curve_and_rho_are_not_below_those_of_any_input(clients: int, k: int, ratio: int) -> None:
+    base = RandomizedResponse(epsilon=Log(ratio), k=k)
+    m, pairs = Shuffled(base, clients=clients), both_ways(clients, k, ratio)
+
+    def divergence(order: float) -> float:
+        return max(log(float((p * (p / q) ** (order - 1)).sum())) / (order - 1) for p, q in pairs)
+
+    steepest = max(divergence(1 + s) / (1 + s) for s in np.geomspace(1e-4, 100, 60))
+    for order in (1.5, 2.0, 9.0):
+        assert divergence(order) <= m.rdp(order) * (1 + 1e-9)
+    lower, upper = m.rho_bounds
+    assert lower <= steepest * (1 + 1e-3)
+    assert steepest <= upper * (1 + 1e-9)
+    assert upper == m.rho <= base.rho * (1 + 1e-12)  # a shuffled report costs no more than one with its sender
+    assert m.pure_epsilon == pytest.approx(max(float(np.log(p / q).max()) for p, q in pairs), rel=1e-9)
+    assert not m.is_tight
+    assert m.relation is Relation.REPLACE

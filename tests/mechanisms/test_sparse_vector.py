@@ -102,6 +102,15 @@ def test_the_window_lemma_deep() -> None:
     window_lemma_holds(1100, 1)  # more than a million points
 
 
+@pytest.mark.parametrize(("s", "a"), [(0.1, 2.0), (2.0, 0.5), (0.3, -0.8), (2.0, -0.2), (2.0, -1.5), (0.5, -0.87)])
+def test_wherever_the_maximum_is_guessed_to_be_the_bound_is_above_it(s: float, a: float) -> None:
+    truth = log_moment(np.full(20001, s), -a * np.linspace(0, 1, 20001), np.full(20001, a)).max()
+    for share in (0.0, 0.05, 0.3, 0.5, 0.7, 0.95, 1.0):
+        assert at_precision(128, lambda share=share: above(log_v(arb(s), arb(a), share * abs(a)))) >= truth * (
+            1 - 1e-12
+        )
+
+
 @pytest.mark.parametrize("a", [0.4, 2.0, -0.4, -1.3])
 def test_the_slope_at_zero_is_the_divergence_of_order_one(a: float) -> None:
     value = certified(0.0, a)
@@ -156,6 +165,20 @@ def test_every_kappa_is_sound_and_the_chosen_one_is_the_best(move: Move) -> None
             assert best <= max(min(others), min(ways)) * (1 + 1e-7)
         else:
             assert best <= min(others) * (1 + 1e-7)
+
+
+@pytest.mark.parametrize(("e1", "eta", "k"), [("3", "0.3", 1), ("2", "1", 1), ("3", "0.1", 5)])
+def test_queries_that_only_rise_are_covered_on_the_way_up_and_down(e1: str, eta: str, k: int) -> None:
+    """Much noise on the queries and little on the threshold: the bound is the larger of the least of each way."""
+    ways = [ShiftedThreshold(Fraction(e1), Fraction(eta), k, move) for move in (Move.UP, Move.DOWN)]
+    kappas = [*np.geomspace(0.005, 0.5, 30), *np.linspace(0.5, 1, 12)[1:]]
+    for s in (Fraction(0), Fraction(1, 2), Fraction(3)):
+        least = [
+            min(at_precision(128, lambda k=k, s=s, way=way: above(way._certified(s, float(k)))) for k in kappas)
+            for way in ways
+        ]
+        assert ways[0].bound(s) == pytest.approx(max(least), rel=0.02)
+        assert ways[0].bound(s) <= max(least) * (1 + 1e-9)
 
 
 # True neighbours

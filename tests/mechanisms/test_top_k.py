@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from itertools import permutations
-from math import exp, log
+from math import exp, log, tanh
 from pathlib import Path
 
 import numpy as np
@@ -12,6 +12,7 @@ from mpmath import mp
 from neighbours.selection import Winner, exponential, laplace_max, peeled, permute_and_flip
 
 from zcdp import BoundedRange, DiscreteGaussian, ExponentialMechanism, PermuteAndFlip, Plan, ReportNoisyMax, TopK
+from zcdp.accounting.baselines import PURE, usual
 from zcdp.plans.plan_file import PlanFileError, read_plan
 
 WINNERS: dict[str, Winner] = {"gumbel": exponential, "exponential": permute_and_flip, "laplace": laplace_max}
@@ -139,6 +140,51 @@ def test_all_of_several_selections_are_as_near_as_is_told(noise: str) -> None:
     assert TopK(epsilon=1, k=1).falls_behind(10) == ExponentialMechanism(epsilon=1).falls_behind(10)
     with pytest.raises(ValueError, match=r"candidates \(2\)"):
         m.falls_behind(2)
+
+
+@pytest.mark.parametrize("noise", WINNERS)
+@pytest.mark.parametrize(("k", "candidates"), [(3, 3), (2, 3), (9, 10)])
+def test_candidates_that_are_further_apart_than_is_told_are_selected_in_order(
+    noise: str, k: int, candidates: int
+) -> None:
+    """Each is ahead of the next by a little more than the distance that is told, the last of those left among them."""
+    m = TopK(epsilon=k, k=k, noise=noise)
+    step = m.falls_behind(candidates, level="0.9") + 1e-3
+    chance = 1.0
+    for left in range(candidates, candidates - k, -1):
+        chance *= float(WINNERS[noise]([step * n for n in range(left, 0, -1)], 0.5)[0])
+    assert chance >= 0.9
+
+
+def test_elsewhere_each_selection_is_charged_by_itself() -> None:
+    """Four of epsilon 1/2: epsilon^2/8 of each where noise is of bounded range, else epsilon^2/2."""
+    pure = pytest.approx(4 * 0.5 * tanh(0.25))
+    assert usual(TopK(epsilon=2, k=4)) == {"epsilon^2/8": pytest.approx(4 * 0.25 / 8), PURE: pure}
+    for noise in ("exponential", "laplace"):
+        assert usual(TopK(epsilon=2, k=4, noise=noise)) == {"epsilon^2/2": pytest.approx(4 * 0.25 / 2), PURE: pure}
+        assert set(usual(ReportNoisyMax(epsilon=1, noise=noise))) == {"epsilon^2/2", PURE}
+    assert usual(ReportNoisyMax(epsilon=1, noise="gumbel"))["epsilon^2/8"] == pytest.approx(1 / 8)
+
+
+@pytest.mark.parametrize("noise", WINNERS)
+def test_several_selections_cost_what_they_do_one_after_another(noise: str) -> None:
+    """At every order as many times one; and never less than two groups of ties tell, all ways enumerated."""
+    k, each = 3, 0.8
+    m = TopK(epsilon="2.4", k=k, noise=noise)
+    kinds = {"gumbel": ExponentialMechanism, "exponential": PermuteAndFlip, "laplace": ReportNoisyMax}
+    one = kinds[noise](epsilon="0.8")
+    laws = [np.array(peeled(WINNERS[noise], [a] * 3 + [1.0 - a] * 3, each / 2, k)) for a in (1.0, 0.0)]
+    for order in (1.01, 1.5, 2, 5, 40):
+        told = m.rdp(order)
+        assert told == pytest.approx(k * one.rdp(order), rel=1e-9)
+        assert told >= np.log((laws[0] ** order * laws[1] ** (1 - order)).sum()) / (order - 1)
+    assert m.rdp(1) == pytest.approx(k * one.rdp(1), rel=1e-9)
+    assert m.rdp(float("inf")) == pytest.approx(k * each)
+    assert m.rho == pytest.approx(k * one.rho, rel=1e-9)
+    for share in (0.2, 0.5, 0.9):
+        worst = np.maximum(laws[0] - np.exp(share * k * each) * laws[1], 0).sum()
+        assert m.delta_at(epsilon=share * k * each) >= worst
+    assert m.rho_bounds[0] <= k * one.rho
 
 
 PLAN = """

@@ -176,6 +176,14 @@ def test_calibration_is_the_last_epsilon_that_fits() -> None:
     assert float(m.epsilon) > 1.15 * float(Laplace.calibrate(rho="0.1").epsilon)
 
 
+def test_where_the_proof_fails_calibration_does_not_rest_on_it(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Then rho is that of Laplace noise, and so is the epsilon that is found."""
+    monkeypatch.setattr(WinningLevel, "_proven", lambda _: False)
+    m = ReportNoisyMax.calibrate(rho="0.1")
+    assert m.rho <= 0.1
+    assert float(m.epsilon) == pytest.approx(float(Laplace.calibrate(rho="0.1").epsilon), rel=1e-9)
+
+
 def test_plans_of_noisy_max() -> None:
     m = ReportNoisyMax(epsilon="0.5")
     assert (10 * m).rho == pytest.approx(10 * m.rho, rel=1e-12)

@@ -4,14 +4,16 @@ from __future__ import annotations
 
 import random
 from fractions import Fraction
+from types import SimpleNamespace
 
 import pytest
+from flint import arb
 from independent import profile_reference as reference
-from mpmath import mpf
+from mpmath import mp, mpf
 from privacy.by_engine import by, ends, parts_of
 
 from zcdp import Laplace, Plan, PureDP
-from zcdp.numeric.balls import at_precision
+from zcdp.numeric.balls import above, at_precision, lift
 from zcdp.privacy.loss import three_point_pair
 from zcdp.privacy.loss.transform import Transform
 from zcdp.privacy.profile.question import Effort, line_for_epsilon
@@ -73,3 +75,70 @@ def test_tiny_losses_on_no_lattice_are_not_lost(power: int, *, more: bool) -> No
     lower, upper = plan.delta_bounds(epsilon=sum(losses) * scale / 10 + far)
     assert Fraction(lower) / scale < Fraction("0.63965")
     assert Fraction("0.63964") < Fraction(upper) / scale < Fraction("1.3")
+
+
+def weights_and_beyond(mu: Fraction, c: Fraction) -> tuple[dict[int, arb], arb]:
+    engine = object.__new__(Smoothed)
+    engine.mu = mu
+    engine.contour = SimpleNamespace(line=SimpleNamespace(c=lift(c)))  # type: ignore[assignment]
+    return engine._weights
+
+
+@pytest.mark.parametrize(("left", "right"), [(5, 2), (1, 1), (2, 1)])
+@pytest.mark.parametrize(("mu", "c"), [("0.02", "3"), ("0.3", "0.5"), ("0.4", "6")])
+def test_chords_are_above_the_mean_of_every_profile(
+    monkeypatch: pytest.MonkeyPatch, left: int, right: int, mu: str, c: str
+) -> None:
+    """A profile is a mean of (1 - x/t)_+: of each of these, by the lognormal's own distribution function.
+
+    With x = 1, u = e^N lognormal of mean 1: E (1 - u/t)_+ = P(u < t) - E[u; u < t]/t. Its transform at c is t^c, and
+    with the Gaussian pair t^c e^{mu^2 c(1+c)/2}.
+    """
+    monkeypatch.setattr("zcdp.privacy.profile.smoothed.LEFT", left)
+    monkeypatch.setattr("zcdp.privacy.profile.smoothed.RIGHT", right)
+    weights, beyond = at_precision(128, lambda: weights_and_beyond(Fraction(mu), Fraction(c)))
+    m, order = mpf(mu), mpf(c)
+    with mp.workdps(25):
+        assert min(float(weight) for weight in weights.values()) > -1e-20
+        for n in range(-40, 41, 2):
+            t = mp.exp(n * m / 5)  # eight deviations to either side
+            place = mp.log(t) / m
+            mean = mp.ncdf(place + m / 2) - mp.ncdf(place - m / 2) / t
+            points = ((mp.exp(k * mpf(7) / 4 * m), weight) for k, weight in weights.items())
+            chords = mp.fsum(mpf(float(weight)) * max(1 - x / t, mpf(0)) for x, weight in points)
+            outside = mpf(float(beyond)) * t**order * mp.exp(m * m * order * (1 + order) / 2)
+            assert mean <= (chords + outside) * (1 + mpf(10) ** -13)
+            if left == 5 and 0 <= n <= 10:
+                assert chords + outside <= 3 * mean  # and not far above it
+
+
+class Vague:
+    """Gaussian noise at mu = 1, smoothed by a weaker one: known at one epsilon, and to a tenth elsewhere."""
+
+    def __init__(self, mu: Fraction, sharp: Fraction) -> None:
+        self.mu, self.sharp, self.line = mu, sharp, self
+        self.c = arb(2)
+
+    def size(self, epsilon: arb) -> arb:
+        return (self.c * (1 + self.c) * (1 + lift(self.mu) ** 2) / 2 - self.c * epsilon).exp()
+
+    def delta(self, epsilon: Fraction) -> tuple[arb, arb]:
+        value = arb(float(noise_delta(mp.sqrt(1 + reference.real(self.mu) ** 2), epsilon)))
+        return (value, value) if epsilon == self.sharp else (value * arb("0.9"), value * arb("1.1"))
+
+
+def noise_delta(mu: mpf, epsilon: Fraction) -> mpf:
+    e = reference.real(epsilon)
+    return mp.ncdf(mu / 2 - e / mu) - mp.exp(e) * mp.ncdf(-mu / 2 - e / mu)
+
+
+@pytest.mark.parametrize("mu", [Fraction(1, 20), Fraction(1, 3)])
+@pytest.mark.parametrize("epsilon", [Fraction(0), Fraction(1, 2), Fraction(2)])
+def test_neighbours_of_the_lower_end_count_at_their_upper_ends(mu: Fraction, epsilon: Fraction) -> None:
+    engine = object.__new__(Smoothed)
+    engine.mu, engine.contour = mu, Vague(mu, epsilon)  # type: ignore[assignment]
+    lower, upper = at_precision(128, lambda: ends(engine.delta(epsilon)))
+    truth = noise_delta(mpf(1), epsilon)
+    assert lower <= truth <= upper
+    assert at_precision(128, lambda: above(engine.upper(epsilon))) == upper
+    assert upper == pytest.approx(float(noise_delta(mp.sqrt(1 + reference.real(mu) ** 2), epsilon)), rel=1e-9)

@@ -11,13 +11,26 @@ from zcdp.cli import main
 from zcdp.privacy.curve import Peak
 from zcdp.privacy.profile.profile import Profile
 from zcdp.privacy.profile.question import Answer
-from zcdp.verification import checks, run
+from zcdp.verification import Check, checks, run
 
 
 def failed(*theorems: str) -> set[str]:
     """Those of these theorems that some check says do not hold."""
     asked = [check for check in checks() if check.theorem in theorems]
     return {result.check.theorem for result in run(asked) if not result.passed}
+
+
+def test_a_check_that_cannot_be_finished_has_failed_and_the_next_one_still_runs() -> None:
+    asked = [
+        Check("a", "raises", lambda: 1 / 0 > 0),
+        Check("b", "holds", lambda: True),
+        Check("c", "no", lambda: False),
+    ]
+    found = list(run(asked))
+    assert [one.check for one in found] == asked
+    assert [one.passed for one in found] == [False, True, False]
+    assert [one.error for one in found] == ["ZeroDivisionError: division by zero", None, None]
+    assert all(one.seconds >= 0 for one in found)
 
 
 def test_a_wrong_formula_for_laplace(monkeypatch: pytest.MonkeyPatch) -> None:

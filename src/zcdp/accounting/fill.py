@@ -15,7 +15,7 @@ from zcdp.errors import BadValue, ZcdpError
 from zcdp.mechanisms import Mechanism
 from zcdp.numeric.exact import Value, literal
 from zcdp.plans.plan_file import Budget, Entry, PlanFile, PlanFileError, read_plan
-from zcdp.plans.plan_text import FREE, parse, parse_open
+from zcdp.plans.plan_text import FREE, PlanError, parse, parse_open
 from zcdp.privacy.plan import Plan
 
 __all__ = ["Filled", "fill"]
@@ -128,4 +128,7 @@ def _text(entry: Entry, query: Query, mechanism: Mechanism) -> str:
     if entry.open:
         return entry.text.replace("?", number)
     text = _SET.sub(rf"\g<1>{number}", entry.text, count=1)
-    return text if parse(text) == Plan.sum_of(mechanism) else repr(mechanism)
+    try:
+        return text if parse(text) == Plan.sum_of(mechanism) else repr(mechanism)
+    except PlanError:  # what stood there was no number alone, as Fraction(1, 3)
+        return repr(mechanism)

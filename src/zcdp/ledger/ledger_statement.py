@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 from fractions import Fraction
 from functools import lru_cache
 from heapq import nlargest
+from math import inf, nextafter
 from typing import Any
 
 from zcdp.accounting.account import total_of
@@ -194,12 +195,22 @@ def _guarantee(account: Account, delta: Fraction) -> dict[str, Any]:
     """What the budget promises, whatever was chosen when: the filter's theorem."""
     terms = account.terms
     if terms.epsilon is not None and terms.delta is not None:
-        return {"rho": None, "epsilon": float(terms.epsilon), "delta": float(terms.delta)}
+        return {"rho": None, "epsilon": _at_least(terms.epsilon), "delta": _at_least(terms.delta)}
     return {
-        "rho": float(account.budget),
+        "rho": _at_least(account.budget),
         "epsilon": zcdp_to_epsilon(account.budget, delta),
-        "delta": float(delta),
+        "delta": _at_least(delta),
     }
+
+
+def _at_least(number: Fraction) -> float:
+    """A float of which the decimal digits, as they are printed, are not below the number.
+
+    >>> _at_least(Fraction(3, 10)), _at_least(Fraction(1, 3))
+    (0.3, 0.33333333333333337)
+    """
+    near = float(number)
+    return near if Fraction(repr(near)) >= number else nextafter(near, inf)
 
 
 def _information(ledger: Ledger, account: Account, delta: Fraction) -> dict[str, Any] | None:

@@ -13,14 +13,7 @@ from zcdp.adapters.common import installed, warn_unless
 TESTED = ("0.16.0",)
 installed("opendp", "opendp")
 
-from zcdp.adapters.opendp.measurements import (  # noqa: E402
-    Approximate,
-    approximate,
-    plan,
-    register,
-    renyi,
-    tighten,
-)
+from zcdp.adapters.opendp.measurements import Approximate, approximate, plan, register, renyi, tighten  # noqa: E402
 from zcdp.adapters.opendp.opendp_laws import Refused  # noqa: E402
 
 __all__ = ["TESTED", "Approximate", "Refused", "approximate", "plan", "register", "renyi", "tighten"]

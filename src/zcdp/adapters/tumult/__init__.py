@@ -6,11 +6,7 @@ from zcdp.adapters.tumult.measurement import TESTED
 for _package in TESTED:
     installed(_package, "tumult")
 
-from zcdp.adapters.tumult.measurement import (  # noqa: E402
-    Refused,
-    Tight,
-    tighten,
-)
+from zcdp.adapters.tumult.measurement import Refused, Tight, tighten  # noqa: E402
 from zcdp.adapters.tumult.session import NotTested, enable  # noqa: E402
 
 __all__ = ["TESTED", "NotTested", "Refused", "Tight", "enable", "tighten"]

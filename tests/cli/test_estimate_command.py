@@ -1,0 +1,165 @@
+"""`zcdp choose` and `zcdp estimate`: every option reaches the design and the intervals; the cost is a client's."""
+
+from __future__ import annotations
+
+import json
+from math import expm1
+from pathlib import Path
+
+import pytest
+
+from zcdp import RandomizedResponse
+from zcdp.cli import main
+from zcdp.plans.plan_file import read_plan
+
+DESIGN = """{head}[collection]
+k = 4
+rounds = 5
+answered = 3
+[[query]]
+name = "a"
+mechanism = "RandomizedResponse(epsilon=1, k=4)"
+count = 3
+"""
+VALUES = [0] * 12 + [1] * 6 + [2] * 5 + [3]
+ONE = expm1(1) / (expm1(1) + 4)
+"""rho of one answer: epsilon (e^epsilon - 1)/(e^epsilon - 1 + k), Theorem 17 of the paper."""
+
+
+def facts(capsys: pytest.CaptureFixture[str], *argv: str) -> dict[str, object]:
+    assert main([*argv, "--json"]) == 0, capsys.readouterr()
+    found: dict[str, object] = json.loads(capsys.readouterr().out)
+    return found
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    made = tmp_path_factory.mktemp("estimate")
+    (made / "design.toml").write_text(DESIGN.format(head=""))
+    (made / "budget.toml").write_text(DESIGN.format(head="delta = 1e-2\n[budget]\nepsilon = 9\ndelta = 1e-4\n"))
+    (made / "delta.toml").write_text(DESIGN.format(head="delta = 1e-2\n"))
+    (made / "named.toml").write_text(DESIGN.format(head="").replace("k = 4\n", 'values = ["d", "c", "b", "a"]\n', 1))
+    (made / "values.csv").write_text("value\n" + "".join(f"{one}\n" for one in VALUES))
+    files = [str(made / name) for name in ("design.toml", "values.csv", "reports.parquet")]
+    assert main(["randomize", *files[:2], "--out", files[2]]) == 0
+    return made
+
+
+def test_a_client_pays_for_the_rounds_it_answers(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    for plan, delta in (("design", "1e-6"), ("delta", "1e-2"), ("budget", "1e-4")):
+        found = facts(capsys, "estimate", str(folder / f"{plan}.toml"), str(folder / "reports.parquet"))
+        assert found["rho"] == pytest.approx(3 * ONE, rel=1e-14)
+        assert float(str(found["delta"])) == float(delta)
+        mechanism = RandomizedResponse(epsilon=1, k=4)
+        assert (3 * mechanism).delta_at(epsilon=float(str(found["epsilon"]))) <= float(delta)
+        assert (3 * mechanism).delta_at(epsilon=float(str(found["epsilon"])) * (1 - 1e-5)) > float(delta)
+        assert (found["reports"], found["k"], found["rounds"], found["answered"]) == (len(VALUES), 4, 5, 3)
+        assert (found["within"] == "epsilon = 9, delta = 0.0001") == (plan == "budget")
+    assert main(["estimate", str(folder / "design.toml"), str(folder / "reports.parquet")]) == 0
+    assert "a client's 3 answers in 5 rounds cost" in capsys.readouterr().out
+
+
+def test_intervals_hold_the_estimate_and_widen_with_the_level(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    files = str(folder / "design.toml"), str(folder / "reports.parquet")
+    widths = []
+    for level in ("0.5", "0.99"):
+        found = facts(capsys, "estimate", *files, "--level", level)
+        rows = found["estimates"]
+        assert found["level"] == level
+        widths.append([row["upper"] - row["lower"] for row in rows])  # type: ignore[attr-defined]
+        assert [row["value"] for row in rows] == [0, 1, 2, 3]  # type: ignore[attr-defined]
+    assert all(narrow <= wide for narrow, wide in zip(*widths, strict=True))
+    assert sum(widths[0]) < sum(widths[1])
+
+
+def test_the_population_varies_more_than_these_clients(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """The draw of n clients adds f(1 - f)/n to the variance of a frequency f."""
+    files = str(folder / "design.toml"), str(folder / "reports.parquet")
+    clients, drawn = facts(capsys, "estimate", *files), facts(capsys, "estimate", *files, "--population")
+    assert (clients["of"], drawn["of"]) == ("clients", "population")
+    for one, other in zip(clients["estimates"], drawn["estimates"], strict=True):  # type: ignore[call-overload]
+        assert one["frequency"] == other["frequency"]
+        assert one["standard_error"] <= other["standard_error"]
+    first, second = (max(found["estimates"], key=lambda row: row["frequency"]) for found in (clients, drawn))  # type: ignore[call-overload]
+    assert first["standard_error"] < second["standard_error"]
+
+
+def test_values_have_their_own_names(folder: Path, capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
+    out = tmp_path / "estimates.csv"
+    found = facts(capsys, "estimate", str(folder / "named.toml"), str(folder / "reports.parquet"), "--csv", str(out))
+    assert [row["value"] for row in found["estimates"]] == ["d", "c", "b", "a"]  # type: ignore[attr-defined]
+    lines = [line.split(",") for line in out.read_text().splitlines()]
+    assert lines[0] == ["value", "frequency", "standard_error", "lower", "upper"]
+    assert [line[0] for line in lines[1:]] == ["d", "c", "b", "a"]
+    rows = [[float(cell) for cell in line[1:]] for line in lines[1:]]
+    assert rows == [list(row.values())[1:] for row in found["estimates"]]  # type: ignore[attr-defined]
+
+
+def test_the_number_of_clients_follows_from_the_reports(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """24 reports in a round in which three fifths answer are of 40 clients."""
+    found = facts(capsys, "estimate", str(folder / "design.toml"), str(folder / "reports.parquet"))
+    assert found["design"]["clients"] == 40  # type: ignore[index]
+    assert found["within"] == f"rho = {found['design']['spent']}"  # type: ignore[index]
+
+
+CHOOSE = ("choose", "--rho", "1", "--clients", "1e5")
+
+
+def test_designs_answer_every_round_where_they_must(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
+    some = facts(capsys, *CHOOSE, "--k", "16", "--rounds", "6")
+    every = facts(capsys, *CHOOSE, "--k", "16", "--rounds", "6", "--every-round")
+    assert {design["answered"] for design in every["designs"]} == {6}  # type: ignore[attr-defined]
+    assert some["designs"][0]["answered"] < 6  # type: ignore[index]
+    assert main([*CHOOSE, "--k", "16", "--rounds", "6", "--out", str(tmp_path / "best.toml")]) == 0
+    best, plan = some["designs"][0], read_plan(tmp_path / "best.toml")  # type: ignore[index]
+    assert plan.collection is not None
+    assert (plan.collection.rounds, plan.collection.answered, plan.collection.k) == (6, best["answered"], 16)
+    assert (plan.collection.clients, plan.entries[0].count) == (100_000, best["answered"])
+    assert repr(plan.entries[0].plan) == best["mechanism"]
+    assert plan.budget is not None
+    assert str(plan.budget.rho) == "1"
+
+
+def test_the_frequency_asked_for_is_that_of_the_error(capsys: pytest.CaptureFixture[str]) -> None:
+    usual = facts(capsys, *CHOOSE, "--k", "16")
+    asked = facts(capsys, *CHOOSE, "--k", "16", "--frequency", "0.4")
+    assert {design["frequency"] for design in usual["designs"]} == {1 / 16}  # type: ignore[attr-defined]
+    assert {design["frequency"] for design in asked["designs"]} == {0.4}  # type: ignore[attr-defined]
+
+
+@pytest.mark.parametrize("names", ["tea,tea", "tea,,coffee", "tea,"])
+def test_names_of_values_differ(names: str, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main([*CHOOSE, "--values", names]) == 2
+    assert "--values must be different names" in capsys.readouterr().err
+
+
+def test_names_are_counted_and_written(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
+    out = tmp_path / "named.toml"
+    assert main([*CHOOSE, "--values", "tea,coffee,none", "--out", str(out)]) == 0
+    collection = read_plan(out).collection
+    assert collection is not None
+    assert (collection.k, collection.values) == (3, ("tea", "coffee", "none"))
+
+
+@pytest.mark.parametrize(
+    ("asked", "budget"),
+    [
+        (("--epsilon", "1"), None),
+        (("--epsilon", " 1 "), None),
+        (("--epsilon", "1", "--delta", "1e-6"), {"epsilon": "1", "delta": "1e-6", "rho": None}),
+        (("--rho", "0.5"), {"rho": "0.5", "epsilon": None, "delta": None}),
+    ],
+)
+def test_a_design_within_any_budget_is_written_as_a_plan(
+    asked: tuple[str, ...], budget: dict[str, str | None] | None, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """A pure budget has no place in a plan file, and stands there as a comment."""
+    out = tmp_path / "design.toml"
+    assert main(["choose", "--k", "3", "--clients", "1e4", *asked, "--out", str(out)]) == 0
+    plan = read_plan(out)
+    assert (plan.budget and vars(plan.budget)) == budget
+    assert ("# the budget is pure epsilon = 1\n" in out.read_text()) == (budget is None)
+    capsys.readouterr()
+    made = facts(capsys, "account", str(out))
+    assert not (made["budget"] or {}).get("exceeded")  # type: ignore[attr-defined]
+    assert float(str(made["total"]["pure_epsilon"])) <= 1 or budget is not None  # type: ignore[index]

@@ -1,0 +1,141 @@
+"""Laws on a grid of losses: one above and one below the profile at every epsilon, whatever the profile and the grid."""
+
+from __future__ import annotations
+
+from fractions import Fraction
+from math import exp, log
+from random import Random
+
+import pytest
+from flint import arb
+
+from zcdp.numeric.balls import above, at_precision, below, lift
+from zcdp.privacy.loss.finite_law import finite_law
+from zcdp.privacy.loss.law import LossLaw
+from zcdp.privacy.profile.grid_engine import GridLaw, SampledProfile, law_above, law_below, sampled_profile
+
+F = Fraction
+Atoms = list[tuple[Fraction, Fraction]]
+
+
+def atoms_of(seed: int, size: int) -> Atoms:
+    """A pair on so many outcomes, of which some are rare under one of the two."""
+    rng = Random(seed)
+    p, q = ([rng.randint(1, 9) ** rng.randint(1, 3) for _ in range(size)] for _ in range(2))
+    return [(F(a, sum(p)), F(b, sum(q))) for a, b in zip(p, q, strict=True)]
+
+
+def height(atoms: Atoms, x: float) -> float:
+    """What P has above x times Q."""
+    return sum(max(float(p) - x * float(q), 0.0) for p, q in atoms)
+
+
+class Formula:
+    """A law whose profiles are those of the outcomes, in each order."""
+
+    def __init__(self, atoms: Atoms) -> None:
+        self.atoms = atoms
+
+    def alone(self) -> object:
+        def value(epsilon: arb) -> arb:
+            x = epsilon.exp()
+            return sum(((lift(p) - x * lift(q)).max(arb(0)) for p, q in self.atoms), arb(0))
+
+        return value
+
+    def reverse(self) -> Formula:
+        return Formula([(q, p) for p, q in self.atoms])
+
+    def largest(self) -> arb:
+        return lift(max(p / q for p, q in self.atoms)).log()
+
+
+def profile_of(law: GridLaw, step: Fraction, x: float) -> tuple[float, float]:
+    """E_P (1 - x e^{-L})_+ of a law on the grid, at both ends of its masses."""
+    ends = []
+    for end in (below, above):
+        terms = [
+            end(mass) * max(1 - x * exp(-n * float(step)), 0.0) for n, mass in enumerate(law.masses, start=law.first)
+        ]
+        ends.append(sum(terms) + end(law.revealed))
+    return ends[0], ends[1]
+
+
+@pytest.mark.parametrize("seed", range(6))
+@pytest.mark.parametrize(("step", "up", "down"), [(F(1, 2), 6, 6), (F(1), 2, 1), (F(1, 5), 12, 40), (F(2, 7), 3, 2)])
+def test_one_law_is_above_the_profile_and_the_other_below_it(seed: int, step: Fraction, up: int, down: int) -> None:
+    """At points of the grid and between them, within it and beyond: also where it ends before the losses do."""
+    atoms = atoms_of(seed, 2 + seed % 3)
+    law: LossLaw = Formula(atoms)  # type: ignore[assignment]
+
+    def laws() -> tuple[GridLaw, GridLaw]:
+        known = sampled_profile(law, lift(step), up, down)
+        return law_above(known), law_below(known)
+
+    high, low = at_precision(128, laws)
+    rounding = 1e-13
+    for n in range(-3 * down - 6, 3 * up + 8):
+        x = exp(n * float(step) / 3)
+        truth = height(atoms, x)
+        assert profile_of(high, step, x)[1] >= truth - rounding, (n, "above")
+        assert profile_of(low, step, x)[0] <= truth + rounding, (n, "below")
+    assert profile_of(high, step, 0.0)[0] == pytest.approx(1, abs=1e-12)  # no mass is lost
+    assert profile_of(low, step, 0.0)[1] <= 1 + rounding
+    assert not any(mass < 0 for mass in low.masses)
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_heights_are_those_of_the_outcomes_left_and_right_of_one(seed: int) -> None:
+    """Left of x = 1 by the other order's profile; beyond the largest loss 0."""
+    atoms, step = atoms_of(seed, 4), F(1, 3)
+    law: LossLaw = Formula(atoms)  # type: ignore[assignment]
+    known = at_precision(128, lambda: sampled_profile(law, lift(step), 12, 12))
+    assert known.first == -12
+    assert len(known.x) == len(known.heights) == 25
+    for j, (place, found) in enumerate(zip(known.x, known.heights, strict=True), start=-12):
+        x = exp(j * float(step))
+        assert below(place) - 1e-12 <= x <= above(place) + 1e-12
+        truth = height(atoms, x)
+        assert below(found) - 1e-13 <= truth <= above(found) + 1e-13
+        assert above(found) - below(found) < 1e-13
+
+
+def test_a_fine_grid_has_laws_close_to_each_other() -> None:
+    """Both are off by the order of the step's square, so that neither is far from the truth."""
+    atoms, step = [(F(3, 5), F(1, 4)), (F(2, 5), F(3, 4))], F(1, 40)
+    law: LossLaw = Formula(atoms)  # type: ignore[assignment]
+    known = at_precision(128, lambda: sampled_profile(law, lift(step), 40, 30))
+    high, low = at_precision(128, lambda: (law_above(known), law_below(known)))
+    for n in range(16):
+        x = exp(n / 20)
+        truth = height(atoms, x)
+        assert truth - 0.02 < profile_of(low, step, x)[0]
+        assert profile_of(high, step, x)[1] < truth + 0.02
+
+
+def test_a_loss_that_is_a_point_of_the_grid_is_not_lost() -> None:
+    """The largest loss is one step, as far as balls tell: the height there is at or next to 0, and all is covered."""
+    pair = finite_law([(F(3, 4), F(1, 4)), (F(1, 4), F(3, 4))])
+    atoms = [(F(3, 4), F(1, 4)), (F(1, 4), F(3, 4))]
+    law: LossLaw = Formula(atoms)  # type: ignore[assignment]
+
+    def laws() -> tuple[GridLaw, GridLaw, SampledProfile]:
+        known = sampled_profile(law, pair.largest(), 1, 1)
+        return law_above(known), law_below(known), known
+
+    high, low, known = at_precision(128, laws)
+    assert below(known.heights[-1]) <= 0 <= above(known.heights[-1])
+    assert above(known.heights[-1]) < 1e-15
+    for x in ("0.1", "0.5", "1", "2", "2.9", "3", "4"):
+        truth = height(atoms, float(x))
+        step = log(3)
+        ends = []
+        for one, end in ((low, below), (high, above)):
+            terms = [
+                end(mass) * max(1 - float(x) * exp(-n * step), 0.0)
+                for n, mass in enumerate(one.masses, start=one.first)
+            ]
+            ends.append(sum(terms) + end(one.revealed))
+        assert ends[0] <= truth + 1e-13
+        assert truth <= ends[1] + 1e-13
+        assert ends[1] <= truth + 1e-12  # with both losses on the grid the chords are the profile
