@@ -13,7 +13,7 @@ from zcdp import NotCertified, RandomizedResponse, Shuffled
 from zcdp.numeric.balls import at_precision, lift
 from zcdp.numeric.exact import Log
 from zcdp.privacy.loss import LossLaw, finite_law, profile_law
-from zcdp.privacy.loss.profile_law import ProfileLaw
+from zcdp.privacy.loss.profile_law import ProfileLaw, _outward
 from zcdp.privacy.relation import Relation
 
 TOP = 3
@@ -191,3 +191,11 @@ def test_mass_that_may_be_infinite_is_above_and_not_below() -> None:
         assert low.lower() <= ends(arb(epsilon))[0]
         assert high.upper() >= ends(arb(epsilon))[1] * (1 - arb(2) ** -45)
         assert (low.lower() + mass.lower()) <= ends(arb(epsilon))[0] + arb(2) ** -90
+
+
+def test_points_are_moved_up_and_to_the_left() -> None:
+    third = Fraction(1, 3)
+    x, y = at_precision(1200, lambda: _outward(lift(third), lift(2 * third)))
+    assert third - Fraction(1, 2**990) < x < third
+    assert 2 * third < y < 2 * third + Fraction(1, 2**990)
+    assert at_precision(1200, lambda: _outward(arb(-1), arb(2))) == (0, 1)

@@ -160,5 +160,7 @@ def test_one_use_is_a_mean_over_the_outcomes(name: str, facing: Facing) -> None:
             found = formula(arb(part * top))
             assert float(found) == pytest.approx(reference(part * top), abs=1e-10)
         assert abs(float(formula(law.largest().mid() * (1 - arb(2) ** -30)))) < 1e-6
+        if facing is Facing.WITH:
+            assert abs(float(formula(law.largest() * arb(1.3)))) < 1e-12
 
     at_precision(100, asked)

@@ -11,7 +11,7 @@ import pytest
 from flint import acb, arb
 
 from zcdp.numeric.balls import Undecided, above, at_precision, below
-from zcdp.privacy.loss import LossLaw, sampled_decay
+from zcdp.privacy.loss import LossLaw, sampled_decay, sampled_gaussian
 from zcdp.privacy.loss.sampled_gaussian import SampledGaussianFactor, sampled_gaussian_law
 from zcdp.privacy.loss.sampled_normal import SampledNormal
 from zcdp.privacy.loss.sampled_proposals import Grid
@@ -236,3 +236,30 @@ def test_one_use_and_its_largest_loss_are_those_of_the_mixture(rate: float, vari
                 return float(formula(arb(part * top)))
 
             assert at_precision(128, asked) == pytest.approx(truth, abs=2e-3 * truth + 1e-6)
+
+
+@pytest.mark.parametrize("removed", [True, False])
+@pytest.mark.parametrize("fall", [1.0, 4.0])
+def test_few_exponentials_are_off_by_no_more_than_they_say(
+    removed: bool, fall: float, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """M(1 + iy)/M(1) for doubles, by a coarse sum: its error is charged, and it is one."""
+    rate, variance = 0.3, 1.0
+    u, size = line(variance, 2)
+    w = np.log(weight(rate, variance, u))
+    loss, chance = (w, size + w) if removed else (-w, size)
+
+    def asked() -> tuple[list[complex], list[complex], float]:
+        factor = SampledGaussianFactor(noise(rate, variance), removed=removed)
+        factor.noise.real(factor._order(arb(1)), 60.0)  # kept: M(1) is known well
+        found = factor.tilted(arb(1)).exponentials
+        assert found is not None
+        return [complex(g) for g in found.weights], [complex(x) for x in found.rates], above(found.error)
+
+    monkeypatch.setattr(sampled_gaussian, "ENOUGH", fall)
+    weights, rates, error = at_precision(128, asked)
+    worst = 0.0
+    for y in (0.0, 0.5, 2.0, 9.0):
+        truth = np.exp((1 + 1j * y) * loss + chance).sum() / np.exp(loss + chance).sum()
+        worst = max(worst, abs(sum(g * np.exp(1j * y * x) for g, x in zip(weights, rates, strict=True)) - truth))
+    assert 1e-9 < worst <= error
