@@ -14,6 +14,7 @@ from flint import acb, arb
 from zcdp.numeric.balls import above, at_precision, below, lift
 from zcdp.numeric.exact import Log
 from zcdp.privacy.loss import LossLaw, discrete_laplace_pair, laplace_pair, logistic_pair, three_point_pair
+from zcdp.privacy.loss.edged_density import EdgedDensity
 from zcdp.privacy.loss.exponential_sum import ExponentialSum, ExponentialSumFactor
 
 EPSILONS = [Fraction(1, 10), Fraction(1), Fraction(5)]
@@ -203,3 +204,14 @@ def test_a_row_that_is_listed_has_the_masses_of_geometric_noise(epsilon: str, se
     z = 1.7 + 2.2j
     moment = sum(m * np.exp(z * steps * float(e) / sensitivity) for steps, m in truth.items())
     assert complex(at_precision(128, lambda: law.factor().moment(acb(1.7, 2.2)))) == pytest.approx(moment, rel=1e-9)
+
+
+def test_atoms_of_a_density_keep_their_ends() -> None:
+    """Of one that is not symmetric: 1/8 more at the top than at the bottom, P- and Q-masses apart by e^{+-1}."""
+    edged = EdgedDensity(arb(1), arb(0.25), arb(0.125), arb(0.1))
+    for inward in (False, True):
+        rows = edged.cells(inward=inward)
+        assert [float(x) for x in rows[0]] == pytest.approx([0.25 * exp(0.5), 0.25 * exp(-0.5)])
+        assert [float(x) for x in rows[-1]] == pytest.approx([0.125 * exp(-0.5), 0.125 * exp(0.5)])
+    places = {round(float(place)): float(mass) for place, mass in edged.base().atoms}
+    assert places == pytest.approx({1: 0.25 * exp(-0.5), -1: 0.125 * exp(0.5)})

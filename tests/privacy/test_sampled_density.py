@@ -9,7 +9,7 @@ import pytest
 from flint import acb, arb
 
 from zcdp.numeric.balls import above, at_precision, below
-from zcdp.privacy.loss import LossLaw, gaussian_pair, laplace_pair, logistic_pair
+from zcdp.privacy.loss import LossLaw, gaussian_pair, laplace_pair, logistic_pair, panels, sampled_density
 from zcdp.privacy.loss.sampled_density import Facing, SampledDensityLaw
 from zcdp.privacy.loss.transform import Points
 
@@ -164,3 +164,41 @@ def test_one_use_is_a_mean_over_the_outcomes(name: str, facing: Facing) -> None:
             assert abs(float(formula(law.largest() * arb(1.3)))) < 1e-12
 
     at_precision(100, asked)
+
+
+@pytest.mark.parametrize(("name", "facing"), [*CASES, ("Laplace", Facing.EITHER), ("logistic", Facing.EITHER)])
+@pytest.mark.parametrize("fall", [0.5, 3.0])
+def test_the_error_of_a_quadrature_of_few_points_is_charged(
+    name: str, facing: Facing, fall: float, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """M(c), M(c + iy) and the sum for doubles hold the fine values, and are off by something."""
+    law, heights = law_of(name, facing), (0.0, 0.4, 2.0)
+    c = arb(1.5)
+
+    def fine() -> list[complex]:
+        factor = law.ready()
+        return [complex(factor.moment(acb(c, y))) for y in heights]
+
+    truth = at_precision(100, fine)
+    monkeypatch.setattr(panels, "ORDERS", (1, 2, 3, 4, 64))
+    monkeypatch.setattr(sampled_density, "DOUBLE", fall)
+    monkeypatch.setattr(sampled_density, "HIGHEST", 1.0)
+    monkeypatch.setattr(sampled_density, "_working", lambda: fall)
+
+    def coarse() -> tuple[arb, list[acb], list[complex], float]:
+        factor = law.ready()
+        found = factor.tilted(c).exponentials
+        assert found is not None
+        terms = list(zip(found.weights, found.rates, strict=True))
+        sums = [complex(sum((g * (x * acb(0, y)).exp() for g, x in terms), acb(0))) for y in heights]
+        return factor.real(c, fall), [factor.moment(acb(c, y)) for y in heights], sums, above(found.error)
+
+    real, values, sums, error = at_precision(100, coarse)
+    assert below(real) - 1e-12 <= truth[0].real <= above(real) + 1e-12
+    for value, exact in zip(values, truth, strict=True):
+        assert below(value.real) - 1e-12 <= exact.real <= above(value.real) + 1e-12
+        assert below(value.imag) - 1e-12 <= exact.imag <= above(value.imag) + 1e-12
+    if facing is not Facing.EITHER:
+        for found, exact in zip(sums, truth, strict=True):
+            assert abs(found - exact / truth[0]) <= error + 1e-12
+    assert abs(complex(values[0].mid()) - truth[0]) > 1e-9
