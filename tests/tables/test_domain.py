@@ -1,0 +1,156 @@
+"""Domains of keys and bins: what is read from a plan, what the published columns say, and what is refused."""
+
+from __future__ import annotations
+
+import hashlib
+from fractions import Fraction
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from zcdp.tables.dates import Dates
+from zcdp.tables.domain import Bins, Keys, read_domain
+from zcdp.tables.problems import DeclarationError
+
+MOST = 2**53 - 1  # all integers up to here are doubles
+
+
+@pytest.mark.parametrize(
+    ("data", "edges"),
+    [
+        ({"from": 0, "to": 10, "step": 2.5}, [0, 2.5, 5, 7.5, 10]),
+        ({"from": 0, "to": 10, "bins": 4}, [0, 2.5, 5, 7.5, 10]),
+        ({"from": -3, "to": 3, "step": 2}, [-3, -1, 1, 3]),
+        ({"from": "-1/3", "to": "1/3", "bins": 2}, [-1 / 3, 0, 1 / 3]),
+        ({"from": 0.1, "to": 0.4, "step": 0.1}, [0.1, 0.2, 0.3, 0.4]),
+        ({"from": 5, "to": 6, "bins": 1}, [5, 6]),
+    ],
+)
+def test_bins_lead_from_the_first_edge_to_the_last(data: dict[str, Any], edges: list[float]) -> None:
+    found = read_domain("age", data, None)
+    assert isinstance(found, Bins)
+    assert found.columns() == {"age_from": edges[:-1], "age_to": edges[1:]}
+    assert (found.size, list(found.labels), float(found.end)) == (
+        len(edges) - 1,
+        list(range(len(edges) - 1)),
+        edges[-1],
+    )
+    assert (found.column, found.clip, found.kind) == ("age", False, "number")
+    whole = [type(one) is int for one in found.columns()["age_from"]]
+    assert whole == [float(one).is_integer() for one in edges[:-1]]
+
+
+@pytest.mark.parametrize(
+    ("data", "labels", "kind"),
+    [
+        (["b", "a"], ("b", "a"), "text"),
+        ({"values": ["b", "a"], "other": "rest"}, ("b", "a", "rest"), "text"),
+        ({"values": [3, 1], "other": 0}, (3, 1, 0), "integer"),
+        ([True], (True,), "boolean"),
+        ({"values": [False], "other": True}, (False, True), "boolean"),
+        ([MOST, -MOST], (MOST, -MOST), "integer"),
+    ],
+)
+def test_keys_are_published_in_their_order_and_the_rest_last(data: Any, labels: tuple[Any, ...], kind: str) -> None:
+    found = read_domain("region", data, None)
+    assert isinstance(found, Keys)
+    assert (found.labels, found.size, found.kind, found.column) == (labels, len(labels), kind, "region")
+    assert found.columns() == {"region": list(labels)}
+
+
+def test_other_columns_and_clips_are_those_that_are_said() -> None:
+    found = read_domain("a", {"values": ["x"], "column": "b"}, None)
+    assert found.column == "b"
+    bins = read_domain("a", {"from": 0, "to": 4, "step": 1, "column": "b", "clip": True}, None)
+    assert (bins.column, bins.clip) == ("b", True)  # type: ignore[union-attr]
+
+
+def test_days_are_of_the_calendar_and_numbers_in_quotes_are_not() -> None:
+    assert isinstance(read_domain("a", {"from": "2024-01-01", "to": "2024-02-01", "step": "month"}, None), Dates)
+    for start in ("-7", "1e-2", "-1e-2", "1/2"):
+        found = read_domain("a", {"from": start, "to": "8", "bins": 3}, None)
+        assert isinstance(found, Bins)
+        assert found.start == Fraction(start)
+
+
+WRONG: list[tuple[Any, str]] = [
+    ("R1", "must be a list of keys"),
+    ([], "at least one key"),
+    ({"values": "R1"}, "at least one key"),
+    ({}, "values, or a file"),
+    ({"values": ["a"], "file": "a.txt"}, "values, or a file"),
+    (["a", 1], "of one kind"),
+    ([1, True], "of one kind"),
+    ([1.5], "of one kind"),
+    ({"values": ["a"], "other": 1}, "of one kind"),
+    (["a", "b", "a"], "'a' twice"),
+    ({"values": ["a", "b"], "other": "b"}, "'b' twice"),
+    ([MOST + 1], "below 2\\^53"),
+    ([-MOST - 1], "below 2\\^53"),
+    ({"values": [1], "other": MOST + 1}, "below 2\\^53"),
+    (list(range(500_001)), "at most 500000 keys"),
+    ({"values": ["a"], "clip": True}, "no such field"),
+    ({"from": 0, "to": 4}, "step or bins"),
+    ({"from": 0, "step": 4}, "step or bins"),
+    ({"from": 0, "to": 4, "step": 1, "bins": 4}, "step or bins"),
+    ({"from": 4, "to": 4, "step": 1}, "from must be below to"),
+    ({"from": 5, "to": 4, "step": 1}, "from must be below to"),
+    ({"from": 0, "to": MOST + 1, "bins": 2}, "both below 2\\^53"),
+    ({"from": -MOST - 1, "to": 0, "bins": 2}, "both below 2\\^53"),
+    ({"from": 0, "to": 4, "step": 0}, "step must be positive"),
+    ({"from": 0, "to": 4, "step": -1}, "step must be positive"),
+    ({"from": 0, "to": 4, "step": 1.5}, "whole number of steps"),
+    ({"from": 0, "to": 4, "bins": 0}, "integer from 1"),
+    ({"from": 0, "to": 4, "bins": 500_001}, "integer from 1 to 500000"),
+    ({"from": 0, "to": 500_001, "step": 1}, "at most 500000 bins"),
+    ({"from": 0, "to": 2**31, "bins": 1}, "short digits"),
+    ({"from": 0, "to": f"1/{2**31}", "bins": 1}, "short digits"),
+    ({"from": 0, "to": 4, "step": 1, "clip": 1}, "clip must be true or false"),
+    ({"from": 0, "to": 4, "step": 1, "clip": "no"}, "clip must be true or false"),
+    ({"from": 0, "to": 4, "step": 1, "other": 3}, "no such field"),
+]
+
+
+@pytest.mark.parametrize(("data", "said"), WRONG)
+def test_an_odd_domain_is_refused(data: Any, said: str) -> None:
+    with pytest.raises(DeclarationError, match=said):
+        read_domain("a", data, None)
+
+
+@pytest.mark.parametrize(
+    "data",
+    [
+        {"from": MOST - 4, "to": MOST, "step": 2},
+        {"from": -MOST, "to": 4 - MOST, "step": 2},
+        {"from": 0, "to": 500_000, "step": 1},
+        {"from": 0, "to": 2**31 - 1, "bins": 1},
+    ],
+)
+def test_bins_at_a_limit_are_read(data: dict[str, Any]) -> None:
+    assert read_domain("a", data, None).size in (1, 2, 500_000)
+
+
+def test_a_list_in_a_file_has_one_key_a_line(tmp_path: Path) -> None:
+    content = "R1\n\nR 2\r\n\u00e9\n".encode()
+    (tmp_path / "keys.txt").write_bytes(content)
+    digest = hashlib.sha256(content).hexdigest()
+    for said in (digest, digest.upper()):
+        found = read_domain("a", {"file": "keys.txt", "sha256": said, "other": "x"}, tmp_path)
+        assert found.labels == ("R1", "R 2", "\u00e9", "x")
+    (tmp_path / "keys.txt").write_bytes(content + b"R3\n")
+    with pytest.raises(DeclarationError, match="another digest"):
+        read_domain("a", {"file": "keys.txt", "sha256": digest}, tmp_path)
+
+
+@pytest.mark.parametrize(
+    ("content", "said"), [(b"\xff\n", "UTF-8"), (b"a\nb\na\n", "'a' twice"), (b"\n\n", "at least one key")]
+)
+def test_an_odd_file_is_refused(content: bytes, said: str, tmp_path: Path) -> None:
+    (tmp_path / "keys.txt").write_bytes(content)
+    with pytest.raises(DeclarationError, match=said):
+        read_domain("a", {"file": "keys.txt", "sha256": hashlib.sha256(content).hexdigest()}, tmp_path)
+    with pytest.raises(DeclarationError, match="cannot be read"):
+        read_domain("a", {"file": "none.txt", "sha256": "00"}, tmp_path)
+    with pytest.raises(DeclarationError, match="none was given"):
+        read_domain("a", {"file": "keys.txt"}, tmp_path)
