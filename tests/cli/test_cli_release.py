@@ -12,7 +12,7 @@ import polars as pl
 import pytest
 
 from zcdp import KeyConflict, Ledger
-from zcdp.cli import release as command
+from zcdp.cli import release_command as command
 from zcdp.cli.arguments import BadUsage
 from zcdp.ledger import LedgerError
 from zcdp.release import Release, ReleaseFailed

@@ -11,11 +11,20 @@ import pytest
 from flint import arb
 
 from zcdp.errors import BadValue
-from zcdp.numeric.balls import Undecided, at_precision, ceiling, floor, lift, log_size, root_below
-from zcdp.numeric.certify import NotCertified, upper_float
-from zcdp.numeric.crossing import crossing, straight
+from zcdp.numeric.balls import (
+    NotCertified,
+    Undecided,
+    at_precision,
+    ceiling,
+    floor,
+    lift,
+    log_size,
+    root_below,
+    upper_float,
+)
 from zcdp.numeric.exact import (
     Log,
+    Readable,
     integer,
     literal,
     log_of,
@@ -23,14 +32,13 @@ from zcdp.numeric.exact import (
     positive_rational,
     probability,
     rational,
+    readable,
     real,
     shown,
     times,
 )
-from zcdp.numeric.falling import solve
-from zcdp.numeric.floats import float_above
 from zcdp.numeric.functions import expm1, log1p
-from zcdp.numeric.readable import Readable, readable
+from zcdp.numeric.search import crossing, float_above, solve, straight
 
 NUMBERS = [Fraction(n, d) for n in (-7, -3, -1, 0, 1, 2, 3, 10, 999) for d in (1, 3, 4, 7, 1000, 1024, 3333)]
 

@@ -12,11 +12,10 @@ from flint import acb, arb, arb_series
 from mpmath import mp, mpc, mpf
 
 from zcdp.numeric import theta
-from zcdp.numeric.balls import Undecided, above, at_precision, below
-from zcdp.numeric.double_tables import decays, power, wave_table, waves
+from zcdp.numeric.balls import Undecided, above, at_precision, below, settled, thin, trusted
+from zcdp.numeric.doubles import decays, power, wave_table, waves
+from zcdp.numeric.quadrature import Phases, octaves
 from zcdp.numeric.theta import Theta
-from zcdp.numeric.trapezoid import Phases, octaves
-from zcdp.numeric.trusted import settled, thin, trusted
 
 
 @pytest.fixture(autouse=True)

@@ -24,7 +24,7 @@ from zcdp.privacy.loss import (
     three_point_pair,
 )
 from zcdp.privacy.loss.decay import Decay, GaussianShare, MonotoneShare, least_distance, least_square_sine, minus_log
-from zcdp.privacy.loss.discrete_gaussian import _theta_decay
+from zcdp.privacy.loss.discrete_gaussian_law import _theta_decay
 from zcdp.privacy.loss.transform import Transform
 
 Moment = Callable[[np.ndarray], np.ndarray]

@@ -13,20 +13,20 @@ from flint import arb
 from zcdp.numeric.balls import at_precision, lift
 from zcdp.privacy.loss import (
     LossLaw,
-    discrete_gaussian,
+    directed_law,
     discrete_gaussian_pair,
     envelope_of_balls,
     envelope_of_rows,
     finite_law,
     gaussian_pair,
     laplace_pair,
-    ordered_law,
     replaced_law,
     sampled_law,
     three_point_pair,
 )
+from zcdp.privacy.loss import discrete_gaussian_law as discrete_gaussian
 from zcdp.privacy.loss.envelope_law import GRID, SAME, _clustered, _rational_outcomes, _rounded
-from zcdp.privacy.loss.finite import FiniteLaw
+from zcdp.privacy.loss.finite_law import FiniteLaw
 from zcdp.privacy.loss.hull import hull
 from zcdp.privacy.relation import Relation
 
@@ -140,7 +140,7 @@ LAWS: dict[str, LossLaw] = {
     "Laplace": laplace_pair(Fraction(1), exact=True),
     "normal": gaussian_pair(lambda: arb(1), exact=True),
     "discrete normal": discrete_gaussian_pair(Fraction(4), 1),
-    "rows": ordered_law([Fraction(1, 2), Fraction(1, 2)], [Fraction(1, 5), Fraction(4, 5)]),
+    "rows": directed_law([Fraction(1, 2), Fraction(1, 2)], [Fraction(1, 5), Fraction(4, 5)]),
 }
 
 

@@ -14,8 +14,7 @@ from flint import acb, arb
 from zcdp.numeric.balls import above, at_precision, below, lift
 from zcdp.numeric.exact import Log
 from zcdp.privacy.loss import LossLaw, discrete_laplace_pair, laplace_pair, logistic_pair, three_point_pair
-from zcdp.privacy.loss.edged_density import EdgedDensity
-from zcdp.privacy.loss.exponential_sum import ExponentialSum, ExponentialSumFactor
+from zcdp.privacy.loss.exponential_law import EdgedDensity, ExponentialSum, ExponentialSumFactor
 
 EPSILONS = [Fraction(1, 10), Fraction(1), Fraction(5)]
 

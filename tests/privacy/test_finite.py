@@ -13,8 +13,8 @@ from flint import acb, arb, arb_series
 from zcdp.numeric.balls import at_precision, lift
 from zcdp.numeric.exact import Log
 from zcdp.privacy.loss import LossLaw, finite_law, three_point_pair
-from zcdp.privacy.loss.finite import FiniteLaw, RowOfAtoms, _common_base, envelope_of_atoms, mixed
-from zcdp.privacy.loss.game import Game
+from zcdp.privacy.loss.finite_law import FiniteLaw, RowOfAtoms, _common_base, envelope_of_atoms, mixed
+from zcdp.privacy.loss.law import Game
 from zcdp.privacy.relation import Relation
 
 Atoms = list[tuple[Fraction, Fraction]]

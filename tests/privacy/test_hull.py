@@ -8,7 +8,7 @@ from random import Random
 
 import pytest
 
-from zcdp.privacy.loss.hull import Atom, Point, both_orders, hull, prefixes, within_ratios
+from zcdp.privacy.loss.hull import Atom, Point, both_directions, hull, prefixes, within_ratios
 
 GROWTHS = [Fraction(n, 12) for n in (0, 1, 3, 6, 9, 11, 12, 13, 16, 20, 30, 60, 200, 2000)]
 
@@ -43,7 +43,7 @@ def test_the_curve_is_that_of_the_best_of_all_tests(seed: int) -> None:
     for p, q in rows:
         edges = hull(prefixes(p, q))
         assert all(delta_of(edges, g) == delta(points_of(p, q), g) for g in GROWTHS)
-    both = hull(both_orders([prefixes(p, q) for p, q in rows]))
+    both = hull(both_directions([prefixes(p, q) for p, q in rows]))
     every += [point for p, q in rows for point in points_of(q, p)]
     assert all(delta_of(both, g) == delta(every, g) for g in GROWTHS)
     assert all(delta_of([(q, p) for p, q in both], g) == delta(every, g) for g in GROWTHS)  # It is symmetric.

@@ -23,8 +23,7 @@ from zcdp.privacy.loss import (
     three_point_pair,
 )
 from zcdp.privacy.loss.lattice import Lattice, common_lattice, snap
-from zcdp.privacy.loss.law import Parts
-from zcdp.privacy.loss.outcomes import Outcomes
+from zcdp.privacy.loss.law import Outcomes, Parts
 from zcdp.privacy.relation import Relation
 
 ONE, OTHER, THIRD = (three_point_pair(Fraction(1, n)) for n in (8, 9, 10))

@@ -11,10 +11,11 @@ import pytest
 from flint import acb, arb
 
 from zcdp.numeric.balls import Undecided, above, at_precision, below
-from zcdp.privacy.loss import LossLaw, sampled_decay, sampled_gaussian
-from zcdp.privacy.loss.sampled_gaussian import SampledGaussianFactor, sampled_gaussian_law
-from zcdp.privacy.loss.sampled_normal import SampledNormal
-from zcdp.privacy.loss.sampled_proposals import Grid
+from zcdp.privacy.loss import LossLaw
+from zcdp.privacy.loss import sampled_gaussian_law as sampled_decay
+from zcdp.privacy.loss import sampled_gaussian_law as sampled_gaussian
+from zcdp.privacy.loss.sampled_gaussian_law import SampledGaussianFactor, SampledNormal, sampled_gaussian_law
+from zcdp.privacy.loss.sampled_gaussian_proposals import Grid
 
 NOISES = [(0.1, 1.0), (0.5, 0.25), (0.9, 4.0), (0.02, 9.0)]
 ORDERS = [2.0, 7.5, -1.0, -4.0, -12.0]

@@ -12,8 +12,10 @@ from flint import arb
 
 from zcdp.numeric.balls import at_precision, lift
 from zcdp.numeric.exact import Log
-from zcdp.privacy.loss import ShuffledProfile, by_counts, shuffled_profile
-from zcdp.privacy.loss.by_counts import mean_by_counts
+from zcdp.privacy.loss import ShuffledProfile
+from zcdp.privacy.loss import shuffled_law as by_counts
+from zcdp.privacy.loss import shuffled_law as shuffled_profile
+from zcdp.privacy.loss.shuffled_law import mean_by_counts
 
 Law = list[tuple[Fraction, Fraction]]
 

@@ -8,10 +8,9 @@ from math import sqrt
 import pytest
 
 from zcdp.accounting.adjusted import adjustment
-from zcdp.accounting.plan_file import read_plan
-from zcdp.release.adding_up import _ends, adjusted_tables, exact_margins
-from zcdp.release.exact import Exact
-from zcdp.release.table import Table
+from zcdp.plans.plan_file import read_plan
+from zcdp.release.bounding import Exact
+from zcdp.release.table_noise import Table, _ends, adjusted_tables, exact_margins
 
 HEAD = '[data]\nunit = "row"\n[domain]\nsex = { values = [1, 2], other = 9 }\nok = { values = [true], other = false }\n'
 QUERY = (

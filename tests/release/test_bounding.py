@@ -8,9 +8,9 @@ from typing import Any
 import polars as pl
 import pytest
 
-from zcdp.accounting.plan_file import read_plan
-from zcdp.release.columns import source_of
-from zcdp.release.exact import Exact, exact_table
+from zcdp.plans.plan_file import read_plan
+from zcdp.release.bounding import Exact, exact_table
+from zcdp.release.expressions import source_of
 
 MOST = 2**53 - 1
 ENGINES = ["polars", "duckdb", "pandas"]

@@ -9,9 +9,9 @@ from typing import Any
 import polars as pl
 import pytest
 
-from zcdp.accounting.plan_file import read_plan
-from zcdp.release.columns import source_of
-from zcdp.release.exact import exact_table
+from zcdp.plans.plan_file import read_plan
+from zcdp.release.bounding import exact_table
+from zcdp.release.expressions import source_of
 
 TRUE: dict[str, Any] = {"==": eq, "!=": ne, "<": lt, "<=": le, ">": gt, ">=": ge}
 TRUE |= {"in": lambda x, listed: x in listed, "not in": lambda x, listed: x not in listed}

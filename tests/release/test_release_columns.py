@@ -8,9 +8,9 @@ from typing import Any
 import polars as pl
 import pytest
 
-from zcdp.accounting.plan_file import read_plan
 from zcdp.errors import BadValue
-from zcdp.release.columns import source_of, uses
+from zcdp.plans.plan_file import read_plan
+from zcdp.release.expressions import source_of, uses
 
 TYPES = {
     "integer": pl.Int64,

@@ -9,11 +9,11 @@ import duckdb
 import polars as pl
 import pytest
 
-from zcdp.accounting.plan_file import read_plan
 from zcdp.errors import BadType
-from zcdp.release.columns import source_of
-from zcdp.release.engines import engine_of
-from zcdp.release.exact import exact_table
+from zcdp.plans.plan_file import read_plan
+from zcdp.release.bounding import exact_table
+from zcdp.release.expressions import source_of
+from zcdp.release.frame_engines import engine_of
 
 KEYS = ["it's", 'a "b"', "a\\b", "'; DROP TABLE x; --", "%", "a b", "\u00e9", "R1", "r1"]
 COLUMNS = ['the "key"', "who's", "a b", "Select"]

@@ -10,10 +10,10 @@ from typing import Any
 import polars as pl
 import pytest
 
-from zcdp.accounting.plan_file import read_plan
 from zcdp.errors import BadValue
-from zcdp.release.columns import source_of
-from zcdp.release.exact import exact_table
+from zcdp.plans.plan_file import read_plan
+from zcdp.release.bounding import exact_table
+from zcdp.release.expressions import source_of
 
 PLAN = '[data]\nunit = "{}"\n[domain]\nregion = {{ values = ["R1"], other = "else" }}\n[[query]]\nname = "a"\n'
 PLAN += 'measure = "count"\nby = ["region"]\nmechanism = "DiscreteGaussian(sigma=2)"\n'

@@ -12,10 +12,10 @@ from typing import Any
 
 import pytest
 
-from zcdp.accounting.plan_file import PlanFile, read_plan
-from zcdp.release import noise
-from zcdp.release.exact import Exact
-from zcdp.release.table import Table
+from zcdp.plans.plan_file import PlanFile, read_plan
+from zcdp.release import table_noise as noise
+from zcdp.release.bounding import Exact
+from zcdp.release.table_noise import Table
 
 HEAD = '[data]\nunit = "row"\nneighbours = "{}"\n[domain]\nregion = ["R1", "R2"]\nok = [true, false]\n'
 HEAD += 'bins = {{ column = "pay", from = 0, to = 50, bins = 5 }}\n'

@@ -12,8 +12,8 @@ import polars as pl
 import pytest
 
 from zcdp.errors import BadValue
-from zcdp.release.output import Release, check_folder, packed
-from zcdp.release.table import Table
+from zcdp.release.archive import Release, check_folder, packed
+from zcdp.release.table_noise import Table
 
 FIRST = Table(
     "By region",

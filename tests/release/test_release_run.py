@@ -11,8 +11,8 @@ import polars as pl
 import pytest
 
 from zcdp import BudgetExceeded, Ledger
-from zcdp.accounting.plan_file import read_plan
 from zcdp.errors import BadValue
+from zcdp.plans.plan_file import read_plan
 from zcdp.release import release
 from zcdp.release import run as run_module
 
@@ -40,8 +40,8 @@ def light(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(run_module, "account_of", lambda *_, **__: facts)
     error = SimpleNamespace(half_width=1, standard_deviation=1.0)
     monkeypatch.setattr("zcdp.accounting.adjusted.Adjustment.accuracy", lambda *_: error)
-    monkeypatch.setattr("zcdp.report.release_page.render_release", lambda *_: "")
-    monkeypatch.setattr("zcdp.release.output.parquet", lambda *_: b"")
+    monkeypatch.setattr("zcdp.report.release_report.render_release", lambda *_: "")
+    monkeypatch.setattr("zcdp.release.archive.parquet", lambda *_: b"")
 
 
 @pytest.mark.usefixtures("light")

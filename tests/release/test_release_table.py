@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from zcdp.release.table import Table
+from zcdp.release.table_noise import Table
 
 COLUMNS: dict[str, tuple[list[Any], str]] = {
     "texts": (["R1", "", 'a "quoted", text', "two\nlines", "\u00e9", "=1+1", "true", "12"], "text"),

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from zcdp import account
-from zcdp.report.release_page import render_release
+from zcdp.report.release_report import render_release
 
 FACTS = {"unit": "who", "protects": "household", "neighbours": "replace"}
 

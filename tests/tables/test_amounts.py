@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from zcdp.tables.amounts import Amount, read_amount
-from zcdp.tables.problems import DeclarationError
+from zcdp.tables.domain import DeclarationError
 
 MOST = 2**53 - 1  # all integers up to here are doubles
 

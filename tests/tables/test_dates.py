@@ -7,8 +7,7 @@ from typing import Any
 
 import pytest
 
-from zcdp.tables.dates import Dates, read_dates
-from zcdp.tables.problems import DeclarationError
+from zcdp.tables.domain import Dates, DeclarationError, read_dates
 
 CASES = [
     ("2024-01-01", "2025-01-01", "month", lambda d: d.day == 1),

@@ -6,9 +6,9 @@ from typing import Any
 
 import pytest
 
-from zcdp.accounting.plan_file import PlanFileError, read_plan
+from zcdp.plans.plan_file import PlanFileError, read_plan
 from zcdp.tables.declaration import Declaration, read_data, read_domains
-from zcdp.tables.problems import DeclarationError
+from zcdp.tables.domain import DeclarationError
 
 
 def test_what_is_not_said_of_the_data() -> None:

@@ -9,9 +9,7 @@ from typing import Any
 
 import pytest
 
-from zcdp.tables.dates import Dates
-from zcdp.tables.domain import Bins, Keys, read_domain
-from zcdp.tables.problems import DeclarationError
+from zcdp.tables.domain import Bins, Dates, DeclarationError, Keys, read_domain
 
 MOST = 2**53 - 1  # all integers up to here are doubles
 

@@ -8,9 +8,8 @@ from typing import Any
 
 import pytest
 
+from zcdp.tables.conditions import always_has_a_key, read_where
 from zcdp.tables.domain import read_domain
-from zcdp.tables.present import always_has_a_key
-from zcdp.tables.where import read_where
 
 TRUE: dict[str, Any] = {"==": eq, "!=": ne, "<": lt, "<=": le, ">": gt, ">=": ge}
 TRUE |= {"in": lambda x, listed: x in listed, "not in": lambda x, listed: x not in listed}

@@ -9,9 +9,8 @@ from typing import Any
 import pytest
 
 from zcdp.tables.amounts import Amount
-from zcdp.tables.domain import read_domain
-from zcdp.tables.problems import DeclarationError
-from zcdp.tables.query import MEASURES, TableQuery, read_query
+from zcdp.tables.domain import DeclarationError, read_domain
+from zcdp.tables.table_query import MEASURES, TableQuery, read_query
 
 NOISE, SELECTS = "DiscreteGaussian(sigma=2)", "ExponentialMechanism(epsilon=1)"
 DOMAINS = {

@@ -7,7 +7,7 @@ from itertools import product
 
 import pytest
 
-from zcdp.tables.top_down import chain_of, non_negative, shared_out
+from zcdp.tables.margins import chain_of, non_negative, shared_out
 
 
 @pytest.mark.parametrize("below", [1, 2, 3, 7])

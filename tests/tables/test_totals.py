@@ -10,11 +10,10 @@ from typing import Any
 
 import pytest
 
-from zcdp.tables.domain import Domain, read_domain
-from zcdp.tables.problems import DeclarationError
-from zcdp.tables.query import TableQuery
+from zcdp.tables.conditions import read_where
+from zcdp.tables.domain import DeclarationError, Domain, read_domain
+from zcdp.tables.table_query import TableQuery
 from zcdp.tables.totals import Together, check_alike, sets
-from zcdp.tables.where import read_where
 
 
 def domain(name: str, column: str, **data: Any) -> Domain:

@@ -7,8 +7,8 @@ from typing import Any
 
 import pytest
 
-from zcdp.tables.problems import DeclarationError
-from zcdp.tables.where import Condition, read_where
+from zcdp.tables.conditions import Condition, read_where
+from zcdp.tables.domain import DeclarationError
 
 MOST = 2**53 - 1
 DAY = date(2024, 2, 29)
