@@ -36,16 +36,16 @@ Plan.forms = Forms(parser.parse, json_form.load, json_form.dump)
 
 # imported on first use: a program that only asks for rho starts sooner
 _HOMES = {
-    "Account": "accounts",
+    "Account": "account",
     "BudgetExceeded": "filter",
     "Filter": "filter",
     "Odometer": "odometer",
     "Query": "allocation",
     "TargetsDoNotFit": "allocation",
-    "account": "statement",
+    "account": "account",
     "allocate": "allocation",
     "calibrate": "calibration",
-    "load": "loading",
+    "load": "loaded",
 }
 
 

@@ -11,13 +11,14 @@ from numpy.typing import ArrayLike, NDArray
 from zcdp.errors import BadValue
 from zcdp.estimation.estimator import Estimator
 from zcdp.numeric.exact import Value, probability
-from zcdp.text.calls import Spoken
+from zcdp.text.calls import spoken_class
 
 __all__ = ["Consistent", "Counts", "Histogram", "box_in_simplex", "project"]
 
 
+@spoken_class
 @dataclass(frozen=True, eq=False)
-class Counts(metaclass=Spoken):
+class Counts:
     """How many of so many reports support each value; counts of the same design add up.
 
     >>> day = Counts("RandomizedResponse(epsilon=1, k=3)", 6, [1, 2, 3])
@@ -128,8 +129,9 @@ def box_in_simplex(lower: Floats, upper: Floats) -> tuple[Floats, Floats, bool]:
 # Estimated frequencies of k values: points, standard errors, exact intervals, what is certainly there.
 
 
+@spoken_class
 @dataclass(frozen=True, eq=False)
-class Histogram(metaclass=Spoken):
+class Histogram:
     """Unbiased estimates of how often each value is held.
 
     Theorems: docs/theorems/estimator.md, docs/theorems/intervals.md.

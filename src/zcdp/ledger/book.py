@@ -22,12 +22,13 @@ from zcdp.ledger.terms import Terms, small, terms_of
 from zcdp.ledger.verification import Verification, check_head, verify
 from zcdp.numeric.exact import Value, positive_rational
 from zcdp.privacy.curve import Curve
-from zcdp.text.calls import Spoken
+from zcdp.text.calls import spoken_class
 
 __all__ = ["Ledger"]
 
 
-class Ledger(metaclass=Spoken):
+@spoken_class
+class Ledger:
     """Accounts and their history, in a SQLite file or on a PostgreSQL server.
 
     Every spend is checked and charged in one transaction, which is on the disk before `spend` returns. Costs and sums
