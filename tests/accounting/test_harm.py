@@ -48,7 +48,7 @@ def _rho_alone() -> Iterator[None]:
 def by_rho_alone() -> Iterator[None]:
     """The limit from which rho alone is added up, low enough to be passed by so few."""
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr("zcdp.accounting.account.MANY", KINDS - 1)
+        patch.setattr("zcdp.accounting.plan_account.MANY", KINDS - 1)
         yield
 
 

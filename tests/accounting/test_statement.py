@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from zcdp import MECHANISMS, DiscreteLaplace, L0LInf, Laplace, Plan, RandomizedResponse, ReportNoisyMax, account
-from zcdp.accounting.account import TITLES
+from zcdp.accounting.plan_account import TITLES
 from zcdp.accounting.baselines import usual
 from zcdp.plans.plan_file import PlanFileError, read_plan
 

@@ -8,7 +8,7 @@ import pytest
 from mpmath import mp, mpf
 
 from zcdp import ExponentialMechanism, Gaussian, L0LInf, Laplace, Plan, RandomizedResponse, account
-from zcdp.accounting.account import total_of
+from zcdp.accounting.plan_account import total_of
 from zcdp.accounting.baselines import usual
 from zcdp.plans.plan_file import read_plan
 

@@ -11,7 +11,7 @@ from table import KINDS, OTHERS
 
 from zcdp import Laplace, Plan, RandomizedResponse
 from zcdp.accounting import account as accounts
-from zcdp.accounting.account import curve_points, total_of
+from zcdp.accounting.plan_account import curve_points, total_of
 from zcdp.privacy.relation import Relation
 
 MANY = 64

@@ -9,7 +9,7 @@ from zcdp.plans.plan_text import PlanError
 from zcdp.privacy.plan import Forms, Plan
 
 if TYPE_CHECKING:
-    from zcdp.accounting.account import Account, account
+    from zcdp.accounting.plan_account import Account, account
     from zcdp.accounting.allocation import Query, TargetsDoNotFit, allocate
     from zcdp.accounting.calibration import calibrate
     from zcdp.accounting.filter import BudgetExceeded, Filter
@@ -36,13 +36,13 @@ Plan.forms = Forms(parser.parse, json_form.load, json_form.dump)
 
 # imported on first use: a program that only asks for rho starts sooner
 _HOMES = {
-    "Account": "account",
+    "Account": "plan_account",
     "BudgetExceeded": "filter",
     "Filter": "filter",
     "Odometer": "odometer",
     "Query": "allocation",
     "TargetsDoNotFit": "allocation",
-    "account": "account",
+    "account": "plan_account",
     "allocate": "allocation",
     "calibrate": "calibration",
     "load": "loaded",

@@ -8,7 +8,7 @@ from os import PathLike
 from pathlib import Path
 from typing import Any
 
-from zcdp.accounting.account import Account, account
+from zcdp.accounting.plan_account import Account, account
 from zcdp.errors import BadType, BadValue
 from zcdp.mechanisms import Mechanism
 from zcdp.numeric.exact import Value

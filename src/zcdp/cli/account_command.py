@@ -10,7 +10,7 @@ from pathlib import Path
 from textwrap import wrap
 from typing import Any
 
-from zcdp.accounting.account import Account, BudgetUse, QueryCost, account
+from zcdp.accounting.plan_account import Account, BudgetUse, QueryCost, account
 from zcdp.accounting.baselines import ADVANCED, RENYI
 from zcdp.cli.arguments import BadUsage, extra
 from zcdp.cli.output import check_writable, print_json, write_whole

@@ -8,7 +8,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from zcdp.accounting.account import account
+from zcdp.accounting.plan_account import account
 from zcdp.accounting.allocation import TargetsDoNotFit
 from zcdp.accounting.fill import Filled, fill
 from zcdp.cli.account_command import errors, rho_note

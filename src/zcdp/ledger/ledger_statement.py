@@ -11,7 +11,7 @@ from heapq import nlargest
 from math import inf, nextafter
 from typing import Any
 
-from zcdp.accounting.account import total_of
+from zcdp.accounting.plan_account import total_of
 from zcdp.ledger.book import Ledger
 from zcdp.ledger.chain import Entry
 from zcdp.ledger.model import Account, amount

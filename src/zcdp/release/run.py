@@ -12,7 +12,7 @@ from os import PathLike
 from pathlib import Path
 from typing import Any
 
-from zcdp.accounting.account import account as account_of
+from zcdp.accounting.plan_account import account as account_of
 from zcdp.accounting.fill import fill
 from zcdp.accounting.filter import BudgetExceeded
 from zcdp.accounting.loaded import Queries

@@ -6,7 +6,7 @@ import html
 from collections.abc import Sequence
 from math import ceil, floor, inf, log10
 
-from zcdp.accounting.account import Account
+from zcdp.accounting.plan_account import Account
 from zcdp.text.names import printable, route, typeset
 from zcdp.text.numbers import SUPERSCRIPTS, at_most, exactly, tagged
 

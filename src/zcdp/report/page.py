@@ -8,7 +8,7 @@ from importlib.resources import files
 from math import inf
 from pathlib import Path
 
-from zcdp.accounting.account import Account, BudgetUse, Charge, QueryCost, TotalCost
+from zcdp.accounting.plan_account import Account, BudgetUse, Charge, QueryCost, TotalCost
 from zcdp.report.charts import curve_section, escape, routes_section
 from zcdp.text.names import neighbours, typeset
 from zcdp.text.numbers import at_least, at_most, exactly, more, percent, shares, tagged

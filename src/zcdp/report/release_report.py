@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from zcdp.accounting.account import Account
+from zcdp.accounting.plan_account import Account
 from zcdp.report.charts import escape
 from zcdp.report.page import render
 
