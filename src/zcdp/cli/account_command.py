@@ -142,7 +142,7 @@ def collection_text(facts: dict[str, Any]) -> str:
 
 # `zcdp account`: what a plan costs, on the terminal, as JSON, or as a report.
 
-SHOWN = 20
+MOST_QUERIES = 20
 ADJUSTED = "Tables that add up: std dev and 95% within are those after the adjustment; before it"
 
 
@@ -222,8 +222,8 @@ def _print(facts: Account, *, everything: bool) -> None:
 
 def _queries(queries: Sequence[QueryCost], *, everything: bool) -> None:
     shown = list(zip(queries, shares([query.rho for query in queries]), strict=True))
-    if len(queries) > SHOWN and not everything:
-        shown = sorted(shown, key=lambda row: -row[0].rho)[:SHOWN]
+    if len(queries) > MOST_QUERIES and not everything:
+        shown = sorted(shown, key=lambda row: -row[0].rho)[:MOST_QUERIES]
     rows = [["query", "uses", "mechanism", "std dev", "95% within", "rho", "share", "saved"]]
     for query, share in shown:
         bound = "" if query.is_tight else "*"
@@ -242,7 +242,7 @@ def _queries(queries: Sequence[QueryCost], *, everything: bool) -> None:
         line(text)
     if len(shown) < len(queries):
         rest = 100 - sum(Decimal(share.rstrip("%")) for _, share in shown)
-        line(dim(f"and {len(queries) - SHOWN} more queries, {rest}% of rho together (--all lists them)"))
+        line(dim(f"and {len(queries) - MOST_QUERIES} more queries, {rest}% of rho together (--all lists them)"))
     if any(query.alone for query, _ in shown):
         before = (f"{query.name} {' and '.join(errors(query.alone))}" for query, _ in shown if query.alone)
         for text in wrap(f"{ADJUSTED} {'; '.join(before)}.", width()):

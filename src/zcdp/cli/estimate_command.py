@@ -24,7 +24,7 @@ from zcdp.text.numbers import cost
 __all__ = ["run"]
 
 
-SHOWN = 20
+MOST_VALUES = 20
 
 
 def run(options: Namespace) -> int:
@@ -127,7 +127,7 @@ def _print(facts: dict[str, Any]) -> None:
         else f"  a client's answer costs {one}"
     )
     line()
-    best = sorted(facts["estimates"], key=lambda row: -row["frequency"])[:SHOWN]
+    best = sorted(facts["estimates"], key=lambda row: -row["frequency"])[:MOST_VALUES]
     cells = [["value", "frequency", "std error", "lower", "upper"]]
     for row in best:
         numbers = (row[name] for name in ("frequency", "standard_error", "lower", "upper"))

@@ -45,12 +45,12 @@ def run_figure(options: Namespace) -> int:
     else:
         about = extra("zcdp.plots", "ABOUT")
         names = list(about) if options.name == "all" else [options.name]
-        for name, file in zip(names, _ordered(written, names), strict=True):
+        for name, file in zip(names, _by_figure(written, names), strict=True):
             line(f"{file}: {about.get(name, name)}")
     return 0
 
 
-def _ordered(written: list[str], names: list[str]) -> list[str]:
+def _by_figure(written: list[str], names: list[str]) -> list[str]:
     """The files in the order of the figures: that of `all` ends in the figure's name."""
     if len(names) == 1:
         return written

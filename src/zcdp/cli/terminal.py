@@ -132,7 +132,7 @@ def columns(rows: Sequence[Sequence[str]], align: str, *, width: int, gives_way:
 
 # Rows of queries: one line each where the mechanism fits beside the numbers, else it stands below them.
 
-MECHANISM = 2
+MECHANISM_COLUMN = 2
 
 
 def query_lines(rows: Sequence[Sequence[str]], align: str) -> Iterator[str]:
@@ -143,9 +143,9 @@ def query_lines(rows: Sequence[Sequence[str]], align: str) -> Iterator[str]:
         yield dim(head)
         yield from body
         return
-    narrow = [[*row[:MECHANISM], *row[MECHANISM + 1 :]] for row in rows]
-    head, *body = columns(narrow, align[:MECHANISM] + align[MECHANISM + 1 :], width=room, gives_way=(0,))
+    narrow = [[*row[:MECHANISM_COLUMN], *row[MECHANISM_COLUMN + 1 :]] for row in rows]
+    head, *body = columns(narrow, align[:MECHANISM_COLUMN] + align[MECHANISM_COLUMN + 1 :], width=room, gives_way=(0,))
     yield dim(head)
     for text, row in zip(body, rows[1:], strict=True):
         yield text
-        yield dim(f"  {shorten(row[MECHANISM], room - 2)}")
+        yield dim(f"  {shorten(row[MECHANISM_COLUMN], room - 2)}")

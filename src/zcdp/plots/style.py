@@ -63,8 +63,8 @@ def points(low: float, high: float, count: int) -> list[float]:
 def label_ends(axes: Axes, ends: Sequence[End], gap: float = 10.5) -> None:
     """Each line's name beside its end, moved apart (in points) where they would overlap. Limits must be final."""
     scale = 72 / axes.get_figure(root=True).dpi  # type: ignore[union-attr]
-    order = sorted(range(len(ends)), key=lambda n: ends[n][1])
-    wanted = [float(axes.transData.transform(ends[n][:2])[1]) * scale for n in order]
+    by_height = sorted(range(len(ends)), key=lambda n: ends[n][1])
+    wanted = [float(axes.transData.transform(ends[n][:2])[1]) * scale for n in by_height]
     placed = list(wanted)
     for _ in range(500):
         for n in range(len(placed) - 1):
@@ -72,7 +72,7 @@ def label_ends(axes: Axes, ends: Sequence[End], gap: float = 10.5) -> None:
             if lack > 0:
                 placed[n] -= lack / 2
                 placed[n + 1] += lack / 2
-    for n, old, new in zip(order, wanted, placed, strict=True):
+    for n, old, new in zip(by_height, wanted, placed, strict=True):
         x, y, text, colour = ends[n]
         axes.annotate(
             text,

@@ -15,7 +15,7 @@ __all__ = ["collection_section", "design_map", "render_estimates"]
 
 
 LEFT, RIGHT, TOP, BOTTOM, HEIGHT = 46, 142, 22, 38, 268
-APART = 14  # of two labels, so that they can be read
+LABEL_GAP = 14  # of two labels, so that they can be read
 
 
 def design_map(lines: Mapping[str, Sequence[Point]], own: Point, kind: str, *, across: str, text: str) -> str:
@@ -90,12 +90,12 @@ def _spread(heights: Mapping[str, float]) -> dict[str, float]:
     {'a': 100.0, 'b': 114.0}
     """
     placed: dict[str, float] = {}
-    lowest = TOP - float(APART)
+    lowest = TOP - float(LABEL_GAP)
     for name, y in sorted(heights.items(), key=lambda item: item[1]):
-        lowest = placed[name] = max(y, lowest + APART)
-    highest = HEIGHT - BOTTOM + float(APART)
+        lowest = placed[name] = max(y, lowest + LABEL_GAP)
+    highest = HEIGHT - BOTTOM + float(LABEL_GAP)
     for name in reversed(placed):
-        highest = placed[name] = min(placed[name], highest - APART)
+        highest = placed[name] = min(placed[name], highest - LABEL_GAP)
     return placed
 
 
@@ -119,8 +119,8 @@ def _ticks(least: float, most: float, many: int) -> list[float]:
 # The page of a collection: what it cost, estimates with intervals, and what other designs would have given.
 
 POLICY = "default-src 'none'; style-src 'unsafe-inline'; img-src data:"
-SHOWN, ROW, LONGEST = 40, 18, 18
-ALL = "for all answers of a client"
+MOST_VALUES, ROW_HEIGHT, LONGEST_LABEL = 40, 18, 18
+ALL_ANSWERS = "for all answers of a client"
 
 
 def render_estimates(facts: Mapping[str, Any]) -> str:
@@ -158,8 +158,8 @@ def _cost(facts: Mapping[str, Any]) -> str:
     delta = exactly(float(Fraction(facts["delta"])))
     told = [
         ("A client answers", f"{facts['answered']} of {facts['rounds']}", "rounds"),
-        (f"Epsilon at \u03b4 = {delta}", f"\u03b5 = {at_most(facts['epsilon'], 4)}", ALL),
-        ("Privacy spent (zCDP)", f"\u03c1 = {at_most(facts['rho'], 4)}", ALL),
+        (f"Epsilon at \u03b4 = {delta}", f"\u03b5 = {at_most(facts['epsilon'], 4)}", ALL_ANSWERS),
+        ("Privacy spent (zCDP)", f"\u03c1 = {at_most(facts['rho'], 4)}", ALL_ANSWERS),
     ]
     if facts.get("design"):
         shown = f"{facts['design']['standard_error']:.3g}"
@@ -172,7 +172,7 @@ def _cost(facts: Mapping[str, Any]) -> str:
 
 
 def _estimates(facts: Mapping[str, Any]) -> str:
-    rows = sorted(facts["estimates"], key=lambda row: -row["frequency"])[:SHOWN]
+    rows = sorted(facts["estimates"], key=lambda row: -row["frequency"])[:MOST_VALUES]
     whose = "these clients" if facts["of"] == "clients" else "the population that the clients are drawn from"
     listed = "".join(
         f"<tr><td>{escape(str(row['value']))}</td>"
@@ -195,7 +195,8 @@ def _estimates(facts: Mapping[str, Any]) -> str:
 def _chart(rows: Sequence[Mapping[str, Any]]) -> str:
     """A line from end to end of each interval, with a dot at the estimate."""
     names = [
-        name if len(name) <= LONGEST else name[: LONGEST - 1] + "\u2026" for name in (str(row["value"]) for row in rows)
+        name if len(name) <= LONGEST_LABEL else name[: LONGEST_LABEL - 1] + "\u2026"
+        for name in (str(row["value"]) for row in rows)
     ]
     left, right, top = max(52, 20 + 6 * max(map(len, names), default=0)), 14, 8
     most: float = max((max(row["upper"], row["frequency"]) for row in rows), default=1.0) or 1.0
@@ -204,12 +205,12 @@ def _chart(rows: Sequence[Mapping[str, Any]]) -> str:
     def across(x: float) -> float:
         return left + (WIDTH - left - right) * (x - least) / (most - least)
 
-    foot = top + ROW * len(rows) + 4
+    foot = top + ROW_HEIGHT * len(rows) + 4
     shown = [
         f'<line class="grid" x1="{across(x):.1f}" x2="{across(x):.1f}" y1="{top}" y2="{foot}"/>' for x in (0, most)
     ]
     for n, row in enumerate(rows):
-        y = top + n * ROW + 8
+        y = top + n * ROW_HEIGHT + 8
         shown.append(f'<text x="{left - 10}" y="{y + 4}" text-anchor="end">{escape(names[n])}</text>')
         ends = f'x1="{across(row["lower"]):.1f}" x2="{across(row["upper"]):.1f}"'
         shown.append(f'<line class="line" {ends} y1="{y}" y2="{y}"/>')

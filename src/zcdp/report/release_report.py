@@ -12,7 +12,7 @@ from zcdp.report.page import render
 __all__ = ["render_release"]
 
 
-SHOWN = 12
+MOST_ROWS = 12
 ASSUMED = (
     "Names and types of the columns are public.",
     "Domains, clips, bins and bounds were chosen without looking at the data.",
@@ -41,8 +41,8 @@ def _table(table: Mapping[str, Any]) -> str:
     rows = list(zip(*table["columns"].values(), strict=True))
     first = rows[0] if rows else ("",) * len(names)
     head = "".join(_head(name, value) for name, value in zip(names, first, strict=True))
-    body = "".join(f"<tr>{''.join(_cell(value) for value in row)}</tr>\n" for row in rows[:SHOWN])
-    more = f'<p class="soft">The first {SHOWN} of {len(rows):,} rows.</p>\n' if len(rows) > SHOWN else ""
+    body = "".join(f"<tr>{''.join(_cell(value) for value in row)}</tr>\n" for row in rows[:MOST_ROWS])
+    more = f'<p class="soft">The first {MOST_ROWS} of {len(rows):,} rows.</p>\n' if len(rows) > MOST_ROWS else ""
     return (
         f"<h3>{escape(table['name'])}</h3>\n<p>{escape(_sentence(table['about']))}</p>\n"
         f"<table><thead><tr>{head}</tr></thead>\n<tbody>\n{body}</tbody></table>\n{more}"

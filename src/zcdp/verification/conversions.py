@@ -34,7 +34,9 @@ def checks(*, deep: bool) -> Iterator[Check]:
     for n in (5, 50, 500, 2000) if deep else (5, 50):
         yield Check("profile", f"{n} times 2-RR: delta summed over all outcomes, in rationals", partial(_binomial, n))
     for n in (10, 1000) if deep else (100,):
-        yield Check("rdp-to-approx", f"{n} times Laplace: profile <= Renyi curve <= rho alone", partial(_ordered, n))
+        yield Check(
+            "rdp-to-approx", f"{n} times Laplace: profile <= Renyi curve <= rho alone", partial(_routes_ranked, n)
+        )
     yield Check("composition", "the Renyi curves of a sum add up", _adds_up)
     yield Check("directions", "asymmetric answers met in both directions are covered", _directions)
     yield Check("domination", "a larger profile has a larger Renyi curve", _domination)
@@ -62,7 +64,7 @@ def _binomial(n: int) -> bool:
     return Fraction(high) >= exact and Fraction(low) <= exact * (1 + Fraction(1, 10**9)) and high - low < 1e-9
 
 
-def _ordered(n: int) -> bool:
+def _routes_ranked(n: int) -> bool:
     routes = (n * Laplace(epsilon="0.1")).routes(delta=1e-6)
     return routes["profile"] <= routes["rdp"] <= routes["zcdp"]
 

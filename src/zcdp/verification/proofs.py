@@ -24,9 +24,9 @@ __all__ = [
 ]
 
 
-BITS = 80
+PRECISION_BITS = 80
 MOST_BOXES = 300_000
-NARROWEST = 2.0**-40
+NARROWEST_SIDE = 2.0**-40
 
 Side = tuple[float, float]
 Box = tuple[Side, ...]
@@ -58,7 +58,7 @@ def prove(claim: Claim, cover: Iterable[Box], *, most: int = MOST_BOXES) -> Proo
     >>> prove(lambda box: interval(box[0]) - arb("1.5"), [((0.0, 1.0),)]).refuted
     True
     """
-    return at_precision(BITS, lambda: _prove(claim, list(cover), most))
+    return at_precision(PRECISION_BITS, lambda: _prove(claim, list(cover), most))
 
 
 def _prove(claim: Claim, open_boxes: list[Box], most: int) -> Proof:
@@ -76,7 +76,7 @@ def _prove(claim: Claim, open_boxes: list[Box], most: int) -> Proof:
         widest = max(range(len(box)), key=lambda n: _width(box[n]))
         low, high = box[widest]
         middle = (low + high) / 2
-        if _width(box[widest]) < NARROWEST:
+        if _width(box[widest]) < NARROWEST_SIDE:
             return Proof(False, done, box)
         open_boxes += [(*box[:widest], half, *box[widest + 1 :]) for half in ((low, middle), (middle, high))]
     return Proof(True, done)
@@ -93,11 +93,11 @@ def _width(side: Side) -> float:
 # With h = epsilon/2 and y = epsilon (s + 1/2) each cumulant is log f(y) up to a constant. Concave in y^2 it lies below
 # its tangent at order 1, and beyond order epsilon/rho nothing is to be shown. Theorem: docs/theorems/boxes.md.
 
-LEAST, MOST = 2.0**-12, 50.0
+LEAST_EPSILON, MOST_EPSILON = 2.0**-12, 50.0
 """Below 1/2000, which is the epsilon of one bit of RAPPOR at 1/1000."""
-END = 80.0
+LAST_Y = 80.0
 """Beyond this y no order has anything left to show; the last boxes of the cover say so."""
-NEAR = 4.0
+SERIES_UP_TO_Y = 4.0
 """Below this y power series are used, whose terms are all positive; above it bounded functions such as tanh."""
 UNKNOWN = arb(0, 1)
 Jet = tuple[arb, arb, arb]
@@ -168,11 +168,11 @@ def additive(box: Box) -> arb | None:
     share = interval(t)
     if not _orders(box, lambda epsilon: epsilon + (-epsilon).expm1()):  # of discrete noise rho is more than this
         return None
-    if y[0] >= END:
+    if y[0] >= LAST_Y:
         return UNKNOWN
     h = interval(half)
     weight = h * _at((arb(half[0]) * t[0], arb(half[1]) * t[1]), _tanhc)  # tanh(h t)/t
-    if y[1] <= NEAR:
+    if y[1] <= SERIES_UP_TO_Y:
         inner = _squares(y, t)
         cosh, sinhc = _cosh(inner), _sinhc(inner)
         square = share**2
@@ -213,10 +213,10 @@ def three_point(box: Box, k: int) -> arb | None:
     half, y = box
     if not _orders(box, lambda epsilon: epsilon * epsilon.expm1() / (epsilon.expm1() + k)):
         return None
-    if y[0] >= END:
+    if y[0] >= LAST_Y:
         return UNKNOWN
     rest = _at(half, lambda h: (-h).exp()) * (k - 2) / 2
-    if y[1] <= NEAR:  # the difference over y^3: two power series in y^2 whose terms are all positive
+    if y[1] <= SERIES_UP_TO_Y:  # the difference over y^3: two power series in y^2 whose terms are all positive
         w = _squares(y)
         right = _series(5, w) / 3
         return 4 * _at((4 * w[0], 4 * w[1]), _third) - rest * right
@@ -238,7 +238,7 @@ def bounded_range(box: Box) -> arb | None:
     half, y = box
     if not _orders(box, lambda eta: eta / eta.expm1() + (eta.expm1() / eta).log() - 1):
         return None
-    if y[0] >= END:
+    if y[0] >= LAST_Y:
         return UNKNOWN
     far = ((arb(y[0]) + arb(half[0])) / 2, (arb(y[1]) + arb(half[1])) / 2)
     near = ((arb(y[0]) - arb(half[1])) / 2, (arb(y[1]) - arb(half[0])) / 2)
@@ -264,11 +264,11 @@ def _bend(x: arb) -> Jet:
 
 def cover(step: float = 2.0) -> Iterator[Box]:
     """h from 1/2048 to 25, y from 0 to beyond every order of which something is to be shown."""
-    h = LEAST / 2
-    while h < MOST / 2:
-        end = min(h * step, MOST / 2)
-        yield from (((h, end), (float(y), float(y + 1))) for y in range(int(END)))
-        yield (h, end), (END, END)
+    h = LEAST_EPSILON / 2
+    while h < MOST_EPSILON / 2:
+        end = min(h * step, MOST_EPSILON / 2)
+        yield from (((h, end), (float(y), float(y + 1))) for y in range(int(LAST_Y)))
+        yield (h, end), (LAST_Y, LAST_Y)
         h = end
 
 

@@ -42,8 +42,8 @@ def _shuffled(clients: int) -> bool:
     plan, p, q = Shuffled(RandomizedResponse(epsilon=1, k=2), clients=clients), counts(0), counts(1)
 
     def truth(e: float) -> float:
-        orders = ((p, q), (q, p))
-        return max(sum(max(a - exp(e) * b, 0.0) for a, b in zip(*pair, strict=True)) for pair in orders)
+        directions = ((p, q), (q, p))
+        return max(sum(max(a - exp(e) * b, 0.0) for a, b in zip(*pair, strict=True)) for pair in directions)
 
     return all(plan.delta_at(epsilon=e) >= truth(e) - 1e-12 for e in (0.1, 0.4, 0.8))
 

@@ -21,9 +21,9 @@ from zcdp.privacy.curve import Curve
 __all__ = ["Law", "Refused", "is_pure", "is_renyi", "is_zcdp", "kwargs", "law_of", "name_of"]
 
 
-LOWEST = {"f64": -1074, "f32": -149}
+LEAST_EXPONENT = {"f64": -1074, "f32": -149}
 """Every finite float is a multiple of two to this power."""
-ROUNDING = 1e-6
+RELATIVE_ROUNDING = 1e-6
 """So far, relatively, their floats (of single precision, too) may be from the exact numbers."""
 
 
@@ -81,7 +81,7 @@ def _check(measurement: Any, law: Law, name: str) -> None:
     apart = (1,) if measurement.input_metric == dp.discrete_distance() else (1, 3)
     for distance in apart:
         theirs, named = measurement.map(_typed(measurement, distance)), law.own_map(Fraction(distance))
-        if not abs(theirs - named) <= ROUNDING * named:
+        if not abs(theirs - named) <= RELATIVE_ROUNDING * named:
             raise Refused(f"{name} is refused: its map says {theirs} at {distance}, its record {named}")
 
 
@@ -106,11 +106,11 @@ def _noise(measurement: Any, given: dict[str, Any]) -> Law:
         raise Refused(f"{name} is refused: with bounds it draws from a truncated law")
     scale, carrier = _scale(given, name), str(measurement.input_carrier_type)
     atom = carrier.removeprefix("Vec<").removesuffix(">")
-    if atom not in LOWEST:
+    if atom not in LEAST_EXPONENT:
         step, rounded = Fraction(1), 0
     else:
-        k = LOWEST[atom] if given.get("k") is None else int(given["k"])
-        step, rounded = Fraction(2) ** k, 0 if k <= LOWEST[atom] else 1
+        k = LEAST_EXPONENT[atom] if given.get("k") is None else int(given["k"])
+        step, rounded = Fraction(2) ** k, 0 if k <= LEAST_EXPONENT[atom] else 1
         if rounded and carrier != atom:
             raise Refused(f"{name} is refused: of vectors the rounding to 2^k is not covered; leave k out")
 

@@ -21,7 +21,7 @@ __all__ = ["renyi_delta", "renyi_epsilon"]
 
 
 Curve = Callable[[float], float]
-LOWEST, HIGHEST, COARSE, FINE = -8.0, 12.0, 40, 30
+LEAST_LOG_S, LARGEST_LOG_S, GRID_STEPS, TERNARY_STEPS = -8.0, 12.0, 40, 30
 
 
 def renyi_epsilon(curve: Curve, delta: Value) -> float:
@@ -72,10 +72,10 @@ def _least(curve: Curve, at: Callable[[Fraction, Fraction], float]) -> float:
             raise BadValue(f"the curve ({divergence} at order {order}) must not be negative")
         return at(Fraction(order) - 1, Fraction(divergence))
 
-    step = (HIGHEST - LOWEST) / COARSE
-    best = min((value(LOWEST + n * step), LOWEST + n * step) for n in range(COARSE + 1))
+    step = (LARGEST_LOG_S - LEAST_LOG_S) / GRID_STEPS
+    best = min((value(LEAST_LOG_S + n * step), LEAST_LOG_S + n * step) for n in range(GRID_STEPS + 1))
     low, high = best[1] - step, best[1] + step
-    for _ in range(FINE):
+    for _ in range(TERNARY_STEPS):
         one, other = low + (high - low) / 3, high - (high - low) / 3
         tried = (value(one), one), (value(other), other)
         best = min(best, *tried)
