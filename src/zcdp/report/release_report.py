@@ -1,4 +1,4 @@
-"""The page of a release: the account of its plan, the tables that were published, and what is assumed of the data."""
+"""The page of a release: the account of its plan, the published tables, and the assumptions about the data."""
 
 from __future__ import annotations
 
@@ -13,6 +13,7 @@ __all__ = ["render_release"]
 
 
 MOST_ROWS = 12
+"""Rows shown of each table; the published files have all of them."""
 ASSUMED = (
     "Names and types of the columns are public.",
     "Domains, clips, bins and bounds were chosen without looking at the data.",
@@ -23,7 +24,7 @@ ASSUMED = (
 
 
 def render_release(account: Account, tables: Sequence[Mapping[str, Any]], facts: Mapping[str, Any]) -> str:
-    """The account as a page, with a section for the tables and one for what is assumed."""
+    """The page of an account with two more sections: the published tables, and the assumptions."""
     shown = "".join(_table(table) for table in tables)
     whose = "one row" if facts["unit"] == "row" else f"all rows of one {facts['unit']}"
     neighbours = "added or removed" if facts["neighbours"] == "add-remove" else "replaced"
@@ -58,7 +59,7 @@ def _is_number(value: Any) -> bool:
 
 
 def _head(name: str, below: Any) -> str:
-    """A heading stands where its numbers do."""
+    """A column heading, aligned like the value below it: numbers to the right."""
     kind = ' class="number"' if _is_number(below) else ""
     return f'<th scope="col"{kind}>{escape(name)}</th>'
 
