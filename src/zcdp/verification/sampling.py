@@ -1,4 +1,4 @@
-"""Mechanisms on a Poisson sample: transform, decay and profile against rigorous integrals and sums of densities."""
+"""Checks of mechanisms on a Poisson sample: transform, decay and profile against rigorous integrals and densities."""
 
 from __future__ import annotations
 
@@ -16,14 +16,18 @@ from zcdp.verification.checks import Check
 
 __all__ = ["checks"]
 
-PRECISION_BITS, ACCURATE_EFOLDS = 128, 60.0
+PRECISION_BITS = 128
+ACCURATE_EFOLDS = 60.0
+"""Relative accuracy asked of the transform, as -log(error/F)."""
 SETTINGS = (("0.01", "1"), ("0.3", "2"), ("0.0001", "0.5"))
 DEEP = (("0.9", "0.3"), ("0.5", "20"), ("1/60000", "5"), ("0.999", "1"))
+"""Pairs (rate, sigma); DEEP are those of a deep run in addition."""
 POINTS = ((3.5, 0.0), (1.2, 40.0), (-20.0, 3.0), (-0.5, 200.0))
+"""Real and imaginary parts of the points at which the transform is compared."""
 
 
 def checks(*, deep: bool) -> Iterator[Check]:
-    """One or more for each statement."""
+    """One or more checks for each statement on sampling."""
     for rate, sigma in SETTINGS + DEEP if deep else SETTINGS:
         name = f"Gaussian(sigma={sigma}) at rate {rate}"
         yield Check("sampled-gaussian", f"{name}: the transform is its integral", partial(_transform, rate, sigma))
@@ -42,7 +46,7 @@ def _noise(rate: str, sigma: str) -> SampledNormal:
 
 
 def _integral(noise: SampledNormal, s: acb) -> acb:
-    """E w^s by adaptive quadrature; what is cut off is far below ACCURATE_EFOLDS e-folds."""
+    """E w^s by adaptive quadrature; the tails that are cut off are relatively far smaller than e^-ACCURATE_EFOLDS."""
     scale = noise.curvature.sqrt()
 
     def term(t: acb, _: bool) -> acb:
@@ -86,7 +90,7 @@ def _decays(rate: str, sigma: str) -> bool:
 
 
 def _once(rate: str, sigma: str) -> bool:
-    """A(u > t) - x Q(u > t) and x to the other side, with w(t) = x: the profile of one use by the best test."""
+    """delta of one use, A(u > t) - x Q(u > t) with w(t) = x = e^epsilon (Neyman and Pearson's test), is enclosed."""
     plan, epsilon = Subsampled(Gaussian(sigma=sigma), rate=rate), Fraction(rate) / 5
 
     def truth() -> arb:
@@ -119,7 +123,7 @@ def _limit(rate: str, sigma: str) -> bool:
 
 
 def _monotone() -> bool:
-    """Both ends of neighbours in a table of rates and sigmas."""
+    """delta rises with the rate and falls with sigma: compares certified ends of adjacent cells of a table."""
     table = [
         [(20 * Subsampled(Gaussian(sigma=sigma), rate=rate)).delta_bounds(epsilon="0.3") for sigma in (1, 2, 3)]
         for rate in ("0.05", "0.1", "0.2")
