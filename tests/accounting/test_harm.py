@@ -26,7 +26,7 @@ from zcdp import (
     allocate,
     calibrate,
 )
-from zcdp.accounting import account as total
+from zcdp.accounting import plan_account as total
 from zcdp.plans.plan_file import read_plan
 
 KINDS, LIMIT = 70, 64

@@ -10,7 +10,7 @@ import pytest
 from table import KINDS, OTHERS
 
 from zcdp import Laplace, Plan, RandomizedResponse
-from zcdp.accounting import account as accounts
+from zcdp.accounting import plan_account as accounts
 from zcdp.accounting.plan_account import curve_points, total_of
 from zcdp.privacy.relation import Relation
 

@@ -9,12 +9,12 @@ from zcdp.plans.plan_text import PlanError
 from zcdp.privacy.plan import Forms, Plan
 
 if TYPE_CHECKING:
-    from zcdp.accounting.plan_account import Account, account
     from zcdp.accounting.allocation import Query, TargetsDoNotFit, allocate
     from zcdp.accounting.calibration import calibrate
     from zcdp.accounting.filter import BudgetExceeded, Filter
     from zcdp.accounting.loaded import load
     from zcdp.accounting.odometer import Odometer
+    from zcdp.accounting.plan_account import Account, account
 
 __all__ = [
     "Account",

@@ -13,8 +13,8 @@ from pathlib import Path
 from textwrap import wrap
 from typing import Any
 
-from zcdp.accounting.plan_account import Account, BudgetUse, QueryCost, account
 from zcdp.accounting.baselines import ADVANCED, RENYI
+from zcdp.accounting.plan_account import Account, BudgetUse, QueryCost, account
 from zcdp.cli.arguments import BadUsage, extra
 from zcdp.cli.output import check_writable, print_json, write_whole
 from zcdp.cli.terminal import Progress, bold, columns, dim, green, line, query_lines, red, shown, width

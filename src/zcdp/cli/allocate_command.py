@@ -8,9 +8,9 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from zcdp.accounting.plan_account import account
 from zcdp.accounting.allocation import TargetsDoNotFit
 from zcdp.accounting.fill import Filled, fill
+from zcdp.accounting.plan_account import account
 from zcdp.cli.account_command import errors, rho_note
 from zcdp.cli.arguments import BadUsage
 from zcdp.cli.output import check_writable, print_json, write_whole

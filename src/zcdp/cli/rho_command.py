@@ -6,8 +6,8 @@ from argparse import Namespace
 from math import inf
 from typing import Any
 
-from zcdp.accounting.plan_account import TITLES
 from zcdp.accounting.baselines import usual
+from zcdp.accounting.plan_account import TITLES
 from zcdp.cli.account_command import print_note_on_moves
 from zcdp.cli.output import print_json
 from zcdp.cli.terminal import bold, columns, dim, line, width
