@@ -5,7 +5,7 @@ BIN := $(VENV)/bin
 DEMO := .venv-demo
 unexport PYTHONDONTWRITEBYTECODE  # else each of the hundreds of programs that tests start would compile zcdp anew
 
-.PHONY: demo journey test deep spark versions adapters mutants reach proofs bench docs clean
+.PHONY: demo journey test quick dist deep spark versions adapters mutants reach proofs bench docs clean
 
 # Two stories in one picture, then a whole job from a table to published tables; needs no tool of the developers.
 demo: $(DEMO)/ready
@@ -26,6 +26,14 @@ test: $(VENV)/ready
 	$(BIN)/mypy
 	$(BIN)/lint-imports --no-logo
 	$(BIN)/pytest -n 2 -m "not deep"
+
+# What concerns one file, in at most half a minute: make quick FILE=src/zcdp/ledger/chain.py
+quick: $(VENV)/ready
+	$(BIN)/python tools/quick.py $(FILE)
+
+# Wheel and sdist in dist/, each tried in an empty environment with the README's blocks: then publishing is one command.
+dist:
+	$(PYTHON) tools/dist.py
 
 # Heavy checks: ten thousand points per mechanism against the independent reference, every page in a browser.
 deep: $(VENV)/docs-ready

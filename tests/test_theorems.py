@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from zcdp import MECHANISMS
-from zcdp.accounting.account import TITLES
+from zcdp.accounting.plan_account import TITLES
 from zcdp.mechanisms import WRAPPERS
 
 ROOT = Path(__file__).parent.parent

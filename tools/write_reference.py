@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import Any
 
 import zcdp
-from zcdp.accounting import account as accounts
+from zcdp.accounting import plan_account as accounts
 from zcdp.privacy.curve import AUTHORS_ONLY
 
 PAGES = Path(__file__).resolve().parent.parent / "docs" / "reference"

@@ -17,7 +17,7 @@ from zcdp.errors import BadType, BadValue
 from zcdp.numeric.balls import at_precision, below
 from zcdp.numeric.exact import integer, probability
 from zcdp.numeric.search import greatest_float
-from zcdp.text.calls import Spoken, spoken
+from zcdp.text.calls import spoken, spoken_class
 from zcdp.text.suggestions import thing
 
 if TYPE_CHECKING:
@@ -42,8 +42,9 @@ class Auditable(Protocol):
         """So many outputs for each of two neighbouring inputs."""
 
 
+@spoken_class
 @dataclass(frozen=True)
-class Audit(metaclass=Spoken):
+class Audit:
     """What an audit found."""
 
     epsilon: float

@@ -26,7 +26,7 @@ from zcdp import (
     allocate,
     calibrate,
 )
-from zcdp.accounting import account as total
+from zcdp.accounting import plan_account as total
 from zcdp.plans.plan_file import read_plan
 
 KINDS, LIMIT = 70, 64
@@ -48,7 +48,7 @@ def _rho_alone() -> Iterator[None]:
 def by_rho_alone() -> Iterator[None]:
     """The limit from which rho alone is added up, low enough to be passed by so few."""
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr("zcdp.accounting.account.MANY", KINDS - 1)
+        patch.setattr("zcdp.accounting.plan_account.MANY", KINDS - 1)
         yield
 
 

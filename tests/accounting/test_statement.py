@@ -8,8 +8,8 @@ from pathlib import Path
 import pytest
 
 from zcdp import MECHANISMS, DiscreteLaplace, L0LInf, Laplace, Plan, RandomizedResponse, ReportNoisyMax, account
-from zcdp.accounting.account import TITLES
 from zcdp.accounting.baselines import usual
+from zcdp.accounting.plan_account import TITLES
 from zcdp.plans.plan_file import PlanFileError, read_plan
 
 PAGES = Path(__file__).parent.parent.parent / "docs" / "theorems"

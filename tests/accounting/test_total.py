@@ -8,8 +8,8 @@ import pytest
 from mpmath import mp, mpf
 
 from zcdp import ExponentialMechanism, Gaussian, L0LInf, Laplace, Plan, RandomizedResponse, account
-from zcdp.accounting.account import total_of
 from zcdp.accounting.baselines import usual
+from zcdp.accounting.plan_account import total_of
 from zcdp.plans.plan_file import read_plan
 
 SIGMAS = (2, 3, 6)

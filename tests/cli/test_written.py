@@ -11,7 +11,7 @@ from cli.program import ROOT, zcdp
 
 from zcdp.cli import main
 from zcdp.cli.output import write_all
-from zcdp.cli.paper_command import _ordered
+from zcdp.cli.paper_command import _by_figure
 from zcdp.errors import ZcdpError
 from zcdp.paper import table
 from zcdp.verification import Check
@@ -60,8 +60,8 @@ def test_a_table_in_a_file_is_that_of_the_format_asked_for(
 
 def test_the_files_of_all_figures_are_told_by_their_own_names() -> None:
     names, written = ["noise", "krr", "sgd"], ["a-krr.svg", "a-noise.svg", "a-sgd.svg"]
-    assert _ordered(written, names) == ["a-noise.svg", "a-krr.svg", "a-sgd.svg"]
-    assert _ordered(["a.svg"], ["krr"]) == ["a.svg"]
+    assert _by_figure(written, names) == ["a-noise.svg", "a-krr.svg", "a-sgd.svg"]
+    assert _by_figure(["a.svg"], ["krr"]) == ["a.svg"]
 
 
 def test_several_files_are_put_in_place_together_or_not_at_all(tmp_path: Path) -> None:

@@ -10,8 +10,8 @@ import pytest
 from table import KINDS, OTHERS
 
 from zcdp import Laplace, Plan, RandomizedResponse
-from zcdp.accounting import account as accounts
-from zcdp.accounting.account import curve_points, total_of
+from zcdp.accounting import plan_account as accounts
+from zcdp.accounting.plan_account import curve_points, total_of
 from zcdp.privacy.relation import Relation
 
 MANY = 64

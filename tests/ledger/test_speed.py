@@ -8,8 +8,8 @@ from pathlib import Path
 from ledger.server import Server
 
 from zcdp.ledger import Ledger
-from zcdp.ledger.postgres import ONE as POSTGRES
-from zcdp.ledger.sqlite import ONE as SQLITE
+from zcdp.ledger.postgres import FIND_ENTRY as POSTGRES
+from zcdp.ledger.sqlite import FIND_ENTRY as SQLITE
 
 
 def test_a_key_is_found_by_the_index_on_sqlite(tmp_path: Path) -> None:

@@ -11,7 +11,7 @@ from report import sample
 from report.drawing import Drawing
 from report.sample import page as render
 
-from zcdp.accounting.account import Account
+from zcdp.accounting.plan_account import Account
 from zcdp.report.charts import curve_section, routes_section
 from zcdp.report.release_report import render_release
 

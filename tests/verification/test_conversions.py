@@ -28,7 +28,7 @@ def test_the_order_of_the_routes(routes: tuple[int, ...], holds: bool, monkeypat
             return SimpleNamespace(routes=lambda delta: dict(zip(("profile", "rdp", "zcdp"), routes, strict=True)))
 
     monkeypatch.setattr(conversions, "Laplace", Told)
-    assert conversions._ordered(100) is holds
+    assert conversions._routes_ranked(100) is holds
 
 
 @pytest.mark.parametrize(("factor", "holds"), [(1, True), (1 + 1e-12, False), (1 - 1e-12, False)])

@@ -47,8 +47,8 @@ def test_a_rate_that_is_too_low(monkeypatch: pytest.MonkeyPatch) -> None:
     [
         ("_once", {"delta_bounds": 1 + 1e-9}),
         ("_once", {"delta_bounds": 1 - 1e-9}),
-        ("_other_order", {"delta_bounds": 1 + 1e-5}),
-        ("_other_order", {"delta_bounds": 1 - 1e-5}),
+        ("_other_direction", {"delta_bounds": 1 + 1e-5}),
+        ("_other_direction", {"delta_bounds": 1 - 1e-5}),
         ("_limit", {"rho": 1 + 1e-12}),
         ("_limit", {"rho": 1 - 1e-12}),
         ("_limit", {"rdp": 100}),
@@ -57,7 +57,7 @@ def test_a_rate_that_is_too_low(monkeypatch: pytest.MonkeyPatch) -> None:
 def test_samples_that_are_a_little_wrong(
     check: str, factors: dict[str, float], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    given = () if check == "_other_order" else ("0.3", "2")
+    given = () if check == "_other_direction" else ("0.3", "2")
     assert getattr(sampling, check)(*given)
     monkeypatch.setattr(sampling, "Subsampled", altered(Subsampled, **factors))
     assert not getattr(sampling, check)(*given)

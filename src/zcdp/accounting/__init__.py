@@ -9,12 +9,12 @@ from zcdp.plans.plan_text import PlanError
 from zcdp.privacy.plan import Forms, Plan
 
 if TYPE_CHECKING:
-    from zcdp.accounting.account import Account, account
     from zcdp.accounting.allocation import Query, TargetsDoNotFit, allocate
     from zcdp.accounting.calibration import calibrate
     from zcdp.accounting.filter import BudgetExceeded, Filter
     from zcdp.accounting.loaded import load
     from zcdp.accounting.odometer import Odometer
+    from zcdp.accounting.plan_account import Account, account
 
 __all__ = [
     "Account",
@@ -36,16 +36,16 @@ Plan.forms = Forms(parser.parse, json_form.load, json_form.dump)
 
 # imported on first use: a program that only asks for rho starts sooner
 _HOMES = {
-    "Account": "accounts",
+    "Account": "plan_account",
     "BudgetExceeded": "filter",
     "Filter": "filter",
     "Odometer": "odometer",
     "Query": "allocation",
     "TargetsDoNotFit": "allocation",
-    "account": "statement",
+    "account": "plan_account",
     "allocate": "allocation",
     "calibrate": "calibration",
-    "load": "loading",
+    "load": "loaded",
 }
 
 

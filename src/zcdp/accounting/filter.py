@@ -19,7 +19,7 @@ from zcdp.numeric.threads import give_lock
 from zcdp.privacy.curve import Curve
 from zcdp.privacy.envelope import Both, rdp_each_way
 from zcdp.privacy.relation import Relation
-from zcdp.text.calls import Spoken
+from zcdp.text.calls import spoken_class
 from zcdp.text.suggestions import thing
 
 __all__ = [
@@ -335,7 +335,8 @@ class Spend(NamedTuple):
     label: str | None = None
 
 
-class Filter(metaclass=Spoken):
+@spoken_class
+class Filter:
     """Fully adaptive composition within a budget: each next mechanism may depend on all outputs so far.
 
     With `rho` the whole run is rho-zCDP if the sum of what is spent never exceeds rho: adaptivity costs nothing extra.

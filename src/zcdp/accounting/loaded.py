@@ -8,20 +8,21 @@ from os import PathLike
 from pathlib import Path
 from typing import Any
 
-from zcdp.accounting.account import Account, account
+from zcdp.accounting.plan_account import Account, account
 from zcdp.errors import BadType, BadValue
 from zcdp.mechanisms import Mechanism
 from zcdp.numeric.exact import Value
 from zcdp.plans.plan_file import Entry, PlanFile, PlanFileError, read_plan
 from zcdp.privacy.plan import Plan
-from zcdp.text.calls import Spoken, spoken
+from zcdp.text.calls import spoken, spoken_class
 from zcdp.text.suggestions import thing, unknown
 
 __all__ = ["NamedQuery", "Queries", "load"]
 
 
+@spoken_class
 @dataclass(frozen=True)
-class NamedQuery(metaclass=Spoken):
+class NamedQuery:
     """One query of a plan file: its mechanism, how often it may be used, and what was noted about it."""
 
     name: str

@@ -14,12 +14,13 @@ from zcdp.numeric.exact import Value, probability, shown
 from zcdp.numeric.threads import give_lock
 from zcdp.privacy.curve import Curve
 from zcdp.privacy.plan import Plan
-from zcdp.text.calls import Spoken
+from zcdp.text.calls import spoken_class
 
 __all__ = ["Odometer"]
 
 
-class Odometer(metaclass=Spoken):
+@spoken_class
+class Odometer:
     """Adds up what is spent, without a limit.
 
     `rho`, `epsilon_at` and `plan` are the cost of the mechanisms so far: a guarantee if which mechanisms run was not

@@ -13,7 +13,7 @@ from zcdp.mechanisms import Mechanism
 from zcdp.mechanisms.accuracy import Noise
 from zcdp.numeric.exact import Value, integer, log_of, positive_rational, probability, shown
 from zcdp.numeric.search import straight
-from zcdp.text.calls import Spoken
+from zcdp.text.calls import spoken_class
 from zcdp.text.suggestions import thing, unknown
 
 __all__ = ["Query"]
@@ -26,7 +26,8 @@ NOISE: Final = ("scale", "sigma", "rho")
 """Other names under which the amount of noise is given."""
 
 
-class Query(metaclass=Spoken):
+@spoken_class
+class Query:
     """A query to be answered with noise: which mechanism, its fixed parameters, how often, and how good it should be.
 
     `sd` is the largest standard deviation that will do, `half_width` the largest error at `level`: both in the unit of

@@ -1,1 +1,1 @@
-"""Bridges into other systems, one a file; nothing else imports them, and each needs the system it is for."""
+"""Bridges to other DP libraries, one module or package each. Nothing else imports them; each needs its library."""

@@ -1,4 +1,4 @@
-"""Exact numbers as the floats that other systems take, rounded to the side where more is spent."""
+"""Parts shared by the adapters: directed rounding to floats, checks of versions, and a guarantee known by rho alone."""
 
 from __future__ import annotations
 
@@ -43,15 +43,15 @@ def below(number: Fraction) -> float:
     return -above(-number)
 
 
-# Which versions of another system a bridge was tested with, and what it says when it meets another.
+# Versions: an adapter warns if the installed version of its library is not one that it was tested with.
 
 
 class UntestedVersion(UserWarning):
-    """The other system may draw from other laws than those that were proven to be covered."""
+    """The installed version was not tested: it may draw noise from other distributions than the proven ones."""
 
 
 def installed(package: str, extra: str) -> str:
-    """The version of the package that is installed; an error with the command to get it where there is none."""
+    """The installed version of the package; raises `MissingExtra`, with the command to install it, if there is none."""
     try:
         return version(package)
     except PackageNotFoundError:
@@ -59,7 +59,7 @@ def installed(package: str, extra: str) -> str:
 
 
 def warn_unless(package: str, extra: str, tested: tuple[str, ...]) -> None:
-    """Say so, loudly, where the installed version is none of the tested ones."""
+    """Warn with `UntestedVersion` if the installed version is not one of the tested ones."""
     found = installed(package, extra)
     if found not in tested:
         warnings.warn(
@@ -70,14 +70,14 @@ def warn_unless(package: str, extra: str, tested: tuple[str, ...]) -> None:
         )
 
 
-# A guarantee of which nothing more is known: a Renyi divergence of at most xi + rho alpha at every order.
+# A guarantee of which only a Renyi curve is known: D(alpha) <= xi + rho alpha at every order alpha.
 
 
 @dataclass(frozen=True, init=False, repr=False)
 class RhoAlone(Mechanism):
-    """Whatever was proven (xi, rho)-zCDP elsewhere: D(alpha) <= xi + rho alpha, and no pair of laws.
+    """A mechanism known to be (xi, rho)-zCDP, D(alpha) <= xi + rho alpha, and without a dominating pair.
 
-    In (epsilon, delta) it counts by its curve: that of Gaussian noise of the same rho would be too low.
+    Its (epsilon, delta) is converted from that curve: the profile of Gaussian noise of the same rho would be too low.
     Theorem: docs/theorems/adapters.md.
 
     >>> RhoAlone(rho="0.1").epsilon_at(delta="1e-6")
@@ -104,31 +104,31 @@ class RhoAlone(Mechanism):
 
     @property
     def largest_loss(self) -> None:
-        """Not bounded, as far as is known."""
+        """None: no bound on the privacy loss is known."""
         return
 
     @property
     def is_tight(self) -> bool:
-        """False: it is a bound."""
+        """False: rho is only an upper bound."""
         return False
 
     @property
     def rho_fraction(self) -> Fraction:
-        """The sum of both: D(alpha)/alpha is at most xi + rho, at order 1."""
+        """xi + rho, the supremum of (xi + rho alpha)/alpha over alpha >= 1, attained at order 1."""
         return self.exact_rho + self.xi
 
     def cumulant(self, s: Number) -> Number:
-        """s (xi + rho (1 + s))."""
+        """The bound s (xi + rho (1 + s)) on K(s), where s = alpha - 1."""
         return s * (lift(self.xi) + lift(self.exact_rho) * (1 + s))
 
     def kl(self) -> arb:
-        """xi + rho."""
+        """The bound on the KL divergence: xi + rho."""
         return lift(self.rho_fraction)
 
     def peak(self) -> Peak:
-        """At order 1."""
+        """rho of the curve, xi + rho, attained at order 1."""
         return Peak(lift(self.rho_fraction), arb(1))
 
     def witness(self) -> arb:
-        """Nothing is known from below."""
+        """The lower bound 0: nothing is known from below."""
         return arb(0)

@@ -1,7 +1,7 @@
 """Opacus: an accountant for its privacy engine, with the certified epsilon of DP-SGD on Poisson samples.
 
-The law is the one that Opacus means to draw: Gaussian noise of noise_multiplier times the clipping norm, on the sum
-over a Poisson sample. Theorem: docs/theorems/adapters.md.
+It accounts for the distribution that Opacus documents: Gaussian noise of standard deviation noise_multiplier times the
+clipping norm, added to the sum over a Poisson sample. Theorem: docs/theorems/adapters.md.
 """
 
 from __future__ import annotations
@@ -30,13 +30,13 @@ warn_unless("opacus", "opacus", TESTED)
 
 
 class Refused(BadValue):
-    """Training that is not covered: the reason."""
+    """Training that the theorems do not cover; the message gives the reason."""
 
 
 class Accountant(IAccountant):  # type: ignore[misc]
-    """An accountant of Opacus: the exact curve of all steps, never below the truth.
+    """An Opacus accountant that uses the exact privacy profile of all steps; its epsilon is a certified upper end.
 
-    Give it to the engine before `make_private`, which ties the optimizer to the accountant it finds.
+    Assign it to the engine before `make_private`, which attaches the engine's accountant to the optimizer.
 
     >>> training = Accountant()
     >>> for _ in range(100):
@@ -50,19 +50,19 @@ class Accountant(IAccountant):  # type: ignore[misc]
 
     @classmethod
     def mechanism(cls) -> str:
-        """The name in the registry, and in saved states."""
+        """The accountant's name in the registry of Opacus and in saved states."""
         return "zcdp"
 
     def step(self, *, noise_multiplier: float, sample_rate: float) -> None:
-        """One step of the optimizer."""
-        _step(noise_multiplier, sample_rate)  # refused before it is recorded
+        """Record one step of the optimizer."""
+        _step(noise_multiplier, sample_rate)  # raises for bad values, before the step is recorded
         if self.history and self.history[-1][:2] == (noise_multiplier, sample_rate):
             self.history[-1] = (noise_multiplier, sample_rate, self.history[-1][2] + 1)
         else:
             self.history.append((noise_multiplier, sample_rate, 1))
 
     def get_optimizer_hook_fn(self, sample_rate: float) -> Any:
-        """What the optimizer calls at each step; a step over several samples is refused.
+        """The function that the optimizer calls at each step. It refuses a step over several accumulated samples.
 
         A record that is in two of the samples moves their sum twice: that is not one sample of twice the rate.
         """
@@ -83,17 +83,17 @@ class Accountant(IAccountant):  # type: ignore[misc]
 
     @property
     def plan(self) -> Plan | None:
-        """All steps as one plan; None before the first, or if one had no noise."""
+        """All steps as one plan; None before the first step, or if a step had no noise."""
         parts = [(_step(noise, rate), integer(steps, "steps", 1)) for noise, rate, steps in self.history]
         known = [steps * part for part, steps in parts if part is not None]
         return Plan.sum_of(*known) if known and len(known) == len(parts) else None
 
     def get_epsilon(self, delta: float, *_: Any, **__: Any) -> float:
-        """The least epsilon certified at delta, for examples added or removed."""
+        """The certified upper end of epsilon at delta, for examples added or removed."""
         return self.get_epsilon_bounds(delta)[1]
 
     def get_epsilon_bounds(self, delta: float) -> tuple[float, float]:
-        """Floats around the least epsilon at delta."""
+        """Certified lower and upper ends of epsilon at delta; (inf, inf) if a step had no noise."""
         probability(delta, "delta")
         if not self.history:
             warnings.warn(
@@ -107,7 +107,7 @@ class Accountant(IAccountant):  # type: ignore[misc]
 
     @staticmethod
     def check(data_loader: Any) -> None:
-        """Refuse a loader that does not draw Poisson samples: its shuffled batches are not covered."""
+        """Raise `Refused` if the loader does not draw Poisson samples: shuffled batches are not covered."""
         sampler = getattr(data_loader, "batch_sampler", None)
         if not isinstance(data_loader, DPDataLoader) or type(sampler) is not UniformWithReplacementSampler:
             raise Refused(
@@ -117,7 +117,7 @@ class Accountant(IAccountant):  # type: ignore[misc]
 
 
 def _step(noise_multiplier: float, sample_rate: float) -> Subsampled | None:
-    """One step as a mechanism; None without noise."""
+    """One step as a subsampled Gaussian mechanism; None if it has no noise."""
     noise, rate = rational(noise_multiplier, "noise_multiplier"), rational(sample_rate, "sample_rate")
     if noise < 0:
         raise BadValue(f"noise_multiplier ({noise_multiplier}) must not be negative")
@@ -127,5 +127,5 @@ def _step(noise_multiplier: float, sample_rate: float) -> Subsampled | None:
 
 
 def register() -> None:
-    """Let Opacus say `PrivacyEngine(accountant="zcdp")`, and calibrate its noise by it; once is enough."""
+    """Register the accountant, for `PrivacyEngine(accountant="zcdp")` and Opacus's noise calibration; call it once."""
     register_accountant("zcdp", Accountant, force=True)

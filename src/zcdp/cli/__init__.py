@@ -1,4 +1,4 @@
-"""The command line: `zcdp rho`, `account`, `calibrate`, `allocate`, `table`, `figure`, `verify`, `completion`."""
+"""The command line `zcdp`. Its commands are listed in `cli/arguments.py`, and each runs in a module of its own."""
 
 from zcdp.cli.main import main
 

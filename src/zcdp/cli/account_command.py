@@ -1,4 +1,7 @@
-"""Notes beside an answer: what a quick reader of the plan that was typed may take for something else."""
+"""`zcdp account`: what a plan costs, on the terminal, as JSON, or as an HTML report.
+
+With --ledger it also says whether the plan would fit an account of a ledger; with a [collection] it describes that.
+"""
 
 from __future__ import annotations
 
@@ -10,8 +13,8 @@ from pathlib import Path
 from textwrap import wrap
 from typing import Any
 
-from zcdp.accounting.account import Account, BudgetUse, QueryCost, account
 from zcdp.accounting.baselines import ADVANCED, RENYI
+from zcdp.accounting.plan_account import Account, BudgetUse, QueryCost, account
 from zcdp.cli.arguments import BadUsage, extra
 from zcdp.cli.output import check_writable, print_json, write_whole
 from zcdp.cli.terminal import Progress, bold, columns, dim, green, line, query_lines, red, shown, width
@@ -37,18 +40,18 @@ __all__ = [
 
 
 def print_note_on_moves(curve: Curve) -> None:
-    """Where noise on a batch of a fixed size has no stated sensitivity: in which unit its sigma was read."""
+    """Note the unit of sigma, if Gaussian noise on a sample of fixed size was given without a sensitivity."""
     if note := note_on_moves(curve):
         line()
         for text in wrap(f"Note: {note}.", width()):
             line(text)
 
 
-# `zcdp account --ledger`: whether a plan would fit what remains of an account; nothing is spent.
+# The option --ledger: whether a plan would fit what remains of an account; nothing is spent.
 
 
 def fits(where: str, name: str | None, plan: str) -> dict[str, Any]:
-    """The cost of the plan in the currency of the account, and what remains there."""
+    """The cost of the plan in the currency of the ledger's account, what remains there, and whether it fits."""
     from zcdp.cli.ledger_command import plan_from
     from zcdp.ledger import Ledger, LedgerError
     from zcdp.ledger.ledger_statement import exact
@@ -76,7 +79,7 @@ def fits(where: str, name: str | None, plan: str) -> dict[str, Any]:
 
 
 def print_fit(fit: dict[str, Any]) -> None:
-    """One line, green or red."""
+    """Print the result of `fits` in one line, green or red."""
     price, rest = cost(fit["cost"]["value"]), lower(fit["remaining"]["value"])
     if fit["fits"]:
         line(green(f"Fits account {fit['account']}: {price} of the {rest} that remain ({fit['currency']})."))
@@ -85,9 +88,10 @@ def print_fit(fit: dict[str, Any]) -> None:
 
 
 def rho_note(plan: PlanFile | Path | str, rho: float) -> str:
-    """What an account of the plan's own epsilon and delta would say, which counts rho; "" where there is none.
+    """A sentence on whether a ledger account with the plan's own epsilon and delta would admit it.
 
-    A plan is accounted by its exact profile, which is sharper, but holds for what was fixed beforehand alone.
+    It is empty for a plan without tables or without such a budget. The answers can differ: the account of a plan uses
+    the exact profile, which is sharper but valid only for mechanisms fixed beforehand; the ledger counts rho.
     """
     asked = read_plan(plan) if isinstance(plan, Path) else plan
     if not isinstance(asked, PlanFile) or asked.tables is None or asked.budget is None or asked.budget.epsilon is None:
@@ -96,7 +100,7 @@ def rho_note(plan: PlanFile | Path | str, rho: float) -> str:
 
 
 def counted(budget: Budget, rho: float) -> str:
-    """One sentence on how an account of epsilon and delta counts a plan that costs rho.
+    """One sentence on whether a ledger account of this epsilon and delta admits a plan that costs `rho`.
 
     >>> counted(Budget(None, "2", "1e-9"), 0.0495)
     'A ledger account of this epsilon and delta counts rho, and has 0.0561305: the plan fits it.'
@@ -110,11 +114,11 @@ def counted(budget: Budget, rho: float) -> str:
     return f"{has}: it would refuse the plan, which takes {cost(rho)}; plan within [budget] rho to spend from one."
 
 
-# What `zcdp account` tells of a plan with a [collection]: who is asked, the error bars, and the bytes of a report.
+# A plan with a [collection]: clients and rounds, the standard error, and the bytes of a report.
 
 
 def collection_facts(source: str | Path) -> dict[str, Any] | None:
-    """The collection and its design; None where the plan has none, or the mechanism is still to be found."""
+    """The collection and its design as JSON data; None if the plan has no collection, or its mechanism is a '?'."""
     plan = read_plan(source) if isinstance(source, Path) and source.suffix == ".toml" else None
     if plan is None or plan.collection is None or plan.entries[0].plan is None:
         return None
@@ -125,13 +129,13 @@ def collection_facts(source: str | Path) -> dict[str, Any] | None:
     where = {"rounds": asked.rounds, "answered": asked.answered}
     found = design_facts(design_of(mechanism, asked.k, clients=asked.clients or 2, **where))
     told = {"k": asked.k, "clients": asked.clients, **where, **found}
-    if asked.clients is None:  # the error depends on how many there are
+    if asked.clients is None:  # the error depends on the number of clients
         del told["standard_error"]
     return told
 
 
 def collection_text(facts: dict[str, Any]) -> str:
-    """One sentence."""
+    """The facts of `collection_facts` in one sentence."""
     asked = f"{facts['k']} values; each client answers {facts['answered']} of {facts['rounds']} rounds"
     size = f"with {facts['bytes']:.3g} bytes a report"
     if facts["clients"] is None:
@@ -140,14 +144,15 @@ def collection_text(facts: dict[str, Any]) -> str:
     return f"{asked}, {size}; {error}, from {facts['clients']} clients."
 
 
-# `zcdp account`: what a plan costs, on the terminal, as JSON, or as a report.
+# The command itself.
 
-SHOWN = 20
+MOST_QUERIES = 20
+"""Queries printed without --all: those of highest rho."""
 ADJUSTED = "Tables that add up: std dev and 95% within are those after the adjustment; before it"
 
 
 def run(options: Namespace) -> int:
-    """Print the account; 1 where it exceeds the plan's budget."""
+    """Print the account; exit code 1 if it exceeds the plan's budget or does not fit the ledger's account."""
     render = None
     if options.html:
         check_writable(options.html)
@@ -199,7 +204,7 @@ def _plans(source: str | Path) -> Sequence[Plan]:
 
 
 def _source(text: str) -> str | Path:
-    """The name of a file, or an expression."""
+    """A `Path` if the text names a file, else the text itself, an expression."""
     try:
         is_file = text.endswith((".toml", ".csv")) or (bool(text) and Path(text).exists())
     except (OSError, ValueError):  # too long for a name, or a null character
@@ -222,8 +227,8 @@ def _print(facts: Account, *, everything: bool) -> None:
 
 def _queries(queries: Sequence[QueryCost], *, everything: bool) -> None:
     shown = list(zip(queries, shares([query.rho for query in queries]), strict=True))
-    if len(queries) > SHOWN and not everything:
-        shown = sorted(shown, key=lambda row: -row[0].rho)[:SHOWN]
+    if len(queries) > MOST_QUERIES and not everything:
+        shown = sorted(shown, key=lambda row: -row[0].rho)[:MOST_QUERIES]
     rows = [["query", "uses", "mechanism", "std dev", "95% within", "rho", "share", "saved"]]
     for query, share in shown:
         bound = "" if query.is_tight else "*"
@@ -242,7 +247,7 @@ def _queries(queries: Sequence[QueryCost], *, everything: bool) -> None:
         line(text)
     if len(shown) < len(queries):
         rest = 100 - sum(Decimal(share.rstrip("%")) for _, share in shown)
-        line(dim(f"and {len(queries) - SHOWN} more queries, {rest}% of rho together (--all lists them)"))
+        line(dim(f"and {len(queries) - MOST_QUERIES} more queries, {rest}% of rho together (--all lists them)"))
     if any(query.alone for query, _ in shown):
         before = (f"{query.name} {' and '.join(errors(query.alone))}" for query, _ in shown if query.alone)
         for text in wrap(f"{ADJUSTED} {'; '.join(before)}.", width()):
@@ -252,7 +257,7 @@ def _queries(queries: Sequence[QueryCost], *, everything: bool) -> None:
 
 
 def errors(accuracy: Accuracy | None) -> tuple[str, str]:
-    """Standard deviation and half-width, rounded up; nothing where no noise is added."""
+    """Standard deviation and half-width of an answer as text, rounded up; empty if no noise is added."""
     return ("", "") if accuracy is None else (cost(accuracy.standard_deviation, 4), cost(accuracy.half_width, 4))
 
 
@@ -288,7 +293,7 @@ def _total(facts: Account) -> None:
 
 
 def _saved(share: float | None) -> str:
-    """A share that is saved; nothing, where others are as good."""
+    """The saved share as a percentage; 0 if others are as good."""
     return gain(max(share or 0.0, 0.0))
 
 

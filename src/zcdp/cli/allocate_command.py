@@ -1,4 +1,4 @@
-"""`zcdp allocate`: the noise of each query of a plan, so that their error is least within a budget."""
+"""`zcdp allocate`: split a budget over the queries of a plan, for the least error, and fill in their noise."""
 
 from __future__ import annotations
 
@@ -8,9 +8,9 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from zcdp.accounting.account import account
 from zcdp.accounting.allocation import TargetsDoNotFit
 from zcdp.accounting.fill import Filled, fill
+from zcdp.accounting.plan_account import account
 from zcdp.cli.account_command import errors, rho_note
 from zcdp.cli.arguments import BadUsage
 from zcdp.cli.output import check_writable, print_json, write_whole
@@ -24,7 +24,7 @@ __all__ = ["run"]
 
 
 def run(options: Namespace) -> int:
-    """Find the noise, print it, and fill it into the plan file."""
+    """Find the noise of each query, print it, and write the plan file with it if --out is given."""
     if options.out:
         check_writable(options.out)
     plan = read_plan(Path(options.plan))
@@ -81,7 +81,7 @@ def _rows(filled: Filled) -> list[dict[str, Any]]:
 
 
 def _accuracy(entry: Entry, mechanism: object, level: float | str) -> Accuracy | None:
-    """Of one answer, in its own unit; None of a selection, and of a staircase whose sensitivity is not stated."""
+    """Accuracy of one answer, in the query's unit; None for a selection, or for a staircase without a sensitivity."""
     if not isinstance(mechanism, Noise) or mechanism.sensitivity is None:
         return None
     return entry.in_values(mechanism.accuracy(level))
@@ -107,7 +107,7 @@ def _print(title: str, rows: list[dict[str, Any]], filled: Filled, spent: float)
 
 
 def _text(filled: Filled) -> str:
-    """The text of the plan file with the mechanisms in their lines; all else, comments too, as it was."""
+    """The text of the plan file with the mechanisms filled in; all else, comments included, is unchanged."""
     plan = filled.plan
     lines = plan.text.splitlines()
     for entry, _ in filled.found:
@@ -129,6 +129,6 @@ def _text(filled: Filled) -> str:
 
 
 def _query(entry: Entry) -> str:
-    """The name of the query that an entry belongs to: a table may have two statistics."""
+    """The name of the query of an entry. A table with two statistics is one query with two entries."""
     label = entry.statistic.label if entry.statistic else ""
     return entry.name if entry.field == "mechanism" else entry.name.removesuffix(f": {label}")

@@ -1,4 +1,4 @@
-"""What a plan file may hold, in the help of every command that reads one."""
+"""The command line: all commands with their options and help texts, as an `argparse` parser."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ A plan of tables, for zcdp release, has
              adds_up = "population" (tables that are adjusted to add up) ..."""
 
 
-# What can be typed: commands, their options, and help with examples.
+# Examples in the help texts.
 
 RHO = "RandomizedResponse(epsilon=1, k=2925)"
 PLAN = "100 * Laplace(epsilon=0.1) + RAPPOR(epsilon=1)"
@@ -40,7 +40,7 @@ TRAINING = "--examples 60000 --batch 256 --epochs 60"
 
 
 class BadUsage(ZcdpError):
-    """The arguments make no sense."""
+    """Wrong or contradictory arguments on the command line; exit code 2."""
 
 
 class _Help(argparse.RawDescriptionHelpFormatter):
@@ -50,7 +50,7 @@ class _Help(argparse.RawDescriptionHelpFormatter):
 
 class _Parser(argparse.ArgumentParser):
     def parse_known_args(self, args: Any = None, namespace: Any = None) -> Any:
-        """As ever; an option that the command does not have is answered with the one that is like it."""
+        """Parse as argparse does, but for an unknown option suggest the most similar known one."""
         found, rest = super().parse_known_args(args, namespace)
         if rest and rest[0].startswith("--"):
             from zcdp.text.suggestions import unknown
@@ -75,11 +75,11 @@ class _Parser(argparse.ArgumentParser):
 
 
 OF_THE_PAPER = "table", "figure"
-"""Commands that share a module."""
+"""Commands implemented in `cli/paper_command.py`; every other one has a module of its own."""
 
 
 def _lazy(name: str) -> Callable[[Any], int]:
-    """The command's module is imported when it runs, so that each command starts fast."""
+    """A function that imports the command's module and runs it: imports on use make each command start fast."""
 
     def run(options: Any) -> int:
         module, function = ("paper", f"run_{name}") if name in OF_THE_PAPER else (name, "run")
@@ -90,7 +90,7 @@ def _lazy(name: str) -> Callable[[Any], int]:
 
 
 def arguments() -> argparse.ArgumentParser:
-    """The whole tree of arguments."""
+    """The parser of all commands."""
     parser = _Parser(
         prog="zcdp",
         description="How much privacy was spent: exact, certified zCDP accounting.",
@@ -317,11 +317,11 @@ COMMANDS: dict[str, tuple[str, tuple[str, ...], Callable[[argparse.ArgumentParse
 }
 
 
-# Parts of zcdp that may not be installed, asked for by name.
+# Optional parts of zcdp, which may not be installed.
 
 
 def extra(module: str, name: str) -> Any:
-    """The function, or one clear line on what is missing."""
+    """The attribute `name` of a module of zcdp; raises an error in one line that says what is not installed."""
     try:
         return getattr(import_module(module), name)
     except ModuleNotFoundError as error:

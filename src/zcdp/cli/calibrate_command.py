@@ -1,4 +1,4 @@
-"""`zcdp calibrate`: the parameter written `?` that gives least noise within a budget."""
+"""`zcdp calibrate`: find the parameter written `?` that gives the least noise within a budget."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ __all__ = ["run"]
 
 
 def run(options: Namespace) -> int:
-    """Find and print the parameter."""
+    """Find the parameter, and print it with what the plan then spends."""
     if "?" not in options.expression:
         raise BadUsage("write ? for the parameter to find, such as '1000 * Laplace(epsilon=?)'")
     if (options.rho is None) == (options.epsilon is None) or (options.epsilon is None) != (options.delta is None):

@@ -1,4 +1,7 @@
-"""`zcdp choose`: the designs of least error for a collection within a budget, and a plan file of the best."""
+"""`zcdp choose`: the designs of least error for a collection within a budget, and a plan file of the best.
+
+A design is a local randomizer and the number of rounds that a client answers.
+"""
 
 from __future__ import annotations
 
@@ -16,7 +19,7 @@ __all__ = ["design_facts", "plan_text", "run"]
 
 
 def run(options: Namespace) -> int:
-    """Rank the designs, print them, and write the best."""
+    """Rank the designs, print them, and write a plan file of the best if --out is given."""
     if options.out:
         check_writable(options.out)
     if options.rho is None and options.epsilon is None:
@@ -50,7 +53,7 @@ def run(options: Namespace) -> int:
 
 
 def design_facts(design: Design) -> dict[str, Any]:
-    """As JSON and the page of a collection tell it."""
+    """A design as JSON data, for --json and for the page of a collection."""
     return {
         "mechanism": repr(design.mechanism),
         "answered": design.rounds,

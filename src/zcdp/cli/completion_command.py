@@ -1,4 +1,4 @@
-"""`zcdp completion`: scripts that complete commands, options and files, from the tree of arguments itself."""
+"""`zcdp completion`: shell scripts that complete commands, options and files, generated from the parser."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ if [ "$funcstack[1]" = "_zcdp" ]; then _zcdp "$@"; else compdef _zcdp zcdp; fi""
 
 
 def run(options: Namespace) -> int:
-    """Print the script."""
+    """Print the script for the shell that was named."""
     script = {"bash": _bash, "zsh": _zsh, "fish": _fish}[options.shell]()
     if options.json:
         print_json({"shell": options.shell, "script": script})
@@ -52,7 +52,7 @@ def run(options: Namespace) -> int:
 
 
 def _words() -> dict[str, list[str]]:
-    """What may follow each command: its options, and the words it chooses from."""
+    """The words that may follow each command: its long options, and the choices of its arguments."""
     [commands] = [action for action in arguments()._actions if isinstance(action, _SubParsersAction)]
     found = {}
     for name, command in commands.choices.items():

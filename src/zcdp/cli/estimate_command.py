@@ -1,4 +1,4 @@
-"""`zcdp estimate`: frequencies from files of reports, with exact simultaneous intervals and what they cost."""
+"""`zcdp estimate`: frequencies from files of reports, with exact simultaneous intervals and their privacy cost."""
 
 from __future__ import annotations
 
@@ -24,11 +24,12 @@ from zcdp.text.numbers import cost
 __all__ = ["run"]
 
 
-SHOWN = 20
+MOST_VALUES = 20
+"""Values printed on the terminal: the most frequent ones."""
 
 
 def run(options: Namespace) -> int:
-    """Count, estimate, print and write."""
+    """Count the reports, estimate the frequencies, print them, and write the files that were asked for."""
     for path in (options.csv, options.html):
         if path:
             check_writable(path)
@@ -74,7 +75,7 @@ def run(options: Namespace) -> int:
 
 
 def _others(plan: PlanFile, collection: Collection, mechanism: Any, reports: int) -> dict[str, Any]:
-    """This design and the best of each kind within the plan's budget, or within what it spends if it names none."""
+    """This design and the best of each kind within the plan's budget, or within its own cost if it has none."""
     clients = collection.clients or max(2, reports * collection.rounds // collection.answered)
     where = {"rounds": collection.rounds, "answered": collection.answered, "clients": clients}
     own = design_of(mechanism, collection.k, **where)
@@ -93,7 +94,7 @@ def _others(plan: PlanFile, collection: Collection, mechanism: Any, reports: int
 
 
 def estimates(histogram: Histogram, level: str, of: str, names: Sequence[str] | None = None) -> list[dict[str, Any]]:
-    """One row for each value, by its number or its name."""
+    """One row for each value: number or name, frequency, standard error, and the ends of its interval."""
     low, high = histogram.interval(level, of=of)
     errors = histogram.standard_error_of(of)
     return [
@@ -127,7 +128,7 @@ def _print(facts: dict[str, Any]) -> None:
         else f"  a client's answer costs {one}"
     )
     line()
-    best = sorted(facts["estimates"], key=lambda row: -row["frequency"])[:SHOWN]
+    best = sorted(facts["estimates"], key=lambda row: -row["frequency"])[:MOST_VALUES]
     cells = [["value", "frequency", "std error", "lower", "upper"]]
     for row in best:
         numbers = (row[name] for name in ("frequency", "standard_error", "lower", "upper"))

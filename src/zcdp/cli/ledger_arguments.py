@@ -1,4 +1,4 @@
-"""What can be typed after `zcdp ledger`."""
+"""The actions of `zcdp ledger` with their options, as subparsers of `argparse`."""
 
 from __future__ import annotations
 
@@ -76,7 +76,7 @@ def _report(command: argparse.ArgumentParser) -> None:
 
 
 def _nothing(command: argparse.ArgumentParser) -> None:
-    """No further arguments."""
+    """Add no arguments: the action has none of its own."""
 
 
 def _sql(command: argparse.ArgumentParser) -> None:
@@ -99,7 +99,7 @@ ACTIONS: dict[str, tuple[str, Build]] = {
 
 
 def ledger_arguments(command: argparse.ArgumentParser) -> None:
-    """One more level of commands."""
+    """Add a subparser for each action to the parser of `zcdp ledger`."""
     kind = type(command)
     actions = command.add_subparsers(dest="action", required=True, metavar="action", parser_class=kind)
     for name, (summary, build) in ACTIONS.items():

@@ -1,4 +1,7 @@
-"""Accounts and entries of a ledger as tables on a terminal; nothing in them can command it."""
+"""`zcdp ledger`: open accounts, spend, show, verify, export and report, from the command line.
+
+The exit code is 1 if a spend is refused or a verification fails.
+"""
 
 from __future__ import annotations
 
@@ -27,8 +30,11 @@ from zcdp.text.numbers import cost, lower, spent
 __all__ = ["accounts_table", "history_table", "plan_from", "run"]
 
 
+# Tables for the terminal. Text from the ledger is made safe first, as it may contain escape sequences.
+
+
 def accounts_table(accounts: Iterable[Account]) -> Iterator[str]:
-    """One line an account."""
+    """The lines of a table with one line for each account."""
     rows = [["account", "unit", "counts", "budget", "spent", "", "remaining"]]
     for one in accounts:
         order = one.terms.order
@@ -49,7 +55,7 @@ def accounts_table(accounts: Iterable[Account]) -> Iterator[str]:
 
 
 def history_table(entries: Iterable[Entry]) -> Iterator[str]:
-    """Two lines an entry: the facts, and below them what was run and why."""
+    """The lines of a table with two lines for each entry: its facts, and below them mechanisms and reason."""
     rows = [["", "when", "what", "account", "key", "amount", "by"]]
     below = []
     for one in entries:
@@ -68,11 +74,11 @@ def history_table(entries: Iterable[Entry]) -> Iterator[str]:
             yield dim(f"    {more if len(more) <= room else more[: room - 1] + '…'}")
 
 
-# `zcdp ledger`: a budget that lasts, from the command line; exit code 1 when something is refused or does not fit.
+# The command, and one function for each of its actions: `_open`, `_spend` and so on.
 
 
 def run(options: Namespace) -> int:
-    """Run one action."""
+    """Run the action that was named; a refused spend prints its reason and returns 1."""
     if options.action == "sql":
         return _sql(options)
     action = globals()[f"_{options.action}"]
@@ -91,7 +97,7 @@ def run(options: Namespace) -> int:
 
 
 def plan_from(text: str) -> tuple[Plan, dict[str, str]]:
-    """The whole of a plan file, or of an expression; and the unit and the neighbours that a file states."""
+    """The sum of all queries of a plan file, or of an expression; and the unit and neighbours that a file states."""
     if not text.endswith((".toml", ".csv")) and not os.path.exists(text):
         return parse(text), {}
     plan = read_plan(Path(text))
@@ -124,7 +130,7 @@ def _open(ledger: Ledger, options: Namespace) -> int:
 
 
 def _told(ledger: Ledger, options: Namespace, name: str, words: str, **more: Any) -> int:
-    """What was done, and how the account stands now."""
+    """Print what was done and the new state of the account; returns the exit code 0."""
     account, head = ledger.account(name), ledger.head
     if options.json:
         sums = {"budget": account.budget, "spent": account.spent, "remaining": account.remaining}
@@ -150,7 +156,7 @@ def _spend(ledger: Ledger, options: Namespace) -> int:
 
 
 def _above(number: Fraction) -> float:
-    """Not 0 for a cost too small for a float."""
+    """The cost as a float; a positive cost too small for a float becomes the smallest positive one, not 0."""
     return float(number) or (5e-324 if number else 0.0)
 
 

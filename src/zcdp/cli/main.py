@@ -1,4 +1,7 @@
-"""From arguments to an exit code: 0 fine, 1 over budget (or a failed check), 2 bad input; errors are one line."""
+"""`main`, the entry point of the command line: parses arguments, runs a command, and turns errors into one line.
+
+Exit codes: 0 success, 1 over budget or a failed check, 2 bad input, 130 interrupted.
+"""
 
 from __future__ import annotations
 
@@ -15,7 +18,10 @@ __all__ = ["main"]
 
 
 def main(argv: Sequence[str] | None = None) -> int:
-    """Run one command; what it prints goes out when its exit code is known, so that the one cannot change the other."""
+    """Run one command and return its exit code.
+
+    Output is held back until the exit code is known, so that a failure to write cannot replace the code of a command.
+    """
     stream = sys.stdout
     held = Held(stream)
     try:
@@ -26,7 +32,7 @@ def main(argv: Sequence[str] | None = None) -> int:
         return _fail("interrupted", 130)
     except OSError as error:
         return _fail(f"{error.filename}: {error.strerror}" if error.filename else str(error))
-    except ZcdpError as error:  # and nothing else: what is not foreseen is a bug, and shows where it is
+    except ZcdpError as error:  # any other exception is a bug, and keeps its traceback
         return _fail(_one_line(error))
     except (MemoryError, RecursionError):
         return _fail("this takes more memory than there is")
@@ -42,7 +48,7 @@ def _run(argv: Sequence[str] | None) -> int:
 
 
 def _one_line(error: Exception) -> str:
-    reason = getattr(error, "reason", None)  # of an expression: without the picture of where
+    reason = getattr(error, "reason", None)  # a `PlanError` draws the position on further lines
     if isinstance(reason, str) and hasattr(error, "position"):
         return f"{reason} (character {error.position + 1})"
     return str(error).split("\n", maxsplit=1)[0]

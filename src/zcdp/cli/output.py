@@ -1,4 +1,4 @@
-"""Output that is whole: held back until the exit code is known, and JSON in which nothing hides."""
+"""Output of commands: stdout held back until the exit code is known, JSON, and files written whole or not at all."""
 
 from __future__ import annotations
 
@@ -19,26 +19,26 @@ __all__ = ["Held", "check_writable", "complain", "print_json", "write_all", "wri
 
 
 class Held(StringIO):
-    """What a command prints, in the manner of the stream that it will go to."""
+    """A buffer for what a command prints, which reports the properties of the stream it will be written to."""
 
     def __init__(self, stream: TextIO | None) -> None:
         super().__init__()
         self.stream = stream
 
     def isatty(self) -> bool:
-        """Whether colours may be used."""
+        """Whether the final stream is a terminal, so that colours may be used."""
         return self.stream is not None and self.stream.isatty()
 
 
 def write_out(text: str, stream: TextIO | None, code: int) -> int:
-    """Write the text, and say with which code to exit: an output that ends early never makes a 1 a 0.
+    """Write the text and return the exit code of the program.
 
-    That the reader went away, as `head` does, changes nothing; any other failure to write makes a 0 a 2.
+    If the reader closed the pipe, as `head` does, the code is unchanged; any other failure to write turns 0 into 2.
     """
-    if stream is None or not text:  # there is no stdout at all: the code is the answer
+    if stream is None or not text:  # without stdout the exit code is the only answer
         return code
     try:
-        if hasattr(stream, "reconfigure"):  # a letter that the terminal does not know is no reason to stop
+        if hasattr(stream, "reconfigure"):  # escape characters that the terminal's encoding lacks
             stream.reconfigure(errors="backslashreplace")
         stream.write(text)
         stream.flush()
@@ -54,7 +54,7 @@ def write_out(text: str, stream: TextIO | None, code: int) -> int:
 
 
 def complain(message: str) -> None:
-    """One line on stderr, if there is one."""
+    """Write one line to stderr; failures are ignored."""
     try:
         if sys.stderr is not None:
             sys.stderr.write(f"zcdp: {message}\n")
@@ -64,13 +64,13 @@ def complain(message: str) -> None:
 
 
 def _discard(stream: TextIO) -> None:
-    """Let what is still in the stream's buffer go nowhere, or the interpreter fails on it at its end."""
-    with suppress(OSError, ValueError):  # where it is no stream of the system
+    """Redirect the stream to the null device, or the interpreter fails at exit when it flushes the buffer."""
+    with suppress(OSError, ValueError):  # the stream has no file descriptor
         os.dup2(os.open(os.devnull, os.O_WRONLY), stream.fileno())
 
 
 def print_json(data: Any) -> None:
-    """Indented, in the order it was built, with every digit; what acts instead of being seen is an escape."""
+    """Print indented JSON with all digits; hidden and control characters are written as escapes."""
     import json
 
     text = json.dumps(data, indent=2, ensure_ascii=False, allow_nan=False)
@@ -84,11 +84,11 @@ def _escaped(character: str) -> str:
     return "".join(f"\\u{units[n]:02x}{units[n + 1]:02x}" for n in range(0, len(units), 2))
 
 
-# Files are written whole or not at all: into a temporary directory beside the target, then renamed.
+# Files: written into a temporary directory beside the target, then renamed.
 
 
 def check_writable(path: str) -> None:
-    """Refuse a target that cannot be written before anything is computed."""
+    """Raise `BadUsage` if the target cannot be written; called before a long computation."""
     target = Path(path)
     if target.is_dir():
         raise BadUsage(f"{path}: is a directory: give the name of a file")
@@ -101,7 +101,10 @@ def check_writable(path: str) -> None:
 
 
 def write_all(path: str, write: Callable[[Path], object]) -> list[str]:
-    """Let `write` make a file of this name, or several, in a temporary directory, then put each in place at once."""
+    """Call `write` with a path of this name in a temporary directory, then move each file it made into place.
+
+    Returns the paths of the files. Each appears whole or not at all.
+    """
     check_writable(path)
     target = Path(path)
     with tempfile.TemporaryDirectory(dir=target.absolute().parent, prefix=".zcdp-") as folder:
@@ -115,5 +118,5 @@ def write_all(path: str, write: Callable[[Path], object]) -> list[str]:
 
 
 def write_whole(path: str, text: str) -> None:
-    """`text` as the whole file."""
+    """Write `text` as the whole content of a file."""
     write_all(path, lambda temporary: temporary.write_text(text, encoding="utf-8"))

@@ -1,4 +1,4 @@
-"""`zcdp table`: the paper's Table 1, computed."""
+"""`zcdp table` and `zcdp figure`: the paper's Table 1 and its figure, computed, and further figures of this library."""
 
 from __future__ import annotations
 
@@ -26,13 +26,13 @@ def run_table(options: Namespace) -> int:
     return 0
 
 
-# `zcdp figure`: the paper's figure and ours, as PDF, SVG or PNG.
+# Figures are written as PDF, SVG or PNG, by the ending of the file name.
 
 ENDINGS = (".pdf", ".svg", ".png")
 
 
 def run_figure(options: Namespace) -> int:
-    """Draw one figure to a file, or all of them, each to its own."""
+    """Draw one figure to a file, or all of them, each to a file of its own."""
     if Path(options.out).suffix.lower() not in ENDINGS:
         raise BadUsage(f"{options.out}: the name must end in {', '.join(ENDINGS)}")
     check_writable(options.out)
@@ -45,13 +45,13 @@ def run_figure(options: Namespace) -> int:
     else:
         about = extra("zcdp.plots", "ABOUT")
         names = list(about) if options.name == "all" else [options.name]
-        for name, file in zip(names, _ordered(written, names), strict=True):
+        for name, file in zip(names, _by_figure(written, names), strict=True):
             line(f"{file}: {about.get(name, name)}")
     return 0
 
 
-def _ordered(written: list[str], names: list[str]) -> list[str]:
-    """The files in the order of the figures: that of `all` ends in the figure's name."""
+def _by_figure(written: list[str], names: list[str]) -> list[str]:
+    """The written files, sorted like `names`: the stem of each file ends in the name of its figure."""
     if len(names) == 1:
         return written
     return [next(file for file in written if Path(file).stem.endswith(f"-{name}")) for name in names]

@@ -1,4 +1,4 @@
-"""`zcdp randomize`: a file of clients' values into a file of reports, once."""
+"""`zcdp randomize`: turn a file of clients' values into a file of randomized reports, once for each round."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ __all__ = ["collected", "run"]
 
 
 def collected(path: str) -> tuple[PlanFile, Collection, Any]:
-    """The plan, its collection and the mechanism; a plan without one is refused."""
+    """A plan file, its collection and its local randomizer; a plan without a collection raises `BadUsage`."""
     plan = read_plan(Path(path))
     if plan.collection is None or plan.entries[0].plan is None:
         raise BadUsage(f"{path}: has no [collection]: `zcdp choose --out` writes such a file")
@@ -24,7 +24,7 @@ def collected(path: str) -> tuple[PlanFile, Collection, Any]:
 
 
 def run(options: Namespace) -> int:
-    """Draw the reports and write them."""
+    """Draw one report for each value and write them."""
     check_writable(options.out)
     _, collection, mechanism = collected(options.plan)
     values = Path(options.values)

@@ -1,4 +1,4 @@
-"""`zcdp release`: from a table to published tables, with one debit, or none where that is said."""
+"""`zcdp release`: compute and publish the noisy tables of a plan, charged to a ledger unless --no-ledger is given."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ __all__ = ["run"]
 
 
 def run(options: Namespace) -> int:
-    """Check, spend, read, publish; 1 where the budget does not allow it."""
+    """Check, spend, read the data and publish; exit code 1 if the budget or the key does not allow it."""
     if bool(options.ledger) == options.no_ledger:
         raise BadUsage(
             "without a ledger nothing remembers what was spent: give --ledger with --key, or say --no-ledger"
@@ -58,7 +58,7 @@ def run(options: Namespace) -> int:
 
 
 def _hush() -> None:
-    """At the very end DuckDB's binding may print of objects that Python still holds: nothing to tell anyone."""
+    """Silence stderr at exit: DuckDB's binding may complain there about objects that Python still holds."""
     with suppress(OSError, ValueError):
         sys.stderr.flush()
         os.dup2(os.open(os.devnull, os.O_WRONLY), 2)

@@ -1,4 +1,4 @@
-"""`zcdp rho`: the tight value, its enclosure and order, and what other bounds charge."""
+"""`zcdp rho`: rho of a mechanism or plan, its certified enclosure, the order that attains it, and other bounds."""
 
 from __future__ import annotations
 
@@ -6,8 +6,8 @@ from argparse import Namespace
 from math import inf
 from typing import Any
 
-from zcdp.accounting.account import TITLES
 from zcdp.accounting.baselines import usual
+from zcdp.accounting.plan_account import TITLES
 from zcdp.cli.account_command import print_note_on_moves
 from zcdp.cli.output import print_json
 from zcdp.cli.terminal import bold, columns, dim, line, width
@@ -20,7 +20,7 @@ __all__ = ["run"]
 
 
 def run(options: Namespace) -> int:
-    """Print rho of an expression."""
+    """Print rho of an expression, and what the usual bounds charge for it."""
     facts = _facts(options.expression)
     if options.json:
         print_json(facts)
@@ -66,7 +66,7 @@ def _facts(expression: str) -> dict[str, Any]:
     (first, count), *others = plan.parts
     try:
         order = (plan if others else first).rho_order
-    except NotCertified:  # the parts peak at different orders, or the order is not known
+    except NotCertified:  # the parts attain their rho at different orders, or the order is not known
         order = None
     if plan.rho == inf:
         raise BadValue(f"rho is infinite: {plan!r} can give an input away")

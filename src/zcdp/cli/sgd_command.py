@@ -1,4 +1,4 @@
-"""`zcdp sgd`: what training by noisy gradients on Poisson samples costs, or the noise that a budget allows."""
+"""`zcdp sgd`: epsilon of DP-SGD on Poisson samples, or the least noise for a given epsilon."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ ASSUMED = (
 
 
 def run(options: Namespace) -> int:
-    """Print epsilon, or the noise for it."""
+    """Print the certified epsilon for --sigma, or the least sigma for --epsilon."""
     if (options.sigma is None) == (options.epsilon is None):
         raise BadUsage("give --sigma to learn epsilon, or --epsilon to learn sigma")
     examples, batch = integer(options.examples, "examples", 1), integer(options.batch, "batch", 1)

@@ -1,4 +1,4 @@
-"""What the terminal can show: colour where there is one and it is wanted, its width, a progress bar on stderr."""
+"""Printing on a terminal: colours, safe text, a progress bar on stderr, and tables in aligned columns."""
 
 from __future__ import annotations
 
@@ -16,11 +16,11 @@ from zcdp.text.names import printable
 __all__ = ["Progress", "bold", "columns", "dim", "green", "line", "query_lines", "red", "shorten", "shown", "width"]
 
 
-_OURS = re.compile(r"(\x1b\[(?:1|2|32|1;31|0)m)")
+_OURS = re.compile(r"(\x1b\[(?:1|2|32|1;31|0)m)")  # the escape sequences that this module writes
 
 
 def _coloured(stream: TextIO) -> bool:
-    """See no-color.org: any value but the empty one turns colour off."""
+    """Whether to use colours: only on a terminal, and not if NO_COLOR has a value (no-color.org)."""
     return stream.isatty() and not os.environ.get("NO_COLOR") and os.environ.get("TERM") != "dumb"
 
 
@@ -29,34 +29,34 @@ def _paint(code: str, text: str) -> str:
 
 
 def bold(text: str) -> str:
-    """Bold."""
+    """The text in bold."""
     return _paint("1", text)
 
 
 def dim(text: str) -> str:
-    """Less prominent."""
+    """The text less prominent."""
     return _paint("2", text)
 
 
 def green(text: str) -> str:
-    """Good news."""
+    """The text in green, for success."""
     return _paint("32", text)
 
 
 def red(text: str) -> str:
-    """Bad news."""
+    """The text in bold red, for failure."""
     return _paint("1;31", text)
 
 
 def width() -> int:
-    """Columns to write in: 80, or those of the terminal up to 120."""
+    """The width of lines: that of the terminal, from 60 to 120 characters; 80 if it is not known."""
     import shutil
 
     return max(60, min(shutil.get_terminal_size((80, 24)).columns, 120))
 
 
 def shown(data: Any) -> Any:
-    """The same data with each text in it made safe to show: before it is coloured and put in columns."""
+    """A copy of the data in which each text is made printable; to be applied before colours are added."""
     if isinstance(data, str):
         return printable(data)
     if is_dataclass(data) and not isinstance(data, type):
@@ -67,15 +67,15 @@ def shown(data: Any) -> Any:
 
 
 def line(text: str = "") -> None:
-    """One line on stdout; whatever comes this far, nothing but our own colours acts on the terminal."""
+    """Print one line on stdout; escape sequences other than the colours of this module are made harmless."""
     pieces = _OURS.split(text) if _coloured(sys.stdout) else [text]
     sys.stdout.write("".join(p if n % 2 else printable(p, keep="\n\t") for n, p in enumerate(pieces)) + "\n")
 
 
 class Progress:
-    """A bar on stderr for what takes more than half a second; nothing where stderr is not a terminal."""
+    """A progress bar on stderr, shown after half a second, and only if stderr is a terminal."""
 
-    LENGTH, PATIENCE, PAUSE = 30, 0.5, 0.05
+    LENGTH, PATIENCE, PAUSE = 30, 0.5, 0.05  # characters; seconds before the bar appears; seconds between updates
 
     def __init__(self) -> None:
         self.start, self.last, self.drawn = monotonic(), 0.0, False
@@ -89,7 +89,7 @@ class Progress:
             sys.stderr.flush()
 
     def __call__(self, share: float, what: str) -> None:
-        """So much is done, and this is next."""
+        """Update the bar: the share that is done, from 0 to 1, and the name of the next step."""
         now = monotonic()
         if not sys.stderr.isatty() or now - self.start < self.PATIENCE or now - self.last < self.PAUSE:
             return
@@ -100,11 +100,11 @@ class Progress:
         sys.stderr.flush()
 
 
-# Columns of text: numbers to the right, one column that gives way when the line is too long.
+# Tables in columns: numbers to the right; the columns `gives_way` are shortened if a line is too long.
 
 
 def shorten(text: str, length: int) -> str:
-    """At most so many characters.
+    """The text cut to at most `length` characters, with an ellipsis if it was longer.
 
     >>> shorten("RandomizedResponse(epsilon=1, k=2925)", 20)
     'RandomizedResponse(…'
@@ -113,7 +113,7 @@ def shorten(text: str, length: int) -> str:
 
 
 def columns(rows: Sequence[Sequence[str]], align: str, *, width: int, gives_way: Sequence[int] = ()) -> list[str]:
-    """Lines of aligned cells; `align` has one of < and > for each column.
+    """Rows of cells as aligned lines; `align` has one of < and > for each column.
 
     >>> columns([["a", "1"], ["bcd", "20"]], "<>", width=80)
     ['a     1', 'bcd  20']
@@ -130,22 +130,22 @@ def columns(rows: Sequence[Sequence[str]], align: str, *, width: int, gives_way:
     ]
 
 
-# Rows of queries: one line each where the mechanism fits beside the numbers, else it stands below them.
+# Tables of queries: one line for each if the mechanism fits beside the numbers, else it is on a second line below.
 
-MECHANISM = 2
+MECHANISM_COLUMN = 2
 
 
 def query_lines(rows: Sequence[Sequence[str]], align: str) -> Iterator[str]:
-    """The head and the rows; the third column is the mechanism."""
+    """The lines of a table of queries; `rows` begins with the head, and the third column is the mechanism."""
     room = width()
     if max(map(len, columns(rows, align, width=10**6))) <= room:
         head, *body = columns(rows, align, width=room)
         yield dim(head)
         yield from body
         return
-    narrow = [[*row[:MECHANISM], *row[MECHANISM + 1 :]] for row in rows]
-    head, *body = columns(narrow, align[:MECHANISM] + align[MECHANISM + 1 :], width=room, gives_way=(0,))
+    narrow = [[*row[:MECHANISM_COLUMN], *row[MECHANISM_COLUMN + 1 :]] for row in rows]
+    head, *body = columns(narrow, align[:MECHANISM_COLUMN] + align[MECHANISM_COLUMN + 1 :], width=room, gives_way=(0,))
     yield dim(head)
     for text, row in zip(body, rows[1:], strict=True):
         yield text
-        yield dim(f"  {shorten(row[MECHANISM], room - 2)}")
+        yield dim(f"  {shorten(row[MECHANISM_COLUMN], room - 2)}")

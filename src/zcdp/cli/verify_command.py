@@ -1,4 +1,4 @@
-"""`zcdp verify`: spot checks of every theorem on this machine; with --prove, proofs of the paper's on whole boxes."""
+"""`zcdp verify`: spot checks of every theorem on this machine; with --prove, computer proofs on boxes of parameters."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ __all__ = ["run"]
 
 
 def run(options: Namespace) -> int:
-    """Run the checks, or the proofs; 1 if any fails."""
+    """Run the checks, or with --prove the proofs; exit code 1 if any fails."""
     if options.prove:
         return _prove(json=options.json)
     which = checks(deep=options.deep)

@@ -18,7 +18,7 @@ from zcdp.numeric.balls import NotCertified
 from zcdp.numeric.exact import Value, integer, rational
 from zcdp.privacy.plan import Plan
 from zcdp.samplers.source import secure
-from zcdp.text.calls import Spoken, spoken
+from zcdp.text.calls import spoken, spoken_class
 
 __all__ = ["Choice", "Design", "choose", "compare", "design_of"]
 
@@ -26,8 +26,9 @@ __all__ = ["Choice", "Design", "choose", "compare", "design_of"]
 MOST_ROUNDS = 10_000
 
 
+@spoken_class
 @dataclass(frozen=True)
-class Design(metaclass=Spoken):
+class Design:
     """A mechanism, answered in some of the rounds, by clients drawn without regard to their values."""
 
     mechanism: Mechanism
@@ -56,8 +57,9 @@ class Design(metaclass=Spoken):
         return self.standard_error**2
 
 
+@spoken_class
 @dataclass(frozen=True)
-class Choice(metaclass=Spoken):
+class Choice:
     """Designs that fit the budget, best first; beside them what the textbook would give."""
 
     designs: tuple[Design, ...]

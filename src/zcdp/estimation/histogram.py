@@ -15,13 +15,14 @@ from numpy.typing import ArrayLike, NDArray
 from zcdp.errors import BadValue
 from zcdp.estimation.estimator import Estimator
 from zcdp.numeric.exact import Value, probability
-from zcdp.text.calls import Spoken
+from zcdp.text.calls import spoken_class
 
 __all__ = ["Consistent", "Counts", "Histogram", "box_in_simplex", "project"]
 
 
+@spoken_class
 @dataclass(frozen=True, eq=False)
-class Counts(metaclass=Spoken):
+class Counts:
     """How many of `reports` reports support each value. Counts of the same design can be added.
 
     >>> day = Counts("RandomizedResponse(epsilon=1, k=3)", 6, [1, 2, 3])
@@ -136,8 +137,9 @@ def box_in_simplex(lower: Floats, upper: Floats) -> tuple[Floats, Floats, bool]:
 # The estimated frequencies of k values, with standard errors, exact intervals and heavy hitters.
 
 
+@spoken_class
 @dataclass(frozen=True, eq=False)
-class Histogram(metaclass=Spoken):
+class Histogram:
     """Unbiased estimates of the frequency of each value, with standard errors and exact confidence intervals.
 
     Theorems: docs/theorems/estimator.md, docs/theorems/intervals.md.

@@ -1,4 +1,7 @@
-"""A privacy budget that survives crashes, races and people: SQLite or PostgreSQL, exact sums, a hash chain."""
+"""A durable privacy budget shared by many programs: a database (SQLite or PostgreSQL), exact sums, a hash chain.
+
+`Ledger` is a privacy filter (Rogers et al. 2016) whose state is on disk: each spend may depend on earlier results.
+"""
 
 from zcdp.ledger.book import Ledger
 from zcdp.ledger.chain import Entry

@@ -1,4 +1,7 @@
-"""The ledger: a privacy budget that many programs spend over years, exact, durable and evident."""
+"""`Ledger`, the public class: accounts with budgets, spends, sealed results, verification and export.
+
+This file checks arguments and prices mechanisms; the transactions are those of a `Store` (SQLite or PostgreSQL).
+"""
 
 from __future__ import annotations
 
@@ -22,16 +25,18 @@ from zcdp.ledger.terms import Terms, small, terms_of
 from zcdp.ledger.verification import Verification, check_head, verify
 from zcdp.numeric.exact import Value, positive_rational
 from zcdp.privacy.curve import Curve
-from zcdp.text.calls import Spoken
+from zcdp.text.calls import spoken_class
 
 __all__ = ["Ledger"]
 
 
-class Ledger(metaclass=Spoken):
+@spoken_class
+class Ledger:
     """Accounts and their history, in a SQLite file or on a PostgreSQL server.
 
     Every spend is checked and charged in one transaction, which is on the disk before `spend` returns. Costs and sums
-    are rational numbers. Entries form a hash chain; write `head` down elsewhere, and give it back as `expect_head`.
+    are rational numbers. Entries form a hash chain: keep a copy of `head` elsewhere and pass it as `expect_head` later,
+    and a history that was rewritten or cut off is noticed.
 
     >>> from tempfile import TemporaryDirectory
     >>> from zcdp import Laplace
@@ -64,7 +69,7 @@ class Ledger(metaclass=Spoken):
         self.close()
 
     def close(self) -> None:
-        """Let go of the database; the next call opens it again."""
+        """Close the connection to the database; the next call opens it again."""
         self._store.close()
 
     def open_account(
@@ -81,11 +86,12 @@ class Ledger(metaclass=Spoken):
         why: str = "",
         who: str = "",
     ) -> Account:
-        """Open an account with a budget of rho, or of epsilon and delta; the ledger is made where there is none.
+        """Open an account with a budget of rho, or of epsilon and delta; creates the ledger if it does not exist.
 
-        (epsilon, delta) becomes a rho once and for all; or, where an order is given (or found for a typical workload),
-        the divergence of that Renyi order. Either way each spend may depend on all that came before.
-        To open it again on the same terms changes nothing. Theorem: docs/theorems/renyi-filter.md.
+        A budget of (epsilon, delta) is converted once: to rho, or, if `order` is given (or `workload`, for which the
+        best order is found), to a budget of Renyi divergence at that order. Either way each spend may depend on all
+        results before it. Opening an account again on the same terms changes nothing.
+        Theorem: docs/theorems/renyi-filter.md.
         """
         terms, budget = terms_of(
             unit=text.name(unit, "unit"),
@@ -105,7 +111,7 @@ class Ledger(metaclass=Spoken):
         return self.account(asked.account)
 
     def account(self, name: str) -> Account:
-        """Terms, budget and what was spent of one account."""
+        """One account: its terms, its budget and the sum of its spends."""
         normal = text.name(name, "account")
         row = self._store.account(normal)
         if row is None:
@@ -113,19 +119,19 @@ class Ledger(metaclass=Spoken):
         return _account(row)
 
     def accounts(self) -> list[Account]:
-        """All accounts, by name."""
+        """All accounts, sorted by name."""
         return [_account(row) for row in self._store.state()[1]]
 
     def remaining(self, account: str) -> Fraction:
-        """What may still be spent of an account, exactly, in its currency."""
+        """What may still be spent from an account: exact, in the account's currency (rho or a Renyi divergence)."""
         return self.account(account).remaining
 
     def would_fit(self, account: str, mechanism: Curve | None = None, *, rho: Value | None = None) -> bool:
-        """Whether the request would be admitted now."""
+        """Whether a spend of this mechanism, plan or rho would be admitted now; nothing is spent."""
         return self.cost(account, mechanism, rho=rho) <= self.remaining(account)
 
     def cost(self, account: str, mechanism: Curve | None = None, *, rho: Value | None = None) -> Fraction:
-        """What a mechanism or plan would be charged in the currency of the account."""
+        """What a mechanism or plan would be charged, in the account's currency; nothing is spent."""
         return priced(self.account(account).terms, mechanism, rho)[1]
 
     def spend(
@@ -142,9 +148,9 @@ class Ledger(metaclass=Spoken):
     ) -> Spend:
         """Charge a mechanism or plan, or a rho that is known otherwise; raises `BudgetExceeded` if it does not fit.
 
-        The same key again is the same spend: nothing is charged. The same key for something else raises `KeyConflict`.
-        What is stated for other neighbours than the account's is refused; a bare rho must be about those of the
-        account. Spend first, then look at the data. There is no refund.
+        Repeating a spend under its key charges nothing; using the key for something else raises `KeyConflict`. A
+        mechanism stated for other neighbours than the account's is refused; a bare rho must hold for the account's
+        neighbours. Spend first, then look at the data. There is no refund.
         """
         mine = self.account(account)
         mine.terms.agree(unit=unit, neighbours=neighbours)
@@ -153,7 +159,7 @@ class Ledger(metaclass=Spoken):
     def spend_all(self, account: str, mechanisms: Mapping[str, Curve], *, why: str = "", who: str = "") -> list[Spend]:
         """Charge several mechanisms, each under its own key, in one transaction: all of them, or none.
 
-        A disk that takes milliseconds to keep a promise keeps a thousand of them as fast as one.
+        The transaction waits for the disk once, so that a thousand spends take about as long as one.
         """
         mine = self.account(account)
         return self._spend([self._debit(mine, key, one, None, why, who) for key, one in mechanisms.items()])
@@ -171,7 +177,8 @@ class Ledger(metaclass=Spoken):
                 made = self._store.spend(asked)
                 break
             except KeyTaken as conflict:
-                # a plan may be written in two ways: it is the same spend if it is the same plan
+                # The stored JSON differs. The spend is still a repetition if both texts parse to equal plans: then
+                # retry with the stored text.
                 request = conflict.request
                 before = self._store.find(request.account, request.key, "spend")
                 plan = None if before is None else plan_of(before.what)
@@ -186,7 +193,7 @@ class Ledger(metaclass=Spoken):
     def raise_budget(
         self, account: str, *, rho: Value | None = None, epsilon: Value | None = None, why: str, who: str = ""
     ) -> Account:
-        """Set a larger budget, with a reason, on the record; in the words in which the account was opened."""
+        """Set a larger budget and record the reason; give rho or epsilon, whichever the account was opened with."""
         mine = self.account(account)
         if (rho is None) == (epsilon is None) or (rho is None) != (mine.terms.epsilon is not None):
             kind = "rho" if mine.terms.epsilon is None else "epsilon"
@@ -209,7 +216,7 @@ class Ledger(metaclass=Spoken):
         return self.account(mine.name)
 
     def seal(self, account: str, key: str, data: bytes, *, who: str = "") -> bytes:
-        """Keep a noisy result with its debit. What comes back is what was sealed first, whoever sealed it."""
+        """Store a noisy result beside its spend; returns the bytes sealed first under this key, by whichever caller."""
         if not isinstance(data, bytes | bytearray | memoryview):
             raise BadType(f"what is sealed must be bytes, not {type(data).__name__}")
         if memoryview(data).nbytes > LARGEST_SEAL:
@@ -217,12 +224,12 @@ class Ledger(metaclass=Spoken):
         return self._store.seal(self._keyed(account, key, who), bytes(data))
 
     def sealed(self, account: str, key: str) -> bytes | None:
-        """What is sealed under a key; None where nothing is."""
+        """The bytes sealed under a key; None if there are none."""
         asked = self._keyed(account, key, "")
         return self._store.sealed(asked.account, asked.key)
 
     def sealing(self, account: str, key: str) -> Entry:
-        """The entry that says when and by whom a key was sealed."""
+        """The entry that records when and by whom a key was sealed."""
         asked = self._keyed(account, key, "")
         found = self._store.find(asked.account, asked.key, "seal")
         if found is None:
@@ -230,7 +237,7 @@ class Ledger(metaclass=Spoken):
         return found
 
     def deliver(self, account: str, key: str, *, who: str = "") -> bytes:
-        """The sealed bytes, to be handed out; the first time goes on the record. What is not sealed does not leave."""
+        """The sealed bytes, for publication; the first delivery is recorded. Raises if nothing is sealed."""
         return self._store.deliver(self._keyed(account, key, who))
 
     def release(
@@ -238,8 +245,8 @@ class Ledger(metaclass=Spoken):
     ) -> bytes:
         """Spend, draw, seal, deliver. A retry with the same key returns the same bytes and spends nothing.
 
-        `draw` is called only where nothing is sealed yet, and after the debit: killed in between, a retry draws anew,
-        which is safe as nothing had left.
+        `draw` is called after the spend, and only if nothing is sealed yet. If the program is killed between drawing
+        and sealing, a retry draws again, which is safe because the first result was never published.
         """
         debit = self.spend(account, mechanism, key=key, why=why, who=who)
         if not debit.repeated or self.sealed(account, key) is None:
@@ -247,37 +254,37 @@ class Ledger(metaclass=Spoken):
         return self.deliver(account, key, who=who)
 
     def history(self, account: str | None = None) -> Iterator[Entry]:
-        """All entries in their order, of one account or of the whole ledger."""
+        """All entries, oldest first, of one account or of the whole ledger."""
         return self._store.entries(None if account is None else self.account(account).name)
 
     def plan(self, account: str) -> Plan:
-        """All that was spent, as one plan: to ask for `epsilon_at`, or for a report.
+        """All spends of an account as one plan: to ask for `epsilon_at`, or for a report.
 
-        What it answers is exact for these mechanisms, but a guarantee only if which mechanisms ran was not chosen by
-        looking at results. What holds whatever was chosen is the budget of the account.
+        Its epsilon is a guarantee only if the mechanisms were not chosen by looking at earlier results. If they were,
+        the guarantee is the account's budget (a privacy filter's).
         """
         return composed(account, self._store.grouped(self.account(account).name))
 
     @property
     def head(self) -> str:
-        """Number and hash of the last entry: write it down where nobody who may write the ledger can change it."""
+        """Number and hash of the last entry. Keep a copy where nobody who can write to the ledger can change it."""
         return str(self._store.state()[0])
 
     def verify(self, *, expect_head: str | None = None, recompute: bool = True) -> Verification:
-        """Read everything, and say what does not fit: chain, sums, seals, the cost of every plan, an expected head."""
+        """Check the whole ledger: hash chain, sums, sealed bytes, the cost of every plan, and an expected head."""
         expected = None if expect_head is None else Head.parse(expect_head)
         return verify(self._store, expected=expected, recompute=recompute)
 
     def export(self, file: IO[str]) -> int:
-        """Write all entries as JSON lines; how many there are."""
+        """Write all entries as JSON lines; returns their number."""
         return exchange.export(self._store, file)
 
     def load(self, lines: Iterable[str]) -> int:
-        """Make this ledger, which must not exist yet, from exported lines; they are verified first."""
+        """Create this ledger, which must not exist yet, from exported lines, verified first; returns their number."""
         return exchange.load(self._store, lines)
 
     def upgrade(self) -> int:
-        """Bring the schema up to date; the version it had before."""
+        """Bring the database schema up to date; returns the version it had before."""
         return self._store.upgrade()
 
     def _request(

@@ -1,4 +1,4 @@
-"""The chain: each entry carries a hash of itself and of all entries before it."""
+"""Entries of a ledger and their hash chain: each entry's hash covers its own fields and the hash before it."""
 
 from __future__ import annotations
 
@@ -10,15 +10,16 @@ from zcdp.errors import BadValue
 __all__ = ["START", "Entry", "Head", "digest", "sealed_digest"]
 
 START = "0" * 64
-"""What stands before the first entry."""
+"""The previous hash of the first entry."""
 MAGIC = b"zcdp-ledger-1"
 
 
 class Entry(NamedTuple):
-    """One line of the ledger, as it is stored; every field but the number is text, and empty where it has no meaning.
+    """One line of the ledger as it is stored. All fields but `seq` are text, empty if they do not apply to the kind.
 
-    `what` is the plan of a spend, the terms of an account, or the digest of sealed bytes; `amount` a cost or a budget,
-    as an exact fraction; `who` what the caller said, `login` what the system knew; `version` that of zcdp.
+    `what` is the plan of a spend, the terms of an account, or the digest of sealed bytes. `amount` is a cost or a
+    budget as an exact fraction. `who` is the name the caller gave, `login` the user reported by the operating system
+    or database; `version` is zcdp's.
     """
 
     seq: int
@@ -36,7 +37,7 @@ class Entry(NamedTuple):
 
 
 class Head(NamedTuple):
-    """The number of the last entry, and its hash: what to write down elsewhere.
+    """Number and hash of the last entry, which together commit to the whole history; keep a copy elsewhere.
 
     >>> Head.parse("17:" + "ab" * 32).seq
     17
@@ -50,7 +51,7 @@ class Head(NamedTuple):
 
     @classmethod
     def parse(cls, text: str) -> Head:
-        """The inverse of `str`."""
+        """Read "number:hash", the inverse of `str`."""
         seq, colon, code = str(text).strip().partition(":")
         known = (
             colon and seq.isascii() and seq.isdigit() and len(code) == 64 and not set(code) - set("0123456789abcdef")
@@ -61,7 +62,7 @@ class Head(NamedTuple):
 
 
 def digest(previous: str, entry: Entry) -> str:
-    """SHA-256 of the hash before it and of the fields in their order, each with its length in bytes before it.
+    """SHA-256, in hex, of the previous hash and the entry's fields, each prefixed by its length in bytes.
 
     >>> digest(START, Entry(1, "", "ledger", "", "", "", "", "", "", "", "", ""))[:16]
     'e4879e16520348c0'
@@ -71,5 +72,5 @@ def digest(previous: str, entry: Entry) -> str:
 
 
 def sealed_digest(data: bytes) -> str:
-    """How sealed bytes are named in the chain."""
+    """The digest that an entry of kind "seal" records of the sealed bytes."""
     return f"sha256:{sha256(data).hexdigest()}"

@@ -1,4 +1,7 @@
-"""The statement of a ledger: what was spent, by whom, on what, over time, and what remains; as plain data."""
+"""The statement of a ledger as plain data: what was spent, by whom, on what, over time, and what remains.
+
+It is what `zcdp ledger report --json` prints and what `report/ledger_report.py` renders as a page.
+"""
 
 from __future__ import annotations
 
@@ -11,7 +14,7 @@ from heapq import nlargest
 from math import inf, nextafter
 from typing import Any
 
-from zcdp.accounting.account import total_of
+from zcdp.accounting.plan_account import total_of
 from zcdp.ledger.book import Ledger
 from zcdp.ledger.chain import Entry
 from zcdp.ledger.model import Account, amount
@@ -24,12 +27,14 @@ from zcdp.privacy.convert import zcdp_to_epsilon
 __all__ = ["exact", "mechanism_of", "statement"]
 
 
-POINTS = 400
-SHOWN = 10
+MOST_POINTS = 400
+"""Points of the curve of cumulative spending, thinned to about this many."""
+MOST_ROWS = 10
+"""Rows of each table: people, purposes, largest and latest spends."""
 
 
 def exact(number: Fraction) -> dict[str, Any]:
-    """A rational number with nothing lost, and a float to look at.
+    """A rational number for JSON: the exact fraction as text, and the nearest float.
 
     >>> exact(Fraction(1, 10))
     {'exact': '1/10', 'value': 0.1}
@@ -39,14 +44,14 @@ def exact(number: Fraction) -> dict[str, Any]:
 
 @lru_cache(4096)
 def mechanism_of(what: str) -> str:
-    """A spend in words: its mechanisms, or that it was given as rho."""
+    """The mechanisms of a spend, from the `what` of its entry; or that it was given as rho."""
     plan = plan_of(what)
     return "given as rho" if plan is None else repr(plan)
 
 
 @dataclass
 class _Tally:
-    """What one account's entries add up to, in one pass."""
+    """Running sums over the entries of one account, fed one entry at a time."""
 
     opened: str = ""
     spends: int = 0
@@ -63,7 +68,7 @@ class _Tally:
     states: dict[str, int] = field(default_factory=dict)
 
     def add(self, entry: Entry) -> None:
-        self.latest = max(self.latest, entry.at)  # for drawing: a clock may have run backwards
+        self.latest = max(self.latest, entry.at)  # times in the chart never decrease, even if the clock did
         if entry.kind in ("open", "raise"):
             budget = amount(entry.amount)
             self.opened = self.opened or entry.at
@@ -83,13 +88,13 @@ class _Tally:
         _count(self.purposes, entry.why or mechanism_of(entry.what), cost)
         _count(self.months, entry.at[:7], cost)
         self.points.append((self.latest, self.total))
-        if len(self.points) > 8 * POINTS:
-            self.points = _thinned(self.points, 4 * POINTS)
+        if len(self.points) > 8 * MOST_POINTS:
+            self.points = _thinned(self.points, 4 * MOST_POINTS)
         self.largest.append((cost, entry))
         self.recent.append(entry)
-        if len(self.recent) > 50 * SHOWN:
-            self.recent = self.recent[-SHOWN:]
-            self.largest = nlargest(SHOWN, self.largest, key=_by_cost)
+        if len(self.recent) > 50 * MOST_ROWS:
+            self.recent = self.recent[-MOST_ROWS:]
+            self.largest = nlargest(MOST_ROWS, self.largest, key=_by_cost)
 
 
 def _by_cost(one: tuple[Fraction, Entry]) -> tuple[Fraction, int]:
@@ -102,20 +107,20 @@ def _count(table: dict[Any, tuple[int, Fraction]], key: object, cost: Fraction) 
 
 
 def _thinned(points: list[tuple[str, Fraction]], most: int) -> list[tuple[str, Fraction]]:
-    """About so many of them, the first and the last among them."""
+    """About `most` of the points, including the first and the last."""
     step = max(1, len(points) // most)
     return [*points[:-1:step], points[-1]]
 
 
 def statement(ledger: Ledger, accounts: Iterable[str] = (), *, delta: Value = "1e-6") -> dict[str, Any]:
-    """All accounts, or those named: what `zcdp ledger report --json` prints. The ledger is verified on the way."""
+    """The statement of all accounts, or of those named. The ledger is verified on the way."""
     at = probability(delta, "delta")
     found = ledger.verify()
     chosen = [ledger.account(name) for name in accounts] or ledger.accounts()
     tallies = {account.name: _Tally() for account in chosen}
     for entry in ledger.history():
         if entry.account in tallies:
-            with suppress(LedgerError, TypeError):  # an entry that was edited: it is among the findings
+            with suppress(LedgerError, TypeError):  # an edited entry: `verify` has it among its findings
                 tallies[entry.account].add(entry)
     from zcdp import __version__
 
@@ -153,25 +158,25 @@ def _account(ledger: Ledger, account: Account, tally: _Tally, delta: Fraction) -
         "delivered": tally.states.get("deliver", 0),
         "raises": tally.raises,
         "budgets": [[when, float(budget)] for when, budget in tally.budgets],
-        "points": [[when, float(total)] for when, total in _thinned(tally.points, POINTS)] if tally.points else [],
+        "points": [[when, float(total)] for when, total in _thinned(tally.points, MOST_POINTS)] if tally.points else [],
         "months": [
             {"month": month, "spends": times, "cost": exact(cost)}
             for month, (times, cost) in sorted(tally.months.items())
         ],
         "people": _table(tally.people, lambda key: {"login": key[0], "who": key[1]}),
         "purposes": _table(tally.purposes, lambda key: {"why": key}),
-        "largest": [_spend(entry) for _, entry in nlargest(SHOWN, tally.largest, key=_by_cost)],
-        "recent": [_spend(entry) for entry in reversed(tally.recent[-SHOWN:])],
+        "largest": [_spend(entry) for _, entry in nlargest(MOST_ROWS, tally.largest, key=_by_cost)],
+        "recent": [_spend(entry) for entry in reversed(tally.recent[-MOST_ROWS:])],
         "guarantee": _guarantee(account, delta),
         "information": _information(ledger, account, terms.delta or delta),
     }
 
 
 def _table(table: Mapping[Any, tuple[int, Fraction]], name: Any) -> list[dict[str, Any]]:
-    """The costliest first; what does not fit is one row without a name."""
-    order = sorted(table.items(), key=lambda item: -item[1][1])
-    rows = [{**name(key), "spends": times, "cost": exact(cost)} for key, (times, cost) in order[:SHOWN]]
-    rest = order[SHOWN:]
+    """The rows of highest cost first; those beyond MOST_ROWS are added up in one last row."""
+    ranked = sorted(table.items(), key=lambda item: -item[1][1])
+    rows = [{**name(key), "spends": times, "cost": exact(cost)} for key, (times, cost) in ranked[:MOST_ROWS]]
+    rest = ranked[MOST_ROWS:]
     if rest:
         total = sum((cost for _, (_, cost) in rest), Fraction(0))
         rows.append({"others": len(rest), "spends": sum(times for _, (times, _) in rest), "cost": exact(total)})
@@ -192,7 +197,7 @@ def _spend(entry: Entry) -> dict[str, Any]:
 
 
 def _guarantee(account: Account, delta: Fraction) -> dict[str, Any]:
-    """What the budget promises, whatever was chosen when: the filter's theorem."""
+    """The guarantee of the budget, which holds for adaptively chosen mechanisms too (privacy filter)."""
     terms = account.terms
     if terms.epsilon is not None and terms.delta is not None:
         return {"rho": None, "epsilon": _at_least(terms.epsilon), "delta": _at_least(terms.delta)}
@@ -204,7 +209,7 @@ def _guarantee(account: Account, delta: Fraction) -> dict[str, Any]:
 
 
 def _at_least(number: Fraction) -> float:
-    """A float of which the decimal digits, as they are printed, are not below the number.
+    """A float near the number whose printed decimal digits are not below the number.
 
     >>> _at_least(Fraction(3, 10)), _at_least(Fraction(1, 3))
     (0.3, 0.33333333333333337)
@@ -214,9 +219,9 @@ def _at_least(number: Fraction) -> float:
 
 
 def _information(ledger: Ledger, account: Account, delta: Fraction) -> dict[str, Any] | None:
-    """epsilon of exactly the mechanisms that ran: a guarantee only if they had been fixed in advance."""
+    """epsilon of the mechanisms that ran, a guarantee only if they were fixed in advance; None if not computable."""
     try:
         total = total_of(ledger.plan(account.name), delta)
-    except (ValueError, ArithmeticError):  # nothing spent, or spends that are known by rho alone
+    except (ValueError, ArithmeticError):  # nothing was spent, or some spends were given as rho and have no plan
         return None
     return {"epsilon": total.epsilon, "delta": float(delta), "route": total.route}

@@ -1,4 +1,4 @@
-"""The schema, as the steps from one version to the next: a new ledger takes them all, an old one those it lacks."""
+"""The database schema as a list of migrations: a new ledger runs them all, an old one those it lacks."""
 
 from __future__ import annotations
 
@@ -10,12 +10,13 @@ from zcdp.ledger.store import LedgerError
 __all__ = ["FORMAT", "STEPS", "check_format", "script", "statements"]
 
 STEPS = {"sqlite": ["sqlite_1.sql"], "postgres": ["postgres_1.sql"]}
-"""The step at place n leads from version n to n + 1. A step is never edited once it was published."""
+"""The step at index n migrates from version n to n + 1. A step is never edited once it was published."""
 FORMAT = len(STEPS["sqlite"])
+"""The schema version that this zcdp reads and writes."""
 
 
 def script(name: str) -> str:
-    """The text of a step, or of roles.sql.
+    """The SQL text of a step or of roles.sql, by file name.
 
     >>> script("roles.sql").count("CREATE ROLE")
     2
@@ -24,7 +25,7 @@ def script(name: str) -> str:
 
 
 def statements(text: str) -> list[str]:
-    """The statements of a script for SQLite, one by one: its own executescript would commit in between.
+    """Split a SQLite script into its statements: sqlite3's executescript would commit before running them.
 
     >>> statements("CREATE TABLE a (b); CREATE TABLE c (d);")
     ['CREATE TABLE a (b);', 'CREATE TABLE c (d);']
@@ -41,7 +42,7 @@ def statements(text: str) -> list[str]:
 
 
 def check_format(where: str, version: int, known: int) -> None:
-    """Refuse to touch what another version of zcdp keeps differently."""
+    """Raise `LedgerError` unless the ledger's schema version is the one that this zcdp knows."""
     if version > known:
         raise LedgerError(f"{where} is of schema {version}, newer than this zcdp (schema {known}): install a newer one")
     if version < known:

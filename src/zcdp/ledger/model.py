@@ -1,4 +1,4 @@
-"""What a ledger is asked for: accounts, spends, and the arithmetic that admits or refuses."""
+"""Accounts and spends as Python objects, and the exact arithmetic that admits or refuses a cost."""
 
 from __future__ import annotations
 
@@ -15,11 +15,12 @@ from zcdp.ledger.terms import Terms
 __all__ = ["Account", "Spend", "admitted", "amount", "refusal"]
 
 LONGEST_AMOUNT = 2200
+"""Characters of a stored amount; anything longer means that the ledger is damaged."""
 
 
 @dataclass(frozen=True)
 class Account:
-    """One budget for one population, and what is left of it; all amounts are exact."""
+    """One budget for one population, and the sum of what was spent; all amounts are exact."""
 
     name: str
     terms: Terms
@@ -33,14 +34,14 @@ class Account:
 
     @property
     def currency(self) -> str:
-        """What the amounts count, in words."""
+        """The unit of the amounts, in words: rho, or a Renyi divergence."""
         order = self.terms.order
         return "rho" if order is None else f"Renyi divergence of order {float(order):g}"
 
 
 @dataclass(frozen=True)
 class Spend:
-    """A debit that is on the record. `repeated` is whether it was there before this call."""
+    """A recorded spend. `repeated` is True if it had been recorded before this call, which then charged nothing."""
 
     account: str
     key: str
@@ -50,7 +51,7 @@ class Spend:
 
 
 def amount(text: str) -> Fraction:
-    """An amount as it is stored: a fraction in lowest terms of which the denominator divides GRID.
+    """Read a stored amount: a fraction in lowest terms whose denominator divides GRID.
 
     >>> amount("1/10")
     Fraction(1, 10)
@@ -61,7 +62,7 @@ def amount(text: str) -> Fraction:
         raise LedgerError(f"{str(text)[:60]!r} is not an amount in a ledger: the ledger is damaged") from None
 
 
-@lru_cache(4096)  # costs and budgets are read again and again
+@lru_cache(4096)  # the same few costs and budgets are read many times
 def _amount(text: str) -> Fraction:
     if not isinstance(text, str) or len(text) > LONGEST_AMOUNT:
         raise BadValue(text)
@@ -72,7 +73,7 @@ def _amount(text: str) -> Fraction:
 
 
 def admitted(budget: Fraction, spent: Fraction, cost: Fraction) -> Fraction:
-    """What has been spent after this cost; raises `BudgetExceeded` where it does not fit."""
+    """The new sum of spends with this cost; raises `BudgetExceeded` if it exceeds the budget."""
     total = spent + cost
     if total > budget:
         raise BudgetExceeded(refusal(cost, budget - spent))
@@ -80,5 +81,5 @@ def admitted(budget: Fraction, spent: Fraction, cost: Fraction) -> Fraction:
 
 
 def refusal(cost: Fraction, remaining: Fraction) -> str:
-    """The same words whichever database refuses."""
+    """The message of `BudgetExceeded`, the same for both databases."""
     return f"the cost ({float(cost):.17g}) exceeds what remains ({float(remaining):.17g}): nothing was spent"

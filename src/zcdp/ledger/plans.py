@@ -1,4 +1,4 @@
-"""Plans in the chain: a spend is a plan as JSON, or a bare rho."""
+"""How a spend is written into an entry, as a plan in JSON or as a bare rho, and how it is read and priced again."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ __all__ = ["bare_rho", "composed", "cost_of", "plan_of", "priced", "written"]
 
 
 def written(curve: Curve) -> str:
-    """A mechanism or plan as it goes into the chain."""
+    """A mechanism or plan as the JSON text stored in an entry."""
     text = Plan.sum_of(curve).to_json()
     if len(text) > LONGEST_PLAN:
         raise BadValue(f"the plan is too long to be written down ({len(text)} characters): spend it in parts")
@@ -26,7 +26,7 @@ def written(curve: Curve) -> str:
 
 
 def priced(terms: Terms, mechanism: Curve | None, rho: Value | None) -> tuple[str, Fraction]:
-    """What to write for a request, and what it costs under these terms."""
+    """The text to store for a mechanism or a rho, and its cost in the currency of these terms."""
     if (mechanism is None) == (rho is None):
         raise BadType("give a mechanism, or rho")
     if rho is not None:
@@ -40,7 +40,7 @@ def priced(terms: Terms, mechanism: Curve | None, rho: Value | None) -> tuple[st
 
 
 def bare_rho(what: str) -> Fraction | None:
-    """The rho of a spend that was known by rho alone.
+    """The rho of a spend that was given as rho; None for any other text.
 
     >>> bare_rho('{"rho": "1/10"}')
     Fraction(1, 10)
@@ -56,7 +56,7 @@ def bare_rho(what: str) -> Fraction | None:
 
 
 def plan_of(what: str) -> Plan | None:
-    """The plan of a spend; None where it was known by rho alone, or cannot be read."""
+    """The plan of a spend; None if it was given as rho, or cannot be read."""
     try:
         return None if what.startswith("{") else Plan.from_json(what)
     except (ValueError, TypeError, ArithmeticError, RecursionError):
@@ -64,7 +64,7 @@ def plan_of(what: str) -> Plan | None:
 
 
 def cost_of(terms: Terms, what: str) -> Fraction | str:
-    """What a spend on the record costs by this version of zcdp; or why it is none of such an account."""
+    """The cost of a stored spend as this version of zcdp computes it; or, as text, why it cannot be one."""
     if (rho := bare_rho(what)) is not None:
         return rho if terms.order is None else "is known by rho alone, in an account that counts a Renyi divergence"
     plan = plan_of(what)
@@ -79,7 +79,7 @@ def cost_of(terms: Terms, what: str) -> Fraction | str:
 
 
 def composed(account: str, spends: Iterable[tuple[str, int]]) -> Plan:
-    """All spends of an account, each with how often, as one plan; refused where there is none."""
+    """One plan from pairs of stored spend and count; raises if there are none, or if one has no plan."""
     whole: Plan | None = None
     for what, count in spends:
         plan = plan_of(what)

@@ -1,4 +1,8 @@
-"""A connection to PostgreSQL, and what goes wrong with one: in plain words, and never with a password in them."""
+"""A ledger on a PostgreSQL server: the connection, error messages without secrets, and the implementation of `Store`.
+
+The checks and writes are functions in the database (`sql/postgres_1.sql`), so that a login without rights on the
+tables can spend, but cannot edit the history.
+"""
 
 from __future__ import annotations
 
@@ -32,11 +36,12 @@ if TYPE_CHECKING:
 __all__ = ["Postgres", "connect", "driver", "failure", "shown_address"]
 
 
-OLDEST = 130000
+OLDEST_SERVER = 130000
+"""PostgreSQL 13, as server_version_num writes it."""
 
 
 def shown_address(address: str) -> str:
-    """Which server and database: without user, password or options.
+    """Server and database of an address, without user, password or options: safe to show.
 
     >>> shown_address("postgresql://someone:secret@db.example:5433/budgets?sslpassword=other")
     'postgresql://db.example:5433/budgets'
@@ -52,7 +57,7 @@ def shown_address(address: str) -> str:
 
 
 def driver() -> ModuleType:
-    """psycopg, or the command that installs it."""
+    """The module psycopg; raises `MissingExtra` with the command that installs it."""
     try:
         import psycopg
     except ImportError:
@@ -61,7 +66,7 @@ def driver() -> ModuleType:
 
 
 def connect(address: str, name: str, timeout: float) -> psycopg.Connection[Any]:
-    """A connection on which a commit that was acknowledged is on the server's disk."""
+    """Connect, and refuse a server whose settings could lose a commit that it acknowledged."""
     driver()
     import psycopg
 
@@ -70,10 +75,10 @@ def connect(address: str, name: str, timeout: float) -> psycopg.Connection[Any]:
         connection = psycopg.connect(address, autocommit=True, connect_timeout=wait)
     except psycopg.OperationalError as error:
         raise LedgerError(f"{name} cannot be reached: {_why(error, address)}") from None
-    except psycopg.Error:  # its text may quote the address
+    except psycopg.Error:  # the message may quote the address, password and all
         raise LedgerError("the address of the ledger is not a valid postgresql:// address") from None
     try:
-        connection.execute("SET client_encoding = 'UTF8'")  # whatever the database, the role or the environment says
+        connection.execute("SET client_encoding = 'UTF8'")  # whatever the database, the role or the environment sets
         connection.execute("SET SESSION CHARACTERISTICS AS TRANSACTION ISOLATION LEVEL READ COMMITTED")
         connection.execute(f"SET lock_timeout = {max(1, round(1000 * timeout))}")
         row = connection.execute(
@@ -89,7 +94,7 @@ def connect(address: str, name: str, timeout: float) -> psycopg.Connection[Any]:
 
 
 def _sound(name: str, version: int, encoding: str, fsync: str, full_pages: str) -> None:
-    if version < OLDEST:
+    if version < OLDEST_SERVER:
         raise LedgerError(f"{name}: a ledger needs PostgreSQL 13 or newer")
     if encoding != "UTF8":
         raise LedgerError(f"{name}: the database must have the encoding UTF8, not {encoding}")
@@ -100,7 +105,7 @@ def _sound(name: str, version: int, encoding: str, fsync: str, full_pages: str) 
 
 
 def _why(error: Exception, address: str) -> str:
-    """The first line of what the driver says, unless something secret is in it."""
+    """The first line of the driver's message, unless it contains a secret of the address."""
     lines = [line.strip() for line in str(error).splitlines() if line.strip()]
     text = lines[0] if lines else "no answer"
     return "the connection failed" if any(secret in text for secret in _secrets(address)) else text
@@ -112,12 +117,12 @@ def _secrets(address: str) -> set[str]:
         user = parts.netloc.rpartition("@")[0]
         found = {user.partition(":")[2], *(value for key, value in parse_qsl(parts.query) if "pass" in key.lower())}
     except ValueError:
-        return {""}  # what cannot be taken apart is not shown at all
+        return {""}  # every text contains the empty one: with an address that cannot be parsed nothing is shown
     return {form for one in found if one for form in (one, unquote(one))}
 
 
 def failure(name: str, error: psycopg.Error, timeout: float, request: Any) -> Exception:
-    """What the server's refusal means here."""
+    """The exception to raise for an error of the server; codes ZC001 to ZC004 are those of our own SQL functions."""
     code, detail = error.sqlstate or "", (error.diag.message_detail or "") if error.diag else ""
     asked = request[0] if isinstance(request, list) and request else request
     if code == "ZC001":
@@ -146,21 +151,24 @@ def failure(name: str, error: psycopg.Error, timeout: float, request: Any) -> Ex
     return LedgerError(f"{name}: the server refused ({code})")
 
 
-# A ledger on a PostgreSQL server: every write is one call of a function that checks and debits under one lock.
+# The store: every write is one call of an SQL function that checks and records under one lock.
 
 T = TypeVar("T")
 COLUMNS = ", ".join(Entry._fields)
-# the last condition lets the database use its index, which has no entries without a key
-ONE = f"SELECT {COLUMNS} FROM zcdp_ledger.entry WHERE account = %s AND key = %s AND kind = %s AND key <> ''"
+# The condition key <> '' lets the database use its partial index, which leaves out entries without a key.
+FIND_ENTRY = f"SELECT {COLUMNS} FROM zcdp_ledger.entry WHERE account = %s AND key = %s AND kind = %s AND key <> ''"
 SPEND = f"SELECT repeated, {', '.join(f'(made).{name}' for name in Entry._fields)} FROM zcdp_ledger.spend(" + (
     "%s, %s, %s, %s, %s, %s, %s, %s)"
 )
-ALONE = "SELECT pg_advisory_xact_lock(2053334128)"
-"""Of two programs that make or upgrade a ledger at once, the second waits here, and then finds it done."""
+LOCK_SCHEMA = "SELECT pg_advisory_xact_lock(2053334128)"
+"""Serializes creation and upgrade: of two programs that start at once the second waits, and then finds it done."""
 
 
 class Postgres(Store):
-    """See `Store`. One connection, made on first use, made anew after a fork or when the server went away."""
+    """A ledger on a PostgreSQL server.
+
+    It has one connection, opened on first use, and opened again after a fork or when the server closed it.
+    """
 
     def __init__(self, address: str, *, timeout: float, steps: Sequence[str] | None = None) -> None:
         self._address, self.name, self._timeout = address, shown_address(address), timeout
@@ -175,7 +183,7 @@ class Postgres(Store):
         return len(self._steps)
 
     def _run(self, work: Callable[[psycopg.Connection[Any]], T], *, check: bool = True, request: Any = None) -> T:
-        """Do the work on a live connection. All writes are idempotent, so one that lost its answer is sent again."""
+        """Run `work` on a live connection. If the connection is lost it is run once more: all writes are idempotent."""
         psycopg = driver()
         with self._lock:
             for again in (True, False):
@@ -205,14 +213,14 @@ class Postgres(Store):
 
     @property
     def _lock(self) -> RLock:
-        """After a fork a new one, and no connection: the socket belongs to the parent."""
+        """The lock around the connection. After a fork both are replaced: the socket belongs to the parent."""
         if self._process != getpid():
             self._kept, self._connection = self._connection, None
             self._held, self._process, self._checked = RLock(), getpid(), False
         return self._held
 
     def _version(self, connection: psycopg.Connection[Any]) -> int:
-        # asked of the catalogue itself: to_regclass may remember that there was none
+        # Query the catalogue itself: to_regclass may answer from a cache that the table does not exist.
         there = (
             "SELECT 1 FROM pg_catalog.pg_class c JOIN pg_catalog.pg_namespace n ON n.oid = c.relnamespace "
             "WHERE n.nspname = 'zcdp_ledger' AND c.relname = 'ledger'"
@@ -234,7 +242,7 @@ class Postgres(Store):
             if self._version(connection):
                 return
             with connection.transaction():
-                connection.execute(ALONE)
+                connection.execute(LOCK_SCHEMA)
                 if self._version(connection) == 0:
                     self._schema(connection, 0)
                     connection.execute(
@@ -251,7 +259,7 @@ class Postgres(Store):
     def upgrade(self) -> int:
         def work(connection: psycopg.Connection[Any]) -> int:
             with connection.transaction():
-                connection.execute(ALONE)
+                connection.execute(LOCK_SCHEMA)
                 version = self._version(connection)
                 if version == 0 or version >= self._format:
                     self._check(connection)
@@ -326,7 +334,7 @@ class Postgres(Store):
 
     def state(self) -> tuple[Head, list[Row]]:
         def work(connection: psycopg.Connection[Any]) -> tuple[Head, list[Row]]:
-            # both at one moment: one statement sees one snapshot
+            # One statement, so that head and accounts come from one snapshot.
             query = (
                 "SELECT l.length, l.head, a.name, a.terms, a.budget, a.spent FROM zcdp_ledger.ledger l "
                 "LEFT JOIN zcdp_ledger.account a ON true ORDER BY a.name"
@@ -343,7 +351,7 @@ class Postgres(Store):
         return (rows[0][0], rows[0][1], rows[0][2], rows[0][3]) if rows else None
 
     def find(self, account: str, key: str, kind: str) -> Entry | None:
-        rows = self._rows(ONE, (account, key, kind))
+        rows = self._rows(FIND_ENTRY, (account, key, kind))
         return Entry(*rows[0]) if rows else None
 
     def batch(self, after: int, up_to: int, account: str | None) -> Sequence[Entry]:
@@ -373,7 +381,7 @@ class Postgres(Store):
         def work(connection: psycopg.Connection[Any]) -> None:
             last: Entry | None = None
             with connection.transaction():
-                connection.execute(ALONE)
+                connection.execute(LOCK_SCHEMA)
                 if self._version(connection):
                     raise LedgerError(f"{self.name} is a ledger already: import into a new one")
                 self._schema(connection, 0)
@@ -393,7 +401,7 @@ class Postgres(Store):
         self._run(work, check=False)
 
     def damage(self) -> list[str]:
-        return []  # a server looks after its files by itself
+        return []  # the server checks its own files
 
     def close(self) -> None:
         with self._lock:

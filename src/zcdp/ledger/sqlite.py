@@ -1,4 +1,4 @@
-"""Where a ledger file may live: on a disk of this machine, where locks and fsync mean what they say."""
+"""A ledger in a SQLite file: where the file may be, a durable connection, and the implementation of `Store`."""
 
 from __future__ import annotations
 
@@ -24,17 +24,19 @@ from zcdp.ledger.writing import login, now
 __all__ = ["APPLICATION", "LOST", "Opened", "SQLite", "connect", "failure", "network_mount", "prepare"]
 
 
-KINDS = """9p afs afpfs beegfs ceph cifs coda davfs fuse.ceph fuse.curlftpfs fuse.davfs fuse.gcsfuse fuse.glusterfs
-fuse.rclone fuse.s3fs fuse.smbnetfs fuse.sshfs gfs gfs2 glusterfs gpfs lustre ncpfs nfs nfs4 ocfs2 orangefs pvfs2 smb2
-smb3 smbfs"""
-NETWORK = frozenset(KINDS.split())
+# A ledger file must be on a local disk: over a network neither locks nor fsync can be relied on.
+
+NETWORK_KINDS = """9p afs afpfs beegfs ceph cifs coda davfs fuse.ceph fuse.curlftpfs fuse.davfs fuse.gcsfuse
+fuse.glusterfs fuse.rclone fuse.s3fs fuse.smbnetfs fuse.sshfs gfs gfs2 glusterfs gpfs lustre ncpfs nfs nfs4 ocfs2
+orangefs pvfs2 smb2 smb3 smbfs"""
+NETWORK_FILE_SYSTEMS = frozenset(NETWORK_KINDS.split())
 MOUNTS = Path("/proc/self/mountinfo")
 
 
 def network_mount(path: Path, mounts: str | None = None) -> str | None:
-    """The kind of network file system that holds the path, where the system tells; None for a local one.
+    """The kind of network file system that the path is on; None for a local one, or if the system does not tell.
 
-    SQLite's locks are not to be trusted over a network, and two machines would each keep a log of their own.
+    SQLite's locks are unreliable over a network, and two machines would each have their own shared memory for the log.
 
     >>> network_mount(Path("/data/x.db"), "1 0 0:1 / / rw - ext4 /dev/a rw\\n2 1 0:2 / /data rw - nfs4 host:/d rw")
     'nfs4'
@@ -42,7 +44,7 @@ def network_mount(path: Path, mounts: str | None = None) -> str | None:
     if mounts is None:
         try:
             mounts = MOUNTS.read_text(encoding="utf-8", errors="surrogateescape")
-        except OSError:  # not Linux: nothing to go by
+        except OSError:  # not Linux: the kind is not known
             return None
     where = os.path.realpath(path)
     longest, kind = "", None
@@ -53,20 +55,20 @@ def network_mount(path: Path, mounts: str | None = None) -> str | None:
             continue
         point = re.sub(r"\\([0-7]{3})", lambda code: chr(int(code[1], 8)), fields[4])
         inside = where == point or where.startswith(point.rstrip("/") + "/")
-        if inside and len(point) >= len(longest):  # the last of equals lies on top
+        if inside and len(point) >= len(longest):  # of two mounts at one point the later hides the earlier
             longest, kind = point, what[0]
-    return kind if kind in NETWORK else None
+    return kind if kind in NETWORK_FILE_SYSTEMS else None
 
 
-# A connection to the SQLite file of a ledger, set so that what is acknowledged survives; errors in plain words.
+# The connection: settings under which an acknowledged commit survives a crash, and SQLite's errors in plain words.
 
 APPLICATION = 0x7A636470
-"""The file says what it is: "zcdp" in ASCII."""
+"""SQLite's application_id of a ledger file: "zcdp" in ASCII."""
 
 
 @dataclass(frozen=True)
 class Opened:
-    """A connection, the process that made it, and whether it can only read."""
+    """A connection, the id of the process that opened it, and whether it is read-only."""
 
     connection: sqlite3.Connection
     process: int
@@ -74,11 +76,11 @@ class Opened:
 
 
 LOST: list[Opened] = []
-"""Connections inherited by a fork: kept, so that they are never closed here."""
+"""Connections inherited through a fork. They are referenced here so that this process never closes them."""
 
 
 def prepare(path: Path, mode: int) -> None:
-    """Make an empty file that only its owner (or whom the mode names) may read and write."""
+    """Create an empty file with these permissions, unless there is one."""
     _local(path)
     if not path.parent.is_dir():
         raise LedgerError(f"{path}: there is no directory {str(path.parent)!r}")
@@ -99,11 +101,11 @@ def _local(path: Path) -> None:
 
 
 def connect(path: Path, timeout: float, *, create: bool) -> Opened:
-    """The file, opened for writing where that is allowed, else for reading."""
+    """Open the file for writing if its permissions allow that, else for reading."""
     _local(path)
     try:
         folder, missing = path.is_dir(), not path.exists() or (path.stat().st_size == 0 and not create)
-    except OSError as error:  # such as a folder that may not be entered
+    except OSError as error:  # for example a folder without permission to enter
         raise LedgerError(f"{path} cannot be read: {error.strerror}") from None
     if folder:
         raise LedgerError(f"{path} is a directory, not a ledger")
@@ -129,12 +131,16 @@ def _open(path: Path, options: str, timeout: float) -> sqlite3.Connection:
 
 
 def _readable(connection: sqlite3.Connection, path: Path, timeout: float) -> sqlite3.Connection:
-    """A file that cannot be written may lie where not even SQLite's shared memory can: then it cannot change either."""
+    """A read-only connection that works in a read-only folder too.
+
+    There SQLite cannot create its shared memory file. Nobody can change the ledger either, so that it is opened as
+    immutable, unless a write-ahead log beside it has entries that would be missed.
+    """
     try:
         _is_ledger(connection, path, create=False)
         return connection
     except sqlite3.OperationalError:
-        beside = path.resolve()  # SQLite keeps the log beside the file itself, not beside a link to it
+        beside = path.resolve()  # the log is beside the file itself, not beside a symbolic link to it
         log = beside.with_name(beside.name + "-wal")
         if log.exists() and log.stat().st_size:
             raise LedgerError(
@@ -157,9 +163,9 @@ def _is_ledger(connection: sqlite3.Connection, path: Path, *, create: bool) -> N
 
 
 def _durable(connection: sqlite3.Connection, path: Path, timeout: float) -> None:
-    """A commit waits until its log is on the disk; on macOS, until the disk itself says so."""
+    """Make each commit wait until the write-ahead log is on the disk; on macOS, until the drive confirms it."""
     until = monotonic() + timeout
-    while True:  # SQLite does not wait here by itself
+    while True:  # SQLite's own timeout does not apply to this pragma
         try:
             [(kept,)] = connection.execute("PRAGMA journal_mode = WAL")
             break
@@ -177,7 +183,7 @@ def _durable(connection: sqlite3.Connection, path: Path, timeout: float) -> None
 
 
 def failure(name: str, error: sqlite3.Error, timeout: float, *, write: bool) -> LedgerError:
-    """One clear sentence for what SQLite says."""
+    """The exception to raise for an error of SQLite, in one sentence."""
     code = getattr(error, "sqlite_errorcode", 0) & 0xFF
     if code in (sqlite3.SQLITE_BUSY, sqlite3.SQLITE_LOCKED):
         return LedgerBusy(f"{name} is in use by another program (waited {timeout:g} s): nothing was changed")
@@ -195,16 +201,16 @@ def failure(name: str, error: sqlite3.Error, timeout: float, *, write: bool) -> 
     return LedgerError(f"{name} cannot be {'written' if write else 'read'}: {what}{done}")
 
 
-# A ledger in one SQLite file: check and debit in one transaction that is on the disk before it is acknowledged.
+# The store: check and record in one transaction, which is on the disk before the call returns.
 
-ADD = f"INSERT INTO entry VALUES ({', '.join('?' * len(Entry._fields))})"
+INSERT_ENTRY = f"INSERT INTO entry VALUES ({', '.join('?' * len(Entry._fields))})"
 COLUMNS = ", ".join(Entry._fields)
-# the last condition lets the database use its index, which has no entries without a key
-ONE = f"SELECT {COLUMNS} FROM entry WHERE account = ? AND key = ? AND kind = ? AND key <> ''"
+# The condition key <> '' lets the database use its partial index, which leaves out entries without a key.
+FIND_ENTRY = f"SELECT {COLUMNS} FROM entry WHERE account = ? AND key = ? AND kind = ? AND key <> ''"
 
 
 class SQLite(Store):
-    """See `Store`. Safe between threads, processes, and after a fork."""
+    """A ledger in one SQLite file, safe to use from several threads and processes, and after a fork."""
 
     def __init__(self, path: Path, *, timeout: float, steps: Sequence[str] | None = None, mode: int = 0o600) -> None:
         self.path, self.name, self._timeout, self._mode = path, str(path), timeout, mode
@@ -218,10 +224,10 @@ class SQLite(Store):
 
     @property
     def _lock(self) -> RLock:
-        """After a fork a new one: a thread that does not exist here may have held the old one."""
+        """The lock around the connection. It is replaced after a fork: a thread of the parent may have held it."""
         if self._process != os.getpid():
             if self._opened is not None:
-                LOST.append(self._opened)  # a child must not close its parent's connection: that would drop its locks
+                LOST.append(self._opened)  # closing it in the child would drop the parent's locks on the file
             self._held, self._process, self._opened = RLock(), os.getpid(), None
         return self._held
 
@@ -268,9 +274,9 @@ class SQLite(Store):
                 raise failure(self.name, error, self._timeout, write=True) from None
 
     def _check(self, connection: sqlite3.Connection) -> None:
-        """Inside of the transaction: another program may have upgraded the file a moment ago."""
+        """Check the schema version, within the transaction: another program may have just upgraded the file."""
         [(version,)] = connection.execute("PRAGMA user_version")
-        if version == 0:  # killed while it was made
+        if version == 0:  # the program that created the file was killed before it finished
             raise LedgerError(f"{self.name}: there is no ledger yet: zcdp ledger open makes one")
         check_format(self.name, version, self._format)
 
@@ -306,7 +312,7 @@ class SQLite(Store):
         r = request
         made = Entry(length + 1, now(), kind, r.account, r.key, r.what, r.amount, r.why, r.who, login(), r.version, "")
         made = made._replace(hash=digest(head, made))
-        connection.execute(ADD, made)
+        connection.execute(INSERT_ENTRY, made)
         connection.execute("UPDATE ledger SET length = ?, head = ?", (made.seq, made.hash))
         return made
 
@@ -324,7 +330,7 @@ class SQLite(Store):
 
     def _spend(self, connection: sqlite3.Connection, request: Request) -> tuple[Entry, bool]:
         budget, spent = self._sums(connection, request.account)
-        found = connection.execute(ONE, (request.account, request.key, "spend")).fetchone()
+        found = connection.execute(FIND_ENTRY, (request.account, request.key, "spend")).fetchone()
         if found:
             before = Entry(*found)
             if before.what != request.what:
@@ -355,7 +361,7 @@ class SQLite(Store):
         with self._write() as connection:
             if (there := self._bytes(connection, request)) is not None:
                 return there
-            if not connection.execute(ONE, (request.account, request.key, "spend")).fetchone():
+            if not connection.execute(FIND_ENTRY, (request.account, request.key, "spend")).fetchone():
                 raise LedgerError("nothing was spent under this key: spend first, then seal")
             connection.execute("INSERT INTO sealed VALUES (?, ?, ?)", (request.account, request.key, data))
             digested = Request(request.account, request.key, sealed_digest(data), who=request.who, version=_version())
@@ -367,7 +373,7 @@ class SQLite(Store):
             there = self._bytes(connection, request)
             if there is None:
                 raise LedgerError("nothing is sealed under this key: only what is sealed leaves")
-            if not connection.execute(ONE, (request.account, request.key, "deliver")).fetchone():
+            if not connection.execute(FIND_ENTRY, (request.account, request.key, "deliver")).fetchone():
                 self._append(connection, "deliver", request)
             return there
 
@@ -389,12 +395,12 @@ class SQLite(Store):
         return Head(*rows[0])
 
     def account(self, name: str) -> Row | None:
-        # one statement sees one moment by itself: the version with it, and no transaction around it
+        # One statement is its own snapshot: it reads the schema version too, and needs no transaction.
         query = "SELECT name, terms, budget, spent, (SELECT format FROM ledger) FROM account WHERE name = ?"
         with self._lock:
             try:
                 found = self._connection().connection.execute(query, (name,)).fetchone()
-            except sqlite3.Error:  # no such table, busy, damaged: the careful way says what it is
+            except sqlite3.Error:  # no such table, busy or damaged: the query below reports which
                 found = None
         if found is not None and found[4] == self._format:
             return found[0], found[1], found[2], found[3]
@@ -404,7 +410,7 @@ class SQLite(Store):
 
     def find(self, account: str, key: str, kind: str) -> Entry | None:
         with self._read() as connection:
-            found = connection.execute(ONE, (account, key, kind)).fetchone()
+            found = connection.execute(FIND_ENTRY, (account, key, kind)).fetchone()
             return found and Entry(*found)
 
     def batch(self, after: int, up_to: int, account: str | None) -> Sequence[Entry]:
@@ -443,10 +449,10 @@ class SQLite(Store):
 
             def counted() -> Iterator[Entry]:
                 nonlocal last
-                for last in entries:  # noqa: UP028 - the last one is wanted too
+                for last in entries:  # noqa: UP028 - `last` is used below
                     yield last
 
-            connection.executemany(ADD, counted())
+            connection.executemany(INSERT_ENTRY, counted())
             connection.executemany("INSERT INTO account VALUES (?, ?, ?, ?)", rows)
             connection.executemany("INSERT INTO sealed VALUES (?, ?, ?)", sealed)
             assert last is not None

@@ -1,4 +1,7 @@
-"""What a ledger refuses, and why."""
+"""`Store`, the interface that a database implements for a ledger, with the ledger's errors and size limits.
+
+The implementations are `ledger/sqlite.py` and `ledger/postgres.py`; `store_at` chooses one by the address.
+"""
 
 from __future__ import annotations
 
@@ -41,7 +44,7 @@ class KeyConflict(LedgerError):
 
 
 class KeyTaken(KeyConflict):
-    """Which request it was, for the ledger to look closer."""
+    """Raised by a store if the key exists with another text; carries the request, so that plans can be compared."""
 
     def __init__(self, request: Request) -> None:
         super().__init__(f"the key {request.key!r} was used for something else: nothing was spent")
@@ -52,18 +55,21 @@ class UnknownAccount(LedgerError, LookupError):
     """There is no such account."""
 
 
-# What a database must do for a ledger: five writes, each one transaction, and a few reads.
+# The interface: five kinds of write, each of them one transaction, and the reads.
 
 BATCH = 5000
+"""Entries read by one query."""
 LONGEST_PLAN = 1_000_000
+"""Characters of a plan as JSON."""
 LARGEST_SEAL = 64 * 2**20
+"""Bytes sealed under one key."""
 Row = tuple[str, str, str, str]
 """An account as it is stored: name, terms, budget, spent."""
 
 
 @dataclass(frozen=True)
 class Request:
-    """What one write puts on the record, before the store adds number, time, login and hash."""
+    """The fields of an entry that the caller supplies; the store adds number, time, kind, login and hash."""
 
     account: str
     key: str = ""
@@ -75,88 +81,88 @@ class Request:
 
 
 class Store(ABC):
-    """A ledger in a database. Writes raise before they change anything, or have changed everything."""
+    """A ledger in a database. Each write is atomic: if it raises, nothing was changed."""
 
     name: str
-    """How the ledger is called in messages: without anything secret."""
+    """The ledger's name in messages, without passwords or other secrets."""
 
     @abstractmethod
     def create(self) -> None:
-        """Make the ledger where there is none yet."""
+        """Create the ledger if it does not exist."""
 
     @abstractmethod
     def open_account(self, request: Request) -> Entry | None:
-        """Open an account; None where there is one of this name."""
+        """Open an account and return its entry; None if an account of this name exists."""
 
     @abstractmethod
     def spend(self, requests: Sequence[Request]) -> list[tuple[Entry, bool]]:
-        """The debits, and whether each was there before: all of them, or by an exception none.
+        """Record the spends, all or none; returns each entry and whether it existed before (then it is not charged).
 
-        `BudgetExceeded` where one does not fit, `KeyConflict` where its key stands for another `what`.
+        Raises `BudgetExceeded` if one does not fit, and `KeyTaken` if a key was used with another `what`.
         """
 
     @abstractmethod
     def raise_budget(self, request: Request) -> Entry:
-        """A larger budget, with a reason."""
+        """Replace an account's budget by a larger one; the request must give a reason."""
 
     @abstractmethod
     def seal(self, request: Request, data: bytes) -> bytes:
-        """Seal the bytes with their debit; what comes back is what was sealed first."""
+        """Store the bytes beside their spend; returns the bytes that were sealed first under this key."""
 
     @abstractmethod
     def deliver(self, request: Request) -> bytes:
-        """The sealed bytes; the first time goes on the record."""
+        """The sealed bytes; the first delivery is recorded as an entry."""
 
     @abstractmethod
     def state(self) -> tuple[Head, list[Row]]:
-        """The running totals as they stand at one moment: head of the chain, and accounts by name."""
+        """A consistent snapshot of the running totals: the head of the chain, and the accounts sorted by name."""
 
     @abstractmethod
     def account(self, name: str) -> Row | None:
-        """One account."""
+        """The row of one account; None if there is none of this name."""
 
     @abstractmethod
     def find(self, account: str, key: str, kind: str) -> Entry | None:
-        """The one entry of this kind under a key."""
+        """The entry of this kind under a key, of which there is at most one; None if there is none."""
 
     @abstractmethod
     def batch(self, after: int, up_to: int, account: str | None) -> Sequence[Entry]:
-        """Up to BATCH entries in their order, of one account or of all."""
+        """The first BATCH entries with after < seq <= up_to, by number, of one account or of all."""
 
     @abstractmethod
     def at(self, seq: int) -> Entry | None:
-        """The entry of this number."""
+        """The entry of this number; None if there is none."""
 
     @abstractmethod
     def grouped(self, account: str) -> list[tuple[str, int]]:
-        """Each different plan that was spent, with how often, in the order of their first spend."""
+        """Each distinct stored spend (`what`) of an account with its count, the earliest first."""
 
     @abstractmethod
     def sealed(self, account: str, key: str) -> bytes | None:
-        """What is sealed under a key."""
+        """The bytes sealed under a key; None if there are none."""
 
     @abstractmethod
     def seals(self) -> Iterator[tuple[str, str]]:
-        """The account and key of everything that is sealed."""
+        """Account and key of every sealed result."""
 
     @abstractmethod
     def load(self, entries: Iterable[Entry], rows: Sequence[Row], sealed: Iterable[tuple[str, str, bytes]]) -> None:
-        """Fill a ledger that does not exist yet with checked entries from elsewhere."""
+        """Create a ledger, which must not exist yet, from verified entries, account rows and sealed bytes."""
 
     @abstractmethod
     def upgrade(self) -> int:
-        """Bring the schema up to date; the version it had."""
+        """Bring the schema up to date; returns the version it had before."""
 
     @abstractmethod
     def damage(self) -> list[str]:
-        """What the database itself finds wrong with its files."""
+        """Corruption that the database itself reports about its files; empty if there is none."""
 
     @abstractmethod
     def close(self) -> None:
-        """Let go of the database."""
+        """Close the connection, if there is one."""
 
     def entries(self, account: str | None = None, *, up_to: int | None = None) -> Iterator[Entry]:
-        """All entries in their order, in batches: entries are only ever added, so that no lock is needed."""
+        """All entries, oldest first, read in batches. No lock is needed, as entries are only ever added."""
         last = self.state()[0].seq if up_to is None else up_to
         after = -(2**62)
         while rows := self.batch(after, last, account):
@@ -164,11 +170,11 @@ class Store(ABC):
             after = rows[-1].seq
 
 
-# Where a ledger lives: an address of PostgreSQL, or the path of a SQLite file.
+# The choice of the database: a postgresql:// address, or the path of a SQLite file.
 
 
 def store_at(where: str | Path, timeout: float) -> Store:
-    """The database that the address names; it is opened on first use, and its driver imported here."""
+    """The store for an address or path. It connects on first use; only its own driver is imported."""
     if isinstance(where, str) and where.startswith(("postgresql://", "postgres://")):
         from zcdp.ledger.postgres import Postgres
 

@@ -1,4 +1,7 @@
-"""The terms of an account: whom it protects, in which currency it counts, and what a spend costs in it."""
+"""The terms of an account: unit of privacy, neighbouring relation, currency, and what a mechanism costs in it.
+
+The currency is rho (zCDP), or the Renyi divergence at one fixed order.
+"""
 
 from __future__ import annotations
 
@@ -20,17 +23,19 @@ from zcdp.text.suggestions import thing
 __all__ = ["NEIGHBOURS", "Terms", "approx_to_rho", "terms_of"]
 
 NEIGHBOURS = {"add-remove": Relation.ADD_REMOVE, "replace": Relation.REPLACE, "local": Relation.REPLACE}
-"""What an account may be opened for; `local` is a person's own report, which is not hidden among those of others."""
+"""The neighbouring relations of accounts. `local` is for local differential privacy: each person's own report is
+protected by its own randomness, not by being hidden among other people's."""
 LARGEST_BUDGET = 10**9
-MANY = 64
-"""Beyond so many different mechanisms in one spend their rho are added, which is quick; their joint rho is slow."""
+MOST_JOINT_PARTS = 64
+"""A plan of at most this many different mechanisms is charged their joint rho, whose search over all orders is slow
+for more; a plan of more is charged the sum of their rho."""
 
 
 @dataclass(frozen=True)
 class Terms:
-    """What was agreed when the account was opened, and is never changed: a raise changes epsilon or the budget only.
+    """What was fixed when the account was opened. Raising the budget changes epsilon at most, nothing else here.
 
-    `order` is None where the account counts rho, else the Renyi order at which it counts.
+    `order` is None if the account counts rho, else the Renyi order alpha at which it counts divergences.
     """
 
     unit: str
@@ -41,11 +46,11 @@ class Terms:
 
     @property
     def measure(self) -> str:
-        """The currency: rho, or the Renyi divergence of one order."""
+        """The currency: "rho", or "renyi" for the Renyi divergence of one order."""
         return "rho" if self.order is None else "renyi"
 
     def to_json(self) -> str:
-        """As it is written into the chain."""
+        """The JSON text stored in the entry that opens the account."""
         numbers = {"order": self.order, "epsilon": self.epsilon, "delta": self.delta}
         given = {name: str(value) for name, value in numbers.items() if value is not None}
         data = {"measure": self.measure, "neighbours": self.neighbours, "unit": self.unit, **given}
@@ -53,14 +58,14 @@ class Terms:
 
     @classmethod
     def from_json(cls, text: str) -> Terms:
-        """The inverse of `to_json`; anything else is refused."""
+        """Read what `to_json` wrote; any other text raises `LedgerError`."""
         try:
             return _terms(text)
         except (ValueError, TypeError, KeyError, ArithmeticError, RecursionError):
             raise LedgerError("the terms of an account cannot be read: written by a newer zcdp, or damaged") from None
 
     def budget(self) -> Fraction:
-        """What may be spent in the account's currency, where epsilon and delta say it; rounded down."""
+        """The budget in the account's currency that follows from epsilon and delta; rounded down."""
         if self.epsilon is None or self.delta is None:
             raise BadValue("the budget of this account was given as rho")
         if self.order is not None:
@@ -68,7 +73,7 @@ class Terms:
         return charge_down(approx_to_rho(self.epsilon, self.delta))
 
     def agree(self, **given: str | None) -> None:
-        """Refuse a unit or a relation that is not that of the account."""
+        """Raise `BadValue` if a stated unit or neighbouring relation is not the account's; None is not checked."""
         for what, said in given.items():
             if said is not None and said != (agreed := getattr(self, what)):
                 raise BadValue(
@@ -77,10 +82,11 @@ class Terms:
                 )
 
     def strange(self, curve: Curve) -> tuple[str, str] | None:
-        """What of a mechanism or plan is stated for other neighbours than the account's, and what to do; None if none.
+        """The first part of a plan that is stated for other neighbours than the account's, as (complaint, remedy).
 
-        Its cost would be about data sets that the account does not speak of. What is stated for either relation, as
-        noise of a given sensitivity is, must have the sensitivity that belongs to the account's.
+        None if there is none. The cost of such a part would be about other pairs of data sets than the account's
+        guarantee. A mechanism stated for either relation, such as noise of a given sensitivity, passes: the caller
+        must have given the sensitivity under the account's relation.
         """
         agreed = NEIGHBOURS[self.neighbours]
         mine = f"and the account is for {self.neighbours} neighbours"
@@ -96,12 +102,12 @@ class Terms:
         return None
 
     def check_neighbours(self, curve: Curve) -> None:
-        """Refuse what is stated for other neighbours than the account's."""
+        """Raise `BadValue` if a part of the plan is stated for other neighbours than the account's."""
         if (wrong := self.strange(curve)) is not None:
             raise BadValue(f"{wrong[0]}: nothing was spent; {wrong[1]}")
 
     def cost(self, curve: Curve) -> Fraction:
-        """What a mechanism or plan is charged: its certified rho, or its divergence at the account's order.
+        """What a mechanism or plan is charged, rounded up: its certified rho, or its divergence at the account's order.
 
         Theorems: docs/theorems/filter.md and docs/theorems/renyi-filter.md.
         """
@@ -110,9 +116,11 @@ class Terms:
             raise BadValue(f"{self.measure} is infinite: the mechanism can give an input away")
         if self.order is not None:
             return charge(rational(curve.rdp(self.order), "the divergence"))
-        # asked of the parts, so that a mechanism costs the same alone, in a plan, and read back from the record
+        # The sum over parts makes a mechanism cost the same alone, in a plan of one part, and read back from an entry.
         added = sum((part.rho_fraction * count for part, count in curve.parts), Fraction(0))
-        return charge(added if len(curve.parts) == 1 or len(curve.parts) > MANY else min(added, curve.rho_fraction))
+        return charge(
+            added if len(curve.parts) == 1 or len(curve.parts) > MOST_JOINT_PARTS else min(added, curve.rho_fraction)
+        )
 
 
 @lru_cache(1024)
@@ -139,7 +147,7 @@ def terms_of(
     order: Value | None,
     workload: Curve | None,
 ) -> tuple[Terms, Fraction]:
-    """Terms and budget of a new account, from what a person gives."""
+    """Terms and budget of a new account from the arguments of `Ledger.open_account`."""
     if not isinstance(neighbours, str) or neighbours not in NEIGHBOURS:
         raise BadValue(f"neighbours ({neighbours!r}) must be one of {', '.join(NEIGHBOURS)}")
     if rho is not None:
@@ -163,7 +171,7 @@ def terms_of(
 
 
 def small(number: Fraction, given: object, name: str) -> Fraction:
-    """A budget that someone can mean."""
+    """The number, if it is positive and at most 10^9; otherwise raises `BadValue` with the value as `given`."""
     if number > LARGEST_BUDGET:
         raise BadValue(f"{name} ({given}) must be at most 10^9")
     if number <= 0:
@@ -173,7 +181,7 @@ def small(number: Fraction, given: object, name: str) -> Fraction:
 
 @lru_cache(256)
 def approx_to_rho(epsilon: Fraction, delta: Fraction) -> Fraction:
-    """The largest rho, to fifteen digits, of which (epsilon, delta)-DP follows: checked by a certified bound.
+    """The largest rho, to fifteen digits, such that rho-zCDP implies (epsilon, delta)-DP, by the certified conversion.
 
     >>> float(approx_to_rho(Fraction(1), Fraction(1, 10**6)))
     0.024355970359538...
@@ -186,7 +194,7 @@ def approx_to_rho(epsilon: Fraction, delta: Fraction) -> Fraction:
 
 
 def _largest(fits: Callable[[float], bool], start: float) -> float:
-    """By bisection; whatever it does, the answer was seen to fit."""
+    """The largest float that fits, to fifteen digits, by bisection from `start`; `fits` was True for the result."""
     low, high = start, start
     while not fits(low):
         low, high = low / 2, low

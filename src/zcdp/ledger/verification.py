@@ -1,4 +1,4 @@
-"""The chain read from its start: whether it is whole, and what accounts it adds up to."""
+"""Verification of a ledger by replaying its entries, and export and import as JSON lines."""
 
 from __future__ import annotations
 
@@ -20,14 +20,19 @@ from zcdp.ledger.terms import Terms
 __all__ = ["Replay", "Verification", "check_head", "export", "load", "verify"]
 
 
-KINDS = ("ledger", "open", "spend", "raise", "seal", "deliver", "upgrade")
-MOST = 100
-"""Findings beyond this many are counted, not listed."""
+ENTRY_KINDS = ("ledger", "open", "spend", "raise", "seal", "deliver", "upgrade")
+MOST_FINDINGS = 100
+"""Findings beyond this many are only counted."""
 
 
 @dataclass
 class Replay:
-    """Feed it entries in their order; `findings` says in words what is wrong, and where."""
+    """Replays entries from the first: checks the hash chain and each entry, and rebuilds the accounts.
+
+    `findings` are sentences on what is wrong and where, `more` counts those not listed. `accounts` are the rebuilt
+    ones, `states` the kind of the last entry under each (account, key), `seals` the recorded digests. With `recompute`
+    the cost of every plan is computed again.
+    """
 
     recompute: bool = True
     head: Head = field(default_factory=lambda: Head(0, START))
@@ -39,19 +44,19 @@ class Replay:
     _costs: dict[tuple[Terms, str], Fraction | str] = field(default_factory=dict)
 
     def find(self, text: str) -> None:
-        """Put a finding on the list."""
-        if len(self.findings) < MOST:
+        """Add a finding to the list, or count it if the list is full."""
+        if len(self.findings) < MOST_FINDINGS:
             self.findings.append(text)
         else:
             self.more += 1
 
     def read(self, entries: Iterable[Entry]) -> None:
-        """Check all entries."""
+        """Check all entries and discard them."""
         for _ in self.checked(entries):
             pass
 
     def checked(self, entries: Iterable[Entry]) -> Iterator[Entry]:
-        """Check entries on their way to someone else."""
+        """Check entries and pass each on to the caller."""
         for entry in entries:
             self._link(entry)
             try:
@@ -70,14 +75,14 @@ class Replay:
             self.find(f"entry {entry.seq}: does not follow entry {self.head.seq}: {gap}")
         try:
             expected = digest(self.head.hash, entry)
-        except (AttributeError, UnicodeEncodeError):  # a field that is not text
+        except (AttributeError, UnicodeEncodeError):  # a field is not text, or not Unicode
             expected = ""
         if entry.hash != expected:
             self.find(f"entry {entry.seq}: was changed, or one before it was: its hash does not fit")
         self.head = Head(entry.seq, entry.hash)
 
     def _apply(self, entry: Entry) -> None:
-        if entry.kind not in KINDS or (entry.kind == "ledger") != (entry.seq == 1):
+        if entry.kind not in ENTRY_KINDS or (entry.kind == "ledger") != (entry.seq == 1):
             raise LedgerError(f"is of a kind ({str(entry.kind)[:20]!r}) that does not belong here")
         if entry.kind in ("ledger", "upgrade"):
             return
@@ -98,7 +103,7 @@ class Replay:
         self._promise(account)
 
     def _promise(self, account: Account) -> None:
-        """The budget must not be larger than its epsilon and delta allow."""
+        """Raise `LedgerError` if the budget is larger than its epsilon and delta allow."""
         if not self.recompute or account.terms.epsilon is None:
             return
         try:
@@ -132,7 +137,7 @@ class Replay:
     def _spend(self, entry: Entry) -> None:
         account, cost = self.accounts[entry.account], amount(entry.amount)
         total = account.spent + cost
-        # one object a spend would be most of the time that reading takes
+        # Changes the frozen account in place: a new object for each spend would take most of the time of a replay.
         object.__setattr__(account, "spent", total)
         if total > account.budget:
             raise LedgerError("spends more than the budget")
@@ -149,12 +154,12 @@ class Replay:
                 raise LedgerError(f"was charged {float(cost):.6g}, less than what its plan costs ({float(least):.6g})")
 
 
-# Verification: the chain against itself, the totals against the chain, the sealed bytes against their digests.
+# Verification compares the chain with itself, the stored totals with the chain, and sealed bytes with their digests.
 
 
 @dataclass(frozen=True)
 class Verification:
-    """What was checked, and what was found: no findings, no sign of tampering."""
+    """The result of a verification. Without findings there is no sign of tampering."""
 
     head: Head
     entries: int
@@ -163,7 +168,7 @@ class Verification:
 
     @property
     def passed(self) -> bool:
-        """Whether all is as it should be."""
+        """Whether there are no findings."""
         return not self.findings
 
     def __bool__(self) -> bool:
@@ -171,7 +176,7 @@ class Verification:
 
 
 def check_head(store: Store, expected: Head) -> str | None:
-    """What is wrong if the chain does not go through the expected head; None where it does. It takes one look-up."""
+    """None if the chain contains the expected head, else what is wrong. It takes one look-up, not a replay."""
     found = store.at(expected.seq)
     if found is None:
         last = store.state()[0].seq
@@ -182,10 +187,10 @@ def check_head(store: Store, expected: Head) -> str | None:
 
 
 def verify(store: Store, *, expected: Head | None = None, recompute: bool = True) -> Verification:
-    """Read everything once.
+    """Replay the whole chain and compare it with the totals and the sealed bytes.
 
-    Whoever may write the whole database can rewrite the whole chain as well: against that only a head helps that was
-    written down elsewhere.
+    Someone who can write to the whole database can also rewrite the whole chain; only an expected head, kept
+    elsewhere, reveals that.
     """
     damage = [f"the database: {text}" for text in store.damage()]
     try:
@@ -240,13 +245,13 @@ def _seals(store: Store, replay: Replay) -> None:
             replay.find(f"account {account!r}, key {key!r}: bytes that were never sealed on the record")
 
 
-# Export and import: a ledger as JSON lines, one entry each, sealed bytes with the entry that sealed them.
+# Export and import: a ledger as JSON lines, one for each entry; sealed bytes are on the line of their "seal" entry.
 
 FIELDS = Entry._fields
 
 
 def export(store: Store, file: IO[str]) -> int:
-    """Write every entry; how many there are."""
+    """Write every entry as a JSON line; returns their number."""
     encode, count = json.JSONEncoder(ensure_ascii=True).encode, 0
     for entry in store.entries():
         line: dict[str, Any] = dict(zip(FIELDS, entry, strict=True))
@@ -261,7 +266,7 @@ def export(store: Store, file: IO[str]) -> int:
 
 
 def load(store: Store, lines: Iterable[str]) -> int:
-    """Make a ledger of exported lines; it is checked like any other, and refused as a whole if anything is wrong."""
+    """Create a ledger from exported lines; returns their number. One finding refuses the whole import."""
     replay, sealed = Replay(), []
 
     def entries() -> Iterator[Entry]:

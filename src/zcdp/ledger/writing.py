@@ -1,4 +1,4 @@
-"""Words that people write into a ledger: what is accepted as a name, and as free text."""
+"""Text that goes into a ledger: valid names and free text, and the time and login that the system reports."""
 
 from __future__ import annotations
 
@@ -18,9 +18,9 @@ LONGEST_TEXT = 4000
 
 
 def name(text: str, what: str) -> str:
-    """The name of an account, or a key: in Unicode's form NFC, of characters that can be seen.
+    """The name of an account or a key in Unicode's form NFC; hidden characters raise `BadValue`.
 
-    Two names that look alike to the eye and differ in bytes would be two budgets for one population.
+    Two names that look alike and differ in bytes would be two budgets for one population.
 
     >>> name("caf\\u0065\\u0301", "account") == "caf\\u00e9"
     True
@@ -38,7 +38,7 @@ def name(text: str, what: str) -> str:
 
 
 def free(text: str, what: str) -> str:
-    """Any text that a database can hold, up to a length.
+    """The text, if a database can store it: no null characters, valid UTF-8, at most LONGEST_TEXT characters.
 
     >>> free("table 3\\nfor the annual report", "why")
     'table 3\\nfor the annual report'
@@ -52,16 +52,16 @@ def free(text: str, what: str) -> str:
     return text
 
 
-# What the system knows of a write: the time, and who is logged in.
+# Facts that the system adds to an entry: the time, and the login.
 
 
 def now() -> str:
-    """The time in UTC, for people to read: the order of entries is that of their numbers, whatever the clock does."""
+    """The time in UTC, as information for people: entries are ranked by their numbers, not by this clock."""
     return datetime.now(UTC).strftime("%Y-%m-%dT%H:%M:%S.%fZ")
 
 
 def login() -> str:
-    """The user that runs this process, as the system has it; not what an environment variable says."""
+    """The user that runs this process, as the operating system reports it (not from an environment variable)."""
     if hasattr(os, "getuid"):
         return _name(os.getuid())
     from getpass import getuser

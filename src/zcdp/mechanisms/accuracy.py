@@ -2,29 +2,30 @@
 
 from __future__ import annotations
 
-from abc import abstractmethod
+from abc import ABC, abstractmethod
 from collections.abc import Callable
 from dataclasses import dataclass
 from fractions import Fraction
 from math import inf
-from typing import Any
+from typing import Any, Protocol
 
 from flint import arb
 
 from zcdp.mechanisms.sensitivity import Sensitivity
 from zcdp.numeric.balls import Undecided, at_precision, enclose, lift, upper_float
 from zcdp.numeric.exact import Value, integer, probability
-from zcdp.text.calls import Spoken
+from zcdp.text.calls import spoken_class
 
-__all__ = ["Accuracy", "IntegerNoise", "Noise", "RealNoise", "least_whole"]
+__all__ = ["Accuracy", "Noise", "largest_move", "least_whole", "noise_accuracy", "noise_relative_error"]
 
 PRECISIONS = (128, 512, 2048)
 FARTHEST = 1 << 1100
 """Beyond floats: where noise reaches further no number says how far."""
 
 
+@spoken_class
 @dataclass(frozen=True)
-class Accuracy(metaclass=Spoken):
+class Accuracy:
     """An answer is within `half_width` of the truth with a probability of at least `level`; so are all of `answers`.
 
     Both numbers are rounded up: `standard_deviation` by less than two units in the last place, and so is `half_width`
@@ -37,10 +38,12 @@ class Accuracy(metaclass=Spoken):
     answers: int = 1
 
 
-class Noise:
-    """Independent noise on each answer, of a law that does not depend on the data. Theorem: docs/theorems/accuracy.md.
+class Noise(ABC):
+    """Independent noise on each answer, of a law that does not depend on the data: `isinstance` asks for it.
 
-    An answer that is rounded to a grid, as releases of real noise are, is off by half a step of the grid more.
+    What adds noise registers itself, so that it need not inherit; `noise_accuracy` and `noise_relative_error` are its
+    methods. An answer that is rounded to a grid, as releases of real noise are, is off by half a step of the grid
+    more. Theorem: docs/theorems/accuracy.md.
     """
 
     sensitivity: Any
@@ -53,62 +56,57 @@ class Noise:
     def _half_width(self, miss: Callable[[], arb]) -> float:
         """The least h at which |noise| exceeds h with a probability of at most `miss`, rounded up."""
 
+    @abstractmethod
     def accuracy(self, level: Value = Fraction(19, 20), *, answers: int = 1) -> Accuracy:
-        """Standard deviation of the noise on each answer, and the half-width of an interval that holds the truth.
+        """Standard deviation, and the half-width of an interval that holds the truth."""
 
-        The half-width is exact, from the law of the noise: with a probability of at least `level` the noise is no
-        larger; with `answers`, on none of so many answers. Theorem: docs/theorems/accuracy.md.
+    @property
+    @abstractmethod
+    def unit(self) -> Fraction:
+        """How far one answer moves between neighbours at most."""
 
-        >>> from zcdp import DiscreteLaplace, Laplace
-        >>> Laplace(scale=10).accuracy()
-        Accuracy(standard_deviation=14.142135623730..., half_width=29.95732273553991, level=0.95, answers=1)
-        >>> DiscreteLaplace(scale=10).accuracy(level=0.99, answers=100).half_width
-        92
-        """
-        chance, many = probability(level, "level"), integer(answers, "answers", 1)
 
-        def miss() -> arb:
-            return lift(1 - chance) if many == 1 else -(lift(chance).log() / many).expm1()
+class NoiseLaw(Protocol):
+    """What `noise_accuracy` and `noise_relative_error` ask of the class whose methods they are."""
 
-        deviation = enclose(lambda: self._second_moment().sqrt())[1]
-        return Accuracy(deviation, self._half_width(miss), float(chance), many)
+    def _second_moment(self) -> arb: ...
+
+    def _half_width(self, miss: Callable[[], arb]) -> float: ...
 
     @property
     def unit(self) -> Fraction:
         """How far one answer moves between neighbours at most."""
-        sensitivity = self.sensitivity
-        return sensitivity.largest() if isinstance(sensitivity, Sensitivity) else Fraction(sensitivity)
-
-    @property
-    def relative_error(self) -> float:
-        """Standard deviation of the noise over how far one answer moves: a number without a unit."""
-        return upper_float(lambda: self._second_moment().sqrt() / lift(self.unit))
 
 
-class RealNoise(Noise):
-    """Noise of a density: its quantiles have a formula."""
+def noise_accuracy(noise: NoiseLaw, level: Value = Fraction(19, 20), *, answers: int = 1) -> Accuracy:
+    """Standard deviation of the noise on each answer, and the half-width of an interval that holds the truth.
 
-    @abstractmethod
-    def _quantile(self, miss: arb) -> arb:
-        """Where |noise| exceeds the value with probability `miss`."""
+    The half-width is exact, from the law of the noise: with a probability of at least `level` the noise is no
+    larger; with `answers`, on none of so many answers. Theorem: docs/theorems/accuracy.md.
 
-    def _half_width(self, miss: Callable[[], arb]) -> float:
-        return enclose(lambda: self._quantile(miss()))[1]
+    >>> from zcdp import DiscreteLaplace, Laplace
+    >>> Laplace(scale=10).accuracy()
+    Accuracy(standard_deviation=14.142135623730..., half_width=29.95732273553991, level=0.95, answers=1)
+    >>> DiscreteLaplace(scale=10).accuracy(level=0.99, answers=100).half_width
+    92
+    """
+    chance, many = probability(level, "level"), integer(answers, "answers", 1)
+
+    def miss() -> arb:
+        return lift(1 - chance) if many == 1 else -(lift(chance).log() / many).expm1()
+
+    deviation = enclose(lambda: noise._second_moment().sqrt())[1]
+    return Accuracy(deviation, noise._half_width(miss), float(chance), many)
 
 
-class IntegerNoise(Noise):
-    """Noise on the integers: its tails have a formula."""
+def largest_move(sensitivity: Any) -> Fraction:
+    """How far one answer moves between neighbours at most."""
+    return sensitivity.largest() if isinstance(sensitivity, Sensitivity) else Fraction(sensitivity)
 
-    @abstractmethod
-    def _outside(self, h: int) -> arb:
-        """The probability that |noise| exceeds h, at the working precision."""
 
-    def _half_width(self, miss: Callable[[], arb]) -> float:
-        return least_whole(self._outside, miss, self._near(miss))
-
-    def _near(self, _: Callable[[], arb]) -> int:
-        """Where to start the search for the half-width."""
-        return 0
+def noise_relative_error(noise: NoiseLaw) -> float:
+    """Standard deviation of the noise over how far one answer moves: a number without a unit."""
+    return upper_float(lambda: noise._second_moment().sqrt() / lift(noise.unit))
 
 
 def least_whole(outside: Callable[[int], arb], miss: Callable[[], arb], start: int) -> float:

@@ -3,15 +3,16 @@
 from __future__ import annotations
 
 import re
-from abc import abstractmethod
+from abc import ABCMeta, abstractmethod
 from dataclasses import dataclass, fields
 from fractions import Fraction
 from math import isqrt
+from typing import Any
 
 from zcdp.errors import BadValue
 from zcdp.numeric.balls import enclose, lift
 from zcdp.numeric.exact import Value, integer, literal, positive_rational
-from zcdp.text.calls import SpokenABC
+from zcdp.text.calls import spoken_class
 
 __all__ = ["L1", "L2", "L0LInf", "L1LInf", "Sensitivity"]
 
@@ -19,9 +20,15 @@ Moves = tuple[tuple[int, Fraction], ...]
 """So many coordinates that move so far."""
 
 
+@spoken_class
 @dataclass(frozen=True, init=False, repr=False)
-class Sensitivity(metaclass=SpokenABC):
+class Sensitivity(metaclass=ABCMeta):
     """A bound on the difference of two neighbouring vectors. Theorem: docs/theorems/vector-queries.md."""
+
+    def __init_subclass__(cls, **options: Any) -> None:
+        """A call that does not fit is refused in the words of the one who calls."""
+        super().__init_subclass__(**options)
+        spoken_class(cls)
 
     @abstractmethod
     def moves(self) -> Moves | None:

@@ -11,7 +11,7 @@ from numbers import Integral, Real
 from typing import NoReturn, TypeAlias
 
 from zcdp.errors import BadType, BadValue
-from zcdp.text.calls import Spoken
+from zcdp.text.calls import spoken_class
 from zcdp.text.suggestions import thing
 
 __all__ = [
@@ -47,8 +47,9 @@ _RATIO = re.compile(r"[+-]?[0-9]+\s*/\s*[0-9]+", re.ASCII)
 _NOT_FINITE = re.compile(r"[+-]?(?:inf|infinity|s?nan)", re.IGNORECASE | re.ASCII)
 
 
+@spoken_class
 @dataclass(frozen=True)
-class Log(metaclass=Spoken):
+class Log:
     """The exact real number log(argument), for the epsilons the field writes as ln 3.
 
     >>> Log(3)

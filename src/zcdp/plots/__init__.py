@@ -1,4 +1,4 @@
-"""Figures for papers: `figure("krr", "krr.pdf")`. They need matplotlib, the extra `plots`."""
+"""Figures for papers, drawn by matplotlib (the extra `plots`): for example `figure("krr", "krr.pdf")`."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ ABOUT = {
 }
 """What each figure shows; the first is the paper's."""
 NAMES = tuple(ABOUT)
-FORMATS = {  # no dates: the same figure is the same file
+FORMATS = {  # metadata by file ending; without dates, so that the same figure gives the same bytes
     ".pdf": {"CreationDate": None},
     ".svg": {"Date": None},
     ".png": {},
@@ -34,7 +34,7 @@ FORMATS = {  # no dates: the same figure is the same file
 
 
 def figure(name: str, out: str | PathLike[str]) -> list[Path]:
-    """Draws one figure, or `all` of them as out-<name>, in the format that the suffix of `out` says; returns the files.
+    """Draw one figure, or `all` of them as out-<name>, in the format of the suffix of `out`; returns the files.
 
     >>> figure("krr", "krr.gif")
     Traceback (most recent call last):
@@ -48,14 +48,14 @@ def figure(name: str, out: str | PathLike[str]) -> list[Path]:
         _known(name)
     names = NAMES if name == "all" else (name,)
     paths = [path.with_stem(f"{path.stem}-{one}") if name == "all" else path for one in names]
-    drawn = [_saved(build(one), path.suffix.lower()) for one in names]  # all of them before the first is written
+    drawn = [_saved(build(one), path.suffix.lower()) for one in names]  # draw all of them before the first is written
     for target, content in zip(paths, drawn, strict=True):
         _write(target, content)
     return paths
 
 
 def build(name: str) -> Figure:
-    """The figure as matplotlib has it, to change it further."""
+    """The figure as a matplotlib `Figure`, which can be changed further."""
     _known(name)
     try:
         import matplotlib
@@ -69,7 +69,7 @@ def build(name: str) -> Figure:
 
 
 def _write(target: Path, content: bytes) -> None:
-    """The whole file or none."""
+    """Write the file whole or not at all: to a temporary name, then renamed."""
     part = target.with_name(f".{target.name}.part")
     try:
         part.write_bytes(content)

@@ -1,4 +1,4 @@
-"""epsilon against the number of compositions, by each accounting route."""
+"""Figure: epsilon of k-randomized response against the number of compositions, by each accounting route."""
 
 from __future__ import annotations
 
@@ -27,13 +27,13 @@ ROUTES = {
 
 
 def routes(count: int) -> dict[str, float]:
-    """epsilon of so many releases by each route, all certified."""
+    """epsilon of `count` releases by each route; all are certified upper ends."""
     usual = zcdp_to_epsilon(count * MECHANISM.pure_epsilon**2 / 2, DELTA)  # exact in floats: epsilon is 1
     return {**(count * MECHANISM).routes(delta=DELTA), "usual": usual}
 
 
 def draw() -> Figure:
-    """Left: epsilon; right: as a multiple of the exact one."""
+    """Left: epsilon by each route; right: as a multiple of epsilon by the exact profile."""
     figure, first, second = panels(1.12)
     found = [routes(count) for count in COUNTS]
     ends, factors = [], []

@@ -1,4 +1,4 @@
-"""The error of each local randomizer at one fixed total budget: over the number of values, and over rounds answered."""
+"""Figure: standard error of each local randomizer at one total budget, over the number of values and over rounds."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ ANSWERED = (1, 2, 3, 5, 8, 12, 20, 30)
 
 
 def draw() -> Figure:
-    """Left: every round is answered; right: some of thirty are, at k = 256. Total budget (8, 1e-6)."""
+    """Left: all 30 rounds are answered; right: some of them, at k = 256. The total budget is (8, 1e-6)-DP."""
     budget = Budget.of(rho=None, epsilon=8, delta="1e-6")
     figure, first, second = panels(0.92)
     ends, others = [], []
@@ -54,13 +54,16 @@ def draw() -> Figure:
 
 
 def _error(variance: float, answered: int) -> float:
-    """docs/theorems/estimator.md, part 7."""
+    """Standard error if a client answers only some of the rounds: docs/theorems/estimator.md, part 7."""
     share, f = ROUNDS / answered, 1 / K
     return sqrt((share * variance + (share - 1) * f * (1 - f)) / CLIENTS)
 
 
 def _textbook(k: int) -> float:
-    """The epsilon split evenly, optimized unary encoding or, for few values, randomized response."""
+    """Standard error of the textbook design: epsilon split evenly over the rounds, and optimized unary encoding.
+
+    For few values it is randomized response.
+    """
     share = Fraction(8, ROUNDS)
     few = k < 3 * exp(share) + 2
     usual = RandomizedResponse(epsilon=share, k=k) if few else OptimizedUnaryEncoding(epsilon=share)

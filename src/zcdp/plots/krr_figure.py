@@ -1,4 +1,4 @@
-"""rho of k-randomized response over k: exact at every k, beside the paper's bounds and its boundary k*(epsilon)."""
+"""Figure: rho of k-randomized response over k, exact, beside the paper's bounds and its boundary k*(epsilon)."""
 
 from __future__ import annotations
 
@@ -19,20 +19,23 @@ KS = sorted({round(k) for k in points(2, 1e6, 80)})
 
 
 def k_star(epsilon: float) -> float:
-    """Up to here rho is attained at order 1, beyond it at a larger order (the paper's lem:non-opt-rr)."""
+    """The k up to which rho is attained at order 1; beyond it the order is larger (the paper's lem:non-opt-rr)."""
     growth = expm1(epsilon)
     return 2 * growth * (growth - epsilon) / (epsilon * (growth + 2) - 2 * growth)
 
 
 def papers_bound(epsilon: float, k: int) -> float:
-    """The better of cor:krr-general and thm:rr-loose-large-k as printed; not certified, and false at tiny epsilon."""
+    """The smaller of the paper's cor:krr-general and thm:rr-loose-large-k, as printed.
+
+    It is computed in floats, not certified, and false at very small epsilon.
+    """
     root = sqrt(k - 1 + exp(epsilon))
     general = epsilon * expm1(epsilon) / (expm1(epsilon) + min(k, 6))
     return min(general, epsilon**2 * max(1 / log(root / epsilon), 1 / root))
 
 
 def draw() -> Figure:
-    """Left: rho and the paper's bound, right: how many times too large the paper's bound is."""
+    """Left: rho and the paper's bound; right: the paper's bound as a multiple of rho."""
     figure, first, second = panels(0.74)
     ends, factors = [], []
     for epsilon, colour in EPSILONS:

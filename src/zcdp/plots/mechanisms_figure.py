@@ -1,4 +1,4 @@
-"""The paper's figure: the tight rho of all its mechanisms against epsilon; beside it, as a share of epsilon^2/2."""
+"""The paper's figure: the tight rho of each of its mechanisms against epsilon, and as a share of epsilon^2/2."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ EPSILONS = [n / 10 for n in range(1, 61)]
 
 
 def draw() -> Figure:
-    """Two panels, one line a mechanism."""
+    """Left: rho; right: rho as a share of epsilon^2/2; one line for each mechanism."""
     figure, first, second = panels(1.14)
     ends, shares = [], []
     for row, label, colour in zip(ROWS, LABELS, COLOURS, strict=True):

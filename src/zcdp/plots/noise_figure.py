@@ -1,4 +1,4 @@
-"""The noise that a budget buys: standard deviation per rho, for a query of sensitivity 1."""
+"""Figure: the standard deviation of each kind of noise that a budget of rho allows, for a query of sensitivity 1."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ def staircase_deviation(epsilon: float) -> float:
 
 
 def deviations(rho: float) -> dict[str, float]:
-    """Standard deviation of each noise, at the least noise that is certified to stay within rho."""
+    """Standard deviation of each kind of noise, calibrated to the least that is certified to stay within rho."""
     return {
         "Laplace": sqrt(Laplace.calibrate(rho=rho).variance),
         "staircase": staircase_deviation(Staircase.calibrate(rho=rho).pure_epsilon),

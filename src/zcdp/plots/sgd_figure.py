@@ -1,4 +1,4 @@
-"""epsilon of training by noisy gradients over the epochs, by each accounting route."""
+"""Figure: epsilon of DP-SGD over the epochs, by each accounting route."""
 
 from __future__ import annotations
 
@@ -22,12 +22,12 @@ ROUTES = {"rdp": ("Rényi curve", GREEN), "profile": ("exact profile", BLUE)}
 
 
 def routes(epochs: int) -> dict[str, float]:
-    """epsilon after so many epochs by each route, all certified."""
+    """epsilon after this many epochs by each route; all are certified upper ends."""
     return (ceil(epochs * EXAMPLES / BATCH) * STEP).routes(delta=DELTA)
 
 
 def draw() -> Figure:
-    """Left: epsilon; right: as a multiple of the exact one."""
+    """Left: epsilon by each route; right: as a multiple of epsilon by the exact profile."""
     figure, first, second = panels(1.12)
     found = [routes(epochs) for epochs in EPOCHS]
     ends, factors = [], []

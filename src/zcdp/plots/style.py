@@ -1,4 +1,4 @@
-"""What all figures share: colours that colour-blind readers tell apart, two panels, labels at the ends of lines."""
+"""Style of all figures: colours that colour-blind readers can tell apart, two panels, labels at the ends of lines."""
 
 from __future__ import annotations
 
@@ -11,13 +11,13 @@ if TYPE_CHECKING:
 
 __all__ = ["BLACK", "BLUE", "GREEN", "GREY", "ORANGE", "PINK", "RED", "STYLE", "End", "label_ends", "panels", "points"]
 
-# Okabe and Ito 2008, without yellow and sky blue, too light for lines on paper
+# The palette of Okabe and Ito 2008 without yellow and sky blue, which are too light for lines on paper.
 BLACK, ORANGE, GREEN, BLUE, RED, PINK = ["#000000", "#E69F00", "#009E73", "#0072B2", "#D55E00", "#CC79A7"]
 GREY = "#777777"
 
 STYLE: Any = {
     "font.family": "sans-serif",
-    "font.sans-serif": ["DejaVu Sans"],  # comes with matplotlib: the same figure everywhere
+    "font.sans-serif": ["DejaVu Sans"],  # comes with matplotlib, so that figures look the same everywhere
     "font.size": 8,
     "axes.labelsize": 8.5,
     "axes.titlesize": 9,
@@ -32,7 +32,7 @@ STYLE: Any = {
     "lines.linewidth": 1.4,
     "xtick.major.width": 0.7,
     "ytick.major.width": 0.7,
-    "pdf.fonttype": 42,  # real letters, which journals ask for
+    "pdf.fonttype": 42,  # embed TrueType fonts, as journals require
     "savefig.dpi": 300,
     "svg.hashsalt": "zcdp",
 }
@@ -42,7 +42,7 @@ End = tuple[float, float, str, str]
 
 
 def panels(room: float) -> tuple[Figure, Axes, Axes]:
-    """A figure as wide as a page of text, with two panels and so many inches for labels to the right of each."""
+    """A figure as wide as a page of text, with two panels and `room` inches for labels to the right of each."""
     from matplotlib.figure import Figure
 
     width, height, margin, below, above = 7.2, 2.9, 0.64, 0.45, 0.3
@@ -56,15 +56,15 @@ def panels(room: float) -> tuple[Figure, Axes, Axes]:
 
 
 def points(low: float, high: float, count: int) -> list[float]:
-    """So many numbers from low to high with equal ratios."""
+    """`count` numbers from low to high with equal ratios."""
     return [low * (high / low) ** (n / (count - 1)) for n in range(count)]
 
 
 def label_ends(axes: Axes, ends: Sequence[End], gap: float = 10.5) -> None:
-    """Each line's name beside its end, moved apart (in points) where they would overlap. Limits must be final."""
+    """Write each line's label beside its end, at least `gap` points apart. The axes' limits must be final."""
     scale = 72 / axes.get_figure(root=True).dpi  # type: ignore[union-attr]
-    order = sorted(range(len(ends)), key=lambda n: ends[n][1])
-    wanted = [float(axes.transData.transform(ends[n][:2])[1]) * scale for n in order]
+    by_height = sorted(range(len(ends)), key=lambda n: ends[n][1])
+    wanted = [float(axes.transData.transform(ends[n][:2])[1]) * scale for n in by_height]
     placed = list(wanted)
     for _ in range(500):
         for n in range(len(placed) - 1):
@@ -72,7 +72,7 @@ def label_ends(axes: Axes, ends: Sequence[End], gap: float = 10.5) -> None:
             if lack > 0:
                 placed[n] -= lack / 2
                 placed[n + 1] += lack / 2
-    for n, old, new in zip(order, wanted, placed, strict=True):
+    for n, old, new in zip(by_height, wanted, placed, strict=True):
         x, y, text, colour = ends[n]
         axes.annotate(
             text,

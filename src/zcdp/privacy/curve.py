@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from abc import abstractmethod
+from abc import ABCMeta, abstractmethod
 from collections.abc import Callable, Sequence
 from decimal import Decimal
 from fractions import Fraction
 from math import inf, nextafter
 from numbers import Real
-from typing import TYPE_CHECKING, ClassVar, overload
+from typing import TYPE_CHECKING, Any, ClassVar, overload
 
 from flint import arb, arb_series
 
@@ -22,7 +22,7 @@ from zcdp.numeric.threads import cached_property
 from zcdp.privacy.loss import LossLaw, three_point_pair
 from zcdp.privacy.relation import Relation
 from zcdp.privacy.rho_search import LARGEST, Peak, from_below, is_infinite, quick_divergence
-from zcdp.text.calls import SpokenABC
+from zcdp.text.calls import spoken_class
 from zcdp.text.names import NEIGHBOURS, table
 from zcdp.text.numbers import at_most
 
@@ -43,12 +43,18 @@ AUTHORS_ONLY = {
 """What whoever writes a mechanism supplies, or may: `dir` and the reference show users the rest."""
 
 
-class Curve(metaclass=SpokenABC):
+@spoken_class
+class Curve(metaclass=ABCMeta):
     """Anything whose privacy loss L = log dP/dQ has the cumulant K(s) = log E_P exp(s L) in the worst case.
 
     With alpha = 1 + s: the Renyi divergence is K(s)/s, its limit at order 1 is KL = K'(0), and
     rho = sup over s > 0 of K(s)/(s(1+s)). See docs/theorems/cumulant.md.
     """
+
+    def __init_subclass__(cls, **options: Any) -> None:
+        """A call of a mechanism that does not fit is refused in the words of the one who calls."""
+        super().__init_subclass__(**options)
+        spoken_class(cls)
 
     def __dir__(self) -> list[str]:
         """What a user may ask for."""

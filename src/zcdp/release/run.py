@@ -12,10 +12,10 @@ from os import PathLike
 from pathlib import Path
 from typing import Any
 
-from zcdp.accounting.account import account as account_of
 from zcdp.accounting.fill import fill
 from zcdp.accounting.filter import BudgetExceeded
 from zcdp.accounting.loaded import Queries
+from zcdp.accounting.plan_account import account as account_of
 from zcdp.errors import BadType, BadValue, ZcdpError
 from zcdp.ledger import KeyConflict, Ledger
 from zcdp.ledger.model import Spend

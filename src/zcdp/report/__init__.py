@@ -1,4 +1,4 @@
-"""The account of a plan as one HTML page that needs nothing else: no network, no scripts."""
+"""HTML reports on accounts, releases, collections and ledgers: single files without scripts or network access."""
 
 from zcdp.report.page import render
 

@@ -1,4 +1,7 @@
-"""Text that goes onto the page: no markup, and no character that acts instead of being seen."""
+"""Charts of the report as SVG text, with the escaping of text that enters a page.
+
+The two sections built here are the (epsilon, delta) curve (the privacy profile) and epsilon by each accounting route.
+"""
 
 from __future__ import annotations
 
@@ -6,7 +9,7 @@ import html
 from collections.abc import Sequence
 from math import ceil, floor, inf, log10
 
-from zcdp.accounting.account import Account
+from zcdp.accounting.plan_account import Account
 from zcdp.text.names import printable, route, typeset
 from zcdp.text.numbers import SUPERSCRIPTS, at_most, exactly, tagged
 
@@ -14,7 +17,7 @@ __all__ = ["Bar", "bars", "curve", "curve_section", "escape", "figure", "routes_
 
 
 def escape(text: str) -> str:
-    """The text, to be read as it is; lines and tabs are kept.
+    """The text with markup escaped and control characters replaced; line breaks and tabs are kept.
 
     >>> escape("<b>\\x1b[2J\\n")
     '&lt;b&gt;\\ufffd[2J\\n'
@@ -22,16 +25,16 @@ def escape(text: str) -> str:
     return html.escape(printable(text, keep="\n\t"))
 
 
-# Charts as SVG text: a curve over a logarithmic axis, and bars with their values beside them.
+# SVG drawings: a curve over a logarithmic axis, and bars with their values beside them.
 
-WIDTH = 360  # as wide as a small phone: the text is then as large as written
+WIDTH = 360  # the width of a small phone, where text then appears in its stated size
 Point = tuple[float, float]
 Bar = tuple[str, float, str, bool]
-"""Label, length, value as text, and whether it is the one that counts."""
+"""Label, length, value as text, and whether the bar is highlighted."""
 
 
 def curve(points: Sequence[Point], mark: Point | None, mark_text: str, *, name: str, title: str, text: str) -> str:
-    """delta (logarithmic) against epsilon: dots joined by lines, with one point marked and named."""
+    """An SVG chart of delta (logarithmic) against epsilon: dots joined by lines, with one point marked and labelled."""
     left, right, top, bottom, height = 40, 12, 24, 36, 250
     known = [*points, mark] if mark else list(points)
     low, high = floor(min(log10(y) for _, y in known)), ceil(max(log10(y) for _, y in known))
@@ -43,7 +46,7 @@ def curve(points: Sequence[Point], mark: Point | None, mark_text: str, *, name: 
         return left + (WIDTH - left - right) * x / far
 
     def level(power: float) -> float:
-        """Where 10^power is, which may be no float."""
+        """The height of 10^power, which may be too small for a float."""
         return top + (height - top - bottom) * (high - power) / (high - low)
 
     def down(y: float) -> float:
@@ -69,7 +72,7 @@ def curve(points: Sequence[Point], mark: Point | None, mark_text: str, *, name: 
         x, y = across(mark[0]), down(mark[1])
         shown.append(f'<path class="guide" d="M{left} {y:.1f}H{x:.1f}V{floor_y}"/>')
         shown.append(f'<circle class="mark" cx="{x:.1f}" cy="{y:.1f}" r="4.5"/>')
-        # the curve falls to the right, so above and to the right of a point there is room; else below and to its left
+        # The curve falls to the right: there is room above and to the right of a point, or below and to its left.
         fits = x < 0.55 * WIDTH
         place = f'x="{x + 8:.1f}" y="{y - 7:.1f}"' if fits else f'x="{x - 9:.1f}" y="{y + 16:.1f}" text-anchor="end"'
         shown.append(f'<text class="strong halo" {place}>{escape(mark_text)}</text>')
@@ -77,7 +80,7 @@ def curve(points: Sequence[Point], mark: Point | None, mark_text: str, *, name: 
 
 
 def bars(items: Sequence[Bar], *, name: str, title: str, text: str) -> str:
-    """Horizontal bars from zero, each under its label, its value at its end."""
+    """An SVG chart of horizontal bars from zero, each below its label, with its value at its end."""
     room, row = WIDTH - 92, 38
     longest = max((length for _, length, _, _ in items), default=0.0) or 1.0
     shown = []
@@ -93,7 +96,7 @@ def bars(items: Sequence[Bar], *, name: str, title: str, text: str) -> str:
 
 
 def figure(height: int, shown: Sequence[str], name: str, title: str, text: str) -> str:
-    """Parts of a drawing as one picture, which has a name and a text for those who do not see it."""
+    """One SVG picture from its parts, with a title and a description for screen readers."""
     return (
         f'<svg class="chart" role="img" viewBox="0 0 {WIDTH} {height}" '
         f'aria-labelledby="{name}-title {name}-text"><title id="{name}-title">{escape(title)}</title>'
@@ -102,7 +105,7 @@ def figure(height: int, shown: Sequence[str], name: str, title: str, text: str) 
 
 
 def _ticks(largest: float) -> list[float]:
-    """0 and four to six round numbers, the last of them at least most of the way."""
+    """Ticks at 0 and at up to five equally spaced round numbers, none above `largest`."""
     if largest <= 0:
         return [0.0, 1.0]
     power = 10.0 ** floor(log10(largest / 4))
@@ -110,11 +113,11 @@ def _ticks(largest: float) -> list[float]:
     return [n * step for n in range(floor(largest / step) + 1)]
 
 
-# The two charts with their text equivalents: the (epsilon, delta) curve, and epsilon by each accounting route.
+# Sections of the page: each chart with its text equivalent and a table of its values.
 
 
 def curve_section(account: Account) -> str:
-    """delta against epsilon; the points are certified, the lines only join them."""
+    """The section on the (epsilon, delta) curve; its points are certified, the lines only join them."""
     total, delta = account.total, account.delta
     points = [(point.epsilon, point.delta) for point in account.curve if point.epsilon < inf]
     drawn = [(epsilon, chance) for epsilon, chance in points if chance > 0]
@@ -161,7 +164,7 @@ def _chunks(points: Sequence[tuple[float, float]], count: int = 4) -> str:
 
 
 def routes_section(account: Account) -> str:
-    """epsilon at delta by each way of accounting for the composition, the least first."""
+    """The section that compares epsilon at delta by each accounting route, the smallest first; all are upper bounds."""
     total, delta = account.total, account.delta
     found = [(typeset(route(name)), value, name == total.route) for name, value in total.routes.items() if value < inf]
     found += [

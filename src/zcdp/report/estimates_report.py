@@ -1,4 +1,7 @@
-"""The map of designs: error against rounds answered, or bytes a report, a line for each kind and one place marked."""
+"""The page of a collection under local differential privacy: its cost, estimates with intervals, other designs.
+
+A design is a local randomizer and the number of rounds that a client answers.
+"""
 
 from __future__ import annotations
 
@@ -14,12 +17,14 @@ from zcdp.text.numbers import at_most, exactly
 __all__ = ["collection_section", "design_map", "render_estimates"]
 
 
+# The map of designs: standard error against rounds answered (or bytes of a report), one line for each mechanism.
+
 LEFT, RIGHT, TOP, BOTTOM, HEIGHT = 46, 142, 22, 38, 268
-APART = 14  # of two labels, so that they can be read
+LABEL_GAP = 14  # least vertical distance of two labels, so that they do not overlap
 
 
 def design_map(lines: Mapping[str, Sequence[Point]], own: Point, kind: str, *, across: str, text: str) -> str:
-    """Both axes are logarithmic. The line of the kind of one's own design is drawn stronger.
+    """An SVG chart of standard errors, both axes logarithmic; `own` is marked, and the line of its `kind` is stronger.
 
     >>> drawn = design_map({"Laplace": [(1, 0.1), (2, 0.2)]}, (1, 0.1), "Laplace", across="rounds", text="")
     >>> drawn.count("<polyline"), "this design" in drawn
@@ -31,7 +36,7 @@ def design_map(lines: Mapping[str, Sequence[Point]], own: Point, kind: str, *, a
     if sides[1] > 1.3 * x_ticks[-1]:
         x_ticks.append(sides[1])
     least_best = max([own[1], *(min(y for _, y in line) for line in lines.values())])
-    most = 1.5 * least_best  # what is far worse than the best of every kind would press all others together
+    most = 1.5 * least_best  # points that are far worse are left out: they would press all others together
     y_ticks = _ticks(min(y for _, y in known), most, 7)
     ends = y_ticks[0], most
 
@@ -73,7 +78,7 @@ def _line(points: Sequence[Point], line: str, dot: str) -> list[str]:
 
 
 def _mark(place: Point, edge: float) -> list[str]:
-    """A ring, and its name on the side where there is more room: never on the axes, nor on the names of the lines."""
+    """A ring with its label on the side that has more room, clear of the axes and of the labels of the lines."""
     x, y = place
     side = f'x="{x + 9:.1f}"' if x < (LEFT + edge) / 2 else f'x="{x - 9:.1f}" text-anchor="end"'
     height = y + 17 if y < TOP + 30 else y - 9
@@ -84,23 +89,23 @@ def _mark(place: Point, edge: float) -> list[str]:
 
 
 def _spread(heights: Mapping[str, float]) -> dict[str, float]:
-    """The heights of labels in the same order, far enough apart, and none below the floor.
+    """Heights of labels, moved to be LABEL_GAP apart and above the axis; which is above which does not change.
 
     >>> _spread({"a": 100.0, "b": 101.0})
     {'a': 100.0, 'b': 114.0}
     """
     placed: dict[str, float] = {}
-    lowest = TOP - float(APART)
+    lowest = TOP - float(LABEL_GAP)
     for name, y in sorted(heights.items(), key=lambda item: item[1]):
-        lowest = placed[name] = max(y, lowest + APART)
-    highest = HEIGHT - BOTTOM + float(APART)
+        lowest = placed[name] = max(y, lowest + LABEL_GAP)
+    highest = HEIGHT - BOTTOM + float(LABEL_GAP)
     for name in reversed(placed):
-        highest = placed[name] = min(placed[name], highest - APART)
+        highest = placed[name] = min(placed[name], highest - LABEL_GAP)
     return placed
 
 
 def _ticks(least: float, most: float, many: int) -> list[float]:
-    """Round numbers 1, 2, 5 times powers of 10 from at most the least to at least the most, not too many.
+    """About `many` ticks at most: 1, 2, 5 times powers of 10, from one <= `least` to one >= `most`.
 
     >>> _ticks(1, 30, 6), _ticks(3e-4, 2e-2, 7)
     ([1.0, 2.0, 5.0, 10.0, 20.0, 50.0], [0.0002, 0.0005, 0.001, 0.002, 0.005, 0.01, 0.02])
@@ -116,15 +121,15 @@ def _ticks(least: float, most: float, many: int) -> list[float]:
     return inside[:: ceil(len(inside) / many)] if len(inside) > many + 1 else inside
 
 
-# The page of a collection: what it cost, estimates with intervals, and what other designs would have given.
+# The page: cost, estimates with intervals, and a comparison with other designs.
 
 POLICY = "default-src 'none'; style-src 'unsafe-inline'; img-src data:"
-SHOWN, ROW, LONGEST = 40, 18, 18
-ALL = "for all answers of a client"
+MOST_VALUES, ROW_HEIGHT, LONGEST_LABEL = 40, 18, 18  # values shown; in SVG units; in characters
+ALL_ANSWERS = "for all answers of a client"
 
 
 def render_estimates(facts: Mapping[str, Any]) -> str:
-    """What `zcdp estimate --json` prints, as one HTML file that needs nothing from outside.
+    """The data that `zcdp estimate --json` prints, as one self-contained HTML page.
 
     >>> row = {"value": 0, "frequency": 0.5, "standard_error": 0.1, "lower": 0.2, "upper": 0.8}
     >>> page = render_estimates({"title": "<b>", "mechanism": "m", "k": 1, "rounds": 1, "answered": 1, "reports": 9,
@@ -146,7 +151,7 @@ def render_estimates(facts: Mapping[str, Any]) -> str:
 
 
 def collection_section(text: str) -> str:
-    """For the report of a plan that collects: who is asked, and what comes of it.
+    """A section for the report of a plan with a [collection]; `text` describes the collection.
 
     >>> collection_section("3 values")
     '<section id="collection"><h2>The collection</h2><p>3 values</p></section>\\n'
@@ -158,8 +163,8 @@ def _cost(facts: Mapping[str, Any]) -> str:
     delta = exactly(float(Fraction(facts["delta"])))
     told = [
         ("A client answers", f"{facts['answered']} of {facts['rounds']}", "rounds"),
-        (f"Epsilon at \u03b4 = {delta}", f"\u03b5 = {at_most(facts['epsilon'], 4)}", ALL),
-        ("Privacy spent (zCDP)", f"\u03c1 = {at_most(facts['rho'], 4)}", ALL),
+        (f"Epsilon at \u03b4 = {delta}", f"\u03b5 = {at_most(facts['epsilon'], 4)}", ALL_ANSWERS),
+        ("Privacy spent (zCDP)", f"\u03c1 = {at_most(facts['rho'], 4)}", ALL_ANSWERS),
     ]
     if facts.get("design"):
         shown = f"{facts['design']['standard_error']:.3g}"
@@ -172,7 +177,7 @@ def _cost(facts: Mapping[str, Any]) -> str:
 
 
 def _estimates(facts: Mapping[str, Any]) -> str:
-    rows = sorted(facts["estimates"], key=lambda row: -row["frequency"])[:SHOWN]
+    rows = sorted(facts["estimates"], key=lambda row: -row["frequency"])[:MOST_VALUES]
     whose = "these clients" if facts["of"] == "clients" else "the population that the clients are drawn from"
     listed = "".join(
         f"<tr><td>{escape(str(row['value']))}</td>"
@@ -193,9 +198,10 @@ def _estimates(facts: Mapping[str, Any]) -> str:
 
 
 def _chart(rows: Sequence[Mapping[str, Any]]) -> str:
-    """A line from end to end of each interval, with a dot at the estimate."""
+    """An SVG chart of the intervals: a line for each interval, with a dot at the estimate."""
     names = [
-        name if len(name) <= LONGEST else name[: LONGEST - 1] + "\u2026" for name in (str(row["value"]) for row in rows)
+        name if len(name) <= LONGEST_LABEL else name[: LONGEST_LABEL - 1] + "\u2026"
+        for name in (str(row["value"]) for row in rows)
     ]
     left, right, top = max(52, 20 + 6 * max(map(len, names), default=0)), 14, 8
     most: float = max((max(row["upper"], row["frequency"]) for row in rows), default=1.0) or 1.0
@@ -204,12 +210,12 @@ def _chart(rows: Sequence[Mapping[str, Any]]) -> str:
     def across(x: float) -> float:
         return left + (WIDTH - left - right) * (x - least) / (most - least)
 
-    foot = top + ROW * len(rows) + 4
+    foot = top + ROW_HEIGHT * len(rows) + 4
     shown = [
         f'<line class="grid" x1="{across(x):.1f}" x2="{across(x):.1f}" y1="{top}" y2="{foot}"/>' for x in (0, most)
     ]
     for n, row in enumerate(rows):
-        y = top + n * ROW + 8
+        y = top + n * ROW_HEIGHT + 8
         shown.append(f'<text x="{left - 10}" y="{y + 4}" text-anchor="end">{escape(names[n])}</text>')
         ends = f'x1="{across(row["lower"]):.1f}" x2="{across(row["upper"]):.1f}"'
         shown.append(f'<line class="line" {ends} y1="{y}" y2="{y}"/>')
@@ -227,11 +233,11 @@ def _chart(rows: Sequence[Mapping[str, Any]]) -> str:
 
 
 def _designs(facts: Mapping[str, Any]) -> str:
-    """Where this design stands among those that `choose` finds for the same budget."""
+    """The section that compares this design with those that `choose` finds for the same budget."""
     own, others = facts.get("design"), facts.get("designs")
     if not own or not others:
         return ""
-    same = own["mechanism"], own["answered"]  # one of them may be this one
+    same = own["mechanism"], own["answered"]  # the list may contain this design
     every = [("this design", own)]
     every += [(one["name"], one) for one in others if (one["mechanism"], one["answered"]) != same]
     every.sort(key=lambda pair: pair[1]["standard_error"])
@@ -258,7 +264,7 @@ def _designs(facts: Mapping[str, Any]) -> str:
 
 
 def _map(facts: Mapping[str, Any], every: Sequence[tuple[str, Mapping[str, Any]]]) -> str:
-    """Over the rounds that a client answers; where there is one round, over the bytes of a report."""
+    """The map of designs over the rounds that a client answers; if there is one round, over the bytes of a report."""
     own = facts["design"]
     kind = str(own["mechanism"]).split("(")[0]
     if facts["rounds"] > 1:

@@ -1,4 +1,7 @@
-"""Charts of a ledger as SVG text: what was spent over time under its budget, and how much in each month."""
+"""The page of a ledger for a privacy office: each account's state, its spends, its guarantee, and the verification.
+
+It renders the data of `ledger/ledger_statement.py`.
+"""
 
 from __future__ import annotations
 
@@ -17,13 +20,16 @@ from zcdp.text.numbers import at_least, at_most, exactly, percent
 __all__ = ["account_section", "evidence", "months_chart", "periods", "render_ledger", "safe", "spending_chart"]
 
 
+# SVG charts: cumulative spending below the budget, and the cost of each month.
+
 WIDTH, HEIGHT = 360, 220
 LEFT, RIGHT, TOP, BOTTOM = 44, 10, 18, 26
 MOST_BARS = 24
+"""Beyond this many months the bars are years."""
 
 
 def spending_chart(account: Mapping[str, Any], *, name: str, until: str) -> str:
-    """The sum of all spends as steps, the budget as a line above it that steps up where it was raised."""
+    """An SVG chart of the sum of all spends as steps, below the budget, a line that steps up when it is raised."""
     spent = [(_time(at), value) for at, value in account["points"]]
     budgets = [(_time(at), value) for at, value in account["budgets"]]
     start = min(at for at, _ in budgets)
@@ -58,7 +64,7 @@ def spending_chart(account: Mapping[str, Any], *, name: str, until: str) -> str:
 
 
 def _steps(points: Sequence[tuple[datetime, float]], across: Any, down: Any) -> str:
-    """A path that goes level and then up."""
+    """An SVG path of steps: horizontally to each point's time, then vertically to its value."""
     (first, value), *rest = points
     path = [f"{across(first):.1f} {down(value):.1f}"]
     path += [f"H{across(at):.1f}V{down(height):.1f}" for at, height in rest]
@@ -83,7 +89,7 @@ def _round_numbers(largest: float) -> list[float]:
 
 
 def _dates(start: datetime, end: datetime) -> list[tuple[datetime, str]]:
-    """Three to six moments to name: years, months, days or hours, as the span asks for."""
+    """Up to six times with labels for the axis: years, months, days or hours, depending on the span."""
     days = (end - start).total_seconds() / 86400
     if days < 60:
         form = "%H:%M" if days < 2 else "%d %b"
@@ -98,7 +104,7 @@ def _dates(start: datetime, end: datetime) -> list[tuple[datetime, str]]:
 
 
 def periods(months: Sequence[Mapping[str, Any]]) -> list[tuple[str, int, float]]:
-    """Every month from the first to the last, those without a spend too; whole years where there are many."""
+    """(month, spends, cost) from the first month to the last, empty ones too; years if months exceed MOST_BARS."""
     known = {row["month"]: (row["spends"], row["cost"]["value"]) for row in months}
     if not known:
         return []
@@ -119,7 +125,7 @@ def periods(months: Sequence[Mapping[str, Any]]) -> list[tuple[str, int, float]]
 
 
 def months_chart(rows: Sequence[tuple[str, int, float]], *, name: str) -> str:
-    """One bar a month (or year), from zero."""
+    """An SVG chart of the rows of `periods`, one bar for each month or year."""
     largest = max((cost for _, _, cost in rows), default=0.0) or 1.0
     room = (WIDTH - LEFT - RIGHT) / max(len(rows), 6)
 
@@ -156,7 +162,7 @@ def _figure(shown: Sequence[str], name: str, title: str, text: str) -> str:
     )
 
 
-# The parts of the page of a ledger: how an account stands, who spent what on what, and what the numbers promise.
+# Sections of the page: one for each account, and one on the verification of the record.
 
 NEIGHBOURS = {
     "add-remove": "added or removed",
@@ -166,7 +172,7 @@ NEIGHBOURS = {
 
 
 def safe(text: str) -> str:
-    """Text that someone wrote into the ledger: nothing in it is markup, turns around, or hides."""
+    """Escape text from the ledger: no markup, no hidden characters, no change of the writing direction."""
     return escape(spelled(text))
 
 
@@ -175,7 +181,7 @@ def _value(number: Mapping[str, Any], text: str) -> str:
 
 
 def account_section(account: Mapping[str, Any], number: int, made: str) -> str:
-    """Everything about one account."""
+    """The section of one account."""
     budget, spent, rest = account["budget"], account["spent"], account["remaining"]
     share = account["share"]
     state = "bad" if rest["value"] <= 0 else "good"
@@ -209,7 +215,7 @@ def _symbol(account: Mapping[str, Any]) -> str:
 
 
 def _promise(account: Mapping[str, Any]) -> str:
-    """The guarantee of the budget, and beside it, as information, that of what ran."""
+    """The guarantee of the budget; and, as information, epsilon of the mechanisms that ran."""
     given, known = account["guarantee"], account["information"]
     unit = safe(account["unit"])
     changed = NEIGHBOURS.get(account["neighbours"], "changed")
@@ -241,7 +247,7 @@ def _charts(account: Mapping[str, Any], number: int, made: str) -> str:
         rows = periods(account["months"])
         first = spending_chart(account, name=f"spending-{number}", until=made)
         second = months_chart(rows, name=f"months-{number}")
-    except ValueError:  # a time that is none: the ledger was edited, and the page says so elsewhere
+    except ValueError:  # an invalid time: the ledger was edited, which `evidence` reports
         return ""
     table = "".join(
         f'<tr><th scope="row">{safe(period)}</th><td class="number">{count:,}</td>'
@@ -303,7 +309,7 @@ def _raises(account: Mapping[str, Any]) -> str:
 def _spends(account: Mapping[str, Any]) -> str:
     parts = []
     lists = [("The costliest spends", account["largest"]), ("The latest spends", account["recent"])]
-    if account["spends"] <= len(account["recent"]):  # both would be the same
+    if account["spends"] <= len(account["recent"]):  # both lists would have the same rows
         lists = [("All spends", account["recent"])]
     for title, rows in lists:
         body = "".join(
@@ -329,7 +335,7 @@ def _day(at: str) -> str:
 
 
 def evidence(facts: Mapping[str, Any]) -> str:
-    """Whether the record is whole, and the head to keep."""
+    """The section on the verification: its findings, and the head of the chain to keep."""
     if facts["passed"]:
         said = f'<p class="verdict good">All {facts["entries"]:,} entries are as they were written.</p>\n'
     else:
@@ -351,11 +357,11 @@ def _quoted(text: str) -> str:
     return text if plain.isalnum() and plain.isascii() else "'" + text.replace("'", "'\\''") + "'"
 
 
-# The statement of a ledger as one HTML page for the privacy office; it needs nothing else.
+# The whole page.
 
 
 def render_ledger(facts: Mapping[str, Any]) -> str:
-    """What `zcdp ledger report --json` prints, as a page.
+    """The data that `zcdp ledger report --json` prints, as one self-contained HTML page.
 
     >>> render_ledger({"accounts": []})
     Traceback (most recent call last):
@@ -382,7 +388,7 @@ def render_ledger(facts: Mapping[str, Any]) -> str:
 
 
 def _overview(facts: Mapping[str, Any]) -> str:
-    """One line an account, where there are several; a record that does not hold together is said first."""
+    """A warning if the verification failed; then a table of the accounts, if there are several."""
     warning = (
         ""
         if facts["passed"]

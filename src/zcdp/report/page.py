@@ -1,4 +1,4 @@
-"""The top of the page: what it is about, whether the budget holds, and the four numbers that matter."""
+"""The report on the account of a plan as one HTML page, section by section; `render` puts them together."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from importlib.resources import files
 from math import inf
 from pathlib import Path
 
-from zcdp.accounting.account import Account, BudgetUse, Charge, QueryCost, TotalCost
+from zcdp.accounting.plan_account import Account, BudgetUse, Charge, QueryCost, TotalCost
 from zcdp.report.charts import curve_section, escape, routes_section
 from zcdp.text.names import neighbours, typeset
 from zcdp.text.numbers import at_least, at_most, exactly, more, percent, shares, tagged
@@ -17,7 +17,7 @@ __all__ = ["certainty", "heading", "queries", "recompute", "render", "savings", 
 
 
 def heading(account: Account) -> str:
-    """Title and description, as they were given."""
+    """Title, description and particulars, as the plan gives them."""
     title = escape(account.title or "Privacy account")
     described = account.description
     text = "".join(f"<p>{escape(part)}</p>\n" for part in described.split("\n\n")) if described else ""
@@ -25,7 +25,7 @@ def heading(account: Account) -> str:
 
 
 def _particulars(account: Account) -> str:
-    """When and by whom it was made, about which data, and which two data sets the guarantee compares."""
+    """Date, author, data set, unit of privacy and neighbouring relation."""
     unit = escape(account.unit) if account.unit else "not stated: whoever is one record"
     rows = (
         ("Date", f'<time datetime="{escape(account.date)}">{escape(account.date)}</time>'),
@@ -78,7 +78,7 @@ def _verdict(budget: BudgetUse | None) -> str:
     return f'<p class="verdict good">Within budget: {share} of the budget ({allowed}) is spent.</p>\n'
 
 
-# The statements of the theorems, out of their pages and into the report, which has no links to lead elsewhere.
+# Statements of theorems: copied from their pages in docs/theorems, as a report has no links to other pages.
 
 _LINK = re.compile(r"\[([^\]]+)\]\([^)]*\)")
 _BOLD = re.compile(r"\*\*([^*]+)\*\*")
@@ -89,7 +89,7 @@ _CODE = re.compile(r"`([^`]+)`")
 
 @cache
 def statement(theorem: str) -> str | None:
-    """The section "Statement" of a theorem's page as HTML; None where there is no such page.
+    """The section "Statement" of a theorem's page as HTML; None if there is no such page.
 
     >>> statement("laplace")[:3], statement("no-such-theorem")
     ('<p>', None)
@@ -114,13 +114,13 @@ def _block(text: str) -> str:
 
 
 def _inline(text: str) -> str:
-    """Without links, which lead nowhere from a report."""
+    """Inline Markdown as HTML: emphasis and code; links are reduced to their text, as a report cannot follow them."""
     plain = escape(_LINK.sub(r"\1", " ".join(text.split())))
     strong = _STRESSED.sub(r"<em>\1</em>", _BOLD.sub(r"<strong>\1</strong>", plain))
     return _CODE.sub(r"<code>\1</code>", _ESCAPED.sub(r"\1", strong))
 
 
-# The sections in words and tables: how sure we are, what was saved, the queries, the theorems, how to recompute.
+# Sections in words and tables: certainty, savings, queries, theorems, and how to recompute.
 
 
 def _section(name: str, title: str, content: str) -> str:
@@ -128,7 +128,7 @@ def _section(name: str, title: str, content: str) -> str:
 
 
 def certainty(account: Account) -> str:
-    """What "certified" means here, and how far the numbers can be from the truth."""
+    """The section on what "certified" means, with the certified lower and upper ends of rho and epsilon."""
     total = account.total
     bounds = [
         ("\u03c1", total.rho_bounds),
@@ -161,7 +161,7 @@ def certainty(account: Account) -> str:
 
 
 def savings(account: Account) -> str:
-    """What the same releases are charged by the bounds in common use, in words."""
+    """The section on what the same releases are charged by the bounds in common use."""
     total = account.total
     said = [_best(total, account.delta), *(_saving(total, account.delta, *one) for one in total.usual.items())]
     text = "".join(one for one in said if one)
@@ -173,7 +173,7 @@ def savings(account: Account) -> str:
 
 
 def _saved_table(account: Account) -> str:
-    """Each query beside what the usual bound charges for it, where there is one, behind a fold."""
+    """A folded table of rho of each query beside the charge of the usual bound; queries without one are left out."""
     rows = "".join(
         f'<tr><th scope="row">{escape(query.name)}</th>'
         f'<td class="number">{tagged(usual, at_most(usual))}</td>'
@@ -193,7 +193,7 @@ def _saved_table(account: Account) -> str:
 
 
 def _best(total: TotalCost, delta: float) -> str:
-    """Against the best that a careful user gets elsewhere today."""
+    """A sentence comparing epsilon with the best method in use elsewhere; empty if none applies."""
     if not total.elsewhere:
         return ""
     best = total.elsewhere[0]
@@ -219,7 +219,7 @@ def _saving(total: TotalCost, delta: float, bound: str, charge: Charge) -> str:
 
 
 def queries(account: Account) -> str:
-    """One row a query: what ran, how often, how accurate its answers are, and what it cost."""
+    """The section with one row for each query: mechanism, count, accuracy, and cost in rho."""
     total = account.total
     shown = shares([query.rho for query in account.queries])
     linked = {theorem.id for theorem in account.theorems}
@@ -284,7 +284,7 @@ def _query(query: QueryCost, share: str, linked: set[str]) -> str:
 
 
 def theorems(account: Account) -> str:
-    """Each theorem with its statement, to be unfolded; the proof is on the page that is named."""
+    """The section of the theorems used, each with its statement to unfold and the path of its proof."""
     items = []
     for theorem in account.theorems:
         said = statement(theorem.id) or "<p>Its page is not part of this installation.</p>\n"
@@ -300,7 +300,7 @@ def theorems(account: Account) -> str:
 
 
 def recompute(account: Account) -> str:
-    """Versions, the command, and the inputs as they were given."""
+    """The section on how to repeat the computation: versions, the command, and the inputs as given."""
     versions = (("zcdp", "zcdp"), ("Python", "python"), ("python-flint", "python_flint"))
     used = ", ".join(f"{name} {escape(getattr(account, key))}" for name, key in versions)
     source = escape(account.source)
@@ -323,13 +323,13 @@ def _quoted(text: str) -> str:
     return escape(text) if plain else escape("'" + text.replace("'", "'\\''") + "'")
 
 
-# The whole page: its head, its sections in the order a privacy officer asks, and nothing from outside.
+# The whole page. Its security policy forbids the browser to load anything from outside.
 
 POLICY = "default-src 'none'; style-src 'unsafe-inline'; img-src data:"
 
 
 def render(account: Account, *, sections: str = "") -> str:
-    """The account as one HTML file; `sections` goes after the summary.
+    """The account as one self-contained HTML page; `sections` is HTML inserted after the table of queries.
 
     >>> from zcdp import account
     >>> render(account("Laplace(epsilon=1)", curve=False)).count("<section")

@@ -1,18 +1,19 @@
-"""The page of a release: the account of its plan, the tables that were published, and what is assumed of the data."""
+"""The page of a release: the account of its plan, the published tables, and the assumptions about the data."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from zcdp.accounting.account import Account
+from zcdp.accounting.plan_account import Account
 from zcdp.report.charts import escape
 from zcdp.report.page import render
 
 __all__ = ["render_release"]
 
 
-SHOWN = 12
+MOST_ROWS = 12
+"""Rows shown of each table; the published files have all of them."""
 ASSUMED = (
     "Names and types of the columns are public.",
     "Domains, clips, bins and bounds were chosen without looking at the data.",
@@ -23,7 +24,7 @@ ASSUMED = (
 
 
 def render_release(account: Account, tables: Sequence[Mapping[str, Any]], facts: Mapping[str, Any]) -> str:
-    """The account as a page, with a section for the tables and one for what is assumed."""
+    """The page of an account with two more sections: the published tables, and the assumptions."""
     shown = "".join(_table(table) for table in tables)
     whose = "one row" if facts["unit"] == "row" else f"all rows of one {facts['unit']}"
     neighbours = "added or removed" if facts["neighbours"] == "add-remove" else "replaced"
@@ -41,8 +42,8 @@ def _table(table: Mapping[str, Any]) -> str:
     rows = list(zip(*table["columns"].values(), strict=True))
     first = rows[0] if rows else ("",) * len(names)
     head = "".join(_head(name, value) for name, value in zip(names, first, strict=True))
-    body = "".join(f"<tr>{''.join(_cell(value) for value in row)}</tr>\n" for row in rows[:SHOWN])
-    more = f'<p class="soft">The first {SHOWN} of {len(rows):,} rows.</p>\n' if len(rows) > SHOWN else ""
+    body = "".join(f"<tr>{''.join(_cell(value) for value in row)}</tr>\n" for row in rows[:MOST_ROWS])
+    more = f'<p class="soft">The first {MOST_ROWS} of {len(rows):,} rows.</p>\n' if len(rows) > MOST_ROWS else ""
     return (
         f"<h3>{escape(table['name'])}</h3>\n<p>{escape(_sentence(table['about']))}</p>\n"
         f"<table><thead><tr>{head}</tr></thead>\n<tbody>\n{body}</tbody></table>\n{more}"
@@ -58,7 +59,7 @@ def _is_number(value: Any) -> bool:
 
 
 def _head(name: str, below: Any) -> str:
-    """A heading stands where its numbers do."""
+    """A column heading, aligned like the value below it: numbers to the right."""
     kind = ' class="number"' if _is_number(below) else ""
     return f'<th scope="col"{kind}>{escape(name)}</th>'
 

@@ -2,20 +2,22 @@
 
 from __future__ import annotations
 
-from abc import ABCMeta
+from ast import arg, excepthandler, expr, parse, stmt, walk
 from collections.abc import Callable, Mapping, Sequence
 from functools import wraps
 from inspect import Parameter, Signature, signature
-from typing import TYPE_CHECKING, Any, ParamSpec, TypeVar
+from types import CodeType, FunctionType
+from typing import Any, ParamSpec, TypeVar
 
 from zcdp.errors import BadType
 from zcdp.text.suggestions import nearest
 
-__all__ = ["Spoken", "SpokenABC", "spoken"]
+__all__ = ["spoken", "spoken_class"]
 
 
 P = ParamSpec("P")
 R = TypeVar("R")
+C = TypeVar("C")
 
 ALIASES = {
     "eps": "epsilon",
@@ -102,65 +104,85 @@ def _asked(form: Signature, missing: Sequence[str]) -> list[str]:
 
 
 def spoken(function: Callable[P, R]) -> Callable[P, R]:
-    """The function, with complaints about its arguments in the words of the one who calls."""
+    """Decorate a function: a call that does not fit its signature raises `BadType` in the words of the caller."""
     return _spoken(function, lambda _: function.__name__, skip=0)
 
 
-def _spoken(function: Callable[..., Any], name: Callable[[Any], str], *, skip: int) -> Callable[..., Any]:
-    @wraps(function)
-    def call(*args: Any, **named: Any) -> Any:
-        try:
-            return function(*args, **named)
-        except TypeError:
-            form = _without_first(function) if skip else signature(function)
-            if text := complaint(name(args[0] if args else None), form, args[skip:], named):
-                raise BadType(text) from None
-            raise
+def spoken_class(cls: type[C]) -> type[C]:
+    """Decorate a class: its constructor, and its methods that are named in `METHODS`, are `spoken`.
 
+    It goes above `@dataclass`, which writes the constructor. A base class calls it in `__init_subclass__`.
+    """
+    for method in ("__init__", *METHODS):
+        raw: Any = next((vars(base)[method] for base in cls.__mro__ if method in vars(base)), None)
+        bound = isinstance(raw, classmethod)
+        plain = raw.__func__ if bound else raw
+        if not callable(plain) or not hasattr(plain, "__code__") or getattr(plain, "spoken", False):
+            continue
+        made = _spoken(plain, _named(method), skip=1)
+        setattr(cls, method, classmethod(made) if bound else made)
+    return cls
+
+
+def _spoken(function: Callable[..., Any], name: Callable[[Any], str], *, skip: int) -> Callable[..., Any]:
+    """The function in a wrapper that stands, for debuggers and tracebacks, on the first line of the function itself.
+
+    So whoever steps into `Laplace(epsilon=1)` is in laplace.py at once.
+    """
+
+    def refused(error: TypeError, args: tuple[Any, ...], named: dict[str, Any]) -> TypeError:
+        form = _without_first(function) if skip else signature(function)
+        text = complaint(name(args[0] if args else None), form, args[skip:], named)
+        return error if text is None else BadType(text)
+
+    made = FunctionType(
+        _WRAPPER.replace(
+            co_filename=function.__code__.co_filename,
+            co_firstlineno=function.__code__.co_firstlineno,
+            co_name=function.__name__,
+            co_qualname=function.__qualname__,
+        ),
+        {"function": function, "refused": refused, "TypeError": TypeError},
+    )
+    made.__kwdefaults__ = None
+    call = wraps(function)(made)
     call.__dict__["spoken"] = True
     return call
 
 
-class Spoken(type):
-    """Classes whose constructor, and whose methods in `METHODS`, complain in the words of the one who calls."""
-
-    if not TYPE_CHECKING:  # else the types of all constructors would be lost
-
-        def __call__(cls, *args: Any, **named: Any) -> Any:
-            """Make one."""
-            try:
-                return super().__call__(*args, **named)
-            except TypeError:
-                if text := complaint(cls.__name__, _without_first(cls.__init__), args, named):
-                    raise BadType(text) from None
-                raise
-
-        @property
-        def __signature__(cls) -> Signature:
-            """That of the constructor, for those who ask how to call it."""
-            return _without_first(cls.__init__)
-
-    def __init__(cls, name: str, bases: tuple[type, ...], space: dict[str, Any], **options: Any) -> None:
-        super().__init__(name, bases, space, **options)
-        for method in METHODS:
-            raw: Any = next((vars(base)[method] for base in cls.__mro__ if method in vars(base)), None)
-            bound = isinstance(raw, classmethod)
-            plain = raw.__func__ if bound else raw
-            if not callable(plain) or not hasattr(plain, "__code__") or getattr(plain, "spoken", False):
-                continue
-            made = _spoken(plain, _named(method), skip=1)
-            setattr(cls, method, classmethod(made) if bound else made)
+def _on_one_line() -> CodeType:
+    """The code of a wrapper, all of it on its first line."""
+    tree = parse(
+        "def call(*args, **named):\n"
+        "    try:\n"
+        "        return function(*args, **named)\n"
+        "    except TypeError as error:\n"
+        "        found = refused(error, args, named)\n"
+        "        if found is error:\n"
+        "            raise\n"
+        "    raise found\n"
+    )
+    for node in walk(tree):
+        if isinstance(node, stmt | expr | excepthandler | arg):
+            node.lineno = node.end_lineno = 1
+    code: CodeType = next(one for one in compile(tree, __file__, "exec").co_consts if isinstance(one, CodeType))
+    return code
 
 
-class SpokenABC(Spoken, ABCMeta):
-    """The same, for abstract classes."""
+_WRAPPER = _on_one_line()
 
 
 def _without_first(method: Callable[..., Any]) -> Signature:
-    """As one calls it on an instance."""
+    """The signature as one calls it on an instance."""
     form = signature(method)
     return form.replace(parameters=list(form.parameters.values())[1:])
 
 
 def _named(method: str) -> Callable[[Any], str]:
-    return lambda it: f"{it.__name__ if isinstance(it, type) else type(it).__name__}.{method}"
+    """What a method is called in a complaint, for the object it is called on; a constructor is called as its class."""
+
+    def name(it: Any) -> str:
+        owner = it.__name__ if isinstance(it, type) else type(it).__name__
+        return owner if method == "__init__" else f"{owner}.{method}"
+
+    return name

@@ -1,4 +1,4 @@
-"""Checks that anyone can repeat: each theorem against a computation that does not use it, on this machine."""
+"""Checks of each theorem against a computation that does not use it, to repeat on any machine by `zcdp verify`."""
 
 from zcdp.verification.checks import Check, Result, checks, run
 

@@ -1,4 +1,4 @@
-"""Collection: randomizers as bare matrices, estimates enumerated, coverage of intervals computed exactly."""
+"""Checks of collections under local DP: randomizers as matrices, estimates enumerated, coverage of intervals."""
 
 from __future__ import annotations
 
@@ -14,10 +14,11 @@ __all__ = ["checks"]
 
 
 TOLERANCE = 1e-9
+"""Relative difference allowed between rho of a formula and rho of a matrix."""
 
 
 def checks(*, deep: bool) -> Iterator[Check]:
-    """One for each theorem."""
+    """One check for each theorem on collections."""
     yield Check("linear-hashing", "all hashes of four values over Z_3, as a bare matrix, have this rho", _hashes)
     yield Check("memoized-rappor", "all reports of two collections, as a bare matrix, have this rho", _memory)
     yield Check("estimator", "subset selection, enumerated: the mean estimate is the indicator, exactly", _unbiased)
@@ -26,6 +27,7 @@ def checks(*, deep: bool) -> Iterator[Check]:
 
 
 def _hashes() -> bool:
+    """rho of linear hashing equals rho of its matrix of probabilities over all hashes (a, b) and reports z."""
     keep, other = Fraction(3, 5), Fraction(1, 5)  # e^epsilon = 3
     rows = [
         [(keep if (a * (v % 3) + b * (v // 3)) % 3 == z else other) / 9 for a, b, z in product(range(3), repeat=3)]
@@ -36,10 +38,11 @@ def _hashes() -> bool:
 
 
 def _memory() -> bool:
+    """rho of memoized RAPPOR with two values and two collections equals rho of its matrix of probabilities."""
     f, p, q = Fraction(1, 3), Fraction(1, 4), Fraction(3, 5)
 
     def mass(x: int, seen: tuple[int, ...]) -> Fraction:
-        """Of four bits, two of each collection."""
+        """The probability of the four reported bits, two in each collection, for the value x."""
         total = Fraction(0)
         for memory in product((0, 1), repeat=2):
             kept = prod(1 - f / 2 if bit == (place == x) else f / 2 for place, bit in enumerate(memory))
@@ -53,6 +56,7 @@ def _memory() -> bool:
 
 
 def _unbiased() -> bool:
+    """The mean estimate over all reports of subset selection is 1 for the true value and 0 for the others, exactly."""
     m = SubsetSelection(epsilon="log(3)", k=5, size=2)
     assert m.support.exact is not None
     p, q, _ = m.support.exact
@@ -67,6 +71,7 @@ def _unbiased() -> bool:
 
 
 def _covers(most: int) -> bool:
+    """Intervals at level 0.95 miss the number of holders with probability at most 0.05, for all n up to `most`."""
     import numpy as np
 
     from zcdp.estimation.intervals import clients_interval

@@ -1,4 +1,4 @@
-"""Tables: selections and ranks of small tables, with every person who may come, and tables that add up."""
+"""Checks of tables: selections and ranks on all small tables with every person added, and tables that add up."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ __all__ = ["checks"]
 
 
 def checks(*, deep: bool) -> Iterator[Check]:
-    """One for each theorem."""
+    """One check for each theorem on tables."""
     most = 4 if deep else 2
     yield Check("monotone-selection", "losses of all counts up to so many lie within epsilon", lambda: _selects(most))
     yield Check("top-k", "two of three counts, one by one, tell no more than it says", lambda: _two_of_three(most))
@@ -27,7 +27,10 @@ def checks(*, deep: bool) -> Iterator[Check]:
 
 
 def _selects(most: int) -> bool:
-    """Three candidates, a person who adds 0, 1 or 2 to each of them, epsilon = 1: weights e^{u/2}."""
+    """Losses of the exponential mechanism lie in a range of epsilon = 1, when a person adds 0, 1 or 2 to each count.
+
+    There are three candidates, with weights e^{u/2} for counts u.
+    """
 
     def law(counts: tuple[int, ...]) -> list[float]:
         weights = [exp(count / 2) for count in counts]
@@ -43,7 +46,10 @@ def _selects(most: int) -> bool:
 
 
 def _two_of_three(most: int) -> bool:
-    """All ordered pairs of three candidates, a person who adds 0 or 1 to each, epsilon = 2: weights e^u."""
+    """Losses and KL divergences of choosing two of three candidates in turn are at most those that `TopK` states.
+
+    A person adds 0 or 1 to each count u; epsilon = 2, so that weights are e^u.
+    """
     top = TopK(epsilon=2, k=2, monotone=True)
 
     def law(counts: tuple[int, ...]) -> list[float]:
@@ -63,7 +69,7 @@ def _two_of_three(most: int) -> bool:
 
 
 def _ranks(most: int) -> bool:
-    """Three bins, one more row in any of them, for some quantiles."""
+    """One more row moves the rank scores of three bins by at most `rank_sensitivity`, which is attained."""
 
     def scores(counts: list[int], a: int, c: int) -> list[int]:
         rank = a * sum(counts)
@@ -83,7 +89,7 @@ def _ranks(most: int) -> bool:
 
 
 def _adds_up() -> bool:
-    """A total of variance 2 and three parts of variance 5: the total is known to 1/(1/2 + 1/15)."""
+    """A total of variance 2 and three parts of variance 5 each: the adjusted total has variance 1/(1/2 + 1/15)."""
     tables = Margins((3,), ((), (0,)), (Fraction(2), Fraction(5)))
     [([total], below), parts] = tables.estimates([[100], [20, 30, 40]])
     spread = sum(share**2 * count * tables.variances[n] for n, share, count in tables.terms(0))
@@ -93,7 +99,10 @@ def _adds_up() -> bool:
 
 
 def _two_noises() -> bool:
-    """P(x) = 2^-|x|/3 for each, so that the sum is x with probability (3|x| + 5) 2^-|x|/27."""
+    """The half-width of the sum of two discrete Laplace noises, each with P(x) = 2^-|x|/3.
+
+    The sum is x with probability (3|x| + 5) 2^-|x|/27.
+    """
     found = NoiseSum(((DiscreteLaplace(epsilon="log(2)"), Fraction(1), 2),)).accuracy().half_width
     beyond = {h: 1 - sum(Fraction(3 * abs(x) + 5, 27 * 2 ** abs(x)) for x in range(-h, h + 1)) for h in (5, 6)}
     return beyond[6] <= Fraction(1, 20) < beyond[5] and 6 <= found < 6.2

@@ -1,4 +1,4 @@
-"""What a check is, the list of them all, and how they are run."""
+"""`Check` and its `Result`, the list of all checks, and how they are run."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ __all__ = ["Check", "Result", "checks", "run"]
 
 @dataclass(frozen=True)
 class Check:
-    """A statement of one theorem, and a function that is True where it holds."""
+    """A statement of one theorem, and a function that returns whether it holds in the computed cases."""
 
     theorem: str
     statement: str
@@ -20,7 +20,7 @@ class Check:
 
 @dataclass(frozen=True)
 class Result:
-    """What became of a check: `error` says why it failed, where it raised."""
+    """The result of a check; `error` is the exception's text if the check raised one."""
 
     check: Check
     passed: bool
@@ -29,7 +29,7 @@ class Result:
 
 
 def checks(*, deep: bool = False) -> list[Check]:
-    """All checks; `deep` takes many more points of each."""
+    """All checks; `deep` computes many more cases of each."""
     from zcdp.verification import check_collection as collection
     from zcdp.verification import check_tables as tables
     from zcdp.verification import conversions, formulas, limits, profiles, runs, sampling, small_cases
@@ -39,11 +39,11 @@ def checks(*, deep: bool = False) -> list[Check]:
 
 
 def run(which: list[Check]) -> Iterator[Result]:
-    """Run the checks, one after the other."""
+    """Run the checks one by one, yielding each result."""
     for check in which:
         start = perf_counter()
         try:
             passed, error = bool(check.holds()), None
-        except Exception as failure:  # a check that cannot be finished has failed, and the next one still runs
+        except Exception as failure:  # a check that raises has failed; the next one still runs
             passed, error = False, f"{type(failure).__name__}: {failure}"
         yield Result(check, passed, perf_counter() - start, error)

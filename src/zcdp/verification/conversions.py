@@ -1,4 +1,4 @@
-"""Composition, profiles and budgets against sums over all outcomes and against each other."""
+"""Checks of composition, conversion, calibration and filters, against sums over all outcomes and each other."""
 
 from __future__ import annotations
 
@@ -30,11 +30,13 @@ __all__ = ["checks"]
 
 
 def checks(*, deep: bool) -> Iterator[Check]:
-    """One or more for each theorem on plans."""
+    """One or more checks for each theorem on plans."""
     for n in (5, 50, 500, 2000) if deep else (5, 50):
         yield Check("profile", f"{n} times 2-RR: delta summed over all outcomes, in rationals", partial(_binomial, n))
     for n in (10, 1000) if deep else (100,):
-        yield Check("rdp-to-approx", f"{n} times Laplace: profile <= Renyi curve <= rho alone", partial(_ordered, n))
+        yield Check(
+            "rdp-to-approx", f"{n} times Laplace: profile <= Renyi curve <= rho alone", partial(_routes_ranked, n)
+        )
     yield Check("composition", "the Renyi curves of a sum add up", _adds_up)
     yield Check("directions", "asymmetric answers met in both directions are covered", _directions)
     yield Check("domination", "a larger profile has a larger Renyi curve", _domination)
@@ -50,19 +52,22 @@ def checks(*, deep: bool) -> Iterator[Check]:
 
 
 def _binomial(n: int) -> bool:
-    """Odds 3 to 1: P(j truths) = C(n, j) 3^j / 4^n, Q mirrored; delta(epsilon) = sum (P - e^epsilon Q)+."""
+    """delta of n binary responses equals the hockey-stick divergence, summed over all outcomes in rationals.
+
+    With odds of 3 to 1, P(j) = C(n, j) 3^j / 4^n, Q(j) = P(n - j), and delta(epsilon) = sum of (P - e^epsilon Q)+.
+    """
     steps, plan = n // 3, n * RandomizedResponse(epsilon="log(3)", k=2)
     exact = Fraction(0)
     for j in range(n + 1):
         p, q = Fraction(comb(n, j) * 3**j, 4**n), Fraction(comb(n, j) * 3 ** (n - j), 4**n)
         exact += max(p - 3**steps * q, Fraction(0))
-    # epsilon = steps log 3 lies between two floats, and delta falls with epsilon
+    # epsilon = steps log 3 is not a float: it is between the two used here, and delta falls with epsilon.
     epsilon = (steps * RandomizedResponse(epsilon="log(3)", k=2)).pure_epsilon if steps else 0.0
     low, high = plan.delta_at(epsilon=epsilon), plan.delta_at(epsilon=nextafter(nextafter(epsilon, 0), 0))
     return Fraction(high) >= exact and Fraction(low) <= exact * (1 + Fraction(1, 10**9)) and high - low < 1e-9
 
 
-def _ordered(n: int) -> bool:
+def _routes_ranked(n: int) -> bool:
     routes = (n * Laplace(epsilon="0.1")).routes(delta=1e-6)
     return routes["profile"] <= routes["rdp"] <= routes["zcdp"]
 
@@ -75,7 +80,7 @@ def _adds_up() -> bool:
 
 
 def _directions() -> bool:
-    """Once in each direction the hockey-stick divergence at 2.79 is .584; the same way twice at most .443."""
+    """One use in each direction has the hockey-stick divergence .584 at 2.79, two in one direction at most .443."""
     return (2 * BinaryRandomizedResponse("0.6678", "0.0138")).delta_at(epsilon="2.79") >= 0.583
 
 
@@ -86,7 +91,10 @@ def _domination() -> bool:
 
 
 def _logistic() -> bool:
-    """Two candidates with symmetric utilities are 2-RR at half the range: a member of the class."""
+    """The profile of bounded range is between those of one of its mechanisms and of the logistic pair.
+
+    The mechanism selects from two candidates of symmetric utilities: it is 2-RR at half the range.
+    """
     member, cover = RandomizedResponse(epsilon="1/2", k=2), Logistic(epsilon=1)
     class_ = BoundedRange(eta=1)
     points = ("0", "0.1", "0.3", "0.45")
@@ -135,7 +143,10 @@ def _accuracy() -> bool:
 
 
 def _renyi() -> bool:
-    """Gaussian noise of divergence B at order alpha has rho = B/alpha; its exact profile knows nothing of orders."""
+    """Gaussian noise that fills a Renyi budget B at order alpha, rho = B/alpha, satisfies (epsilon, delta).
+
+    Its exact profile is computed without Renyi orders.
+    """
     for epsilon, delta, order in ((10, "1e-6", "3.066"), (1, "1e-6", 30), (4, "1e-8", 9), (2, "0.01", 4)):
         budget = renyi_budget(Fraction(epsilon), Fraction(delta), Fraction(order))
         if Fraction(Gaussian(rho=budget / Fraction(order)).delta_at(epsilon=epsilon)) > Fraction(delta):

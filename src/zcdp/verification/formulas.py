@@ -1,4 +1,4 @@
-"""Formulas for rho against a certified search over all orders, which knows the cumulant and no theorem."""
+"""Checks of the formulas for rho against a certified search over all orders, which uses the cumulant alone."""
 
 from __future__ import annotations
 
@@ -33,12 +33,13 @@ from zcdp.verification.proofs import cover, prove, three_point
 __all__ = ["checks"]
 
 EPSILONS = ("0.1", "1", "4")
-DEEP = ("0.001", "0.03", "1/3", "2", "7", "20")
+DEEP = ("0.001", "0.03", "1/3", "2", "7", "20")  # further epsilons of a deep run
 TOLERANCE = 1e-10
+"""Relative width of the enclosures that the search over orders is asked for."""
 
 
 def checks(*, deep: bool) -> Iterator[Check]:
-    """One or more for each formula."""
+    """One or more checks for each formula."""
     for m in _mechanisms(EPSILONS + DEEP if deep else EPSILONS):
         yield Check(_page(m), f"{m!r}: rho is the supremum over all orders", partial(_searched, m))
     for bound in (ReportNoisyMax(epsilon=1), SparseVector(epsilon_threshold=1, epsilon_queries=2)):
@@ -65,7 +66,7 @@ def _mechanisms(epsilons: tuple[str, ...]) -> Iterator[Mechanism]:
         yield Staircase(epsilon=e)
         for k in (3, 8, 9, 2925):
             yield RandomizedResponse(epsilon=e, k=k)
-        if e in {"1", "4"}:  # an envelope is searched by chords, which is slow at small epsilon
+        if e in {"1", "4"}:  # the supremum over many pairs is searched by chords, which is slow at small epsilon
             yield BoundedRange(eta=e)
             yield PermuteAndFlip(epsilon=e)
     yield BinaryRandomizedResponse("0.6", "0.1")

@@ -1,4 +1,4 @@
-"""How the mechanisms meet: identities, limits and order between them, and definitions summed up directly."""
+"""Checks of relations between mechanisms: identities, limits, inequalities, and divergences summed from definitions."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ ORDERS = ("1", "1.1", "2", "7", "100")
 
 
 def checks(*, deep: bool) -> Iterator[Check]:
-    """One or more for each relation."""
+    """One or more checks for each relation."""
     for e in ("0.01", "0.1", "0.5", "1", "3", "8", "20") if deep else ("0.1", "1", "5"):
         half = PureDP(epsilon=Fraction(e) / 2)
         fine = DiscreteLaplace(epsilon=e, sensitivity=10**15)
@@ -83,7 +83,7 @@ def _within_pure(e: str) -> bool:
 
 
 def _direct(e: str) -> bool:
-    """sum over outcomes of p^alpha q^(1 - alpha)."""
+    """The divergence of 9-RR at order 3.7 equals log(sum over outcomes of p^alpha q^(1 - alpha))/(alpha - 1)."""
     m = RandomizedResponse(epsilon=e, k=9)
 
     def divergence() -> float:

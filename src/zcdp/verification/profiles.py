@@ -1,4 +1,4 @@
-"""Checks of the engines of the exact profile, against sums that need none of them."""
+"""Checks of the engines of the exact profile against sums over outcomes, in floats, that use none of them."""
 
 from __future__ import annotations
 
@@ -22,11 +22,11 @@ from zcdp.verification.checks import Check
 
 __all__ = ["checks"]
 
-SLACK = 1e-11  # of the floats here, not of the engines
+SLACK = 1e-11  # relative error allowed for the float sums here, not for the engines
 
 
 def checks(*, deep: bool) -> Iterator[Check]:
-    """One or more for each page on an engine, and on laws that enter them."""
+    """One or more checks for each theorem on an engine or on the privacy loss distributions it uses."""
     epsilons = [0.0, 0.3, 1.0, 2.5, 6.0] if not deep else [n / 20 for n in range(161)]
     many = 400 if deep else 60
     yield Check("finite-sum", "few responses are a binomial sum", partial(_responses, 7, 0.5, epsilons))
@@ -48,12 +48,13 @@ def _encloses(curve: Curve, epsilon: float, truth: float) -> bool:
 
 
 def _binomial(n: int, e: float) -> list[tuple[float, float]]:
-    """Losses of n binary responses, with their masses."""
+    """The privacy loss distribution of n binary responses at epsilon = e, as pairs (loss, mass)."""
     log_p, log_q = -log1p(exp(-e)), -log1p(exp(e))
     return [(e * (n - 2 * k), comb(n, k) * exp((n - k) * log_p + k * log_q)) for k in range(n + 1)]
 
 
 def _stick(atoms: list[tuple[float, float]], epsilon: float) -> float:
+    """The hockey-stick divergence of a discrete privacy loss distribution at epsilon."""
     return sum(-mass * expm1(epsilon - loss) for loss, mass in atoms if loss > epsilon)
 
 
@@ -75,7 +76,10 @@ def _gaussians(n: int, epsilons: list[float]) -> bool:
 
 
 def _beside(epsilons: list[float]) -> bool:
-    """The mean of the Gaussian delta at epsilon less the loss of Laplace noise, over the midpoints of 4000 cells."""
+    """delta of Laplace plus Gaussian noise equals E delta_Gaussian(epsilon - L), L the loss of Laplace noise.
+
+    L has two atoms; the integral over its density uses the midpoint rule on 4000 cells.
+    """
     e, mu, cells = 0.5, 0.8, 4000
     plan = Laplace(epsilon=e) + Gaussian(sigma="1.25")
 
@@ -84,7 +88,7 @@ def _beside(epsilons: list[float]) -> bool:
 
     def truth(x: float) -> float:
         middle = sum(gaussian(x - (-e + (n + 0.5) * 2 * e / cells)) * exp((n + 0.5) * e / cells) for n in range(cells))
-        density = exp(-e) / 4 * 2 * e / cells  # of the loss l it is e^{-e/2 + l/2}/4
+        density = exp(-e) / 4 * 2 * e / cells  # the density of the loss l is e^{-e/2 + l/2}/4
         return gaussian(x - e) / 2 + exp(-e) / 2 * gaussian(x + e) + density * middle
 
     return all(
@@ -111,7 +115,10 @@ ROWS = ((Fraction(3, 4), Fraction(1, 4)), (Fraction(2, 5), Fraction(3, 5)))
 
 
 def _play(left: int, odds: float, epsilon: float) -> float:
-    """The largest hockey stick of so many more uses, each facing the way that is best after what was seen."""
+    """The largest hockey-stick divergence of `left` more uses, each in the direction that is best after the outputs.
+
+    `odds` is e^epsilon times the likelihood ratio Q/P of the outputs so far.
+    """
     if not left:
         return max(1 - odds, 0.0)
     return max(

@@ -1,4 +1,8 @@
-"""Proof by subdivision: a claim that holds on every box of a cover holds on all of it, and no box is a mere sample."""
+"""Computer proofs by subdivision: an inequality in ball arithmetic on boxes of parameters that are halved as needed.
+
+A claim that is seen to hold on every box of a cover holds for all parameters; `prove` does this for any claim, and
+`PROOFS` are the paper's theorems.
+"""
 
 from __future__ import annotations
 
@@ -24,19 +28,25 @@ __all__ = [
 ]
 
 
-BITS = 80
+PRECISION_BITS = 80
 MOST_BOXES = 300_000
-NARROWEST = 2.0**-40
+NARROWEST_SIDE = 2.0**-40
+"""A box whose widest side is narrower than this (see `_width`) is not halved again: the proof stops there."""
 
 Side = tuple[float, float]
 Box = tuple[Side, ...]
 Claim = Callable[[Box], arb | None]
-"""A ball that is positive where the claim is seen to hold on the whole box; None where nothing is claimed."""
+"""Maps a box to a ball that contains the margin of the claim on it, positive if the claim holds on the whole box.
+
+None means that the claim says nothing about the box."""
 
 
 @dataclass(frozen=True)
 class Proof:
-    """What became of a claim: proved, with so many boxes; or where it could not be, or is false."""
+    """The result: whether the claim is proved, and on how many boxes.
+
+    If it is not, `where` is the box at which the search stopped, and `refuted` whether the claim is false there.
+    """
 
     proved: bool
     boxes: int
@@ -45,20 +55,20 @@ class Proof:
 
 
 def interval(side: Side) -> arb:
-    """The ball of all numbers between the two ends."""
+    """A ball that contains all numbers between the two ends."""
     low, high = side
     return arb(low).union(arb(high))
 
 
 def prove(claim: Claim, cover: Iterable[Box], *, most: int = MOST_BOXES) -> Proof:
-    """Halve boxes until the claim is seen on each: True is a proof, False says where it stopped.
+    """Halve the boxes of a cover until the claim is seen to hold on each; stops at a counterexample or at a limit.
 
     >>> prove(lambda box: 1 - interval(box[0]) * (1 - interval(box[0])), [((0.0, 1.0),)]).proved
     True
     >>> prove(lambda box: interval(box[0]) - arb("1.5"), [((0.0, 1.0),)]).refuted
     True
     """
-    return at_precision(BITS, lambda: _prove(claim, list(cover), most))
+    return at_precision(PRECISION_BITS, lambda: _prove(claim, list(cover), most))
 
 
 def _prove(claim: Claim, open_boxes: list[Box], most: int) -> Proof:
@@ -76,36 +86,39 @@ def _prove(claim: Claim, open_boxes: list[Box], most: int) -> Proof:
         widest = max(range(len(box)), key=lambda n: _width(box[n]))
         low, high = box[widest]
         middle = (low + high) / 2
-        if _width(box[widest]) < NARROWEST:
+        if _width(box[widest]) < NARROWEST_SIDE:
             return Proof(False, done, box)
         open_boxes += [(*box[:widest], half, *box[widest + 1 :]) for half in ((low, middle), (middle, high))]
     return Proof(True, done)
 
 
 def _width(side: Side) -> float:
-    """Relative to its place, so that small numbers are divided as finely as large ones."""
+    """The width of a side relative to its position, so that small numbers are divided as finely as large ones."""
     low, high = side
     return (high - low) / (0.05 + abs(high))
 
 
 # The paper's theorems on boxes: for epsilon from 1/1000 to 50 and all orders, rho is the divergence of order 1.
 #
-# With h = epsilon/2 and y = epsilon (s + 1/2) each cumulant is log f(y) up to a constant. Concave in y^2 it lies below
-# its tangent at order 1, and beyond order epsilon/rho nothing is to be shown. Theorem: docs/theorems/boxes.md.
+# With h = epsilon/2 and y = epsilon (s + 1/2), s = alpha - 1, each cumulant is log f(y) up to a constant. If log f is
+# concave in y^2, the cumulant is below its tangent at order 1, which is the claim. Beyond order epsilon/rho the claim
+# follows from D(alpha) <= epsilon. Theorem: docs/theorems/boxes.md.
 
-LEAST, MOST = 2.0**-12, 50.0
-"""Below 1/2000, which is the epsilon of one bit of RAPPOR at 1/1000."""
-END = 80.0
-"""Beyond this y no order has anything left to show; the last boxes of the cover say so."""
-NEAR = 4.0
-"""Below this y power series are used, whose terms are all positive; above it bounded functions such as tanh."""
+LEAST_EPSILON, MOST_EPSILON = 2.0**-12, 50.0
+"""The range of epsilon of the cover. One bit of RAPPOR at epsilon = 1/1000 has epsilon = 1/2000, which is inside."""
+LAST_Y = 80.0
+"""Beyond this y all orders exceed epsilon/rho; the last boxes of the cover, at y = LAST_Y, verify that."""
+SERIES_UP_TO_Y = 4.0
+"""Below this y power series with positive terms are used; above it bounded functions such as tanh."""
 UNKNOWN = arb(0, 1)
+"""A margin of unknown sign: the proof stops there."""
 Jet = tuple[arb, arb, arb]
+"""The first three Taylor coefficients of a function of w = y^2."""
 
 
 @dataclass(frozen=True)
 class ProofOf:
-    """A claim of one theorem, for all epsilon from 1/1000 to 50 and all orders above 1."""
+    """A claim of one theorem, for all epsilon from 1/1000 to 50 and all orders above 1, and its proof."""
 
     theorem: str
     statement: str
@@ -113,48 +126,51 @@ class ProofOf:
 
 
 def _at(side: Side | tuple[arb, arb], function: Callable[[arb], arb]) -> arb:
-    """The range of a monotone function."""
+    """A ball that contains the range of a monotone function on a side."""
     return function(arb(side[0])).union(function(arb(side[1])))
 
 
 def _squares(y: Side, shrunk: Side = (1.0, 1.0)) -> Side:
+    """A side that contains (y t)^2 for all t of `shrunk`, rounded outward."""
     return (y[0] * shrunk[0]) ** 2 * (1 - 2.0**-50), (y[1] * shrunk[1]) ** 2 * (1 + 2.0**-50)
 
 
 @lru_cache(20_000)
 def _series(twice: int, w: Side) -> arb:
-    """The range of 0F1(twice/2; w/4), of which every coefficient is positive."""
+    """A ball that contains the range of 0F1(twice/2; w/4), which increases in w: its coefficients are positive."""
     return _at(w, lambda x: (x / 4).hypgeom_0f1(arb(twice) / 2))
 
 
 def _sinhc(w: Side) -> Jet:
-    """sinh(y)/y as a function of w = y^2: its Taylor coefficients, each increasing in w."""
+    """Taylor coefficients of sinh(y)/y as a function of w = y^2; each increases in w."""
     return _series(3, w), _series(5, w) / 6, _series(7, w) / 120
 
 
 def _cosh(w: Side) -> Jet:
-    """cosh(y) as a function of w: its derivative is sinh(y)/(2 y)."""
+    """Taylor coefficients of cosh(y) as a function of w = y^2, whose derivative is sinh(y)/(2 y)."""
     first, second, _ = _sinhc(w)
     return _series(1, w), first / 2, second / 4
 
 
 def _times(a: Jet, b: Jet) -> Jet:
+    """Taylor coefficients of a product."""
     return a[0] * b[0], a[0] * b[1] + a[1] * b[0], a[0] * b[2] + a[1] * b[1] + a[2] * b[0]
 
 
 def _over(a: Jet, b: Jet) -> Jet:
+    """Taylor coefficients of a quotient."""
     first = a[0] / b[0]
     second = (a[1] - first * b[1]) / b[0]
     return first, second, (a[2] - first * b[2] - second * b[1]) / b[0]
 
 
 def _concave(f: Jet) -> arb:
-    """Positive where log f is concave: f'^2 > f f''."""
+    """1 - f f''/f'^2, which is positive where log f is concave."""
     return 1 - 2 * f[0] * f[2] / f[1] ** 2
 
 
 def _orders(box: Box, rho: Callable[[arb], arb]) -> bool:
-    """Whether the box has a point between order 1, where y = h, and order epsilon/rho, where the claim is void."""
+    """Whether the box may have a point between order 1, where y = h, and order epsilon/rho, where the claim is void."""
     (low, high), (first, last) = box[:2]
     if last < low:
         return False
@@ -163,16 +179,19 @@ def _orders(box: Box, rho: Callable[[arb], arb]) -> bool:
 
 
 def additive(box: Box) -> arb | None:
-    """f = cosh y + tanh(h t) coth(y t) sinh y, t = 1/Delta: discrete Laplace, and Laplace at t = 0."""
+    """The claim for discrete Laplace noise of sensitivity Delta = 1/t, and for Laplace noise at t = 0.
+
+    f = cosh y + tanh(h t) coth(y t) sinh y; the margin is positive where log f is concave in y^2.
+    """
     half, y, t = box
     share = interval(t)
-    if not _orders(box, lambda epsilon: epsilon + (-epsilon).expm1()):  # of discrete noise rho is more than this
+    if not _orders(box, lambda epsilon: epsilon + (-epsilon).expm1()):  # rho of Laplace noise; discrete noise has more
         return None
-    if y[0] >= END:
+    if y[0] >= LAST_Y:
         return UNKNOWN
     h = interval(half)
     weight = h * _at((arb(half[0]) * t[0], arb(half[1]) * t[1]), _tanhc)  # tanh(h t)/t
-    if y[1] <= NEAR:
+    if y[1] <= SERIES_UP_TO_Y:
         inner = _squares(y, t)
         cosh, sinhc = _cosh(inner), _sinhc(inner)
         square = share**2
@@ -206,17 +225,17 @@ def _xcothx(x: arb) -> arb:
 
 
 def three_point(box: Box, k: int) -> arb | None:
-    """f = cosh y + B, B = (k-2) e^-h/2: randomized response of k values; pure DP is k = 2.
+    """The claim for randomized response of k values; pure DP is k = 2.
 
-    log f is concave in y^2 where sinh(y) (cosh(y) + B) > y (1 + B cosh(y)).
+    f = cosh y + B, B = (k-2) e^-h/2; log f is concave in y^2 where sinh(y) (cosh(y) + B) > y (1 + B cosh(y)).
     """
     half, y = box
     if not _orders(box, lambda epsilon: epsilon * epsilon.expm1() / (epsilon.expm1() + k)):
         return None
-    if y[0] >= END:
+    if y[0] >= LAST_Y:
         return UNKNOWN
     rest = _at(half, lambda h: (-h).exp()) * (k - 2) / 2
-    if y[1] <= NEAR:  # the difference over y^3: two power series in y^2 whose terms are all positive
+    if y[1] <= SERIES_UP_TO_Y:  # the difference over y^3: two power series in y^2 whose terms are all positive
         w = _squares(y)
         right = _series(5, w) / 3
         return 4 * _at((4 * w[0], 4 * w[1]), _third) - rest * right
@@ -225,20 +244,24 @@ def three_point(box: Box, k: int) -> arb | None:
 
 
 def _third(w: arb) -> arb:
-    """(sinh(x) - x)/x^3 = the sum of w^m/(2m+3)!, w = x^2 up to 64."""
+    """(sinh(x) - x)/x^3, which is the sum of w^m/(2m+3)!, for w = x^2 up to 64."""
     term, total = arb(1) / 6, arb(0)
     for m in range(40):
         total += term
         term = term * w / ((2 * m + 4) * (2 * m + 5))
-    return total + term * arb(1, 1)  # the rest is at most twice its first term
+    return total + term * arb(1, 1)  # the remainder is at most twice its first term
 
 
 def bounded_range(box: Box) -> arb | None:
-    """The cumulant is (P phi(P) - M phi(M))/h, P, M = (y +- h)/2, phi = log(sinh(x)/x): see the theorem for m and q."""
+    """The claim for mechanisms of bounded range eta, h = eta/2.
+
+    The cumulant is (P phi(P) - M phi(M))/h up to a constant, P, M = (y +- h)/2, phi(x) = log(sinh(x)/x). A condition
+    on the functions m and q of the theorem is tried first; where it fails, the margin itself is enclosed.
+    """
     half, y = box
     if not _orders(box, lambda eta: eta / eta.expm1() + (eta.expm1() / eta).log() - 1):
         return None
-    if y[0] >= END:
+    if y[0] >= LAST_Y:
         return UNKNOWN
     far = ((arb(y[0]) + arb(half[0])) / 2, (arb(y[1]) + arb(half[1])) / 2)
     near = ((arb(y[0]) - arb(half[1])) / 2, (arb(y[1]) - arb(half[0])) / 2)
@@ -253,7 +276,7 @@ def bounded_range(box: Box) -> arb | None:
 
 
 def _bend(x: arb) -> Jet:
-    """Of psi(x) = x phi(x) at a point: psi', q = psi''/x, and m = -dq/d(x^2); q and m are positive and fall."""
+    """For psi(x) = x phi(x) at a point: psi', q = psi''/x and m = -dq/d(x^2); q and m are positive and decrease."""
     w = x * x
     s0, s1, s2, s3 = ((w / 4).hypgeom_0f1(arb(n)) / d for n, d in ((1.5, 1), (2.5, 6), (3.5, 120), (4.5, 5040)))
     f1 = s1 / s0
@@ -263,22 +286,24 @@ def _bend(x: arb) -> Jet:
 
 
 def cover(step: float = 2.0) -> Iterator[Box]:
-    """h from 1/2048 to 25, y from 0 to beyond every order of which something is to be shown."""
-    h = LEAST / 2
-    while h < MOST / 2:
-        end = min(h * step, MOST / 2)
-        yield from (((h, end), (float(y), float(y + 1))) for y in range(int(END)))
-        yield (h, end), (END, END)
+    """Boxes (h, y) that cover h from 2^-13 to 25 and y from 0 to LAST_Y, beyond which the claim is void."""
+    h = LEAST_EPSILON / 2
+    while h < MOST_EPSILON / 2:
+        end = min(h * step, MOST_EPSILON / 2)
+        yield from (((h, end), (float(y), float(y + 1))) for y in range(int(LAST_Y)))
+        yield (h, end), (LAST_Y, LAST_Y)
         h = end
 
 
 def _noise_cover(shares: tuple[Side, ...]) -> Iterator[Box]:
+    """Boxes (h, y, t), with t = 1/Delta in each of `shares`."""
     for box in cover():
         for share in shares:
             yield (*box, share)
 
 
 def _rr(k: int) -> Proof:
+    """The proof for randomized response of k values."""
     return prove(partial(three_point, k=k), cover())
 
 

@@ -1,6 +1,6 @@
-"""Mechanisms that are run: frequencies against exact probabilities, and an audit that must catch a wrong one.
+"""Checks of samplers by running them: frequencies against exact probabilities, and audits of mechanisms.
 
-The draws are random, so a check allows six standard deviations: it fails by chance less than once in 10^8 times.
+The draws are random, so that a check allows six standard deviations: it fails by chance less than once in 10^8 times.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ __all__ = ["checks"]
 
 
 def checks(*, deep: bool) -> Iterator[Check]:
-    """One or more for each sampler's theorem."""
+    """One or more checks for each theorem on samplers and on the audit."""
     draws = 2_000_000 if deep else 100_000
     yield Check("lazy-inversion", "discrete Laplace noise has its law", partial(_discrete_laplace, draws, 2))
     yield Check("geometric-digits", "and at a scale of thousands", partial(_discrete_laplace, draws, 3000))
@@ -36,6 +36,7 @@ def checks(*, deep: bool) -> Iterator[Check]:
 
 
 def _near(hits: int, draws: int, p: float) -> bool:
+    """Whether the number of hits is within six standard deviations of draws * p."""
     return abs(hits - draws * p) <= 6 * sqrt(draws * p * (1 - p)) + 1
 
 

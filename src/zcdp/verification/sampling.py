@@ -1,4 +1,4 @@
-"""Mechanisms on a Poisson sample: transform, decay and profile against rigorous integrals and sums of densities."""
+"""Checks of mechanisms on a Poisson sample: transform, decay and profile against rigorous integrals and densities."""
 
 from __future__ import annotations
 
@@ -16,23 +16,29 @@ from zcdp.verification.checks import Check
 
 __all__ = ["checks"]
 
-BITS, KNOWN = 128, 60.0
+PRECISION_BITS = 128
+ACCURATE_EFOLDS = 60.0
+"""Relative accuracy asked of the transform, as -log(error/F)."""
 SETTINGS = (("0.01", "1"), ("0.3", "2"), ("0.0001", "0.5"))
 DEEP = (("0.9", "0.3"), ("0.5", "20"), ("1/60000", "5"), ("0.999", "1"))
+"""Pairs (rate, sigma); DEEP are those of a deep run in addition."""
 POINTS = ((3.5, 0.0), (1.2, 40.0), (-20.0, 3.0), (-0.5, 200.0))
+"""Real and imaginary parts of the points at which the transform is compared."""
 
 
 def checks(*, deep: bool) -> Iterator[Check]:
-    """One or more for each statement."""
+    """One or more checks for each statement on sampling."""
     for rate, sigma in SETTINGS + DEEP if deep else SETTINGS:
         name = f"Gaussian(sigma={sigma}) at rate {rate}"
         yield Check("sampled-gaussian", f"{name}: the transform is its integral", partial(_transform, rate, sigma))
         yield Check("sampled-gaussian", f"{name}: the transform decays as bounded", partial(_decays, rate, sigma))
         yield Check("sampling", f"{name}: one use by the densities themselves", partial(_once, rate, sigma))
-        yield Check("sampling", f"{name}: with against without has the larger curve", partial(_orders, rate, sigma))
+        yield Check("sampling", f"{name}: with against without has the larger curve", partial(_directions, rate, sigma))
         yield Check("sampling", f"{name}: rho is that of the noise, in the limit", partial(_limit, rate, sigma))
     yield Check("sampling", "the profile rises with the rate, and falls with the noise", _monotone)
-    yield Check("sampling", "ten uses of PureDP(epsilon=0.5) at rate 0.8: the other order is the worse", _other_order)
+    yield Check(
+        "sampling", "ten uses of PureDP(epsilon=0.5) at rate 0.8: the other order is the worse", _other_direction
+    )
 
 
 def _noise(rate: str, sigma: str) -> SampledNormal:
@@ -40,7 +46,7 @@ def _noise(rate: str, sigma: str) -> SampledNormal:
 
 
 def _integral(noise: SampledNormal, s: acb) -> acb:
-    """E w^s by adaptive quadrature; what is cut off is far below KNOWN e-folds."""
+    """E w^s by adaptive quadrature; the tails that are cut off are relatively far smaller than e^-ACCURATE_EFOLDS."""
     scale = noise.curvature.sqrt()
 
     def term(t: acb, _: bool) -> acb:
@@ -55,12 +61,15 @@ def _transform(rate: str, sigma: str) -> bool:
     def holds() -> bool:
         noise = _noise(rate, sigma)
         for x, y in POINTS:
-            found, whole = noise.progression(arb(x), arb(y), [1], KNOWN)[0], noise.real(arb(x), KNOWN)
+            found, whole = (
+                noise.progression(arb(x), arb(y), [1], ACCURATE_EFOLDS)[0],
+                noise.real(arb(x), ACCURATE_EFOLDS),
+            )
             if not abs(found - _integral(noise, acb(x, y))) < whole * arb(-50).exp():
                 return False
         return True
 
-    return at_precision(BITS, holds)
+    return at_precision(PRECISION_BITS, holds)
 
 
 def _decays(rate: str, sigma: str) -> bool:
@@ -69,19 +78,19 @@ def _decays(rate: str, sigma: str) -> bool:
 
         noise = _noise(rate, sigma)
         for x in (4.0, -30.0):
-            whole = noise.real(arb(x), KNOWN)
+            whole = noise.real(arb(x), ACCURATE_EFOLDS)
             bound = SampledDecay(noise, arb(x), whole, 3)
             for y in (0.5, 7.0, 300.0):
-                size = abs(noise.progression(arb(x), arb(y), [1], KNOWN)[0])
+                size = abs(noise.progression(arb(x), arb(y), [1], ACCURATE_EFOLDS)[0])
                 if size > 0 and not float(bound(numpy.array([y]))[0]) <= above((whole / size).log()):
                     return False
         return True
 
-    return at_precision(BITS, holds)
+    return at_precision(PRECISION_BITS, holds)
 
 
 def _once(rate: str, sigma: str) -> bool:
-    """A(u > t) - x Q(u > t) and x to the other side, with w(t) = x: the profile of one use by the best test."""
+    """delta of one use, A(u > t) - x Q(u > t) with w(t) = x = e^epsilon (Neyman and Pearson's test), is enclosed."""
     plan, epsilon = Subsampled(Gaussian(sigma=sigma), rate=rate), Fraction(rate) / 5
 
     def truth() -> arb:
@@ -91,17 +100,20 @@ def _once(rate: str, sigma: str) -> bool:
         tail, shifted = ((t / arb(2).sqrt()).erfc() / 2 for t in (place, place - mu))
         return (1 - q - x) * tail + q * shifted
 
-    value = at_precision(4 * BITS, truth)
+    value = at_precision(4 * PRECISION_BITS, truth)
     lower, upper = plan.delta_bounds(epsilon=epsilon)
     return lower <= above(value) and below(value) <= upper <= lower * (1 + 1e-12)
 
 
-def _orders(rate: str, sigma: str) -> bool:
+def _directions(rate: str, sigma: str) -> bool:
     def holds() -> bool:
         noise = _noise(rate, sigma)
-        return all(bool(noise.real(arb(1 + s), KNOWN) >= noise.real(arb(-s), KNOWN)) for s in (0.5, 2.0, 9.0))
+        return all(
+            bool(noise.real(arb(1 + s), ACCURATE_EFOLDS) >= noise.real(arb(-s), ACCURATE_EFOLDS))
+            for s in (0.5, 2.0, 9.0)
+        )
 
-    return at_precision(BITS, holds)
+    return at_precision(PRECISION_BITS, holds)
 
 
 def _limit(rate: str, sigma: str) -> bool:
@@ -111,7 +123,7 @@ def _limit(rate: str, sigma: str) -> bool:
 
 
 def _monotone() -> bool:
-    """Both ends of neighbours in a table of rates and sigmas."""
+    """delta rises with the rate and falls with sigma: compares certified ends of adjacent cells of a table."""
     table = [
         [(20 * Subsampled(Gaussian(sigma=sigma), rate=rate)).delta_bounds(epsilon="0.3") for sigma in (1, 2, 3)]
         for rate in ("0.05", "0.1", "0.2")
@@ -120,6 +132,6 @@ def _monotone() -> bool:
     return rises and all(high[0] > low[1] for row in table for high, low in pairwise(row))
 
 
-def _other_order() -> bool:
+def _other_direction() -> bool:
     lower, upper = (10 * Subsampled(PureDP(epsilon="0.5"), rate="0.8")).delta_bounds(epsilon="3.38610")
     return 0.00284343 < lower <= upper < 0.00284344

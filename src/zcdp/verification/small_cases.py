@@ -1,4 +1,4 @@
-"""Small cases that can be written out: shuffled and sampled records, grids, panels, bridges and keyed noise."""
+"""Checks of small cases that can be written out: shuffling, sampling, grids, quadrature, adapters, keyed noise."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ __all__ = ["checks"]
 
 
 def checks(*, deep: bool) -> Iterator[Check]:
-    """One for each theorem."""
+    """One check for each theorem."""
     clients = 6 if deep else 3
     yield Check("shuffling", "shuffled binary reports, written out, stay below the bound", lambda: _shuffled(clients))
     yield Check("fixed-size", "one use on a sample of fixed size has the profile of the theorem", _fixed_size)
@@ -26,7 +26,10 @@ def checks(*, deep: bool) -> Iterator[Check]:
 
 
 def _shuffled(clients: int) -> bool:
-    """All reports of all clients, counted: the first client's value is 0 or 1, the others hold 0."""
+    """delta of shuffled binary responses bounds the exact one, in both directions.
+
+    The exact one sums over all reports of all clients; the first client's value is 0 or 1, the others' are 0.
+    """
     keep = exp(1) / (exp(1) + 1)
 
     def counts(first: int) -> list[float]:
@@ -42,13 +45,14 @@ def _shuffled(clients: int) -> bool:
     plan, p, q = Shuffled(RandomizedResponse(epsilon=1, k=2), clients=clients), counts(0), counts(1)
 
     def truth(e: float) -> float:
-        orders = ((p, q), (q, p))
-        return max(sum(max(a - exp(e) * b, 0.0) for a, b in zip(*pair, strict=True)) for pair in orders)
+        directions = ((p, q), (q, p))
+        return max(sum(max(a - exp(e) * b, 0.0) for a, b in zip(*pair, strict=True)) for pair in directions)
 
     return all(plan.delta_at(epsilon=e) >= truth(e) - 1e-12 for e in (0.1, 0.4, 0.8))
 
 
 def _fixed_size() -> bool:
+    """One use on 3 of 30 records has delta(epsilon) = rate delta_whole(log(1 + (e^epsilon - 1)/rate))."""
     whole, rate, epsilon = Gaussian(sigma=4, sensitivity=2), Fraction(1, 10), 0.25
     sample = Subsampled(whole, size=3, of=30)
     inner = log((exp(epsilon) - 1 + float(rate)) / float(rate))
@@ -56,6 +60,7 @@ def _fixed_size() -> bool:
 
 
 def _chords() -> bool:
+    """A profile is convex in e^epsilon: it lies below its chords."""
     plan = 5 * Laplace(epsilon=1)
     points = [1.0, 1.5, 2.5, 6.0]
     deltas = [plan.delta_at(epsilon=log(x)) for x in points]
@@ -64,7 +69,10 @@ def _chords() -> bool:
 
 
 def _panels() -> bool:
-    """exp on [-1, 1]: at most exp of the half axis on the ellipse whose half axes add up to 2."""
+    """The error of Gauss-Legendre quadrature of exp on [-1, 1] is below its bound.
+
+    The bound uses the maximum of exp, e^1.25, on the Bernstein ellipse whose half axes add up to 2.
+    """
     import numpy as np
 
     for n in (3, 4, 5):
@@ -76,6 +84,7 @@ def _panels() -> bool:
 
 
 def _uniform_answer() -> bool:
+    """Randomized response against a uniform answer has the pure epsilon of two Bernoulli distributions."""
     p, k = Fraction(1, 3), 4
     told = 1 - p + p / k
     ratio = max(told * k, (1 - Fraction(1, k)) / (1 - told))
@@ -88,6 +97,6 @@ def _retry() -> bool:
     try:
         noise, mechanism = KeyedNoise(b"an example, so no secret"), RandomizedResponse(epsilon=1, k=256)
         first, again = (noise.release(mechanism, [7] * 64, list(range(64))) for _ in range(2))
-    except MissingExtra:  # then there is nothing to run, and the arithmetic of the statement is what is left
+    except MissingExtra:  # without the extra nothing can be run: check the arithmetic of the statement only
         return 2.0**80 / 2.0**129 <= 2.0**-49
     return bool((first == again).all()) and len(set(first.tolist())) > 1

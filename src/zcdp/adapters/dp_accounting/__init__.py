@@ -1,4 +1,4 @@
-"""dp-accounting: its events as plans, plans as its events, and an accountant of its kind with certified numbers."""
+"""dp-accounting: conversions between its `DpEvent`s and plans, and a `PrivacyAccountant` with certified numbers."""
 
 from zcdp.adapters.common import installed, warn_unless
 

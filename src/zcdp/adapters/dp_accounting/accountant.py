@@ -1,4 +1,4 @@
-"""A `PrivacyAccountant` of dp-accounting with certified numbers: its calibration runs on it."""
+"""A `PrivacyAccountant` for dp-accounting with certified epsilon and delta; dp-accounting's calibration can use it."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ __all__ = ["Accountant"]
 
 
 class Accountant(PrivacyAccountant):  # type: ignore[misc]
-    """A `PrivacyAccountant` whose epsilon and delta are certified: never below the truth, and the exact curve.
+    """A `PrivacyAccountant` whose epsilon and delta are certified upper ends, from the exact privacy profile.
 
     >>> import dp_accounting as theirs
     >>> Accountant().compose(theirs.LaplaceDpEvent(10.0), 1000).get_epsilon(1e-6)
@@ -32,7 +32,7 @@ class Accountant(PrivacyAccountant):  # type: ignore[misc]
     def _maybe_compose(self, event: Any, count: int, do_compose: bool) -> Any:
         try:
             more = translate(event, self.neighboring_relation).times(count if do_compose else 1)
-            whole = self._spent + more  # parts that do not compose are refused before they are recorded
+            whole = self._spent + more  # raises if the parts do not compose, before they are recorded
         except (ValueError, TypeError) as error:
             return self.CompositionErrorDetails(getattr(error, "what", event), str(error))
         if do_compose:
@@ -41,15 +41,18 @@ class Accountant(PrivacyAccountant):  # type: ignore[misc]
 
     @property
     def plan(self) -> Plan | None:
-        """What was composed, without the deltas of (epsilon, delta) events; None if that is nothing."""
+        """The composed events as a plan, without the deltas of (epsilon, delta) events; None if there are none."""
         return self._spent.plan
 
     def get_epsilon(self, target_delta: float) -> float:
-        """The least epsilon certified at `target_delta`."""
+        """The certified upper end of epsilon at `target_delta`."""
         return self._bounds(target_delta)[1]
 
     def get_epsilon_bounds(self, target_delta: float) -> tuple[float, float]:
-        """Floats around the least epsilon; the lower end is 0 where all is a bound, as of zCDP."""
+        """Certified lower and upper ends of epsilon.
+
+        The lower end is 0 if an event is only a bound, as those of zCDP and (epsilon, delta)-DP are.
+        """
         return self._bounds(target_delta, both=True)
 
     def _bounds(self, target: float, *, both: bool = False) -> tuple[float, float]:
@@ -60,12 +63,12 @@ class Accountant(PrivacyAccountant):  # type: ignore[misc]
             return 0.0, 0.0
         if delta < 1 - well or whole is None:
             return (inf, inf) if well == 0 else (0.0, inf)
-        rest = (delta - (1 - well)) / well  # of what is left where no coin told all
+        rest = (delta - (1 - well)) / well  # delta of the plan, given that no failure event happens
         lower, upper = whole.epsilon_bounds(delta=rest) if both else (0.0, whole.epsilon_at(delta=rest))
         return (lower if well == 1 else 0.0), upper
 
     def get_delta(self, target_epsilon: float) -> float:
-        """The least delta certified at `target_epsilon`."""
+        """The certified upper end of delta at `target_epsilon`."""
         well, whole = self._spent.well, self.plan
         rest = Fraction(0) if whole is None else Fraction(whole.delta_at(epsilon=target_epsilon))
         return min(1.0, above(1 - well * (1 - rest)))

@@ -1,4 +1,8 @@
-"""What events come to: a plan, and the probability that no coin told all."""
+"""Events of dp-accounting as plans, and plans as events.
+
+An event becomes a plan together with the probability that no failure event happens: (epsilon, delta)-DP is a pure
+mechanism that with probability delta reveals its input instead (Kairouz, Oh and Viswanath 2015).
+"""
 
 from __future__ import annotations
 
@@ -34,10 +38,11 @@ __all__ = ["ADDED", "ALL", "NOTHING", "NOT_TAKEN", "TAKEN", "Refused", "Spent", 
 
 
 GRAINS = 2**400
+"""The probability `Spent.well` is rounded down to a multiple of 1/GRAINS."""
 
 
 class Refused(BadValue):
-    """An event, or a part of a plan, of which nothing is proven here: the reason, by name."""
+    """An event, or a part of a plan, that is not covered; `what` is the event and `reason` says why."""
 
     def __init__(self, what: object, reason: str) -> None:
         super().__init__(f"{type(what).__name__} is refused: {reason}")
@@ -46,7 +51,10 @@ class Refused(BadValue):
 
 @dataclass(frozen=True)
 class Spent:
-    """A plan, None where nothing is spent, and how likely it is that all is well; 0 where nothing is private."""
+    """What an event spends: a plan (None if nothing), and the probability `well` that no failure event happens.
+
+    A failure event reveals the input. `well` is 1 for an event without a delta, and 0 for one that is not private.
+    """
 
     plan: Plan | None = None
     well: Fraction = Fraction(1)
@@ -56,7 +64,7 @@ class Spent:
         return Spent(Plan.sum_of(*plans) if plans else None, _rounded(self.well * other.well))
 
     def times(self, count: int) -> Spent:
-        """So many of it: the one place where a count is multiplied."""
+        """The composition of `count` such events; every count of an event is multiplied here."""
         if not count:
             return NOTHING
         return Spent(None if self.plan is None else count * self.plan, _power(self.well, count))
@@ -66,17 +74,17 @@ NOTHING, ALL = Spent(), Spent(well=Fraction(0))
 
 
 def one(part: Mechanism) -> Spent:
-    """One use of a mechanism."""
+    """What one use of a mechanism spends."""
     return Spent(Plan.sum_of(part))
 
 
 def _rounded(well: Fraction) -> Fraction:
-    """To whole grains, and down: that less is well costs more."""
+    """Round down to a multiple of 1/GRAINS; a smaller probability of no failure is a larger cost."""
     return Fraction(int(well * GRAINS), GRAINS)
 
 
 def _power(well: Fraction, count: int) -> Fraction:
-    """well^count, by squares, rounded down at each: a count may be huge."""
+    """well^count by repeated squaring, rounded down at each step; a count may be huge."""
     result = Fraction(1)
     while count:
         if count % 2:
@@ -85,10 +93,11 @@ def _power(well: Fraction, count: int) -> Fraction:
     return result
 
 
-# Events of dp-accounting, read as what they spend.
+# From events to plans: one function for each kind of event.
 #
-# An event means what its own docstring says: of Gaussian, Laplace and discrete Laplace noise the values of *one record*
-# are bounded, so that replacing a record moves the sum by twice the bound. Theorem: docs/theorems/adapters.md.
+# An event is read as its docstring in dp-accounting defines it. For Gaussian, Laplace and discrete Laplace noise the
+# values of *one record* are bounded, so that replacing a record moves the sum by twice the bound.
+# Theorem: docs/theorems/adapters.md.
 
 ADDED, REPLACED = NeighboringRelation.ADD_OR_REMOVE_ONE, NeighboringRelation.REPLACE_ONE
 ZEROED = NeighboringRelation.REPLACE_SPECIAL
@@ -102,7 +111,7 @@ def _parameter(what: Any, name: str) -> Fraction:
 
 
 def _moves(relation: Any) -> int:
-    """How many times the bound on one record's values a sum can move."""
+    """How far a sum can move between neighbours, as a multiple of the bound on one record's values."""
     return 2 if relation is REPLACED else 1
 
 
@@ -131,7 +140,7 @@ def _discrete_gaussian(what: Any, _: Any) -> Spent:
         return NOTHING
     if not sigma:
         return ALL
-    if what.dimension == 1:  # one integer moves by whole numbers
+    if what.dimension == 1:  # a single integer moves by whole numbers, so that the bound is rounded down
         return one(DiscreteGaussian(sigma=sigma, sensitivity=int(bound))) if bound >= 1 else NOTHING
     return one(RhoAlone(rho=bound**2 / (2 * sigma**2)))
 
@@ -147,7 +156,7 @@ def _randomized_response(what: Any, relation: Any) -> Spent:
     if not blind:
         return ALL
     truth = 1 - blind + blind / k
-    if relation is ZEROED:  # the special record answers uniformly, and all other answers are equally likely
+    if relation is ZEROED:  # the special record's answer is uniform: two Bernoulli distributions, of truth and 1/k
         return one(BinaryRandomizedResponse(truth, Fraction(1, k), ordered=True))
     return one(RandomizedResponse.from_probability(truth, k))
 
@@ -158,7 +167,7 @@ def _zcdp(what: Any, _: Any) -> Spent:
 
 
 def _approximate(what: Any, _: Any) -> Spent:
-    """(epsilon, delta)-DP is dominated by a coin of probability delta that tells all, and else pure DP."""
+    """(epsilon, delta)-DP is dominated by pure epsilon-DP that reveals the input instead with probability delta."""
     epsilon, delta = _parameter(what, "epsilon"), _parameter(what, "delta")
     pure = one(PureDP(epsilon=epsilon)) if epsilon else NOTHING
     return pure + Spent(well=max(1 - delta, Fraction(0)))
@@ -190,7 +199,7 @@ def _poisson(what: Any, relation: Any) -> Spent:
     assert inner.plan is not None
     parts = inner.plan.parts
     kinds = {type(part) for part, _ in parts}
-    if kinds == {Gaussian}:  # together they are one Gaussian mechanism, adaptive or not
+    if kinds == {Gaussian}:  # Gaussian mechanisms compose to one, even if chosen adaptively
         whole: Mechanism = Gaussian(rho=sum((part.rho_fraction * n for part, n in parts), Fraction(0)))
     elif len(parts) == 1 and parts[0][1] == 1 and isinstance(parts[0][0], Laplace | DiscreteLaplace):
         whole = parts[0][0]
@@ -223,7 +232,7 @@ TAKEN: dict[str, Callable[[Any, Any], Spent]] = {
     "ComposedDpEvent": _composed,
     "SelfComposedDpEvent": _self_composed,
 }
-"""One function an event, and none of them sees a count: that is multiplied in one place."""
+"""The function for each kind of event, by the name of its class."""
 
 NOT_TAKEN = {
     "UnsupportedDpEvent": "it stands for an operation that nobody described",
@@ -237,7 +246,7 @@ NOT_TAKEN = {
 
 
 def translate(what: Any, relation: Any) -> Spent:
-    """What an event comes to."""
+    """What an event spends; raises `Refused` for an event that is not covered."""
     name = type(what).__name__
     if name not in TAKEN:
         raise Refused(what, NOT_TAKEN.get(name, "this event is not known here"))
@@ -245,7 +254,7 @@ def translate(what: Any, relation: Any) -> Spent:
 
 
 def plan(what: dp_event.DpEvent, *, relation: Any = ADDED) -> Plan:
-    """The plan that an event stands for, for neighbours of dp-accounting's `relation`.
+    """An event as a plan, for neighbours under dp-accounting's `relation`.
 
     >>> import dp_accounting as theirs
     >>> plan(theirs.SelfComposedDpEvent(theirs.LaplaceDpEvent(10.0), 100))
@@ -263,13 +272,13 @@ def plan(what: dp_event.DpEvent, *, relation: Any = ADDED) -> Plan:
     return spent.plan
 
 
-# Plans written as events of dp-accounting; what is no float is rounded to the side that costs more.
+# From plans to events: parameters that are not floats are rounded in the direction that costs more.
 
 
 def event(what: Curve, *, rho_alone: bool = False) -> dp_event.DpEvent:
-    """The event that a mechanism or a plan stands for; parameters that are no floats are rounded to cost more.
+    """A mechanism or plan as an event; parameters that are not floats are rounded in the direction that costs more.
 
-    A mechanism that dp-accounting has no event for is refused, or goes out as its rho with `rho_alone`.
+    A mechanism for which dp-accounting has no event raises `Refused`, or becomes a `ZCDpEvent` with `rho_alone`.
 
     >>> event(100 * Laplace(epsilon="0.1"))
     SelfComposedDpEvent(event=LaplaceDpEvent(noise_multiplier=10.0), count=100)
@@ -310,7 +319,7 @@ def _event(part: Curve, *, rho_alone: bool) -> dp_event.DpEvent:
 
 
 def _root(square: Fraction) -> float:
-    """The square root as a float, rounded down: less noise costs more."""
+    """The square root as a float, rounded down: less noise costs more (a noise multiplier)."""
     near = float(enclose(lambda: lift(square).sqrt())[1])
     while Fraction(near) ** 2 > square:
         near = nextafter(near, 0.0)
@@ -318,17 +327,17 @@ def _root(square: Fraction) -> float:
 
 
 def _blindness(epsilon: Exact, k: int) -> float:
-    """The probability of a uniform answer, k/(e^epsilon - 1 + k), rounded down."""
+    """The probability of a uniform answer, k/(e^epsilon - 1 + k), rounded down: fewer of them cost more."""
     if isinstance(epsilon, Log):
         return below(k / (epsilon.argument - 1 + k))
     return enclose(lambda: k / (lift(epsilon).exp() - 1 + k))[0]
 
 
 def _multiplier(epsilon: Exact) -> float:
-    """1/epsilon, rounded down."""
+    """The noise multiplier 1/epsilon, rounded down."""
     return enclose(lambda: 1 / lift(epsilon))[0] if isinstance(epsilon, Log) else below(1 / epsilon)
 
 
 def _rate(epsilon: Exact, move: int) -> float:
-    """epsilon/move, rounded up."""
+    """The parameter epsilon/move of discrete Laplace noise, rounded up: the noise is then smaller."""
     return enclose(lambda: lift(epsilon) / move)[1] if isinstance(epsilon, Log) else above(epsilon / move)

@@ -1,4 +1,4 @@
-"""OpenDP: its own measurements and exact samplers, with tight maps.
+"""OpenDP: its own measurements and samplers, with tight privacy maps.
 
 >>> import opendp.prelude as dp
 >>> from zcdp.adapters import opendp as zo

@@ -1,8 +1,6 @@
-"""A function for a user measurement that hands OpenDP's own objects to another measurement, uncopied.
+"""OpenDP measurements with tight privacy maps: in rho, as Renyi curves, or in (epsilon, delta).
 
-A Python function in OpenDP gets its data as Python lists and gives back lists: two conversions of every number, a fifth
-of the time of a vector of integers. A callback gets the object itself, and so does the measurement that it passes
-it on to. What this needs is private to OpenDP; where it is missing the plain function does it.
+Each wraps a measurement of OpenDP, which draws the noise, and replaces its privacy map only.
 """
 
 from __future__ import annotations
@@ -28,9 +26,15 @@ from zcdp.privacy.plan import Plan
 __all__ = ["Approximate", "approximate", "forward", "plan", "register", "renyi", "tighten"]
 
 
+# Forwarding data to the wrapped measurement without copying it.
+#
+# OpenDP converts the data of a Python function to lists, and its result back: twice for every number, a fifth of the
+# time for a vector of integers. A callback gets the Rust object itself and passes it on to the wrapped measurement.
+# This uses private parts of OpenDP; if they are missing, the measurement is used as a plain Python function.
+
 try:
     from opendp import _lib
-except ImportError:  # pragma: no cover - a version that keeps them elsewhere
+except ImportError:  # pragma: no cover - a version of OpenDP without this module
     _lib = None
 
 
@@ -38,7 +42,7 @@ NEEDED = "AnyObject", "AnyObjectPtr", "CallbackFn", "CallbackFnPtr", "CallbackFn
 
 
 def forward(measurement: Any) -> Any:
-    """What `make_user_measurement` takes as its function to release what the measurement releases."""
+    """The `function` argument of `make_user_measurement` that releases what the measurement releases."""
     if any(not hasattr(_lib, name) for name in (*NEEDED, "lib", "unwrap")):
         return measurement
     callback = _lib.CallbackFn(_dispatch(), _lib.ExtrinsicObject(ctypes.py_object(measurement)))
@@ -47,7 +51,7 @@ def forward(measurement: Any) -> Any:
 
 @cache
 def _dispatch() -> Any:
-    """The callback of all forwarded measurements: one, and kept, since Rust holds its address."""
+    """The callback shared by all forwarded measurements. It is never freed, as Rust keeps its address."""
     return _lib.CallbackFnValue(_pass_on)
 
 
@@ -64,20 +68,20 @@ def _pass_on(given: Any, measurement: Any) -> int:
         failed.argtypes, failed.restype = [ctypes.c_char_p, ctypes.c_char_p], ctypes.c_void_p
         return int(failed(b"the measurement inside a tight one failed", traceback.format_exc().encode()))
     finally:
-        given.__class__ = ctypes.POINTER(_lib.AnyObject)  # it belongs to Rust, which frees it
+        given.__class__ = ctypes.POINTER(_lib.AnyObject)  # Rust owns the object: do not let Python free it
 
 
-# Measurements with tight maps around OpenDP's own, and what whole compositions of them cost.
+# Measurements with tight privacy maps, and the plan that a measurement spends.
 
 COMPOSED = ("make_composition", "make_basic_composition")
 
 
 def tighten(measurement: Any, *, law: type[Mechanism] | None = None) -> Any:
-    """The same measurement, measured in rho, with the tight map; its sampler is OpenDP's own.
+    """The same measurement under zero-concentrated divergence, with the tight map; OpenDP still draws the noise.
 
-    Chains, post-processing and compositions are taken apart, and put together from tight parts; parts that OpenDP
-    measures in rho by itself, as Gaussian noise, stay. A measurement whose law is not known is refused, and so is one
-    that does not draw from the `law` that you believe it to.
+    Chains, post-processing and compositions are rebuilt from tightened parts; parts that OpenDP measures in rho itself,
+    such as Gaussian noise, are kept. Raises `Refused` for a measurement whose distribution is not known, and, if `law`
+    is given, for one that draws from another distribution.
     """
     name, given = name_of(measurement), kwargs(measurement)
     if hasattr(measurement, "zcdp_law"):
@@ -94,7 +98,7 @@ def tighten(measurement: Any, *, law: type[Mechanism] | None = None) -> Any:
 
 
 def _or_as_it_is(measurement: Any, law: type[Mechanism] | None) -> Any:
-    """Gaussian noise in a composition has its own rho."""
+    """The tightened measurement; Gaussian noise is kept, as OpenDP's own rho is tight for it."""
     return (
         measurement
         if is_zcdp(measurement) and name_of(measurement) == "make_gaussian"
@@ -119,7 +123,7 @@ def _tight(measurement: Any, found: Law, law: type[Mechanism] | None) -> Any:
         TO=found.releases,
     )
     tight.zcdp_law = found
-    # asked directly, it answers without the way through Rust; in chains and compositions that way is taken
+    # A direct call of `map` skips Rust; chains and compositions call the privacy map through Rust.
     tight.map = lambda distance: _rho(found, distance)
     return tight
 
@@ -130,9 +134,9 @@ def _rho(law: Law, distance: Any) -> float:
 
 
 def renyi(measurement: Any) -> Any:
-    """The measurement in Renyi divergences: its map gives the tight curve at a distance, and OpenDP adds curves up.
+    """The measurement under Renyi divergence: its map returns the tight curve at a distance; OpenDP adds curves up.
 
-    Taken are single measurements of a known law, tight ones too; chain and compose what comes out.
+    The argument is a single measurement of a known distribution, tightened or not; chain and compose the result.
     """
     found = getattr(measurement, "zcdp_law", None) or law_of(measurement)
 
@@ -154,7 +158,7 @@ def renyi(measurement: Any) -> Any:
 def plan(measurement: Any, distance: Any) -> Plan:
     """What the measurement spends for inputs at that distance, as a plan.
 
-    What is not known in more detail counts by OpenDP's own map: as rho, or as any mechanism of that pure epsilon.
+    A part whose distribution is not known counts by OpenDP's own map: as rho, or as any pure epsilon-DP mechanism.
     """
     parts = _parts(measurement, distance)
     if not parts:
@@ -193,20 +197,20 @@ def _by_map(measurement: Any, distance: Any) -> list[Curve]:
 
 @dataclass(frozen=True)
 class Approximate:
-    """A measurement, and its (epsilon, delta) by the exact curve of all that it consists of."""
+    """A measurement with its certified (epsilon, delta), from the exact privacy profile of all its parts."""
 
     measurement: Any
 
     def __call__(self, data: Any) -> Any:
-        """A release of the measurement."""
+        """Run the measurement on the data."""
         return self.measurement(data)
 
     def plan(self, distance: Any) -> Plan:
-        """What is spent, as a plan: rho, the Renyi curve, both ends of epsilon."""
+        """What the measurement spends at that distance, as a plan (with rho, the Renyi curve, both ends of epsilon)."""
         return plan(self.measurement, distance)
 
     def _curve(self, distance: Any) -> Callable[[float], float] | None:
-        """Their Renyi curve, where some part of it is not known in more detail."""
+        """OpenDP's own Renyi curve, if the distribution of some part is not known; else None."""
         if not is_renyi(self.measurement):
             return None
         try:
@@ -217,25 +221,25 @@ class Approximate:
         return None
 
     def epsilon(self, distance: Any, *, delta: float) -> float:
-        """The least epsilon certified at delta."""
+        """The certified upper end of epsilon at delta."""
         if (curve := self._curve(distance)) is not None:
             return renyi_epsilon(curve, delta)
         parts = _parts(self.measurement, distance)
         return Plan.sum_of(*parts).epsilon_at(delta=delta) if parts else 0.0
 
     def delta(self, distance: Any, *, epsilon: float) -> float:
-        """The least delta certified at epsilon."""
+        """The certified upper end of delta at epsilon."""
         if (curve := self._curve(distance)) is not None:
             return renyi_delta(curve, epsilon)
         parts = _parts(self.measurement, distance)
         return Plan.sum_of(*parts).delta_at(epsilon=epsilon) if parts else 0.0
 
     def map(self, distance: Any) -> Any:
-        """OpenDP's `PrivacyProfile` at that distance: `.epsilon(delta)` and `.delta(epsilon)`."""
+        """An OpenDP `PrivacyProfile` at that distance, with `.epsilon(delta)` and `.delta(epsilon)`."""
         return dp.new_privacy_profile(lambda epsilon: self.delta(distance, epsilon=epsilon))
 
     def fixed(self, delta: float) -> Any:
-        """A measurement in (epsilon, delta) at this delta, for compositions in OpenDP."""
+        """The measurement under OpenDP's (epsilon, delta) measure at this delta, for compositions in OpenDP."""
         return dp.m.make_user_measurement(
             *self.measurement.input_space,
             dp.approximate(dp.max_divergence()),
@@ -245,33 +249,33 @@ class Approximate:
 
 
 def approximate(measurement: Any) -> Approximate:
-    """(epsilon, delta) of a measurement, or of a composition of them, by the exact curve and not through rho alone."""
+    """(epsilon, delta) of a measurement or a composition, by the exact privacy profile and not through rho alone."""
     if not is_pure(measurement) and not is_zcdp(measurement) and not is_renyi(measurement):
         raise Refused(f"{name_of(measurement)} is refused: it is measured in {measurement.output_measure}")
     return Approximate(measurement)
 
 
-# Tight measurements in OpenDP's Context API, which finds their noise for a budget in rho.
+# Constructors for OpenDP's Context API, which finds the scale of their noise for a budget in rho.
 
 
 def make_tight_laplace(input_domain: Any, input_metric: Any, scale: float, k: int | None = None) -> Any:
-    """`make_laplace`, measured in rho by the tight map."""
+    """`make_laplace` with the tight map in rho."""
     return tighten(dp.m.make_laplace(input_domain, input_metric, scale, k))
 
 
 def make_tight_geometric(input_domain: Any, input_metric: Any, scale: float) -> Any:
-    """`make_geometric`, measured in rho by the tight map."""
+    """`make_geometric` with the tight map in rho."""
     return tighten(dp.m.make_geometric(input_domain, input_metric, scale))
 
 
 def make_tight_noisy_max(input_domain: Any, input_metric: Any, scale: float, negate: bool = False) -> Any:
-    """`make_noisy_max` with Gumbel noise, measured in rho by the tight map."""
+    """`make_noisy_max` with Gumbel noise and the tight map in rho."""
     measure = dp.zero_concentrated_divergence()
     return tighten(dp.m.make_noisy_max(input_domain, input_metric, measure, scale, negate))
 
 
 def register() -> None:
-    """Let queries say `.tight_laplace()`, `.tight_geometric()` and `.tight_noisy_max()`; once is enough."""
+    """Add `.tight_laplace()`, `.tight_geometric()` and `.tight_noisy_max()` to OpenDP's queries; call it once."""
     for constructor in (make_tight_laplace, make_tight_geometric, make_tight_noisy_max):
         if constructor.__name__.removeprefix("make_") not in constructors:
             dp.register(constructor)

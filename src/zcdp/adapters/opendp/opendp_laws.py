@@ -1,4 +1,4 @@
-"""Which law an OpenDP measurement draws from, read from the record of its constructor and checked against its map.
+"""Which distribution an OpenDP measurement draws from, read from its constructor's arguments and checked by its map.
 
 Theorem: docs/theorems/adapters.md.
 """
@@ -21,19 +21,23 @@ from zcdp.privacy.curve import Curve
 __all__ = ["Law", "Refused", "is_pure", "is_renyi", "is_zcdp", "kwargs", "law_of", "name_of"]
 
 
-LOWEST = {"f64": -1074, "f32": -149}
-"""Every finite float is a multiple of two to this power."""
-ROUNDING = 1e-6
-"""So far, relatively, their floats (of single precision, too) may be from the exact numbers."""
+LEAST_EXPONENT = {"f64": -1074, "f32": -149}
+"""Every finite float of the type is a multiple of 2 to this power."""
+RELATIVE_ROUNDING = 1e-6
+"""Relative error allowed between OpenDP's floats, single precision included, and exact numbers."""
 
 
 class Refused(BadValue):
-    """A measurement whose law is not known here: the reason."""
+    """A measurement whose distribution is not known; the message gives the reason."""
 
 
 @dataclass(frozen=True)
 class Law:
-    """What a measurement spends at each distance of its inputs, what OpenDP's own map says, and what it releases."""
+    """The distribution of a measurement.
+
+    `spent` gives the mechanism (None if nothing is spent) for inputs at a distance, `own_map` the value that OpenDP's
+    map must have there, `releases` OpenDP's name for the type of the output.
+    """
 
     kind: type[Mechanism]
     spent: Callable[[Fraction], Curve | None]
@@ -42,32 +46,32 @@ class Law:
 
 
 def is_pure(measurement: Any) -> bool:
-    """Whether it is measured in pure epsilons."""
+    """Whether the measurement's output measure is max divergence (pure epsilon)."""
     return bool(measurement.output_measure == dp.max_divergence())
 
 
 def is_zcdp(measurement: Any) -> bool:
-    """Whether it is measured in rho."""
+    """Whether the measurement's output measure is zero-concentrated divergence (rho)."""
     return bool(measurement.output_measure == dp.zero_concentrated_divergence())
 
 
 def is_renyi(measurement: Any) -> bool:
-    """Whether it is measured in Renyi divergences."""
+    """Whether the measurement's output measure is Renyi divergence."""
     return bool(measurement.output_measure == dp.renyi_divergence())
 
 
 def name_of(measurement: Any) -> str:
-    """The constructor that made it."""
+    """The name of the constructor that made the measurement."""
     return str(getattr(measurement, "__opendp_dict__", {}).get("__function__", "a measurement without a record"))
 
 
 def kwargs(thing: Any) -> dict[str, Any]:
-    """What its constructor was given."""
+    """The keyword arguments of the constructor, as OpenDP recorded them."""
     return dict(getattr(thing, "__opendp_dict__", {}).get("__kwargs__", {}))
 
 
 def law_of(measurement: Any) -> Law:
-    """The law, for the constructors that are known; every other one is refused."""
+    """The distribution of a measurement from a known constructor; raises `Refused` for any other."""
     name = name_of(measurement)
     if name not in _LAWS:
         raise Refused(f"{name} is refused: {_REASONS.get(name, 'the law that it draws from is not known here')}")
@@ -77,16 +81,16 @@ def law_of(measurement: Any) -> Law:
 
 
 def _check(measurement: Any, law: Law, name: str) -> None:
-    """Their own map must be that of the law which the record names: else one of the two is about something else."""
+    """Raise `Refused` unless OpenDP's own map has the values that the recorded arguments imply."""
     apart = (1,) if measurement.input_metric == dp.discrete_distance() else (1, 3)
     for distance in apart:
         theirs, named = measurement.map(_typed(measurement, distance)), law.own_map(Fraction(distance))
-        if not abs(theirs - named) <= ROUNDING * named:
+        if not abs(theirs - named) <= RELATIVE_ROUNDING * named:
             raise Refused(f"{name} is refused: its map says {theirs} at {distance}, its record {named}")
 
 
 def _typed(measurement: Any, distance: int) -> float:
-    """As an int or a float, as the metric has it."""
+    """The distance as an int or a float, whichever type the metric has."""
     return float(distance) if str(measurement.input_distance_type) in ("f32", "f64") else distance
 
 
@@ -98,7 +102,7 @@ def _scale(given: dict[str, Any], name: str) -> Fraction:
 
 
 def _noise(measurement: Any, given: dict[str, Any]) -> Law:
-    """Discrete Laplace noise on whole multiples of 2^k; of integers on themselves."""
+    """Discrete Laplace noise: for floats on multiples of 2^k, for integers on the integers."""
     name = name_of(measurement)
     if not is_pure(measurement):
         raise Refused(f"{name} is refused: measured in {measurement.output_measure} it draws other noise")
@@ -106,11 +110,11 @@ def _noise(measurement: Any, given: dict[str, Any]) -> Law:
         raise Refused(f"{name} is refused: with bounds it draws from a truncated law")
     scale, carrier = _scale(given, name), str(measurement.input_carrier_type)
     atom = carrier.removeprefix("Vec<").removesuffix(">")
-    if atom not in LOWEST:
+    if atom not in LEAST_EXPONENT:
         step, rounded = Fraction(1), 0
     else:
-        k = LOWEST[atom] if given.get("k") is None else int(given["k"])
-        step, rounded = Fraction(2) ** k, 0 if k <= LOWEST[atom] else 1
+        k = LEAST_EXPONENT[atom] if given.get("k") is None else int(given["k"])
+        step, rounded = Fraction(2) ** k, 0 if k <= LEAST_EXPONENT[atom] else 1
         if rounded and carrier != atom:
             raise Refused(f"{name} is refused: of vectors the rounding to 2^k is not covered; leave k out")
 
@@ -134,7 +138,7 @@ def _randomized_response(measurement: Any, given: dict[str, Any]) -> Law:
 
 
 def _bits(measurement: Any, given: dict[str, Any]) -> Law:
-    """Each bit is flipped with probability f/2; vectors of weight m differ in 2m bits: m times RAPPOR."""
+    """Each bit is flipped with probability f/2. Vectors with m ones differ in at most 2m bits: m times RAPPOR."""
     weight = kwargs(given["input_domain"]).get("max_weight")
     flip = rational(given["f"], "f")
     if not weight or not 0 < flip < 1:
@@ -145,7 +149,7 @@ def _bits(measurement: Any, given: dict[str, Any]) -> Law:
 
 
 def _noisy_max(measurement: Any, given: dict[str, Any]) -> Law:
-    """Gumbel noise where it is measured in rho, which is the exponential mechanism; else permute-and-flip."""
+    """In rho OpenDP draws Gumbel noise, the exponential mechanism; in pure epsilon it is permute-and-flip."""
     name = name_of(measurement)
     if not is_pure(measurement) and not is_zcdp(measurement):
         raise Refused(f"{name} is refused: measured in {measurement.output_measure} its noise is not known here")
@@ -185,7 +189,7 @@ _REASONS = {
 
 
 def at(law: Law, distance: Any) -> Curve | None:
-    """What is spent by inputs at that distance; None where they are the same."""
+    """The mechanism for inputs at that distance; None if nothing is spent."""
     if distance == inf:
         raise BadValue("distance (inf) must be finite")
     number = rational(distance, "distance")

@@ -1,6 +1,6 @@
-"""From a Renyi curve that can only be asked, order by order, to (epsilon, delta).
+"""Conversion of a Renyi curve, given as a function of the order alpha, to (epsilon, delta): the Chernoff bound.
 
-Every order gives a valid answer, so the search for a good one need not be exact.
+Every order gives a valid bound, which is certified; the search for a good order is heuristic.
 Theorem: docs/theorems/rdp-to-approx.md.
 """
 
@@ -21,11 +21,12 @@ __all__ = ["renyi_delta", "renyi_epsilon"]
 
 
 Curve = Callable[[float], float]
-LOWEST, HIGHEST, COARSE, FINE = -8.0, 12.0, 40, 30
+LEAST_LOG_S, LARGEST_LOG_S, GRID_STEPS, TERNARY_STEPS = -8.0, 12.0, 40, 30
+"""The search runs over log(s), s = alpha - 1: on a grid with this many steps, then by ternary search."""
 
 
 def renyi_epsilon(curve: Curve, delta: Value) -> float:
-    """The least epsilon at delta over the orders that were tried, rounded up.
+    """The smallest certified epsilon at delta over the orders that were tried, rounded up.
 
     >>> renyi_epsilon(lambda order: order / 2, "1e-6")  # rho = 1/2
     5.22153...
@@ -42,7 +43,7 @@ def renyi_epsilon(curve: Curve, delta: Value) -> float:
 
 
 def renyi_delta(curve: Curve, epsilon: Value) -> float:
-    """The least delta at epsilon over the orders that were tried, rounded up.
+    """The smallest certified delta at epsilon over the orders that were tried, rounded up.
 
     >>> renyi_delta(lambda order: order / 2, 5)
     2.896...e-06
@@ -61,7 +62,7 @@ def renyi_delta(curve: Curve, epsilon: Value) -> float:
 
 
 def _least(curve: Curve, at: Callable[[Fraction, Fraction], float]) -> float:
-    """On a grid of orders, then by thirds around its best: the logarithm of alpha - 1 is what is searched."""
+    """The least bound `at(s, divergence)` found on a grid of log(s), then by ternary search around the best point."""
 
     def value(place: float) -> float:
         order = 1 + exp(place)
@@ -72,10 +73,10 @@ def _least(curve: Curve, at: Callable[[Fraction, Fraction], float]) -> float:
             raise BadValue(f"the curve ({divergence} at order {order}) must not be negative")
         return at(Fraction(order) - 1, Fraction(divergence))
 
-    step = (HIGHEST - LOWEST) / COARSE
-    best = min((value(LOWEST + n * step), LOWEST + n * step) for n in range(COARSE + 1))
+    step = (LARGEST_LOG_S - LEAST_LOG_S) / GRID_STEPS
+    best = min((value(LEAST_LOG_S + n * step), LEAST_LOG_S + n * step) for n in range(GRID_STEPS + 1))
     low, high = best[1] - step, best[1] + step
-    for _ in range(FINE):
+    for _ in range(TERNARY_STEPS):
         one, other = low + (high - low) / 3, high - (high - low) / 3
         tried = (value(one), one), (value(other), other)
         best = min(best, *tried)

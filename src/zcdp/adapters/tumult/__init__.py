@@ -1,4 +1,4 @@
-"""Tumult Core and Tumult Analytics: their own noise on Spark, at the tight rho, sound under parallel composition."""
+"""Tumult Core and Tumult Analytics: their own noise on Spark, at the tight rho, valid under parallel composition."""
 
 from zcdp.adapters.common import installed, warn_unless
 from zcdp.adapters.tumult.measurement import TESTED

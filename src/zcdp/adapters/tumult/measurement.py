@@ -1,4 +1,4 @@
-"""The versions of Tumult that the bridge was tested with."""
+"""Measurements of Tumult Core under a tight bound on rho instead of epsilon^2/2."""
 
 from __future__ import annotations
 
@@ -28,38 +28,46 @@ __all__ = ["TESTED", "Law", "Refused", "Tight", "law_of", "rational_of", "tighte
 
 
 TESTED = {"tmlt.core": ("0.19.1",), "tmlt.analytics": ("0.21.0",)}
+"""The versions of Tumult that this adapter was tested with."""
 
 
-# Which law a measurement of Tumult Core draws from, and what inputs at a distance cost it.
+# The distribution of a measurement of Tumult Core, and its cost for inputs at a distance.
 #
 # Theorem: docs/theorems/adapters.md.
 
 
 class Refused(BadValue):
-    """A measurement whose law, or whose metric, is not covered: the reason."""
+    """A measurement whose distribution or metric is not covered; the message gives the reason."""
 
 
 @dataclass(frozen=True)
 class Law:
-    """What a mechanism costs for inputs at a distance, and whether its distances are whole numbers."""
+    """The distribution of a measurement.
+
+    `spent` gives the mechanism (None if nothing is spent) for inputs at a distance; `whole` is whether all distances
+    are whole numbers.
+    """
 
     spent: Callable[[Fraction], Mechanism | None]
     whole: bool
 
     def tight(self, distance: Fraction) -> Fraction:
-        """The tight rho at this distance, rounded up; alone, and not below a composition over an l2 norm."""
+        """The tight rho at this distance, rounded up; not valid below parallel composition over an l2 norm."""
         one = self.spent(distance) if distance else None
         return Fraction(0) if one is None else one.rho_fraction
 
     def quadratic(self, square: Fraction) -> Fraction:
-        """A bound that is quadratic in the distance, from its square: what parallel composition rests on."""
+        """An upper bound on rho that is quadratic in the distance, as parallel composition requires.
+
+        The argument is the square of the distance.
+        """
         if not self.whole:
             raise Refused("distances are not whole numbers here: no bound below epsilon^2/2 is quadratic in them")
         return square * self.tight(Fraction(1))
 
 
 def rational_of(number: Any) -> Fraction:
-    """An `ExactNumber` as a Fraction; what is no rational number is refused."""
+    """An `ExactNumber` as a Fraction; raises `Refused` if it is not rational."""
     expression = ExactNumber(number).expr
     if not expression.is_Rational:
         raise Refused(f"{expression} is not a rational number")
@@ -67,7 +75,7 @@ def rational_of(number: Any) -> Fraction:
 
 
 def law_of(measurement: Any) -> Law:
-    """The law, taken apart from its chain; everything that is not known is refused."""
+    """The distribution of a measurement, found inside its chain; raises `Refused` if it is not known."""
     spent = _spent(measurement)
     return Law(spent, _is_whole(measurement.input_metric, measurement.input_domain))
 
@@ -111,14 +119,14 @@ def _positive(number: Any, name: str) -> Fraction:
 
 
 def _check_l1(metric: Any) -> None:
-    """Distances of several cells must add up; of an l2 norm one cell is not the worst case."""
+    """Raise `Refused` unless distances of cells add up: under an l2 norm a change in one cell is not the worst case."""
     inner = metric.metric if isinstance(metric, OnColumn) else metric
     if not isinstance(inner, SumOf):
         raise Refused(f"{metric} is refused: only sums of distances are covered")
 
 
 def _is_whole(metric: Any, domain: Any) -> bool:
-    """Whether inputs are a whole number of steps apart: rows, or integers."""
+    """Whether distances are whole numbers, as for rows and integers; raises `Refused` for an unknown metric."""
     if isinstance(metric, AbsoluteDifference):
         return isinstance(domain, NumpyIntegerDomain)
     if isinstance(metric, SymmetricDifference | HammingDistance):
@@ -129,14 +137,15 @@ def _is_whole(metric: Any, domain: Any) -> bool:
     raise Refused(f"{metric} is refused: covered are rows, sums over groups of rows, and numbers")
 
 
-# A measurement of Tumult Core, measured in rho by a tight bound instead of epsilon^2/2.
+# The wrapped measurement.
 
 
 class Tight(Measurement):  # type: ignore[misc]
-    """The wrapped measurement and its sampler, with a certified rational bound on rho as its privacy function.
+    """The wrapped measurement and its sampler, with a certified rational upper bound on rho as its privacy function.
 
-    By default that is d^2 times the tight rho at distance 1: quadratic in the distance, and so sound below parallel
-    composition over an l2 norm. `alone` promises that it is not used there, and gives the tight rho at every distance.
+    By default the bound is d^2 times the tight rho at distance 1: quadratic in the distance d, and so valid below
+    parallel composition over an l2 norm. With `alone` the caller promises not to use it there, and the bound is the
+    tight rho at every distance. `declared` is a pair (distance, rho) to report exactly; rho must not be too small.
     """
 
     def __init__(self, measurement: Any, *, alone: bool = False, declared: tuple[Any, Any] | None = None) -> None:
@@ -151,7 +160,7 @@ class Tight(Measurement):  # type: ignore[misc]
             is_interactive=False,
         )
         self._measurement, self._alone, self._declared = measurement, alone, None
-        law_of(measurement)  # refused here, not at the first question
+        law_of(measurement)  # raises here rather than at the first use
         if not alone:
             self._bound(ExactNumber(1))
         if declared is not None:
@@ -170,7 +179,7 @@ class Tight(Measurement):  # type: ignore[misc]
         return law.tight(rational_of(distance)) if self._alone else law.quadratic(rational_of(distance**2))
 
     def privacy_function(self, d_in: Any) -> ExactNumber:
-        """An upper bound on rho at this distance: the declared one, where it was proven to hold."""
+        """An upper bound on rho at this distance; at the declared distance, the declared rho, which was verified."""
         self.input_metric.validate(d_in)
         distance = ExactNumber(d_in)
         if self._declared is not None and distance == self._declared[0]:
@@ -179,10 +188,10 @@ class Tight(Measurement):  # type: ignore[misc]
         return ExactNumber(sympy.Rational(bound.numerator, bound.denominator))
 
     def __call__(self, data: Any) -> Any:
-        """The release of the wrapped measurement."""
+        """Run the wrapped measurement on the data."""
         return self._measurement(data)
 
 
 def tighten(measurement: Any, *, alone: bool = False) -> Tight:
-    """The measurement, measured in rho by the tight bound; refused where its law or its metric is not covered."""
+    """The measurement with the tight bound on rho; raises `Refused` if its distribution or metric is not covered."""
     return Tight(measurement, alone=alone)

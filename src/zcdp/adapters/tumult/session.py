@@ -1,7 +1,7 @@
 """Sessions of Tumult Analytics whose counts, sums and quantiles have the least noise that their rho allows.
 
-Analytics has no public hook. One private class decides every scale, the compiler's visitor: this session gets another
-one, and no other session does. The versions must be those that were tested.
+Analytics has no public hook for this. The scale of all noise is chosen by one private class, the visitor of its
+compiler; `enable` replaces it for one session and no other. Only the tested versions are accepted.
 """
 
 from __future__ import annotations
@@ -35,22 +35,23 @@ __all__ = ["NotTested", "enable"]
 
 
 class NotTested(ZcdpError, RuntimeError):
-    """Another version than those that were tested: what is private to Analytics may mean something else there."""
+    """The installed version was not tested: its private parts, which this module replaces, may differ."""
 
 
 PURE = (NoiseMechanism.LAPLACE, NoiseMechanism.GEOMETRIC)
+"""The noise that is covered: mechanisms of pure DP, for which Analytics charges epsilon^2/2."""
 
 
 class _Visitor(MeasurementVisitor):  # type: ignore[misc]
-    """Builds what it is asked for, with less noise, where that is covered; else as it always was.
+    """Builds measurements with less noise if they are covered, and unchanged ones otherwise.
 
-    Here below parallel composition, which rests on bounds that are quadratic in the distance.
+    This class is for sessions below parallel composition, which requires bounds quadratic in the distance.
     """
 
     alone = False
 
     def build_groupby_count(self, **given: Any) -> Any:
-        """A count of each group."""
+        """The measurement that counts the rows of each group."""
         if not self._covered(given, given["mechanism"]):
             return super().build_groupby_count(**given)
         return self._least_noise(
@@ -63,7 +64,7 @@ class _Visitor(MeasurementVisitor):  # type: ignore[misc]
         )
 
     def build_groupby_bounded_sum(self, **given: Any) -> Any:
-        """A sum of each group."""
+        """The measurement that adds up a column in each group."""
         if not self._covered(given, given["mechanism"]):
             return super().build_groupby_bounded_sum(**given)
         return self._least_noise(
@@ -77,7 +78,7 @@ class _Visitor(MeasurementVisitor):  # type: ignore[misc]
         )
 
     def build_groupby_quantile(self, **given: Any) -> Any:
-        """A quantile of each group; rows are counted over the groups, not squared, whatever the session prefers."""
+        """The measurement of a quantile of each group, always under the l1 norm over groups."""
         if not self._covered(given, NoiseMechanism.LAPLACE):
             return super().build_groupby_quantile(**given)
         added_up = GroupBy(
@@ -100,9 +101,9 @@ class _Visitor(MeasurementVisitor):  # type: ignore[misc]
         return bool(self.output_measure == RhoZCDP() and mechanism in PURE and rows)
 
     def _least_noise(self, given: dict[str, Any], build: Callable[[Any], Any]) -> Any:
-        """The measurement of least noise that is certified to fit, declared at what it was asked for.
+        """The measurement of least noise whose certified rho fits the budget; it declares exactly that budget.
 
-        It is built for one row; what it costs at the distance of the session is for `Tight` to prove.
+        `build` takes epsilon for one row; `Tight` verifies the cost at the distance of the session.
         """
         rho, distance = given["budget"].value, given["stability"]
         at = rational_of(distance) if self.alone else Fraction(1)
@@ -120,7 +121,7 @@ class _Visitor(MeasurementVisitor):  # type: ignore[misc]
 
 
 def _shared(given: dict[str, Any], epsilon: Any) -> dict[str, Any]:
-    """What all aggregations are given: epsilon for one row."""
+    """The arguments that all aggregations share; epsilon is that for one row."""
     return {
         "input_domain": given["input_domain"],
         "input_metric": given["input_metric"],
@@ -132,13 +133,13 @@ def _shared(given: dict[str, Any], epsilon: Any) -> dict[str, Any]:
 
 
 class _AloneVisitor(_Visitor):
-    """For a session of its own: no parallel composition above it."""
+    """The visitor for a session that is not below parallel composition: it uses the tight rho at its distance."""
 
     alone = True
 
 
 def _with_globals(function: Any, **changed: Any) -> FunctionType:
-    """The same function, in which some names of its module mean something else."""
+    """A copy of the function in which some global names of its module are replaced."""
     plain = inspect.unwrap(function)
     if plain.__closure__ or not set(changed) <= set(plain.__code__.co_names):
         raise NotTested(f"{plain.__qualname__} is not the function that this bridge was tested with")
@@ -148,10 +149,10 @@ def _with_globals(function: Any, **changed: Any) -> FunctionType:
 
 
 def enable(session: Any) -> Any:
-    """Let counts, sums and quantiles of this session have the tight noise for their rho; returns the session.
+    """Give counts, sums and quantiles of this session the least noise for their rho; returns the session.
 
-    A session that `partition_and_create` made is enabled by itself, and gets the bound that is quadratic in the
-    distance. Only with the versions that were tested: everything here is private to Analytics.
+    A session made by `partition_and_create` must be enabled separately, and gets the bound that is quadratic in the
+    distance. Raises `NotTested` for other versions than the tested ones: private parts of Analytics are replaced.
     """
     for package, versions in TESTED.items():
         if version(package) not in versions:

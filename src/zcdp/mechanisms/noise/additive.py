@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from abc import abstractmethod
+from collections.abc import Callable
 from fractions import Fraction
 from math import frexp
 from typing import TYPE_CHECKING, Any, ClassVar, Self
@@ -10,8 +11,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, Self
 from flint import arb
 
 from zcdp.errors import BadType, BadValue
-from zcdp.mechanisms.accuracy import IntegerNoise as IntegerLaw
-from zcdp.mechanisms.accuracy import RealNoise as RealLaw
+from zcdp.mechanisms.accuracy import Noise, largest_move, least_whole, noise_accuracy, noise_relative_error
 from zcdp.mechanisms.base import Mechanism
 from zcdp.mechanisms.sensitivity import L2, Moves, Sensitivity
 from zcdp.numeric.balls import enclose, lift
@@ -29,7 +29,6 @@ __all__ = [
     "AddsIntegers",
     "AddsReals",
     "ExponentialNoise",
-    "RealExponentialNoise",
     "default_grid",
     "noise_epsilon",
     "noise_scale",
@@ -65,10 +64,38 @@ def _distance(sensitivity: Any) -> Any:
     return single
 
 
-class AddsIntegers(IntegerLaw):
+@Noise.register
+class AddsIntegers:
     """Integer-valued noise on an integer-valued query."""
 
     sensitivity: Any
+    accuracy = noise_accuracy
+
+    @property
+    def unit(self) -> Fraction:
+        """How far one answer moves between neighbours at most."""
+        return largest_move(self.sensitivity)
+
+    @property
+    def relative_error(self) -> float:
+        """Standard deviation of the noise over how far one answer moves: a number without a unit."""
+        return noise_relative_error(self)
+
+    @abstractmethod
+    def _second_moment(self) -> arb:
+        """The variance of the noise, at the working precision."""
+
+    @abstractmethod
+    def _outside(self, h: int) -> arb:
+        """The probability that |noise| exceeds h, at the working precision."""
+
+    def _half_width(self, miss: Callable[[], arb]) -> float:
+        """The least h at which |noise| exceeds h with a probability of at most `miss`, rounded up."""
+        return least_whole(self._outside, miss, self._near(miss))
+
+    def _near(self, _: Callable[[], arb]) -> int:
+        """Where to start the search for the half-width."""
+        return 0
 
     @abstractmethod
     def noise(self) -> IntegerNoise:
@@ -102,10 +129,34 @@ class AddsIntegers(IntegerLaw):
         return self.sample(size), self.sample(size) + int(_distance(self.sensitivity))
 
 
-class AddsReals(RealLaw):
-    """Continuous noise on a real-valued query, rounded to a grid. See docs/theorems/grid-rounding.md."""
+@Noise.register
+class AddsReals:
+    """Continuous noise on a real-valued query, rounded to a grid. Theorem: docs/theorems/grid-rounding.md."""
 
     sensitivity: Any
+    accuracy = noise_accuracy
+
+    @property
+    def unit(self) -> Fraction:
+        """How far one answer moves between neighbours at most."""
+        return largest_move(self.sensitivity)
+
+    @property
+    def relative_error(self) -> float:
+        """Standard deviation of the noise over how far one answer moves: a number without a unit."""
+        return noise_relative_error(self)
+
+    @abstractmethod
+    def _second_moment(self) -> arb:
+        """The variance of the noise, at the working precision."""
+
+    @abstractmethod
+    def _quantile(self, miss: arb) -> arb:
+        """Where |noise| exceeds the value with probability `miss`, at the working precision."""
+
+    def _half_width(self, miss: Callable[[], arb]) -> float:
+        """The least h at which |noise| exceeds h with a probability of at most `miss`, rounded up."""
+        return enclose(lambda: self._quantile(miss()))[1]
 
     @property
     def _spread(self) -> Fraction | float:
@@ -269,6 +320,26 @@ class ExponentialNoise(Mechanism):
         kind: Any = type(self)
         return tuple((kind(epsilon=epsilon * move / self._length, sensitivity=move), count) for count, move in moves)
 
+    def _set_real(self, epsilon: Value | None, scale: Value | None, sensitivity: Value | Sensitivity) -> None:
+        """Fill in the parameters of noise on real answers: a number, or a vector under any bound.
+
+        `shape` is what equality sees of a vector's moves: their shares of the whole; empty for a single move.
+        """
+        if isinstance(sensitivity, Sensitivity):
+            self._set(sensitivity=sensitivity)  # as given: it says what was assumed
+        else:
+            self._set(sensitivity=positive_rational(sensitivity, "sensitivity"))
+        length, moves = self._length, self._moves
+        shape = ("L2",) if moves is None else tuple((count, move / length) for count, move in moves)
+        self._set(epsilon=noise_epsilon(epsilon, scale, length), shape=() if shape == ((1, Fraction(1)),) else shape)
+
+    def group(self, size: Value) -> Self:
+        """Inputs at a distance of `size` neighbours: the sensitivity times `size`, the noise as it is."""
+        steps = integer(size, "size", 1)
+        kind: Any = type(self)
+        grouped: Self = kind(epsilon=times(steps, self.epsilon), sensitivity=self._single * steps)
+        return grouped
+
     def usual_losses(self) -> tuple[tuple[int, float], ...]:
         """Each coordinate is charged by itself."""
         if (moves := self._moves) is None:
@@ -291,26 +362,3 @@ class ExponentialNoise(Mechanism):
             return Peak(epsilon**2 / self.many, arb(1))
         parts = (count * self._rho(epsilon * lift(part), move) for count, part, move in shares)
         return Peak(sum(parts, arb(0)), arb(1))
-
-
-class RealExponentialNoise(AddsReals, ExponentialNoise):
-    """The same for real answers: a number, or a vector under any bound."""
-
-    shape: tuple[object, ...]
-    """The moves as shares of the whole; empty for a single one."""
-
-    def __init__(
-        self, *, epsilon: Value | None = None, scale: Value | None = None, sensitivity: Value | Sensitivity = 1
-    ) -> None:
-        if isinstance(sensitivity, Sensitivity):
-            self._set(sensitivity=sensitivity)  # as given: it says what was assumed
-        else:
-            self._set(sensitivity=positive_rational(sensitivity, "sensitivity"))
-        length, moves = self._length, self._moves
-        shape = ("L2",) if moves is None else tuple((count, move / length) for count, move in moves)
-        self._set(epsilon=noise_epsilon(epsilon, scale, length), shape=() if shape == ((1, Fraction(1)),) else shape)
-
-    def group(self, size: Value) -> Self:
-        """Inputs at a distance of `size` neighbours: the sensitivity times `size`, the noise as it is."""
-        steps = integer(size, "size", 1)
-        return type(self)(epsilon=times(steps, self.epsilon), sensitivity=self._single * steps)

@@ -13,7 +13,7 @@ from zcdp.mechanisms.noise.additive import AddsIntegers, ExponentialNoise, noise
 from zcdp.mechanisms.noise.euclidean_moves import whole_moves_pair
 from zcdp.mechanisms.sensitivity import L2, Moves, Sensitivity
 from zcdp.numeric.balls import enclose, lift
-from zcdp.numeric.exact import Exact, Value, integer, times
+from zcdp.numeric.exact import Exact, Value, integer
 from zcdp.numeric.functions import Number, exp, expm1
 from zcdp.privacy.loss import LossLaw, discrete_laplace_pair
 
@@ -65,11 +65,6 @@ class DiscreteLaplace(AddsIntegers, ExponentialNoise):
 
     def _rho(self, epsilon: arb, move: Fraction) -> arb:
         return epsilon * (1 + expm1(-epsilon) * (epsilon / move.numerator).csch() / move.numerator)
-
-    def group(self, size: Value) -> DiscreteLaplace:
-        """Inputs at a distance of `size` neighbours: the sensitivity times `size`, the noise as it is."""
-        steps = integer(size, "size", 1)
-        return DiscreteLaplace(epsilon=times(steps, self.epsilon), sensitivity=self._single * steps)
 
     def pair(self) -> LossLaw | None:
         if isinstance(self.sensitivity, L2):

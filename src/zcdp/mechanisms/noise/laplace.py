@@ -8,11 +8,11 @@ from typing import TYPE_CHECKING, ClassVar
 
 from flint import arb
 
-from zcdp.mechanisms.noise.additive import RealExponentialNoise, noise_variance, shift_cumulant
+from zcdp.mechanisms.noise.additive import AddsReals, ExponentialNoise, noise_variance, shift_cumulant
 from zcdp.mechanisms.noise.euclidean_moves import real_moves_pair
 from zcdp.mechanisms.sensitivity import Sensitivity
 from zcdp.numeric.balls import lift
-from zcdp.numeric.exact import Exact
+from zcdp.numeric.exact import Exact, Value
 from zcdp.numeric.functions import Number, expm1
 from zcdp.privacy.loss import LossLaw, laplace_pair
 
@@ -23,7 +23,7 @@ __all__ = ["Laplace"]
 
 
 @dataclass(frozen=True, init=False, repr=False)
-class Laplace(RealExponentialNoise):
+class Laplace(AddsReals, ExponentialNoise):
     """Noise of density exp(-|x|/scale)/(2 scale), epsilon = sensitivity/scale: rho = epsilon + e^-epsilon - 1.
 
     The privacy loss depends on epsilon alone, and so does equality; for a vector of answers (`L0LInf` and the like)
@@ -44,6 +44,11 @@ class Laplace(RealExponentialNoise):
     epsilon: Exact
     sensitivity: Fraction | Sensitivity = field(default=Fraction(1), compare=False)
     shape: tuple[object, ...] = field(repr=False, default=())
+
+    def __init__(
+        self, *, epsilon: Value | None = None, scale: Value | None = None, sensitivity: Value | Sensitivity = 1
+    ) -> None:
+        self._set_real(epsilon, scale, sensitivity)
 
     def _move(self, s: Number, epsilon: arb, _: Fraction) -> Number:
         return shift_cumulant(s, epsilon, s / (1 + s))

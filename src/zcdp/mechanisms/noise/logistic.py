@@ -8,11 +8,11 @@ from typing import TYPE_CHECKING, ClassVar
 
 from flint import arb
 
-from zcdp.mechanisms.noise.additive import RealExponentialNoise
+from zcdp.mechanisms.noise.additive import AddsReals, ExponentialNoise
 from zcdp.mechanisms.noise.euclidean_moves import real_moves_pair
 from zcdp.mechanisms.sensitivity import Sensitivity
 from zcdp.numeric.balls import enclose, lift
-from zcdp.numeric.exact import Exact
+from zcdp.numeric.exact import Exact, Value
 from zcdp.numeric.functions import Number, log, sinhc
 from zcdp.privacy.loss import LossLaw, logistic_pair
 
@@ -23,7 +23,7 @@ __all__ = ["Logistic"]
 
 
 @dataclass(frozen=True, init=False, repr=False)
-class Logistic(RealExponentialNoise):
+class Logistic(AddsReals, ExponentialNoise):
     """Noise of density sech^2(x/(2 scale))/(4 scale), epsilon = sensitivity/scale: rho = epsilon coth(epsilon/2) - 2.
 
     Its pair also dominates every epsilon-bounded-range mechanism. For a vector of answers the loss also depends on how
@@ -42,6 +42,11 @@ class Logistic(RealExponentialNoise):
     epsilon: Exact
     sensitivity: Fraction | Sensitivity = field(default=Fraction(1), compare=False)
     shape: tuple[object, ...] = field(repr=False, default=())
+
+    def __init__(
+        self, *, epsilon: Value | None = None, scale: Value | None = None, sensitivity: Value | Sensitivity = 1
+    ) -> None:
+        self._set_real(epsilon, scale, sensitivity)
 
     @property
     def theorems(self) -> tuple[str, ...]:

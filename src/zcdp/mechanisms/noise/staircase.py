@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from fractions import Fraction
 from typing import TYPE_CHECKING, Any
@@ -9,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 from flint import arb
 
 from zcdp.errors import BadType, BadValue
-from zcdp.mechanisms.accuracy import RealNoise
+from zcdp.mechanisms.accuracy import Noise, largest_move, noise_accuracy
 from zcdp.mechanisms.local.three_point import ThreePoint
 from zcdp.mechanisms.noise.additive import AddsIntegers, default_grid
 from zcdp.numeric.balls import ceiling, enclose, floor, lift, upper_float
@@ -22,8 +23,9 @@ if TYPE_CHECKING:
 __all__ = ["DiscreteStaircase", "Staircase"]
 
 
+@Noise.register
 @dataclass(frozen=True, init=False, repr=False)
-class Staircase(RealNoise, ThreePoint):
+class Staircase(ThreePoint):
     """The density falls by e^epsilon at gamma, 1 + gamma, 2 + gamma, ... times the sensitivity.
 
     gamma defaults to the l1-optimal 1/(1 + e^{epsilon/2}), where
@@ -110,6 +112,16 @@ class Staircase(RealNoise, ThreePoint):
     @property
     def relative_error(self) -> float:
         return upper_float(lambda: self._relative_moment().sqrt())
+
+    accuracy = noise_accuracy
+
+    @property
+    def unit(self) -> Fraction:
+        """How far one answer moves between neighbours at most."""
+        return largest_move(self.sensitivity)
+
+    def _half_width(self, miss: Callable[[], arb]) -> float:
+        return enclose(lambda: self._quantile(miss()))[1]
 
     def _quantile(self, miss: arb) -> arb:
         """k cells, beyond which there is b^k of mass, and a share of the next; the inverse of its law is convex."""

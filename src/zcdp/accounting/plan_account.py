@@ -27,7 +27,7 @@ from zcdp.privacy.convert import zcdp_to_delta, zcdp_to_epsilon
 from zcdp.privacy.curve import Curve
 from zcdp.privacy.plan import Plan
 from zcdp.privacy.relation import Relation
-from zcdp.text.calls import Spoken, spoken
+from zcdp.text.calls import spoken, spoken_class
 from zcdp.text.names import printable, table
 from zcdp.text.numbers import at_most, exactly, shares
 from zcdp.text.suggestions import thing
@@ -157,8 +157,9 @@ class Citation:
     path: str
 
 
+@spoken_class
 @dataclass(frozen=True)
-class Account(metaclass=Spoken):
+class Account:
     """What a plan costs: by query, together, against its budget; and what is known of who made it about what.
 
     `to_dict()` is what `zcdp account --json` prints, `Account.from_dict` its inverse.
