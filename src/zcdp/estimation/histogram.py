@@ -195,9 +195,9 @@ class Histogram:
         return Consistent(project(self.frequencies), lower, upper, float(probability(level, "level")), possible)
 
     def heavy(self, level: Value = 0.95, *, above: float = 0.0, of: str = "clients") -> NDArray[Any]:
-        """The values whose frequency is certainly above a threshold, most frequent first.
+        """The values whose lower ends are above a threshold, most frequent first: heavy hitters with confidence `level`.
 
-        With probability at least `level` there is no wrong one among them.
+        With probability at least `level` the frequency of every one of them is above the threshold.
         """
         low, _ = self.interval(level, of=of)
         found = np.flatnonzero(low > above)
