@@ -195,7 +195,7 @@ class Histogram:
         return Consistent(project(self.frequencies), lower, upper, float(probability(level, "level")), possible)
 
     def heavy(self, level: Value = 0.95, *, above: float = 0.0, of: str = "clients") -> NDArray[Any]:
-        """The values whose lower ends are above a threshold, most frequent first: heavy hitters with confidence `level`.
+        """Heavy hitters: the values whose lower ends are above a threshold, most frequent first.
 
         With probability at least `level` the frequency of every one of them is above the threshold.
         """

@@ -18,7 +18,7 @@ __all__ = ["LARGEST_TABLE", "SMALL_TABLE", "linear_hash_supports"]
 LARGEST_TABLE = 1 << 28
 """Most cells of a table that is transformed, and most different reports that are counted."""
 SMALL_TABLE = 1 << 22
-"""Up to so many different reports, it is counted how often each came before decoding; with more, few come twice."""
+"""With at most this many different reports, repeats are counted before decoding; with more, few come twice."""
 
 MOST_REPORTS = 1 << 40  # rounding to integers is then safe: errors of the transform are below n log(size) 2^-50
 PER_REPORT, PER_CELL = 3, 8  # relative cost of a pass over a report, and of a cell of the table

@@ -107,7 +107,7 @@ MOST_LOW_BITS = 44
 
 
 def tail_window(rate: arb) -> int:
-    """An integer beyond which a geometric variable of this rate falls with probability of about 2^-62."""
+    """An integer beyond which a geometric variable of this rate falls with probability of at most about 2^-62."""
     return ceiling(thin(44 / rate)) + 1
 
 

@@ -77,7 +77,7 @@ class GridLaplace:
         return self._grid.round_one(fine + noise + (noise >= 0))
 
     def _floors(self, count: int, rest: Callable[[int], Fraction], source: Source) -> NDArray[Any]:
-        """floor(rest(n) + Z), in fine steps, for each n below `count`; rest(n) is asked for only where it matters."""
+        """floor(rest(n) + Z), in fine steps, for each n below `count`; rest(n) is called only where it matters."""
         noise = self._signed.draw(count, source)
         cells = words(count, np.uint16, source)
         stays = [

@@ -34,7 +34,7 @@ COARSE_BIN_BITS, FINE_BIN_BITS = 6, 8
 LONG_ARRAY = 10_000  # number of values from which the finer bins are worth their table
 MOST_BINS = 1 << 13  # on each side of 0
 CELLS = 1 << 16  # values of 16 random bits
-BINS_PER_THRESHOLD = 32  # so many bins share a threshold for the coin, the lowest of them
+BINS_PER_THRESHOLD = 32  # neighbouring bins share a threshold for the coin: the lowest of theirs
 USUAL_FINE_BITS = 16  # log2 of fine steps to a grid step: the grid point is then undecided with probability 2^-16
 MOST_PLACE_BITS = 48  # bits of the place in a bin that fit in 64 with the 2^13 bins; with more, one value at a time
 

@@ -81,7 +81,7 @@ class BoundedRange(_BoundedRange):
 class ExponentialMechanism(Selects, _BoundedRange):
     """Selects r with probability proportional to exp(epsilon u(r) / (2 sensitivity)): epsilon-bounded-range.
 
-    If all utilities move in the same direction between neighbours, as counts do, `monotone=True` selects with
+    If all utilities move the same way between neighbours, as counts do, `monotone=True` selects with
     probability proportional to exp(epsilon u(r) / sensitivity) at the same privacy cost. The curve is tight for two or
     more candidates with real utilities.
     Theorems: docs/theorems/bounded-range.md, docs/theorems/monotone-selection.md.

@@ -89,7 +89,7 @@ def monotone_relation(*, monotone: bool) -> Relation:
 class Selects:
     """Mixin: selects the largest score after noise of scale 2 sensitivity/epsilon, or sensitivity/epsilon if monotone.
 
-    `monotone` means that between neighbours all scores move in the same direction, as counts do when a person comes or
+    `monotone` means that between neighbours all scores move the same way, as counts do when a person comes or
     goes. Then half the noise has the same privacy cost, and the neighbours are add_remove: replacing a person may move
     some scores up and others down. Theorem: docs/theorems/monotone-selection.md.
     """

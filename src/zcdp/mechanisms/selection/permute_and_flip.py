@@ -29,7 +29,7 @@ class PermuteAndFlip(Selects, Mechanism):
     """Tries candidates in a random sequence, and takes r with probability exp(epsilon (u(r) - max u)/(2 sensitivity)).
 
     The worst pair has two candidates: (p, 1-p) against (1-r, r) with 4pr = e^-epsilon, p and r at most 1/2. It is not
-    bounded-range: for zCDP the exponential mechanism is cheaper. If all utilities move in the same direction between
+    bounded-range: for zCDP the exponential mechanism is cheaper. If all utilities move the same way between
     neighbours, `monotone=True` drops the factor 2 at the same privacy cost.
     Theorems: docs/theorems/permute-and-flip.md, docs/theorems/monotone-selection.md.
 
@@ -68,24 +68,24 @@ class PermuteAndFlip(Selects, Mechanism):
 
     def cumulant(self, s: Number) -> Number:
         """log of the maximum over z of M = p^{1+s} (1-r)^-s + (1-p)^{1+s} r^-s."""
-        real = real_s(s)
+        s_ball = real_s(s)
 
         def climb(z: arb) -> tuple[arb, arb]:
             """dM/dz divided by p ((1-p)/r)^s, positive before the maximum and negative after; and its derivative."""
             p, r, high, low = self._pair(z)
-            fade, odds = (-real * (high + low)).exp(), r / (1 - r)
-            weight = 1 + real - real * odds
+            fade, odds = (-s_ball * (high + low)).exp(), r / (1 - r)
+            weight = 1 + s_ball - s_ball * odds
             slope = 1 / p + fade * (weight * (odds - p / (1 - p)) - odds / (1 - r))
-            return 1 + real - real * (1 - p) / p - fade * weight, -real * slope
+            return 1 + s_ball - s_ball * (1 - p) / p - fade * weight, -s_ball * slope
 
         def value(z: arb) -> arb:
             p, _, high, low = self._pair(z)
-            return (p * (-real * low).exp() + (1 - p) * (real * high).exp()).log()
+            return (p * (-s_ball * low).exp() + (1 - p) * (s_ball * high).exp()).log()
 
         around = sign_change(climb, lift(self.epsilon))
         middle, (p, _, high, _) = around.mid(), self._pair(around)
         # Mean value form: the slope vanishes at the maximum, so the width of the bracket enters quadratically.
-        slope = p * (real * high - value(around)).exp() * climb(around)[0]
+        slope = p * (s_ball * high - value(around)).exp() * climb(around)[0]
         result: Number = value(middle) + slope * (around - middle)  # type: ignore[assignment]
         return result
 

@@ -202,9 +202,9 @@ class WinningLevel:
             return inf  # pure DP is better
         bits = self._bits + 2 * abs(s.numerator.bit_length() - s.denominator.bit_length())
 
-        def moment(real: arb) -> float:
+        def moment(s_ball: arb) -> float:
             points, trapezoids, _ = levels(CURVE_PANELS)
-            return above(_dot(trapezoids, [_cumulant(real, self._eta(u)).expm1() for u in points]).log1p())
+            return above(_dot(trapezoids, [_cumulant(s_ball, self._eta(u)).expm1() for u in points]).log1p())
 
         return at_precision(bits, lambda: moment(lift(s)))
 
@@ -219,7 +219,7 @@ CLOSED_FORM_BITS = 512
 class ReportNoisyMax(Selects, Mechanism):
     """The index of the largest utility after noise of scale 2 sensitivity/epsilon, or half of it with `monotone=True`.
 
-    `monotone=True` means that all utilities move in the same direction between neighbours. With Gumbel noise this is
+    `monotone=True` means that all utilities move the same way between neighbours. With Gumbel noise this is
     the exponential mechanism, with exponential noise permute-and-flip, and rho is exact. With Laplace noise rho and the
     curve are proven upper bounds, and `is_tight` is False.
     Theorems: docs/theorems/report-noisy-max.md, docs/theorems/winning-level.md.
@@ -288,9 +288,9 @@ class ReportNoisyMax(Selects, Mechanism):
         """A certified upper bound on K(s) with Laplace noise: the least by levels, rho, a Laplace pair and pure DP."""
 
         def plain() -> float:
-            real, epsilon = lift(s), lift(self.epsilon)
-            laplace = shift_cumulant(real, epsilon, real / (1 + real))
-            bounds = (laplace, real * epsilon, real * (1 + real) * self._least_rho)
+            s_ball, epsilon = lift(s), lift(self.epsilon)
+            laplace = shift_cumulant(s_ball, epsilon, s_ball / (1 + s_ball))
+            bounds = (laplace, s_ball * epsilon, s_ball * (1 + s_ball) * self._least_rho)
             return min(above(bound) if bound.is_finite() else inf for bound in bounds)
 
         return min(at_precision(CLOSED_FORM_BITS, plain), self._level.bound(s))

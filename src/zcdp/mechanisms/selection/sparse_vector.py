@@ -50,7 +50,7 @@ class SparseVector(Mechanism):
     """Threshold noise Laplace(sensitivity/e1) once, query noise Laplace(2c sensitivity/e2), stops after c positives.
 
     Any number of adaptive queries may be asked; the outputs are above or below, not the noisy values. If all queries
-    move in the same direction between neighbours, as counts do, `monotone=True` is the mechanism with half the query
+    move the same way between neighbours, as counts do, `monotone=True` is the mechanism with half the query
     noise, Laplace(c sensitivity/e2). rho and the Renyi curve are proven upper bounds, `is_tight` is False.
     Theorem: docs/theorems/sparse-vector.md.
 

@@ -220,12 +220,12 @@ class ShiftedThreshold:
             return max(bound, replace(self, move=Move.DOWN).bound(s))
         return bound
 
-    def _certified(self, exact: Fraction, kappa: float) -> arb:
-        s, rise = lift(exact), Fraction(kappa) * self.eta
+    def _certified(self, exact_s: Fraction, kappa: float) -> arb:
+        s, rise = lift(exact_s), Fraction(kappa) * self.eta
         fall = self.eta - rise
         threshold = lift(self.move.theta(Fraction(kappa)) * self.e1)
-        cost = threshold + ball_expm1(-threshold) if exact == 0 else shift_cumulant(s, threshold, s / (1 + s))
-        shares = [log_v(s, lift(a), near_log_v(float(exact), float(a))[1]) for a in (rise, -fall)]
+        cost = threshold + ball_expm1(-threshold) if exact_s == 0 else shift_cumulant(s, threshold, s / (1 + s))
+        shares = [log_v(s, lift(a), near_log_v(float(exact_s), float(a))[1]) for a in (rise, -fall)]
         return cost + self.k * shares[0].max(shares[1])
 
     def _shares(self, s: float, kappa: float) -> tuple[float, float]:

@@ -71,7 +71,7 @@ class TopK(Selects, Mechanism):
     With Gumbel noise, the default, each selection is the exponential mechanism. All of them together have the law of
     the "one-shot" mechanism, the k largest scores after one Gumbel noise of scale 2k sensitivity/epsilon on each score
     (Durfee and Rogers 2019). With exponential noise each selection is permute-and-flip, with Laplace noise it is report
-    noisy max, and the noise is drawn anew for each. If all scores move in the same direction between neighbours,
+    noisy max, and the noise is drawn anew for each. If all scores move the same way between neighbours,
     `monotone=True` halves the noise. rho is exact for Gumbel noise, as the supremum over any number of candidates; for
     other noise and k > 1 it is a proven upper bound. Theorem: docs/theorems/top-k.md.
 
