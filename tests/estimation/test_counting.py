@@ -24,8 +24,8 @@ def test_bits(k: int, height: int) -> None:
 @pytest.mark.parametrize("slab", [64, 2048, 20_000])
 def test_bits_in_many_slabs(k: int, slab: int, monkeypatch: pytest.MonkeyPatch) -> None:
     """Small slabs, and few of them at once: every carry is taken, and what is left waits at every weight."""
-    monkeypatch.setattr("zcdp.estimation.counting.SLAB", slab)
-    monkeypatch.setattr("zcdp.estimation.counting.SLABS", 37)
+    monkeypatch.setattr("zcdp.estimation.counting.SLAB_BYTES", slab)
+    monkeypatch.setattr("zcdp.estimation.counting.SLABS_PER_SUM", 37)
     bits = RNG.integers(0, 2, (5003, k), dtype=np.uint8)
     assert bit_counts(np.packbits(bits, axis=1), k).tolist() == bits.sum(axis=0, dtype=int).tolist()
     every = np.packbits(np.ones((5003, k), np.uint8), axis=1)

@@ -12,7 +12,7 @@ from flint import arb
 from mpmath import mp, mpf
 
 from zcdp.mechanisms.selection import chords
-from zcdp.mechanisms.selection.chords import COARSE, Chords, _covers, _index, _point
+from zcdp.mechanisms.selection.chords import OCTAVE_POINTS, Chords, _covers, _index, _point
 from zcdp.numeric.balls import above, at_precision, lift
 
 Lines = list[tuple[Fraction, Fraction]]
@@ -138,7 +138,7 @@ def test_a_value_between_the_points_is_above_the_curve(lines: Lines) -> None:
 
 
 def test_points_are_in_order_and_found_again() -> None:
-    for n in (-40 * COARSE, -12345, -1, 0, 1, COARSE - 1, COARSE, 98765):
+    for n in (-40 * OCTAVE_POINTS, -12345, -1, 0, 1, OCTAVE_POINTS - 1, OCTAVE_POINTS, 98765):
         s = _point(n)
         assert s < _point(n + 1)
         assert _index(float(s)) == n

@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from zcdp.samplers.grid_values import LIMIT, Grid
+from zcdp.samplers.grid_values import MOST_STEPS, Grid
 
 STEPS = [
     Fraction(one) for one in ("1", "1/128", "8", "1/10", "3/10", "1/100", "7/3", "1000", "1/3", "2/7", "1000000007")
@@ -98,10 +98,10 @@ def check_all_of_it(grid: Grid, values: Any) -> None:
 @pytest.mark.parametrize("sign", [-1, 1])
 def test_values_from_2_to_61_steps_on_are_refused_on_either_side(dtype: str, sign: int) -> None:
     grid = Grid(Fraction(1), refine=1)
-    for beyond in (LIMIT, LIMIT + 2**20):
+    for beyond in (MOST_STEPS, MOST_STEPS + 2**20):
         with pytest.raises(ValueError, match=r"within 2\^61 steps"):
             grid.check(np.array([0, sign * beyond], dtype=dtype))
-    last = LIMIT - 2**9
+    last = MOST_STEPS - 2**9
     checked = grid.check(np.array([0, sign * last], dtype=dtype))
     assert [int(one) for one in checked.tolist()] == [0, sign * last]
 

@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 from independent.bits import seeded, untouchable
 
-from zcdp.samplers.selection_draws import TIED, count_first, peel
+from zcdp.samplers.selection_draws import TIED_EACH, count_first, peel
 
 
 class Told:
@@ -71,10 +71,14 @@ def test_selections_of_two_groups_are_counted_as_drawn_without_replacement(round
     select, size = Uniform(), 4000
     found = count_first(select, 7, 2, rounds, size)
     assert found.shape == (size,)
-    assert all(TIED - rounds < a <= TIED and TIED - rounds < b <= TIED for a, b in select.seen)
-    assert all(a + b > 2 * TIED - rounds for a, b in select.seen)
+    assert all(TIED_EACH - rounds < a <= TIED_EACH and TIED_EACH - rounds < b <= TIED_EACH for a, b in select.seen)
+    assert all(a + b > 2 * TIED_EACH - rounds for a, b in select.seen)
     counts = Counter(found.tolist())
-    for hits in range(TIED + 1):
-        chance = comb(TIED, hits) * comb(TIED, rounds - hits) / comb(2 * TIED, rounds) if hits <= rounds else 0
+    for hits in range(TIED_EACH + 1):
+        chance = (
+            comb(TIED_EACH, hits) * comb(TIED_EACH, rounds - hits) / comb(2 * TIED_EACH, rounds)
+            if hits <= rounds
+            else 0
+        )
         assert abs(counts.pop(hits, 0) - size * chance) <= 5 * (size * chance * (1 - chance)) ** 0.5
     assert not counts

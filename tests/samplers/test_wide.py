@@ -24,7 +24,7 @@ from zcdp.samplers.geometric import DiscreteLaplaceNoise, LowBits, attach, attac
 from zcdp.samplers.grid_laplace import GridLaplace
 from zcdp.samplers.grid_noise import gaussian_on_grid, logistic_on_grid
 from zcdp.samplers.grid_values import Grid
-from zcdp.samplers.lazy_laplace import SURE, AboveThreshold, LaplaceMax, near
+from zcdp.samplers.lazy_laplace import LEAST_FLOAT_V, AboveThreshold, LaplaceMax, near
 from zcdp.samplers.reports import HadamardReports, LinearHashReports, SubsetSelection, distinct
 from zcdp.samplers.selection_draws import Scores
 from zcdp.samplers.source import BLOCK, bits
@@ -299,11 +299,11 @@ def test_stairs_beyond_64_bits_are_exact_products(width: int, r: int) -> None:
 
 def test_a_variable_whose_digits_a_float_does_not_know_is_said_to_be_unknown() -> None:
     """Z = -log V: below 2^-30 the bits that are known leave V open by more than the margin."""
-    for v, sign in product((0, 1, SURE - 1, SURE, 2**62), (0, 1)):
+    for v, sign in product((0, 1, LEAST_FLOAT_V - 1, LEAST_FLOAT_V, 2**62), (0, 1)):
         (size,), (unknown,) = near(np.array([v << 1 | sign], dtype=np.uint64))
         with mp.workdps(30):
             ends = [float(-mp.log(mpf(max(v + more, 1)) / 2**63)) for more in (0, 1)]
-        assert unknown == (v < SURE)
+        assert unknown == (v < LEAST_FLOAT_V)
         if not unknown:
             assert abs(abs(size) - ends[0]) <= 2.0**-29
             assert abs(ends[1] - ends[0]) <= 2.0**-29

@@ -1,1 +1,1 @@
-"""From reports to estimates: support probabilities, counts, histograms with exact intervals; knows no mechanism."""
+"""From reports to estimates: support probabilities, counts, histograms with exact intervals. Imports no mechanism."""

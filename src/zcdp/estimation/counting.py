@@ -1,4 +1,8 @@
-"""Counting set bits in rows of packed bytes: all bits of a word at once, each adding up for itself."""
+"""Counting reports: how often each bit is set, each value is reported, or each value is in a reported set.
+
+Bits in rows of packed bytes are counted by carry-save addition: every bit position of a machine word is a counter of
+its own, whose binary digits are kept in separate words ("positional population count").
+"""
 
 from __future__ import annotations
 
@@ -14,16 +18,16 @@ __all__ = ["bit_counts", "hadamard_signs", "integer_reports", "member_counts", "
 
 Integers = NDArray[Any]
 Pair = tuple[Integers, Integers]
-"""Two bits x and y of one weight, everywhere in a slab: x, and whether both are equal, not (x xor y)."""
+"""Two bits x and y of the same weight at each position of a slab, stored as x and not (x xor y)."""
 
-SLAB = 96 << 10
-"""Bytes of the rows that are added at once: those in use stay in the cache, and calls are few."""
+SLAB_BYTES = 96 << 10
+"""Bytes of rows (a "slab") that one call adds: the slabs in use stay in the cache, and there are few calls."""
 
-SLABS = 4096
-"""That many are added before their binary digits are read: those are then less than a hundredth."""
+SLABS_PER_SUM = 4096
+"""Slabs that are added before the binary digits are read, which then takes less than a hundredth of the time."""
 
-LINE = 64  # bytes: memory that starts at a multiple is read fastest
-ONES = np.uint64(2**64 - 1)
+CACHE_LINE = 64  # bytes: memory that starts at a multiple of it is read fastest
+ONES = np.uint64(2**64 - 1)  # a word with all bits set
 
 
 def bit_counts(rows: Integers, k: int) -> Integers:
@@ -36,10 +40,10 @@ def bit_counts(rows: Integers, k: int) -> Integers:
         raise BadType(f"packed bits must be bytes (uint8), not {rows.dtype}")
     width = rows.shape[1]
     sums = np.zeros(8 * width, dtype=np.int64)
-    if rows.size <= SLAB:
+    if rows.size <= SLAB_BYTES:
         sums, rows = _unpacked(rows), rows[:0]
-    slab = 8 * max(1, SLAB // (8 * width))  # rows: eight of them are whole words, whatever their width
-    height = slab * max(1, min(SLABS, len(rows) // slab))
+    slab = 8 * max(1, SLAB_BYTES // (8 * width))  # rows: a multiple of eight is whole words at any width
+    height = slab * max(1, min(SLABS_PER_SUM, len(rows) // slab))
     for start in range(0, len(rows), height):
         part = np.ascontiguousarray(rows[start : start + height])
         if len(part) % slab:
@@ -52,7 +56,7 @@ def bit_counts(rows: Integers, k: int) -> Integers:
 
 
 def _unpacked(rows: Integers) -> Integers:
-    """In how many rows each bit is set, from the highest of each byte: unpacked and added, 255 rows to a byte."""
+    """In how many rows each bit is set, the highest bit of each byte first: unpacks bits and adds 255 rows in bytes."""
     sums = np.zeros(8 * rows.shape[1], dtype=np.int64)
     for start in range(0, len(rows), 255):
         bits = np.unpackbits(rows[start : start + 255], axis=1)
@@ -61,7 +65,10 @@ def _unpacked(rows: Integers) -> Integers:
 
 
 def _added(rows: Integers, slab: int) -> list[tuple[int, Integers]]:
-    """Rows of bytes, a multiple of the slab, as one slab of rows for each power of 2 that its bits count for."""
+    """The sum of slabs, bit by bit: pairs (power, digits) where a set bit of the slab `digits` counts 2^power.
+
+    The number of rows is a multiple of `slab`.
+    """
     words = rows.reshape(-1).view(np.uint64).reshape(-1, slab * rows.shape[1] // 8)
     adder = _Adder(words.shape[1])
     whole = len(words) // 4 * 4
@@ -74,12 +81,12 @@ def _added(rows: Integers, slab: int) -> list[tuple[int, Integers]]:
 
 
 class _Adder:
-    """Adds slabs of words: at each weight a sum s, and a pair that waits for another.
+    """Adds slabs of words bit by bit. At each weight it stores a sum s, and at most one pair that waits for another.
 
     Two pairs and the sum make a new sum and one pair of twice the weight, by eight operations on whole words, all of
-    them in place: 4.75 a slab with all that follows, where full adders take 5 (Demenkov, Kojevnikov, Kulikov and
-    Yaroslavtsev 2010, New upper bounds on the Boolean circuit complexity of symmetric functions). Sums are kept
-    inverted, because then no operation but one is an inversion.
+    them in place: 4.75 operations per slab with all carries, where full adders take 5 (Demenkov, Kojevnikov, Kulikov
+    and Yaroslavtsev 2010, New upper bounds on the Boolean circuit complexity of symmetric functions). Sums are stored
+    inverted, because then only one operation is an inversion.
     """
 
     def __init__(self, size: int) -> None:
@@ -93,8 +100,8 @@ class _Adder:
     def _memory(self) -> Integers:
         if self._free:
             return self._free.pop()
-        memory = np.empty(8 * self._size + LINE, dtype=np.uint8)
-        start = -memory.ctypes.data % LINE
+        memory = np.empty(8 * self._size + CACHE_LINE, dtype=np.uint8)
+        start = -memory.ctypes.data % CACHE_LINE
         return memory[start : start + 8 * self._size].view(np.uint64)
 
     def _extend(self) -> None:
@@ -103,7 +110,7 @@ class _Adder:
         self._waiting.append(None)
 
     def add(self, a: Integers, b: Integers, c: Integers, d: Integers) -> None:
-        """Four slabs of weight 1, which are not changed; t is s + a + b without its carry."""
+        """Add four slabs of weight 1, which are not changed. In the comments t is s + a + b without its carry."""
         inverted, differ, first, second = self._sums[0], self._differ, self._memory(), self._memory()
         np.bitwise_xor(a, b, differ)
         np.bitwise_xor(a, inverted, first)
@@ -119,7 +126,7 @@ class _Adder:
         self._carry(second, first)
 
     def _carry(self, x: Integers, equal: Integers, power: int = 1) -> None:
-        """A pair of weight 2^power, and what comes of it at all that are higher."""
+        """Add a pair of weight 2^power, and the carries at all higher weights."""
         while True:
             if power == len(self._sums):
                 self._extend()
@@ -142,7 +149,10 @@ class _Adder:
             equal, power = first, power + 1
 
     def digits(self) -> list[tuple[int, Integers]]:
-        """All that was added, with the powers of 2 that it counts for: pairs of zeros carry up what still waits."""
+        """The binary digits of the sums: pairs (power, slab) whose set bits count 2^power.
+
+        First pairs of zeros are added where a pair still waits, so that it is carried into the sums.
+        """
         for power in range(1, len(self._sums)):
             if self._waiting[power] is not None:
                 zeros, equal = self._memory(), self._memory()
@@ -151,22 +161,22 @@ class _Adder:
                 self._carry(zeros, equal, power)
         found = [(power, np.invert(total)) for power, total in enumerate(self._sums)]
         for power, pair in enumerate(self._waiting):
-            if pair is not None:  # of a weight that only the zeros have come to
+            if pair is not None:  # at the highest weight, which only the added zeros have reached
                 x, equal = pair
                 found += [(power, x), (power, np.invert(x ^ equal))]
         return found
 
 
-# Counting supports: one kernel for each form of report, over blocks that stay in the cache.
+# Counting for each form of report, in blocks that stay in the cache.
 
-BLOCK = 1 << 20
+REPORTS_AT_ONCE = 1 << 20  # in one block
 
 
 def integer_reports(reports: ArrayLike, *, columns: int | None = None) -> Integers:
-    """The reports as an array of integers, of one dimension, or of rows of so many columns."""
+    """The reports as an array of integers: of one dimension, or if `columns` is given, of rows of that length."""
     array = np.asarray(reports)
     if array.size == 0 and array.dtype.kind == "f":
-        array = array.astype(np.int64)  # an empty list has no type
+        array = array.astype(np.int64)  # numpy gives an empty list the type float64
     if array.dtype.kind not in "iu":
         raise BadType(f"reports must be integers, not {array.dtype}")
     if columns is None:
@@ -183,8 +193,8 @@ def value_counts(reports: Integers, size: int) -> Integers:
     [1, 0, 2]
     """
     total = np.zeros(size, dtype=np.int64)
-    for start in range(0, reports.size, BLOCK):
-        part = reports[start : start + BLOCK]
+    for start in range(0, reports.size, REPORTS_AT_ONCE):
+        part = reports[start : start + REPORTS_AT_ONCE]
         if part.dtype == np.uint8:
             often = _byte_counts(part)
             if often[size:].any():
@@ -202,7 +212,7 @@ def _another(size: int) -> BadValue:
 
 
 def _byte_counts(part: Integers) -> Integers:
-    """Two bytes at a time: a histogram of pairs, summed both ways."""
+    """How often each byte occurs, from a histogram of pairs of bytes, which takes half the time."""
     even = np.ascontiguousarray(part[: part.size // 2 * 2]).view(np.uint16)
     pairs = np.bincount(even, minlength=1 << 16).reshape(256, 256)
     often = pairs.sum(axis=0) + pairs.sum(axis=1)
@@ -212,7 +222,7 @@ def _byte_counts(part: Integers) -> Integers:
 
 
 def member_counts(rows: Integers, k: int) -> Integers:
-    """How often each value is in the sets, given as rows of increasing values.
+    """How many of the sets, given as rows of increasing values, contain each of the k values.
 
     >>> member_counts(np.array([[0, 2], [1, 2]]), 3).tolist()
     [1, 1, 2]
@@ -223,7 +233,9 @@ def member_counts(rows: Integers, k: int) -> Integers:
 
 
 def hadamard_signs(histogram: Integers) -> Integers:
-    """The sum of the signs H[row, y] over the reports y, for every row of the Sylvester matrix: log(size) passes.
+    """For every row of the Sylvester-Hadamard matrix H, the sum of H[row, y] over the reports y.
+
+    This is the fast Walsh-Hadamard transform of the histogram of reports.
 
     >>> hadamard_signs(np.array([1, 0, 0, 2])).tolist()
     [3, -1, -1, 3]

@@ -1,5 +1,7 @@
-"""The estimator of a frequency from supports: unbiased, with its standard error and its exact intervals.
+"""Unbiased estimators of frequencies from counts of reports, with standard errors and exact confidence intervals.
 
+`BySupport` is for randomizers whose reports support values with probabilities p and q, `ByTwoSupports` for binary
+randomized response, `BySigns` for Hadamard response with several blocks, `ByWeights` for any channel.
 Theorem: docs/theorems/estimator.md.
 """
 
@@ -34,13 +36,17 @@ Floats = NDArray[Any]
 
 
 class Estimator(Protocol):
-    """What a histogram needs to know of the mechanism."""
+    """What a `Histogram` needs of a mechanism, for counts from n reports.
+
+    `of` is "clients" for the frequencies among these clients, "population" for those in the population that the clients
+    are drawn from.
+    """
 
     def frequencies(self, counts: Floats, n: int) -> Floats:
-        """Unbiased estimates."""
+        """Unbiased estimates of the frequencies."""
 
     def standard_error(self, frequencies: Floats, n: int, *, of: str) -> Floats:
-        """At these true frequencies."""
+        """The standard errors of the estimates if these are the true frequencies."""
 
     def interval(self, counts: Floats, n: int, risk: float, *, of: str) -> tuple[Floats, Floats]:
         """Lower and upper ends for each value, each wrong with probability at most risk/2."""
@@ -48,20 +54,20 @@ class Estimator(Protocol):
 
 @dataclass(frozen=True)
 class BySupport:
-    """f = (c/n - q)/(p - q)."""
+    """The estimate f = (c/n - q)/(p - q), where c of n reports support the value."""
 
     support: Support
 
     def frequencies(self, counts: Floats, n: int) -> Floats:
-        """Unbiased estimates."""
+        """Unbiased estimates of the frequencies."""
         return np.asarray((counts / n - self.support.q) / self.support.gain)
 
     def standard_error(self, frequencies: Floats, n: int, *, of: str) -> Floats:
-        """At these true frequencies."""
+        """The standard errors of the estimates if these are the true frequencies."""
         return np.array([self.support.standard_error(n, float(f), of=of) for f in frequencies])
 
     def interval(self, counts: Floats, n: int, risk: float, *, of: str) -> tuple[Floats, Floats]:
-        """Lower and upper ends, each wrong with probability at most risk/2."""
+        """Lower and upper ends for each value, each wrong with probability at most risk/2."""
         checked(of)
         distinct, where = np.unique(counts, return_inverse=True)
         if of == "population":
@@ -73,7 +79,7 @@ class BySupport:
 
 @dataclass(frozen=True)
 class ByTwoSupports:
-    """Two values, 0 and 1, that are not supported alike: each by its own probabilities."""
+    """Estimates of two values, 0 and 1, with support probabilities of their own each."""
 
     zero: Support
     one: Support
@@ -82,11 +88,11 @@ class ByTwoSupports:
         return BySupport(self.zero), BySupport(self.one)
 
     def frequencies(self, counts: Floats, n: int) -> Floats:
-        """Unbiased estimates, which sum to 1."""
+        """Unbiased estimates of both frequencies, which sum to 1."""
         return np.concatenate([part.frequencies(counts[v : v + 1], n) for v, part in enumerate(self._each())])
 
     def standard_error(self, frequencies: Floats, n: int, *, of: str) -> Floats:
-        """At these true frequencies; of one frequency alone, that of value 1."""
+        """The standard errors if these are the true frequencies; a single frequency is taken for that of value 1."""
         if frequencies.size == 1:
             return BySupport(self.one).standard_error(frequencies, n, of=of)
         parts = [part.standard_error(frequencies[v : v + 1], n, of=of) for v, part in enumerate(self._each())]
@@ -98,22 +104,24 @@ class ByTwoSupports:
         return np.concatenate([low for low, _ in ends]), np.concatenate([high for _, high in ends])
 
 
-# Intervals from moments: the exact law is not known, but the moments of what a report adds are, or a bound on them.
+# Intervals from Chernoff bounds: of the amount X that a report adds to a sum, moments or bounds on them are known.
 #
 # Theorem: docs/theorems/intervals.md, part 4.
 
 Excess = Callable[[Floats], tuple[Floats, Floats, Floats]]
-"""E e^{zX} - 1 of a holder's X and at most of anyone else's, at each z; and the size of the terms they are made of."""
+"""For each z: E e^{zX} - 1 for a client who holds the value, an upper bound on it for any other client, and the sum of
+the sizes of the terms that these are computed from, for rounding errors."""
 
-STEPS = 60
+TERNARY_STEPS = 60  # of the ternary search for the best z
 
 
 def moment_interval(
     sums: Floats, n: int, risk: float, up: Excess, down: Excess, *, largest: float, guess: Floats, whole: bool
 ) -> tuple[Floats, Floats]:
-    """The shares of holders among n for which neither tail of the sum of all X is bounded by risk/2.
+    """Ends of the range of frequencies for which both tails of the sum of all X have Chernoff bounds above risk/2.
 
-    `up` is of X and `down` of -X, for z from 0 to `largest`. Whole: of these clients, else of whom they are drawn from.
+    `up` gives the moments of X and `down` those of -X, for z from 0 to `largest`. With `whole` the frequency is that
+    among these n clients, else that in the population. `guess` is where the search starts.
     """
     unit = n if whole else 1
     top = np.full(sums.size, float(unit))
@@ -136,9 +144,12 @@ def moment_interval(
 def _bound(
     d: Floats, share: Floats, n: int, excess: Excess, largest: float, *, whole: bool, falling: bool = False
 ) -> Floats:
-    """On P[sum >= d]: the least moment bound that is found, each of them valid, and what rounding can change added."""
+    """An upper bound on P[sum >= d]: the least Chernoff bound over z that is found, plus an allowance for rounding.
+
+    Every z gives a valid bound, so the search for z is heuristic and the result holds all the same.
+    """
     low, high = np.zeros(d.size), np.full(d.size, largest)
-    for _ in range(STEPS):
+    for _ in range(TERNARY_STEPS):
         third = (high - low) / 3
         left = _log_moment(low + third, d, share, n, excess, whole=whole, falling=falling)
         right = _log_moment(high - third, d, share, n, excess, whole=whole, falling=falling)
@@ -149,9 +160,12 @@ def _bound(
 
 
 def _log_moment(z: Floats, d: Floats, share: Floats, n: int, excess: Excess, *, whole: bool, falling: bool) -> Floats:
-    """log of e^{-zd} E e^{z sum}, or more: of clients of whom a share holds the value, or who are drawn to hold it."""
+    """An upper bound on log( e^{-zd} E e^{z sum} ) for n clients; rounding errors are added.
+
+    With `whole` exactly the fraction `share` of these clients holds the value, else each does with this probability.
+    """
     holder, other, size = excess(z)
-    # the bound must rise, or fall, with the holders: where it does not, the larger of both moments stands for both
+    # The bound must be monotone in the number of holders: where it is not, the larger moment replaces the other.
     if falling:
         other = np.maximum(holder, other)
     else:
@@ -164,32 +178,35 @@ def _log_moment(z: Floats, d: Floats, share: Floats, n: int, excess: Excess, *, 
     return np.asarray(n * log - z * d + slack)
 
 
-# Estimates from sums of signs: Hadamard response with several blocks, where reports of other blocks say nothing.
+# Estimates from sums of signs, for Hadamard response with several blocks: a report in another block counts 0.
 #
 # Theorems: docs/theorems/estimator.md, docs/theorems/intervals.md.
 
-LARGEST_TILT_OF_SIGNS = 20.0
+LARGEST_TILT_OF_SIGNS = 20.0  # the largest z of the Chernoff bounds
 
 
 @dataclass(frozen=True)
 class BySigns:
-    """f = r D/n, D the sum of signs; a holder's sign has mean 1/r, and falls into the block with probability t."""
+    """The estimate f = r D/n, where D is the sum of signs of the reports in the block of the value.
+
+    The report of a client who holds the value falls into the block with probability t, and its sign has mean 1/r.
+    """
 
     r: float
     t: float
 
     def frequencies(self, counts: Floats, n: int) -> Floats:
-        """Unbiased estimates."""
+        """Unbiased estimates of the frequencies."""
         return np.asarray(counts / n * self.r)
 
     def standard_error(self, frequencies: Floats, n: int, *, of: str) -> Floats:
-        """At these true frequencies, where all values share the block: never less than the truth."""
+        """Upper bounds on the standard errors at these true frequencies, exact if all clients' values share a block."""
         checked(of)
         spread = self.t * self.r**2 - (frequencies if of == "clients" else frequencies**2)
         return np.asarray(np.sqrt(spread / n))
 
     def interval(self, counts: Floats, n: int, risk: float, *, of: str) -> tuple[Floats, Floats]:
-        """Lower and upper ends, each wrong with probability at most risk/2."""
+        """Lower and upper ends for each value, each wrong with probability at most risk/2."""
         checked(of)
         distinct, where = np.unique(counts, return_inverse=True)
 
@@ -210,19 +227,20 @@ class BySigns:
         return low[where], high[where]
 
 
-# Estimates from any channel: weights of the outputs, found from its matrix, whose means are the indicators of inputs.
+# Estimates from any channel: each output has a weight for each value, and a weight's mean is 1 for a client who holds
+# the value and 0 for any other.
 #
 # Theorems: docs/theorems/estimator.md, docs/theorems/intervals.md.
 
 Rows = Sequence[Sequence[Fraction]]
-LARGEST_TILT_OF_WEIGHTS = 40.0  # of z, in units of the range of the weights
+LARGEST_TILT_OF_WEIGHTS = 40.0  # the largest z of the Chernoff bounds, times the range of the weights
 
 
 def unbiased_weights(rows: Rows) -> list[list[Fraction]]:
-    """W with the sum over y of R[x, y] W[v, y] equal to [v = x], exactly.
+    """The exact weights W of least variance with sum over y of R[x, y] W[v, y] = [v = x], R being the rows.
 
-    W = (R D^-1 R^T)^-1 R D^-1, D the mean of the rows on the diagonal: the least variance where all values are equally
-    frequent. None exists if some row is a mixture of others.
+    W = (R D^-1 R^T)^-1 R D^-1, where D has the mean of the rows on its diagonal; the variance is least if all values
+    are equally frequent. Raises `BadValue` if the rows are linearly dependent: then no such weights exist.
 
     >>> unbiased_weights([[Fraction(3, 4), Fraction(1, 4)], [Fraction(1, 4), Fraction(3, 4)]])[0]
     [Fraction(3, 2), Fraction(-1, 2)]
@@ -246,19 +264,22 @@ def unbiased_weights(rows: Rows) -> list[list[Fraction]]:
 
 @dataclass(frozen=True)
 class ByWeights:
-    """f_v is the mean of W[v, y] over the reports y."""
+    """The estimate f_v, which is the mean of W[v, y] over the reports y."""
 
     rows: Floats
     weights: Floats
 
     def frequencies(self, counts: Floats, n: int) -> Floats:
-        """Unbiased estimates."""
+        """Unbiased estimates of the frequencies."""
         return np.asarray(self.weights @ counts / n)
 
     def standard_error(self, frequencies: Floats, n: int, *, of: str) -> Floats:
-        """At these true frequencies, whatever the other values are: never less than the truth. One: the worst value."""
+        """Upper bounds on the standard errors at these true frequencies, whatever values the other clients hold.
+
+        For a single frequency it is the largest bound over all values.
+        """
         checked(of)
-        second = self.weights**2 @ self.rows.T  # of value v from a client who holds x
+        second = self.weights**2 @ self.rows.T  # [v, x]: second moment of the weight of v for a client who holds x
         own = np.diag(second)
         other = np.where(np.eye(len(own), dtype=bool), 0.0, second).max(axis=1)
         known = frequencies if frequencies.size == own.size else np.full(own.size, frequencies[0])
@@ -273,7 +294,7 @@ class ByWeights:
         return np.concatenate([low for low, _ in ends]), np.concatenate([high for _, high in ends])
 
     def ends(self, v: int, totals: Floats, n: int, risk: float, *, of: str) -> tuple[Floats, Floats]:
-        """Of value v alone, for each total that the weights of n reports may have."""
+        """Lower and upper ends for value v, for each of an array of totals of its weights over n reports."""
         checked(of)
         weight = self.weights[v]
         others = np.delete(self.rows, v, axis=0)

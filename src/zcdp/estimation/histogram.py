@@ -1,4 +1,8 @@
-"""Counts of supports: what a block, a day or a machine sends on, and what is added up."""
+"""Counts of reports that support each value, and the histogram of frequencies that is estimated from them.
+
+`Counts` of blocks, days or machines add up. `Histogram` has estimates, standard errors and exact intervals, and
+`Consistent` their projection to frequencies that sum to 1.
+"""
 
 from __future__ import annotations
 
@@ -19,7 +23,7 @@ __all__ = ["Consistent", "Counts", "Histogram", "box_in_simplex", "project"]
 @spoken_class
 @dataclass(frozen=True, eq=False)
 class Counts:
-    """How many of so many reports support each value; counts of the same design add up.
+    """How many of `reports` reports support each value. Counts of the same design can be added.
 
     >>> day = Counts("RandomizedResponse(epsilon=1, k=3)", 6, [1, 2, 3])
     >>> (day + day).supports.tolist()
@@ -27,12 +31,12 @@ class Counts:
     """
 
     design: str
-    """The mechanism that made the reports, as text: counts of another are refused."""
+    """The mechanism that made the reports, as text. Counts of another design cannot be added or estimated from."""
 
     reports: int
     supports: NDArray[Any]
     signed: bool = False
-    """Whether reports count for and against a value, as in Hadamard response with several blocks."""
+    """Whether a report may count against a value as well as for it, as in Hadamard response with several blocks."""
 
     def __init__(self, design: str, reports: int, supports: ArrayLike, *, signed: bool = False) -> None:
         array = np.asarray(supports)
@@ -79,17 +83,17 @@ class Counts:
     __hash__ = None  # type: ignore[assignment]
 
 
-# Frequencies that are none: projection to the simplex, and what is left of a box of intervals there.
+# Turns raw estimates, which may be negative or not sum to 1, into a probability vector, and tightens their intervals.
 
 Floats = NDArray[Any]
 
 
 @dataclass(frozen=True)
 class Consistent:
-    """Frequencies that are at least 0 and sum to 1, with the simultaneous box.
+    """Frequencies that are at least 0 and sum to 1, with simultaneous intervals.
 
-    They have no standard error of their own.
-    The ends hold together with probability at least `level`, if every client's value is one of the k.
+    These frequencies have no standard errors: the projection makes them biased. All intervals together contain the true
+    frequencies with probability at least `level`, if every client's value is one of the k.
     """
 
     frequencies: Floats = field(repr=False)
@@ -97,11 +101,11 @@ class Consistent:
     upper: Floats = field(repr=False)
     level: float = 0.95
     possible: bool = True
-    """False where no frequencies that sum to 1 lie in the box: the level did not hold, or the design is another."""
+    """False if no frequencies within the intervals sum to 1: the intervals miss, or the design is not the right one."""
 
 
 def project(frequencies: Floats) -> Floats:
-    """The nearest point of the simplex: a common amount is taken off, and what falls below 0 is 0.
+    """The nearest point of the probability simplex: a common amount is subtracted, and what falls below 0 becomes 0.
 
     >>> project(np.array([0.75, 0.5, -0.25])).tolist()
     [0.625, 0.375, 0.0]
@@ -113,12 +117,16 @@ def project(frequencies: Floats) -> Floats:
 
 
 def box_in_simplex(lower: Floats, upper: Floats) -> tuple[Floats, Floats, bool]:
-    """Each end, given that the others must leave room for it: lower at least 1 less the other upper ends, and so on."""
+    """Simultaneous intervals, tightened by the fact that frequencies sum to 1; and whether that is possible.
+
+    A lower end is at least 1 less the sum of the other upper ends, an upper end at most 1 less that of the others'
+    lower ends. If no frequencies within the intervals sum to 1, the intervals are returned as they are.
+    """
     room = 1e-12
     possible = bool(lower.sum() <= 1 + room and upper.sum() >= 1 - room)
     if not possible:
         return lower, upper, False
-    # rounding of a sum is far below this, and makes the box wider only
+    # `room` is far more than the rounding error of a sum, and only widens the intervals.
     return (
         np.maximum(lower, 1 - (upper.sum() - upper) - room),
         np.minimum(upper, 1 - (lower.sum() - lower) + room),
@@ -126,13 +134,13 @@ def box_in_simplex(lower: Floats, upper: Floats) -> tuple[Floats, Floats, bool]:
     )
 
 
-# Estimated frequencies of k values: points, standard errors, exact intervals, what is certainly there.
+# The estimated frequencies of k values, with standard errors, exact intervals and heavy hitters.
 
 
 @spoken_class
 @dataclass(frozen=True, eq=False)
 class Histogram:
-    """Unbiased estimates of how often each value is held.
+    """Unbiased estimates of the frequency of each value, with standard errors and exact confidence intervals.
 
     Theorems: docs/theorems/estimator.md, docs/theorems/intervals.md.
 
@@ -153,40 +161,44 @@ class Histogram:
 
     @property
     def reports(self) -> int:
-        """How many were received."""
+        """The number of reports received."""
         return self.counts.reports
 
     @property
     def frequencies(self) -> Floats:
-        """The estimates: unbiased, so some may be below 0, and they need not sum to 1."""
+        """The estimated frequencies. They are unbiased, so some may be below 0, and they need not sum to 1."""
         return self.estimator.frequencies(self.counts.supports, self.reports)
 
     @property
     def standard_error(self) -> Floats:
-        """Of each estimate as one of the share among these clients, at the estimate itself."""
+        """The standard error of each estimate of a frequency among these clients, if the estimate were the truth."""
         return self.standard_error_of("clients")
 
     def standard_error_of(self, of: str) -> Floats:
-        """The same of the share among the "clients", or in the "population" that they are drawn from."""
+        """The standard errors for frequencies among the "clients", or in the "population" that they are drawn from."""
         return self.estimator.standard_error(np.clip(self.frequencies, 0, 1), self.reports, of=of)
 
     def interval(self, level: Value = 0.95, *, simultaneous: bool = True, of: str = "clients") -> tuple[Floats, Floats]:
-        """Lower and upper ends that hold with probability at least `level`: all together, or each for itself.
+        """Lower and upper ends with coverage of at least `level`: of all values at once, or of each value separately.
 
-        Exact whatever the counts are; see docs/theorems/intervals.md.
+        The coverage is guaranteed for every number of reports, not only approximately for many. See
+        docs/theorems/intervals.md.
         """
         risk = float(1 - probability(level, "level"))
         risk = risk / self.frequencies.size if simultaneous else risk
         return self.estimator.interval(self.counts.supports.astype(float), self.reports, risk, of=of)
 
     def consistent(self, level: Value = 0.95, *, of: str = "clients") -> Consistent:
-        """The nearest frequencies that sum to 1, with what the simultaneous intervals leave of the simplex."""
+        """The nearest frequencies that are at least 0 and sum to 1, with simultaneous intervals tightened by that."""
         low, high = self.interval(level, of=of)
         lower, upper, possible = box_in_simplex(low, high)
         return Consistent(project(self.frequencies), lower, upper, float(probability(level, "level")), possible)
 
     def heavy(self, level: Value = 0.95, *, above: float = 0.0, of: str = "clients") -> NDArray[Any]:
-        """The values whose frequency is above a threshold, most frequent first: wrong about any only at the risk."""
+        """Heavy hitters: the values whose lower ends are above a threshold, most frequent first.
+
+        With probability at least `level` the frequency of every one of them is above the threshold.
+        """
         low, _ = self.interval(level, of=of)
         found = np.flatnonzero(low > above)
         return found[np.argsort(-self.frequencies[found], kind="stable")]

@@ -1,9 +1,12 @@
-"""Tails of a sum of two binomials, from above and to ten digits at any size: a contour through the saddle point.
+"""Exact confidence intervals for a frequency, from tails of a sum of two binomials by saddle point Fourier inversion.
 
-With G(z) = (1 + p(z-1))^N (1 + q(z-1))^{n-N} and any r > 1 the mean of G(z) z^{1-c}/(z-1) over M points of |z| = r is
-the sum over all whole m of P[S >= c + mM] r^{mM}: the tail, and more that is positive and small if M is large. At the
-saddle point the terms are a bell of width 1/sd, of which few count. What rounding and the terms left out can change is
-added, so that the result is never below the tail. Theorem: docs/theorems/intervals.md, part 5.
+The intervals are of Clopper and Pearson's kind: all frequencies for which neither tail of the count is small. The first
+part computes upper bounds on tails, with about ten correct digits at any size. With
+G(z) = (1 + p(z-1))^N (1 + q(z-1))^{n-N}, the generating function of the count S, and any r > 1, the mean of
+G(z) z^{1-c}/(z-1) over M points of |z| = r is the sum over all integers m of P[S >= c + mM] r^{mM}: the tail, plus
+terms that are positive, and small if M is large. With r at the saddle point the terms are a bell of width 1/sd, of
+which few count. An allowance for rounding and for the terms left out is added, so that the result is never below the
+tail. Theorem: docs/theorems/intervals.md, part 5.
 """
 
 from __future__ import annotations
@@ -21,23 +24,23 @@ __all__ = ["ROUNDING", "clients_interval", "crossing", "population_interval", "u
 
 
 ROUNDING = 2.0**-47
-"""64 units in the last place: more than any step here is off by, relative to its own terms."""
+"""64 units in the last place: more than the rounding error of any step here, relative to the terms of the step."""
 
-REACH = 9.0  # e^{-REACH^2/2}: about what the bell weighs beyond
-SPREAD = 20.0  # standard deviations around the circle, beyond which coefficients are as small
-DECAY = 30.0  # e^{-DECAY}: about what comes from below
-NODES = 64
-LEAST, MOST = 1e-12, 1e12
-CHUNK = 1 << 15
+REACH_OF_BELL = 9.0  # standard deviations of the bell: beyond, terms are below e^{-9^2/2} and are left out
+SPREAD_OF_COUNT = 20.0  # M is at least this many standard deviations of the count: terms with m > 0 are as small
+DECAY_BELOW = 30.0  # M is so large that the terms with m < 0 are about e^{-30}
+NODES_AT_ONCE = 64  # points of the circle
+LEAST_X, LARGEST_X = 1e-12, 1e12  # where r - 1 is searched
+TAILS_AT_ONCE = 1 << 15
 
 Floats = NDArray[Any]
 Chance = tuple[Floats | float, Floats | float]
 
 
 def upper_tail(c: Floats, first: Floats, n: int, p: Chance, q: Chance) -> Floats:
-    """P[Bin(first, p) + Bin(n - first, q) >= c] or a little more, elementwise; 1 where c is at most the mean.
+    """An upper bound on P[Bin(first, p) + Bin(n - first, q) >= c], elementwise; 1 where c is at most the mean.
 
-    p and q come with their complements, and may be off by a few units in the last place.
+    p and q are pairs of a probability and its complement, which may be off by a few units in the last place.
 
     >>> half = (np.array([0.5]), np.array([0.5]))
     >>> upper_tail(np.array([2.0]), np.array([1.0]), 2, half, half).round(12).tolist()
@@ -48,37 +51,38 @@ def upper_tail(c: Floats, first: Floats, n: int, p: Chance, q: Chance) -> Floats
     out = np.where(flat[0] > n, 0.0, 1.0)
     above = (flat[0] > flat[1] * flat[2] + (n - flat[1]) * flat[4]) & (flat[0] > 0) & (flat[0] <= n)
     places = np.flatnonzero(above)
-    for start in range(0, places.size, CHUNK):
-        some = places[start : start + CHUNK]
+    for start in range(0, places.size, TAILS_AT_ONCE):
+        some = places[start : start + TAILS_AT_ONCE]
         out[some] = _above_the_mean(n, *(column[some] for column in flat))
     return out.reshape(c.shape)
 
 
 def _above_the_mean(n: int, c: Floats, first: Floats, p: Floats, p1: Floats, q: Floats, q1: Floats) -> Floats:
+    """The bound of `upper_tail` where c is above the mean; p1 and q1 are 1 - p and 1 - q."""
     rest = n - first
     x = _saddle(c, first, rest, p, q)  # r - 1
     r = 1 + x
-    # tilted to r: the chances of a 1, and 4 times those times the others, of which |G| on the circle is made
+    # Tilted by r: the probabilities `yes` of a 1, and 4 yes (1 - yes), which determines |G| on the circle.
     yes = p * r / (1 + p * x), q * r / (1 + q * x)
     both = 4 * yes[0] * p1 / (1 + p * x), 4 * yes[1] * q1 / (1 + q * x)
     deviation = np.sqrt((first * both[0] + rest * both[1]) / 4)
-    points = np.ceil(np.maximum(SPREAD * (deviation + 1), DECAY / np.log1p(x)))
-    most = np.ceil(np.minimum(points / 2, REACH / np.maximum(deviation, 1e-9) * points / (2 * np.pi))) + 1
+    points = np.ceil(np.maximum(SPREAD_OF_COUNT * (deviation + 1), DECAY_BELOW / np.log1p(x)))
+    most = np.ceil(np.minimum(points / 2, REACH_OF_BELL / np.maximum(deviation, 1e-9) * points / (2 * np.pi))) + 1
     parts = first * np.log1p(p * x), rest * np.log1p(q * x), (c - 1) * np.log1p(x)
     log_peak = (
         parts[0] + parts[1] - parts[2] + ROUNDING * (parts[0] + parts[1] + parts[2] + first * yes[0] + rest * yes[1])
     )
 
     def size(angle: Floats) -> tuple[Floats, Floats]:
-        """log |G(z)/G(r)|, and its error in units of rounding."""
+        """log |G(z)/G(r)| at z = r e^{i angle}, and a bound on its error in units of `ROUNDING`."""
         square = np.sin(angle / 2) ** 2
         one, other = np.minimum(both[0] * square, 1 - 1e-15), np.minimum(both[1] * square, 1 - 1e-15)
         log = (first * np.log1p(-one) + rest * np.log1p(-other)) / 2
         return log, first * one / (1 - one) + rest * other / (1 - other) - log
 
     total = np.zeros(c.size)
-    for start in range(0, int(most.max(initial=1)) + 1, NODES):
-        index = np.arange(start, min(start + NODES, int(most.max(initial=1)) + 1))[:, None]
+    for start in range(0, int(most.max(initial=1)) + 1, NODES_AT_ONCE):
+        index = np.arange(start, min(start + NODES_AT_ONCE, int(most.max(initial=1)) + 1))[:, None]
         angle = 2 * np.pi * index / points
         counted = (2 * index <= points) & (index <= most)
         weight = np.where((index == 0) | (2 * index == points), 1.0, 2.0) * counted
@@ -102,11 +106,12 @@ def _above_the_mean(n: int, c: Floats, first: Floats, p: Floats, p1: Floats, q: 
 
 
 def _saddle(c: Floats, first: Floats, rest: Floats, p: Floats, q: Floats) -> Floats:
-    """r - 1 where log G(r) - (c-1) log r - log(r-1) is least: any r > 1 is right, this one is accurate.
+    """The saddle point, as r - 1: where log G(r) - (c-1) log r - log(r-1) is least.
 
-    Bisection in log(r - 1): the derivative times r, sum of tilted means - (c-1) - r/(r-1), increases.
+    Heuristic: any r > 1 gives a valid bound, and this one is accurate. Bisection in log(r - 1), as the derivative times
+    r, which is the sum of the tilted means - (c-1) - r/(r-1), increases.
     """
-    low, high = np.full(c.shape, np.log(LEAST)), np.full(c.shape, np.log(MOST))
+    low, high = np.full(c.shape, np.log(LEAST_X)), np.full(c.shape, np.log(LARGEST_X))
     for _ in range(40):
         middle = (low + high) / 2
         x = np.exp(middle)
@@ -115,21 +120,21 @@ def _saddle(c: Floats, first: Floats, rest: Floats, p: Floats, q: Floats) -> Flo
     return np.asarray(np.exp((low + high) / 2))
 
 
-# Where a monotone family of tails crosses a level: many crossings at once, each kept between two sides.
+# Where increasing tails cross a level: root finding for many tails at once, each root between two brackets.
 
 Tail = Callable[[NDArray[Any], Floats], Floats]
-"""Bounds on tails of the elements of these indices at these places, never too small; the tails rise with the place."""
+"""(indices, places) -> upper bounds on the tails of these indices at these places; a tail increases with the place."""
 
-TURNS = 200
+MOST_TURNS = 200
 
 
 def crossing(tail: Tail, level: float, top: Floats, gap: float, guess: Floats) -> tuple[Floats, Floats]:
-    """Places (below, above) at most `gap` apart, the tail at most `level` below and more than that above.
+    """Places (below, above) in [0, top], at most `gap` apart: the tail is at most `level` below, and larger above.
 
-    From 0 to `top`; where the tail is above the level at 0 both are 0, and both are `top` where it never is. What is
-    below was compared by a bound that is never too small: rounding makes an interval wider, never narrower.
+    Both are 0 where the tail at 0 is above the level, and both are `top` where it never is. `guess` is where the search
+    starts. As tails are compared by upper bounds, rounding makes an interval wider, never narrower.
     """
-    edge = level * (1 - 2**-50)  # so that the level itself may be rounded
+    edge = level * (1 - 2**-50)  # a little less, as the level itself may be rounded
     every = np.arange(top.size)
     at_0, at_top = tail(every, np.zeros(top.size)), tail(every, top)
     low, high = np.zeros(top.size), top.astype(float)
@@ -138,7 +143,7 @@ def crossing(tail: Tail, level: float, top: Floats, gap: float, guess: Floats) -
     low = np.minimum(low, high)
     score_low, score_high = _score(at_0, edge), _score(at_top, edge)
     place = guess.astype(float)
-    for turn in range(TURNS):
+    for turn in range(MOST_TURNS):
         open_ = np.flatnonzero(high - low > gap)
         if not open_.size:
             break
@@ -160,34 +165,37 @@ def _rounded(at: Floats, gap: float) -> Floats:
 
 
 def _score(tail: Floats, edge: float) -> Floats:
-    """About the number of standard deviations from the crossing: nearly linear in the place, so secants work."""
+    """Heuristic: about how many standard deviations the place is beyond the crossing.
+
+    This is nearly linear in the place, so that the secant method works.
+    """
     score: Floats = np.sqrt(-2 * np.log(max(edge, 1e-300))) - np.sqrt(-2 * np.log(np.clip(tail, 1e-300, 1.0)))
     return score
 
 
 def _proposal(turn: int, low: Floats, high: Floats, score_low: Floats, score_high: Floats) -> Floats:
-    """A secant placed a little to the side that is further away, and bisection at each third turn."""
+    """Heuristic: the next place to try, by a secant moved a little to one side, and by bisection each fourth turn."""
     if turn % 4 == 3:
         return (low + high) / 2
     rise = score_high - score_low
     share = np.where(rise > 0, -score_low / np.where(rise > 0, rise, 1.0), 0.5)
-    # overshoot towards one side and then the other: both sides close in
+    # Overshoot to one side and then to the other, so that both brackets close in.
     nudge = (0.02, -0.02, 0.002)[turn % 4 if turn % 4 < 3 else 0]
     place: Floats = low + (high - low) * np.clip(share + nudge * np.where(turn > 2, 0.1, 1.0), 0.01, 0.99)
     return place
 
 
-# Exact intervals for the frequency of a value: from a count of supports, never from a normal law.
+# Exact intervals for the frequency of a value from the count of reports that support it, without normal approximation.
 #
 # Theorem: docs/theorems/intervals.md.
 
-FINE = 1e-5  # of a standard error: how near a real end is to where it could be at best
+END_ACCURACY = 1e-5  # in standard errors: an end is at most this far outside of the best possible one
 
 
 def clients_interval(counts: Floats, n: int, support: Support, risk: float) -> tuple[Floats, Floats]:
-    """How many of these n clients hold the value: all N for which neither tail of the count is at most risk/2.
+    """The least and the greatest number N of holders among n clients for which neither tail of the count is <= risk/2.
 
-    The count is Bin(N, p) + Bin(n - N, q).
+    The count of supports is Bin(N, p) + Bin(n - N, q).
     """
     yes, no = (support.p, support.not_p), (support.q, support.not_q)
     top = np.full(counts.size, float(n))
@@ -197,7 +205,7 @@ def clients_interval(counts: Floats, n: int, support: Support, risk: float) -> t
         return upper_tail(counts[which], holders, n, yes, no)
 
     def at_most(which: NDArray[Any], others: Floats) -> Floats:
-        """The tail below, as one above: of the reports that do not support it, with the roles exchanged."""
+        """The lower tail, as the upper tail of the reports that do not support the value, with roles exchanged."""
         return upper_tail(n - counts[which], others, n, no[::-1], yes[::-1])
 
     _, lower = crossing(at_least, risk / 2, top, 1, np.clip((guess - width) * n, 0, n))
@@ -206,10 +214,13 @@ def clients_interval(counts: Floats, n: int, support: Support, risk: float) -> t
 
 
 def population_interval(counts: Floats, n: int, support: Support, risk: float) -> tuple[Floats, Floats]:
-    """The share of the value in the population that the clients are drawn from: Clopper and Pearson, mapped."""
+    """Ends for the frequency of the value in the population that the clients are drawn from.
+
+    This is Clopper and Pearson's interval for the probability of support, q + (p - q) f, mapped to f.
+    """
     top = np.ones(counts.size)
     guess, width = _guess(counts, n, support, risk)
-    gap = max(FINE * support.standard_error(n, 0.5), 1e-15)
+    gap = max(END_ACCURACY * support.standard_error(n, 0.5), 1e-15)
     every = np.full(counts.size, float(n))
 
     def at_least(which: NDArray[Any], share: Floats) -> Floats:
@@ -226,7 +237,7 @@ def population_interval(counts: Floats, n: int, support: Support, risk: float) -
 
 
 def _guess(counts: Floats, n: int, support: Support, risk: float) -> tuple[Floats, Floats]:
-    """Where a normal law would put the ends: the search starts there, and goes wherever the tails say."""
+    """Heuristic: centre and half width of the interval by normal approximation, where the search for ends starts."""
     share = np.clip((counts / n - support.q) / support.gain, 0, 1)
     z = NormalDist().inv_cdf(1 - max(risk, 1e-300) / 2) if risk > 1e-15 else np.sqrt(-2 * np.log(risk))
     spread = np.sqrt(np.maximum(support.q * support.not_q, support.p * support.not_p) / n) / support.gain

@@ -1,4 +1,4 @@
-"""How often a report supports a value: the three probabilities that fix the accuracy of a local randomizer."""
+"""Support probabilities p, q and b of a local randomizer, which determine the accuracy of its estimates."""
 
 from __future__ import annotations
 
@@ -18,10 +18,10 @@ __all__ = ["Support"]
 
 @dataclass(frozen=True)
 class Support:
-    """A report supports a set of values: a true value with probability p, each other one with probability q.
+    """A report supports a set of values: the true value with probability p, each other value with probability q.
 
-    b is the probability that two given values are both supported when one of them is true.
-    The estimate of a frequency is (c/n - q)/(p - q), c the reports of n that support the value.
+    b is the probability that two given values are both supported if one of them is true.
+    The estimate of a frequency is (c/n - q)/(p - q), where c of n reports support the value.
     Theorem: docs/theorems/estimator.md.
 
     >>> from zcdp import UnaryEncoding
@@ -30,46 +30,51 @@ class Support:
     """
 
     balls: Callable[[], tuple[arb, arb, arb]]
-    """p, q and b at the working precision."""
+    """A function that returns balls around p, q and b at the working precision."""
 
     exact: tuple[Fraction, Fraction, Fraction] | None = None
-    """p, q and b where they are rational."""
+    """p, q and b as fractions, if they are rational."""
 
     def _near(self, part: Callable[[tuple[arb, arb, arb]], arb]) -> float:
+        """The float nearest to a function of p, q and b, up to 2^-52 of itself."""
         return settled(lambda: trusted(part(self.balls())))
 
     @cached_property
     def p(self) -> float:
-        """The probability that the true value is supported, to the nearest float."""
+        """The probability that the true value is supported, as the nearest float."""
         return self._near(lambda s: s[0])
 
     @cached_property
     def q(self) -> float:
-        """The probability that another value is supported."""
+        """The probability that a given other value is supported, as the nearest float."""
         return self._near(lambda s: s[1])
 
     @cached_property
     def b(self) -> float:
-        """The probability that the true value and a given other one are both supported."""
+        """The probability that the true value and a given other value are both supported, as the nearest float."""
         return self._near(lambda s: s[2])
 
     @cached_property
     def not_p(self) -> float:
-        """1 - p, which no float p near 1 tells."""
+        """1 - p as the nearest float: subtraction from 1 would lose it for a p near 1."""
         return self._near(lambda s: 1 - s[0])
 
     @cached_property
     def not_q(self) -> float:
-        """1 - q."""
+        """1 - q as the nearest float."""
         return self._near(lambda s: 1 - s[1])
 
     @cached_property
     def gain(self) -> float:
-        """p - q, the total variation distance between a true value and another as far as support tells."""
+        """p - q, the total variation distance of whether a value is supported, between true and other values."""
         return self._near(lambda s: s[0] - s[1])
 
     def variance(self, frequency: float, *, of: str = "clients") -> float:
-        """Of one report's estimate, at a true frequency: see docs/theorems/estimator.md."""
+        """The variance of the estimate, times the number of reports, at a true frequency.
+
+        The frequency is that among the "clients", or in the "population" that they are drawn from. See
+        docs/theorems/estimator.md.
+        """
         checked(of)
         if of == "population":
             share = self.q + self.gain * frequency
@@ -78,11 +83,11 @@ class Support:
         return own / self.gain**2
 
     def standard_error(self, reports: int, frequency: float, *, of: str = "clients") -> float:
-        """Of the estimate from so many reports."""
+        """The standard error of the estimate from this number of reports, at a true frequency."""
         return sqrt(self.variance(frequency, of=of) / reports)
 
 
 def checked(of: str) -> None:
-    """Whether the clients themselves are meant, or the population that they are drawn from."""
+    """Raise `BadValue` unless `of` is "clients" or "population"."""
     if of not in ("clients", "population"):
         raise BadValue(f"of ({of!r}) must be 'clients' or 'population'")

@@ -1,5 +1,5 @@
-"""Exact samplers over secure bits: each block draws from the law it names, and from no other.
+"""Exact samplers from cryptographically secure bits: every draw has exactly the stated law, without rounding error.
 
-Nothing here knows a mechanism. A parameter is a `Real`: a function that gives a ball around the exact number at the
-working precision, so that any draw can be decided by asking for more bits.
+Nothing here depends on a mechanism. A parameter is a `Real`: a function that returns a ball around the exact number at
+the working precision, so that any comparison can be decided with more random bits and more precision.
 """

@@ -1,4 +1,4 @@
-"""Coins: Bernoulli(p) for rational p, for exp(-x), and for any p with a ball around it."""
+"""Exact Bernoulli draws ("coins"): for rational p, for exp(-x), for any p given as a `Real`, and for 2^k exp(-x)."""
 
 from __future__ import annotations
 
@@ -17,11 +17,11 @@ from zcdp.numeric.threads import cached_property
 from zcdp.samplers.lazy_inversion import Real, rank
 from zcdp.samplers.source import Source, one_below, words
 
-__all__ = ["FIRST", "Coin", "Rate", "coin", "coins", "flip_exp", "flip_rational"]
+__all__ = ["FIRST_BITS", "Coin", "Rate", "coin", "coins", "flip_exp", "flip_rational"]
 
 
 def flip_rational(p: Fraction, source: Source) -> bool:
-    """True with probability p, exactly: a uniform integer below the denominator.
+    """True with probability exactly p: a uniform integer below the denominator is compared with the numerator.
 
     >>> from zcdp.samplers.source import secure
     >>> flip_rational(Fraction(1), secure)
@@ -31,7 +31,7 @@ def flip_rational(p: Fraction, source: Source) -> bool:
 
 
 def flip_exp(x: Fraction, source: Source) -> bool:
-    """True with probability exp(-x), x >= 0 rational: U < exp(-x), decided in balls.
+    """True with probability exactly exp(-x), x >= 0 rational: a uniform U is compared with exp(-x) in balls.
 
     >>> from zcdp.samplers.source import secure
     >>> flip_exp(Fraction(0), secure)
@@ -40,15 +40,19 @@ def flip_exp(x: Fraction, source: Source) -> bool:
     return x == 0 or rank(lambda: [(-lift(x)).exp()], source) == 0
 
 
-CLOSE = 2.0**-60
+COIN_RADIUS = 2.0**-60  # the balls that tables are made of have at most this radius
 
 
 def _ends(ball: arb) -> tuple[int, int]:
+    """Integers around the ball: the floor of its lower end and the ceiling of its upper end."""
     return floor(ball), ceiling(ball)
 
 
 class Coin:
-    """True with probability p, a real number strictly between 0 and 1: 16 bits decide all but two cells at most.
+    """True with probability exactly p, a real number strictly between 0 and 1.
+
+    The first 16 bits of U decide, but for at most two of their 65536 values; only these take more bits and balls.
+    `first` below 16 makes those cells more, for tests.
 
     >>> from zcdp.samplers.source import secure
     >>> Coin(lambda: arb(1) / 3).flips(1000, secure).dtype
@@ -57,7 +61,7 @@ class Coin:
 
     def __init__(self, p: Real, *, first: int = 16) -> None:
         self._p = p
-        low, high = settled(lambda: _ends(thin(p(), within=CLOSE) * arb(2) ** first))
+        low, high = settled(lambda: _ends(thin(p(), within=COIN_RADIUS) * arb(2) ** first))
         shift = 16 - first
         self._low = max(0, low) << shift  # below it: True for certain
         self._high = min(1 << first, high) << shift  # from here on: False for certain
@@ -67,7 +71,7 @@ class Coin:
         return self.flip_from(int.from_bytes(source(2), "little"), source)
 
     def flip_from(self, cell: int, source: Source) -> bool:
-        """One coin whose first 16 bits are given."""
+        """One coin from U whose first 16 bits, `cell`, are given."""
         if self._low <= cell < self._high:
             return rank(lambda: [self._p()], source, cell, 16) == 0
         return cell < self._low
@@ -81,27 +85,27 @@ class Coin:
         return heads
 
 
-# Coins of probability 2^k exp(-rate gap), by comparing halvings.
+# Coins of probability 2^k exp(-rate gap), by comparing numbers of halvings (logarithms to base 2).
 #
-# exp(-rate gap) = 2^-y with y = rate gap/log 2, and a coin is heads if U < 2^(k-y), that is if y - k < -log2(U). Floats
-# know y almost exactly, and the first 16 bits of U leave -log2(U) an interval: only a y inside of it asks for more.
-# See docs/theorems/exponential-coins.md.
+# exp(-rate gap) = 2^-y with y = rate gap/log 2, and a coin is heads if U < 2^(k-y), that is if y - k < -log2(U). y is
+# computed in floats almost exactly, and the first 16 bits of U leave an interval for -log2(U). Only if y - k lies in it
+# are more bits of U drawn, and the comparison is made in balls. See docs/theorems/exponential-coins.md.
 
-FIRST = 16
-SMALLEST = 2.0**-900
-MARGIN = 2.0**-30  # beyond every error of y and of the levels
-HALVINGS = 1 / log(2)
-BELOW = 1 - 2.0**-40  # keeps the float y from exceeding the true one
+FIRST_BITS = 16  # bits of U that nearly always decide
+LEAST_FLOAT_RATE = 2.0**-900  # y is computed in floats for rates between this and its reciprocal
+LEVEL_MARGIN = 2.0**-30  # more than all errors of y and of the levels together
+HALVINGS_PER_UNIT = 1 / log(2)
+ROUNDED_DOWN = 1 - 2.0**-40  # a factor that keeps y in floats from exceeding the true y
 
 
 @cache
 def _edges() -> NDArray[Any]:
     """-log2(n/2^16) for n = 0 .. 2^16, to within 2^-40."""
-    half, edges = 1 << (FIRST - 1), np.full((1 << FIRST) + 1, np.inf)
+    half, edges = 1 << (FIRST_BITS - 1), np.full((1 << FIRST_BITS) + 1, np.inf)
 
     def build() -> list[float]:
         unit = arb(2).log()
-        return [trusted(FIRST - arb(n).log() / unit, within=CLOSE) for n in range(half, 2 * half + 1)]
+        return [trusted(FIRST_BITS - arb(n).log() / unit, within=COIN_RADIUS) for n in range(half, 2 * half + 1)]
 
     edges[half:] = settled(build)
     while half > 1:
@@ -112,24 +116,26 @@ def _edges() -> NDArray[Any]:
 
 @cache
 def _levels(first: int) -> tuple[NDArray[Any], NDArray[Any]]:
-    """For U in cell n of 2^16: a little below the least -log2(U), a little above the largest; `first` bits are told."""
-    width = 1 << (FIRST - first)
+    """For U in cell n of 2^16 a number below every -log2(U), and one above; only the first `first` bits are used."""
+    width = 1 << (FIRST_BITS - first)
     edges = _edges()[::width].repeat(width)
-    surely, possibly = edges[width : width + (1 << FIRST)] - MARGIN, edges[: 1 << FIRST] + MARGIN
+    surely, possibly = edges[width : width + (1 << FIRST_BITS)] - LEVEL_MARGIN, edges[: 1 << FIRST_BITS] + LEVEL_MARGIN
     for table in (surely, possibly):
         table.flags.writeable = False
     return surely, possibly
 
 
 def coins(exponents: NDArray[Any], exact: Callable[[int], Fraction], source: Source) -> NDArray[Any]:
-    """Coin n is heads with probability exp(-exact(n)); exponents[n] is a float within 2^-35, or both exceed 15.
+    """An array of coins: coin n is heads with probability exactly exp(-exact(n)).
+
+    exponents[n] is a float that differs from exact(n) by at most 2^-35, or both exceed 15.
 
     >>> from zcdp.samplers.source import secure
     >>> coins(np.zeros(3), lambda n: Fraction(0), secure)
     array([ True,  True,  True])
     """
-    surely, possibly = _levels(FIRST)
-    y, cells = exponents * HALVINGS, words(exponents.size, np.uint16, source)
+    surely, possibly = _levels(FIRST_BITS)
+    y, cells = exponents * HALVINGS_PER_UNIT, words(exponents.size, np.uint16, source)
     heads: NDArray[Any] = y < surely.take(cells, mode="wrap")
     undecided = y <= possibly.take(cells, mode="wrap")
     undecided &= ~heads
@@ -139,41 +145,44 @@ def coins(exponents: NDArray[Any], exact: Callable[[int], Fraction], source: Sou
 
 
 def coin(exponent: float, exact: Callable[[], Fraction], source: Source) -> bool:
-    """One such coin."""
-    surely, possibly = _levels(FIRST)
-    y, cell = exponent * HALVINGS, int.from_bytes(source(2), "little")
+    """One coin that is heads with probability exactly exp(-exact()); `exponent` is a float near it, as in `coins`."""
+    surely, possibly = _levels(FIRST_BITS)
+    y, cell = exponent * HALVINGS_PER_UNIT, int.from_bytes(source(2), "little")
     if y < surely.data[cell] or y > possibly.data[cell]:
         return bool(y < surely.data[cell])
     return _decide(exact(), cell, source)
 
 
 def _decide(exponent: Fraction, cell: int, source: Source) -> bool:
+    """Whether U < exp(-exponent), in balls, given the first 16 bits of U."""
     return exponent == 0 or rank(lambda: [(-lift(exponent)).exp()], source, cell, 16) == 0
 
 
 class Rate:
-    """The exact rate, and what floats may say about its coins; `first` below 16 forces the deep stage, for tests.
+    """An exact rate, with the tables that decide coins of probability 2^k exp(-rate gap) in floats.
+
+    `first` below 16 leaves more coins to exact comparison, for tests.
 
     >>> from zcdp.samplers.source import secure
     >>> Rate(lambda: arb(1)).flip(Fraction(0), 0, 12345, secure)
     True
     """
 
-    def __init__(self, exact: Real, *, first: int = FIRST) -> None:
+    def __init__(self, exact: Real, *, first: int = FIRST_BITS) -> None:
         self.exact = exact
         nearest = settled(lambda: trusted(exact() / arb(2).log()))
-        known = SMALLEST < nearest < 1 / SMALLEST
-        self.halvings = nearest * BELOW if known else 0.0
-        """y for a gap of 1, or 0 where floats cannot tell and every coin is left to lazy bits."""
+        known = LEAST_FLOAT_RATE < nearest < 1 / LEAST_FLOAT_RATE
+        self.halvings = nearest * ROUNDED_DOWN if known else 0.0
+        """y for a gap of 1; 0 if the rate is too small or large for floats, and every coin is decided in balls."""
         self.surely, self.possibly = _levels(first if known else 0)
-        """A coin with these first 16 bits is heads if the float y - k is below the one, tails if above the other."""
+        """Indexed by the first 16 bits of U: heads if y - k in floats is below `surely`, tails if above `possibly`."""
         self.surely_one, self.possibly_one = self.surely.data, self.possibly.data
 
     @cached_property
     def reach(self) -> NDArray[Any]:
-        """`possibly` in units of the scores: a coin with these first 16 bits is tails if its gap is above this."""
-        return self.possibly / self.halvings if self.halvings else np.full(1 << FIRST, np.inf)
+        """`possibly` in units of the gap: by the first 16 bits of U, a coin is tails if its gap is above this."""
+        return self.possibly / self.halvings if self.halvings else np.full(1 << FIRST_BITS, np.inf)
 
     def flip(self, gap: Fraction, k: int, cell: int, source: Source) -> bool:
-        """The coin of probability 2^k exp(-rate gap) whose first 16 bits are given, by lazy bits."""
-        return gap == 0 or rank(lambda: [(-self.exact() * lift(gap)).exp() * (1 << k)], source, cell, FIRST) == 0
+        """The coin of probability 2^k exp(-rate gap) from U with first bits `cell`, decided in balls by more bits."""
+        return gap == 0 or rank(lambda: [(-self.exact() * lift(gap)).exp() * (1 << k)], source, cell, FIRST_BITS) == 0

@@ -1,8 +1,9 @@
-"""The low bits of a slow geometric variable: uniform bits, kept with probability exp(-rate l), which is nearly one.
+"""Exact geometric and discrete Laplace variables at any scale: high digits from a table, low digits by rejection.
 
-P(L = l) is proportional to exp(-rate l) on 0 .. 2^length - 1, and rate 2^length is at most 1/32: the first bits of the
-coin keep nearly every proposal, whatever it is. A cubic in floats settles nearly all of the others, lazy bits the rest.
-See docs/theorems/geometric-digits.md.
+The high and the low binary digits of a geometric variable are independent. The low digits L have P(L = l) proportional
+to exp(-rate l) on 0 .. 2^length - 1, where rate 2^length is at most 1/32: uniform bits l are kept with probability
+exp(-rate l), which is nearly 1. The first bits of this coin keep nearly every proposal, whatever l is; a cubic in
+floats decides nearly all others, and balls with more bits the rest. See docs/theorems/geometric-digits.md.
 """
 
 from __future__ import annotations
@@ -18,15 +19,15 @@ from zcdp.numeric.balls import ceiling, floor, settled, thin, trusted
 from zcdp.samplers.lazy_inversion import Law, LazyTable, Real, rank
 from zcdp.samplers.source import Source, bits, secure, words
 
-__all__ = ["WIDEST", "DiscreteLaplaceNoise", "Geometric", "LowBits", "TwoSided"]
+__all__ = ["MOST_LOW_BITS", "DiscreteLaplaceNoise", "Geometric", "LowBits", "TwoSided"]
 
 
-MARGIN = 2.0**-40
-"""Far more than what floats lose in the cubic."""
+CUBIC_MARGIN = 2.0**-40
+"""Far more than the rounding error of the cubic in floats."""
 
 
 class LowBits:
-    """So many low bits; arrays of them for at most 48.
+    """The low `length` binary digits of a geometric variable of this rate. Arrays are drawn for a length up to 48.
 
     >>> from flint import arb
     >>> from zcdp.samplers.source import secure
@@ -41,16 +42,16 @@ class LowBits:
         self._rate = rate
         self._near = settled(lambda: trusted(rate()))
         self._forced = first < 16
-        # one word holds the coin's first bits, at least 8, and below them the proposal
+        # One random word holds the first bits of the coin, at least 8, and below them the proposal.
         self._word = next((word for word in (np.uint16, np.uint32) if length + 8 <= 8 * word().itemsize), np.uint64)
-        self._coin = 8 * self._word().itemsize - length  # bits of it
+        self._coin = 8 * self._word().itemsize - length  # bits of the coin in the word
         self._sure = self._surely_kept(first, self._coin)
         self._sure_one = self._surely_kept(first, 16)
 
     def _surely_kept(self, first: int, count: int) -> int:
-        """Below it, a coin of `count` bits keeps every proposal, by its first bits alone."""
+        """A coin whose first `count` bits are below this integer keeps every proposal; only `first` bits are used."""
         if count <= 0:
-            return 0  # too long for arrays
+            return 0  # a word has no room for the coin: no arrays are drawn
         first = min(first, count)
         least = settled(lambda: floor(thin((-self._rate() * (1 << self.length)).exp()) * (1 << first)))
         return least << (count - first)
@@ -65,13 +66,13 @@ class LowBits:
         return low
 
     def _settle(self, low: NDArray[Any], coin: NDArray[Any], source: Source) -> NDArray[Any]:
-        """The proposals if they are kept, else new draws; the first bits of the coins are given."""
+        """The proposals that are kept, and new draws for the others; `coin` has the first bits of the coins."""
         coin = coin.astype(np.uint64) << np.uint64(16) | words(coin.size, np.uint16, source)
         known = self._coin + 16
         t, scale = low * self._near, 2.0**-known
-        top = 1 - t + t * t / 2  # e^-t lies between this less t^3/6 and this
-        kept = (coin + 1.0) * scale < top - t * t * t / 6 - MARGIN
-        unknown = ~kept & (coin * scale < top + MARGIN)
+        top = 1 - t + t * t / 2  # e^-t lies between top - t^3/6 and top
+        kept = (coin + 1.0) * scale < top - t * t * t / 6 - CUBIC_MARGIN
+        unknown = ~kept & (coin * scale < top + CUBIC_MARGIN)
         if self._forced:
             kept[:], unknown[:] = False, True
         for n in np.flatnonzero(unknown).tolist():
@@ -93,43 +94,43 @@ class LowBits:
         return rank(lambda: [(-self._rate() * low).exp()], source, coin, known) == 0
 
 
-# Geometric variables: the high digits come from a table, and the low digits, independent of them, are nearly uniform.
+# Geometric variables: the high digits come from a lazy table, the low digits from `LowBits`.
 #
-# G has P(G >= g) = exp(-rate g). Write G = high 2^m + low: high is geometric at rate 2^m rate, and low is a geometric
-# variable cut off at 2^m. See docs/theorems/geometric-digits.md.
+# G has P(G >= g) = exp(-rate g). Write G = high 2^m + low: high is geometric at rate 2^m rate, and low, independent of
+# it, is a geometric variable conditioned to lie below 2^m. See docs/theorems/geometric-digits.md.
 
-HIGH = 6
-"""The part above the low digits has a scale below 2^6: one table of 65536 cells then leaves few of them open."""
+HIGH_BITS = 6
+"""The high part has a scale below 2^6: a table of 65536 cells then leaves few of them open."""
 
-WIDEST = 44
-"""With at most this many low bits, a draw beyond 64 bits has probability below exp(-2^12)."""
+MOST_LOW_BITS = 44
+"""Arrays of int64 have at most this many low bits: a draw that does not fit then has probability below exp(-2^12)."""
 
 
 def tail_window(rate: arb) -> int:
-    """Outcomes beyond this have probability below 2^-62 or so at this rate."""
+    """An integer beyond which a geometric variable of this rate falls with probability of at most about 2^-62."""
     return ceiling(thin(44 / rate)) + 1
 
 
 def split(rate: Real, *, first: int = 16) -> tuple[Real, LowBits | None]:
-    """The rate of the high part, and the low part if there is one."""
-    size = settled(lambda: floor(thin(1 / rate())))  # the scale: it only chooses how to split
-    length = max(0, size.bit_length() - HIGH)
+    """The rate of the high part, and the sampler of the low part; None if the scale is so small that all is high."""
+    size = settled(lambda: floor(thin(1 / rate())))  # about the scale: it only decides how many digits are low
+    length = max(0, size.bit_length() - HIGH_BITS)
     return lambda: rate() * arb(2) ** length, LowBits(rate, length, first=first) if length else None
 
 
 def attach(high: NDArray[Any], low: LowBits | None, source: Source) -> NDArray[Any]:
-    """2^m high + low, or 2^m (high + 1) - 1 - low below zero, the low bits drawn here; in place.
+    """2^m high + low, or 2^m (high + 1) - 1 - low for a negative high; draws the m low bits and writes into `high`.
 
-    Raises OverflowError where int64 cannot hold it.
+    Raises OverflowError if a result does not fit in int64.
     """
     if low is None:
         return high
-    if low.length > WIDEST:
-        raise OverflowError(f"draws at scale about 2^{low.length + HIGH} do not fit in 64 bits")
-    limit = 1 << (62 - low.length)  # one bit is left for a sum with a value
+    if low.length > MOST_LOW_BITS:
+        raise OverflowError(f"draws at scale about 2^{low.length + HIGH_BITS} do not fit in 64 bits")
+    limit = 1 << (62 - low.length)  # leaves one bit for the sum with a value
     if not (-limit <= int(high.min(initial=0)) and int(high.max(initial=0)) < limit):
-        raise OverflowError(f"a draw at scale about 2^{low.length + HIGH} does not fit in 64 bits")
-    flips = high.view(np.uint64) >> np.uint64(64 - low.length)  # all ones below zero, else none
+        raise OverflowError(f"a draw at scale about 2^{low.length + HIGH_BITS} does not fit in 64 bits")
+    flips = high.view(np.uint64) >> np.uint64(64 - low.length)  # m ones for a negative high, else 0
     np.bitwise_xor(flips, low.draw(high.size, source), out=flips)
     high <<= low.length
     high |= flips.view(np.int64)
@@ -137,7 +138,7 @@ def attach(high: NDArray[Any], low: LowBits | None, source: Source) -> NDArray[A
 
 
 def attach_one(high: int, low: LowBits | None, source: Source) -> int:
-    """The same for one Python integer."""
+    """`attach` for one Python integer, of any size."""
     if low is None:
         return high
     drawn = low.draw_one(source)
@@ -145,7 +146,7 @@ def attach_one(high: int, low: LowBits | None, source: Source) -> int:
 
 
 class Geometric:
-    """P(G >= g) = exp(-rate g), g = 0, 1, 2, ...
+    """Geometric variables G: P(G >= g) = exp(-rate g) for g = 0, 1, 2, ...
 
     >>> bool((Geometric(lambda: arb(1) / 1000).draw(100) >= 0).all())
     True
@@ -167,7 +168,9 @@ class Geometric:
 
 
 class TwoSided:
-    """G with probability 1 - negative, else -1 - G, which is G with every bit flipped: G as above.
+    """Two-sided variables: G with probability 1 - negative, else -1 - G, where G is `Geometric` at this rate.
+
+    In two's complement -1 - G is G with every bit flipped.
 
     >>> len(TwoSided(lambda: arb(1) / 1000, lambda: arb(1) / 2).draw(100))
     100
@@ -178,7 +181,7 @@ class TwoSided:
         last = settled(lambda: tail_window(high()))
 
         def cdf(h: int) -> arb:
-            """P(signed high part <= h): below 0 it is -1 - H."""
+            """P(signed high part <= h), where the signed high part is H or -1 - H."""
             if h < 0:
                 return negative() * (high() * (h + 1)).exp()
             return negative() - (1 - negative()) * (-high() * (h + 1)).expm1()
@@ -187,7 +190,7 @@ class TwoSided:
 
     def draw(self, count: int, source: Source = secure) -> NDArray[Any]:
         """`count` independent draws as int64; as Python integers where 64 bits may not hold them."""
-        if self.low and self.low.length > WIDEST:
+        if self.low and self.low.length > MOST_LOW_BITS:
             return np.array([self.draw_one(source) for _ in range(count)], dtype=object)
         return attach(self.high.draw(count, source), self.low, source)
 
@@ -202,7 +205,7 @@ class TwoSided:
 
 
 class DiscreteLaplaceNoise(TwoSided):
-    """The noise at a rate of 1/scale.
+    """Discrete Laplace noise; the rate is 1/scale.
 
     >>> noise = DiscreteLaplaceNoise(lambda: arb(1) / 2)
     >>> noise.draw(1000).shape, type(noise.draw_one())

@@ -1,11 +1,13 @@
 """Continuous Laplace noise, added to a real value and rounded to a grid: exactly the law of the rounded sum.
 
-On a fine grid of many steps to the scale, floor(r + Z) for a remainder r in [0, 1) and Laplace Z of rate lambda is
+The value is located on a fine grid, many steps of which make up the scale of the noise. In fine steps, with Z Laplace
+of rate lambda and the remainder r of the value in [0, 1), floor(r + Z) is
 
     -1 - G  with probability e^{-lambda r}/2,    1 + G  with probability e^{-lambda (1-r)}/2,    else 0,
 
-G geometric at rate lambda: a fair sign and G, moved to 0 with a probability below 2^-16 that depends on r. All but one
-of 65536 cells settle this without looking at r. See docs/theorems/grid-rounding.md.
+where G is geometric at rate lambda. It is drawn as a fair sign and G, and replaced by 0 with a probability below 2^-16
+that depends on r. All but one of the 65536 values of 16 random bits decide this without looking at r.
+See docs/theorems/grid-rounding.md.
 """
 
 from __future__ import annotations
@@ -29,12 +31,12 @@ from zcdp.samplers.source import Source, secure, words
 __all__ = ["GridLaplace"]
 
 
-FINEST = 40  # below 2^-24 grid steps of noise, fine steps no longer fit in 64 bits: one value at a time
-CELLS = 1 << 16
+MOST_FINE_BITS = 40  # for noise below 2^-24 grid steps fine steps do not fit in 64 bits: then one value at a time
+CELLS = 1 << 16  # values of 16 random bits
 
 
 class GridLaplace:
-    """round(value + Laplace noise) to multiples of `step`, halves up; `rate` is 1/scale.
+    """Rounds value + Laplace noise to the nearest multiple of `step`, halves up; `rate` is 1/scale.
 
     >>> noise = GridLaplace(lambda: arb(1) / 2, Fraction(1, 4))
     >>> float(noise.release(np.array([41.3]))[0]) % 0.25
@@ -42,20 +44,20 @@ class GridLaplace:
     """
 
     def __init__(self, rate: Real, step: Fraction, *, first: int = 16, second: int = 62) -> None:
-        scale = settled(lambda: trusted(1 / (rate() * lift(step))))  # in steps: that `_rate` is so small rests on it
+        scale = settled(lambda: trusted(1 / (rate() * lift(step))))  # in steps: `refine` makes `_rate` small by it
         if not 2.0**-900 < scale < 2.0**60:
             raise BadValue(f"grid ({step}) must be within reach of the scale, which is {scale:.3g} grid steps")
         self._grid = Grid(step, refine=max(1, 18 - int(np.frexp(scale)[1])))
         fine = step / (1 << self._grid.refine)
         self._rate: Real = lambda: rate() * lift(fine)  # at most 2^-16
         self._signed = TwoSided(self._rate, lambda: arb(1) / 2, first=first, second=second)
-        self._doubt = CELLS - (1 << (16 - first))  # from here on the remainder may matter
+        self._doubt = CELLS - (1 << (16 - first))  # a cell from here on needs the remainder
 
     def release(self, values: NDArray[Any], source: Source = secure) -> NDArray[Any]:
         """One rounded noisy value for each of a one-dimensional array of values."""
         grid = self._grid
         values = grid.check(values)
-        if grid.refine > FINEST:
+        if grid.refine > MOST_FINE_BITS:
             return np.array([self.release_one(value, source) for value in values.tolist()], dtype=np.float64)
         return grid.release(values, partial(self._points, source=source))
 
@@ -75,7 +77,7 @@ class GridLaplace:
         return self._grid.round_one(fine + noise + (noise >= 0))
 
     def _floors(self, count: int, rest: Callable[[int], Fraction], source: Source) -> NDArray[Any]:
-        """floor(rest + Z) for each remainder."""
+        """floor(rest(n) + Z), in fine steps, for each n below `count`; rest(n) is called only where it matters."""
         noise = self._signed.draw(count, source)
         cells = words(count, np.uint16, source)
         stays = [
@@ -88,6 +90,6 @@ class GridLaplace:
         return noise
 
     def _stays(self, noise: int, rest: Fraction, cell: int, source: Source) -> bool:
-        """Whether r + Z has the floor of r, the first 16 bits of this coin given."""
+        """Whether floor(r + Z) is 0, given the sign of the noise and the first 16 bits of the coin that decides it."""
         way = rest if noise < 0 else 1 - rest
         return rank(lambda: [(-self._rate() * lift(way)).exp()], source, cell, 16) == 1

@@ -1,7 +1,8 @@
-"""Any symmetric, log-concave noise on a grid: round(value + Z), a bin of Z from a lazy table and a place inside it.
+"""Continuous noise with a symmetric, log-concave density (Gaussian, logistic), added to values and rounded to a grid.
 
-The bin is exact by the distribution function F. Inside a bin the density is nearly flat: a uniform place is kept with
-probability f(place)/f(inner edge), which the first 16 bits settle for all but few places without looking at f.
+The result has exactly the law of round(value + Z). A bin of Z is drawn from a lazy table of the distribution function
+F; then a place inside the bin, where the density f is nearly flat, by rejection: a uniform place is kept with
+probability f(place)/f(inner edge). The first 16 bits of this coin nearly always decide without evaluating f.
 See docs/theorems/binned-noise.md and docs/theorems/grid-rounding.md.
 """
 
@@ -22,27 +23,27 @@ from zcdp.errors import BadValue
 from zcdp.numeric.balls import at_precision, floor, lift, settled, thin, trusted
 from zcdp.numeric.threads import cached_property
 from zcdp.samplers.grid_values import Grid
-from zcdp.samplers.lazy_inversion import GUARD, MOST_BITS, WORD, Law, LazyTable, Real, unsettled
+from zcdp.samplers.lazy_inversion import GUARD_BITS, MOST_BITS, WORD_BITS, Law, LazyTable, Real, unsettled
 from zcdp.samplers.source import Source, bits, secure, words
 
 __all__ = ["GridNoise", "Shape", "gaussian_on_grid", "logistic_on_grid"]
 
 
-COARSE, FINE = 6, 8
-"""2^5 to 2^6 bins to the scale for few values, 2^7 to 2^8 for long arrays: fewer places in doubt, a longer table."""
-LONG = 10_000  # values from which the finer bins pay for themselves
-MOST_BINS = 1 << 13
-CELLS = 1 << 16
-GROUP = 32  # bins that share one threshold: the largest doubt of them
-REFINE = 16  # a value and its noise leave the grid point open with probability 2^-16
-WIDEST = 48  # bits of the place inside a bin: with 2^13 bins they fit in 64, and what is beyond is done one by one
+COARSE_BIN_BITS, FINE_BIN_BITS = 6, 8
+"""The scale has 2^5 to 2^6 bins for few values, 2^7 to 2^8 for long arrays: a longer table, but f is needed less."""
+LONG_ARRAY = 10_000  # number of values from which the finer bins are worth their table
+MOST_BINS = 1 << 13  # on each side of 0
+CELLS = 1 << 16  # values of 16 random bits
+BINS_PER_THRESHOLD = 32  # neighbouring bins share a threshold for the coin: the lowest of theirs
+USUAL_FINE_BITS = 16  # log2 of fine steps to a grid step: the grid point is then undecided with probability 2^-16
+MOST_PLACE_BITS = 48  # bits of the place in a bin that fit in 64 with the 2^13 bins; with more, one value at a time
 
-FINEST = 60  # beyond it, fine steps and half a grid step do not add up in 64 bits
+MOST_FINE_BITS = 60  # with more, fine steps and half a grid step do not add up in 64 bits
 
 
 @dataclass(frozen=True)
 class Shape:
-    """A symmetric law on the line with a log-concave density, at scale 1."""
+    """A symmetric continuous law with a log-concave density, at scale 1."""
 
     cdf: Callable[[arb], arb]
     """P(Z <= x)."""
@@ -51,14 +52,14 @@ class Shape:
 
 
 class GridNoise:
-    """round(value + Z/rate) to multiples of `step`, halves up.
+    """Rounds value + Z/rate to the nearest multiple of `step`, halves up, where Z has the law `shape`.
 
     >>> gaussian_on_grid(Fraction(1), Fraction(1, 4)).release_one(41.3) % 0.25
     0.0
     """
 
     def __init__(self, shape: Shape, rate: Real, step: Fraction, *, first: int = 16, second: int = 62) -> None:
-        scale = settled(lambda: trusted(1 / (rate() * lift(step))))  # in steps; it only chooses the bins
+        scale = settled(lambda: trusted(1 / (rate() * lift(step))))  # in steps; it only determines the bins
         if not 2.0**-900 < scale < 2.0**60:
             raise BadValue(f"grid ({step}) must be within reach of the scale, which is {scale:.3g} grid steps")
         self._shape, self._step, self._exponent = shape, step, frexp(scale)[1]
@@ -67,7 +68,7 @@ class GridNoise:
 
     def release(self, values: NDArray[Any], source: Source = secure) -> NDArray[Any]:
         """One rounded noisy value for each of a one-dimensional array of values."""
-        return (self._coarse if values.size < LONG else self._fine).release(values, source)
+        return (self._coarse if values.size < LONG_ARRAY else self._fine).release(values, source)
 
     def release_one(self, value: float | Fraction, source: Source = secure) -> float:
         """One rounded noisy value."""
@@ -75,22 +76,22 @@ class GridNoise:
 
     @cached_property
     def _coarse(self) -> _Bins:
-        return self._bins(COARSE)
+        return self._bins(COARSE_BIN_BITS)
 
     @cached_property
     def _fine(self) -> _Bins:
-        return self._bins(FINE)
+        return self._bins(FINE_BIN_BITS)
 
     def _bins(self, depth: int) -> _Bins:
         return _Bins(self._shape, self._rate, self._step, self._exponent - depth, *self._stages)
 
 
 class _Bins:
-    """Bin n is [n, n+1) 2^width steps; the fine grid has 2^refine points to a step, and 2^place to a bin."""
+    """The sampler with bins [n, n+1) 2^width grid steps; a grid step has 2^refine fine steps, a bin has 2^place."""
 
     def __init__(self, shape: Shape, rate: Real, step: Fraction, width: int, first: int, second: int) -> None:
         self._shape = shape
-        refine = min(max(REFINE if first == 16 else 1, -width), max(WIDEST - width, 1))
+        refine = min(max(USUAL_FINE_BITS if first == 16 else 1, -width), max(MOST_PLACE_BITS - width, 1))
         self._grid = Grid(step, refine=refine)
         self._place = width + refine
         self._bin: Real = lambda: rate() * arb(2) ** width
@@ -107,11 +108,11 @@ class _Bins:
         self._table = LazyTable(Law(cdf, range(-reach, reach), cdfs=cdfs), first=first, second=second)
         self._reached = reach
         sure = settled(lambda: self._thresholds(first))
-        self._sure = np.concatenate([[0], sure[::-1], sure, [0]])  # beyond the table every place is in doubt
+        self._sure = np.concatenate([[0], sure[::-1], sure, [0]])  # beyond the table every coin is decided in balls
         self._sures: list[int] = self._sure.tolist()
 
     def _reach(self) -> int:
-        """Bins on each side in the table: nearly all of the mass, or as many as are worth it."""
+        """How many bins the table has on each side: they have nearly all of the mass, or are `MOST_BINS`."""
         length, reach, step = self._bin(), 0, MOST_BINS
         while step := step // 2:
             if thin(self._shape.cdf(-length * (reach + step)), within=2.0**-80) > arb(2) ** -62:
@@ -119,10 +120,13 @@ class _Bins:
         return reach + 1
 
     def _thresholds(self, first: int) -> NDArray[Any]:
-        """For bins 0, 1, ...: below it the first 16 bits keep any place. The fall across a bin grows outwards."""
+        """For bins 0, 1, ... a threshold: a coin whose first 16 bits are below it keeps any place of the bin.
+
+        The density falls more across a bin the farther out it is, so the last bin of a group has the least threshold.
+        """
         length, sure = self._bin(), []
-        for start in range(0, self._reached, GROUP):
-            last = min(start + GROUP, self._reached) - 1
+        for start in range(0, self._reached, BINS_PER_THRESHOLD):
+            last = min(start + BINS_PER_THRESHOLD, self._reached) - 1
             fall = thin(self._shape.fall(length * (last + 1), length * last), within=2.0**-40)
             sure += [floor(fall * CELLS)] * (last + 1 - start)
         return np.array(sure) >> (16 - first) << (16 - first)
@@ -130,7 +134,7 @@ class _Bins:
     def release(self, values: NDArray[Any], source: Source) -> NDArray[Any]:
         grid = self._grid
         values = grid.check(values)
-        if self._place > WIDEST or grid.refine > FINEST:
+        if self._place > MOST_PLACE_BITS or grid.refine > MOST_FINE_BITS:
             return np.array([self.release_one(value, source) for value in values.tolist()], dtype=np.float64)
         return grid.release(values, partial(self._points, source=source))
 
@@ -144,7 +148,7 @@ class _Bins:
             noise |= (places >> np.uint64(64 - place)).astype(np.int64)
         noise += fine
         noise += half
-        undecided = (noise & mask) == mask  # what is below the fine grid may still carry
+        undecided = (noise & mask) == mask  # the parts below a fine step may carry over
         undecided |= cells >= self._sure.take(drawn + (self._reached + 1), mode="clip")
         noise >>= refine
         for n in np.flatnonzero(undecided).tolist():
@@ -165,7 +169,10 @@ class _Bins:
         return grid.point(self._finish(drawn, word, cell, fine + rest(), source))
 
     def _finish(self, drawn: int, word: int, cell: int, position: Fraction, source: Source) -> int:
-        """The grid point at or below position + noise, both in fine steps, the first bits of place and coin given."""
+        """The grid point at or below position + noise, both in fine steps; exact.
+
+        `word` has the first 64 bits of the place in bin `drawn`, `cell` the first 16 bits of the coin that keeps it.
+        """
         word, known = self._kept(drawn, word, cell, source)
         while True:
             low = position + Fraction((drawn << known) + word << self._place, 1 << known)
@@ -173,23 +180,27 @@ class _Bins:
             point = low.__floor__() >> self._grid.refine
             if high <= (point + 1) << self._grid.refine:
                 return point
-            word, known = word << WORD | bits(WORD, source), known + WORD
+            word, known = word << WORD_BITS | bits(WORD_BITS, source), known + WORD_BITS
 
     def _kept(self, drawn: int, word: int, cell: int, source: Source) -> tuple[int, int]:
-        """The first place that is kept, with how many of its bits are known: the first proposal is given."""
+        """The bits of the first place that is kept, and how many these are; the first proposal is given."""
         known = 64
         while known < MOST_BITS:
-            kept = at_precision(known + GUARD, partial(self._keeps, drawn, word, known, cell))
+            kept = at_precision(known + GUARD_BITS, partial(self._keeps, drawn, word, known, cell))
             if kept:
                 return word, known
             if kept is None:
-                word, cell, known = word << WORD | bits(WORD, source), cell << WORD | bits(WORD, source), known + WORD
+                word, cell, known = (
+                    word << WORD_BITS | bits(WORD_BITS, source),
+                    cell << WORD_BITS | bits(WORD_BITS, source),
+                    known + WORD_BITS,
+                )
             else:
                 word, cell, known = bits(64, source), bits(16, source), 64
         raise unsettled()
 
     def _keeps(self, drawn: int, word: int, known: int, cell: int) -> bool | None:
-        """Whether the coin U in [cell, cell+1)/2^(known-48) is below f(place)/f(inner edge); None if undecided."""
+        """Whether U < f(place)/f(inner edge), for U in [cell, cell+1)/2^(known-48); None if balls cannot decide."""
         length = self._bin()
         place = arb(2 * word + 1, 1) / arb(2) ** (known + 1)
         fall = self._shape.fall(length * (drawn + place), length * (drawn if drawn >= 0 else drawn + 1))

@@ -1,7 +1,8 @@
-"""Exact quotients v q/p of floats v, rounded down on binary grids: in 64 bits, and in the same steps for every float.
+"""Exact positions of real values on a grid of multiples of a rational step, and grid points back to floats.
 
-v = m 2^-k with an integer m of 53 bits, and m q = a p + b: v q/p is (a + b/p)/2^k. a has up to 88 bits, and is kept in
-two parts of which the lower has 26. See docs/theorems/grid-rounding.md.
+`Quotients` divides floats by a step p/q exactly, in 64-bit arithmetic whose steps do not depend on the values: with
+v = m 2^-k, m an integer of 53 bits, and m q = a p + b, v q/p is (a + b/p)/2^k. a has up to 88 bits, and is kept in two
+parts of which the lower has 26. `Grid` uses it for arrays. See docs/theorems/grid-rounding.md.
 """
 
 from __future__ import annotations
@@ -18,18 +19,18 @@ from zcdp.errors import BadType, BadValue
 from zcdp.samplers.run_samplers import add
 from zcdp.samplers.source import blocks
 
-__all__ = ["NARROW", "Grid", "Located", "Quotients"]
+__all__ = ["MOST_RATIO_BITS", "Grid", "Located", "Quotients"]
 
 
-NARROW = 35
-"""Bits of p and q that 64 bits leave room for."""
-LOW = 26
-MASK = (1 << LOW) - 1
-FURTHEST = 128  # bits below the point of m q/p that are ever asked for: 60, and 45 for floats beyond 2^53
+MOST_RATIO_BITS = 35
+"""Most bits of p and q for which the arithmetic fits in 64 bits."""
+LOW_BITS = 26  # of the lower part of a
+LOW_MASK = (1 << LOW_BITS) - 1
+MOST_SHIFT = 128  # more than the bits of b/p that are ever needed: 60, and 45 for floats beyond 2^53
 
 
 class Quotients:
-    """v q/p for floats v, with p and q below 2^35 and |v q/p| below 2^61.
+    """The exact quotients v q/p of an array of floats v, with p and q below 2^35 and |v q/p| below 2^61.
 
     >>> Quotients(np.array([0.3, -0.001]), 10, 3).floor(1)
     array([ 1, -1])
@@ -38,25 +39,25 @@ class Quotients:
     def __init__(self, values: NDArray[Any], q: int, p: int) -> None:
         mantissas, exponents = np.frexp(values)
         digits = (mantissas * 2.0**53).astype(np.int64)
-        self._k = 53 - exponents.astype(np.int64)  # numpy 1 would go on in the 32 bits of the exponents
-        high, over = np.divmod((digits >> LOW) * q, p)
-        low, self._b = np.divmod((over << LOW) + (digits & MASK) * q, p)
-        self._high, self._low, self._p = high + (low >> LOW), low & MASK, p
+        self._k = 53 - exponents.astype(np.int64)  # numpy 1 would keep the 32 bits of the exponents
+        high, over = np.divmod((digits >> LOW_BITS) * q, p)
+        low, self._b = np.divmod((over << LOW_BITS) + (digits & LOW_MASK) * q, p)
+        self._high, self._low, self._p = high + (low >> LOW_BITS), low & LOW_MASK, p
 
     def floor(self, refine: int) -> NDArray[Any]:
         """floor(2^refine v q/p) modulo 2^64."""
         down = self._k - refine
-        floor: NDArray[Any] = _scaled(self._high, LOW - down) + _scaled(self._low, -down)
+        floor: NDArray[Any] = _scaled(self._high, LOW_BITS - down) + _scaled(self._low, -down)
         if self._p > 1:
-            floor += self._below(np.clip(-down, 0, FURTHEST))
+            floor += self._below(np.clip(-down, 0, MOST_SHIFT))
         return floor
 
     def _below(self, up: NDArray[Any]) -> NDArray[Any]:
-        """floor(2^up b/p) modulo 2^64: long division, as many bits at a time as 62 leave room for."""
+        """floor(2^up b/p) modulo 2^64, by long division with as many bits at a time as fit in 62."""
         total: NDArray[Any] = np.zeros_like(self._b)
         left = self._b
         chunk = 62 - self._p.bit_length()
-        for done in range(0, FURTHEST, chunk):
+        for done in range(0, MOST_SHIFT, chunk):
             step = np.clip(up - done, 0, chunk)
             digit, left = np.divmod(left << step, self._p)
             total = (total << step) + digit
@@ -64,26 +65,27 @@ class Quotients:
 
 
 def _scaled(numbers: NDArray[Any], up: NDArray[Any]) -> NDArray[Any]:
-    """floor(2^up numbers) modulo 2^64: what is shifted by 64 bits or more is gone, and 63 bits leave a sign."""
+    """floor(2^up numbers) modulo 2^64. Shifts up by 64 or more give 0; shifts down by 63 or more leave the sign."""
     return np.where(up > 63, 0, numbers << np.clip(up, 0, 63) >> np.clip(-up, 0, 63))
 
 
 # Real values on a grid: exact whole steps and exact remainders, and grid points back to floats.
 #
-# Rounding is to the nearest point, halves up: round(v) = step floor(v/step + 1/2). The fine grid has step/2^refine, and
-# floor(floor(2^j x)/2^j) = floor(x), so rounding on the fine grid first changes nothing.
+# Rounding is to the nearest point, halves up: round(v) = step floor(v/step + 1/2). The fine grid has the step
+# step/2^refine. As floor(floor(2^j x)/2^j) = floor(x), rounding down to the fine grid first changes nothing.
 # See docs/theorems/grid-rounding.md.
 
-LIMIT = 1 << 61
-"""Values lie within this many steps of zero, so that whole steps and noise add up in 64 bits."""
-FITS = 2.0**60
-"""Fine steps below it add up with noise of at most 2^62 in 64 bits."""
+MOST_STEPS = 1 << 61
+"""Values must lie within this many steps of zero, so that whole steps and noise add up in 64 bits."""
+MOST_FLOAT_STEPS = 2.0**60
+"""Values of fewer fine steps are located in one piece: with noise of at most 2^62 they add up in 64 bits."""
 
 
-REFINED = 60
-"""Fine steps to a step up to which 64 bits hold them, as a power of two."""
+MOST_FINE_BITS = 60
+"""The largest `refine`, log2 of fine steps to a step, for which fine steps fit in 64 bits."""
 
 Points: TypeAlias = Callable[[NDArray[Any], Callable[[int], Fraction]], NDArray[Any]]
+"""(fine steps of each value, n -> exact remainder of value n in fine steps) -> a grid point for each value."""
 
 
 BEYOND = "a noisy value is beyond floats: give values and a scale in a larger unit"
@@ -96,7 +98,7 @@ def _finite(floats: NDArray[Any]) -> NDArray[Any]:
 
 
 class Located(NamedTuple):
-    """value = step (whole + (fine + rest(n))/2^refine), with rest in [0, 1)."""
+    """Exact positions of values: value n is step (whole[n] + (fine[n] + rest(n))/2^refine), with rest(n) in [0, 1)."""
 
     whole: NDArray[Any]
     fine: NDArray[Any]
@@ -118,11 +120,14 @@ class Grid:
         top, bottom = step.numerator, step.denominator
         power = not (top & (top - 1) or bottom & (bottom - 1))
         exponent = top.bit_length() - bottom.bit_length()
-        # beyond 2^1000 a float may overflow or lose bits on the way to the grid: exact fractions then
+        # Beyond 2^1000 a float divided by the step may overflow or lose bits: then exact fractions are used.
         self._exponent = exponent if power and abs(exponent) <= 1000 else None
 
     def check(self, values: NDArray[Any]) -> NDArray[Any]:
-        """`values` as they are, if all are finite and within reach of the grid; floats if those hold them exactly."""
+        """The values, all finite and within 2^61 steps of zero, as float64 if that is exact, else as fractions.
+
+        Raises `BadType` or `BadValue` for others.
+        """
         if values.dtype.kind not in "fiuO":
             raise BadType(f"values must be numbers, not {values.dtype}")
         if values.dtype.kind == "f" and not np.isfinite([values.min(initial=0), values.max(initial=0)]).all():
@@ -139,19 +144,19 @@ class Grid:
         return np.array([*fractions, None], dtype=object)[:-1]
 
     def _tiny(self, values: NDArray[Any]) -> bool:
-        """Whether some v/step may be subnormal: only for steps above 1."""
+        """Whether v/step may be subnormal for some v, which is possible for steps above 1 only."""
         assert self._exponent is not None
         size = np.abs(values)
         return bool(((size < 2.0 ** (self._exponent - 1020)) & (size > 0)).any())
 
     def _within(self, steps: Fraction) -> None:
-        if not steps < LIMIT:
+        if not steps < MOST_STEPS:
             raise BadValue(f"values must lie within 2^61 steps of zero, and a step of the grid is {self.step}")
 
     def release(self, values: NDArray[Any], points: Points) -> NDArray[Any]:
-        """Floats for checked values; `points` gives a grid point for each fine step, told what is left of a value.
+        """Rounded noisy values, as floats, for values from `check`; `points` adds the noise and rounds to grid points.
 
-        It may be told the fine steps of a value less whole grid steps, which are then added to what it gives.
+        Whole grid steps may be split off first: then `points` gets the rest, and they are added to what it returns.
         """
         out = np.empty(values.size, dtype=np.float64)
         for block in blocks(values.size):
@@ -161,7 +166,7 @@ class Grid:
     def _release(self, values: NDArray[Any], points: Points) -> NDArray[Any]:
         if self._exponent is not None and self.refine - self._exponent < 1000 and values.dtype != object:
             steps = values * 2.0 ** (self.refine - self._exponent)  # exact
-            if max(-steps.min(initial=0), steps.max(initial=0)) < FITS:
+            if max(-steps.min(initial=0), steps.max(initial=0)) < MOST_FLOAT_STEPS:
                 below = np.floor(steps)
                 return self.to_floats(
                     points(below.astype(np.int64), lambda n: Fraction(float(steps[n])) - int(below[n]))
@@ -170,14 +175,14 @@ class Grid:
         return self.to_floats(add(whole, points(fine, rest), "raise"))
 
     def locate(self, values: NDArray[Any]) -> Located:
-        """Where each checked value lies on the grid, exactly: a float is its binary rational."""
+        """The exact position of each value from `check` on the grid; a float stands for its exact binary value."""
         if values.dtype == object:
             return self._locate_fractions(values.tolist())
         if self._exponent is None:
             return self._locate_ratios(values)
         steps = values * 2.0**-self._exponent
         whole = np.rint(steps)
-        steps -= whole  # exact: a float and a nearest integer differ by a float
+        steps -= whole  # exact: the difference of a float and its nearest integer is a float
         fine = np.floor(steps * 2.0**self.refine)
 
         def rest(n: int) -> Fraction:
@@ -186,9 +191,9 @@ class Grid:
         return Located(whole.astype(np.int64), fine.astype(np.int64), rest)
 
     def _locate_ratios(self, values: NDArray[Any]) -> Located:
-        """For a step p/q: one way for all values, which depends on the step alone, so that none takes longer."""
+        """Positions for a step p/q, by a computation that depends on the step alone, so that time tells no value."""
         p, q = self.step.numerator, self.step.denominator
-        if max(p, q).bit_length() > NARROW or self.refine > REFINED:
+        if max(p, q).bit_length() > MOST_RATIO_BITS or self.refine > MOST_FINE_BITS:
             return self._locate_fractions([Fraction(value) for value in values.tolist()])
         steps = Quotients(values, q, p)
         whole, fine = steps.floor(0), steps.floor(self.refine) & ((1 << self.refine) - 1)
@@ -209,7 +214,7 @@ class Grid:
         )
 
     def locate_one(self, value: float | Fraction) -> tuple[int, Callable[[], Fraction]]:
-        """The fine step at or below a value, and what is left, in [0, 1) fine steps."""
+        """The fine step at or below a value, and a function for the remainder, in [0, 1) fine steps."""
         top, bottom = value.as_integer_ratio()
         if self._exponent is not None and isinstance(value, float):
             shift = self.refine - self._exponent - (bottom.bit_length() - 1)
@@ -222,7 +227,7 @@ class Grid:
         return fine, lambda: steps - fine
 
     def to_floats(self, points: NDArray[Any]) -> NDArray[Any]:
-        """The floats nearest to points * step: exact where the product has at most 53 bits."""
+        """The floats nearest to points * step, which are exact if the product has at most 53 bits."""
         if self._exponent is not None:
             with np.errstate(over="ignore"):
                 return _finite(points * 2.0**self._exponent)
@@ -240,5 +245,5 @@ class Grid:
             raise OverflowError(BEYOND) from None
 
     def round_one(self, fine: int) -> float:
-        """The float nearest to the grid point to which a fine step rounds."""
+        """The float nearest to the grid point to which the fine step `fine` rounds, halves up."""
         return self.point((fine + (1 << (self.refine - 1))) >> self.refine)

@@ -1,7 +1,6 @@
-"""k-ary randomized response: each value kept with some probability, else replaced by a uniform one of the k.
+"""Exact samplers of the reports of local randomizers, one after another in this file.
 
-To tell the truth with probability e^epsilon/(e^epsilon + k - 1), keep it with probability
-(e^epsilon - 1)/(e^epsilon - 1 + k): the uniform replacement is the truth with probability 1/k.
+These are k-ary randomized response, unary encoding, subset selection, Hadamard response and linear hashing.
 """
 
 from __future__ import annotations
@@ -34,8 +33,14 @@ __all__ = [
 ]
 
 
+# k-ary randomized response: each value is kept with some probability, else replaced by a uniform one of the k.
+#
+# To tell the truth with probability e^epsilon/(e^epsilon + k - 1), keep it with probability
+# (e^epsilon - 1)/(e^epsilon - 1 + k): the uniform replacement is the truth with probability 1/k.
+
+
 class Response:
-    """Randomized response on 0 .. k-1 at an exact epsilon.
+    """k-ary randomized response on the values 0 .. k-1 at an exact epsilon.
 
     >>> Response(lambda: arb(100), 4).respond(np.array([1, 2, 3]))
     array([1, 2, 3])
@@ -55,7 +60,7 @@ class Response:
         for block in blocks(values.size):
             count = block.stop - block.start
             kept = self._keep.flips(count, source)
-            fresh = integers(self._k, count, source).astype(values.dtype, copy=False)  # it holds k - 1
+            fresh = integers(self._k, count, source).astype(values.dtype, copy=False)  # which has room for k - 1
             keeps = np.negative(kept.view(np.int8)).astype(values.dtype)  # all bits or none: faster than a branch
             out[block] = fresh ^ ((fresh ^ values[block]) & keeps)
         return out
@@ -65,9 +70,9 @@ class Response:
         return value if self._keep.flip(source) else one_below(self._k, source)
 
 
-# Unary encoding: a one-hot vector of d bits, the true bit set with probability p and every other with probability q.
+# Unary encoding: a vector of d bits, of which the true one is 1 with probability p and every other with probability q.
 #
-# Eight bits at once: a byte of independent Bernoulli(q) bits is one law on 0 .. 255, drawn from a lazy table.
+# Eight bits are drawn at once: a byte of independent Bernoulli(q) bits has a law on 0 .. 255, drawn from a lazy table.
 
 
 class UnaryReports:
@@ -111,7 +116,7 @@ class UnaryReports:
 
 
 def noisy_bits(rows: NDArray[Any], one: Real, zero: Real, d: int, source: Source = secure) -> NDArray[Any]:
-    """Each of the d packed bits anew: 1 with probability `one` where it is 1, and `zero` where it is 0."""
+    """Randomizes each of the d packed bits of each row: a 1 stays 1 with probability `one`, a 0 turns 1 with `zero`."""
     flat = rows.reshape(-1)
     out = np.empty_like(flat)
     ones, zeros = (LazyTable(_byte_law(chance), first=16, second=62) for chance in (one, zero))
@@ -126,24 +131,24 @@ def noisy_bits(rows: NDArray[Any], one: Real, zero: Real, d: int, source: Source
 
 
 def _byte_law(q: Real) -> Law:
-    """Eight independent bits, each 1 with probability q, as one number."""
+    """The law of a byte of eight independent bits, each 1 with probability q."""
 
     @lru_cache(maxsize=4)
     def sums(bits: int) -> list[arb]:
-        one = q() + arb(0, arb(2) ** (-2 * bits))  # a wider ball: powers of a tiny q must not underflow
+        one = q() + arb(0, arb(2) ** (-2 * bits))  # widened, as powers of a tiny q must not underflow
         masses = [one**ones * (1 - one) ** (8 - ones) for ones in range(9)]
         totals = list(accumulate(masses[byte.bit_count()] for byte in range(256)))
-        thin(totals[-1])  # wide balls would be kept for good
+        thin(totals[-1])  # raises `Undecided` for wide balls, which must not stay in the cache
         return totals
 
     return Law(lambda byte: sums(ctx.prec)[byte], range(256), 0, 255)
 
 
-# Subset selection: a uniform w-subset of 0 .. k-1 that holds the true value with a chosen probability.
+# Subset selection: a random w-subset of 0 .. k-1, which contains the true value with a chosen probability.
 
 
 class SubsetSelection:
-    """Each w-subset with weight e^epsilon if it holds the value, else 1 (Ye and Barg 2018).
+    """Draws a w-subset with weight e^epsilon if it contains the value, else 1 (Ye and Barg 2018).
 
     The value is in with probability w e^epsilon/(w e^epsilon + k - w); the rest is a uniform subset of the others.
 
@@ -164,20 +169,20 @@ class SubsetSelection:
         """One row of w increasing numbers for each value."""
         values = values.astype(np.int64)
         held = self._held.flips(values.size, source)
-        # numbers among the other k-1 values: w-1 of them, and one more to stand in for the value where it is out
+        # w distinct numbers among the other k-1 values; where the value is in, it replaces the last of them
         others = distinct(self._k - 1, self._w, values.size, source)
-        others += others >= values[:, None]  # close the gap that the value leaves
+        others += others >= values[:, None]  # numbers from the value on move up by 1
         others[held, -1] = values[held]
-        others.sort(axis=1)  # a set: the order in which it was drawn would tell the value
+        others.sort(axis=1)  # the sequence in which they were drawn would tell the value
         return others
 
 
 def distinct(n: int, w: int, count: int, source: Source) -> NDArray[Any]:
-    """So many rows of w distinct numbers below n, in uniformly random order.
+    """`count` rows of w distinct numbers below n; every sequence of distinct numbers is equally likely.
 
-    Up to n/2 of them are the first distinct ones of a row of uniform numbers, more are the first places in the order of
-    n random words. A row with too few distinct numbers, or with two equal words, is drawn again: that does not depend
-    on which number has which name, and so every order of distinct numbers remains equally likely.
+    For w up to n/2 a row has the first w distinct ones of some uniform numbers; for larger w it has the positions of
+    the w least of n random words. A row with too few distinct numbers, or with two equal words, is drawn again: whether
+    that happens does not depend on which number is which, and so every sequence remains equally likely.
 
     >>> from zcdp.samplers.source import secure
     >>> sorted(distinct(3, 3, 1, secure)[0].tolist())
@@ -200,18 +205,18 @@ def distinct(n: int, w: int, count: int, source: Source) -> NDArray[Any]:
 
 
 def _enough(n: int, w: int) -> int:
-    """Uniform numbers of which w are distinct more often than not: n log(n/(n-w)) on average, and some more."""
+    """How many uniform numbers below n to draw to find w distinct ones, usually: n log(n/(n-w)), and some more."""
     return ceil(w if n > 1 << 40 else -n * log1p(-w / n)) + isqrt(w) + 2
 
 
 def _first_seen(n: int, w: int, count: int, source: Source) -> tuple[NDArray[Any], NDArray[Any]]:
-    """The first w distinct ones of uniform numbers, for those rows that have so many, and which rows these are."""
+    """The first w distinct numbers of each row of uniform numbers that has so many, and which rows these are."""
     width = _enough(n, w)
     drawn = integers(n, count * width, source).reshape(count, width)
-    order = drawn.argsort(axis=1, kind="stable")
-    ranked = np.take_along_axis(drawn, order, axis=1)
+    sorting = drawn.argsort(axis=1, kind="stable")
+    ranked = np.take_along_axis(drawn, sorting, axis=1)
     new = np.ones(drawn.shape, dtype=bool)
-    np.put_along_axis(new, order[:, 1:], ranked[:, 1:] != ranked[:, :-1], axis=1)
+    np.put_along_axis(new, sorting[:, 1:], ranked[:, 1:] != ranked[:, :-1], axis=1)
     seen = new.cumsum(axis=1)
     good = seen[:, -1] >= w
     new &= seen <= w
@@ -219,19 +224,21 @@ def _first_seen(n: int, w: int, count: int, source: Source) -> tuple[NDArray[Any
 
 
 def _first_places(n: int, w: int, count: int, source: Source) -> tuple[NDArray[Any], NDArray[Any]]:
-    """The places of the least w of n words in their order, for those rows whose words are distinct."""
+    """The positions of the w least of n random words, for each row without equal words, and which rows these are."""
     keys = words(count * n, np.uint64, source).reshape(count, n)
-    order = keys.argsort(axis=1)
-    ranked = np.take_along_axis(keys, order, axis=1)
+    sorting = keys.argsort(axis=1)
+    ranked = np.take_along_axis(keys, sorting, axis=1)
     good = (ranked[:, 1:] != ranked[:, :-1]).all(axis=1)
-    return order[good, :w], good
+    return sorting[good, :w], good
 
 
-# Hadamard response: a uniform output, or a uniform one among those with sign +1 in the value's row and block.
+# Hadamard response: a uniform output, or a uniform one among those where the value's row, in its block, has sign +1.
 
 
 def hadamard_width(k: int, parts: int) -> int:
-    """The least power of two with enough rows that are not constant, in so many blocks, for k values.
+    """The size of a block: the least power of two with rows enough, not counting constant ones, for k values.
+
+    `parts` is the number of blocks.
 
     >>> hadamard_width(7, 1), hadamard_width(8, 1), hadamard_width(2, 2)
     (8, 16, 2)
@@ -241,10 +248,11 @@ def hadamard_width(k: int, parts: int) -> int:
 
 
 class HadamardReports:
-    """Value v is row 1 + v % (width - 1) of block v // (width - 1); output y of a block has the sign (-1)^|row & y|.
+    """Draws outputs with weight e^epsilon where the value's row has sign +1, and weight 1 everywhere else.
 
-    The value's outputs of sign +1 have weight e^epsilon, all others 1: one of the former with probability
-    (e^epsilon - 1)/(e^epsilon - 1 + 2 blocks), else any.
+    Value v has row 1 + v % (width - 1) of block v // (width - 1); output y of this block has the sign (-1)^|row & y|.
+    With probability (e^epsilon - 1)/(e^epsilon - 1 + 2 parts), `parts` the number of blocks, the output is a uniform
+    one of sign +1, else any uniform one.
 
     >>> HadamardReports(lambda: arb(100), 3, 1).report(np.array([0])).tolist()[0] in (0, 2)
     True
@@ -272,25 +280,25 @@ class HadamardReports:
             fresh = integers(width * self._parts, count, source).astype(np.int64)
             column = integers(width, count, source).astype(np.int64)
             odd = _parity(row & column)
-            column ^= np.where(odd, row & -row, 0)  # one bit of the row turns the sign: both halves are equally many
+            column ^= np.where(odd, row & -row, 0)  # flipping one bit of the row flips the sign: a bijection
             out[block] = np.where(told, part * width + column, fresh)
         return out
 
 
 def _parity(numbers: NDArray[Any]) -> NDArray[Any]:
-    """Whether the number of bits is odd, for numbers below 2^32; numpy counts bits itself from version 2 on only."""
+    """1 if the number of set bits is odd, else 0, for numbers below 2^32; numpy can count bits from version 2 only."""
     for shift in (16, 8, 4, 2, 1):
         numbers = numbers ^ (numbers >> shift)
     return numbers & 1
 
 
-# Linear hashing: a fresh vector a over Z_g, sent along, and the product <a, v> mod g through randomized response.
+# Linear hashing: a fresh vector a over Z_g is part of the report, and <a, v> mod g goes through randomized response.
 
-LARGEST = 1 << 62
+LARGEST_REPORT = 1 << 62  # reports are below this number
 
 
 def digit_count(k: int, g: int) -> int:
-    """Digits in base g that tell k values apart.
+    """The number of digits in base g of the values below k.
 
     >>> digit_count(9, 3), digit_count(10, 3)
     (2, 3)
@@ -302,7 +310,7 @@ def digit_count(k: int, g: int) -> int:
 
 
 class LinearHashReports:
-    """Reports as one number, a g + z: a is read as digits in base g, as is the value.
+    """Reports (a, z) as one number a g + z: a and the value v are vectors of digits in base g, z is the noisy <a, v>.
 
     >>> from flint import arb
     >>> report = LinearHashReports(lambda: arb(100), 3, 9).report(np.array([5]))[0]  # 5 = 2 + 1 * 3
@@ -313,7 +321,7 @@ class LinearHashReports:
 
     def __init__(self, epsilon: Real, g: int, k: int, *, first: int = 16) -> None:
         self._digits = digit_count(k, g)
-        if g ** (self._digits + 1) > LARGEST:
+        if g ** (self._digits + 1) > LARGEST_REPORT:
             raise BadValue(f"g ({g}) and k ({k}) must give reports of at most 62 bits")
         self._g, self._response = g, Response(epsilon, g, first=first)
 
@@ -328,7 +336,7 @@ class LinearHashReports:
 
 
 def hashed(vector: NDArray[Any], values: NDArray[Any], g: int, digits: int) -> NDArray[Any]:
-    """<a, v> mod g, digit by digit."""
+    """<a, v> mod g for vectors and values that are given as numbers in base g."""
     total = np.zeros(np.broadcast(vector, values).shape, dtype=np.int64)
     for _ in range(digits):
         total = (total + vector % g * (values % g)) % g

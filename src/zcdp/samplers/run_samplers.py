@@ -1,4 +1,4 @@
-"""Arrays in, arrays out: integers checked and added to noise without ever wrapping around."""
+"""How mechanisms run samplers on scalars, lists and arrays: inputs are checked first, and sums never wrap around."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ _INT64 = np.iinfo(np.int64)
 
 
 def plain_array(values: Any, name: str) -> NDArray[Any]:
-    """`values` as an array; a mask is refused, as what it hides would be released.
+    """`values` as an array. A masked array is refused, as numpy would release the values under the mask.
 
     >>> plain_array([1, 2], "counts")
     array([1, 2])
@@ -67,7 +67,7 @@ def integer_array(values: ArrayLike, name: str) -> NDArray[Any]:
     """
     array = plain_array(values, name)
     if array.size == 0 and array.dtype == np.float64 and not isinstance(values, np.ndarray):
-        array = array.astype(np.int64)  # an empty list has no type of its own
+        array = array.astype(np.int64)  # numpy gives an empty list the type float64
     if array.dtype.kind not in "iu":
         raise BadType(f"{name} must be integers, not {array.dtype}: convert them on purpose, with astype")
     return array.astype(array.dtype.newbyteorder("="), copy=False)
@@ -88,7 +88,7 @@ def exact_array(values: ArrayLike, name: str) -> NDArray[Any]:
 
 
 def fill(shape: tuple[int, ...], draw: Callable[[int], NDArray[Any]]) -> NDArray[Any]:
-    """An array of int64 of that shape, drawn block by block."""
+    """An array of int64 of this shape, filled block by block by `draw(count)`."""
     out = np.empty(prod(shape), dtype=np.int64)
     for block in blocks(out.size):
         out[block] = draw(block.stop - block.start)
@@ -96,7 +96,7 @@ def fill(shape: tuple[int, ...], draw: Callable[[int], NDArray[Any]]) -> NDArray
 
 
 def add(values: NDArray[Any], noise: NDArray[Any], overflow: Overflow) -> NDArray[Any]:
-    """values + noise in the type of `values`; what does not fit raises OverflowError, or saturates."""
+    """values + noise in the type of `values`. A sum that does not fit raises OverflowError, or saturates."""
     limits = np.iinfo(values.dtype)
     if not values.size:
         return values.copy()
@@ -112,7 +112,7 @@ def add(values: NDArray[Any], noise: NDArray[Any], overflow: Overflow) -> NDArra
         raise OverflowError(
             f"a noisy value does not fit in {values.dtype}: use a wider or signed type, or overflow='saturate'"
         )
-    # within the type of the sum: numpy 1 would otherwise go by way of floats
+    # The limits are within the type of the sum: numpy 1 would otherwise convert to floats.
     ends = (
         (limits.min, limits.max)
         if total.dtype == object
@@ -122,23 +122,23 @@ def add(values: NDArray[Any], noise: NDArray[Any], overflow: Overflow) -> NDArra
     return clipped
 
 
-# What a mechanism's `release` and `sample` do with a scalar, a list or an array: checks first, then randomness.
+# `release` and `sample` of the mechanisms, for a scalar, a list or an array. All checks come before any random bit.
 
 Size = int | tuple[int, ...] | None
 
 
 class IntegerNoise(Protocol):
-    """Noise on the integers."""
+    """A sampler of noise on the integers."""
 
     def draw(self, count: int, source: Source = secure) -> NDArray[Any]:
-        """Independent draws as int64."""
+        """`count` independent draws as int64."""
 
     def draw_one(self, source: Source = secure) -> int:
-        """One draw, of any size."""
+        """One draw, as a Python integer of any size."""
 
 
 class RealNoise(Protocol):
-    """Noise on the reals, added and rounded to a grid."""
+    """A sampler that adds noise on the reals to values and rounds the sums to a grid."""
 
     def release(self, values: NDArray[Any], source: Source = secure) -> NDArray[Any]:
         """Noisy values on the grid."""
@@ -148,7 +148,7 @@ class RealNoise(Protocol):
 
 
 def is_scalar(values: Any) -> bool:
-    """Whether `values` is one number: Python's own, or an exact one; numpy's scalars keep their type and are arrays."""
+    """Whether `values` is a single Python number, such as int or Fraction. Scalars of numpy count as arrays."""
     return not isinstance(values, np.generic | np.ndarray | list | tuple) and np.ndim(values) == 0
 
 
@@ -158,7 +158,7 @@ def _overflow(overflow: Overflow) -> None:
 
 
 def noisy_integers(noise: Callable[[], IntegerNoise], values: ArrayLike, overflow: Overflow) -> Any:
-    """values + noise: an int for an int, and for an array one of the same shape and type."""
+    """values + noise on the integers: an int for an int, and for an array one of the same shape and type."""
     _overflow(overflow)
     if type(values) is int:
         return values + noise().draw_one()
@@ -174,7 +174,7 @@ def noisy_integers(noise: Callable[[], IntegerNoise], values: ArrayLike, overflo
 
 
 def _like(flat: NDArray[Any], values: Any, shape: tuple[int, ...]) -> Any:
-    """The result in the shape of the input, and in its byte order if it has one."""
+    """The flat result in the shape of the input, and in the input's type and byte order if it is an array."""
     shaped = flat.reshape(shape)
     if isinstance(values, np.ndarray) and values.dtype.kind == flat.dtype.kind:
         return shaped.astype(values.dtype, copy=False)
@@ -191,7 +191,7 @@ def _number(value: Any) -> Fraction:
 
 
 def noisy_reals(noise: Callable[[], RealNoise], values: Any) -> Any:
-    """values + noise on the grid: a float for a number, else an array of float64 of the same shape."""
+    """values + noise, rounded to the grid: a float for a number, else an array of float64 of the same shape."""
     if type(values) is float:
         if values - values != 0:
             raise BadValue("values must be finite")
@@ -207,7 +207,10 @@ def noisy_reals(noise: Callable[[], RealNoise], values: Any) -> Any:
 
 
 def each(one: Callable[[int], Any], many: Callable[[NDArray[Any]], NDArray[Any]], values: ArrayLike, k: int) -> Any:
-    """Responses for a value or an array of values in 0 .. k-1; rows of responses where one response is a row."""
+    """Responses for a value, by `one`, or for an array of values, by `many`; values must lie in 0 .. k-1.
+
+    If a response is a row of numbers, the result has one axis more than the values.
+    """
     if type(values) is int:
         if not 0 <= values < k:
             raise BadValue(f"values must lie in 0 .. {k - 1}")
@@ -225,7 +228,7 @@ def each(one: Callable[[int], Any], many: Callable[[NDArray[Any]], NDArray[Any]]
 def each_in_its_type(
     one: Callable[[int], Any], many: Callable[[NDArray[Any]], NDArray[Any]], values: ArrayLike, k: int
 ) -> Any:
-    """The same for responses that are values themselves: in the type of the values, which must hold all k of them."""
+    """`each` for responses that are values themselves: in the type of the values, which must have room for k - 1."""
 
     def fitting(array: NDArray[Any]) -> NDArray[Any]:
         if k - 1 > np.iinfo(array.dtype).max:
@@ -237,7 +240,7 @@ def each_in_its_type(
 
 
 def sample_integers(noise: IntegerNoise, size: Size) -> Any:
-    """The noise itself: an int, or an array of int64 of that size."""
+    """Draws of the noise itself: an int without `size`, else an array of int64 of that shape."""
     if size is None:
         return noise.draw_one()
     shape = _shape(size)
@@ -248,7 +251,7 @@ def sample_integers(noise: IntegerNoise, size: Size) -> Any:
 
 
 def sample_reals(noise: RealNoise, size: Size) -> Any:
-    """The noise itself on the grid: a float, or an array of float64 of that size."""
+    """Draws of the noise itself, rounded to the grid: a float without `size`, else an array of float64."""
     if size is None:
         return noise.release_one(0.0)
     shape = _shape(size)

@@ -1,6 +1,7 @@
-"""Scores to select from: finite numbers, each standing for its exact value, and how far they fall behind the best.
+"""Exact selection by scores: the exponential mechanism, permute-and-flip, and several selections one after another.
 
-See docs/theorems/exponential-coins.md.
+Scores are finite numbers that stand for their exact values. Everything goes by coins of probability exp(-rate gap),
+where the gap is how far a score is behind the best. See docs/theorems/exponential-coins.md.
 """
 
 from __future__ import annotations
@@ -17,7 +18,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from zcdp.errors import BadType, BadValue
-from zcdp.samplers.coins import FIRST, Rate
+from zcdp.samplers.coins import FIRST_BITS, Rate
 from zcdp.samplers.lazy_inversion import Real
 from zcdp.samplers.run_samplers import exact_array
 from zcdp.samplers.source import BLOCK, Source, blocks, each_below, integers, one_below, one_below_from, secure, words
@@ -25,22 +26,22 @@ from zcdp.samplers.source import BLOCK, Source, blocks, each_below, integers, on
 __all__ = ["ExponentialSelection", "PermuteAndFlip", "Scores", "Selection", "count_first", "few", "peel"]
 
 
-FEW = 64
-"""Up to so many scores in a list, plain Python is faster than arrays."""
+SHORT_LIST = 64
+"""For at most this many scores in a list, plain Python is faster than arrays."""
 
 
 def few(scores: Any) -> list[float | int] | None:
-    """`scores` if they are a short list of finite Python floats, or of integers of 64 bits."""
-    if type(scores) is not list or not 0 < len(scores) <= FEW:
+    """`scores` if they are a short list of finite Python floats, or of Python integers of 64 bits; else None."""
+    if type(scores) is not list or not 0 < len(scores) <= SHORT_LIST:
         return None
     kinds = set(map(type, scores))
     if kinds == {float}:
-        return scores if isfinite(sum(scores)) else None  # a sum beyond floats is left to arrays
+        return scores if isfinite(sum(scores)) else None  # NaN, infinities and overflow are left to `Scores`
     return scores if kinds == {int} and min(scores) >= -1 << 63 and max(scores) < 1 << 63 else None
 
 
 class Scores:
-    """An array of scores whose coins are heads with probability exp(-rate gap), gap = max(scores) - scores.
+    """Checked scores and their coins: that of score n is heads with probability exp(-rate (max(scores) - scores[n])).
 
     >>> from flint import arb
     >>> Scores([1.0, 5.0], Rate(lambda: arb(1))).gap(0)
@@ -60,13 +61,13 @@ class Scores:
         self.size: int = array.size
         self.rate = rate
         best, least = self.array.item(self.array.argmax()), self.array.item(self.array.argmin())
-        if kind == "f" and not (isfinite(best) and isfinite(least)):  # both show a NaN, if there is one
+        if kind == "f" and not (isfinite(best) and isfinite(least)):  # a NaN would be one of the two
             raise BadValue("scores must be finite")
         self.best, self._widest = best, _float(best - least)
         self._plain = array.dtype == np.float64 and self._widest < inf
 
     def gaps(self, block: slice) -> NDArray[Any]:
-        """How far the scores are behind the best, in floats; infinite where that is beyond floats."""
+        """The gaps of these scores to the best, in floats; infinite on overflow."""
         scores = self.array[block]
         if scores.dtype == object:
             return np.array([_float(self.best - score) for score in scores.tolist()])
@@ -80,7 +81,7 @@ class Scores:
         return (best - scores.astype(np.uint64)).astype(np.float64)
 
     def halvings(self, gaps: NDArray[Any]) -> NDArray[Any]:
-        """y = rate gap/log 2 in floats, never above the true one; infinite where it is beyond floats."""
+        """y = rate gap/log 2 in floats, not above the true y but for underflow; infinite on overflow."""
         if not self.rate.halvings:
             return np.zeros(gaps.size)
         if self._widest * self.rate.halvings < inf:
@@ -89,11 +90,11 @@ class Scores:
             return gaps * self.rate.halvings
 
     def gap(self, n: int) -> Fraction:
-        """How far a score is behind the best, exactly."""
+        """The exact gap of score n to the best."""
         return Fraction(self.best) - Fraction(self.array.item(n))
 
     def flip(self, n: int, k: int, cell: int, source: Source) -> bool:
-        """The coin of probability 2^k exp(-rate gap) of one score, from its first 16 bits."""
+        """The coin of probability 2^k exp(-rate gap) of score n, from U whose first 16 bits, `cell`, are given."""
         behind = _float(self.best - self.array.item(n)) * self.rate.halvings - k
         if behind < self.rate.surely_one[cell]:
             return True
@@ -107,7 +108,10 @@ class Scores:
         cells: NDArray[Any],
         source: Source,
     ) -> NDArray[Any]:
-        """One such coin for each y, coin n being that of score which(n); without `k` they are 0."""
+        """An array of coins as in `flip`: coin n is that of score which(n), with y[n], k[n] and cells[n].
+
+        Without `k` all are 0.
+        """
         behind = y if k is None else y - k
         heads: NDArray[Any] = behind < self.rate.surely.take(cells, mode="wrap")
         undecided = ~(behind > self.rate.possibly.take(cells, mode="wrap"))
@@ -118,7 +122,7 @@ class Scores:
 
 
 def _rationals(array: NDArray[Any]) -> NDArray[Any]:
-    """Objects, of which some are fractions and others may be integers and floats: each as its exact value."""
+    """Scores of dtype object, of which at least one is a Fraction, as exact Fractions; others are refused."""
     given = array.tolist()
     known = all(isinstance(one, Rational | float) and not isinstance(one, bool) for one in given)
     if not known or not any(isinstance(one, Fraction) for one in given):
@@ -131,23 +135,23 @@ def _rationals(array: NDArray[Any]) -> NDArray[Any]:
 
 
 def _float(gap: float | int | Fraction) -> float:
-    """The nearest float; infinite where it is beyond floats."""
+    """The nearest float; infinite on overflow."""
     try:
         return float(gap)
     except OverflowError:
         return inf
 
 
-# Several selections, one after another: each among the candidates that are left.
+# Several selections one after another, each among the candidates that are left ("peeling").
 
-TIED = 4
+TIED_EACH = 4  # candidates in each of the two tied groups of `count_first`
 
 
 class Selection(Protocol):
-    """What selects from scores."""
+    """A sampler that selects an index by scores."""
 
     def select(self, scores: ArrayLike, source: Source = ...) -> int:
-        """The index of one score."""
+        """One selection: the index of a score."""
         ...
 
     def draw(self, scores: ArrayLike, count: int, source: Source = ...) -> NDArray[Any]:
@@ -156,7 +160,7 @@ class Selection(Protocol):
 
 
 def peel(selection: Selection, scores: ArrayLike, k: int, source: Source = secure) -> list[int]:
-    """The indices of k selected scores, in the order of selection.
+    """The indices of k scores, each selected among those that are left; the first selected first.
 
     >>> from flint import arb
     >>> from zcdp.samplers.selection_draws import ExponentialSelection
@@ -165,7 +169,7 @@ def peel(selection: Selection, scores: ArrayLike, k: int, source: Source = secur
     """
     left: Any = list(scores) if isinstance(scores, list | tuple) else exact_array(scores, "scores")
     size = len(left) if isinstance(left, list) or left.ndim == 1 else 0
-    if size and k > size:  # what is no list of numbers at all is refused by the selection
+    if size and k > size:  # an input that is no list of numbers is refused by `select`
         raise BadValue(f"k ({k}) must be at most the number of scores ({size})")
     names, chosen = list(range(size)), []
     for _ in range(k):
@@ -179,7 +183,10 @@ def peel(selection: Selection, scores: ArrayLike, k: int, source: Source = secur
 
 
 def count_first(selection: Selection, first: int, other: int, rounds: int, size: int) -> NDArray[Any]:
-    """How many of so many rounds go to the first of two groups of tied scores, in so many independent runs."""
+    """How many of `rounds` selections go to the first of two tied groups, with scores `first` and `other`.
+
+    Returns an array with this count for each of `size` independent runs.
+    """
 
     def run(left: tuple[int, int], rounds: int, size: int) -> NDArray[Any]:
         if not rounds or not size:
@@ -192,31 +199,33 @@ def count_first(selection: Selection, first: int, other: int, rounds: int, size:
         found[~hits] += run((left[0], left[1] - 1), rounds - 1, size - taken)
         return found
 
-    return run((TIED, TIED), rounds, size)
+    return run((TIED_EACH, TIED_EACH), rounds, size)
 
 
-# Selection from scores: the exponential mechanism and permute-and-flip, both by coins of probability exp(-rate gap).
+# One selection: the exponential mechanism and permute-and-flip, both by coins of probability exp(-rate gap).
 #
-# The exponential mechanism proposes an index and keeps it if its coin is heads; from arrays it proposes index n with
-# weight 2^-k, k the whole halvings of n, and the coin makes up for the rest. Permute-and-flip goes through the indices
-# in random order up to the first head (McKenna and Sheldon 2020); flipping all coins and choosing among the heads at
-# random is the same law. The best score has gap 0, so neither goes on for ever. See docs/theorems/exponential-coins.md.
+# The exponential mechanism is drawn by rejection: an index is proposed, and kept if its coin is heads. For arrays index
+# n is proposed with weight 2^-k, where k = floor(y) and y = rate gap/log 2 is its number of halvings, and kept by a
+# coin of probability 2^k exp(-rate gap). Permute-and-flip goes through the indices in a random sequence up to the first
+# head (McKenna and Sheldon 2020); flipping all coins and choosing one of the heads at random has the same law. The best
+# score has gap 0, its coin is always heads, so both end. See docs/theorems/exponential-coins.md.
 
-MOST = 16
-"""Whole halvings that are told apart: beyond them every weight is 1 in 2^16."""
-UNIT = np.int64(1 << MOST)
+MOST_HALVINGS = 16
+"""Proposal weights go down to 2^-16: an index with more halvings has this weight as well."""
+FULL_WEIGHT = np.int64(1 << MOST_HALVINGS)
+"""The integer that stands for weight 1."""
 TRIES = 32
-"""Proposals of permute-and-flip before it flips the coins of more than one block."""
+"""If there is more than one block, permute-and-flip tries this many single coins before it flips all of them."""
 
 
 def _first_head(scores: list[float | int], rate: Rate, source: Source) -> int:
-    """Proposes indices at random up to the first head."""
+    """The exponential mechanism on a short list: proposes uniform indices until the coin of one is heads."""
     best, count, halvings = max(scores), len(scores), rate.halvings
     surely, possibly, surplus = rate.surely_one, rate.possibly_one, (1 << 16) % count
     while True:
         cells = iter(memoryview(source(128)).cast("H"))
         for word, cell in zip(cells, cells, strict=True):
-            place = word * count  # its high half is uniform unless its low half is in the surplus: as in `integers`
+            place = word * count  # Lemire's method: the high half is uniform unless the low half is below the surplus
             behind = (best - scores[place >> 16]) * halvings
             if behind > possibly[cell] or place & 0xFFFF < surplus:
                 continue
@@ -226,7 +235,10 @@ def _first_head(scores: list[float | int], rate: Rate, source: Source) -> int:
 
 
 def _first_head_once(scores: list[float | int], rate: Rate, source: Source) -> int:
-    """The same, but each coin is flipped when its index is first proposed, and only then: a random order."""
+    """Permute-and-flip on a short list: proposes uniform indices until the coin of one is heads.
+
+    Each coin is flipped only once, when its index is first proposed, so that coins are flipped in a random sequence.
+    """
     best, count, halvings = max(scores), len(scores), rate.halvings
     surely, possibly, surplus = rate.surely_one, rate.possibly_one, (1 << 16) % count
     tails = set()
@@ -247,14 +259,14 @@ def _first_head_once(scores: list[float | int], rate: Rate, source: Source) -> i
 
 
 class ExponentialSelection:
-    """Index n with probability proportional to exp(rate scores[n]).
+    """The exponential mechanism: selects index n with probability proportional to exp(rate scores[n]); exact.
 
     >>> from flint import arb
     >>> ExponentialSelection(lambda: arb(1)).select([0, 1000, 3])
     1
     """
 
-    def __init__(self, rate: Real, *, first: int = FIRST) -> None:
+    def __init__(self, rate: Real, *, first: int = FIRST_BITS) -> None:
         self._rate = Rate(rate, first=first)
 
     def select(self, scores: ArrayLike, source: Source = secure) -> int:
@@ -278,7 +290,7 @@ class ExponentialSelection:
         candidates = Scores(scores, self._rate)
         y = candidates.halvings(candidates.gaps(slice(None)))
         k = _whole(y)
-        ends = (UNIT >> k).cumsum()
+        ends = (FULL_WEIGHT >> k).cumsum()
         out, filled = np.empty(count, dtype=np.int64), 0
         while filled < count:
             trials = min(BLOCK, 2 * (count - filled) + 8)
@@ -291,7 +303,10 @@ class ExponentialSelection:
 
 
 class _Weighted:
-    """Index n with weight 2^(16-k): the sums of all blocks are at hand, and the weights of one of them."""
+    """Finds the index at a place in the cumulative weights 2^(16-k), where k is min(floor(y), 16) of the index.
+
+    Only the sums of the blocks and the weights of one block are stored.
+    """
 
     def __init__(self, candidates: Scores) -> None:
         self._candidates = candidates
@@ -306,11 +321,11 @@ class _Weighted:
 
     def _weights(self, at: int) -> NDArray[Any]:
         self._k = _whole(self._candidates.halvings(self._candidates.gaps(self._blocks[at])))
-        weights: NDArray[Any] = UNIT >> self._k
+        weights: NDArray[Any] = FULL_WEIGHT >> self._k
         return weights
 
     def at(self, place: int) -> tuple[int, int]:
-        """The index at this place below the total, and its k."""
+        """The index at a place in [0, total), and its k."""
         at = bisect_right(self._sums, place)
         if at != self._at:
             self._at, self._ends = at, self._weights(at).cumsum()
@@ -319,19 +334,21 @@ class _Weighted:
 
 
 def _whole(y: NDArray[Any]) -> NDArray[Any]:
-    k: NDArray[Any] = np.minimum(y, MOST).astype(np.int64)
+    k: NDArray[Any] = np.minimum(y, MOST_HALVINGS).astype(np.int64)
     return k
 
 
 class PermuteAndFlip:
-    """The first head in random order, coin n being heads with probability exp(-rate (max(scores) - scores[n])).
+    """Permute-and-flip: the first head in a random sequence of the coins; exact.
+
+    The coin of index n is heads with probability exp(-rate (max(scores) - scores[n])).
 
     >>> from flint import arb
     >>> PermuteAndFlip(lambda: arb(1)).select([0, 1000, 3])
     1
     """
 
-    def __init__(self, rate: Real, *, first: int = FIRST) -> None:
+    def __init__(self, rate: Real, *, first: int = FIRST_BITS) -> None:
         self._rate = Rate(rate, first=first)
 
     def select(self, scores: ArrayLike, source: Source = secure) -> int:
@@ -354,13 +371,16 @@ class PermuteAndFlip:
 
 
 def _alive(rate: Rate, gaps: NDArray[Any], cells: NDArray[Any]) -> NDArray[Any]:
-    """The places of the coins that are not tails by their first 16 bits."""
+    """The positions of the coins that are not certainly tails by the first 16 bits of U."""
     places: NDArray[Any] = (gaps <= rate.reach.take(cells, mode="wrap")).nonzero()[0]
     return places
 
 
 def _heads(candidates: Scores, gaps: NDArray[Any], start: int, source: Source) -> NDArray[Any]:
-    """The places of the heads, one coin for each gap: those of the scores from `start` on, and round again."""
+    """The positions of the heads among one coin for each gap.
+
+    The gaps are those of the scores from `start` on, and from the first score again after the last.
+    """
     cells = words(gaps.size, np.uint16, source)
     alive = _alive(candidates.rate, gaps, cells)
 
@@ -372,7 +392,7 @@ def _heads(candidates: Scores, gaps: NDArray[Any], start: int, source: Source) -
 
 
 def _rows(candidates: Scores, gaps: NDArray[Any], source: Source) -> NDArray[Any]:
-    """One selection for each repetition of the gaps."""
+    """One selection for each repetition of the scores' gaps in `gaps`: a uniform one of its heads."""
     size = candidates.size
     heads = _heads(candidates, gaps, 0, source)
     counts = np.bincount(heads // size, minlength=gaps.size // size)
@@ -382,7 +402,7 @@ def _rows(candidates: Scores, gaps: NDArray[Any], source: Source) -> NDArray[Any
 
 
 def _among_heads(candidates: Scores, source: Source) -> int:
-    """Flips all coins and chooses among the heads."""
+    """One selection: flips all coins, as far as needed, and takes a uniform one of the heads."""
     size = candidates.size
     if size > BLOCK:
         return _among_many(candidates, source)
@@ -390,7 +410,7 @@ def _among_heads(candidates: Scores, source: Source) -> int:
     cells = np.frombuffer(drawn, np.uint16, size)
     alive = _alive(candidates.rate, candidates.gaps(slice(None)), cells)
     place = one_below_from(int.from_bytes(drawn[-8:], "little"), alive.size, source)
-    # in random order up to the first head, which nearly always is the first of all
+    # Candidates are tried in a random sequence up to the first head, which is nearly always the first candidate.
     while not candidates.flip(n := int(alive[place]), 0, cells.item(n), source):
         alive = np.delete(alive, place)
         place = one_below(alive.size, source)
@@ -398,9 +418,9 @@ def _among_heads(candidates: Scores, source: Source) -> int:
 
 
 def _among_many(candidates: Scores, source: Source) -> int:
-    """The first head in random order: a few proposals, and if none is heads a choice among all other heads.
+    """One selection among more than a block of scores: a few proposals, and if none is heads, one of all other heads.
 
-    That goes block by block; after each, the choice is uniform among the heads so far.
+    The latter goes block by block, and after each block the choice is uniform among the heads so far.
     """
     tails = set[int]()
     for n, cell in zip(integers(candidates.size, TRIES, source).tolist(), words(TRIES, np.uint16, source), strict=True):

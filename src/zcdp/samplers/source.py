@@ -1,6 +1,7 @@
-"""The source of bits: OpenSSL's generator, asked anew for every block and never stored.
+"""The source of random bits, OpenSSL's generator, and exactly uniform integers from it.
 
-No pool of bits is kept, so there is nothing that a fork could duplicate: OpenSSL reseeds itself in the child.
+Bits are requested anew for every block. No pool of bits is kept, so there is nothing that a fork could duplicate:
+OpenSSL reseeds itself in the child.
 """
 
 from __future__ import annotations
@@ -36,10 +37,10 @@ except ImportError:  # a Python without OpenSSL
 
 
 Source: TypeAlias = Callable[[int], bytes]
-"""Gives that many bytes of independent fair bits."""
+"""A function that returns the given number of bytes of independent fair bits."""
 
 BLOCK = 1 << 16
-"""Draws made at a time: the bits and the tables of one block stay in the cache."""
+"""Draws that are made at a time: the bits and the tables of one block stay in the processor's cache."""
 
 
 def secure(count: int) -> bytes:
@@ -70,9 +71,9 @@ def blocks(count: int) -> Iterator[slice]:
         yield slice(start, min(start + BLOCK, count))
 
 
-# Uniform integers below n: Lemire's multiplication with exact rejection.
+# Uniform integers below n, by Lemire's method: multiplication of a random word by n, with exact rejection.
 
-WORD = (1 << 64) - 1
+WORD_MASK = (1 << 64) - 1  # of the low word of a product
 
 
 def one_below(n: int, source: Source) -> int:
@@ -92,14 +93,14 @@ def one_below(n: int, source: Source) -> int:
 
 
 def one_below_from(word: int, n: int, source: Source) -> int:
-    """A uniform integer in [0, n), n <= 2^32, from 64 bits that nearly always suffice: as in `integers`."""
-    while (product := n * word) & WORD < (1 << 64) % n:
+    """A uniform integer in [0, n), n <= 2^32, from a 64-bit word, by Lemire's method; rarely draws another word."""
+    while (product := n * word) & WORD_MASK < (1 << 64) % n:
         word = int.from_bytes(source(8), "little")
     return product >> 64
 
 
 def integers(n: int, count: int, source: Source) -> NDArray[Any]:
-    """`count` uniform integers in [0, n), n <= 2^64, in the smallest word of 16, 32 or 64 bits that serves.
+    """`count` uniform integers in [0, n), n <= 2^64, as unsigned integers of the least of 16, 32 or 64 bits that fit.
 
     Of the 2^w words u, exactly floor(2^w/n) have floor(u n/2^w) = k and u n mod 2^w >= 2^w mod n, for each k: the
     others are drawn again (Lemire 2019, Lemma 4.1).
@@ -112,7 +113,7 @@ def integers(n: int, count: int, source: Source) -> NDArray[Any]:
 
 
 def each_below(bounds: NDArray[Any], source: Source) -> NDArray[Any]:
-    """A uniform integer in [0, bound) for each bound from 1 to 2^32, in the same way.
+    """A uniform integer in [0, bound) for each of an array of bounds from 1 to 2^32, by Lemire's method.
 
     >>> from zcdp.samplers.source import secure
     >>> each_below(np.array([1, 1]), secure).tolist()
@@ -123,7 +124,7 @@ def each_below(bounds: NDArray[Any], source: Source) -> NDArray[Any]:
     result: NDArray[Any] = (product >> np.uint64(32)).astype(np.int64)
     low = product & np.uint64(0xFFFF_FFFF)
     again = np.flatnonzero(low < wide)
-    if again.size:  # 2^32 mod bound is below the bound: few words come so far
+    if again.size:  # 2^32 mod bound is computed for few words only, as it is below the bound
         again = again[low[again] < (1 << 32) % wide[again]]
         result[again] = each_below(bounds[again], source)
     return result

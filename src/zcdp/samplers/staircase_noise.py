@@ -1,7 +1,8 @@
-"""Staircase noise, continuous on a grid and discrete: geometric stairs, each with an inner and an outer part.
+"""Exact staircase noise, continuous and rounded to a grid, or discrete (Geng and Viswanath 2014, Algorithm 1).
 
-Stair G of the noise covers [G, G+1) sensitivities; its inner share gamma weighs 1, the rest b = e^-epsilon, and each
-stair weighs b times the one before. (Geng and Viswanath 2014, Algorithm 1; docs/theorems/binned-noise.md for floats.)
+The size of the noise lies on stair G, [G, G+1) sensitivities, with G geometric: each stair has b = e^-epsilon times the
+density of the one before. In a stair the inner fraction gamma has density 1, and the outer rest b.
+docs/theorems/binned-noise.md covers the computation in floats.
 """
 
 from __future__ import annotations
@@ -17,23 +18,24 @@ from numpy.typing import NDArray
 
 from zcdp.numeric.balls import at_precision, lift, settled, trusted
 from zcdp.samplers.coins import Coin
-from zcdp.samplers.geometric import WIDEST, Geometric
+from zcdp.samplers.geometric import MOST_LOW_BITS, Geometric
 from zcdp.samplers.grid_values import Grid
-from zcdp.samplers.lazy_inversion import GUARD, MOST_BITS, WORD, Real, unsettled
+from zcdp.samplers.lazy_inversion import GUARD_BITS, MOST_BITS, WORD_BITS, Real, unsettled
 from zcdp.samplers.run_samplers import add
 from zcdp.samplers.source import Source, bits, blocks, integers, one_below, secure, words
 
 __all__ = ["DiscreteStaircaseNoise", "GridStaircase"]
 
 
-LARGEST = 2.0**40  # noise in grid steps that floats may place
+LARGEST_FLOAT_NOISE = 2.0**40  # in grid steps: larger noise is placed exactly, not in floats
 
 
 class GridStaircase:
-    """round(value + staircase noise) to multiples of `step`, halves up; gamma is any real in (0, 1).
+    """Rounds value + staircase noise to the nearest multiple of `step`, halves up; gamma is any real in (0, 1).
 
-    The part of the stair is drawn first, the place in it is uniform: 53 bits of it, in floats with a bound on their
-    error, settle nearly every value; exact numbers and more bits settle the others.
+    The stair and its inner or outer part are drawn first; the place in the part is uniform. 53 bits of the place, in
+    floats with a bound on their error, decide the grid point of nearly every value; balls and more bits decide the
+    others.
 
     >>> noise = GridStaircase(lambda: arb(1), Fraction(1), lambda: arb(1) / 3, Fraction(1, 4))
     >>> noise.release_one(41.3) % 0.25
@@ -60,13 +62,13 @@ class GridStaircase:
 
         self._inner = Coin(inner, first=first)
         near = settled(lambda: (trusted(gamma()), trusted(1 - gamma())))
-        tame = min(near) > 2.0**-900 and 2.0**-900 < self._size < LARGEST
+        tame = min(near) > 2.0**-900 and 2.0**-900 < self._size < LARGEST_FLOAT_NOISE
         self._near = (*near, float(self._size)) if tame else None
 
     def release(self, values: NDArray[Any], source: Source = secure) -> NDArray[Any]:
         """One rounded noisy value for each of a one-dimensional array of values."""
         checked = self._grid.check(values)
-        if self._near is None or (self._stair.low and self._stair.low.length > WIDEST):
+        if self._near is None or (self._stair.low and self._stair.low.length > MOST_LOW_BITS):
             return np.array([self.release_one(value, source) for value in checked.tolist()], dtype=np.float64)
         out = np.empty(checked.size, dtype=np.float64)
         for block in blocks(checked.size):
@@ -88,10 +90,10 @@ class GridStaircase:
         noise += fine * 2.0**-self._grid.refine + 0.5
         error = (reach + 1) * 2.0**-48 + 2.0**-self._grid.refine
         low, high = np.floor(noise - error), np.floor(noise + error)
-        undecided = (low != high) | (reach > LARGEST)
+        undecided = (low != high) | (reach > LARGEST_FLOAT_NOISE)
         points = np.where(undecided, 0, low).astype(np.int64)
         if reach.max(initial=0) > 2.0**62:
-            points = points.astype(object)  # what does not fit is refused by the sum, not by the noise
+            points = points.astype(object)  # so that `add` refuses what does not fit
         for n in np.flatnonzero(undecided).tolist():
             offset = Fraction(1, 2) + (int(fine[n]) + rest(n)) / (1 << self._grid.refine)
             points[n] = self._place(
@@ -103,29 +105,29 @@ class GridStaircase:
         """One rounded noisy value."""
         stair, inner, drawn = self._stair.draw_one(source), self._inner.flip(source), bits(64, source)
         u, sign = drawn >> 11, 1 - 2 * (drawn & 1)
-        if self._near is not None and stair < LARGEST and type(value) is float:
+        if self._near is not None and stair < LARGEST_FLOAT_NOISE and type(value) is float:
             gamma, outer, size = self._near
             whole, fine = divmod(self._grid.locate_one(value)[0], 1 << self._grid.refine)
             place, reach = u * 2.0**-53, (stair + 1) * size
             noise = sign * (stair + (gamma * place if inner else gamma + outer * place)) * size
             noise += fine * 2.0**-self._grid.refine + 0.5
             error = (reach + 1) * 2.0**-48 + 2.0**-self._grid.refine
-            if reach < LARGEST and (point := floor(noise - error)) == floor(noise + error):
+            if reach < LARGEST_FLOAT_NOISE and (point := floor(noise - error)) == floor(noise + error):
                 return self._grid.point(whole + point)
         offset = Fraction(value) / self._grid.step + Fraction(1, 2)
         return self._grid.point(self._place(offset, sign, stair, inner, u, 53, source))
 
     def _place(self, offset: Fraction, sign: int, stair: int, inner: bool, u: int, known: int, source: Source) -> int:
-        """floor(offset + noise/step), the first bits of the place in the stair given."""
+        """floor(offset + noise/step), exact, given the first `known` bits u of the place in the part of the stair."""
         while known < MOST_BITS:
             evaluate = partial(self._floor, offset, sign, stair, inner, u, known)
-            if (point := at_precision(known + stair.bit_length() + GUARD, evaluate)) is not None:
+            if (point := at_precision(known + stair.bit_length() + GUARD_BITS, evaluate)) is not None:
                 return point
-            u, known = u << WORD | bits(WORD, source), known + WORD
+            u, known = u << WORD_BITS | bits(WORD_BITS, source), known + WORD_BITS
         raise unsettled()
 
     def _floor(self, offset: Fraction, sign: int, stair: int, inner: bool, u: int, known: int) -> int | None:
-        """floor(offset + noise/step) if all of [u, u+1)/2^known gives the same."""
+        """floor(offset + noise/step) if it is the same for all places in [u, u+1)/2^known, else None."""
         gamma = self._gamma()
         start, length = (arb(stair), gamma) if inner else (stair + gamma, 1 - gamma)
         place = arb(u).union(arb(u + 1)) / arb(2) ** known
@@ -134,7 +136,7 @@ class GridStaircase:
 
 
 class DiscreteStaircaseNoise:
-    """P(X = i) proportional to b^(floor(|i|/width) + [|i| mod width >= r]), b = e^-epsilon, on the integers.
+    """Discrete staircase noise: P(X = i) proportional to b^(floor(|i|/width) + [|i| mod width >= r]), b = e^-epsilon.
 
     >>> DiscreteStaircaseNoise(lambda: arb(1), 5, 2).draw(10).shape
     (10,)
@@ -147,7 +149,7 @@ class DiscreteStaircaseNoise:
 
     def draw(self, count: int, source: Source = secure) -> NDArray[Any]:
         """`count` independent draws as int64; as Python integers where 64 bits may not hold them."""
-        if self._width > 1 << 62 or (self._stair.low and self._stair.low.length > WIDEST):
+        if self._width > 1 << 62 or (self._stair.low and self._stair.low.length > MOST_LOW_BITS):
             return np.array([self.draw_one(source) for _ in range(count)], dtype=object)
         stair = self._stair.draw(count, source)
         if stair.max(initial=0) >= (1 << 62) // self._width - 1:
@@ -159,13 +161,13 @@ class DiscreteStaircaseNoise:
         size = stair * self._width + place
         negative = words(count, np.uint8, source) >= 128
         drawn: NDArray[Any] = np.where(negative, -size, size)
-        again = np.flatnonzero(negative & (size == 0))  # zero has one sign: half of its draws are made again
+        again = np.flatnonzero(negative & (size == 0))  # zero would come with both signs: "minus zero" is drawn again
         if again.size:
             drawn[again] = self.draw(again.size, source)
         return drawn
 
     def draw_one(self, source: Source = secure) -> int:
-        """One draw, of any size."""
+        """One draw, as a Python integer of any size."""
         while True:
             inner = self._inner is None or self._inner.flip(source)
             place = one_below(self._r, source) if inner else self._r + one_below(self._width - self._r, source)

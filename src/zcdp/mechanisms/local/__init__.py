@@ -1,1 +1,1 @@
-"""Local randomizers, which clients run on their own value, one file each, and what they share."""
+"""Local randomizers (local differential privacy): each client runs one on its own value. One file each."""

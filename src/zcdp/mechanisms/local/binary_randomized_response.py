@@ -1,4 +1,4 @@
-"""Asymmetric binary randomized response: says 1 with probability p if the bit is 1, and q if it is 0."""
+"""Asymmetric binary randomized response: reports 1 with probability p if the bit is 1, and q if it is 0."""
 
 from __future__ import annotations
 
@@ -34,10 +34,11 @@ __all__ = ["BinaryRandomizedResponse"]
 
 @dataclass(frozen=True, init=False, repr=False)
 class BinaryRandomizedResponse(CollectsNumbers, FiniteEnvelope, Mechanism):
-    """A pair of Bernoulli laws, p > q, in both directions; p = 1 - q is binary randomized response.
+    """Bernoulli(p) against Bernoulli(q), p > q, in both directions; p = 1 - q is binary randomized response.
 
-    rho is KL where half the variance of the loss is at most KL, else one certified root, in each direction.
-    Theorem: docs/theorems/two-point.md.
+    rho of one direction is the KL divergence if half the variance of the loss is at most KL; otherwise the supremum
+    over orders is attained above order 1, at a root that is enclosed by a certified search. rho of the mechanism is the
+    larger of the two directions. Theorem: docs/theorems/two-point.md.
 
     >>> m = BinaryRandomizedResponse(p="1/2", q="1/4")
     >>> m.rho, m.rho_order
@@ -49,11 +50,11 @@ class BinaryRandomizedResponse(CollectsNumbers, FiniteEnvelope, Mechanism):
     theorem: ClassVar[str] = "two-point"
     budget = None
     k: ClassVar[int] = 2
-    """Bits are values 0 and 1."""
+    """The number of values: the two bits 0 and 1."""
     p: Fraction
     q: Fraction
     ordered: bool = False
-    """Whether the bit is always 1 with the person and 0 without: then the neighbours are add_remove."""
+    """Whether the bit is 1 with the person's record and 0 without it, so that the neighbours are add_remove."""
 
     def __init__(self, p: Value, q: Value, *, ordered: bool = False) -> None:
         high, low = probability(p, "p"), probability(q, "q")
@@ -62,7 +63,7 @@ class BinaryRandomizedResponse(CollectsNumbers, FiniteEnvelope, Mechanism):
         self._set(p=high, q=low, ordered=ordered)
 
     def release(self, values: ArrayLike) -> Any:
-        """An answer for each bit, in the type of the bits."""
+        """A randomized bit for each bit, in the type of the input."""
         import numpy as np
 
         from zcdp.samplers.run_samplers import each_in_its_type
@@ -100,7 +101,7 @@ class BinaryRandomizedResponse(CollectsNumbers, FiniteEnvelope, Mechanism):
 
     @cached_property
     def support(self) -> Support:
-        """The probabilities p, q, b for the value 1; those of the value 0 are 1-q, 1-p and 0."""
+        """The support probabilities p, q, b of the value 1; those of the value 0 are 1-q, 1-p and 0."""
         return self._supports(self.p, self.q)
 
     def _support(self, x: FractionOrBall) -> tuple[FractionOrBall, FractionOrBall, FractionOrBall]:  # noqa: ARG002 - p and q are given
@@ -117,7 +118,10 @@ class BinaryRandomizedResponse(CollectsNumbers, FiniteEnvelope, Mechanism):
         return Relation.ADD_REMOVE if self.ordered else Relation.REPLACE
 
     def pair(self) -> LossLaw | None:
-        """The envelope of both orders. Theorem: docs/theorems/envelope.md."""
+        """The dominating pair of both directions; of one direction alone if `ordered`.
+
+        Theorem: docs/theorems/envelope.md.
+        """
         rows = (self.p, 1 - self.p), (self.q, 1 - self.q)
         return directed_law(*rows) if self.ordered else envelope_of_rows([rows], coarser=super().pair())
 
@@ -146,7 +150,10 @@ class BinaryRandomizedResponse(CollectsNumbers, FiniteEnvelope, Mechanism):
 
 
 def two_point_peak(pair: FinitePair) -> Peak:
-    """rho of one direction of a pair on two outcomes. Theorem: docs/theorems/two-point.md."""
+    """A ball around rho of one direction of a pair on two outcomes, and one around the order that attains it.
+
+    Theorem: docs/theorems/two-point.md.
+    """
     _, kl, variance = pair.taylor(arb(0))
     if variance <= 2 * kl:
         return Peak(kl, arb(1))
@@ -154,12 +161,12 @@ def two_point_peak(pair: FinitePair) -> Peak:
         raise Undecided
 
     def climb(s: arb) -> tuple[arb, arb]:
-        """Numerator of the derivative of K(s)/(s(1+s)), and its slope."""
+        """The numerator of the derivative of K(s)/(s(1+s)), and the derivative of this numerator."""
         k0, k1, k2 = pair.taylor(s)
         return s * (1 + s) * k1 - (1 + 2 * s) * k0, s * (1 + s) * k2 - 2 * k0
 
     around = sign_change(climb)
     middle, run = around.mid(), around * (1 + around)
-    # mean value form: stationary at the peak, so the width of the bracket enters to second order only
+    # Mean value form: the ratio is stationary at its maximum, so the width of the bracket enters quadratically.
     ratio = pair.value(middle) / (middle * (1 + middle)) + climb(around)[0] / run**2 * (around - middle)
     return Peak(ratio, 1 + around)

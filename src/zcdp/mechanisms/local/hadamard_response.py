@@ -1,4 +1,4 @@
-"""Hadamard response: the value's row of a Hadamard matrix says which outputs are e^epsilon times as likely."""
+"""Hadamard response: outputs where the value's row of a Hadamard matrix is +1 are e^epsilon times as likely."""
 
 from __future__ import annotations
 
@@ -25,9 +25,9 @@ __all__ = ["HadamardResponse"]
 
 @dataclass(frozen=True, init=False, repr=False)
 class HadamardResponse(CollectsNumbers, ThreePoint):
-    """One block (rows that are not constant), or several, where the worst two values lie in different blocks.
+    """Hadamard response with one block, or with several. A value has a block, and in it a row that is not constant.
 
-    Theorem: docs/theorems/three-point-maps.md.
+    With several blocks the worst pair of values lies in different blocks. Theorem: docs/theorems/three-point-maps.md.
 
     >>> HadamardResponse(epsilon=1).rho
     0.2310585786300049
@@ -45,7 +45,7 @@ class HadamardResponse(CollectsNumbers, ThreePoint):
         return lift(self.epsilon).exp() + 3 if self.blocks == 1 else arb(2 * self.blocks)
 
     def release(self, values: ArrayLike, *, k: Value) -> Any:
-        """An output for each value out of k: blocks of the least power of two that has rows enough."""
+        """An output for each value in 0 .. k-1; the size of a block is the least power of two with rows enough."""
         import numpy as np
 
         from zcdp.samplers.run_samplers import each

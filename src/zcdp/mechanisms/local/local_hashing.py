@@ -1,4 +1,7 @@
-"""Local hashing: the value is hashed to g buckets, the bucket goes through g-randomized response."""
+"""Local hashing: the value is hashed to one of g buckets, and the bucket goes through g-ary randomized response.
+
+`LocalHashing` takes any hash. `LinearHashing` draws a linear hash over Z_g, g prime, anew for each report.
+"""
 
 from __future__ import annotations
 
@@ -23,7 +26,7 @@ __all__ = ["LinearHashing", "LocalHashing", "RunsLinearHash", "is_prime"]
 
 
 def is_prime(g: int) -> bool:
-    """Whether a number of at most 64 bits is prime; no other can be a number of buckets, as reports have 64 bits.
+    """Whether g is a prime below 2^64. False for larger ones: reports have 64 bits, so there are fewer buckets.
 
     >>> [g for g in range(20) if is_prime(g)], is_prime(65537 * 65539)
     ([2, 3, 5, 7, 11, 13, 17, 19], False)
@@ -32,15 +35,15 @@ def is_prime(g: int) -> bool:
 
 
 class RunsLinearHash(CollectsNumbers):
-    """A hash drawn anew for each report, v -> a . v over Z_g for a prime g: every two values collide with 1/g.
+    """Mixin that runs local hashing with the linear hash v -> a . v over Z_g, g prime, drawn anew for each report.
 
-    Theorem: docs/theorems/linear-hashing.md.
+    Every two values collide with probability 1/g. Theorem: docs/theorems/linear-hashing.md.
     """
 
     g: int
 
     def release(self, values: ArrayLike, *, k: Value | None = None) -> Any:
-        """A report for each value out of k, hash and bucket as one number: digits of a in base g, then the bucket."""
+        """A report for each value in 0 .. k-1: the hash a, read as digits in base g, and the bucket z, as a g + z."""
         import numpy as np
 
         from zcdp.samplers.run_samplers import each
@@ -59,7 +62,7 @@ class RunsLinearHash(CollectsNumbers):
         return self._sampler(k).report(values, source)
 
     def _runs(self) -> None:
-        """Refuses what cannot be run or told apart."""
+        """Raise `BadValue` if the hash cannot be drawn, or if colliding values could not be told apart."""
 
     def _support(self, x: FractionOrBall) -> tuple[FractionOrBall, FractionOrBall, FractionOrBall]:
         self._runs()
@@ -74,7 +77,10 @@ class RunsLinearHash(CollectsNumbers):
         return size
 
     def _sums(self, reports: ArrayLike, k: int) -> tuple[int, NDArray[Any]]:
-        """How often each report came, if those are few; else the supports themselves, decoded block by block."""
+        """The number of reports, and how often each report came if there are few different ones.
+
+        If there are many, the second part is how many reports support each value, decoded from this block already.
+        """
         import numpy as np
 
         from zcdp.estimation.counting import integer_reports
@@ -98,7 +104,7 @@ class RunsLinearHash(CollectsNumbers):
         return linear_hash_supports(came, self.g, k, often=sums[came])
 
     def neighbouring_outputs(self, size: int) -> tuple[NDArray[Any], NDArray[Any]]:
-        """So many outputs for each of two neighbouring inputs."""
+        """`size` outputs for each of two neighbouring inputs."""
         import numpy as np
 
         k = getattr(self, "k", 2)
@@ -107,11 +113,11 @@ class RunsLinearHash(CollectsNumbers):
 
 @dataclass(frozen=True, init=False, repr=False)
 class LocalHashing(RunsLinearHash, ThreePoint):
-    """By default the hash is taken as fixed: two values that do not collide are told apart like in g-RR.
+    """Local hashing to g buckets. By default the hash is fixed: values that do not collide have the loss of g-ary RR.
 
-    `random_hash` says that the hash is drawn anew for each report, is part of it, and that *every* two values collide
-    with probability at least 1/g. (A universal family bounds collisions from above, which is not enough.)
-    Theorem: docs/theorems/three-point-maps.md.
+    `random_hash=True` means that the hash is drawn anew for each report and is part of the report, and that *every* two
+    values collide with probability at least 1/g. (A universal family bounds collisions from above, which is not
+    enough.) Theorem: docs/theorems/three-point-maps.md.
 
     >>> LocalHashing(epsilon=1, g=4).rho, LocalHashing(epsilon=1, g=4, random_hash=True).rho
     (0.30048918189156226, 0.2253668864186717)
@@ -138,14 +144,15 @@ class LocalHashing(RunsLinearHash, ThreePoint):
             raise BadValue(f"g ({self.g}) must be a prime below 2^64 for the hash to be drawn exactly")
 
 
-# Linear local hashing: a fresh hash v -> a . v over Z_g, g prime, its bucket through g-randomized response.
+# Linear local hashing: a fresh hash v -> a . v over Z_g, g prime, whose bucket goes through g-ary randomized response.
 
 
 @dataclass(frozen=True, init=False, repr=False)
 class LinearHashing(RunsLinearHash, ThreePoint):
-    """Every two of k values collide with probability exactly 1/g, and reports are decoded by Fourier transforms.
+    """Local hashing by a linear hash that is drawn anew for each report; reports are decoded by Fourier transforms.
 
-    The privacy is that of `LocalHashing(random_hash=True)`, if no hash is used twice.
+    Every two of the k values collide with probability exactly 1/g. The privacy is that of
+    `LocalHashing(random_hash=True)`, provided that no hash is used twice.
     Theorem: docs/theorems/linear-hashing.md.
 
     >>> LinearHashing(epsilon=1, g=3, k=100_000).rho

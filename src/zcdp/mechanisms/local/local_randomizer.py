@@ -1,4 +1,4 @@
-"""What local randomizers share: support probabilities, counting reports, estimating frequencies."""
+"""Base classes of the local randomizers: support probabilities, counting of reports, estimates of frequencies."""
 
 from __future__ import annotations
 
@@ -26,21 +26,24 @@ __all__ = ["Collected", "CollectsNumbers"]
 
 
 FractionOrBall = TypeVar("FractionOrBall", Fraction, arb)
-"""A formula for support probabilities is written once, for exact numbers and for balls."""
+"""Fractions or balls: a formula for support probabilities is written once and evaluated in either."""
 
 
 class Collected:
-    """A randomizer of one value out of k, whose reports support sets of values. Theorem: docs/theorems/estimator.md."""
+    """A randomizer of one value out of k, each of whose reports supports a set of values (a "pure" LDP protocol).
+
+    Frequencies are estimated from how many reports support each value. Theorem: docs/theorems/estimator.md.
+    """
 
     epsilon: Exact
 
     @abstractmethod
     def _support(self, x: FractionOrBall) -> tuple[FractionOrBall, FractionOrBall, FractionOrBall]:
-        """p, q and b from x = e^-epsilon."""
+        """The probabilities p, q and b of `support` as a function of x = e^-epsilon."""
 
     @cached_property
     def support(self) -> Support:
-        """The probabilities p, q, b that a report supports the true value, another one, both: exact."""
+        """The exact probabilities p, q, b that a report supports the true value, a given other value, or both."""
         from zcdp.estimation.support import Support
 
         epsilon = self.epsilon
@@ -57,18 +60,18 @@ class Collected:
 
     @abstractmethod
     def _drawn(self, values: NDArray[Any], k: int, source: Source) -> NDArray[Any]:
-        """A report for each of a one-dimensional array of int64 in 0 .. k-1, from these bits alone."""
+        """A report for each of a one-dimensional array of int64 in 0 .. k-1; all random bits come from `source`."""
 
     @abstractmethod
     def _sums(self, reports: ArrayLike, k: int) -> tuple[int, NDArray[Any]]:
-        """The number of reports, and what is to be added up over blocks of them before it is decoded."""
+        """The number of reports, and an array of sums. Sums of several blocks are added before `_decode` is called."""
 
     def _decode(self, sums: NDArray[Any], k: int) -> NDArray[Any]:  # noqa: ARG002 - most sums are the supports
-        """How many reports support each value, from the sums."""
+        """How many reports support each value, from the sums that `_sums` returns; by default these are the same."""
         return sums
 
     def _values(self, k: Value | None) -> int:
-        """How many values there are: the mechanism's own number, or as told."""
+        """The number of values: the mechanism's own k if it has one, which a given k must equal; else the given k."""
         own: int | None = getattr(self, "k", None)
         if k is None and own is None:
             raise BadType("say how many values there are: k")
@@ -83,7 +86,7 @@ class Collected:
         return self._counts([self._sums(reports, self._values(k))], k=k)
 
     def _counts(self, parts: Iterable[tuple[int, NDArray[Any]]], *, k: Value | None) -> Counts:
-        """From the sums of blocks, decoded once."""
+        """The counts of several blocks from what `_sums` returned for each; the total is decoded once."""
         from zcdp.estimation.histogram import Counts
 
         received, total = 0, None
@@ -95,7 +98,7 @@ class Collected:
 
     @property
     def _signed(self) -> bool:
-        """Whether reports speak for and against values."""
+        """Whether a report may count against a value as well as for it, so that `Counts` may be negative."""
         return False
 
     def estimate(self, counts: Counts) -> Histogram:
@@ -111,7 +114,7 @@ class Collected:
             raise BadValue(f"these are counts of {counts.design}, not of {self!r}")
 
     def standard_error(self, *, clients: Value, frequency: Value = 0, of: str = "clients") -> float:
-        """Of the estimate of one frequency from the reports of so many clients.
+        """The standard error of the estimate of one frequency from the reports of `clients` clients.
 
         >>> from zcdp import RandomizedResponse
         >>> RandomizedResponse(epsilon=8, k=256).standard_error(clients=10**6, frequency="1/256")
@@ -127,14 +130,14 @@ class Collected:
 
 
 class CollectsNumbers(Collected):
-    """A report is one whole number: so it is enough to know how often each of them came, as any engine counts it."""
+    """A randomizer whose report is one whole number: a histogram of reports, from any database, is enough to decode."""
 
     @abstractmethod
     def _outputs(self, k: int) -> int:
-        """How many different reports there are: 0 and on."""
+        """The number n of different reports, which are 0 .. n-1."""
 
     def tally(self, often: ArrayLike, *, k: Value | None = None) -> Counts:
-        """The same as `count`, from how often each report 0, 1, 2 ... came."""
+        """The `Counts` that `count` returns, from how often each report 0, 1, 2 ... came."""
         import numpy as np
 
         from zcdp.estimation.counting import integer_reports

@@ -1,4 +1,7 @@
-"""RAPPOR with memory: a permanent noisy one-hot vector, reported through fresh noise in every collection."""
+"""RAPPOR with memory (Erlingsson, Pihur and Korolova 2014): permanent noise, and fresh noise in every collection.
+
+A client draws a noisy one-hot vector once, remembers it, and reports it through fresh noise each time.
+"""
 
 from __future__ import annotations
 
@@ -30,19 +33,20 @@ __all__ = ["MemoizedRAPPOR"]
 
 
 MOST_COLLECTIONS = 1000
-FEW_PRECISIONS = 4
-MOST_EXACT, EXACT_BITS = 31, 4_000
-"""Collections of which the law of the loss is taken with all its atoms, about a thousand; and bits of their masses."""
+KEPT_PRECISIONS = 4
+"""Once pairs are cached at more precisions than this, the cache is emptied."""
+MOST_EXACT_COLLECTIONS, MOST_EXACT_BITS = 31, 4_000
+"""Most collections whose loss law keeps all its atoms (about a thousand), and most bits of the exact masses."""
 
 
 def _bits(p: Fraction, q: Fraction) -> int:
-    """Of the common denominator of one collection."""
+    """The bit length of the common denominator of the probabilities of one collection."""
     return (p.denominator * q.denominator).bit_length()
 
 
 @dataclass(frozen=True)
 class _Two(FinitePair):
-    """A pair and an independent other one: losses add up."""
+    """The product of two independent pairs: losses, and so cumulants, add up."""
 
     other: FinitePair
 
@@ -64,16 +68,19 @@ class _Two(FinitePair):
 
 
 def _two_bits(laws: Sequence[tuple[Fraction, Fraction]], **options: Any) -> LossLaw:
-    """The bit that is set under one value and the one that is set under the other, of these laws if true and false."""
+    """The loss law of two different values: their one-hot vectors differ in two positions, reported independently.
+
+    `laws` has for each outcome of one position its probability if the bit is true, and if it is false.
+    """
     return finite_law([(true * no, false * yes) for true, false in laws for yes, no in laws], **options)
 
 
 @dataclass(frozen=True, init=False, repr=False)
 class MemoizedRAPPOR(ReportsBits, FiniteEnvelope, Mechanism):
-    """All of so many collections of ONE value that does not change; a client whose value changes is not covered.
+    """All `collections` reports of ONE value that does not change; a client whose value changes is not covered.
 
     Each bit of the one-hot vector is remembered wrongly with probability f/2. A collection reports a remembered 1 as 1
-    with probability q, a remembered 0 with probability p < q. Theorem: docs/theorems/memoized-rappor.md.
+    with probability q, and a remembered 0 as 1 with probability p < q. Theorem: docs/theorems/memoized-rappor.md.
 
     >>> m = MemoizedRAPPOR(f="1/2", p="1/2", q="3/4", collections=30)
     >>> m.rho
@@ -99,7 +106,7 @@ class MemoizedRAPPOR(ReportsBits, FiniteEnvelope, Mechanism):
         self._set(f=probability(f, "f"), p=low, q=high, collections=rounds)
 
     def _masses(self, ones: int, number: Callable[[Fraction], Any] = Fraction) -> tuple[Any, Any]:
-        """That a true bit, and a false one, is reported as 1 in so many of the collections."""
+        """The probabilities that a true bit, and a false bit, is reported as 1 in exactly `ones` of the collections."""
         zeros, many = self.collections - ones, comb(self.collections, ones)
         p, q, wrong = number(self.p), number(self.q), number(self.f / 2)
         remembered = many * q**ones * (1 - q) ** zeros
@@ -111,11 +118,12 @@ class MemoizedRAPPOR(ReportsBits, FiniteEnvelope, Mechanism):
         return tuple(map(self._masses, range(self.collections + 1)))
 
     def pair(self) -> LossLaw:
-        """The exact pair of all collections; of more than 31, that of the memory, of which they are noisy copies.
+        """The exact pair of up to 31 collections; beyond, the dominating pair of the memory itself.
 
-        Of fewer where p and q have hundreds of digits. Theorem: docs/theorems/memoized-rappor.md, parts 1 and 4.
+        The reports are noisy copies of the memory, so its pair dominates them. Where p and q have hundreds of digits
+        the exact pair is limited to fewer collections. Theorem: docs/theorems/memoized-rappor.md, parts 1 and 4.
         """
-        exactly = max(min(MOST_EXACT, EXACT_BITS // _bits(self.p, self.q)), 1)
+        exactly = max(min(MOST_EXACT_COLLECTIONS, MOST_EXACT_BITS // _bits(self.p, self.q)), 1)
         if self.collections <= exactly:
             return _two_bits(self._laws, exact=True)
         fewer = MemoizedRAPPOR(f=self.f, p=self.p, q=self.q, collections=exactly)
@@ -125,7 +133,7 @@ class MemoizedRAPPOR(ReportsBits, FiniteEnvelope, Mechanism):
 
     @property
     def largest_loss(self) -> Exact:
-        if self.collections * _bits(self.p, self.q) > EXACT_BITS:
+        if self.collections * _bits(self.p, self.q) > MOST_EXACT_BITS:
             raise AttributeError("the largest loss of so many collections is too long a number: see pure_epsilon")
         return Log(self._largest_ratio(Fraction))
 
@@ -142,10 +150,10 @@ class MemoizedRAPPOR(ReportsBits, FiniteEnvelope, Mechanism):
         return value
 
     def pairs(self) -> Sequence[FinitePair]:
-        """See `FiniteEnvelope`; they are kept, as each order that is looked at asks for them."""
+        """The worst pair as balls, cached for each working precision: every order that is evaluated needs it."""
         kept, bits = self._kept, ctx.prec
         if bits not in kept:
-            if len(kept) > FEW_PRECISIONS:
+            if len(kept) > KEPT_PRECISIONS:
                 kept.clear()
             kept[bits] = self._pairs()
         return kept[bits]
@@ -155,7 +163,7 @@ class MemoizedRAPPOR(ReportsBits, FiniteEnvelope, Mechanism):
         return {}
 
     def _pairs(self) -> Sequence[FinitePair]:
-        laws = [self._masses(ones, lift) for ones in range(self.collections + 1)]  # Exact ones would be long rationals.
+        laws = [self._masses(ones, lift) for ones in range(self.collections + 1)]  # balls: fractions would be too long
         true, false = [one for one, _ in laws], [one for _, one in laws]
         loss = [(one / other).log() for one, other in laws]
         return [_Two(true, loss, FinitePair(false, [-one for one in loss]))]
@@ -172,7 +180,7 @@ class MemoizedRAPPOR(ReportsBits, FiniteEnvelope, Mechanism):
 
     @cached_property
     def support(self) -> Support:
-        """The probabilities p, q, b of one collection: it is unary encoding."""
+        """The support probabilities p, q, b of one collection, which is a unary encoding."""
         from zcdp.estimation.support import Support
 
         exact = self._exact_support
@@ -182,7 +190,7 @@ class MemoizedRAPPOR(ReportsBits, FiniteEnvelope, Mechanism):
         raise BadType("memoized RAPPOR is given by its f, p and q")
 
     def remember(self, values: ArrayLike, *, d: Value) -> Any:
-        """The permanent vectors of d bits, packed: drawn ONCE for each client, and kept as secret as the value."""
+        """Permanent vectors of d bits, packed: draw them ONCE for each client, and keep them as secret as the value."""
         from zcdp.samplers.reports import UnaryReports
         from zcdp.samplers.run_samplers import each
 
@@ -191,7 +199,7 @@ class MemoizedRAPPOR(ReportsBits, FiniteEnvelope, Mechanism):
         return each(lambda v: memory.report_one(v, size), lambda v: memory.report(v, size), values, size)
 
     def release(self, memory: ArrayLike, *, d: Value) -> Any:
-        """The reports of one collection, packed, from what `remember` drew."""
+        """The reports of one collection, packed, from the permanent vectors that `remember` drew."""
         import numpy as np
 
         from zcdp.samplers.reports import noisy_bits

@@ -1,4 +1,4 @@
-"""k-ary randomized response: the true value with probability e^epsilon/(e^epsilon + k - 1), else another at random."""
+"""k-ary randomized response: the truth with probability e^epsilon/(e^epsilon + k - 1), else a uniform other value."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ __all__ = ["RandomizedResponse"]
 
 @dataclass(frozen=True, init=False, repr=False)
 class RandomizedResponse(CollectsNumbers, ThreePoint):
-    """k-RR: rho = epsilon (e^epsilon - 1)/(e^epsilon - 1 + k) up to k*(epsilon), beyond it one certified root.
+    """k-RR: rho = epsilon (e^epsilon - 1)/(e^epsilon - 1 + k) for k up to k*(epsilon); beyond, from a certified root.
 
     Theorem: docs/theorems/three-point.md.
 
@@ -77,7 +77,7 @@ class RandomizedResponse(CollectsNumbers, ThreePoint):
         return Response(lambda: lift(self.epsilon), self.k)
 
     def release(self, values: ArrayLike) -> Any:
-        """A response for each value, in the type of the values, which must hold k - 1."""
+        """A response for each value, in the type of the values, which must be wide enough for k - 1."""
         from zcdp.samplers.run_samplers import each_in_its_type
 
         return each_in_its_type(self._response.respond_one, self._response.respond, values, self.k)

@@ -1,4 +1,4 @@
-"""Basic RAPPOR (symmetric unary encoding): each bit of a one-hot vector through binary randomized response."""
+"""Basic RAPPOR (symmetric unary encoding): each bit of a one-hot vector goes through binary randomized response."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ __all__ = ["RAPPOR"]
 
 @dataclass(frozen=True, init=False, repr=False)
 class RAPPOR(ReportsBits, Mechanism):
-    """Neighbours differ in two bits, each kept with odds e^{epsilon/2}: rho = epsilon tanh(epsilon/4).
+    """Basic RAPPOR: rho = epsilon tanh(epsilon/4), as neighbours differ in two bits, each kept with odds e^{epsilon/2}.
 
     Theorem: docs/theorems/rappor.md.
 
@@ -60,13 +60,13 @@ class RAPPOR(ReportsBits, Mechanism):
         return 1 / (1 + odds), odds / (1 + odds)
 
     def _support(self, x: FractionOrBall) -> tuple[FractionOrBall, FractionOrBall, FractionOrBall]:
-        """From x = e^{-epsilon/2}: each bit is kept with odds of half the epsilon."""
+        """p, q and b as a function of x = e^{-epsilon/2}, not e^-epsilon: each bit gets half of epsilon."""
         p = 1 / (1 + x)
         return p, x * p, x * p * p
 
     @cached_property
     def support(self) -> Support:
-        """The probabilities p, q, b that a report supports the true value, another one, both: exact."""
+        """The exact probabilities p, q, b that a report supports the true value, a given other value, or both."""
         from zcdp.estimation.support import Support
 
         root = _root(self.epsilon.argument) if isinstance(self.epsilon, Log) else None
@@ -77,6 +77,6 @@ class RAPPOR(ReportsBits, Mechanism):
 
 
 def _root(number: Fraction) -> Fraction | None:
-    """The square root, where it is rational."""
+    """The square root if it is rational, else None."""
     root = Fraction(isqrt(number.numerator), isqrt(number.denominator))
     return root if root**2 == number else None

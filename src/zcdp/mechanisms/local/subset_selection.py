@@ -1,4 +1,7 @@
-"""Subset selection: a random subset of fixed size that holds the true value e^epsilon times as often as not."""
+"""Subset selection (Ye and Barg 2018): a random subset of fixed size.
+
+A subset that contains the true value is e^epsilon times as likely as one that does not.
+"""
 
 from __future__ import annotations
 
@@ -25,7 +28,9 @@ __all__ = ["SubsetSelection"]
 
 @dataclass(frozen=True, init=False, repr=False)
 class SubsetSelection(Collected, ThreePoint):
-    """Subsets of `size` out of k; size 1 is k-randomized response. Theorem: docs/theorems/three-point-maps.md.
+    """Reports a subset of `size` of the k values; size 1 is k-ary randomized response.
+
+    Theorem: docs/theorems/three-point-maps.md.
 
     >>> SubsetSelection(epsilon=1, k=100, size=27).rho
     0.23368116462067204
@@ -54,7 +59,7 @@ class SubsetSelection(Collected, ThreePoint):
         return Subsets(lambda: lift(self.epsilon), self.k, self.size)
 
     def release(self, values: ArrayLike) -> Any:
-        """One row of `size` increasing values for each value, in the type of the values, which must hold k - 1."""
+        """One row of `size` increasing numbers for each value, in the values' type, which must have room for k - 1."""
         import numpy as np
 
         from zcdp.samplers.run_samplers import each_in_its_type

@@ -1,4 +1,4 @@
-"""The three-point family: losses epsilon, 0, -epsilon, as in randomized response at every k."""
+"""The three-point family: mechanisms whose privacy loss is epsilon, 0 or -epsilon, as k-ary randomized response."""
 
 from __future__ import annotations
 
@@ -19,10 +19,11 @@ __all__ = ["ThreePoint", "three_point_cumulant", "three_point_peak"]
 
 
 class ThreePoint(Mechanism):
-    """A mechanism whose worst pair has only the losses epsilon, 0 and -epsilon: it supplies epsilon and kappa.
+    """A mechanism whose worst pair has only the losses epsilon, 0 and -epsilon. A subclass defines epsilon and kappa.
 
     With m the probability of the loss -epsilon, kappa = 1/m + 1 - e^epsilon; in terms of the total variation distance
-    it is (e^epsilon - 1)(1/TV - 1). Theorem: docs/theorems/three-point.md; the maps: docs/theorems/three-point-maps.md.
+    it is (e^epsilon - 1)(1/TV - 1). Theorem: docs/theorems/three-point.md; kappa of each mechanism:
+    docs/theorems/three-point-maps.md.
     """
 
     theorem: ClassVar[str] = "three-point-maps"
@@ -30,7 +31,7 @@ class ThreePoint(Mechanism):
 
     @abstractmethod
     def kappa(self) -> arb:
-        """The one number that tells the members of the family apart, at the working precision."""
+        """A ball around kappa, which with epsilon fixes the worst pair; k-ary randomized response has kappa = k."""
 
     def cumulant(self, s: Number) -> Number:
         return three_point_cumulant(s, lift(self.epsilon), self.kappa())
@@ -52,7 +53,7 @@ def three_point_cumulant(s: Number, epsilon: arb, kappa: arb) -> Number:
 
 
 def three_point_peak(epsilon: arb, kappa: arb) -> Peak:
-    """rho and its order, for every real kappa >= 2. Theorem: docs/theorems/three-point.md.
+    """Balls around rho and the order that attains it, for every real kappa >= 2. Theorem: docs/theorems/three-point.md.
 
     >>> float(three_point_peak(arb(1), arb(1024)).rho)
     0.038930130166119695
@@ -66,7 +67,10 @@ def three_point_peak(epsilon: arb, kappa: arb) -> Peak:
 
 
 def _concave(c: arb, half: arb) -> bool:
-    """Whether c <= R(half), R(x) = (sinh x cosh x - x)/(x cosh x - sinh x), which lies in [2, 2 sinh(x)/x]."""
+    """Whether c <= R(half), so that rho is the KL divergence; decided in balls, else raises `Undecided`.
+
+    R(x) = (sinh x cosh x - x)/(x cosh x - sinh x), which lies in [2, 2 sinh(x)/x].
+    """
     if c <= 2:
         return True
     sinh, cosh = half.sinh_cosh()
@@ -81,7 +85,10 @@ def _concave(c: arb, half: arb) -> bool:
 
 
 def _tangent(epsilon: arb, half: arb, c: arb) -> Peak:
-    """The steepest secant of log(c + cosh x) over x^2 from x = half, where it touches: x = half + w, w > 0."""
+    """rho and its order if rho is attained above order 1: the steepest secant of log(c + cosh x) as a function of x^2.
+
+    The secant starts at x = half and is tangent at x = half + w; a ball around w > 0 is found by a certified search.
+    """
     base = c + half.cosh()
 
     def parts(w: arb) -> tuple[arb, arb, arb, arb, arb]:
@@ -90,7 +97,7 @@ def _tangent(epsilon: arb, half: arb, c: arb) -> Peak:
         return half + w, w * (w + epsilon), rise, sinh, cosh
 
     def overshoot(w: arb) -> tuple[arb, arb]:
-        """Tangent minus secant, times run: positive before the touching point, negative after. And its slope."""
+        """(Tangent slope - secant slope) times run, positive before the point of tangency; and its derivative in w."""
         x, run, rise, sinh, cosh = parts(w)
         bend = c * (x * cosh - sinh) - (sinh * cosh - x)
         return run * sinh / (2 * x * (c + cosh)) - rise, run * bend / (2 * (x * (c + cosh)) ** 2)
@@ -98,7 +105,7 @@ def _tangent(epsilon: arb, half: arb, c: arb) -> Peak:
     around = sign_change(overshoot)
     middle = around.mid()
     _, run, rise, _, _ = parts(middle)
-    # mean value form: the secant slope is stationary at the touching point, so its error is of second order
+    # Mean value form: the secant slope is stationary at the point of tangency, so the bracket enters quadratically.
     x, wide_run, wide_rise, sinh, cosh = parts(around)
     drift = (wide_run * sinh / (c + cosh) - 2 * x * wide_rise) / wide_run**2
     return Peak(epsilon**2 * (rise / run + drift * (around - middle)), 1 + around / epsilon)

@@ -1,4 +1,8 @@
-"""Running a mechanism that reports a one-hot vector bit by bit: RAPPOR and the unary encodings."""
+"""Unary encodings: mechanisms that randomize each bit of a one-hot vector independently.
+
+`ReportsBits` draws and counts the reports, also those of RAPPOR. `UnaryEncoding` has any probabilities p > q,
+`OptimizedUnaryEncoding` those of least variance for rare values (Wang, Blocki, Li and Jha 2017).
+"""
 
 from __future__ import annotations
 
@@ -27,11 +31,11 @@ __all__ = ["OptimizedUnaryEncoding", "ReportsBits", "UnaryEncoding"]
 
 
 class ReportsBits(Collected):
-    """Each bit is set independently: the true one with probability p, every other with probability q."""
+    """Mixin for reports of one bit per value: the true one is 1 with probability p, every other with probability q."""
 
     @abstractmethod
     def _bits(self) -> tuple[arb, arb]:
-        """p and q at the working precision."""
+        """Balls around p and q, at the working precision."""
 
     @cached_property
     def _reports(self) -> UnaryReports:
@@ -44,7 +48,7 @@ class ReportsBits(Collected):
         from zcdp.samplers.run_samplers import each
 
         size = integer(d, "d", 2)
-        if _row_length(values) == size:  # a person's bits, which would be taken for as many values
+        if _row_length(values) == size:  # one person's bits, which would otherwise be read as `size` values
             raise BadValue(
                 f"values must be whole numbers from 0 to {size - 1}, one a person, and not rows of {size} bits: a "
                 "person who has the bits 0, 0, 1, 0 has the value 2"
@@ -61,14 +65,14 @@ class ReportsBits(Collected):
         return len(rows), bit_counts(rows, k)
 
     def neighbouring_outputs(self, size: int) -> tuple[NDArray[Any], NDArray[Any]]:
-        """So many outputs for each of two neighbouring inputs."""
+        """`size` outputs for each of two neighbouring inputs."""
         import numpy as np
 
         return self.release(np.zeros(size, dtype=int), d=2), self.release(np.ones(size, dtype=int), d=2)
 
 
 def _row_length(values: Any) -> int | None:
-    """How long the rows of a matrix are, from its form alone; None where there are no rows."""
+    """The length of the rows of a matrix or of nested lists, by their shape alone; None if there are no rows."""
     shape = getattr(values, "shape", ())
     if isinstance(shape, tuple) and len(shape) > 1:
         return int(shape[-1])
@@ -76,12 +80,12 @@ def _row_length(values: Any) -> int | None:
     return len(first) if isinstance(first, list | tuple) else None
 
 
-# Unary encoding: a one-hot vector whose 1 is kept with probability p and whose 0s turn to 1 with probability q.
+# The mechanisms: the 1 of a one-hot vector is kept with probability p, and each 0 turns into a 1 with probability q.
 
 
 @dataclass(frozen=True, init=False, repr=False)
 class UnaryEncoding(ReportsBits, ThreePoint):
-    """Any p > q: e^epsilon = p(1-q)/(q(1-p)). Theorem: docs/theorems/three-point-maps.md.
+    """Unary encoding with any p > q: e^epsilon = p(1-q)/(q(1-p)). Theorem: docs/theorems/three-point-maps.md.
 
     >>> UnaryEncoding(p="3/4", q="1/4").epsilon        # RAPPOR of that epsilon
     Log(argument=Fraction(9, 1))
@@ -112,7 +116,7 @@ class UnaryEncoding(ReportsBits, ThreePoint):
 
     @cached_property
     def support(self) -> Support:
-        """The probabilities p, q, b that a report supports the true value, another one, both: exact."""
+        """The exact probabilities p, q, b that a report supports the true value, a given other value, or both."""
         from zcdp.estimation.support import Support
 
         return Support(lambda: (lift(self.p), lift(self.q), lift(self.p * self.q)), (self.p, self.q, self.p * self.q))
@@ -125,7 +129,7 @@ class UnaryEncoding(ReportsBits, ThreePoint):
 class OptimizedUnaryEncoding(ReportsBits, ThreePoint):
     """OUE: p = 1/2, q = 1/(e^epsilon + 1). Theorem: docs/theorems/three-point-maps.md.
 
-    rho = (epsilon/2) tanh(epsilon/2) up to epsilon = 3.2122, beyond it attained at an order above 1.
+    rho = (epsilon/2) tanh(epsilon/2) up to epsilon = 3.2122; beyond, it is attained at an order above 1.
 
     >>> OptimizedUnaryEncoding(epsilon=4).rho
     1.9500483875267445

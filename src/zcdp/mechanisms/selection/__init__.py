@@ -1,1 +1,1 @@
-"""Mechanisms that select a candidate by scores, one file each, and what they share."""
+"""Mechanisms that select candidates by their scores, or queries above a threshold; one file for each mechanism."""

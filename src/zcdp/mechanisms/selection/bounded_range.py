@@ -1,4 +1,4 @@
-"""Bounded-range mechanisms, the exponential mechanism among them."""
+"""Bounded-range mechanisms (Durfee and Rogers 2019), the exponential mechanism among them."""
 
 from __future__ import annotations
 
@@ -23,9 +23,10 @@ __all__ = ["BoundedRange", "ExponentialMechanism"]
 
 
 class _BoundedRange(Mechanism):
-    """The class of all pairs whose loss lies in an interval of length eta.
+    """Curve of the class of all pairs whose loss lies in an interval of length eta.
 
-    K(s) = (1+s) g((1+s) eta) - s g(s eta) - g(eta) with g(x) = log( sinh(x/2)/(x/2) ), an envelope of pairs.
+    K(s) = (1+s) g((1+s) eta) - s g(s eta) - g(eta) with g(x) = log( sinh(x/2)/(x/2) ) is the largest cumulant of any
+    pair of the class, attained by a different pair for each s.
     """
 
     theorem: ClassVar[str] = "bounded-range"
@@ -38,7 +39,7 @@ class _BoundedRange(Mechanism):
 
     @property
     def relative_error(self) -> float:
-        """That of Gumbel noise of scale 2/epsilon on each score, which selects by the same law."""
+        """Standard deviation of Gumbel noise of scale 2/epsilon: such noise on each score selects by the same law."""
         return upper_float(lambda: 2 * arb.pi() / (arb(6).sqrt() * self._eta()))
 
     def usual_divisor(self) -> int:
@@ -50,7 +51,7 @@ class _BoundedRange(Mechanism):
 
     def pair(self) -> LossLaw:
         eta: Exact = getattr(self, self.budget or "")
-        # two candidates with symmetric utilities are binary randomized response at half the range
+        # Two candidates with symmetric utilities are binary randomized response at half the range: a lower bound.
         half = eta / 2 if isinstance(eta, Fraction) else Fraction(enclose(lambda: lift(eta) / 2)[0])
         return logistic_pair(eta, witness=three_point_pair(half, exact=True) if half else None)
 
@@ -61,7 +62,7 @@ class _BoundedRange(Mechanism):
 
 @dataclass(frozen=True, init=False, repr=False)
 class BoundedRange(_BoundedRange):
-    """Any mechanism whose loss lies, for each pair, in an interval of length eta (of any position).
+    """Any mechanism whose loss lies, for each pair of neighbours, in some interval of length eta.
 
     rho = eta/(e^eta - 1) + log((e^eta - 1)/eta) - 1. Theorem: docs/theorems/bounded-range.md.
 
@@ -80,8 +81,9 @@ class BoundedRange(_BoundedRange):
 class ExponentialMechanism(Selects, _BoundedRange):
     """Selects r with probability proportional to exp(epsilon u(r) / (2 sensitivity)): epsilon-bounded-range.
 
-    If all utilities move the same way between neighbours, as counts do, `monotone=True` is the selection by
-    exp(epsilon u(r) / sensitivity), at the same cost. Tight for two or more candidates with real utilities.
+    If all utilities move the same way between neighbours, as counts do, `monotone=True` selects with
+    probability proportional to exp(epsilon u(r) / sensitivity) at the same privacy cost. The curve is tight for two or
+    more candidates with real utilities.
     Theorems: docs/theorems/bounded-range.md, docs/theorems/monotone-selection.md.
 
     >>> ExponentialMechanism(epsilon=1).rho == BoundedRange(eta=1).rho

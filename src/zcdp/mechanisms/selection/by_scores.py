@@ -1,4 +1,4 @@
-"""Selection by scores: what all mechanisms share that pick the best of the candidates after noise."""
+"""Selection by noisy scores: base class of the mechanisms that return the candidate of the largest noisy score."""
 
 from __future__ import annotations
 
@@ -25,18 +25,21 @@ if TYPE_CHECKING:
 __all__ = ["Selects", "checked_monotone", "checked_noise", "monotone_relation"]
 
 
-BITS = 128
-STEPS = 1 << 20
-"""How finely reach is told, in units of the noise."""
+COMPARISON_BITS = 128
+"""Working precision at which `falls_behind` compares probabilities."""
+STEPS_PER_SCALE = 1 << 20
+"""`falls_behind` is a multiple of this fraction of the scale of the noise."""
 
 
 class _Noise(NamedTuple):
     """One kind of noise on scores, in units of its scale."""
 
     sampler: Callable[[Real], Selection]
+    """Makes the sampler of the selection from the rate, which is 1/scale."""
     deviation: Callable[[], arb]
+    """The standard deviation."""
     misses: Callable[[int, arb], arb]
-    """Given how many others there are, a bound on the chance to select one that is behind by this or more."""
+    """(others, x) -> upper bound on the probability to select a candidate that is behind the best by x or more."""
 
 
 def _gumbel(rate: Real) -> Selection:
@@ -65,30 +68,30 @@ NOISES = {
 
 
 def checked_noise(noise: str) -> str:
-    """One of the kinds of noise."""
+    """`noise` if it names a kind of noise; else raises `BadValue`."""
     if not isinstance(noise, str) or noise not in NOISES:
         raise BadValue(f"noise ({thing(noise)}) must be one of {', '.join(map(repr, NOISES))}")
     return noise
 
 
 def checked_monotone(monotone: bool) -> bool:
-    """True or False, and nothing that only looks like it."""
+    """`monotone` if it is a bool; else raises `BadType`, also for 0 and 1."""
     if not isinstance(monotone, bool):
         raise BadType(f"monotone ({thing(monotone)}) must be True or False")
     return monotone
 
 
 def monotone_relation(*, monotone: bool) -> Relation:
-    """The neighbours of scores that all move the same way are a data set and the same without one person."""
+    """Monotone scores need add_remove neighbours (a data set, and the same without one person); others any relation."""
     return Relation.ADD_REMOVE if monotone else Relation.EITHER
 
 
 class Selects:
-    """The best of the candidates after noise of scale 2 sensitivity/epsilon, or sensitivity/epsilon if `monotone`.
+    """Mixin: selects the largest score after noise of scale 2 sensitivity/epsilon, or sensitivity/epsilon if monotone.
 
-    `monotone` says that between neighbours all scores move the same way, as counts do when a person comes or goes: then
-    half the noise costs the same, and the neighbours are add_remove, as a person who is replaced may move scores both
-    ways. Theorem: docs/theorems/monotone-selection.md.
+    `monotone` means that between neighbours all scores move the same way, as counts do when a person comes or
+    goes. Then half the noise has the same privacy cost, and the neighbours are add_remove: replacing a person may move
+    some scores up and others down. Theorem: docs/theorems/monotone-selection.md.
     """
 
     epsilon: Exact
@@ -96,13 +99,13 @@ class Selects:
 
     @property
     def relation(self) -> Relation:
-        """`ADD_REMOVE` where the scores are monotone, else `EITHER`."""
+        """`ADD_REMOVE` if the scores are monotone, else `EITHER`."""
         return monotone_relation(monotone=self.monotone)
 
     @property
     @abstractmethod
     def _noise(self) -> str:
-        """The noise on each score that selects by the same law."""
+        """The key in `NOISES` of the noise on each score that selects by the law of this mechanism."""
 
     @property
     def _each(self) -> Exact:
@@ -111,40 +114,41 @@ class Selects:
 
     @property
     def _rounds(self) -> int:
-        """How many selections are made, each among those that are left."""
+        """The number of selections, each made among the candidates that are left."""
         return 1
 
     @property
     def _spread(self) -> int:
-        """By how many sensitivities two scores may move against each other."""
+        """By how many sensitivities the difference of two scores may change between neighbours."""
         return 1 if self.monotone else 2
 
     @property
     def relative_error(self) -> float:
-        """Standard deviation over sensitivity of noise on each score that selects by the same law."""
+        """Standard deviation of the noise on each score, divided by the sensitivity; rounded up."""
         return upper_float(lambda: self._spread * NOISES[self._noise].deviation() / lift(self._each))
 
     @cached_property
     def _selections(self) -> dict[Fraction, Selection]:
-        """The samplers that were built, by the sensitivity."""
+        """The samplers built so far, by sensitivity."""
         return {}
 
     def _selection(self, sensitivity: Value) -> Selection:
-        distance = positive_rational(sensitivity, "sensitivity")  # first: True == 1 would find the sampler of 1
+        """The sampler at this sensitivity, built once."""
+        distance = positive_rational(sensitivity, "sensitivity")  # before the lookup, where True would find that of 1
         if (known := self._selections.get(distance)) is not None:
             return known
         spread, epsilon = self._spread * distance, self._each
         return self._selections.setdefault(distance, NOISES[self._noise].sampler(lambda: lift(epsilon) / lift(spread)))
 
     def release(self, scores: ArrayLike, *, sensitivity: Value) -> Any:
-        """The index of the selected score; a float score is its exact binary value."""
+        """The index of the selected score. A float score stands for its exact binary value."""
         return self._selection(sensitivity).select(scores)
 
     def falls_behind(self, candidates: Value, *, sensitivity: Value = 1, level: Value = Fraction(19, 20)) -> float:
-        """How far the selected score is below the best at most, with a probability of at least `level`; rounded up.
+        """With probability at least `level` the selected score is at most this far below the best; rounded up.
 
-        Whatever the scores of so many candidates are. Of several selections, all of them at once: each is so far below
-        the best that is left. Theorem: docs/theorems/monotone-selection.md.
+        This is true whatever the scores of the `candidates` are. With several selections it is true of all of them at
+        once: each is at most this far below the best that is left. Theorem: docs/theorems/monotone-selection.md.
 
         >>> from zcdp import ExponentialMechanism
         >>> ExponentialMechanism(epsilon=1).falls_behind(100)
@@ -153,15 +157,22 @@ class Selects:
         chance, distance = probability(level, "level"), positive_rational(sensitivity, "sensitivity")
         others = integer(candidates, "candidates", self._rounds) - 1
         each = (1 - chance) / self._rounds
-        steps = _least(lambda n: NOISES[self._noise].misses(others, arb(n) / STEPS) <= lift(each))
-        return upper_float(lambda: self._spread * lift(distance) * steps / STEPS / lift(self._each)) if steps else 0.0
+        steps = _least(lambda n: NOISES[self._noise].misses(others, arb(n) / STEPS_PER_SCALE) <= lift(each))
+        return (
+            upper_float(lambda: self._spread * lift(distance) * steps / STEPS_PER_SCALE / lift(self._each))
+            if steps
+            else 0.0
+        )
 
 
 def _least(fits: Callable[[int], bool]) -> int:
-    """The least number that fits, where all after it do: in balls, so that one that fits does so in truth."""
+    """The least n >= 0 that is seen to satisfy `fits`, by doubling and bisection; `fits` must stay true once it is.
+
+    Certified: `fits` compares balls, so an n that passes does satisfy it.
+    """
 
     def sure(n: int) -> bool:
-        return at_precision(BITS, lambda: bool(fits(n)))
+        return at_precision(COMPARISON_BITS, lambda: bool(fits(n)))
 
     high = 0
     while not sure(high):

@@ -1,7 +1,8 @@
-"""A convex cumulant that is known by upper bounds at points: chords between the points are upper bounds, too.
+"""Upper bounds on a convex cumulant K from upper bounds at points: chords between the points bound K as well.
 
-K is the largest cumulant over all neighbours, so it is convex and K(0) = 0. Each bound may come from a theorem of its
-own, and need not be convex in s: K lies below the chord of any two of its upper bounds. See docs/theorems/supremum.md.
+K is the largest cumulant over all neighbours, so it is convex and K(0) = 0. The bounds at different points may come
+from different theorems, and need not be convex in s: K lies below the chord of any two of its upper bounds.
+See docs/theorems/supremum.md.
 """
 
 from __future__ import annotations
@@ -19,41 +20,46 @@ from zcdp.numeric.work import count_work
 __all__ = ["Chords"]
 
 
-FINE = 12
-"""2^12 points to the octave: a chord is above its curve by a part in 10^8 at most."""
-LEAST, MOST = -(40 << FINE), 40 << FINE
-ABSOLUTE, RELATIVE = Fraction(9, 10**7), Fraction(1, 1 << 12)
-"""How far a proven supremum may be above the bounds at points, the less of both: a narrow chord is a cell more."""
-COARSE = 1 << FINE
-SMALL = -10 << FINE
-"""Below 2^-10 the ratio is that of order 1, up to what a proof finds on its way."""
+OCTAVE_BITS = 12
+"""An octave of s (a factor of 2) has 2^12 points: a chord is then above its curve by at most a part in 10^8."""
+FIRST_POINT, LAST_POINT = -(40 << OCTAVE_BITS), 40 << OCTAVE_BITS
+ABSOLUTE_SLACK, RELATIVE_SLACK = Fraction(9, 10**7), Fraction(1, 1 << 12)
+"""The proven supremum exceeds the largest ratio at a point by the smaller of these two; less slack needs more cells."""
+OCTAVE_POINTS = 1 << OCTAVE_BITS
+FIRST_PROPOSED_POINT = -10 << OCTAVE_BITS
+"""The point s = 2^-10, below which no peak is proposed: the ratio there is nearly its limit at order 1."""
 MOST_CELLS = 10_000
-POINT = 3_000_000  # nanoseconds that a point takes
-GOLDEN = 0.6180339887498949
+"""Chords that the proof of one supremum may take."""
+NANOSECONDS_PER_POINT = 3_000_000  # charged to the work limit for the bound at one point
+GOLDEN = 0.6180339887498949  # golden section
 
 
 class Chords:
-    """K by its upper bounds at the points (1 + j/2^12) 2^e, found when they are asked for, and K(s) <= s largest."""
+    """A certified upper bound on K, from upper bounds at the points s = (1 + j/2^12) 2^e and from K(s) <= s largest.
+
+    `bound` gives the certified upper bound at s, and is called when a point is first needed. `kl` is an upper bound on
+    K'(0), and `largest` is the largest privacy loss.
+    """
 
     def __init__(self, bound: Callable[[Fraction], float], kl: float, largest: Exact) -> None:
         self._bound, self.kl, self._largest = bound, kl, largest
         self._known: dict[int, float] = {}
 
     def _at(self, n: int) -> float:
-        """The bound at point n."""
+        """The upper bound on K at point n."""
         if (known := self._known.get(n)) is not None:
             return known
-        count_work(POINT)
+        count_work(NANOSECONDS_PER_POINT)
         return self._known.setdefault(n, self._bound(_point(n)))
 
     def value(self, s: arb) -> arb:
-        """A ball whose upper end is not below K at any point of a positive ball, however wide: K does not fall."""
+        """A ball whose upper end is at least K at every point of the positive ball s, however wide: K does not fall."""
         pure = s * lift(self._largest)
         high = above(s)
-        if not high < float(_point(MOST)):
+        if not high < float(_point(LAST_POINT)):
             return pure
-        if high <= float(_point(LEAST)):
-            return (s * self._at(LEAST) / lift(_point(LEAST))).min(pure)
+        if high <= float(_point(FIRST_POINT)):
+            return (s * self._at(FIRST_POINT) / lift(_point(FIRST_POINT))).min(pure)
         return self._chord(_index(high), s).min(pure)
 
     def _chord(self, n: int, s: arb) -> arb:
@@ -65,23 +71,27 @@ class Chords:
         return Fraction(self._at(n)) / (s * (1 + s))
 
     def steepest(self) -> tuple[float, float, float]:
-        """Floats (lower, upper, s): K(s) <= upper s(1+s) for all s > 0 is proven, and the bounds at s give lower."""
+        """Floats (lower, upper, s) with a certified upper: K(s) <= upper s(1+s) for all s > 0.
+
+        lower is the largest ratio bound(s)/(s(1+s)) that was found, at s (0 for the limit at order 1), rounded down:
+        no better upper follows from these bounds.
+        """
         largest = Fraction(enclose(lambda: lift(self._largest))[1])
         peak = self._propose(largest)
         best = max(Fraction(self.kl), self._ratio(peak))
         at = 0.0 if best == self.kl else float(_point(peak))
         bound = _more(best)
-        n = peak - COARSE // 4
+        n = peak - OCTAVE_POINTS // 4
         while Fraction(self._at(n)) > bound * _point(n):  # K(s)/s does not decrease: below point n all is proven
-            n -= 2 * COARSE
-            if n <= LEAST:
+            n -= 2 * OCTAVE_POINTS
+            if n <= FIRST_POINT:
                 raise NotCertified("no certified supremum over orders: the parameters are too extreme")
         for _ in range(MOST_CELLS):
             if (1 + _point(n)) * bound >= largest:
                 return nextafter(float(best), 0.0), float(bound), at
             step = self._reach(float(bound), n)
             while not _covers(bound, _point(n), self._at(n), _point(n + step), self._at(n + step)):
-                if step == 1:  # a higher peak than was proposed: what was proven before it stays proven
+                if step == 1:  # The peak is higher than was proposed. Cells proven for the smaller bound stay proven.
                     higher = max(n, n + 1, key=self._ratio)
                     if self._ratio(higher) > best:
                         best, at = self._ratio(higher), float(_point(higher))
@@ -92,32 +102,35 @@ class Chords:
         raise NotCertified("no certified supremum over orders within so many cells")
 
     def _reach(self, bound: float, n: int) -> int:
-        """How many points a chord from point n may cover, as floats foresee it.
+        """Heuristic: how many points ahead a chord from point n may end and still stay below bound s(1+s).
 
-        A chord of width h stays below bound s(1+s) if its ends are below it by a and b with
+        A chord of width h stays below it if its ends are below it by a and b with
         sqrt(a) + sqrt(b) >= h sqrt(bound);
-        b is foreseen as a y/s, so that y = s (1 + sqrt(a/bound)/s)^2.
+        b at the other end y is predicted as a y/s, so that y = s (1 + sqrt(a/bound)/s)^2.
         """
         s, at = float(_point(n)), self._at(n)
         part = sqrt(max(1 + s - at / s / bound, 0.0) / s) if at < inf else 0.0  # sqrt(a / bound) / s
-        return max(1, min(_index(s * (1 + part) ** 2) - n, COARSE))
+        return max(1, min(_index(s * (1 + part) ** 2) - n, OCTAVE_POINTS))
 
     def _propose(self, largest: Fraction) -> int:
-        """The point of largest ratio, roughly: octaves downwards, golden sections, and the vertex of a parabola."""
+        """Heuristic: the point of the largest ratio K(s)/(s(1+s)).
+
+        Goes down in octaves, then by golden sections, then to the vertex of a parabola.
+        """
 
         def ratio(n: int) -> float:
             s = float(_point(n))
             return self._at(n) / s / (1 + s)
 
-        n = best = min(_index(max(float(largest / Fraction(self.kl)), 2.0**-20)), MOST)
+        n = best = min(_index(max(float(largest / Fraction(self.kl)), 2.0**-20)), LAST_POINT)
         falling = 0
-        while falling < 2 and n > SMALL:
-            n -= COARSE
+        while falling < 2 and n > FIRST_PROPOSED_POINT:
+            n -= OCTAVE_POINTS
             best, falling = (n, 0) if ratio(n) > ratio(best) else (best, falling + 1)
-        if best == n:  # it rises all the way down: the supremum is that of order 1
+        if best == n:  # the ratio rises all the way down: the supremum is the limit at order 1
             return best
-        left, right = best - COARSE, best + COARSE
-        while right - left > COARSE // 8:
+        left, right = best - OCTAVE_POINTS, best + OCTAVE_POINTS
+        while right - left > OCTAVE_POINTS // 8:
             inner, outer = right - round((right - left) * GOLDEN), left + round((right - left) * GOLDEN)
             left, right = (inner, right) if ratio(inner) < ratio(outer) else (left, outer)
         middle, width = (left + right) // 2, (right - left) // 2
@@ -128,30 +141,31 @@ class Chords:
 
 
 def _more(bound: Fraction) -> Fraction:
-    """A float that is larger by a little more than the tolerance."""
-    return Fraction(nextafter(float(bound + min(ABSOLUTE, bound * RELATIVE)), inf))
+    """A float, as a fraction, that exceeds `bound` by the slack, rounded up."""
+    return Fraction(nextafter(float(bound + min(ABSOLUTE_SLACK, bound * RELATIVE_SLACK)), inf))
 
 
 def _point(n: int) -> Fraction:
-    octave, j = n >> FINE, n & (COARSE - 1)
-    mantissa = COARSE + j
-    power = octave - FINE
+    """The s of point n: (1 + j/2^12) 2^e with n = 2^12 e + j."""
+    octave, j = n >> OCTAVE_BITS, n & (OCTAVE_POINTS - 1)
+    mantissa = OCTAVE_POINTS + j
+    power = octave - OCTAVE_BITS
     return Fraction(mantissa << power) if power >= 0 else Fraction(mantissa, 1 << -power)
 
 
 def _index(s: float) -> int:
-    """The last point that is not above s."""
+    """The number n of the last point that is not above s."""
     mantissa, exponent = frexp(s)
-    return ((exponent - 1) << FINE) + floor((2 * mantissa - 1) * COARSE)
+    return ((exponent - 1) << OCTAVE_BITS) + floor((2 * mantissa - 1) * OCTAVE_POINTS)
 
 
 def _covers(bound: Fraction, x: Fraction, at_x: float, y: Fraction, at_y: float) -> bool:
-    """Whether the chord from (x, at_x) to (y, at_y) stays below bound s(1+s), exactly."""
+    """Whether the chord from (x, at_x) to (y, at_y) stays below bound s(1+s), decided in exact fractions."""
     if inf in (at_x, at_y):
         return False
     low, high = Fraction(at_x), Fraction(at_y)
     if low > bound * x * (1 + x) or high > bound * y * (1 + y):
         return False
     slope = (high - low) / (y - x)
-    where = (slope - bound) / (2 * bound)  # the least of the difference, a quadratic
+    where = (slope - bound) / (2 * bound)  # where the difference, a quadratic in s, is least
     return not x < where < y or low + slope * (where - x) <= bound * where * (1 + where)

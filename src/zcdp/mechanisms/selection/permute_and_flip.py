@@ -1,4 +1,4 @@
-"""Permute-and-flip, which is report-noisy-max with exponential noise."""
+"""Permute-and-flip (McKenna and Sheldon 2020), which is report noisy max with exponential noise."""
 
 from __future__ import annotations
 
@@ -26,11 +26,11 @@ __all__ = ["PermuteAndFlip"]
 
 @dataclass(frozen=True, init=False, repr=False)
 class PermuteAndFlip(Selects, Mechanism):
-    """Tries candidates in random order, taking r with probability exp(epsilon (u(r) - max u)/(2 sensitivity)).
+    """Tries candidates in a random sequence, and takes r with probability exp(epsilon (u(r) - max u)/(2 sensitivity)).
 
     The worst pair has two candidates: (p, 1-p) against (1-r, r) with 4pr = e^-epsilon, p and r at most 1/2. It is not
-    bounded-range: for zCDP the exponential mechanism is cheaper. With `monotone=True`, if all utilities move the
-    same way between neighbours, the 2 falls away, at the same cost.
+    bounded-range: for zCDP the exponential mechanism is cheaper. If all utilities move the same way between
+    neighbours, `monotone=True` drops the factor 2 at the same privacy cost.
     Theorems: docs/theorems/permute-and-flip.md, docs/theorems/monotone-selection.md.
 
     >>> PermuteAndFlip(epsilon=1).rho
@@ -58,33 +58,34 @@ class PermuteAndFlip(Selects, Mechanism):
         return p, r, rest + (2 - 2 * p).log(), z + (2 - 2 * r).log()
 
     def pair(self) -> LossLaw:
-        """The Laplace pair dominates. Theorem: docs/theorems/lipschitz.md.
+        """The Laplace pair, which dominates. Theorem: docs/theorems/lipschitz.md.
 
-        At z = epsilon/2 the two candidates are binary randomized response with the loss log(2 e^{epsilon/2} - 1).
+        Its witness, for lower ends, is the pair at z = epsilon/2: binary randomized response with the loss
+        log(2 e^{epsilon/2} - 1).
         """
         loss = enclose(lambda: self._pair(lift(self.epsilon) / 2)[2])[0]
         return laplace_pair(self.epsilon, witness=three_point_pair(Fraction(loss), exact=True) if loss else None)
 
     def cumulant(self, s: Number) -> Number:
         """log of the maximum over z of M = p^{1+s} (1-r)^-s + (1-p)^{1+s} r^-s."""
-        order = real_s(s)
+        s_ball = real_s(s)
 
         def climb(z: arb) -> tuple[arb, arb]:
-            """dM/dz divided by p ((1-p)/r)^s: positive before the maximum, negative after it. And its slope."""
+            """dM/dz divided by p ((1-p)/r)^s, positive before the maximum and negative after; and its derivative."""
             p, r, high, low = self._pair(z)
-            fade, odds = (-order * (high + low)).exp(), r / (1 - r)
-            weight = 1 + order - order * odds
+            fade, odds = (-s_ball * (high + low)).exp(), r / (1 - r)
+            weight = 1 + s_ball - s_ball * odds
             slope = 1 / p + fade * (weight * (odds - p / (1 - p)) - odds / (1 - r))
-            return 1 + order - order * (1 - p) / p - fade * weight, -order * slope
+            return 1 + s_ball - s_ball * (1 - p) / p - fade * weight, -s_ball * slope
 
         def value(z: arb) -> arb:
             p, _, high, low = self._pair(z)
-            return (p * (-order * low).exp() + (1 - p) * (order * high).exp()).log()
+            return (p * (-s_ball * low).exp() + (1 - p) * (s_ball * high).exp()).log()
 
         around = sign_change(climb, lift(self.epsilon))
         middle, (p, _, high, _) = around.mid(), self._pair(around)
-        # mean value form: the slope vanishes at the maximum, so the width of the bracket enters to second order only
-        slope = p * (order * high - value(around)).exp() * climb(around)[0]
+        # Mean value form: the slope vanishes at the maximum, so the width of the bracket enters quadratically.
+        slope = p * (s_ball * high - value(around)).exp() * climb(around)[0]
         result: Number = value(middle) + slope * (around - middle)  # type: ignore[assignment]
         return result
 
@@ -92,13 +93,13 @@ class PermuteAndFlip(Selects, Mechanism):
         return self.peak().rho
 
     def peak(self) -> Peak:
-        """The maximum over z of KL = (1-p) log((1-p)/r) - p log((1-r)/p), which is concave in p."""
+        """rho, attained at order 1: the maximum over z of KL = (1-p) log((1-p)/r) - p log((1-r)/p), concave in p."""
 
         def climb(z: arb) -> tuple[arb, arb]:
-            """dKL/dz divided by p, and its slope."""
+            """dKL/dz divided by p, and the derivative of this quotient in z."""
             p, r, high, low = self._pair(z)
             odds = r / (1 - r)
-            # A power of a ball beyond all exponents is NaN, a product is not.
+            # odds * odds, not odds**2: a power of a ball with a huge exponent is NaN, a product is not.
             return high + low + 1 / (1 - r) - 1 / p, -1 / p + p / (1 - p) + odds * odds
 
         def value(z: arb) -> arb:

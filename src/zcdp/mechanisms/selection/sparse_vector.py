@@ -1,4 +1,4 @@
-"""The sparse vector technique: which of many queries exceed a noisy threshold, up to some number of positives."""
+"""The sparse vector technique: reports which of many queries exceed a noisy threshold, until c of them do."""
 
 from __future__ import annotations
 
@@ -35,20 +35,24 @@ if TYPE_CHECKING:
 __all__ = ["SparseVector"]
 
 
-BITS = 512
-"""Enough for the closed forms at every order that is kept as a point, and at every rate that floats choose a shift for;
-where balls of so many bits do not tell, the pure epsilon is the bound."""
-SAFE = 0.999
-"""Plain bounds that floats see above the shift's by more than this are not asked for in balls: each bound is sound."""
+CLOSED_FORM_BITS = 512
+"""Working precision of the closed forms: enough at every point of `Chords` and at every rate that is not extreme.
+
+Where balls of this precision are still not finite, the bound by pure epsilon is used."""
+CLEARLY_BELOW = 0.999
+"""If the bound by shifting is below this multiple of the plain bounds in floats, the latter are not certified.
+
+This is safe, as each of the bounds is valid by itself."""
 
 
 @dataclass(frozen=True, init=False, repr=False)
 class SparseVector(Mechanism):
     """Threshold noise Laplace(sensitivity/e1) once, query noise Laplace(2c sensitivity/e2), stops after c positives.
 
-    Any number of adaptive queries, outputs above/below only. If all queries move the same way between neighbours, as
-    counts do, `monotone=True` is the mechanism of half the query noise, Laplace(c sensitivity/e2). rho and the Renyi
-    curve are proven upper bounds, `is_tight` is False. Theorem: docs/theorems/sparse-vector.md.
+    Any number of adaptive queries may be asked; the outputs are above or below, not the noisy values. If all queries
+    move the same way between neighbours, as counts do, `monotone=True` is the mechanism with half the query
+    noise, Laplace(c sensitivity/e2). rho and the Renyi curve are proven upper bounds, `is_tight` is False.
+    Theorem: docs/theorems/sparse-vector.md.
 
     >>> m = SparseVector(epsilon_threshold=0.5, epsilon_queries=0.5, positives=20)
     >>> m.rho, m.is_tight, m.pure_epsilon
@@ -94,7 +98,7 @@ class SparseVector(Mechanism):
         return monotone_relation(monotone=self.monotone)
 
     def pair(self) -> LossLaw:
-        """The Laplace pair at the whole epsilon. Theorem: docs/theorems/lipschitz.md."""
+        """The Laplace pair at e1 + e2, which dominates. Theorem: docs/theorems/lipschitz.md."""
         return laplace_pair(self.largest_loss)
 
     @cached_property
@@ -104,7 +108,10 @@ class SparseVector(Mechanism):
 
     @property
     def _plain(self) -> tuple[tuple[tuple[Fraction, int], ...], ...]:
-        """Sums of Laplace steps that are bounds, too: threshold and queries apart, V <= e^{2 K_L}; and all as one."""
+        """Two upper bounds on K that are sums of Laplace cumulants, each as a list of (epsilon, how many).
+
+        The first composes the threshold with the queries, by V <= e^{2 K_L}; the second is one Laplace at e1 + e2.
+        """
         return ((self.epsilon_threshold, 1), (self._shift.eta, 2 * self.positives)), ((self.largest_loss, 1),)
 
     def _plain_cumulant(self, s: Number, steps: tuple[tuple[Fraction, int], ...]) -> Number:
@@ -116,7 +123,7 @@ class SparseVector(Mechanism):
 
     @cached_property
     def _plain_rho(self) -> tuple[float, int]:
-        """The least rho of the plain bounds, all at order 1, and which of them it is."""
+        """The least rho of the plain bounds, certified and attained at order 1; and the index of this bound."""
 
         def rho(steps: tuple[tuple[Fraction, int], ...]) -> arb:
             return sum((count * (lift(epsilon) + expm1(-lift(epsilon))) for epsilon, count in steps), arb(0))
@@ -124,26 +131,28 @@ class SparseVector(Mechanism):
         return min((enclose(partial(rho, steps))[1], n) for n, steps in enumerate(self._plain))
 
     def _bound(self, s: Fraction) -> float:
-        """K(s) by the best of the theorems, rounded up; at s = 0 its slope."""
+        """A certified upper bound on K(s), the best of the theorems; at s = 0 one on the slope K'(0)."""
         if s == 0:
             return min(self._plain_rho[0], self._shift.bound(s))
 
         shift = self._shift.bound(s)
-        if shift < SAFE * min(sum(n * near_laplace(float(s), float(e)) for e, n in steps) for steps in self._plain):
+        if shift < CLEARLY_BELOW * min(
+            sum(n * near_laplace(float(s), float(e)) for e, n in steps) for steps in self._plain
+        ):
             return shift
 
         def least() -> float:
             bounds = [self._plain_cumulant(lift(s), steps) for steps in self._plain]
             return min(above(bound) if bound.is_finite() else inf for bound in (*bounds, lift(self.largest_loss * s)))
 
-        return min(at_precision(BITS, least), shift)
+        return min(at_precision(CLOSED_FORM_BITS, least), shift)
 
     @cached_property
     def _chords(self) -> Chords:
         return Chords(self._bound, self._bound(Fraction(0)), self.largest_loss)
 
     def cumulant(self, s: Number) -> Number:
-        """Chords between certified points: an upper bound, because the largest cumulant over neighbours is convex."""
+        """An upper bound on K: chords between certified points, as the largest cumulant over neighbours is convex."""
         if self._shift.extreme:
             return self._plain_cumulant(s, self._plain[self._plain_rho[1]])
         value: Number = self._chords.value(real_s(s))  # type: ignore[assignment]
@@ -164,18 +173,18 @@ class SparseVector(Mechanism):
 
     @cached_property
     def rho_order(self) -> float:
-        """The order at which the bound on D(alpha)/alpha is largest, as found; 1.0 means in the limit alpha -> 1."""
+        """The order at which the bound on D(alpha)/alpha is largest (heuristic); 1.0 means in the limit alpha -> 1."""
         return 1 + self._steepest[2]
 
     def peak(self) -> Peak:
         raise NotCertified("the peak of sparse vector is searched, see `Chords.steepest`")
 
     def _divergence(self, excess: Fraction) -> float:
-        by_rho = at_precision(BITS, lambda: above(lift(1 + excess) * self.rho))
+        by_rho = at_precision(CLOSED_FORM_BITS, lambda: above(lift(1 + excess) * self.rho))
         return min(self.pure_epsilon, super()._divergence(excess), by_rho)
 
     def group(self, size: Value) -> SparseVector:
-        """Inputs at a distance of `size` neighbours: the sensitivity times `size`, the noise as it is."""
+        """Group privacy: the mechanism at `size` times the sensitivity with the same noise."""
         steps = integer(size, "size", 1)
         return SparseVector(
             epsilon_threshold=steps * self.epsilon_threshold,
@@ -185,7 +194,7 @@ class SparseVector(Mechanism):
         )
 
     def witness(self) -> arb:
-        """The ratio K(s)/(s(1+s)) of one concrete stream, at one order: see `stream`."""
+        """A lower bound on rho: K(s)/(s(1+s)) of one concrete stream of queries, at one s."""
         return witness(self.epsilon_threshold, self._query_rate, monotone=self.monotone)
 
     @property
@@ -193,10 +202,10 @@ class SparseVector(Mechanism):
         return self.epsilon_queries / (self.positives if self.monotone else 2 * self.positives)
 
     def run(self, queries: Iterable[Value], *, sensitivity: Value, threshold: Value = 0) -> Iterator[bool]:
-        """Whether each query exceeds the threshold, noise on both; ends with the last positive, and asks no further.
+        """Yields for each query whether it exceeds the threshold, after noise on both; ends after the last positive.
 
-        The next query is taken from the iterator after the last answer is out, so that it may depend on it. Each call
-        is a run of its own, with noise of its own, to be accounted for once more.
+        The next query is taken from the iterator after the last answer was yielded, so that it may depend on it. Each
+        call is a new run with new noise, and its privacy cost must be accounted for again.
 
         >>> m = SparseVector(epsilon_threshold=1, epsilon_queries=1, positives=2)
         >>> list(m.run([-500, 500, -500, 500, 500], sensitivity=1))

@@ -1,12 +1,14 @@
-"""When is the first positive? The cumulant of two geometric laws whose success probabilities are shifted Laplace tails.
+"""Upper bounds on the cumulant of the sparse vector technique, by shifting the threshold with the neighbour.
 
-S is the tail of the standard Laplace law. log V(s; a) is the largest cumulant of Geom(S(z)) against Geom(S(z + a)) over
-all z. It is attained between 0 and -a; there, with A = e^-v/2, B = e^{v-b}/2, 0 <= v <= b = |a|,
+The first part computes log V(s; a), the cost of waiting for one positive; `ShiftedThreshold`, the second part, is the
+bound on the mechanism. The number of queries up to the first positive is geometric. With S the tail of the standard
+Laplace law, log V(s; a) is the largest cumulant of Geom(S(z)) against Geom(S(z + a)) over all z. It is attained for z
+between 0 and -a; there, with A = e^-v/2, B = e^{v-b}/2, 0 <= v <= b = |a|, the cumulant is
 
-    U = (1-A) ((1-A)/B)^s,   D = A (A/(1-B))^s,   f(v) = log( 1 + (U + D - 1)/(1 - w) ),   w = D if a > 0, U if a < 0,
+    f(v) = log( 1 + (U + D - 1)/(1 - w) ),   U = (1-A) ((1-A)/B)^s,   D = A (A/(1-B))^s,   w = D if a > 0, U if a < 0.
 
-rises and then falls, so that the signs of its slope at two points enclose the maximum. At s = 0 everything is divided
-by s first: the divergence of order 1. Theorem: docs/theorems/sparse-vector.md.
+f rises and then falls, so that the signs of its slope at two points enclose the maximum. At s = 0 everything stands for
+its limit after division by s, which gives the divergence of order 1. Theorem: docs/theorems/sparse-vector.md.
 """
 
 from __future__ import annotations
@@ -29,15 +31,17 @@ from zcdp.numeric.threads import cached_property
 __all__ = ["Move", "ShiftedThreshold", "log_v", "near_laplace", "near_log_v"]
 
 
-NEAR = 2.0**-24
-"""How far from the maximum as floats see it signs are asked for, in widths of the window: 1e-12 of f are lost."""
-WIDER = 32
-TURNS = 60
-LAST_SECANT = 1e-6  # of the window: the last secant, which comes much closer
+FIRST_REACH = 2.0**-24
+"""Signs of the slope are first certified this far from the proposed maximum, in widths of the window [0, b].
+
+The bound on f is then too large by a part of 1e-12."""
+REACH_GROWTH = 32  # the factor for the distance if the signs are not as expected
+MOST_SECANTS = 60
+LAST_SECANT = 1e-6  # the search ends with a secant step shorter than this part of the window; its end is much closer
 
 
 def _near(s: float, b: float, v: float, *, rising: bool) -> tuple[float, float]:
-    """f and its slope in floats, for a > 0 if `rising`; (inf, 0) where w >= 1."""
+    """Heuristic: f(v) and its slope in floats, for a > 0 if `rising`, else a < 0; (inf, 0) where w >= 1."""
     low, high = exp(-v) / 2, exp(v - b) / 2
     alpha, beta = -expm1(-v) / (1 - low), -expm1(v - b) / (1 - high)
     gap = -(expm1(-v) + expm1(v - b)) / 2  # 1 - A - B
@@ -59,9 +63,9 @@ def _near(s: float, b: float, v: float, *, rising: bool) -> tuple[float, float]:
 
 
 def near_log_v(s: float, a: float, *, enough: float = LAST_SECANT) -> tuple[float, float]:
-    """log V(s; a), divided by s in the limit at 0, and the v that attains it: in floats, a proposal.
+    """Heuristic: log V(s; a), or its quotient by s in the limit s = 0, and the v that attains it; in floats.
 
-    The last secant is shorter than `enough` of the window.
+    The secant method ends with a step shorter than `enough` times the window.
     """
     b, rising = abs(a), a > 0
     if b == 0:
@@ -71,8 +75,8 @@ def near_log_v(s: float, a: float, *, enough: float = LAST_SECANT) -> tuple[floa
         if _near(s, b, min(-_log(2 * low), b), rising=False)[0] == inf:
             return inf, 0.0
     left, right, before, at_before = 0.0, b, 0.0, 0.0
-    v = b / 4 / (1 + b / 2 + s * b / 2) if rising else b * 3 / 4  # not far off, at any s
-    for _ in range(TURNS):
+    v = b / 4 / (1 + b / 2 + s * b / 2) if rising else b * 3 / 4  # a start that is not far off at any s
+    for _ in range(MOST_SECANTS):
         slope = _near(s, b, v, rising=rising)[1]
         left, right = (v, right) if slope > 0 else (left, v)
         change = slope - at_before
@@ -90,7 +94,7 @@ def _log(x: float) -> float:
 
 
 def _slope(s: arb, b: arb, v: arb, *, rising: bool) -> tuple[arb, arb]:
-    """f and its slope in balls; not finite where w < 1 is not certain."""
+    """Balls around f(v) and its slope; not finite, or `Undecided` is raised, where w < 1 is not certain."""
     low, high = (-v).exp() / 2, (v - b).exp() / 2
     alpha, beta = (1 - 2 * low) / (1 - low), (1 - 2 * high) / (1 - high)
     up, down = (-low).log1p() - high.log(), (-high).log1p() - low.log()
@@ -111,7 +115,10 @@ def _slope(s: arb, b: arb, v: arb, *, rising: bool) -> tuple[arb, arb]:
 
 
 def _certainly_finite(s: arb, b: arb) -> bool:
-    """Whether w < 1 in the whole window, a < 0: log w = log(1-A) + s log((1-A)/B) peaks at A = s/(1+2s)."""
+    """Whether w < 1 is certain in the whole window, for a < 0.
+
+    log w = log(1-A) + s log((1-A)/B) peaks at A = s/(1+2s).
+    """
     low = (-b).exp() / 2
     if not s / (1 + 2 * s) < low:
         low = s / (1 + 2 * s)  # the peak over all v: at least that over the window
@@ -119,14 +126,17 @@ def _certainly_finite(s: arb, b: arb) -> bool:
 
 
 def log_v(s: arb, a: arb, near: float) -> arb:
-    """log V(s; a), from above, given about where it is attained; infinite where that cannot be told."""
+    """A ball with a certified upper end for log V(s; a), given a proposal `near` for the v that attains it.
+
+    Infinite if w < 1, or the signs of the slope around the maximum, cannot be certified.
+    """
     b, rising = abs(a), bool(a > 0)
     if a.is_zero():
         return arb(0)
     if not rising and not s.is_zero() and not _certainly_finite(s, b):
         return arb.pos_inf()
     width, start = float(b.mid()), arb(near)
-    reach = arb(NEAR * width)
+    reach = arb(FIRST_REACH * width)
     while True:
         left, right = (start - reach).max(arb(0)), (start + reach).min(b)
         try:
@@ -140,38 +150,38 @@ def log_v(s: arb, a: arb, near: float) -> arb:
             return arb.pos_inf()
         if reach > width:
             return arb.pos_inf()
-        reach = reach * WIDER
+        reach = reach * REACH_GROWTH
 
 
-# The bound on sparse vector: how far the threshold is shifted with the neighbour, best for each order.
+# The bound on the mechanism, with the best shift of the threshold at each s.
 #
-# Compare threshold t on one input with t + c on the other. With kappa in [0, 1] for how the rest of the move is shared
-# out between "above" and "below", unlimited adaptive queries cost at most
+# The run with noisy threshold t on one input is compared with the run at t + c on the other. kappa in [0, 1] divides
+# what is left of the move of a query between the outcomes "above" and "below". For any number of adaptive queries
 #
 #     K(s) <= K_L(s; theta e1) + k max( log V(s; kappa eta), log V(s; -(1-kappa) eta) ),    eta = e2/k,
 #
-# K_L the cumulant of Laplace noise, V of `first_positive`. Any kappa is sound: it is chosen in floats, near the least
-# of the bound, and the bound at it is certified. Theorem: docs/theorems/sparse-vector.md.
+# where K_L is the cumulant of Laplace noise and |c| = theta. The bound is valid for every kappa: kappa is chosen in
+# floats near the minimum, and the bound at it is certified. Theorem: docs/theorems/sparse-vector.md.
 
 Share = TypeVar("Share", float, Fraction)
 
 
-BITS = 128
-TINY, HUGE = 2.0**-30, 2.0**8
-"""Rates beyond which floats choose no kappa: then kappa is 1, and V is bounded by e^{2 K_L}."""
-FLAT = 2.0**-30
-"""Orders up to 1 + this share the kappa of order 1: the bound is monotone there."""
-DEEP = 2.0**-16  # below it cancellation asks for more bits
-STEEP = 500.0  # at so large an s eta the pure epsilon is as good
-START = 0.5, 2.0  # where the search for equal shares begins, and its slope there, in log-odds of kappa
-SHIFT_ACCURACY = 1e-5  # from there a secant is good to 1e-8
-ROUGH = 1e-3
-STEEPNESS = 1e-4
-GOLDEN = 0.6180339887498949
+SHIFT_BITS = 128  # working precision of the bound
+LEAST_RATE, LARGEST_RATE = 2.0**-30, 2.0**8
+"""Kappa is searched in floats for rates between these; beyond, the plain bound with V <= e^{2 K_L} is used."""
+S_OF_ORDER_1 = 2.0**-30
+"""Below this s the kappa of order 1 (s = 0) is used: the bound is monotone there."""
+MORE_BITS_BELOW = 2.0**-16  # an s or eta below this takes twice the bits, because of cancellation
+LARGEST_S_ETA = 500.0  # beyond this s eta the bound by pure epsilon is as good
+START_ODDS = 0.5, 2.0  # start of the search for equal costs: log-odds of kappa, and slope of the log ratio there
+ODDS_ACCURACY = 1e-5  # the search ends with a step of this length in log-odds; the secant then is good to 1e-8
+ROUGH_SECANT = 1e-3  # last secant step for `near_log_v` during the search for kappa
+EQUAL_WITHIN = 1e-4  # costs whose logarithms differ by less count as equal
+GOLDEN = 0.6180339887498949  # golden section
 
 
 class Move(Enum):
-    """How queries may move from the first input to the second: by at most 1 each. The bound for UP covers DOWN."""
+    """How queries may move from the first input to the second, by at most 1 each. The bound for UP includes DOWN."""
 
     ANY = "any"
     UP = "up"
@@ -186,7 +196,7 @@ class Move(Enum):
 
 @dataclass(frozen=True)
 class ShiftedThreshold:
-    """The bound for one way that queries move; e1 and eta are the rates, k the number of positives."""
+    """The bound for one way that queries move; e1 and eta = e2/k are the rates, k is the number of positives."""
 
     e1: Fraction
     eta: Fraction
@@ -195,41 +205,42 @@ class ShiftedThreshold:
 
     @property
     def extreme(self) -> bool:
-        """Whether the rates are beyond what floats can choose a kappa for."""
-        return not all(TINY < rate < HUGE for rate in (self.e1, self.eta))
+        """Whether a rate is so small or large that kappa is not searched in floats."""
+        return not all(LEAST_RATE < rate < LARGEST_RATE for rate in (self.e1, self.eta))
 
     def bound(self, s: Fraction) -> float:
-        """K(s), rounded up; at s = 0 the slope, which is the divergence of order 1."""
-        if self.extreme or s * self.eta > STEEP:
+        """A certified upper bound on K(s), perhaps infinite; at s = 0 on the slope, the divergence of order 1."""
+        if self.extreme or s * self.eta > LARGEST_S_ETA:
             return inf
-        kappa = min(max(self._kappa(0.0 if s < FLAT else float(s)), 0.0), 1.0)  # whatever floats make of the ends
-        bits = BITS if s > DEEP and self.eta > DEEP else 2 * BITS
+        # Kappa is cut to [0, 1], as rounding may leave it.
+        kappa = min(max(self._kappa(0.0 if s < S_OF_ORDER_1 else float(s)), 0.0), 1.0)
+        bits = SHIFT_BITS if s > MORE_BITS_BELOW and self.eta > MORE_BITS_BELOW else 2 * SHIFT_BITS
         bound = at_precision(bits, lambda: above(self._certified(s, kappa)))
-        if self.move is Move.UP and kappa < 0.5:  # else the way down costs no more, by the same kappa
+        if self.move is Move.UP and kappa < 0.5:  # else DOWN at the same kappa costs no more
             return max(bound, replace(self, move=Move.DOWN).bound(s))
         return bound
 
-    def _certified(self, order: Fraction, kappa: float) -> arb:
-        s, rise = lift(order), Fraction(kappa) * self.eta
+    def _certified(self, exact_s: Fraction, kappa: float) -> arb:
+        s, rise = lift(exact_s), Fraction(kappa) * self.eta
         fall = self.eta - rise
         threshold = lift(self.move.theta(Fraction(kappa)) * self.e1)
-        cost = threshold + ball_expm1(-threshold) if order == 0 else shift_cumulant(s, threshold, s / (1 + s))
-        shares = [log_v(s, lift(a), near_log_v(float(order), float(a))[1]) for a in (rise, -fall)]
+        cost = threshold + ball_expm1(-threshold) if exact_s == 0 else shift_cumulant(s, threshold, s / (1 + s))
+        shares = [log_v(s, lift(a), near_log_v(float(exact_s), float(a))[1]) for a in (rise, -fall)]
         return cost + self.k * shares[0].max(shares[1])
 
     def _shares(self, s: float, kappa: float) -> tuple[float, float]:
-        """What "above" and "below" cost at kappa, in floats."""
+        """Heuristic: the costs log V of "above" and of "below" at kappa, in floats."""
         eta = float(self.eta)
-        rising = near_log_v(s, kappa * eta, enough=ROUGH)[0]
-        return rising, near_log_v(s, -(1 - kappa) * eta, enough=ROUGH)[0]
+        rising = near_log_v(s, kappa * eta, enough=ROUGH_SECANT)[0]
+        return rising, near_log_v(s, -(1 - kappa) * eta, enough=ROUGH_SECANT)[0]
 
     @cached_property
     def _first(self) -> tuple[float, float]:
-        """Equal shares at order 1, as log-odds and slope: near those of all orders that are not large."""
-        return _equal(partial(self._shares, 0.0), *START)[:2]
+        """Log-odds of the kappa of equal costs at order 1, and the slope there: a start for s up to 1."""
+        return _equal(partial(self._shares, 0.0), *START_ODDS)[:2]
 
     def _kappa(self, s: float) -> float:
-        """Where the bound is least, in floats: at the kappa of equal shares, or between it and no shift at all."""
+        """Heuristic: the kappa of the least bound, at equal costs or between there and the kappa of no shift."""
         e1 = float(self.e1)
 
         def shares(kappa: float) -> tuple[float, float]:
@@ -239,7 +250,7 @@ class ShiftedThreshold:
             threshold = near_laplace(s, self.move.theta(kappa) * e1)
             return threshold + self.k * (max(shares(kappa)) if share is None else share)
 
-        odds, _, share = _equal(shares, *(self._first if 0 < s < 1 else START))
+        odds, _, share = _equal(shares, *(self._first if 0 < s < 1 else START_ODDS))
         equal = _kappa_at(odds)
         still = {Move.ANY: 0.5, Move.UP: 0.0, Move.DOWN: 1.0}[self.move]
         nearer = equal + (still - equal) * 1e-3
@@ -247,20 +258,20 @@ class ShiftedThreshold:
 
 
 def near_laplace(s: float, epsilon: float) -> float:
-    """K_L(s; epsilon), its slope at s = 0: in floats, a proposal."""
+    """Heuristic: the Laplace cumulant K_L(s; epsilon) in floats; at s = 0 its slope."""
     if s == 0:
         return epsilon + expm1(-epsilon)
     return s * epsilon + log1p(s / (1 + 2 * s) * expm1(-(1 + 2 * s) * epsilon))
 
 
 def _equal(shares: Callable[[float], tuple[float, float]], odds: float, slope: float) -> tuple[float, float, float]:
-    """Log-odds of the kappa at which both shares are equal, their slope there, and what the shares are.
+    """Heuristic: log-odds of the kappa at which both costs are equal, slope of the log ratio there, and the cost.
 
-    The one share rises from 0, the other falls to 0. Secants for the logarithm of their ratio, over the log-odds of
-    kappa: nearly a straight line.
+    One cost rises from 0 with kappa, the other falls to 0. The secant method is applied to the logarithm of their ratio
+    as a function of the log-odds of kappa, which is nearly a straight line.
     """
     before, left, right = None, -40.0, 40.0
-    for _ in range(TURNS):
+    for _ in range(MOST_SECANTS):
         rising, falling = shares(_kappa_at(odds))
         excess = log(rising / falling) if falling < inf else -inf
         left, right = (odds, right) if excess < 0 else (left, odds)
@@ -269,14 +280,14 @@ def _equal(shares: Callable[[float], tuple[float, float]], odds: float, slope: f
         step = 1.0 if excess == -inf else -excess / slope if slope > 0 else 0.0
         before = (odds, excess) if excess > -inf else None
         following = odds + step if left < odds + step < right else (left + right) / 2
-        near, odds = abs(following - odds) <= SHIFT_ACCURACY, following
-        if near and abs(excess) <= STEEPNESS:
+        near, odds = abs(following - odds) <= ODDS_ACCURACY, following
+        if near and abs(excess) <= EQUAL_WITHIN:
             return odds, slope, max(rising, falling)
         if near:
             break
-    for last in (odds, right):  # where the second share falls from infinity, the last secant may end on its wrong side
+    for last in (odds, right):  # where "below" falls from infinity, the last secant may end where it is infinite
         rising, falling = shares(_kappa_at(last))
-        if falling <= rising * (1 + STEEPNESS):
+        if falling <= rising * (1 + EQUAL_WITHIN):
             break
     return last, slope, max(rising, falling)
 
@@ -286,7 +297,10 @@ def _kappa_at(odds: float) -> float:
 
 
 def _least(whole: Callable[[float], float], equal: float, still: float) -> float:
-    """Golden sections, finer where the bound falls from infinity, then the vertex of a parabola."""
+    """Heuristic: the kappa between `equal` and `still` where `whole` is least.
+
+    Goes by golden sections, finer where the bound falls from infinity, then to the vertex of a parabola.
+    """
     left, right = min(equal, still), max(equal, still)
     inner, outer = right - (right - left) * GOLDEN, left + (right - left) * GOLDEN
     known = {kappa: whole(kappa) for kappa in (inner, outer)}

@@ -1,4 +1,4 @@
-"""Top-k: the best candidates, selected one after another among those that are left."""
+"""Top-k selection by peeling: k candidates are selected one after another, each among those that are left."""
 
 from __future__ import annotations
 
@@ -28,20 +28,21 @@ if TYPE_CHECKING:
 __all__ = ["TopK", "select_top"]
 
 
-FEW = 3
-"""Selections that an audit looks at: more tell little more."""
+AUDITED_SELECTIONS = 3
+"""An audit looks at the first few selections only; more would tell little more."""
 
 
 class _Again:
-    """One of several selections by Laplace or exponential noise: its two worst candidates do not come again and again.
+    """One of several selections by Laplace or exponential noise, with a witness that is valid in each of them.
 
-    What very many ties come near to does: binary randomized response at half the range.
+    The worst two candidates of a single selection are not there again in the next. Very many tied candidates are, and
+    with them a selection comes near to binary randomized response at half the range: that is the witness.
     """
 
     epsilon: Exact
 
     def pair(self) -> LossLaw:
-        """The Laplace pair dominates."""
+        """The Laplace pair, which dominates, with the witness for lower ends."""
         half = enclose(lambda: lift(self.epsilon) / 2)[0]
         return laplace_pair(self.epsilon, witness=three_point_pair(Fraction(half), exact=True) if half else None)
 
@@ -57,7 +58,7 @@ class _MaxAgain(_Again, ReportNoisyMax):
 
 
 def select_top(one: Selects, k: int, scores: ArrayLike, *, sensitivity: Value) -> list[int]:
-    """k candidates, each selected by `one` among those that are left: to be accounted for k times."""
+    """The indices of k candidates, each selected by `one` among those that are left; costs k times what `one` does."""
     from zcdp.samplers.selection_draws import peel
 
     return peel(one._selection(sensitivity), scores, k)
@@ -65,13 +66,14 @@ def select_top(one: Selects, k: int, scores: ArrayLike, *, sensitivity: Value) -
 
 @dataclass(frozen=True, init=False, repr=False)
 class TopK(Selects, Mechanism):
-    """The k best candidates, in the order they are selected, each among those left: of epsilon/k each, epsilon in all.
+    """k candidates, selected one after another among those left; each selection is epsilon/k-DP, all are epsilon-DP.
 
-    With Gumbel noise, the default, each is selected by the exponential mechanism, and all together have the law of one
-    noise of scale 2k sensitivity/epsilon on each score and the k largest sums ("one-shot"). With exponential noise each
-    is permute-and-flip; that, and Laplace noise, is drawn anew for each. With `monotone=True`, if all scores move the
-    same way between neighbours, half the noise is enough. rho is exact for Gumbel noise as the supremum over any number
-    of candidates; else a proven upper bound for k > 1. Theorem: docs/theorems/top-k.md.
+    With Gumbel noise, the default, each selection is the exponential mechanism. All of them together have the law of
+    the "one-shot" mechanism, the k largest scores after one Gumbel noise of scale 2k sensitivity/epsilon on each score
+    (Durfee and Rogers 2019). With exponential noise each selection is permute-and-flip, with Laplace noise it is report
+    noisy max, and the noise is drawn anew for each. If all scores move the same way between neighbours,
+    `monotone=True` halves the noise. rho is exact for Gumbel noise, as the supremum over any number of candidates; for
+    other noise and k > 1 it is a proven upper bound. Theorem: docs/theorems/top-k.md.
 
     >>> m = TopK(epsilon=1, k=10)
     >>> m.rho, m.is_tight
@@ -109,7 +111,7 @@ class TopK(Selects, Mechanism):
 
     @cached_property
     def _round(self) -> Mechanism:
-        """One selection."""
+        """The mechanism of one selection, at epsilon/k."""
         if self.noise == "gumbel":
             return ExponentialMechanism(epsilon=self._each)
         return (PermuteAndFlip if self.noise == "exponential" else ReportNoisyMax)(epsilon=self._each)
@@ -119,19 +121,19 @@ class TopK(Selects, Mechanism):
         return self._round.is_tight and (self.k == 1 or self.noise == "gumbel")
 
     def usual_losses(self) -> tuple[tuple[int, float], ...]:
-        """Each selection is charged by itself."""
+        """Each of the k selections is charged separately."""
         return ((self.k, self._round.pure_epsilon),)
 
     def usual_divisor(self) -> int:
         return self._round.usual_divisor()
 
     def pair(self) -> LossLaw | None:
-        """That of one selection; of several each has its own, see `coordinates`."""
+        """The dominating pair for k = 1; None for more, as then each selection has its own pair in `coordinates`."""
         return self._round.pair() if self.k == 1 else None
 
     @property
     def coordinates(self) -> tuple[tuple[Curve, int], ...]:
-        """The selections one by one, each with a pair that dominates it."""
+        """The selections as separate curves with how many there are of each; each has a pair that dominates it."""
         if self.k == 1:
             return ((self, 1),)
         again = {"gumbel": ExponentialMechanism, "exponential": _FlipsAgain, "laplace": _MaxAgain}
@@ -142,7 +144,8 @@ class TopK(Selects, Mechanism):
 
     def _divergence(self, excess: Fraction) -> float:
         plain = super()._divergence(excess)
-        one = self._round._divergence(excess) if self.noise == "laplace" else inf  # it knows better than its curve
+        # With Laplace noise one selection has a bound of its own, better than that by its curve.
+        one = self._round._divergence(excess) if self.noise == "laplace" else inf
         return plain if one == inf else min(plain, enclose(lambda: lift(self.k * Fraction(one)))[1])
 
     def kl(self) -> arb:
@@ -153,17 +156,24 @@ class TopK(Selects, Mechanism):
         return Peak(self.k * rho, order)
 
     def witness(self) -> arb:
-        """The larger of one selection alone, and k of bounded range, to which very many tied candidates come near."""
+        """A lower bound on rho: the larger of one selection alone and of k bounded-range mechanisms.
+
+        The latter is the limit of very many tied candidates.
+        """
         alone = self._round.peak().rho if self._round.is_tight else self._round.witness()
         return alone.max(self.k * BoundedRange(eta=self._each).peak().rho)
 
     def release(self, scores: ArrayLike, *, sensitivity: Value) -> list[int]:
-        """The indices of the selected scores, the first selected one first; a float score is its exact binary value."""
+        """The indices of the selected scores, the first selected first. A float score stands for its exact value."""
         return select_top(self, self.k, scores, sensitivity=sensitivity)
 
     def neighbouring_outputs(self, size: int) -> tuple[NDArray[Any], NDArray[Any]]:
-        """How many of the first few are of four tied candidates, that fall behind four others."""
+        """How many of the first few selections go to a group of four tied candidates, against four others.
+
+        On the first input the group is ahead by 1; on the neighbour it is level with the others, or behind by 1 unless
+        the scores are monotone.
+        """
         from zcdp.samplers.selection_draws import count_first
 
-        selection, rounds, other = self._selection(1), min(self.k, FEW), 0 if self.monotone else 1
+        selection, rounds, other = self._selection(1), min(self.k, AUDITED_SELECTIONS), 0 if self.monotone else 1
         return count_first(selection, 1, 0, rounds, size), count_first(selection, 0, other, rounds, size)
