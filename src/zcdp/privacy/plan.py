@@ -14,7 +14,7 @@ from zcdp.numeric.balls import NotCertified, enclose, lift
 from zcdp.numeric.exact import Exact, Log, integer
 from zcdp.numeric.functions import Number
 from zcdp.numeric.search import float_above
-from zcdp.numeric.supremum import VALUE, Convex
+from zcdp.numeric.supremum import VALUE_WORK, Convex
 from zcdp.numeric.threads import cached_property
 from zcdp.numeric.work import count_functions
 from zcdp.privacy.curve import Curve, Peak
@@ -160,7 +160,7 @@ class Plan(Curve):
 
     def cumulant(self, s: Number) -> Number:
         """The sum of the parts' cumulants."""
-        count_functions(VALUE * len(self.parts))
+        count_functions(VALUE_WORK * len(self.parts))
         (first, count), *others = self.parts
         total = first.cumulant(s) * count
         for part, times in others:

@@ -12,7 +12,17 @@ from typing import TYPE_CHECKING
 from flint import acb, acb_mat, arb
 
 from zcdp.numeric.balls import NotCertified, above, below, lift
-from zcdp.numeric.quadrature import FEWEST, FIRST, LEAST, Phases, TooManyNodes, charge, choose, octaves, quietly
+from zcdp.numeric.quadrature import (
+    FIRST_NODES,
+    LEAST_WORK,
+    SHORT_CELL,
+    Phases,
+    TooManyNodes,
+    charge,
+    choose,
+    octaves,
+    quietly,
+)
 from zcdp.numeric.threads import cached_property
 from zcdp.privacy.loss.decay import DOWN, UP
 from zcdp.privacy.profile.engine import Engine, Offer
@@ -78,21 +88,21 @@ class Contour(Engine):
         if not h > 0:  # The period is beyond floats.
             raise TooManyNodes
         self.low, self.high = h * DOWN, above(self.step) * UP
-        most = max(int(effort.nodes / (TRANSFORM * line.transform.weight)), LEAST)
+        most = max(int(effort.nodes / (TRANSFORM * line.transform.weight)), LEAST_WORK)
         self.slack = arb(0)  # What the nodes left out weigh, before the factor M(c) e^{-c epsilon}.
         if rough:
             last = int(min(line.decay.least_near_end / h, 2.0**30))  # Gaussian noise alone has no end at all.
         else:
-            if line.head + log(FEWEST / most / most) - log(pi * h) - line.decay.most > line.limit:
+            if line.head + log(SHORT_CELL / most / most) - log(pi * h) - line.decay.most > line.limit:
                 raise TooManyNodes  # The shortest cell beyond as many nodes as are allowed is not negligible.
-            begin = numpy.array([float(FIRST << n) for n in range(OCTAVES)])
+            begin = numpy.array([float(FIRST_NODES << n) for n in range(OCTAVES)])
             tails = line.bound((begin + 1) * self.low, begin * inf)
             enough = numpy.nonzero(line.head - numpy.log(pi * h * begin) - tails <= line.limit)[0]
             if not len(enough):
                 raise TooManyNodes
-            last = FIRST << int(enough[0])
+            last = FIRST_NODES << int(enough[0])
             self.slack = (-arb(float(tails[enough[0]]))).exp() / (self.step * last * arb.pi())
-        work = max(effort.cells // (BOUND * line.decay.size), LEAST)
+        work = max(effort.cells // (BOUND * line.decay.size), LEAST_WORK)
         nodes = choose(octaves(last), self._negligible, most=most, work=work)
         self.kept = nodes.kept
         i, j = nodes.begin.astype(float), nodes.end.astype(float)

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from flint import acb, acb_mat, acb_poly, acb_series, arb, ctx
 
 from zcdp.numeric.balls import Undecided, above, at_precision, below, lift, log_size
-from zcdp.numeric.quadrature import LARGEST_INDEX, LEAST, Phases, TooManyNodes, charge, choose, octaves, quietly
+from zcdp.numeric.quadrature import LARGEST_INDEX, LEAST_WORK, Phases, TooManyNodes, charge, choose, octaves, quietly
 from zcdp.numeric.threads import cached_property
 from zcdp.privacy.loss.decay import DOWN, UP
 from zcdp.privacy.loss.lattice import Lattice
@@ -63,8 +63,8 @@ class LatticeContour(Engine):
         densities = sum(not factor.atomic for factor, _ in line.transform.factors)
         # A node takes as long as so many transforms, as measured.
         self.each = 0.7 * line.transform.weight + 3 + densities * (5 + 0.7 * self.degree)
-        most = max(int(effort.nodes / (TRANSFORM * self.each)), LEAST)
-        work = max(effort.cells // (2 * BOUND * line.decay.size), LEAST)
+        most = max(int(effort.nodes / (TRANSFORM * self.each)), LEAST_WORK)
+        work = max(effort.cells // (2 * BOUND * line.decay.size), LEAST_WORK)
         last = (self.count - 1) // 2
         nodes = choose(octaves(last), self._negligible, most=most, work=work)
         self.kept = [k for k in nodes.kept if k <= last]
