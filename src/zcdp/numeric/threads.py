@@ -52,7 +52,7 @@ if TYPE_CHECKING or sys.version_info >= (3, 12):
 else:
 
     class cached_property:  # noqa: N801 - it replaces functools.cached_property
-        """Call the method at the first access and keep the result in the instance, like functools but without a lock."""
+        """Call the method at the first access and keep the result in the instance: functools' own, without its lock."""
 
         def __init__(self, function: Callable[[Any], Any]) -> None:
             self.func, self.__doc__ = function, function.__doc__
