@@ -192,9 +192,7 @@ class Curve(metaclass=SpokenABC):
     def _certified(self, evaluate: Callable[[], arb]) -> tuple[float, float]:
         """Certified floats around a divergence, which is at most the largest loss."""
         lower, upper = enclose(evaluate)
-        if upper > nextafter(
-            lower, inf
-        ):  # The value is, or nearly is, the float in between; it may be the largest loss.
+        if upper > nextafter(lower, inf):  # The value is close to the float in between, which may be the largest loss.
             upper = min(upper, self.pure_epsilon)
         return lower, upper
 

@@ -119,7 +119,7 @@ def summand(part: Curve) -> Convex:
 
 
 def searched_rho(plan: Plan, upper: float) -> tuple[float, float]:
-    """Certified floats around rho, which is at most `upper`; the search runs only if the lower end is not close to it."""
+    """Certified floats around rho, which is at most `upper`; the search runs only if a quick lower end is not close."""
     number = len(plan.parts)
     some = plan.parts[:: -(-number // ORDERS_FROM_BELOW)]
     lower = min(max(_ratio_from_below(plan, part) for part, _ in some), upper)
