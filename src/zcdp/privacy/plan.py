@@ -281,8 +281,8 @@ class Plan(Curve):
         directions; then the sum is only a bound. Asymmetric parts of unbounded loss are sampled Gaussian noise, for
         which P with the record always costs more.
         """
-        ordered = [part for part, _ in self.parts if _differs_by_direction(part)]
-        one_direction = len(ordered) < 2 or all(part.pure_epsilon == inf for part in ordered)
+        asymmetric = [part for part, _ in self.parts if _differs_by_direction(part)]
+        one_direction = len(asymmetric) < 2 or all(part.pure_epsilon == inf for part in asymmetric)
         return one_direction and all(part.is_tight for part, _ in self.parts)
 
     @property
