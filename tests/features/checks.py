@@ -134,11 +134,11 @@ def _targets(tally: Tally, plan: Plan, truth: Truth, worlds: Sequence[Truth], rn
 def _reversed(tally: Tally, plan: Plan, truth: Truth, worlds: Sequence[Truth], rng: Random) -> None:
     """Of neighbours that differ by a record each order by itself: the law, and the law reversed."""
     profile = plan.profile
-    if profile is None or len(profile.orders) < len(WAYS) or len(truth.ways) < len(WAYS):
+    if profile is None or len(profile.directions) < len(WAYS) or len(truth.ways) < len(WAYS):
         return
     own = truth.complete and all(law is not None and law.exact for law, _ in plan.laws)
     epsilon = points(truth, rng)[rng.choice((1, 3))]
-    for way, one in enumerate(profile.orders):
+    for way, one in enumerate(profile.directions):
         low, high = truth.around(epsilon, way)
         lower, upper, *_ = one.delta(epsilon)
         name = f"{plan!r}, {WAYS[way]}"

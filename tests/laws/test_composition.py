@@ -303,7 +303,7 @@ def test_rho_alone_is_worth_no_less_than_gaussian_noise_of_that_rho(rho: str, de
 def test_a_plan_whose_search_gave_up_is_not_tight(monkeypatch: pytest.MonkeyPatch) -> None:
     """rho is then only between the best order of a part and the sum of all."""
     assert (Laplace(epsilon=1) + RandomizedResponse(epsilon=4, k=100)).is_tight
-    monkeypatch.setattr("zcdp.privacy.rho_search.SEARCHES", (1, 1, 1))
+    monkeypatch.setattr("zcdp.privacy.rho_search.SEARCH_WORK", (1, 1, 1))
     plan = Laplace(epsilon=1) + RandomizedResponse(epsilon=4, k=100)
     lower, upper = plan.rho_bounds
     assert upper - lower > 1e-6 * upper

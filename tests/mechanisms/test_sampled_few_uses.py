@@ -44,7 +44,7 @@ def compared(base: object, rate: str, epsilon: str, within: float, haste: int) -
     """Each order by itself: never below, and close."""
     profile = (2 * Subsampled(Laplace(epsilon=base), rate=rate)).profile
     with mpmath.workdps(25):
-        for order, add in zip(profile.orders, (False, True), strict=True):
+        for order, add in zip(profile.directions, (False, True), strict=True):
             truth = twice(mpmath.mpf(rate), mpmath.mpf(base), mpmath.mpf(epsilon), add=add)
             lower, upper, *_ = order.delta(Fraction(epsilon), haste=haste)
             assert (

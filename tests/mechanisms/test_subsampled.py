@@ -71,7 +71,7 @@ def test_high_orders_have_a_bound(order: object) -> None:
 )
 def test_another_contour_agrees_in_both_orders(rate: str, sigma: object, steps: int, delta: float) -> None:
     q, mu = float(Fraction(rate)), 1 / float(Fraction(str(sigma)))
-    ordered = plan(rate, sigma, steps).profile.orders
+    ordered = plan(rate, sigma, steps).profile.directions
     for add, order in zip((False, True), ordered, strict=True):
         answer = order.epsilon(Fraction(delta))
         c = 0.8 * answer.order  # another line
@@ -125,7 +125,7 @@ def test_ten_thousand_uses_of_two_losses() -> None:
         q, e = mpmath.mpf("0.01"), mpmath.e
         r = [1 / (1 + e), e / (1 + e)]
         p = [(1 - q) * r[0] + q * r[1], (1 - q) * r[1] + q * r[0]]
-        for order, (one, other) in zip(plan.profile.orders, ((p, r), (r, p)), strict=True):
+        for order, (one, other) in zip(plan.profile.directions, ((p, r), (r, p)), strict=True):
             epsilon = order.epsilon(Fraction(1, 10**6)).upper
             x = mpmath.exp(mpmath.mpf(epsilon))
             total = mpmath.mpf(0)
@@ -327,7 +327,7 @@ def test_two_uses_of_sampled_densities_by_a_real_integral(base: object, add: boo
     loss, own = (-np.log(w), mass) if add else (np.log(w), mass * w)
     truth = float(sum(m * once(0.1 - x) for x, m in zip(loss.tolist(), own.tolist(), strict=True)))
     plan = 2 * Subsampled(base, rate="0.3")
-    answer = plan.profile.orders[add].delta(Fraction(0.1), haste=8)
+    answer = plan.profile.directions[add].delta(Fraction(0.1), haste=8)
     assert truth * (1 - 1e-4) <= answer.lower <= truth * (1 + 1e-6)
     assert truth * (1 - 1e-6) <= answer.upper <= truth * (1 + 1e-4)
 

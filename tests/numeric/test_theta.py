@@ -77,7 +77,7 @@ def test_every_coefficient_of_theta_along_a_line_is_in_its_ball(variance: str, b
 
 def test_theta_of_narrow_noise_and_of_wide_noise_are_one_function(monkeypatch: pytest.MonkeyPatch) -> None:
     for limit in (Fraction(1, 100), Fraction(2)):
-        monkeypatch.setattr(theta, "NARROW", limit)
+        monkeypatch.setattr(theta, "NARROW_VARIANCE", limit)
         for variance, t in ((Fraction(1, 6), 0.2), (Fraction(1, 2), 0.45)):
             found = at_precision(100, lambda v=variance, t=t: Theta(v)(acb(t, 0.3)))
             truth = jacobi(variance, mpc(t, 0.3))

@@ -15,7 +15,7 @@ from zcdp.numeric.balls import Undecided, above, at_precision, lift
 from zcdp.privacy.loss import gaussian_pair, laplace_pair
 from zcdp.privacy.loss.law import LossLaw, Parts
 from zcdp.privacy.loss.transform import Transform
-from zcdp.privacy.profile.profile import Profile, _OneOrder
+from zcdp.privacy.profile.profile import Profile, _OneDirection
 from zcdp.privacy.profile.question import Line, Question
 from zcdp.privacy.sampled_curve import product_law
 
@@ -76,7 +76,7 @@ def test_aliases_are_above_every_other_term_of_the_sum(name: str, period: str) -
 def test_no_delta_is_held_to_be_surely_below_a_smaller_one(name: str) -> None:
     """True only where it is so; and where the number is far above delta, or the largest loss is passed, it is seen."""
     parts, delta = KINDS[name]
-    order = _OneOrder(parts)
+    order = _OneDirection(parts)
     for epsilon in (F(0), F(1, 10), F(1), F(5, 2), F(39, 10)):
         truth = delta(mpf(epsilon.numerator) / epsilon.denominator)
         for part in ("0.05", "0.3", "0.7", "0.95", "0.999999"):
@@ -95,7 +95,7 @@ MANY = {
 def test_no_composition_is_held_to_be_surely_below_a_part_of_its_delta(name: str) -> None:
     """By a Chernoff bound or a coarse contour: the truth is what the finite sums enclose."""
     parts = tuple((one.pair(), count) for one, count in MANY[name])
-    whole, order = Profile(parts), _OneOrder(parts)
+    whole, order = Profile(parts), _OneDirection(parts)
     for epsilon in (F(1, 2), F(2), F(4)):
         lower, upper = whole.delta_bounds(epsilon)
         for part in ("0.01", "0.1", "0.5", "0.9", "0.999"):
@@ -122,7 +122,7 @@ def one_use(mass: Fraction, epsilon: Fraction) -> mpf:
 @pytest.mark.parametrize("mass", [F(1, 100), F(1, 5)])
 def test_infinite_losses_are_counted_where_an_order_is_compared(mass: Fraction) -> None:
     """Below, at and beyond the largest finite loss."""
-    order = _OneOrder(((given_away(mass), 1),))
+    order = _OneDirection(((given_away(mass), 1),))
     for epsilon in (F(0), F(1, 4), F(1, 2), F(7, 10), F(3)):
         truth = one_use(mass, epsilon)
         for part in ("0.5", "0.99"):
@@ -135,7 +135,7 @@ def test_infinite_losses_are_counted_beside_a_formula() -> None:
     pair = LossPair(p=["1/4", "3/4", "0"], q=["0", "3/4", "1/4"])
     law = product_law(2 * pair + RandomizedResponse(epsilon=Log(3), k=2))
     assert law is not None
-    order = _OneOrder(((law, 1),))
+    order = _OneDirection(((law, 1),))
     for epsilon in (F(0), F(1, 2), F(1)):
         x = mp.exp(mpf(epsilon.numerator) / epsilon.denominator)
         truth = mpf(7) / 16 + mpf(9) / 16 * (mpf(3) / 4 - x / 4)
@@ -190,7 +190,7 @@ def test_what_is_left_of_delta_for_finite_losses_is_solved_for() -> None:
     profile = Profile(((given_away(F(1, 5)), 1),))
     for epsilon in (F(1, 10), F(3, 10)):
         delta = F(mp.nstr(one_use(F(1, 5), epsilon), 30))
-        answer = profile.orders[0].epsilon(delta)
+        answer = profile.directions[0].epsilon(delta)
         assert answer.lower <= epsilon * (1 + F(1, 10**12))
         assert epsilon <= answer.upper * (1 + 1e-12)
         assert answer.upper - answer.lower < 1e-9

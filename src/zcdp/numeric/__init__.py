@@ -1,1 +1,1 @@
-"""Exact parameters, ball arithmetic and certified searches: knows nothing of privacy."""
+"""Exact numbers, ball arithmetic, certified searches and quadrature. Nothing here depends on privacy."""

@@ -1,4 +1,9 @@
-"""Ball arithmetic (Arb): working precision, exact numbers to balls, balls to floats rounded outward."""
+"""Ball arithmetic (Arb, through python-flint): from exact numbers to balls, and from balls to certified floats.
+
+A ball is a midpoint with a radius that contains the true value. Three parts: the working precision and conversions;
+`enclose` and `upper_float`, which raise the precision until a ball gives the wanted float (Ziv's strategy); and
+`thin`, `trusted` and `settled`, which turn a ball into a double only if its radius is negligible.
+"""
 
 from __future__ import annotations
 
@@ -37,21 +42,25 @@ T = TypeVar("T")
 
 
 class Undecided(ArithmeticError):
-    """A sign could not be told at this precision: try again with more bits."""
+    """A ball is too wide to decide a sign or a value at the working precision. Callers try again with more bits."""
 
 
 class _Setting:
-    """flint's working precision, one number for the whole process, and who may set it."""
+    """flint's working precision, which is global to the process, and the lock under which it is set."""
 
     def __init__(self) -> None:
-        # A thread of the user's that changes the precision without this lock makes balls wider, never wrong.
+        # If a thread of the user changes the precision without this lock, balls get wider, but never wrong.
         self.lock = RLock()
         self.found: tuple[int, int] | None = None
-        """What the caller had set, while ours is in force."""
+        """The user's precision and series length, while `at_precision` is running; None otherwise."""
 
     def free(self) -> None:
-        """In a forked child, a lock that another thread held is held for ever, and what it set stays: undo both."""
-        if self.lock.acquire(blocking=False):  # it is free, or of the thread that forked, which goes on in the child
+        """Run in a forked child: replace a lock held by a thread that the child lacks, and undo that thread's setting.
+
+        Such a lock would never be released, and the precision never restored.
+        """
+        # It succeeds if the lock is free or held by the thread that forked, which lives on in the child.
+        if self.lock.acquire(blocking=False):
             self.lock.release()
             return
         self.lock = RLock()
@@ -61,15 +70,15 @@ class _Setting:
 
 
 _setting = _Setting()
-if hasattr(os, "register_at_fork"):  # not on Windows, which has no fork
+if hasattr(os, "register_at_fork"):  # Windows has no fork.
     os.register_at_fork(after_in_child=_setting.free)
 
 
 def at_precision(bits: int, evaluate: Callable[[], T], *, terms: int = 10) -> T:
-    """Run `evaluate` with balls of `bits` bits and series of up to `terms` terms, then restore what was set."""
+    """Run `evaluate` with balls of `bits` bits and series of up to `terms` terms, then restore both settings."""
     with _setting.lock:
         outer, before = _setting.found, (ctx.prec, ctx.cap)
-        try:  # before anything is set, as an interrupt may come at any time
+        try:  # It encloses the first assignment, because Ctrl-C may arrive at any time.
             _setting.found = before if outer is None else outer
             ctx.prec, ctx.cap = bits, terms
             return evaluate()
@@ -79,7 +88,7 @@ def at_precision(bits: int, evaluate: Callable[[], T], *, terms: int = 10) -> T:
 
 
 def working_bits() -> int:
-    """The working precision."""
+    """The working precision, in bits."""
     bits: int = ctx.prec
     return bits
 
@@ -103,7 +112,7 @@ def above(ball: arb) -> float:
     (True, 5e-324)
     """
     edge = ball.upper()
-    nearest = float(edge)  # to nearest, so possibly below the edge
+    nearest = float(edge)  # This rounds to nearest, so possibly below the edge.
     return nextafter(nearest, inf) if edge > nearest else nearest
 
 
@@ -123,56 +132,60 @@ def floor(ball: arb) -> int:
     edge = ball.lower()
     if not edge.is_finite():
         raise Undecided
-    mantissa, exponent = map(int, edge.man_exp())  # exact at any working precision
+    mantissa, exponent = map(int, edge.man_exp())  # This is exact at any working precision.
     return mantissa << exponent if exponent >= 0 else mantissa >> -exponent
 
 
 def ceiling(ball: arb) -> int:
-    """The least integer that is not below any point of a ball."""
+    """The least integer that is not below any point of a ball; raises `Undecided` if that is not finite."""
     return -floor(-ball)
 
 
 def root_below(square: arb) -> float:
-    """A float not above the root of a number; 0 where nothing is known of it."""
+    """A float that is at most the square root of every point of a ball; 0 if the ball reaches below 0."""
     least = square.lower()
     return below(least.sqrt()) if least > 0 else 0.0
 
 
 def log_size(value: arb) -> float:
-    """The logarithm of a number, near enough for proposals; of one that is lost in its ball, that of the upper end."""
+    """Heuristic log(value): of the midpoint, or of the upper end if the ball is not entirely positive.
+
+    It returns -inf if the upper end is not positive, and inf if it is not finite.
+    """
     size = value if value > 0 else value.upper()
     return float(size.log().mid()) if size > 0 else -inf if size.is_finite() else inf
 
 
-# Certified floats: raise the precision of a ball until it pins the value between neighbouring floats.
+# Certified floats: the precision is raised until the ball lies between two neighbouring floats.
 
 FIRST_BITS = 128
 LAST_BITS = 1 << 16
-# A ball this thin that still holds a float in its inside sits on that float (as 9999 + e^-10000 does): stop. At a tiny
-# power of two rho is epsilon^2/2 less one part in epsilon^-2, just below a float: 2^-1074 takes 2200 bits to tell.
+# If a ball of this relative accuracy still contains a float, the value is that float or too close to it to tell (as
+# 9999 + e^-10000 is), and `enclose` stops. The limit leaves room for rho at a tiny epsilon that is a power of two: it
+# is epsilon^2/2 less one part in epsilon^-2, just below a float, and epsilon = 2^-1074 takes 2200 bits to decide.
 DECISIVE_BITS = 2400
-ENOUGH_BITS = 40
+ENOUGH_BITS = 40  # the relative accuracy of `upper_float`, about twelve digits
 
 
 class NotCertified(ZcdpError, ArithmeticError):
-    """No certified answer was reached; there is never a number instead."""
+    """No certified answer was reached. An uncertified number is never returned instead."""
 
 
 def failure(what: str, error: Exception) -> NotCertified:
-    """What to raise where a method met with something that it should not have: no answer, and a warning to report it.
+    """Turn an unexpected exception inside a method into `NotCertified`, with a warning that asks for a report.
 
-    Other methods can then still answer; nothing is passed over in silence.
+    The caller raises the result, so that other methods can still answer and the failure is not silent.
     """
     warn(f"the {what} failed where it should not, please report it: {error!r}", RuntimeWarning, stacklevel=2)
     return NotCertified(f"the {what} failed: {error!r}")
 
 
 def enclose(evaluate: Callable[[], arb], *, floor: float = 0.0) -> tuple[float, float]:
-    """Floats around the value of `evaluate`, known beforehand to be at least `floor`.
+    """Certified floats (lower, upper) around the value of `evaluate`, which is known to be at least `floor`.
 
-    They are neighbours, or two apart where the value cannot be told from the float between them.
+    They are neighbouring floats, or two apart where the value cannot be told from the float between them.
 
-    `evaluate` is run at growing precision (Ziv's strategy), so formulas need no care for cancellation.
+    `evaluate` is run at growing precision (Ziv's strategy), so its formula may cancel digits.
 
     >>> enclose(lambda: (arb(10) ** -30).exp() - 1)
     (9.999999999999999e-31, 1e-30)
@@ -193,14 +206,14 @@ def enclose(evaluate: Callable[[], arb], *, floor: float = 0.0) -> tuple[float, 
                 return lower, upper
         except NotCertified:
             raise
-        except (ArithmeticError, ValueError) as error:  # `Undecided`, or of a number that is none: NaN
+        except (ArithmeticError, ValueError) as error:  # This is `Undecided`, or flint's or Python's error about a NaN.
             cause = error
         bits *= 2
     raise NotCertified(f"no certified value within {LAST_BITS} bits: the parameters are too extreme") from cause
 
 
 def upper_float(evaluate: Callable[[], arb]) -> float:
-    """A float that is not below a positive value, to twelve digits: where the last ones are not worth the effort.
+    """A certified upper end for a positive value, tight to about twelve digits: cheaper than `enclose`.
 
     >>> upper_float(lambda: arb(2).sqrt())
     1.4142135623730951
@@ -217,14 +230,14 @@ def upper_float(evaluate: Callable[[], arb]) -> float:
     raise NotCertified(f"no certified value within {LAST_BITS} bits: the parameters are too extreme")
 
 
-# Doubles that code goes on to trust: made only from balls that are thin, whatever became of the working precision.
+# Doubles from the midpoints of balls whose radius has been checked to be negligible.
 #
-# A wide ball is never wrong, but its midpoint may be far from the truth. Another thread can set flint's precision at
-# any moment, and a table outlives it: so no midpoint becomes a double unless its radius has been looked at, here.
+# A wide ball is never wrong, but its midpoint may be far from the truth. Another thread can lower flint's precision at
+# any moment, and a table of midpoints made then would stay wrong: so every midpoint that becomes a double is checked.
 
 
-KNOWN_BITS = 60
-LAST_BITS_OF_DOUBLES = 1 << 13
+KNOWN_BITS = 60  # relative accuracy of a ball whose midpoint may be used
+LAST_BITS_OF_DOUBLES = 1 << 13  # the highest working precision that `settled` tries
 
 
 def thin(ball: arb, *, within: float = 0.0) -> arb:
@@ -248,7 +261,7 @@ def trusted(ball: arb, *, within: float = 0.0) -> float:
 
 
 def settled(evaluate: Callable[[], T], *, bits: int = FIRST_BITS) -> T:
-    """Run `evaluate` at growing precision until nothing in it is undecided; `NotCertified` if that never is so.
+    """Run `evaluate` at growing precision until it no longer raises `Undecided`; at the limit raise `NotCertified`.
 
     >>> settled(lambda: trusted(1 - (-arb(2) ** -300).exp()) * 2.0**300)
     1.0
@@ -259,6 +272,6 @@ def settled(evaluate: Callable[[], T], *, bits: int = FIRST_BITS) -> T:
         except Undecided:
             bits *= 2
     raise NotCertified(
-        f"a number is not known to {KNOWN_BITS} bits at a working precision of {LAST_BITS}: "
+        f"a number is not known to {KNOWN_BITS} bits at a working precision of {LAST_BITS_OF_DOUBLES}: "
         "another thread may be setting flint's precision"
     )

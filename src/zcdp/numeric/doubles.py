@@ -1,7 +1,8 @@
-"""Products of matrices of doubles in pieces so small that each stays on one core.
+"""Arrays of doubles: matrix products on one core, and e^{i k angle} and e^{-x} with proven errors.
 
-A linear algebra library divides larger ones among threads that wait for each other: where other programs do the same,
-they take twice as long and more (benchmarks/busy_cores.py).
+`product` multiplies matrices in pieces so small that the linear algebra library does not use several threads. Larger
+products are divided among threads that wait for each other; on a busy machine they take twice as long or more
+(benchmarks/busy_cores.py).
 """
 
 from __future__ import annotations
@@ -20,12 +21,13 @@ if TYPE_CHECKING:
 __all__ = ["decays", "product", "wave_table", "waves"]
 
 
-VECTOR, MATRIX = 4_000, 60_000  # products of numbers that stay on one core
-NARROW = 64  # columns: fewer at a time take longer
+# The most multiplications in one piece of a matrix-vector and of a matrix-matrix product: one core does so many.
+VECTOR_PIECE, MATRIX_PIECE = 4_000, 60_000
+LEAST_COLUMNS = 64  # Narrower pieces are slower.
 
 
 def product(left: NDArray[Any], right: NDArray[Any]) -> NDArray[Any]:
-    """`left @ right`, of a matrix and a vector or of two matrices; the order of the sums is another.
+    """`left @ right`, of a matrix and a vector or of two matrices; sums are added up in another sequence than there.
 
     >>> import numpy
     >>> product(numpy.eye(3), numpy.array([1.0, 2.0, 3.0])).tolist()
@@ -35,11 +37,11 @@ def product(left: NDArray[Any], right: NDArray[Any]) -> NDArray[Any]:
 
     rows, inner = left.shape
     if right.ndim == 1:
-        height = max(VECTOR // max(inner, 1), 1)
+        height = max(VECTOR_PIECE // max(inner, 1), 1)
         return np.concatenate([left[n : n + height] @ right for n in range(0, rows, height)])
     columns = right.shape[1]
-    width = min(max(MATRIX // max(rows * inner, 1), NARROW), columns)
-    depth = max(MATRIX // max(rows * width, 1), 1)
+    width = min(max(MATRIX_PIECE // max(rows * inner, 1), LEAST_COLUMNS), columns)
+    depth = max(MATRIX_PIECE // max(rows * width, 1), 1)
     whole = np.empty((rows, columns), np.result_type(left, right))
     for n in range(0, columns, width):
         pieces = [left[:, k : k + depth] @ right[k : k + depth, n : n + width] for k in range(0, inner, depth)]
@@ -47,7 +49,7 @@ def product(left: NDArray[Any], right: NDArray[Any]) -> NDArray[Any]:
     return whole
 
 
-# Arrays of e^{i k angle} and of e^{-x} in doubles, each with a proven error: from correctly rounded tables.
+# Arrays of e^{i k angle} and of e^{-x} in doubles, with proven errors: a correctly rounded table times a short series.
 #
 # Theorem: docs/theorems/doubles.md.
 
@@ -59,10 +61,10 @@ if TYPE_CHECKING:
     Floats = NDArray[np.float64]
 
 
-SIZE, SIZE_BITS = 1024, 10  # of a table of e^{2 pi i t}
-PER_UNIT, LAST_UNIT = 32, 64  # of a table of e^{-x}
-TURN = 64  # bits of an angle, as a part of a whole turn
-TABLE_BITS, KNOWN = 128, 2.0**-110
+CIRCLE_POINTS, CIRCLE_BITS = 1024, 10  # The table of e^{2 pi i t} has 1024 = 2^10 points.
+STEPS_PER_UNIT, LAST_EXPONENT = 32, 64  # The table of e^{-x} has steps of 1/32 and ends at x = 64.
+TURN_BITS = 64  # An angle is a whole number of 2^-64 turns.
+TABLE_BITS, TABLE_RADIUS = 128, 2.0**-110  # working precision of the tables, and the largest radius of an entry
 
 
 def waves(angle: arb, indices: NDArray[np.int64]) -> Complexes:
@@ -71,16 +73,16 @@ def waves(angle: arb, indices: NDArray[np.int64]) -> Complexes:
 
     answer: Complexes | None = None
     while True:
-        part = _wave(np, angle, indices & (SIZE - 1))
+        part = _wave(np, angle, indices & (CIRCLE_POINTS - 1))
         answer = part if answer is None else answer * part
-        indices = indices >> SIZE_BITS
+        indices = indices >> CIRCLE_BITS
         if not indices.any():
             return answer
-        angle = angle * SIZE
+        angle = angle * CIRCLE_POINTS
 
 
 def wave_table(angles: Sequence[arb], indices: NDArray[np.int64]) -> Complexes:
-    """e^{ik angle}, a row for each angle: within 6 units of 2^-53 and k 2^-61."""
+    """e^{ik angle}, one row for each angle: the error of each is at most 6 units of 2^-53, plus k 2^-61."""
     import numpy as np
 
     turns = np.array([_turns(angle) for angle in angles], dtype=np.uint64)
@@ -89,67 +91,71 @@ def wave_table(angles: Sequence[arb], indices: NDArray[np.int64]) -> Complexes:
 
 
 def _turns(angle: arb) -> int:
-    """The angle in parts of 2^-64 of a whole turn, to the nearest."""
-    turns = angle / (2 * arb.pi()) * arb(2) ** TURN
+    """The angle modulo one turn, in units of 2^-64 turns, certified to 0.51 units."""
+    turns = angle / (2 * arb.pi()) * arb(2) ** TURN_BITS
     if not turns.is_finite():
         raise Undecided
     whole = int((turns.mid() + arb(1) / 2).floor().mid().fmpz())
     if not abs(turns - whole) < 0.51:
         raise Undecided
-    return whole % (1 << TURN)
+    return whole % (1 << TURN_BITS)
 
 
 def _wave(np: Any, angle: arb, indices: Any) -> Any:
-    """For k < 1024: multiples of the angle in whole turns of 2^64, exactly."""
+    """e^{i k angle} for k < 1024: multiples of the rounded angle are exact in integers modulo 2^64, one turn."""
     return _at_places(np, indices.astype(np.uint64) * np.uint64(_turns(angle)))
 
 
 def _at_places(np: Any, places: Any) -> Any:
-    """A table, and a series for the rest."""
-    r = (places & np.uint64((1 << (TURN - SIZE_BITS)) - 1)).astype(float) * (2 * np.pi / 2.0**TURN)
+    """e^{2 pi i t} at t = places 2^-64: the table at the leading 10 bits of t, times a series in the other 54."""
+    r = (places & np.uint64((1 << (TURN_BITS - CIRCLE_BITS)) - 1)).astype(float) * (2 * np.pi / 2.0**TURN_BITS)
     square = r * r
     cosine = 1 - square / 2 * (1 - square / 12 * (1 - square / 30))
     sine = r * (1 - square / 6 * (1 - square / 20))
-    return _circle()[(places >> np.uint64(TURN - SIZE_BITS)).astype(np.int64)] * (cosine + 1j * sine)
+    return _circle()[(places >> np.uint64(TURN_BITS - CIRCLE_BITS)).astype(np.int64)] * (cosine + 1j * sine)
 
 
 def decays(x: Floats) -> Floats:
-    """e^{-x} for x >= 0, within 2^-50 of 1 of the truth: from a table and a series; 0 from x = 64 on."""
+    """e^{-x} for x >= 0, with an absolute error of at most 2^-50: a table times a series; 0 from x = 64 on."""
     import numpy as np
 
-    whole = np.minimum(np.floor(x * PER_UNIT), PER_UNIT * LAST_UNIT)
-    r = np.minimum(x - whole / PER_UNIT, 1 / PER_UNIT)
+    whole = np.minimum(np.floor(x * STEPS_PER_UNIT), STEPS_PER_UNIT * LAST_EXPONENT)
+    r = np.minimum(x - whole / STEPS_PER_UNIT, 1 / STEPS_PER_UNIT)
     series = 1 - r * (1 - r / 2 * (1 - r / 3 * (1 - r / 4 * (1 - r / 5 * (1 - r / 6 * (1 - r / 7))))))
-    answer: Floats = np.where(whole < PER_UNIT * LAST_UNIT, _exponentials()[whole.astype(np.int64)] * series, 0.0)
+    answer: Floats = np.where(
+        whole < STEPS_PER_UNIT * LAST_EXPONENT, _exponentials()[whole.astype(np.int64)] * series, 0.0
+    )
     return answer
 
 
 @cache
 def _circle() -> Complexes:
+    """e^{2 pi i n/1024} for n < 1024."""
     import numpy as np
 
     def points() -> list[complex]:
-        return [_point(acb(0, 2 * arb.pi() * n / SIZE).exp()) for n in range(SIZE)]
+        return [_point(acb(0, 2 * arb.pi() * n / CIRCLE_POINTS).exp()) for n in range(CIRCLE_POINTS)]
 
     return np.array(at_precision(TABLE_BITS, points))
 
 
 @cache
 def _exponentials() -> Floats:
+    """e^{-n/32} for n <= 32 * 64."""
     import numpy as np
 
     def values() -> list[float]:
-        return [trusted((-arb(n) / PER_UNIT).exp()) for n in range(PER_UNIT * LAST_UNIT + 1)]
+        return [trusted((-arb(n) / STEPS_PER_UNIT).exp()) for n in range(STEPS_PER_UNIT * LAST_EXPONENT + 1)]
 
     return np.array(at_precision(TABLE_BITS, values))
 
 
 def _point(value: acb) -> complex:
-    return complex(trusted(value.real, within=KNOWN), trusted(value.imag, within=KNOWN))
+    return complex(trusted(value.real, within=TABLE_RADIUS), trusted(value.imag, within=TABLE_RADIUS))
 
 
 def power(base: Complexes, count: int) -> Complexes:
-    """base^count, by squares."""
+    """base^count for count >= 1, element by element, by repeated squaring."""
     answer = None
     while count:
         if count % 2:

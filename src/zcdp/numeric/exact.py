@@ -1,4 +1,4 @@
-"""Exact parameters: rationals and logarithms of rationals, read from whatever a user types."""
+"""Exact parameters: rationals and logarithms of rationals, from the numbers and texts that users write, and back."""
 
 from __future__ import annotations
 
@@ -34,14 +34,14 @@ __all__ = [
 ]
 
 
-# The limits of every number that comes in. A decimal exponent beyond this is a slip or an attack: "1e999999999" would
-# need a gigabyte as an integer; so are more digits than Python itself prints, of which arithmetic is quadratic.
+# Limits on every number from outside. A decimal exponent beyond this is a mistake or an attack: "1e999999999" would
+# need a gigabyte as an integer. So are more digits than Python itself prints: the time of conversion is quadratic.
 LARGEST_EXPONENT = 4000
 MOST_DIGITS = 4300
 
-_MOST_BITS = (10**MOST_DIGITS - 1).bit_length() - 1  # integers of so many bits have at most that many digits
+_MOST_BITS = (10**MOST_DIGITS - 1).bit_length() - 1  # Integers of so many bits have at most MOST_DIGITS digits.
 _LOG = re.compile(r"(?:log|ln)\((.*)\)", re.DOTALL)
-# digits of other scripts and underscores are what Python reads as numbers, and no reader of a plan does
+# Python's own conversions also accept underscores and digits of other scripts; people who read a plan would not.
 _DECIMAL = re.compile(r"[+-]?(?:[0-9]+\.?[0-9]*|\.[0-9]+)(?:[eE][+-]?[0-9]+)?")
 _RATIO = re.compile(r"[+-]?[0-9]+\s*/\s*[0-9]+", re.ASCII)
 _NOT_FINITE = re.compile(r"[+-]?(?:inf|infinity|s?nan)", re.IGNORECASE | re.ASCII)
@@ -50,7 +50,7 @@ _NOT_FINITE = re.compile(r"[+-]?(?:inf|infinity|s?nan)", re.IGNORECASE | re.ASCI
 @spoken_class
 @dataclass(frozen=True)
 class Log:
-    """The exact real number log(argument), for the epsilons the field writes as ln 3.
+    """The exact real number log(argument), the natural logarithm, for epsilons such as ln 3.
 
     >>> Log(3)
     Log(argument=Fraction(3, 1))
@@ -92,12 +92,12 @@ def _from_decimal(number: Decimal, value: object, name: str) -> Fraction:
 
 def _from_text(text: str, name: str) -> Fraction:
     number = text.strip(" \t\r\n")
-    if len(number) > 2 * MOST_DIGITS + 3:  # a fraction of two such integers, signs included
+    if len(number) > 2 * MOST_DIGITS + 3:  # It is longer than any fraction of two such integers with its signs.
         _wrong(name, text, f"must have at most {MOST_DIGITS} digits")
     if _DECIMAL.fullmatch(number):
         try:
             return _from_decimal(Decimal(number), text, name)
-        except InvalidOperation:  # an exponent that even Decimal does not hold
+        except InvalidOperation:  # The exponent is beyond the range of Decimal.
             _wrong(name, text, f"must have a decimal exponent of at most {LARGEST_EXPONENT} in size")
     if _NOT_FINITE.fullmatch(number):
         _wrong(name, text, "must be finite")
@@ -111,19 +111,19 @@ def _from_text(text: str, name: str) -> Fraction:
 
 
 def _limited(number: Fraction, value: object, name: str) -> Fraction:
-    """The number, unless it is too long to be printed, and so to be read back."""
+    """The number itself; raises if it has more digits than Python prints and reads back."""
     if max(number.numerator.bit_length(), number.denominator.bit_length()) > _MOST_BITS:
         _wrong(name, value, f"must have at most {MOST_DIGITS} digits above and below the line")
     return number
 
 
 def rational(value: Value, name: str) -> Fraction:
-    """The rational that `value` stands for, exactly: a float is its binary value, a string its decimal one.
+    """The exact rational value: of a float its binary value, of a string the decimal or fraction that is written.
 
     >>> rational("0.1", "epsilon"), rational(0.5, "epsilon")
     (Fraction(1, 10), Fraction(1, 2))
     """
-    if type(value) is int:  # the two everyday cases first: this is half the cost of a mechanism
+    if type(value) is int:  # The two usual types come first: this is half the time of constructing a mechanism.
         return _limited(Fraction(value), value, name)
     if type(value) is float and isfinite(value):
         return Fraction(*value.as_integer_ratio())
@@ -138,7 +138,7 @@ def rational(value: Value, name: str) -> Fraction:
         return _limited(plain, value, name)
     if isinstance(value, Integral):
         return _limited(Fraction(int(value)), value, name)
-    # floats, and numpy's floating scalars of every width, know their own exact ratio
+    # Floats that are infinite or NaN, and numpy's floating scalars of every width, have this method.
     ratio = getattr(value, "as_integer_ratio", None)
     if isinstance(value, Real) and ratio is not None:
         try:
@@ -166,7 +166,7 @@ def real(value: Value, name: str) -> Exact:
 
 
 def positive(value: Value, name: str) -> Exact:
-    """`real`, above zero."""
+    """The exact value (a rational or a `Log`), which must be above zero."""
     number = real(value, name)
     sign = number.argument - 1 if isinstance(number, Log) else number
     if sign <= 0:
@@ -175,7 +175,7 @@ def positive(value: Value, name: str) -> Exact:
 
 
 def positive_rational(value: Value, name: str) -> Fraction:
-    """`rational`, above zero."""
+    """The exact rational value, which must be above zero."""
     number = rational(value, name)
     if number <= 0:
         _wrong(name, value, "must be positive")
@@ -183,7 +183,7 @@ def positive_rational(value: Value, name: str) -> Fraction:
 
 
 def probability(value: Value, name: str) -> Fraction:
-    """`rational`, strictly between 0 and 1."""
+    """The exact rational value, which must lie strictly between 0 and 1."""
     number = rational(value, name)
     if not 0 < number < 1:
         _wrong(name, value, "must lie strictly between 0 and 1")
@@ -191,7 +191,7 @@ def probability(value: Value, name: str) -> Fraction:
 
 
 def integer(value: Value, name: str, minimum: int) -> int:
-    """`rational`, whole and at least `minimum`.
+    """The value as an int; it must be whole and at least `minimum`.
 
     >>> integer(4.0, "k", 2)
     4
@@ -205,7 +205,7 @@ def integer(value: Value, name: str, minimum: int) -> int:
 
 
 def times(count: int, number: Exact) -> Exact:
-    """count * number, exactly."""
+    """count * number, exactly; a multiple of a `Log` is the `Log` of a power."""
     if not isinstance(number, Log):
         return count * number
     if count * max(number.argument.numerator.bit_length(), number.argument.denominator.bit_length()) > _MOST_BITS:
@@ -216,7 +216,7 @@ def times(count: int, number: Exact) -> Exact:
 
 
 def literal(number: Exact | int) -> str:
-    """The shortest source text that reads back as exactly this number.
+    """Short source text that reads back as exactly this number: an integer, a float, or a decimal or ratio in quotes.
 
     >>> literal(Fraction(1)), literal(Fraction(0.1)), literal(Fraction(1, 10)), literal(Fraction(1, 3))
     ('1', '0.1', "'0.1'", "'1/3'")
@@ -233,12 +233,12 @@ def literal(number: Exact | int) -> str:
         pass
     try:
         return repr(_as_decimal(number) or str(number))
-    except ValueError:  # more digits than Python prints: hexadecimal has no such limit
+    except ValueError:  # It has more digits than Python prints; hexadecimal has no such limit.
         return f"Fraction({number.numerator:#x}, {number.denominator:#x})"
 
 
 def shown(number: Fraction, digits: int) -> str:
-    """So many digits of it for people, also of what is beyond the range of floats.
+    """The number to `digits` significant digits, for people; also beyond the range of floats.
 
     >>> shown(Fraction(1, 3), 6), shown(Fraction(10) ** -400, 6), shown(Fraction(10) ** 400, 6)
     ('0.333333', '1e-400', '1e+400')
@@ -253,7 +253,7 @@ def shown(number: Fraction, digits: int) -> str:
 
 
 def _as_decimal(number: Fraction) -> str | None:
-    """The finite decimal expansion, if there is one of at most 25 places."""
+    """The finite decimal expansion, if there is one of at most 25 places; else None."""
     scaled = number * 10**25
     if scaled.denominator > 1 or abs(scaled) >= 10**50:
         return None
@@ -262,7 +262,7 @@ def _as_decimal(number: Fraction) -> str | None:
 
 
 def log_of(number: Fraction) -> float:
-    """The logarithm, for searches; also of what is beyond the range of floats.
+    """The natural logarithm as a float, heuristic (for searches); also of numbers beyond the range of floats.
 
     >>> log_of(Fraction(1, 4)), log_of(Fraction(10) ** -4000)
     (-1.3862943611198906, -9210.34037197618...)
@@ -276,7 +276,7 @@ def log_of(number: Fraction) -> float:
 
 
 def gcd(a: Fraction, b: Fraction) -> Fraction:
-    """The greatest rational that both are whole multiples of.
+    """The greatest rational of which a and b are both whole multiples.
 
     >>> gcd(Fraction(1, 10), Fraction(1, 4))
     Fraction(1, 20)
@@ -286,13 +286,13 @@ def gcd(a: Fraction, b: Fraction) -> Fraction:
     return a
 
 
-# Exact numbers that print as people write them.
+# Exact rationals that print as people write them.
 
-SHORT = 1000
+SHORT_DENOMINATOR = 1000  # Rationals that are no floats are printed as ratios if their denominator is below this.
 
 
 class Readable(Fraction):
-    """A rational number that is exact in every calculation, and printed as 10, 2.5, 1/3 or as the nearest float.
+    """A Fraction, exact in every calculation, whose repr is 10, 2.5, 1/3, or the nearest float.
 
     >>> Readable(10), Readable(5, 2), Readable(1, 3), Readable(1) / 3
     (10, 2.5, 1/3, Fraction(1, 3))
@@ -303,22 +303,22 @@ class Readable(Fraction):
     __slots__ = ()
 
     def __repr__(self) -> str:
-        """The number; what is behind it is exact."""
+        """The integer, the short ratio, or the nearest float; the value itself stays exact."""
         if self.denominator == 1:
             return str(self.numerator)
         try:
             near = float(self)
         except OverflowError:
             return str(self)
-        return str(self) if self.denominator < SHORT and Fraction(near) != self else repr(near)
+        return str(self) if self.denominator < SHORT_DENOMINATOR and Fraction(near) != self else repr(near)
 
     def __reduce__(self) -> tuple[type, tuple[str]]:
-        """Whole, through copies and pickles."""
+        """Copy and pickle through the exact text, which keeps the class."""
         return type(self), (str(self),)
 
 
 def readable(number: Fraction | float) -> Fraction | float:
-    """The same number, easier to read.
+    """A Fraction as a `Readable` of the same value; a float as it is.
 
     >>> readable(Fraction(7, 2)), readable(3.25)
     (3.5, 3.25)

@@ -1,4 +1,4 @@
-"""Pieces of certified quadrature: Gauss-Legendre rules, and the largest value of a parabola."""
+"""Parts of certified quadrature: Gauss-Legendre rules, and trapezoidal sums of which negligible nodes are left out."""
 
 from __future__ import annotations
 
@@ -12,10 +12,10 @@ from flint import acb, acb_mat, arb
 from zcdp.numeric.work import count_functions, count_products
 
 __all__ = [
-    "FEWEST",
-    "FIRST",
+    "FIRST_NODES",
     "LARGEST_INDEX",
-    "LEAST",
+    "LEAST_WORK",
+    "SHORT_CELL",
     "Nodes",
     "Phases",
     "TooManyNodes",
@@ -29,7 +29,7 @@ __all__ = [
 
 
 def highest_parabola(second: arb, first: arb, left: arb, right: arb) -> arb:
-    """Not below the maximum of second x^2 + first x between left and right, second <= 0."""
+    """Certified upper bound on the maximum of second x^2 + first x for left <= x <= right, where second <= 0."""
 
     def at(x: arb) -> arb:
         return (second * x + first) * x
@@ -46,12 +46,15 @@ def highest_parabola(second: arb, first: arb, left: arb, right: arb) -> arb:
 
 @cache
 def legendre(points: int, bits: int) -> list[tuple[arb, arb]]:
-    """Places and weights of the Gauss-Legendre rule, at the working precision, which the caller names."""
+    """Nodes in (-1, 1) and weights of the Gauss-Legendre rule, at the working precision.
+
+    `bits` must be the working precision: it is only the key of the cache.
+    """
     del bits
     return [arb.legendre_p_root(points, k, weight=True) for k in range(points)]
 
 
-# A trapezoidal sum: which nodes are evaluated, what the others weigh at most, and sums over phases.
+# A trapezoidal sum over nodes 0, 1, 2, ...: which nodes are evaluated, a bound on the others, and the sum with phases.
 
 if TYPE_CHECKING:
     import numpy as np
@@ -61,21 +64,21 @@ if TYPE_CHECKING:
     Indices = NDArray[np.int64]
 
 
-FIRST = 8  # So many nodes are always kept.
-LEAST = 100  # So many nodes, and cells, are always allowed.
-FEWEST = 4  # A cell of so few nodes is kept rather than divided.
-LARGEST_INDEX = 1 << 50
-BLOCK = 32  # So many nodes share an exponential.
-PER_UNIT = 8  # Cells whose decay is in the same part of a unit are charged together.
+FIRST_NODES = 8  # The nodes 0 to 8 are always evaluated.
+LEAST_WORK = 100  # So many nodes, and cells, are allowed however small the work limit is.
+SHORT_CELL = 4  # A cell of so few nodes that is not negligible is evaluated rather than divided.
+LARGEST_INDEX = 1 << 50  # Node indices up to here are exact as floats, with room for sums.
+BLOCK = 32  # So many consecutive nodes share one exponential of the phase.
+GROUPS_PER_UNIT = 8  # Cells whose decay exponents share an eighth of a unit are bounded together.
 
 
 class TooManyNodes(ArithmeticError):
-    """The integrand decays too slowly for the work that is allowed."""
+    """The integrand decays so slowly that more nodes or cells would be needed than the work limit allows."""
 
 
 @contextmanager
 def quietly() -> Iterator[None]:
-    """Without numpy's warnings: what overflows is no proof of anything, and is not taken for one."""
+    """Turn off numpy's warnings on overflow and NaN: comparisons with inf or NaN then prove nothing, and are safe."""
     import numpy
 
     with numpy.errstate(all="ignore"):
@@ -83,7 +86,7 @@ def quietly() -> Iterator[None]:
 
 
 class Nodes(NamedTuple):
-    """The nodes 0, 1, ..., that are kept, and the cells begin < k <= end of those that are not."""
+    """The indices of the nodes to evaluate, and the cells begin < k <= end of the nodes that are only bounded."""
 
     kept: list[int]
     begin: Indices
@@ -91,8 +94,8 @@ class Nodes(NamedTuple):
 
 
 def octaves(last: int) -> list[tuple[int, int]]:
-    """Cells begin < k <= end from FIRST to `last`, each twice as long as the one before."""
-    cells, begin = [], FIRST
+    """Cells begin < k <= end that cover FIRST_NODES < k <= `last`, each twice as long as the one before."""
+    cells, begin = [], FIRST_NODES
     while begin < last:
         cells.append((begin, min(2 * begin, last)))
         begin *= 2
@@ -102,12 +105,16 @@ def octaves(last: int) -> list[tuple[int, int]]:
 def choose(
     cells: list[tuple[int, int]], negligible: Callable[[Floats, Floats], NDArray[np.bool_]], *, most: int, work: int
 ) -> Nodes:
-    """Divide the cells until each is negligible or short; at most `most` nodes kept and `work` cells looked at."""
+    """Halve the cells until each is negligible or short; the nodes of the short ones are to be evaluated.
+
+    `negligible` says which cells, given by arrays of begins and ends, may be bounded instead. Raises `TooManyNodes`
+    if more than `most` nodes would be evaluated or more than `work` cells examined.
+    """
     import numpy
 
     begin = numpy.array([cell[0] for cell in cells], dtype=numpy.int64)
     end = numpy.array([cell[1] for cell in cells], dtype=numpy.int64)
-    kept, left = list(range(FIRST + 1)), []
+    kept, left = list(range(FIRST_NODES + 1)), []
     while len(begin):
         work -= len(begin)
         if work < 0:
@@ -115,7 +122,7 @@ def choose(
         out = negligible(begin.astype(float), end.astype(float))
         left.append((begin[out], end[out]))
         begin, end = begin[~out], end[~out]
-        short = end - begin <= FEWEST
+        short = end - begin <= SHORT_CELL
         if len(kept) + int((end - begin)[short].sum()) > most or len(begin) > most:
             raise TooManyNodes
         for i, j in zip(begin[short].tolist(), end[short].tolist(), strict=True):
@@ -132,20 +139,26 @@ def choose(
 
 
 def charge(weight: Floats, decay: Floats) -> arb:
-    """An upper bound on the sum of weight e^{-decay}, of non-negative floats: cells of like decay together."""
+    """A certified upper bound on the sum of weight e^{-decay}, for arrays of non-negative floats.
+
+    Decays are rounded down to multiples of 1/8, so that few exponentials are needed.
+    """
     import numpy
 
-    groups = numpy.minimum(numpy.floor(decay * PER_UNIT), 1e9).astype(numpy.int64)
+    groups = numpy.minimum(numpy.floor(decay * GROUPS_PER_UNIT), 1e9).astype(numpy.int64)
     which, inverse = numpy.unique(groups, return_inverse=True)
     sums = numpy.bincount(inverse, weights=weight, minlength=len(which))
     total = arb(0)
     for group, size in zip(which.tolist(), sums.tolist(), strict=True):
-        total += arb(size) * (-arb(group) / PER_UNIT).exp()
-    return total * (1 + (len(weight) + 8) * 2.0**-52)  # The weights and each addition err by 2^-53 of themselves.
+        total += arb(size) * (-arb(group) / GROUPS_PER_UNIT).exp()
+    return total * (1 + (len(weight) + 8) * 2.0**-52)  # Each weight and each addition has a relative error of 2^-53.
 
 
 class Phases:
-    """Sums over the nodes k that are kept of value_k e^{-i k angle}: with k = 32 q + r few exponentials serve all."""
+    """Sums of value_k e^{-i k angle} over the evaluated nodes k, as matrix products.
+
+    With k = 32 q + r, only the exponentials of the 32 remainders r and of the blocks q that occur are needed.
+    """
 
     def __init__(self, kept: list[int]) -> None:
         self.blocks = sorted({k // BLOCK for k in kept})
@@ -153,7 +166,10 @@ class Phases:
         self.places = [place[k // BLOCK] + k % BLOCK for k in kept]
 
     def spread(self, rows: list[list[acb]]) -> acb_mat:
-        """A matrix for `sums`, of one row for each row and block; each row holds a value for each node that is kept."""
+        """The matrix that `sums` takes, from rows of one value for each evaluated node.
+
+        It has one row of 32 entries for each given row and each block, with zeros for nodes that are not evaluated.
+        """
         size = len(self.blocks) * BLOCK
         entries = [acb(0)] * (size * len(rows))
         for n, row in enumerate(rows):
@@ -162,12 +178,12 @@ class Phases:
         return acb_mat(len(rows) * len(self.blocks), BLOCK, entries)
 
     def sums(self, matrix: acb_mat, angle: arb) -> list[arb]:
-        """The real part of the sum of each row."""
+        """For each row given to `spread`, the real part of the sum of value_k e^{-i k angle}."""
         count_products(matrix.nrows() * BLOCK)
         count_functions(2 * len(self.blocks))
         short = [acb(1), acb(0, -angle).exp()]
         for r in range(2, BLOCK):
-            short.append(short[r // 2] * short[r - r // 2])  # The powers are made by halves, so that balls hardly grow.
+            short.append(short[r // 2] * short[r - r // 2])  # Few factors in each power keep the balls thin.
         long = [acb(0, -angle * (q * BLOCK)).exp() for q in self.blocks]
         inner = (matrix * acb_mat(BLOCK, 1, short)).entries()
         outer = acb_mat(len(inner) // len(long), len(long), inner) * acb_mat(len(long), 1, long)

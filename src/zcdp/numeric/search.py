@@ -1,4 +1,8 @@
-"""The floats themselves: the least one above a rational, and the greatest one that satisfies a monotone test."""
+"""Root finding: certified searches over floats and balls, and heuristic ones by false position, secants and Newton.
+
+`greatest_float` (bisection over all floats) and `sign_change` (Newton, then signs decided in balls) are certified;
+`crossing`, `straight` and `solve` are heuristic, and callers verify what they return.
+"""
 
 from __future__ import annotations
 
@@ -16,7 +20,7 @@ __all__ = ["crossing", "float_above", "greatest_float", "sign_change", "solve", 
 
 
 def float_above(value: Fraction) -> float:
-    """The least float that is not below a rational: inf beyond all of them.
+    """The least float that is not below a rational; inf if the rational is above all finite floats.
 
     >>> float_above(Fraction(1, 10)), float_above(Fraction(3, 10)), float_above(Fraction(10**400))
     (0.1, 0.30000000000000004, inf)
@@ -29,21 +33,23 @@ def float_above(value: Fraction) -> float:
 
 
 def _nth(index: int) -> float:
-    """The positive floats in order: bit patterns of non-negative doubles sort like their values."""
+    """The n-th non-negative float, 0.0 being the 0-th: bit patterns of non-negative doubles sort like their values."""
     value: float = struct.unpack("<d", struct.pack("<q", index))[0]
     return value
 
 
-LARGEST = 0x7FEF_FFFF_FFFF_FFFF
+LARGEST_FLOAT = 0x7FEF_FFFF_FFFF_FFFF  # the index of the largest finite float in `_nth`
 
 
 def greatest_float(fits: Callable[[float], bool]) -> float | None:
-    """The greatest positive float that fits, if `fits` holds up to some point; None if it holds nowhere.
+    """The greatest positive float that fits, by bisection; None if none does.
+
+    `fits` must be monotone: true up to some point and false beyond it.
 
     >>> greatest_float(lambda x: x * x <= 2)
     1.414213562373095
     """
-    fitting, failing = 0, LARGEST + 1
+    fitting, failing = 0, LARGEST_FLOAT + 1
     while failing - fitting > 1:
         middle = (fitting + failing) // 2
         if fits(_nth(middle)):
@@ -53,17 +59,18 @@ def greatest_float(fits: Callable[[float], bool]) -> float | None:
     return _nth(fitting) if fitting else None
 
 
-# Where an increasing function on the positive half line changes sign, roughly: a proposal, nothing is certified.
+# Heuristic roots in floats: nothing here is certified.
 
-SECANTS = 12
+MOST_SECANTS = 12
 
 
 def crossing(
     increasing: Callable[[float], float], *, guess: float = 1.0, step: float = 2.0, tolerance: float = 1e-2
 ) -> float:
-    """The root x > 0 to a relative tolerance.
+    """Heuristic root x > 0 of an increasing function, to a relative tolerance.
 
-    Brackets outward from the guess by growing steps, then false position in log x (the Illinois variant).
+    It brackets the root outward from the guess by growing factors, then uses false position in log x (the Illinois
+    variant).
 
     >>> round(crossing(lambda x: x * x - 2, tolerance=1e-9), 6)
     1.414214
@@ -100,15 +107,15 @@ def crossing(
 
 
 def straight(function: Callable[[float], float], *, guess: float, slope: float, tolerance: float) -> float:
-    """The root x > 0 of a function that is nearly a straight line in log x, whose slope is nearly this one.
+    """Heuristic root x > 0 of a function that is nearly linear in log x, with a slope near the given one.
 
-    Secants from the guess find it in a few steps; where they fail, `crossing`.
+    The secant method from the guess finds it in a few steps; if it fails, `crossing` is used.
 
     >>> round(straight(lambda x: 3 * log(x / 7), guess=1.0, slope=2.0, tolerance=1e-9), 6)
     7.0
     """
     value, last, expected = guess, None, slope
-    for _ in range(SECANTS):
+    for _ in range(MOST_SECANTS):
         miss = function(value)
         if not isfinite(miss):
             break
@@ -124,11 +131,12 @@ def straight(function: Callable[[float], float], *, guess: float, slope: float, 
     return crossing(lambda x: sign * function(x), guess=guess, step=1.5, tolerance=tolerance)
 
 
-# Where a decreasing function of a float meets a target: by tangents, and by halves where they lead nowhere.
-
-
 def solve(falling: Callable[[float], float], target: float, least: float, top: float, guess: float) -> float:
-    """The x in [least, top] at which a decreasing function is nearest to the target, to the last bits: a proposal."""
+    """Heuristic x in [least, top] at which a decreasing function reaches the target, to nearly all bits of a float.
+
+    Newton's method with difference quotients, safeguarded by bisection; `least` if the function is below the target
+    there.
+    """
     if falling(least) <= target:
         return least
     low, high = least, top
@@ -151,17 +159,18 @@ def solve(falling: Callable[[float], float], target: float, least: float, top: f
             break
         if abs(value) < before / 2:
             x, before = x + move, abs(value)
-        else:  # Near a kink tangents lead nowhere: go by halves, and then with a shorter one.
+        else:  # Newton's steps do not converge near a kink: bisect, and take a shorter difference quotient next.
             x, before, reach = (low + high) / 2, inf, max(reach / 8, 1e-12)
     return x
 
 
-# Certified bracket of the one sign change of a function on the positive half line.
+# A certified bracket of the only sign change of a function on the positive half line.
 
-POINT = 12  # elementary functions, near enough, that a function takes whose root is sought
+POINT_WORK = 12  # typical work for one value of the function and its slope, in elementary functions
 
 
 def _positive(value: arb) -> bool:
+    """Whether a ball is certainly positive; False if certainly negative; raises `Undecided` otherwise."""
     if value > 0:
         return True
     if value < 0:
@@ -170,7 +179,10 @@ def _positive(value: arb) -> bool:
 
 
 def _octave(before: Callable[[arb], bool], end: arb | None) -> tuple[arb, arb]:
-    """Two points within a factor of two, or `end`, around the change; found by galloping, then bisecting, exponents."""
+    """Two points around the sign change, a factor of two apart or less (the right one is at most `end`).
+
+    `before` tells whether a point lies left of the change. Exponents of two are searched by galloping, then bisection.
+    """
     unit = arb(1) if end is None else end.min(arb(1)).mid() / 2
 
     def sign(n: int) -> bool:
@@ -192,17 +204,17 @@ def _octave(before: Callable[[arb], bool], end: arb | None) -> tuple[arb, arb]:
 
 
 def sign_change(function: Callable[[arb], tuple[arb, arb]], end: arb | None = None) -> arb:
-    """A thin ball around the point where `function` falls from positive to negative, before `end` if there is one.
+    """A certified thin ball around the point where `function` falls from positive to negative (before `end`, if given).
 
-    `function` gives value and slope. Newton's method proposes; only signs at the two ends of the ball, decided in
-    ball arithmetic, are believed. Raises `Undecided` if the working precision is too low.
+    `function` returns value and slope. Newton's method finds the point heuristically; the certificate is the signs at
+    the two ends of the ball, decided in ball arithmetic. Raises `Undecided` if the working precision is too low.
 
     >>> sign_change(lambda x: (2 - x * x, -2 * x)).overlaps(arb(2).sqrt())
     True
     """
 
     def counted(x: arb) -> tuple[arb, arb]:
-        count_functions(POINT)
+        count_functions(POINT_WORK)
         return function(x)
 
     left, right = _octave(lambda x: _positive(counted(x)[0]), end)
@@ -213,10 +225,10 @@ def sign_change(function: Callable[[arb], tuple[arb, arb]], end: arb | None = No
         value, slope = counted(guess)
         step = (value / slope).mid()
         target = (guess - step).mid()
-        if abs(step) < guess * width or not (value > 0 or value < 0):  # close enough, or as close as can be told
+        if abs(step) < guess * width or not (value > 0 or value < 0):  # near enough, or sign unknown
             break
         left, right = (guess, right) if value > 0 else (left, guess)
-        # Steps that do not shrink, as on the slope of an exponential, would take as many of them as there are bits.
+        # Bisect if Newton's steps do not halve: along an exponential each step has the same length.
         good = left < target < right and 2 * abs(step) < before
         guess, before = target if good else ((left + right) / 2).mid(), abs(step) if good else right - left
     low, high = guess * (1 - width), guess * (1 + width)

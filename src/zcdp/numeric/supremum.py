@@ -1,4 +1,8 @@
-"""Certified supremum of K(s)/(s(1+s)) over cumulants: proves a bound cell by cell, needs no theorem on the peak."""
+"""Certified supremum over s > 0 of K(s)/(s(1+s)) for cumulants K: this is rho, the tight zCDP parameter.
+
+Golden-section search finds a peak heuristically; the bound is then proven on cells that cover all s, so that no
+theorem about the location of the peak is needed.
+"""
 
 from __future__ import annotations
 
@@ -13,30 +17,31 @@ from zcdp.errors import BadValue
 from zcdp.numeric.balls import NotCertified, Undecided, above, at_precision, below
 from zcdp.numeric.work import count_functions
 
-__all__ = ["VALUE", "Convex", "Supremum", "steepest_ratio"]
+__all__ = ["VALUE_WORK", "Convex", "Supremum", "steepest_ratio"]
 
 Taylor = Callable[[arb], tuple[arb, arb, arb]]
 
 FIRST_BITS = 128
 LAST_BITS = 1 << 13
-SMALLEST_STEP = arb(2) ** -60
-SMALLEST_START = arb(2) ** -24
-FIRST_PRODUCT = 2
-"""The first cell is 1, or 1/4 of 1/largest where that is more, and then halved: K bends nowhere before 1/largest."""
-LEAST_PRODUCT = 40
-"""From 0 to 2^-40/largest no ratio is above that of order 1 by more than this part of it."""
-GRID, SAMPLE = 48, 64  # points at which the ratio is looked at first; about so many of very many parts will do there
+SMALLEST_STEP = arb(2) ** -60  # Cells are no shorter than this part of 1 + s.
+SMALLEST_START = arb(2) ** -24  # The search for the peak begins at this s.
+FIRST_CELL_BITS = 2
+"""The first cell has the length 1, or 2^-2/largest if that is more: K is nearly quadratic up to about 1/largest."""
+FIRST_POINT_BITS = 40
+"""No peak is sought below s = 2^-40/largest, where the ratio is at most 1 + 2^-40 times its limit at s = 0."""
+GRID_POINTS = 48  # The search for the peak begins with so many points.
+SAMPLED_PARTS = 64  # About so many parts represent a plan of more parts at these points.
 MOST_CELLS = 100_000
-GOLDEN = 0.6180339887498949
-VALUE, SERIES = 6, 30  # elementary functions that a plain cumulant takes at a point, and with its derivatives
+GOLDEN = 0.6180339887498949  # the golden section
+VALUE_WORK, SERIES_WORK = 6, 30  # work for a cumulant, and for it with two derivatives, in elementary functions
 
 
 @dataclass(frozen=True)
 class Convex:
-    """A cumulant K as the search sees it: convex, K(0) = 0, K(s) <= s largest, slope kl at 0.
+    """A cumulant K for the search: convex, with K(0) = 0, K(s) <= s largest, and slope kl at 0.
 
-    `taylor` gives K, K' and K'' at a point; it is there if K belongs to one pair, not to an envelope of several.
-    `parts` are what K is the sum of, with how often: each of them is then bounded in its own form.
+    `taylor` returns K, K' and K'' at a point; it is None if K is the maximum over several pairs, not the cumulant of
+    one. `parts`, if given, are the summands of K with their multiplicities; each is then bounded separately.
     """
 
     value: Callable[[arb], arb]
@@ -51,32 +56,34 @@ class Convex:
 
 
 def _nonnegative(g0: arb, g1: arb, m: arb, h: arb) -> bool:
-    """Whether g0 + g1 d + m d^2/2 >= 0 for all d in [0, h], for certain."""
+    """Whether g0 + g1 d + m d^2/2 >= 0 for all d in [0, h]; True is certified, False may mean undecided."""
     if not (g0 >= 0 and g0 + g1 * h + m * h * h / 2 >= 0):
         return False
-    if m <= 0 or g1 >= 0 or g1 + m * h <= 0:  # the least value is at an end
+    if m <= 0 or g1 >= 0 or g1 + m * h <= 0:  # The minimum is at an end.
         return True
     return bool(m > 0 and 2 * m * g0 >= g1 * g1)
 
 
 def _search(curve: Convex, start: arb) -> arb:
-    """A point where the ratio is near its greatest: a proposal, on which nothing rests but speed."""
-    start = start.max(_reciprocal(curve.largest, LEAST_PRODUCT))
+    """Heuristic s >= start at which the ratio is near its maximum: a grid in log s, then golden section."""
+    start = start.max(_reciprocal(curve.largest, FIRST_POINT_BITS))
     low, high = start.log(), ((curve.largest / curve.kl).max(2 * start)).log()
 
-    def ratio(point: arb) -> arb:  # floats have no room for what tiny losses cost
+    def ratio(point: arb) -> arb:  # in balls, because the ratio of a tiny loss would underflow in floats
         return curve.ratio(point.mid().exp().mid()).mid()
 
-    step, some = (high - low) / GRID, curve.parts[:: len(curve.parts) // SAMPLE] if len(curve.parts) > SAMPLE else ()
+    step = (high - low) / GRID_POINTS
+    some = curve.parts[:: len(curve.parts) // SAMPLED_PARTS] if len(curve.parts) > SAMPLED_PARTS else ()
 
     def roughly(point: arb) -> arb:
+        """The ratio of a sample of the parts, if there are many."""
         if not some:
             return ratio(point)
         s = point.mid().exp().mid()
         return (sum((part.value(s) * count for part, count in some), arb(0)) / (s * (1 + s))).mid()
 
-    best, wide = max(range(GRID + 1), key=lambda n: roughly(low + n * step)), 2 if some else 1
-    left, right = low + max(best - wide, 0) * step, low + min(best + wide, GRID) * step
+    best, wide = max(range(GRID_POINTS + 1), key=lambda n: roughly(low + n * step)), 2 if some else 1
+    left, right = low + max(best - wide, 0) * step, low + min(best + wide, GRID_POINTS) * step
     inner, outer = right - (right - left) * GOLDEN, left + (right - left) * GOLDEN
     at_inner, at_outer = ratio(inner), ratio(outer)
     for _ in range(32):
@@ -92,20 +99,23 @@ def _search(curve: Convex, start: arb) -> arb:
 
 
 def _reciprocal(largest: arb, bits: int) -> arb:
-    """A power of two near 2^-bits/largest."""
+    """A power of two between 2^-bits/(2 largest) and 2^-bits/largest."""
     mantissa, exponent = largest.mid().man_exp()
     return arb(2) ** (-bits - int(mantissa).bit_length() - int(exponent))
 
 
 class _Cell:
-    """All parts of a curve from s on: K(s), and what bounds K up to s + step by a quadratic."""
+    """A cell that begins at s: K(s), and from each part of K what is needed to bound K(s + d) by a quadratic in d.
+
+    Parts with `taylor` are bounded by their third cumulant, the others by their chord (docs/theorems/supremum.md).
+    """
 
     def __init__(self, curve: Convex, s: arb) -> None:
         self.s, self.value, self.slope = s, arb(0), arb(0)
         self.chords: list[tuple[Convex, arb, int]] = []
         self.bends: list[tuple[arb, arb]] = []
         for part, count in curve.parts or ((curve, 1),):
-            count_functions(VALUE if part.taylor is None else SERIES)
+            count_functions(VALUE_WORK if part.taylor is None else SERIES_WORK)
             if part.taylor is None:
                 k0 = part.value(s) if s > 0 else arb(0)
                 self.chords.append((part, k0, count))
@@ -120,19 +130,22 @@ class _Cell:
     def bound(self, step: arb) -> tuple[arb, arb]:
         """a and b with K(s + d) <= K(s) + a d + b d^2/2 for 0 <= d <= step."""
         slope = self.slope
-        count_functions(VALUE * len(self.chords))
+        count_functions(VALUE_WORK * len(self.chords))
         for part, k0, count in self.chords:
             slope += (part.value(self.s + step) - k0) / step * count
         return slope, sum((k2 * (room * step).exp() for k2, room in self.bends), arb(0))
 
 
 def _exceeds(curve: Convex, bound: arb) -> arb | None:
-    """None if K(s) <= bound s(1+s) is proven for all s > 0; a point where it is false; or `Undecided`."""
+    """None if K(s) <= bound s(1+s) is proven for all s > 0; else a point at which it is certainly false.
+
+    Raises `Undecided` if neither can be shown at the working precision.
+    """
     if not bound > 0:
         raise Undecided
     s, cells = arb(0), 0
     smooth = all(part.taylor is not None for part, _ in curve.parts or ((curve, 1),))
-    step = arb(1).max(_reciprocal(curve.largest, FIRST_PRODUCT)) if smooth else arb(1)
+    step = arb(1).max(_reciprocal(curve.largest, FIRST_CELL_BITS)) if smooth else arb(1)
     while not (1 + s) * bound >= curve.largest:
         cells += 1
         if cells > MOST_CELLS:
@@ -142,8 +155,8 @@ def _exceeds(curve: Convex, bound: arb) -> arb | None:
             slope, bend = cell.bound(step)
             if _nonnegative(bound * s * (1 + s) - cell.value, bound * (1 + 2 * s) - slope, 2 * bound - bend, step):
                 break
-            step = step / 2  # halving and doubling are exact: cells leave no gap
-            if not step > (s + 1) * SMALLEST_STEP:  # it is false from here on, or too close to tell
+            step = step / 2  # Halving and doubling are exact, so cells leave no gap.
+            if not step > (s + 1) * SMALLEST_STEP:  # The bound is false near s, or too tight to decide.
                 peak = _search(curve, s.max(SMALLEST_START))
                 if bound < curve.ratio(peak):
                     return peak
@@ -153,7 +166,7 @@ def _exceeds(curve: Convex, bound: arb) -> arb | None:
 
 
 class Supremum(NamedTuple):
-    """Floats around the supremum; the curve and the point that attain the lower one, for information."""
+    """Certified floats around the supremum, and the index of the curve and the s that attain the lower one."""
 
     lower: float
     upper: float
@@ -162,6 +175,7 @@ class Supremum(NamedTuple):
 
 
 def _enclose(curves: Sequence[Convex], tolerance: float, candidates: Sequence[int]) -> Supremum:
+    """Propose the highest ratio among the candidates, then prove it times 1 + tolerance as a bound for all curves."""
     where = max(range(len(curves)), key=lambda n: curves[n].kl.mid())
     best, point = curves[where].kl.lower(), arb(0)
     for n in candidates:
@@ -170,7 +184,7 @@ def _enclose(curves: Sequence[Convex], tolerance: float, candidates: Sequence[in
             where, best, point = n, curves[n].ratio(proposal).lower(), proposal
     factor = 1 + arb(tolerance)
     for n, curve in enumerate(curves):
-        # a higher peak than was proposed raises the bound, and leaves what was proven before it proven
+        # A higher peak than the proposed one raises the bound; proofs for earlier curves stay valid.
         while (higher := _exceeds(curve, (best * factor).upper())) is not None:
             where, best, point = n, curve.ratio(higher).lower(), higher
     return Supremum(below(best), above(best * factor), where, float(point))
@@ -183,12 +197,12 @@ def steepest_ratio(
     *,
     most_tries: float = inf,
 ) -> Supremum:
-    """Floats around the supremum of K(s)/(s(1+s)) over s > 0 and all curves, upper/lower = 1 + tolerance.
+    """Certified floats around the supremum of K(s)/(s(1+s)) over s > 0 and all curves; upper/lower = 1 + tolerance.
 
-    `curves` is called at each working precision that is tried; `candidates` are the curves among which the
-    steepest is expected (all, if not given). See docs/theorems/supremum.md for why a cell is proven by the sign of
-    one quadratic. `NotCertified` where very many of them would be needed, or more than `most_tries` precisions
-    beyond the one at which the slopes at 0 are known.
+    `curves` is called at each working precision that is tried; `candidates` are the indices of the curves among which
+    the steepest is expected (all, if not given). docs/theorems/supremum.md shows that a cell is proven by the sign of
+    one quadratic. Raises `NotCertified` if too many cells would be needed, or if `most_tries` precisions at which the
+    slopes at 0 are known did not suffice.
     """
     if not 0 < tolerance < inf:
         raise BadValue(f"tolerance ({tolerance}) must be positive and finite")
@@ -209,6 +223,6 @@ def steepest_ratio(
             return at_precision(bits, attempt)
         except NotCertified:
             raise
-        except (ArithmeticError, ValueError) as error:  # `Undecided`, or of floats that propose where to look
+        except (ArithmeticError, ValueError) as error:  # This is `Undecided`, or an error of the heuristic search.
             bits, cause = 2 * bits, error
     raise NotCertified("the supremum over orders could not be enclosed: the parameters are too extreme") from cause

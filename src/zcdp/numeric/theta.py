@@ -1,4 +1,8 @@
-"""Jacobi's theta function of real nome, on balls and along series: the normalising sum of a discrete Gaussian."""
+"""Jacobi's theta function in balls, and what follows from it: tails, moments and transform of the discrete Gaussian.
+
+Each sum over the integers equals, by Poisson summation, a sum over the dual lattice; whichever converges faster is
+taken, and a bound on the terms left out is added to the radius.
+"""
 
 from __future__ import annotations
 
@@ -16,14 +20,14 @@ from zcdp.numeric.functions import Number, log
 __all__ = ["GaussianWave", "Theta", "mass_beyond", "second_moment"]
 
 
-NARROW = Fraction(1, 6)  # near 1/(2 pi), where both sums converge equally fast
+NARROW_VARIANCE = Fraction(1, 6)  # It is near 1/(2 pi), where both sums converge equally fast.
 
 
 class Theta:
     """theta(t) = sum over integers x of exp(-(x-t)^2/(2 v))/sqrt(2 pi v), v the variance.
 
-    That is 1 + 2 sum over n >= 1 of exp(-2 pi^2 v n^2) cos(2 pi n t). Constants are ready at the working precision; a
-    series must be a variable, t_0 + t_1 u.
+    By Poisson summation that is 1 + 2 sum over n >= 1 of exp(-2 pi^2 v n^2) cos(2 pi n t). An instance is for the
+    working precision at which it was made. The argument is a ball, or a series of the form t_0 + t_1 u.
     Theorem: docs/theorems/discrete-gaussian.md.
 
     >>> Theta(Fraction(1))(arb(0))
@@ -31,7 +35,7 @@ class Theta:
     """
 
     def __init__(self, variance: Fraction) -> None:
-        self.narrow, self.width = variance < NARROW, 2 * lift(variance)
+        self.narrow, self.width = variance < NARROW_VARIANCE, 2 * lift(variance)
         self.nome = -(arb.pi() ** 2) * self.width
         self.root = (arb.pi() * self.width).sqrt()
         self.slope = min(above(-self.nome), 1e300)
@@ -43,8 +47,9 @@ class Theta:
         return value
 
     def _over_waves(self, t: Any) -> Any:
+        """theta(t) by the sum of cosines."""
         turn, rise, terms = _height(t)
-        # so many waves that the next one is below the last bit
+        # `last` is such that the next cosine is below the last bit.
         height = 2 * above(rise * arb.pi())
         wanted = (ctx.prec + 2) * math.log(2)
         last = int((height + sqrt(height * height + 4 * self.slope * wanted)) / (2 * self.slope))
@@ -53,31 +58,32 @@ class Theta:
         angle, total = t * (2 * arb.pi()), 0 * t + 1
         for n in range(1, last + 1):
             total = total + (angle * n).cos() * (2 * self.powers[n - 1])
-        # from there each wave is less than half of the one before it, in the value and in each coefficient
+        # From there on each cosine is at most half of the one before it, in the value and in each coefficient.
         if not (2 * last + 3) * -self.nome - height > terms * arb(2).log():
             raise Undecided
         first = 4 * self.powers[last] * (rise * (2 * arb.pi() * (last + 1))).cosh()
         return _widened(total, first, 2 * arb.pi() * (last + 1) * turn)
 
     def _over_integers(self, t: Any) -> Any:
+        """theta(t) by the sum of Gaussians at the integers near t."""
         turn, rise, _ = _height(t)
         centre = (t[0] if isinstance(t, arb_series) else t.real).mid()
         whole = centre.floor().unique_fmpz() if centre.is_finite() else None
         if whole is None:
             raise Undecided
-        # Beyond it all is below the last bit: the narrower, the sooner.
+        # Terms further than this from t are below the last bit.
         near = isqrt(int(ctx.prec * above(self.width)) + 1) + int(min(2 * above(rise), 1e9)) + 1
         middle, reach = int(whole), 4 + min(isqrt(ctx.prec), near)
         total = 0 * t
         for x in range(middle - reach, middle + reach + 2):
             total = total + (-((x - t) * (x - t)) / self.width).exp()
-        # on a circle of radius 1 around t, (x - t)^2 has a real part of at least (reach - 1)^2 - 1 - rise^2 - 2 rise
+        # On a circle of radius 1 around t, (x - t)^2 has a real part of at least (reach - 1)^2 - 1 - rise^2 - 2 rise.
         rest = 4 * ((1 + rise * (rise + 2) - (reach - 2) ** 2) / self.width).exp()
         return _widened(total, rest, turn) / self.root
 
 
 def _height(t: Any) -> tuple[arb, arb, int]:
-    """|t_1| of a series t_0 + t_1 u, else 0; a bound on |Im t|; and the number of terms."""
+    """Of a series t_0 + t_1 u: |t_1|, 0 and its number of terms. Of a ball t: 0, an upper bound on |Im t|, and 1."""
     if isinstance(t, arb_series):
         if not all(t[n].is_zero() for n in range(2, t.prec)):
             raise BadType("theta is known along a straight line only")
@@ -90,7 +96,7 @@ def _height(t: Any) -> tuple[arb, arb, int]:
 
 
 def _widened(total: Any, rest: arb, turn: arb) -> Any:
-    """The sum with the rest's bound added to it; the n-th coefficient of a series is known to rest turn^n."""
+    """The partial sum with the remainder in its radius: `rest`, or rest turn^n in the n-th coefficient of a series."""
     radius = arb(0, rest.upper())
     if isinstance(total, arb_series):
         size = total.prec
@@ -98,16 +104,16 @@ def _widened(total: Any, rest: arb, turn: arb) -> Any:
     return total + (acb(radius, radius) if isinstance(total, acb) else radius)
 
 
-# The mass of a discrete Gaussian beyond an integer, and its second moment, on balls: sums and what they leave out.
+# The tail probability and the second moment of a discrete Gaussian, in balls.
 
-MOST_TERMS = 1 << 14
+MOST_TERMS = 1 << 14  # Sums of more terms are replaced by the Euler-Maclaurin formula.
 
 
 def mass_beyond(h: int, variance: Fraction) -> arb:
     """The probability that |x| > h, for mass proportional to exp(-x^2/(2 variance)) on the integers.
 
-    A sum of h terms, or for large h by Euler and Maclaurin's formula to the third derivative: then the ball has a
-    radius of 0.0125 sigma^-3. Theorem: docs/theorems/accuracy.md.
+    It is computed by a sum of h terms, or for large h by the Euler-Maclaurin formula up to the third derivative, whose
+    error gives the ball a radius of 0.0125 sigma^-3. Theorem: docs/theorems/accuracy.md.
 
     >>> mass_beyond(1, Fraction(1))          # 1 - (1 + 2 e^{-1/2})/2.5066...
     [0.11711...]
@@ -115,7 +121,7 @@ def mass_beyond(h: int, variance: Fraction) -> arb:
     twice = 2 * lift(variance)
     whole = (arb.pi() * twice).sqrt() * Theta(variance)(arb(0))
     if h <= MOST_TERMS:
-        # e^{-(x+1)^2/2v} = e^{-x^2/2v} e^{-(2x+1)/2v}: two products a term
+        # Each term takes two products, as e^{-(x+1)^2/2v} = e^{-x^2/2v} e^{-(2x+1)/2v}.
         ratio, square = (-1 / twice).exp(), (-2 / twice).exp()
         term, inside = arb(1), arb(1)
         for _ in range(h):
@@ -126,43 +132,45 @@ def mass_beyond(h: int, variance: Fraction) -> arb:
     edge = (-(arb(h) ** 2) / twice).exp()
     inside = (arb.pi() * twice).sqrt() * (h / twice.sqrt()).erf() + edge - edge * h / (3 * twice)
     by_formula = 1 - (inside + arb(0, (arb("0.0304") * 2 / twice).upper())) / whole
-    # the density falls, so that the tail lies between two integrals of it
+    # The density decreases, so the tail sum lies between two integrals of it.
     least, most = (((h + step) / twice.sqrt()).erfc() * (arb.pi() * twice).sqrt() / whole for step in (1, 0))
     between = least.union(most)
     return by_formula.intersection(between)
 
 
 def second_moment(variance: Fraction) -> arb:
-    """The mean of x^2 under the same law: by theta, or for narrow noise by the sums, of which no digits cancel.
+    """The mean of x^2 under mass proportional to exp(-x^2/(2 variance)) on the integers.
 
+    It is computed by theta, or for a small variance by the sums themselves, in which no digits cancel.
     Theorem: docs/theorems/accuracy.md.
 
     >>> second_moment(Fraction(1, 50))       # 2 e^{-25}, nearly
     [2.777588...e-11...]
     """
     square = lift(variance)
-    if variance >= NARROW:
-        # a tilt by d has the logarithm of a moment d^2/2v + log theta(d), whose second derivative times v^2 it is
+    if variance >= NARROW_VARIANCE:
+        # log E e^{x d/v} is d^2/(2v) + log theta(d), up to a constant; v^2 times its second derivative is the moment.
         return square + square**2 * 2 * log(Theta(variance)(arb_series([0, 1], prec=3)))[2]
     last = 1 + isqrt(working_bits())
     terms = [(-(arb(x) ** 2) / (2 * square)).exp() for x in range(1, last + 2)]
-    # each term, and each term times x^2, is less than half of the one before it
+    # Each term, and each term times x^2, is less than half of the one before it.
     rest = arb(0).union(4 * terms[-1])
     above = 2 * sum((x * x * term for x, term in enumerate(terms[:-1], 1)), arb(0)) + rest * (last + 1) ** 2
     return above / (1 + 2 * sum(terms[:-1], arb(0)) + rest)
 
 
-# The mean of cos(angle x) under a discrete Gaussian, on balls: a sum over integers, or over its dual lattice.
+# The characteristic function of a discrete Gaussian, in balls: a sum over the integers or over the dual lattice.
 
-LARGE = Fraction(10) ** 300
+LARGEST_VARIANCE = Fraction(10) ** 300  # Larger variances are clipped in the heuristic size of a term, in floats.
 LEFT_OUT = 200
-"""Terms below e^-200 of the largest are bounded together."""
+"""Terms below e^-200 are not computed but bounded together."""
 
 
 class GaussianWave:
-    """E cos(angle X) for X of mass proportional to exp(-x^2/(2 v)) on the integers, ready at the working precision.
+    """E cos(angle X) for X of mass proportional to exp(-x^2/(2 v)) on the integers.
 
-    It is the sum over k of exp(-v (angle + 2 pi k)^2/2), over the same sum at angle 0.
+    It is the sum over integers k of exp(-v (angle + 2 pi k)^2/2), divided by this sum at angle 0. An instance is for
+    the working precision at which it was made.
     Theorem: docs/theorems/noise-sums.md.
 
     >>> GaussianWave(Fraction(1))(arb(0)), GaussianWave(Fraction(1))(arb(1))          # the latter near e^{-1/2}
@@ -170,7 +178,7 @@ class GaussianWave:
     """
 
     def __init__(self, variance: Fraction) -> None:
-        self.narrow, self.half = variance < NARROW, lift(variance) / 2
+        self.narrow, self.half = variance < NARROW_VARIANCE, lift(variance) / 2
         self.turn = 2 * arb.pi()
         if self.narrow:
             self.last = 2 + int(sqrt(2 * LEFT_OUT * float(variance)))
@@ -179,12 +187,12 @@ class GaussianWave:
         else:
             self.last = 1 + int(sqrt(2 * LEFT_OUT / float(min(variance, Fraction(1000)))) / (2 * pi) + 0.5)
             self.whole = Theta(variance)(arb(0))
-            # beyond the last, |left + 2 pi k| is at least 2 pi |k| - 4, and each term less than half of the one before
+            # Beyond `last`, |left + 2 pi k| is at least 2 pi |k| - 4, and each term is at most half of the one before.
             rest = 4 * self._term(self.turn * (self.last + 1) - 4) + (2 * self.last + 1) * arb(1 - LEFT_OUT).exp()
-            self.rest, self.rough = arb(0, 1) * rest, float(min(variance, LARGE)) / 2
+            self.rest, self.rough = arb(0, 1) * rest, float(min(variance, LARGEST_VARIANCE)) / 2
 
     def __call__(self, angle: arb) -> arb:
-        """The mean at an angle."""
+        """E cos(angle X), as a certified ball."""
         if self.narrow:
             waves = sum((2 * mass * (angle * x).cos() for x, mass in enumerate(self.masses[1:-1], 1)), self.masses[0])
             return (waves + arb(0, 1) * 4 * self.masses[-1]) / self.whole
@@ -201,4 +209,5 @@ class GaussianWave:
         return sums / self.whole
 
     def _term(self, angle: arb) -> arb:
+        """exp(-v angle^2/2)."""
         return (-self.half * angle * angle).exp()

@@ -1,4 +1,4 @@
-"""Locks that a forked child finds free, whichever thread of the parent held them at that moment."""
+"""Threads and forks: locks that are free in a forked child, and cached properties that take no lock."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ __all__ = ["Locked", "cached_property", "give_lock"]
 
 
 class Locked(Protocol):
-    """Anything that guards its state by a lock of its own."""
+    """An object with its own lock in `_lock`."""
 
     _lock: Lock
 
@@ -22,35 +22,37 @@ _holders: WeakSet[Locked] = WeakSet()
 
 
 def give_lock(holder: Locked) -> None:
-    """A new lock for `holder`, and another one in each child that is forked while it is held.
+    """Give `holder` a lock, which a forked child replaces by a new one if it was held at the moment of the fork.
 
-    The thread that held it does not exist in the child: what it was about to change stays as it was.
+    The thread that held the lock does not exist in the child, so it would never be released there; the change that it
+    guarded does not take place in the child.
     """
     holder._lock = Lock()
     _holders.add(holder)
 
 
 def _free() -> None:
+    """Run in a forked child: replace all locks that are held."""
     for holder in list(_holders):
         if holder._lock.locked():
             holder._lock = Lock()
 
 
-if hasattr(os, "register_at_fork"):  # not on Windows, which has no fork
+if hasattr(os, "register_at_fork"):  # Windows has no fork.
     os.register_at_fork(after_in_child=_free)
 
 
-# Attributes that are computed once, without a lock: two threads may both compute one, and find the same.
+# Cached properties without a lock: two threads may both compute the value, which is the same for both.
 
-# Until Python 3.11 the one of functools holds a lock while it computes, one for all instances. Whoever computes in
-# balls holds their lock too, and asks for such attributes: two threads could wait for each other, and a child that is
-# forked meanwhile would wait for a thread that it does not have.
+# Up to Python 3.11, functools.cached_property holds one lock for all instances while it computes. A thread that
+# computes in balls holds the lock of `zcdp.numeric.balls` and reads cached properties: two threads could deadlock, and
+# a child forked meanwhile would wait for a thread that it does not have.
 if TYPE_CHECKING or sys.version_info >= (3, 12):
     from functools import cached_property
 else:
 
-    class cached_property:  # noqa: N801 - it stands in for the one of functools
-        """A method that is called at the first access; its answer then takes its place."""
+    class cached_property:  # noqa: N801 - it replaces functools.cached_property
+        """Call the method at the first access and keep the result in the instance: functools' own, without its lock."""
 
         def __init__(self, function: Callable[[Any], Any]) -> None:
             self.func, self.__doc__ = function, function.__doc__

@@ -1,6 +1,7 @@
-"""Work, counted as it is done: what would take too long is stopped by the count, at the same place on every machine.
+"""Work limits: computations count their operations and are stopped by the count, at the same point on every machine.
 
-It is in nanoseconds of one common core, near enough: how tight an answer is may rest on it, and no proof.
+The unit is a nanosecond on a typical core, approximately. How tight an answer is may depend on the count; whether it
+is correct never does.
 """
 
 from __future__ import annotations
@@ -19,16 +20,17 @@ __all__ = ["SECOND", "TooMuchWork", "count_functions", "count_products", "count_
 T = TypeVar("T")
 
 SECOND = 1_000_000_000
-PRODUCT = 60
-FUNCTION, LONG, BITS, GROWTH = 600, 5_000, 1_024, 1.6  # with few bits, with BITS, and the power by which it grows
+PRODUCT_WORK = 60  # nanoseconds for a product of complex balls of few bits
+# An elementary function of balls takes FUNCTION_WORK + LONG_WORK (bits/LONG_BITS)^GROWTH nanoseconds.
+FUNCTION_WORK, LONG_WORK, LONG_BITS, GROWTH = 600, 5_000, 1_024, 1.6
 
 
 class TooMuchWork(NotCertified):
-    """More was needed than is allowed here."""
+    """The work limit was reached before there was an answer."""
 
 
 class _Meter(local):
-    """What the thread has done, and where it is stopped."""
+    """For each thread: the work done so far, and the count at which it is stopped."""
 
     done: float = 0.0
     last: float = inf
@@ -38,31 +40,31 @@ _meter = _Meter()
 
 
 def done() -> float:
-    """What this thread has done so far: only differences mean anything."""
+    """The work of this thread so far, in nanoseconds. Only differences are meaningful."""
     return _meter.done
 
 
 def count_work(nanoseconds: float) -> None:
-    """Add work that is done, or about to be; `TooMuchWork` where that is more than is allowed."""
+    """Count work that is done or about to be done; raises `TooMuchWork` beyond the limit."""
     _meter.done += nanoseconds
     if _meter.done > _meter.last:
         raise TooMuchWork("it takes too much work: the parameters are too extreme")
 
 
 def count_functions(number: float) -> None:
-    """Add so many elementary functions of balls at the working precision."""
-    count_work(number * (FUNCTION + LONG * (ctx.prec / BITS) ** GROWTH))
+    """Count the work of `number` elementary functions of balls at the working precision."""
+    count_work(number * (FUNCTION_WORK + LONG_WORK * (ctx.prec / LONG_BITS) ** GROWTH))
 
 
 def count_products(number: float) -> None:
-    """Add so many products of complex balls at the working precision."""
-    count_work(number * (PRODUCT + ctx.prec / 2))
+    """Count the work of `number` products of complex balls at the working precision."""
+    count_work(number * (PRODUCT_WORK + ctx.prec / 2))
 
 
 def within(nanoseconds: float, evaluate: Callable[[], T], *, apart: bool = False) -> T:
-    """Run `evaluate` with so much work, or `TooMuchWork`, and with no more than what is around it allows.
+    """Run `evaluate` under a limit on its work, and under the limit already in force; raises `TooMuchWork` beyond.
 
-    `apart`: whatever that is, where the result is kept for others, who may be allowed more.
+    `apart` ignores the limit in force: for results that are cached and shared with callers that may do more work.
 
     >>> within(10, lambda: count_work(20))
     Traceback (most recent call last):
@@ -70,7 +72,7 @@ def within(nanoseconds: float, evaluate: Callable[[], T], *, apart: bool = False
     zcdp.numeric.work.TooMuchWork: it takes too much work: the parameters are too extreme
     """
     before = _meter.last
-    try:  # What was allowed comes back without a call, at whose begin an interrupt might end it.
+    try:  # The old limit is restored by an assignment, not by a call, which Ctrl-C could interrupt as it begins.
         _meter.last = min(inf if apart else before, _meter.done + nanoseconds)
         return evaluate()
     finally:

@@ -1,1 +1,1 @@
-"""What follows from a privacy-loss cumulant, whoever supplies it."""
+"""Privacy accounting for any mechanism: cumulants, laws of the privacy loss, profiles, and their composition."""

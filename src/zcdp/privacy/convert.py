@@ -1,4 +1,8 @@
-"""From a Renyi curve to (epsilon, delta): the best order of all, not of a grid, and certified at it."""
+"""From a Renyi curve, or from rho alone, to (epsilon, delta): the conversion of Canonne, Kamath and Steinke 2020.
+
+The order alpha is optimised over all reals, not over a grid. The search is heuristic; the answer at the order found
+is certified.
+"""
 
 from __future__ import annotations
 
@@ -20,18 +24,19 @@ from zcdp.text.calls import spoken
 __all__ = ["rdp_to_delta", "rdp_to_epsilon", "zcdp_to_delta", "zcdp_to_epsilon"]
 
 
-CORNERS = 1 << 13
-SEARCH, ONCE = SECOND, 2 * SECOND  # what the search for the best order may take, and the answer at it
+CORNER_STEPS = 1 << 13  # Curves made of chords have their corners at s = n 2^(k - 13), n < 2^13.
+SEARCH_WORK, ANSWER_WORK = SECOND, 2 * SECOND  # work limits of the search for s, and of the certified answer at it
 
 Cumulant: TypeAlias = Callable[[Any], Any]
-"""K(s) over every number system: Callable[[Number], Number], which the type system cannot say."""
+"""K(s) for real balls, complex balls and series: a generic Callable[[Number], Number], which cannot be typed."""
 
 
 def rdp_to_epsilon(cumulant: Cumulant, delta: Fraction, *, guess: float = 1.0, worth: float = inf) -> float:
-    """Least over s > 0 of ( K(s) + s log s - (1+s) log(1+s) - log delta )/s, rounded up.
+    """Certified epsilon at `delta`: min over s > 0 of ( K(s) + s log s - (1+s) log(1+s) - log delta )/s, rounded up.
 
     Canonne, Kamath and Steinke 2020, Proposition 12. Theorem: docs/theorems/rdp-to-approx.md.
-    Where the order of the guess gives more than is `worth` knowing, it is not refined.
+    `guess` is a value of s near the best one. If it gives more than `worth`, it is not refined, because the caller
+    knows a smaller epsilon already.
 
     >>> rdp_to_epsilon(lambda s: s * (1 + s) / 2, Fraction(1, 10**6))  # rho = 1/2
     5.221534...
@@ -41,18 +46,18 @@ def rdp_to_epsilon(cumulant: Cumulant, delta: Fraction, *, guess: float = 1.0, w
         return cumulant(s) + tail_factor(s) - lift(delta).log()
 
     def rising(s: float) -> float:
-        """s^2 times the slope of exponent(s)/s: increasing, as the exponent is convex."""
+        """s^2 times the slope of exponent(s)/s, heuristic; it increases in s, because the exponent is convex."""
         value, slope = _slope(exponent, s)
         return float((s * slope - value).mid())
 
     best = arb(guess)
-    if guess == 1.0 or enclose(lambda: (exponent(best) / best).max(arb(0)))[0] < worth:  # else any order will do
+    if guess == 1.0 or enclose(lambda: (exponent(best) / best).max(arb(0)))[0] < worth:  # else any s will do
         best = _corner(lambda s: exponent(s) / s, _search(rising, guess))
-    return within(ONCE, lambda: enclose(lambda: (exponent(best) / best).max(arb(0))))[1]
+    return within(ANSWER_WORK, lambda: enclose(lambda: (exponent(best) / best).max(arb(0))))[1]
 
 
 def rdp_to_delta(cumulant: Cumulant, epsilon: Fraction, *, guess: float = 1.0) -> float:
-    """Least over s > 0 of exp( K(s) - s epsilon + s log s - (1+s) log(1+s) ), rounded up.
+    """Certified delta at `epsilon`: min over s > 0 of exp( K(s) - s epsilon + s log s - (1+s) log(1+s) ), rounded up.
 
     >>> rdp_to_delta(lambda s: s * (1 + s) / 2, Fraction(5))
     2.896...e-06
@@ -62,18 +67,21 @@ def rdp_to_delta(cumulant: Cumulant, epsilon: Fraction, *, guess: float = 1.0) -
         return cumulant(s) + tail_factor(s) - s * lift(epsilon)
 
     best = _corner(exponent, _search(lambda s: float(_slope(exponent, s)[1].mid()), guess))
-    return min(within(ONCE, lambda: enclose(lambda: exponent(best).exp()))[1], 1.0)
+    return min(within(ANSWER_WORK, lambda: enclose(lambda: exponent(best).exp()))[1], 1.0)
 
 
 def _slope(exponent: Cumulant, s: float) -> tuple[arb, arb]:
-    """Value and slope, by a difference: not every curve has a Taylor series."""
+    """Value and heuristic slope at s, by a difference quotient, because not every curve has a Taylor series."""
     here, step = arb(s), arb(s) * arb(2) ** -50
     value = exponent(here)
     return value, (exponent(here + step) - value) / step
 
 
 def _search(rising: Callable[[float], float], guess: float) -> float:
-    """The best s, to nine digits, or as near as the work allows: any s at all gives a certified answer."""
+    """Heuristic root s of `rising` to nine digits, or the best s found within the work limit.
+
+    The answer is certified at any s; a poor s only makes it less tight.
+    """
     nearest = inf, guess
 
     def noted(s: float) -> float:
@@ -87,7 +95,7 @@ def _search(rising: Callable[[float], float], guess: float) -> float:
 
     for bits in (256, 1024, 4096):
         try:
-            return within(SEARCH, partial(at_precision, bits, cross))
+            return within(SEARCH_WORK, partial(at_precision, bits, cross))
         except TooMuchWork:
             break
         except Undecided:
@@ -96,16 +104,19 @@ def _search(rising: Callable[[float], float], guess: float) -> float:
 
 
 def _corner(value: Cumulant, s: float) -> arb:
-    """The best of s and its neighbours of 13 bits: a curve of chords is least at one of its corners, which they are."""
+    """The best of s and its two neighbours of 13 bits, heuristic.
+
+    If K is piecewise linear (made of chords), the minimum is at one of its corners, and these have 13 bits.
+    """
     mantissa, exponent = frexp(s)
-    corners = [arb(ldexp(round_(mantissa * CORNERS) / CORNERS, exponent)) for round_ in (floor, ceil)]
+    corners = [arb(ldexp(round_(mantissa * CORNER_STEPS) / CORNER_STEPS, exponent)) for round_ in (floor, ceil)]
     try:
         return min((arb(s), *corners), key=lambda point: at_precision(256, lambda: float(value(point).mid())))
     except Undecided:
         return arb(s)
 
 
-# From rho-zCDP alone to (epsilon, delta): the Renyi curve alpha rho, at its best order.
+# From rho-zCDP alone to (epsilon, delta): the conversions above for the Renyi curve D(alpha) = alpha rho.
 
 
 @spoken

@@ -1,4 +1,4 @@
-"""The one abstraction: a privacy-loss cumulant, and all that is derived from it once for everybody."""
+"""`Curve`: anything with a privacy-loss cumulant K(s), and what follows from K: rho, Renyi DP, (epsilon, delta)."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from zcdp.numeric.supremum import Convex, steepest_ratio
 from zcdp.numeric.threads import cached_property
 from zcdp.privacy.loss import LossLaw, three_point_pair
 from zcdp.privacy.relation import Relation
-from zcdp.privacy.rho_search import LARGEST, Peak, from_below, is_infinite, quick_divergence
+from zcdp.privacy.rho_search import LARGEST_QUICK_ORDER, Peak, from_below, is_infinite, quick_divergence
 from zcdp.text.calls import spoken_class
 from zcdp.text.names import NEIGHBOURS, table
 from zcdp.text.numbers import at_most
@@ -40,15 +40,16 @@ AUTHORS_ONLY = {
     *("adds_up", "budget", "convexes", "coordinates", "cumulant", "forms", "is_envelope", "kl", "laws", "local"),
     *("loss_ball", "noise", "pair", "peak", "profile", "shape", "theorems", "usual_divisor", "usual_losses", "witness"),
 }
-"""What whoever writes a mechanism supplies, or may: `dir` and the reference show users the rest."""
+"""Members for authors of mechanisms; `dir` and the reference pages show users only the others."""
 
 
 @spoken_class
 class Curve(metaclass=ABCMeta):
-    """Anything whose privacy loss L = log dP/dQ has the cumulant K(s) = log E_P exp(s L) in the worst case.
+    """A mechanism or a composition, whose privacy loss L = log dP/dQ has the cumulant K(s) = log E_P exp(s L).
 
-    With alpha = 1 + s: the Renyi divergence is K(s)/s, its limit at order 1 is KL = K'(0), and
-    rho = sup over s > 0 of K(s)/(s(1+s)). See docs/theorems/cumulant.md.
+    K is that of the worst pair of neighbours (P, Q). With alpha = 1 + s, the Renyi divergence of order alpha is K(s)/s,
+    its limit at order 1 is the KL divergence K'(0), and rho is the supremum over s > 0 of K(s)/(s(1+s)).
+    Theorem: docs/theorems/cumulant.md.
     """
 
     def __init_subclass__(cls, **options: Any) -> None:
@@ -57,24 +58,24 @@ class Curve(metaclass=ABCMeta):
         spoken_class(cls)
 
     def __dir__(self) -> list[str]:
-        """What a user may ask for."""
+        """The members for users, without those for authors of mechanisms."""
         return [name for name in super().__dir__() if name not in AUTHORS_ONLY]
 
     @abstractmethod
     def cumulant(self, s: Number) -> Number:
-        """K(s), at the working precision; K(0) = 0."""
+        """K(s), s = alpha - 1, at the working precision; K(0) = 0."""
 
     @property
     @abstractmethod
     def largest_loss(self) -> Exact | None:
-        """The exact supremum of the privacy loss; None where it is unbounded."""
+        """The exact supremum of the privacy loss; None if it is unbounded."""
 
     is_envelope: ClassVar[bool] = False
-    """Whether K is the largest over many pairs, a different one for each order: convex, but no cumulant itself."""
+    """Whether K is a maximum over several pairs, another one at each order: it is convex, but not a cumulant itself."""
 
     @abstractmethod
     def peak(self) -> Peak:
-        """rho and its order at the working precision, from a theorem."""
+        """rho and the order alpha that attains it, at the working precision, as a theorem states them."""
 
     @property
     def is_tight(self) -> bool:
@@ -83,23 +84,23 @@ class Curve(metaclass=ABCMeta):
 
     @property
     def unbounded(self) -> bool:
-        """Whether no order has a finite divergence, as where an outcome gives an input away: then rho is inf."""
+        """Whether the Renyi divergence is infinite at every order, as if some outcome reveals the input; rho is inf."""
         return False
 
     def witness(self) -> arb:
-        """A lower bound on rho from a concrete pair, where the peak is only an upper bound."""
+        """A lower bound on rho that a concrete pair attains, as a ball; for curves whose `peak` is an upper bound."""
         raise NotCertified(f"{self!r} has no concrete pair for a lower bound")
 
     @cached_property
     def pure_epsilon(self) -> float:
-        """The least float epsilon for which pure epsilon-DP holds; inf where there is none."""
+        """The least float epsilon for which pure epsilon-DP holds; inf if there is none."""
         loss = self.largest_loss
         if isinstance(loss, Fraction):
             return float_above(loss)
         return inf if loss is None else enclose(lambda: lift(loss))[1]
 
     def _repr_html_(self) -> str:
-        """What a notebook shows: the cost, and how far it is known."""
+        """The table that a notebook shows: rho, and whether it is exact, pure epsilon, neighbours and theorem."""
         rows = [("\u03c1 (zCDP)", at_most(self.rho) + ("" if self.is_tight else ", a proven upper bound"))]
         rows.append(("pure \u03b5", at_most(self.pure_epsilon)))
         rows.append(("neighbours", NEIGHBOURS[self.relation.value]))
@@ -109,7 +110,7 @@ class Curve(metaclass=ABCMeta):
 
     @cached_property
     def rho_bounds(self) -> tuple[float, float]:
-        """Floats (lower, upper) that enclose the tight zCDP parameter."""
+        """Certified floats (lower, upper) around the tight zCDP parameter."""
         return self._peak_bounds if self.is_tight else (from_below(self.witness), self.rho)
 
     @property
@@ -119,11 +120,12 @@ class Curve(metaclass=ABCMeta):
 
     @cached_property
     def _peak_bounds(self) -> tuple[float, float]:
+        """Certified floats around the rho of `peak`."""
         return self._certified(lambda: self.peak().rho)
 
     @cached_property
     def rho_fraction(self) -> Fraction:
-        """`rho` as an exact rational, for sums that must not be rounded; an infinite one is refused."""
+        """`rho` as an exact rational, for sums that must not be rounded; raises if rho is infinite."""
         return rational(self.rho, "rho")
 
     @cached_property
@@ -142,7 +144,7 @@ class Curve(metaclass=ABCMeta):
 
         Order 1 is the Kullback-Leibler divergence, order infinity the pure epsilon.
         """
-        if (type(order) is float or type(order) is int) and 1 < order < LARGEST:
+        if (type(order) is float or type(order) is int) and 1 < order < LARGEST_QUICK_ORDER:
             found = self._quick(float(order))
             if found is not None:
                 return found
@@ -150,13 +152,13 @@ class Curve(metaclass=ABCMeta):
             return self._rdp(order)
         import numpy as np
 
-        # an array of objects keeps each order exact: numpy would round a large int beside a float
+        # An array of objects keeps each order exact: numpy would convert a large int beside a float to a float.
         orders = order if isinstance(order, np.ndarray) else np.array(order, dtype=object)
         flat = [self._rdp(one) for one in orders.ravel().tolist()]
         return np.array(flat, dtype=np.float64).reshape(orders.shape)
 
     def _quick(self, order: float) -> float | None:
-        """The divergence, if one attempt finds it and no class knows better; else None."""
+        """The divergence, rounded up, if one evaluation pins it down and no subclass overrides `_divergence`."""
         if self.unbounded or type(self)._divergence is not Curve._divergence:
             return None
         found = quick_divergence(self.cumulant, order)
@@ -171,6 +173,7 @@ class Curve(metaclass=ABCMeta):
         return self._divergence(excess)
 
     def _divergence(self, excess: Fraction) -> float:
+        """The Renyi divergence of order 1 + excess, rounded up."""
         if self.unbounded:
             return inf
 
@@ -180,120 +183,126 @@ class Curve(metaclass=ABCMeta):
             s = lift(excess)
             return self.cumulant(s) / s
 
-        # a curve that is itself a bound may exceed the largest loss, which bounds every divergence
+        # If K is only a bound, K(s)/s may exceed the largest loss, which bounds every divergence.
         try:
             return min(self._certified(divergence)[1], self.pure_epsilon)
-        except NotCertified:  # of a curve that is hard to evaluate at this order its rho is known all the same
+        except NotCertified:  # K cannot be evaluated at this order, but D(alpha) <= alpha rho always holds.
             if self.rho == inf:
                 raise
             return min(self._divergence_by_rho(excess), self.pure_epsilon)
 
     def _divergence_by_rho(self, excess: Fraction) -> float:
+        """The bound alpha rho on the Renyi divergence of order alpha = 1 + excess, rounded up."""
         return enclose(lambda: lift((1 + excess) * Fraction(self.rho)))[1]
 
     def _certified(self, evaluate: Callable[[], arb]) -> tuple[float, float]:
+        """Certified floats around a divergence, which is at most the largest loss."""
         lower, upper = enclose(evaluate)
-        if upper > nextafter(lower, inf):  # on a float, or just below one: and no divergence exceeds the largest loss
+        if upper > nextafter(lower, inf):  # The value is close to the float in between, which may be the largest loss.
             upper = min(upper, self.pure_epsilon)
         return lower, upper
 
     def loss_ball(self) -> arb:
-        """The largest loss, at the working precision, or the float above it; +inf where it is unbounded."""
+        """The largest loss as a ball, or as the float above it if it has no exact form; +inf if it is unbounded."""
         try:
             loss = self.largest_loss
-        except (AttributeError, TypeError, ValueError):  # The loss is no one exact number.
+        except (AttributeError, TypeError, ValueError):  # The largest loss has no exact form.
             loss = None
         return arb(self.pure_epsilon) if loss is None else lift(loss)
 
     def kl(self) -> arb:
-        """K'(0), the divergence of order 1, at the working precision: the removable singularity, solved once."""
+        """K'(0), the divergence of order 1 (KL), at the working precision, from the power series of K at 0."""
         return coefficient(self.cumulant(arb_series([0, 1], prec=3)), 1)
 
     def convexes(self) -> Sequence[Convex]:
-        """What the certified search over orders needs, at the working precision."""
+        """The cumulants whose maximum is K, for the certified search for rho, at the working precision."""
         loss = self.largest_loss
         if loss is None:
             raise NotCertified("the search over orders needs a bounded privacy loss")
 
         def taylor(s: arb) -> tuple[arb, arb, arb]:
-            # four terms, of which a removable singularity may use up one
+            # Three terms are needed; a removable singularity may use up a fourth.
             return derivatives(self.cumulant(arb_series([s, 1], prec=4)))
 
         return [Convex(self.cumulant, self.kl(), lift(loss), None if self.is_envelope else taylor)]
 
     def search_rho(self, tolerance: float = 1e-10) -> tuple[float, float]:
-        """Floats around rho by a certified search over all orders, which uses no theorem on where the peak is."""
+        """Certified floats around rho by a search over all orders, which uses no theorem about the peak."""
         return steepest_ratio(self.convexes, tolerance)[:2]
 
     @property
     def relation(self) -> Relation:
-        """The neighbouring relation that this is about; `EITHER` where it is stated for whatever the plan's is."""
+        """The neighbouring relation; `EITHER` if the mechanism is stated for whatever relation the plan has."""
         return Relation.EITHER
 
     def pair(self) -> LossLaw | None:
-        """A symmetric pair whose privacy profile is at least this one's; None where none is known.
+        """A dominating pair: a symmetric pair whose privacy profile is at least the mechanism's; None if none is known.
 
-        Unless a mechanism knows better, binary randomized response, which dominates all of pure DP.
+        By default that is binary randomized response, which dominates every pure epsilon-DP mechanism.
         """
         loss = self.pure_epsilon
         return None if loss == inf else three_point_pair(Fraction(loss))
 
     @property
     def parts(self) -> tuple[tuple[Curve, int], ...]:
-        """What is composed here, each with how often."""
+        """The mechanisms that are composed, each with its number of uses."""
         return ((self, 1),)
 
     @property
     def coordinates(self) -> tuple[tuple[Curve, int], ...]:
-        """The independent coordinates of one mechanism, each with how many are alike; itself, if it has just one."""
+        """The independent coordinates of one mechanism, each with its multiplicity; the mechanism itself by default."""
         return ((self, 1),)
 
     @property
     def laws(self) -> Sequence[tuple[LossLaw | None, int]]:
-        """The laws that dominate the privacy loss, one for each coordinate, with how often; None: none is known."""
+        """The dominating law of each coordinate (None if none is known), with its multiplicity."""
         return [(one.pair(), count) for one, count in self.coordinates]
 
     @cached_property
     def _approximate(self) -> Routes:
-        from zcdp.privacy.routes import Routes  # the engines of the profile are not needed for rho
+        """The routes to approximate DP, (epsilon, delta)."""
+        from zcdp.privacy.routes import Routes  # imported late, because rho does not need the engines of the profile
 
         return Routes(self)
 
     @property
     def profile(self) -> Profile | None:
-        """The exact privacy profile of the dominating pairs; None where some part has none."""
+        """The exact privacy profile of the composed dominating pairs; None if some part has no such pair."""
         return self._approximate.profile
 
     def epsilon_at(self, *, delta: Value) -> float:
-        """The least epsilon certified for (epsilon, delta)-DP: the best of all routes, rounded up."""
+        """The least epsilon that any route certifies for (epsilon, delta)-DP, rounded up."""
         return self._approximate.epsilon_at(delta)
 
     def epsilon_bounds(self, *, delta: Value) -> tuple[float, float]:
-        """Floats (lower, upper) that enclose the least epsilon at `delta`."""
+        """Certified floats (lower, upper) around the least epsilon at `delta`."""
         return self._approximate.epsilon_bounds(delta)
 
     def delta_at(self, *, epsilon: Value) -> float:
-        """The least delta certified for (epsilon, delta)-DP: the best of all routes, rounded up."""
+        """The least delta that any route certifies for (epsilon, delta)-DP, rounded up."""
         return self._approximate.delta_bounds(epsilon, upper_only=True)[1]
 
     def _curve_in_haste(self, epsilons: Sequence[Fraction], haste: int) -> list[float]:
-        """`delta_at` at increasing epsilons by the profile alone, neighbours together: for curves of large plans."""
+        """Certified upper bounds on delta at increasing epsilons, by the profile alone: for curves of large plans.
+
+        Neighbouring epsilons share engines; `haste` divides the work.
+        """
         return self._approximate.curve_above(epsilons, haste=haste)
 
     def _delta_in_haste(self, epsilon: Value, haste: int) -> float:
-        """`delta_at` with one `haste`-th of the effort, where many are wanted: as sound, and less tight."""
+        """A certified upper bound on delta like `delta_at`, with the work divided by `haste`: possibly less tight."""
         return self._approximate.delta_bounds(epsilon, upper_only=True, haste=haste)[1]
 
     def delta_bounds(self, *, epsilon: Value) -> tuple[float, float]:
-        """Floats (lower, upper) that enclose the least delta at `epsilon`."""
+        """Certified floats (lower, upper) around the least delta at `epsilon`."""
         return self._approximate.delta_bounds(epsilon)
 
     def routes(self, *, delta: Value) -> dict[str, float]:
-        """epsilon at `delta` by each certified route: exact profile, Renyi curve, rho alone, largest loss."""
+        """Certified epsilon at `delta` by each route: exact profile, Renyi curve, rho alone, largest loss."""
         return self._approximate.epsilons(delta)
 
     def __add__(self, other: Curve) -> Plan:
-        from zcdp.privacy.plan import Plan  # the sum of curves is a curve
+        from zcdp.privacy.plan import Plan  # imported late, because Plan is a Curve
 
         return Plan.sum_of(self, other)
 

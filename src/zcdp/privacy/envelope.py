@@ -1,4 +1,4 @@
-"""A pair of distributions on finitely many outcomes, as balls: its cumulant and derivatives."""
+"""Cumulants that are a maximum over several pairs: finite pairs, their envelope, and bounds for each direction."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ __all__ = ["Both", "FiniteEnvelope", "FinitePair", "rdp_each_way", "real_s"]
 
 @dataclass(frozen=True)
 class FinitePair:
-    """P-masses of the outcomes and their losses log P/Q, at the working precision."""
+    """A pair (P, Q) on finitely many outcomes: the P-masses and the losses log P/Q, at the working precision."""
 
     masses: Sequence[arb]
     losses: Sequence[arb]
@@ -36,7 +36,7 @@ class FinitePair:
         return sum((mass * (s * loss).exp() for mass, loss in self._outcomes()), arb(0)).log()
 
     def taylor(self, s: arb) -> tuple[arb, arb, arb]:
-        """K, K' (the mean loss tilted by e^{s loss}) and K'' (its variance) at s."""
+        """K, K' and K'' at s; K' and K'' are mean and variance of the loss under the law tilted by e^{s loss}."""
         count_functions(3 * len(self.masses))
         total = first = second = arb(0)
         for mass, loss in self._outcomes():
@@ -47,7 +47,7 @@ class FinitePair:
         return total.log(), mean, second / total - mean * mean
 
     def kl(self) -> arb:
-        """The mean loss."""
+        """The mean loss, which is the KL divergence of P from Q."""
         return sum((mass * loss for mass, loss in self._outcomes()), arb(0))
 
     def largest(self) -> arb:
@@ -55,7 +55,7 @@ class FinitePair:
         return max_ball(self.losses)
 
     def convex(self) -> Convex:
-        """As the certified search over orders sees it."""
+        """The cumulant as `zcdp.numeric.supremum` takes it."""
         return Convex(self.value, self.kl(), self.largest(), self.taylor)
 
     def _outcomes(self) -> zip[tuple[arb, arb]]:
@@ -63,27 +63,27 @@ class FinitePair:
 
 
 def max_ball(balls: Sequence[arb]) -> arb:
-    """A ball around the largest of several numbers."""
+    """A ball around the maximum of several numbers, each known as a ball."""
     largest = balls[0]
     for ball in balls[1:]:
         largest = largest.max(ball)
     return largest
 
 
-# Curves that are the largest of several: directions of a pair, pairs of rows, members of a class.
+# Curves that are a maximum over several pairs: the two directions of a pair, all pairs of rows, members of a class.
 
 
 def real_s(s: Number) -> arb:
-    """An envelope is not analytic: it has values at real orders only."""
+    """The argument s if it is a real ball; raises for series and complex balls, because an envelope is not analytic."""
     if isinstance(s, arb):
         return s
     raise BadType("the cumulant of an envelope of several pairs is defined at real orders only")
 
 
 class FiniteEnvelope(Curve):
-    """The largest over finitely many finite pairs, at each order: so it may be summed with other cumulants.
+    """At each order the maximum of the cumulants of finitely many finite pairs; it may be added to other cumulants.
 
-    (Taking the largest only after composing would be unsound: see docs/theorems/directions.md.)
+    (To compose each pair and take the maximum afterwards would be unsound: see docs/theorems/directions.md.)
     """
 
     is_envelope = True
@@ -99,19 +99,19 @@ class FiniteEnvelope(Curve):
         return False
 
     def candidates(self) -> Sequence[int] | None:
-        """The pairs among which the steepest is expected; None: all."""
+        """The indices of the pairs among which the one with the largest rho is expected; None means all."""
         return None
 
     def cumulant(self, s: Number) -> Number:
-        order = real_s(s)
-        largest: Number = self._largest(lambda pair: pair.value(order))  # type: ignore[assignment]
+        point = real_s(s)
+        largest: Number = self._largest(lambda pair: pair.value(point))  # type: ignore[assignment]
         return largest
 
     def kl(self) -> arb:
         return self._largest(lambda pair: pair.kl())
 
     def _largest(self, quantity: Callable[[FinitePair], arb]) -> arb:
-        """Over all pairs; 0 if no two inputs differ."""
+        """The maximum of a quantity over all pairs; 0 if no two inputs differ, +inf if the loss is unbounded."""
         return arb.pos_inf() if self.unbounded else max_ball([arb(0), *map(quantity, self.pairs())])
 
     def convexes(self) -> Sequence[Convex]:
@@ -122,7 +122,7 @@ class FiniteEnvelope(Curve):
 
     @cached_property
     def pure_epsilon(self) -> float:
-        """The least float epsilon for which pure epsilon-DP holds; inf where there is none."""
+        """The least float epsilon for which pure epsilon-DP holds; inf if there is none."""
         if self.unbounded:
             return inf
         return enclose(self.loss_ball)[1]
@@ -131,6 +131,7 @@ class FiniteEnvelope(Curve):
         return self._largest(lambda pair: pair.largest())
 
     def _search(self, tolerance: float) -> Supremum:
+        """Certified floats around rho, and where it is nearly attained."""
         if self.unbounded:
             return Supremum(inf, inf, 0, inf)
         if not self.pairs():
@@ -139,7 +140,7 @@ class FiniteEnvelope(Curve):
 
     @cached_property
     def supremum(self) -> Supremum:
-        """The certified search over all pairs and orders. Theorem: docs/theorems/supremum.md."""
+        """Certified bounds on rho, by a search over all pairs and orders. Theorem: docs/theorems/supremum.md."""
         return self._search(self.tolerance)
 
     def search_rho(self, tolerance: float = 1e-10) -> tuple[float, float]:
@@ -147,7 +148,7 @@ class FiniteEnvelope(Curve):
 
     @cached_property
     def rho_order(self) -> float:
-        """The order alpha at which D(alpha)/alpha is largest, as found; 1.0 means in the limit alpha -> 1."""
+        """The order alpha at which the search found D(alpha)/alpha to be largest; 1.0 means in the limit alpha -> 1."""
         return 1 + self.supremum.point
 
     @cached_property
@@ -161,18 +162,19 @@ class FiniteEnvelope(Curve):
         return super()._divergence(excess)
 
 
-# The Renyi divergence in each of the two orders of the neighbours, where they differ.
+# The Renyi divergence in each of the two directions of add-remove neighbours.
 
-BITS = 192
+DIVERGENCE_BITS = 192
 Both = tuple[Fraction | None, Fraction | None]
-"""With the person against without, and the other way round; None where it is infinite."""
+"""A divergence for each direction: P with the person and Q without, then the reverse; None if it is infinite."""
 
 
 def rdp_each_way(curve: Curve, order: Fraction) -> Both:
-    """Bounds on the divergence of an order above 1: with the person against without, and the other way round.
+    """Certified upper bounds on the Renyi divergence of an order above 1, in each of the two directions.
 
-    Only mechanisms for add_remove neighbours know which is which, and all of them face the same way; of the others each
-    is the larger of both. Theorem: docs/theorems/renyi-filter.md.
+    The first is for P with the person and Q without, the second for the reverse. Only mechanisms for add_remove
+    neighbours distinguish the two, and all of them have the same direction; any other mechanism counts with the larger
+    of its two divergences in both. Theorem: docs/theorems/renyi-filter.md.
 
     >>> from zcdp import LossPair
     >>> [float(x) for x in rdp_each_way(LossPair(p=["1/2", "1/2"], q=["1/10", "9/10"], ordered=True), Fraction(2))]
@@ -181,13 +183,14 @@ def rdp_each_way(curve: Curve, order: Fraction) -> Both:
     first = second = Fraction(0)
     for part, count in curve.parts:
         one, other = _of_one(part, order)
-        if one is None or other is None:  # nothing is lost: a sum that is infinite in one order admits nothing
+        if one is None or other is None:  # If one direction is infinite, a filter admits nothing in any case.
             return None, None
         first, second = first + count * one, second + count * other
     return first, second
 
 
 def _of_one(part: Curve, order: Fraction) -> Both:
+    """`rdp_each_way` of a single mechanism."""
     worst = part.rdp(order)
     largest = None if worst == inf else Fraction(worst)
     if largest is None or part.relation is not Relation.ADD_REMOVE:
@@ -202,7 +205,7 @@ def _of_one(part: Curve, order: Fraction) -> Both:
 
 
 def _of_laws(laws: list[tuple[LossLaw, int]], s: Fraction, otherwise: Fraction) -> Fraction:
-    """log M(s)/s of laws that dominate, rounded up; or what is known anyway, where balls do not tell."""
+    """The sum of log M(s)/s over dominating laws, rounded up; `otherwise` if the balls are too wide."""
 
     def divergence() -> float:
         point = lift(s)
@@ -210,7 +213,7 @@ def _of_laws(laws: list[tuple[LossLaw, int]], s: Fraction, otherwise: Fraction) 
         return above(total) if total.is_finite() else inf
 
     try:
-        found = at_precision(BITS, divergence)
+        found = at_precision(DIVERGENCE_BITS, divergence)
     except (Undecided, NotCertified, OverflowError):
         return otherwise
     return max(Fraction(found), Fraction(0)) if found < inf else otherwise

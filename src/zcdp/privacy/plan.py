@@ -1,4 +1,4 @@
-"""Composition: a sum of curves, each with a count, is a curve again."""
+"""`Plan`: the composition of mechanisms fixed beforehand, written as a sum; it is a `Curve` again."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from zcdp.numeric.balls import NotCertified, enclose, lift
 from zcdp.numeric.exact import Exact, Log, integer
 from zcdp.numeric.functions import Number
 from zcdp.numeric.search import float_above
-from zcdp.numeric.supremum import VALUE, Convex
+from zcdp.numeric.supremum import VALUE_WORK, Convex
 from zcdp.numeric.threads import cached_property
 from zcdp.numeric.work import count_functions
 from zcdp.privacy.curve import Curve, Peak
@@ -25,19 +25,19 @@ from zcdp.privacy.rho_search import TOLERANCES, search, searched_rho, sum_of_div
 __all__ = ["LARGEST_COUNT", "Forms", "Plan"]
 
 
-LARGEST_COUNT = 10**12
-TIGHT = 2e-10  # Two ends of rho so close count as its exact value: the search over orders is asked for it.
+LARGEST_COUNT = 10**12  # the largest number of uses of one mechanism
+TIGHT = 2e-10  # If its two ends are this close, relatively, rho counts as exact; the search aims at half of it.
 
 
 class Plan(Curve):
-    """A composition: K = n_1 K_1 + n_2 K_2 + ..., adaptive choices included; equal parts are merged.
+    """A composition with the cumulant K = n_1 K_1 + n_2 K_2 + ..., valid also if queries are chosen adaptively.
 
-    Written as it reads, `100 * Laplace(epsilon=0.1) + RAPPOR(epsilon=1)`; each `+` takes constant time.
-    Theorem: docs/theorems/composition.md.
+    It is written as a sum, `100 * Laplace(epsilon=0.1) + RAPPOR(epsilon=1)`; each `+` takes constant time, and equal
+    parts are merged when the plan is used. Theorem: docs/theorems/composition.md.
     """
 
     forms: ClassVar[Forms]
-    """Supplied by `zcdp.accounting`, which knows the mechanisms by name."""
+    """Readers and writers of plans, set by a package above this one that knows all mechanisms by name."""
 
     _curve: Curve
     _times: int
@@ -49,6 +49,7 @@ class Plan(Curve):
 
     @classmethod
     def _node(cls, curve: Curve, times: int, rest: Curve | None) -> Plan:
+        """The plan rest + times * curve, as a link of a chain."""
         plan = object.__new__(cls)
         plan._curve, plan._times, plan._left = curve, times, rest
         plan._relation = curve.relation if rest is None else rest.relation.joined(curve.relation)
@@ -64,7 +65,7 @@ class Plan(Curve):
             if whole is None:
                 # A plan at the left is the chain itself, and needs no wrapping.
                 whole = curve if isinstance(curve, Plan) else cls._node(curve, 1, None)
-            elif whole._curve is curve:  # It is the same once more, and the chain does not grow.
+            elif whole._curve is curve:  # The last mechanism is repeated: count it, so that the chain does not grow.
                 whole = cls._node(curve, whole._times + 1, whole._left)
             else:
                 whole = cls._node(curve, 1, whole)
@@ -73,7 +74,7 @@ class Plan(Curve):
         return whole
 
     def __add__(self, other: Curve) -> Plan:
-        if other is self._curve:  # A release repeats itself: there is nothing to check, and the chain does not grow.
+        if other is self._curve:  # The last mechanism is repeated: count it without checks; the chain does not grow.
             plan = object.__new__(Plan)
             plan._curve, plan._times, plan._left = other, self._times + 1, self._left
             plan._relation = self._relation
@@ -82,31 +83,31 @@ class Plan(Curve):
 
     @classmethod
     def repeated(cls, curve: Curve, count: int) -> Plan:
-        """`count` times the curve."""
+        """The composition of `count` uses of the curve."""
         times = integer(count, "count", 1)
         if times > LARGEST_COUNT:
             raise BadValue(f"count ({count}) must be at most 10^12")
         plan = cls._node(curve, times, None)
         if isinstance(curve, Plan):
-            plan.parts  # noqa: B018 - a product of counts is refused where it is written
+            plan.parts  # noqa: B018 - this raises at once if a product of counts is too large
         return plan
 
     @classmethod
     def parse(cls, text: str) -> Plan:
-        """The plan that the text spells: `100 * Laplace(epsilon=0.1) + RAPPOR(epsilon=1)`."""
+        """The plan from its text, such as `100 * Laplace(epsilon=0.1) + RAPPOR(epsilon=1)`."""
         return cls.forms.parse(text)
 
     @classmethod
     def from_json(cls, text: str) -> Plan:
-        """The inverse of `to_json`."""
+        """The plan from the JSON text that `to_json` returns."""
         return cls.forms.load(text)
 
     def to_json(self) -> str:
-        """A list of parts: count, mechanism, and its parameters without loss."""
+        """JSON text: a list of parts, each with its count, mechanism and exact parameters."""
         return Plan.forms.dump(self)
 
     def leaves(self) -> Iterator[tuple[Curve, int]]:
-        """Parts with their counts, in the order they were written; no recursion, so a plan may be a long chain."""
+        """The mechanisms with their counts as they were written, not merged; without recursion, as chains are long."""
         stack: list[tuple[Curve, int]] = [(self, 1)]
         while stack:
             curve, times = stack.pop()
@@ -119,8 +120,8 @@ class Plan(Curve):
 
     @cached_property
     def parts(self) -> tuple[tuple[Curve, int], ...]:
-        """Each different mechanism with how often it runs, in the order of their first appearance."""
-        same: dict[int, int] = {}  # First by identity, as hashing exact parameters costs more than all the rest.
+        """Each different mechanism with its number of uses, sorted by first appearance."""
+        same: dict[int, int] = {}  # Merge by identity first: hashing exact parameters takes most of the time.
         found: dict[int, Curve] = {}
         for part, count in self.leaves():
             key = id(part)
@@ -151,16 +152,17 @@ class Plan(Curve):
 
     @classmethod
     def _of(cls, parts: tuple[tuple[Curve, int], ...]) -> Plan:
+        """The plan of these parts, for pickles."""
         return cls.sum_of(*(cls._node(part, count, None) for part, count in parts))
 
     @property
     def relation(self) -> Relation:
-        """The one relation of all parts; mechanisms for different ones do not add up."""
+        """The neighbouring relation of all parts; mechanisms for different relations cannot be composed."""
         return self._relation
 
     def cumulant(self, s: Number) -> Number:
         """The sum of the parts' cumulants."""
-        count_functions(VALUE * len(self.parts))
+        count_functions(VALUE_WORK * len(self.parts))
         (first, count), *others = self.parts
         total = first.cumulant(s) * count
         for part, times in others:
@@ -169,7 +171,7 @@ class Plan(Curve):
 
     @property
     def largest_loss(self) -> Exact | None:
-        """The sum of the largest losses, where it is rational."""
+        """The sum of the largest losses if all are rational; None if one is unbounded; raises if one is a logarithm."""
         losses = [(part.largest_loss, count) for part, count in self.parts]
         if any(loss is None for loss, _ in losses):
             return None
@@ -179,7 +181,7 @@ class Plan(Curve):
 
     @cached_property
     def pure_epsilon(self) -> float:
-        """The sum of the parts' largest losses, rounded up; inf where one of them is unbounded."""
+        """The sum of the parts' largest losses, rounded up; inf if one of them is unbounded."""
         exact = [(_exact_loss(part), count) for part, count in self.parts]
         if any(loss is None for loss, _ in exact):
             return inf
@@ -195,15 +197,15 @@ class Plan(Curve):
 
     @property
     def laws(self) -> list[tuple[LossLaw | None, int]]:
-        """Those of all parts."""
+        """The dominating laws of all parts (None where none is known), with their numbers of uses."""
         return [(one.pair(), count * times) for part, count in self.parts for one, times in part.coordinates]
 
     def pair(self) -> LossLaw | None:
-        """A plan has one pair for each part, no single one."""
+        """Raises: a plan has one dominating pair for each part, not a single one."""
         raise BadType("ask the parts of a plan for their pairs")
 
     def peak(self) -> Peak:
-        """The sum of the parts' peaks, where all are attained at one and the same order."""
+        """The sum of the parts' rhos if all are attained at the same order; else raises `NotCertified`."""
         peaks = [(part.peak(), count) for part, count in self.parts]
         order = peaks[0][0].order
         if len(peaks) > 1 and not all(peak.order.is_exact() and peak.order == order for peak, _ in peaks):
@@ -212,19 +214,22 @@ class Plan(Curve):
 
     @cached_property
     def rho_bounds(self) -> tuple[float, float]:
-        """Floats that enclose the tight rho; where some part has only an upper bound, the rest is the lower end."""
+        """Certified floats around the tight rho.
+
+        If the rho of some part is only an upper bound, the lower end is the largest lower end of a single part.
+        """
         if self._of_tight_parts or self.unbounded:
             return self._peak_bounds
         return max(float(nextafter(part.rho_bounds[0] * count, 0)) for part, count in self.parts), self.rho
 
     @cached_property
     def _peak_bounds(self) -> tuple[float, float]:
-        """rho as a sum where all parts peak at one order, else as its own certified supremum, at most that sum."""
+        """Certified floats around rho: the sum over the parts if all peak at one order, else by a search."""
         if self.unbounded:
             return inf, inf
         try:
             return self._certified(lambda: self.peak().rho)
-        except NotCertified:  # They peak at different orders, or a part's own peak is searched.
+        except NotCertified:  # The parts peak at different orders, or the peak of a part is not known in closed form.
             pass
         if len(self.parts) == 1:
             [(part, count)] = self.parts
@@ -236,33 +241,33 @@ class Plan(Curve):
 
     @cached_property
     def _sum_of_rhos(self) -> Fraction:
-        """An upper bound on rho; an infinite one is refused."""
+        """The exact sum of the parts' rhos, an upper bound on rho; raises if one of them is infinite."""
         return sum((part.rho_fraction * count for part, count in self.parts), Fraction(0))
 
     @cached_property
     def rho_fraction(self) -> Fraction:
-        """The least rational known that bounds rho: three times a rho of 1/10 are 3/10, which no float is."""
+        """The least rational upper bound known for rho. It need not be a float: three uses of rho = 1/10 cost 3/10."""
         most = self._sum_of_rhos
         try:
             return most if self.rho == inf else min(most, Fraction(self.rho))
-        except NotCertified:  # The sum of the parts is a bound whatever their composition does.
+        except NotCertified:  # The sum over the parts is always an upper bound.
             return most
 
     def _divergence(self, excess: Fraction) -> float:
         whole = super()._divergence(excess)
-        # The curve of a part that is only a bound may be above what is known of it otherwise.
+        # If the cumulant of a part is only a bound, the part may have a better bound on its divergence.
         return whole if self._of_tight_parts else min(whole, sum_of_divergences(self, excess))
 
     def _divergence_by_rho(self, excess: Fraction) -> float:
         return min(super()._divergence_by_rho(excess), sum_of_divergences(self, excess))
 
     def kl(self) -> arb:
-        """The sum of the parts' divergences of order 1."""
+        """The sum of the parts' divergences of order 1 (KL)."""
         return sum((part.kl() * count for part, count in self.parts), arb(0))
 
     @property
     def is_tight(self) -> bool:
-        """Whether rho is the exact value: not where a part's is a bound, nor where the search over orders gave up."""
+        """Whether rho is exact: it is not if that of a part is only a bound, or if the search gave a wide enclosure."""
         if not self._of_tight_parts:
             return False
         lower, upper = self._peak_bounds
@@ -270,37 +275,38 @@ class Plan(Curve):
 
     @property
     def _of_tight_parts(self) -> bool:
-        """Whether the rho of every part is its exact value, and one order of the neighbours may attain all of them.
+        """Whether the rho of every part is exact and one direction of the neighbours can attain all of them.
 
-        Ordered parts face the same way, and two of them may cost most in different orders: then the sum is a bound. Of
-        sampled Gaussian noise, whose loss is unbounded, the order with the record always costs more.
+        All parts for add_remove neighbours have the same direction. Two asymmetric ones may cost most in opposite
+        directions; then the sum is only a bound. Asymmetric parts of unbounded loss are sampled Gaussian noise, for
+        which P with the record always costs more.
         """
-        ordered = [part for part, _ in self.parts if _differs_by_direction(part)]
-        one_direction = len(ordered) < 2 or all(part.pure_epsilon == inf for part in ordered)
+        asymmetric = [part for part, _ in self.parts if _differs_by_direction(part)]
+        one_direction = len(asymmetric) < 2 or all(part.pure_epsilon == inf for part in asymmetric)
         return one_direction and all(part.is_tight for part, _ in self.parts)
 
     @property
     def unbounded(self) -> bool:
-        """Whether some part is."""
+        """Whether the Renyi divergence of some part is infinite at every order."""
         return any(part.unbounded for part, _ in self.parts)
 
     def convexes(self) -> list[Convex]:
-        """What the certified search over orders needs: the sum of the parts, each with what is known of it."""
+        """The cumulant of the plan for the certified search for rho, with its summands."""
         parts = [(summand(part), count) for part, count in self.parts]
         return [Convex(self.cumulant, self.kl(), arb(self.pure_epsilon), parts=parts)]
 
     def search_rho(self, tolerance: float = TOLERANCES[0]) -> tuple[float, float]:
-        """Floats around rho by a certified search over all orders of the sum of the curves."""
+        """Certified floats around rho by a search over all orders of the sum of the cumulants."""
         return search(self, tolerance)
 
 
 def _differs_by_direction(part: Curve) -> bool:
-    """Whether its costs may differ between the two orders of add_remove neighbours."""
+    """Whether its divergences may differ between the two directions of add_remove neighbours."""
     return part.relation is Relation.ADD_REMOVE and any(law is None or not law.symmetric for law, _ in part.laws)
 
 
 def _exact_loss(part: Curve) -> Exact | None:
-    """The largest loss of a part, rounded up where it has no exact form; None where it is unbounded."""
+    """The largest loss of a part, rounded up if it has no exact form; None if it is unbounded."""
     try:
         loss = part.largest_loss
     except (AttributeError, TypeError, ValueError):
@@ -308,15 +314,15 @@ def _exact_loss(part: Curve) -> Exact | None:
     return Fraction(part.pure_epsilon) if loss is None and part.pure_epsilon < inf else loss
 
 
-# How a plan is written down and read again: supplied from above, by those who know the mechanisms by name.
+# Reading and writing of plans. A package above this one supplies the functions, because it knows all mechanisms.
 
 
 class Forms(NamedTuple):
-    """The three functions that `Plan.parse`, `Plan.from_json` and `to_json` call."""
+    """The functions behind `Plan.parse`, `Plan.from_json` and `Plan.to_json`."""
 
     parse: Callable[[str], Plan]
-    """From text, as it would be written in Python."""
+    """A plan from text, as it would be written in Python."""
     load: Callable[[str], Plan]
-    """From JSON."""
+    """A plan from JSON."""
     dump: Callable[[Plan], str]
-    """To JSON."""
+    """A plan to JSON."""

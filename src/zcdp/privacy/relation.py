@@ -1,4 +1,4 @@
-"""Neighbouring relations: which two data sets a guarantee is about."""
+"""Neighbouring relations: which pairs of data sets a guarantee covers."""
 
 from __future__ import annotations
 
@@ -10,20 +10,20 @@ __all__ = ["Relation"]
 
 
 class Relation(Enum):
-    """What a law of the privacy loss covers; a plan has one relation for all of its parts.
+    """A neighbouring relation. All parts of a plan share one.
 
     Theorem: docs/theorems/profile.md.
     """
 
     ADD_REMOVE = "add_remove"
-    """One data set is the other without one person: all parts of a plan see the same order."""
+    """One data set is the other without one person. All parts of a plan have the same direction: the same one is P."""
     REPLACE = "replace"
-    """One person's data is other data: each part may face either way."""
+    """The data of one person are replaced. Each part of a plan may have the worst pair in either direction."""
     EITHER = "either"
-    """Stated for whatever relation the plan has, as the sensitivity of noise is."""
+    """The mechanism is stated for whatever relation the plan has; additive noise is, through its sensitivity."""
 
     def joined(self, other: Relation) -> Relation:
-        """The relation of a plan of both; two different ones are refused, never converted.
+        """The relation of a composition of two mechanisms; raises if they differ, and never converts.
 
         >>> Relation.EITHER.joined(Relation.REPLACE)
         <Relation.REPLACE: 'replace'>

@@ -1,4 +1,4 @@
-"""Orders of divergences: the one of the peak, which are infinite, and floats, answered in one attempt."""
+"""rho of a plan by a certified search over all Renyi orders, and quick Renyi divergences at a single order."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from zcdp.privacy.plan import Plan
 
 __all__ = [
-    "LARGEST",
+    "LARGEST_QUICK_ORDER",
     "TOLERANCES",
     "Peak",
     "from_below",
@@ -36,19 +36,19 @@ __all__ = [
 ]
 
 
-BITS = 128
-LARGEST = 2.0**53  # Below it and above 1, a float less 1 is a float: both are multiples of its last place.
+QUICK_BITS = 128  # working precision of `quick_divergence`
+LARGEST_QUICK_ORDER = 2.0**53  # For a float alpha between 1 and this, alpha - 1 is exact as a float.
 
 
 class Peak(NamedTuple):
-    """The supremum over orders of D(alpha)/alpha, and the order that attains it (1: in the limit)."""
+    """rho, the supremum over orders of D(alpha)/alpha, and the order alpha that attains it (1 may mean the limit)."""
 
     rho: arb
     order: arb
 
 
 def is_infinite(order: Value) -> bool:
-    """Whether it is +inf, as a number or in words."""
+    """Whether an order is +inf, given as a number or as text."""
     if isinstance(order, float):
         return order == inf
     if isinstance(order, str):
@@ -59,7 +59,9 @@ def is_infinite(order: Value) -> bool:
 
 
 def quick_divergence(cumulant: Callable[[arb], arb], order: float) -> float | None:
-    """K(s)/s at s = order - 1, rounded up, for 1 < order < 2^53; None where this precision does not pin it down.
+    """The Renyi divergence K(s)/s at s = order - 1, rounded up, for 1 < order < 2^53.
+
+    It evaluates K once; None means that this precision did not determine the float.
 
     >>> quick_divergence(lambda s: s * (1 + s) / 2, 3.0)  # Gaussian noise of rho = 1/2
     1.5
@@ -74,40 +76,41 @@ def quick_divergence(cumulant: Callable[[arb], arb], order: float) -> float | No
         return upper if upper <= nextafter(max(below(ball), 0.0), inf) else None
 
     try:
-        return at_precision(BITS, attempt)
-    except (ArithmeticError, ValueError):  # `enclose` says what is wrong, or does better with more bits.
+        return at_precision(QUICK_BITS, attempt)
+    except (ArithmeticError, ValueError):  # The caller goes on to `enclose`, which takes more bits or raises.
         return None
 
 
-# rho where no theorem gives it: of parts that peak at different orders, and from below by a concrete pair.
+# rho of plans whose parts peak at different orders, by a search; and lower ends of rho.
 
-TOLERANCES = 1e-10, 1e-6, 1e-4  # The search over orders is asked for the first, then for the second, and the third.
-SEARCHES = 2 * SECOND, SECOND, SECOND  # what these may take, and as much again for each MANY kinds
-MANY = 300
-LOOK = SECOND // 4  # and a look from below at one order
-TRIES = 2  # More bits seldom tell more, and any enclosure is as sound.
-ORDERS = 4  # At so many orders a sum of many parts is looked at from below.
+TOLERANCES = 1e-10, 1e-6, 1e-4  # relative widths of the enclosure that are tried in turn
+SEARCH_WORK = 2 * SECOND, SECOND, SECOND  # work limits for them, and as much again for each PARTS_PER_SEARCH parts
+PARTS_PER_SEARCH = 300
+LOOK_WORK = SECOND // 4  # work limit for a lower end at one order
+MOST_TRIES = 2  # the number of working precisions that are tried; more seldom help
+ORDERS_FROM_BELOW = 4  # the number of orders at which a lower end of rho is computed before the search
 
 
 def search(plan: Plan, tolerance: float) -> tuple[float, float]:
-    """Floats around rho by a certified search over all orders.
+    """Certified floats around rho by a search over all orders.
 
-    Parts of unbounded loss go in at their own rho (Gaussian noise has it at every order); the lower end is then what
-    the whole costs where the rest costs most, and at order 1.
+    Parts of unbounded loss, for which the search does not work, are added at their own rho (for Gaussian noise the
+    ratio D(alpha)/alpha is rho at every order). The lower end is then the ratio of the whole plan at the order that is
+    worst for the other parts, or at order 1.
     """
     bounded = [count * part for part, count in plan.parts if part.pure_epsilon < inf]
     unbounded = [(part.rho_fraction, count) for part, count in plan.parts if part.pure_epsilon == inf]
     if not unbounded:
-        return steepest_ratio(plan.convexes, tolerance, most_tries=TRIES)[:2]
+        return steepest_ratio(plan.convexes, tolerance, most_tries=MOST_TRIES)[:2]
     most, lower = sum((rho * count for rho, count in unbounded), Fraction(0)), enclose(plan.kl)[0]
     if bounded:
-        rest = steepest_ratio(plan.sum_of(*bounded).convexes, tolerance, most_tries=TRIES)
+        rest = steepest_ratio(plan.sum_of(*bounded).convexes, tolerance, most_tries=MOST_TRIES)
         most, lower = most + Fraction(rest.upper), max(lower, _ratio(plan, Fraction(rest.point)))
     return lower, enclose(lambda: lift(most))[1]
 
 
 def summand(part: Curve) -> Convex:
-    """A part of a plan as the search sees it."""
+    """The cumulant of a part of a plan, as `zcdp.numeric.supremum` takes it."""
 
     def taylor(s: arb) -> tuple[arb, arb, arb]:
         return derivatives(part.cumulant(arb_series([s, 1], prec=4)))
@@ -116,37 +119,40 @@ def summand(part: Curve) -> Convex:
 
 
 def searched_rho(plan: Plan, upper: float) -> tuple[float, float]:
-    """Floats around rho, which is at most `upper`: by the search, where anything is left to find."""
+    """Certified floats around rho, which is at most `upper`; the search runs only if a quick lower end is not close."""
     number = len(plan.parts)
-    some = plan.parts[:: -(-number // ORDERS)]
+    some = plan.parts[:: -(-number // ORDERS_FROM_BELOW)]
     lower = min(max(_ratio_from_below(plan, part) for part, _ in some), upper)
-    for tolerance, work in zip(TOLERANCES, SEARCHES, strict=True):
-        if upper == inf or upper - lower <= tolerance * lower:  # No search makes an infinite part finite.
+    for tolerance, work in zip(TOLERANCES, SEARCH_WORK, strict=True):
+        if upper == inf or upper - lower <= tolerance * lower:  # The search cannot help if some part has rho = inf.
             break
         try:
-            searched = within(work * (1 + number / MANY), partial(plan.search_rho, tolerance))
-        except NotCertified:  # It takes too long, as where counts are huge: any enclosure is as sound.
+            searched = within(work * (1 + number / PARTS_PER_SEARCH), partial(plan.search_rho, tolerance))
+        except NotCertified:  # It takes too much work, as with huge counts: try for a wider enclosure.
             continue
         return max(lower, searched[0]), min(upper, searched[1])
     return lower, upper
 
 
 def _ratio_from_below(plan: Plan, part: Curve) -> float:
-    """D(alpha)/alpha where it is largest for a part: it bounds rho from below; 0 where it is not known."""
+    """D(alpha)/alpha of the plan at the order that is worst for one part: a lower end of rho; 0 if it is not known."""
     try:
         order = rational(part.rho_order, "order")
-        return within(LOOK, lambda: _ratio(plan, order - 1))
+        return within(LOOK_WORK, lambda: _ratio(plan, order - 1))
     except (NotCertified, BadValue):
         return 0.0
 
 
 def _ratio(plan: Plan, s: Fraction) -> float:
-    """D(alpha)/alpha at alpha = 1 + s, rounded down."""
+    """D(alpha)/alpha of the plan at alpha = 1 + s, rounded down."""
     return enclose(lambda: plan.cumulant(lift(s)) / (lift(s) * lift(1 + s)) if s else plan.kl())[0]
 
 
 def sum_of_divergences(plan: Plan, excess: Fraction) -> float:
-    """That of all parts at one order, rounded up: each of them may know more than its curve."""
+    """The sum of the parts' Renyi divergences of order 1 + excess, rounded up.
+
+    It can be below the divergence of the summed cumulants, if a part has a better bound than its cumulant gives.
+    """
     each = [(part._divergence(excess), count) for part, count in plan.parts]
     if any(one == inf for one, _ in each):
         return inf
@@ -154,7 +160,7 @@ def sum_of_divergences(plan: Plan, excess: Fraction) -> float:
 
 
 def from_below(evaluate: Callable[[], arb]) -> float:
-    """A float below the value, to some digits if 256 bits give them; else 0, which bounds every divergence."""
+    """A certified lower end of a divergence, tight to about six digits if 256 bits suffice; else 0."""
 
     def attempt() -> float:
         ball = evaluate()

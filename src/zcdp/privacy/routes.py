@@ -1,4 +1,7 @@
-"""All certified routes from a curve to (epsilon, delta), and the best of them."""
+"""All certified routes from a mechanism or plan to (epsilon, delta): profile, Renyi curve, rho and pure epsilon.
+
+Each answer is the best of all routes; lower ends come from pairs that the mechanism is known to attain.
+"""
 
 from __future__ import annotations
 
@@ -27,11 +30,14 @@ __all__ = ["Routes"]
 T = TypeVar("T")
 Ask = Callable[[Profile], Answer]
 
-WELL, SHARP, WIDE = 1e-6, 1e-12, 1e-4
-PROFILE, COARSER, BELOW = 5 * SECOND, SECOND, 2 * SECOND  # work for the profile, coarser laws, and lower ends
+PROFILE_WINS = 1e-6  # If both ends of an exact profile are this close, relatively, the Renyi curve is not tried.
+# If both ends are this close, coarser laws are not tried: where the laws only dominate, and where they are exact.
+SHARP_BOUND, SHARP_EXACT = 1e-12, 1e-4
+PROFILE_WORK, COARSER_WORK, BELOW_WORK = 5 * SECOND, SECOND, 2 * SECOND  # for the profile, coarser laws, lower ends
 
 
 def _delta(value: Value) -> Fraction:
+    """A user's delta as an exact number, 0 <= delta < 1."""
     delta = rational(value, "delta")
     if not 0 <= delta < 1:
         raise BadValue(f"delta ({value}) must be at least 0 and below 1")
@@ -39,6 +45,7 @@ def _delta(value: Value) -> Fraction:
 
 
 def _epsilon(value: Value) -> Fraction:
+    """A user's epsilon as an exact number, which must not be negative."""
     epsilon = rational(value, "epsilon")
     if epsilon < 0:
         raise BadValue(f"epsilon ({value}) must not be negative")
@@ -46,9 +53,10 @@ def _epsilon(value: Value) -> Fraction:
 
 
 class Routes:
-    """What one curve costs as (epsilon, delta), by each route that applies to it.
+    """epsilon and delta of one curve, by each route that applies to it.
 
-    profile: the exact profile of the dominating laws; rdp: the Renyi curve; zcdp: rho alone; pure: the largest loss.
+    The routes are `profile`, the exact profile of the dominating laws; `rdp`, the Renyi curve; `zcdp`, rho alone; and
+    `pure`, the largest loss.
     """
 
     def __init__(self, curve: Curve) -> None:
@@ -61,11 +69,11 @@ class Routes:
         self.profile = Profile(above) if complete else None
         self.exact = complete and all(law.exact or (self._alone and law.exact_alone) for law, _ in self._known)
         self.is_own = self.exact and self._below_it == above
-        """Whether the profile is the mechanism's own, so that its lower ends are attained too."""
+        """Whether the profile is the mechanism's own, so that its lower ends are also lower ends for the mechanism."""
 
     @cached_property
     def attained(self) -> list[Profile]:
-        """Profiles that are at most the mechanism's, where its own is not known."""
+        """Profiles that are at most the mechanism's, for lower ends; none if `profile` is the mechanism's own."""
         if self.is_own:
             return []
         if self.exact:
@@ -73,7 +81,7 @@ class Routes:
         return [Profile(below) for parts in _attained(self._known, alone=self._alone) if (below := snap(parts)[1])]
 
     def epsilons(self, delta: Value) -> dict[str, float]:
-        """epsilon at `delta` by each route."""
+        """Certified epsilon at `delta` by each route that has an answer."""
         target = _delta(delta)
         pure = self.curve.pure_epsilon
         if target == 0:
@@ -97,15 +105,16 @@ class Routes:
         )
 
     def _epsilon_of_rho(self, delta: Fraction) -> float:
+        """epsilon at `delta` from rho alone; 0 or inf if rho is."""
         rho = self.curve.rho
         return zcdp_to_epsilon(rho, delta) if 0 < rho < inf else rho
 
     def epsilon_at(self, delta: Value) -> float:
-        """The least epsilon of all routes."""
+        """The least epsilon that any route certifies at `delta`."""
         return self.epsilon_bounds(delta, upper_only=True)[1]
 
     def epsilon_bounds(self, delta: Value, *, upper_only: bool = False) -> tuple[float, float]:
-        """Floats around the least epsilon at `delta`."""
+        """Certified floats around the least epsilon at `delta`; with `upper_only` the lower one is 0."""
         target = _delta(delta)
         upper = self.curve.pure_epsilon
         if target == 0:
@@ -119,7 +128,8 @@ class Routes:
         lower = 0.0 if upper_only else self._below(answer, ask)
         curve = None
         if self._curve_may_win(answer):
-            # Where the laws only dominate, the profile's order says nothing of the curve's, which may bend twice.
+            # If the laws only dominate, the best s of the profile says nothing about that of the Renyi curve, whose
+            # bound may have several local minima.
             guess, worth = (s, 1.02 * upper) if self.exact else (1.0, inf)
             curve = _attempt(
                 "Renyi route", lambda: rdp_to_epsilon(self.curve.cumulant, target, guess=guess, worth=worth)
@@ -130,7 +140,7 @@ class Routes:
         return _lower_and_upper(lower, upper)
 
     def delta_bounds(self, epsilon: Value, *, upper_only: bool = False, haste: int = 1) -> tuple[float, float]:
-        """Floats around the least delta at `epsilon`; `haste` divides the effort."""
+        """Certified floats around the least delta at `epsilon`; `haste` divides the work of the profile."""
         point = _epsilon(epsilon)
         if point >= self.curve.pure_epsilon:
             return 0.0, 0.0
@@ -150,21 +160,25 @@ class Routes:
         return _lower_and_upper(lower, upper)
 
     def _above(self, answer: Answer | None, ask: Ask, most: float) -> float:
-        """The upper end; that of coarser laws too, where there are some and the finer ones' answer is not sharp."""
+        """The upper end of the profile's answer, or that of coarser laws if it is less; `most` if there is neither.
+
+        Coarser laws dominate these and are easier to compose; they are tried if the answer is not sharp.
+        """
         upper = most if answer is None else answer.upper
         if not self._may_be_coarser(answer):
             return upper
         easier = tuple((law.coarser or law, count) for law, count in self._known)
-        coarse, _ = _try(Profile(snap(easier)[0]), ask, COARSER)
+        coarse, _ = _try(Profile(snap(easier)[0]), ask, COARSER_WORK)
         return upper if coarse is None else min(upper, coarse.upper)
 
     def _may_be_coarser(self, answer: Answer | None) -> bool:
-        enough = WIDE if self.is_own else SHARP  # Where the finer laws are exact, coarser ones seldom tell more.
+        """Whether coarser laws exist and may improve the answer."""
+        enough = SHARP_EXACT if self.is_own else SHARP_BOUND  # Coarser laws seldom improve on exact ones.
         sharp = answer is not None and answer.upper <= answer.lower * (1 + enough)
         return not sharp and self.profile is not None and any(law.coarser for law, _ in self._known)
 
     def _below(self, answer: Answer | None, ask: Ask) -> float:
-        """The lower end: of the same profile where it is the mechanisms' own, else the largest that is attained."""
+        """The lower end: that of the answer if the profile is the mechanism's own, else the largest one attained."""
         if self.is_own or (answer is not None and answer.attained):
             lower = 0.0 if answer is None else answer.lower
             if not self._may_be_coarser(answer):
@@ -175,35 +189,39 @@ class Routes:
         return _highest(self.attained, ask)
 
     def _pure_from_below(self) -> float:
-        """A float that is not above the largest loss: itself if it is one, else two below its upper end.
+        """A certified lower end of the largest loss: the loss if it is a float, else two floats below its upper end.
 
-        Where the laws only dominate the mechanisms, the largest loss of what is attained; 0 where nothing is.
+        If the laws only dominate the mechanism, it is the largest loss of a pair that is attained, or 0.
         """
         upper = self.curve.pure_epsilon
         if not self.exact and upper < inf:
             return max((profile.loss_that_occurs() for profile in self.attained), default=0.0)
         try:
             loss = self.curve.largest_loss
-        except (AttributeError, TypeError, ValueError):  # The loss is no one exact number.
+        except (AttributeError, TypeError, ValueError):  # The largest loss has no exact form.
             loss = None
         if upper == inf or (isinstance(loss, Fraction) and loss == Fraction(upper)):
             return upper
         return max(nextafter(nextafter(upper, 0.0), 0.0), 0.0)
 
     def _delta_of_rho(self, epsilon: Fraction) -> float:
+        """delta at `epsilon` from rho alone."""
         rho = self.curve.rho
         if epsilon == 0 or not 0 < rho < inf:
             return 1.0 if rho else 0.0
         return zcdp_to_delta(rho, epsilon)
 
     def curve_above(self, epsilons: Sequence[Fraction], *, haste: int) -> list[float]:
-        """What is certified at each of many increasing epsilons, by the profile alone: for curves of large plans."""
+        """Certified upper bounds on delta at increasing epsilons, by the profile alone: for curves of large plans.
+
+        `haste` divides the work.
+        """
         if self.profile is None:
             return [self.delta_bounds(epsilon, upper_only=True)[1] for epsilon in epsilons]
         return self.profile.deltas(epsilons, haste=haste)
 
     def deltas(self, epsilon: Value) -> dict[str, float]:
-        """delta at `epsilon` by each route."""
+        """Certified delta at `epsilon` by each route that has an answer."""
         point = _epsilon(epsilon)
 
         def ask(profile: Profile) -> Answer:
@@ -224,27 +242,31 @@ class Routes:
         )
 
     def _curve_may_win(self, answer: Answer | None) -> bool:
-        """Whether the Renyi curve can beat the profile: not where that is of the worst-case pairs, and known well."""
+        """Whether the Renyi curve may give a better upper end than the profile.
+
+        It cannot if the profile is that of the worst-case pairs and known accurately, or if the Renyi curve is that of
+        the same laws.
+        """
         if (
             answer is not None
             and (self.exact or answer.attained)
-            and answer.upper - answer.lower <= WELL * answer.upper
+            and answer.upper - answer.lower <= PROFILE_WINS * answer.upper
         ):
             return False
         if answer is not None and all(law.exact or law.gives_curve for law, _ in self._known):
             return False
-        return not self.curve.unbounded  # then it is infinite at every order
+        return not self.curve.unbounded  # An unbounded curve has infinite divergence at every order.
 
 
 def _lower_and_upper(lower: float, upper: float) -> tuple[float, float]:
-    """Both ends: of two that contradict each other one is wrong, and nobody knows which."""
+    """Both ends; raises if they contradict each other, since then one is wrong and it is not known which."""
     if not lower <= upper:
         raise NotCertified(f"two certified ends contradict each other ({lower!r}, {upper!r}): please report it")
     return lower, upper
 
 
 def _attained(parts: Parts, *, alone: bool) -> list[Parts]:
-    """What the mechanisms attain together: the first choice of each, the second of each, and so on."""
+    """Compositions that the mechanisms attain: the first attained law of each, then the second of each, and so on."""
     choices = [(law.attained(alone=alone), count) for law, count in parts]
     return [
         tuple(
@@ -258,13 +280,13 @@ def _attained(parts: Parts, *, alone: bool) -> list[Parts]:
 
 
 def _highest(profiles: Sequence[Profile], ask: Ask) -> float:
-    """The largest lower end, as far as the work goes; 0 where there is none."""
-    answers = within(BELOW, lambda: [_try(profile, ask)[0] for profile in profiles])
+    """The largest lower end over several profiles, within one work limit for all; 0 if there is none."""
+    answers = within(BELOW_WORK, lambda: [_try(profile, ask)[0] for profile in profiles])
     return max((one.lower for one in answers if one is not None), default=0.0)
 
 
-def _try(profile: Profile | None, ask: Ask, work: float = PROFILE) -> tuple[Answer | None, float]:
-    """The profile's answer, None where there is no profile or it is too extreme; and the order at which it looked."""
+def _try(profile: Profile | None, ask: Ask, work: float = PROFILE_WORK) -> tuple[Answer | None, float]:
+    """The profile's answer, or None if there is none; and the saddle point s that it used (1 if unknown)."""
     if profile is None:
         return None, 1.0
     try:
@@ -280,7 +302,7 @@ def _try(profile: Profile | None, ask: Ask, work: float = PROFILE) -> tuple[Answ
 
 
 def _attempt(what: str, route: Callable[[], T]) -> T | None:
-    """What a route answers; None where it is not certified, whatever it met: then the others answer."""
+    """The answer of a route, or None if it fails; an unexpected failure also gives a warning."""
     try:
         return route()
     except NotCertified:
@@ -291,7 +313,7 @@ def _attempt(what: str, route: Callable[[], T]) -> T | None:
 
 
 def _known(answers: dict[str, float | None]) -> dict[str, float]:
-    """Those that are; `NotCertified` where there is none."""
+    """The answers that are not None; raises `NotCertified` if there is none."""
     known = {name: value for name, value in answers.items() if value is not None}
     if not known:
         raise NotCertified("no route is certified: the parameters are too extreme")

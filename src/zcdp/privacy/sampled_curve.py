@@ -1,4 +1,4 @@
-"""The Renyi curve of a sampled law: of Gaussian noise, and of finitely many losses."""
+"""Renyi curves of mechanisms on a random sample (privacy amplification by sampling), and the law of a sampled plan."""
 
 from __future__ import annotations
 
@@ -34,14 +34,17 @@ __all__ = [
 ]
 
 
-ROUGHLY = 1e-4  # the search on a law that only dominates
-BY_QUADRATURE = 1_000  # orders up to which the transform is a quadrature
-LARGEST_EXPONENT = 700  # of e, beyond which a sample's largest loss is taken for its base's
-LARGEST_SUM = 100_000  # and up to which it is a binomial sum
+DOMINATED_TOLERANCE = 1e-4  # relative width of the enclosure of rho, for a law that only dominates
+LARGEST_QUADRATURE_ORDER = 1_000  # Up to this order the moment is computed by quadrature,
+LARGEST_BINOMIAL_ORDER = 100_000  # and up to this one by a binomial sum.
+LARGEST_EXPONENT = 700  # If the base's pure epsilon is larger, the sample's is taken to be the base's.
 
 
 def sampled_curve(law: LossLaw | None, base: Curve, rate: Fraction) -> Curve:
-    """The curve of a sampled law, of this base."""
+    """The Renyi curve of a base mechanism on a Poisson sample of this rate, whose dominating law is `law`.
+
+    It is exact for Gaussian noise and for finite laws; for all others it is the bound by convexity.
+    """
     if isinstance(law, SampledGaussianLaw):
         return SampledGaussian(law)
     finite = getattr(law, "source", law)
@@ -52,7 +55,10 @@ def sampled_curve(law: LossLaw | None, base: Curve, rate: Fraction) -> Curve:
 
 
 def replaced_curve(law: LossLaw | None, base: Curve, rate: Fraction) -> Curve:
-    """The curve of a sample without replacement: of finitely many losses that of their envelope, else by convexity."""
+    """The Renyi curve of a base mechanism on a sample without replacement, for replace-one neighbours.
+
+    For a finite law it is the envelope of its two directions, else the bound by convexity.
+    """
     finite = getattr(law, "source", law)
     if isinstance(finite, FiniteLaw):
         curve = SampledFinite(finite)
@@ -61,20 +67,21 @@ def replaced_curve(law: LossLaw | None, base: Curve, rate: Fraction) -> Curve:
 
 
 def finite_curve(law: LossLaw) -> SampledFinite:
-    """The curve of the finite law that stands for one known by its profile."""
+    """The Renyi curve of the finite law that replaces a law known only by its profile."""
     finite = getattr(law, "dots", law)
     finite = getattr(finite, "source", finite)
     if not isinstance(finite, FiniteLaw):
         raise BadType(f"{law!r} has no finite law")
     curve = SampledFinite(finite)
-    curve.tolerance = ROUGHLY
+    curve.tolerance = DOMINATED_TOLERANCE
     return curve
 
 
 class SampledGaussian(Curve):
-    """K(s) = log F(1 + s), with the record against without it: never below the other order at any s > 0.
+    """Poisson-sampled Gaussian noise: K(s) = log F(1 + s), with F(a) = E_Q (1 - q + q e^l)^a, l the Gaussian loss.
 
-    rho is that of the Gaussian pair: approached as the order grows, and attained at no finite one.
+    This is the direction in which P has the record; its divergence is at least that of the reverse, at every order.
+    rho is that of the Gaussian pair without sampling: it is approached as the order grows, and not attained.
     Theorem: docs/theorems/sampling.md.
     """
 
@@ -83,31 +90,32 @@ class SampledGaussian(Curve):
 
     @property
     def largest_loss(self) -> None:
-        """See `Curve`."""
+        """None: the privacy loss is unbounded."""
         return None
 
     def cumulant(self, s: Number) -> Number:
-        """See `Curve`."""
+        """K(s) at real s, s = alpha - 1: exact by quadrature, at high orders an upper bound by binomial sums."""
         order = 1 + real_s(s)
-        if order > BY_QUADRATURE:
+        if order > LARGEST_QUADRATURE_ORDER:
             return self._by_binomials(order)  # type: ignore[return-value]
         value: Number = self.law.noise().real(order, _working()).log()  # type: ignore[assignment]
         return value
 
     def _by_binomials(self, order: arb) -> arb:
-        """K at a whole order as a binomial sum; between two of them not above the chord, as K is convex.
+        """An upper bound on K at a high order: at integers the binomial sum, between two integers their chord.
 
-        F(a) is the sum over k of C(a, k) (1-q)^{a-k} q^k e^{k(k-1) mu^2/2}. At orders beyond all sums the largest is
-        not above the mean of 1 and e^{a(a-1) mu^2/2}.
+        At an integer a, F(a) is the sum over k of C(a, k) (1-q)^{a-k} q^k e^{k(k-1) mu^2/2}; K is convex, so it is at
+        most its chord. At orders too high for sums, F(a) is at most 1 - q + q e^{a(a-1) mu^2/2}.
         """
         low, high = floor(order), ceiling(order)
-        if high > LARGEST_SUM:
+        if high > LARGEST_BINOMIAL_ORDER:
             q, growth = lift(self.law.rate), (order * (order - 1) / 2) * self.law.curvature()
             return (1 - q + q * growth.exp()).log() if growth < 1e9 else growth
         values = [self._sum(a).log() for a in (low, high)]
         return values[0] + (values[1] - values[0]) * (order - low)
 
     def _sum(self, a: int) -> arb:
+        """F(a) at an integer, as a binomial sum."""
         q, mu = lift(self.law.rate), self.law.curvature()
         odds, step = q / (1 - q), mu.exp()
         term = (1 - q) ** a
@@ -119,32 +127,33 @@ class SampledGaussian(Curve):
         return total
 
     def kl(self) -> arb:
-        """See `Curve`."""
+        """K'(0), the KL divergence, at the working precision."""
         return self.law.noise().divergence(_working())
 
     def peak(self) -> Peak:
-        """See `Curve`."""
+        """rho = mu^2/2, in the limit of infinite order."""
         return Peak(self.law.curvature() / 2, arb.pos_inf())
 
     @property
     def rho_order(self) -> float:
-        """inf: the supremum is a limit."""
+        """inf: rho is the limit of D(alpha)/alpha as alpha grows."""
         return inf
 
 
 class SampledConvex(Curve):
-    """log(1 - q + q e^{K(s)}) with K of the base: by convexity a bound for any base; or log M(s) of a law, if less.
+    """An upper bound for any sampled base, by convexity: log(1 - q + q e^{K(s)}), K the cumulant of the base.
 
+    If a dominating law is given, divergences are the smaller of this bound and that of the law.
     Theorem: docs/theorems/sampling.md.
     """
 
     def __init__(self, base: Curve, rate: Fraction, law: LossLaw | None = None) -> None:
-        """`law` dominates the sampled mechanism in both orders."""
+        """`law`, if given, must dominate the sampled mechanism in both directions."""
         self.base, self.rate, self.law = base, rate, law
 
     @property
     def largest_loss(self) -> Exact | None:
-        """See `Curve`: log(1 + q (e^epsilon - 1)) with the pure epsilon of the base, to 2^-256 of e^epsilon - 1."""
+        """log(1 + q (e^epsilon - 1)) with the pure epsilon of the base; e^epsilon - 1 is rounded up to 256 bits."""
         pure = self.base.pure_epsilon
         if pure == inf:
             return None
@@ -155,30 +164,33 @@ class SampledConvex(Curve):
 
     @property
     def is_tight(self) -> bool:
-        """See `Curve`."""
+        """False: the curve is only an upper bound."""
         return False
 
     @property
     def unbounded(self) -> bool:
-        """See `Curve`."""
+        """Whether the divergence of the base is infinite at every order."""
         return self.base.unbounded
 
     def cumulant(self, s: Number) -> Number:
-        """See `Curve`."""
+        """The upper bound log(1 - q + q e^{K(s)}), s = alpha - 1."""
         value: Number = log1p(expm1(self.base.cumulant(s)) * lift(self.rate))
         return value
 
     @property
     def is_envelope(self) -> bool:  # type: ignore[override]
-        """See `Curve`."""
+        """Whether the base's cumulant is a maximum over several pairs; then this one has no power series either."""
         return self.base.is_envelope
 
     def kl(self) -> arb:
-        """See `Curve`: the slope at 0, where K is 0; of the base it may be known where its curve has no series."""
+        """The slope at s = 0, q times that of the base; the base may know it even if its cumulant has no series."""
         return lift(self.rate) * self.base.kl()
 
     def _divergence(self, excess: Fraction) -> float:
-        """The less of both bounds; the law's own takes a quadrature, so no search is made on it."""
+        """The smaller of the bound by convexity and the law's own divergence, rounded up.
+
+        The law's takes a quadrature at each order, so the search for rho does not use it.
+        """
         plain = super()._divergence(excess)
         if self.law is None or excess == 0:
             return plain
@@ -194,22 +206,22 @@ class SampledConvex(Curve):
         return min(plain, value) if value > 0 else plain
 
     def peak(self) -> Peak:
-        """See `Curve`."""
+        """The rho of the base, an upper bound; the order 1 is a placeholder."""
         return Peak(self.base.peak().rho, arb(1))
 
     @cached_property
     def _peak_bounds(self) -> tuple[float, float]:
-        """That of the base, which may be searched where it has no one peak: by convexity a bound."""
+        """The lower end 0, and as upper end the rho of the base, which sampling does not increase."""
         return 0.0, self.base.rho
 
     @property
     def rho_bounds(self) -> tuple[float, float]:
-        """See `Curve`."""
+        """Certified floats around rho; the lower one is 0."""
         return 0.0, self.rho
 
 
 class SampledFinite(FiniteEnvelope):
-    """The larger of the two orders of a pair with finitely many losses. Theorem: docs/theorems/sampling.md."""
+    """A finite pair, at each order in the worse of its two directions. Theorem: docs/theorems/sampling.md."""
 
     def __init__(self, law: FiniteLaw) -> None:
         self.law = law
@@ -218,12 +230,12 @@ class SampledFinite(FiniteEnvelope):
 
     @property
     def unbounded(self) -> bool:
-        """See `Curve`."""
+        """Whether some outcome has an infinite loss in one of the directions."""
         return bool(self.law.revealed or self.law.hidden)
 
     @property
     def largest_loss(self) -> Exact | None:
-        """See `Curve`."""
+        """The exact largest loss in either direction; None if it is unbounded."""
         if self.unbounded:
             return None
         ratios = [g for g, _ in self.law.masses]
@@ -231,7 +243,7 @@ class SampledFinite(FiniteEnvelope):
         return Log(largest) if largest > 1 else Fraction(0)
 
     def pairs(self) -> Sequence[FinitePair]:
-        """See `FiniteEnvelope`; of the last precision they are kept, as a search asks often."""
+        """The pair in both directions, or in one if it is symmetric; cached for the last working precision."""
         last = self._last
         if last is None or last[0] != ctx.prec:
             last = self._last = ctx.prec, self._pairs()
@@ -239,7 +251,7 @@ class SampledFinite(FiniteEnvelope):
 
     def _pairs(self) -> Sequence[FinitePair]:
         if all(g == 1 for g, _ in self.law.masses):
-            return []  # P and Q are the same.
+            return []  # P and Q are equal.
         losses = [lift(loss) for loss in self.law.losses]
         with_it = FinitePair([lift(p) for _, p in self.law.masses], losses)
         if self._alike:
@@ -249,15 +261,17 @@ class SampledFinite(FiniteEnvelope):
 
 
 def _working() -> float:
-    """The working precision in e-folds."""
+    """The working precision as a natural logarithm: -log of the relative rounding error."""
     return ctx.prec * log(2)
 
 
-# The law of a whole plan that runs on one sample: of its product, not of its parts.
+# The law of a whole plan that runs on one sample. It is that of the product of the parts, which share the sample.
 
 
 def product_law(plan: Plan) -> LossLaw | None:
-    """The law of the product of all parts' symmetric pairs: Gaussian, or known by its profile; None: not known.
+    """The law of the composition of all parts of a plan; None if some part has no symmetric dominating pair.
+
+    It is a Gaussian law if all parts are, else a law that is known by its profile.
 
     Theorem: docs/theorems/sampling.md.
     """
@@ -265,7 +279,7 @@ def product_law(plan: Plan) -> LossLaw | None:
     laws = [(law, count) for law, count in parts if law is not None and law.symmetric]
     if len(laws) < len(parts):
         return None
-    exact = all(law.exact for law, _ in laws)  # A product of laws that only dominate does no more.
+    exact = all(law.exact for law, _ in laws)  # A product of dominating laws only dominates.
     noises = [(law, count) for law, count in laws if isinstance(law, GaussianLaw)]
     if len(noises) == len(laws):
         return gaussian_pair(lambda: sum((law.curvature() * count for law, count in noises), arb(0)), exact=exact)

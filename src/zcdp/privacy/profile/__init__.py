@@ -1,1 +1,1 @@
-"""The exact privacy profile of a composition: one engine a file, and the choice between them."""
+"""The exact privacy profile (hockey-stick divergence) of a composition: engines, one per file, and their choice."""

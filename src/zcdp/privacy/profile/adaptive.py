@@ -1,4 +1,8 @@
-"""The exact worst case of two rows that may face either way in each use: a recursion over all states of the game."""
+"""The exact worst case of adaptive composition if each use may have either direction: dynamic programming.
+
+It is for one local randomizer with two rows of probabilities, of which an adversary who has seen all earlier outputs
+chooses at each use which one is P and which is Q.
+"""
 
 from __future__ import annotations
 
@@ -24,16 +28,18 @@ if TYPE_CHECKING:
 __all__ = ["Adaptive"]
 
 ULP = 2.0**-53
-TABLE = 2.0**-49  # `decays` errs by less.
-TINY = 1e-300  # All that underflows is less.
-IN_BALLS = 400  # The last values of so few states are taken from balls, so that no small one is lost.
+TABLE_ERROR = 2.0**-49  # The absolute error of `decays` is less.
+UNDERFLOW = 1e-300  # All that is lost by underflow is less.
+MOST_STATES_IN_BALLS = 400  # With so few states, the final values come from balls, which keep small values accurate.
 
 
 class Adaptive(Engine):
-    """V_n(g) = max over the two orders of sum over y of p(y) V_{n-1}(g q(y)/p(y)), V_0(g) = (1 - g)_+; g = e^epsilon.
+    """delta(epsilon) = V_n(e^epsilon) by the recursion over the n uses, V_0(g) = (1 - g)_+.
 
-    Where at most two ratios q/p are not 1, a state is two counts: how often each of them occurred, in one order less in
-    the other. All is in doubles, and their rounding is charged. Theorem: docs/theorems/adaptive.md.
+    V_n(g) is the maximum over the two directions of the sum over outputs y of p(y) V_{n-1}(g q(y)/p(y)). If at most two
+    ratios q/p other than 1 occur, a state is two numbers: for each ratio, how often it occurred in one direction less
+    how often in the other. Values are doubles, and a bound on their rounding is added. Theorem:
+    docs/theorems/adaptive.md.
     """
 
     name = "adaptive recursion"
@@ -44,7 +50,7 @@ class Adaptive(Engine):
 
     @classmethod
     def offer(cls, question: Question) -> Offer | None:
-        """For one such law alone, used more than once and not too often."""
+        """For one law alone that has such a game, used more than once and not too often."""
         [(law, count)] = question.parts
         game = law.game()
         if game is None or count == 1 or len(game.ratios()) > 2:
@@ -59,58 +65,58 @@ class Adaptive(Engine):
         self.states, self.guess = states, guess
 
     def delta(self, epsilon: Fraction) -> tuple[arb, arb]:
-        """Balls whose lower end is below, and whose upper end is above delta(epsilon)."""
+        """Certified bounds below and above delta(epsilon)."""
         return self._value(epsilon, up=False), self.upper(epsilon)
 
     def upper(self, epsilon: Fraction) -> arb:
-        """A ball whose upper end is above delta(epsilon)."""
+        """A certified upper bound on delta(epsilon)."""
         return self._value(epsilon, up=True)
 
     def _value(self, epsilon: Fraction, *, up: bool) -> arb:
-        """An upper or a lower bound on V_n(e^epsilon)."""
+        """A certified bound on V_n(e^epsilon), upper if `up`, else lower."""
         states = self.states
         value = states.last_in_balls(epsilon, up=up) if states.few else states.last(epsilon, up=up)
         for _ in range(states.count):
             value = states.step(value)
         end = float(value.ravel()[0])
         room = 8 * (states.count + 1) * ULP
-        return arb(end) * (1 + room) + TINY if up else (arb(end) * (1 - room) - TINY).max(arb(0))
+        return arb(end) * (1 + room) + UNDERFLOW if up else (arb(end) * (1 - room) - UNDERFLOW).max(arb(0))
 
     def estimate(self, epsilon: float) -> float:
-        """log delta(epsilon), near enough: for proposals."""
-        value = float(self._value(Fraction(epsilon), up=True).mid()) - TINY
+        """Heuristic log delta(epsilon)."""
+        value = float(self._value(Fraction(epsilon), up=True).mid()) - UNDERFLOW
         return log(value) if value > 0 else -inf
 
 
 def _fits_diamond(game: Game) -> bool:
-    """Whether each use moves one of two counts."""
+    """Whether each output changes exactly one of two counts, because no output has the ratio 1."""
     ratios = game.ratios()
     return len(ratios) == 2 and sum(p for p, _ in ratios) == 1
 
 
 class _Square:
-    """States with a count for each ratio, from -n to n; outcomes of ratio 1 leave them where they are."""
+    """States with a count from -n to n for each ratio; outputs of ratio 1 do not change the state."""
 
     def __init__(self, game: Game, count: int) -> None:
         self.count, self.ratios = count, game.ratios()
         self.masses = [(float(p), float(q)) for p, q in self.ratios]
         self.same = float(1 - sum(p for p, _ in self.ratios))
-        self.few = self.size(count) <= IN_BALLS
+        self.few = self.size(count) <= MOST_STATES_IN_BALLS
 
     @classmethod
     def size(cls, count: int) -> float:
-        """How many states there are before the first use."""
+        """The number of final states, after all uses."""
         return (2 * count + 1) ** 2
 
     def counts(self) -> list[NDArray[np.int64]]:
-        """Each count, over the states."""
+        """For each ratio the array of its count, over all states."""
         import numpy as np
 
         line = np.arange(-self.count, self.count + 1)
         return [line.reshape(shape) for shape, _ in zip(((-1, 1), (1, -1)), self.ratios, strict=False)]
 
     def last(self, epsilon: Fraction, *, up: bool) -> Floats:
-        """Bounds on (1 - e^{epsilon - L})_+ in all states, in doubles."""
+        """Certified bounds on the final values (1 - e^{epsilon - L})_+ in all states, in doubles."""
         import numpy as np
 
         losses = slip = np.zeros((1, 1))
@@ -123,11 +129,11 @@ class _Square:
         x = losses - point + (slip if up else -slip)
         inside = 1 - decays(np.maximum(x, 0.0))
         if up:
-            return np.where(x >= 0, np.minimum(inside + TABLE, 1.0), 0.0)
-        return np.where(x > 0, np.maximum(inside - TABLE, 0.0), 0.0)
+            return np.where(x >= 0, np.minimum(inside + TABLE_ERROR, 1.0), 0.0)
+        return np.where(x > 0, np.maximum(inside - TABLE_ERROR, 0.0), 0.0)
 
     def last_in_balls(self, epsilon: Fraction, *, up: bool) -> Floats:
-        """The same from balls, rounded outward."""
+        """Certified bounds on the final values (1 - e^{epsilon - L})_+, from balls rounded outward."""
         import numpy as np
 
         counts = np.broadcast_arrays(*self.counts())
@@ -140,7 +146,7 @@ class _Square:
         return np.array(values).reshape(counts[0].shape)
 
     def step(self, value: Floats) -> Floats:
-        """One use: the states shrink by one on each side of each axis."""
+        """The values one use earlier; the array shrinks by one on each side of each axis."""
         import numpy as np
 
         inner = [slice(1, -1) if n > 1 else slice(None) for n in value.shape]
@@ -154,7 +160,10 @@ class _Square:
 
 
 class _Diamond(_Square):
-    """States by (a + b + n)/2 and (a - b + n)/2: each use moves both by a half, so they are four times fewer."""
+    """States indexed by (a + b + n)/2 and (a - b + n)/2, for counts a and b of which each use changes one.
+
+    Both indices are whole for every state that can be reached, so the states are four times fewer.
+    """
 
     @classmethod
     def size(cls, count: int) -> float:

@@ -1,4 +1,4 @@
-"""The profile of many uses of two losses at any places: a sum over how often the larger one occurred."""
+"""The profile of many uses of a law with two losses: a binomial sum over how often the larger one occurs."""
 
 from __future__ import annotations
 
@@ -14,14 +14,15 @@ from zcdp.privacy.profile.question import CUT_SUM, TERM, Question
 
 __all__ = ["BinomialSum"]
 
-DEVIATIONS = 24  # terms around the middle that are looked at, as a price
-FIRST = 40  # terms at least
+# The expected number of terms is 24 standard deviations plus 40; it only sets the price of the engine.
+DEVIATIONS, LEAST_TERMS = 24, 40
 
 
 class BinomialSum(Engine):
-    """delta(epsilon) = sum over k of C(n, k) p^k r^{n-k} (1 - e^{epsilon - k a - (n-k) b})_+, a > b: no term cancels.
+    """delta(epsilon) = sum over k of C(n, k) p^k r^{n-k} (1 - e^{epsilon - k a - (n-k) b})_+, a > b.
 
-    From the first k on that counts, or from the middle downward and upward, until a geometric series bounds the rest.
+    All terms are non-negative. The sum begins at the first k with a positive term or at the mean, whichever is larger;
+    it goes upward, and from the mean also downward, until a geometric series bounds the rest.
     Theorem: docs/theorems/finite-sum.md.
     """
 
@@ -31,12 +32,12 @@ class BinomialSum(Engine):
 
     @classmethod
     def offer(cls, question: Question) -> Offer | None:
-        """For one law of two atoms that are on no lattice."""
+        """For one law of two atoms that share no lattice."""
         [(law, count)] = question.parts
         expansion = law.expansion()
         if expansion is None or expansion.regular or len(expansion.rows) != 2 or expansion.width:
             return None
-        cost = (DEVIATIONS * sqrt(count) + FIRST) * 8 * TERM
+        cost = (DEVIATIONS * sqrt(count) + LEAST_TERMS) * 8 * TERM
         if cost > CUT_SUM / question.share:
             return None
         return Offer(cost, lambda: cls(expansion, count, question.epsilon))
@@ -48,10 +49,10 @@ class BinomialSum(Engine):
         self.p, self.r = one * (self.high / 2).exp(), other * (self.low / 2).exp()
 
     def delta(self, epsilon: Fraction) -> tuple[arb, arb]:
-        """See `Engine`."""
+        """Certified bounds below and above delta(epsilon)."""
         n, point = self.count, lift(epsilon)
         gap = self.high - self.low
-        first = max(ceiling((point - self.low * n) / gap), 0)  # a term too few at most, and that one is next to 0
+        first = max(ceiling((point - self.low * n) / gap), 0)  # at most one too large, if epsilon is at a loss
         first = max(first - 1, 0)
         if first > n:
             return arb(0), arb(0)
@@ -67,7 +68,7 @@ class BinomialSum(Engine):
         return total, total + rest_up + rest_below
 
     def _toward(self, term: arb, fall: arb, k: int, n: int, gap: arb) -> tuple[arb, arb]:
-        """The terms from k on, and a bound on those that are left out."""
+        """The sum of the terms from k upward, and an upper bound on those left out."""
         odds, drop, total = self.p / self.r, (-gap).exp(), arb(0)
         tiny = arb(2) ** -ctx.prec
         while True:
@@ -76,13 +77,13 @@ class BinomialSum(Engine):
                 return total, arb(0)
             ratio = odds * (n - k) / (k + 1)
             if ratio < 1 and term < total * tiny:
-                return total, term * ratio / (1 - ratio)  # further ratios are less
+                return total, term * ratio / (1 - ratio)  # Later ratios are smaller.
             term, fall, k = term * ratio, fall * drop, k + 1
             if not term.is_finite():
                 raise Undecided
 
     def _downward(self, term: arb, fall: arb, k: int, first: int, gap: arb) -> tuple[arb, arb]:
-        """The terms below k down to the first, and a bound on those that are left out."""
+        """The sum of the terms below k, down to `first`, and an upper bound on those left out."""
         odds, rise, total = self.r / self.p, gap.exp(), arb(0)
         tiny, size = arb(2) ** -ctx.prec, term
         while k > first:
@@ -95,5 +96,5 @@ class BinomialSum(Engine):
         return total, arb(0)
 
     def estimate(self, epsilon: float) -> float:
-        """See `Engine`."""
+        """Heuristic log delta(epsilon)."""
         return log_size(self.delta(Fraction(epsilon))[1])

@@ -1,4 +1,4 @@
-"""A single use of a law whose profile is a formula."""
+"""The profile of a single use of a law whose own profile is known by a formula, or by bounds."""
 
 from __future__ import annotations
 
@@ -13,11 +13,11 @@ from zcdp.privacy.profile.question import CHEAP, Question
 
 __all__ = ["ClosedForm"]
 
-LARGEST = 1e12  # Nobody asks for an epsilon beyond it.
+LARGEST_EPSILON = 1e12  # A search that proposes a larger epsilon has gone astray.
 
 
 class ClosedForm(Engine):
-    """delta(epsilon) as the law itself has it. Theorem: docs/theorems/sampling.md."""
+    """delta(epsilon) by the formula of the law itself. Theorem: docs/theorems/sampling.md."""
 
     name = "closed form"
     only_rounding = False
@@ -26,7 +26,7 @@ class ClosedForm(Engine):
 
     @classmethod
     def offer(cls, question: Question) -> Offer | None:
-        """For one use with nothing beside it."""
+        """For a single use of one law, with nothing else composed."""
         if (ends := question.formula) is None:
             return None
         return Offer(CHEAP, lambda: cls(ends))
@@ -35,11 +35,11 @@ class ClosedForm(Engine):
         self.ends = ends
 
     def delta(self, epsilon: Fraction) -> tuple[arb, arb]:
-        """See `Engine`."""
+        """Certified bounds below and above delta(epsilon)."""
         return self.ends(lift(epsilon))
 
     def estimate(self, epsilon: float) -> float:
-        """See `Engine`."""
-        if not epsilon < LARGEST:
+        """Heuristic log delta(epsilon)."""
+        if not epsilon < LARGEST_EPSILON:
             raise OverflowError
         return log_size(self.ends(arb(epsilon))[1])

@@ -1,4 +1,4 @@
-"""What an engine for the profile must offer, and how to write one."""
+"""`Engine`: the interface of a method that computes delta(epsilon) of a composition, and how to write one."""
 
 from __future__ import annotations
 
@@ -16,61 +16,65 @@ __all__ = ["Engine", "Offer"]
 
 
 class Offer(NamedTuple):
-    """An engine that can answer."""
+    """An engine that applies to a question."""
 
     cost: float
-    """In nanoseconds, near enough."""
+    """The expected work, in nanoseconds."""
     build: Callable[[], Engine]
+    """Makes the engine; may raise `NotCertified`."""
 
 
 class Engine(ABC):
-    """A method for delta(epsilon) of a composition, near the epsilon of one question.
+    """A method for delta(epsilon) of a composition, built for one question: it is tight near the question's epsilon.
 
-    *To write one*, make a subclass in one file. `offer` says what it would cost, and how to build the engine; it
-    answers None where the engine does not apply, or would take longer than it is worth. `delta` encloses the truth: all
-    that is left out is charged to one end or the other, by a theorem. `estimate` needs no proof. Then give it its place
-    in the table `ENGINES` of src/zcdp/privacy/profile/engines.py. An engine asks laws for what they offer, never which
-    kind they are; it lives at one working precision, and keeps no answer.
+    *To write one*, make a subclass in one file. `offer` returns the expected work and a function that builds the
+    engine, or None if the engine does not apply or would take too long. `delta` must enclose the true value: whatever
+    is left out is added to one end or the other, by a theorem. `estimate` is heuristic. Then add the class to the
+    table `ENGINES` in src/zcdp/privacy/profile/engines.py. An engine uses the methods of laws and never tests their
+    class. It is used at the working precision at which it was built, and caches no answers.
     """
 
     name: ClassVar[str]
-    """What the answer says of its method."""
+    """The method's name in the answer."""
     only_rounding: ClassVar[bool] = True
-    """Whether the two ends are apart by rounding alone, or what was chosen to be negligible: then more bits help."""
+    """Whether the two ends differ only by rounding and negligible terms, so that a higher precision helps."""
     attained: ClassVar[bool] = False
-    """Whether it answers for the mechanisms themselves, not for the laws that dominate them."""
+    """Whether the answer is exact for the mechanisms themselves, not only for the laws that dominate them."""
 
     most_laws: ClassVar[float] = inf
-    """It is not asked of compositions of more different laws."""
+    """The engine is used for compositions of at most so many different laws."""
     most_uses: ClassVar[float] = inf
-    """Nor of ones of more uses in all."""
+    """The engine is used for compositions of at most so many uses in total."""
     of_atoms: ClassVar[bool] = False
-    """Nor, where this is set, of laws that have more than atoms."""
+    """Whether the engine is used only if all laws are discrete, made of atoms alone."""
     on_lattice: ClassVar[bool] = False
-    """Nor, where this is set, of ones that share no lattice."""
+    """Whether the engine is used only if all laws share a lattice."""
 
     guess: Fraction = Fraction(0)
-    """Where the search for an epsilon begins."""
+    """The epsilon at which a search for the epsilon of a given delta begins."""
     least: Fraction = Fraction(0)
-    """Below this epsilon the engine has no answer."""
+    """The least epsilon for which the engine can answer."""
 
     @classmethod
     @abstractmethod
     def offer(cls, question: Question) -> Offer | None:
-        """What it would cost, and how to build it; None where it has nothing to offer."""
+        """The expected work and how to build the engine; None if it does not apply."""
 
     @abstractmethod
     def delta(self, epsilon: Fraction) -> tuple[arb, arb]:
-        """Balls whose lower end is below, and whose upper end is above delta(epsilon)."""
+        """Two balls: the lower end of the first is at most delta(epsilon), the upper end of the second at least."""
 
     def upper(self, epsilon: Fraction) -> arb:
-        """The second of these alone."""
+        """A ball whose upper end is at least delta(epsilon): the second of `delta`, possibly with less work."""
         return self.delta(epsilon)[1]
 
     def near(self, epsilon: Fraction) -> tuple[arb, arb]:
-        """Two numbers whose distance tells how good the engine is at an epsilon far from its own; the second holds."""
+        """Bounds at an epsilon for which the engine was not built. Only the upper end of the second is certified.
+
+        The gap between the two says whether to build another engine.
+        """
         return self.delta(epsilon)
 
     @abstractmethod
     def estimate(self, epsilon: float) -> float:
-        """log delta(epsilon), near enough: for proposals."""
+        """Heuristic log delta(epsilon)."""

@@ -1,4 +1,4 @@
-"""The table of engines, from the first resort to the last, and the answers by them at one working precision."""
+"""The choice of an engine for a question, and certified floats around delta or epsilon from it, at one precision."""
 
 from __future__ import annotations
 
@@ -35,18 +35,22 @@ __all__ = [
     "propose_log_delta",
 ]
 
-FEW_USES = 8  # up to which a grid of losses may beat smoothing
-TINY = 5e-324  # What is below it is as good as known.
-NEAR = 1e-3  # Two ends that differ by this part are close enough for a curve.
-IMPOSSIBLE = 1.0  # log delta: where the saddle point formula says so, rare losses decide, of which it knows nothing.
-WIDE = 1e-4  # relative distance of two ends from which another engine is asked too
-LOOSE, LAST_SHARE = 1e-10, 16  # Ends further apart are tried again with twice the bits, at most twice.
-APART, TOO_FAR, POLISHES = 1e-9, 0.1, 8  # The first step of a secant, how far it may lead, and how many there are.
-NEARER, BY_HALVES = (0.625, 0.8), -44  # A move by a power of two above the second may be shortened to these parts.
-COARSE = 0.02  # What a contour may leave out, as a part of delta, that only compares one order with the other.
-FIRST = -9  # The search for a lower end begins with this power of two at most, as the order may not be known.
-ROUNDINGS = 1000  # Where the ends are so many roundings apart for other reasons, more bits tell no more.
-SAME = -54  # A move by this power of two leaves every float where it is.
+FEW_USES = 8  # For at most so many uses the grid engine is tried as a second engine.
+SMALLEST_FLOAT = 5e-324  # An upper end below it is rounded to it, so more accuracy is useless.
+CURVE_TOLERANCE = 1e-3  # relative gap between two ends at which an engine still serves for another point of a curve
+# The saddle point formula ignores rare large losses: if it gives a log delta above this, they decide.
+IMPOSSIBLE_LOG_DELTA = 1.0
+WIDE_ANSWER = 1e-4  # relative gap between the ends of epsilon above which a second engine is tried
+# If the relative gap is larger than the first number, the precision is doubled, at most twice (the share grows by 4).
+LOOSE_ANSWER, LAST_SHARE = 1e-10, 16
+# The first step of the secant method, the longest step (both relative to epsilon), and the number of steps.
+SECANT_STEP, LONGEST_SECANT, MOST_SECANTS = 1e-9, 0.1, 8
+# Exponents of two of relative moves away from a proposed root:
+NO_MOVE = -54  # the root itself,
+FIRST_MOVE = -9  # the longest move with which the search for a lower end begins, as the slope may be unknown,
+SHORTENED_ABOVE, SHORTER_MOVES = -44, (0.625, 0.8)  # and the moves of which these parts are tried, once they suffice.
+COARSE_TOLERANCE = 0.02  # relative error of a contour that only compares the two directions
+ROUNDINGS = 1000  # If the ends are so many rounding errors apart, a higher precision does not help.
 
 ENGINES: list[tuple[type[Engine], ...]] = [
     (ClosedForm,),
@@ -58,11 +62,12 @@ ENGINES: list[tuple[type[Engine], ...]] = [
     (Smoothed,),
     (Grid,),
 ]
-"""Engines of one row compete by cost; the next row is asked where none of them makes an offer, or can keep it."""
+"""Engines in the sequence in which they are tried. Those of one row compete by expected work; the next row is tried
+if none of them applies, or if the chosen one fails."""
 
 
 def choose(question: Question) -> tuple[Engine, float]:
-    """The engine, and what it is expected to cost in nanoseconds."""
+    """The engine for a question and its expected work in nanoseconds; raises `NotCertified` if none applies."""
     reason = NotCertified("no engine has an offer: the composition is too extreme")
     for row in ENGINES:
         best: Offer | None = None
@@ -85,7 +90,7 @@ def choose(question: Question) -> tuple[Engine, float]:
 
 
 def _fits(engine: type[Engine], question: Question) -> bool:
-    """Whether the composition is one of those that the engine is for."""
+    """Whether the composition satisfies the engine's limits: laws, uses, atoms, lattice."""
     return (
         len(question.parts) <= engine.most_laws
         and (engine.most_uses == inf or sum(count for _, count in question.parts) <= engine.most_uses)
@@ -95,7 +100,10 @@ def _fits(engine: type[Engine], question: Question) -> bool:
 
 
 def _second(question: Question, first: Engine) -> Engine | None:
-    """Another engine that may know more, where the first one's answer is wide; of the same laws, so both hold."""
+    """The grid engine, if the first engine's answer is wide and few uses make the grid tight; else None.
+
+    It is built for the same laws, so the answers of both engines hold for the same profile.
+    """
     uses = sum(count for _, count in question.parts)
     fits = uses <= FEW_USES and not isinstance(first, Grid) and _fits(Grid, question)
     offer = Grid.offer(question) if fits else None
@@ -106,21 +114,21 @@ def _second(question: Question, first: Engine) -> Engine | None:
 
 
 def delta_by_engine(parts: Parts, epsilon: Fraction, share: int, asked: list[Question]) -> Answer | None:
-    """Floats around delta(epsilon); None where more bits are needed. What engines were asked is noted."""
+    """Certified floats around delta(epsilon); None if more bits are needed. The question is added to `asked`."""
     question = Question(parts, share, epsilon=epsilon)
     if (known := question.known()) is not None:
         return known
     asked.append(question)
     engine, cost = choose(question)
     lower, upper = engine.delta(epsilon)
-    hopeless = not lower > 0 and (not engine.only_rounding or question.line.log_delta > IMPOSSIBLE)
+    hopeless = not lower > 0 and (not engine.only_rounding or question.line.log_delta > IMPOSSIBLE_LOG_DELTA)
     if hopeless and (other := _second(question, engine)) is not None:
         more = other.delta(epsilon)
         if not upper <= more[1]:
             engine, (lower, upper) = other, more
-    if not question.revealed.is_zero():  # A sum is rounded to the working precision, which an engine may exceed.
+    if not question.revealed.is_zero():  # Adding 0 would round an engine's result to the working precision.
         lower, upper = lower + question.revealed, upper + question.revealed
-    sharp = upper < TINY or (upper.is_finite() and upper.rel_accuracy_bits() >= 50)
+    sharp = upper < SMALLEST_FLOAT or (upper.is_finite() and upper.rel_accuracy_bits() >= 50)
     if not (sharp or (not engine.only_rounding and upper.rad() * ROUNDINGS <= upper - lower)):
         return None
     least = min(max(below(lower), 0.0), 1.0) if lower.is_finite() else 0.0
@@ -130,9 +138,9 @@ def delta_by_engine(parts: Parts, epsilon: Fraction, share: int, asked: list[Que
 def epsilon_by_engine(
     parts: Parts, delta: Fraction, share: int, asked: list[Question], found: Answer | None
 ) -> tuple[Answer | None, bool]:
-    """Floats around the least epsilon with delta(epsilon) <= delta, and whether they will do, or more bits tell more.
+    """Certified floats around the least epsilon with delta(epsilon) <= delta, and whether they are tight enough.
 
-    `found` is what fewer bits told.
+    If they are not, the caller tries again with a higher precision. `found` is the answer at the lower one.
     """
     question = Question(parts, share, delta=delta)
     if (known := question.known()) is not None:
@@ -147,59 +155,62 @@ def epsilon_by_engine(
     ends = _ends_of_epsilon(engine, question.s, target, top)
     if ends is None:
         return found, False
-    wide = ends[1] - ends[0] > WIDE * ends[1] and not engine.only_rounding
+    wide = ends[1] - ends[0] > WIDE_ANSWER * ends[1] and not engine.only_rounding
     if wide and (other := _second(question, engine)) is not None:
         more = _ends_of_epsilon(other, question.s, target, top)
         ends = ends if more is None else (max(ends[0], more[0]), min(ends[1], more[1]))
     if found is not None and found.attained == engine.attained:  # Both hold for the same profile.
         ends = max(found.lower, ends[0]), min(found.upper, ends[1])
     found = Answer(ends[0], min(ends[1], above(top)), engine.name, question.s, engine.attained, cost)
-    loose = found.upper - found.lower > LOOSE * found.upper and engine.only_rounding
+    loose = found.upper - found.lower > LOOSE_ANSWER * found.upper and engine.only_rounding
     if loose and share < LAST_SHARE:
-        return found, False  # It is sound, but more bits tell more.
+        return found, False  # It is certified, but a higher precision makes it tighter.
     if top.is_finite() and found[:2] == (0.0, above(top)):
         raise NotCertified("nothing is known of epsilon but the largest loss")
     return found, True
 
 
 def _ends_of_epsilon(engine: Engine, s: float, target: arb, top: arb) -> tuple[float, float] | None:
-    """Floats around the epsilon at which the engine's delta is the target; None where more bits are needed.
+    """Certified floats around the epsilon at which the engine's delta is the target; None if more bits are needed.
 
-    It is proposed by floats, and certified outward from there.
+    A heuristic root comes first; then both ends are moved away from it until they are certified.
     """
     least = engine.least
-    delta, upper_end = cache(engine.delta), cache(engine.upper)  # The search comes back to its root again and again.
+    delta, upper_end = cache(engine.delta), cache(engine.upper)  # The search evaluates at its root several times.
     root = solve(engine.estimate, float(target.log()), float(least), above(top), float(engine.guess))
     root = _polished(upper_end, root, target, float(least), above(top))
     if isnan(root):
         raise OverflowError("no floats propose where to look")
     upper = _outward(root, lambda e: bool(upper_end(e) <= target), least, up=True)
-    if upper is None and top.is_finite() and not engine.only_rounding:  # What was smoothed in is in the way.
+    if upper is None and top.is_finite() and not engine.only_rounding:  # The engine's upper bound never falls so low.
         upper = above(top)
     near = delta(Fraction(root))
     if not (least or near[0] > 0 or delta(least)[0] >= target):
-        return None if upper is None else (0.0, upper)  # No lower end is known anywhere.
+        return None if upper is None else (0.0, upper)  # The engine's lower bound is useless everywhere.
     first = _apart(near, root, s)
     lower = _outward(root, lambda e: bool(delta(e)[0] >= target), least, up=False, first=first)
     return None if upper is None or lower is None else (lower, upper)
 
 
 def _polished(upper_end: Callable[[Fraction], arb], root: float, target: arb, least: float, top: float) -> float:
-    """The root by balls, where floats could not see it: on a line far from the saddle point most digits cancel."""
+    """Heuristic root by the secant method in balls, from a root in floats.
+
+    On a line far from the saddle point most digits of the float sum cancel, so the root in floats may be poor.
+    """
 
     def excess(x: float) -> float:
         upper = upper_end(Fraction(x))
         return float((upper / target).log().mid()) if upper > 0 else -inf
 
-    near = root * (1 + APART)
+    near = root * (1 + SECANT_STEP)
     if not least < root < near < top:
         return root
     x, y, values = root, near, (excess(root), excess(near))
-    for _ in range(POLISHES):
+    for _ in range(MOST_SECANTS):
         slope = (values[1] - values[0]) / (y - x)
         move = -values[0] / slope if -inf < slope < 0 else 0.0
         after = x + move
-        if abs(move) <= 2e-16 * x or not (least < after < top and abs(move) < TOO_FAR * x):
+        if abs(move) <= 2e-16 * x or not (least < after < top and abs(move) < LONGEST_SECANT * x):
             break
         value = excess(after)
         if not abs(value) < abs(values[0]):
@@ -209,25 +220,31 @@ def _polished(upper_end: Callable[[Fraction], arb], root: float, target: arb, le
 
 
 def _apart(near: tuple[arb, arb], root: float, s: float) -> int:
-    """The power of two nearest to how far below the root, as a part of it, the lower end crosses the target."""
+    """The exponent of two of the relative distance below the root at which the lower end should cross the target.
+
+    It is heuristic: the gap between both ends at the root, divided by s, the slope of log delta.
+    """
     lower, upper = near
     gap = above((upper - lower) / upper / (root * s)) if root and upper > 0 else 0.0
-    return min(frexp(gap)[1] - 1, FIRST) if 2.0**SAME < gap < 1 else SAME
+    return min(frexp(gap)[1] - 1, FIRST_MOVE) if 2.0**NO_MOVE < gap < 1 else NO_MOVE
 
 
 def _outward(
-    root: float, holds: Callable[[Fraction], bool], least: Fraction, *, up: bool, first: int = SAME
+    root: float, holds: Callable[[Fraction], bool], least: Fraction, *, up: bool, first: int = NO_MOVE
 ) -> float | None:
-    """The float nearest to `root`, on the given side, for which `holds` is certain; None if none is near."""
+    """A float on the given side of `root`, as near as the search finds one, for which `holds` is true.
+
+    If none is near, it is None, or 0.0 for a lower end from 0 on.
+    """
     if root <= least:
         return float(least) if not up or holds(least) else None
     for power in range(first, -2):
-        move = 0.0 if power == SAME else 2.0**power  # 2^-53 goes to the next float, or stays
+        move = 0.0 if power == NO_MOVE else 2.0**power  # A move by 2^-53 leads to the next float, or nowhere.
         moved = root * (1 + move if up else 1 - move)
         if moved < least:
             return None if least else 0.0
         if holds(Fraction(moved)):
-            for part in NEARER if power > BY_HALVES else ():
+            for part in SHORTER_MOVES if power > SHORTENED_ABOVE else ():
                 nearer = root * (1 + part * move if up else 1 - part * move)
                 if holds(Fraction(nearer)):
                     return nearer
@@ -236,8 +253,8 @@ def _outward(
 
 
 def coarsely_above(question: Question) -> arb | None:
-    """A number above delta at the given epsilon, to a few percent; None where it takes too many nodes."""
-    line = Line(question.transform, question.c, lift(question.epsilon), tolerance=COARSE)
+    """A certified upper bound on delta at the given epsilon, within a few percent; None if it needs too many nodes."""
+    line = Line(question.transform, question.c, lift(question.epsilon), tolerance=COARSE_TOLERANCE)
     try:
         with quietly():
             return Contour(line, CONTOUR).upper(question.epsilon)
@@ -246,7 +263,7 @@ def coarsely_above(question: Question) -> arb | None:
 
 
 def deltas_by_engine(parts: Parts, epsilons: Sequence[Fraction], share: int) -> list[float]:
-    """Floats above delta at increasing epsilons: an engine answers for others too, as far as it is close there."""
+    """Certified upper bounds on delta at increasing epsilons; an engine serves for the next ones while it is tight."""
     found: list[float] = []
     transform, engine = Transform(parts), None
     more = transform.revealed
@@ -267,15 +284,15 @@ def deltas_by_engine(parts: Parts, epsilons: Sequence[Fraction], share: int) -> 
 
 
 def _close(engine: Engine, epsilon: Fraction) -> arb | None:
-    """What is above delta(epsilon), if what is below it is not far away."""
+    """The engine's upper bound on delta(epsilon), if its two bounds are close; else None."""
     if epsilon < engine.least:
         return None
     lower, upper = engine.near(epsilon)
-    return upper if upper.is_finite() and lower > 0 and upper - lower <= upper * NEAR else None
+    return upper if upper.is_finite() and lower > 0 and upper - lower <= upper * CURVE_TOLERANCE else None
 
 
 def propose_log_delta(parts: Parts, epsilon: Fraction, *, rough: bool) -> float:
-    """log delta(epsilon) to a few digits (two where `rough`), in a few milliseconds: for proposals."""
+    """Heuristic log delta(epsilon) to a few digits (two if `rough`), in a few milliseconds."""
     question, point = Question(parts, epsilon=epsilon), lift(epsilon)
     if question.largest <= point:
         return -inf

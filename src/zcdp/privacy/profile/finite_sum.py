@@ -1,4 +1,8 @@
-"""How long the finite sum of a profile is, and which of its terms are proven negligible."""
+"""The exact profile of laws whose transforms are finite sums of exponentials: a finite sum, whole or cut.
+
+The first part counts the terms and decides which ones are negligible, by Chernoff bounds; the second part is the
+engines.
+"""
 
 from __future__ import annotations
 
@@ -36,17 +40,17 @@ __all__ = [
 ]
 
 
-LARGEST_COUNT = 10_000_000
-MOST_LAWS = 24
-LARGEST_LATTICE = 20_000
-NEGLIGIBLE = 36  # What weighs less than e^-36 of delta may be cut.
+LARGEST_COUNT = 10_000_000  # uses of one law
+MOST_LAWS = 24  # different laws
+LARGEST_LATTICE = 20_000  # points of a common lattice, up to which atoms are multiplied as polynomials
+NEGLIGIBLE = 36  # Terms that add up to less than e^-36 of delta may be cut.
 
 Expanded: TypeAlias = list[tuple[Expansion, int]]
-"""A composition of which every law is a finite sum of exponentials."""
+"""A composition of laws with their counts, the transform of each law a finite sum of exponentials."""
 
 
 def expanded(parts: Parts) -> Expanded | None:
-    """The expansions of all laws, at the working precision; None where one has none, or there are too many."""
+    """The expansions of all laws, at the working precision; None if one has none, or if there are too many."""
     if len(parts) > MOST_LAWS or any(count > LARGEST_COUNT for _, count in parts):
         return None
     found = [(expansion, count) for law, count in parts if (expansion := law.expansion()) is not None]
@@ -55,9 +59,9 @@ def expanded(parts: Parts) -> Expanded | None:
 
 @dataclass(frozen=True)
 class Cut:
-    """Which terms of the finite sum to keep: exponents above `threshold`, powers of 1/w up to `degree`.
+    """Which terms C e^{aw} w^{-j} to keep, w = z + 1/2: exponents a above `threshold`, powers j up to `degree`.
 
-    What the powers above weigh at most is exp(log_rest - c epsilon). Theorem: docs/theorems/finite-sum.md.
+    The terms of higher powers add at most exp(log_rest - c epsilon) to delta. Theorem: docs/theorems/finite-sum.md.
     """
 
     threshold: Fraction
@@ -65,13 +69,13 @@ class Cut:
     c: arb
     log_rest: arb
     ceiling: float = inf
-    """Exponents above it are left out too; they weigh at most exp(log_above - c epsilon)."""
+    """Exponents above it are cut too; they change delta by at most exp(log_above - c epsilon)."""
     log_above: arb = arb("-inf")  # noqa: RUF009 - balls are immutable
 
 
 def finite_size(parts: Expanded, threshold: Fraction = Fraction(0), ceiling: float = inf) -> float:
-    """How many exponents between the two the sum has at most."""
-    # In balls: beside the loss of one part floats would not see that of the others, which is all the room there is.
+    """An upper bound on the number of exponents between `threshold` and `ceiling`."""
+    # The difference is taken in balls: in floats, a large loss of one part would absorb the small ones of others.
     whole = sum((expansion.top * count for expansion, count in parts), arb(0))
     room = min(above(whole - lift(threshold)), ceiling - below(lift(threshold)))
     free, atoms = 1.0, 1.0
@@ -85,7 +89,7 @@ def finite_size(parts: Expanded, threshold: Fraction = Fraction(0), ceiling: flo
 
 
 def lattice_points(parts: Expanded) -> Fraction:
-    """How many points the common lattice of all atoms at rational places has, from the least loss to the largest."""
+    """The number of points, between the least and the largest loss, of the common lattice of all rational atoms."""
     rows = [(row, count) for expansion, count in parts if (row := expansion.rational_row) is not None]
     if not rows:
         return Fraction(1)
@@ -98,9 +102,10 @@ def lattice_points(parts: Expanded) -> Fraction:
 def cut_degree(
     transform: Transform, parts: Expanded, c: arb, epsilon: arb, log_delta: float, threshold: Fraction
 ) -> Cut:
-    """Keep as many powers as carry weight: the number of draws from a density is nearly Poisson.
+    """A cut at a degree above which all powers together are negligible, and at a ceiling for exponents.
 
-    Marking each density by v > 1 gives the Chernoff bound v^{-degree-1} times the marked transform at c.
+    The power of 1/w is the number of densities drawn, which is nearly Poisson. With a factor v > 1 for each density,
+    the powers above the degree are at most v^{-degree-1} times the transform at c, which is a Chernoff bound.
     """
     w = c + arb(1) / 2
     shares: list[tuple[arb, arb, int]] = []
@@ -114,7 +119,7 @@ def cut_degree(
         shares.append((atoms, (whole - atoms) * width, count))
         most += width * count
         mean += float((width * (1 - atoms / whole)).mid()) * count
-    if not isfinite(mean):  # A ball is too wide to tell.
+    if not isfinite(mean):  # A ball is too wide.
         raise Undecided
     degree = int(mean)
     while True:
@@ -130,9 +135,10 @@ def cut_degree(
 
 
 def _ceiling(parts: Expanded, w: arb, epsilon: arb, log_delta: float) -> tuple[float, arb]:
-    """An exponent above which all terms together are negligible, and the bound; for a single law.
+    """An exponent A above which all terms together are negligible, and the log of their bound; for a single law only.
 
-    f_j(t) <= e^{xt} x^{1-j}/(x^2 - 1/4), and e^{xa} <= e^{ya - (y-x)A} for a > A, y > x: sum absolute coefficients.
+    It sums absolute coefficients with f_j(t) <= e^{xt} x^{1-j}/(x^2 - 1/4), and e^{xa} <= e^{ya - (y-x)A} for a > A and
+    y > x.
     """
     best = inf, arb("-inf")
     if len(parts) > 1:
@@ -150,20 +156,21 @@ def _ceiling(parts: Expanded, w: arb, epsilon: arb, log_delta: float) -> tuple[f
     return best
 
 
-# The exact profile of few mechanisms: a finite sum, one term for each exponent and power.
+# The engines: one term for each exponent and power.
 
 _Closed: TypeAlias = tuple[arb_poly, arb, arb]
+"""A polynomial in t, and the coefficients of cosh(t/2) and sinh(t/2)."""
 
 
 def whole_degree(parts: Expanded) -> int:
-    """The largest power of 1/w there is."""
+    """The largest power of 1/w that occurs."""
     return sum(count * expansion.width for expansion, count in parts)
 
 
 class FiniteSum(Engine):
     """delta(epsilon) = e^{epsilon/2} sum of C_{a,j} f_j(a - epsilon) over the exponents a > epsilon.
 
-    M(z) = sum of C_{a,j} e^{a w} w^{-j}, and f_j(t) = sum over m >= 0 of 4^{-m} t^{j+1+2m}/(j+1+2m)!.
+    Here M(z) = sum of C_{a,j} e^{a w} w^{-j}, w = z + 1/2, and f_j(t) = sum over m >= 0 of 4^{-m} t^{j+1+2m}/(j+1+2m)!.
     Theorem: docs/theorems/finite-sum.md.
     """
 
@@ -172,13 +179,14 @@ class FiniteSum(Engine):
 
     def __init__(self, parts: Parts, cut: Cut, *, guess: Fraction = Fraction(0)) -> None:
         self.cut, self.guess, self.least = cut, guess, cut.threshold
-        # The powers t^n/n! of `_closed` and the alternating signs of a density cancel: that takes so many more bits.
+        # The powers t^n/n! of `_closed` cancel, and so do the alternating signs of densities: take more bits.
         top = sum((law.largest() * count for law, count in parts), arb(0))
         small = max(0, -frexp(float((top - lift(cut.threshold)).mid()))[1])  # All t are below 2^-small.
         self.bits = ctx.prec + (cut.degree + 1) * (4 + cut.degree.bit_length() + small)
         self.sums = at_precision(self.bits, lambda: self._expand(parts))
 
     def _expand(self, parts: Parts) -> list[tuple[arb, _Closed]]:
+        """The exponents a above the threshold, each with its sum over j of C_{a,j} f_j."""
         degree, start = self.cut.degree, lift(self.cut.threshold)
         terms = expanded(parts)
         assert terms is not None
@@ -195,7 +203,7 @@ class FiniteSum(Engine):
             expansion, count = part
             sums = _product(sums, list(expansion.power(count, room, above, degree)), degree)
             ahead -= expansion.top * count
-            floor = Fraction(below(start - ahead))  # From there the parts ahead lead to the threshold at most.
+            floor = Fraction(below(start - ahead))  # From below it the remaining parts cannot exceed the threshold.
             sums = {exponent: row for exponent, row in sums.items() if exponent[1] or exponent[0] > floor}
         inverse_factorials = [arb(1)]
         for n in range(1, degree + 2):
@@ -205,7 +213,7 @@ class FiniteSum(Engine):
         return [(exponent, _closed(row, inverse_factorials)) for exponent, row in balls if not exponent <= start]
 
     def delta(self, epsilon: Fraction) -> tuple[arb, arb]:
-        """Balls whose lower end is below, and whose upper end is above delta(epsilon)."""
+        """Certified bounds below and above delta(epsilon), for epsilon from the threshold on."""
         if epsilon < self.cut.threshold:
             raise BadValue(f"epsilon ({epsilon}) is below the threshold {self.cut.threshold}")
         return at_precision(self.bits, lambda: self._delta(lift(epsilon)))
@@ -225,19 +233,19 @@ class FiniteSum(Engine):
         return value - above, value + above + (self.cut.log_rest - shift).exp()
 
     def estimate(self, epsilon: float) -> float:
-        """log delta(epsilon), near enough: for proposals."""
+        """Heuristic log delta(epsilon)."""
         value = self.delta(Fraction(epsilon))[0]
         return log_size(value)
 
 
 class WholeSum(FiniteSum):
-    """All exponents and powers, where they are few: then no line is needed."""
+    """The sum of all terms, if they are few; it needs no saddle point."""
 
     @classmethod
     def offer(cls, question: Question) -> Offer | None:
-        """Where all terms take a millisecond."""
+        """For compositions whose terms take at most a millisecond in all."""
         densities = sum(count for factor, count in question.transform.factors if not factor.atomic)
-        if (densities // 2 + 1) * (densities + 1) * TERM > WHOLE_SUM:  # There are at least so many terms.
+        if (densities // 2 + 1) * (densities + 1) * TERM > WHOLE_SUM:  # There are at least that many terms.
             return None
         terms = expanded(question.parts)
         if terms is None or (cost := finite_size(terms) * (whole_degree(terms) + 1) * TERM) > WHOLE_SUM:
@@ -247,11 +255,11 @@ class WholeSum(FiniteSum):
 
 
 class CutSum(FiniteSum):
-    """Those terms that carry weight near one epsilon."""
+    """The sum of the terms that matter near one epsilon; the others are bounded."""
 
     @classmethod
     def offer(cls, question: Question) -> Offer | None:
-        """Where they are few enough, at any epsilon from `least` on."""
+        """For compositions with few enough such terms, at all epsilons from the question's `least` on."""
         terms = expanded(question.parts)
         if terms is None:
             return None
@@ -268,9 +276,10 @@ class CutSum(FiniteSum):
 
 
 def _on_lattice(atoms: Expanded, room: arb, c: arb) -> dict[Exponent, list[arb]]:
-    """All atoms at rational points together: polynomials in e^{-g w}, g their common spacing.
+    """The product of all laws with atoms at rational points, as polynomials in e^{-g w}, g their common spacing.
 
-    Products of polynomials are exact up to a part of the largest coefficient, so they are tilted to where it matters.
+    The error of a product of polynomials is relative to its largest coefficient, so coefficients are tilted first to
+    make the largest those that matter at c.
     """
     places = [(expansion, row, count) for expansion, count in atoms if (row := expansion.rational_row) is not None]
     spacing, top = Fraction(0), Fraction(0)
@@ -297,7 +306,10 @@ def _on_lattice(atoms: Expanded, room: arb, c: arb) -> dict[Exponent, list[arb]]
 def _product(
     sums: dict[Exponent, list[arb]] | None, rows: list[tuple[Exponent, list[arb]]], degree: int
 ) -> dict[Exponent, list[arb]]:
-    """Exponents with their powers of 1/w, up to the degree, of the sums times the rows; None stands for 1."""
+    """The product of two sums of terms, powers of 1/w up to the degree; `sums` None stands for the factor 1.
+
+    Each sum maps exponents to the coefficients of the powers of 1/w.
+    """
     longer: dict[Exponent, list[arb]] = {}
     if sums is None:
         for place, row in rows:
@@ -307,32 +319,34 @@ def _product(
     for exponent, series in sums.items():
         for other, row in rows:
             place, both = sum_of(exponent, other), product(series, row, degree)
-            if not both:  # flint drops what is exactly 0, as the middle mass of three points may be.
+            if not both:  # flint drops coefficients that are exactly 0, such as a middle mass of three points.
                 continue
             longer[place] = _sum(longer[place], both) if place in longer else both
     return longer
 
 
 def _sum(one: list[arb], other: list[arb]) -> list[arb]:
+    """The sum of two lists of coefficients of different lengths."""
     return [x + y for x, y in zip_longest(one, other, fillvalue=arb(0))]
 
 
 def _ball(exponent: Exponent) -> arb:
+    """An exact exponent as a ball."""
     rational, logs = exponent
     return lift(rational) + sum((lift(Log(argument)) * lift(multiple) for argument, multiple in logs), arb(0))
 
 
 def _closed(row: list[arb], inverse_factorials: list[arb]) -> _Closed:
-    """Sum over j of C_j f_j(t), as a polynomial in t plus multiples of cosh(t/2) and sinh(t/2).
+    """The sum over j of C_j f_j(t), as a polynomial in t plus multiples of cosh(t/2) and sinh(t/2).
 
-    It is sum over n >= 1 of d_n t^n/n! with d_n = C_{n-1} + d_{n-2}/4; beyond the last C_j only the quarters go on,
-    which are a hyperbolic function less its first terms.
+    It equals the sum over n >= 1 of d_n t^n/n! with d_n = C_{n-1} + d_{n-2}/4. Beyond the last C_j, d_n = d_{n-2}/4:
+    these terms are cosh(t/2) and sinh(t/2) less their first terms.
     """
     quarter, last = arb(0.25), len(row)
     d = [arb(0), row[0]]
     for coefficient in row[1:]:
         d.append(d[-2] * quarter + coefficient)
-    ends = [d[last - last % 2], d[last - 1 + last % 2]]  # These are of the even and of the odd n.
+    ends = [d[last - last % 2], d[last - 1 + last % 2]]  # d_n at the last even n and at the last odd n
     ends = [ends[0] * 2 ** (last - last % 2), ends[1] * 2 ** (last - 1 + last % 2)]
     even, odd = ends[0], ends[1] / 2
     coefficients = []

@@ -1,4 +1,8 @@
-"""Sums of complex exponentials on the nodes of a contour in doubles: one product of matrices a block."""
+"""Fourier inversion of a smoothed composition in doubles: many more nodes than in balls, with every rounding bounded.
+
+`FloatContour` is the trapezoidal sum over blocks of nodes; its factors are the transforms of the laws, as powers of
+polynomials (`_Rows`) or of sums of complex exponentials (`Waves`).
+"""
 
 from __future__ import annotations
 
@@ -23,13 +27,16 @@ __all__ = ["HEIGHT", "ULP", "WIDTH", "FloatContour", "Waves"]
 
 
 ULP = 2.0**-53
-WIDTH, HEIGHT = 1024, 16  # So many nodes at a time fit into the cache.
-ROW = 250_000  # nanoseconds that the powers of one exponential take
-ENTRY = 64  # One power of one exponential is off by at most so many units of 2^-53.
+WIDTH, HEIGHT = 1024, 16  # A block is 16 rows of 1024 nodes, which fit into the cache.
+POWERS_WORK = 250_000  # nanoseconds for the WIDTH powers of one exponential
+POWER_ERROR = 64  # the largest error of one power of one exponential, in units of 2^-53
 
 
 class Waves:
-    """(sum over j of g_j e^{iy l_j})^n at the nodes y = k step, with Im l_j >= 0. Theorem: docs/theorems/doubles.md."""
+    """A factor (sum over j of g_j e^{iy l_j})^n at the nodes y = k step, with Im l_j >= 0.
+
+    A block of nodes is one matrix product. Theorem: docs/theorems/doubles.md.
+    """
 
     top = arb(0)
 
@@ -43,18 +50,18 @@ class Waves:
         self.weights = numpy.array([complex(weight) for weight in sum_of.weights])
         size = sum((abs(weight) for weight in sum_of.weights), arb(0))
         unknown = sum((weight.rad() for weight in sum_of.weights), sum_of.error)
-        # There are two powers, their product with the weight, and a sum of so many complex terms.
-        rounding = size * ((2 * ENTRY + 16 + 4 * terms) * ULP) + 4 * ULP
+        # Each term is a product of two powers and the weight; then so many complex terms are added.
+        rounding = size * ((2 * POWER_ERROR + 16 + 4 * terms) * ULP) + 4 * ULP
         self.error = (rounding + unknown) * count
         self.cost = DOUBLES * (1.5 + 0.5 * terms + 0.7 * (count.bit_length() - 1))
         self.strength = float(count)
         self._long: tuple[int, Complexes] | None = None
 
     def _powers(self, times: int, first: int) -> Complexes:
-        """e^{iky l_j} for y = times step and k = first, ..., first + WIDTH - 1: a row for each j."""
+        """e^{iky l_j} for y = times step and k = first, ..., first + WIDTH - 1, one row for each j."""
         import numpy as np
 
-        count_work(ROW * len(self.rates))
+        count_work(POWERS_WORK * len(self.rates))
         k = np.arange(first, first + WIDTH)
         heights: Any = k.astype(float)
         rows = []
@@ -65,19 +72,20 @@ class Waves:
 
     @cached_property
     def _short(self) -> Complexes:
+        """The exponentials at the nodes of row 0."""
         return self._powers(1, 0)
 
     def at(self, first: int, turn: Complexes) -> Complexes:
-        """On HEIGHT rows of WIDTH nodes from the given row on."""
+        """The factor on a block: HEIGHT rows of WIDTH nodes, from the row `first` on."""
         del turn
         page, place = divmod(first, WIDTH)
-        if self._long is None or self._long[0] != page:  # The waves of many rows are made at once.
+        if self._long is None or self._long[0] != page:  # The exponentials for WIDTH rows are computed at once.
             self._long = page, (self._powers(WIDTH, page * WIDTH).T * self.weights)
         answer: Complexes = product(self._long[1][place : place + HEIGHT], self._short)
         return power(answer, self.count)
 
 
-# The contour integral of a smoothed composition in doubles: many more nodes, with a bound on every rounding.
+# The trapezoidal sum itself.
 
 if TYPE_CHECKING:
     import numpy as np
@@ -87,24 +95,27 @@ if TYPE_CHECKING:
     Floats = NDArray[np.float64]
 
 
-UP = 1 + 2.0**-38
-TOGETHER = 16  # After so many factors, nodes that have become negligible are left.
-TOLERANCE, NEGLIGIBLE, CLOSE = 1e-13, 1e-18, 5e-11
-QUITE_CLOSE = 5e-11  # The same where each node takes a long sum.
-MOST = 1 << 22  # No contour has more nodes.
-SMALL, LARGE = 1e-100, 1e100  # Squares and products of orders and steps in between neither overflow nor underflow.
+UP = 1 + 2.0**-38  # It covers the rounding of sums and products of non-negative doubles.
+FACTORS_PER_GROUP = 16  # After each group of so many factors, a block that has become negligible is abandoned.
+TOLERANCE = 1e-13  # relative error of delta at which nodes beyond the last one count as negligible
+NEGLIGIBLE = 1e-18  # relative contribution to delta below which a block is abandoned
+SMOOTHING_ERROR = 5e-11  # relative error of epsilon by smoothing below which more nodes are not worth the work
+QUICK_SMOOTHING_ERROR = 5e-11  # the like if some transform takes a long sum at each node
+MOST_NODES = 1 << 22
+SMALL, LARGE = 1e-100, 1e100  # If c and the step lie in between, their squares and products do not over- or underflow.
 
 
 class FloatContour:
-    """The trapezoidal sum of `Contour` over the nodes k < N, for the composition with a Gaussian pair of parameter mu.
+    """The trapezoidal sum of `Contour` in doubles, for the composition with one more, weak Gaussian pair.
 
-    N is what the work allows, and mu as small as makes all other nodes negligible. M(c + iy)/M(c) is a product of
-    polynomials in e^{-iy step}, and of a phase that is left to `delta`. A bound on the error of each value is carried
-    along; nodes are left as soon as they have become negligible. Theorem: docs/theorems/doubles.md.
+    It has the nodes k < N, N as large as the work limit allows. The parameter mu of the Gaussian pair is just large
+    enough to make all other nodes negligible. M(c + iy)/M(c) is a product of factors and of a phase; the phase is left
+    to `delta`. A bound on the error of each value is carried along, and blocks of nodes are abandoned as soon as they
+    are negligible. Theorem: docs/theorems/doubles.md.
     """
 
     def __init__(self, parts: Parts, c: float, epsilon: Fraction, work: float) -> None:
-        """`work` is in nanoseconds; `TooManyNodes` where that is not enough, or doubles are not."""
+        """`work` is the limit in nanoseconds. Raises `TooManyNodes` if it does not suffice, or doubles do not."""
         import numpy
 
         self.np, self.c = numpy, arb(c)
@@ -117,15 +128,15 @@ class FloatContour:
         factors = [_factor(tilted, count, self.step) for tilted, count in terms]
         factors.sort(key=lambda factor: -factor.strength)
         self.top = sum((rows.top * rows.count for rows in factors), gauss * (self.c + arb(1) / 2))
-        # This is delta, before the factor M(c) e^{-c epsilon} h/pi, times what a block may be negligible by.
+        # NEGLIGIBLE times delta, divided by the factor M(c) e^{-c epsilon} h/pi
         negligible = float((arb(-line.head).exp() * arb.pi() / self.step).mid()) * NEGLIGIBLE
-        # A Gaussian pair moves log delta by mu^2 c (1 + c)/2, and epsilon by that over c.
+        # A Gaussian pair changes log delta by mu^2 c (1 + c)/2, and epsilon by that divided by c.
         needed = (2 * max(line.head - line.limit, 1.0)) ** 0.5
-        close = QUITE_CLOSE if line.transform.quick else CLOSE
+        close = QUICK_SMOOTHING_ERROR if line.transform.quick else SMOOTHING_ERROR
         weak = (2 * close * max(c * float(epsilon), 1.0) / (c * (1 + c))) ** 0.5
-        # Blocks are whole: the last one must not go above where the transforms are known.
+        # Blocks are not divided, and the last one must not exceed the height up to which the transforms are known.
         highest = min((tilted.exponentials.highest for tilted, _ in terms if tilted.exponentials), default=inf)
-        most = min(MOST, highest * (1 - 2.0**-40) / self.step - 2 * WIDTH * HEIGHT)
+        most = min(MOST_NODES, highest * (1 - 2.0**-40) / self.step - 2 * WIDTH * HEIGHT)
         if not most > 0:
             raise TooManyNodes
         blocks, self.nodes, error = self._evaluate(factors, work, min(needed / (self.step * weak), most), negligible)
@@ -141,13 +152,16 @@ class FloatContour:
         self.rows = numpy.concatenate([block.first + numpy.arange(HEIGHT) for block in blocks])
         weight = arb(float(sum(numpy.abs(block.value).sum() for block in blocks))) * UP
         self.error = error + weight * (8 * (WIDTH + len(self.rows) + 16) * ULP)
-        """Of the sum over all nodes k < N, before the factor M(c) e^{-c epsilon} h/pi."""
+        """A bound on the error of the sum over the nodes k < N, to be multiplied by M(c) e^{-c epsilon} h/pi."""
         end = arb(self.step) * self.nodes
         self.beyond = (-((lift(self.mu) * end) ** 2) / 2).exp() / ((end - self.step) * arb.pi())
-        """What the nodes from N on weigh, before the factor M(c) e^{-c epsilon}."""
+        """A bound on the sum over the nodes from N on, to be multiplied by M(c) e^{-c epsilon}."""
 
     def _terms(self, transform: Transform) -> tuple[list[tuple[Tilted, int]], arb]:
-        """The tilted laws that are finite sums, and the sum of mu^2 of those that are Gaussian; no others will do."""
+        """The tilted laws that are finite sums, with their counts, and the sum of mu^2 over the Gaussian laws.
+
+        Raises `TooManyNodes` if some law is neither.
+        """
         terms, gauss = [], arb(0)
         laws = transform.tilted(self.c)
         if laws is None:
@@ -161,13 +175,16 @@ class FloatContour:
     def _evaluate(
         self, factors: list[_Rows | Waves], work: float, enough: float, negligible: float
     ) -> tuple[list[_Block], int, arb]:
-        """Blocks of M(z_k)/(M(c) z_k (z_k + 1)) but for the phase, how many nodes they cover, and the sum of errors."""
+        """Blocks of M(z_k)/(M(c) z_k (z_k + 1)) without the phase, the number of nodes, and the sum of their errors.
+
+        It stops after `enough` nodes, or when the work limit is reached.
+        """
         np: Any = self.np
         c = float(self.c)
-        groups = [factors[n : n + TOGETHER] for n in range(0, len(factors), TOGETHER)]
+        groups = [factors[n : n + FACTORS_PER_GROUP] for n in range(0, len(factors), FACTORS_PER_GROUP)]
         errors = [above(sum((rows.error for rows in group), arb(0)).expm1()) for group in groups]
         costs = [WIDTH * HEIGHT * sum(rows.cost for rows in group) for group in groups]
-        if sum(costs) > 8 * work:  # Even one block would be too much, though most of it may be left early.
+        if sum(costs) > 8 * work:  # Even one block takes too much work, although it may be abandoned early.
             raise TooManyNodes
         blocks: list[_Block] = []
         unknown, nodes = 0.0, 0
@@ -209,17 +226,17 @@ class FloatContour:
         return blocks, nodes, (arb(unknown) + nodes * arb("1e-300")) * UP
 
     def _smoothed(self, block: _Block, half_gauss: float) -> Complexes:
-        """Times the Gaussian pairs."""
+        """The values of a block times the transform of all Gaussian pairs."""
         y = self._heights(block.first)
         return block.value * decays(y * y * half_gauss)
 
     def _heights(self, first: int) -> Floats:
-        """Im z_k of the nodes of a block."""
+        """Im z_k at the nodes of a block that begins at the row `first`."""
         k: Floats = self.np.arange(first * WIDTH, (first + HEIGHT) * WIDTH, dtype=float).reshape(HEIGHT, WIDTH)
         return k * self.step
 
     def delta(self, epsilon: Fraction) -> tuple[arb, arb]:
-        """Numbers below and above delta(epsilon) of the smoothed composition."""
+        """Certified bounds below and above delta(epsilon) of the smoothed composition."""
         count_work(DOUBLES * self.values.size)
         point = lift(epsilon)
         angle = (self.top - point) * self.step
@@ -231,24 +248,27 @@ class FloatContour:
         return lower.lower(), ((total + self.error) * scale + self.beyond * size).upper()
 
     def estimate(self, epsilon: float) -> float:
-        """log delta(epsilon), near enough: for proposals."""
+        """Heuristic log delta(epsilon) of the smoothed composition."""
         return log_size(self.delta(Fraction(epsilon))[1])
 
 
 class _Block(NamedTuple):
+    """The values at HEIGHT rows of WIDTH nodes."""
+
     first: int
-    """The place of its first row of nodes."""
+    """The number of its first row."""
     value: Complexes
 
 
 def _factor(tilted: Tilted, count: int, step: float) -> _Rows | Waves:
+    """The transform of `count` uses of a tilted law, as a factor of the integrand."""
     return Waves(tilted.exponentials, count, step) if tilted.exponentials else _Rows(tilted, count, step)
 
 
 class _Rows:
-    """M_i(c + iy)^n/M_i(c)^n but for its phase: (sum over k of (q_k0 + q_k1 x/w) e^{-iky step})^n, w = x + iy.
+    """A factor M_i(c + iy)^n/M_i(c)^n without its phase: (sum over k of (q_k0 + q_k1 x/w) e^{-iky gap})^n, w = x + iy.
 
-    Or a sum of several such polynomials, each with a phase of its own.
+    The base may also be a sum of several such polynomials, each with its own phase.
     """
 
     def __init__(self, tilted: Tilted, count: int, step: float) -> None:
@@ -256,17 +276,17 @@ class _Rows:
         self.count, self.top = count, tilted.top
         terms = [(k, q) for one in tilted.polynomials for k, row in enumerate(one.rows) for q in row]
         unknown = tilted.unlisted + sum((q.rad() for _, q in terms), arb(0))
-        more = len(self.polynomials) - 1  # Each further polynomial takes a product with a phase, and a sum.
+        more = len(self.polynomials) - 1  # Each further polynomial takes one more product and one more sum.
         rounding = sum((abs(q) * (48 * ULP * (k + 1 + more)) for k, q in terms), arb(4 * ULP))
         self.error = (rounding + unknown) * count
         size = sum(len(one.rows) for one in tilted.polynomials)
         self.cost = DOUBLES * (1.5 + 0.5 * size + 0.7 * (count.bit_length() - 1))
         rows = [row for one in self.polynomials for row in one.rows]
         self.strength = count * (1 - sum(sum(map(abs, row)) ** 2 for row in rows))
-        """How soon it makes nodes negligible: how often two draws differ."""
+        """Heuristic rank of the factor, which makes nodes negligible the faster the more often two draws differ."""
 
     def at(self, first: int, turn: Complexes) -> Complexes:
-        """On HEIGHT rows of WIDTH nodes from the given row on."""
+        """The factor on a block: HEIGHT rows of WIDTH nodes, from the row `first` on."""
         total = self.polynomials[0].at(first, turn)
         for polynomial in self.polynomials[1:]:
             total = total + polynomial.at(first, turn)
@@ -274,12 +294,15 @@ class _Rows:
 
 
 class _Polynomial:
+    """e^{-iy offset} times the sum over k of (q_k0 + q_k1 x/w) e^{-iky gap}, by Horner's rule."""
+
     def __init__(self, polynomial: Polynomial, step: float) -> None:
         self.rows = [[float(q.mid()) for q in row] for row in polynomial.rows]
         self.wave = _Wave(-polynomial.gap * step) if len(self.rows) > 1 else None
         self.phase = None if polynomial.offset.is_zero() else _Wave(-polynomial.offset * step)
 
     def at(self, first: int, turn: Complexes) -> Any:
+        """The values on a block; `turn` is x/w there."""
         total: Any = 0.0
         wave = 1.0 if self.wave is None else self.wave.at(first)
         for n, row in enumerate(reversed(self.rows)):
@@ -292,7 +315,7 @@ class _Polynomial:
 
 
 class _Wave:
-    """e^{iy angle/step} on the nodes of a block."""
+    """e^{ik angle} at the nodes k of a block."""
 
     def __init__(self, angle: arb) -> None:
         self.angle = angle
@@ -300,15 +323,16 @@ class _Wave:
 
     @cached_property
     def _short(self) -> Complexes:
+        """The values at the nodes of row 0."""
         import numpy as np
 
         return waves(self.angle, np.arange(WIDTH))
 
     def at(self, first: int) -> Complexes:
-        """On HEIGHT rows of WIDTH nodes from the given row on."""
+        """The values on a block: HEIGHT rows of WIDTH nodes, from the row `first` on."""
         import numpy as np
 
         page, place = divmod(first, WIDTH)
-        if self._long is None or self._long[0] != page:  # The waves of many rows are made at once.
+        if self._long is None or self._long[0] != page:  # The values for WIDTH rows are computed at once.
             self._long = page, waves(self.angle * WIDTH, page * WIDTH + np.arange(WIDTH))
         return self._long[1][place : place + HEIGHT, None] * self._short

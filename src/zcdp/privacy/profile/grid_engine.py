@@ -1,4 +1,8 @@
-"""One use on a grid of losses: a law that dominates it, and one that it dominates."""
+"""The profile of few uses by privacy loss distributions on a grid, rounded up (pessimistic) and down (optimistic).
+
+The first part turns one law into two laws on the grid, one that dominates it and one that it dominates; the second
+part composes them, which bounds the profile of the composition from both sides.
+"""
 
 from __future__ import annotations
 
@@ -20,24 +24,29 @@ __all__ = ["Grid", "GridLaw", "SampledProfile", "law_above", "law_below", "sampl
 
 @dataclass(frozen=True)
 class SampledProfile:
-    """H(x) = E_P (1 - x e^{-L})_+ at x = e^{jh}, from the first j on."""
+    """The values H(x) = E_P (1 - x e^{-L})_+ of a profile at x = e^{jh}, j = first, first + 1, ..."""
 
     first: int
     x: list[arb]
     heights: list[arb]
+    """H at each x."""
 
 
 @dataclass(frozen=True)
 class GridLaw:
-    """P-masses of the losses jh, from the first j on, and at infinity. Theorem: docs/theorems/grid.md."""
+    """P-masses of the losses jh, j = first, first + 1, ..., and of infinity. Theorem: docs/theorems/grid.md."""
 
     first: int
     masses: list[arb]
     revealed: arb
+    """The mass of an infinite loss."""
 
 
 def sampled_profile(law: LossLaw, step: arb, up: int, down: int) -> SampledProfile:
-    """From the profiles of both orders: H(x) = 1 - x + x H'(1/x)."""
+    """H at the points e^{jh}, h the step, -down <= j <= up.
+
+    For j < 0 it comes from H' of the reversed pair, by H(x) = 1 - x + x H'(1/x).
+    """
     right, left = law.alone(), law.reverse().alone()
     assert right is not None
     assert left is not None
@@ -55,9 +64,10 @@ def sampled_profile(law: LossLaw, step: arb, up: int, down: int) -> SampledProfi
 
 
 def law_above(known: SampledProfile) -> GridLaw:
-    """H is replaced by its chords; left of the points by one from H(0) = 1, and right of them it stays.
+    """The law on the grid whose profile is made of the chords of H, so that it dominates.
 
-    What H has at the last point goes to infinity, so that all masses add up to H(0) = 1.
+    Left of the first point it is the chord from H(0) = 1, right of the last point it is constant. The value of H at the
+    last point becomes the mass of an infinite loss, so that all masses add up to H(0) = 1.
     """
     x, heights = known.x, known.heights
     falls = [(1 - heights[0]) / x[0], *_falls(x, heights), arb(0)]
@@ -68,10 +78,14 @@ def law_above(known: SampledProfile) -> GridLaw:
 
 
 def law_below(known: SampledProfile) -> GridLaw:
-    """Points below H by as much as its chords are above it at most; then the greatest convex polygon below them."""
+    """A law on the grid that is dominated: its profile is a convex polygon below H.
+
+    The points of H are lowered by a bound on the distance between H and its chords; the profile is the greatest convex
+    polygon below the lowered points.
+    """
     x, heights = known.x, known.heights
     falls = _falls(x, heights)
-    steps = [arb(1), *falls, arb(0)]  # H falls by at most 1, and never rises
+    steps = [arb(1), *falls, arb(0)]  # The slope of H lies between -1 and 0.
     gaps = []
     for n, width in enumerate(b - a for a, b in pairwise(x)):
         left, right = steps[n] - steps[n + 1], steps[n + 1] - steps[n + 2]
@@ -83,7 +97,7 @@ def law_below(known: SampledProfile) -> GridLaw:
     lowered = [height if n < zero - 1 else arb(0) for n, height in enumerate(lowered)]
     kept = _convex(x, lowered)
     own = _falls([x[n] for n in kept], [lowered[n] for n in kept])
-    own[0] = own[0].min(falls[0])  # the first point is lowered further, and left of it H falls at least as much
+    own[0] = own[0].min(falls[0])  # This lowers the first point further; left of it H falls at least as fast.
     masses = [arb(0)] * len(x)
     for n, mass in zip(kept[1:], _masses([x[n] for n in kept[1:]], [*own, arb(0)]), strict=True):
         if not mass >= 0:
@@ -93,15 +107,17 @@ def law_below(known: SampledProfile) -> GridLaw:
 
 
 def _falls(x: list[arb], heights: list[arb]) -> list[arb]:
+    """The negative slopes of the chords between neighbouring points."""
     return [(heights[n] - heights[n + 1]) / (x[n + 1] - x[n]) for n in range(len(x) - 1)]
 
 
 def _masses(x: list[arb], falls: list[arb]) -> list[arb]:
+    """The mass at each corner x of a polygon, from the negative slopes on its left and on its right."""
     return [place * (falls[n] - falls[n + 1]) for n, place in enumerate(x)]
 
 
 def _convex(x: list[arb], heights: list[arb]) -> list[int]:
-    """The points of the greatest convex polygon below all of them."""
+    """The indices of the corners of the greatest convex polygon below all points."""
     chain: list[int] = []
     for n in range(len(x)):
         while len(chain) > 1:
@@ -115,19 +131,20 @@ def _convex(x: list[arb], heights: list[arb]) -> list[int]:
     return chain
 
 
-# The profile of few uses: their losses put on one grid, and composed there as polynomials.
+# The engine: laws on one grid are composed as polynomials.
 
-BITS = 160
-NEGLIGIBLE = 1e-13  # of delta: what is beyond the last point of a grid
-ORDERS = (1.2, 1.5, 2.0, 3.0, 5.0)  # of Chernoff bounds, over c
-HALVINGS, CLOSE, LARGEST = 60, 0.02, 1e6
+GRID_BITS = 160  # working precision
+NEGLIGIBLE = 1e-13  # the part of delta that may lie beyond the last point of a grid
+CHERNOFF_FACTORS = (1.2, 1.5, 2.0, 3.0, 5.0)  # values s of the Chernoff bounds, as multiples of c
+# Steps of bisection for the range of one law, its relative tolerance, and the largest range.
+HALVINGS, REACH_TOLERANCE, LARGEST_LOSS = 60, 0.02, 1e6
 
 
 class Grid(Engine):
-    """Laws of losses on the multiples of a step h, one above and one below each use, composed as polynomials.
+    """For each use one law above and one below it, with losses at the multiples of a step h, composed as polynomials.
 
-    Above: the profile is replaced by chords in x = e^epsilon between the points. Below: by a polygon under the
-    neighbouring chords. Both are off by the order of h^2. Theorem: docs/theorems/grid.md.
+    The profile of the law above consists of chords in x = e^epsilon between the points; that of the law below is a
+    polygon under the extended neighbouring chords. Both errors are O(h^2). Theorem: docs/theorems/grid.md.
     """
 
     name = "grid of losses"
@@ -136,12 +153,12 @@ class Grid(Engine):
 
     @classmethod
     def offer(cls, question: Question) -> Offer | None:
-        """For few uses of laws whose own profiles are formulas."""
+        """For few uses of laws whose own profiles are known by formulas in both directions."""
         parts = question.parts
         if any(law.alone() is None or law.reverse().alone() is None for law, _ in parts):
             return None
         if not question.revealed.is_zero():
-            return None  # The chords begin at H(0) = 1, which is so of finite losses alone.
+            return None  # The chords begin at H(0) = 1, which assumes that all losses are finite.
         cost = GRID / question.share
         return Offer(cost, lambda: cls(question, int(cost / (GRID_POINT * len(parts)))))
 
@@ -149,26 +166,26 @@ class Grid(Engine):
         self.guess, log_delta = question.epsilon, question.log_delta
         if log_delta is None:
             log_delta = _proposed(question)
-        self.above, self.below = at_precision(BITS, lambda: _composed(question, points, log_delta))
+        self.above, self.below = at_precision(GRID_BITS, lambda: _composed(question, points, log_delta))
 
     def delta(self, epsilon: Fraction) -> tuple[arb, arb]:
-        """See `Engine`."""
-        return at_precision(BITS, lambda: (self.below.delta(lift(epsilon)), self.above.delta(lift(epsilon))))
+        """Certified bounds below and above delta(epsilon)."""
+        return at_precision(GRID_BITS, lambda: (self.below.delta(lift(epsilon)), self.above.delta(lift(epsilon))))
 
     def upper(self, epsilon: Fraction) -> arb:
-        """See `Engine`."""
-        return at_precision(BITS, lambda: self.above.delta(lift(epsilon)))
+        """A certified upper bound on delta(epsilon)."""
+        return at_precision(GRID_BITS, lambda: self.above.delta(lift(epsilon)))
 
     def estimate(self, epsilon: float) -> float:
-        """See `Engine`."""
+        """Heuristic log delta(epsilon)."""
         return log_size(self.upper(Fraction(epsilon)))
 
 
 def _proposed(question: Question) -> float:
-    """log delta at the given epsilon by the saddle point formula; where that is impossible, as of one use alone.
+    """Heuristic log delta at the given epsilon: by the saddle point formula, or of a single use if that is impossible.
 
-    A sum of n losses is above epsilon only if one of them is above epsilon/n. Where rare losses decide the formula may
-    be far above what that leaves, and then one of them decides.
+    A sum of n losses exceeds epsilon only if one of them exceeds epsilon/n. If rare large losses decide, the formula
+    may be far above what that allows; then delta is about that of a single use.
     """
     formulas = [(formula, count) for law, count in question.parts if (formula := law.alone()) is not None]
     uses = sum(count for _, count in formulas)
@@ -181,7 +198,7 @@ def _proposed(question: Question) -> float:
 
 
 def _composed(question: Question, points: int, log_delta: float) -> tuple[_Sums, _Sums]:
-    """The compositions of the laws above and of those below."""
+    """The composition of the laws above, and that of the laws below."""
     parts = question.parts
     room = log_delta + log(NEGLIGIBLE / sum(count for _, count in parts))
     ends = [(_reach(law, room), _reach(law.reverse(), room)) for law, _ in parts]
@@ -200,25 +217,25 @@ def _composed(question: Question, points: int, log_delta: float) -> tuple[_Sums,
 
 
 def _far(question: Question, log_delta: float) -> float:
-    """A loss beyond which the whole composition is negligible: by Chernoff bounds."""
+    """A loss beyond which the composition contributes a negligible part of delta, by Chernoff bounds; heuristic."""
     c = float(question.c)
     return min(
         (float(question.transform.log_moment(arb(c * more)).mid()) - log_delta - log(NEGLIGIBLE)) / (c * more)
-        for more in ORDERS
+        for more in CHERNOFF_FACTORS
     )
 
 
 def _reach(law: LossLaw, room: float) -> float:
-    """The loss from which on the profile of one use is below e^room, or the largest one."""
+    """Heuristic epsilon from which on the profile of one use is below e^room, or the largest loss."""
     formula, top = law.alone(), float(law.largest().upper())
     assert formula is not None
     low, high = 0.0, min(top, 1.0)
     while high < top and log_size(formula(arb(high))) > room:
         low, high = high, min(2 * high, top)
-        if high > LARGEST:
+        if high > LARGEST_LOSS:
             raise NotCertified("the losses of one use are too large for a grid")
     for _ in range(HALVINGS):
-        if high - low < CLOSE * high:
+        if high - low < REACH_TOLERANCE * high:
             break
         middle = (low + high) / 2
         low, high = (middle, high) if log_size(formula(arb(middle))) > room else (low, middle)
@@ -227,7 +244,10 @@ def _reach(law: LossLaw, room: float) -> float:
 
 @dataclass(frozen=True)
 class _Window:
-    """The grid that compositions are kept on: losses jh, -low <= j <= high; masses are tilted by e^{cjh}."""
+    """The part of the grid to which compositions are restricted: losses jh, -low <= j <= high.
+
+    Masses are stored times e^{cjh}, so that those near the saddle point are the largest and keep their digits.
+    """
 
     step: arb
     c: arb
@@ -235,25 +255,29 @@ class _Window:
     low: int
 
     def tilt(self, j: int) -> arb:
+        """e^{cjh}."""
         return (self.c * self.step * j).exp()
 
 
 @dataclass(frozen=True)
 class _Composed:
-    """A polynomial whose coefficients are the tilted masses, from the loss first * h on; and the mass at infinity."""
+    """A law on the grid: a polynomial of the tilted masses from the loss first * h on, and the mass at infinity."""
 
     window: _Window
     first: int
     tilted: arb_poly
     revealed: arb
     upward: bool
+    """Whether it must dominate; else it must be dominated."""
 
     @classmethod
     def nothing(cls, window: _Window, *, upward: bool) -> _Composed:
+        """The composition of no laws: all mass at the loss 0."""
         return cls(window, 0, arb_poly([1]), arb(0), upward)
 
     @classmethod
     def of(cls, window: _Window, law: GridLaw, *, upward: bool) -> _Composed:
+        """A single law on the grid."""
         tilt, factor = window.tilt(law.first), window.tilt(1)
         tilted = []
         for mass in law.masses:
@@ -262,13 +286,17 @@ class _Composed:
         return cls(window, law.first, arb_poly(tilted), law.revealed, upward)
 
     def __mul__(self, other: _Composed) -> _Composed:
-        """Losses beyond the window go to infinity or to its lower end; those of a law below are left out."""
+        """The composition of both laws, restricted to the window.
+
+        If it must dominate, losses above the window are moved to infinity and losses below it to its lower end;
+        otherwise their mass is dropped.
+        """
         window, first = self.window, self.first + other.first
         masses = (self.tilted * other.tilted).coeffs()
         revealed = self.revealed + other.revealed
         high, low = window.high + 1 - first, -window.low - first
         if high < len(masses):
-            if self.upward:  # e^{-cjh} falls with j
+            if self.upward:  # e^{-cjh} decreases in j, so the first factor bounds them all.
                 revealed += sum(masses[high:], arb(0)) / window.tilt(window.high + 1)
             masses = masses[:high]
         if low > 0:
@@ -281,12 +309,14 @@ class _Composed:
         return _Composed(window, first, arb_poly(masses), revealed, self.upward)
 
     def power(self, count: int) -> _Composed:
+        """The composition of `count` uses, by repeated squaring."""
         if count == 1:
             return self
         half = self.power(count // 2)
         return half * half * self if count % 2 else half * half
 
     def sums(self) -> _Sums:
+        """The tail sums of the masses under P and Q."""
         masses = self.tilted.coeffs()
         tilt, factor = 1 / self.window.tilt(self.first + len(masses) - 1), self.window.tilt(1)
         step = self.window.step
@@ -303,7 +333,7 @@ class _Composed:
 
 @dataclass(frozen=True)
 class _Sums:
-    """P- and Q-masses of all losses from each point on."""
+    """For each point of the grid, the P-mass and the Q-mass of all losses from that point on."""
 
     step: arb
     first: int
@@ -312,10 +342,13 @@ class _Sums:
     revealed: arb
 
     def delta(self, epsilon: arb) -> arb:
-        """The sum of mass (1 - e^{epsilon - loss}) over the losses above epsilon: the largest of all such sums."""
+        """delta(epsilon): P-mass less e^epsilon times Q-mass of all losses above epsilon.
+
+        This tail is the one that makes the difference largest, so the maximum over a few tails around it is taken.
+        """
         place, x = ceil(float((epsilon / self.step).mid())) - self.first, epsilon.exp()
         best = arb(0)
-        for n in (place - 1, place, place + 1):  # the quotient is rounded
+        for n in (place - 1, place, place + 1):  # The place itself may be off by one, because the quotient is rounded.
             near = min(max(n, 0), len(self.p) - 1)
             best = best.max(self.p[near] - x * self.q[near])
         return self.revealed + best

@@ -1,4 +1,7 @@
-"""The exact profile where all exponents share a lattice: the trapezoidal rule over one period, the others summed up."""
+"""The exact profile if all exponents of the transform share a lattice: Fourier inversion over a single period.
+
+The other periods are added in closed form, by Poisson summation.
+"""
 
 from __future__ import annotations
 
@@ -9,7 +12,7 @@ from typing import TYPE_CHECKING
 from flint import acb, acb_mat, acb_poly, acb_series, arb, ctx
 
 from zcdp.numeric.balls import Undecided, above, at_precision, below, lift, log_size
-from zcdp.numeric.quadrature import LARGEST_INDEX, LEAST, Phases, TooManyNodes, charge, choose, octaves, quietly
+from zcdp.numeric.quadrature import LARGEST_INDEX, LEAST_WORK, Phases, TooManyNodes, charge, choose, octaves, quietly
 from zcdp.numeric.threads import cached_property
 from zcdp.privacy.loss.decay import DOWN, UP
 from zcdp.privacy.loss.lattice import Lattice
@@ -25,15 +28,15 @@ if TYPE_CHECKING:
 
 __all__ = ["LatticeContour"]
 
-MOST_POWERS = 120
+MOST_POWERS = 120  # the largest power of 1/w of which images are added in closed form
 
 
 class LatticeContour(Engine):
-    """The whole trapezoidal sum of `Contour` with the step h = 2 pi/(g N), over N nodes; g is the lattice's spacing.
+    """The infinite trapezoidal sum of `Contour` with the step h = 2 pi/(g N), from N nodes; g is the lattice spacing.
 
     M(z) = sum over j of P_j(z) w^{-j}, w = z + 1/2, and P_j has the period 2 pi i/g up to a phase. So the images
-    z + 2 pi i m/g of a node are summed in closed form, power by power: up to the degree J for all m, and the
-    powers above it for m = 0 alone, as they weigh next to nothing elsewhere. Theorem: docs/theorems/lattice-contour.md.
+    z + 2 pi i m/g of a node are added in closed form, power by power, up to the degree J. Higher powers are negligible
+    at images other than m = 0, and are bounded there. Theorem: docs/theorems/lattice-contour.md.
     """
 
     name = "lattice"
@@ -41,7 +44,7 @@ class LatticeContour(Engine):
 
     @classmethod
     def offer(cls, question: Question) -> Offer | None:
-        """Wherever all exponents share a lattice that is not too fine."""
+        """For compositions whose exponents share a lattice that is not too fine."""
         assert question.lattice is not None
         try:
             with quietly():
@@ -51,20 +54,20 @@ class LatticeContour(Engine):
         return Offer(contour.cost, lambda: contour)
 
     def __init__(self, line: Line, lattice: Lattice, effort: Effort, *, guess: Fraction = Fraction(0)) -> None:
-        """Within the effort, or `TooManyNodes`."""
+        """Choose the degree J and the nodes; raises `TooManyNodes` beyond the effort."""
         self.line, self.lattice, self.guess = line, lattice, guess
         spacing = float(self.spacing)
         if not line.period < LARGEST_INDEX * spacing:
             raise TooManyNodes
-        self.count = 2 * int(line.period / spacing / 2) + 3  # The number is odd, so that no node lies where M is real.
+        self.count = 2 * int(line.period / spacing / 2) + 3  # odd, so that no node but the first lies where M is real
         self.low, self.high = below(self.step) * DOWN, above(self.step) * UP
         self.distance = below(arb.pi() / self.spacing)
         self.degree, self.slack = self._powers()
         densities = sum(not factor.atomic for factor, _ in line.transform.factors)
-        # A node takes as long as so many transforms, as measured.
+        # the measured work for one node, in transforms of a plain law
         self.each = 0.7 * line.transform.weight + 3 + densities * (5 + 0.7 * self.degree)
-        most = max(int(effort.nodes / (TRANSFORM * self.each)), LEAST)
-        work = max(effort.cells // (2 * BOUND * line.decay.size), LEAST)
+        most = max(int(effort.nodes / (TRANSFORM * self.each)), LEAST_WORK)
+        work = max(effort.cells // (2 * BOUND * line.decay.size), LEAST_WORK)
         last = (self.count - 1) // 2
         nodes = choose(octaves(last), self._negligible, most=most, work=work)
         self.kept = [k for k in nodes.kept if k <= last]
@@ -76,18 +79,19 @@ class LatticeContour(Engine):
 
     @property
     def spacing(self) -> arb:
-        """g, at the working precision."""
+        """The lattice spacing g, at the working precision."""
         return self.lattice.gap()
 
     @property
     def step(self) -> arb:
-        """h, at the working precision."""
+        """The step h of the trapezoidal rule, at the working precision."""
         return 2 * arb.pi() / (self.spacing * self.count)
 
     def _powers(self) -> tuple[int, arb]:
-        """The degree J up to which images are summed, and what the images of the powers above weigh at most.
+        """The degree J up to which images are added, and a bound on the images of higher powers.
 
-        v^{-J-1} prod (A_i + v B_i)^{n_i} g/4 for any v >= 1, A_i and B_i bounds of the atoms' and the density's part.
+        The bound is v^{-J-1} prod (A_i + v B_i)^{n_i} g/4 for any v >= 1, with bounds A_i on the atoms' part and B_i on
+        the density's part at the images; it is to be multiplied by M(c) e^{-c epsilon}.
         """
         import numpy
 
@@ -111,11 +115,12 @@ class LatticeContour(Engine):
         return degree, log_rest.exp() * self.spacing / 4
 
     def _decays(self, i: Floats, j: Floats) -> tuple[Floats, Floats]:
-        """Lower bounds on the decay at the nodes i < k <= j, and at all of their images."""
+        """Certified lower bounds on the decay at the nodes i < k <= j of each cell, and at all of their images."""
         low, high = (i + 1) * self.low, j * self.high
         return self.line.bound(low, high), self.line.bound_images(low, high, self.distance)
 
     def _negligible(self, i: Floats, j: Floats) -> NDArray[np.bool_]:
+        """Which cells i < k <= j may be left out, with their images."""
         import numpy
 
         own, images = self._decays(i, j)
@@ -125,18 +130,18 @@ class LatticeContour(Engine):
 
     @property
     def cost(self) -> float:
-        """What the nodes take, in nanoseconds."""
+        """The expected work for all nodes, in nanoseconds."""
         return len(self.kept) * self.each * TRANSFORM
 
     @cached_property
     def bits(self) -> int:
-        """The powers t^n/n! of `_node` cancel: so many more bits."""
+        """The working precision for the nodes: raised, because the powers t^n/n! in `_node` cancel."""
         largest = float(self.line.c) + float(self.step) * self.kept[-1] + 1
         return ctx.prec + 64 + int((self.degree + 2) * (2 + log2(2 * largest)))
 
     @cached_property
     def nodes(self) -> tuple[Phases, acb_mat, acb_mat | None]:
-        """Of each node that is kept, half of the first: powers above J over z(z+1), and the rows of the lattice sum."""
+        """At the evaluated nodes (the first halved): powers above J over z(z+1), and coefficients of the image sum."""
         rest, columns = [], []
         step, spacing = self.step, self.spacing
         factors = [
@@ -153,7 +158,11 @@ class LatticeContour(Engine):
         return phases, phases.spread([rest]), phases.spread(rows) if rows else None
 
     def _node(self, z: acb, g: arb, factors: list[tuple[Factor, int, list[arb]]]) -> tuple[acb, list[acb]]:
-        """(M - sum of P_j w^{-j})/(z(z+1)); and of the lattice sum the coefficients of theta^r, e^{t/2}, e^{-t/2}."""
+        """For one node z: (M - sum over j <= J of P_j w^{-j})/(z(z+1)), and the coefficients of the sum over images.
+
+        The latter are those of theta^r, r < J, of e^{t/2} and of e^{-t/2}; theta is the distance from epsilon to the
+        next lattice point.
+        """
         w, degree = z + arb(1) / 2, self.degree
         u = 1 / w
         scalar, series, moment = acb(1), acb_poly([1]), acb(1)
@@ -193,11 +202,11 @@ class LatticeContour(Engine):
         return own / kernel, [*column, -plus / (-z * g).expm1(), -minus / (-(z + 1) * g).expm1()]
 
     def delta(self, epsilon: Fraction) -> tuple[arb, arb]:
-        """Balls whose lower end is below, and whose upper end is above delta(epsilon)."""
+        """Certified bounds below and above delta(epsilon)."""
         return at_precision(self.bits, lambda: self._delta(epsilon), terms=max(self.degree, 10))
 
     def upper(self, epsilon: Fraction) -> arb:
-        """The second of these alone: aliases are only taken from the first."""
+        """A certified upper bound on delta(epsilon); aliases matter only for the lower one."""
         return at_precision(self.bits, lambda: self._upper(epsilon), terms=max(self.degree, 10))
 
     def _delta(self, epsilon: Fraction) -> tuple[arb, arb]:
@@ -209,7 +218,7 @@ class LatticeContour(Engine):
         return total + slack
 
     def _sum(self, epsilon: Fraction) -> tuple[arb, arb]:
-        """The trapezoidal sum, and what all that is left out weighs at most."""
+        """The trapezoidal sum, and an upper bound on all that is left out."""
         point, c = lift(epsilon), self.line.c
         phases, rest, columns = self.nodes
         total = arb(0)
@@ -218,7 +227,7 @@ class LatticeContour(Engine):
         if columns is not None:
             first = self.lattice.first(epsilon)
             place = lift(first) * self.lattice.scale()
-            if self._last is None or self._last[0] != first:  # Neighbouring epsilons share a lattice point.
+            if self._last is None or self._last[0] != first:  # Nearby epsilons have the same next lattice point.
                 self._last = first, phases.sums(columns, self.step * place)
             *coefficients, plus, minus = self._last[1]
             theta = place - point
@@ -231,12 +240,12 @@ class LatticeContour(Engine):
         return total, self.slack * self.line.size(point)
 
     def estimate(self, epsilon: float) -> float:
-        """log delta(epsilon), near enough: for proposals."""
+        """Heuristic log delta(epsilon)."""
         return log_size(self.upper(Fraction(epsilon)))
 
 
 def _binomial_series(a: acb, b: acb, count: int, choices: list[arb]) -> acb_poly:
-    """(a + b u)^count as far as there are binomial coefficients, without dividing by a."""
+    """(a + b u)^count as a polynomial in u, up to the last binomial coefficient in `choices`; a may be 0."""
     last = len(choices) - 1
     falling, rising = [a ** (count - last)], [acb(1)]
     for _ in range(last):

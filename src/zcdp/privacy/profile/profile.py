@@ -1,4 +1,4 @@
-"""The exact privacy profile of a composition: the larger of the two orders of the neighbours, where they differ."""
+"""`Profile`: the exact privacy profile of a composition, the larger of its two directions; and the precision loop."""
 
 from __future__ import annotations
 
@@ -23,35 +23,39 @@ from zcdp.privacy.profile.question import Answer, NoAnswer, Question
 
 __all__ = ["Profile"]
 
-WELL = 1e-9  # An answer known so well is compared with the other order by a bound alone.
-LAST_BITS = 1 << 12
+ACCURATE_ANSWER = (
+    1e-9  # If the ends are this close, relatively, a bound for the other direction may replace its answer.
+)
+LAST_BITS = 1 << 12  # the highest working precision
 OUT_OF_RANGE = "the profile is out of the range of floats"
-CANCELLED = 1.8  # Where digits cancel, each e-fold of delta takes so many bits.
+BITS_PER_E_FOLD = 1.8  # For laws whose transforms cancel: bits for each factor of e by which delta is below 1.
 
 Attempt: TypeAlias = Callable[[int, list[Question]], Answer | None]
-"""An answer at one precision, None where that is not enough; with a share of the effort, and what was asked so far."""
+"""An answer at the working precision, or None if that is too low.
+
+Its arguments are the divisor of the effort and the list to which questions are added."""
 
 
 class Profile:
-    """delta(epsilon) of a composition of laws, and its inverse, enclosed by floats.
+    """delta(epsilon) of a composition of laws, and its inverse epsilon(delta), as certified floats.
 
-    All laws face one way, or all of them the other; symmetric ones are the same in both. Theorem:
-    docs/theorems/profile.md.
+    All laws have the same direction (which neighbour is P), and the profile is the larger of the two directions;
+    symmetric laws are the same in both. Theorem: docs/theorems/profile.md.
     """
 
     def __init__(self, parts: Parts) -> None:
         self.parts = parts
-        self.orders = [_OneOrder(parts)]
+        self.directions = [_OneDirection(parts)]
         for law, _ in parts:
-            law.check(self.orders[0].bits)
+            law.check(self.directions[0].bits)
         if not all(law.symmetric for law, _ in parts):
-            self.orders.append(_OneOrder(tuple((law.reverse(), count) for law, count in parts)))
+            self.directions.append(_OneDirection(tuple((law.reverse(), count) for law, count in parts)))
         self._last: dict[str, tuple[Fraction, int, Answer]] = {}
 
     def delta(self, epsilon: Fraction, *, haste: int = 1) -> Answer:
-        """Floats around delta(epsilon), for epsilon >= 0.
+        """Certified floats around delta(epsilon), for epsilon >= 0.
 
-        `haste` divides the effort, where many answers are wanted soon: they are as sound, and less tight.
+        `haste` divides the work, for callers that need many answers; these may be less tight.
         """
         return self._remembered(
             "delta",
@@ -62,7 +66,7 @@ class Profile:
         )
 
     def epsilon(self, delta: Fraction, *, haste: int = 1) -> Answer:
-        """Floats around the least epsilon >= 0 with delta(epsilon) <= delta, for 0 < delta < 1."""
+        """Certified floats around the least epsilon >= 0 with delta(epsilon) <= delta, for 0 < delta < 1."""
         return self._remembered(
             "epsilon",
             delta,
@@ -72,44 +76,47 @@ class Profile:
         )
 
     def deltas(self, epsilons: Sequence[Fraction], *, haste: int = 1) -> list[float]:
-        """Floats above delta at each of many increasing epsilons, in less time than one by one."""
-        orders = [one.deltas(epsilons, haste=haste) for one in self.orders]
-        return [max(values) for values in zip(*orders, strict=True)]
+        """Certified upper bounds on delta at increasing epsilons, in less time than one by one."""
+        directions = [one.deltas(epsilons, haste=haste) for one in self.directions]
+        return [max(values) for values in zip(*directions, strict=True)]
 
     def loss_that_occurs(self) -> float:
-        """A float below which no epsilon has delta 0: of the order that has the larger losses."""
-        return max(one.loss_that_occurs() for one in self.orders)
+        """A certified float such that delta(epsilon) > 0 for every epsilon below it, in the worse direction."""
+        return max(one.loss_that_occurs() for one in self.directions)
 
     def delta_bounds(self, epsilon: Fraction) -> tuple[float, float]:
-        """The two ends of `delta` alone."""
+        """The two ends of `delta`, without the other fields of the answer."""
         return self.delta(epsilon)[:2]
 
     def epsilon_bounds(self, delta: Fraction) -> tuple[float, float]:
-        """The two ends of `epsilon` alone."""
+        """The two ends of `epsilon`, without the other fields of the answer."""
         return self.epsilon(delta)[:2]
 
     def propose_log_delta(self, epsilon: Fraction, *, rough: bool = False) -> float:
-        """log delta(epsilon) to a few digits (two where `rough`), in a few milliseconds: for proposals."""
-        return max(one.propose_log_delta(epsilon, rough=rough) for one in self.orders)
+        """Heuristic log delta(epsilon) to a few digits (two if `rough`), in a few milliseconds."""
+        return max(one.propose_log_delta(epsilon, rough=rough) for one in self.directions)
 
     def _remembered(
         self,
         what: str,
         at: Fraction,
         haste: int,
-        ask: Callable[[_OneOrder], Answer],
-        below: Callable[[_OneOrder, Fraction], bool],
+        ask: Callable[[_OneDirection], Answer],
+        below: Callable[[_OneDirection, Fraction], bool],
     ) -> Answer:
-        """The answer; the last one of its kind is kept, as one question is often asked in several words.
+        """The answer for the worse direction; the last one of each kind is cached, as callers often repeat a question.
 
-        `below` tells whether the other order's answer is surely not above the first one's.
+        `ask` computes the answer for one direction. `below` tells whether the answer for the other direction is
+        certainly not above a given number.
         """
-        last = self._last.get(what)  # It is read once, as another thread may be asking something else.
+        last = self._last.get(what)  # Read once: another thread may replace it.
         if last is None or last[:2] != (at, haste):
-            answer = ask(self.orders[0])
-            known = answer.upper - answer.lower <= WELL * answer.upper < inf
-            for other in self.orders[1:]:
-                sure = answer.upper if known else answer.lower  # both ends are then the first order's
+            answer = ask(self.directions[0])
+            known = answer.upper - answer.lower <= ACCURATE_ANSWER * answer.upper < inf
+            for other in self.directions[1:]:
+                sure = (
+                    answer.upper if known else answer.lower
+                )  # If it passes, both ends are those of the first direction.
                 if not (0 < sure < inf and below(other, Fraction(sure))):
                     both = answer, ask(other)
                     worst = max(both, key=lambda one: one.upper)
@@ -118,23 +125,24 @@ class Profile:
         return last[2]
 
 
-class _OneOrder:
-    """The profile of the product of laws, each as it is given: the precision loop around the engines."""
+class _OneDirection:
+    """The profile of the product of laws in the given direction, by engines at growing precision."""
 
     def __init__(self, parts: Parts) -> None:
         self.parts = parts
         self.bits = 128 + 2 * sum(count for _, count in parts).bit_length()
 
     def _bits_for(self, log_delta: float) -> int:
-        """Where to begin: more than usual where the digits of a transform cancel."""
-        return self.bits + int(CANCELLED * max(-log_delta, 0.0)) if self._cancels else self.bits
+        """The precision with which to begin; it is higher for a small delta if digits of some transform cancel."""
+        return self.bits + int(BITS_PER_E_FOLD * max(-log_delta, 0.0)) if self._cancels else self.bits
 
     @property
     def _cancels(self) -> bool:
+        """Whether digits cancel in the transform of some law."""
         return any(law.cancels for law, _ in self.parts)
 
     def delta(self, epsilon: Fraction, *, haste: int = 1) -> Answer:
-        """Floats around delta(epsilon), for epsilon >= 0; `haste` divides the effort."""
+        """Certified floats around delta(epsilon), for epsilon >= 0; `haste` divides the work."""
         try:
             rough = self.propose_log_delta(epsilon, rough=True) if self._cancels else 0.0
         except OverflowError as error:
@@ -143,7 +151,7 @@ class _OneOrder:
         return self._at_growing_precision(attempt, haste, self._bits_for(rough if rough > -700.0 else -700.0))
 
     def epsilon(self, delta: Fraction, *, haste: int = 1) -> Answer:
-        """Floats around the least epsilon >= 0 with delta(epsilon) <= delta, for 0 < delta < 1."""
+        """Certified floats around the least epsilon >= 0 with delta(epsilon) <= delta, for 0 < delta < 1."""
         found: Answer | None = None
 
         def attempt(share: int, asked: list[Question]) -> Answer | None:
@@ -160,24 +168,24 @@ class _OneOrder:
             return found
 
     def deltas(self, epsilons: Sequence[Fraction], *, haste: int = 1) -> list[float]:
-        """Floats above delta at increasing epsilons."""
+        """Certified upper bounds on delta at increasing epsilons."""
         return at_precision(self.bits, partial(deltas_by_engine, self.parts, epsilons, haste))
 
     def loss_that_occurs(self) -> float:
-        """A float below which no epsilon has delta 0."""
+        """A certified float such that delta(epsilon) > 0 for every epsilon below it."""
         return at_precision(self.bits, lambda: max(below(Transform(self.parts).loss_that_occurs()), 0.0))
 
     def surely_below(self, epsilon: Fraction, delta: Fraction) -> bool:
-        """Whether the largest loss, a Chernoff bound or a coarse contour shows that delta(epsilon) <= `delta`.
+        """Whether the largest loss, a Chernoff bound or a coarse contour proves that delta(epsilon) <= `delta`.
 
-        False says nothing. Theorem: docs/theorems/ends.md.
+        True is certified; False only means that there was no proof. Theorem: docs/theorems/ends.md.
         """
 
         def shown() -> bool:
             question, point = Question(self.parts, epsilon=epsilon), lift(epsilon)
             if question.largest <= point:
                 return bool(question.revealed <= lift(delta))
-            if question.revealed - (point - question.largest).expm1() <= lift(delta):  # no loss counts for more
+            if question.revealed - (point - question.largest).expm1() <= lift(delta):  # by the largest loss
                 return True
             if (ends := question.formula) is not None:
                 return bool(ends(point)[1] + question.revealed <= lift(delta))
@@ -187,7 +195,7 @@ class _OneOrder:
             if question.transform.log_moment(c) + tail_factor(c) - c * point <= lift(delta).log():
                 return True
             if len(self.parts) == 1 or not question.transform.quick:
-                return False  # The contour itself is hardly more work.
+                return False  # The exact answer takes hardly more work than a coarse contour.
             upper = coarsely_above(question)
             return upper is not None and bool(upper <= lift(delta))
 
@@ -197,10 +205,11 @@ class _OneOrder:
             return False
 
     def propose_log_delta(self, epsilon: Fraction, *, rough: bool = False) -> float:
-        """log delta(epsilon), near enough: for proposals."""
+        """Heuristic log delta(epsilon)."""
         return at_precision(self.bits, partial(propose_log_delta, self.parts, epsilon, rough=rough))
 
     def _at_growing_precision(self, attempt: Attempt, haste: int, bits: int) -> Answer:
+        """The first answer at growing precision (Ziv's strategy); raises `NoAnswer`, with the reason."""
         asked: list[Question] = []
         share = haste
         reason = f"no certified profile within {LAST_BITS} bits: the parameters are too extreme"
@@ -211,7 +220,7 @@ class _OneOrder:
                     return answer
             except Undecided:
                 pass
-            except (OverflowError, ZeroDivisionError):  # The floats that propose where to look are out of their range.
+            except (OverflowError, ZeroDivisionError):  # Heuristic floats are out of range.
                 reason = OUT_OF_RANGE
                 break
             except NotCertified as error:
@@ -220,6 +229,6 @@ class _OneOrder:
             except Exception as error:
                 reason = str(failure("profile", error))
                 break
-            # Each time that the precision is raised, a smaller share of the whole effort is left.
+            # Operations take longer at a higher precision, so fewer of them are allowed.
             bits, share = 2 * bits, 4 * share
         raise NoAnswer(reason, asked[-1].s if asked else 1.0)

@@ -1,4 +1,4 @@
-"""What is answered about a profile: two floats around the truth, or why there are none."""
+"""Questions to the engines and their answers: what is asked of a profile, the work allowed, and the saddle point."""
 
 from __future__ import annotations
 
@@ -27,80 +27,90 @@ __all__ = ["Answer", "Effort", "Line", "NoAnswer", "Question", "line_for_delta",
 
 
 class NoAnswer(NotCertified):
-    """The profile is too extreme to be certified; other routes may know more."""
+    """The profile gives no certified answer within its limits; other routes may give one."""
 
     def __init__(self, reason: str, s: float) -> None:
         super().__init__(reason)
         self.s = s
-        """alpha - 1 of the last attempt: where the Renyi route may begin its search."""
+        """alpha - 1 at the saddle point of the last attempt: a guess for the search of the Renyi route."""
 
 
 class Answer(NamedTuple):
-    """Two floats around the truth, and how they were found."""
+    """Certified floats around delta or epsilon, and how they were found."""
 
     lower: float
     upper: float
     method: str
-    """The name of the engine, or of the argument that needed none."""
+    """The name of the engine, or of the argument that answered without one."""
     s: float = 1.0
-    """alpha - 1 at the saddle point: where the Renyi route may begin its search."""
+    """alpha - 1 at the saddle point: a guess for the search of the Renyi route."""
     attained: bool = False
-    """Whether the lower end is one of the mechanisms themselves, not only of the laws that dominate them."""
+    """Whether the lower end holds for the mechanisms themselves, not only for the laws that dominate them."""
     cost: float = 0.0
-    """What the engine was expected to cost, in nanoseconds."""
+    """The expected work of the engine, in nanoseconds."""
 
 
-# What an answer may cost: every price and every budget of the engines, in nanoseconds on one common core.
+# The work of the engines: all prices and all limits, in nanoseconds on a typical core.
 #
-# Only how tight an answer is, and how soon it comes, rests on these numbers; none of them is part of a proof.
+# These numbers decide how tight an answer is and how long it takes; no proof depends on them.
 
 MILLISECOND = 1_000_000
 
-# Prices: what each of these takes.
-TRANSFORM = 8_000  # One plain law at one node, in balls.
-BOUND = 200  # The bound on the decay of one plain law over one cell.
-TERM = 500  # One term of a whole finite sum.
-CUT_TERM = 80_000  # One term of a sum that is cut, with the bits that its cancellation takes.
-CUT_TERM_OF_ONE = 1_920  # The same of a single law, which needs no search among exponents.
-DOUBLES = 3  # One complex product of doubles at one node.
-DOUBLE_NODE = 20 * DOUBLES  # A node in doubles, beside its factors.
-GRID_POINT = 120_000  # a point of the grid of losses, of one law
-GAME_STATE = 20  # One state of the adaptive recursion at one use.
+# Prices: the work for one unit.
+TRANSFORM = 8_000  # the transform of one plain law at one node, in balls
+BOUND = 200  # the bound on the decay of one plain law over one cell
+TERM = 500  # one term of a whole finite sum
+CUT_TERM = 80_000  # one term of a cut finite sum, at the higher precision that its cancellation needs
+CUT_TERM_OF_ONE = 1_920  # one term of a cut finite sum of a single law, whose exponents need no search
+DOUBLES = 3  # one complex product of doubles
+DOUBLE_NODE = 20 * DOUBLES  # one node in doubles, without its factors
+GRID_POINT = 120_000  # one point of the grid of losses, for one law
+GAME_STATE = 20  # one state of the adaptive recursion at one use
 
-# Budgets: what each of these may take.
-WHOLE_SUM = 1 * MILLISECOND  # A whole finite sum that takes less is taken without looking further.
-CHEAP = 16 * MILLISECOND  # No other engine is asked where one takes less.
-CUT_SUM = 480 * MILLISECOND
-SMOOTH_DOUBLES = 640 * MILLISECOND
-GRID = 960 * MILLISECOND
-GAME = 40 * MILLISECOND  # The recursion for one delta.
+# Limits: the most work that each of these may take.
+WHOLE_SUM = 1 * MILLISECOND  # a whole finite sum; if it takes less, no other engine is considered
+CHEAP = 16 * MILLISECOND  # If an engine takes less, the others of its row are not considered.
+CUT_SUM = 480 * MILLISECOND  # a cut finite sum, or a binomial sum
+SMOOTH_DOUBLES = 640 * MILLISECOND  # a smoothed contour in doubles
+GRID = 960 * MILLISECOND  # a grid of losses
+GAME = 40 * MILLISECOND  # the adaptive recursion, for one delta
 
 
 class Effort(NamedTuple):
-    """The work that a contour in balls may take."""
+    """The work limits of a contour in balls, in nanoseconds."""
 
     nodes: int = 800 * MILLISECOND
-    """To evaluate them."""
+    """For the evaluation of the nodes."""
     cells: int = 100 * MILLISECOND
-    """To find out which nodes are needed."""
+    """For the choice of the nodes that are evaluated."""
 
 
-CONTOUR = Effort()
-ROUGH = Effort(32 * MILLISECOND)
-SMOOTH = Effort(320 * MILLISECOND, 40 * MILLISECOND)
+CONTOUR = Effort()  # for a certified contour
+ROUGH = Effort(32 * MILLISECOND)  # for a heuristic one
+SMOOTH = Effort(320 * MILLISECOND, 40 * MILLISECOND)  # for one with a Gaussian pair added
 
 
-# One composition near one epsilon: what is asked, what is known at once, and the line of the contour for it.
+# One question about one composition: what is known without an engine, and the line of the contour, by the saddle point.
 #
-# Where to look is proposed only: speed and tightness rest on it, and no proof.
+# The line is chosen heuristically: speed and tightness depend on it, correctness does not.
 
-TOLERANCE = 1e-17
-MARGIN = 5.0  # Errors of the nodes are so many e-folds below what is negligible.
-ORDERS = (1.07, 1.15, 1.25, 1.4, 1.6, 1.9, 2.5, 3.5, 5.0)  # The orders of Chernoff bounds, as multiples of c.
+TOLERANCE = 1e-17  # Parts of delta that are relatively smaller may be left out.
+MARGIN = 5.0  # The errors of the nodes are a factor e^-5 below the tolerance.
+CHERNOFF_FACTORS = (
+    1.07,
+    1.15,
+    1.25,
+    1.4,
+    1.6,
+    1.9,
+    2.5,
+    3.5,
+    5.0,
+)  # values s of the Chernoff bounds, as multiples of c
 
 
 class Question:
-    """delta at an epsilon, or epsilon at a delta, of one composition in one order, at the working precision."""
+    """delta at an epsilon, or epsilon at a delta, of one composition in one direction, at the working precision."""
 
     def __init__(
         self,
@@ -111,19 +121,19 @@ class Question:
         delta: Fraction | None = None,
         transform: Transform | None = None,
     ) -> None:
-        """`share` divides the effort; `transform` is that of the parts, where it was made before."""
+        """`share` divides the work allowed; `transform` is that of the parts, if the caller has it already."""
         self.parts, self.share = parts, share
         self.transform = transform or Transform(parts)
-        # The largest finite loss, and the probability of an infinite one.
+        # the largest finite loss, and the probability of an infinite one
         self.largest, self.revealed = self.transform.largest, self.transform.revealed
-        self.given = epsilon  # where delta is asked for
-        self.target = arb(0) if delta is None else lift(delta) - self.revealed  # what is left of it for finite losses
-        self.from_zero = False  # Whether the answer must hold for every epsilon >= 0, not only near the proposed one.
-        self.s = 1.0  # The line as a float, once it was needed: a guess for others.
+        self.given = epsilon  # None if epsilon is asked for
+        self.target = arb(0) if delta is None else lift(delta) - self.revealed  # the part of delta for finite losses
+        self.from_zero = False  # whether the engine must answer for every epsilon >= 0, not only near the proposed one
+        self.s = 1.0  # the saddle point as a float, once it is computed: a guess for the Renyi route
         self._left: dict[float, Line] = {}
 
     def known(self) -> Answer | None:
-        """What is known without any engine: beyond the largest loss, close to it, and where delta is next to 1."""
+        """The answer if no engine is needed: epsilon close to the largest loss or beyond it, or delta close to 1."""
         if self.given is None:
             if self.target < 0:
                 return Answer(inf, inf, "largest loss")
@@ -141,18 +151,19 @@ class Question:
 
     @cached_property
     def formula(self) -> Ends | None:
-        """The profile itself, of one use with nothing beside it; None where it is not known."""
+        """The law's own formula for delta, if a single use of one law is all there is; else None."""
         [(law, count), *others] = self.parts
         return law.ends_alone() if count == 1 and not others else None
 
     @cached_property
     def lattice(self) -> Lattice | None:
-        """The common lattice of all parts, if there is one that is not too fine."""
+        """The common lattice of all parts, if there is one that is not too fine; else None."""
         found = common_lattice(self.parts)
         return found if found is not None and self.line.period < LARGEST_INDEX * float(found.gap()) else None
 
     @cached_property
     def _saddle(self) -> tuple[arb, Fraction]:
+        """The saddle point and epsilon, both heuristic unless epsilon is given."""
         if self.given is not None:
             c, epsilon = line_for_epsilon(self.transform, self.given), self.given
         else:
@@ -162,57 +173,60 @@ class Question:
 
     @property
     def c(self) -> arb:
-        """The line to integrate along."""
+        """The saddle point c, heuristic: engines integrate along Re z = c."""
         return self._saddle[0]
 
     @property
     def epsilon(self) -> Fraction:
-        """The given epsilon, or a proposal for the one at which delta is as given."""
+        """The given epsilon, or a heuristic one at which delta is near the given delta."""
         return self._saddle[1]
 
     @cached_property
     def line(self) -> Line:
-        """The same with the size of the integrand on it."""
+        """The line Re z = c through the saddle point, with the size of the integrand on it."""
         return self.line_at(self.c)
 
     def left(self, lower: float) -> Line:
-        """So much of the way to the saddle point; each is made once, as several engines look at them."""
+        """The line Re z = lower * c, 0 < lower <= 1; cached, because several engines use it."""
         if lower not in self._left:
             self._left[lower] = self.line_at((self.c * lower).mid())
         return self._left[lower]
 
     def line_at(self, c: arb) -> Line:
-        """Another one."""
+        """The line Re z = c, with the size of the integrand on it."""
         return Line(self.transform, c, lift(self.epsilon), log_delta=self.log_delta)
 
     @property
     def log_delta(self) -> float | None:
-        """The given one, where estimates by the saddle point formula may be far off; else None."""
+        """log of the given delta, if there is one and the saddle point formula may be far off; else None."""
         return float(self.target.log()) if self.transform.quick and self.given is None else None
 
     @property
     def least(self) -> Fraction:
-        """An epsilon that is hardly above the answer, where a given delta leads to `epsilon`."""
+        """The least epsilon for which an engine must answer: the given one, or one somewhat below the proposed one."""
         if self.from_zero:
             return Fraction(0)
         if self.given is not None:
             return self.given
         room = min(1 / float(self.c), float(self.largest - lift(self.epsilon)))
-        return max(Fraction(float(self.epsilon - Fraction(room))), Fraction(0))  # The search wants a float.
+        return max(Fraction(float(self.epsilon - Fraction(room))), Fraction(0))  # The search needs a float.
 
     def whole(self) -> Question:
-        """The same from epsilon 0 on."""
+        """The same question, for an engine that must answer for every epsilon >= 0."""
         other = copy(self)
         other.from_zero = True
         return other
 
     def part(self, effort: Effort) -> Effort:
-        """Its share of an effort."""
+        """The limits of an effort, divided by the share of this question."""
         return Effort(effort.nodes // self.share, effort.cells // self.share)
 
 
 class Line:
-    """Re z = c, chosen for the delta near `epsilon`. Theorem: docs/theorems/contour.md."""
+    """The line Re z = c of the inversion integral: decay of the integrand, period of the trapezoidal rule, aliases.
+
+    Theorem: docs/theorems/contour.md.
+    """
 
     def __init__(
         self,
@@ -223,7 +237,10 @@ class Line:
         tolerance: float = TOLERANCE,
         log_delta: float | None = None,
     ) -> None:
-        """What weighs less than `tolerance` of delta may be left out; `log_delta` where it is known beforehand."""
+        """Parts of delta(epsilon) that are relatively smaller than `tolerance` may be left out.
+
+        `log_delta` is given if it is known; by default it is estimated by the saddle point formula.
+        """
         self.transform, self.c, self.epsilon = transform, c, epsilon
         self.limit = log(tolerance)
         self.tilt = transform.tilt(c)
@@ -233,20 +250,20 @@ class Line:
         estimate = self.tilt.value - c * epsilon - (c * (1 + c)).log() - (2 * arb.pi() * bend).log() / 2
         self.log_delta = float(estimate.mid()) if log_delta is None else log_delta
         self.head = float((self.tilt.value - c * epsilon).mid()) - self.log_delta
-        """log(M(c) e^{-c epsilon}/delta), near enough."""
+        """Heuristic log(M(c) e^{-c epsilon}/delta)."""
         if not isfinite(self.head):
             raise Undecided
 
     def moments(self, step: arb, kept: Sequence[int]) -> list[acb]:
-        """M at the points c + ik step, for the k that are kept, as well as is needed."""
+        """M at the points c + ik step, for the k in `kept`, as accurately as the tolerance requires."""
         return self.transform.moments(self.c, step, kept, max(self.head, 0.0) - self.limit + MARGIN)
 
     def bound(self, low: Floats, high: Floats) -> Floats:
-        """See `Decay`."""
+        """Certified lower bounds on log(M(c)/|M(c + iy)|) for low <= y <= high, element by element."""
         return self.decay.bound(low, high)
 
     def bound_images(self, low: Floats, high: Floats, distance: float) -> Floats:
-        """See `Decay`."""
+        """The same over all images of these y under the period of a lattice, which are at least `distance` from 0."""
         return self.decay.bound_images(low, high, distance)
 
     def size(self, epsilon: arb) -> arb:
@@ -255,13 +272,13 @@ class Line:
 
     @cached_property
     def chernoff(self) -> list[tuple[arb, arb]]:
-        """Orders s > c with log of the Chernoff bound on delta(0) at s."""
-        factors = [self._best_order()] if self.transform.quick else [1.25, 1.6, 2.5, 5]
-        orders = [(self.c * factor).mid() for factor in factors]
-        return [(s, self.transform.log_moment(s) + tail_factor(s)) for s in orders]
+        """Pairs of s > c and the log of the Chernoff bound on delta(0) at s, certified."""
+        factors = [self._best_factor()] if self.transform.quick else [1.25, 1.6, 2.5, 5]
+        points = [(self.c * factor).mid() for factor in factors]
+        return [(s, self.transform.log_moment(s) + tail_factor(s)) for s in points]
 
-    def _best_order(self) -> float:
-        """The order, as a multiple of c, that makes the period shortest: by estimates."""
+    def _best_factor(self) -> float:
+        """The s of the Chernoff bound, as a multiple of c, that makes the period shortest; heuristic."""
         c, epsilon = float(self.c), float(self.epsilon.mid())
 
         def right(factor: float) -> float:
@@ -269,11 +286,11 @@ class Line:
             size = self.transform.estimate(s)[0] + s * log(s) - (1 + s) * log(1 + s) - s * epsilon
             return (size - self.log_delta - self.limit) / (s - c)
 
-        return min(ORDERS, key=right)
+        return min(CHERNOFF_FACTORS, key=right)
 
     @cached_property
     def period(self) -> float:
-        """Long enough that both neighbours in the sum over j are negligible; only accuracy rests on it."""
+        """A period P long enough to make the aliases at j = -1 and j = 1 negligible; only tightness depends on it."""
         tiny, c = -self.limit, float(self.c)
         left = (tiny - self.log_delta + 2) / c
         right = max(float((self.transform.largest - self.epsilon).mid()), 0.0)
@@ -283,7 +300,7 @@ class Line:
         return max(left, right)
 
     def aliases(self, period: arb, epsilon: arb) -> arb:
-        """An upper bound on sum over j != 0 of e^{cjP} delta(epsilon + jP)."""
+        """A certified upper bound on the aliases, the sum over j != 0 of e^{cjP} delta(epsilon + jP)."""
         q = (-self.c * period).exp()
         left = q / (1 - q)
         if epsilon + period >= self.transform.largest:
@@ -298,7 +315,7 @@ class Line:
 
 
 def _exponent(transform: Transform, c: arb, *, sample: bool = False) -> tuple[arb, arb, arb]:
-    """K(c) - log(c(1+c)) with slope and second derivative, by differences; of all parts or of a sample."""
+    """Heuristic K(c) - log(c(1+c)) with its first two derivatives, by differences; of all parts or of a sample."""
     if transform.quick:
         level, slope, bend = transform.estimate(float(c))
         near, far = 1 / c, 1 / (1 + c)
@@ -313,15 +330,15 @@ def _exponent(transform: Transform, c: arb, *, sample: bool = False) -> tuple[ar
 
 
 def line_for_epsilon(transform: Transform, epsilon: Fraction) -> arb:
-    """The c > 0 at which M(c) e^{-c epsilon}/(c(1+c)) is least."""
+    """The saddle point: heuristic c > 0 at which M(c) e^{-c epsilon}/(c(1+c)) is least."""
     point = lift(epsilon)
     return arb(crossing(lambda c: float((_exponent(transform, arb(c), sample=True)[1] - point).mid())))
 
 
 def line_for_delta(transform: Transform, log_delta: float) -> tuple[arb, Fraction]:
-    """The line for the epsilon at which delta is near its target, and that epsilon, by the saddle point formula.
+    """Heuristic epsilon at which delta is near its target, with its saddle point, by the saddle point formula.
 
-    Where large losses are rare that formula may be far off: then by the best Chernoff bound.
+    If large losses are rare, that formula may be far off; then the best Chernoff bound is used.
     """
     if transform.quick:
         return _by_chernoff(transform, log_delta)
@@ -338,15 +355,15 @@ def line_for_delta(transform: Transform, log_delta: float) -> tuple[arb, Fractio
 
 
 def _by_chernoff(transform: Transform, log_delta: float) -> tuple[arb, Fraction]:
-    """The order of the least (K(c) + c log c - (1+c) log(1+c) - log delta)/c, and an epsilon hardly above it."""
+    """Heuristic c that minimises the bound (K(c) + c log c - (1+c) log(1+c) - log delta)/c, and an epsilon near it."""
 
     def excess(c: float) -> float:
-        """c^2 times the slope: increasing, as K is convex."""
+        """c^2 times the slope of the bound; it increases, because K is convex."""
         value, slope, _ = transform.estimate(c)
         return c * (slope + log(c) - log1p(c)) - (value + c * log(c) - (1 + c) * log1p(c) - log_delta)
 
     near = crossing(excess)
-    # Where rare losses set in, K rises steeply: just left of it may be far better than just right of it.
+    # K rises steeply where rare large losses set in: a c slightly to the left may be far better.
     bounds = []
     for c in (near, 0.985 * near, 0.95 * near):
         value, slope, _ = transform.estimate(c)
@@ -358,6 +375,6 @@ def _by_chernoff(transform: Transform, log_delta: float) -> tuple[arb, Fraction]
 
 
 def saddle_estimate(transform: Transform, c: arb, epsilon: arb) -> float:
-    """log delta(epsilon) by the saddle point formula."""
+    """Heuristic log delta(epsilon) by the saddle point formula."""
     value, _, bend = _exponent(transform, c)
     return float((value - c * epsilon - (2 * arb.pi() * abs(bend)).log() / 2).mid())

@@ -1,4 +1,8 @@
-"""A sound profile where nothing decays: composed with one more, very weak Gaussian mechanism."""
+"""Certified bounds on any profile by smoothing: the composition with one more, very weak Gaussian mechanism.
+
+The transform of discrete laws does not decay along the contour; the Gaussian factor makes it decay, at the price of
+bounds that differ by O(mu^2).
+"""
 
 from __future__ import annotations
 
@@ -22,21 +26,21 @@ from zcdp.privacy.profile.question import SMOOTH, SMOOTH_DOUBLES, TRANSFORM, Eff
 
 __all__ = ["Smoothed"]
 
-TOLERANCE = 1e-13
-COARSE = 5e-9  # Where doubles are off by more than this part of delta, balls are the better choice.
-LESS_COARSE = 1e-4  # Where balls would take very long, doubles may be off by more.
-MOST_MECHANISMS = 20_000
-TRIES = 6
-STEP = Fraction(7, 4)  # The points of the lower bound are so many standard deviations apart.
-LEFT, RIGHT = 5, 2
+TOLERANCE = 1e-13  # Parts of delta that are relatively smaller may be left out.
+DOUBLES_ERROR = 5e-9  # If the relative error of doubles is larger, the contour is computed in balls,
+QUICK_DOUBLES_ERROR = 1e-4  # or this one, if balls would take very long.
+MOST_MECHANISMS = 20_000  # Doubles are used for at most so many uses in total.
+MOST_TRIES = 6  # the number of smoothing parameters that are tried in balls
+DEVIATIONS = Fraction(7, 4)  # The points of the lower bound are so many standard deviations mu apart.
+POINTS_LEFT, POINTS_RIGHT = 5, 2  # the number of points below and above epsilon
 
 
 class Smoothed(Engine):
-    """delta'(epsilon) of the composition with a Gaussian pair of parameter mu, an upper bound; and a lower bound.
+    """The upper bound delta'(epsilon), of the composition with a Gaussian pair of parameter mu; and a lower bound.
 
     delta is convex and decreasing in x = e^epsilon, and delta' is its mean at x times a lognormal variable of mean 1.
-    Chords through the upper bounds at points around x, and through delta(x) itself, bound that mean from above: so
-    delta(x) is bounded from below, and both ends are off by the order of mu^2. Theorem: docs/theorems/smoothing.md.
+    Chords through the upper bounds at points around x, and through delta(x) itself, bound that mean from above; solved
+    for delta(x), this is a lower bound. Both ends are off by O(mu^2). Theorem: docs/theorems/smoothing.md.
     """
 
     name = "smoothed contour"
@@ -44,7 +48,7 @@ class Smoothed(Engine):
 
     @classmethod
     def offer(cls, question: Question) -> Offer:
-        """For every composition, as the last resort."""
+        """For every composition."""
         quick = question.transform.quick
         effort, doubles = question.part(SMOOTH), (2 if quick else 1) * SMOOTH_DOUBLES // question.share
         c = shortest_period(question) if quick else question.c
@@ -54,7 +58,7 @@ class Smoothed(Engine):
     def __init__(
         self, parts: Parts, c: arb, epsilon: Fraction, effort: Effort, doubles: int, target: float | None = None
     ) -> None:
-        """`doubles` is what a contour in doubles may cost, in nanoseconds; `target` a log delta to be solved for."""
+        """`doubles` is the work limit of the contour in doubles, in nanoseconds; `target` is a given log delta."""
         self.guess = epsilon
         self.contour: Contour | FloatContour
         with quietly():
@@ -62,80 +66,83 @@ class Smoothed(Engine):
             self.contour, self.mu = found or _weakest(parts, c, lift(epsilon), effort)
 
     def delta(self, epsilon: Fraction) -> tuple[arb, arb]:
-        """Balls whose lower end is below, and whose upper end is above delta(epsilon)."""
+        """Certified bounds below and above delta(epsilon)."""
         middle = self.contour.delta(epsilon)
         weights, beyond = self._weights
         mean = beyond * self.contour.line.size(lift(epsilon))
         for n, weight in weights.items():
             if n:
-                mean += weight * self.contour.delta(epsilon + n * STEP * self.mu)[1]
+                mean += weight * self.contour.delta(epsilon + n * DEVIATIONS * self.mu)[1]
         return (middle[0] - mean) / weights[0], middle[1]
 
     def upper(self, epsilon: Fraction) -> arb:
-        """A ball whose upper end is above delta(epsilon)."""
+        """A certified upper bound on delta(epsilon)."""
         return self.contour.delta(epsilon)[1]
 
     def near(self, epsilon: Fraction) -> tuple[arb, arb]:
-        """Of what is smoothed: the smoothing itself is as weak everywhere."""
+        """Bounds on delta', the smoothed profile; only the upper one also bounds delta.
+
+        Their gap says how accurate the contour is at this epsilon; the effect of smoothing is similar everywhere.
+        """
         return self.contour.delta(epsilon)
 
     @cached_property
     def _weights(self) -> tuple[dict[int, arb], arb]:
-        """What each point weighs in the bound on the mean, and the part beyond the left end, over M'(c) x^{-c}.
+        """The weight of each point in the bound on the mean, and the part left of all points divided by M'(c) x^{-c}.
 
-        With u/x = e^N, N normal of mean -mu^2/2 and deviation mu: P(N <= s) = Phi(s/mu + mu/2), and E[e^N; N <= s] =
-        Phi(s/mu - mu/2).
+        With u/x = e^N, N normal of mean -mu^2/2 and standard deviation mu: P(N <= s) = Phi(s/mu + mu/2), and
+        E[e^N; N <= s] = Phi(s/mu - mu/2).
         """
         half, c = lift(self.mu) / 2, self.contour.line.c
 
         def below(n: int) -> tuple[arb, arb]:
-            place = lift(n * STEP)
+            place = lift(n * DEVIATIONS)
             return _normal(place + half), _normal(place - half)
 
-        places = {n: lift(n * STEP * self.mu).exp() for n in range(-LEFT, RIGHT + 1)}
+        places = {n: lift(n * DEVIATIONS * self.mu).exp() for n in range(-POINTS_LEFT, POINTS_RIGHT + 1)}
         weights = dict.fromkeys(places, arb(0))
-        mass, mean = below(-LEFT)
-        beyond = tail_factor(c).exp() * _normal(half + 2 * half * c - LEFT * lift(STEP))
-        for n in range(-LEFT, RIGHT):
+        mass, mean = below(-POINTS_LEFT)
+        beyond = tail_factor(c).exp() * _normal(half + 2 * half * c - POINTS_LEFT * lift(DEVIATIONS))
+        for n in range(-POINTS_LEFT, POINTS_RIGHT):
             more, further = below(n + 1)
             width = places[n + 1] - places[n]
             inside, moment = more - mass, further - mean
             weights[n] += (places[n + 1] * inside - moment) / width
             weights[n + 1] += (moment - places[n] * inside) / width
             mass, mean = more, further
-        weights[RIGHT] += 1 - mass
+        weights[POINTS_RIGHT] += 1 - mass
         return weights, beyond
 
     def estimate(self, epsilon: float) -> float:
-        """log delta'(epsilon), near enough: for proposals."""
+        """Heuristic log delta'(epsilon)."""
         return self.contour.estimate(epsilon)
 
 
 def _normal(t: arb) -> arb:
-    """The normal distribution function."""
+    """The standard normal distribution function Phi."""
     return (-t / arb(2).sqrt()).erfc() / 2
 
 
 def _in_doubles(
     parts: Parts, c: arb, epsilon: Fraction, work: float, target: float | None
 ) -> tuple[FloatContour, Fraction] | None:
-    """The contour over as many nodes as the work allows; None where doubles are too coarse for it, or too slow."""
+    """The contour in doubles over as many nodes as the work allows, with its mu; None if inaccurate or too slow."""
     if sum(count for _, count in parts) > MOST_MECHANISMS:
         return None
     try:
         contour = FloatContour(parts, float(c), epsilon, work)
     except TooManyNodes:
         return None
-    if target is not None:  # The proposal may be far off: what counts is how coarse doubles are at the answer.
+    if target is not None:  # The proposed epsilon may be far off, and the accuracy matters at the answer.
         top = above(contour.line.transform.largest)
         epsilon = Fraction(solve(contour.estimate, target, 0.0, top, float(epsilon)))
     lower, upper = contour.delta(epsilon)
-    coarse = LESS_COARSE if contour.line.transform.quick else COARSE
+    coarse = QUICK_DOUBLES_ERROR if contour.line.transform.quick else DOUBLES_ERROR
     return (contour, contour.mu) if upper.is_finite() and upper - lower <= upper * coarse else None
 
 
 def _weakest(parts: Parts, c: arb, epsilon: arb, effort: Effort) -> tuple[Contour, Fraction]:
-    """The contour with the weakest Gaussian pair within the work allowed; only tightness rests on it."""
+    """The contour in balls with the smallest mu found within the effort, and that mu; only tightness depends on it."""
 
     def contour(mu: Fraction) -> Contour | None:
         pair = gaussian_pair(partial(lift, mu * mu))
@@ -147,10 +154,10 @@ def _weakest(parts: Parts, c: arb, epsilon: arb, effort: Effort) -> tuple[Contou
 
     line = Line(Transform(parts), c, epsilon, tolerance=TOLERANCE)
     enough = (2 * max(line.head - line.limit, 1.0)) ** 0.5 * line.period / (2 * 3.1415926)
-    # Here the Gaussian pair alone would do.
+    # With this mu the decay of the Gaussian pair alone suffices.
     mu = Fraction(1.5 * enough * line.transform.weight * TRANSFORM / effort.nodes)
     best, failed = None, Fraction(0)
-    for _ in range(TRIES):
+    for _ in range(MOST_TRIES):
         found = contour(mu)
         if found:
             best = found, mu
