@@ -1,4 +1,7 @@
-"""Calls that cannot be made: what is missing, unknown or without a name, said in the words of the one who calls."""
+"""Error messages for wrong calls: a `TypeError` of Python is reworded with the public name of what was called.
+
+The decorator `spoken` does this for functions, the metaclasses `Spoken` and `SpokenABC` for constructors and methods.
+"""
 
 from __future__ import annotations
 
@@ -36,7 +39,7 @@ ALIASES = {
     "d": "k",
     "n": "count",
 }
-"""Words of other libraries for the same parameters."""
+"""Parameter names of other libraries, and ours for the same parameter."""
 
 METHODS = (
     *("accuracy", "calibrate", "count", "delta_at", "delta_bounds", "epsilon_at", "epsilon_bounds", "estimate"),
@@ -47,11 +50,11 @@ METHODS = (
     *("account", "cost", "deliver", "export", "history", "load", "open_account", "plan", "raise_budget", "remaining"),
     *("seal", "sealed", "sealing", "spend_all", "verify"),
 )
-"""What people call on what they have made."""
+"""The public methods whose wrong calls `Spoken` rewords."""
 
 
 def complaint(name: str, form: Signature, args: Sequence[Any], named: Mapping[str, Any]) -> str | None:
-    """Why a call does not fit a signature; None if it does.
+    """The message that says why these arguments do not fit the signature `form` of `name`; None if they fit.
 
     >>> complaint("Laplace", signature(lambda *, epsilon, sensitivity=1: 0), (1,), {})
     'Laplace takes its parameters by name, as in Laplace(epsilon=1): epsilon, sensitivity'
@@ -92,21 +95,24 @@ def complaint(name: str, form: Signature, args: Sequence[Any], named: Mapping[st
 
 
 def _short(value: object) -> str:
+    """The value as an example in a message, or "..." if it is long."""
     return repr(value) if isinstance(value, int | float | str) and len(repr(value)) <= 20 else "..."
 
 
 def _asked(form: Signature, missing: Sequence[str]) -> list[str]:
-    """How the parameters that must be given are written."""
+    """The parameters without a default, as an example call shows them."""
     needed = [p for p in form.parameters.values() if p.default is Parameter.empty and p.kind != p.VAR_KEYWORD]
     return [f"{p.name}=..." if p.kind == p.KEYWORD_ONLY else p.name for p in needed if p.name in missing or p in needed]
 
 
 def spoken(function: Callable[P, R]) -> Callable[P, R]:
-    """The function, with complaints about its arguments in the words of the one who calls."""
+    """Decorate a function so that wrong arguments raise `BadType` with the message of `complaint`."""
     return _spoken(function, lambda _: function.__name__, skip=0)
 
 
 def _spoken(function: Callable[..., Any], name: Callable[[Any], str], *, skip: int) -> Callable[..., Any]:
+    """Wrap a function; `name` makes its public name from the first argument, `skip` is 1 for methods (self)."""
+
     @wraps(function)
     def call(*args: Any, **named: Any) -> Any:
         try:
@@ -122,12 +128,12 @@ def _spoken(function: Callable[..., Any], name: Callable[[Any], str], *, skip: i
 
 
 class Spoken(type):
-    """Classes whose constructor, and whose methods in `METHODS`, complain in the words of the one who calls."""
+    """Metaclass: wrong calls of the constructor, and of the methods in `METHODS`, raise `BadType` in plain words."""
 
-    if not TYPE_CHECKING:  # else the types of all constructors would be lost
+    if not TYPE_CHECKING:  # a type checker would take the signature of __call__ for that of every constructor
 
         def __call__(cls, *args: Any, **named: Any) -> Any:
-            """Make one."""
+            """Construct an instance; wrong arguments raise `BadType`."""
             try:
                 return super().__call__(*args, **named)
             except TypeError:
@@ -137,7 +143,7 @@ class Spoken(type):
 
         @property
         def __signature__(cls) -> Signature:
-            """That of the constructor, for those who ask how to call it."""
+            """The signature of the constructor, for `inspect.signature` and `help`."""
             return _without_first(cls.__init__)
 
     def __init__(cls, name: str, bases: tuple[type, ...], space: dict[str, Any], **options: Any) -> None:
@@ -153,14 +159,15 @@ class Spoken(type):
 
 
 class SpokenABC(Spoken, ABCMeta):
-    """The same, for abstract classes."""
+    """`Spoken` for abstract classes: the metaclass combined with `ABCMeta`."""
 
 
 def _without_first(method: Callable[..., Any]) -> Signature:
-    """As one calls it on an instance."""
+    """The signature of a method without `self` or `cls`."""
     form = signature(method)
     return form.replace(parameters=list(form.parameters.values())[1:])
 
 
 def _named(method: str) -> Callable[[Any], str]:
+    """A function that names the method with the class of the object it is called on: `Laplace.release`."""
     return lambda it: f"{it.__name__ if isinstance(it, type) else type(it).__name__}.{method}"
