@@ -158,7 +158,7 @@ STEP = 1e-4
 
 
 class TargetsDoNotFit(BadValue):
-    """The stated targets cost more than the budget: `factor` times as large they fit it, as stated they need `needed`."""
+    """The stated targets cost more than the budget: they need `needed`, and `factor` times as large they would fit."""
 
     def __init__(self, message: str, factor: float, needed: float) -> None:
         super().__init__(message)
