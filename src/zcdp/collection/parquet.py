@@ -161,7 +161,7 @@ def labels(batch: Any) -> list[Any]:
 
 
 def unpacked(where: object, batch: Any, label: Label) -> NDArray[Any]:
-    """The reports of a batch as one array; a block that does not hold what it says is refused."""
+    """The reports of a batch as one array; a block whose size does not match its number of reports is refused."""
     kind, width = label.numbers, label.width
     if label.rows and width is None:
         column = batch.column("report")

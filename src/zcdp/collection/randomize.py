@@ -49,7 +49,7 @@ class Receipt:
 
     @classmethod
     def make(cls, values: Path, digest: str, turn: int, answered: int, facts: dict[str, Any]) -> Receipt:
-        """Write the receipt for a round; refused if the values were randomized in it before, or in `answered` others."""
+        """Write the receipt of a round; refused after an earlier draw in it, or draws in `answered` other rounds."""
         own = cls(receipt_of(values, turn), digest)
         again = "a second report of the same value costs as much again"
         try:
