@@ -88,7 +88,7 @@ class Margins:
 
     @cached_property
     def _weights(self) -> dict[frozenset[int], dict[int, Fraction]]:
-        """For each effect (a set of factors) the weights of the tables that contain it: their inverse variances of it."""
+        """For each effect (a set of factors) the weights of the tables that contain it, by inverse variance."""
         effects = {frozenset(one) for axes in self.axes for one in _subsets(axes)}
         return {
             effect: short(
