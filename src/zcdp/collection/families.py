@@ -72,7 +72,7 @@ class Family(ABC):
 
 
 def down(number: float, digits: int = DIGITS) -> str:
-    """The number as a decimal of so many significant digits, rounded down."""
+    """The number as a decimal of `digits` significant digits, rounded down."""
     context = Context(prec=digits, rounding=ROUND_FLOOR)
     return str(context.create_decimal(Decimal(number)).normalize(context))
 

@@ -99,7 +99,7 @@ def shares(parts: Sequence[float]) -> list[str]:
     return [f"{Decimal(one).scaleb(-places):f}%" for one in shown]
 
 
-# Numbers for a terminal: ASCII such as 1e-7, six digits unless told, no trailing zeros.
+# Numbers for a terminal: ASCII such as 1e-7, six digits by default, no trailing zeros.
 
 
 def cost(value: Given, digits: int = 6) -> str:
