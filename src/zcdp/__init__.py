@@ -142,7 +142,7 @@ __all__ = [
     "zcdp_to_epsilon",
 ]
 
-# imported on first use: a program that only asks for rho starts sooner
+# Names whose modules are imported on first use: a program that only asks for rho starts sooner.
 _ACCOUNTING = (
     "Account",
     "BudgetExceeded",

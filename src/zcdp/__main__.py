@@ -1,4 +1,4 @@
-"""`python -m zcdp` is the command `zcdp`."""
+"""`python -m zcdp` runs the command `zcdp`."""
 
 import sys
 

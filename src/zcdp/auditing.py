@@ -1,7 +1,8 @@
-"""Audit: tries to break a mechanism from its outputs alone, with a declared confidence.
+"""Black-box audit: a statistical lower bound on epsilon from outputs of a mechanism, with a stated confidence.
 
-Half of the outputs under two neighbouring inputs chooses an event, the other half bounds its two probabilities by
-Clopper-Pearson; log(p/q) of the certain ends is a lower bound on epsilon. See docs/theorems/audit.md.
+Half of the outputs under two neighbouring inputs choose an event; the other half bound its two probabilities p and q by
+Clopper-Pearson intervals. log(lower end of p / upper end of q) is a lower bound on epsilon. Theorem:
+docs/theorems/audit.md.
 """
 
 from __future__ import annotations
@@ -28,37 +29,37 @@ __all__ = ["Audit", "audit"]
 Outputs = Callable[[int], Any]
 
 CLASSES = 256
-"""Outputs are sorted into at most this many classes; an event is a union of some."""
+"""Outputs are binned into classes, with at most this many edges between them; an event is a union of classes."""
 
 
 class Auditable(Protocol):
-    """A mechanism that can be run on a pair of neighbours."""
+    """A mechanism that can be run on a pair of neighbouring inputs."""
 
     @property
     def pure_epsilon(self) -> float:
-        """The stated epsilon."""
+        """The stated pure epsilon."""
 
     def neighbouring_outputs(self, size: int) -> tuple[NDArray[Any], NDArray[Any]]:
-        """So many outputs for each of two neighbouring inputs."""
+        """`size` outputs for each of two neighbouring inputs."""
 
 
 @spoken_class
 @dataclass(frozen=True)
 class Audit:
-    """What an audit found."""
+    """The result of an audit."""
 
     epsilon: float
     """The stated epsilon."""
     epsilon_lower: float
-    """With the declared confidence, the true epsilon is at least this."""
+    """A lower bound on the true epsilon, at the stated confidence."""
     event: str
-    """The event that shows it."""
+    """The event that gives this bound, in words."""
     draws: int
     confidence: float
 
     @property
     def violated(self) -> bool:
-        """Whether the mechanism is caught spending more than its stated epsilon."""
+        """Whether the lower bound exceeds the stated epsilon."""
         return self.epsilon_lower > self.epsilon
 
 
@@ -70,9 +71,10 @@ def audit(
     draws: int = 1_000_000,
     confidence: float = 0.999999,
 ) -> Audit:
-    """A lower bound on the epsilon of a mechanism, or of two functions that give outputs for neighbouring inputs.
+    """A lower bound on the epsilon of a mechanism, from `draws` outputs for each of two neighbouring inputs.
 
-    A sound mechanism is flagged with probability at most 1 - confidence.
+    Instead of a mechanism, two functions from a number of draws to outputs may be given, with their stated epsilon. A
+    mechanism that keeps its stated epsilon is flagged as violated with probability at most 1 - confidence.
 
     >>> from zcdp import RandomizedResponse
     >>> audit(RandomizedResponse(epsilon=1, k=2), draws=10_000).violated
@@ -93,7 +95,7 @@ def audit(
     if not epsilon > 0:
         raise BadValue(f"epsilon ({epsilon}) must be positive")
     looks = _looks(first, second)
-    risk = (1 - confidence) / (2 * len(looks))  # each look is taken in both directions
+    risk = (1 - confidence) / (2 * len(looks))  # a union bound: each look is used in both directions of the inputs
     best, event = 0.0, "none"
     for name, one, two in looks:
         for outputs, others, which in ((one, two, "first"), (two, one, "second")):
@@ -104,7 +106,10 @@ def audit(
 
 
 def _looks(first: Any, second: Any) -> list[tuple[str, NDArray[Any], NDArray[Any]]]:
-    """What an output shows, as small integers: the output itself, and for floats the place of its lowest bit."""
+    """Features of the outputs, coded as integers: the output itself, and for floats the position of the lowest set bit.
+
+    Each is (name, codes of the first input, codes of the second).
+    """
     import numpy as np
 
     both = np.concatenate([np.asarray(first), np.asarray(second)])
@@ -127,7 +132,7 @@ def _bound(outputs: NDArray[Any], others: NDArray[Any], risk: float) -> tuple[fl
     import numpy as np
 
     half, other_half = outputs.size // 2, others.size // 2
-    # classes, their order and the event come from the first half alone: the second is not looked at before it decides
+    # the classes, their ranks and the event depend on the first half alone, so that the second half is a fresh sample
     edges, weight = np.unique(np.concatenate([outputs[:half], others[:other_half]]), return_counts=True)
     if edges.size > CLASSES:
         edges = edges[np.unique(np.searchsorted(np.cumsum(weight), np.arange(CLASSES) / CLASSES * weight.sum()))]
@@ -135,14 +140,14 @@ def _bound(outputs: NDArray[Any], others: NDArray[Any], risk: float) -> tuple[fl
     classes = edges.size + 1
     ours = np.bincount(outputs[:half], minlength=classes)
     theirs = np.bincount(others[:other_half], minlength=classes)
-    order = np.argsort(-(ours + 0.5) / (theirs + 0.5))
-    # rough ends of both probabilities choose the event
+    ranked = np.argsort(-(ours + 0.5) / (theirs + 0.5))
+    # the event is the set of highest-ranked classes with the best ratio of approximate (heuristic) interval ends
     z = sqrt(2 * log(1 / risk))
-    a, b = np.cumsum(ours[order]), np.cumsum(theirs[order])
+    a, b = np.cumsum(ours[ranked]), np.cumsum(theirs[ranked])
     gain = np.maximum(a - z * np.sqrt(a), 1e-9) / (b + z * np.sqrt(b) + z * z)
     count = int(np.argmax(gain)) + 1
     event = np.zeros(classes, dtype=bool)
-    event[order[:count]] = True
+    event[ranked[:count]] = True
     p = _at_least(int(event[outputs[half:]].sum()), outputs.size - half, risk / 2)
     hits = int(event[others[other_half:]].sum())
     q = nextafter(1 - _at_least(others.size - other_half - hits, others.size - other_half, risk / 2), inf)
@@ -150,9 +155,10 @@ def _bound(outputs: NDArray[Any], others: NDArray[Any], risk: float) -> tuple[fl
 
 
 def _at_least(hits: int, trials: int, risk: float) -> float:
-    """A p such that so many hits or more have probability at most `risk` unless the true probability exceeds it.
+    """A lower confidence bound on a probability after `hits` in `trials` (Clopper-Pearson, rounded down).
 
-    P(Bin(n, p) >= k) is at most its first term over 1 - r, r = (n-k) p/((k+1) (1-p)), as the terms fall by r or more.
+    It is a p with P(Bin(n, p) >= k) <= risk, n = trials and k = hits. That tail is at most its first term over 1 - r,
+    r = (n-k) p/((k+1) (1-p)), as each term is at most r times the one before.
     """
     if not hits:
         return 0.0

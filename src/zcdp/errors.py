@@ -1,4 +1,4 @@
-"""One root for all that zcdp refuses: whoever catches `ZcdpError` catches no bug."""
+"""The errors of zcdp. All derive from `ZcdpError`, which stands for refused input or missing parts, never for a bug."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ __all__ = ["BadType", "BadValue", "MissingExtra", "SensitivityWarning", "ZcdpErr
 
 
 class ZcdpError(Exception):
-    """Whatever zcdp refuses, and says why; each is also of the built-in kind that one would expect.
+    """Base class of all errors of zcdp; most are also of the built-in kind that one expects, such as ValueError.
 
     >>> from zcdp import Laplace, ZcdpError
     >>> try:
@@ -20,17 +20,17 @@ class ZcdpError(Exception):
 
 
 class BadValue(ZcdpError, ValueError):
-    """An argument, or something in a file, is of the right type and outside its domain."""
+    """An argument, or an entry of a file, has the right type and a value that is not allowed."""
 
 
 class BadType(ZcdpError, TypeError):
-    """An argument is missing, one too many, or of the wrong type."""
+    """An argument is missing, superfluous, or of the wrong type."""
 
 
 class MissingExtra(ZcdpError, ModuleNotFoundError):
-    """An optional part of zcdp needs packages that are not installed; the message ends with the command to get them.
+    """An optional part of zcdp needs packages that are missing; the message ends with the command that installs them.
 
-    The command names the packages of the extra, so that it works wherever zcdp itself came from, a clone too.
+    The command names the packages of the extra, so that it works however zcdp was installed, from a clone too.
 
     >>> print(MissingExtra("figures need matplotlib", extra="plots"))
     figures need matplotlib: pip install 'matplotlib>=3.8' (the extra plots)
@@ -41,11 +41,11 @@ class MissingExtra(ZcdpError, ModuleNotFoundError):
 
 
 class SensitivityWarning(UserWarning):
-    """A sensitivity that was not stated is taken to be 1, where most who write it so mean something else."""
+    """A sensitivity was not stated and is taken to be 1, in a form where most users mean something else."""
 
 
 def _packages(extra: str) -> str:
-    """What an extra brings, as the metadata of the installation say; where there are none, the extra of the clone."""
+    """The packages of an extra, quoted for pip, from the metadata of the installation; without metadata `.[extra]`."""
     from importlib.metadata import PackageNotFoundError, requires
 
     try:

@@ -1,4 +1,4 @@
-"""Table 1 of the paper, "Exact zCDP Characterizations for Fundamental Differentially Private Mechanisms", computed."""
+"""Table 1 of the paper "Exact zCDP Characterizations for Fundamental Differentially Private Mechanisms", recomputed."""
 
 from __future__ import annotations
 
@@ -14,15 +14,19 @@ from zcdp.text.numbers import at_most
 __all__ = ["EPSILONS", "ROWS", "Row", "table"]
 
 EPSILONS = ("0.1", "1", "4")
+"""The epsilons of the computed columns."""
 DELTA, K = 5, 4
-"""Sensitivity of discrete Laplace and size of k-RR in the computed columns."""
+"""The sensitivity of discrete Laplace, and k of k-randomized response, in the computed columns."""
 
 Format = Literal["text", "markdown", "latex", "csv"]
 
 
 @dataclass(frozen=True)
 class Row:
-    """One mechanism: the paper's four columns, in plain text and in its own LaTeX, and how to compute it."""
+    """One row of the table: the paper's four columns, as plain text and in LaTeX, and `at`, which makes the mechanism.
+
+    `example` states the parameters of `at` besides epsilon; `limit` is the leading term of `bound` for small epsilon.
+    """
 
     name: str
     bound: str
@@ -107,7 +111,9 @@ ROWS = (
 
 
 def table(format: Format = "text") -> str:  # noqa: A002 - the word a user types after --format
-    """The paper's four columns, then the certified rho at each of `EPSILONS`, rounded up (in CSV: all digits).
+    """The table as text: the paper's four columns, then the certified rho at each of `EPSILONS`, rounded up.
+
+    CSV has all digits of rho, the other formats six.
 
     >>> table("csv").splitlines()[2]
     'epsilon-DP Laplace,epsilon + e^(-epsilon) - 1,epsilon^2/2,Theorem 13,,0.0048374...,0.36787944117144233,3.0183...'
@@ -124,6 +130,7 @@ def table(format: Format = "text") -> str:  # noqa: A002 - the word a user types
 
 
 def _rhos(row: Row) -> list[float]:
+    """The certified rho of the row at each of `EPSILONS`."""
     return [row.at(epsilon).rho for epsilon in EPSILONS]
 
 
@@ -144,7 +151,7 @@ def _plain(row: Row) -> list[str]:
 
 def _text(lines: Sequence[Sequence[str]]) -> str:
     widths = [max(len(line[n]) for line in lines) for n in range(len(lines[0]))]
-    first = len(widths) - len(EPSILONS)  # numbers stand to the right
+    first = len(widths) - len(EPSILONS)  # numbers are aligned to the right
 
     def padded(line: Sequence[str]) -> str:
         cells = [

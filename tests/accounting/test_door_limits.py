@@ -13,7 +13,7 @@ import pytest
 
 from zcdp import DiscreteLaplace, Gaussian, Laplace, Log, Plan, PlanError, PureDP, Query, account, allocate, calibrate
 from zcdp.numeric.exact import rational, real
-from zcdp.plans.plan_file import LARGEST, PlanFileError, check_structure, read_plan
+from zcdp.plans.plan_file import LARGEST_PLAN, PlanFileError, check_structure, read_plan
 from zcdp.plans.plan_text import parse_open
 
 GOOD = '[[query]]\nname = "a"\nmechanism = "Laplace(epsilon=1)"\n'
@@ -166,7 +166,7 @@ def test_json_is_text() -> None:
         ("count = " + "9" * 5000, "not valid TOML"),
         ("delta = 0x" + "f" * 5000 + "\n" + GOOD, "delta"),
         (GOOD.replace('"a"', "0x" + "f" * 5000), "must be text in quotes, not a int"),
-        ("#" * (LARGEST + 1), "at most 10 MB"),
+        ("#" * (LARGEST_PLAN + 1), "at most 10 MB"),
         (GOOD + 'count = "1e99999"\n', "exponent"),
         (GOOD + f"count = '{LONG}'\n", "at most 4300 digits"),
         ('[budget]\nrho = "1e-4000"\n' + GOOD, "rho .* at least 5e-324"),
@@ -228,7 +228,7 @@ def test_only_regular_files_are_read(tmp_path: Path) -> None:
         read_plan(tmp_path)
     with pytest.raises(PlanFileError, match="null character"):
         read_plan(Path("a\0b"))
-    (tmp_path / "large").write_bytes(b"#" * (LARGEST + 1))
+    (tmp_path / "large").write_bytes(b"#" * (LARGEST_PLAN + 1))
     with pytest.raises(PlanFileError, match="at most 10 MB"):
         read_plan(tmp_path / "large")
     (tmp_path / "latin").write_bytes(b"\xe9")

@@ -40,7 +40,7 @@ def laplace_rho(epsilon: float) -> float:
 def _rho_alone() -> Iterator[None]:
     """Fewer kinds than the limit really is: it is the way beyond it that is tested."""
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(total, "MANY", LIMIT)
+        patch.setattr(total, "MOST_KINDS_IN_FULL", LIMIT)
         yield
 
 
@@ -48,7 +48,7 @@ def _rho_alone() -> Iterator[None]:
 def by_rho_alone() -> Iterator[None]:
     """The limit from which rho alone is added up, low enough to be passed by so few."""
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr("zcdp.accounting.plan_account.MANY", KINDS - 1)
+        patch.setattr("zcdp.accounting.plan_account.MOST_KINDS_IN_FULL", KINDS - 1)
         yield
 
 

@@ -49,7 +49,7 @@ def test_structure_is_limited_outside_of_texts_and_comments(text: str, wrong: st
 
 def test_a_file_has_at_most_so_many_bytes(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     file = tmp_path / "plan.toml"
-    monkeypatch.setattr(plan_text, "LARGEST", 100)
+    monkeypatch.setattr(plan_text, "LARGEST_PLAN", 100)
     file.write_text("#" * 100)
     assert len(load(file)) == 100
     check_structure("#" * 100)

@@ -113,7 +113,7 @@ def test_epsilon_is_that_of_the_delta_asked_for(delta: str, capsys: pytest.Captu
 def test_a_long_plan_is_accounted_by_rho_unless_all_is_asked_for(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    monkeypatch.setattr("zcdp.accounting.plan_account.MANY", 2)
+    monkeypatch.setattr("zcdp.accounting.plan_account.MOST_KINDS_IN_FULL", 2)
     text = " + ".join(f"Gaussian(rho='0.{n}')" for n in (1, 2, 3))
     quick, full = told(capsys, "account", text), told(capsys, "account", text, "--full")
     assert "so from rho alone: --full is sharper" in quick

@@ -22,7 +22,7 @@ COUNT = 3
 @pytest.fixture(autouse=True)
 def _rho_alone(monkeypatch: pytest.MonkeyPatch) -> None:
     """Fewer kinds than the limit really is: it is the way that is tested, and some thousand kinds would take long."""
-    monkeypatch.setattr(accounts, "MANY", MANY)
+    monkeypatch.setattr(accounts, "MOST_KINDS_IN_FULL", MANY)
 
 
 @cache

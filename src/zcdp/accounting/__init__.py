@@ -1,4 +1,4 @@
-"""What one does with mechanisms: read plans, account for them, calibrate, allocate, and keep within a budget."""
+"""What is done with plans: account for them, calibrate and allocate noise, keep a budget by a filter or an odometer."""
 
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
@@ -31,10 +31,11 @@ __all__ = [
     "load",
 ]
 
-# Plans live below the mechanisms, so that `m + m` is one; their text forms need the mechanisms' names, known only here.
+# `Plan` is defined below the mechanisms, as `m + m` makes one; reading it from text needs the names of all mechanisms,
+# so that the readers are handed to it here.
 Plan.forms = Forms(parser.parse, json_form.load, json_form.dump)
 
-# imported on first use: a program that only asks for rho starts sooner
+# The module of each name, imported on first use: a program that only asks for rho starts sooner.
 _HOMES = {
     "Account": "plan_account",
     "BudgetExceeded": "filter",

@@ -1,4 +1,4 @@
-"""Tables that are made to add up: what the adjustment does to their errors, known before any data is read.
+"""Errors of tables that are adjusted to add up: their accuracy after least squares, known before any data is read.
 
 Theorem: docs/theorems/totals.md.
 """
@@ -19,24 +19,27 @@ from zcdp.tables.totals import Together
 
 __all__ = ["Adjustment", "adjusted_accuracies", "adjustment"]
 
-LEVEL = Fraction(19, 20)
+LEVEL = Fraction(19, 20)  # of half-widths
 
 
 @dataclass(frozen=True)
 class Adjustment:
-    """How the noisy tables of a set are made to add up, and the noise of a cell of each after that, in grid steps."""
+    """The adjustment of a set of tables by least squares over `margins`.
+
+    `noises` has for each table the law of a cell's error after it, in grid steps: a weighted sum of the tables' noise.
+    """
 
     together: Together
     margins: Margins
     noises: tuple[NoiseSum, ...]
 
     def accuracy(self, k: int) -> Accuracy:
-        """Of the estimate of a cell of table k, which is not yet rounded to whole grid steps."""
+        """The accuracy of the estimate of a cell of table k, in grid steps, before it is rounded to whole ones."""
         return self.noises[k].accuracy(LEVEL)
 
 
 def adjustment(together: Together, entries: Iterable[Entry]) -> Adjustment:
-    """By least squares, each table with the variance of its own noise."""
+    """The least-squares adjustment of a set of tables, each weighted by the variance of its own noise."""
     laws = {entry.name: _law(entry) for entry in entries}
     mine = [laws[query.name] for query in together.queries]
     margins = Margins(together.sizes, together.axes, tuple(map(short_variance, mine)))
@@ -47,11 +50,12 @@ def adjustment(together: Together, entries: Iterable[Entry]) -> Adjustment:
 
 
 def adjusted_accuracies(tables: Declaration, entries: Iterable[Entry]) -> dict[str, Accuracy]:
-    """The accuracy of each table that is adjusted, by its name, in grid steps."""
+    """The accuracy of each adjusted table after adjustment, by its name, in grid steps."""
     found = [adjustment(one, entries) for one in tables.together]
     return {query.name: one.accuracy(k) for one in found for k, query in enumerate(one.together.queries)}
 
 
 def _law(entry: Entry) -> Any:
+    """The noise mechanism of the entry; None if its parameter is still `?`."""
     [(mechanism, _)] = entry.plan.parts if entry.plan else [(None, 1)]
     return mechanism

@@ -1,4 +1,8 @@
-"""A budget in rho, or in epsilon at delta, and the one number of a plan that makes it fit."""
+"""Allocation: split one budget over queries so that the largest relative error, or the total, is least.
+
+One multiplier decides the noise of all queries. `Spending` finds the multiplier that fills the budget, `allocate` says
+which noise each query gets for a multiplier. Proposals are heuristic; the plan that is returned is certified to fit.
+"""
 
 from __future__ import annotations
 
@@ -24,17 +28,18 @@ from zcdp.text.suggestions import thing
 __all__ = ["Query", "Spending", "TargetsDoNotFit", "allocate"]
 
 
-LEAST, MOST = 1e-100, 1e100
-CLOSE = Fraction(1, 2_000_000)
-"""How near to the budget a plan in epsilon comes; one in rho is cheaper to count, and comes nearer."""
-CLOSER = Fraction(1, 10**8)
-TURNS = 120
-FAR, STRIDE = 500.0, 4.0
+LEAST_BUDGET, MOST_BUDGET = 1e-100, 1e100
+SLACK_IN_EPSILON = Fraction(1, 2_000_000)
+"""A plan may stay this far below a budget in epsilon, relative to it, or absolute for a budget above 1."""
+SLACK_IN_RHO = Fraction(1, 10**8)
+"""The same slack for a budget in rho, which is cheaper to compute."""
+MOST_TURNS = 120
+FARTHEST, STRIDE = 500.0, 4.0  # of the multiplier, a logarithm: the range of the search, and its longest secant step
 
 
 @dataclass(frozen=True)
 class Spending:
-    """A limit on rho, or on epsilon at delta, and what it pays for besides."""
+    """A budget: a limit on rho (`delta` is None), or on epsilon at delta; it also pays for the curve `beside`."""
 
     limit: Fraction
     delta: Fraction | None
@@ -42,7 +47,7 @@ class Spending:
 
     @classmethod
     def within(cls, rho: Value | None, epsilon: Value | None, delta: Value | None, beside: Curve | None) -> Spending:
-        """The budget as it is given."""
+        """The budget as a user gives it, checked; refused if `beside` alone uses it up."""
         if rho is not None:
             if epsilon is not None or delta is not None:
                 raise BadValue(f"give rho ({rho}), or epsilon and delta, not both")
@@ -52,7 +57,7 @@ class Spending:
         else:
             name, number = "epsilon", positive_rational(epsilon, "epsilon")
             chance = Fraction(0) if rational(delta, "delta") == 0 else probability(delta, "delta")
-        if not log(LEAST) < log_of(number) < log(MOST):
+        if not log(LEAST_BUDGET) < log_of(number) < log(MOST_BUDGET):
             raise BadValue(f"{name} ({rho or epsilon}) must be between 1e-100 and 1e100 to be allocated")
         found = cls(number, chance, beside)
         if beside is not None and (held := found.cost(None)) >= number:
@@ -62,13 +67,13 @@ class Spending:
         return found
 
     def said(self, number: Fraction) -> str:
-        """The number in words."""
+        """An amount of the budget's currency in words: "rho = 1", or "epsilon = 1 at delta = 1e-6"."""
         if self.delta is None:
             return f"rho = {shown(number, 6)}"
         return f"epsilon = {shown(number, 6)} at delta = {shown(self.delta, 6)}"
 
     def cost(self, plan: Plan | None) -> Fraction:
-        """What the plan costs beside the rest, certified, in rho or in epsilon."""
+        """The certified cost of the plan together with `beside`, in rho or in epsilon, rounded up."""
         whole = self._with(plan)
         if self.delta is None:
             return sum((part.rho_fraction * count for part, count in whole.parts), Fraction(0))
@@ -79,22 +84,23 @@ class Spending:
         return Plan.sum_of(*(curve for curve in (plan, self.beside) if curve is not None))
 
     def _rough(self, plan: Plan) -> float:
-        """The rho of it over the rho that would give this epsilon: where to begin."""
+        """The cost of the plan from its rho alone, in floats, in the budget's currency: heuristic, to start from."""
         spent = float(sum((part.rho_fraction * count for part, count in self._with(plan).parts), Fraction(0)))
         if not self.delta:
             return spent
         return zcdp_to_epsilon(spent, self.delta) if 0 < spent < inf else spent
 
     def fit(self, build: Callable[[float], Plan], start: float = 0.0) -> float:
-        """The least x at which build(x), whose cost falls with x, is certified to fit, and nearly fills the budget.
+        """The least x, nearly, at which the plan build(x) is certified to fit the budget; its cost must fall with x.
 
-        The last plan built for this x is the one that was certified: no x is asked for twice after the first guess.
+        The last plan built for the returned x is the one that was certified: after the first guess from rho no x is
+        tried twice.
         """
         limit = log_of(self.limit)
-        if self.delta is not None and self.delta > 0:  # rho is quick to count, and near enough to start from
-            with suppress(ValueError):  # by rho alone nothing may fit
+        if self.delta is not None and self.delta > 0:  # rho is quick to compute, and near enough to start from
+            with suppress(ValueError):  # judged by rho alone, no plan may fit
                 start = _search(lambda x: log(max(self._rough(build(x)), 1e-300)) - limit, start, 0.05, -0.05)
-        near = CLOSER if self.delta is None else CLOSE
+        near = SLACK_IN_RHO if self.delta is None else SLACK_IN_EPSILON
         slack = -float(near / max(self.limit, Fraction(1)))
 
         def excess(x: float) -> float:
@@ -110,15 +116,15 @@ class Spending:
 
 
 def _search(excess: Callable[[float], float], start: float, above: float, below: float) -> float:
-    """An x with below <= excess(x) <= above, for a falling function: secants, and bisection whenever they stall.
+    """An x with below <= excess(x) <= above, for a falling function: secant steps, and bisection when they stall.
 
-    Where no such x is found, as where the cost jumps, the least x known that is not above.
+    If none is found, as where the cost jumps, the least x tried with excess(x) <= above.
     """
     aim, x, slope = (above + below) / 2, start, -1.0
     last: tuple[float, float] | None = None
     stride = STRIDE
-    low, high = -FAR, FAR  # where the excess is above, and where it is not
-    for turn in range(TURNS):
+    low, high = -FARTHEST, FARTHEST  # excess(low) > above, and excess(high) is not
+    for turn in range(MOST_TURNS):
         value = excess(x)
         if below <= value <= above:
             return x
@@ -129,30 +135,30 @@ def _search(excess: Callable[[float], float], start: float, above: float, below:
         if last is not None and known and x != last[0]:
             found = (value - last[1]) / (x - last[0])
             slope = found if -10 < found < -0.02 else -1.0
-            stride = STRIDE if slope == found else 2 * stride  # where nothing changes, further and further
+            stride = STRIDE if slope == found else 2 * stride  # on a plateau the steps grow
         last = (x, value) if known else None
         move = (aim - value) / slope if known and stride <= STRIDE else (stride if value > above else -stride)
         x += min(max(move, -stride), stride)
-        enclosed = low > -FAR and high < FAR
+        enclosed = low > -FARTHEST and high < FARTHEST
         if not low < x < high and not enclosed:
             break
         if not low < x < high or (turn % 5 == 4 and enclosed):
             x = (low + high) / 2
-    if high == FAR:
+    if high == FARTHEST:
         raise BadValue("the budget is so small that no noise fits it")
-    if low == -FAR:
+    if low == -FARTHEST:
         raise BadValue("the budget is so large that any noise fits it")
     return high
 
 
-# Allocation: split one budget over queries so that their relative errors are equal, or least in total.
+# `allocate` itself: for a multiplier, the parameter of each query; targets are upper limits on their errors.
 
 STEP = 1e-4
-"""How far to move a parameter, in its logarithm, to see what it changes."""
+"""Relative step of a parameter in the difference quotients of `_Asked.at_slope`."""
 
 
 class TargetsDoNotFit(BadValue):
-    """The stated targets cost more than the budget; `factor` times each of them would fit, or a budget of `needed`."""
+    """The stated targets cost more than the budget: they need `needed`, and `factor` times as large they would fit."""
 
     def __init__(self, message: str, factor: float, needed: float) -> None:
         super().__init__(message)
@@ -169,15 +175,16 @@ def allocate(
     objective: Literal["worst", "total"] = "worst",
     beside: Curve | None = None,
 ) -> tuple[Mechanism, ...]:
-    """One mechanism for each query, of which the plan is certified to stay within rho, or epsilon at delta.
+    """One mechanism for each query, such that all together are certified to stay within rho, or epsilon at delta.
 
-    The error of a query is its standard deviation over its sensitivity, or over its target: counts and incomes compare.
-    "worst" makes the largest weight * error^2 least, so that all are equal; "total" their sum. No query gets more noise
-    than its target allows, and `TargetsDoNotFit` says what would fit where they do not. `beside` is what the budget
-    pays for already. An (epsilon, delta) budget is counted by the exact profile, to within 1e-6 of it.
+    The error of a query is its standard deviation over its sensitivity, or over its target, so that counts and incomes
+    compare. "worst" minimizes the largest weight * error^2, which makes all of them equal; "total" minimizes their sum.
+    No query gets more noise than its target allows; if the targets do not fit, `TargetsDoNotFit` says what would.
+    `beside` is a plan that the budget pays for as well. For an (epsilon, delta) budget the cost is that of the exact
+    profile, and comes within 1e-6 of the budget.
 
-    One multiplier decides, whatever the budget; what it proposes is certified as a whole, so that an error of the
-    search costs accuracy, never privacy. Theorem: docs/theorems/allocation.md.
+    One multiplier decides the noise of all queries. The plan that it proposes is certified as a whole, so that an error
+    of the search costs accuracy, never privacy. Theorem: docs/theorems/allocation.md.
 
     >>> from zcdp import DiscreteLaplace, Laplace
     >>> for m in allocate([Query(DiscreteLaplace), Query(Laplace, sensitivity=50_000)], epsilon=1, delta=1e-9):
@@ -199,7 +206,7 @@ def allocate(
     built: dict[float, tuple[Mechanism, ...]] = {}
 
     def build(multiplier: float) -> Plan:
-        # kept, as what is returned must be what was certified: a second search may end at another digit
+        # kept, as the mechanisms returned must be those that were certified: built again they may differ in a digit
         built[multiplier] = tuple(one.query.at(propose(one, multiplier)) for one in asked)
         return _plan(queries, built[multiplier])
 
@@ -211,7 +218,7 @@ def _plan(queries: Sequence[Query], mechanisms: Sequence[Mechanism]) -> Plan:
 
 
 def _check_targets(asked: Sequence[_Asked], budget: Spending) -> None:
-    """Raise unless the budget pays for all targets, and say what it pays for."""
+    """Raise `TargetsDoNotFit` unless the budget pays for all targets; the message says which multiple would fit."""
     bound = [one for one in asked if one.query.has_target]
     if not bound:
         return
@@ -225,7 +232,7 @@ def _check_targets(asked: Sequence[_Asked], budget: Spending) -> None:
         return
     factor = exp(budget.fit(build, start=0.1))
     while budget.cost(_at_targets([q.times(factor) for q in queries])) > budget.limit:
-        factor *= 1.01  # as where a half-width of whole numbers jumps
+        factor *= 1.01  # needed where the cost jumps, as at half-widths of integer noise
     factor, others = _up(factor), len(asked) - len(bound)
     rest = f", with nothing left for the {others} quer{'ies' if others > 1 else 'y'} without a target" if others else ""
     raise TargetsDoNotFit(
@@ -247,7 +254,10 @@ def _up(factor: float) -> float:
 
 
 class _Asked:
-    """A query, with the parameter at which it just meets its target, and the last one tried, where to look next."""
+    """A query during the search: `last` is the parameter at which it just meets its target (inf without a target).
+
+    `unit` is the relative error at the target (1 without one), `guess` the last parameter tried, to start from.
+    """
 
     def __init__(self, query: Query) -> None:
         self.query, self.guess = query, 1.0
@@ -263,11 +273,11 @@ class _Asked:
         self.log_weight = log_of(query.weight)
 
     def at_error(self, multiplier: float) -> float:
-        """The parameter where log(weight * error^2) = 2 multiplier, the error in its unit; at most the target."""
+        """The parameter at which log(weight * error^2) = 2 multiplier, the error in its unit; at most at the target."""
         return self.scaled(exp(multiplier - self.log_weight / 2), most=True)
 
     def scaled(self, factor: float, *, most: bool = False) -> float:
-        """The parameter whose error is so many units; with `most`, no more than the target."""
+        """The parameter at which the error is `factor` units; with `most`, never beyond the target."""
         query = self.query
         if most and query.has_target and factor >= 1:
             return self.last
@@ -275,7 +285,7 @@ class _Asked:
         return query.rounded(self.guess)
 
     def at_slope(self, multiplier: float) -> float:
-        """The parameter where one more unit of rho saves e^multiplier of weight * error^2; at most the target."""
+        """The parameter at which -d(weight * error^2)/d(rho) is e^multiplier; at most at the target."""
         query = self.query
         constant = self.log_weight - 2 * log(self.unit)
 

@@ -1,4 +1,4 @@
-"""What other accounting charges for the same queries: epsilon^2/2 and epsilon tanh(epsilon/2)."""
+"""Baselines: the cost of the same queries by bounds and accountants in use elsewhere; floats, for comparison only."""
 
 from __future__ import annotations
 
@@ -13,15 +13,15 @@ from zcdp.privacy.plan import Plan
 __all__ = ["ADVANCED", "MOST_USES", "PURE", "PURE_SUM", "RENYI", "RHOS", "SQUARE", "SQUARES", "elsewhere", "usual"]
 
 
-MOST_USES = 10**300  # for floats
+MOST_USES = 10**300  # beyond it sums leave the range of floats, and there are no baselines
 SQUARE, EIGHTH, PURE = "epsilon^2/2", "epsilon^2/8", "epsilon tanh(epsilon/2)"
 
 
 def usual(curve: Curve, count: int = 1) -> dict[str, float | None]:
-    """rho of `count` uses under the bounds in use elsewhere: floats to compare with, not guarantees.
+    """rho of `count` uses by the usual bounds: floats for comparison, not guarantees.
 
-    epsilon^2/2 is what is charged for any pure DP mechanism (epsilon^2/8 for bounded range), epsilon tanh(epsilon/2)
-    the best bound that knows nothing but epsilon. Without a pure epsilon, as for Gaussian noise, there is none: None.
+    epsilon^2/2 is the usual bound for any pure DP mechanism (epsilon^2/8 for bounded range), epsilon tanh(epsilon/2)
+    the best bound from epsilon alone. Both are None without a pure epsilon, as for Gaussian noise.
 
     >>> from zcdp import Laplace
     >>> usual(Laplace(epsilon=1), 2)
@@ -36,7 +36,7 @@ def usual(curve: Curve, count: int = 1) -> dict[str, float | None]:
             if epsilon == inf:
                 return {SQUARE: None, PURE: None}
             uses = count * times * steps
-            if uses > MOST_USES:  # Nothing to compare with is left in floats.
+            if uses > MOST_USES:
                 return {SQUARE: None, PURE: None}
             square += uses * (epsilon * epsilon) / divisor
             pure += uses * epsilon * tanh(epsilon / 2)
@@ -44,24 +44,26 @@ def usual(curve: Curve, count: int = 1) -> dict[str, float | None]:
     return {name: value if 0 < value < inf else None for name, value in ((first, square), (PURE, pure))}
 
 
-# What a careful user gets today for the same queries, without these bounds: four routes, and the best of them.
+# epsilon at delta of a whole plan by the methods that a careful user has without this library.
 
 PURE_SUM = "pure epsilons added up"
 ADVANCED = "advanced composition"
 SQUARES = "epsilon^2/2 each (zCDP)"
 RHOS = "rho added up (zCDP)"
 RENYI = "RDP on a grid of orders"
+# the grid of Renyi orders that RDP accountants typically use
 ORDERS = (1.1, 1.25, 1.5, 1.75, 2, 2.5, 3, 3.5, 4, 5, 6, 7, 8, 10, 12, 14, 16, 20, 24, 28, 32, 48, 64, 128, 256, 512)
-SEVERAL = 200
-"""Beyond so many different mechanisms their curves are not asked for at every order."""
+MOST_KINDS_FOR_RDP = 200
+"""For a plan of more different mechanisms the RDP baseline is left out: it would take too long."""
 
 
 def elsewhere(plan: Plan, delta: Fraction) -> dict[str, float]:
-    """epsilon at delta by each route that others offer: floats to compare with, not guarantees.
+    """epsilon at delta by each method in use elsewhere: floats for comparison, not guarantees.
 
-    Pure epsilons added up; advanced composition (Kairouz, Oh and Viswanath 2015); epsilon^2/2 each (epsilon^2/8 for
-    bounded range, Gaussian noise at its own rho), converted at the best order; and Renyi curves on a grid of orders,
-    where those of Laplace and Gaussian noise and of randomized response are known, and of the rest that of pure DP.
+    The methods: pure epsilons added up; advanced composition (Kairouz, Oh and Viswanath 2015); zCDP with epsilon^2/2
+    for each part (epsilon^2/8 for bounded range, Gaussian noise at its own rho), converted at the best order; and RDP
+    on a grid of orders, with the true Renyi curves of Laplace and Gaussian noise and of randomized response, and for
+    every other mechanism the curve of pure DP.
 
     >>> from zcdp import Laplace
     >>> found = elsewhere(Plan.sum_of(Laplace(epsilon=1)), Fraction(1, 10**6))
@@ -81,7 +83,7 @@ def elsewhere(plan: Plan, delta: Fraction) -> dict[str, float]:
     if 0 < squares < 1e300:
         some = any(loss < inf for _, loss in losses)
         found[SQUARES if some else RHOS] = zcdp_to_epsilon(squares, delta)
-    if len(plan.parts) <= SEVERAL:
+    if len(plan.parts) <= MOST_KINDS_FOR_RDP:
         best = min(_converted(plan, order, chance) for order in ORDERS)
         if best < inf:
             found[RENYI] = best
@@ -89,33 +91,36 @@ def elsewhere(plan: Plan, delta: Fraction) -> dict[str, float]:
 
 
 def _losses(part: object) -> tuple[tuple[int, float], ...]:
+    """Pairs (number of steps, pure epsilon of each) that the usual bounds see."""
     assert isinstance(part, Mechanism)
     return part.usual_losses()
 
 
 def _square(part: object, count: int) -> float:
+    """rho of `count` uses by epsilon^2/2 (or /8), or the part's own rho if it is not pure DP."""
     assert isinstance(part, Mechanism)
     charge = next(iter(usual(part, count).values()))
     return part.rho * count if charge is None else charge
 
 
 def _converted(plan: Plan, order: float, chance: float) -> float:
-    """The conversion of Canonne, Kamath and Steinke 2020 at one order."""
+    """epsilon from RDP at one order, by the conversion of Canonne, Kamath and Steinke 2020; chance = log(1/delta)."""
     total = sum(count * _divergence(part, order) for part, count in plan.parts)
     return max(total + log1p(-1 / order) + (chance - log(order)) / (order - 1), 0.0)
 
 
 def _divergence(part: object, order: float) -> float:
+    """The Renyi divergence of one use at this order, as other accountants know it."""
     assert isinstance(part, Mechanism)
     if part.known_elsewhere or part.pure_epsilon == inf:
         return float(part.rdp(order))
-    if part.usual_divisor() > 2:  # bounded range is known through its rho
+    if part.usual_divisor() > 2:  # for bounded range others use rho = epsilon^2/8
         return order * sum(steps * loss * loss / part.usual_divisor() for steps, loss in part.usual_losses())
     return sum(steps * _pure(loss, order) for steps, loss in part.usual_losses())
 
 
 def _pure(epsilon: float, order: float) -> float:
-    """The divergence of binary randomized response, the largest of all pure DP."""
+    """The Renyi divergence of binary randomized response, the largest of all epsilon-DP mechanisms."""
     s = order - 1
-    # p^order q^-s + q^order p^-s over p = e^epsilon/(1 + e^epsilon), q = 1 - p; the larger term is taken out
+    # log(p^order q^-s + q^order p^-s)/s with p = e^epsilon/(1 + e^epsilon), q = 1 - p; the larger term is factored out
     return epsilon + (log1p(exp(-(2 * order - 1) * epsilon)) - log1p(exp(-epsilon))) / s if epsilon < 700 else epsilon

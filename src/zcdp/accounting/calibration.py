@@ -1,4 +1,8 @@
-"""Calibration: the free parameter of a mechanism or plan that gives least noise within a budget."""
+"""Calibration: the free parameter of a mechanism or plan that gives least noise within a budget.
+
+A root search in the logarithm of the parameter: a heuristic guess by the saddle point formula and Newton's method, then
+a bracket, then secant steps with bisection. The parameter returned has been certified to fit the budget.
+"""
 
 from __future__ import annotations
 
@@ -20,17 +24,22 @@ from zcdp.text.suggestions import thing
 __all__ = ["calibrate"]
 
 Excess = Callable[[float], float]
+"""From the parameter to a distance of its cost from the budget, mostly log(cost/budget): at most 0 if it fits."""
 Distance = Callable[[float], float]
+"""From the logarithm of a cost to its distance from the budget."""
 Point = tuple[float, float]
+"""(log parameter, excess)."""
 
-RELATIVE = 2.0**-42  # the answer is this near to the edge of the budget
-TOLD = 2.0**-38  # or its cost, where that is a delta beyond 1/2: as near as such deltas are told apart
-LEAST, MOST = 1e-300, 1e300
-SMALLEST = 2.0**-1000  # Below it floats have fewer and fewer digits.
-FURTHER, FURTHEST = 1.25, 3.0  # times what should reach the edge, and e-folds of the parameter at once
-FLAT = 1e-2  # of the logarithm of a cost
-LONG, TOO_LONG = 4 * SECOND, 8 * SECOND  # work after which NEAR is near enough, and after which the search ends
-NEAR, MANY = 1e-3, 30  # as a part of the parameter; and the kinds in a plan for which there is as much work again
+# The *edge* is the parameter at which the cost equals the budget.
+TOLERANCE = 2.0**-42  # relative distance of the answer from the edge
+DELTA_TOLERANCE = 2.0**-38  # of the cost, for a delta above 1/2: certified deltas there are not told apart more finely
+LEAST_PARAMETER, MOST_PARAMETER = 1e-300, 1e300
+SMALLEST_NORMAL = 2.0**-1000  # below about this floats lose digits
+OVERSHOOT, LONGEST_STEP = 1.25, 3.0  # steps are this much longer than the edge seems away, up to e^3 at once
+FLAT = 1e-2  # a cost further than this from its budget, in logarithms, that changes by a tenth of it, is flat
+LONG, TOO_LONG = 4 * SECOND, 8 * SECOND  # work after which LOOSE_TOLERANCE is enough, and after which the search ends
+LOOSE_TOLERANCE = 1e-3  # relative distance from the edge
+KINDS_PER_SHARE = 30  # a plan may take this work once more for each 30 different mechanisms
 
 
 @spoken
@@ -41,12 +50,12 @@ def calibrate(
     epsilon: Value | None = None,
     delta: Value | None = None,
 ) -> float:
-    """The parameter nearest to the edge of the budget at which `build(parameter)` is certified to fit.
+    """The parameter of least noise at which `build(parameter)` is certified to fit the budget.
 
-    The budget is rho, or epsilon with delta. The cost must be monotone in the parameter: where it rises (an epsilon)
-    the answer is the largest that fits, where it falls (a scale) the smallest; it may stay further inside where costs
-    take long to tell. Whatever the search does, the answer has been checked by a certified upper bound. Theorem:
-    docs/theorems/calibration.md.
+    The budget is rho, or epsilon with delta. The cost must be monotone in the parameter: if it rises (an epsilon) the
+    answer is the largest parameter that fits, if it falls (a scale) the smallest. Where costs take long to compute the
+    answer may be a little further inside the budget. Whatever the search does, the answer has been checked by a
+    certified upper bound. Theorem: docs/theorems/calibration.md.
 
     >>> from zcdp import Laplace
     >>> calibrate(lambda e: 1000 * Laplace(epsilon=e), epsilon=1, delta=1e-6)
@@ -76,21 +85,21 @@ def calibrate(
         excess = _excess(build, lambda curve: curve.delta_at(epsilon=point), budget, distance)
         start, step = _proposal(build, point, distance, excess) or (1.0, 2.0)
         if budget > Fraction(1, 2):
-            enough = min(TOLD * float(budget / (1 - budget)) / -log_of(1 - budget), 1e-3)
-        elif budget < SMALLEST:
+            enough = min(DELTA_TOLERANCE * float(budget / (1 - budget)) / -log_of(1 - budget), 1e-3)
+        elif budget < SMALLEST_NORMAL:
             enough = _one_float(budget)
-    rising, share = _is_rising(build), 1 + len(build(1.0).parts) / MANY
+    rising, share = _is_rising(build), 1 + len(build(1.0).parts) / KINDS_PER_SHARE
     inside, outside = _bracket(excess, start, step if rising else 1 / step)
-    return _narrow(excess, inside, outside, RELATIVE, enough, (begun + share * LONG, begun + share * TOO_LONG))
+    return _narrow(excess, inside, outside, TOLERANCE, enough, (begun + share * LONG, begun + share * TOO_LONG))
 
 
 def _checked(build: Callable[[float], Curve]) -> Callable[[float], Curve]:
-    """The function, of which each answer is a mechanism or a plan."""
+    """The function `build`, checked: it takes one number, and each result must be a mechanism or a plan."""
     example = "lambda e: Laplace(epsilon=e)"
     if not callable(build) or isinstance(build, type):
         raise BadType(f"build ({thing(build)}) must be a function of the free parameter, as {example}")
 
-    with suppress(ValueError):  # where Python does not know what a function takes
+    with suppress(ValueError):  # raised for built-in functions without a signature
         try:
             signature(build).bind(1.0)
         except TypeError:
@@ -108,7 +117,10 @@ def _checked(build: Callable[[float], Curve]) -> Callable[[float], Curve]:
 def _excess(
     build: Callable[[float], Curve], cost: Callable[[Curve], float], budget: Fraction, distance: Distance | None = None
 ) -> Excess:
-    """The logarithm of cost over budget, or another distance; at most 0 only where the cost is certified to fit."""
+    """The excess of a parameter: log(cost/budget), or another `distance`; at most 0 only if certified to fit.
+
+    It is inf where the cost cannot be certified.
+    """
     over = distance or _distance(budget)
 
     @cache
@@ -125,19 +137,22 @@ def _excess(
 
 
 def _distance(budget: Fraction) -> Distance:
-    """How far the logarithm of a cost is above that of the budget."""
+    """log(cost) - log(budget), as a function of log(cost)."""
     target = log_of(budget)
     return lambda size: size - target
 
 
 def _distance_of_delta(budget: Fraction) -> Distance:
-    """The same of a delta; beyond 1/2 it hardly changes on its way to 1, and -log(1 - delta) is taken for it."""
+    """The distance of a delta from its budget: in log(delta), or for a budget above 1/2 in log(-log(1 - delta)).
+
+    Above 1/2 delta itself hardly changes on its way to 1.
+    """
     if budget <= Fraction(1, 2):
         return _distance(budget)
     target = log(-log_of(1 - budget))
 
     def distance(size: float) -> float:
-        if size >= 0 or size < -30:  # where -log(1 - delta) is infinite, or delta itself
+        if size >= 0 or size < -30:  # -log(1 - delta) is infinite, or equal to delta in floats
             return inf if size >= 0 else size - target
         return log(-log(-expm1(size)) if size > -1 else -log1p(-exp(size))) - target
 
@@ -145,29 +160,29 @@ def _distance_of_delta(budget: Fraction) -> Distance:
 
 
 def _one_float(budget: Fraction) -> float:
-    """How far the largest float within a tiny budget may be below it: no cost is told to be nearer."""
+    """The distance from a tiny budget down to the nearest float: costs are floats, and cannot come nearer."""
     nearest = float(budget)
     within = nearest if Fraction(nearest) <= budget else nextafter(nearest, 0.0)
-    return log_of(budget) - log_of(Fraction(within)) + RELATIVE if within else 0.0
+    return log_of(budget) - log_of(Fraction(within)) + TOLERANCE if within else 0.0
 
 
 def _proposal(
     build: Callable[[float], Curve], epsilon: Fraction, distance: Distance, excess: Excess
 ) -> tuple[float, float] | None:
-    """Where the edge should be, if that can be told, and by which factor the search leaves that first.
+    """A heuristic guess of the edge and the factor of the first step away from it; None if no formula applies.
 
     It decides how long the search takes, not what it finds.
     """
     try:
         return _near_edge(build, epsilon, distance, excess)
-    except (ArithmeticError, ValueError):  # beyond what formulas for a first guess are good for
+    except (ArithmeticError, ValueError):  # parameters beyond the range of the formulas
         return None
 
 
 def _near_edge(
     build: Callable[[float], Curve], epsilon: Fraction, distance: Distance, excess: Excess
 ) -> tuple[float, float] | None:
-    """By the saddle point formula, then by Newton's method on better values."""
+    """The guess of `_proposal`: the root of the saddle point formula, then Newton steps on more accurate deltas."""
 
     @cache
     def saddle(parameter: float) -> float:
@@ -184,18 +199,18 @@ def _near_edge(
     assert profile is not None
     parameter = _step(parameter, distance(profile.propose_log_delta(epsilon)), slope)
     parameter = _step(parameter, excess(parameter), slope)
-    left = FURTHER * abs(excess(parameter) / (slope if slope and isfinite(slope) else 1.0))
+    left = OVERSHOOT * abs(excess(parameter) / (slope if slope and isfinite(slope) else 1.0))
     return parameter, 1 + max(1e-9, min(left, 0.1))
 
 
 def _step(parameter: float, miss: float, slope: float) -> float:
-    """Newton's step in the logarithm of the parameter, unless it is a large one."""
+    """The parameter after a Newton step in its logarithm; steps above 0.1 are not taken."""
     move = -miss / slope if slope and isfinite(slope) else inf
     return parameter * exp(move) if abs(move) <= 0.1 else parameter
 
 
 def _is_rising(build: Callable[[float], Curve]) -> bool:
-    """Whether the Kullback-Leibler divergence rises with the parameter."""
+    """Whether the cost rises with the parameter, judged by the Kullback-Leibler divergence at 1 and 2."""
     low, high = build(1.0).rdp(1), build(2.0).rdp(1)
     if low == high:
         raise BadValue("the cost does not depend on the parameter: there is nothing to calibrate")
@@ -203,13 +218,18 @@ def _is_rising(build: Callable[[float], Curve]) -> bool:
 
 
 def _bracket(excess: Excess, start: float, factor: float) -> tuple[float, float]:
-    """Parameters that fit and do not fit; the cost rises by the factor, which grows on the way."""
+    """A parameter that fits and one that does not, found from `start` by growing steps.
+
+    Multiplying by `factor` raises the cost.
+    """
     fits = excess(start) <= 0
     known, value = start, excess(start)
-    far = MOST if fits is (factor > 1) else LEAST
+    far = MOST_PARAMETER if fits is (factor > 1) else LEAST_PARAMETER
     while (excess(following := known * factor if fits else known / factor) <= 0) is fits:
         before, value = value, excess(following)
-        if not LEAST < following < MOST or (_is_flat(factor, before, value) and _is_flat(factor, value, excess(far))):
+        if not LEAST_PARAMETER < following < MOST_PARAMETER or (
+            _is_flat(factor, before, value) and _is_flat(factor, value, excess(far))
+        ):
             size, what = ("large", "every") if fits else ("small", "no")
             raise BadValue(f"the budget is so {size} that {what} parameter fits")
         known, factor = following, _further(factor, before, value)
@@ -217,21 +237,21 @@ def _bracket(excess: Excess, start: float, factor: float) -> tuple[float, float]
 
 
 def _is_flat(factor: float, one: float, other: float) -> bool:
-    """Whether the cost, far from its budget, has hardly changed by a large factor: it may do so to the very end."""
+    """Whether a large factor has hardly changed a cost that is far from its budget: more steps may not reach it."""
     return not 0.5 < factor < 2 and FLAT < abs(other) < inf and abs(one - other) <= FLAT / 10
 
 
 def _further(factor: float, before: float, value: float) -> float:
-    """A larger factor; after a small one as large as to reach beyond the edge, by what it has changed."""
+    """The next, larger factor; after a small one it is extrapolated to reach beyond the edge."""
     grown = _grow(factor)
     if not 1 / 1.2 < factor < 1.2 or not 0 < abs(value - before) < inf:
         return grown
-    wanted = FURTHER * abs(value / (value - before) * log(factor))
-    return max(grown, exp(min(wanted, FURTHEST))) if factor > 1 else min(grown, exp(-min(wanted, FURTHEST)))
+    wanted = OVERSHOOT * abs(value / (value - before) * log(factor))
+    return max(grown, exp(min(wanted, LONGEST_STEP))) if factor > 1 else min(grown, exp(-min(wanted, LONGEST_STEP)))
 
 
 def _grow(factor: float) -> float:
-    """Small steps grow tenfold, large ones are squared; steps down are the inverse of steps up."""
+    """The factor with its distance from 1 tenfold if it is small, squared if large; below 1 the inverse of that."""
     if factor < 1:
         return 1 / _grow(1 / factor)
     return factor * factor if factor > 1.2 else 1 + 10 * (factor - 1)
@@ -245,21 +265,22 @@ def _narrow(
     enough: float = 0.0,
     work: tuple[float, float] = (inf, inf),
 ) -> float:
-    """Close in on the edge: secants in logarithms, placed a little inside it, and bisection whenever they stall.
+    """A parameter that fits, within `relative` of the edge: secants in logarithms, and bisection when they stall.
 
-    A cost that is not further than `enough` from the budget is near enough; after some `work` the parameter is, too.
+    The search also ends at a cost within `enough` of the budget; after work[0] with LOOSE_TOLERANCE, and after work[1]
+    in any case.
     """
     at_inside, at_outside = excess(inside), excess(outside)
     left: Point | None = None
     for turn in range(200):
         low, high = log(inside), log(outside)
-        near = relative if done() <= work[0] else NEAR if done() <= work[1] else inf
+        near = relative if done() <= work[0] else LOOSE_TOLERANCE if done() <= work[1] else inf
         if abs(high - low) <= near or -at_inside < enough:
             break
         middle = (low + high) / 2
         if -inf < at_inside < at_outside < inf and (turn % 4 != 3 or _is_quick(at_inside, at_outside, left)):
             middle = _secant((low, at_inside), (high, at_outside), left, relative, enough)
-        parameter = exp(middle) if min(low, high) <= middle <= max(low, high) else outside  # exp might overflow
+        parameter = exp(middle) if min(low, high) <= middle <= max(low, high) else outside  # exp(middle) might overflow
         if not min(inside, outside) < parameter < max(inside, outside):
             parameter = inside + (outside - inside) / 2
         if not min(inside, outside) < parameter < max(inside, outside):
@@ -269,19 +290,22 @@ def _narrow(
             left, inside, at_inside = (low, at_inside), parameter, value
             gap = log(outside) - log(inside)
             if -inf < value and at_outside < inf and abs(value * gap) <= relative * abs(at_outside - value):
-                break  # the edge is not further away than the tolerance
+                break  # by the secant the edge is within the tolerance
         else:
             left, outside, at_outside = (high, at_outside), parameter, value
     return inside
 
 
 def _is_quick(at_inside: float, at_outside: float, left: Point | None) -> bool:
-    """Whether the last step came much nearer to the edge on its side."""
+    """Whether the last step reduced the excess on its side at least 16 times; `left` is the end it replaced."""
     return left is not None and abs(at_inside if left[1] <= 0 else at_outside) <= abs(left[1]) / 16
 
 
 def _secant(inside: Point, outside: Point, left: Point | None, relative: float, enough: float) -> float:
-    """Where the edge should be, by the two ends; or by one of them and what was left for it, if that was nearer."""
+    """The secant's guess of log(edge): through both ends, or through an end and the one it replaced, if that is nearer.
+
+    `left` is the end that the last step replaced.
+    """
     (low, at_inside), (high, at_outside) = inside, outside
     slope = (at_outside - at_inside) / (high - low)
     place, value = inside
@@ -292,7 +316,7 @@ def _secant(inside: Point, outside: Point, left: Point | None, relative: float, 
             (place, value), slope = near, local
     if not slope:
         return (low + high) / 2
-    # half a tolerance inside the edge, or outside it if the inside is already that near
+    # aim half a tolerance inside the edge, or outside it if the inner end is already that near
     size = max(relative * abs(slope), enough)
     offset = -0.5 if -at_inside > size else 0.25
     return place + (offset * size - value) / slope

@@ -1,4 +1,4 @@
-"""A plan file whose open parameters are found: the noise of each query within the file's own budget."""
+"""Filling a plan file: parameters written `?` are found by `allocate`, within the file's budget or a given one."""
 
 from __future__ import annotations
 
@@ -25,13 +25,13 @@ _SET = re.compile(r"""\b((?:scale|sigma|rho|epsilon)\s*=\s*)(?:'[^']*'|"[^"]*"|[
 
 @dataclass(frozen=True)
 class Filled:
-    """A plan without open parameters, and which of its queries were set."""
+    """A plan without open parameters; `found` has the queries whose noise was set, with their mechanisms."""
 
     plan: PlanFile
     budget: Budget
     found: tuple[tuple[Entry, Mechanism], ...]
     held: Fraction
-    """The rho of the queries that stay as they were."""
+    """The sum of rho of the queries that were not changed."""
 
 
 def fill(
@@ -42,10 +42,10 @@ def fill(
     delta: Value | None = None,
     objective: Literal["worst", "total"] = "worst",
 ) -> Filled:
-    """The plan with the noise of its open queries found, within a budget, or within its own.
+    """The plan with the noise of its open queries found, within the given budget or the file's own.
 
-    Queries that have no `?` stay as they are, and the budget pays for them first; where none has one, the noise of all
-    is set anew. See `allocate` for what is made small.
+    Queries without a `?` are not changed, and the budget pays for them first; if no query has a `?`, the noise of all
+    is set anew. `objective` says which error is minimized, as in `allocate`.
 
     >>> text = '[budget]\\nepsilon = 1\\ndelta = 1e-9\\n[[query]]\\nname = "a"\\nmechanism = "Gaussian(sigma=?)"'
     >>> fill(read_plan("plan.toml", text)).plan.entries[0].text
@@ -79,6 +79,7 @@ def _rho(plans: Sequence[Plan]) -> Fraction:
 
 
 def _budget(plan: PlanFile, rho: Value | None, epsilon: Value | None, delta: Value | None) -> Budget:
+    """The given budget, with the file's delta if none is given; or the budget of the file."""
     if rho is not None or epsilon is not None:
         own = plan.budget.delta if plan.budget is not None else None
         chance = None if epsilon is None else delta if delta is not None else plan.delta or own
@@ -91,6 +92,7 @@ def _budget(plan: PlanFile, rho: Value | None, epsilon: Value | None, delta: Val
 
 
 def _has_noise(entry: Entry) -> bool:
+    """Whether the entry is one use of one mechanism that adds noise."""
     parts = entry.plan.parts if entry.plan else ()
     if len(parts) != 1 or parts[0][1] != 1:
         return False
@@ -99,6 +101,7 @@ def _has_noise(entry: Entry) -> bool:
 
 
 def _query(plan: PlanFile, entry: Entry) -> Query:
+    """The entry as a query for `allocate`: its noise parameter is free, all others are kept."""
     try:
         mechanism, parameters = entry.open or parse_open(entry.text)
         free = [name for name, value in parameters.items() if value is FREE]
@@ -120,7 +123,7 @@ def _query(plan: PlanFile, entry: Entry) -> Query:
 
 
 def _text(entry: Entry, query: Query, mechanism: Mechanism) -> str:
-    """The mechanism as it was written, with the number that was found."""
+    """The text of the entry with the number that was found; the repr of the mechanism if that cannot be done."""
     value = getattr(mechanism, "exact_rho" if query.free == "rho" else query.free)
     if not isinstance(value, Fraction):
         return repr(mechanism)
@@ -130,5 +133,5 @@ def _text(entry: Entry, query: Query, mechanism: Mechanism) -> str:
     text = _SET.sub(rf"\g<1>{number}", entry.text, count=1)
     try:
         return text if parse(text) == Plan.sum_of(mechanism) else repr(mechanism)
-    except PlanError:  # what stood there was no number alone, as Fraction(1, 3)
+    except PlanError:  # the old value was not a plain number, such as Fraction(1, 3)
         return repr(mechanism)

@@ -1,4 +1,8 @@
-"""What a spend is charged: exactly its cost, or a hair more, so that sums of any length stay short numbers."""
+"""Privacy filter (Rogers, Roth, Ullman and Vadhan 2016): adaptive composition that never exceeds a fixed budget.
+
+The parts of this file: costs as whole numbers of a unit; an (epsilon, delta) budget as one of Renyi divergence at an
+order fixed in advance (Feldman and Zrnic 2021); `Meter`, which keeps the sums of one currency; and `Filter` itself.
+"""
 
 from __future__ import annotations
 
@@ -40,16 +44,20 @@ __all__ = [
 ]
 
 
+# Costs as whole multiples of a unit: each is rounded up to one, so that sums of any length stay short numbers.
+
 GRID = lcm(10**1000, lcm(*range(1, 101)) ** 2)
-"""Every amount is a whole multiple of 1/GRID: so is every decimal of up to 1000 places, every fraction of a
-denominator up to 100 or of the square of one (a Gaussian of sigma 7 costs 1/98), and every double above 2^-948."""
+"""Every amount is charged as a whole multiple of 1/GRID.
+
+Exact multiples are all decimals of up to 1000 places, all fractions whose denominator is at most 100 or the square of
+such a number (a Gaussian of sigma 7 costs 1/98), and all doubles above 2^-948."""
 
 
 def units(cost: Fraction, per_one: int = GRID) -> int:
-    """The cost as a number of units, `per_one` of which make 1, rounded up: exact where it is a whole number of them.
+    """The cost as an integer number of units, rounded up; `per_one` units are 1.
 
-    Sums of such numbers never grow longer, so that adding one more takes as long after a million as at the start.
-    Without such a rule the sum of 1/p over primes p would grow by each of them. Theorem: docs/theorems/filter.md.
+    Sums of such integers stay short, so that a spend takes constant time, even after a million. With fractions the
+    denominators would multiply: the sum of 1/p over primes p grows with each p. Theorem: docs/theorems/filter.md.
 
     >>> Fraction(units(Fraction("0.1")), GRID), units(Fraction(1, 10**4000))
     (Fraction(1, 10), 1)
@@ -58,7 +66,7 @@ def units(cost: Fraction, per_one: int = GRID) -> int:
 
 
 def charge(cost: Fraction) -> Fraction:
-    """The least multiple of 1/GRID that is not below the cost: the cost itself, for all that people write.
+    """The cost rounded up to a multiple of 1/GRID; numbers as people write them are exact multiples.
 
     >>> charge(Fraction(1, 10)), charge(Fraction(1, 3))
     (Fraction(1, 10), Fraction(1, 3))
@@ -69,19 +77,19 @@ def charge(cost: Fraction) -> Fraction:
 
 
 def charge_down(budget: Fraction) -> Fraction:
-    """The greatest multiple of 1/GRID that is not above the budget."""
+    """The budget rounded down to a multiple of 1/GRID."""
     return -charge(-budget)
 
 
-# An (epsilon, delta) budget counted at one Renyi order, fixed before anything is spent.
+# An (epsilon, delta) budget as a budget of Renyi divergence at one order, which is fixed before anything is spent.
 
-BITS = 256
+BUDGET_BITS = 256  # precision at which a budget of divergence is computed
 
 
 def renyi_budget(epsilon: Fraction, delta: Fraction, order: Fraction) -> Fraction:
-    """How much divergence of that order may be spent in all, rounded down.
+    """The total Renyi divergence of this order alpha that (epsilon, delta) allows, rounded down; it must be positive.
 
-    epsilon + (log delta + log alpha)/(alpha - 1) - log(1 - 1/alpha). Theorem: docs/theorems/renyi-filter.md.
+    It is epsilon + (log delta + log alpha)/(alpha - 1) - log(1 - 1/alpha). Theorem: docs/theorems/renyi-filter.md.
 
     >>> float(renyi_budget(Fraction(10), Fraction(1, 10**6), Fraction("3.066")))
     4.24996...
@@ -96,7 +104,7 @@ def renyi_budget(epsilon: Fraction, delta: Fraction, order: Fraction) -> Fractio
 
 
 def renyi_left(epsilon: Fraction, delta: Fraction, order: Fraction) -> float:
-    """The same formula, rounded down, where it need not be positive: nothing may be spent then.
+    """The formula of `renyi_budget`, rounded down; if it is not positive, this order leaves nothing to spend.
 
     >>> renyi_left(Fraction(1), Fraction(1, 10**6), Fraction(2)) < 0
     True
@@ -108,11 +116,13 @@ def renyi_left(epsilon: Fraction, delta: Fraction, order: Fraction) -> float:
         alpha = lift(order)
         return lift(epsilon) + (lift(delta).log() + alpha.log()) / (alpha - 1) - (1 - 1 / alpha).log()
 
-    return at_precision(BITS, lambda: below(budget()))
+    return at_precision(BUDGET_BITS, lambda: below(budget()))
 
 
 def best_order(workload: Curve, epsilon: Fraction, delta: Fraction) -> Fraction:
-    """The order, to six digits, at which the budget pays for the most of such a workload: any other is as sound.
+    """The Renyi order, to six digits, at which the budget admits the workload most often: a heuristic search.
+
+    Every order is equally sound, so that nothing in the guarantee rests on the search.
 
     >>> from zcdp import RandomizedResponse
     >>> best_order(RandomizedResponse(epsilon=1, k=1000), Fraction(10), Fraction(1, 10**6))
@@ -121,11 +131,11 @@ def best_order(workload: Curve, epsilon: Fraction, delta: Fraction) -> Fraction:
     target, chance = float(epsilon), log(delta)
 
     def pays_for(s: float) -> float:
-        """Times that the workload fits, in floats; 0 where nothing does."""
+        """How often the workload fits at order 1 + s, in floats; 0 if the order leaves nothing to spend."""
         budget = target + (chance + log(1 + s)) / s - log(s / (1 + s))
         return budget / max(float(workload.rdp(1 + s)), 1e-300) if budget > 0 else 0.0
 
-    steps = [n / 8 for n in range(-64, 97)]  # from e^-8 to e^12
+    steps = [n / 8 for n in range(-64, 97)]  # log s: from s = e^-8 to e^12; then ternary search around the best
     top = max(steps, key=lambda u: pays_for(exp(u)))
     if pays_for(exp(top)) == 0:
         raise BadValue(f"no order leaves anything of epsilon = {target:g} at delta = {float(delta):g}")
@@ -136,22 +146,22 @@ def best_order(workload: Curve, epsilon: Fraction, delta: Fraction) -> Fraction:
     return Fraction(f"{1 + exp((low + high) / 2):.6g}")
 
 
-# Meters of a privacy filter: what a spend costs in rho, or at one Renyi order, and how much of it is left.
+# Meters of a privacy filter: the cost of a spend in one currency, rho or divergence of one order, and what is left.
 
-SPREAD = 12
-"""So many orders where none is told; from the least that leaves anything to a hundred times as far from 1."""
+DEFAULT_ORDERS = 12
+"""The number of Renyi orders if none are given: alpha - 1 from the least that leaves anything to 100 times as much."""
 
 
 Price = tuple[int | None, int | None]
-"""In whole units, in each of the two orders of the neighbours; None where it is infinite."""
+"""A cost in whole units, in each of the two directions of the neighbours; None where it is infinite."""
 
 
 class Meter(ABC):
-    """Two sums that must not exceed a budget, in whole units, so that it takes constant time to add to them.
+    """Two sums of costs that must not exceed a budget, in whole units, so that a spend takes constant time.
 
-    One for each order of the neighbours: what is ordered faces the same way in every spend, and all else costs the
-    same in both. Costs are rounded up to a unit, the budget is a whole number of them.
-    Theorem: docs/theorems/filter.md.
+    There is one sum for each direction of the neighbours (with the person against without, and the reverse). The
+    direction is the same in every spend of a run; a mechanism that does not tell the directions apart costs the same in
+    both. Costs are rounded up to a unit, and the budget is a whole number of units. Theorem: docs/theorems/filter.md.
     """
 
     def __init__(self, budget: Fraction) -> None:
@@ -159,28 +169,28 @@ class Meter(ABC):
         self._per_one = GRID * budget.denominator
         self._limit = units(budget, self._per_one)
         self._used: Price = 0, 0
-        """None once something of infinite cost was admitted by another meter."""
+        """The sums so far; None after a spend of infinite cost, which another meter of the filter admitted."""
         self._last: tuple[Curve, Price] | None = None
 
     @abstractmethod
     def cost(self, curve: Curve) -> Fraction | None:
-        """What a mechanism costs; None where that is infinite."""
+        """The cost of a mechanism, certified: the larger of both directions; None if it is infinite."""
 
     @abstractmethod
     def cost_of_rho(self, rho: Fraction) -> Fraction:
-        """What a rho that is known otherwise costs."""
+        """The cost of a spend of which only rho is known."""
 
     @abstractmethod
     def said(self, amount: str) -> str:
-        """An amount, with its unit."""
+        """An amount with its currency, for messages."""
 
     def costs(self, curve: Curve) -> Both:
-        """What a mechanism costs in each order of the neighbours; the same in both unless a meter knows better."""
+        """The cost of a mechanism in each direction of the neighbours: `cost` in both, unless a subclass is tighter."""
         cost = self.cost(curve)
         return cost, cost
 
     def price(self, what: Curve | Fraction) -> Price:
-        """The cost in whole units; that of the same mechanism again is remembered."""
+        """The cost of a mechanism, or of a rho, in whole units; that of the last mechanism is cached."""
         if isinstance(what, Fraction):
             price = units(self.cost_of_rho(what), self._per_one)
             return price, price
@@ -191,18 +201,18 @@ class Meter(ABC):
         return one, other
 
     def fits(self, price: Price) -> bool:
-        """Whether so much may still be spent, in both orders."""
+        """Whether the price fits the rest of the budget, in both directions."""
         return self._fits(self._used[0], price[0]) and self._fits(self._used[1], price[1])
 
     def _fits(self, used: int | None, price: int | None) -> bool:
         return price is not None and used is not None and used + price <= self._limit
 
     def add(self, price: Price) -> None:
-        """Charge it, also where it does not fit: another meter may have admitted it."""
+        """Charge the price, even if it does not fit: another meter of the filter may have admitted the spend."""
         self._used = _sum(self._used[0], price[0]), _sum(self._used[1], price[1])
 
     def over(self, price: Price) -> tuple[Fraction | None, Fraction]:
-        """Of a price that does not fit: what it costs, and what remains, in an order in which it does not."""
+        """For a price that does not fit: the cost and what remains, in a direction in which it does not fit."""
         first = not self._fits(self._used[0], price[0])
         used, asked = (self._used[0], price[0]) if first else (self._used[1], price[1])
         left = self._limit - (self._limit if used is None else min(used, self._limit))
@@ -210,40 +220,40 @@ class Meter(ABC):
 
     @property
     def spent(self) -> Fraction:
-        """What was spent in the order that has cost more; more than the budget where another meter admitted it."""
+        """The larger of both sums; it exceeds the budget if another meter admitted what did not fit here."""
         return Fraction(max(self._limit + 1 if used is None else used for used in self._used), self._per_one)
 
     @property
     def remaining(self) -> Fraction:
-        """What may still be spent, exactly."""
+        """The rest of the budget, exactly; 0 if it is exceeded."""
         return max(self.budget - self.spent, Fraction(0))
 
 
 class RhoMeter(Meter):
-    """The sum of the rhos. Theorem: docs/theorems/filter.md."""
+    """A meter of rho: costs are the tight rho of each mechanism. Theorem: docs/theorems/filter.md."""
 
     def cost(self, curve: Curve) -> Fraction | None:
-        """rho."""
+        """rho of the mechanism, as an exact upper bound."""
         return None if curve.unbounded else curve.rho_fraction
 
     def cost_of_rho(self, rho: Fraction) -> Fraction:
-        """Itself."""
+        """rho itself."""
         return rho
 
     def said(self, amount: str) -> str:
-        """In rho."""
+        """The amount, named rho."""
         return f"rho ({amount})"
 
 
 class OrderMeter(Meter):
-    """The sums of the divergences of one order, in each order of neighbours. Theorem: docs/theorems/renyi-filter.md."""
+    """A meter of Renyi divergence at one order, in each direction. Theorem: docs/theorems/renyi-filter.md."""
 
     def __init__(self, order: Fraction, budget: Fraction) -> None:
         super().__init__(budget)
         self.order = order
 
     def cost(self, curve: Curve) -> Fraction | None:
-        """The divergence, rounded up, or order times rho, which is at least as large and may be an exact number."""
+        """The Renyi divergence of this order, rounded up, or order * rho if that exact number is below the float."""
         if curve.unbounded:
             return None
         known = curve.rdp(self.order)
@@ -252,7 +262,7 @@ class OrderMeter(Meter):
         return min((one for one in (found, by_rho) if one is not None), default=None)
 
     def costs(self, curve: Curve) -> Both:
-        """The divergence in each order of the neighbours, rounded up; none is above the larger of both."""
+        """The Renyi divergence in each direction of the neighbours, rounded up; neither exceeds `cost`."""
         most = self.cost(curve)
         if most is None or curve.relation is not Relation.ADD_REMOVE:
             return most, most
@@ -260,24 +270,26 @@ class OrderMeter(Meter):
         return (most if one is None else min(one, most)), (most if other is None else min(other, most))
 
     def cost_of_rho(self, rho: Fraction) -> Fraction:
-        """The order times rho, which is what zCDP says of it."""
+        """order * rho, the divergence that zCDP bounds."""
         return self.order * rho
 
     def said(self, amount: str) -> str:
-        """In divergence of the order."""
+        """The amount, named divergence of this order."""
         return f"divergence of order {shown(self.order, 6)} ({amount})"
 
 
 def _sum(used: int | None, price: int | None) -> int | None:
+    """The sum; None, which stands for infinity, if either is None."""
     return None if used is None or price is None else used + price
 
 
 def meters_at(
     epsilon: Fraction, delta: Fraction, orders: tuple[Value, ...] | None, workload: Curve | None
 ) -> tuple[OrderMeter, ...]:
-    """One meter for each order, all of delta for one alone, equal shares of it for several.
+    """One meter for each Renyi order; several orders share delta equally.
 
-    The orders as told, but for those that leave nothing of epsilon; the best one for a workload; else a dozen of them.
+    The orders are the best one for the workload if that is given; else those given, without the ones that leave nothing
+    of epsilon; else a dozen default ones.
     """
     if workload is not None:
         chosen: tuple[Fraction, ...] = (best_order(workload, epsilon, delta),)
@@ -292,9 +304,9 @@ def meters_at(
 
 
 def _useful(epsilon: Fraction, delta: Fraction, orders: tuple[Fraction, ...]) -> tuple[Fraction, ...]:
-    """Without the orders that leave nothing of epsilon at their share of delta: the others share what those would have.
+    """The orders that leave something of epsilon at their share of delta; at least one.
 
-    One after another, that which leaves least first, as each that goes makes the shares larger; one always stays.
+    They are removed one at a time, the one that leaves least first, as each removal enlarges the shares of the others.
     """
     left = list(orders)
     while len(left) > 1:
@@ -307,8 +319,11 @@ def _useful(epsilon: Fraction, delta: Fraction, orders: tuple[Fraction, ...]) ->
 
 
 def _several(epsilon: Fraction, delta: Fraction) -> tuple[Fraction, ...]:
-    """Orders at equal steps of log(alpha - 1), from a quarter beyond the least that leaves anything of epsilon."""
-    target, chance = float(epsilon), log(float(delta) / SPREAD)
+    """The default orders alpha, at equal steps of log(alpha - 1), in floats: heuristic, as every order is sound.
+
+    alpha - 1 begins at 1.25 times the least value that leaves anything of epsilon.
+    """
+    target, chance = float(epsilon), log(float(delta) / DEFAULT_ORDERS)
 
     def left(s: float) -> float:
         return target + (chance + log(1 + s)) / s - log(s / (1 + s))
@@ -318,10 +333,10 @@ def _several(epsilon: Fraction, delta: Fraction) -> tuple[Fraction, ...]:
         middle = (low + high) / 2
         low, high = (low, middle) if left(exp(middle)) > 0 else (middle, high)
     least = 1.25 * exp(high)
-    return tuple(Fraction(f"{1 + least * 100 ** (n / (SPREAD - 1)):.6g}") for n in range(SPREAD))
+    return tuple(Fraction(f"{1 + least * 100 ** (n / (DEFAULT_ORDERS - 1)):.6g}") for n in range(DEFAULT_ORDERS))
 
 
-# A privacy filter: admits what fits the rest of a budget, and refuses the rest; exact to the last digit.
+# The filter: it admits a spend if some meter has room for it, and charges it to all.
 
 
 class BudgetExceeded(ZcdpError):
@@ -329,7 +344,7 @@ class BudgetExceeded(ZcdpError):
 
 
 class Spend(NamedTuple):
-    """What was admitted: a mechanism or plan, or a rho; and what it was called."""
+    """An admitted spend: a mechanism, a plan or a rho, and its label."""
 
     what: Curve | Fraction
     label: str | None = None
@@ -339,19 +354,19 @@ class Spend(NamedTuple):
 class Filter:
     """Fully adaptive composition within a budget: each next mechanism may depend on all outputs so far.
 
-    With `rho` the whole run is rho-zCDP if the sum of what is spent never exceeds rho: adaptivity costs nothing extra.
-    With `epsilon` and `delta` it is (epsilon, delta)-DP: divergences of an order are added, which is fixed before
-    anything is spent. `workload`, a mechanism or plan of the kind to come, chooses the order that admits most of it;
-    `order` states one; `orders` several, among which delta is split, and a spend is admitted while some order has room
-    for it; of these, such as leave nothing of epsilon are left out and have no share. Without any of these there are a
-    dozen orders. No other order, and no profile of what happened to run, may be claimed afterwards. Of mechanisms for
-    add_remove neighbours, which all face the same way, one sum is kept with the person against without, and one the
-    other way round.
+    With `rho` the whole run is rho-zCDP, as the sum of what is spent never exceeds rho: adaptivity costs nothing extra.
+    With `epsilon` and `delta` it is (epsilon, delta)-DP: Renyi divergences are added at an order that is fixed before
+    anything is spent. `workload`, a mechanism or plan like those to come, chooses the order that admits it most often;
+    `order` states one order; `orders` states several, which share delta equally, and a spend is admitted while some
+    order has room for it. Orders that leave nothing of epsilon are left out and get no share. Without any of the three
+    there are a dozen orders. Afterwards no guarantee holds at another order, nor from the profile of the mechanisms
+    that happened to run. For mechanisms with add_remove neighbours there are two sums, one for each direction (with the
+    person against without, and the reverse).
 
-    Sums are rational numbers. Each cost is rounded up to a whole multiple of a unit below 1e-1000, of which decimals
-    of up to 1000 places and the budget itself are multiples already: so a spend takes constant time, whatever was spent
-    before. It is atomic between threads. A filter is one budget: it cannot be copied or pickled, and a forked process
-    may not spend from it. Theorems: docs/theorems/filter.md, docs/theorems/renyi-filter.md.
+    Sums are exact rational numbers. Each cost is rounded up to a whole multiple of a unit below 1e-1000; decimals of up
+    to 1000 places and the budget are exact multiples. So a spend takes constant time, whatever was spent before. It is
+    atomic between threads. A filter is one budget: it cannot be copied or pickled, and a forked process may not spend
+    from it. Theorems: docs/theorems/filter.md, docs/theorems/renyi-filter.md.
 
     >>> f = Filter(rho=1)
     >>> for _ in range(10):
@@ -421,43 +436,43 @@ class Filter:
 
     @property
     def _best(self) -> Meter:
-        """The meter with the largest share left."""
+        """The meter with the largest share of its budget left."""
         return max(self._meters, key=lambda meter: meter.remaining / meter.budget)
 
     @property
     def orders(self) -> tuple[Fraction, ...]:
-        """The orders at which divergences are added; none for a budget in rho."""
+        """The Renyi orders at which divergences are added; empty for a budget in rho."""
         return tuple(meter.order for meter in self._meters if isinstance(meter, OrderMeter))
 
     @property
     def budget(self) -> Fraction:
-        """What may be spent in total: rho, or divergence of the order that has the largest share left."""
+        """The whole budget: in rho, or in divergence of the order that has the largest share left."""
         return self._best.budget
 
     @property
     def spent(self) -> Fraction:
-        """What was spent so far, exactly, in the same unit."""
+        """What was spent so far, exactly, in the unit of `budget`."""
         return self._best.spent
 
     @property
     def remaining(self) -> Fraction:
-        """What may still be spent, exactly, in the same unit."""
+        """What may still be spent, exactly, in the unit of `budget`."""
         return self._best.remaining
 
     @property
     def history(self) -> tuple[Spend, ...]:
-        """What was admitted, in its order."""
+        """The admitted spends, the first one first."""
         return tuple(self._history)
 
     def would_fit(self, mechanism: Curve | None = None, *, rho: Value | None = None) -> bool:
-        """Whether the request would be admitted now."""
+        """Whether `spend` would admit the same request now."""
         what = _what(mechanism, rho)
         if not isinstance(what, Fraction):
             self._relation.joined(what.relation)
         return self._is_here() and any(meter.fits(meter.price(what)) for meter in self._meters)
 
     def spend(self, mechanism: Curve | None = None, *, rho: Value | None = None, label: str | None = None) -> None:
-        """Charge a mechanism or plan, or a rho that is known otherwise; raises `BudgetExceeded` if it does not fit."""
+        """Charge a mechanism or plan, or a spend of known rho; raises `BudgetExceeded` if it does not fit."""
         what = _what(mechanism, rho)
         if label is not None and not isinstance(label, str):
             raise BadType(f"label ({thing(label)}) must be text")
@@ -478,11 +493,12 @@ class Filter:
         raise BudgetExceeded(f"{asked} exceeds what remains ({shown(left, 17)}): nothing was spent")
 
     def _is_here(self) -> bool:
+        """Whether this is the process that made the filter."""
         return os.getpid() == self._process
 
 
 def _what(mechanism: Curve | None, rho: Value | None) -> Curve | Fraction:
-    """What to charge."""
+    """The mechanism, or the rho, to charge: exactly one of both must be given."""
     if (mechanism is None) == (rho is None):
         raise BadType("give a mechanism, or rho")
     if mechanism is None:

@@ -1,4 +1,4 @@
-"""A plan file as a program uses it: its queries by name, each with the mechanism to run."""
+"""Loading a plan file for use in a program: its queries by name, each with the mechanism that releases its answers."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ __all__ = ["NamedQuery", "Queries", "load"]
 @spoken_class
 @dataclass(frozen=True)
 class NamedQuery:
-    """One query of a plan file: its mechanism, how often it may be used, and what was noted about it."""
+    """One query of a plan file: its mechanism, how often it may be used (`count`), and its note."""
 
     name: str
     mechanism: Mechanism
@@ -31,7 +31,7 @@ class NamedQuery:
     note: str | None = None
 
     def release(self, *values: Any, **options: Any) -> Any:
-        """What the mechanism releases: `mechanism.release`, or `mechanism.run` of a stream."""
+        """Release an answer: calls `mechanism.release`, or `mechanism.run` of a mechanism for streams."""
         run = getattr(self.mechanism, "release", None) or getattr(self.mechanism, "run", None)
         if run is None:
             raise BadType(f"{self.name}: {self.mechanism!r} is accounted for, and has no sampler to be run")
@@ -39,7 +39,7 @@ class NamedQuery:
 
 
 class Queries(Mapping[str, NamedQuery]):
-    """The queries of a plan file by name, in its order; `plan` is all of them, `account()` what they cost."""
+    """The queries of a plan file by name, as listed there; `plan` is all of them, `account()` their cost."""
 
     def __init__(self, file: PlanFile) -> None:
         self.file = file
@@ -61,17 +61,17 @@ class Queries(Mapping[str, NamedQuery]):
 
     @property
     def plan(self) -> Plan:
-        """All queries, each as often as it may be used."""
+        """The plan of all queries, each as often as it may be used."""
         return Plan.sum_of(*(Plan.repeated(query.mechanism, query.count) for query in self.values()))
 
     def account(self, *, delta: Value | None = None, curve: bool = False) -> Account:
-        """What the file costs: `zcdp.account` of it."""
+        """The cost of the file: `zcdp.account` of it."""
         return account(self.file, delta=delta, curve=curve)
 
 
 @spoken
 def load(path: str | PathLike[str]) -> Queries:
-    """The queries of a plan file, ready to release; unlike `account`, it takes the file's name as text too.
+    """The queries of a plan file, ready to release; unlike `account`, it also takes the file's name as text.
 
     >>> queries = load("examples/census.toml")
     >>> list(queries)[0], queries["monthly corrections"].count
@@ -87,6 +87,7 @@ def load(path: str | PathLike[str]) -> Queries:
 
 
 def _query(file: PlanFile, entry: Entry) -> NamedQuery:
+    """The entry as a query to run; it must be one mechanism without `?`."""
     where = f"{file.source}:{entry.line}: mechanism"
     if entry.plan is None:
         raise PlanFileError(f"{where}: '?' has no value yet: zcdp allocate finds one")

@@ -1,4 +1,4 @@
-"""An odometer: what has been spent so far, in every currency."""
+"""Privacy odometer (Rogers, Roth, Ullman and Vadhan 2016): what has been spent so far, without a limit."""
 
 from __future__ import annotations
 
@@ -23,9 +23,9 @@ __all__ = ["Odometer"]
 class Odometer:
     """Adds up what is spent, without a limit.
 
-    `rho`, `epsilon_at` and `plan` are the cost of the mechanisms so far: a guarantee if which mechanisms run was not
-    chosen by looking at outputs (their queries may be). Where it was, `anytime_epsilon` holds at all times at once.
-    An odometer cannot be copied or pickled: what is spent on a copy would be missing here.
+    `rho`, `epsilon_at` and `plan` are the cost of the mechanisms so far. They are a guarantee if the choice of
+    mechanisms did not depend on outputs (the choice of queries may). If it did, `anytime_epsilon` is a bound that holds
+    at all times at once. An odometer cannot be copied or pickled: what is spent on a copy would be missing here.
     Theorem: docs/theorems/filter.md.
 
     >>> from zcdp import Laplace
@@ -40,7 +40,7 @@ class Odometer:
 
     def __init__(self) -> None:
         self._plan: Plan | None = None
-        self._used = 0  # the sum of rho in units of 1/GRID, which stays short
+        self._used = 0  # the sum of rho, each rounded up to a unit of 1/GRID: an integer that stays short
         give_lock(self)
 
     def __repr__(self) -> str:
@@ -67,29 +67,29 @@ class Odometer:
         with self._lock:
             plan = Plan.sum_of(mechanism) if self._plan is None else self._plan + mechanism
             used = self._used + cost
-            self._plan, self._used = plan, used  # both or, if it is interrupted before, neither
+            self._plan, self._used = plan, used  # together and last: an interrupt before this changes neither
 
     @property
     def plan(self) -> Plan:
-        """All that was spent, as one plan."""
+        """The plan of all mechanisms so far."""
         if self._plan is None:
             raise BadValue("nothing was spent yet")
         return self._plan
 
     @property
     def rho(self) -> float:
-        """The tight rho of all that was spent; 0 at the start."""
+        """The tight rho of the plan so far, rounded up; 0 at the start."""
         return 0.0 if self._plan is None else self._plan.rho
 
     def epsilon_at(self, *, delta: Value) -> float:
-        """epsilon of all that was spent, by the best certified route."""
+        """epsilon at delta of the plan so far, by the best certified route."""
         return 0.0 if self._plan is None else self._plan.epsilon_at(delta=delta)
 
     def anytime_epsilon(self, *, delta: Value) -> float:
-        """A bound on the loss that holds at all times at once with probability 1 - delta, whatever is chosen when.
+        """A bound on the privacy loss so far; with probability 1 - delta it holds at all times at once.
 
-        With B the least power of two that is not below the sum of rho, and j its exponent, it is
-        B + 2 sqrt(B log(1/d)) with d = delta/(2.3 (1 + |j|)^2) for both signs of j.
+        The mechanisms may be chosen adaptively. With B the least power of two that is not below the sum of rho, and j
+        its exponent (of either sign), the bound is B + 2 sqrt(B log(1/d)) with d = delta/(2.3 (1 + |j|)^2).
         """
         target = probability(delta, "delta")
         spent = self._sum
@@ -100,7 +100,7 @@ class Odometer:
             rung += 1
         while Fraction(2) ** (rung - 1) >= spent:
             rung -= 1
-        assert 2 * pi**2 / 6 - 1 < Fraction(23, 10)  # the sum over both signs of 1/(1 + |j|)^2
+        assert 2 * pi**2 / 6 - 1 < Fraction(23, 10)  # the sum over all integers j of 1/(1 + |j|)^2
         share = target / (Fraction(23, 10) * (1 + abs(rung)) ** 2)
         budget = Fraction(2) ** rung
         return enclose(lambda: lift(budget) + 2 * (lift(budget) * -lift(share).log()).sqrt())[1]

@@ -1,4 +1,8 @@
-"""What an account holds: frozen values with names, and the dictionary that is its JSON form."""
+"""The account of a plan: what each query and the whole plan cost, certified, beside what other accounting charges.
+
+The parts of this file: `Account` and the values it is made of, with its JSON form; the titles of the theorems it cites;
+`Total`, the cost of a whole plan by every route; and the function `account`.
+"""
 
 from __future__ import annotations
 
@@ -55,7 +59,7 @@ Held = TypeVar("Held")
 
 @dataclass(frozen=True)
 class Charge:
-    """What another way of accounting charges for the same releases: rho, and epsilon at the account's delta."""
+    """The cost of the same releases by another bound: rho, and epsilon at the account's delta. For comparison only."""
 
     rho: float
     epsilon: float
@@ -63,39 +67,41 @@ class Charge:
 
 @dataclass(frozen=True)
 class QueryCost:
-    """What one query costs: `count` uses of a mechanism, which is given as it was written."""
+    """The cost of one query: `count` uses of `mechanism`, which is the text as it was written."""
 
     name: str
     mechanism: str
     count: int
     note: str | None
     rho: float
-    """Of all uses together."""
+    """rho of all uses together, rounded up."""
     rho_one: float
-    """Of one use."""
+    """rho of one use, rounded up."""
     rho_bounds_one: tuple[float, float]
-    """Floats on both sides of the tight value of one use."""
+    """Certified lower and upper end of the tight rho of one use."""
     rho_order: float | None
+    """The Renyi order at which rho is attained; None if it is not known."""
     is_tight: bool
-    """Whether rho is exact; else a proven upper bound."""
+    """Whether rho is the tight value of the mechanism; else it is a proven upper bound."""
     pure_epsilon_one: float
-    """Of one use; inf where there is none."""
+    """The pure epsilon of one use; inf if the mechanism is not pure DP."""
     theorem: str
-    """The page that proves it."""
+    """The name of the page under docs/theorems that proves rho."""
     share: float | None
-    """Of the sum of all queries' rho."""
+    """The share of this query in the sum of all queries' rho."""
     usual: Mapping[str, float | None]
+    """rho of all uses by the bounds in common use; None where a bound does not apply."""
     saved: float | None
-    """Against the first of the usual bounds."""
+    """The share of rho saved against the first of the usual bounds."""
     accuracy: Accuracy | None = None
-    """Of one answer, where the mechanism adds noise to it: standard deviation, and half-width at 95%."""
+    """The accuracy of one answer, if the mechanism adds noise to it: standard deviation, and half-width at 95%."""
     alone: Accuracy | None = None
-    """Of a table that is made to add up with others: that of its own noise. `accuracy` is that of the adjusted one."""
+    """For a table that is adjusted to add up with others: the accuracy before; `accuracy` is that after adjustment."""
 
 
 @dataclass(frozen=True)
 class Route:
-    """epsilon at the account's delta, by a way of accounting that others offer."""
+    """epsilon at the account's delta by a method in use elsewhere. For comparison only."""
 
     name: str
     epsilon: float
@@ -103,46 +109,54 @@ class Route:
 
 @dataclass(frozen=True)
 class TotalCost:
-    """What all queries cost together; floats of guarantees are never below the truth."""
+    """The cost of all queries together; rho, epsilon and the routes are certified upper bounds."""
 
     rho: float
     rho_bounds: tuple[float, float]
+    """Certified lower and upper end of the tight rho."""
     rho_order: float | None
+    """The Renyi order at which rho is attained; None if the parts attain theirs at different orders."""
     relation: str
-    """Which two data sets are compared: add_remove, replace, or either."""
+    """The neighbouring relation: add_remove, replace, or either."""
     pure_epsilon: float
     epsilon: float
+    """The least epsilon at the account's delta over all routes."""
     epsilon_bounds: tuple[float, float]
+    """Certified lower and upper end of the least epsilon at the account's delta."""
     route: str
-    """The route of the least epsilon."""
+    """The route that gives the least epsilon."""
     full: bool
-    """Whether every route was taken; else epsilon comes from rho alone."""
+    """Whether every route was computed; else epsilon comes from rho or the pure epsilon alone."""
     routes: Mapping[str, float]
+    """epsilon at the account's delta by each route."""
     usual: Mapping[str, Charge]
+    """The cost by the bounds in common use; empty if no part is pure DP."""
     saved_rho: float | None
+    """The share of rho saved against the first of the usual bounds."""
     saved_epsilon: float | None
-    """Against the least of `elsewhere`."""
+    """The share of epsilon saved against the least of `elsewhere`."""
     elsewhere: tuple[Route, ...] = ()
-    """What a careful user gets today, the least first: to compare with, not guarantees."""
+    """epsilon by the methods that a careful user has elsewhere, the least first: for comparison, not guarantees."""
 
 
 @dataclass(frozen=True)
 class BudgetUse:
-    """A budget, in rho or in epsilon at delta, and how much of it is spent."""
+    """A budget, in rho or in epsilon at delta, and how much of it the plan spends."""
 
     rho: float | None
     epsilon: float | None
     delta: float | None
     spent: float
-    """The share of the budget."""
+    """The spent share of the budget."""
     left: float
-    """What remains, rounded down."""
+    """The rest of the budget, in its own unit, rounded down; negative if it is exceeded."""
     exceeded: bool
+    """Whether the plan costs more than the budget, decided in exact numbers."""
 
 
 @dataclass(frozen=True)
 class Point:
-    """A guarantee of its own: (epsilon, delta)-differential privacy."""
+    """One point of the privacy curve: the plan is certified to be (epsilon, delta)-DP."""
 
     epsilon: float
     delta: float
@@ -150,7 +164,7 @@ class Point:
 
 @dataclass(frozen=True)
 class Citation:
-    """A theorem that the numbers rest on."""
+    """A theorem that the numbers rest on, with the path of its page."""
 
     id: str
     title: str
@@ -160,7 +174,7 @@ class Citation:
 @spoken_class
 @dataclass(frozen=True)
 class Account:
-    """What a plan costs: by query, together, against its budget; and what is known of who made it about what.
+    """The cost of a plan: of each query, in total, and against its budget; with versions, title, author and data set.
 
     `to_dict()` is what `zcdp account --json` prints, `Account.from_dict` its inverse.
     """
@@ -169,16 +183,17 @@ class Account:
     python: str
     python_flint: str
     date: str
-    """The day on which it was made, in UTC."""
+    """The day on which the account was made, in UTC."""
     title: str | None
     description: str | None
     author: str | None
     dataset: str | None
     unit: str | None
-    """Whose data a neighbour lacks: a person, a household."""
+    """The unit of privacy, whose data neighbours differ in: a person, a household."""
     source: str
-    """The file or the expression."""
+    """The name of the plan file, or the expression."""
     inputs: str = field(repr=False)
+    """The text of the plan file, or the expression."""
     delta: float
     budget: BudgetUse | None
     queries: tuple[QueryCost, ...] = field(repr=False)
@@ -187,12 +202,12 @@ class Account:
     theorems: tuple[Citation, ...] = field(repr=False)
 
     def to_dict(self) -> dict[str, Any]:
-        """Plain data: what JSON has no word for is text ("inf"), tuples are lists."""
+        """The account as data for JSON: infinity is the text "inf", tuples are lists."""
         plain: dict[str, Any] = _plain(self)
         return plain
 
     def _repr_html_(self) -> str:
-        """What a notebook shows: each query with its share, then the whole."""
+        """The HTML table that a notebook shows: each query with its share, then the total."""
         shown = shares([query.rho for query in self.queries])
         rows = [
             (printable(query.name), printable(query.mechanism), f"{query.count:,}", at_most(query.rho), share)
@@ -204,7 +219,7 @@ class Account:
 
     @classmethod
     def from_dict(cls, data: Mapping[str, Any]) -> Account:
-        """The account of which this is the dictionary, as JSON gives it back.
+        """The account from its dictionary, as read from JSON: the inverse of `to_dict`.
 
         >>> Account.from_dict({"zcdp": "0.2.0"})
         Traceback (most recent call last):
@@ -215,6 +230,7 @@ class Account:
 
 
 def _plain(value: Any) -> Any:
+    """The value as data for JSON."""
     if is_dataclass(value) and not isinstance(value, type):
         return {one.name: _plain(getattr(value, one.name)) for one in fields(value)}
     if isinstance(value, Mapping):
@@ -225,7 +241,7 @@ def _plain(value: Any) -> Any:
 
 
 def _held(kind: type[Held], data: Any, where: str) -> Held:
-    """The value of a declared type, from plain data; whatever is not of that type is refused."""
+    """The value of the declared type `kind` from JSON data; data of another type is refused, with its place `where`."""
     if is_dataclass(kind):
         if not isinstance(data, Mapping):
             raise BadValue(f"{where} must be a table of fields, not {type(data).__name__}")
@@ -256,7 +272,7 @@ def _held(kind: type[Held], data: Any, where: str) -> Held:
     raise BadValue(f"{where} ({str(data)[:40]!r}) is not what an account has there")
 
 
-# The titles of the theorems that an account cites; the pages themselves are under docs/theorems/.
+# The titles of the theorems that an account cites, by the names of their pages under docs/theorems/.
 
 TITLES = {
     "bounded-range": "Bounded range: rho = eta/(e^eta - 1) + log((e^eta - 1)/eta) - 1",
@@ -292,7 +308,7 @@ TITLES = {
 
 
 def cited(names: set[str]) -> tuple[Citation, ...]:
-    """Identifier, title and page of each.
+    """The citations of the theorems of these names, sorted by name.
 
     >>> cited({"rappor"})[0].title
     'RAPPOR: rho = epsilon tanh(epsilon/4)'
@@ -300,20 +316,21 @@ def cited(names: set[str]) -> tuple[Citation, ...]:
     return tuple(Citation(n, TITLES.get(n, n), f"docs/theorems/{n}.md") for n in sorted(names))
 
 
-# The whole of a plan: rho, epsilon at delta by every route, and points of its (epsilon, delta) curve.
+# The cost of a whole plan: rho, epsilon at delta by every route, and points of its (epsilon, delta) curve.
 
-MANY = 2_000
-"""Beyond so many different mechanisms all routes take ten seconds and more; rho alone is quick, and epsilon larger."""
-SEVERAL = 64
-"""Beyond so many a curve is that of the profile alone, neighbouring points together."""
-POINTS = 40
+MOST_KINDS_IN_FULL = 2_000
+"""A plan of more different mechanisms is accounted by rho alone: all routes would take ten seconds and more."""
+MOST_KINDS_BY_POINT = 64
+"""The curve of a plan of more different mechanisms comes from the profile alone, with neighbouring points together."""
+CURVE_STEPS = 40
 HASTE, LITTLE_HASTE = 32, 4
+"""Points of a curve get one HASTE-th of the effort of a single delta, those computed together one LITTLE_HASTE-th."""
 BOUNDLESS = "rho is infinite: the whole plan spends more than a float can say"
 
 
 @dataclass(frozen=True)
 class Total:
-    """What the whole plan costs."""
+    """The cost of a whole plan at one delta; the fields are those of `TotalCost`."""
 
     plan: Plan
     rho: float
@@ -330,34 +347,35 @@ class Total:
 
     @property
     def epsilon(self) -> float:
-        """The least epsilon of all routes."""
+        """The certified upper end: the least epsilon of all routes."""
         return self.epsilon_bounds[1]
 
     @property
     def exact_rho(self) -> Fraction:
-        """A rational between the tight rho and `rho`: the sum of the parts' own, where that is less than a float."""
+        """An exact upper bound on rho for comparison with a budget: the sum of the parts' rationals, if below `rho`."""
         parts = sum((part.rho_fraction * count for part, count in self.plan.parts), Fraction(0))
         return min(parts, Fraction(self.rho)) if self.rho < inf else parts
 
     @property
     def exact_epsilon(self) -> Fraction:
-        """The least epsilon as a rational: the sum of the largest losses, where that is less than a float."""
+        """An exact upper bound on epsilon for comparison with a budget: the largest loss, if below `epsilon`."""
         try:
             loss = self.plan.largest_loss
-        except (AttributeError, TypeError, ValueError):  # no one exact number
+        except (AttributeError, TypeError, ValueError):  # the sum of the losses is not one exact number
             loss = None
         return min(loss, Fraction(self.epsilon)) if isinstance(loss, Fraction) else Fraction(self.epsilon)
 
     @property
     def theorems(self) -> set[str]:
-        """What the composition and the chosen route rest on."""
+        """The names of the theorems that the composition and the chosen route rest on."""
         route = {"profile": {"profile"}, "rdp": {"rdp-to-approx"}, "zcdp": {"rdp-to-approx"}}.get(self.route, set())
         return route | ({"composition"} if sum(count for _, count in self.plan.parts) > 1 else set())
 
     def usual(self, delta: Fraction) -> dict[str, dict[str, float]]:
-        """The sums of the usual charges, converted as zCDP; a part that has none is charged its own rho.
+        """rho by the usual bounds, summed over the parts, and the epsilon that zCDP gives for it.
 
-        Nothing, where no part has a pure epsilon: epsilon^2/2 says nothing of Gaussian noise.
+        A part without a usual bound is charged its own rho. The answer is empty if no part is pure DP, as epsilon^2/2
+        says nothing about Gaussian noise.
         """
         if all(part.pure_epsilon == inf for part, _ in self.plan.parts):
             return {}
@@ -373,9 +391,9 @@ class Total:
 
 
 def total_of(plan: Plan, delta: Fraction, full: bool | None = None) -> Total:
-    """The whole plan at `delta`; `full` is whether to compute the exact profile and the Renyi curve of all parts."""
+    """The cost of the plan at `delta`; `full` says whether to compute the exact profile and the Renyi curve."""
     if full is None:
-        full = len(plan.parts) <= MANY
+        full = len(plan.parts) <= MOST_KINDS_IN_FULL
     if not full:
         return _by_rho(plan, delta)
     if plan.rho == inf:
@@ -383,7 +401,7 @@ def total_of(plan: Plan, delta: Fraction, full: bool | None = None) -> Total:
     routes = plan.routes(delta=delta)
     try:
         order: float | None = plan.rho_order
-    except NotCertified:  # the parts peak at different orders
+    except NotCertified:  # the parts attain their rho at different orders
         order = None
     lower, upper = plan.epsilon_bounds(delta=delta)
     best = min(upper, *routes.values())
@@ -391,15 +409,15 @@ def total_of(plan: Plan, delta: Fraction, full: bool | None = None) -> Total:
 
 
 def _by_rho(plan: Plan, delta: Fraction) -> Total:
-    """The sum of the parts' rho, and what follows from it alone: sound for any number of parts, and quick."""
+    """The cost from the parts' rho and pure epsilons alone: certified and quick for any number of parts, not tight."""
     rhos = [(part.rho_fraction, count) for part, count in plan.parts]
     top = sum((rho * count for rho, count in rhos), Fraction(0))
     order: float | None = None
     try:
         bounds, order = enclose(lambda: plan.peak().rho), plan.parts[0][0].rho_order
-    except NotCertified:  # the parts peak at different orders
+    except NotCertified:  # the parts attain their rho at different orders
         bounds = enclose(plan.kl)[0], enclose(lambda: lift(top))[1]
-    if not plan._of_tight_parts:  # some part's own value is only an upper bound
+    if not plan._of_tight_parts:  # the rho of some part is only an upper bound
         bounds = 0.0, bounds[1]
     if bounds[1] == inf:
         raise BadValue(BOUNDLESS)
@@ -412,19 +430,19 @@ def _by_rho(plan: Plan, delta: Fraction) -> Total:
 def curve_points(
     plan: Plan, total: Total, delta: Fraction, progress: Callable[[float, str], None]
 ) -> Iterator[tuple[float, float]]:
-    """Certified (epsilon, delta), from epsilon 0 to where delta is a thousandth of the one asked for."""
+    """Certified points (epsilon, delta) from epsilon = 0 to where delta is a thousandth of `delta`, at most 1e-9."""
     last = min(Fraction(delta) / 1000, Fraction(1, 10**9))
-    several = len(plan.parts) > SEVERAL
+    several = len(plan.parts) > MOST_KINDS_BY_POINT
     short = total.full and not several
     end = plan.epsilon_at(delta=last) if short else min(zcdp_to_epsilon(total.rho, last), plan.pure_epsilon)
     if total.full and several:
         progress(0.5, "curve")
-        epsilons = [Fraction(end * (n / POINTS)) for n in range(POINTS + 1)]
+        epsilons = [Fraction(end * (n / CURVE_STEPS)) for n in range(CURVE_STEPS + 1)]
         yield from zip(map(float, epsilons), plan._curve_in_haste(epsilons, LITTLE_HASTE), strict=True)
         return
-    for n in range(POINTS + 1):
-        progress(0.4 + 0.6 * n / POINTS, "curve")
-        epsilon = end * (n / POINTS)  # which is finite where end is
+    for n in range(CURVE_STEPS + 1):
+        progress(0.4 + 0.6 * n / CURVE_STEPS, "curve")
+        epsilon = end * (n / CURVE_STEPS)  # end * n might overflow
         if total.full:
             yield epsilon, plan._delta_in_haste(epsilon, HASTE)
         elif epsilon >= plan.pure_epsilon:
@@ -433,15 +451,15 @@ def curve_points(
             yield epsilon, zcdp_to_delta(total.rho, epsilon) if epsilon else 1.0
 
 
-# The account of a plan: what each query and the whole cost, beside what other bounds charge.
+# The function `account`, from a plan file, an expression or a plan to an `Account`.
 
-DELTA = 1e-6
-SMALLEST, LARGEST = 5e-324, 1.7976931348623157e308
+DEFAULT_DELTA = 1e-6
+SMALLEST_FLOAT, LARGEST_FLOAT = 5e-324, 1.7976931348623157e308
 Progress = Callable[[float, str], None]
 
 
 def _silent(share: float, what: str) -> None:
-    """Progress that nobody watches."""
+    """The `progress` callback where none is given: it does nothing."""
 
 
 @spoken
@@ -453,12 +471,12 @@ def account(
     full: bool | None = None,
     progress: Progress | None = None,
 ) -> Account:
-    """What a plan file, an expression or a plan costs; `to_dict()` of the answer is what `zcdp account --json` prints.
+    """The cost of a plan file, an expression or a plan; `to_dict()` of the answer is what `zcdp account --json` prints.
 
-    Text is an expression, and never opens a file: a plan file is given as a `Path`.
-    delta is that of the file, or 1e-6, unless given. `curve` adds points of the (epsilon, delta) curve. A plan of more
-    than 2000 different mechanisms gets its epsilon from rho alone, and `full` is False in the total; unless `full` asks
-    for the slow exact profile.
+    Text is an expression and never opens a file: a plan file is given as a `Path`. If delta is not given it is that of
+    the file, or 1e-6. `curve` adds points of the (epsilon, delta) curve. For a plan of more than 2000 different
+    mechanisms epsilon comes from rho alone, and `full` is False in the total, unless `full=True` asks for the exact
+    profile, which is slow.
 
     >>> a = account("100 * Laplace(epsilon=0.1) + RAPPOR(epsilon=1)", delta=1e-6, curve=False)
     >>> a.total.rho, a.total.epsilon, a.total.route
@@ -469,7 +487,7 @@ def account(
             raise BadType(f"{name} ({thing(value)}) must be True or False")
     progress = progress or _silent
     plan = _read(source)
-    chosen = delta if delta is not None else plan.delta or (plan.budget and plan.budget.delta) or DELTA
+    chosen = delta if delta is not None else plan.delta or (plan.budget and plan.budget.delta) or DEFAULT_DELTA
     if rational(chosen, "delta") == 0:
         raise BadValue("delta (0) must be above 0 in an account: the guarantee at delta = 0 is its pure_epsilon")
     at = probability(chosen, "delta")
@@ -501,6 +519,7 @@ def account(
 
 
 def _total(total: Total, delta: Fraction, relation: Relation) -> TotalCost:
+    """The total as the account states it, with comparisons."""
     usuals = {name: Charge(**sums) for name, sums in total.usual(delta).items()}
     first = next(iter(usuals.values()), None)
     others = sorted(elsewhere(total.plan, delta).items(), key=lambda item: item[1])
@@ -523,6 +542,7 @@ def _total(total: Total, delta: Fraction, relation: Relation) -> TotalCost:
 
 
 def _read(source: str | Path | Curve | PlanFile) -> PlanFile:
+    """The source as a plan file; one entry for each different mechanism of an expression or a plan."""
     if isinstance(source, PlanFile):
         return source
     if isinstance(source, Path):
@@ -544,7 +564,10 @@ def _read(source: str | Path | Curve | PlanFile) -> PlanFile:
 
 
 def _different(plan: Curve) -> dict[tuple[Curve, object], tuple[Curve, int]]:
-    """The parts of a plan; those of equal cost apart if their sensitivities, and so their errors, differ."""
+    """The parts of a plan with their counts, by mechanism and sensitivity.
+
+    Mechanisms of equal cost compare equal, and those of different sensitivities still have different errors.
+    """
     found: dict[tuple[Curve, object], tuple[Curve, int]] = {}
     for part, count in Plan.sum_of(plan).leaves():
         key = part, getattr(part, "sensitivity", None)
@@ -553,6 +576,7 @@ def _different(plan: Curve) -> dict[tuple[Curve, object], tuple[Curve, int]]:
 
 
 def _queries(plan: PlanFile, progress: Progress) -> tuple[tuple[QueryCost, ...], Plan]:
+    """The cost of each query, and the plan of all of them; equal queries are computed once."""
     uses: dict[tuple[Curve, int], tuple[QueryCost, Plan]] = {}
     accuracies: dict[str, Accuracy | None] = {}
     rows: list[QueryCost] = []
@@ -565,7 +589,7 @@ def _queries(plan: PlanFile, progress: Progress) -> tuple[tuple[QueryCost, ...],
             if entry.plan.rho == inf:
                 raise BadValue(f"{entry.name}: rho is infinite: {entry.text} can give an input away")
             uses[key] = _facts(*key), Plan.repeated(*key)
-        # equal mechanisms may be written differently, and their noise be another
+        # mechanisms of equal cost may be written differently, with different noise: accuracies are kept by text
         written = " ".join(entry.text.split())
         if written not in accuracies:
             accuracies[written] = _accuracy(entry.plan)
@@ -576,7 +600,7 @@ def _queries(plan: PlanFile, progress: Progress) -> tuple[tuple[QueryCost, ...],
             progress(0.3 * n / len(plan.entries), "queries")
     rows = _adjusted(plan, rows)
     whole = sum(row.rho for row in rows)
-    # where nothing is spent, all do so alike
+    # if nothing is spent, all queries have the same share
     rows = [replace(row, share=row.rho / whole if whole else 1 / len(rows)) for row in rows]
     times: dict[tuple[Curve, int], int] = {}
     for entry in plan.entries:
@@ -586,7 +610,7 @@ def _queries(plan: PlanFile, progress: Progress) -> tuple[tuple[QueryCost, ...],
 
 
 def _adjusted(plan: PlanFile, rows: list[QueryCost]) -> list[QueryCost]:
-    """The queries, those of tables that are made to add up with the accuracy that they have then."""
+    """The queries, with the accuracy after adjustment for tables that are made to add up."""
     if plan.tables is None or not plan.tables.together:
         return rows
     found = adjusted_accuracies(plan.tables, plan.entries)
@@ -597,7 +621,8 @@ def _adjusted(plan: PlanFile, rows: list[QueryCost]) -> list[QueryCost]:
 
 
 def _facts(plan: Plan, count: int) -> QueryCost:
-    # of a single mechanism the facts are asked of itself, which remembers them for the total
+    """The cost of `count` uses of a plan, with name, text and share left open."""
+    # a single mechanism is asked itself and not through its plan: it caches the answers, and the total needs them again
     one = plan.parts[0][0] if len(plan.parts) == 1 and plan.parts[0][1] == 1 else plan
     rho = Plan.repeated(one, count).rho if count > 1 else one.rho
     charged = usual(one, count)
@@ -621,16 +646,16 @@ def _facts(plan: Plan, count: int) -> QueryCost:
 
 
 def _accuracy(plan: Plan) -> Accuracy | None:
-    """Of one answer of a mechanism that adds noise."""
+    """The accuracy of one answer of a mechanism that adds noise; None if it does not, or cannot be computed."""
     [(part, _), *others] = plan.parts
     try:
         return part.accuracy() if isinstance(part, Noise) and not others else None
-    except (TypeError, NotCertified):  # a staircase of no stated sensitivity, and what is too extreme to tell
+    except (TypeError, NotCertified):  # a staircase without a stated sensitivity; parameters that are too extreme
         return None
 
 
 def _order(curve: Curve) -> float | None:
-    """The order that attains rho, where it is known."""
+    """The Renyi order that attains rho; None if it is not known."""
     try:
         return curve.rho_order
     except NotCertified:
@@ -642,6 +667,7 @@ def _theorems(curve: Curve) -> tuple[str, ...]:
 
 
 def _budget(budget: Budget | None, total: Total, whole: Plan) -> BudgetUse | None:
+    """How much of the file's budget the plan spends, compared in exact numbers."""
     if budget is None:
         return None
     if budget.rho is not None:
@@ -655,25 +681,25 @@ def _budget(budget: Budget | None, total: Total, whole: Plan) -> BudgetUse | Non
         name: None if value is None else _double(_written(value), value, name) for name, value in vars(budget).items()
     }
     left = enclose(lambda: lift(limit - spent), floor=-inf)[0]
-    share = float(min(spent / limit, Fraction(LARGEST)))
+    share = float(min(spent / limit, Fraction(LARGEST_FLOAT)))
     return BudgetUse(**numbers, spent=share, left=left, exceeded=spent > limit)
 
 
 def _written(value: float | str) -> Fraction:
-    """The decimal number that stands in the file, in quotes or not."""
+    """The number as the file writes it, as an exact decimal whether in quotes or not."""
     return rational(str(value), "budget")
 
 
 def _double(number: Fraction, value: object, name: str) -> float:
-    """The float nearest to a positive number that JSON and the report are to show."""
-    if not SMALLEST <= number <= LARGEST:
-        rule = "at least 5e-324" if number < SMALLEST else "at most 1.8e308"
+    """The float nearest to a positive number, for JSON and the report; a number outside their range is refused."""
+    if not SMALLEST_FLOAT <= number <= LARGEST_FLOAT:
+        rule = "at least 5e-324" if number < SMALLEST_FLOAT else "at most 1.8e308"
         raise BadValue(f"{name} ({value}) must be {rule} in an account, which states floats")
     return float(number)
 
 
 def _today() -> str:
-    """The day, in UTC; that of SOURCE_DATE_EPOCH for those who build the same pages again."""
+    """The day, in UTC; that of SOURCE_DATE_EPOCH if it is set, for reproducible builds."""
     epoch = os.environ.get("SOURCE_DATE_EPOCH", "")
     at = datetime.fromtimestamp(int(epoch), UTC) if epoch.isdecimal() and len(epoch) < 12 else datetime.now(UTC)
     return at.date().isoformat()
@@ -682,6 +708,6 @@ def _today() -> str:
 def _versions() -> dict[str, str]:
     import flint
 
-    # what is loaded says it at once; to ask the metadata of installations takes a tenth of a second
+    # read from the loaded modules: importlib.metadata would take a tenth of a second
     own = str(sys.modules["zcdp"].__version__)
     return {"zcdp": own, "python": platform.python_version(), "python_flint": str(flint.__version__)}

@@ -1,4 +1,4 @@
-"""A query whose noise is to be found: its mechanism, how often it is asked, and what is wanted of its answers."""
+"""A query for `allocate`, which finds its noise: mechanism, fixed parameters, number of uses, weight and target."""
 
 from __future__ import annotations
 
@@ -18,21 +18,21 @@ from zcdp.text.suggestions import thing, unknown
 
 __all__ = ["Query"]
 
-LEAST, MOST = 1e-100, 1e100
-"""Weights and targets that a search in floats can tell apart."""
-DIGITS = 10
+LEAST_STATED, MOST_STATED = 1e-100, 1e100
+"""The range of weights and targets, within which the search in floats neither overflows nor underflows."""
+DIGITS = 10  # of the parameters found
 STAYS = "give all its parameters, and it stays as it is"
 NOISE: Final = ("scale", "sigma", "rho")
-"""Other names under which the amount of noise is given."""
+"""Parameters other than the budget that set the amount of noise."""
 
 
 @spoken_class
 class Query:
-    """A query to be answered with noise: which mechanism, its fixed parameters, how often, and how good it should be.
+    """A query to be answered with noise: its mechanism, fixed parameters, number of uses, and wanted accuracy.
 
-    `sd` is the largest standard deviation that will do, `half_width` the largest error at `level`: both in the unit of
-    the answers. Without a target the error counts in units of the sensitivity. The larger the weight, the smaller the
-    error. `free` names the parameter to find, if it is not the mechanism's budget: scale, sigma or rho.
+    `sd` is the largest acceptable standard deviation, `half_width` the largest acceptable error at `level`, both in the
+    unit of the answers. Without a target the error is measured in units of the sensitivity. The larger the weight, the
+    smaller the error. `free` names the parameter to find, if it is not the mechanism's budget: scale, sigma or rho.
 
     >>> from zcdp import Laplace
     >>> Query(Laplace, sensitivity=3, weight=2)
@@ -90,11 +90,11 @@ class Query:
 
     @property
     def has_target(self) -> bool:
-        """Whether it is said how good the answers must be."""
+        """Whether the accuracy of the answers is prescribed, by `sd` or `half_width`."""
         return self.sd is not None or self.half_width is not None
 
     def times(self, factor: float) -> Query:
-        """The same query with a target so many times as large."""
+        """A copy of the query with its target multiplied by `factor`."""
         targets = {"sd": self.sd, "half_width": self.half_width}
         larger = {name: value * Fraction(factor) for name, value in targets.items() if value is not None}
         return Query(
@@ -115,11 +115,11 @@ class Query:
         return "" if self.sd is None else f"sd {shown(self.sd, 6)}"
 
     def at(self, value: float) -> Mechanism:
-        """The mechanism at this value of the parameter to find."""
+        """The mechanism with this value of its free parameter."""
         return self.mechanism(**{self.free: value, **self.fixed})
 
     def with_error(self, error: float, guess: float = 1.0) -> float:
-        """The parameter at which the relative error is this one, to eleven digits."""
+        """The value of the free parameter at which the relative error is `error`, to eleven digits (heuristic)."""
         target = log(error)
 
         def miss(value: float) -> float:
@@ -131,11 +131,11 @@ class Query:
 
     @property
     def noise_rises(self) -> bool:
-        """Whether more of the parameter is more noise, as of a scale; an epsilon is the other way round."""
+        """Whether noise rises with the free parameter, as for a scale; it falls with an epsilon."""
         return self.free in ("scale", "sigma")
 
     def rounded(self, value: float, *, quieter: bool = False) -> float:
-        """The parameter to ten digits, which people can read; `quieter` is never to more noise."""
+        """The parameter rounded to ten digits, for readability; with `quieter` never towards more noise."""
         near = float(f"{value:.{DIGITS}g}")
         if not quieter or (near <= value) == self.noise_rises or near == value:
             return near
@@ -143,7 +143,7 @@ class Query:
         return float(f"{value * (1 - step if self.noise_rises else 1 + step):.{DIGITS}g}")
 
     def at_target(self) -> float:
-        """The parameter of most noise that is certified to meet the target."""
+        """The parameter of most noise at which the accuracy is certified to meet the target."""
         assert self.has_target
 
         def meets(value: float) -> bool:
@@ -162,7 +162,10 @@ class Query:
 
 
 def _last(meets: Callable[[float], bool], rising: bool) -> float | None:
-    """The largest float that meets the target, to twelve digits; the smallest, where noise falls with it."""
+    """The largest parameter that meets the target, to twelve digits, by bisection in logarithms; None beyond 1e±250.
+
+    If noise falls with the parameter, the smallest one.
+    """
     factor = 2.0 if rising else 0.5
     inside, step = 1.0, factor
     if meets(inside):
@@ -185,7 +188,7 @@ def _last(meets: Callable[[float], bool], rising: bool) -> float | None:
 
 
 def _free(mechanism: type[Mechanism]) -> str:
-    """The parameter that is found unless told: the budget, or sigma."""
+    """The default free parameter of a mechanism: its budget, or sigma."""
     if mechanism.budget is not None:
         return mechanism.budget
     if "sigma" in signature(mechanism).parameters:
@@ -194,6 +197,7 @@ def _free(mechanism: type[Mechanism]) -> str:
 
 
 def _checked(mechanism: type[Mechanism], free: str) -> str:
+    """The name of the free parameter, if the mechanism has such a noise parameter."""
     known = (_free(mechanism), *(name for name in NOISE if name in signature(mechanism).parameters))
     if free not in known:
         names = " or ".join(dict.fromkeys(known))
@@ -202,7 +206,8 @@ def _checked(mechanism: type[Mechanism], free: str) -> str:
 
 
 def _moderate(value: Value, name: str) -> Fraction:
+    """A weight or target as an exact positive number within the range of the search."""
     number = positive_rational(value, name)
-    if not log(LEAST) < log_of(number) < log(MOST):
+    if not log(LEAST_STATED) < log_of(number) < log(MOST_STATED):
         raise BadValue(f"{name} ({value}) must be between 1e-100 and 1e100")
     return number

@@ -1,1 +1,1 @@
-"""Local collection as a whole: which design to choose for a budget, and what it gives."""
+"""Collection under local differential privacy: choose a design for a budget, randomize values, count reports."""

@@ -1,4 +1,7 @@
-"""Which mechanism, and how many of the rounds a client answers: the designs of least error within a budget."""
+"""The choice of a design: the local randomizer, and the number of rounds each client answers, of least error in budget.
+
+The search over parameters and rounds is heuristic, in floats; every design returned is certified to fit the budget.
+"""
 
 from __future__ import annotations
 
@@ -29,26 +32,27 @@ MOST_ROUNDS = 10_000
 @spoken_class
 @dataclass(frozen=True)
 class Design:
-    """A mechanism, answered in some of the rounds, by clients drawn without regard to their values."""
+    """A mechanism, and in how many rounds each client answers; who answers a round does not depend on values."""
 
     mechanism: Mechanism
     k: int
     rounds: int
-    """How many of the rounds each client answers."""
+    """In how many of the rounds each client answers."""
     of: int
-    """How many rounds there are."""
+    """The number of rounds."""
     clients: int
     frequency: float
+    """The frequency at which the standard error is stated."""
     standard_error: float
-    """Of the estimate of one frequency in one round."""
+    """The standard error of the estimate of one frequency in one round, among all clients."""
     bytes: float
-    """Of one report."""
+    """The size of one report."""
     spent: float
-    """Of the budget, in its own terms: rho, or epsilon at its delta."""
+    """The cost of one client's reports in the budget's unit: rho, or epsilon at its delta."""
 
     @property
     def plan(self) -> Plan:
-        """What one client's reports cost together: an ordinary plan."""
+        """The plan of all reports of one client."""
         return self.rounds * self.mechanism
 
     @property
@@ -60,14 +64,14 @@ class Design:
 @spoken_class
 @dataclass(frozen=True)
 class Choice:
-    """Designs that fit the budget, best first; beside them what the textbook would give."""
+    """Designs certified to fit the budget, best first, and the textbook design for comparison."""
 
     designs: tuple[Design, ...]
     textbook: Design = field(repr=False)
     over_rounds: Mapping[str, tuple[tuple[int, float], ...]] = field(repr=False)
-    """Of each kind by its name: rounds answered, and the standard error of its best member there as the search saw it.
+    """For each kind of mechanism, by its name: pairs of rounds answered and standard error of its best member there.
 
-    These are not certified to fit, as the designs are.
+    These come from the heuristic search: unlike the designs they are not certified to fit.
     """
 
     @property
@@ -76,7 +80,7 @@ class Choice:
         return self.designs[0]
 
     def of(self, kind: type[Mechanism]) -> Design:
-        """The design with the tuned mechanism of one kind, such as `UnaryEncoding`."""
+        """The design whose mechanism is of this kind, such as `UnaryEncoding`."""
         for one in self.designs:
             if isinstance(one.mechanism, kind):
                 return one
@@ -106,10 +110,11 @@ def choose(
     every_round: bool = False,
     frequency: Value | None = None,
 ) -> Choice:
-    """The designs of least error for k values in so many rounds, within a total budget for each client.
+    """The designs of least error to collect one of k values in each round, within a total budget for each client.
 
-    The error is that of a frequency (1/k unless told) among all clients in one round; clients who do not answer a round
-    are part of it. Each design has been certified to fit. Theorem: docs/theorems/estimator.md, part 7.
+    The error is that of the estimate of `frequency` (1/k unless given) among all clients in one round, including those
+    who do not answer it. With `every_round` each client answers all rounds. Each design has been certified to fit.
+    Theorem: docs/theorems/estimator.md, part 7.
 
     >>> best = choose(k=256, rounds=30, epsilon=8, delta=1e-6, clients=10**6).best
     >>> best.mechanism, best.rounds, round(best.standard_error, 6)
@@ -134,9 +139,9 @@ def choose(
 
 
 def error_of(variance: float, frequency: float, share: float, clients: int) -> float:
-    """Of the estimate of a frequency among all clients, from the share who answer, at this variance of one report.
+    """The standard error of an estimated frequency among all clients of whom the share `share` answers.
 
-    Theorem: docs/theorems/estimator.md, part 7.
+    `variance` is that of the estimate from one report. Theorem: docs/theorems/estimator.md, part 7.
     """
     missing = (1 / share - 1) * frequency * (1 - frequency) * clients / (clients - 1)
     return sqrt((variance / share + missing) / clients)
@@ -144,6 +149,8 @@ def error_of(variance: float, frequency: float, share: float, clients: int) -> f
 
 @dataclass(frozen=True)
 class _Search:
+    """The search for designs: `of` is the number of rounds, `told` the frequency if given, `seen` the errors tried."""
+
     k: int
     clients: int
     of: int
@@ -156,11 +163,14 @@ class _Search:
         return 1 / self.k if self.told is None else self.told
 
     def total(self, variance: float, rounds: int) -> float:
-        """The square of `error_of`."""
+        """The squared standard error of an estimate if clients answer in `rounds` of the rounds."""
         return error_of(variance, self.frequency, rounds / self.of, self.clients) ** 2
 
     def best(self, family: Family, *, every_round: bool) -> Design | None:
-        """The number of rounds by a grid, and what is next to its best; then certified."""
+        """The best certified design of a family, None if none is certified.
+
+        The number of rounds is searched on a geometric grid and then by halving the gaps around its best.
+        """
         known: dict[int, tuple[float, Tuned]] = {}
 
         def at(rounds: int) -> float:
@@ -185,6 +195,7 @@ class _Search:
         return design
 
     def design(self, tuned: Tuned, rounds: int) -> Design | None:
+        """The design of a heuristic proposal, if it is certified to fit; else None."""
         try:
             mechanism = certified(tuned, self.budget, rounds)
         except NotCertified:
@@ -197,9 +208,10 @@ class _Search:
         return Design(mechanism, self.k, rounds, self.of, self.clients, self.frequency, error, size, spent)
 
     def textbook(self) -> Design:
-        """The budget split evenly over all rounds; k-randomized response if k < 3 e^epsilon + 2, else optimized unary.
+        """The textbook design: the budget split evenly over all rounds.
 
-        rho is split through rho = epsilon^2/2, epsilon by basic composition.
+        The mechanism is k-randomized response if k < 3 e^epsilon + 2, else optimized unary encoding (Wang et al. 2017).
+        A budget in rho is split through rho = epsilon^2/2, one in epsilon by basic composition.
         """
         budget = self.budget
         if budget.rho is not None:
@@ -213,11 +225,13 @@ class _Search:
         return self._of(OptimizedUnaryEncoding(epsilon=share), self.of, self.k / 8)
 
 
-# A design that was used, beside those that `choose` finds for the same collection and budget.
+# A given design as a `Design`, for comparison with those that `choose` finds for the same collection and budget.
 
 
 def design_of(mechanism: Any, k: int, *, rounds: int, answered: int, clients: int) -> Design:
-    """What the mechanism gives where clients answer some of the rounds: its error at the frequency 1/k, its bytes.
+    """The design with this mechanism if clients answer `answered` of the rounds; its error is that at frequency 1/k.
+
+    `spent` is in rho, and `bytes` is the size of a report as files store it.
 
     >>> from zcdp import RandomizedResponse
     >>> design_of(RandomizedResponse(epsilon=8, k=256), 256, rounds=30, answered=1, clients=10**6).standard_error
@@ -233,5 +247,5 @@ def design_of(mechanism: Any, k: int, *, rounds: int, answered: int, clients: in
 
 
 def compare(design: Design, **budget: Any) -> Choice:
-    """The designs within a budget, for the same values, rounds and clients."""
+    """What `choose` finds within a budget for the values, rounds and clients of this design."""
     return choose(k=design.k, clients=design.clients, rounds=design.of, **budget)

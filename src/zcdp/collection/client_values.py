@@ -1,4 +1,4 @@
-"""Clients' values from a file, Parquet or CSV: numbers 0 .. k-1, or the names that a plan gives them."""
+"""Reading clients' values from a Parquet or CSV file: numbers 0 .. k-1, or names that a plan lists."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ __all__ = ["read_values"]
 
 
 def read_values(path: Path, column: str | None, k: int, names: Sequence[str] | None = None) -> Iterator[NDArray[Any]]:
-    """The values as numbers, block by block, each checked to lie in 0 .. k-1 or to have one of k names."""
+    """The values as numbers 0 .. k-1, block by block; a value out of range, unknown or missing is refused."""
     pa = arrow()
     file = None if path.suffix.lower() == ".csv" else opened(path)
     schema = _csv(path).schema if file is None else file.schema_arrow
@@ -41,6 +41,7 @@ def read_values(path: Path, column: str | None, k: int, names: Sequence[str] | N
 
 
 def _numbers(path: Path, array: Any, k: int) -> NDArray[Any]:
+    """A block of integers, checked to lie in 0 .. k-1."""
     values: NDArray[Any] = array.to_numpy(zero_copy_only=False)
     if values.size and (int(values.min()) < 0 or int(values.max()) >= k):
         raise BadValue(f"{path}: values must lie in 0 .. {k - 1}")
@@ -48,7 +49,7 @@ def _numbers(path: Path, array: Any, k: int) -> NDArray[Any]:
 
 
 def _named(path: Path, column: str, array: Any, names: Sequence[str]) -> NDArray[Any]:
-    """The places of the names. What is not among them is not quoted: it is a client's."""
+    """The index of each value in the list of names; an error does not quote an unknown value, which is private."""
     compute, pa = package("pyarrow.compute", "files of names need", "collection"), arrow()
     found = compute.index_in(compute.cast(array, pa.string()), value_set=pa.array(names))
     if found.null_count:
@@ -58,6 +59,7 @@ def _named(path: Path, column: str, array: Any, names: Sequence[str]) -> NDArray
 
 
 def _csv(path: Path, **options: Any) -> Any:
+    """A streaming reader of a CSV file."""
     pa, csv = arrow(), package("pyarrow.csv", "CSV files need", "collection")
     try:
         return csv.open_csv(path, convert_options=csv.ConvertOptions(**options))
@@ -68,7 +70,7 @@ def _csv(path: Path, **options: Any) -> Any:
 
 
 def _rows(path: Path, name: str, kind: Any) -> Iterator[Any]:
-    """One column of a CSV file, as it is and not as it looks."""
+    """The batches of one column of a CSV file, read as the type `kind`: no type is guessed from the values."""
     pa = arrow()
     reader = _csv(path, include_columns=[name], column_types={name: kind})
     try:

@@ -1,4 +1,8 @@
-"""A budget for all of a client's reports: how far a three-point mechanism may go within it, by search and by proof."""
+"""A budget for all of a client's reports, and the largest epsilon of one report within it.
+
+`largest_epsilon` is a heuristic search in floats, `holds` the certified check. Pairs of neighbours are *three-point*:
+the privacy loss is epsilon, 0 or -epsilon, and the number kappa says how often it is 0.
+"""
 
 from __future__ import annotations
 
@@ -21,16 +25,16 @@ __all__ = ["Budget", "Kappa"]
 
 
 Kappa = Callable[[float], float]
-"""kappa as a function of e^epsilon: docs/theorems/three-point-maps.md."""
+"""kappa of a mechanism as a function of e^epsilon: docs/theorems/three-point-maps.md."""
 
-LARGEST = 700.0  # epsilons whose exponential is a float
-NEAR = 1e-9
-TURNS = 60
+LARGEST_EPSILON = 700.0  # beyond it e^epsilon is no float
+TOLERANCE = 1e-9  # of the root search, relative
+MOST_TURNS = 60
 
 
 @dataclass(frozen=True)
 class Budget:
-    """rho, or epsilon at delta (0: pure DP)."""
+    """A budget for all reports of one client: rho, or epsilon at delta; delta = 0 means pure DP."""
 
     rho: Fraction | None = None
     epsilon: Fraction | None = None
@@ -38,7 +42,7 @@ class Budget:
 
     @classmethod
     def of(cls, *, rho: Value | None, epsilon: Value | None, delta: Value | None) -> Budget:
-        """As given by a user."""
+        """The budget as a user gives it, checked."""
         if (rho is None) == (epsilon is None) or (rho is not None and delta is not None):
             raise BadValue("give a budget: rho, or epsilon with delta (without: pure DP)")
         if rho is not None:
@@ -50,7 +54,7 @@ class Budget:
         return cls(epsilon=whole, delta=probability(delta, "delta"))
 
     def holds(self, plan: Curve) -> bool:
-        """Whether the plan is certified to stay within it, by the library's own accounting."""
+        """Whether the plan is certified to stay within the budget."""
         try:
             if self.rho is not None:
                 return plan.rho <= self.rho
@@ -62,49 +66,54 @@ class Budget:
             return False
 
     def spent(self, plan: Curve) -> float:
-        """What the plan costs in the budget's own terms: rho, or epsilon at its delta; rounded up."""
+        """The cost of the plan in the budget's unit, rho or epsilon at its delta, rounded up."""
         if self.rho is not None:
             return plan.rho
         return plan.epsilon_at(delta=self.delta) if self.delta else plan.pure_epsilon
 
     def largest_epsilon(self, kappa: Kappa, count: int) -> float:
-        """About the largest epsilon of which `count` reports fit: a proposal in floats, to be certified."""
+        """About the largest epsilon at which `count` reports fit the budget: heuristic, to be certified by `holds`."""
         if self.epsilon is not None and self.delta == 0:
-            return min(float(self.epsilon) / count, LARGEST)
+            return min(float(self.epsilon) / count, LARGEST_EPSILON)
         excess = self._rho_excess if self.rho is not None else self._delta_excess
         return _root(lambda epsilon: excess(epsilon, kappa(exp(epsilon)), count), self._first(count))
 
     def _first(self, count: int) -> float:
-        """An epsilon that surely fits."""
+        """An epsilon that fits by simple bounds, to start the search from."""
         if self.rho is not None:
-            return min(sqrt(2 * float(self.rho) / count), LARGEST / 2)
+            return min(sqrt(2 * float(self.rho) / count), LARGEST_EPSILON / 2)
         assert self.epsilon is not None
-        return min(float(self.epsilon) / count, LARGEST / 2)
+        return min(float(self.epsilon) / count, LARGEST_EPSILON / 2)
 
     def _rho_excess(self, epsilon: float, kappa: float, count: int) -> float:
+        """log(cost/budget) in rho, in floats."""
         assert self.rho is not None
         return log(count * _rho(epsilon, kappa)) - log(float(self.rho))
 
     def _delta_excess(self, epsilon: float, kappa: float, count: int) -> float:
+        """log(cost/budget) in delta at the budget's epsilon, in floats."""
         assert self.epsilon is not None
         found = _delta(epsilon, kappa, count, float(self.epsilon))
         return log(found) - log(float(self.delta)) if found > 0 else -inf
 
 
 def _root(excess: Callable[[float], float], low: float) -> float:
-    """The crossing of an increasing function: false position with bisection (Illinois), in the logarithm."""
+    """The root of an increasing function, approached from below: false position, with bisection in every third step.
+
+    The search starts at `low`; if the function stays negative up to LARGEST_EPSILON, that is the answer.
+    """
     at_low, high = excess(low), low
     at_high = at_low
-    while at_high <= 0 and high < LARGEST:
-        low, at_low, high = high, at_high, min(2 * high, LARGEST)
+    while at_high <= 0 and high < LARGEST_EPSILON:
+        low, at_low, high = high, at_high, min(2 * high, LARGEST_EPSILON)
         at_high = excess(high)
     if at_high <= 0:
         return high
     while at_low > 0:
         high, at_high, low = low, at_low, low / 2
         at_low = excess(low)
-    for turn in range(TURNS):
-        if high - low <= NEAR * high:
+    for turn in range(MOST_TURNS):
+        if high - low <= TOLERANCE * high:
             break
         usable = at_low > -inf and turn % 3 != 2
         middle = low + (high - low) * (-at_low / (at_high - at_low) if usable else 0.5)
@@ -120,13 +129,13 @@ def _root(excess: Callable[[float], float], low: float) -> float:
 
 
 def _rho(epsilon: float, kappa: float) -> float:
-    """The largest K(s)/(s(1+s)) of a three-point pair on a grid, or its limit at 0."""
+    """rho of a three-point pair in floats: the largest K(s)/(s(1+s)) on a grid of s, or the limit as s goes to 0."""
     import numpy as np
 
     gain = -expm1(-epsilon)
     limit = epsilon * gain / (gain + kappa * exp(-epsilon))
-    s = _orders()
-    s = s[(1 + s) * epsilon < LARGEST]
+    s = _grid_of_s()
+    s = s[(1 + s) * epsilon < LARGEST_EPSILON]
     if not s.size:
         return limit
     rise = -np.expm1((1 + s) * epsilon) * np.expm1(-s * epsilon)
@@ -135,14 +144,18 @@ def _rho(epsilon: float, kappa: float) -> float:
 
 
 @cache
-def _orders() -> NDArray[Any]:
+def _grid_of_s() -> NDArray[Any]:
+    """The values of s = alpha - 1 at which rho is approximated."""
     import numpy as np
 
     return np.geomspace(1e-3, 1e4, 700)
 
 
 def _delta(epsilon: float, kappa: float, count: int, whole: float) -> float:
-    """delta at `whole` of so many independent three-point pairs: the sum of their signs, by powers of the law."""
+    """delta at epsilon = `whole` of `count` independent three-point pairs, in floats.
+
+    The total loss is epsilon times a sum of signs, whose law is a convolution power of the law of one sign.
+    """
     import numpy as np
 
     total = exp(epsilon) + kappa - 1

@@ -1,4 +1,4 @@
-"""Reports in Parquet files counted by DuckDB: it groups numbers itself, and streams blocks to the counting kernels."""
+"""Counting reports with a data frame engine: Parquet files by DuckDB, and frames of any engine through narwhals."""
 
 from __future__ import annotations
 
@@ -20,11 +20,16 @@ if TYPE_CHECKING:
 __all__ = ["count_duckdb", "count_frame"]
 
 
+# Parquet files by DuckDB, which groups reports that are numbers, and streams all others to the counting kernels.
+
 ROWS_AT_ONCE = 1 << 16
 
 
 def count_duckdb(paths: Iterable[Path], mechanism: Any, k: int, *, memory: str | None = None) -> Counts:
-    """The counts of all files together, each checked to be of this mechanism and k; `memory` is DuckDB's limit."""
+    """The counts of all files together, each checked to be of this mechanism and k.
+
+    `memory` is the memory limit of DuckDB, such as "2GB".
+    """
     arrow()
     duckdb = package("duckdb", "files read by DuckDB need", "duckdb")
     with duckdb.connect() as engine:
@@ -36,6 +41,7 @@ def count_duckdb(paths: Iterable[Path], mechanism: Any, k: int, *, memory: str |
 
 
 def _sums(duckdb: Any, engine: Any, path: Path, mechanism: Any, k: int) -> Iterator[tuple[int, NDArray[Any]]]:
+    """Pairs (number of reports, sums to decode) of the blocks of a file."""
     try:
         names = [row[0] for row in engine.execute("describe from read_parquet($1)", [str(path)]).fetchall()]
         if LABEL not in names:
@@ -57,7 +63,7 @@ def _sums(duckdb: Any, engine: Any, path: Path, mechanism: Any, k: int) -> Itera
 
 
 def _batches(found: Any, size: int) -> Iterator[Any]:
-    """A stream, by the name that this version of DuckDB has for it."""
+    """The Arrow batches of a DuckDB relation, by the method that this version of DuckDB has."""
     reader = found.to_arrow_reader(size) if hasattr(found, "to_arrow_reader") else found.fetch_arrow_reader(size)
     for batch in reader:
         if batch.num_rows:
@@ -65,7 +71,7 @@ def _batches(found: Any, size: int) -> Iterator[Any]:
 
 
 def _grouped(engine: Any, path: Path, mechanism: Any, k: int) -> tuple[int, NDArray[Any]]:
-    """Reports that are numbers: DuckDB counts each kind."""
+    """The number of reports of a file, and how often each occurs, by a GROUP BY of DuckDB; reports must be numbers."""
     query = "select report, count(*) as often from read_parquet($1) group by report"
     rows = engine.execute(query, [str(path)]).fetchall()
     if any(report is None for report, _ in rows):
@@ -79,13 +85,13 @@ def _grouped(engine: Any, path: Path, mechanism: Any, k: int) -> tuple[int, NDAr
     return int(tally.sum()), tally
 
 
-# Counting reports in the data frame that one has: pandas, Polars, PyArrow, DuckDB, PySpark, through narwhals.
+# Data frames of pandas, Polars, PyArrow, DuckDB or PySpark, through narwhals.
 
 
 def count_frame(mechanism: Any, frame: Any, column: str, *, k: Value | None = None) -> Counts:
-    """The counts of a column of reports that are whole numbers: the engine groups them, and we decode the tally.
+    """The counts of a column of reports that are integers: the engine groups them, and the tally is decoded here.
 
-    A lazy frame must hold reports that have been written: one that draws them would draw anew at each action.
+    A lazy frame must read stored reports: one that draws them would draw them anew at each action.
     """
     try:
         import narwhals as nw

@@ -1,6 +1,6 @@
-"""Keyed noise: the bits of a report are AES of its number under a secret, so that a retry repeats the same report.
+"""Keyed noise: the random bits of a report are AES of its id under a secret, so that a retry repeats the same report.
 
-What is assumed, and what must never be done with it, stands in docs/theorems/keyed-noise.md.
+Its assumptions, and what must never be done with it, are in docs/theorems/keyed-noise.md.
 """
 
 from __future__ import annotations
@@ -22,16 +22,16 @@ if TYPE_CHECKING:
 
 __all__ = ["KeyedNoise"]
 
-LEAST = 16  # bytes of a secret
-PURPOSE = b"zcdp keyed noise 1\n"
+LEAST_SECRET_BYTES = 16
+PURPOSE = b"zcdp keyed noise 1\n"  # separates these keys from others derived from the same secret
 
 
 @dataclass(frozen=True)
 class KeyedNoise:
-    """Reports that depend on the secret, the design, the report's number and the value, and on nothing else.
+    """Draws reports that depend on the secret, the mechanism, k, the report's id and the value, and on nothing else.
 
-    A number belongs to one value for ever: two reports of different values under the same number share their bits,
-    and can tell both values. Theorem: docs/theorems/keyed-noise.md.
+    An id must never be used for two values: two reports of different values under one id share their random bits, and
+    together can reveal both values. Theorem: docs/theorems/keyed-noise.md.
 
     >>> from zcdp import RandomizedResponse
     >>> noise, m = KeyedNoise(b"an example, so no secret"), RandomizedResponse(epsilon=1, k=4)
@@ -42,16 +42,16 @@ class KeyedNoise:
     """
 
     secret: bytes = field(repr=False)
-    """At least 16 random bytes, such as `secrets.token_bytes(32)`; whoever has it can undo the noise."""
+    """At least 16 random bytes, such as `secrets.token_bytes(32)`; whoever knows it can undo the noise."""
 
     def __post_init__(self) -> None:
         if not isinstance(self.secret, bytes):
             raise BadType(f"secret must be bytes, not {type(self.secret).__name__}")
-        if len(self.secret) < LEAST:
-            raise BadValue(f"secret must have at least {LEAST} bytes, not {len(self.secret)}")
+        if len(self.secret) < LEAST_SECRET_BYTES:
+            raise BadValue(f"secret must have at least {LEAST_SECRET_BYTES} bytes, not {len(self.secret)}")
 
     def release(self, mechanism: Any, values: ArrayLike, ids: ArrayLike, *, k: Value | None = None) -> NDArray[Any]:
-        """A report for each value, under the number of each report, from 0 to 2^64 - 1 and never twice."""
+        """A report for each value; `ids` are distinct integers from 0 to 2^64 - 1, one for each report."""
         from zcdp.samplers.run_samplers import integer_array
 
         if not hasattr(mechanism, "_drawn") or hasattr(mechanism, "remember"):
@@ -67,12 +67,12 @@ class KeyedNoise:
         if np.unique(numbers).size != numbers.size:
             raise BadValue("ids must be distinct: two values under one id share their noise, which reveals them")
         stream, whole = self._streams(mechanism, size), held.astype(np.int64)
-        # a call of its own for each report: which bits it takes depends on no other one
+        # each report is drawn by its own call, so that the bits it uses do not depend on the other reports
         drawn = [mechanism._drawn(whole[n : n + 1], size, stream(int(numbers[n]))) for n in range(whole.size)]
         return np.concatenate(drawn) if drawn else np.empty(0, dtype=np.int64)
 
     def _streams(self, mechanism: Any, k: int) -> Any:
-        """For each number its own stream of bits: AES-256 in counter mode, from the block (number, 0) on."""
+        """A function from an id to its stream of bits: AES-256 in counter mode, starting at the block (id, 0)."""
         package("cryptography", "keyed noise needs", "keyed")
         from cryptography.hazmat.primitives.ciphers import Cipher
         from cryptography.hazmat.primitives.ciphers.algorithms import AES256

@@ -1,4 +1,7 @@
-"""The label that travels with reports on every engine: which mechanism made them, on how many values, in which form."""
+"""Reports in Arrow and Parquet: blocks or rows with a *label* that says which mechanism made them, on how many values.
+
+The parts of this file: the label, conversion of reports to Arrow batches and back, and Parquet files.
+"""
 
 from __future__ import annotations
 
@@ -38,14 +41,15 @@ __all__ = [
 
 
 LABEL = "design"
-"""The column that holds it: the same in every row, and so of no size. Footers of files do not reach a data frame."""
+"""The column that holds the label, the same text in every row, which takes hardly any space. It is a column because
+data frames do not pass on the metadata of a Parquet footer."""
 
-FORMAT = 2
-TYPES = ("|u1", "<u2", "<u4", "<u8")
+FORMAT = 2  # version of the label
+TYPES = ("|u1", "<u2", "<u4", "<u8")  # numpy types of the numbers in a report
 
 
 def package(module: str, needs: str, extra: str) -> Any:
-    """A module of an extra, or an error that names the command to get it."""
+    """An optional module; if it is not installed, `MissingExtra` names the command that installs the extra."""
     try:
         return import_module(module)
     except ModuleNotFoundError as error:
@@ -57,7 +61,7 @@ def package(module: str, needs: str, extra: str) -> Any:
 
 @dataclass(frozen=True)
 class Label:
-    """Of a block, or of a row.
+    """The label of a block of reports, or of rows with one report each (`rows`).
 
     >>> Label.read("a file", Label("m", 3, rows=True, type="|u1", width=None).text).k
     3
@@ -67,13 +71,13 @@ class Label:
     k: int
     rows: bool
     type: str
-    """Of the numbers that a report is made of."""
+    """The numpy type of the numbers in a report."""
     width: int | None
-    """How many of them; None if a report is one number."""
+    """How many numbers a report has; None if it is a single number."""
 
     @classmethod
     def of(cls, mechanism: Any, k: int, block: NDArray[Any], *, rows: bool) -> Label:
-        """For these reports and all others of the mechanism: the smallest unsigned type that holds every one."""
+        """The label for all reports of the mechanism in the form of `block`, with the smallest sufficient type."""
         kind = np.dtype(np.uint8)
         if block.dtype != np.uint8:
             most = mechanism._outputs(k) if block.ndim == 1 else k
@@ -82,7 +86,7 @@ class Label:
 
     @classmethod
     def read(cls, where: object, text: Any) -> Label:
-        """As found; `where` is what to call the place."""
+        """The label from its JSON text; `where` names the file or frame in messages."""
         try:
             said = json.loads(text)
             known = said.pop("format") == FORMAT and said["type"] in TYPES and type(said["rows"]) is bool
@@ -96,7 +100,7 @@ class Label:
 
     @classmethod
     def common(cls, where: object, texts: list[Any], mechanism: Any, k: int) -> Label:
-        """The one label of all, checked to be that of this mechanism on k values."""
+        """The label that all these texts state, checked to be of this mechanism on k values."""
         labels = [cls.read(where, text) for text in texts]
         for one in labels:
             if (one.mechanism, one.k) != (repr(mechanism), k):
@@ -108,26 +112,26 @@ class Label:
 
     @property
     def text(self) -> str:
-        """As it is written."""
+        """The label as JSON text."""
         return json.dumps({"format": FORMAT, **asdict(self)})
 
     @property
     def numbers(self) -> np.dtype[Any]:
-        """The type of the numbers that a report is made of."""
+        """The numpy type of the numbers in a report."""
         return np.dtype(self.type)
 
 
-# Reports as Arrow batches and back: packed blocks of many reports, or one report a row, each with its label.
+# Reports as Arrow tables and back: packed blocks of many reports, or one report in each row, with their label.
 
 
 def arrow() -> Any:
-    """The module."""
+    """The module pyarrow, with pyarrow.parquet loaded."""
     package("pyarrow.parquet", "Parquet files and Arrow tables need", "collection")
     return package("pyarrow", "Parquet files and Arrow tables need", "collection")
 
 
 def schema(label: Label) -> Any:
-    """Of blocks: (reports, block, design). Of rows: (report, design)."""
+    """The Arrow schema: (reports, block, design) for blocks, (report, design) for rows."""
     pa = arrow()
     if not label.rows:
         return pa.schema([("reports", pa.int64()), ("block", pa.large_binary()), (LABEL, pa.string())])
@@ -137,7 +141,7 @@ def schema(label: Label) -> Any:
 
 
 def table(label: Label, block: NDArray[Any]) -> Any:
-    """These reports, as the label says."""
+    """These reports as an Arrow table of the form that the label states."""
     pa, form = arrow(), schema(label)
     packed = np.ascontiguousarray(block.astype(label.numbers, copy=False))
     if not label.rows:
@@ -157,7 +161,7 @@ def labels(batch: Any) -> list[Any]:
 
 
 def unpacked(where: object, batch: Any, label: Label) -> NDArray[Any]:
-    """The reports of a batch as one array; a block that does not hold what it says is refused."""
+    """The reports of a batch as one array; a block whose size does not match its number of reports is refused."""
     kind, width = label.numbers, label.width
     if label.rows and width is None:
         column = batch.column("report")
@@ -185,13 +189,13 @@ def unpacked(where: object, batch: Any, label: Label) -> NDArray[Any]:
 # Files of reports in Parquet, read and written block by block: never a whole file in memory.
 
 BLOCK = 1 << 18
-"""Reports of one packed block."""
+"""How many reports a packed block has."""
 
-BYTES_AT_ONCE = 1 << 24
+BYTES_AT_ONCE = 1 << 24  # of reports stored as rows, read in one batch
 
 
 def opened(path: Path) -> Any:
-    """The file, which is a whole Parquet file."""
+    """The Parquet file, opened; a file that is damaged or not Parquet is refused."""
     pa = arrow()
     try:
         return pa.parquet.ParquetFile(path)
@@ -202,7 +206,7 @@ def opened(path: Path) -> Any:
 
 
 def whole_batches(path: Path, file: Any, *, size: int = BLOCK, **options: Any) -> Iterator[Any]:
-    """Its batches; a file that ends before it should is refused."""
+    """The batches of an opened Parquet file; a truncated file is refused."""
     pa = arrow()
     try:
         yield from file.iter_batches(batch_size=size, **options)
@@ -211,7 +215,10 @@ def whole_batches(path: Path, file: Any, *, size: int = BLOCK, **options: Any) -
 
 
 def write_reports(path: Path, mechanism: Any, k: int, blocks: Iterable[NDArray[Any]], *, rows: bool = False) -> int:
-    """Write reports as they come; returns how many. A report is a number, or a row of bytes or numbers."""
+    """Write blocks of reports to a file as they come; returns the number of reports.
+
+    A report is a number, or a row of bytes or numbers.
+    """
     pa = arrow()
     writer, written, label = None, 0, None
     try:
@@ -229,7 +236,7 @@ def write_reports(path: Path, mechanism: Any, k: int, blocks: Iterable[NDArray[A
 
 
 def read_reports(path: Path, mechanism: Any, k: int) -> Iterator[NDArray[Any]]:
-    """The reports, block by block, all checked to be of this mechanism on k values."""
+    """The reports of a file, block by block; their labels are checked first: this mechanism, on k values."""
     file = opened(path)
     if LABEL not in file.schema_arrow.names:
         raise BadValue(f"{path}: does not say which design its reports are of: `zcdp randomize` writes that")
@@ -246,7 +253,7 @@ def read_reports(path: Path, mechanism: Any, k: int) -> Iterator[NDArray[Any]]:
 
 
 def each_once(paths: Iterable[Path]) -> Iterator[Path]:
-    """The files; one that comes twice, under whatever name, is refused: its reports would count twice."""
+    """The files; one given twice, even under two names, is refused, as its reports would count twice."""
     seen: dict[tuple[int, int], Path] = {}
     for path in paths:
         if not path.exists():
@@ -259,7 +266,7 @@ def each_once(paths: Iterable[Path]) -> Iterator[Path]:
 
 
 def in_file(path: Path, mechanism: Any, reports: NDArray[Any], k: int) -> tuple[int, NDArray[Any]]:
-    """What these reports of the file add to the counts; an error says which file they are in."""
+    """The number of these reports and their sums to decode; an error names the file."""
     try:
         added: tuple[int, NDArray[Any]] = mechanism._sums(reports, k)
     except BadValue as error:
@@ -268,6 +275,7 @@ def in_file(path: Path, mechanism: Any, reports: NDArray[Any], k: int) -> tuple[
 
 
 def _sums(path: Path, mechanism: Any, k: int) -> Iterator[tuple[int, NDArray[Any]]]:
+    """Pairs (number of reports, sums to decode) of the blocks of a file."""
     for reports in read_reports(path, mechanism, k):
         yield in_file(path, mechanism, reports, k)
 

@@ -1,4 +1,8 @@
-"""Receipts of values that were randomized: by their content, so that a copy under another name is known again."""
+"""Randomizing a file of values at most once a round: a receipt beside the file records what was done.
+
+A second report of the same value would cost as much privacy again. Receipts hold a digest of the values, so that a copy
+under another name is recognized.
+"""
 
 from __future__ import annotations
 
@@ -21,21 +25,23 @@ from zcdp.samplers.source import secure
 __all__ = ["Receipt", "randomize_file", "receipt_of"]
 
 
+# Receipts: which values were randomized already, and in which rounds.
+
 SUFFIX = ".randomized"
 
 
 def receipt_of(values: Path, turn: int = 1) -> Path:
-    """The file beside the values that says that they have been randomized, for the first or a later round."""
+    """The path of the receipt, a file beside the values; `turn` is the round, from 1."""
     mark = "" if turn == 1 else f".round-{turn}"
     return values.resolve().with_name(f"{values.resolve().name}{mark}{SUFFIX}")
 
 
 @dataclass(frozen=True)
 class Receipt:
-    """Made before anything is drawn, and only if the plan still allows it; it stays as secret as the values.
+    """A receipt, written before any report is drawn and only if the plan allows the draw; as secret as the values.
 
-    The same content, under whatever name in the folder, may be drawn once in each round, and not in more rounds than a
-    client answers. A copy in another folder, or with its rows in another order, is not known again.
+    Values of the same content, under whatever name in the folder, may be randomized once in each round, and in no more
+    rounds than a client answers. A copy in another folder, or with permuted rows, is not recognized.
     """
 
     path: Path
@@ -43,7 +49,7 @@ class Receipt:
 
     @classmethod
     def make(cls, values: Path, digest: str, turn: int, answered: int, facts: dict[str, Any]) -> Receipt:
-        """Whoever comes second is refused: a second report of the same value costs as much again."""
+        """Write the receipt of a round; refused after an earlier draw in it, or draws in `answered` other rounds."""
         own = cls(receipt_of(values, turn), digest)
         again = "a second report of the same value costs as much again"
         try:
@@ -51,7 +57,7 @@ class Receipt:
                 json.dump({**facts, "round": turn, "digest": digest}, file)
         except FileExistsError:
             raise BadValue(f"{values}: was randomized already, says {own.path.name}: {again}") from None
-        try:  # the own receipt stands: of two who come at once under different names both find the other's
+        try:  # checked after writing: of two concurrent runs under different names each then sees the other's receipt
             earlier = own._earlier()
             for path, said in earlier:
                 if said["round"] == turn:
@@ -83,7 +89,7 @@ class Receipt:
         return found
 
 
-# Randomizing a file of values, once: a second draw over the same values would cost as much privacy again.
+# Randomizing a file of values.
 
 
 def randomize_file(
@@ -98,11 +104,11 @@ def randomize_file(
     turn: int = 1,
     answered: int = 1,
 ) -> int:
-    """Write one report for each value to a new file; returns how many. Values are all checked before any is drawn.
+    """Write one report for each value to a new file; returns their number. All values are checked before any draw.
 
-    A receipt beside the values is made first, and whoever comes second is refused: see `Receipt`. `turn` is the round
-    that the reports are for, of which a client answers so many. If nothing was written in the end, nothing was drawn
-    that anyone saw, and the receipt goes again.
+    A receipt beside the values is written first, and a second run on the same values is refused (`Receipt`). `turn` is
+    the round that the reports are for, `answered` the number of rounds that a client answers. If the run fails, nobody
+    has seen a report, and the receipt is removed.
     """
     if out.exists():
         raise BadValue(f"{out}: exists already: reports are written to a new file")
@@ -123,7 +129,7 @@ def randomize_file(
             )
             if drawn.text != digest.text:
                 raise BadValue(f"{values}: changed while it was read")
-            os.link(whole, out)  # fails where another has made it meanwhile
+            os.link(whole, out)  # fails if another process has made the file meanwhile
     except BaseException:
         receipt.path.unlink()
         raise
@@ -131,7 +137,7 @@ def randomize_file(
 
 
 class _Digest:
-    """Of the values in their order, whatever file they are in."""
+    """The digest of a sequence of values, independent of the format of their file; `seen` counts them."""
 
     def __init__(self) -> None:
         self._hash, self.seen = hashlib.sha256(), 0
@@ -146,6 +152,7 @@ class _Digest:
 
 
 def _reports(mechanism: Any, k: int, blocks: Iterator[NDArray[Any]], digest: _Digest) -> Iterator[NDArray[Any]]:
+    """Blocks of reports drawn for blocks of values, which are added to the digest."""
     for block in blocks:
         digest.add(block)
         if block.size:

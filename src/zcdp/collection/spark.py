@@ -1,4 +1,4 @@
-"""Reports on Spark: drawn once and counted in Arrow, block by block in each task, so that only counts travel."""
+"""Reports on Spark: tasks draw and count them in Arrow batches, and send only packed blocks or sums."""
 
 from __future__ import annotations
 
@@ -18,14 +18,14 @@ if TYPE_CHECKING:
 
 __all__ = ["count_spark", "keyed_spark", "randomize_spark"]
 
-HERE = "the frame"
+HERE = "the frame"  # its name in messages
 BLOCKS = f"reports long, block binary, {LABEL} string"
 
 
 def count_spark(mechanism: Any, frame: Any, *, k: int) -> Counts:
-    """The counts of a Spark frame of reports, blocks or rows, as `read.parquet` gives it from what was written.
+    """The counts of a Spark frame of stored reports, as blocks or rows, such as `read.parquet` gives.
 
-    Every batch is checked to be of this mechanism and k: its column `design` says so.
+    Every batch is checked to be of this mechanism and k by its column `design`.
     """
     package("pyspark", "Spark frames need", "spark")
     if LABEL not in frame.columns:
@@ -37,7 +37,7 @@ def count_spark(mechanism: Any, frame: Any, *, k: int) -> Counts:
 
 
 def _counting(text: str, k: int) -> Callable[[Iterable[Any]], Iterator[Any]]:
-    """What each task runs: the mechanism travels as its text, and is read where it is used."""
+    """The function that each task runs to add up its reports; the mechanism is sent as text and parsed in the task."""
 
     def count(batches: Iterable[Any]) -> Iterator[Any]:
         mechanism: Any = parse(text).parts[0][0]
@@ -54,10 +54,10 @@ def _counting(text: str, k: int) -> Callable[[Iterable[Any]], Iterator[Any]]:
 
 
 def randomize_spark(mechanism: Any, frame: Any, column: str, out: str, *, k: int) -> Any:
-    """Draws one report for each value, once: writes them to a new folder, and returns the frame that reads it.
+    """Draw one report for each value, write them to a new folder, and return the frame that reads it.
 
-    Values are all checked before any is drawn. A task that fails is drawn anew by Spark, and nothing of its first
-    attempt is kept in the folder. For reports that no retry changes, anywhere, see `keyed_spark`.
+    All values are checked before any draw. If a task fails Spark draws its reports anew, and nothing of the first
+    attempt stays in the folder. `keyed_spark` draws reports that no retry changes.
     """
     _checked(mechanism, frame, column, k)
     drawn = frame.select(column).mapInArrow(_drawing(repr(mechanism), k, None), BLOCKS)
@@ -66,9 +66,9 @@ def randomize_spark(mechanism: Any, frame: Any, column: str, out: str, *, k: int
 
 
 def keyed_spark(mechanism: Any, frame: Any, column: str, ids: str, noise: KeyedNoise, *, k: int) -> Any:
-    """A lazy frame of reports whose noise is keyed by the column of ids: every action sees the same reports.
+    """A lazy frame of reports with noise keyed by the column of ids, so that every action sees the same reports.
 
-    The ids are checked to be distinct. The secret travels to the workers with the program that they run.
+    The ids are checked to be distinct. The secret is sent to the workers with the task.
     """
     _checked(mechanism, frame, column, k)
     chosen = frame.select(column, ids)
@@ -80,6 +80,7 @@ def keyed_spark(mechanism: Any, frame: Any, column: str, ids: str, noise: KeyedN
 
 
 def _checked(mechanism: Any, frame: Any, column: str, k: int) -> None:
+    """Refuse a mechanism that cannot be run here, and a column that does not hold values 0 .. k-1."""
     package("pyspark", "Spark frames need", "spark")
     if not hasattr(mechanism, "_drawn") or hasattr(mechanism, "remember"):
         raise BadValue(f"{mechanism!r} is not run on a frame of values")
@@ -93,7 +94,7 @@ def _checked(mechanism: Any, frame: Any, column: str, k: int) -> None:
 
 
 def _drawing(text: str, k: int, noise: KeyedNoise | None) -> Callable[[Iterable[Any]], Iterator[Any]]:
-    """What each task runs: values, and ids if the noise is keyed, to packed blocks of reports."""
+    """The function that each task runs: from values, and ids if the noise is keyed, to packed blocks of reports."""
 
     def draw(batches: Iterable[Any]) -> Iterator[Any]:
         mechanism: Any = parse(text).parts[0][0]

@@ -1,1 +1,1 @@
-"""What a person writes: plans as text, as JSON, as TOML files with a budget, as CSV lists of releases."""
+"""Plans as people write them: as an expression, as JSON, as a TOML file with a budget, as a CSV list of releases."""

@@ -1,4 +1,8 @@
-"""The text of a plan file: from regular files of limited size, in a structure that is quick to read."""
+"""Plan files: a budget and named queries in TOML, read with errors that point at line and field.
+
+The parts of this file: safe loading of the text, one query as an `Entry`, queries of tables ([data] and [domain]), and
+the reader of the whole file. `read_plan` is the entry point; CSV files go on to `plan_json.read_releases`.
+"""
 
 from __future__ import annotations
 
@@ -34,7 +38,7 @@ from zcdp.text.names import printable
 from zcdp.text.suggestions import thing, unknown
 
 __all__ = [
-    "LARGEST",
+    "LARGEST_PLAN",
     "Budget",
     "Collection",
     "Entry",
@@ -50,14 +54,15 @@ __all__ = [
 ]
 
 
-# The limits of every file that comes in. What takes apart TOML needs memory that grows with the square of the parts of
-# a dotted key, and a call for each bracket; a plan has keys of two parts and brackets in one another at most twice.
-LARGEST = 10_000_000
-TOO_LARGE = f"a plan file has at most {LARGEST // 10**6} MB"
-PARTS = 8
-DEEPEST = 20
+# Limits on every file that is read. The TOML parser needs memory that grows with the square of the number of parts of a
+# dotted key, and recurses for each nested bracket; a plan needs keys of two parts and two nested brackets at most.
+LARGEST_PLAN = 10_000_000  # bytes of a file, characters of a text
+TOO_LARGE = f"a plan file has at most {LARGEST_PLAN // 10**6} MB"
+MOST_KEY_PARTS = 8
+DEEPEST_BRACKETS = 20
 
-# strings (one without its end makes all that follows no TOML, so nothing need be seen there); comments; signs; the rest
+# One piece of TOML: a string, a comment, a sign, or anything else. A string that is never closed may run to the end of
+# the text: that is not TOML, so nothing after it needs to be checked.
 _PIECE = re.compile(
     r"""
       \"{3} (?: [^"\\]++ | \\. | "{1,2}(?!") )*+ (?: \"{3,5} | \\?\Z )
@@ -73,11 +78,11 @@ _PIECE = re.compile(
 
 
 class TextError(BadValue):
-    """The file cannot be read as a plan, whatever its plan may be."""
+    """The file cannot be read as text of a plan: missing, too large, not UTF-8, or nested too deeply."""
 
 
 def load(path: Path) -> str:
-    """The text of a regular file; a device or a pipe may have no end."""
+    """The text of a regular file, with line ends as \\n; devices and pipes, which may have no end, are refused."""
     try:
         number = os.open(path, os.O_RDONLY | getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_BINARY", 0))
     except FileNotFoundError:
@@ -91,12 +96,12 @@ def load(path: Path) -> str:
         if not stat.S_ISREG(mode):
             raise TextError(f"cannot be read: {'Is a directory' if stat.S_ISDIR(mode) else 'not a regular file'}")
         with os.fdopen(number, "rb", closefd=False) as file:
-            data = file.read(LARGEST + 1)
+            data = file.read(LARGEST_PLAN + 1)
     except OSError as error:
         raise TextError(f"cannot be read: {error.strerror}") from None
     finally:
         os.close(number)
-    if len(data) > LARGEST:
+    if len(data) > LARGEST_PLAN:
         raise TextError(TOO_LARGE)
     try:
         return data.decode("utf-8").replace("\r\n", "\n").replace("\r", "\n")
@@ -105,27 +110,27 @@ def load(path: Path) -> str:
 
 
 def check_structure(text: str) -> None:
-    """Refuse keys of many parts, and brackets deep inside one another, without reading what they mean.
+    """Refuse dotted keys of many parts and deeply nested brackets, by a linear scan before the TOML is parsed.
 
     >>> check_structure("a" + ".a" * 9 + " = 1")
     Traceback (most recent call last):
     ...
     zcdp.plans.plan_file.TextError: line 1: a key has at most 8 parts
     """
-    if len(text) > LARGEST:
+    if len(text) > LARGEST_PLAN:
         raise TextError(TOO_LARGE)
     line, depth, dots = 1, 0, 0
     for match in _PIECE.finditer(text):
         piece = match[0]
         if piece == ".":
             dots += 1
-            if dots >= PARTS:
-                raise TextError(f"line {line}: a key has at most {PARTS} parts")
+            if dots >= MOST_KEY_PARTS:
+                raise TextError(f"line {line}: a key has at most {MOST_KEY_PARTS} parts")
         elif piece in "=,[]{}\n":
             dots = 0
             depth += (piece in "[{") - (piece in "]}")
-            if depth > DEEPEST:
-                raise TextError(f"line {line}: more than {DEEPEST} brackets inside one another")
+            if depth > DEEPEST_BRACKETS:
+                raise TextError(f"line {line}: more than {DEEPEST_BRACKETS} brackets inside one another")
         line += piece.count("\n")
 
 
@@ -134,10 +139,13 @@ _KEY = re.compile(r"\s*[\"']?([\w-]+)[\"']?\s*(?:=|\.)")
 
 
 def places(text: str) -> Iterable[tuple[tuple[str, int, str], int]]:
-    """Where each field stands, (table, which of that name, field) with its line; tomllib does not tell."""
+    """The line number of each field, as ((table, index among tables of that name, field), line).
+
+    tomllib does not report positions. The field "" stands for the header of the table.
+    """
     table, count, fence = ("", 0), 0, ""
     for number, line in enumerate(text.splitlines(), 1):
-        if fence:  # inside a text of several lines
+        if fence:  # inside a multi-line string
             fence = "" if line.count(fence) % 2 else fence
             continue
         if header := _HEADER.match(line):
@@ -150,12 +158,15 @@ def places(text: str) -> Iterable[tuple[tuple[str, int, str], int]]:
             fence = next((mark for mark in ('"""', "'''") if line.count(mark) % 2), "")
 
 
-# One query of a plan, as all who account for it read it.
+# One query of a plan file, as the accounting reads it.
 
 
 @dataclass(frozen=True)
 class Entry:
-    """One query of a plan: `plan` is one use of it; None where a parameter is still `?`."""
+    """One query of a plan file: `plan` is one use of its mechanism, or None if a parameter is `?`.
+
+    In that case `open` holds the class of the mechanism and its parameters, the one to find as `FREE`.
+    """
 
     name: str
     text: str
@@ -168,38 +179,38 @@ class Entry:
     field: str = "mechanism"
     statistic: Statistic | None = None
     sd: float | str | None = None
-    """The largest standard deviation that will do, where the file says so."""
+    """The largest acceptable standard deviation, if the file states one; for a table in grid steps."""
     half_width: float | str | None = None
-    """The largest error at `level` that will do."""
+    """The largest acceptable half-width of an interval at `level`, in the same unit."""
     level: float | str = "0.95"
 
     def in_values(self, noise: Accuracy) -> Accuracy:
-        """The accuracy of noise in the unit of the answers: a table's sums are noised in steps of its grid."""
+        """The accuracy of the noise in the unit of the answers, rounded up; that of a table's sums is in grid steps."""
         step = Fraction(1) if self.statistic is None else self.statistic.grid
         sd, half = (_times(width, step) for width in (noise.standard_deviation, noise.half_width))
         return replace(noise, standard_deviation=sd, half_width=half)
 
 
 def _times(width: float, step: Fraction) -> float:
-    """The product, rounded up."""
+    """The product, rounded up to a float."""
     if width == inf:
         return inf
     exact = Fraction(width) * step
     try:
         return nextafter(float(exact), inf) if float(exact) < exact else float(exact)
-    except OverflowError:  # beyond floats, as a whole number may be
+    except OverflowError:  # the exact product is beyond the range of floats
         return inf
 
 
-# Tables in a plan file: each statistic of a table is an ordinary entry, with the sensitivity derived for it.
+# Tables in a plan file: each statistic of a table becomes an `Entry` with the sensitivity derived from its bounds.
 
-WIDTHS = ("sd", "half_width")
+WIDTHS = ("sd", "half_width")  # fields of a query that are in the unit of its answers
 Declared = tuple[str, Mechanism | None, tuple[type[Mechanism], dict[str, Any]] | None]
-"""The mechanism as text, as itself where it is complete, and as class and parameters where one is `?`."""
+"""The mechanism as text; the mechanism if all parameters are given; its class and parameters if one of them is `?`."""
 
 
 def declared_mechanism(text: Any, statistic: Statistic) -> Declared:
-    """The mechanism of one answer of a statistic: its noise is what the plan says, its sensitivity what follows."""
+    """The mechanism for one answer of a statistic: noise from the text in the plan, sensitivity from the bounds."""
     field = statistic.field
     if not isinstance(text, str):
         raise DeclarationError(field, "must be text in quotes")
@@ -230,6 +241,7 @@ def declared_mechanism(text: Any, statistic: Statistic) -> Declared:
 
 
 def _with_sensitivity(parameters: dict[str, Any], statistic: Statistic) -> dict[str, Any]:
+    """The parameters with the derived sensitivity; a different one in the text is refused."""
     distance = int(statistic.distance)
     bound = L1LInf(statistic.total, distance) if statistic.total else distance
     if "sensitivity" in parameters and parameters["sensitivity"] not in (bound, str(bound)):
@@ -239,6 +251,7 @@ def _with_sensitivity(parameters: dict[str, Any], statistic: Statistic) -> dict[
 
 
 def _with_direction(parameters: dict[str, Any], statistic: Statistic) -> dict[str, Any]:
+    """The parameters of a selection with the derived `monotone`; a different one in the text is refused."""
     if parameters.get("monotone", statistic.monotone) is not statistic.monotone:
         follows = "all scores move the same way" if statistic.monotone else "scores may move both ways"
         raise DeclarationError(statistic.field, f"monotone is not typed in: the bounds say that {follows}")
@@ -246,7 +259,10 @@ def _with_direction(parameters: dict[str, Any], statistic: Statistic) -> dict[st
 
 
 def merged(statistics: tuple[Statistic, ...]) -> tuple[Statistic, ...]:
-    """Selections that one mechanism makes, such as several quantiles, are one entry used so many times."""
+    """The statistics that get entries of their own: selections by one mechanism (several quantiles) become one.
+
+    Its `moves`, the number of selections that a person can reach, is the sum of theirs.
+    """
     if not statistics[0].selects:
         return statistics
     first = statistics[0]
@@ -255,12 +271,15 @@ def merged(statistics: tuple[Statistic, ...]) -> tuple[Statistic, ...]:
 
 
 def entry_name(query: TableQuery, statistic: Statistic) -> str:
-    """The name of the query, and of its second statistic, where it has one."""
+    """The name of the query; a statistic with a field of its own (the count of a mean) adds its label."""
     return query.name if statistic.field == "mechanism" else f"{query.name}: {statistic.label}"
 
 
 class TableReader(ABC):
-    """What a reader of plan files does with [data], [domain] and the queries that measure something."""
+    """The part of the reader of plan files for [data], [domain] and queries with a `measure`.
+
+    A place is (table, index among tables of that name, field); `lines` has its line number.
+    """
 
     source: str
     lines: dict[tuple[str, int, str], int]
@@ -279,14 +298,14 @@ class TableReader(ABC):
 
     @contextmanager
     def _declared(self, table: str, n: int = 0) -> Iterator[None]:
-        """What is wrong with a declaration, said with its line."""
+        """Turn a `DeclarationError` inside the block into a `PlanFileError` with the line of its field."""
         try:
             yield
         except DeclarationError as error:
             self._fail((table, n, error.field), error.message)
 
     def _tables(self, data: dict[str, Any], queries: list[dict[str, Any]]) -> tuple[Declaration, tuple[Entry, ...]]:
-        """The tables of a release, and their statistics as entries."""
+        """The declaration of a release, and one entry for each statistic of its tables."""
         for name in ("collection", "unit", "neighbours"):
             if name in data:
                 self._fail(("", 0, name), "does not go with [data], which says whom the tables are about")
@@ -313,7 +332,7 @@ class TableReader(ABC):
         return made, tuple(entries)
 
     def _together(self, tables: list[TableQuery]) -> Iterator[Together]:
-        """The sets of tables that add up; what does not is said of the table that comes later in the file."""
+        """The sets of tables that must add up; an error points at the later table in the file."""
         for name, numbers in sets(tables).items():
             for n in numbers:
                 with self._declared("query", n):
@@ -322,6 +341,7 @@ class TableReader(ABC):
                 yield Together.of(name, [tables[n] for n in numbers])
 
     def _statistics(self, n: int, data: dict[str, Any], table: TableQuery, neighbours: str) -> Iterator[Entry]:
+        """The entries of query n, one for each statistic of its table."""
         here = ("query", n)
         weight = self._check((*here, "weight"), data.get("weight", 1), positive_rational)
         note = self._text((*here, "note"), data.get("note"))
@@ -333,25 +353,25 @@ class TableReader(ABC):
             plan = None if mechanism is None else Plan.sum_of(mechanism)
             line = self.lines.get((*here, one.field), 0)
             entry = Entry(entry_name(table, one), text, plan, opened, one.moves, note, weight, line, one.field, one)
-            # a target is in the unit of the values, noise in grid steps
+            # targets are stated in the unit of the values, and noise is measured in grid steps
             steps = {name: str(rational(str(targets[name]), name) / one.grid) for name in WIDTHS if name in targets}
             yield replace(entry, **{**targets, **steps})
 
 
-# Plan files: a budget and named queries in TOML, read with errors that point at line and field.
+# The whole plan file: its fields, its budget, its queries, and a local collection if it describes one.
 
 Number = TypeVar("Number")
-TOP = ("title", "description", "author", "dataset", "unit", "neighbours", "delta", "budget", "collection", "query")
-TABLES = ("data", "domain")
-WORDS = ("title", "description", "author", "dataset", "unit")
+FIELDS = ("title", "description", "author", "dataset", "unit", "neighbours", "delta", "budget", "collection", "query")
+TABLE_FIELDS = ("data", "domain")
+TEXT_FIELDS = ("title", "description", "author", "dataset", "unit")
 NEIGHBOURS = {"add_remove": "add_remove", "add-remove": "add_remove", "replace": "replace"}
-BUDGET = ("rho", "epsilon", "delta")
-COLLECTION = ("k", "rounds", "answered", "clients", "values")
-QUERY = ("name", "mechanism", "count", "note", "weight", "sd", "half_width", "level")
+BUDGET_FIELDS = ("rho", "epsilon", "delta")
+COLLECTION_FIELDS = ("k", "rounds", "answered", "clients", "values")
+QUERY_FIELDS = ("name", "mechanism", "count", "note", "weight", "sd", "half_width", "level")
 
 
 class PlanFileError(BadValue):
-    """The file is not a plan: `file:line: what is wrong`."""
+    """The file is not a valid plan; the message is `file:line: what is wrong`."""
 
     def __init__(self, message: str) -> None:
         super().__init__(printable(message))
@@ -359,7 +379,7 @@ class PlanFileError(BadValue):
 
 @dataclass(frozen=True)
 class Budget:
-    """What may be spent: rho, or epsilon at delta."""
+    """A budget as written in the file: rho, or epsilon and delta."""
 
     rho: float | str | None = None
     epsilon: float | str | None = None
@@ -368,19 +388,19 @@ class Budget:
 
 @dataclass(frozen=True)
 class Collection:
-    """Who is asked: how many values there are, how many rounds, in how many of them each client answers."""
+    """A local collection: k possible values, the number of rounds, and in how many of them each client answers."""
 
     k: int
     rounds: int = 1
     answered: int = 1
     clients: int | None = None
     values: tuple[str, ...] | None = None
-    """Their names, in the order of the numbers 0 to k-1."""
+    """The names of the values 0 to k-1."""
 
 
 @dataclass(frozen=True)
 class PlanFile:
-    """A plan file as read."""
+    """The content of a plan file, checked but not yet accounted for."""
 
     source: str
     text: str = field(repr=False)
@@ -393,13 +413,16 @@ class PlanFile:
     author: str | None = None
     dataset: str | None = None
     unit: str | None = None
-    """Whose data one neighbour lacks: a person, a household, a device."""
+    """The unit of privacy, whose data neighbours differ in: a person, a household, a device."""
     neighbours: str | None = None
-    """add_remove or replace, where the file says so."""
+    """add_remove or replace, if the file states it."""
     tables: Declaration | None = None
 
     def relation_of(self, whole: Curve) -> Relation:
-        """That of the mechanisms, which the file may state, or narrow where they leave it open."""
+        """The neighbouring relation of a plan: that of its mechanisms, joined with the one that the file states.
+
+        The file may narrow `either`; a contradiction raises `PlanFileError`.
+        """
         if self.neighbours is None:
             return whole.relation
         try:
@@ -412,9 +435,9 @@ class PlanFile:
 
 
 def read_plan(source: str | Path, text: str | None = None) -> PlanFile:
-    """The plan in a file, which only a Path opens; or in the text of one, and `source` is what to call it.
+    """The plan in the file at a `Path`; or in `text`, and then `source` is the name used in messages.
 
-    A name that ends in .csv is that of a list of releases.
+    A name that ends in .csv means a list of releases.
 
     >>> read_plan("plan.toml", '[[query]]\\nname = "a"\\nmechanism = "Laplace(epsilon=1)"').entries[0].plan
     Laplace(epsilon=1)
@@ -433,6 +456,8 @@ def read_plan(source: str | Path, text: str | None = None) -> PlanFile:
 
 
 class _Reader(TableReader):
+    """Reads one plan file; every failure goes through `_fail`, which adds the line."""
+
     def __init__(self, source: str, text: str) -> None:
         self.source, self.text = source, text
         self.lines: dict[tuple[str, int, str], int] = {}
@@ -451,10 +476,10 @@ class _Reader(TableReader):
             quotes = re.match("Invalid value|Expected newline", message) is not None
             hint = " (text and fractions stand in quotes: '1/3')" if quotes else ""
             raise PlanFileError(f"{self.source}:{line}: not valid TOML: {message}{hint}") from None
-        except (ValueError, RecursionError) as error:  # such as an integer that Python does not read
+        except (ValueError, RecursionError) as error:  # such as an integer of more digits than Python converts
             raise PlanFileError(f"{self.source}: not valid TOML: {error}") from None
         self.lines = dict(places(self.text))
-        self._known(data, (*TOP, *TABLES), ("", 0), "field")
+        self._known(data, (*FIELDS, *TABLE_FIELDS), ("", 0), "field")
         queries = data.get("query")
         if not isinstance(queries, list) or not queries or not all(isinstance(query, dict) for query in queries):
             self._fail(("", 0, "query"), "a plan needs queries, each a [[query]] with name and mechanism")
@@ -462,7 +487,7 @@ class _Reader(TableReader):
             self._check(("", 0, "delta"), data["delta"], probability)
         tables, entries = self._tables(data, queries) if "data" in data else (None, self._entries(queries))
         self._distinct(entries)
-        words = {name: self._text(("", 0, name), data.get(name)) for name in WORDS}
+        words = {name: self._text(("", 0, name), data.get(name)) for name in TEXT_FIELDS}
         budget = self._budget(data["budget"]) if "budget" in data else None
         collection = self._collection(data["collection"], entries) if "collection" in data else None
         plan = PlanFile(
@@ -489,7 +514,7 @@ class _Reader(TableReader):
     def _budget(self, data: Any) -> Budget:
         if not isinstance(data, dict):
             self._fail(("", 0, "budget"), "must be a table: [budget]")
-        self._known(data, BUDGET, ("budget", 0), "field")
+        self._known(data, BUDGET_FIELDS, ("budget", 0), "field")
         for name, rule in (("rho", positive_rational), ("epsilon", positive_rational), ("delta", probability)):
             if name in data:
                 self._check(("budget", 0, name), data[name], rule)
@@ -498,10 +523,10 @@ class _Reader(TableReader):
         return Budget(**data)
 
     def _collection(self, data: Any, entries: tuple[Entry, ...]) -> Collection:
-        """One query, a local randomizer that estimates, used as often as a client answers."""
+        """The [collection]: the file has one query, a local randomizer with an estimator, once for each answer."""
         if not isinstance(data, dict):
             self._fail(("", 0, "collection"), "must be a table: [collection]")
-        self._known(data, COLLECTION, ("collection", 0), "field")
+        self._known(data, COLLECTION_FIELDS, ("collection", 0), "field")
         names = self._names(data["values"]) if "values" in data else None
         if "k" not in data and names is None:
             self._fail(("collection", 0, ""), "a collection needs k, the number of values")
@@ -530,7 +555,7 @@ class _Reader(TableReader):
         return found
 
     def _names(self, data: Any) -> tuple[str, ...]:
-        """Of the values that clients hold."""
+        """The names of the values that clients hold."""
         named = isinstance(data, list) and all(isinstance(one, str) and one for one in data)
         if not named or len(set(data)) != len(data) or len(data) < 2:
             self._fail(("collection", 0, "values"), "must be a list of two or more different names")
@@ -544,7 +569,7 @@ class _Reader(TableReader):
 
     def _entry(self, n: int, data: dict[str, Any]) -> Entry:
         here = ("query", n)
-        self._known(data, QUERY, here, "field")
+        self._known(data, QUERY_FIELDS, here, "field")
         for name in ("name", "mechanism"):
             if name not in data:
                 self._fail((*here, ""), f"query {n + 1} has no {name}")
@@ -564,7 +589,7 @@ class _Reader(TableReader):
         return replace(Entry(name, text, plan, opened, count, note, weight, line), **targets)
 
     def _targets(self, here: tuple[str, int], data: dict[str, Any]) -> dict[str, Any]:
-        """How good the answers are to be."""
+        """The accuracy that the query asks for: sd, or half_width with its level."""
         for name, rule in (("sd", positive_rational), ("half_width", positive_rational), ("level", probability)):
             if name in data:
                 self._check((*here, name), data[name], rule)
@@ -575,6 +600,7 @@ class _Reader(TableReader):
         return {name: data[name] for name in ("sd", "half_width", "level") if name in data}
 
     def _mechanism(self, here: tuple[str, int], text: str) -> tuple[Plan | None, Any]:
+        """The plan that the text spells and None; or None and the open mechanism, if a parameter is `?`."""
         try:
             if "?" in text:
                 opened = parse_open(text)
@@ -621,6 +647,6 @@ class _Reader(TableReader):
 def _shown(value: object) -> str:
     try:
         text = repr(value)
-    except (ValueError, RecursionError):  # a number of thousands of digits somewhere in it
+    except (ValueError, RecursionError):  # Python refuses to print integers of thousands of digits
         return f"a {type(value).__name__}"
     return text if len(text) <= 80 else f"{text[:60]}..."

@@ -1,4 +1,4 @@
-"""Plans as JSON: a list of parts, each with a count and the mechanism as text."""
+"""Plans as data: in JSON a list of parts with a count and a mechanism each, in CSV a list of releases, one a line."""
 
 from __future__ import annotations
 
@@ -10,18 +10,18 @@ from typing import Any, NoReturn
 from zcdp.errors import BadType, BadValue
 from zcdp.numeric.exact import MOST_DIGITS, integer
 from zcdp.plans.plan_file import Entry, PlanFile, PlanFileError
-from zcdp.plans.plan_text import LONGEST, PlanError, parse
+from zcdp.plans.plan_text import LONGEST_PLAN, PlanError, parse
 from zcdp.privacy.plan import Plan
 from zcdp.text.suggestions import thing
 
 __all__ = ["dump", "load", "read_releases"]
 
 
-LARGEST = 10 * LONGEST
+MOST_CHARACTERS = 10 * LONGEST_PLAN  # of a plan in JSON
 
 
 def dump(plan: Plan) -> str:
-    """The plan as JSON, with nothing rounded.
+    """The plan as JSON text, with every parameter exact.
 
     >>> from zcdp import Laplace
     >>> dump(100 * Laplace(epsilon="0.1"))
@@ -33,7 +33,7 @@ def dump(plan: Plan) -> str:
 
 
 def load(text: str) -> Plan:
-    """The inverse of `dump`.
+    """The plan that the JSON text spells: the inverse of `dump`.
 
     >>> load('[{"count": 2, "mechanism": "Laplace(epsilon=1)"}]')
     2 * Laplace(epsilon=1)
@@ -42,8 +42,8 @@ def load(text: str) -> Plan:
 
     if not isinstance(text, str):
         raise BadType(f"a plan in JSON must be text, not {thing(text)}")
-    if len(text) > LARGEST:
-        raise BadValue(f"a plan in JSON has at most {LARGEST} characters, not {len(text)}")
+    if len(text) > MOST_CHARACTERS:
+        raise BadValue(f"a plan in JSON has at most {MOST_CHARACTERS} characters, not {len(text)}")
     try:
         data = json.loads(text, object_pairs_hook=_once, parse_int=_whole)
     except RecursionError:
@@ -56,7 +56,7 @@ def load(text: str) -> Plan:
 
 
 def _once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
-    """The object, unless a key stands in it twice: readers differ on which of the two counts."""
+    """The JSON object as a dictionary; a repeated key is refused, as JSON readers differ on which one they take."""
     found: dict[str, Any] = {}
     for key, value in pairs:
         if key in found:
@@ -66,12 +66,14 @@ def _once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
 
 
 def _whole(digits: str) -> int:
+    """The integer; one of too many digits is refused."""
     if len(digits) > MOST_DIGITS:
         raise BadValue(f"a plan in JSON has numbers of at most {MOST_DIGITS} digits, not {len(digits)}")
     return int(digits)
 
 
 def _part(n: int, part: Any) -> Plan:
+    """Part n of the list as a plan."""
     if not isinstance(part, dict) or set(part) != {"count", "mechanism"}:
         raise BadValue(f"part {n} must have exactly count and mechanism")
     try:
@@ -80,19 +82,19 @@ def _part(n: int, part: Any) -> Plan:
         raise BadValue(f"part {n}: {error}") from None
 
 
-# A list of releases as CSV, one a line: a mechanism, its parameters, how often it ran.
+# Lists of releases in CSV: each line is a mechanism, its parameters, and how often it ran.
 
 OWN = ("mechanism", "count", "name", "note")
-"""Columns that are no parameters."""
+"""The columns that are not parameters of a mechanism."""
 _PARAMETER = re.compile(r"[a-z_]+")
 _CALL = re.compile(r"[A-Z]\w*\(.*\)|True|False", re.ASCII)
 
 
 def read_releases(source: str, text: str) -> PlanFile:
-    """The plan of all releases in the text of a CSV file; `source` is what to call it.
+    """The plan of all releases in the text of a CSV file; `source` is its name in messages.
 
-    The first line names the columns: `mechanism`, and if you like `count`, `name` and `note`. Every other column is a
-    parameter, taken exactly as it is written, and left out where its cell is empty.
+    The first line names the columns: `mechanism`, and optionally `count`, `name` and `note`. Every other column is a
+    parameter: its decimals are taken exactly, and an empty cell leaves the parameter out.
 
     >>> read_releases("a.csv", "mechanism,epsilon,count\\nLaplace,0.1,20\\nPureDP,1,").entries[0].plan
     Laplace(epsilon='0.1')
@@ -121,7 +123,7 @@ def read_releases(source: str, text: str) -> PlanFile:
 
 
 def _rows(source: str, text: str) -> Iterator[tuple[int, list[str]]]:
-    """The lines that are not empty, with their numbers."""
+    """The records that are not empty, each with its line number."""
     reader = csv.reader(text.removeprefix("\ufeff").splitlines(keepends=True), strict=True)
     try:
         for cells in reader:
@@ -132,6 +134,7 @@ def _rows(source: str, text: str) -> Iterator[tuple[int, list[str]]]:
 
 
 def _entry(source: str, line: int, cells: dict[str, str], parsed: dict[str, Plan]) -> Entry:
+    """The release of one line; `parsed` caches the plans of equal texts."""
     name = cells["mechanism"]
     parameters = {key: value for key, value in cells.items() if key not in OWN and value}
     if not name:
@@ -157,7 +160,7 @@ def _entry(source: str, line: int, cells: dict[str, str], parsed: dict[str, Plan
 
 
 def _written(source: str, line: int, key: str, value: str) -> str:
-    """A number in quotes, which is taken exactly; a sensitivity or a mechanism as it is."""
+    """A cell as an argument in plan text: a number in quotes, so that it is exact; a call, True or False as it is."""
     if _CALL.fullmatch(value):
         return value
     if set(value) & set("'\"\\\n"):

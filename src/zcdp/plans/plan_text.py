@@ -1,4 +1,4 @@
-"""Plans as text, cut into names, numbers, texts and signs; and what is said where that is not possible."""
+"""Plans as text: a tokenizer and a recursive-descent parser for sums of counted mechanisms; nothing is evaluated."""
 
 from __future__ import annotations
 
@@ -19,10 +19,10 @@ from zcdp.privacy.plan import Plan
 from zcdp.text.names import printable
 from zcdp.text.suggestions import thing, unknown
 
-__all__ = ["FREE", "LONGEST", "PlanError", "Token", "parse", "parse_open", "parse_written", "split"]
+__all__ = ["FREE", "LONGEST_PLAN", "PlanError", "Token", "parse", "parse_open", "parse_written", "split"]
 
 
-LONGEST = 500_000  # No expression that comes in may have more characters.
+LONGEST_PLAN = 500_000  # characters of an expression
 SPACE = " \t\r\n"
 
 _TOKEN = re.compile(
@@ -35,7 +35,7 @@ _TOKEN = re.compile(
 
 
 class PlanError(BadValue):
-    """The text is not a plan; `position` counts its characters from 0."""
+    """The text is not a plan: `reason` says why, and `position` where (characters from 0)."""
 
     def __init__(self, message: str, text: str, position: int) -> None:
         start, end = max(position - 30, 0), position + 30
@@ -45,7 +45,7 @@ class PlanError(BadValue):
 
 
 class Token(NamedTuple):
-    """A piece of the text, and where it begins."""
+    """A token: its kind (name, number, string, sign or end), its text, and the position where it begins."""
 
     kind: str
     text: str
@@ -53,16 +53,16 @@ class Token(NamedTuple):
 
     @property
     def end(self) -> int:
-        """Where it ends."""
+        """The position after its last character."""
         return self.position + len(self.text)
 
 
 def split(text: str) -> list[Token]:
-    """The tokens, and one that stands for the end."""
+    """The tokens of the text, followed by one of the kind "end"."""
     if not isinstance(text, str):
         raise BadType(f"a plan must be text, not {thing(text)}")
-    if len(text) > LONGEST:
-        raise PlanError(f"a plan has at most {LONGEST} characters; more", text, LONGEST)
+    if len(text) > LONGEST_PLAN:
+        raise PlanError(f"a plan has at most {LONGEST_PLAN} characters; more", text, LONGEST_PLAN)
     tokens: list[Token] = []
     position = 0
     while True:
@@ -81,16 +81,16 @@ def split(text: str) -> list[Token]:
         position = match.end()
 
 
-# Plans as text: a parser for sums of counted mechanisms, which evaluates nothing.
+# The parser. It builds mechanisms from a fixed list of names and never evaluates the text as Python.
 
 FREE = object()
-"""The value of a parameter written as `?`: what allocation finds."""
+"""The value of a parameter written as `?`, which allocation has to find."""
 
-DEEPEST = 50  # brackets inside one another
+DEEPEST_NESTING = 50  # brackets inside one another
 
 
 def _fraction(numerator: Value = 0, denominator: Value = 1) -> Fraction:
-    """Python's Fraction, within the limits of exact numbers."""
+    """`Fraction(numerator, denominator)` in plan text, within the limits on exact numbers."""
     below = rational(denominator, "denominator")
     if below == 0:
         raise BadValue("denominator (0) must not be 0")
@@ -120,7 +120,7 @@ def parse(text: str) -> Plan:
 
 
 def parse_written(text: str) -> tuple[Plan, dict[tuple[Curve, object], str]]:
-    """The plan, and how each of its mechanisms was first written: by mechanism and sensitivity.
+    """The plan, and the text in which each of its mechanisms was first written, by mechanism and sensitivity.
 
     >>> plan, written = parse_written("3 * Laplace(scale=10)")
     >>> plan, written
@@ -131,7 +131,7 @@ def parse_written(text: str) -> tuple[Plan, dict[tuple[Curve, object], str]]:
 
 
 def parse_open(text: str) -> tuple[type[Mechanism], dict[str, Any]]:
-    """One mechanism and its parameters as written, those that are `?` as `FREE`: a query whose noise is to be found.
+    """The class and the parameters of one mechanism whose noise is to be found: parameters written `?` are `FREE`.
 
     >>> mechanism, parameters = parse_open("Laplace(epsilon=?, sensitivity=3)")
     >>> mechanism.__name__, parameters["epsilon"] is FREE
@@ -141,6 +141,8 @@ def parse_open(text: str) -> tuple[type[Mechanism], dict[str, Any]]:
 
 
 class _Parser:
+    """Reads one text: `whole` as a plan, `alone` as one mechanism that may have parameters `?`."""
+
     names: ClassVar[Mapping[str, type[Mechanism]]] = {m.__name__: m for m in (*MECHANISMS, *WRAPPERS)}
 
     def __init__(self, text: str) -> None:
@@ -204,13 +206,13 @@ class _Parser:
             raise PlanError(f"{name.text}: {error}", self.text, name.position) from None
         finally:
             READING.reset(before)
-        # equal mechanisms cost the same, and may have other noise
+        # equal mechanisms have equal privacy cost, but their noise differs if their sensitivities do
         key = made, getattr(made, "sensitivity", None)
         self.written.setdefault(key, self.text[name.position : self.tokens[self.next - 1].end])
         return made
 
     def _call(self) -> tuple[type[Mechanism], list[Any], dict[str, Any]]:
-        """A mechanism's name and what stands in its brackets."""
+        """The class that a name stands for, with its positional and its named arguments."""
         name = self._peek()
         if name.kind != "name":
             self._fail("expected a mechanism")
@@ -226,7 +228,7 @@ class _Parser:
         return mechanism, values, parameters
 
     def _parameters(self) -> tuple[list[Any], dict[str, Any]]:
-        """What stands in the brackets of a mechanism: values, and values with a name."""
+        """The arguments in brackets: positional values, then values with a name."""
         self._expect("(")
         values: list[Any] = []
         parameters: dict[str, Any] = {}
@@ -250,7 +252,7 @@ class _Parser:
         return values, parameters
 
     def _value(self) -> Any:
-        """A number, an exact one in quotes, True or False, a list of values, a sensitivity, or a mechanism."""
+        """One argument: a number, an exact one in quotes, True, False or None, a list, a sensitivity, or a plan."""
         token = self._peek()
         if token.kind == "string":
             self.next += 1
@@ -285,7 +287,7 @@ class _Parser:
         return self._fail("expected a number, or an exact one in quotes such as '1/3'")
 
     def _inner(self) -> Curve:
-        """A mechanism inside another one, or a whole plan."""
+        """An argument that is a plan; a plan of one use of one mechanism becomes the mechanism itself."""
         plan = self._plan()
         [(only, count), *others] = plan.parts
         return plan if others or count > 1 else only
@@ -301,9 +303,10 @@ class _Parser:
         return values
 
     def _nested(self, read: Callable[[], Any]) -> Any:
+        """What `read` returns, one level of brackets deeper."""
         self.depth += 1
-        if self.depth > DEEPEST:
-            self._fail(f"more than {DEEPEST} brackets inside one another")
+        if self.depth > DEEPEST_NESTING:
+            self._fail(f"more than {DEEPEST_NESTING} brackets inside one another")
         answer = read()
         self.depth -= 1
         return answer

@@ -1,4 +1,4 @@
-"""From a table to noisy tables: what is accounted is what is run."""
+"""Releases: noisy tables from a data set, drawn by the very mechanisms that the plan accounts for."""
 
 from zcdp.release.archive import Release
 from zcdp.release.run import ReleaseFailed, release

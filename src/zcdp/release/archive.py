@@ -1,4 +1,4 @@
-"""What leaves: the files of a release as one sealed archive, and as a folder that is whole or not there."""
+"""The files of a release: packed as one archive of reproducible bytes, and written to a folder, all or none."""
 
 from __future__ import annotations
 
@@ -21,41 +21,42 @@ from zcdp.release.table_noise import Table
 __all__ = ["Release", "check_folder", "packed", "parquet"]
 
 
-MOMENT = (1980, 1, 1, 0, 0, 0)
+MOMENT = (1980, 1, 1, 0, 0, 0)  # the time stamp of every file in an archive, so that its bytes are reproducible
 INDEX, REPORT = "release.json", "report.html"
 TYPES = {"text": "VARCHAR", "integer": "BIGINT", "number": "DOUBLE", "boolean": "BOOLEAN"}
+"""The SQL type of each kind of column."""
 
 
 @dataclass(frozen=True)
 class Release:
-    """Published tables: `tables` by name, `report` as HTML, `files` by name; `write` puts them in a new folder."""
+    """A published release: `tables` by name, `report` as HTML, `files` by name; `write` puts them in a new folder."""
 
     files: Mapping[str, bytes] = field(repr=False)
     sealed_at: str = field(default="", compare=False)
-    """When these files were sealed, in UTC, where that was before they were asked for now; else empty."""
+    """When the files were sealed, in UTC, if an earlier call sealed them; "" if this call did."""
     sealed_by: str = field(default="", compare=False)
-    """Who sealed them then."""
+    """Who sealed them in that case."""
 
     @property
     def repeated(self) -> bool:
-        """Whether the key was sealed before: then nothing was read and nothing was spent for this."""
+        """Whether an earlier call had sealed this key: then nothing was read and nothing was spent."""
         return bool(self.sealed_at)
 
     @classmethod
     def from_bytes(cls, data: bytes) -> Release:
-        """The files of an archive."""
+        """The release in the bytes of an archive, as `packed` makes them."""
         with zipfile.ZipFile(BytesIO(data)) as archive:
             return cls({name: archive.read(name) for name in archive.namelist()})
 
     @property
     def index(self) -> dict[str, Any]:
-        """What release.json says: versions, the plan's digest, the tables and their files."""
+        """The content of release.json: versions, the plan's digest, the tables and their files."""
         index: dict[str, Any] = json.loads(self.files[INDEX])
         return index
 
     @property
     def tables(self) -> dict[str, Table]:
-        """The tables by the names of their queries."""
+        """The published tables, by the names of their queries."""
         return {
             one["name"]: Table.from_csv(one["name"], one["about"], self.files[one["csv"]].decode(), one["columns"])
             for one in self.index["tables"]
@@ -67,7 +68,10 @@ class Release:
         return self.files[REPORT].decode()
 
     def write(self, folder: str | Path) -> None:
-        """All files into a folder that is new or empty: into one beside it first, which then takes its name."""
+        """Write all files to a folder that is new or empty.
+
+        They are written to a temporary folder beside it, which is then renamed, so that the folder is never incomplete.
+        """
         target = Path(folder)
         check_folder(target)
         with TemporaryDirectory(dir=target.absolute().parent, prefix=".zcdp-") as scratch:
@@ -84,7 +88,7 @@ class Release:
 
 
 def check_folder(target: Path) -> None:
-    """Refuse a folder that holds something, or cannot be made, before anything is spent."""
+    """Refuse a folder that is not empty, or cannot be made; called before anything is spent."""
     if target.exists() and (not target.is_dir() or any(target.iterdir())):
         raise BadValue(f"{target}: the output folder must be new or empty")
     if not target.absolute().parent.is_dir() or not os.access(target.absolute().parent, os.W_OK):
@@ -92,7 +96,7 @@ def check_folder(target: Path) -> None:
 
 
 def packed(tables: Sequence[Table], report: str, facts: Mapping[str, Any]) -> bytes:
-    """All files as one archive, whose bytes depend on nothing but them."""
+    """The files of a release as a zip archive, whose bytes depend on the arguments alone."""
     listed, files = [], {}
     for table, name in zip(tables, _file_names([table.name for table in tables]), strict=True):
         text = table.to_csv()
@@ -110,7 +114,7 @@ def packed(tables: Sequence[Table], report: str, facts: Mapping[str, Any]) -> by
 
 
 def _file_names(names: Sequence[str]) -> list[str]:
-    """A short plain name for each table, no two alike whatever the letters' case."""
+    """A short lower-case file name for each table, all different."""
     made: list[str] = []
     for name in names:
         base = re.sub(r"[^a-z0-9]+", "-", name.lower()).strip("-")[:60] or "table"
@@ -123,7 +127,7 @@ def _file_names(names: Sequence[str]) -> list[str]:
 
 
 def parquet(text: str, kinds: Mapping[str, str]) -> bytes:
-    """A table of CSV as a Parquet file."""
+    """A table in CSV converted to the bytes of a Parquet file; `kinds` are the kinds of its columns."""
     import duckdb
 
     with TemporaryDirectory(prefix="zcdp-") as folder, duckdb.connect() as connection:

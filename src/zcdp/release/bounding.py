@@ -1,4 +1,6 @@
-"""From rows to cells: what one person adds is bounded by the plan, and depends on that person's rows alone.
+"""Contribution bounding: from rows to exact cells, with each person's contribution limited by the bounds of the plan.
+
+What a person contributes depends on that person's rows alone, and not on those of others.
 
 Theorem: docs/theorems/table-sensitivity.md.
 """
@@ -24,7 +26,10 @@ HIGH, LOW = "zcdp_high", "zcdp_low"
 
 
 def cells(source: Source, declaration: Declaration, query: TableQuery, salt: int) -> Any:
-    """A lazy frame of the cells that are not empty: number of the cell, persons, then rows or the parts of the sum."""
+    """A lazy frame of the cells that are not empty: index of the cell, persons, then rows or the parts of the sum.
+
+    `salt` is the secret key of the hash that decides which cells of a person are kept.
+    """
     nw = narwhals()
     added = _rows(source, declaration.person, query)
     if declaration.person is not None:
@@ -39,7 +44,7 @@ def cells(source: Source, declaration: Declaration, query: TableQuery, salt: int
 
 
 def _rows(source: Source, person: str | None, query: TableQuery) -> Any:
-    """The rows that count, with person, cell and grid steps; the cell is that of release, nothing is mapped later."""
+    """The rows that count: columns for the person, the index of the published cell, and the amount in grid steps."""
     nw = narwhals()
     conditions = [condition(source, one) for one in query.where]
     columns = {}
@@ -52,23 +57,23 @@ def _rows(source: Source, person: str | None, query: TableQuery) -> Any:
         found, place = key(source, domain)
         cell = place if cell is None else cell * domain.size + place
         conditions += found
-    # the number of a cell is short, so that groups and orders are
+    # 32 bits for the index of a cell make grouping and sorting faster
     columns[CELL] = nw.lit(0, nw.Int32) if cell is None else cell.cast(nw.Int32)
     if query.amount is not None:
-        # of a person the total is clipped, of a row the row itself
+        # a person's total is clipped later, and rows only to its reach; if the unit is a row, the row is clipped here
         one = query.amount
         ends = (-one.reach, one.reach) if person else (one.low, one.high)
         there, columns[AMOUNT] = amount(source, one, *ends)
         conditions.append(there)
     if conditions:
         frame = frame.filter(every(conditions))
-    if cell is None and len(columns) == 1:  # of a constant alone some engines would make one row
+    if cell is None and len(columns) == 1:  # some engines return a single row if only a constant is selected
         return frame.with_columns(**columns).select(CELL)
     return frame.select(**columns)
 
 
 def _together(base: Any, query: TableQuery) -> Any:
-    """One row for each person and cell: rows up to max_rows, or the total within its clip."""
+    """One row for each person and cell: the number of rows, at most max_rows, or the total amount, clipped."""
     nw = narwhals()
     if query.amount is None:
         pairs = base.group_by(PERSON, CELL).agg(nw.len().alias(ROWS))
@@ -80,8 +85,8 @@ def _together(base: Any, query: TableQuery) -> Any:
 
 
 def _few(source: Source, pairs: Any, query: TableQuery, salt: int) -> Any:
-    """At most so many cells of each person; of quantiles, first one bin in each cell."""
-    if query.measure == "top":  # however many keys a person has, the selection costs the same
+    """At most `query.reached` cells of each person; for quantiles, before that, one bin in each cell."""
+    if query.measure == "top":  # a selection costs the same however many keys a person has
         return pairs
     if query.measure == "quantiles":
         assert query.of is not None
@@ -93,11 +98,12 @@ def _few(source: Source, pairs: Any, query: TableQuery, salt: int) -> Any:
 
 
 def _names(one: Amount) -> list[str]:
+    """The columns that hold the parts of an amount."""
     return [LOW] if one.limbs == 1 else [HIGH, LOW]
 
 
 def _parts(frame: Any, one: Amount) -> Any:
-    """The amounts in one part, or as high LIMB + low."""
+    """The frame with columns for the parts of the amount: LOW alone, or HIGH and LOW with value = HIGH * LIMB + LOW."""
     nw = narwhals()
     value = nw.col(AMOUNT)
     if one.limbs == 1:
@@ -107,12 +113,12 @@ def _parts(frame: Any, one: Amount) -> Any:
 
 
 def _quotient(value: Any, divisor: int) -> Any:
-    """value/divisor as an integer: rounded down, but for the rounding of a double; what is left is taken from it."""
+    """About floor(value/divisor), computed in doubles; callers take the remainder from it, so that no error arises."""
     return (value / divisor).floor().cast(narwhals().Int64)
 
 
 def _total(one: Amount) -> Any:
-    """The sum of a person's grid steps in a cell, clipped: from the sums of its parts, in 64 bits throughout."""
+    """The clipped sum of a person's grid steps in a cell, from the sums of its parts, without overflow of 64 bits."""
     nw = narwhals()
     low = nw.col(LOW).cast(nw.Int64)
     if one.limbs == 1:
@@ -122,14 +128,15 @@ def _total(one: Amount) -> Any:
     return between(high * LIMB + (low - carry * LIMB), one.low, one.high)
 
 
-# The exact table: integers for every declared cell, in the order of the domains; never to leave without noise.
+# The exact table: an integer for every declared cell. It must never be published without noise.
 
 
 @dataclass(frozen=True)
 class Exact:
-    """What each cell holds; of quantiles and selections a cell is a bin or a candidate, the last key running fastest.
+    """The exact counts and amounts of all cells, the last key running fastest.
 
-    `amounts` are those of the query, of a mean less the middle of its clip.
+    For quantiles and selections a cell here is a bin or a candidate. `amounts` are in grid steps; for a mean each
+    person's is less the middle of the clip.
     """
 
     counts: list[int]
@@ -137,7 +144,7 @@ class Exact:
 
 
 def exact_table(source: Source, declaration: Declaration, query: TableQuery, salt: int) -> Exact:
-    """One pass over the data; the cells that nobody is in are 0 like any other."""
+    """The exact table, by one pass over the data; cells that nobody is in are 0."""
     size = prod(domain.size for domain in query.domains)
     counts, amounts = [0] * size, [0] * size
     for row in source.engine.rows(cells(source, declaration, query, salt)):

@@ -1,4 +1,7 @@
-"""Columns by the use that a plan makes of them: checked by name and type before anything is spent."""
+"""The columns that a plan uses, and its conditions, keys and amounts as narwhals expressions over them.
+
+Columns are checked by name and type before anything is spent. Every expression is defined for every value of a row.
+"""
 
 from __future__ import annotations
 
@@ -40,13 +43,13 @@ FITS = {
     "date": ("date", "s", "ms", "us", "ns"),
     "person": ("text", "category", "integer", "wide"),
 }
-"""The forms of a column that a kind of value is read from; in pandas objects too, one by one."""
+"""The column forms (see `Use`) that each kind of value can be read from; for pandas, columns of objects as well."""
 
 
 class Source:
-    """A frame of one engine, and how to read its columns: by asking nothing is computed, and nothing read.
+    """A frame of one engine with the columns that a plan uses; its methods return expressions and read no data.
 
-    Of each column that the plan uses there is whether it has a value, and the value: both without gaps.
+    For each use of a column there are two expressions without nulls: whether the row has a value, and the value.
     """
 
     def __init__(self, engine: Engine, native: Any, kinds: Mapping[str, set[str]], *, typed: bool = False) -> None:
@@ -62,12 +65,12 @@ class Source:
 
     @cached_property
     def frame(self) -> Any:
-        """The values that the plan uses; of a frame in memory they are read when this is asked for first."""
+        """The lazy frame of the values that the plan uses; data in memory is converted on first access."""
         native = self._native() if callable(self._native) else self._native
         return narwhals().from_native(self.engine.read(native, list(self._uses.values()))).lazy()
 
     def _form(self, types: Mapping[str, Any], column: str, kind: str) -> str:
-        """What the column holds, by its type alone; one that cannot be read as this kind of value is refused."""
+        """The form of a column, from its type alone; a column that cannot be read as this kind of value is refused."""
         if column not in types:
             from zcdp.text.suggestions import unknown
 
@@ -81,29 +84,29 @@ class Source:
         return form
 
     def column(self, name: str, kind: str) -> tuple[Any, Any]:
-        """Whether there is a value, and the value as text, as a float or as a boolean, of every row."""
+        """Expressions: whether a row has a value, and the value as text, float or boolean."""
         nw, use = narwhals(), self._uses[name, kind]
         value = nw.col(use.value)
         return nw.col(use.there), value.cast(nw.Float64) if use.whole else value
 
     def label(self, name: str, kind: str) -> tuple[Any, str]:
-        """Whether there is a value, and the column of the frame in which it is found, as text or as an integer."""
+        """An expression for whether a row has a value, and the name of the column with the text or integer."""
         use = self._uses[name, kind]
         return narwhals().col(use.there), use.value
 
     def day(self, name: str) -> tuple[Any, Any, Any]:
-        """Whether there is a day, its number as `date.toordinal` counts, and that of its month, 12 year + month - 1."""
+        """Expressions: whether a row has a day, its ordinal (`date.toordinal`), its month as 12 year + month - 1."""
         nw, use = narwhals(), self._uses[name, "date"]
         return nw.col(use.there), nw.col(use.value), nw.col(use.month)
 
     def whole(self, name: str, kind: str) -> tuple[Any, Any] | None:
-        """Whether there is a value, and the value as an integer of 64 bits; None where the column is not of such."""
+        """Expressions: whether a row has a value, and the value as a 64-bit integer; None if it is read as a float."""
         use = self._uses[name, kind]
         return (narwhals().col(use.there), narwhals().col(use.value)) if use.whole else None
 
 
 def _form(dtype: Any) -> str:
-    """In which of the forms of `Use` a type holds its values; else the empty text."""
+    """The form (see `Use`) of a narwhals type; "" if values of the type cannot be read."""
     nw = narwhals()
     if isinstance(dtype, nw.Categorical | nw.Enum) or dtype in (nw.Categorical, nw.Enum):
         return "category"
@@ -116,7 +119,7 @@ def _form(dtype: Any) -> str:
 
 
 def uses(declaration: Declaration) -> dict[str, set[str]]:
-    """Each column that a plan names, with the kinds of value it is read as."""
+    """The columns that a plan names, each with the kinds of value it is read as."""
     found: dict[str, set[str]] = {}
     if declaration.person is not None:
         found.setdefault(declaration.person, set()).add("person")
@@ -126,6 +129,7 @@ def uses(declaration: Declaration) -> dict[str, set[str]]:
 
 
 def _asked(query: TableQuery) -> Iterable[tuple[str, str]]:
+    """Pairs (column, kind of value) that a query reads."""
     for domain in (*query.by, *([query.of] if query.of else [])):
         yield domain.column, domain.kind
     for condition in query.where:
@@ -136,7 +140,7 @@ def _asked(query: TableQuery) -> Iterable[tuple[str, str]]:
 
 @contextmanager
 def source_of(data: Any, declaration: Declaration) -> Iterator[Source]:
-    """The data of a release, with all columns that its plan names: from a path, or from a frame where it lives."""
+    """The data of a release with all columns that its plan names, from a path, or from a frame in its own engine."""
     kinds = uses(declaration)
     if isinstance(data, str | Path):
         with opened(Path(data), kinds) as relation:
@@ -147,18 +151,17 @@ def source_of(data: Any, declaration: Declaration) -> Iterator[Source]:
     yield Source(engine, native, kinds)
 
 
-# A plan's conditions, keys and amounts as expressions of narwhals: each has an answer for every value of every row.
-#
-# What could fail is decided before it is computed: an engine may compute a column for rows that a filter drops.
+# A plan's conditions, keys and amounts as narwhals expressions, each defined for every value of every row: an engine
+# may evaluate an expression even for rows that a filter drops, so that none may fail.
 
 
 def every(conditions: list[Any]) -> Any:
-    """All of them."""
+    """The conjunction of the conditions."""
     return reduce(and_, conditions)
 
 
 def condition(source: Source, one: Condition) -> Any:
-    """Whether a row fulfils a condition; never where the value is missing."""
+    """Whether a row fulfils a condition; False if the value is missing."""
     there, column = source.day(one.column)[:2] if one.kind == "date" else source.column(one.column, one.kind)
     values = one.value if isinstance(one.value, tuple) else (one.value,)
     read: Any = {"number": float, "date": date.toordinal}.get(one.kind)
@@ -178,7 +181,7 @@ def condition(source: Source, one: Condition) -> Any:
 
 
 def listed(source: Source, frame: Any, domain: Domain) -> Any:
-    """The frame with a column of places in the domain's list, where that is one of text or of any integers."""
+    """The frame, with a column for the index of the key in the domain if its keys must be looked up in a list."""
     if not _is_listed(domain):
         return frame
     assert isinstance(domain, Keys)
@@ -187,13 +190,13 @@ def listed(source: Source, frame: Any, domain: Domain) -> Any:
 
 
 def key(source: Source, domain: Domain) -> tuple[list[Any], Any]:
-    """The conditions on which a row has a key of the domain, and the place of the key among all."""
+    """The conditions under which a row has a key in the domain, and the index of the key in the domain."""
     nw = narwhals()
     if isinstance(domain, Bins):
         return _bin(source, domain)
     if isinstance(domain, Dates):
         return _date(source, domain)
-    if domain.kind == "boolean":  # of which there are two: what is not the first is the other
+    if domain.kind == "boolean":  # index 0 is the first key; every other row has index 1
         there, column = source.column(domain.column, "boolean")
         first = there & (column == domain.values[0])
         found = [] if domain.other is not None else [there & column.is_in(list(domain.values))]
@@ -202,7 +205,7 @@ def key(source: Source, domain: Domain) -> tuple[list[Any], Any]:
         there, place = source.label(domain.column, domain.kind)[0], nw.col(_place(domain))
         if domain.other is None:
             return [there & (place >= 0)], place
-        # the place where there is one, and that of `other` after the last elsewhere
+        # the index if the key is listed, else that of `other`, which is the last
         found = (there & (place >= 0)).cast(nw.Int64)
         return [], found * place + (1 - found) * (domain.size - 1)
     first, last = int(domain.values[0]), int(domain.values[-1])
@@ -213,7 +216,7 @@ def key(source: Source, domain: Domain) -> tuple[list[Any], Any]:
 
 
 def _is_listed(domain: Domain) -> bool:
-    """Whether keys are looked up: integers that follow one another need not be."""
+    """Whether keys must be looked up in a list; consecutive integers and booleans need not be."""
     if not isinstance(domain, Keys) or domain.kind == "boolean":
         return False
     first = domain.values[0]
@@ -221,7 +224,7 @@ def _is_listed(domain: Domain) -> bool:
 
 
 def is_range(values: Sequence[Any], first: int) -> bool:
-    """Whether integers are first, first + 1, ... and so on.
+    """Whether the values are the consecutive integers first, first + 1, ...
 
     >>> is_range((3, 4, 5), 3), is_range((3, 5), 3)
     (True, False)
@@ -230,7 +233,7 @@ def is_range(values: Sequence[Any], first: int) -> bool:
 
 
 def _place(domain: Domain) -> str:
-    """A name of its own whatever the case of letters, of which Spark takes no note."""
+    """The name of the column of indices; in hexadecimal, as Spark ignores the case of letters in names."""
     return "zcdp_place_" + domain.name.encode().hex()
 
 
@@ -240,7 +243,10 @@ def _date(source: Source, dates: Dates) -> tuple[list[Any], Any]:
 
 
 def _interval(there: Any, number: Any, start: int, step: int, size: int, *, clip: bool) -> tuple[list[Any], Any]:
-    """That of an integer. All is below 2^53, so that a quotient of doubles is on the right side of every integer."""
+    """The condition and the index of the interval for an integer.
+
+    All numbers are below 2^53, so that the floor of a quotient in doubles is exact.
+    """
     end = start + size * step
     inside = there if clip else there & (number >= start) & (number < end)
     above = _less(between(number, start, end - 1), start)
@@ -264,9 +270,9 @@ def _less(number: Any, start: float) -> Any:
 
 
 def amount(source: Source, one: Amount, low: int, high: int) -> tuple[Any, Any]:
-    """Whether a row has an amount, and the nearest grid step between low and high.
+    """Expressions: whether a row has an amount, and the amount in grid steps, rounded and clipped to [low, high].
 
-    Up to 2^48 steps from zero the doubles of the ends are rounded to the ends, so that they need not be clipped again.
+    Up to 2^48 steps from zero the clip ends as doubles round to the exact ends, so that no second clip is needed.
     """
     nw = narwhals()
     there, column = source.column(one.column, "number")
@@ -276,11 +282,11 @@ def amount(source: Source, one: Amount, low: int, high: int) -> tuple[Any, Any]:
 
 
 def between(number: Any, low: float, high: float) -> Any:
-    """The number, or the end beyond which it lies."""
+    """The number clipped to [low, high]."""
     return number.clip(low, high)
 
 
 def _steps(number: Any, step: Fraction) -> Any:
-    """number/step in doubles, by the same two operations in every engine."""
+    """number/step in doubles, by the same two operations in every engine, so that all engines agree."""
     scaled = number if step.denominator == 1 else number * float(step.denominator)
     return scaled if step.numerator == 1 else scaled / float(step.numerator)

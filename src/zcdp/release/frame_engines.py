@@ -1,4 +1,4 @@
-"""The engines: what DuckDB, Polars, pandas and Spark each say in their own way; all else is said through narwhals."""
+"""The engines DuckDB, Polars, pandas and Spark: the few operations that narwhals does not express for all of them."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from zcdp.release.reading import Use, quoted, read_duckdb, read_pandas, read_pol
 __all__ = ["Engine", "connected", "engine_of", "literal", "narwhals", "needed", "tested"]
 
 
-LEAST = {
+OLDEST = {
     "duckdb": "1.4.1",
     "narwhals": "2.27.1",
     "pandas": "2.2.3",
@@ -22,25 +22,26 @@ LEAST = {
     "pyarrow": "18",
     "pyspark": "3.5",
 }
-"""The oldest versions that the bounds were tested with, as pyproject.toml declares them; older ones are refused.
+"""The oldest versions with which contribution bounds are tested, as in pyproject.toml; older ones are refused.
 
-narwhals before 2.27.1 takes a literal beside a column of pandas for one value, and not for one of each row.
+narwhals before 2.27.1 takes a literal beside a pandas column for a single value, not for one in each row.
 """
 NO_STATISTICS = "statistics_propagation,filter_pushdown"
-"""What DuckDB is told to leave out where the connection is ours; relations of others are read without it too.
+"""The optimizers of DuckDB that are switched off on our own connections.
 
-Statistics of a file leave NaN out, and are whatever its writer wrote: what decides about a row is computed from it.
+They rely on statistics of a file, which ignore NaN and are whatever its writer wrote; whether a row counts must be
+computed from the row. Relations on a user's connection are read in a way that is safe with these optimizers too.
 """
 PLACE, HASH = "zcdp_place", "zcdp_hash"
 
 
 def narwhals() -> Any:
-    """narwhals, or what to install."""
+    """The module narwhals; if it is missing, the error says what to install."""
     return needed("narwhals")
 
 
 def needed(module: str) -> Any:
-    """A module of the extra `release`, or what to install."""
+    """A module of the extra `release`; if it is missing or too old, the error says what to install."""
     try:
         found = import_module(module)
     except ModuleNotFoundError:
@@ -49,15 +50,15 @@ def needed(module: str) -> Any:
 
 
 def tested(module: Any, name: str) -> Any:
-    """The module, if it is not older than what releases are tested with."""
-    if _numbers(module.__version__) < _numbers(LEAST[name]):
-        said = f"a release needs {name} {LEAST[name]} or newer: with {module.__version__} bounds are not tested"
+    """The module; refused if it is older than the versions that releases are tested with."""
+    if _numbers(module.__version__) < _numbers(OLDEST[name]):
+        said = f"a release needs {name} {OLDEST[name]} or newer: with {module.__version__} bounds are not tested"
         raise MissingExtra(said, extra="release", name=name)
     return module
 
 
 def _numbers(version: str) -> tuple[int, ...]:
-    """The numbers that a version begins with.
+    """The leading numbers of a version, to compare.
 
     >>> _numbers("2.27") < _numbers("2.27.1") < _numbers("2.100rc1")
     True
@@ -67,41 +68,41 @@ def _numbers(version: str) -> tuple[int, ...]:
 
 
 def connected(**settings: Any) -> Any:
-    """A connection of DuckDB that takes nothing from statistics."""
+    """A DuckDB connection that does not use statistics of files."""
     return needed("duckdb").connect(config={"disabled_optimizers": NO_STATISTICS, **settings})
 
 
 class Engine(ABC):
-    """What narwhals does not say: values without gaps, places in a list, an order within groups, rows as numbers."""
+    """What narwhals does not express: values without nulls, index in a list, first rows of groups, fetching rows."""
 
     name: str
 
     @abstractmethod
     def read(self, native: Any, uses: Sequence[Use]) -> Any:
-        """A frame of the values that a plan uses, and of nothing else."""
+        """A native frame of the values that a plan uses, and no other columns."""
 
     @abstractmethod
     def placed(self, frame: Any, column: str, values: Sequence[Any], name: str) -> Any:
-        """The frame with a further column: the place of `column` among these texts or integers, else -1."""
+        """The frame with a further column `name`: the index of `column` among these texts or integers, else -1."""
 
     @abstractmethod
-    def keep(self, frame: Any, within: Sequence[str], order: str, most: int, salt: int) -> Any:
-        """The first `most` rows of each group, by a keyed hash of the group and of `order`, then by `order` itself.
+    def keep(self, frame: Any, within: Sequence[str], rank_by: str, most: int, salt: int) -> Any:
+        """The first `most` rows of each group, ranked by a hash of salt, group and `rank_by`, then by `rank_by` itself.
 
-        `order` differs between the rows of a group, so that nothing is left to chance or to other rows.
+        `rank_by` differs between the rows of a group, so that the choice depends on these rows and the salt alone.
         """
 
     @abstractmethod
     def rows(self, frame: Any) -> list[tuple[Any, ...]]:
-        """All rows, computed once."""
+        """All rows of the frame, which is computed once."""
 
     def types(self, native: Any, columns: Sequence[str]) -> dict[str, Any]:  # noqa: ARG002 - for pandas alone
-        """The types of columns, or "object" of one of any objects: so that it does not depend on what it holds."""
+        """The narwhals types of columns; "object" for a pandas column of objects, whose content is not looked at."""
         return dict(narwhals().from_native(native).lazy().collect_schema())
 
 
 class DuckDB(Engine):
-    """A relation: lazy, and larger than memory; a connection of ours must outlive it."""
+    """DuckDB relations, which are lazy and may be larger than memory; a connection of ours is kept open with them."""
 
     name = "duckdb"
 
@@ -112,15 +113,15 @@ class DuckDB(Engine):
         return read_duckdb(native, uses)
 
     def placed(self, frame: Any, column: str, values: Sequence[Any], name: str) -> Any:
-        # an enumeration is looked up faster than a list, and its codes follow the plan
+        # an ENUM is looked up faster than a list, and its codes are the indices of the values
         listed = ", ".join(literal(str(value)) for value in values)
         place = f"enum_code(TRY_CAST({quoted(column)}::VARCHAR AS ENUM({listed})))::INTEGER"
         relation = frame.to_native().project(f"*, COALESCE({place}, -1) AS {quoted(name)}")
         return narwhals().from_native(relation)
 
-    def keep(self, frame: Any, within: Sequence[str], order: str, most: int, salt: int) -> Any:
-        groups, key = ", ".join(map(quoted, within)), quoted(order)
-        # of several values DuckDB takes an exclusive or of hashes, which favours the same keys in every group
+    def keep(self, frame: Any, within: Sequence[str], rank_by: str, most: int, salt: int) -> Any:
+        groups, key = ", ".join(map(quoted, within)), quoted(rank_by)
+        # DuckDB combines the hashes of several values by XOR, which favours the same keys in every group: hash again
         hashed = f"hash(hash({salt}, {groups}, {key}))"
         place = f"row_number() OVER (PARTITION BY {groups} ORDER BY {hashed}, {key})"
         relation = frame.to_native()
@@ -132,7 +133,7 @@ class DuckDB(Engine):
 
 
 class Polars(Engine):
-    """A lazy frame; an eager one is made lazy."""
+    """Polars frames; eager ones are made lazy."""
 
     name = "polars"
 
@@ -145,21 +146,21 @@ class Polars(Engine):
         place = pl.col(column).replace_strict(listed, range(len(values)), default=-1, return_dtype=pl.Int64)
         return narwhals().from_native(frame.to_native().lazy().with_columns(place.alias(name)))
 
-    def keep(self, frame: Any, within: Sequence[str], order: str, most: int, salt: int) -> Any:
+    def keep(self, frame: Any, within: Sequence[str], rank_by: str, most: int, salt: int) -> Any:
         pl = import_module("polars")
-        hashed = pl.struct(*within, order).hash(salt).alias(HASH)
+        hashed = pl.struct(*within, rank_by).hash(salt).alias(HASH)
         lazy = frame.to_native().lazy()
-        ranked = lazy.with_columns(hashed).sort(HASH, order).group_by(*within).head(most)
+        ranked = lazy.with_columns(hashed).sort(HASH, rank_by).group_by(*within).head(most)
         return narwhals().from_native(ranked.select(*lazy.collect_schema().names()))
 
     def rows(self, frame: Any) -> list[tuple[Any, ...]]:
         pl = import_module("polars")
-        plain = pl.QueryOptFlags(predicate_pushdown=False)  # else a file is asked for its statistics
+        plain = pl.QueryOptFlags(predicate_pushdown=False)  # otherwise statistics of a file are used
         return list(frame.to_native().lazy().collect(optimizations=plain).rows())
 
 
 class Pandas(Engine):
-    """A frame in memory."""
+    """pandas frames, in memory."""
 
     name = "pandas"
 
@@ -182,13 +183,13 @@ class Pandas(Engine):
         listed = pandas.Index(values, dtype=native[column].dtype)
         return narwhals().from_native(native.assign(**{name: listed.get_indexer(native[column])})).lazy()
 
-    def keep(self, frame: Any, within: Sequence[str], order: str, most: int, salt: int) -> Any:
+    def keep(self, frame: Any, within: Sequence[str], rank_by: str, most: int, salt: int) -> Any:
         native = frame.to_native()
         pandas: Any = import_module("pandas")
         key = f"{salt:016x}"
-        salted = native[[*within, order]].assign(**{HASH: salt})
+        salted = native[[*within, rank_by]].assign(**{HASH: salt})
         hashed = pandas.util.hash_pandas_object(salted, index=False, hash_key=key)
-        ranked = native.assign(**{HASH: hashed.to_numpy()}).sort_values([HASH, order], kind="stable")
+        ranked = native.assign(**{HASH: hashed.to_numpy()}).sort_values([HASH, rank_by], kind="stable")
         first = ranked.groupby(list(within), sort=False).cumcount() < most
         return narwhals().from_native(ranked.loc[first, list(native.columns)]).lazy()
 
@@ -197,7 +198,7 @@ class Pandas(Engine):
 
 
 class Spark(Engine):
-    """A frame on its cluster."""
+    """PySpark frames, on their cluster."""
 
     name = "pyspark"
 
@@ -215,10 +216,10 @@ class Spark(Engine):
         place = functions.coalesce(functions.col(name), functions.lit(-1))
         return narwhals().from_native(joined.withColumn(name, place))
 
-    def keep(self, frame: Any, within: Sequence[str], order: str, most: int, salt: int) -> Any:
+    def keep(self, frame: Any, within: Sequence[str], rank_by: str, most: int, salt: int) -> Any:
         functions, window = import_module("pyspark.sql.functions"), import_module("pyspark.sql.window").Window
-        hashed = functions.xxhash64(functions.lit(salt), *within, order)
-        place = functions.row_number().over(window.partitionBy(*within).orderBy(hashed, order))
+        hashed = functions.xxhash64(functions.lit(salt), *within, rank_by)
+        place = functions.row_number().over(window.partitionBy(*within).orderBy(hashed, rank_by))
         ranked = frame.to_native().withColumn(PLACE, place).where(functions.col(PLACE) <= most).drop(PLACE)
         return narwhals().from_native(ranked)
 
@@ -230,7 +231,7 @@ ENGINES: dict[str, type[Engine]] = {one.name: one for one in (DuckDB, Polars, Pa
 
 
 def engine_of(native: Any) -> tuple[Engine, Any]:
-    """The engine of a frame, and the frame; a table of pyarrow is read by DuckDB where it lies."""
+    """The engine of a frame, and the frame itself; a pyarrow table is read by DuckDB without a copy."""
     nw = narwhals()
     try:
         kind = nw.from_native(native).implementation.value
@@ -247,5 +248,5 @@ def engine_of(native: Any) -> tuple[Engine, Any]:
 
 
 def literal(text: str) -> str:
-    """A text in SQL."""
+    """The text as an SQL string literal."""
     return "'" + text.replace("'", "''") + "'"

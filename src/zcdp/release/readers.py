@@ -1,4 +1,4 @@
-"""Files as relations of DuckDB: Parquet as it is, and CSV as text that is read as the plan asks."""
+"""Files as DuckDB relations: Parquet with its own types, CSV as text that is converted as the plan asks."""
 
 from __future__ import annotations
 
@@ -33,18 +33,18 @@ FORMS = {
     "person": "text",
     "date": "date",
 }
-"""In which form a text of a CSV is held once it is read as a kind of value."""
-LONGEST = 2**14
-"""So many letters a value of a CSV may have; a longer one is missing."""
-LINE = 2**21
+"""The form (see `Use`) of a CSV column after it is converted to a kind of value."""
+MOST_LETTERS = 2**14
+"""A longer value of a CSV file counts as missing."""
+LEAST_LINE_SIZE = 2**21  # DuckDB's limit on the bytes of a line is at least this
 
 
 @contextmanager
 def opened(path: Path, kinds: Mapping[str, set[str]]) -> Iterator[Any]:
-    """A Parquet file as a relation of DuckDB, or of a CSV file a function that reads it as one.
+    """A Parquet file as a DuckDB relation; for a CSV file, a function that reads it and returns such a relation.
 
-    DuckDB may spill to a temporary folder. Every column of a CSV is text, read as its use asks for: no type is guessed
-    from the data.
+    DuckDB may spill to a temporary folder. Every column of a CSV file is text, converted as the plan uses it: no type
+    is guessed from the data.
     """
     whole = str(path).lower().removesuffix(".gz")
     if not whole.endswith((".parquet", ".pq", ".csv")):
@@ -62,12 +62,12 @@ def opened(path: Path, kinds: Mapping[str, set[str]]) -> Iterator[Any]:
 
 
 def text_column(column: str, kind: str) -> str:
-    """The name of a column of a CSV, read as a kind of value."""
+    """The name of a CSV column converted to a kind of value, in the relation of the file."""
     return f"{column}:{kind}"
 
 
 def _check_units(connection: Any, path: Path, kinds: Mapping[str, set[str]]) -> None:
-    """DuckDB makes microseconds of milliseconds while it reads a file, and fails where that overflows."""
+    """Refuse times in milliseconds: DuckDB converts them to microseconds while reading, and fails on overflow."""
     found = connection.execute("SELECT name, converted_type, logical_type FROM parquet_schema(?)", [str(path)])
     for name, converted, logical in found.fetchall():
         short = converted == "TIMESTAMP_MILLIS" or ("Timestamp" in str(logical) and "MILLIS=M" in str(logical))
@@ -79,13 +79,13 @@ def _check_units(connection: Any, path: Path, kinds: Mapping[str, set[str]]) -> 
 
 
 def _text(path: Path) -> Any:
-    """The file as text; bytes that are none become half pairs of surrogates, which no text has."""
+    """The file opened as UTF-8 text; invalid bytes become lone surrogates, which no valid text contains."""
     open_text: Any = gzip.open if path.name.lower().endswith(".gz") else open
     return open_text(path, "rt", encoding="utf-8-sig", errors="surrogateescape", newline="")
 
 
 class _Records:
-    """A CSV file: its header is read at once, and its records when the relation is asked for."""
+    """A CSV file: the header is read and checked at once, the records when the relation is made by a call."""
 
     def __init__(self, connection: Any, path: Path, kinds: Mapping[str, set[str]], copy: Path) -> None:
         self._connection, self._path, self._kinds, self._copy = connection, path, kinds, copy
@@ -101,14 +101,14 @@ class _Records:
         self._places = [names.index(name) for name in kinds]
 
     def __call__(self) -> Any:
-        """The columns that the plan uses, each as the kinds of value that it is read as."""
+        """The relation of the columns that the plan uses, one column for each kind of value they are read as."""
         self._write()
         columns = {"record": "VARCHAR"} | {f"column_{n}": "VARCHAR" for n in range(len(self._places))}
         options = "auto_detect=false, header=false, delim=',', quote='\"', escape='\"', new_line='\\n'"
-        options += f", max_line_size={max(LINE, (len(columns) + 1) * 4 * LONGEST)}"
-        # in parallel a reader guesses where records begin, and quoted text may look like the beginning of one
+        options += f", max_line_size={max(LEAST_LINE_SIZE, (len(columns) + 1) * 4 * MOST_LETTERS)}"
+        # a parallel reader guesses where records begin, and quoted text may look like the beginning of a record
         source = f"read_csv({literal(str(self._copy))}, columns={columns}, {options}, parallel=false)"
-        # a table of texts, as a cast beside the reader may become one of the reader, which fails as a whole
+        # first a table of texts: the optimizer may move a cast into the CSV reader, where one bad value fails the query
         self._connection.execute(f"CREATE TEMP TABLE records AS SELECT * FROM {source}")
         self._copy.unlink()
         wanted = [
@@ -119,9 +119,9 @@ class _Records:
         return self._connection.table("records").project(", ".join(["record", *wanted]))
 
     def _write(self) -> None:
-        """The records again, each value in quotes, as a reader of Python takes them.
+        """Write a normalized copy of the records, parsed by Python's csv module, with every value in quotes.
 
-        It has an answer for every line: values that a line lacks are missing, and what it has too many is left out.
+        It works for every line: values that a line lacks are missing, and extra ones are left out.
         """
         limit = csv.field_size_limit(2**31 - 1)
         try:
@@ -134,6 +134,6 @@ class _Records:
             csv.field_size_limit(limit)
 
     def _values(self, record: Sequence[str]) -> list[str]:
-        """Those of the plan; an empty one is missing, and stands for one that is too long, or no text."""
+        """The values of the plan's columns in a record; a value that is too long or not valid text becomes empty."""
         found = [record[place] if place < len(record) else "" for place in self._places]
-        return ["x", *(one if len(one) <= LONGEST and is_text(one) else "" for one in found)]
+        return ["x", *(one if len(one) <= MOST_LETTERS and is_text(one) else "" for one in found)]

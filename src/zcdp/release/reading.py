@@ -1,8 +1,8 @@
-"""Values as a release reads them: of each column that a plan uses two without gaps, whether there is a value, and it.
+"""Reading columns in each engine: for each use of a column two columns without nulls, whether a value is there, and it.
 
-Both are functions of the row alone, have an answer for every value, and are of a type that the plan and the schema
-decide. What is not a number, a day outside of the years 1 to 9999, and what an engine cannot take, is missing; so is
-nothing left to what an engine does with missing values, to NaN, or to statistics of a file, which leave NaN out.
+Both are functions of the row alone, are defined for every value, and have a type that the plan and the schema decide.
+NaN, days outside of the years 1 to 9999, and values that an engine cannot convert count as missing. So nothing depends
+on how an engine treats nulls or NaN, or on statistics of a file, which ignore NaN.
 """
 
 from __future__ import annotations
@@ -19,21 +19,22 @@ import numpy as np
 __all__ = ["Use", "is_text", "quoted", "read_duckdb", "read_pandas", "read_polars", "read_spark"]
 
 FAR = 2**62
-"""Where integers that do not fit 64 bits are cut: beyond all keys, edges and clips, which are below 2^53."""
+"""Integers that do not fit 64 bits are clipped to this, which is beyond all keys, edges and clips (below 2^53)."""
 EPOCH = date(1970, 1, 1).toordinal()
-"""The first day that engines count from, as Python's `date.toordinal` counts."""
-FIRST, LAST = 1 - EPOCH, date.max.toordinal() - EPOCH
+"""The ordinal (`date.toordinal`) of the day that engines count from."""
+FIRST_DAY, LAST_DAY = 1 - EPOCH, date.max.toordinal() - EPOCH
+"""The first and the last valid day (years 1 to 9999), in days since EPOCH."""
 ROW = "zcdp_row"
-"""A column that is there if the plan uses none."""
+"""A constant column, so that a frame has its rows even if the plan uses no column."""
 PER_DAY = {"s": 86_400, "ms": 86_400_000, "us": 86_400_000_000, "ns": 86_400_000_000_000}
 
 
 @dataclass(frozen=True)
 class Use:
-    """A column as the value that a plan reads it as; `form` is what the schema says it holds.
+    """The use of a column as a kind of value, which the plan decides; `form` is the type of the column in the data.
 
-    Forms are integer, wide (integers beyond 64 bits), float, decimal, text, category, boolean, date, time in one of
-    four units, and object.
+    Forms are integer, wide (integers that may not fit 64 signed bits), float, decimal, text, category, boolean, date,
+    s, ms, us or ns (times in these units), and object. `number` distinguishes the uses of a plan.
     """
 
     number: int
@@ -48,22 +49,22 @@ class Use:
 
     @property
     def value(self) -> str:
-        """That of the values: of a day its number, as Python's `date.toordinal` counts."""
+        """The name of the column of values; a day is its ordinal (`date.toordinal`)."""
         return f"zcdp_value_{self.number}"
 
     @property
     def month(self) -> str:
-        """That of the months of days: 12 year + month - 1."""
+        """The name of the column of months of days, as 12 year + month - 1."""
         return f"zcdp_month_{self.number}"
 
     @property
     def whole(self) -> bool:
-        """Whether values are integers of 64 bits, where the plan reads numbers or integers."""
+        """Whether a use as number or integer gives 64-bit integers (and not floats)."""
         return self.kind == "integer" or (self.kind == "number" and self.form in ("integer", "wide"))
 
 
 def is_text(one: str) -> bool:
-    r"""Whether a text can be written: half of a pair of surrogates cannot.
+    r"""Whether a text can be encoded: one with a lone surrogate cannot.
 
     >>> is_text("\u00e9"), is_text("\ud83d")
     (True, False)
@@ -72,20 +73,21 @@ def is_text(one: str) -> bool:
 
 
 def quoted(name: str) -> str:
-    """A name in SQL."""
+    """The name as a quoted SQL identifier."""
     return '"' + name.replace('"', '""') + '"'
 
 
 def read_duckdb(relation: Any, uses: Sequence[Use]) -> Any:
-    """The columns of uses, from a relation of DuckDB."""
+    """The columns of all uses, from a DuckDB relation."""
     columns = {ROW: "1"} | {name: text for use in uses for name, text in _sql(use).items()}
     return relation.project(", ".join(f"{text} AS {name}" for name, text in columns.items()))
 
 
 def _sql(use: Use) -> dict[str, str]:
+    """The SQL expressions of the columns of one use, by name."""
     raw = quoted(use.column)
     if use.kind == "date":
-        # a cast from one unit to another fails where it overflows, row by row
+        # TRY_CAST, as a cast from one unit to another fails for a row in which it overflows
         day = f"TRY_CAST({raw} AS DATE)" if use.form == "date" else f"TRY_CAST(TRY_CAST({raw} AS TIMESTAMP) AS DATE)"
         there = f"COALESCE({day} BETWEEN DATE '0001-01-01' AND DATE '9999-12-31', false)"
         safe = f"CASE WHEN {there} THEN {day} ELSE DATE '0001-01-01' END"
@@ -106,8 +108,8 @@ def _sql(use: Use) -> dict[str, str]:
         near = f"CASE WHEN {raw} > {FAR} THEN {FAR} WHEN {raw}::DOUBLE < {-FAR} THEN {-FAR} ELSE {raw} END"
         return {use.there: there, use.value: f"COALESCE({near if use.form == 'wide' else raw}, 0)::BIGINT"}
     number = f"({raw}::DOUBLE)"
-    # by its hash, as statistics of a file may say that no number of it is NaN where they only leave NaN out, and a
-    # comparison is then not computed at all
+    # NaN is found by its hash: statistics of a file ignore NaN, and from them DuckDB may conclude that there is none,
+    # and skip a comparison
     there = f"({raw} IS NOT NULL AND hash({number}) <> hash('NaN'::DOUBLE))"
     if use.kind == "integer":
         there = f"({there} AND abs({number}) < {FAR} AND floor({number}) = {number})"
@@ -116,22 +118,23 @@ def _sql(use: Use) -> dict[str, str]:
 
 
 def read_polars(frame: Any, uses: Sequence[Use]) -> Any:
-    """The columns of uses, from a frame of Polars."""
+    """The columns of all uses, from a Polars frame."""
     pl = import_module("polars")
     numbered = frame.lazy().with_columns(pl.lit(1).alias(ROW))
     return numbered.select(ROW, *(one.alias(name) for use in uses for name, one in _polars(pl, use).items()))
 
 
 def _polars(pl: Any, use: Use) -> dict[str, Any]:
+    """The Polars expressions of the columns of one use, by name."""
     raw = pl.col(use.column)
     there = raw.is_not_null()
     if use.kind == "date":
-        # by its number: the calendar of an engine ends somewhere
+        # range checks on the day number, before dates are made of it: the calendar of an engine is limited
         number = raw.cast(pl.Int32).cast(pl.Int64)
         if use.form != "date":
             number = raw.cast(pl.Int64) // PER_DAY[use.form]
-        there = number.is_between(FIRST, LAST).fill_null(value=False)
-        safe = pl.when(there).then(number).otherwise(FIRST)
+        there = number.is_between(FIRST_DAY, LAST_DAY).fill_null(value=False)
+        safe = pl.when(there).then(number).otherwise(FIRST_DAY)
         day = safe.cast(pl.Int32).cast(pl.Date)
         month = day.dt.year().cast(pl.Int64) * 12 + day.dt.month().cast(pl.Int64) - 1
         return {use.there: there, use.value: safe + EPOCH, use.month: month}
@@ -151,13 +154,14 @@ def _polars(pl: Any, use: Use) -> dict[str, Any]:
 
 
 def read_spark(frame: Any, uses: Sequence[Use]) -> Any:
-    """The columns of uses, from a frame of Spark."""
+    """The columns of all uses, from a Spark frame."""
     functions = import_module("pyspark.sql.functions")
     columns = {ROW: functions.lit(1)} | {name: one for use in uses for name, one in _spark(functions, use).items()}
     return frame.select(*(one.alias(name) for name, one in columns.items()))
 
 
 def _spark(functions: Any, use: Use) -> dict[str, Any]:
+    """The Spark expressions of the columns of one use, by name."""
     raw = functions.col("`" + use.column.replace("`", "``") + "`")
     there, lit = raw.isNotNull(), functions.lit
 
@@ -166,7 +170,7 @@ def _spark(functions: Any, use: Use) -> dict[str, Any]:
 
     if use.kind == "date":
         day = raw.cast("date")
-        there = functions.coalesce(functions.unix_date(day).between(FIRST, LAST), lit(False))
+        there = functions.coalesce(functions.unix_date(day).between(FIRST_DAY, LAST_DAY), lit(False))
         safe = functions.when(there, day).otherwise(lit(date(2000, 1, 1)))
         value = functions.unix_date(safe).cast("long") + EPOCH
         month = functions.year(safe).cast("long") * 12 + functions.month(safe).cast("long") - 1
@@ -185,7 +189,10 @@ def _spark(functions: Any, use: Use) -> dict[str, Any]:
 
 
 def read_pandas(frame: Any, uses: Sequence[Use]) -> Any:
-    """The columns of uses, from a frame of pandas: arrays of numpy, whatever array the frame keeps them in."""
+    """The columns of all uses, from a pandas frame, as numpy arrays, whatever kind of array the frame has.
+
+    The readers below return for a series two arrays: whether a value is there, and the value.
+    """
     pandas = import_module("pandas")
     made: dict[str, Any] = {ROW: np.ones(len(frame), np.int64)}
     for use in uses:
@@ -205,7 +212,7 @@ def _booleans(series: Any, use: Use) -> tuple[Any, Any]:
 
 
 def _texts(series: Any, use: Use) -> tuple[Any, Any]:
-    """Texts that can be written, of categories their names."""
+    """Valid texts; of categories their names."""
     if use.form == "category":
         series = series.astype(object).map(str, na_action="ignore")
     return _objects(series, _person if use.kind == "person" else _text, np.dtype(object), otherwise="")
@@ -223,7 +230,7 @@ def _numbers(series: Any, use: Use) -> tuple[Any, Any]:
 
 
 def _integers(series: Any, use: Use) -> tuple[Any, Any]:
-    """In 64 bits; those of persons as they are, as two that are cut alike would be one person."""
+    """64-bit integers, clipped to FAR; ids of persons are not clipped, as two different ones might become equal."""
     if use.form == "object":
         return _objects(series, _integer, np.dtype(np.int64), otherwise=0)
     dtype = getattr(series.dtype, "numpy_dtype", series.dtype)
@@ -241,12 +248,12 @@ def _days(series: Any, use: Use) -> tuple[Any, Any]:
     else:
         moments = series.to_numpy()
         number = moments.astype(np.int64) // PER_DAY[np.datetime_data(moments.dtype)[0]]
-    there = (number >= FIRST) & (number <= LAST) & _present(series)
-    return there, np.where(there, number, FIRST) + EPOCH
+    there = (number >= FIRST_DAY) & (number <= LAST_DAY) & _present(series)
+    return there, np.where(there, number, FIRST_DAY) + EPOCH
 
 
 def _arrow_days(series: Any) -> Any:
-    """By its number, as days that Python does not have cannot be made objects."""
+    """Days since 1970 from their integers: days outside of Python's calendar cannot be converted to date objects."""
     dtype, found = series.dtype.pyarrow_dtype, series.array.__arrow_array__()
     short = str(dtype) == "date32[day]"
     number = found.cast("int32" if short else "int64").fill_null(0).to_numpy().astype(np.int64)
@@ -258,7 +265,7 @@ def _present(series: Any) -> Any:
 
 
 def _objects(series: Any, read: Callable[[Any], Any], dtype: Any, otherwise: Any) -> tuple[Any, Any]:
-    """Objects one by one: what `read` has no value for is missing."""
+    """A column of objects, read one by one; an object for which `read` returns None is missing."""
     found = [read(one) for one in series.to_numpy(dtype=object)]
     there = np.fromiter((one is not None for one in found), bool, len(found))
     filled: Iterable[Any] = (otherwise if one is None else one for one in found)
@@ -276,7 +283,7 @@ def _text(one: Any) -> str | None:
 
 
 def _person(one: Any) -> str | None:
-    """Without a NUL, at which pandas before 3 cuts texts that it groups and hashes: two persons would be one."""
+    """A person's id with NUL escaped: pandas before 3 groups and hashes texts only up to a NUL, and ids might merge."""
     text = _text(one)
     return None if text is None else text.replace("\\", "\\\\").replace("\0", "\\0")
 
@@ -290,12 +297,12 @@ def _number(one: Any) -> float | None:
         return float(one)
     except OverflowError:
         return inf if one > 0 else -inf
-    except ValueError:  # a NaN that signals
+    except ValueError:  # a signalling NaN
         return None
 
 
 def _integer(one: Any) -> int | None:
-    """As a condition on the same column reads it: 1.0 is the key 1."""
+    """The integer, clipped to FAR; 1.0 is read as 1, as in a condition on the same column."""
     if isinstance(one, int | np.integer) and not isinstance(one, bool):
         return min(max(int(one), -FAR), FAR)
     number = _number(one)
@@ -303,7 +310,7 @@ def _integer(one: Any) -> int | None:
 
 
 def _day(one: Any) -> int | None:
-    """Of a date, or a time without a zone; what stands for none is not equal to itself."""
+    """The ordinal of a date, or of a time without a zone; NaT, which is not equal to itself, is missing."""
     if not isinstance(one, date) or one != one or getattr(one, "tzinfo", None) is not None:  # noqa: PLR0124
         return None
     return one.toordinal()

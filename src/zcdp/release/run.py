@@ -1,4 +1,7 @@
-"""The release itself: check everything, debit, then read; what leaves is sealed, and errors are silent about data."""
+"""The release of a plan's tables: check everything, charge the ledger, read the data, add noise, and seal the result.
+
+Errors after the data was read reveal nothing about it: details go to a private file.
+"""
 
 from __future__ import annotations
 
@@ -33,11 +36,11 @@ from zcdp.text.suggestions import thing
 __all__ = ["ReleaseFailed", "release"]
 
 Progress = Callable[[float, str], None]
-SALT = 63
+SALT = 63  # bits of the secret that decides which cells of a person are kept, drawn for each table
 
 
 class ReleaseFailed(ZcdpError, RuntimeError):
-    """The release failed after the data was touched; why is in a private file, as it may show data."""
+    """The release failed after data was read; the cause is in a private file, as it may show data."""
 
 
 @spoken
@@ -52,14 +55,14 @@ def release(
     new: bool = False,
     progress: Progress | None = None,
 ) -> Release:
-    """Publish the tables of a plan from a file or a frame: one debit under a key, and the same bytes for that key.
+    """Publish the tables of a plan from a file or a frame: one charge for each key, and always the same bytes for it.
 
     `plan` is the path of a plan file, or what `load` or `read_plan` made of one. `data` is a path (Parquet, CSV), or a
-    frame of pandas, Polars, DuckDB, PySpark or pyarrow, which is computed where it lives. The account is that of the
-    plan unless given. `ledger=None` says that nothing remembers the spend.
+    frame of pandas, Polars, DuckDB, PySpark or pyarrow, which is computed by its own engine. `account` is the ledger
+    account to charge, that of the plan unless given. With `ledger=None` the spend is recorded nowhere.
 
-    Where the key is sealed nothing is read and nothing spent, whatever the data is by now: `repeated` says so.
-    `new=True` refuses a key that was used before.
+    If the key was sealed before, its release is returned: nothing is read and nothing is spent, even if the data has
+    changed, and `repeated` is True. `new=True` refuses a key that was used before.
     """
     if ledger is not None and not isinstance(ledger, Ledger):
         raise BadType(
@@ -101,7 +104,7 @@ def release(
 
 
 def _read(plan: object) -> PlanFile:
-    """The plan file, however it was named."""
+    """The plan file, from any of the forms that `release` accepts."""
     if isinstance(plan, PlanFile):
         return plan
     if isinstance(plan, Queries):
@@ -112,7 +115,7 @@ def _read(plan: object) -> PlanFile:
 
 
 def _closed(plan: PlanFile) -> PlanFile:
-    """The plan with what is written `?` found within its own budget."""
+    """The plan with every parameter `?` found within the plan's own budget."""
     entry = next((one for one in plan.entries if one.plan is None), None)
     if entry is None:
         return plan
@@ -123,7 +126,7 @@ def _closed(plan: PlanFile) -> PlanFile:
 
 
 def _checked(plan: PlanFile) -> tuple[Declaration, Plan]:
-    """The declaration and the whole of its mechanisms; within the plan's own budget."""
+    """The declaration, and the plan of all mechanisms; refused if the plan exceeds its own budget."""
     if plan.tables is None:
         raise PlanFileError(f"{plan.source}: has no [data]: a release needs to know whom its tables are about")
     facts = account_of(plan, curve=False)
@@ -134,6 +137,7 @@ def _checked(plan: PlanFile) -> tuple[Declaration, Plan]:
 
 
 def _debit(ledger: Ledger, name: str, whole: Plan, plan: PlanFile, tables: Declaration, key: str, who: str) -> Spend:
+    """Charge the plan to the ledger under the key; a key that was charged for the same plan is not charged again."""
     why = f"{plan.title or plan.source}: plan {tables.digest}"
     agreed = {"unit": tables.protects, "neighbours": tables.neighbours}
     try:
@@ -148,7 +152,7 @@ def _debit(ledger: Ledger, name: str, whole: Plan, plan: PlanFile, tables: Decla
 
 
 def _same(sealed: bytes, tables: Declaration, key: str) -> Release:
-    """What is sealed, if it is of this plan: two plans of one cost are one spend to a ledger."""
+    """The sealed release, checked to be of this plan: a ledger compares costs, and another plan may cost the same."""
     try:
         found = Release.from_bytes(sealed)
         digest = found.index["plan_sha256"]
@@ -160,7 +164,7 @@ def _same(sealed: bytes, tables: Declaration, key: str) -> Release:
 
 
 def _draw(plan: PlanFile, tables: Declaration, source: Source, progress: Progress) -> bytes:
-    """Read the data once for each table, or set of tables that add up, add the noise, and pack the files."""
+    """The packed files: reads the data once for each table or set of tables that add up, and adds the noise."""
     made: dict[str, Table] = {}
     for one in tables.together:
         progress(0.9 * len(made) / len(tables.queries), one.name)
@@ -197,7 +201,7 @@ def _draw(plan: PlanFile, tables: Declaration, source: Source, progress: Progres
 
 @contextmanager
 def _private() -> Iterator[None]:
-    """One fixed sentence for all that goes wrong from here on; the rest goes to a file for its owner alone."""
+    """Replace any error inside the block by one fixed message; the traceback goes to a file for its owner alone."""
     try:
         yield
     except Exception:
@@ -211,4 +215,4 @@ def _private() -> Iterator[None]:
 
 
 def _silent(share: float, what: str) -> None:
-    """Progress that nobody watches."""
+    """The `progress` callback where none is given: it does nothing."""

@@ -1,4 +1,8 @@
-"""A published table: columns of keys, noisy values, the deviation of the noise and an interval."""
+"""From exact to published tables: noise, standard deviations and intervals, and adjustment of tables that add up.
+
+The parts of this file: the published `Table`; the error of a table, known from the plan alone; noise for each measure;
+and sets of tables that are adjusted to add up.
+"""
 
 from __future__ import annotations
 
@@ -47,7 +51,9 @@ READ: dict[str, Callable[[str], Any]] = {
 
 @dataclass(frozen=True)
 class Table:
-    """One table of a release; `pandas.DataFrame(table.columns)` and `polars.DataFrame(table.columns)` read it.
+    """One published table; `pandas.DataFrame(table.columns)` and `polars.DataFrame(table.columns)` read it.
+
+    Its columns are keys, noisy values, the standard deviation of the noise, and the ends of an interval.
 
     >>> table = Table("a", "sd and interval of each cell", {"region": ["R01"], "value": [12]})
     >>> table.to_csv()
@@ -60,15 +66,15 @@ class Table:
 
     @property
     def rows(self) -> list[tuple[Any, ...]]:
-        """The rows, in the order of the domains."""
+        """The rows, as the keys of the domains run."""
         return list(zip(*self.columns.values(), strict=True))
 
     def kinds(self) -> dict[str, str]:
-        """What each column holds: text, integer, number or boolean."""
+        """The kind of each column: text, integer, number or boolean."""
         return {name: _kind(values) for name, values in self.columns.items()}
 
     def to_csv(self) -> str:
-        """The table as text, with a header; what begins like a formula of a spreadsheet stays text by its quotes."""
+        """The table as CSV text with a header."""
         out = StringIO()
         writer = csv.writer(out, lineterminator="\n")
         writer.writerow(self.columns)
@@ -77,7 +83,7 @@ class Table:
 
     @classmethod
     def from_csv(cls, name: str, about: str, text: str, kinds: Mapping[str, str]) -> Table:
-        """The inverse of `to_csv`."""
+        """The table from its CSV text and the kinds of its columns: the inverse of `to_csv`."""
         header, *rows = csv.reader(StringIO(text))
         listed = {column: [READ[kinds[column]](row[n]) for row in rows] for n, column in enumerate(header)}
         return cls(name, about, listed)
@@ -96,12 +102,13 @@ def _written(value: Any) -> Any:
     return str(value).lower() if isinstance(value, bool) else repr(value) if isinstance(value, float) else value
 
 
-# How far the noise of a plan's tables reaches: known from the plan alone, before any data is read.
+# The error of the noise, known from the plan alone, before any data is read.
 
-LEVEL = Fraction(19, 20)
+LEVEL = Fraction(19, 20)  # of the intervals
 
 
 def _mechanism(entry: Entry) -> Any:
+    """The mechanism of an entry of a table."""
     assert entry.plan is not None
     [(mechanism, _)] = entry.plan.parts
     return mechanism
@@ -118,25 +125,28 @@ def deviation(entry: Entry) -> float:
 
 
 def half_width(entry: Entry, level: Fraction = LEVEL) -> int:
-    """An integer that the noise of one cell exceeds in size with a probability of at most 1 - level."""
+    """An integer, in grid steps, that the noise of one cell exceeds in size with probability at most 1 - level."""
     return int(_accuracy(_mechanism(entry), level).half_width)
 
 
 def reach_of_selection(entry: Entry, sensitivity: Fraction, candidates: int, *, selections: int = 1) -> float:
-    """How far a selected score falls behind the best at most, all of so many with a probability of at least `LEVEL`."""
+    """A bound on how far a selected score falls behind the best score.
+
+    With probability at least `LEVEL` it holds for all of `selections` selections at once.
+    """
     level = 1 - (1 - LEVEL) / selections
     return float(_mechanism(entry).falls_behind(candidates, sensitivity=sensitivity, level=level))
 
 
-# Noise, drawn once: exact tables become published ones, by the samplers of the very mechanisms that are accounted.
+# Noise, drawn once for each table by the samplers of the mechanisms that are accounted for.
 
-WIDE = 2.0**100
+LARGEST_FAST_VARIANCE = 2.0**100  # beyond it draws might not fit 64 bits
 BOTH = (1 + LEVEL) / 2
-"""The level of each of two intervals that hold together at LEVEL."""
+"""The level of each of two intervals that hold together at LEVEL, by a union bound."""
 
 
 def published(query: TableQuery, entries: Sequence[Entry], exact: Exact, statistics: Sequence[Statistic]) -> Table:
-    """The table that may leave."""
+    """The published table: noisy values with their errors, from the exact table."""
     if query.measure == "mean":
         return _mean(query, entries, exact)
     make: Callable[..., Table] = {"quantiles": _quantiles, "top": _top}.get(query.measure, _noisy)
@@ -144,15 +154,15 @@ def published(query: TableQuery, entries: Sequence[Entry], exact: Exact, statist
 
 
 def drawn(entry: Entry, values: list[int]) -> list[int]:
-    """Each value with noise of its own, as Python integers, which do not overflow."""
+    """The values with independent noise added, as Python integers, which do not overflow."""
     mechanism: Any = entry.plan.parts[0][0] if entry.plan else None
-    if float(mechanism.variance) > WIDE:  # decided by the plan alone: such draws need not fit 64 bits
+    if float(mechanism.variance) > LARGEST_FAST_VARIANCE:  # depends on the plan alone, not on the data
         return [mechanism.release(value) for value in values]
     return [value + noise for value, noise in zip(values, mechanism.sample(len(values)).tolist(), strict=True)]
 
 
 def keys_of(query: TableQuery) -> dict[str, list[Any]]:
-    """The keys of all cells, in the order of the domains, the last running fastest."""
+    """The columns of keys for all cells, the last domain running fastest."""
     places = list(product(*(range(domain.size) for domain in query.by)))
     return {
         name: [values[place[n]] for place in places]
@@ -162,6 +172,7 @@ def keys_of(query: TableQuery) -> dict[str, list[Any]]:
 
 
 def _noisy(query: TableQuery, entries: Sequence[Entry], exact: Exact, statistics: Sequence[Statistic]) -> Table:
+    """A table of counts or sums with noise on each cell."""
     entry, grid = entries[0], statistics[0].grid
     values = drawn(entry, exact.amounts if query.measure == "sum" else exact.counts)
     spread, half = plain_error(deviation(entry), grid), half_width(entry)
@@ -173,13 +184,13 @@ def _noisy(query: TableQuery, entries: Sequence[Entry], exact: Exact, statistics
         "upper": in_values((max(value + half, least) for value in values), grid),
     }
     about = f"noise of standard deviation {spread:.6g} on each value; each interval holds at {float(LEVEL):.0%}"
-    if query.non_negative:  # the truth is at least 0, so that an interval without what is below loses nothing
+    if query.non_negative:  # the true value is at least 0, so that cutting an interval at 0 keeps its level
         about += "; values and intervals are cut at 0, so that sums of small cells are too large on average"
     return Table(query.name, about, columns)
 
 
 def in_values(steps: Iterable[int], grid: Fraction) -> list[int | float]:
-    """Grid steps in the unit of the values.
+    """Grid steps converted to the unit of the values.
 
     >>> in_values([3, -1], Fraction(1, 2))
     [1.5, -0.5]
@@ -190,7 +201,7 @@ def in_values(steps: Iterable[int], grid: Fraction) -> list[int | float]:
 
 
 def plain_error(steps: float, grid: Fraction) -> float:
-    """A standard deviation in the unit of the values, to six digits.
+    """A standard deviation in grid steps converted to the unit of the values, to six digits.
 
     >>> plain_error(90000.00000000001, Fraction(10))
     900000.0
@@ -199,7 +210,7 @@ def plain_error(steps: float, grid: Fraction) -> float:
 
 
 def _mean(query: TableQuery, entries: Sequence[Entry], exact: Exact) -> Table:
-    """The middle of the clip, plus noisy sum of what is above it over noisy count; within the clip."""
+    """A table of means: the middle of the clip plus noisy sum of deviations from it over noisy count, clipped."""
     assert query.amount is not None
     total, count = entries
     one = query.amount
@@ -227,7 +238,7 @@ def _mean(query: TableQuery, entries: Sequence[Entry], exact: Exact) -> Table:
 
 
 def _quantiles(query: TableQuery, entries: Sequence[Entry], exact: Exact, statistics: Sequence[Statistic]) -> Table:
-    """For each cell and quantile the bin that the exponential mechanism selects by rank."""
+    """A table of quantiles: for each cell and quantile the bin that the exponential mechanism selects by rank score."""
     assert isinstance(query.of, Bins)
     mechanism: Any = entries[0].plan.parts[0][0] if entries[0].plan else None
     bins, keys = query.of.size, keys_of(query)
@@ -252,10 +263,10 @@ def _quantiles(query: TableQuery, entries: Sequence[Entry], exact: Exact, statis
 
 
 def rank_scores(counts: Sequence[int], q: Fraction) -> list[int]:
-    """How far q of the rows, a rank, is from the ranks of each bin: -c times that distance, for q = a/c.
+    """The score of each bin for the quantile q = a/c: -c times the distance of its rank from the ranks of the bin.
 
-    A bin has the ranks from `below` to `below + count`, so that one that holds the quantile has 0, however many rows it
-    holds beside. Theorem: docs/theorems/table-sensitivity.md.
+    A bin has the ranks from `below` to `below + count`, so that the bin that holds the quantile has score 0, however
+    many other rows it holds. Theorem: docs/theorems/table-sensitivity.md.
 
     >>> rank_scores([1, 1, 1], Fraction(1, 2))
     [-1, 0, -1]
@@ -271,7 +282,7 @@ def rank_scores(counts: Sequence[int], q: Fraction) -> list[int]:
 
 
 def _top(query: TableQuery, entries: Sequence[Entry], exact: Exact, statistics: Sequence[Statistic]) -> Table:
-    """One selection after another, each among those that are left."""
+    """A table of the k keys of about largest counts, selected one after another from the remaining ones."""
     assert query.of is not None
     mechanism: Any = entries[0].plan.parts[0][0] if entries[0].plan else None
     distance = statistics[0].distance
@@ -286,13 +297,12 @@ def _top(query: TableQuery, entries: Sequence[Entry], exact: Exact, statistics: 
     return Table(query.name, about, columns)
 
 
-# Tables that add up: margins of one exact table, noise on each, and figures that are adjusted until they agree.
-#
-# Nothing but noisy numbers and the plan is used once the noise is drawn. Theorem: docs/theorems/totals.md.
+# Tables that add up: margins of one exact table, noise on each, and an adjustment by least squares and rounding. After
+# the noise is drawn only noisy numbers and the plan are used: post-processing. Theorem: docs/theorems/totals.md.
 
 
 def exact_margins(together: Together, exact: Exact) -> list[list[int]]:
-    """The exact figures of each table of a set, from those of the finest: they add up by construction."""
+    """The exact figures of each table of a set, as margins of the finest table: they add up by construction."""
     finest = exact.amounts if together.finest.amount else exact.counts
     everything = tuple(range(len(together.sizes)))
     array = cube(finest, together.sizes)
@@ -300,7 +310,7 @@ def exact_margins(together: Together, exact: Exact) -> list[list[int]]:
 
 
 def published_together(together: Together, entries: Sequence[Entry], exact: Exact) -> list[Table]:
-    """The tables of a set, in its order."""
+    """The published tables of a set, as the set lists them."""
     mine = {entry.name: entry for entry in entries}
     noise = [mine[query.name] for query in together.queries]
     noisy = [drawn(*one) for one in zip(noise, exact_margins(together, exact), strict=True)]
@@ -308,7 +318,7 @@ def published_together(together: Together, entries: Sequence[Entry], exact: Exac
 
 
 def adjusted_tables(adjusted: Adjustment, noise: Sequence[Entry], noisy: Sequence[list[int]]) -> list[Table]:
-    """From noisy figures to those that are published; what they are adjusted by is known from the plan."""
+    """The published tables from noisy figures; the coefficients of the adjustment depend on the plan alone."""
     together, estimates = adjusted.together, adjusted.margins.estimates(noisy)
     if together.finest.non_negative:
         figures = non_negative(estimates, together.sizes, together.axes)
@@ -319,6 +329,7 @@ def adjusted_tables(adjusted: Adjustment, noise: Sequence[Entry], noisy: Sequenc
 
 
 def _table(adjusted: Adjustment, k: int, entry: Entry, estimate: tuple[list[int], int], values: list[int]) -> Table:
+    """Table k of a set, with the published integers and the intervals around the estimates before rounding."""
     query, accuracy = adjusted.together.queries[k], adjusted.accuracy(k)
     grid = query.amount.grid if query.amount else Fraction(1)
     ends = list(_ends(*estimate, Fraction(accuracy.half_width), values))
@@ -335,7 +346,7 @@ def _table(adjusted: Adjustment, k: int, entry: Entry, estimate: tuple[list[int]
 
 
 def _ends(cells: list[int], below: int, half: Fraction, values: list[int]) -> Iterator[tuple[int, int]]:
-    """All whole numbers within half of each estimate, of which the truth is one; and the published one."""
+    """For each cell the range of integers within `half` of its estimate, extended to the published value."""
     reach, unit = half.numerator * below, half.denominator * below
     for cell, value in zip(cells, values, strict=True):
         estimate = cell * half.denominator

@@ -1,1 +1,1 @@
-"""What is declared of published tables, before any data is read; sensitivities are derived here and nowhere else."""
+"""Declarations of tables to publish: domains, bounds, queries, and the sensitivities that follow; no data is read."""

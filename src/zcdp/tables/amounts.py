@@ -1,4 +1,4 @@
-"""Amounts as integers: a declared grid, a clip, and how wide the sums are, by a proof from the plan alone."""
+"""Amounts to be summed: values are rounded to a declared grid and clipped, so that 64-bit integers add them exactly."""
 
 from __future__ import annotations
 
@@ -11,16 +11,16 @@ from zcdp.tables.domain import EXACT, DeclarationError, number
 __all__ = ["LIMB", "ROWS", "Amount", "read_amount"]
 
 LIMB = 2**26
-"""A number of 53 bits is high LIMB + low; sums of up to ROWS such parts stay within 64 bits."""
+"""A number of 53 bits is split as high * LIMB + low; sums of up to ROWS such parts stay within 64 bits."""
 ROWS = 2**35
-SHORT = 2**31
+LARGEST_GRID_PART = 2**31  # limit on numerator and denominator of a grid
 
 
 @dataclass(frozen=True)
 class Amount:
-    """Values rounded to multiples of `grid`, and what a person adds to a cell kept between low and high grid steps.
+    """The column to sum: values are rounded to multiples of `grid`, and a person's total in a cell is clipped.
 
-    A row is first brought within `reach` = max(|low|, |high|) steps of zero.
+    The clip is [low, high] in grid steps. Each row is first clipped to `reach` = max(|low|, |high|) steps of zero.
     Theorem: docs/theorems/table-sensitivity.md.
 
     >>> Amount("income", Fraction(1, 100), 0, 20_000_000).limbs
@@ -34,22 +34,22 @@ class Amount:
 
     @property
     def reach(self) -> int:
-        """How many grid steps from zero a row may be."""
+        """The largest size of a row's value, in grid steps."""
         return max(abs(self.low), abs(self.high))
 
     @property
     def middle(self) -> int:
-        """The centre that a mean is taken about."""
+        """The middle of the clip, in grid steps, which is subtracted before a mean is computed."""
         return (self.low + self.high) // 2
 
     @property
     def limbs(self) -> int:
-        """In how many parts of 26 bits a value is added up."""
+        """The number of parts in which values are added up: 1, or 2 for values of more than 26 bits."""
         return 1 if self.reach <= LIMB else 2
 
 
 def read_amount(column: str, data: Any) -> Amount:
-    """The clip and the grid of a query, both required: they cannot be chosen by looking at the data."""
+    """The amount of a query, from its clip and grid; both are required, as they must not depend on the data."""
     if "clip" not in data:
         raise DeclarationError("", "clip is missing: what one person may add to a cell, clip = [least, most]")
     if "grid" not in data:
@@ -58,7 +58,7 @@ def read_amount(column: str, data: Any) -> Amount:
     if not isinstance(clip, list) or len(clip) != 2:
         raise DeclarationError("clip", "must be [least, most]")
     grid = number(data["grid"], "grid")
-    if grid <= 0 or max(grid.numerator, grid.denominator) >= SHORT:
+    if grid <= 0 or max(grid.numerator, grid.denominator) >= LARGEST_GRID_PART:
         raise DeclarationError("grid", "must be positive, with at most nine digits above and below the fraction bar")
     low, high = (number(end, "clip") / grid for end in clip)
     if low.denominator != 1 or high.denominator != 1:

@@ -1,4 +1,4 @@
-"""Conditions on rows: a small closed language in which every operation has an answer for every value."""
+"""Conditions on rows (`where`): a small language in which every operation is defined for every value."""
 
 from __future__ import annotations
 
@@ -13,16 +13,16 @@ from zcdp.tables.domain import EXACT, Bins, Dates, DeclarationError, Domain, Key
 __all__ = ["Condition", "always_has_a_key", "read_where"]
 
 
-ORDER = ("<", "<=", ">", ">=")
+COMPARISONS = ("<", "<=", ">", ">=")
 EQUAL = ("==", "!=")
 MEMBER = ("in", "not in")
 KINDS = {bool: "boolean", int: "number", float: "number", str: "text", date: "date"}
-LONGEST = 1000
+MOST_LISTED = 1000  # values after "in"
 
 
 @dataclass(frozen=True)
 class Condition:
-    """`column operation value`; a row whose value is missing, or is not a number, never fulfils it."""
+    """A condition `column operation value`; a row whose value is missing or NaN never fulfils it."""
 
     column: str
     operation: str
@@ -30,12 +30,12 @@ class Condition:
 
     @property
     def kind(self) -> str:
-        """How the column is read: text, number, boolean or date."""
+        """The type that the column is read as: text, number, boolean or date."""
         return KINDS[type(self.value[0] if self.operation in MEMBER else self.value)]
 
 
 def read_where(data: Any) -> tuple[Condition, ...]:
-    """A list of conditions, all of which a row must fulfil: `[["employed", "==", true], ["age", ">=", 18]]`.
+    """The conditions of a query, all of which a row must fulfil: `[["employed", "==", true], ["age", ">=", 18]]`.
 
     >>> read_where([["age", ">=", 18]])
     (Condition(column='age', operation='>=', value=18),)
@@ -46,34 +46,35 @@ def read_where(data: Any) -> tuple[Condition, ...]:
 
 
 def _condition(data: Any) -> Condition:
+    """One condition, checked: a known operation, and values of one kind that it can compare."""
     if not isinstance(data, list) or len(data) != 3:
         raise DeclarationError("where", 'a condition is ["column", "operation", value]')
     column, operation, value = text(data[0], "where"), data[1], data[2]
-    if operation not in (*EQUAL, *ORDER, *MEMBER):
-        raise DeclarationError("where", f"{operation!r} is none of {', '.join((*EQUAL, *ORDER, *MEMBER))}")
+    if operation not in (*EQUAL, *COMPARISONS, *MEMBER):
+        raise DeclarationError("where", f"{operation!r} is none of {', '.join((*EQUAL, *COMPARISONS, *MEMBER))}")
     values = value if operation in MEMBER else [value]
-    if not isinstance(values, list) or not 0 < len(values) <= LONGEST:
-        raise DeclarationError("where", f"{operation!r} needs a list of 1 to {LONGEST} values")
+    if not isinstance(values, list) or not 0 < len(values) <= MOST_LISTED:
+        raise DeclarationError("where", f"{operation!r} needs a list of 1 to {MOST_LISTED} values")
     kinds = {KINDS.get(type(one)) for one in values}
     if len(kinds) != 1 or None in kinds:
         raise DeclarationError("where", "values are numbers, text, booleans or days, in one list of one kind")
     if kinds == {"number"} and not all(abs(one) < EXACT for one in values):
         raise DeclarationError("where", "numbers must be below 2^53 in size")
-    if operation in ORDER and not kinds <= {"number", "date"}:
+    if operation in COMPARISONS and not kinds <= {"number", "date"}:
         raise DeclarationError("where", f"{operation!r} compares numbers and days alone")
     return Condition(column, operation, tuple(value) if operation in MEMBER else value)
 
 
-# Whether every row that fulfils the conditions of a query has a key of a domain: then no table by it drops a row.
+# Whether every row that fulfils the conditions of a query has a key in a domain; then a table by it drops no row.
 
 READ_AS = {"text": "text", "integer": "number", "boolean": "boolean", "number": "number", "date": "date"}
-"""As what a condition reads the column of a domain."""
+"""The kind of condition that reads the column of a domain, by the kind of the domain."""
 
 
 def always_has_a_key(domain: Domain, where: Iterable[Condition]) -> bool:
-    """Decided by the plan alone; where it cannot be told, the answer is False.
+    """Whether every row that fulfils the conditions has a key in the domain, from the plan alone; False if in doubt.
 
-    A condition that is fulfilled says that there is a value, and may say where it lies.
+    A row that fulfils a condition on a column has a value there, and the condition may bound it.
     Theorem: docs/theorems/totals.md.
 
     >>> from zcdp.tables.domain import read_domain
@@ -92,33 +93,35 @@ def always_has_a_key(domain: Domain, where: Iterable[Condition]) -> bool:
 
 
 def _lists(one: Condition) -> bool:
-    """Whether the condition names all values that fulfil it."""
+    """Whether the condition lists all values that fulfil it."""
     return one.operation in ("==", "in")
 
 
 def _listed(one: Condition) -> tuple[Any, ...]:
+    """The values that the condition names, as a tuple."""
     return one.value if isinstance(one.value, tuple) else (one.value,)
 
 
 def _inside(domain: Bins | Dates, said: list[Condition]) -> bool:
-    """Whether the conditions leave no value outside; in doubles, or days, as the engines compare."""
+    """Whether the conditions exclude all values outside of the domain; compared in doubles or days, as engines do."""
     ends = (domain.start, domain.end) if isinstance(domain, Bins) else (domain.days[0], domain.days[-1])
     start, end = map(_place, ends)
     from_start = any(_least(one) >= start for one in said)
-    # what is the end itself is in no bin
+    # bins are half-open: a value equal to the end is in none
     before_end = any(_most(one) < end or (one.operation == "<" and _most(one) == end) for one in said)
     return from_start and before_end
 
 
 def _least(one: Condition) -> float:
-    """What fulfils the condition is not below."""
+    """A lower bound on the values that fulfil the condition; -inf if there is none."""
     return min(map(_place, _listed(one))) if _lists(one) or one.operation in (">", ">=") else -inf
 
 
 def _most(one: Condition) -> float:
-    """What fulfils the condition is not above."""
+    """An upper bound on the values that fulfil the condition; inf if there is none."""
     return max(map(_place, _listed(one))) if _lists(one) or one.operation in ("<", "<=") else inf
 
 
 def _place(value: Any) -> float:
+    """A number, or a date by its ordinal, as a float to compare."""
     return value.toordinal() if isinstance(value, date) else float(value)

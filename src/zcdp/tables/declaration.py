@@ -1,4 +1,4 @@
-"""The declaration of a release: whom it protects, the domains, and the tables, from a parsed plan file."""
+"""The declaration of a release, from a parsed plan file: the unit of privacy, the domains, and the tables."""
 
 from __future__ import annotations
 
@@ -15,12 +15,15 @@ __all__ = ["Declaration", "read_data", "read_domains"]
 
 DATA = ("unit", "protects", "neighbours", "account")
 NEIGHBOURS = ("add-remove", "replace")
-MOST_CELLS = 1_000_000
+MOST_CELLS = 1_000_000  # of all tables of a release
 
 
 @dataclass(frozen=True)
 class Declaration:
-    """What is published of whom; `unit` is the column that names a person, or "row", and `protects` what that is."""
+    """A declared release: `unit` is the column that identifies a person, or "row"; `protects` says what a unit is.
+
+    `digest` is the SHA-256 of the plan file's data, `account` the ledger account to charge.
+    """
 
     unit: str
     protects: str
@@ -30,16 +33,16 @@ class Declaration:
     queries: tuple[TableQuery, ...] = ()
     digest: str = ""
     together: tuple[Together, ...] = ()
-    """The sets of tables that add up."""
+    """The sets of tables that are adjusted to add up."""
 
     @property
     def person(self) -> str | None:
-        """The column that names a person; None where every row is one."""
+        """The column that identifies a person; None if the unit of privacy is a row."""
         return None if self.unit == "row" else self.unit
 
 
 def read_data(data: Any) -> tuple[str, str, str, str | None]:
-    """unit, what it protects, neighbours and account of [data]."""
+    """The fields (unit, protects, neighbours, account) of [data], checked and with defaults."""
     if not isinstance(data, dict):
         raise DeclarationError("", "must be a table: [data]")
     known_fields(data, DATA, "[data]")
@@ -54,13 +57,13 @@ def read_data(data: Any) -> tuple[str, str, str, str | None]:
 
 
 def read_domains(data: Any, folder: Path | None) -> dict[str, Domain]:
-    """All domains of [domain], by name."""
+    """All domains of [domain] by name; their files are looked up in `folder`."""
     if not isinstance(data, dict):
         raise DeclarationError("", "must be a table: [domain]")
     return {name: read_domain(name, one, folder) for name, one in data.items()}
 
 
 def check_cells(queries: tuple[TableQuery, ...]) -> None:
-    """What is published is sealed as a whole, and must fit."""
+    """Refuse a release of too many cells: all its tables are sealed together in one archive of limited size."""
     if sum(query.cells * max(1, len(query.quantiles)) for query in queries) > MOST_CELLS:
         raise DeclarationError("", f"the tables of a release have at most {MOST_CELLS} cells together")

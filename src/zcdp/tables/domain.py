@@ -1,4 +1,7 @@
-"""What is wrong with a declaration, and in which field, so that a reader of files can say in which line."""
+"""Domains: the public sets of keys that a table is published for, as lists, bins of a number, or calendar intervals.
+
+The first part has the error for a wrong declaration and checks of single fields, which the other files of the room use.
+"""
 
 from __future__ import annotations
 
@@ -28,8 +31,11 @@ __all__ = [
 ]
 
 
+# Checks of single fields of a declaration.
+
+
 class DeclarationError(BadValue):
-    """A field that makes no sense; `field` is its name, "" where one is missing."""
+    """A declaration is wrong; `field` names the field, so that a reader of files can add its line ("" if missing)."""
 
     def __init__(self, field: str, message: str) -> None:
         super().__init__(f"{field}: {message}" if field else message)
@@ -37,7 +43,7 @@ class DeclarationError(BadValue):
 
 
 def known_fields(data: Mapping[str, Any], names: Iterable[str], what: str) -> None:
-    """Refuse a field that is not among the names: a slip must not pass as a default."""
+    """Refuse a field that is not among the names: with a misspelled one the default would apply silently."""
     allowed = tuple(names)
     for name in data:
         if name not in allowed:
@@ -45,21 +51,21 @@ def known_fields(data: Mapping[str, Any], names: Iterable[str], what: str) -> No
 
 
 def text(value: Any, field: str) -> str:
-    """Text that says something."""
+    """The value, which must be text that is not empty."""
     if not isinstance(value, str) or not value:
         raise DeclarationError(field, f"must be text in quotes, not {_shown(value)}")
     return value
 
 
 def whole(value: Any, field: str, least: int, most: int) -> int:
-    """An integer within bounds; a bool is none."""
+    """The value, which must be an integer from `least` to `most`, and not a bool."""
     if isinstance(value, bool) or not isinstance(value, int) or not least <= value <= most:
         raise DeclarationError(field, f"must be an integer from {least} to {most}, not {_shown(value)}")
     return value
 
 
 def number(value: Any, field: str) -> Any:
-    """The exact rational that stands in the file: 0.1 is the decimal, in quotes or not."""
+    """The value as an exact rational: 0.1 means the decimal, in quotes or not."""
     from zcdp.numeric.exact import rational
 
     if isinstance(value, bool) or not isinstance(value, int | float | str):
@@ -78,19 +84,19 @@ def _shown(value: object) -> str:
     return shown if len(shown) <= 60 else f"{shown[:50]}..."
 
 
-# Days, weeks, months and years as a domain: intervals of the calendar, numbered without a look at the data.
+# Calendar domains: intervals of days, weeks, months, quarters or years.
 
 FIELDS = ("column", "from", "to", "step", "clip")
 STEPS = {"day": (1, 0), "week": (7, 0), "month": (0, 1), "quarter": (0, 3), "year": (0, 12)}
-"""How many days, or months, a step has."""
-MOST = 500_000
+"""The length of each step as (days, months)."""
+MOST_INTERVALS = 500_000
 
 
 @dataclass(frozen=True)
 class Dates:
-    """Half-open intervals of so many days, or of so many months; outside is dropped, or clipped to an end.
+    """Half-open intervals of `step` days, or months if `months`; days outside are dropped, or clipped to an end.
 
-    `start` is the number of the first day (1 is the first of January of year 1), or 12 year + month - 1.
+    `start` is the ordinal of the first day (1 is the first of January of year 1), or 12 year + month - 1.
 
     >>> read_dates("day", {"from": "2026-01-01", "to": "2026-07-01", "step": "quarter"}).columns()
     {'day_from': ['2026-01-01', '2026-04-01'], 'day_to': ['2026-04-01', '2026-07-01']}
@@ -112,13 +118,13 @@ class Dates:
         return range(self.size)
 
     def columns(self) -> dict[str, list[Any]]:
-        """The ends of the intervals as columns of a published table; the second day is no longer in it."""
+        """The ends of the intervals as columns of a published table; the day in `_to` is not part of the interval."""
         days = [one.isoformat() for one in self.days]
         return {f"{self.name}_from": days[:-1], f"{self.name}_to": days[1:]}
 
     @property
     def days(self) -> list[date]:
-        """The first day of each interval, and the first after the last one."""
+        """The first day of each interval, and the first day after the last interval."""
         return [self._day(self.start + n * self.step) for n in range(self.size + 1)]
 
     def _day(self, number: int) -> date:
@@ -126,7 +132,7 @@ class Dates:
 
 
 def read_dates(name: str, data: Mapping[str, Any]) -> Dates:
-    """A domain of the calendar as a plan file says it: from and to are days, and step a word or a number of days."""
+    """A calendar domain from its fields in a plan file: `from` and `to` are days, `step` a word or a number of days."""
     known_fields(data, FIELDS, f"the domain {name!r} of dates")
     if "to" not in data or "step" not in data:
         raise DeclarationError(name, f"must have from, to, and step: one of {', '.join(STEPS)}, or a number of days")
@@ -142,14 +148,14 @@ def read_dates(name: str, data: Mapping[str, Any]) -> Dates:
     if ends[0] >= ends[1] or (ends[1] - ends[0]) % step:
         raise DeclarationError(name, "from must be before to, and a whole number of steps must lead there")
     size = (ends[1] - ends[0]) // step
-    if size > MOST:
-        raise DeclarationError(name, f"must have at most {MOST} intervals")
+    if size > MOST_INTERVALS:
+        raise DeclarationError(name, f"must have at most {MOST_INTERVALS} intervals")
     column = text(data.get("column", name), name)
     return Dates(name, column, ends[0], step, size, bool(months), clip)
 
 
 def day(value: Any, field: str) -> date:
-    """A day as it stands in the file, in quotes or not.
+    """A day from a TOML date, or from text such as "2026-02-28".
 
     >>> day("2026-02-28", "from")
     datetime.date(2026, 2, 28)
@@ -163,19 +169,20 @@ def day(value: Any, field: str) -> date:
 
 
 def _step(value: Any, name: str) -> tuple[int, int]:
+    """The length of a step as (days, months)."""
     if isinstance(value, str):
         if value not in STEPS:
             raise DeclarationError(name, f"step must be one of {', '.join(STEPS)}, or a number of days, not {value!r}")
         return STEPS[value]
-    return whole(value, name, 1, MOST), 0
+    return whole(value, name, 1, MOST_INTERVALS), 0
 
 
-# Domains: the public sets of keys that a table is published for: lists, bins of a number, or of the calendar.
+# Lists of keys and bins of a number, and the reader of all domains.
 
 EXACT = 2**53
-"""Doubles hold every integer up to here: keys and edges stay within, so that engines agree on them."""
+"""Doubles represent every integer up to here; keys and edges stay below, so that all engines agree on them."""
 MOST_KEYS = 500_000
-LARGEST_FILE = 10_000_000
+LARGEST_FILE = 10_000_000  # bytes of a file of keys
 LIST = ("column", "values", "file", "sha256", "other")
 BINS = ("column", "from", "to", "step", "bins", "clip")
 
@@ -184,7 +191,7 @@ Key: TypeAlias = str | int | bool
 
 @dataclass(frozen=True)
 class Keys:
-    """A list of values of a column; what is not in it is dropped, or goes to `other`."""
+    """A list of values of a column; a row with another value is dropped, or gets the key `other`."""
 
     name: str
     column: str
@@ -193,17 +200,17 @@ class Keys:
 
     @property
     def kind(self) -> str:
-        """How the column is read: text, integer or boolean."""
+        """The type that the column is read as: text, integer or boolean."""
         return {str: "text", int: "integer", bool: "boolean"}[type(self.values[0])]
 
     @property
     def labels(self) -> tuple[Key, ...]:
-        """The keys in the order of publication."""
+        """The keys as published: the values, then `other` if there is one."""
         return self.values if self.other is None else (*self.values, self.other)
 
     @property
     def size(self) -> int:
-        """How many keys there are."""
+        """The number of keys."""
         return len(self.labels)
 
     def columns(self) -> dict[str, list[Any]]:
@@ -213,7 +220,7 @@ class Keys:
 
 @dataclass(frozen=True)
 class Bins:
-    """Half-open intervals of a number: [start + n step, start + (n+1) step); outside is dropped, or clipped to an end.
+    """Half-open intervals [start + n step, start + (n+1) step) of a number; values outside are dropped, or clipped.
 
     >>> Bins("age", "age", Fraction(0), Fraction(5), 20).columns()["age_from"][:3]
     [0, 5, 10]
@@ -230,7 +237,7 @@ class Bins:
 
     @property
     def end(self) -> Fraction:
-        """Where the last bin ends."""
+        """The end of the last bin."""
         return self.start + self.size * self.step
 
     @property
@@ -248,12 +255,12 @@ Domain: TypeAlias = Keys | Bins | Dates
 
 
 def plain(number: Fraction) -> int | float:
-    """An integer where it is one, else the nearest float."""
+    """The number as an int if it is one, else as the nearest float."""
     return int(number) if number.denominator == 1 else float(number)
 
 
 def read_domain(name: str, data: Any, folder: Path | None) -> Domain:
-    """A domain as a plan file says it: a list, a file with its digest, or `from`, `to`, and `step` or `bins`."""
+    """A domain from a plan file: a list, a file with its digest, or `from`, `to`, and `step` or `bins`."""
     if isinstance(data, list):
         return _keys(name, {"values": data}, folder)
     if not isinstance(data, dict):
@@ -264,11 +271,12 @@ def read_domain(name: str, data: Any, folder: Path | None) -> Domain:
 
 
 def _is_day(value: Any) -> bool:
-    """Whether bins are of the calendar: a number in quotes has no two dashes."""
+    """Whether `from` is a day and not a number; a number in quotes does not have two dashes."""
     return isinstance(value, date) or (isinstance(value, str) and value.count("-", 1) == 2 and "e" not in value.lower())
 
 
 def _keys(name: str, data: Mapping[str, Any], folder: Path | None) -> Keys:
+    """A domain of listed keys, checked: one kind, none twice."""
     known_fields(data, LIST, f"the domain {name!r}")
     if ("values" in data) == ("file" in data):
         raise DeclarationError(name, "must have values, or a file with its sha256")
@@ -289,11 +297,12 @@ def _keys(name: str, data: Mapping[str, Any], folder: Path | None) -> Keys:
 
 
 def _twice(values: Sequence[Any]) -> Any:
+    """The first value that repeats an earlier one."""
     return next(value for n, value in enumerate(values) if value in values[:n])
 
 
 def _from_file(name: str, data: Mapping[str, Any], folder: Path | None) -> list[str]:
-    """One key a line, in UTF-8; its digest stands in the plan, so that the plan alone says which keys there are."""
+    """The keys in a file, one a line in UTF-8; the plan has its digest, so that the plan alone determines the keys."""
     path = (folder or Path()) / text(data["file"], name)
     digest = text(data.get("sha256", ""), name) if data.get("sha256") else ""
     try:
@@ -314,6 +323,7 @@ def _from_file(name: str, data: Mapping[str, Any], folder: Path | None) -> list[
 
 
 def _bins(name: str, data: Mapping[str, Any]) -> Bins:
+    """A domain of bins, from `from`, `to`, and `step` or `bins`, all taken as exact decimals."""
     known_fields(data, BINS, f"the domain {name!r}")
     if "to" not in data or ("step" in data) == ("bins" in data):
         raise DeclarationError(name, "must have from, to, and step or bins")

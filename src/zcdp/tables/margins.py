@@ -1,6 +1,7 @@
-"""Least squares over margins, in exact rationals: noisy tables that overlap become tables that add up.
+"""Consistency of noisy margins: least squares in exact rationals, then rounding to integers that add up.
 
-Theorem: docs/theorems/totals.md.
+A *factor* is an axis of the finest table; each table is a margin over some factors. `Margins` has the least-squares
+estimates; `whole` and `non_negative` round them. Theorem: docs/theorems/totals.md.
 """
 
 from __future__ import annotations
@@ -18,17 +19,17 @@ import numpy as np
 __all__ = ["Factors", "Margins", "chain_of", "cube", "margin", "non_negative", "put", "shared_out", "whole"]
 
 
-SHORT = 4096
+LARGEST_EXACT_DENOMINATOR = 4096  # weights with larger denominators are rounded to 40 bits
 Factors = tuple[int, ...]
-"""Numbers of factors, in growing order where a set of them is meant."""
+"""Indices of factors; sorted where they stand for a set."""
 
 
 @dataclass(frozen=True)
 class Margins:
-    """Tables over factors of the given sizes: `axes` names those of each table, `variances` the noise of a cell.
+    """Noisy tables over factors of the given sizes: `axes` has the factors of each, `variances` the noise of a cell.
 
-    The estimate of a table is the one of least variance among all that are linear, right on average and add up; any
-    other positive variances make it a little worse, and leave the rest.
+    The estimate of a table has the least variance among all that are linear, unbiased and add up. With variances that
+    are not the true ones (but positive) it has a larger variance, and is still linear, unbiased and adds up.
 
     >>> both = Margins((2,), ((), (0,)), (Fraction(1), Fraction(1)))      # a total, and two cells
     >>> both.estimates([[13], [4, 6]])
@@ -42,7 +43,7 @@ class Margins:
     variances: tuple[Fraction, ...]
 
     def estimates(self, noisy: Sequence[Sequence[int]]) -> list[tuple[list[int], int]]:
-        """For each table its cells as numerators, and their denominator; all cells in the order of the table."""
+        """The estimates of each table, as a list of numerators and their common denominator, cell by cell."""
         arrays = [cube(one, self._shape(axes)) for one, axes in zip(noisy, self.axes, strict=True)]
         sums = {
             (n, kept): margin(array, axes, kept)
@@ -52,10 +53,10 @@ class Margins:
         return [self._estimate(k, sums) for k in range(len(self.axes))]
 
     def terms(self, k: int) -> list[tuple[int, Fraction, int]]:
-        """The error of a cell of table k: noise of which table, with which coefficient, of how many cells.
+        """The error of a cell of table k as a sum of noise: (table n, coefficient, number of cells of n that have it).
 
-        The cells of a table have different noise, of one law, and the coefficient of a cell follows from the keys that
-        it shares with the cell that is estimated: so all cells of table k have errors of one law.
+        The noise of the cells of a table is independent and identically distributed, and the coefficient of a cell
+        depends only on which keys it shares with the estimated cell: so all cells of table k have errors of one law.
         """
         found: dict[tuple[int, Fraction], int] = {}
         for n, axes in enumerate(self.axes):
@@ -70,10 +71,11 @@ class Margins:
 
     @cached_property
     def _shares(self) -> tuple[dict[tuple[int, Factors], Fraction], ...]:
-        """For each table: how much of the sums of table n over all factors but some makes up the estimate."""
+        """For each table the coefficients of its estimate: by (n, kept), that of table n summed over all but `kept`."""
         return tuple(dict(self._shares_of(set(axes))) for axes in self.axes)
 
     def _shares_of(self, mine: set[int]) -> Iterator[tuple[tuple[int, Factors], Fraction]]:
+        """The coefficients for a table over the factors `mine`, by inclusion and exclusion over its effects."""
         for n, axes in enumerate(self.axes):
             shared = tuple(sorted(mine & set(axes)))
             for kept in _subsets(shared):
@@ -86,7 +88,7 @@ class Margins:
 
     @cached_property
     def _weights(self) -> dict[frozenset[int], dict[int, Fraction]]:
-        """For each effect that some table knows: the weights of all that do, in the inverse of their variance of it."""
+        """For each effect (a set of factors) the weights of the tables that contain it, by inverse variance."""
         effects = {frozenset(one) for axes in self.axes for one in _subsets(axes)}
         return {
             effect: short(
@@ -106,6 +108,7 @@ class Margins:
         return tuple(self.sizes[a] for a in axes)
 
     def _estimate(self, k: int, sums: dict[tuple[int, Factors], Any]) -> tuple[list[int], int]:
+        """The estimate of table k from the margins of all noisy tables: numerators and denominator."""
         axes, shares = self.axes[k], self._shares[k]
         below = lcm(*(share.denominator for share in shares.values()))
         total = cube([0] * self._cells(axes), self._shape(axes))
@@ -116,17 +119,17 @@ class Margins:
 
 
 def short(weights: dict[int, Fraction]) -> dict[int, Fraction]:
-    """Shares of 1 in proportion to the weights, with few digits: as they are, or to 40 bits.
+    """Shares of 1 in proportion to the weights: exact if denominators are small, else rounded to 40 bits.
 
-    Estimates are exact sums of integers, whose denominator is a multiple of all of these. That shares sum to 1 is all
-    that makes them right on average, and add up.
+    Short denominators keep the exact arithmetic of the estimates small. The estimates are unbiased and add up for any
+    shares that sum to exactly 1, which these do.
 
     >>> short({0: Fraction(2), 1: Fraction(1)})
     {0: Fraction(2, 3), 1: Fraction(1, 3)}
     """
     whole = sum(weights.values())
     shares = {n: weight / whole for n, weight in weights.items()}
-    if max(share.denominator for share in shares.values()) > SHORT:
+    if max(share.denominator for share in shares.values()) > LARGEST_EXACT_DENOMINATOR:
         heaviest = max(shares, key=lambda n: shares[n])
         shares = {n: Fraction(round(share * 2**40), 2**40) for n, share in shares.items() if n != heaviest}
         shares[heaviest] = 1 - sum(shares.values(), Fraction(0))
@@ -134,14 +137,17 @@ def short(weights: dict[int, Fraction]) -> dict[int, Fraction]:
 
 
 def cube(cells: Sequence[int], shape: Sequence[int]) -> Any:
-    """Integers of any size as an array, with a first axis of size 1: numpy takes apart arrays that have no axis."""
+    """Integers of any size as an array of objects with a first axis of size 1.
+
+    Without it the array of a total has no axes, and numpy returns its element instead of an array.
+    """
     made = np.empty(len(cells), dtype=object)
     made[:] = cells
     return made.reshape((1, *shape))
 
 
 def margin(array: Any, axes: Factors, kept: Factors) -> Any:
-    """The sums of a cube over all factors but those that are kept, in the order of these.
+    """The sums of a cube over all factors that are not in `kept`; its axes follow `kept`.
 
     >>> margin(cube([1, 2, 3, 4], (2, 2)), (0, 1), (1,)).tolist()
     [[4, 6]]
@@ -152,7 +158,7 @@ def margin(array: Any, axes: Factors, kept: Factors) -> Any:
 
 
 def put(array: Any, kept: Factors, axes: Factors, sizes: Sequence[int]) -> Any:
-    """The cells of a coarse cube where those of a finer one have the same keys.
+    """A coarse cube over `kept` broadcast to a finer one over `axes`: each cell where the keys agree.
 
     >>> put(cube([4, 6], (2,)), (1,), (0, 1), (3, 2)).tolist()
     [[[4, 6], [4, 6], [4, 6]]]
@@ -163,9 +169,9 @@ def put(array: Any, kept: Factors, axes: Factors, sizes: Sequence[int]) -> Any:
 
 
 def whole(estimate: tuple[Sequence[int], int], shape: Sequence[int]) -> list[int]:
-    """Integers near the estimate that add up in all tables whose estimates do: sums from the first cell are rounded.
+    """Integers near the estimate that add up across all tables whose estimates do: cumulative sums are rounded.
 
-    A cell of a table by d keys is a sum of 2^d such, with signs: off by at most 2^d/2.
+    A cell of a table by d keys is a signed sum of 2^d rounded cumulative sums, so that it is off by at most 2^d/2.
 
     >>> whole(([1, 1, 1], 3), (3,)), whole(([3], 3), ())
     ([0, 1, 0], [1])
@@ -185,30 +191,28 @@ def _subsets(factors: Factors) -> Iterator[Factors]:
     return (kept for size in range(len(factors) + 1) for kept in combinations(factors, size))
 
 
-# Whole numbers of at least 0 that add up, from the coarsest table of a chain to the finest.
-#
-# Theorem: docs/theorems/totals.md.
+# Non-negative integers that add up, from the coarsest table of a chain to the finest. Theorem: docs/theorems/totals.md.
 
 
 def chain_of(axes: Sequence[Factors]) -> list[int] | None:
-    """The numbers of the tables, each of which divides the cells of the one before; None where they are no chain.
+    """The tables by index, coarsest first, if each refines the one before; None if they are not such a chain.
 
     >>> chain_of([(0, 1), (), (1,)]), chain_of([(0,), (1,)])
     ([1, 2, 0], None)
     """
-    order = sorted(range(len(axes)), key=lambda k: len(axes[k]))
-    return order if all(set(axes[a]) <= set(axes[b]) for a, b in pairwise(order)) else None
+    ranked = sorted(range(len(axes)), key=lambda k: len(axes[k]))
+    return ranked if all(set(axes[a]) <= set(axes[b]) for a, b in pairwise(ranked)) else None
 
 
 def non_negative(
     estimates: Sequence[tuple[Sequence[int], int]], sizes: Sequence[int], axes: Sequence[Factors]
 ) -> list[list[int]]:
-    """Published figures of tables that are a chain: what the coarser table says is shared out among the finer cells."""
-    order = chain_of(axes)
-    assert order is not None
+    """Published figures of a chain of tables: each figure of a coarser table is divided among its finer cells."""
+    chain = chain_of(axes)
+    assert chain is not None
     made: dict[int, list[int]] = {}
     before: int | None = None
-    for k in order:
+    for k in chain:
         cells, below = estimates[k]
         if before is None:
             made[k] = [max((2 * cell + below) // (2 * below), 0) for cell in cells]
@@ -220,7 +224,7 @@ def non_negative(
 
 
 def _divided(cells: Sequence[int], below: int, totals: Sequence[int], places: Sequence[int]) -> list[int]:
-    """The cells, those at one place of the coarser table together."""
+    """The figures of a finer table: `places[n]` is the coarse cell that holds cell n, `totals` their figures."""
     among: list[list[int]] = [[] for _ in totals]
     for n, place in enumerate(places):
         among[place].append(n)
@@ -232,9 +236,10 @@ def _divided(cells: Sequence[int], below: int, totals: Sequence[int], places: Se
 
 
 def shared_out(cells: Sequence[int], below: int, total: int) -> list[int]:
-    """Whole numbers of at least 0 whose sum is `total`, near to the nearest such reals to cells/below.
+    """Non-negative integers that sum to `total` and are near to cells/below.
 
-    The nearest reals are the cells less one number, or 0; then sums from the first cell are rounded.
+    First the projection of cells/below onto the reals of this sum that are at least 0 (each cell less one number, or
+    0), then rounding of cumulative sums.
 
     >>> shared_out([5, -2, 4, 1], 1, 8), shared_out([1, 1, 1], 2, 1), shared_out([3, -3], 1, 0)
     ([4, 0, 4, 0], [0, 1, 0], [0, 0])
@@ -244,7 +249,7 @@ def shared_out(cells: Sequence[int], below: int, total: int) -> list[int]:
     less = many = 0
     falling = sorted(cells, reverse=True)
     for n, (cell, upto) in enumerate(zip(falling, accumulate(falling), strict=True), 1):
-        # the n largest, less what makes their sum the total, are all above 0 for as long as the last one is
+        # less one number that makes their sum the total, the n largest are all positive as long as the n-th is
         if n * cell > upto - total * below:
             less, many = upto - total * below, n
     unit = many * below

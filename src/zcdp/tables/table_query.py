@@ -1,4 +1,4 @@
-"""A query of a table: what is measured, by which keys, within which bounds; and how far one person can move it."""
+"""A query for a published table: what is measured, by which keys, within which bounds; and the sensitivity it has."""
 
 from __future__ import annotations
 
@@ -17,9 +17,9 @@ __all__ = ["MEASURES", "MECHANISM", "Statistic", "TableQuery", "read_query"]
 
 MECHANISM = ("mechanism", "count_mechanism")
 TARGETS = ("sd", "half_width", "level")
-"""How good the noise is to be, in the unit of the values."""
+"""Fields for the accuracy wanted, in the unit of the values."""
 SHAPED = ("non_negative", "adds_up")
-"""What is done to published numbers, which costs nothing."""
+"""Fields for post-processing of noisy numbers, which costs no privacy."""
 COMMON = ("name", "measure", "by", "where", "max_cells", "mechanism", "note", "weight")
 MEASURES: dict[str, tuple[str, ...]] = {
     "count": ("max_rows", *SHAPED, *TARGETS),
@@ -30,18 +30,19 @@ MEASURES: dict[str, tuple[str, ...]] = {
     "quantiles": ("of", "quantiles"),
     "top": ("of", "k", "max_rows"),
 }
-MOST_CELLS = 500_000
-MOST_ROWS = 2**26
+"""The measures, each with its fields besides those in COMMON."""
+MOST_CELLS = 500_000  # of one table
+MOST_ROWS = 2**26  # of one person in a cell
 
 
 @dataclass(frozen=True)
 class Statistic:
-    """What one mechanism is run on: at most `moves` answers move, each by at most `distance`.
+    """The answers that one mechanism is run on, with their sensitivity: a person moves at most `moves` of them.
 
-    Where there is a `total`, any number of answers moves, each by at most `distance`, and all together by at most that.
-
-    Of a selection `moves` counts the selections that a person can reach, and `distance` is the sensitivity of scores,
-    `monotone` whether all of them move the same way.
+    Each moves by at most `distance`, in grid steps. With a `total` any number of answers may move, each by at most
+    `distance` and all together by at most `total` (L1). For a selection `moves` is the number of selections that depend
+    on a person, `distance` the sensitivity of the scores, and `monotone` whether all scores move in the same direction.
+    `field` is the field of the query that has the mechanism.
     """
 
     label: str
@@ -69,32 +70,32 @@ class TableQuery:
     quantiles: tuple[Fraction, ...] = ()
     k: int = 0
     non_negative: bool = False
-    """Whether published values below 0 become 0: what is done to published numbers costs nothing."""
+    """Whether published values below 0 become 0: post-processing, which costs no privacy."""
     adds_up: str = ""
-    """The name of a set of tables that are adjusted so that they add up."""
+    """The name of the set of tables that this one is adjusted to add up with; "" if there is none."""
     merges: int = 1
-    """How many cells of the finest table of its set make up one cell: what a person adds to them is added up."""
+    """How many cells of the finest table of its set make up one cell; a person's contributions to them add up."""
 
     @property
     def domains(self) -> tuple[Domain, ...]:
-        """The domains that a row is placed in: those of the cells, and that of bins or candidates."""
+        """The domains in which a row needs a key: those of the cells, and that of quantile bins or candidates."""
         return (*self.by, *([self.of] if self.of else []))
 
     @property
     def cells(self) -> int:
-        """How many cells are published."""
+        """The number of published cells."""
         return prod(domain.size for domain in self.by)
 
     @property
     def reached(self) -> int:
-        """How many cells one person can be in."""
+        """The largest number of cells that one person can be in."""
         return min(self.max_cells, self.cells)
 
     def statistics(self, neighbours: str) -> tuple[Statistic, ...]:
-        """What mechanisms are run on, with the sensitivity that follows from the bounds.
+        """The statistics that mechanisms are run on, with the sensitivity that follows from the bounds.
 
-        A person who replaces another leaves the cells of one and enters those of the other: twice as many move, and
-        an amount may go from one end of its clip to the other. Theorem: docs/theorems/table-sensitivity.md.
+        For neighbours by replacement a person leaves some cells and another enters others: twice as many cells move,
+        and an amount may go from one end of its clip to the other. Theorem: docs/theorems/table-sensitivity.md.
         """
         replaced = neighbours == "replace"
         if min(self.max_cells, self.merges) > 1:
@@ -108,7 +109,7 @@ class TableQuery:
                 for q in self.quantiles
             )
         if self.measure == "top":
-            # counts move in one direction when a person comes or goes: half the noise, however many move;
+            # all counts move the same way when a person is added or removed, which halves the noise, however many move:
             # docs/theorems/monotone-selection.md
             rows = Fraction(self.max_rows)
             return (Statistic("", "mechanism", self.k, rows, selects=True, monotone=not replaced),)
@@ -124,7 +125,7 @@ class TableQuery:
         )
 
     def _merged(self, *, replaced: bool) -> Statistic:
-        """Of a person who is in several cells of the finest table some, or all, may be in one cell of this one.
+        """The statistic of a margin, where several of a person's cells of the finest table may fall into one cell.
 
         Theorem: docs/theorems/totals.md.
         """
@@ -137,12 +138,14 @@ class TableQuery:
 
 
 def _distance(low: int, high: int, *, replaced: bool) -> Fraction:
-    """How far an answer moves to which each person adds 0 or an amount between low and high."""
+    """The sensitivity of a sum to which each person adds 0 or an amount between low and high."""
     return Fraction(max(high, 0) - min(low, 0) if replaced else max(abs(low), abs(high)))
 
 
 def rank_sensitivity(q: Fraction, *, replaced: bool = False) -> Fraction:
-    """Of the score -max(0, c below - a all, a all - c (below + in)) for q = a/c, where a person is a row of the cell.
+    """The sensitivity of the rank score of a bin for the quantile q = a/c, if a person is one row of the cell.
+
+    The score is -max(0, c below - a all, a all - c (below + in)): the numbers of rows below the bin, in it, and in all.
 
     >>> rank_sensitivity(Fraction(1, 4))
     Fraction(3, 1)
@@ -152,7 +155,7 @@ def rank_sensitivity(q: Fraction, *, replaced: bool = False) -> Fraction:
 
 
 def read_query(data: Mapping[str, Any], domains: Mapping[str, Domain], unit: str) -> TableQuery:
-    """A query as a plan file says it, checked as far as that can be done without data."""
+    """A query from its fields in a plan file, checked as far as possible without data."""
     name = text(data.get("name"), "name").strip()
     measure = data.get("measure")
     if measure not in MEASURES:
@@ -199,7 +202,7 @@ def read_query(data: Mapping[str, Any], domains: Mapping[str, Domain], unit: str
 
 
 def _check_shape(query: TableQuery) -> None:
-    """Whether what is to be done to published numbers makes sense for them."""
+    """Refuse post-processing that makes no sense for what the query measures."""
     if not isinstance(query.non_negative, bool):
         raise DeclarationError("non_negative", "must be true or false")
     if query.non_negative and query.amount is not None and query.amount.low < 0:
@@ -225,5 +228,6 @@ def _quantiles(data: Any) -> tuple[Fraction, ...]:
 
 
 def _k(data: Any, of: Domain | None) -> int:
+    """The number of keys that `top` selects."""
     assert of is not None
     return whole(data, "k", 1, of.size)

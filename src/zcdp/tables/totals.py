@@ -1,4 +1,4 @@
-"""Tables that add up: a set of tables that are margins of one, checked before any data is read.
+"""Sets of tables that add up, as margins of one finest table: they are found and checked before any data is read.
 
 Theorem: docs/theorems/totals.md.
 """
@@ -18,15 +18,15 @@ from zcdp.tables.table_query import MOST_CELLS, TableQuery
 __all__ = ["Together", "check_alike", "sets"]
 
 MOST_KEYS = 8
-"""A table of so many keys has a hundred thousand patterns of agreement with another."""
+"""The most factors of a set; the work of the adjustment grows exponentially with their number."""
 
 
 @dataclass(frozen=True)
 class Together:
     """Tables whose figures add up: each is a margin of `finest`, the one table that is computed from the data.
 
-    A *factor* is a key, or where bins of one column are divided further, the place within the coarser bin: `sizes` are
-    those of all factors, and `axes` names the factors of each table, in the order of its cells.
+    A *factor* is a key; if tables have coarser and finer bins of one column, a factor is the index of a fine bin within
+    the coarse one. `sizes` are the sizes of all factors, and `axes` has the factors of each table, as its cells run.
     """
 
     name: str
@@ -37,7 +37,7 @@ class Together:
 
     @classmethod
     def of(cls, name: str, queries: Sequence[TableQuery]) -> Together:
-        """The set of these tables; refused where what is true of the data would not add up."""
+        """The set of these tables; refused if even their exact figures need not add up."""
         if len(queries) < 2:
             raise DeclarationError("adds_up", f"{name!r} is said of one table alone: others that add up say it too")
         columns = [_families(query.by) for query in queries]
@@ -64,7 +64,7 @@ class Together:
 
 
 def sets(queries: Sequence[TableQuery]) -> dict[str, list[int]]:
-    """The numbers of the queries that say the same of `adds_up`."""
+    """The indices of the queries of each set, by the name in `adds_up`."""
     found: dict[str, list[int]] = {}
     for n, query in enumerate(queries):
         if query.adds_up:
@@ -73,7 +73,7 @@ def sets(queries: Sequence[TableQuery]) -> dict[str, list[int]]:
 
 
 def check_alike(first: TableQuery, other: TableQuery) -> None:
-    """Refuse a table that does not measure what the first one does, of the same rows."""
+    """Refuse a table that does not measure the same as the first one, over the same rows."""
     for what, one, two in (
         ("measure", _kind(first), _kind(other)),
         ("where", frozenset(first.where), frozenset(other.where)),
@@ -87,11 +87,12 @@ def check_alike(first: TableQuery, other: TableQuery) -> None:
 
 
 def _kind(query: TableQuery) -> str:
-    """What is counted: a histogram counts rows."""
+    """The measure; a histogram is a count of rows."""
     return "count" if query.measure == "histogram" else query.measure
 
 
 def _families(by: Iterable[Domain]) -> dict[str, Domain]:
+    """The domains of a table by column; two of one column are refused."""
     found: dict[str, Domain] = {}
     for one in by:
         if one.column in found:
@@ -102,11 +103,12 @@ def _families(by: Iterable[Domain]) -> dict[str, Domain]:
 
 
 def _all(domains: Iterable[Domain | None]) -> list[Domain]:
-    """Those that there are, each once, the coarsest first."""
+    """The domains without None and without repetition, the coarsest first."""
     return sorted({one.name: one for one in domains if one is not None}.values(), key=lambda one: one.size)
 
 
 def _chain(domains: list[Domain]) -> list[Domain]:
+    """The domains of one column, refused unless each refines the one before."""
     for coarse, fine in pairwise(domains):
         if not _divides(coarse, fine):
             raise DeclarationError(
@@ -118,7 +120,7 @@ def _chain(domains: list[Domain]) -> list[Domain]:
 
 
 def _divides(coarse: Domain, fine: Domain) -> bool:
-    """Whether each bin of the one is the same number of bins of the other, computed by the same operations."""
+    """Whether each coarse bin is the same number of fine bins, and both are computed by the same float operations."""
     if fine.size % coarse.size or isinstance(coarse, Keys) or isinstance(fine, Keys):
         return False
     if isinstance(coarse, Bins) and isinstance(fine, Bins):
@@ -131,7 +133,7 @@ def _divides(coarse: Domain, fine: Domain) -> bool:
 
 
 def _factors(chains: Iterable[list[Domain]]) -> tuple[tuple[int, ...], dict[str, tuple[int, ...]]]:
-    """The sizes of all factors, and by the name of a domain the numbers of those it is made of."""
+    """The sizes of all factors, and the indices of the factors of each domain, by its name."""
     sizes: list[int] = []
     made: dict[str, tuple[int, ...]] = {}
     for chain in chains:
@@ -143,7 +145,7 @@ def _factors(chains: Iterable[list[Domain]]) -> tuple[tuple[int, ...], dict[str,
 
 
 def _dropped(domain: Domain, apart: TableQuery) -> str:
-    """What to do about rows that one table counts and another drops."""
+    """The message about rows that one table counts and another drops, with advice."""
     rows = f"rows without a key of {domain.name!r} are in {apart.name!r} and in no table by it, which do not add up"
     if isinstance(domain, Keys):
         return f"{rows}: give it {{ other = ... }}, or all tables a where that leaves no other key"

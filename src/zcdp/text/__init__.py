@@ -1,1 +1,1 @@
-"""How numbers, names and refusals are written for people; every room uses it, and it knows none of them."""
+"""Words and digits for people: rounding, names, tables and error messages. It imports no other room but `errors`."""

@@ -1,4 +1,7 @@
-"""Calls that cannot be made: what is missing, unknown or without a name, said in the words of the one who calls."""
+"""Error messages for wrong calls: a `TypeError` of Python is reworded with the public name of what was called.
+
+The decorator `spoken` does this for functions, `spoken_class` for constructors and public methods.
+"""
 
 from __future__ import annotations
 
@@ -38,7 +41,7 @@ ALIASES = {
     "d": "k",
     "n": "count",
 }
-"""Words of other libraries for the same parameters."""
+"""Parameter names of other libraries, and ours for the same parameter."""
 
 METHODS = (
     *("accuracy", "calibrate", "count", "delta_at", "delta_bounds", "epsilon_at", "epsilon_bounds", "estimate"),
@@ -49,11 +52,11 @@ METHODS = (
     *("account", "cost", "deliver", "export", "history", "load", "open_account", "plan", "raise_budget", "remaining"),
     *("seal", "sealed", "sealing", "spend_all", "verify"),
 )
-"""What people call on what they have made."""
+"""The public methods whose wrong calls `spoken_class` rewords."""
 
 
 def complaint(name: str, form: Signature, args: Sequence[Any], named: Mapping[str, Any]) -> str | None:
-    """Why a call does not fit a signature; None if it does.
+    """The message that says why these arguments do not fit the signature `form` of `name`; None if they fit.
 
     >>> complaint("Laplace", signature(lambda *, epsilon, sensitivity=1: 0), (1,), {})
     'Laplace takes its parameters by name, as in Laplace(epsilon=1): epsilon, sensitivity'
@@ -98,13 +101,13 @@ def _short(value: object) -> str:
 
 
 def _asked(form: Signature, missing: Sequence[str]) -> list[str]:
-    """How the parameters that must be given are written."""
+    """The parameters without a default, as an example call shows them."""
     needed = [p for p in form.parameters.values() if p.default is Parameter.empty and p.kind != p.VAR_KEYWORD]
     return [f"{p.name}=..." if p.kind == p.KEYWORD_ONLY else p.name for p in needed if p.name in missing or p in needed]
 
 
 def spoken(function: Callable[P, R]) -> Callable[P, R]:
-    """Decorate a function: a call that does not fit its signature raises `BadType` in the words of the caller."""
+    """Decorate a function so that wrong arguments raise `BadType` with the message of `complaint`."""
     return _spoken(function, lambda _: function.__name__, skip=0)
 
 

@@ -1,4 +1,4 @@
-"""What routes, bounds and neighbouring relations are called, on the terminal and on a page."""
+"""Names and other text for people: routes and relations in words, HTML tables, and text of others made safe to show."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ NEIGHBOURS = {
     "replace": "one record replaced by another (clipped to C: moves 2C)",
     "either": "as the sensitivities were stated: one record more or less, or one replaced",
 }
-"""Which two data sets a guarantee is about."""
+"""Which two data sets a guarantee compares, by the value of `Relation`."""
 _LETTERS = {
     "epsilon": "\u03b5",
     "delta": "\u03b4",
@@ -35,7 +35,7 @@ _WORD = re.compile(r"\b(?:epsilon|delta|rho|eta|alpha|Renyi)\b|\^2")
 
 
 def neighbours(relation: str, unit: str | None) -> str:
-    """Which two data sets a guarantee is about, by what a record stands for, where that is one word.
+    """Which two data sets a guarantee compares; a `unit` of privacy that is one word replaces "record".
 
     >>> neighbours("add_remove", "person"), neighbours("replace", "all that a client sends")
     ('one person more or less (add or remove)', 'one record replaced by another (clipped to C: moves 2C)')
@@ -45,7 +45,7 @@ def neighbours(relation: str, unit: str | None) -> str:
 
 
 def route(name: str) -> str:
-    """A way of accounting for a composition, in words.
+    """The name of a route (a way of accounting for a composition) in words; an unknown name stays as it is.
 
     >>> route("zcdp"), route("new")
     ('rho alone (zCDP)', 'new')
@@ -54,7 +54,7 @@ def route(name: str) -> str:
 
 
 def typeset(name: str) -> str:
-    """The same name as it is written by hand.
+    """The text with Greek letters and superscripts for "epsilon", "^2" and the like.
 
     >>> typeset("epsilon^2/2"), typeset("pure epsilons added up")
     ('ε²/2', 'pure epsilons added up')
@@ -62,11 +62,11 @@ def typeset(name: str) -> str:
     return _WORD.sub(lambda found: _LETTERS[found[0]], name)
 
 
-# A small table for notebooks: `_repr_html_` of mechanisms, plans and accounts.
+# HTML tables for notebooks, used by `_repr_html_` of mechanisms, plans and accounts.
 
 
 def table(title: str, rows: Iterable[Sequence[str]], head: Sequence[str] = ()) -> str:
-    """Rows of text under a title; the first cell of each names it. Nothing in them is markup.
+    """An HTML table with a caption; the first cell of each row is its header. All text is escaped.
 
     >>> table("<a>", [("rho", "1")])
     '<table><caption>&lt;a&gt;</caption><tbody><tr><th>rho</th><td>1</td></tr></tbody></table>'
@@ -80,17 +80,19 @@ def table(title: str, rows: Iterable[Sequence[str]], head: Sequence[str] = ()) -
     return f"<table><caption>{escape(title)}</caption>{top}<tbody>{body}</tbody></table>"
 
 
-# Text that others wrote, safe to show: nothing in it moves the cursor, changes colours or turns the line around.
+# Text that others wrote, made safe to show: no character in it may move the cursor, change colours or reverse the line.
 
 HIDDEN = frozenset({"Cc", "Cf", "Cs", "Co", "Zl", "Zp"})
-"""Control, format (with them the marks that turn the direction of text), surrogate, private use, line separators."""
+"""Unicode categories that are not shown: control, format (including bidirectional marks), surrogate, private use, line
+and paragraph separators."""
 REPLACED = "\ufffd"
+"""Stands for a hidden character in `printable`."""
 JOINERS = "\u200c\u200d"
-"""Persian, Indic scripts and emoji need these two, and they only join letters."""
+"""Format characters that stay: Persian, Indic scripts and emoji need them, and all they do is join or part letters."""
 
 
 def is_hidden(character: str) -> bool:
-    """Whether it acts instead of being seen: control, bidirectional and other format characters, line separators.
+    """Whether the character has an effect but no shape: control, bidirectional and other format characters, separators.
 
     >>> is_hidden("\\x1b"), is_hidden("\\u202e"), is_hidden("\\u00e9")
     (True, True, False)
@@ -99,19 +101,19 @@ def is_hidden(character: str) -> bool:
 
 
 def printable(text: str, *, keep: str = "") -> str:
-    """The text with a mark for each hidden character but those to `keep`; white space of other kinds is one space.
+    """The text with U+FFFD for each hidden character, and a space for tab and line ends; those in `keep` stay.
 
     >>> printable("a\\x1b[2Jb\\nc"), printable("a\\nb", keep="\\n")
     ('a\\ufffd[2Jb c', 'a\\nb')
     """
-    if text.isascii() and text.isprintable():  # almost always
+    if text.isascii() and text.isprintable():  # the common case, quick
         return text
     shown = (one if one in keep or not is_hidden(one) else " " if one in "\t\r\n" else REPLACED for one in text)
     return "".join(shown)
 
 
 def spelled(text: str) -> str:
-    """The text on one line with all that is hidden spelled out: two names that differ must not look alike.
+    """The text on one line with hidden characters as escapes, so that two names that differ do not look alike.
 
     >>> spelled("a\\x1b[31mb\\u202ec\\nd")
     'a\\\\x1b[31mb\\\\u202ec d'

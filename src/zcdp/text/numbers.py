@@ -1,4 +1,7 @@
-"""The one rule for digits: costs are rounded up, savings and lower ends down, and shares add up to a hundred."""
+"""Rounding of displayed numbers: costs are rounded up, savings and lower bounds down, and percentages add up to 100.
+
+The first functions give plain decimals, the second part formats for a terminal, the third for HTML pages.
+"""
 
 from __future__ import annotations
 
@@ -28,17 +31,18 @@ __all__ = [
 
 
 Given = float | str | None
-"""A number as an account or its JSON has it: infinite ones may be the text "inf", absent ones None."""
+"""A number as an account or its JSON holds it: infinity may be the text "inf", an absent number is None."""
 
-HAIR = Decimal("4e-16")
-"""Less than two units in the last place of a float: 0.1 as a float is above 0.1, and 110 of them, rounded up, are
-11.000000000000002, which is shown as people write it: 11 and not 11.0001."""
-FEW = 50
-"""Beyond so many rows a tenth of a percent is coarse."""
+FLOAT_ERROR = Decimal("4e-16")
+"""Rounding ignores relative differences up to this, less than two units in the last place of a float.
+
+As a float, 0.1 is above 0.1, and 110 of them, rounded up, are 11.000000000000002: that is shown as 11, not 11.0001."""
+MOST_ROWS_IN_TENTHS = 50
+"""Up to this many rows percentages have one digit after the point, beyond it two."""
 
 
 def number(value: float | str) -> float:
-    """The number to calculate with; nothing but a number passes.
+    """The value as a float; text that is not a number raises ValueError.
 
     >>> number("inf"), number(0.5)
     (inf, 0.5)
@@ -47,20 +51,20 @@ def number(value: float | str) -> float:
 
 
 def rounded(value: float | str, digits: int, rounding: str) -> Decimal:
-    """So many digits of a finite number, on the safe side; what is within float error of fewer digits is those.
+    """A finite number to `digits` significant digits; one within float error of a shorter decimal becomes that one.
 
     >>> rounded(0.36787944117144233, 6, ROUND_CEILING), rounded(11.000000000000002, 6, ROUND_CEILING)
     (Decimal('0.367880'), Decimal('11'))
     """
     exact = Decimal(repr(number(value)))
     near = Context(digits).plus(exact)
-    if abs(near - exact) <= HAIR * abs(exact):
+    if abs(near - exact) <= FLOAT_ERROR * abs(exact):
         return near.normalize()
     return Context(digits, rounding).plus(exact)
 
 
 def rounded_percent(share: float | str, *, up: bool, places: int = 1) -> str:
-    """A share as a percentage: what is spent is rounded up, what is saved down.
+    """A share as a percentage, rounded up (for what is spent) or down (for what is saved).
 
     >>> percent(0.26424, up=False), percent(0.26424, up=True), percent(1, up=True)
     ('26.4%', '26.5%', '100.0%')
@@ -68,38 +72,38 @@ def rounded_percent(share: float | str, *, up: bool, places: int = 1) -> str:
     exact = 100 * Decimal(repr(number(share)))
     unit = Decimal(1).scaleb(-places)
     near = exact.quantize(unit)
-    if abs(near - exact) > HAIR * abs(exact):
+    if abs(near - exact) > FLOAT_ERROR * abs(exact):
         near = exact.quantize(unit, ROUND_CEILING if up else ROUND_FLOOR)
     return f"{near or abs(near)}%"
 
 
 def shares(parts: Sequence[float]) -> list[str]:
-    """Each part's share of the whole, as percentages that add up to exactly 100: the largest remainders gain.
+    """Each part's share of the sum, as percentages that add up to exactly 100 by the largest remainder method.
 
     >>> shares([1, 1, 1]), shares([2, 0]), shares([])
     (['33.4%', '33.3%', '33.3%'], ['100.0%', '0.0%'], [])
     """
     if not parts:
         return []
-    places = 1 if len(parts) <= FEW else 2
+    places = 1 if len(parts) <= MOST_ROWS_IN_TENTHS else 2
     units = 100 * 10**places
     finite = [Fraction(0) if isinf(part) else Fraction(part) for part in parts]
-    if any(part == inf for part in parts):  # then these are the whole
+    if any(part == inf for part in parts):  # then the infinite parts share 100% and the finite ones get 0
         finite = [Fraction(part == inf) for part in parts]
     whole = sum(finite)
     exact = [part * units / whole if whole else Fraction(units, len(parts)) for part in finite]
     shown = [floor(one) for one in exact]
-    order = sorted(range(len(parts)), key=lambda n: (shown[n] - exact[n], n))
-    for n in order[: units - sum(shown)]:
+    by_remainder = sorted(range(len(parts)), key=lambda n: (shown[n] - exact[n], n))
+    for n in by_remainder[: units - sum(shown)]:
         shown[n] += 1
     return [f"{Decimal(one).scaleb(-places):f}%" for one in shown]
 
 
-# Numbers for a terminal: plain letters, 1e-7, six digits without trailing zeros.
+# Numbers for a terminal: ASCII such as 1e-7, six digits by default, no trailing zeros.
 
 
 def cost(value: Given, digits: int = 6) -> str:
-    """A cost, rounded up.
+    """A cost for a terminal, rounded up.
 
     >>> cost(0.36787944117144233), cost(1e-7), cost(2 / 3e5, 3), cost("inf")
     ('0.36788', '1e-7', '6.67e-6', 'infinite')
@@ -108,7 +112,7 @@ def cost(value: Given, digits: int = 6) -> str:
 
 
 def lower(value: Given, digits: int = 6) -> str:
-    """A lower bound, rounded down.
+    """A lower bound for a terminal, rounded down.
 
     >>> lower(0.36787944117144233)
     '0.367879'
@@ -117,7 +121,7 @@ def lower(value: Given, digits: int = 6) -> str:
 
 
 def gain(saved: Given) -> str:
-    """A saving, rounded down so as not to promise more than there is.
+    """A saving as a percentage, rounded down so that it does not promise too much.
 
     >>> gain(0.93399), gain(None)
     ('93.3%', '-')
@@ -126,7 +130,7 @@ def gain(saved: Given) -> str:
 
 
 def spent(share: float, *, exceeded: bool = False) -> str:
-    """How much of a budget is gone, rounded up.
+    """The spent share of a budget as a percentage, rounded up.
 
     >>> spent(0.1234), spent(1.0), spent(1.0, exceeded=True)
     ('12.4%', '100.0%', 'a little more than 100%')
@@ -136,6 +140,7 @@ def spent(share: float, *, exceeded: bool = False) -> str:
 
 
 def _plainly_shown(value: Given, digits: int, rounding: str) -> str:
+    """The number in ASCII, with an exponent if it is very small or large; "-" for None."""
     if value is None:
         return "-"
     if isinf(number(value)):
@@ -146,13 +151,13 @@ def _plainly_shown(value: Given, digits: int, rounding: str) -> str:
     return f"{short:f}" if 1e-4 <= abs(short) < 10**digits else f"{short:e}".replace("e+", "e")
 
 
-# Numbers for a page: powers of ten as they are written by hand, and the full value kept behind the six digits.
+# Numbers for an HTML page: powers of ten with superscripts, and the full value in an attribute behind the six digits.
 
 SUPERSCRIPTS = str.maketrans("-0123456789", "\u207b\u2070\u00b9\u00b2\u00b3\u2074\u2075\u2076\u2077\u2078\u2079")
 
 
 def at_most(value: Given, digits: int = 6) -> str:
-    """A guarantee, rounded up: the truth is at most this. What is rounded is the decimal number of the JSON.
+    """An upper bound for a page: the decimal number of the JSON, rounded up.
 
     >>> at_most(0.36787944117144233), at_most(0.1), at_most(1e9), at_most("inf")
     ('0.367880', '0.1', '10⁹', '∞')
@@ -161,7 +166,7 @@ def at_most(value: Given, digits: int = 6) -> str:
 
 
 def at_least(value: Given, digits: int = 6) -> str:
-    """A lower bound, rounded down.
+    """A lower bound for a page, rounded down.
 
     >>> at_least(0.36787944117144233)
     '0.367879'
@@ -170,7 +175,7 @@ def at_least(value: Given, digits: int = 6) -> str:
 
 
 def exactly(value: Given) -> str:
-    """A number that was given, with all its digits.
+    """A number that the user gave, with all its digits.
 
     >>> exactly(1e-06), exactly(0.25), exactly(3.0)
     ('10⁻⁶', '0.25', '3')
@@ -179,7 +184,7 @@ def exactly(value: Given) -> str:
 
 
 def percent(share: Given, *, up: bool) -> str:
-    """A share to a tenth of a percent: what is spent rounded up, what is saved rounded down.
+    """A share for a page, to a tenth of a percent: rounded up (spent) or down (saved).
 
     >>> percent(0.26424, up=False), percent(0.26424, up=True)
     ('26.4%', '26.5%')
@@ -191,7 +196,7 @@ def percent(share: Given, *, up: bool) -> str:
 
 
 def more(times: float) -> str:
-    """A factor rounded down to two digits after the point.
+    """A factor, rounded down to two digits after the point.
 
     >>> more(1.3591)
     '1.35'
@@ -200,7 +205,7 @@ def more(times: float) -> str:
 
 
 def tagged(value: Given, text: str) -> str:
-    """The text with the full value behind it, for machines and for those who copy it.
+    """The text in an HTML `data` element that carries the full value, for programs and for copying.
 
     >>> tagged(0.36787944117144233, "0.367880")
     '<data value="0.36787944117144233">0.367880</data>'
@@ -212,6 +217,7 @@ def tagged(value: Given, text: str) -> str:
 
 
 def _shown(value: Given, digits: int, rounding: str) -> str:
+    """The number for a page, with a power of ten if it is very small or large; a dash for None."""
     if value is None:
         return "–"  # noqa: RUF001 - the dash of an empty cell
     if isinf(number(value)):

@@ -1,4 +1,4 @@
-"""Unknown names: what was probably meant, or what covers it instead."""
+"""Hints in error messages: the nearest known name, what covers a term of the field here, and what was given instead."""
 
 from __future__ import annotations
 
@@ -9,12 +9,12 @@ from typing import Any
 __all__ = ["WORDS", "absent", "covered", "kind", "nearest", "thing", "unknown"]
 
 
-MOST = 12
-"""So many names a person reads."""
+MOST_LISTED = 12
+"""A message lists at most this many known names."""
 
 
 def nearest(name: str, known: Iterable[str]) -> str | None:
-    """The known name that is most like this one, if any is.
+    """The known name most similar to this one, letter case aside; None if none is similar.
 
     >>> nearest("l0linf", ["L1", "L0LInf"]), nearest("xyz", ["L1"])
     ('L0LInf', None)
@@ -27,7 +27,7 @@ def nearest(name: str, known: Iterable[str]) -> str | None:
 
 
 def absent(name: str, public: Iterable[str]) -> str:
-    """What to say of `zcdp.name` where there is no such name.
+    """The message of the AttributeError for `zcdp.name` if there is no such name.
 
     >>> absent("L0Linf", ["L0LInf"]), absent("SUE", ["L0LInf"])
     ("zcdp has no 'L0Linf': did you mean 'L0LInf'?", "zcdp has no 'SUE': it is RAPPOR(epsilon=...)")
@@ -40,7 +40,7 @@ def absent(name: str, public: Iterable[str]) -> str:
 
 
 def unknown(kind: str, name: str, known: Iterable[str]) -> str:
-    """A message that says what covers a word of the field, or suggests the nearest known name, or lists some.
+    """The message for an unknown name: what covers a term of the field, else the nearest known name, else a list.
 
     >>> unknown("mechanism", "laplce", ["Laplace", "RAPPOR"])
     "there is no mechanism 'laplce': did you mean 'Laplace'?"
@@ -53,11 +53,11 @@ def unknown(kind: str, name: str, known: Iterable[str]) -> str:
         return f"{said}: {instead}"
     if near := nearest(name, known):
         return f"{said}: did you mean {near!r}?"
-    more = f" and {len(known) - MOST} more" if len(known) > MOST + 1 else ""
-    return f"{said} (there are {', '.join(known[:MOST] if more else known)}{more})"
+    more = f" and {len(known) - MOST_LISTED} more" if len(known) > MOST_LISTED + 1 else ""
+    return f"{said} (there are {', '.join(known[:MOST_LISTED] if more else known)}{more})"
 
 
-# Words that people bring from the field, and what covers them here, or plainly that nothing does.
+# Terms of the field that are no names of this library, each with what to use instead, or that nothing covers it.
 
 _SAMPLED = "it is Subsampled(mechanism, rate=...): Poisson sampling, neighbours by one record added or removed"
 _SGD = "it is steps * Subsampled(Gaussian(sigma=...), rate=...), and zcdp sgd on the command line"
@@ -163,7 +163,7 @@ WORDS = {
 
 
 def covered(word: str) -> str | None:
-    """What to use for a word of the field that is no name here.
+    """What to use for a term of the field that is no name of this library; None if the term is not known.
 
     >>> covered("DP-SGD")
     'it is steps * Subsampled(Gaussian(sigma=...), rate=...), and zcdp sgd on the command line'
@@ -171,7 +171,7 @@ def covered(word: str) -> str | None:
     return WORDS.get(re.sub(r"[\W_]+|mechanism$", "", word.lower())) or WORDS.get(re.sub(r"[\W_]+", "", word.lower()))
 
 
-# What was given where something else is needed: the value itself where it is short, else what kind of thing it is.
+# A wrong argument in a message: its value if that is short and may be shown, else its type in words.
 
 KINDS = {
     "NoneType": "None",
@@ -184,7 +184,7 @@ KINDS = {
 
 
 def thing(value: Any) -> str:
-    """The value in words that anybody reads.
+    """The value as a message shows it: its repr if that is short, else its type in words.
 
     >>> thing(None), thing("many"), thing([1, 2]), thing(object()), thing(len), thing(dict)
     ('None', "'many'", '[1, 2]', 'an object', 'a function', 'the class dict')
@@ -201,7 +201,7 @@ def thing(value: Any) -> str:
 
 
 def kind(value: Any) -> str:
-    """What kind of thing it is, for values that must not be quoted, as data.
+    """The type of the value in words, for values that must not be quoted, such as data.
 
     >>> kind(None), kind("Ann"), kind(3.5), kind([1])
     ('None', 'text', 'a float', 'a list')
