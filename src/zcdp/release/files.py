@@ -10,6 +10,7 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
 
+from zcdp.collection.duckdb import just
 from zcdp.errors import BadValue
 from zcdp.release.engines import connected, literal
 from zcdp.release.reading import is_text, quoted
@@ -57,7 +58,7 @@ def opened(path: Path, kinds: Mapping[str, set[str]]) -> Iterator[Any]:
                 yield _Records(connection, path, kinds, Path(folder) / "records.csv")
             else:
                 _check_units(connection, path, kinds)
-                yield connection.read_parquet(str(path))
+                yield connection.read_parquet(just(path), hive_partitioning=False)
 
 
 def text_column(column: str, kind: str) -> str:
@@ -67,7 +68,7 @@ def text_column(column: str, kind: str) -> str:
 
 def _check_units(connection: Any, path: Path, kinds: Mapping[str, set[str]]) -> None:
     """DuckDB makes microseconds of milliseconds while it reads a file, and fails where that overflows."""
-    found = connection.execute("SELECT name, converted_type, logical_type FROM parquet_schema(?)", [str(path)])
+    found = connection.execute("SELECT name, converted_type, logical_type FROM parquet_schema(?)", [just(path)])
     for name, converted, logical in found.fetchall():
         short = converted == "TIMESTAMP_MILLIS" or ("Timestamp" in str(logical) and "MILLIS=M" in str(logical))
         if short and "date" in kinds.get(name, ()):
@@ -106,7 +107,7 @@ class _Records:
         options = "auto_detect=false, header=false, delim=',', quote='\"', escape='\"', new_line='\\n'"
         options += f", max_line_size={max(LINE, (len(columns) + 1) * 4 * LONGEST)}"
         # in parallel a reader guesses where records begin, and quoted text may look like the beginning of one
-        source = f"read_csv({literal(str(self._copy))}, columns={columns}, {options}, parallel=false)"
+        source = f"read_csv({literal(just(self._copy))}, columns={columns}, {options}, parallel=false)"
         # a table of texts, as a cast beside the reader may become one of the reader, which fails as a whole
         self._connection.execute(f"CREATE TEMP TABLE records AS SELECT * FROM {source}")
         self._copy.unlink()
