@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import glob
+import os
 from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -17,12 +19,13 @@ from zcdp.numeric.exact import Value
 if TYPE_CHECKING:
     from zcdp.estimation.histogram import Counts
 
-__all__ = ["count_duckdb", "count_frame"]
+__all__ = ["count_duckdb", "count_frame", "just"]
 
 
 # Parquet files by DuckDB, which groups reports that are numbers, and streams all others to the counting kernels.
 
 ROWS_AT_ONCE = 1 << 16
+FILE = "read_parquet($1, hive_partitioning=false)"  # else folders named as partitions add columns
 
 
 def count_duckdb(paths: Iterable[Path], mechanism: Any, k: int, *, memory: str | None = None) -> Counts:
@@ -40,13 +43,25 @@ def count_duckdb(paths: Iterable[Path], mechanism: Any, k: int, *, memory: str |
     return counts
 
 
+def just(path: Path) -> str:
+    """The name by which DuckDB reads this file and no other: it takes names for patterns, in which *, ? and [ match.
+
+    >>> just(Path("year[1].parquet"))
+    'year[[]1].parquet'
+    """
+    name = str(path)
+    if "\\" in name and glob.has_magic(name) and os.sep == "/":
+        raise BadValue(f"{path}: DuckDB cannot read a name with a backslash and one of * ? [: rename the file")
+    return glob.escape(name)
+
+
 def _sums(duckdb: Any, engine: Any, path: Path, mechanism: Any, k: int) -> Iterator[tuple[int, NDArray[Any]]]:
     """Pairs (number of reports, sums to decode) of the blocks of a file."""
     try:
-        names = [row[0] for row in engine.execute("describe from read_parquet($1)", [str(path)]).fetchall()]
+        names = [row[0] for row in engine.execute(f"describe from {FILE}", [just(path)]).fetchall()]
         if LABEL not in names:
             raise BadValue(f"{path}: does not say which design its reports are of: `zcdp randomize` writes that")
-        texts = engine.execute(f"select distinct {LABEL} from read_parquet($1)", [str(path)]).fetchall()
+        texts = engine.execute(f"select distinct {LABEL} from {FILE}", [just(path)]).fetchall()
         if not texts:
             return
         label = Label.common(path, [row[0] for row in texts], mechanism, k)
@@ -55,7 +70,7 @@ def _sums(duckdb: Any, engine: Any, path: Path, mechanism: Any, k: int) -> Itera
             return
         wanted = "report" if label.rows else "reports, block"
         size = ROWS_AT_ONCE if label.rows else 1
-        found = engine.sql(f"select {wanted} from read_parquet($1)", params=[str(path)])
+        found = engine.sql(f"select {wanted} from {FILE}", params=[just(path)])
         for batch in _batches(found, size):
             yield in_file(path, mechanism, unpacked(path, batch, label), k)
     except duckdb.Error as error:
@@ -72,8 +87,8 @@ def _batches(found: Any, size: int) -> Iterator[Any]:
 
 def _grouped(engine: Any, path: Path, mechanism: Any, k: int) -> tuple[int, NDArray[Any]]:
     """The number of reports of a file, and how often each occurs, by a GROUP BY of DuckDB; reports must be numbers."""
-    query = "select report, count(*) as often from read_parquet($1) group by report"
-    rows = engine.execute(query, [str(path)]).fetchall()
+    query = f"select report, count(*) as often from {FILE} group by report"
+    rows = engine.execute(query, [just(path)]).fetchall()
     if any(report is None for report, _ in rows):
         raise BadValue(f"{path}: has missing reports")
     size = mechanism._outputs(k)

@@ -13,6 +13,7 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
 
+from zcdp.collection.frames import just
 from zcdp.errors import BadValue
 from zcdp.release.frame_engines import literal
 from zcdp.release.reading import quoted
@@ -134,7 +135,7 @@ def parquet(text: str, kinds: Mapping[str, str]) -> bytes:
         source, target = Path(folder) / "a.csv", Path(folder) / "a.parquet"
         source.write_text(text, encoding="utf-8")
         columns = ", ".join(f"{literal(name)}: '{TYPES[kind]}'" for name, kind in kinds.items())
-        reading = f"read_csv({literal(str(source))}, header=true, auto_detect=false, delim=',', quote='\"', "
+        reading = f"read_csv({literal(just(source))}, header=true, auto_detect=false, delim=',', quote='\"', "
         reading += f"escape='\"', nullstr='zcdp has no nulls', columns={{{columns}}})"
         names = ", ".join(map(quoted, kinds))
         connection.execute(f"COPY (SELECT {names} FROM {reading}) TO {literal(str(target))} (FORMAT parquet)")

@@ -10,6 +10,7 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
 
+from zcdp.collection.frames import just
 from zcdp.errors import BadValue
 from zcdp.release.frame_engines import connected, literal
 from zcdp.release.reading import is_text, quoted
@@ -58,7 +59,7 @@ def opened(path: Path, kinds: Mapping[str, set[str]]) -> Iterator[Any]:
                 yield _Records(connection, path, kinds, Path(folder) / "records.csv")
             else:
                 _check_units(connection, path, kinds)
-                yield connection.read_parquet(str(path))
+                yield connection.read_parquet(just(path), hive_partitioning=False)
 
 
 def text_column(column: str, kind: str) -> str:
@@ -68,7 +69,7 @@ def text_column(column: str, kind: str) -> str:
 
 def _check_units(connection: Any, path: Path, kinds: Mapping[str, set[str]]) -> None:
     """Refuse times in milliseconds: DuckDB converts them to microseconds while reading, and fails on overflow."""
-    found = connection.execute("SELECT name, converted_type, logical_type FROM parquet_schema(?)", [str(path)])
+    found = connection.execute("SELECT name, converted_type, logical_type FROM parquet_schema(?)", [just(path)])
     for name, converted, logical in found.fetchall():
         short = converted == "TIMESTAMP_MILLIS" or ("Timestamp" in str(logical) and "MILLIS=M" in str(logical))
         if short and "date" in kinds.get(name, ()):
@@ -107,7 +108,7 @@ class _Records:
         options = "auto_detect=false, header=false, delim=',', quote='\"', escape='\"', new_line='\\n'"
         options += f", max_line_size={max(LEAST_LINE_SIZE, (len(columns) + 1) * 4 * MOST_LETTERS)}"
         # a parallel reader guesses where records begin, and quoted text may look like the beginning of a record
-        source = f"read_csv({literal(str(self._copy))}, columns={columns}, {options}, parallel=false)"
+        source = f"read_csv({literal(just(self._copy))}, columns={columns}, {options}, parallel=false)"
         # first a table of texts: the optimizer may move a cast into the CSV reader, where one bad value fails the query
         self._connection.execute(f"CREATE TEMP TABLE records AS SELECT * FROM {source}")
         self._copy.unlink()
