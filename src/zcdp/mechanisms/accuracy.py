@@ -1,4 +1,4 @@
-"""Accuracy of noise: its standard deviation, and how far from the truth an answer is at most, at a level."""
+"""Accuracy of additive noise: its standard deviation, and the half-width of a confidence interval for the truth."""
 
 from __future__ import annotations
 
@@ -19,16 +19,17 @@ from zcdp.text.calls import Spoken
 __all__ = ["Accuracy", "IntegerNoise", "Noise", "RealNoise", "least_whole"]
 
 PRECISIONS = (128, 512, 2048)
+"""The bits at which `least_whole` compares two probabilities, one after the other."""
 FARTHEST = 1 << 1100
-"""Beyond floats: where noise reaches further no number says how far."""
+"""A half-width beyond the range of floats: `least_whole` returns inf from here on."""
 
 
 @dataclass(frozen=True)
 class Accuracy(metaclass=Spoken):
-    """An answer is within `half_width` of the truth with a probability of at least `level`; so are all of `answers`.
+    """With a probability of at least `level` all of so many `answers` are within `half_width` of the truth.
 
-    Both numbers are rounded up: `standard_deviation` by less than two units in the last place, and so is `half_width`
-    of real noise; of integer noise it is the least whole number that has the property.
+    Both numbers are rounded up: `standard_deviation` by less than two units in the last place, and `half_width` of real
+    noise too. For integer noise `half_width` is the least integer with that property.
     """
 
     standard_deviation: float
@@ -38,9 +39,10 @@ class Accuracy(metaclass=Spoken):
 
 
 class Noise:
-    """Independent noise on each answer, of a law that does not depend on the data. Theorem: docs/theorems/accuracy.md.
+    """Independent noise on each answer, with a distribution that does not depend on the data.
 
-    An answer that is rounded to a grid, as releases of real noise are, is off by half a step of the grid more.
+    Releases of real noise are rounded to a grid, which adds an error of at most half a grid step.
+    Theorem: docs/theorems/accuracy.md.
     """
 
     sensitivity: Any
@@ -51,13 +53,13 @@ class Noise:
 
     @abstractmethod
     def _half_width(self, miss: Callable[[], arb]) -> float:
-        """The least h at which |noise| exceeds h with a probability of at most `miss`, rounded up."""
+        """The least h such that |noise| exceeds h with a probability of at most `miss`, rounded up."""
 
     def accuracy(self, level: Value = Fraction(19, 20), *, answers: int = 1) -> Accuracy:
-        """Standard deviation of the noise on each answer, and the half-width of an interval that holds the truth.
+        """Standard deviation of the noise on each answer, and the half-width of an interval that contains the truth.
 
-        The half-width is exact, from the law of the noise: with a probability of at least `level` the noise is no
-        larger; with `answers`, on none of so many answers. Theorem: docs/theorems/accuracy.md.
+        With a probability of at least `level` the noise on all of so many `answers` is at most the half-width in size,
+        which is computed from the exact distribution of the noise. Theorem: docs/theorems/accuracy.md.
 
         >>> from zcdp import DiscreteLaplace, Laplace
         >>> Laplace(scale=10).accuracy()
@@ -75,29 +77,29 @@ class Noise:
 
     @property
     def unit(self) -> Fraction:
-        """How far one answer moves between neighbours at most."""
+        """The largest change of one answer between neighbours."""
         sensitivity = self.sensitivity
         return sensitivity.largest() if isinstance(sensitivity, Sensitivity) else Fraction(sensitivity)
 
     @property
     def relative_error(self) -> float:
-        """Standard deviation of the noise over how far one answer moves: a number without a unit."""
+        """The standard deviation of the noise divided by the largest change of one answer; it has no unit."""
         return upper_float(lambda: self._second_moment().sqrt() / lift(self.unit))
 
 
 class RealNoise(Noise):
-    """Noise of a density: its quantiles have a formula."""
+    """Noise with a density: subclasses have a formula for its quantiles."""
 
     @abstractmethod
     def _quantile(self, miss: arb) -> arb:
-        """Where |noise| exceeds the value with probability `miss`."""
+        """The value that |noise| exceeds with probability `miss`, at the working precision."""
 
     def _half_width(self, miss: Callable[[], arb]) -> float:
         return enclose(lambda: self._quantile(miss()))[1]
 
 
 class IntegerNoise(Noise):
-    """Noise on the integers: its tails have a formula."""
+    """Noise on the integers: subclasses have a formula for its tails."""
 
     @abstractmethod
     def _outside(self, h: int) -> arb:
@@ -107,15 +109,15 @@ class IntegerNoise(Noise):
         return least_whole(self._outside, miss, self._near(miss))
 
     def _near(self, _: Callable[[], arb]) -> int:
-        """Where to start the search for the half-width."""
+        """The integer at which the search for the half-width starts: a heuristic."""
         return 0
 
 
 def least_whole(outside: Callable[[int], arb], miss: Callable[[], arb], start: int) -> float:
-    """The least h >= 0 with outside(h) <= miss, for a falling `outside`; inf beyond floats.
+    """The least integer h >= 0 with outside(h) <= miss, for a decreasing `outside`; inf beyond the range of floats.
 
-    Where balls of 2048 bits cannot tell, as where both are equal, the inequality is taken to fail: the answer is then
-    too large by one. Theorem: docs/theorems/accuracy.md.
+    If balls of 2048 bits cannot decide the inequality, for example because both sides are equal, it counts as false;
+    the result is then too large by one. Theorem: docs/theorems/accuracy.md.
 
     >>> least_whole(lambda h: arb(2) ** -h, lambda: arb(1) / 1000, 0)
     10
