@@ -107,7 +107,7 @@ def _neighbours(rate: Fraction, squares: int) -> Iterator[Parts]:
 
 
 def _greatest(t: arb, squares: int) -> Terms:
-    """Coefficients of a law on the losses tj, |j| <= squares, whose profile at e^{tj} is that of the worst partition."""
+    """The coefficients of a law on the losses tj, |j| <= squares: its profile at e^{tj} is the largest of all moves."""
     points = [exp(t * j) for j in range(squares + 1)]
     gaps = [points[j] * expm1(t) for j in range(squares)]
     falls = [exp(-t * j / 2) for j in range(squares + 1)]
