@@ -79,7 +79,7 @@ class AddsIntegers(IntegerLaw):
 
     @abstractmethod
     def noise(self) -> IntegerNoise:
-        """The exact sampler of the noise, built once."""
+        """A new exact sampler of the noise; `_noise` keeps one."""
 
     @cached_property
     def _sampler(self) -> IntegerNoise:

@@ -155,6 +155,8 @@ class DiscreteGaussianLaw(LossLaw):
 
 
 class _NormalFactor(Factor):
+    """The transform of discrete Gaussian noise."""
+
     weight = 2
     atomic = True
 
@@ -195,6 +197,8 @@ class ThetaShare(WaveShare):
 
 
 class _Thetas(Waves):
+    """The bounds of `Waves`, with the additional one of `ThetaShare`, for many laws at once."""
+
     def __init__(self, shares: Sequence[ThetaShare], x: float) -> None:
         super().__init__(shares, x)
         self.stiffness = self.column([s.stiffness for s in shares])

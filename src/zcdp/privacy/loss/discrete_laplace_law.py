@@ -89,6 +89,8 @@ class DiscreteLaplaceRow(ExponentialSum):
 
 
 class _RowFactor(ExponentialSumFactor):
+    """The transform of a `DiscreteLaplaceRow`, in closed form."""
+
     def __init__(self, loss: Exact, ratio: Fraction, terms: Terms) -> None:
         super().__init__(loss, ratio, terms)
         self.weight = 2
@@ -158,6 +160,8 @@ class _RowShare(WaveShare):
 
 
 class _Rows(Waves):
+    """The bounds of `Waves`, with the additional one of `_RowShare`, for many laws at once."""
+
     def __init__(self, shares: Sequence[_RowShare], x: float) -> None:
         super().__init__(shares, x)
         self.turns = self.column([s.turns for s in shares])

@@ -214,6 +214,8 @@ class RowOfAtoms(ExponentialSum):
 
 
 class _AtomsFactor(Factor):
+    """The transform of a `FiniteLaw`: one exponential for each atom."""
+
     atomic = True
 
     def __init__(self, losses: list[arb], masses: list[arb], revealed: arb) -> None:

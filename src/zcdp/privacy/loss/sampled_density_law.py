@@ -223,7 +223,7 @@ class SampledDensityLaw(LossLaw):
         return (1 - q + q * base.high.exp()).log() if base.high.is_finite() else arb.pos_inf()
 
     def reverse(self) -> LossLaw:
-        """The law of the pair (Q, P)."""
+        """The law of the reversed pair; an envelope is its own reverse."""
         if self.symmetric:
             return self
         return replace(self, facing=Facing(-self.facing.value), **self.options_reversed())

@@ -346,7 +346,7 @@ class SampledGaussianLaw(LossLaw):
         return arb.pos_inf() if self.removed else -lift(-self.rate).log1p()
 
     def reverse(self) -> LossLaw:
-        """The law of the pair (Q, P)."""
+        """The law of the reversed pair."""
         return replace(self, removed=not self.removed, **self.options_reversed())
 
     def sampled(self, rate: Fraction) -> LossLaw | None:
