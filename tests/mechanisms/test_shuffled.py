@@ -133,7 +133,7 @@ def test_the_ends_of_a_sum_over_rare_values(often: Fraction, monkeypatch: pytest
     lower, upper = (float(end) for end in by_counts.mean_by_counts(balls, n))
     assert truth * (1 - 1e-11) <= upper <= lower * (1 + 1e-11) <= truth * (1 + 1e-10)
     for tiny in (-1, 1, 3):
-        monkeypatch.setattr(by_counts, "TINY", tiny)
+        monkeypatch.setattr(by_counts, "RARE_DRAWS_LOG2", tiny)
         lower, upper = (float(end) for end in by_counts.mean_by_counts(balls, n))
         assert lower < truth < upper < 60 * truth
 

@@ -25,7 +25,7 @@ from zcdp.privacy.loss import (
     three_point_pair,
 )
 from zcdp.privacy.loss import discrete_gaussian_law as discrete_gaussian
-from zcdp.privacy.loss.envelope_law import GRID, SAME, _clustered, _rational_outcomes, _rounded
+from zcdp.privacy.loss.envelope_law import CLUSTER_DISTANCE, GRID_BITS, _clustered, _rational_outcomes, _rounded
 from zcdp.privacy.loss.finite_law import FiniteLaw
 from zcdp.privacy.loss.hull import hull
 from zcdp.privacy.relation import Relation
@@ -50,7 +50,7 @@ def test_points_that_are_one_stay_on_their_side(seed: int) -> None:
     points = []
     for _ in range(4):
         x, y = sorted(Fraction(random.randint(1, 99), 100) for _ in range(2))
-        near = [SAME * Fraction(random.randint(0, 9), 20) for _ in range(6)]
+        near = [CLUSTER_DISTANCE * Fraction(random.randint(0, 9), 20) for _ in range(6)]
         points += [(x + near[n], y + near[n + 1]) for n in range(0, 6, 2)]
     for side in (-1, 1):
         found = _clustered(points, side)
@@ -59,7 +59,7 @@ def test_points_that_are_one_stay_on_their_side(seed: int) -> None:
             if side < 0:
                 assert any(a <= x and b >= y for a, b in found)
             else:
-                assert any(abs(a - x) <= 3 * SAME and a >= x and b <= y for a, b in found)
+                assert any(abs(a - x) <= 3 * CLUSTER_DISTANCE and a >= x and b <= y for a, b in found)
         for a, b in found if side > 0 else []:
             assert any(a >= x and b <= y for x, y in points)
 
@@ -74,8 +74,8 @@ def test_points_of_balls_are_rounded_to_their_side(side: int) -> None:
     x = y = Fraction(0)
     for (a, b), (c, d), (p, q) in zip(found, wide, masses, strict=False):
         x, y = x + q, y + p
-        assert 0 < side * (a - x) <= Fraction(2, 2**GRID)
-        assert 0 < side * (y - b) <= Fraction(2, 2**GRID)
+        assert 0 < side * (a - x) <= Fraction(2, 2**GRID_BITS)
+        assert 0 < side * (y - b) <= Fraction(2, 2**GRID_BITS)
         assert side * (c - x) > Fraction(1, 10**9) * Fraction(9, 10)
         assert side * (y - d) > Fraction(1, 10**9) * Fraction(9, 10)
     assert len(found) == len(masses) - 1
@@ -186,7 +186,7 @@ def test_outcomes_of_discrete_gaussian_noise_are_above_and_below_it(
     variance: str, shift: int, listed: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """As hulls of rationals, beside the losses of all integers up to where nothing is left; with long tails too."""
-    monkeypatch.setattr(discrete_gaussian, "LISTED", listed)
+    monkeypatch.setattr(discrete_gaussian, "OUTCOME_DEVIATIONS", listed)
     v = Fraction(variance)
     law = discrete_gaussian_pair(v, shift)
     above, below = _rational_outcomes(law, -1), _rational_outcomes(law, 1)

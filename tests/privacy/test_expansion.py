@@ -53,7 +53,7 @@ def test_powers_are_those_of_the_polynomial(
     name: str, loss: Fraction | Log, whole: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """All terms; only those within some room of the largest exponent; and those from some distance on."""
-    monkeypatch.setattr(expansion, "WHOLE_POWER", whole)
+    monkeypatch.setattr(expansion, "LARGEST_WHOLE_DEGREE", whole)
     rows, ratio = rows_of(name), Fraction(2, len(ROWS[name]) - 1)
     for count in (1, 2, 5):
         truth = power(rows, count)

@@ -104,7 +104,7 @@ def smoothed_delta(parts: Parts, mu: Fraction, epsilon: Fraction) -> float:
 
 
 def test_atoms_that_are_not_listed_are_charged(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(discrete_gaussian, "DEVIATIONS", 1)
+    monkeypatch.setattr(discrete_gaussian, "TILTED_DEVIATIONS", 1)
     found, bound = at_precision(160, lambda: sum_and_bound(((discrete_gaussian_pair(Fraction(5, 2), 1), 2),)))
     assert bound / 100 < found < bound
 

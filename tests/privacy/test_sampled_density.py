@@ -181,9 +181,9 @@ def test_the_error_of_a_quadrature_of_few_points_is_charged(
         return [complex(factor.moment(acb(c, y))) for y in heights]
 
     truth = at_precision(100, fine)
-    monkeypatch.setattr(panels, "ORDERS", (1, 2, 3, 4, 64))
-    monkeypatch.setattr(sampled_density, "DOUBLE", fall)
-    monkeypatch.setattr(sampled_density, "HIGHEST", 1.0)
+    monkeypatch.setattr(panels, "POINT_COUNTS", (1, 2, 3, 4, 64))
+    monkeypatch.setattr(sampled_density, "TILTED_FALL", fall)
+    monkeypatch.setattr(sampled_density, "HIGHEST_TILTED", 1.0)
     monkeypatch.setattr(sampled_density, "_working", lambda: fall)
 
     def coarse() -> tuple[arb, list[acb], list[complex], float]:

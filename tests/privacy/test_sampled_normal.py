@@ -257,7 +257,7 @@ def test_few_exponentials_are_off_by_no_more_than_they_say(
         assert found is not None
         return [complex(g) for g in found.weights], [complex(x) for x in found.rates], above(found.error)
 
-    monkeypatch.setattr(sampled_gaussian, "ENOUGH", fall)
+    monkeypatch.setattr(sampled_gaussian, "TILTED_FALL", fall)
     weights, rates, error = at_precision(128, asked)
     worst = 0.0
     for y in (0.0, 0.5, 2.0, 9.0):

@@ -73,17 +73,17 @@ def test_a_mean_over_counts_is_that_of_all_draws(name: str, monkeypatch: pytest.
         assert low.overlaps(lift(truth))
         assert high.overlaps(lift(truth))
         with monkeypatch.context() as patch:
-            patch.setattr(by_counts, "FEW", 0)
+            patch.setattr(by_counts, "MOST_COUNT_TERMS", 0)
             for tiny in (-1, -4, -12, -64):
-                patch.setattr(by_counts, "TINY", tiny)
+                patch.setattr(by_counts, "RARE_DRAWS_LOG2", tiny)
                 found = at_precision(128, lambda n=n: mean_by_counts(balls(law), n)) if n > 1 else None
                 if found is not None:
                     assert found[0] - SLACK <= lift(truth) <= found[1] + SLACK
     if name == "rare":
-        monkeypatch.setattr(by_counts, "FEW", 0)
+        monkeypatch.setattr(by_counts, "MOST_COUNT_TERMS", 0)
         assert mean_by_counts(balls(law), 13) is not None
     if name == "fair":
-        monkeypatch.setattr(by_counts, "FEW", 0)
+        monkeypatch.setattr(by_counts, "MOST_COUNT_TERMS", 0)
         assert mean_by_counts(balls(law), 13) is None
 
 
@@ -94,9 +94,9 @@ def test_a_contour_is_between_its_ends_however_coarse(name: str, monkeypatch: py
     truths = {n: lift(positive_part(law, n)) for n in (1, 4, 9)}
     settings = product((34.0, 3.0, 0.5), (50.0, 4.0, 0.7), (2e-3, 0.3, 2.0))
     for fall, skipped, weak in settings:
-        monkeypatch.setattr(shuffled_profile, "FALL", fall)
-        monkeypatch.setattr(shuffled_profile, "SKIPPED", skipped)
-        monkeypatch.setattr(shuffled_profile, "WEAK", weak)
+        monkeypatch.setattr(shuffled_profile, "ALIAS_FALL", fall)
+        monkeypatch.setattr(shuffled_profile, "SKIPPED_FALL", skipped)
+        monkeypatch.setattr(shuffled_profile, "WEAK_NOISE", weak)
         for n, truth in truths.items():
             below, above = at_precision(128, lambda n=n: shuffled_profile._positive_part(balls(law), n))
             assert below <= truth + SLACK, (fall, skipped, weak, n)
@@ -109,7 +109,7 @@ def test_a_contour_is_between_its_ends_however_coarse(name: str, monkeypatch: py
 def test_what_is_beyond_the_last_turn_is_charged(turns: int, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(shuffled_profile, "MOST_TURNS", turns)
     for smooth, name in product((3.0, 0.6, 0.1), ("two", "likely below", "four")):
-        monkeypatch.setattr(shuffled_profile, "SMOOTH", smooth)
+        monkeypatch.setattr(shuffled_profile, "LAST_TURN_DEVIATIONS", smooth)
         law = law_of(name)
         for n in (1, 5):
             truth = lift(positive_part(law, n))

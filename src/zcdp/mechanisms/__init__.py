@@ -1,4 +1,4 @@
-"""The mechanisms, one file each; `MECHANISMS` is the list of them all."""
+"""The mechanisms, one file each: `MECHANISMS` is the list of them, `WRAPPERS` that of those which run another one."""
 
 from zcdp.mechanisms.base import Mechanism
 from zcdp.mechanisms.channel import Channel, LossPair
@@ -99,4 +99,4 @@ MECHANISMS: tuple[type[Mechanism], ...] = (
 )
 
 WRAPPERS: tuple[type[Mechanism], ...] = (Subsampled, Shuffled)
-"""Mechanisms that run another one."""
+"""Mechanisms that run another mechanism: on a sample of the records, or on reports that are shuffled."""

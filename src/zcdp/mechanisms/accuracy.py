@@ -26,7 +26,7 @@ FARTHEST = 1 << 1100
 @spoken_class
 @dataclass(frozen=True)
 class Accuracy:
-    """An answer is within `half_width` of the truth with a probability of at least `level`; so are all of `answers`.
+    """With a probability of at least `level` all of so many `answers` are within `half_width` of the truth.
 
     Both numbers are rounded up: `standard_deviation` by less than two units in the last place, and so is `half_width`
     of real noise; of integer noise it is the least whole number that has the property.
@@ -39,11 +39,11 @@ class Accuracy:
 
 
 class Noise(ABC):
-    """Independent noise on each answer, of a law that does not depend on the data: `isinstance` asks for it.
+    """Independent noise on each answer, with a distribution that does not depend on the data, for `isinstance`.
 
-    What adds noise registers itself, so that it need not inherit; `noise_accuracy` and `noise_relative_error` are its
-    methods. An answer that is rounded to a grid, as releases of real noise are, is off by half a step of the grid
-    more. Theorem: docs/theorems/accuracy.md.
+    Classes that add noise register themselves and use `noise_accuracy` and `noise_relative_error` as methods, so that
+    they need not inherit from this one. Releases of real noise are rounded to a grid, which adds an error of at most
+    half a grid step. Theorem: docs/theorems/accuracy.md.
     """
 
     sensitivity: Any
@@ -63,7 +63,7 @@ class Noise(ABC):
     @property
     @abstractmethod
     def unit(self) -> Fraction:
-        """How far one answer moves between neighbours at most."""
+        """The largest change of one answer between neighbours."""
 
 
 class NoiseLaw(Protocol):
@@ -75,14 +75,14 @@ class NoiseLaw(Protocol):
 
     @property
     def unit(self) -> Fraction:
-        """How far one answer moves between neighbours at most."""
+        """The largest change of one answer between neighbours."""
 
 
 def noise_accuracy(noise: NoiseLaw, level: Value = Fraction(19, 20), *, answers: int = 1) -> Accuracy:
-    """Standard deviation of the noise on each answer, and the half-width of an interval that holds the truth.
+    """Standard deviation of the noise on each answer, and the half-width of an interval that contains the truth.
 
-    The half-width is exact, from the law of the noise: with a probability of at least `level` the noise is no
-    larger; with `answers`, on none of so many answers. Theorem: docs/theorems/accuracy.md.
+    With a probability of at least `level` the noise on all of so many `answers` is at most the half-width in size,
+    which is computed from the exact distribution of the noise. Theorem: docs/theorems/accuracy.md.
 
     >>> from zcdp import DiscreteLaplace, Laplace
     >>> Laplace(scale=10).accuracy()
@@ -100,12 +100,12 @@ def noise_accuracy(noise: NoiseLaw, level: Value = Fraction(19, 20), *, answers:
 
 
 def largest_move(sensitivity: Any) -> Fraction:
-    """How far one answer moves between neighbours at most."""
+    """The largest change of one answer between neighbours."""
     return sensitivity.largest() if isinstance(sensitivity, Sensitivity) else Fraction(sensitivity)
 
 
 def noise_relative_error(noise: NoiseLaw) -> float:
-    """Standard deviation of the noise over how far one answer moves: a number without a unit."""
+    """The standard deviation of the noise divided by the largest change of one answer; it has no unit."""
     return upper_float(lambda: noise._second_moment().sqrt() / lift(noise.unit))
 
 

@@ -1,4 +1,4 @@
-"""What all mechanisms share: exact immutable parameters, a repr to paste back, calibration, groups."""
+"""The base class of all mechanisms: exact immutable parameters, a repr that is Python source, calibration, groups."""
 
 from __future__ import annotations
 
@@ -17,9 +17,9 @@ __all__ = ["Mechanism"]
 
 @dataclass(frozen=True, init=False, repr=False)
 class Mechanism(Curve):
-    """A mechanism is one file: parameters and their domains, the cumulant, the theorem for rho.
+    """The base class of mechanisms. A subclass has parameters with their domains, the cumulant and the theorem for rho.
 
-    Two mechanisms are equal when their parameters give them the same privacy loss.
+    Two mechanisms are equal if their parameters give the same privacy loss.
     """
 
     theorem: ClassVar[str]
@@ -27,24 +27,24 @@ class Mechanism(Curve):
 
     @property
     def theorems(self) -> tuple[str, ...]:
-        """The pages that these parameters call for, the most special one first."""
+        """The theorem pages on which the guarantee for these parameters rests, the most special one first."""
         return (self.theorem,)
 
     budget: ClassVar[str | None] = "epsilon"
-    """The parameter that is the largest privacy loss, and that `calibrate` sets; None if there is no one such."""
+    """The name of the parameter that is the largest privacy loss and that `calibrate` sets; None if there is none."""
 
     local: ClassVar[bool] = False
-    """Whether every two inputs are neighbours, as for a local randomizer: then a group costs what one does."""
+    """Whether any two inputs are neighbours, as for a local randomizer: a group then costs no more than one person."""
 
     known_elsewhere: ClassVar[bool] = False
-    """Whether other accountants have its Renyi curve, as that of Gaussian noise: for comparisons alone."""
+    """Whether other accountants have the mechanism's Renyi curve, as for Gaussian noise; used in comparisons only."""
 
     adds_up: ClassVar[bool] = False
-    """Whether so many steps are one step of so many times the budget, as for utilities that move further."""
+    """Whether the guarantee for k neighbouring steps is that of one step with k times the budget."""
 
     def _set(self, **parameters: object) -> None:
         for name, value in parameters.items():
-            object.__setattr__(self, name, value)  # the one way to fill a frozen instance
+            object.__setattr__(self, name, value)  # An instance of a frozen dataclass can be filled in no other way.
 
     def __repr__(self) -> str:
         shown = (
@@ -55,7 +55,7 @@ class Mechanism(Curve):
         return f"{type(self).__name__}({', '.join(shown)})"
 
     def __getstate__(self) -> dict[str, object]:
-        """The parameters alone: what is derived from them, samplers above all, is not pickled or copied."""
+        """The parameters only: derived values, and samplers above all, are neither pickled nor copied."""
         return {field.name: getattr(self, field.name) for field in fields(self)}
 
     @property
@@ -70,38 +70,39 @@ class Mechanism(Curve):
 
     @property
     def relative_error(self) -> float | None:
-        """Standard deviation of the noise over the sensitivity: on an answer, or on a score that is selected by.
+        """The standard deviation of the noise divided by the sensitivity of the answer, or of the score in a selection.
 
-        It has no unit, and falls where the budget grows; None where no such noise is known.
+        It has no unit and decreases as the budget grows; None if the mechanism has no such noise.
         """
         return None
 
     def blanket(self) -> int:
-        """The k of the k-ary randomized response whose reports hide one another as these do: 2 is true of all.
+        """The k for which the shuffling bound of k-ary randomized response is valid; 2 is valid for every randomizer.
 
+        The bound rests on the privacy blanket (Balle et al. 2019) of k-ary randomized response with the same epsilon.
         Theorem: docs/theorems/shuffling.md.
         """
         return 2
 
     @property
     def is_its_blanket(self) -> bool:
-        """Whether it is that randomized response: then some clients attain what is known of their shuffled reports."""
+        """Whether the mechanism is the k-ary randomized response of `blanket`, so that lower bounds hold for it too."""
         return False
 
     def usual_losses(self) -> tuple[tuple[int, float], ...]:
-        """How many independent steps of which pure epsilon the usual bounds see: one, unless a mechanism says more."""
+        """Numbers of independent steps with the pure epsilon of each, as textbook bounds count them; by default one."""
         return ((1, self.pure_epsilon),)
 
     def usual_divisor(self) -> int:
-        """What epsilon^2 is usually divided by: 2; for bounded range 8."""
+        """The d of the textbook bound rho = epsilon^2/d: 2, or 8 for mechanisms of bounded range."""
         return 2
 
     @classmethod
     def calibrate(cls, *, rho: Value, **fixed: Any) -> Self:
         """The mechanism of least noise that is certified to stay within `rho`.
 
-        The budget parameter is the largest float that fits, the others are as given.
-        See docs/theorems/calibration.md for why rho increases with it.
+        The budget parameter is the largest float that fits, the others are as given. That rho increases with it is
+        proved in docs/theorems/calibration.md.
         """
         target = positive_rational(rho, "rho")
         if cls.budget is None:
@@ -117,9 +118,9 @@ class Mechanism(Curve):
         return cls(**{name: best, **fixed})
 
     def group(self, size: Value) -> Mechanism:
-        """What inputs at a distance of `size` neighbours are guaranteed, from the pure epsilon of one step.
+        """The guarantee for inputs at a distance of `size` neighbours, from the pure epsilon of one step.
 
-        Unless a mechanism knows better this is a bound that it need not attain. Theorem: docs/theorems/group.md.
+        Unless a mechanism overrides it, this is an upper bound that need not be tight. Theorem: docs/theorems/group.md.
 
         >>> from zcdp import DiscreteStaircase
         >>> DiscreteStaircase(epsilon=1, sensitivity=5, r=2).group(3)
@@ -142,6 +143,7 @@ class Mechanism(Curve):
 
 
 def _source(value: object) -> str:
+    """A parameter as Python source."""
     if isinstance(value, int | Fraction | Log) and not isinstance(value, bool):
         return literal(value)
     return repr(value)

@@ -1,4 +1,8 @@
-"""Running a channel on values, and estimating how often each came: outputs are weighed, one weight for each input."""
+"""Randomizers given by their probabilities: `Channel`, a matrix with one row for each input, and `LossPair`.
+
+The first part of the file draws reports of a channel and estimates frequencies of the inputs from them; the second
+part checks the probabilities and certifies the privacy of all pairs of rows.
+"""
 
 from __future__ import annotations
 
@@ -34,11 +38,16 @@ if TYPE_CHECKING:
 __all__ = ["Channel", "LossPair", "Weighed"]
 
 
+# Drawing reports, and estimating frequencies: each output has a weight for each input.
+
 Row = tuple[Fraction, ...]
 
 
 class Weighed(CollectsNumbers):
-    """Row x of a matrix is the law of the report of a client who holds x. Theorem: docs/theorems/estimator.md."""
+    """A local randomizer given by a matrix: row x is the distribution of the report of a client with the value x.
+
+    Theorem: docs/theorems/estimator.md.
+    """
 
     rows: tuple[Row, ...]
 
@@ -49,11 +58,11 @@ class Weighed(CollectsNumbers):
 
     @cached_property
     def _laws(self) -> tuple[Row, ...]:
-        """The rows divided by their exact sums: what is certified, and what is drawn."""
+        """The rows divided by their exact sums: the distributions that are certified and drawn from."""
         return tuple(tuple(entry / sum(row) for entry in row) for row in self.rows)
 
     def release(self, values: ArrayLike) -> Any:
-        """An output for each input, as int64."""
+        """One random output for each input, as int64."""
         import numpy as np
 
         from zcdp.samplers.run_samplers import each
@@ -85,7 +94,7 @@ class Weighed(CollectsNumbers):
                 out[places] = self._tables[x].draw(places.size, source)
         return out
 
-    def _outputs(self, k: int) -> int:  # noqa: ARG002 - it has its own
+    def _outputs(self, k: int) -> int:  # noqa: ARG002 - a channel knows its number of outputs
         return len(self.rows[0])
 
     def _support(self, x: FractionOrBall) -> tuple[FractionOrBall, FractionOrBall, FractionOrBall]:  # noqa: ARG002
@@ -93,12 +102,12 @@ class Weighed(CollectsNumbers):
 
     @property
     def support(self) -> Support:
-        """Channels have none: each output has a weight for each input instead."""
+        """Not available: a channel has a weight for each pair of output and input instead of a support."""
         raise BadType("reports of a channel support no values: they are weighed")
 
     @cached_property
     def weights(self) -> list[list[Fraction]]:
-        """What each output adds to the estimate of each input: exact, and unbiased.
+        """The number that each output adds to the estimate of each input: exact weights of an unbiased estimator.
 
         Theorem: docs/theorems/estimator.md.
         """
@@ -117,7 +126,7 @@ class Weighed(CollectsNumbers):
         )
 
     def estimate(self, counts: Counts) -> Histogram:
-        """The frequencies of the inputs, with standard errors and intervals; counts are of the outputs."""
+        """Estimated frequencies of the inputs, with standard errors and intervals, from the counts of the outputs."""
         from zcdp.estimation.histogram import Histogram
 
         self._own(counts)
@@ -126,15 +135,18 @@ class Weighed(CollectsNumbers):
         return Histogram(counts, self._estimator)
 
 
-# Bring your own: any randomizer with finitely many inputs and outputs, given by its probabilities.
+# Any randomizer with finitely many inputs and outputs, given by its probabilities, and its privacy.
 
 ROUNDING = Fraction(1, 2**53)
-"""Of a row with floats each entry, and a few more for dividing by a sum of floats, may be off by this: what rounding
-explains. The certificate is about the row divided by its exact sum."""
+"""The rounding error of one float: a row of n floats may sum to 1 up to n + 8 such errors, 8 of them for a division by
+a sum of floats. The certificate is about the row divided by its exact sum."""
 
 
 def _row(values: Iterable[Value], name: str) -> Row:
-    """Exact probabilities, as given; checked to sum to 1: exactly, or with floats as nearly as those can tell."""
+    """The probabilities as exact numbers, not normalised; `BadValue` unless they sum to 1.
+
+    Rows with floats may be off by rounding errors, other rows must sum to 1 exactly.
+    """
     if not isinstance(values, Iterable) or isinstance(values, str):
         raise BadType(f"{name} ({thing(values)}) must be a list of probabilities")
     values = values.tolist() if hasattr(values, "tolist") else list(values)
@@ -163,7 +175,7 @@ def _is_float(value: object) -> bool:
 
 
 class _Finite(FiniteEnvelope, Mechanism):
-    """Rows of probabilities, every ordered pair of which is a pair of neighbours."""
+    """Distributions on finitely many outcomes, any two of which, in both directions, belong to neighbours."""
 
     theorem: ClassVar[str] = "supremum"
     budget = None
@@ -175,7 +187,7 @@ class _Finite(FiniteEnvelope, Mechanism):
 
     @cached_property
     def _distinct(self) -> tuple[tuple[Row, ...], tuple[int, ...]]:
-        """The different rows, normalised, without impossible outcomes, and where each of them first stands."""
+        """The different rows, normalised and without impossible outcomes, and the index at which each first occurs."""
         columns = [n for n in range(len(self._rows[0])) if any(row[n] for row in self._rows)]
         first: dict[Row, int] = {}
         for index, row in enumerate(self._rows):
@@ -198,7 +210,7 @@ class _Finite(FiniteEnvelope, Mechanism):
 
     @cached_property
     def _indices(self) -> list[tuple[int, int]]:
-        """One ordered pair of rows of each kind: pairs that differ by the names of the outcomes only are the same."""
+        """Indices (row of P, row of Q), one for each kind of pair: relabelling the outcomes makes no new kind."""
         names: dict[Fraction, int] = {}
         coded = [[names.setdefault(entry, len(names)) for entry in row] for row in self._distinct[0]]
         kinds: dict[tuple[tuple[int, int], ...], tuple[int, int]] = {}
@@ -215,7 +227,7 @@ class _Finite(FiniteEnvelope, Mechanism):
         return [FinitePair(masses[i], [a - b for a, b in zip(logs[i], logs[j], strict=True)]) for i, j in self._indices]
 
     def pair(self) -> LossLaw | None:
-        """The envelope of all pairs of rows; of too many, binary randomized response.
+        """The envelope of all pairs of rows; if they are too many, the pair of binary randomized response.
 
         Theorem: docs/theorems/envelope.md.
         """
@@ -239,18 +251,18 @@ class _Finite(FiniteEnvelope, Mechanism):
 
     def candidates(self) -> Sequence[int] | None:
         rows, _ = self._distinct
-        if len(rows) < 4 or min(map(min, rows)) < Fraction(1, 10**300):  # few, or beyond floats
+        if len(rows) < 4 or min(map(min, rows)) < Fraction(1, 10**300):  # few rows, or beyond the range of floats
             return None
         return _steepest_in_floats(rows, self._indices)
 
 
 def _steepest_in_floats(rows: Sequence[Row], indices: Sequence[tuple[int, int]]) -> list[int]:
-    """The pair of rows that looks worst on a grid of orders: where to search first."""
+    """The pair of rows with the largest D(alpha)/alpha on a grid of orders, in floats: a heuristic for the search."""
     import numpy as np
 
     logs = np.log(np.array([[float(entry) for entry in row] for row in rows]).clip(1e-300))
     largest = max(float((logs.max(axis=0) - logs.min(axis=0)).max()), 1e-9)
-    centre = (logs.max(axis=0) + logs.min(axis=0)) / 2  # taken out of each column, else the powers overflow
+    centre = (logs.max(axis=0) + logs.min(axis=0)) / 2  # It is subtracted from each column, lest powers overflow.
     scores = np.full((len(rows), len(rows)), -np.inf)
     for s in np.geomspace(1e-3, 300 / largest, 40):
         moments = product(np.exp((1 + s) * (logs - centre) + centre), np.exp(-s * (logs - centre)).T)
@@ -262,10 +274,9 @@ def _steepest_in_floats(rows: Sequence[Row], indices: Sequence[tuple[int, int]])
 class Channel(Weighed, _Finite):
     """A row-stochastic matrix: row x is the law of the output on input x. Certified over all orders and pairs of rows.
 
-    Rows of Fractions, ints or strings must sum to 1 exactly; rows with floats up to the rounding of those, for which
-    the certificate is about the row divided by its exact sum.
-    An outcome that one input can produce and another cannot makes rho infinite; `worst_pair` says which rows.
-    Theorem: docs/theorems/supremum.md.
+    Rows of Fractions, ints or strings must sum to 1 exactly. Rows with floats may be off by rounding errors; the
+    certificate is then about the row divided by its exact sum. If one input can produce an outcome that another
+    cannot, rho is infinite, and `worst_pair` names the two rows. Theorem: docs/theorems/supremum.md.
 
     >>> m = Channel([[0.75, 0.25], [0.4, 0.6]])
     >>> m.rho, m.worst_pair
@@ -304,8 +315,8 @@ class Channel(Weighed, _Finite):
 class LossPair(_Finite):
     """One pair of distributions on the same outcomes, in both directions: the law on an input and on its neighbour.
 
-    `ordered`: p is always the law with the person, q the one without, in every use; the neighbours are then add_remove.
-    It says nothing of inputs further apart but what its largest loss implies: see `group`.
+    With `ordered`, p is in every use the distribution with the person and q the one without; the neighbours are then
+    add_remove. For inputs further apart only the bound of `group` is known, from the largest loss.
     Theorem: docs/theorems/supremum.md.
 
     >>> LossPair(p=["1/2", "1/2"], q=["1/4", "3/4"]).rho
@@ -339,4 +350,5 @@ class LossPair(_Finite):
 
 
 def _list(row: Row) -> str:
+    """A row as Python source."""
     return f"[{', '.join(literal(entry) for entry in row)}]"

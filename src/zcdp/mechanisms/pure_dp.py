@@ -1,4 +1,7 @@
-"""The worst epsilon-DP mechanism there is, or the worst whose total variation distance is bounded too."""
+"""Mechanisms of which only pure epsilon-DP is known, possibly with a bound on the total variation distance.
+
+`PureDP` is the worst such mechanism, `PureGroup` the guarantee that pure DP of each step gives for a group.
+"""
 
 from __future__ import annotations
 
@@ -27,8 +30,8 @@ __all__ = ["PureDP", "PureGroup"]
 class PureDP(ThreePoint):
     """Any epsilon-DP mechanism of which nothing more is known: rho = epsilon tanh(epsilon/2).
 
-    If no two neighbours are further apart than `total_variation`, less. Theorems: docs/theorems/pure-dp.md,
-    docs/theorems/total-variation.md.
+    rho is smaller if the total variation distance of neighbours is at most `total_variation`. Theorems:
+    docs/theorems/pure-dp.md, docs/theorems/total-variation.md.
 
     >>> PureDP(epsilon=1).rho, PureDP(epsilon=1, total_variation="0.1").rho
     (0.4621171572600098, 0.1147749470836641)
@@ -55,7 +58,7 @@ class PureDP(ThreePoint):
         return (-expm1(-epsilon) / exp(-epsilon) * lift(1 / self.total_variation - 1)).max(arb(2))
 
     def group(self, size: Value) -> Mechanism:
-        """Inputs at a distance of `size` neighbours: of all of pure DP discrete Laplace noise is the worst.
+        """Inputs at a distance of `size` neighbours: discrete Laplace noise is the worst of all epsilon-DP mechanisms.
 
         Theorem: docs/theorems/group.md.
 
@@ -71,16 +74,16 @@ class PureDP(ThreePoint):
         return three_point_pair(self.epsilon, exact=True) if self.total_variation is None else super().pair()
 
 
-# What pure DP of each step says of a group: the guarantee for inputs that are several neighbours apart.
+# The guarantee for groups that follows from pure DP of each step between neighbours.
 
 
 @dataclass(frozen=True, init=False, repr=False)
 class PureGroup(Mechanism):
     """Any mechanism, over `size` steps between neighbours of which each is (epsilon/size)-DP.
 
-    The bound is discrete Laplace noise of that sensitivity. Some mechanism attains it, but the one that is meant here
-    need not: `is_tight` is False, and nothing is known from below. `neighbours` are those of a step: "add_remove",
-    "replace", or "either" where the step is stated for any. Theorem: docs/theorems/group.md.
+    The bound is that of discrete Laplace noise of sensitivity `size`. Some mechanism attains it, but the given one need
+    not: `is_tight` is False, and there is no lower bound. `neighbours` are those of a single step: "add_remove",
+    "replace", or "either" if the step is stated for both. Theorem: docs/theorems/group.md.
 
     >>> from zcdp import Staircase
     >>> Staircase(epsilon=1).group(2)
@@ -116,7 +119,7 @@ class PureGroup(Mechanism):
         return self._bound.peak()
 
     def witness(self) -> arb:
-        """Nothing is known from below."""
+        """The trivial lower bound 0: no better one is known."""
         return arb(0)
 
     def pair(self) -> LossLaw | None:
@@ -129,6 +132,7 @@ class PureGroup(Mechanism):
 
 
 def _known(neighbours: str) -> str:
+    """The name of a neighbouring relation, if it is one; else an error."""
     names = [relation.value for relation in Relation]
     if not isinstance(neighbours, str):
         raise BadType(f"neighbours ({thing(neighbours)}) must be one of {', '.join(names)}")

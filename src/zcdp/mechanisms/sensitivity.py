@@ -1,4 +1,4 @@
-"""Sensitivity as a value: how far, and in which norm, a vector of answers can move between neighbours."""
+"""Sensitivity as a value: by how much, and in which norm, a vector of answers can change between neighbours."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from zcdp.text.calls import spoken_class
 __all__ = ["L1", "L2", "L0LInf", "L1LInf", "Sensitivity"]
 
 Moves = tuple[tuple[int, Fraction], ...]
-"""So many coordinates that move so far."""
+"""Pairs (number of coordinates, distance that each of them moves)."""
 
 
 @spoken_class
@@ -32,26 +32,25 @@ class Sensitivity(metaclass=ABCMeta):
 
     @abstractmethod
     def moves(self) -> Moves | None:
-        """The moves of real coordinates that cost the most; None where their number is not bounded.
+        """The worst-case moves of real coordinates; None if their number is not bounded, as under `L2`.
 
-        For cumulants and for profiles, but for `L2`: there the moves of the largest cumulant are not those of the
-        largest profile.
+        They have the largest cumulant and the largest profile. Under `L2` no single move has both.
         """
 
     @abstractmethod
     def whole(self) -> Sensitivity:
-        """The same bound for integer coordinates, which move by whole numbers; for `L2` the moves of most cumulant."""
+        """The same bound for integer coordinates, which move by integers; for `L2` the moves of largest cumulant."""
 
     @abstractmethod
     def largest(self) -> Fraction:
-        """How far one coordinate moves at most."""
+        """The largest move of one coordinate."""
 
     def square(self) -> Fraction:
-        """The largest square of the Euclidean length of a move: of coordinates at their bounds."""
+        """The largest squared Euclidean length of a move."""
         return sum((count * move**2 for count, move in self.moves() or ()), Fraction(0))
 
     def single(self) -> Fraction | None:
-        """How far the one coordinate moves, if the worst case is one; a plain number says the same then."""
+        """The move of the only coordinate that moves in the worst case; None if several coordinates move."""
         moves = self.moves()
         return moves[0][1] if moves is not None and len(moves) == 1 and moves[0][0] == 1 else None
 
@@ -73,6 +72,7 @@ def _root(square: Fraction) -> Fraction | None:
 
 
 def _whole(number: Fraction, name: str) -> int:
+    """A bound for integer answers: the number rounded down, which must be at least 1."""
     if number < 1:
         raise BadValue(f"{name} ({number}) must be at least 1 for integer answers, which move by whole numbers")
     return number.numerator // number.denominator
@@ -150,9 +150,9 @@ class L1LInf(Sensitivity):
 class L2(Sensitivity):
     """The Euclidean length of the move is at most b, over however many coordinates.
 
-    Real moves have no pure epsilon then; whole ones do. The squares of whole moves add up to at most `squares`.
-
-    The length may be a square root, which is kept exactly: two cells that move by 1 have the length sqrt(2).
+    Real answers have no pure epsilon under this bound, integer answers have one: the squares of their moves add up to
+    at most `squares`. The length may be a square root, which is kept exactly: two cells that move by 1 have the length
+    sqrt(2).
 
     >>> L2("2.5").squares, L2("sqrt(2)").squares
     (6, 2)
@@ -170,7 +170,7 @@ class L2(Sensitivity):
 
     @property
     def b(self) -> Fraction:
-        """The length, where it is a rational number."""
+        """The length b; `BadValue` if it is not a rational number."""
         root = _root(self.length_squared)
         if root is None:
             rule = "must be a rational number for Laplace and logistic noise: give one that is not below it"
@@ -189,12 +189,12 @@ class L2(Sensitivity):
 
     @property
     def squares(self) -> int:
-        """What the squares of whole moves add up to at most: b^2, rounded down."""
+        """The largest sum of squares of integer moves: b^2, rounded down."""
         if self.length_squared < 1:
             written = repr(self).removeprefix("L2(").removesuffix(")").strip("'")
             raise BadValue(f"b ({written}) must be at least 1 for integer answers, which move by whole numbers")
         return int(self.length_squared)
 
     def whole(self) -> L0LInf:
-        """Whole moves of that length whose cumulant is the largest: as many as `squares`, by 1 each."""
+        """The integer moves of largest cumulant: as many coordinates as `squares`, each by 1."""
         return L0LInf(self.squares, 1)

@@ -1,4 +1,4 @@
-"""Reports of many clients without their senders."""
+"""Amplification by shuffling: the reports of many clients, whose senders are not known, as one mechanism."""
 
 from __future__ import annotations
 
@@ -23,18 +23,19 @@ from zcdp.text.suggestions import thing
 
 __all__ = ["Shuffled"]
 
-MOST_CLIENTS = 10**15
+MOST_CLIENTS = 10**15  # the largest number of clients that is accepted
 
 
 @dataclass(frozen=True, init=False, repr=False)
 class Shuffled(Wrapper):
-    """One report of each of so many clients, all by the same local randomizer, in an order that tells nothing.
+    """One report from each of so many clients, made with the same local randomizer and shuffled at random.
 
-    Neighbours are two sets of clients of which one holds another value. Whoever shuffles sees the senders, and must not
-    collude; `clients` are those whose reports really came, and no report may depend on another. Of k-ary randomized
-    response the pair is its own (the others' uniform reports hide one of them), and the lower end of one use is what
-    it has where all others hold one value; of any other randomizer it is the pair of all that are as private: an upper
-    bound for every input. `is_tight` is False.
+    Neighbours are two sets of clients of which one client holds another value. The shuffler sees the senders and must
+    not collude. `clients` is the number of reports that really arrived, and no report may depend on another.
+
+    The upper bound is the blanket argument of Balle et al. (2019): the others' uniform reports hide the one. For k-ary
+    randomized response it uses that k, and the lower bound of one use is the case that all other clients hold one
+    value. For any other randomizer it is the bound for all randomizers of the same epsilon. `is_tight` is False.
     Theorem: docs/theorems/shuffling.md.
 
     >>> from zcdp import RandomizedResponse
@@ -84,7 +85,7 @@ class Shuffled(Wrapper):
 
     @property
     def is_tight(self) -> bool:
-        """False: the pair dominates."""
+        """False: the pair dominates, and need not be attained."""
         return False
 
     @property
@@ -97,7 +98,7 @@ class Shuffled(Wrapper):
 
     @cached_property
     def _peak_bounds(self) -> tuple[float, float]:
-        """By the pair; and what one report costs its sender bounds it too, as shuffling is post-processing."""
+        """Bounds on rho: from the pair, and from the local randomizer, since shuffling is post-processing."""
         alone = self.mechanism.rho
         try:
             lower, upper = self._curve._peak_bounds
@@ -108,19 +109,22 @@ class Shuffled(Wrapper):
 
 @lru_cache(maxsize=64)
 def _law(loss: Exact, values: int, clients: int, own: bool) -> LossLaw:
-    """The law of all mechanisms that are alike, once: a calibration makes many, and its points take long."""
+    """The law of n = `clients` shuffled reports, cached: a calibration makes equal ones often, and they are slow.
+
+    `values` is the k of the blanket; `own` says whether the randomizer is that k-ary randomized response.
+    """
 
     def known(ask: Callable[[ShuffledProfile], tuple[arb, arb]]) -> tuple[arb, arb]:
         try:
             return ask(ShuffledProfile(lift(loss), values, clients))
-        except (ValueError, OverflowError, ZeroDivisionError):  # of the floats that say where to look
+        except (ValueError, OverflowError, ZeroDivisionError):  # from the floats that choose the contour
             raise NotCertified("the losses are too extreme for the profile of shuffled reports") from None
 
     def law(ends: Ends, **options: Any) -> LossLaw:
         return profile_law(ends, lambda: lift(loss), relation=Relation.REPLACE, **options)
 
     def all_true() -> arb:
-        """The probability that all report the one value that they hold: the loss of that is the largest."""
+        """The probability that all clients, who hold the same value, report it: the outcome with the largest loss."""
         return (1 / (1 + (values - 1) * (-lift(loss)).exp())) ** clients
 
     witness = law(lambda epsilon: known(lambda one: one.attained(epsilon)), at_top=all_true) if own else None

@@ -1,4 +1,4 @@
-"""A mechanism that runs on a random sample of the records."""
+"""Amplification by sampling: a mechanism that runs on a random sample of the records."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ from zcdp.text.suggestions import thing
 __all__ = ["READING", "Subsampled", "note_on_moves"]
 
 READING: ContextVar[bool] = ContextVar("READING", default=False)
-"""Whether text is read, which may have been stored long ago: nobody is there to be warned."""
+"""Whether a plan is being read from text, which may be old and stored: constructors then give no warnings."""
 
 MOVES = (
     "sigma of noise on a sample of a fixed size is in units of what replacing one record moves: of a sum of gradients "
@@ -33,27 +33,29 @@ MOVES = (
     "Gaussian(sigma=z, sensitivity=2), and where a replaced record moves the sum by 1, sensitivity=L2(1)"
 )
 
-AGREE = 1e-9  # Two ends of rho so close are one value: each is searched to 1e-10 of it.
+RHO_AGREEMENT = 1e-9  # relative gap below which two ends of rho count as equal: each is searched to a relative 1e-10
 
 
 @dataclass(frozen=True, init=False, repr=False)
 class Subsampled(Wrapper):
-    """A mechanism or a whole plan on one random sample, anew in each use: by `rate`, or `size` records `of` so many.
+    """A mechanism or a whole plan on a random sample, drawn anew in each use: by `rate`, or `size` records out of `of`.
 
-    `rate`: a Poisson sample, each record takes part by itself with this probability. Neighbours are a data set and the
-    same without one record. Of a local randomizer, a record that is not drawn, or not there, sends the report of one
-    fixed value.
-    `size` and `of`: so many different records, all sets of them alike. Neighbours are two data sets of which one record
-    is another: the pair is the least that dominates all of them, attained by one use.
+    `rate`: a Poisson sample, which contains each record independently with this probability. Neighbours are a data set
+    and the same without one record. With a local randomizer, a record that is not drawn, or not there, sends the report
+    of one fixed value.
+    `size` and `of`: a sample without replacement, uniform over all sets of `size` different records. Neighbours are two
+    data sets that differ in one record: the pair is the least that dominates all of them, and one use attains it.
 
-    The base's sensitivity is stated for the same neighbours. **Of gradients clipped to norm C, one that is replaced
-    moves the sum by 2C**: noise of standard deviation z C is `Gaussian(sigma=z, sensitivity=2)` on a sample of a fixed
-    size, and `Gaussian(sigma=z)` there is noise of 2 z C, of which a `SensitivityWarning` tells.
+    The base's sensitivity must be stated for the same neighbours. **Replacing one of several gradients clipped to norm
+    C moves their sum by 2C**: on a sample of fixed size noise of standard deviation z C is
+    `Gaussian(sigma=z, sensitivity=2)`, while `Gaussian(sigma=z)` is noise of standard deviation 2 z C and gives a
+    `SensitivityWarning`.
 
-    Which records were drawn stays secret. Batches cut from a shuffled data set are neither, and not covered.
+    It must stay secret which records were drawn. Batches cut from a shuffled data set are neither of the two samples,
+    and are not covered.
 
     Sampling makes large losses rare, not small: rho of sampled Gaussian noise is that of the noise itself, whatever the
-    rate, and the profile is what to ask. Theorems: docs/theorems/sampling.md, docs/theorems/fixed-size.md.
+    rate, so ask for the profile instead. Theorems: docs/theorems/sampling.md, docs/theorems/fixed-size.md.
 
     >>> from zcdp import Gaussian
     >>> step = Subsampled(Gaussian(sigma=1), rate="0.01")
@@ -95,7 +97,7 @@ class Subsampled(Wrapper):
             Relation.REPLACE.joined(mechanism.relation)
             _refuse_other_size(mechanism, drawn)
             if not READING.get() and any(_counts_in_moves(part) for part, _ in mechanism.parts):
-                warn(MOVES, SensitivityWarning, stacklevel=3)  # of the constructor, and of what words its complaints
+                warn(MOVES, SensitivityWarning, stacklevel=3)  # past the constructor and the metaclass that calls it
             self._set(mechanism=mechanism, rate=Fraction(drawn, whole), size=drawn, of=whole)
         else:
             raise BadType("give a rate, for a Poisson sample, or size and of, for one without replacement")
@@ -111,7 +113,7 @@ class Subsampled(Wrapper):
 
     @cached_property
     def _law(self) -> LossLaw | None:
-        """That of the base's own pair, if it can be sampled; else that of all of pure DP, which dominates it."""
+        """The sampled law of the base's own pair, if it can be sampled; else of the pure DP pair that dominates it."""
         drawn = sampled_law if self.size is None else replaced_law
         for law in (self._base_law, Curve.pair(self.mechanism)):
             found = law if law is None or self.rate == 1 else drawn(law, self.rate)
@@ -121,7 +123,7 @@ class Subsampled(Wrapper):
 
     @cached_property
     def _base_law(self) -> LossLaw | None:
-        """Of one mechanism, or of the product of a plan's parts or of a mechanism's coordinates."""
+        """The law of the base: of one mechanism, or of the product of a plan's parts or a mechanism's coordinates."""
         base = self.mechanism
         if isinstance(base, Plan):
             return product_law(base)
@@ -136,7 +138,7 @@ class Subsampled(Wrapper):
 
     @cached_property
     def _curve_law(self) -> LossLaw | None:
-        """Of finitely many losses, where there is one: its curve is searched over all orders."""
+        """The sampled law whose Renyi curve is searched over all orders: one with finitely many losses, if possible."""
         base, drawn = self._base_law, sampled_law if self.size is None else replaced_law
         return (base and drawn(base, self.rate, cells=True)) or self._law
 
@@ -149,9 +151,10 @@ class Subsampled(Wrapper):
 
     @property
     def is_tight(self) -> bool:
-        """Whether rho is that of the sampled base's own pair, however often it is used.
+        """Whether rho is that of the sampled pair of the base itself, for any number of uses.
 
-        Irrational masses of few outcomes are rounded outward and inward: then, whether both ends agree.
+        If finitely many outcomes have irrational masses, these are rounded outward and inward; rho is tight if both
+        ends agree.
         """
         if not self.mechanism.is_tight or (self.size is not None and self.rate < 1):
             return False
@@ -160,11 +163,11 @@ class Subsampled(Wrapper):
         if self._base_law is None or not self._base_law.few:
             return False
         lower, upper = self.rho_bounds
-        return upper == inf or upper - lower <= AGREE * upper
+        return upper == inf or upper - lower <= RHO_AGREEMENT * upper
 
     @property
     def _curve_is_own(self) -> bool:
-        """Whether the curve is that of the pair itself, not of one that only dominates it."""
+        """Whether the Renyi curve is that of the mechanism's own pair, not of one that only dominates it."""
         return self.rate == 1 or (self._curve_law is not None and self._curve_law.exact)
 
     @property
@@ -181,9 +184,9 @@ class Subsampled(Wrapper):
 
     @cached_property
     def _bounded(self) -> Curve:
-        """The curve of the least largest loss: pure DP of the base bounds that of any sample.
+        """Of two valid curves the one with the smaller pure epsilon: that of the sampled law, or that by convexity.
 
-        A law that only dominates may have losses that no sample of a bounded mechanism has.
+        A law that only dominates may have larger losses than any sample of the base.
         """
         by_convexity = SampledConvex(self.mechanism, self.rate)
         return by_convexity if by_convexity.pure_epsilon < self._curve.pure_epsilon else self._curve
@@ -196,7 +199,7 @@ class Subsampled(Wrapper):
 
     @property
     def rho(self) -> float:
-        """See `Curve`: by convexity a sample costs no more than its base."""
+        """The zCDP parameter, rounded up: at most that of the base, since by convexity a sample costs no more."""
         return self._rho_above
 
     @cached_property
@@ -209,7 +212,7 @@ class Subsampled(Wrapper):
 
     @cached_property
     def _peak_bounds(self) -> tuple[float, float]:
-        """The lower end is that of what some neighbours attain."""
+        """Certified bounds on rho; the lower one is from a pair that some neighbours attain."""
         if self._curve_is_own:
             lower = self._curve._peak_bounds[0]
         else:
@@ -223,9 +226,9 @@ class Subsampled(Wrapper):
 
 
 def _refuse_replaced(mechanism: Mechanism | Plan) -> None:
-    """A Poisson sample has neighbours of one record more or less: the base must be stated for them.
+    """Refuse a base that is stated for replace-one neighbours only: those of a Poisson sample differ by one record.
 
-    Of a local randomizer a record that is not there sends the report of a fixed value: that is covered.
+    Local randomizers are allowed: a record that is not there sends the report of a fixed value.
     """
     for part, _ in mechanism.parts:
         if part.relation is Relation.REPLACE and not getattr(part, "local", False):
@@ -234,7 +237,7 @@ def _refuse_replaced(mechanism: Mechanism | Plan) -> None:
 
 
 def _refuse_other_size(mechanism: Mechanism | Plan, drawn: int) -> None:
-    """What runs on a sample of a fixed size and states how many records it has must state this many."""
+    """Refuse a base that states another number of records than the sample has."""
     for part, _ in mechanism.parts:
         stated = {"clients": getattr(part, "clients", None), "of": getattr(part, "of", None)}
         for name, records in stated.items():
@@ -243,7 +246,7 @@ def _refuse_other_size(mechanism: Mechanism | Plan, drawn: int) -> None:
 
 
 def note_on_moves(curve: Curve) -> str | None:
-    """What to tell someone who typed noise on a sample of a fixed size without saying what a record moves."""
+    """A note for Gaussian noise on a sample of fixed size whose sensitivity was left at its default; else None."""
     for part, _ in curve.parts:
         if isinstance(part, Subsampled) and part.size is not None:
             for noise, _ in part.mechanism.parts:
@@ -253,11 +256,12 @@ def note_on_moves(curve: Curve) -> str | None:
 
 
 def _counts_in_moves(noise: Curve) -> bool:
-    """Gaussian noise whose sensitivity was left to be 1: L2(1) is written on purpose."""
+    """Whether this is Gaussian noise with the default sensitivity 1; `L2(1)` is taken as written on purpose."""
     return isinstance(noise, Gaussian) and noise.sensitivity == 1
 
 
 def _rate(rate: Value) -> Fraction:
+    """The rate as an exact number, which must be above 0 and at most 1."""
     probability = rational(rate, "rate")
     if not 0 < probability <= 1:
         rule = "must be above 0 and at most 1: the probability that a record is drawn"

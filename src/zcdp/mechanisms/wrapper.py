@@ -1,4 +1,4 @@
-"""A mechanism that runs another one in its own way: what it costs is read off a curve that is derived from it."""
+"""The base class of mechanisms that run another mechanism: their privacy comes from a curve derived from it."""
 
 from __future__ import annotations
 
@@ -18,17 +18,17 @@ __all__ = ["Wrapper"]
 
 
 class Wrapper(Mechanism):
-    """A mechanism around another, whose Renyi curve is that of `_curve`."""
+    """A mechanism around another one; its Renyi curve is that of `_curve`."""
 
     budget: ClassVar[None] = None
     is_envelope = True
     _no_group: ClassVar[str]
-    """Why nothing is known of groups."""
+    """The reason why there is no bound for groups, for the error message."""
 
     @property
     @abstractmethod
     def _curve(self) -> Curve:
-        """The curve of the whole, made once."""
+        """The Renyi curve of the wrapped mechanism as a whole; subclasses cache it."""
 
     def cumulant(self, s: Number) -> Number:
         return self._curve.cumulant(s)
@@ -50,6 +50,6 @@ class Wrapper(Mechanism):
         return self._curve.rho_order
 
     def group(self, size: Value) -> NoReturn:
-        """Not known."""
+        """No bound for groups is known: this raises `BadValue` with the reason."""
         del size
         raise BadValue(f"{self!r} has no group bound: {self._no_group}")

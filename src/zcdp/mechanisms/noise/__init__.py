@@ -1,1 +1,1 @@
-"""Mechanisms that add noise to an answer, one file each, and what they share."""
+"""Mechanisms that add noise to numeric answers: one file for each, and files for their common parts."""

@@ -1,4 +1,8 @@
-"""Running a mechanism that adds noise: release of values, samples of the noise, outputs for a worst-case pair."""
+"""Common parts of mechanisms that add noise: running them, and the privacy of noise with exponential tails.
+
+The first part releases noisy values, draws samples of the noise and makes outputs for a worst-case pair of inputs. The
+second part is shared by Laplace, discrete Laplace and logistic noise, for single answers and for vectors.
+"""
 
 from __future__ import annotations
 
@@ -37,12 +41,14 @@ __all__ = [
 ]
 
 
-LARGEST = 1000
-"""Noise of a scale of up to 2^1000 is never beyond floats, which end at 2^1024."""
+# Running the mechanisms.
+
+MOST_BITS = 1000
+"""Of a scale: noise with a scale of up to 2^1000 stays within the range of floats, which ends at 2^1024."""
 
 
 def default_grid(scale: Fraction | float) -> Fraction:
-    """A power of two between scale/2^21 and scale/2^20: chosen by the scale alone, never by the data.
+    """A power of two between scale/2^21 and scale/2^20, which depends on the scale only, never on the data.
 
     >>> default_grid(Fraction(2))
     Fraction(1, 524288)
@@ -51,12 +57,13 @@ def default_grid(scale: Fraction | float) -> Fraction:
         exponent = frexp(scale)[1]
     except OverflowError:
         raise BadValue(f"scale ({scale}) is beyond floats: give a grid") from None
-    if exponent > LARGEST:
-        raise BadValue(f"scale ({float(scale):.6g}) must be below 2^{LARGEST}: noisy values would be beyond floats")
+    if exponent > MOST_BITS:
+        raise BadValue(f"scale ({float(scale):.6g}) must be below 2^{MOST_BITS}: noisy values would be beyond floats")
     return Fraction(2) ** (exponent - 21)
 
 
 def _distance(sensitivity: Any) -> Any:
+    """The sensitivity as a number, if one coordinate takes all of it; `BadValue` for other bounds on vectors."""
     if not isinstance(sensitivity, Sensitivity):
         return sensitivity
     if (single := sensitivity.single()) is None:
@@ -73,12 +80,12 @@ class AddsIntegers:
 
     @property
     def unit(self) -> Fraction:
-        """How far one answer moves between neighbours at most."""
+        """The largest change of one answer between neighbours."""
         return largest_move(self.sensitivity)
 
     @property
     def relative_error(self) -> float:
-        """Standard deviation of the noise over how far one answer moves: a number without a unit."""
+        """The standard deviation of the noise divided by the largest change of one answer; it has no unit."""
         return noise_relative_error(self)
 
     @abstractmethod
@@ -94,12 +101,12 @@ class AddsIntegers:
         return least_whole(self._outside, miss, self._near(miss))
 
     def _near(self, _: Callable[[], arb]) -> int:
-        """Where to start the search for the half-width."""
+        """The integer at which the search for the half-width starts: a heuristic."""
         return 0
 
     @abstractmethod
     def noise(self) -> IntegerNoise:
-        """The exact sampler of the noise, built once."""
+        """A new exact sampler of the noise; `_noise` keeps one."""
 
     @cached_property
     def _sampler(self) -> IntegerNoise:
@@ -125,7 +132,7 @@ class AddsIntegers:
         return sample_integers(self._noise(), size)
 
     def neighbouring_outputs(self, size: int) -> tuple[NDArray[Any], NDArray[Any]]:
-        """So many outputs for each of two neighbouring inputs."""
+        """`size` outputs for each of two neighbouring inputs at the largest distance."""
         return self.sample(size), self.sample(size) + int(_distance(self.sensitivity))
 
 
@@ -138,12 +145,12 @@ class AddsReals:
 
     @property
     def unit(self) -> Fraction:
-        """How far one answer moves between neighbours at most."""
+        """The largest change of one answer between neighbours."""
         return largest_move(self.sensitivity)
 
     @property
     def relative_error(self) -> float:
-        """Standard deviation of the noise over how far one answer moves: a number without a unit."""
+        """The standard deviation of the noise divided by the largest change of one answer; it has no unit."""
         return noise_relative_error(self)
 
     @abstractmethod
@@ -152,7 +159,7 @@ class AddsReals:
 
     @abstractmethod
     def _quantile(self, miss: arb) -> arb:
-        """Where |noise| exceeds the value with probability `miss`, at the working precision."""
+        """The value that |noise| exceeds with probability `miss`, at the working precision."""
 
     def _half_width(self, miss: Callable[[], arb]) -> float:
         """The least h at which |noise| exceeds h with a probability of at most `miss`, rounded up."""
@@ -160,21 +167,22 @@ class AddsReals:
 
     @property
     def _spread(self) -> Fraction | float:
-        """A length of the order of the noise, which chooses the default grid."""
+        """A length comparable to the size of the noise, from which the default grid is chosen."""
         spread: Fraction | float = self.scale  # type: ignore[attr-defined]
         return spread
 
     @abstractmethod
     def noise(self, grid: Fraction) -> RealNoise:
-        """The exact sampler of the rounded sum, built once for each grid."""
+        """A new exact sampler of the sum rounded to the grid; `_noise` keeps one for each grid."""
 
     @cached_property
     def _samplers(self) -> dict[Fraction | None, RealNoise]:
-        """Those that were built, by their grid; None is the default one."""
+        """The samplers made so far, by their grid; the key None stands for the default grid."""
         return {}
 
     def _noise(self, grid: Value | None) -> RealNoise:
-        step = None if grid is None else positive_rational(grid, "grid")  # first: True == 1 would find that of 1
+        # The grid is checked first: True == 1, so that True would find the sampler of the grid 1.
+        step = None if grid is None else positive_rational(grid, "grid")
         if (sampler := self._samplers.get(step)) is None:
             sampler = self._samplers[step] = self.noise(default_grid(self._spread) if step is None else step)
         return sampler
@@ -196,17 +204,17 @@ class AddsReals:
         return sample_reals(self._noise(grid), size)
 
     def neighbouring_outputs(self, size: int) -> tuple[NDArray[Any], NDArray[Any]]:
-        """So many outputs for each of two neighbouring inputs."""
+        """`size` outputs for each of two neighbouring inputs at the largest distance."""
         import numpy as np
 
         return self.sample(size), self.release(np.full(size, float(_distance(self.sensitivity))))
 
 
-# Additive noise with exponential tails: what Laplace, discrete Laplace and logistic share, for numbers and vectors.
+# The privacy of additive noise with exponential tails: Laplace, discrete Laplace and logistic noise.
 
 
 def noise_epsilon(epsilon: Value | None, scale: Value | None, sensitivity: Fraction) -> Exact:
-    """epsilon as given, or sensitivity/scale."""
+    """epsilon as given, or sensitivity/scale if the scale is given; exactly one of them must be."""
     if epsilon is not None and scale is not None:
         raise BadValue(f"give epsilon ({epsilon}) or scale ({scale}), not both: epsilon = sensitivity/scale")
     if epsilon is not None:
@@ -224,61 +232,62 @@ def noise_scale(epsilon: Exact, sensitivity: Fraction) -> Fraction | float:
 
 
 def noise_variance(scale: Fraction | float) -> Fraction | float:
-    """2 scale^2, of Laplace noise: exact, or rounded up where the scale is not rational."""
+    """The variance 2 scale^2 of Laplace noise: exact, or rounded up where the scale is not rational."""
     return readable(2 * scale * scale) if isinstance(scale, Fraction) else enclose(lambda: 2 * arb(scale) ** 2)[1]
 
 
 def shift_cumulant(s: Number, epsilon: arb, tails: Number) -> Number:
-    """K(s) = s epsilon + log( (1 + tails e^{-(1+2s) epsilon}) / (1 + tails) ).
+    """The cumulant K(s) = s epsilon + log( (1 + tails e^{-(1+2s) epsilon}) / (1 + tails) ), s = alpha - 1.
 
-    `tails` is what the far side weighs against the near side: s/(1+s) for Laplace noise.
+    `tails` is the weight of the far side relative to that of the near side: s/(1+s) for Laplace noise.
     Theorems: docs/theorems/laplace.md, docs/theorems/discrete-laplace.md.
     """
     return s * epsilon + log1p(tails * expm1(-(1 + 2 * s) * epsilon) / (1 + tails))
 
 
 class ExponentialNoise(Mechanism):
-    """Independent noise on each coordinate.
+    """Independent noise with exponential tails on each coordinate.
 
     Theorems: docs/theorems/vector-queries.md, docs/theorems/likelihood-ratio.md.
-    epsilon is the largest move in the l1 norm over the scale: the pure epsilon. For real answers under `L2` it is
-    b/scale; rho is exact, that of many small moves, epsilon^2/2 (logistic: epsilon^2/6), and the curve rho alpha.
+    epsilon is the largest move in the l1 norm divided by the scale, which is the pure epsilon. For real answers under
+    `L2` it is b/scale, and there is no pure epsilon; rho is exactly the limit of many small moves, epsilon^2/2
+    (logistic noise: epsilon^2/6), and the curve is rho alpha.
     """
 
     many: ClassVar[int] = 2
-    """What epsilon^2 is divided by for many small moves."""
+    """The d of rho = epsilon^2/d in the limit of many small moves."""
 
     epsilon: Exact
     sensitivity: Fraction | int | Sensitivity
 
     @property
     def theorems(self) -> tuple[str, ...]:
-        """For a vector of answers the page on vectors too."""
+        """The theorem pages: for a vector of answers also the one on vectors."""
         return ("vector-queries", self.theorem) if isinstance(self.sensitivity, Sensitivity) else (self.theorem,)
 
     @abstractmethod
     def _move(self, s: Number, epsilon: arb, move: Fraction) -> Number:
-        """Cumulant of one coordinate that moves so far, by epsilon in units of the scale."""
+        """The cumulant K(s) of one coordinate that moves by `move`, which is epsilon times the scale."""
 
     @abstractmethod
     def _rho(self, epsilon: arb, move: Fraction) -> arb:
-        """rho of one coordinate."""
+        """rho of one coordinate that moves by `move`, which is epsilon times the scale."""
 
     @property
     def _moves(self) -> Moves | None:
-        """The moves whose cumulant is the largest; None for real answers under `L2`."""
+        """The moves with the largest cumulant; None for real answers under `L2`."""
         if isinstance(self.sensitivity, Sensitivity):
             return self.sensitivity.moves()
         return ((1, Fraction(self.sensitivity)),)
 
     @property
     def _euclidean(self) -> bool:
-        """Whether the moves of the largest cumulant are not those of the largest profile."""
+        """Whether the bound is on the Euclidean length: the moves with the largest cumulant and profile then differ."""
         return isinstance(self.sensitivity, L2)
 
     @property
     def _length(self) -> Fraction:
-        """The largest move, in the norm that epsilon is about."""
+        """epsilon times the scale: the largest move in the l1 norm or, for real answers under `L2`, its length b."""
         moves = self._moves
         if moves is None and isinstance(self.sensitivity, L2):
             return self.sensitivity.b
@@ -286,13 +295,13 @@ class ExponentialNoise(Mechanism):
 
     @cached_property
     def _shares(self) -> tuple[tuple[int, Fraction, Fraction], ...] | None:
-        """Of each of the moves how many there are, what part of the whole it is, and how far it goes."""
+        """For each kind of move its multiplicity, its fraction of the total length, and its distance."""
         moves, length = self._moves, self._length
         return None if moves is None else tuple((count, move / length, move) for count, move in moves)
 
     @property
     def _single(self) -> Fraction:
-        """The sensitivity, if one coordinate takes all of it: that of a group cannot be guessed from other norms."""
+        """The sensitivity, if one coordinate takes all of it; else `BadValue`, as groups need it to be stated."""
         moves = self._moves
         if self._euclidean or moves is None or sum(count for count, _ in moves) > 1:
             raise BadValue(f"sensitivity ({self.sensitivity}) has no multiple for a group: state that of the group")
@@ -300,7 +309,7 @@ class ExponentialNoise(Mechanism):
 
     @property
     def scale(self) -> Fraction | float:
-        """Scale of the noise on each coordinate."""
+        """The scale of the noise on each coordinate."""
         return noise_scale(self.epsilon, self._length)
 
     @property
@@ -309,7 +318,7 @@ class ExponentialNoise(Mechanism):
 
     @property
     def is_envelope(self) -> bool:  # type: ignore[override]
-        """Under `L2` the curve is a line above many pairs."""
+        """Whether the curve is an upper envelope of many pairs, as under `L2` for real answers."""
         return self._moves is None
 
     @property
@@ -341,7 +350,7 @@ class ExponentialNoise(Mechanism):
         return grouped
 
     def usual_losses(self) -> tuple[tuple[int, float], ...]:
-        """Each coordinate is charged by itself."""
+        """Numbers of steps with their pure epsilon in textbook bounds: each coordinate is one step."""
         if (moves := self._moves) is None:
             return super().usual_losses()
         return tuple((count, float(move / self._length) * self.pure_epsilon) for count, move in moves)

@@ -39,20 +39,20 @@ class DiscreteLaplace(AddsIntegers, ExponentialNoise):
     epsilon: Exact
     sensitivity: int | Sensitivity = field(default=1, compare=False)
     shape: tuple[object, ...] = field(repr=False, default=())
-    """The whole moves that it comes to, and whether they are bounded by their Euclidean length."""
+    """Whether the bound is on the Euclidean length, and the worst-case integer moves: for comparing mechanisms."""
 
     def __init__(
         self, *, epsilon: Value | None = None, scale: Value | None = None, sensitivity: Value | Sensitivity = 1
     ) -> None:
         if isinstance(sensitivity, Sensitivity):
-            self._set(sensitivity=sensitivity)  # as given: it says what was assumed
+            self._set(sensitivity=sensitivity)  # It is kept as given, since it documents the assumption.
         else:
             self._set(sensitivity=integer(sensitivity, "sensitivity", 1))
         self._set(epsilon=noise_epsilon(epsilon, scale, self._length), shape=(self._euclidean, *self._moves))
 
     @property
     def _moves(self) -> Moves:
-        """The whole moves whose cumulant is the largest."""
+        """The integer moves with the largest cumulant."""
         if isinstance(self.sensitivity, Sensitivity):
             moves = self.sensitivity.whole().moves()
             assert moves is not None

@@ -1,6 +1,7 @@
-"""Moves of bounded Euclidean length: pairs whose profile is at least that of every such move.
+"""Laplace, logistic and discrete Laplace noise under a bound on the Euclidean length of the move: dominating pairs.
 
-Theorem: docs/theorems/vector-queries.md, 4 to 6. (The worst cumulant is that of one move, the worst profile is not.)
+One move has the largest cumulant, but no single move has the largest profile at every epsilon; so the pairs here
+dominate all moves. Theorem: docs/theorems/vector-queries.md, 4 to 6.
 """
 
 from __future__ import annotations
@@ -23,15 +24,16 @@ from zcdp.privacy.loss.law import Parts
 __all__ = ["real_moves_pair", "whole_moves_pair"]
 
 
-ONE_PARTITION = 3  # up to here all whole moves of that length are by 1
-MOST_SQUARES = 100  # has 1116 partitions into squares: half a second
+ONE_PARTITION = 3  # Integer moves whose squares add up to at most 3 are by 1 only: there is one partition into squares.
+MOST_SQUARES = 100  # 100 has 1116 partitions into squares, which take half a second.
 
 
 def real_moves_pair(epsilon: Exact, one: Callable[[Exact], LossLaw], *, eighths: int) -> LossLaw:
-    """Real moves of Euclidean length at most epsilon scales: the Gaussian pair mu^2 = pi epsilon^2 eighths/8.
+    """The Gaussian pair mu^2 = pi epsilon^2 eighths/8, which dominates real moves of at most epsilon scales in length.
 
-    4 eighths for Laplace noise, 1 for logistic. Neighbours that are attained: one coordinate that moves by all of it,
-    and 16 that move by a quarter. Theorems: docs/theorems/vector-queries.md, docs/theorems/logistic-vectors.md.
+    `eighths` is 4 for Laplace noise and 1 for logistic noise, `one` makes the law of one coordinate. For lower bounds
+    there are two pairs of actual neighbours: one coordinate moves by the whole length, or 16 by a quarter of it.
+    Theorems: docs/theorems/vector-queries.md, docs/theorems/logistic-vectors.md.
     """
     rational = _not_above(epsilon, 1)
     above = gaussian_pair(lambda: eighths * arb.pi() / 8 * lift(epsilon) ** 2)
@@ -40,10 +42,11 @@ def real_moves_pair(epsilon: Exact, one: Callable[[Exact], LossLaw], *, eighths:
 
 
 def whole_moves_pair(epsilon: Exact, squares: int) -> LossLaw:
-    """Discrete Laplace noise of rate t = epsilon/squares, whole moves whose squares add up to at most `squares`.
+    """A pair that dominates integer moves whose squares add up to at most `squares`, under discrete Laplace noise.
 
-    Few squares: the greatest profile of all partitions at the points e^{tj}, and linear between them. More: the
-    Gaussian pair mu = 2 Phi^{-1}(1/(1+e^-t)) sqrt(squares).
+    The rate of the noise is t = epsilon/squares. If `squares` is at most 100, the profile of the pair is at the points
+    e^{tj} the largest of all partitions into squares, and linear between them. Else it is the Gaussian pair
+    mu = 2 Phi^{-1}(1/(1+e^-t)) sqrt(squares).
     """
     if squares <= ONE_PARTITION:
         return _moves_by_one(epsilon, squares)
@@ -65,14 +68,14 @@ def whole_moves_pair(epsilon: Exact, squares: int) -> LossLaw:
 
 
 def _not_above(epsilon: Exact, parts: int) -> Fraction:
-    """epsilon/parts, or a float just below it: a smaller rate has a smaller profile."""
+    """epsilon/parts, or a float just below it if epsilon is a logarithm; a smaller rate has a smaller profile."""
     if isinstance(epsilon, Log):
         return Fraction(enclose(lambda: lift(epsilon) / parts)[0])
     return epsilon / parts
 
 
 def _moves_by_one(epsilon: Exact, squares: int) -> LossLaw:
-    """So many coordinates that move by 1: losses epsilon (1 - 2k/squares), binomial."""
+    """The exact law of `squares` coordinates that move by 1: binomial, with losses epsilon (1 - 2k/squares)."""
 
     def terms() -> Terms:
         edge = 1 / (2 * (lift(epsilon) / (2 * squares)).cosh()) ** squares
@@ -83,7 +86,10 @@ def _moves_by_one(epsilon: Exact, squares: int) -> LossLaw:
 
 
 def _neighbours(rate: Fraction, squares: int) -> Iterator[Parts]:
-    """Some partitions into squares, each the worst somewhere: a few largest parts, and then whatever fits."""
+    """Lower bounds: some partitions into squares, each with the largest profile at some epsilon.
+
+    Each begins with some largest part and continues greedily.
+    """
     root = isqrt(squares)
     for largest in sorted({root, max(root - 1, 1), (root + 1) // 2, 1}, reverse=True):
         moves: dict[int, int] = {}
@@ -95,19 +101,19 @@ def _neighbours(rate: Fraction, squares: int) -> Iterator[Parts]:
             if part == 1:
                 moves[1] += rest
                 rest = 0
-        # a long move may stand between two Laplace pairs, of which the lower one is attained
+        # A long move is enclosed by two Laplace pairs; the lower one is a valid lower bound.
         longest = ((discrete_laplace_pair(rate * move, move), count) for move, count in moves.items())
         yield tuple((pair.witness or pair, count) for pair, count in longest)
 
 
 def _greatest(t: arb, squares: int) -> Terms:
-    """The law on tj, |j| <= squares, whose profile at e^{tj} is the greatest of all partitions into squares."""
+    """The coefficients of a law on the losses tj, |j| <= squares: its profile at e^{tj} is the largest of all moves."""
     points = [exp(t * j) for j in range(squares + 1)]
     gaps = [points[j] * expm1(t) for j in range(squares)]
     falls = [exp(-t * j / 2) for j in range(squares + 1)]
     best = [arb(0)] * (squares + 1)
     for law in _partitions(t, squares):
-        # coefficient k belongs to the loss t(top - 2k); its Q-mass is coefficient times e^{-loss/2}
+        # Coefficient k belongs to the loss t(top - 2k); its Q-mass is the coefficient times e^{-loss/2}.
         top = law.degree()
         beyond = value = arb(0)
         for j in range(top - 1, -1, -1):
@@ -115,7 +121,7 @@ def _greatest(t: arb, squares: int) -> Terms:
                 beyond += law[(top - j - 1) // 2] * falls[j + 1]
             value += gaps[j] * beyond
             best[j] = best[j].max(value)
-    # slopes between e^{tj} and e^{t(j+1)}; what a slope changes by is the Q-mass of the loss tj
+    # slopes of the profile between e^{tj} and e^{t(j+1)}; the change of slope at e^{tj} is the Q-mass of the loss tj
     slopes = [(best[j] - best[j + 1]) / gaps[j] for j in range(squares)]
     half = [slopes[-1] / falls[squares]]
     half.extend((slopes[j - 1] - slopes[j]) / falls[j] for j in range(squares - 1, 0, -1))
@@ -124,7 +130,10 @@ def _greatest(t: arb, squares: int) -> Terms:
 
 
 def _partitions(t: arb, squares: int) -> Iterator[arb_poly]:
-    """The laws of all moves whose squares add up to `squares`: c_k of e^{t(d-2k)w}, d the sum of the moves."""
+    """The laws of all integer moves whose squares add up to `squares`.
+
+    Each is the polynomial of the coefficients c_k of e^{t(d-2k)w} in its transform, d the sum of the moves.
+    """
     side = 1 / (2 * (t / 2).cosh())
     ones = [arb_poly([1])]
     for _ in range(squares):

@@ -1,6 +1,7 @@
-"""Whole moves of bounded Euclidean length under discrete Gaussian noise: a Gaussian pair that dominates all of them.
+"""The Gaussian mechanism and the discrete Gaussian mechanism.
 
-Theorem: docs/theorems/discrete-gaussian-vectors.md.
+The first part of the file has the dominating pair of discrete Gaussian noise on vectors of integers whose move has a
+bounded Euclidean length (docs/theorems/discrete-gaussian-vectors.md), the second part the two mechanisms.
 """
 
 from __future__ import annotations
@@ -33,21 +34,24 @@ if TYPE_CHECKING:
 __all__ = ["DiscreteGaussian", "Gaussian", "partitions", "whole_normal_pair"]
 
 
-SHARES = [2 ** (-n / 16) for n in range(1, 400)]
-"""Of the variance, in search of the best part to give away."""
+# The dominating pair of integer moves under discrete Gaussian noise.
+
+ROUNDING_PARTS = [2 ** (-n / 16) for n in range(1, 400)]
+"""The fractions of the variance that are tried for the random rounding of `whole_normal_pair`."""
 Moves = Sequence[tuple[int, int]]
-"""So many coordinates that move so far."""
+"""Pairs (number of coordinates, integer distance that each of them moves)."""
 
 
 def whole_normal_pair(variance: Fraction, squares: int, neighbours: Sequence[Moves]) -> LossLaw | None:
-    """The Gaussian pair for whole moves whose squares add up to at most `squares`; None where there is none.
+    """A Gaussian pair that dominates integer moves whose squares add up to at most `squares`; None if none is found.
 
-    Of the variance v a part t is given away: a normal variable of variance v - t, reweighed by theta of t, can be
-    rounded at random to the noise. What the weights add is made up for by a slightly larger move.
+    The discrete Gaussian noise of variance v is the random rounding, of variance t, of a normal variable of variance
+    v - t that is reweighed by the theta function of t. The effect of the weights is covered by a slightly larger move.
+    `neighbours` are actual moves, for lower bounds. Theorem: docs/theorems/discrete-gaussian-vectors.md.
     """
     try:
         part = _part(float(variance), float(squares))
-    except (OverflowError, ZeroDivisionError):  # beyond floats
+    except (OverflowError, ZeroDivisionError):  # beyond the range of floats
         return None
     if part is None:
         return None
@@ -68,7 +72,7 @@ def whole_normal_pair(variance: Fraction, squares: int, neighbours: Sequence[Mov
 
 
 def _part(variance: float, squares: float) -> float | None:
-    """The share of the variance to give away for the least mu, in floats; None where none leaves room."""
+    """The fraction t/v of the variance with the least mu: heuristic, in floats; None if no fraction is valid."""
 
     def mu(share: float) -> float:
         given, root = variance * share, sqrt(squares / (variance * (1 - share)))
@@ -76,12 +80,12 @@ def _part(variance: float, squares: float) -> float | None:
         more = exp(exponent) if exponent < 0 else inf
         return root + more if more < root / 65 and 2 * pi**2 * given > 1.5 else inf
 
-    best = min(SHARES, key=mu)
+    best = min(ROUNDING_PARTS, key=mu)
     return best if mu(best) < inf else None
 
 
 def partitions(squares: int) -> list[Moves]:
-    """Some whole moves whose squares add up to this: a few largest parts, and then whatever fits.
+    """Some integer moves whose squares add up to `squares`: each begins with a largest part and continues greedily.
 
     >>> partitions(6)
     [[(1, 2), (2, 1)], [(6, 1)]]
@@ -99,13 +103,13 @@ def partitions(squares: int) -> list[Moves]:
     return found
 
 
-# The Gaussian mechanism, and its cousin on the integers.
+# The two mechanisms.
 
-ONE_PARTITION = 3  # up to here all whole moves of that length are by 1
+ONE_PARTITION = 3  # Integer moves whose squares add up to at most 3 are by 1 only: there is one partition into squares.
 
 
 class _Gaussian(Mechanism):
-    """rho = sensitivity^2/(2 sigma^2), kept exactly; the loss is unbounded, so there is no pure epsilon."""
+    """Common parts of both: an exact rho = sensitivity^2/(2 sigma^2), and no pure epsilon, as losses are unbounded."""
 
     budget = None
     exact_rho: Fraction
@@ -132,7 +136,7 @@ class _Gaussian(Mechanism):
         if isinstance(sensitivity, str) and "sqrt" in sensitivity:
             return L2(sensitivity)
         if isinstance(sensitivity, Sensitivity):
-            return sensitivity  # as given: it says what was assumed
+            return sensitivity  # It is kept as given, since it documents the assumption.
         return positive_rational(sensitivity, "sensitivity")
 
     def __repr__(self) -> str:
@@ -145,7 +149,7 @@ class _Gaussian(Mechanism):
 
     @property
     def sigma(self) -> Fraction | float:
-        """Standard deviation (parameter) of the noise: exact, or rounded up where it is no rational number."""
+        """The parameter sigma of the noise (its standard deviation): exact, or rounded up if it is not rational."""
         top, bottom = isqrt(self.variance.numerator), isqrt(self.variance.denominator)
         if Fraction(top, bottom) ** 2 == self.variance:
             return readable(Fraction(top, bottom))
@@ -157,16 +161,16 @@ class _Gaussian(Mechanism):
 
     @property
     def rho_fraction(self) -> Fraction:
-        """rho itself, which is rational here: ten times 0.1 fill a budget of 1 exactly."""
+        """rho as an exact rational number: ten times 0.1 fill a budget of 1 exactly."""
         return self.exact_rho
 
     @classmethod
     def calibrate(cls, *, rho: Value, **fixed: Any) -> Self:
-        """The mechanism of exactly this rho."""
+        """The mechanism with exactly this rho."""
         return cls(rho=rho, **fixed)
 
     def group(self, size: Value) -> Self:
-        """Inputs at a distance of `size` neighbours: the sensitivity times `size`, the noise as it is."""
+        """Inputs at a distance of `size` neighbours: the same noise, with the sensitivity times `size`."""
         steps, moved = integer(size, "size", 1), self.sensitivity
         further = self._further(moved, steps) if isinstance(moved, Sensitivity) else moved * steps
         return type(self)(rho=self.exact_rho * steps**2, sensitivity=further)
@@ -182,8 +186,8 @@ class _Gaussian(Mechanism):
 class Gaussian(AddsReals, _Gaussian):
     """Normal noise of standard deviation sigma: RDP of order alpha is rho alpha, for every alpha.
 
-    Sensitivity is in the l2 norm, a number, "sqrt(2)", or a bound on a vector of answers such as `L0LInf(2, 1)`, whose
-    longest move counts. Theorem: docs/theorems/gaussian.md.
+    The sensitivity is in the l2 norm: a number, "sqrt(2)", or a bound on a vector of answers such as `L0LInf(2, 1)`, of
+    which the longest move counts. Theorem: docs/theorems/gaussian.md.
 
     >>> Gaussian(sigma=10).rho, Gaussian(rho="0.005") == Gaussian(sigma=10), Gaussian(sigma=10).pure_epsilon
     (0.005, True, inf)
@@ -224,8 +228,9 @@ class Gaussian(AddsReals, _Gaussian):
 class DiscreteGaussian(AddsIntegers, _Gaussian):
     """Mass proportional to exp(-x^2/(2 sigma^2)) on the integers: rho is that of the Gaussian.
 
-    For one integer answer, or for a vector under any bound: of which at most m move by at most c each, `L0LInf(m, c)`,
-    exactly; under `L1`, `L1LInf` and `L2` rho is exact, and the profile one that dominates all moves.
+    It serves one integer answer, or a vector under any bound. Under `L0LInf(m, c)`, where at most m answers move by at
+    most c each, rho and profile are exact; under `L1`, `L1LInf` and `L2` rho is exact, and the profile is that of a
+    pair that dominates all moves.
     Theorems: docs/theorems/discrete-gaussian.md, docs/theorems/discrete-gaussian-vectors.md.
 
     >>> DiscreteGaussian(sigma=2, sensitivity=3).rho, DiscreteGaussian(sigma="1/2").rdp(1.5)
@@ -242,7 +247,7 @@ class DiscreteGaussian(AddsIntegers, _Gaussian):
 
     @property
     def theorems(self) -> tuple[str, ...]:
-        """For a bound on vectors the page on these too."""
+        """The theorem pages: for a bound on vectors also the one on vectors."""
         bound = isinstance(self.sensitivity, Sensitivity)
         return ("discrete-gaussian-vectors", self.theorem) if bound else (self.theorem,)
 
@@ -256,24 +261,24 @@ class DiscreteGaussian(AddsIntegers, _Gaussian):
 
     @cached_property
     def _squares(self) -> int:
-        """The largest sum of the squares of whole moves."""
+        """The largest sum of squares of integer moves."""
         moved = self.sensitivity
         return int(moved.square()) if isinstance(moved, Sensitivity) else moved**2
 
     @cached_property
     def _moves(self) -> tuple[int, int] | None:
-        """How many coordinates move, and how far each, where that is the worst case; None: it is not known."""
+        """The worst case as (number of coordinates, distance that each moves); None if no single one is known."""
         moved = self.sensitivity
         if not isinstance(moved, Sensitivity):
             return 1, moved
         if isinstance(moved, L0LInf):
             return moved.m, int(moved.c)
-        # where no coordinate can move by more than 1
+        # It is known if no coordinate can move by more than 1.
         alone = self._squares <= ONE_PARTITION if isinstance(moved, L2) else moved.largest() == 1
         return (self._squares, 1) if alone else None
 
     def _further(self, moved: Sensitivity, steps: int) -> Sensitivity:
-        """The bound on several moves together, where its worst move is that of one step, repeated."""
+        """The bound for `steps` neighbouring steps, for norms whose worst move is that of one step, repeated."""
         if isinstance(moved, L1):
             return L1(moved.d * steps)
         if isinstance(moved, L1LInf):
@@ -289,7 +294,7 @@ class DiscreteGaussian(AddsIntegers, _Gaussian):
 
     @property
     def is_envelope(self) -> bool:  # type: ignore[override]
-        """Where the worst move is not known the curve is a line above many pairs."""
+        """Whether the curve is an upper envelope of many pairs: it is where no single worst move is known."""
         return self._moves is None
 
     def cumulant(self, s: Number) -> Number:
@@ -300,7 +305,7 @@ class DiscreteGaussian(AddsIntegers, _Gaussian):
         return normal + count * log(theta(s * move) / theta(arb(0)))
 
     def kl(self) -> arb:
-        return lift(self.exact_rho)  # theta is even, so its logarithm has no slope at 0
+        return lift(self.exact_rho)  # theta is even, so that the slope of its logarithm at 0 is 0.
 
     def pair(self) -> LossLaw | None:
         if self._moves is not None:
@@ -312,7 +317,7 @@ class DiscreteGaussian(AddsIntegers, _Gaussian):
         return whole_normal_pair(self.variance, squares, corner)
 
     def _divergence(self, excess: Fraction) -> float:
-        # where (alpha-1) sensitivity is whole it is this product, which no ball can know
+        # If (alpha-1) sensitivity is an integer the divergence is exactly this product, which a ball cannot show.
         return min(super()._divergence(excess), enclose(lambda: lift((1 + excess) * self.exact_rho))[1])
 
     def _second_moment(self) -> arb:
@@ -329,7 +334,7 @@ class DiscreteGaussian(AddsIntegers, _Gaussian):
         return GaussianWave(self.variance)
 
     def growth(self) -> Callable[[arb], arb]:
-        half = lift(self.variance) / 2  # theta is largest at 0, so that moments are below those of the Gaussian
+        half = lift(self.variance) / 2  # theta is largest at 0, so that moments are at most those of the Gaussian.
         return lambda tilt: (half * tilt * tilt).exp()
 
     def noise(self) -> DiscreteGaussianNoise:

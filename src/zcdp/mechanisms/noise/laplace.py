@@ -26,9 +26,9 @@ __all__ = ["Laplace"]
 class Laplace(AddsReals, ExponentialNoise):
     """Noise of density exp(-|x|/scale)/(2 scale), epsilon = sensitivity/scale: rho = epsilon + e^-epsilon - 1.
 
-    The privacy loss depends on epsilon alone, and so does equality; for a vector of answers (`L0LInf` and the like)
-    also on how the move is spread over coordinates. Clamping the result to an interval that holds the true answer costs
-    the same. Theorems: docs/theorems/laplace.md, docs/theorems/vector-queries.md.
+    The privacy loss, and so equality of mechanisms, depends on epsilon only; for a vector of answers (`L0LInf` and so
+    on) also on how the move is spread over the coordinates. Clamping the result to an interval that contains the true
+    answer costs the same. Theorems: docs/theorems/laplace.md, docs/theorems/vector-queries.md.
 
     >>> Laplace(epsilon=1).rho
     0.36787944117144233

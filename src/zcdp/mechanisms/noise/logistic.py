@@ -1,4 +1,4 @@
-"""The logistic mechanism: pure DP, and at equal rho nearly as narrow as Gaussian noise."""
+"""The logistic mechanism: pure DP, with noise that at equal rho is nearly as narrow as Gaussian noise."""
 
 from __future__ import annotations
 
@@ -26,8 +26,8 @@ __all__ = ["Logistic"]
 class Logistic(AddsReals, ExponentialNoise):
     """Noise of density sech^2(x/(2 scale))/(4 scale), epsilon = sensitivity/scale: rho = epsilon coth(epsilon/2) - 2.
 
-    Its pair also dominates every epsilon-bounded-range mechanism. For a vector of answers the loss also depends on how
-    the move is spread over coordinates, as for Laplace noise. Theorems: docs/theorems/logistic.md,
+    Its pair also dominates every mechanism of epsilon-bounded range. For a vector of answers the loss also depends on
+    how the move is spread over the coordinates, as for Laplace noise. Theorems: docs/theorems/logistic.md,
     docs/theorems/logistic-vectors.md.
 
     >>> Logistic(epsilon=1).rho
@@ -50,7 +50,7 @@ class Logistic(AddsReals, ExponentialNoise):
 
     @property
     def theorems(self) -> tuple[str, ...]:
-        """For a vector of answers the page on vectors too."""
+        """The theorem pages: for a vector of answers also the one on vectors."""
         return ("logistic-vectors", self.theorem) if isinstance(self.sensitivity, Sensitivity) else (self.theorem,)
 
     def _move(self, s: Number, epsilon: arb, _: Fraction) -> Number:

@@ -1,4 +1,4 @@
-"""The staircase mechanism: noise whose density falls in steps of factor e^epsilon."""
+"""The staircase mechanism (Geng and Viswanath): noise whose density falls in steps, each by a factor of e^epsilon."""
 
 from __future__ import annotations
 
@@ -29,8 +29,8 @@ class Staircase(ThreePoint):
     """The density falls by e^epsilon at gamma, 1 + gamma, 2 + gamma, ... times the sensitivity.
 
     gamma defaults to the l1-optimal 1/(1 + e^{epsilon/2}), where
-    rho = epsilon (1 - e^-epsilon)(1 - e^{-epsilon/2}/2). What it costs does not depend on the sensitivity, which may be
-    stated here, or when it is released. Theorem: docs/theorems/three-point-maps.md.
+    rho = epsilon (1 - e^-epsilon)(1 - e^{-epsilon/2}/2). The privacy does not depend on the sensitivity, which may be
+    stated here or in `release`. Theorem: docs/theorems/three-point-maps.md.
 
     >>> Staircase(epsilon=1).rho
     0.4404203...
@@ -64,7 +64,7 @@ class Staircase(ThreePoint):
 
     @cached_property
     def _samplers(self) -> dict[tuple[Fraction, Fraction], GridStaircase]:
-        """Those that were built, by sensitivity and grid."""
+        """The samplers made so far, by (sensitivity, grid)."""
         return {}
 
     def release(self, values: Any, *, sensitivity: Value | None = None, grid: Value | None = None) -> Any:
@@ -84,7 +84,7 @@ class Staircase(ThreePoint):
         return noisy_reals(noise, values)
 
     def _distance(self, given: Value | None = None) -> Fraction:
-        """The sensitivity, from here or from there; the two must agree."""
+        """The sensitivity, as stated by the mechanism or as given to the call; if both are there they must agree."""
         distance = self.sensitivity if given is None else positive_rational(given, "sensitivity")
         if distance is None:
             raise BadType("give a sensitivity: the noise grows with it")
@@ -94,7 +94,7 @@ class Staircase(ThreePoint):
         return distance
 
     def _moments(self) -> tuple[arb, arb, arb]:
-        """b = e^-epsilon, gamma, and the mass of the first cell over that of the top of its step."""
+        """b = e^-epsilon, gamma, and gamma + b (1 - gamma): the mass of a cell if its upper level had density 1."""
         b, share = (-lift(self.epsilon)).exp(), self._share()
         return b, share, share + b * (1 - share)
 
@@ -102,7 +102,7 @@ class Staircase(ThreePoint):
         return self._relative_moment() * lift(self._distance()) ** 2
 
     def _relative_moment(self) -> arb:
-        """E (G + V)^2 with a geometric number of cells G, and V in a cell, in units of the sensitivity."""
+        """E (G + V)^2 in units of the sensitivity: |noise| is a geometric number G of cells plus a place V in one."""
         b, share, whole = self._moments()
         inside = (share**2 + b * (1 - share**2)) / (2 * whole)
         square = (share**3 + b * (1 - share**3)) / (3 * whole)
@@ -124,7 +124,10 @@ class Staircase(ThreePoint):
         return enclose(lambda: self._quantile(miss()))[1]
 
     def _quantile(self, miss: arb) -> arb:
-        """k cells, beyond which there is b^k of mass, and a share of the next; the inverse of its law is convex."""
+        """The value that |noise| exceeds with probability `miss`: k cells, beyond which the mass is b^k, and a rest.
+
+        Within a cell the inverse of the distribution function is convex: the larger of two linear functions.
+        """
         b, share, whole = self._moments()
         cells = -miss.log() / lift(self.epsilon)
         least, most = floor(cells), ceiling(cells)
@@ -137,12 +140,13 @@ class Staircase(ThreePoint):
         return found * lift(self._distance())
 
     def _share(self) -> arb:
+        """gamma, the fraction of a cell at its upper level; by default the one with the least mean of |noise|."""
         return 1 / (1 + (lift(self.epsilon) / 2).exp()) if self.gamma is None else lift(self.gamma)
 
 
 @dataclass(frozen=True, init=False, repr=False)
 class DiscreteStaircase(AddsIntegers, ThreePoint):
-    """On the integers: the mass falls by e^epsilon at r, Delta + r, 2 Delta + r, ...; Delta is the sensitivity.
+    """Noise on the integers whose mass falls by e^epsilon at r, Delta + r, 2 Delta + r, ...; Delta is the sensitivity.
 
     Theorem: docs/theorems/three-point-maps.md.
 
@@ -161,7 +165,8 @@ class DiscreteStaircase(AddsIntegers, ThreePoint):
         self._set(epsilon=positive(epsilon, "epsilon"), sensitivity=distance, r=step)
 
     def kappa(self) -> arb:
-        # total variation distance = mass of `sensitivity` consecutive integers around 0, `near` of them on the top step
+        # The total variation distance is the mass of `sensitivity` consecutive integers around 0; `near` of them are on
+        # the top step.
         near = min(self.sensitivity, 2 * self.r - 1)
         growth = lift(self.epsilon).exp()
         weight = growth * (2 * self.r - 1) + 2 * (self.sensitivity - self.r) + 1
@@ -174,7 +179,7 @@ class DiscreteStaircase(AddsIntegers, ThreePoint):
 
     def _second_moment(self) -> arb:
         b, d, r = (-lift(self.epsilon)).exp(), self.sensitivity, self.r
-        # x = r + d g + v beyond the top step: g has weights b^{1+g}, v runs over 0 ... d-1
+        # Beyond the top step x = r + d g + v: g has the weight b^{1+g}, and v runs over 0 ... d-1.
         zeroth, first, second = 1 / (1 - b), b / (1 - b) ** 2, b * (1 + b) / (1 - b) ** 3
         ends = d * r + d * (d - 1) // 2
         squares = _squares(r + d - 1) - _squares(r - 1)
@@ -182,7 +187,7 @@ class DiscreteStaircase(AddsIntegers, ThreePoint):
         return 2 * (_squares(r - 1) + beyond) / self._weight(b)
 
     def _weight(self, b: arb) -> arb:
-        """The sum of all masses over the largest."""
+        """The sum of all masses divided by the largest mass."""
         return 2 * self.r - 1 + 2 * self.sensitivity * b / (1 - b)
 
     def _outside(self, h: int) -> arb:

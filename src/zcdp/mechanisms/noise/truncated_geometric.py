@@ -24,31 +24,34 @@ from zcdp.privacy.loss import LossLaw, envelope_of_balls
 __all__ = ["TruncatedGeometric"]
 
 
-LARGEST = 2_000  # outcomes of all pairs together, of which the envelope law is made
-BITS = 320
-MOST_PAIRS = 2_000
-FEW = 4
-TINY = 1e-300
-SOME = (0, 0.5, 2)  # scales of the noise from the end, where pairs are that are tried for lower ends
-PARTS = 4  # into which a run of pairs is divided where one of them may be the worst
-ALIKE = 16  # last bits of the working precision, in which pairs may differ that are not told apart
-SMALL, TERMS = arb(2) ** -16, 10  # losses below are small, of which that many powers are enough
-FAR = 128  # bits: inputs whose noise is cut off by less than this at both ends are taken together
-ENOUGH = 1024  # bits
-PAIR, SERIES = 18, 100  # what a pair takes to make, and its moment; and a series of that
+MOST_OUTCOMES = 2_000  # of all pairs together from which the envelope law is made
+ENVELOPE_BITS = 320  # of the masses in the envelope law
+MOST_PAIRS = 2_000  # pairs of inputs that are searched
+FEW_PAIRS = 4  # Fewer pairs are searched without a heuristic for the worst one.
+LEAST_EPSILON = 1e-300  # against division by 0 in floats
+WITNESS_SCALES = (0, 0.5, 2)  # distances from the end, in scales of the noise, of the pairs used for lower bounds
+RUN_PARTS = 4  # A run of pairs that may contain the worst one is divided into so many parts.
+LAST_BITS_ALIKE = 16  # Pairs that may differ only in so many last bits of the working precision are not told apart.
+SMALL_LOSS, SMALL_TERMS = arb(2) ** -16, 10  # For losses below the first, so many terms of a power series are enough.
+FAR_BITS = 128  # Inputs so far from both ends that less than 2^-128 of the noise is cut off are treated together.
+LAST_BITS = 1024  # With inputs treated together, a higher precision gains nothing; pairs are not cached beyond it.
+PAIR_FUNCTIONS, SERIES_FUNCTIONS = 18, 100  # cost of making a pair, or of its moment; and of the moment as a series
 
 
 @dataclass(frozen=True)
 class _Shift(FinitePair):
-    """Two ends as in a finite pair, and between them the masses inside e^{-ty} of losses losses[0] - 2ty, 0 < y < d."""
+    """The pair of inputs x and x + d: the two end outcomes of `FinitePair`, and d - 1 outcomes between them.
+
+    These have the P-masses inside * e^{-ty} and the losses losses[0] - 2ty, 0 < y < d.
+    """
 
     t: arb
     d: int
     inside: arb
 
     def _moment(self, s: Any) -> Any:
-        """The mean of e^{sL}."""
-        count_functions(SERIES if isinstance(s, arb_series) else PAIR)
+        """E_P e^{sL}, for a ball or a series s."""
+        count_functions(SERIES_FUNCTIONS if isinstance(s, arb_series) else PAIR_FUNCTIONS)
         total = sum((mass * exp(s * loss) for mass, loss in self._outcomes()), arb(0))
         if self.d > 1:
             fall = self.t * (1 + 2 * s)
@@ -68,15 +71,15 @@ class _Shift(FinitePair):
 
     def kl(self) -> arb:
         largest = max_ball([abs(loss) for loss in self.losses])
-        if not largest < SMALL:
+        if not largest < SMALL_LOSS:
             return coefficient(self._cumulant(arb_series([0, 1], prec=2)), 1)
-        # e^-L has the mean 1, so the mean of L is what the powers from L^2 on leave of it: no cancellation
-        moments = self._moment(arb_series([0, 1], prec=TERMS))
-        rest = (largest**TERMS * largest.exp() / factorial(TERMS)).upper()
-        return sum(((-1) ** j * coefficient(moments, j) for j in range(2, TERMS)), arb(0, rest))
+        # As E e^-L = 1, E L is the alternating sum of E L^j/j! over j >= 2: computed so, no digits cancel.
+        moments = self._moment(arb_series([0, 1], prec=SMALL_TERMS))
+        rest = (largest**SMALL_TERMS * largest.exp() / factorial(SMALL_TERMS)).upper()
+        return sum(((-1) ** j * coefficient(moments, j) for j in range(2, SMALL_TERMS)), arb(0, rest))
 
     def outcomes(self) -> list[tuple[arb, arb]]:
-        """All P- and Q-masses, of the largest ratio first."""
+        """The (P-mass, Q-mass) of all outcomes, the largest ratio first."""
         top = self.losses[0]
         inside = [(self.inside * exp(-self.t * y), top - 2 * self.t * y) for y in range(1, self.d)]
         (first, _), (last, least) = self._outcomes()
@@ -87,9 +90,9 @@ class _Shift(FinitePair):
 class TruncatedGeometric(FiniteEnvelope, Mechanism):
     """Output y in 0..n on input x in 0..n with probability proportional to e^{-t|x-y|}, t = epsilon/sensitivity.
 
-    Renormalising is not clamping: the constant depends on x, and the pure epsilon exceeds `epsilon`. Certified over
-    every pair of inputs within the sensitivity; more than 2000 that differ are refused. (Clamping the unrestricted
-    noise costs what the noise costs, for any n.) Theorem: docs/theorems/truncated-geometric.md.
+    Renormalising is not clamping: the constant depends on x, and the pure epsilon exceeds `epsilon`. The guarantee is
+    certified over all pairs of inputs within the sensitivity; more than 2000 different pairs are refused. (Clamping the
+    unrestricted noise costs what the noise costs, for any n.) Theorem: docs/theorems/truncated-geometric.md.
 
     >>> m = TruncatedGeometric(epsilon=1, n=5)
     >>> m.rho, m.pure_epsilon
@@ -118,19 +121,19 @@ class TruncatedGeometric(FiniteEnvelope, Mechanism):
         raise AttributeError("the largest loss of a truncated geometric has no closed form: see pure_epsilon")
 
     def group(self, size: Value) -> TruncatedGeometric:
-        """Inputs at a distance of `size` neighbours: the noise as it is, at a larger sensitivity (n at most)."""
+        """Inputs at a distance of `size` neighbours: the same noise, with a larger sensitivity, at most n."""
         distance = min(integer(size, "size", 1) * self.sensitivity, self.n)
         if isinstance(self.epsilon, Log):
             raise BadValue(f"epsilon ({self.epsilon}) of a group is no logarithm of a rational: give it as a number")
         return TruncatedGeometric(epsilon=self.epsilon * distance / self.sensitivity, n=self.n, sensitivity=distance)
 
     def pair(self) -> LossLaw | None:
-        """The envelope of all pairs of inputs; of too many, binary randomized response.
+        """The envelope of all pairs of inputs; if they are too many, the pair of binary randomized response.
 
         Theorem: docs/theorems/envelope.md.
         """
         pure = super().pair()
-        if (self.n - self.sensitivity + 1) * (self.sensitivity + 1) > LARGEST:
+        if (self.n - self.sensitivity + 1) * (self.sensitivity + 1) > MOST_OUTCOMES:
             return pure
 
         def law() -> LossLaw | None:
@@ -138,49 +141,52 @@ class TruncatedGeometric(FiniteEnvelope, Mechanism):
             found = envelope_of_balls(pairs, coarser=pure)
             if found is None:
                 return None
-            # Which pair is the worst depends on epsilon: at the end losses are largest, further away more are large.
-            scale = min(self.sensitivity / max(enclose(lambda: lift(self.epsilon))[0], TINY), len(pairs))
-            places = {int(min(some * scale, len(pairs) // 2)) for some in SOME}
+            # Which pair is the worst depends on epsilon: at an end of the range the largest losses are larger, further
+            # away more losses are large.
+            scale = min(self.sensitivity / max(enclose(lambda: lift(self.epsilon))[0], LEAST_EPSILON), len(pairs))
+            places = {int(min(some * scale, len(pairs) // 2)) for some in WITNESS_SCALES}
             ends = (envelope_of_balls([pairs[n]]) for n in sorted(places))
             return replace(found, neighbours=tuple(((end.witness, 1),) for end in ends if end and end.witness))
 
-        return at_precision(BITS, law) or pure
+        return at_precision(ENVELOPE_BITS, law) or pure
 
     def _inputs(self) -> Sequence[tuple[int, int]]:
-        """The numbers of outputs below x and above x + sensitivity, for each pair of inputs; none if they are too many.
+        """For each pair of inputs the numbers of outputs below x and above x + sensitivity; empty if they are too many.
 
-        One entry stands for all pairs so far from both ends that what is cut off there is next to nothing.
+        One entry stands for all pairs that are so far from both ends that a negligible part of the noise is cut off.
         """
         rest = self.n - self.sensitivity
         if rest < MOST_PAIRS:
             return [(x, rest - x) for x in range(rest + 1)]
-        far = enclose(lambda: FAR * arb.const_log2() * self.sensitivity / lift(self.epsilon))[1]
+        far = enclose(lambda: FAR_BITS * arb.const_log2() * self.sensitivity / lift(self.epsilon))[1]
         if 2 * far >= min(rest, MOST_PAIRS) - 2:
             return []
         near, beyond = [(x, rest - x) for x in range(ceil(far))], ceil(far)
         return [*near, (beyond, beyond), *((right, left) for left, right in reversed(near))]
 
     def pairs(self) -> Sequence[_Shift]:
-        """(x, x + sensitivity) for all x: the other direction is the mirror image, and no nearer pair is worse.
+        """The pairs of inputs (x, x + sensitivity) for all x.
 
+        Those in the other direction are their mirror images, and no pair at a smaller distance is worse.
         Theorem: docs/theorems/likelihood-ratio.md.
         """
         made = self._made()
         return [made(inputs, inputs) for inputs in self._inputs()]
 
     def _made(self) -> Callable[[tuple[int, int], tuple[int, int]], _Shift]:
-        """How the pair of one entry of `_inputs` is made; or one that encloses those of all entries from it to another.
+        """A function that makes a pair enclosing those of all entries of `_inputs` from a first to a last one.
 
-        What is cut off below falls from the first to the last, and what is cut off above rises.
+        For equal entries it is the pair of that entry. From the first to the last entry the part of the noise that is
+        cut off below decreases, and that cut off above increases.
         """
         d, t = self.sensitivity, lift(self.epsilon) / self.sensitivity
         least, middle = exp(-t * d), -exp(-t) * expm1(-t * (d - 1))
         kept = self._kept.setdefault(working_bits(), {})
 
         def made(first: tuple[int, int], last: tuple[int, int]) -> _Shift:
-            count_functions(PAIR)
+            count_functions(PAIR_FUNCTIONS)
             found = kept.get((first, last)) or make(first, last)
-            if working_bits() <= ENOUGH and len(kept) < 2 * MOST_PAIRS:
+            if working_bits() <= LAST_BITS and len(kept) < 2 * MOST_PAIRS:
                 kept[first, last] = found
             return found
 
@@ -191,11 +197,11 @@ class TruncatedGeometric(FiniteEnvelope, Mechanism):
             if not single:
                 low, high = low.union(-expm1(-t * (last[0] + 1))), high.union(-expm1(-t * (last[1] + 1)))
             together = any(sum(entry) < self.n - d for entry in (first, last))
-            if together:  # anything from this to no cut at all
+            if together:  # It stands for all pairs from this one to one without any cut.
                 low, high = low.union(arb(1)), high.union(arb(1))
             whole = low + middle + least * high
             one = single and not together
-            # with both ends cut off, W'/W - 1 = (A - B)(1 - e^-td)/W, where A - B does not cancel as it is written here
+            # With both ends cut off, W'/W - 1 = (A - B)(1 - e^-td)/W; this form of A - B has no cancellation.
             apart = exp(-t * (min(first) + 1)) * expm1(-t * abs(right - left))
             more = (apart if left > right else -apart) if one else high - low
             shift = arb(0) if one and left == right else log1p(-more * expm1(-t * d) / whole)
@@ -206,13 +212,16 @@ class TruncatedGeometric(FiniteEnvelope, Mechanism):
 
     @cached_property
     def _kept(self) -> dict[int, dict[tuple[tuple[int, int], tuple[int, int]], _Shift]]:
-        """Pairs that were made, by the working precision: each order that is looked at asks for them again."""
+        """Pairs made so far, by the working precision: every order alpha that is evaluated needs them again."""
         return {}
 
     def _largest(self, quantity: Callable[[FinitePair], arb]) -> arb:
-        """See `FiniteEnvelope`; many are left out at once where a bound on all of them is below one of the others."""
-        if self.n - self.sensitivity >= MOST_PAIRS and working_bits() > ENOUGH:  # One stands for many, to FAR bits.
-            return at_precision(ENOUGH, lambda: self._largest(quantity))
+        """The largest value of a quantity over all pairs, by branch and bound.
+
+        A run of pairs is left out if a bound on all of them is not above the value of another pair.
+        """
+        if self.n - self.sensitivity >= MOST_PAIRS and working_bits() > LAST_BITS:  # FAR_BITS limits the accuracy.
+            return at_precision(LAST_BITS, lambda: self._largest(quantity))
         inputs, made = self._inputs(), self._made()
         found = [arb(0), *(quantity(made(inputs[n], inputs[n])) for n in {0, len(inputs) // 2, len(inputs) - 1})]
         best = max_ball(found).lower()
@@ -222,11 +231,11 @@ class TruncatedGeometric(FiniteEnvelope, Mechanism):
             value = quantity(made(inputs[start], inputs[end - 1]))
             if value <= best:
                 continue
-            if end - start == 1 or value.rel_accuracy_bits() > working_bits() - ALIKE:
+            if end - start == 1 or value.rel_accuracy_bits() > working_bits() - LAST_BITS_ALIKE:
                 found.append(value)
                 best = best.max(value.lower())
                 continue
-            size = -(-(end - start) // PARTS)
+            size = -(-(end - start) // RUN_PARTS)
             pending += [(n, min(n + size, end)) for n in range(start, end, size)]
         return max_ball(found)
 
@@ -234,12 +243,13 @@ class TruncatedGeometric(FiniteEnvelope, Mechanism):
         return _searched(self, tolerance)
 
     def candidates(self) -> Sequence[int] | None:
-        """The pair that looks worst in floats, on a grid of orders: where to search first.
+        """The index of the pair with the largest D(alpha)/alpha on a grid of orders, in floats; None if pairs are few.
 
-        Beyond floats it is the ends and the middle: what is worse is found where it is in the way of the proof.
+        It is a heuristic start of the search. Beyond the range of floats it is both ends and the middle; the certified
+        search finds a worse pair in any case.
         """
         inputs = self._inputs()
-        if len(inputs) < FEW:
+        if len(inputs) < FEW_PAIRS:
             return None
         some = [0, len(inputs) // 2, len(inputs) - 1]
         if self.n > 2**53:
@@ -263,5 +273,5 @@ class TruncatedGeometric(FiniteEnvelope, Mechanism):
 
 @lru_cache(maxsize=64)
 def _searched(mechanism: TruncatedGeometric, tolerance: float) -> Supremum:
-    """The search over all pairs, once for all mechanisms that are alike: a calibration makes many."""
+    """The certified search over all pairs, cached: a calibration makes equal mechanisms often."""
     return steepest_ratio(mechanism.convexes, tolerance, mechanism.candidates())

@@ -1,6 +1,8 @@
-"""The law of the privacy loss: what the exact profile needs to know of a mechanism; one kind of law a file.
+"""The privacy loss distribution (PLD) of a mechanism, called its *law*: one file for each kind of law.
 
-The interface, and how to write a law, is law.py.
+law.py has the interface `LossLaw` and says how to write one. transform.py has the moment generating function of a law
+and of a composition, decay.py bounds on how fast it decays along a vertical line; the engines of zcdp.privacy.profile
+invert it by Fourier integrals.
 """
 
 from zcdp.privacy.loss.discrete_gaussian_law import discrete_gaussian_pair

@@ -1,4 +1,10 @@
-"""How fast transforms decay along a vertical line: what one law knows of it, and the sum over a composition."""
+"""Lower bounds on log(M(c)/|M(c + iy)|): how fast the transform of the loss decays along the vertical line Re z = c.
+
+The engines that invert the transform by a contour integral (the Fourier or characteristic function accountant) use
+these bounds to certify which nodes y of the line may be left out. Each law of a composition contributes a `Share`;
+`Decay` adds the shares up, since |M| of a composition is the product of the factors. The bounds are computed in doubles
+with numpy, rounded to the safe side. Theorem: docs/theorems/decay.md.
+"""
 
 from __future__ import annotations
 
@@ -21,7 +27,7 @@ if TYPE_CHECKING:
 
 __all__ = [
     "DOWN",
-    "MOST",
+    "LARGEST_BOUND",
     "UP",
     "Bound",
     "Decay",
@@ -35,65 +41,67 @@ __all__ = [
     "minus_log",
 ]
 
-# Sums, products, quotients and roots of non-negative doubles err by at most 2^-53 of themselves each; `UP` and `DOWN`
-# cover thousands of them.
+# Each sum, product, quotient or root of non-negative doubles has a relative error of at most 2^-53. Multiplying by `UP`
+# or `DOWN` makes up for thousands of such errors.
 UP, DOWN = 1 + 2.0**-40, 1 - 2.0**-40
-MOST = 1e300
-CHUNK = 1 << 18  # numbers at a time
-BOUND = 300  # nanoseconds that the bound of one law over one cell takes
-# Sine and logarithm are partial sums of their series, on the safe side.
+LARGEST_BOUND = 1e300  # No bound is larger: an overflow to infinity would prove nothing.
+CHUNK = 1 << 18  # numbers in one numpy array: longer ones are computed in pieces
+NANOSECONDS_OF_BOUND = 300  # what the bound on one law over one interval of y costs
+# Lower bounds on pi, log 2 and 2/pi^2. Sine and logarithm below are partial sums of their series, on the safe side.
 BELOW_PI, BELOW_LOG_2, BELOW_NEAR = 3.14159265358979, 0.693147180559945, 0.20264236728467
 
 
 class Bound(Protocol):
-    """What some shares of one kind know together."""
+    """A function that bounds the decay of several laws, whose shares have the same class, over many intervals."""
 
     def __call__(self, low: Floats, high: Floats, distance: float) -> Floats:
-        """A lower bound on the sum of count * log(M(c)/|M(c + iy)|), for columns `low` and `high`, one row for each.
+        """Certified lower bounds on the sum over the laws of count * log(M(c)/|M(c + iy)|), one for each interval.
 
-        Where `distance` is 0 the bound is over low <= y <= high; `high` may be infinite. Else it is over all images
-        y + m omega of these y, m != 0, omega the period of the lattice: all of them at least `distance` from 0.
+        `low` and `high` are columns. If `distance` is 0, row n is a bound for all y with low[n] <= y <= high[n], where
+        high[n] may be infinite. Else the law has a lattice of period omega in y, and row n is a bound for all images
+        y + m omega, m != 0, of these y; all of the images have an absolute value of at least `distance`.
         """
 
 
 @dataclass(frozen=True)
 class Share(ABC):
-    """What one law knows of its decay on the line Re z = c, and how often it is used.
+    """One law's contribution to the decay of a composition on the line Re z = c, and its number of uses, `count`.
 
-    A new kind of decay is a subclass; `together` takes all shares of the kind at once, so that they can be bounded as
-    arrays. All bounds are in doubles, on the safe side. Theorem: docs/theorems/decay.md.
+    A new kind of bound is a subclass. Its method `together` takes all shares of the class at once, so that numpy can
+    bound them as arrays. All bounds are in doubles, rounded to the safe side. The *tilted* mass of a set of losses is
+    its mass under e^{cL} dP/M(c). Theorem: docs/theorems/decay.md.
     """
 
     count: int
 
     _: KW_ONLY
     atoms: float = 1.0
-    """Not below the tilted mass of all atoms, for the images of a lattice; 1 is always true."""
+    """An upper bound on the tilted mass of all atoms of the loss, for the images of a lattice; 1 is always valid."""
     density: float = 0.0
-    """If M = A + B/w, w = z + 1/2, A the part of the atoms: not below |B(z)|/M(c) on the line."""
+    """If M = A + B/w, w = z + 1/2, with A the transform of the atoms: an upper bound on |B(z)|/M(c) on the line."""
     near_end: float = inf
-    """A height up to which the middle of the integrand reaches, for proposals."""
+    """Heuristic: the height y up to which the central peak of the integrand reaches."""
     cells: int = 1
-    """What one bound costs, in bounds on a plain law."""
+    """What one bound costs, in units of the bound on a simple law."""
     most: float = inf
-    """What the bound on one use never exceeds, as atoms do not decay: where that is too little no line is tried."""
+    """An upper limit for the bound on one use: atoms do not decay. If it is too small, no line is tried at all."""
 
     @classmethod
     @abstractmethod
     def together(cls, shares: Sequence[Self], x: float) -> Bound:
-        """The bound on the decay of all of them; x is not above c + 1/2."""
+        """The bound on the joint decay of all `shares`; x is a lower bound on c + 1/2."""
 
 
 @dataclass(frozen=True)
 class MonotoneShare(Share):
-    """A law that brings a bound of its own, one that holds for all larger heights too."""
+    """The share of a law with a bound of its own, which at a height Y is valid for all heights y >= Y."""
 
     least: Callable[[Floats], Floats]
     """For an array of heights Y >= 0: lower bounds on log(M(c)/|M(c + iy)|) for all y >= Y, not negative."""
 
     @classmethod
     def together(cls, shares: Sequence[Self], x: float) -> Bound:  # noqa: ARG003
-        """One after the other."""
+        """The sum of the bounds, evaluated one law after the other."""
 
         def bound(low: Floats, high: Floats, distance: float) -> Floats:  # noqa: ARG001
             from numpy import maximum, zeros
@@ -110,18 +118,18 @@ class MonotoneShare(Share):
 
 @dataclass(frozen=True)
 class GaussianShare(Share):
-    """Of normal losses: log(M(c)/|M(c + iy)|) = mu^2 y^2/2, for all of them together."""
+    """The share of the Gaussian mechanism, whose loss is normal: log(M(c)/|M(c + iy)|) = mu^2 y^2/2 exactly."""
 
     curvature: arb
     """mu^2."""
 
     @classmethod
     def together(cls, shares: Sequence[Self], x: float) -> Bound:  # noqa: ARG003
-        """As one curvature."""
+        """The bound with the sum of all mu^2: a composition of Gaussian mechanisms is one of them."""
         root = root_below(sum((share.curvature * share.count for share in shares), arb(0)))
 
         def bound(low: Floats, high: Floats, distance: float) -> Floats:  # noqa: ARG001
-            height = 0 * low if distance else low  # Nothing is known of the images, nor asked: there is no lattice.
+            height = 0 * low if distance else low  # A normal loss has no lattice: no bound on images is needed.
             return ((root * height) ** 2 / 2)[:, 0]
 
         return bound
@@ -129,25 +137,26 @@ class GaussianShare(Share):
 
 @dataclass(frozen=True)
 class WaveShare(Share):
-    """What the bounds need to know of one law on the line Re z = c; its tilted law is e^{cL} dP/M(c).
+    """The share of a law with atoms at losses a_k, of tilted masses q_k, and possibly a density between them.
 
-    `near_end` is not above pi over the distance of the least and the largest loss, `density` not below the sum of
-    |c_k1| e^{a_k x}/M(c).
+    Here `near_end` is at most pi divided by the distance of the least and the largest loss, and with
+    M(z) = sum of e^{a_k w} (c_k0 + c_k1/w), `density` is at least the sum of |c_k1| e^{a_k x}/M(c), x = c + 1/2.
     """
 
     deviation: float
-    """Not above the tilted standard deviation of the loss."""
+    """A lower bound on the tilted standard deviation of the loss."""
     waves: tuple[tuple[float, float], ...] = ()
-    """Pairs (not above 2 sum of q_k q_m, (a_k - a_m)/(2 pi) to the nearest float), over atoms equally far apart."""
+    """For some distances of atoms: a lower bound on 2 sum of q_k q_m over atoms at that distance a_k - a_m, and
+    (a_k - a_m)/(2 pi) to the nearest float."""
 
     @classmethod
     def together(cls, shares: Sequence[Self], x: float) -> Waves:
-        """As one array, a column for each."""
+        """The bound on all `shares`, as arrays with one column for each of them."""
         return Waves(shares, x)
 
 
 class Waves:
-    """The bounds of docs/theorems/decay.md for many laws at once."""
+    """The bounds of docs/theorems/decay.md on laws with atoms, for many laws at once: see `Bound` for calls."""
 
     def __init__(self, shares: Sequence[WaveShare], x: float) -> None:
         import numpy
@@ -165,34 +174,37 @@ class Waves:
         ]  # fmt: skip
 
     def column(self, values: list[float]) -> Floats:
-        """One number for each share."""
+        """An array with one number for each share."""
         return self.np.array(values, dtype=float)
 
     def best(self, low: Floats, high: Floats, distance: float) -> Any:
-        """The best bound that needs no small height, for each share."""
+        """For each interval and each share the best of those bounds on one use that are valid at every height."""
         np = self.np
         waves: Any = np.zeros((len(low), len(self.count)))
         for weight, turns in self.waves:
             waves = waves + weight * least_square_sine(np, low * turns, high * turns)
         waves = waves * DOWN
-        larger = np.maximum(low, self.x)  # Squares of what is divided by it do not overflow.
+        larger = np.maximum(low, self.x)  # Squares of quotients by this number do not overflow.
         far = distance or larger * np.sqrt((low / larger) ** 2 + (self.x / larger) ** 2) * DOWN
         rest = np.sqrt(np.maximum(self.atoms * self.atoms * UP - 2 * waves, 0.0)) + self.density / far
         return np.maximum(minus_log(np, rest * UP), waves)
 
     def __call__(self, low: Floats, high: Floats, distance: float) -> Floats:
-        """See `Bound`."""
+        """The sum over all shares of count times the best bound: also the quadratic one, which needs y <= near_end."""
         np = self.np
         best = self.best(low, high, distance)
         near = np.where(high <= self.near_end, BELOW_NEAR * (self.deviation * low) ** 2, 0.0)
-        if distance:  # A density is not periodic: what is known near 0 says nothing of its images.
+        if distance:  # A density is not periodic: a bound near y = 0 says nothing about the images.
             near = np.where(self.density > 0, 0.0, near)
         total: Floats = (np.maximum(best, near) * self.count).sum(axis=1)
         return total
 
 
 class Decay:
-    """Lower bounds on log(M(c)/|M(c + iy)|) over intervals of y. Theorem: docs/theorems/decay.md."""
+    """Certified lower bounds on log(M(c)/|M(c + iy)|) of a composition, over intervals of y.
+
+    Theorem: docs/theorems/decay.md.
+    """
 
     def __init__(self, shares: Sequence[Share], c: arb) -> None:
         import numpy
@@ -204,24 +216,27 @@ class Decay:
             kinds.setdefault(type(share), []).append(share)
         self.bounds = [kind.together(same, x) for kind, same in kinds.items()]
         self.size = max(sum(share.cells for share in shares), 1)
-        """What one bound costs, in bounds on one plain law."""
+        """What one bound costs, in units of the bound on one simple law."""
         self.count = numpy.array([float(share.count) * DOWN for share in shares])
         self.atoms = numpy.array([share.atoms for share in shares])
         self.density = numpy.array([share.density for share in shares])
         self.most = sum(share.count * share.most for share in shares)
-        """No bound is above it, near enough."""
+        """Heuristic: about the largest value that a bound can have at any height."""
         self.least_near_end = min(share.near_end for share in shares)
 
     def bound(self, low: Floats, high: Floats) -> Floats:
-        """Over low <= y <= high, for arrays of both; high may be infinite."""
+        """For each interval a bound for all y with low <= y <= high; `high` may be infinite."""
         return self._in_chunks(low, high, 0.0)
 
     def bound_images(self, low: Floats, high: Floats, distance: float) -> Floats:
-        """The same at all y + m omega, m != 0, omega the lattice's period; they are at least `distance` from 0."""
+        """For each interval a bound for all y + m omega, m != 0, with low <= y <= high and omega the lattice's period.
+
+        All these images must have an absolute value of at least `distance`.
+        """
         return self._in_chunks(low, high, distance)
 
     def _in_chunks(self, low: Floats, high: Floats, distance: float) -> Floats:
-        count_work(BOUND * self.size * len(low))
+        count_work(NANOSECONDS_OF_BOUND * self.size * len(low))
         rows = max(CHUNK // self.size, 1)
         with self.np.errstate(all="ignore"):
             parts = [
@@ -234,15 +249,15 @@ class Decay:
         total = self.bounds[0](low, high, distance)
         for bound in self.bounds[1:]:
             total = total + bound(low, high, distance)
-        # an overflow is no proof
-        answer: Floats = self.np.minimum(total, MOST) * (DOWN - self.size * 2.0**-52)
+        answer: Floats = self.np.minimum(total, LARGEST_BOUND) * (DOWN - self.size * 2.0**-52)
         return answer
 
 
 def least_distance(np: Any, low: Any, high: Any) -> Any:
-    """A lower bound on the distance of t to the integers over low <= t <= high, both known to a few last places.
+    """A lower bound on the distance of t to the nearest integer over low <= t <= high; 0 where `high` is infinite.
 
-    Between two integers it is concave: the end nearer to an integer is the least. It is 0 where `high` is infinite.
+    `low` and `high` may be wrong in their last places. Between two integers the distance is concave in t, so that its
+    minimum is at one of the ends.
     """
     finite = np.isfinite(high)
     high = np.where(finite, high, low)

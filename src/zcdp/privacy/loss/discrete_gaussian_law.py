@@ -1,4 +1,7 @@
-"""The loss of discrete Gaussian noise: its transform in closed form, and how fast that decays."""
+"""The privacy loss of discrete Gaussian noise: its transform as a Jacobi theta function, and bounds on its decay.
+
+Theorem: docs/theorems/discrete-gaussian.md.
+"""
 
 from __future__ import annotations
 
@@ -13,7 +16,7 @@ from flint import acb, arb
 
 from zcdp.numeric.balls import Undecided, below, lift, root_below, trusted
 from zcdp.numeric.theta import Theta
-from zcdp.privacy.loss.decay import DOWN, MOST, UP, Waves, WaveShare, least_distance
+from zcdp.privacy.loss.decay import DOWN, LARGEST_BOUND, UP, Waves, WaveShare, least_distance
 from zcdp.privacy.loss.lattice import Lattice
 from zcdp.privacy.loss.law import LossLaw, Outcomes
 from zcdp.privacy.loss.transform import Factor, Polynomial, Taylor, Tilted
@@ -28,14 +31,17 @@ if TYPE_CHECKING:
     Floats = NDArray[np.float64]
 
 
-LISTED, MOST_LISTED = 18, 380  # Atoms up to so many deviations are outcomes, and so many there may be.
-STIFF, FEW_ATOMS = 1, 9  # From this variance on theta is nearly 1; up to that one the atoms are listed.
-DEVIATIONS, WIDEST = 10, 400  # So many atoms are listed for doubles, up to this variance.
+# `outcomes` lists the atoms up to this number of deviations, if they are not more than MOST_OUTCOMES.
+OUTCOME_DEVIATIONS, MOST_OUTCOMES = 18, 380
+# `share` uses the bound for theta close to 1 from the first variance on, and a list of atoms up to the second one.
+STIFF_VARIANCE, LISTED_VARIANCE = 1, 9
+# `tilted` lists the atoms up to this number of deviations, if the variance is not larger than LARGEST_TILTED_VARIANCE.
+TILTED_DEVIATIONS, LARGEST_TILTED_VARIANCE = 10, 400
 
 
 @dataclass(frozen=True)
 class DiscreteNormal:
-    """Noise of mass proportional to exp(-x^2/(2 variance)) on the integers, and the same shifted.
+    """Noise of mass proportional to exp(-x^2/(2 variance)) on the integers, compared with itself moved by `shift`.
 
     The losses are shift (shift - 2x)/(2 variance), and with theta of docs/theorems/discrete-gaussian.md
         M(z) = exp(mu^2 (z^2 + z)/2) theta(shift z)/theta(0),  mu^2 = shift^2/variance.
@@ -51,11 +57,11 @@ class DiscreteNormal:
 
     @property
     def point(self) -> Fraction:
-        """One of the losses."""
+        """The loss at x = 0."""
         return self.shift**2 / (2 * self.variance)
 
     def moment(self) -> Callable[[Any], Any]:
-        """M, on balls and on a series z_0 + z_1 u; constants at the working precision."""
+        """The function M, for balls and for series z_0 + z_1 u, with constants at the working precision."""
         theta, half = Theta(self.variance), lift(self.point)
         period = 2 * arb.pi() / lift(self.spacing)
         scale = 1 / theta(arb(0))
@@ -66,7 +72,7 @@ class DiscreteNormal:
         def closed(z: Any) -> Any:
             if not isinstance(z, acb):
                 return along(z)
-            # M(z + i period) = (-1)^shift M(z); nearer to the real line theta has fewer terms
+            # M(z + i period) = (-1)^shift M(z); close to the real line theta needs fewer terms
             turns = (z.imag.mid() / period + arb(1) / 2).mid().floor().unique_fmpz()
             if turns is None:
                 raise Undecided
@@ -76,11 +82,11 @@ class DiscreteNormal:
         return closed
 
     def reach(self, deviations: int) -> int:
-        """So many standard deviations and more, in integers."""
+        """An integer that is at least `deviations` standard deviations."""
         return deviations * (isqrt(int(self.variance)) + 1)
 
     def atoms(self, c: arb, reach: int) -> tuple[int, list[arb]]:
-        """The first of 2 reach + 2 integers around -c shift, and their tilted masses e^{cL} P/M(c)."""
+        """The first of 2 reach + 2 consecutive integers around -c shift, and the tilted masses e^{cL} P/M(c) of all."""
         centre, width = -c * self.shift, 2 * lift(self.variance)
         middle = centre.mid().floor().unique_fmpz()
         if middle is None:
@@ -91,15 +97,15 @@ class DiscreteNormal:
         return first, [(-((x - centre) ** 2) / width).exp() / whole for x in places]
 
     def share(self, count: int, c: arb) -> ThetaShare:
-        """Bounds on the decay along Re z = c."""
+        """Certified bounds on the decay of |M| along Re z = c, for `count` uses."""
         turns = trusted(lift(self.spacing) / (2 * arb.pi()))
-        stiffness = max(below(2 * arb.pi() ** 2 * lift(self.variance)), 0.0) if self.variance >= STIFF else 0.0
+        stiffness = max(below(2 * arb.pi() ** 2 * lift(self.variance)), 0.0) if self.variance >= STIFF_VARIANCE else 0.0
         reach = self.reach(4)
         near_end = below(arb.pi() / (lift(self.spacing) * (2 * reach + 1)))
-        if self.variance > FEW_ATOMS:
+        if self.variance > LISTED_VARIANCE:
             return ThetaShare(count, 0.0, (), min(stiffness, 1e300), turns, near_end=near_end)
         _, masses = self.atoms(c, reach)
-        # E[(L - L')^2; both listed] = 2 (m_0 m_2 - m_1^2), with the moments of the listed masses
+        # E[(L - L')^2; both listed] = 2 (m_0 m_2 - m_1^2), m_k the moments of the listed masses
         zeroth, first, second = (sum((n**k * q for n, q in enumerate(masses)), arb(0)) for k in range(3))
         spread = root_below((zeroth * second - first * first) * lift(self.spacing) ** 2)
         weight = below(2 * sum((p * q for p, q in pairwise(masses)), arb(0)))
@@ -109,27 +115,30 @@ class DiscreteNormal:
 
 @dataclass(frozen=True, eq=False)
 class DiscreteGaussianLaw(LossLaw):
-    """Discrete Gaussian noise and the same shifted. Theorem: docs/theorems/discrete-gaussian.md."""
+    """The pair of discrete Gaussian noise and the same noise shifted. Theorem: docs/theorems/discrete-gaussian.md."""
 
     noise: DiscreteNormal
 
     def ready(self) -> Factor:
-        """See `LossLaw`."""
+        """The transform of one use, with constants at the working precision."""
         return _NormalFactor(self.noise)
 
     def _looks_symmetric(self) -> bool:
-        """theta is even and has the period 1, and z^2 + z is the same at -1 - z: the formula shows it."""
+        """True: theta is even and has the period 1, and z^2 + z has the same value at -1 - z."""
         return True
 
     def lattice(self) -> Lattice:
-        """See `LossLaw`; the losses have no end, so any of them is the point to count from."""
+        """The lattice of all losses; they are unbounded, so any of them serves as its point `top`."""
         return Lattice(self.noise.point, self.noise.spacing)
 
     def outcomes(self, *, inward: bool = False) -> Outcomes | None:
-        """See `LossLaw`; each tail is one outcome, or as large a loss as there can be."""
+        """P- and Q-masses of the atoms up to 18 deviations and of two tails; None if they are too many.
+
+        The tails get infinite losses in a pair that dominates and, with `inward`, loss 0 in a pair that is dominated.
+        """
         variance, shift = self.noise.variance, self.noise.shift
-        reach = LISTED * (isqrt(int(variance)) + 1)
-        if 2 * reach + shift > MOST_LISTED:
+        reach = OUTCOME_DEVIATIONS * (isqrt(int(variance)) + 1)
+        if 2 * reach + shift > MOST_OUTCOMES:
             return None
         width = 2 * lift(variance)
         whole = Theta(variance)(arb(0)) * (arb.pi() * width).sqrt()
@@ -141,11 +150,13 @@ class DiscreteGaussianLaw(LossLaw):
         most = mass(reach) / (1 - ratio)
         tail = arb(0).union(most)
         left, right = ([(tail, tail)] * 2) if inward else ((2 * tail, arb(0)), (arb(0), 2 * tail))
-        # Noise around 0 has the record, noise around the shift has it not.
+        # P is the noise around 0, with the record; Q is the noise around the shift, without it.
         return Outcomes([left, *((mass(x), mass(x - shift)) for x in range(1 - reach, shift + reach)), right])
 
 
 class _NormalFactor(Factor):
+    """The transform of discrete Gaussian noise."""
+
     weight = 2
     atomic = True
 
@@ -153,18 +164,18 @@ class _NormalFactor(Factor):
         self.noise, self.closed = noise, noise.moment()
 
     def moment(self, z: Any) -> Any:
-        """See `Factor`."""
+        """M(z) = E_P[e^{zL}; L finite], on real balls, complex balls and real series."""
         return self.closed(z)
 
     def share(self, count: int, c: arb, taylor: Taylor) -> ThetaShare:  # noqa: ARG002
-        """See `Factor`."""
+        """Certified bounds on the decay of |M| along Re z = c, for `count` uses."""
         return self.noise.share(count, c)
 
     def tilted(self, c: arb) -> Tilted | None:
-        """See `Factor`; the atoms within ten standard deviations."""
-        if self.noise.variance > WIDEST:
+        """The tilted law by its atoms within ten standard deviations, for the contour integral in doubles."""
+        if self.noise.variance > LARGEST_TILTED_VARIANCE:
             return None
-        first, masses = self.noise.atoms(c, self.noise.reach(DEVIATIONS))
+        first, masses = self.noise.atoms(c, self.noise.reach(TILTED_DEVIATIONS))
         rest, gap = abs(1 - sum(masses, arb(0))).upper(), lift(self.noise.spacing)
         top = lift(self.noise.point - self.noise.spacing * first)
         return Tilted([Polynomial([[q] for q in masses], gap, arb(0))], top, rest)
@@ -172,20 +183,22 @@ class _NormalFactor(Factor):
 
 @dataclass(frozen=True)
 class ThetaShare(WaveShare):
-    """With the bound for noise so wide that the theta function is nearly 1."""
+    """The share of discrete Gaussian noise, with one more bound, for noise so wide that theta is close to 1."""
 
     stiffness: float = 0.0
-    """Not above 2 pi^2 sigma^2, where that is at least 3; else 0."""
+    """A lower bound on S = 2 pi^2 sigma^2, if that is at least 3; else 0."""
     turns: float = 0.0
     """The distance of neighbouring atoms over 2 pi, to the nearest float."""
 
     @classmethod
     def together(cls, shares: Sequence[Self], x: float) -> Waves:
-        """See `Share`."""
+        """The bound on the decay of all these laws together."""
         return _Thetas(shares, x)
 
 
 class _Thetas(Waves):
+    """The bounds of `Waves`, with the additional one of `ThetaShare`, for many laws at once."""
+
     def __init__(self, shares: Sequence[ThetaShare], x: float) -> None:
         super().__init__(shares, x)
         self.stiffness = self.column([s.stiffness for s in shares])
@@ -199,22 +212,23 @@ class _Thetas(Waves):
 
 
 def discrete_gaussian_pair(variance: Fraction, shift: int) -> DiscreteGaussianLaw:
-    """Discrete Gaussian noise and the same shifted: losses shift (shift - 2x)/(2 variance) over all integers x.
+    """The law of discrete Gaussian noise and the same noise shifted, whose worst-case pair it is.
 
-    Theorem: docs/theorems/discrete-gaussian.md.
+    Its losses are shift (shift - 2x)/(2 variance) over all integers x. Theorem: docs/theorems/discrete-gaussian.md.
     """
     return DiscreteGaussianLaw(DiscreteNormal(variance, shift), exact=True)
 
 
 def _theta_decay(np: Any, stiffness: Any, low: Any, high: Any) -> Any:
-    """S d^2 - 5 e^{-S (1 - 2d)} where d is the distance of t to the integers, over low <= t <= high; 0 for S = 0.
+    """A lower bound on S d^2 - 5 e^{-S (1 - 2d)} over low <= t <= high, d the distance of t to the nearest integer.
 
-    e^{-x} <= (1 + x/64)^{-64}. Theorem: docs/theorems/discrete-gaussian.md.
+    S is the stiffness; for S = 0 the bound is 0. It uses e^{-x} <= (1 + x/64)^{-64}.
+    Theorem: docs/theorems/discrete-gaussian.md.
     """
     least = least_distance(np, low, high)
     most = np.minimum(least + (high - low) + high * 2.0**-46, 0.5)
     image = 1 + stiffness * (1 - 2 * most) * (DOWN / 64)
     for _ in range(6):
-        image = np.minimum(image * image, MOST)  # An overflow would do no harm, but it would warn.
+        image = np.minimum(image * image, LARGEST_BOUND)  # An overflow would be harmless, but numpy would warn.
     decay = stiffness * (least * least) * DOWN - 5 * UP / image
     return np.where(stiffness > 0, np.maximum(decay, 0.0), 0.0)

@@ -1,4 +1,8 @@
-"""The loss of discrete Laplace noise: a long row of atoms, with a closed form and a bound of its own."""
+"""The privacy loss of discrete Laplace (two-sided geometric) noise: a row of equally spaced atoms.
+
+A long row has its transform in closed form and its own bound on the decay; a very long one is replaced by the Laplace
+pairs that enclose it. Theorem: docs/theorems/discrete-laplace-pair.md.
+"""
 
 from __future__ import annotations
 
@@ -28,21 +32,21 @@ if TYPE_CHECKING:
     Floats = NDArray[np.float64]
 
 
-FEW_TERMS = 8  # So few are added faster than a closed form is evaluated.
-LONG, LONGEST = 200, 20_000  # So many terms of a law are always listed, and so many may be.
-SAME = 4e-9  # Losses that differ by less than this part are next to equal.
+FEW_TERMS = 8  # Up to so many terms are added up faster than the closed form is evaluated.
+ALWAYS_LISTED, MOST_LISTED = 200, 20_000  # Rows of up to so many steps are always kept as they are, longer ones never.
+NEGLIGIBLE_EXCESS = 4e-9  # relative difference of epsilon below which the two Laplace pairs are sharp enough
 
 
 def discrete_laplace_pair(epsilon: Exact, sensitivity: int, *, listed: bool | None = None) -> LossLaw:
-    """Two-sided geometric noise shifted by `sensitivity`: losses epsilon (1 - 2k/sensitivity).
+    """The law of two-sided geometric noise and the same shifted by `sensitivity`: losses epsilon (1 - 2k/sensitivity).
 
-    A long one lies between Laplace noise at epsilon and at epsilon + 2 log cosh(t/2), t = epsilon/sensitivity. They
-    take its place where they are next to equal, or its losses too many to list.
-    Theorem: docs/theorems/discrete-laplace-pair.md.
+    Its profile is between those of Laplace noise at epsilon and at epsilon + 2 log cosh(t/2), t = epsilon/sensitivity.
+    The upper Laplace law, with the lower one as its witness, is returned where the two nearly agree or where the losses
+    are too many to list; `listed` overrides that choice. Theorem: docs/theorems/discrete-laplace-pair.md.
     """
     if listed is None:
-        apart = float((lift(epsilon) / (4 * sensitivity**2)).mid())  # This is t^2/4, as a part of epsilon.
-        listed = sensitivity <= LONG or (sensitivity <= LONGEST and apart > SAME)
+        apart = float((lift(epsilon) / (4 * sensitivity**2)).mid())  # This is (t^2/4)/epsilon.
+        listed = sensitivity <= ALWAYS_LISTED or (sensitivity <= MOST_LISTED and apart > NEGLIGIBLE_EXCESS)
     if not listed:
         rational = Fraction(enclose(lambda: lift(epsilon))[1]) if isinstance(epsilon, Log) else epsilon
         witness = laplace_pair(epsilon, exact=True)
@@ -53,7 +57,7 @@ def discrete_laplace_pair(epsilon: Exact, sensitivity: int, *, listed: bool | No
 
 
 def _masses(epsilon: Exact, sensitivity: int) -> tuple[arb, arb]:
-    """P(X = k) e^{-a_k/2}, at both ends, and at each k between them."""
+    """The coefficients P(L = a_k) e^{-a_k/2} of the transform: of the two end atoms, and of each atom between them."""
     e = lift(epsilon)
     t = e / sensitivity
     edge = exp(-e / 2) / (1 + exp(-t))
@@ -67,17 +71,17 @@ def _terms(epsilon: Exact, sensitivity: int) -> Terms:
 
 @dataclass(frozen=True, eq=False)
 class DiscreteLaplaceRow(ExponentialSum):
-    """Discrete Laplace noise of many atoms: M in closed form, and a bound on how its inner atoms add up.
+    """Discrete Laplace noise with many atoms: M in closed form, and a bound on the sum over its inner atoms.
 
     M(z) = c_0 (e^{aw} + e^{-aw}) + c_1 e^{(a-g)w} (1 - e^{-(2a-g)w})/(1 - e^{-gw}), g = 2a/sensitivity.
     """
 
     def ready(self) -> ExponentialSumFactor:
-        """See `LossLaw`."""
+        """The transform of one use, with constants at the working precision."""
         return _RowFactor(self.loss, self.ratio, self.terms())
 
     def _looks_symmetric(self) -> bool:
-        """As a sum, and the closed form is that sum."""
+        """Whether the sum is symmetric, and the closed form agrees with the sum at a test point."""
         factor = self.ready()
         plain = ExponentialSumFactor(self.loss, self.ratio, factor.terms)
         at = arb(0.3)
@@ -85,6 +89,8 @@ class DiscreteLaplaceRow(ExponentialSum):
 
 
 class _RowFactor(ExponentialSumFactor):
+    """The transform of a `DiscreteLaplaceRow`, in closed form."""
+
     def __init__(self, loss: Exact, ratio: Fraction, terms: Terms) -> None:
         super().__init__(loss, ratio, terms)
         self.weight = 2
@@ -102,15 +108,15 @@ class _RowFactor(ExponentialSumFactor):
         return closed
 
     def moment(self, z: Any) -> Any:
-        """See `Factor`."""
+        """M(z) = E_P[e^{zL}; L finite], on real balls, complex balls and real series."""
         return self.closed(z)
 
     def once(self, z: Any, w: Any, u: Any) -> Any:  # noqa: ARG002
-        """See `Factor`."""
+        """M(z), for a caller that has w = z + 1/2 and u = 1/w at hand."""
         return self.closed(z)
 
     def share(self, count: int, c: arb, taylor: Taylor) -> _RowShare:
-        """See `Factor`."""
+        """Certified bounds on the decay of |M| along Re z = c, for `count` uses."""
         growth = self.growth(c, taylor)
         atoms = [row[0] * g for row, g in zip(self.terms, growth, strict=True)]
         x, gap = c + arb(1) / 2, self.loss * self.ratio
@@ -129,28 +135,33 @@ class _RowFactor(ExponentialSumFactor):
 
 @dataclass(frozen=True, kw_only=True)
 class _RowShare(WaveShare):
-    """Two atoms with a geometric row of atoms between them: of these, |sum| <= size/sqrt(least + wave sin^2(yg/2))."""
+    """The share of two end atoms with a geometric row of atoms between them.
+
+    The sum over the row has a modulus of at most size/sqrt(least + wave sin^2(yg/2)), g the spacing of the atoms.
+    """
 
     turns: float
-    """The distance of neighbouring atoms over 2 pi, to the nearest float."""
+    """g/(2 pi), to the nearest float."""
     ends: float
-    """Not below the tilted mass of the two."""
+    """An upper bound on the tilted mass of the two end atoms."""
     end_wave: tuple[float, float]
-    """Of the two, as in `WaveShare.waves`."""
+    """The entry of `WaveShare.waves` for the two end atoms."""
     size: float
-    """Not below q_1 (1 + e^{-x(l-g)})/M(c), where q_1 = c_1 e^{a_1 x}, l is their distance and g the row's spacing."""
+    """An upper bound on q_1 (1 + e^{-x(l-g)})/M(c), q_1 = c_1 e^{a_1 x}, l the distance of the two end atoms."""
     least: float
-    """Not above (1 - e^{-xg})^2."""
+    """A lower bound on (1 - e^{-xg})^2."""
     wave: float
-    """Not above 4 e^{-xg}."""
+    """A lower bound on 4 e^{-xg}."""
 
     @classmethod
     def together(cls, shares: Sequence[Self], x: float) -> Waves:
-        """See `Share`."""
+        """The bound on the decay of all these laws together."""
         return _Rows(shares, x)
 
 
 class _Rows(Waves):
+    """The bounds of `Waves`, with the additional one of `_RowShare`, for many laws at once."""
+
     def __init__(self, shares: Sequence[_RowShare], x: float) -> None:
         super().__init__(shares, x)
         self.turns = self.column([s.turns for s in shares])

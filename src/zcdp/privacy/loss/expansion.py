@@ -1,4 +1,7 @@
-"""A transform as a finite sum of C e^{aw} w^{-j}, w = z + 1/2: exact exponents a, and powers of the whole."""
+"""Transforms that are finite sums of C e^{aw} w^{-j}, w = z + 1/2, with exact exponents a; and their powers.
+
+Such a sum can be inverted term by term, so that delta of a composition becomes a finite sum.
+"""
 
 from __future__ import annotations
 
@@ -15,19 +18,19 @@ from zcdp.numeric.exact import Exact, Log
 
 __all__ = ["EqualRows", "Expansion", "Exponent", "FreeAtoms", "exponent_of", "product", "sum_of"]
 
-WHOLE_POWER = 2_000  # Up to this degree a power is taken whole.
-LONG = 4  # Powers of a law with more terms cost more.
-SEARCH = 4  # An exponent of many logarithms costs as much as so many plain ones.
+LARGEST_WHOLE_DEGREE = 2_000  # Up to this degree a polynomial is raised to a power at once, beyond it term by term.
+PLAIN_TERMS = 4  # The price of a power is that of so many terms; laws with more terms cost proportionally more.
+SEARCH_COST = 4  # The price of an exponent with several logarithms, which must be searched for, in plain exponents.
 
 Exponent: TypeAlias = tuple[Fraction, tuple[tuple[Fraction, Fraction], ...]]
 """A rational plus rational multiples of logarithms: (rational, ((argument, multiple), ...))."""
 
 Rows: TypeAlias = list[list[arb]]
-"""For each exponent the coefficients of 1, 1/w, 1/w^2, ..."""
+"""For each exponent the list of coefficients of 1, 1/w, 1/w^2, ..."""
 
 
 def exponent_of(number: Exact, multiple: Fraction | int = 1) -> Exponent:
-    """A multiple of a number, as an exponent."""
+    """The product `multiple` * `number`, as an exponent."""
     if isinstance(number, Log):
         return Fraction(0), ((number.argument, Fraction(multiple)),)
     return number * multiple, ()
@@ -44,12 +47,12 @@ def sum_of(one: Exponent, other: Exponent) -> Exponent:
 
 
 class Expansion(ABC):
-    """The terms of one law; rows hold the coefficients at the precision at which it was asked for."""
+    """The terms of one law's transform, with coefficients at the working precision of the call that made it."""
 
     regular: ClassVar[bool] = True
-    """Whether exponents come in order, at equal distances: then no search among them is needed."""
+    """Whether the exponents are equally spaced and listed downwards, so that equal ones need no search."""
     rational_row: tuple[Fraction, Fraction] | None = None
-    """The largest loss and the spacing, where all of it is atoms at equally spaced rational points."""
+    """The largest loss and the spacing, if the law has atoms only, at equally spaced rational losses; else None."""
 
     def __init__(self, top: arb, rows: Rows) -> None:
         self.top = top
@@ -64,15 +67,18 @@ class Expansion(ABC):
 
     @abstractmethod
     def points(self, count: int, room: float) -> float:
-        """How many exponents of M^count lie within `room` of the largest, at most, each times what it costs."""
+        """The price of `power`: a bound on the number of exponents within `room` of the largest, times a cost each."""
 
     @abstractmethod
     def power(self, count: int, room: arb, ahead: arb, degree: int) -> Iterable[tuple[Exponent, list[arb]]]:
-        """The terms of M^count within `room` of the largest exponent but not within `ahead`, powers up to `degree`."""
+        """The terms of M^count whose exponent is below the largest one by at least `ahead` and at most `room`.
+
+        A few more may be returned. Each comes with its coefficients of 1, 1/w, ... up to 1/w^degree.
+        """
 
 
 class EqualRows(Expansion):
-    """Exponents loss (1 - k ratio), k = 0, 1, ..."""
+    """An expansion with the equally spaced exponents loss (1 - k ratio), k = 0, 1, ..."""
 
     def __init__(self, loss: Exact, ratio: Fraction, rows: Rows) -> None:
         super().__init__(lift(loss), rows)
@@ -81,18 +87,18 @@ class EqualRows(Expansion):
             self.rational_row = loss, loss * ratio
 
     def exponent(self, k: int) -> arb:
-        """See `Expansion`."""
+        """The k-th exponent; the first one is the largest."""
         return self.top * (1 - k * self.part)
 
     def points(self, count: int, room: float) -> float:
-        """See `Expansion`."""
+        """An estimate of the cost: how many exponents of M^count lie within `room` of the largest one."""
         points = min(count * (len(self.rows) - 1), max(room, 0.0) // (float(self.top.mid()) * float(self.ratio))) + 1
-        if count > 1:  # Each of them costs the more, the longer the law.
-            points *= max(min(len(self.rows), points) / LONG, 1)
+        if count > 1:  # The more terms a law has, the more each exponent of its power costs.
+            points *= max(min(len(self.rows), points) / PLAIN_TERMS, 1)
         return float(points)
 
     def power(self, count: int, room: arb, ahead: arb, degree: int) -> Iterable[tuple[Exponent, list[arb]]]:
-        """See `Expansion`."""
+        """The terms of M^count between `ahead` and `room` below the largest exponent, up to 1/w^degree."""
         step = self.top * self.part
         most = int(float((room / step).upper())) + 1
         least = max(int(float((ahead / step).lower())), 0)
@@ -101,7 +107,7 @@ class EqualRows(Expansion):
 
 
 class FreeAtoms(Expansion):
-    """Atoms alone, at any exponents, the largest one first."""
+    """An expansion of atoms only, at arbitrary exponents, the largest one first."""
 
     regular = False
 
@@ -110,16 +116,16 @@ class FreeAtoms(Expansion):
         self.losses = losses
 
     def exponent(self, k: int) -> arb:
-        """See `Expansion`."""
+        """The k-th exponent; the first one is the largest."""
         return lift(self.losses[k])
 
     def points(self, count: int, room: float) -> float:  # noqa: ARG002
-        """All compositions of `count` into so many parts: losses that meet are not foreseen."""
+        """The price of `power`: one term for each vector of counts, as if all sums of losses were different."""
         points = float(min(comb(count + len(self.rows) - 1, len(self.rows) - 1), 10**18))
-        return points * max(len(self.rows) / LONG, 1) * SEARCH if count > 1 else points
+        return points * max(len(self.rows) / PLAIN_TERMS, 1) * SEARCH_COST if count > 1 else points
 
     def power(self, count: int, room: arb, ahead: arb, degree: int) -> Iterable[tuple[Exponent, list[arb]]]:  # noqa: ARG002
-        """See `Expansion`; one term for each way to share the uses out among the atoms."""
+        """All terms of M^count: one for each way to distribute the uses among the atoms."""
         powers = []
         for [coefficient] in self.rows:
             row = [arb(1)]
@@ -140,7 +146,7 @@ class FreeAtoms(Expansion):
 
 
 def _power(rows: Rows, count: int, least: int, most: int, degree: int) -> Rows:
-    """Rows of M^count from k = least to k = most: coefficients of powers of 1/w, up to the degree."""
+    """The rows of M^count from k = least to k = most, each with its coefficients of 1, 1/w, ..., 1/w^degree."""
     most = min(most, count * (len(rows) - 1))
     if all(len(row) == 1 for row in rows):
         if len(rows) == 2:
@@ -156,7 +162,7 @@ def _power(rows: Rows, count: int, least: int, most: int, degree: int) -> Rows:
             raise NotCertified("a density without atoms cannot be cut")
         zeros = [arb(0)] * count
         return [[*zeros, b ** (count - k) * d**k * arb.bin_uiui(count, k)] for k in range(least, most + 1)]
-    # (a + b u)^(n-k) (c + d u)^k, from one k to the next: times c + d u, divided by a + b u
+    # (a + b u)^(n-k) (c + d u)^k, u = 1/w: from one k to the next, multiply by c + d u and divide by a + b u
     row = product(_binomial(a, b, count - least, degree), _binomial(c, d, least, degree), degree)
     answer = [row]
     for _ in range(least, most):
@@ -176,10 +182,10 @@ def _power(rows: Rows, count: int, least: int, most: int, degree: int) -> Rows:
 
 
 def _first_powers(row: list[arb], count: int, most: int) -> list[arb]:
-    """The coefficients of x^0 .. x^most in (row[0] + row[1] x + ...)^count: P' row = count P row', term by term."""
+    """The coefficients of x^0 .. x^most in P = R^count, R = row[0] + row[1] x + ..., from P' R = count P R'."""
     if count == 1:
         return row[: most + 1]
-    if count * (len(row) - 1) <= WHOLE_POWER:
+    if count * (len(row) - 1) <= LARGEST_WHOLE_DEGREE:
         return (arb_poly(row) ** count).coeffs()[: most + 1]
     found = [row[0] ** count]
     for k in range(1, most + 1):
@@ -189,12 +195,12 @@ def _first_powers(row: list[arb], count: int, most: int) -> list[arb]:
 
 
 def _binomial(constant: arb, linear: arb, count: int, degree: int) -> list[arb]:
-    """(constant + linear u)^count, up to the degree."""
+    """The coefficients of (constant + linear u)^count up to u^degree."""
     return [constant ** (count - n) * linear**n * arb.bin_uiui(count, n) for n in range(min(count, degree) + 1)]
 
 
 def product(one: list[arb], other: list[arb], degree: int) -> list[arb]:
-    """The product of two polynomials in 1/w, up to the degree."""
+    """The product of two polynomials in 1/w, up to 1/w^degree."""
     if len(one) == 1:
         return [one[0] * x for x in other]
     if len(other) == 1:

@@ -1,4 +1,9 @@
-"""A density of the loss between two atoms at its ends, as Laplace noise has it: for sampling, and in cells."""
+"""Laws whose transform is a sum of equally spaced exponentials: Laplace, logistic and randomized-response pairs.
+
+With w = z + 1/2 the transform is a sum of e^{a_k w} (c_k0 + c_k1/w): c_k0 stands for an atom at the loss a_k, c_k1 for
+a density between the a_k. `EdgedDensity` is the special case of one density between two atoms, in the form that
+sampling and discretisation need.
+"""
 
 from __future__ import annotations
 
@@ -35,14 +40,16 @@ __all__ = [
 ]
 
 
-CELLS = 64  # in which the density is put, where only outcomes will do
+# A density of the loss between two atoms at its ends, as Laplace noise has it.
+
+DENSITY_CELLS = 64  # cells of a discretised density
 
 
 @dataclass(frozen=True)
 class EdgedDensity:
-    """The density D e^{l/2} of the loss l under P, and D e^{-l/2} under Q, from -top to top; and atoms at both ends.
+    """A loss l with density D e^{l/2} under P and D e^{-l/2} under Q from -top to top, and with atoms at both ends.
 
-    An atom of mass C e^{l/2} under P has C e^{-l/2} under Q. All at the working precision.
+    An atom has the mass C e^{l/2} under P and C e^{-l/2} under Q. All numbers are at the working precision.
     """
 
     top: arb
@@ -54,23 +61,25 @@ class EdgedDensity:
     """D."""
 
     def base(self) -> BaseLoss:
-        """Under Q."""
+        """The distribution of the loss under Q, for the quadrature of sampled laws."""
         ends = [(self.top, self.upper * (-self.top / 2).exp()), (-self.top, self.lower * (self.top / 2).exp())]
         atoms = [(place, mass) for place, mass in ends if not mass.is_zero()]
         return BaseLoss(arb(0), arb(-1) / 2, self.density.log(), -self.top, self.top, atoms)
 
     def delta(self, epsilon: arb) -> arb:
-        """delta(epsilon) of one use, 0 <= epsilon <= top: the means of 1 - e^{epsilon - l} over l > epsilon."""
+        """delta(epsilon) of one use for 0 <= epsilon <= top: the mean of (1 - e^{epsilon - l})_+ in closed form."""
         high, here = (self.top / 2).exp(), (epsilon / 2).exp()
         between = 2 * (high - here) - 2 * (here - here * here / high)
         return self.upper * (high - here * here / high) + self.density * between
 
     def cells(self, *, inward: bool) -> list[tuple[arb, arb]]:
-        """P- and Q-masses of the atoms, and of cells of the density, each one outcome or the two at its ends.
+        """P- and Q-masses of finitely many outcomes: the atoms, and the cells of a discretised density.
 
-        Masses p and q of a cell with ratios from g to h are moved to its ends: (p - gq)/(h - g) of the Q-mass to h.
+        With `inward` each cell is one outcome: the pair is dominated. Else the masses p and q of a cell with ratios
+        from g to h are moved to its two ends, (p - gq)/(h - g) of the Q-mass to h: the pair dominates.
         """
-        roots = [(self.top / 2 * (CELLS - 2 * k) / CELLS).exp() for k in range(CELLS + 1)]  # e^{l/2}, from the top
+        # e^{l/2} at the ends of the cells, from the top
+        roots = [(self.top / 2 * (DENSITY_CELLS - 2 * k) / DENSITY_CELLS).exp() for k in range(DENSITY_CELLS + 1)]
         found = [(self.upper * roots[0], self.upper / roots[0])]
         for high, low in pairwise(roots):
             p, q = 2 * self.density * (high - low), 2 * self.density * (1 / low - 1 / high)
@@ -83,38 +92,43 @@ class EdgedDensity:
         return [*found, (self.lower * roots[-1], self.lower / roots[-1])]
 
 
-# Laws whose transform is a sum of exponentials at equal distances: atoms and simple densities.
+# The law itself: atoms and simple densities whose ends are equally spaced.
 
 Terms: TypeAlias = list[list[arb]]
-ROWS = 8  # rows of a law that take as long as all the rest of one transform
+"""The coefficients c_kj: a list over k of lists over j."""
+ROWS_AS_COSTLY_AS_REST = 8  # so many rows take as long to add up as everything else in one evaluation of M
 ZERO, HALF, TWO = arb(0), arb(0.5), arb(2)
 
 
 @dataclass(frozen=True, eq=False)
 class ExponentialSum(LossLaw):
-    """With w = z + 1/2: M(z) = sum over k of e^{a_k w} (c_k0 + c_k1/w), a_k = loss (1 - k ratio).
+    """The law with M(z) = sum over k of e^{a_k w} (c_k0 + c_k1/w), w = z + 1/2, a_k = loss (1 - k ratio).
 
-    c_k0 is an atom of the loss, of mass c_k0 e^{a_k/2}, and the rest its density. Theorem: docs/theorems/profile.md.
+    c_k0 is the coefficient of an atom at the loss a_k, of P-mass c_k0 e^{a_k/2}; the c_k1 describe the density.
+    Theorem: docs/theorems/profile.md.
     """
 
     loss: Exact
     """The largest loss."""
 
     terms: Callable[[], Terms]
-    """The c_kj at the working precision, a list over k of lists over j."""
+    """A function that returns the c_kj at the working precision."""
 
     ratio: Fraction = Fraction(2)
-    """Distance of neighbouring exponents a_k, as a part of the largest loss."""
+    """The distance of neighbouring exponents a_k, divided by the largest loss."""
 
     at: Callable[[Fraction], LossLaw] | None = None
     """The same family at another largest loss; a larger one must dominate (docs/theorems/calibration.md)."""
 
     def ready(self) -> ExponentialSumFactor:
-        """See `LossLaw`."""
+        """The transform of one use, with constants at the working precision."""
         return ExponentialSumFactor(self.loss, self.ratio, self.terms())
 
     def factor(self) -> Factor:
-        """See `LossLaw`: kept for the last precision, whole at once and past the frozen fields."""
+        """The result of `ready`, kept for the last precision.
+
+        It is stored with its precision as one tuple, so that threads see both or neither, and past the frozen fields.
+        """
         last = self.__dict__.get("_kept")
         if last is None or last[0] != ctx.prec:
             last = self.__dict__["_kept"] = ctx.prec, self.ready()
@@ -122,30 +136,30 @@ class ExponentialSum(LossLaw):
         return found
 
     def largest(self) -> arb:
-        """See `LossLaw`."""
+        """The supremum of the finite losses, at the working precision."""
         return lift(self.loss)
 
     def lattice(self) -> Lattice:
-        """See `LossLaw`."""
+        """The lattice on which all exponents of the transform lie."""
         if isinstance(self.loss, Log):
             return Lattice(Fraction(1), self.ratio, self.loss)
         return Lattice(self.loss, self.loss * self.ratio)
 
     def expansion(self) -> EqualRows:
-        """See `LossLaw`."""
+        """M(z) as a finite sum of terms C e^{aw} w^{-j}, w = z + 1/2, at the working precision."""
         return EqualRows(self.loss, self.ratio, self.terms())
 
     def family(self) -> tuple[Exact, Callable[[Fraction], LossLaw]] | None:
-        """See `LossLaw`."""
+        """The largest loss, and a constructor of the same kind of law at another largest loss; None: no such family."""
         return None if self.at is None else (self.loss, self.at)
 
     @property
     def few(self) -> bool:
-        """See `LossLaw`."""
+        """Whether `outcomes` lists this law's own outcomes, all of them."""
         return all(len(row) == 1 for row in self.terms())
 
     def outcomes(self, *, inward: bool = False) -> Outcomes | None:
-        """See `LossLaw`; a density is put into cells."""
+        """P- and Q-masses of all atoms, as balls; a density between two atoms is discretised, any other gives None."""
         rows = self.terms()
         if any(len(row) > 1 for row in rows):
             return Outcomes(self._edged().cells(inward=inward)) if len(rows) == 2 else None
@@ -154,11 +168,11 @@ class ExponentialSum(LossLaw):
         return Outcomes([(row[0] * half, row[0] / half) for row, half in zip(rows, halves, strict=True)])
 
     def sampled(self, rate: Fraction) -> LossLaw | None:
-        """See `LossLaw`; of a density between two atoms."""
+        """The law of ((1-q) Q + q P, Q), Poisson sampling at rate q, of a density between two atoms; else None."""
         return self._mixed(rate, Facing.WITH, symmetric=False, relation=Relation.ADD_REMOVE)
 
     def replaced(self, rate: Fraction) -> LossLaw | None:
-        """See `LossLaw`."""
+        """The envelope of ((1-q) Q + q P, Q) in both directions, q the rate: samples of a fixed size."""
         return self._mixed(rate, Facing.EITHER)
 
     def _mixed(self, rate: Fraction, facing: Facing, **options: Any) -> LossLaw | None:
@@ -177,7 +191,7 @@ class ExponentialSum(LossLaw):
         return EdgedDensity(lift(self.loss), upper, lower, density)
 
     def _looks_symmetric(self) -> bool:
-        """M(-1-z) = M(z) says that e^{aw} and e^{-aw} have the same atoms, and densities of opposite signs."""
+        """Whether e^{aw} and e^{-aw} have the same c_k0 and opposite c_k1, as M(-1-z) = M(z) requires."""
         rows = self.terms()
         if self.ratio * (len(rows) - 1) != 2:
             return False
@@ -191,32 +205,32 @@ class ExponentialSum(LossLaw):
 
 
 class MirroredSum(ExponentialSum):
-    """One whose formula writes both halves of its terms alike, so that it is symmetric without a look."""
+    """An `ExponentialSum` that is symmetric by its formula, so that the symmetry need not be checked."""
 
     def _looks_symmetric(self) -> bool:
         return True
 
 
 class ExponentialSumFactor(Factor):
-    """The sum, with one exponential: for ratio = p/q all exponents are powers of e^{-loss w/q}."""
+    """The transform of an `ExponentialSum`. For ratio = p/q all its exponentials are powers of e^{-loss w/q}."""
 
     def __init__(self, loss: Exact, ratio: Fraction, terms: Terms) -> None:
         self.loss, self.terms, self.ratio = lift(loss), terms, lift(ratio)
         self.rise, self.run = ratio.numerator, ratio.denominator
         self.unit = -self.loss / self.run
         self.atomic = all(len(row) == 1 for row in terms)
-        self.weight = 1 + len(terms) / ROWS
+        self.weight = 1 + len(terms) / ROWS_AS_COSTLY_AS_REST
         span = self.rise * (len(terms) - 1)
         self.extent = 2 * self.loss if span == 2 * self.run else self.loss * (arb(span) / self.run)
         """The distance of the least and the largest loss."""
 
     def moment(self, z: Any) -> Any:
-        """See `Factor`."""
+        """M(z) = E_P[e^{zL}; L finite], on real balls, complex balls and real series."""
         w = z + arb(1) / 2
         return self.once(z, w, 1 / w)
 
     def once(self, z: Any, w: Any, u: Any) -> Any:  # noqa: ARG002
-        """See `Factor`."""
+        """M(z), for a caller that has w = z + 1/2 and u = 1/w at hand."""
         base = (w * self.unit).exp()
         step: Any = base**self.rise
         total: Any = None
@@ -228,12 +242,12 @@ class ExponentialSumFactor(Factor):
         return total / base**self.run
 
     def mass(self) -> arb:
-        """See `Factor`: w = 1/2 and u = 2."""
+        """P(L finite) = M(0), where w = 1/2 and u = 2."""
         value: arb = self.once(ZERO, HALF, TWO)
         return value
 
     def split(self, w: acb) -> tuple[acb, acb]:
-        """See `Factor`."""
+        """A and B with M = A + B/w: the part of the atoms, and that of the density."""
         base = (w * self.unit).exp()
         step: acb = base**self.rise
         atoms = density = acb(0)
@@ -244,11 +258,11 @@ class ExponentialSumFactor(Factor):
         return atoms * whole, density * whole
 
     def share(self, count: int, c: arb, taylor: Taylor) -> Share:
-        """See `Factor`."""
+        """Certified bounds on the decay of |M| along Re z = c, for `count` uses."""
         return WaveShare(count, **self.bounds(self.growth(c, taylor), taylor))
 
     def growth(self, c: arb, taylor: Taylor) -> list[arb]:
-        """e^{a_k x}/M(c), x = c + 1/2."""
+        """The numbers e^{a_k x}/M(c), x = c + 1/2: c_k0 times them is a tilted mass."""
         x = c + arb(1) / 2
         fall = (-self.loss * self.ratio * x).exp()
         growth = [(self.loss * x).exp() / taylor.moment]
@@ -257,7 +271,7 @@ class ExponentialSumFactor(Factor):
         return growth
 
     def bounds(self, growth: list[arb], taylor: Taylor) -> dict[str, Any]:
-        """What a `WaveShare` holds."""
+        """The fields of a `WaveShare`, by name."""
         rows = self.terms
         assert max(map(len, rows)) <= 2
         atoms = [row[0] * g for row, g in zip(rows, growth, strict=True)]
@@ -276,7 +290,7 @@ class ExponentialSumFactor(Factor):
         }
 
     def tilted(self, c: arb) -> Tilted:
-        """See `Factor`."""
+        """The tilted law as finitely many terms, for the contour integral in doubles."""
         x, gap = c + arb(1) / 2, self.loss * self.ratio
         grown, fall = (self.loss * x).exp() / self.once(c, x, 1 / x), (-gap * x).exp()
         rows = []
@@ -286,7 +300,10 @@ class ExponentialSumFactor(Factor):
         return Tilted([Polynomial(rows, gap, arb(0))], self.loss, arb(0))
 
     def near_top(self, s: arb) -> tuple[arb, arb]:
-        """See `Factor`; the density is that of the first term up to the next exponent."""
+        """Lower bounds on P(L = largest) and, without that atom, on P(L >= largest - s).
+
+        Up to the next exponent the density is that of the first term.
+        """
         row, half = self.terms[0], self.loss / 2
         if row[0] > 0:
             return row[0] * half.exp(), arb(0)
@@ -301,9 +318,9 @@ def three_point_pair(
     exact: bool = False,
     at: Callable[[Fraction], LossLaw] | None = None,
 ) -> ExponentialSum:
-    """Losses epsilon, 0, -epsilon with P-masses (e^epsilon, kappa - 2, 1)/(e^epsilon + kappa - 1).
+    """The law with losses epsilon, 0, -epsilon of P-masses (e^epsilon, kappa - 2, 1)/(e^epsilon + kappa - 1).
 
-    Binary randomized response is kappa = 2 and dominates every epsilon-DP mechanism.
+    kappa = k is k-ary randomized response. kappa = 2, binary randomized response, dominates every epsilon-DP mechanism.
     """
 
     def terms() -> Terms:
@@ -321,7 +338,7 @@ def three_point_pair(
 
 
 def laplace_pair(epsilon: Exact, *, exact: bool = False, witness: LossLaw | None = None) -> ExponentialSum:
-    """Laplace noise shifted by epsilon scales: M = e^{-epsilon/2} (cosh(epsilon w) + sinh(epsilon w)/(2 w))."""
+    """Laplace noise moved by epsilon scales: M = e^{-epsilon/2} (cosh(epsilon w) + sinh(epsilon w)/(2 w))."""
 
     def terms() -> Terms:
         edge = exp(-lift(epsilon) / 2)
@@ -331,9 +348,9 @@ def laplace_pair(epsilon: Exact, *, exact: bool = False, witness: LossLaw | None
 
 
 def logistic_pair(eta: Exact, *, exact: bool = False, witness: LossLaw | None = None) -> ExponentialSum:
-    """Logistic noise shifted by eta scales: M = sinh(eta w)/(2 w sinh(eta/2)); dominates all of eta-bounded range.
+    """Logistic noise moved by eta scales: M = sinh(eta w)/(2 w sinh(eta/2)).
 
-    Theorem: docs/theorems/logistic-pair.md.
+    It dominates every mechanism of eta-bounded range. Theorem: docs/theorems/logistic-pair.md.
     """
 
     def terms() -> Terms:

@@ -1,4 +1,4 @@
-"""Laws of finitely many losses: atoms at any places, in one order or in both."""
+"""Laws with finitely many outcomes of rational masses: a pair in one direction, or the envelope of both directions."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from zcdp.numeric.exact import Exact, Log
 from zcdp.numeric.threads import cached_property
 from zcdp.privacy.loss.decay import Share, WaveShare
 from zcdp.privacy.loss.expansion import Expansion, FreeAtoms
-from zcdp.privacy.loss.exponential_law import ROWS, ExponentialSum, ExponentialSumFactor, Terms
+from zcdp.privacy.loss.exponential_law import ROWS_AS_COSTLY_AS_REST, ExponentialSum, ExponentialSumFactor, Terms
 from zcdp.privacy.loss.hull import Atom, both_directions, hull, prefixes
 from zcdp.privacy.loss.law import Game, LossLaw, Outcomes
 from zcdp.privacy.loss.transform import Factor, Polynomial, Taylor, Tilted
@@ -27,15 +27,15 @@ __all__ = ["FiniteLaw", "envelope_of_atoms", "finite_law", "mixed"]
 
 
 MOST_ATOMS = 400  # of an envelope
-LONGEST_ROW = 64  # points of a lattice onto which atoms are put
-WAVES = 4  # the likeliest atoms, of which the bound on the decay takes all pairs
+LONGEST_ROW = 64  # the most lattice points of a law that is stored as a row of equally spaced atoms
+WAVE_ATOMS = 4  # The bound on the decay uses all pairs of so many atoms, the likeliest ones.
 
 
 def finite_law(atoms: Sequence[Atom], **options: Any) -> LossLaw:
-    """The law of the loss of a pair on finitely many outcomes, given by their P- and Q-masses, in this order.
+    """The law of a pair on finitely many outcomes, given by their (P-mass, Q-mass); `options` are fields of `LossLaw`.
 
-    Outcomes that only one of the two can produce are among them. Where all losses are whole multiples of one number it
-    is a sum of exponentials at equal distances, which more engines can use. `options` are those of `LossLaw`.
+    The list includes outcomes that only P or only Q can produce. If all losses are integer multiples of one number, the
+    result is a sum of equally spaced exponentials, which more engines can use.
     """
     merged: dict[Fraction, Fraction] = {}
     revealed = hidden = Fraction(0)
@@ -49,14 +49,15 @@ def finite_law(atoms: Sequence[Atom], **options: Any) -> LossLaw:
 
 
 def mixed(atoms: Sequence[Atom], rate: Fraction) -> list[Atom]:
-    """The outcomes of ((1-q) Q + q P, Q) from those of (P, Q): an infinite loss -inf becomes log(1-q)."""
+    """The outcomes of ((1-q) Q + q P, Q) from those of (P, Q), q the rate; a loss of -inf becomes log(1-q)."""
     return [(rate * p + (1 - rate) * q, q) for p, q in atoms]
 
 
 def envelope_of_atoms(atoms: Sequence[Atom], **options: Any) -> LossLaw | None:
-    """The envelope of one pair on finitely many outcomes, given by their P- and Q-masses, in both orders.
+    """The envelope, over both directions, of a pair on finitely many outcomes given by their (P-mass, Q-mass).
 
-    `options` are those of `LossLaw`; it is not taken for exact. Theorem: docs/theorems/envelope.md.
+    `options` are fields of `LossLaw`; `exact` is False unless given there. None if the envelope has too many atoms.
+    Theorem: docs/theorems/envelope.md.
     """
     p, q = zip(*atoms, strict=True)
     edges = hull(both_directions([prefixes(p, q)]))
@@ -65,16 +66,16 @@ def envelope_of_atoms(atoms: Sequence[Atom], **options: Any) -> LossLaw | None:
 
 @dataclass(frozen=True, eq=False)
 class FiniteLaw(LossLaw):
-    """M(z) = sum of p_k g_k^z over the atoms with finite losses log g_k."""
+    """The law with M(z) = sum of p_k g_k^z over its atoms, of finite losses log g_k and P-masses p_k."""
 
     masses: tuple[tuple[Fraction, Fraction], ...]
-    """g_k and p_k, the largest first."""
+    """The pairs (g_k, p_k), the largest g_k first."""
     revealed: Fraction
     """P(L = +inf)."""
     hidden: Fraction
     """Q(L = -inf)."""
     rows: Game | None = None
-    """The two rows that may face either way, where this is their envelope."""
+    """The two distributions of which this law is the envelope, if it is one of a single pair."""
 
     def __post_init__(self) -> None:
         both = {
@@ -94,49 +95,49 @@ class FiniteLaw(LossLaw):
 
     @cached_property
     def losses(self) -> list[Exact]:
-        """The finite losses."""
+        """The finite losses, the largest first, as exact numbers."""
         return [Log(g) if g != 1 else Fraction(0) for g, _ in self.masses]
 
     def ready(self) -> Factor:
-        """See `LossLaw`."""
+        """The transform of one use, with constants at the working precision."""
         masses = [lift(p) for _, p in self.masses]
         return _AtomsFactor([lift(loss) for loss in self.losses], masses, lift(self.revealed))
 
     def largest(self) -> arb:
-        """See `LossLaw`; 0 where every outcome gives the input away."""
+        """The largest finite loss, at the working precision; 0 if all losses are infinite."""
         return lift(self.losses[0]) if self.losses else arb(0)
 
     def game(self) -> Game | None:
-        """See `LossLaw`."""
+        """The two rows of which this law is the envelope, for the adaptive engine; None where they are not kept."""
         return self.rows
 
     def expansion(self) -> Expansion:
-        """See `LossLaw`."""
+        """M(z) as a finite sum of terms C e^{aw} w^{-j}, w = z + 1/2, at the working precision."""
         roots = [lift(g).rsqrt() for g, _ in self.masses]
         return FreeAtoms(self.losses, [lift(p) * root for (_, p), root in zip(self.masses, roots, strict=True)])
 
     def reverse(self) -> LossLaw:
-        """Masses change places, and losses their sign."""
+        """The law of the pair (Q, P): P- and Q-masses change places, losses their signs."""
         if self.symmetric:
             return self
-        options = {"rows": self.rows, "relation": self.relation, "symmetric": False, **self.claims_reversed()}
+        options = {"rows": self.rows, "relation": self.relation, "symmetric": False, **self.options_reversed()}
         return finite_law([(q, p) for p, q in self.atoms], **options)
 
     @property
     def few(self) -> bool:
-        """See `LossLaw`."""
+        """Whether `outcomes` lists this law's own outcomes, all of them."""
         return True
 
     def outcomes(self, *, inward: bool = False) -> Outcomes:  # noqa: ARG002
-        """See `LossLaw`."""
+        """The P- and Q-masses of all outcomes, infinite losses included, as balls."""
         return Outcomes([(lift(p), lift(q)) for p, q in self.atoms])
 
     def sampled(self, rate: Fraction) -> LossLaw:
-        """See `LossLaw`; all masses are rational."""
+        """The law of ((1-q) Q + q P, Q), Poisson sampling at rate q, in exact rationals."""
         return finite_law(mixed(self.atoms, rate), symmetric=False, relation=Relation.ADD_REMOVE)
 
     def replaced(self, rate: Fraction) -> LossLaw | None:
-        """See `LossLaw`; all masses are rational."""
+        """The envelope of ((1-q) Q + q P, Q) in both directions, q the rate, in exact rationals; None if it is long."""
         return envelope_of_atoms(mixed(self.atoms, rate))
 
     def _options(self) -> dict[str, Any]:
@@ -153,12 +154,12 @@ class FiniteLaw(LossLaw):
         }
 
     def _looks_symmetric(self) -> bool:
-        """Exactly: the mass at -loss is the Q-mass at loss."""
+        """Whether the P-mass at -l is the Q-mass at l for every loss l, decided exactly."""
         mirrored = {1 / g: p / g for g, p in self.masses}
         return self.revealed == self.hidden and mirrored == dict(self.masses)
 
     def _as_row(self) -> LossLaw | None:
-        """The same at equal distances, if all losses are multiples of one number, and the row is not long."""
+        """The law as a row of equally spaced atoms, if all losses are multiples of one number and the row is short."""
         base = _common_base([g for g, _ in self.masses])
         if base is None:
             return None
@@ -178,34 +179,34 @@ class FiniteLaw(LossLaw):
 
 @dataclass(frozen=True, eq=False)
 class RowOfAtoms(ExponentialSum):
-    """A finite law on a lattice: the engines take it for a sum of exponentials, and that is what it is."""
+    """A finite law whose losses lie on a lattice, as a sum of exponentials; `source` is the same law in rationals."""
 
     source: FiniteLaw = field(kw_only=True)
 
     def ready(self) -> ExponentialSumFactor:
-        """See `LossLaw`."""
+        """The transform of one use, with constants at the working precision."""
         factor = super().ready()
         factor.revealed = lift(self.source.revealed)
         return factor
 
     def reverse(self) -> LossLaw:
-        """See `LossLaw`."""
+        """The law of the pair (Q, P)."""
         return self if self.symmetric else self.source.reverse()
 
     def sampled(self, rate: Fraction) -> LossLaw:
-        """See `LossLaw`."""
+        """The law of ((1-q) Q + q P, Q), q the rate: amplification by Poisson sampling."""
         return self.source.sampled(rate)
 
     def replaced(self, rate: Fraction) -> LossLaw | None:
-        """See `LossLaw`."""
+        """The envelope of ((1-q) Q + q P, Q) in both directions, q the rate: samples of a fixed size."""
         return self.source.replaced(rate)
 
     def outcomes(self, *, inward: bool = False) -> Outcomes:
-        """See `LossLaw`."""
+        """The P- and Q-masses of all outcomes, infinite losses included, as balls."""
         return self.source.outcomes(inward=inward)
 
     def game(self) -> Game | None:
-        """See `LossLaw`."""
+        """The two rows of which this law is the envelope, for the adaptive engine; None where they are not kept."""
         return self.source.rows
 
     def _looks_symmetric(self) -> bool:
@@ -213,15 +214,17 @@ class RowOfAtoms(ExponentialSum):
 
 
 class _AtomsFactor(Factor):
+    """The transform of a `FiniteLaw`: one exponential for each atom."""
+
     atomic = True
 
     def __init__(self, losses: list[arb], masses: list[arb], revealed: arb) -> None:
         self.losses, self.masses, self.revealed = losses, masses, revealed
-        self.weight = 1 + len(losses) / ROWS * 4  # an exponential for each
+        self.weight = 1 + len(losses) / ROWS_AS_COSTLY_AS_REST * 4  # one exponential for each atom
 
     def moment(self, z: Any) -> Any:
-        """See `Factor`."""
-        total = z * 0  # in the numbers of z, also where every outcome gives the input away
+        """M(z) = E_P[e^{zL}; L finite], on real balls, complex balls and real series."""
+        total = z * 0  # zero of the type of z, also if there are no finite losses
         for loss, mass in zip(self.losses, self.masses, strict=True):
             total = total + (z * loss).exp() * mass
         return total
@@ -230,9 +233,9 @@ class _AtomsFactor(Factor):
         return [(c * loss).exp() * mass / moment for loss, mass in zip(self.losses, self.masses, strict=True)]
 
     def share(self, count: int, c: arb, taylor: Taylor) -> Share:
-        """See `Factor`."""
+        """Certified bounds on the decay of |M| along Re z = c, for `count` uses."""
         masses = self._tilted(c, taylor.moment)
-        likely = sorted(range(len(masses)), key=lambda k: -float(masses[k].mid()))[:WAVES]
+        likely = sorted(range(len(masses)), key=lambda k: -float(masses[k].mid()))[:WAVE_ATOMS]
         waves = []
         for i, j in combinations(sorted(likely), 2):
             if (weight := below(2 * masses[i] * masses[j])) > 0:
@@ -247,7 +250,7 @@ class _AtomsFactor(Factor):
         )
 
     def tilted(self, c: arb) -> Tilted:
-        """See `Factor`."""
+        """The tilted law as finitely many terms, for the contour integral in doubles."""
         top = self.losses[0]
         masses = self._tilted(c, self.moment(c))
         polynomials = [Polynomial([[q]], arb(0), top - loss) for q, loss in zip(masses, self.losses, strict=True)]
@@ -255,17 +258,17 @@ class _AtomsFactor(Factor):
         return Tilted(polynomials, top, arb(0))
 
     def near_top(self, s: arb) -> tuple[arb, arb]:  # noqa: ARG002
-        """See `Factor`."""
+        """Lower bounds on P(L = largest) and, for laws without that atom, on P(L >= largest - s)."""
         return self.masses[0], arb(0)
 
 
 def _common_base(ratios: list[Fraction]) -> Fraction | None:
-    """The number b > 1 of which all ratios are whole powers, the largest such; None where there is none."""
+    """The largest b > 1 such that all ratios are integer powers of b; None if there is none, or it is too small."""
     base = Fraction(1)
     size = max((max(g.numerator, g.denominator) for g in ratios), default=1)
     for ratio in ratios:
         a, b = max(ratio, 1 / ratio), base
-        while b != 1:  # Euclid's algorithm with quotients for differences: common powers are never longer
+        while b != 1:  # Euclid's algorithm with quotients for differences; numbers never grow if there is a common base
             for _ in range(LONGEST_ROW):
                 if a < b:
                     break
@@ -280,6 +283,7 @@ def _common_base(ratios: list[Fraction]) -> Fraction | None:
 
 
 def _power_of(ratio: Fraction, base: Fraction) -> int:
+    """The integer n with ratio = base^n, which must exist."""
     power, inverse = 0, ratio < 1
     rest = 1 / ratio if inverse else ratio
     while rest > 1:

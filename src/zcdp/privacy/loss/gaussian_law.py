@@ -1,4 +1,4 @@
-"""The loss of Gaussian noise: normal, and unbounded."""
+"""The privacy loss of the Gaussian mechanism: normal, with mean mu^2/2 and variance mu^2, mu = sensitivity/sigma."""
 
 from __future__ import annotations
 
@@ -25,51 +25,51 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, eq=False)
 class GaussianLaw(LossLaw):
-    """Gaussian noise shifted by mu standard deviations: M = exp(mu^2 (z^2 + z)/2)."""
+    """The pair of normal distributions whose means are mu standard deviations apart: M = exp(mu^2 (z^2 + z)/2)."""
 
     curvature: Callable[[], arb]
-    """mu^2, at the working precision."""
+    """A function that returns mu^2 at the working precision."""
 
     def ready(self) -> GaussianFactor:
-        """See `LossLaw`."""
+        """The transform of one use, with constants at the working precision."""
         return GaussianFactor(self.curvature())
 
     def sampled(self, rate: Fraction) -> LossLaw:
-        """See `LossLaw`."""
+        """The law of ((1-q) Q + q P, Q), q the rate: amplification by Poisson sampling."""
         from zcdp.privacy.loss.sampled_gaussian_law import sampled_gaussian_law
 
         return sampled_gaussian_law(rate, self.curvature)
 
     def replaced(self, rate: Fraction) -> LossLaw:
-        """See `LossLaw`."""
+        """The envelope of ((1-q) Q + q P, Q) in both directions, q the rate: samples of a fixed size."""
         from zcdp.privacy.loss.sampled_gaussian_law import replaced_gaussian_law
 
         return replaced_gaussian_law(rate, self.curvature)
 
     def _looks_symmetric(self) -> bool:
-        """z^2 + z is the same at -1 - z: the formula shows it."""
+        """True, since z^2 + z has the same value at -1 - z."""
         return True
 
 
 class GaussianFactor(Factor):
-    """exp(mu^2 (z^2 + z)/2)."""
+    """The transform M(z) = exp(mu^2 (z^2 + z)/2)."""
 
     def __init__(self, curvature: arb) -> None:
         self.curvature = curvature
 
     def moment(self, z: Any) -> Any:
-        """See `Factor`."""
+        """M(z) = E_P[e^{zL}; L finite], on real balls, complex balls and real series."""
         return (self.curvature * (z * z + z) / 2).exp()
 
     def share(self, count: int, c: arb, taylor: Taylor) -> Share:  # noqa: ARG002
-        """log(M(c)/|M(c + iy)|) = mu^2 y^2/2."""
+        """The exact decay along every vertical line, log(M(c)/|M(c + iy)|) = mu^2 y^2/2."""
         return GaussianShare(count, self.curvature, cells=0)
 
     def tilted(self, c: arb) -> Tilted:  # noqa: ARG002
-        """See `Factor`."""
+        """The tilted law as finitely many terms, for the contour integral in doubles."""
         return Tilted((), arb(0), arb(0), self.curvature)
 
 
 def gaussian_pair(curvature: Callable[[], arb], *, exact: bool = False) -> GaussianLaw:
-    """Gaussian noise shifted by mu standard deviations: M = exp(mu^2 (z^2 + z)/2); `curvature` gives mu^2."""
+    """The law of two normal distributions mu standard deviations apart; `curvature` returns mu^2."""
     return GaussianLaw(curvature, exact=exact)

@@ -1,4 +1,9 @@
-"""The curve of all tests of a pair, and the least concave one above it: plane geometry in rationals."""
+"""The trade-off curve of a pair and concave hulls of several: plane geometry in exact rationals.
+
+A test, that is a set S of outcomes, has the point (Q(S), P(S)): false positive rate and power. The upper boundary of
+all points is concave; it is the trade-off function of Dong, Roth and Su, reflected. Its edges are the atoms of the
+loss: an edge (dx, dy) is an outcome of Q-mass dx and P-mass dy.
+"""
 
 from __future__ import annotations
 
@@ -10,20 +15,20 @@ from typing import TypeAlias
 __all__ = ["Atom", "Point", "both_directions", "hull", "prefixes", "within_ratios"]
 
 Atom: TypeAlias = tuple[Fraction, Fraction]
-"""The P-mass and the Q-mass of one loss, log of their ratio: not both 0."""
+"""The P-mass and the Q-mass of an outcome, not both 0; the loss is the logarithm of their ratio."""
 
 Point: TypeAlias = tuple[Fraction, Fraction]
-"""(Q(S), P(S)) for a set S of outcomes of one pair."""
+"""The point (Q(S), P(S)) of a test S, a set of outcomes of one pair."""
 
 
 def both_directions(pairs: Sequence[Sequence[Point]]) -> list[Point]:
-    """All points of the pairs, and those of the same pairs in the other order."""
+    """All points of the pairs (P, Q), and the corresponding points of the reversed pairs (Q, P)."""
     points = [point for pair in pairs for point in pair]
     return points + [_mirrored(point) for point in points]
 
 
 def prefixes(p: Sequence[Fraction], q: Sequence[Fraction]) -> list[Point]:
-    """(Q(S), P(S)) of the best tests S: outcomes of the largest ratios p/q."""
+    """The points (Q(S), P(S)) of the likelihood ratio tests S = {p/q >= t}, but for (0, 0) and (1, 1)."""
     outcomes = sorted(
         ((a, b) for a, b in zip(p, q, strict=True) if a or b),
         key=lambda ab: (ab[1] == 0, ab[0] / ab[1] if ab[1] else 0),
@@ -37,13 +42,13 @@ def prefixes(p: Sequence[Fraction], q: Sequence[Fraction]) -> list[Point]:
 
 
 def _mirrored(point: Point) -> Point:
-    """The same test of the pair in the other order: its complement."""
+    """The point of the complement of a test, as a test of the reversed pair."""
     x, y = point
     return 1 - y, 1 - x
 
 
 def hull(points: Sequence[Point]) -> list[Atom]:
-    """The edges (dy, dx) of the least concave curve from (0, 0) to (1, 1) above all points."""
+    """The edges (dy, dx) of the least concave curve from (0, 0) to (1, 1) above all points: atoms (P-mass, Q-mass)."""
     corner: dict[Fraction, Fraction] = {}
     for x, y in [*points, (Fraction(0), Fraction(0)), (Fraction(1), Fraction(1))]:
         corner[x] = max(y, corner.get(x, y))
@@ -51,7 +56,7 @@ def hull(points: Sequence[Point]) -> list[Atom]:
     for x, y in sorted(corner.items()):
         while len(chain) > 1:
             (a, b), (c, d) = chain[-2:]
-            if (d - b) * (x - c) > (y - d) * (c - a):  # it bends to the right: the middle point stays
+            if (d - b) * (x - c) > (y - d) * (c - a):  # The curve bends to the right: the middle point stays.
                 break
             chain.pop()
         chain.append((x, y))
@@ -60,10 +65,11 @@ def hull(points: Sequence[Point]) -> list[Atom]:
 
 
 def within_ratios(edges: Sequence[Atom], most: Fraction | None, most_back: Fraction | None) -> list[Atom]:
-    """The edges of the part of the curve that is below y = most x and, in the other order, below y = most_back x.
+    """The edges of the minimum of the curve and the lines for bounded ratios: P/Q <= most and Q/P <= most_back.
 
-    Rounding upward may make a largest ratio infinite that is not: if no outcome of a pair has a ratio P/Q above `most`,
-    its curve is below that line too, and the least of two concave curves is concave. None: nothing is known.
+    Rounding a curve upward may make its largest ratio infinite. If no outcome of the pair itself has a ratio P/Q above
+    `most`, its curve is also below the line y = most x, and the minimum of two concave curves is concave. The bound
+    `most_back` is applied in the same way to the reversed pair. None stands for an unknown bound.
     """
     edges = _below_line(edges, most)
     back = _below_line([(dx, dy) for dy, dx in reversed(edges)], most_back)
@@ -71,12 +77,12 @@ def within_ratios(edges: Sequence[Atom], most: Fraction | None, most_back: Fract
 
 
 def _below_line(edges: Sequence[Atom], most: Fraction | None) -> list[Atom]:
-    """The edges of the least of the curve and the line y = most x, with most >= 1."""
+    """The edges of the minimum of the curve and the line y = most x, most >= 1; the curve itself if `most` is None."""
     if most is None:
         return list(edges)
     x = y = Fraction(0)
     for n, (dy, dx) in enumerate(edges):
-        if y + dy <= most * (x + dx):  # The curve meets the line on this edge, at its part t.
+        if y + dy <= most * (x + dx):  # The curve meets the line on this edge, at the fraction t of it.
             t = (y - most * x) / (most * dx - dy) if n else Fraction(0)
             meets = x + t * dx
             found = [(most * meets, meets), (dy * (1 - t), dx * (1 - t)), *edges[n + 1 :]]

@@ -1,6 +1,7 @@
-"""The lattice of all atoms and ends of densities: of a law, of a composition, or reached by moving losses.
+"""Lattices of losses: equally spaced points that contain all atoms, and all ends of densities, of a composition.
 
-Those are moved that are decimals but for a float's rounding.
+`common_lattice` finds the lattice of a composition. `snap` makes one by moving losses very slightly, where they are
+decimals such as 0.1 but for the rounding of floats.
 """
 
 from __future__ import annotations
@@ -20,19 +21,19 @@ if TYPE_CHECKING:
 
 __all__ = ["Lattice", "common_lattice", "snap"]
 
-NEAR = Fraction(1, 2**50)
-LARGEST_DENOMINATOR = 10**6
+LARGEST_RELATIVE_MOVE = Fraction(1, 2**50)  # by which `snap` moves a loss
+LARGEST_DENOMINATOR = 10**6  # of the decimals that `snap` looks for
 
 
 @dataclass(frozen=True)
 class Lattice:
-    """All atoms and ends of densities lie on the points (top - spacing * m) * unit, m an integer."""
+    """The points (top - spacing * m) * unit, m an integer: all atoms and ends of densities lie on them."""
 
     top: Fraction
-    """One of the points; the largest one, where there is one."""
+    """One of the points, in units; the largest one if the losses are bounded."""
     spacing: Fraction
     unit: Log | None = None
-    """The logarithm that all losses are multiples of; None stands for 1."""
+    """The logarithm of which all losses are rational multiples; None stands for 1."""
 
     def scale(self) -> arb:
         """The unit as a ball."""
@@ -43,7 +44,7 @@ class Lattice:
         return lift(self.spacing) * self.scale()
 
     def first(self, epsilon: Fraction) -> Fraction:
-        """The least point at or above epsilon, in units."""
+        """The least lattice point at or above epsilon, in units; `Undecided` if more bits are needed to find it."""
         if self.unit is None or epsilon == 0:
             return self.top - self.spacing * floor((self.top - epsilon) / self.spacing)
         steps = ((lift(self.top) - lift(epsilon) / self.scale()) / lift(self.spacing)).floor()
@@ -54,7 +55,7 @@ class Lattice:
 
 
 def common_lattice(parts: Parts) -> Lattice | None:
-    """The lattice of all exponents a of M(z) = sum of C_{a,j} e^{aw} w^{-j}, if there is one."""
+    """The lattice of all exponents a of a composition's M(z) = sum of C_{a,j} e^{aw} w^{-j}; None if there is none."""
     top = spacing = Fraction(0)
     units: set[Log | None] = set()
     for law, count in parts:
@@ -67,11 +68,12 @@ def common_lattice(parts: Parts) -> Lattice | None:
 
 
 def snap(parts: Parts) -> tuple[Parts, Parts]:
-    """Parts that dominate the given ones, and parts that they dominate, of which all losses share a lattice.
+    """Two compositions whose losses share a lattice: one dominates the given parts, the other is dominated by them.
 
-    The floats 0.1 and 0.3 are not multiples of any common number worth the name. But both are within 2^-52 of tenths;
-    so all losses are written as decimals times one factor, the largest (or least) that is needed. Both answers are
-    the given parts where that is not so, or not needed. Theorem: docs/theorems/profile.md.
+    The floats 0.1 and 0.3 have no useful common divisor, but both are within a relative 2^-52 of tenths. So every loss
+    is replaced by its decimal times a common factor close to 1: the largest factor that occurs for the dominating
+    composition, the least for the dominated one. Where the losses are not such decimals, or are exact ones already,
+    both results are the given parts. Theorem: docs/theorems/profile.md.
     """
     if len(parts) < 2:
         return parts, parts
@@ -84,12 +86,13 @@ def snap(parts: Parts) -> tuple[Parts, Parts]:
         return parts, parts
     plain = {loss: loss.limit_denominator(LARGEST_DENOMINATOR) for loss in exact}
     factors = [loss / plain[loss] if plain[loss] else Fraction(0) for loss in exact]
-    if set(factors) == {1} or any(abs(factor - 1) > NEAR for factor in factors):
+    if set(factors) == {1} or any(abs(factor - 1) > LARGEST_RELATIVE_MOVE for factor in factors):
         return parts, parts
     return _scaled(parts, plain, max(factors)), _scaled(parts, plain, min(factors))
 
 
 def _scaled(parts: Parts, plain: dict[Fraction, Fraction], factor: Fraction) -> Parts:
+    """The same families of laws, with each largest loss replaced by its decimal times `factor`."""
     scaled = []
     for law, count in parts:
         family = law.family()

@@ -1,4 +1,23 @@
-"""All outcomes of a pair with their masses under P and Q: what a transformation of a law works on."""
+"""The interface of a privacy loss distribution, `LossLaw`, and what the laws are made of.
+
+For two neighbouring data sets let P and Q be the distributions of the output. The privacy loss is L = log dP/dQ, and
+its *law* is its distribution under P: what the literature calls a privacy loss distribution (PLD). A law belongs to a
+pair (P, Q) that dominates a mechanism in the sense of Zhu, Dong and Wang (2022): the hockey-stick divergence
+delta(epsilon) of the pair, its *profile*, is at least that of all neighbours. Profiles of compositions are computed
+from the moment generating function M(z) = E_P[e^{zL}; L finite], which transform.py holds.
+
+*Directions.* The pair (Q, P) is another one in general. For add-remove neighbours P is the data set with the record in
+one direction ("remove") and the one without it in the other ("add"); all uses of a composition have the same direction,
+so that two compositions are computed, and the larger delta counts. For replace-one neighbours each use may have its
+own direction, so that only symmetric laws are admitted: of several pairs, or of a pair that is not symmetric, the
+envelope (envelope_law.py).
+
+*Infinite losses.* Outcomes that only P can produce ("distinguishing events") have the loss +inf; their mass is called
+`revealed`. Outcomes that only Q can produce have the loss -inf; their Q-mass is called `hidden`.
+
+This file also has `Outcomes`, the explicit list of masses that sampling and rounding work on, and `Game`, the two
+distributions of which an adaptive adversary chooses the direction in each use.
+"""
 
 from __future__ import annotations
 
@@ -20,25 +39,25 @@ if TYPE_CHECKING:
     from zcdp.privacy.loss.lattice import Lattice
     from zcdp.privacy.loss.transform import Factor
 
-__all__ = ["CLOSE", "Ends", "Game", "LossLaw", "Outcomes", "Parts"]
+__all__ = ["LARGEST_MASS_RADIUS", "Ends", "Game", "LossLaw", "Outcomes", "Parts"]
 
 
-CLOSE = 2.0**-20  # A total that is known less well than this says nothing about what is missing from it.
+LARGEST_MASS_RADIUS = 2.0**-20  # A wider ball for a total mass cannot show that mass is missing: more bits are needed.
 
 
 class Outcomes:
-    """The (P-mass, Q-mass) of every outcome, the largest ratio first, as balls at the working precision.
+    """The list of (P-mass, Q-mass) of every outcome, the largest ratio P/Q first, as balls at the working precision.
 
-    Outcomes that only P can produce (loss +inf) or only Q (loss -inf) are part of the list, so that whoever samples,
-    mixes or rounds a pair moves all of its mass. A list whose P- or Q-masses do not add up to 1 is refused. Outcomes of
-    no mass are left out: rounding would give them one.
+    Outcomes with infinite loss are part of the list, so that sampling, mixing and rounding a pair keep all of its mass.
+    The constructor raises `BadValue` if the P-masses or the Q-masses do not add up to 1. Outcomes whose masses are both
+    0 are dropped, because rounding outward would give them a positive mass.
     """
 
     def __init__(self, masses: Sequence[tuple[arb, arb]]) -> None:
         self.masses = [(p, q) for p, q in masses if not (p.is_zero() and q.is_zero())]
         for name, side in (("P", 0), ("Q", 1)):
             total = sum((mass[side] for mass in self.masses), arb(0))
-            if not total.rad() < CLOSE:
+            if not total.rad() < LARGEST_MASS_RADIUS:
                 raise Undecided
             if not total.overlaps(arb(1)):
                 raise BadValue(f"the {name}-masses of all outcomes add up to {total.str(8)}, not to 1")
@@ -50,27 +69,30 @@ class Outcomes:
         return len(self.masses)
 
     def largest_ratios(self) -> tuple[arb, arb]:
-        """The largest P/Q and the largest Q/P of an outcome; +inf where the other is not surely positive."""
+        """The largest P/Q and the largest Q/P of an outcome; +inf where the denominator is not certainly positive."""
         (p, q), (last_p, last_q) = self.masses[0], self.masses[-1]
         infinite = arb.pos_inf()
         return (p / q if q > 0 else infinite), (last_q / last_p if last_p > 0 else infinite)
 
 
-# Two rows of probabilities that may face either way in each use: the exact adaptive worst case, as a game.
+# Two distributions whose direction may change from use to use: the exact adaptive worst case, as a game.
 
 
 @dataclass(frozen=True)
 class Game:
-    """At each use an adversary who has seen all outputs so far picks which of the two rows is P.
+    """Two distributions on the same outcomes; in each use an adaptive adversary chooses which of them is P.
 
-    Theorem: docs/theorems/adaptive.md.
+    The adversary has seen the outputs of all earlier uses. Theorem: docs/theorems/adaptive.md.
     """
 
     p: tuple[Fraction, ...]
     q: tuple[Fraction, ...]
 
     def ratios(self) -> list[tuple[Fraction, Fraction]]:
-        """The masses (p, q) of each ratio other than 1, outcomes of one ratio together; none of them is 0."""
+        """The masses (p, q) of outcomes with p/q != 1, outcomes with the same ratio merged.
+
+        Both masses are positive: laws have a game only where no outcome has mass 0.
+        """
         merged: dict[Fraction, tuple[Fraction, Fraction]] = {}
         for p, q in zip(self.p, self.q, strict=True):
             if p != q:
@@ -79,81 +101,85 @@ class Game:
         return list(merged.values())
 
 
-# What a law of the privacy loss must offer, and how to write one.
+# The interface of a law, with its checks.
 
-CHECK_BITS, LAST_BITS, ONE = 128, 1 << 12, arb(1)
-CHECK_POINTS = ((0.3, 0.0), (1.7, 0.4), (0.1, 2.3))  # A claim of symmetry is looked at here.
+CHECK_BITS, LAST_CHECK_BITS, ONE = 128, 1 << 12, arb(1)
+SYMMETRY_POINTS = ((0.3, 0.0), (1.7, 0.4), (0.1, 2.3))  # points z = x + iy at which M(-1-z) = M(z) is checked
 
 
 Ends: TypeAlias = Callable[[arb], tuple[arb, arb]]
-"""Numbers below and above delta(epsilon), at the working precision."""
+"""A function of epsilon: a lower and an upper bound on delta(epsilon), both certified, at the working precision."""
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
 class LossLaw(ABC):
-    """The law of L = log dP/dQ under P, for a pair (P, Q) that dominates a mechanism.
+    """The privacy loss distribution of a pair (P, Q) that dominates a mechanism: of L = log dP/dQ under P.
 
-    *To write one*, make a subclass in one file: its exact parameters, and `ready`, which gives a `Factor` with the
-    transform M(z) = E_P[e^{zL}; L finite] and P(L = +inf). That is enough: every other member has a default that claims
-    nothing, `exact` among them. Say more, and more engines can use it, each of them faster: a share of the decay
-    (`Factor.share`), the supremum of the loss (`largest`), a lattice, an expansion into exponentials, tilted atoms for
-    doubles.
+    *To write one*, make a subclass in one file, with its exact parameters and the method `ready`, which returns a
+    `Factor`: the transform M(z) = E_P[e^{zL}; L finite] and the mass P(L = +inf). Nothing else is needed. Every other
+    member has a default that asserts nothing about the law; `exact`, for example, is False. The more members a law
+    overrides, the more engines can use it, and the faster they are: bounds on the decay (`Factor.share`), the supremum
+    of the loss (`largest`), a lattice, an expansion into exponentials, tilted atoms for the contour in doubles.
 
-    No mass is lost: P(L finite) = M(0) and P(L = +inf) add up to 1, and so do Q(L finite) = M(-1) and Q(L = -inf),
-    which is the reversed pair's P(L = +inf). `check` refuses a law that breaks this, or whose lower law is above it.
+    No mass may be missing: P(L finite) = M(0) and P(L = +inf) add up to 1, and so do Q(L finite) = M(-1) and
+    Q(L = -inf), which is P(L = +inf) of the reversed pair. `check` raises `BadValue` for a law that violates this, or
+    whose `witness` has a larger profile than the law itself.
 
-    A law is *symmetric* if L under P is -L under Q in law, that is M(-1-z) = M(z); the claim is checked. One that is
-    not has a `reverse`, and is tied to the order of the neighbours: its relation is add_remove. A mechanism whose
-    pairs may face either way in each use enters by a symmetric law: see `envelope_law`.
-    Theorem: docs/theorems/profile.md.
+    A law is *symmetric* if L under P has the distribution of -L under Q, that is M(-1-z) = M(z); `check` verifies this.
+    A law that is not symmetric must override `reverse`, and its relation must be add_remove. A mechanism whose pairs
+    may have another direction in each use is represented by a symmetric law that dominates both directions
+    (envelope_law.py). Theorem: docs/theorems/profile.md.
     """
 
     exact: bool = False
-    """Whether this is the mechanism's own worst-case pair, however often it is used, not only one that dominates it."""
+    """Whether the pair is the mechanism's own worst case for any number of uses, and does not only dominate it."""
 
     exact_alone: bool = False
-    """Whether that is so at least of a single use with nothing beside it."""
+    """Whether the pair has the mechanism's own worst-case profile at least for a single use, composed with nothing."""
 
     witness: LossLaw | None = None
-    """Where it is not: a law whose profile is at most the mechanism's, for lower ends."""
+    """If the law is not exact: a law with at most the mechanism's profile, for any number of uses, for lower bounds."""
 
     witness_alone: LossLaw | None = None
-    """A better one for a single use with nothing beside it."""
+    """Like `witness`, but valid only for a single use composed with nothing, where it is the better lower bound."""
 
     neighbours: tuple[Parts, ...] = ()
-    """Or more, where one is not enough: true neighbours, each as independent laws with how many are alike."""
+    """More lower bounds: pairs of actual neighbours, each a product of independent laws with multiplicities."""
 
     coarser: LossLaw | None = None
-    """A law that dominates this one and is easier to compose: tried too, where this one's answer is not sharp."""
+    """A law that dominates this one and is easier to compose; it is tried too if this law's answer is not sharp."""
 
     gives_curve: bool = False
-    """Whether the mechanism's Renyi curve is this law's: then it tells no more than the profile."""
+    """Whether the mechanism's Renyi curve is computed from this law: a conversion from the curve then gains nothing."""
 
     relation: Relation = Relation.EITHER
-    """The neighbouring relation that the law covers."""
+    """The neighbouring relation for which the pair dominates."""
 
     symmetric: bool = True
-    """Whether M(-1-z) = M(z): checked."""
+    """Whether M(-1-z) = M(z); verified by `check`."""
 
     cancels: ClassVar[bool] = False
-    """Whether the transform is a sum in which digits cancel: then a small delta takes more bits."""
+    """Whether the transform is a sum in which leading digits cancel, so that a small delta needs more bits."""
 
     @abstractmethod
     def ready(self) -> Factor:
-        """The transform and what is known of it, constants at the working precision."""
+        """The transform of one use, with bounds on its decay and with all constants at the working precision."""
 
     def largest(self) -> arb:
         """The supremum of the finite losses, at the working precision; +inf where they are unbounded."""
         return arb.pos_inf()
 
     def reverse(self) -> LossLaw:
-        """The law of the pair (Q, P): M'(z) = M(-1-z)."""
+        """The law of the pair (Q, P), whose transform is M(-1-z)."""
         if self.symmetric:
             return self
         raise NotImplementedError(f"{type(self).__name__} is not symmetric and needs a reverse")
 
     def attained(self, *, alone: bool) -> tuple[Parts, ...]:
-        """Compositions of laws whose profile is at most the mechanism's: none, one or several."""
+        """Lower bounds on the mechanism: compositions whose profile is at most the mechanism's; none, one or several.
+
+        `alone`: for a single use that is composed with nothing.
+        """
         if self.exact or (alone and self.exact_alone):
             return (((self, 1),),)
         witness = (alone and self.witness_alone) or self.witness
@@ -161,7 +187,7 @@ class LossLaw(ABC):
         return others if witness is None else (((witness, 1),), *others)
 
     def lattice(self) -> Lattice | None:
-        """A lattice that holds all exponents of M(z) = sum of C e^{aw} w^{-j}, w = z + 1/2; None: none is known."""
+        """A lattice with all exponents a of M(z) = sum of C e^{aw} w^{-j}, w = z + 1/2; None if none is known."""
         return None
 
     def expansion(self) -> Expansion | None:
@@ -169,63 +195,70 @@ class LossLaw(ABC):
         return None
 
     def family(self) -> tuple[Exact, Callable[[Fraction], LossLaw]] | None:
-        """Its largest loss, and the same kind of law at another one: a larger one must dominate; None: no such family.
+        """The largest loss, and a constructor of the same kind of law at another largest loss; None: no such family.
 
-        Theorem: docs/theorems/calibration.md.
+        A larger largest loss must give a law that dominates. Theorem: docs/theorems/calibration.md.
         """
         return None
 
     def sampled(self, rate: Fraction) -> LossLaw | None:
-        """The law of the pair ((1-q) Q + q P, Q), with 0 < q < 1; None: see `outcomes`.
+        """The law of the pair ((1-q) Q + q P, Q), 0 < q < 1, of Poisson sampling; None: only `outcomes` can be sampled.
 
-        It claims nothing: what the sample may claim of this law's claims is written once, in `sampled_law`.
+        Whether it is exact and which witnesses it has is set by `sampled_law`, for all laws at one place.
         Theorem: docs/theorems/sampling.md.
         """
         del rate
         return None
 
     def replaced(self, rate: Fraction) -> LossLaw | None:
-        """The envelope of ((1-q) Q + q P, Q) in both orders, with 0 < q < 1, of a symmetric law; None: see `outcomes`.
+        """The envelope of ((1-q) Q + q P, Q) in both directions, 0 < q < 1, if this law is symmetric.
 
-        It claims nothing: see `replaced_law`.
-        Theorem: docs/theorems/fixed-size.md.
+        It is the law of a sample of fixed size, for replace-one neighbours. None: only `outcomes` can be sampled.
+        Whether it is exact and which witnesses it has is set by `replaced_law`. Theorem: docs/theorems/fixed-size.md.
         """
         del rate
         return None
 
     def outcomes(self, *, inward: bool = False) -> Outcomes | None:
-        """P- and Q-masses of all outcomes, infinite losses included, at the working precision; None: not known.
+        """P- and Q-masses of finitely many outcomes, infinite losses included, at the working precision; None: unknown.
 
-        Where they are not few they are those of a pair that dominates this one, or, `inward`, that it dominates.
+        If `few`, they are the outcomes of the pair itself. Else they belong to a pair that dominates this one
+        (pessimistic rounding) or, with `inward`, to one that this pair dominates (optimistic rounding).
         """
         del inward
         return None
 
     @property
     def few(self) -> bool:
-        """Whether `outcomes` are its own, all of them."""
+        """Whether `outcomes` lists the outcomes of the pair itself, all of them."""
         return False
 
     def alone(self) -> Callable[[arb], arb] | None:
-        """delta(epsilon) of a single use with nothing beside it, at the working precision; None: no formula."""
+        """delta(epsilon) of a single use composed with nothing, in closed form at the working precision; None: unknown.
+
+        Infinite losses are not counted.
+        """
         return None
 
     def ends_alone(self) -> Ends | None:
-        """Numbers below and above the same, where no formula is known but they are."""
+        """Certified bounds on delta(epsilon) of a single use composed with nothing; both are `alone`, if that is known.
+
+        Laws without a closed form may override it. Infinite losses are not counted.
+        """
         formula = self.alone()
         return None if formula is None else lambda epsilon: (value := formula(epsilon), value)
 
     def game(self) -> Game | None:
-        """The ordered pairs themselves, where this law only dominates them and they are few; None where it is exact."""
+        """The two distributions of which this law is the envelope, for the adaptive engine; None if there are none."""
         return None
 
     def renyi(self, s: arb) -> arb:
-        """The Renyi divergence of order 1 + s, log M(s)/s, at the working precision; +inf where a loss may be."""
+        """The Renyi divergence of order 1 + s, log M(s)/s, at the working precision; +inf if P(L = +inf) > 0."""
         factor = self.factor()
         return factor.moment(s).log() / s if factor.revealed.is_zero() else arb.pos_inf()
 
-    def claims_reversed(self) -> dict[str, Any]:
-        """What the reversed law may claim: the same of laws that are reversed too."""
+    def options_reversed(self) -> dict[str, Any]:
+        """The fields of `LossLaw` for the reversed law: the same flags, and every law among them reversed."""
         return {
             "exact": self.exact,
             "exact_alone": self.exact_alone,
@@ -236,14 +269,14 @@ class LossLaw(ABC):
         }
 
     def factor(self) -> Factor:
-        """`ready`; a law whose factors remember nothing may keep the last one, for the question after a check."""
+        """The result of `ready`; a law whose factors have no state may keep the last one, such as that of `check`."""
         return self.ready()
 
     def check(self, bits: int = CHECK_BITS) -> None:
-        """Refuse a law that loses mass, claims a symmetry that it has not or a lower law that is above it.
+        """Raise `BadValue` if mass is missing, if `symmetric` is false, or if the witness is not dominated by the law.
 
-        One that is not symmetric must be tied to an order of the neighbours. A law is looked at once; `bits` are best
-        those at which it is asked afterwards, as some laws keep what they made at the last precision.
+        A law that is not symmetric must have the relation add_remove. Each law is checked once. `bits` should be the
+        precision of the computation that follows, because some laws keep what they computed at the last precision.
         """
         if "_passed" in self.__dict__:
             return
@@ -252,10 +285,10 @@ class LossLaw(ABC):
                 f"{type(self).__name__} is not symmetric: it must be tied to the order of add_remove neighbours, "
                 "or enter by a symmetric law that dominates it"
             )
-        while bits <= LAST_BITS:
+        while bits <= LAST_CHECK_BITS:
             try:
-                wrong = at_precision(bits, self._false_claim)
-            except Undecided:  # digits cancel in its transform
+                wrong = at_precision(bits, self._violation)
+            except Undecided:  # Digits cancel in the transform: more bits are needed.
                 bits *= 2
                 continue
             if wrong:
@@ -263,11 +296,14 @@ class LossLaw(ABC):
             self.__dict__["_passed"] = True
             return
         raise NotCertified(
-            f"{type(self).__name__} does not tell within {LAST_BITS} bits whether all of its mass is there"
+            f"{type(self).__name__} does not tell within {LAST_CHECK_BITS} bits whether all of its mass is there"
         )
 
-    def _false_claim(self) -> str:
-        """What balls show to be false; nothing where a transform has no value, as no answer rests on it then."""
+    def _violation(self) -> str:
+        """The property that balls show to be violated, or an empty string.
+
+        Where the transform cannot be evaluated nothing is reported: no answer can rest on it then.
+        """
         if self.symmetric and not self._looks_symmetric():
             return "claims to be symmetric, but its M(-1-z) is not M(z)"
         try:
@@ -276,7 +312,7 @@ class LossLaw(ABC):
             return ""
 
     def _mass_lost(self) -> str:
-        """Which of P and Q has not the mass 1; nothing where both have, as far as balls tell."""
+        """A message if P or Q certainly has not the total mass 1, else an empty string."""
         forward = self.factor()
         if lost := _off_by("P", forward.mass() + forward.revealed):
             return lost
@@ -285,9 +321,9 @@ class LossLaw(ABC):
         return _off_by("Q", forward.real_moment(arb(-1)) + self.reverse().factor().revealed)
 
     def _is_below_its_witness(self) -> str:
-        """Where balls show that this law does not dominate its lower law.
+        """A message if balls show that this law does not dominate its witness, else an empty string.
 
-        Of two pairs the one that dominates has the larger M(s) at every s > 0, and the likelier infinite loss.
+        If one pair dominates another, its M(s) is at least as large at every s > 0, and so is its P(L = +inf).
         """
         if self.witness is None:
             return ""
@@ -297,13 +333,15 @@ class LossLaw(ABC):
         return "claims a lower law that is above it" if likelier or larger else ""
 
     def _looks_symmetric(self) -> bool:
+        """Whether balls for M(z) and M(-1-z) overlap at all test points; subclasses with a proof return True."""
         factor = self.factor()
-        pairs = [(acb(x, y), acb(-1 - arb(x), -arb(y))) for x, y in CHECK_POINTS]
+        pairs = [(acb(x, y), acb(-1 - arb(x), -arb(y))) for x, y in SYMMETRY_POINTS]
         return all(factor.moment(z).overlaps(factor.moment(mirrored)) for z, mirrored in pairs)
 
 
 def _off_by(name: str, mass: arb) -> str:
-    if not mass.rad() < CLOSE:
+    """A message if the total mass is certainly not 1, else an empty string; `Undecided` if the ball is too wide."""
+    if not mass.rad() < LARGEST_MASS_RADIUS:
         raise Undecided
     if mass.overlaps(ONE):
         return ""
@@ -311,4 +349,4 @@ def _off_by(name: str, mass: arb) -> str:
 
 
 Parts: TypeAlias = tuple[tuple[LossLaw, int], ...]
-"""A composition: laws, each with how often it is used."""
+"""A composition: pairs of a law and the number of its uses."""

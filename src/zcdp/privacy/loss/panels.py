@@ -1,4 +1,9 @@
-"""Sums of exponentials at equal distances along a line: as one product of matrices."""
+"""Gauss-Legendre quadrature, with certified errors, for the transform of a sampled loss that has a density.
+
+Sampling at rate q turns a base loss l = log dP/dQ into log w, w = 1 - q + q e^l. Its transform is an integral of w^e
+over the density of l, which `Mixture` computes panel by panel. `progression` evaluates the resulting sum of
+exponentials at many equally spaced heights. Theorem: docs/theorems/sampled-density.md.
+"""
 
 from __future__ import annotations
 
@@ -16,14 +21,20 @@ from zcdp.numeric.work import count_functions, count_products, count_work
 __all__ = ["BaseLoss", "Mixture", "Rule", "progression"]
 
 
-DENSE, SHORT = 4, 16  # Of fewer than one in DENSE the rows have SHORT columns, and those without any are left out.
+# Sums of exponentials at equally spaced heights, as one product of matrices.
+
+# If less than one index in SPARSE is kept, rows have SPARSE_COLUMNS columns, and those without any are left out.
+SPARSE, SPARSE_COLUMNS = 4, 16
 
 
 def progression(values: Sequence[acb], rates: Sequence[acb], step: arb, kept: Sequence[int]) -> list[acb]:
-    """The sums over j of value_j e^{ik step rate_j}, for the k that are kept, rising: k = row * width + column."""
+    """The sums over j of value_j e^{ik step rate_j}, for each k in `kept`, which increases.
+
+    With k = row * width + column they are entries of a product of two matrices.
+    """
     points, last = len(values), kept[-1]
-    dense = last < DENSE * len(kept)
-    width = isqrt(last) + 1 if dense else SHORT
+    dense = last < SPARSE * len(kept)
+    width = isqrt(last) + 1 if dense else SPARSE_COLUMNS
     rows = list(range(last // width + 1)) if dense else sorted({k // width for k in kept})
     count_products(points * len(rows) * (width + 1))
     count_functions(2 * points * (2 if dense else len(rows)))
@@ -40,33 +51,37 @@ def progression(values: Sequence[acb], rates: Sequence[acb], step: arb, kept: Se
 
 
 def _powers(base: Sequence[acb], count: int) -> list[list[acb]]:
-    """Powers 0, 1, ..., count - 1 of each, by halves: balls hardly grow."""
+    """The powers 0, 1, ..., count - 1 of each number, by halving exponents, so that radii of balls hardly grow."""
     powers = [[acb(1)] * len(base), list(base)][:count]
     for n in range(2, count):
         powers.append([x * y for x, y in zip(powers[n // 2], powers[n - n // 2], strict=True)])
     return powers
 
 
-# Mixtures of a density with itself, tilted: their transform by Gauss-Legendre quadrature with proven errors.
+# The transform of a mixture (1-q) Q + q P by Gauss-Legendre quadrature.
 
-ORDERS = (12, 16, 24, 32, 48, 64)  # numbers of points of one panel
-WIDEST, TALLEST = 1.45, 2.4  # of an ellipse below the real axis, less than pi/2, and above it, less than pi
-HIGHEST = 1.0  # of a shifted line
-HALVES, CELLS = 9, 200  # ellipses that are tried; and cells in which the largest density is looked for
-MOST_IN_ALL, MOST_PANELS = 1_500, 300  # of one question, and of one rule; of losses in use a third and a tenth will do
+POINT_COUNTS = (12, 16, 24, 32, 48, 64)  # possible numbers of points of one panel
+# How far an ellipse may reach below the real axis (less than pi/2) and above it (less than pi).
+MOST_BELOW_AXIS, MOST_ABOVE_AXIS = 1.45, 2.4
+HIGHEST_PATH = 1.0  # imaginary part of a shifted path
+ELLIPSES = 9  # ellipses that are tried on each panel
+VARIATION_CELLS = 200  # cells in which `variation` bounds the largest density
+# Panels of one question, and of one rule; losses that occur in practice take a third and a tenth of that.
+MOST_PANELS_OF_QUESTION, MOST_PANELS = 1_500, 300
 TOO_MANY = f"the law of a sample takes more than {MOST_PANELS} panels: more bits would not help"
-PANEL, POINT = 1_000_000, 6  # nanoseconds that a panel takes, and elementary functions of each of its points
+PANEL_NANOSECONDS, POINT_FUNCTIONS = 1_000_000, 6  # cost of a panel, and elementary functions of each of its points
 
 T = TypeVar("T", float, arb)
 _Box: TypeAlias = tuple[T, T, T, T]
-"""Middle and reach of the real part; how far the imaginary part goes below 0, and above it."""
+"""A rectangle of complex l: middle and half width of the real part, and how far it reaches below and above 0."""
 
 
 @dataclass(frozen=True)
 class BaseLoss:
-    """l = log dP/dQ under Q: the density exp(second l^2 + first l + constant) from low to high, and atoms.
+    """The distribution under Q of l = log dP/dQ: a density exp(second l^2 + first l + constant), and atoms.
 
-    All at the working precision; second <= 0, and high is infinite only where it is negative.
+    The density goes from low to high; second <= 0, and an end is infinite only if second < 0. All numbers are at the
+    working precision.
     """
 
     second: arb
@@ -75,31 +90,32 @@ class BaseLoss:
     low: arb
     high: arb
     atoms: Sequence[tuple[arb, arb]] = ()
-    """Places and Q-masses."""
+    """Losses and their Q-masses."""
 
     def log_density(self, loss: Any) -> Any:
-        """Of a real or complex l inside."""
+        """The logarithm of the density at a real or complex loss between the ends."""
         return (self.second * loss + self.first) * loss + self.constant
 
 
 class Rule(NamedTuple):
-    """Points of a quadrature: logarithms of w with the masses there, and what is left out or in error at most."""
+    """The points of a quadrature: log w and a mass at each, and a bound on the error."""
 
     logs: list[acb]
     masses: list[acb]
-    """Density times weight, without any power of w."""
+    """Density times quadrature weight, without any power of w."""
     error: arb
-    """Of the tilted sum, at every height from 0 to the one that was asked for."""
+    """A certified bound on the error of the sum of mass * w^{e + iy}, at every height y from 0 to the requested one."""
 
 
 class _Panel(NamedTuple):
-    """A straight piece of the path of l, along the real axis or across it: l = middle + half t, -1 <= t <= 1."""
+    """A straight piece of the path of l, along the real axis or perpendicular to it: l = middle + half t, |t| <= 1."""
 
     place: arb
     level: arb
-    """Real and imaginary part of the middle."""
+    """`place` and `level` are the real and the imaginary part of the middle."""
     half: arb
     upright: bool
+    """Whether the panel is perpendicular to the real axis: l = middle + i half t."""
 
     def halves(self) -> list[_Panel]:
         part = self.half / 2
@@ -114,44 +130,45 @@ class _Panel(NamedTuple):
 
 
 class Mixture:
-    """The integral of w^e over the base density, w = 1 - q + q e^l; for complex e, of several e at once.
+    """Quadrature rules for the integral of w^{e + iy} over the base density, w = 1 - q + q e^l, for several e at once.
 
-    On an ellipse around a panel log w is bounded by a chord or a tangent, the density by its parabola: what follows is
-    the maximum of a parabola. Where Im e is large the path of l is shifted upward, where |w^{iy}| <= 1: the number of
-    points then hardly depends on y. Theorem: docs/theorems/sampled-density.md.
+    The error of a panel follows from the largest modulus on an ellipse around it. There log |w| is bounded by a chord
+    or a tangent and the log-density is a parabola, so that a parabola is to be maximised. Where y is large the path of
+    l is shifted upward, where |w^{iy}| <= 1: the number of points then hardly depends on y.
+    Theorem: docs/theorems/sampled-density.md.
     """
 
     def __init__(self, rate: arb, base: BaseLoss) -> None:
         self.rate, self.rest, self.base = rate, 1 - rate, base
-        self.made = 0  # panels, by all rules: what one question may take is decided by the plan alone, not by a clock
+        self.made = 0  # Panels of all rules so far. Counting them, not seconds, makes the limit reproducible.
         self.floats = tuple(float(x.mid()) for x in (rate, base.second, base.first, base.constant, base.low))
 
     def weight(self, loss: Any) -> Any:
-        """w."""
+        """w = 1 - q + q e^l, for a real or complex loss l."""
         return self.rest + self.rate * loss.exp()
 
     def slope(self, loss: arb) -> arb:
-        """The derivative of log w."""
+        """The derivative of log w with respect to l."""
         return self.rate / (self.rate + self.rest * (-loss).exp())
 
     def rule(
         self, exponents: Sequence[arb], height: float, log_error: float, *, shifted: bool = False, most: float = inf
     ) -> Rule:
-        """Points for the sum of w^{e + iy} over the exponents e, 0 <= y <= height, to about e^log_error.
+        """A rule for the integrals of w^{e + iy}, e each of the exponents, 0 <= y <= height, to about e^log_error.
 
-        For a negative exponent e, of w^{e - iy}, with all points conjugate. `TooManyNodes` where they are more than
-        `most`.
+        With all points conjugate it serves for w^{e - iy}. With `shifted` the path runs above the real axis. Raises
+        `TooManyNodes` if the rule has more than `most` points, `NotCertified` if it takes too many panels.
         """
-        level = min(HIGHEST, 2.5 / sqrt(max(-2 * self.floats[1], 1e-300))) if shifted else 0.0
+        level = min(HIGHEST_PATH, 2.5 / sqrt(max(-2 * self.floats[1], 1e-300))) if shifted else 0.0
         end, error = self._end(exponents, log_error, arb(level))
         fitted: list[tuple[_Panel, int]] = []
         pending = self._path(arb(level), end, height)
         log_error -= log(len(pending))
-        most_made = min(self.made + MOST_PANELS, MOST_IN_ALL)
+        most_made = min(self.made + MOST_PANELS, MOST_PANELS_OF_QUESTION)
         while pending:
             panel = pending.pop()
             self.made += 1
-            count_work(PANEL)
+            count_work(PANEL_NANOSECONDS)
             if self.made > most_made:
                 raise NotCertified(TOO_MANY)
             points, slip = self._fitting(panel, exponents, height, log_error)
@@ -167,8 +184,8 @@ class Mixture:
         for panel, points in fitted:
             turn = acb(0, panel.half) if panel.upright else acb(panel.half)
             if panel.upright and panel.place > self.base.low:
-                turn = -turn  # down to the right end
-            count_functions(POINT * points)
+                turn = -turn  # At the right end the path runs down to the real axis.
+            count_functions(POINT_FUNCTIONS * points)
             for place, share in legendre(points, ctx.prec):
                 loss = panel.point(place)
                 logs.append(self.weight(loss).log())
@@ -176,7 +193,10 @@ class Mixture:
         return Rule(logs, masses, error)
 
     def _path(self, level: arb, end: arb, height: float) -> list[_Panel]:
-        """Along the real axis; or up, along the shifted line, and down, in ever shorter panels near the real axis."""
+        """The panels of the path: along the real axis or, if level > 0, up, along the shifted line and down.
+
+        Upright panels get shorter towards the real axis.
+        """
         narrow = min(0.5, 1 / sqrt(max(-2 * self.floats[1], 1e-300)))
         low, high = self.base.low, self.base.high
         count = max(int(float(((end - low) / (2 * narrow)).upper())) + 1, 1)
@@ -195,15 +215,18 @@ class Mixture:
         return found
 
     def _fitting(self, panel: _Panel, exponents: Sequence[arb], height: float, log_error: float) -> tuple[int, arb]:
-        """The fewest points that do on one panel, with their error; no points where none of the numbers will do."""
+        """The least number of points that suffices on one panel, and a certified error; (0, 0) if none suffices.
+
+        The ellipse is chosen in floats, heuristically; its bound is then computed in balls.
+        """
         half, level = float(panel.half.mid()), float(panel.level.mid())
-        if not half > 0:  # Narrower than floats can tell: orders beyond all use.
+        if not half > 0:  # The panel is narrower than floats resolve: the Renyi order is beyond all use.
             raise Undecided
-        orders = [float(e.mid()) for e in exponents]
-        stretches = [1 + 12.0 / 1.7**n for n in range(HALVES)]
-        if 1e-100 < half < WIDEST / stretches[0]:  # Else panels would be halved without any gain where many bits count.
-            stretches.append(WIDEST / half)
-        if level > 0:  # the ellipses that just touch the real axis
+        powers = [float(e.mid()) for e in exponents]
+        stretches = [1 + 12.0 / 1.7**n for n in range(ELLIPSES)]
+        if 1e-100 < half < MOST_BELOW_AXIS / stretches[0]:  # Without it, halving panels gains nothing at many bits.
+            stretches.append(MOST_BELOW_AXIS / half)
+        if level > 0:  # the ellipse that just touches the real axis
             near = level / half
             stretches.append((near + sqrt(near * near - 1) if panel.upright else near + sqrt(near * near + 1)) * 0.9999)
         best: tuple[float, float] = inf, 0.0
@@ -211,12 +234,12 @@ class Mixture:
             if not stretch > 1.05:
                 continue
             box = _box(float(panel.place.mid()), level, half, stretch, panel.upright)
-            if max(box[2], -box[3]) > WIDEST or box[3] > TALLEST:
+            if max(box[2], -box[3]) > MOST_BELOW_AXIS or box[3] > MOST_ABOVE_AXIS:
                 continue
-            size = max(self._log_size_in_floats(box, e, height) for e in orders)
+            size = max(self._log_size_in_floats(box, e, height) for e in powers)
             needed = (size + log(8 * half / (1 - 1 / stretch)) - log_error) / (2 * log(stretch))
             best = min(best, (needed, stretch))
-        points = next((n for n in ORDERS if n >= best[0]), 0)
+        points = next((n for n in POINT_COUNTS if n >= best[0]), 0)
         if not points:
             return 0, arb(0)
         wide = arb(best[1])
@@ -226,17 +249,17 @@ class Mixture:
         return points, slip
 
     def _log_size(self, box: _Box[arb], e: arb, height: float) -> arb:
-        """Not below log |density w^{e + iy}| on the box, for 0 <= y <= height."""
+        """A certified upper bound on log |density w^{e + iy}| on the box, for 0 <= y <= height."""
         middle, reach, dip, top = box
         left, right, base = middle - reach, middle + reach, self.base
         tall = dip.max(top)
-        if e >= 0:  # the chord is above log w
+        if e >= 0:  # log w is convex: its chord is above it.
             ends = self.weight(left).log(), self.weight(right).log()
             value = e * (ends[0] + ends[1]) / 2
             slope = arb(0) if reach.is_zero() else e * (ends[1] - ends[0]) / (right - left)
         elif not e < 0:
             raise Undecided
-        else:  # the tangent is below it; and |w| >= cos(tall/2) w(Re l)
+        else:  # Its tangent is below it; and |w| >= cos(tall/2) w(Re l).
             value = e * (self.weight(middle).log() + (tall / 2).cos().log())
             slope = e * self.slope(middle)
         if height and not dip <= 0:
@@ -247,7 +270,7 @@ class Mixture:
         return bound
 
     def _log_size_in_floats(self, box: _Box[float], e: float, height: float) -> float:
-        """The same, near enough: which ellipse to take."""
+        """A heuristic value of `_log_size` in floats, to choose an ellipse."""
         q, second, first, constant, _ = self.floats
         middle, reach, dip, top = box
         left, right, tall = middle - reach, middle + reach, max(dip, top)
@@ -268,13 +291,13 @@ class Mixture:
         return value + (second * place + rise) * place
 
     def _end(self, exponents: Sequence[arb], log_error: float, level: arb) -> tuple[arb, arb]:
-        """Where the panels end, and a bound on what is beyond, along a line shifted upward."""
+        """The real part at which the panels end, and a certified bound on the integral beyond it, on a shifted line."""
         base = self.base
         if base.high.is_finite():
             return base.high, arb(0)
         steepest = max(0.0, *(float(e.mid()) for e in exponents))
         deviation = 1 / sqrt(-2 * self.floats[1])
-        last = (steepest + self.floats[2]) / (-2 * self.floats[1])  # beyond it the bound on all falls
+        last = (steepest + self.floats[2]) / (-2 * self.floats[1])  # Beyond it the bounds for all exponents fall.
         end = max(last, self.floats[4]) + deviation
         near = self._where_negligible(steepest, log_error)
         end = max(end, near) if near > end else end
@@ -292,6 +315,7 @@ class Mixture:
         raise Undecided
 
     def _where_negligible(self, e: float, log_error: float) -> float:
+        """A loss beyond which density times w^e is below e^log_error: a heuristic search in floats."""
         q, second, first, constant, low = self.floats
         place, step = low, 1 / sqrt(-2 * second)
         while (second * place + first) * place + constant + e * _log_weight(q, place) > log_error:
@@ -301,28 +325,29 @@ class Mixture:
         return place
 
     def variation(self, e: arb, log_error: float) -> arb:
-        """y times a bound on the integral of w^{e + iy}: ends and variation of the density of log w with w^e.
+        """A number V with |integral of w^{e + iy}| <= V/y for all y > 0, by integration by parts.
 
-        That density, density w^{e+1}/(q e^l), has at most two maxima.
+        V is the total variation, ends included, of the density of log w times w^e. As a function of l that is
+        density w^{e+1}/(q e^l), which has at most two maxima.
         """
         end, _ = self._end([e], log_error, arb(0))
         base = self.base
-        width = (end - base.low) / (2 * CELLS)
+        width = (end - base.low) / (2 * VARIATION_CELLS)
         best = arb(0)
-        for n in range(CELLS):
+        for n in range(VARIATION_CELLS):
             middle = base.low + width * (2 * n + 1)
             size = self._log_size((middle, width, arb(0), arb(0)), e + 1, 0.0)
             best = best.max((size - (middle - width)).exp())
         return 2 * self._maxima(e) * best / self.rate
 
     def _maxima(self, e: arb) -> int:
-        """Not below the number of maxima of the density of log w with w^e: 1 where its logarithm is surely concave."""
+        """An upper bound on the number of maxima of the density of log w times w^e: 1 if its logarithm is concave."""
         steep = 2 * self.base.second + (e + 1).max(arb(0)) / 4
         return 1 if steep <= 0 else 2
 
 
 def _box(place: Any, level: Any, half: Any, stretch: Any, upright: bool) -> Any:
-    """Around the ellipse with the ends of a panel as its foci."""
+    """The box around the ellipse whose foci are the ends of a panel and whose half axes add up to half * stretch."""
     long, short = half * (stretch + 1 / stretch) / 2, half * (stretch - 1 / stretch) / 2
     if upright:
         return place, short, long - level, long + level
@@ -330,4 +355,5 @@ def _box(place: Any, level: Any, half: Any, stretch: Any, upright: bool) -> Any:
 
 
 def _log_weight(q: float, loss: float) -> float:
+    """log w = log(1 - q + q e^l), in floats."""
     return log1p(q * (exp(loss) - 1)) if loss < 700 else loss + log(q)

@@ -1,4 +1,8 @@
-"""A law known by its profile alone: one use as it is, and compositions by finitely many losses that dominate it."""
+"""A law that is known by its privacy profile alone.
+
+A single use is answered by the profile itself. For compositions the convex function delta of e^epsilon is replaced by
+chords between some of its points: a law with finitely many losses that dominates.
+"""
 
 from __future__ import annotations
 
@@ -23,38 +27,39 @@ from zcdp.privacy.relation import Relation
 
 __all__ = ["ProfileLaw", "profile_law"]
 
-BITS, GRID = 1200, 1000  # balls, and the grid of 2^-1000 onto which points are rounded outward
-NEAR, FAR = 64, 12  # losses up to where the profile is negligible, and from there on
-NEGLIGIBLE, LEAST = 2.0**-100, -900  # and the power of two by which each falls at least
-FEWER = 160  # bits that are enough for a height
-STRAIGHT = 1 + 2.0**-50  # ratio of two falls between which a corner is not worth an atom
-HALVINGS = 12
-LAW, HEIGHT = 4 * SECOND, SECOND // 250  # the work that a law may take, and that a height takes
+BALL_BITS, GRID_BITS = 1200, 1000  # of balls; and of the grid of 2^-1000 onto which points are rounded outward
+NEAR_LOSSES, FAR_LOSSES = 64, 12  # chosen points up to where the profile is negligible, and beyond it
+NEGLIGIBLE = 2.0**-100  # a delta that may be counted as if the losses beyond were infinite
+LEAST_FALL_LOG2 = -900  # The chords fall with a slope of at least 2^-900, so that rounding takes no Q-mass away.
+HEIGHT_BITS = 160  # bits that suffice for one value of the profile
+STRAIGHT_RATIO = 1 + 2.0**-50  # If two slopes differ by a smaller ratio, the corner between them is not worth an atom.
+HALVINGS = 12  # of the search for the loss at which the profile gets negligible
+LAW_WORK, HEIGHT_WORK = 4 * SECOND, SECOND // 250  # the most work for a finite law, and the price of one height
 
 
 @dataclass(frozen=True, eq=False)
 class ProfileLaw(LossLaw):
-    """The pair of a certified profile; for compositions, the law of its chords between some points.
+    """The law of a certified profile; in compositions, that of chords between some points of the profile.
 
     Theorem: docs/theorems/grid.md.
     """
 
     ends: Ends
-    """Below and above delta(epsilon) of one use, infinite losses included."""
+    """Certified bounds on delta(epsilon) of one use, infinite losses included."""
     top: Callable[[], arb]
-    """The largest finite loss, at the working precision; +inf where they are unbounded."""
+    """The largest finite loss, at the working precision; +inf if the losses are unbounded."""
     infinite: Callable[[], arb]
     """P(L = +inf), at the working precision."""
     finite: Callable[[], LossLaw]
-    """A law of finitely many losses that dominates it."""
+    """A function that makes a law with finitely many losses that dominates this one."""
     other: Callable[[], LossLaw] | None = None
-    """The other order, where it is another."""
+    """A function that makes the law of the reversed pair, if that is a different one."""
     at_top: Callable[[], arb] = arb
-    """Not above the probability of the largest loss of one use: what the finite law has there says nothing of it."""
+    """A lower bound on the probability of the largest loss in one use; the finite law's mass there is not one."""
 
     @property
     def dots(self) -> LossLaw:
-        """The finite law."""
+        """The law with finitely many losses that dominates this one; `NotCertified` if it cannot be made."""
         made = self._made
         if isinstance(made, str):
             raise NotCertified(made)
@@ -62,27 +67,31 @@ class ProfileLaw(LossLaw):
 
     @cached_property
     def _made(self) -> LossLaw | str:
-        """The finite law or why there is none, found out once: so it must not rest on who asks first."""
+        """The finite law, or a message why there is none.
+
+        It is made once, with a work limit of its own, so that the result does not depend on which question comes first.
+        """
         try:
-            made = within(LAW, self.finite, apart=True)
+            made = within(LAW_WORK, self.finite, apart=True)
         except NotCertified as error:
             return str(error)
-        if at_precision(BITS, lambda: made.ready().revealed > self.revealed()):
+        if at_precision(BALL_BITS, lambda: made.ready().revealed > self.revealed()):
             raise BadValue("the finite law of a profile has more mass at infinity than is counted there")
         return made
 
     def ready(self) -> Factor:
-        """See `LossLaw`."""
+        """The transform of one use, with constants at the working precision."""
         return _LaterFactor(self)
 
     def largest(self) -> arb:
-        """See `LossLaw`."""
+        """The supremum of the finite losses, at the working precision."""
         return self.top()
 
     def revealed(self) -> arb:
-        """What compositions take for P(L = +inf): a ball from there to what the finite law has at infinity.
+        """P(L = +inf) as compositions use it: a ball from its true value to an upper bound on the finite law's.
 
-        That law may put finite losses there too, beyond its last one: these are above, and nothing of them is below.
+        The finite law may count finite losses beyond its last one as infinite. That raises upper bounds on delta, and
+        leaves lower bounds as they are.
         """
         mass = self.infinite()
         return (
@@ -90,7 +99,7 @@ class ProfileLaw(LossLaw):
         )
 
     def ends_alone(self) -> Ends:
-        """See `LossLaw`; what is taken for infinite, which is added to both ends, is part of them."""
+        """Certified bounds on delta(epsilon) of a single use, without the mass `revealed` that callers add to both."""
         least, most = self.infinite().lower(), self.revealed()
 
         def less(epsilon: arb) -> tuple[arb, arb]:
@@ -100,21 +109,21 @@ class ProfileLaw(LossLaw):
         return less
 
     def _checked_ends(self, epsilon: arb) -> tuple[arb, arb]:
-        """The ends, in order, and the upper one not below what is infinite."""
+        """The bounds at epsilon; `BadValue` if the upper one is below the lower one or below P(L = +inf)."""
         low, high = self.ends(epsilon)
         if low > high or self.infinite() > high:
             raise BadValue("the profile of a law has a lower end, or mass at infinity, above its upper end")
         return low, high
 
     def check(self, bits: int = 0) -> None:
-        """Each point of the profile is checked where it is asked for, and the finite law where it is made."""
+        """Nothing here: each value of the profile is checked when it is used, and the finite law when it is made."""
 
     def reverse(self) -> LossLaw:
-        """See `LossLaw`."""
+        """The law of the pair (Q, P)."""
         return self if self.other is None else self.other()
 
     def sampled(self, rate: Fraction) -> LossLaw:
-        """See `LossLaw`; each order of the sample is that of this law in the same order."""
+        """The law of ((1-q) Q + q P, Q), Poisson sampling at rate q; its reverse is made from this law's reverse."""
         reverse = self.reverse()
         assert isinstance(reverse, ProfileLaw)
 
@@ -133,7 +142,7 @@ class ProfileLaw(LossLaw):
             return (1 + lift(rate) * self.top().expm1()).log()
 
         def top_back() -> arb:
-            least = arb(0) if not reverse.infinite().is_zero() else (-reverse.top()).exp()  # of P/Q
+            least = arb(0) if not reverse.infinite().is_zero() else (-reverse.top()).exp()  # the least ratio P/Q
             return -(1 - lift(rate) * (1 - least)).log()
 
         def infinite() -> arb:
@@ -151,14 +160,14 @@ class ProfileLaw(LossLaw):
             one,
             ends=ends(reverse, lambda q, more: q - (1 - q) * more),
             top=top_back,
-            infinite=arb,  # P is (1-q) Q at least: no outcome has Q-mass alone.
+            infinite=arb,  # (1-q) Q + q P is at least (1-q) Q: no outcome has Q-mass only.
             finite=lambda: _finite(one.dots).reverse(),
             other=lambda: one,
         )
         return replace(one, other=lambda: back)
 
     def replaced(self, rate: Fraction) -> LossLaw:
-        """See `LossLaw`."""
+        """The envelope of ((1-q) Q + q P, Q) in both directions, q the rate: samples of a fixed size."""
         one = self.sampled(rate)
         assert isinstance(one, ProfileLaw)
         return ProfileLaw(one.ends, one.top, one.infinite, lambda: _finite(self.dots.replaced(rate)))
@@ -170,10 +179,10 @@ def _finite(law: LossLaw | None) -> LossLaw:
 
 
 class _LaterFactor(Factor):
-    """The factor of the finite law, which is made where it is first needed: one use has no need of it."""
+    """The factor of the finite law, made when it is first used: a single use never needs it."""
 
     atomic = True
-    weight = 1.0 + 4 * NEAR / 8
+    weight = 1.0 + 4 * NEAR_LOSSES / 8
 
     def __init__(self, law: ProfileLaw) -> None:
         self.law = law
@@ -184,51 +193,51 @@ class _LaterFactor(Factor):
         return self.law.dots.ready()
 
     def moment(self, z: Any) -> Any:
-        """See `Factor`."""
+        """M(z) = E_P[e^{zL}; L finite], on real balls, complex balls and real series."""
         return self.factor.moment(z)
 
     def share(self, count: int, c: arb, taylor: Taylor) -> Share:
-        """See `Factor`."""
+        """Certified bounds on the decay of |M| along Re z = c, for `count` uses."""
         return self.factor.share(count, c, taylor)
 
     def tilted(self, c: arb) -> Tilted | None:
-        """See `Factor`."""
+        """The tilted law as finitely many terms, for the contour integral in doubles."""
         return self.factor.tilted(c)
 
     def near_top(self, s: arb) -> tuple[arb, arb]:  # noqa: ARG002
-        """See `Factor`."""
+        """Lower bounds on P(L = largest) and, for laws without that atom, on P(L >= largest - s)."""
         return self.law.at_top(), self.law.at_top()
 
 
 def profile_law(ends: Ends, top: Callable[[], arb], infinite: Callable[[], arb] = arb, **options: Any) -> ProfileLaw:
-    """The symmetric law of a profile: `ends` gives numbers below and above it, `infinite` the limit at infinity.
+    """The symmetric law of a profile with certified bounds `ends`, largest finite loss `top` and limit `infinite`.
 
-    `options` are those of `LossLaw`.
+    The limit of the profile as epsilon grows is P(L = +inf). `options` are fields of `LossLaw`.
     """
 
     def through() -> LossLaw:
         try:
-            return at_precision(BITS, lambda: _through_points(ends, top(), infinite()))
-        except (ArithmeticError, ValueError):  # `Undecided`, or of the floats that say where to look
+            return at_precision(BALL_BITS, lambda: _through_points(ends, top(), infinite()))
+        except (ArithmeticError, ValueError):  # `Undecided`, or an error of the floats that choose the points
             raise NotCertified("the losses are too small or too large for a law through points of a profile") from None
 
     return ProfileLaw(ends, top, infinite, through, **options)
 
 
 def _through_points(ends: Ends, top: arb, infinite: arb) -> LossLaw:
-    """Chords of the profile in x = e^epsilon between points, and their mirror image; rounded outward."""
-    if top.is_finite() and not top < -LEAST * arb.const_log2():
+    """The finite law of chords of the profile, as a function of x = e^epsilon, in both directions; rounded outward."""
+    if top.is_finite() and not top < -LEAST_FALL_LOG2 * arb.const_log2():
         raise Undecided
     places, beyond = _places(ends, top, infinite.upper()), infinite.upper()
     x = [place.exp() for place in places]
     heights = [_above(ends, place) if place < top else beyond for place in places]
-    if top.is_finite():  # never so flat that rounding takes a Q-mass away
-        least = [beyond + (x[-1] - place) * arb(2) ** LEAST for place in x]
+    if top.is_finite():  # Slopes must not be so flat that rounding takes a Q-mass away.
+        least = [beyond + (x[-1] - place) * arb(2) ** LEAST_FALL_LOG2 for place in x]
         heights = [height.max(more) for height, more in zip(heights, least, strict=True)]
         heights[-1] = beyond
     points: list[Point] = []
     for before, after in pairwise(_lowest(x, heights)):
-        if after[0] > 1:  # The other order has what is before.
+        if after[0] > 1:  # Chords for x < 1 are those of the reversed pair.
             fall = _fall(before, after)
             points.append(_outward(fall, before[1] + before[0] * fall))
     if not heights[-1].is_zero():
@@ -240,38 +249,39 @@ def _through_points(ends: Ends, top: arb, infinite: arb) -> LossLaw:
 
 
 def _above(ends: Ends, place: arb) -> arb:
-    """Not below the profile at a loss, nor above 1."""
-    count_work(HEIGHT)
-    return at_precision(FEWER, lambda: ends(place)[1].upper().min(arb(1)))
+    """A certified upper bound on the profile at a loss, at most 1."""
+    count_work(HEIGHT_WORK)
+    return at_precision(HEIGHT_BITS, lambda: ends(place)[1].upper().min(arb(1)))
 
 
 def _lowest(x: list[arb], heights: list[arb]) -> list[tuple[arb, arb]]:
-    """Of the points and their mirror images those whose chords are lowest: a convex function is below all chords.
+    """Those of the points and of their mirror images whose chords are lowest: a convex function is below all chords.
 
-    As a profile does not rise, a height is above it at all places beyond its own too.
+    Since a profile does not increase, a height is also an upper bound at all larger x.
     """
     points = list(zip(x, accumulate(heights, arb.min), strict=True))
     mirrored = [(1 / place, 1 - (1 - height) / place) for place, height in reversed(points[1:])]
     chain = [(arb(0), arb(1))]
     for point in mirrored + points:
-        while len(chain) > 1 and not _fall(chain[-2], chain[-1]) > _fall(chain[-1], point) * STRAIGHT:
+        while len(chain) > 1 and not _fall(chain[-2], chain[-1]) > _fall(chain[-1], point) * STRAIGHT_RATIO:
             chain.pop()
         chain.append(point)
     return chain
 
 
 def _fall(before: tuple[arb, arb], after: tuple[arb, arb]) -> arb:
+    """The slope between two points, downwards."""
     return (before[1] - after[1]) / (after[0] - before[0])
 
 
 def _outward(x: arb, y: arb) -> Point:
-    """Up and to the left, on the grid."""
-    left, up = max(floor(x * 2**GRID), 0), min(ceiling(y * 2**GRID), 2**GRID)
-    return Fraction(min(left, 2**GRID), 2**GRID), Fraction(max(up, 0), 2**GRID)
+    """The point of the grid next to (x, y), up and to the left, within the unit square."""
+    left, up = max(floor(x * 2**GRID_BITS), 0), min(ceiling(y * 2**GRID_BITS), 2**GRID_BITS)
+    return Fraction(min(left, 2**GRID_BITS), 2**GRID_BITS), Fraction(max(up, 0), 2**GRID_BITS)
 
 
 def _places(ends: Ends, top: arb, infinite: arb) -> list[arb]:
-    """Losses from 0 up: evenly to where the profile is next to its limit, and further ones up to the largest."""
+    """Losses at which the profile is used: equally spaced up to where it is close to its limit, and some beyond."""
 
     def is_low(loss: float) -> bool:
         return bool(_above(ends, arb(loss)) < infinite + NEGLIGIBLE / 2)
@@ -283,8 +293,8 @@ def _places(ends: Ends, top: arb, infinite: arb) -> list[arb]:
     for _ in range(HALVINGS):
         middle = (low + high) / 2
         low, high = (low, middle) if is_low(middle) else (middle, high)
-    places = [arb(high * n / NEAR) for n in range(NEAR + 1)]
+    places = [arb(high * n / NEAR_LOSSES) for n in range(NEAR_LOSSES + 1)]
     if not top.is_finite():
         return places
-    far = [arb(high) + (top - high) * n / FAR for n in range(1, FAR)]
+    far = [arb(high) + (top - high) * n / FAR_LOSSES for n in range(1, FAR_LOSSES)]
     return [*places, *far, top] if top > high else [*places[:-1], top]

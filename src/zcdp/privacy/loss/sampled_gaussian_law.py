@@ -1,4 +1,9 @@
-"""Gaussian noise on a Poisson sample: its transform by the trapezoidal rule on a rotated line, with proven errors."""
+"""The privacy loss of the Gaussian mechanism on a Poisson sample: the sampled Gaussian mechanism of DP-SGD.
+
+First its transform, by the trapezoidal rule on a shifted line, with certified errors; then bounds on how fast the
+transform decays; then the law. Choices that only affect speed are made in sampled_gaussian_proposals.py.
+Theorem: docs/theorems/sampled-gaussian.md.
+"""
 
 from __future__ import annotations
 
@@ -26,14 +31,15 @@ from zcdp.privacy.relation import Relation
 __all__ = ["SampledDecay", "SampledGaussianLaw", "SampledNormal", "replaced_gaussian_law", "sampled_gaussian_law"]
 
 
-REAL, COMPLEX = 4, 10  # elementary functions that a point takes
+REAL_FUNCTIONS, COMPLEX_FUNCTIONS = 4, 10  # elementary functions that one point of a quadrature takes
 
 
 class SampledNormal(SampledProposals):
-    """F(s) = E w^s, w = 1 - q + q e^{u - mu^2/2}, u normal of mean 0 and variance mu^2.
+    """F(s) = E w^s, w = 1 - q + q e^{u - mu^2/2}, u normal of mean 0 and variance mu^2: certified values.
 
-    w is dA/dQ for Gaussian noise with the record in the sample with probability q, and without it: A = (1-q) Q + q P.
-    So E_A e^{zL} = F(1 + z), and E_Q e^{-zL} = F(-z). Theorem: docs/theorems/sampled-gaussian.md.
+    w is dA/dQ, where Q is the output without the record and A = (1-q) Q + q P that with the record, which is in the
+    sample with probability q. So E_A e^{zL} = F(1 + z), and E_Q e^{-zL} = F(-z).
+    Theorem: docs/theorems/sampled-gaussian.md.
     """
 
     def __init__(self, rate: arb, curvature: arb) -> None:
@@ -45,10 +51,11 @@ class SampledNormal(SampledProposals):
         self._last: tuple[arb, float, arb] | None = None
 
     def cone(self, angle: arb, s: arb) -> arb:
-        """Not below the mean of |w(u + i angle)|^s over F(s): 1 for s >= 0, else by how much |w| is less than w.
+        """An upper bound on the mean of |w(u + i angle)|^s, divided by F(s): 1 for s >= 0, larger for s < 0.
 
-        With a = 1 - q and b = w - a, |w(u + i angle)|^2 = w^2 (1 - 4ab/w^2 sin^2(angle/2)): the quotient falls with
-        b < a, and up to a right angle the whole rises with u.
+        With a = 1 - q, b = w - a and W = w(u + i angle), |W|^2 = w^2 (1 - 4ab/w^2 sin^2(angle/2)). As u rises, |W|/w
+        falls while b < a, and |W| rises if the angle is at most a right one. So for s < 0 the line is divided at some
+        place u, and each side gets its own bound; the bound without a division is cos(angle/2)^s.
         """
         if s >= 0:
             return arb(1)
@@ -64,12 +71,12 @@ class SampledNormal(SampledProposals):
         return plain.min(shorter + beyond * (shorter if angle < RIGHT_ANGLE else plain))
 
     def _shorter(self, b: arb, angle: arb) -> arb:
-        """|w(u + i angle)|/w(u), b = w(u) - (1 - q)."""
+        """The ratio |w(u + i angle)|/w(u), given b = w(u) - (1 - q)."""
         weight = self.rest + b
         return (1 - 4 * self.rest * b / (weight * weight) * (angle / 2).sin() ** 2).sqrt()
 
     def beyond(self, grid: Grid, s: arb) -> arb:
-        """What all points that the grid leaves out weigh at most."""
+        """A certified upper bound on the sum of the moduli of all terms that the grid leaves out."""
         step = arb(grid.step)
         front = step / (2 * arb.pi() * self.curvature).sqrt() * (arb(grid.angle) ** 2 / (2 * self.curvature)).exp()
         total = arb(0)
@@ -78,7 +85,7 @@ class SampledNormal(SampledProposals):
             tail = self.rate * (u - self.half).exp()
             weight = self.rest + tail
             size = front * (weight.log() * s - u * u / (2 * self.curvature)).exp()
-            # the slope of log size, outward, from here on
+            # a bound on the outward slope of log size, beyond the Gaussian factor, from here on
             rise = s.max(arb(0)) if outward > 0 else (-s).max(arb(0)) * tail / weight
             if grid.angle and not s >= 0:
                 near = outward > 0 or tail < self.rest
@@ -90,7 +97,7 @@ class SampledNormal(SampledProposals):
         return total
 
     def _slip(self, grid: Grid, s: arb) -> arb:
-        """The error of the whole trapezoidal sum, as a part of F(s)."""
+        """A certified bound on the error of the infinite trapezoidal sum, divided by F(s)."""
         strip, angle, turns = arb(grid.strip), arb(grid.angle), 2 * arb.pi() / arb(grid.step)
         edge = (strip * strip / (2 * self.curvature)).exp()
         edge *= self.cone(strip, s)
@@ -99,14 +106,14 @@ class SampledNormal(SampledProposals):
         return 2 * edge / (turns * strip).expm1()
 
     def real(self, s: arb, fall: float) -> arb:
-        """F(s) for a real s, to about e^-fall of itself; the last one is kept, as it is asked for more than once."""
+        """F(s) at a real s, with a relative error of about e^-fall; the last value is kept, since callers repeat."""
         if self._last is None or not (self._last[0] == s and self._last[1] >= fall):
             self._last = s, fall, self._real(s, fall)
         return self._last[2]
 
     def _real(self, s: arb, fall: float) -> arb:
         grid = self.grid(float(s.mid()), fall, rotated=False)
-        count_functions(REAL * (grid.last - grid.first))
+        count_functions(REAL_FUNCTIONS * (grid.last - grid.first))
         step, twice, total = arb(grid.step), -1 / (2 * self.curvature), arb(0)
         for j in range(grid.first, grid.last + 1):
             u = step * j
@@ -119,9 +126,9 @@ class SampledNormal(SampledProposals):
         return (total / (1 + slip)).union((total + self.beyond(grid, s)) / (1 - slip))
 
     def divergence(self, fall: float) -> arb:
-        """F'(1) = E w log w, the divergence of order 1, with an error of about e^-fall."""
+        """F'(1) = E w log w, the Kullback-Leibler divergence (order 1), with an error of about e^-fall."""
         grid = self.grid(2.0, fall, rotated=False)
-        count_functions(REAL * (grid.last - grid.first))
+        count_functions(REAL_FUNCTIONS * (grid.last - grid.first))
         step, twice, total = arb(grid.step), -1 / (2 * self.curvature), arb(0)
         for j in range(grid.first, grid.last + 1):
             u = step * j
@@ -136,8 +143,8 @@ class SampledNormal(SampledProposals):
         return total + arb(0, error)
 
     def points(self, grid: Grid, s: arb) -> tuple[list[acb], list[acb]]:
-        """At each point: density times step and w^s; and log w."""
-        count_functions(COMPLEX * (grid.last - grid.first))
+        """For each point of the grid density times step times w^s, and log w."""
+        count_functions(COMPLEX_FUNCTIONS * (grid.last - grid.first))
         front = arb(grid.step) / (2 * arb.pi() * self.curvature).sqrt()
         turn = acb(0, grid.angle).exp() * self.rate
         values, logs = [], []
@@ -149,23 +156,26 @@ class SampledNormal(SampledProposals):
         return values, logs
 
     def rotated(self, s: arb, fall: float) -> tuple[list[acb], list[acb], float]:
-        """G_j, log w_j and e: F(s + iy) is within e, about e^-fall F(s), of the sum of G_j w_j^{iy} for all y >= 0."""
+        """Weights G_j, logarithms log w_j and a certified error e, which is about e^-fall F(s).
+
+        For all y >= 0, F(s + iy) is within e of the sum of G_j w_j^{iy}.
+        """
         grid = self.grid(float(s.mid()), fall, rotated=True)
         values, logs = self.points(grid, s)
         whole = self.real(s, min(fall, 20.0))
         return values, logs, above(whole * self._slip(grid, s) + self.beyond(grid, s))
 
     def progression(self, s: arb, step: arb, kept: Sequence[int], fall: float) -> list[acb]:
-        """F(s + ik step) for the k that are kept, each to about e^-fall of F(s): one product of matrices.
+        """F(s + ik step) for each k in `kept`, with errors of about e^-fall F(s), as one product of matrices.
 
-        The number of points does not depend on k: on the rotated line |w^{iy}| <= 1 for all y >= 0.
+        The number of points does not depend on k: on the shifted line |w^{iy}| <= 1 for all y >= 0.
         """
         values, logs, error = self.rotated(s, fall)
         slip = acb(arb(0, error), arb(0, error))
         return [x + slip for x in progression(values, logs, step, kept)]
 
 
-# How fast the transform of sampled Gaussian noise decays: bounds from paths shifted into the complex plane.
+# How fast the transform decays: bounds from paths that are shifted into the complex plane.
 
 if TYPE_CHECKING:
     import numpy as np
@@ -174,51 +184,51 @@ if TYPE_CHECKING:
     Floats = NDArray[np.float64]
 
 
-LEVELS = (5.0, 20.0, 70.0)  # e-folds of the whole composition, at each of which one path is best
-WIDEST = 1.35  # of an angle, less than pi/2
-ANGLES, SAMPLES = 28, 97
-HIGHEST, FASTER = 1e30, 1.5
-HEIGHTS = 256
-DEEPEST = 32.0
+LEVELS = (5.0, 20.0, 70.0)  # values of -log of the decay of the whole composition, for each of which a path is chosen
+WIDEST_ANGLE = 1.35  # less than pi/2
+ANGLES, SAMPLES = 28, 97  # angles that are tried, and points at which the integrand is looked at
+HIGHEST, FASTER = 1e30, 1.5  # last height of the search for a level of decay, and ratio of its steps
+HEIGHTS = 256  # of the table of bounds
+DEEPEST = 32.0  # the largest -log of the decay of one use that is sought
 
 
 @dataclass(frozen=True)
 class Path:
-    """|F(s + iy)|/F(s) <= sum over j of size_j e^{-y turn_j} + rest, for all y >= 0."""
+    """The bound |F(s + iy)|/F(s) <= sum over j of size_j e^{-y turn_j} + rest, valid for all y >= 0."""
 
     sizes: Floats
-    """Not below."""
+    """The size_j, rounded up."""
     turns: Floats
-    """Not above, and not negative."""
+    """The turn_j, rounded down, but not below 0."""
     rest: float
 
 
 class SampledDecay:
-    """Lower bounds on log(F(s)/|F(s + iy)|) for all y >= Y, as a function of Y.
+    """Certified lower bounds on log(F(s)/|F(s + iy)|) for all y >= Y, as a function of Y.
 
     Shift the path of u by i angle, where arg w >= 0: |F(s + iy)| <= e^{angle^2/(2 mu^2)} J(y), J(y) the mean of
-    |w|^s e^{-y arg w}, which falls with y. Each path is a sum of exponentials in y; the best of several counts.
+    |w|^s e^{-y arg w}, which falls with y. Each path gives a sum of exponentials in y; the best of several is taken.
     Theorem: docs/theorems/sampled-gaussian.md.
     """
 
     def __init__(self, noise: SampledNormal, s: arb, whole: arb, count: int) -> None:
-        """`whole` is F(s); bounds are sought where `count` uses decay by 5 to 70 e-folds or so."""
+        """`whole` is F(s). Bounds are sought for heights at which `count` uses decay by about e^-5 to e^-70."""
         self.noise, self.s, self.whole, self.count = noise, s, whole, count
 
     @cached_property
     def _table(self) -> tuple[Floats, Floats]:
-        """Heights with the bound at each: it holds for all that are larger, so few heights serve many."""
+        """Heights, and for each of them a bound that is valid for all larger y; so a few heights serve all y."""
         import numpy
 
         proposals, (low, high) = _proposals(self.noise, float(self.s.mid()), self.count)
         paths = []
         for angle, fall in proposals:
-            with suppress(NotCertified):  # one of the others may do
+            with suppress(NotCertified):  # Another path may succeed.
                 paths.append(_path(self.noise, self.s, self.whole, angle, fall))
         heights: Floats = numpy.geomspace(low / 16, high * 4, HEIGHTS)
         best = numpy.ones(HEIGHTS)
         for path in paths:
-            # e^{-x} is known to 2^-50; the product, x = Y turn, errs by 2^-53 of itself
+            # e^{-x} has an error of 2^-50, and the product x = Y turn a relative error of 2^-53
             falls = decays(numpy.outer(heights, path.turns) * (1 - 2.0**-50)) + 2.0**-49
             more = UP + len(path.sizes) * 2.0**-52
             best = numpy.minimum(best, (product(falls, path.sizes) * more + path.rest) * UP)
@@ -226,7 +236,7 @@ class SampledDecay:
         return numpy.concatenate([[0.0], heights]), numpy.concatenate([[0.0], bounds])
 
     def __call__(self, heights: Floats) -> Floats:
-        """For an array of Y."""
+        """The bounds for an array of heights Y."""
         import numpy
 
         known, bounds = self._table
@@ -235,13 +245,16 @@ class SampledDecay:
 
 
 def _proposals(noise: SampledNormal, s: float, count: int) -> tuple[list[tuple[float, float]], tuple[float, float]]:
-    """Angles, each the best for one level of decay, with how well its path must be known; the heights between."""
+    """Heuristic: angles, each the best for one level of decay, with the fall to which its path must be computed.
+
+    The second result is the range of heights in which these levels of decay occur.
+    """
     import numpy as np
 
     q, v = noise.floats
     left, right = noise.window(s, SEEN)
     u = np.linspace(left, right, SAMPLES)
-    angles = np.geomspace(1e-4, WIDEST, ANGLES)[:, None]
+    angles = np.geomspace(1e-4, WIDEST_ANGLE, ANGLES)[:, None]
     weight = 1 - q + q * np.exp(u - v / 2) * np.exp(1j * angles)
     turns = np.angle(weight)
     plain = s * noise.log_weight(u) - u * u / (2 * v)
@@ -250,7 +263,7 @@ def _proposals(noise: SampledNormal, s: float, count: int) -> tuple[list[tuple[f
     size += angles**2 / (2 * v)
 
     def depth(height: float) -> tuple[float, int]:
-        """How far the best path falls, and which it is."""
+        """-log of the bound of the best path at a height, and the index of its angle."""
         falls = -np.log(np.exp(np.minimum(size - height * turns, 700.0)).sum(axis=1))
         best = int(falls.argmax())
         return float(falls[best]), best
@@ -270,18 +283,18 @@ def _proposals(noise: SampledNormal, s: float, count: int) -> tuple[list[tuple[f
 
 
 def _path(noise: SampledNormal, s: arb, whole: arb, angle: float, fall: float) -> Path:
-    """The bound of one path, its sum over points known to e^-fall of F(s)."""
+    """The certified bound of one path; its quadrature has an error of about e^-fall F(s)."""
     import numpy
 
-    v, order = noise.floats[1], float(s.mid())
+    v, power = noise.floats[1], float(s.mid())
     fall += angle * angle / (2 * v)
     best, strip = (0.0, 0.0), 0.995 * (pi / 2 - angle)
     for _ in range(STRIPS):
-        growth = strip * strip / (2 * v) + noise.log_cone(strip + angle, order)
+        growth = strip * strip / (2 * v) + noise.log_cone(strip + angle, power)
         best = max(best, (2 * pi * strip / (fall + growth), strip))
         strip *= NARROWER
     size, strip = best
-    grid = noise.spread(order, fall + noise.log_cone(angle, order), size, angle, strip)
+    grid = noise.spread(power, fall + noise.log_cone(angle, power), size, angle, strip)
     step, tilt, wide = arb(size), arb(angle), arb(strip)
     lift = (tilt * tilt / (2 * noise.curvature)).exp()
     front = step / (2 * arb.pi() * noise.curvature).sqrt() * lift / whole
@@ -297,15 +310,16 @@ def _path(noise: SampledNormal, s: arb, whole: arb, angle: float, fall: float) -
     return Path(numpy.array(sizes), numpy.array(turns), above(slip + noise.beyond(grid, s) / whole))
 
 
-# The loss of Gaussian noise on a Poisson sample, in one order of the neighbours or the other.
+# The law of the sampled Gaussian mechanism, in either direction.
 
-SIZE = 34.0  # e-folds to which one value on the real line is known: the size of 10^12 uses then to two digits
-ENOUGH = 44.0  # the same where it is a factor of the answer
+# Relative errors of values on the real line are about e^-34, so that M(c)^n is known to two digits for 10^12 uses,
+# and about e^-44 where the value is a factor of the answer.
+REAL_FALL, TILTED_FALL = 34.0, 44.0
 
 
 @dataclass(frozen=True, eq=False)
 class SampledGaussianLaw(LossLaw):
-    """The pair (A, Q), A = (1-q) Q + q P, of a Gaussian pair (P, Q) of parameter mu; or, reversed, (Q, A).
+    """The law of (A, Q), A = (1-q) Q + q P, for a Gaussian pair (P, Q) of parameter mu; or, reversed, of (Q, A).
 
     Theorem: docs/theorems/sampling.md.
     """
@@ -315,32 +329,35 @@ class SampledGaussianLaw(LossLaw):
     rate: Fraction
     """q < 1."""
     curvature: Callable[[], arb]
-    """mu^2, at the working precision."""
+    """A function that returns mu^2 at the working precision."""
     removed: bool = True
-    """Whether P has the record and Q has not; else the other order."""
+    """The direction: True ("remove") if the law is that of (A, Q), the data set with the record first; else (Q, A)."""
 
     def ready(self) -> SampledGaussianFactor:
-        """See `LossLaw`."""
+        """The transform of one use, with constants at the working precision."""
         return SampledGaussianFactor(self.noise(), removed=self.removed)
 
     def noise(self) -> SampledNormal:
-        """The noise, at the working precision."""
+        """The moments E w^s of this law, at the working precision."""
         return SampledNormal(lift(self.rate), self.curvature())
 
     def largest(self) -> arb:
-        """See `LossLaw`: w > 1 - q, so without the record the loss stays below -log(1 - q)."""
+        """The supremum of the losses: infinite for (A, Q) and, since w > 1 - q, -log(1 - q) for (Q, A)."""
         return arb.pos_inf() if self.removed else -lift(-self.rate).log1p()
 
     def reverse(self) -> LossLaw:
-        """See `LossLaw`."""
-        return replace(self, removed=not self.removed, **self.claims_reversed())
+        """The law of the reversed pair."""
+        return replace(self, removed=not self.removed, **self.options_reversed())
 
     def sampled(self, rate: Fraction) -> LossLaw | None:
-        """See `LossLaw`: a sample of a sample."""
+        """The law of a sample of the sample, whose rate is the product of the two; None in the direction (Q, A)."""
         return sampled_gaussian_law(self.rate * rate, self.curvature) if self.removed else None
 
     def alone(self) -> Callable[[arb], arb]:
-        """See `LossLaw`: q d(log(1 + (x-1)/q)), or (1 - (1-q)x) d(log(qx/(1 - (1-q)x))), x = e^epsilon."""
+        """delta(epsilon) of one use, from the profile d of the Gaussian pair.
+
+        With x = e^epsilon it is q d(log(1 + (x-1)/q)) for (A, Q), and (1 - (1-q)x) d(log(qx/(1 - (1-q)x))) for (Q, A).
+        """
         q = lift(self.rate)
         mu = self.curvature().sqrt()
 
@@ -354,13 +371,13 @@ class SampledGaussianLaw(LossLaw):
 
 
 def _profile(mu: arb, epsilon: arb) -> arb:
-    """delta of a Gaussian pair: Phi(mu/2 - epsilon/mu) - e^epsilon Phi(-mu/2 - epsilon/mu)."""
+    """delta(epsilon) of a Gaussian pair: Phi(mu/2 - epsilon/mu) - e^epsilon Phi(-mu/2 - epsilon/mu)."""
     place, root = epsilon / mu, arb(2).sqrt()
     return (((place - mu / 2) / root).erfc() - epsilon.exp() * ((place + mu / 2) / root).erfc()) / 2
 
 
 class SampledGaussianFactor(Factor):
-    """F(1 + z), or F(-z)."""
+    """The transform M(z) = F(1 + z) of (A, Q), or M(z) = F(-z) of (Q, A), where F(s) = E w^s."""
 
     weight = 1.4
     quick = True
@@ -368,12 +385,13 @@ class SampledGaussianFactor(Factor):
     def __init__(self, noise: SampledNormal, *, removed: bool) -> None:
         self.noise, self.removed = noise, removed
 
-    def _order(self, z: Any) -> Any:
+    def _power(self, z: Any) -> Any:
+        """The exponent s with M(z) = F(s)."""
         return 1 + z if self.removed else -z
 
     def moment(self, z: Any) -> Any:
-        """See `Factor`."""
-        s = self._order(z)
+        """M(z) = E_P[e^{zL}; L finite], on real balls, complex balls and real series."""
+        s = self._power(z)
         if isinstance(s, arb):
             return self.noise.real(s, _working())
         upper = bool(s.imag >= 0)
@@ -382,54 +400,60 @@ class SampledGaussianFactor(Factor):
         return value if upper else value.conjugate()
 
     def once(self, z: Any, w: Any, u: Any) -> Any:  # noqa: ARG002
-        """See `Factor`; on the real line only to SIZE e-folds."""
-        return self.noise.real(self._order(z), SIZE) if isinstance(z, arb) else self.moment(z)
+        """M(z); at a real z with a relative error of about e^-34."""
+        return self.noise.real(self._power(z), REAL_FALL) if isinstance(z, arb) else self.moment(z)
 
     def moments(self, points: Points) -> Sequence[acb]:
-        """See `Factor`."""
+        """M at all points of a vertical line, each with its error."""
         fall = min(points.needed, _working())
-        values = self.noise.progression(self._order(points.c), points.step, points.kept, fall)
+        values = self.noise.progression(self._power(points.c), points.step, points.kept, fall)
         return values if self.removed else [value.conjugate() for value in values]
 
     def along(self, z: Any, w: Any, u: Any) -> Taylor:  # noqa: ARG002
-        """See `Factor`; slope and variance are proposals."""
+        """M(c) and K(c), certified; K'(c) and K''(c) are heuristic."""
         c = z[0]
-        moment = self.noise.real(self._order(c), SIZE)
+        moment = self.noise.real(self._power(c), REAL_FALL)
         _, slope, bend = self.estimate(float(c))
         return Taylor(moment, moment.log(), arb(slope), arb(bend))
 
     def estimate(self, c: float) -> tuple[float, float, float]:
-        """See `Factor`."""
+        """Heuristic values of K(c), K'(c) and K''(c), in floats."""
         return self.estimates([self], c)[0]
 
     @classmethod
     def estimates(cls, factors: Sequence[Self], c: float) -> list[tuple[float, float, float]]:
-        """See `Factor`; all of one composition face one way."""
-        found = SampledNormal.estimates([factor.noise for factor in factors], factors[0]._order(c))
+        """`estimate` of several factors at once; in one composition all have the same direction."""
+        found = SampledNormal.estimates([factor.noise for factor in factors], factors[0]._power(c))
         return found if factors[0].removed else [(value, -slope, bend) for value, slope, bend in found]
 
     def tilted(self, c: arb) -> Tilted:
-        """See `Factor`; F(s + iy) on the rotated line, and F(-c - iy) as the conjugate of F(-c + iy)."""
-        order = self._order(c)
-        values, logs, error = self.noise.rotated(order, ENOUGH)
-        whole = self.noise.real(order, ENOUGH)
+        """M(c + iy)/M(c) as finitely many exponentials, by the quadrature on the shifted line.
+
+        For (Q, A), F(-c - iy) is the conjugate of F(-c + iy).
+        """
+        s = self._power(c)
+        values, logs, error = self.noise.rotated(s, TILTED_FALL)
+        whole = self.noise.real(s, TILTED_FALL)
         weights = [x / whole for x in values]
         if not self.removed:
             weights, logs = [x.conjugate() for x in weights], [-x.conjugate() for x in logs]
         return Tilted((), arb(0), arb(0), exponentials=Exponentials(weights, logs, arb(error) / whole))
 
     def share(self, count: int, c: arb, taylor: Taylor) -> Share:
-        """See `Factor`."""
-        return MonotoneShare(count, SampledDecay(self.noise, self._order(c), taylor.moment, max(count, self.uses)))
+        """Certified bounds on the decay of |M| along Re z = c, for `count` uses."""
+        return MonotoneShare(count, SampledDecay(self.noise, self._power(c), taylor.moment, max(count, self.uses)))
 
 
 def _working() -> float:
-    """The working precision in e-folds."""
+    """The working precision as a natural logarithm: relative errors of about e^-_working() are rounding errors."""
     return ctx.prec * log(2)
 
 
 def replaced_gaussian_law(rate: Fraction, curvature: Callable[[], arb]) -> SampledDensityLaw:
-    """The same for neighbours by replacement: the envelope of both orders."""
+    """The law of the Gaussian mechanism on a sample of fixed size, for replace-one neighbours.
+
+    It is the envelope of both directions of ((1-q) Q + q P, Q), q the rate; `curvature` returns mu^2.
+    """
 
     def base() -> BaseLoss:
         v = curvature()
@@ -443,5 +467,5 @@ def replaced_gaussian_law(rate: Fraction, curvature: Callable[[], arb]) -> Sampl
 
 
 def sampled_gaussian_law(rate: Fraction, curvature: Callable[[], arb]) -> SampledGaussianLaw:
-    """Gaussian noise shifted by mu standard deviations, on a Poisson sample of rate q < 1."""
+    """The law of (A, Q) for the Gaussian mechanism on a Poisson sample of rate q < 1; `curvature` returns mu^2."""
     return SampledGaussianLaw(rate, curvature, symmetric=False, relation=Relation.ADD_REMOVE)

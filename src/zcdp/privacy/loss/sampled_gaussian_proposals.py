@@ -1,4 +1,8 @@
-"""Gaussian noise on a Poisson sample, in floats: which points its transform needs. Nothing is certain of it."""
+"""The sampled Gaussian mechanism in floats: heuristic choices of quadrature points, and heuristic estimates.
+
+Nothing here is certified: errors of these numbers cost speed only, because sampled_gaussian_law.py bounds the error of
+whatever grid is chosen.
+"""
 
 from __future__ import annotations
 
@@ -23,22 +27,25 @@ if TYPE_CHECKING:
     Floats = NDArray[np.float64]
 
 
-STRIPS, NARROWER = 24, 0.77  # strips that are tried
-CUTS, FAR = 96, 25.0  # places at which `cone` may divide the line, and where erfc is next to 0
-RIGHT_ANGLE = 1.57
-MARGIN = 3.0  # what is cut off is so much smaller, in e-folds, than what is kept
-MOST_POINTS = 4_000  # and fewer where each takes more bits than this
+STRIPS, NARROWER = 24, 0.77  # number of strips that are tried, and the ratio of their widths
+CUTS, LAST_ERFC = 96, 25.0  # places at which `cone` may divide the line; beyond the latter log(erfc(x)/2) is about -x^2
+RIGHT_ANGLE = 1.57  # just below pi/2
+MARGIN = 3.0  # Terms that are cut off are smaller than the error of those that are kept by a factor e^-3.
+MOST_POINTS = 4_000  # points of a grid at up to PLAIN_BITS bits; at more bits proportionally fewer
 PLAIN_BITS = 256
-LARGEST_ORDER = 1e15
-SMALLEST_RATE, SMALLEST, LARGEST = 1e-300, 1e-30, 1e8
-SEEN = 40.0  # e-folds that a proposal looks at
-PLACES, NEAR = 257, 65  # places across a window, and more of them near each mode
-CLOSE = 0.02  # how well a mode is known, in standard deviations
+LARGEST_POWER = 1e15  # exponent s of F(s)
+SMALLEST_RATE, SMALLEST_VARIANCE, LARGEST_VARIANCE = 1e-300, 1e-30, 1e8
+SEEN = 40.0  # Heuristics ignore terms below e^-40 of the largest one.
+PLACES, MODE_PLACES = 257, 65  # points across a window, and additional ones around each mode
+MODE_ACCURACY = 0.02  # of the search for a mode, in standard deviations
 
 
 @dataclass(frozen=True)
 class Grid:
-    """Points j step + i angle, first <= j <= last, and the strip 0 <= Im u <= strip (with its mirror, at angle 0)."""
+    """The points j step + i angle, first <= j <= last, and the strip 0 <= Im u <= strip in which errors are bounded.
+
+    At angle 0 the strip is |Im u| <= strip.
+    """
 
     step: float
     angle: float
@@ -48,29 +55,35 @@ class Grid:
 
 
 class SampledProposals:
-    """What only speed rests on: windows, grids and estimates of F(s) = E w^s, w = 1 - q + q e^{u - v/2}."""
+    """Heuristic windows, grids and estimates of F(s) = E w^s, w = 1 - q + q e^{u - v/2}, u normal of variance v."""
 
     def __init__(self, rate: float, variance: float, log_rest: float) -> None:
-        """q, v = mu^2 and log(1 - q)."""
-        if not (rate > SMALLEST_RATE and SMALLEST < variance < LARGEST):
+        """The arguments are q, v = mu^2 and log(1 - q)."""
+        if not (rate > SMALLEST_RATE and SMALLEST_VARIANCE < variance < LARGEST_VARIANCE):
             raise NotCertified("the rate or the noise of a sampled mechanism is out of the range of floats")
         self.floats = rate, variance
         self.log_rest = log_rest
 
     def log_weight(self, u: Floats) -> Floats:
-        """log w(u)."""
+        """log w at all u of an array."""
         answer: Floats = _log_weights([self], u[None])[0]
         return answer
 
     def window(self, s: float, fall: float) -> tuple[float, float]:
-        """Outside of it all terms of F(s) are e^-fall of the largest, and fall on: both modes are inside."""
+        """An interval of u outside of which all terms of F(s) are below e^-fall of the largest and keep falling.
+
+        The integrand may have two modes; both are inside.
+        """
         left, right = _windows([self], s, fall)
         return float(left[0]), float(right[0])
 
     def grid(self, s: float, fall: float, *, rotated: bool) -> Grid:
-        """The coarsest grid on which F(s + iy) is known to e^-fall of F(s): for all y >= 0 if rotated, else y = 0."""
+        """The coarsest grid that gives F(s + iy) with an error of about e^-fall F(s): for all y >= 0 if `rotated`.
+
+        Otherwise the grid is on the real line and serves for y = 0 only.
+        """
         v = self.floats[1]
-        if not abs(s) < LARGEST_ORDER:
+        if not abs(s) < LARGEST_POWER:
             raise NotCertified("the transform of the sampled noise is needed at too large an order")
         best = 0.0, 0.0, 0.0
         strip = 0.995 * pi
@@ -89,22 +102,25 @@ class SampledProposals:
         return self.spread(s, fall + lost + MARGIN, step, angle, strip)
 
     def log_cone(self, angle: float, s: float) -> float:
-        """log of `cone`."""
+        """The logarithm of `SampledNormal.cone`."""
         return 0.0 if s >= 0 else self.best_cone(angle, s)[0]
 
     @cached_property
     def _places(self) -> tuple[Floats, Floats, Floats]:
-        """Places u at which `cone` may divide the line: q e^{u - v/2}/(1-q), u itself, and log P(beyond u)."""
+        """Places u at which `SampledNormal.cone` may divide the line, as three arrays.
+
+        They are the odds q e^{u - v/2}/(1-q), u itself, and the logarithm of the probability beyond u.
+        """
         import numpy
 
         q, v = self.floats
         odds = 2.0 ** (-numpy.arange(1, CUTS) / 2)
         u = numpy.log(odds) + (self.log_rest - log(q) + v / 2)
-        tails = [log(erfc(x) / 2) if x < FAR else -x * x for x in (u / (2 * v) ** 0.5).tolist()]
+        tails = [log(erfc(x) / 2) if x < LAST_ERFC else -x * x for x in (u / (2 * v) ** 0.5).tolist()]
         return odds, u, numpy.array(tails)
 
     def best_cone(self, angle: float, s: float) -> tuple[float, float]:
-        """log of the best bound in `cone`, and where it divides the line (inf: nowhere)."""
+        """The logarithm of the best bound of `SampledNormal.cone`, and where it divides the line (inf: nowhere)."""
         import numpy
 
         plain = s * log(cos(angle / 2))
@@ -119,9 +135,9 @@ class SampledProposals:
         return (float(whole[n]), float(u[n])) if whole[n] < plain else (plain, inf)
 
     def spread(self, s: float, fall: float, step: float, angle: float, strip: float) -> Grid:
-        """The grid of the given step that covers the window."""
+        """The grid with the given step that covers the window; `NotCertified` if it has too many points."""
         left, right = self.window(s, fall)
-        # beyond the ends all terms must fall
+        # Beyond the ends all terms must fall.
         v = self.floats[1]
         right = max(right, max(s, 0.0) * v + v**0.5 / 8)
         left = min(left, -(v**0.5) / 8)
@@ -130,12 +146,12 @@ class SampledProposals:
         return Grid(step, angle, strip, int(left / step) - 1, int(right / step) + 1)
 
     def estimate(self, s: float) -> tuple[float, float, float]:
-        """log F with its first two derivatives at a real s."""
+        """log F(s) with its first two derivatives at a real s."""
         return self.estimates([self], s)[0]
 
     @staticmethod
     def estimates(noises: Sequence[SampledProposals], s: float) -> list[tuple[float, float, float]]:
-        """The same of several at once, as one array."""
+        """`estimate` of several mechanisms at once, as arrays."""
         import numpy as np
 
         left, right = _windows(noises, s, SEEN)
@@ -153,14 +169,14 @@ class SampledProposals:
 
 
 def _variances(noises: Sequence[SampledProposals]) -> Floats:
-    """v of each, as a column."""
+    """The variance v of each mechanism, as a column."""
     import numpy as np
 
     return np.array([noise.floats[1] for noise in noises])[:, None]
 
 
 def _log_weights(noises: Sequence[SampledProposals], u: Floats) -> Floats:
-    """log w of each at its row of u."""
+    """log w of each mechanism at the u in its row."""
     import numpy as np
 
     front = np.array([log(noise.floats[0]) - noise.floats[1] / 2 for noise in noises])[:, None]
@@ -170,6 +186,7 @@ def _log_weights(noises: Sequence[SampledProposals], u: Floats) -> Floats:
 
 
 def _windows(noises: Sequence[SampledProposals], s: float, fall: float) -> tuple[Floats, Floats]:
+    """The left and the right ends of `SampledProposals.window` of several mechanisms at once."""
     import numpy as np
 
     v = _variances(noises)
@@ -179,7 +196,7 @@ def _windows(noises: Sequence[SampledProposals], s: float, fall: float) -> tuple
         u = np.array([[_middle(noise, s)] for noise in noises]) + gap * (2 * _counted(PLACES) - PLACES)
     else:
         gap = (s * v + 2 * reach) / (PLACES - 1)
-        near = reach * (_counted(NEAR) * (2 / (NEAR - 1)) - 1)
+        near = reach * (_counted(MODE_PLACES) * (2 / (MODE_PLACES - 1)) - 1)
         u = np.concatenate([gap * _counted(PLACES) - reach, near, near + s * v], axis=1)
     size = s * _log_weights(noises, u) - u * u / (2 * v)
     kept = size >= size.max(axis=1, keepdims=True) - fall
@@ -191,16 +208,16 @@ def _windows(noises: Sequence[SampledProposals], s: float, fall: float) -> tuple
 
 @cache
 def _counted(places: int) -> Floats:
-    """0, 1, ... as floats."""
+    """The numbers 0, 1, ..., places - 1 as floats."""
     import numpy as np
 
     return np.arange(places, dtype=float)
 
 
 def _middle(noise: SampledProposals, s: float) -> float:
-    """Near where w^s e^{-u^2/(2v)} is largest, for s < 0, when it is logarithmically concave: u = s v w'/w."""
+    """About the u at which w^s e^{-u^2/(2v)}, log-concave for s < 0, is largest: u = s v w'/w, by bisection."""
     q, v = noise.floats
-    front, close = log(q) - v / 2 - noise.log_rest, CLOSE * v**0.5
+    front, close = log(q) - v / 2 - noise.log_rest, MODE_ACCURACY * v**0.5
     left, right = s * v, 0.0
     while right - left > close and left < (u := (left + right) / 2) < right:
         logit = front + u

@@ -1,4 +1,10 @@
-"""The mean of the positive part of a sum of draws, by how often each value is drawn: of few draws, or of rare ones."""
+"""The privacy profile of shuffled reports: amplification by shuffling, with the blanket of Balle et al. (2019).
+
+The profile is bounded by the mean of the positive part of a sum of n independent draws, E (Y_1 + ... + Y_n)_+/n, one
+draw for each client. The first part of this file computes that mean as a sum over how often each value is drawn, if
+the draws or the rare values are few; the second part by a contour integral whose cost hardly depends on n.
+Theorem: docs/theorems/shuffling.md.
+"""
 
 from __future__ import annotations
 
@@ -13,28 +19,31 @@ from zcdp.numeric.search import crossing
 __all__ = ["ShuffledProfile", "mean_by_counts"]
 
 
-FEW, FEWER = 20_000, 8_000  # terms of the sum over all counts, and over those of rare values
-FEW_DRAWS = 600
+# The mean as a sum over counts.
+
+MOST_COUNT_TERMS, MOST_RARE_TERMS = 20_000, 8_000  # of the sum over all counts, and over those of rare values
+MOST_DRAWS = 600  # for the sum over all counts
 RARE_DRAWS_LOG2 = -64  # the power of two that bounds the probability of more rare draws than are summed over
 
 Law = Sequence[tuple[arb, arb]]
+"""The distribution of Y: pairs of a value and its probability."""
 
 
 def mean_by_counts(law: Law, n: int) -> tuple[arb, arb] | None:
-    """Below and above E (Y_1 + ... + Y_n)_+ for places and masses of Y; None where the counts are too many.
+    """Certified lower and upper bounds on E (Y_1 + ... + Y_n)_+; None if the counts are too many.
 
-    Where all counts together are, those of the values other than the likeliest may be few, up to what is negligible.
-    Theorem: docs/theorems/shuffling.md.
+    If n is small the sum is over all vectors of counts, and exact. Else it may be over the counts of all values but the
+    likeliest one, if more than a few such draws have a negligible probability. Theorem: docs/theorems/shuffling.md.
     """
     *rare, (often, mass) = sorted(law, key=lambda one: one[1].mid())
-    if n <= FEW_DRAWS and n ** len(rare) <= FEW:
+    if n <= MOST_DRAWS and n ** len(rare) <= MOST_COUNT_TERMS:
         whole = _sum(rare, often, mass, n, n)
         return whole, whole
     chance = sum((m for _, m in rare), arb(0))
-    if not chance * 8 < 1:  # They are not rare.
+    if not chance * 8 < 1:  # These values are not rare.
         return None
     for most in range(1, n):
-        if comb(most + len(rare), most) > FEWER:
+        if comb(most + len(rare), most) > MOST_RARE_TERMS:
             return None
         if (beyond := arb.bin_uiui(n - 1, most) * chance**most) < arb(2) ** RARE_DRAWS_LOG2:
             break
@@ -45,9 +54,10 @@ def mean_by_counts(law: Law, n: int) -> tuple[arb, arb] | None:
 
 
 def _sum(rare: Law, often: arb, mass: arb, n: int, most: int) -> arb:
-    """The mean of the positive part over the counts of rare values, in all at most so many; other draws are `often`."""
-    rare = sorted(rare, key=lambda one: one[0].mid(), reverse=True)  # The last one leads to where nothing is left.
-    # n!/(n-N)! mass^(n-N) for N rare draws, and of each value its own mass^m/m!
+    """The mean of the positive part over all outcomes with at most `most` rare draws; all other draws are `often`."""
+    # The least value comes last: with each of its draws the sum falls, and the loop can stop at 0.
+    rare = sorted(rare, key=lambda one: one[0].mid(), reverse=True)
+    # `rest` has n!/(n-N)! mass^(n-N) for N rare draws in all, `tables` for each rare value its mass^m/m! for m draws
     rest = [mass ** (n - most)]
     for _ in range(most):
         rest.append(rest[-1] * mass)
@@ -65,6 +75,7 @@ def _sum(rare: Law, often: arb, mass: arb, n: int, most: int) -> arb:
     steps = [place - often for place, _ in rare]
 
     def over(kind: int, left: int, value: arb) -> arb:
+        """The sum over the counts of rare values from `kind` on, at most `left` in all; `value` is the sum of draws."""
         total, step, powers = arb(0), steps[kind], tables[kind]
         if kind < len(rare) - 1:
             for m in range(left + 1):
@@ -85,33 +96,36 @@ def _sum(rare: Law, often: arb, mass: arb, n: int, most: int) -> arb:
     return over(0, most, often * n) if rare else (often * n).max(arb(0)) * rest[0]
 
 
-# The profile of reports without their senders: a mean of positive parts, by a contour integral flat in the clients.
+# The mean by a contour integral, and the profile. The integral is a trapezoidal sum along Re z = c, c the saddle point,
+# with a little normal noise added to the sum of draws, so that the nodes decay. A *turn* is 2 pi/d, d the distance of
+# two likely values of Y: the integrand is large only close to multiples of it.
 
-CLOSE = 2.0**-40  # ends of the sum over counts that are so close leave nothing to the contour
-FALL = 34.0  # e-folds by which aliases are below
-SKIPPED = 50.0  # e-folds by which nodes that are left out are below
-LEAST_LOG_DELTA = -650.0  # the logarithm of what is not worth more than a Chernoff bound
-MOST_NODES, MOST_TURNS = 400, 64
-MOST_OF_A_TURN = 4_000
-RENEWED = 32  # nodes after which waves are made anew: a turn may make a complex ball sqrt(2) times as wide
-SMOOTH = 3.0  # deviations of the noise at the last turn
-WEAK = 2e-3  # deviation of the noise, times c, that is weak enough: half its square is what it adds to delta, as a part
+CLOSE_ENDS = 2.0**-40  # relative distance of the bounds by counts at which the contour integral is not needed
+ALIAS_FALL = 34.0  # The step is so small that aliases of the trapezoidal sum are about e^-34 of the mean.
+SKIPPED_FALL = 50.0  # Nodes are left out where the integrand is below e^-50 of its value at c.
+LEAST_LOG_DELTA = -650.0  # For smaller deltas the Chernoff bound is returned.
+MOST_NODES, MOST_TURNS = 400, 64  # nodes of all turns, and turns
+MOST_NODES_OF_TURN = 4_000
+RENEWED = 32  # nodes after which waves are computed anew: each multiplication may widen a complex ball sqrt(2) times
+LAST_TURN_DEVIATIONS = 3.0  # The factor of the added noise at the last turn is that of 3 deviations, e^{-9/2}.
+WEAK_NOISE = 2e-3  # deviation of the added noise times c; it raises delta by a relative WEAK_NOISE^2/2
 
 
 class ShuffledProfile:
-    """delta(epsilon) <= E (Y_1 + ... + Y_n)_+/n, Y = E - g, 1 - gE, 1 - g, 0 with masses p, p, (k-2)p, 1 - kp.
+    """The upper bound delta(epsilon) <= E (Y_1 + ... + Y_n)_+/n on n shuffled reports of an eps0-DP randomizer.
 
-    E = e^eps0, g = e^epsilon, p = 1/(E + k - 1): k-ary randomized response, and with k = 2 every eps0-DP randomizer.
+    Y is E - g, 1 - gE, 1 - g or 0 with probabilities p, p, (k-2)p, 1 - kp, where E = e^eps0, g = e^epsilon and
+    p = 1/(E + k - 1). The bound is valid for k-ary randomized response and, with k = 2, for every eps0-DP randomizer.
     Theorem: docs/theorems/shuffling.md.
     """
 
     def __init__(self, loss: arb, k: int, clients: int) -> None:
-        """At the working precision."""
+        """`loss` is eps0, at the working precision; `clients` is n."""
         self.loss, self.e, self.k, self.clients = loss, loss.exp(), k, clients
         self.mass = 1 / (self.e + k - 1)
 
     def above(self, epsilon: arb) -> arb:
-        """A ball whose upper end is not below the profile's bound at epsilon >= 0."""
+        """A ball whose upper end is a certified upper bound on delta(epsilon), epsilon >= 0."""
         if epsilon >= self.loss:
             return arb(0)
         up, down, middle = self._places(epsilon)
@@ -120,9 +134,10 @@ class ShuffledProfile:
         return self._mean([(up, p), (down, p), (middle, (self.k - 2) * p), (arb(0), seen)])[1]
 
     def attained(self, epsilon: arb) -> tuple[arb, arb]:
-        """Numbers below and above what randomized response has where all other clients hold one value.
+        """Certified bounds on delta(epsilon) of k-ary randomized response if all other clients hold one value.
 
-        A third one where there are three; else one of the two, in the worse order.
+        If k > 2 it is neither of the two values of the remaining client; else it is one of them, and the result is the
+        worse direction. Its lower end is a lower bound on the profile of the mechanism.
         """
         if epsilon >= self.loss:
             return arb(0), arb(0)
@@ -134,14 +149,14 @@ class ShuffledProfile:
         return one[0].max(other[0]), one[1].max(other[1])
 
     def _places(self, epsilon: arb) -> tuple[arb, arb, arb]:
-        """E - g, 1 - gE and 1 - g, of which small losses leave as many digits as large ones."""
+        """The values E - g, 1 - gE and 1 - g, in forms without cancellation for small losses."""
         return epsilon.exp() * (self.loss - epsilon).expm1(), -(self.loss + epsilon).expm1(), -epsilon.expm1()
 
     def _mean(self, law: list[tuple[arb, arb]]) -> tuple[arb, arb]:
-        """Numbers below and above E (Y_1 + ... + Y_n)_+/n, for places and masses of Y."""
+        """Certified bounds on E (Y_1 + ... + Y_n)_+/n, Y given by its values and probabilities."""
         law, n = [(place, mass) for place, mass in law if not mass.is_zero()], self.clients
         counted = mean_by_counts(law, n)
-        if counted is not None and counted[1] - counted[0] <= CLOSE * counted[0]:
+        if counted is not None and counted[1] - counted[0] <= CLOSE_ENDS * counted[0]:
             return counted[0] / n, counted[1] / n
         below, above = _positive_part(law, n)
         if counted is not None:
@@ -151,11 +166,12 @@ class ShuffledProfile:
 
 
 def _positive_part(law: list[tuple[arb, arb]], n: int) -> tuple[arb, arb]:
-    """Not above and not below E (Y_1 + ... + Y_n)_+, by the trapezoidal rule on Re z = c."""
+    """Certified bounds on E (Y_1 + ... + Y_n)_+, by the trapezoidal rule on Re z = c, c the saddle point."""
     places = [float(place.mid()) for place, _ in law]
     masses = [float(mass.mid()) for _, mass in law]
 
     def tilted(c: float) -> tuple[float, list[float]]:
+        """log E e^{cY}, and the tilted probabilities."""
         top = max(c * y for y in places)
         terms = [m * exp(c * y - top) for y, m in zip(places, masses, strict=True)]
         whole = sum(terms)
@@ -172,21 +188,21 @@ def _positive_part(law: list[tuple[arb, arb]], n: int) -> tuple[arb, arb]:
     chernoff = (whole.log() * n - 1).exp() / c  # x_+ <= e^{cx}/(ce)
     if n * level - log(c) < LEAST_LOG_DELTA:
         return arb(0), chernoff
-    # aliases: e^{cjP} E(X - jP)_+; to the right by a Chernoff bound at twice the order
+    # The aliases of a sum with period P in X are e^{cjP} E(X - jP)_+, j != 0; for j > 0 by a Chernoff bound at 2c.
     log_size = n * level - 2 * log(c) - log(2 * pi * _bend(places, parts, n, c)) / 2
-    right = (n * tilted(2 * c)[0] - log(c) - log_size + FALL) / c
-    period = max((FALL + max(-log_size, 0.0) + 4 + log(n)) / c, right)
+    right = (n * tilted(2 * c)[0] - log(c) - log_size + ALIAS_FALL) / c
+    period = max((ALIAS_FALL + max(-log_size, 0.0) + 4 + log(n)) / c, right)
     step = arb(2 * pi / period)
     pairs = [(parts[i] * parts[j] * (places[i] - places[j]) ** 2, i, j) for i in range(len(law)) for j in range(i)]
     _, i, j = max(pairs)
     strength = below(n * powers[i] * powers[j] / (whole * whole))
     distance = abs(law[i][0] - law[j][0])
     h, d = float(step.mid()), float(distance.mid())
-    kept, turns = _nodes(h, d, strength, ceil(SMOOTH * c * d / (2 * pi * WEAK)))
+    kept, turns = _nodes(h, d, strength, ceil(LAST_TURN_DEVIATIONS * c * d / (2 * pi * WEAK_NOISE)))
     if not kept:
         return arb(0), chernoff
     width = 2 * arb.pi() / distance
-    half = (SMOOTH / (width * turns)) ** 2 / 2  # of the variance of a little noise, which only adds
+    half = (LAST_TURN_DEVIATIONS / (width * turns)) ** 2 / 2  # half the variance of the noise, which only raises E X_+
     total = arb(0)
     before, waves = -2, [acb(0)]
     turned = [acb(0, place * step).exp() for place, _ in law]
@@ -201,9 +217,9 @@ def _positive_part(law: list[tuple[arb, arb]], n: int) -> tuple[arb, arb]:
         before, square = k, z * z
         total += (sum(waves, acb(0)) ** n * (half * square).exp() / square).real / (1 if k else 2)
     total *= step / arb.pi()
-    # what was left out: each of the nodes up to the last turn, and all beyond it, a turn together
+    # what was left out: nodes up to the last turn, each below e^-50, and all nodes beyond it, one turn at a time
     more = (half * centre * centre).exp()
-    rest = (-arb(SKIPPED)).exp() * more * (step / arb.pi() / (centre * centre) + 1 / centre)
+    rest = (-arb(SKIPPED_FALL)).exp() * more * (step / arb.pi() / (centre * centre) + 1 / centre)
     share = (arb.pi().sqrt() / (8 * arb(strength)).sqrt()).min(arb(1)) if strength > 0 else arb(1)
     last = width * (turns + arb(1) / 2)
     rest += more * (-half * last * last).exp() * (share * width + step) / arb.pi() / (width * width * turns)
@@ -214,7 +230,7 @@ def _positive_part(law: list[tuple[arb, arb]], n: int) -> tuple[arb, arb]:
 
 
 def _aliases(law: list[tuple[arb, arb]], n: int, c: arb, step: arb, noise: arb) -> arb:
-    """Not below the sum over j != 0 of e^{cjP} E(X - jP)_+, P = 2 pi/step, X the sum with its noise."""
+    """An upper bound on the sum of aliases e^{cjP} E(X - jP)_+ over j != 0: P = 2 pi/step, X the sum with noise."""
     period = 2 * arb.pi() / step
     ratio = (-c * period).exp()
     largest = arb(0)
@@ -227,20 +243,22 @@ def _aliases(law: list[tuple[arb, arb]], n: int, c: arb, step: arb, noise: arb) 
 
 
 def _bend(places: list[float], parts: list[float], n: int, c: float) -> float:
+    """The second derivative at c of the logarithm of the integrand, n log E e^{cY} - 2 log c, in floats."""
     mean = sum(y * m for y, m in zip(places, parts, strict=True))
     return n * sum((y - mean) ** 2 * m for y, m in zip(places, parts, strict=True)) + 2 / (c * c)
 
 
 def _nodes(step: float, distance: float, strength: float, enough: int) -> tuple[list[int], int]:
-    """The nodes k >= 0 near whole turns, where |phi| is not proven negligible, and up to which turn and a half.
+    """The nodes k >= 0 that are summed, and the number of turns W: nodes from turn W + 1/2 on are bounded together.
 
-    Of turns there are `enough`, if they are not too many; none where a single one has too many nodes.
+    Nodes are kept close to whole turns, where the integrand is not certainly negligible. W is `enough` unless that
+    takes too many nodes; if a single turn has too many nodes the result is ([], 0).
     """
-    reach = sqrt(SKIPPED * 1.01 / strength) if strength > 0 else inf
-    # 1 - cos t >= SKIPPED/strength beyond this angle
+    reach = sqrt(SKIPPED_FALL * 1.01 / strength) if strength > 0 else inf
+    # 1 - cos t >= SKIPPED_FALL/strength beyond this angle
     angle = pi if reach >= sqrt(2) else 2 * asin(reach / sqrt(2))
     each = max(2 * angle / (distance * step), 1.0)
-    if each > MOST_OF_A_TURN:
+    if each > MOST_NODES_OF_TURN:
         return [], 0
     turns = max(1, min(MOST_TURNS, int(MOST_NODES / each), enough))
     kept: list[int] = []
