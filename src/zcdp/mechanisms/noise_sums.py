@@ -124,8 +124,12 @@ class _Reach:
         """At least the probability that the sum exceeds h, which is at most the reach, in size."""
         inside = arb(h) - arb(self.blur)
         waves = (wave * (self.step * inside * j).sin() / j for j, wave in enumerate(self.waves, 1))
-        left_out = (POWER * FINE / (arb.pi() * TERMS)) ** POWER / POWER
-        return 1 - inside / arb(self.reach) + 2 / arb.pi() * (left_out - sum(waves, arb(0))) + self.rare
+        return 1 - inside / arb(self.reach) - 2 / arb.pi() * sum(waves, arb(0)) + self.left_out() + self.rare
+
+    @staticmethod
+    def left_out() -> arb:
+        """What the waves beyond the last one weigh at most."""
+        return 2 / arb.pi() * (POWER * FINE / (arb.pi() * TERMS)) ** POWER / POWER
 
     def half_width(self) -> float:
         import numpy as np
@@ -133,7 +137,8 @@ class _Reach:
         places = np.arange(1, TERMS + 1)
         waves = np.array([float(wave.mid()) for wave in self.waves]) / places
         angles, low, high = float(self.step.mid()) * places, 0.0, self.reach
-        wanted = float(self.miss - 2 * self.rare)
+        # On a lattice the tail is flat between points: what `outside` adds must fit, or no step further helps.
+        wanted = float(self.miss - 2 * self.rare - self.left_out())
         while high - low > 1e-6 * self.reach:
             middle = (low + high) / 2
             missed = 1 - middle / self.reach - 2 / pi * float(waves @ np.sin(angles * middle))
