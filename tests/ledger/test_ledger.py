@@ -392,3 +392,18 @@ def test_an_entry_reads_as_it_was_written(ledger: Ledger) -> None:
     assert entry.at.endswith("Z")
     assert entry.login
     assert entry.version
+
+
+def test_accounts_are_listed_by_name_however_they_were_opened(ledger: Ledger) -> None:
+    """By code points, on every kind of store: capitals first, and after spends, which rewrite rows."""
+    for name in ("zebra", "apple", "Zoo", "mango", "_", "10", "9", "\u00e9clair"):
+        ledger.open_account(name, unit="person", rho=1)
+    ledger.spend("apple", rho="1/4", key="first")
+    ledger.spend("10", rho="1/8", key="second")
+    found = ledger.accounts()
+    names = [account.name for account in found]
+    assert names == ["10", "9", "Zoo", "_", "apple", "census", "mango", "zebra", "\u00e9clair"]
+    assert {account.name: account.spent for account in found if account.spent} == {
+        "apple": Fraction(1, 4),
+        "10": Fraction(1, 8),
+    }

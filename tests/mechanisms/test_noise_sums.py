@@ -9,8 +9,10 @@ from math import cos, exp, lcm, sqrt
 import numpy as np
 import pytest
 from flint import arb
+from mpmath import mp, mpf
 
 from zcdp import DiscreteGaussian, DiscreteLaplace
+from zcdp.mechanisms.noise.additive import noise_sums
 from zcdp.mechanisms.noise.noise_sums import NoiseSum, _Reach, short_variance
 from zcdp.numeric.balls import NotCertified, at_precision
 
@@ -86,6 +88,65 @@ def test_no_tail_is_told_to_be_lighter_than_it_is(terms: tuple[tuple[str, str, i
         assert masses[np.abs(places) > place].sum() <= float(told.upper())
         nearer = masses[np.abs(places) > place - 2.01 * reach.blur].sum()
         assert float(told.lower()) <= nearer + 1e-5
+
+
+@pytest.mark.parametrize("terms", SUMS[::2], ids=lambda terms: " ".join("*".join(map(str, one)) for one in terms))
+@pytest.mark.parametrize(("rare", "kept"), [("1/20", 4750), ("1/50000", 2000), ("1/50000", 3000)])
+def test_what_lies_beyond_the_reach_and_waves_left_out_are_charged(
+    monkeypatch: pytest.MonkeyPatch, terms: tuple[tuple[str, str, int], ...], rare: str, kept: int
+) -> None:
+    """A reach that is exceeded often, and so few waves that the folded law swings around the true one."""
+    monkeypatch.setattr(noise_sums, "RARE", Fraction(rare))
+    monkeypatch.setattr(noise_sums, "TERMS", kept)
+    places, masses = law(terms)
+    known = tuple((LAWS[name][0], Fraction(share), count) for name, share, count in terms)
+    reach = at_precision(64, lambda: _Reach(known, Fraction(1, 2)))
+    nearby = [1.4030769, 1.6584615, 1.7861538, 1.9138461, 2.1692307]
+    for h in (*(part * reach.blur for part in nearby), 0.9 * reach.reach, reach.reach * (1 - 1e-12)):
+        told = at_precision(64, lambda h=h: reach.outside(h))
+        assert masses[np.abs(places) > h].sum() <= float(told.upper()), h
+
+
+def test_a_tail_next_to_what_may_be_missed_leads_to_the_next_point() -> None:
+    """At 3 the tail is 0.000999, and from 3 1/6 on it is 0.00064: there is no reason to go to where nothing is left."""
+    places, masses = law(SUMS[3])
+    noise = NoiseSum(tuple((LAWS[name][0], Fraction(share), count) for name, share, count in SUMS[3]))
+    found = noise.accuracy(Fraction("0.999")).half_width
+    assert masses[np.abs(places) > found].sum() <= 0.001
+    assert masses[np.abs(places) > 3.0].sum() == pytest.approx(0.000999, abs=1e-6)
+    assert found <= 3.2
+
+
+@pytest.mark.parametrize("digits", [3, 6, 7, 14, 16, 18])
+def test_levels_of_many_nines_hold(digits: int) -> None:
+    sigma = 10
+    found = NoiseSum(((DiscreteGaussian(sigma=sigma), Fraction(1), 1),)).accuracy(1 - Fraction(1, 10**digits))
+    with mp.workdps(60):
+        weights = [mp.exp(-mpf(x * x) / (2 * sigma**2)) for x in range(40 * sigma)]
+        whole = 2 * mp.fsum(weights) - 1
+        missed = 2 * mp.fsum(w for x, w in enumerate(weights) if x > found.half_width) / whole
+        assert missed <= mpf(10) ** -digits
+        chernoff = sigma * mp.sqrt(2 * mp.log(2 * mpf(50_000) * mpf(10) ** digits))
+    assert found.half_width <= 1.001 * chernoff + 1
+
+
+def test_waves_that_are_hardly_known_are_not_believed() -> None:
+    """Balls around those of a narrower law, wide enough for the true one."""
+
+    class Rough:
+        def wave(self) -> Callable[[arb], arb]:
+            near, true = DiscreteGaussian(sigma="3.5").wave(), DiscreteGaussian(sigma=4).wave()
+            return lambda angle: near(angle) + arb(0, 1.001 * float(abs(near(angle) - true(angle)).upper()))
+
+        def growth(self) -> Callable[[arb], arb]:
+            return DiscreteGaussian(sigma=4).growth()
+
+        def _second_moment(self) -> arb:
+            return DiscreteGaussian(sigma=4)._second_moment()
+
+    places, masses = law((("gaussian", "1", 1),))
+    found = NoiseSum(((Rough(), Fraction(1), 1),)).accuracy().half_width
+    assert masses[np.abs(places) > found].sum() <= 0.05
 
 
 @pytest.mark.parametrize("name", ["gaussian", "narrow gaussian", "laplace", "sure"])

@@ -252,3 +252,19 @@ def test_two_values_that_collide_more_often_are_covered_by_the_random_hash_readi
     hashes = [*explicit.all_functions(3, 2), (0, 0, 0), (1, 1, 1)]
     channel = Channel(explicit.hashing(Fraction(3), 2, hashes))
     assert channel.rho <= LocalHashing(epsilon=Log(3), g=2, random_hash=True).rho
+
+
+def test_a_member_that_only_dominates_has_no_lower_end_of_its_own() -> None:
+    """A bound for some other mechanism, stated as three points: they cost what they cost, and prove nothing below."""
+
+    class Dominating(OptimizedUnaryEncoding):
+        @property
+        def is_tight(self) -> bool:
+            return False
+
+    one, own = Dominating(epsilon=1), OptimizedUnaryEncoding(epsilon=1)
+    assert own.pair().exact
+    assert not one.pair().exact
+    assert (3 * one).delta_bounds(epsilon=1)[1] == pytest.approx((3 * own).delta_at(epsilon=1), rel=1e-9)
+    assert (3 * own).delta_bounds(epsilon=1)[0] > 0
+    assert (3 * one).delta_bounds(epsilon=1)[0] == 0

@@ -13,7 +13,7 @@ from test_selection import climb, divergence, laplace, random_moves
 
 from zcdp import Laplace, ReportNoisyMax
 from zcdp.mechanisms.selection.report_noisy_max import WinningLevel, holds_at_every_order, levels
-from zcdp.numeric.balls import at_precision
+from zcdp.numeric.balls import at_precision, lift
 
 Floats = NDArray[np.float64]
 
@@ -146,6 +146,22 @@ def test_what_is_false_is_not_proven() -> None:
     assert not at_precision(128, lambda: proof(Fraction(0)))
     assert not at_precision(128, lambda: proof(Fraction(1, 20)))  # variance/2 is 0.064 of the mean square
     assert at_precision(128, lambda: proof(Fraction(1, 9)))
+
+
+@pytest.mark.parametrize("size", ["1", "1/10", "1/1000"])
+def test_what_is_allowed_beside_a_small_slope_is_a_share_of_it(size: str) -> None:
+    """k(q) = q slope(u): by Jensen E e^k exceeds e^{q E slope}, here at q = 1 by more than is allowed."""
+    slope = Fraction(size)
+
+    def proof() -> bool:
+        slopes = [lift(slope) / (8 * u * u) for u in levels(32)[0]]
+        return holds_at_every_order(lambda q: [q * x for x in slopes], slopes, 3 * lift(slope) / 8, arb(1))
+
+    with mp.workdps(30):
+        s, half = mpf(slope.numerator) / slope.denominator, mpf(1) / 2
+        mean = mp.exp(s / 2) / 2 + mp.quad(lambda u: mp.exp(s / (8 * u * u)), [half, 1])
+        assert mp.log(mean) > 3 * s / 8 * (1 + mpf(2) ** -21)
+    assert not at_precision(128, proof)
 
 
 def test_the_closed_form_for_all_epsilon() -> None:

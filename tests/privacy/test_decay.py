@@ -164,6 +164,34 @@ def test_no_image_decays_less_than_is_said(name: str) -> None:
             assert (found <= 2 * true + 1e-10).all(), (c, width)
 
 
+@pytest.mark.parametrize(("epsilon", "sensitivity"), [(4, 9), (1, 40), (Fraction(1, 10), 12), (8, 30)])
+@pytest.mark.parametrize("c", [0.05, 0.5, 3.0])
+def test_a_row_of_atoms_and_the_two_around_it_are_each_bounded(epsilon: Fraction, sensitivity: int, c: float) -> None:
+    """Tilted masses, one by one: those of the largest and the least loss, and all others together."""
+    e = float(epsilon)
+    a = np.exp(-e / sensitivity)
+    x = np.arange(sensitivity + 1)
+    losses, masses = e - 2 * x * e / sensitivity, (1 - a) / (1 + a) * a**x
+    masses[0] += masses[0] * a / (1 - a)  # all below 0
+    masses[-1] += masses[-1] * a / (1 - a)  # and all above the shift
+    tilted = masses * np.exp(c * losses)
+    tilted /= tilted.sum()
+    [share] = at_precision(
+        128, lambda: Transform(((discrete_laplace_pair(Fraction(epsilon), sensitivity), 1),)).tilt(arb(c)).shares
+    )
+    gap = 2 * e / sensitivity
+    y = np.concatenate([np.linspace(0, 6 * pi / gap, 4001), pi / (2 * e - 2 * gap) * np.arange(1, 60, 2)])
+    turning = np.exp(1j * np.multiply.outer(y, losses)) * tilted
+    row, ends = abs(turning[:, 1:-1].sum(axis=1)), abs(turning[:, 0] + turning[:, -1])
+    allowed = share.size / np.sqrt(share.least + share.wave * np.sin(y * gap / 2) ** 2)
+    assert (row <= allowed * (1 + 1e-9)).all()
+    assert (allowed / row).min() < 1.01 + gap  # and somewhere it is as large
+    weight, turns = share.end_wave
+    square = share.ends**2 - 2 * weight * np.sin(pi * turns * y) ** 2
+    assert (ends**2 <= square + 1e-12).all()
+    assert abs(ends**2 - square).max() < 1e-9
+
+
 def test_kinds_of_one_composition_add_up() -> None:
     chosen = [("two", 2), ("Laplace", 1), ("normal", 3), ("geometric", 1), ("one", 2), ("free", 1)]
     y = np.linspace(0.01, 9, 400)

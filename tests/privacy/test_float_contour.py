@@ -15,7 +15,7 @@ from independent.profile_laws import law
 from independent.profile_truth import Truth
 
 from zcdp import BoundedRange, DiscreteLaplace, Laplace, Plan, PureDP, RandomizedResponse
-from zcdp.numeric.balls import Undecided, at_precision, lift
+from zcdp.numeric.balls import Undecided, above, at_precision, lift
 from zcdp.numeric.doubles import decays, waves
 from zcdp.numeric.quadrature import TooManyNodes
 from zcdp.privacy.loss import discrete_gaussian_law as discrete_gaussian
@@ -26,7 +26,9 @@ from zcdp.privacy.loss import (
     logistic_pair,
     three_point_pair,
 )
+from zcdp.privacy.loss import sampled_density_law as sampled_density
 from zcdp.privacy.loss.law import Parts
+from zcdp.privacy.loss.transform import Polynomial, Tilted
 from zcdp.privacy.profile import float_contour, smoothed
 from zcdp.privacy.profile.float_contour import FloatContour
 from zcdp.privacy.profile.profile import Profile
@@ -236,3 +238,64 @@ def test_waves_of_no_known_angle_are_undecided() -> None:
     for angle in (arb("nan"), arb("inf"), arb(1, 1)):
         with pytest.raises(Undecided):
             waves(angle, np.arange(3))
+
+
+class Known:
+    """A factor that is 1/2 at every node, within what it says of e^error - 1."""
+
+    cost, strength, top, count = 1.0, 1.0, arb(0), 1
+
+    def __init__(self, error: float) -> None:
+        self.error = arb(error)
+
+    def at(self, first: int, turn: np.ndarray) -> np.ndarray:
+        return np.full(turn.shape, 0.5 + 0j)
+
+
+def blocks_of(factors: list[Known], monkeypatch: pytest.MonkeyPatch) -> tuple[np.ndarray, float]:
+    """M(z_k)/(z_k (z_k + 1)) at 128 nodes, and the bound on all errors together."""
+    monkeypatch.setattr(float_contour, "WIDTH", 32)
+    monkeypatch.setattr(float_contour, "HEIGHT", 4)
+    monkeypatch.setattr(float_contour, "TOGETHER", 1)
+    contour = FloatContour.__new__(FloatContour)
+    contour.np, contour.c, contour.step = np, arb(1.25), 0.3
+    blocks, nodes, error = contour._evaluate(factors, 1e9, 1.0, 0.0)  # type: ignore[arg-type]
+    assert nodes == 128
+    return blocks[0].value.ravel(), above(error)
+
+
+def test_what_is_unknown_of_two_factors_multiplies(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Each is 1/2 and may be e^error - 1 more: the product may be off by all three of a' b + a b' + a' b'."""
+    one, other = 0.2, 0.3
+    value, error = blocks_of([Known(one), Known(other)], monkeypatch)
+    most = (0.5 + np.expm1(one)) * (0.5 + np.expm1(other)) - 0.25
+    assert (abs(value) * 4).sum() * most <= error <= (abs(value) * 4).sum() * most * (1 + 1e-9)
+
+
+def test_the_roundings_of_the_kernel_are_charged(monkeypatch: pytest.MonkeyPatch) -> None:
+    """1/(z (z + 1)) in doubles against fractions, the first node halved."""
+    value, error = blocks_of([Known(0.0)], monkeypatch)
+    missed = Fraction(0)
+    for k, found in enumerate(value.tolist()):
+        x, y = Fraction(1.25), Fraction(0.3 * k)
+        real, imag = x * x - y * y + x, 2 * x * y + y  # z (z + 1)
+        size = (real * real + imag * imag) * (4 if k == 0 else 2)
+        missed += max(abs(Fraction(found.real) - real / size), abs(Fraction(found.imag) + imag / size))
+    assert 0 < missed <= error < 1e-12
+
+
+def test_masses_that_are_hardly_known_are_charged_for_each_use() -> None:
+    row = Polynomial([[arb(0.5, 1e-6)], [arb(0.25, 2e-6), arb(0.25, 4e-6)]], arb(1), arb(0))
+    for count in (1, 30):
+        rows = float_contour._Rows(Tilted((row,), arb(1), arb(3e-6)), count, 0.1)
+        assert arb(0.99e-5) * count < rows.error < arb(1.01e-5) * count
+
+
+@pytest.mark.parametrize("highest", [3e4, 1e5])
+def test_no_node_is_above_where_the_transforms_are_known(highest: float, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A sum of exponentials stands for the transform of a sample up to a height; blocks of nodes are whole."""
+    monkeypatch.setattr(sampled_density, "HIGHEST", highest)
+    sample = laplace_pair(Fraction(1)).sampled(Fraction(1, 10))
+    assert sample is not None
+    contour = at_precision(128, lambda: FloatContour(((sample, 3),), 3.5, Fraction(1, 5), 3e10))
+    assert contour.step * (contour.nodes - 1) <= highest * 4.5

@@ -12,7 +12,17 @@ from flint import arb
 from zcdp.numeric.balls import above, at_precision, below, lift
 from zcdp.privacy.loss.finite_law import finite_law
 from zcdp.privacy.loss.law import LossLaw
-from zcdp.privacy.profile.grid_engine import GridLaw, SampledProfile, law_above, law_below, sampled_profile
+from zcdp.privacy.profile.grid_engine import (
+    Grid,
+    GridLaw,
+    SampledProfile,
+    _Composed,
+    _Window,
+    law_above,
+    law_below,
+    sampled_profile,
+)
+from zcdp.privacy.profile.question import Question
 
 F = Fraction
 Atoms = list[tuple[Fraction, Fraction]]
@@ -139,3 +149,55 @@ def test_a_loss_that_is_a_point_of_the_grid_is_not_lost() -> None:
         assert ends[0] <= truth + 1e-13
         assert truth <= ends[1] + 1e-13
         assert ends[1] <= truth + 1e-12  # with both losses on the grid the chords are the profile
+
+
+@pytest.mark.parametrize("count", [2, 3])
+def test_a_loss_just_beyond_the_window_is_revealed_with_all_of_its_mass(count: int) -> None:
+    """Losses +-2, composed so that only the largest one is beyond: tilted masses are turned back at its place."""
+    p = F(3, 4)
+    window = _Window(arb(2), arb("0.7"), count - 1, 40)
+    law = GridLaw(-1, [lift(1 - p), arb(0), lift(p)], arb(0))
+
+    def asked(upward: bool) -> _Composed:
+        return _Composed.of(window, law, upward=upward).power(count)
+
+    largest = float(p**count)
+    revealed = at_precision(128, lambda: asked(upward=True).revealed)
+    assert below(revealed) <= largest * (1 + 1e-12)
+    assert above(revealed) >= largest
+    assert at_precision(128, lambda: asked(upward=False).revealed) == 0
+
+
+class Wrapped(Formula):
+    """All that a law knows, with formulas in both orders, or in one alone."""
+
+    def __init__(self, atoms: Atoms, law: LossLaw, told: tuple[bool, bool] = (True, True)) -> None:
+        super().__init__(atoms)
+        self.law, self.told = law, told
+
+    def alone(self) -> object:
+        return super().alone() if self.told[0] else None
+
+    def reverse(self) -> Wrapped:
+        return Wrapped([(q, p) for p, q in self.atoms], self.law.reverse(), self.told[::-1])
+
+    def largest(self) -> arb:
+        return self.law.largest()
+
+    def __getattr__(self, name: str) -> object:
+        return getattr(self.law, name)
+
+
+def test_a_grid_is_offered_only_where_its_chords_begin_at_one() -> None:
+    """Infinite losses have P-mass that no chord from H(0) = 1 holds; and both orders must have a formula."""
+    finite = [(F(3, 4), F(1, 4)), (F(1, 4), F(3, 4))]
+    revealing = [(F(1, 2), F(1, 4)), (F(2, 5), F(3, 4)), (F(1, 10), F(0))]
+
+    def offered(atoms: Atoms, told: tuple[bool, bool] = (True, True)) -> bool:
+        law = Wrapped(atoms, finite_law(atoms, symmetric=False), told)
+        return Grid.offer(Question(((law, 3),), epsilon=F(1, 2))) is not None  # type: ignore[arg-type]
+
+    assert at_precision(128, lambda: offered(finite))
+    assert not at_precision(128, lambda: offered(revealing))
+    for told in ((True, False), (False, True)):
+        assert not at_precision(128, lambda told=told: offered(finite, told))

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import random
 from fractions import Fraction
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -233,3 +234,53 @@ def test_images_of_nodes_left_out_are_charged(monkeypatch: pytest.MonkeyPatch, p
 
     lower, upper = at_precision(128, run)
     assert lower <= 1.718281828e-9 <= upper
+
+
+def e_pure(z: np.ndarray, e: float) -> np.ndarray:
+    """E e^{zL} of two losses, e and -e."""
+    return (np.exp(z * e) + np.exp(-(z + 1) * e)) / (1 + np.exp(-e))
+
+
+def e_laplace(z: np.ndarray, e: float) -> np.ndarray:
+    """That of Laplace noise at e: losses e - 2x between 0 and e."""
+    between = (1 - np.exp(-(2 * z + 1) * e)) / (2 * (2 * z + 1))
+    return np.exp(z * e) * (0.5 + between) + np.exp(-z * e) * np.exp(-e) / 2
+
+
+@pytest.mark.parametrize("densities", [0, 1, 100])
+@pytest.mark.parametrize("where", ["first", "last"])
+def test_single_nodes_left_out_are_charged_for_themselves_and_for_their_images(
+    densities: int, where: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Two nodes near the first one, or the last one, at half a period: there the nearest image is as near as it is."""
+    e = Fraction(2, 3) if not densities else Fraction(1, 10)
+
+    def left_out(last: int) -> np.ndarray:
+        return np.arange(40, 42) if where == "first" else np.arange(last, last + 1)
+
+    def asked() -> tuple[LatticeContour, int]:
+        plan = Plan.repeated(PureDP(epsilon=e), 1)
+        parts = parts_of(plan + densities * Laplace(epsilon=e) if densities else plan)
+        transform, lattice = Transform(parts), common_lattice(parts)
+        assert lattice is not None
+        line = Line(transform, arb(0.05), arb(0.1), tolerance=1e-3)
+        count = 2 * int(line.period / float(lattice.gap()) / 2) + 3
+        gone = left_out((count - 1) // 2)
+        kept = [k for k in range((count - 1) // 2 + 1) if k not in gone]
+        nodes = SimpleNamespace(kept=kept, begin=gone - 1, end=gone)
+        monkeypatch.setattr("zcdp.privacy.profile.lattice_contour.choose", lambda *_, **__: nodes)
+        monkeypatch.setattr(LatticeContour, "_powers", lambda self: (0, arb(0)))
+        return LatticeContour(line, lattice, Effort(10**9)), (count - 1) // 2
+
+    contour, last = at_precision(128, asked)
+    step, gap, c = (float(one) for one in (contour.step, contour.spacing, contour.line.c))
+
+    def size(z: np.ndarray) -> np.ndarray:
+        return abs(e_pure(z, float(e)) * e_laplace(z, float(e)) ** densities)
+
+    missing = 0.0
+    for k in left_out(last).tolist():
+        z = c + 1j * (step * k + 2 * np.pi / gap * np.arange(-2000, 2001))
+        missing += float((size(z) / size(np.array(c + 0j)) / abs(z * (z + 1))).sum())
+    assert missing * step / np.pi <= float(contour.slack)
+    assert where == "last" or densities == 0 or missing * step / np.pi > float(contour.slack) / 4

@@ -174,3 +174,22 @@ def test_losses_that_are_rare_and_not_followed_are_charged(far: float) -> None:
     for left, right, bound in zip(edges[:-1], edges[1:], found, strict=True):
         y = np.linspace(left, right, 50)
         assert np.abs((1 - mass) * np.cos(y) + mass * np.exp(1j * far * y)).max() <= bound + 1e-12
+
+
+def test_a_cell_reaches_from_its_point_to_the_farther_end() -> None:
+    """Two losses, -1 and 1: |cos y| near pi/2 is as steep as is allowed, and points are moved to a common spacing."""
+
+    class Two(Flat):
+        def rule(self, c: arb, height: float, fall: float, *, real: bool = False) -> Rule:
+            return Rule([acb(1), acb(-1)], [acb(0.5)] * 2, arb(2) ** -60)
+
+    def asked() -> list[tuple[np.ndarray, np.ndarray]]:
+        decay = DensityDecay(Two(0.0, 0.0), arb(1), arb(1), 1)  # type: ignore[arg-type]
+        assert len(decay._table[0]) > 1
+        decay.moving = 0.02  # short cells
+        return [decay._level(low, 1.5)[:2] for low in np.linspace(1.2, 1.45, 40)]
+
+    for edges, found in at_precision(BITS, asked):
+        for left, right, bound in zip(edges[:-1], edges[1:], found, strict=True):
+            assert np.abs(np.cos(np.array([left, right]))).max() <= bound + 1e-12
+            assert bound <= np.cos(left) + (right - left) / 5

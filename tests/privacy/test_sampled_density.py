@@ -203,3 +203,22 @@ def test_the_error_of_a_quadrature_of_few_points_is_charged(
         for found, exact in zip(sums, truth, strict=True):
             assert abs(found - exact / truth[0]) <= error + 1e-12
     assert abs(complex(values[0].mid()) - truth[0]) > 1e-9
+
+
+@pytest.mark.parametrize("fall", [0.5, 2.0, 4.0, 8.0])
+@pytest.mark.parametrize("name", [*NOISES, "normal"])
+def test_what_is_left_at_zero_is_known_to_the_error_of_its_quadrature(
+    name: str, fall: float, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """1 - A(L > 0) - Q(L > 0), by the probabilities that P and Q give to l > 0."""
+    p, q = {
+        "Laplace": (1 - np.exp(-0.5) / 2, np.exp(-0.5) / 2),  # noise below half of the shift 1
+        "logistic": (1 - 1 / (1 + np.exp(1)), 1 / (1 + np.exp(1))),  # a shift by 2
+        "normal": (0.6914624612740131, 0.3085375387259869),  # Phi(1/2)
+    }[name]
+    truth = 1 - ((1 - RATE) * q + RATE * p) - q
+    monkeypatch.setattr(panels, "ORDERS", (1, 2, 3, 4, 64))
+    monkeypatch.setattr(sampled_density, "_working", lambda: fall)
+    middle = at_precision(100, lambda: law_of(name, Facing.EITHER).ready()._middle)
+    assert below(middle) - 1e-12 <= truth <= above(middle) + 1e-12
+    assert abs(float(middle.mid()) - truth) > 1e-12 or fall > 4

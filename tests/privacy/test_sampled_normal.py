@@ -9,6 +9,7 @@ from itertools import product
 import numpy as np
 import pytest
 from flint import acb, arb
+from mpmath import mp, mpf
 
 from zcdp.numeric.balls import Undecided, above, at_precision, below
 from zcdp.privacy.loss import LossLaw
@@ -154,6 +155,18 @@ def test_a_divergence_of_order_one_is_within_its_ball(rate: float, variance: flo
     assert float(found.rad()) < 1e-12
 
 
+@pytest.mark.parametrize("variance", [0.572, 0.245, 0.0926])
+@pytest.mark.parametrize("rate", [0.9, 0.99])
+def test_a_coarse_divergence_of_order_one_charges_the_angle_of_w(rate: float, variance: float) -> None:
+    """Nearly all records are sampled: w log w turns with its angle, and the points are where that shows."""
+    u, size = line(variance, 1)
+    w = weight(rate, variance, u)
+    truth = (w * np.log(w) * np.exp(size)).sum()
+    for fall in (1.427**2 / (2 * variance) - 1, 1.853**2 / (2 * variance) - 1):
+        found = at_precision(128, lambda fall=fall: noise(rate, variance).divergence(fall))
+        assert float(found.rad()) / 4 < abs(float(found.mid()) - truth) <= float(found.rad()), fall
+
+
 def test_what_was_known_roughly_is_asked_again_where_more_is_needed() -> None:
     def asked() -> tuple[arb, arb, arb]:
         one = noise(0.3, 1.0)
@@ -167,13 +180,37 @@ def test_what_was_known_roughly_is_asked_again_where_more_is_needed() -> None:
 
 
 class Cut(SampledNormal):
-    """On grids without so many points at each end."""
+    """On grids without so many points at each end, or with a part of them."""
 
-    cut = 0
+    cut, part = 0, 1.0
 
     def spread(self, s: float, fall: float, step: float, angle: float, strip: float) -> Grid:
         found = super().spread(s, fall, step, angle, strip)
-        return replace(found, first=found.first + self.cut, last=found.last - self.cut)
+        first, last = int(found.first * self.part), int(found.last * self.part)
+        return replace(found, first=first + self.cut, last=last - self.cut)
+
+
+@pytest.mark.parametrize(("rate", "variance"), NOISES)
+def test_points_left_out_of_a_rotated_sum_are_charged(rate: float, variance: float) -> None:
+    """Fine sums that are cut off where terms still weigh: nothing else makes up for them."""
+    seen = 0
+    for s, part in product((2.0, 7.5, -1.0), (0.8, 0.7, 0.6, 0.5)):
+
+        def asked(s: float = s, part: float = part) -> tuple[complex, float]:
+            one = Cut(arb(rate), arb(variance))
+            one.real(arb(s), 60.0)  # kept
+            one.part = part
+            values, _, error = one.rotated(arb(s), 30.0)
+            return complex(sum(values, acb(0))), error
+
+        try:
+            found, error = at_precision(128, asked)
+        except Undecided:
+            continue
+        missing = abs(found - transform(rate, variance, s))
+        assert missing <= error
+        seen += missing > 1e-6
+    assert seen > 1
 
 
 @pytest.mark.parametrize(("rate", "variance"), NOISES)
@@ -200,6 +237,64 @@ def test_a_path_is_not_below_the_mean_that_it_stands_for(rate: float, variance: 
                 continue
             bound = np.exp(-np.outer(heights, path.turns)) @ path.sizes + path.rest
             assert (true <= bound * (1 + 1e-9) + 1e-12).all(), (s, angle, fall, cut)
+
+
+@pytest.mark.parametrize(
+    ("rate", "variance", "s", "angle", "fall"),
+    [
+        (0.9, 0.572, 6.228, 0.05, 2.0),  # points half a step from the mode, and a strip in which both edges weigh alike
+        (0.9, 0.2865, 9.757, 0.6, 1.0),
+        (0.9, 1.1436, 2.076, 0.05, 1.0),
+        (0.7, 0.0548, -5.965, 0.6, 1.076),  # |w|^s is much larger at the edge of the strip than on the line
+        (0.5, 0.055, -5.9, 0.6, 4.17),
+        (0.7, 0.1004, -14.936, 0.6, 1.591),
+    ],
+)
+def test_the_error_of_a_path_is_needed_where_its_points_miss_the_mode(
+    rate: float, variance: float, s: float, angle: float, fall: float
+) -> None:
+    """The sum over points alone is below the mean, by more than half of what is charged or nearly so."""
+    u, size = line(variance, s)
+    w = np.log(weight(rate, variance, u + 1j * angle))
+    sizes = s * w.real + size + angle**2 / (2 * variance)
+
+    def asked() -> sampled_decay.Path:
+        one = Cut(arb(rate), arb(variance))
+        one.cut = -6  # what lies beyond weighs nothing
+        return sampled_decay._path(one, arb(s), one.real(arb(s), 60.0), angle, fall)
+
+    path = at_precision(128, asked)
+    for y in (0.0, 0.1):
+        true = np.exp(sizes - y * w.imag).sum() / transform(rate, variance, s).real
+        points = float(np.exp(-y * path.turns) @ path.sizes)
+        assert points + 1e-4 < true <= points + path.rest
+
+
+@pytest.mark.parametrize(("rate", "variance"), NOISES)
+@pytest.mark.parametrize("s", [3.0, -4.0])
+def test_a_path_at_few_bits_is_rounded_to_the_safe_side(rate: float, variance: float, s: float) -> None:
+    """Each point's step e^{angle^2/2v} |w|^s density/F(s) from above, its angle of w from below."""
+    angle, step, whole = 0.6, 0.5 * variance**0.5, 1.5
+
+    class Known(SampledNormal):
+        def spread(self, s: float, fall: float, size: float, angle: float, strip: float) -> Grid:
+            self.used = Grid(size, angle, strip, int(-8 * step / size) - 1, int(8 * step / size) + 1)
+            return self.used
+
+        def beyond(self, grid: Grid, s: arb) -> arb:
+            return arb(0)
+
+    one = at_precision(53, lambda: Known(arb(rate), arb(variance)))
+    path = at_precision(30, lambda: sampled_decay._path(one, arb(s), arb(whole), angle, 2.0))
+    grid = one.used
+    with mp.workdps(40):
+        q, v, turn = mpf(rate), mpf(variance), mpf(angle)
+        for j, size, least in zip(range(grid.first, grid.last + 1), path.sizes, path.turns, strict=True):
+            u = mpf(grid.step) * j
+            w = mp.log(1 - q + q * mp.exp(mp.mpc(u - v / 2, turn)))
+            exact = mpf(grid.step) / mp.sqrt(2 * mp.pi * v) * mp.exp(s * w.real + (turn**2 - u**2) / (2 * v)) / whole
+            assert exact <= mpf(float(size)) <= exact * (1 + mpf("1e-5"))
+            assert w.imag * (1 - mpf("1e-5")) <= mpf(float(least)) <= w.imag
 
 
 @pytest.mark.parametrize(("rate", "variance"), NOISES)

@@ -221,6 +221,42 @@ def test_low_bits_of_arrays_settle_each_coin_rightly(length: int) -> None:
             assert (int(settled[0]) == proposal) == (kept or proposal == 0)
 
 
+@pytest.mark.parametrize("length", [1, 4, 8, 9, 16, 20, 24])
+def test_a_coin_in_the_cell_of_its_edge_asks_for_more_bits(length: int) -> None:
+    """The bits that arrays look at do not tell it from e^-t: the next ones do, at both ends of the cell."""
+    rate = Fraction(3, 2 ** (length + 7))
+    low = LowBits(real(rate), length)
+    known, seen = low._coin + 16, 0
+    for proposal in range(1, 1 << length, max(1, (1 << length) // 40)):
+        with mp.workdps(PLACES):
+            coin = int(mp.exp(-proposal * exact(rate)) * 2**known)
+        if coin >> 16 < low._sure:
+            continue
+        for end, kept in ((b"\0", True), (b"\xff", False)):
+            first = iter([(coin & 0xFFFF).to_bytes(2, "little"), end * 8])  # then zeros: the next proposal is 0
+            settled = low._settle(
+                np.array([proposal], dtype=low._word),
+                np.array([coin >> 16], dtype=low._word),
+                lambda count, first=first: next(first, bytes(count)),
+            )
+            assert int(settled[0]) == (proposal if kept else 0)
+            seen += 1
+    assert seen
+
+
+@pytest.mark.parametrize("length", [4, 8, 20, 40])
+def test_a_proposal_in_place_of_another_needs_a_coin_of_its_own(length: int) -> None:
+    """All ones is a coin that no proposal but 0 survives: the first two are drawn again, the third one is kept."""
+    low = LowBits(real(Fraction(1, 2 ** (length + 5))), length)
+    size = low._word().itemsize
+    heads = ((1 << low._coin) - 1) << length
+    proposals = (1 << length) - 1, (1 << length) - 2, (1 << length) - 3
+    first, second = ((heads | proposal).to_bytes(size, "little") for proposal in proposals[:2])
+    given = iter([first, b"\xff\xff", second, b"\xff\xff", proposals[2].to_bytes(size, "little")])
+    assert low.draw(1, lambda count: next(given)).tolist() == [proposals[2]]
+    assert next(given, None) is None
+
+
 def test_a_seed_repeats_the_draws() -> None:
     one, two = (NOISE.draw(1000, seeded(7)) for _ in range(2))
     assert np.array_equal(one, two)

@@ -133,8 +133,14 @@ class _Reach:
         """A certified upper bound on the probability that the modulus of the sum exceeds h, for h up to the reach."""
         inside = arb(h) - arb(self.blur)
         waves = (wave * (self.step * inside * j).sin() / j for j, wave in enumerate(self.waves, 1))
-        left_out = (BLUR_UNIFORMS * REACH_PER_BLUR / (arb.pi() * SERIES_TERMS)) ** BLUR_UNIFORMS / BLUR_UNIFORMS
-        return 1 - inside / arb(self.reach) + 2 / arb.pi() * (left_out - sum(waves, arb(0))) + self.rare
+        return 1 - inside / arb(self.reach) - 2 / arb.pi() * sum(waves, arb(0)) + self.left_out() + self.rare
+
+    @staticmethod
+    def left_out() -> arb:
+        """What the waves beyond the last one weigh at most."""
+        return (
+            2 / arb.pi() * (BLUR_UNIFORMS * REACH_PER_BLUR / (arb.pi() * SERIES_TERMS)) ** BLUR_UNIFORMS / BLUR_UNIFORMS
+        )
 
     def half_width(self) -> float:
         """A certified half-width: found by bisection in floats, then verified in balls; at worst the reach itself."""
@@ -143,7 +149,8 @@ class _Reach:
         places = np.arange(1, SERIES_TERMS + 1)
         waves = np.array([float(wave.mid()) for wave in self.waves]) / places
         angles, low, high = float(self.step.mid()) * places, 0.0, self.reach
-        wanted = float(self.miss - 2 * self.rare)
+        # On a lattice the tail is flat between points: what `outside` adds must fit, or no step further helps.
+        wanted = float(self.miss - 2 * self.rare - self.left_out())
         while high - low > 1e-6 * self.reach:
             middle = (low + high) / 2
             missed = 1 - middle / self.reach - 2 / pi * float(waves @ np.sin(angles * middle))
