@@ -12,7 +12,7 @@ from flint import arb
 from mpmath import mp, mpf
 
 from zcdp import DiscreteGaussian, DiscreteLaplace
-from zcdp.mechanisms.noise.additive import noise_sums
+from zcdp.mechanisms.noise import noise_sums
 from zcdp.mechanisms.noise.noise_sums import NoiseSum, _Reach, short_variance
 from zcdp.numeric.balls import NotCertified, at_precision
 

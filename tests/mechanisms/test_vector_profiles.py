@@ -400,7 +400,7 @@ def test_whole_moves_are_made_up_for_by_a_larger_one(
     monkeypatch: pytest.MonkeyPatch, variance: str, squares: int, share: str
 ) -> None:
     """(mu' - mu) phi(mu'/2) >= N log((1+e)/(1-e)), whatever part of the variance is given away; or no pair at all."""
-    from zcdp.mechanisms.noise.additive import gaussian as normal_moves
+    from zcdp.mechanisms.noise import gaussian as normal_moves
 
     monkeypatch.setattr(normal_moves, "_part", lambda variance, squares: float(share))
     found = normal_moves.whole_normal_pair(Fraction(variance), squares, [])
