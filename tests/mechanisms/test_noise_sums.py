@@ -96,7 +96,7 @@ def test_what_lies_beyond_the_reach_and_waves_left_out_are_charged(
     monkeypatch: pytest.MonkeyPatch, terms: tuple[tuple[str, str, int], ...], rare: str, kept: int
 ) -> None:
     """A reach that is exceeded often, and so few waves that the folded law swings around the true one."""
-    monkeypatch.setattr(noise_sums, "RARE", Fraction(rare))
+    monkeypatch.setattr(noise_sums, "BEYOND_REACH_PART", Fraction(rare))
     monkeypatch.setattr(noise_sums, "TERMS", kept)
     places, masses = law(terms)
     known = tuple((LAWS[name][0], Fraction(share), count) for name, share, count in terms)

@@ -256,7 +256,7 @@ def blocks_of(factors: list[Known], monkeypatch: pytest.MonkeyPatch) -> tuple[np
     """M(z_k)/(z_k (z_k + 1)) at 128 nodes, and the bound on all errors together."""
     monkeypatch.setattr(float_contour, "WIDTH", 32)
     monkeypatch.setattr(float_contour, "HEIGHT", 4)
-    monkeypatch.setattr(float_contour, "TOGETHER", 1)
+    monkeypatch.setattr(float_contour, "FACTORS_PER_GROUP", 1)
     contour = FloatContour.__new__(FloatContour)
     contour.np, contour.c, contour.step = np, arb(1.25), 0.3
     blocks, nodes, error = contour._evaluate(factors, 1e9, 1.0, 0.0)  # type: ignore[arg-type]
@@ -294,7 +294,7 @@ def test_masses_that_are_hardly_known_are_charged_for_each_use() -> None:
 @pytest.mark.parametrize("highest", [3e4, 1e5])
 def test_no_node_is_above_where_the_transforms_are_known(highest: float, monkeypatch: pytest.MonkeyPatch) -> None:
     """A sum of exponentials stands for the transform of a sample up to a height; blocks of nodes are whole."""
-    monkeypatch.setattr(sampled_density, "HIGHEST", highest)
+    monkeypatch.setattr(sampled_density, "HIGHEST_TILTED", highest)
     sample = laplace_pair(Fraction(1)).sampled(Fraction(1, 10))
     assert sample is not None
     contour = at_precision(128, lambda: FloatContour(((sample, 3),), 3.5, Fraction(1, 5), 3e10))

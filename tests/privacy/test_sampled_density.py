@@ -217,7 +217,7 @@ def test_what_is_left_at_zero_is_known_to_the_error_of_its_quadrature(
         "normal": (0.6914624612740131, 0.3085375387259869),  # Phi(1/2)
     }[name]
     truth = 1 - ((1 - RATE) * q + RATE * p) - q
-    monkeypatch.setattr(panels, "ORDERS", (1, 2, 3, 4, 64))
+    monkeypatch.setattr(panels, "POINT_COUNTS", (1, 2, 3, 4, 64))
     monkeypatch.setattr(sampled_density, "_working", lambda: fall)
     middle = at_precision(100, lambda: law_of(name, Facing.EITHER).ready()._middle)
     assert below(middle) - 1e-12 <= truth <= above(middle) + 1e-12

@@ -347,7 +347,7 @@ def test_few_exponentials_are_off_by_no_more_than_they_say(
 
     def asked() -> tuple[list[complex], list[complex], float]:
         factor = SampledGaussianFactor(noise(rate, variance), removed=removed)
-        factor.noise.real(factor._order(arb(1)), 60.0)  # kept: M(1) is known well
+        factor.noise.real(factor._power(arb(1)), 60.0)  # kept: M(1) is known well
         found = factor.tilted(arb(1)).exponentials
         assert found is not None
         return [complex(g) for g in found.weights], [complex(x) for x in found.rates], above(found.error)
