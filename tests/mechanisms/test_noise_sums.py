@@ -97,7 +97,7 @@ def test_what_lies_beyond_the_reach_and_waves_left_out_are_charged(
 ) -> None:
     """A reach that is exceeded often, and so few waves that the folded law swings around the true one."""
     monkeypatch.setattr(noise_sums, "BEYOND_REACH_PART", Fraction(rare))
-    monkeypatch.setattr(noise_sums, "TERMS", kept)
+    monkeypatch.setattr(noise_sums, "SERIES_TERMS", kept)
     places, masses = law(terms)
     known = tuple((LAWS[name][0], Fraction(share), count) for name, share, count in terms)
     reach = at_precision(64, lambda: _Reach(known, Fraction(1, 2)))
