@@ -20,7 +20,7 @@ from zcdp.ledger import Ledger
 from zcdp.numeric.balls import at_precision
 from zcdp.plans.plan_file import read_plan
 from zcdp.release import release
-from zcdp.release import run as release_run
+from zcdp.release import release_tables as release_run
 from zcdp.release.table_noise import Table, drawn
 from zcdp.tables.margins import Margins
 

@@ -13,8 +13,8 @@ import pytest
 from flint import arb
 
 import zcdp
+from zcdp.estimation.frequency_intervals import clients_interval, population_interval, upper_tail
 from zcdp.estimation.histogram import Counts
-from zcdp.estimation.intervals import clients_interval, population_interval, upper_tail
 from zcdp.estimation.support import Support
 from zcdp.numeric.balls import at_precision
 

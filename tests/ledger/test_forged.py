@@ -17,7 +17,7 @@ from zcdp import Laplace, LossPair, RandomizedResponse, Subsampled
 from zcdp.ledger import Ledger, LedgerError
 from zcdp.ledger.chain import START, Entry, digest, sealed_digest
 from zcdp.ledger.migrations import STEPS, script
-from zcdp.ledger.plans import written
+from zcdp.ledger.spend_text import written
 from zcdp.privacy.curve import Curve
 
 Change = Callable[[Entry], "Entry | list[Entry] | None"]

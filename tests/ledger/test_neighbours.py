@@ -23,7 +23,7 @@ from zcdp import (
 )
 from zcdp.cli import main
 from zcdp.ledger import LedgerError
-from zcdp.ledger.plans import written
+from zcdp.ledger.spend_text import written
 from zcdp.ledger.store import Request
 from zcdp.plans.plan_file import read_plan
 from zcdp.privacy.curve import Curve

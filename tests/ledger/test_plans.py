@@ -9,7 +9,7 @@ import pytest
 
 from zcdp import Gaussian, Laplace, LossPair, RandomizedResponse
 from zcdp.ledger import Ledger
-from zcdp.ledger.plans import bare_rho, composed, cost_of, plan_of, priced, written
+from zcdp.ledger.spend_text import bare_rho, composed, cost_of, plan_of, priced, written
 from zcdp.ledger.terms import Terms
 
 TENTH, NOISE = Laplace(epsilon="0.1"), Gaussian(sigma=20)

@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from zcdp import Gaussian, Laplace, Log, Plan, RandomizedResponse, Subsampled, account
-from zcdp.report.page import render
+from zcdp.report.account_report import render
 
 ROWS = [[Fraction(3 if out == value else 1, 5) for out in range(3)] for value in range(3)]
 """Randomized response with e^epsilon = 3, k = 3; a record that is not drawn, or not there, sends the report of 0."""

@@ -12,8 +12,8 @@ from flint import arb, arb_series, ctx
 from table import EVERYDAY_ROWS
 
 from zcdp import BoundedRange, Laplace, Mechanism, NotCertified, PureDP
-from zcdp.mechanisms.local import three_point
-from zcdp.mechanisms.local.three_point import _concave, three_point_peak
+from zcdp.mechanisms import three_point_loss as three_point
+from zcdp.mechanisms.three_point_loss import _concave, three_point_peak
 from zcdp.numeric.balls import Undecided, at_precision, enclose
 from zcdp.numeric.functions import coefficient, derivatives
 from zcdp.numeric.search import sign_change

@@ -17,7 +17,7 @@ from zcdp.numeric import work
 from zcdp.numeric.balls import at_precision
 from zcdp.numeric.doubles import product
 from zcdp.numeric.work import TooMuchWork, count_functions, count_work, done, within
-from zcdp.privacy.loss.panels import progression
+from zcdp.privacy.loss.sampled_quadrature import progression
 
 T = TypeVar("T")
 

@@ -12,7 +12,7 @@ from zcdp.privacy.loss.lattice import common_lattice
 from zcdp.privacy.loss.law import Parts
 from zcdp.privacy.loss.transform import Transform
 from zcdp.privacy.profile.contour import Contour
-from zcdp.privacy.profile.engine import Engine
+from zcdp.privacy.profile.engine_base import Engine
 from zcdp.privacy.profile.finite_sum import Cut, CutSum, WholeSum, cut_degree, expanded, whole_degree
 from zcdp.privacy.profile.lattice_contour import LatticeContour
 from zcdp.privacy.profile.question import MILLISECOND, Effort, Line, line_for_epsilon, saddle_estimate

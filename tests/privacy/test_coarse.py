@@ -23,7 +23,7 @@ from zcdp.privacy.loss.law import Parts
 from zcdp.privacy.loss.transform import Transform
 from zcdp.privacy.profile import engines, float_contour
 from zcdp.privacy.profile.contour import Contour
-from zcdp.privacy.profile.engine import Engine, Offer
+from zcdp.privacy.profile.engine_base import Engine, Offer
 from zcdp.privacy.profile.float_contour import FloatContour
 from zcdp.privacy.profile.profile import Profile
 from zcdp.privacy.profile.question import MILLISECOND, Effort, Line, Question, line_for_epsilon

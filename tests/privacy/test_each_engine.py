@@ -22,7 +22,7 @@ from zcdp.privacy.profile import binomial_sum, engines
 from zcdp.privacy.profile import grid_engine as grid
 from zcdp.privacy.profile.adaptive import Adaptive, _Diamond, _fits_diamond, _Square
 from zcdp.privacy.profile.binomial_sum import BinomialSum
-from zcdp.privacy.profile.engine import Engine, Offer
+from zcdp.privacy.profile.engine_base import Engine, Offer
 from zcdp.privacy.profile.engines import _close, _second, choose, deltas_by_engine
 from zcdp.privacy.profile.finite_sum import CutSum
 from zcdp.privacy.profile.grid_engine import Grid, GridLaw, _Composed, _Window

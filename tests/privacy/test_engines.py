@@ -18,7 +18,7 @@ from zcdp.privacy.loss import gaussian_pair, three_point_pair
 from zcdp.privacy.loss.envelope_law import directed_law
 from zcdp.privacy.loss.law import Parts
 from zcdp.privacy.profile import engines
-from zcdp.privacy.profile.engine import Engine, Offer
+from zcdp.privacy.profile.engine_base import Engine, Offer
 from zcdp.privacy.profile.engines import _outward, choose, delta_by_engine, epsilon_by_engine
 from zcdp.privacy.profile.profile import Profile
 from zcdp.privacy.profile.question import Answer, Question

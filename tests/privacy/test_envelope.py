@@ -24,7 +24,7 @@ from zcdp import (
 )
 from zcdp.privacy.loss import directed_law, envelope_of_rows
 from zcdp.privacy.loss.envelope_law import sampled_law
-from zcdp.privacy.loss.expansion import FreeAtoms
+from zcdp.privacy.loss.exponential_terms import FreeAtoms
 from zcdp.privacy.loss.finite_law import FiniteLaw
 from zcdp.privacy.profile.profile import Profile
 

@@ -11,8 +11,8 @@ from flint import arb
 
 from zcdp.numeric.balls import at_precision, lift
 from zcdp.numeric.exact import Log
-from zcdp.privacy.loss import expansion
-from zcdp.privacy.loss.expansion import EqualRows, Expansion, FreeAtoms, exponent_of, product, sum_of
+from zcdp.privacy.loss import exponential_terms as expansion
+from zcdp.privacy.loss.exponential_terms import EqualRows, Expansion, FreeAtoms, exponent_of, product, sum_of
 
 Rows = list[list[Fraction]]
 ROWS: dict[str, Rows] = {

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from flint import arb
 
-from zcdp.privacy.loss.panels import BaseLoss, Mixture
+from zcdp.privacy.loss.sampled_quadrature import BaseLoss, Mixture
 
 
 @pytest.mark.parametrize("e", [-0.5, -3.0, -12.0, 2.0])

@@ -9,7 +9,7 @@ import pytest
 from flint import acb, arb
 
 from zcdp.numeric.balls import above, at_precision
-from zcdp.privacy.loss.panels import BaseLoss, Mixture
+from zcdp.privacy.loss.sampled_quadrature import BaseLoss, Mixture
 
 # second, first, constant, low, high and the rate
 BASES = {

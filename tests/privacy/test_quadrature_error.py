@@ -12,8 +12,8 @@ from mpmath import mp, mpc, mpf
 
 from zcdp.numeric.balls import at_precision
 from zcdp.numeric.quadrature import legendre
-from zcdp.privacy.loss.panels import BaseLoss, Mixture, Rule
 from zcdp.privacy.loss.sampled_density_law import DensityDecay
+from zcdp.privacy.loss.sampled_quadrature import BaseLoss, Mixture, Rule
 
 BITS = 256
 

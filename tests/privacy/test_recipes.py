@@ -19,7 +19,7 @@ from zcdp.numeric.functions import log as log_of
 from zcdp.privacy.curve import Peak
 from zcdp.privacy.loss import LossLaw, logistic_pair
 from zcdp.privacy.profile import engines
-from zcdp.privacy.profile.engine import Engine, Offer
+from zcdp.privacy.profile.engine_base import Engine, Offer
 from zcdp.privacy.profile.profile import Profile
 from zcdp.privacy.profile.question import Question
 

@@ -9,8 +9,9 @@ import pytest
 from flint import acb, arb
 
 from zcdp.numeric.balls import above, at_precision, below
-from zcdp.privacy.loss import LossLaw, gaussian_pair, laplace_pair, logistic_pair, panels
+from zcdp.privacy.loss import LossLaw, gaussian_pair, laplace_pair, logistic_pair
 from zcdp.privacy.loss import sampled_density_law as sampled_density
+from zcdp.privacy.loss import sampled_quadrature as panels
 from zcdp.privacy.loss.sampled_density_law import Facing, SampledDensityLaw
 from zcdp.privacy.loss.transform import Points
 

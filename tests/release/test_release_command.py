@@ -20,7 +20,7 @@ from zcdp.errors import BadType, BadValue
 from zcdp.plans.plan_file import PlanFileError, read_plan
 from zcdp.release import Release, ReleaseFailed, release
 from zcdp.release import frame_engines as engines
-from zcdp.release import run as run_module
+from zcdp.release import release_tables as run_module
 
 DATA = '[data]\nunit = "who"\naccount = "people"\n'
 DOMAIN = '[domain]\nregion = ["R1", "R2"]\nage = { from = 0, to = 100, step = 10 }\n'

@@ -14,7 +14,7 @@ from zcdp import BudgetExceeded, Ledger
 from zcdp.errors import BadValue
 from zcdp.plans.plan_file import read_plan
 from zcdp.release import release
-from zcdp.release import run as run_module
+from zcdp.release import release_tables as run_module
 
 FRAME = pl.DataFrame({"who": [1, 2, 2], "sex": [1, 2, 1]})
 HEAD = (

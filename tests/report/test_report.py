@@ -16,7 +16,7 @@ from report.test_digits import read
 
 import zcdp as library
 from zcdp.cli import main
-from zcdp.report.page import statement
+from zcdp.report.account_report import statement
 
 ROOT = Path(__file__).parents[2]
 VOID = {"meta", "link", "br"}

@@ -19,7 +19,7 @@ from zcdp.samplers.discrete_gaussian_noise import _tail_sums
 from zcdp.samplers.geometric import DiscreteLaplaceNoise, LowBits
 from zcdp.samplers.grid_laplace import GridLaplace
 from zcdp.samplers.grid_noise import gaussian_on_grid, logistic_on_grid
-from zcdp.samplers.grid_values import Grid
+from zcdp.samplers.grid_rounding import Grid
 from zcdp.samplers.lazy_inversion import invert, rank
 from zcdp.samplers.source import integers
 from zcdp.samplers.staircase_noise import GridStaircase

@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from zcdp.samplers.grid_values import MOST_STEPS, Grid
+from zcdp.samplers.grid_rounding import MOST_STEPS, Grid
 
 STEPS = [
     Fraction(one) for one in ("1", "1/128", "8", "1/10", "3/10", "1/100", "7/3", "1000", "1/3", "2/7", "1000000007")

@@ -23,7 +23,7 @@ from zcdp.samplers.discrete_gaussian_noise import DiscreteGaussianNoise
 from zcdp.samplers.geometric import DiscreteLaplaceNoise, LowBits, attach, attach_one
 from zcdp.samplers.grid_laplace import GridLaplace
 from zcdp.samplers.grid_noise import gaussian_on_grid, logistic_on_grid
-from zcdp.samplers.grid_values import Grid
+from zcdp.samplers.grid_rounding import Grid
 from zcdp.samplers.lazy_laplace import LEAST_FLOAT_V, AboveThreshold, LaplaceMax, near
 from zcdp.samplers.reports import HadamardReports, LinearHashReports, SubsetSelection, distinct
 from zcdp.samplers.selection_draws import Scores

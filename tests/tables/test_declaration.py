@@ -17,6 +17,7 @@ def test_what_is_not_said_of_the_data() -> None:
     every = {"unit": "house", "protects": "household", "neighbours": "replace", "account": "census"}
     assert read_data(every) == ("house", "household", "replace", "census")
     assert read_data({"unit": "row", "protects": "visit"})[1] == "visit"
+    assert read_data({"unit": "who", "neighbours": "add_remove"})[2] == read_data({"unit": "who"})[2] == "add-remove"
 
 
 @pytest.mark.parametrize(

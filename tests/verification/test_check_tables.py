@@ -10,13 +10,13 @@ import numpy as np
 import pytest
 
 from zcdp.collection import keyed
-from zcdp.estimation import intervals
+from zcdp.estimation import frequency_intervals as intervals
 from zcdp.mechanisms import SubsetSelection
 from zcdp.tables.margins import Margins, whole
 from zcdp.tables.table_query import rank_sensitivity
 from zcdp.verification import check_collection as collection
+from zcdp.verification import check_small_cases as small_cases
 from zcdp.verification import check_tables as tables
-from zcdp.verification import small_cases
 
 
 @pytest.mark.parametrize(("change", "holds"), [(0, True), (1, False), (-1, False)])

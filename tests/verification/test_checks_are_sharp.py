@@ -8,8 +8,13 @@ import pytest
 from verification.altered import altered
 
 from zcdp import mechanisms
-from zcdp.verification import Check, conversions, formulas, limits, profiles, run, small_cases
+from zcdp.verification import Check, run
 from zcdp.verification import check_collection as collection
+from zcdp.verification import check_conversions as conversions
+from zcdp.verification import check_formulas as formulas
+from zcdp.verification import check_limits as limits
+from zcdp.verification import check_profiles as profiles
+from zcdp.verification import check_small_cases as small_cases
 from zcdp.verification import check_tables as tables
 
 ALL = (collection, conversions, formulas, limits, profiles, small_cases, tables)

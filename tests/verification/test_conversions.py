@@ -13,7 +13,7 @@ from zcdp.accounting.allocation import allocate
 from zcdp.accounting.calibration import calibrate
 from zcdp.accounting.filter import renyi_budget
 from zcdp.mechanisms import DiscreteGaussian, DiscreteLaplace, Gaussian
-from zcdp.verification import conversions
+from zcdp.verification import check_conversions as conversions
 
 
 @pytest.mark.parametrize(

@@ -9,7 +9,7 @@ import pytest
 from verification.altered import Altered
 
 from zcdp.mechanisms import L2, DiscreteGaussian, DiscreteLaplace, Gaussian, L0LInf, Laplace, Logistic, ReportNoisyMax
-from zcdp.verification import formulas
+from zcdp.verification import check_formulas as formulas
 from zcdp.verification.proofs import Proof
 
 

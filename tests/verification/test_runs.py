@@ -10,7 +10,7 @@ from types import SimpleNamespace
 import numpy as np
 import pytest
 
-from zcdp.verification import runs
+from zcdp.verification import check_runs as runs
 
 DRAWS = 100_000
 LEVELS = (np.arange(DRAWS) + 0.5) / DRAWS

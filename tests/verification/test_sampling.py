@@ -10,8 +10,8 @@ from verification.altered import altered
 
 from zcdp.mechanisms import Subsampled
 from zcdp.privacy.loss.sampled_gaussian_law import SampledDecay, SampledGaussianLaw, SampledNormal
-from zcdp.verification import sampling
-from zcdp.verification.sampling import checks
+from zcdp.verification import check_sampling as sampling
+from zcdp.verification.check_sampling import checks
 
 
 def failed(*, deep: bool = False) -> set[str]:

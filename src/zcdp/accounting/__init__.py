@@ -12,9 +12,9 @@ if TYPE_CHECKING:
     from zcdp.accounting.allocation import Query, TargetsDoNotFit, allocate
     from zcdp.accounting.calibration import calibrate
     from zcdp.accounting.filter import BudgetExceeded, Filter
-    from zcdp.accounting.loaded import load
     from zcdp.accounting.odometer import Odometer
     from zcdp.accounting.plan_account import Account, account
+    from zcdp.accounting.plan_queries import load
 
 __all__ = [
     "Account",
@@ -46,7 +46,7 @@ _HOMES = {
     "account": "plan_account",
     "allocate": "allocation",
     "calibrate": "calibration",
-    "load": "loaded",
+    "load": "plan_queries",
 }
 
 

@@ -17,7 +17,7 @@ from flint import fmpq, fmpq_mat
 from numpy.typing import NDArray
 
 from zcdp.errors import BadValue
-from zcdp.estimation.intervals import ROUNDING, clients_interval, crossing, population_interval
+from zcdp.estimation.frequency_intervals import ROUNDING, clients_interval, crossing, population_interval
 from zcdp.estimation.support import Support, checked
 
 __all__ = [

@@ -19,7 +19,7 @@ from zcdp.ledger import verification as exchange
 from zcdp.ledger import writing as text
 from zcdp.ledger.chain import Entry, Head
 from zcdp.ledger.model import Account, Spend, amount
-from zcdp.ledger.plans import composed, plan_of, priced
+from zcdp.ledger.spend_text import composed, plan_of, priced
 from zcdp.ledger.store import LARGEST_SEAL, KeyConflict, KeyTaken, LedgerError, Request, Row, UnknownAccount, store_at
 from zcdp.ledger.terms import Terms, small, terms_of
 from zcdp.ledger.verification import Verification, check_head, verify

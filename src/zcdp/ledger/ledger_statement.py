@@ -18,7 +18,7 @@ from zcdp.accounting.plan_account import total_of
 from zcdp.ledger.book import Ledger
 from zcdp.ledger.chain import Entry
 from zcdp.ledger.model import Account, amount
-from zcdp.ledger.plans import plan_of
+from zcdp.ledger.spend_text import plan_of
 from zcdp.ledger.store import LedgerError
 from zcdp.ledger.writing import now
 from zcdp.numeric.exact import Value, probability

@@ -13,7 +13,7 @@ from typing import IO, Any
 from zcdp.errors import BadType
 from zcdp.ledger.chain import START, Entry, Head, digest, sealed_digest
 from zcdp.ledger.model import Account, amount
-from zcdp.ledger.plans import cost_of
+from zcdp.ledger.spend_text import cost_of
 from zcdp.ledger.store import LedgerError, Store
 from zcdp.ledger.terms import Terms
 

@@ -13,8 +13,8 @@ from flint import arb
 
 from zcdp.errors import BadType, BadValue
 from zcdp.mechanisms.base import Mechanism
-from zcdp.mechanisms.local.three_point import ThreePoint
 from zcdp.mechanisms.noise.discrete_laplace import DiscreteLaplace
+from zcdp.mechanisms.three_point_loss import ThreePoint
 from zcdp.numeric.balls import lift
 from zcdp.numeric.exact import Exact, Value, integer, positive, rational, times
 from zcdp.numeric.functions import Number, exp, expm1

@@ -1,6 +1,7 @@
 """From a Renyi curve, or from rho alone, to (epsilon, delta): the conversion of Canonne, Kamath and Steinke 2020.
 
-The order alpha is optimised over all reals, not over a grid. The search is heuristic; the answer at the order found
+This is the Chernoff bound, or moments accountant, of a composition: the RDP route. The order alpha is optimised over
+all reals, not over a grid. The search is heuristic; the answer at the order found
 is certified.
 """
 

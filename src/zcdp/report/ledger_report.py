@@ -13,7 +13,7 @@ from math import ceil, floor, log10
 from typing import Any
 
 from zcdp.errors import BadValue
-from zcdp.report.page import POLICY
+from zcdp.report.account_report import POLICY
 from zcdp.text.names import spelled
 from zcdp.text.numbers import at_least, at_most, exactly, percent
 

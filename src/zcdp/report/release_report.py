@@ -6,8 +6,8 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from zcdp.accounting.plan_account import Account
+from zcdp.report.account_report import render
 from zcdp.report.charts import escape
-from zcdp.report.page import render
 
 __all__ = ["render_release"]
 

@@ -24,7 +24,7 @@ from numpy.typing import NDArray
 from zcdp.errors import BadValue
 from zcdp.numeric.balls import lift, settled, trusted
 from zcdp.samplers.geometric import TwoSided
-from zcdp.samplers.grid_values import Grid
+from zcdp.samplers.grid_rounding import Grid
 from zcdp.samplers.lazy_inversion import Real, rank
 from zcdp.samplers.source import Source, secure, words
 

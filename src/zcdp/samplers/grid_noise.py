@@ -22,7 +22,7 @@ from numpy.typing import NDArray
 from zcdp.errors import BadValue
 from zcdp.numeric.balls import at_precision, floor, lift, settled, thin, trusted
 from zcdp.numeric.threads import cached_property
-from zcdp.samplers.grid_values import Grid
+from zcdp.samplers.grid_rounding import Grid
 from zcdp.samplers.lazy_inversion import GUARD_BITS, MOST_BITS, WORD_BITS, Law, LazyTable, Real, unsettled
 from zcdp.samplers.source import Source, bits, secure, words
 

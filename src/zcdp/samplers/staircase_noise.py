@@ -19,7 +19,7 @@ from numpy.typing import NDArray
 from zcdp.numeric.balls import at_precision, lift, settled, trusted
 from zcdp.samplers.coins import Coin
 from zcdp.samplers.geometric import MOST_LOW_BITS, Geometric
-from zcdp.samplers.grid_values import Grid
+from zcdp.samplers.grid_rounding import Grid
 from zcdp.samplers.lazy_inversion import GUARD_BITS, MOST_BITS, WORD_BITS, Real, unsettled
 from zcdp.samplers.run_samplers import add
 from zcdp.samplers.source import Source, bits, blocks, integers, one_below, secure, words

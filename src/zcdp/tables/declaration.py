@@ -49,6 +49,8 @@ def read_data(data: Any) -> tuple[str, str, str, str | None]:
     if "unit" not in data:
         raise DeclarationError("", 'unit is missing: the column that names a person, or "row"')
     neighbours = data.get("neighbours", "add-remove")
+    if neighbours == "add_remove":  # as it is spelled everywhere else
+        neighbours = "add-remove"
     if neighbours not in NEIGHBOURS:
         raise DeclarationError("neighbours", f"must be one of {', '.join(NEIGHBOURS)}, not {neighbours!r}")
     account = text(data["account"], "account") if "account" in data else None

@@ -74,7 +74,7 @@ def _covers(most: int) -> bool:
     """Intervals at level 0.95 miss the number of holders with probability at most 0.05, for all n up to `most`."""
     import numpy as np
 
-    from zcdp.estimation.intervals import clients_interval
+    from zcdp.estimation.frequency_intervals import clients_interval
 
     support = RandomizedResponse(epsilon=1, k=8).support
     for n in range(1, most + 1):

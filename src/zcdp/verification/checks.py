@@ -31,8 +31,14 @@ class Result:
 def checks(*, deep: bool = False) -> list[Check]:
     """All checks; `deep` computes many more cases of each."""
     from zcdp.verification import check_collection as collection
+    from zcdp.verification import check_conversions as conversions
+    from zcdp.verification import check_formulas as formulas
+    from zcdp.verification import check_limits as limits
+    from zcdp.verification import check_profiles as profiles
+    from zcdp.verification import check_runs as runs
+    from zcdp.verification import check_sampling as sampling
+    from zcdp.verification import check_small_cases as small_cases
     from zcdp.verification import check_tables as tables
-    from zcdp.verification import conversions, formulas, limits, profiles, runs, sampling, small_cases
 
     modules = (formulas, limits, conversions, profiles, sampling, collection, tables, runs, small_cases)
     return [check for module in modules for check in module.checks(deep=deep)]

@@ -14,7 +14,7 @@ TESTED = ("0.16.0",)
 installed("opendp", "opendp")
 
 from zcdp.adapters.opendp.measurements import Approximate, approximate, plan, register, renyi, tighten  # noqa: E402
-from zcdp.adapters.opendp.opendp_laws import Refused  # noqa: E402
+from zcdp.adapters.opendp.opendp_distributions import Refused  # noqa: E402
 
 __all__ = ["TESTED", "Approximate", "Refused", "approximate", "plan", "register", "renyi", "tighten"]
 

@@ -16,7 +16,17 @@ import opendp.prelude as dp
 from opendp.context import constructors
 
 from zcdp.adapters.common import RhoAlone
-from zcdp.adapters.opendp.opendp_laws import Law, Refused, at, is_pure, is_renyi, is_zcdp, kwargs, law_of, name_of
+from zcdp.adapters.opendp.opendp_distributions import (
+    Law,
+    Refused,
+    at,
+    is_pure,
+    is_renyi,
+    is_zcdp,
+    kwargs,
+    law_of,
+    name_of,
+)
 from zcdp.adapters.opendp.renyi_route import renyi_delta, renyi_epsilon
 from zcdp.errors import BadValue
 from zcdp.mechanisms import Mechanism, PureDP

@@ -9,7 +9,7 @@ from flint import arb
 
 from zcdp.errors import BadValue
 from zcdp.mechanisms.local.local_randomizer import CollectsNumbers, FractionOrBall
-from zcdp.mechanisms.local.three_point import ThreePoint
+from zcdp.mechanisms.three_point_loss import ThreePoint
 from zcdp.numeric.balls import lift, settled, trusted
 from zcdp.numeric.exact import Exact, Value, integer, positive
 

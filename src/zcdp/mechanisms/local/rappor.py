@@ -11,8 +11,8 @@ from flint import arb
 
 from zcdp.mechanisms.base import Mechanism
 from zcdp.mechanisms.local.local_randomizer import FractionOrBall
-from zcdp.mechanisms.local.three_point import three_point_cumulant
 from zcdp.mechanisms.local.unary_encoding import ReportsBits
+from zcdp.mechanisms.three_point_loss import three_point_cumulant
 from zcdp.numeric.balls import lift
 from zcdp.numeric.exact import Exact, Log, Value, positive
 from zcdp.numeric.functions import Number, exp

@@ -15,7 +15,7 @@ from flint import arb
 
 from zcdp.errors import BadType, BadValue
 from zcdp.mechanisms.local.local_randomizer import Collected, FractionOrBall
-from zcdp.mechanisms.local.three_point import ThreePoint
+from zcdp.mechanisms.three_point_loss import ThreePoint
 from zcdp.numeric.balls import lift
 from zcdp.numeric.exact import Exact, Log, Value, integer, positive, probability
 from zcdp.numeric.threads import cached_property

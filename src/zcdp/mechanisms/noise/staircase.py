@@ -11,8 +11,8 @@ from flint import arb
 
 from zcdp.errors import BadType, BadValue
 from zcdp.mechanisms.accuracy import Noise, largest_move, noise_accuracy
-from zcdp.mechanisms.local.three_point import ThreePoint
 from zcdp.mechanisms.noise.additive import AddsIntegers, default_grid
+from zcdp.mechanisms.three_point_loss import ThreePoint
 from zcdp.numeric.balls import ceiling, enclose, floor, lift, upper_float
 from zcdp.numeric.exact import Exact, Value, integer, literal, positive, positive_rational, rational
 from zcdp.numeric.threads import cached_property

@@ -1,4 +1,4 @@
-"""The truncated geometric mechanism: two-sided geometric noise, renormalised to the outputs 0..n."""
+"""The truncated geometric mechanism: two-sided geometric noise, renormalised to the outputs 0..n (not clamped)."""
 
 from __future__ import annotations
 
@@ -24,17 +24,17 @@ from zcdp.privacy.loss import LossLaw, envelope_of_balls
 __all__ = ["TruncatedGeometric"]
 
 
-MOST_OUTCOMES = 2_000  # of all pairs together from which the envelope law is made
+MOST_OUTCOMES = 2_000  # The envelope law is made only if all pairs together have at most so many outcomes.
 ENVELOPE_BITS = 320  # of the masses in the envelope law
 MOST_PAIRS = 2_000  # pairs of inputs that are searched
-FEW_PAIRS = 4  # Fewer pairs are searched without a heuristic for the worst one.
+FEW_PAIRS = 4  # With fewer pairs than this all are searched, without a heuristic for the worst one.
 LEAST_EPSILON = 1e-300  # against division by 0 in floats
 WITNESS_SCALES = (0, 0.5, 2)  # distances from the end, in scales of the noise, of the pairs used for lower bounds
 RUN_PARTS = 4  # A run of pairs that may contain the worst one is divided into so many parts.
-LAST_BITS_ALIKE = 16  # Pairs that may differ only in so many last bits of the working precision are not told apart.
+ROUNDING_BITS = 16  # Pairs that may differ only in so many last bits of the working precision are not told apart.
 SMALL_LOSS, SMALL_TERMS = arb(2) ** -16, 10  # For losses below the first, so many terms of a power series are enough.
 FAR_BITS = 128  # Inputs so far from both ends that less than 2^-128 of the noise is cut off are treated together.
-LAST_BITS = 1024  # With inputs treated together, a higher precision gains nothing; pairs are not cached beyond it.
+MOST_USEFUL_BITS = 1024  # Above it FAR_BITS limits the accuracy, so more bits gain nothing and pairs are not cached.
 PAIR_FUNCTIONS, SERIES_FUNCTIONS = 18, 100  # cost of making a pair, or of its moment; and of the moment as a series
 
 
@@ -186,7 +186,7 @@ class TruncatedGeometric(FiniteEnvelope, Mechanism):
         def made(first: tuple[int, int], last: tuple[int, int]) -> _Shift:
             count_functions(PAIR_FUNCTIONS)
             found = kept.get((first, last)) or make(first, last)
-            if working_bits() <= LAST_BITS and len(kept) < 2 * MOST_PAIRS:
+            if working_bits() <= MOST_USEFUL_BITS and len(kept) < 2 * MOST_PAIRS:
                 kept[first, last] = found
             return found
 
@@ -220,8 +220,10 @@ class TruncatedGeometric(FiniteEnvelope, Mechanism):
 
         A run of pairs is left out if a bound on all of them is not above the value of another pair.
         """
-        if self.n - self.sensitivity >= MOST_PAIRS and working_bits() > LAST_BITS:  # FAR_BITS limits the accuracy.
-            return at_precision(LAST_BITS, lambda: self._largest(quantity))
+        if (
+            self.n - self.sensitivity >= MOST_PAIRS and working_bits() > MOST_USEFUL_BITS
+        ):  # FAR_BITS limits the accuracy.
+            return at_precision(MOST_USEFUL_BITS, lambda: self._largest(quantity))
         inputs, made = self._inputs(), self._made()
         found = [arb(0), *(quantity(made(inputs[n], inputs[n])) for n in {0, len(inputs) // 2, len(inputs) - 1})]
         best = max_ball(found).lower()
@@ -231,7 +233,7 @@ class TruncatedGeometric(FiniteEnvelope, Mechanism):
             value = quantity(made(inputs[start], inputs[end - 1]))
             if value <= best:
                 continue
-            if end - start == 1 or value.rel_accuracy_bits() > working_bits() - LAST_BITS_ALIKE:
+            if end - start == 1 or value.rel_accuracy_bits() > working_bits() - ROUNDING_BITS:
                 found.append(value)
                 best = best.max(value.lower())
                 continue

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 from flint import arb
 
 from zcdp.mechanisms.base import Mechanism
-from zcdp.mechanisms.selection.by_scores import Selects, checked_monotone
+from zcdp.mechanisms.selection.scores_base import Selects, checked_monotone
 from zcdp.numeric.balls import enclose, lift
 from zcdp.numeric.exact import Exact, Value, positive
 from zcdp.numeric.functions import Number

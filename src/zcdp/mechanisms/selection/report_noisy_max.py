@@ -26,9 +26,9 @@ from zcdp.mechanisms.base import Mechanism
 from zcdp.mechanisms.noise.additive import shift_cumulant
 from zcdp.mechanisms.noise.laplace import Laplace
 from zcdp.mechanisms.selection.bounded_range import BoundedRange
-from zcdp.mechanisms.selection.by_scores import Selects, checked_monotone, checked_noise
 from zcdp.mechanisms.selection.chords import Chords
 from zcdp.mechanisms.selection.permute_and_flip import PermuteAndFlip
+from zcdp.mechanisms.selection.scores_base import Selects, checked_monotone, checked_noise
 from zcdp.numeric.balls import above, at_precision, lift
 from zcdp.numeric.exact import Exact, Value, positive, positive_rational
 from zcdp.numeric.functions import Number

@@ -14,8 +14,8 @@ from flint import arb
 from zcdp.errors import BadType
 from zcdp.mechanisms.base import Mechanism
 from zcdp.mechanisms.noise.additive import shift_cumulant
-from zcdp.mechanisms.selection.by_scores import monotone_relation
 from zcdp.mechanisms.selection.chords import Chords
+from zcdp.mechanisms.selection.scores_base import monotone_relation
 from zcdp.mechanisms.selection.sparse_vector_lower import witness
 from zcdp.mechanisms.selection.sparse_vector_upper import Move, ShiftedThreshold, near_laplace
 from zcdp.numeric.balls import NotCertified, above, at_precision, enclose, lift

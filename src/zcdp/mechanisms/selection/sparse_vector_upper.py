@@ -1,14 +1,18 @@
 """Upper bounds on the cumulant of the sparse vector technique, by shifting the threshold with the neighbour.
 
-The first part computes log V(s; a), the cost of waiting for one positive; `ShiftedThreshold`, the second part, is the
-bound on the mechanism. The number of queries up to the first positive is geometric. With S the tail of the standard
-Laplace law, log V(s; a) is the largest cumulant of Geom(S(z)) against Geom(S(z + a)) over all z. It is attained for z
-between 0 and -a; there, with A = e^-v/2, B = e^{v-b}/2, 0 <= v <= b = |a|, the cumulant is
+Condition on the noisy threshold z. With the neighbour it is moved by a shift a, in scales of the query noise, so that
+the number of queries up to the first positive is Geom(S(z)) against Geom(S(z + a)), S the tail of the standard Laplace
+law. log V(s; a), the cost of waiting for one positive, is the largest cumulant of these two over all z; the first part
+of the file computes it, and `ShiftedThreshold`, the second part, is the bound on the mechanism.
+
+The maximum is attained for z between 0 and -a. There, with A = e^-v/2, B = e^{v-b}/2, 0 <= v <= b = |a|, the cumulant
+is
 
     f(v) = log( 1 + (U + D - 1)/(1 - w) ),   U = (1-A) ((1-A)/B)^s,   D = A (A/(1-B))^s,   w = D if a > 0, U if a < 0.
 
-f rises and then falls, so that the signs of its slope at two points enclose the maximum. At s = 0 everything stands for
-its limit after division by s, which gives the divergence of order 1. Theorem: docs/theorems/sparse-vector.md.
+f rises and then falls, so that the signs of its slope at two points enclose the maximum. With s = 0 the
+functions return the limit of K(s)/s, which is the KL divergence, instead of K(0) = 0.
+Theorem: docs/theorems/sparse-vector.md.
 """
 
 from __future__ import annotations

@@ -12,9 +12,9 @@ from flint import arb
 from zcdp.errors import BadValue
 from zcdp.mechanisms.base import Mechanism
 from zcdp.mechanisms.selection.bounded_range import BoundedRange, ExponentialMechanism
-from zcdp.mechanisms.selection.by_scores import Selects, checked_monotone, checked_noise
 from zcdp.mechanisms.selection.permute_and_flip import PermuteAndFlip
 from zcdp.mechanisms.selection.report_noisy_max import ReportNoisyMax
+from zcdp.mechanisms.selection.scores_base import Selects, checked_monotone, checked_noise
 from zcdp.numeric.balls import enclose, lift
 from zcdp.numeric.exact import Exact, Value, integer, positive
 from zcdp.numeric.functions import Number

@@ -20,11 +20,11 @@ from zcdp.numeric.balls import above, below, lift, root_below, trusted
 from zcdp.numeric.exact import Exact, Log
 from zcdp.numeric.functions import exp
 from zcdp.privacy.loss.decay import Share, WaveShare
-from zcdp.privacy.loss.expansion import EqualRows
+from zcdp.privacy.loss.exponential_terms import EqualRows
 from zcdp.privacy.loss.lattice import Lattice
 from zcdp.privacy.loss.law import LossLaw, Outcomes
-from zcdp.privacy.loss.panels import BaseLoss
 from zcdp.privacy.loss.sampled_density_law import Facing, SampledDensityLaw
+from zcdp.privacy.loss.sampled_quadrature import BaseLoss
 from zcdp.privacy.loss.transform import Factor, Polynomial, Taylor, Tilted
 from zcdp.privacy.relation import Relation
 

@@ -16,8 +16,8 @@ from zcdp.numeric.balls import above, below, lift, root_below, trusted
 from zcdp.numeric.exact import Exact, Log
 from zcdp.numeric.threads import cached_property
 from zcdp.privacy.loss.decay import Share, WaveShare
-from zcdp.privacy.loss.expansion import Expansion, FreeAtoms
 from zcdp.privacy.loss.exponential_law import ROWS_AS_COSTLY_AS_REST, ExponentialSum, ExponentialSumFactor, Terms
+from zcdp.privacy.loss.exponential_terms import Expansion, FreeAtoms
 from zcdp.privacy.loss.hull import Atom, both_directions, hull, prefixes
 from zcdp.privacy.loss.law import Game, LossLaw, Outcomes
 from zcdp.privacy.loss.transform import Factor, Polynomial, Taylor, Tilted

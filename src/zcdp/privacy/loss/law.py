@@ -35,7 +35,7 @@ from zcdp.numeric.exact import Exact
 from zcdp.privacy.relation import Relation
 
 if TYPE_CHECKING:
-    from zcdp.privacy.loss.expansion import Expansion
+    from zcdp.privacy.loss.exponential_terms import Expansion
     from zcdp.privacy.loss.lattice import Lattice
     from zcdp.privacy.loss.transform import Factor
 

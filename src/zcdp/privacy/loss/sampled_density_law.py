@@ -22,7 +22,7 @@ from zcdp.numeric.doubles import product, wave_table
 from zcdp.numeric.threads import cached_property
 from zcdp.privacy.loss.decay import UP, MonotoneShare, Share, minus_log
 from zcdp.privacy.loss.law import LossLaw
-from zcdp.privacy.loss.panels import BaseLoss, Mixture, Rule, progression
+from zcdp.privacy.loss.sampled_quadrature import BaseLoss, Mixture, Rule, progression
 from zcdp.privacy.loss.transform import MOST_TERMS, Exponentials, Factor, Points, Taylor, Tilted
 
 __all__ = ["DensityDecay", "Facing", "SampledDensityLaw"]
@@ -49,7 +49,8 @@ MOST_WAVES_OF_LEVEL = 5_000_000
 WAVES_OF_BALL_POINT = 100  # terms in doubles that cost as much as one quadrature point in balls
 ANGLES_TOGETHER = 64  # angles of which one table of waves is made
 ROUNDING = 1e-12  # an upper bound on all rounding errors of a sum in doubles
-# Heights are multiples of a unit: at least so many in half of the first cell, and none larger than LARGEST_INDEX units.
+# Heights y = Im z are rounded to multiples of a unit: a quarter of half of the first cell, or more where the number
+# of units would exceed LARGEST_INDEX.
 UNITS_OF_HALF_CELL, LARGEST_INDEX = 4, 2.0**24
 
 

@@ -22,9 +22,9 @@ from zcdp.numeric.threads import cached_property
 from zcdp.numeric.work import count_functions
 from zcdp.privacy.loss.decay import UP, MonotoneShare, Share, minus_log
 from zcdp.privacy.loss.law import LossLaw
-from zcdp.privacy.loss.panels import BaseLoss, progression
 from zcdp.privacy.loss.sampled_density_law import Facing, SampledDensityLaw
 from zcdp.privacy.loss.sampled_gaussian_proposals import NARROWER, RIGHT_ANGLE, SEEN, STRIPS, Grid, SampledProposals
+from zcdp.privacy.loss.sampled_quadrature import BaseLoss, progression
 from zcdp.privacy.loss.transform import Exponentials, Factor, Points, Taylor, Tilted
 from zcdp.privacy.relation import Relation
 

@@ -16,7 +16,7 @@ from zcdp.numeric.balls import above, below, lift, trusted
 from zcdp.numeric.doubles import decays
 from zcdp.numeric.exact import Log
 from zcdp.privacy.loss.law import Game
-from zcdp.privacy.profile.engine import Engine, Offer
+from zcdp.privacy.profile.engine_base import Engine, Offer
 from zcdp.privacy.profile.question import GAME, GAME_STATE, Question
 
 if TYPE_CHECKING:
@@ -36,10 +36,10 @@ MOST_STATES_IN_BALLS = 400  # With so few states, the final values come from bal
 class Adaptive(Engine):
     """delta(epsilon) = V_n(e^epsilon) by the recursion over the n uses, V_0(g) = (1 - g)_+.
 
-    V_n(g) is the maximum over the two directions of the sum over outputs y of p(y) V_{n-1}(g q(y)/p(y)). If at most two
-    ratios q/p other than 1 occur, a state is two numbers: for each ratio, how often it occurred in one direction less
-    how often in the other. Values are doubles, and a bound on their rounding is added. Theorem:
-    docs/theorems/adaptive.md.
+    V_n(g) is the maximum over the two directions of the sum over outputs y of p(y) V_{n-1}(g q(y)/p(y)). The argument
+    is g times a product of ratios q/p, so it depends only on the uses of each ratio in direction (P, Q) minus those in
+    direction (Q, P). If at most two ratios other than 1 occur, a state is these two differences, each in -n..n. Values
+    are doubles, and a bound on their rounding is added. Theorem: docs/theorems/adaptive.md.
     """
 
     name = "adaptive recursion"

@@ -8,8 +8,8 @@ from math import sqrt
 from flint import arb, ctx
 
 from zcdp.numeric.balls import Undecided, ceiling, lift, log_size
-from zcdp.privacy.loss.expansion import Expansion
-from zcdp.privacy.profile.engine import Engine, Offer
+from zcdp.privacy.loss.exponential_terms import Expansion
+from zcdp.privacy.profile.engine_base import Engine, Offer
 from zcdp.privacy.profile.question import CUT_SUM, TERM, Question
 
 __all__ = ["BinomialSum"]

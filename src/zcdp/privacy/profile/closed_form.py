@@ -8,7 +8,7 @@ from flint import arb
 
 from zcdp.numeric.balls import lift, log_size
 from zcdp.privacy.loss.law import Ends
-from zcdp.privacy.profile.engine import Engine, Offer
+from zcdp.privacy.profile.engine_base import Engine, Offer
 from zcdp.privacy.profile.question import CHEAP, Question
 
 __all__ = ["ClosedForm"]

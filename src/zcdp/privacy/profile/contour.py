@@ -30,7 +30,7 @@ from zcdp.numeric.quadrature import (
 )
 from zcdp.numeric.threads import cached_property
 from zcdp.privacy.loss.decay import DOWN, UP
-from zcdp.privacy.profile.engine import Engine, Offer
+from zcdp.privacy.profile.engine_base import Engine, Offer
 from zcdp.privacy.profile.question import BOUND, CHEAP, CONTOUR, TRANSFORM, Effort, Line, Question
 
 if TYPE_CHECKING:

@@ -18,7 +18,7 @@ from zcdp.privacy.profile.adaptive import Adaptive
 from zcdp.privacy.profile.binomial_sum import BinomialSum
 from zcdp.privacy.profile.closed_form import ClosedForm
 from zcdp.privacy.profile.contour import Contour
-from zcdp.privacy.profile.engine import Engine, Offer
+from zcdp.privacy.profile.engine_base import Engine, Offer
 from zcdp.privacy.profile.finite_sum import CutSum, WholeSum
 from zcdp.privacy.profile.grid_engine import Grid
 from zcdp.privacy.profile.lattice_contour import LatticeContour
@@ -45,10 +45,11 @@ WIDE_ANSWER = 1e-4  # relative gap between the ends of epsilon above which a sec
 LOOSE_ANSWER, LAST_SHARE = 1e-10, 16
 # The first step of the secant method, the longest step (both relative to epsilon), and the number of steps.
 SECANT_STEP, LONGEST_SECANT, MOST_SECANTS = 1e-9, 0.1, 8
-# Exponents of two of relative moves away from a proposed root:
-NO_MOVE = -54  # the root itself,
-FIRST_MOVE = -9  # the longest move with which the search for a lower end begins, as the slope may be unknown,
-SHORTENED_ABOVE, SHORTER_MOVES = -44, (0.625, 0.8)  # and the moves of which these parts are tried, once they suffice.
+# `_outward` tries root * (1 +- 2^k) for growing k until the bound holds there.
+NO_MOVE = -54  # This k stands for the root itself.
+FIRST_MOVE = -9  # the largest k with which the search for a lower end begins, if the slope is not known
+# If the k that succeeds is above the first number, these parts of the step 2^k are tried before it is returned.
+SHORTENED_ABOVE, SHORTER_MOVES = -44, (0.625, 0.8)
 COARSE_TOLERANCE = 0.02  # relative error of a contour that only compares the two directions
 ROUNDINGS = 1000  # If the ends are so many rounding errors apart, a higher precision does not help.
 
@@ -234,7 +235,7 @@ def _outward(
 ) -> float | None:
     """A float on the given side of `root`, as near as the search finds one, for which `holds` is true.
 
-    If none is near, it is None, or 0.0 for a lower end from 0 on.
+    If there is none near: None for an upper end; for a lower end 0.0, or None if `least` is positive.
     """
     if root <= least:
         return float(least) if not up or holds(least) else None

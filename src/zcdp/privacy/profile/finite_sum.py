@@ -18,10 +18,10 @@ from zcdp.errors import BadValue
 from zcdp.numeric.balls import NotCertified, Undecided, above, at_precision, below, lift, log_size
 from zcdp.numeric.exact import Log, gcd
 from zcdp.numeric.functions import tail_factor
-from zcdp.privacy.loss.expansion import Expansion, Exponent, product, sum_of
+from zcdp.privacy.loss.exponential_terms import Expansion, Exponent, product, sum_of
 from zcdp.privacy.loss.law import Parts
 from zcdp.privacy.loss.transform import Transform
-from zcdp.privacy.profile.engine import Engine, Offer
+from zcdp.privacy.profile.engine_base import Engine, Offer
 from zcdp.privacy.profile.question import CUT_SUM, CUT_TERM, CUT_TERM_OF_ONE, TERM, WHOLE_SUM, Question, saddle_estimate
 
 __all__ = [

@@ -16,7 +16,7 @@ from flint import arb, arb_poly
 from zcdp.errors import BadValue
 from zcdp.numeric.balls import NotCertified, at_precision, lift, log_size
 from zcdp.privacy.loss.law import LossLaw
-from zcdp.privacy.profile.engine import Engine, Offer
+from zcdp.privacy.profile.engine_base import Engine, Offer
 from zcdp.privacy.profile.question import GRID, GRID_POINT, Question
 
 __all__ = ["Grid", "GridLaw", "SampledProfile", "law_above", "law_below", "sampled_profile"]

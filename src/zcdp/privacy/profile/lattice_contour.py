@@ -17,7 +17,7 @@ from zcdp.numeric.threads import cached_property
 from zcdp.privacy.loss.decay import DOWN, UP
 from zcdp.privacy.loss.lattice import Lattice
 from zcdp.privacy.loss.transform import Factor, Transform
-from zcdp.privacy.profile.engine import Engine, Offer
+from zcdp.privacy.profile.engine_base import Engine, Offer
 from zcdp.privacy.profile.question import BOUND, CONTOUR, TRANSFORM, Effort, Line, Question
 
 if TYPE_CHECKING:

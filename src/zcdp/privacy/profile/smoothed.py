@@ -20,7 +20,7 @@ from zcdp.privacy.loss.gaussian_law import gaussian_pair
 from zcdp.privacy.loss.law import Parts
 from zcdp.privacy.loss.transform import Transform
 from zcdp.privacy.profile.contour import Contour, shortest_period
-from zcdp.privacy.profile.engine import Engine, Offer
+from zcdp.privacy.profile.engine_base import Engine, Offer
 from zcdp.privacy.profile.float_contour import FloatContour
 from zcdp.privacy.profile.question import SMOOTH, SMOOTH_DOUBLES, TRANSFORM, Effort, Line, Question
 

@@ -17,8 +17,8 @@ from typing import Any
 
 from zcdp.accounting.fill import fill
 from zcdp.accounting.filter import BudgetExceeded
-from zcdp.accounting.loaded import Queries
 from zcdp.accounting.plan_account import account as account_of
+from zcdp.accounting.plan_queries import Queries
 from zcdp.errors import BadType, BadValue, ZcdpError
 from zcdp.ledger import KeyConflict, Ledger
 from zcdp.ledger.model import Spend

@@ -28,7 +28,7 @@ __all__ = ["Selects", "checked_monotone", "checked_noise", "monotone_relation"]
 COMPARISON_BITS = 128
 """Working precision at which `falls_behind` compares probabilities."""
 STEPS_PER_SCALE = 1 << 20
-"""`falls_behind` is a multiple of this fraction of the scale of the noise."""
+"""`falls_behind` is a multiple of 1/STEPS_PER_SCALE of the scale of the noise."""
 
 
 class _Noise(NamedTuple):
