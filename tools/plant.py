@@ -31,7 +31,7 @@ from typing import NamedTuple
 import reach
 
 ROOT = reach.ROOT
-LEFT_OUT = ".git", ".venv*", "build", "dist", ".*_cache", ".hypothesis", "__pycache__", "proofs"
+LEFT_OUT = ".git", ".venv*", "build", "dist", ".*_cache", ".hypothesis", "__pycache__"
 OPERATORS = {
     ast.Add: "-", ast.Sub: "+", ast.Mult: "/", ast.Div: "*", ast.FloorDiv: "/", ast.Pow: "*", ast.Mod: "//",
     ast.Lt: "<=", ast.LtE: "<", ast.Gt: ">=", ast.GtE: ">", ast.Eq: "!=", ast.NotEq: "==",

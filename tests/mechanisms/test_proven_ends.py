@@ -186,3 +186,14 @@ def test_a_group_keeps_the_neighbours_of_its_steps() -> None:
     for wrong in ("both", None):
         with pytest.raises((ValueError, TypeError), match="must be one of add_remove, replace, either"):
             PureGroup(epsilon=1, neighbours=wrong)  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize(("epsilon", "size"), [("1/3", 3), ("0.01", 250), ("1e-5", 100_000)])
+def test_of_a_group_nothing_is_known_from_below(epsilon: str, size: int) -> None:
+    """What ignores its input is pure DP at every epsilon, and its delta is 0: so is every lower end, of any size."""
+    group = PureGroup(epsilon=Fraction(epsilon) * size, size=size)
+    for at in ("0", "0.25", "0.5"):
+        assert group.delta_bounds(epsilon=at)[0] == 0
+        assert (2 * group).delta_bounds(epsilon=at)[0] == 0
+    assert group.epsilon_bounds(delta="1e-3")[0] == 0
+    assert group.rho_bounds[0] == 0

@@ -279,6 +279,20 @@ def test_after_data_was_read_an_error_is_one_fixed_sentence(office: Path, monkey
         assert ledger.account("people").spent == spent
 
 
+def test_without_a_ledger_an_error_is_the_same_sentence(office: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def fails(self: object, frame: object) -> list[tuple[object, ...]]:
+        raise RuntimeError("Could not convert string 'secret of person 7' to DOUBLE")
+
+    monkeypatch.setattr(engines.Polars, "rows", fails)
+    with pytest.raises(ReleaseFailed, match="failed after data was read") as failed:
+        release(office / "plan.toml", FRAME, ledger=None)
+    assert "secret" not in str(failed.value)
+    assert failed.value.__suppress_context__
+    private = Path(str(failed.value).rsplit(" ", 1)[1])
+    assert "secret of person 7" in private.read_text()
+    private.unlink()
+
+
 def test_nothing_of_the_data_but_noisy_values_leaves(office: Path) -> None:
     """Two tables with other rows, extremes and values outside of the domain have files of the same shape and words."""
     other = pl.concat([FRAME, FRAME.with_columns(who=pl.col("who") + 90, region=pl.lit("SECRET"), pay=pl.lit(1e9))])
