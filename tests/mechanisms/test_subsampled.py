@@ -74,7 +74,7 @@ def test_another_contour_agrees_in_both_orders(rate: str, sigma: object, steps: 
     ordered = plan(rate, sigma, steps).profile.directions
     for add, order in zip((False, True), ordered, strict=True):
         answer = order.epsilon(Fraction(delta))
-        c = 0.8 * answer.order  # another line
+        c = 0.8 * answer.s  # another line
         value, noise = Other([(q, mu, steps)], c, add=add).delta(answer.upper, 60 / c + 3 * answer.upper)
         assert value == pytest.approx(delta, rel=1e-9 + 100 * noise / delta)
         assert answer.upper - answer.lower <= 1e-12 * answer.upper

@@ -31,7 +31,7 @@ def compared(rate: float, sigma: float, steps: int, delta: float) -> float:
     profile = plan(rate, sigma, steps).profile
     answer = profile.epsilon(Fraction(delta))
     assert answer.upper - answer.lower <= 1e-12 * answer.upper
-    c = 0.7 * answer.order
+    c = 0.7 * answer.s
     for add in (False, True):
         contour = Other([(rate, 1 / sigma, steps)], c, add=add)
         value, noise = contour.delta(answer.upper, (60 - log(delta)) / c + 2 * answer.upper)

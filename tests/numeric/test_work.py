@@ -80,7 +80,7 @@ def test_with_little_work_answers_are_wider_and_never_wrong(text: str, monkeypat
         def less(nanoseconds: float, evaluate: Callable[[], T], most: float = allowed) -> T:
             return within(min(nanoseconds, most), evaluate)
 
-        for module in ("rho_search", "conversions.routes", "conversions.rdp_to_approx"):
+        for module in ("rho_search", "routes", "convert"):
             monkeypatch.setattr(f"zcdp.privacy.{module}.within", less)
         found = _asked(text)
         assert all(low <= upper and lower <= high for (low, high), (lower, upper) in zip(found, known, strict=True))

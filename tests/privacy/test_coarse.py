@@ -231,7 +231,7 @@ def test_long_discrete_laplace_noise_is_its_atoms(
     """What takes its place where the losses are too many encloses what they give when they are listed."""
     listed = (count * DiscreteLaplace(epsilon=epsilon, sensitivity=sensitivity)).epsilon_bounds(delta=1e-6)
     assert listed[0] <= listed[1] <= listed[0] * (1 + 1e-12)
-    for name in ("LONG", "LONGEST"):
+    for name in ("ALWAYS_LISTED", "MOST_LISTED"):
         monkeypatch.setattr(f"zcdp.privacy.loss.discrete_laplace_law.{name}", 1)
     lower, upper = (count * DiscreteLaplace(epsilon=epsilon, sensitivity=sensitivity)).epsilon_bounds(delta=1e-6)
     assert lower <= listed[1]

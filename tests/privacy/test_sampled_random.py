@@ -56,13 +56,13 @@ def check(q: float, sigma: float, steps: int, delta: float) -> tuple[Answer | No
         answer = profile.epsilon(Fraction(delta))
     except NotCertified:
         return None, False
-    above = other(q, sigma, steps, answer.upper, answer.order, delta)
+    above = other(q, sigma, steps, answer.upper, answer.s, delta)
     if above is None:
         return answer, False
     assert above[0] <= delta * (1 + 1e-7) + 10 * above[1], (q, sigma, steps, delta, answer)
     if answer.lower > 0:
         below = above if answer.lower > answer.upper * (1 - 1e-12) else None
-        below = below or other(q, sigma, steps, answer.lower, answer.order, delta)
+        below = below or other(q, sigma, steps, answer.lower, answer.s, delta)
         assert below is not None
         assert below[0] >= delta * (1 - 1e-7) - 10 * below[1], (q, sigma, steps, delta, answer)
     return answer, True

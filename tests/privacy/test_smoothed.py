@@ -57,8 +57,8 @@ def test_incommensurable_losses_have_two_close_ends() -> None:
 @pytest.mark.parametrize("epsilon", [0, 12])
 def test_few_points_for_the_lower_end(monkeypatch: pytest.MonkeyPatch, epsilon: int) -> None:
     """With two neighbours only, what lies beyond them must be charged."""
-    monkeypatch.setattr("zcdp.privacy.profile.smoothed.LEFT", 1)
-    monkeypatch.setattr("zcdp.privacy.profile.smoothed.RIGHT", 1)
+    monkeypatch.setattr("zcdp.privacy.profile.smoothed.POINTS_LEFT", 1)
+    monkeypatch.setattr("zcdp.privacy.profile.smoothed.POINTS_RIGHT", 1)
     lower, upper = by("smoothed", parts_of(16 * Laplace(epsilon=Fraction(5, 2))), Fraction(epsilon))
     assert lower <= reference.many_laplace_delta(Fraction(5, 2), 16, Fraction(epsilon)) <= upper
 
@@ -94,8 +94,8 @@ def test_chords_are_above_the_mean_of_every_profile(
     With x = 1, u = e^N lognormal of mean 1: E (1 - u/t)_+ = P(u < t) - E[u; u < t]/t. Its transform at c is t^c, and
     with the Gaussian pair t^c e^{mu^2 c(1+c)/2}.
     """
-    monkeypatch.setattr("zcdp.privacy.profile.smoothed.LEFT", left)
-    monkeypatch.setattr("zcdp.privacy.profile.smoothed.RIGHT", right)
+    monkeypatch.setattr("zcdp.privacy.profile.smoothed.POINTS_LEFT", left)
+    monkeypatch.setattr("zcdp.privacy.profile.smoothed.POINTS_RIGHT", right)
     weights, beyond = at_precision(128, lambda: weights_and_beyond(Fraction(mu), Fraction(c)))
     m, order = mpf(mu), mpf(c)
     with mp.workdps(25):

@@ -18,7 +18,7 @@ from zcdp.verification import check_small_cases as small_cases
 from zcdp.verification import check_tables as tables
 
 ALL = (collection, conversions, formulas, limits, profiles, small_cases, tables)
-MODULES = {one.__name__.rpartition(".")[2]: one for one in ALL}
+MODULES = {one.__name__.rpartition(".check_")[2]: one for one in ALL}
 
 WRONG: list[tuple[str, str, str, dict[str, float]]] = [
     # module, words of the check's statement, mechanism, factors

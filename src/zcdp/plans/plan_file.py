@@ -447,7 +447,7 @@ def read_plan(source: str | Path, text: str | None = None) -> PlanFile:
     try:
         whole = load(Path(source)) if text is None else text
         if str(source).lower().endswith(".csv"):
-            from zcdp.plans.plan_json import read_releases
+            from zcdp.plans.release_list import read_releases
 
             return read_releases(str(source), whole)
         return _Reader(str(source), whole).plan()

@@ -1,7 +1,9 @@
 """Tumult Core and Tumult Analytics: their own noise on Spark, at the tight rho, valid under parallel composition."""
 
 from zcdp.adapters.common import installed, warn_unless
-from zcdp.adapters.tumult.measurement import TESTED
+
+TESTED = {"tmlt.core": ("0.19.1",), "tmlt.analytics": ("0.21.0",)}
+"""The versions of Tumult that this adapter was tested with."""
 
 for _package in TESTED:
     installed(_package, "tumult")

@@ -24,11 +24,7 @@ from tmlt.core.utils.exact_number import ExactNumber
 from zcdp.errors import BadValue
 from zcdp.mechanisms import BoundedRange, DiscreteLaplace, Laplace, Mechanism
 
-__all__ = ["TESTED", "Law", "Refused", "Tight", "law_of", "rational_of", "tighten"]
-
-
-TESTED = {"tmlt.core": ("0.19.1",), "tmlt.analytics": ("0.21.0",)}
-"""The versions of Tumult that this adapter was tested with."""
+__all__ = ["Law", "Refused", "Tight", "law_of", "rational_of", "tighten"]
 
 
 # The distribution of a measurement of Tumult Core, and its cost for inputs at a distance.

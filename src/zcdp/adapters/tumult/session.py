@@ -27,7 +27,8 @@ from tmlt.core.measures import PureDP, RhoZCDP
 from tmlt.core.metrics import HammingDistance, SymmetricDifference
 from tmlt.core.transformations.spark_transformations.groupby import GroupBy
 
-from zcdp.adapters.tumult.measurement import TESTED, Tight, law_of, rational_of
+from zcdp.adapters.tumult import TESTED
+from zcdp.adapters.tumult.measurement import Tight, law_of, rational_of
 from zcdp.errors import BadType, BadValue, ZcdpError
 from zcdp.mechanisms import DiscreteLaplace
 
