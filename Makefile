@@ -86,6 +86,7 @@ bench: $(VENV)/ready
 	$(BIN)/python benchmarks/collection.py
 	$(BIN)/python benchmarks/release.py
 	$(BIN)/python benchmarks/busy_cores.py
+	$(BIN)/python benchmarks/earns.py
 
 # The documentation site, for reading without the network: open build/docs/index.html.
 docs: $(VENV)/docs-ready

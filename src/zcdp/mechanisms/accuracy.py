@@ -78,7 +78,7 @@ class NoiseLaw(Protocol):
         """The largest change of one answer between neighbours."""
 
 
-def noise_accuracy(noise: NoiseLaw, level: Value = Fraction(19, 20), *, answers: int = 1) -> Accuracy:
+def noise_accuracy(self: NoiseLaw, level: Value = Fraction(19, 20), *, answers: int = 1) -> Accuracy:
     """Standard deviation of the noise on each answer, and the half-width of an interval that contains the truth.
 
     With a probability of at least `level` the noise on all of so many `answers` is at most the half-width in size,
@@ -95,8 +95,8 @@ def noise_accuracy(noise: NoiseLaw, level: Value = Fraction(19, 20), *, answers:
     def miss() -> arb:
         return lift(1 - chance) if many == 1 else -(lift(chance).log() / many).expm1()
 
-    deviation = enclose(lambda: noise._second_moment().sqrt())[1]
-    return Accuracy(deviation, noise._half_width(miss), float(chance), many)
+    deviation = enclose(lambda: self._second_moment().sqrt())[1]
+    return Accuracy(deviation, self._half_width(miss), float(chance), many)
 
 
 def largest_move(sensitivity: Any) -> Fraction:
