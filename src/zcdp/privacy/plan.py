@@ -185,7 +185,8 @@ class Plan(Curve):
         exact = [(_exact_loss(part), count) for part, count in self.parts]
         if any(loss is None for loss, _ in exact):
             return inf
-        whole = sum((loss * count for loss, count in exact if isinstance(loss, Fraction)), Fraction(0))
+        fractions = [loss * count for loss, count in exact if isinstance(loss, Fraction)]
+        whole = sum(fractions[1:], fractions[0]) if fractions else Fraction(0)
         logs = [(loss, count) for loss, count in exact if isinstance(loss, Log)]
         if not logs:
             return float_above(whole)

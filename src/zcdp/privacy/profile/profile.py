@@ -130,16 +130,13 @@ class _OneDirection:
 
     def __init__(self, parts: Parts) -> None:
         self.parts = parts
-        self.bits = 128 + 2 * sum(count for _, count in parts).bit_length()
+        self.bits = 128 + 2 * sum([count for _, count in parts]).bit_length()
+        self._cancels = any(law.cancels for law, _ in parts)
+        """Whether digits cancel in the transform of some law."""
 
     def _bits_for(self, log_delta: float) -> int:
         """The precision with which to begin; it is higher for a small delta if digits of some transform cancel."""
         return self.bits + int(BITS_PER_E_FOLD * max(-log_delta, 0.0)) if self._cancels else self.bits
-
-    @property
-    def _cancels(self) -> bool:
-        """Whether digits cancel in the transform of some law."""
-        return any(law.cancels for law, _ in self.parts)
 
     def delta(self, epsilon: Fraction, *, haste: int = 1) -> Answer:
         """Certified floats around delta(epsilon), for epsilon >= 0; `haste` divides the work."""
