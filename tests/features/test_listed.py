@@ -153,6 +153,17 @@ class TestClaims:
         assert lower <= 1
         assert not (sample.is_tight and upper > 1 + 1e-9)
         assert sample.delta_bounds(epsilon=1)[0] <= sample.delta_bounds(epsilon=1)[1]
+        orders = [1 + k / 50 for k in range(1, 500)]
+        for epsilon in (
+            2,
+            3,
+            4,
+            5,
+        ):  # of what is 1-zCDP, half of the time, in the Poisson case: more than that is false
+            whole = log(1 + 2 * (exp(epsilon) - 1))
+            most = min(exp((a - 1) * (a - whole)) / (a - 1) * (1 - 1 / a) ** a for a in orders) / 2
+            if "rate" in how:
+                assert sample.delta_bounds(epsilon=epsilon)[0] <= most
 
     def test_shuffled_reports_of_some_clients(self) -> None:
         """All pairs of data sets of four clients, of which two are drawn."""

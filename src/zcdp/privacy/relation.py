@@ -1,4 +1,18 @@
-"""Neighbouring relations: which pairs of data sets a guarantee covers."""
+"""Neighbouring relations (adjacency): which two data sets a guarantee is about.
+
+A guarantee bounds how well two neighbouring data sets can be told apart; P and Q are the laws of the output on them.
+
+| relation      | P is the law on             | Q is the law on          | the other direction                        |
+|---------------|-----------------------------|--------------------------|--------------------------------------------|
+| `ADD_REMOVE`  | the data with a person      | the data without it      | (Q, P); the worse of the two is stated     |
+| `REPLACE`     | the data with one record    | with another one instead | is again a pair of such data               |
+| `EITHER`      | whatever the plan's relation says; the sensitivity was stated for it                                |
+
+Under `ADD_REMOVE` all parts of a plan see the same direction: the person is in the data for all of them, or for none.
+Under `REPLACE` each part may see its own worst pair in its own direction, so that asymmetric laws enter by their
+envelope. A statement for one relation is none for the other (a replaced record is one removed and one added, at the
+cost of a group of two), so relations are compared wherever parts meet, and never converted.
+"""
 
 from __future__ import annotations
 
