@@ -89,6 +89,7 @@ def test_a_law_from_outside_with_all_of_its_mass_is_taken() -> None:
         (Told(atoms(("0.5", "0.25"), ("0.75", "0.75")), **MIXED), "P-mass of .*not 1"),
         (laplace_pair(Fraction(1), witness=laplace_pair(Fraction(2))), "a lower law that is above it"),
         (laplace_pair(Fraction(1), witness=finite_law(TEXTBOOK)), "a lower law that is above it"),
+        (laplace_pair(Fraction(3), witness=finite_law(TEXTBOOK)), "a lower law that is above it"),  # by infinite losses
     ],
 )
 def test_one_that_loses_mass_or_claims_too_much_is_refused(law: LossLaw, rule: str) -> None:
