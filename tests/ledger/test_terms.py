@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from fractions import Fraction
 from pathlib import Path
 
@@ -10,7 +11,7 @@ import pytest
 
 from zcdp import Gaussian, Laplace, Plan, RandomizedResponse
 from zcdp.ledger import BudgetExceeded, Ledger, LedgerError
-from zcdp.ledger.terms import Terms, _largest, approx_to_rho, small, terms_of
+from zcdp.ledger.terms import Terms, _largest_rho, approx_to_rho, small, terms_of
 
 PRIME = Fraction(1, 10**9 + 7)
 """A number of which no multiple of the ledger's grid is equal."""
@@ -52,11 +53,11 @@ def test_the_bisection_ends_below_the_edge_and_next_to_it(edge: float) -> None:
             seen.append(rho)
         return rho <= edge
 
-    found = _largest(fits, 1.0)
+    found = _largest_rho(fits, 1.0)
     assert found in seen
     assert edge * (1 - 3e-15) <= found <= edge
     with pytest.raises(ValueError, match="no rho fits"):
-        _largest(lambda _: False, 1.0)
+        _largest_rho(lambda _: False, 1.0)
 
 
 def test_budgets_are_rounded_down_and_costs_up(quick: Path) -> None:
@@ -163,3 +164,22 @@ def test_only_what_was_said_must_agree() -> None:
     for said in ({"unit": "row"}, {"neighbours": "local"}, {"unit": "person", "neighbours": "add-remove"}):
         with pytest.raises(ValueError, match="is not that of the account"):
             terms.agree(**said)
+
+
+TABLES = '[data]\nunit = "row"\nprotects = "{}"\nneighbours = "{}"\n[[query]]\nname = "rows"\nmeasure = "count"\n'
+
+
+TABLES += 'mechanism = "DiscreteLaplace(scale=20)"\n'
+
+
+@pytest.mark.parametrize(
+    "change",
+    [{"neighbours": "twins"}, {"unit": ""}, {"delta": "1/10"}, {"order": "3"}, {"measure": "renyi", "order": "3"}],
+)
+def test_terms_that_no_account_was_opened_on_are_not_read(change: dict[str, str]) -> None:
+    from zcdp.ledger.terms import Terms
+
+    good = {"measure": "rho", "neighbours": "replace", "unit": "person"}
+    assert Terms.from_json(json.dumps(good)).neighbours == "replace"
+    with pytest.raises(LedgerError, match="cannot be read"):
+        Terms.from_json(json.dumps(good | change, sort_keys=True))

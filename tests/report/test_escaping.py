@@ -12,7 +12,7 @@ import pytest
 from report.ledger_sample import year
 from report.sample import account
 from report.sample import page as account_page
-from report.test_estimates_page import facts as estimates
+from report.test_estimates_report import facts as estimates
 
 from zcdp import Account
 from zcdp.errors import ZcdpError

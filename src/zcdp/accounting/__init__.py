@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 from zcdp.plans import plan_json as json_form
 from zcdp.plans import plan_text as parser
 from zcdp.plans.plan_text import PlanError
-from zcdp.privacy.plan import Forms, Plan
+from zcdp.privacy.curve import Forms, Plan
 
 if TYPE_CHECKING:
     from zcdp.accounting.allocation import Query, TargetsDoNotFit, allocate

@@ -1,7 +1,8 @@
 """Allocation: split one budget over queries so that the largest relative error, or the total, is least.
 
-One multiplier decides the noise of all queries. `Spending` finds the multiplier that fills the budget, `allocate` says
-which noise each query gets for a multiplier. Proposals are heuristic; the plan that is returned is certified to fit.
+A `Query` says what is asked and how well it must be answered. One multiplier decides the noise of all queries:
+`Spending` finds the multiplier that fills the budget, `allocate` says which noise each query gets for a multiplier.
+Proposals are heuristic; the plan that is returned is certified to fit.
 """
 
 from __future__ import annotations
@@ -10,25 +11,203 @@ from collections.abc import Callable, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from fractions import Fraction
+from inspect import signature
 from math import exp, inf, log
-from typing import Literal
+from typing import Any, Final, Literal
 
-from zcdp.accounting.query import Query
 from zcdp.errors import BadType, BadValue
 from zcdp.mechanisms import Mechanism
+from zcdp.mechanisms.noise.additive import Noise
 from zcdp.numeric.balls import NotCertified
-from zcdp.numeric.exact import Value, log_of, positive_rational, probability, rational, shown
-from zcdp.numeric.search import straight
+from zcdp.numeric.exact import Value, integer, log_of, positive_rational, probability, rational, shown
+from zcdp.numeric.parameter_domains import unlimited
+from zcdp.numeric.search import bisection, gallop, secant
 from zcdp.privacy.convert import zcdp_to_epsilon
-from zcdp.privacy.curve import Curve
-from zcdp.privacy.plan import Plan
-from zcdp.text.calls import spoken
-from zcdp.text.suggestions import thing
+from zcdp.privacy.curve import Curve, Plan
+from zcdp.text.calls import spoken, spoken_class
+from zcdp.text.suggestions import thing, unknown
 
 __all__ = ["Query", "Spending", "TargetsDoNotFit", "allocate"]
 
 
-LEAST_BUDGET, MOST_BUDGET = 1e-100, 1e100
+DIGITS = 10  # of the parameters found
+STAYS = "give all its parameters, and it stays as it is"
+NOISE: Final = ("scale", "sigma", "rho")
+"""Parameters other than the budget that set the amount of noise."""
+
+
+@spoken_class
+class Query:
+    """A query to be answered with noise: its mechanism, fixed parameters, number of uses, and wanted accuracy.
+
+    `sd` is the largest acceptable standard deviation, `half_width` the largest acceptable error at `level`, both in the
+    unit of the answers. Without a target the error is measured in units of the sensitivity. The larger the weight, the
+    smaller the error. `free` names the parameter to find, if it is not the mechanism's budget: scale, sigma or rho.
+
+    >>> from zcdp import Laplace
+    >>> Query(Laplace, sensitivity=3, weight=2)
+    Query(Laplace, weight=2, sensitivity=3)
+    >>> Query(Laplace, free="scale", half_width=100)
+    Query(Laplace, half_width=100, free='scale')
+    """
+
+    def __init__(
+        self,
+        mechanism: type[Mechanism],
+        *,
+        weight: Value = 1,
+        count: int = 1,
+        sd: Value | None = None,
+        half_width: Value | None = None,
+        level: Value = Fraction(19, 20),
+        free: str | None = None,
+        **fixed: Any,
+    ) -> None:
+        if not (isinstance(mechanism, type) and issubclass(mechanism, Mechanism)):
+            raise BadType(f"mechanism ({thing(mechanism)}) must be the class of one that adds noise, as Laplace")
+        self.mechanism, self.fixed = mechanism, dict(fixed)
+        self.weight, self.count = positive_rational(weight, "weight"), integer(count, "count", 1)
+        self.free = _free(mechanism) if free is None else _checked(mechanism, free)
+        known = [*signature(mechanism).parameters, "weight", "count", "sd", "half_width", "level", "free"]
+        for name in fixed:
+            if name not in known:
+                raise BadType(f"Query: {unknown('parameter', name, known)}")
+        for name in (_free(mechanism), *NOISE):
+            if name in fixed:
+                raise BadValue(f"{name} ({fixed[name]}) is what allocate finds: leave it out")
+        if sd is not None and half_width is not None:
+            raise BadValue(f"give sd ({sd}) or half_width ({half_width}), not both")
+        self.sd = None if sd is None else positive_rational(sd, "sd")
+        self.half_width = None if half_width is None else positive_rational(half_width, "half_width")
+        self.level = probability(level, "level")
+        name = mechanism.__name__
+        if self.at(1.0).relative_error is None:
+            raise BadType(f"{name} has no noise that allocate could weigh: {STAYS}")
+        if self.has_target and not issubclass(mechanism, Noise):
+            raise BadType(f"{name} selects, and its answer has no standard deviation: give a weight, not a target")
+
+    def __repr__(self) -> str:
+        shown_: dict[str, object] = {"weight": self.weight, "count": self.count}
+        shown_ = {name: value for name, value in shown_.items() if value != 1}
+        targets: dict[str, object] = {"sd": self.sd, "half_width": self.half_width}
+        shown_ |= {name: value for name, value in targets.items() if value is not None}
+        if self.half_width is not None and self.level != Fraction(19, 20):
+            shown_["level"] = self.level
+        if self.free != _free(self.mechanism):
+            shown_["free"] = repr(self.free)
+        shown_ |= {name: value if not isinstance(value, str) else repr(value) for name, value in self.fixed.items()}
+        return f"Query({', '.join([self.mechanism.__name__, *(f'{k}={v}' for k, v in shown_.items())])})"
+
+    @property
+    def has_target(self) -> bool:
+        """Whether the accuracy of the answers is prescribed, by `sd` or `half_width`."""
+        return self.sd is not None or self.half_width is not None
+
+    def times(self, factor: float) -> Query:
+        """A copy of the query with its target multiplied by `factor`."""
+        targets = {"sd": self.sd, "half_width": self.half_width}
+        larger = {name: value * Fraction(factor) for name, value in targets.items() if value is not None}
+        return Query(
+            self.mechanism,
+            weight=self.weight,
+            count=self.count,
+            level=self.level,
+            free=self.free,
+            **larger,
+            **self.fixed,
+        )
+
+    @property
+    def wish(self) -> str:
+        """The target, in words."""
+        if self.half_width is not None:
+            return f"half_width {shown(self.half_width, 6)}"
+        return "" if self.sd is None else f"sd {shown(self.sd, 6)}"
+
+    def at(self, value: float) -> Mechanism:
+        """The mechanism with this value of its free parameter, which may lie beyond its domain: a step of a search."""
+        with unlimited():
+            return self.found(value)
+
+    def found(self, value: float) -> Mechanism:
+        """The mechanism with this value of its free parameter; `BadValue` beyond the domains of its parameters."""
+        return self.mechanism(**{self.free: value, **self.fixed})
+
+    def with_error(self, error: float, guess: float = 1.0) -> float:
+        """The value of the free parameter at which the relative error is `error`, to eleven digits (heuristic)."""
+        target = log(error)
+
+        def miss(value: float) -> float:
+            found = self.at(value).relative_error
+            assert found is not None
+            return log(found) - target if 0 < found < inf else (inf if found else -inf)
+
+        return secant(miss, guess=guess, slope=1.0 if self.noise_rises else -1.0, tolerance=1e-11)
+
+    @property
+    def noise_rises(self) -> bool:
+        """Whether noise rises with the free parameter, as for a scale; it falls with an epsilon."""
+        return self.free in ("scale", "sigma")
+
+    def rounded(self, value: float, *, quieter: bool = False) -> float:
+        """The parameter rounded to ten digits, for readability; with `quieter` never towards more noise."""
+        near = float(f"{value:.{DIGITS}g}")
+        if not quieter or (near <= value) == self.noise_rises or near == value:
+            return near
+        step = 10.0 ** (1 - DIGITS)
+        return float(f"{value * (1 - step if self.noise_rises else 1 + step):.{DIGITS}g}")
+
+    def at_target(self) -> float:
+        """The parameter of most noise at which the accuracy is certified to meet the target."""
+        assert self.has_target
+
+        def meets(value: float) -> bool:
+            found = self.at(value)
+            assert isinstance(found, Noise)
+            reached = found.accuracy(self.level)
+            if self.sd is not None:
+                return reached.standard_deviation <= self.sd
+            return reached.half_width <= (self.half_width or 0)
+
+        best = _noisiest(meets, self.noise_rises)
+        if best is None:
+            raise BadValue(f"no noise of {self.mechanism.__name__} has a {self.wish}: state a larger one")
+        found = self.rounded(best, quieter=True)
+        return found if meets(found) else best
+
+
+def _noisiest(meets: Callable[[float], bool], rising: bool) -> float | None:
+    """The parameter of most noise that meets the target, to twelve digits, in logarithms; None beyond 1e±250.
+
+    It is the largest one if noise rises with the parameter, else the smallest.
+    """
+    around = gallop(meets, 1.0, 2.0 if rising else 0.5, faster=True, least=1e-250, most=1e250)
+    if around is None:
+        return None
+    return exp(bisection(lambda x: meets(exp(x)), *map(log, around), absolute=1e-12)[1])
+
+
+def _free(mechanism: type[Mechanism]) -> str:
+    """The default free parameter of a mechanism: its budget, or sigma."""
+    if mechanism.budget is not None:
+        return mechanism.budget
+    if "sigma" in signature(mechanism).parameters:
+        return "sigma"
+    raise BadType(f"{mechanism.__name__} has no one parameter to find: {STAYS}")
+
+
+def _checked(mechanism: type[Mechanism], free: str) -> str:
+    """The name of the free parameter, if the mechanism has such a noise parameter."""
+    known = (_free(mechanism), *(name for name in NOISE if name in signature(mechanism).parameters))
+    if free not in known:
+        names = " or ".join(dict.fromkeys(known))
+        raise BadValue(f"free ({free!r}) must be {names}, of {mechanism.__name__}")
+    return free
+
+
+# The budget, and its split.
+
+
 SLACK_IN_EPSILON = Fraction(1, 2_000_000)
 """A plan may stay this far below a budget in epsilon, relative to it, or absolute for a budget above 1."""
 SLACK_IN_RHO = Fraction(1, 10**8)
@@ -51,14 +230,12 @@ class Spending:
         if rho is not None:
             if epsilon is not None or delta is not None:
                 raise BadValue(f"give rho ({rho}), or epsilon and delta, not both")
-            name, number, chance = "rho", positive_rational(rho, "rho"), None
+            number, chance = positive_rational(rho, "rho"), None
         elif epsilon is None or delta is None:
             raise BadType("give a budget: rho, or epsilon and delta")
         else:
-            name, number = "epsilon", positive_rational(epsilon, "epsilon")
+            number = positive_rational(epsilon, "epsilon")
             chance = Fraction(0) if rational(delta, "delta") == 0 else probability(delta, "delta")
-        if not log(LEAST_BUDGET) < log_of(number) < log(MOST_BUDGET):
-            raise BadValue(f"{name} ({rho or epsilon}) must be between 1e-100 and 1e100 to be allocated")
         found = cls(number, chance, beside)
         if beside is not None and (held := found.cost(None)) >= number:
             raise BadValue(
@@ -99,7 +276,7 @@ class Spending:
         limit = log_of(self.limit)
         if self.delta is not None and self.delta > 0:  # rho is quick to compute, and near enough to start from
             with suppress(ValueError):  # judged by rho alone, no plan may fit
-                start = _search(lambda x: log(max(self._rough(build(x)), 1e-300)) - limit, start, 0.05, -0.05)
+                start = _multiplier(lambda x: log(max(self._rough(build(x)), 1e-300)) - limit, start, 0.05, -0.05)
         near = SLACK_IN_RHO if self.delta is None else SLACK_IN_EPSILON
         slack = -float(near / max(self.limit, Fraction(1)))
 
@@ -112,10 +289,10 @@ class Spending:
                 return max(log_of(spent) - limit, 5e-324)
             return min(log_of(spent) - limit if spent else -inf, 0.0)
 
-        return _search(excess, start, 0.0, slack)
+        return _multiplier(excess, start, 0.0, slack)
 
 
-def _search(excess: Callable[[float], float], start: float, above: float, below: float) -> float:
+def _multiplier(excess: Callable[[float], float], start: float, above: float, below: float) -> float:
     """An x with below <= excess(x) <= above, for a falling function: secant steps, and bisection when they stall.
 
     If none is found, as where the cost jumps, the least x tried with excess(x) <= above.
@@ -203,14 +380,15 @@ def allocate(
     _check_targets(asked, budget)
     propose = _Asked.at_error if objective == "worst" else _Asked.at_slope
 
-    built: dict[float, tuple[Mechanism, ...]] = {}
+    tried: dict[float, list[float]] = {}
 
     def build(multiplier: float) -> Plan:
-        # kept, as the mechanisms returned must be those that were certified: built again they may differ in a digit
-        built[multiplier] = tuple(one.query.at(propose(one, multiplier)) for one in asked)
-        return _plan(queries, built[multiplier])
+        # kept, as the parameters returned must be those that were certified: proposed again they may differ in a digit
+        tried[multiplier] = [propose(one, multiplier) for one in asked]
+        return _plan(queries, [query.at(value) for query, value in zip(queries, tried[multiplier], strict=True)])
 
-    return built[budget.fit(build)]
+    best = tried[budget.fit(build)]
+    return tuple(query.found(value) for query, value in zip(queries, best, strict=True))
 
 
 def _plan(queries: Sequence[Query], mechanisms: Sequence[Mechanism]) -> Plan:
@@ -297,7 +475,7 @@ class _Asked:
                 return inf if spent == 0 or saved == inf else -inf
             return log(saved) - log(spent) + constant - multiplier
 
-        self.guess = straight(excess, guess=self.guess, slope=4.0 if query.noise_rises else -4.0, tolerance=1e-8)
+        self.guess = secant(excess, guess=self.guess, slope=4.0 if query.noise_rises else -4.0, tolerance=1e-8)
         found = query.rounded(self.guess)
         if query.has_target and (found > self.last) == query.noise_rises:
             return self.last

@@ -11,11 +11,12 @@ from contextlib import suppress
 from fractions import Fraction
 from functools import cache
 from inspect import signature
-from math import exp, expm1, inf, isfinite, log, log1p, nextafter
+from math import exp, expm1, inf, isfinite, log, log1p
 
 from zcdp.errors import BadType, BadValue
 from zcdp.numeric.balls import NotCertified, Undecided
-from zcdp.numeric.exact import Value, log_of, positive_rational, probability, rational
+from zcdp.numeric.exact import Value, in_domain, log_of, positive_rational, probability, rational
+from zcdp.numeric.parameter_domains import unlimited
 from zcdp.numeric.work import SECOND, done
 from zcdp.privacy.curve import Curve
 from zcdp.text.calls import spoken
@@ -34,7 +35,6 @@ Point = tuple[float, float]
 TOLERANCE = 2.0**-42  # relative distance of the answer from the edge
 DELTA_TOLERANCE = 2.0**-38  # of the cost, for a delta above 1/2: certified deltas there are not told apart more finely
 LEAST_PARAMETER, MOST_PARAMETER = 1e-300, 1e300
-SMALLEST_NORMAL = 2.0**-1000  # below about this floats lose digits
 OVERSHOOT, LONGEST_STEP = 1.25, 3.0  # steps are this much longer than the edge seems away, up to e^3 at once
 FLAT = 1e-2  # a cost further than this from its budget, in logarithms, that changes by a tenth of it, is flat
 LONG, TOO_LONG = 4 * SECOND, 8 * SECOND  # work after which LOOSE_TOLERANCE is enough, and after which the search ends
@@ -63,7 +63,7 @@ def calibrate(
     >>> calibrate(lambda b: 1000 * Laplace(scale=b), epsilon=1, delta=1e-6)
     133.2422...
     """
-    build, enough, begun = _checked(build), 0.0, done()
+    asked, build, enough, begun = build, _checked(build), 0.0, done()
     if rho is not None:
         if epsilon is not None or delta is not None:
             raise BadValue(f"give rho ({rho}), or epsilon and delta, not both")
@@ -80,17 +80,22 @@ def calibrate(
         point = rational(epsilon, "epsilon")
         if point < 0:
             raise BadValue(f"epsilon ({epsilon}) must not be negative")
+        if point:
+            in_domain(point, "epsilon", epsilon)
         budget = probability(delta, "delta")
         distance = _distance_of_delta(budget)
         excess = _excess(build, lambda curve: curve.delta_at(epsilon=point), budget, distance)
         start, step = _proposal(build, point, distance, excess) or (1.0, 2.0)
         if budget > Fraction(1, 2):
             enough = min(DELTA_TOLERANCE * float(budget / (1 - budget)) / -log_of(1 - budget), 1e-3)
-        elif budget < SMALLEST_NORMAL:
-            enough = _one_float(budget)
     rising, share = _is_rising(build), 1 + len(build(1.0).parts) / KINDS_PER_SHARE
     inside, outside = _bracket(excess, start, step if rising else 1 / step)
-    return _narrow(excess, inside, outside, TOLERANCE, enough, (begun + share * LONG, begun + share * TOO_LONG))
+    found = _narrow(excess, inside, outside, TOLERANCE, enough, (begun + share * LONG, begun + share * TOO_LONG))
+    try:
+        asked(found)  # the search may end beyond the domain of the parameter
+    except BadValue as error:
+        raise BadValue(f"the budget asks for {found:.6g} as the parameter: {error}") from None
+    return found
 
 
 def _checked(build: Callable[[float], Curve]) -> Callable[[float], Curve]:
@@ -106,7 +111,8 @@ def _checked(build: Callable[[float], Curve]) -> Callable[[float], Curve]:
             raise BadType(f"build must take one number, the free parameter, as {example}") from None
 
     def made(parameter: float) -> Curve:
-        curve = build(parameter)
+        with unlimited():
+            curve = build(parameter)
         if not isinstance(curve, Curve):
             raise BadType(f"build must return a mechanism or a plan, as {example}, not {thing(curve)}")
         return curve
@@ -157,13 +163,6 @@ def _distance_of_delta(budget: Fraction) -> Distance:
         return log(-log(-expm1(size)) if size > -1 else -log1p(-exp(size))) - target
 
     return distance
-
-
-def _one_float(budget: Fraction) -> float:
-    """The distance from a tiny budget down to the nearest float: costs are floats, and cannot come nearer."""
-    nearest = float(budget)
-    within = nearest if Fraction(nearest) <= budget else nextafter(nearest, 0.0)
-    return log_of(budget) - log_of(Fraction(within)) + TOLERANCE if within else 0.0
 
 
 def _proposal(

@@ -9,14 +9,13 @@ from fractions import Fraction
 from pathlib import Path
 from typing import Literal
 
-from zcdp.accounting.allocation import Query, TargetsDoNotFit, allocate
-from zcdp.accounting.query import NOISE
+from zcdp.accounting.allocation import NOISE, Query, TargetsDoNotFit, allocate
 from zcdp.errors import BadValue, ZcdpError
 from zcdp.mechanisms import Mechanism
 from zcdp.numeric.exact import Value, literal
 from zcdp.plans.plan_file import Budget, Entry, PlanFile, PlanFileError, read_plan
 from zcdp.plans.plan_text import FREE, PlanError, parse, parse_open
-from zcdp.privacy.plan import Plan
+from zcdp.privacy.curve import Plan
 
 __all__ = ["Filled", "fill"]
 

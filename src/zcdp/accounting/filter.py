@@ -18,7 +18,8 @@ from flint import arb
 
 from zcdp.errors import BadType, BadValue, ZcdpError
 from zcdp.numeric.balls import at_precision, below, lift
-from zcdp.numeric.exact import Value, positive_rational, probability, rational, shown
+from zcdp.numeric.exact import Value, in_domain, positive_rational, probability, rational, shown
+from zcdp.numeric.search import bisection
 from zcdp.numeric.threads import give_lock
 from zcdp.privacy.curve import Curve
 from zcdp.privacy.envelope import Both, rdp_each_way
@@ -37,6 +38,7 @@ __all__ = [
     "best_order",
     "charge",
     "charge_down",
+    "left_of_delta",
     "meters_at",
     "renyi_budget",
     "renyi_left",
@@ -117,6 +119,19 @@ def renyi_left(epsilon: Fraction, delta: Fraction, order: Fraction) -> float:
         return lift(epsilon) + (lift(delta).log() + alpha.log()) / (alpha - 1) - (1 - 1 / alpha).log()
 
     return at_precision(BUDGET_BITS, lambda: below(budget()))
+
+
+def left_of_delta(delta: Fraction, approximate: Fraction | None) -> Fraction:
+    """What is left of delta for the conversion, if spends may have `approximate` of it: (delta - d)/(1 - d).
+
+    A run of d-approximate zCDP is (epsilon, d + (1 - d) delta')-DP where its zCDP part is (epsilon, delta')-DP.
+    Theorem: docs/theorems/approximate-filter.md.
+
+    >>> left_of_delta(Fraction(1, 2), Fraction(1, 4))
+    Fraction(1, 3)
+    """
+    mass = approximate or Fraction(0)
+    return (delta - mass) / (1 - mass)
 
 
 def best_order(workload: Curve, epsilon: Fraction, delta: Fraction) -> Fraction:
@@ -294,7 +309,7 @@ def meters_at(
     if workload is not None:
         chosen: tuple[Fraction, ...] = (best_order(workload, epsilon, delta),)
     elif orders is not None:
-        chosen = tuple(rational(order, "order") for order in orders)
+        chosen = tuple(in_domain(rational(order, "order"), "order", order) for order in orders)
         if not chosen or len(set(chosen)) < len(chosen):
             raise BadValue("orders must be different ones, and at least one")
         chosen = _useful(epsilon, delta, chosen)
@@ -328,11 +343,7 @@ def _several(epsilon: Fraction, delta: Fraction) -> tuple[Fraction, ...]:
     def left(s: float) -> float:
         return target + (chance + log(1 + s)) / s - log(s / (1 + s))
 
-    low, high = -20.0, 60.0
-    while high - low > 1e-3:
-        middle = (low + high) / 2
-        low, high = (low, middle) if left(exp(middle)) > 0 else (middle, high)
-    least = 1.25 * exp(high)
+    least = 1.25 * exp(bisection(lambda log_s: left(exp(log_s)) > 0, -20.0, 60.0, absolute=1e-3)[1])
     return tuple(Fraction(f"{1 + least * 100 ** (n / (DEFAULT_ORDERS - 1)):.6g}") for n in range(DEFAULT_ORDERS))
 
 
@@ -340,7 +351,15 @@ def _several(epsilon: Fraction, delta: Fraction) -> tuple[Fraction, ...]:
 
 
 class BudgetExceeded(ZcdpError):
-    """The request would overspend; nothing was spent."""
+    """The request would overspend; nothing was spent.
+
+    A ledger adds the name of the `account` that refused, which may be above the one that was asked, and what is
+    `remaining` there.
+    """
+
+    def __init__(self, *words: object, account: str | None = None, remaining: Fraction | None = None) -> None:
+        super().__init__(*words)
+        self.account, self.remaining = account, remaining
 
 
 class Spend(NamedTuple):
@@ -363,10 +382,14 @@ class Filter:
     that happened to run. For mechanisms with add_remove neighbours there are two sums, one for each direction (with the
     person against without, and the reverse).
 
+    With `approximate` a spend may have a delta: what is stated of it holds but for an event of this probability, under
+    which it may give everything away (approximate zCDP). Their sum never exceeds `approximate`, which of an (epsilon,
+    delta) is a part of delta; a budget of rho is then one of approximate zCDP.
+
     Sums are exact rational numbers. Each cost is rounded up to a whole multiple of a unit below 1e-1000; decimals of up
     to 1000 places and the budget are exact multiples. So a spend takes constant time, whatever was spent before. It is
     atomic between threads. A filter is one budget: it cannot be copied or pickled, and a forked process may not spend
-    from it. Theorems: docs/theorems/filter.md, docs/theorems/renyi-filter.md.
+    from it. Theorems: docs/theorems/filter.md, docs/theorems/renyi-filter.md, docs/theorems/approximate-filter.md.
 
     >>> f = Filter(rho=1)
     >>> for _ in range(10):
@@ -391,9 +414,12 @@ class Filter:
         order: Value | None = None,
         orders: Sequence[Value] | None = None,
         workload: Curve | None = None,
+        approximate: Value | None = None,
     ) -> None:
         self.epsilon: Fraction | None = None
         self.delta: Fraction | None = None
+        self.approximate = Fraction(0) if approximate is None else probability(approximate, "approximate")
+        self._mass = 0  # the sum of delta of the spends, each rounded up to a unit of 1/GRID
         ways = {"order": order, "orders": orders, "workload": workload}
         given = [name for name, value in ways.items() if value is not None]
         if rho is not None:
@@ -410,7 +436,9 @@ class Filter:
                 raise BadType(f"workload ({thing(workload)}) must be a mechanism or a plan")
             self.epsilon, self.delta = positive_rational(epsilon, "epsilon"), probability(delta, "delta")
             told = (order,) if order is not None else None if orders is None else tuple(orders)
-            self._meters = meters_at(self.epsilon, self.delta, told, workload)
+            if self.approximate >= self.delta:
+                raise BadValue(f"approximate ({approximate}) must be below delta ({delta}), of which it is a part")
+            self._meters = meters_at(self.epsilon, left_of_delta(self.delta, self.approximate), told, workload)
         self._history: list[Spend] = []
         self._relation = Relation.EITHER
         give_lock(self)
@@ -460,20 +488,40 @@ class Filter:
         return self._best.remaining
 
     @property
+    def delta_spent(self) -> Fraction:
+        """The sum of the delta of the spends (approximate zCDP)."""
+        return Fraction(self._mass, GRID)
+
+    @property
     def history(self) -> tuple[Spend, ...]:
         """The admitted spends, the first one first."""
         return tuple(self._history)
 
-    def would_fit(self, mechanism: Curve | None = None, *, rho: Value | None = None) -> bool:
+    def would_fit(
+        self, mechanism: Curve | None = None, *, rho: Value | None = None, delta: Value | None = None
+    ) -> bool:
         """Whether `spend` would admit the same request now."""
-        what = _what(mechanism, rho)
+        what, mass = _what(mechanism, rho), _mass(delta)
         if not isinstance(what, Fraction):
             self._relation.joined(what.relation)
-        return self._is_here() and any(meter.fits(meter.price(what)) for meter in self._meters)
+        fits = self._has(units(mass)) and any(meter.fits(meter.price(what)) for meter in self._meters)
+        return self._is_here() and fits
 
-    def spend(self, mechanism: Curve | None = None, *, rho: Value | None = None, label: str | None = None) -> None:
+    def _has(self, mass: int) -> bool:
+        """Whether so much delta, in units of 1/GRID, is left for a spend."""
+        return mass == 0 or self._mass + mass <= self.approximate * GRID
+
+    def spend(
+        self,
+        mechanism: Curve | None = None,
+        *,
+        rho: Value | None = None,
+        delta: Value | None = None,
+        label: str | None = None,
+    ) -> None:
         """Charge a mechanism or plan, or a spend of known rho; raises `BudgetExceeded` if it does not fit."""
-        what = _what(mechanism, rho)
+        what, chance = _what(mechanism, rho), _mass(delta)
+        mass = units(chance)
         if label is not None and not isinstance(label, str):
             raise BadType(f"label ({thing(label)}) must be text")
         if not self._is_here():
@@ -481,12 +529,17 @@ class Filter:
         prices = [meter.price(what) for meter in self._meters]
         with self._lock:
             relation = self._relation if isinstance(what, Fraction) else self._relation.joined(what.relation)
-            if any(meter.fits(price) for meter, price in zip(self._meters, prices, strict=True)):
+            enough = self._has(mass)
+            if enough and any(meter.fits(price) for meter, price in zip(self._meters, prices, strict=True)):
                 self._relation = relation
                 self._history.append(Spend(what, label))
+                self._mass += mass
                 for meter, price in zip(self._meters, prices, strict=True):
                     meter.add(price)
                 return
+        if not enough:
+            rest = shown(self.approximate - self.delta_spent, 17)
+            raise BudgetExceeded(f"delta ({shown(chance, 17)}) exceeds what remains ({rest}): nothing was spent")
         meter = self._best
         cost, left = meter.over(meter.price(what))
         asked = meter.said("inf" if cost is None else shown(cost, 17))
@@ -495,6 +548,11 @@ class Filter:
     def _is_here(self) -> bool:
         """Whether this is the process that made the filter."""
         return os.getpid() == self._process
+
+
+def _mass(delta: Value | None) -> Fraction:
+    """The delta of a spend; 0 if none is given."""
+    return Fraction(0) if delta is None else probability(delta, "delta")
 
 
 def _what(mechanism: Curve | None, rho: Value | None) -> Curve | Fraction:

@@ -1,7 +1,7 @@
 """The account of a plan: what each query and the whole plan cost, certified, beside what other accounting charges.
 
-The parts of this file: `Account` and the values it is made of, with its JSON form; the titles of the theorems it cites;
-`Total`, the cost of a whole plan by every route; and the function `account`.
+The parts of this file: `Account` and the values it is made of, with its JSON form; `Total`,
+the cost of a whole plan by every route; and the function `account`.
 """
 
 from __future__ import annotations
@@ -18,18 +18,18 @@ from pathlib import Path
 from types import MappingProxyType, NoneType, UnionType
 from typing import Any, TypeVar, Union, get_args, get_origin, get_type_hints
 
-from zcdp.accounting.adjusted import adjusted_accuracies
-from zcdp.accounting.baselines import PURE, SQUARE, elsewhere, usual
+from zcdp.accounting.adjusted_accuracy import adjusted_accuracies
+from zcdp.accounting.baselines import elsewhere, usual, usual_total
+from zcdp.accounting.theorem_pages import title
 from zcdp.errors import BadType, BadValue
 from zcdp.mechanisms import Mechanism
-from zcdp.mechanisms.accuracy import Accuracy, Noise
-from zcdp.numeric.balls import NotCertified, enclose, lift
-from zcdp.numeric.exact import Value, probability, rational
+from zcdp.mechanisms.noise.additive import Accuracy, Noise
+from zcdp.numeric.balls import NotCertified, enclose
+from zcdp.numeric.exact import Value, float_above, positive_rational, probability, rational
 from zcdp.plans.plan_file import Budget, Entry, PlanFile, PlanFileError, read_plan
 from zcdp.plans.plan_text import PlanError, parse_written
 from zcdp.privacy.convert import zcdp_to_delta, zcdp_to_epsilon
-from zcdp.privacy.curve import Curve
-from zcdp.privacy.plan import Plan
+from zcdp.privacy.curve import Curve, Plan
 from zcdp.privacy.relation import Relation
 from zcdp.text.calls import spoken, spoken_class
 from zcdp.text.names import printable, table
@@ -37,7 +37,6 @@ from zcdp.text.numbers import at_most, exactly, shares
 from zcdp.text.suggestions import thing
 
 __all__ = [
-    "TITLES",
     "Account",
     "BudgetUse",
     "Charge",
@@ -50,6 +49,7 @@ __all__ = [
     "account",
     "cited",
     "curve_points",
+    "plan_of",
     "total_of",
 ]
 
@@ -272,48 +272,13 @@ def _held(kind: type[Held], data: Any, where: str) -> Held:
     raise BadValue(f"{where} ({str(data)[:40]!r}) is not what an account has there")
 
 
-# The titles of the theorems that an account cites, by the names of their pages under docs/theorems/.
-
-TITLES = {
-    "bounded-range": "Bounded range: rho = eta/(e^eta - 1) + log((e^eta - 1)/eta) - 1",
-    "composition": "Composition of curves",
-    "cumulant": "The cumulant of the privacy loss",
-    "discrete-gaussian": "Discrete Gaussian: the same rho, a slightly lower curve",
-    "discrete-gaussian-vectors": "Discrete Gaussian noise on vectors: a Gaussian pair that dominates",
-    "discrete-laplace": "Discrete Laplace: rho = epsilon (1 - (1 - e^-epsilon) csch(t)/Delta)",
-    "gaussian": "Gaussian: rho = Delta^2/(2 sigma^2)",
-    "group": "Group privacy of pure DP is discrete Laplace",
-    "laplace": "Laplace: rho = epsilon + e^-epsilon - 1",
-    "linear-hashing": "Linear hashing: every two values collide with probability 1/g",
-    "logistic": "Logistic noise: rho = epsilon coth(epsilon/2) - 2, and it dominates bounded range",
-    "logistic-vectors": "Logistic noise on vectors: what the norm of the move does",
-    "memoized-rappor": "RAPPOR with memory",
-    "permute-and-flip": "Permute-and-flip: exact curve and rho",
-    "profile": "The exact privacy profile of a composition",
-    "pure-dp": "Pure DP: rho = epsilon tanh(epsilon/2)",
-    "rappor": "RAPPOR: rho = epsilon tanh(epsilon/4)",
-    "rdp-to-approx": "From a Renyi curve to (epsilon, delta)",
-    "report-noisy-max": "Report noisy max",
-    "sampling": "Poisson sampling: the pair, its composition, and why rho does not feel it",
-    "shuffling": "Shuffled reports: the pair of randomized response, and of every randomizer",
-    "sparse-vector": "Sparse vector: a proven upper bound",
-    "supremum": "A certified supremum over orders, without a theorem on the mechanism",
-    "three-point-maps": "Which mechanisms are three-point, and their kappa",
-    "top-k": "Top-k: one selection after another",
-    "total-variation": "Pure DP with a bound on the total variation distance",
-    "truncated-geometric": "Truncated geometric: all pairs, certified",
-    "two-point": "Two outcomes: asymmetric binary randomized response",
-    "vector-queries": "Vector queries: what the norm of the move does",
-}
-
-
 def cited(names: set[str]) -> tuple[Citation, ...]:
     """The citations of the theorems of these names, sorted by name.
 
     >>> cited({"rappor"})[0].title
     'RAPPOR: rho = epsilon tanh(epsilon/4)'
     """
-    return tuple(Citation(n, TITLES.get(n, n), f"docs/theorems/{n}.md") for n in sorted(names))
+    return tuple(Citation(n, title(n), f"docs/theorems/{n}.md") for n in sorted(names))
 
 
 # The cost of a whole plan: rho, epsilon at delta by every route, and points of its (epsilon, delta) curve.
@@ -330,7 +295,7 @@ BOUNDLESS = "rho is infinite: the whole plan spends more than a float can say"
 
 @dataclass(frozen=True)
 class Total:
-    """The cost of a whole plan at one delta; the fields are those of `TotalCost`."""
+    """The cost of a whole plan at one delta, from which `TotalCost`, its public form, is made."""
 
     plan: Plan
     rho: float
@@ -371,24 +336,6 @@ class Total:
         route = {"profile": {"profile"}, "rdp": {"rdp-to-approx"}, "zcdp": {"rdp-to-approx"}}.get(self.route, set())
         return route | ({"composition"} if sum(count for _, count in self.plan.parts) > 1 else set())
 
-    def usual(self, delta: Fraction) -> dict[str, dict[str, float]]:
-        """rho by the usual bounds, summed over the parts, and the epsilon that zCDP gives for it.
-
-        A part without a usual bound is charged its own rho. The answer is empty if no part is pure DP, as epsilon^2/2
-        says nothing about Gaussian noise.
-        """
-        if all(part.pure_epsilon == inf for part, _ in self.plan.parts):
-            return {}
-        sums = {SQUARE: 0.0, PURE: 0.0}
-        for part, count in self.plan.parts:
-            charges = list(usual(part, count).values())
-            for name, charge in zip(sums, charges, strict=True):
-                sums[name] += part.rho * count if charge is None else charge
-        return {
-            name: {"rho": rho, "epsilon": zcdp_to_epsilon(rho, delta) if 0 < rho < inf else rho}
-            for name, rho in sums.items()
-        }
-
 
 def total_of(plan: Plan, delta: Fraction, full: bool | None = None) -> Total:
     """The cost of the plan at `delta`; `full` says whether to compute the exact profile and the Renyi curve."""
@@ -416,7 +363,7 @@ def _by_rho(plan: Plan, delta: Fraction) -> Total:
     try:
         bounds, order = enclose(lambda: plan.peak().rho), plan.parts[0][0].rho_order
     except NotCertified:  # the parts attain their rho at different orders
-        bounds = enclose(plan.kl)[0], enclose(lambda: lift(top))[1]
+        bounds = enclose(plan.kl)[0], float_above(top)
     if not plan._of_tight_parts:  # the rho of some part is only an upper bound
         bounds = 0.0, bounds[1]
     if bounds[1] == inf:
@@ -431,7 +378,7 @@ def curve_points(
     plan: Plan, total: Total, delta: Fraction, progress: Callable[[float, str], None]
 ) -> Iterator[tuple[float, float]]:
     """Certified points (epsilon, delta) from epsilon = 0 to where delta is a thousandth of `delta`, at most 1e-9."""
-    last = min(Fraction(delta) / 1000, Fraction(1, 10**9))
+    last = max(min(Fraction(delta) / 1000, Fraction(1, 10**9)), LEAST_DELTA)
     several = len(plan.parts) > MOST_KINDS_BY_POINT
     short = total.full and not several
     end = plan.epsilon_at(delta=last) if short else min(zcdp_to_epsilon(total.rho, last), plan.pure_epsilon)
@@ -454,7 +401,7 @@ def curve_points(
 # The function `account`, from a plan file, an expression or a plan to an `Account`.
 
 DEFAULT_DELTA = 1e-6
-SMALLEST_FLOAT, LARGEST_FLOAT = 5e-324, 1.7976931348623157e308
+LEAST_DELTA = Fraction(1, 10**300)  # of the domain, at which a curve ends
 Progress = Callable[[float, str], None]
 
 
@@ -486,12 +433,11 @@ def account(
         if not isinstance(value, bool | None):
             raise BadType(f"{name} ({thing(value)}) must be True or False")
     progress = progress or _silent
-    plan = _read(source)
+    plan = plan_of(source)
     chosen = delta if delta is not None else plan.delta or (plan.budget and plan.budget.delta) or DEFAULT_DELTA
     if rational(chosen, "delta") == 0:
         raise BadValue("delta (0) must be above 0 in an account: the guarantee at delta = 0 is its pure_epsilon")
     at = probability(chosen, "delta")
-    shown = _double(at, chosen, "delta")
     queries, whole = _queries(plan, progress)
     relation = plan.relation_of(whole)
     progress(0.3, "composing")
@@ -507,7 +453,7 @@ def account(
         unit=plan.unit or (plan.tables.protects if plan.tables else None),
         source=plan.source,
         inputs=plan.text,
-        delta=shown,
+        delta=float(at),
         budget=_budget(plan.budget, total, whole),
         queries=queries,
         total=_total(total, at, relation),
@@ -520,7 +466,7 @@ def account(
 
 def _total(total: Total, delta: Fraction, relation: Relation) -> TotalCost:
     """The total as the account states it, with comparisons."""
-    usuals = {name: Charge(**sums) for name, sums in total.usual(delta).items()}
+    usuals = {name: Charge(**sums) for name, sums in usual_total(total.plan, delta).items()}
     first = next(iter(usuals.values()), None)
     others = sorted(elsewhere(total.plan, delta).items(), key=lambda item: item[1])
     return TotalCost(
@@ -541,7 +487,7 @@ def _total(total: Total, delta: Fraction, relation: Relation) -> TotalCost:
     )
 
 
-def _read(source: str | Path | Curve | PlanFile) -> PlanFile:
+def plan_of(source: str | Path | Curve | PlanFile) -> PlanFile:
     """The source as a plan file; one entry for each different mechanism of an expression or a plan."""
     if isinstance(source, PlanFile):
         return source
@@ -671,31 +617,20 @@ def _budget(budget: Budget | None, total: Total, whole: Plan) -> BudgetUse | Non
     if budget is None:
         return None
     if budget.rho is not None:
-        limit, spent = _written(budget.rho), total.exact_rho
+        limit, spent = _written(budget.rho, "rho"), total.exact_rho
     else:
         assert budget.epsilon is not None
         assert budget.delta is not None
-        limit = _written(budget.epsilon)
+        limit = _written(budget.epsilon, "epsilon")
         spent = total_of(whole, probability(budget.delta, "delta"), total.full).exact_epsilon
-    numbers = {
-        name: None if value is None else _double(_written(value), value, name) for name, value in vars(budget).items()
-    }
-    left = enclose(lambda: lift(limit - spent), floor=-inf)[0]
-    share = float(min(spent / limit, Fraction(LARGEST_FLOAT)))
-    return BudgetUse(**numbers, spent=share, left=left, exceeded=spent > limit)
+    numbers = {name: None if value is None else float(_written(value, name)) for name, value in vars(budget).items()}
+    left = 0.0 - float_above(spent - limit)  # rounded down
+    return BudgetUse(**numbers, spent=float(spent / limit), left=left, exceeded=spent > limit)
 
 
-def _written(value: float | str) -> Fraction:
+def _written(value: float | str, name: str) -> Fraction:
     """The number as the file writes it, as an exact decimal whether in quotes or not."""
-    return rational(str(value), "budget")
-
-
-def _double(number: Fraction, value: object, name: str) -> float:
-    """The float nearest to a positive number, for JSON and the report; a number outside their range is refused."""
-    if not SMALLEST_FLOAT <= number <= LARGEST_FLOAT:
-        rule = "at least 5e-324" if number < SMALLEST_FLOAT else "at most 1.8e308"
-        raise BadValue(f"{name} ({value}) must be {rule} in an account, which states floats")
-    return float(number)
+    return positive_rational(str(value), name)
 
 
 def _today() -> str:

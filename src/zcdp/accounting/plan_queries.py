@@ -13,7 +13,7 @@ from zcdp.errors import BadType, BadValue
 from zcdp.mechanisms import Mechanism
 from zcdp.numeric.exact import Value
 from zcdp.plans.plan_file import Entry, PlanFile, PlanFileError, read_plan
-from zcdp.privacy.plan import Plan
+from zcdp.privacy.curve import Plan
 from zcdp.text.calls import spoken, spoken_class
 from zcdp.text.suggestions import thing, unknown
 

@@ -11,23 +11,38 @@ from decimal import Decimal
 from fractions import Fraction
 from pathlib import Path
 from textwrap import wrap
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from zcdp.accounting.baselines import ADVANCED, RENYI
-from zcdp.accounting.plan_account import Account, BudgetUse, QueryCost, account
+from zcdp.accounting.plan_account import Account, BudgetUse, QueryCost, account, plan_of
 from zcdp.cli.arguments import BadUsage, extra
-from zcdp.cli.output import check_writable, print_json, write_whole
-from zcdp.cli.terminal import Progress, bold, columns, dim, green, line, query_lines, red, shown, width
-from zcdp.mechanisms.accuracy import Accuracy
+from zcdp.cli.output import (
+    Progress,
+    bold,
+    check_writable,
+    dim,
+    green,
+    line,
+    print_json,
+    query_lines,
+    red,
+    shown,
+    table_lines,
+    width,
+    write_whole,
+)
+from zcdp.mechanisms.noise.additive import Accuracy
 from zcdp.mechanisms.subsampled import note_on_moves
-from zcdp.plans.plan_file import Budget, PlanFile, read_plan
-from zcdp.plans.plan_text import parse
-from zcdp.privacy.curve import Curve
-from zcdp.privacy.plan import Plan
+from zcdp.plans.plan_file import Budget, PlanFile
+from zcdp.privacy.curve import Curve, Plan
 from zcdp.text.names import neighbours, route
 from zcdp.text.numbers import cost, gain, lower, shares, spent
 
+if TYPE_CHECKING:
+    from zcdp.ledger import Ledger
+
 __all__ = [
+    "chosen_account",
     "collection_facts",
     "collection_text",
     "errors",
@@ -50,6 +65,19 @@ def print_note_on_moves(curve: Curve) -> None:
 # The option --ledger: whether a plan would fit what remains of an account; nothing is spent.
 
 
+def chosen_account(ledger: Ledger, name: str | None) -> str:
+    """The account that was named, or the only one of the ledger."""
+    from zcdp.text.names import spelled
+
+    if name is not None:
+        return name
+    accounts = ledger.accounts()
+    if len(accounts) != 1:
+        known = ", ".join(spelled(one.name) for one in accounts)
+        raise BadUsage(f"the ledger has {len(accounts)} accounts: name one by --account ({known})")
+    return accounts[0].name
+
+
 def fits(where: str, name: str | None, plan: str) -> dict[str, Any]:
     """The cost of the plan in the currency of the ledger's account, what remains there, and whether it fits."""
     from zcdp.cli.ledger_command import plan_from
@@ -59,44 +87,45 @@ def fits(where: str, name: str | None, plan: str) -> dict[str, Any]:
 
     try:
         with Ledger(where) as ledger:
-            accounts = ledger.accounts()
-            if name is None and len(accounts) != 1:
-                known = ", ".join(spelled(one.name) for one in accounts)
-                raise BadUsage(f"the ledger has {len(accounts)} accounts: name one by --account ({known})")
-            account = ledger.account(name if name is not None else accounts[0].name)
+            account = ledger.account(chosen_account(ledger, name))
+            levels = ledger.levels(account.name)
     except LedgerError as error:
         raise BadUsage(spelled(str(error))) from None
     whole, stated = plan_from(plan)
     account.terms.agree(**stated)
     asked = account.terms.cost(whole)
+    # Of the account and those above it, the one that is closed or has least left decides.
+    least = min(levels, key=lambda level: (not level.closed, level.remaining))
+    left = Fraction(0) if least.closed else least.remaining
     return {
         "account": spelled(account.name),
         "currency": account.currency,
         "cost": exact(asked),
-        "remaining": exact(account.remaining),
-        "fits": asked <= account.remaining,
+        "remaining": exact(left),
+        "fits": asked <= left,
+        **({} if least.name == account.name else {"level": spelled(least.name)}),
     }
 
 
 def print_fit(fit: dict[str, Any]) -> None:
     """Print the result of `fits` in one line, green or red."""
     price, rest = cost(fit["cost"]["value"]), lower(fit["remaining"]["value"])
+    where = f" of {fit['level']}, above it" if "level" in fit else ""
     if fit["fits"]:
-        line(green(f"Fits account {fit['account']}: {price} of the {rest} that remain ({fit['currency']})."))
+        line(green(f"Fits account {fit['account']}: {price} of the {rest} that remain{where} ({fit['currency']})."))
     else:
-        line(red(f"DOES NOT FIT account {fit['account']}: {price}, and {rest} remain ({fit['currency']})."))
+        line(red(f"DOES NOT FIT account {fit['account']}: {price}, and {rest} remain{where} ({fit['currency']})."))
 
 
-def rho_note(plan: PlanFile | Path | str, rho: float) -> str:
+def rho_note(plan: PlanFile, rho: float) -> str:
     """A sentence on whether a ledger account with the plan's own epsilon and delta would admit it.
 
     It is empty for a plan without tables or without such a budget. The answers can differ: the account of a plan uses
     the exact profile, which is sharper but valid only for mechanisms fixed beforehand; the ledger counts rho.
     """
-    asked = read_plan(plan) if isinstance(plan, Path) else plan
-    if not isinstance(asked, PlanFile) or asked.tables is None or asked.budget is None or asked.budget.epsilon is None:
+    if plan.tables is None or plan.budget is None or plan.budget.epsilon is None:
         return ""
-    return counted(asked.budget, rho)
+    return counted(plan.budget, rho)
 
 
 def counted(budget: Budget, rho: float) -> str:
@@ -117,10 +146,9 @@ def counted(budget: Budget, rho: float) -> str:
 # A plan with a [collection]: clients and rounds, the standard error, and the bytes of a report.
 
 
-def collection_facts(source: str | Path) -> dict[str, Any] | None:
+def collection_facts(plan: PlanFile) -> dict[str, Any] | None:
     """The collection and its design as JSON data; None if the plan has no collection, or its mechanism is a '?'."""
-    plan = read_plan(source) if isinstance(source, Path) and source.suffix == ".toml" else None
-    if plan is None or plan.collection is None or plan.entries[0].plan is None:
+    if plan.collection is None or plan.entries[0].plan is None:
         return None
     from zcdp.cli.choose_command import design_facts
     from zcdp.collection.choose import design_of
@@ -157,16 +185,18 @@ def run(options: Namespace) -> int:
     if options.html:
         check_writable(options.html)
         render = extra("zcdp.report", "render")
+    source = _source(options.plan)
+    plan = plan_of(source)
     with Progress() as progress:
         facts = account(
-            _source(options.plan),
+            plan,
             delta=options.delta,
             curve=bool(options.json or options.html),
             full=True if options.full else None,
             progress=progress,
         )
     ledger = fits(options.ledger, options.account, options.plan) if options.ledger else None
-    asked = collection_facts(_source(options.plan))
+    asked = collection_facts(plan) if options.plan.endswith(".toml") else None
     if render:
         sections = (
             {"sections": extra("zcdp.report.estimates_report", "collection_section")(collection_text(asked))}
@@ -179,9 +209,10 @@ def run(options: Namespace) -> int:
         print_json(facts.to_dict() | {name: one for name, one in beside.items() if one})
     else:
         _print(shown(facts), everything=options.all)
-        for plan in _plans(_source(options.plan)):
-            print_note_on_moves(plan)
-        if note := rho_note(_source(options.plan), facts.total.rho):
+        parts = [entry.plan for entry in plan.entries if entry.plan]
+        for part in parts if isinstance(source, Path) else [Plan.sum_of(*parts)]:
+            print_note_on_moves(part)
+        if note := rho_note(plan, facts.total.rho):
             for text in wrap(note, width()):
                 line(text)
         if asked:
@@ -195,12 +226,6 @@ def run(options: Namespace) -> int:
             line(f"\nReport written to {options.html}")
     over = facts.budget is not None and facts.budget.exceeded
     return 1 if over or (ledger and not ledger["fits"]) else 0
-
-
-def _plans(source: str | Path) -> Sequence[Plan]:
-    if isinstance(source, str):
-        return [parse(source)]
-    return [entry.plan for entry in read_plan(source).entries if entry.plan is not None]
 
 
 def _source(text: str) -> str | Path:
@@ -281,9 +306,7 @@ def _total(facts: Account) -> None:
     for name, charge in sorted(total.usual.items(), key=lambda item: item[1].epsilon):
         rows.append([f"{name} each", cost(charge.rho), cost(charge.epsilon)])
     rows += [[one.name, "", cost(one.epsilon)] for one in total.elsewhere if one.name in (ADVANCED, RENYI)]
-    head, *body = columns(rows, "<>>", width=width())
-    line(dim(head))
-    for text in body:
+    for text in table_lines(rows, "<>>"):
         line(text)
     if total.elsewhere:
         best = total.elsewhere[0]

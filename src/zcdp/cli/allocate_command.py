@@ -13,12 +13,11 @@ from zcdp.accounting.fill import Filled, fill
 from zcdp.accounting.plan_account import account
 from zcdp.cli.account_command import errors, rho_note
 from zcdp.cli.arguments import BadUsage
-from zcdp.cli.output import check_writable, print_json, write_whole
-from zcdp.cli.terminal import Progress, bold, dim, line, query_lines, shown
-from zcdp.mechanisms.accuracy import Accuracy, Noise
-from zcdp.plans.plan_file import Entry, read_plan
-from zcdp.privacy.plan import Plan
-from zcdp.text.numbers import cost, shares
+from zcdp.cli.output import Progress, bold, check_writable, dim, line, print_json, query_lines, shown, write_whole
+from zcdp.mechanisms.noise.additive import Accuracy, Noise
+from zcdp.plans.plan_file import Entry, PlanFile, read_plan
+from zcdp.privacy.curve import Plan
+from zcdp.text.numbers import cost, lower, shares
 
 __all__ = ["run"]
 
@@ -28,6 +27,8 @@ def run(options: Namespace) -> int:
     if options.out:
         check_writable(options.out)
     plan = read_plan(Path(options.plan))
+    if options.ledger or options.share:
+        return _share(plan, options)
     if plan.budget is None and options.rho is None and options.epsilon is None:
         raise BadUsage(f"{plan.source}: has no budget: give --rho, or --epsilon and --delta")
     if options.epsilon is not None and options.delta is None and plan.delta is None:
@@ -61,6 +62,60 @@ def run(options: Namespace) -> int:
     return 0
 
 
+# The option --ledger: the budget is a share of an account, of which nothing is spent.
+
+
+def _share(plan: PlanFile, options: Namespace) -> int:
+    from zcdp.cli.account_command import chosen_account
+    from zcdp.ledger import BudgetExceeded, Ledger, LedgerError
+    from zcdp.ledger.ledger_statement import exact
+    from zcdp.ledger.shares import fill_share
+    from zcdp.text.names import spelled
+
+    if not (options.ledger and options.share):
+        raise BadUsage("give --ledger and --share together, such as --ledger budget.db --share 1/4")
+    if options.rho is not None or options.epsilon is not None or options.delta is not None:
+        raise BadUsage("the budget is a share of the ledger's account: give no --rho, --epsilon or --delta")
+    try:
+        with Ledger(options.ledger) as ledger, Progress() as progress:
+            progress(0.0, "allocating")
+            name = chosen_account(ledger, options.account)
+            kind = {"of": options.share_of, "objective": options.objective}
+            found = fill_share(ledger, name, plan, options.share, **kind)
+            head = ledger.head
+    except TargetsDoNotFit as error:
+        raise BadUsage(str(error)) from None
+    except BudgetExceeded as refusal:
+        raise BadUsage(spelled(str(refusal))) from None
+    except LedgerError as error:
+        raise BadUsage(spelled(str(error))) from None
+    delta = found.account.terms.delta
+    alone = account(found.filled.plan, delta=delta, curve=False)
+    filled, rows = found.filled, _rows(found.filled)
+    if options.out:
+        note = f"# {options.share} of the {options.share_of} budget of account {name!r}, ledger head {head}"
+        write_whole(options.out, f"{spelled(note)}\n{_text(filled)}")
+    if options.json:
+        facts: dict[str, Any] = {
+            "account": name,
+            "currency": found.account.currency,
+            "share": exact(found.target),
+            "head": head,
+        }
+        facts |= {"cost": exact(found.cost), "admits": found.more, "epsilon": alone.total.epsilon, "delta": alone.delta}
+        print_json(facts | {"objective": options.objective, "held": float(filled.held), "queries": rows})
+        return 0
+    _print_rows(shown(plan.title or plan.source), shown(rows), filled)
+    of = "budget" if options.share_of == "whole" else "rest"
+    share, price = f"{options.share} of the {of} of account {spelled(name)}", cost(float(found.cost), 9)
+    line(f"{price} of {lower(float(found.target), 9)}, which is {share} ({found.account.currency}), certified.")
+    line(f"{found.more} such releases fit what remains, this one included. Nothing was spent.")
+    line(f"By itself this release has epsilon {cost(alone.total.epsilon)} at delta = {alone.delta:g}.")
+    if options.out:
+        line(f"Plan written to {options.out}")
+    return 0
+
+
 def _rows(filled: Filled) -> list[dict[str, Any]]:
     rows = []
     for entry, mechanism in filled.found:
@@ -87,7 +142,7 @@ def _accuracy(entry: Entry, mechanism: object, level: float | str) -> Accuracy |
     return entry.in_values(mechanism.accuracy(level))
 
 
-def _print(title: str, rows: list[dict[str, Any]], filled: Filled, spent: float) -> None:
+def _print_rows(title: str, rows: list[dict[str, Any]], filled: Filled) -> None:
     line(bold(title))
     line()
     cells = [["query", "uses", "mechanism", "std dev", "95% within", "error", "share"]]
@@ -100,6 +155,10 @@ def _print(title: str, rows: list[dict[str, Any]], filled: Filled, spent: float)
         line(text)
     line(dim("error: standard deviation over sensitivity, of a selection that of its scores; share: of rho"))
     line()
+
+
+def _print(title: str, rows: list[dict[str, Any]], filled: Filled, spent: float) -> None:
+    _print_rows(title, rows, filled)
     budget = filled.budget
     limit = f"rho = {budget.rho}" if budget.rho else f"epsilon = {budget.epsilon} at delta = {budget.delta}"
     kept = f" (rho = {cost(float(filled.held))} of it by queries that are fixed)" if filled.held else ""

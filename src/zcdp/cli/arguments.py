@@ -1,4 +1,4 @@
-"""The command line: all commands with their options and help texts, as an `argparse` parser."""
+"""The command line: all commands, and the actions of `zcdp ledger`, with options and help texts, by `argparse`."""
 
 from __future__ import annotations
 
@@ -9,10 +9,165 @@ from collections.abc import Callable
 from importlib import import_module
 from typing import Any, NoReturn
 
-from zcdp.cli.ledger_arguments import ACTIONS, ledger_arguments
 from zcdp.errors import MissingExtra, ZcdpError
 
-__all__ = ["COMMANDS", "PLAN_FILE", "BadUsage", "arguments", "extra"]
+__all__ = ["ACTIONS", "COMMANDS", "PLAN_FILE", "BadUsage", "arguments", "extra", "ledger_arguments"]
+
+# The actions of `zcdp ledger`.
+
+WHERE = "the ledger: a file, or postgresql://host/database (give the password by PGPASSWORD or ~/.pgpass)"
+EXPECTED = "a head written down earlier: a restored backup or another copy is refused"
+Build = Callable[[argparse.ArgumentParser], None]
+
+
+def _account_name(command: argparse.ArgumentParser, *, needed: bool = True) -> None:
+    command.add_argument("account", nargs=None if needed else "?", help="its name")
+
+
+def _words(command: argparse.ArgumentParser, *, needed: bool = False) -> None:
+    command.add_argument("--why", default="", required=needed, help="what for: goes on the record")
+    command.add_argument("--who", default="", help="who asks: goes on the record beside the login")
+    command.add_argument("--private-who", action="store_true", help="a commitment does, and the name can be erased")
+
+
+def _budget(command: argparse.ArgumentParser) -> None:
+    command.add_argument("--rho", help="the budget as rho")
+    command.add_argument("--epsilon", help="or as epsilon, at --delta")
+
+
+def _open(command: argparse.ArgumentParser) -> None:
+    _account_name(command)
+    command.add_argument("--unit", required=True, help="whom the budget protects: person, household, device ...")
+    command.add_argument("--neighbours", default="add-remove", help="add-remove, replace or local")
+    _budget(command)
+    command.add_argument("--delta", help="delta of an epsilon")
+    command.add_argument("--order", help="count an epsilon at this Renyi order, for good")
+    command.add_argument("--workload", metavar="PLAN", help="or at the best order for many such plans")
+    command.add_argument("--approximate", metavar="DELTA", help="spends may have a delta, up to this sum")
+    command.add_argument("--under", metavar="ACCOUNT", help="a cap within this account: spends are charged to both")
+    command.add_argument("--every", metavar="PERIOD", help="the budget anew each day, week, month, quarter or year")
+    command.add_argument("--zone", help="the time zone of --every (UTC)")
+    _words(command)
+
+
+def _spend(command: argparse.ArgumentParser) -> None:
+    _account_name(command)
+    command.add_argument("plan", nargs="?", help="a plan file (TOML), or an expression")
+    command.add_argument("--rho", help="a cost that is known otherwise")
+    command.add_argument("--delta", help="it holds but for an event of this probability (approximate zCDP)")
+    command.add_argument("--key", required=True, help="names this spend: the same key again spends nothing")
+    _words(command)
+
+
+def _reserve(command: argparse.ArgumentParser) -> None:
+    _spend(command)
+    command.add_argument("--expires", required=True, metavar="SECONDS", type=float, help="given back after so long")
+
+
+def _reserved(command: argparse.ArgumentParser) -> None:
+    _account_name(command)
+    command.add_argument("--key", required=True, help="the key of the reservation")
+    _words(command)
+
+
+def _close(command: argparse.ArgumentParser) -> None:
+    _account_name(command)
+    _words(command, needed=True)
+
+
+def _forget(command: argparse.ArgumentParser) -> None:
+    command.add_argument("name", help="the name, as it was given by --who with --private-who")
+    command.add_argument("--why", required=True, help="the reason, without the name: goes on the record")
+
+
+def _upgrade(command: argparse.ArgumentParser) -> None:
+    command.add_argument("--dry-run", action="store_true", help="see that it can be done, and change nothing")
+
+
+def _status(command: argparse.ArgumentParser) -> None:
+    _account_name(command, needed=False)
+
+
+def _history(command: argparse.ArgumentParser) -> None:
+    _account_name(command, needed=False)
+    command.add_argument("--limit", type=int, default=20, help="so many of the latest (20)")
+    command.add_argument("--all", action="store_true", help="all entries")
+
+
+def _export(command: argparse.ArgumentParser) -> None:
+    command.add_argument("--out", metavar="FILE", help="write JSON lines to this file")
+
+
+def _import(command: argparse.ArgumentParser) -> None:
+    command.add_argument("file", help="JSON lines that were exported")
+
+
+def _raise(command: argparse.ArgumentParser) -> None:
+    _account_name(command)
+    _budget(command)
+    _words(command, needed=True)
+
+
+def _report(command: argparse.ArgumentParser) -> None:
+    _account_name(command, needed=False)
+    command.add_argument("--html", metavar="FILE", help="write the page to this file")
+    command.add_argument("--delta", default="1e-6", help="delta at which to tell epsilon (1e-6)")
+
+
+def _plan(command: argparse.ArgumentParser) -> None:
+    command.add_argument("plan", help="a release as it will be repeated: a plan file (TOML), or an expression")
+    command.add_argument("--epsilon", required=True, help="epsilon to be held")
+    command.add_argument("--delta", required=True, help="delta to be held")
+    command.add_argument("--neighbours", help="add-remove, replace or local; else those of the plan file")
+    command.add_argument("--approximate", metavar="DELTA", help="the part of delta that releases may give away")
+    command.add_argument("--each", metavar="DELTA", help="the delta of one such release")
+
+
+def _nothing(command: argparse.ArgumentParser) -> None:
+    """Add no arguments: the action has none of its own."""
+
+
+def _sql(command: argparse.ArgumentParser) -> None:
+    command.add_argument("which", choices=("schema", "roles"), help="for PostgreSQL: tables and functions, or roles")
+
+
+ACTIONS: dict[str, tuple[str, Build]] = {
+    "plan": ("compare ways to hold an epsilon and delta, before an account is opened", _plan),
+    "open": ("open an account with a budget; makes the ledger where there is none", _open),
+    "spend": ("charge a plan to an account, if it fits", _spend),
+    "reserve": ("keep the cost of a plan back, until it is committed, released or expires", _reserve),
+    "commit": ("make a reservation a spend", _reserved),
+    "release": ("give a reservation back, before anything was spent under its key", _reserved),
+    "status": ("what was spent and what remains", _status),
+    "history": ("the entries", _history),
+    "verify": ("check chain, sums, seals and costs", _nothing),
+    "export": ("all entries as JSON lines", _export),
+    "import": ("make a new ledger of exported lines", _import),
+    "raise": ("a larger budget, with a reason, on the record", _raise),
+    "lower": ("a smaller budget, that covers what is spent and reserved, with a reason", _raise),
+    "close": ("close an account to further spends, for good, with a reason", _close),
+    "forget": ("erase a person's name that was given with --private-who; the chain stays whole", _forget),
+    "report": ("the statement for the privacy office, as a page", _report),
+    "upgrade": ("bring an old ledger to this version's schema, forwards only", _upgrade),
+    "sql": ("print the SQL for PostgreSQL, to be read or run by its owner", _sql),
+}
+
+
+def ledger_arguments(command: argparse.ArgumentParser) -> None:
+    """Add a subparser for each action to the parser of `zcdp ledger`."""
+    kind = type(command)
+    actions = command.add_subparsers(dest="action", required=True, metavar="action", parser_class=kind)
+    for name, (summary, build) in ACTIONS.items():
+        action = actions.add_parser(name, help=summary, description=summary[0].upper() + summary[1:] + ".")
+        if name not in ("sql", "plan"):
+            action.add_argument("ledger", help=WHERE)
+        build(action)
+        if name not in ("open", "import", "sql", "upgrade", "plan"):
+            action.add_argument("--expect-head", metavar="HEAD", help=EXPECTED)
+        action.add_argument("--json", action="store_true", help="print JSON, with nothing rounded")
+
+
+# The commands.
 
 
 PLAN_FILE = """
@@ -160,6 +315,10 @@ def _allocate(command: argparse.ArgumentParser) -> None:
         default="worst",
         help="equal relative errors (worst, unless told), or the least sum of their squares",
     )
+    command.add_argument("--ledger", metavar="LEDGER", help="the budget is a --share of an account of this ledger")
+    command.add_argument("--account", metavar="NAME", help="the account, where the ledger has several")
+    command.add_argument("--share", metavar="PART", help="such as 1/4: of the account's whole budget, unless told")
+    command.add_argument("--share-of", choices=("whole", "remaining"), default="whole", help="or of what remains")
     command.add_argument("--out", metavar="FILE", help="write the plan file with the noise filled in")
     _json(command)
 

@@ -9,11 +9,10 @@ from typing import Any
 from zcdp.accounting.calibration import calibrate
 from zcdp.cli.account_command import print_note_on_moves
 from zcdp.cli.arguments import BadUsage
-from zcdp.cli.output import print_json
-from zcdp.cli.terminal import Progress, bold, line
+from zcdp.cli.output import Progress, bold, line, print_json
 from zcdp.errors import BadValue
 from zcdp.plans.plan_text import parse
-from zcdp.privacy.plan import Plan
+from zcdp.privacy.curve import Plan
 from zcdp.text.numbers import cost
 
 __all__ = ["run"]

@@ -10,8 +10,7 @@ from argparse import Namespace
 from typing import Any
 
 from zcdp.cli.arguments import BadUsage
-from zcdp.cli.output import check_writable, print_json, write_whole
-from zcdp.cli.terminal import Progress, bold, columns, dim, line, width
+from zcdp.cli.output import Progress, bold, check_writable, line, print_json, table_lines, write_whole
 from zcdp.collection.choose import Choice, Design, choose
 from zcdp.text.numbers import cost
 
@@ -76,9 +75,7 @@ def _print(choice: Choice, budget: dict[str, Any]) -> None:
     for design in (*choice.designs, choice.textbook):
         name = ("textbook: " if design is choice.textbook else "") + repr(design.mechanism)
         rows.append([name, f"{design.rounds}/{design.of}", f"{design.standard_error:.3g}", f"{design.bytes:.3g}"])
-    head, *body = columns(rows, "<>>>", width=width(), gives_way=(0,))
-    line(dim(head))
-    for text in body:
+    for text in table_lines(rows, "<>>>", gives_way=(0,)):
         line(text)
 
 

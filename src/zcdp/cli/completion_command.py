@@ -5,8 +5,7 @@ from __future__ import annotations
 from argparse import Namespace, _SubParsersAction
 
 from zcdp.cli.arguments import COMMANDS, arguments
-from zcdp.cli.output import print_json
-from zcdp.cli.terminal import line
+from zcdp.cli.output import line, print_json
 
 __all__ = ["run"]
 

@@ -10,13 +10,12 @@ from pathlib import Path
 from typing import Any
 
 from zcdp.cli.choose_command import design_facts
-from zcdp.cli.output import check_writable, print_json, write_whole
+from zcdp.cli.output import Progress, bold, check_writable, line, print_json, shown, table_lines, write_whole
 from zcdp.cli.randomize_command import collected
-from zcdp.cli.terminal import Progress, bold, columns, dim, line, shown, width
 from zcdp.collection.choose import compare, design_of
 from zcdp.collection.frames import count_duckdb
 from zcdp.collection.parquet import count_files
-from zcdp.estimation.histogram import Histogram
+from zcdp.estimation.frequency_estimates import Histogram
 from zcdp.numeric.balls import NotCertified
 from zcdp.plans.plan_file import Collection, PlanFile
 from zcdp.text.numbers import cost
@@ -133,9 +132,7 @@ def _print(facts: dict[str, Any]) -> None:
     for row in best:
         numbers = (row[name] for name in ("frequency", "standard_error", "lower", "upper"))
         cells.append([str(row["value"]), *(f"{number:.6f}" for number in numbers)])
-    head, *body = columns(cells, ">>>>>", width=width())
-    line(dim(head))
-    for text in body:
+    for text in table_lines(cells, ">>>>>"):
         line(text)
     line()
     whose = "these clients" if facts["of"] == "clients" else "the population they are drawn from"

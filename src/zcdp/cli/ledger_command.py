@@ -15,12 +15,34 @@ from typing import Any
 
 from zcdp.accounting import Plan
 from zcdp.cli.arguments import BadUsage, extra
-from zcdp.cli.output import check_writable, print_json, write_all, write_whole
-from zcdp.cli.terminal import Progress, bold, columns, dim, green, line, red, width
-from zcdp.ledger import Account, BudgetExceeded, Entry, KeyConflict, Ledger, LedgerError
+from zcdp.cli.output import (
+    Progress,
+    bold,
+    check_writable,
+    dim,
+    green,
+    line,
+    print_json,
+    red,
+    table_lines,
+    width,
+    write_all,
+    write_whole,
+)
+from zcdp.ledger import (
+    Account,
+    AccountClosed,
+    BudgetExceeded,
+    Entry,
+    KeyConflict,
+    Ledger,
+    LedgerError,
+    NothingReserved,
+)
 from zcdp.ledger.ledger_statement import exact, mechanism_of, statement
 from zcdp.ledger.migrations import STEPS, script
-from zcdp.ledger.model import amount
+from zcdp.ledger.model import Cost, in_tree
+from zcdp.ledger.spend_text import reason_of
 from zcdp.ledger.terms import Terms
 from zcdp.plans.plan_file import PlanFileError, read_plan
 from zcdp.plans.plan_text import parse
@@ -34,24 +56,27 @@ __all__ = ["accounts_table", "history_table", "plan_from", "run"]
 
 
 def accounts_table(accounts: Iterable[Account]) -> Iterator[str]:
-    """The lines of a table with one line for each account."""
-    rows = [["account", "unit", "counts", "budget", "spent", "", "remaining"]]
-    for one in accounts:
+    """The lines of a table with one line for each account, those under others below them and indented."""
+    known = list(accounts)
+    reserved = any(one.reserved for one in known)
+    rows = [["account", "unit", "counts", "budget", "spent", "", *(["reserved"] if reserved else []), "remaining"]]
+    for one in in_tree(known):
         order = one.terms.order
+        depth = sum(other.name in one.above for other in known)
+        counts = "rho" if order is None else f"order {float(order):g}"
         rows.append(
             [
-                spelled(one.name),
+                "  " * depth + spelled(one.name) + (" (closed)" if one.closed else ""),
                 spelled(one.terms.unit),
-                "rho" if order is None else f"order {float(order):g}",
+                f"{counts}, {one.period}" if one.period else counts,
                 cost(float(one.budget)),
                 cost(float(one.spent)),
                 spent(float(one.spent / one.budget)),
+                *([cost(float(one.reserved))] if reserved else []),
                 lower(float(one.remaining)),
             ]
         )
-    head, *body = columns(rows, "<<<>>>>", width=width(), gives_way=(0, 1))
-    yield dim(head)
-    yield from body
+    yield from table_lines(rows, "<<<>>>>" + ">" * reserved, gives_way=(0, 1))
 
 
 def history_table(entries: Iterable[Entry]) -> Iterator[str]:
@@ -59,14 +84,14 @@ def history_table(entries: Iterable[Entry]) -> Iterator[str]:
     rows = [["", "when", "what", "account", "key", "amount", "by"]]
     below = []
     for one in entries:
-        size = cost(float(amount(one.amount))) if one.amount else ""
+        size = cost(float(Cost.parse(one.amount).size)) if one.amount else ""
         by = f"{one.login} ({one.who})" if one.who else one.login
         words = map(spelled, (one.kind, one.account, one.key))
         rows.append([str(one.seq), one.at[:16].replace("T", " "), *words, size, spelled(by)])
         run = mechanism_of(one.what) if one.kind == "spend" else ""
         below.append(spelled(" - ".join(part for part in (run, one.why) if part)))
-    head, *body = columns(rows, "><<<<><", width=width(), gives_way=(4, 3, 6))
-    yield dim(head)
+    head, *body = table_lines(rows, "><<<<><", gives_way=(4, 3, 6))
+    yield head
     for text, more in zip(body, below, strict=True):
         yield text
         if more:
@@ -79,15 +104,16 @@ def history_table(entries: Iterable[Entry]) -> Iterator[str]:
 
 def run(options: Namespace) -> int:
     """Run the action that was named; a refused spend prints its reason and returns 1."""
-    if options.action == "sql":
-        return _sql(options)
+    if options.action in ("sql", "plan"):  # these need no ledger
+        return _sql(options) if options.action == "sql" else _plan(options)
     action = globals()[f"_{options.action}"]
     try:
         expected = None if options.action == "verify" else getattr(options, "expect_head", None)
-        with Ledger(options.ledger, expect_head=expected) as ledger:
+        hidden = getattr(options, "private_who", False)
+        with Ledger(options.ledger, expect_head=expected, private_names=hidden) as ledger:
             code: int = action(ledger, options)
             return code
-    except (BudgetExceeded, KeyConflict) as refusal:
+    except (BudgetExceeded, KeyConflict, AccountClosed, NothingReserved) as refusal:
         if options.json:
             print_json({"admitted": False, "reason": spelled(str(refusal))})
         sys.stderr.write(f"zcdp: refused: {spelled(str(refusal))}\n")
@@ -123,6 +149,10 @@ def _open(ledger: Ledger, options: Namespace) -> int:
         delta=options.delta,
         order=options.order,
         workload=workload,
+        approximate=options.approximate,
+        under=options.under,
+        every=options.every,
+        zone=options.zone,
         why=options.why,
         who=options.who,
     )
@@ -133,7 +163,12 @@ def _told(ledger: Ledger, options: Namespace, name: str, words: str, **more: Any
     """Print what was done and the new state of the account; returns the exit code 0."""
     account, head = ledger.account(name), ledger.head
     if options.json:
-        sums = {"budget": account.budget, "spent": account.spent, "remaining": account.remaining}
+        sums = {
+            "budget": account.budget,
+            "spent": account.spent,
+            "reserved": account.reserved,
+            "remaining": account.remaining,
+        }
         print_json({"account": name, **more, **{key: exact(value) for key, value in sums.items()}, "head": head})
         return 0
     line(spelled(words))
@@ -142,17 +177,60 @@ def _told(ledger: Ledger, options: Namespace, name: str, words: str, **more: Any
     return 0
 
 
+def _why(options: Namespace) -> str:
+    """The reason that was given, or the title, data set and author of the plan file."""
+    given: str = options.why
+    if given or options.plan is None or not options.plan.endswith(".toml"):
+        return given
+    return reason_of(read_plan(Path(options.plan)))
+
+
 def _spend(ledger: Ledger, options: Namespace) -> int:
     if (options.plan is None) == (options.rho is None):
         raise BadUsage("give a plan, or --rho")
     plan, stated = (None, {}) if options.plan is None else plan_from(options.plan)
-    said = {"key": options.key, "why": options.why, "who": options.who, **stated}
-    made = ledger.spend(options.account, plan, rho=options.rho, **said)
+    said = {"key": options.key, "why": _why(options), "who": options.who, **stated}
+    made = ledger.spend(options.account, plan, rho=options.rho, delta=options.delta, **said)
     words = f"Spent {cost(_above(made.cost))} under the key {made.key}."
     if made.repeated:
         words = f"The key {made.key} was spent before ({cost(_above(made.cost))}): nothing more was spent."
     more = {"admitted": True, "repeated": made.repeated, "key": made.key, "cost": exact(made.cost)}
     return _told(ledger, options, made.account, words, **more)
+
+
+def _reserve(ledger: Ledger, options: Namespace) -> int:
+    if (options.plan is None) == (options.rho is None):
+        raise BadUsage("give a plan, or --rho")
+    plan, stated = (None, {}) if options.plan is None else plan_from(options.plan)
+    ledger.account(options.account).terms.agree(**stated)
+    made = ledger.reserve(
+        options.account,
+        plan,
+        rho=options.rho,
+        delta=options.delta,
+        key=options.key,
+        expires=options.expires,
+        why=_why(options),
+        who=options.who,
+    )
+    words = (
+        f"Reserved {cost(_above(made.cost))} under the key {made.key} until {made.until[:19].replace('T', ' ')} UTC."
+    )
+    more = {"admitted": True, "repeated": made.repeated, "key": made.key, "cost": exact(made.cost), "until": made.until}
+    return _told(ledger, options, made.account, words, **more)
+
+
+def _commit(ledger: Ledger, options: Namespace) -> int:
+    made = ledger.commit(options.account, options.key, why=options.why, who=options.who)
+    more = {"admitted": True, "repeated": made.repeated, "key": made.key, "cost": exact(made.cost)}
+    words = f"Spent {cost(_above(made.cost))} under the key {made.key}, as it was reserved."
+    return _told(ledger, options, made.account, words, **more)
+
+
+def _release(ledger: Ledger, options: Namespace) -> int:
+    made = ledger.give_back(options.account, options.key, why=options.why, who=options.who)
+    words = f"What was reserved under the key {made.key} {'expired' if made.kind == 'expire' else 'was given back'}."
+    return _told(ledger, options, made.account, words, key=made.key, ended=made.kind)
 
 
 def _above(number: Fraction) -> float:
@@ -167,6 +245,27 @@ def _raise(ledger: Ledger, options: Namespace) -> int:
     return _told(ledger, options, account.name, f"The budget of {account.name} was raised.")
 
 
+def _lower(ledger: Ledger, options: Namespace) -> int:
+    account = ledger.lower_budget(
+        options.account, rho=options.rho, epsilon=options.epsilon, why=options.why, who=options.who
+    )
+    return _told(ledger, options, account.name, f"The budget of {account.name} was lowered.")
+
+
+def _close(ledger: Ledger, options: Namespace) -> int:
+    account = ledger.close_account(options.account, why=options.why, who=options.who)
+    return _told(ledger, options, account.name, f"Account {account.name} is closed: nothing more is spent from it.")
+
+
+def _forget(ledger: Ledger, options: Namespace) -> int:
+    count = ledger.forget(options.name, why=options.why)
+    if options.json:
+        print_json({"erased": count, "head": ledger.head})
+    else:
+        line(f"Erased under {count} commitments. Backups and exports may still have the name.")
+    return 0
+
+
 def _status(ledger: Ledger, options: Namespace) -> int:
     accounts = [ledger.account(options.account)] if options.account else ledger.accounts()
     if options.json:
@@ -178,7 +277,12 @@ def _status(ledger: Ledger, options: Namespace) -> int:
                 "currency": one.currency,
                 "budget": exact(one.budget),
                 "spent": exact(one.spent),
+                "reserved": exact(one.reserved),
                 "remaining": exact(one.remaining),
+                "above": list(one.above),
+                "period": one.period,
+                "closed": one.closed,
+                **({"delta_remaining": exact(one.delta_remaining)} if one.delta_budget else {}),
             }
             for one in accounts
         ]
@@ -199,7 +303,8 @@ def _history(ledger: Ledger, options: Namespace) -> int:
     if options.json:
         print_json([entry._asdict() for entry in entries])
         return 0
-    for text in history_table(entries):
+    names = ledger.names()
+    for text in history_table([entry._replace(who=names.get(entry.who, entry.who)) for entry in entries]):
         line(text)
     return 0
 
@@ -273,11 +378,47 @@ def _report(ledger: Ledger, options: Namespace) -> int:
 
 
 def _upgrade(ledger: Ledger, options: Namespace) -> int:
-    before, now = ledger.upgrade(), len(STEPS["sqlite"])
+    findings = ledger.verify().findings if options.dry_run else ()
+    before, now = ledger.upgrade(dry_run=options.dry_run), len(STEPS["sqlite"])
     if options.json:
-        print_json({"before": before, "now": now, "head": ledger.head})
-    else:
-        line(f"Schema {now} already." if before == now else f"Upgraded from schema {before} to {now}.")
+        told = {"dry_run": True, "findings": [*map(spelled, findings)]} if options.dry_run else {}
+        print_json({"before": before, "now": now, **told, "head": ledger.head})
+        return 1 if findings else 0
+    for text in findings:
+        line(red(spelled(text)))
+    done = "Would be upgraded" if options.dry_run else "Upgraded"
+    line(f"Schema {now} already." if before == now else f"{done} from schema {before} to {now}.")
+    if options.dry_run:
+        line("Nothing was changed. Older versions of zcdp refuse a ledger that was upgraded.")
+    return 1 if findings else 0
+
+
+def _plan(options: Namespace) -> int:
+    from zcdp.ledger.shares import ways
+
+    workload, stated = plan_from(options.plan)
+    neighbours = options.neighbours or stated.get("neighbours", "add-remove")
+    found = ways(
+        workload,
+        epsilon=options.epsilon,
+        delta=options.delta,
+        neighbours=neighbours,
+        approximate=options.approximate,
+        each=options.each,
+    )
+    if options.json:
+        rows = [{"counts": way.name, "orders": [*map(exact, way.orders)], "admits": way.admits} for way in found]
+        print_json({"epsilon": options.epsilon, "delta": options.delta, "ways": rows})
+        return 0
+    opened = {"rho": "--epsilon and --delta alone", "one order": "--order", "several orders": "Filter, in one process"}
+    rows_shown = [["counted by", "admits", "opened by"]]
+    for way in found:
+        order = f" {float(way.orders[0]):g}" if way.name == "one order" else ""
+        rows_shown.append([way.name, f"{way.admits:,}", opened[way.name] + order])
+    for text in table_lines(rows_shown, "<><"):
+        line(text)
+    line()
+    line(dim("such releases, each of which may depend on the results before it; the order is fixed when it is opened"))
     return 0
 
 

@@ -6,8 +6,7 @@ from argparse import Namespace
 from pathlib import Path
 
 from zcdp.cli.arguments import BadUsage, extra
-from zcdp.cli.output import check_writable, print_json, write_all, write_whole
-from zcdp.cli.terminal import Progress, line
+from zcdp.cli.output import Progress, check_writable, line, print_json, write_all, write_whole
 
 __all__ = ["run_figure", "run_table"]
 

@@ -7,8 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from zcdp.cli.arguments import BadUsage
-from zcdp.cli.output import check_writable, print_json
-from zcdp.cli.terminal import line
+from zcdp.cli.output import check_writable, line, print_json
 from zcdp.collection.randomize import randomize_file, receipt_of
 from zcdp.plans.plan_file import Collection, PlanFile, read_plan
 

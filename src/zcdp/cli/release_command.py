@@ -11,8 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from zcdp.cli.arguments import BadUsage
-from zcdp.cli.output import complain, print_json
-from zcdp.cli.terminal import Progress, bold, columns, dim, line, shown, width
+from zcdp.cli.output import Progress, bold, complain, line, print_json, shown, table_lines
 from zcdp.ledger import BudgetExceeded, KeyConflict, Ledger, LedgerError
 from zcdp.plans.plan_file import read_plan
 from zcdp.release import Release, ReleaseFailed, release
@@ -97,9 +96,7 @@ def _print(facts: dict[str, Any]) -> None:
     line()
     rows = [["table", "rows", "file"]]
     rows += [[one["name"], str(one["rows"]), one["file"]] for one in facts["tables"]]
-    head, *body = columns(rows, "<><", width=width())
-    line(dim(head))
-    for text in body:
+    for text in table_lines(rows, "<><"):
         line(text)
     line()
     spent = "Its cost was" if facts["repeated"] else "Spent"

@@ -7,10 +7,9 @@ from math import inf
 from typing import Any
 
 from zcdp.accounting.baselines import usual
-from zcdp.accounting.plan_account import TITLES
+from zcdp.accounting.theorem_pages import title
 from zcdp.cli.account_command import print_note_on_moves
-from zcdp.cli.output import print_json
-from zcdp.cli.terminal import bold, columns, dim, line, width
+from zcdp.cli.output import bold, columns, dim, line, print_json, width
 from zcdp.errors import BadValue
 from zcdp.numeric.balls import NotCertified
 from zcdp.plans.plan_text import parse
@@ -40,7 +39,7 @@ def run(options: Namespace) -> int:
     ]
     for text in columns(rows, "<<<", width=width()):
         line("  " + text)
-    line(f"  theorem       {TITLES.get(facts['theorem'], facts['theorem'])}")
+    line(f"  theorem       {title(facts['theorem'])}")
     line(dim(f"                docs/theorems/{facts['theorem']}.md"))
     line()
     charges = [

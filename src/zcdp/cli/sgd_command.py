@@ -9,11 +9,10 @@ from typing import Any
 
 from zcdp.accounting.calibration import calibrate
 from zcdp.cli.arguments import BadUsage
-from zcdp.cli.output import print_json
-from zcdp.cli.terminal import Progress, bold, columns, dim, line, width
+from zcdp.cli.output import Progress, bold, columns, dim, line, print_json, width
 from zcdp.mechanisms import Gaussian, Subsampled
 from zcdp.numeric.exact import Value, integer, positive_rational, probability
-from zcdp.privacy.plan import Plan
+from zcdp.privacy.curve import Plan
 from zcdp.text.numbers import cost
 
 __all__ = ["run"]

@@ -7,8 +7,7 @@ from textwrap import wrap
 from time import perf_counter
 from typing import TYPE_CHECKING
 
-from zcdp.cli.output import print_json
-from zcdp.cli.terminal import Progress, bold, columns, dim, green, line, red, width
+from zcdp.cli.output import Progress, bold, dim, green, line, print_json, red, table_lines, width
 from zcdp.verification import Result, checks
 from zcdp.verification import run as run_checks
 
@@ -62,9 +61,7 @@ def _print(results: list[Result], failed: list[Result]) -> None:
     for theorem, own in sorted(by_theorem.items()):
         verdict = "holds" if all(result.passed for result in own) else "FAILED"
         rows.append([theorem, str(len(own)), f"{sum(result.seconds for result in own):.2f}", verdict])
-    head, *body = columns(rows, "<>><", width=width())
-    line(dim(head))
-    for text in body:
+    for text in table_lines(rows, "<>><"):
         line(text)
     line()
     for result in failed:
@@ -111,8 +108,8 @@ def _prove(*, json: bool) -> int:
     rows = [["theorem", "boxes", "seconds", ""]]
     for one, proof, seconds in found:
         rows.append([one.theorem, f"{proof.boxes:,}", f"{seconds:.1f}", "proved" if proof.proved else "NOT PROVED"])
-    head, *body = columns(rows, "<>><", width=width())
-    line(dim(head))
+    head, *body = table_lines(rows, "<>><")
+    line(head)
     for text, (one, _, _) in zip(body, found, strict=True):
         line(text)
         for part in wrap(one.statement, width() - 2):

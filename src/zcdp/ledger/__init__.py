@@ -5,18 +5,21 @@
 
 from zcdp.ledger.book import Ledger
 from zcdp.ledger.chain import Entry
-from zcdp.ledger.model import Account, Spend
-from zcdp.ledger.store import BudgetExceeded, KeyConflict, LedgerBusy, LedgerError
+from zcdp.ledger.model import Account, Reservation, Spend
+from zcdp.ledger.store import AccountClosed, BudgetExceeded, KeyConflict, LedgerBusy, LedgerError, NothingReserved
 from zcdp.ledger.verification import Verification
 
 __all__ = [
     "Account",
+    "AccountClosed",
     "BudgetExceeded",
     "Entry",
     "KeyConflict",
     "Ledger",
     "LedgerBusy",
     "LedgerError",
+    "NothingReserved",
+    "Reservation",
     "Spend",
     "Verification",
 ]

@@ -7,20 +7,37 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import replace
+from datetime import datetime, timedelta
 from fractions import Fraction
+from itertools import islice
 from pathlib import Path
+from secrets import token_hex
 from types import TracebackType
 from typing import IO, Self
+from unicodedata import normalize
 
 from zcdp.accounting import Plan
 from zcdp.accounting.filter import charge_down
 from zcdp.errors import BadType, BadValue
 from zcdp.ledger import verification as exchange
 from zcdp.ledger import writing as text
-from zcdp.ledger.chain import Entry, Head
-from zcdp.ledger.model import Account, Spend, amount
-from zcdp.ledger.spend_text import composed, plan_of, priced
-from zcdp.ledger.store import LARGEST_SEAL, KeyConflict, KeyTaken, LedgerError, Request, Row, UnknownAccount, store_at
+from zcdp.ledger.chain import Entry, Head, name_commitment
+from zcdp.ledger.model import Account, Cost, Reservation, Spend, account_of, levels_of
+from zcdp.ledger.periods import period_at
+from zcdp.ledger.spend_text import composed, priced, said
+from zcdp.ledger.store import (
+    CHANGED,
+    LARGEST_SEAL,
+    KeyConflict,
+    KeyTaken,
+    LedgerError,
+    NothingReserved,
+    Person,
+    Request,
+    Row,
+    UnknownAccount,
+    store_at,
+)
 from zcdp.ledger.terms import Terms, small, terms_of
 from zcdp.ledger.verification import Verification, check_head, verify
 from zcdp.numeric.exact import Value, positive_rational
@@ -38,6 +55,9 @@ class Ledger:
     are rational numbers. Entries form a hash chain: keep a copy of `head` elsewhere and pass it as `expect_head` later,
     and a history that was rewritten or cut off is noticed.
 
+    With `private_names` entries have a salted commitment in place of the name given as `who`, and the name is kept
+    beside the record, where `forget` can erase it.
+
     >>> from tempfile import TemporaryDirectory
     >>> from zcdp import Laplace
     >>> folder = TemporaryDirectory()
@@ -52,7 +72,15 @@ class Ledger:
     >>> ledger.close(); folder.cleanup()
     """
 
-    def __init__(self, where: str | Path, *, expect_head: str | None = None, timeout: float = 30) -> None:
+    def __init__(
+        self,
+        where: str | Path,
+        *,
+        expect_head: str | None = None,
+        timeout: float = 30,
+        private_names: bool = False,
+    ) -> None:
+        self._private_names = private_names
         expected = None if expect_head is None else Head.parse(expect_head)
         self._store = store_at(where, timeout)
         if expected is not None and (wrong := check_head(self._store, expected)):
@@ -83,6 +111,10 @@ class Ledger:
         delta: Value | None = None,
         order: Value | None = None,
         workload: Curve | None = None,
+        approximate: Value | None = None,
+        under: str | None = None,
+        every: str | None = None,
+        zone: str | None = None,
         why: str = "",
         who: str = "",
     ) -> Account:
@@ -91,7 +123,12 @@ class Ledger:
         A budget of (epsilon, delta) is converted once: to rho, or, if `order` is given (or `workload`, for which the
         best order is found), to a budget of Renyi divergence at that order. Either way each spend may depend on all
         results before it. Opening an account again on the same terms changes nothing.
-        Theorem: docs/theorems/renyi-filter.md.
+
+        With `under` the account is a cap within another one: each spend is charged to both, and to all above, or to
+        none. With `approximate` spends may have a delta, up to this sum; of an (epsilon, delta) it is a part of delta.
+        With `every` (day, week, month, quarter or year, in the time zone `zone`) the budget is there anew in each
+        period. Theorems: docs/theorems/renyi-filter.md, docs/theorems/approximate-filter.md,
+        docs/theorems/budget-levels.md.
         """
         terms, budget = terms_of(
             unit=text.name(unit, "unit"),
@@ -101,9 +138,15 @@ class Ledger:
             delta=delta,
             order=order,
             workload=workload,
+            approximate=approximate,
+            under=None if under is None else text.name(under, "under"),
+            every=every,
+            zone=zone,
         )
-        asked = self._request(text.name(name, "account"), what=terms.to_json(), amount=str(budget), why=why, who=who)
         self._store.create()
+        asked = self._request(text.name(name, "account"), what=terms.to_json(), amount=str(budget), why=why, who=who)
+        if terms.under is not None:
+            terms.check_above(self.account(terms.under).terms)
         if self._store.open_account(asked) is None:
             first = next(entry for entry in self._store.entries(asked.account) if entry.kind == "open")
             if (first.what, first.amount) != (asked.what, asked.amount):
@@ -122,17 +165,32 @@ class Ledger:
         """All accounts, sorted by name."""
         return [_account(row) for row in self._store.state()[1]]
 
-    def remaining(self, account: str) -> Fraction:
-        """What may still be spent from an account: exact, in the account's currency (rho or a Renyi divergence)."""
-        return self.account(account).remaining
+    def levels(self, account: str) -> list[Account]:
+        """An account and all above it, the nearest first: what each spend is charged to."""
+        mine = self.account(account)
+        return [mine, *(self.account(name) for name in mine.above)]
 
-    def would_fit(self, account: str, mechanism: Curve | None = None, *, rho: Value | None = None) -> bool:
+    def remaining(self, account: str) -> Fraction:
+        """What may still be spent from an account: exact, in the account's currency (rho or a Renyi divergence).
+
+        It is the least of what remains in the account and in those above it; 0 if one of them is closed.
+        """
+        return min(Fraction(0) if level.closed else level.remaining for level in self.levels(account))
+
+    def would_fit(
+        self, account: str, mechanism: Curve | None = None, *, rho: Value | None = None, delta: Value | None = None
+    ) -> bool:
         """Whether a spend of this mechanism, plan or rho would be admitted now; nothing is spent."""
-        return self.cost(account, mechanism, rho=rho) <= self.remaining(account)
+        levels = self.levels(account)
+        cost = priced(levels[0].terms, mechanism, rho, delta)[1]
+        return all(
+            not level.closed and cost.size <= level.remaining and cost.delta <= level.delta_remaining
+            for level in levels
+        )
 
     def cost(self, account: str, mechanism: Curve | None = None, *, rho: Value | None = None) -> Fraction:
         """What a mechanism or plan would be charged, in the account's currency; nothing is spent."""
-        return priced(self.account(account).terms, mechanism, rho)[1]
+        return priced(self.account(account).terms, mechanism, rho)[1].size
 
     def spend(
         self,
@@ -142,6 +200,7 @@ class Ledger:
         key: str,
         why: str = "",
         rho: Value | None = None,
+        delta: Value | None = None,
         who: str = "",
         unit: str | None = None,
         neighbours: str | None = None,
@@ -150,11 +209,13 @@ class Ledger:
 
         Repeating a spend under its key charges nothing; using the key for something else raises `KeyConflict`. A
         mechanism stated for other neighbours than the account's is refused; a bare rho must hold for the account's
-        neighbours. Spend first, then look at the data. There is no refund.
+        neighbours. What is reserved under the key becomes the spend. With `delta` it is delta-approximate zCDP: what
+        is stated holds but for an event of this probability, which may give everything away.
+        Spend first, then look at the data. There is no refund.
         """
         mine = self.account(account)
         mine.terms.agree(unit=unit, neighbours=neighbours)
-        return self._spend([self._debit(mine, key, mechanism, rho, why, who)])[0]
+        return self._spend([self._debit(mine, key, mechanism, rho, why, who, delta)])[0]
 
     def spend_all(self, account: str, mechanisms: Mapping[str, Curve], *, why: str = "", who: str = "") -> list[Spend]:
         """Charge several mechanisms, each under its own key, in one transaction: all of them, or none.
@@ -165,41 +226,119 @@ class Ledger:
         return self._spend([self._debit(mine, key, one, None, why, who) for key, one in mechanisms.items()])
 
     def _debit(
-        self, mine: Account, key: str, mechanism: Curve | None, rho: Value | None, why: str, who: str
+        self,
+        mine: Account,
+        key: str,
+        mechanism: Curve | None,
+        rho: Value | None,
+        why: str,
+        who: str,
+        delta: Value | None = None,
     ) -> Request:
-        what, cost = priced(mine.terms, mechanism, rho)
+        what, cost = priced(mine.terms, mechanism, rho, delta)
         return self._request(mine.name, text.name(key, "key"), what, str(cost), why, who)
 
-    def _spend(self, asked: list[Request]) -> list[Spend]:
+    def _spend(self, asked: list[Request], *, reserved: bool = False) -> list[Spend]:
         same: set[str] = set()
         while True:
             try:
-                made = self._store.spend(asked)
+                made = self._store.spend(asked, reserved=reserved)
                 break
             except KeyTaken as conflict:
-                # The stored JSON differs. The spend is still a repetition if both texts parse to equal plans: then
-                # retry with the stored text.
                 request = conflict.request
-                before = self._store.find(request.account, request.key, "spend")
-                plan = None if before is None else plan_of(before.what)
-                if before is None or plan is None or plan != plan_of(request.what) or request.key in same:
+                if (stored := self._same(request)) is None or request.key in same:
                     raise KeyConflict(str(conflict)) from None
                 same.add(request.key)
-                asked = [replace(one, what=before.what) if one is request else one for one in asked]
+                asked = [replace(one, what=stored) if one is request else one for one in asked]
             except UnknownAccount as unknown:
                 raise self._unknown(str(unknown)) from None
-        return [Spend(entry.account, entry.key, amount(entry.amount), repeated, entry) for entry, repeated in made]
+        return [
+            Spend(entry.account, entry.key, Cost.parse(entry.amount).size, repeated, entry) for entry, repeated in made
+        ]
+
+    def _same(self, request: Request) -> str | None:
+        """The stored text of the spend or reservation under a key, if it differs but states the same; else None."""
+        before = self._store.find(request.account, request.key, "spend")
+        if before is None:
+            before = self._store.find(request.account, request.key, "reserve")
+        if before is None:
+            return None
+        stored = before.what if before.kind == "spend" else before.what.partition(" ")[2]
+        meant = said(stored)
+        return stored if meant is not None and meant.plan is not None and meant == said(request.what) else None
+
+    def reserve(
+        self,
+        account: str,
+        mechanism: Curve | None = None,
+        *,
+        key: str,
+        expires: timedelta | datetime | float,
+        why: str = "",
+        rho: Value | None = None,
+        delta: Value | None = None,
+        who: str = "",
+    ) -> Reservation:
+        """Take the cost of a mechanism, plan or rho out of what others can have, until it is spent or given back.
+
+        `commit` makes it a spend, as does `spend` or `release` of the same under this key; `give_back` ends it. It ends
+        by itself when it expires: at a time, or after a duration or so many seconds. Nothing may be drawn under a
+        reservation: only a spend can be sealed. Repeating it under its key changes nothing.
+        """
+        asked = self._debit(self.account(account), key, mechanism, rho, why, who, delta)
+        until = text.until(expires)
+        try:
+            made, repeated = self._store.reserve(asked, until)
+        except KeyTaken as conflict:
+            if (stored := self._same(asked)) is None:
+                raise KeyConflict(str(conflict)) from None
+            made, repeated = self._store.reserve(replace(asked, what=stored), until)
+        return _reservation(made, repeated=repeated)
+
+    def commit(self, account: str, key: str, *, why: str = "", who: str = "") -> Spend:
+        """Make a reservation a spend. Raises if there is none under the key, as it was given back or has expired."""
+        asked = self._keyed(account, key, who)
+        kept = self._store.find(asked.account, asked.key, "reserve")
+        if kept is None:
+            self.account(asked.account)
+            raise NothingReserved(asked.key)
+        debit = replace(
+            asked, what=kept.what.partition(" ")[2], amount=kept.amount, why=text.free(why or kept.why, "why")
+        )
+        return self._spend([debit], reserved=True)[0]
+
+    def give_back(self, account: str, key: str, *, why: str = "", who: str = "") -> Entry:
+        """End a reservation; what was spent is not given back. Returns the entry that ended it, this or an earlier."""
+        asked = self._keyed(account, key, who)
+        self.account(asked.account)
+        return self._store.give_back(replace(asked, why=text.free(why, "why")))
+
+    def reservations(self, account: str | None = None) -> list[Reservation]:
+        """The open reservations, of one account or of all; overdue ones are among them until the next write."""
+        name = None if account is None else self.account(account).name
+        places = [(one.account, one.key) for one in self._store.reservations() if name in (None, one.account)]
+        found = (self._store.find(*place, "reserve") for place in places)
+        return [_reservation(entry, repeated=True) for entry in found if entry is not None]
 
     def raise_budget(
         self, account: str, *, rho: Value | None = None, epsilon: Value | None = None, why: str, who: str = ""
     ) -> Account:
         """Set a larger budget and record the reason; give rho or epsilon, whichever the account was opened with."""
+        return self._change("raise", account, rho, epsilon, why, who)
+
+    def lower_budget(
+        self, account: str, *, rho: Value | None = None, epsilon: Value | None = None, why: str, who: str = ""
+    ) -> Account:
+        """Set a smaller budget, which must cover what is spent and reserved, and record the reason."""
+        return self._change("lower", account, rho, epsilon, why, who)
+
+    def _change(self, kind: str, account: str, rho: Value | None, epsilon: Value | None, why: str, who: str) -> Account:
         mine = self.account(account)
         if (rho is None) == (epsilon is None) or (rho is None) != (mine.terms.epsilon is not None):
-            kind = "rho" if mine.terms.epsilon is None else "epsilon"
-            raise BadType(f"the budget of {mine.name!r} is given as {kind}: raise that")
+            given = "rho" if mine.terms.epsilon is None else "epsilon"
+            raise BadType(f"the budget of {mine.name!r} is given as {given}: {kind} that")
         if not text.free(why, "why").strip():
-            raise BadValue("why must say why the budget is raised")
+            raise BadValue(f"why must say why the budget is {CHANGED[kind]}")
         terms: Terms = mine.terms
         if rho is not None:
             budget = small(charge_down(positive_rational(rho, "rho")), rho, "rho")
@@ -209,10 +348,28 @@ class Ledger:
             budget = terms.budget()
         asked = self._request(mine.name, "", terms.to_json(), str(budget), why, who)
         try:
-            self._store.raise_budget(asked)
+            self._store.change_budget(kind, asked)
         except ValueError:
             given = f"rho ({rho})" if rho is not None else f"epsilon ({epsilon})"
-            raise BadValue(f"{given} must be larger than the present budget: budgets are only raised") from None
+            if kind == "raise":
+                raise BadValue(f"{given} must be larger than the present budget: budgets are only raised") from None
+            taken = f"what is spent and reserved ({float(mine.spent + mine.reserved):.6g})"
+            if terms.every is not None:
+                taken += (
+                    f", and what was spent in the {terms.every} of the last spend, until the next one begins another"
+                )
+            raise BadValue(f"{given} must be smaller than the present budget, and cover {taken}") from None
+        return self.account(mine.name)
+
+    def close_account(self, account: str, *, why: str, who: str = "") -> Account:
+        """Close an account, and all under it, to further spends; open reservations can no longer be committed.
+
+        What was spent stays spent and what is sealed can be delivered. A closed account is not opened again.
+        """
+        mine = self.account(account)
+        if not text.free(why, "why").strip():
+            raise BadValue("why must say why the account is closed")
+        self._store.close_account(self._request(mine.name, why=why, who=who))
         return self.account(mine.name)
 
     def seal(self, account: str, key: str, data: bytes, *, who: str = "") -> bytes:
@@ -253,17 +410,28 @@ class Ledger:
             self.seal(account, key, draw(), who=who)
         return self.deliver(account, key, who=who)
 
-    def history(self, account: str | None = None) -> Iterator[Entry]:
-        """All entries, oldest first, of one account or of the whole ledger."""
-        return self._store.entries(None if account is None else self.account(account).name)
+    def history(self, account: str | None = None, *, after: int = 0, limit: int | None = None) -> Iterator[Entry]:
+        """The entries, oldest first, of one account or of the whole ledger.
+
+        By page: at most `limit` of those whose number is above `after`. The number of the last entry of a page is the
+        `after` of the next one; as entries are only added, no page changes.
+        """
+        name = None if account is None else self.account(account).name
+        if limit is None:
+            return self._store.entries(name, after=after)
+        if limit < 0:
+            raise BadValue(f"limit ({limit}) must not be negative")
+        return islice(self._store.entries(name, after=after), limit)
 
     def plan(self, account: str) -> Plan:
-        """All spends of an account as one plan: to ask for `epsilon_at`, or for a report.
+        """All spends of an account, and of those under it, as one plan: to ask for `epsilon_at`, or for a report.
 
         Its epsilon is a guarantee only if the mechanisms were not chosen by looking at earlier results. If they were,
         the guarantee is the account's budget (a privacy filter's).
         """
-        return composed(account, self._store.grouped(self.account(account).name))
+        mine = self.account(account).name
+        below = [row.name for row in self._store.state()[1] if mine in levels_of(row)]
+        return composed(account, [one for name in below for one in self._store.grouped(name)])
 
     @property
     def head(self) -> str:
@@ -283,16 +451,47 @@ class Ledger:
         """Create this ledger, which must not exist yet, from exported lines, verified first; returns their number."""
         return exchange.load(self._store, lines)
 
-    def upgrade(self) -> int:
-        """Bring the database schema up to date; returns the version it had before."""
-        return self._store.upgrade()
+    def upgrade(self, *, dry_run: bool = False) -> int:
+        """Bring the database schema up to date, forwards only; returns the version it had before.
+
+        With `dry_run` all of it is done and then undone, to see that it can be done. An older version of zcdp refuses
+        a ledger that was brought up.
+        """
+        return self._store.upgrade(dry_run=dry_run)
 
     def _request(
         self, account: str, key: str = "", what: str = "", amount: str = "", why: str = "", who: str = ""
     ) -> Request:
         from zcdp import __version__
 
-        return Request(account, key, what, amount, text.free(why, "why"), text.free(who, "who"), __version__)
+        return Request(account, key, what, amount, text.free(why, "why"), self._who(who), __version__)
+
+    def _who(self, who: str) -> str:
+        """The name as entries have it: as it is, or as a commitment to it, with a salt of its own."""
+        name = text.free(who, "who")
+        if not name or not self._private_names:
+            return name
+        salt = token_hex(16)
+        person = Person(name_commitment(salt, name), salt, name)
+        self._store.remember(person)
+        return person.commitment
+
+    def names(self) -> dict[str, str]:
+        """The names that are kept beside the record, by the commitments that entries have as `who`."""
+        return {person.commitment: person.name for person in self._store.people()}
+
+    def forget(self, name: str, *, why: str) -> int:
+        """Erase a person's name, kept by `private_names`, for good; returns under how many commitments it stood.
+
+        The chain stays whole: entries keep their commitments, which say nothing of the name any more. That so many
+        were erased is recorded, with the reason, which must not name the person. Backups and exports of the database
+        may still have the name, and so may the log beside an SQLite file while another program has it open.
+        """
+        if not text.free(why, "why").strip():
+            raise BadValue("why must say why the name is erased")
+        asked, same = self._request("", why=why), normalize("NFC", text.free(name, "name"))
+        spellings = {one.name for one in self._store.people() if normalize("NFC", one.name) == same}
+        return sum(self._store.forget(spelling, asked) for spelling in sorted(spellings))
 
     def _keyed(self, account: str, key: str, who: str) -> Request:
         return self._request(text.name(account, "account"), text.name(key, "key"), who=who)
@@ -307,4 +506,15 @@ class Ledger:
 
 
 def _account(row: Row) -> Account:
-    return Account(row[0], Terms.from_json(row[1]), amount(row[2]), amount(row[3]))
+    """The account as it is now: if its next period has begun, it is shown as the first spend will find it."""
+    found = account_of(row)
+    if found.terms.every is not None and found.terms.zone is not None:
+        label = period_at(text.now(), found.terms.every, found.terms.zone)
+        if label > found.period:
+            return replace(found, period=label, spent=Fraction(0), delta_spent=Fraction(0))
+    return found
+
+
+def _reservation(entry: Entry, *, repeated: bool) -> Reservation:
+    until = entry.what.partition(" ")[0]
+    return Reservation(entry.account, entry.key, Cost.parse(entry.amount).size, until, repeated, entry)

@@ -7,7 +7,7 @@ from typing import NamedTuple
 
 from zcdp.errors import BadValue
 
-__all__ = ["START", "Entry", "Head", "digest", "sealed_digest"]
+__all__ = ["START", "Entry", "Head", "digest", "name_commitment", "sealed_digest"]
 
 START = "0" * 64
 """The previous hash of the first entry."""
@@ -69,6 +69,16 @@ def digest(previous: str, entry: Entry) -> str:
     """
     parts = [MAGIC, previous.encode(), str(entry[0]).encode(), *(field.encode() for field in entry[1:-1])]
     return sha256(b"".join([b"%d:%b," % (len(part), part) for part in parts])).hexdigest()
+
+
+def name_commitment(salt: str, name: str) -> str:
+    """What an entry records of a name that may be erased: it says nothing of the name without the salt.
+
+    >>> name_commitment("00" * 16, "Anna")[:20]
+    'name:sha256:df0dc2f1'
+    """
+    parts = (salt.encode(), name.encode())
+    return f"name:sha256:{sha256(b''.join([b'%d:%b,' % (len(part), part) for part in parts])).hexdigest()}"
 
 
 def sealed_digest(data: bytes) -> str:

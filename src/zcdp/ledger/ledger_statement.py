@@ -5,21 +5,25 @@ It is what `zcdp ledger report --json` prints and what `report/ledger_report.py`
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+import re
+from collections.abc import Iterable, Mapping, Sequence
 from contextlib import suppress
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from functools import lru_cache
 from heapq import nlargest
 from math import inf, nextafter
+from operator import itemgetter
 from typing import Any
 
+from zcdp.accounting.filter import left_of_delta
 from zcdp.accounting.plan_account import total_of
 from zcdp.ledger.book import Ledger
 from zcdp.ledger.chain import Entry
-from zcdp.ledger.model import Account, amount
+from zcdp.ledger.model import Account, Cost, amount
 from zcdp.ledger.spend_text import plan_of
 from zcdp.ledger.store import LedgerError
+from zcdp.ledger.terms import Terms
 from zcdp.ledger.writing import now
 from zcdp.numeric.exact import Value, probability
 from zcdp.privacy.convert import zcdp_to_epsilon
@@ -49,6 +53,11 @@ def mechanism_of(what: str) -> str:
     return "given as rho" if plan is None else repr(plan)
 
 
+def purpose(entry: Entry) -> str:
+    """What a spend was for: its reason, without the digest of a plan file that a release adds; else its mechanisms."""
+    return re.sub(r": plan [0-9a-f]{64}$", "", entry.why) or mechanism_of(entry.what)
+
+
 @dataclass
 class _Tally:
     """Running sums over the entries of one account, fed one entry at a time."""
@@ -58,7 +67,13 @@ class _Tally:
     total: Fraction = Fraction(0)
     latest: str = ""
     raises: list[dict[str, Any]] = field(default_factory=list)
+    lowers: list[dict[str, Any]] = field(default_factory=list)
+    periods: list[str] = field(default_factory=list)
+    all_time: Fraction = Fraction(0)
+    """The sum of all spends; `total` is that of the present period, in an account that renews."""
     budgets: list[tuple[str, Fraction]] = field(default_factory=list)
+    most: tuple[Fraction, str] = (Fraction(0), "")
+    """The largest budget there ever was, and its terms: what every period of an account that renews is bounded by."""
     people: dict[tuple[str, str], tuple[int, Fraction]] = field(default_factory=dict)
     purposes: dict[str, tuple[int, Fraction]] = field(default_factory=dict)
     months: dict[str, tuple[int, Fraction]] = field(default_factory=dict)
@@ -69,23 +84,29 @@ class _Tally:
 
     def add(self, entry: Entry) -> None:
         self.latest = max(self.latest, entry.at)  # times in the chart never decrease, even if the clock did
-        if entry.kind in ("open", "raise"):
+        if entry.kind in ("open", "raise", "lower"):
             budget = amount(entry.amount)
             self.opened = self.opened or entry.at
-            if entry.kind == "raise":
+            if entry.kind != "open":
                 said = {"at": entry.at, "to": exact(budget), "why": entry.why, "who": entry.who, "login": entry.login}
-                self.raises.append(said)
+                (self.raises if entry.kind == "raise" else self.lowers).append(said)
             self.budgets.append((self.latest, budget))
+            self.most = max(self.most, (budget, entry.what), key=itemgetter(0))
+        elif entry.kind == "period":
+            self.periods.append(entry.what)
+            self.total = Fraction(0)
+            self.points.append((self.latest, self.total))
         elif entry.kind == "spend":
-            self._spend(entry, amount(entry.amount))
+            self._spend(entry, Cost.parse(entry.amount).size)
         else:
             self.states[entry.kind] = self.states.get(entry.kind, 0) + 1
 
     def _spend(self, entry: Entry, cost: Fraction) -> None:
         self.spends += 1
         self.total += cost
+        self.all_time += cost
         _count(self.people, (entry.login, entry.who), cost)
-        _count(self.purposes, entry.why or mechanism_of(entry.what), cost)
+        _count(self.purposes, purpose(entry), cost)
         _count(self.months, entry.at[:7], cost)
         self.points.append((self.latest, self.total))
         if len(self.points) > 8 * MOST_POINTS:
@@ -118,10 +139,16 @@ def statement(ledger: Ledger, accounts: Iterable[str] = (), *, delta: Value = "1
     found = ledger.verify()
     chosen = [ledger.account(name) for name in accounts] or ledger.accounts()
     tallies = {account.name: _Tally() for account in chosen}
-    for entry in ledger.history():
-        if entry.account in tallies:
-            with suppress(LedgerError, TypeError):  # an edited entry: `verify` has it among its findings
-                tallies[entry.account].add(entry)
+    known = ledger.accounts()
+    levels = {account.name: (account.name, *account.above) for account in known}
+    names = ledger.names()
+    for stored in ledger.history():
+        entry = stored._replace(who=names.get(stored.who, stored.who)) if stored.who else stored
+        charged = levels.get(entry.account, ()) if entry.kind == "spend" else (entry.account,)
+        for name in charged:
+            if name in tallies:
+                with suppress(LedgerError, TypeError):  # an edited entry: `verify` has it among its findings
+                    tallies[name].add(entry)
     from zcdp import __version__
 
     return {
@@ -133,13 +160,16 @@ def statement(ledger: Ledger, accounts: Iterable[str] = (), *, delta: Value = "1
         "passed": found.passed,
         "findings": list(found.findings),
         "delta": float(at),
-        "accounts": [_account(ledger, account, tallies[account.name], at) for account in chosen],
+        "accounts": [_account(ledger, account, known, tallies[account.name], at) for account in chosen],
     }
 
 
-def _account(ledger: Ledger, account: Account, tally: _Tally, delta: Fraction) -> dict[str, Any]:
+def _account(
+    ledger: Ledger, account: Account, known: Sequence[Account], tally: _Tally, delta: Fraction
+) -> dict[str, Any]:
     terms = account.terms
     numbers = {"order": terms.order, "epsilon": terms.epsilon, "delta": terms.delta}
+    renewing = {one.name for one in known if one.terms.every is not None}
     return {
         "name": account.name,
         "unit": terms.unit,
@@ -149,7 +179,19 @@ def _account(ledger: Ledger, account: Account, tally: _Tally, delta: Fraction) -
         "currency": account.currency,
         "budget": exact(account.budget),
         "spent": exact(account.spent),
+        "reserved": exact(account.reserved),
         "remaining": exact(account.remaining),
+        "above": list(account.above),
+        "below": [one.name for one in known if account.name in one.above],
+        "closed": account.closed,
+        "every": terms.every,
+        "zone": terms.zone,
+        "period": account.period,
+        "periods": len(tally.periods),
+        "lasting": next((name for name in account.above if name not in renewing), None),
+        "all_time": exact(tally.all_time),
+        "approximate": None if terms.approximate is None else exact(terms.approximate),
+        "delta_remaining": exact(account.delta_remaining),
         "share": float(account.spent / account.budget),
         "opened": tally.opened,
         "last": tally.latest,
@@ -157,6 +199,7 @@ def _account(ledger: Ledger, account: Account, tally: _Tally, delta: Fraction) -
         "sealed": tally.states.get("seal", 0),
         "delivered": tally.states.get("deliver", 0),
         "raises": tally.raises,
+        "lowers": tally.lowers,
         "budgets": [[when, float(budget)] for when, budget in tally.budgets],
         "points": [[when, float(total)] for when, total in _thinned(tally.points, MOST_POINTS)] if tally.points else [],
         "months": [
@@ -167,7 +210,7 @@ def _account(ledger: Ledger, account: Account, tally: _Tally, delta: Fraction) -
         "purposes": _table(tally.purposes, lambda key: {"why": key}),
         "largest": [_spend(entry) for _, entry in nlargest(MOST_ROWS, tally.largest, key=_by_cost)],
         "recent": [_spend(entry) for entry in reversed(tally.recent[-MOST_ROWS:])],
-        "guarantee": _guarantee(account, delta),
+        "guarantee": _guarantee(_promised(account, tally), delta),
         "information": _information(ledger, account, terms.delta or delta),
     }
 
@@ -192,19 +235,37 @@ def _spend(entry: Entry) -> dict[str, Any]:
         "why": entry.why,
         "who": entry.who,
         "login": entry.login,
-        "cost": exact(amount(entry.amount)),
+        "cost": exact(Cost.parse(entry.amount).size),
     }
 
 
+def _promised(account: Account, tally: _Tally) -> Account:
+    """The account with the budget that its promise is about.
+
+    A budget is not lowered below what is spent, but an earlier period of an account that renews may have spent more:
+    its promise is that of the largest budget there was.
+    """
+    budget, terms = tally.most
+    if account.terms.every is None or budget <= account.budget:
+        return account
+    return replace(account, budget=budget, terms=Terms.from_json(terms))
+
+
 def _guarantee(account: Account, delta: Fraction) -> dict[str, Any]:
-    """The guarantee of the budget, which holds for adaptively chosen mechanisms too (privacy filter)."""
+    """The guarantee of the budget, which holds for adaptively chosen mechanisms too (privacy filter).
+
+    Of an account under another it is about what its results add, and of one that renews about each period: `above` and
+    `every` say so. Theorems: docs/theorems/approximate-filter.md, docs/theorems/budget-levels.md.
+    """
     terms = account.terms
     if terms.epsilon is not None and terms.delta is not None:
         return {"rho": None, "epsilon": _at_least(terms.epsilon), "delta": _at_least(terms.delta)}
+    mass = account.delta_budget
+    part = left_of_delta(delta, mass) if mass < delta else delta
     return {
         "rho": _at_least(account.budget),
-        "epsilon": zcdp_to_epsilon(account.budget, delta),
-        "delta": _at_least(delta),
+        "epsilon": zcdp_to_epsilon(account.budget, part),
+        "delta": _at_least(delta if mass < delta else mass + (1 - mass) * delta),
     }
 
 

@@ -9,10 +9,10 @@ from zcdp.ledger.store import LedgerError
 
 __all__ = ["FORMAT", "STEPS", "check_format", "script", "statements"]
 
-STEPS = {"sqlite": ["sqlite_1.sql"], "postgres": ["postgres_1.sql"]}
+STEPS = {"sqlite": ["sqlite_1.sql", "sqlite_2.sql"], "postgres": ["postgres_1.sql", "postgres_2.sql"]}
 """The step at index n migrates from version n to n + 1. A step is never edited once it was published."""
 FORMAT = len(STEPS["sqlite"])
-"""The schema version that this zcdp reads and writes."""
+"""The schema version that this zcdp writes. Older ones are read, verified and brought up, never the other way."""
 
 
 def script(name: str) -> str:
@@ -41,9 +41,9 @@ def statements(text: str) -> list[str]:
     return [one for one in found if one.strip(" ;\n")]
 
 
-def check_format(where: str, version: int, known: int) -> None:
-    """Raise `LedgerError` unless the ledger's schema version is the one that this zcdp knows."""
+def check_format(where: str, version: int, known: int, *, read: bool = False) -> None:
+    """Raise `LedgerError` unless the ledger's schema version is the one that this zcdp knows, or an older to `read`."""
     if version > known:
         raise LedgerError(f"{where} is of schema {version}, newer than this zcdp (schema {known}): install a newer one")
-    if version < known:
+    if version < known and not read:
         raise LedgerError(f"{where} is of schema {version}, this zcdp writes {known}: zcdp ledger upgrade brings it up")

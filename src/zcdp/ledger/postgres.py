@@ -1,6 +1,6 @@
 """A ledger on a PostgreSQL server: the connection, error messages without secrets, and the implementation of `Store`.
 
-The checks and writes are functions in the database (`sql/postgres_1.sql`), so that a login without rights on the
+The checks and writes are functions in the database (`sql/postgres_2.sql`), so that a login without rights on the
 tables can spend, but cannot edit the history.
 """
 
@@ -14,21 +14,28 @@ from types import ModuleType
 from typing import TYPE_CHECKING, Any, TypeVar
 from urllib.parse import parse_qsl, unquote, urlsplit
 
+from zcdp.accounting.filter import units
 from zcdp.errors import BadValue, MissingExtra
 from zcdp.ledger.chain import Entry, Head
 from zcdp.ledger.migrations import STEPS, check_format, script
-from zcdp.ledger.model import amount, refusal
+from zcdp.ledger.model import amount, closed, refusal
 from zcdp.ledger.store import (
     BATCH,
-    BudgetExceeded,
+    NO_REFUND,
+    Kept,
+    KeyConflict,
+    KeyEnded,
     KeyTaken,
     LedgerBusy,
     LedgerError,
+    NothingReserved,
+    Person,
     Request,
     Row,
     Store,
     UnknownAccount,
 )
+from zcdp.ledger.terms import Terms
 
 if TYPE_CHECKING:
     import psycopg
@@ -122,18 +129,26 @@ def _secrets(address: str) -> set[str]:
 
 
 def failure(name: str, error: psycopg.Error, timeout: float, request: Any) -> Exception:
-    """The exception to raise for an error of the server; codes ZC001 to ZC004 are those of our own SQL functions."""
+    """The exception to raise for an error of the server; codes that begin with ZC are those of our own functions."""
     code, detail = error.sqlstate or "", (error.diag.message_detail or "") if error.diag else ""
     asked = request[0] if isinstance(request, list) and request else request
     if code == "ZC001":
-        budget, spent = (amount(part) for part in detail.split(" "))
-        return BudgetExceeded(refusal(amount(asked.amount), budget - spent))
+        what, cost, left, level = detail.split(" ", 3)
+        return refusal(asked.account, level, int(cost), int(left), what=what)
     if code == "ZC002":
         return KeyTaken(asked) if asked.key else FileExistsError(asked.account)
     if code == "ZC003":
-        return UnknownAccount(asked.account)
+        return UnknownAccount(asked.account if asked.key or not asked.what else _under(asked))
     if code == "ZC004" and "budget" in (error.diag.message_primary or ""):
-        return BadValue("a budget is raised, with a reason")
+        return BadValue("a budget is raised or lowered, with a reason")
+    if code == "ZC007":
+        return closed(detail)
+    if code == "ZC008":
+        return NothingReserved(asked.key)
+    if code == "ZC010":
+        return KeyEnded(asked.key)
+    if code == "ZC011":
+        return KeyConflict(NO_REFUND)
     if code.startswith("ZC"):
         return LedgerError(f"{name}: {error.diag.message_primary}")
     if code == "55P03":
@@ -151,6 +166,14 @@ def failure(name: str, error: psycopg.Error, timeout: float, request: Any) -> Ex
     return LedgerError(f"{name}: the server refused ({code})")
 
 
+def _under(request: Request) -> str:
+    """The account above one that is to be opened, or the account itself: which of both is not known."""
+    try:
+        return Terms.from_json(request.what).under or request.account
+    except LedgerError:
+        return request.account
+
+
 # The store: every write is one call of an SQL function that checks and records under one lock.
 
 T = TypeVar("T")
@@ -158,8 +181,12 @@ COLUMNS = ", ".join(Entry._fields)
 # The condition key <> '' lets the database use its partial index, which leaves out entries without a key.
 FIND_ENTRY = f"SELECT {COLUMNS} FROM zcdp_ledger.entry WHERE account = %s AND key = %s AND kind = %s AND key <> ''"
 SPEND = f"SELECT repeated, {', '.join(f'(made).{name}' for name in Entry._fields)} FROM zcdp_ledger.spend(" + (
-    "%s, %s, %s, %s, %s, %s, %s, %s)"
+    "%s, %s, %s, %s, %s, %s, %s, %s, %s)"
 )
+RESERVE = SPEND.replace("zcdp_ledger.spend(", "zcdp_ledger.reserve(")
+ROW = ", ".join(f"a.{name}::text" for name in Row._fields)
+FIRST_ROW = "a.name, a.terms, '', a.budget, a.spent, '0', '0', '0', '0', '', ''"
+"""The columns of `Row` in a ledger of schema 1, where sums were fractions."""
 LOCK_SCHEMA = "SELECT pg_advisory_xact_lock(2053334128)"
 """Serializes creation and upgrade: of two programs that start at once the second waits, and then finds it done."""
 
@@ -176,21 +203,29 @@ class Postgres(Store):
         self._held = RLock()
         self._connection: psycopg.Connection[Any] | None = None
         self._process = getpid()
-        self._checked = False
+        self._found = 0
+        """The schema version of the ledger, as it was found on this connection; 0 until it was looked at."""
 
     @property
     def _format(self) -> int:
         return len(self._steps)
 
-    def _run(self, work: Callable[[psycopg.Connection[Any]], T], *, check: bool = True, request: Any = None) -> T:
+    def _run(
+        self,
+        work: Callable[[psycopg.Connection[Any]], T],
+        *,
+        check: bool = True,
+        read: bool = False,
+        request: Any = None,
+    ) -> T:
         """Run `work` on a live connection. If the connection is lost it is run once more: all writes are idempotent."""
         psycopg = driver()
         with self._lock:
             for again in (True, False):
                 try:
                     connection = self._live()
-                    if check and not self._checked:
-                        self._check(connection)
+                    if check and self._found != self._format:
+                        self._check(connection, read=read)
                     return work(connection)
                 except psycopg.Error as error:
                     gone = self._connection is None or self._connection.broken
@@ -203,20 +238,20 @@ class Postgres(Store):
 
     def _live(self) -> psycopg.Connection[Any]:
         if self._connection is None or self._connection.closed:
-            self._connection, self._checked = connect(self._address, self.name, self._timeout), False
+            self._connection, self._found = connect(self._address, self.name, self._timeout), 0
         return self._connection
 
     def _drop(self) -> None:
         if self._connection is not None:
             self._connection.close()
-        self._connection, self._checked = None, False
+        self._connection, self._found = None, 0
 
     @property
     def _lock(self) -> RLock:
         """The lock around the connection. After a fork both are replaced: the socket belongs to the parent."""
         if self._process != getpid():
             self._kept, self._connection = self._connection, None
-            self._held, self._process, self._checked = RLock(), getpid(), False
+            self._held, self._process, self._found = RLock(), getpid(), 0
         return self._held
 
     def _version(self, connection: psycopg.Connection[Any]) -> int:
@@ -230,12 +265,12 @@ class Postgres(Store):
         found = connection.execute("SELECT format FROM zcdp_ledger.ledger").fetchone()
         return int(found[0]) if found else 0
 
-    def _check(self, connection: psycopg.Connection[Any]) -> None:
+    def _check(self, connection: psycopg.Connection[Any], *, read: bool = False) -> None:
         version = self._version(connection)
         if version == 0:
             raise LedgerError(f"{self.name}: there is no ledger yet: zcdp ledger open makes one")
-        check_format(self.name, version, self._format)
-        self._checked = True
+        check_format(self.name, version, self._format, read=read)
+        self._found = version
 
     def create(self) -> None:
         def work(connection: psycopg.Connection[Any]) -> None:
@@ -256,7 +291,9 @@ class Postgres(Store):
             text = script(step) if step.endswith(".sql") else step
             connection.execute(text.encode())
 
-    def upgrade(self) -> int:
+    def upgrade(self, *, dry_run: bool = False) -> int:
+        import psycopg
+
         def work(connection: psycopg.Connection[Any]) -> int:
             with connection.transaction():
                 connection.execute(LOCK_SCHEMA)
@@ -267,12 +304,14 @@ class Postgres(Store):
                 connection.execute("LOCK TABLE zcdp_ledger.ledger IN ACCESS EXCLUSIVE MODE")
                 self._schema(connection, version)
                 connection.execute("UPDATE zcdp_ledger.ledger SET format = %s", (self._format,))
-                what = f"{version} to {self._format}"
                 connection.execute(
-                    "SELECT zcdp_ledger.append(l, 'upgrade', '', '', %s, '', '', '', %s) FROM zcdp_ledger.ledger l",
-                    (what, _version()),
+                    "SELECT zcdp_ledger.append(zcdp_ledger.stamp(), 'upgrade', '', '', %s, '', '', '', %s)",
+                    (f"{version} to {self._format}", _version()),
                 )
+                if dry_run:
+                    raise psycopg.Rollback
                 return version
+            return version  # after a rollback, which ends the block without an error
 
         return self._run(work, check=False)
 
@@ -290,12 +329,12 @@ class Postgres(Store):
         except FileExistsError:
             return None
 
-    def spend(self, requests: Sequence[Request]) -> list[tuple[Entry, bool]]:
+    def spend(self, requests: Sequence[Request], *, reserved: bool = False) -> list[tuple[Entry, bool]]:
         at: list[Request] = []
 
         def one(connection: psycopg.Connection[Any], r: Request) -> tuple[Entry, bool]:
             at[:] = [r]
-            values = (self._format, r.account, r.key, r.what, r.amount, r.why, r.who, r.version)
+            values = (self._format, r.account, r.key, r.what, r.amount, r.why, r.who, r.version, reserved)
             row = connection.execute(SPEND, values).fetchone()
             assert row is not None
             return Entry(*row[1:]), row[0]
@@ -308,9 +347,24 @@ class Postgres(Store):
 
         return self._run(work, request=at)
 
-    def raise_budget(self, request: Request) -> Entry:
+    def reserve(self, request: Request, until: str) -> tuple[Entry, bool]:
         r = request
-        return self._entry("raise_budget", r.account, r.what, r.amount, r.why, r.who, r.version, request=request)
+        values = (self._format, r.account, r.key, r.what, r.amount, until, r.why, r.who, r.version)
+        row = self._run(lambda connection: connection.execute(RESERVE, values).fetchone(), request=request)
+        assert row is not None
+        return Entry(*row[1:]), row[0]
+
+    def give_back(self, request: Request) -> Entry:
+        r = request
+        return self._entry("give_back", r.account, r.key, r.why, r.who, r.version, request=request)
+
+    def change_budget(self, kind: str, request: Request) -> Entry:
+        r = request
+        return self._entry("change_budget", kind, r.account, r.what, r.amount, r.why, r.who, r.version, request=request)
+
+    def close_account(self, request: Request) -> Entry:
+        r = request
+        return self._entry("close_account", r.account, r.why, r.who, r.version, request=request)
 
     def seal(self, request: Request, data: bytes) -> bytes:
         r = request
@@ -330,25 +384,70 @@ class Postgres(Store):
         return bytes(row[0])
 
     def _rows(self, query: str, values: Sequence[object] = ()) -> list[tuple[Any, ...]]:
-        return self._run(lambda connection: connection.execute(query, values).fetchall())
+        return self._run(lambda connection: connection.execute(query, values).fetchall(), read=True)
 
     def state(self) -> tuple[Head, list[Row]]:
         def work(connection: psycopg.Connection[Any]) -> tuple[Head, list[Row]]:
             # One statement, so that head and accounts come from one snapshot.
             query = (
-                "SELECT l.length, l.head, a.name, a.terms, a.budget, a.spent FROM zcdp_ledger.ledger l "
+                f"SELECT l.length, l.head, {self._columns} FROM zcdp_ledger.ledger l "
                 "LEFT JOIN zcdp_ledger.account a ON true ORDER BY a.name"
             )
             rows = connection.execute(query).fetchall()
             if not rows:
                 raise LedgerError(f"{self.name}: the row that holds the head is missing")
-            return Head(rows[0][0], rows[0][1]), [row[2:] for row in rows if row[2] is not None]
+            return Head(rows[0][0], rows[0][1]), [self._row(row[2:]) for row in rows if row[2] is not None]
 
-        return self._run(work)
+        return self._run(work, read=True)
+
+    @property
+    def _columns(self) -> str:
+        return FIRST_ROW if self._found == 1 else ROW
+
+    def _row(self, values: Sequence[str]) -> Row:
+        row = Row(*values)
+        if self._found > 1:
+            return row
+        return row._replace(budget=str(units(amount(row.budget))), spent=str(units(amount(row.spent))))
 
     def account(self, name: str) -> Row | None:
-        rows = self._rows("SELECT name, terms, budget, spent FROM zcdp_ledger.account WHERE name = %s", (name,))
-        return (rows[0][0], rows[0][1], rows[0][2], rows[0][3]) if rows else None
+        def work(connection: psycopg.Connection[Any]) -> Row | None:
+            query = f"SELECT {self._columns} FROM zcdp_ledger.account a WHERE name = %s"
+            found = connection.execute(query, (name,)).fetchone()
+            return None if found is None else self._row(found)
+
+        return self._run(work, read=True)
+
+    def remember(self, person: Person) -> None:
+        values = (self._format, *person)
+        self._run(lambda connection: connection.execute("SELECT zcdp_ledger.remember(%s, %s, %s, %s)", values))
+
+    def people(self) -> list[Person]:
+        def work(connection: psycopg.Connection[Any]) -> list[Person]:
+            if self._found == 1:
+                return []
+            query = "SELECT commitment, salt, name FROM zcdp_ledger.person ORDER BY commitment"
+            return [Person(*row) for row in connection.execute(query).fetchall()]
+
+        return self._run(work, read=True)
+
+    def forget(self, name: str, request: Request) -> int:
+        values = (self._format, name, request.why, request.who, request.version)
+        query = "SELECT zcdp_ledger.forget(%s, %s, %s, %s, %s)"
+        row = self._run(lambda connection: connection.execute(query, values).fetchone())
+        assert row is not None
+        return int(row[0])
+
+    def reservations(self) -> list[Kept]:
+        def work(connection: psycopg.Connection[Any]) -> list[Kept]:
+            if self._found == 1:
+                return []
+            query = (
+                "SELECT account, key, size::text, delta::text, until FROM zcdp_ledger.reservation ORDER BY account, key"
+            )
+            return [Kept(*row) for row in connection.execute(query).fetchall()]
+
+        return self._run(work, read=True)
 
     def find(self, account: str, key: str, kind: str) -> Entry | None:
         rows = self._rows(FIND_ENTRY, (account, key, kind))
@@ -377,7 +476,13 @@ class Postgres(Store):
     def seals(self) -> Iterator[tuple[str, str]]:
         yield from ((row[0], row[1]) for row in self._rows("SELECT account, key FROM zcdp_ledger.sealed"))
 
-    def load(self, entries: Iterable[Entry], rows: Sequence[Row], sealed: Iterable[tuple[str, str, bytes]]) -> None:
+    def load(
+        self,
+        entries: Iterable[Entry],
+        rows: Sequence[Row],
+        reservations: Sequence[Kept],
+        sealed: Iterable[tuple[str, str, bytes]],
+    ) -> None:
         def work(connection: psycopg.Connection[Any]) -> None:
             last: Entry | None = None
             with connection.transaction():
@@ -389,10 +494,15 @@ class Postgres(Store):
                     for last in entries:
                         copy.write_row(last)
                 assert last is not None
+                given = ", ".join(["%s"] * 3 + ["%s::text::numeric"] * 6 + ["%s"] * 2)
+                insert = f"INSERT INTO zcdp_ledger.account ({', '.join(Row._fields)}) VALUES ({given})"
                 for row in rows:
-                    connection.execute("INSERT INTO zcdp_ledger.account VALUES (%s, %s, %s, %s)", row)
-                for one in sealed:
-                    connection.execute("INSERT INTO zcdp_ledger.sealed VALUES (%s, %s, %s)", one)
+                    connection.execute(insert, row)
+                insert = "INSERT INTO zcdp_ledger.reservation VALUES (%s, %s, %s::text::numeric, %s::text::numeric, %s)"
+                for one in reservations:
+                    connection.execute(insert, one)
+                for held in sealed:
+                    connection.execute("INSERT INTO zcdp_ledger.sealed VALUES (%s, %s, %s)", held)
                 connection.execute(
                     "INSERT INTO zcdp_ledger.ledger (format, length, head) VALUES (%s, %s, %s)",
                     (self._format, last.seq, last.hash),

@@ -5,16 +5,21 @@ from __future__ import annotations
 import json
 from collections.abc import Iterable
 from fractions import Fraction
+from functools import lru_cache
+from typing import NamedTuple
 
 from zcdp.accounting import Plan
 from zcdp.accounting.filter import charge
 from zcdp.errors import BadType, BadValue
+from zcdp.ledger.model import Cost
 from zcdp.ledger.store import LONGEST_PLAN
 from zcdp.ledger.terms import Terms
-from zcdp.numeric.exact import Value, positive_rational
+from zcdp.numeric.exact import Value, positive_rational, probability
+from zcdp.numeric.parameter_domains import unlimited
+from zcdp.plans.plan_file import PlanFile
 from zcdp.privacy.curve import Curve
 
-__all__ = ["bare_rho", "composed", "cost_of", "plan_of", "priced", "written"]
+__all__ = ["bare_rho", "composed", "cost_of", "plan_of", "priced", "reason_of", "said", "written"]
 
 
 def written(curve: Curve) -> str:
@@ -25,18 +30,54 @@ def written(curve: Curve) -> str:
     return text
 
 
-def priced(terms: Terms, mechanism: Curve | None, rho: Value | None) -> tuple[str, Fraction]:
-    """The text to store for a mechanism or a rho, and its cost in the currency of these terms."""
+def priced(terms: Terms, mechanism: Curve | None, rho: Value | None, delta: Value | None = None) -> tuple[str, Cost]:
+    """The text to store for a mechanism or a rho, and its cost in the currency of these terms.
+
+    With `delta` the spend is delta-approximate zCDP: what is given holds but for an event of that probability.
+    """
     if (mechanism is None) == (rho is None):
         raise BadType("give a mechanism, or rho")
+    mass = Fraction(0) if delta is None else charge(probability(delta, "delta"))
+    more = {"delta": str(mass)} if mass else {}
     if rho is not None:
         if terms.order is not None:
             raise BadValue("this account counts a Renyi divergence: give the mechanism, a bare rho does not tell it")
         cost = charge(positive_rational(rho, "rho"))
-        return json.dumps({"rho": str(cost)}), cost
+        return json.dumps({**more, "rho": str(cost)}), Cost(cost, mass)
     if not isinstance(mechanism, Curve):
         raise BadType(f"{mechanism!r} is not a mechanism or a plan; a number is given as rho={mechanism!r}")
-    return written(mechanism), terms.cost(mechanism)
+    text = written(mechanism)
+    return json.dumps({**more, "plan": text}) if mass else text, Cost(terms.cost(mechanism), mass)
+
+
+class Said(NamedTuple):
+    """A stored spend as it was given: a plan or a rho, and the delta of approximate zCDP."""
+
+    plan: Plan | None
+    rho: Fraction | None
+    delta: Fraction
+
+
+@lru_cache(4096)  # the same few plans are read many times
+@unlimited()  # what was written was in the domain of the version that wrote it
+def said(what: str) -> Said | None:
+    """Read what `priced` wrote; None for any other text.
+
+    >>> said('{"delta": "1/1000", "rho": "1/10"}')
+    Said(plan=None, rho=Fraction(1, 10), delta=Fraction(1, 1000))
+    """
+    try:
+        if not what.startswith("{"):
+            return Said(Plan.from_json(what), None, Fraction(0))
+        data = json.loads(what)
+        if json.dumps(data) != what or set(data) - {"delta", "rho", "plan"} or ("rho" in data) == ("plan" in data):
+            return None
+        delta, rho = Fraction(data.get("delta", "0")), Fraction(data.get("rho", "1"))
+        if not 0 <= delta < 1 or ("delta" in data) != (delta > 0) or rho <= 0 or ("plan" in data and not delta):
+            return None
+        return Said(Plan.from_json(data["plan"]) if "plan" in data else None, rho if "rho" in data else None, delta)
+    except (ValueError, TypeError, AttributeError, ArithmeticError, RecursionError):
+        return None
 
 
 def bare_rho(what: str) -> Fraction | None:
@@ -45,37 +86,46 @@ def bare_rho(what: str) -> Fraction | None:
     >>> bare_rho('{"rho": "1/10"}')
     Fraction(1, 10)
     """
-    if not what.startswith('{"rho": "'):
-        return None
-    try:
-        data = json.loads(what)
-        rho = Fraction(data["rho"])
-        return rho if set(data) == {"rho"} and rho > 0 else None
-    except (ValueError, TypeError, ZeroDivisionError, RecursionError):
-        return None
+    found = said(what)
+    return None if found is None else found.rho
 
 
 def plan_of(what: str) -> Plan | None:
     """The plan of a spend; None if it was given as rho, or cannot be read."""
-    try:
-        return None if what.startswith("{") else Plan.from_json(what)
-    except (ValueError, TypeError, ArithmeticError, RecursionError):
-        return None
+    found = said(what)
+    return None if found is None else found.plan
 
 
-def cost_of(terms: Terms, what: str) -> Fraction | str:
+@unlimited()
+def cost_of(terms: Terms, what: str) -> Cost | str:
     """The cost of a stored spend as this version of zcdp computes it; or, as text, why it cannot be one."""
-    if (rho := bare_rho(what)) is not None:
-        return rho if terms.order is None else "is known by rho alone, in an account that counts a Renyi divergence"
-    plan = plan_of(what)
-    if plan is None:
+    found = said(what)
+    if found is None:
         return "has a plan that this zcdp cannot read"
-    if (wrong := terms.strange(plan)) is not None:
+    if found.rho is not None:
+        if terms.order is not None:
+            return "is known by rho alone, in an account that counts a Renyi divergence"
+        return Cost(found.rho, found.delta)
+    assert found.plan is not None
+    if (wrong := terms.strange(found.plan)) is not None:
         return wrong[0]
     try:
-        return terms.cost(plan)
+        return Cost(terms.cost(found.plan), found.delta)
     except (ValueError, ArithmeticError):
         return "has a plan that this zcdp cannot price"
+
+
+def reason_of(plan: PlanFile) -> str:
+    """What a plan file says it is for: its title, data set and author; empty if it says nothing.
+
+    >>> from zcdp.plans.plan_file import read_plan
+    >>> query = '[[query]]\\nname = "a"\\nmechanism = "PureDP(epsilon=1)"'
+    >>> text = 'title = "Ages"\\nauthor = "Office"\\ndataset = "Census"\\n' + query
+    >>> reason_of(read_plan("plan.toml", text))
+    'Ages (Census, by Office)'
+    """
+    more = ", ".join([*([plan.dataset] if plan.dataset else []), *([f"by {plan.author}"] if plan.author else [])])
+    return f"{plan.title or plan.source} ({more})" if more else plan.title or ""
 
 
 def composed(account: str, spends: Iterable[tuple[str, int]]) -> Plan:
@@ -85,6 +135,9 @@ def composed(account: str, spends: Iterable[tuple[str, int]]) -> Plan:
         plan = plan_of(what)
         if plan is None:
             raise BadValue(f"some spends of {account!r} are known by rho alone: they have no plan")
+        found = said(what)
+        if found is not None and found.delta:
+            raise BadValue(f"some spends of {account!r} have a delta: a plan does not tell it")
         more = Plan.repeated(plan, count)
         whole = more if whole is None else whole + more
     if whole is None:

@@ -7,18 +7,38 @@ import re
 import sqlite3
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from fractions import Fraction
 from pathlib import Path
 from secrets import token_hex
 from threading import RLock
 from time import monotonic, sleep
 from urllib.parse import quote
 
+from zcdp.accounting.filter import units
 from zcdp.errors import BadValue
 from zcdp.ledger.chain import START, Entry, Head, digest, sealed_digest
 from zcdp.ledger.migrations import STEPS, check_format, script, statements
-from zcdp.ledger.model import admitted, amount
-from zcdp.ledger.store import BATCH, KeyTaken, LedgerBusy, LedgerError, Request, Row, Store, UnknownAccount
+from zcdp.ledger.model import Cost, amount, check_depth, check_levels, closed, level_of, levels_of, whole
+from zcdp.ledger.periods import period_at
+from zcdp.ledger.store import (
+    BATCH,
+    CHANGED,
+    NO_REFUND,
+    Kept,
+    KeyConflict,
+    KeyEnded,
+    KeyTaken,
+    LedgerBusy,
+    LedgerError,
+    NothingReserved,
+    Person,
+    Request,
+    Row,
+    Store,
+    UnknownAccount,
+)
+from zcdp.ledger.terms import Terms
 from zcdp.ledger.writing import login, now
 
 __all__ = ["APPLICATION", "LOST", "Opened", "SQLite", "connect", "failure", "network_mount", "prepare"]
@@ -68,10 +88,9 @@ APPLICATION = 0x7A636470
 
 @dataclass(frozen=True)
 class Opened:
-    """A connection, the id of the process that opened it, and whether it is read-only."""
+    """A connection, and whether it is read-only."""
 
     connection: sqlite3.Connection
-    process: int
     readonly: bool
 
 
@@ -115,14 +134,15 @@ def connect(path: Path, timeout: float, *, create: bool) -> Opened:
     connection = _open(path, "mode=ro" if readonly else "mode=rw", timeout)
     try:
         connection.execute("PRAGMA trusted_schema = OFF")
+        connection.create_function("in_units", 1, _in_units, deterministic=True)
         if readonly:
-            return Opened(_readable(connection, path, timeout), os.getpid(), True)
+            return Opened(_readable(connection, path, timeout), True)
         _is_ledger(connection, path, create=create)
         _durable(connection, path, timeout)
     except BaseException:
         connection.close()
         raise
-    return Opened(connection, os.getpid(), False)
+    return Opened(connection, False)
 
 
 def _open(path: Path, options: str, timeout: float) -> sqlite3.Connection:
@@ -149,8 +169,17 @@ def _readable(connection: sqlite3.Connection, path: Path, timeout: float) -> sql
             ) from None
         connection.close()
         connection = _open(path, "mode=ro&immutable=1", timeout)
+        connection.create_function("in_units", 1, _in_units, deterministic=True)
         _is_ledger(connection, path, create=False)
         return connection
+
+
+def _in_units(text: object) -> str:
+    """A sum of schema 1, a fraction, as units of 1/GRID; what cannot be read stays, for `verify` to find."""
+    try:
+        return str(units(amount(text)))  # type: ignore[arg-type]
+    except LedgerError:
+        return str(text)
 
 
 def _is_ledger(connection: sqlite3.Connection, path: Path, *, create: bool) -> None:
@@ -207,6 +236,10 @@ INSERT_ENTRY = f"INSERT INTO entry VALUES ({', '.join('?' * len(Entry._fields))}
 COLUMNS = ", ".join(Entry._fields)
 # The condition key <> '' lets the database use its partial index, which leaves out entries without a key.
 FIND_ENTRY = f"SELECT {COLUMNS} FROM entry WHERE account = ? AND key = ? AND kind = ? AND key <> ''"
+ROW = ", ".join(Row._fields)
+INSERT_ROW = f"INSERT INTO account ({ROW}) VALUES ({', '.join('?' * len(Row._fields))})"
+FIRST_ROW = "name, terms, '', in_units(budget), in_units(spent), '0', '0', '0', '0', '', ''"
+"""The columns of `Row` in a ledger of schema 1, where sums were fractions."""
 
 
 class SQLite(Store):
@@ -245,7 +278,7 @@ class SQLite(Store):
                 connection = self._connection().connection
                 connection.execute("BEGIN")
                 try:
-                    self._check(connection)
+                    self._check(connection, read=True)
                     yield connection
                 finally:
                     if connection.in_transaction:
@@ -273,12 +306,13 @@ class SQLite(Store):
             except sqlite3.Error as error:
                 raise failure(self.name, error, self._timeout, write=True) from None
 
-    def _check(self, connection: sqlite3.Connection) -> None:
-        """Check the schema version, within the transaction: another program may have just upgraded the file."""
+    def _check(self, connection: sqlite3.Connection, *, read: bool = False) -> int:
+        """The schema version, checked within the transaction: another program may have just upgraded the file."""
         [(version,)] = connection.execute("PRAGMA user_version")
         if version == 0:  # the program that created the file was killed before it finished
             raise LedgerError(f"{self.name}: there is no ledger yet: zcdp ledger open makes one")
-        check_format(self.name, version, self._format)
+        check_format(self.name, version, self._format, read=read)
+        return int(version)
 
     def create(self) -> None:
         with self._write(create=True, check=False) as connection:
@@ -288,7 +322,7 @@ class SQLite(Store):
                 return
             self._schema(connection, 0)
             connection.execute("INSERT INTO ledger VALUES (1, ?, 0, ?)", (self._format, START))
-            self._append(connection, "ledger", Request("", what=token_hex(16), version=_version()))
+            self._append(connection, now(), "ledger", Request("", what=token_hex(16), version=_version()))
 
     def _schema(self, connection: sqlite3.Connection, version: int) -> None:
         for step in self._steps[version:]:
@@ -296,76 +330,214 @@ class SQLite(Store):
                 connection.execute(statement)
         connection.execute(f"PRAGMA user_version = {self._format}")
 
-    def upgrade(self) -> int:
+    def upgrade(self, *, dry_run: bool = False) -> int:
         with self._write(check=False) as connection:
             [(version,)] = connection.execute("PRAGMA user_version")
             if version >= self._format:
-                self._check(connection)
-                return int(version)
+                return self._check(connection)
             self._schema(connection, version)
             connection.execute("UPDATE ledger SET format = ?", (self._format,))
-            self._append(connection, "upgrade", Request("", what=f"{version} to {self._format}", version=_version()))
+            asked = Request("", what=f"{version} to {self._format}", version=_version())
+            self._append(connection, now(), "upgrade", asked)
+            if dry_run:
+                connection.execute("ROLLBACK")
+                connection.execute("BEGIN")  # for the commit that follows, of nothing
             return int(version)
 
-    def _append(self, connection: sqlite3.Connection, kind: str, request: Request) -> Entry:
+    def _append(self, connection: sqlite3.Connection, at: str, kind: str, request: Request) -> Entry:
         length, head = self._head(connection)
         r = request
-        made = Entry(length + 1, now(), kind, r.account, r.key, r.what, r.amount, r.why, r.who, login(), r.version, "")
+        made = Entry(length + 1, at, kind, r.account, r.key, r.what, r.amount, r.why, r.who, login(), r.version, "")
         made = made._replace(hash=digest(head, made))
         connection.execute(INSERT_ENTRY, made)
         connection.execute("UPDATE ledger SET length = ?, head = ?", (made.seq, made.hash))
         return made
 
     def open_account(self, request: Request) -> Entry | None:
+        terms = Terms.from_json(request.what)
         with self._write() as connection:
             if connection.execute("SELECT 1 FROM account WHERE name = ?", (request.account,)).fetchone():
                 return None
-            row = (request.account, request.what, request.amount, "0")
-            connection.execute("INSERT INTO account VALUES (?, ?, ?, ?)", row)
-            return self._append(connection, "open", request)
+            above: list[str] = []
+            if terms.under is not None:
+                upper = self._row(connection, terms.under)
+                if upper.closed:
+                    raise closed(upper.name)
+                above = [upper.name, *upper.above.split("\n")] if upper.above else [upper.name]
+                check_depth(above)
+            budget, delta = units(amount(request.amount)), units(terms.approximate or Fraction(0))
+            sums = (str(budget), "0", "0", str(delta), "0", "0")
+            row = Row(request.account, request.what, "\n".join(above), *sums, period="", closed="")
+            connection.execute(INSERT_ROW, row)
+            return self._append(connection, now(), "open", request)
 
-    def spend(self, requests: Sequence[Request]) -> list[tuple[Entry, bool]]:
+    def spend(self, requests: Sequence[Request], *, reserved: bool = False) -> list[tuple[Entry, bool]]:
         with self._write() as connection:
-            return [self._spend(connection, request) for request in requests]
+            return [self._spend(connection, request, reserved=reserved) for request in requests]
 
-    def _spend(self, connection: sqlite3.Connection, request: Request) -> tuple[Entry, bool]:
-        budget, spent = self._sums(connection, request.account)
-        found = connection.execute(FIND_ENTRY, (request.account, request.key, "spend")).fetchone()
-        if found:
-            before = Entry(*found)
+    def _spend(self, connection: sqlite3.Connection, request: Request, *, reserved: bool) -> tuple[Entry, bool]:
+        mine = self._row(connection, request.account)
+        if (before := self._found(connection, request, "spend")) is not None:
             if before.what != request.what:
                 raise KeyTaken(request)
             return before, True
-        total = admitted(amount(budget), amount(spent), amount(request.amount))
-        made = self._append(connection, "spend", request)
-        connection.execute("UPDATE account SET spent = ? WHERE name = ?", (str(total), request.account))
-        return made, False
+        at = now()
+        levels = self._pass_time(connection, at, mine, request.version)
+        if self._reserved(connection, request):
+            kept = self._found(connection, request, "reserve")
+            if kept is None or kept.what.partition(" ")[2] != request.what:
+                raise KeyTaken(request)
+            self._free(connection, request.account, request.key)
+            levels = self._levels(connection, mine)
+        elif reserved:
+            raise NothingReserved(request.key)
+        self._charge(connection, levels, Cost.parse(request.amount), "spent")
+        return self._append(connection, at, "spend", request), False
 
-    def _sums(self, connection: sqlite3.Connection, account: str) -> tuple[str, str]:
-        found = connection.execute("SELECT budget, spent FROM account WHERE name = ?", (account,)).fetchone()
+    def _levels(self, connection: sqlite3.Connection, mine: Row) -> list[Row]:
+        """The rows of an account and of all above it, the nearest first."""
+        if not mine.above:
+            return [self._row(connection, mine.name)]
+        names = levels_of(mine)
+        query = f"SELECT {ROW} FROM account WHERE name IN ({', '.join('?' * len(names))})"
+        found = {row[0]: Row(*row) for row in connection.execute(query, names)}
+        if len(found) < len(names):
+            raise LedgerError(f"{self.name}: an account above {mine.name!r} is missing: it is damaged")
+        return [found[name] for name in names]
+
+    def _charge(self, connection: sqlite3.Connection, rows: Sequence[Row], cost: Cost, column: str) -> None:
+        """Add a cost to `spent` or `reserved` at all levels, if there is room at each."""
+        size, delta = units(cost.size), units(cost.delta)
+        if size <= 0:
+            raise LedgerError("a spend has a cost")
+        check_levels([level_of(row) for row in rows], size, delta)
+        update = f"UPDATE account SET {column} = ?, delta_{column} = ? WHERE name = ?"
+        for row in rows:
+            total, chance = getattr(row, column), getattr(row, f"delta_{column}")
+            connection.execute(update, (str(whole(total) + size), str(whole(chance) + delta), row.name))
+
+    def _pass_time(self, connection: sqlite3.Connection, at: str, mine: Row | None, version: str) -> list[Row]:
+        """What time does to a ledger: overdue reservations expire, and the periods of `mine` and above are opened.
+
+        A period is opened if the clock shows a later one than the last. If the clock was set back, the last goes on.
+        Returns the rows of `mine` and above as they are then.
+        """
+        overdue = "SELECT account, key FROM reservation WHERE until <= ? ORDER BY until, account, key"
+        gone = connection.execute(overdue, (at,)).fetchall()
+        for account, key in gone:
+            self._free(connection, account, key)
+            self._append(connection, at, "expire", Request(account, key, version=version))
+        rows = [] if mine is None else self._levels(connection, mine) if mine.above or gone else [mine]
+        for n, row in enumerate(rows):
+            terms = Terms.from_json(row.terms)
+            if terms.every is None or terms.zone is None:
+                continue
+            label = period_at(at, terms.every, terms.zone)
+            if label > row.period:
+                rows[n] = row._replace(period=label, spent="0", delta_spent="0")
+                update = "UPDATE account SET period = ?, spent = '0', delta_spent = '0' WHERE name = ?"
+                connection.execute(update, (label, row.name))
+                self._append(connection, at, "period", Request(row.name, what=label, version=version))
+        return rows
+
+    def _free(self, connection: sqlite3.Connection, account: str, key: str) -> None:
+        """Take an open reservation out of what is reserved at all levels; the caller puts the reason on the record."""
+        query = "SELECT size, delta FROM reservation WHERE account = ? AND key = ?"
+        [(size, delta)] = connection.execute(query, (account, key)).fetchall()
+        connection.execute("DELETE FROM reservation WHERE account = ? AND key = ?", (account, key))
+        for row in self._levels(connection, self._row(connection, account)):
+            left = (whole(row.reserved) - whole(size), whole(row.delta_reserved) - whole(delta))
+            if min(left) < 0:
+                raise LedgerError(f"{self.name}: a reservation is larger than all that is reserved: it is damaged")
+            update = "UPDATE account SET reserved = ?, delta_reserved = ? WHERE name = ?"
+            connection.execute(update, (*map(str, left), row.name))
+
+    def _reserved(self, connection: sqlite3.Connection, request: Request) -> bool:
+        query = "SELECT 1 FROM reservation WHERE account = ? AND key = ?"
+        return connection.execute(query, (request.account, request.key)).fetchone() is not None
+
+    def reserve(self, request: Request, until: str) -> tuple[Entry, bool]:
+        with self._write() as connection:
+            mine, at = self._row(connection, request.account), now()
+            levels = self._pass_time(connection, at, mine, request.version)
+            if (before := self._found(connection, request, "reserve")) is not None:
+                if before.what.partition(" ")[2] != request.what:
+                    raise KeyTaken(request)
+                if not self._reserved(connection, request):
+                    raise KeyEnded(request.key)
+                return before, True
+            if self._found(connection, request, "spend") is not None:
+                raise KeyEnded(request.key)
+            if until <= at:
+                raise LedgerError("the time until which to reserve is over: nothing was reserved")
+            cost = Cost.parse(request.amount)
+            self._charge(connection, levels, cost, "reserved")
+            sums = (str(units(cost.size)), str(units(cost.delta)))
+            insert = "INSERT INTO reservation VALUES (?, ?, ?, ?, ?)"
+            connection.execute(insert, (request.account, request.key, *sums, until))
+            asked = replace(request, what=f"{until} {request.what}")
+            return self._append(connection, at, "reserve", asked), False
+
+    def give_back(self, request: Request) -> Entry:
+        with self._write() as connection:
+            self._row(connection, request.account)
+            at = now()
+            self._pass_time(connection, at, None, request.version)
+            if self._reserved(connection, request):
+                self._free(connection, request.account, request.key)
+                return self._append(connection, at, "release", request)
+            if self._found(connection, request, "spend") is not None:
+                raise KeyConflict(NO_REFUND)
+            ended = self._found(connection, request, "release") or self._found(connection, request, "expire")
+            if ended is None:
+                raise NothingReserved(request.key)
+            return ended
+
+    def _found(self, connection: sqlite3.Connection, request: Request, kind: str) -> Entry | None:
+        found = connection.execute(FIND_ENTRY, (request.account, request.key, kind)).fetchone()
+        return found and Entry(*found)
+
+    def _row(self, connection: sqlite3.Connection, account: str) -> Row:
+        found = connection.execute(f"SELECT {ROW} FROM account WHERE name = ?", (account,)).fetchone()
         if not found:
             raise UnknownAccount(account)
-        return found[0], found[1]
+        return Row(*found)
 
-    def raise_budget(self, request: Request) -> Entry:
+    def change_budget(self, kind: str, request: Request) -> Entry:
         with self._write() as connection:
-            budget, _ = self._sums(connection, request.account)
-            if amount(request.amount) <= amount(budget) or not request.why:
-                raise BadValue("a budget is raised, with a reason")
-            made = self._append(connection, "raise", request)
+            at = now()
+            self._pass_time(connection, at, None, request.version)
+            row = self._row(connection, request.account)
+            if row.closed:
+                raise closed(row.name)
+            budget, taken = whole(row.budget), whole(row.spent) + whole(row.reserved)
+            wanted = units(amount(request.amount))
+            fits = wanted > budget if kind == "raise" else taken <= wanted < budget
+            if not fits or not request.why:
+                raise BadValue(f"a budget is {CHANGED[kind]}, with a reason")
             update = "UPDATE account SET budget = ?, terms = ? WHERE name = ?"
-            connection.execute(update, (request.amount, request.what, request.account))
-            return made
+            connection.execute(update, (str(wanted), request.what, request.account))
+            return self._append(connection, at, kind, request)
+
+    def close_account(self, request: Request) -> Entry:
+        with self._write() as connection:
+            if self._row(connection, request.account).closed:
+                query = f"SELECT {COLUMNS} FROM entry WHERE account = ? AND kind = 'close'"
+                return Entry(*connection.execute(query, (request.account,)).fetchone())
+            if not request.why:
+                raise LedgerError("an account is closed with a reason")
+            connection.execute("UPDATE account SET closed = 'closed' WHERE name = ?", (request.account,))
+            return self._append(connection, now(), "close", request)
 
     def seal(self, request: Request, data: bytes) -> bytes:
         with self._write() as connection:
             if (there := self._bytes(connection, request)) is not None:
                 return there
-            if not connection.execute(FIND_ENTRY, (request.account, request.key, "spend")).fetchone():
+            if self._found(connection, request, "spend") is None:
                 raise LedgerError("nothing was spent under this key: spend first, then seal")
             connection.execute("INSERT INTO sealed VALUES (?, ?, ?)", (request.account, request.key, data))
             digested = Request(request.account, request.key, sealed_digest(data), who=request.who, version=_version())
-            self._append(connection, "seal", digested)
+            self._append(connection, now(), "seal", digested)
             return data
 
     def deliver(self, request: Request) -> bytes:
@@ -373,8 +545,8 @@ class SQLite(Store):
             there = self._bytes(connection, request)
             if there is None:
                 raise LedgerError("nothing is sealed under this key: only what is sealed leaves")
-            if not connection.execute(FIND_ENTRY, (request.account, request.key, "deliver")).fetchone():
-                self._append(connection, "deliver", request)
+            if self._found(connection, request, "deliver") is None:
+                self._append(connection, now(), "deliver", request)
             return there
 
     def _bytes(self, connection: sqlite3.Connection, request: Request) -> bytes | None:
@@ -386,7 +558,12 @@ class SQLite(Store):
 
     def state(self) -> tuple[Head, list[Row]]:
         with self._read() as connection:
-            return self._head(connection), list(connection.execute("SELECT * FROM account ORDER BY name"))
+            columns = self._columns(connection)
+            rows = connection.execute(f"SELECT {columns} FROM account ORDER BY name")
+            return self._head(connection), [Row(*row) for row in rows]
+
+    def _columns(self, connection: sqlite3.Connection) -> str:
+        return FIRST_ROW if self._check(connection, read=True) == 1 else ROW
 
     def _head(self, connection: sqlite3.Connection) -> Head:
         rows = connection.execute("SELECT length, head FROM ledger").fetchall()
@@ -396,17 +573,46 @@ class SQLite(Store):
 
     def account(self, name: str) -> Row | None:
         # One statement is its own snapshot: it reads the schema version too, and needs no transaction.
-        query = "SELECT name, terms, budget, spent, (SELECT format FROM ledger) FROM account WHERE name = ?"
+        query = f"SELECT {ROW}, (SELECT format FROM ledger) FROM account WHERE name = ?"
         with self._lock:
             try:
                 found = self._connection().connection.execute(query, (name,)).fetchone()
-            except sqlite3.Error:  # no such table, busy or damaged: the query below reports which
+            except sqlite3.Error:  # no such table or column, busy or damaged: the query below reports which
                 found = None
-        if found is not None and found[4] == self._format:
-            return found[0], found[1], found[2], found[3]
+        if found is not None and found[-1] == self._format:
+            return Row(*found[:-1])
         with self._read() as connection:
-            row: Row | None = connection.execute("SELECT * FROM account WHERE name = ?", (name,)).fetchone()
-            return row
+            row = connection.execute(
+                f"SELECT {self._columns(connection)} FROM account WHERE name = ?", (name,)
+            ).fetchone()
+            return None if row is None else Row(*row)
+
+    def remember(self, person: Person) -> None:
+        with self._write() as connection:
+            connection.execute("INSERT INTO person VALUES (?, ?, ?)", person)
+
+    def people(self) -> list[Person]:
+        with self._read() as connection:
+            if self._check(connection, read=True) == 1:
+                return []
+            return [Person(*row) for row in connection.execute("SELECT * FROM person ORDER BY commitment")]
+
+    def forget(self, name: str, request: Request) -> int:
+        with self._write() as connection:
+            connection.execute("PRAGMA secure_delete = ON")  # the bytes of the name are overwritten, not left free
+            count = connection.execute("DELETE FROM person WHERE name = ?", (name,)).rowcount
+            if count:
+                self._append(connection, now(), "forget", replace(request, what=str(count)))
+        with self._lock:  # The log beside the file would keep the name: it is emptied, outside of a transaction.
+            self._connection().connection.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchall()
+        return count
+
+    def reservations(self) -> list[Kept]:
+        with self._read() as connection:
+            if self._check(connection, read=True) == 1:
+                return []
+            found = connection.execute("SELECT * FROM reservation ORDER BY account, key")
+            return [Kept(*row) for row in found]
 
     def find(self, account: str, key: str, kind: str) -> Entry | None:
         with self._read() as connection:
@@ -439,7 +645,13 @@ class SQLite(Store):
             found = connection.execute("SELECT account, key FROM sealed ORDER BY account, key").fetchall()
         yield from found
 
-    def load(self, entries: Iterable[Entry], rows: Sequence[Row], sealed: Iterable[tuple[str, str, bytes]]) -> None:
+    def load(
+        self,
+        entries: Iterable[Entry],
+        rows: Sequence[Row],
+        reservations: Sequence[Kept],
+        sealed: Iterable[tuple[str, str, bytes]],
+    ) -> None:
         with self._write(create=True, check=False) as connection:
             [(version,)] = connection.execute("PRAGMA user_version")
             if version:
@@ -453,7 +665,8 @@ class SQLite(Store):
                     yield last
 
             connection.executemany(INSERT_ENTRY, counted())
-            connection.executemany("INSERT INTO account VALUES (?, ?, ?, ?)", rows)
+            connection.executemany(INSERT_ROW, rows)
+            connection.executemany("INSERT INTO reservation VALUES (?, ?, ?, ?, ?)", reservations)
             connection.executemany("INSERT INTO sealed VALUES (?, ?, ?)", sealed)
             assert last is not None
             connection.execute("INSERT INTO ledger VALUES (1, ?, ?, ?)", (self._format, last.seq, last.hash))

@@ -9,6 +9,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from typing import NamedTuple
 
 from zcdp.accounting.filter import BudgetExceeded
 from zcdp.errors import BadValue, ZcdpError
@@ -16,13 +17,21 @@ from zcdp.ledger.chain import Entry, Head
 
 __all__ = [
     "BATCH",
+    "CHANGED",
     "LARGEST_SEAL",
     "LONGEST_PLAN",
+    "MOST_LEVELS",
+    "NO_REFUND",
+    "AccountClosed",
     "BudgetExceeded",
+    "Kept",
     "KeyConflict",
+    "KeyEnded",
     "KeyTaken",
     "LedgerBusy",
     "LedgerError",
+    "NothingReserved",
+    "Person",
     "Request",
     "Row",
     "Store",
@@ -51,11 +60,29 @@ class KeyTaken(KeyConflict):
         self.request = request
 
 
+class KeyEnded(KeyConflict):
+    """A reservation is asked for under a key whose reservation has ended, or that was spent; nothing was reserved."""
+
+    def __init__(self, key: str) -> None:
+        super().__init__(f"the key {key!r} was used before, and what it stood for has ended: reserve under another key")
+
+
+class NothingReserved(LedgerError):
+    """There is no reservation under this key, or it was given back or has expired; nothing was changed."""
+
+    def __init__(self, key: str) -> None:
+        super().__init__(f"nothing is reserved under the key {key!r}, or no longer: nothing was changed")
+
+
+class AccountClosed(LedgerError):
+    """The account, or one above it, is closed to further spends; nothing was spent."""
+
+
 class UnknownAccount(LedgerError, LookupError):
     """There is no such account."""
 
 
-# The interface: five kinds of write, each of them one transaction, and the reads.
+# The interface: the kinds of write, each of them one transaction, and the reads.
 
 BATCH = 5000
 """Entries read by one query."""
@@ -63,8 +90,48 @@ LONGEST_PLAN = 1_000_000
 """Characters of a plan as JSON."""
 LARGEST_SEAL = 64 * 2**20
 """Bytes sealed under one key."""
-Row = tuple[str, str, str, str]
-"""An account as it is stored: name, terms, budget, spent."""
+CHANGED = {"raise": "raised", "lower": "lowered"}
+"""The kinds of entries that change a budget, as verbs in messages."""
+NO_REFUND = "what was reserved under this key is spent: there is no refund"
+MOST_LEVELS = 16
+"""Accounts that one spend is charged to."""
+
+
+class Person(NamedTuple):
+    """A name beside the record: entries have its commitment, which says nothing without the salt."""
+
+    commitment: str
+    salt: str
+    name: str
+
+
+class Kept(NamedTuple):
+    """An open reservation as it is stored; amounts are whole numbers of 1/GRID, in decimal digits."""
+
+    account: str
+    key: str
+    size: str
+    delta: str
+    until: str
+
+
+class Row(NamedTuple):
+    """An account as it is stored. Amounts are whole numbers of 1/GRID, in decimal digits.
+
+    `above` are the names of the accounts above it, the nearest first, one on each line; `closed` is "closed" or empty.
+    """
+
+    name: str
+    terms: str
+    above: str
+    budget: str
+    spent: str
+    reserved: str
+    delta: str
+    delta_spent: str
+    delta_reserved: str
+    period: str
+    closed: str
 
 
 @dataclass(frozen=True)
@@ -95,15 +162,29 @@ class Store(ABC):
         """Open an account and return its entry; None if an account of this name exists."""
 
     @abstractmethod
-    def spend(self, requests: Sequence[Request]) -> list[tuple[Entry, bool]]:
+    def spend(self, requests: Sequence[Request], *, reserved: bool = False) -> list[tuple[Entry, bool]]:
         """Record the spends, all or none; returns each entry and whether it existed before (then it is not charged).
 
-        Raises `BudgetExceeded` if one does not fit, and `KeyTaken` if a key was used with another `what`.
+        Each is charged to its account and to all above it. What is reserved under its key is freed first; with
+        `reserved` it must be. Raises `BudgetExceeded` if one does not fit, `AccountClosed`, and `KeyTaken` if a key
+        was used with another `what`.
         """
 
     @abstractmethod
-    def raise_budget(self, request: Request) -> Entry:
-        """Replace an account's budget by a larger one; the request must give a reason."""
+    def reserve(self, request: Request, until: str) -> tuple[Entry, bool]:
+        """Keep the cost back for the key until a time, at all levels; returns the entry, and whether it existed."""
+
+    @abstractmethod
+    def give_back(self, request: Request) -> Entry:
+        """End the reservation under a key, and return the entry that ended it, which may be an earlier one."""
+
+    @abstractmethod
+    def change_budget(self, kind: str, request: Request) -> Entry:
+        """Replace a budget, with a reason: `raise` by a larger one, `lower` by one that covers what is taken."""
+
+    @abstractmethod
+    def close_account(self, request: Request) -> Entry:
+        """Close an account to further spends, with a reason; returns the entry, or that of an earlier close."""
 
     @abstractmethod
     def seal(self, request: Request, data: bytes) -> bytes:
@@ -146,12 +227,34 @@ class Store(ABC):
         """Account and key of every sealed result."""
 
     @abstractmethod
-    def load(self, entries: Iterable[Entry], rows: Sequence[Row], sealed: Iterable[tuple[str, str, bytes]]) -> None:
-        """Create a ledger, which must not exist yet, from verified entries, account rows and sealed bytes."""
+    def load(
+        self,
+        entries: Iterable[Entry],
+        rows: Sequence[Row],
+        reservations: Sequence[Kept],
+        sealed: Iterable[tuple[str, str, bytes]],
+    ) -> None:
+        """Create a ledger, which must not exist yet, from verified entries and what follows from them, and bytes."""
 
     @abstractmethod
-    def upgrade(self) -> int:
-        """Bring the schema up to date; returns the version it had before."""
+    def remember(self, person: Person) -> None:
+        """Keep a name beside the record, under the commitment that entries are to have."""
+
+    @abstractmethod
+    def people(self) -> list[Person]:
+        """The names that are kept beside the record."""
+
+    @abstractmethod
+    def forget(self, name: str, request: Request) -> int:
+        """Erase a name beside the record, and record that so many were erased; returns how many."""
+
+    @abstractmethod
+    def reservations(self) -> list[Kept]:
+        """Every open reservation, sorted by account and key."""
+
+    @abstractmethod
+    def upgrade(self, *, dry_run: bool = False) -> int:
+        """Bring the schema up to date; returns the version it had before. A dry run undoes all of it at the end."""
 
     @abstractmethod
     def damage(self) -> list[str]:
@@ -161,10 +264,10 @@ class Store(ABC):
     def close(self) -> None:
         """Close the connection, if there is one."""
 
-    def entries(self, account: str | None = None, *, up_to: int | None = None) -> Iterator[Entry]:
+    def entries(self, account: str | None = None, *, up_to: int | None = None, after: int = 0) -> Iterator[Entry]:
         """All entries, oldest first, read in batches. No lock is needed, as entries are only ever added."""
         last = self.state()[0].seq if up_to is None else up_to
-        after = -(2**62)
+        after = after or -(2**62)  # from the first on, whatever its number: one that was edited is to be found
         while rows := self.batch(after, last, account):
             yield from rows
             after = rows[-1].seq

@@ -3,18 +3,20 @@
 from __future__ import annotations
 
 import os
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
 from functools import lru_cache
 from unicodedata import category, normalize
 
 from zcdp.errors import BadType, BadValue
 from zcdp.text.names import HIDDEN, spelled
 
-__all__ = ["LONGEST_NAME", "LONGEST_TEXT", "free", "login", "name", "now"]
+__all__ = ["LONGEST_NAME", "LONGEST_TEXT", "free", "login", "name", "now", "until"]
 
 
 LONGEST_NAME = 200
 LONGEST_TEXT = 4000
+STAMP = "%Y-%m-%dT%H:%M:%S.%fZ"
+"""The form of all times in a ledger; in the order of time, as texts too."""
 
 
 def name(text: str, what: str) -> str:
@@ -57,7 +59,31 @@ def free(text: str, what: str) -> str:
 
 def now() -> str:
     """The time in UTC, as information for people: entries are ranked by their numbers, not by this clock."""
-    return datetime.now(UTC).strftime("%Y-%m-%dT%H:%M:%S.%fZ")
+    return datetime.now(UTC).strftime(STAMP)
+
+
+def until(expires: timedelta | datetime | float) -> str:
+    """The time at which a reservation expires, as `now` writes times, from a time, a duration or seconds from now."""
+    if isinstance(expires, datetime):
+        if expires.tzinfo is None:
+            raise BadValue(f"expires ({expires}) must have a time zone, or be a duration or a number of seconds")
+        try:
+            at = expires.astimezone(UTC)
+        except OverflowError:
+            at = datetime.min
+        if at.year < 1000:  # times are compared as text: a year has four digits
+            raise BadValue(f"expires ({expires}) must be a time in the years 1000 to 9999")
+        return at.strftime(STAMP)
+    if isinstance(expires, bool) or not isinstance(expires, timedelta | int | float):
+        raise BadType(f"expires ({expires!r}) must be a time, a duration or a number of seconds")
+    try:
+        length = expires if isinstance(expires, timedelta) else timedelta(seconds=expires)
+        end = datetime.fromisoformat(now().replace("Z", "+00:00")) + length
+    except (ValueError, OverflowError):  # not a number, or beyond the year 9999
+        end, length = datetime.max, timedelta(0)
+    if length <= timedelta(0):
+        raise BadValue(f"expires ({expires}) must be a positive duration within the calendar")
+    return end.strftime(STAMP)
 
 
 def login() -> str:

@@ -3,17 +3,30 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Sequence
 from functools import cache
-from importlib.resources import files
-from math import inf
-from pathlib import Path
+from math import ceil, inf
 
+from zcdp.accounting.baselines import EIGHTH
 from zcdp.accounting.plan_account import Account, BudgetUse, Charge, QueryCost, TotalCost
-from zcdp.report.charts import curve_section, escape, routes_section
-from zcdp.text.names import neighbours, typeset
+from zcdp.accounting.theorem_pages import page_text
+from zcdp.report.charts import Bar, bars, curve, escape, page
+from zcdp.text.names import neighbours, route, typeset
 from zcdp.text.numbers import at_least, at_most, exactly, more, percent, shares, tagged
 
-__all__ = ["certainty", "heading", "queries", "recompute", "render", "savings", "statement", "summary", "theorems"]
+__all__ = [
+    "certainty",
+    "curve_section",
+    "heading",
+    "queries",
+    "recompute",
+    "render",
+    "routes_section",
+    "savings",
+    "statement",
+    "summary",
+    "theorems",
+]
 
 
 def heading(account: Account) -> str:
@@ -94,14 +107,10 @@ def statement(theorem: str) -> str | None:
     >>> statement("laplace")[:3], statement("no-such-theorem")
     ('<p>', None)
     """
-    if not re.fullmatch(r"[a-z-]+", theorem):
+    if (text := page_text(theorem)) is None:
         return None
-    for folder in (files("zcdp").joinpath("theorems"), Path(__file__).parents[3] / "docs" / "theorems"):
-        page = folder.joinpath(f"{theorem}.md")
-        if page.is_file():
-            text = page.read_text(encoding="utf-8").split("## Statement\n", 1)[-1].split("\n## ", 1)[0]
-            return "".join(_block(part) for part in re.split(r"\n\s*\n", text.strip("\n")) if part.strip())
-    return None
+    stated = text.split("## Statement\n", 1)[-1].split("\n## ", 1)[0]
+    return "".join(_block(part) for part in re.split(r"\n\s*\n", stated.strip("\n")) if part.strip())
 
 
 def _block(text: str) -> str:
@@ -165,7 +174,7 @@ def savings(account: Account) -> str:
     total = account.total
     said = [_best(total, account.delta), *(_saving(total, account.delta, *one) for one in total.usual.items())]
     text = "".join(one for one in said if one)
-    if text and any("epsilon^2/8" in query.usual for query in account.queries):
+    if text and any(EIGHTH in query.usual for query in account.queries):
         text += '<p class="soft">Selections by the exponential mechanism count as \u03b5\u00b2/8 in the first.</p>\n'
     if not text:
         text = "<p>The usual bounds do not apply to all of these mechanisms, so there is nothing to compare with.</p>\n"
@@ -323,9 +332,85 @@ def _quoted(text: str) -> str:
     return escape(text) if plain else escape("'" + text.replace("'", "'\\''") + "'")
 
 
-# The whole page. Its security policy forbids the browser to load anything from outside.
+# Sections with a chart, its text equivalent and a table of its values.
 
-POLICY = "default-src 'none'; style-src 'unsafe-inline'; img-src data:"
+
+def curve_section(account: Account) -> str:
+    """The section on the (epsilon, delta) curve; its points are certified, the lines only join them."""
+    total, delta = account.total, account.delta
+    points = [(point.epsilon, point.delta) for point in account.curve if point.epsilon < inf]
+    drawn = [(epsilon, chance) for epsilon, chance in points if chance > 0]
+    mark = (total.epsilon, delta) if total.epsilon < inf else None
+    name = f"\u03b5 = {at_most(total.epsilon)}"
+    if len(drawn) < 2:
+        return ""
+    first, last = drawn[0], drawn[-1]
+    text = (
+        f"The curve falls from delta = {at_most(first[1])} at epsilon = {at_most(first[0])} to "
+        f"delta = {at_most(last[1])} at epsilon = {at_most(last[0])}. "
+        f"Marked: epsilon = {at_most(total.epsilon)} at delta = {exactly(delta)}. "
+        "All points stand in the table below."
+    )
+    chart = curve(drawn, mark, name, name="curve", title="delta as a function of epsilon, logarithmic scale", text=text)
+    return (
+        '<section id="curve"><h2>The whole (\u03b5, \u03b4) curve</h2>\n<div class="pair">\n'
+        f"<figure>{chart}</figure>\n<div><p>Every point is a guarantee of its own; all hold at once, for the same "
+        "releases. Change the data of one person, and the probability of any set of results changes from P to at most "
+        "e<sup>\u03b5</sup> P + \u03b4.</p>\n"
+        '<p class="soft">The dots are certified values, rounded up; the line only joins them. '
+        f"The ring marks \u03b4 = {exactly(delta)}.</p></div></div>\n{_chunks(points)}</section>\n"
+    )
+
+
+def _chunks(points: Sequence[tuple[float, float]], count: int = 4) -> str:
+    size = max(ceil(len(points) / count), 1)
+    tables = []
+    for start in range(0, len(points), size):
+        rows = "".join(
+            f'<tr><td class="number">{tagged(epsilon, at_most(epsilon))}</td>'
+            f'<td class="number">{tagged(chance, at_most(chance))}</td></tr>\n'
+            for epsilon, chance in points[start : start + size]
+        )
+        tables.append(
+            '<table><thead><tr><th scope="col" class="number">\u03b5</th>'
+            f'<th scope="col" class="number">\u03b4</th></tr></thead>'
+            f"<tbody>{rows}</tbody></table>\n"
+        )
+    return (
+        f"<details><summary>All {len(points)} points as a table</summary>\n"
+        f'<div class="chunks" role="group" aria-label="Points of the curve">\n{"".join(tables)}</div>\n</details>\n'
+    )
+
+
+def routes_section(account: Account) -> str:
+    """The section that compares epsilon at delta by each accounting route, the smallest first; all are upper bounds."""
+    total, delta = account.total, account.delta
+    found = [(typeset(route(name)), value, name == total.route) for name, value in total.routes.items() if value < inf]
+    found += [
+        (f"{typeset(bound)} per release, by zCDP", charge.epsilon, False)
+        for bound, charge in total.usual.items()
+        if charge.epsilon < inf
+    ]
+    found.sort(key=lambda item: (item[1], not item[2]))
+    items: list[Bar] = [(label, value, at_most(value), chosen) for label, value, chosen in found]
+    if not items:
+        return ""
+    text = "; ".join(f"{label}: epsilon = {value}" for label, _, value, _ in items) + "."
+    chart = bars(items, name="routes", title=f"epsilon at delta = {exactly(delta)} by accounting route", text=text)
+    rows = "".join(
+        f'<tr><th scope="row">{escape(label)}{" (used here)" if chosen else ""}</th>'
+        f'<td class="number">{tagged(value, at_most(value))}</td></tr>\n'
+        for label, value, chosen in found
+    )
+    return (
+        '<section id="routes"><h2>The same releases under each accounting route</h2>\n<div class="pair">\n'
+        f"<figure>{chart}</figure>\n<div><table><caption>\u03b5 at \u03b4 = {exactly(delta)}; every value is valid, "
+        'the least is the sharpest</caption><thead><tr><th scope="col">Route</th>'
+        f'<th scope="col" class="number">\u03b5</th></tr></thead><tbody>{rows}</tbody></table></div></div></section>\n'
+    )
+
+
+# The whole page.
 
 
 def render(account: Account, *, sections: str = "") -> str:
@@ -335,7 +420,6 @@ def render(account: Account, *, sections: str = "") -> str:
     >>> render(account("Laplace(epsilon=1)", curve=False)).count("<section")
     6
     """
-    style = files("zcdp.report").joinpath("style.css").read_text(encoding="utf-8")
     body = "".join(
         (
             heading(account),
@@ -350,11 +434,4 @@ def render(account: Account, *, sections: str = "") -> str:
             recompute(account),
         )
     )
-    return (
-        '<!DOCTYPE html>\n<html lang="en"><head><meta charset="utf-8">'
-        f'<meta http-equiv="Content-Security-Policy" content="{POLICY}">'
-        '<meta name="viewport" content="width=device-width, initial-scale=1">'
-        '<meta name="color-scheme" content="light dark"><link rel="icon" href="data:,">'
-        f"<title>{escape(account.title or 'Privacy account')}</title>\n<style>\n{style}</style></head>\n"
-        f"<body>\n{body}</body></html>\n"
-    )
+    return page(account.title or "Privacy account", body)

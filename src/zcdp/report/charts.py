@@ -1,19 +1,33 @@
-"""Charts of the report as SVG text, with the escaping of text that enters a page.
-
-The two sections built here are the (epsilon, delta) curve (the privacy profile) and epsilon by each accounting route.
-"""
+"""What all pages are made of: escaped text, the frame of a page, and drawings as SVG with their axes and ticks."""
 
 from __future__ import annotations
 
 import html
-from collections.abc import Sequence
-from math import ceil, floor, inf, log10
+from collections.abc import Iterable, Sequence
+from importlib.resources import files
+from math import ceil, floor, log10
+from typing import NamedTuple
 
-from zcdp.accounting.plan_account import Account
-from zcdp.text.names import printable, route, typeset
-from zcdp.text.numbers import SUPERSCRIPTS, at_most, exactly, tagged
+from zcdp.text.names import printable
+from zcdp.text.numbers import SUPERSCRIPTS
 
-__all__ = ["Bar", "bars", "curve", "curve_section", "escape", "figure", "routes_section"]
+__all__ = [
+    "POLICY",
+    "WIDTH",
+    "Axis",
+    "Bar",
+    "Drawing",
+    "Point",
+    "bars",
+    "curve",
+    "escape",
+    "even_ticks",
+    "log_ticks",
+    "page",
+]
+
+POLICY = "default-src 'none'; style-src 'unsafe-inline'; img-src data:"
+"""The security policy of a page, which forbids the browser to load anything from outside."""
 
 
 def escape(text: str) -> str:
@@ -25,167 +39,171 @@ def escape(text: str) -> str:
     return html.escape(printable(text, keep="\n\t"))
 
 
-# SVG drawings: a curve over a logarithmic axis, and bars with their values beside them.
+def page(title: str, body: str, *, styles: Sequence[str] = ("style.css",), kind: str = "") -> str:
+    """A self-contained HTML page of this title around a body in HTML, which may have a class of its own."""
+    style = "".join(files("zcdp.report").joinpath(name).read_text(encoding="utf-8") for name in styles)
+    shown = f' class="{escape(kind)}"' if kind else ""
+    return (
+        '<!DOCTYPE html>\n<html lang="en"><head><meta charset="utf-8">'
+        f'<meta http-equiv="Content-Security-Policy" content="{POLICY}">'
+        '<meta name="viewport" content="width=device-width, initial-scale=1">'
+        '<meta name="color-scheme" content="light dark"><link rel="icon" href="data:,">'
+        f"<title>{escape(title)}</title>\n<style>\n{style}</style></head>\n"
+        f"<body{shown}>\n{body}</body></html>\n"
+    )
+
+
+# Drawings.
 
 WIDTH = 360  # the width of a small phone, where text then appears in its stated size
+LETTER = 7  # about the width of a letter
 Point = tuple[float, float]
+
+
+class Axis(NamedTuple):
+    """Maps values from `low` to `high` evenly to places from `start` to `end`; of a logarithmic axis, their logarithms.
+
+    >>> Axis(0, 100, 1, 3)(2)
+    50.0
+    """
+
+    start: float
+    end: float
+    low: float
+    high: float
+
+    def __call__(self, value: float) -> float:
+        """The place of a value."""
+        return self.start + (self.end - self.start) * (value - self.low) / ((self.high - self.low) or 1.0)
+
+
+class Drawing:
+    """A picture under way: shapes in the order in which they are drawn, around the area between two axes."""
+
+    def __init__(self, height: int, across: Axis, down: Axis) -> None:
+        self.height, self.across, self.down = height, across, down
+        self._shapes: list[str] = []
+
+    def add(self, tag: str, text: str = "", **attributes: str | float | None) -> None:
+        """Draw one shape; `kind` is its class, `anchor` its text-anchor, and numbers of type float get one decimal."""
+        names = {"kind": "class", "anchor": "text-anchor"}
+        written = "".join(
+            f' {names.get(name, name)}="{f"{value:.1f}" if isinstance(value, float) else escape(str(value))}"'
+            for name, value in attributes.items()
+            if value is not None
+        )
+        self._shapes.append(f"<{tag}{written}>{escape(text)}</{tag}>" if text else f"<{tag}{written}/>")
+
+    def text(self, x: float, y: float, text: str, *, anchor: str | None = None, kind: str | None = None) -> None:
+        """Write a text that starts, ends or has its middle at x."""
+        self.add("text", text, kind=kind, x=x, y=y, anchor=anchor)
+
+    def levels(self, marks: Iterable[tuple[float, str]]) -> None:
+        """Lines of the grid at values of the upright axis, each with its label to the left."""
+        for value, label in marks:
+            y = self.down(value)
+            self.add("line", kind="grid", x1=self.across.start, x2=self.across.end, y1=y, y2=y)
+            self.text(self.across.start - 5, y + 4, label, anchor="end")
+
+    def ticks(self, marks: Iterable[tuple[float, str]]) -> None:
+        """Ticks at values of the level axis, each with its label below."""
+        base = self.down.start
+        for value, label in marks:
+            x = self.across(value)
+            self.add("line", kind="grid", x1=x, x2=x, y1=base, y2=base + 4)
+            fits = x + LETTER * len(label) / 2 <= WIDTH
+            self.text(x if fits else min(x, WIDTH - 2.0), base + 17, label, anchor="middle" if fits else "end")
+
+    def line(self, places: Sequence[Point], kind: str, dot: str, radius: float) -> None:
+        """Places joined by lines, with a dot at each."""
+        self.add("polyline", kind=kind, points=" ".join(f"{x:.1f},{y:.1f}" for x, y in places))
+        for x, y in places:
+            self.add("circle", kind=dot, cx=x, cy=y, r=radius)
+
+    def ring(self, place: Point) -> None:
+        """A ring that marks a place."""
+        self.add("circle", kind="mark", cx=place[0], cy=place[1], r=4.5)
+
+    def figure(self, name: str, title: str, text: str) -> str:
+        """The SVG picture, with a title and a description for screen readers; `name` tells it from others on a page."""
+        return (
+            f'<svg class="chart" role="img" viewBox="0 0 {WIDTH} {self.height}" '
+            f'aria-labelledby="{name}-title {name}-text"><title id="{name}-title">{escape(title)}</title>'
+            f'<desc id="{name}-text">{escape(text)}</desc>{"".join(self._shapes)}</svg>'
+        )
+
+
+def even_ticks(largest: float, most: int) -> list[float]:
+    """Ticks at 0 and at up to `most` equally spaced round numbers, none above `largest`.
+
+    >>> even_ticks(7, 5), even_ticks(0.11, 4)
+    ([0.0, 2.0, 4.0, 6.0], [0.0, 0.025, 0.05, 0.075, 0.1])
+    """
+    if not largest > 0:
+        return [0.0, 1.0]
+    power = 10.0 ** floor(log10(largest / (most - 1)))
+    step = next(power * m for m in (1, 2, 2.5, 5, 10) if largest / (power * m) <= most + 0.5)
+    return [float(f"{n * step:.12g}") for n in range(floor(largest / step) + 1)]
+
+
+def log_ticks(least: float, most: float, many: int) -> list[float]:
+    """About `many` ticks at most: 1, 2, 5 times powers of 10, from one <= `least` to one >= `most`.
+
+    >>> log_ticks(1, 30, 6), log_ticks(3e-4, 2e-2, 7)
+    ([1.0, 2.0, 5.0, 10.0, 20.0, 50.0], [0.0002, 0.0005, 0.001, 0.002, 0.005, 0.01, 0.02])
+    """
+    low, high = floor(log10(least)), ceil(log10(most))
+    for steps in ((1, 2, 5), (1, 3), (1,)):
+        every = [float(f"{m}e{power}") for power in range(low - 1, high + 1) for m in steps]
+        first = max(n for n, tick in enumerate(every) if tick <= least * (1 + 1e-9))
+        last = min((n for n, tick in enumerate(every) if tick >= most * (1 - 1e-9)), default=len(every) - 1)
+        if last - first < many:
+            break
+    inside = every[first : last + 1]
+    return inside[:: ceil(len(inside) / many)] if len(inside) > many + 1 else inside
+
+
+# Charts of more than one page: a curve over a logarithmic axis, and bars with their values beside them.
+
 Bar = tuple[str, float, str, bool]
 """Label, length, value as text, and whether the bar is highlighted."""
 
 
 def curve(points: Sequence[Point], mark: Point | None, mark_text: str, *, name: str, title: str, text: str) -> str:
     """An SVG chart of delta (logarithmic) against epsilon: dots joined by lines, with one point marked and labelled."""
-    left, right, top, bottom, height = 40, 12, 24, 36, 250
     known = [*points, mark] if mark else list(points)
     low, high = floor(min(log10(y) for _, y in known)), ceil(max(log10(y) for _, y in known))
     high = max(high, low + 1)
-    ticks = _ticks(max(x for x, _ in known))
-    far = max(ticks[-1], *(x for x, _ in known))
-
-    def across(x: float) -> float:
-        return left + (WIDTH - left - right) * x / far
-
-    def level(power: float) -> float:
-        """The height of 10^power, which may be too small for a float."""
-        return top + (height - top - bottom) * (high - power) / (high - low)
-
-    def down(y: float) -> float:
-        return level(log10(y))
-
-    floor_y = height - bottom
-    shown = ['<text x="4" y="12" class="axis">\u03b4</text>']
-    step = ceil((high - low) / 6)
-    for power in range(high, low - 1, -step):
-        y = level(power)
-        shown.append(f'<line class="grid" x1="{left}" x2="{WIDTH - right}" y1="{y:.1f}" y2="{y:.1f}"/>')
-        label = "1" if power == 0 else "10" + str(power).translate(SUPERSCRIPTS)
-        shown.append(f'<text x="{left - 5}" y="{y + 4:.1f}" text-anchor="end">{label}</text>')
-    for tick in ticks:
-        x = across(tick)
-        shown.append(f'<line class="grid" x1="{x:.1f}" x2="{x:.1f}" y1="{floor_y}" y2="{floor_y + 4}"/>')
-        shown.append(f'<text x="{x:.1f}" y="{floor_y + 17}" text-anchor="middle">{tick:g}</text>')
-    shown.append(f'<text x="{WIDTH - right}" y="{height - 3}" text-anchor="end" class="axis">\u03b5</text>')
-    path = " ".join(f"{across(x):.1f},{down(y):.1f}" for x, y in points)
-    shown.append(f'<polyline class="line" points="{path}"/>')
-    shown.extend(f'<circle class="dot" cx="{across(x):.1f}" cy="{down(y):.1f}" r="1.7"/>' for x, y in points)
+    ticks = even_ticks(max(x for x, _ in known), 5)
+    left, right, height, base = 40, WIDTH - 12, 250, 214
+    drawn = Drawing(
+        height, Axis(left, right, 0, max(ticks[-1], *(x for x, _ in known))), Axis(base, 24, low, high)
+    )  # powers of ten, which may be too small for a float, are on the upright axis
+    drawn.text(4, 12, "\u03b4", kind="axis")
+    powers = range(high, low - 1, -ceil((high - low) / 6))
+    drawn.levels((n, "1" if n == 0 else "10" + str(n).translate(SUPERSCRIPTS)) for n in powers)
+    drawn.ticks((tick, f"{tick:g}") for tick in ticks)
+    drawn.text(right, height - 3, "\u03b5", anchor="end", kind="axis")
+    drawn.line([(drawn.across(x), drawn.down(log10(y))) for x, y in points], "line", "dot", 1.7)
     if mark:
-        x, y = across(mark[0]), down(mark[1])
-        shown.append(f'<path class="guide" d="M{left} {y:.1f}H{x:.1f}V{floor_y}"/>')
-        shown.append(f'<circle class="mark" cx="{x:.1f}" cy="{y:.1f}" r="4.5"/>')
+        x, y = drawn.across(mark[0]), drawn.down(log10(mark[1]))
+        drawn.add("path", kind="guide", d=f"M{left} {y:.1f}H{x:.1f}V{base}")
+        drawn.ring((x, y))
         # The curve falls to the right: there is room above and to the right of a point, or below and to its left.
-        fits = x < 0.55 * WIDTH
-        place = f'x="{x + 8:.1f}" y="{y - 7:.1f}"' if fits else f'x="{x - 9:.1f}" y="{y + 16:.1f}" text-anchor="end"'
-        shown.append(f'<text class="strong halo" {place}>{escape(mark_text)}</text>')
-    return figure(height, shown, name, title, text)
+        if x < 0.55 * WIDTH:
+            drawn.text(x + 8, y - 7, mark_text, kind="strong halo")
+        else:
+            drawn.text(x - 9, y + 16, mark_text, anchor="end", kind="strong halo")
+    return drawn.figure(name, title, text)
 
 
 def bars(items: Sequence[Bar], *, name: str, title: str, text: str) -> str:
     """An SVG chart of horizontal bars from zero, each below its label, with its value at its end."""
-    room, row = WIDTH - 92, 38
-    longest = max((length for _, length, _, _ in items), default=0.0) or 1.0
-    shown = []
+    row, longest = 38, max((length for _, length, _, _ in items), default=0.0)
+    drawn = Drawing(4 + row * len(items), Axis(0, WIDTH - 92, 0, longest), Axis(0, 0, 0, 1))
     for n, (label, length, value, chosen) in enumerate(items):
-        y = 4 + n * row
-        size = max(room * length / longest, 1.0)
-        kind = "best" if chosen else "bar"
-        shown.append(f'<text x="0" y="{y + 11}">{escape(label)}</text>')
-        shown.append(f'<rect class="{kind}" x="0" y="{y + 16}" width="{size:.1f}" height="13" rx="2"/>')
-        strong = ' class="strong"' if chosen else ""
-        shown.append(f'<text{strong} x="{size + 6:.1f}" y="{y + 27}">{escape(value)}</text>')
-    return figure(4 + row * len(items), shown, name, title, text)
-
-
-def figure(height: int, shown: Sequence[str], name: str, title: str, text: str) -> str:
-    """One SVG picture from its parts, with a title and a description for screen readers."""
-    return (
-        f'<svg class="chart" role="img" viewBox="0 0 {WIDTH} {height}" '
-        f'aria-labelledby="{name}-title {name}-text"><title id="{name}-title">{escape(title)}</title>'
-        f'<desc id="{name}-text">{escape(text)}</desc>{"".join(shown)}</svg>'
-    )
-
-
-def _ticks(largest: float) -> list[float]:
-    """Ticks at 0 and at up to five equally spaced round numbers, none above `largest`."""
-    if largest <= 0:
-        return [0.0, 1.0]
-    power = 10.0 ** floor(log10(largest / 4))
-    step = next(power * m for m in (1, 2, 2.5, 5, 10) if largest / (power * m) <= 5.5)
-    return [n * step for n in range(floor(largest / step) + 1)]
-
-
-# Sections of the page: each chart with its text equivalent and a table of its values.
-
-
-def curve_section(account: Account) -> str:
-    """The section on the (epsilon, delta) curve; its points are certified, the lines only join them."""
-    total, delta = account.total, account.delta
-    points = [(point.epsilon, point.delta) for point in account.curve if point.epsilon < inf]
-    drawn = [(epsilon, chance) for epsilon, chance in points if chance > 0]
-    mark = (total.epsilon, delta) if total.epsilon < inf else None
-    name = f"\u03b5 = {at_most(total.epsilon)}"
-    if len(drawn) < 2:
-        return ""
-    first, last = drawn[0], drawn[-1]
-    text = (
-        f"The curve falls from delta = {at_most(first[1])} at epsilon = {at_most(first[0])} to "
-        f"delta = {at_most(last[1])} at epsilon = {at_most(last[0])}. "
-        f"Marked: epsilon = {at_most(total.epsilon)} at delta = {exactly(delta)}. "
-        "All points stand in the table below."
-    )
-    chart = curve(drawn, mark, name, name="curve", title="delta as a function of epsilon, logarithmic scale", text=text)
-    return (
-        '<section id="curve"><h2>The whole (\u03b5, \u03b4) curve</h2>\n<div class="pair">\n'
-        f"<figure>{chart}</figure>\n<div><p>Every point is a guarantee of its own; all hold at once, for the same "
-        "releases. Change the data of one person, and the probability of any set of results changes from P to at most "
-        "e<sup>\u03b5</sup> P + \u03b4.</p>\n"
-        '<p class="soft">The dots are certified values, rounded up; the line only joins them. '
-        f"The ring marks \u03b4 = {exactly(delta)}.</p></div></div>\n{_chunks(points)}</section>\n"
-    )
-
-
-def _chunks(points: Sequence[tuple[float, float]], count: int = 4) -> str:
-    size = max(ceil(len(points) / count), 1)
-    tables = []
-    for start in range(0, len(points), size):
-        rows = "".join(
-            f'<tr><td class="number">{tagged(epsilon, at_most(epsilon))}</td>'
-            f'<td class="number">{tagged(chance, at_most(chance))}</td></tr>\n'
-            for epsilon, chance in points[start : start + size]
-        )
-        tables.append(
-            '<table><thead><tr><th scope="col" class="number">\u03b5</th>'
-            f'<th scope="col" class="number">\u03b4</th></tr></thead>'
-            f"<tbody>{rows}</tbody></table>\n"
-        )
-    return (
-        f"<details><summary>All {len(points)} points as a table</summary>\n"
-        f'<div class="chunks" role="group" aria-label="Points of the curve">\n{"".join(tables)}</div>\n</details>\n'
-    )
-
-
-def routes_section(account: Account) -> str:
-    """The section that compares epsilon at delta by each accounting route, the smallest first; all are upper bounds."""
-    total, delta = account.total, account.delta
-    found = [(typeset(route(name)), value, name == total.route) for name, value in total.routes.items() if value < inf]
-    found += [
-        (f"{typeset(bound)} per release, by zCDP", charge.epsilon, False)
-        for bound, charge in total.usual.items()
-        if charge.epsilon < inf
-    ]
-    found.sort(key=lambda item: (item[1], not item[2]))
-    items: list[Bar] = [(label, value, at_most(value), chosen) for label, value, chosen in found]
-    if not items:
-        return ""
-    text = "; ".join(f"{label}: epsilon = {value}" for label, _, value, _ in items) + "."
-    chart = bars(items, name="routes", title=f"epsilon at delta = {exactly(delta)} by accounting route", text=text)
-    rows = "".join(
-        f'<tr><th scope="row">{escape(label)}{" (used here)" if chosen else ""}</th>'
-        f'<td class="number">{tagged(value, at_most(value))}</td></tr>\n'
-        for label, value, chosen in found
-    )
-    return (
-        '<section id="routes"><h2>The same releases under each accounting route</h2>\n<div class="pair">\n'
-        f"<figure>{chart}</figure>\n<div><table><caption>\u03b5 at \u03b4 = {exactly(delta)}; every value is valid, "
-        'the least is the sharpest</caption><thead><tr><th scope="col">Route</th>'
-        f'<th scope="col" class="number">\u03b5</th></tr></thead><tbody>{rows}</tbody></table></div></div></section>\n'
-    )
+        y, size = 4 + n * row, max(drawn.across(length), 1.0)
+        drawn.text(0, y + 11, label)
+        drawn.add("rect", kind="best" if chosen else "bar", x=0, y=y + 16, width=size, height=13, rx=2)
+        drawn.text(size + 6, y + 27, value, kind="strong" if chosen else None)
+    return drawn.figure(name, title, text)

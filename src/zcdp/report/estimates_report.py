@@ -7,11 +7,10 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from fractions import Fraction
-from importlib.resources import files
-from math import ceil, floor, log10
+from math import log10
 from typing import Any
 
-from zcdp.report.charts import WIDTH, Point, escape, figure
+from zcdp.report.charts import WIDTH, Axis, Drawing, Point, escape, log_ticks, page
 from zcdp.text.numbers import at_most, exactly
 
 __all__ = ["collection_section", "design_map", "render_estimates"]
@@ -32,60 +31,38 @@ def design_map(lines: Mapping[str, Sequence[Point]], own: Point, kind: str, *, a
     """
     known = [own, *(point for line in lines.values() for point in line)]
     sides = min(x for x, _ in known), max(x for x, _ in known)
-    x_ticks = [tick for tick in _ticks(*sides, 6) if sides[0] <= tick <= sides[1]] or [sides[0]]
+    x_ticks = [tick for tick in log_ticks(*sides, 6) if sides[0] <= tick <= sides[1]] or [sides[0]]
     if sides[1] > 1.3 * x_ticks[-1]:
         x_ticks.append(sides[1])
     least_best = max([own[1], *(min(y for _, y in line) for line in lines.values())])
     most = 1.5 * least_best  # points that are far worse are left out: they would press all others together
-    y_ticks = _ticks(min(y for _, y in known), most, 7)
-    ends = y_ticks[0], most
+    y_ticks = log_ticks(min(y for _, y in known), most, 7)
+    edge = WIDTH - RIGHT
+    drawn = Drawing(
+        HEIGHT, Axis(LEFT, edge, *map(log10, sides)), Axis(HEIGHT - BOTTOM, TOP, log10(y_ticks[0]), log10(most))
+    )
+    drawn.text(0, 11, "standard error", kind="axis")
+    drawn.levels((log10(tick), f"{tick:.3g}") for tick in y_ticks if tick <= most)
+    drawn.ticks((log10(tick), f"{tick:g}") for tick in x_ticks)
+    drawn.text((LEFT + edge) / 2, HEIGHT - 4, across, anchor="middle", kind="axis")
 
     def at(point: Point) -> Point:
-        wide = log10(sides[1] / sides[0]) or 1.0
-        x = LEFT + (WIDTH - LEFT - RIGHT) * log10(point[0] / sides[0]) / wide
-        return x, TOP + (HEIGHT - TOP - BOTTOM) * log10(ends[1] / point[1]) / log10(ends[1] / ends[0])
+        return drawn.across(log10(point[0])), drawn.down(log10(point[1]))
 
-    floor_y, edge = HEIGHT - BOTTOM, WIDTH - RIGHT
-    shown = ['<text x="0" y="11" class="axis">standard error</text>']
-    for tick in y_ticks:
-        y = at((sides[0], tick))[1]
-        if y >= TOP:
-            shown.append(f'<line class="grid" x1="{LEFT}" x2="{edge}" y1="{y:.1f}" y2="{y:.1f}"/>')
-            shown.append(f'<text x="{LEFT - 5}" y="{y + 4:.1f}" text-anchor="end">{tick:.3g}</text>')
-    for tick in x_ticks:
-        x = at((tick, most))[0]
-        shown.append(f'<line class="grid" x1="{x:.1f}" x2="{x:.1f}" y1="{floor_y}" y2="{floor_y + 4}"/>')
-        shown.append(f'<text x="{x:.1f}" y="{floor_y + 17}" text-anchor="middle">{tick:g}</text>')
-    middle = f'x="{(LEFT + edge) / 2:.1f}" y="{HEIGHT - 4}" text-anchor="middle"'
-    shown.append(f'<text class="axis" {middle}>{escape(across)}</text>')
-    drawn = {name: [at(point) for point in line if point[1] <= most] for name, line in lines.items()}
-    for name, line in sorted(drawn.items(), key=lambda item: item[0] == kind):
-        shown += _line(line, "line" if name == kind else "other", "dot" if name == kind else "other-dot")
-    last = {name: line[-1] for name, line in drawn.items()}
-    for name, y in _spread({name: y for name, (_, y) in last.items()}).items():
-        x, from_y = last[name]
-        shown.append(f'<line class="leader" x1="{x + 3:.1f}" y1="{from_y:.1f}" x2="{edge + 9}" y2="{y:.1f}"/>')
-        strong = ' class="strong"' if name == kind else ""
-        shown.append(f'<text{strong} x="{edge + 12}" y="{y + 4:.1f}">{escape(name)}</text>')
-    return figure(HEIGHT, [*shown, *_mark(at(own), edge)], "map", "The map of designs", text)
-
-
-def _line(points: Sequence[Point], line: str, dot: str) -> list[str]:
-    path = " ".join(f"{x:.1f},{y:.1f}" for x, y in points)
-    return [f'<polyline class="{line}" points="{path}"/>'] + [
-        f'<circle class="{dot}" cx="{x:.1f}" cy="{y:.1f}" r="2"/>' for x, y in points
-    ]
-
-
-def _mark(place: Point, edge: float) -> list[str]:
-    """A ring with its label on the side that has more room, clear of the axes and of the labels of the lines."""
-    x, y = place
-    side = f'x="{x + 9:.1f}"' if x < (LEFT + edge) / 2 else f'x="{x - 9:.1f}" text-anchor="end"'
+    places = {name: [at(point) for point in line if point[1] <= most] for name, line in lines.items()}
+    for name, line in sorted(places.items(), key=lambda item: item[0] == kind):
+        drawn.line(line, *(("line", "dot") if name == kind else ("other", "other-dot")), 2)
+    for name, y in _spread({name: line[-1][1] for name, line in places.items()}).items():
+        x, from_y = places[name][-1]
+        drawn.add("line", kind="leader", x1=x + 3, y1=from_y, x2=edge + 9, y2=y)
+        drawn.text(edge + 12, y + 4, name, kind="strong" if name == kind else None)
+    # the ring's label stands on the side that has more room, clear of the axes and of the labels of the lines
+    x, y = at(own)
+    drawn.ring((x, y))
+    left = x < (LEFT + edge) / 2
     height = y + 17 if y < TOP + 30 else y - 9
-    return [
-        f'<circle class="mark" cx="{x:.1f}" cy="{y:.1f}" r="4.5"/>',
-        f'<text class="strong halo" {side} y="{height:.1f}">this design</text>',
-    ]
+    drawn.text(x + (9 if left else -9), height, "this design", anchor=None if left else "end", kind="strong halo")
+    return drawn.figure("map", "The map of designs", text)
 
 
 def _spread(heights: Mapping[str, float]) -> dict[str, float]:
@@ -104,26 +81,8 @@ def _spread(heights: Mapping[str, float]) -> dict[str, float]:
     return placed
 
 
-def _ticks(least: float, most: float, many: int) -> list[float]:
-    """About `many` ticks at most: 1, 2, 5 times powers of 10, from one <= `least` to one >= `most`.
-
-    >>> _ticks(1, 30, 6), _ticks(3e-4, 2e-2, 7)
-    ([1.0, 2.0, 5.0, 10.0, 20.0, 50.0], [0.0002, 0.0005, 0.001, 0.002, 0.005, 0.01, 0.02])
-    """
-    low, high = floor(log10(least)), ceil(log10(most))
-    for steps in ((1, 2, 5), (1, 3), (1,)):
-        every = [float(f"{m}e{power}") for power in range(low - 1, high + 1) for m in steps]
-        first = max(n for n, tick in enumerate(every) if tick <= least * (1 + 1e-9))
-        last = min((n for n, tick in enumerate(every) if tick >= most * (1 - 1e-9)), default=len(every) - 1)
-        if last - first < many:
-            break
-    inside = every[first : last + 1]
-    return inside[:: ceil(len(inside) / many)] if len(inside) > many + 1 else inside
-
-
 # The page: cost, estimates with intervals, and a comparison with other designs.
 
-POLICY = "default-src 'none'; style-src 'unsafe-inline'; img-src data:"
 MOST_VALUES, ROW_HEIGHT, LONGEST_LABEL = 40, 18, 18  # values shown; in SVG units; in characters
 ALL_ANSWERS = "for all answers of a client"
 
@@ -137,16 +96,12 @@ def render_estimates(facts: Mapping[str, Any]) -> str:
     >>> "&lt;b&gt;" in page, "<b>" in page
     (True, False)
     """
-    style = files("zcdp.report").joinpath("style.css").read_text(encoding="utf-8")
-    title = escape(str(facts.get("title") or "Collection"))
-    return (
-        '<!DOCTYPE html>\n<html lang="en"><head><meta charset="utf-8">'
-        f'<meta http-equiv="Content-Security-Policy" content="{POLICY}">'
-        '<meta name="viewport" content="width=device-width, initial-scale=1">'
-        '<meta name="color-scheme" content="light dark"><link rel="icon" href="data:,">'
-        f"<title>{title}</title>\n<style>\n{style}</style></head>\n<body>\n<header><h1>{title}</h1>"
+    title = str(facts.get("title") or "Collection")
+    return page(
+        title,
+        f"<header><h1>{escape(title)}</h1>"
         f"<p class='soft'>{facts['reports']} reports of <code>{escape(str(facts['mechanism']))}</code></p></header>\n"
-        f"<main>\n{_cost(facts)}{_estimates(facts)}{_designs(facts)}</main></body></html>\n"
+        f"<main>\n{_cost(facts)}{_estimates(facts)}{_designs(facts)}</main>",
     )
 
 
@@ -207,29 +162,20 @@ def _chart(rows: Sequence[Mapping[str, Any]]) -> str:
     most: float = max((max(row["upper"], row["frequency"]) for row in rows), default=1.0) or 1.0
     least: float = min([0.0, *(row["frequency"] for row in rows)])
 
-    def across(x: float) -> float:
-        return left + (WIDTH - left - right) * (x - least) / (most - least)
-
     foot = top + ROW_HEIGHT * len(rows) + 4
-    shown = [
-        f'<line class="grid" x1="{across(x):.1f}" x2="{across(x):.1f}" y1="{top}" y2="{foot}"/>' for x in (0, most)
-    ]
+    drawn = Drawing(foot + 20, Axis(left, WIDTH - right, least, most), Axis(foot, top, 0, 1))
+    for x in (0.0, most):
+        drawn.add("line", kind="grid", x1=drawn.across(x), x2=drawn.across(x), y1=top, y2=foot)
     for n, row in enumerate(rows):
         y = top + n * ROW_HEIGHT + 8
-        shown.append(f'<text x="{left - 10}" y="{y + 4}" text-anchor="end">{escape(names[n])}</text>')
-        ends = f'x1="{across(row["lower"]):.1f}" x2="{across(row["upper"]):.1f}"'
-        shown.append(f'<line class="line" {ends} y1="{y}" y2="{y}"/>')
-        shown.append(f'<circle class="dot" cx="{across(row["frequency"]):.1f}" cy="{y}" r="2.5"/>')
+        drawn.text(left - 10, y + 4, names[n], anchor="end")
+        drawn.add("line", kind="line", x1=drawn.across(row["lower"]), x2=drawn.across(row["upper"]), y1=y, y2=y)
+        drawn.add("circle", kind="dot", cx=drawn.across(row["frequency"]), cy=y, r=2.5)
     for x, anchor in ((0.0, "start"), (most, "end")):
-        shown.append(f'<text x="{across(x):.1f}" y="{foot + 14}" text-anchor="{anchor}">{x:.3g}</text>')
-    middle = f'x="{(left + WIDTH - right) / 2:.1f}" y="{foot + 14}" text-anchor="middle"'
-    shown.append(f'<text class="axis" {middle}>frequency</text>')
+        drawn.text(drawn.across(x), foot + 14, f"{x:.3g}", anchor=anchor)
+    drawn.text((left + WIDTH - right) / 2, foot + 14, "frequency", anchor="middle", kind="axis")
     words = f"{len(rows)} values, the most frequent first; the table gives the same numbers."
-    return (
-        f'<svg class="chart" role="img" viewBox="0 0 {WIDTH} {foot + 20}" aria-labelledby="e-title e-text">'
-        '<title id="e-title">Estimated frequencies with their intervals</title>'
-        f'<desc id="e-text">{escape(words)}</desc>{"".join(shown)}</svg>'
-    )
+    return drawn.figure("e", "Estimated frequencies with their intervals", words)
 
 
 def _designs(facts: Mapping[str, Any]) -> str:

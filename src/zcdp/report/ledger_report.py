@@ -7,22 +7,29 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from datetime import UTC, datetime, timedelta
-from html import escape
-from importlib.resources import files
-from math import ceil, floor, log10
+from math import ceil
 from typing import Any
 
 from zcdp.errors import BadValue
-from zcdp.report.account_report import POLICY
+from zcdp.report.charts import WIDTH, Axis, Drawing, Point, escape, even_ticks, page
 from zcdp.text.names import spelled
 from zcdp.text.numbers import at_least, at_most, exactly, percent
 
-__all__ = ["account_section", "evidence", "months_chart", "periods", "render_ledger", "safe", "spending_chart"]
+__all__ = [
+    "account_section",
+    "evidence",
+    "months_chart",
+    "periods",
+    "render_ledger",
+    "safe",
+    "spending_chart",
+    "tree_chart",
+]
 
 
 # SVG charts: cumulative spending below the budget, and the cost of each month.
 
-WIDTH, HEIGHT = 360, 220
+HEIGHT = 220
 LEFT, RIGHT, TOP, BOTTOM = 44, 10, 18, 26
 MOST_BARS = 24
 """Beyond this many months the bars are years."""
@@ -35,57 +42,36 @@ def spending_chart(account: Mapping[str, Any], *, name: str, until: str) -> str:
     start = min(at for at, _ in budgets)
     end = max(_time(until), *(at for at, _ in [*budgets, *spent]), start + timedelta(minutes=1))
     top = float(max(value for _, value in [*budgets, *spent])) * 1.04
-    span: float = (end - start).total_seconds()
+    drawn = _drawing(top, (end - start).total_seconds())
 
-    def across(at: datetime) -> float:
-        return LEFT + (WIDTH - LEFT - RIGHT) * (at - start).total_seconds() / span
+    def at(moment: datetime, value: float) -> Point:
+        return drawn.across((moment - start).total_seconds()), drawn.down(value)
 
-    def down(value: float) -> float:
-        return TOP + (HEIGHT - TOP - BOTTOM) * (1 - value / top)
-
+    drawn.ticks(((moment - start).total_seconds(), label) for moment, label in _dates(start, end))
+    steps = _steps([at(*one) for one in [(start, 0.0), *spent, (end, spent[-1][1] if spent else 0.0)]])
     base = HEIGHT - BOTTOM
-    shown = _levels(top, down)
-    for at, label in _dates(start, end):
-        x = across(at)
-        shown.append(f'<line class="grid" x1="{x:.1f}" x2="{x:.1f}" y1="{base}" y2="{base + 4}"/>')
-        anchor = "end" if x > WIDTH - 30 else "middle"
-        shown.append(f'<text x="{min(x, WIDTH - 2):.1f}" y="{base + 17}" text-anchor="{anchor}">{label}</text>')
-    steps = _steps([(start, 0.0), *spent, (end, spent[-1][1] if spent else 0.0)], across, down)
-    shown.append(f'<path class="area" d="M{LEFT} {base}L{steps}V{base}Z"/><path class="line" d="M{steps}"/>')
-    limit = _steps([*budgets, (end, budgets[-1][1])], across, down)
-    shown.append(f'<path class="limit" d="M{limit}"/>')
-    y = down(budgets[-1][1])
-    shown.append(f'<text class="strong halo" x="{WIDTH - RIGHT}" y="{y - 5:.1f}" text-anchor="end">budget</text>')
+    drawn.add("path", kind="area", d=f"M{LEFT} {base}L{steps}V{base}Z")
+    drawn.add("path", kind="line", d=f"M{steps}")
+    drawn.add("path", kind="limit", d=f"M{_steps([at(*one) for one in [*budgets, (end, budgets[-1][1])]])}")
+    drawn.text(WIDTH - RIGHT, drawn.down(budgets[-1][1]) - 5, "budget", anchor="end", kind="strong halo")
     text = (
         f"From {start:%Y-%m-%d} to {end:%Y-%m-%d} {account['spends']} spends add up to {account['spent']['value']:.6g} "
         f"of {account['budget']['value']:.6g}. The months stand in the table beside it."
     )
-    return _figure(shown, name, "what was spent over time, under the budget", text)
+    return drawn.figure(name, "what was spent over time, under the budget", text)
 
 
-def _steps(points: Sequence[tuple[datetime, float]], across: Any, down: Any) -> str:
-    """An SVG path of steps: horizontally to each point's time, then vertically to its value."""
-    (first, value), *rest = points
-    path = [f"{across(first):.1f} {down(value):.1f}"]
-    path += [f"H{across(at):.1f}V{down(height):.1f}" for at, height in rest]
-    return "".join(path)
+def _drawing(top: float, wide: float) -> Drawing:
+    """An empty chart of values up to `top` over 0 to `wide`, with round numbers at its left."""
+    drawn = Drawing(HEIGHT, Axis(LEFT, WIDTH - RIGHT, 0, wide), Axis(HEIGHT - BOTTOM, TOP, 0, top))
+    drawn.levels((level, f"{level:g}") for level in even_ticks(top, 4))
+    return drawn
 
 
-def _levels(top: float, down: Any) -> list[str]:
-    shown = []
-    for level in _round_numbers(top):
-        y = down(level)
-        shown.append(f'<line class="grid" x1="{LEFT}" x2="{WIDTH - RIGHT}" y1="{y:.1f}" y2="{y:.1f}"/>')
-        shown.append(f'<text x="{LEFT - 5}" y="{y + 4:.1f}" text-anchor="end">{level:g}</text>')
-    return shown
-
-
-def _round_numbers(largest: float) -> list[float]:
-    if not largest > 0:
-        return [0.0]
-    power = 10.0 ** floor(log10(largest / 3))
-    step = next(power * m for m in (1, 2, 2.5, 5, 10) if largest / (power * m) <= 4.5)
-    return [float(f"{n * step:.12g}") for n in range(floor(largest / step) + 1)]
+def _steps(places: Sequence[Point]) -> str:
+    """An SVG path of steps: horizontally to each place, then vertically."""
+    (x, y), *rest = places
+    return f"{x:.1f} {y:.1f}" + "".join(f"H{x:.1f}V{y:.1f}" for x, y in rest)
 
 
 def _dates(start: datetime, end: datetime) -> list[tuple[datetime, str]]:
@@ -127,39 +113,58 @@ def periods(months: Sequence[Mapping[str, Any]]) -> list[tuple[str, int, float]]
 def months_chart(rows: Sequence[tuple[str, int, float]], *, name: str) -> str:
     """An SVG chart of the rows of `periods`, one bar for each month or year."""
     largest = max((cost for _, _, cost in rows), default=0.0) or 1.0
-    room = (WIDTH - LEFT - RIGHT) / max(len(rows), 6)
-
-    def down(value: float) -> float:
-        return TOP + (HEIGHT - TOP - BOTTOM) * (1 - value / (1.04 * largest))
-
-    shown = _levels(1.04 * largest, down)
+    drawn = _drawing(1.04 * largest, max(len(rows), 6))
     every = ceil(len(rows) / 6)
+    room = drawn.across(1) - LEFT
     for n, (period, _, cost) in enumerate(rows):
-        x, y = LEFT + room * n, down(cost)
-        size = HEIGHT - BOTTOM - y
-        shown.append(
-            f'<rect class="best" x="{x + room * 0.12:.1f}" y="{y:.1f}" width="{room * 0.76:.1f}" height="{size:.1f}"/>'
-        )
+        x, y = drawn.across(n), drawn.down(cost)
+        drawn.add("rect", kind="best", x=x + room * 0.12, y=y, width=room * 0.76, height=HEIGHT - BOTTOM - y)
         if n % every == 0:
-            label = (
-                period if len(period) == 4 else datetime.strptime(period, "%Y-%m").replace(tzinfo=UTC).strftime("%b %y")
-            )
-            shown.append(f'<text x="{x + room / 2:.1f}" y="{HEIGHT - 9}" text-anchor="middle">{escape(label)}</text>')
+            is_year = len(period) == 4
+            label = period if is_year else datetime.strptime(period, "%Y-%m").replace(tzinfo=UTC).strftime("%b %y")
+            drawn.text(x + room / 2, HEIGHT - 9, label, anchor="middle")
     kind = "year" if rows and len(rows[0][0]) == 4 else "month"
     text = "; ".join(f"{period}: {cost:.6g} in {count} spends" for period, count, cost in rows) + "."
-    return _figure(shown, name, f"what was spent in each {kind}", text)
+    return drawn.figure(name, f"what was spent in each {kind}", text)
+
+
+INDENT, ROW = 14, 34
+
+
+def tree_chart(accounts: Sequence[Mapping[str, Any]]) -> str:
+    """The tree of budgets: a bar for each account below the one it is under, filled as far as it is spent.
+
+    The length of a bar is its budget, as a share of the largest in its tree, which may be a cap; what is reserved is
+    light.
+    """
+    ordered = sorted(accounts, key=lambda one: [*reversed(one["above"]), one["name"]])
+    largest: dict[str, float] = {}
+    for one in ordered:
+        top = [one["name"], *one["above"]][-1]
+        largest[top] = max(largest.get(top, 0.0), one["budget"]["value"])
+    drawn = Drawing(4 + ROW * len(ordered), Axis(0, WIDTH - 60, 0, 1), Axis(0, 0, 0, 1))
+    said = []
+    for n, one in enumerate(ordered):
+        budget, spent, held = (one[name]["value"] for name in ("budget", "spent", "reserved"))
+        whole = largest[[one["name"], *one["above"]][-1]] or 1.0
+        x, y = INDENT * len(one["above"]), 4 + ROW * n
+        wide = max((drawn.across(1) - x) * budget / whole, 1.0)
+        share = budget or 1.0
+        drawn.text(x, y + 10, spelled(one["name"]))
+        drawn.add("rect", kind="bar", x=x, y=y + 14, width=wide, height=12, rx=2)
+        drawn.add("rect", kind="area", x=x, y=y + 14, width=wide * min((spent + held) / share, 1.0), height=12, rx=2)
+        drawn.add("rect", kind="best", x=x, y=y + 14, width=wide * min(spent / share, 1.0), height=12, rx=2)
+        drawn.text(x + wide + 6, y + 24, percent(one["share"], up=True))
+        under = f" under {spelled(one['above'][0])}" if one["above"] else ""
+        said.append(f"{spelled(one['name'])}{under}: {spent:.6g} of {budget:.6g} spent")
+    text = "; ".join(said) + "."
+    figure = drawn.figure("tree", "accounts under accounts, and what is spent of each", text)
+    caption = "Accounts under accounts: a bar is a budget, its dark part is spent"
+    return f"<figure>{figure}<figcaption>{caption}</figcaption></figure>\n"
 
 
 def _time(text: str) -> datetime:
     return datetime.fromisoformat(text.replace("Z", "+00:00")).astimezone(UTC)
-
-
-def _figure(shown: Sequence[str], name: str, title: str, text: str) -> str:
-    return (
-        f'<svg class="chart" role="img" viewBox="0 0 {WIDTH} {HEIGHT}" '
-        f'aria-labelledby="{name}-title {name}-text"><title id="{name}-title">{escape(title)}</title>'
-        f'<desc id="{name}-text">{escape(text)}</desc>{"".join(shown)}</svg>'
-    )
 
 
 # Sections of the page: one for each account, and one on the verification of the record.
@@ -184,15 +189,20 @@ def account_section(account: Mapping[str, Any], number: int, made: str) -> str:
     """The section of one account."""
     budget, spent, rest = account["budget"], account["spent"], account["remaining"]
     share = account["share"]
-    state = "bad" if rest["value"] <= 0 else "good"
+    state = "bad" if rest["value"] <= 0 or account.get("closed") else "good"
     said = (
         "The budget is used up."
         if rest["value"] <= 0
         else f"{at_least(rest['value'])} of {at_most(budget['value'])} remain."
     )
+    if account.get("closed"):
+        said = f"The account is closed. {said}"
+    held = account.get("reserved") or {"value": 0}
+    kept = (("Reserved", _value(held, at_most(held["value"])), "not spent yet"),) if held["value"] else ()
     facts = (
         ("Budget", _value(budget, at_most(budget["value"])), _symbol(account)),
         ("Spent", _value(spent, at_most(spent["value"])), f"{percent(share, up=True)} of the budget"),
+        *kept,
         ("Remains", _value(rest, at_least(rest["value"])), "exact to the last digit"),
         ("Spends", f"{account['spends']:,}", f"{account['delivered']:,} delivered"),
     )
@@ -215,21 +225,25 @@ def _symbol(account: Mapping[str, Any]) -> str:
 
 
 def _promise(account: Mapping[str, Any]) -> str:
-    """The guarantee of the budget; and, as information, epsilon of the mechanisms that ran."""
-    given, known = account["guarantee"], account["information"]
-    unit = safe(account["unit"])
-    changed = NEIGHBOURS.get(account["neighbours"], "changed")
-    rho = "" if given["rho"] is None else f"\u03c1 = {at_most(given['rho'])} (zCDP), and so "
-    text = (
-        "<p><strong>The promise.</strong> Whatever was asked, and however later questions depended on earlier answers, "
-        f"all results paid for by this account together satisfy {rho}(\u03b5, \u03b4)-differential privacy with "
-        f"\u03b5 = {at_most(given['epsilon'])} at \u03b4 = {exactly(given['delta'])}, "
-        f"when one {unit} is {changed}.</p>\n"
-    )
+    """The guarantee of the budget in words; and, as information, epsilon of the mechanisms that ran."""
+    known = account["information"]
+    text = _part_promise(account) if account.get("above") or account.get("every") else _own_promise(account)
+    if account.get("every"):
+        text += _periods_promise(account)
     if account["raises"]:
         text += (
             '<p class="soft">The budget was raised: that is part of the promise only if the raise was not decided by '
             "looking at results.</p>\n"
+        )
+    if account.get("lowers") and account.get("every"):
+        text += (
+            '<p class="soft">The budget was lowered: earlier periods may have spent more, so the promise is that of '
+            "the largest budget there was.</p>\n"
+        )
+    elif account.get("lowers"):
+        text += (
+            '<p class="soft">The budget was lowered: the promise is that of the lower one only if that was not decided '
+            "by looking at results, else that of the highest there was.</p>\n"
         )
     if known:
         text += (
@@ -238,6 +252,71 @@ def _promise(account: Mapping[str, Any]) -> str:
             "that were chosen by looking at results, and nothing is admitted by it.</p>\n"
         )
     return text
+
+
+def _satisfied(account: Mapping[str, Any]) -> str:
+    """rho, if the account counts it, and (epsilon, delta), with the neighbours."""
+    given = account["guarantee"]
+    changed = NEIGHBOURS.get(account["neighbours"], "changed")
+    rho = "" if given["rho"] is None else f"\u03c1 = {at_most(given['rho'])} (zCDP), and so "
+    if rho and account.get("approximate"):
+        mass = exactly(account["approximate"]["value"])
+        rho = f"\u03c1 = {at_most(given['rho'])} and \u03b4 = {mass} (approximate zCDP), and so "
+    return (
+        f"{rho}(\u03b5, \u03b4)-differential privacy with \u03b5 = {at_most(given['epsilon'])} at "
+        f"\u03b4 = {exactly(given['delta'])}, when one {safe(account['unit'])} is {changed}"
+    )
+
+
+def _own_promise(account: Mapping[str, Any]) -> str:
+    """What a budget of its own promises: of all results paid for by it, and of those alone."""
+    below = (
+        " Results paid for by the accounts under it are among them; their caps may add up to more than this budget: "
+        "that takes nothing from it."
+        if account.get("below")
+        else ""
+    )
+    return (
+        "<p><strong>The promise.</strong> Whatever was asked, and however later questions depended on earlier answers, "
+        f"all results paid for by this account together satisfy {_satisfied(account)}.{below} Results about the same "
+        "people that were paid for elsewhere are not among them: where a question was chosen by looking at those, the "
+        "bound is what both have spent together.</p>\n"
+    )
+
+
+def _part_promise(account: Mapping[str, Any]) -> str:
+    """What a cap within a budget promises, and what a period: a bound on the part of a loss that its results make."""
+    every, above = account.get("every"), account.get("above") or ()
+    charged = f" What is paid for here is charged to {', '.join(map(safe, above))} as well." if above else ""
+    here = f"here in one {every}" if every else "here"
+    others = " and ".join(([f"in other {every}s"] if every else []) + (["elsewhere"] if above else []))
+    top = (
+        f" All results together are the matter of the account at the top, {safe(above[-1])}."
+        if above and account.get("lasting")
+        else ""
+    )
+    return (
+        f"<p><strong>The promise of this {'period' if every else 'cap'}.</strong>{charged} Of all that somebody who "
+        f"sees every result can learn of one {safe(account['unit'])}, the part that comes from results paid for {here} "
+        "is bounded by this budget, whatever else was asked. If no question was chosen by looking at results about "
+        f"these people that were paid for {others}, the results paid for {here} together satisfy {_satisfied(account)}"
+        f"; otherwise the choice of a question may tell more.{top}</p>\n"
+    )
+
+
+def _periods_promise(account: Mapping[str, Any]) -> str:
+    """What is promised in each period, and that the sum over all time is something else."""
+    every, lasting = account["every"], account.get("lasting")
+    opened = "1 was" if account["periods"] == 1 else f"{account['periods']:,} were"
+    over = (
+        f"Over the whole time the budget of {safe(lasting)} is the bound, which does not renew."
+        if lasting
+        else f"Over the whole time nothing is promised: each further {every} adds as much."
+    )
+    return (
+        f"<p>This budget is there anew in each {every} of the calendar ({safe(account['zone'])}). {over} So far "
+        f"{opened} opened, and {at_most(account['all_time']['value'])} was spent in all of them together.</p>\n"
+    )
 
 
 def _charts(account: Mapping[str, Any], number: int, made: str) -> str:
@@ -371,19 +450,13 @@ def render_ledger(facts: Mapping[str, Any]) -> str:
     for field in ("head", "entries", "passed", "findings", "made", "source", "zcdp", "accounts"):
         if field not in facts:
             raise BadValue(f"the statement has no {field!r}")
-    style = "".join(
-        files("zcdp.report").joinpath(name).read_text(encoding="utf-8") for name in ("style.css", "ledger.css")
-    )
     articles = "".join(account_section(one, n, facts["made"]) for n, one in enumerate(facts["accounts"]))
-    return (
-        '<!DOCTYPE html>\n<html lang="en"><head><meta charset="utf-8">'
-        f'<meta http-equiv="Content-Security-Policy" content="{POLICY}">'
-        '<meta name="viewport" content="width=device-width, initial-scale=1">'
-        '<meta name="color-scheme" content="light dark"><link rel="icon" href="data:,">'
-        f"<title>Privacy ledger</title>\n<style>\n{style}</style></head>\n"
-        f'<body class="ledger">\n<header><h1>Privacy ledger</h1>\n<p class="soft">{safe(facts["source"])}, '
-        f"{safe(facts['made'][:10])}</p></header>\n<main>\n{_overview(facts)}{articles}{evidence(facts)}</main>\n"
-        "</body></html>\n"
+    return page(
+        "Privacy ledger",
+        f'<header><h1>Privacy ledger</h1>\n<p class="soft">{safe(facts["source"])}, '
+        f"{safe(facts['made'][:10])}</p></header>\n<main>\n{_overview(facts)}{articles}{evidence(facts)}</main>\n",
+        styles=("style.css", "ledger.css"),
+        kind="ledger",
     )
 
 
@@ -406,7 +479,8 @@ def _overview(facts: Mapping[str, Any]) -> str:
         for n, one in enumerate(facts["accounts"])
     )
     head = "".join(f'<th scope="col" class="number">{name}</th>' for name in ("Budget", "Spent", "Share", "Remains"))
+    picture = tree_chart(facts["accounts"]) if any(one.get("above") for one in facts["accounts"]) else ""
     return (
-        f'{warning}<table class="queries"><thead><tr><th scope="col">Account</th>{head}</tr></thead>'
+        f'{warning}{picture}<table class="queries"><thead><tr><th scope="col">Account</th>{head}</tr></thead>'
         f"<tbody>\n{rows}</tbody></table>\n"
     )
