@@ -44,7 +44,7 @@ from zcdp.mechanisms import (
     TruncatedGeometric,
     UnaryEncoding,
 )
-from zcdp.mechanisms.accuracy import Accuracy
+from zcdp.mechanisms.noise.additive import Accuracy
 from zcdp.numeric.balls import NotCertified
 from zcdp.numeric.exact import Log
 from zcdp.privacy.curve import Curve
@@ -64,7 +64,7 @@ if TYPE_CHECKING:
     )
     from zcdp.auditing import Audit, audit
     from zcdp.collection.choose import Choice, Design, choose
-    from zcdp.estimation.histogram import Counts, Histogram
+    from zcdp.estimation.frequency_estimates import Counts, Histogram
     from zcdp.ledger import KeyConflict, Ledger, LedgerBusy, LedgerError
     from zcdp.privacy.convert import zcdp_to_delta, zcdp_to_epsilon
 
@@ -158,9 +158,9 @@ _ACCOUNTING = (
 _HOMES = {
     "Audit": "zcdp.auditing",
     "Choice": "zcdp.collection.choose",
-    "Counts": "zcdp.estimation.histogram",
+    "Counts": "zcdp.estimation.frequency_estimates",
     "Design": "zcdp.collection.choose",
-    "Histogram": "zcdp.estimation.histogram",
+    "Histogram": "zcdp.estimation.frequency_estimates",
     "audit": "zcdp.auditing",
     "choose": "zcdp.collection.choose",
     "zcdp_to_delta": "zcdp.privacy.convert",

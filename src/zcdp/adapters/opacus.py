@@ -14,7 +14,7 @@ from zcdp.adapters.common import installed, warn_unless
 from zcdp.errors import BadValue
 from zcdp.mechanisms import Gaussian, Subsampled
 from zcdp.numeric.exact import integer, probability, rational
-from zcdp.privacy.plan import Plan
+from zcdp.privacy.curve import Plan
 
 TESTED = ("1.6.0",)
 installed("opacus", "opacus")

@@ -19,7 +19,7 @@ from zcdp.errors import BadValue
 from zcdp.mechanisms import Mechanism, OptimizedUnaryEncoding, RandomizedResponse
 from zcdp.numeric.balls import NotCertified
 from zcdp.numeric.exact import Value, integer, rational
-from zcdp.privacy.plan import Plan
+from zcdp.privacy.curve import Plan
 from zcdp.samplers.source import secure
 from zcdp.text.calls import spoken, spoken_class
 

@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any
 
 from zcdp.errors import BadValue
 from zcdp.numeric.balls import NotCertified
+from zcdp.numeric.doubles import power
 from zcdp.numeric.exact import Value, positive_rational, probability, rational
 from zcdp.privacy.curve import Curve
 
@@ -76,7 +77,7 @@ class Budget:
         if self.epsilon is not None and self.delta == 0:
             return min(float(self.epsilon) / count, LARGEST_EPSILON)
         excess = self._rho_excess if self.rho is not None else self._delta_excess
-        return _root(lambda epsilon: excess(epsilon, kappa(exp(epsilon)), count), self._first(count))
+        return _largest_within(lambda epsilon: excess(epsilon, kappa(exp(epsilon)), count), self._first(count))
 
     def _first(self, count: int) -> float:
         """An epsilon that fits by simple bounds, to start the search from."""
@@ -97,7 +98,7 @@ class Budget:
         return log(found) - log(float(self.delta)) if found > 0 else -inf
 
 
-def _root(excess: Callable[[float], float], low: float) -> float:
+def _largest_within(excess: Callable[[float], float], low: float) -> float:
     """The root of an increasing function, approached from below: false position, with bisection in every third step.
 
     The search starts at `low`; if the function stays negative up to LARGEST_EPSILON, that is the answer.
@@ -160,16 +161,7 @@ def _delta(epsilon: float, kappa: float, count: int, whole: float) -> float:
 
     total = exp(epsilon) + kappa - 1
     steps = np.array([1, max(kappa - 2, 0.0), exp(epsilon)]) / total
-    if count == 1:
-        law = steps
-    else:
-        law, base, left = np.ones(1), steps, count
-        while left:
-            if left & 1:
-                law = np.convolve(law, base)
-            left >>= 1
-            if left:
-                base = np.convolve(base, base)
+    law = power(steps, count, np.convolve)
     losses = epsilon * np.arange(-count, count + 1)
     above = losses > whole
     return float((law[above] * -np.expm1(whole - losses[above])).sum())

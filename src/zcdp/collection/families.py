@@ -24,6 +24,8 @@ from zcdp.mechanisms import (
 )
 from zcdp.mechanisms.local.local_hashing import is_prime
 from zcdp.numeric.balls import NotCertified
+from zcdp.numeric.search import golden_section
+from zcdp.samplers.reports import digit_count
 
 __all__ = ["FAMILIES", "Family", "Tuned", "certified", "tune"]
 
@@ -71,9 +73,9 @@ class Family(ABC):
         return (frequency * p * not_p + (1 - frequency) * q * (1 - q)) / (p - q) ** 2
 
 
-def down(number: float, digits: int = DIGITS) -> str:
-    """The number as a decimal of `digits` significant digits, rounded down."""
-    context = Context(prec=digits, rounding=ROUND_FLOOR)
+def down(number: float) -> str:
+    """The number as a decimal of `DIGITS` significant digits, rounded down."""
+    context = Context(prec=DIGITS, rounding=ROUND_FLOOR)
     return str(context.create_decimal(Decimal(number)).normalize(context))
 
 
@@ -176,14 +178,7 @@ class Hashing(Family):
 
     def _serves(self, g: int) -> bool:
         """Whether g buckets are admissible: a prime, and the table of counts not too large."""
-        return g == 2 or (is_prime(g) and g ** (self._digits(g) + 1) <= LARGEST_TABLE)
-
-    def _digits(self, g: int) -> int:
-        """How many digits in base g number k values."""
-        count = 1
-        while g**count < self.k:
-            count += 1
-        return count
+        return g == 2 or (is_prime(g) and g ** (digit_count(self.k, g) + 1) <= LARGEST_TABLE)
 
     def kappa(self, e: float, shape: float) -> float:
         """e/(g - 1) + g + 1."""
@@ -200,7 +195,7 @@ class Hashing(Family):
 
     def bytes(self, shape: float) -> float:
         """A report is the random vector of the hash and a bucket."""
-        return (self._digits(int(shape)) + 1) * log2(shape) / 8
+        return (digit_count(self.k, int(shape)) + 1) * log2(shape) / 8
 
 
 class Hadamard(Family):
@@ -228,7 +223,6 @@ FAMILIES: tuple[type[Family], ...] = (Response, Subsets, Unary, Hashing, Hadamar
 
 # The best member of a family within a budget: its shape by golden section search (heuristic), then certified to fit.
 
-GOLDEN = (5**0.5 - 1) / 2
 GRID_CELLS, GOLDEN_STEPS = 12, 22  # of the search for the best shape
 SHRINKS = (0.0, 1e-8, 1e-6, 1e-4, 1e-2)  # relative reductions of epsilon that are tried until one is certified
 
@@ -253,31 +247,18 @@ def tune(family: Family, budget: Budget, count: int, frequency: float) -> Tuned:
     span = family.shapes()
     if span is None:
         return at(1.0)
-    best = _least(lambda x: at(exp(x)).variance, *span)
+    best = _best_shape(lambda x: at(exp(x)).variance, *span)
     return min((at(shape) for shape in family.whole(exp(best))), key=lambda one: one.variance)
 
 
-def _least(measure: Callable[[float], float], low: float, high: float) -> float:
+def _best_shape(measure: Callable[[float], float], low: float, high: float) -> float:
     """About where a function is least: a grid, then golden section around its best point (heuristic)."""
     if high - low < 1e-9:
         return low
     grid = [low + (high - low) * n / GRID_CELLS for n in range(GRID_CELLS + 1)]
     best = min(range(GRID_CELLS + 1), key=lambda n: measure(grid[n]))
     left, right = grid[max(best - 1, 0)], grid[min(best + 1, GRID_CELLS)]
-    inner, outer = right - GOLDEN * (right - left), left + GOLDEN * (right - left)
-    at_inner, at_outer = measure(inner), measure(outer)
-    for _ in range(GOLDEN_STEPS):
-        if at_inner < at_outer:
-            right, outer, at_outer = outer, inner, at_inner
-            inner = right - GOLDEN * (right - left)
-            at_inner = measure(inner)
-        else:
-            left, inner, at_inner = inner, outer, at_outer
-            outer = left + GOLDEN * (right - left)
-            at_outer = measure(outer)
-        if right - left < log(1.001):
-            break
-    return (left + right) / 2
+    return golden_section(measure, left, right, steps=GOLDEN_STEPS, tolerance=log(1.001))
 
 
 def certified(proposal: Tuned, budget: Budget, count: int) -> Mechanism:

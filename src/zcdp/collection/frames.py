@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import glob
-import os
 from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -15,11 +13,12 @@ from zcdp.collection.parquet import LABEL, Label, arrow, each_once, in_file, pac
 from zcdp.errors import BadType, BadValue, MissingExtra
 from zcdp.estimation.linear_hash_decoding import SMALL_TABLE
 from zcdp.numeric.exact import Value
+from zcdp.text.sql import just
 
 if TYPE_CHECKING:
-    from zcdp.estimation.histogram import Counts
+    from zcdp.estimation.frequency_estimates import Counts
 
-__all__ = ["count_duckdb", "count_frame", "just"]
+__all__ = ["count_duckdb", "count_frame"]
 
 
 # Parquet files by DuckDB, which groups reports that are numbers, and streams all others to the counting kernels.
@@ -41,18 +40,6 @@ def count_duckdb(paths: Iterable[Path], mechanism: Any, k: int, *, memory: str |
         parts = (part for path in each_once(paths) for part in _sums(duckdb, engine, path, mechanism, k))
         counts: Counts = mechanism._counts(parts, k=k)
     return counts
-
-
-def just(path: Path) -> str:
-    """The name by which DuckDB reads this file and no other: it takes names for patterns, in which *, ? and [ match.
-
-    >>> just(Path("year[1].parquet"))
-    'year[[]1].parquet'
-    """
-    name = str(path)
-    if "\\" in name and glob.has_magic(name) and os.sep == "/":
-        raise BadValue(f"{path}: DuckDB cannot read a name with a backslash and one of * ? [: rename the file")
-    return glob.escape(name)
 
 
 def _sums(duckdb: Any, engine: Any, path: Path, mechanism: Any, k: int) -> Iterator[tuple[int, NDArray[Any]]]:

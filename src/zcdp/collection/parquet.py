@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 from zcdp.errors import BadValue, MissingExtra
 
 if TYPE_CHECKING:
-    from zcdp.estimation.histogram import Counts
+    from zcdp.estimation.frequency_estimates import Counts
 
 __all__ = [
     "BLOCK",

@@ -14,7 +14,7 @@ from zcdp.plans.plan_text import parse
 from zcdp.samplers.source import secure
 
 if TYPE_CHECKING:
-    from zcdp.estimation.histogram import Counts
+    from zcdp.estimation.frequency_estimates import Counts
 
 __all__ = ["count_spark", "keyed_spark", "randomize_spark"]
 

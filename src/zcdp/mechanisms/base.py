@@ -2,17 +2,19 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass, fields
 from fractions import Fraction
 from typing import Any, ClassVar, Self
 
 from zcdp.errors import BadType, BadValue
 from zcdp.numeric.exact import Exact, Log, Value, integer, literal, positive_rational, times
+from zcdp.numeric.parameter_domains import domain
 from zcdp.numeric.search import greatest_float
 from zcdp.privacy.curve import Curve
 from zcdp.privacy.relation import Relation
 
-__all__ = ["Mechanism"]
+__all__ = ["Mechanism", "greatest_in_domain"]
 
 
 @dataclass(frozen=True, init=False, repr=False)
@@ -112,10 +114,7 @@ class Mechanism(Curve):
             if found in fixed:
                 raise BadValue(f"{found} ({fixed[found]}) is what calibrate finds: leave it out")
 
-        best = greatest_float(lambda budget: cls(**{name: budget, **fixed}).rho <= target)
-        if best is None:
-            raise BadValue(f"rho ({rho}) is too small: no float {name} stays within it")
-        return cls(**{name: best, **fixed})
+        return cls(**{name: greatest_in_domain(name, rho, lambda x: cls(**{name: x, **fixed}).rho <= target), **fixed})
 
     def group(self, size: Value) -> Mechanism:
         """The guarantee for inputs at a distance of `size` neighbours, from the pure epsilon of one step.
@@ -140,6 +139,23 @@ class Mechanism(Curve):
         if loss == 0:
             return self
         return PureGroup(epsilon=times(steps, loss), size=steps, neighbours=self.relation.value)
+
+
+def greatest_in_domain(name: str, rho: Value, fits: Callable[[float], bool]) -> float:
+    """The greatest float of a parameter's domain that fits; `BadValue` if none does: the rho is too small."""
+    allowed = domain(name)
+
+    def fitting(x: float) -> bool:
+        """Whether it fits; what is below the domain counts as fitting, what is above it does not."""
+        if allowed is not None and not allowed.holds(Fraction(x)):
+            return x < 1
+        return fits(x)
+
+    best = greatest_float(fitting)
+    if best is None or (allowed is not None and not allowed.holds(Fraction(best))):
+        least = "" if allowed is None else f" from {allowed.least} on"
+        raise BadValue(f"rho ({rho}) is too small: no float {name}{least} stays within it")
+    return best
 
 
 def _source(value: object) -> str:

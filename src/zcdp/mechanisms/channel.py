@@ -22,7 +22,7 @@ from zcdp.numeric.doubles import product
 from zcdp.numeric.exact import Exact, Log, Value, literal, rational
 from zcdp.numeric.threads import cached_property
 from zcdp.privacy.envelope import FiniteEnvelope, FinitePair
-from zcdp.privacy.loss import LossLaw, directed_law, envelope_of_rows
+from zcdp.privacy.loss import Claim, directed_law, envelope_of_rows
 from zcdp.privacy.relation import Relation
 from zcdp.text.suggestions import thing
 
@@ -30,7 +30,7 @@ if TYPE_CHECKING:
     from numpy.typing import ArrayLike, NDArray
 
     from zcdp.estimation.estimator import Estimator
-    from zcdp.estimation.histogram import Counts, Histogram
+    from zcdp.estimation.frequency_estimates import Counts, Histogram
     from zcdp.estimation.support import Support
     from zcdp.samplers.lazy_inversion import LazyTable
     from zcdp.samplers.source import Source
@@ -127,7 +127,7 @@ class Weighed(CollectsNumbers):
 
     def estimate(self, counts: Counts) -> Histogram:
         """Estimated frequencies of the inputs, with standard errors and intervals, from the counts of the outputs."""
-        from zcdp.estimation.histogram import Histogram
+        from zcdp.estimation.frequency_estimates import Histogram
 
         self._own(counts)
         if counts.k != self._outputs(self.k):
@@ -226,7 +226,7 @@ class _Finite(FiniteEnvelope, Mechanism):
         logs = [[mass.log() for mass in row] for row in masses]
         return [FinitePair(masses[i], [a - b for a, b in zip(logs[i], logs[j], strict=True)]) for i, j in self._indices]
 
-    def pair(self) -> LossLaw | None:
+    def pair(self) -> Claim | None:
         """The envelope of all pairs of rows; if they are too many, the pair of binary randomized response.
 
         Theorem: docs/theorems/envelope.md.
@@ -286,6 +286,7 @@ class Channel(Weighed, _Finite):
     local = True
 
     rows: tuple[Row, ...]
+    """The matrix of probabilities: one row for each input."""
 
     def __init__(self, rows: Iterable[Iterable[Value]]) -> None:
         if not isinstance(rows, Iterable):
@@ -341,9 +342,9 @@ class LossPair(_Finite):
     def relation(self) -> Relation:
         return Relation.ADD_REMOVE if self.ordered else Relation.EITHER
 
-    def pair(self) -> LossLaw | None:
+    def pair(self) -> Claim | None:
         rows, _ = self._distinct
-        return directed_law(*rows) if self.ordered and len(rows) == 2 else super().pair()
+        return Claim.exactly(directed_law(*rows)) if self.ordered and len(rows) == 2 else super().pair()
 
     def __repr__(self) -> str:
         return f"LossPair(p={_list(self.p)}, q={_list(self.q)}{', ordered=True' if self.ordered else ''})"

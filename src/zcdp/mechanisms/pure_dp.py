@@ -5,7 +5,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from fractions import Fraction
 from typing import ClassVar
 
@@ -16,10 +16,11 @@ from zcdp.mechanisms.base import Mechanism
 from zcdp.mechanisms.noise.discrete_laplace import DiscreteLaplace
 from zcdp.mechanisms.three_point_loss import ThreePoint
 from zcdp.numeric.balls import lift
-from zcdp.numeric.exact import Exact, Value, integer, positive, rational, times
+from zcdp.numeric.exact import Exact, Value, in_domain, integer, positive, rational, times
 from zcdp.numeric.functions import Number, exp, expm1
+from zcdp.numeric.parameter_domains import unlimited
 from zcdp.privacy.curve import Peak
-from zcdp.privacy.loss import LossLaw, three_point_pair
+from zcdp.privacy.loss import Claim, three_point_pair
 from zcdp.privacy.relation import Relation
 from zcdp.text.suggestions import thing
 
@@ -40,11 +41,14 @@ class PureDP(ThreePoint):
     theorem = "pure-dp"
     epsilon: Exact
     total_variation: Fraction | None = None
+    """A bound on the total variation distance of two neighbours' outputs."""
 
     def __init__(self, *, epsilon: Value, total_variation: Value | None = None) -> None:
         distance = None if total_variation is None else rational(total_variation, "total_variation")
         if distance is not None and not 0 < distance <= 1:
             raise BadValue(f"total_variation ({total_variation}) must lie in (0, 1]")
+        if distance is not None:
+            in_domain(distance, "total_variation", total_variation)
         self._set(epsilon=positive(epsilon, "epsilon"), total_variation=None if distance == 1 else distance)
 
     @property
@@ -70,8 +74,8 @@ class PureDP(ThreePoint):
         steps = integer(size, "size", 1)
         return DiscreteLaplace(epsilon=times(steps, self.epsilon), sensitivity=steps)
 
-    def pair(self) -> LossLaw:
-        return three_point_pair(self.epsilon, exact=True) if self.total_variation is None else super().pair()
+    def pair(self) -> Claim:
+        return Claim.exactly(three_point_pair(self.epsilon)) if self.total_variation is None else super().pair()
 
 
 # The guarantee for groups that follows from pure DP of each step between neighbours.
@@ -96,6 +100,7 @@ class PureGroup(Mechanism):
     epsilon: Exact
     size: int = 1
     neighbours: str = "either"
+    """Those of one step: `'add_remove'`, `'replace'`, or `'either'`."""
 
     def __init__(self, *, epsilon: Value, size: Value = 1, neighbours: str = "either") -> None:
         self._set(epsilon=positive(epsilon, "epsilon"), size=integer(size, "size", 1), neighbours=_known(neighbours))
@@ -109,6 +114,7 @@ class PureGroup(Mechanism):
         return False
 
     @property
+    @unlimited()
     def _bound(self) -> DiscreteLaplace:
         return DiscreteLaplace(epsilon=self.epsilon, sensitivity=self.size)
 
@@ -122,9 +128,9 @@ class PureGroup(Mechanism):
         """The trivial lower bound 0: no better one is known."""
         return arb(0)
 
-    def pair(self) -> LossLaw | None:
-        above = self._bound.pair()
-        return None if above is None else replace(above, exact=False, witness=None)
+    def pair(self) -> Claim | None:
+        bound = self._bound.pair()
+        return bound and Claim(bound.upper)  # which the given mechanism need not attain
 
     def group(self, size: Value) -> PureGroup:
         steps = integer(size, "size", 1)

@@ -11,7 +11,8 @@ from typing import Any
 
 from zcdp.errors import BadValue
 from zcdp.numeric.balls import enclose, lift
-from zcdp.numeric.exact import Value, integer, literal, positive_rational
+from zcdp.numeric.exact import Value, in_domain, integer, literal, positive_rational, rational_root
+from zcdp.numeric.parameter_domains import unlimited
 from zcdp.text.calls import spoken_class
 
 __all__ = ["L1", "L2", "L0LInf", "L1LInf", "Sensitivity"]
@@ -26,7 +27,7 @@ class Sensitivity(metaclass=ABCMeta):
     """A bound on the difference of two neighbouring vectors. Theorem: docs/theorems/vector-queries.md."""
 
     def __init_subclass__(cls, **options: Any) -> None:
-        """A call that does not fit is refused in the words of the one who calls."""
+        """Wrong arguments raise an error that names the class and the parameter, as the caller wrote them."""
         super().__init_subclass__(**options)
         spoken_class(cls)
 
@@ -65,10 +66,12 @@ class Sensitivity(metaclass=ABCMeta):
 _ROOT = re.compile(r"\s*sqrt\(([^()]+)\)\s*")
 
 
-def _root(square: Fraction) -> Fraction | None:
-    """The square root, where it is a rational number."""
-    root = Fraction(isqrt(square.numerator), isqrt(square.denominator))
-    return root if root**2 == square else None
+def _square(square: str, b: Value) -> Fraction:
+    """The b^2 of the text sqrt(b^2), for a b in its domain."""
+    with unlimited():
+        number = positive_rational(square, "b")
+    in_domain(Fraction(isqrt(int(number * 10**100)), 10**50), "b", b)  # the root to fifty places
+    return number
 
 
 def _whole(number: Fraction, name: str) -> int:
@@ -93,6 +96,7 @@ class L1(Sensitivity):
     def moves(self) -> Moves:
         return ((1, self.d),)
 
+    @unlimited()
     def whole(self) -> L1:
         return L1(_whole(self.d, "d"))
 
@@ -117,6 +121,7 @@ class L0LInf(Sensitivity):
     def moves(self) -> Moves:
         return ((self.m, self.c),)
 
+    @unlimited()
     def whole(self) -> L0LInf:
         return L0LInf(self.m, _whole(self.c, "c"))
 
@@ -142,6 +147,7 @@ class L1LInf(Sensitivity):
         full, rest = divmod(self.a, self.c)
         return tuple((count, move) for count, move in ((int(full), self.c), (1, rest)) if count and move)
 
+    @unlimited()
     def whole(self) -> L1LInf:
         return L1LInf(_whole(self.a, "a"), _whole(self.c, "c"))
 
@@ -162,16 +168,16 @@ class L2(Sensitivity):
 
     def __init__(self, b: Value) -> None:
         root = _ROOT.fullmatch(b) if isinstance(b, str) else None
-        self._set(length_squared=positive_rational(root[1], "b") if root else positive_rational(b, "b") ** 2)
+        self._set(length_squared=_square(root[1], b) if root else positive_rational(b, "b") ** 2)
 
     def __repr__(self) -> str:
-        root = _root(self.length_squared)
+        root = rational_root(self.length_squared)
         return f"L2({literal(root)})" if root is not None else f"L2('sqrt({self.length_squared})')"
 
     @property
     def b(self) -> Fraction:
         """The length b; `BadValue` if it is not a rational number."""
-        root = _root(self.length_squared)
+        root = rational_root(self.length_squared)
         if root is None:
             rule = "must be a rational number for Laplace and logistic noise: give one that is not below it"
             raise BadValue(f"b (sqrt({self.length_squared})) {rule}")
@@ -181,7 +187,7 @@ class L2(Sensitivity):
         return self.length_squared
 
     def largest(self) -> Fraction:
-        root = _root(self.length_squared)
+        root = rational_root(self.length_squared)
         return root if root is not None else Fraction(enclose(lambda: lift(self.length_squared).sqrt())[1])
 
     def moves(self) -> None:
@@ -195,6 +201,7 @@ class L2(Sensitivity):
             raise BadValue(f"b ({written}) must be at least 1 for integer answers, which move by whole numbers")
         return int(self.length_squared)
 
+    @unlimited()
     def whole(self) -> L0LInf:
         """The integer moves of largest cumulant: as many coordinates as `squares`, each by 1."""
         return L0LInf(self.squares, 1)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import lru_cache
-from typing import Any, ClassVar
+from typing import ClassVar
 
 from flint import arb
 
@@ -15,15 +15,12 @@ from zcdp.mechanisms.wrapper import Wrapper
 from zcdp.numeric.balls import NotCertified, lift
 from zcdp.numeric.exact import Exact, Value, integer
 from zcdp.numeric.threads import cached_property
-from zcdp.privacy.loss import LossLaw, ShuffledProfile, profile_law
-from zcdp.privacy.loss.law import Ends
+from zcdp.privacy.loss import Claim, LossLaw, ShuffledProfile, profile_law
 from zcdp.privacy.relation import Relation
 from zcdp.privacy.sampled_curve import SampledFinite, finite_curve
 from zcdp.text.suggestions import thing
 
 __all__ = ["Shuffled"]
-
-MOST_CLIENTS = 10**15  # the largest number of clients that is accepted
 
 
 @dataclass(frozen=True, init=False, repr=False)
@@ -48,6 +45,7 @@ class Shuffled(Wrapper):
 
     mechanism: Mechanism
     clients: int
+    """How many clients reported."""
 
     def __init__(self, mechanism: Mechanism, *, clients: Value) -> None:
         if not isinstance(mechanism, Mechanism):
@@ -56,32 +54,35 @@ class Shuffled(Wrapper):
             )
         if not mechanism.local:
             raise BadValue(f"{mechanism!r} is no local randomizer: there are no reports of single clients to shuffle")
-        if mechanism.largest_loss is None:
+        try:
+            loss = mechanism.largest_loss
+        except AttributeError as reason:  # some have one that is too long to write down
+            raise BadValue(f"{mechanism!r} cannot be shuffled: {reason}") from None
+        if loss is None:
             raise BadValue(f"{mechanism!r} has unbounded losses: no shuffling hides a report that gives its input away")
-        count = integer(clients, "clients", 1)
-        if count > MOST_CLIENTS:
-            raise BadValue(f"clients ({clients}) must be at most 10^15")
-        self._set(mechanism=mechanism, clients=count)
+        self._set(mechanism=mechanism, clients=integer(clients, "clients", 1))
 
     def __repr__(self) -> str:
         return f"Shuffled({self.mechanism!r}, clients={self.clients})"
 
     @cached_property
-    def _law(self) -> LossLaw:
+    def _claim(self) -> Claim:
         loss = self.mechanism.largest_loss
         assert loss is not None
-        return _law(loss, self.mechanism.blanket(), self.clients, self.mechanism.is_its_blanket)
+        return _claim(loss, self.mechanism.blanket(), self.clients, self.mechanism.is_its_blanket)
 
     @cached_property
     def _curve(self) -> SampledFinite:
-        return _curve(self._law)
+        return _curve(self._claim.upper)
 
     @property
     def relation(self) -> Relation:
         return Relation.REPLACE
 
-    def pair(self) -> LossLaw:
-        return self._law
+    def pair(self) -> Claim:
+        return self._claim
+
+    curve_of_pair = True
 
     @property
     def is_tight(self) -> bool:
@@ -108,8 +109,8 @@ class Shuffled(Wrapper):
 
 
 @lru_cache(maxsize=64)
-def _law(loss: Exact, values: int, clients: int, own: bool) -> LossLaw:
-    """The law of n = `clients` shuffled reports, cached: a calibration makes equal ones often, and they are slow.
+def _claim(loss: Exact, values: int, clients: int, own: bool) -> Claim:
+    """The claim of n = `clients` shuffled reports, cached: a calibration makes equal ones often, and they are slow.
 
     `values` is the k of the blanket; `own` says whether the randomizer is that k-ary randomized response.
     """
@@ -120,20 +121,18 @@ def _law(loss: Exact, values: int, clients: int, own: bool) -> LossLaw:
         except (ValueError, OverflowError, ZeroDivisionError):  # from the floats that choose the contour
             raise NotCertified("the losses are too extreme for the profile of shuffled reports") from None
 
-    def law(ends: Ends, **options: Any) -> LossLaw:
-        return profile_law(ends, lambda: lift(loss), relation=Relation.REPLACE, **options)
+    def top() -> arb:
+        return lift(loss)
 
     def all_true() -> arb:
         """The probability that all clients, who hold the same value, report it: the outcome with the largest loss."""
         return (1 / (1 + (values - 1) * (-lift(loss)).exp())) ** clients
 
-    witness = law(lambda epsilon: known(lambda one: one.attained(epsilon)), at_top=all_true) if own else None
-    return law(
-        lambda epsilon: known(lambda one: (arb(0), one.above(epsilon))),
-        exact=False,
-        gives_curve=True,
-        witness_alone=witness,
-    )
+    upper = profile_law(lambda epsilon: known(lambda one: (arb(0), one.above(epsilon))), top)
+    if not own:
+        return Claim(upper)
+    attained = profile_law(lambda epsilon: known(lambda one: one.attained(epsilon)), top, at_top=all_true)
+    return Claim(upper, lower_alone=Claim.laws(attained))
 
 
 @lru_cache(maxsize=64)

@@ -13,13 +13,12 @@ from zcdp.errors import BadType, BadValue, SensitivityWarning
 from zcdp.mechanisms.base import Mechanism
 from zcdp.mechanisms.noise.gaussian import Gaussian
 from zcdp.mechanisms.wrapper import Wrapper
-from zcdp.numeric.exact import Exact, Value, integer, literal, rational
+from zcdp.numeric.exact import Exact, Value, in_domain, integer, literal, rational
 from zcdp.numeric.threads import cached_property
-from zcdp.privacy.curve import Curve
-from zcdp.privacy.loss import LossLaw, replaced_law, sampled_law
-from zcdp.privacy.plan import Plan
+from zcdp.privacy.curve import Curve, Plan
+from zcdp.privacy.loss import Claim, replaced_claim, sampled_claim
 from zcdp.privacy.relation import Relation
-from zcdp.privacy.sampled_curve import SampledConvex, product_law, replaced_curve, sampled_curve
+from zcdp.privacy.sampled_curve import SampledConvex, product_claim, replaced_curve, sampled_curve
 from zcdp.text.suggestions import thing
 
 __all__ = ["READING", "Subsampled", "note_on_moves"]
@@ -71,8 +70,10 @@ class Subsampled(Wrapper):
 
     mechanism: Mechanism | Plan
     rate: Fraction
+    """The probability that a record is drawn."""
     size: int | None = None
     of: int | None = None
+    """How many records there are."""
 
     def __init__(
         self,
@@ -101,8 +102,8 @@ class Subsampled(Wrapper):
             self._set(mechanism=mechanism, rate=Fraction(drawn, whole), size=drawn, of=whole)
         else:
             raise BadType("give a rate, for a Poisson sample, or size and of, for one without replacement")
-        if self._law is None:
-            if self._base_law is not None:
+        if self._claim is None:
+            if self._base is not None:
                 many = "its losses are too many to list, and no formula for them is known"
                 raise BadValue(f"{mechanism!r} cannot be sampled: {many}; continuous noise of any size can be")
             raise BadValue(f"{mechanism!r} cannot be sampled: no law of its privacy loss is known")
@@ -112,42 +113,44 @@ class Subsampled(Wrapper):
         return f"Subsampled({self.mechanism!r}, {how})"
 
     @cached_property
-    def _law(self) -> LossLaw | None:
-        """The sampled law of the base's own pair, if it can be sampled; else of the pure DP pair that dominates it."""
-        drawn = sampled_law if self.size is None else replaced_law
-        for law in (self._base_law, Curve.pair(self.mechanism)):
-            found = law if law is None or self.rate == 1 else drawn(law, self.rate)
+    def _claim(self) -> Claim | None:
+        """The claim of the base, sampled, if it can be; else that of the pure DP pair that dominates the base."""
+        for claim in (self._base, Curve.pair(self.mechanism)):
+            found = claim if claim is None or self.rate == 1 else self._drawn(claim)
             if found is not None:
                 return found
         return None
 
+    def _drawn(self, claim: Claim, *, cells: bool = False) -> Claim | None:
+        """A claim of the base, sampled; with `cells`, by laws with finitely many losses."""
+        return (sampled_claim if self.size is None else replaced_claim)(claim, self.rate, cells=cells)
+
     @cached_property
-    def _base_law(self) -> LossLaw | None:
-        """The law of the base: of one mechanism, or of the product of a plan's parts or a mechanism's coordinates."""
+    def _base(self) -> Claim | None:
+        """The claim of the base: of one mechanism, or of the product of a plan's parts or a mechanism's coordinates."""
         base = self.mechanism
         if isinstance(base, Plan):
-            return product_law(base)
-        return base.pair() if base.coordinates == ((base, 1),) else product_law(Plan.sum_of(base))
+            return product_claim(base)
+        return base.pair() if base.coordinates == ((base, 1),) else product_claim(Plan.sum_of(base))
 
     @cached_property
     def _curve(self) -> Curve:
         if self.rate == 1:
             return self.mechanism
-        curve = sampled_curve if self.size is None else replaced_curve
-        return curve(self._curve_law, self.mechanism, self.rate)
+        curve, claim = sampled_curve if self.size is None else replaced_curve, self._curve_claim
+        return curve(None if claim is None else claim.upper, self.mechanism, self.rate)
 
     @cached_property
-    def _curve_law(self) -> LossLaw | None:
-        """The sampled law whose Renyi curve is searched over all orders: one with finitely many losses, if possible."""
-        base, drawn = self._base_law, sampled_law if self.size is None else replaced_law
-        return (base and drawn(base, self.rate, cells=True)) or self._law
+    def _curve_claim(self) -> Claim | None:
+        """The claim whose Renyi curve is searched over all orders: of a law with finitely many losses, if possible."""
+        return (self._base and self._drawn(self._base, cells=True)) or self._claim
 
     @property
     def relation(self) -> Relation:
         return Relation.ADD_REMOVE if self.size is None else Relation.REPLACE
 
-    def pair(self) -> LossLaw | None:
-        return self._law
+    def pair(self) -> Claim | None:
+        return self._claim
 
     @property
     def is_tight(self) -> bool:
@@ -160,7 +163,7 @@ class Subsampled(Wrapper):
             return False
         if self._curve_is_own:
             return True
-        if self._base_law is None or not self._base_law.few:
+        if self._base is None or not self._base.upper.few:
             return False
         lower, upper = self.rho_bounds
         return upper == inf or upper - lower <= RHO_AGREEMENT * upper
@@ -168,7 +171,7 @@ class Subsampled(Wrapper):
     @property
     def _curve_is_own(self) -> bool:
         """Whether the Renyi curve is that of the mechanism's own pair, not of one that only dominates it."""
-        return self.rate == 1 or (self._curve_law is not None and self._curve_law.exact)
+        return self.rate == 1 or (self._curve_claim is not None and self._curve_claim.exact)
 
     @property
     def largest_loss(self) -> Exact | None:
@@ -193,7 +196,7 @@ class Subsampled(Wrapper):
 
     def _divergence(self, excess: Fraction) -> float:
         found = self._curve._divergence(excess)
-        if self._law is None or self._law.exact:
+        if self._claim is None or self._claim.exact:
             return found
         return min(found, self.mechanism._divergence(excess))  # By convexity a sample costs no more.
 
@@ -216,7 +219,8 @@ class Subsampled(Wrapper):
         if self._curve_is_own:
             lower = self._curve._peak_bounds[0]
         else:
-            attained = [law.witness for law in (self._curve_law, self._law) if law is not None and law.witness]
+            claims = [claim for claim in (self._curve_claim, self._claim) if claim is not None]
+            attained = [law for claim in claims for ((law, _), *_) in claim.lower]
             lower = sampled_curve(attained[0], self.mechanism, self.rate).rho_bounds[0] if attained else 0.0
         return min(lower, self.rho), self.rho
 
@@ -266,4 +270,4 @@ def _rate(rate: Value) -> Fraction:
     if not 0 < probability <= 1:
         rule = "must be above 0 and at most 1: the probability that a record is drawn"
         raise BadValue(f"rate ({literal(probability)}) {rule}")
-    return probability
+    return in_domain(probability, "rate", rate)

@@ -13,7 +13,7 @@ from zcdp.numeric.exact import Exact
 from zcdp.numeric.functions import Number, exp, expm1, log1p
 from zcdp.numeric.search import sign_change
 from zcdp.privacy.curve import Peak
-from zcdp.privacy.loss import LossLaw, three_point_pair
+from zcdp.privacy.loss import Claim, three_point_pair_of_ball
 
 __all__ = ["ThreePoint", "three_point_cumulant", "three_point_peak"]
 
@@ -39,8 +39,9 @@ class ThreePoint(Mechanism):
     def peak(self) -> Peak:
         return three_point_peak(lift(self.epsilon), self.kappa())
 
-    def pair(self) -> LossLaw:
-        return three_point_pair(self.epsilon, self.kappa, exact=self.is_tight)
+    def pair(self) -> Claim:
+        law = three_point_pair_of_ball(self.epsilon, self.kappa)
+        return Claim.exactly(law) if self.is_tight else Claim(law)
 
 
 def three_point_cumulant(s: Number, epsilon: arb, kappa: arb) -> Number:

@@ -1,14 +1,15 @@
 """Ball arithmetic (Arb, through python-flint): from exact numbers to balls, and from balls to certified floats.
 
 A ball is a midpoint with a radius that contains the true value. Three parts: the working precision and conversions;
-`enclose` and `upper_float`, which raise the precision until a ball gives the wanted float (Ziv's strategy); and
-`thin`, `trusted` and `settled`, which turn a ball into a double only if its radius is negligible.
+`enclose` and `upper_float`, which raise the precision until a ball gives the wanted float; and `thin`, `trusted` and
+`settled`, which turn a ball into a double only if its radius is negligible. Every loop over growing precisions (Ziv's
+strategy, 1991) runs on `growing_precision`.
 """
 
 from __future__ import annotations
 
 import os
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from math import inf, nextafter
 from threading import RLock
 from typing import TypeVar
@@ -29,6 +30,7 @@ __all__ = [
     "enclose",
     "failure",
     "floor",
+    "growing_precision",
     "lift",
     "settled",
     "thin",
@@ -52,7 +54,7 @@ class _Setting:
         # If a thread of the user changes the precision without this lock, balls get wider, but never wrong.
         self.lock = RLock()
         self.found: tuple[int, int] | None = None
-        """The user's precision and series length, while `at_precision` is running; None otherwise."""
+        """The user's precision and series length, while another precision is set here; None otherwise."""
 
     def free(self) -> None:
         """Run in a forked child: replace a lock held by a thread that the child lacks, and undo that thread's setting.
@@ -82,6 +84,40 @@ def at_precision(bits: int, evaluate: Callable[[], T], *, terms: int = 10) -> T:
             _setting.found = before if outer is None else outer
             ctx.prec, ctx.cap = bits, terms
             return evaluate()
+        finally:
+            ctx.prec, ctx.cap = before
+            _setting.found = outer
+
+
+FIRST_BITS = 128
+LAST_BITS = 1 << 16
+"""The limit of all loops over growing precisions; those that give up earlier pass their own, and say why."""
+
+
+def growing_precision(first: int = FIRST_BITS, *, last: int = LAST_BITS, factor: int = 2) -> Iterator[int]:
+    """Run the body of a `for` loop at `first` bits, then at `factor` times as many and so on, up to `last` bits.
+
+    The body leaves the loop by `return` or `break` when its balls decide; however it leaves, the precision is restored.
+
+    >>> for bits in growing_precision():
+    ...     if 1 + arb(2) ** -200 > 1:
+    ...         break
+    >>> bits
+    256
+
+    Use it in the `for` statement only: the settings are restored when that drops the iterator. An interrupt (Ctrl-C)
+    cannot come in between, as it could at the beginning of a context manager's `__exit__`: closing a generator enters
+    no function, and what is restored is restored by assignments.
+    """
+    with _setting.lock:
+        outer, before = _setting.found, (ctx.prec, ctx.cap)
+        try:
+            _setting.found = before if outer is None else outer
+            bits = first
+            while bits <= last:
+                ctx.prec, ctx.cap = bits, 10
+                yield bits
+                bits *= factor
         finally:
             ctx.prec, ctx.cap = before
             _setting.found = outer
@@ -158,8 +194,6 @@ def log_size(value: arb) -> float:
 
 # Certified floats: the precision is raised until the ball lies between two neighbouring floats.
 
-FIRST_BITS = 128
-LAST_BITS = 1 << 16
 # If a ball of this relative accuracy still contains a float, the value is that float or too close to it to tell (as
 # 9999 + e^-10000 is), and `enclose` stops. The limit leaves room for rho at a tiny epsilon that is a power of two: it
 # is epsilon^2/2 less one part in epsilon^-2, just below a float, and epsilon = 2^-1074 takes 2200 bits to decide.
@@ -190,25 +224,19 @@ def enclose(evaluate: Callable[[], arb], *, floor: float = 0.0) -> tuple[float, 
     >>> enclose(lambda: (arb(10) ** -30).exp() - 1)
     (9.999999999999999e-31, 1e-30)
     """
-
-    def pin() -> tuple[float, float, bool]:
-        ball = evaluate()
-        if not ball.is_finite():
-            raise Undecided
-        lower, upper = max(below(ball), floor), above(ball)
-        return lower, upper, upper <= nextafter(lower, inf) or ball.rel_accuracy_bits() >= DECISIVE_BITS
-
-    bits, cause = FIRST_BITS, None
-    while bits <= LAST_BITS:
+    cause = None
+    for _ in growing_precision():
         try:
-            lower, upper, done = at_precision(bits, pin)
-            if done:
-                return lower, upper
+            ball = evaluate()
         except NotCertified:
             raise
         except (ArithmeticError, ValueError) as error:  # This is `Undecided`, or flint's or Python's error about a NaN.
             cause = error
-        bits *= 2
+            continue
+        if ball.is_finite():
+            lower, upper = max(below(ball), floor), above(ball)
+            if upper <= nextafter(lower, inf) or ball.rel_accuracy_bits() >= DECISIVE_BITS:
+                return lower, upper
     raise NotCertified(f"no certified value within {LAST_BITS} bits: the parameters are too extreme") from cause
 
 
@@ -218,15 +246,13 @@ def upper_float(evaluate: Callable[[], arb]) -> float:
     >>> upper_float(lambda: arb(2).sqrt())
     1.4142135623730951
     """
-    bits = FIRST_BITS
-    while bits <= LAST_BITS:
+    for _ in growing_precision(factor=4):
         try:
-            ball = at_precision(bits, evaluate)
-            if ball.is_finite() and ball.rel_accuracy_bits() > ENOUGH_BITS:
-                return above(ball)
+            ball = evaluate()
         except (Undecided, ValueError):
-            pass
-        bits *= 4
+            continue
+        if ball.is_finite() and ball.rel_accuracy_bits() > ENOUGH_BITS:
+            return above(ball)
     raise NotCertified(f"no certified value within {LAST_BITS} bits: the parameters are too extreme")
 
 
@@ -237,7 +263,9 @@ def upper_float(evaluate: Callable[[], arb]) -> float:
 
 
 KNOWN_BITS = 60  # relative accuracy of a ball whose midpoint may be used
-LAST_BITS_OF_DOUBLES = 1 << 13  # the highest working precision that `settled` tries
+# The highest working precision that `settled` tries. The doubles it makes take few bits: beyond so many, another thread
+# is setting flint's precision, and more bits do not help.
+LAST_BITS_OF_DOUBLES = 1 << 13
 
 
 def thin(ball: arb, *, within: float = 0.0) -> arb:
@@ -260,17 +288,17 @@ def trusted(ball: arb, *, within: float = 0.0) -> float:
     return float(thin(ball, within=within).mid())
 
 
-def settled(evaluate: Callable[[], T], *, bits: int = FIRST_BITS) -> T:
+def settled(evaluate: Callable[[], T]) -> T:
     """Run `evaluate` at growing precision until it no longer raises `Undecided`; at the limit raise `NotCertified`.
 
     >>> settled(lambda: trusted(1 - (-arb(2) ** -300).exp()) * 2.0**300)
     1.0
     """
-    while bits <= LAST_BITS_OF_DOUBLES:
+    for _ in growing_precision(FIRST_BITS, last=LAST_BITS_OF_DOUBLES):
         try:
-            return at_precision(bits, evaluate)
+            return evaluate()
         except Undecided:
-            bits *= 2
+            continue
     raise NotCertified(
         f"a number is not known to {KNOWN_BITS} bits at a working precision of {LAST_BITS_OF_DOUBLES}: "
         "another thread may be setting flint's precision"

@@ -7,9 +7,10 @@ products are divided among threads that wait for each other; on a busy machine t
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from functools import cache
-from typing import TYPE_CHECKING, Any
+from operator import mul
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from flint import acb, arb
 
@@ -18,7 +19,9 @@ from zcdp.numeric.balls import Undecided, at_precision, trusted
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-__all__ = ["decays", "product", "wave_table", "waves"]
+__all__ = ["decays", "power", "product", "wave_table", "waves"]
+
+T = TypeVar("T")
 
 
 # The most multiplications in one piece of a matrix-vector and of a matrix-matrix product: one core does so many.
@@ -154,14 +157,14 @@ def _point(value: acb) -> complex:
     return complex(trusted(value.real, within=TABLE_RADIUS), trusted(value.imag, within=TABLE_RADIUS))
 
 
-def power(base: Complexes, count: int) -> Complexes:
-    """base^count for count >= 1, element by element, by repeated squaring."""
+def power(base: T, count: int, multiply: Callable[[T, T], T] = mul) -> T:
+    """base^count for count >= 1 by repeated squaring; by default element by element."""
     answer = None
     while count:
         if count % 2:
-            answer = base if answer is None else answer * base
+            answer = base if answer is None else multiply(answer, base)
         count //= 2
         if count:
-            base = base * base
+            base = multiply(base, base)
     assert answer is not None
     return answer

@@ -6,11 +6,12 @@ import re
 from dataclasses import dataclass
 from decimal import Context, Decimal, InvalidOperation
 from fractions import Fraction
-from math import isfinite, log
+from math import inf, isfinite, isqrt, log, nextafter
 from numbers import Integral, Real
 from typing import NoReturn, TypeAlias
 
 from zcdp.errors import BadType, BadValue
+from zcdp.numeric.parameter_domains import Domain, domain, whole_domain
 from zcdp.text.calls import spoken_class
 from zcdp.text.suggestions import thing
 
@@ -19,7 +20,9 @@ __all__ = [
     "Log",
     "Readable",
     "Value",
+    "float_above",
     "gcd",
+    "in_domain",
     "integer",
     "literal",
     "log_of",
@@ -27,6 +30,7 @@ __all__ = [
     "positive_rational",
     "probability",
     "rational",
+    "rational_root",
     "readable",
     "real",
     "shown",
@@ -166,32 +170,56 @@ def real(value: Value, name: str) -> Exact:
 
 
 def positive(value: Value, name: str) -> Exact:
-    """The exact value (a rational or a `Log`), which must be above zero."""
+    """The exact value (a rational or a `Log`), which must be above zero and in the domain of its name."""
     number = real(value, name)
-    sign = number.argument - 1 if isinstance(number, Log) else number
-    if sign <= 0:
+    size = number.argument - 1 if isinstance(number, Log) else number  # log(1 + x) is x, up to x^2/2
+    if size <= 0:
         _wrong(name, value, "must be positive")
+    in_domain(number if isinstance(number, Fraction) else min(size, Fraction(1)), name, value)
     return number
 
 
 def positive_rational(value: Value, name: str) -> Fraction:
-    """The exact rational value, which must be above zero."""
+    """The exact rational value, which must be above zero and in the domain of its name."""
     number = rational(value, name)
     if number <= 0:
         _wrong(name, value, "must be positive")
-    return number
+    return in_domain(number, name, value)
 
 
 def probability(value: Value, name: str) -> Fraction:
-    """The exact rational value, which must lie strictly between 0 and 1."""
+    """The exact rational value, which must lie strictly between 0 and 1 and in the domain of its name."""
     number = rational(value, name)
     if not 0 < number < 1:
         _wrong(name, value, "must lie strictly between 0 and 1")
+    return in_domain(number, name, value)
+
+
+def in_domain(number: Fraction, name: str, value: object | None = None, of: str = "") -> Fraction:
+    """The number itself; raises `BadValue` if it lies beyond the domain of the parameter, with `value` as given.
+
+    `of` says how a number that was not given follows from what was.
+
+    >>> in_domain(Fraction(10) ** 300, "epsilon", 1e300)
+    Traceback (most recent call last):
+    zcdp.errors.BadValue: epsilon (1e+300) must be between 1e-12 and 1e9
+    >>> in_domain(Fraction(1, 10**20), "epsilon", of="sensitivity/scale")
+    Traceback (most recent call last):
+    zcdp.errors.BadValue: epsilon = sensitivity/scale (1e-20) must be between 1e-12 and 1e9
+    """
+    _in(domain(name), number, f"{name} = {of}" if of else name, value)
     return number
 
 
+def _in(allowed: Domain | None, number: Fraction, name: str, value: object | None) -> None:
+    if allowed is not None and not allowed.holds(number):
+        if value is None:
+            raise BadValue(f"{name} ({shown(number, 6)}) {allowed.rule}")
+        _wrong(name, value, allowed.rule)
+
+
 def integer(value: Value, name: str, minimum: int) -> int:
-    """The value as an int; it must be whole and at least `minimum`.
+    """The value as an int; it must be whole, at least `minimum`, and in the domain of its name.
 
     >>> integer(4.0, "k", 2)
     4
@@ -201,6 +229,7 @@ def integer(value: Value, name: str, minimum: int) -> int:
         _wrong(name, value, "must be a whole number")
     if number < minimum:
         _wrong(name, value, f"must be at least {minimum}")
+    _in(whole_domain(name), number, name, value)
     return number.numerator
 
 
@@ -273,6 +302,30 @@ def log_of(number: Fraction) -> float:
     except OverflowError:
         pass
     return log(number.numerator) - log(number.denominator)
+
+
+def float_above(value: Fraction) -> float:
+    """The least float that is not below a rational; inf if the rational is above all finite floats.
+
+    >>> float_above(Fraction(1, 10)), float_above(Fraction(3, 10)), float_above(Fraction(10**400))
+    (0.1, 0.30000000000000004, inf)
+    """
+    try:
+        nearest = float(value)
+    except OverflowError:
+        return inf if value > 0 else nextafter(-inf, 0.0)
+    top, bottom = nearest.as_integer_ratio()  # compared as integers: `nearest >= value` takes four times as long
+    return nearest if top * value.denominator >= value.numerator * bottom else nextafter(nearest, inf)
+
+
+def rational_root(square: Fraction) -> Fraction | None:
+    """The square root, where it is a rational number; else None.
+
+    >>> rational_root(Fraction(9, 4)), rational_root(Fraction(2))
+    (Fraction(3, 2), None)
+    """
+    root = Fraction(isqrt(square.numerator), isqrt(square.denominator))
+    return root if root**2 == square else None
 
 
 def gcd(a: Fraction, b: Fraction) -> Fraction:

@@ -14,15 +14,15 @@ from typing import NamedTuple
 from flint import arb
 
 from zcdp.errors import BadValue
-from zcdp.numeric.balls import NotCertified, Undecided, above, at_precision, below
+from zcdp.numeric.balls import NotCertified, Undecided, above, below, growing_precision
+from zcdp.numeric.search import golden_section
 from zcdp.numeric.work import count_functions
 
 __all__ = ["VALUE_WORK", "Convex", "Supremum", "steepest_ratio"]
 
 Taylor = Callable[[arb], tuple[arb, arb, arb]]
 
-FIRST_BITS = 128
-LAST_BITS = 1 << 13
+LAST_SEARCH_BITS = 1 << 13  # the highest working precision of a search; beyond it the cells take too long
 SMALLEST_STEP = arb(2) ** -60  # Cells are no shorter than this part of 1 + s.
 SMALLEST_START = arb(2) ** -24  # The search for the peak begins at this s.
 FIRST_CELL_BITS = 2
@@ -32,7 +32,7 @@ FIRST_POINT_BITS = 40
 GRID_POINTS = 48  # The search for the peak begins with so many points.
 SAMPLED_PARTS = 64  # About so many parts represent a plan of more parts at these points.
 MOST_CELLS = 100_000
-GOLDEN = 0.6180339887498949  # the golden section
+GOLDEN_STEPS = 32  # Then golden section search goes on for so many steps.
 VALUE_WORK, SERIES_WORK = 6, 30  # work for a cumulant, and for it with two derivatives, in elementary functions
 
 
@@ -64,7 +64,7 @@ def _nonnegative(g0: arb, g1: arb, m: arb, h: arb) -> bool:
     return bool(m > 0 and 2 * m * g0 >= g1 * g1)
 
 
-def _search(curve: Convex, start: arb) -> arb:
+def _peak(curve: Convex, start: arb) -> arb:
     """Heuristic s >= start at which the ratio is near its maximum: a grid in log s, then golden section."""
     start = start.max(_reciprocal(curve.largest, FIRST_POINT_BITS))
     low, high = start.log(), ((curve.largest / curve.kl).max(2 * start)).log()
@@ -84,18 +84,7 @@ def _search(curve: Convex, start: arb) -> arb:
 
     best, wide = max(range(GRID_POINTS + 1), key=lambda n: roughly(low + n * step)), 2 if some else 1
     left, right = low + max(best - wide, 0) * step, low + min(best + wide, GRID_POINTS) * step
-    inner, outer = right - (right - left) * GOLDEN, left + (right - left) * GOLDEN
-    at_inner, at_outer = ratio(inner), ratio(outer)
-    for _ in range(32):
-        if at_inner < at_outer:
-            left, inner, at_inner = inner, outer, at_outer
-            outer = left + (right - left) * GOLDEN
-            at_outer = ratio(outer)
-        else:
-            right, outer, at_outer = outer, inner, at_inner
-            inner = right - (right - left) * GOLDEN
-            at_inner = ratio(inner)
-    return ((left + right) / 2).mid().exp().mid()
+    return golden_section(lambda point: -ratio(point), left, right, steps=GOLDEN_STEPS).mid().exp().mid()
 
 
 def _reciprocal(largest: arb, bits: int) -> arb:
@@ -157,7 +146,7 @@ def _exceeds(curve: Convex, bound: arb) -> arb | None:
                 break
             step = step / 2  # Halving and doubling are exact, so cells leave no gap.
             if not step > (s + 1) * SMALLEST_STEP:  # The bound is false near s, or too tight to decide.
-                peak = _search(curve, s.max(SMALLEST_START))
+                peak = _peak(curve, s.max(SMALLEST_START))
                 if bound < curve.ratio(peak):
                     return peak
                 raise Undecided
@@ -179,7 +168,7 @@ def _enclose(curves: Sequence[Convex], tolerance: float, candidates: Sequence[in
     where = max(range(len(curves)), key=lambda n: curves[n].kl.mid())
     best, point = curves[where].kl.lower(), arb(0)
     for n in candidates:
-        proposal = _search(curves[n], SMALLEST_START)
+        proposal = _peak(curves[n], SMALLEST_START)
         if curves[n].ratio(proposal) > best:
             where, best, point = n, curves[n].ratio(proposal).lower(), proposal
     factor = 1 + arb(tolerance)
@@ -207,22 +196,18 @@ def steepest_ratio(
     if not 0 < tolerance < inf:
         raise BadValue(f"tolerance ({tolerance}) must be positive and finite")
 
-    tries = 0
-
-    def attempt() -> Supremum:
-        nonlocal tries
-        present = curves()
-        if not all(curve.kl > 0 and curve.kl.rel_accuracy_bits() > 60 for curve in present):
-            raise Undecided
-        tries += 1
-        return _enclose(present, tolerance, range(len(present)) if candidates is None else candidates)
-
-    bits, cause = FIRST_BITS, None
-    while bits <= LAST_BITS and tries < most_tries:
+    tries, cause = 0, None
+    for _ in growing_precision(last=LAST_SEARCH_BITS):
+        if tries >= most_tries:
+            break
         try:
-            return at_precision(bits, attempt)
+            present = curves()
+            if not all(curve.kl > 0 and curve.kl.rel_accuracy_bits() > 60 for curve in present):
+                raise Undecided
+            tries += 1
+            return _enclose(present, tolerance, range(len(present)) if candidates is None else candidates)
         except NotCertified:
             raise
         except (ArithmeticError, ValueError) as error:  # This is `Undecided`, or an error of the heuristic search.
-            bits, cause = 2 * bits, error
+            cause = error
     raise NotCertified("the supremum over orders could not be enclosed: the parameters are too extreme") from cause

@@ -44,23 +44,25 @@ if hasattr(os, "register_at_fork"):  # Windows has no fork.
 
 # Cached properties without a lock: two threads may both compute the value, which is the same for both.
 
-# Up to Python 3.11, functools.cached_property holds one lock for all instances while it computes. A thread that
-# computes in balls holds the lock of `zcdp.numeric.balls` and reads cached properties: two threads could deadlock, and
-# a child forked meanwhile would wait for a thread that it does not have.
 if TYPE_CHECKING or sys.version_info >= (3, 12):
     from functools import cached_property
 else:
+    from functools import cached_property as _locking
 
-    class cached_property:  # noqa: N801 - it replaces functools.cached_property
-        """Call the method at the first access and keep the result in the instance: functools' own, without its lock."""
+    class _NoLock:
+        """A context that does nothing, and quickly: `"".format` takes any arguments, and what it returns is false."""
+
+        __enter__ = __exit__ = staticmethod("".format)
+
+    _NO_LOCK = _NoLock()
+
+    class cached_property(_locking):  # noqa: N801 - it replaces functools.cached_property
+        """functools' own, without the lock that it has up to Python 3.11, one for all instances while it computes.
+
+        A thread that computes in balls holds the lock of `zcdp.numeric.balls` and reads cached properties: two threads
+        could deadlock, and a child forked meanwhile would wait for a thread that it does not have.
+        """
 
         def __init__(self, function: Callable[[Any], Any]) -> None:
-            self.func, self.__doc__ = function, function.__doc__
-
-        def __set_name__(self, owner: type, name: str) -> None:
-            self.attrname = name
-
-        def __get__(self, instance: Any, owner: type | None = None) -> Any:
-            if instance is None:
-                return self
-            return instance.__dict__.setdefault(self.attrname, self.func(instance))
+            super().__init__(function)
+            self.lock = _NO_LOCK

@@ -22,13 +22,11 @@ from typing import Any, NoReturn, TypeVar
 
 from zcdp.errors import BadType, BadValue
 from zcdp.mechanisms import ExponentialMechanism, Mechanism
-from zcdp.mechanisms.accuracy import Accuracy
-from zcdp.mechanisms.noise.additive import AddsIntegers
+from zcdp.mechanisms.noise.additive import Accuracy, AddsIntegers
 from zcdp.mechanisms.sensitivity import L1LInf
 from zcdp.numeric.exact import integer, positive_rational, probability, rational
 from zcdp.plans.plan_text import FREE, PlanError, parse, parse_open
-from zcdp.privacy.curve import Curve
-from zcdp.privacy.plan import Plan
+from zcdp.privacy.curve import Curve, Plan
 from zcdp.privacy.relation import Relation
 from zcdp.tables.declaration import Declaration, check_cells, read_data, read_domains
 from zcdp.tables.domain import DeclarationError

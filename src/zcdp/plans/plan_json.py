@@ -7,7 +7,7 @@ from typing import Any
 from zcdp.errors import BadType, BadValue
 from zcdp.numeric.exact import MOST_DIGITS
 from zcdp.plans.plan_text import LONGEST_PLAN, parse
-from zcdp.privacy.plan import Plan
+from zcdp.privacy.curve import Plan
 from zcdp.text.suggestions import thing
 
 __all__ = ["dump", "load"]

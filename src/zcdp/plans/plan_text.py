@@ -1,9 +1,17 @@
-"""Plans as text: a tokenizer and a recursive-descent parser for sums of counted mechanisms; nothing is evaluated."""
+"""Plans as text: sums of counted mechanisms, read by Python's own `ast` and a walker; nothing is evaluated.
+
+Python never sees what a person wrote. Each token becomes a cell of the same width that holds one of `_ ( ) [ ] , := and
+or`, so that no string, number, name or character of the text reaches Python's parser, and the column of a node is the
+index of its token. The text ends at the first token that no plan could have there, with its brackets closed: the walker
+reads what stands before, and says at that token what it expected.
+"""
 
 from __future__ import annotations
 
+import ast
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
 from fractions import Fraction
 from functools import cache
 from inspect import signature
@@ -14,8 +22,7 @@ from zcdp.mechanisms import L1, L2, MECHANISMS, WRAPPERS, L0LInf, L1LInf, Mechan
 from zcdp.mechanisms.subsampled import READING
 from zcdp.numeric.balls import NotCertified
 from zcdp.numeric.exact import MOST_DIGITS, Value, rational
-from zcdp.privacy.curve import Curve
-from zcdp.privacy.plan import Plan
+from zcdp.privacy.curve import Curve, Plan
 from zcdp.text.names import printable
 from zcdp.text.suggestions import thing, unknown
 
@@ -81,8 +88,6 @@ def split(text: str) -> list[Token]:
         position = match.end()
 
 
-# The parser. It builds mechanisms from a fixed list of names and never evaluates the text as Python.
-
 FREE = object()
 """The value of a parameter written as `?`, which allocation has to find."""
 
@@ -116,7 +121,7 @@ def parse(text: str) -> Plan:
     >>> parse("100 * Laplace(epsilon=0.1) + RAPPOR(epsilon='1/3')")
     100 * Laplace(epsilon=0.1) + RAPPOR(epsilon='1/3')
     """
-    return _Parser(text).whole()
+    return _Walker(text).whole()
 
 
 def parse_written(text: str) -> tuple[Plan, dict[tuple[Curve, object], str]]:
@@ -126,8 +131,8 @@ def parse_written(text: str) -> tuple[Plan, dict[tuple[Curve, object], str]]:
     >>> plan, written
     (3 * Laplace(epsilon='0.1'), {(Laplace(epsilon='0.1'), Fraction(1, 1)): 'Laplace(scale=10)'})
     """
-    parser = _Parser(text)
-    return parser.whole(), parser.written
+    walker = _Walker(text)
+    return walker.whole(), walker.written
 
 
 def parse_open(text: str) -> tuple[type[Mechanism], dict[str, Any]]:
@@ -137,68 +142,144 @@ def parse_open(text: str) -> tuple[type[Mechanism], dict[str, Any]]:
     >>> mechanism.__name__, parameters["epsilon"] is FREE
     ('Laplace', True)
     """
-    return _Parser(text).alone()
+    return _Walker(text, is_open=True).alone()
 
 
-class _Parser:
-    """Reads one text: `whole` as a plan, `alone` as one mechanism that may have parameters `?`."""
+CELL = 8  # columns that each token has in the text for Python
+_WRITTEN = {"+": "or", "*": "and", "=": ":="}
+"""Python keeps the operands of `or` and `and` in one list; a + b + c would nest as deep as there are terms."""
+
+
+def _tree(tokens: list[Token]) -> tuple[ast.expr, int | None]:
+    """The tokens as Python's syntax tree, whose only nodes are names, calls, lists, `:=`, `or` and `and`.
+
+    Brackets around a plan are a call of the name in their own cell. If the tokens cannot go on as they do, the last
+    node stands for the first one that does not fit; its index is returned if an operand stands before it, which is
+    complete, and None if an operand was due.
+    """
+    cells: list[str] = []
+    opened = [""]  # brackets, each closed by its last letter
+    complete = False  # whether an operand has just ended
+    previous = token = tokens[-1]
+    for token in tokens:
+        sign = "_" if token.kind in ("name", "number", "string") or token.text == "?" else token.text
+        is_call = sign == "(" and previous.kind == "name"
+        is_argument = opened[-1] == "call)" and previous.kind == "name" and cells[-2] in ("(", ",")
+        fits = {
+            "_": not complete,
+            "[": not complete,
+            "(": is_call or not complete,
+            ")": opened[-1].endswith(")") and (complete or cells[-1] in ("(", ",")),
+            "]": opened[-1].endswith("]") and (complete or cells[-1] in ("[", ",")),
+            ",": complete and opened[-1] in ("call)", "list]"),
+            "=": is_argument,
+            "+": complete,
+            "*": complete,
+        }
+        if (
+            not fits.get(sign) or len(opened) > 2 * DEEPEST_NESTING
+        ):  # a minus that is no number's, or the end, never fits
+            break
+        if sign in ("(", "["):
+            opened.append("list]" if sign == "[" else "call)" if is_call else "plan)")
+        elif sign in (")", "]"):
+            opened.pop()
+        cells.append("_(" if sign == "(" and not is_call else _WRITTEN.get(sign, sign))
+        complete = sign in ("_", ")", "]")
+        previous = token
+    cut = len(cells) if complete and (token.kind != "end" or opened[1:]) else None
+    if cut is not None:
+        cells[-1] += " or"
+    if cut is not None or not complete:
+        cells.append("_" + "".join(bracket[-1:] for bracket in reversed(opened)))
+    return ast.parse("".join(f"{cell:{CELL}}" for cell in cells), mode="eval").body, cut
+
+
+def _start(node: ast.expr) -> int:
+    """The index of a node's first token."""
+    return node.col_offset // CELL
+
+
+def _after(node: ast.expr) -> int:
+    """The index of the token after a node's last one."""
+    return ((node.end_col_offset or 0) - 1) // CELL + 1
+
+
+def _operands(node: ast.expr, operator: type[ast.boolop]) -> list[ast.expr]:
+    """The terms (`ast.Or`) or the factors (`ast.And`) of a node: one, if it has no such operator."""
+    return node.values if isinstance(node, ast.BoolOp) and isinstance(node.op, operator) else [node]
+
+
+def _first(node: ast.expr) -> ast.expr:
+    """The first operand of a node."""
+    return _operands(_operands(node, ast.Or)[0], ast.And)[0]
+
+
+class _Walker:
+    """Walks the tree of one text from left to right: `whole` as a plan, `alone` as one mechanism that may have `?`."""
 
     names: ClassVar[Mapping[str, type[Mechanism]]] = {m.__name__: m for m in (*MECHANISMS, *WRAPPERS)}
 
-    def __init__(self, text: str) -> None:
-        self.text = text
-        self.open = False
+    def __init__(self, text: str, *, is_open: bool = False) -> None:
+        self.text, self.is_open = text, is_open
         self.tokens = split(text)
-        self.next = 0
+        self.tree, self.cut = _tree(self.tokens)
         self.depth = 0
         self.written: dict[tuple[Curve, object], str] = {}
 
     def whole(self) -> Plan:
-        plan = self._plan()
-        if self._peek().kind != "end":
-            self._fail("expected '+' or the end")
-        return plan
+        return self._plan(self.tree, "expected '+' or the end")
 
     def alone(self) -> tuple[type[Mechanism], dict[str, Any]]:
-        self.open = True
-        mechanism, values, parameters = self._call()
-        if values or self._peek().kind != "end":
-            self._fail("expected one mechanism, its parameters with their names")
+        node = _first(self.tree)
+        mechanism, values, parameters = self._call(node)
+        if values or self.tokens[_after(node)].kind != "end":
+            self._fail("expected one mechanism, its parameters with their names", _after(node))
         return mechanism, parameters
 
-    def _plan(self) -> Plan:
-        terms = [self._term()]
-        while self._take("+"):
-            terms.append(self._term())
-        return Plan.sum_of(*terms)
+    def _plan(self, node: ast.expr, due: str) -> Plan:
+        """A sum of counted mechanisms; `due` says what was expected after it, if something else stands there."""
+        terms, end = [], _start(node)
+        for operand in _operands(node, ast.Or):
+            if _start(operand) == self.cut:
+                break
+            term, end = self._term(operand)
+            terms.append(term)
+            if end < _after(operand):
+                break
+        plan = Plan.sum_of(*terms)
+        if end < _after(node):
+            self._fail(due, end)
+        return plan
 
-    def _term(self) -> Curve:
-        if self._peek().kind == "number":
-            where = self._peek()
-            count = self._number()
-            self._expect("*")
-            return self._times(self._item(), count, where)
-        item = self._item()
-        while self._take("*"):
-            where = self._peek()
-            if where.kind != "number":
-                self._fail("expected a count")
-            item = self._times(item, self._number(), where)
-        return item
+    def _term(self, node: ast.expr) -> tuple[Curve, int]:
+        """Count times item, or item times counts; and the index of the token after it."""
+        first, *others = _operands(node, ast.And)
+        if self._token(first).kind == "number":
+            self._number(first)
+            if not others:
+                self._fail("expected '*'", _after(first))
+            return self._times(self._item(others[0]), first), _after(others[0])
+        item = self._item(first)
+        for count in others:
+            if self._token(count).kind != "number":
+                self._fail("expected a count", _start(count))
+            item = self._times(item, count)
+        return item, _after(node)
 
-    def _times(self, item: Curve, count: int | float, where: Token) -> Curve:
+    def _times(self, item: Curve, count: ast.expr) -> Curve:
+        number = self._number(count)
         try:
-            return Plan.repeated(item, count)  # type: ignore[arg-type] # it says what is wrong with a float
+            return Plan.repeated(item, number)  # type: ignore[arg-type] # it says what is wrong with a float
         except (ValueError, TypeError) as error:
-            raise PlanError(str(error), self.text, where.position) from None
+            raise PlanError(str(error), self.text, self._token(count).position) from None
 
-    def _item(self) -> Curve:
-        if self._take("("):
-            plan: Curve = self._nested(self._plan)
-            self._expect(")")
-            return plan
-        name = self._peek()
-        mechanism, values, parameters = self._call()
+    def _item(self, node: ast.expr) -> Curve:
+        name = self._token(node)
+        if isinstance(node, ast.Call) and name.text == "(":
+            with self._deeper(_start(node) + 1):
+                return self._plan(node.args[0], "expected ')'")
+        mechanism, values, parameters = self._call(node)
         before = READING.set(True)
         try:
             made = mechanism(*values, **parameters)
@@ -208,134 +289,119 @@ class _Parser:
             READING.reset(before)
         # equal mechanisms have equal privacy cost, but their noise differs if their sensitivities do
         key = made, getattr(made, "sensitivity", None)
-        self.written.setdefault(key, self.text[name.position : self.tokens[self.next - 1].end])
+        self.written.setdefault(key, self.text[name.position : self.tokens[_after(node) - 1].end])
         return made
 
-    def _call(self) -> tuple[type[Mechanism], list[Any], dict[str, Any]]:
+    def _call(self, node: ast.expr) -> tuple[type[Mechanism], list[Any], dict[str, Any]]:
         """The class that a name stands for, with its positional and its named arguments."""
-        name = self._peek()
+        name = self._token(node)
         if name.kind != "name":
-            self._fail("expected a mechanism")
+            self._fail("expected a mechanism", _start(node))
         if name.text not in self.names:
-            self._fail(unknown("mechanism", name.text, self.names))
-        self.next += 1
+            self._fail(unknown("mechanism", name.text, self.names), _start(node))
         mechanism = self.names[name.text]
-        values, parameters = self._parameters()
+        values, parameters = self._parameters(node)
         known = _parameter_names(mechanism)
         for given in parameters:
             if given not in known:
                 raise PlanError(f"{name.text}: {unknown('parameter', given, known)}", self.text, name.position)
         return mechanism, values, parameters
 
-    def _parameters(self) -> tuple[list[Any], dict[str, Any]]:
+    def _parameters(self, node: ast.expr) -> tuple[list[Any], dict[str, Any]]:
         """The arguments in brackets: positional values, then values with a name."""
-        self._expect("(")
+        if not isinstance(node, ast.Call):
+            self._fail("expected '('", _after(node))
         values: list[Any] = []
         parameters: dict[str, Any] = {}
-        while not self._take(")"):
-            if values or parameters:
-                if self._peek().text != ",":
-                    self._fail("expected ',' or ')'")
-                self._expect(",")
-                if self._take(")"):
-                    break
-            name, after = self._peek(), self.tokens[min(self.next + 1, len(self.tokens) - 1)]
-            if name.kind != "name" or after.text != "=":
+        for argument in node.args:
+            if not isinstance(argument, ast.NamedExpr):
                 if parameters:
-                    self._fail("expected a parameter")
-                values.append(self._value())
+                    self._fail("expected a parameter", _start(argument))
+                values.append(self._value(argument, "expected ',' or ')'"))
                 continue
-            if name.text in parameters:
-                self._fail(f"{name.text} is given twice")
-            self.next += 2
-            parameters[name.text] = self._value()
+            name = self._token(argument).text
+            if name in parameters:
+                self._fail(f"{name} is given twice", _start(argument))
+            parameters[name] = self._value(argument.value, "expected ',' or ')'")
         return values, parameters
 
-    def _value(self) -> Any:
+    def _value(self, node: ast.expr, due: str) -> Any:
         """One argument: a number, an exact one in quotes, True, False or None, a list, a sensitivity, or a plan."""
-        token = self._peek()
+        first = _first(node)
+        token, start = self._token(first), _start(first)
+        is_call, is_count = isinstance(first, ast.Call), token.kind == "number" and self.tokens[start + 1].text == "*"
+        if is_count or token.text == "(" or (is_call and token.text in self.names):
+            with self._deeper(start):
+                plan = self._plan(node, due)
+            [(only, count), *others] = plan.parts
+            return plan if others or count > 1 else only
+        end = start + 1
         if token.kind == "string":
-            self.next += 1
-            return token.text[1:-1]
-        if token.kind == "number":
-            return self._nested(self._inner) if self.tokens[self.next + 1].text == "*" else self._number()
-        if self._take("["):
-            return self._list()
-        if token.text == "?" and self.open:
-            self.next += 1
-            return FREE
+            value: Any = token.text[1:-1]
+        elif token.kind == "number":
+            value = self._number(first)
+        elif isinstance(first, ast.List):
+            value, end = [self._element(one) for one in first.elts], _after(first)
+        elif token.text == "?" and self.is_open:
+            value = FREE
+        elif token.text in CONSTANTS:
+            value = CONSTANTS[token.text]
+        elif token.text in VALUES:
+            value, end = self._made(first), _after(first)
+        else:
+            self._refuse(token, start, is_call=is_call)
+        if end < _after(node):
+            self._fail(due, end)
+        return value
+
+    def _element(self, node: ast.expr) -> Any:
+        with self._deeper(_start(node)):
+            return self._value(node, "expected ','")
+
+    def _made(self, node: ast.expr) -> Any:
+        """A sensitivity or a fraction."""
+        token = self._token(node)
+        with self._deeper(_start(node) + 1):
+            values, named = self._parameters(node)
+        try:
+            return VALUES[token.text](*values, **named)
+        except (ValueError, TypeError) as error:
+            raise PlanError(f"{token.text}: {error}", self.text, token.position) from None
+
+    def _refuse(self, token: Token, index: int, *, is_call: bool) -> NoReturn:
+        """Say why a token is no value."""
         if token.text == "?":
-            self._fail("'?' is a value to be found, by calibrate or allocate: here one is needed")
-        if token.text in CONSTANTS:
-            self.next += 1
-            return CONSTANTS[token.text]
-        if token.text in VALUES:
-            self.next += 1
-            values, named = self._nested(self._parameters)
-            try:
-                return VALUES[token.text](*values, **named)
-            except (ValueError, TypeError) as error:
-                raise PlanError(f"{token.text}: {error}", self.text, token.position) from None
-        if token.text == "(" or (token.text in self.names and self.tokens[self.next + 1].text == "("):
-            return self._nested(self._inner)
+            self._fail("'?' is a value to be found, by calibrate or allocate: here one is needed", index)
         if token.text in ("sqrt", "log"):
-            self._fail(f"an exact number that is no decimal needs quotes: '{token.text}(2)'")
+            self._fail(f"an exact number that is no decimal needs quotes: '{token.text}(2)'", index)
         if token.text in ("true", "false"):
-            self._fail(f"it is written {token.text.capitalize()}")
-        if token.kind == "name" and self.tokens[self.next + 1].text == "(":
-            self._fail(unknown("sensitivity" if token.text[:1] in "lL" else "value", token.text, VALUES))
-        return self._fail("expected a number, or an exact one in quotes such as '1/3'")
+            self._fail(f"it is written {token.text.capitalize()}", index)
+        if is_call:
+            self._fail(unknown("sensitivity" if token.text[:1] in "lL" else "value", token.text, VALUES), index)
+        self._fail("expected a number, or an exact one in quotes such as '1/3'", index)
 
-    def _inner(self) -> Curve:
-        """An argument that is a plan; a plan of one use of one mechanism becomes the mechanism itself."""
-        plan = self._plan()
-        [(only, count), *others] = plan.parts
-        return plan if others or count > 1 else only
-
-    def _list(self) -> list[Any]:
-        values: list[Any] = []
-        while not self._take("]"):
-            if values:
-                self._expect(",")
-                if self._take("]"):
-                    break
-            values.append(self._nested(self._value))
-        return values
-
-    def _nested(self, read: Callable[[], Any]) -> Any:
-        """What `read` returns, one level of brackets deeper."""
+    @contextmanager
+    def _deeper(self, index: int) -> Iterator[None]:
+        """One level of brackets deeper, which begins at a token."""
         self.depth += 1
         if self.depth > DEEPEST_NESTING:
-            self._fail(f"more than {DEEPEST_NESTING} brackets inside one another")
-        answer = read()
+            self._fail(f"more than {DEEPEST_NESTING} brackets inside one another", index)
+        yield
         self.depth -= 1
-        return answer
 
-    def _number(self) -> int | float:
-        token = self._peek()
-        if len(token.text) > MOST_DIGITS:
-            self._fail(f"a number of more than {MOST_DIGITS} characters")
-        self.next += 1
-        if "x" in token.text or "X" in token.text:
-            return int(token.text, 16)
-        return int(token.text) if token.text.lstrip("-").isdigit() else float(token.text)
+    def _number(self, node: ast.expr) -> int | float:
+        text = self._token(node).text
+        if len(text) > MOST_DIGITS:
+            self._fail(f"a number of more than {MOST_DIGITS} characters", _start(node))
+        if "x" in text or "X" in text:
+            return int(text, 16)
+        return int(text) if text.lstrip("-").isdigit() else float(text)
 
-    def _peek(self) -> Token:
-        return self.tokens[self.next]
+    def _token(self, node: ast.expr) -> Token:
+        return self.tokens[_start(node)]
 
-    def _take(self, sign: str) -> bool:
-        token = self._peek()
-        if token.kind == "sign" and token.text == sign:
-            self.next += 1
-            return True
-        return False
-
-    def _expect(self, sign: str) -> None:
-        if not self._take(sign):
-            self._fail(f"expected {sign!r}")
-
-    def _fail(self, message: str) -> NoReturn:
-        token = self._peek()
+    def _fail(self, message: str, index: int) -> NoReturn:
+        token = self.tokens[index]
         found = token.text if token.kind == "end" else repr(token.text[:40])
         where = f"{message}, found {found}," if message.startswith("expected") else message
         raise PlanError(where, self.text, token.position)

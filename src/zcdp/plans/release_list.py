@@ -10,7 +10,7 @@ from typing import NoReturn
 from zcdp.numeric.exact import integer
 from zcdp.plans.plan_file import Entry, PlanFile, PlanFileError
 from zcdp.plans.plan_text import PlanError, parse
-from zcdp.privacy.plan import Plan
+from zcdp.privacy.curve import Plan
 
 __all__ = ["read_releases"]
 

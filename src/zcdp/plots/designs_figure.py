@@ -28,19 +28,13 @@ def draw() -> Figure:
     """Left: all 30 rounds are answered; right: some of them, at k = 256. The total budget is (8, 1e-6)-DP."""
     budget = Budget.of(rho=None, epsilon=8, delta="1e-6")
     figure, first, second = panels(0.92)
-    ends, others = [], []
     for kind, name, colour in zip(FAMILIES, NAMES, COLOURS, strict=True):
         errors = [1000 * sqrt(tune(kind(k), budget, ROUNDS, 1 / k).variance / CLIENTS) for k in KS]
         first.plot(KS, errors, color=colour, label=name)
-        ends.append((KS[-1], errors[-1], name, colour))
         few = [1000 * _error(tune(kind(K), budget, answered, 1 / K).variance, answered) for answered in ANSWERED]
         second.plot(ANSWERED, few, color=colour, label=name)
-        others.append((ANSWERED[-1], few[-1], name, colour))
-    textbook = [1000 * _textbook(k) for k in KS]
-    first.plot(KS, textbook, color=BLACK, linewidth=0.9, label="textbook")
-    ends.append((KS[-1], textbook[-1], "textbook", BLACK))
+    first.plot(KS, [1000 * _textbook(k) for k in KS], color=BLACK, linewidth=0.9, label="textbook")
     second.plot(ANSWERED, [1000 * _textbook(K)] * len(ANSWERED), color=BLACK, linewidth=0.9, label="textbook")
-    others.append((ANSWERED[-1], 1000 * _textbook(K), "textbook", BLACK))
     first.set(xscale="log", xlim=(KS[0], KS[-1]), ylim=(3.5, 8), xlabel="k", ylabel="standard error, in thousandths")
     first.set_title("All of 30 rounds answered")
     second.set(xscale="log", yscale="log", xlim=(1, ROUNDS), ylim=(0.3, 10), xlabel="rounds answered, of 30")
@@ -48,8 +42,8 @@ def draw() -> Figure:
     second.set_xticks([1, 2, 3, 5, 10, 20, 30], ["1", "2", "3", "5", "10", "20", "30"])
     second.minorticks_off()
     second.set_title("k = 256: fewer rounds, less error")
-    label_ends(first, ends)
-    label_ends(second, others)
+    label_ends(first)
+    label_ends(second)
     return figure
 
 

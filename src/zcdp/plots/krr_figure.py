@@ -37,17 +37,15 @@ def papers_bound(epsilon: float, k: int) -> float:
 def draw() -> Figure:
     """Left: rho and the paper's bound; right: the paper's bound as a multiple of rho."""
     figure, first, second = panels(0.74)
-    ends, factors = [], []
+    exact = []
     for epsilon, colour in EPSILONS:
         label = f"ε = {epsilon:g}"
         rhos = [RandomizedResponse(epsilon=epsilon, k=k).rho for k in KS]
         bounds = [papers_bound(epsilon, k) for k in KS]
         ratios = [bound / rho for bound, rho in zip(bounds, rhos, strict=True)]
         first.plot(KS, bounds, color=colour, linewidth=0.8, linestyle=(0, (4, 2)), label=f"{label}, paper")
-        first.plot(KS, rhos, color=colour, label=label)
+        exact += first.plot(KS, rhos, color=colour, label=label)
         second.plot(KS, ratios, color=colour, label=label)
-        ends.append((KS[-1], rhos[-1], label, colour))
-        factors.append((KS[-1], ratios[-1], label, colour))
     border = points(0.1, 6, 60)
     edge = [epsilon * expm1(epsilon) / (expm1(epsilon) + k_star(epsilon)) for epsilon in border]
     first.plot([k_star(epsilon) for epsilon in border], edge, color=GREY, linewidth=1, label="k*")
@@ -56,6 +54,6 @@ def draw() -> Figure:
     first.annotate("k*(ε)", (k_star(0.1), edge[0]), xytext=(4, -1), textcoords="offset points", color=GREY, va="center")
     second.set(xscale="log", xlim=(2, 1e6), ylim=(0.8, None), xlabel="k", ylabel="paper's bound / exact ρ")
     second.set_title("How much the paper's bound overcharges")
-    label_ends(first, ends)
-    label_ends(second, factors)
+    label_ends(first, exact)
+    label_ends(second)
     return figure

@@ -21,16 +21,13 @@ EPSILONS = [n / 10 for n in range(1, 61)]
 def draw() -> Figure:
     """Left: rho; right: rho as a share of epsilon^2/2; one line for each mechanism."""
     figure, first, second = panels(1.14)
-    ends, shares = [], []
     for row, label, colour in zip(ROWS, LABELS, COLOURS, strict=True):
         rhos = [row.at(epsilon).rho for epsilon in EPSILONS]
         ratios = [rho / (epsilon**2 / 2) for rho, epsilon in zip(rhos, EPSILONS, strict=True)]
         first.plot([0, *EPSILONS], [0, *rhos], color=colour, label=label)
         second.plot(EPSILONS, ratios, color=colour, label=label)
-        ends.append((EPSILONS[-1], rhos[-1], label, colour))
-        shares.append((EPSILONS[-1], ratios[-1], label, colour))
     first.set(xlim=(0, 6), ylim=(0, 7), xlabel="ε", ylabel="tight ρ", title="Tight zCDP (discrete: Δ = 5)")
     second.set(xlim=(0, 6), ylim=(0, 1.04), xlabel="ε", ylabel="ρ / (ε²/2)", title="as a share of ε²/2")
-    label_ends(first, ends)
-    label_ends(second, shares)
+    label_ends(first)
+    label_ends(second)
     return figure

@@ -46,18 +46,15 @@ def draw() -> Figure:
     """Left: standard deviation; right: as a multiple of the Gaussian's."""
     figure, first, second = panels(0.78)
     found = [deviations(rho) for rho in RHOS]
-    ends, factors = [], []
     for label, colour in COLOURS.items():
         noise = [one[label] for one in found]
         ratios = [one[label] / one["Gaussian"] for one in found]
         first.plot(RHOS, noise, color=colour, label=label)
         second.plot(RHOS, ratios, color=colour, label=label)
-        ends.append((RHOS[-1], noise[-1], label, colour))
-        factors.append((RHOS[-1], ratios[-1], label, colour))
     first.set(xscale="log", yscale="log", xlim=(1e-3, 10), xlabel="budget ρ", ylabel="standard deviation")
     first.set_title("Noise at sensitivity 1")
     second.set(xscale="log", xlim=(1e-3, 10), xlabel="budget ρ", ylabel="standard deviation / Gaussian's")
     second.set_title("as a multiple of Gaussian noise")
-    label_ends(first, ends)
-    label_ends(second, factors)
+    label_ends(first)
+    label_ends(second)
     return figure

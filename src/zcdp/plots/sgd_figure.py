@@ -30,18 +30,15 @@ def draw() -> Figure:
     """Left: epsilon by each route; right: as a multiple of epsilon by the exact profile."""
     figure, first, second = panels(1.12)
     found = [routes(epochs) for epochs in EPOCHS]
-    ends, factors = [], []
     for route, (label, colour) in ROUTES.items():
         epsilons = [one[route] for one in found]
         ratios = [one[route] / one["profile"] for one in found]
         first.plot(EPOCHS, epsilons, color=colour, label=label)
         second.plot(EPOCHS, ratios, color=colour, label=label)
-        ends.append((EPOCHS[-1], epsilons[-1], label, colour))
-        factors.append((EPOCHS[-1], ratios[-1], label, colour))
     first.set(xlim=(0, 60), ylim=(0, 3), xlabel="epochs", ylabel="ε at δ = 10⁻⁵")
     first.set_title("256 of 60 000 examples, σ = 1.1")
     second.set(xlim=(0, 60), ylim=(0.9, 2.6), xlabel="epochs", ylabel="ε / exact ε")
     second.set_title("as a multiple of the exact ε")
-    label_ends(first, ends)
-    label_ends(second, factors)
+    label_ends(first)
+    label_ends(second)
     return figure

@@ -9,7 +9,7 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
-__all__ = ["BLACK", "BLUE", "GREEN", "GREY", "ORANGE", "PINK", "RED", "STYLE", "End", "label_ends", "panels", "points"]
+__all__ = ["BLACK", "BLUE", "GREEN", "GREY", "ORANGE", "PINK", "RED", "STYLE", "label_ends", "panels", "points"]
 
 # The palette of Okabe and Ito 2008 without yellow and sky blue, which are too light for lines on paper.
 BLACK, ORANGE, GREEN, BLUE, RED, PINK = ["#000000", "#E69F00", "#009E73", "#0072B2", "#D55E00", "#CC79A7"]
@@ -37,9 +37,6 @@ STYLE: Any = {
     "svg.hashsalt": "zcdp",
 }
 
-End = tuple[float, float, str, str]
-"""x and y of a line's end, its label, its colour."""
-
 
 def panels(room: float) -> tuple[Figure, Axes, Axes]:
     """A figure as wide as a page of text, with two panels and `room` inches for labels to the right of each."""
@@ -60,23 +57,26 @@ def points(low: float, high: float, count: int) -> list[float]:
     return [low * (high / low) ** (n / (count - 1)) for n in range(count)]
 
 
-def label_ends(axes: Axes, ends: Sequence[End], gap: float = 10.5) -> None:
-    """Write each line's label beside its end, at least `gap` points apart. The axes' limits must be final."""
+LABEL_GAP = 10.5  # between the labels of two lines, in points
+
+
+def label_ends(axes: Axes, lines: Sequence[Any] | None = None) -> None:
+    """Write the label of each line (all, if not given) beside its end. The axes' limits must be final."""
     scale = 72 / axes.get_figure(root=True).dpi  # type: ignore[union-attr]
-    by_height = sorted(range(len(ends)), key=lambda n: ends[n][1])
-    wanted = [float(axes.transData.transform(ends[n][:2])[1]) * scale for n in by_height]
+    by_height = sorted(axes.get_lines() if lines is None else lines, key=lambda line: line.get_ydata()[-1])
+    wanted = [float(axes.transData.transform(line.get_xydata()[-1])[1]) * scale for line in by_height]
     placed = list(wanted)
     for _ in range(500):
         for n in range(len(placed) - 1):
-            lack = gap - (placed[n + 1] - placed[n])
+            lack = LABEL_GAP - (placed[n + 1] - placed[n])
             if lack > 0:
                 placed[n] -= lack / 2
                 placed[n + 1] += lack / 2
-    for n, old, new in zip(by_height, wanted, placed, strict=True):
-        x, y, text, colour = ends[n]
+    for line, old, new in zip(by_height, wanted, placed, strict=True):
+        colour = line.get_color()
         axes.annotate(
-            text,
-            (x, y),
+            line.get_label(),
+            line.get_xydata()[-1].tolist(),
             xytext=(11, new - old),
             textcoords="offset points",
             va="center",

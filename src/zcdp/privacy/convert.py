@@ -9,16 +9,17 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from fractions import Fraction
-from functools import partial
 from math import ceil, floor, frexp, inf, ldexp
 from typing import Any, TypeAlias
 
 from flint import arb
 
-from zcdp.numeric.balls import Undecided, at_precision, enclose, lift
-from zcdp.numeric.exact import Value, positive_rational, probability
+from zcdp.errors import BadValue
+from zcdp.numeric.balls import Undecided, at_precision, enclose, growing_precision, lift
+from zcdp.numeric.exact import Value, positive_rational, probability, rational
 from zcdp.numeric.functions import tail_factor
-from zcdp.numeric.search import crossing
+from zcdp.numeric.parameter_domains import unlimited
+from zcdp.numeric.search import false_position
 from zcdp.numeric.work import SECOND, TooMuchWork, within
 from zcdp.text.calls import spoken
 
@@ -26,6 +27,7 @@ __all__ = ["rdp_to_delta", "rdp_to_epsilon", "zcdp_to_delta", "zcdp_to_epsilon"]
 
 
 CORNER_STEPS = 1 << 13  # Curves made of chords have their corners at s = n 2^(k - 13), n < 2^13.
+LAST_HEURISTIC_BITS = 4096  # the highest working precision of the search for s; the answer is certified at any s
 SEARCH_WORK, ANSWER_WORK = SECOND, 2 * SECOND  # work limits of the search for s, and of the certified answer at it
 
 Cumulant: TypeAlias = Callable[[Any], Any]
@@ -53,7 +55,7 @@ def rdp_to_epsilon(cumulant: Cumulant, delta: Fraction, *, guess: float = 1.0, w
 
     best = arb(guess)
     if guess == 1.0 or enclose(lambda: (exponent(best) / best).max(arb(0)))[0] < worth:  # else any s will do
-        best = _corner(lambda s: exponent(s) / s, _search(rising, guess))
+        best = _corner(lambda s: exponent(s) / s, _best_s(rising, guess))
     return within(ANSWER_WORK, lambda: enclose(lambda: (exponent(best) / best).max(arb(0))))[1]
 
 
@@ -67,7 +69,7 @@ def rdp_to_delta(cumulant: Cumulant, epsilon: Fraction, *, guess: float = 1.0) -
     def exponent(s: Any) -> Any:
         return cumulant(s) + tail_factor(s) - s * lift(epsilon)
 
-    best = _corner(exponent, _search(lambda s: float(_slope(exponent, s)[1].mid()), guess))
+    best = _corner(exponent, _best_s(lambda s: float(_slope(exponent, s)[1].mid()), guess))
     return min(within(ANSWER_WORK, lambda: enclose(lambda: exponent(best).exp()))[1], 1.0)
 
 
@@ -78,7 +80,7 @@ def _slope(exponent: Cumulant, s: float) -> tuple[arb, arb]:
     return value, (exponent(here + step) - value) / step
 
 
-def _search(rising: Callable[[float], float], guess: float) -> float:
+def _best_s(rising: Callable[[float], float], guess: float) -> float:
     """Heuristic root s of `rising` to nine digits, or the best s found within the work limit.
 
     The answer is certified at any s; a poor s only makes it less tight.
@@ -91,12 +93,9 @@ def _search(rising: Callable[[float], float], guess: float) -> float:
         nearest = min(nearest, (abs(value), s))
         return value
 
-    def cross() -> float:
-        return crossing(noted, guess=guess, step=1.25, tolerance=1e-9)
-
-    for bits in (256, 1024, 4096):
+    for _ in growing_precision(256, last=LAST_HEURISTIC_BITS, factor=4):
         try:
-            return within(SEARCH_WORK, partial(at_precision, bits, cross))
+            return within(SEARCH_WORK, lambda: false_position(noted, guess=guess, step=1.25, tolerance=1e-9))
         except TooMuchWork:
             break
         except Undecided:
@@ -129,7 +128,7 @@ def zcdp_to_epsilon(rho: Value, delta: Value) -> float:
     >>> zcdp_to_epsilon("0.1", "1e-6")
     2.14193...
     """
-    budget = positive_rational(rho, "rho")
+    budget = _total(rho)
     return rdp_to_epsilon(lambda s: lift(budget) * s * (1 + s), probability(delta, "delta"))
 
 
@@ -140,6 +139,14 @@ def zcdp_to_delta(rho: Value, epsilon: Value) -> float:
     >>> zcdp_to_delta("0.1", 2)
     4.325...e-06
     """
-    budget = positive_rational(rho, "rho")
-    point: Fraction = positive_rational(epsilon, "epsilon")
+    budget = _total(rho)
+    point = rational(epsilon, "epsilon")
+    if point <= 0:
+        raise BadValue(f"epsilon ({epsilon}) must be positive")
     return rdp_to_delta(lambda s: lift(budget) * s * (1 + s), point)
+
+
+@unlimited()
+def _total(rho: Value) -> Fraction:
+    """A rho above zero, of whatever size: it may be that of 10^12 uses."""
+    return positive_rational(rho, "rho")

@@ -195,9 +195,9 @@ def _of_one(part: Curve, order: Fraction) -> Both:
     largest = None if worst == inf else Fraction(worst)
     if largest is None or part.relation is not Relation.ADD_REMOVE:
         return largest, largest
-    laws = part.laws
-    known = [(law, times) for law, times in laws if law is not None]
-    if len(known) < len(laws) or all(law.symmetric for law, _ in known):
+    claims = part.claims
+    known = [(claim.upper, times) for claim, times in claims if claim is not None]
+    if len(known) < len(claims) or all(law.symmetric for law, _ in known):
         return largest, largest
     forward = min(largest, _of_laws(known, order - 1, largest))
     backward = min(largest, _of_laws([(law.reverse(), times) for law, times in known], order - 1, largest))

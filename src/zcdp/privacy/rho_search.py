@@ -12,15 +12,14 @@ from typing import TYPE_CHECKING, NamedTuple
 from flint import arb, arb_series
 
 from zcdp.errors import BadValue
-from zcdp.numeric.balls import NotCertified, Undecided, above, at_precision, below, enclose, lift
+from zcdp.numeric.balls import NotCertified, Undecided, above, at_precision, below, enclose, growing_precision, lift
 from zcdp.numeric.exact import Value, rational
 from zcdp.numeric.functions import derivatives
 from zcdp.numeric.supremum import Convex, steepest_ratio
 from zcdp.numeric.work import SECOND, within
 
 if TYPE_CHECKING:
-    from zcdp.privacy.curve import Curve
-    from zcdp.privacy.plan import Plan
+    from zcdp.privacy.curve import Curve, Plan
 
 __all__ = [
     "LARGEST_QUICK_ORDER",
@@ -37,7 +36,7 @@ __all__ = [
 
 
 QUICK_BITS = 128  # working precision of `quick_divergence`
-LARGEST_QUICK_ORDER = 2.0**53  # For a float alpha between 1 and this, alpha - 1 is exact as a float.
+LARGEST_QUICK_ORDER = 1e15  # The end of the domain. For a float alpha from 1 to 2^53, alpha - 1 is exact as a float.
 
 
 class Peak(NamedTuple):
@@ -88,6 +87,7 @@ SEARCH_WORK = 2 * SECOND, SECOND, SECOND  # work limits for them, and as much ag
 PARTS_PER_SEARCH = 300
 LOOK_WORK = SECOND // 4  # work limit for a lower end at one order
 MOST_TRIES = 2  # the number of working precisions that are tried; more seldom help
+LAST_BITS_FROM_BELOW = 256  # A lower end is optional, so the precision is raised once only.
 ORDERS_FROM_BELOW = 4  # the number of orders at which a lower end of rho is computed before the search
 
 
@@ -161,15 +161,11 @@ def sum_of_divergences(plan: Plan, excess: Fraction) -> float:
 
 def from_below(evaluate: Callable[[], arb]) -> float:
     """A certified lower end of a divergence, tight to about six digits if 256 bits suffice; else 0."""
-
-    def attempt() -> float:
-        ball = evaluate()
-        return max(below(ball), 0.0) if ball.is_finite() and ball.rel_accuracy_bits() > 20 else 0.0
-
-    for bits in (128, 256):
+    for _ in growing_precision(last=LAST_BITS_FROM_BELOW):
         try:
-            if lower := at_precision(bits, attempt):
-                return lower
+            ball = evaluate()
         except Undecided:
             continue
+        if ball.is_finite() and ball.rel_accuracy_bits() > 20 and (lower := below(ball)) > 0:
+            return lower
     return 0.0

@@ -12,14 +12,15 @@ from typing import TYPE_CHECKING, TypeVar
 
 from zcdp.errors import BadValue
 from zcdp.numeric.balls import NotCertified, failure
-from zcdp.numeric.exact import Value, rational
 from zcdp.numeric.threads import cached_property
 from zcdp.numeric.work import SECOND, within
 from zcdp.privacy.convert import rdp_to_delta, rdp_to_epsilon, zcdp_to_delta, zcdp_to_epsilon
+from zcdp.privacy.loss.claim import Claim
 from zcdp.privacy.loss.lattice import snap
 from zcdp.privacy.loss.law import Parts
+from zcdp.privacy.profile.engine import Answer, NoAnswer
 from zcdp.privacy.profile.profile import Profile
-from zcdp.privacy.profile.question import Answer, NoAnswer
+from zcdp.privacy.relation import Relation
 
 if TYPE_CHECKING:
     from zcdp.privacy.curve import Curve
@@ -36,22 +37,6 @@ SHARP_BOUND, SHARP_EXACT = 1e-12, 1e-4
 PROFILE_WORK, COARSER_WORK, BELOW_WORK = 5 * SECOND, SECOND, 2 * SECOND  # for the profile, coarser laws, lower ends
 
 
-def _delta(value: Value) -> Fraction:
-    """A user's delta as an exact number, 0 <= delta < 1."""
-    delta = rational(value, "delta")
-    if not 0 <= delta < 1:
-        raise BadValue(f"delta ({value}) must be at least 0 and below 1")
-    return delta
-
-
-def _epsilon(value: Value) -> Fraction:
-    """A user's epsilon as an exact number, which must not be negative."""
-    epsilon = rational(value, "epsilon")
-    if epsilon < 0:
-        raise BadValue(f"epsilon ({value}) must not be negative")
-    return epsilon
-
-
 class Routes:
     """epsilon and delta of one curve, by each route that applies to it.
 
@@ -59,15 +44,22 @@ class Routes:
     `pure`, the largest loss.
     """
 
-    def __init__(self, curve: Curve) -> None:
+    def __init__(self, curve: Curve, claims: Sequence[tuple[Claim | None, int]], relation: Relation) -> None:
+        """`claims` is what the curve claims of its profile, for neighbours in the given relation."""
         self.curve = curve
-        laws = curve.laws
-        self._known = tuple((law, count) for law, count in laws if law is not None)
-        self._alone = sum(count for _, count in laws) == 1
-        complete = len(self._known) == len(laws)
-        above, self._below_it = snap(self._known)
+        self._known = tuple((claim, count) for claim, count in claims if claim is not None)
+        self._alone = sum(count for _, count in claims) == 1
+        complete = len(self._known) == len(claims)
+        self.exact = complete and all(claim.exact_alone if self._alone else claim.exact for claim, _ in self._known)
+        for claim, _ in self._known:
+            claim.check_lower()
+            if relation is not Relation.ADD_REMOVE and not claim.upper.symmetric:
+                raise BadValue(
+                    f"{type(claim.upper).__name__} is not symmetric: it must be tied to the order of add_remove "
+                    "neighbours, or enter by a symmetric law that dominates it"
+                )
+        above, self._below_it = snap(tuple((claim.upper, count) for claim, count in self._known))
         self.profile = Profile(above) if complete else None
-        self.exact = complete and all(law.exact or (self._alone and law.exact_alone) for law, _ in self._known)
         self.is_own = self.exact and self._below_it == above
         """Whether the profile is the mechanism's own, so that its lower ends are also lower ends for the mechanism."""
 
@@ -78,17 +70,19 @@ class Routes:
             return []
         if self.exact:
             return [Profile(self._below_it)]
-        return [Profile(below) for parts in _attained(self._known, alone=self._alone) if (below := snap(parts)[1])]
+        return self._profiles(_attained(self._known, alone=self._alone))
 
-    def epsilons(self, delta: Value) -> dict[str, float]:
+    def _profiles(self, attained: Sequence[Parts]) -> list[Profile]:
+        return [Profile(below) for parts in attained if (below := snap(parts)[1])]
+
+    def epsilons(self, delta: Fraction) -> dict[str, float]:
         """Certified epsilon at `delta` by each route that has an answer."""
-        target = _delta(delta)
         pure = self.curve.pure_epsilon
-        if target == 0:
+        if delta == 0:
             return {"pure": pure}
 
         def ask(profile: Profile) -> Answer:
-            return profile.epsilon(target)
+            return profile.epsilon(delta)
 
         answer, _ = _try(self.profile, ask)
         upper = self._above(answer, ask, inf)
@@ -98,8 +92,8 @@ class Routes:
         return _known(
             {
                 **found,
-                "rdp": _attempt("Renyi route", lambda: rdp_to_epsilon(self.curve.cumulant, target)),
-                "zcdp": _attempt("route from rho", lambda: self._epsilon_of_rho(target)),
+                "rdp": _attempt("Renyi route", lambda: rdp_to_epsilon(self.curve.cumulant, delta)),
+                "zcdp": _attempt("route from rho", lambda: self._epsilon_of_rho(delta)),
                 "pure": None if pure == inf else pure,
             }
         )
@@ -109,19 +103,18 @@ class Routes:
         rho = self.curve.rho
         return zcdp_to_epsilon(rho, delta) if 0 < rho < inf else rho
 
-    def epsilon_at(self, delta: Value) -> float:
+    def epsilon_at(self, delta: Fraction) -> float:
         """The least epsilon that any route certifies at `delta`."""
         return self.epsilon_bounds(delta, upper_only=True)[1]
 
-    def epsilon_bounds(self, delta: Value, *, upper_only: bool = False) -> tuple[float, float]:
+    def epsilon_bounds(self, delta: Fraction, *, upper_only: bool = False) -> tuple[float, float]:
         """Certified floats around the least epsilon at `delta`; with `upper_only` the lower one is 0."""
-        target = _delta(delta)
         upper = self.curve.pure_epsilon
-        if target == 0:
+        if delta == 0:
             return _lower_and_upper(self._pure_from_below(), upper)
 
         def ask(profile: Profile) -> Answer:
-            return profile.epsilon(target)
+            return profile.epsilon(delta)
 
         answer, s = _try(self.profile, ask)
         upper = min(upper, self._above(answer, ask, inf))
@@ -132,30 +125,29 @@ class Routes:
             # bound may have several local minima.
             guess, worth = (s, 1.02 * upper) if self.exact else (1.0, inf)
             curve = _attempt(
-                "Renyi route", lambda: rdp_to_epsilon(self.curve.cumulant, target, guess=guess, worth=worth)
+                "Renyi route", lambda: rdp_to_epsilon(self.curve.cumulant, delta, guess=guess, worth=worth)
             )
             if curve is None and upper == inf:
-                curve = _known({"rho": _attempt("route from rho", lambda: self._epsilon_of_rho(target))})["rho"]
+                curve = _known({"rho": _attempt("route from rho", lambda: self._epsilon_of_rho(delta))})["rho"]
         upper = upper if curve is None else min(upper, curve)
         return _lower_and_upper(lower, upper)
 
-    def delta_bounds(self, epsilon: Value, *, upper_only: bool = False, haste: int = 1) -> tuple[float, float]:
+    def delta_bounds(self, epsilon: Fraction, *, upper_only: bool = False, haste: int = 1) -> tuple[float, float]:
         """Certified floats around the least delta at `epsilon`; `haste` divides the work of the profile."""
-        point = _epsilon(epsilon)
-        if point >= self.curve.pure_epsilon:
+        if epsilon >= self.curve.pure_epsilon:
             return 0.0, 0.0
 
         def ask(profile: Profile) -> Answer:
-            return profile.delta(point, haste=haste)
+            return profile.delta(epsilon, haste=haste)
 
         answer, s = _try(self.profile, ask)
         upper = self._above(answer, ask, 1.0)
         lower = 0.0 if upper_only else self._below(answer, ask)
         if self._curve_may_win(answer):
             guess = s if self.exact else 1.0
-            curve = _attempt("Renyi route", lambda: rdp_to_delta(self.curve.cumulant, point, guess=guess))
+            curve = _attempt("Renyi route", lambda: rdp_to_delta(self.curve.cumulant, epsilon, guess=guess))
             if curve is None and answer is None:
-                curve = _attempt("route from rho", lambda: self._delta_of_rho(point))
+                curve = _attempt("route from rho", lambda: self._delta_of_rho(epsilon))
             upper = upper if curve is None else min(upper, curve)
         return _lower_and_upper(lower, upper)
 
@@ -167,7 +159,7 @@ class Routes:
         upper = most if answer is None else answer.upper
         if not self._may_be_coarser(answer):
             return upper
-        easier = tuple((law.coarser or law, count) for law, count in self._known)
+        easier = tuple((claim.coarser or claim.upper, count) for claim, count in self._known)
         coarse, _ = _try(Profile(snap(easier)[0]), ask, COARSER_WORK)
         return upper if coarse is None else min(upper, coarse.upper)
 
@@ -175,18 +167,21 @@ class Routes:
         """Whether coarser laws exist and may improve the answer."""
         enough = SHARP_EXACT if self.is_own else SHARP_BOUND  # Coarser laws seldom improve on exact ones.
         sharp = answer is not None and answer.upper <= answer.lower * (1 + enough)
-        return not sharp and self.profile is not None and any(law.coarser for law, _ in self._known)
+        return not sharp and self.profile is not None and any(claim.coarser for claim, _ in self._known)
 
     def _below(self, answer: Answer | None, ask: Ask) -> float:
         """The lower end: that of the answer if the profile is the mechanism's own, else the largest one attained."""
-        if self.is_own or (answer is not None and answer.attained):
+        if self.is_own or self._plays_own_games(answer):
             lower = 0.0 if answer is None else answer.lower
             if not self._may_be_coarser(answer):
                 return lower
-            easier = tuple((law.coarser or law, count) for law, count in self._known)
-            attained = [Profile(below) for parts in _attained(easier, alone=self._alone) if (below := snap(parts)[1])]
-            return max(lower, _highest(attained, ask))
+            easier = _attained(self._known, alone=self._alone)[1:]  # The first of them has answered already.
+            return max(lower, _highest(self._profiles(easier), ask))
         return _highest(self.attained, ask)
+
+    def _plays_own_games(self, answer: Answer | None) -> bool:
+        """Whether the adaptive engine answered for the mechanism's own pairs, so that its lower end is attained."""
+        return answer is not None and answer.attained and all(claim.exact_alone for claim, _ in self._known)
 
     def _pure_from_below(self) -> float:
         """A certified lower end of the largest loss: the loss if it is a float, else two floats below its upper end.
@@ -220,12 +215,11 @@ class Routes:
             return [self.delta_bounds(epsilon, upper_only=True)[1] for epsilon in epsilons]
         return self.profile.deltas(epsilons, haste=haste)
 
-    def deltas(self, epsilon: Value) -> dict[str, float]:
+    def deltas(self, epsilon: Fraction) -> dict[str, float]:
         """Certified delta at `epsilon` by each route that has an answer."""
-        point = _epsilon(epsilon)
 
         def ask(profile: Profile) -> Answer:
-            return profile.delta(point)
+            return profile.delta(epsilon)
 
         answer, _ = _try(self.profile, ask)
         upper = self._above(answer, ask, 1.0)
@@ -235,9 +229,9 @@ class Routes:
         return _known(
             {
                 **found,
-                "rdp": _attempt("Renyi route", lambda: rdp_to_delta(self.curve.cumulant, point)),
-                "zcdp": _attempt("route from rho", lambda: self._delta_of_rho(point)) if point > 0 else None,
-                "pure": 0.0 if point >= self.curve.pure_epsilon else None,
+                "rdp": _attempt("Renyi route", lambda: rdp_to_delta(self.curve.cumulant, epsilon)),
+                "zcdp": _attempt("route from rho", lambda: self._delta_of_rho(epsilon)) if epsilon > 0 else None,
+                "pure": 0.0 if epsilon >= self.curve.pure_epsilon else None,
             }
         )
 
@@ -249,12 +243,14 @@ class Routes:
         """
         if (
             answer is not None
-            and (self.exact or answer.attained)
+            and (self.exact or self._plays_own_games(answer))
             and answer.upper - answer.lower <= PROFILE_WINS * answer.upper
         ):
             return False
-        if answer is not None and all(law.exact or law.gives_curve for law, _ in self._known):
-            return False
+        if answer is not None:
+            same = [part.curve_of_pair for part, _ in self.curve.parts for _ in part.coordinates]
+            if all(claim.exact or one for (claim, _), one in zip(self._known, same, strict=True)):
+                return False
         return not self.curve.unbounded  # An unbounded curve has infinite divergence at every order.
 
 
@@ -265,9 +261,9 @@ def _lower_and_upper(lower: float, upper: float) -> tuple[float, float]:
     return lower, upper
 
 
-def _attained(parts: Parts, *, alone: bool) -> list[Parts]:
-    """Compositions that the mechanisms attain: the first attained law of each, then the second of each, and so on."""
-    choices = [(law.attained(alone=alone), count) for law, count in parts]
+def _attained(claims: Sequence[tuple[Claim, int]], *, alone: bool) -> list[Parts]:
+    """Compositions that the mechanisms attain: the first lower law of each, then the second of each, and so on."""
+    choices = [(claim.attained(alone=alone), count) for claim, count in claims]
     return [
         tuple(
             (law, count * times)

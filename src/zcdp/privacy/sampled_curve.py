@@ -13,14 +13,13 @@ from zcdp.numeric.balls import NotCertified, Undecided, above, at_precision, bel
 from zcdp.numeric.exact import Exact, Log
 from zcdp.numeric.functions import Number, expm1, log1p
 from zcdp.numeric.threads import cached_property
-from zcdp.privacy.curve import Curve, Peak
+from zcdp.privacy.curve import Curve, Peak, Plan
 from zcdp.privacy.envelope import FiniteEnvelope, FinitePair, real_s
-from zcdp.privacy.loss import LossLaw, gaussian_pair, profile_law
+from zcdp.privacy.loss import Claim, LossLaw, gaussian_pair, profile_law
 from zcdp.privacy.loss.finite_law import FiniteLaw
 from zcdp.privacy.loss.gaussian_law import GaussianLaw
 from zcdp.privacy.loss.sampled_gaussian_law import SampledGaussianLaw
 from zcdp.privacy.loss.transform import Transform
-from zcdp.privacy.plan import Plan
 from zcdp.privacy.profile.profile import Profile
 
 __all__ = [
@@ -28,7 +27,7 @@ __all__ = [
     "SampledFinite",
     "SampledGaussian",
     "finite_curve",
-    "product_law",
+    "product_claim",
     "replaced_curve",
     "sampled_curve",
 ]
@@ -225,7 +224,7 @@ class SampledFinite(FiniteEnvelope):
 
     def __init__(self, law: FiniteLaw) -> None:
         self.law = law
-        self._alike = law._looks_symmetric()
+        self._alike = law.symmetric
         self._last: tuple[int, Sequence[FinitePair]] | None = None
 
     @property
@@ -268,21 +267,23 @@ def _working() -> float:
 # The law of a whole plan that runs on one sample. It is that of the product of the parts, which share the sample.
 
 
-def product_law(plan: Plan) -> LossLaw | None:
-    """The law of the composition of all parts of a plan; None if some part has no symmetric dominating pair.
+def product_claim(plan: Plan) -> Claim | None:
+    """The claim of the composition of all parts of a plan; None if some part has no symmetric dominating pair.
 
-    It is a Gaussian law if all parts are, else a law that is known by its profile.
-
+    Its law is Gaussian if those of all parts are, else it is known by its profile. It is exact if those of all parts
+    are, and in the second case for a single use only: a product of laws that only dominate does not do more.
     Theorem: docs/theorems/sampling.md.
     """
-    parts = [(one.pair(), count * times) for part, count in plan.parts for one, times in part.coordinates]
-    laws = [(law, count) for law, count in parts if law is not None and law.symmetric]
-    if len(laws) < len(parts):
+    parts = plan.claims
+    claims = [(claim, count) for claim, count in parts if claim is not None and claim.upper.symmetric]
+    if len(claims) < len(parts):
         return None
-    exact = all(law.exact for law, _ in laws)  # A product of dominating laws only dominates.
+    exact = all(claim.exact for claim, _ in claims)
+    laws = [(claim.upper, count) for claim, count in claims]
     noises = [(law, count) for law, count in laws if isinstance(law, GaussianLaw)]
     if len(noises) == len(laws):
-        return gaussian_pair(lambda: sum((law.curvature() * count for law, count in noises), arb(0)), exact=exact)
+        noise = gaussian_pair(lambda: sum((law.curvature() * count for law, count in noises), arb(0)))
+        return Claim.exactly(noise) if exact else Claim(noise)
     profile = Profile(tuple(laws))
 
     def infinite() -> arb:
@@ -302,4 +303,5 @@ def product_law(plan: Plan) -> LossLaw | None:
     def top() -> arb:
         return sum((law.largest() * count for law, count in laws), arb(0))
 
-    return profile_law(ends, top, infinite, exact_alone=exact)
+    law = profile_law(ends, top, infinite)
+    return Claim(law, lower_alone=Claim.laws(law) if exact else ())

@@ -13,11 +13,9 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
 
-from zcdp.collection.frames import just
 from zcdp.errors import BadValue
-from zcdp.release.frame_engines import literal
-from zcdp.release.reading import quoted
 from zcdp.release.table_noise import Table
+from zcdp.text.sql import just, literal, quoted
 
 __all__ = ["Release", "check_folder", "packed", "parquet"]
 

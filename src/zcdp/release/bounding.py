@@ -13,7 +13,7 @@ from typing import Any
 
 from zcdp.release.expressions import Source, amount, between, condition, every, key, listed
 from zcdp.release.frame_engines import narwhals
-from zcdp.tables.amounts import LIMB, Amount
+from zcdp.tables.clipped_sums import LIMB, Amount
 from zcdp.tables.declaration import Declaration
 from zcdp.tables.table_query import TableQuery
 

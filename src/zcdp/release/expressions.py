@@ -15,14 +15,12 @@ from pathlib import Path
 from typing import Any
 
 from zcdp.errors import BadValue
-from zcdp.release.frame_engines import DuckDB, Engine, engine_of, narwhals
-from zcdp.release.readers import FORMS, opened, text_column
+from zcdp.release.frame_engines import FORMS, DuckDB, Engine, engine_of, narwhals, opened, text_column
 from zcdp.release.reading import Use
-from zcdp.tables.amounts import Amount
-from zcdp.tables.conditions import Condition
+from zcdp.tables.clipped_sums import Amount
 from zcdp.tables.declaration import Declaration
 from zcdp.tables.domain import Bins, Dates, Domain, Keys
-from zcdp.tables.table_query import TableQuery
+from zcdp.tables.table_query import Condition, TableQuery
 
 __all__ = ["Source", "amount", "between", "condition", "every", "key", "listed", "source_of", "uses"]
 

@@ -1,4 +1,4 @@
-"""Reading columns in each engine: for each use of a column two columns without nulls, whether a value is there, and it.
+"""Reading columns in each engine: each use becomes two columns without nulls, whether a value is there, and the value.
 
 Both are functions of the row alone, are defined for every value, and have a type that the plan and the schema decide.
 NaN, days outside of the years 1 to 9999, and values that an engine cannot convert count as missing. So nothing depends
@@ -16,7 +16,9 @@ from typing import Any
 
 import numpy as np
 
-__all__ = ["Use", "is_text", "quoted", "read_duckdb", "read_pandas", "read_polars", "read_spark"]
+from zcdp.text.sql import quoted
+
+__all__ = ["Use", "is_text", "read_duckdb", "read_pandas", "read_polars", "read_spark"]
 
 FAR = 2**62
 """Integers that do not fit 64 bits are clipped to this, which is beyond all keys, edges and clips (below 2^53)."""
@@ -72,11 +74,6 @@ def is_text(one: str) -> bool:
     return one.isascii() or one.encode(errors="ignore").decode() == one
 
 
-def quoted(name: str) -> str:
-    """The name as a quoted SQL identifier."""
-    return '"' + name.replace('"', '""') + '"'
-
-
 def read_duckdb(relation: Any, uses: Sequence[Use]) -> Any:
     """The columns of all uses, from a DuckDB relation."""
     columns = {ROW: "1"} | {name: text for use in uses for name, text in _sql(use).items()}
@@ -87,8 +84,8 @@ def _sql(use: Use) -> dict[str, str]:
     """The SQL expressions of the columns of one use, by name."""
     raw = quoted(use.column)
     if use.kind == "date":
-        # TRY_CAST, as a cast from one unit to another fails for a row in which it overflows
-        day = f"TRY_CAST({raw} AS DATE)" if use.form == "date" else f"TRY_CAST(TRY_CAST({raw} AS TIMESTAMP) AS DATE)"
+        # A cast to another unit fails for a row in which it overflows: in DuckDB 1 even TRY_CAST does, TRY does not.
+        day = f"TRY_CAST({raw} AS DATE)" if use.form == "date" else f"TRY(CAST(CAST({raw} AS TIMESTAMP) AS DATE))"
         there = f"COALESCE({day} BETWEEN DATE '0001-01-01' AND DATE '9999-12-31', false)"
         safe = f"CASE WHEN {there} THEN {day} ELSE DATE '0001-01-01' END"
         return {

@@ -17,13 +17,15 @@ from typing import Any
 
 from zcdp.accounting.fill import fill
 from zcdp.accounting.filter import BudgetExceeded
+from zcdp.accounting.plan_account import Account
 from zcdp.accounting.plan_account import account as account_of
 from zcdp.accounting.plan_queries import Queries
 from zcdp.errors import BadType, BadValue, ZcdpError
 from zcdp.ledger import KeyConflict, Ledger
 from zcdp.ledger.model import Spend
+from zcdp.ledger.spend_text import reason_of
 from zcdp.plans.plan_file import PlanFile, PlanFileError, read_plan
-from zcdp.privacy.plan import Plan
+from zcdp.privacy.curve import Plan
 from zcdp.release.archive import Release, packed
 from zcdp.release.bounding import exact_table
 from zcdp.release.expressions import Source, source_of
@@ -69,13 +71,13 @@ def release(
             f"ledger ({thing(ledger)}) must be a Ledger, as Ledger('budget.db'); or None: nothing remembers the spend"
         )
     asked = _closed(_read(plan))
-    tables, whole = _checked(asked)
+    tables, whole, cost = _checked(asked)
     watch = progress or _silent
     if ledger is None:
         if new:
             raise BadValue("new=True asks whether a ledger has the key: give the ledger")
         with source_of(data, tables) as source, _private():
-            return Release.from_bytes(_draw(asked, tables, source, watch))
+            return Release.from_bytes(_draw(asked, cost, tables, source, watch))
     name = account or tables.account
     if name is None or not key:
         raise BadValue("a release from a ledger needs an account ([data] account = ..., or --account) and a key")
@@ -97,7 +99,7 @@ def release(
                 "nothing was spent; the same release without `new` draws what was paid for"
             )
         with _private():
-            drawn = _draw(asked, tables, source, watch)
+            drawn = _draw(asked, cost, tables, source, watch)
             ledger.seal(name, key, drawn, who=who)
             delivered = ledger.deliver(name, key, who=who)
     return _same(delivered, tables, key)
@@ -125,20 +127,23 @@ def _closed(plan: PlanFile) -> PlanFile:
     return fill(plan).plan
 
 
-def _checked(plan: PlanFile) -> tuple[Declaration, Plan]:
-    """The declaration, and the plan of all mechanisms; refused if the plan exceeds its own budget."""
+def _checked(plan: PlanFile) -> tuple[Declaration, Plan, Account]:
+    """The declaration, the plan of all mechanisms, and its account; refused if the plan exceeds its own budget.
+
+    All of the account is computed here, so that nothing about it can fail after the debit.
+    """
     if plan.tables is None:
         raise PlanFileError(f"{plan.source}: has no [data]: a release needs to know whom its tables are about")
-    facts = account_of(plan, curve=False)
-    if facts.budget is not None and facts.budget.exceeded:
+    cost = account_of(plan)
+    if cost.budget is not None and cost.budget.exceeded:
         raise BudgetExceeded(f"{plan.source}: the plan costs more than its budget: nothing was spent")
     parts = (Plan.repeated(entry.plan, entry.count) for entry in plan.entries if entry.plan)
-    return plan.tables, Plan.sum_of(*parts)
+    return plan.tables, Plan.sum_of(*parts), cost
 
 
 def _debit(ledger: Ledger, name: str, whole: Plan, plan: PlanFile, tables: Declaration, key: str, who: str) -> Spend:
     """Charge the plan to the ledger under the key; a key that was charged for the same plan is not charged again."""
-    why = f"{plan.title or plan.source}: plan {tables.digest}"
+    why = f"{reason_of(plan) or plan.source}: plan {tables.digest}"
     agreed = {"unit": tables.protects, "neighbours": tables.neighbours}
     try:
         return ledger.spend(name, whole, key=key, why=why, who=who, **agreed)
@@ -163,7 +168,7 @@ def _same(sealed: bytes, tables: Declaration, key: str) -> Release:
     return found
 
 
-def _draw(plan: PlanFile, tables: Declaration, source: Source, progress: Progress) -> bytes:
+def _draw(plan: PlanFile, cost: Account, tables: Declaration, source: Source, progress: Progress) -> bytes:
     """The packed files: reads the data once for each table or set of tables that add up, and adds the noise."""
     made: dict[str, Table] = {}
     for one in tables.together:
@@ -182,20 +187,19 @@ def _draw(plan: PlanFile, tables: Declaration, source: Source, progress: Progres
     progress(0.9, "report")
     from zcdp.report.release_report import render_release
 
-    facts = account_of(plan)
     said = {
-        "zcdp": facts.zcdp,
+        "zcdp": cost.zcdp,
         "title": plan.title,
         "plan_sha256": tables.digest,
         "engine": source.engine.name,
         "unit": tables.unit,
         "protects": tables.protects,
         "neighbours": tables.neighbours,
-        "total": {"rho": facts.total.rho, "epsilon": facts.total.epsilon, "delta": facts.delta},
+        "total": {"rho": cost.total.rho, "epsilon": cost.total.epsilon, "delta": cost.delta},
         "plan": plan.text,
     }
     ordered = [made[query.name] for query in tables.queries]
-    report = render_release(facts, [asdict(table) for table in ordered], said)
+    report = render_release(cost, [asdict(table) for table in ordered], said)
     return packed(ordered, report, said)
 
 

@@ -16,7 +16,7 @@ from itertools import product
 from math import inf, sqrt
 from typing import Any
 
-from zcdp.accounting.adjusted import Adjustment, adjustment
+from zcdp.accounting.adjusted_accuracy import Adjustment, adjustment
 from zcdp.mechanisms.selection.top_k import select_top
 from zcdp.plans.plan_file import Entry
 from zcdp.release.bounding import Exact

@@ -15,19 +15,9 @@ from numpy.typing import NDArray
 from zcdp.numeric.balls import ceiling, floor, lift, settled, thin, trusted
 from zcdp.numeric.threads import cached_property
 from zcdp.samplers.lazy_inversion import Real, rank
-from zcdp.samplers.source import Source, one_below, words
+from zcdp.samplers.source import Source, words
 
-__all__ = ["FIRST_BITS", "Coin", "Rate", "coin", "coins", "flip_exp", "flip_rational"]
-
-
-def flip_rational(p: Fraction, source: Source) -> bool:
-    """True with probability exactly p: a uniform integer below the denominator is compared with the numerator.
-
-    >>> from zcdp.samplers.source import secure
-    >>> flip_rational(Fraction(1), secure)
-    True
-    """
-    return one_below(p.denominator, source) < p.numerator
+__all__ = ["FIRST_BITS", "Coin", "Rate", "coin", "coins", "flip_exp"]
 
 
 def flip_exp(x: Fraction, source: Source) -> bool:

@@ -21,6 +21,7 @@ from numpy.typing import NDArray
 
 from zcdp.errors import BadValue
 from zcdp.numeric.balls import at_precision, floor, lift, settled, thin, trusted
+from zcdp.numeric.search import bisect_integers
 from zcdp.numeric.threads import cached_property
 from zcdp.samplers.grid_rounding import Grid
 from zcdp.samplers.lazy_inversion import GUARD_BITS, MOST_BITS, WORD_BITS, Law, LazyTable, Real, unsettled
@@ -113,11 +114,10 @@ class _Bins:
 
     def _reach(self) -> int:
         """How many bins the table has on each side: they have nearly all of the mass, or are `MOST_BINS`."""
-        length, reach, step = self._bin(), 0, MOST_BINS
-        while step := step // 2:
-            if thin(self._shape.cdf(-length * (reach + step)), within=2.0**-80) > arb(2) ** -62:
-                reach += step
-        return reach + 1
+        length = self._bin()
+        return bisect_integers(
+            lambda n: not thin(self._shape.cdf(-length * n), within=2.0**-80) > arb(2) ** -62, 0, MOST_BINS
+        )
 
     def _thresholds(self, first: int) -> NDArray[Any]:
         """For bins 0, 1, ... a threshold: a coin whose first 16 bits are below it keeps any place of the bin.

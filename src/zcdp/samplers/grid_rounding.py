@@ -88,15 +88,6 @@ Points: TypeAlias = Callable[[NDArray[Any], Callable[[int], Fraction]], NDArray[
 """(fine steps of each value, n -> exact remainder of value n in fine steps) -> a grid point for each value."""
 
 
-BEYOND = "a noisy value is beyond floats: give values and a scale in a larger unit"
-
-
-def _finite(floats: NDArray[Any]) -> NDArray[Any]:
-    if not np.isfinite([floats.min(initial=0), floats.max(initial=0)]).all():
-        raise OverflowError(BEYOND)
-    return floats
-
-
 class Located(NamedTuple):
     """Exact positions of values: value n is step (whole[n] + (fine[n] + rest(n))/2^refine), with rest(n) in [0, 1)."""
 
@@ -229,8 +220,7 @@ class Grid:
     def to_floats(self, points: NDArray[Any]) -> NDArray[Any]:
         """The floats nearest to points * step, which are exact if the product has at most 53 bits."""
         if self._exponent is not None:
-            with np.errstate(over="ignore"):
-                return _finite(points * 2.0**self._exponent)
+            return points * 2.0**self._exponent  # in the domains of grids and scales this is below 2^230
         p, q = self.step.numerator, self.step.denominator
         most = max(abs(int(points.min(initial=0))), abs(int(points.max(initial=0))))
         if max(most, 1) * p <= 1 << 53 and q <= 1 << 53:  # one rounding, of the quotient
@@ -239,10 +229,7 @@ class Grid:
 
     def point(self, number: int) -> float:
         """The float nearest to number * step."""
-        try:
-            return ldexp(number, self._exponent) if self._exponent is not None else float(number * self.step)
-        except OverflowError:
-            raise OverflowError(BEYOND) from None
+        return ldexp(number, self._exponent) if self._exponent is not None else float(number * self.step)
 
     def round_one(self, fine: int) -> float:
         """The float nearest to the grid point to which the fine step `fine` rounds, halves up."""

@@ -18,6 +18,7 @@ from flint import arb
 from numpy.typing import NDArray
 
 from zcdp.numeric.balls import NotCertified, Undecided, at_precision, ceiling, floor, settled, thin
+from zcdp.numeric.search import least_integer
 from zcdp.samplers.source import Source, bits, words
 
 __all__ = ["MOST_BITS", "Law", "LazyTable", "Real", "invert", "rank", "unsettled"]
@@ -92,32 +93,15 @@ def invert(
         u, known = u << WORD_BITS | bits(WORD_BITS, source), known + WORD_BITS
         start = guess(u / (1 << known)) if guess else 0
         try:
-            return at_precision(known + GUARD_BITS, partial(_search, cdf, u, known, start, least, most))
+            return at_precision(known + GUARD_BITS, partial(_outcome, cdf, u, known, start, least, most))
         except Undecided:
             pass
     raise unsettled()
 
 
-def _search(cdf: Callable[[int], arb], u: int, known: int, start: int, least: int | None, most: int | None) -> int:
-    """The least k with U < cdf(k), by galloping from `start` and bisection; raises `Undecided` if balls cannot tell."""
-
-    def beyond(k: int) -> bool:  # X > k
-        if least is not None and k < least:
-            return True
-        if most is not None and k >= most:
-            return False
-        return _reached(cdf(k), u, known)
-
-    low, step = start - 1, 1
-    while not beyond(low):
-        low, step = low - step, 2 * step
-    high, step = max(start, low + 1), 1
-    while beyond(high):
-        low, high, step = high, high + step, 2 * step
-    while high - low > 1:
-        middle = (low + high) // 2
-        low, high = (middle, high) if beyond(middle) else (low, middle)
-    return high
+def _outcome(cdf: Callable[[int], arb], u: int, known: int, start: int, least: int | None, most: int | None) -> int:
+    """The least k with U < cdf(k), by galloping from `start`; raises `Undecided` if balls cannot tell."""
+    return least_integer(lambda k: not _reached(cdf(k), u, known), start, least=least, most=most)
 
 
 # The lazy table: vectorised draws from any discrete law whose distribution function is known in balls.

@@ -10,10 +10,9 @@ from dataclasses import dataclass, field, replace
 from itertools import pairwise
 from math import prod
 
-from zcdp.tables.conditions import always_has_a_key
 from zcdp.tables.domain import Bins, Dates, DeclarationError, Domain, Keys
 from zcdp.tables.margins import chain_of
-from zcdp.tables.table_query import MOST_CELLS, TableQuery
+from zcdp.tables.table_query import MOST_CELLS, TableQuery, always_has_a_key
 
 __all__ = ["Together", "check_alike", "sets"]
 

@@ -50,7 +50,19 @@ METHODS = (
     *("would_fit", "anytime_epsilon", "from_dict"),
     *("consistent", "heavy", "interval", "of", "standard_error_of", "tally"),
     *("account", "cost", "deliver", "export", "history", "load", "open_account", "plan", "raise_budget", "remaining"),
-    *("seal", "sealed", "sealing", "spend_all", "verify"),
+    *(
+        "close_account",
+        "commit",
+        "forget",
+        "give_back",
+        "levels",
+        "lower_budget",
+        "reservations",
+        "reserve",
+        "seal",
+        "sealed",
+    ),
+    *("sealing", "spend_all", "upgrade", "verify", "found"),
 )
 """The public methods whose wrong calls `spoken_class` rewords."""
 

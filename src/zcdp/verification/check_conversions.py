@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from fractions import Fraction
 from functools import partial
-from math import comb, inf, nextafter
+from math import comb, exp, inf, log, nextafter
 
 from zcdp.accounting.allocation import Query, allocate
 from zcdp.accounting.calibration import calibrate
-from zcdp.accounting.filter import BudgetExceeded, Filter, renyi_budget
+from zcdp.accounting.filter import BudgetExceeded, Filter, left_of_delta, renyi_budget
 from zcdp.mechanisms import (
     RAPPOR,
     BinaryRandomizedResponse,
@@ -23,7 +23,7 @@ from zcdp.mechanisms import (
     PureDP,
     RandomizedResponse,
 )
-from zcdp.privacy.plan import Plan
+from zcdp.privacy.curve import Plan
 from zcdp.verification.checks import Check
 
 __all__ = ["checks"]
@@ -49,6 +49,8 @@ def checks(*, deep: bool) -> Iterator[Check]:
     yield Check("accuracy", "half-widths of Gaussian and discrete Laplace noise, by hand", _accuracy)
     yield Check("filter", "admits exactly the budget", _filter)
     yield Check("renyi-filter", "Gaussian noise that fills the budget at its order keeps (epsilon, delta)", _renyi)
+    yield Check("approximate-filter", "what may tell all, beside Gaussian noise, keeps (epsilon, delta)", _approximate)
+    yield Check("budget-levels", "moments of a level whose choices depend on what tells all elsewhere", _levels)
 
 
 def _binomial(n: int) -> bool:
@@ -154,12 +156,37 @@ def _renyi() -> bool:
     return True
 
 
+def _approximate() -> bool:
+    """With probability d all is told, else Gaussian noise fills the rest: delta is d + (1 - d) of the noise's."""
+    for epsilon, delta, order in ((10, "1e-6", "3.066"), (1, "1e-6", 30), (2, "0.01", 4)):
+        mass = Fraction(delta) * Fraction(19, 20)
+        budget = renyi_budget(Fraction(epsilon), left_of_delta(Fraction(delta), mass), Fraction(order))
+        noise = Fraction(Gaussian(rho=budget / Fraction(order)).delta_at(epsilon=epsilon))
+        if mass + (1 - mass) * noise > Fraction(delta):
+            return False
+    return True
+
+
+def _levels() -> bool:
+    """E e^{sL} of two responses, of which the second has other odds if the first is false; all else is known."""
+
+    def moment(odds: int, after: Callable[[bool], float]) -> float:
+        return (odds * exp(s * log(odds)) * after(True) + exp(-s * log(odds)) * after(False)) / (odds + 1)
+
+    rho = {odds: RandomizedResponse(epsilon=f"log({odds})", k=2).rho for odds in (2, 3)}
+    for s in (0.01, 0.5, 1.0, 4.0):
+        found = moment(3, lambda first: moment(3 if first else 2, lambda _: 1.0))
+        if not found <= exp(s * (1 + s) * (rho[3] + max(rho.values()))):
+            return False
+    return True
+
+
 def _filter() -> bool:
     budget = Filter(rho="0.3")
     for _ in range(3):
         budget.spend(rho="0.1")
     try:
-        budget.spend(rho="1e-300")
+        budget.spend(rho="1e-100")
     except BudgetExceeded:
         return budget.remaining == 0
     return False

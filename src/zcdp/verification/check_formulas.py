@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 from functools import partial
 from math import inf, nextafter
 
 from zcdp.mechanisms import (
     L2,
+    MECHANISMS,
     RAPPOR,
     BinaryRandomizedResponse,
     BoundedRange,
@@ -27,10 +29,11 @@ from zcdp.mechanisms import (
     Staircase,
     TruncatedGeometric,
 )
+from zcdp.privacy.curve import Plan
 from zcdp.verification.checks import Check
 from zcdp.verification.proofs import cover, prove, three_point
 
-__all__ = ["checks"]
+__all__ = ["checks", "examples"]
 
 EPSILONS = ("0.1", "1", "4")
 DEEP = ("0.001", "0.03", "1/3", "2", "7", "20")  # further epsilons of a deep run
@@ -53,6 +56,17 @@ def checks(*, deep: bool) -> Iterator[Check]:
     yield Check("vector-queries", "under L2 a Laplace move costs the quadratic epsilon^2/2", _euclidean)
     yield Check("discrete-gaussian-vectors", "one whole move by 2 and four by 1 are covered", _whole_moves)
     yield Check("logistic-vectors", "moves of logistic noise add up, and cost more the fewer they are", _logistic_moves)
+
+
+def examples(covered: set[str]) -> Iterator[Check]:
+    """One check of each mechanism whose theorem is not covered, by the first example in its docstring."""
+    for kind in MECHANISMS:
+        found = re.search(rf">>>.*?\b({kind.__name__}\([^()]*\))", kind.__doc__ or "")
+        if found and kind.theorem not in covered:
+            [(m, _)] = Plan.parse(found[1]).parts
+            assert isinstance(m, Mechanism)
+            holds = partial(_searched if m.is_tight else _between, m)
+            yield Check(kind.theorem, f"{m!r}: rho is the supremum over all orders, or bounds it", holds)
 
 
 def _mechanisms(epsilons: tuple[str, ...]) -> Iterator[Mechanism]:

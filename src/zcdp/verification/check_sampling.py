@@ -37,7 +37,7 @@ def checks(*, deep: bool) -> Iterator[Check]:
         yield Check("sampling", f"{name}: rho is that of the noise, in the limit", partial(_limit, rate, sigma))
     yield Check("sampling", "the profile rises with the rate, and falls with the noise", _monotone)
     yield Check(
-        "sampling", "ten uses of PureDP(epsilon=0.5) at rate 0.8: the other order is the worse", _other_direction
+        "sampling", "ten uses of PureDP(epsilon=0.5) at rate 0.8: the other direction is the worse", _other_direction
     )
 
 

@@ -29,7 +29,7 @@ class Result:
 
 
 def checks(*, deep: bool = False) -> list[Check]:
-    """All checks; `deep` computes many more cases of each."""
+    """All checks; `deep` computes many more cases of each. A mechanism whose theorem has none is checked by example."""
     from zcdp.verification import check_collection as collection
     from zcdp.verification import check_conversions as conversions
     from zcdp.verification import check_formulas as formulas
@@ -41,7 +41,8 @@ def checks(*, deep: bool = False) -> list[Check]:
     from zcdp.verification import check_tables as tables
 
     modules = (formulas, limits, conversions, profiles, sampling, collection, tables, runs, small_cases)
-    return [check for module in modules for check in module.checks(deep=deep)]
+    listed = [check for module in modules for check in module.checks(deep=deep)]
+    return [*listed, *formulas.examples({check.theorem for check in listed})]
 
 
 def run(which: list[Check]) -> Iterator[Result]:

@@ -285,11 +285,11 @@ def _bend(x: arb) -> Jet:
     return s0.log() + 2 * w * f1, 6 * f1 + 8 * w * f2, -(20 * f2 + 24 * w * f3)
 
 
-def cover(step: float = 2.0) -> Iterator[Box]:
+def cover() -> Iterator[Box]:
     """Boxes (h, y) that cover h from 2^-13 to 25 and y from 0 to LAST_Y, beyond which the claim is void."""
     h = LEAST_EPSILON / 2
     while h < MOST_EPSILON / 2:
-        end = min(h * step, MOST_EPSILON / 2)
+        end = min(2 * h, MOST_EPSILON / 2)
         yield from (((h, end), (float(y), float(y + 1))) for y in range(int(LAST_Y)))
         yield (h, end), (LAST_Y, LAST_Y)
         h = end

@@ -12,7 +12,7 @@ from zcdp.adapters.common import above
 from zcdp.adapters.dp_accounting.events import ADDED, NOTHING, translate
 from zcdp.errors import BadValue
 from zcdp.numeric.exact import rational
-from zcdp.privacy.plan import Plan
+from zcdp.privacy.curve import Plan
 
 __all__ = ["Accountant"]
 

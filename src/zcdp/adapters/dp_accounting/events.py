@@ -31,8 +31,7 @@ from zcdp.mechanisms import (
 )
 from zcdp.numeric.balls import enclose, lift
 from zcdp.numeric.exact import Exact, Log, integer, rational
-from zcdp.privacy.curve import Curve
-from zcdp.privacy.plan import Plan
+from zcdp.privacy.curve import Curve, Plan
 
 __all__ = ["ADDED", "ALL", "NOTHING", "NOT_TAKEN", "TAKEN", "Refused", "Spent", "event", "one", "plan", "translate"]
 

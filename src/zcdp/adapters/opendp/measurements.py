@@ -30,8 +30,7 @@ from zcdp.adapters.opendp.opendp_distributions import (
 from zcdp.adapters.opendp.renyi_route import renyi_delta, renyi_epsilon
 from zcdp.errors import BadValue
 from zcdp.mechanisms import Mechanism, PureDP
-from zcdp.privacy.curve import Curve
-from zcdp.privacy.plan import Plan
+from zcdp.privacy.curve import Curve, Plan
 
 __all__ = ["Approximate", "approximate", "forward", "plan", "register", "renyi", "tighten"]
 

@@ -120,7 +120,7 @@ def _noise(measurement: Any, given: dict[str, Any]) -> Law:
 
     def spent(distance: Fraction) -> Curve | None:
         moves = int(distance / step) + rounded
-        return DiscreteLaplace(scale=scale / step, sensitivity=moves) if moves else None
+        return DiscreteLaplace(epsilon=moves * step / scale, sensitivity=moves) if moves else None
 
     return Law(DiscreteLaplace, spent, lambda distance: float((distance + rounded * step) / scale), carrier)
 

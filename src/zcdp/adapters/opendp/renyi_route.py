@@ -39,7 +39,7 @@ def renyi_epsilon(curve: Curve, delta: Value) -> float:
 
         return enclose(epsilon)[1]
 
-    return _least(curve, at)
+    return _least_bound(curve, at)
 
 
 def renyi_delta(curve: Curve, epsilon: Value) -> float:
@@ -58,10 +58,10 @@ def renyi_delta(curve: Curve, epsilon: Value) -> float:
 
         return enclose(delta)[1]
 
-    return min(_least(curve, at), 1.0)
+    return min(_least_bound(curve, at), 1.0)
 
 
-def _least(curve: Curve, at: Callable[[Fraction, Fraction], float]) -> float:
+def _least_bound(curve: Curve, at: Callable[[Fraction, Fraction], float]) -> float:
     """The least bound `at(s, divergence)` found on a grid of log(s), then by ternary search around the best point."""
 
     def value(place: float) -> float:

@@ -18,7 +18,7 @@ from zcdp.numeric.search import sign_change
 from zcdp.numeric.threads import cached_property
 from zcdp.privacy.curve import Peak
 from zcdp.privacy.envelope import FiniteEnvelope, FinitePair
-from zcdp.privacy.loss import LossLaw, directed_law, envelope_of_rows
+from zcdp.privacy.loss import Claim, directed_law, envelope_of_rows
 from zcdp.privacy.relation import Relation
 
 if TYPE_CHECKING:
@@ -117,13 +117,15 @@ class BinaryRandomizedResponse(CollectsNumbers, FiniteEnvelope, Mechanism):
     def relation(self) -> Relation:
         return Relation.ADD_REMOVE if self.ordered else Relation.REPLACE
 
-    def pair(self) -> LossLaw | None:
+    def pair(self) -> Claim | None:
         """The dominating pair of both directions; of one direction alone if `ordered`.
 
         Theorem: docs/theorems/envelope.md.
         """
         rows = (self.p, 1 - self.p), (self.q, 1 - self.q)
-        return directed_law(*rows) if self.ordered else envelope_of_rows([rows], coarser=super().pair())
+        if self.ordered:
+            return Claim.exactly(directed_law(*rows))
+        return envelope_of_rows([rows], coarser=super().pair())
 
     @property
     def largest_loss(self) -> Exact:

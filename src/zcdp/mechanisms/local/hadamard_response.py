@@ -37,6 +37,7 @@ class HadamardResponse(CollectsNumbers, ThreePoint):
 
     epsilon: Exact
     blocks: int = 1
+    """How many blocks of the Hadamard matrix are used."""
 
     def __init__(self, *, epsilon: Value, blocks: Value = 1) -> None:
         self._set(epsilon=positive(epsilon, "epsilon"), blocks=integer(blocks, "blocks", 1))
@@ -96,7 +97,7 @@ class HadamardResponse(CollectsNumbers, ThreePoint):
     def _decode(self, sums: NDArray[Any], k: int) -> NDArray[Any]:
         import numpy as np
 
-        from zcdp.estimation.counting import hadamard_signs
+        from zcdp.estimation.report_counts import hadamard_signs
 
         signs = np.concatenate([hadamard_signs(row)[1:] for row in sums.reshape(self.blocks, -1)])[:k]
         return signs if self.blocks > 1 else np.asarray((sums.sum() + signs) // 2)

@@ -41,6 +41,7 @@ class RunsLinearHash(CollectsNumbers):
     """
 
     g: int
+    """The number of buckets."""
 
     def release(self, values: ArrayLike, *, k: Value | None = None) -> Any:
         """A report for each value in 0 .. k-1: the hash a, read as digits in base g, and the bucket z, as a g + z."""
@@ -83,8 +84,8 @@ class RunsLinearHash(CollectsNumbers):
         """
         import numpy as np
 
-        from zcdp.estimation.counting import integer_reports
         from zcdp.estimation.linear_hash_decoding import SMALL_TABLE, linear_hash_supports
+        from zcdp.estimation.report_counts import integer_reports
 
         if (size := self._outputs(k)) <= SMALL_TABLE:
             return super()._sums(reports, k)
@@ -128,6 +129,7 @@ class LocalHashing(RunsLinearHash, ThreePoint):
     epsilon: Exact
     g: int
     random_hash: bool = False
+    """Whether the hash is drawn anew for each report."""
 
     def __init__(self, *, epsilon: Value, g: Value, random_hash: bool = False) -> None:
         if not isinstance(random_hash, bool):

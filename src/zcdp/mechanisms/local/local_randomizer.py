@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from numpy.typing import ArrayLike, NDArray
 
     from zcdp.estimation.estimator import Estimator
-    from zcdp.estimation.histogram import Counts, Histogram
+    from zcdp.estimation.frequency_estimates import Counts, Histogram
     from zcdp.estimation.support import Support
     from zcdp.samplers.source import Source
 
@@ -87,7 +87,7 @@ class Collected:
 
     def _counts(self, parts: Iterable[tuple[int, NDArray[Any]]], *, k: Value | None) -> Counts:
         """The counts of several blocks from what `_sums` returned for each; the total is decoded once."""
-        from zcdp.estimation.histogram import Counts
+        from zcdp.estimation.frequency_estimates import Counts
 
         received, total = 0, None
         for count, sums in parts:
@@ -103,7 +103,7 @@ class Collected:
 
     def estimate(self, counts: Counts) -> Histogram:
         """The frequencies of the values, with standard errors and exact intervals."""
-        from zcdp.estimation.histogram import Histogram
+        from zcdp.estimation.frequency_estimates import Histogram
 
         self._own(counts)
         self._values(counts.k)
@@ -140,8 +140,8 @@ class CollectsNumbers(Collected):
         """The `Counts` that `count` returns, from how often each report 0, 1, 2 ... came."""
         import numpy as np
 
-        from zcdp.estimation.counting import integer_reports
         from zcdp.estimation.linear_hash_decoding import LARGEST_TABLE
+        from zcdp.estimation.report_counts import integer_reports
 
         values = self._values(k)
         given = integer_reports(often)
@@ -157,7 +157,7 @@ class CollectsNumbers(Collected):
         return self._counts([(int(whole.sum()), whole)], k=values)
 
     def _sums(self, reports: ArrayLike, k: int) -> tuple[int, NDArray[Any]]:
-        from zcdp.estimation.counting import integer_reports, value_counts
+        from zcdp.estimation.report_counts import integer_reports, value_counts
 
         array = integer_reports(reports)
         return array.size, value_counts(array, self._outputs(k))

@@ -22,7 +22,7 @@ from zcdp.numeric.exact import Exact, Log, Value, integer, probability
 from zcdp.numeric.supremum import Convex
 from zcdp.numeric.threads import cached_property
 from zcdp.privacy.envelope import FiniteEnvelope, FinitePair
-from zcdp.privacy.loss import LossLaw, finite_law
+from zcdp.privacy.loss import Claim, LossLaw, finite_law
 
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike, NDArray
@@ -67,12 +67,12 @@ class _Two(FinitePair):
         return Convex(self.value, self.kl(), self.largest(), self.taylor)
 
 
-def _two_bits(laws: Sequence[tuple[Fraction, Fraction]], **options: Any) -> LossLaw:
+def _two_bits(laws: Sequence[tuple[Fraction, Fraction]]) -> LossLaw:
     """The loss law of two different values: their one-hot vectors differ in two positions, reported independently.
 
     `laws` has for each outcome of one position its probability if the bit is true, and if it is false.
     """
-    return finite_law([(true * no, false * yes) for true, false in laws for yes, no in laws], **options)
+    return finite_law([(true * no, false * yes) for true, false in laws for yes, no in laws])
 
 
 @dataclass(frozen=True, init=False, repr=False)
@@ -92,9 +92,11 @@ class MemoizedRAPPOR(ReportsBits, FiniteEnvelope, Mechanism):
     theorem: ClassVar[str] = "memoized-rappor"
     budget = None
     f: Fraction
+    """Share of permanent noise."""
     p: Fraction
     q: Fraction
     collections: int
+    """How often a client reports."""
 
     def __init__(self, *, f: Value, p: Value, q: Value, collections: Value) -> None:
         low, high = probability(p, "p"), probability(q, "q")
@@ -117,7 +119,7 @@ class MemoizedRAPPOR(ReportsBits, FiniteEnvelope, Mechanism):
     def _laws(self) -> tuple[tuple[Fraction, Fraction], ...]:
         return tuple(map(self._masses, range(self.collections + 1)))
 
-    def pair(self) -> LossLaw:
+    def pair(self) -> Claim:
         """The exact pair of up to 31 collections; beyond, the dominating pair of the memory itself.
 
         The reports are noisy copies of the memory, so its pair dominates them. Where p and q have hundreds of digits
@@ -125,11 +127,11 @@ class MemoizedRAPPOR(ReportsBits, FiniteEnvelope, Mechanism):
         """
         exactly = max(min(MOST_EXACT_COLLECTIONS, MOST_EXACT_BITS // _bits(self.p, self.q)), 1)
         if self.collections <= exactly:
-            return _two_bits(self._laws, exact=True)
+            return Claim.exactly(_two_bits(self._laws))
         fewer = MemoizedRAPPOR(f=self.f, p=self.p, q=self.q, collections=exactly)
         wrong = self.f / 2
         memory = (1 - wrong, wrong), (wrong, 1 - wrong)
-        return _two_bits(memory, witness=fewer.pair())
+        return Claim(_two_bits(memory), lower=fewer.pair().lower)
 
     @property
     def largest_loss(self) -> Exact:

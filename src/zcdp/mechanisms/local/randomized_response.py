@@ -14,7 +14,7 @@ from zcdp.mechanisms.three_point_loss import ThreePoint
 from zcdp.numeric.balls import lift
 from zcdp.numeric.exact import Exact, Log, Value, integer, positive, probability
 from zcdp.numeric.threads import cached_property
-from zcdp.privacy.loss import LossLaw, three_point_pair
+from zcdp.privacy.loss import Claim, three_point_pair
 
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike, NDArray
@@ -67,8 +67,8 @@ class RandomizedResponse(CollectsNumbers, ThreePoint):
     def is_its_blanket(self) -> bool:
         return True
 
-    def pair(self) -> LossLaw:
-        return three_point_pair(self.epsilon, self.k, exact=True)
+    def pair(self) -> Claim:
+        return Claim.exactly(three_point_pair(self.epsilon, self.k))
 
     @cached_property
     def _response(self) -> Response:

@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from fractions import Fraction
-from math import isqrt
 from typing import TYPE_CHECKING, ClassVar
 
 from flint import arb
@@ -14,11 +12,11 @@ from zcdp.mechanisms.local.local_randomizer import FractionOrBall
 from zcdp.mechanisms.local.unary_encoding import ReportsBits
 from zcdp.mechanisms.three_point_loss import three_point_cumulant
 from zcdp.numeric.balls import lift
-from zcdp.numeric.exact import Exact, Log, Value, positive
+from zcdp.numeric.exact import Exact, Log, Value, positive, rational_root
 from zcdp.numeric.functions import Number, exp
 from zcdp.numeric.threads import cached_property
 from zcdp.privacy.curve import Peak
-from zcdp.privacy.loss import LossLaw, three_point_pair
+from zcdp.privacy.loss import Claim, LossLaw, three_point_pair_of_ball
 
 if TYPE_CHECKING:
     from zcdp.estimation.support import Support
@@ -47,9 +45,8 @@ class RAPPOR(ReportsBits, Mechanism):
     def cumulant(self, s: Number) -> Number:
         return 2 * three_point_cumulant(s, lift(self.epsilon) / 2, arb(2))
 
-    def pair(self) -> LossLaw:
-        kappa = lambda: 2 + 2 * exp(lift(self.epsilon) / 2)  # noqa: E731 - a formula, evaluated at each precision
-        return three_point_pair(self.epsilon, kappa, exact=True, at=lambda epsilon: RAPPOR(epsilon=epsilon).pair())
+    def pair(self) -> Claim:
+        return Claim.exactly(_law(self.epsilon))
 
     def peak(self) -> Peak:
         epsilon = lift(self.epsilon)
@@ -69,14 +66,13 @@ class RAPPOR(ReportsBits, Mechanism):
         """The exact probabilities p, q, b that a report supports the true value, a given other value, or both."""
         from zcdp.estimation.support import Support
 
-        root = _root(self.epsilon.argument) if isinstance(self.epsilon, Log) else None
+        root = rational_root(self.epsilon.argument) if isinstance(self.epsilon, Log) else None
         return Support(
             lambda: self._support((-lift(self.epsilon) / 2).exp()),
             self._support(1 / root) if root is not None else None,
         )
 
 
-def _root(number: Fraction) -> Fraction | None:
-    """The square root if it is rational, else None."""
-    root = Fraction(isqrt(number.numerator), isqrt(number.denominator))
-    return root if root**2 == number else None
+def _law(epsilon: Exact) -> LossLaw:
+    """The law of two values: their one-hot vectors differ in two bits, each reported with half of epsilon."""
+    return three_point_pair_of_ball(epsilon, lambda: 2 + 2 * exp(lift(epsilon) / 2), at=_law)

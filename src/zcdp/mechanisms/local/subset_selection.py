@@ -75,7 +75,7 @@ class SubsetSelection(Collected, ThreePoint):
         return self._subsets.report(values, source)
 
     def _sums(self, reports: ArrayLike, k: int) -> tuple[int, NDArray[Any]]:
-        from zcdp.estimation.counting import integer_reports, member_counts
+        from zcdp.estimation.report_counts import integer_reports, member_counts
 
         rows = integer_reports(reports, columns=self.size)
         return len(rows), member_counts(rows, k)

@@ -59,7 +59,7 @@ class ReportsBits(Collected):
         return self._reports.report(values, k, source)
 
     def _sums(self, reports: ArrayLike, k: int) -> tuple[int, NDArray[Any]]:
-        from zcdp.estimation.counting import bit_counts, integer_reports
+        from zcdp.estimation.report_counts import bit_counts, integer_reports
 
         rows = integer_reports(reports, columns=(k + 7) // 8)
         return len(rows), bit_counts(rows, k)

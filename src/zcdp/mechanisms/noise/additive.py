@@ -1,28 +1,43 @@
-"""Common parts of mechanisms that add noise: running them, and the privacy of noise with exponential tails.
+"""Common parts of mechanisms that add noise: its accuracy, running them, and the privacy of exponential tails.
 
-The first part releases noisy values, draws samples of the noise and makes outputs for a worst-case pair of inputs. The
-second part is shared by Laplace, discrete Laplace and logistic noise, for single answers and for vectors.
+The first part is the accuracy of noise: its standard deviation, and how far from the truth an answer is at most, at a
+level. The second releases noisy values, draws samples of the noise and makes outputs for a worst-case pair of inputs.
+The third is shared by Laplace, discrete Laplace and logistic noise, for single answers and for vectors.
 """
 
 from __future__ import annotations
 
-from abc import abstractmethod
+from abc import ABC, abstractmethod
 from collections.abc import Callable
+from dataclasses import dataclass
 from fractions import Fraction
-from math import frexp
-from typing import TYPE_CHECKING, Any, ClassVar, Self
+from math import frexp, inf
+from typing import TYPE_CHECKING, Any, ClassVar, Protocol, Self
 
 from flint import arb
 
 from zcdp.errors import BadType, BadValue
-from zcdp.mechanisms.accuracy import Noise, largest_move, least_whole, noise_accuracy, noise_relative_error
 from zcdp.mechanisms.base import Mechanism
 from zcdp.mechanisms.sensitivity import L2, Moves, Sensitivity
-from zcdp.numeric.balls import enclose, lift
-from zcdp.numeric.exact import Exact, Log, Value, integer, positive, positive_rational, readable, times
+from zcdp.numeric.balls import Undecided, at_precision, enclose, lift, upper_float
+from zcdp.numeric.exact import (
+    Exact,
+    Log,
+    Value,
+    in_domain,
+    integer,
+    positive,
+    positive_rational,
+    probability,
+    readable,
+    times,
+)
 from zcdp.numeric.functions import Number, expm1, log1p
+from zcdp.numeric.parameter_domains import unlimited
+from zcdp.numeric.search import least_integer
 from zcdp.numeric.threads import cached_property
 from zcdp.privacy.curve import Curve, Peak
+from zcdp.text.calls import spoken_class
 
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike, NDArray
@@ -30,21 +45,143 @@ if TYPE_CHECKING:
     from zcdp.samplers.run_samplers import IntegerNoise, Overflow, RealNoise
 
 __all__ = [
+    "Accuracy",
     "AddsIntegers",
     "AddsReals",
     "ExponentialNoise",
+    "Noise",
     "default_grid",
+    "largest_move",
+    "least_whole",
+    "noise_accuracy",
     "noise_epsilon",
+    "noise_relative_error",
     "noise_scale",
     "noise_variance",
     "shift_cumulant",
 ]
 
+# The accuracy of noise.
 
-# Running the mechanisms.
+PRECISIONS = (128, 512, 2048)
+FARTHEST = 1 << 1100
+"""Beyond floats: where noise reaches further no number says how far."""
 
-MOST_BITS = 1000
-"""Of a scale: noise with a scale of up to 2^1000 stays within the range of floats, which ends at 2^1024."""
+
+@spoken_class
+@dataclass(frozen=True)
+class Accuracy:
+    """With a probability of at least `level` all of so many `answers` are within `half_width` of the truth.
+
+    Both numbers are rounded up: `standard_deviation` by less than two units in the last place, and so is `half_width`
+    of real noise; of integer noise it is the least whole number that has the property.
+    """
+
+    standard_deviation: float
+    half_width: float
+    level: float
+    answers: int = 1
+
+
+class Noise(ABC):
+    """Independent noise on each answer, with a distribution that does not depend on the data, for `isinstance`.
+
+    Classes that add noise register themselves and use `noise_accuracy`, `largest_move` and `noise_relative_error` as
+    a method and two properties, so that they need not inherit from this one. Releases of real noise are rounded to a
+    grid, which adds an error of at most half a grid step. Theorem: docs/theorems/accuracy.md.
+    """
+
+    sensitivity: Any
+
+    @abstractmethod
+    def _second_moment(self) -> arb:
+        """The variance of the noise, at the working precision."""
+
+    @abstractmethod
+    def _half_width(self, miss: Callable[[], arb]) -> float:
+        """The least h at which |noise| exceeds h with a probability of at most `miss`, rounded up."""
+
+    @abstractmethod
+    def accuracy(self, level: Value = Fraction(19, 20), *, answers: int = 1) -> Accuracy:
+        """Standard deviation, and the half-width of an interval that holds the truth."""
+
+    @property
+    @abstractmethod
+    def unit(self) -> Fraction:
+        """The largest change of one answer between neighbours."""
+
+
+class NoiseLaw(Protocol):
+    """What `noise_accuracy` and `noise_relative_error` ask of the class whose methods they are."""
+
+    def _second_moment(self) -> arb: ...
+
+    def _half_width(self, miss: Callable[[], arb]) -> float: ...
+
+    @property
+    def unit(self) -> Fraction:
+        """The largest change of one answer between neighbours."""
+
+
+def noise_accuracy(self: NoiseLaw, level: Value = Fraction(19, 20), *, answers: int = 1) -> Accuracy:
+    """Standard deviation of the noise on each answer, and the half-width of an interval that contains the truth.
+
+    With a probability of at least `level` the noise on all of so many `answers` is at most the half-width in size,
+    which is computed from the exact distribution of the noise. Theorem: docs/theorems/accuracy.md.
+
+    >>> from zcdp import DiscreteLaplace, Laplace
+    >>> Laplace(scale=10).accuracy()
+    Accuracy(standard_deviation=14.142135623730..., half_width=29.95732273553991, level=0.95, answers=1)
+    >>> DiscreteLaplace(scale=10).accuracy(level=0.99, answers=100).half_width
+    92
+    """
+    chance, many = probability(level, "level"), integer(answers, "answers", 1)
+
+    def miss() -> arb:
+        return lift(1 - chance) if many == 1 else -(lift(chance).log() / many).expm1()
+
+    deviation = enclose(lambda: self._second_moment().sqrt())[1]
+    return Accuracy(deviation, self._half_width(miss), float(chance), many)
+
+
+def largest_move(noise: Any) -> Fraction:
+    """The largest change of one answer between neighbours."""
+    sensitivity = noise.sensitivity
+    return sensitivity.largest() if isinstance(sensitivity, Sensitivity) else Fraction(sensitivity)
+
+
+def noise_relative_error(noise: NoiseLaw) -> float:
+    """The standard deviation of the noise divided by the largest change of one answer; it has no unit."""
+    return upper_float(lambda: noise._second_moment().sqrt() / lift(noise.unit))
+
+
+def least_whole(outside: Callable[[int], arb], miss: Callable[[], arb], start: int) -> float:
+    """The least h >= 0 with outside(h) <= miss, for a falling `outside`; inf beyond floats.
+
+    Where balls of 2048 bits cannot tell, as where both are equal, the inequality is taken to fail: the answer is then
+    too large by one. Theorem: docs/theorems/accuracy.md.
+
+    >>> least_whole(lambda h: arb(2) ** -h, lambda: arb(1) / 1000, 0)
+    10
+    """
+
+    def fits(h: int) -> bool:
+        for bits in PRECISIONS:
+            try:
+                difference = at_precision(bits, lambda: outside(h) - miss())
+            except Undecided:
+                continue
+            if difference <= 0:
+                return True
+            if difference > 0:
+                return False
+        return False
+
+    found = least_integer(fits, start, least=0, most=FARTHEST)
+    return inf if found == FARTHEST else found
+
+
+# Running the mechanisms: releases, samples, and outputs for a worst-case pair of inputs.
 
 
 def default_grid(scale: Fraction | float) -> Fraction:
@@ -53,13 +190,7 @@ def default_grid(scale: Fraction | float) -> Fraction:
     >>> default_grid(Fraction(2))
     Fraction(1, 524288)
     """
-    try:
-        exponent = frexp(scale)[1]
-    except OverflowError:
-        raise BadValue(f"scale ({scale}) is beyond floats: give a grid") from None
-    if exponent > MOST_BITS:
-        raise BadValue(f"scale ({float(scale):.6g}) must be below 2^{MOST_BITS}: noisy values would be beyond floats")
-    return Fraction(2) ** (exponent - 21)
+    return Fraction(2) ** (frexp(scale)[1] - 21)
 
 
 def _distance(sensitivity: Any) -> Any:
@@ -77,16 +208,8 @@ class AddsIntegers:
 
     sensitivity: Any
     accuracy = noise_accuracy
-
-    @property
-    def unit(self) -> Fraction:
-        """The largest change of one answer between neighbours."""
-        return largest_move(self.sensitivity)
-
-    @property
-    def relative_error(self) -> float:
-        """The standard deviation of the noise divided by the largest change of one answer; it has no unit."""
-        return noise_relative_error(self)
+    unit = property(largest_move)
+    relative_error = property(noise_relative_error)
 
     @abstractmethod
     def _second_moment(self) -> arb:
@@ -142,16 +265,8 @@ class AddsReals:
 
     sensitivity: Any
     accuracy = noise_accuracy
-
-    @property
-    def unit(self) -> Fraction:
-        """The largest change of one answer between neighbours."""
-        return largest_move(self.sensitivity)
-
-    @property
-    def relative_error(self) -> float:
-        """The standard deviation of the noise divided by the largest change of one answer; it has no unit."""
-        return noise_relative_error(self)
+    unit = property(largest_move)
+    relative_error = property(noise_relative_error)
 
     @abstractmethod
     def _second_moment(self) -> arb:
@@ -191,7 +306,6 @@ class AddsReals:
         """The continuous mechanism, rounded to multiples of `grid`: a float for a number, an array for an array.
 
         The default grid is a power of two near scale/2^20. Each value is taken exactly, a float as its binary value.
-        A noisy value beyond floats raises OverflowError.
         """
         from zcdp.samplers.run_samplers import noisy_reals
 
@@ -221,7 +335,7 @@ def noise_epsilon(epsilon: Value | None, scale: Value | None, sensitivity: Fract
         return positive(epsilon, "epsilon")
     if scale is None:
         raise BadType("give epsilon, or scale (with sensitivity)")
-    return sensitivity / positive_rational(scale, "scale")
+    return in_domain(sensitivity / positive_rational(scale, "scale"), "epsilon", of="sensitivity/scale")
 
 
 def noise_scale(epsilon: Exact, sensitivity: Fraction) -> Fraction | float:
@@ -322,6 +436,7 @@ class ExponentialNoise(Mechanism):
         return self._moves is None
 
     @property
+    @unlimited()
     def coordinates(self) -> tuple[tuple[Curve, int], ...]:
         moves, epsilon = self._moves, self.epsilon
         if moves is None or self._euclidean or moves[0][0] + len(moves) == 2 or isinstance(epsilon, Log):

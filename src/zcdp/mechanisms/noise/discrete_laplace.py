@@ -15,7 +15,7 @@ from zcdp.mechanisms.sensitivity import L2, Moves, Sensitivity
 from zcdp.numeric.balls import enclose, lift
 from zcdp.numeric.exact import Exact, Value, integer
 from zcdp.numeric.functions import Number, exp, expm1
-from zcdp.privacy.loss import LossLaw, discrete_laplace_pair
+from zcdp.privacy.loss import Claim, discrete_laplace_claim
 
 if TYPE_CHECKING:
     from zcdp.samplers.geometric import DiscreteLaplaceNoise
@@ -66,11 +66,11 @@ class DiscreteLaplace(AddsIntegers, ExponentialNoise):
     def _rho(self, epsilon: arb, move: Fraction) -> arb:
         return epsilon * (1 + expm1(-epsilon) * (epsilon / move.numerator).csch() / move.numerator)
 
-    def pair(self) -> LossLaw | None:
+    def pair(self) -> Claim | None:
         if isinstance(self.sensitivity, L2):
             return whole_moves_pair(self.epsilon, self.sensitivity.squares)
         [(count, move), *more] = self._moves
-        return super().pair() if count > 1 or more else discrete_laplace_pair(self.epsilon, int(move))
+        return super().pair() if count > 1 or more else discrete_laplace_claim(self.epsilon, int(move))
 
     @property
     def variance(self) -> float:

@@ -7,7 +7,6 @@ dominate all moves. Theorem: docs/theorems/vector-queries.md, 4 to 6.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from dataclasses import replace
 from fractions import Fraction
 from functools import partial
 from math import comb, isqrt
@@ -17,7 +16,7 @@ from flint import arb, arb_poly
 from zcdp.numeric.balls import enclose, lift, working_bits
 from zcdp.numeric.exact import Exact, Log
 from zcdp.numeric.functions import exp, expm1
-from zcdp.privacy.loss import LossLaw, discrete_laplace_pair, gaussian_pair
+from zcdp.privacy.loss import Claim, LossLaw, discrete_laplace_claim, gaussian_pair
 from zcdp.privacy.loss.exponential_law import MirroredSum, Terms
 from zcdp.privacy.loss.law import Parts
 
@@ -28,7 +27,7 @@ ONE_PARTITION = 3  # Integer moves whose squares add up to at most 3 are by 1 on
 MOST_SQUARES = 100  # 100 has 1116 partitions into squares, which take half a second.
 
 
-def real_moves_pair(epsilon: Exact, one: Callable[[Exact], LossLaw], *, eighths: int) -> LossLaw:
+def real_moves_pair(epsilon: Exact, one: Callable[[Exact], LossLaw], *, eighths: int) -> Claim:
     """The Gaussian pair mu^2 = pi epsilon^2 eighths/8, which dominates real moves of at most epsilon scales in length.
 
     `eighths` is 4 for Laplace noise and 1 for logistic noise, `one` makes the law of one coordinate. For lower bounds
@@ -37,11 +36,11 @@ def real_moves_pair(epsilon: Exact, one: Callable[[Exact], LossLaw], *, eighths:
     """
     rational = _not_above(epsilon, 1)
     above = gaussian_pair(lambda: eighths * arb.pi() / 8 * lift(epsilon) ** 2)
-    longest, quarter = (replace(one(move), exact=True) for move in (rational, rational / 4))
-    return replace(above, neighbours=(((longest, 1),), ((quarter, 16),)))
+    longest, quarter = (one(move) for move in (rational, rational / 4))
+    return Claim(above, lower=(((longest, 1),), ((quarter, 16),)))
 
 
-def whole_moves_pair(epsilon: Exact, squares: int) -> LossLaw:
+def whole_moves_pair(epsilon: Exact, squares: int) -> Claim:
     """A pair that dominates integer moves whose squares add up to at most `squares`, under discrete Laplace noise.
 
     The rate of the noise is t = epsilon/squares. If `squares` is at most 100, the profile of the pair is at the points
@@ -49,7 +48,7 @@ def whole_moves_pair(epsilon: Exact, squares: int) -> LossLaw:
     mu = 2 Phi^{-1}(1/(1+e^-t)) sqrt(squares).
     """
     if squares <= ONE_PARTITION:
-        return _moves_by_one(epsilon, squares)
+        return Claim.exactly(_moves_by_one(epsilon, squares))
     known: dict[int, Terms] = {}
 
     def terms() -> Terms:
@@ -64,7 +63,7 @@ def whole_moves_pair(epsilon: Exact, squares: int) -> LossLaw:
 
     few = squares <= MOST_SQUARES
     above: LossLaw = MirroredSum(epsilon, terms, Fraction(1, squares)) if few else gaussian_pair(curvature)
-    return replace(above, neighbours=tuple(_neighbours(_not_above(epsilon, squares), squares)))
+    return Claim(above, lower=tuple(_neighbours(_not_above(epsilon, squares), squares)))
 
 
 def _not_above(epsilon: Exact, parts: int) -> Fraction:
@@ -82,28 +81,33 @@ def _moves_by_one(epsilon: Exact, squares: int) -> LossLaw:
         return [[comb(squares, k) * edge] for k in range(squares + 1)]
 
     at = partial(_moves_by_one, squares=squares)
-    return MirroredSum(epsilon, terms, Fraction(2, squares), at, exact=True)
+    return MirroredSum(epsilon, terms, Fraction(2, squares), at)
+
+
+def greedy(squares: int, largest: int) -> list[tuple[int, int]]:
+    """Numbers of moves, each with its length, whose squares add up to `squares`: always the longest up to `largest`.
+
+    >>> greedy(6, 2), greedy(23, 3)
+    ([(1, 2), (2, 1)], [(2, 3), (1, 2), (1, 1)])
+    """
+    found: list[tuple[int, int]] = []
+    while squares:
+        largest = min(largest, isqrt(squares))
+        count, squares = divmod(squares, largest**2)
+        found.append((count, largest))
+    return found
 
 
 def _neighbours(rate: Fraction, squares: int) -> Iterator[Parts]:
     """Lower bounds: some partitions into squares, each with the largest profile at some epsilon.
 
-    Each begins with some largest part and continues greedily.
+    Each is the greedy one with some largest move.
     """
     root = isqrt(squares)
     for largest in sorted({root, max(root - 1, 1), (root + 1) // 2, 1}, reverse=True):
-        moves: dict[int, int] = {}
-        rest, part = squares, largest
-        while rest:
-            part = min(part, isqrt(rest))
-            moves[part] = moves.get(part, 0) + 1
-            rest -= part * part
-            if part == 1:
-                moves[1] += rest
-                rest = 0
-        # A long move is enclosed by two Laplace pairs; the lower one is a valid lower bound.
-        longest = ((discrete_laplace_pair(rate * move, move), count) for move, count in moves.items())
-        yield tuple((pair.witness or pair, count) for pair, count in longest)
+        # A long move is enclosed by two Laplace pairs, of which the lower one counts.
+        each = ((discrete_laplace_claim(rate * move, move).lower[0], count) for count, move in greedy(squares, largest))
+        yield tuple((law, count) for ((law, _),), count in each)
 
 
 def _greatest(t: arb, squares: int) -> Terms:

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from fractions import Fraction
 from math import exp, inf, isqrt, pi, sqrt
 from typing import TYPE_CHECKING, Any, ClassVar, Self
@@ -18,14 +18,16 @@ from flint import arb
 from zcdp.errors import BadType, BadValue
 from zcdp.mechanisms.base import Mechanism
 from zcdp.mechanisms.noise.additive import AddsIntegers, AddsReals
+from zcdp.mechanisms.noise.euclidean_moves import greedy
 from zcdp.mechanisms.sensitivity import L1, L2, L0LInf, L1LInf, Sensitivity
 from zcdp.numeric.balls import Undecided, enclose, lift
-from zcdp.numeric.exact import Value, integer, literal, positive_rational, readable
+from zcdp.numeric.exact import Value, in_domain, integer, literal, positive_rational, rational_root, readable
 from zcdp.numeric.functions import Number, log
+from zcdp.numeric.parameter_domains import domain, unlimited
 from zcdp.numeric.theta import GaussianWave, Theta, mass_beyond, second_moment
 from zcdp.numeric.threads import cached_property
 from zcdp.privacy.curve import Curve, Peak
-from zcdp.privacy.loss import LossLaw, discrete_gaussian_pair, gaussian_pair
+from zcdp.privacy.loss import Claim, discrete_gaussian_pair, gaussian_pair
 
 if TYPE_CHECKING:
     from zcdp.samplers.discrete_gaussian_noise import DiscreteGaussianNoise
@@ -42,7 +44,7 @@ Moves = Sequence[tuple[int, int]]
 """Pairs (number of coordinates, integer distance that each of them moves)."""
 
 
-def whole_normal_pair(variance: Fraction, squares: int, neighbours: Sequence[Moves]) -> LossLaw | None:
+def whole_normal_pair(variance: Fraction, squares: int, neighbours: Sequence[Moves]) -> Claim | None:
     """A Gaussian pair that dominates integer moves whose squares add up to at most `squares`; None if none is found.
 
     The discrete Gaussian noise of variance v is the random rounding, of variance t, of a normal variable of variance
@@ -68,7 +70,7 @@ def whole_normal_pair(variance: Fraction, squares: int, neighbours: Sequence[Mov
         return (mu + more) ** 2
 
     parts = tuple(tuple((discrete_gaussian_pair(variance, d), n) for n, d in moves) for moves in neighbours)
-    return replace(gaussian_pair(curvature), neighbours=parts)
+    return Claim(gaussian_pair(curvature), lower=parts)
 
 
 def _part(variance: float, squares: float) -> float | None:
@@ -85,22 +87,13 @@ def _part(variance: float, squares: float) -> float | None:
 
 
 def partitions(squares: int) -> list[Moves]:
-    """Some integer moves whose squares add up to `squares`: each begins with a largest part and continues greedily.
+    """Some integer moves whose squares add up to `squares`: each is the greedy one with some largest move.
 
     >>> partitions(6)
     [[(1, 2), (2, 1)], [(6, 1)]]
     """
-    root, found = isqrt(squares), list[Moves]()
-    for largest in sorted({root, (root + 1) // 2, 1}, reverse=True):
-        moves: dict[int, int] = {}
-        rest, part = squares, largest
-        while rest:
-            part = min(part, isqrt(rest))
-            count = rest // part**2
-            moves[part] = moves.get(part, 0) + count
-            rest -= count * part**2
-        found.append([(count, part) for part, count in moves.items()])
-    return found
+    root = isqrt(squares)
+    return [greedy(squares, largest) for largest in sorted({root, (root + 1) // 2, 1}, reverse=True)]
 
 
 # The two mechanisms.
@@ -125,8 +118,11 @@ class _Gaussian(Mechanism):
             raise BadValue(f"give sigma ({sigma}) or rho ({rho}), not both: rho = sensitivity^2/(2 sigma^2)")
         if sigma is not None:
             variance = positive_rational(sigma, "sigma") ** 2
+            in_domain(square / (2 * variance), "rho", of="sensitivity^2/(2 sigma^2)")
         elif rho is not None:
             variance = square / (2 * positive_rational(rho, "rho"))
+            if domain("sigma") is not None:
+                in_domain(Fraction(sqrt(variance)), "sigma", of="sensitivity/sqrt(2 rho)")
         else:
             raise BadType("give sigma, or rho")
         self._set(exact_rho=square / (2 * variance), variance=variance, sensitivity=distance)
@@ -150,9 +146,8 @@ class _Gaussian(Mechanism):
     @property
     def sigma(self) -> Fraction | float:
         """The parameter sigma of the noise (its standard deviation): exact, or rounded up if it is not rational."""
-        top, bottom = isqrt(self.variance.numerator), isqrt(self.variance.denominator)
-        if Fraction(top, bottom) ** 2 == self.variance:
-            return readable(Fraction(top, bottom))
+        if (root := rational_root(self.variance)) is not None:
+            return readable(root)
         return enclose(lambda: lift(self.variance).sqrt())[1]
 
     @property
@@ -205,8 +200,8 @@ class Gaussian(AddsReals, _Gaussian):
     def cumulant(self, s: Number) -> Number:
         return s * (1 + s) * lift(self.exact_rho)
 
-    def pair(self) -> LossLaw:
-        return gaussian_pair(lambda: lift(2 * self.exact_rho), exact=True)
+    def pair(self) -> Claim:
+        return Claim.exactly(gaussian_pair(lambda: lift(2 * self.exact_rho)))
 
     def _second_moment(self) -> arb:
         return lift(self.variance)
@@ -286,6 +281,7 @@ class DiscreteGaussian(AddsIntegers, _Gaussian):
         raise BadValue(f"sensitivity ({moved}) has no multiple for a group: state that of the group")
 
     @property
+    @unlimited()
     def coordinates(self) -> tuple[tuple[Curve, int], ...]:
         count, move = self._moves or (1, 0)
         if count == 1:
@@ -307,10 +303,10 @@ class DiscreteGaussian(AddsIntegers, _Gaussian):
     def kl(self) -> arb:
         return lift(self.exact_rho)  # theta is even, so that the slope of its logarithm at 0 is 0.
 
-    def pair(self) -> LossLaw | None:
+    def pair(self) -> Claim | None:
         if self._moves is not None:
             count, move = self._moves
-            return discrete_gaussian_pair(self.variance, move) if count == 1 else None
+            return Claim.exactly(discrete_gaussian_pair(self.variance, move)) if count == 1 else None
         moved, squares = self.sensitivity, self._squares
         some = moved.moves() if isinstance(moved, Sensitivity) else None
         corner = [[(count, int(move)) for count, move in some]] if some else partitions(squares)

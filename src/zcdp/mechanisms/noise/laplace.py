@@ -14,7 +14,7 @@ from zcdp.mechanisms.sensitivity import Sensitivity
 from zcdp.numeric.balls import lift
 from zcdp.numeric.exact import Exact, Value
 from zcdp.numeric.functions import Number, expm1
-from zcdp.privacy.loss import LossLaw, laplace_pair
+from zcdp.privacy.loss import Claim, laplace_pair
 
 if TYPE_CHECKING:
     from zcdp.samplers.grid_laplace import GridLaplace
@@ -56,9 +56,9 @@ class Laplace(AddsReals, ExponentialNoise):
     def _rho(self, epsilon: arb, _: Fraction) -> arb:
         return epsilon + expm1(-epsilon)
 
-    def pair(self) -> LossLaw | None:
+    def pair(self) -> Claim | None:
         if not self.shape:
-            return laplace_pair(self.epsilon, exact=True)
+            return Claim.exactly(laplace_pair(self.epsilon))
         return real_moves_pair(self.epsilon, laplace_pair, eighths=4) if self._euclidean else super().pair()
 
     @property

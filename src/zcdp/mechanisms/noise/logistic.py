@@ -14,7 +14,7 @@ from zcdp.mechanisms.sensitivity import Sensitivity
 from zcdp.numeric.balls import enclose, lift
 from zcdp.numeric.exact import Exact, Value
 from zcdp.numeric.functions import Number, log, sinhc
-from zcdp.privacy.loss import LossLaw, logistic_pair
+from zcdp.privacy.loss import Claim, logistic_pair
 
 if TYPE_CHECKING:
     from zcdp.samplers.grid_noise import GridNoise
@@ -60,10 +60,10 @@ class Logistic(AddsReals, ExponentialNoise):
         half = epsilon / 2
         return 2 * (half * half.coth() - 1)
 
-    def pair(self) -> LossLaw | None:
+    def pair(self) -> Claim | None:
         if self._euclidean:
             return real_moves_pair(self.epsilon, logistic_pair, eighths=1)
-        return super().pair() if self.shape else logistic_pair(self.epsilon, exact=True)
+        return super().pair() if self.shape else Claim.exactly(logistic_pair(self.epsilon))
 
     @property
     def variance(self) -> float:

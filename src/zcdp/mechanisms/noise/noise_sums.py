@@ -15,8 +15,9 @@ from typing import Protocol, runtime_checkable
 
 from flint import arb
 
-from zcdp.mechanisms.accuracy import Accuracy
+from zcdp.mechanisms.noise.additive import Accuracy
 from zcdp.numeric.balls import NotCertified, above, at_precision, enclose, lift
+from zcdp.numeric.search import bisection
 
 __all__ = ["KnownLaw", "NoiseSum", "short_variance"]
 
@@ -148,14 +149,14 @@ class _Reach:
 
         places = np.arange(1, SERIES_TERMS + 1)
         waves = np.array([float(wave.mid()) for wave in self.waves]) / places
-        angles, low, high = float(self.step.mid()) * places, 0.0, self.reach
+        angles = float(self.step.mid()) * places
         # On a lattice the tail is flat between points: what `outside` adds must fit, or no step further helps.
         wanted = float(self.miss - 2 * self.rare - self.left_out())
-        while high - low > 1e-6 * self.reach:
-            middle = (low + high) / 2
-            missed = 1 - middle / self.reach - 2 / pi * float(waves @ np.sin(angles * middle))
-            low, high = (low, middle) if missed <= wanted else (middle, high)
-        found = high + self.blur
+
+        def suffices(h: float) -> bool:
+            return 1 - h / self.reach - 2 / pi * float(waves @ np.sin(angles * h)) <= wanted
+
+        found = bisection(suffices, 0.0, self.reach, absolute=1e-6 * self.reach)[1] + self.blur
         for _ in range(TRIES):
             if found < self.reach and self.outside(found) <= self.miss:
                 return found

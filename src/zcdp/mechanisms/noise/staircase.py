@@ -10,8 +10,7 @@ from typing import TYPE_CHECKING, Any
 from flint import arb
 
 from zcdp.errors import BadType, BadValue
-from zcdp.mechanisms.accuracy import Noise, largest_move, noise_accuracy
-from zcdp.mechanisms.noise.additive import AddsIntegers, default_grid
+from zcdp.mechanisms.noise.additive import AddsIntegers, Noise, default_grid, largest_move, noise_accuracy
 from zcdp.mechanisms.three_point_loss import ThreePoint
 from zcdp.numeric.balls import ceiling, enclose, floor, lift, upper_float
 from zcdp.numeric.exact import Exact, Value, integer, literal, positive, positive_rational, rational
@@ -38,6 +37,7 @@ class Staircase(ThreePoint):
 
     epsilon: Exact
     gamma: Fraction | None = None
+    """Where the stair steps, as a share of the sensitivity; the best one if left out."""
     sensitivity: Fraction | None = field(default=None, compare=False)
 
     def __init__(self, *, epsilon: Value, gamma: Value | None = None, sensitivity: Value | None = None) -> None:
@@ -114,11 +114,7 @@ class Staircase(ThreePoint):
         return upper_float(lambda: self._relative_moment().sqrt())
 
     accuracy = noise_accuracy
-
-    @property
-    def unit(self) -> Fraction:
-        """How far one answer moves between neighbours at most."""
-        return largest_move(self.sensitivity)
+    unit = property(largest_move)
 
     def _half_width(self, miss: Callable[[], arb]) -> float:
         return enclose(lambda: self._quantile(miss()))[1]
@@ -157,6 +153,7 @@ class DiscreteStaircase(AddsIntegers, ThreePoint):
     epsilon: Exact
     sensitivity: int
     r: int
+    """How many steps of the stair are wide."""
 
     def __init__(self, *, epsilon: Value, sensitivity: Value, r: Value) -> None:
         distance, step = integer(sensitivity, "sensitivity", 1), integer(r, "r", 1)

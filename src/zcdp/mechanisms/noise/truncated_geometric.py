@@ -19,7 +19,7 @@ from zcdp.numeric.supremum import Supremum, steepest_ratio
 from zcdp.numeric.threads import cached_property
 from zcdp.numeric.work import count_functions
 from zcdp.privacy.envelope import FiniteEnvelope, FinitePair, max_ball
-from zcdp.privacy.loss import LossLaw, envelope_of_balls
+from zcdp.privacy.loss import Claim, envelope_of_balls
 
 __all__ = ["TruncatedGeometric"]
 
@@ -103,6 +103,7 @@ class TruncatedGeometric(FiniteEnvelope, Mechanism):
     budget = None
     epsilon: Exact
     n: int
+    """The largest answer."""
     sensitivity: int = 1
 
     def __init__(self, *, epsilon: Value, n: Value, sensitivity: Value = 1) -> None:
@@ -127,7 +128,7 @@ class TruncatedGeometric(FiniteEnvelope, Mechanism):
             raise BadValue(f"epsilon ({self.epsilon}) of a group is no logarithm of a rational: give it as a number")
         return TruncatedGeometric(epsilon=self.epsilon * distance / self.sensitivity, n=self.n, sensitivity=distance)
 
-    def pair(self) -> LossLaw | None:
+    def pair(self) -> Claim | None:
         """The envelope of all pairs of inputs; if they are too many, the pair of binary randomized response.
 
         Theorem: docs/theorems/envelope.md.
@@ -136,7 +137,7 @@ class TruncatedGeometric(FiniteEnvelope, Mechanism):
         if (self.n - self.sensitivity + 1) * (self.sensitivity + 1) > MOST_OUTCOMES:
             return pure
 
-        def law() -> LossLaw | None:
+        def claim() -> Claim | None:
             pairs = [pair.outcomes() for pair in self.pairs()]
             found = envelope_of_balls(pairs, coarser=pure)
             if found is None:
@@ -146,9 +147,9 @@ class TruncatedGeometric(FiniteEnvelope, Mechanism):
             scale = min(self.sensitivity / max(enclose(lambda: lift(self.epsilon))[0], LEAST_EPSILON), len(pairs))
             places = {int(min(some * scale, len(pairs) // 2)) for some in WITNESS_SCALES}
             ends = (envelope_of_balls([pairs[n]]) for n in sorted(places))
-            return replace(found, neighbours=tuple(((end.witness, 1),) for end in ends if end and end.witness))
+            return replace(found, lower=found.lower + tuple(parts for end in ends if end for parts in end.lower))
 
-        return at_precision(ENVELOPE_BITS, law) or pure
+        return at_precision(ENVELOPE_BITS, claim) or pure
 
     def _inputs(self) -> Sequence[tuple[int, int]]:
         """For each pair of inputs the numbers of outputs below x and above x + sensitivity; empty if they are too many.

@@ -14,7 +14,7 @@ from zcdp.numeric.balls import enclose, lift, upper_float
 from zcdp.numeric.exact import Exact, Value, positive
 from zcdp.numeric.functions import Number, log, sinhc
 from zcdp.privacy.curve import Peak
-from zcdp.privacy.loss import LossLaw, logistic_pair, three_point_pair
+from zcdp.privacy.loss import Claim, logistic_pair, three_point_pair
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -49,11 +49,11 @@ class _BoundedRange(Mechanism):
         eta, order = self._eta(), 1 + s
         return order * log(sinhc(order * eta / 2)) - s * log(sinhc(s * eta / 2)) - log(sinhc(eta / 2))
 
-    def pair(self) -> LossLaw:
+    def pair(self) -> Claim:
         eta: Exact = getattr(self, self.budget or "")
         # Two candidates with symmetric utilities are binary randomized response at half the range: a lower bound.
         half = eta / 2 if isinstance(eta, Fraction) else Fraction(enclose(lambda: lift(eta) / 2)[0])
-        return logistic_pair(eta, witness=three_point_pair(half, exact=True) if half else None)
+        return Claim(logistic_pair(eta), lower=Claim.laws(three_point_pair(half) if half else None))
 
     def peak(self) -> Peak:
         half = self._eta() / 2
@@ -72,6 +72,7 @@ class BoundedRange(_BoundedRange):
 
     budget = "eta"
     eta: Exact
+    """The range of the privacy loss."""
 
     def __init__(self, *, eta: Value) -> None:
         self._set(eta=positive(eta, "eta"))

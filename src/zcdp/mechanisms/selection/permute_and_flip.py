@@ -16,7 +16,7 @@ from zcdp.numeric.functions import Number
 from zcdp.numeric.search import sign_change
 from zcdp.privacy.curve import Peak
 from zcdp.privacy.envelope import real_s
-from zcdp.privacy.loss import LossLaw, laplace_pair, three_point_pair
+from zcdp.privacy.loss import Claim, laplace_pair, three_point_pair
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -57,14 +57,14 @@ class PermuteAndFlip(Selects, Mechanism):
         p, r = (-z).exp() / 2, (-rest).exp() / 2
         return p, r, rest + (2 - 2 * p).log(), z + (2 - 2 * r).log()
 
-    def pair(self) -> LossLaw:
+    def pair(self) -> Claim:
         """The Laplace pair, which dominates. Theorem: docs/theorems/lipschitz.md.
 
-        Its witness, for lower ends, is the pair at z = epsilon/2: binary randomized response with the loss
+        Its lower law is the pair at z = epsilon/2: binary randomized response with the loss
         log(2 e^{epsilon/2} - 1).
         """
         loss = enclose(lambda: self._pair(lift(self.epsilon) / 2)[2])[0]
-        return laplace_pair(self.epsilon, witness=three_point_pair(Fraction(loss), exact=True) if loss else None)
+        return Claim(laplace_pair(self.epsilon), lower=Claim.laws(three_point_pair(Fraction(loss)) if loss else None))
 
     def cumulant(self, s: Number) -> Number:
         """log of the maximum over z of M = p^{1+s} (1-r)^-s + (1-p)^{1+s} r^-s."""

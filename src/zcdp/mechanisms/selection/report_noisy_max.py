@@ -22,21 +22,21 @@ from typing import TYPE_CHECKING, Any, ClassVar, Self
 
 from flint import acb, arb
 
-from zcdp.mechanisms.base import Mechanism
+from zcdp.mechanisms.base import Mechanism, greatest_in_domain
 from zcdp.mechanisms.noise.additive import shift_cumulant
 from zcdp.mechanisms.noise.laplace import Laplace
 from zcdp.mechanisms.selection.bounded_range import BoundedRange
-from zcdp.mechanisms.selection.chords import Chords
+from zcdp.mechanisms.selection.chord_bounds import Chords
 from zcdp.mechanisms.selection.permute_and_flip import PermuteAndFlip
 from zcdp.mechanisms.selection.scores_base import Selects, checked_monotone, checked_noise
 from zcdp.numeric.balls import above, at_precision, lift
 from zcdp.numeric.exact import Exact, Value, positive, positive_rational
 from zcdp.numeric.functions import Number
-from zcdp.numeric.search import greatest_float
+from zcdp.numeric.parameter_domains import unlimited
 from zcdp.numeric.threads import cached_property
 from zcdp.privacy.curve import Peak
 from zcdp.privacy.envelope import real_s
-from zcdp.privacy.loss import LossLaw, laplace_pair
+from zcdp.privacy.loss import Claim, laplace_pair
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -104,16 +104,14 @@ def _beyond(x: arb) -> arb:
     return x.expm1() - x
 
 
-def holds_at_every_order(
-    cumulants: Cumulants, slopes: list[arb], mean: arb, end: arb, panels: int = PROOF_PANELS
-) -> bool:
+def holds_at_every_order(cumulants: Cumulants, slopes: list[arb], mean: arb, end: arb) -> bool:
     """Certified: whether E exp k(q, U) <= exp( q (mean + tolerance) ) is proven for all q = s(1+s) up to `end`.
 
     `cumulants` maps q to k(q, u) at the points u of `levels`, which is convex in u; k(q, u)/q decreases in q from
     `slopes`, whose mean over u is at most `mean`. On a cell [q, g q] the inequality follows from the one at its right
     end with k(q, u)/q, an upper bound, in place of the smaller values inside.
     """
-    _, trapezoids, ends = levels(panels)
+    _, trapezoids, ends = levels(PROOF_PANELS)
     tolerance = lift(RHO_TOLERANCE) * mean.min(arb(1))
     q = (8 * tolerance / mean**2).mid()
     for _ in range(MOST_CELLS):
@@ -246,6 +244,7 @@ class ReportNoisyMax(Selects, Mechanism):
         return self.noise != "laplace"
 
     @cached_property
+    @unlimited()
     def _bound(self) -> Mechanism:
         """A mechanism with the same curve; for Laplace noise one whose curve is an upper bound."""
         if self.noise == "gumbel":
@@ -258,12 +257,12 @@ class ReportNoisyMax(Selects, Mechanism):
     is_envelope = True  # a class of pairs, for each kind of noise
     adds_up = True
 
-    def pair(self) -> LossLaw | None:
+    def pair(self) -> Claim | None:
         """A dominating pair: the Laplace pair for Laplace noise, else the pair of the mechanism with the same curve.
 
         Theorem: docs/theorems/lipschitz.md.
         """
-        return laplace_pair(self.epsilon) if self.noise == "laplace" else self._bound.pair()
+        return Claim(laplace_pair(self.epsilon)) if self.noise == "laplace" else self._bound.pair()
 
     @cached_property
     def _level(self) -> WinningLevel:
@@ -331,8 +330,8 @@ class ReportNoisyMax(Selects, Mechanism):
         """
         if "epsilon" not in fixed and fixed.get("noise", "laplace") == "laplace":
             target = positive_rational(rho, "rho")
-            best = greatest_float(lambda epsilon: cls(epsilon=epsilon, **fixed)._expected <= target)
-            if best is not None and (found := cls(epsilon=best, **fixed)).rho <= target:
+            best = greatest_in_domain("epsilon", rho, lambda x: cls(epsilon=x, **fixed)._expected <= target)
+            if (found := cls(epsilon=best, **fixed)).rho <= target:
                 return found
         return super().calibrate(rho=rho, **fixed)
 

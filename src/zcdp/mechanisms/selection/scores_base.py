@@ -12,6 +12,7 @@ from flint import arb
 from zcdp.errors import BadType, BadValue
 from zcdp.numeric.balls import at_precision, lift, upper_float
 from zcdp.numeric.exact import Exact, Value, integer, positive_rational, probability
+from zcdp.numeric.search import least_integer
 from zcdp.numeric.threads import cached_property
 from zcdp.privacy.relation import Relation
 from zcdp.text.suggestions import thing
@@ -157,28 +158,14 @@ class Selects:
         chance, distance = probability(level, "level"), positive_rational(sensitivity, "sensitivity")
         others = integer(candidates, "candidates", self._rounds) - 1
         each = (1 - chance) / self._rounds
-        steps = _least(lambda n: NOISES[self._noise].misses(others, arb(n) / STEPS_PER_SCALE) <= lift(each))
+
+        def sure(n: int) -> bool:
+            misses = NOISES[self._noise].misses
+            return at_precision(COMPARISON_BITS, lambda: bool(misses(others, arb(n) / STEPS_PER_SCALE) <= lift(each)))
+
+        steps = least_integer(sure, least=0)
         return (
             upper_float(lambda: self._spread * lift(distance) * steps / STEPS_PER_SCALE / lift(self._each))
             if steps
             else 0.0
         )
-
-
-def _least(fits: Callable[[int], bool]) -> int:
-    """The least n >= 0 that is seen to satisfy `fits`, by doubling and bisection; `fits` must stay true once it is.
-
-    Certified: `fits` compares balls, so an n that passes does satisfy it.
-    """
-
-    def sure(n: int) -> bool:
-        return at_precision(COMPARISON_BITS, lambda: bool(fits(n)))
-
-    high = 0
-    while not sure(high):
-        high = 2 * high or 1
-    low = high // 2 if high else -1
-    while high - low > 1:
-        middle = (low + high) // 2
-        low, high = (low, middle) if sure(middle) else (middle, high)
-    return high

@@ -14,7 +14,7 @@ from flint import arb
 from zcdp.errors import BadType
 from zcdp.mechanisms.base import Mechanism
 from zcdp.mechanisms.noise.additive import shift_cumulant
-from zcdp.mechanisms.selection.chords import Chords
+from zcdp.mechanisms.selection.chord_bounds import Chords
 from zcdp.mechanisms.selection.scores_base import monotone_relation
 from zcdp.mechanisms.selection.sparse_vector_lower import witness
 from zcdp.mechanisms.selection.sparse_vector_upper import Move, ShiftedThreshold, near_laplace
@@ -24,7 +24,7 @@ from zcdp.numeric.functions import Number, expm1
 from zcdp.numeric.threads import cached_property
 from zcdp.privacy.curve import Peak
 from zcdp.privacy.envelope import real_s
-from zcdp.privacy.loss import LossLaw, laplace_pair
+from zcdp.privacy.loss import Claim, laplace_pair
 from zcdp.privacy.relation import Relation
 
 if TYPE_CHECKING:
@@ -62,8 +62,11 @@ class SparseVector(Mechanism):
     theorem: ClassVar[str] = "sparse-vector"
     budget = None
     epsilon_threshold: Fraction
+    """Budget of the noise on the threshold."""
     epsilon_queries: Fraction
+    """Budget of the noise on the queries."""
     positives: int = 1
+    """How many answers above the threshold end the stream."""
     monotone: bool = False
 
     def __init__(
@@ -97,9 +100,9 @@ class SparseVector(Mechanism):
     def relation(self) -> Relation:
         return monotone_relation(monotone=self.monotone)
 
-    def pair(self) -> LossLaw:
+    def pair(self) -> Claim:
         """The Laplace pair at e1 + e2, which dominates. Theorem: docs/theorems/lipschitz.md."""
-        return laplace_pair(self.largest_loss)
+        return Claim(laplace_pair(self.largest_loss))
 
     @cached_property
     def _shift(self) -> ShiftedThreshold:

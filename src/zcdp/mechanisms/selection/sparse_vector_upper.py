@@ -30,6 +30,7 @@ from flint import arb
 from zcdp.mechanisms.noise.additive import shift_cumulant
 from zcdp.numeric.balls import Undecided, above, at_precision, lift
 from zcdp.numeric.functions import expm1 as ball_expm1
+from zcdp.numeric.search import GOLDEN
 from zcdp.numeric.threads import cached_property
 
 __all__ = ["Move", "ShiftedThreshold", "log_v", "near_laplace", "near_log_v"]
@@ -181,7 +182,6 @@ START_ODDS = 0.5, 2.0  # start of the search for equal costs: log-odds of kappa,
 ODDS_ACCURACY = 1e-5  # the search ends with a step of this length in log-odds; the secant then is good to 1e-8
 ROUGH_SECANT = 1e-3  # last secant step for `near_log_v` during the search for kappa
 EQUAL_WITHIN = 1e-4  # costs whose logarithms differ by less count as equal
-GOLDEN = 0.6180339887498949  # golden section
 
 
 class Move(Enum):
@@ -241,7 +241,7 @@ class ShiftedThreshold:
     @cached_property
     def _first(self) -> tuple[float, float]:
         """Log-odds of the kappa of equal costs at order 1, and the slope there: a start for s up to 1."""
-        return _equal(partial(self._shares, 0.0), *START_ODDS)[:2]
+        return _equal_costs(partial(self._shares, 0.0), *START_ODDS)[:2]
 
     def _kappa(self, s: float) -> float:
         """Heuristic: the kappa of the least bound, at equal costs or between there and the kappa of no shift."""
@@ -254,11 +254,11 @@ class ShiftedThreshold:
             threshold = near_laplace(s, self.move.theta(kappa) * e1)
             return threshold + self.k * (max(shares(kappa)) if share is None else share)
 
-        odds, _, share = _equal(shares, *(self._first if 0 < s < 1 else START_ODDS))
+        odds, _, share = _equal_costs(shares, *(self._first if 0 < s < 1 else START_ODDS))
         equal = _kappa_at(odds)
         still = {Move.ANY: 0.5, Move.UP: 0.0, Move.DOWN: 1.0}[self.move]
         nearer = equal + (still - equal) * 1e-3
-        return _least(whole, equal, still) if whole(nearer) < whole(equal, share) else equal
+        return _best_kappa(whole, equal, still) if whole(nearer) < whole(equal, share) else equal
 
 
 def near_laplace(s: float, epsilon: float) -> float:
@@ -268,7 +268,9 @@ def near_laplace(s: float, epsilon: float) -> float:
     return s * epsilon + log1p(s / (1 + 2 * s) * expm1(-(1 + 2 * s) * epsilon))
 
 
-def _equal(shares: Callable[[float], tuple[float, float]], odds: float, slope: float) -> tuple[float, float, float]:
+def _equal_costs(
+    shares: Callable[[float], tuple[float, float]], odds: float, slope: float
+) -> tuple[float, float, float]:
     """Heuristic: log-odds of the kappa at which both costs are equal, slope of the log ratio there, and the cost.
 
     One cost rises from 0 with kappa, the other falls to 0. The secant method is applied to the logarithm of their ratio
@@ -300,7 +302,7 @@ def _kappa_at(odds: float) -> float:
     return 1 / (1 + exp(-odds))
 
 
-def _least(whole: Callable[[float], float], equal: float, still: float) -> float:
+def _best_kappa(whole: Callable[[float], float], equal: float, still: float) -> float:
     """Heuristic: the kappa between `equal` and `still` where `whole` is least.
 
     Goes by golden sections, finer where the bound falls from infinity, then to the vertex of a parabola.

@@ -18,9 +18,10 @@ from zcdp.mechanisms.selection.scores_base import Selects, checked_monotone, che
 from zcdp.numeric.balls import enclose, lift
 from zcdp.numeric.exact import Exact, Value, integer, positive
 from zcdp.numeric.functions import Number
+from zcdp.numeric.parameter_domains import unlimited
 from zcdp.numeric.threads import cached_property
 from zcdp.privacy.curve import Curve, Peak
-from zcdp.privacy.loss import LossLaw, laplace_pair, three_point_pair
+from zcdp.privacy.loss import Claim, laplace_pair, three_point_pair
 
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike, NDArray
@@ -33,26 +34,28 @@ AUDITED_SELECTIONS = 3
 
 
 class _Again:
-    """One of several selections by Laplace or exponential noise, with a witness that is valid in each of them.
+    """One of several selections by Laplace or exponential noise, with a lower law that is valid in each of them.
 
     The worst two candidates of a single selection are not there again in the next. Very many tied candidates are, and
-    with them a selection comes near to binary randomized response at half the range: that is the witness.
+    with them a selection comes near to binary randomized response at half the range: that is the lower law.
     """
 
     epsilon: Exact
 
-    def pair(self) -> LossLaw:
-        """The Laplace pair, which dominates, with the witness for lower ends."""
+    def pair(self) -> Claim:
+        """The Laplace pair, which dominates, and what every selection attains."""
         half = enclose(lambda: lift(self.epsilon) / 2)[0]
-        return laplace_pair(self.epsilon, witness=three_point_pair(Fraction(half), exact=True) if half else None)
+        return Claim(laplace_pair(self.epsilon), lower=Claim.laws(three_point_pair(Fraction(half)) if half else None))
 
 
 class _FlipsAgain(_Again, PermuteAndFlip):
+    @unlimited()
     def __repr__(self) -> str:
         return repr(PermuteAndFlip(epsilon=self.epsilon))
 
 
 class _MaxAgain(_Again, ReportNoisyMax):
+    @unlimited()
     def __repr__(self) -> str:
         return repr(ReportNoisyMax(epsilon=self.epsilon))
 
@@ -110,6 +113,7 @@ class TopK(Selects, Mechanism):
         return self.k
 
     @cached_property
+    @unlimited()
     def _round(self) -> Mechanism:
         """The mechanism of one selection, at epsilon/k."""
         if self.noise == "gumbel":
@@ -127,11 +131,12 @@ class TopK(Selects, Mechanism):
     def usual_divisor(self) -> int:
         return self._round.usual_divisor()
 
-    def pair(self) -> LossLaw | None:
+    def pair(self) -> Claim | None:
         """The dominating pair for k = 1; None for more, as then each selection has its own pair in `coordinates`."""
         return self._round.pair() if self.k == 1 else None
 
     @property
+    @unlimited()
     def coordinates(self) -> tuple[tuple[Curve, int], ...]:
         """The selections as separate curves with how many there are of each; each has a pair that dominates it."""
         if self.k == 1:
@@ -155,6 +160,7 @@ class TopK(Selects, Mechanism):
         rho, order = self._round.peak()
         return Peak(self.k * rho, order)
 
+    @unlimited()
     def witness(self) -> arb:
         """A lower bound on rho: the larger of one selection alone and of k bounded-range mechanisms.
 

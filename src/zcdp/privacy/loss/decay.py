@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Any, Protocol, Self
 from flint import arb
 
 from zcdp.numeric.balls import below, root_below
-from zcdp.numeric.work import count_work
+from zcdp.numeric.work import BOUND, count_work
 
 if TYPE_CHECKING:
     import numpy as np
@@ -46,7 +46,6 @@ __all__ = [
 UP, DOWN = 1 + 2.0**-40, 1 - 2.0**-40
 LARGEST_BOUND = 1e300  # No bound is larger: an overflow to infinity would prove nothing.
 CHUNK = 1 << 18  # numbers in one numpy array: longer ones are computed in pieces
-NANOSECONDS_OF_BOUND = 300  # what the bound on one law over one interval of y costs
 # Lower bounds on pi, log 2 and 2/pi^2. Sine and logarithm below are partial sums of their series, on the safe side.
 BELOW_PI, BELOW_LOG_2, BELOW_NEAR = 3.14159265358979, 0.693147180559945, 0.20264236728467
 
@@ -236,7 +235,7 @@ class Decay:
         return self._in_chunks(low, high, distance)
 
     def _in_chunks(self, low: Floats, high: Floats, distance: float) -> Floats:
-        count_work(NANOSECONDS_OF_BOUND * self.size * len(low))
+        count_work(BOUND * self.size * len(low))
         rows = max(CHUNK // self.size, 1)
         with self.np.errstate(all="ignore"):
             parts = [

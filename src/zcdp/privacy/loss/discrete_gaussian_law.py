@@ -212,11 +212,11 @@ class _Thetas(Waves):
 
 
 def discrete_gaussian_pair(variance: Fraction, shift: int) -> DiscreteGaussianLaw:
-    """The law of discrete Gaussian noise and the same noise shifted, whose worst-case pair it is.
+    """The law of discrete Gaussian noise and the same noise shifted.
 
     Its losses are shift (shift - 2x)/(2 variance) over all integers x. Theorem: docs/theorems/discrete-gaussian.md.
     """
-    return DiscreteGaussianLaw(DiscreteNormal(variance, shift), exact=True)
+    return DiscreteGaussianLaw(DiscreteNormal(variance, shift))
 
 
 def _theta_decay(np: Any, stiffness: Any, low: Any, high: Any) -> Any:

@@ -17,12 +17,12 @@ from flint import arb
 from zcdp.numeric.balls import above, below, enclose, lift, trusted
 from zcdp.numeric.exact import Exact, Log
 from zcdp.numeric.functions import exp, expm1
+from zcdp.privacy.loss.claim import Claim
 from zcdp.privacy.loss.decay import DOWN, UP, Waves, WaveShare, least_square_sine, minus_log
 from zcdp.privacy.loss.exponential_law import ExponentialSum, ExponentialSumFactor, Terms, laplace_pair
-from zcdp.privacy.loss.law import LossLaw
 from zcdp.privacy.loss.transform import Taylor
 
-__all__ = ["DiscreteLaplaceRow", "discrete_laplace_pair"]
+__all__ = ["DiscreteLaplaceRow", "between_laplace_pairs", "discrete_laplace_claim", "discrete_laplace_pair"]
 
 
 if TYPE_CHECKING:
@@ -37,23 +37,35 @@ ALWAYS_LISTED, MOST_LISTED = 200, 20_000  # Rows of up to so many steps are alwa
 NEGLIGIBLE_EXCESS = 4e-9  # relative difference of epsilon below which the two Laplace pairs are sharp enough
 
 
-def discrete_laplace_pair(epsilon: Exact, sensitivity: int, *, listed: bool | None = None) -> LossLaw:
+def discrete_laplace_claim(epsilon: Exact, sensitivity: int) -> Claim:
+    """The claim of two-sided geometric noise that is moved by `sensitivity`: exact, unless its losses are too many.
+
+    Then the two Laplace pairs that enclose it take its place, and also where these nearly agree.
+    """
+    apart = float((lift(epsilon) / (4 * sensitivity**2)).mid())  # This is (t^2/4)/epsilon.
+    if sensitivity <= ALWAYS_LISTED or (sensitivity <= MOST_LISTED and apart > NEGLIGIBLE_EXCESS):
+        return Claim.exactly(discrete_laplace_pair(epsilon, sensitivity))
+    return between_laplace_pairs(epsilon, sensitivity)
+
+
+def between_laplace_pairs(epsilon: Exact, sensitivity: int) -> Claim:
+    """The same claim by Laplace noise: at epsilon below it, at epsilon + 2 log cosh(epsilon/(2 sensitivity)) above it.
+
+    Theorem: docs/theorems/discrete-laplace-pair.md.
+    """
+    rational = Fraction(enclose(lambda: lift(epsilon))[1]) if isinstance(epsilon, Log) else epsilon
+    upper = laplace_pair(rational + (rational / sensitivity) ** 2 / 4)
+    return Claim(upper, lower=Claim.laws(laplace_pair(epsilon)))
+
+
+def discrete_laplace_pair(epsilon: Exact, sensitivity: int) -> ExponentialSum:
     """The law of two-sided geometric noise and the same shifted by `sensitivity`: losses epsilon (1 - 2k/sensitivity).
 
-    Its profile is between those of Laplace noise at epsilon and at epsilon + 2 log cosh(t/2), t = epsilon/sensitivity.
-    The upper Laplace law, with the lower one as its witness, is returned where the two nearly agree or where the losses
-    are too many to list; `listed` overrides that choice. Theorem: docs/theorems/discrete-laplace-pair.md.
+    Theorem: docs/theorems/discrete-laplace-pair.md.
     """
-    if listed is None:
-        apart = float((lift(epsilon) / (4 * sensitivity**2)).mid())  # This is (t^2/4)/epsilon.
-        listed = sensitivity <= ALWAYS_LISTED or (sensitivity <= MOST_LISTED and apart > NEGLIGIBLE_EXCESS)
-    if not listed:
-        rational = Fraction(enclose(lambda: lift(epsilon))[1]) if isinstance(epsilon, Log) else epsilon
-        witness = laplace_pair(epsilon, exact=True)
-        return laplace_pair(rational + (rational / sensitivity) ** 2 / 4, witness=witness)
-    ratio, family = Fraction(2, sensitivity), partial(discrete_laplace_pair, sensitivity=sensitivity, listed=True)
+    ratio, family = Fraction(2, sensitivity), partial(discrete_laplace_pair, sensitivity=sensitivity)
     kind = DiscreteLaplaceRow if sensitivity > FEW_TERMS else ExponentialSum
-    return kind(epsilon, partial(_terms, epsilon, sensitivity), ratio, family, exact=True)
+    return kind(epsilon, partial(_terms, epsilon, sensitivity), ratio, family)
 
 
 def _masses(epsilon: Exact, sensitivity: int) -> tuple[arb, arb]:

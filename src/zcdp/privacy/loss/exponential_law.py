@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 from fractions import Fraction
-from functools import partial
+from functools import lru_cache, partial
 from itertools import pairwise
 from typing import Any, TypeAlias
 
@@ -26,7 +26,6 @@ from zcdp.privacy.loss.law import LossLaw, Outcomes
 from zcdp.privacy.loss.sampled_density_law import Facing, SampledDensityLaw
 from zcdp.privacy.loss.sampled_quadrature import BaseLoss
 from zcdp.privacy.loss.transform import Factor, Polynomial, Taylor, Tilted
-from zcdp.privacy.relation import Relation
 
 __all__ = [
     "EdgedDensity",
@@ -37,6 +36,7 @@ __all__ = [
     "laplace_pair",
     "logistic_pair",
     "three_point_pair",
+    "three_point_pair_of_ball",
 ]
 
 
@@ -169,16 +169,16 @@ class ExponentialSum(LossLaw):
 
     def sampled(self, rate: Fraction) -> LossLaw | None:
         """The law of ((1-q) Q + q P, Q), Poisson sampling at rate q, of a density between two atoms; else None."""
-        return self._mixed(rate, Facing.WITH, symmetric=False, relation=Relation.ADD_REMOVE)
+        return self._mixed(rate, Facing.WITH)
 
     def replaced(self, rate: Fraction) -> LossLaw | None:
         """The envelope of ((1-q) Q + q P, Q) in both directions, q the rate: samples of a fixed size."""
         return self._mixed(rate, Facing.EITHER)
 
-    def _mixed(self, rate: Fraction, facing: Facing, **options: Any) -> LossLaw | None:
+    def _mixed(self, rate: Fraction, facing: Facing) -> LossLaw | None:
         if self.few or len(self.terms()) != 2:
             return None
-        return SampledDensityLaw(rate, self._base, self._delta, facing, **options)
+        return SampledDensityLaw(rate, self._base, self._delta, facing)
 
     def _base(self) -> BaseLoss:
         return self._edged().base()
@@ -311,43 +311,57 @@ class ExponentialSumFactor(Factor):
         return arb(0), row[1] * near * (half - near / 2).exp() if len(row) > 1 else arb(0)
 
 
-def three_point_pair(
-    epsilon: Exact,
-    kappa: Callable[[], arb] | int = 2,
-    *,
-    exact: bool = False,
-    at: Callable[[Fraction], LossLaw] | None = None,
-) -> ExponentialSum:
+# Laws of pure parameters. The same object is returned for the same ones, so that its masses are checked once for all
+# plans; the last few are kept.
+KEPT_LAWS = 256
+
+
+@lru_cache(maxsize=KEPT_LAWS)
+def three_point_pair(epsilon: Exact, kappa: int = 2) -> ExponentialSum:
     """The law with losses epsilon, 0, -epsilon of P-masses (e^epsilon, kappa - 2, 1)/(e^epsilon + kappa - 1).
 
     kappa = k is k-ary randomized response. kappa = 2, binary randomized response, dominates every epsilon-DP mechanism.
     """
+    if kappa > 2:
+        return three_point_pair_of_ball(epsilon, lambda: arb(kappa), at=partial(three_point_pair, kappa=kappa))
 
     def terms() -> Terms:
         e = lift(epsilon)
-        if kappa == 2:
-            edge = 1 / (exp(e / 2) + exp(-e / 2))
-            return [[edge], [edge]]
-        size = arb(kappa) if isinstance(kappa, int) else kappa()
+        edge = 1 / (exp(e / 2) + exp(-e / 2))
+        return [[edge], [edge]]
+
+    return MirroredSum(epsilon, terms, at=three_point_pair)
+
+
+def three_point_pair_of_ball(
+    epsilon: Exact, kappa: Callable[[], arb], *, at: Callable[[Fraction], LossLaw] | None = None
+) -> ExponentialSum:
+    """The law of `three_point_pair` for a kappa that need not be an integer: a function that returns it as a ball.
+
+    `at` makes the law of the same mechanism at another epsilon.
+    """
+
+    def terms() -> Terms:
+        e, size = lift(epsilon), kappa()
         whole = exp(e) + size - 1
         return [[exp(e / 2) / whole], [(size - 2) / whole], [exp(e / 2) / whole]]
 
-    if at is None and isinstance(kappa, int):
-        at = partial(three_point_pair, kappa=kappa, exact=exact)
-    return MirroredSum(epsilon, terms, Fraction(2 if kappa == 2 else 1), at, exact=exact)
+    return MirroredSum(epsilon, terms, Fraction(1), at)
 
 
-def laplace_pair(epsilon: Exact, *, exact: bool = False, witness: LossLaw | None = None) -> ExponentialSum:
+@lru_cache(maxsize=KEPT_LAWS)
+def laplace_pair(epsilon: Exact) -> ExponentialSum:
     """Laplace noise moved by epsilon scales: M = e^{-epsilon/2} (cosh(epsilon w) + sinh(epsilon w)/(2 w))."""
 
     def terms() -> Terms:
         edge = exp(-lift(epsilon) / 2)
         return [[edge / 2, edge / 4], [edge / 2, -edge / 4]]
 
-    return MirroredSum(epsilon, terms, at=laplace_pair, exact=exact, witness=witness)
+    return MirroredSum(epsilon, terms, at=laplace_pair)
 
 
-def logistic_pair(eta: Exact, *, exact: bool = False, witness: LossLaw | None = None) -> ExponentialSum:
+@lru_cache(maxsize=KEPT_LAWS)
+def logistic_pair(eta: Exact) -> ExponentialSum:
     """Logistic noise moved by eta scales: M = sinh(eta w)/(2 w sinh(eta/2)).
 
     It dominates every mechanism of eta-bounded range. Theorem: docs/theorems/logistic-pair.md.
@@ -357,4 +371,4 @@ def logistic_pair(eta: Exact, *, exact: bool = False, witness: LossLaw | None = 
         edge = 1 / (4 * (lift(eta) / 2).sinh())
         return [[arb(0), edge], [arb(0), -edge]]
 
-    return MirroredSum(eta, terms, at=logistic_pair, exact=exact, witness=witness)
+    return MirroredSum(eta, terms, at=logistic_pair)

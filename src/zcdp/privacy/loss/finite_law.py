@@ -18,10 +18,9 @@ from zcdp.numeric.threads import cached_property
 from zcdp.privacy.loss.decay import Share, WaveShare
 from zcdp.privacy.loss.exponential_law import ROWS_AS_COSTLY_AS_REST, ExponentialSum, ExponentialSumFactor, Terms
 from zcdp.privacy.loss.exponential_terms import Expansion, FreeAtoms
-from zcdp.privacy.loss.hull import Atom, both_directions, hull, prefixes
 from zcdp.privacy.loss.law import Game, LossLaw, Outcomes
+from zcdp.privacy.loss.tradeoff_hull import Atom, both_directions, hull, prefixes
 from zcdp.privacy.loss.transform import Factor, Polynomial, Taylor, Tilted
-from zcdp.privacy.relation import Relation
 
 __all__ = ["FiniteLaw", "envelope_of_atoms", "finite_law", "mixed"]
 
@@ -31,11 +30,12 @@ LONGEST_ROW = 64  # the most lattice points of a law that is stored as a row of 
 WAVE_ATOMS = 4  # The bound on the decay uses all pairs of so many atoms, the likeliest ones.
 
 
-def finite_law(atoms: Sequence[Atom], **options: Any) -> LossLaw:
-    """The law of a pair on finitely many outcomes, given by their (P-mass, Q-mass); `options` are fields of `LossLaw`.
+def finite_law(atoms: Sequence[Atom], rows: Game | None = None) -> LossLaw:
+    """The law of a pair on finitely many outcomes, given by their (P-mass, Q-mass).
 
     The list includes outcomes that only P or only Q can produce. If all losses are integer multiples of one number, the
-    result is a sum of equally spaced exponentials, which more engines can use.
+    result is a sum of equally spaced exponentials, which more engines can use. `rows` are the two distributions of
+    which the law is the envelope, if it is one of a single pair.
     """
     merged: dict[Fraction, Fraction] = {}
     revealed = hidden = Fraction(0)
@@ -44,7 +44,7 @@ def finite_law(atoms: Sequence[Atom], **options: Any) -> LossLaw:
             merged[p / q] = merged.get(p / q, Fraction(0)) + p
         else:
             revealed, hidden = revealed + p, hidden + q
-    law = FiniteLaw(tuple(sorted(merged.items(), reverse=True)), revealed, hidden, **options)
+    law = FiniteLaw(tuple(sorted(merged.items(), reverse=True)), revealed, hidden, rows)
     return law._as_row() or law
 
 
@@ -53,15 +53,14 @@ def mixed(atoms: Sequence[Atom], rate: Fraction) -> list[Atom]:
     return [(rate * p + (1 - rate) * q, q) for p, q in atoms]
 
 
-def envelope_of_atoms(atoms: Sequence[Atom], **options: Any) -> LossLaw | None:
+def envelope_of_atoms(atoms: Sequence[Atom]) -> LossLaw | None:
     """The envelope, over both directions, of a pair on finitely many outcomes given by their (P-mass, Q-mass).
 
-    `options` are fields of `LossLaw`; `exact` is False unless given there. None if the envelope has too many atoms.
-    Theorem: docs/theorems/envelope.md.
+    None if it has too many atoms. Theorem: docs/theorems/envelope.md.
     """
     p, q = zip(*atoms, strict=True)
     edges = hull(both_directions([prefixes(p, q)]))
-    return finite_law(edges, **options) if len(edges) <= MOST_ATOMS else None
+    return finite_law(edges) if len(edges) <= MOST_ATOMS else None
 
 
 @dataclass(frozen=True, eq=False)
@@ -85,6 +84,11 @@ class FiniteLaw(LossLaw):
         for name, whole in both.items():
             if whole != 1:
                 raise BadValue(f"the {name}-masses of a law must sum to 1, not {float(whole)!r}")
+
+    @cached_property
+    def symmetric(self) -> bool:
+        """Whether the P-mass at -l is the Q-mass at l for every loss l, decided exactly."""
+        return self.revealed == self.hidden and {1 / g: p / g for g, p in self.masses} == dict(self.masses)
 
     @property
     def atoms(self) -> list[Atom]:
@@ -118,10 +122,7 @@ class FiniteLaw(LossLaw):
 
     def reverse(self) -> LossLaw:
         """The law of the pair (Q, P): P- and Q-masses change places, losses their signs."""
-        if self.symmetric:
-            return self
-        options = {"rows": self.rows, "relation": self.relation, "symmetric": False, **self.options_reversed()}
-        return finite_law([(q, p) for p, q in self.atoms], **options)
+        return self if self.symmetric else finite_law([(q, p) for p, q in self.atoms])
 
     @property
     def few(self) -> bool:
@@ -134,29 +135,14 @@ class FiniteLaw(LossLaw):
 
     def sampled(self, rate: Fraction) -> LossLaw:
         """The law of ((1-q) Q + q P, Q), Poisson sampling at rate q, in exact rationals."""
-        return finite_law(mixed(self.atoms, rate), symmetric=False, relation=Relation.ADD_REMOVE)
+        return finite_law(mixed(self.atoms, rate))
 
     def replaced(self, rate: Fraction) -> LossLaw | None:
         """The envelope of ((1-q) Q + q P, Q) in both directions, q the rate, in exact rationals; None if it is long."""
         return envelope_of_atoms(mixed(self.atoms, rate))
 
-    def _options(self) -> dict[str, Any]:
-        return {
-            "rows": self.rows,
-            "exact": self.exact,
-            "exact_alone": self.exact_alone,
-            "witness_alone": self.witness_alone,
-            "witness": self.witness,
-            "neighbours": self.neighbours,
-            "coarser": self.coarser,
-            "relation": self.relation,
-            "symmetric": self.symmetric,
-        }
-
     def _looks_symmetric(self) -> bool:
-        """Whether the P-mass at -l is the Q-mass at l for every loss l, decided exactly."""
-        mirrored = {1 / g: p / g for g, p in self.masses}
-        return self.revealed == self.hidden and mirrored == dict(self.masses)
+        return True
 
     def _as_row(self) -> LossLaw | None:
         """The law as a row of equally spaced atoms, if all losses are multiples of one number and the row is short."""
@@ -166,9 +152,8 @@ class FiniteLaw(LossLaw):
         steps = [_power_of(g, base) for g, _ in self.masses]
         if steps[0] <= 0 or steps[0] - steps[-1] >= LONGEST_ROW:
             return None
-        options = {name: value for name, value in self._options().items() if name != "rows"}
         row = partial(self._row_terms, steps)
-        return RowOfAtoms(Log(base ** steps[0]), row, Fraction(1, steps[0]), source=self, **options)
+        return RowOfAtoms(Log(base ** steps[0]), row, Fraction(1, steps[0]), source=self)
 
     def _row_terms(self, steps: list[int]) -> Terms:
         rows = [[arb(0)] for _ in range(steps[0] - steps[-1] + 1)]
@@ -209,8 +194,13 @@ class RowOfAtoms(ExponentialSum):
         """The two rows of which this law is the envelope, for the adaptive engine; None where they are not kept."""
         return self.source.rows
 
+    @property
+    def symmetric(self) -> bool:
+        """Whether the law is that of the reversed pair, decided by its rational masses."""
+        return self.source.symmetric
+
     def _looks_symmetric(self) -> bool:
-        return self.source._looks_symmetric()
+        return True
 
 
 class _AtomsFactor(Factor):

@@ -70,6 +70,6 @@ class GaussianFactor(Factor):
         return Tilted((), arb(0), arb(0), self.curvature)
 
 
-def gaussian_pair(curvature: Callable[[], arb], *, exact: bool = False) -> GaussianLaw:
+def gaussian_pair(curvature: Callable[[], arb]) -> GaussianLaw:
     """The law of two normal distributions mu standard deviations apart; `curvature` returns mu^2."""
-    return GaussianLaw(curvature, exact=exact)
+    return GaussianLaw(curvature)

@@ -6,7 +6,7 @@ decimals such as 0.1 but for the rounding of floats.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from fractions import Fraction
 from math import floor
 from typing import TYPE_CHECKING
@@ -99,5 +99,5 @@ def _scaled(parts: Parts, plain: dict[Fraction, Fraction], factor: Fraction) -> 
         assert family is not None
         loss, at = family
         assert isinstance(loss, Fraction)
-        scaled.append((replace(at(plain[loss] * factor), exact=law.exact), count))
+        scaled.append((at(plain[loss] * factor), count))
     return tuple(scaled)

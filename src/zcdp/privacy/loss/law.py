@@ -1,10 +1,10 @@
 """The interface of a privacy loss distribution, `LossLaw`, and what the laws are made of.
 
-For two neighbouring data sets let P and Q be the distributions of the output. The privacy loss is L = log dP/dQ, and
-its *law* is its distribution under P: what the literature calls a privacy loss distribution (PLD). A law belongs to a
-pair (P, Q) that dominates a mechanism in the sense of Zhu, Dong and Wang (2022): the hockey-stick divergence
-delta(epsilon) of the pair, its *profile*, is at least that of all neighbours. Profiles of compositions are computed
-from the moment generating function M(z) = E_P[e^{zL}; L finite], which transform.py holds.
+For a pair (P, Q) of distributions of an output the privacy loss is L = log dP/dQ, and its *law* is its distribution
+under P: what the literature calls a privacy loss distribution (PLD). The hockey-stick divergence delta(epsilon) of the
+pair is its *profile*. Profiles of compositions are computed from the moment generating function
+M(z) = E_P[e^{zL}; L finite], which transform.py holds. Whether a law dominates a mechanism, in the sense of Zhu, Dong
+and Wang (2022), or is dominated by it, is not said here: it is what a mechanism claims of it (claim.py).
 
 *Directions.* The pair (Q, P) is another one in general. For add-remove neighbours P is the data set with the record in
 one direction ("remove") and the one without it in the other ("add"); all uses of a composition have the same direction,
@@ -25,21 +25,20 @@ from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
-from typing import TYPE_CHECKING, Any, ClassVar, TypeAlias
+from typing import TYPE_CHECKING, ClassVar, TypeAlias
 
 from flint import acb, arb
 
 from zcdp.errors import BadValue
-from zcdp.numeric.balls import NotCertified, Undecided, at_precision
+from zcdp.numeric.balls import FIRST_BITS, NotCertified, Undecided, growing_precision
 from zcdp.numeric.exact import Exact
-from zcdp.privacy.relation import Relation
 
 if TYPE_CHECKING:
     from zcdp.privacy.loss.exponential_terms import Expansion
     from zcdp.privacy.loss.lattice import Lattice
     from zcdp.privacy.loss.transform import Factor
 
-__all__ = ["LARGEST_MASS_RADIUS", "Ends", "Game", "LossLaw", "Outcomes", "Parts"]
+__all__ = ["LARGEST_MASS_RADIUS", "Ends", "Game", "LossLaw", "Outcomes", "Parts", "refuse"]
 
 
 LARGEST_MASS_RADIUS = 2.0**-20  # A wider ball for a total mass cannot show that mass is missing: more bits are needed.
@@ -103,7 +102,7 @@ class Game:
 
 # The interface of a law, with its checks.
 
-CHECK_BITS, LAST_CHECK_BITS, ONE = 128, 1 << 12, arb(1)
+LAST_CHECK_BITS, ONE = 1 << 12, arb(1)
 SYMMETRY_POINTS = ((0.3, 0.0), (1.7, 0.4), (0.1, 2.3))  # points z = x + iy at which M(-1-z) = M(z) is checked
 
 
@@ -111,55 +110,31 @@ Ends: TypeAlias = Callable[[arb], tuple[arb, arb]]
 """A function of epsilon: a lower and an upper bound on delta(epsilon), both certified, at the working precision."""
 
 
-@dataclass(frozen=True, eq=False, kw_only=True)
 class LossLaw(ABC):
-    """The privacy loss distribution of a pair (P, Q) that dominates a mechanism: of L = log dP/dQ under P.
+    """The privacy loss distribution of a pair (P, Q): of L = log dP/dQ under P.
 
     *To write one*, make a subclass in one file, with its exact parameters and the method `ready`, which returns a
     `Factor`: the transform M(z) = E_P[e^{zL}; L finite] and the mass P(L = +inf). Nothing else is needed. Every other
-    member has a default that asserts nothing about the law; `exact`, for example, is False. The more members a law
-    overrides, the more engines can use it, and the faster they are: bounds on the decay (`Factor.share`), the supremum
-    of the loss (`largest`), a lattice, an expansion into exponentials, tilted atoms for the contour in doubles.
+    member has a default that asserts nothing about the law but that it is symmetric. The more members a law overrides,
+    the more engines can use it, and the faster they are: bounds on the decay (`Factor.share`), the supremum of the loss
+    (`largest`), a lattice, an expansion into exponentials, tilted atoms for the contour in doubles.
 
     No mass may be missing: P(L finite) = M(0) and P(L = +inf) add up to 1, and so do Q(L finite) = M(-1) and
-    Q(L = -inf), which is P(L = +inf) of the reversed pair. `check` raises `BadValue` for a law that violates this, or
-    whose `witness` has a larger profile than the law itself.
+    Q(L = -inf), which is P(L = +inf) of the reversed pair. `check` raises `BadValue` for a law that violates this.
 
     A law is *symmetric* if L under P has the distribution of -L under Q, that is M(-1-z) = M(z); `check` verifies this.
-    A law that is not symmetric must override `reverse`, and its relation must be add_remove. A mechanism whose pairs
-    may have another direction in each use is represented by a symmetric law that dominates both directions
-    (envelope_law.py). Theorem: docs/theorems/profile.md.
+    A law that is not must override `symmetric` and `reverse`, and only mechanisms for add-remove neighbours may claim
+    that it dominates them. A mechanism whose pairs may have another direction in each use is represented by a symmetric
+    law that dominates both directions (envelope_law.py). Theorem: docs/theorems/profile.md.
     """
-
-    exact: bool = False
-    """Whether the pair is the mechanism's own worst case for any number of uses, and does not only dominate it."""
-
-    exact_alone: bool = False
-    """Whether the pair has the mechanism's own worst-case profile at least for a single use, composed with nothing."""
-
-    witness: LossLaw | None = None
-    """If the law is not exact: a law with at most the mechanism's profile, for any number of uses, for lower bounds."""
-
-    witness_alone: LossLaw | None = None
-    """Like `witness`, but valid only for a single use composed with nothing, where it is the better lower bound."""
-
-    neighbours: tuple[Parts, ...] = ()
-    """More lower bounds: pairs of actual neighbours, each a product of independent laws with multiplicities."""
-
-    coarser: LossLaw | None = None
-    """A law that dominates this one and is easier to compose; it is tried too if this law's answer is not sharp."""
-
-    gives_curve: bool = False
-    """Whether the mechanism's Renyi curve is computed from this law: a conversion from the curve then gains nothing."""
-
-    relation: Relation = Relation.EITHER
-    """The neighbouring relation for which the pair dominates."""
-
-    symmetric: bool = True
-    """Whether M(-1-z) = M(z); verified by `check`."""
 
     cancels: ClassVar[bool] = False
     """Whether the transform is a sum in which leading digits cancel, so that a small delta needs more bits."""
+
+    @property
+    def symmetric(self) -> bool:
+        """Whether M(-1-z) = M(z); verified by `check`."""
+        return True
 
     @abstractmethod
     def ready(self) -> Factor:
@@ -174,17 +149,6 @@ class LossLaw(ABC):
         if self.symmetric:
             return self
         raise NotImplementedError(f"{type(self).__name__} is not symmetric and needs a reverse")
-
-    def attained(self, *, alone: bool) -> tuple[Parts, ...]:
-        """Lower bounds on the mechanism: compositions whose profile is at most the mechanism's; none, one or several.
-
-        `alone`: for a single use that is composed with nothing.
-        """
-        if self.exact or (alone and self.exact_alone):
-            return (((self, 1),),)
-        witness = (alone and self.witness_alone) or self.witness
-        others = () if alone and self.witness_alone else self.neighbours
-        return others if witness is None else (((witness, 1),), *others)
 
     def lattice(self) -> Lattice | None:
         """A lattice with all exponents a of M(z) = sum of C e^{aw} w^{-j}, w = z + 1/2; None if none is known."""
@@ -204,8 +168,7 @@ class LossLaw(ABC):
     def sampled(self, rate: Fraction) -> LossLaw | None:
         """The law of the pair ((1-q) Q + q P, Q), 0 < q < 1, of Poisson sampling; None: only `outcomes` can be sampled.
 
-        Whether it is exact and which witnesses it has is set by `sampled_law`, for all laws at one place.
-        Theorem: docs/theorems/sampling.md.
+        What a sampled mechanism claims of it is written in claim.py. Theorem: docs/theorems/sampling.md.
         """
         del rate
         return None
@@ -214,7 +177,7 @@ class LossLaw(ABC):
         """The envelope of ((1-q) Q + q P, Q) in both directions, 0 < q < 1, if this law is symmetric.
 
         It is the law of a sample of fixed size, for replace-one neighbours. None: only `outcomes` can be sampled.
-        Whether it is exact and which witnesses it has is set by `replaced_law`. Theorem: docs/theorems/fixed-size.md.
+        What a sampled mechanism claims of it is written in claim.py. Theorem: docs/theorems/fixed-size.md.
         """
         del rate
         return None
@@ -257,47 +220,19 @@ class LossLaw(ABC):
         factor = self.factor()
         return factor.moment(s).log() / s if factor.revealed.is_zero() else arb.pos_inf()
 
-    def options_reversed(self) -> dict[str, Any]:
-        """The fields of `LossLaw` for the reversed law: the same flags, and every law among them reversed."""
-        return {
-            "exact": self.exact,
-            "exact_alone": self.exact_alone,
-            "witness": self.witness and self.witness.reverse(),
-            "witness_alone": self.witness_alone and self.witness_alone.reverse(),
-            "neighbours": tuple(tuple((law.reverse(), n) for law, n in parts) for parts in self.neighbours),
-            "coarser": self.coarser and self.coarser.reverse(),
-        }
-
     def factor(self) -> Factor:
         """The result of `ready`; a law whose factors have no state may keep the last one, such as that of `check`."""
         return self.ready()
 
-    def check(self, bits: int = CHECK_BITS) -> None:
-        """Raise `BadValue` if mass is missing, if `symmetric` is false, or if the witness is not dominated by the law.
+    def check(self, bits: int = FIRST_BITS) -> None:
+        """Raise `BadValue` if mass is missing or if `symmetric` is false. Each law is checked once.
 
-        A law that is not symmetric must have the relation add_remove. Each law is checked once. `bits` should be the
-        precision of the computation that follows, because some laws keep what they computed at the last precision.
+        `bits` should be the precision of the computation that follows, because some laws keep what they computed at the
+        last precision.
         """
-        if "_passed" in self.__dict__:
-            return
-        if not (self.symmetric or self.relation is Relation.ADD_REMOVE):
-            raise BadValue(
-                f"{type(self).__name__} is not symmetric: it must be tied to the order of add_remove neighbours, "
-                "or enter by a symmetric law that dominates it"
-            )
-        while bits <= LAST_CHECK_BITS:
-            try:
-                wrong = at_precision(bits, self._violation)
-            except Undecided:  # Digits cancel in the transform: more bits are needed.
-                bits *= 2
-                continue
-            if wrong:
-                raise BadValue(f"{type(self).__name__} {wrong}")
+        if "_passed" not in self.__dict__:
+            refuse(self, self._violation, bits)
             self.__dict__["_passed"] = True
-            return
-        raise NotCertified(
-            f"{type(self).__name__} does not tell within {LAST_CHECK_BITS} bits whether all of its mass is there"
-        )
 
     def _violation(self) -> str:
         """The property that balls show to be violated, or an empty string.
@@ -307,36 +242,36 @@ class LossLaw(ABC):
         if self.symmetric and not self._looks_symmetric():
             return "claims to be symmetric, but its M(-1-z) is not M(z)"
         try:
-            return self._mass_lost() or self._is_below_its_witness()
+            forward = self.factor()
+            lost = _off_by("P", forward.mass() + forward.revealed)
+            if lost or self.symmetric:
+                return lost
+            return _off_by("Q", forward.real_moment(arb(-1)) + self.reverse().factor().revealed)
         except (NotCertified, OverflowError, ZeroDivisionError):
             return ""
-
-    def _mass_lost(self) -> str:
-        """A message if P or Q certainly has not the total mass 1, else an empty string."""
-        forward = self.factor()
-        if lost := _off_by("P", forward.mass() + forward.revealed):
-            return lost
-        if self.symmetric:
-            return ""
-        return _off_by("Q", forward.real_moment(arb(-1)) + self.reverse().factor().revealed)
-
-    def _is_below_its_witness(self) -> str:
-        """A message if balls show that this law does not dominate its witness, else an empty string.
-
-        If one pair dominates another, its M(s) is at least as large at every s > 0, and so is its P(L = +inf).
-        """
-        if self.witness is None:
-            return ""
-        mine, its = self.factor(), self.witness.factor()
-        likelier = its.revealed > mine.revealed
-        larger = mine.revealed.is_zero() and its.real_moment(arb(1)) > mine.real_moment(arb(1))
-        return "claims a lower law that is above it" if likelier or larger else ""
 
     def _looks_symmetric(self) -> bool:
         """Whether balls for M(z) and M(-1-z) overlap at all test points; subclasses with a proof return True."""
         factor = self.factor()
         pairs = [(acb(x, y), acb(-1 - arb(x), -arb(y))) for x, y in SYMMETRY_POINTS]
         return all(factor.moment(z).overlaps(factor.moment(mirrored)) for z, mirrored in pairs)
+
+
+def refuse(what: object, violation: Callable[[], str], bits: int = FIRST_BITS) -> None:
+    """Raise `BadValue` if `violation` returns a message about a law, or about what is claimed of one.
+
+    It is asked again at more bits where balls are too wide to tell; `NotCertified` if they never tell.
+    """
+    name = type(what).__name__
+    for _ in growing_precision(bits, last=LAST_CHECK_BITS):
+        try:
+            wrong = violation()
+        except Undecided:  # Digits cancel in the transform: more bits are needed.
+            continue
+        if wrong:
+            raise BadValue(f"{name} {wrong}")
+        return
+    raise NotCertified(f"{name} does not tell within {LAST_CHECK_BITS} bits whether all of its mass is there")
 
 
 def _off_by(name: str, mass: arb) -> str:

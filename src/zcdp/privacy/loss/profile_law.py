@@ -16,14 +16,14 @@ from flint import arb
 
 from zcdp.errors import BadValue
 from zcdp.numeric.balls import NotCertified, Undecided, at_precision, ceiling, floor, lift
+from zcdp.numeric.search import bisection
 from zcdp.numeric.threads import cached_property
 from zcdp.numeric.work import SECOND, count_work, within
 from zcdp.privacy.loss.decay import Share
 from zcdp.privacy.loss.finite_law import finite_law
-from zcdp.privacy.loss.hull import Point, both_directions, hull
 from zcdp.privacy.loss.law import Ends, LossLaw
+from zcdp.privacy.loss.tradeoff_hull import Point, both_directions, hull
 from zcdp.privacy.loss.transform import Factor, Taylor, Tilted
-from zcdp.privacy.relation import Relation
 
 __all__ = ["ProfileLaw", "profile_law"]
 
@@ -56,6 +56,11 @@ class ProfileLaw(LossLaw):
     """A function that makes the law of the reversed pair, if that is a different one."""
     at_top: Callable[[], arb] = arb
     """A lower bound on the probability of the largest loss in one use; the finite law's mass there is not one."""
+
+    @property
+    def symmetric(self) -> bool:
+        """Whether the law is that of the reversed pair."""
+        return self.other is None
 
     @property
     def dots(self) -> LossLaw:
@@ -153,18 +158,17 @@ class ProfileLaw(LossLaw):
             top,
             infinite,
             lambda: _finite(self.dots.sampled(rate)),
-            symmetric=False,
-            relation=Relation.ADD_REMOVE,
         )
         back = replace(
             one,
             ends=ends(reverse, lambda q, more: q - (1 - q) * more),
             top=top_back,
             infinite=arb,  # (1-q) Q + q P is at least (1-q) Q: no outcome has Q-mass only.
-            finite=lambda: _finite(one.dots).reverse(),
-            other=lambda: one,
+            finite=lambda: _finite(forward.dots).reverse(),
+            other=lambda: forward,
         )
-        return replace(one, other=lambda: back)
+        forward = replace(one, other=lambda: back)
+        return forward
 
     def replaced(self, rate: Fraction) -> LossLaw:
         """The envelope of ((1-q) Q + q P, Q) in both directions, q the rate: samples of a fixed size."""
@@ -209,10 +213,12 @@ class _LaterFactor(Factor):
         return self.law.at_top(), self.law.at_top()
 
 
-def profile_law(ends: Ends, top: Callable[[], arb], infinite: Callable[[], arb] = arb, **options: Any) -> ProfileLaw:
+def profile_law(
+    ends: Ends, top: Callable[[], arb], infinite: Callable[[], arb] = arb, at_top: Callable[[], arb] = arb
+) -> ProfileLaw:
     """The symmetric law of a profile with certified bounds `ends`, largest finite loss `top` and limit `infinite`.
 
-    The limit of the profile as epsilon grows is P(L = +inf). `options` are fields of `LossLaw`.
+    The limit of the profile as epsilon grows is P(L = +inf); `at_top` is a lower bound on P(L = top).
     """
 
     def through() -> LossLaw:
@@ -221,7 +227,7 @@ def profile_law(ends: Ends, top: Callable[[], arb], infinite: Callable[[], arb] 
         except (ArithmeticError, ValueError):  # `Undecided`, or an error of the floats that choose the points
             raise NotCertified("the losses are too small or too large for a law through points of a profile") from None
 
-    return ProfileLaw(ends, top, infinite, through, **options)
+    return ProfileLaw(ends, top, infinite, through, at_top=at_top)
 
 
 def _through_points(ends: Ends, top: arb, infinite: arb) -> LossLaw:
@@ -289,10 +295,7 @@ def _places(ends: Ends, top: arb, infinite: arb) -> list[arb]:
     high = float(top.lower()) if top.is_finite() else 1.0
     while not top.is_finite() and not is_low(high):
         high *= 2
-    low = 0.0
-    for _ in range(HALVINGS):
-        middle = (low + high) / 2
-        low, high = (low, middle) if is_low(middle) else (middle, high)
+    high = bisection(is_low, 0.0, high, steps=HALVINGS)[1]
     places = [arb(high * n / NEAR_LOSSES) for n in range(NEAR_LOSSES + 1)]
     if not top.is_finite():
         return places

@@ -1,8 +1,9 @@
 """The privacy loss of noise with a density, such as Laplace noise, on a random sample of the records.
 
 Sampling at rate q turns the pair (P, Q) into (A, Q), A = (1-q) Q + q P. The transform of its loss is computed by the
-Gauss-Legendre quadrature of panels.py. The first part of this file bounds how fast the transform decays along a
-vertical line, the second part is the law: in either direction, or the envelope of both for replace-one neighbours.
+Gauss-Legendre quadrature of sampled_quadrature.py. The first part of this file bounds how fast the transform decays
+along a vertical line, the second part is the law: in either direction, or the envelope of both for replace-one
+neighbours.
 Theorem: docs/theorems/sampled-density.md.
 """
 
@@ -209,6 +210,11 @@ class SampledDensityLaw(LossLaw):
     """delta(epsilon) of one use of (P, Q), for epsilon from 0 to its largest loss, at the working precision."""
     facing: Facing
 
+    @property
+    def symmetric(self) -> bool:
+        """Whether the law is the envelope of both directions."""
+        return self.facing is Facing.EITHER
+
     def ready(self) -> SampledDensityFactor:
         """The transform of one use, with constants at the working precision."""
         base = self.base()
@@ -227,7 +233,7 @@ class SampledDensityLaw(LossLaw):
         """The law of the reversed pair; an envelope is its own reverse."""
         if self.symmetric:
             return self
-        return replace(self, facing=Facing(-self.facing.value), **self.options_reversed())
+        return replace(self, facing=Facing(-self.facing.value))
 
     def _looks_symmetric(self) -> bool:
         """True: the formula of the envelope is symmetric."""

@@ -1,7 +1,7 @@
 """The privacy loss of the Gaussian mechanism on a Poisson sample: the sampled Gaussian mechanism of DP-SGD.
 
 First its transform, by the trapezoidal rule on a shifted line, with certified errors; then bounds on how fast the
-transform decays; then the law. Choices that only affect speed are made in sampled_gaussian_proposals.py.
+transform decays; then the law. Choices that only affect speed are made in sampled_gaussian_heuristics.py.
 Theorem: docs/theorems/sampled-gaussian.md.
 """
 
@@ -23,10 +23,9 @@ from zcdp.numeric.work import count_functions
 from zcdp.privacy.loss.decay import UP, MonotoneShare, Share, minus_log
 from zcdp.privacy.loss.law import LossLaw
 from zcdp.privacy.loss.sampled_density_law import Facing, SampledDensityLaw
-from zcdp.privacy.loss.sampled_gaussian_proposals import NARROWER, RIGHT_ANGLE, SEEN, STRIPS, Grid, SampledProposals
+from zcdp.privacy.loss.sampled_gaussian_heuristics import NARROWER, RIGHT_ANGLE, SEEN, STRIPS, Grid, SampledProposals
 from zcdp.privacy.loss.sampled_quadrature import BaseLoss, progression
 from zcdp.privacy.loss.transform import Exponentials, Factor, Points, Taylor, Tilted
-from zcdp.privacy.relation import Relation
 
 __all__ = ["SampledDecay", "SampledGaussianLaw", "SampledNormal", "replaced_gaussian_law", "sampled_gaussian_law"]
 
@@ -333,6 +332,11 @@ class SampledGaussianLaw(LossLaw):
     removed: bool = True
     """The direction: True ("remove") if the law is that of (A, Q), the data set with the record first; else (Q, A)."""
 
+    @property
+    def symmetric(self) -> bool:
+        """False: with the record and without it are two different laws."""
+        return False
+
     def ready(self) -> SampledGaussianFactor:
         """The transform of one use, with constants at the working precision."""
         return SampledGaussianFactor(self.noise(), removed=self.removed)
@@ -347,7 +351,7 @@ class SampledGaussianLaw(LossLaw):
 
     def reverse(self) -> LossLaw:
         """The law of the reversed pair."""
-        return replace(self, removed=not self.removed, **self.options_reversed())
+        return replace(self, removed=not self.removed)
 
     def sampled(self, rate: Fraction) -> LossLaw | None:
         """The law of a sample of the sample, whose rate is the product of the two; None in the direction (Q, A)."""
@@ -468,4 +472,4 @@ def replaced_gaussian_law(rate: Fraction, curvature: Callable[[], arb]) -> Sampl
 
 def sampled_gaussian_law(rate: Fraction, curvature: Callable[[], arb]) -> SampledGaussianLaw:
     """The law of (A, Q) for the Gaussian mechanism on a Poisson sample of rate q < 1; `curvature` returns mu^2."""
-    return SampledGaussianLaw(rate, curvature, symmetric=False, relation=Relation.ADD_REMOVE)
+    return SampledGaussianLaw(rate, curvature)

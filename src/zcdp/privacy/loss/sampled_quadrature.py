@@ -9,16 +9,16 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import cache
 from math import atan2, cos, exp, inf, isqrt, log, log1p, sin, sqrt
 from typing import Any, NamedTuple, TypeAlias, TypeVar
 
 from flint import acb, acb_mat, arb, ctx
 
 from zcdp.numeric.balls import NotCertified, Undecided
-from zcdp.numeric.quadrature import TooManyNodes, highest_parabola, legendre
-from zcdp.numeric.work import count_functions, count_products, count_work
+from zcdp.numeric.work import TooManyNodes, count_functions, count_products, count_work
 
-__all__ = ["BaseLoss", "Mixture", "Rule", "progression"]
+__all__ = ["BaseLoss", "Mixture", "Rule", "highest_parabola", "legendre", "progression"]
 
 
 # Sums of exponentials at equally spaced heights, as one product of matrices.
@@ -357,3 +357,29 @@ def _box(place: Any, level: Any, half: Any, stretch: Any, upright: bool) -> Any:
 def _log_weight(q: float, loss: float) -> float:
     """log w = log(1 - q + q e^l), in floats."""
     return log1p(q * (exp(loss) - 1)) if loss < 700 else loss + log(q)
+
+
+def highest_parabola(second: arb, first: arb, left: arb, right: arb) -> arb:
+    """Certified upper bound on the maximum of second x^2 + first x for left <= x <= right, where second <= 0."""
+
+    def at(x: arb) -> arb:
+        return (second * x + first) * x
+
+    slopes = 2 * second * left + first, 2 * second * right + first
+    if slopes[0] <= 0:
+        return at(left)
+    if slopes[1] >= 0:
+        return at(right)
+    if second < 0:
+        return -first * first / (4 * second)
+    return at(left).max(at(right))
+
+
+@cache
+def legendre(points: int, bits: int) -> list[tuple[arb, arb]]:
+    """Nodes in (-1, 1) and weights of the Gauss-Legendre rule, at the working precision.
+
+    `bits` must be the working precision: it is only the key of the cache.
+    """
+    del bits
+    return [arb.legendre_p_root(points, k, weight=True) for k in range(points)]

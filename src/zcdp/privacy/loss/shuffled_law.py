@@ -14,7 +14,7 @@ from math import asin, ceil, comb, exp, inf, log, pi, sqrt
 from flint import acb, arb
 
 from zcdp.numeric.balls import below
-from zcdp.numeric.search import crossing
+from zcdp.numeric.search import false_position
 
 __all__ = ["ShuffledProfile", "mean_by_counts"]
 
@@ -180,7 +180,7 @@ def _positive_part(law: list[tuple[arb, arb]], n: int) -> tuple[arb, arb]:
     def slope(c: float) -> float:
         return n * sum(y * m for y, m in zip(places, tilted(c)[1], strict=True)) - 2 / c
 
-    c = crossing(slope)
+    c = false_position(slope)
     level, parts = tilted(c)
     centre = arb(c)
     powers = [(place * centre).exp() * mass for place, mass in law]

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple, Self
 from flint import acb, arb, arb_series
 
 from zcdp.numeric.balls import Undecided, above, below
-from zcdp.numeric.work import count_functions
+from zcdp.numeric.work import NODE_FUNCTIONS, count_functions
 from zcdp.privacy.loss.decay import MonotoneShare, Share
 
 if TYPE_CHECKING:
@@ -69,7 +69,7 @@ class Tilted:
 
 # The transform itself, of one use and of a composition; and bounds on delta close to 1 and close to the largest loss.
 
-NODE_FUNCTIONS, SERIES_FUNCTIONS = 12, 30  # cost of a simple law at one point, and with two derivatives
+SERIES_FUNCTIONS = 30  # elementary functions in the transform of a plain law with two derivatives
 SAMPLED_PARTS = 100  # Heuristic values of compositions with many more parts than this use about so many of them.
 HALVINGS_OF_S = 12  # `near_one` tries s = 0.7 * 2^-n for n from this number down to 1.
 # Losses that differ from the largest one by less than these relative amounts round to the same float, or nearly always.

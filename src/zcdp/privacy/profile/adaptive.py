@@ -15,9 +15,9 @@ from flint import arb
 from zcdp.numeric.balls import above, below, lift, trusted
 from zcdp.numeric.doubles import decays
 from zcdp.numeric.exact import Log
+from zcdp.numeric.work import GAME_STATE
 from zcdp.privacy.loss.law import Game
-from zcdp.privacy.profile.engine_base import Engine, Offer
-from zcdp.privacy.profile.question import GAME, GAME_STATE, Question
+from zcdp.privacy.profile.engine import GAME, Engine, Offer, Question
 
 if TYPE_CHECKING:
     import numpy as np
@@ -35,6 +35,9 @@ MOST_STATES_IN_BALLS = 400  # With so few states, the final values come from bal
 
 class Adaptive(Engine):
     """delta(epsilon) = V_n(e^epsilon) by the recursion over the n uses, V_0(g) = (1 - g)_+.
+
+    For some tens of answers of one asymmetric randomized response, where the law that dominates both directions is
+    about two percent loose. Dynamic programming (Bellman 1957) over what an adaptive adversary has seen.
 
     V_n(g) is the maximum over the two directions of the sum over outputs y of p(y) V_{n-1}(g q(y)/p(y)). The argument
     is g times a product of ratios q/p, so it depends only on the uses of each ratio in direction (P, Q) minus those in
@@ -57,7 +60,7 @@ class Adaptive(Engine):
             return None
         states = _Diamond if _fits_diamond(game) else _Square
         cost = states.size(count) * count / 3 * GAME_STATE
-        if cost > GAME / question.share:
+        if cost > GAME / question.haste:
             return None
         return Offer(cost, lambda: cls(states(game, count), guess=question.given or Fraction(0)))
 

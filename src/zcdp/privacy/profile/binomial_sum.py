@@ -8,9 +8,9 @@ from math import sqrt
 from flint import arb, ctx
 
 from zcdp.numeric.balls import Undecided, ceiling, lift, log_size
+from zcdp.numeric.work import TERM
 from zcdp.privacy.loss.exponential_terms import Expansion
-from zcdp.privacy.profile.engine_base import Engine, Offer
-from zcdp.privacy.profile.question import CUT_SUM, TERM, Question
+from zcdp.privacy.profile.engine import CUT_SUM, Engine, Offer, Question
 
 __all__ = ["BinomialSum"]
 
@@ -20,6 +20,9 @@ DEVIATIONS, LEAST_TERMS = 24, 40
 
 class BinomialSum(Engine):
     """delta(epsilon) = sum over k of C(n, k) p^k r^{n-k} (1 - e^{epsilon - k a - (n-k) b})_+, a > b.
+
+    For hundreds of uses of one pair with two outcomes that is not symmetric; for a symmetric one it is the composition
+    theorem of Kairouz, Oh and Viswanath (2015).
 
     All terms are non-negative. The sum begins at the first k with a positive term or at the mean, whichever is larger;
     it goes upward, and from the mean also downward, until a geometric series bounds the rest.
@@ -38,7 +41,7 @@ class BinomialSum(Engine):
         if expansion is None or expansion.regular or len(expansion.rows) != 2 or expansion.width:
             return None
         cost = (DEVIATIONS * sqrt(count) + LEAST_TERMS) * 8 * TERM
-        if cost > CUT_SUM / question.share:
+        if cost > CUT_SUM / question.haste:
             return None
         return Offer(cost, lambda: cls(expansion, count, question.epsilon))
 

@@ -8,8 +8,7 @@ from flint import arb
 
 from zcdp.numeric.balls import lift, log_size
 from zcdp.privacy.loss.law import Ends
-from zcdp.privacy.profile.engine_base import Engine, Offer
-from zcdp.privacy.profile.question import CHEAP, Question
+from zcdp.privacy.profile.engine import CHEAP, Engine, Offer, Question
 
 __all__ = ["ClosedForm"]
 
@@ -17,7 +16,12 @@ LARGEST_EPSILON = 1e12  # A search that proposes a larger epsilon has gone astra
 
 
 class ClosedForm(Engine):
-    """delta(epsilon) by the formula of the law itself. Theorem: docs/theorems/sampling.md."""
+    """delta(epsilon) by the formula of the law itself: for one use, as one step of DP-SGD.
+
+    For Gaussian noise it is the formula of Balle and Wang (2018), for a sample of it that of Balle, Barthe and Gaboardi
+    (2018). A law of which only the profile is known, as that of shuffled reports, has the transform of a law above it:
+    for one use of it, only this engine gives lower ends that hold. Theorem: docs/theorems/sampling.md.
+    """
 
     name = "closed form"
     only_rounding = False

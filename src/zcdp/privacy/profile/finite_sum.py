@@ -18,11 +18,11 @@ from zcdp.errors import BadValue
 from zcdp.numeric.balls import NotCertified, Undecided, above, at_precision, below, lift, log_size
 from zcdp.numeric.exact import Log, gcd
 from zcdp.numeric.functions import tail_factor
+from zcdp.numeric.work import CUT_TERM, CUT_TERM_OF_ONE, TERM
 from zcdp.privacy.loss.exponential_terms import Expansion, Exponent, product, sum_of
 from zcdp.privacy.loss.law import Parts
 from zcdp.privacy.loss.transform import Transform
-from zcdp.privacy.profile.engine_base import Engine, Offer
-from zcdp.privacy.profile.question import CUT_SUM, CUT_TERM, CUT_TERM_OF_ONE, TERM, WHOLE_SUM, Question, saddle_estimate
+from zcdp.privacy.profile.engine import CUT_SUM, WHOLE_SUM, Engine, Offer, Question, saddle_estimate
 
 __all__ = [
     "LARGEST_LATTICE",
@@ -239,7 +239,11 @@ class FiniteSum(Engine):
 
 
 class WholeSum(FiniteSum):
-    """The sum of all terms, if they are few; it needs no saddle point."""
+    """The sum of all terms, if they are few, as for a dozen Laplace counts; it needs no saddle point.
+
+    Of pure-DP mechanisms it is the composition theorem of Kairouz, Oh and Viswanath (2015), and with different epsilons
+    that of Murtagh and Vadhan (2016).
+    """
 
     @classmethod
     def offer(cls, question: Question) -> Offer | None:
@@ -255,7 +259,10 @@ class WholeSum(FiniteSum):
 
 
 class CutSum(FiniteSum):
-    """The sum of the terms that matter near one epsilon; the others are bounded."""
+    """The sum of the terms that matter near one epsilon; the others are bounded by Chernoff (1952).
+
+    For two or three uses of mechanisms with many outcomes on no common lattice, as truncated geometric counts.
+    """
 
     @classmethod
     def offer(cls, question: Question) -> Offer | None:
@@ -270,7 +277,7 @@ class CutSum(FiniteSum):
         log_delta = saddle_estimate(question.transform, question.c, epsilon)
         cut = cut_degree(question.transform, terms, question.c, epsilon, log_delta, question.least)
         cost = finite_size(terms, question.least, cut.ceiling) * (cut.degree + 1) * price
-        if cost > CUT_SUM / question.share:
+        if cost > CUT_SUM / question.haste:
             return None
         return Offer(cost, lambda: cls(question.parts, cut, guess=question.epsilon))
 

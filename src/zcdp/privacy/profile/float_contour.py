@@ -15,13 +15,12 @@ from flint import arb
 
 from zcdp.numeric.balls import above, below, lift, log_size
 from zcdp.numeric.doubles import decays, power, product, waves
-from zcdp.numeric.quadrature import TooManyNodes
 from zcdp.numeric.threads import cached_property
-from zcdp.numeric.work import count_work
+from zcdp.numeric.work import DOUBLE_NODE, DOUBLES, TooManyNodes, count_work
 from zcdp.privacy.loss.gaussian_law import gaussian_pair
 from zcdp.privacy.loss.law import Parts
 from zcdp.privacy.loss.transform import MOST_TERMS, Exponentials, Polynomial, Tilted, Transform
-from zcdp.privacy.profile.question import DOUBLE_NODE, DOUBLES, Line
+from zcdp.privacy.profile.engine import Line
 
 __all__ = ["HEIGHT", "ULP", "WIDTH", "FloatContour", "Waves"]
 

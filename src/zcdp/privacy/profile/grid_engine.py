@@ -15,9 +15,10 @@ from flint import arb, arb_poly
 
 from zcdp.errors import BadValue
 from zcdp.numeric.balls import NotCertified, at_precision, lift, log_size
+from zcdp.numeric.search import bisection
+from zcdp.numeric.work import GRID_POINT
 from zcdp.privacy.loss.law import LossLaw
-from zcdp.privacy.profile.engine_base import Engine, Offer
-from zcdp.privacy.profile.question import GRID, GRID_POINT, Question
+from zcdp.privacy.profile.engine import GRID, Engine, Offer, Question
 
 __all__ = ["Grid", "GridLaw", "SampledProfile", "law_above", "law_below", "sampled_profile"]
 
@@ -143,6 +144,9 @@ HALVINGS, REACH_TOLERANCE, LARGEST_LOSS = 60, 0.02, 1e6
 class Grid(Engine):
     """For each use one law above and one below it, with losses at the multiples of a step h, composed as polynomials.
 
+    For a few rounds that sample a very small part of a population, as 8 at a rate of 1e-5: the transform of a loss that
+    is so rare decays too slowly. The law above is that of Doroshenko et al. (2022), "Connect the dots".
+
     The profile of the law above consists of chords in x = e^epsilon between the points; that of the law below is a
     polygon under the extended neighbouring chords. Both errors are O(h^2). Theorem: docs/theorems/grid.md.
     """
@@ -159,7 +163,7 @@ class Grid(Engine):
             return None
         if not question.revealed.is_zero():
             return None  # The chords begin at H(0) = 1, which assumes that all losses are finite.
-        cost = GRID / question.share
+        cost = GRID / question.haste
         return Offer(cost, lambda: cls(question, int(cost / (GRID_POINT * len(parts)))))
 
     def __init__(self, question: Question, points: int) -> None:
@@ -229,17 +233,16 @@ def _reach(law: LossLaw, room: float) -> float:
     """Heuristic epsilon from which on the profile of one use is below e^room, or the largest loss."""
     formula, top = law.alone(), float(law.largest().upper())
     assert formula is not None
+
+    def is_low(loss: float) -> bool:
+        return not log_size(formula(arb(loss))) > room
+
     low, high = 0.0, min(top, 1.0)
-    while high < top and log_size(formula(arb(high))) > room:
+    while high < top and not is_low(high):
         low, high = high, min(2 * high, top)
         if high > LARGEST_LOSS:
             raise NotCertified("the losses of one use are too large for a grid")
-    for _ in range(HALVINGS):
-        if high - low < REACH_TOLERANCE * high:
-            break
-        middle = (low + high) / 2
-        low, high = (middle, high) if log_size(formula(arb(middle))) > room else (low, middle)
-    return high
+    return bisection(is_low, low, high, relative=REACH_TOLERANCE, steps=HALVINGS)[1]
 
 
 @dataclass(frozen=True)

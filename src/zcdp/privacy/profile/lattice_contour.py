@@ -12,13 +12,13 @@ from typing import TYPE_CHECKING
 from flint import acb, acb_mat, acb_poly, acb_series, arb, ctx
 
 from zcdp.numeric.balls import Undecided, above, at_precision, below, lift, log_size
-from zcdp.numeric.quadrature import LARGEST_INDEX, LEAST_WORK, Phases, TooManyNodes, charge, choose, octaves, quietly
 from zcdp.numeric.threads import cached_property
+from zcdp.numeric.work import BOUND, TRANSFORM, TooManyNodes
 from zcdp.privacy.loss.decay import DOWN, UP
 from zcdp.privacy.loss.lattice import Lattice
 from zcdp.privacy.loss.transform import Factor, Transform
-from zcdp.privacy.profile.engine_base import Engine, Offer
-from zcdp.privacy.profile.question import BOUND, CONTOUR, TRANSFORM, Effort, Line, Question
+from zcdp.privacy.profile.contour import LEAST_WORK, Phases, charge, choose_nodes, octaves, quietly
+from zcdp.privacy.profile.engine import CONTOUR, LARGEST_INDEX, Effort, Engine, Line, Offer, Question
 
 if TYPE_CHECKING:
     import numpy as np
@@ -33,6 +33,9 @@ MOST_POWERS = 120  # the largest power of 1/w of which images are added in close
 
 class LatticeContour(Engine):
     """The infinite trapezoidal sum of `Contour` with the step h = 2 pi/(g N), from N nodes; g is the lattice spacing.
+
+    For many uses of noise on integers and of randomized response, as 100 discrete Gaussian counts. Without densities it
+    is the Fourier accountant of Koskela, Jalko and Honkela (2020) on its own lattice, so that nothing is rounded to it.
 
     M(z) = sum over j of P_j(z) w^{-j}, w = z + 1/2, and P_j has the period 2 pi i/g up to a phase. So the images
     z + 2 pi i m/g of a node are added in closed form, power by power, up to the degree J. Higher powers are negligible
@@ -69,7 +72,7 @@ class LatticeContour(Engine):
         most = max(int(effort.nodes / (TRANSFORM * self.each)), LEAST_WORK)
         work = max(effort.cells // (2 * BOUND * line.decay.size), LEAST_WORK)
         last = (self.count - 1) // 2
-        nodes = choose(octaves(last), self._negligible, most=most, work=work)
+        nodes = choose_nodes(octaves(last), self._negligible, most=most, work=work)
         self.kept = [k for k in nodes.kept if k <= last]
         i, j = nodes.begin.astype(float), nodes.end.astype(float)
         own, images = self._decays(i, j)

@@ -1,32 +1,64 @@
-"""`Profile`: the exact privacy profile of a composition, the larger of its two directions; and the precision loop."""
+"""`Profile`: the exact privacy profile of a composition, by the engine that is best for it, at growing precision.
+
+The profile is the larger of the two directions of the neighbours. For each question the table `ENGINES` is asked for an
+engine; from its balls come certified floats around delta or epsilon.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from fractions import Fraction
-from functools import partial
-from math import inf, log
+from functools import cache, partial
+from math import frexp, inf, isnan, log
 from typing import TypeAlias
 
-from zcdp.numeric.balls import NotCertified, Undecided, at_precision, below, failure, lift
-from zcdp.numeric.functions import tail_factor
+from flint import arb
+
+from zcdp.numeric.balls import NotCertified, Undecided, above, at_precision, below, failure, growing_precision, lift
+from zcdp.numeric.search import newton
+from zcdp.numeric.work import TooManyNodes
 from zcdp.privacy.loss.law import Parts
 from zcdp.privacy.loss.transform import Transform
-from zcdp.privacy.profile.engines import (
-    coarsely_above,
-    delta_by_engine,
-    deltas_by_engine,
-    epsilon_by_engine,
-    propose_log_delta,
+from zcdp.privacy.profile.adaptive import Adaptive
+from zcdp.privacy.profile.binomial_sum import BinomialSum
+from zcdp.privacy.profile.closed_form import ClosedForm
+from zcdp.privacy.profile.contour import Contour, quietly
+from zcdp.privacy.profile.engine import (
+    CHEAP,
+    CONTOUR,
+    ROUGH,
+    Answer,
+    Engine,
+    Line,
+    NoAnswer,
+    Offer,
+    Question,
+    saddle_estimate,
 )
-from zcdp.privacy.profile.question import Answer, NoAnswer, Question
+from zcdp.privacy.profile.finite_sum import CutSum, WholeSum
+from zcdp.privacy.profile.grid_engine import Grid
+from zcdp.privacy.profile.lattice_contour import LatticeContour
+from zcdp.privacy.profile.smoothed import Smoothed
 
-__all__ = ["Profile"]
+__all__ = ["ENGINES", "Profile", "choose"]
+
+ENGINES: list[tuple[type[Engine], ...]] = [
+    (ClosedForm,),
+    (Adaptive,),
+    (WholeSum,),
+    (BinomialSum,),
+    (Contour, LatticeContour),
+    (CutSum,),
+    (Smoothed,),
+    (Grid,),
+]
+"""Engines in the sequence in which they are tried. Those of one row compete by expected work; the next row is tried
+if none of them applies, or if the chosen one fails."""
 
 ACCURATE_ANSWER = (
     1e-9  # If the ends are this close, relatively, a bound for the other direction may replace its answer.
 )
-LAST_BITS = 1 << 12  # the highest working precision
+LAST_PROFILE_BITS = 1 << 12  # the highest working precision; beyond it an engine takes longer than it may
 OUT_OF_RANGE = "the profile is out of the range of floats"
 BITS_PER_E_FOLD = 1.8  # For laws whose transforms cancel: bits for each factor of e by which delta is below 1.
 
@@ -151,9 +183,9 @@ class _OneDirection:
         """Certified floats around the least epsilon >= 0 with delta(epsilon) <= delta, for 0 < delta < 1."""
         found: Answer | None = None
 
-        def attempt(share: int, asked: list[Question]) -> Answer | None:
+        def attempt(haste: int, asked: list[Question]) -> Answer | None:
             nonlocal found
-            found, enough = epsilon_by_engine(self.parts, delta, share, asked, found)
+            found, enough = epsilon_by_engine(self.parts, delta, haste, asked, found)
             return found if enough else None
 
         try:
@@ -178,28 +210,30 @@ class _OneDirection:
         True is certified; False only means that there was no proof. Theorem: docs/theorems/ends.md.
         """
 
-        def shown() -> bool:
-            question, point = Question(self.parts, epsilon=epsilon), lift(epsilon)
-            if question.largest <= point:
-                return bool(question.revealed <= lift(delta))
-            if question.revealed - (point - question.largest).expm1() <= lift(delta):  # by the largest loss
-                return True
-            if (ends := question.formula) is not None:
-                return bool(ends(point)[1] + question.revealed <= lift(delta))
-            if not question.revealed.is_zero() or not delta > 0:
-                return False
-            c = question.c
-            if question.transform.log_moment(c) + tail_factor(c) - c * point <= lift(delta).log():
-                return True
-            if len(self.parts) == 1 or not question.transform.quick:
-                return False  # The exact answer takes hardly more work than a coarse contour.
-            upper = coarsely_above(question)
-            return upper is not None and bool(upper <= lift(delta))
-
         try:
-            return at_precision(self.bits, shown)
+            for _ in growing_precision(self.bits, last=self.bits):
+                return self._shown_below(epsilon, delta)
         except (Undecided, NotCertified, OverflowError, ZeroDivisionError):
+            pass
+        return False
+
+    def _shown_below(self, epsilon: Fraction, delta: Fraction) -> bool:
+        """`surely_below` at the working precision."""
+        question, point = Question(self.parts, epsilon=epsilon), lift(epsilon)
+        if question.largest <= point:
+            return bool(question.revealed <= lift(delta))
+        if question.revealed - (point - question.largest).expm1() <= lift(delta):  # by the largest loss
+            return True
+        if (ends := question.formula) is not None:
+            return bool(ends(point)[1] + question.revealed <= lift(delta))
+        if not question.revealed.is_zero() or not delta > 0:
             return False
+        if question.log_chernoff() <= lift(delta).log():
+            return True
+        if len(self.parts) == 1 or not question.transform.quick:
+            return False  # The exact answer takes hardly more work than a coarse contour.
+        upper = coarsely_above(question)
+        return upper is not None and bool(upper <= lift(delta))
 
     def propose_log_delta(self, epsilon: Fraction, *, rough: bool = False) -> float:
         """Heuristic log delta(epsilon)."""
@@ -208,12 +242,10 @@ class _OneDirection:
     def _at_growing_precision(self, attempt: Attempt, haste: int, bits: int) -> Answer:
         """The first answer at growing precision (Ziv's strategy); raises `NoAnswer`, with the reason."""
         asked: list[Question] = []
-        share = haste
-        reason = f"no certified profile within {LAST_BITS} bits: the parameters are too extreme"
-        while bits <= LAST_BITS:
+        reason = f"no certified profile within {LAST_PROFILE_BITS} bits: the parameters are too extreme"
+        for _ in growing_precision(bits, last=LAST_PROFILE_BITS):
             try:
-                answer = at_precision(bits, partial(attempt, share, asked))
-                if answer is not None:
+                if (answer := attempt(haste, asked)) is not None:
                     return answer
             except Undecided:
                 pass
@@ -226,6 +258,268 @@ class _OneDirection:
             except Exception as error:
                 reason = str(failure("profile", error))
                 break
-            # Operations take longer at a higher precision, so fewer of them are allowed.
-            bits, share = 2 * bits, 4 * share
+            haste *= 4  # Operations take longer at a higher precision, so fewer of them are allowed.
         raise NoAnswer(reason, asked[-1].s if asked else 1.0)
+
+
+# The choice of an engine, and its answers at the working precision.
+
+FEW_USES = 8  # For at most so many uses the grid engine is tried as a second engine.
+SMALLEST_FLOAT = 5e-324  # An upper end below it is rounded to it, so more accuracy is useless.
+CURVE_TOLERANCE = 1e-3  # relative gap between two ends at which an engine still serves for another point of a curve
+# The saddle point formula ignores rare large losses: if it gives a log delta above this, they decide.
+IMPOSSIBLE_LOG_DELTA = 1.0
+WIDE_ANSWER = 1e-4  # relative gap between the ends of epsilon above which a second engine is tried
+# If the relative gap is larger than the first number, the precision is doubled, at most twice (the haste grows by 4).
+LOOSE_ANSWER, LAST_HASTE = 1e-10, 16
+# The first step of the secant method, the longest step (both relative to epsilon), and the number of steps.
+SECANT_STEP, LONGEST_SECANT, MOST_SECANTS = 1e-9, 0.1, 8
+# `_outward` tries root * (1 +- 2^k) for growing k until the bound holds there.
+NO_MOVE = -54  # This k stands for the root itself.
+FIRST_MOVE = -9  # the largest k with which the search for a lower end begins, if the slope is not known
+# If the k that succeeds is above the first number, these parts of the step 2^k are tried before it is returned.
+SHORTENED_ABOVE, SHORTER_MOVES = -44, (0.625, 0.8)
+COARSE_TOLERANCE = 0.02  # relative error of a contour that only compares the two directions
+ROUNDINGS = 1000  # If the ends are so many rounding errors apart, a higher precision does not help.
+
+
+def choose(question: Question) -> tuple[Engine, float]:
+    """The engine for a question and its expected work in nanoseconds; raises `NotCertified` if none applies."""
+    reason = NotCertified("no engine has an offer: the composition is too extreme")
+    for row in ENGINES:
+        best: Offer | None = None
+        for engine in row:
+            try:
+                offer = engine.offer(question) if _fits(engine, question) else None
+            except NotCertified as error:
+                reason = error
+                continue
+            if offer is not None and (best is None or offer.cost < best.cost):
+                best = offer
+                if best.cost <= CHEAP:
+                    break
+        if best is not None:
+            try:
+                return best.build(), best.cost
+            except NotCertified as error:
+                reason = error
+    raise reason
+
+
+def _fits(engine: type[Engine], question: Question) -> bool:
+    """Whether the composition satisfies the engine's limits: laws, uses, atoms, lattice."""
+    return (
+        len(question.parts) <= engine.most_laws
+        and (engine.most_uses == inf or sum(count for _, count in question.parts) <= engine.most_uses)
+        and not (engine.of_atoms and any(not factor.atomic for factor, _ in question.transform.factors))
+        and not (engine.on_lattice and question.lattice is None)
+    )
+
+
+def _second(question: Question, first: Engine) -> Engine | None:
+    """The grid engine, if the first engine's answer is wide and few uses make the grid tight; else None.
+
+    It is built for the same laws, so the answers of both engines hold for the same profile.
+    """
+    uses = sum(count for _, count in question.parts)
+    fits = uses <= FEW_USES and not isinstance(first, Grid) and _fits(Grid, question)
+    offer = Grid.offer(question) if fits else None
+    try:
+        return None if offer is None else offer.build()
+    except NotCertified:
+        return None
+
+
+def delta_by_engine(parts: Parts, epsilon: Fraction, haste: int, asked: list[Question]) -> Answer | None:
+    """Certified floats around delta(epsilon); None if more bits are needed. The question is added to `asked`."""
+    question = Question(parts, haste, epsilon=epsilon)
+    if (known := question.known()) is not None:
+        return known
+    asked.append(question)
+    engine, cost = choose(question)
+    lower, upper = engine.delta(epsilon)
+    hopeless = not lower > 0 and (not engine.only_rounding or question.line.log_delta > IMPOSSIBLE_LOG_DELTA)
+    if hopeless and (other := _second(question, engine)) is not None:
+        more = other.delta(epsilon)
+        if not upper <= more[1]:
+            engine, (lower, upper) = other, more
+    if not question.revealed.is_zero():  # Adding 0 would round an engine's result to the working precision.
+        lower, upper = lower + question.revealed, upper + question.revealed
+    sharp = upper < SMALLEST_FLOAT or (upper.is_finite() and upper.rel_accuracy_bits() >= 50)
+    if not (sharp or (not engine.only_rounding and upper.rad() * ROUNDINGS <= upper - lower)):
+        return None
+    least = min(max(below(lower), 0.0), 1.0) if lower.is_finite() else 0.0
+    return Answer(least, min(above(upper), 1.0), engine.name, question.s, engine.attained, cost)
+
+
+def epsilon_by_engine(
+    parts: Parts, delta: Fraction, haste: int, asked: list[Question], found: Answer | None
+) -> tuple[Answer | None, bool]:
+    """Certified floats around the least epsilon with delta(epsilon) <= delta, and whether they are tight enough.
+
+    If they are not, the caller tries again with a higher precision. `found` is the answer at the lower one.
+    """
+    question = Question(parts, haste, delta=delta)
+    if (known := question.known()) is not None:
+        return known, True
+    target, top = question.target, question.largest
+    asked.append(question)
+    engine, cost = choose(question)
+    if engine.least and not engine.delta(engine.least)[0] >= target:
+        question = question.whole()
+        asked.append(question)
+        engine, cost = choose(question)
+    ends = _ends_of_epsilon(engine, question.s, target, top)
+    if ends is None:
+        return found, False
+    wide = ends[1] - ends[0] > WIDE_ANSWER * ends[1] and not engine.only_rounding
+    if wide and (other := _second(question, engine)) is not None:
+        more = _ends_of_epsilon(other, question.s, target, top)
+        ends = ends if more is None else (max(ends[0], more[0]), min(ends[1], more[1]))
+    if found is not None and found.attained == engine.attained:  # Both hold for the same profile.
+        ends = max(found.lower, ends[0]), min(found.upper, ends[1])
+    found = Answer(ends[0], min(ends[1], above(top)), engine.name, question.s, engine.attained, cost)
+    loose = found.upper - found.lower > LOOSE_ANSWER * found.upper and engine.only_rounding
+    if loose and haste < LAST_HASTE:
+        return found, False  # It is certified, but a higher precision makes it tighter.
+    if top.is_finite() and found[:2] == (0.0, above(top)):
+        raise NotCertified("nothing is known of epsilon but the largest loss")
+    return found, True
+
+
+def _ends_of_epsilon(engine: Engine, s: float, target: arb, top: arb) -> tuple[float, float] | None:
+    """Certified floats around the epsilon at which the engine's delta is the target; None if more bits are needed.
+
+    A heuristic root comes first; then both ends are moved away from it until they are certified.
+    """
+    least = engine.least
+    delta, upper_end = cache(engine.delta), cache(engine.upper)  # The search evaluates at its root several times.
+    root = newton(engine.estimate, float(target.log()), float(least), above(top), float(engine.guess))
+    root = _polished(upper_end, root, target, float(least), above(top))
+    if isnan(root):
+        raise OverflowError("no floats propose where to look")
+    upper = _outward(root, lambda e: bool(upper_end(e) <= target), least, up=True)
+    if upper is None and top.is_finite() and not engine.only_rounding:  # The engine's upper bound never falls so low.
+        upper = above(top)
+    near = delta(Fraction(root))
+    if not (least or near[0] > 0 or delta(least)[0] >= target):
+        return None if upper is None else (0.0, upper)  # The engine's lower bound is useless everywhere.
+    first = _apart(near, root, s)
+    lower = _outward(root, lambda e: bool(delta(e)[0] >= target), least, up=False, first=first)
+    return None if upper is None or lower is None else (lower, upper)
+
+
+def _polished(upper_end: Callable[[Fraction], arb], root: float, target: arb, least: float, top: float) -> float:
+    """Heuristic root by the secant method in balls, from a root in floats.
+
+    On a line far from the saddle point most digits of the float sum cancel, so the root in floats may be poor.
+    """
+
+    def excess(x: float) -> float:
+        upper = upper_end(Fraction(x))
+        return float((upper / target).log().mid()) if upper > 0 else -inf
+
+    near = root * (1 + SECANT_STEP)
+    if not least < root < near < top:
+        return root
+    x, y, values = root, near, (excess(root), excess(near))
+    for _ in range(MOST_SECANTS):
+        slope = (values[1] - values[0]) / (y - x)
+        move = -values[0] / slope if -inf < slope < 0 else 0.0
+        after = x + move
+        if abs(move) <= 2e-16 * x or not (least < after < top and abs(move) < LONGEST_SECANT * x):
+            break
+        value = excess(after)
+        if not abs(value) < abs(values[0]):
+            break
+        x, y, values = after, x, (value, values[0])
+    return x
+
+
+def _apart(near: tuple[arb, arb], root: float, s: float) -> int:
+    """The exponent of two of the relative distance below the root at which the lower end should cross the target.
+
+    It is heuristic: the gap between both ends at the root, divided by s, the slope of log delta.
+    """
+    lower, upper = near
+    gap = above((upper - lower) / upper / (root * s)) if root and upper > 0 else 0.0
+    return min(frexp(gap)[1] - 1, FIRST_MOVE) if 2.0**NO_MOVE < gap < 1 else NO_MOVE
+
+
+def _outward(
+    root: float, holds: Callable[[Fraction], bool], least: Fraction, *, up: bool, first: int = NO_MOVE
+) -> float | None:
+    """A float on the given side of `root`, as near as the search finds one, for which `holds` is true.
+
+    If there is none near: None for an upper end; for a lower end 0.0, or None if `least` is positive.
+    """
+    if root <= least:
+        return float(least) if not up or holds(least) else None
+    for power in range(first, -2):
+        move = 0.0 if power == NO_MOVE else 2.0**power  # A move by 2^-53 leads to the next float, or nowhere.
+        moved = root * (1 + move if up else 1 - move)
+        if moved < least:
+            return None if least else 0.0
+        if holds(Fraction(moved)):
+            for part in SHORTER_MOVES if power > SHORTENED_ABOVE else ():
+                nearer = root * (1 + part * move if up else 1 - part * move)
+                if holds(Fraction(nearer)):
+                    return nearer
+            return moved
+    return None if up else 0.0
+
+
+def coarsely_above(question: Question) -> arb | None:
+    """A certified upper bound on delta at the given epsilon, within a few percent; None if it needs too many nodes."""
+    line = Line(question.transform, question.c, lift(question.epsilon), tolerance=COARSE_TOLERANCE)
+    try:
+        with quietly():
+            return Contour(line, CONTOUR).upper(question.epsilon)
+    except TooManyNodes:
+        return None
+
+
+def deltas_by_engine(parts: Parts, epsilons: Sequence[Fraction], haste: int) -> list[float]:
+    """Certified upper bounds on delta at increasing epsilons; an engine serves for the next ones while it is tight."""
+    found: list[float] = []
+    transform, engine = Transform(parts), None
+    more = transform.revealed
+    for epsilon in epsilons:
+        if transform.largest <= lift(epsilon):
+            found.append(min(above(more), 1.0))
+            continue
+        upper = None if engine is None else _close(engine, epsilon)
+        if upper is None:
+            try:
+                engine, _ = choose(Question(parts, haste, epsilon=epsilon, transform=transform))
+                upper = engine.upper(epsilon)
+            except (NotCertified, Undecided, OverflowError, ZeroDivisionError):
+                engine = None
+        upper = arb(1) if upper is None or not upper.is_finite() else upper + more
+        found.append(min(above(upper), 1.0))
+    return found
+
+
+def _close(engine: Engine, epsilon: Fraction) -> arb | None:
+    """The engine's upper bound on delta(epsilon), if its two bounds are close; else None."""
+    if epsilon < engine.least:
+        return None
+    lower, upper = engine.near(epsilon)
+    return upper if upper.is_finite() and lower > 0 and upper - lower <= upper * CURVE_TOLERANCE else None
+
+
+def propose_log_delta(parts: Parts, epsilon: Fraction, *, rough: bool) -> float:
+    """Heuristic log delta(epsilon) to a few digits (two if `rough`), in a few milliseconds."""
+    question, point = Question(parts, epsilon=epsilon), lift(epsilon)
+    if question.largest <= point:
+        return -inf
+    if rough:
+        return saddle_estimate(question.transform, question.c, point)
+    try:
+        with quietly():
+            contour = Contour(question.line, ROUGH, rough=True)
+        if (value := contour.delta(epsilon)[1]) > 0:
+            return float(value.log().mid())
+    except TooManyNodes:
+        pass
+    return saddle_estimate(question.transform, question.c, point)

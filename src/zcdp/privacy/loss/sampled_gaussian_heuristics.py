@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING
 from flint import ctx
 
 from zcdp.numeric.balls import NotCertified
+from zcdp.numeric.search import bisection
 from zcdp.numeric.threads import cached_property
 
 __all__ = ["NARROWER", "RIGHT_ANGLE", "SEEN", "STRIPS", "Grid", "SampledProposals"]
@@ -217,10 +218,11 @@ def _counted(places: int) -> Floats:
 def _middle(noise: SampledProposals, s: float) -> float:
     """About the u at which w^s e^{-u^2/(2v)}, log-concave for s < 0, is largest: u = s v w'/w, by bisection."""
     q, v = noise.floats
-    front, close = log(q) - v / 2 - noise.log_rest, MODE_ACCURACY * v**0.5
-    left, right = s * v, 0.0
-    while right - left > close and left < (u := (left + right) / 2) < right:
+    front = log(q) - v / 2 - noise.log_rest
+
+    def falls(u: float) -> bool:
         logit = front + u
         slope = 1 / (1 + exp(-logit)) if logit > -700 else 0.0
-        left, right = (u, right) if u < s * v * slope else (left, u)
-    return right
+        return not u < s * v * slope
+
+    return bisection(falls, s * v, 0.0, absolute=MODE_ACCURACY * v**0.5)[1]

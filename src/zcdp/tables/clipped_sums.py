@@ -8,11 +8,10 @@ from typing import Any
 
 from zcdp.tables.domain import EXACT, DeclarationError, number
 
-__all__ = ["LIMB", "ROWS", "Amount", "read_amount"]
+__all__ = ["LIMB", "Amount", "read_amount"]
 
 LIMB = 2**26
-"""A number of 53 bits is split as high * LIMB + low; sums of up to ROWS such parts stay within 64 bits."""
-ROWS = 2**35
+"""A number of 53 bits is split as high * LIMB + low; sums of up to 2^35 such parts stay within 64 bits."""
 LARGEST_GRID_PART = 2**31  # limit on numerator and denominator of a grid
 
 

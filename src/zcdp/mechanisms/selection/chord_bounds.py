@@ -2,7 +2,7 @@
 
 K is the largest cumulant over all neighbours, so it is convex and K(0) = 0. The bounds at different points may come
 from different theorems, and need not be convex in s: K lies below the chord of any two of its upper bounds.
-See docs/theorems/supremum.md.
+Report noisy max and the sparse vector technique use it. Theorem: docs/theorems/supremum.md.
 """
 
 from __future__ import annotations
@@ -15,6 +15,7 @@ from flint import arb
 
 from zcdp.numeric.balls import NotCertified, above, enclose, lift
 from zcdp.numeric.exact import Exact
+from zcdp.numeric.search import GOLDEN
 from zcdp.numeric.work import count_work
 
 __all__ = ["Chords"]
@@ -31,7 +32,6 @@ FIRST_PROPOSED_POINT = -10 << OCTAVE_BITS
 MOST_CELLS = 10_000
 """Chords that the proof of one supremum may take."""
 NANOSECONDS_PER_POINT = 3_000_000  # charged to the work limit for the bound at one point
-GOLDEN = 0.6180339887498949  # golden section
 
 
 class Chords:

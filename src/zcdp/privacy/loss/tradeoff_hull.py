@@ -1,4 +1,4 @@
-"""The trade-off curve of a pair and concave hulls of several: plane geometry in exact rationals.
+"""The trade-off curve of a pair and concave hulls of several: plane geometry in rationals, with rounding to them.
 
 A test, that is a set S of outcomes, has the point (Q(S), P(S)): false positive rate and power. The upper boundary of
 all points is concave; it is the trade-off function of Dong, Roth and Su, reflected. Its edges are the atoms of the
@@ -12,7 +12,13 @@ from fractions import Fraction
 from itertools import pairwise
 from typing import TypeAlias
 
-__all__ = ["Atom", "Point", "both_directions", "hull", "prefixes", "within_ratios"]
+from flint import arb
+
+from zcdp.numeric.balls import ceiling, floor
+
+__all__ = ["Atom", "Point", "both_directions", "hull", "prefixes", "ratio_above", "rounded", "within_ratios"]
+
+BALL_BITS, GRID_BITS = 320, 200  # Masses are balls of 320 bits; points are rounded outward to multiples of 2^-200.
 
 Atom: TypeAlias = tuple[Fraction, Fraction]
 """The P-mass and the Q-mass of an outcome, not both 0; the loss is the logarithm of their ratio."""
@@ -48,7 +54,7 @@ def _mirrored(point: Point) -> Point:
 
 
 def hull(points: Sequence[Point]) -> list[Atom]:
-    """The edges (dy, dx) of the least concave curve from (0, 0) to (1, 1) above all points: atoms (P-mass, Q-mass)."""
+    """The atoms of the least concave curve from (0, 0) to (1, 1) above all points: of each edge (P-mass, Q-mass)."""
     corner: dict[Fraction, Fraction] = {}
     for x, y in [*points, (Fraction(0), Fraction(0)), (Fraction(1), Fraction(1))]:
         corner[x] = max(y, corner.get(x, y))
@@ -89,3 +95,25 @@ def _below_line(edges: Sequence[Atom], most: Fraction | None) -> list[Atom]:
             return [(dy, dx) for dy, dx in found if dy or dx]
         x, y = x + dx, y + dy
     raise AssertionError("a line through (0, 0) and above (1, 1) meets the curve")
+
+
+def rounded(pair: Sequence[tuple[arb, arb]], side: int) -> list[Point]:
+    """The points (Q(S), P(S)) of a pair on the grid: rounded up and to the left (side -1), or the reverse (side 1).
+
+    The pair is given by its masses (p, q), the largest ratio first, at the working precision `BALL_BITS`.
+    """
+    found, x, y = [], arb(0), arb(0)
+    for p, q in pair[:-1]:  # The last point is (1, 1).
+        x, y = x + q, y + p
+        ends = (
+            (floor(x * 2**GRID_BITS), ceiling(y * 2**GRID_BITS))
+            if side < 0
+            else (ceiling(x * 2**GRID_BITS), floor(y * 2**GRID_BITS))
+        )
+        found.append((Fraction(max(ends[0], 0), 2**GRID_BITS), Fraction(min(ends[1], 2**GRID_BITS), 2**GRID_BITS)))
+    return [(min(x, Fraction(1)), max(y, Fraction(0))) for x, y in found]
+
+
+def ratio_above(ratio: arb) -> Fraction | None:
+    """A rational upper bound on a ratio, at least 1; None if the ratio is infinite."""
+    return max(Fraction(ceiling(ratio * 2**GRID_BITS), 2**GRID_BITS), Fraction(1)) if ratio.is_finite() else None

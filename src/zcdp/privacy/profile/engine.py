@@ -1,20 +1,25 @@
-"""Questions to the engines and their answers: what is asked of a profile, the work allowed, and the saddle point."""
+"""`Engine`: the interface of a method that computes delta(epsilon) of a composition, and how to write one.
+
+An engine is built for a `Question`, which knows what needs no engine, the work allowed, and the `Line` of the inversion
+integral through the saddle point; what comes out is an `Answer`.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Sequence
 from copy import copy
 from fractions import Fraction
 from math import inf, isfinite, log, log1p
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, ClassVar, NamedTuple
 
 from flint import acb, arb
 
 from zcdp.numeric.balls import NotCertified, Undecided, above, below, lift
 from zcdp.numeric.functions import tail_factor
-from zcdp.numeric.quadrature import LARGEST_INDEX
-from zcdp.numeric.search import crossing
+from zcdp.numeric.search import false_position
 from zcdp.numeric.threads import cached_property
+from zcdp.numeric.work import MILLISECOND
 from zcdp.privacy.loss.decay import Decay
 from zcdp.privacy.loss.lattice import Lattice, common_lattice
 from zcdp.privacy.loss.law import Ends, Parts
@@ -23,7 +28,18 @@ from zcdp.privacy.loss.transform import Transform
 if TYPE_CHECKING:
     from zcdp.privacy.loss.decay import Floats
 
-__all__ = ["Answer", "Effort", "Line", "NoAnswer", "Question", "line_for_delta", "line_for_epsilon", "saddle_estimate"]
+__all__ = [
+    "Answer",
+    "Effort",
+    "Engine",
+    "Line",
+    "NoAnswer",
+    "Offer",
+    "Question",
+    "line_for_delta",
+    "line_for_epsilon",
+    "saddle_estimate",
+]
 
 
 class NoAnswer(NotCertified):
@@ -50,24 +66,10 @@ class Answer(NamedTuple):
     """The expected work of the engine, in nanoseconds."""
 
 
-# The work of the engines: all prices and all limits, in nanoseconds on a typical core.
+# The work limits of the engines, in nanoseconds; what each operation costs stands in `zcdp.numeric.work`.
 #
 # These numbers decide how tight an answer is and how long it takes; no proof depends on them.
 
-MILLISECOND = 1_000_000
-
-# Prices: the work for one unit.
-TRANSFORM = 8_000  # the transform of one plain law at one node, in balls
-BOUND = 200  # the bound on the decay of one plain law over one cell
-TERM = 500  # one term of a whole finite sum
-CUT_TERM = 80_000  # one term of a cut finite sum, at the higher precision that its cancellation needs
-CUT_TERM_OF_ONE = 1_920  # one term of a cut finite sum of a single law, whose exponents need no search
-DOUBLES = 3  # one complex product of doubles
-DOUBLE_NODE = 20 * DOUBLES  # one node in doubles, without its factors
-GRID_POINT = 120_000  # one point of the grid of losses, for one law
-GAME_STATE = 20  # one state of the adaptive recursion at one use
-
-# Limits: the most work that each of these may take.
 WHOLE_SUM = 1 * MILLISECOND  # a whole finite sum; if it takes less, no other engine is considered
 CHEAP = 16 * MILLISECOND  # If an engine takes less, the others of its row are not considered.
 CUT_SUM = 480 * MILLISECOND  # a cut finite sum, or a binomial sum
@@ -81,19 +83,20 @@ class Effort(NamedTuple):
 
     nodes: int = 800 * MILLISECOND
     """For the evaluation of the nodes."""
-    cells: int = 100 * MILLISECOND
+    cells: int = 150 * MILLISECOND
     """For the choice of the nodes that are evaluated."""
 
 
 CONTOUR = Effort()  # for a certified contour
 ROUGH = Effort(32 * MILLISECOND)  # for a heuristic one
-SMOOTH = Effort(320 * MILLISECOND, 40 * MILLISECOND)  # for one with a Gaussian pair added
+SMOOTH = Effort(320 * MILLISECOND, 60 * MILLISECOND)  # for one with a Gaussian pair added
 
 
 # One question about one composition: what is known without an engine, and the line of the contour, by the saddle point.
 #
 # The line is chosen heuristically: speed and tightness depend on it, correctness does not.
 
+LARGEST_INDEX = 1 << 50  # Indices of nodes up to here are exact as floats, with room for sums.
 TOLERANCE = 1e-17  # Parts of delta that are relatively smaller may be left out.
 MARGIN = 5.0  # The errors of the nodes are a factor e^-5 below the tolerance.
 CHERNOFF_FACTORS = (
@@ -115,14 +118,14 @@ class Question:
     def __init__(
         self,
         parts: Parts,
-        share: int = 1,
+        haste: int = 1,
         *,
         epsilon: Fraction | None = None,
         delta: Fraction | None = None,
         transform: Transform | None = None,
     ) -> None:
-        """`share` divides the work allowed; `transform` is that of the parts, if the caller has it already."""
-        self.parts, self.share = parts, share
+        """`haste` divides the work allowed; `transform` is that of the parts, if the caller has it already."""
+        self.parts, self.haste = parts, haste
         self.transform = transform or Transform(parts)
         # the largest finite loss, and the probability of an infinite one
         self.largest, self.revealed = self.transform.largest, self.transform.revealed
@@ -211,6 +214,10 @@ class Question:
         room = min(1 / float(self.c), float(self.largest - lift(self.epsilon)))
         return max(Fraction(float(self.epsilon - Fraction(room))), Fraction(0))  # The search needs a float.
 
+    def log_chernoff(self) -> arb:
+        """The log of a certified Chernoff bound on delta(epsilon), at the saddle point."""
+        return self.transform.log_moment(self.c) + tail_factor(self.c) - self.c * lift(self.epsilon)
+
     def whole(self) -> Question:
         """The same question, for an engine that must answer for every epsilon >= 0."""
         other = copy(self)
@@ -218,8 +225,8 @@ class Question:
         return other
 
     def part(self, effort: Effort) -> Effort:
-        """The limits of an effort, divided by the share of this question."""
-        return Effort(effort.nodes // self.share, effort.cells // self.share)
+        """The limits of an effort, divided by the haste of this question."""
+        return Effort(effort.nodes // self.haste, effort.cells // self.haste)
 
 
 class Line:
@@ -332,7 +339,7 @@ def _exponent(transform: Transform, c: arb, *, sample: bool = False) -> tuple[ar
 def line_for_epsilon(transform: Transform, epsilon: Fraction) -> arb:
     """The saddle point: heuristic c > 0 at which M(c) e^{-c epsilon}/(c(1+c)) is least."""
     point = lift(epsilon)
-    return arb(crossing(lambda c: float((_exponent(transform, arb(c), sample=True)[1] - point).mid())))
+    return arb(false_position(lambda c: float((_exponent(transform, arb(c), sample=True)[1] - point).mid())))
 
 
 def line_for_delta(transform: Transform, log_delta: float) -> tuple[arb, Fraction]:
@@ -347,7 +354,7 @@ def line_for_delta(transform: Transform, log_delta: float) -> tuple[arb, Fractio
         value, slope, bend = _exponent(transform, arb(c), sample=True)
         return log_delta - float((value - c * slope - (2 * arb.pi() * abs(bend)).log() / 2).mid())
 
-    c = arb(crossing(excess))
+    c = arb(false_position(excess))
     epsilon = float(_exponent(transform, c)[1])
     if epsilon > 0:
         return c, Fraction(epsilon)
@@ -362,7 +369,7 @@ def _by_chernoff(transform: Transform, log_delta: float) -> tuple[arb, Fraction]
         value, slope, _ = transform.estimate(c)
         return c * (slope + log(c) - log1p(c)) - (value + c * log(c) - (1 + c) * log1p(c) - log_delta)
 
-    near = crossing(excess)
+    near = false_position(excess)
     # K rises steeply where rare large losses set in: a c slightly to the left may be far better.
     bounds = []
     for c in (near, 0.985 * near, 0.95 * near):
@@ -378,3 +385,71 @@ def saddle_estimate(transform: Transform, c: arb, epsilon: arb) -> float:
     """Heuristic log delta(epsilon) by the saddle point formula."""
     value, _, bend = _exponent(transform, c)
     return float((value - c * epsilon - (2 * arb.pi() * abs(bend)).log() / 2).mid())
+
+
+# The interface of engines.
+
+
+class Offer(NamedTuple):
+    """An engine that applies to a question."""
+
+    cost: float
+    """The expected work, in nanoseconds."""
+    build: Callable[[], Engine]
+    """Makes the engine; may raise `NotCertified`."""
+
+
+class Engine(ABC):
+    """A method for delta(epsilon) of a composition, built for one question: it is tight near the question's epsilon.
+
+    *To write one*, make a subclass in one file. `offer` returns the expected work and a function that builds the
+    engine, or None if the engine does not apply or would take too long. `delta` must enclose the true value: whatever
+    is left out is added to one end or the other, by a theorem. `estimate` is heuristic. Then add the class to the
+    table `ENGINES` in src/zcdp/privacy/profile/profile.py. An engine uses the methods of laws and never tests their
+    class. It is used at the working precision at which it was built, and caches no answers.
+    """
+
+    name: ClassVar[str]
+    """The method's name in the answer."""
+    only_rounding: ClassVar[bool] = True
+    """Whether the two ends differ only by rounding and negligible terms, so that a higher precision helps."""
+    attained: ClassVar[bool] = False
+    """Whether the answer is exact for the mechanisms themselves, not only for the laws that dominate them."""
+
+    most_laws: ClassVar[float] = inf
+    """The engine is used for compositions of at most so many different laws."""
+    most_uses: ClassVar[float] = inf
+    """The engine is used for compositions of at most so many uses in total."""
+    of_atoms: ClassVar[bool] = False
+    """Whether the engine is used only if all laws are discrete, made of atoms alone."""
+    on_lattice: ClassVar[bool] = False
+    """Whether the engine is used only if all laws share a lattice."""
+
+    guess: Fraction = Fraction(0)
+    """The epsilon at which a search for the epsilon of a given delta begins."""
+    least: Fraction = Fraction(0)
+    """The least epsilon for which the engine can answer."""
+
+    @classmethod
+    @abstractmethod
+    def offer(cls, question: Question) -> Offer | None:
+        """The expected work and how to build the engine; None if it does not apply."""
+
+    @abstractmethod
+    def delta(self, epsilon: Fraction) -> tuple[arb, arb]:
+        """Two balls: the lower end of the first is at most delta(epsilon), the upper end of the second at least."""
+
+    def upper(self, epsilon: Fraction) -> arb:
+        """A ball whose upper end is at least delta(epsilon): the second of `delta`, possibly with less work."""
+        return self.delta(epsilon)[1]
+
+    def near(self, epsilon: Fraction) -> tuple[arb, arb]:
+        """Bounds at an epsilon for which the engine was not built. Only the upper end of the second is certified.
+
+        The gap between the two says whether to build another engine.
+        """
+        return self.delta(epsilon)
+
+    @abstractmethod
+    def estimate(self, epsilon: float) -> float:
+        """Heuristic log delta(epsilon)."""

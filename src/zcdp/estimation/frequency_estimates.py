@@ -145,7 +145,7 @@ class Histogram:
     Theorems: docs/theorems/estimator.md, docs/theorems/intervals.md.
 
     >>> from zcdp import UnaryEncoding
-    >>> from zcdp.estimation.histogram import Counts
+    >>> from zcdp.estimation.frequency_estimates import Counts
     >>> m = UnaryEncoding("3/4", "1/4")
     >>> h = m.estimate(Counts(repr(m), 100, [70, 30]))
     >>> h.frequencies.round(9).tolist(), h.interval(simultaneous=False)[0].tolist()
