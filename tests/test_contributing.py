@@ -6,6 +6,9 @@ import re
 from pathlib import Path
 
 import pytest
+import test_derived
+
+from zcdp.privacy.profile.profile import ENGINES
 
 ROOT = Path(__file__).parent.parent
 TEXT = (ROOT / "CONTRIBUTING.md").read_text()
@@ -26,9 +29,16 @@ def test_a_mechanism_stands_in_every_place_of_the_table(where: str, test: str) -
     assert not test or (ROOT / test).exists()
 
 
-def test_the_table_is_there_and_says_how_long_it_is() -> None:
-    assert len(TABLE) == 13
-    assert "twelve other places" in TEXT
+def test_the_table_is_all_that_is_written_by_hand() -> None:
+    """`test_derived` adds a mechanism in just these places."""
+    assert [where for where, _ in TABLE] == [*test_derived.BY_HAND, "CHANGELOG.md"]
+    assert "Four places are written by hand" in TEXT
+
+
+@pytest.mark.parametrize("engine", [engine.__name__ for row in ENGINES for engine in row])
+def test_every_engine_stands_in_the_table_of_what_each_earns(engine: str) -> None:
+    assert TEXT.count(f"\n| `{engine}` |") == 1
+    assert f'"{engine}"' in (ROOT / "benchmarks/earns.py").read_text()
 
 
 @pytest.mark.parametrize(

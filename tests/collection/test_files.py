@@ -6,7 +6,6 @@ import csv
 import io
 import json
 import re
-import tomllib
 from contextlib import chdir, redirect_stderr, redirect_stdout
 from pathlib import Path
 from subprocess import CompletedProcess
@@ -14,13 +13,13 @@ from typing import Any
 
 import numpy as np
 import pytest
-from cli.program import zcdp as program
+from cli.program import called as program
 
 import zcdp
 from zcdp.cli import main
 from zcdp.collection.frames import count_duckdb, count_frame
 from zcdp.collection.parquet import count_files, write_reports
-from zcdp.collection.randomize import randomize_file, receipt_of
+from zcdp.collection.randomize import randomize_file
 
 arrow = pytest.importorskip("pyarrow")
 parquet = pytest.importorskip("pyarrow.parquet")
@@ -101,37 +100,6 @@ def test_the_account_the_report_and_the_estimate_tell_one_story(folder: Path) ->
     assert facts["design"]["standard_error"] == told["collection"]["standard_error"]
     assert facts["rho"] == told["total"]["rho"]
     assert {one["name"] for one in facts["designs"]} >= {"RandomizedResponse", "SubsetSelection", "textbook"}
-
-
-def test_values_are_randomized_once(folder: Path) -> None:
-    again = "randomize", "design.toml", "values.parquet", "--out"
-    assert ask(folder, *again, "a.parquet").returncode == 0
-    first = (folder / "a.parquet").read_bytes()
-    done = ask(folder, *again, "b.parquet")
-    assert done.returncode == 2
-    assert "was randomized already, says values.parquet.randomized" in done.stderr
-    assert not (folder / "b.parquet").exists()
-    # a copy, a link and the same values in another form are the same values
-    table = parquet.read_table(folder / "values.parquet")
-    parquet.write_table(table.cast(arrow.schema([("value", arrow.uint8())])), folder / "copy.parquet")
-    (folder / "link.parquet").symlink_to(folder / "values.parquet")
-    for name in ("copy.parquet", "link.parquet"):
-        done = ask(folder, "randomize", "design.toml", name, "--out", "b.parquet")
-        assert done.returncode == 2
-        assert "was randomized already, says values.parquet.randomized" in done.stderr
-    assert sorted(one.name for one in folder.glob("*.randomized")) == ["values.parquet.randomized"]
-    assert ask(folder, "randomize", "design.toml", "copy.parquet", "--out", "b.parquet", "--round", "2").returncode == 0
-    done = ask(folder, "randomize", "design.toml", "values.parquet", "--out", "c.parquet", "--round", "3")
-    assert "was randomized in 2 rounds, says copy.parquet.round-2.randomized: the plan accounts for 2" in done.stderr
-    done = ask(folder, "randomize", "design.toml", "values.parquet", "--out", "c.parquet", "--round", "4")
-    assert "--round 4 must be from 1 to 3, the rounds of the plan" in done.stderr
-    assert not (folder / "c.parquet").exists()
-    (folder / "copy.parquet.round-2.randomized").unlink()
-    receipt_of(folder / "values.parquet").unlink()
-    done = ask(folder, *again, "a.parquet")
-    assert done.returncode == 2
-    assert "exists already" in done.stderr
-    assert (folder / "a.parquet").read_bytes() == first
 
 
 def told(mechanism: Any, k: int) -> dict[str, int]:
@@ -275,26 +243,6 @@ def test_files_that_are_not_there_are_named(folder: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    ("values", "error"),
-    [
-        ({"value": [0, 10]}, "values must lie in 0 .. 9"),
-        ({"value": [-1]}, "values must lie in 0 .. 9"),
-        ({"value": [0.5]}, "column value must hold integers, not double"),
-        ({"value": [1, None]}, "column value has missing values"),
-        ({"value": [1], "name": [2]}, "has the columns value, name: say which one holds the values"),
-        ({"value": np.array([], dtype=int)}, "has no values"),
-    ],
-)
-def test_values_that_cannot_be_randomized_are_refused(folder: Path, values: Any, error: str) -> None:
-    parquet.write_table(arrow.table(values), folder / "values.parquet")
-    done = ask(folder, "randomize", "design.toml", "values.parquet", "--out", "reports.parquet")
-    assert done.returncode == 2
-    assert error in done.stderr
-    assert not (folder / "reports.parquet").exists()
-    assert not receipt_of(folder / "values.parquet").exists()
-
-
-@pytest.mark.parametrize(
     ("line", "instead", "error"),
     [
         ("k = 10\n", "", "design.toml:6: a collection needs k, the number of values"),
@@ -312,75 +260,3 @@ def test_a_collection_that_makes_no_sense_is_refused(folder: Path, line: str, in
     done = ask(folder, "account", "design.toml")
     assert done.returncode == 2
     assert error in done.stderr
-
-
-def test_a_survey_of_names_from_csv_to_a_table(folder: Path) -> None:
-    names = ["t=e,a", "<b>coffee</b>", "none"]
-    (folder / "design.toml").write_text(
-        DESIGN.replace("k = 10\n", "values = ['t=e,a', '<b>coffee</b>', 'none']\n").replace("k=10)", "k=3)")
-    )
-    with (folder / "survey.csv").open("w", newline="") as file:
-        writer = csv.writer(file)
-        writer.writerows([["id", "drink"], *([n, names[min(n % 5, 2)]] for n in range(3000))])
-    given = "randomize", "design.toml", "survey.csv", "--out", "reports.parquet"
-    assert "survey.csv: has the columns id, drink: say which one" in run(folder, *given).stderr
-    done = run(folder, *given, "--column", "drink")
-    assert (done.returncode, done.stderr) == (0, "")
-    done = run(folder, "estimate", "design.toml", "reports.parquet", "--csv", "e.csv", "--html", "e.html")
-    assert (done.returncode, done.stderr) == (0, "")
-    with (folder / "e.csv").open() as file:
-        rows = {row["value"]: row for row in csv.DictReader(file)}
-    assert list(rows) == names
-    truth = dict(zip(names, (0.2, 0.2, 0.6), strict=True))  # epsilon = 2: wrong by this much once in 10^9 surveys
-    assert all(abs(float(row["frequency"]) - truth[name]) < 0.15 for name, row in rows.items())
-    assert "<b>coffee" not in (folder / "e.html").read_text()
-    parquet.write_table(arrow.table({"drink": arrow.array(names * 5).dictionary_encode()}), folder / "more.parquet")
-    assert run(folder, "randomize", "design.toml", "more.parquet", "--out", "more-reports.parquet").returncode == 0
-
-
-@pytest.mark.parametrize(
-    ("text", "error"),
-    [
-        ("", "survey.csv: not a CSV file with a line of names"),
-        ("v\n", "survey.csv: has no values"),
-        ("v\n3\n10\n", "survey.csv: values must lie in 0 .. 9"),
-        ("v\n3\ntea\n", "column v must hold integers, not string: or name them in the plan, values = [...]"),
-        ("v,w\n3,1\n,1\n", "survey.csv: column v has missing values"),
-        ("v\n" + "3\n" * 10**6 + "tea\n", "survey.csv: cannot be read to its end as int64 in column v"),
-    ],
-)
-def test_surveys_that_cannot_be_randomized_are_refused(folder: Path, text: str, error: str) -> None:
-    survey, m = folder / "survey.csv", zcdp.RandomizedResponse(epsilon=2, k=10)
-    survey.write_text(text)
-    with pytest.raises(ValueError, match=re.escape(error)) as caught:
-        randomize_file(m, 10, survey, folder / "reports.parquet", column="v")
-    assert "tea" not in str(caught.value)
-    assert not (folder / "reports.parquet").exists()
-    assert not receipt_of(folder / "survey.csv").exists()
-
-
-def test_a_name_that_the_plan_does_not_have_is_refused_and_not_quoted(folder: Path) -> None:
-    (folder / "design.toml").write_text(DESIGN.replace("k = 10\n", "values = ['a', 'b']\n").replace("k=10)", "k=2)"))
-    (folder / "survey.csv").write_text("v\na\nsecret\n")
-    done = ask(folder, "randomize", "design.toml", "survey.csv", "--out", "reports.parquet")
-    said = "zcdp: survey.csv: column v has a value that is none of the 2 in the plan\n"
-    assert (done.returncode, done.stderr) == (2, said)
-
-
-def test_choose_writes_a_plan_that_the_other_commands_read(folder: Path) -> None:
-    done = ask(folder, "choose", "--k", "10", "--rounds", "4", "--rho", "0.5", "--clients", "1e4", "--out", "new.toml")
-    assert (done.returncode, done.stderr) == (0, "")
-    assert "certified" in done.stdout
-    assert ask(folder, "account", "new.toml").returncode == 0
-    done = ask(folder, "randomize", "new.toml", "values.parquet", "--out", "reports.parquet")
-    assert (done.returncode, done.stderr) == (0, "")
-    assert ask(folder, "estimate", "new.toml", "reports.parquet").returncode == 0
-    named = "choose", "--values", 'tea,"none"', "--rho", "0.5", "--clients", "1e4", "--out", "named.toml"
-    assert ask(folder, *named).returncode == 0
-    assert tomllib.loads((folder / "named.toml").read_text())["collection"]["values"] == ["tea", '"none"']
-    assert ask(folder, "account", "named.toml").returncode == 0
-    wrong = "--values", "a,b", "--k", "2", "--rho", "1", "--clients", "10"
-    assert "give --k, how many values there are, or --values" in ask(folder, "choose", *wrong).stderr
-    facts = json.loads(ask(folder, "choose", "--k", "10", "--epsilon", "1", "--clients", "1e4", "--json").stdout)
-    assert facts["designs"][0]["spent"] <= 1
-    assert ask(folder, "choose", "--k", "10", "--clients", "10").returncode == 2

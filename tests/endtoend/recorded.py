@@ -118,7 +118,7 @@ def recorded(*, told_apart: bool = False, whole: bool = False) -> Iterator[Recor
             patch.setattr("zcdp.report.release_report.render_release", lambda *_: "")
             patch.setattr("zcdp.release.archive.parquet", lambda *_: b"")
             error = SimpleNamespace(half_width=1, standard_deviation=1.0)
-            patch.setattr("zcdp.accounting.adjusted.Adjustment.accuracy", lambda *_: error)
+            patch.setattr("zcdp.accounting.adjusted_accuracy.Adjustment.accuracy", lambda *_: error)
         yield made
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Sequence
 from fractions import Fraction
 from itertools import product
 from typing import Any
@@ -9,11 +10,10 @@ from typing import Any
 import numpy as np
 import pytest
 from estimation.channels import CASES, Case
-from flint import arb
 from independent.bits import seeded
 
 import zcdp
-from zcdp.estimation.histogram import Counts
+from zcdp.estimation.frequency_estimates import Counts
 from zcdp.mechanisms.local.local_hashing import is_prime
 
 
@@ -33,41 +33,6 @@ def test_the_estimate_of_a_report_has_the_indicator_as_its_mean(case: Case) -> N
     for x, law in enumerate(case.laws()):
         for v in range(case.k):
             assert sum(mass * one[v] for mass, one in zip(law, single, strict=True)) == (v == x)
-
-
-@pytest.mark.parametrize("case", CASES, ids=ids)
-def test_the_three_probabilities_are_those_of_the_channel(case: Case) -> None:
-    p, q, b = case.mechanism.support.exact
-    supports = case.supports()
-    for x, law in enumerate(case.laws()):
-        chance = [sum(m for m, s in zip(law, supports, strict=True) if s[v]) for v in range(case.k)]
-        assert chance == [p if v == x else q for v in range(case.k)]
-        other = (x + 1) % case.k
-        assert sum(m for m, s in zip(law, supports, strict=True) if s[x] and s[other]) == b
-
-
-@pytest.mark.parametrize("case", CASES, ids=ids)
-def test_the_support_in_balls_and_floats_is_the_exact_one(case: Case) -> None:
-    support = case.mechanism.support
-    p, q, b = support.exact
-    near = (support.p, support.q, support.b, support.not_p, support.not_q, support.gain)
-    assert near == tuple(map(float, (p, q, b, 1 - p, 1 - q, p - q)))
-    for ball, exact in zip(support.balls(), (p, q, b), strict=True):
-        assert ball.overlaps(arb(exact.numerator) / exact.denominator)
-
-
-@pytest.mark.parametrize("case", CASES, ids=ids)
-def test_the_variance_is_the_enumerated_one(case: Case) -> None:
-    """Two clients hold value 0 and three hold others: the variance of the sum of their reports' estimates."""
-    single, laws = estimates(case), case.laws()
-    spread = [sum(m * one[0] ** 2 for m, one in zip(law, single, strict=True)) - (x == 0) for x, law in enumerate(laws)]
-    clients = 2 * spread[0] + 3 * spread[1]
-    assert case.mechanism.standard_error(clients=5, frequency="2/5") ** 2 == pytest.approx(
-        float(clients) / 25, rel=1e-12
-    )
-    whole = Fraction(2, 5) * (spread[0] + 1) + Fraction(3, 5) * spread[1] - Fraction(2, 5) ** 2
-    drawn = case.mechanism.standard_error(clients=7, frequency="2/5", of="population")
-    assert drawn**2 == pytest.approx(float(whole) / 7, rel=1e-12)
 
 
 def told(mechanism: Any, k: int) -> dict[str, int]:
@@ -94,6 +59,8 @@ RUNS: list[tuple[Any, int, dict[str, int]]] = [
     )
 ]
 CHANNEL = zcdp.Channel([["1/2", "1/4", "1/8", "1/8"], ["1/8", "1/2", "1/4", "1/8"], ["1/5", "1/5", "1/5", "2/5"]])
+
+
 RUNS += [(CHANNEL, 3, {}), (zcdp.BinaryRandomizedResponse("0.8", "0.3"), 2, {})]
 
 
@@ -132,33 +99,6 @@ def test_memoized_reports_are_estimated_in_each_collection() -> None:
         m.release(values, d=k)
 
 
-def several_blocks() -> tuple[zcdp.HadamardResponse, list[list[Fraction]], list[list[int]], int]:
-    """Five values in two blocks of four outputs: laws of the reports, and the signs that each report adds."""
-    m, k, width, e = zcdp.HadamardResponse(epsilon="log(3)", blocks=2), 5, 4, Fraction(3)
-    laws = []
-    for x in range(k):
-        block, row = divmod(x, 3)
-        weights = [
-            e if y // width == block and ((row + 1) & (y % width)).bit_count() % 2 == 0 else Fraction(1)
-            for y in range(2 * width)
-        ]
-        laws.append([weight / sum(weights) for weight in weights])
-    return m, laws, [m.count([y], k=k).supports.tolist() for y in range(2 * width)], k
-
-
-def test_several_blocks_of_hadamard_response_are_unbiased_and_no_noisier_than_told() -> None:
-    m, laws, signs, k = several_blocks()
-    factor = Fraction(6, 2)  # (e + 2B - 1)/(e - 1) at e = 3, B = 2
-    for x, law in enumerate(laws):
-        for v in range(k):
-            assert factor * sum(mass * sign[v] for mass, sign in zip(law, signs, strict=True)) == (v == x)
-            second = factor**2 * sum(mass * sign[v] ** 2 for mass, sign in zip(law, signs, strict=True))
-            told = m.standard_error(clients=1, frequency=int(v == x)) ** 2
-            assert float(second - (v == x)) <= told * (1 + 1e-12)
-            if v // 3 == x // 3:
-                assert float(second - (v == x)) == pytest.approx(told)
-
-
 def test_fourier_transforms_decode_to_the_counts_that_hashing_every_value_gives() -> None:
     rng = np.random.default_rng(5)
     for g, digits, k in ((2, 5, 29), (3, 3, 20), (7, 2, 8), (13, 1, 5)):
@@ -189,7 +129,7 @@ def test_a_channel_is_estimated_by_weights_that_are_unbiased(channel: zcdp.Chann
 
 
 def test_the_interval_of_a_channel_follows_from_the_sum_of_the_weights() -> None:
-    """tests/estimation/test_coverage.py takes the sums alone: here every outcome of three reports."""
+    """tests/estimation/test_frequency_intervals.py takes the sums alone: here every outcome of three reports."""
     outcomes = [c for c in product(range(4), repeat=4) if sum(c) == 3]
     for outcome in outcomes[::3]:
         ends = CHANNEL.estimate(Counts(repr(CHANNEL), 3, outcome)).interval("0.8", simultaneous=False)
@@ -235,3 +175,152 @@ def test_hashing_that_cannot_be_undone_is_refused() -> None:
         zcdp.LinearHashing(epsilon=1, g=9, k=5)
     with pytest.raises(ValueError, match="estimated by signs"):
         _ = zcdp.HadamardResponse(epsilon=1, blocks=2).support.p
+
+
+# Intervals from moments, for clients and for a population, against the theorem written out on explicit tables.
+
+
+N = 12
+
+
+Law = dict[float, float]
+Ends = Callable[[Any, float, str], tuple[Any, Any]]
+
+
+def blocks() -> tuple[str, Law, list[Law], Ends]:
+    """Two blocks of Hadamard response at e^epsilon = 20: the signs of a holder, of one in the block, of another."""
+    whole = 23
+    own = {1.0: 20 / whole, 0.0: 2 / whole, -1.0: 1 / whole}
+    same = {1.0: 21 / 2 / whole, 0.0: 2 / whole, -1.0: 21 / 2 / whole}
+    other = {1.0: 1 / whole, 0.0: 21 / whole, -1.0: 1 / whole}
+    m = zcdp.HadamardResponse(epsilon="log(20)", blocks=2)
+    return "blocks", own, [same, other], lambda sums, risk, of: m._estimator.interval(sums, N, risk, of=of)
+
+
+def channel(v: int) -> tuple[str, Law, list[Law], Ends]:
+    """Another value's weights may have a larger moment than the holder's: the last row lies apart."""
+    rows = [["4/5", "1/10", "1/10"], ["1/10", "4/5", "1/10"], ["1/20", "1/20", "9/10"]]
+    m = zcdp.Channel(rows)
+    laws: list[Law] = []
+    for row in rows:
+        law: Law = {}
+        for weight, mass in zip(m.weights[v], row, strict=True):
+            law[float(weight)] = law.get(float(weight), 0.0) + float(Fraction(mass))
+        laws.append(law)
+    own = laws.pop(v)
+    return f"channel, value {v}", own, laws, lambda sums, risk, of: m._estimator.ends(v, sums, N, risk, of=of)
+
+
+CASES_moments = [blocks(), channel(0), channel(2)]
+Z = np.concatenate([np.linspace(0, 1, 2001)[1:], np.linspace(1, 15, 3001)[1:], np.linspace(15, 60, 1001)[1:]])
+
+
+def moment(law: Law, z: Any) -> Any:
+    return sum(mass * np.exp(z * place) for place, mass in law.items())
+
+
+def least(total: float, share: float, own: Law, others: Sequence[Law], *, up: bool, of: str) -> float:
+    """The least bound on the chance of such a sum or a further one, if the share of holders is this."""
+    sign = 1 if up else -1
+
+    def logs(z: Any) -> Any:
+        holder, other = moment(own, sign * z), np.max([moment(law, sign * z) for law in others], axis=0)
+        larger = np.maximum(holder, other)
+        holder, other = (larger, other) if up else (holder, larger)
+        if of == "clients":
+            return N * (share * np.log(holder) + (1 - share) * np.log(other)) - sign * z * total
+        return N * np.log(share * holder + (1 - share) * other) - sign * z * total
+
+    at = int(np.argmin(logs(Z)))
+    near = np.linspace(Z[max(at - 1, 0)], Z[min(at + 1, Z.size - 1)], 101)
+    return float(np.exp(min(0.0, logs(near).min())))
+
+
+def sums(own: Law, others: Sequence[Law]) -> list[float]:
+    """Some that may come, but the extreme ones, whose least bound no z attains."""
+    places = sorted({place for law in (own, *others) for place in law})
+    return [m * places[-1] + (N - m) * places[0] for m in range(1, N)]
+
+
+@pytest.mark.parametrize("case", CASES_moments, ids=lambda case: case[0])
+@pytest.mark.parametrize("of", ["clients", "population"])
+def test_ends_are_where_the_moment_bound_is_half_the_risk(case: Any, of: str) -> None:
+    _, own, others, ends = case
+    totals, risk = sums(own, others), 0.1
+    low, high = ends(np.array(totals), risk, of)
+    step = 1 / N if of == "clients" else 2e-3
+    for total, a, b in zip(totals, low, high, strict=True):
+        assert 0 <= a <= 1
+        assert 0 <= b <= 1
+        inside = {"up": a if of == "clients" else a + step, "down": b if of == "clients" else b - step}
+        outside = {"up": a - step, "down": b + step}
+        if of == "population":  # the end itself is outside, if anything is
+            for end, up in ((a, True), (b, False)):
+                assert not 0 < end < 1 or least(total, end, own, others, up=up, of=of) <= risk / 2 * (1 + 1e-6)
+        for side, up in (("up", True), ("down", False)):
+            if 0 <= inside[side] <= 1:
+                beyond = inside[side] == (1 if up else 0)  # there it ends whether or not anything is left
+                assert beyond or least(total, inside[side], own, others, up=up, of=of) > risk / 2 * (1 - 1e-3)
+            if 0 <= outside[side] <= 1:
+                assert least(total, outside[side], own, others, up=up, of=of) <= risk / 2 * (1 + 1e-2)
+
+
+@pytest.mark.parametrize("case", CASES_moments, ids=lambda case: case[0])
+def test_the_share_in_the_population_is_covered(case: Any) -> None:
+    """Whoever does not hold the value is of any one kind; the law of the sum by adding one client after another."""
+    _, own, others, ends = case
+    laws = {}
+    for kind, other in enumerate(others):
+        for share in (0.0, 0.1, 0.3, 0.5, 0.8, 1.0):
+            one = {place: share * own.get(place, 0.0) + (1 - share) * other.get(place, 0.0) for place in own | other}
+            law: Law = {0.0: 1.0}
+            for _ in range(N):
+                grown: Law = {}
+                for place, mass in law.items():
+                    for step, chance in one.items():
+                        at = round(place + step, 9)
+                        grown[at] = grown.get(at, 0.0) + mass * chance
+                law = grown
+            laws[kind, share] = law
+    places = sorted(set().union(*laws.values()))
+    low, high = ends(np.array(places), 0.2, "population")
+    for (_, share), law in laws.items():
+        missed = (low > share + 1e-12) | (high < share - 1e-12)
+        assert sum(law.get(place, 0.0) for place, out in zip(places, missed, strict=True) if out) <= 0.2
+
+
+def test_errors_of_signs_and_weights_in_the_population_are_of_drawn_clients() -> None:
+    """The variance of one report of a client who is drawn, where all others are of the kind that spreads most."""
+    for frequency in (Fraction(0), Fraction(1, 3), Fraction(1)):
+        for name, own, others, _ in CASES_moments[:2]:
+            m: Any = zcdp.HadamardResponse(epsilon="log(20)", blocks=2) if name == "blocks" else None
+            channel_rows = [["4/5", "1/10", "1/10"], ["1/10", "4/5", "1/10"], ["1/20", "1/20", "9/10"]]
+            estimator = (m or zcdp.Channel(channel_rows))._estimator
+            scale = 23 / 19 if m else 1.0  # a holder's sign has the mean 19/23
+            share = float(frequency)
+            second = {False: max(_second(law) for law in others), True: _second(own)}
+            mixed = scale**2 * (share * second[True] + (1 - share) * second[False])
+            held = np.full(1 if m else 3, share)
+            for of, less in (("clients", share), ("population", share**2)):
+                found = estimator.standard_error(held, 7, of=of)[0]
+                assert found**2 == pytest.approx((mixed - less) / 7, rel=1e-9)
+
+
+def _second(law: Law) -> float:
+    return sum(mass * place**2 for place, mass in law.items())
+
+
+def test_the_interval_of_a_histogram_is_that_of_whom_is_asked() -> None:
+    """The ends of clients are parts of n; those of a population are wider and need not be."""
+    signs = zcdp.HadamardResponse(epsilon="log(20)", blocks=2)
+    rows = zcdp.Channel([["4/5", "1/10", "1/10"], ["1/10", "4/5", "1/10"], ["1/20", "1/20", "9/10"]])
+    for m, counts in (
+        (signs, Counts(repr(signs), N, [9, 3, -1], signed=True)),
+        (rows, Counts(repr(rows), N, [7, 4, 1])),
+    ):
+        of = {who: m.estimate(counts).interval("0.9", of=who) for who in ("clients", "population")}
+        for ends in of["clients"]:
+            assert ends * N == pytest.approx(np.round(ends * N), abs=1e-9)
+        assert (of["population"][0] <= of["clients"][0] + 1e-12).all()
+        assert (of["population"][1] >= of["clients"][1] - 1e-12).all()
+        assert any((ends * N % 1).any() for ends in of["population"])

@@ -136,7 +136,7 @@ def _reversed(tally: Tally, plan: Plan, truth: Truth, worlds: Sequence[Truth], r
     profile = plan.profile
     if profile is None or len(profile.directions) < len(WAYS) or len(truth.ways) < len(WAYS):
         return
-    own = truth.complete and all(law is not None and law.exact for law, _ in plan.laws)
+    own = truth.complete and all(claim is not None and claim.exact for claim, _ in plan.claims)
     epsilon = points(truth, rng)[rng.choice((1, 3))]
     for way, one in enumerate(profile.directions):
         low, high = truth.around(epsilon, way)

@@ -6,10 +6,11 @@ from collections.abc import Callable, Sequence
 from fractions import Fraction
 from random import Random
 
-from neighbours import rows_noise, samples  # noqa: F401 - the rows fill the table
+from neighbours import samples
+from neighbours.case import Case, Row
 from neighbours.game import envelope
 from neighbours.law import Pair
-from neighbours.table import ROWS, Case, Row
+from neighbours.table import ROWS
 
 import zcdp
 from features.kinds import KINDS

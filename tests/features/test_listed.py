@@ -8,6 +8,7 @@ from math import comb, exp, inf, log
 from random import Random
 
 import mpmath
+import numpy as np
 import pytest
 
 from features.exact import Known, Pair, Truth, counts, fixed, joint, powers
@@ -16,10 +17,12 @@ from zcdp import (
     L2,
     BoundedRange,
     Channel,
+    DiscreteGaussian,
     DiscreteLaplace,
     ExponentialMechanism,
     Filter,
     Gaussian,
+    L0LInf,
     Laplace,
     Logistic,
     LossPair,
@@ -134,6 +137,18 @@ class TestUnboundedPlans:
         """One coordinate moves by all of it."""
         sample = Subsampled(Laplace(scale="1/4", sensitivity=L2(1)), size=1, of=100)
         assert sample.rdp(order) >= divergence(order, 0.01, lambda k: laplace_moment(4, k)) * (1 - 1e-12)
+
+    @pytest.mark.parametrize("order", [2, 8, 32])
+    def test_of_two_counts_with_discrete_normal_noise(self, order: int) -> None:
+        """Both counts move by one. The masses of all outcomes within 100 steps are added up."""
+        step, share = np.arange(-100, 101), 0.01
+        noise = -(step**2) / 2 - np.log(np.exp(-(step**2) / 2).sum())
+        without = noise[:, None] + noise[None, :]
+        loss = step[:, None] + step[None, :] - 1.0  # of (1, 1) against (0, 0), at sigma 1
+        terms = without + order * np.logaddexp(np.log1p(-share), np.log(share) + loss)
+        true = np.logaddexp.reduce(terms, axis=None) / (order - 1)
+        sample = Subsampled(DiscreteGaussian(sigma=1, sensitivity=L0LInf(2, 1)), size=100, of=10_000)
+        assert sample.rdp(order) >= true * (1 - 1e-9)
 
     def test_a_filter_charges_them(self) -> None:
         budget = Filter(epsilon=20, delta="1e-6", order=32)

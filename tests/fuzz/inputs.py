@@ -3,10 +3,15 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
+from dataclasses import fields
+from inspect import signature
 from random import Random
 
-from zcdp import Plan
+import rows
+
+from zcdp import Mechanism, Plan
+from zcdp.mechanisms import MECHANISMS, WRAPPERS
 
 NUMBERS = (
     "1", "0.1", "'0.1'", "'1/3'", "3", "0.5", "2.5", "10", "1e-3", "1e-6", "0.001", "40", "100", "1e4",
@@ -57,17 +62,38 @@ class Inputs:
             made.append("[" + ", ".join(f"'{weight}/{sum(weights)}'" for weight in weights) + "]")
         return ", ".join(made)
 
+    def of_type(self, name: str, kind: str) -> str:
+        """A value for a field of this type."""
+        if kind.startswith("int"):
+            return self.whole()
+        if kind == "bool":
+            return self.draw.choice(("True", "False"))
+        if "Exact" in kind or name.startswith("epsilon") or name == "sensitivity":
+            return self.number()
+        if kind.startswith("Fraction"):
+            return self.pick(CHANCES)
+        raise TypeError(f"no rule how to draw {name}: {kind}; say so in TEXTS of the mechanism's file in tests/rows")
+
+    def named(self, names: Iterable[str]) -> str:
+        """One of the names, by a rank of each that the others do not change: a new one leaves most inputs alone."""
+        draw = self.draw.random()
+        return min(names, key=lambda name: Random(f"{draw} {name}").random())
+
     def mechanism(self, name: str | None = None) -> str:
         """One mechanism as text, not always a valid one."""
-        name = name or self.draw.choice(NAMES)
+        name = name or self.named(NAMES)
         return f"{name}({PARAMETERS[name](self)})"
+
+    def local(self) -> str:
+        """What clients may run, and what they may not."""
+        return self.mechanism(self.named({"Laplace", *(name for name, one in EVERY.items() if one.local)}))
 
     def base(self) -> str:
         """What may be sampled: mostly noise, of which there is the most to get wrong."""
         noise = ("Gaussian", "Gaussian", "DiscreteLaplace", "Laplace", "DiscreteGaussian")
-        return self.mechanism(
-            self.draw.choice((*noise, *(name for name in NAMES if name not in {"Shuffled", "Subsampled"})))
-        )
+        if self.draw.random() < 0.2:
+            return self.mechanism(self.draw.choice(noise))
+        return self.mechanism(self.named(one.__name__ for one in MECHANISMS))
 
     def sample(self) -> str:
         """How it is drawn."""
@@ -123,61 +149,37 @@ class Inputs:
         return text
 
 
-def _noise(inputs: Inputs) -> str:
-    given = inputs.draw.choice(("epsilon", "epsilon", "scale"))
-    return f"{given}={inputs.number()}, {inputs.sensitivity()}"
+def _parameters(mechanism: type[Mechanism]) -> Callable[[Inputs], str]:
+    """How random parameters are spelled: by the types of the fields, unless the mechanism's file in tests/rows says."""
+    known = {field.name: str(field.type) for field in fields(mechanism)}
+    given = signature(mechanism).parameters.values()
+    one_of = [one.name for one in given if one.default is None and one.name in BUDGETS]
+
+    def spelled(inputs: Inputs) -> str:
+        chosen = inputs.draw.choice(one_of) if one_of else None
+        texts = []
+        for one in given:
+            kind = known.get(one.name, "")
+            if one.name in one_of:
+                text = f"{one.name}={inputs.number()}" if one.name == chosen else ""
+            elif "Sensitivity" in kind:
+                text = inputs.sensitivity()
+            elif kind == "str" and one.default is not one.empty:
+                text = ""
+            else:
+                text = f"{one.name}={inputs.of_type(one.name, kind)}"
+                if one.default is not one.empty and inputs.draw.random() < 0.5:
+                    text = ""
+            texts += [text] if text else []
+        return ", ".join(texts)
+
+    return spelled
 
 
-def _normal(inputs: Inputs) -> str:
-    given, distance = inputs.draw.choice(("sigma", "rho")), inputs.draw.choice(("", f"sensitivity={inputs.whole()}"))
-    return f"{given}={inputs.number()}, {distance}"
-
-
-def _local(*others: str) -> Callable[[Inputs], str]:
-    return lambda inputs: ", ".join([f"epsilon={inputs.number()}", *(f"{name}={inputs.whole()}" for name in others)])
-
-
-PARAMETERS: dict[str, Callable[[Inputs], str]] = {
-    "PureDP": lambda i: f"epsilon={i.number()}, {i.draw.choice(('', 'total_variation=' + i.pick(CHANCES)))}",
-    "PureGroup": _local("size"),
-    "Laplace": _noise,
-    "DiscreteLaplace": _noise,
-    "Logistic": lambda i: f"epsilon={i.number()}, {i.draw.choice(('', 'sensitivity=' + i.number()))}",
-    "Gaussian": _normal,
-    "DiscreteGaussian": _normal,
-    "Staircase": lambda i: (
-        f"epsilon={i.number()}, {i.draw.choice(('', 'gamma=' + i.pick(CHANCES) + ', '))}"
-        f"{i.draw.choice(('', 'sensitivity=' + i.number()))}"
-    ),
-    "DiscreteStaircase": _local("sensitivity", "r"),
-    "TruncatedGeometric": _local("n", "sensitivity"),
-    "RandomizedResponse": _local("k"),
-    "BinaryRandomizedResponse": lambda i: f"{i.pick(CHANCES)}, {i.pick(CHANCES)}",
-    "RAPPOR": _local(),
-    "UnaryEncoding": lambda i: f"{i.pick(CHANCES)}, {i.pick(CHANCES)}",
-    "OptimizedUnaryEncoding": _local(),
-    "SubsetSelection": _local("k", "size"),
-    "HadamardResponse": _local("blocks"),
-    "LocalHashing": lambda i: f"epsilon={i.number()}, g={i.whole()}, random_hash={i.draw.choice(('True', 'False'))}",
-    "LinearHashing": _local("g", "k"),
-    "MemoizedRAPPOR": lambda i: (
-        f"f={i.pick(CHANCES)}, p={i.pick(CHANCES)}, q={i.pick(CHANCES)}, collections={i.whole()}"
-    ),
-    "BoundedRange": lambda i: f"eta={i.number()}",
-    "ExponentialMechanism": _local(),
-    "PermuteAndFlip": _local(),
-    "ReportNoisyMax": lambda i: f"epsilon={i.number()}, noise='{i.draw.choice(('gumbel', 'exponential', 'laplace'))}'",
-    "TopK": lambda i: (
-        f"epsilon={i.number()}, k={i.whole()}, noise='{i.draw.choice(('gumbel', 'exponential', 'laplace'))}'"
-    ),
-    "SparseVector": lambda i: f"epsilon_threshold={i.number()}, epsilon_queries={i.number()}, positives={i.whole()}",
-    "Channel": lambda i: f"[{i.rows(i.draw.randint(2, 4))}]",
-    "LossPair": lambda i: i.rows(2),
-    "Subsampled": lambda i: f"{i.base()}, {i.sample()}",
-    "Shuffled": lambda i: f"{i.mechanism(i.draw.choice(LOCAL))}, clients={i.whole()}",
+BUDGETS = ("epsilon", "scale", "sigma", "rho")
+"""Where several of these may be left out, just one is given."""
+EVERY = {mechanism.__name__: mechanism for mechanism in (*MECHANISMS, *WRAPPERS)}
+PARAMETERS: dict[str, Callable[[Inputs], str]] = {name: _parameters(mechanism) for name, mechanism in EVERY.items()} | {
+    name: text for file in rows.files() for name, text in getattr(file, "TEXTS", {}).items()
 }
-"""Each mechanism's parameters; a test requires that none is missing."""
-NAMES = sorted(PARAMETERS)
-LOCAL = sorted(
-    {"RandomizedResponse", "RAPPOR", "SubsetSelection", "LocalHashing", "Channel", "UnaryEncoding", "Laplace"}
-)
+NAMES = sorted(EVERY)

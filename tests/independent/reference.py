@@ -21,7 +21,7 @@ from typing import NamedTuple
 from mpmath import mp, mpf
 from mpmath.libmp import from_rational
 
-__all__ = ["KINDS", "check_rho", "rdp", "rho"]
+__all__ = ["BoundedRange", "Pair", "Piece", "atom", "check_rho", "rdp", "response_interior", "rho"]
 
 AGREE_BITS = 866  # two successive evaluations must agree to 260 digits
 START_BITS = 960  # working precision before any allowance for cancellation
@@ -51,57 +51,26 @@ class Pair(NamedTuple):
 
     pieces: list[Piece]
     continuous: bool = False
+    interior: Callable[[], tuple[mpf, mpf] | None] = lambda: None
+    """The maximum of D(alpha) / alpha over alpha > 1 and its alpha; None if it is proved that alpha = 1 is better."""
 
 
 # ------------------------------------------------------------------------------ explicit distributions
 
 
-def _atom(log_p: Rational, log_q: Rational, count: int = 1) -> Piece:
+def atom(log_p: Rational, log_q: Rational, count: int = 1) -> Piece:
     """Return `count` outcomes of equal unnormalised log-probabilities."""
     return Piece(log_p, 0, log_q, 0, count)
 
 
-def _pure_dp(epsilon: Rational) -> Pair:
-    """Binary randomised response."""
-    return Pair([_atom(epsilon, 0), _atom(0, epsilon)])
+Reference = Callable[..., "Pair | BoundedRange"]
+"""Takes the parameters of a mechanism: one stands beside its other rows, in tests/rows."""
 
 
-def _laplace(epsilon: Rational) -> Pair:
-    """Laplace densities centred at 1 and 0: pieces x = -u, x = u and x = 1 + u."""
-    e = epsilon
-    pieces = [Piece(-e, -e, 0, -e, None), Piece(-e, e, 0, -e, 1), Piece(0, -e, -e, -e, None)]
-    return Pair(pieces, continuous=True)
+class BoundedRange(NamedTuple):
+    """The worst of all pairs whose losses lie in an interval of length eta, which differs from order to order."""
 
-
-def _discrete_laplace(epsilon: Rational, sensitivity: int) -> Pair:
-    """Two-sided geometric laws centred at d and 0: pieces x = -1 - u, x = u and x = d + 1 + u."""
-    d, s = sensitivity, Fraction(epsilon) / sensitivity
-    left = Piece(-(d + 1) * s, -s, -s, -s, None)
-    middle = Piece(-d * s, s, 0, -s, d + 1)
-    right = Piece(-s, -s, -(d + 1) * s, -s, None)
-    return Pair([left, middle, right])
-
-
-def _randomized_response(epsilon: Rational, k: int) -> Pair:
-    """k-ary randomised response with true values 0 and 1."""
-    return Pair([_atom(epsilon, 0), _atom(0, epsilon), _atom(0, 0, k - 2)])
-
-
-def _rappor(epsilon: Rational) -> Pair:
-    """Two bits, (1, 0) under P and (0, 1) under Q, each kept with odds e^(epsilon / 2)."""
-    half = Fraction(epsilon) / 2
-    outcomes = [(a, b) for a in (0, 1) for b in (0, 1)]
-    return Pair([_atom(half * (a + 1 - b), half * (1 - a + b)) for a, b in outcomes])
-
-
-PAIRS: dict[str, Callable[..., Pair]] = {
-    "pure_dp": _pure_dp,
-    "laplace": _laplace,
-    "discrete_laplace": _discrete_laplace,
-    "randomized_response": _randomized_response,
-    "rappor": _rappor,
-}
-KINDS = (*PAIRS, "bounded_range")
+    eta: Rational
 
 
 # ------------------------------------------------------------------------------------ numerical tools
@@ -313,7 +282,7 @@ def _rr_scan(eps: Rational, k: int, points: int = 64) -> tuple[list[Fraction], i
     return [Fraction(int(mp.ldexp(v, 64)), 1 << 64) for v in grid], best
 
 
-def _rr_interior(eps: Rational, k: int) -> tuple[mpf, mpf] | None:
+def response_interior(eps: Rational, k: int) -> tuple[mpf, mpf] | None:
     """Return the interior maximum of D(alpha) / alpha and its alpha, or None if alpha = 1 is better."""
     grid, best = _rr_scan(eps, k)
     at_one = _rr_slope_at_one(eps, k) if best == 0 else mpf(0)
@@ -347,51 +316,44 @@ def _precision(alpha: Rational, params: dict[str, Rational]) -> int:
     return prec + int(params.get("k", 1)).bit_length() + 2 * int(params.get("sensitivity", 1)).bit_length()
 
 
-def _validate(kind: str, params: dict[str, Rational]) -> None:
-    """Reject parameters outside the domain."""
-    if kind not in KINDS:
-        raise ValueError(f"unknown kind: {kind!r}")
+def _made(reference: Reference, params: dict[str, Rational]) -> Pair | BoundedRange:
+    """The pair of these parameters, which are positive."""
     if not all(isinstance(x, (int, Fraction)) and x > 0 for x in params.values()):
         raise ValueError("parameters must be positive exact rationals")
-    if params.get("k", 2) < 2:
-        raise ValueError("k must be at least 2")
+    return reference(**params)
 
 
-def rdp(kind: str, alpha: Rational, **params: Rational) -> mpf:
+def rdp(reference: Reference, alpha: Rational, **params: Rational) -> mpf:
     """Return the Renyi divergence of order alpha >= 1 (Kullback-Leibler at 1) of the worst-case pair."""
-    _validate(kind, params)
+    pair = _made(reference, params)
     if alpha < 1:
         raise ValueError("alpha must be at least 1")
     prec = _precision(alpha, params)
-    if kind == "bounded_range":
-        eta = params["eta"]
-        return _converge(lambda: (_bounded_range(eta, alpha),), prec)[0]
-    pair = PAIRS[kind](**params)
+    if isinstance(pair, BoundedRange):
+        return _converge(lambda: (_bounded_range(pair.eta, alpha),), prec)[0]
     return _converge(lambda: (_pair_kl(pair) if alpha == 1 else _pair_rdp(pair, alpha),), prec)[0]
 
 
-def rho(kind: str, **params: Rational) -> tuple[mpf, mpf]:
+def rho(reference: Reference, **params: Rational) -> tuple[mpf, mpf]:
     """Return (sup over alpha >= 1 of D(alpha) / alpha, the attaining alpha).
 
-    Except for randomised response it is a theorem that the supremum is the limit alpha -> 1, so those kinds
-    return the Kullback-Leibler divergence and 1; `check_rho` tests this on a grid of orders.
+    Except for randomised response it is a theorem that the supremum is the limit alpha -> 1, so that is
+    the Kullback-Leibler divergence and 1; `check_rho` tests this on a grid of orders.
     """
-    kl = rdp(kind, 1, **params)
-    if kind != "randomized_response":
-        return kl, mpf(1)
-    interior = _rr_interior(params["epsilon"], int(params["k"]))
+    kl, pair = rdp(reference, 1, **params), _made(reference, params)
+    interior = None if isinstance(pair, BoundedRange) else pair.interior()
     if interior is not None and (interior[0] > kl or _agree(interior[0], kl)):
         return interior
     return kl, mpf(1)
 
 
-def check_rho(kind: str, **params: Rational) -> mpf:
+def check_rho(reference: Reference, **params: Rational) -> mpf:
     """Return the largest D(alpha) / alpha over a log grid of 60 orders divided by rho, to 250 digits."""
     scale = Fraction(params.get("epsilon", params.get("eta", 1)))
     offsets = [Fraction(10.0 ** (i / 1.5)) for i in range(-12, 13)]  # alpha - 1 from 1e-8 to 1e8
     offsets += [Fraction(10.0 ** (i / 4)) / scale for i in range(-16, 19)]  # and around 1 / scale
-    supremum = rho(kind, **params)[0]
+    supremum = rho(reference, **params)[0]
     with mp.workprec(START_BITS):
-        quotient = max(rdp(kind, 1 + u, **params) / _real(1 + u) for u in offsets) / supremum
+        quotient = max(rdp(reference, 1 + u, **params) / _real(1 + u) for u in offsets) / supremum
         mp.prec = 832
         return +quotient

@@ -15,22 +15,8 @@ import pytest
 from independent import reference
 from table import KINDS, Kind
 
-EDGES = (
-    2.0**-126,
-    2.0**-700,
-    5e-324,
-    1e-323,
-    2.225073858507201e-308,
-    2.2250738585072014e-308,
-    1e-154,
-    1e-16,
-    1e4,
-    745.2,
-    1e16,
-    1e300,
-    1.7976931348623157e308,
-)
-EDGE_ORDERS = (1, nextafter(1, 2), 2, 1e9, 1e300)
+EDGES = (1e-12, 2.0**-39, 1e-9, 1e-6, 0.001, 10, 745.2, 1e4, 1e6, 1e9)
+EDGE_ORDERS = (1, nextafter(1, 2), 2, 1e9, 1e15)
 
 
 def log_uniform(rng: random.Random, low: float, high: float) -> float:
@@ -41,20 +27,13 @@ def sample(kind: Kind, points: int, seed: int) -> Iterator[tuple[Fraction, dict[
     """(budget, other parameters, order): the edges first, then log-uniform."""
     rng = random.Random(seed)
 
-    def others() -> dict[str, Any]:
-        if kind.reference == "discrete_laplace":
-            return {"sensitivity": round(log_uniform(rng, 1, 10**18))}
-        if kind.reference == "randomized_response":
-            return {"k": min(2**63, max(2, round(log_uniform(rng, 2, 2**63))))}
-        return {}
-
     for edge in EDGES:
         for order in EDGE_ORDERS:
-            yield Fraction(edge), others(), Fraction(order)
+            yield Fraction(edge), kind.others(rng), Fraction(order)
     for n in range(points):
-        # half of the points where people live: the rest over all 304 decades
-        budget = log_uniform(rng, *((1e-300, 1e4) if n % 2 else (1e-8, 60)))
-        yield Fraction(budget), others(), Fraction(1 + log_uniform(rng, 1e-12, 1e9))
+        # half of the points where people live: the rest over the whole domain
+        budget = log_uniform(rng, *((1e-12, 1e9) if n % 2 else (1e-8, 60)))
+        yield Fraction(budget), kind.others(rng), Fraction(1 + log_uniform(rng, 1e-12, 1e9))
 
 
 def check_float(value: float, truth: Any, ulps: int, what: str) -> None:
@@ -67,16 +46,15 @@ def check_float(value: float, truth: Any, ulps: int, what: str) -> None:
 def check(kind: Kind, points: int, seed: int) -> None:
     for budget, others, order in sample(kind, points, seed):
         m = kind.at(budget, **others)
-        truth = kind.truth(budget, **others)
+        truth = {kind.mechanism.budget: budget, **others}
         check_float(m.rdp(order), reference.rdp(kind.reference, order, **truth), 2, f"{m!r}.rdp({float(order)!r})")
         rho, _ = reference.rho(kind.reference, **truth)
         check_float(m.rho, rho, 1, f"{m!r}.rho")
         assert m.rho_bounds[0] <= rho, f"{m!r}.rho_bounds"
 
 
-# the exponential mechanism shares every line with bounded range
-KINDS_ONCE = tuple({kind.reference: kind for kind in KINDS if kind.reference}.values())
-BY_NAME = pytest.mark.parametrize("kind", KINDS_ONCE, ids=lambda kind: kind.mechanism.__name__)
+REFERRED = [kind for kind in KINDS if kind.reference]
+BY_NAME = pytest.mark.parametrize("kind", REFERRED, ids=lambda kind: kind.mechanism.__name__)
 
 
 @BY_NAME

@@ -18,7 +18,7 @@ BY_NAME = pytest.mark.parametrize("kind", ONCE, ids=lambda kind: kind.mechanism.
 
 @BY_NAME
 @settings(deadline=None, max_examples=8)
-@given(rho=st.floats(1e-320, 1e6))
+@given(rho=st.floats(1e-20, 1e6))
 def test_result_fits_and_the_next_float_does_not(kind: Kind, rho: float) -> None:
     fixed = kind.fixed[-1]
     m = kind.mechanism.calibrate(rho=rho, **fixed)
@@ -48,6 +48,6 @@ def test_errors_name_the_parameter() -> None:
     with pytest.raises(ValueError, match=r"epsilon \(1\) is what calibrate finds"):
         Laplace.calibrate(rho=1, epsilon=1)
     with pytest.raises(ValueError, match="too small"):
-        Laplace.calibrate(rho=Fraction(1, 10**400))
+        Laplace.calibrate(rho="1e-30")
     with pytest.raises(ValueError, match=r"k \(1\)"):
         RandomizedResponse.calibrate(rho=1, k=1)

@@ -186,7 +186,7 @@ def test_no_order_costs_more_than_the_pure_epsilon() -> None:
     for m in SMALL:
         for plan in (m, 1 * m, 3 * m):
             assert plan.rdp(1e9) <= plan.pure_epsilon
-            assert plan.rdp(Fraction(10) ** 40) <= plan.pure_epsilon
+            assert plan.rdp(10**15) <= plan.pure_epsilon
 
 
 def test_counts_are_checked() -> None:

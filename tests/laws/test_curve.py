@@ -50,10 +50,7 @@ def test_rho_is_attained_at_its_order(m: Mechanism) -> None:
 @pytest.mark.parametrize("m", [m for m in ROWS if m.is_tight and not isinstance(m, SEARCHED)], ids=repr)
 def test_bounds_are_neighbouring_floats_or_nearly_so(m: Mechanism) -> None:
     lower, upper = m.rho_bounds
-    if lower >= 2.3e-308:
-        assert upper - lower <= 1e-15 * upper
-    else:
-        assert upper <= nextafter(lower, inf)
+    assert upper - lower <= 1e-15 * upper
 
 
 @pytest.mark.parametrize("m", [m for m in EVERYDAY_ROWS if not m.is_tight], ids=repr)
@@ -96,6 +93,6 @@ def test_an_order_of_the_wrong_type_is_refused(order: object) -> None:
 @pytest.mark.parametrize("rate", ["1e-9", "0.5"])
 def test_what_is_hard_to_evaluate_at_an_order_is_bounded_by_rho(sigma: object, rate: str) -> None:
     m = Subsampled(Gaussian(sigma=sigma), rate=rate)
-    for order in (1, 1000, 1e5, 1e9, "1e30"):
+    for order in (1, 1000, 1e5, 1e9, "1e15"):
         for times in (1, 3):
             assert 0 < (times * m).rdp(order) <= times * m.rho * float(order) * (1 + 1e-12)

@@ -11,7 +11,7 @@ from table import EVERYDAY_ROWS, OTHERS
 
 from zcdp import RAPPOR, Gaussian, Laplace, Mechanism, Plan, RandomizedResponse, Shuffled, Subsampled
 
-DELTAS = ("1e-310", "1e-290", "1e-100", "1e-20", "0.9999999999")
+DELTAS = ("1e-300", "1e-290", "1e-100", "1e-20", "0.9999999999")
 WRAPPED = (
     Shuffled(RandomizedResponse(epsilon="0.1", k=2), clients=1000),
     Shuffled(RandomizedResponse(epsilon=1, k=3), clients=20),

@@ -20,16 +20,14 @@ from zcdp import (
     RandomizedResponse,
 )
 
-EPSILON = st.floats(1e-300, 1e4)
+EPSILON = st.floats(1e-11, 1e9)
 ORDER = st.one_of(st.just(1), st.floats(1, 1e9))
 
 
 @given(EPSILON, ORDER)
 def test_discrete_laplace_at_sensitivity_one_is_pure_dp(epsilon: float, order: float) -> None:
-    assert DiscreteLaplace(epsilon=epsilon).rho == pytest.approx(PureDP(epsilon=epsilon).rho, rel=3e-16, abs=1e-323)
-    assert DiscreteLaplace(epsilon=epsilon).rdp(order) == pytest.approx(
-        PureDP(epsilon=epsilon).rdp(order), rel=3e-16, abs=1e-323
-    )
+    assert DiscreteLaplace(epsilon=epsilon).rho == pytest.approx(PureDP(epsilon=epsilon).rho, rel=3e-16)
+    assert DiscreteLaplace(epsilon=epsilon).rdp(order) == pytest.approx(PureDP(epsilon=epsilon).rdp(order), rel=3e-16)
 
 
 @given(EPSILON, ORDER)
@@ -41,8 +39,8 @@ def test_binary_randomized_response_is_pure_dp(epsilon: float, order: float) -> 
 @given(EPSILON, ORDER)
 def test_rappor_is_two_pure_dp_of_half_the_epsilon(epsilon: float, order: float) -> None:
     half = PureDP(epsilon=Fraction(epsilon) / 2)
-    assert RAPPOR(epsilon=epsilon).rho == pytest.approx(2 * half.rho, rel=3e-16, abs=1e-323)
-    assert RAPPOR(epsilon=epsilon).rdp(order) == pytest.approx(2 * half.rdp(order), rel=3e-16, abs=1e-323)
+    assert RAPPOR(epsilon=epsilon).rho == pytest.approx(2 * half.rho, rel=3e-16)
+    assert RAPPOR(epsilon=epsilon).rdp(order) == pytest.approx(2 * half.rdp(order), rel=3e-16)
 
 
 @given(st.floats(1e-6, 100), ORDER)
@@ -96,5 +94,5 @@ def test_asymptotics_of_the_papers_table(m: Mechanism, constant: Fraction) -> No
 
 
 def test_large_k_falls_like_one_over_log_k() -> None:
-    ratios = [RandomizedResponse(epsilon="1e-6", k=10**n).rho * 4e12 * n * log(10) for n in (20, 50, 200, 800)]
-    assert all(ratio == pytest.approx(1, abs=0.02 / n) for n, ratio in zip((1, 2, 4, 8), ratios, strict=True))
+    ratios = [RandomizedResponse(epsilon="1e-6", k=10**n).rho * 4e12 * n * log(10) for n in (5, 9, 14, 19)]
+    assert all(ratio == pytest.approx(1, abs=0.1 / n) for n, ratio in zip((1, 2, 3, 4), ratios, strict=True))

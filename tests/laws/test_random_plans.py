@@ -25,7 +25,7 @@ from zcdp import (
     RandomizedResponse,
 )
 from zcdp.privacy import routes
-from zcdp.privacy.profile import engines
+from zcdp.privacy.profile import profile as engines
 from zcdp.privacy.relation import Relation
 
 BUDGETS = ("0.1", "0.4", 0.4, 2, 5, "1/3", 0.25, 1e-6, "0.001", 40, "log(3)", 1.7, 0.05, 1e-12)

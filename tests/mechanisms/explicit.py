@@ -5,7 +5,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from fractions import Fraction
 from itertools import combinations, pairwise, product
 from math import prod
@@ -163,3 +163,13 @@ def steepest_of_rows(rows: Sequence[Sequence[Fraction]]) -> mp.mpf:
     """The same over every ordered pair of rows."""
     with mp.workdps(40):
         return max(steepest(cumulant(p, q)) for p, q in product(rows, repeat=2) if p != q)
+
+
+def moves_within(fits: Callable[[tuple[int, ...]], bool], last: int = 99) -> Iterator[tuple[int, ...]]:
+    """All vectors of positive integers, in falling order, that fit (and so do their parts)."""
+    yield ()
+    for first in range(1, last + 1):
+        if not fits((first,)):
+            break
+        for rest in moves_within(lambda rest, first=first: fits((first, *rest)), first):
+            yield (first, *rest)

@@ -4,11 +4,16 @@ from __future__ import annotations
 
 import copy
 import pickle
+from collections.abc import Callable
 from fractions import Fraction
-from math import exp, inf, log
+from math import exp, inf, log, sqrt
 from typing import Any
 
+import numpy as np
 import pytest
+from independent.bits import seeded
+from mechanisms import explicit
+from neighbours.selection import laplace_max, permute_and_flip
 
 import zcdp
 from zcdp import (
@@ -27,9 +32,11 @@ from zcdp import (
     Log,
     Logistic,
     LossPair,
+    Plan,
     PureDP,
     PureGroup,
     RandomizedResponse,
+    ReportNoisyMax,
     Shuffled,
     Staircase,
     Subsampled,
@@ -220,3 +227,159 @@ def test_coordinates_are_charged_one_by_one_in_what_is_usual() -> None:
     assert found == ((2, pytest.approx(3)), (1, pytest.approx(1)))
     assert Laplace(epsilon=2).usual_losses() == PureDP(epsilon=2).usual_losses() == ((1, 2.0),)
     assert [m.usual_divisor() for m in (Laplace(epsilon=1), PureDP(epsilon=1), BoundedRange(eta=1))] == [2, 2, 8]
+
+
+# Additive noise: curves from the densities themselves, vector queries by brute force over moves, groups, clamping.
+
+
+def test_a_group_of_a_vector_bound_is_refused() -> None:
+    for m in (Laplace(scale=1, sensitivity=L2(1)), DiscreteLaplace(scale=1, sensitivity=L0LInf(2, 1))):
+        with pytest.raises(ValueError, match=r"sensitivity \(.*\) has no multiple for a group"):
+            m.group(2)
+
+
+def test_groups_of_the_others() -> None:
+    assert Laplace(epsilon=1, sensitivity=2).group(3) == Laplace(epsilon=3)
+    assert Laplace(epsilon=1).group(3).scale == 1
+    assert DiscreteLaplace(epsilon=1, sensitivity=2).group(3) == DiscreteLaplace(epsilon=3, sensitivity=6)
+    assert Gaussian(sigma=2).group(3).rho == 9 * Gaussian(sigma=2).rho
+    assert DiscreteGaussian(sigma=2).group(3) == DiscreteGaussian(sigma=2, sensitivity=3)
+    response = RandomizedResponse(epsilon=1, k=5)
+    assert response.group(2) == response  # every two values are neighbours
+    assert ExponentialMechanism(epsilon=1).group(3) == ExponentialMechanism(epsilon=3)
+    assert ReportNoisyMax(epsilon=1, noise="gumbel").group(3) == ReportNoisyMax(epsilon=3, noise="gumbel")
+    assert TruncatedGeometric(epsilon=1, n=5).group(2) == TruncatedGeometric(epsilon=2, n=5, sensitivity=2)
+    assert Staircase(epsilon=1).group(2) == PureGroup(epsilon=2, size=2)
+    assert PureGroup(epsilon=2, size=2).group(3) == PureGroup(epsilon=6, size=6)
+    assert PureDP(epsilon=1).group(1).rho == pytest.approx(PureDP(epsilon=1).rho, rel=3e-16)
+
+
+# What an audit is given are outputs of two neighbours that are far apart: their chances, each from its explicit law.
+
+
+SIZE = 6000
+
+
+E = exp(2)
+Event = Callable[[Any], Any]
+Expected = tuple[Event, float, float]
+
+
+def is_(value: int) -> Event:
+    return lambda outputs: outputs == value
+
+
+def bit(place: int) -> Event:
+    return lambda outputs: np.unpackbits(outputs, axis=1)[:, place] == 1
+
+
+def bucket_zero(outputs: Any) -> Any:
+    return outputs % 3 == 0
+
+
+RESPONSE = zcdp.RandomizedResponse(epsilon=2, k=4)
+KEEP = 1 / (1 + exp(-1))
+CASES: list[tuple[Any, list[Expected]]] = [
+    (RESPONSE, [(is_(0), E / (E + 3), 1 / (E + 3)), (is_(1), 1 / (E + 3), E / (E + 3))]),
+    (zcdp.BinaryRandomizedResponse("0.8", "0.3"), [(is_(1), 0.8, 0.3)]),
+    (zcdp.RAPPOR(epsilon=2), [(bit(0), KEEP, 1 - KEEP), (bit(1), 1 - KEEP, KEEP)]),
+    (zcdp.UnaryEncoding("0.7", "0.2"), [(bit(0), 0.7, 0.2), (bit(1), 0.2, 0.7)]),
+    (zcdp.OptimizedUnaryEncoding(epsilon=2), [(bit(0), 0.5, 1 / (E + 1)), (bit(1), 1 / (E + 1), 0.5)]),
+    # sets of 2 out of 5: four hold a value, six do not; three hold the second and not the first
+    (
+        zcdp.SubsetSelection(epsilon=2, k=5, size=2),
+        [(lambda sets: (sets == 0).any(axis=1), 4 * E / (4 * E + 6), (E + 3) / (4 * E + 6))],
+    ),
+    # rows 1 and 2 of four columns: the first favours the even ones, half of what the second favours
+    (zcdp.HadamardResponse(epsilon=2), [(lambda y: y % 2 == 0, E / (E + 1), 0.5)]),
+    # three blocks of four columns: the first value favours columns 0 and 2, the last two of the next block
+    (
+        zcdp.HadamardResponse(epsilon=2, blocks=3),
+        [
+            (lambda y: (y == 0) | (y == 2), 2 * E / (2 * E + 10), 2 / (2 * E + 10)),
+            (lambda y: y // 4 == 1, 4 / (2 * E + 10), (2 * E + 2) / (2 * E + 10)),
+        ],
+    ),
+    # value 0 is hashed to bucket 0 by every vector, value 1 by one of three
+    (zcdp.LocalHashing(epsilon=2, g=3, random_hash=True), [(bucket_zero, E / (E + 2), 1 / 3)]),
+    (zcdp.LinearHashing(epsilon=2, g=3, k=8), [(bucket_zero, E / (E + 2), 1 / 3)]),
+    (zcdp.PermuteAndFlip(epsilon=2), [(is_(0), 0.5, permute_and_flip([1.0, -1.0], 1.0)[0])]),
+    (zcdp.PermuteAndFlip(epsilon=2, monotone=True), [(is_(0), 0.5, permute_and_flip([1.0, 0.0], 2.0)[0])]),
+    (
+        zcdp.ReportNoisyMax(epsilon="0.5"),
+        [(is_(0), laplace_max([0.0, 4.0], 0.25)[0], laplace_max([1.0, 3.0], 0.25)[0])],
+    ),
+    (
+        zcdp.ReportNoisyMax(epsilon="0.5", monotone=True),
+        [(is_(0), laplace_max([0.0, 4.0], 0.5)[0], laplace_max([1.0, 4.0], 0.5)[0])],
+    ),
+]  # fmt: skip
+
+
+@pytest.fixture(autouse=True)
+def seeded_bits(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("zcdp.samplers.source._fill", seeded(29))
+
+
+def check(found: Any, chance: float) -> None:
+    assert float(np.mean(found)) == pytest.approx(chance, abs=5 * sqrt(chance * (1 - chance) / SIZE))
+
+
+@pytest.mark.parametrize(("mechanism", "events"), CASES, ids=lambda one: repr(one) if not isinstance(one, list) else "")
+def test_both_outputs_have_the_laws_of_neighbours(mechanism: Any, events: list[Expected]) -> None:
+    one, other = mechanism.neighbouring_outputs(SIZE)
+    assert (len(one), len(other)) == (SIZE, SIZE)
+    for event, first, second in events:
+        check(event(one), first)
+        check(event(other), second)
+
+
+# What is said of groups, channels and truncated noise is true of the mechanism that is meant, from both sides.
+
+
+def geometric_rows(ratio: Fraction, n: int) -> list[list[Fraction]]:
+    return [explicit.normalised([ratio ** -abs(x - y) for y in range(n + 1)]) for x in range(n + 1)]
+
+
+def test_one_pair_of_neighbours_bounds_a_group_by_its_largest_loss() -> None:
+    rows = geometric_rows(Fraction(27183, 10000), 3)
+    worst = max((LossPair(rows[x], rows[x + 1]) for x in range(3)), key=lambda pair: pair.rho)
+    far = LossPair(rows[0], rows[3])
+    group = worst.group(3)
+    assert worst.rho < far.rho_bounds[0] <= group.rho
+    assert far.delta_bounds(epsilon=1)[0] <= group.delta_at(epsilon=1)
+    assert group.pure_epsilon == pytest.approx(3 * worst.pure_epsilon, rel=1e-15)
+    assert worst.group(1) == worst
+
+
+def test_an_unbounded_pair_has_no_group() -> None:
+    with pytest.raises(ValueError, match="unbounded privacy loss: no group bound"):
+        LossPair([1, 0], ["1/2", "1/2"]).group(2)
+    same = LossPair(["1/2", "1/2"], ["1/2", "1/2"])
+    assert same.group(5) == same
+
+
+def test_a_group_keeps_the_neighbours_of_its_steps() -> None:
+    """A guarantee for a person more or less says nothing of one who is replaced, of a group neither."""
+    pair = LossPair(["1/2", "1/2"], ["1/4", "3/4"], ordered=True).group(2)
+    assert repr(pair) == "PureGroup(epsilon='log(4)', size=2, neighbours='add_remove')"
+    assert Plan.parse(repr(pair)) == Plan.from_json(Plan.sum_of(pair).to_json()) == Plan.sum_of(pair)
+    for group in (pair, pair.group(3), PureGroup(epsilon=1, size=2, neighbours="add_remove")):
+        with pytest.raises(ValueError, match="do not compose"):
+            group + RandomizedResponse(epsilon=1, k=2)
+        with pytest.raises(ValueError, match="do not compose"):
+            Subsampled(group, size=1, of=2)
+    for wrong in ("both", None):
+        with pytest.raises((ValueError, TypeError), match="must be one of add_remove, replace, either"):
+            PureGroup(epsilon=1, neighbours=wrong)  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize(("epsilon", "size"), [("1/3", 3), ("0.01", 250), ("1e-5", 100_000)])
+def test_of_a_group_nothing_is_known_from_below(epsilon: str, size: int) -> None:
+    """What ignores its input is pure DP at every epsilon, and its delta is 0: so is every lower end, of any size."""
+    group = PureGroup(epsilon=Fraction(epsilon) * size, size=size)
+    for at in ("0", "0.25", "0.5"):
+        assert group.delta_bounds(epsilon=at)[0] == 0
+        assert (2 * group).delta_bounds(epsilon=at)[0] == 0
+    assert group.epsilon_bounds(delta="1e-3")[0] == 0
+    assert group.rho_bounds[0] == 0

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from fractions import Fraction
-from itertools import permutations, product
+from itertools import chain, permutations, product, repeat
 from math import exp, inf, log
 from random import Random
 from typing import Any
@@ -172,3 +172,110 @@ def test_outputs_of_the_worst_pair_are_of_its_two_rows() -> None:
     one, other = Channel([["0.6", "0.4", 0], ["0.6", 0, "0.4"], ["0.5", "0.5", 0]]).neighbouring_outputs(500)
     assert (2 in one) != (2 in other)
     assert len(one) == len(other) == 500
+
+
+TENTHS_OF_FLOATS = ["1/10"] * 10
+
+
+@pytest.mark.parametrize("wrong", [1e-9, -1e-9, 1e-12, 4e-15])
+def test_rows_that_floats_do_not_explain_are_refused(wrong: float) -> None:
+    with pytest.raises(
+        ValueError, match=r"rows\[0\] must sum to 1, not .*, which is off by .*more than floats explain"
+    ):
+        Channel([[0.5, 0.5 + wrong], [0.4, 0.6]])
+
+
+def test_rows_that_floats_explain_are_taken_as_their_quotient_by_the_sum() -> None:
+    weights = np.exp(np.linspace(-3, 2, 1001))
+    rows = [weights / weights.sum(), np.full(1001, 1 / 1001)]
+    assert Channel(rows).rho < inf
+    assert Channel([[0.1] * 10, TENTHS_OF_FLOATS]).rho == 0
+    for off in ("0.1000000000000000001", Fraction(1, 10) + Fraction(1, 10**30)):
+        with pytest.raises(ValueError, match="exact rows may not be off at all"):
+            Channel([[*TENTHS_OF_FLOATS[:9], off], TENTHS_OF_FLOATS])
+
+
+# A channel of float rows draws from the rows divided by their exact sums, which are what is certified.
+
+
+def test_a_place_between_the_given_row_and_the_normalised_one() -> None:
+    """0.0101...01 of 160 bits is below 1/3, and above the float 1/3, which is 2^-54/3 less."""
+    thirds = [1 / 3] * 3
+    channel = Channel([thirds, [0.5, 0.25, 0.25]])
+    stream = chain(b"\x55" * 20, repeat(0))
+
+    def source(count: int) -> bytes:
+        return bytes(next(stream) for _ in range(count))
+
+    assert channel._tables[0].draw(1, source).tolist() == [0]
+
+
+HALF = Fraction(1, 2)
+GOOD = [HALF, HALF]
+
+
+def test_floats_may_be_a_little_off_and_the_normalised_row_is_what_counts() -> None:
+    thirds = [1 / 3] * 3
+    assert sum(map(Fraction, thirds)) != 1
+    off = Channel([[0.5 + 4e-16, 0.25, 0.25], thirds])
+    total = Fraction(0.5 + 4e-16) + HALF
+    exact = Channel([[Fraction(0.5 + 4e-16) / total, Fraction(1, 4) / total, Fraction(1, 4) / total], ["1/3"] * 3])
+    assert off.rho == exact.rho
+    assert off.rdp(3) == exact.rdp(3)
+
+
+def test_numpy_arrays_are_channels() -> None:
+    matrix = np.array([[0.75, 0.25], [0.4, 0.6]])
+    assert Channel(matrix) == Channel(matrix.tolist())
+    with pytest.raises(ValueError, match=r"rows\[1\] must sum to 1, not 1.00000002"):  # single precision is not enough
+        Channel(matrix.astype(np.float32))
+    assert LossPair(p=matrix[0], q=matrix[1]).rho == Channel(matrix).rho
+
+
+@pytest.mark.parametrize(
+    ("rows", "worst"),
+    [
+        ([[1, 0], GOOD], (1, 0)),
+        ([GOOD, ["1/3", "2/3"], [1, 0]], None),
+        ([[1, 0], [0, 1]], None),
+        ([["1/2", "1/2", 0], ["1/3", "1/3", "1/3"]], (1, 0)),
+        ([["1/3", "1/3", "1/3"], ["1/2", "1/2", 0], ["1/2", "1/2", 0]], (0, 1)),
+    ],
+)
+def test_an_unbounded_loss_is_infinite_and_the_rows_are_named(rows: list[list[Any]], worst: object) -> None:
+    m = Channel(rows)
+    assert m.unbounded
+    assert m.rho_bounds == (inf, inf)
+    assert m.rho == m.pure_epsilon == inf
+    assert [m.rdp(order) for order in (1, 2, inf)] == [inf] * 3
+    i, j = m.worst_pair
+    assert any(p > 0 == q for p, q in zip(m.rows[i], m.rows[j], strict=True))
+    assert worst in (None, (i, j))
+    assert m.group(2) == m  # every two rows are neighbours already
+
+
+def test_an_unbounded_pair_is_infinite() -> None:
+    m = LossPair(p=[1, 0], q=GOOD)
+    assert m.rho == m.pure_epsilon == m.rdp(2) == inf
+    assert m.worst_pair == (1, 0)
+
+
+def test_an_outcome_that_nobody_has_does_not_matter() -> None:
+    m = Channel([["1/2", 0, "1/2"], ["1/4", 0, "3/4"]])
+    assert not m.unbounded
+    assert m.rho == Channel([GOOD, ["1/4", "3/4"]]).rho
+
+
+@pytest.mark.parametrize("rows", [[GOOD, GOOD], [[1, 0], [1, 0], [1, 0]], [[0.1, 0.9], [0.1, 0.9]], [[1], [1]]])
+def test_identical_rows_lose_nothing(rows: list[list[Any]]) -> None:
+    m = Channel(rows)
+    assert m.rho == m.pure_epsilon == 0
+    assert m.rho_bounds == (0, 0)
+    assert [m.rdp(order) for order in (1, 2, inf)] == [0, 0, 0]
+    assert m.worst_pair == (0, 0)
+
+
+def test_the_worst_pair_points_at_the_rows_as_given() -> None:
+    """Rows that come twice are searched once."""
+    m = Channel([GOOD, GOOD, ["2/5", "3/5"], GOOD, ["1/10", "9/10"]])
+    assert set(m.worst_pair) == {0, 4}

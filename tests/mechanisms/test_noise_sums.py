@@ -181,8 +181,6 @@ def test_many_draws_and_wide_noise_cost_no_more() -> None:
 
 
 def test_what_no_float_says_is_an_error() -> None:
-    with pytest.raises(NotCertified):
-        NoiseSum(((DiscreteGaussian(sigma="1e400"), Fraction(1), 1),)).accuracy()
     for sigma in ("0.001", "0.00001"):
         with pytest.raises(NotCertified, match="too small"):
             short_variance(DiscreteGaussian(sigma=sigma))

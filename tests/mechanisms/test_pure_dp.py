@@ -3,14 +3,23 @@
 from __future__ import annotations
 
 from fractions import Fraction
-from math import exp, log
+from itertools import pairwise
+from math import exp, log, nextafter
 from random import Random
-from typing import Any
 
-import mpmath as mp
 import pytest
+from mechanisms import explicit
 
-from zcdp import BoundedRange, DiscreteLaplace, ExponentialMechanism, Log, LossPair, PureDP, PureGroup
+from zcdp import (
+    DiscreteLaplace,
+    DiscreteStaircase,
+    Log,
+    LossPair,
+    Mechanism,
+    PureDP,
+    PureGroup,
+    Staircase,
+)
 
 GROWN = Fraction(5, 2)
 
@@ -68,39 +77,63 @@ def test_no_pair_of_that_epsilon_and_distance_exceeds_it(seed: int) -> None:
         assert pair.delta_bounds(epsilon=epsilon)[0] <= m.delta_at(epsilon=epsilon) * (1 + 1e-12)
 
 
-def test_the_error_of_a_selection_is_that_of_gumbel_noise() -> None:
-    """Of density e^{-x - e^-x}, times 2/epsilon: the deviation by quadrature."""
-    with mp.workdps(25):
-        mean, square = (mp.quad(lambda x, n=n: x**n * mp.exp(-x - mp.exp(-x)), [-6, 0, 6, 90]) for n in (1, 2))
-        deviation = mp.sqrt(square - mean**2)
-    for epsilon in ("0.1", 2):
-        for m in (ExponentialMechanism(epsilon=epsilon), BoundedRange(eta=epsilon)):  # type: ignore[arg-type]
-            assert m.relative_error == pytest.approx(2 * float(deviation) / float(Fraction(epsilon)), rel=1e-9)
+ORDERS = (1, 1.01, 1.5, 2, 5, 32, 300)
 
 
-@pytest.mark.parametrize("eta", [Fraction(1, 2), Log(5), Fraction(4)], ids=str)
-def test_bounded_range_covers_every_pair_of_two_outcomes(eta: Any) -> None:
-    """Losses a and a - eta: wherever the interval lies, the masses follow from it."""
-    m, width = BoundedRange(eta=eta), float(eta) if isinstance(eta, Fraction) else log(5)
-    for part in (0.02, 0.3, 0.5, 0.8, 0.98):
-        top, low = part * width, (part - 1) * width
-        one = (1 - exp(-low)) / (exp(-top) - exp(-low))  # p with p e^-top + (1 - p) e^-low = 1
-        p, q = (one, 1 - one), (one * exp(-top), (1 - one) * exp(-low))
-        for order in (1.0, 1.5, 3.0, 20.0):
-            if order == 1:
-                truth = one * top + (1 - one) * low
-            else:
-                truth = log(sum(a**order * b ** (1 - order) for a, b in zip(p, q, strict=True))) / (order - 1)
-            assert truth <= m.rdp(Fraction(order)) * (1 + 1e-9)
-            assert truth / order <= m.rho * (1 + 1e-9)
-        for epsilon in (0.0, width / 3):
-            truth = sum(max(a - exp(epsilon) * b, 0) for a, b in zip(p, q, strict=True))
-            assert truth <= m.delta_at(epsilon=epsilon) * (1 + 1e-9)
-            if part == 0.5:
-                assert m.delta_bounds(epsilon=epsilon)[0] <= m.delta_at(epsilon=epsilon)
-    steepest = max(
-        (one * top + (1 - one) * (top - width))
-        for top in (width * n / 4000 for n in range(1, 4000))
-        for one in [(1 - exp(width - top)) / (exp(-top) - exp(width - top))]
-    )
-    assert m.rdp(1) == pytest.approx(steepest, rel=1e-5)
+@pytest.mark.parametrize("seed", range(20))
+def test_no_path_of_pure_dp_steps_exceeds_the_group_bound(seed: int) -> None:
+    rng = Random(seed)
+    size, outcomes = rng.randint(2, 5), rng.randint(2, 5)
+    path = [explicit.normalised([rng.randint(1, 9) for _ in range(outcomes)])]
+    for _ in range(size):
+        path.append(explicit.normalised([mass * rng.choice((1, 2, 3)) for mass in path[-1]]))
+    step = max(max(a / b, b / a) for p, q in pairwise(path) for a, b in zip(p, q, strict=True))
+    bound = PureDP(epsilon=Log(step)).group(size)
+    pair = LossPair(p=path[0], q=path[-1])
+    assert pair.rho_bounds[0] <= bound.rho
+    assert all(pair.rdp(order) <= bound.rdp(order) for order in ORDERS)
+
+
+FEW_ORDERS = (1, "1.01", 1.5, 2, 5, 32, 1000, float("inf"))
+
+
+@pytest.mark.parametrize("seed", range(30))
+def test_no_pair_of_bounded_variation_exceeds_pure_dp_of_that_variation(seed: int) -> None:
+    """Random pairs on several outcomes, of losses anywhere in [-epsilon, epsilon]."""
+    rng = Random(seed)
+    p = explicit.normalised([rng.randint(1, 1000) for _ in range(rng.randint(2, 6))])
+    q = explicit.normalised([mass * rng.randint(500, 2000) for mass in p])
+    largest = max(max(a / b, b / a) for a, b in zip(p, q, strict=True))
+    bound = PureDP(epsilon=Log(largest), total_variation=explicit.total_variation(p, q))
+    pair = LossPair(p=p, q=q)
+    assert pair.rho_bounds[0] <= bound.rho
+    for order in FEW_ORDERS:
+        assert pair.rdp(order) <= nextafter(bound.rdp(order), 1e308)
+
+
+@pytest.mark.parametrize(
+    "m",
+    [
+        Staircase(epsilon=1),
+        DiscreteStaircase(epsilon=1, sensitivity=5, r=2),
+        PureDP(epsilon=1, total_variation="0.1"),
+        LossPair(["1/2", "1/2"], ["1/4", "3/4"]),
+    ],
+    ids=repr,
+)
+def test_a_group_bound_from_pure_dp_is_not_called_tight(m: Mechanism) -> None:
+    group = m.group(2)
+    assert isinstance(group, PureGroup)
+    assert not group.is_tight
+    assert not (3 * group).is_tight
+    assert group.rho_bounds[0] == group.epsilon_bounds(delta="0.01")[0] == 0
+    assert group.rho_bounds[1] >= m.rho
+    assert m.group(1) == m
+
+
+def test_of_all_of_pure_dp_the_group_bound_is_tight() -> None:
+    assert PureDP(epsilon=1).group(3) == DiscreteLaplace(epsilon=3, sensitivity=3)
+    assert PureDP(epsilon=1).group(3).is_tight
+    bound, attained = PureGroup(epsilon=3, size=3), DiscreteLaplace(epsilon=3, sensitivity=3)
+    assert bound.rho == attained.rho
+    assert bound.epsilon_at(delta="0.01") == attained.epsilon_at(delta="0.01")

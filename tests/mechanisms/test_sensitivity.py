@@ -9,7 +9,17 @@ from functools import cache
 import pytest
 
 import zcdp
-from zcdp import L1, L2, L0LInf, L1LInf, Sensitivity
+from zcdp import (
+    L1,
+    L2,
+    DiscreteLaplace,
+    L0LInf,
+    L1LInf,
+    Laplace,
+    Mechanism,
+    Plan,
+    Sensitivity,
+)
 
 HALF = Fraction(1, 2)
 Move = tuple[Fraction, ...]
@@ -129,3 +139,37 @@ def test_integers_that_cannot_move_are_refused(bound: Sensitivity, name: str) ->
 def test_a_bound_must_be_positive(make: object, message: str) -> None:
     with pytest.raises(ValueError, match=message):
         make()  # type: ignore[operator]
+
+
+def forms(m: Mechanism) -> Iterator[Mechanism]:
+    yield eval(repr(m))
+    [(parsed, _)] = Plan.parse(repr(3 * m)).parts
+    yield parsed  # type: ignore[misc]
+    [(loaded, _)] = Plan.from_json((3 * m).to_json()).parts
+    yield loaded  # type: ignore[misc]
+
+
+@pytest.mark.parametrize("bound", [L1("2.5"), L2("2.5"), L2(1), L2(7), L0LInf(3, "2.5"), L1LInf(7, 3)], ids=repr)
+@pytest.mark.parametrize("kind", [Laplace, DiscreteLaplace])
+def test_a_sensitivity_is_kept_as_it_was_given(kind: type[Laplace | DiscreteLaplace], bound: Sensitivity) -> None:
+    m = kind(scale=3, sensitivity=bound)
+    assert m.sensitivity == bound
+    assert repr(bound) in repr(m)
+    for again in forms(m):
+        assert again == m
+        assert again.sensitivity == bound  # type: ignore[attr-defined]
+        assert again.epsilon_at(delta="0.01") == m.epsilon_at(delta="0.01")
+
+
+def test_lengths_that_are_square_roots_are_exact() -> None:
+    """Two cells that move by 1 have the length sqrt(2), and three steps of it 3 sqrt(2)."""
+    plain = zcdp.Gaussian(sigma=10, sensitivity="sqrt(2)")
+    assert plain.exact_rho == zcdp.Gaussian(sigma=10, sensitivity=zcdp.L0LInf(2, 1)).exact_rho == Fraction(1, 100)
+    assert repr(plain) == "Gaussian(sigma=10, sensitivity=L2('sqrt(2)'))"
+    assert zcdp.Plan.parse(repr(plain)).parts[0][0].exact_rho == Fraction(1, 100)
+    assert plain.group(3).exact_rho == Fraction(9, 100)
+    assert zcdp.L2("sqrt(2.25)") == zcdp.L2("1.5")
+    with pytest.raises(ValueError, match=r"b \(sqrt\(2\)\) must be a rational number for Laplace and logistic noise"):
+        zcdp.Laplace(scale=1, sensitivity=zcdp.L2("sqrt(2)"))
+    whole = zcdp.DiscreteGaussian(sigma=10, sensitivity="sqrt(6.5)")  # whole moves: squares of at most 6 in all
+    assert (whole.exact_rho, repr(whole)) == (Fraction(3, 100), "DiscreteGaussian(sigma=10, sensitivity=L2('sqrt(6)'))")

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections import Counter
+from contextlib import suppress
 from fractions import Fraction
 from itertools import combinations_with_replacement, product
-from math import exp, log, sqrt
+from math import comb, exp, log, sqrt
 
 import mpmath
 import numpy as np
@@ -17,6 +18,8 @@ from zcdp import (
     Gaussian,
     Log,
     Mechanism,
+    NotCertified,
+    OptimizedUnaryEncoding,
     Plan,
     RandomizedResponse,
     Shuffled,
@@ -331,3 +334,57 @@ def test_curve_and_rho_are_not_below_those_of_any_input(clients: int, k: int, ra
     assert m.pure_epsilon == pytest.approx(max(float(np.log(p / q).max()) for p, q in pairs), rel=1e-9)
     assert not m.is_tight
     assert m.relation is Relation.REPLACE
+
+
+def test_tiny_losses_that_are_shuffled_are_answered_or_refused_in_words() -> None:
+    for clients in (1, 2, 1000):
+        with suppress(NotCertified):
+            assert Shuffled(RandomizedResponse(epsilon="1e-12", k=3), clients=clients).rho < 1e-23
+    with pytest.raises(ValueError, match=r"must be at most 10\^12"):
+        Shuffled(RandomizedResponse(epsilon=1, k=3), clients="1e13")
+
+
+# Shuffled reports of small losses, where the likeliest value of Y is the smallest one: not below the truth.
+
+
+def counts(ones: int, clients: int, keep: Fraction) -> list[Fraction]:
+    """The law of how many reports are 1 where so many clients hold 1: binary randomized response, exactly."""
+    law = [Fraction(0)] * (clients + 1)
+    for a in range(ones + 1):
+        for b in range(clients - ones + 1):
+            held = comb(ones, a) * keep**a * (1 - keep) ** (ones - a)
+            other = comb(clients - ones, b) * (1 - keep) ** b * keep ** (clients - ones - b)
+            law[a + b] += held * other
+    return law
+
+
+@pytest.mark.parametrize("clients", [2, 3, 5, 9])
+@pytest.mark.parametrize(("ratio", "growth"), [("3/2", "11/10"), ("3/2", "5/4"), ("6/5", "21/20"), ("9/5", "6/5")])
+def test_delta_is_not_below_that_of_any_inputs(clients: int, ratio: str, growth: str) -> None:
+    e, g = Fraction(ratio), Fraction(growth)  # e^eps0 < 2: no report is likelier than not to be blank
+    keep = e / (1 + e)
+    mechanism = Shuffled(RandomizedResponse(epsilon=Log(e), k=2), clients=clients)
+    from math import log, nextafter
+
+    epsilon = nextafter(log(g), 0.0)  # hardly below log g, where delta is hardly larger
+    found = mechanism.delta_at(epsilon=epsilon)
+    for others in range(clients):
+        p, q = counts(others + 1, clients, keep), counts(others, clients, keep)
+        for one, two in ((p, q), (q, p)):
+            true = sum((max(a - g * b, Fraction(0)) for a, b in zip(one, two, strict=True)), Fraction(0))
+            assert found >= float(true) * (1 - 1e-12), (others, float(true))
+
+
+# What shuffled randomized response attains is no lower end of another randomizer.
+
+
+@pytest.mark.parametrize("kind", [RAPPOR, OptimizedUnaryEncoding])
+def test_one_client_by_unary_encoding(kind: type) -> None:
+    """One report alone: the total variation of two bits, well below tanh(epsilon/2) of randomized response."""
+    p, q = (exp(0.5) / (1 + exp(0.5)), 1 / (1 + exp(0.5))) if kind is RAPPOR else (0.5, 1 / (1 + exp(1.0)))
+    rows = [(p * (1 - q), q * (1 - p)), (q * (1 - p), p * (1 - q)), (p * q, q * p), ((1 - p) * (1 - q),) * 2]
+    for at in (0.0, 0.25, 0.5):
+        true = sum(max(a - exp(at) * b, 0.0) for a, b in rows)
+        lower, upper = Shuffled(kind(epsilon=1), clients=1).delta_bounds(epsilon=at)
+        assert lower <= true * (1 + 1e-12), at
+        assert upper >= true * (1 - 1e-12), at

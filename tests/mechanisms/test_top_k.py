@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
-from itertools import permutations
-from math import exp, log, tanh
+from itertools import permutations, product
+from math import exp, log, sqrt, tanh
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
+from independent.bits import seeded
 from mpmath import mp
 from neighbours.selection import Winner, exponential, laplace_max, peeled, permute_and_flip
 
+import zcdp
 from zcdp import BoundedRange, DiscreteGaussian, ExponentialMechanism, PermuteAndFlip, Plan, ReportNoisyMax, TopK
 from zcdp.accounting.baselines import PURE, usual
 from zcdp.plans.plan_file import PlanFileError, read_plan
@@ -244,3 +247,41 @@ def test_refusals() -> None:
         ExponentialMechanism(epsilon=1, monotone="yes")
     with pytest.raises(ValueError, match="must be a rational number, which k"):
         TopK(epsilon="log(3)", k=2)
+
+
+SIZE = 6000
+
+
+@pytest.fixture(autouse=True)
+def seeded_bits(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("zcdp.samplers.source._fill", seeded(29))
+
+
+def check(found: Any, chance: float) -> None:
+    assert float(np.mean(found)) == pytest.approx(chance, abs=5 * sqrt(chance * (1 - chance) / SIZE))
+
+
+@pytest.mark.parametrize("monotone", [False, True])
+def test_outputs_of_top_k_tell_which_of_two_tied_groups_was_selected_from(monotone: bool) -> None:
+    """Four candidates that are ahead fall behind four others: how often the first selection is of the former."""
+    m = zcdp.TopK(epsilon=4, k=2, monotone=monotone)
+    rate = 2.0 if monotone else 1.0
+    laws = [
+        _of_first_group([1.0] * 4 + [0.0] * 4, rate),
+        _of_first_group([0.0] * 4 + [0.0 if monotone else 1.0] * 4, rate),
+    ]
+    for outputs, law in zip(m.neighbouring_outputs(SIZE), laws, strict=True):
+        for many, chance in enumerate(law):
+            check(outputs == many, chance)
+
+
+def _of_first_group(scores: list[float], rate: float) -> list[float]:
+    """The law of how many of two selections by Gumbel noise are among the first four."""
+    first = exponential(scores, rate)
+    found = [0.0] * 3
+    for i, j in product(range(8), repeat=2):
+        if i != j:
+            left = [n for n in range(8) if n != i]
+            second = exponential([scores[n] for n in left], rate)[left.index(j)]
+            found[(i < 4) + (j < 4)] += float(first[i] * second)
+    return found

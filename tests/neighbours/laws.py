@@ -6,9 +6,8 @@ from fractions import Fraction
 from random import Random
 
 import zcdp
-from neighbours import rows_noise, rows_reports, rows_sampled, rows_selection  # noqa: F401 - they fill the table
+from neighbours.case import Case, Row, some_rows
 from neighbours.checks import Tally, hold
-from neighbours.table import Case, Row
 from neighbours.truth import WAYS, Truth, adaptive, coarse, facing
 from zcdp import Plan
 
@@ -48,7 +47,7 @@ def group(row: Row, seed: int, tally: Tally, *, effort: int = 4) -> None:
 def mixed(first: Row, seed: int, tally: Tally, *, effort: int = 3) -> None:
     """Two to four kinds of mechanism, each so many times, neighbours and directions mixed."""
     rng = seeded("mixed", first.name, seed)
-    rows = [first, *rng.sample(first.beside(), rng.randint(1, 3))]
+    rows = [first, *some_rows(rng, first.beside(), rng.randint(1, 3))]
     parts = [(row.draw(rng, effort), rng.randint(1, 3)) for row in rows]
     plan = Plan.sum_of(*(count * case.mechanism for case, count in parts))
     hold(tally, plan, Truth(parts, rng, effort), rng)
@@ -57,7 +56,7 @@ def mixed(first: Row, seed: int, tally: Tally, *, effort: int = 3) -> None:
 def adapted(first: Row, seed: int, tally: Tally) -> None:
     """Two or three runs where the next neighbours are chosen by what came out so far: delta and epsilon only."""
     rng = seeded("adapted", first.name, seed)
-    rows = [first, *rng.choices(first.beside(), k=rng.randint(1, 2))]
+    rows = [first, *some_rows(rng, first.beside(), rng.randint(1, 2))]
     if rng.random() < 0.5:
         rows = [first] * len(rows)
     case = first.draw(rng, 3)

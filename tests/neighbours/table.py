@@ -1,94 +1,9 @@
-"""What a row of the table is: a mechanism of the library beside the true laws of its neighbouring inputs."""
+"""The table: the rows that tests/rows has for every mechanism."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass
-from fractions import Fraction
-from math import exp, log
-from random import Random
+from rows import every
 
-from neighbours.law import Pair
-from zcdp import Mechanism
+from neighbours.case import Row
 
-
-@dataclass(frozen=True)
-class Case:
-    """One mechanism with its parameters, and neighbours of it: the first is expected to be the worst, or next to it."""
-
-    mechanism: Mechanism
-    pairs: Sequence[Pair]
-    limits: Sequence[Pair] = ()
-    """Pairs that admissible ones come as near to as one likes: the supremum over neighbours has them too."""
-    family: Callable[[float], Pair] | None = None
-    """Neighbours along a parameter from 0 to 1, one of which is the worst at each order."""
-    group: Callable[[int], Sequence[Pair]] | None = None
-    """Inputs at a distance of so many neighbours; None: every two inputs are neighbours already."""
-    far_limits: Callable[[int], Sequence[Pair]] | None = None
-    """As `limits`, for inputs at a distance."""
-    far_family: Callable[[int], Callable[[float], Pair]] | None = None
-    """As `family`, for inputs at a distance."""
-    every: bool = False
-    """Whether these pairs are all that there are, and each use may meet any of them, in either order."""
-    ordered: bool = False
-    """Whether all uses, of all such mechanisms, meet their pairs in one and the same order."""
-    far_rho: float = 0.0
-    """What the ratio of divergence and order comes near to as the order grows; 0 where losses are bounded."""
-
-
-Draw = Callable[[Random, int], Case]
-"""A random case with so many random neighbours beside the corners."""
-
-
-@dataclass(frozen=True)
-class Row:
-    """A mechanism, the kind of sensitivity that it is given ("none" if it has no such parameter), and a variant."""
-
-    mechanism: type[Mechanism]
-    sensitivity: str
-    variant: str
-    draw: Draw
-    deep: bool = False
-    """Whether a row that differs little from it is enough but in deep runs."""
-
-    @property
-    def name(self) -> str:
-        return "-".join(part for part in (self.mechanism.__name__, self.sensitivity, self.variant) if part)
-
-    @property
-    def is_ordered(self) -> bool:
-        """Whether its neighbours differ by a record that one of them lacks."""
-        return self.variant.startswith("ordered")
-
-    @property
-    def relation(self) -> str:
-        """Which neighbours it is stated for; scores that all move one way are those of a person more or less."""
-        if self.is_ordered or self.variant.endswith(("monotone", "add_remove")):
-            return "add_remove"
-        fixed = self.variant.startswith("fixed size") or self.mechanism.__name__ == "Shuffled"
-        return "replace" if fixed or self.mechanism.local else "either"
-
-    def beside(self) -> list[Row]:
-        """Rows that compose with this one, and with each other."""
-        other = "replace" if self.relation == "add_remove" else "add_remove"
-        return [row for row in ROWS if row.variant != "zero" and row.relation != other]
-
-
-ROWS: list[Row] = []
-
-
-def row(
-    mechanism: type[Mechanism], sensitivity: str = "none", variant: str = "", *, deep: bool = False
-) -> Callable[[Draw], Draw]:
-    """Enters a function that draws cases into the table."""
-
-    def enter(draw: Draw) -> Draw:
-        ROWS.append(Row(mechanism, sensitivity, variant, draw, deep))
-        return draw
-
-    return enter
-
-
-def some_epsilon(rng: Random, low: float = 0.02, high: float = 5) -> Fraction:
-    """Log-uniform, with three digits or so."""
-    return Fraction(max(1, round(1000 * exp(rng.uniform(log(low), log(high))))), 1000)
+ROWS: list[Row] = every("NEIGHBOURS")

@@ -9,10 +9,11 @@ from random import Random
 import pytest
 
 from neighbours import laws, noise
+from neighbours.case import Case, Row
 from neighbours.checks import Tally
 from neighbours.law import Pair
 from neighbours.moves import squares
-from neighbours.table import ROWS, Case, Row
+from neighbours.table import ROWS
 from neighbours.truth import Truth
 from zcdp import (
     L2,
@@ -34,11 +35,38 @@ EVERY = pytest.mark.parametrize("row", SHALLOW, ids=[row.name for row in SHALLOW
 LEAST: dict[Law, int] = {laws.one: 36, laws.group: 36, laws.mixed: 18, laws.adapted: 2}  # comparisons under one seed
 VARIED = {Channel, DiscreteLaplace, TruncatedGeometric}  # two cases do not show all that can be wrong with these
 QUICK = {  # seeds of several kinds that are quick, where the first takes seconds
-    "Channel-none-zero": 1,
-    "Laplace-L2": 2,
-    "MemoizedRAPPOR-none": 1,
+    "BinaryRandomizedResponse-none": 1,
+    "BoundedRange-none": 5,
+    "DiscreteGaussian-L0LInf": 2,
+    "DiscreteLaplace-L2": 3,
+    "DiscreteLaplace-scalar": 1,
+    "Gaussian-L1LInf": 1,
+    "HadamardResponse-none": 2,
+    "HadamardResponse-none-blocks": 3,
+    "LinearHashing-none": 1,
+    "LocalHashing-none": 2,
+    "LocalHashing-none-random": 1,
+    "LossPair-none": 2,
+    "LossPair-none-steps": 4,
+    "MemoizedRAPPOR-none": 2,
+    "PureDP-none": 1,
     "PureDP-none-total variation": 1,
-    "TruncatedGeometric-scalar": 1,
+    "PureGroup-none-add_remove": 1,
+    "ReportNoisyMax-none-exponential": 1,
+    "Shuffled-none": 4,
+    "SparseVector-none": 2,
+    "SparseVector-none-monotone": 1,
+    "Subsampled-none-fixed size integers": 1,
+    "Subsampled-none-ordered": 3,
+}
+QUICK_GAMES = {  # and of adversaries that adapt
+    "DiscreteGaussian-L0LInf": 2,
+    "DiscreteLaplace-L2": 1,
+    "Logistic-scalar": 1,
+    "Subsampled-none-fixed size integers": 1,
+    "Subsampled-none-ordered": 1,
+    "TopK-none-exponential": 1,
+    "TopK-none-gumbel": 2,
 }
 DEEP: dict[Law, range] = {
     laws.one: range(100, 110),
@@ -86,7 +114,7 @@ def test_several_kinds(row: Row) -> None:
 
 @EVERY
 def test_an_adversary_that_adapts(row: Row) -> None:
-    _run(laws.adapted, row, 0)
+    _run(laws.adapted, row, QUICK_GAMES.get(row.name, 0))
 
 
 @pytest.mark.parametrize(

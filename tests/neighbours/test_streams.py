@@ -9,10 +9,10 @@ from math import exp, log
 import pytest
 
 from neighbours import streams
+from neighbours.case import some_epsilon
 from neighbours.law import Law
 from neighbours.laws import seeded
 from neighbours.peak import peak
-from neighbours.table import some_epsilon
 from zcdp import SparseVector
 from zcdp.mechanisms.selection import sparse_vector_lower as stream
 

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import pytest
-from flint import acb, arb, arb_series
+from flint import acb, arb, arb_series, ctx
 from table import EVERYDAY_ROWS
 
-from zcdp import BoundedRange, DiscreteGaussian, Mechanism
+from zcdp import BoundedRange, DiscreteGaussian, Mechanism, NotCertified
 from zcdp.numeric.balls import at_precision
-from zcdp.numeric.functions import derivatives, expm1, log1p, sinhc
+from zcdp.numeric.functions import coefficient, derivatives, expm1, log1p, sinhc
 
 CLASSES = (BoundedRange,)  # envelopes with an analytic formula
 ANALYTIC = [
@@ -68,3 +68,34 @@ def test_sinhc_near_zero_does_not_cancel(centre: int) -> None:
         assert found[n].overlaps(truth[n])
         if centre >= 17 and n < 3:
             assert found[n].rel_accuracy_bits() > 90
+
+
+def test_series_of_exponentials_and_logarithms_have_all_their_coefficients() -> None:
+    from flint import arb_series
+
+    def asked() -> None:
+        x = arb_series([arb(0.25), 2, 1], prec=3)
+        for found, plain in ((expm1(x), x.exp() - 1), (log1p(x), (1 + x).log())):
+            assert found.prec == 3
+            assert all(found[n].overlaps(plain[n]) for n in range(3))
+
+    at_precision(100, asked)
+
+
+@pytest.mark.parametrize("cap", [0, 1, 2, 3, 50])
+def test_the_callers_series_length_does_not_matter(cap: int) -> None:
+    rows = [m for m in EVERYDAY_ROWS[::40] if not m.is_envelope or isinstance(m, BoundedRange)]
+    expected = [m.rdp(1) for m in rows]
+    before, ctx.cap = ctx.cap, cap
+    try:
+        assert [m.rdp(1) for m in rows] == expected
+        assert ctx.cap == cap
+    finally:
+        ctx.cap = before
+
+
+def test_a_missing_term_of_a_series_is_an_error() -> None:
+    with pytest.raises(NotCertified):
+        coefficient(arb_series([1, 2], prec=2), 2)
+    x = arb_series([3, 1], prec=3)
+    assert derivatives(x * x)[2].contains(2)

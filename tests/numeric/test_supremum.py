@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from contextlib import suppress
 from fractions import Fraction
+from itertools import product
 from math import exp, expm1, fsum, log, log1p, sqrt
 
 import pytest
@@ -11,9 +12,11 @@ from flint import arb
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from mpmath import mp, mpf
+from table import EVERYDAY_ROWS
 
+from zcdp import Mechanism
 from zcdp.numeric.balls import Undecided, at_precision, lift
-from zcdp.numeric.supremum import Convex, _exceeds, steepest_ratio
+from zcdp.numeric.supremum import Convex, _exceeds, _nonnegative, steepest_ratio
 from zcdp.privacy.envelope import FinitePair
 
 MASSES = st.lists(st.integers(1, 1000), min_size=2, max_size=5)
@@ -268,3 +271,38 @@ def test_the_variance_of_all_uses_of_a_part_is_charged() -> None:
             assert _exceeds(all_of_them, arb(below)) is not None
 
     at_precision(128, run)
+
+
+def test_nonnegative_against_exact_arithmetic() -> None:
+    values = [Fraction(n, 4) for n in range(-8, 9, 2)] + [Fraction(1, 64), Fraction(-1, 64)]
+    seen = set()
+    for g0, g1, m, h in product(values, values, values, [Fraction(1, 4), Fraction(1), Fraction(3)]):
+        points = [Fraction(0), h] + ([-g1 / m] if m > 0 and 0 < -g1 / m < h else [])
+        truth = min(g0 + g1 * d + m * d * d / 2 for d in points) >= 0
+        assert _nonnegative(*(arb(v.numerator) / v.denominator for v in (g0, g1, m, h))) == truth, (g0, g1, m, h)
+        seen.add(truth)
+    assert seen == {True, False}
+
+
+def test_nonnegative_believes_only_certain_signs() -> None:
+    wide = arb(0, 1e-3)
+    for bad in ((wide, arb(1), arb(1)), (arb(1), arb(-1, 1e-3), arb(0)), (arb("0.5"), arb(-1), arb(1, 1e-3))):
+        assert not _nonnegative(*bad, arb(1))
+
+
+@pytest.mark.parametrize("m", [m for m in EVERYDAY_ROWS[::17] if m.is_tight and 0.01 < m.pure_epsilon < 50], ids=repr)
+def test_a_bound_is_proven_just_above_rho_and_not_below(m: Mechanism) -> None:
+    lower, upper = m.rho_bounds
+
+    def attempt() -> None:
+        for curve in m.convexes():
+            assert _exceeds(curve, arb(upper) * (1 + arb(10) ** -6)) is None
+        proven_below = 0
+        for curve in m.convexes():
+            try:
+                proven_below += _exceeds(curve, arb(lower) * (1 - arb(10) ** -6)) is None
+            except Undecided:
+                continue
+        assert proven_below < len(m.convexes())
+
+    at_precision(256, attempt)

@@ -4,18 +4,18 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from fractions import Fraction
-from random import Random
 
-import numpy as np
+import mpmath
 import pytest
 from flint import acb, arb, arb_series
 from mpmath import mp, mpc, mpf
 
+from zcdp import DiscreteGaussian
 from zcdp.numeric import theta
-from zcdp.numeric.balls import Undecided, above, at_precision, below, settled, thin, trusted
-from zcdp.numeric.doubles import decays, power, wave_table, waves
-from zcdp.numeric.quadrature import Phases, octaves
-from zcdp.numeric.theta import Theta
+from zcdp.numeric import theta as gaussian_sum
+from zcdp.numeric import theta as gaussian_wave
+from zcdp.numeric.balls import Undecided, at_precision, lift
+from zcdp.numeric.theta import GaussianWave, Theta, mass_beyond, second_moment
 
 
 @pytest.fixture(autouse=True)
@@ -85,70 +85,88 @@ def test_theta_of_narrow_noise_and_of_wide_noise_are_one_function(monkeypatch: p
             assert holds(found.imag, truth.imag)
 
 
-def test_waves_and_decays_in_doubles_are_as_near_as_is_said() -> None:
-    """Each of 700 indices of every size, below 1024 and far above; and arguments across the table's steps."""
-    random = Random(8)
-    for angle in (0.001, 1.0, -2.5, 3.14159, 500.25):
-        small = np.array(sorted([*random.sample(range(1024), 40), 0, 1, 511, 512, 1023]))
-        large = np.array([random.randrange(1 << bits) for bits in range(11, 31)] + [1024, 1025, 1 << 20, (1 << 30) - 1])
-        table = at_precision(128, lambda a=angle, k=small: wave_table([arb(a), arb(a) / 7], k))
-        for indices, units in ((small, 6), (large, 32)):
-            found = at_precision(128, lambda a=angle, k=indices: waves(arb(a), k))
-            for k, value in zip(indices.tolist(), found.tolist(), strict=True):
-                assert abs(mpc(value) - mp.expj(mpf(angle) * k)) <= mpf(units) * mpf(2) ** -53
-        for row, part in zip(table, (mpf(angle), mpf(angle) / 7), strict=True):
-            for k, value in zip(small.tolist(), row.tolist(), strict=True):
-                assert abs(mpc(value) - mp.expj(part * k)) <= 6 * mpf(2) ** -53 + k * mpf(2) ** -61
-    x = np.concatenate(
-        [np.linspace(0, 66, 700), np.arange(66) + 1 / 32, np.nextafter(np.arange(1, 66) / 32, 0), [64.0]]
-    )
-    for place, value in zip(x.tolist(), decays(x).tolist(), strict=True):
-        assert abs(mpf(value) - mp.exp(-mpf(place))) <= mpf(2) ** -50
-    base = np.array([0.9 + 0.3j, -0.2j, 1.1 + 0j])
-    for count in (1, 2, 3, 6, 7, 12, 33):
-        assert power(base, count) == pytest.approx(base**count, rel=1e-12)
+# Terms of proofs that hardly ever matter: each in a case in which the answer would be wrong without it.
 
 
-@pytest.mark.parametrize("kept", [[0, 1, 2, 3], [0, 31, 32, 33, 64], [5, 700, 701, 5000], list(range(70))])
-def test_sums_over_phases_are_those_of_every_node(kept: list[int]) -> None:
-    """Of value_k e^{-i k angle}, the real part, for several rows at once."""
-    random = Random(2)
-    rows = [[complex(random.random() - 0.5, random.random() - 0.5) for _ in kept] for _ in range(3)]
-
-    def asked(angle: float) -> list[float]:
-        phases = Phases(kept)
-        matrix = phases.spread([[acb(one.real, one.imag) for one in row] for row in rows])
-        return [float(x) for x in phases.sums(matrix, arb(angle))]
-
-    for angle in (0.0, 0.1, -1.3, 40.0):
-        truth = [sum((v * np.exp(-1j * k * angle)).real for k, v in zip(kept, row, strict=True)) for row in rows]
-        assert at_precision(128, lambda a=angle: asked(a)) == pytest.approx(truth, abs=1e-9)
+def contains(ball: arb, truth: mpf) -> bool:
+    """Whether the truth, known to many digits, is in the ball."""
+    ends = at_precision(512, lambda: [end.str(60, radius=False) for end in (ball.lower(), ball.upper())])
+    lower, upper = map(mpf, ends)
+    return bool(lower - abs(lower) * mpf(10) ** -45 <= truth <= upper + abs(upper) * mpf(10) ** -45)
 
 
-def test_octaves_cover_every_node_once() -> None:
-    for last in (8, 9, 16, 17, 100, 4096, 5000):
-        cells = octaves(last)
-        assert [k for begin, end in cells for k in range(begin + 1, end + 1)] == list(range(9, last + 1))
+def masses(variance: Fraction, far: int) -> list[mpf]:
+    v = mpf(variance.numerator) / variance.denominator
+    return [mp.exp(-(mpf(x) ** 2) / (2 * v)) for x in range(far + 1)]
 
 
-def test_only_thin_balls_are_trusted() -> None:
-    third = at_precision(128, lambda: arb(1) / 3)
-    assert trusted(third) == 1 / 3
-    wide = arb(1, 1e-9)
-    for ball in (wide, arb("nan"), arb.pos_inf(), arb(0, 1e-30)):
-        with pytest.raises(Undecided):
-            trusted(ball)
-    assert trusted(wide, within=1e-8) == 1
-    assert trusted(arb(0, 1e-30), within=1e-29) == 0
-    for within in (0.0, 1e-10):
-        with pytest.raises(Undecided):
-            thin(wide, within=within)
-    asked = []
+@pytest.mark.parametrize("variance", ["1/2", "2", "9", "100", "2500/3"])
+def test_the_rest_of_euler_and_maclaurins_formula_is_charged(monkeypatch: pytest.MonkeyPatch, variance: str) -> None:
+    """The mass beyond h of a discrete Gaussian, by the formula where a sum would do as well."""
+    v = Fraction(variance)
+    far = int(12 * float(v) ** 0.5) + 12
+    with mp.workdps(60):
+        mass = masses(v, 3 * far)
+        whole = mass[0] + 2 * sum(mass[1:])
+        for h in sorted({1, 2, far // 12, far // 6, far // 3, far}):
+            truth = 2 * sum(mass[h + 1 :]) / whole
+            plain = at_precision(256, lambda h=h: mass_beyond(h, v))
+            with monkeypatch.context() as patch:
+                patch.setattr(gaussian_sum, "MOST_TERMS", 0)
+                by_formula = at_precision(256, lambda h=h: mass_beyond(h, v))
+            assert contains(plain, truth)
+            assert contains(by_formula, truth)
+            assert by_formula.rad() <= arb("0.0125") / lift(v) ** arb(1.5)
 
-    def later() -> float:
-        asked.append(1)
-        return trusted(1 - (1 - arb(2) ** -200))
 
-    assert settled(later) == 2.0**-200
-    assert len(asked) > 1
-    assert below(third) <= 1 / 3 <= above(third)
+@pytest.mark.parametrize("variance", ["1/7", "1/10", "1/50", "1/6", "1/5", "4"])
+@pytest.mark.parametrize("bits", [0, 5, 200])
+def test_terms_of_a_second_moment_that_are_left_out_are_charged(
+    monkeypatch: pytest.MonkeyPatch, variance: str, bits: int
+) -> None:
+    monkeypatch.setattr(gaussian_sum, "working_bits", lambda: bits)
+    v = Fraction(variance)
+    with mp.workdps(60):
+        mass = masses(v, 60)
+        truth = 2 * sum(x * x * one for x, one in enumerate(mass)) / (mass[0] + 2 * sum(mass[1:]))
+        assert contains(at_precision(256, lambda: second_moment(v)), truth)
+
+
+@pytest.mark.parametrize("variance", ["1/50", "1/7", "1/6", "1/3", "1", "20", "300"])
+@pytest.mark.parametrize("left_out", [1, 3, 12, 60])
+def test_waves_of_a_discrete_gaussian_that_are_left_out_are_charged(
+    monkeypatch: pytest.MonkeyPatch, variance: str, left_out: int
+) -> None:
+    """E cos(angle X), from few terms and from many; at half a turn the two nearest images weigh the same."""
+    monkeypatch.setattr(gaussian_wave, "LEFT_OUT", left_out)
+    v = Fraction(variance)
+    with mp.workdps(60):
+        mass = masses(v, int(20 * float(v) ** 0.5) + 40)
+        whole = mass[0] + 2 * sum(mass[1:])
+        for angle in ("0", "0.001", "0.3", "2", "3.14", "3.15", "6", "40.7"):
+            waves = mass[0] + 2 * sum(m * mp.cos(mpf(angle) * x) for x, m in enumerate(mass[1:], 1))
+            ball = at_precision(256, lambda angle=angle: GaussianWave(v)(arb(angle)))
+            assert contains(ball, waves / whole), angle
+            assert left_out < 60 or ball.rad() < 1e-20
+
+
+# The second moment of a discrete Gaussian against plain sums, also of noise that is hardly ever there.
+
+
+@pytest.mark.parametrize("variance", ["1/5000", "1/50", "3/20", "1/6", "1/5", "1", "30"])
+def test_the_second_moment_is_that_of_the_sum(variance: str) -> None:
+    exact = Fraction(variance)
+    with mpmath.workdps(60):
+        v = mpmath.mpf(exact.numerator) / exact.denominator
+        masses = [mpmath.exp(-(x * x) / (2 * v)) for x in range(1, 120)]
+        truth = 2 * sum(x * x * mass for x, mass in enumerate(masses, 1)) / (1 + 2 * sum(masses))
+        found = second_moment(exact)
+        middle, radius = (mpmath.mpf(part.str(25, radius=False)) for part in (found.mid(), found.rad()))
+        assert abs(middle - truth) <= radius + truth * mpmath.mpf(10) ** -12
+
+
+def test_noise_that_is_hardly_ever_there_has_a_deviation() -> None:
+    """2 e^{-5000}, and 2 e^{-10^9}, are beyond floats: they are rounded up, at once."""
+    assert DiscreteGaussian(rho=5000).accuracy().standard_deviation == 5e-324
+    narrowest = DiscreteGaussian(rho="1e9").accuracy()
+    assert (narrowest.standard_deviation, narrowest.half_width) == (5e-324, 0)

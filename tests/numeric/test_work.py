@@ -8,16 +8,11 @@ from math import inf
 from typing import TypeVar
 
 import pytest
-from flint import acb, arb
-from hypothesis import given, settings
-from hypothesis import strategies as st
 
 from zcdp import NotCertified, Plan
 from zcdp.numeric import work
 from zcdp.numeric.balls import at_precision
-from zcdp.numeric.doubles import product
 from zcdp.numeric.work import TooMuchWork, count_functions, count_work, done, within
-from zcdp.privacy.loss.sampled_quadrature import progression
 
 T = TypeVar("T")
 
@@ -98,33 +93,3 @@ def _asked(text: str) -> list[tuple[float, float]]:
         except NotCertified:
             found.append((0.0, inf))
     return found
-
-
-@settings(max_examples=15)
-@given(st.integers(1, 40), st.integers(1, 3000), st.integers(1, 1500), st.randoms(use_true_random=False))
-def test_products_in_pieces_are_whole(rows: int, inner: int, columns: int, draw: object) -> None:
-    """Of integers so small that no order of sums matters."""
-    import numpy as np
-
-    random = np.random.default_rng(draw.randrange(2**32))  # type: ignore[attr-defined]
-    left, right = random.integers(-99, 99, (rows, inner)), random.integers(-99, 99, (inner, columns))
-    assert (product(left + 1j * left[::-1], right.astype(float)) == left @ right + 1j * (left[::-1] @ right)).all()
-    assert (product(left.astype(float), right[:, 0].astype(float)) == left @ right[:, 0]).all()
-
-
-@pytest.mark.parametrize(
-    "kept", [[0], [1], [0, 1, 2, 3], list(range(50)), [*range(9), 100, 101, 102, 5000], [0, 15, 16, 17, 10**6]]
-)
-def test_sums_along_a_line_are_those_at_its_points(kept: list[int]) -> None:
-    def check() -> None:
-        values = [acb(arb(n + 1) / 7, arb(n) / 5) for n in range(12)]
-        rates = [acb(arb(3 * n - 17) / 11, arb(n) / 10**8) for n in range(12)]
-        step = arb(1) / 13
-        found = progression(values, rates, step, kept)
-        assert len(found) == len(kept)
-        for k, value in zip(kept, found, strict=True):
-            truth = sum((v * (acb(0, step * k) * r).exp() for v, r in zip(values, rates, strict=True)), acb(0))
-            assert value.overlaps(truth)
-            assert value.rel_accuracy_bits() > 90
-
-    at_precision(128, check)

@@ -12,17 +12,16 @@ from zcdp.privacy.loss.lattice import common_lattice
 from zcdp.privacy.loss.law import Parts
 from zcdp.privacy.loss.transform import Transform
 from zcdp.privacy.profile.contour import Contour
-from zcdp.privacy.profile.engine_base import Engine
+from zcdp.privacy.profile.engine import MILLISECOND, Effort, Engine, Line, line_for_epsilon, saddle_estimate
 from zcdp.privacy.profile.finite_sum import Cut, CutSum, WholeSum, cut_degree, expanded, whole_degree
 from zcdp.privacy.profile.lattice_contour import LatticeContour
-from zcdp.privacy.profile.question import MILLISECOND, Effort, Line, line_for_epsilon, saddle_estimate
 from zcdp.privacy.profile.smoothed import Smoothed
 
 HALF, THIRD = Fraction(1, 2), Fraction(1, 3)
 
 
 def parts_of(plan: Plan) -> Parts:
-    return tuple((part.pair(), count) for part, count in plan.parts)
+    return tuple((part.pair().upper, count) for part, count in plan.parts)
 
 
 def ends(bounds: tuple[arb, arb]) -> tuple[float, float]:

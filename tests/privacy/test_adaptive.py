@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from fractions import Fraction
+from functools import cache
 
 import pytest
 from mpmath import mp, mpf
@@ -10,7 +12,7 @@ from privacy.by_engine import ends
 
 from zcdp.numeric.balls import at_precision
 from zcdp.privacy.loss.law import Game
-from zcdp.privacy.profile.adaptive import Adaptive, _Diamond, _Square
+from zcdp.privacy.profile.adaptive import Adaptive, _Diamond, _fits_diamond, _Square
 
 F = Fraction
 
@@ -38,3 +40,78 @@ def test_a_loss_that_no_ball_tells_from_epsilon_is_charged(kind: str, below: str
     lower, upper = at_precision(192, asked)
     assert lower <= truth <= upper
     assert upper <= truth * (1 + mpf("1e-9")) + mpf("1e-55")
+
+
+@pytest.fixture(autouse=True)
+def many_digits() -> Iterator[None]:
+    with mp.workdps(60):
+        yield
+
+
+def real(x: Fraction) -> mpf:
+    return mpf(x.numerator) / x.denominator
+
+
+# Rows that face either way
+
+
+def game_value(p: list[Fraction], q: list[Fraction], count: int, epsilon: Fraction) -> mpf:
+    """The best of an adversary who chooses the order of the two rows before each use."""
+    e = mp.exp(real(epsilon))
+
+    @cache
+    def value(left: int, ratio: Fraction) -> mpf:
+        if not left:
+            return max(1 - e * real(ratio), mpf(0))
+        orders = ((p, q), (q, p))
+        return max(
+            mp.fsum(real(a) * value(left - 1, ratio * b / a) for a, b in zip(one, other, strict=True))
+            for one, other in orders
+        )
+
+    return value(count, F(1))
+
+
+ROWS = {
+    "two outcomes": ([F(4, 5), F(1, 5)], [F(1, 3), F(2, 3)]),
+    "one of three is alike": ([F(3, 5), F(3, 10), F(1, 10)], [F(1, 5), F(3, 10), F(1, 2)]),
+    "nearly alike": ([F(2001, 4000), F(1999, 4000)], [F(1999, 4000), F(2001, 4000)]),
+    "far apart": ([1 - F(1, 10**9), F(1, 10**9)], [F(1, 10**8), 1 - F(1, 10**8)]),
+}
+
+
+def adaptive(p: list[Fraction], q: list[Fraction], count: int, *, few: bool | None) -> Adaptive:
+    game = Game(tuple(p), tuple(q))
+    states = _Diamond(game, count) if _fits_diamond(game) else _Square(game, count)
+    if few is not None:
+        states.few = few
+    return Adaptive(states)
+
+
+@pytest.mark.parametrize("name", ROWS)
+@pytest.mark.parametrize("few", [True, False])
+@pytest.mark.parametrize("epsilon", [F(0), F(1, 2), F(5, 2), F(9)])
+def test_the_recursion_is_the_game(name: str, few: bool, epsilon: Fraction) -> None:
+    """Last values in balls and in doubles alike."""
+    p, q = ROWS[name]
+    truth = game_value(p, q, 5, epsilon)
+    lower, upper = at_precision(192, lambda: ends(adaptive(p, q, 5, few=few).delta(epsilon)))
+    assert lower <= truth <= upper
+    assert upper - lower <= 1e-12
+
+
+@pytest.mark.parametrize(("name", "count"), [("far apart", 40), ("nearly alike", 2)])
+@pytest.mark.parametrize("below", ["1e-3", "1e-7", "3e-8", "1e-9", "5e-10", "7e-11", "1e-12", "3e-14"])
+def test_what_doubles_lose_is_charged(name: str, count: int, below: str) -> None:
+    """Forty losses of about twenty each, whose sum one double knows to 1e-13; and e^{-x} for x next to 0.
+
+    Only one state is above epsilon, so delta is its mass times (1 - e^{-below}), as small a difference.
+    """
+    p, q = ROWS[name]
+    with mp.workdps(400):
+        ratio, mass = max((p[0] / q[0], p[0]), (p[1] / q[1], p[1]), (q[0] / p[0], q[0]), (q[1] / p[1], q[1]))
+        top = count * mp.log(real(ratio))
+        epsilon = F(int(mp.floor((top - mpf(below)) * mpf(2) ** 200)), 2**200)
+        truth = real(mass) ** count * -mp.expm1(real(epsilon) - top)
+    lower, upper = at_precision(192, lambda: ends(adaptive(p, q, count, few=False).delta(epsilon)))
+    assert lower <= truth <= upper

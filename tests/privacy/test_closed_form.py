@@ -11,7 +11,7 @@ from flint import arb
 from zcdp.numeric.balls import above, at_precision, below
 from zcdp.privacy.loss import finite_law
 from zcdp.privacy.profile.closed_form import ClosedForm
-from zcdp.privacy.profile.question import Question
+from zcdp.privacy.profile.engine import Question
 
 
 def test_each_end_is_the_one_that_the_law_tells() -> None:
@@ -29,8 +29,8 @@ def test_each_end_is_the_one_that_the_law_tells() -> None:
 
 def test_it_is_offered_for_one_use_alone() -> None:
     """Of several uses, or of two kinds, the formula of one says nothing."""
-    law = finite_law([(Fraction(3, 4), Fraction(1, 4)), (Fraction(1, 4), Fraction(3, 4))], symmetric=False)
-    other = finite_law([(Fraction(2, 3), Fraction(1, 3)), (Fraction(1, 3), Fraction(2, 3))], symmetric=False)
+    law = finite_law([(Fraction(3, 4), Fraction(1, 4)), (Fraction(1, 4), Fraction(3, 4))])
+    other = finite_law([(Fraction(2, 3), Fraction(1, 3)), (Fraction(1, 3), Fraction(2, 3))])
 
     def asked(*parts: tuple[object, int]) -> bool:
         return at_precision(128, lambda: ClosedForm.offer(Question(parts, epsilon=Fraction(1, 2)))) is not None  # type: ignore[arg-type]

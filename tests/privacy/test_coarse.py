@@ -13,20 +13,20 @@ from flint import acb, arb
 from independent import profile_reference as reference
 from mpmath import mp, mpf
 
-from zcdp import DiscreteLaplace, Laplace, RandomizedResponse
+from zcdp import Laplace, RandomizedResponse
 from zcdp.numeric import theta
 from zcdp.numeric.balls import above, at_precision, below, lift
 from zcdp.numeric.theta import Theta
 from zcdp.privacy.curve import Curve, Peak
-from zcdp.privacy.loss import discrete_laplace_pair, gaussian_pair, laplace_pair
+from zcdp.privacy.loss import gaussian_pair, laplace_pair
 from zcdp.privacy.loss.law import Parts
 from zcdp.privacy.loss.transform import Transform
-from zcdp.privacy.profile import engines, float_contour
+from zcdp.privacy.profile import float_contour
+from zcdp.privacy.profile import profile as engines
 from zcdp.privacy.profile.contour import Contour
-from zcdp.privacy.profile.engine_base import Engine, Offer
+from zcdp.privacy.profile.engine import MILLISECOND, Effort, Engine, Line, Offer, Question, line_for_epsilon
 from zcdp.privacy.profile.float_contour import FloatContour
 from zcdp.privacy.profile.profile import Profile
-from zcdp.privacy.profile.question import MILLISECOND, Effort, Line, Question, line_for_epsilon
 
 LOSS, COUNT = Fraction(5, 2), 16
 LAPLACES: Parts = ((laplace_pair(LOSS), COUNT),)
@@ -165,25 +165,6 @@ def test_each_end_of_epsilon_is_sure(monkeypatch: pytest.MonkeyPatch, delta: Fra
         assert upper - lower < 0.3 * upper
 
 
-@pytest.mark.parametrize("count", [1, 7])
-def test_gaussian_noise_in_doubles_is_charged_as_often_as_it_runs(count: int) -> None:
-    """Two Laplace mechanisms and `count` Gaussians of mu = 1/5: as one Gaussian of the same mu^2, in balls."""
-    noise, epsilon = Fraction(1, 25), Fraction(1, 2)
-    parts = ((laplace_pair(Fraction(3, 10)), 2), (gaussian_pair(lambda: lift(noise)), count))
-    once = ((laplace_pair(Fraction(3, 10)), 2), (gaussian_pair(lambda: lift(count * noise)), 1))
-
-    def in_doubles() -> tuple[float, float, Fraction]:
-        contour = FloatContour(parts, 3.5, epsilon, 3e7)
-        lower, upper = contour.delta(epsilon)
-        return below(lower), above(upper), contour.mu
-
-    lower, upper, mu = at_precision(128, in_doubles)
-    smoothed = (*once, (gaussian_pair(lambda: lift(mu * mu)), 1))
-    low, high = Profile(smoothed).delta_bounds(epsilon)
-    assert lower <= high
-    assert low <= upper <= high * (1 + 1e-8)
-
-
 @pytest.mark.parametrize("bits", [1, 3, 8])
 @pytest.mark.parametrize("variance", [Fraction(1, 7), Fraction(1, 5), Fraction(1, 4), Fraction(1, 2), Fraction(1, 50)])
 @pytest.mark.parametrize("t", ["0", "0.5", "0.3"])
@@ -202,41 +183,6 @@ def test_waves_of_theta_that_are_left_out_are_charged(
         return all(Theta(variance)(point).real.overlaps(exact) for point in (arb(t), acb(arb(t))))
 
     assert at_precision(600, encloses)
-
-
-@pytest.mark.parametrize("sensitivity", [1, 2, 6, 20])
-@pytest.mark.parametrize("epsilon", [Fraction(1, 2), Fraction(3), Fraction(12)])
-def test_laplace_noise_on_both_sides_of_discrete_noise(epsilon: Fraction, sensitivity: int) -> None:
-    """Where it stands in for many atoms: here for few, whose masses are added one by one."""
-    above_it = discrete_laplace_pair(epsilon, sensitivity, listed=False)
-    [below_it] = above_it.attained(alone=True)
-    with mp.workdps(40):
-        t = mpf(epsilon.numerator) / epsilon.denominator / sensitivity
-        scale = mp.tanh(t / 2)
-        tail = scale / (1 - mp.exp(-t))
-        atoms = [(sensitivity, tail), (-sensitivity, tail * mp.exp(-t * sensitivity))]
-        atoms += [(sensitivity - 2 * i, scale * mp.exp(-t * i)) for i in range(1, sensitivity)]
-        for n in range(200):
-            point = epsilon * Fraction(n, 200)
-            e = mpf(point.numerator) / point.denominator
-            truth = mp.fsum(-mass * mp.expm1(e - t * k) for k, mass in atoms if t * k > e)
-            assert Profile(below_it).delta_bounds(point)[0] <= truth
-            assert truth <= Profile(((above_it, 1),)).delta_bounds(point)[1]
-
-
-@pytest.mark.parametrize(("count", "epsilon", "sensitivity"), [(20, "0.05", 300), (100, "0.5", 300), (5, 3, 250)])
-def test_long_discrete_laplace_noise_is_its_atoms(
-    monkeypatch: pytest.MonkeyPatch, count: int, epsilon: str, sensitivity: int
-) -> None:
-    """What takes its place where the losses are too many encloses what they give when they are listed."""
-    listed = (count * DiscreteLaplace(epsilon=epsilon, sensitivity=sensitivity)).epsilon_bounds(delta=1e-6)
-    assert listed[0] <= listed[1] <= listed[0] * (1 + 1e-12)
-    for name in ("ALWAYS_LISTED", "MOST_LISTED"):
-        monkeypatch.setattr(f"zcdp.privacy.loss.discrete_laplace_law.{name}", 1)
-    lower, upper = (count * DiscreteLaplace(epsilon=epsilon, sensitivity=sensitivity)).epsilon_bounds(delta=1e-6)
-    assert lower <= listed[1]
-    assert listed[0] <= upper
-    assert listed != (lower, upper)
 
 
 class Witnessed(Curve):

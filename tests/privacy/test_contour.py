@@ -17,8 +17,8 @@ from zcdp.privacy.loss import gaussian_pair
 from zcdp.privacy.loss.law import Parts
 from zcdp.privacy.loss.transform import Transform
 from zcdp.privacy.profile.contour import Contour
+from zcdp.privacy.profile.engine import MILLISECOND, Effort, Line, line_for_epsilon
 from zcdp.privacy.profile.profile import Profile
-from zcdp.privacy.profile.question import MILLISECOND, Effort, Line, line_for_epsilon
 
 
 def test_many_laplace_by_the_contour() -> None:

@@ -6,13 +6,17 @@ from collections.abc import Callable
 from fractions import Fraction
 from math import inf, pi
 from random import Random
+from typing import Any
 
 import numpy as np
 import pytest
-from flint import arb
+from flint import acb, arb
 from mpmath import mp, mpf
+from privacy.by_engine import HALF
 
-from zcdp.numeric.balls import at_precision
+from zcdp import Gaussian, Logistic
+from zcdp.numeric.balls import above, at_precision
+from zcdp.numeric.work import TooManyNodes
 from zcdp.privacy.loss import (
     LossLaw,
     discrete_gaussian_pair,
@@ -26,6 +30,7 @@ from zcdp.privacy.loss import (
 from zcdp.privacy.loss.decay import Decay, GaussianShare, MonotoneShare, least_distance, least_square_sine, minus_log
 from zcdp.privacy.loss.discrete_gaussian_law import _theta_decay
 from zcdp.privacy.loss.transform import Transform
+from zcdp.privacy.profile.contour import charge, choose_nodes, octaves
 
 Moment = Callable[[np.ndarray], np.ndarray]
 
@@ -87,7 +92,6 @@ def explicit(rows: list[tuple[str, str]]) -> Moment:
     return of_atoms([(float(np.log(float(p / q))), float(p)) for p, q in pairs(rows)])
 
 
-ORDERED = {"symmetric": False}
 LAWS: dict[str, tuple[LossLaw, Moment, float]] = {  # and the distance of neighbouring atoms, or so
     "two": (three_point_pair(Fraction(1)), of_atoms([(1, 1 / (1 + np.exp(-1))), (-1, 1 / (1 + np.exp(1)))]), 2.0),
     "three": (
@@ -98,7 +102,7 @@ LAWS: dict[str, tuple[LossLaw, Moment, float]] = {  # and the distance of neighb
     "few geometric": (discrete_laplace_pair(Fraction(2), 3), geometric(2, 3), 4 / 3),
     "geometric": (discrete_laplace_pair(Fraction(4), 9), geometric(4, 9), 8 / 9),
     "long geometric": (discrete_laplace_pair(Fraction(1), 40), geometric(1, 40), 1 / 20),
-    "free": (finite_law(pairs(FREE), **ORDERED), explicit(FREE), float(np.log(2.5 / 0.75))),
+    "free": (finite_law(pairs(FREE)), explicit(FREE), float(np.log(2.5 / 0.75))),
     "narrow": (discrete_gaussian_pair(Fraction(1, 10), 1), normal_on_integers(0.1, 1), 10.0),
     "one": (discrete_gaussian_pair(Fraction(1), 1), normal_on_integers(1, 1), 1.0),
     "even": (discrete_gaussian_pair(Fraction(4), 2), normal_on_integers(4, 2), 0.5),
@@ -259,3 +263,70 @@ def test_the_bound_by_theta_is_the_least_of_its_cell() -> None:
         assert found[1] == 0
         at_end = stiffness * min(d[0], d[-1]) ** 2 - 5 * np.exp(-stiffness * (1 - 2 * d.max()))
         assert found[0] <= max(at_end, 0) + 1e-12
+
+
+# Decay along a line and the nodes that are kept: bounds are lower ones, and what is left out is paid for.
+
+
+@pytest.mark.parametrize(
+    "pair",
+    [
+        laplace_pair(HALF),
+        three_point_pair(HALF, 5),
+        three_point_pair(HALF),
+        laplace_pair(Fraction(4)),
+        discrete_laplace_pair(Fraction(4), 9),
+        discrete_laplace_pair(Fraction(30), 60),
+        discrete_laplace_pair(HALF, 60),
+    ],
+)
+def test_decay_is_a_lower_bound(pair: object) -> None:
+
+    def run() -> None:
+        transform = Transform(((pair, 3),))  # type: ignore[arg-type]
+        for c in (arb("0.1"), arb(2), arb(30)):
+            decay = Decay(transform.tilt(c).shares, c)
+            size = transform.log_moment(c)
+            for low in (0.01, 0.5, 2.0, 3.1, 6.2, 12.5, 50.0, 1000.0):
+                for width in (0.0, 0.3, 2.0, inf):
+                    bound = decay.bound(np.array([low]), np.array([low + width]))[0]
+                    for step in range(40):
+                        y = low + (width if width < inf else 3 * low) * step / 40
+                        true = float(size - abs(transform.moment(c + arb(y) * acb(0, 1))).log())
+                        assert bound <= true + 1e-12
+
+    at_precision(128, run)
+
+
+def test_nodes_and_cells_are_counted() -> None:
+    def nothing(i: Any, j: Any) -> Any:
+        return i < 0
+
+    with pytest.raises(TooManyNodes):
+        choose_nodes(octaves(1 << 40), nothing, most=1000, work=10**9)
+    with pytest.raises(TooManyNodes):
+        choose_nodes(octaves(1 << 40), lambda i, j: i % 3 == 0, most=10**9, work=1000)
+    nodes = choose_nodes(octaves(1 << 20), lambda i, j: i >= 64, most=1000, work=1000)
+    assert nodes.kept == list(range(65))
+    assert sum((nodes.end - nodes.begin).tolist()) == (1 << 20) - 64
+
+
+def test_what_is_charged_covers_what_is_left_out() -> None:
+    weights, decays = np.array([0.5, 2.0, 1e-3, 3.0]), np.array([0.3, 7.77, 0.31, 1e12])
+    exact = sum(w * np.exp(-d) for w, d in zip(weights, decays, strict=True))
+    assert exact <= above(charge(weights, decays)) <= exact * 1.2
+
+
+@pytest.mark.parametrize("power", [6, 12, 30])
+def test_tiny_losses_are_answered_as_sharply_as_others(power: int) -> None:
+    """delta(0) is 2 Phi(mu/2) - 1, nearly mu/sqrt(2 pi), however small mu is."""
+    truth = mp.erf(mpf(10) ** -power / (2 * mp.sqrt(2)))
+    lower, upper = Gaussian(sigma=f"1e{power}").delta_bounds(epsilon=0)
+    assert lower <= truth <= upper <= truth * (1 + mpf(10) ** -9)
+
+
+def test_many_tiny_densities_are_answered_as_sharply_as_others() -> None:
+    """4000 logistic losses of 1e-12: nearly uniform on (-eta, eta), so delta(0) is half of their mean absolute sum."""
+    small, large = ((4000 * Logistic(epsilon=f"1e-{power}")).delta_bounds(epsilon=0) for power in (12, 10))
+    assert small[1] * 100 == pytest.approx(large[1], rel=1e-9)
+    assert small[0] <= small[1]

@@ -17,7 +17,7 @@ from independent.profile_truth import Truth
 from zcdp import BoundedRange, DiscreteLaplace, Laplace, Plan, PureDP, RandomizedResponse
 from zcdp.numeric.balls import Undecided, above, at_precision, lift
 from zcdp.numeric.doubles import decays, waves
-from zcdp.numeric.quadrature import TooManyNodes
+from zcdp.numeric.work import TooManyNodes
 from zcdp.privacy.loss import discrete_gaussian_law as discrete_gaussian
 from zcdp.privacy.loss import (
     discrete_gaussian_pair,
@@ -28,9 +28,9 @@ from zcdp.privacy.loss import (
 )
 from zcdp.privacy.loss import sampled_density_law as sampled_density
 from zcdp.privacy.loss.law import Parts
-from zcdp.privacy.loss.transform import Polynomial, Tilted
+from zcdp.privacy.loss.transform import MOST_TERMS, Exponentials, Polynomial, Tilted
 from zcdp.privacy.profile import float_contour, smoothed
-from zcdp.privacy.profile.float_contour import FloatContour
+from zcdp.privacy.profile.float_contour import HEIGHT, WIDTH, FloatContour, Waves
 from zcdp.privacy.profile.profile import Profile
 
 PLANS: dict[str, Parts] = {
@@ -220,7 +220,7 @@ def test_where_doubles_are_too_coarse_balls_answer(monkeypatch: pytest.MonkeyPat
 
 def test_rounding_that_has_no_bound_is_left_to_balls() -> None:
     """The density of a logistic pair of tiny loss is a difference of large numbers, which doubles cannot tell."""
-    plan = Plan.sum_of(BoundedRange(eta="1e-17"), *(PureDP(epsilon=0.9 + 0.0137 * n**1.5) for n in range(20)))
+    plan = Plan.sum_of(BoundedRange(eta="1e-12"), *(PureDP(epsilon=0.9 + 0.0137 * n**1.5) for n in range(20)))
     assert plan.epsilon_at(delta=0.1) < 21.685
 
 
@@ -299,3 +299,87 @@ def test_no_node_is_above_where_the_transforms_are_known(highest: float, monkeyp
     assert sample is not None
     contour = at_precision(128, lambda: FloatContour(((sample, 3),), 3.5, Fraction(1, 5), 3e10))
     assert contour.step * (contour.nodes - 1) <= highest * 4.5
+
+
+# Sums of exponentials in doubles: within their stated error of the same in balls, on every block and power.
+
+
+STEP = 2.0**-9 * 1.37
+
+
+WEIGHTS = [acb(0.5, 0.1), acb(0.25), acb(0.1, -0.05)]
+RATES = [acb(0.3, 0.0002), acb(-1.7, 0.001), acb(2.2)]
+TURN = np.zeros((HEIGHT, WIDTH), dtype=complex)
+
+
+def truth(weights: list[acb], rates: list[acb], k: int, count: int) -> complex:
+    """(sum over j of g_j e^{iy l_j})^n at y = k step."""
+    y = arb(STEP) * k
+    total = sum((g * (acb(0, 1) * y * rate).exp() for g, rate in zip(weights, rates, strict=True)), acb(0))
+    return complex(total**count)
+
+
+def made(weights: list[acb], rates: list[acb], count: int, error: str = "0") -> Waves:
+    return Waves(Exponentials(weights, rates, arb(error)), count, STEP)
+
+
+@pytest.mark.parametrize("count", [1, 2, 7])
+def test_values_are_those_at_their_own_nodes(count: int) -> None:
+    """On the first block, on one further on, on another page of rows, and back again."""
+
+    def compare() -> None:
+        waves = made(WEIGHTS, RATES, count)
+        allowed = float(waves.error)
+        assert allowed < 1e-11
+        for first in (0, HEIGHT, 5 * HEIGHT, WIDTH, WIDTH + 3 * HEIGHT, 2 * HEIGHT):
+            block = waves.at(first, TURN)
+            assert block.shape == (HEIGHT, WIDTH)
+            for row, column in ((0, 0), (0, 1), (1, 0), (3, 500), (HEIGHT - 1, WIDTH - 1)):
+                right = truth(WEIGHTS, RATES, (first + row) * WIDTH + column, count)
+                assert abs(block[row, column] - right) <= allowed + 1e-16
+
+    at_precision(160, compare)
+
+
+@pytest.mark.parametrize("count", [1, 3, 20])
+def test_what_is_not_known_of_the_weights_is_charged_at_every_use(count: int) -> None:
+    """Weights that are really larger by their radius, and a sum that is off by its error: of modulus up to 1."""
+
+    def off(weights: list[acb], more: arb, error: str) -> tuple[float, float]:
+        waves = made(weights, [acb(0), acb(0)], count, error)
+        value = waves.at(0, TURN)[0, 0]
+        right = (acb(arb(1) - arb("1e-6")) + more) ** count
+        return abs(complex(right) - value), float(waves.error)
+
+    def compare() -> None:
+        half = arb("0.5") - arb("5e-7")
+        vague = [acb(arb(half.mid(), arb("4e-7"))), acb(half)]
+        found, allowed = off(vague, arb("4e-7"), "0")
+        assert 3e-7 * count < found <= allowed
+        found, allowed = off([acb(half), acb(half)], arb("4e-7"), "4e-7")
+        assert 3e-7 * count < found <= allowed
+        assert off([acb(half), acb(half)], arb(0), "0")[1] < 1e-12
+
+    at_precision(160, compare)
+
+
+def test_each_use_may_round_as_much_as_the_first() -> None:
+    def errors() -> tuple[arb, arb]:
+        return made(WEIGHTS, RATES, 1).error, made(WEIGHTS, RATES, 50).error
+
+    once, often = at_precision(160, errors)
+    assert often >= 50 * once * (1 - arb("1e-9"))
+    assert once >= arb(2) ** -53 * 100
+
+
+def test_sums_that_are_too_long_or_not_known_are_refused() -> None:
+    def refused(weights: list[acb], rates: list[acb]) -> None:
+        with pytest.raises(TooManyNodes):
+            made(weights, rates, 1)
+
+    def all_of_them() -> None:
+        refused([acb(0)] * (MOST_TERMS + 1), [acb(0)] * (MOST_TERMS + 1))
+        refused([acb("0.5")], [acb(0, arb("0.1", "1e-9"))])
+        made([acb(0)] * MOST_TERMS, [acb(0)] * MOST_TERMS, 1)
+
+    at_precision(160, all_of_them)

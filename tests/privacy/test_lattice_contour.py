@@ -21,9 +21,9 @@ from zcdp.privacy.loss.exponential_law import ExponentialSum
 from zcdp.privacy.loss.lattice import common_lattice, snap
 from zcdp.privacy.loss.law import Parts
 from zcdp.privacy.loss.transform import Transform
+from zcdp.privacy.profile.engine import Effort, Line, line_for_epsilon
 from zcdp.privacy.profile.lattice_contour import LatticeContour
 from zcdp.privacy.profile.profile import Profile
-from zcdp.privacy.profile.question import Effort, Line, line_for_epsilon
 
 
 def test_logarithms_have_a_lattice_of_their_own() -> None:
@@ -142,8 +142,8 @@ def pairs_of(parts: list[tuple[str, Fraction, int]]) -> Parts:
         "logistic": logistic_pair,
         "rr": lambda e: three_point_pair(e, 3),
         "pure": three_point_pair,
-        "rappor": lambda e: RAPPOR(epsilon=e).pair(),
-        "geometric": lambda e: DiscreteLaplace(epsilon=e, sensitivity=3).pair(),
+        "rappor": lambda e: RAPPOR(epsilon=e).pair().upper,
+        "geometric": lambda e: DiscreteLaplace(epsilon=e, sensitivity=3).pair().upper,
     }
     return tuple((make[kind](e), count) for kind, e, count in parts)
 
@@ -268,7 +268,7 @@ def test_single_nodes_left_out_are_charged_for_themselves_and_for_their_images(
         gone = left_out((count - 1) // 2)
         kept = [k for k in range((count - 1) // 2 + 1) if k not in gone]
         nodes = SimpleNamespace(kept=kept, begin=gone - 1, end=gone)
-        monkeypatch.setattr("zcdp.privacy.profile.lattice_contour.choose", lambda *_, **__: nodes)
+        monkeypatch.setattr("zcdp.privacy.profile.lattice_contour.choose_nodes", lambda *_, **__: nodes)
         monkeypatch.setattr(LatticeContour, "_powers", lambda self: (0, arb(0)))
         return LatticeContour(line, lattice, Effort(10**9)), (count - 1) // 2
 

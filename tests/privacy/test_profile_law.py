@@ -14,7 +14,6 @@ from zcdp.numeric.balls import at_precision, lift
 from zcdp.numeric.exact import Log
 from zcdp.privacy.loss import LossLaw, finite_law, profile_law
 from zcdp.privacy.loss.profile_law import ProfileLaw, _outward
-from zcdp.privacy.relation import Relation
 
 TOP = 3
 
@@ -44,7 +43,7 @@ def rough(above: Callable[[float], float], asked: list[float] | None = None) -> 
             asked.append(place)
         return arb(0), arb(truth(exp(place)) * above(place))
 
-    return profile_law(ends, lambda: arb(TOP), exact=False)
+    return profile_law(ends, lambda: arb(TOP))
 
 
 @pytest.mark.parametrize(
@@ -82,7 +81,7 @@ def test_losses_beyond_all_grids_are_refused_before_anything_is_asked(top: int) 
         return arb(0), arb(1)
 
     with pytest.raises(NotCertified, match="too large for a law through points"):
-        _ = profile_law(ends, lambda: arb(top), exact=False).dots
+        _ = profile_law(ends, lambda: arb(top)).dots
     assert not asked
 
 
@@ -124,10 +123,8 @@ def known(atoms: list[tuple[Fraction, Fraction]], other: list[tuple[Fraction, Fr
             ends,
             lambda: lift(top).log(),
             lambda: lift(infinite),
-            lambda: finite_law(mine, symmetric=False, relation=Relation.ADD_REMOVE),
+            lambda: finite_law(mine),
             back,
-            symmetric=False,
-            relation=Relation.ADD_REMOVE,
         )
 
     return side(atoms, lambda: side(other, lambda: side(atoms, lambda: side(other, arb))))  # type: ignore[arg-type]

@@ -64,7 +64,7 @@ def lattice_case(rng: random.Random) -> None:
         check(plan.delta_bounds(epsilon=epsilon), reference.lattice_delta(g, loss, epsilon), (plan, epsilon))
         return
     extra = base * rng.choice((1, Fraction(7, 3), Fraction(1, 100)))
-    pairs = tuple((part.pair(), count) for part, count in plan.parts)
+    pairs = tuple((part.pair().upper, count) for part, count in plan.parts)
     if rest == "laplace":
         whole = plan + Laplace(epsilon=extra)
         truth = reference.lattice_delta(g, loss, epsilon, lambda x: reference.laplace_delta(extra, x))

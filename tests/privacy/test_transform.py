@@ -21,14 +21,13 @@ from zcdp.privacy.loss import (
 )
 from zcdp.privacy.loss.law import Parts
 from zcdp.privacy.loss.transform import Factor, Transform
-from zcdp.privacy.relation import Relation
 
 
 def revealing(share: str) -> LossLaw:
     """Gives the input away with this probability, and tells nothing else."""
     p = Fraction(share)
     atoms = [(p, Fraction(0)), (Fraction(0), p), (1 - p, 1 - p)]
-    return finite_law(atoms, symmetric=False, relation=Relation.ADD_REMOVE)
+    return finite_law(atoms)
 
 
 def test_a_composition_is_the_product_with_its_counts() -> None:

@@ -18,7 +18,7 @@ ENGINES = ["polars", "duckdb", "pandas"]
 
 def totals(engine: str, rows: list[tuple[str, float]], low: int, high: int, unit: str = "who") -> Exact:
     text = f'[data]\nunit = "{unit}"\n[[query]]\nname = "a"\nmeasure = "sum"\nof = "pay"\nclip = [{low}, {high}]\n'
-    tables = read_plan("plan.toml", text + 'grid = 1\nmechanism = "DiscreteGaussian(sigma=2)"\n').tables
+    tables = read_plan("plan.toml", text + 'grid = 1\nmechanism = "DiscreteGaussian(sigma=1000)"\n').tables
     assert tables is not None
     frame = pl.DataFrame(rows, schema={"who": pl.String, "pay": pl.Float64}, orient="row")
     data: Any = {"duckdb": frame.to_arrow, "pandas": frame.to_pandas}.get(engine, lambda: frame)()

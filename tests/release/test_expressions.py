@@ -2,19 +2,26 @@
 
 from __future__ import annotations
 
+from contextlib import nullcontext
 from datetime import date
 from operator import eq, ge, gt, le, lt, ne
 from typing import Any
 
+import pandas as pd
 import polars as pl
 import pytest
 
+from zcdp.errors import BadValue
 from zcdp.plans.plan_file import read_plan
 from zcdp.release.bounding import exact_table
-from zcdp.release.expressions import source_of
+from zcdp.release.expressions import source_of, uses
 
 TRUE: dict[str, Any] = {"==": eq, "!=": ne, "<": lt, "<=": le, ">": gt, ">=": ge}
+
+
 TRUE |= {"in": lambda x, listed: x in listed, "not in": lambda x, listed: x not in listed}
+
+
 DAYS = [date(2024, 2, 28), date(2024, 2, 29), date(2024, 3, 1), None, date(2024, 3, 1)]
 FRAME = pl.DataFrame(
     {
@@ -129,3 +136,121 @@ def test_an_amount_is_the_nearest_step_halves_up_within_the_clip_of_a_row(engine
         for query, (*words, steps) in zip(tables.queries, queries, strict=True):
             found = exact_table(source, tables, query, 0)
             assert (found.amounts, found.counts) == (steps, [1, 1, 1, 0, 1]), words
+
+
+# The end of the last bin is in no bin, and its start is, for integers, floats and days alike. (bug R11)
+
+
+PLAN = """
+[data]
+unit = "row"
+[domain]
+age = { from = 0, to = 30, step = 10 }
+day = { from = 2024-01-01, to = 2024-01-22, step = "week" }
+month = { column = "day", from = 2024-01-01, to = 2024-03-01, step = "month" }
+"""
+
+
+QUERY = '[[query]]\nname = "{0}"\nmeasure = "count"\nby = ["{0}"]\nmechanism = "DiscreteGaussian(sigma=2)"\n'
+NAMES = "age", "day", "month"
+AGES = [-1, 0, 9, 10, 29, 30, 31]
+DAYS_END_OF_BINS = [date(2023, 12, 31), *(date(2024, 1, n) for n in (1, 7, 8, 21, 22)), date(2024, 3, 1)]
+TRUTH = {"age": [2, 1, 1], "day": [2, 1, 1], "month": [5, 0]}
+
+
+@pytest.mark.parametrize("kind", [int, float])
+@pytest.mark.parametrize("engine", [pl, pd])
+def test_ends(kind: type, engine: object) -> None:
+    plan = read_plan("plan.toml", PLAN + "".join(map(QUERY.format, NAMES)))
+    frame = pl.DataFrame({"age": list(map(kind, AGES)), "day": DAYS_END_OF_BINS})
+    data = (
+        frame if engine is pl else pd.DataFrame({"age": list(map(kind, AGES)), "day": pd.to_datetime(DAYS_END_OF_BINS)})
+    )
+    assert plan.tables is not None
+    with source_of(data, plan.tables) as source:
+        found = {one.name: exact_table(source, plan.tables, one, 0).counts for one in plan.tables.queries}
+    assert found == TRUTH
+
+
+# Which types of column a plan may read as which kind of value, and which columns it asks for.
+
+
+TYPES = {
+    "integer": pl.Int64,
+    "short": pl.UInt8,
+    "wide": pl.UInt64,
+    "float": pl.Float32,
+    "decimal": pl.Decimal(9, 2),
+    "text": pl.String,
+    "category": pl.Categorical,
+    "enum": pl.Enum(["a"]),
+    "boolean": pl.Boolean,
+    "date": pl.Date,
+    "time": pl.Datetime("us"),
+    "zoned": pl.Datetime("us", "UTC"),
+    "duration": pl.Duration("us"),
+    "clock": pl.Time,
+    "list": pl.List(pl.Int64),
+    "bytes": pl.Binary,
+}
+
+
+NUMBERS, TEXTS = {"integer", "short", "wide"}, {"text", "category", "enum"}
+KINDS = {
+    "text": ('[domain]\nx = ["a"]\n', TEXTS),
+    "integer": ("[domain]\nx = [1, 2]\n", NUMBERS),
+    "boolean": ("[domain]\nx = [true, false]\n", {"boolean"}),
+    "number": ("[domain]\nx = { from = 0, to = 4, step = 1 }\n", NUMBERS | {"float", "decimal"}),
+    "date": ('[domain]\nx = { from = 2024-01-01, to = 2025-01-01, step = "month" }\n', {"date", "time"}),
+}
+COUNT = '[[query]]\nname = "a"\nmeasure = "count"\nby = ["x"]\nmechanism = "DiscreteGaussian(sigma=2)"\n'
+PERSON = '[data]\nunit = "x"\n[[query]]\nname = "a"\nmeasure = "count"\nmechanism = "DiscreteGaussian(sigma=2)"\n'
+
+
+@pytest.mark.parametrize("kind", [*KINDS, "person"])
+def test_a_kind_of_value_is_read_from_columns_that_hold_it_and_from_no_other(kind: str) -> None:
+    words, fits = KINDS.get(kind, ("", NUMBERS | TEXTS))
+    tables = read_plan("plan.toml", PERSON if kind == "person" else '[data]\nunit = "row"\n' + words + COUNT).tables
+    assert tables is not None
+    for name, dtype in TYPES.items():
+        frame = pl.DataFrame({"x": pl.Series([None], dtype=dtype)})
+        refused: Any = nullcontext() if name in fits else pytest.raises(BadValue, match="column 'x' must hold")
+        with refused, source_of(frame, tables):
+            assert name in fits
+
+
+def test_a_plan_reads_the_columns_that_it_names_each_as_the_kinds_of_value_that_it_needs() -> None:
+    text = """
+[data]
+unit = "who"
+[domain]
+age = { column = "years", from = 0, to = 20, step = 5 }
+region = ["R1"]
+unused = ["R1"]
+[[query]]
+name = "a"
+measure = "quantiles"
+of = "age"
+quantiles = [0.5]
+by = ["region"]
+where = [["years", ">", 3], ["seen", "<", 2024-01-01], ["region", "!=", "R9"]]
+mechanism = "ExponentialMechanism(epsilon=1)"
+[[query]]
+name = "b"
+measure = "sum"
+of = "pay"
+clip = [0, 9]
+grid = 1
+where = [["ok", "==", true], ["who", "!=", "x"]]
+mechanism = "DiscreteGaussian(sigma=2)"
+"""
+    tables = read_plan("plan.toml", text).tables
+    assert tables is not None
+    assert uses(tables) == {
+        "who": {"person", "text"},
+        "years": {"number"},
+        "region": {"text"},
+        "seen": {"date"},
+        "pay": {"number"},
+        "ok": {"boolean"},
+    }

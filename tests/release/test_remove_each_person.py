@@ -19,7 +19,7 @@ from zcdp.release import frame_engines as engines
 from zcdp.release.bounding import Exact, exact_table
 from zcdp.release.expressions import source_of
 from zcdp.release.table_noise import rank_scores
-from zcdp.tables.amounts import Amount
+from zcdp.tables.clipped_sums import Amount
 from zcdp.tables.declaration import Declaration
 from zcdp.tables.table_query import TableQuery
 

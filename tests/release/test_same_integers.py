@@ -185,7 +185,7 @@ def test_a_row_is_within_its_clip_where_doubles_are_coarser_than_the_grid(engine
     assert floor(float(high * step) * step.denominator / step.numerator + 0.5) == high + 1
     text = (
         f'[data]\nunit = "row"\n[[query]]\nname = "a"\nmeasure = "sum"\nof = "pay"\nclip = ["{-high * step}", '
-        f'"{high * step}"]\ngrid = "{grid}"\nmechanism = "DiscreteGaussian(sigma=2, sensitivity={high})"'
+        f'"{high * step}"]\ngrid = "{grid}"\nmechanism = "DiscreteGaussian(sigma=1000, sensitivity={high})"'
     )
     tables = read_plan("plan.toml", text).tables
     assert tables is not None

@@ -10,9 +10,8 @@ from typing import Any
 
 import pytest
 
-from zcdp.tables.conditions import read_where
 from zcdp.tables.domain import DeclarationError, Domain, read_domain
-from zcdp.tables.table_query import TableQuery
+from zcdp.tables.table_query import TableQuery, read_where
 from zcdp.tables.totals import Together, check_alike, sets
 
 
@@ -139,7 +138,7 @@ def test_sets_are_the_tables_that_say_the_same_name() -> None:
 def test_only_tables_of_the_same_rows_and_figures_are_alike() -> None:
     from dataclasses import replace
 
-    from zcdp.tables.amounts import Amount
+    from zcdp.tables.clipped_sums import Amount
 
     first = table("a", SEX)
     pay = Amount("pay", Fraction(1), 0, 9)

@@ -3,9 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from types import ModuleType
 from typing import Any
 
+import pytest
+
+from zcdp import mechanisms
 from zcdp.privacy.curve import Curve
+from zcdp.verification import run
 
 
 class Altered:
@@ -40,3 +45,15 @@ class Altered:
 def altered(kind: Callable[..., Curve], **factors: float) -> Callable[..., Altered]:
     """What makes such mechanisms in place of a class."""
     return lambda *given, **named: Altered(kind(*given, **named), factors)
+
+
+def assert_seen(
+    module: ModuleType, words: str, name: str, factors: dict[str, float], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Every check of the module with these words in its statement fails where the mechanism is wrong by the factors."""
+    monkeypatch.setattr(module, name, altered(getattr(mechanisms, name), **factors))
+    asked = [check for check in module.checks(deep=False) if words in check.statement]
+    assert asked
+    for found in run(asked):
+        assert not found.passed
+        assert found.error is None

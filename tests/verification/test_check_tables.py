@@ -2,20 +2,15 @@
 
 from __future__ import annotations
 
-from fractions import Fraction
 from types import SimpleNamespace
 from typing import Any
 
-import numpy as np
 import pytest
+from verification.altered import assert_seen
 
-from zcdp.collection import keyed
-from zcdp.estimation import frequency_intervals as intervals
-from zcdp.mechanisms import SubsetSelection
 from zcdp.tables.margins import Margins, whole
 from zcdp.tables.table_query import rank_sensitivity
-from zcdp.verification import check_collection as collection
-from zcdp.verification import check_small_cases as small_cases
+from zcdp.verification import check_tables
 from zcdp.verification import check_tables as tables
 
 
@@ -51,54 +46,16 @@ def test_a_total_and_its_parts(wrong: str, monkeypatch: pytest.MonkeyPatch) -> N
     assert tables._adds_up() is (not wrong)
 
 
-def test_a_profile_above_its_chords(monkeypatch: pytest.MonkeyPatch) -> None:
-    class Told:
-        def __init__(self, **_: Any) -> None: ...
-
-        def __rmul__(self, _: int) -> Any:
-            return SimpleNamespace(delta_at=lambda epsilon: -((np.exp(epsilon) - 1) ** 2))
-
-    assert small_cases._chords()
-    monkeypatch.setattr(small_cases, "Laplace", Told)
-    assert not small_cases._chords()
+WRONG: list[tuple[str, str, dict[str, float]]] = [
+    # words of the check's statement, mechanism, factors
+    ("two of three counts", "TopK", {"pure_epsilon": 0.45}),
+    ("two of three counts", "TopK", {"rho": 0.2}),
+]  # fmt: skip
 
 
-@pytest.mark.parametrize(("same", "varied", "holds"), [(True, True, True), (False, True, False), (True, False, False)])
-def test_a_retry(same: bool, varied: bool, holds: bool, monkeypatch: pytest.MonkeyPatch) -> None:
-    calls: list[int] = []
-
-    class Told:
-        def __init__(self, _secret: bytes) -> None: ...
-
-        def release(self, _mechanism: object, values: list[int], ids: list[int]) -> Any:
-            calls.append(1)
-            return np.array(ids if varied else values) + (0 if same else len(calls))
-
-    monkeypatch.setattr(keyed, "KeyedNoise", Told)
-    assert small_cases._retry() is holds
-
-
-@pytest.mark.parametrize("place", [None, 0, 1])
-def test_an_estimate_with_another_chance_is_biased(place: int | None, monkeypatch: pytest.MonkeyPatch) -> None:
-    def told(**given: Any) -> Any:
-        exact = list(SubsetSelection(**given).support.exact or ())
-        if place is not None:
-            exact[place] += Fraction(1, 10**9)
-        return SimpleNamespace(support=SimpleNamespace(exact=tuple(exact)))
-
-    monkeypatch.setattr(collection, "SubsetSelection", told)
-    assert collection._unbiased() is (place is None)
-
-
-@pytest.mark.parametrize("side", ["", "low", "high"])
-def test_intervals_of_another_level_do_not_cover(side: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    """One end of an interval that fails three times in ten."""
-    right = intervals.clients_interval
-
-    def told(counts: Any, n: int, support: Any, alpha: float) -> Any:
-        low, high = right(counts, n, support, alpha)
-        shorter = right(counts, n, support, 0.6)
-        return shorter[0] if side == "low" else low, shorter[1] if side == "high" else high
-
-    monkeypatch.setattr(intervals, "clients_interval", told)
-    assert collection._covers(8) is (not side)
+@pytest.mark.parametrize(("words", "name", "factors"), WRONG, ids=str)
+def test_a_check_of_a_wrong_mechanism_fails(
+    words: str, name: str, factors: dict[str, float], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """In each direction that the theorem forbids."""
+    assert_seen(check_tables, words, name, factors, monkeypatch)

@@ -1,0 +1,116 @@
+"""The files of a release: the same figures in CSV and Parquet, a name for each table, and a folder that is whole."""
+
+from __future__ import annotations
+
+import zipfile
+from functools import cache
+from io import BytesIO
+from math import pi
+from pathlib import Path
+
+import polars as pl
+import pytest
+
+from zcdp.errors import BadValue
+from zcdp.release.archive import Release, check_folder, packed
+from zcdp.release.table_noise import Table
+
+FIRST = Table(
+    "By region",
+    "noise",
+    {
+        "region": ["R1", "", 'say "so", then', "NULL"],
+        "ok": [True, False, False, True],
+        "value": [2**31 + 7, -(2**40), 0, 12],
+        "sd": [pi, 1 / 3, 1e-300, 123456.7890123],
+    },
+)
+SECOND = Table("by-region!", "other noise", {"value": [1.5, 2]})
+THIRD = Table("???", "none", {"value": [3]})
+FACTS = {"title": "\u00e9", "total": {"rho": 0.5}}
+
+
+@cache
+def release() -> Release:
+    return Release.from_bytes(packed([FIRST, SECOND, THIRD], "<p>\u00e9</p>", FACTS))
+
+
+def test_tables_come_back_as_they_were_by_their_names() -> None:
+    made = release()
+    assert list(made.tables) == ["By region", "by-region!", "???"]
+    assert list(made.tables.values()) == [FIRST, SECOND, THIRD]
+    assert made.report == "<p>\u00e9</p>"
+    assert {name: value for name, value in made.index.items() if name != "tables"} == FACTS
+    assert [one["about"] for one in made.index["tables"]] == ["noise", "other noise", "none"]
+
+
+def test_no_two_tables_share_a_file() -> None:
+    made = release()
+    files = [one[kind] for one in made.index["tables"] for kind in ("csv", "parquet")]
+    assert len(set(files)) == 6
+    assert set(made.files) == {*files, "release.json", "report.html"}
+    assert all(name == name.lower() and name.isascii() for name in files)
+
+
+def test_parquet_holds_the_figures_of_the_csv() -> None:
+    made = release()
+    for table, one in zip((FIRST, SECOND, THIRD), made.index["tables"], strict=True):
+        found = pl.read_parquet(BytesIO(made.files[one["parquet"]]))
+        assert found.to_dict(as_series=False) == dict(table.columns)
+    types = dict(pl.read_parquet(BytesIO(made.files[made.index["tables"][0]["parquet"]])).schema)
+    assert types == {"region": pl.String, "ok": pl.Boolean, "value": pl.Int64, "sd": pl.Float64}
+
+
+def test_the_bytes_depend_on_the_files_alone() -> None:
+    data = packed([THIRD], "a", FACTS)
+    with zipfile.ZipFile(BytesIO(data)) as archive:
+        assert {one.date_time for one in archive.infolist()} == {(1980, 1, 1, 0, 0, 0)}
+        assert archive.namelist() == sorted(archive.namelist())
+
+
+def test_a_release_that_was_sealed_before_is_a_repeated_one() -> None:
+    assert not release().repeated
+    assert Release({}, sealed_at="2026-01-01").repeated
+    assert Release({"a": b"1"}, sealed_at="2026-01-01", sealed_by="anna") == Release({"a": b"1"})
+    assert Release({"a": b"1"}) != Release({"a": b"2"})
+
+
+def test_all_files_are_written_or_none(tmp_path: Path) -> None:
+    made = release()
+    for name in ("new", "empty"):
+        if name == "empty":
+            (tmp_path / name).mkdir()
+        made.write(tmp_path / name)
+        assert {path.name: path.read_bytes() for path in (tmp_path / name).iterdir()} == dict(made.files)
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["empty", "new"]  # nothing is left beside them
+    with pytest.raises(BadValue, match="new or empty"):
+        made.write(tmp_path / "new")
+    with pytest.raises(OSError, match="odd"):
+        Release({"a": b"1", "odd/name": b"2"}).write(tmp_path / "half")
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["empty", "new"]
+
+
+def test_a_folder_that_cannot_be_made_is_refused_before(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (tmp_path / "file").write_text("")
+    with pytest.raises(BadValue, match="new or empty"):
+        check_folder(tmp_path / "file")
+    with pytest.raises(BadValue, match="no directory"):
+        check_folder(tmp_path / "none" / "out")
+    with pytest.raises(BadValue, match="no directory"):
+        check_folder(tmp_path / "file" / "out")
+    check_folder(tmp_path / "out")
+    monkeypatch.setattr("os.access", lambda *_: False)
+    with pytest.raises(BadValue, match="no directory"):
+        check_folder(tmp_path / "out")
+
+
+# Tables whose names differ in what a file name does not show have files of their own. (bug R19)
+
+
+@pytest.mark.parametrize(
+    "names", [("a b", "a-b"), ("A", "a"), ("a b", "a-b", "a-b-2"), ("!", "?", "table"), ("a" * 70, "a" * 71)]
+)
+def test_no_table_is_written_over_another(names: tuple[str, ...]) -> None:
+    tables = [Table(name, "", {"value": [n]}) for n, name in enumerate(names)]
+    made = Release.from_bytes(packed(tables, "", {})).tables
+    assert {name: made[name].columns["value"] for name in names} == {name: [n] for n, name in enumerate(names)}
