@@ -5,7 +5,7 @@ BIN := $(VENV)/bin
 DEMO := .venv-demo
 unexport PYTHONDONTWRITEBYTECODE  # else each of the hundreds of programs that tests start would compile zcdp anew
 
-.PHONY: demo journey test quick dist deep spark versions adapters mutants reach proofs bench docs clean
+.PHONY: demo journey test quick dist deep spark service versions adapters mutants reach proofs bench docs derived clean
 
 # Two stories in one picture, then a whole job from a table to published tables; needs no tool of the developers.
 demo: $(DEMO)/ready
@@ -25,7 +25,7 @@ test: $(VENV)/ready
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
 	$(BIN)/lint-imports --no-logo
-	$(BIN)/pytest -n 2 -m "not deep"
+	$(BIN)/pytest -n 2 --dist worksteal -m "not deep"
 
 # What concerns one file, in at most half a minute: make quick FILE=src/zcdp/ledger/chain.py
 quick: $(VENV)/ready
@@ -39,6 +39,7 @@ dist:
 deep: $(VENV)/docs-ready
 	@if command -v java > /dev/null; then $(MAKE) --no-print-directory $(VENV)/spark-ready; fi
 	$(BIN)/pytest -n 2 -m deep -rs
+	$(MAKE) --no-print-directory service
 
 # What runs on Spark, in a real local session: the extra zcdp[spark], and Java 17 or newer on the path.
 spark: $(VENV)/spark-ready
@@ -48,6 +49,12 @@ $(VENV)/spark-ready: $(VENV)/ready
 	@command -v java > /dev/null || { echo "Spark needs Java 17 or newer: apt install openjdk-17-jre-headless"; exit 1; }
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable '.[spark]'
 	@touch $@
+
+# The example service, with a thousand real requests at once over PostgreSQL, in an environment of its own.
+service:
+	$(PYTHON) -m venv .venv-service
+	.venv-service/bin/python -m pip install --quiet --disable-pip-version-check --editable '.[postgres]' 'fastapi>=0.110' 'uvicorn>=0.29' 'httpx>=0.27' 'pytest>=9' 'hypothesis>=6.100'
+	.venv-service/bin/python -m pytest -rs --override-ini filterwarnings=default tests/ledger/test_service.py
 
 # The tests of samplers, arithmetic and doors at the declared minima of numpy and python-flint, and those of tables at
 # the minima of DuckDB, narwhals, pandas, Polars and pyarrow; and all at the newest. In environments of their own; `python3 tools/versions.py -n 2 tests` runs all tests there.
@@ -88,6 +95,10 @@ bench: $(VENV)/ready
 	$(BIN)/python benchmarks/busy_cores.py
 	$(BIN)/python benchmarks/earns.py
 
+# What follows from the classes of mechanisms: exports, `MECHANISMS`, the reference and the list of theorems.
+derived: $(VENV)/ready
+	$(BIN)/python tools/write_derived.py
+
 # The documentation site, for reading without the network: open build/docs/index.html.
 docs: $(VENV)/docs-ready
 	$(BIN)/python tools/write_reference.py
@@ -111,4 +122,4 @@ $(VENV)/ready: pyproject.toml
 	@touch $@
 
 clean:
-	rm -rf $(VENV) $(DEMO) .venv-peers .venv-oldest .venv-newest .venv-dp-accounting .venv-opendp .venv-opacus .venv-tumult build dist .mypy_cache .pytest_cache .ruff_cache .hypothesis .import_linter_cache
+	rm -rf $(VENV) $(DEMO) .venv-peers .venv-service .venv-oldest .venv-newest .venv-dp-accounting .venv-opendp .venv-opacus .venv-tumult build dist .mypy_cache .pytest_cache .ruff_cache .hypothesis .import_linter_cache

@@ -13,5 +13,5 @@ def pytest_ignore_collect(collection_path: Path) -> bool | None:
     """Whether it needs a system that is not there."""
     if not any(collection_path.parent.as_posix().endswith(home) for home in HOMES):
         return None
-    name = collection_path.stem.removeprefix("test_").removesuffix("_adapter").replace("-", "_")
+    name = collection_path.stem.removeprefix("test_").replace("-", "_")
     return True if name in NEEDS and find_spec(NEEDS[name]) is None else None

@@ -1,7 +1,10 @@
-"""Each engine of this checkout against another one's, side by side in one run, in CPU seconds.
+"""Each engine of this checkout against another one's, or against itself without the check of laws, in CPU seconds.
 
-Run with `python benchmarks/engines.py OTHER`, OTHER being the `src` directory of another checkout. Each question is
-asked of fresh plans, in turns of the two, and the least time of each counts.
+Run with `python benchmarks/engines.py OTHER`, OTHER being the `src` directory of another checkout, or with
+`python benchmarks/engines.py --check` for what `LossLaw.check` and `Claim.check` cost; names of questions may follow.
+Each question is asked of fresh plans in several processes, in turns of the two, and the least time of each counts. With
+`--check` it is asked in two ways: again and again, where laws that were seen are remembered, and with all remembered
+laws forgotten before each question.
 """
 
 from __future__ import annotations
@@ -27,12 +30,25 @@ QUESTIONS = {
     "rho": ("Laplace(epsilon=0.1) + RAPPOR(epsilon=1)", "rho", "", 300),
 }
 
+TURNS = 8
+
 ASK = """
 import json, sys, time
 from zcdp import Plan
-text, what, at, times = json.loads(sys.stdin.read())
-def ask():
-    plan = Plan.parse(text)
+text, what, at, times, checked, forget = json.loads(sys.stdin.read())
+caches = []
+if not checked or forget:
+    import zcdp.privacy.loss as loss
+    from zcdp.privacy.loss.law import LossLaw
+    if not checked:
+        LossLaw.check = lambda *_: None
+        if hasattr(loss, "Claim"):
+            loss.Claim.check = lambda *_: None
+    if forget:
+        caches = [one.cache_clear for one in vars(loss).values() if hasattr(one, "cache_clear")]
+def ask(plan):
+    for clear in caches:
+        clear()
     start = time.process_time()
     if what == "rho":
         plan.rho
@@ -41,29 +57,40 @@ def ask():
     else:
         plan.epsilon_bounds(delta=at)
     return time.process_time() - start
-ask()
-print(min(ask() for _ in range(times)))
+plans = [Plan.parse(text) for _ in range(times + 1)]  # Reading a text empties the processor's caches: not in between.
+ask(plans.pop())
+print(min(map(ask, plans)))
 """
 
 
-def seconds(source: Path, question: tuple[str, str, str, int]) -> float:
-    """The least of several."""
+def seconds(source: Path, question: tuple[str, str, str, int], *, checked: bool = True, forget: bool = False) -> float:
+    """The least of several times for one question, in a process of its own."""
     environment = {**os.environ, "PYTHONPATH": str(source)}
-    command, asked = [sys.executable, "-c", ASK], json.dumps(question)
+    command, asked = [sys.executable, "-c", ASK], json.dumps((*question, checked, forget))
     done = subprocess.run(command, input=asked, env=environment, capture_output=True, text=True, check=True)
     return float(done.stdout)
 
 
-def main(other: Path) -> None:
+def main(other: str, *names: str) -> None:
     here = Path(__file__).parent.parent / "src"
-    print(f"{'engine':20} {'other':>10} {'this':>10}  ratio")
+    if other == "--check":
+        ways = {"": False, ", forgotten": True}
+        title, before = "unchecked", lambda question, forget: seconds(here, question, checked=False, forget=forget)
+    else:
+        ways, title, before = {"": False}, "other", lambda question, _: seconds(Path(other), question)
+    print(f"{'engine':28} {title:>10} {'this':>10}  ratio")
     for name, question in QUESTIONS.items():
-        if len(sys.argv) > 2 and name not in sys.argv[2:]:
+        if names and name not in names:
             continue
-        times = [(seconds(other, question), seconds(here, question)) for _ in range(3)]
-        before, after = (min(column) for column in zip(*times, strict=True))
-        print(f"{name:20} {before * 1e3:8.2f}ms {after * 1e3:8.2f}ms  {after / before:.3f}", flush=True)
+        for way, forget in ways.items():
+            times = []
+            for turn in range(TURNS):  # Each of the two goes first in half of the turns.
+                first = before(question, forget) if turn % 2 else None
+                this = seconds(here, question, forget=forget)
+                times.append((before(question, forget) if first is None else first, this))
+            old, new = (min(column) for column in zip(*times, strict=True))
+            print(f"{name + way:28} {old * 1e3:8.3f}ms {new * 1e3:8.3f}ms  {new / old:.3f}", flush=True)
 
 
 if __name__ == "__main__":
-    main(Path(sys.argv[1]))
+    main(*sys.argv[1:])

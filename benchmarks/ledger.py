@@ -1,4 +1,4 @@
-"""Speed of the ledger: spends a second on SQLite and PostgreSQL, and whether a million entries make it slower.
+"""Speed of the ledger: spends a second on SQLite and PostgreSQL, flat and four levels deep, with a million entries too.
 
 Run with `make bench` or `python benchmarks/ledger.py`. One spend is one promise of the disk: how many of those it keeps
 a second is measured beside it, as no ledger that waits for the disk can do more one by one. PostgreSQL is measured
@@ -26,6 +26,7 @@ from zcdp.ledger import Ledger
 
 TENTH = Laplace(epsilon="0.1")
 SPENDS, PROCESSES, MILLION, BATCH = 1000, 8, 10**6, 2000
+DEPTH, ROUNDS = 4, 5
 
 
 def disk(folder: str) -> float:
@@ -49,20 +50,21 @@ def alone(address: str, spends: int = SPENDS, name: str = "alone") -> float:
         return spends / (perf_counter() - start)
 
 
-def _client(address: str, number: int, spends: int, barrier: Any) -> None:
+def _client(address: str, account: str, name: str, spends: int, barrier: Any) -> None:
     with Ledger(address, timeout=300) as ledger:
-        ledger.account("bench")
+        ledger.account(account)
         barrier.wait()
         for n in range(spends):
-            ledger.spend("bench", TENTH, key=f"client {number} {n}")
+            ledger.spend(account, TENTH, key=f"{name} {n}")
         barrier.wait()
 
 
-def together(address: str, spends: int = SPENDS) -> float:
+def together(address: str, spends: int = SPENDS, account: str = "bench", name: str = "client") -> float:
     context = mp.get_context("fork")
     barrier = context.Barrier(PROCESSES + 1)
     share = spends // PROCESSES
-    clients = [context.Process(target=_client, args=(address, n, share, barrier)) for n in range(PROCESSES)]
+    given = [(address, account, f"{name} {n}", share, barrier) for n in range(PROCESSES)]
+    clients = [context.Process(target=_client, args=one) for one in given]
     for client in clients:
         client.start()
     barrier.wait()
@@ -72,6 +74,22 @@ def together(address: str, spends: int = SPENDS) -> float:
     for client in clients:
         client.join()
     return rate
+
+
+def deep(address: str) -> None:
+    """A spend from an account on its own, and from one with three above it: eight clients, in turns, in one run."""
+    with Ledger(address) as ledger:
+        ledger.open_account("flat", unit="person", rho=10**6)
+        above = None
+        for level in range(DEPTH):
+            above = ledger.open_account(f"level {level}", unit="person", rho=10**6, under=above).name
+    rates: dict[str, list[float]] = {"flat": [], f"level {DEPTH - 1}": []}
+    for turn in range(ROUNDS):
+        for account, found in rates.items():
+            found.append(together(address, SPENDS // 2, account, f"turn {turn}"))
+    flat, far = (sorted(found)[ROUNDS // 2] for found in rates.values())
+    print(f"  {'eight processes, flat':44} {flat:10.0f} spends/s")
+    print(f"  {'eight processes, four levels deep':44} {far:10.0f} spends/s, {flat / far:.2f} times the cost")
 
 
 def in_one(address: str) -> float:
@@ -109,6 +127,7 @@ def report(name: str, address: str) -> None:
     print(f"  {'one process, one by one':44} {alone(address):10.0f} spends/s")
     print(f"  {'eight processes, one by one':44} {together(address):10.0f} spends/s")
     print(f"  {'a thousand in one transaction':44} {in_one(address):10.0f} spends/s")
+    deep(address)
 
 
 if __name__ == "__main__":

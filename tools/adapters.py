@@ -20,11 +20,11 @@ def paths(bridge: str) -> list[str]:
     """What is run for a bridge.
 
     >>> paths("dp_accounting")[1:]
-    ['docs/drop-in/dp-accounting.md', 'tests/adapters/test_dp_accounting_adapter.py']
+    ['docs/drop-in/dp-accounting.md', 'tests/adapters/test_dp_accounting.py']
     """
     home = Path("src/zcdp/adapters") / bridge
     source = home if (ROOT / home).is_dir() else home.with_suffix(".py")
-    return [str(source), f"docs/drop-in/{bridge.replace('_', '-')}.md", f"tests/adapters/test_{bridge}_adapter.py"]
+    return [str(source), f"docs/drop-in/{bridge.replace('_', '-')}.md", f"tests/adapters/test_{bridge}.py"]
 
 
 def run(extra: str, bridge: str) -> bool:

@@ -7,6 +7,7 @@ map, those that reach the file, the quickest first, instead. What does not fit t
 from __future__ import annotations
 
 import re
+import runpy
 import sys
 from pathlib import Path
 from time import monotonic
@@ -56,10 +57,13 @@ def chosen(file: Path) -> list[str]:
         return [*own, str(file), *some]
     module = ".".join(file.relative_to(ROOT / "src").with_suffix("").parts).removesuffix(".__init__")
     imports = re.compile(rf"\b{re.escape(module)}\b")
+    lacks_its_system = runpy.run_path(str(ROOT / "conftest.py"))[
+        "pytest_ignore_collect"
+    ]  # files that are named are run
     others = [
         str(path)
         for path in sorted((ROOT / "tests").rglob("test_*.py"))
-        if str(path) not in own and imports.search(path.read_text(encoding="utf-8"))
+        if str(path) not in own and imports.search(path.read_text(encoding="utf-8")) and not lacks_its_system(path)
     ]
     return [*own, str(file), *others]
 
