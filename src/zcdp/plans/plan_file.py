@@ -28,8 +28,10 @@ from zcdp.numeric.exact import integer, positive_rational, probability, rational
 from zcdp.plans.plan_text import FREE, PlanError, parse, parse_open
 from zcdp.privacy.curve import Curve, Plan
 from zcdp.privacy.relation import Relation
-from zcdp.tables.declaration import Declaration, check_cells, read_data, read_domains
+from zcdp.tables.declaration import Declaration, check_cells, read_data, read_domains, read_lookups
+from zcdp.tables.derived_columns import Derived, read_derived
 from zcdp.tables.domain import DeclarationError
+from zcdp.tables.lookup_tables import read_lookup
 from zcdp.tables.table_query import Statistic, TableQuery, read_query
 from zcdp.tables.totals import Together, check_alike, sets
 from zcdp.text.names import printable
@@ -311,11 +313,15 @@ class TableReader(ABC):
             unit, protects, neighbours, account = read_data(data["data"])
         with self._declared("domain"):
             domains = read_domains(data.get("domain", {}), Path(self.source).parent)
+        derived = self._derived(data, unit)
         tables: list[TableQuery] = []
         entries: list[Entry] = []
         for n, query in enumerate(queries):
             with self._declared("query", n):
                 tables.append(read_query(query, domains, unit))
+                for column, kind in tables[-1].columns:
+                    if column in derived:
+                        derived[column].check_kind(kind)
         together = tuple(self._together(tables))
         margins = {query.name: query for one in together for query in one.queries}
         tables = [margins.get(query.name, query) for query in tables]
@@ -326,8 +332,20 @@ class TableReader(ABC):
             check_cells(tuple(tables))
         written = json.dumps(data, sort_keys=True, default=str).encode()
         digest = hashlib.sha256(written).hexdigest()
-        made = Declaration(unit, protects, neighbours, account, domains, tuple(tables), digest, together)
+        made = Declaration(unit, protects, neighbours, account, domains, tuple(tables), digest, together, derived)
         return made, tuple(entries)
+
+    def _derived(self, data: dict[str, Any], unit: str) -> dict[str, Derived]:
+        """The columns that [lookup] and [derive] add to the data."""
+        folder = Path(self.source).parent
+        with self._declared("lookup"):
+            given = read_lookups(data.get("lookup", {}))
+        lookups = []
+        for name, one in given.items():
+            with self._declared(f"lookup.{name}"):
+                lookups.append(read_lookup(name, one, folder))
+        with self._declared("derive"):
+            return read_derived(data.get("derive", {}), lookups, unit)
 
     def _together(self, tables: list[TableQuery]) -> Iterator[Together]:
         """The sets of tables that must add up; an error points at the later table in the file."""
@@ -360,7 +378,7 @@ class TableReader(ABC):
 
 Number = TypeVar("Number")
 FIELDS = ("title", "description", "author", "dataset", "unit", "neighbours", "delta", "budget", "collection", "query")
-TABLE_FIELDS = ("data", "domain")
+TABLE_FIELDS = ("data", "domain", "lookup", "derive")
 TEXT_FIELDS = ("title", "description", "author", "dataset", "unit")
 NEIGHBOURS = {"add_remove": "add_remove", "add-remove": "add_remove", "replace": "replace"}
 BUDGET_FIELDS = ("rho", "epsilon", "delta")

@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+from zcdp.tables.derived_columns import Derived
 from zcdp.tables.domain import DeclarationError, Domain, known_fields, read_domain, text
 from zcdp.tables.table_query import TableQuery
 from zcdp.tables.totals import Together
@@ -34,6 +35,8 @@ class Declaration:
     digest: str = ""
     together: tuple[Together, ...] = ()
     """The sets of tables that are adjusted to add up."""
+    derived: Mapping[str, Derived] = field(default_factory=dict, repr=False)
+    """The columns that are derived from each row, or from each person's rows, by name."""
 
     @property
     def person(self) -> str | None:
@@ -63,6 +66,13 @@ def read_domains(data: Any, folder: Path | None) -> dict[str, Domain]:
     if not isinstance(data, dict):
         raise DeclarationError("", "must be a table: [domain]")
     return {name: read_domain(name, one, folder) for name, one in data.items()}
+
+
+def read_lookups(data: Any) -> dict[str, Any]:
+    """The fields of each lookup table, by name."""
+    if not isinstance(data, dict) or not all(isinstance(one, dict) for one in data.values()):
+        raise DeclarationError("", "must be tables: [lookup.NAME]")
+    return data
 
 
 def check_cells(queries: tuple[TableQuery, ...]) -> None:
