@@ -82,7 +82,8 @@ def searched_lines(delta_at: Callable[[float], float], rates: np.ndarray) -> lis
 def _values(lines: Sequence[Line], rates: np.ndarray) -> np.ndarray:
     """The lines at the rates, in floats: one row for each line."""
     starts, slopes = (np.array([min(float(one[n]), 1e300) for one in lines]) for n in (0, 1))
-    return np.add.outer(starts, 0 * rates) + np.multiply.outer(slopes, rates)
+    values: np.ndarray = starts[:, None] + slopes[:, None] * rates[None, :]
+    return values
 
 
 def gdp_estimate(rates: np.ndarray, highest_rates: np.ndarray) -> float:
