@@ -61,9 +61,10 @@ service:
 versions:
 	$(PYTHON) tools/versions.py
 
-# The bridges into other systems, each with that system, in environments of their own.
+# The bridges into other systems, each with that system, in environments of their own; with the tests that a system
+# publishes with itself. `make adapters SYSTEMS="opacus dp-accounting=FOLDER"`: these, the second from a copy of yours.
 adapters:
-	$(PYTHON) tools/adapters.py
+	$(PYTHON) tools/adapters.py $(SYSTEMS)
 
 # Plants the bugs of tools/mutants.toml one at a time, and fails if the tests do not notice one: half an hour on two cores.
 mutants: $(VENV)/ready
