@@ -125,7 +125,7 @@ def joined_parts(high: Any, low: Any) -> Any:
 
 
 def _quotient(value: Any, divisor: int) -> Any:
-    """floor(value/divisor) in doubles: exact below 2^53; beyond it about that, and callers take the remainder from it."""
+    """floor(value/divisor) in doubles: exact below 2^53, else about that, and callers take the remainder from it."""
     return quotient(value, divisor).floor().cast(narwhals().Int64)
 
 

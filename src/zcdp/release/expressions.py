@@ -23,7 +23,19 @@ from zcdp.tables.derived_columns import Asked, Derived, needed_columns
 from zcdp.tables.domain import Bins, Dates, Domain, Keys
 from zcdp.tables.table_query import Condition
 
-__all__ = ["Source", "amount", "between", "condition", "every", "key", "listed", "quotient", "source_of", "steps", "uses"]
+__all__ = [
+    "Source",
+    "amount",
+    "between",
+    "condition",
+    "every",
+    "key",
+    "listed",
+    "quotient",
+    "source_of",
+    "steps",
+    "uses",
+]
 
 
 SAID = {
