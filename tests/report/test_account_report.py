@@ -450,5 +450,5 @@ def test_where_nothing_can_be_compared_it_says_so() -> None:
 def test_derived_columns_are_told_in_words() -> None:
     text = '[data]\nunit = "row"\n[derive]\nhourly = { quotient = ["wage", "<b>"] }\n[[query]]\nname = "a"\n'
     text += 'measure = "count"\nwhere = [["hourly", ">", 9]]\nmechanism = "DiscreteGaussian(sigma=2)"\n'
-    page = render(library.account(read_plan("plan.toml", text), curve=False))
+    page = render(library.account(read_plan("plan.toml", text), curve=False).to_dict())
     assert "<dt>hourly</dt><dd>wage / &lt;b&gt;</dd>" in page
