@@ -166,5 +166,6 @@ def test_the_keys_of_a_table_by_its_domains() -> None:
     ]
     assert [one.is_ordered for one in keys] == [False, True, True, True]
     assert keys[1].label({"age_from": 5, "age_to": 10}) == "5 to 10"
+    assert keys[1].label({"age_from": "not stated", "age_to": "not stated"}) == "not stated"
     assert keys[2].label({"pay_from": 5000, "pay_to": 10000}) == "5,000 to 10,000"
     assert keys[3].label({"day_from": "2026-01-01", "day_to": "2026-02-01"}) == "2026-01-01 to 2026-02-01"

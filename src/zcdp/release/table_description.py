@@ -56,8 +56,12 @@ def columns_of(query: TableQuery, table: Table) -> dict[str, Column]:
         for name in domain.columns():
             ends = {f"{domain.name}_from": "start of ", f"{domain.name}_to": "end of "}
             words = f"{ends.get(name, '')}{domain_in_words(domain)}"
-            keys[name] = Column(words, is_key=True, is_date=isinstance(domain, Dates))
-    return {name: keys.get(name) or Column(MEANINGS[name], is_key=name == "quantile") for name in table.columns}
+            # a key such as "not stated" among days makes the column one of texts
+            dated = isinstance(domain, Dates) and getattr(domain, "other", None) is None
+            keys[name] = Column(words, is_key=True, is_date=dated)
+    return {
+        name: keys.get(name) or Column(MEANINGS.get(name, name), is_key=name == "quantile") for name in table.columns
+    }
 
 
 def csv_on_the_web(table: Table, file: str, columns: Mapping[str, Column], facts: Mapping[str, Any]) -> str:

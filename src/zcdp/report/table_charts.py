@@ -13,7 +13,7 @@ from math import ceil, floor, log10
 from typing import Any, NamedTuple
 
 from zcdp.report.charts import WIDTH, Axis, Drawing, escape
-from zcdp.tables.domain import Bins, Domain, Keys
+from zcdp.tables.domain import Bins, Dates, Domain
 from zcdp.text.numbers import compact, edge, grouped
 
 __all__ = ["LARGE", "Axes", "Shown", "axes_of", "picture", "span"]
@@ -70,15 +70,14 @@ class Shown:
 
 def axes_of(domains: Sequence[Domain]) -> tuple[Axes, ...]:
     """The keys of a table by these domains; a key that is printed with those above it has one for each column."""
-    return tuple(
-        one
-        for domain in domains
-        for one in (
-            (Axes((name,)) for name in domain.columns())
-            if isinstance(domain, Keys)
-            else (Axes(tuple(domain.columns()), isinstance(domain, Bins) and domain.end >= LARGE),)
-        )
-    )
+    found: dict[tuple[str, ...], Axes] = {}
+    for domain in domains:
+        if isinstance(domain, Bins | Dates):
+            ends = tuple(domain.columns())
+            found[ends] = Axes(ends, isinstance(domain, Bins) and domain.end >= LARGE)
+        else:
+            found |= {(name,): Axes((name,)) for name in domain.columns()}
+    return tuple(found.values())
 
 
 def span(start: Any, end: Any, *, large: bool = False) -> str:
@@ -87,6 +86,8 @@ def span(start: Any, end: Any, *, large: bool = False) -> str:
     >>> span(0, 5), span(5000, 10000, large=True), span("2026-01-01", "2026-04-01")
     ('0 to 5', '5,000 to 10,000', '2026-01-01 to 2026-04-01')
     """
+    if start == end:  # the one key that is no interval, such as "not stated"
+        return str(start)
     return f"{_end(start, large=large)} to {_end(end, large=large)}"
 
 

@@ -50,7 +50,8 @@ def _measured(query: TableQuery, unit: str) -> str:
             f"The bin of {query.of.column} that holds the {_many(len(query.quantiles), 'quantile', levels)}: "
             f"{domain_in_words(query.of)}."
         )
-    assert query.amount is not None
+    if query.amount is None:
+        return f"Measures {query.measure}."
     one = query.amount
     whose = "what a row has" if unit == "row" else "what one person has in a cell"
     ends = " to ".join(_number(end * one.grid) for end in (one.low, one.high))
@@ -98,16 +99,19 @@ def domain_in_words(domain: Domain) -> str:
     "region (column reg; 2 keys, all others are 'elsewhere')"
     """
     column = "" if domain.column == domain.name else f"column {domain.column}; "
-    if isinstance(domain, Keys):
-        other = "others are left out" if domain.other is None else f"all others are {domain.other!r}"
-        return f"{domain.name} ({column}{_many(len(domain.values), 'key')}, {other})"
-    outside = "values outside are put into the first or last" if domain.clip else "values outside are left out"
+    other = getattr(domain, "other", None)
+    if not isinstance(domain, Bins | Dates):
+        rest = "others are left out" if other is None else f"all others are {other!r}"
+        return f"{domain.name} ({column}{_many(domain.size - (other is not None), 'key')}, {rest})"
+    rest = "values outside are put into the first or last" if domain.clip else "values outside are left out"
+    if other is not None:
+        rest = f"{rest}, missing ones are {other!r}" if domain.clip else f"all else is {other!r}"
+    bins = domain.size - (other is not None)
     if isinstance(domain, Dates):
         ends = f"{domain.days[0].isoformat()} to before {domain.days[-1].isoformat()}"
-        return f"{domain.name} ({column}{_many(domain.size, 'interval')} from {ends}, {outside})"
-    assert isinstance(domain, Bins)
+        return f"{domain.name} ({column}{_many(bins, 'interval')} from {ends}, {rest})"
     ends = f"from {_number(domain.start)} to below {_number(domain.end)}"
-    return f"{domain.name} ({column}{_many(domain.size, 'bin')} {ends}, {outside})"
+    return f"{domain.name} ({column}{_many(bins, 'bin')} {ends}, {rest})"
 
 
 def _many(count: int, what: str, more: str = "") -> str:
