@@ -7,6 +7,7 @@ from dataclasses import replace
 from fractions import Fraction
 from functools import cache
 from html import unescape
+from math import inf
 from typing import Any
 
 import pytest
@@ -108,6 +109,13 @@ def test_quantiles_and_selections_are_tables_too() -> None:
     assert cells(part(page_of(quantiles), "tables")) == [
         ["key", "quantile", "rank error", "bin"],
         ["a", "0.5", "38", "5,000 to 20,000"],
+    ]
+    open_ended = shown("o", quantile=[0.1, 0.5, 0.9], key=["a"] * 3, lower=[-inf, 5, -inf], upper=[10, inf, inf])
+    assert [row[-1] for row in cells(part(page_of(open_ended), "tables"))[1:]] == ["up to 10", "5 or more", "anything"]
+    sums = {"sum": [34123.5], "sum_sd": [1200.0], "sum_lower": [31700.2], "sum_upper": [36500.1], "persons": [12]}
+    assert cells(part(page_of(shown("s", key=["a"], measure="mean", value=[2.0], sd=[0.5], **sums)), "tables")) == [
+        ["key", "value", "sum", "sum 95% interval", "persons"],
+        ["a", "2.00", "34,124", "31,700 to 36,501", "12"],
     ]
     top = shown("t", (), measure="top", rank=[1, 2], language=["Danish", "Greek"], count_error=[67.9234, 67.9234])
     section = part(page_of(top), "tables")
