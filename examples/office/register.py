@@ -26,7 +26,7 @@ def register(quarter: int, rows: int) -> dict[str, Any]:
         towns = np.array([*(town for town, _ in csv.reader(file)), "elsewhere"])
     persons = int(rows / (1 + SECOND_JOBS))
     rng = np.random.default_rng(2026)
-    sizes = 1 / np.arange(2, len(towns) + 1)  # a few large towns, many small ones
+    sizes = rng.permutation(1 / np.arange(4, len(towns) + 3))  # a few large towns, many small ones
     town = rng.choice(len(towns) - 1, persons, p=sizes / sizes.sum())
     town[rng.random(persons) < ABROAD] = len(towns) - 1
     birth = 2025 - np.minimum(rng.gamma(4, 11, persons), 104).astype(int)

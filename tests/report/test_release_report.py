@@ -154,6 +154,8 @@ def test_the_page_says_what_was_paid_and_what_is_left_of_the_year() -> None:
     assert "Paidrho 0.00333334" in told
     assert "Left after itrho 0.0116666, 77.7% of the budget: room for 3 more such releases" in told
     assert "Ledger entry3:ab" in told
+    assert "Paid from the account year: 77.7% of its budget is left." in read(page_of(paid=year))
+    assert "No budget was given" in page_of()
     assert "Under" not in told
     more = {
         **vars(year),

@@ -66,7 +66,8 @@ def render_release(account: Account, tables: Sequence[Shown], facts: Mapping[str
     )
     vintage = facts.get("vintage")
     named = account if account.author or not paid.who else replace(account, author=paid.who)
-    return render(named, published=sections, particulars={"Vintage": vintage} if vintage else {})
+    more = {"Vintage": vintage} if vintage else {}
+    return render(named, published=sections, particulars=more, verdict=_verdict(paid))
 
 
 def _contents(tables: Sequence[Shown]) -> str:
@@ -208,6 +209,15 @@ def _sentence(words: str) -> str:
 
 
 # Where it was paid.
+
+
+def _verdict(paid: Paid) -> str:
+    """One sentence on the account that paid; empty if there is none."""
+    if not paid.account or not paid.budget:
+        return ""
+    left = percent(float(paid.left / paid.budget), up=False)
+    said = f"Paid from the account {escape(paid.account)}: {left} of its budget is left."
+    return f'<p class="verdict good">{said}</p>\n'
 
 
 def _paid(paid: Paid) -> str:

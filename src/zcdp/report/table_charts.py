@@ -247,7 +247,7 @@ def _whisker(drawn: Drawing, row: Mapping[str, Any], y: float) -> None:
     if _is_number(row.get("lower")) and _is_number(row.get("upper")):
         ends = drawn.across(float(row["lower"])), drawn.across(float(row["upper"]))
         drawn.add("line", kind="whisker", x1=ends[0], x2=ends[1], y1=y, y2=y)
-        for x in ends:
+        for x in ends if ends[1] - ends[0] > 4 else ():  # closer ones would be a blot
             drawn.add("line", kind="whisker", x1=x, x2=x, y1=y - 2.5, y2=y + 2.5)
 
 
