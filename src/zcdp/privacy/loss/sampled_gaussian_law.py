@@ -25,7 +25,7 @@ from zcdp.privacy.loss.law import LossLaw
 from zcdp.privacy.loss.sampled_density_law import Facing, SampledDensityLaw
 from zcdp.privacy.loss.sampled_gaussian_heuristics import NARROWER, RIGHT_ANGLE, SEEN, STRIPS, Grid, SampledProposals
 from zcdp.privacy.loss.sampled_quadrature import BaseLoss, progression
-from zcdp.privacy.loss.transform import Exponentials, Factor, Points, Taylor, Tilted
+from zcdp.privacy.loss.transform import Estimate, Exponentials, Factor, Points, Taylor, Tilted
 
 __all__ = ["SampledDecay", "SampledGaussianLaw", "SampledNormal", "replaced_gaussian_law", "sampled_gaussian_law"]
 
@@ -413,19 +413,19 @@ class SampledGaussianFactor(Factor):
         values = self.noise.progression(self._power(points.c), points.step, points.kept, fall)
         return values if self.removed else [value.conjugate() for value in values]
 
-    def along(self, z: Any, w: Any, u: Any) -> Taylor:  # noqa: ARG002
+    def along(self, z: Any, w: Any, u: Any, estimate: Estimate | None = None) -> Taylor:  # noqa: ARG002
         """M(c) and K(c), certified; K'(c) and K''(c) are heuristic."""
         c = z[0]
         moment = self.noise.real(self._power(c), REAL_FALL)
-        _, slope, bend = self.estimate(float(c))
+        _, slope, bend = estimate or self.estimate(float(c))
         return Taylor(moment, moment.log(), arb(slope), arb(bend))
 
-    def estimate(self, c: float) -> tuple[float, float, float]:
+    def estimate(self, c: float) -> Estimate:
         """Heuristic values of K(c), K'(c) and K''(c), in floats."""
         return self.estimates([self], c)[0]
 
     @classmethod
-    def estimates(cls, factors: Sequence[Self], c: float) -> list[tuple[float, float, float]]:
+    def estimates(cls, factors: Sequence[Self], c: float) -> list[Estimate]:
         """`estimate` of several factors at once; in one composition all have the same direction."""
         found = SampledNormal.estimates([factor.noise for factor in factors], factors[0]._power(c))
         return found if factors[0].removed else [(value, -slope, bend) for value, slope, bend in found]
