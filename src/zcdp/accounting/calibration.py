@@ -41,7 +41,10 @@ FLAT = 1e-2  # a cost further than this from its budget, in logarithms, that cha
 LONG, TOO_LONG = 4 * SECOND, 8 * SECOND  # work after which LOOSE_TOLERANCE is enough, and after which the search ends
 LOOSE_TOLERANCE = 1e-3  # relative distance from the edge
 KINDS_PER_SHARE = 30  # a plan may take this work once more for each 30 different mechanisms
-MANY_KINDS, NEAR_TOLERANCE = 20, 1e-7  # with so many different mechanisms, this relative distance from the edge is enough
+MANY_KINDS, NEAR_TOLERANCE = (
+    20,
+    1e-7,
+)  # with so many different mechanisms, this relative distance from the edge is enough
 
 
 @spoken

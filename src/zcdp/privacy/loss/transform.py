@@ -22,7 +22,18 @@ from zcdp.privacy.loss.decay import MonotoneShare, Share
 if TYPE_CHECKING:
     from zcdp.privacy.loss.law import Parts
 
-__all__ = ["MOST_TERMS", "Estimate", "Exponentials", "Factor", "Points", "Polynomial", "Taylor", "Tilt", "Tilted", "Transform"]
+__all__ = [
+    "MOST_TERMS",
+    "Estimate",
+    "Exponentials",
+    "Factor",
+    "Points",
+    "Polynomial",
+    "Taylor",
+    "Tilt",
+    "Tilted",
+    "Transform",
+]
 
 
 MOST_TERMS = 1000  # the most exponentials that the contour integral in doubles sums up at each node

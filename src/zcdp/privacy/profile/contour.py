@@ -56,11 +56,10 @@ class Contour(Engine):
         """For compositions with some law that is not made of atoms alone: of atoms alone, |M| does not decay."""
         if all(factor.atomic for factor, _ in question.transform.factors):
             return None
-        best = None
         if question.transform.quick and len(question.transform.factors) >= MANY_LAWS:
-            best = cls._at(question, partial(question.left, USUAL_PART))
-        if best is not None:
-            return Offer(best.cost, lambda: best)
+            usual = cls._at(question, partial(question.left, USUAL_PART))
+            if usual is not None:
+                return Offer(usual.cost, lambda: usual)
         best = cls._at(question, lambda: question.line)
         if question.transform.quick and (best is None or best.cost > CHEAP):
             # If large losses are rare, a line left of the saddle point may need fewer nodes.
