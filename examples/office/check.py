@@ -44,7 +44,7 @@ def sums(folder: Path) -> list[str]:
     for row in towns:
         regions[row["region"]] += int(row["value"])
     published = {row["region"]: int(row["value"]) for row in table(folder, "persons-by-region")}
-    wrong = [f"{name}: {published[name]} is not {regions[name]}" for name in published if published[name] != regions[name]]
+    wrong = [f"{name}: {value} is not {regions[name]}" for name, value in published.items() if value != regions[name]]
     [whole] = table(folder, "persons")
     if int(whole["value"]) != sum(published.values()):
         wrong.append(f"{whole['value']} persons are not {sum(published.values())}")
