@@ -29,7 +29,7 @@ from zcdp.tables.totals import Together
 DATA = '[data]\nunit = "row"\n'
 DOMAIN = """[domain]
 region = { values = ["R1", "R2", "R3"], other = "elsewhere" }
-sex = { values = [1, 2], other = 9 }
+sex = { values = [1, 2], other = 9, flat = true }
 age = { from = 0, to = 20, step = 5, clip = true }
 years = { column = "age", from = 0, to = 20, step = 1, clip = true }
 month = { column = "day", from = 2024-01-01, to = 2026-01-01, step = "month" }
@@ -100,6 +100,11 @@ REFUSED = {
     + table("a", '"region"', "non_negative = true")
     + table("b", '"sex"', "non_negative = true"),
     "non_negative must be that of 'a'": DATA + DOMAIN + table("a", '"region"', "non_negative = true") + table("b", ""),
+    "no table is by both 'kind' and 'region'": DATA
+    + DOMAIN.replace('["a", "b"]', '{ values = ["a", "b"], other = "c" }')
+    + table("total", "")
+    + table("kinds", '"kind", "sex"')
+    + table("regions", '"region", "sex"'),
     "the law of sums of this noise is not known": DATA
     + DOMAIN
     + table("a", "")
@@ -109,7 +114,7 @@ REFUSED = {
     + DOMAIN.replace('"R3"', ", ".join(f'"Q{n}"' for n in range(900)))
     + "x = { values = ["
     + ", ".join(map(str, range(900)))
-    + "], other = -1 }\n"
+    + "], other = -1, flat = true }\n"
     + table("a", '"region"')
     + table("b", '"x"'),
 }

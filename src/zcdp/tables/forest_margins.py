@@ -118,22 +118,26 @@ class ForestMargins:
         `noise` has the variance of the noise of each table, whatever `variances` are.
         """
         axes = self.axes[k]
-        found: Any = 0
+        parts = []
         for effect in subsets(tuple(sorted(axes))):
             levels = [
                 sum((share**2 * self._cells(self.axes[n]) * noise[n] for n, share in shares.items()), Fraction(0))
                 for shares in self._weights[effect]
             ]
             cells, unit = self._squares[effect].variances(levels)[self.levels[k]]
-            part = cells * prod(self.sizes[a] - 1 for a in effect), unit
-            found = part if found == 0 else _added(*found, *part)
-        cells, unit = found
-        return cells, unit * self._cells(axes) ** 2
+            parts.append((cells * prod(self.sizes[a] - 1 for a in effect), unit))
+        below = lcm(*(unit for _, unit in parts))
+        return sum(cells * (below // unit) for cells, unit in parts), below * self._cells(axes) ** 2
 
     def classes(self, k: int) -> Any:
         """The class of each node of the level of table k: in one class the errors of its cells have one law."""
         mine = [self._squares[effect] for effect in subsets(tuple(sorted(self.axes[k])))]
         return classes(self.tree, mine)[self.levels[k]]
+
+    @property
+    def below(self) -> list[Any]:
+        """For each level the variances of nodes from what is at them and below, of all keys together, in some unit."""
+        return self._squares[()].below
 
     @cached_property
     def _weights(self) -> dict[Factors, list[dict[int, Fraction]]]:
@@ -171,9 +175,3 @@ class ForestMargins:
 
     def _shape(self, k: int) -> tuple[int, ...]:
         return tuple(self.sizes[a] for a in self.axes[k])
-
-
-def _added(one: Any, below: int, other: Any, unit: int) -> tuple[Any, int]:
-    """The sum of two arrays of fractions."""
-    both = lcm(below, unit)
-    return one * (both // below) + other * (both // unit), both

@@ -207,14 +207,18 @@ def subsets(factors: Factors) -> Iterator[Factors]:
 # Non-negative integers that add up, from the coarsest table of a chain to the finest. Theorem: docs/theorems/totals.md.
 
 
-def chain_of(axes: Sequence[Factors]) -> list[int] | None:
+def chain_of(axes: Sequence[Factors], levels: Sequence[int] | None = None) -> list[int] | None:
     """The tables by index, coarsest first, if each refines the one before; None if they are not such a chain.
 
-    >>> chain_of([(0, 1), (), (1,)]), chain_of([(0,), (1,)])
-    ([1, 2, 0], None)
+    `levels` has the level of a tree that each table is by, if they have one.
+
+    >>> chain_of([(0, 1), (), (1,)]), chain_of([(0,), (1,)]), chain_of([(0,), ()], [1, 2])
+    ([1, 2, 0], None, None)
     """
-    ranked = sorted(range(len(axes)), key=lambda k: len(axes[k]))
-    return ranked if all(set(axes[a]) <= set(axes[b]) for a, b in pairwise(ranked)) else None
+    deep = levels or [0] * len(axes)
+    ranked = sorted(range(len(axes)), key=lambda k: (deep[k] + len(axes[k]), deep[k]))
+    refines = all(set(axes[a]) <= set(axes[b]) and deep[a] <= deep[b] for a, b in pairwise(ranked))
+    return ranked if refines else None
 
 
 def non_negative(
