@@ -94,7 +94,9 @@ def plan(rng: random.Random, neighbours: str) -> str:
     """One query of each kind, with random keys and bounds."""
     other = rng.choice(("", ', other = "elsewhere"'))
     clip = rng.choice(("true", "false"))
-    column, unknown = rng.choice((("", ""), (', column = "region"', ""), (', column = "region"', ', unknown = "nowhere"')))
+    column, unknown = rng.choice(
+        (("", ""), (', column = "region"', ""), (', column = "region"', ', unknown = "nowhere"'))
+    )
     rest = rng.choice(("", ', other = "not stated"'))
     towns = 'values = { R1 = ["a", "R1"], R2 = ["b"], R3 = ["c"], "\u00e9" = ["\u00e9"] }'
     lines = [
