@@ -25,6 +25,7 @@ from zcdp.release.bounding import Exact
 from zcdp.tables.domain import Bins, plain
 from zcdp.tables.table_query import Statistic, TableQuery
 from zcdp.tables.totals import Together
+from zcdp.text.numbers import grouped
 
 __all__ = [
     "LEVEL",
@@ -184,7 +185,7 @@ def _noisy(query: TableQuery, entries: Sequence[Entry], exact: Exact, statistics
         "lower": in_values((max(value - half, least) for value in values), grid),
         "upper": in_values((max(value + half, least) for value in values), grid),
     }
-    about = f"noise of standard deviation {spread:.6g} on each value; each interval holds at {float(LEVEL):.0%}"
+    about = f"noise of standard deviation {grouped(spread)} on each value; each interval holds at {float(LEVEL):.0%}"
     if query.non_negative:  # the true value is at least 0, so that cutting an interval at 0 keeps its level
         about += "; values and intervals are cut at 0, so that sums of small cells are too large on average"
     return Table(query.name, about, columns)
@@ -233,7 +234,7 @@ def _mean(query: TableQuery, entries: Sequence[Entry], exact: Exact) -> Table:
         columns["sd"].append(plain_error(error, one.grid))
     about = (
         f"each interval holds at {float(LEVEL):.0%}, for the mean over persons of what each has in the cell; sd is of "
-        f"first order; noise of standard deviation {spreads[1]:.6g} on persons"
+        f"first order; noise of standard deviation {grouped(plain_error(spreads[1], Fraction(1)))} on persons"
     )
     return Table(query.name, about, columns)
 
@@ -362,18 +363,18 @@ def _about(adjusted: Adjustment, k: int, entry: Entry) -> str:
     if query.non_negative and together.tree is not None:
         away += _bias(errors, grid)
     listed = _listed_by(together, k)
+    before, alone = _short(plain_error(deviation(entry), grid)), grouped(plain(half_width(entry) * grid))
     return (
         f"adjusted so that it adds up with {others}: by least squares, which leaves an error of standard deviation "
-        f"{spread} ({plain_error(deviation(entry), grid):.4g} before), then to whole grid steps, {away}; each "
-        f"interval holds at {float(LEVEL):.0%}, and reaches {half} from the estimate before "
-        f"rounding ({plain(half_width(entry) * grid)} from the value without the adjustment){listed}"
+        f"{spread} ({before} before), then to whole grid steps, {away}; each interval holds at {float(LEVEL):.0%}, and "
+        f"reaches {half} from the estimate before rounding ({alone} from the value without the adjustment){listed}"
     )
 
 
 def _range(numbers: Iterable[float]) -> str:
     """The smallest and the largest of some numbers, as text; one number where they look alike."""
     found = sorted(numbers)
-    low, high = f"{found[0]:.4g}", f"{found[-1]:.4g}"
+    low, high = _short(found[0]), _short(found[-1])
     return low if low == high else f"{low} to {high}"
 
 
@@ -394,7 +395,7 @@ def _bias(errors: Iterable[Any], grid: Fraction) -> str:
         return bisection(lambda z: r * (normal.pdf(z) - z * normal.cdf(-z)) <= z, 0.0, 6.0, absolute=1e-6)[1]
 
     said = (
-        f"{too_low(r) * spread:.3g} where {r} empty cell{'s stand' if r > 1 else ' stands'} beside each"
+        f"{_short(too_low(r) * spread)} where {r} empty cell{'s stand' if r > 1 else ' stands'} beside each"
         for r in EMPTY_CELLS
     )
     return f", and large cells of a group too small, by about {' and '.join(said)}"
@@ -405,3 +406,8 @@ def _listed_by(together: Together, k: int) -> str:
     if together.tree is None or not 0 < together.levels[k] < together.tree.depth:
         return ""
     return f"; which key a row has here follows from its key of {together.finest.by[0].name!r}, by the public list"
+
+
+def _short(width: float) -> str:
+    """A standard deviation or half-width to four digits."""
+    return grouped(float(f"{width:.4g}"))
