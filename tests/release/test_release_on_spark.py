@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any
 
 import polars as pl
+from release import test_nested_lists as nested
 from release.adversary import cases
 from release.derived_by_hand import images
 from release.derived_by_hand import people as table_of_odd_values
@@ -53,6 +54,11 @@ def test_every_cell_has_the_same_chance_to_be_kept(spark: Any) -> None:
 def test_the_integers_are_those_of_the_definition(spark: Any) -> None:
     frame = people(150)
     assert computed(on(spark, frame)) == by_hand(frame)
+
+
+def test_the_integers_of_nested_lists_are_those_of_the_words(spark: Any) -> None:
+    frame = nested.people(150)
+    assert nested.published(on(spark, frame)) == nested.by_words(frame)
 
 
 def test_a_lazy_frame_is_computed_once_for_each_table(spark: Any, monkeypatch: Any) -> None:

@@ -270,7 +270,7 @@ def _looked_up(source: Source, frame: Any, rule: LookedUp, use: Use) -> Any:
     there, label = source.label(rule.table.on, rule.table.kind)
     place = "zcdp_line_" + rule.table.name.encode().hex()  # in hexadecimal, as Spark ignores the case of letters
     if place not in frame.collect_schema().names():
-        frame = source.engine.placed(frame, label, rule.table.keys, place)
+        frame = source.engine.placed(frame, label, rule.table.keys, range(len(rule.table.keys)), place)
     found = rule.table.column(rule.field, use.kind)
     values: dict[str, list[Any]] = {use.there: [one is not None for one in found]}
     if use.kind == "date":

@@ -15,7 +15,7 @@ from fractions import Fraction
 from typing import Any, TypeAlias
 
 from zcdp.tables.domain import EXACT, DeclarationError, known_fields, number, plain, text, whole
-from zcdp.tables.lookup_tables import Lookup
+from zcdp.tables.lookup_tables import LookupTable
 from zcdp.tables.table_query import KINDS, Condition, read_condition
 
 __all__ = [
@@ -341,7 +341,7 @@ class PerPerson(Rule):
 class LookedUp(Rule):
     """The entry of a public table beside the row's key; missing where the table does not have the key."""
 
-    table: Lookup
+    table: LookupTable
     field: str
 
     kind = "any"
@@ -399,7 +399,7 @@ PARTS = ("year", "quarter", "month", "day", "weekday")
 WAYS = ("nfc", "case", "trim")
 
 
-def read_derived(data: Any, lookups: Iterable[Lookup], unit: str) -> dict[str, Derived]:
+def read_derived(data: Any, lookups: Iterable[LookupTable], unit: str) -> dict[str, Derived]:
     """All derived columns by name: those of lookup tables, and those of [derive], which may use each other.
 
     >>> read_derived({"net": {"difference": ["income", "tax"]}}, [], "person_id")["net"].words()

@@ -15,7 +15,7 @@ from typing import Any
 
 from zcdp.tables.domain import EXACT, DeclarationError, known_fields, public_text, text
 
-__all__ = ["Lookup", "read_lookup"]
+__all__ = ["LookupTable", "read_lookup"]
 
 FIELDS = ("file", "sha256", "on", "kind", "key", "add")
 MOST_LINES = 500_000
@@ -24,7 +24,7 @@ WHOLE = re.compile(r"[+-]?\d{1,16}", re.ASCII)
 
 
 @dataclass(frozen=True, eq=False)
-class Lookup:
+class LookupTable:
     """A public table: for a row, the line whose key equals the row's value of the column `on`, read as `kind`.
 
     `add` has the name of each added column, and the column of the file that it is taken from.
@@ -72,7 +72,7 @@ def _value(one: str, kind: str) -> Any:
     return found if abs(found) < EXACT else None
 
 
-def read_lookup(name: str, data: Any, folder: Path | None) -> Lookup:
+def read_lookup(name: str, data: Any, folder: Path | None) -> LookupTable:
     """A lookup table from its fields in a plan file; the file is CSV in UTF-8 with a header, by its digest."""
     if not isinstance(data, dict):
         raise DeclarationError("", f"must be a table: [lookup.{name}]")
@@ -99,7 +99,7 @@ def read_lookup(name: str, data: Any, folder: Path | None) -> Lookup:
         twice = next(key for key in keys if key in seen or seen.add(key))  # type: ignore[func-returns-value]
         raise DeclarationError("file", f"has the key {twice!r} twice: each key has one line, else rows would multiply")
     entries = {column: tuple(_column(header, body, column)) for column in dict.fromkeys(add.values())}
-    return Lookup(name, on, kind, add, keys, entries)
+    return LookupTable(name, on, kind, add, keys, entries)
 
 
 def _lines(content: str) -> list[list[str]]:
