@@ -5,6 +5,8 @@ from __future__ import annotations
 import inspect
 import random
 from collections.abc import Iterator
+from decimal import Decimal, localcontext
+from fractions import Fraction
 from functools import reduce
 from math import exp, inf, log
 from statistics import NormalDist
@@ -23,6 +25,7 @@ import zcdp
 from zcdp.adapters import dp_accounting as za
 from zcdp.adapters.common import RhoAlone
 from zcdp.adapters.dp_accounting.events import NOT_TAKEN, TAKEN
+from zcdp.adapters.dp_accounting.true_positives import line
 
 G, L, R = theirs.GaussianDpEvent, theirs.LaplaceDpEvent, theirs.RandomizedResponseDpEvent
 D, Z, P = dp_event.DiscreteLaplaceDpEvent, theirs.ZCDpEvent, theirs.PoissonSampledDpEvent
@@ -210,6 +213,21 @@ def test_true_positive_rates_of_laws_with_a_known_best_test() -> None:
     assert few.get_true_positive_rates(0.1, deltas=[0.0]) == 1.0
     with pytest.raises(ValueError, match="must lie in"):
         few.get_true_positive_rates(1.5)
+
+
+def test_the_lines_of_a_guarantee_are_rounded_up() -> None:
+    """Against e^epsilon to sixty digits: the slope, and the height at a false positive rate of 0 and of 1."""
+    rng = random.Random(5)
+    with localcontext() as context:
+        context.prec = 60
+        for _ in range(50):
+            epsilon, delta = rng.uniform(0, 30), rng.random()
+            for sign in (1, -1):
+                start, slope = line(sign, (epsilon, delta))
+                power = Fraction((sign * Decimal(epsilon)).exp())
+                flat = Fraction(delta) if sign > 0 else 1 - power * (1 - Fraction(delta))
+                assert power < slope < power * (1 + Fraction(1, 2**50))
+                assert flat <= start < flat + Fraction(1, 2**50)
 
 
 def test_true_positive_rates_hold_for_both_orders_of_a_sample() -> None:

@@ -24,10 +24,12 @@ from zcdp.mechanisms import (
     Gaussian,
     Laplace,
     Mechanism,
+    MixtureOfGaussians,
     PermuteAndFlip,
     PureDP,
     RandomizedResponse,
     Subsampled,
+    TruncatedSample,
 )
 from zcdp.numeric.balls import enclose, lift
 from zcdp.numeric.exact import Exact, Log, integer, rational
@@ -38,6 +40,9 @@ __all__ = ["ADDED", "ALL", "NOTHING", "NOT_TAKEN", "TAKEN", "Refused", "Spent", 
 
 GRAINS = 2**400
 """The probability `Spent.well` is rounded down to a multiple of 1/GRAINS."""
+
+SLIP = Fraction(1, 10**9)
+"""By how much probabilities that are floats may miss a sum of 1."""
 
 
 class Refused(BadValue):
@@ -207,6 +212,51 @@ def _poisson(what: Any, relation: Any) -> Spent:
     return one(Subsampled(whole, rate=rate))
 
 
+def _mixture(what: Any, relation: Any) -> Spent:
+    if relation is REPLACED:
+        raise Refused(what, "it tells a record that is there from one that is not: REPLACE_ONE is not covered")
+    sigma = _parameter(what, "standard_deviation")
+    chances = {}
+    for move, chance in zip(what.sensitivities, what.sampling_probs, strict=True):
+        exact = rational(move, "sensitivities")
+        chances[exact] = chances.get(exact, Fraction(0)) + rational(chance, "sampling_probs")
+    if not chances or min(chances) < 0 or min(chances.values()) < 0:
+        raise Refused(what, "sensitivities and sampling_probs must not be negative, and not be empty")
+    missing = 1 - sum(chances.values())
+    if abs(missing) > SLIP:
+        raise Refused(what, f"sampling_probs must add up to 1, not to {float(1 - missing)!r}")
+    # Floats seldom add up to 1: what is missing moves farthest, what is too much is taken where it moves least.
+    for move in sorted(chances, reverse=missing > 0):
+        change = max(missing, -chances[move])
+        chances[move], missing = chances[move] + change, missing - change
+    moves = [(move, chance) for move, chance in sorted(chances.items()) if move and chance]
+    if not moves:
+        return NOTHING
+    if not sigma:
+        return ALL
+    return one(
+        MixtureOfGaussians(
+            sigma=sigma, sensitivities=[move for move, _ in moves], probabilities=[chance for _, chance in moves]
+        )
+    )
+
+
+def _truncated(what: Any, relation: Any) -> Spent:
+    rate, sigma = _parameter(what, "sampling_probability"), _parameter(what, "noise_multiplier")
+    most, of = integer(what.truncated_batch_size, "truncated_batch_size", 0), integer(what.dataset_size, "dataset_size", 0)
+    if rate > 1:
+        raise Refused(what, f"sampling_probability ({what.sampling_probability}) must be at most 1")
+    if relation is not ADDED:
+        raise Refused(what, "a sample that is cut is covered for a record added or removed")
+    if not (rate and most and of):
+        return NOTHING
+    if not sigma:
+        return ALL
+    if rate == 1:  # a record that is kept may push another one out, and nothing hides which
+        return one(Gaussian(sigma=sigma, sensitivity=2 if of > most else 1))
+    return one(TruncatedSample(Gaussian(sigma=sigma), rate=rate, most=most, of=of))
+
+
 def _composed(what: Any, relation: Any) -> Spent:
     return sum((translate(one, relation) for one in what.events), NOTHING)
 
@@ -228,6 +278,8 @@ TAKEN: dict[str, Callable[[Any, Any], Spent]] = {
     "ExponentialMechanismDpEvent": _exponential,
     "PermuteAndFlipDpEvent": _permute_and_flip,
     "PoissonSampledDpEvent": _poisson,
+    "MixtureOfGaussiansDpEvent": _mixture,
+    "TruncatedSubsampledGaussianDpEvent": _truncated,
     "ComposedDpEvent": _composed,
     "SelfComposedDpEvent": _self_composed,
 }
@@ -239,8 +291,6 @@ NOT_TAKEN = {
     "SampledWithoutReplacementDpEvent": "samples of a fixed size are not covered, Poisson samples are",
     "SingleEpochTreeAggregationDpEvent": "the noise of trees is not covered",
     "RepeatAndSelectDpEvent": "the best of a random number of runs is not covered",
-    "MixtureOfGaussiansDpEvent": "a mixture of more than two sensitivities is not covered",
-    "TruncatedSubsampledGaussianDpEvent": "samples that are cut to a size are not covered, Poisson samples are",
 }
 
 
