@@ -38,7 +38,7 @@ dist:
 # Heavy checks: ten thousand points per mechanism against the independent reference, every page in a browser.
 deep: $(VENV)/docs-ready
 	@if command -v java > /dev/null; then $(MAKE) --no-print-directory $(VENV)/spark-ready; fi
-	$(BIN)/pytest -n 2 -m deep -rs
+	ZCDP_TESTS_DRAW=fresh $(BIN)/pytest -n 2 -m deep -rs
 	$(MAKE) --no-print-directory service
 
 # What runs on Spark, in a real local session: the extra zcdp[spark], and Java 17 or newer on the path.
