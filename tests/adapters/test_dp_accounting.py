@@ -29,6 +29,7 @@ from zcdp.adapters.dp_accounting.true_positives import line
 
 G, L, R = theirs.GaussianDpEvent, theirs.LaplaceDpEvent, theirs.RandomizedResponseDpEvent
 D, Z, P = dp_event.DiscreteLaplaceDpEvent, theirs.ZCDpEvent, theirs.PoissonSampledDpEvent
+Mix, Cut = dp_event.MixtureOfGaussiansDpEvent, theirs.TruncatedSubsampledGaussianDpEvent
 Many, All = theirs.SelfComposedDpEvent, theirs.ComposedDpEvent
 ADDED, REPLACED, ZEROED = Relation.ADD_OR_REMOVE_ONE, Relation.REPLACE_ONE, Relation.REPLACE_SPECIAL
 
@@ -111,8 +112,12 @@ REFUSED = [
     (theirs.SampledWithoutReplacementDpEvent(10, 2, G(1.0)), REPLACED),
     (theirs.SingleEpochTreeAggregationDpEvent(1.0, 4), ZEROED),
     (dp_event.RepeatAndSelectDpEvent(L(1.0), 2.0, 1.0), ADDED),
-    (dp_event.MixtureOfGaussiansDpEvent(1.0, [0.0, 1.0], [0.5, 0.5]), ADDED),
-    (theirs.TruncatedSubsampledGaussianDpEvent(100, 0.1, 20, 1.0), ADDED),
+    (Mix(1.0, [0.0, 1.0], [0.5, 0.5]), REPLACED),
+    (Mix(1.0, [0.0, 1.0], [0.5, 0.4]), ADDED),
+    (Mix(1.0, [0.0, -1.0], [0.5, 0.5]), ADDED),
+    (Cut(100, 0.1, 20, 1.0), REPLACED),
+    (Cut(100, 0.1, 20, 1.0), ZEROED),
+    (Cut(100, 1.1, 20, 1.0), ADDED),
     (R(0.5, 4), ADDED),
     (P(0.5, G(1.0)), REPLACED),
     (P(0.5, R(0.5, 4)), ZEROED),
@@ -175,6 +180,37 @@ def test_discrete_gaussian_noise_of_versions_to_come() -> None:
         zcdp.DiscreteGaussian(sigma=2, sensitivity=3)
     )
     assert za.plan(DiscreteGaussianDpEvent(2.0, 1.5)) == zcdp.Plan.sum_of(RhoAlone(rho="9/32"))
+
+
+def test_a_mixture_whose_probabilities_are_floats() -> None:
+    """What is missing from a sum of 1 moves farthest, what is too much is taken where it moves least."""
+    for chances in ([0.2, 0.6, 0.2], [0.33, 0.34, 0.33], [0.1, 0.2, 0.7], [0.5, 1e-17, 0.5]):
+        [(part, count)] = za.plan(Mix(2.0, [0.0, 1.0, 2.0], chances)).parts
+        exact = [Fraction(one) for one in chances]
+        assert count == 1
+        assert sum(probability for _, probability in part.moves) == 1
+        for least in (1, 2):  # at least as likely to move so far, however the sum is made 1
+            tail = sum(probability for move, probability in part.moves if move >= least)
+            assert tail >= sum(exact[least:]) / sum(exact)
+            assert tail <= sum(exact[least:]) + Fraction(1, 2**50)
+    assert za.Accountant().compose(Mix(1.0, [0.0], [1.0])).plan is None
+    assert za.Accountant().compose(Mix(0.0, [0.0, 1.0], [1.0, 0.0])).plan is None
+
+
+def test_a_mixture_and_truncated_samples_beside_theirs() -> None:
+    event = Mix(2.0, [0.0, 1.0, 3.0], [0.7, 0.2, 0.1])
+    lower, ours = za.Accountant().compose(event, 3).get_epsilon_bounds(1e-6)
+    assert ours - lower < 1e-9
+    assert ours == pytest.approx(pld.PLDAccountant().compose(event, 3).get_epsilon(1e-6), rel=1e-5)
+    plain = za.Accountant().compose(P(0.01, G(1.0)), 100).get_epsilon(1e-6)
+    assert za.Accountant().compose(Cut(1000, 0.01, 1000, 1.0), 100).get_epsilon(1e-6) == plain
+    cut = Cut(1000, 0.01, 25, 1.0)
+    theirs_cut = pld.PLDAccountant().compose(cut, 100).get_epsilon(1e-6)
+    assert plain < za.Accountant().compose(cut, 100).get_epsilon(1e-6) < theirs_cut * 1.05
+    assert za.plan(Cut(10, 1.0, 3, 2.0)) == zcdp.Plan.sum_of(zcdp.Gaussian(sigma=2, sensitivity=2))
+    for nothing in (Cut(0, 0.5, 3, 1.0), Cut(5, 0.0, 3, 1.0), Cut(5, 0.5, 0, 0.0)):
+        assert za.Accountant().compose(nothing).plan is None
+    assert za.Accountant().compose(Cut(5, 0.5, 3, 0.0)).get_delta(1.0) == 1
 
 
 def test_nothing_and_everything() -> None:
