@@ -10,14 +10,9 @@ with proof only what `get_overall_delta` makes of it. A dash: the peer has no an
 
 from __future__ import annotations
 
-import sys
 import time
 from collections.abc import Callable
 from typing import Any
-
-from peers import peer_python, run_peer
-
-from zcdp import Allocation, Gaussian, MatrixMechanism, MixtureOfGaussians, Subsampled
 
 FEW = {f"{n} steps at rate 1e-5": (1e-5, 1.0, n, 1e-6) for n in (1, 2, 5, 9)}
 USERS = {  # rate, examples of a user, sigma, steps, delta
@@ -104,7 +99,9 @@ def timed(run: Callable[[], Any]) -> tuple[Any, float]:
 
 def row(name: str, ends: tuple[float, float], seconds: float, *others: str) -> None:
     lower, upper = ends
-    print(f"| {name} | {upper:.8g} | {(upper - lower) / upper:.0e} | {1e3 * seconds:.1f} | " + " | ".join(others) + " |")
+    print(
+        f"| {name} | {upper:.8g} | {(upper - lower) / upper:.0e} | {1e3 * seconds:.1f} | " + " | ".join(others) + " |"
+    )
 
 
 def cell(upper: float, seconds: float, found: tuple[float | None, float] | None) -> str:

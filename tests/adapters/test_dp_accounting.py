@@ -74,6 +74,7 @@ ROUND = [
     (R(0.5, 4), ZEROED, zcdp.Plan.sum_of(zcdp.BinaryRandomizedResponse("5/8", "1/4", ordered=True))),
     (Z(0.25, 0.5), ADDED, zcdp.Plan.sum_of(RhoAlone(rho="0.25", xi="0.5"))),
     (P(0.25, G(2.0)), ADDED, zcdp.Plan.sum_of(zcdp.Subsampled(zcdp.Gaussian(sigma=2), rate="1/4"))),
+    (P(0.25, G(2.0)), REPLACED, zcdp.Plan.sum_of(zcdp.ReplacedSample(zcdp.Gaussian(sigma=2), rate="1/4"))),
     (P(0.5, L(2.0)), ZEROED, zcdp.Plan.sum_of(zcdp.Subsampled(zcdp.Laplace(epsilon="0.5"), rate="1/2"))),
     (Many(L(2.0), 7), ADDED, 7 * zcdp.Laplace(epsilon="0.5")),
     (All([Many(L(2.0), 3), G(4.0)]), ADDED, 3 * zcdp.Laplace(epsilon="0.5") + zcdp.Gaussian(sigma=4)),
@@ -119,7 +120,7 @@ REFUSED = [
     (Cut(100, 0.1, 20, 1.0), ZEROED),
     (Cut(100, 1.1, 20, 1.0), ADDED),
     (R(0.5, 4), ADDED),
-    (P(0.5, G(1.0)), REPLACED),
+    (P(0.5, L(1.0)), REPLACED),
     (P(0.5, R(0.5, 4)), ZEROED),
     (P(0.5, All([L(1.0), G(1.0)])), ADDED),
 ]
@@ -155,6 +156,18 @@ def test_a_replaced_record_moves_a_sum_twice_as_far() -> None:
     assert ours == pytest.approx(pld.PLDAccountant(REPLACED).compose(G(2.0)).get_epsilon(1e-5), abs=1e-3)
     # the RDP accountant takes the noise multiplier for one of replaced records: half of what its docstring says
     assert rdp.RdpAccountant(neighboring_relation=REPLACED).compose(G(2.0)).get_epsilon(1e-5) < ours / 2
+
+
+def test_a_replaced_record_on_a_sample_beside_theirs() -> None:
+    for rate, sigma, count in ((0.1, 1.0, 1), (0.01, 1.0, 1000), (0.9, 3.0, 10)):
+        lower, upper = za.Accountant(REPLACED).compose(P(rate, G(sigma)), count).get_epsilon_bounds(1e-5)
+        their = pld.PLDAccountant(REPLACED).compose(P(rate, G(sigma)), count).get_epsilon(1e-5)
+        assert upper - lower < 1e-9
+        assert upper <= their <= upper * (1 + 1e-5)
+    several = P(0.1, All([G(2.0)] * 4))  # four on one sample are one of half the noise
+    assert za.plan(several, relation=REPLACED) == za.plan(P(0.1, G(1.0)), relation=REPLACED)
+    everywhere = za.Accountant(REPLACED).compose(P(1.0, G(2.0)))
+    assert everywhere.plan == zcdp.Plan.sum_of(zcdp.Gaussian(sigma=2, sensitivity=2))
 
 
 def test_epsilon_and_delta_compose_as_a_coin_that_tells_all() -> None:

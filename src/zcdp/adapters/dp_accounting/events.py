@@ -28,6 +28,7 @@ from zcdp.mechanisms import (
     PermuteAndFlip,
     PureDP,
     RandomizedResponse,
+    ReplacedSample,
     Subsampled,
     TruncatedSample,
 )
@@ -191,9 +192,8 @@ def _poisson(what: Any, relation: Any) -> Spent:
     rate = _parameter(what, "sampling_probability")
     if rate > 1:
         raise Refused(what, f"sampling_probability ({what.sampling_probability}) must be at most 1")
-    if relation is REPLACED:
-        raise Refused(what, "a sample is covered for a record added, removed or made the zero record, not replaced")
-    inner = translate(what.event, relation)
+    # The noise is stated for one record; that another one in its place moves a sum farther is the sample's concern.
+    inner = translate(what.event, ADDED if relation is REPLACED and rate < 1 else relation)
     if not rate or inner == NOTHING:
         return NOTHING
     if rate == 1 or not inner.well:  # what is not private counts so on a sample too, as dp-accounting has it
@@ -205,6 +205,10 @@ def _poisson(what: Any, relation: Any) -> Spent:
     kinds = {type(part) for part, _ in parts}
     if kinds == {Gaussian}:  # Gaussian mechanisms compose to one, even if chosen adaptively
         whole: Mechanism = Gaussian(rho=sum((part.rho_fraction * n for part, n in parts), Fraction(0)))
+        if relation is REPLACED:
+            return one(ReplacedSample(whole, rate=rate))
+    elif relation is REPLACED:
+        raise Refused(what, "for a replaced record, samples of Gaussian noise are covered")
     elif len(parts) == 1 and parts[0][1] == 1 and isinstance(parts[0][0], Laplace | DiscreteLaplace):
         whole = parts[0][0]
     else:
@@ -243,7 +247,7 @@ def _mixture(what: Any, relation: Any) -> Spent:
 
 def _truncated(what: Any, relation: Any) -> Spent:
     rate, sigma = _parameter(what, "sampling_probability"), _parameter(what, "noise_multiplier")
-    most, of = integer(what.truncated_batch_size, "truncated_batch_size", 0), integer(what.dataset_size, "dataset_size", 0)
+    most, of = (integer(getattr(what, name), name, 0) for name in ("truncated_batch_size", "dataset_size"))
     if rate > 1:
         raise Refused(what, f"sampling_probability ({what.sampling_probability}) must be at most 1")
     if relation is not ADDED:
@@ -357,6 +361,8 @@ def _event(part: Curve, *, rho_alone: bool) -> dp_event.DpEvent:
             k = int(1 / part.q)
             return dp_event.RandomizedResponseDpEvent(below((1 - part.p) * k / (k - 1)), k)
         case Subsampled() if type(part.mechanism) in (Gaussian, Laplace):
+            return dp_event.PoissonSampledDpEvent(above(part.rate), _event(part.mechanism, rho_alone=False))
+        case ReplacedSample():
             return dp_event.PoissonSampledDpEvent(above(part.rate), _event(part.mechanism, rho_alone=False))
         case RhoAlone():
             return dp_event.ZCDpEvent(above(part.exact_rho), above(part.xi))

@@ -11,7 +11,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
-from math import cos, log, pi
+from math import cos, inf, log, pi
 from typing import TYPE_CHECKING, Self
 
 from flint import acb, arb, ctx
@@ -56,28 +56,35 @@ class ReplacedNormal(SampledNormal):
         return (self.rest + self.risen(u)).log() * s + (self.rest + self.risen(-u)).log() * (1 - s)
 
     def cone(self, angle: arb, s: arb) -> arb:
-        """An upper bound on the mean of |w^s w'^(1-s)| at u + i angle, divided by F(s).
+        """An upper bound on the mean of |w^s w'^(1-s)| at u + i angle, divided by F(s): 1 for 0 <= s <= 1.
 
-        |w(u + i angle)| lies between cos(angle/2) w(u) and w(u): what counts are negative exponents.
+        Else one of the exponents is negative, and the bound is that of w to this power alone: the other factor is at
+        most its value on the real line, and at most 1 where the line is divided off.
         """
-        return (angle / 2).cos() ** (s.min(arb(0)) + (1 - s).min(arb(0)))
+        return super().cone(angle, s.min(1 - s))
+
+    def best_cone(self, angle: float, s: float) -> tuple[float, float]:
+        """The logarithm of the bound, and where it divides the line: only where w at the mirrored place is at most 1."""
+        bound, place = super().best_cone(angle, s)
+        return (bound, place) if place >= -self.floats[1] / 2 * (1 - 1e-9) else (s * log(cos(angle / 2)), inf)
 
     def beyond(self, grid: Grid, s: arb) -> arb:
         """A certified upper bound on the sum of the moduli of all terms that the grid leaves out.
 
         log w rises with a slope between 0 and 1, which itself rises.
         """
-        step, zero = arb(grid.step), arb(0)
-        front = step / (2 * arb.pi() * self.curvature).sqrt() * (arb(grid.angle) ** 2 / (2 * self.curvature)).exp()
-        front *= self.cone(arb(grid.angle), s)
+        step, zero, angle = arb(grid.step), arb(0), arb(grid.angle)
+        front = step / (2 * arb.pi() * self.curvature).sqrt() * (angle**2 / (2 * self.curvature)).exp()
         total = zero
-        for j, power in ((grid.last, s), (grid.first, 1 - s)):  # the left end is the right one of the mirrored terms
-            u = step * abs(j)
+        for j, power in ((grid.last, s), (-grid.first, 1 - s)):  # the left end is the right one of the mirrored terms
+            u = step * j
             size = front * (self.exponent(u, power) - u * u / (2 * self.curvature)).exp()
             mirrored = self.risen(-u)
+            shorter = self.shorter(mirrored, angle) if mirrored < self.rest else (angle / 2).cos()
+            size *= (angle / 2).cos() ** power.min(zero) * shorter ** (1 - power).min(zero)
             rise = power.max(zero) + (power - 1).max(zero) * mirrored / (self.rest + mirrored)
             ratio = ((rise - u / self.curvature) * step).exp()
-            if not ratio < 1 or (j > 0) is not (power is s):
+            if not (u > 0 and ratio < 1):
                 raise Undecided
             total += size * ratio / (1 - ratio)
         return total
@@ -92,7 +99,7 @@ class ReplacedNormal(SampledNormal):
 
     def log_cone(self, angle: float, s: float) -> float:
         """The logarithm of `cone`."""
-        return (min(s, 0.0) + min(1 - s, 0.0)) * log(cos(angle / 2))
+        return super().log_cone(angle, min(s, 1 - s))
 
     def _sizes(self, u: Floats, s: float) -> Floats:
         answer: Floats = s * self.log_weight(u) + (1 - s) * self.log_weight(-u) - u * u / (2 * self.floats[1])

@@ -66,7 +66,7 @@ class SampledNormal(SampledProposals):
         return lambda u: (self.rest + turn * (u - self.half).exp()).log()
 
     def terms(self, angle: arb) -> Callable[[arb], tuple[acb, acb]]:
-        """The function that takes u to the loss and the rest of the logarithm, at u + i angle: w^s is e^{s loss + rest}.
+        """The function that takes u to the loss and a rest, at u + i angle: what is integrated is e^{s loss + rest}.
 
         Here log w and 0. Other pairs have another loss, whose imaginary part must not be negative either.
         """
