@@ -55,8 +55,10 @@ class MixtureOfGaussians(Mechanism):
     theorem: ClassVar[str] = "gaussian-mixtures"
 
     sigma: Fraction
-    moves: Moves
-    """Pairs (sensitivity, probability), that of no move included."""
+    sensitivities: tuple[Fraction, ...]
+    """By how much the sum may move, where it moves."""
+    probabilities: tuple[Fraction, ...]
+    """How likely each of the sensitivities is."""
     rate: Fraction | None = None
     """The probability that an example is drawn."""
     examples: int | None = None
@@ -76,7 +78,8 @@ class MixtureOfGaussians(Mechanism):
         if None not in listed and counted == (None, None):
             assert sensitivities is not None
             assert probabilities is not None
-            self._set(sigma=noise, moves=_listed(sensitivities, probabilities), rate=None, examples=None)
+            moves = _listed(sensitivities, probabilities)
+            drawn = most = None
         elif listed == (None, None) and rate is not None and examples is not None:
             most, drawn = integer(examples, "examples", 1), rational(rate, "rate")
             if most >= MOST_MOVES:
@@ -85,9 +88,11 @@ class MixtureOfGaussians(Mechanism):
                 raise BadValue(f"rate ({literal(drawn)}) must be above 0 and at most 1")
             in_domain(drawn, "rate", rate)
             moves = tuple((Fraction(j), chance) for j in range(most + 1) if (chance := _chance(most, j, drawn)) > 0)
-            self._set(sigma=noise, moves=moves, rate=drawn, examples=most)
         else:
             raise BadType("give sensitivities and probabilities, or rate and examples")
+        moved = [(m, p) for m, p in moves if m > 0]
+        self._set(sigma=noise, sensitivities=tuple(m for m, _ in moved), probabilities=tuple(p for _, p in moved))
+        self._set(rate=drawn, examples=most)
         in_domain(self.rho_fraction, "rho", of="sensitivity^2/(2 sigma^2)")
 
     def __repr__(self) -> str:
@@ -98,15 +103,12 @@ class MixtureOfGaussians(Mechanism):
             how = "sensitivities=[{}], probabilities=[{}]".format(*lists)
         return f"MixtureOfGaussians(sigma={literal(self.sigma)}, {how})"
 
-    @property
-    def sensitivities(self) -> tuple[Fraction, ...]:
-        """By how much the sum may move, where it moves."""
-        return tuple(m for m, _ in self.moves if m > 0)
-
-    @property
-    def probabilities(self) -> tuple[Fraction, ...]:
-        """How likely each of the sensitivities is."""
-        return tuple(p for m, p in self.moves if m > 0)
+    @cached_property
+    def moves(self) -> Moves:
+        """Pairs (sensitivity, probability), increasing, that of no move included."""
+        still = 1 - sum(self.probabilities, Fraction(0))
+        moved = tuple(zip(self.sensitivities, self.probabilities, strict=True))
+        return ((Fraction(0), still), *moved) if still else moved
 
     @property
     def relation(self) -> Relation:

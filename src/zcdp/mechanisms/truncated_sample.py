@@ -163,7 +163,7 @@ class TruncatedSample(Wrapper):
 
 
 class _MixedCurve(Curve):
-    """The Renyi curve of a sampled mechanism of which a part of the uses, known to all, costs what another one costs."""
+    """The Renyi curve of a sampled mechanism some of whose uses, known to all, cost what another one costs."""
 
     is_envelope = True
 
