@@ -220,7 +220,7 @@ def _mixture(what: Any, relation: Any) -> Spent:
     if relation is REPLACED:
         raise Refused(what, "it tells a record that is there from one that is not: REPLACE_ONE is not covered")
     sigma = _parameter(what, "standard_deviation")
-    chances = {}
+    chances: dict[Fraction, Fraction] = {}
     for move, chance in zip(what.sensitivities, what.sampling_probs, strict=True):
         exact = rational(move, "sensitivities")
         chances[exact] = chances.get(exact, Fraction(0)) + rational(chance, "sampling_probs")

@@ -64,7 +64,7 @@ class ReplacedNormal(SampledNormal):
         return super().cone(angle, s.min(1 - s))
 
     def best_cone(self, angle: float, s: float) -> tuple[float, float]:
-        """The logarithm of the bound, and where it divides the line: only where w at the mirrored place is at most 1."""
+        """The logarithm of the bound, and where it divides the line: w at the mirrored place must be at most 1."""
         bound, place = super().best_cone(angle, s)
         return (bound, place) if place >= -self.floats[1] / 2 * (1 - 1e-9) else (s * log(cos(angle / 2)), inf)
 
