@@ -224,7 +224,7 @@ def _mixture(what: Any, relation: Any) -> Spent:
     for move, chance in zip(what.sensitivities, what.sampling_probs, strict=True):
         exact = rational(move, "sensitivities")
         chances[exact] = chances.get(exact, Fraction(0)) + rational(chance, "sampling_probs")
-    if not chances or min(chances) < 0 or min(chances.values()) < 0:
+    if not chances or any(number < 0 for pair in chances.items() for number in pair):
         raise Refused(what, "sensitivities and sampling_probs must not be negative, and not be empty")
     missing = 1 - sum(chances.values())
     if abs(missing) > SLIP:
