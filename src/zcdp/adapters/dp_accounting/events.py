@@ -226,7 +226,7 @@ def _mixture(what: Any, relation: Any) -> Spent:
         chances[exact] = chances.get(exact, Fraction(0)) + rational(chance, "sampling_probs")
     if not chances or any(number < 0 for pair in chances.items() for number in pair):
         raise Refused(what, "sensitivities and sampling_probs must not be negative, and not be empty")
-    missing = 1 - sum(chances.values())
+    missing = 1 - sum(chances.values(), Fraction(0))
     if abs(missing) > SLIP:
         raise Refused(what, f"sampling_probs must add up to 1, not to {float(1 - missing)!r}")
     # Floats seldom add up to 1: what is missing moves farthest, what is too much is taken where it moves least.
