@@ -7,7 +7,7 @@ from datetime import date
 from fractions import Fraction
 from typing import Any
 
-from zcdp.tables.domain import Bins, Dates, Domain, Keys, plain
+from zcdp.tables.domain import Bins, Dates, Domain, plain
 from zcdp.tables.table_query import Condition, TableQuery
 from zcdp.text.numbers import edge
 
