@@ -75,6 +75,7 @@ def peer_accounts(run: Training) -> dict[str, float]:
 
 
 def main() -> None:
+    """Print the account of a run, and what the packages that are installed make of it."""
     run = planned(epsilon=2.0)
     print(run)
     print(f"epsilon {run.epsilon_at(delta=DELTA):.6f} at delta {DELTA}")
