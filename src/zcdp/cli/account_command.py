@@ -83,6 +83,7 @@ def fits(where: str, name: str | None, plan: str) -> dict[str, Any]:
     from zcdp.cli.ledger_command import plan_from
     from zcdp.ledger import Ledger, LedgerError
     from zcdp.ledger.ledger_statement import exact
+    from zcdp.ledger.spend_text import priced
     from zcdp.text.names import spelled
 
     try:
@@ -93,7 +94,8 @@ def fits(where: str, name: str | None, plan: str) -> dict[str, Any]:
         raise BadUsage(spelled(str(error))) from None
     whole, stated = plan_from(plan)
     account.terms.agree(**stated)
-    asked = account.terms.cost(whole)
+    price = priced(account.terms, whole, None)[1]
+    asked = price.size
     # Of the account and those above it, the one that is closed or has least left decides.
     least = min(levels, key=lambda level: (not level.closed, level.remaining))
     left = Fraction(0) if least.closed else least.remaining
@@ -102,7 +104,8 @@ def fits(where: str, name: str | None, plan: str) -> dict[str, Any]:
         "currency": account.currency,
         "cost": exact(asked),
         "remaining": exact(left),
-        "fits": asked <= left,
+        "fits": asked <= left and all(price.delta <= level.delta_remaining for level in levels),
+        **({"delta": exact(price.delta)} if price.delta else {}),
         **({} if least.name == account.name else {"level": spelled(least.name)}),
     }
 
@@ -294,6 +297,9 @@ def _total(facts: Account) -> None:
     low, high = total.epsilon_bounds
     line(f"{bold('rho')}      {bold(cost(total.rho))}")
     line(f"{bold('epsilon')}  {bold(cost(total.epsilon))} at delta = {delta:g}, by the {route(total.route)}")
+    if total.event_delta:
+        said = f"rho holds but for events of probability {cost(total.event_delta)}, which epsilon counts"
+        line(dim(f"         {said}"))
     if total.relation != "either":
         line(dim(f"         neighbours: {neighbours(total.relation, facts.unit)}"))
     if "profile" in total.routes:
