@@ -24,6 +24,7 @@ __all__ = [
     "Keys",
     "known_fields",
     "number",
+    "public_text",
     "read_dates",
     "read_domain",
     "text",
@@ -280,7 +281,7 @@ def _keys(name: str, data: Mapping[str, Any], folder: Path | None) -> Keys:
     known_fields(data, LIST, f"the domain {name!r}")
     if ("values" in data) == ("file" in data):
         raise DeclarationError(name, "must have values, or a file with its sha256")
-    values = data["values"] if "values" in data else _from_file(name, data, folder)
+    values = data["values"] if "values" in data else list(filter(None, public_text(name, data, folder).splitlines()))
     if not isinstance(values, list) or not values:
         raise DeclarationError(name, "must have at least one key")
     if len(values) > MOST_KEYS:
@@ -301,8 +302,11 @@ def _twice(values: Sequence[Any]) -> Any:
     return next(value for n, value in enumerate(values) if value in values[:n])
 
 
-def _from_file(name: str, data: Mapping[str, Any], folder: Path | None) -> list[str]:
-    """The keys in a file, one a line in UTF-8; the plan has its digest, so that the plan alone determines the keys."""
+def public_text(name: str, data: Mapping[str, Any], folder: Path | None) -> str:
+    """The text of the public file that `data` names, in UTF-8; `name` is the field that errors point at.
+
+    The plan has the file's digest, so that the plan alone determines what is read.
+    """
     path = (folder or Path()) / text(data["file"], name)
     digest = text(data.get("sha256", ""), name) if data.get("sha256") else ""
     try:
@@ -317,7 +321,7 @@ def _from_file(name: str, data: Mapping[str, Any], folder: Path | None) -> list[
     if len(content) > LARGEST_FILE:
         raise DeclarationError(name, "the file must have at most 10 MB")
     try:
-        return [line for line in content.decode("utf-8").splitlines() if line]
+        return content.decode("utf-8")
     except UnicodeDecodeError:
         raise DeclarationError(name, "the file must be text in UTF-8") from None
 
