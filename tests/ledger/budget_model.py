@@ -15,6 +15,8 @@ from zoneinfo import ZoneInfo
 
 from zcdp.ledger import AccountClosed, BudgetExceeded, KeyConflict, Ledger, LedgerError, NothingReserved
 from zcdp.ledger.model import account_of
+from zcdp.ledger.postgres import ROW, Postgres
+from zcdp.ledger.store import Row
 
 FORM = "%Y-%m-%dT%H:%M:%S.%fZ"
 COSTS = [Fraction(n, 20) for n in range(1, 9)] + [Fraction(1, 3), Fraction(1, 7), Fraction(1, 10**9)]
@@ -217,6 +219,13 @@ class History:
         self.model.check()
         self.compare()
 
+    def rows(self) -> list[Row]:
+        store, names = self.ledger._store, list(self.model.accounts)
+        if isinstance(store, Postgres):  # one question to the server in place of one for each account
+            found = store._rows(f"SELECT {ROW} FROM zcdp_ledger.account a WHERE a.name = ANY (%s)", (names,))
+            return [Row(*row) for row in found]
+        return [row for name in names if (row := store.account(name)) is not None]
+
     def asked(self, name: str, cost: tuple[Fraction, Fraction]) -> None:
         """What would be admitted now, though nothing was written since time passed."""
         from copy import deepcopy
@@ -240,9 +249,9 @@ class History:
 
     def compare(self) -> None:
         """The stored sums of each account; those of other histories in the same ledger are held to the record later."""
+        rows = {row.name: row for row in self.rows()}
         for name, one in self.model.accounts.items():
-            row = self.ledger._store.account(name)
-            assert row is not None, (self, name)
+            row = rows[name]
             account = account_of(row)
             found = (account.budget, account.spent, account.reserved, account.period, account.closed)
             assert found == (one.budget, one.spent[0], one.reserved[0], one.period, one.closed), (self, row.name)
