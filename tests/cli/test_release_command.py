@@ -143,3 +143,15 @@ def test_a_refusal_is_exit_code_one_and_an_error_is_two(
         assert facts["code"] == type(error).__name__
         assert facts.get("level") == ("people" if error is refusal else None)
         assert not Path("out").exists()
+
+
+def test_the_key_of_the_plan_is_taken_and_told(asked: list[dict[str, Any]], capsys: pytest.CaptureFixture[str]) -> None:
+    Path("plan.toml").write_text(PLAN.replace("[[query]]", 'vintage = "Q1"\nkey = "{vintage}"\n[[query]]'))
+    assert run(ledger="a.db", json=True) == 0
+    assert asked[-1]["key"] == "Q1"
+    assert json.loads(capsys.readouterr().out)["key"] == "Q1"
+    assert run(ledger="a.db", key="other", out="out2", json=True) == 0
+    assert asked[-1]["key"] == "other"
+    assert json.loads(capsys.readouterr().out)["key"] == "other"
+    assert run(no_ledger=True, out="out3", json=True) == 0
+    assert json.loads(capsys.readouterr().out)["key"] is None

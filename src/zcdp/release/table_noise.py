@@ -24,6 +24,7 @@ from zcdp.tables.domain import Bins, plain
 from zcdp.tables.margins import cube, margin, non_negative, whole
 from zcdp.tables.table_query import Statistic, TableQuery
 from zcdp.tables.totals import Together
+from zcdp.text.numbers import grouped
 
 __all__ = [
     "LEVEL",
@@ -183,7 +184,7 @@ def _noisy(query: TableQuery, entries: Sequence[Entry], exact: Exact, statistics
         "lower": in_values((max(value - half, least) for value in values), grid),
         "upper": in_values((max(value + half, least) for value in values), grid),
     }
-    about = f"noise of standard deviation {spread:.6g} on each value; each interval holds at {float(LEVEL):.0%}"
+    about = f"noise of standard deviation {grouped(spread)} on each value; each interval holds at {float(LEVEL):.0%}"
     if query.non_negative:  # the true value is at least 0, so that cutting an interval at 0 keeps its level
         about += "; values and intervals are cut at 0, so that sums of small cells are too large on average"
     return Table(query.name, about, columns)
@@ -232,7 +233,7 @@ def _mean(query: TableQuery, entries: Sequence[Entry], exact: Exact) -> Table:
         columns["sd"].append(plain_error(error, one.grid))
     about = (
         f"each interval holds at {float(LEVEL):.0%}, for the mean over persons of what each has in the cell; sd is of "
-        f"first order; noise of standard deviation {spreads[1]:.6g} on persons"
+        f"first order; noise of standard deviation {grouped(plain_error(spreads[1], Fraction(1)))} on persons"
     )
     return Table(query.name, about, columns)
 
@@ -359,9 +360,15 @@ def _about(adjusted: Adjustment, query: TableQuery, entry: Entry, half: float, s
     away = f"at most {plain(Fraction(2 ** len(query.by), 2) * grid)} away"
     if query.non_negative:
         away = "none below 0, the sums of coarser tables kept, so that small cells are too large on average"
+    after, before = _short(spread), _short(plain_error(deviation(entry), grid))
+    reach, alone = _short(plain_error(half, grid)), grouped(plain(half_width(entry) * grid))
     return (
         f"adjusted so that it adds up with {others}: by least squares, which leaves an error of standard deviation "
-        f"{spread:.4g} ({plain_error(deviation(entry), grid):.4g} before), then to whole grid steps, {away}; each "
-        f"interval holds at {float(LEVEL):.0%}, and reaches {plain_error(half, grid):.4g} from the estimate before "
-        f"rounding ({plain(half_width(entry) * grid)} from the value without the adjustment)"
+        f"{after} ({before} before), then to whole grid steps, {away}; each interval holds at {float(LEVEL):.0%}, and "
+        f"reaches {reach} from the estimate before rounding ({alone} from the value without the adjustment)"
     )
+
+
+def _short(width: float) -> str:
+    """A standard deviation or half-width to four digits."""
+    return grouped(float(f"{width:.4g}"))
