@@ -117,6 +117,11 @@ REFUSED = {
     + TOWN
     + table("a", '"region", "age"')
     + table("b", '"town", "years"'),
+    "'region' is read from a column of its own": DATA
+    + DOMAIN.replace('other = "elsewhere"', 'other = "elsewhere", column = "region"')
+    + TOWN
+    + table("a", '"region"')
+    + table("b", '"town"'),
     "all tables are by nested lists and one other key": DATA
     + DOMAIN
     + TOWN
