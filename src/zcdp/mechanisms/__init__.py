@@ -17,6 +17,7 @@ from zcdp.mechanisms.noise.logistic import Logistic
 from zcdp.mechanisms.noise.staircase import DiscreteStaircase, Staircase
 from zcdp.mechanisms.noise.truncated_geometric import TruncatedGeometric
 from zcdp.mechanisms.pure_dp import PureDP, PureGroup
+from zcdp.mechanisms.random_allocation import Allocation
 from zcdp.mechanisms.selection.bounded_range import BoundedRange, ExponentialMechanism
 from zcdp.mechanisms.selection.permute_and_flip import PermuteAndFlip
 from zcdp.mechanisms.selection.report_noisy_max import ReportNoisyMax
@@ -32,6 +33,7 @@ __all__ = [
     "MECHANISMS",
     "RAPPOR",
     "WRAPPERS",
+    "Allocation",
     "BinaryRandomizedResponse",
     "BoundedRange",
     "Channel",
@@ -98,5 +100,5 @@ MECHANISMS: tuple[type[Mechanism], ...] = (
     LossPair,
 )
 
-WRAPPERS: tuple[type[Mechanism], ...] = (Subsampled, Shuffled)
+WRAPPERS: tuple[type[Mechanism], ...] = (Subsampled, Shuffled, Allocation)
 """Mechanisms that run another mechanism: on a sample of the records, or on reports that are shuffled."""
