@@ -181,7 +181,8 @@ A plan file is TOML:
              sd or half_width (with level): what allocate is to reach
 
 A plan of tables, for zcdp release, has
-  [data]     unit = "person_id", neighbours, account
+  [data]     unit = "person_id", neighbours, account, vintage = "2026-Q1",
+             key = "{vintage}"
   [domain]   region = ["R01", "R02"], age = { from = 0, to = 100, step = 5 }
   [[query]]  name, measure = "count", by, where, max_cells, mechanism,
              adds_up = "population" (tables that are adjusted to add up) ..."""
@@ -326,10 +327,24 @@ def _allocate(command: argparse.ArgumentParser) -> None:
 def _sgd(command: argparse.ArgumentParser) -> None:
     command.add_argument("--examples", required=True, help="how many there are")
     command.add_argument("--batch", required=True, help="how many are drawn in a step, on average")
-    command.add_argument("--epochs", required=True, help="how often each is seen, on average")
-    command.add_argument("--sigma", help="noise, as a multiple of the clipping norm")
+    command.add_argument("--epochs", help="how often each is seen, on average")
+    command.add_argument("--sigma", help="noise on the sum of clipped gradients, as a multiple of the clipping norm C")
     command.add_argument("--epsilon", help="or the budget, to find the noise for it")
     command.add_argument("--delta", required=True, help="delta of (epsilon, delta)-DP")
+    command.add_argument("--fixed", action="store_true", help="batches of exactly that size: one example moves 2 C")
+    command.add_argument("--truncated", metavar="MOST", help="larger batches are cut to so many examples")
+    command.add_argument(
+        "--schedule",
+        metavar="EPOCHS:FACTOR,...",
+        help="in place of --epochs: noise of FACTOR times sigma, as 20:1.5,40:1",
+    )
+    command.add_argument(
+        "--users",
+        nargs="?",
+        const="whole",
+        metavar="EXAMPLES",
+        help="neighbours differ by a user: with at most so many examples, or drawn and clipped as a whole",
+    )
     _json(command)
 
 
@@ -378,9 +393,11 @@ def _release(command: argparse.ArgumentParser) -> None:
     command.add_argument("--out", metavar="FOLDER", required=True, help="a new or empty folder for the tables")
     command.add_argument("--ledger", metavar="LEDGER", help="the ledger that is debited, and that keeps the answer")
     command.add_argument("--account", metavar="NAME", help="the account; else that of the plan")
-    command.add_argument("--key", help="names this release: the same key again is free and gives the same bytes")
+    command.add_argument(
+        "--key", help="names this release (else that of the plan): the same key again is free and gives the same bytes"
+    )
     command.add_argument("--new", action="store_true", help="refuse a key that was used before: for scheduled jobs")
-    command.add_argument("--who", help="who releases, for the record")
+    command.add_argument("--who", help="who releases, for the record and the report")
     command.add_argument("--no-ledger", action="store_true", help="say that nothing remembers the spend")
     _json(command)
 
@@ -428,7 +445,7 @@ COMMANDS: dict[str, tuple[str, tuple[str, ...], Callable[[argparse.ArgumentParse
     ),
     "sgd": (
         "what training by noisy gradients costs, or the noise for a budget",
-        (f"{TRAINING} --sigma 1.1 --delta 1e-5", f"{TRAINING} --epsilon 3 --delta 1e-5"),
+        (f"{TRAINING} --sigma 1.1 --delta 1e-5", f"{TRAINING} --epsilon 3 --delta 1e-5 --fixed"),
         _sgd,
     ),
     "allocate": (
