@@ -65,7 +65,9 @@ class Allocation(Wrapper):
         refuse_replaced(mechanism, "be allocated to batches at random")
         self._set(mechanism=mechanism, batches=number)
         if self._claim is None:
-            raise BadValue(f"{mechanism!r} cannot be allocated: no law of its privacy loss with a list of outcomes is known")
+            raise BadValue(
+                f"{mechanism!r} cannot be allocated: no law of its privacy loss with a list of outcomes is known"
+            )
 
     def __repr__(self) -> str:
         return f"Allocation({self.mechanism!r}, batches={self.batches})"

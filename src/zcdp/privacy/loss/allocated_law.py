@@ -11,14 +11,15 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import replace
 from fractions import Fraction
+from itertools import pairwise
 from math import exp, inf
 
 from flint import arb
 
-from zcdp.numeric.balls import NotCertified, at_precision, ceiling, floor
+from zcdp.numeric.balls import NotCertified, above, at_precision, ceiling, floor
 from zcdp.numeric.threads import cached_property
 from zcdp.privacy.loss.claim import Claim, rational_outcomes
-from zcdp.privacy.loss.finite_law import finite_law
+from zcdp.privacy.loss.finite_law import FiniteLaw, finite_law
 from zcdp.privacy.loss.gaussian_law import GaussianLaw
 from zcdp.privacy.loss.law import LossLaw
 from zcdp.privacy.loss.profile_law import NEGLIGIBLE, ProfileLaw
@@ -60,7 +61,9 @@ def _ratios(law: LossLaw, side: int) -> Ratios | None:
     """The ratios dP/dQ under Q, of the pair or of finitely many outcomes of one above it (side -1) or below it (1)."""
     if isinstance(law, GaussianLaw):
         return GaussianRatios(law.curvature)
-    atoms = rational_outcomes(law.dots if isinstance(law, ProfileLaw) and side < 0 else law, side)
+    finite = law.dots if isinstance(law, ProfileLaw) and side < 0 else law
+    finite = getattr(finite, "source", finite)
+    atoms = finite.atoms if isinstance(finite, FiniteLaw) else rational_outcomes(finite, side)
     return None if atoms is None else AtomRatios(tuple(atoms))
 
 
@@ -123,7 +126,7 @@ class _Epoch:
             ends=self._backward,
             top=self._top_back,
             infinite=self._infinite_back,
-            finite=lambda: forward.dots.reverse(),
+            finite=lambda: forward.dots.reverse(),  # noqa: PLW0108 - made later
             other=lambda: forward,
         )
         forward = replace(one, other=lambda: back)
@@ -176,7 +179,8 @@ class _Epoch:
             x[0] = (-self._top_back()).exp().lower()
         ends = [self.coarse.ends(g * self.batches) for g in x]
         return KnownProfile(
-            x, [self._delta(g, low) for g, (low, _) in zip(x, ends, strict=True)],
+            x,
+            [self._delta(g, low) for g, (low, _) in zip(x, ends, strict=True)],
             [self._delta(g, high) for g, (_, high) in zip(x, ends, strict=True)],
         )
 
@@ -196,7 +200,7 @@ class _Epoch:
 
 def _reach(negligible: Callable[[float], bool], top: arb) -> float:
     """A loss from which on a profile is negligible, or the largest one."""
-    most = float(top.upper()) if top.is_finite() else inf
+    most = above(top) if top.is_finite() else inf
     end = min(RANGE_STEP, most)
     while end < most and not negligible(end):
         end = min(end * (1 + RANGE_STEP), most)
@@ -211,7 +215,7 @@ def _spread(losses: list[float], heights: list[arb]) -> list[float]:
     falls = [(heights[n] - heights[n + 1]) / (x[n + 1] - x[n]) for n in range(len(x) - 1)]
     jumps = [0.0] + [max(float((falls[n] - falls[n + 1]).mid()), 0.0) for n in range(len(falls) - 1)] + [0.0]
     sizes = [(jump * (1 + exp(loss))) ** (1 / 3) for jump, loss in zip(jumps, losses, strict=True)]
-    sizes = [(a + b) / 2 for a, b in zip(sizes, sizes[1:], strict=False)]
+    sizes = [(a + b) / 2 for a, b in pairwise(sizes)]
     whole = sum(sizes) or 1.0
     steps = [(1 - EVEN_PART) * size / whole + EVEN_PART / len(sizes) for size in sizes]
     found, level, cell = [losses[0]], 0.0, 0

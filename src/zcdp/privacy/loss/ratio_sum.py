@@ -107,9 +107,7 @@ class GaussianRatios(Ratios):
         masses, ratios, error = self._rule(fall)
         weights = [mass * (-c * ratio).exp() for mass, ratio in zip(masses, ratios, strict=True)]
         slip = arb(0, error.upper())
-        return [
-            value + acb(slip, slip) for value in progression(weights, [-x for x in ratios], step, range(count))
-        ]
+        return [value + acb(slip, slip) for value in progression(weights, [-x for x in ratios], step, range(count))]
 
     def _rule(self, fall: float) -> tuple[list[acb], list[acb], arb]:
         """Masses, ratios and an upper bound on the error of the sum, which is about e^-fall.
@@ -422,5 +420,3 @@ def _chord_weights() -> tuple[list[arb], arb]:
     left = 1 - (means[-CHORDS] - means[1 - CHORDS]) / d
     right = (means[CHORDS - 1] - means[CHORDS]) / d
     return [left, *weights, right], means[CHORDS]
-
-

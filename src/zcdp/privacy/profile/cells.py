@@ -135,7 +135,7 @@ def _nodes(sums: Floats, masses: Floats, count: int, floor: float) -> Floats:
         return np.array([least, np.nextafter(most, inf)])
     fine = _candidates(sums, masses, least, most)
     place = np.clip(np.searchsorted(fine, sums, side="right") - 1, 0, len(fine) - 2)
-    steps = _densities(fine, np.bincount(place, masses, len(fine) - 1), floor)
+    steps = _densities(fine, _sums(place, masses, len(fine) - 1), floor)
     level = np.concatenate([[0.0], np.cumsum(steps)])
     nodes = np.interp(np.linspace(0.0, level[-1], count), level, fine)
     nodes[0], nodes[-1] = least, most
@@ -176,6 +176,14 @@ def _candidates(sums: Floats, masses: Floats, least: float, most: float) -> Floa
     return found
 
 
+def _sums(places: NDArray[np.int64], masses: Floats, size: int) -> Floats:
+    """The sum of the masses at each place."""
+    import numpy as np
+
+    answer: Floats = np.bincount(places, masses, size).astype(float)
+    return answer
+
+
 def _spread(sums: Floats, masses: Floats, nodes: Floats) -> tuple[Floats, float]:
     """Each mass divided among the two nodes around it, P- and Q-mass kept; beyond the last node it is infinite."""
     import numpy as np
@@ -192,7 +200,7 @@ def _spread(sums: Floats, masses: Floats, nodes: Floats) -> tuple[Floats, float]
     down = np.minimum(fall(np.clip(right - sums, 0.0, right - left)) / whole, 1.0)  # times e^{-(sum - left)} <= 1
     down = down * (1 - fall(np.minimum(behind, right - left)) * (1 - 4 * SERIES_ERROR))
     size = len(nodes)
-    return np.bincount(place, share * down, size) + np.bincount(place + 1, share * up, size), beyond
+    return _sums(place, share * down, size) + _sums(place + 1, share * up, size), beyond
 
 
 def _merged(sums: Floats, masses: Floats, nodes: Floats) -> tuple[Floats, Floats]:
@@ -201,8 +209,8 @@ def _merged(sums: Floats, masses: Floats, nodes: Floats) -> tuple[Floats, Floats
 
     place = np.clip(np.searchsorted(nodes, sums, side="right") - 1, 0, len(nodes) - 2)
     left = nodes[place]
-    found = np.bincount(place, masses, len(nodes))
-    lost = np.bincount(place, masses * fall(np.clip(sums - left, 0.0, WIDEST_CELL)), len(nodes))
+    found = _sums(place, masses, len(nodes))
+    lost = _sums(place, masses * fall(np.clip(sums - left, 0.0, WIDEST_CELL)), len(nodes))
     kept = found > 0
     part = np.minimum(lost[kept] / found[kept] * (1 - len(sums) * 2.0**-51 - 8 * SERIES_ERROR), 0.5)
     places = np.nextafter(nodes[kept] + rise(np.maximum(part, 0.0)), -inf)
@@ -268,7 +276,7 @@ class Cells(Engine):
                 part = power(both[side], count, lambda a, b: a.times(b, points, floor))
                 whole = part if whole is None else whole.times(part, points, floor)
             assert whole is not None
-            self.sums.append(_Sums(whole))
+            self.sums.append(_Tails(whole))
 
     def delta(self, epsilon: Fraction) -> tuple[arb, arb]:
         """Certified bounds below and above delta(epsilon)."""
@@ -283,7 +291,7 @@ class Cells(Engine):
         return log_size(self.upper(Fraction(epsilon)))
 
 
-class _Sums:
+class _Tails:
     """The sums of masses and of mass e^{-loss} over all losses from each one on, as balls."""
 
     def __init__(self, loss: Loss) -> None:
@@ -319,7 +327,8 @@ def _known(law: LossLaw) -> bool:
     """Whether the law has a list of its outcomes, or formulas for one use in both directions."""
     if law.late or law.few:
         return True
-    return law.alone() is not None and law.reverse().alone() is not None
+    both = law, law.reverse()  # Formulas do not count infinite losses, of which there must be none.
+    return all(one.alone() is not None and one.factor().revealed.is_zero() for one in both)
 
 
 def _measures(law: LossLaw, points: int, floor: float) -> tuple[Loss, Loss]:
@@ -375,8 +384,10 @@ def _points(law: LossLaw) -> tuple[list[arb], Callable[[arb], arb]]:
     steps = np.geomspace(10.0**-TESTED_DECADES, 1.0, TESTED_DECADES * TESTED_OF_DECADE)
     tested = np.unique(np.exp(np.concatenate([-ends[1] * steps, [0.0], ends[0] * steps])))
     heights = [height(arb(x)) for x in tested.tolist()]
-    falls = [float(((a - b) / (arb(y) - arb(x))).mid()) for (a, b), (x, y) in zip(
-        pairwise(heights), pairwise(tested.tolist()), strict=True)]
+    falls = [
+        float(((a - b) / (arb(y) - arb(x))).mid())
+        for (a, b), (x, y) in zip(pairwise(heights), pairwise(tested.tolist()), strict=True)
+    ]
     jumps = np.maximum(-np.diff(np.array(falls)), 0.0) * tested[1:-1]
     losses = np.log(tested)
     density = _densities(losses, np.append(jumps, 0.0), RARE)
