@@ -30,7 +30,7 @@ from zcdp.privacy.curve import Curve, Plan
 from zcdp.privacy.relation import Relation
 from zcdp.tables.declaration import Declaration, check_cells, read_data, read_domains
 from zcdp.tables.domain import DeclarationError
-from zcdp.tables.table_query import Statistic, TableQuery, read_query
+from zcdp.tables.table_query import Statistic, TableQuery, of_histogram, read_query
 from zcdp.tables.totals import Together, check_alike, sets
 from zcdp.text.names import printable
 from zcdp.text.suggestions import thing, unknown
@@ -261,11 +261,11 @@ def merged(statistics: tuple[Statistic, ...]) -> tuple[Statistic, ...]:
 
     Its `moves`, the number of selections that a person can reach, is the sum of theirs.
     """
-    if not statistics[0].selects:
-        return statistics
-    first = statistics[0]
-    uses = sum(one.moves for one in statistics)
-    return (replace(first, moves=uses),)
+    by_field: dict[str, Statistic] = {}
+    for one in statistics:
+        before = by_field.get(one.field)
+        by_field[one.field] = one if before is None else replace(before, moves=before.moves + one.moves)
+    return tuple(by_field.values())
 
 
 def entry_name(query: TableQuery, statistic: Statistic) -> str:
@@ -316,6 +316,9 @@ class TableReader(ABC):
         for n, query in enumerate(queries):
             with self._declared("query", n):
                 tables.append(read_query(query, domains, unit))
+        for n, table in enumerate(tables):
+            with self._declared("query", n):
+                tables[n] = of_histogram(table, tables)
         together = tuple(self._together(tables))
         margins = {query.name: query for one in together for query in one.queries}
         tables = [margins.get(query.name, query) for query in tables]
@@ -346,7 +349,8 @@ class TableReader(ABC):
         targets = self._targets(here, data)
         for one in merged(table.statistics(neighbours)):
             text, mechanism, opened = declared_mechanism(data[one.field], one)
-            if table.adds_up and not hasattr(mechanism or (opened and opened[0]), "wave"):
+            summed = table.adds_up or table.method == "cumulated"
+            if summed and not hasattr(mechanism or (opened and opened[0]), "wave"):
                 raise DeclarationError(one.field, "the law of sums of this noise is not known: take DiscreteGaussian")
             plan = None if mechanism is None else Plan.sum_of(mechanism)
             line = self.lines.get((*here, one.field), 0)
