@@ -38,7 +38,7 @@ dist:
 # Heavy checks: ten thousand points per mechanism against the independent reference, every page in a browser.
 deep: $(VENV)/docs-ready
 	@if command -v java > /dev/null; then $(MAKE) --no-print-directory $(VENV)/spark-ready; fi
-	$(BIN)/pytest -n 2 -m deep -rs
+	ZCDP_TESTS_DRAW=fresh $(BIN)/pytest -n 2 -m deep -rs
 	$(MAKE) --no-print-directory service
 
 # What runs on Spark, in a real local session: the extra zcdp[spark], and Java 17 or newer on the path.
@@ -61,9 +61,10 @@ service:
 versions:
 	$(PYTHON) tools/versions.py
 
-# The bridges into other systems, each with that system, in environments of their own.
+# The bridges into other systems, each with that system, in environments of their own; with the tests that a system
+# publishes with itself. `make adapters SYSTEMS="opacus dp-accounting=FOLDER"`: these, the second from a copy of yours.
 adapters:
-	$(PYTHON) tools/adapters.py
+	$(PYTHON) tools/adapters.py $(SYSTEMS)
 
 # Plants the bugs of tools/mutants.toml one at a time, and fails if the tests do not notice one: half an hour on two cores.
 mutants: $(VENV)/ready

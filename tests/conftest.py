@@ -1,13 +1,17 @@
-"""Hypothesis without deadlines, as a busy machine is no reason to fail; and what laws counted, at the end of a run."""
+"""Hypothesis without deadlines, as a busy machine is no reason to fail; and what laws counted, at the end of a run.
+
+Its examples are the same in each run of `make test`, and drawn anew by `make deep`: see conftest.py of the whole tree.
+"""
 
 from __future__ import annotations
 
+import os
 from collections import Counter
 
 import pytest
 from hypothesis import settings
 
-settings.register_profile("patient", deadline=None)
+settings.register_profile("patient", deadline=None, derandomize=os.environ.get("ZCDP_TESTS_DRAW") != "fresh")
 settings.load_profile("patient")
 
 

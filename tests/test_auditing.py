@@ -29,6 +29,7 @@ from zcdp import (
 )
 from zcdp.auditing import Audit, _at_least, _bound
 from zcdp.numeric.exact import Fraction
+from zcdp.samplers.source import one_below, secure
 
 RISK = 1e-4
 
@@ -175,7 +176,7 @@ def stuck_rappor(value: int) -> Callable[[int], Any]:
 
 
 def float_laplace(value: float) -> Callable[[int], Any]:
-    generator = np.random.default_rng()
+    generator = np.random.default_rng(one_below(2**63, secure))
     return lambda count: value + generator.laplace(0, 1, count)
 
 
@@ -311,7 +312,7 @@ E1, E2 = 0.2, 0.8
 
 def outputs(levels: list[float], variant: str) -> Callable[[int], Any]:
     def draw(count: int) -> Any:
-        rng = np.random.default_rng()
+        rng = np.random.default_rng(one_below(2**63, secure))
         shape = (count, len(levels))
         threshold = rng.laplace(0, 1 / E1, (count, 1))
         noise = np.zeros(shape) if variant == "no noise on queries" else rng.laplace(0, 2 / E2, shape)

@@ -7,9 +7,13 @@ import random
 from collections.abc import Iterator
 from functools import reduce
 from math import exp, inf, log
+from statistics import NormalDist
+from unittest import TestCase
 
 import attr
 import dp_accounting as theirs
+import numpy as np
+import peer_suite
 import pytest
 from dp_accounting import NeighboringRelation as Relation
 from dp_accounting import dp_event, pld, rdp
@@ -110,7 +114,6 @@ REFUSED = [
     (P(0.5, G(1.0)), REPLACED),
     (P(0.5, R(0.5, 4)), ZEROED),
     (P(0.5, All([L(1.0), G(1.0)])), ADDED),
-    (P(0.5, theirs.NonPrivateDpEvent()), ADDED),
 ]
 
 
@@ -176,11 +179,75 @@ def test_nothing_and_everything() -> None:
     assert (nothing.get_epsilon(0.0), nothing.get_delta(0.0)) == (0.0, 0.0)
     with pytest.raises(za.Refused, match="nothing is spent"):
         za.plan(Many(L(1.0), 0))
-    for event in (theirs.NonPrivateDpEvent(), G(0.0), L(0.0)):
+    for event in (theirs.NonPrivateDpEvent(), G(0.0), L(0.0), D(0.0, 1), P(0.1, G(0.0)), P(0.5, L(0.0))):
         all_told = za.Accountant().compose(L(1.0)).compose(event)
-        assert (all_told.get_epsilon(0.5), all_told.get_delta(5.0), all_told.get_epsilon(1.0)) == (inf, 1.0, 0.0)
+        assert (all_told.get_epsilon(0.5), all_told.get_delta(5.0)) == (inf, 1.0)
+        assert all_told.get_epsilon_bounds(0.5) == all_told.get_epsilon_bounds(1.0) == (0.0, inf)  # as theirs say it
+        assert all_told.get_true_positive_rates([0.0, 0.3]).tolist() == [1.0, 1.0]
     with pytest.raises(TypeError, match="must be `DpEvent`"):
         za.Accountant().compose("Laplace")
+
+
+def test_true_positive_rates_of_laws_with_a_known_best_test() -> None:
+    """Gaussian noise: Phi(Phi^-1(a) + mu). Two answers: two lines. A delta: a coin that tells all. Never below."""
+    rates = [0.0, 1e-9, 0.01, 0.1, 0.37, 0.5, 0.9, 1.0]
+    normal = NormalDist()
+    for sigma in (0.5, 1.0, 4.0):
+        truth = [normal.cdf(normal.inv_cdf(a) + 1 / sigma) if 0 < a < 1 else a for a in rates]
+        found = za.Accountant().compose(G(sigma)).get_true_positive_rates(np.array(rates)).tolist()
+        # the inverse of Python's normal law is good to 1e-9 far out
+        assert all(a * (1 - 1e-9) <= b <= a * (1 + 1e-7) + 1e-13 for a, b in zip(truth, found, strict=True))
+        one = za.Accountant().compose(G(sigma)).get_true_positive_rates(0.01)
+        assert truth[2] * (1 - 1e-12) <= one <= truth[2] * (1 + 1e-11)
+    for epsilon, delta in ((1.0, 0.0), (0.3, 0.2), (4.0, 0.01)):
+        answers = za.Accountant().compose(EpsilonDeltaDpEvent(epsilon, delta))
+        stay = 1 - delta
+        truth = [min(delta + exp(epsilon) * a, 1 - exp(-epsilon) * (stay - a), 1.0) for a in rates]
+        found = answers.get_true_positive_rates(np.array(rates)).tolist()
+        assert all(a * (1 - 1e-12) <= b <= a + 1e-6 for a, b in zip(truth, found, strict=True))
+    few = za.Accountant().compose(G(1.0))
+    assert few.get_true_positive_rates(0.1) < few.get_true_positive_rates(0.1, [0.1]) < 1
+    assert few.get_true_positive_rates(0.1, deltas=[0.0]) == 1.0
+    with pytest.raises(ValueError, match="must lie in"):
+        few.get_true_positive_rates(1.5)
+
+
+def test_true_positive_rates_hold_for_both_orders_of_a_sample() -> None:
+    """A sampled Gaussian, one step: the best tests of both orders are thresholds."""
+    rate, sigma, normal = 0.3, 0.8, NormalDist()
+    step = za.Accountant().compose(P(rate, G(sigma)))
+    for z in (-1.5, -0.2, 0.4, 1.3, 2.5):
+        without = 1 - normal.cdf(z / sigma)
+        with_it = (1 - rate) * without + rate * (1 - normal.cdf((z - 1) / sigma))
+        worse = max(with_it, 0.0)
+        assert step.get_true_positive_rates(without) >= worse * (1 - 1e-12)
+        assert step.get_true_positive_rates(1 - with_it) >= (1 - without) * (1 - 1e-12)
+        assert step.get_true_positive_rates(without) < worse * 1.2
+
+
+def test_the_gdp_estimate_of_gaussian_noise_is_its_mu() -> None:
+    for sigma in (0.5, 2.0):
+        assert za.Accountant().compose(G(sigma)).get_gdp_parameter_estimate() == pytest.approx(1 / sigma, rel=1e-4)
+    assert za.Accountant().get_gdp_parameter_estimate() == pytest.approx(0, abs=1e-9)
+    coin = za.Accountant().compose(EpsilonDeltaDpEvent(0.1, 1e-6))
+    assert coin.get_gdp_parameter_estimate() == inf
+    assert 0 < coin.get_gdp_parameter_estimate(np.array([0.01, 0.1])) < 1
+    with pytest.raises(ValueError, match="must have one above 0"):
+        coin.get_gdp_parameter_estimate(np.array([0.9]))
+
+
+PLD = "dp_accounting.pld.pld_privacy_accountant"
+THEIR_TESTS = peer_suite.cases("dp-accounting.md", f"{PLD}_test")
+
+
+@pytest.mark.parametrize("test", THEIR_TESTS)
+def test_their_own_tests_with_our_accountant(test: TestCase, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(f"{PLD}.PLDAccountant", za.Accountant)
+    peer_suite.run(test)
+
+
+def test_the_page_says_how_many_of_their_tests_pass() -> None:
+    peer_suite.check_counts("dp-accounting.md", THEIR_TESTS, theirs)
 
 
 def test_their_calibration_runs_on_it() -> None:

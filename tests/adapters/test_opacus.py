@@ -3,12 +3,16 @@
 from __future__ import annotations
 
 import inspect
+import sys
+from collections.abc import Iterator
 from math import inf
+from unittest import TestCase
 
 import opacus
+import peer_suite
 import pytest
 import torch
-from opacus.accountants import RDPAccountant, create_accountant
+from opacus.accountants import PRVAccountant, RDPAccountant, create_accountant, register_accountant
 from opacus.accountants.accountant import IAccountant
 from opacus.accountants.utils import get_noise_multiplier
 from opacus.utils.batch_memory_manager import BatchMemoryManager
@@ -148,3 +152,41 @@ def test_a_sample_in_pieces_is_one_step() -> None:
             torch.nn.functional.cross_entropy(model(x), y).backward()
             optimizer.step()
     assert engine.accountant.history == [(1.1, 0.5, 2)]
+
+
+SUITES = ["accountants_test", "prv_accountant", "accounting_noise_multiplier_test"]
+THEIR_TESTS = peer_suite.cases("opacus.md", *(f"opacus.tests.{name}" for name in SUITES))
+
+
+@pytest.fixture
+def in_their_place(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+    """Ours in the place of the two accountants that bound epsilon; the one that approximates it stays."""
+    for name in SUITES:
+        for one in ("RDPAccountant", "PRVAccountant"):
+            monkeypatch.setattr(sys.modules[f"opacus.tests.{name}"], one, zx.Accountant, raising=False)
+    for name in ("rdp", "prv"):
+        register_accountant(name, zx.Accountant, force=True)
+    yield
+    register_accountant("rdp", RDPAccountant, force=True)
+    register_accountant("prv", PRVAccountant, force=True)
+
+
+@pytest.mark.parametrize("test", THEIR_TESTS)
+def test_their_own_tests_with_our_accountant(test: TestCase, in_their_place: None) -> None:
+    peer_suite.run(test)
+
+
+def test_the_page_says_how_many_of_their_tests_pass() -> None:
+    peer_suite.check_counts("opacus.md", THEIR_TESTS, opacus)
+
+
+@pytest.mark.parametrize("history", [(1.5, 0.04, 2250), (0.8, 0.001, 100), (1.5, 0.05, 1000), (2.0, 0.001, 20000)])
+def test_numbers_of_theirs_that_are_not_met_are_above_ours(history: tuple) -> None:
+    """By the error that the one allows itself, 0.01, and by what Renyi divergences lose."""
+    ours, estimate, bound = zx.Accountant(), PRVAccountant(), RDPAccountant()
+    for one in (ours, estimate, bound):
+        one.history = [history]
+    lower, upper = ours.get_epsilon_bounds(1e-6)
+    assert upper - lower < 1e-9 * upper
+    assert lower < estimate.get_epsilon(delta=1e-6) <= upper + 0.0105
+    assert upper < bound.get_epsilon(delta=1e-6)

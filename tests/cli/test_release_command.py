@@ -130,3 +130,27 @@ def test_a_refusal_is_exit_code_one_and_an_error_is_bad_usage(monkeypatch: pytes
         else:
             assert run(ledger="a.db", key="q1") == code
         assert not Path("out").exists()
+
+
+@pytest.mark.usefixtures("asked")
+def test_a_program_reads_a_refusal_as_json(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
+    def taken(*_: Any, **__: Any) -> Release:
+        raise KeyConflict("the key 'q1' was sealed")
+
+    monkeypatch.setattr(command, "release", taken)
+    assert run(ledger="a.db", key="q1", new=True, json=True) == 1
+    out, err = capsys.readouterr()
+    assert json.loads(out) == {"admitted": False, "reason": "the key 'q1' was sealed", "key": "q1"}
+    assert "the key 'q1' was sealed" in err
+
+
+def test_the_key_of_the_plan_is_taken_and_told(asked: list[dict[str, Any]], capsys: pytest.CaptureFixture[str]) -> None:
+    Path("plan.toml").write_text(PLAN.replace("[[query]]", 'vintage = "Q1"\nkey = "{vintage}"\n[[query]]'))
+    assert run(ledger="a.db", json=True) == 0
+    assert asked[-1]["key"] == "Q1"
+    assert json.loads(capsys.readouterr().out)["key"] == "Q1"
+    assert run(ledger="a.db", key="other", out="out2", json=True) == 0
+    assert asked[-1]["key"] == "other"
+    assert json.loads(capsys.readouterr().out)["key"] == "other"
+    assert run(no_ledger=True, out="out3", json=True) == 0
+    assert json.loads(capsys.readouterr().out)["key"] is None

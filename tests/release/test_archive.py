@@ -3,16 +3,19 @@
 from __future__ import annotations
 
 import zipfile
+from datetime import date
 from functools import cache
 from io import BytesIO
 from math import pi
 from pathlib import Path
 
 import polars as pl
+import pyarrow.parquet as pq
 import pytest
 
 from zcdp.errors import BadValue
 from zcdp.release.archive import Release, check_folder, packed
+from zcdp.release.table_description import Column
 from zcdp.release.table_noise import Table
 
 FIRST = Table(
@@ -30,9 +33,15 @@ THIRD = Table("???", "none", {"value": [3]})
 FACTS = {"title": "\u00e9", "total": {"rho": 0.5}}
 
 
+def told(*tables: Table) -> list[dict[str, Column]]:
+    return [{name: Column(f"about {name}") for name in table.columns} for table in tables]
+
+
 @cache
 def release() -> Release:
-    return Release.from_bytes(packed([FIRST, SECOND, THIRD], "<p>\u00e9</p>", FACTS))
+    return Release.from_bytes(
+        packed([FIRST, SECOND, THIRD], "<p>\u00e9</p>", FACTS, columns=told(FIRST, SECOND, THIRD))
+    )
 
 
 def test_tables_come_back_as_they_were_by_their_names() -> None:
@@ -48,7 +57,8 @@ def test_no_two_tables_share_a_file() -> None:
     made = release()
     files = [one[kind] for one in made.index["tables"] for kind in ("csv", "parquet")]
     assert len(set(files)) == 6
-    assert set(made.files) == {*files, "release.json", "report.html"}
+    beside = [f"{one['csv']}-metadata.json" for one in made.index["tables"]]
+    assert set(made.files) == {*files, *beside, "release.json", "report.html"}
     assert all(name == name.lower() and name.isascii() for name in files)
 
 
@@ -61,8 +71,23 @@ def test_parquet_holds_the_figures_of_the_csv() -> None:
     assert types == {"region": pl.String, "ok": pl.Boolean, "value": pl.Int64, "sd": pl.Float64}
 
 
+def test_parquet_is_tidy_and_says_what_it_is() -> None:
+    """Days are days, integers of any size have a place, and the file tells its title, errors and vintage by itself."""
+    table = Table("t", "some 'noise'", {"day_from": ["2026-01-01", "2026-04-01"], "value": [2**70, 1]})
+    columns = [{"day_from": Column("a day", is_key=True, is_date=True), "value": Column("a figure")}]
+    made = Release.from_bytes(packed([table], "", {"vintage": "2026-Q1"}, columns))
+    found = pl.read_parquet(BytesIO(made.files["t.parquet"]))
+    assert dict(found.schema) == {"day_from": pl.Date, "value": pl.Float64}
+    assert found["day_from"].to_list() == [date(2026, 1, 1), date(2026, 4, 1)]
+    assert found["value"].to_list() == [2.0**70, 1]
+    assert made.tables["t"] == table
+    metadata = pq.read_metadata(BytesIO(made.files["t.parquet"])).metadata
+    assert {b"title": b"t", b"about": b"some 'noise'", b"vintage": b"2026-Q1"}.items() <= metadata.items()
+
+
 def test_the_bytes_depend_on_the_files_alone() -> None:
-    data = packed([THIRD], "a", FACTS)
+    data = packed([THIRD], "a", FACTS, columns=told(THIRD))
+    assert data == packed([THIRD], "a", FACTS, columns=told(THIRD))
     with zipfile.ZipFile(BytesIO(data)) as archive:
         assert {one.date_time for one in archive.infolist()} == {(1980, 1, 1, 0, 0, 0)}
         assert archive.namelist() == sorted(archive.namelist())
@@ -112,5 +137,5 @@ def test_a_folder_that_cannot_be_made_is_refused_before(tmp_path: Path, monkeypa
 )
 def test_no_table_is_written_over_another(names: tuple[str, ...]) -> None:
     tables = [Table(name, "", {"value": [n]}) for n, name in enumerate(names)]
-    made = Release.from_bytes(packed(tables, "", {})).tables
+    made = Release.from_bytes(packed(tables, "", {}, columns=told(*tables))).tables
     assert {name: made[name].columns["value"] for name in names} == {name: [n] for n, name in enumerate(names)}

@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 import json
 import os
+import re
 import stat
 from collections.abc import Callable
 from contextlib import redirect_stderr, redirect_stdout
@@ -232,7 +233,8 @@ def test_a_key_is_paid_once_and_gives_the_same_bytes(office: Path) -> None:
     code, said = run(office, "two", *ledger, "--key", "q1", "--json")
     assert code == 0
     names = sorted(path.name for path in (office / "one").iterdir())
-    assert names == ["a.csv", "a.parquet", "release.json", "report.html", "s.csv", "s.parquet"]
+    tables = [f"{name}.{kind}" for name in "as" for kind in ("csv", "csv-metadata.json", "parquet")]
+    assert names == sorted([*tables, "release.json", "report.html"])
     for name in names:
         assert (office / "one" / name).read_bytes() == (office / "two" / name).read_bytes()
     assert json.loads(said)["remaining"] == pytest.approx(0.08 - 1 / 32 - 81 / 3200)
@@ -360,7 +362,7 @@ WRONG_PLANS = {
     "must name a domain of bins": DATA
     + DOMAIN
     + COUNT.replace("count", "quantiles")
-    .replace("by", 'of = "region"\nquantiles = [0.5]\nby')
+    .replace("by", 'of = "region"\nquantiles = [0.5]\nper = "person"\nby')
     .replace("DiscreteGaussian(sigma=4)", "ExponentialMechanism(epsilon=1)"),
     "sensitivity is not typed in": DATA + DOMAIN + COUNT.replace("sigma=4", "sigma=4, sensitivity=2"),
     "must add noise to integers": DATA + DOMAIN + COUNT.replace("DiscreteGaussian", "Gaussian"),
@@ -530,3 +532,88 @@ def test_errors_are_told_in_the_unit_of_the_values(office: Path) -> None:
 def test_a_ledger_is_a_ledger_not_its_name() -> None:
     with pytest.raises(TypeError, match=r"ledger \('budget.db'\) must be a Ledger, as Ledger\('budget.db'\)"):
         release(read_plan("a plan", DATA + DOMAIN + COUNT), FRAME_RELEASE_COMMAND, ledger="budget.db", key="a")  # type: ignore[arg-type]
+
+
+# A year: a vintage in every table and in the key, and the plan in every form that people have it in.
+
+VINTAGE = 'account = "people"\nvintage = "2026-Q{}"\nkey = "tables {{vintage}}"\n'
+
+
+def of_vintage(quarter: int) -> str:
+    return (DATA + DOMAIN + COUNT + SUM).replace('account = "people"\n', VINTAGE.format(quarter))
+
+
+def test_the_vintage_stands_in_every_table_and_in_the_key(office: Path) -> None:
+    with Ledger(office / "budget.db") as ledger:
+        made = release(of_vintage(1), FRAME_RELEASE_COMMAND, ledger=ledger)
+        assert [spend.key for spend in ledger.history("people") if spend.kind == "spend"] == ["tables 2026-Q1"]
+        assert all(set(table.columns["vintage"]) == {"2026-Q1"} for table in made.tables.values())
+        assert [next(iter(table.columns)) for table in made.tables.values()] == ["vintage", "vintage"]
+        assert (made.index["vintage"], made.index["key"], made.index["account"]) == (
+            "2026-Q1",
+            "tables 2026-Q1",
+            "people",
+        )
+        assert "<dt>Vintage</dt><dd>2026-Q1</dd>" in made.report
+        assert release(of_vintage(1), "no-such-file.csv", ledger=ledger).repeated
+        named = release(of_vintage(1), FRAME_RELEASE_COMMAND, ledger=None)
+        assert (named.index["key"], named.index["paid_by"]) == (None, None)
+
+
+def test_another_vintage_under_a_used_key_is_a_conflict(office: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Both cost the same, which is all that a ledger compares: sealed or only paid for, the key is that of a plan."""
+    with Ledger(office / "budget.db") as ledger:
+        with monkeypatch.context() as patch:
+            patch.setattr(run_module, "exact_table", lambda *_: 1 / 0)
+            with pytest.raises(ReleaseFailed):
+                release(of_vintage(1), FRAME_RELEASE_COMMAND, ledger=ledger, key="q")
+        before = ledger.account("people").spent
+        with pytest.raises(KeyConflict, match="another plan"):
+            release(of_vintage(2), FRAME_RELEASE_COMMAND, ledger=ledger, key="q")
+        assert ledger.sealed("people", "q") is None
+        assert not release(of_vintage(1), FRAME_RELEASE_COMMAND, ledger=ledger, key="q").repeated
+        with pytest.raises(KeyConflict, match="another plan"):
+            release(of_vintage(2), FRAME_RELEASE_COMMAND, ledger=ledger, key="q")
+        assert ledger.account("people").spent == before
+
+
+def test_a_key_that_was_paid_for_by_hand_is_drawn(office: Path) -> None:
+    """`zcdp ledger spend` first, then the release: its reason names no plan, so that there is no other one."""
+    plan = read_plan("plan.toml", of_vintage(1))
+    with Ledger(office / "budget.db") as ledger:
+        ledger.spend("people", run_module._checked(plan)[1], key="q", why="by hand: plan B")
+        assert not release(plan, FRAME_RELEASE_COMMAND, ledger=ledger, key="q").repeated
+
+
+def test_a_plan_is_a_path_a_name_a_text_or_what_was_read(office: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(office)
+    text = Path("plan.toml").read_text()
+    for plan in ("plan.toml", Path("plan.toml"), text, load("plan.toml"), load(text), read_plan(Path("plan.toml"))):
+        made = release(plan, FRAME_RELEASE_COMMAND, ledger=None)  # type: ignore[arg-type]
+        assert list(made.tables) == ["a", "s"]
+        assert made.index["plan"] == text
+    with pytest.raises(PlanFileError, match="no such file"):
+        release("plan.tml", FRAME_RELEASE_COMMAND, ledger=None)
+    with pytest.raises(PlanFileError, match=r"the plan:\d+: mechanism"):
+        release(text.replace("sigma=4", "sigma=-4"), FRAME_RELEASE_COMMAND, ledger=None)
+
+
+def test_the_report_says_who_and_what_is_left_and_holds_no_digest_of_data(office: Path) -> None:
+    with Ledger(office / "budget.db") as ledger:
+        made = release(of_vintage(1), FRAME_RELEASE_COMMAND, ledger=ledger, who="anna")
+        left = float(ledger.account("people").remaining)
+        [spend] = [one for one in ledger.history("people") if one.kind == "spend"]
+    assert "<dt>Made by</dt><dd>anna</dd>" in made.report
+    assert f"{spend.seq}:{spend.hash}" == made.index["paid_by"]
+    assert f'<data value="{left!r}">' in made.report
+    known = {spend.hash, made.index["plan_sha256"]}
+    for name, data in made.files.items():
+        assert set(re.findall(rb"\b[0-9a-f]{64}\b", data)) <= {one.encode() for one in known}, name
+
+
+def test_a_name_that_may_be_forgotten_is_not_printed(office: Path) -> None:
+    """The sealed bytes stay in the ledger: a name in them could not be erased."""
+    with Ledger(office / "budget.db", private_names=True) as ledger:
+        made = release(of_vintage(1), FRAME_RELEASE_COMMAND, ledger=ledger, who="anna")
+    assert not any(b"anna" in data for data in made.files.values())
+    assert "<dt>Made by</dt><dd>not stated</dd>" in made.report

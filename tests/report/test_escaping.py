@@ -18,7 +18,8 @@ from zcdp import Account
 from zcdp.errors import ZcdpError
 from zcdp.report.estimates_report import render_estimates
 from zcdp.report.ledger_report import render_ledger
-from zcdp.report.release_report import render_release
+from zcdp.report.release_report import Paid, render_release
+from zcdp.report.table_charts import Axes, Shown
 
 EVIL = "a\" onzz=\"1' onzz='1 onzz=1><zz onzz=1></style></title></pre>&copy;zz <!-- \x1b \u202e"
 Place = tuple[Any, ...]
@@ -92,17 +93,23 @@ def test_the_page_of_a_ledger(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -
 
 
 def test_the_page_of_a_release() -> None:
-    made = Account.from_dict(account())
-    tables = [
-        {"name": "t", "about": "about", "columns": {"key": ["a", "b"], "value": [1, 2.5], "flag": [True, False]}},
-    ]
-    facts = {"unit": "person_id", "protects": "person", "neighbours": "replace"}
-    given = {"tables": tables, "facts": facts}
-    assert check(given, lambda one: render_release(made, one["tables"], one["facts"])) == 6
-    named = [{**tables[0], "columns": {EVIL: ["a"], "value": [1]}}]
-    page = render_release(made, named, facts)
-    assert Marks(page).found == []
-    assert "&lt;zz" in page
+    made = Account.from_dict({**account(), "author": None})
+    table = {"name": "t", "about": "about", "measure": "count", "rules": ["a rule"], "file": "t.csv"}
+    table["columns"] = {"key": ["a", "b"], "sex": ["F", "M"], "value": [1, 2.5], "flag": [True, False]}
+    facts = {"unit": "person_id", "protects": "person", "neighbours": "replace", "vintage": "2026"}
+    paid = {"who": "anna", "account": "year", "key": "q1", "head": "3:ab", "currency": "rho", "period": "2026"}
+    given = {"tables": [table], "facts": facts, "paid": paid}
+
+    def page(one: Any) -> str:
+        keys = (Axes(("key",)), Axes(("sex",)))
+        tables = [Shown(keys=keys, **{**each, "columns": each["columns"]}) for each in one["tables"]]
+        return render_release(made, tables, one["facts"], Paid(**one["paid"]))
+
+    assert check(given, page) == 16
+    many = [str(n) for n in range(13)]
+    named = Shown("t", "", "count", {EVIL: many, "value": [1] * 13}, (Axes((EVIL,)),), (), EVIL)
+    assert Marks(render_release(made, [named], facts, Paid())).found == []
+    assert "&lt;zz" in render_release(made, [named], facts, Paid())
 
 
 def test_the_page_of_estimates() -> None:

@@ -27,6 +27,7 @@ from zcdp.samplers.geometric import DiscreteLaplaceNoise
 from zcdp.samplers.source import bits, each_below, integers, one_below, secure
 
 
+@pytest.mark.fresh
 def test_bits_come_from_openssl() -> None:
     import ssl
 

@@ -11,13 +11,24 @@ from zcdp.tables.declaration import Declaration, read_data, read_domains
 from zcdp.tables.domain import DeclarationError
 
 
+def read(**data: Any) -> tuple[Any, ...]:
+    found = read_data(data)
+    return found.unit, found.protects, found.neighbours, found.account, found.vintage, found.key
+
+
 def test_what_is_not_said_of_the_data() -> None:
-    assert read_data({"unit": "who"}) == ("who", "person", "add-remove", None)
-    assert read_data({"unit": "row"}) == ("row", "row", "add-remove", None)
+    assert read(unit="who") == ("who", "person", "add-remove", None, None, None)
+    assert read(unit="row") == ("row", "row", "add-remove", None, None, None)
     every = {"unit": "house", "protects": "household", "neighbours": "replace", "account": "census"}
-    assert read_data(every) == ("house", "household", "replace", "census")
-    assert read_data({"unit": "row", "protects": "visit"})[1] == "visit"
-    assert read_data({"unit": "who", "neighbours": "add_remove"})[2] == read_data({"unit": "who"})[2] == "add-remove"
+    assert read(**every, vintage="2026-Q2", key="k") == ("house", "household", "replace", "census", "2026-Q2", "k")
+    assert read(unit="row", protects="visit")[1] == "visit"
+    assert read(unit="who", neighbours="add_remove")[2] == read(unit="who")[2] == "add-remove"
+
+
+def test_the_vintage_stands_in_the_key() -> None:
+    assert read(unit="who", vintage="2026-Q2", key="{vintage}")[5] == "2026-Q2"
+    assert read(unit="who", vintage="Q2", key="persons {vintage}, {vintage}")[5] == "persons Q2, Q2"
+    assert read(unit="who", vintage="{vintage}", key="a {vintage}")[5] == "a {vintage}"  # put in once
 
 
 @pytest.mark.parametrize(
@@ -33,6 +44,14 @@ def test_what_is_not_said_of_the_data() -> None:
         ({"unit": "who", "account": ""}, "must be text"),
         ({"unit": "who", "protects": ""}, "must be text"),
         ({"unit": "who", "neighbors": "replace"}, "no such field"),
+        ({"unit": "who", "vintage": 2026}, "must be text"),
+        ({"unit": "who", "vintage": "a\nb"}, "one line"),
+        ({"unit": "who", "vintage": " 2026"}, "one line"),
+        ({"unit": "who", "vintage": "a" * 101}, "at most 100 letters"),
+        ({"unit": "who", "key": ""}, "must be text"),
+        ({"unit": "who", "key": "{vintage}"}, "has none"),
+        ({"unit": "who", "vintage": "a", "key": "{quarter}"}, "all that may stand in braces"),
+        ({"unit": "who", "vintage": "a", "key": "{{vintage}}"}, "all that may stand in braces"),
     ],
 )
 def test_what_data_may_not_say(data: Any, said: str) -> None:
@@ -73,3 +92,14 @@ def test_each_quantile_of_a_cell_is_published_and_counts() -> None:
     assert len(read_plan("plan.toml", text + MEDIANS.format('"age"', levels[:10])).entries) > 0
     with pytest.raises(PlanFileError, match="at most 1000000 cells together"):
         read_plan("plan.toml", text + MEDIANS.format('"age"', levels))
+
+
+def test_a_table_has_one_column_called_vintage() -> None:
+    text = '[data]\nunit = "row"\nvintage = "Q1"\n[domain]\nvintage = ["a"]\n' + COUNT.format("v").replace(
+        "age", "vintage"
+    )
+    with pytest.raises(PlanFileError, match="two columns of one name"):
+        read_plan("plan.toml", text)
+    assert read_plan("plan.toml", text.replace('vintage = "Q1"\n', "")).tables is not None
+    unused = text.replace('by = ["vintage"]\n', "")
+    assert read_plan("plan.toml", unused).tables is not None

@@ -5,14 +5,13 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from os import PathLike
-from pathlib import Path
 from typing import Any
 
 from zcdp.accounting.plan_account import Account, account
 from zcdp.errors import BadType, BadValue
 from zcdp.mechanisms import Mechanism
 from zcdp.numeric.exact import Value
-from zcdp.plans.plan_file import Entry, PlanFile, PlanFileError, read_plan
+from zcdp.plans.plan_file import Entry, PlanFile, PlanFileError, plan_at
 from zcdp.privacy.curve import Plan
 from zcdp.text.calls import spoken, spoken_class
 from zcdp.text.suggestions import thing, unknown
@@ -73,6 +72,8 @@ class Queries(Mapping[str, NamedQuery]):
 def load(path: str | PathLike[str]) -> Queries:
     """The queries of a plan file, ready to release; unlike `account`, it also takes the file's name as text.
 
+    A text of several lines is the plan itself.
+
     >>> queries = load("examples/census.toml")
     >>> list(queries)[0], queries["monthly corrections"].count
     ('population by region', 12)
@@ -83,7 +84,7 @@ def load(path: str | PathLike[str]) -> Queries:
         raise BadType(f"path ({thing(path)}) must be the name of a plan file, or its Path")
     if not str(path):
         raise BadValue("path ('') must be the name of a plan file")
-    return Queries(read_plan(Path(path)))
+    return Queries(plan_at(path))
 
 
 def _query(file: PlanFile, entry: Entry) -> NamedQuery:

@@ -15,7 +15,7 @@ from zcdp.mechanisms.noise.quotients import Quotients
 from zcdp.tables.clipped_sums import Amount
 from zcdp.tables.table_query import TableQuery
 
-__all__ = ["HALF_LEVEL", "mean_quotients", "ratio_quotients", "sum_accuracy"]
+__all__ = ["HALF_LEVEL", "mean_quotients", "ratio_quotients", "square_quotients", "sum_accuracy"]
 
 LEVEL = Fraction(19, 20)  # of intervals
 HALF_LEVEL = (1 + LEVEL) / 2
@@ -26,6 +26,11 @@ HALF_LEVEL = (1 + LEVEL) / 2
 def mean_quotients(one: Amount, total: Any, count: Any, level: Fraction = LEVEL) -> Quotients:
     """The quotients of a noisy sum, of distances from the middle of the clip, and a noisy number of persons."""
     return Quotients(total, count, Fraction(one.farthest), level)
+
+
+def square_quotients(one: Amount, squares: Any, count: Any) -> Quotients:
+    """The quotients of noisy squares of distances from the middle, less half of the largest, and a noisy count."""
+    return mean_quotients(Amount(one.column, one.grid**2, 0, one.farthest**2), squares, count, level=HALF_LEVEL)
 
 
 @lru_cache(64)

@@ -181,7 +181,8 @@ A plan file is TOML:
              sd or half_width (with level): what allocate is to reach
 
 A plan of tables, for zcdp release, has
-  [data]     unit = "person_id", neighbours, account
+  [data]     unit = "person_id", neighbours, account, vintage = "2026-Q1",
+             key = "{vintage}"
   [domain]   region = ["R01", "R02"], age = { from = 0, to = 100, step = 5 }
   [[query]]  name, measure = "count", by, where, max_cells, mechanism,
              adds_up = "population" (tables that are adjusted to add up) ..."""
@@ -378,9 +379,11 @@ def _release(command: argparse.ArgumentParser) -> None:
     command.add_argument("--out", metavar="FOLDER", required=True, help="a new or empty folder for the tables")
     command.add_argument("--ledger", metavar="LEDGER", help="the ledger that is debited, and that keeps the answer")
     command.add_argument("--account", metavar="NAME", help="the account; else that of the plan")
-    command.add_argument("--key", help="names this release: the same key again is free and gives the same bytes")
+    command.add_argument(
+        "--key", help="names this release (else that of the plan): the same key again is free and gives the same bytes"
+    )
     command.add_argument("--new", action="store_true", help="refuse a key that was used before: for scheduled jobs")
-    command.add_argument("--who", help="who releases, for the record")
+    command.add_argument("--who", help="who releases, for the record and the report")
     command.add_argument("--no-ledger", action="store_true", help="say that nothing remembers the spend")
     _json(command)
 

@@ -28,19 +28,25 @@ def run(options: Namespace) -> int:
         raise BadUsage(
             "without a ledger nothing remembers what was spent: give --ledger with --key, or say --no-ledger"
         )
-    if options.ledger and not options.key:
-        raise BadUsage("give --key: a name for this release, which is paid once and gives the same bytes again")
     if options.new and not options.ledger:
         raise BadUsage("--new asks whether a ledger has the key: give --ledger")
     check_folder(Path(options.out))
     atexit.register(_hush)
     plan = read_plan(Path(options.plan))
+    key = options.key or (plan.tables and plan.tables.key) or None
+    if options.ledger and not key:
+        raise BadUsage(
+            "give --key: a name for this release, which is paid once and gives the same bytes again; or write it into "
+            'the plan, as [data] vintage = "2026-Q1", key = "{vintage}"'
+        )
     with ExitStack() as stack:
         ledger = stack.enter_context(Ledger(options.ledger)) if options.ledger else None
         progress = stack.enter_context(Progress())
         try:
-            made = release(plan, Path(options.data), ledger=ledger, progress=progress, **_named(options))
+            made = release(plan, Path(options.data), ledger=ledger, key=key, progress=progress, **_named(options))
         except (BudgetExceeded, KeyConflict) as refusal:
+            if options.json:
+                print_json({"admitted": False, "reason": printable(str(refusal)), "key": key})
             complain(printable(str(refusal)))
             return 1
         except (LedgerError, ReleaseFailed) as error:
@@ -48,7 +54,7 @@ def run(options: Namespace) -> int:
         made.write(options.out)
         name = options.account or (plan.tables and plan.tables.account)
         left = float(ledger.remaining(name)) if ledger and name else None
-    facts = _facts(made, options.key, options.out, left)
+    facts = _facts(made, key if options.ledger else None, options.out, left)
     if options.json:
         print_json(facts)
     else:
@@ -64,13 +70,14 @@ def _hush() -> None:
 
 
 def _named(options: Namespace) -> dict[str, Any]:
-    return {"key": options.key, "account": options.account, "who": options.who or "", "new": options.new}
+    return {"account": options.account, "who": options.who or "", "new": options.new}
 
 
 def _facts(made: Release, key: str | None, out: str, left: float | None) -> dict[str, Any]:
     index = made.index
     return {
         "title": index["title"],
+        "vintage": index.get("vintage"),
         "key": key,
         "repeated": made.repeated,
         "sealed_at": made.sealed_at or None,
@@ -92,7 +99,7 @@ def _print(facts: dict[str, Any]) -> None:
         line(bold(f"Nothing was read or spent: the key {facts['key']} was sealed on {facts['sealed_at']}{by}."))
         line("These are the same bytes, whatever the data is by now. Other data needs another key.")
         line()
-    line(bold(facts["title"] or facts["out"]))
+    line(bold(f"{facts['title'] or facts['out']}{', ' + facts['vintage'] if facts['vintage'] else ''}"))
     line()
     rows = [["table", "rows", "file"]]
     rows += [[one["name"], str(one["rows"]), one["file"]] for one in facts["tables"]]

@@ -28,7 +28,7 @@ from zcdp.numeric.exact import integer, positive_rational, probability, rational
 from zcdp.plans.plan_text import FREE, PlanError, parse, parse_open
 from zcdp.privacy.curve import Curve, Plan
 from zcdp.privacy.relation import Relation
-from zcdp.tables.declaration import Declaration, check_cells, read_data, read_domains
+from zcdp.tables.declaration import Declaration, check_cells, check_vintage, read_data, read_domains
 from zcdp.tables.domain import DeclarationError
 from zcdp.tables.table_query import Statistic, TableQuery, of_histogram, read_query
 from zcdp.tables.totals import Together, check_alike, sets
@@ -48,6 +48,7 @@ __all__ = [
     "declared_mechanism",
     "load",
     "places",
+    "plan_at",
     "read_plan",
 ]
 
@@ -308,14 +309,15 @@ class TableReader(ABC):
             if name in data:
                 self._fail(("", 0, name), "does not go with [data], which says whom the tables are about")
         with self._declared("data"):
-            unit, protects, neighbours, account = read_data(data["data"])
+            declared = read_data(data["data"])
         with self._declared("domain"):
             domains = read_domains(data.get("domain", {}), Path(self.source).parent)
         tables: list[TableQuery] = []
         entries: list[Entry] = []
         for n, query in enumerate(queries):
             with self._declared("query", n):
-                tables.append(read_query(query, domains, unit))
+                tables.append(read_query(query, domains, declared.unit))
+                check_vintage(declared.vintage, tables[-1])
         for n, table in enumerate(tables):
             with self._declared("query", n):
                 tables[n] = of_histogram(table, tables)
@@ -324,12 +326,12 @@ class TableReader(ABC):
         tables = [margins.get(query.name, query) for query in tables]
         for n, query in enumerate(queries):
             with self._declared("query", n):
-                entries += self._statistics(n, query, tables[n], neighbours)
+                entries += self._statistics(n, query, tables[n], declared.neighbours)
         with self._declared("data"):
             check_cells(tuple(tables))
         written = json.dumps(data, sort_keys=True, default=str).encode()
         digest = hashlib.sha256(written).hexdigest()
-        made = Declaration(unit, protects, neighbours, account, domains, tuple(tables), digest, together)
+        made = replace(declared, domains=domains, queries=tuple(tables), digest=digest, together=together)
         return made, tuple(entries)
 
     def _together(self, tables: list[TableQuery]) -> Iterator[Together]:
@@ -355,8 +357,11 @@ class TableReader(ABC):
             plan = None if mechanism is None else Plan.sum_of(mechanism)
             line = self.lines.get((*here, one.field), 0)
             entry = Entry(entry_name(table, one), text, plan, opened, one.moves, note, weight, line, one.field, one)
+            if one.selects and "half_width" in targets:
+                raise DeclarationError("half_width", 'goes with method = "cumulated": a selection has no half-width')
             # targets are stated in the unit of the values, and noise is measured in grid steps
-            steps = {name: str(rational(str(targets[name]), name) / one.grid) for name in WIDTHS if name in targets}
+            unit = Fraction(table.target_of(one)) if table.expect and targets else 1 / one.grid
+            steps = {name: str(rational(str(targets[name]), name) * unit) for name in WIDTHS if name in targets}
             yield replace(entry, **{**targets, **steps})
 
 
@@ -455,6 +460,17 @@ def read_plan(source: str | Path, text: str | None = None) -> PlanFile:
         return _Reader(str(source), whole).plan()
     except TextError as error:
         raise PlanFileError(f"{source}: {error}") from None
+
+
+def plan_at(source: str | os.PathLike[str]) -> PlanFile:
+    """The plan in a file, given by its name or path; a text of several lines is the plan itself.
+
+    >>> plan_at('[[query]]\\nname = "a"\\nmechanism = "Laplace(epsilon=1)"').entries[0].name
+    'a'
+    """
+    if isinstance(source, str) and "\n" in source:
+        return read_plan("the plan", source)
+    return read_plan(Path(source))
 
 
 class _Reader(TableReader):

@@ -14,10 +14,11 @@ from tempfile import TemporaryDirectory
 from typing import Any
 
 from zcdp.errors import BadValue
+from zcdp.release.table_description import Column, csv_on_the_web
 from zcdp.release.table_noise import Table
 from zcdp.text.sql import just, literal, quoted
 
-__all__ = ["Release", "check_folder", "packed", "parquet"]
+__all__ = ["Release", "check_folder", "file_names", "packed", "parquet"]
 
 
 MOMENT = (1980, 1, 1, 0, 0, 0)  # the time stamp of every file in an archive, so that its bytes are reproducible
@@ -94,13 +95,22 @@ def check_folder(target: Path) -> None:
         raise BadValue(f"{target}: there is no directory {str(target.parent)!r} to make it in")
 
 
-def packed(tables: Sequence[Table], report: str, facts: Mapping[str, Any]) -> bytes:
-    """The files of a release as a zip archive, whose bytes depend on the arguments alone."""
+def packed(
+    tables: Sequence[Table], report: str, facts: Mapping[str, Any], columns: Sequence[Mapping[str, Column]]
+) -> bytes:
+    """The files of a release as a zip archive, whose bytes depend on the arguments alone.
+
+    `columns` has what is told of the columns of each table, which is written beside its CSV.
+    """
     listed, files = [], {}
-    for table, name in zip(tables, _file_names([table.name for table in tables]), strict=True):
+    names = file_names([table.name for table in tables])
+    for table, name, known in zip(tables, names, columns, strict=True):
         text = table.to_csv()
         files[f"{name}.csv"] = text.encode()
-        files[f"{name}.parquet"] = parquet(text, table.kinds())
+        files[f"{name}.csv-metadata.json"] = csv_on_the_web(table, f"{name}.csv", known, facts).encode()
+        types = {name: "DATE" if one.is_date else _sql_type(table, name) for name, one in known.items()}
+        about = {"title": table.name, "about": table.about, "vintage": facts.get("vintage") or ""}
+        files[f"{name}.parquet"] = parquet(text, types, about)
         said = {"csv": f"{name}.csv", "parquet": f"{name}.parquet", "columns": table.kinds()}
         listed.append({"name": table.name, "about": table.about, **said})
     files[REPORT] = report.encode()
@@ -112,7 +122,13 @@ def packed(tables: Sequence[Table], report: str, facts: Mapping[str, Any]) -> by
     return out.getvalue()
 
 
-def _file_names(names: Sequence[str]) -> list[str]:
+def _sql_type(table: Table, name: str) -> str:
+    """The SQL type of a column; integers beyond 64 bits become doubles."""
+    kind = table.kinds()[name]
+    return "DOUBLE" if kind == "integer" and max(map(abs, table.columns[name])) >= 2**63 else TYPES[kind]
+
+
+def file_names(names: Sequence[str]) -> list[str]:
     """A short lower-case file name for each table, all different."""
     made: list[str] = []
     for name in names:
@@ -125,16 +141,21 @@ def _file_names(names: Sequence[str]) -> list[str]:
     return made
 
 
-def parquet(text: str, kinds: Mapping[str, str]) -> bytes:
-    """A table in CSV converted to the bytes of a Parquet file; `kinds` are the kinds of its columns."""
+def parquet(text: str, types: Mapping[str, str], about: Mapping[str, str]) -> bytes:
+    """A table in CSV converted to the bytes of a Parquet file: one row a cell, columns of these SQL types.
+
+    `about` stands in the file's own metadata.
+    """
     import duckdb
 
     with TemporaryDirectory(prefix="zcdp-") as folder, duckdb.connect() as connection:
         source, target = Path(folder) / "a.csv", Path(folder) / "a.parquet"
         source.write_text(text, encoding="utf-8")
-        columns = ", ".join(f"{literal(name)}: '{TYPES[kind]}'" for name, kind in kinds.items())
+        columns = ", ".join(f"{literal(name)}: '{kind}'" for name, kind in types.items())
         reading = f"read_csv({literal(just(source))}, header=true, auto_detect=false, delim=',', quote='\"', "
         reading += f"escape='\"', nullstr='zcdp has no nulls', columns={{{columns}}})"
-        names = ", ".join(map(quoted, kinds))
-        connection.execute(f"COPY (SELECT {names} FROM {reading}) TO {literal(str(target))} (FORMAT parquet)")
+        names = ", ".join(map(quoted, types))
+        notes = ", ".join(f"{name}: {literal(said)}" for name, said in about.items() if said)
+        form = f"FORMAT parquet, KV_METADATA {{{notes}}}" if notes else "FORMAT parquet"
+        connection.execute(f"COPY (SELECT {names} FROM {reading}) TO {literal(str(target))} ({form})")
         return target.read_bytes()

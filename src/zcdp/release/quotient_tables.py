@@ -7,7 +7,13 @@ from fractions import Fraction
 from math import sqrt
 from typing import Any
 
-from zcdp.accounting.quotient_accuracy import HALF_LEVEL, mean_quotients, ratio_quotients, sum_accuracy
+from zcdp.accounting.quotient_accuracy import (
+    HALF_LEVEL,
+    mean_quotients,
+    ratio_quotients,
+    square_quotients,
+    sum_accuracy,
+)
 from zcdp.mechanisms.noise.quotients import End, Quotients, magnitude
 from zcdp.plans.plan_file import Entry
 from zcdp.release import table_noise
@@ -127,7 +133,7 @@ def variance_table(query: TableQuery, entries: Sequence[Entry], exact: Exact, _:
     sums, squares, counts = _noisy(entries, exact.amounts, exact.others, exact.counts)
     first, second = (
         mean_quotients(one, *(mechanism_of(entries[n]) for n in (0, 2)), level=HALF_LEVEL),
-        mean_quotients(_squares(one), *(mechanism_of(entries[n]) for n in (1, 2)), level=HALF_LEVEL),
+        square_quotients(one, *(mechanism_of(entries[n]) for n in (1, 2))),
     )
     square, middle = one.grid**2, query.middles[1]
     most = Fraction(one.high - one.low) ** 2 / 4  # of numbers between two ends, half at either
@@ -158,8 +164,3 @@ def variance_table(query: TableQuery, entries: Sequence[Entry], exact: Exact, _:
         f"of first order; noise of standard deviation {deviation(entries[2]):.6g} on persons; {SILENT}"
     )
     return Table(query.name, about.replace("all of the clip", "all that the clip allows"), columns)
-
-
-def _squares(one: Amount) -> Amount:
-    """The squares of distances from the middle of a clip, as an amount that is clipped itself."""
-    return Amount(one.column, one.grid**2, 0, one.farthest**2)

@@ -6,13 +6,13 @@ Errors after the data was read reveal nothing about it: details go to a private 
 from __future__ import annotations
 
 import os
+import re
 import tempfile
 import traceback
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import asdict, replace
+from dataclasses import replace
 from os import PathLike
-from pathlib import Path
 from typing import Any
 
 from zcdp.accounting.fill import fill
@@ -24,22 +24,28 @@ from zcdp.errors import BadType, BadValue, ZcdpError
 from zcdp.ledger import KeyConflict, Ledger
 from zcdp.ledger.model import Spend
 from zcdp.ledger.spend_text import reason_of
-from zcdp.plans.plan_file import Entry, PlanFile, PlanFileError, read_plan
+from zcdp.plans.plan_file import Entry, PlanFile, PlanFileError, plan_at
 from zcdp.privacy.curve import Plan
-from zcdp.release.archive import Release, packed
+from zcdp.release.archive import Release, file_names, packed
 from zcdp.release.bounding import exact_table
 from zcdp.release.expressions import Source, source_of
 from zcdp.release.published_tables import published
 from zcdp.release.quantile_tables import from_histogram
+from zcdp.release.table_description import columns_of
 from zcdp.release.table_noise import Table, published_together
+from zcdp.report.release_report import Paid
+from zcdp.report.table_charts import Shown, axes_of
 from zcdp.samplers.source import bits, secure
 from zcdp.tables.declaration import Declaration
+from zcdp.tables.query_words import rules
 from zcdp.text.calls import spoken
 from zcdp.text.suggestions import thing
 
 __all__ = ["ReleaseFailed", "release"]
 
 Progress = Callable[[float, str], None]
+PLAN_NAMED = re.compile(r": plan ([0-9a-f]{64})$")  # the digest of the plan, at the end of the reason of a debit
+COMMITMENT = "name:sha256:"  # how a ledger writes a name that may be forgotten
 SALT = 63  # bits of the secret that decides which cells of a person are kept, drawn for each table
 
 
@@ -61,9 +67,10 @@ def release(
 ) -> Release:
     """Publish the tables of a plan from a file or a frame: one charge for each key, and always the same bytes for it.
 
-    `plan` is the path of a plan file, or what `load` or `read_plan` made of one. `data` is a path (Parquet, CSV), or a
-    frame of pandas, Polars, DuckDB, PySpark or pyarrow, which is computed by its own engine. `account` is the ledger
-    account to charge, that of the plan unless given. With `ledger=None` the spend is recorded nowhere.
+    `plan` is the path of a plan file, its text, or what `load` or `read_plan` made of one. `data` is a path (Parquet,
+    CSV), or a frame of pandas, Polars, DuckDB, PySpark or pyarrow, which is computed by its own engine. `account` is
+    the ledger account to charge and `key` the name of the release there; unless given, those of the plan. `who` is the
+    name of who releases, for the ledger and the report. With `ledger=None` the spend is recorded nowhere.
 
     If the key was sealed before, its release is returned: nothing is read and nothing is spent, even if the data has
     changed, and `repeated` is True. `new=True` refuses a key that was used before.
@@ -79,10 +86,13 @@ def release(
         if new:
             raise BadValue("new=True asks whether a ledger has the key: give the ledger")
         with source_of(data, tables) as source, _private():
-            return Release.from_bytes(_draw(asked, cost, tables, source, watch))
-    name = account or tables.account
+            return Release.from_bytes(_draw(asked, cost, tables, source, watch, Paid(who=who)))
+    name, key = account or tables.account, key or tables.key
     if name is None or not key:
-        raise BadValue("a release from a ledger needs an account ([data] account = ..., or --account) and a key")
+        raise BadValue(
+            "a release from a ledger needs an account ([data] account = ..., or --account) and a key ([data] key = "
+            '"{vintage}", or --key)'
+        )
     if ledger.sealed(name, key) is not None:
         before = ledger.sealing(name, key)
         if new:
@@ -100,8 +110,9 @@ def release(
                 f"the key {key!r} was paid for on {debit.entry.at}, and nothing is sealed yet: nothing was read, and "
                 "nothing was spent; the same release without `new` draws what was paid for"
             )
+        paid = _paid(ledger, name, debit)
         with _private():
-            drawn = _draw(asked, cost, tables, source, watch)
+            drawn = _draw(asked, cost, tables, source, watch, paid)
             ledger.seal(name, key, drawn, who=who)
             delivered = ledger.deliver(name, key, who=who)
     return _same(delivered, tables, key)
@@ -114,8 +125,10 @@ def _read(plan: object) -> PlanFile:
     if isinstance(plan, Queries):
         return plan.file
     if isinstance(plan, str | PathLike):
-        return read_plan(Path(plan))
-    raise BadType(f"plan ({thing(plan)}) must be the path of a plan file, or what load or read_plan made of one")
+        return plan_at(plan)
+    raise BadType(
+        f"plan ({thing(plan)}) must be the path of a plan file, its text, or what load or read_plan made of one"
+    )
 
 
 def _closed(plan: PlanFile) -> PlanFile:
@@ -144,11 +157,18 @@ def _checked(plan: PlanFile) -> tuple[Declaration, Plan, Account]:
 
 
 def _debit(ledger: Ledger, name: str, whole: Plan, plan: PlanFile, tables: Declaration, key: str, who: str) -> Spend:
-    """Charge the plan to the ledger under the key; a key that was charged for the same plan is not charged again."""
+    """Charge the plan to the ledger under the key; a key that was charged for the same plan is not charged again.
+
+    A ledger compares costs, and another plan may cost the same, such as that of another vintage: it is refused.
+    """
     why = f"{reason_of(plan) or plan.source}: plan {tables.digest}"
     agreed = {"unit": tables.protects, "neighbours": tables.neighbours}
     try:
-        return ledger.spend(name, whole, key=key, why=why, who=who, **agreed)
+        debit = ledger.spend(name, whole, key=key, why=why, who=who, **agreed)
+        named = PLAN_NAMED.search(debit.entry.why)
+        if named and named[1] != tables.digest:
+            raise KeyConflict(f"the key {key!r} was used for another plan: nothing was spent")
+        return debit
     except BudgetExceeded as refusal:
         if plan.budget is None or plan.budget.epsilon is None:
             raise
@@ -170,7 +190,28 @@ def _same(sealed: bytes, tables: Declaration, key: str) -> Release:
     return found
 
 
-def _draw(plan: PlanFile, cost: Account, tables: Declaration, source: Source, progress: Progress) -> bytes:
+def _paid(ledger: Ledger, name: str, debit: Spend) -> Paid:
+    """What the page tells of the payment: from the ledger alone, before any data is read."""
+    mine, entry = ledger.account(name), debit.entry
+    terms = mine.terms
+    known = terms.epsilon is not None and terms.delta is not None
+    return Paid(
+        who="" if entry.who.startswith(COMMITMENT) else entry.who,
+        account=name,
+        key=debit.key,
+        head=f"{entry.seq}:{entry.hash}",
+        currency=mine.currency,
+        budget=mine.budget,
+        left=ledger.remaining(name),
+        cost=debit.cost,
+        epsilon=float(terms.epsilon) if known and terms.epsilon is not None else None,
+        delta=float(terms.delta) if known and terms.delta is not None else None,
+        period=mine.period,
+        above=mine.above,
+    )
+
+
+def _draw(plan: PlanFile, cost: Account, tables: Declaration, source: Source, progress: Progress, paid: Paid) -> bytes:
     """The packed files: reads the data once for each table or set of tables that add up, and adds the noise."""
     made: dict[str, Table] = {}
     for one in tables.together:
@@ -191,12 +232,16 @@ def _draw(plan: PlanFile, cost: Account, tables: Declaration, source: Source, pr
         if query.histogram:
             made[query.name] = from_histogram(query, made[query.histogram], mine[query.histogram][0])
     progress(0.9, "report")
-    from zcdp.report.release_report import render_release
-
     said = {
         "zcdp": cost.zcdp,
         "title": plan.title,
+        "author": plan.author,
+        "dataset": plan.dataset,
+        "vintage": tables.vintage,
         "plan_sha256": tables.digest,
+        "account": paid.account or None,
+        "key": paid.key or None,
+        "paid_by": paid.head or None,
         "engine": source.engine.name,
         "unit": tables.unit,
         "protects": tables.protects,
@@ -204,9 +249,36 @@ def _draw(plan: PlanFile, cost: Account, tables: Declaration, source: Source, pr
         "total": {"rho": cost.total.rho, "epsilon": cost.total.epsilon, "delta": cost.delta},
         "plan": plan.text,
     }
-    ordered = [made[query.name] for query in tables.queries]
-    report = render_release(cost, [asdict(table) for table in ordered], said)
-    return packed(ordered, report, said)
+    ordered = [_dated(made[query.name], tables.vintage) for query in tables.queries]
+    columns = [columns_of(query, table) for query, table in zip(tables.queries, ordered, strict=True)]
+    return packed(ordered, _page(cost, tables, ordered, said, paid), said, columns)
+
+
+def _dated(table: Table, vintage: str | None) -> Table:
+    """The table with the vintage as its first column, if the plan has one."""
+    if vintage is None:
+        return table
+    return replace(table, columns={"vintage": [vintage] * len(table.rows), **table.columns})
+
+
+def _page(cost: Account, tables: Declaration, made: Sequence[Table], said: Mapping[str, Any], paid: Paid) -> str:
+    """The report: each table with its picture, its rules and the name of its file."""
+    from zcdp.report.release_report import render_release
+
+    files = file_names([table.name for table in made])
+    shown = [
+        Shown(
+            table.name,
+            table.about,
+            query.measure,
+            table.columns,
+            axes_of(query.by),
+            tuple(rules(query, tables.unit)),
+            f"{file}.csv",
+        )
+        for table, query, file in zip(made, tables.queries, files, strict=True)
+    ]
+    return render_release(cost, shown, said, paid)
 
 
 @contextmanager

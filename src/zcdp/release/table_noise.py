@@ -23,6 +23,7 @@ from zcdp.tables.domain import plain
 from zcdp.tables.margins import cube, margin, non_negative, whole
 from zcdp.tables.table_query import Statistic, TableQuery
 from zcdp.tables.totals import Together
+from zcdp.text.numbers import grouped
 
 __all__ = [
     "LEVEL",
@@ -163,7 +164,7 @@ def noisy_table(query: TableQuery, entries: Sequence[Entry], exact: Exact, stati
         "lower": in_values((max(value - half, least) for value in values), grid),
         "upper": in_values((max(value + half, least) for value in values), grid),
     }
-    about = f"noise of standard deviation {spread:.6g} on each value; each interval holds at {float(LEVEL):.0%}"
+    about = f"noise of standard deviation {grouped(spread)} on each value; each interval holds at {float(LEVEL):.0%}"
     if query.non_negative:  # the true value is at least 0, so that cutting an interval at 0 keeps its level
         about += "; values and intervals are cut at 0, so that sums of small cells are too large on average"
     return Table(query.name, about, columns)
@@ -251,9 +252,15 @@ def _about(adjusted: Adjustment, query: TableQuery, entry: Entry, half: float, s
     away = f"at most {plain(Fraction(2 ** len(query.by), 2) * grid)} away"
     if query.non_negative:
         away = "none below 0, the sums of coarser tables kept, so that small cells are too large on average"
+    after, before = _short(spread), _short(plain_error(deviation(entry), grid))
+    reach, alone = _short(plain_error(half, grid)), grouped(plain(half_width(entry) * grid))
     return (
         f"adjusted so that it adds up with {others}: by least squares, which leaves an error of standard deviation "
-        f"{spread:.4g} ({plain_error(deviation(entry), grid):.4g} before), then to whole grid steps, {away}; each "
-        f"interval holds at {float(LEVEL):.0%}, and reaches {plain_error(half, grid):.4g} from the estimate before "
-        f"rounding ({plain(half_width(entry) * grid)} from the value without the adjustment)"
+        f"{after} ({before} before), then to whole grid steps, {away}; each interval holds at {float(LEVEL):.0%}, and "
+        f"reaches {reach} from the estimate before rounding ({alone} from the value without the adjustment)"
     )
+
+
+def _short(width: float) -> str:
+    """A standard deviation or half-width to four digits."""
+    return grouped(float(f"{width:.4g}"))

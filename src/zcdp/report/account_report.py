@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from functools import cache
 from math import ceil, inf
 
@@ -29,21 +29,22 @@ __all__ = [
 ]
 
 
-def heading(account: Account) -> str:
-    """Title, description and particulars, as the plan gives them."""
+def heading(account: Account, more: Mapping[str, str] | None = None) -> str:
+    """Title, description and particulars, as the plan gives them, and `more` particulars after the data set."""
     title = escape(account.title or "Privacy account")
     described = account.description
     text = "".join(f"<p>{escape(part)}</p>\n" for part in described.split("\n\n")) if described else ""
-    return f"<header><h1>{title}</h1>\n{text}{_particulars(account)}</header>\n<main>\n"
+    return f"<header><h1>{title}</h1>\n{text}{_particulars(account, more or {})}</header>\n<main>\n"
 
 
-def _particulars(account: Account) -> str:
+def _particulars(account: Account, more: Mapping[str, str]) -> str:
     """Date, author, data set, unit of privacy and neighbouring relation."""
     unit = escape(account.unit) if account.unit else "not stated: whoever is one record"
     rows = (
         ("Date", f'<time datetime="{escape(account.date)}">{escape(account.date)}</time>'),
         ("Made by", escape(account.author) if account.author else "not stated"),
         ("Data set", escape(account.dataset) if account.dataset else "not stated"),
+        *((name, escape(text)) for name, text in more.items()),
         ("Unit of privacy", unit),
         ("Neighbours", escape(neighbours(account.total.relation, account.unit))),
     )
@@ -413,8 +414,13 @@ def routes_section(account: Account) -> str:
 # The whole page.
 
 
-def render(account: Account, *, sections: str = "") -> str:
-    """The account as one self-contained HTML page; `sections` is HTML inserted after the table of queries.
+def render(
+    account: Account, *, published: str = "", sections: str = "", particulars: Mapping[str, str] | None = None
+) -> str:
+    """The account as one self-contained HTML page.
+
+    `published` and `sections` are HTML inserted before and after the table of queries, `particulars` more lines of the
+    heading.
 
     >>> from zcdp import account
     >>> render(account("Laplace(epsilon=1)", curve=False)).count("<section")
@@ -422,8 +428,9 @@ def render(account: Account, *, sections: str = "") -> str:
     """
     body = "".join(
         (
-            heading(account),
+            heading(account, particulars),
             summary(account),
+            published,
             queries(account),
             sections,
             certainty(account),

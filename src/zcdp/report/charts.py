@@ -78,10 +78,13 @@ class Axis(NamedTuple):
 
 
 class Drawing:
-    """A picture under way: shapes in the order in which they are drawn, around the area between two axes."""
+    """A picture under way: shapes in the order in which they are drawn, around the area between two axes.
 
-    def __init__(self, height: int, across: Axis, down: Axis) -> None:
-        self.height, self.across, self.down = height, across, down
+    A picture of another `width` than that of a phone is one of several side by side.
+    """
+
+    def __init__(self, height: int, across: Axis, down: Axis, width: int = WIDTH) -> None:
+        self.height, self.across, self.down, self.width = height, across, down, width
         self._shapes: list[str] = []
 
     def add(self, tag: str, text: str = "", **attributes: str | float | None) -> None:
@@ -111,8 +114,8 @@ class Drawing:
         for value, label in marks:
             x = self.across(value)
             self.add("line", kind="grid", x1=x, x2=x, y1=base, y2=base + 4)
-            fits = x + LETTER * len(label) / 2 <= WIDTH
-            self.text(x if fits else min(x, WIDTH - 2.0), base + 17, label, anchor="middle" if fits else "end")
+            fits = x + LETTER * len(label) / 2 <= self.width
+            self.text(x if fits else min(x, self.width - 2.0), base + 17, label, anchor="middle" if fits else "end")
 
     def line(self, places: Sequence[Point], kind: str, dot: str, radius: float) -> None:
         """Places joined by lines, with a dot at each."""
@@ -127,7 +130,7 @@ class Drawing:
     def figure(self, name: str, title: str, text: str) -> str:
         """The SVG picture, with a title and a description for screen readers; `name` tells it from others on a page."""
         return (
-            f'<svg class="chart" role="img" viewBox="0 0 {WIDTH} {self.height}" '
+            f'<svg class="chart" role="img" viewBox="0 0 {self.width} {self.height}" '
             f'aria-labelledby="{name}-title {name}-text"><title id="{name}-title">{escape(title)}</title>'
             f'<desc id="{name}-text">{escape(text)}</desc>{"".join(self._shapes)}</svg>'
         )

@@ -1,19 +1,25 @@
-"""The page of a release: the account of its plan, the published tables, and the assumptions about the data."""
+"""The page of a release: published tables with pictures and rules, who paid for them, and the account of the plan."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from decimal import ROUND_CEILING, ROUND_FLOOR
+from fractions import Fraction
 from typing import Any
 
 from zcdp.accounting.plan_account import Account
 from zcdp.report.account_report import render
 from zcdp.report.charts import escape
+from zcdp.report.table_charts import LARGE, Axes, Shown, picture, span
+from zcdp.text.numbers import at_least, at_most, decimals, exactly, grouped, percent, tagged
 
-__all__ = ["render_release"]
+__all__ = ["Paid", "render_release"]
 
 
 MOST_ROWS = 12
-"""Rows shown of each table; the published files have all of them."""
+"""Rows shown of each table at once; up to MOST_FOLDED are there to unfold, and the published files have all of them."""
+MOST_FOLDED = 250
 ASSUMED = (
     "Names and types of the columns are public.",
     "Domains, clips, bins and bounds were chosen without looking at the data.",
@@ -23,48 +29,194 @@ ASSUMED = (
 )
 
 
-def render_release(account: Account, tables: Sequence[Mapping[str, Any]], facts: Mapping[str, Any]) -> str:
-    """The page of an account with two more sections: the published tables, and the assumptions."""
-    shown = "".join(_table(table) for table in tables)
+@dataclass(frozen=True)
+class Paid:
+    """Who released, and what the ledger knows of it: all empty where no ledger does.
+
+    `head` is the entry of the ledger that paid, as number and hash. The amounts are in the currency of the account;
+    `left` is what remained after this release, there and in the accounts above.
+    """
+
+    who: str = ""
+    account: str = ""
+    key: str = ""
+    head: str = ""
+    currency: str = "rho"
+    budget: Fraction = Fraction(0)
+    left: Fraction = Fraction(0)
+    cost: Fraction = Fraction(0)
+    epsilon: float | None = None
+    delta: float | None = None
+    period: str = ""
+    above: tuple[str, ...] = ()
+
+
+def render_release(account: Account, tables: Sequence[Shown], facts: Mapping[str, Any], paid: Paid) -> str:
+    """The page of a release: its tables, where it was paid, what is assumed, then the account of the plan."""
+    shown = "".join(_table(table, f"table-{n}") for n, table in enumerate(tables))
     whose = "one row" if facts["unit"] == "row" else f"all rows of one {facts['unit']}"
     neighbours = "added or removed" if facts["neighbours"] == "add-remove" else "replaced"
     about = f"Neighbours differ in {whose}, {neighbours}; that is one {facts['protects']}."
     assumed = "".join(f"<li>{escape(one)}</li>\n" for one in (about, *ASSUMED))
     sections = (
-        f'<section id="tables"><h2>What was published</h2>\n{shown}</section>\n'
+        f'<section id="tables"><h2>What was published</h2>\n{_contents(tables)}{shown}</section>\n'
+        f'<section id="paid"><h2>Where it was paid</h2>\n{_paid(paid)}</section>\n'
         f'<section id="assumed"><h2>What is assumed</h2>\n<ul>\n{assumed}</ul></section>\n'
     )
-    return render(account, sections=sections)
+    vintage = facts.get("vintage")
+    named = account if account.author or not paid.who else replace(account, author=paid.who)
+    return render(named, published=sections, particulars={"Vintage": vintage} if vintage else {})
 
 
-def _table(table: Mapping[str, Any]) -> str:
-    names = list(table["columns"])
-    rows = list(zip(*table["columns"].values(), strict=True))
-    first = rows[0] if rows else ("",) * len(names)
-    head = "".join(_head(name, value) for name, value in zip(names, first, strict=True))
-    body = "".join(f"<tr>{''.join(_cell(value) for value in row)}</tr>\n" for row in rows[:MOST_ROWS])
-    more = f'<p class="soft">The first {MOST_ROWS} of {len(rows):,} rows.</p>\n' if len(rows) > MOST_ROWS else ""
-    return (
-        f"<h3>{escape(table['name'])}</h3>\n<p>{escape(_sentence(table['about']))}</p>\n"
-        f"<table><thead><tr>{head}</tr></thead>\n<tbody>\n{body}</tbody></table>\n{more}"
+def _contents(tables: Sequence[Shown]) -> str:
+    """Links to the tables, if there are several."""
+    if len(tables) < 2:
+        return ""
+    items = "".join(f'<li><a href="#table-{n}">{escape(one.name)}</a></li>\n' for n, one in enumerate(tables))
+    return f'<ul class="contents">\n{items}</ul>\n'
+
+
+# One table: what it says, its picture, its first rows, and its rules.
+
+
+def _table(table: Shown, name: str) -> str:
+    rows = table.rows
+    parts = [f'<h3 id="{name}">{escape(table.name)}</h3>\n']
+    if not table.keys and len(rows) == 1 and "value" in rows[0]:
+        parts.append(_single(table, rows[0]))
+    else:
+        parts.append(_beside(picture(table, name), _rows(table, rows)))
+    parts.append(f'<p class="soft">{escape(_sentence(table.about))}</p>\n')
+    if table.rules:
+        items = "".join(f"<li>{escape(rule)}</li>\n" for rule in table.rules)
+        parts.append(f'<ul class="rules">\n{items}</ul>\n')
+    return "".join(parts)
+
+
+def _beside(drawn: str, rows: str) -> str:
+    """A single picture stands beside the rows where there is room, several above them."""
+    if not drawn or 'class="panels"' in drawn:
+        return drawn + rows
+    return f'<div class="pair">\n{drawn}<div>{rows}</div></div>\n'
+
+
+def _single(table: Shown, row: Mapping[str, Any]) -> str:
+    """The one figure of a table without keys, in large letters."""
+    told = dict(_cells(table, row))
+    interval = f"<small>{escape(INTERVAL)}: {told[INTERVAL]}</small>" if INTERVAL in told else ""
+    return f'<dl class="facts"><div class="fact"><dt>Value</dt><dd>{told["value"]}{interval}</dd></div></dl>\n'
+
+
+def _rows(table: Shown, rows: Sequence[Mapping[str, Any]]) -> str:
+    """The first rows, and the others to unfold if there are not too many of them."""
+    cells = [_cells(table, row) for row in rows[:MOST_FOLDED]]
+    names = [name for name, _ in cells[0]] if cells else list(table.columns)
+    kinds = ["" if n < len(table.keys) or not _is_figure(cells, n) else NUMBER for n in range(len(names))]
+    head = "".join(f'<th scope="col"{kind}>{escape(name)}</th>' for name, kind in zip(names, kinds, strict=True))
+    more = ""
+    if len(rows) > MOST_ROWS:
+        link = f'<a href="{escape(table.file)}">{escape(table.file)}</a>' if table.file else "the file"
+        more = f'<p class="soft">The first {MOST_ROWS} of {len(rows):,} rows; {link} has all of them.</p>\n'
+        if len(rows) <= MOST_FOLDED:
+            rest = _html(head, cells[MOST_ROWS:], kinds)
+            more += (
+                f'<details class="rest"><summary>The other {len(rows) - MOST_ROWS} rows</summary>\n{rest}</details>\n'
+            )
+    return _html(head, cells[:MOST_ROWS], kinds) + more
+
+
+NUMBER = ' class="number"'
+INTERVAL, BIN = "95% interval", "bin"
+Cell = tuple[str, str]
+"""The heading of a cell, and what stands in it, escaped."""
+
+
+def _is_figure(cells: Sequence[Sequence[Cell]], n: int) -> bool:
+    """Whether a column has numbers, which stand to the right."""
+    return bool(cells) and ("<data" in cells[0][n][1] or cells[0][n][0] == BIN)
+
+
+def _html(head: str, rows: Sequence[Sequence[Cell]], kinds: Sequence[str]) -> str:
+    body = "".join(
+        "<tr>" + "".join(f"<td{kind}>{text}</td>" for (_, text), kind in zip(row, kinds, strict=True)) + "</tr>\n"
+        for row in rows
     )
+    return f'<table class="published"><thead><tr>{head}</tr></thead>\n<tbody>\n{body}</tbody></table>\n'
 
 
-def _sentence(words: str) -> str:
-    return f"{words[:1].upper()}{words[1:]}."
+def _cells(table: Shown, row: Mapping[str, Any]) -> list[Cell]:
+    """The cells of a row for people: an interval is one cell, a bin too, and an error that is always the same none."""
+    told = [(_name(one), escape(one.label(row))) for one in table.keys]
+    left = [name for name in row if name != "vintage" and not any(name in one.columns for one in table.keys)]
+    sd = row.get("sd")
+    places = decimals(float(sd)) if isinstance(sd, int | float) else None
+    for name in left:
+        if name == "lower" and "upper" in row:
+            low, high = _number(row["lower"], places, ROUND_FLOOR), _number(row["upper"], places, ROUND_CEILING)
+            told.append((INTERVAL, f"{low} to {high}"))
+        elif name == "from" and "to" in row:
+            large = any(_is_number(end) and end >= LARGE for end in table.columns["to"])
+            told.append((BIN, escape(span(row["from"], row["to"], large=large))))
+        elif (name == "upper" and "lower" in row) or (name == "to" and "from" in row):
+            continue
+        elif name == "sd":
+            if len(set(table.columns["sd"])) > 1:
+                told.append(("sd", _number(sd, places, ROUND_CEILING)))
+        elif name.endswith("_error"):
+            told.append((name.replace("_", " "), _number(row[name], decimals(row[name]), ROUND_CEILING)))
+        else:
+            told.append((name.replace("_", " "), _number(row[name], places if name == "value" else None)))
+    return told
+
+
+def _name(key: Axes) -> str:
+    return key.columns[0].removesuffix("_from") if key.is_ordered else key.columns[0]
 
 
 def _is_number(value: Any) -> bool:
     return isinstance(value, int | float) and not isinstance(value, bool)
 
 
-def _head(name: str, below: Any) -> str:
-    """A column heading, aligned like the value below it: numbers to the right."""
-    kind = ' class="number"' if _is_number(below) else ""
-    return f'<th scope="col"{kind}>{escape(name)}</th>'
-
-
-def _cell(value: Any) -> str:
+def _number(value: Any, places: int | None, rounding: str | None = None) -> str:
+    """A figure as people write it; its full value stands in the source of the page."""
     if not _is_number(value):
-        return f"<td>{escape(str(value))}</td>"
-    return f'<td class="number">{value if isinstance(value, int) else f"{value:.6g}"}</td>'
+        return escape(str(value))
+    text = grouped(value, places, rounding) if rounding else grouped(value, places)
+    return f'<data value="{value!r}">{text}</data>'
+
+
+def _sentence(words: str) -> str:
+    return f"{words[:1].upper()}{words[1:]}."
+
+
+# Where it was paid.
+
+
+def _paid(paid: Paid) -> str:
+    if not paid.account:
+        return "<p>No ledger remembers this release: what it cost is not set against any budget.</p>\n"
+    show: Callable[[Fraction], str] = lambda value: tagged(float(value), at_least(float(value)))  # noqa: E731
+    unit = escape(paid.currency)
+    budget = f"{unit} {show(paid.budget)}"
+    if paid.epsilon is not None and paid.delta is not None:
+        budget += f", for \u03b5 = {exactly(paid.epsilon)} at \u03b4 = {exactly(paid.delta)}"
+    more = int(paid.left // paid.cost) if paid.cost else 0
+    left = f"{unit} {show(paid.left)}"
+    if paid.budget:
+        left += f", {percent(float(paid.left / paid.budget), up=False)} of the budget"
+    left += f": room for {more:,} more such release{'' if more == 1 else 's'}" if more else ": no room for another such"
+    rows = [
+        ("Account", escape(paid.account) + (f", in {escape(paid.period)}" if paid.period else "")),
+        ("Under", escape(", ".join(paid.above))),
+        ("Key", escape(paid.key)),
+        ("Budget", budget),
+        ("Paid", f"{unit} {tagged(float(paid.cost), at_most(float(paid.cost)))}"),
+        ("Left after it", left),
+        ("Ledger entry", f"<code>{escape(paid.head)}</code>"),
+    ]
+    items = "".join(f"<dt>{name}</dt><dd>{text}</dd>" for name, text in rows if text)
+    return (
+        f'<dl class="particulars">{items}</dl>\n<p class="soft">The entry is a line of the ledger\'s hash chain: '
+        "whoever keeps it can see later that nothing before it was changed "
+        "(<code>zcdp ledger verify --expect-head</code>).</p>\n"
+    )

@@ -11,29 +11,34 @@ from zcdp.tables.domain import DeclarationError, Domain, known_fields, read_doma
 from zcdp.tables.table_query import TableQuery
 from zcdp.tables.totals import Together
 
-__all__ = ["Declaration", "read_data", "read_domains"]
+__all__ = ["Declaration", "check_cells", "check_vintage", "read_data", "read_domains"]
 
-DATA = ("unit", "protects", "neighbours", "account")
+DATA = ("unit", "protects", "neighbours", "account", "vintage", "key")
 NEIGHBOURS = ("add-remove", "replace")
 MOST_CELLS = 1_000_000  # of all tables of a release
+VINTAGE = "{vintage}"  # what stands for the vintage in a key
+LONGEST_VINTAGE = 100
 
 
 @dataclass(frozen=True)
 class Declaration:
     """A declared release: `unit` is the column that identifies a person, or "row"; `protects` says what a unit is.
 
-    `digest` is the SHA-256 of the plan file's data, `account` the ledger account to charge.
+    `digest` is the SHA-256 of the plan file's data, `account` the ledger account to charge, and `key` the name of this
+    release there. `vintage` is a public label of the data set, such as 2026-Q2, which is printed in every table.
     """
 
     unit: str
     protects: str
     neighbours: str
     account: str | None
-    domains: Mapping[str, Domain] = field(repr=False)
+    domains: Mapping[str, Domain] = field(repr=False, default_factory=dict)
     queries: tuple[TableQuery, ...] = ()
     digest: str = ""
     together: tuple[Together, ...] = ()
     """The sets of tables that are adjusted to add up."""
+    vintage: str | None = None
+    key: str | None = None
 
     @property
     def person(self) -> str | None:
@@ -41,8 +46,12 @@ class Declaration:
         return None if self.unit == "row" else self.unit
 
 
-def read_data(data: Any) -> tuple[str, str, str, str | None]:
-    """The fields (unit, protects, neighbours, account) of [data], checked and with defaults."""
+def read_data(data: Any) -> Declaration:
+    """The fields of [data], checked and with defaults, as a declaration without domains and tables.
+
+    >>> read_data({"unit": "who", "vintage": "2026-Q2", "key": "persons {vintage}"}).key
+    'persons 2026-Q2'
+    """
     if not isinstance(data, dict):
         raise DeclarationError("", "must be a table: [data]")
     known_fields(data, DATA, "[data]")
@@ -53,9 +62,30 @@ def read_data(data: Any) -> tuple[str, str, str, str | None]:
         neighbours = "add-remove"
     if neighbours not in NEIGHBOURS:
         raise DeclarationError("neighbours", f"must be one of {', '.join(NEIGHBOURS)}, not {neighbours!r}")
-    account = text(data["account"], "account") if "account" in data else None
     unit = text(data["unit"], "unit")
-    return unit, text(data.get("protects", "row" if unit == "row" else "person"), "protects"), neighbours, account
+    protects = text(data.get("protects", "row" if unit == "row" else "person"), "protects")
+    account = text(data["account"], "account") if "account" in data else None
+    vintage = _vintage(data["vintage"]) if "vintage" in data else None
+    key = _key(text(data["key"], "key"), vintage) if "key" in data else None
+    return Declaration(unit, protects, neighbours, account, vintage=vintage, key=key)
+
+
+def _vintage(data: Any) -> str:
+    """The label of the data set: one short line, as it stands in every row of every table."""
+    vintage = text(data, "vintage")
+    if len(vintage) > LONGEST_VINTAGE or not vintage.isprintable() or vintage != vintage.strip():
+        raise DeclarationError("vintage", f"must be one line of at most {LONGEST_VINTAGE} letters, as 2026-Q2")
+    return vintage
+
+
+def _key(written: str, vintage: str | None) -> str:
+    """The key of the release, with the vintage in place of {vintage}."""
+    if VINTAGE in written and vintage is None:
+        raise DeclarationError("key", f"{VINTAGE} stands for the vintage, and [data] has none")
+    rest = written.replace(VINTAGE, "")
+    if "{" in rest or "}" in rest:
+        raise DeclarationError("key", f"{VINTAGE} is all that may stand in braces, not {written!r}")
+    return written.replace(VINTAGE, vintage or "")
 
 
 def read_domains(data: Any, folder: Path | None) -> dict[str, Domain]:
@@ -69,3 +99,9 @@ def check_cells(queries: tuple[TableQuery, ...]) -> None:
     """Refuse a release of too many cells: all its tables are sealed together in one archive of limited size."""
     if sum(query.cells * max(1, len(query.quantiles)) for query in queries) > MOST_CELLS:
         raise DeclarationError("", f"the tables of a release have at most {MOST_CELLS} cells together")
+
+
+def check_vintage(vintage: str | None, query: TableQuery) -> None:
+    """Refuse a key column called `vintage` in a table that has one: a table has each column once."""
+    if vintage is not None and any("vintage" in domain.columns() for domain in query.domains):
+        raise DeclarationError("by", "a domain called 'vintage' and [data] vintage would be two columns of one name")

@@ -6,11 +6,11 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import date
 from fractions import Fraction
-from math import inf, prod
+from math import inf, prod, sqrt
 from typing import Any
 
 from zcdp.tables.clipped_sums import LIMB, Amount, read_amount, totals_in_bins
-from zcdp.tables.cumulated_counts import group_sizes
+from zcdp.tables.cumulated_counts import CumulatedCounts, group_sizes
 from zcdp.tables.domain import EXACT, Bins, Dates, DeclarationError, Domain, Keys, known_fields, number, text, whole
 
 __all__ = [
@@ -151,15 +151,17 @@ SHAPED = ("non_negative", "adds_up")
 """Fields for post-processing of noisy numbers, which costs no privacy."""
 COMMON = ("name", "measure", "by", "where", "max_cells", "mechanism", "note", "weight")
 AMOUNT = ("of", "clip", "grid")
+EXPECTED = ("expect", "half_width", "level")
+"""Fields for the accuracy wanted where it depends on how many persons a cell has: a guess, and no count of the data."""
 MEASURES: dict[str, tuple[str, ...]] = {
     "count": ("max_rows", *SHAPED, *TARGETS),
     "persons": (*SHAPED, *TARGETS),
     "histogram": ("of", "max_rows", *SHAPED, *TARGETS),
     "sum": (*AMOUNT, *SHAPED, *TARGETS),
-    "mean": (*AMOUNT, "count_mechanism", "publish"),
-    "ratio": (*AMOUNT, "over", "over_clip", "over_grid", "over_mechanism"),
-    "variance": (*AMOUNT, "square_mechanism", "count_mechanism"),
-    "quantiles": ("of", "quantiles", "per", "grid", "max_rows", "method", "histogram"),
+    "mean": (*AMOUNT, "count_mechanism", "publish", *EXPECTED),
+    "ratio": (*AMOUNT, "over", "over_clip", "over_grid", "over_mechanism", "expect"),
+    "variance": (*AMOUNT, "square_mechanism", "count_mechanism", "expect"),
+    "quantiles": ("of", "quantiles", "per", "grid", "max_rows", "method", "histogram", *EXPECTED),
     "top": ("of", "k", "max_rows", "count_mechanism"),
 }
 """The measures, each with its fields besides those in COMMON."""
@@ -217,6 +219,8 @@ class TableQuery:
     """What the amount of a ratio is divided by."""
     publish: tuple[str, ...] = ()
     """What is published of a noisy sum and a noisy count, out of PUBLISHED."""
+    expect: int = 0
+    """How many persons (rows, of quantiles of rows) a cell is expected to have; 0 if the plan does not say."""
     non_negative: bool = False
     """Whether published values below 0 become 0: post-processing, which costs no privacy."""
     adds_up: str = ""
@@ -318,6 +322,24 @@ class TableQuery:
         counts = Statistic("count", "count_mechanism", self.k, rows)
         return (selections, counts) if self.counted else (selections,)
 
+    def target_of(self, statistic: Statistic) -> float:
+        """What a half-width of 1 asked of the figures allows to the noise of a statistic, in its grid steps.
+
+        A mean is moved as far by its sum as by its count, at the end of its clip; a rank, as a part of all, by the
+        counts below the edge of largest error. The answer is a little less than that, as sums of noise have half-widths
+        that are a little longer.
+        """
+        share = 0.98 * self.expect
+        if self.measure == "mean":
+            assert self.amount is not None
+            reach = 1 if statistic.label == "sum" else self.amount.farthest
+            return share / (sqrt(2) * reach * float(self.amount.grid))
+        assert self.of is not None
+        counts = CumulatedCounts(group_sizes(self.of.size))
+        edges = range(self.of.size - 1)
+        worst = max((counts.spread(q, edge) / q.denominator**2 for q in self.quantiles for edge in edges), default=1)
+        return share / sqrt(worst)
+
     def _merged(self, *, replaced: bool) -> Statistic:
         """The statistic of a margin, where several of a person's cells of the finest table may fall into one cell.
 
@@ -397,6 +419,7 @@ def read_query(data: Mapping[str, Any], domains: Mapping[str, Domain], unit: str
         "count_mechanism" in data and measure == "top",
         _over(data) if measure == "ratio" else None,
         _publish(data) if measure == "mean" else (),
+        _expect(data, measure),
         data.get("non_negative", False),
         text(data["adds_up"], "adds_up") if "adds_up" in data else "",
     )
@@ -456,6 +479,16 @@ def _publish(data: Mapping[str, Any]) -> tuple[str, ...]:
     if not isinstance(given, list) or not set(map(str, given)) <= set(PUBLISHED) or "mean" not in given:
         raise DeclarationError("publish", "must be a list of mean and, if wanted, sum and persons")
     return tuple(one for one in PUBLISHED if one in given)
+
+
+def _expect(data: Mapping[str, Any], measure: str) -> int:
+    """How many persons a cell is expected to have; a target of a mean or of quantiles needs it."""
+    if "half_width" in data and "expect" in EXPECTED_OF.get(measure, ()) and "expect" not in data:
+        raise DeclarationError("half_width", "needs expect, how many persons a cell has: expect = 2000")
+    return whole(data["expect"], "expect", 1, EXACT) if "expect" in data else 0
+
+
+EXPECTED_OF = {measure: fields for measure, fields in MEASURES.items() if "half_width" in fields}
 
 
 def _method(data: Mapping[str, Any]) -> str:

@@ -1,6 +1,7 @@
 """Rounding of displayed numbers: costs are rounded up, savings and lower bounds down, and percentages add up to 100.
 
-The first functions give plain decimals, the second part formats for a terminal, the third for HTML pages.
+The first functions give plain decimals, the second part formats for a terminal, the third for HTML pages, and the last
+writes the figures of tables as people write them.
 """
 
 from __future__ import annotations
@@ -15,9 +16,13 @@ __all__ = [
     "Given",
     "at_least",
     "at_most",
+    "compact",
     "cost",
+    "decimals",
+    "edge",
     "exactly",
     "gain",
+    "grouped",
     "lower",
     "more",
     "number",
@@ -230,3 +235,62 @@ def _shown(value: Given, digits: int, rounding: str) -> str:
     mantissa = f"{short.scaleb(-power):f}"
     exponent = "10" + str(power).translate(SUPERSCRIPTS)
     return exponent if mantissa == "1" else f"{mantissa} × {exponent}"  # noqa: RUF001 - a times sign is meant
+
+
+# Figures of tables, as people write them: thousands set apart, no powers of ten, no more digits than mean something.
+
+WIDE = Context(400)  # enough digits for every double
+MOST_DECIMALS = 12
+
+
+def grouped(value: float, places: int | None = None, rounding: str = ROUND_HALF_EVEN) -> str:
+    """A figure with its thousands set apart and `places` digits after the point; six digits in all unless told.
+
+    Whole numbers (of type int) keep all their digits.
+
+    >>> grouped(6248590), grouped(6248590.4), grouped(0.123456789), grouped(34123.456, 1)
+    ('6,248,590', '6,248,590', '0.123457', '34,123.5')
+    """
+    if isinstance(value, int):
+        return f"{value:,}"
+    if isinf(value):
+        return "∞" if value > 0 else "-∞"
+    exact = Decimal(repr(value))
+    if places is None:
+        places = min(max(0, 5 - exact.adjusted()), MOST_DECIMALS) if exact else 0
+        exact = exact.quantize(Decimal(1).scaleb(-places), rounding, WIDE).normalize(WIDE)
+        places = max(0, -int(exact.as_tuple().exponent))
+    short = exact.quantize(Decimal(1).scaleb(-places), rounding, WIDE)
+    return f"{short or abs(short):,f}"
+
+
+def edge(value: float) -> str:
+    """A number that may be a year or a code: thousands are set apart from 10,000 on.
+
+    >>> edge(2026), edge(0.5), edge(100000)
+    ('2026', '0.5', '100,000')
+    """
+    return grouped(value) if abs(value) >= 10_000 else grouped(value).replace(",", "")
+
+
+def decimals(error: float) -> int:
+    """How many digits after the point a figure with this standard deviation needs: two digits of the error.
+
+    >>> decimals(200), decimals(3.2), decimals(0.05), decimals(0)
+    (0, 1, 3, 0)
+    """
+    if not 0 < error < inf:
+        return 0
+    return min(max(0, 1 - Decimal(repr(float(error))).adjusted()), MOST_DECIMALS)
+
+
+def compact(value: float) -> str:
+    """A round number for the axis of a small picture, with k for thousands, M for millions and bn for billions.
+
+    >>> compact(0), compact(0.25), compact(1500), compact(20000), compact(2.5e6), compact(-4e9)
+    ('0', '0.25', '1,500', '20k', '2.5M', '-4bn')
+    """
+    for size, sign in ((1e9, "bn"), (1e6, "M"), (1e4, "k")):
+        if abs(value) >= size:
+            return f"{value / (1e3 if sign == 'k' else size):,.6g}{sign}"
+    return f"{value:,.6g}"

@@ -6,15 +6,20 @@ from fractions import Fraction
 from math import inf
 from typing import Any
 
+import numpy as np
 from dp_accounting import PrivacyAccountant
 
 from zcdp.adapters.common import above
 from zcdp.adapters.dp_accounting.events import ADDED, NOTHING, translate
+from zcdp.adapters.dp_accounting.true_positives import gdp_estimate, highest, line, searched_lines
 from zcdp.errors import BadValue
 from zcdp.numeric.exact import rational
 from zcdp.privacy.curve import Plan
 
 __all__ = ["Accountant"]
+
+LARGE = 10**6
+"""An epsilon at which delta is close to the probability that an outcome tells all, and never below it."""
 
 
 class Accountant(PrivacyAccountant):  # type: ignore[misc]
@@ -51,7 +56,8 @@ class Accountant(PrivacyAccountant):  # type: ignore[misc]
     def get_epsilon_bounds(self, target_delta: float) -> tuple[float, float]:
         """Certified lower and upper ends of epsilon.
 
-        The lower end is 0 if an event is only a bound, as those of zCDP and (epsilon, delta)-DP are.
+        The lower end is 0 if an event is only a bound, as those of zCDP and (epsilon, delta)-DP are. After an event
+        that is not private the upper end is infinite at every delta, 1 included, as dp-accounting has it.
         """
         return self._bounds(target_delta, both=True)
 
@@ -59,16 +65,56 @@ class Accountant(PrivacyAccountant):  # type: ignore[misc]
         delta, well, whole = rational(target, "target_delta"), self._spent.well, self.plan
         if not 0 <= delta <= 1:
             raise BadValue(f"target_delta ({target}) must lie in [0, 1]")
-        if delta == 1 or (whole is None and delta >= 1 - well):
+        if well and (delta == 1 or (whole is None and delta >= 1 - well)):
             return 0.0, 0.0
-        if delta < 1 - well or whole is None:
-            return (inf, inf) if well == 0 else (0.0, inf)
+        if delta < 1 - well or whole is None or not well:
+            return 0.0, inf
         rest = (delta - (1 - well)) / well  # delta of the plan, given that no failure event happens
         lower, upper = whole.epsilon_bounds(delta=rest) if both else (0.0, whole.epsilon_at(delta=rest))
         return (lower if well == 1 else 0.0), upper
 
     def get_delta(self, target_epsilon: float) -> float:
-        """The certified upper end of delta at `target_epsilon`."""
+        """The certified upper end of delta at `target_epsilon`; at infinity, the probability that all is told."""
         well, whole = self._spent.well, self.plan
-        rest = Fraction(0) if whole is None else Fraction(whole.delta_at(epsilon=target_epsilon))
+        rest = Fraction(0)
+        if whole is not None and target_epsilon != inf:
+            rest = Fraction(whole.delta_at(epsilon=target_epsilon))
+        elif whole is not None and whole.unbounded:  # else a Renyi divergence is finite: no outcome tells all
+            rest = Fraction(whole.delta_at(epsilon=LARGE))
         return min(1.0, above(1 - well * (1 - rest)))
+
+    def get_true_positive_rates(self, false_positive_rates: Any, deltas: Any = None) -> Any:
+        """The certified upper end of the true positive rate of any test that tells neighbours apart.
+
+        At each of the `false_positive_rates`, a number or an array; for the worse of both orders of the neighbours.
+        `deltas` are those whose epsilons bound it; by default they are searched for.
+
+        >>> import dp_accounting as theirs
+        >>> Accountant().compose(theirs.GaussianDpEvent(1.0)).get_true_positive_rates(0.1)
+        0.38914...
+        """
+        rates = np.atleast_1d(np.asarray(false_positive_rates, dtype=np.float64))
+        if not ((rates >= 0) & (rates <= 1)).all():
+            raise BadValue("false_positive_rates must lie in [0, 1]")
+        if not self._spent.well:
+            found = np.ones_like(rates)
+        else:
+            known = [] if deltas is None else [(self.get_epsilon(one), one) for one in np.ravel(deltas).tolist()]
+            lines = [line(sign, one) for one in known if one[0] < inf for sign in (1.0, -1.0)]
+            flat = rates.ravel()
+            found = highest(searched_lines(self.get_delta, flat) if deltas is None else lines, flat)
+        return float(found[0]) if np.ndim(false_positive_rates) == 0 else found.reshape(rates.shape)
+
+    def get_gdp_parameter_estimate(self, false_positive_rates: Any = None, deltas: Any = None) -> float:
+        """The least mu of a Gaussian mechanism that covers the true positive rates at these false positive rates.
+
+        An estimate, and no guarantee of mu-GDP: nothing is said of other rates. The rates are those up to 1/2, by
+        default 500 from 1e-12 on; it is infinite if all is told with a probability above the least of them.
+        """
+        rates = np.geomspace(1e-12, 0.5, 500) if false_positive_rates is None else np.ravel(false_positive_rates)
+        rates = rates[(rates > 0) & (rates <= 0.5)]
+        if not len(rates):
+            raise BadValue("false_positive_rates must have one above 0 and at most 1/2")
+        if self.get_delta(inf) > rates.min():
+            return inf
+        return gdp_estimate(rates, self.get_true_positive_rates(rates, deltas))

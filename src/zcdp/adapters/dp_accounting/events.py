@@ -128,8 +128,8 @@ def _discrete_laplace(what: Any, relation: Any) -> Spent:
     rate, bound = _parameter(what, "noise_parameter"), integer(what.sensitivity, "sensitivity", 0)
     if not bound:
         return NOTHING
-    if not rate:
-        raise Refused(what, "noise_parameter (0) is no law on the integers")
+    if not rate:  # no law on the integers: dp-accounting counts it as no privacy, which no law exceeds
+        return ALL
     return one(DiscreteLaplace(scale=1 / rate, sensitivity=_moves(relation) * bound))
 
 
@@ -191,10 +191,10 @@ def _poisson(what: Any, relation: Any) -> Spent:
     inner = translate(what.event, relation)
     if not rate or inner == NOTHING:
         return NOTHING
-    if rate == 1:
+    if rate == 1 or not inner.well:  # what is not private counts so on a sample too, as dp-accounting has it
         return inner
     if inner.well != 1:
-        raise Refused(what, "a sample of an event that is not private, or only but for a delta, is not covered")
+        raise Refused(what, "a sample of an event that is private only but for a delta is not covered")
     assert inner.plan is not None
     parts = inner.plan.parts
     kinds = {type(part) for part, _ in parts}
