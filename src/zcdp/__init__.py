@@ -28,6 +28,7 @@ from zcdp.mechanisms import (
     LossPair,
     Mechanism,
     MemoizedRAPPOR,
+    MixtureOfGaussians,
     OptimizedUnaryEncoding,
     PermuteAndFlip,
     PureDP,
@@ -42,6 +43,7 @@ from zcdp.mechanisms import (
     SubsetSelection,
     TopK,
     TruncatedGeometric,
+    TruncatedSample,
     UnaryEncoding,
 )
 from zcdp.mechanisms.noise.additive import Accuracy
@@ -67,6 +69,7 @@ if TYPE_CHECKING:
     from zcdp.estimation.frequency_estimates import Counts, Histogram
     from zcdp.ledger import KeyConflict, Ledger, LedgerBusy, LedgerError
     from zcdp.privacy.convert import zcdp_to_delta, zcdp_to_epsilon
+    from zcdp.training import Training
 
 __version__ = "0.2.0"
 
@@ -108,6 +111,7 @@ __all__ = [
     "LossPair",
     "Mechanism",
     "MemoizedRAPPOR",
+    "MixtureOfGaussians",
     "NotCertified",
     "Odometer",
     "OptimizedUnaryEncoding",
@@ -128,7 +132,9 @@ __all__ = [
     "SubsetSelection",
     "TargetsDoNotFit",
     "TopK",
+    "Training",
     "TruncatedGeometric",
+    "TruncatedSample",
     "UnaryEncoding",
     "ZcdpError",
     "__version__",
@@ -161,6 +167,7 @@ _HOMES = {
     "Counts": "zcdp.estimation.frequency_estimates",
     "Design": "zcdp.collection.choose",
     "Histogram": "zcdp.estimation.frequency_estimates",
+    "Training": "zcdp.training",
     "audit": "zcdp.auditing",
     "choose": "zcdp.collection.choose",
     "zcdp_to_delta": "zcdp.privacy.convert",

@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 import json
+from typing import Any
 
 import pytest
 from cli.program import called as zcdp
 
 from zcdp import Gaussian, Subsampled
+from zcdp.training import FixedSize, Poisson, Training, Truncated
 
-TRAINING = ("--examples", "60000", "--batch", "256", "--epochs", "60", "--delta", "1e-5")
+DATA = ("--examples", "60000", "--batch", "256", "--delta", "1e-5")
+TRAINING = (*DATA, "--epochs", "60")
 
 
 def test_epsilon_of_a_training() -> None:
@@ -32,6 +35,45 @@ def test_noise_for_a_budget() -> None:
     assert 0.968 < facts["sigma"] < 0.969
 
 
+def facts(*arguments: str) -> dict[str, Any]:
+    found: dict[str, Any] = json.loads(zcdp("sgd", *arguments, "--json").stdout)
+    return found
+
+
+def test_every_way_to_batch_is_that_of_python() -> None:
+    rate = "256/60000"
+    runs = {
+        ("--sigma", "2.2", "--fixed"): Training(
+            noise_multiplier="2.2", steps=14063, sampling=FixedSize(256, of=60_000)
+        ),
+        ("--sigma", "1.1", "--truncated", "330"): Training(
+            noise_multiplier="1.1", steps=14063, sampling=Truncated(rate, most=330, of=60_000)
+        ),
+        ("--sigma", "9", "--users", "4"): Training(
+            noise_multiplier=9, steps=14063, sampling=Poisson(rate), unit="user", examples_per_user=4
+        ),
+        ("--sigma", "1.1", "--users"): Training(
+            noise_multiplier="1.1", steps=14063, sampling=Poisson(rate), unit="user"
+        ),
+    }
+    for arguments, training in runs.items():
+        found = facts(*TRAINING, *arguments)
+        assert found["training"] == repr(training)
+        assert found["epsilon"] == training.epsilon_at(delta="1e-5")
+        assert (found["moves"], found["unit"]) == (training.moves, training.unit)
+    scheduled = facts(*DATA, "--sigma", "1", "--schedule", "20:1.5, 40:1")
+    known = Training(noise_multiplier=1, sampling=Poisson(rate), schedule=[(4688, "1.5"), (9375, 1)])
+    assert (scheduled["training"], scheduled["epsilon"]) == (repr(known), known.epsilon_at(delta="1e-5"))
+
+
+def test_batches_of_one_size_say_what_an_example_moves() -> None:
+    text = zcdp("sgd", *TRAINING, "--sigma", "2.2", "--fixed").stdout
+    for shown in ("by up to 2 C", "replaced by another", "batches of 256 out of 60000", "some data set has at least"):
+        assert shown in text
+    assert "exact" not in text
+    assert "added or removed" not in text
+
+
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
@@ -41,6 +83,10 @@ def test_noise_for_a_budget() -> None:
         (("--sigma", "1", "--batch", "60001"), "batch (60001) must be at most the number of examples (60000)"),
         (("--sigma", "1", "--batch", "0"), "batch ('0') must"),
         (("--sigma", "1", "--delta", "2"), "delta ('2') must"),
+        (("--sigma", "1", "--fixed", "--truncated", "300"), "give --fixed or --truncated, not both"),
+        (("--sigma", "1", "--schedule", "20:1"), "give --epochs, or --schedule"),
+        (("--sigma", "1", "--users", "0"), "users ('0') must"),
+        (("--sigma", "1", "--users", "2", "--fixed"), "no bound is known for the examples of one user"),
     ],
 )
 def test_bad_usage(arguments: tuple[str, ...], message: str) -> None:
@@ -48,3 +94,9 @@ def test_bad_usage(arguments: tuple[str, ...], message: str) -> None:
     assert done.returncode == 2
     assert message in done.stderr
     assert done.stderr.count("\n") == 1
+
+
+def test_a_schedule_has_epochs_and_factors() -> None:
+    done = zcdp("sgd", *DATA, "--sigma", "1", "--schedule", "20,30")
+    assert done.returncode == 2
+    assert "must be EPOCHS:FACTOR with commas between them, as 20:1.5,40:1" in done.stderr

@@ -19,6 +19,7 @@ PERSONS: dict[str, tuple[Any, ...]] = {
     "text": (None, "", "a", "a ", "A", "\u00e9", "e\u0301", "1", "01", "NaN", "null", "\u200ba", "x" * 40),
 }
 REGIONS = ("R1", "R2", "R3", "r1", "R1 ", "elsewhere", "\u00e9", "e\u0301", "", None, "R9")
+TOWNS = ("a", "b", "c", "\u00e9", "A", "a ", "nowhere", "elsewhere", "", None, "R1")
 AGES = (None, nan, inf, -inf, -0.0, 0.0, 4.999999999999999, 5.0, 9.5, 10.0, 19.999, 20.0, -1e-300, 1e308)
 SEXES = (None, 0, 1, 2, 3, -5, 2**62)
 AMOUNTS = (None, nan, inf, -inf, -0.0, 0.0, 0.5, 1.5, 2.5, -0.5, 0.005, 1e-320, 1e308, -1e308, 3.0, 1e16, -7.25)
@@ -27,6 +28,7 @@ DAYS = (None, *map(date.fromisoformat, ("0001-01-01", "1900-02-28", "2023-12-31"
 DAYS += tuple(map(date.fromisoformat, ("2024-12-31", "2025-01-01", "2025-06-30", "2025-12-31", "9999-12-31")))
 SCHEMA = {
     "region": pl.String,
+    "town": pl.String,
     "age": pl.Float64,
     "sex": pl.Int64,
     "pay": pl.Float64,
@@ -59,6 +61,7 @@ class Case:
 def row(rng: random.Random) -> dict[str, Any]:
     return {
         "region": rng.choice(REGIONS),
+        "town": rng.choice(TOWNS),
         "age": rng.choice(AGES) if rng.random() < 0.5 else rng.uniform(-2, 22),
         "sex": rng.choice(SEXES),
         "pay": rng.choice(
@@ -91,10 +94,16 @@ def plan(rng: random.Random, neighbours: str) -> str:
     """One query of each kind, with random keys and bounds."""
     other = rng.choice(("", ', other = "elsewhere"'))
     clip = rng.choice(("true", "false"))
+    column, unknown = rng.choice(
+        (("", ""), (', column = "region"', ""), (', column = "region"', ', unknown = "nowhere"'))
+    )
+    rest = rng.choice(("", ', other = "not stated"'))
+    towns = 'values = { R1 = ["a", "R1"], R2 = ["b"], R3 = ["c"], "\u00e9" = ["\u00e9"] }'
     lines = [
         f'[data]\nunit = "who"\nneighbours = "{neighbours}"\n[domain]',
-        f'region = {{ values = ["R1", "R2", "R3", "\u00e9"]{other} }}',
-        f"age = {{ from = 0, to = 20, step = {rng.choice(('5', '2.5', '0.5'))}, clip = {clip} }}",
+        f'region = {{ values = ["R1", "R2", "R3", "\u00e9"]{other}{column} }}',
+        f'town = {{ {towns}, within = "region"{other}{unknown} }}',
+        f"age = {{ from = 0, to = 20, step = {rng.choice(('5', '2.5', '0.5'))}, clip = {clip}{rest} }}",
         f"sex = {{ values = [1, 2, 0]{rng.choice(('', ', other = 9'))} }}",
         f"day = {{ from = 2024-01-01, to = 2026-01-01, step = {rng.choice(STEPS)}, clip = {clip} }}",
         'ok = [true, false]\npay_bins = { column = "pay", from = -10, to = 10, bins = 8 }',
@@ -106,7 +115,7 @@ def plan(rng: random.Random, neighbours: str) -> str:
 def _query(rng: random.Random, measure: str) -> Iterator[str]:
     yield f'[[query]]\nname = "{measure}"\nmeasure = "{"quantiles" if measure in QUANTILES else measure}"'
     if measure != "top":
-        yield f"by = {rng.sample(['region', 'age', 'sex', 'ok', 'day'], rng.randrange(0, 4))}".replace("'", '"')
+        yield f"by = {rng.sample(['region', 'town', 'age', 'sex', 'ok', 'day'], rng.randrange(0, 4))}".replace("'", '"')
         yield f"max_cells = {rng.choice((1, 1, 2, 3, 7))}"
     if measure in ("count", "histogram", "top"):
         yield f"max_rows = {rng.choice((1, 2, 5))}"
@@ -116,7 +125,7 @@ def _query(rng: random.Random, measure: str) -> Iterator[str]:
         yield f"clip = [{low}, {high}]\ngrid = {rng.choice((1, '0.5', '0.25', '0.1')) if high < 2**20 else 1}"
     of = dict.fromkeys(("sum", "mean", "ratio", "variance"), ("pay", "days"))
     of |= dict.fromkeys(("histogram", *QUANTILES), ("pay_bins",))
-    of["top"] = ("region", "age", "sex")
+    of["top"] = ("region", "town", "age", "sex")
     if measure in of:
         yield f'of = "{rng.choice(of[measure])}"'
     if measure in QUANTILES:

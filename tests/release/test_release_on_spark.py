@@ -6,6 +6,7 @@ from collections import Counter
 from typing import Any
 
 import polars as pl
+from release import test_nested_lists as nested
 from release.adversary import cases
 from release.test_fairness import CELLS, PEOPLE, SHARED, assert_fair, counted, everybody
 from release.test_remove_each_person import moved_too_far, tables_of
@@ -48,6 +49,11 @@ def test_every_cell_has_the_same_chance_to_be_kept(spark: Any) -> None:
 def test_the_integers_are_those_of_the_definition(spark: Any) -> None:
     frame = people(150)
     assert computed(on(spark, frame)) == by_hand(frame)
+
+
+def test_the_integers_of_nested_lists_are_those_of_the_words(spark: Any) -> None:
+    frame = nested.people(150)
+    assert nested.published(on(spark, frame)) == nested.by_words(frame)
 
 
 def test_a_lazy_frame_is_computed_once_for_each_table(spark: Any, monkeypatch: Any) -> None:

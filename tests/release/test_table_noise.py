@@ -201,7 +201,7 @@ def test_an_interval_holds_all_whole_numbers_within_reach_of_the_estimate_and_th
 ) -> None:
     for cell in range(-3 * below, 3 * below + 1):
         for value in (-6, -1, 0, 2, 7):
-            [(low, high)] = _ends([cell], below, half, [value])
+            [(low, high)] = _ends([cell], below, [half], [value])
             inside = [n for n in range(-20, 21) if abs(Fraction(cell, below) - n) <= half]
             assert (low, high) == (min([*inside, value]), max([*inside, value]))
 

@@ -29,7 +29,7 @@ from zcdp.tables.totals import Together
 DATA = '[data]\nunit = "row"\n'
 DOMAIN = """[domain]
 region = { values = ["R1", "R2", "R3"], other = "elsewhere" }
-sex = { values = [1, 2], other = 9 }
+sex = { values = [1, 2], other = 9, flat = true }
 age = { from = 0, to = 20, step = 5, clip = true }
 years = { column = "age", from = 0, to = 20, step = 1, clip = true }
 month = { column = "day", from = 2024-01-01, to = 2026-01-01, step = "month" }
@@ -100,6 +100,11 @@ REFUSED = {
     + table("a", '"region"', "non_negative = true")
     + table("b", '"sex"', "non_negative = true"),
     "non_negative must be that of 'a'": DATA + DOMAIN + table("a", '"region"', "non_negative = true") + table("b", ""),
+    "no table is by both 'kind' and 'region'": DATA
+    + DOMAIN.replace('["a", "b"]', '{ values = ["a", "b"], other = "c" }')
+    + table("total", "")
+    + table("kinds", '"kind", "sex"')
+    + table("regions", '"region", "sex"'),
     "the law of sums of this noise is not known": DATA
     + DOMAIN
     + table("a", "")
@@ -109,7 +114,7 @@ REFUSED = {
     + DOMAIN.replace('"R3"', ", ".join(f'"Q{n}"' for n in range(900)))
     + "x = { values = ["
     + ", ".join(map(str, range(900)))
-    + "], other = -1 }\n"
+    + "], other = -1, flat = true }\n"
     + table("a", '"region"')
     + table("b", '"x"'),
 }
@@ -157,11 +162,23 @@ CONDITIONS = (
     '[["ok", "!=", true]]',
     '[["sex", "==", 2], ["age", "in", [5, 9.5]]]',
 )
+REGIONS = 'values = ["R1", "R2", "\u00e9"]'
+TOWNS = 'within = "region", values = { R1 = ["a", "R1"], R2 = ["b"], "\u00e9" = ["\u00e9"] }'
 KEYS = {
-    "region": ('["R1", "R2", "\u00e9"]', '{ values = ["R1", "R2"], other = "elsewhere" }'),
+    "region": tuple(
+        f"{{ {REGIONS}{other}{column} }}"
+        for other in ("", ', other = "elsewhere"')
+        for column in ("", ', column = "region"')
+    ),
+    "town": tuple(
+        f"{{ {TOWNS}{other}{unknown} }}" for other in ("", ', other = "else"') for unknown in ("", ', unknown = "?"')
+    ),
     "sex": ("[1, 2, 0]", "{ values = [1, 2], other = 9 }"),
-    "age": ("{ from = 0, to = 20, step = 2.5, clip = true }", "{ from = 0, to = 20, step = 2.5 }"),
-    "tens": tuple('{ column = "age", from = 0, to = 20, step = 7.5, clip = ' + c + " }" for c in ("true", "false")),
+    "age": tuple(f"{{ from = 0, to = 20, step = 2.5{more} }}" for more in (", clip = true", "", ', other = "?"')),
+    "tens": tuple(
+        '{ column = "age", from = 0, to = 20, step = 7.5, ' + c + " }"
+        for c in ("clip = true", "clip = false", 'other = "-"')
+    ),
     "fives": tuple('{ column = "age", from = 0, to = 20, step = "5/2", clip = ' + c + " }" for c in ("true", "false")),
     "day": ('{ from = 2024-01-01, to = 2026-01-01, step = "month", clip = true }',),
     "year": ('{ column = "day", from = 2024-01-01, to = 2026-01-01, step = "year", clip = true }',),
@@ -173,6 +190,7 @@ KEYS["tens"] = tuple(one.replace("step = 7.5", "bins = 2") for one in KEYS["tens
 def random_plan(rng: random.Random, unit: str) -> str:
     """Some tables by random keys, with domains that may drop rows, under a random condition."""
     domains = "".join(f"{name} = {rng.choice(written)}\n" for name, written in KEYS.items())
+    names = sorted(KEYS) if rng.random() < 0.5 else ["region", "sex", "tens", "town"]
     where, measure = f"where = {rng.choice(CONDITIONS)}", rng.choice(("count", "sum"))
     more = ('of = "pay"', "clip = [-3, 8]", "grid = 0.5") if measure == "sum" else ()
     if unit != "row":
@@ -180,7 +198,7 @@ def random_plan(rng: random.Random, unit: str) -> str:
     tables = "".join(
         table(
             f"t{n}",
-            ", ".join(f'"{one}"' for one in rng.sample(sorted(KEYS), rng.randrange(3))),
+            ", ".join(f'"{one}"' for one in rng.sample(names, rng.randrange(3))),
             where,
             *more,
             measure=measure,
@@ -223,6 +241,15 @@ def test_each_table_says_what_it_says_alone() -> None:
 @pytest.mark.parametrize("engine", ENGINES)
 def test_each_table_says_what_it_says_alone_in_every_engine(engine: str) -> None:
     check_tables_are_those_computed_alone(engine, 8, 150)
+
+
+def test_sets_that_are_tried_have_nested_lists_among_them() -> None:
+    """Crossed with other keys too, with unknown towns, and with several cells of a person in one region."""
+    found = [one for _, one in accepted(5, 40, "who") if one.tree is not None]
+    assert sum(one.tree.depth > 1 for one in found if one.tree) > 2
+    assert sum(len(one.sizes) > 0 for one in found) > 2
+    assert any("unknown" in repr(key) and key.size > 5 for one in found for key in one.finest.by)
+    assert any(1 < query.merges < query.max_cells * 9 for one in found for query in one.queries if query.max_cells > 1)
 
 
 @pytest.mark.parametrize("neighbours", ["add-remove", "replace"])

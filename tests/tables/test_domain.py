@@ -107,7 +107,9 @@ WRONG: list[tuple[Any, str]] = [
     ({"from": 0, "to": f"1/{2**31}", "bins": 1}, "short digits"),
     ({"from": 0, "to": 4, "step": 1, "clip": 1}, "clip must be true or false"),
     ({"from": 0, "to": 4, "step": 1, "clip": "no"}, "clip must be true or false"),
-    ({"from": 0, "to": 4, "step": 1, "other": 3}, "no such field"),
+    ({"from": 0, "to": 4, "step": 1, "other": 3}, "must be text in quotes"),
+    ({"from": 0, "to": 4, "step": 1, "flat": True}, "no such field"),
+    ({"values": ["a"], "flat": 1}, "flat must be true or false"),
 ]
 
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from contextlib import suppress
 from fractions import Fraction
-from functools import cache
+from functools import cache, lru_cache
 from inspect import signature
 from math import exp, expm1, inf, isfinite, log, log1p
 
@@ -34,12 +34,17 @@ Point = tuple[float, float]
 # The *edge* is the parameter at which the cost equals the budget.
 TOLERANCE = 2.0**-42  # relative distance of the answer from the edge
 DELTA_TOLERANCE = 2.0**-38  # of the cost, for a delta above 1/2: certified deltas there are not told apart more finely
+KEPT_PLANS = 4  # of those that `build` made last: the search asks some of them several times
 LEAST_PARAMETER, MOST_PARAMETER = 1e-300, 1e300
 OVERSHOOT, LONGEST_STEP = 1.25, 3.0  # steps are this much longer than the edge seems away, up to e^3 at once
 FLAT = 1e-2  # a cost further than this from its budget, in logarithms, that changes by a tenth of it, is flat
 LONG, TOO_LONG = 4 * SECOND, 8 * SECOND  # work after which LOOSE_TOLERANCE is enough, and after which the search ends
 LOOSE_TOLERANCE = 1e-3  # relative distance from the edge
 KINDS_PER_SHARE = 30  # a plan may take this work once more for each 30 different mechanisms
+MANY_KINDS, NEAR_TOLERANCE = (
+    20,
+    1e-7,
+)  # with so many different mechanisms, this relative distance from the edge is enough
 
 
 @spoken
@@ -88,9 +93,10 @@ def calibrate(
         start, step = _proposal(build, point, distance, excess) or (1.0, 2.0)
         if budget > Fraction(1, 2):
             enough = min(DELTA_TOLERANCE * float(budget / (1 - budget)) / -log_of(1 - budget), 1e-3)
-    rising, share = _is_rising(build), 1 + len(build(1.0).parts) / KINDS_PER_SHARE
+    rising, kinds = _is_rising(build), len(build(1.0).parts)
+    share, near = 1 + kinds / KINDS_PER_SHARE, NEAR_TOLERANCE if kinds >= MANY_KINDS else TOLERANCE
     inside, outside = _bracket(excess, start, step if rising else 1 / step)
-    found = _narrow(excess, inside, outside, TOLERANCE, enough, (begun + share * LONG, begun + share * TOO_LONG))
+    found = _narrow(excess, inside, outside, near, enough, (begun + share * LONG, begun + share * TOO_LONG))
     try:
         asked(found)  # the search may end beyond the domain of the parameter
     except BadValue as error:
@@ -110,6 +116,7 @@ def _checked(build: Callable[[float], Curve]) -> Callable[[float], Curve]:
         except TypeError:
             raise BadType(f"build must take one number, the free parameter, as {example}") from None
 
+    @lru_cache(maxsize=KEPT_PLANS)
     def made(parameter: float) -> Curve:
         with unlimited():
             curve = build(parameter)

@@ -327,10 +327,24 @@ def _allocate(command: argparse.ArgumentParser) -> None:
 def _sgd(command: argparse.ArgumentParser) -> None:
     command.add_argument("--examples", required=True, help="how many there are")
     command.add_argument("--batch", required=True, help="how many are drawn in a step, on average")
-    command.add_argument("--epochs", required=True, help="how often each is seen, on average")
-    command.add_argument("--sigma", help="noise, as a multiple of the clipping norm")
+    command.add_argument("--epochs", help="how often each is seen, on average")
+    command.add_argument("--sigma", help="noise on the sum of clipped gradients, as a multiple of the clipping norm C")
     command.add_argument("--epsilon", help="or the budget, to find the noise for it")
     command.add_argument("--delta", required=True, help="delta of (epsilon, delta)-DP")
+    command.add_argument("--fixed", action="store_true", help="batches of exactly that size: one example moves 2 C")
+    command.add_argument("--truncated", metavar="MOST", help="larger batches are cut to so many examples")
+    command.add_argument(
+        "--schedule",
+        metavar="EPOCHS:FACTOR,...",
+        help="in place of --epochs: noise of FACTOR times sigma, as 20:1.5,40:1",
+    )
+    command.add_argument(
+        "--users",
+        nargs="?",
+        const="whole",
+        metavar="EXAMPLES",
+        help="neighbours differ by a user: with at most so many examples, or drawn and clipped as a whole",
+    )
     _json(command)
 
 
@@ -431,7 +445,7 @@ COMMANDS: dict[str, tuple[str, tuple[str, ...], Callable[[argparse.ArgumentParse
     ),
     "sgd": (
         "what training by noisy gradients costs, or the noise for a budget",
-        (f"{TRAINING} --sigma 1.1 --delta 1e-5", f"{TRAINING} --epsilon 3 --delta 1e-5"),
+        (f"{TRAINING} --sigma 1.1 --delta 1e-5", f"{TRAINING} --epsilon 3 --delta 1e-5 --fixed"),
         _sgd,
     ),
     "allocate": (

@@ -1,4 +1,4 @@
-"""`zcdp sgd`: epsilon of DP-SGD on Poisson samples, or the least noise for a given epsilon."""
+"""`zcdp sgd`: epsilon of training by noisy gradients, however batches are drawn, or the least noise for an epsilon."""
 
 from __future__ import annotations
 
@@ -7,23 +7,24 @@ from fractions import Fraction
 from math import ceil
 from typing import Any
 
-from zcdp.accounting.calibration import calibrate
 from zcdp.cli.arguments import BadUsage
 from zcdp.cli.output import Progress, bold, columns, dim, line, print_json, width
-from zcdp.mechanisms import Gaussian, Subsampled
-from zcdp.numeric.exact import Value, integer, positive_rational, probability
+from zcdp.numeric.exact import integer, positive_rational, probability
 from zcdp.privacy.curve import Plan
-from zcdp.text.numbers import cost
+from zcdp.text.numbers import cost, lower
+from zcdp.training import Batches, FixedSize, Poisson, Training, Truncated
 
 __all__ = ["run"]
 
 
-ROUTES = {"profile": "privacy profile, exact", "rdp": "Renyi curve", "zcdp": "rho alone: blind to sampling"}
-ASSUMED = (
-    "Each example is drawn by itself with this probability in every step, and gradients are clipped to norm 1.",
-    "Neighbours differ by one example, added or removed. Shuffled batches of one size are not covered.",
-    "Batches of one size that are drawn anew: Subsampled(Gaussian(sigma=..., sensitivity=2), size=..., of=...).",
-)
+ROUTES = {
+    "profile": "privacy profile",
+    "rdp": "Renyi curve",
+    "zcdp": "rho alone: blind to sampling",
+    "pure": "largest loss",
+}
+EXACT = 1e-6  # relative gap of both ends below which the profile counts as exact
+WHOLE_USERS = "whole"  # the value of --users without a number
 
 
 def run(options: Namespace) -> int:
@@ -33,38 +34,86 @@ def run(options: Namespace) -> int:
     examples, batch = integer(options.examples, "examples", 1), integer(options.batch, "batch", 1)
     if batch > examples:
         raise BadUsage(f"batch ({batch}) must be at most the number of examples ({examples})")
-    rate, delta = Fraction(batch, examples), probability(options.delta, "delta")
-    steps = ceil(positive_rational(options.epochs, "epochs") / rate)
-
-    def plan(sigma: Value) -> Plan:
-        return steps * Subsampled(Gaussian(sigma=sigma), rate=rate)
-
+    delta = probability(options.delta, "delta")
+    how = _how(options, examples, batch)
     with Progress() as progress:
         progress(0.2, "accounting")
-        sigma: Value = options.sigma
         if options.sigma is None:
-            budget = positive_rational(options.epsilon, "epsilon")
-            sigma = calibrate(plan, epsilon=budget, delta=delta)
-        whole, noise = plan(sigma), float(positive_rational(sigma, "sigma"))
-        routes = whole.routes(delta=delta)
-        bounds = whole.epsilon_bounds(delta=delta)
+            training = Training.calibrate(epsilon=positive_rational(options.epsilon, "epsilon"), delta=delta, **how)
+        else:
+            training = Training(noise_multiplier=positive_rational(options.sigma, "sigma"), **how)
+        noise = float(training.noise_multiplier)
+        routes = training.routes(delta=delta)
+        bounds = training.epsilon_bounds(delta=delta)
+    rate = Fraction(batch, examples)
     if options.json:
-        facts: dict[str, Any] = {"plan": repr(whole), "relation": whole.relation.value}
+        facts: dict[str, Any] = {"plan": Plan.__repr__(training), "relation": training.relation.value}
+        facts |= {"training": repr(training), "moves": training.moves, "unit": training.unit}
         facts |= {"examples": examples, "batch": batch}
-        facts |= {"rate": str(rate), "steps": steps, "sigma": noise, "delta": float(delta)}
-        print_json({**facts, "epsilon": bounds[1], "epsilon_bounds": list(bounds), "routes": routes, "rho": whole.rho})
+        facts |= {"rate": str(rate), "steps": training.steps, "sigma": noise, "delta": float(delta)}
+        print_json(
+            {**facts, "epsilon": bounds[1], "epsilon_bounds": list(bounds), "routes": routes, "rho": training.rho}
+        )
         return 0
     if options.sigma is None:
-        line(f"{bold('sigma')}    {bold(repr(sigma))}: the least noise for epsilon = {options.epsilon}")
+        line(f"{bold('sigma')}    {bold(repr(noise))}: the least noise for epsilon = {options.epsilon}")
     line(f"{bold('epsilon')}  {bold(cost(bounds[1], 9))} at delta = {float(delta):g}")
     line(dim("         certified: never below the truth"))
     line()
-    line(f"{steps} steps, rate {batch}/{examples}, noise of {cost(noise, 9)} times the clipping norm")
-    for text in ASSUMED:
+    drawn = f"rate {batch}/{examples}" if not options.fixed else f"batches of {batch} out of {examples}"
+    times = "times the clipping norm C" if options.schedule is None else "times C, times the factor of the schedule"
+    line(f"{training.steps} steps, {drawn}, noise of {cost(noise, 9)} {times}")
+    for text in training.assumed:
         line(dim(text))
     line()
     rows = [["the same training, accounted by", "epsilon"]]
-    rows += [[ROUTES[name], cost(value, 9)] for name, value in routes.items()]
+    exact = bounds[1] - bounds[0] <= EXACT * bounds[1]
+    rows += [
+        [ROUTES.get(name, name) + ", exact" * (exact and name == "profile"), cost(value, 9)]
+        for name, value in routes.items()
+    ]
+    rows += [] if exact else [["some data set has at least", lower(bounds[0], 9)]]
     for text in columns(rows, "<>", width=width()):
         line(text)
     return 0
+
+
+def _how(options: Namespace, examples: int, batch: int) -> dict[str, Any]:
+    """What the options say of the training, but for its noise, as arguments of `Training`."""
+    sampling = _sampling(options, examples, batch)
+    how: dict[str, Any] = {"sampling": sampling}
+    per_epoch = Fraction(examples, batch)
+    if (options.epochs is None) == (options.schedule is None):
+        raise BadUsage("give --epochs, or --schedule EPOCHS:FACTOR,...")
+    if options.schedule is None:
+        how["steps"] = ceil(positive_rational(options.epochs, "epochs") * per_epoch)
+    else:
+        how["schedule"] = [
+            (ceil(positive_rational(epochs, "epochs") * per_epoch), positive_rational(factor, "factor"))
+            for epochs, factor in _entries(options.schedule)
+        ]
+    if options.users is not None:
+        how["unit"] = "user"
+        if options.users != WHOLE_USERS:
+            how["examples_per_user"] = integer(options.users, "users", 1)
+    return how
+
+
+def _sampling(options: Namespace, examples: int, batch: int) -> Batches:
+    """How batches are drawn: by rate, unless one of the options says otherwise."""
+    if options.fixed and options.truncated is not None:
+        raise BadUsage("give --fixed or --truncated, not both")
+    if options.fixed:
+        return FixedSize(batch, of=examples)
+    rate = Fraction(batch, examples)
+    if options.truncated is not None:
+        return Truncated(rate, integer(options.truncated, "truncated", 1), of=examples)
+    return Poisson(rate)
+
+
+def _entries(schedule: str) -> list[tuple[str, str]]:
+    """The entries EPOCHS:FACTOR of a schedule."""
+    entries = [entry.partition(":") for entry in schedule.split(",")]
+    if not all(colon for _, colon, _ in entries):
+        raise BadUsage(f"schedule ({schedule!r}) must be EPOCHS:FACTOR with commas between them, as 20:1.5,40:1")
+    return [(epochs.strip(), factor.strip()) for epochs, _, factor in entries]

@@ -10,6 +10,7 @@ from zcdp.mechanisms.local.randomized_response import RandomizedResponse
 from zcdp.mechanisms.local.rappor import RAPPOR
 from zcdp.mechanisms.local.subset_selection import SubsetSelection
 from zcdp.mechanisms.local.unary_encoding import OptimizedUnaryEncoding, UnaryEncoding
+from zcdp.mechanisms.mixture_of_gaussians import MixtureOfGaussians
 from zcdp.mechanisms.noise.discrete_laplace import DiscreteLaplace
 from zcdp.mechanisms.noise.gaussian import DiscreteGaussian, Gaussian
 from zcdp.mechanisms.noise.laplace import Laplace
@@ -25,6 +26,7 @@ from zcdp.mechanisms.selection.top_k import TopK
 from zcdp.mechanisms.sensitivity import L1, L2, L0LInf, L1LInf, Sensitivity
 from zcdp.mechanisms.shuffled import Shuffled
 from zcdp.mechanisms.subsampled import Subsampled
+from zcdp.mechanisms.truncated_sample import TruncatedSample
 
 __all__ = [
     "L1",
@@ -50,6 +52,7 @@ __all__ = [
     "LossPair",
     "Mechanism",
     "MemoizedRAPPOR",
+    "MixtureOfGaussians",
     "OptimizedUnaryEncoding",
     "PermuteAndFlip",
     "PureDP",
@@ -64,6 +67,7 @@ __all__ = [
     "SubsetSelection",
     "TopK",
     "TruncatedGeometric",
+    "TruncatedSample",
     "UnaryEncoding",
 ]
 
@@ -96,7 +100,8 @@ MECHANISMS: tuple[type[Mechanism], ...] = (
     SparseVector,
     Channel,
     LossPair,
+    MixtureOfGaussians,
 )
 
-WRAPPERS: tuple[type[Mechanism], ...] = (Subsampled, Shuffled)
+WRAPPERS: tuple[type[Mechanism], ...] = (Subsampled, Shuffled, TruncatedSample)
 """Mechanisms that run another mechanism: on a sample of the records, or on reports that are shuffled."""

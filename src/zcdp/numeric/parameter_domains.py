@@ -87,7 +87,7 @@ DOMAINS = (
         "below that of the rarest sample at the least epsilon, above that of 10^12 uses at the most",
     ),
     Domain(
-        ("sensitivity", "scale", "sigma", "grid", "a", "b", "c", "d", "sd", "half_width"),
+        ("sensitivity", "scale", "sigma", "noise_multiplier", "grid", "a", "b", "c", "d", "sd", "half_width"),
         "1e-30",
         "1e30",
         "in the unit of the answers, with any prefix of the SI: only ratios of them count",
@@ -109,7 +109,7 @@ WHOLE_DOMAINS = (
     Domain(
         (
             *("count", "size", "of", "m", "positives", "collections", "clients", "rounds", "answered", "answers"),
-            *("candidates", "steps", "draws", "examples", "batch"),
+            *("candidates", "steps", "draws", "examples", "batch", "most", "examples_per_user"),
         ),
         "",
         "10^12",

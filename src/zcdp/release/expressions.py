@@ -10,7 +10,7 @@ from contextlib import contextmanager
 from datetime import date
 from fractions import Fraction
 from functools import cached_property, reduce
-from operator import and_
+from operator import and_, or_
 from pathlib import Path
 from typing import Any
 
@@ -20,6 +20,7 @@ from zcdp.release.reading import Use
 from zcdp.tables.clipped_sums import Amount
 from zcdp.tables.declaration import Declaration
 from zcdp.tables.domain import Bins, Dates, Domain, Keys
+from zcdp.tables.nested import Coarser, Nested
 from zcdp.tables.table_query import Condition, TableQuery
 
 __all__ = ["Source", "amount", "between", "condition", "every", "interval", "key", "listed", "source_of", "uses"]
@@ -128,8 +129,11 @@ def uses(declaration: Declaration) -> dict[str, set[str]]:
 
 def _asked(query: TableQuery) -> Iterable[tuple[str, str]]:
     """Pairs (column, kind of value) that a query reads."""
-    for domain in (*query.by, *([query.of] if query.of else [])):
-        yield domain.column, domain.kind
+    for domain in query.domains:
+        if isinstance(domain, Bins | Dates):
+            yield domain.column, domain.kind
+        else:
+            yield from ((one.column, one.kind) for one in domain.lookups)
     for condition in query.where:
         yield condition.column, condition.kind
     if query.amount is not None:
@@ -179,33 +183,29 @@ def condition(source: Source, one: Condition) -> Any:
 
 
 def listed(source: Source, frame: Any, domain: Domain) -> Any:
-    """The frame, with a column for the index of the key in the domain if its keys must be looked up in a list."""
-    if not _is_listed(domain):
+    """The frame, with columns for the cells that the domain's lists give a row, if keys must be looked up in lists."""
+    if isinstance(domain, Bins | Dates) or not _is_listed(domain):
         return frame
-    assert isinstance(domain, Keys)
-    _, label = source.label(domain.column, domain.kind)
-    return source.engine.placed(frame, label, domain.values, _place(domain))
+    for n, one in enumerate(domain.lookups):
+        _, label = source.label(one.column, one.kind)
+        frame = source.engine.placed(frame, label, one.values, one.cells, _place(domain, n))
+    return frame
 
 
 def key(source: Source, domain: Domain) -> tuple[list[Any], Any]:
     """The conditions under which a row has a key in the domain, and the index of the key in the domain."""
     nw = narwhals()
     if isinstance(domain, Bins):
-        return _bin(source, domain)
+        return _rest(domain, *_bin(source, domain))
     if isinstance(domain, Dates):
-        return _date(source, domain)
+        return _rest(domain, *_date(source, domain))
     if domain.kind == "boolean":  # index 0 is the first key; every other row has index 1
         there, column = source.column(domain.column, "boolean")
         first = there & (column == domain.values[0])
         found = [] if domain.other is not None else [there & column.is_in(list(domain.values))]
         return found, (~first).cast(nw.Int32)
     if _is_listed(domain):
-        there, place = source.label(domain.column, domain.kind)[0], nw.col(_place(domain))
-        if domain.other is None:
-            return [there & (place >= 0)], place
-        # the index if the key is listed, else that of `other`, which is the last
-        found = (there & (place >= 0)).cast(nw.Int64)
-        return [], found * place + (1 - found) * (domain.size - 1)
+        return _looked_up(source, domain)
     first, last = int(domain.values[0]), int(domain.values[-1])
     whole = source.whole(domain.column, "integer")
     assert whole is not None
@@ -213,9 +213,33 @@ def key(source: Source, domain: Domain) -> tuple[list[Any], Any]:
     return [there & (column >= first) & (column <= last)], _less(between(column, first, last), first)
 
 
-def _is_listed(domain: Domain) -> bool:
+def _looked_up(source: Source, domain: Keys | Nested | Coarser) -> tuple[list[Any], Any]:
+    """The condition and the cell of a row by the lists of the domain: of the first that has its value, else `other`."""
+    nw = narwhals()
+    places = [nw.col(_place(domain, n)) for n in range(len(domain.lookups))]
+    found = [
+        source.label(one.column, one.kind)[0] & (place >= 0) for one, place in zip(domain.lookups, places, strict=True)
+    ]
+    cell: Any = domain.size - 1  # `other` is the last
+    for has, place in reversed(list(zip(found, places, strict=True))):
+        chosen = has.cast(nw.Int64)
+        cell = chosen * place + (1 - chosen) * cell
+    return ([] if domain.other is not None else [reduce(or_, found)]), cell
+
+
+def _rest(domain: Bins | Dates, found: list[Any], place: Any) -> tuple[list[Any], Any]:
+    """The conditions and the index of a row in bins, with all rows that have none in `other`, if there is one."""
+    if domain.other is None:
+        return found, place
+    has = every(found).cast(narwhals().Int32)
+    return [], has * place + (1 - has) * domain.bins
+
+
+def _is_listed(domain: Keys | Nested | Coarser) -> bool:
     """Whether keys must be looked up in a list; consecutive integers and booleans need not be."""
-    if not isinstance(domain, Keys) or domain.kind == "boolean":
+    if not isinstance(domain, Keys):
+        return True
+    if domain.kind == "boolean":
         return False
     first = domain.values[0]
     return not (isinstance(first, int) and domain.other is None and is_range(domain.values, first))
@@ -230,14 +254,14 @@ def is_range(values: Sequence[Any], first: int) -> bool:
     return all(value == first + n for n, value in enumerate(values))
 
 
-def _place(domain: Domain) -> str:
-    """The name of the column of indices; in hexadecimal, as Spark ignores the case of letters in names."""
-    return "zcdp_place_" + domain.name.encode().hex()
+def _place(domain: Domain, n: int) -> str:
+    """The name of the column of cells by list n; in hexadecimal, as Spark ignores the case of letters in names."""
+    return f"zcdp_place_{n}_{domain.name.encode().hex()}"
 
 
 def _date(source: Source, dates: Dates) -> tuple[list[Any], Any]:
     there, day, month = source.day(dates.column)
-    return interval(there, month if dates.months else day, dates.start, dates.step, dates.size, clip=dates.clip)
+    return interval(there, month if dates.months else day, dates.start, dates.step, dates.bins, clip=dates.clip)
 
 
 def interval(there: Any, number: Any, start: int, step: int, size: int, *, clip: bool) -> tuple[list[Any], Any]:
@@ -255,12 +279,12 @@ def _bin(source: Source, bins: Bins) -> tuple[list[Any], Any]:
     nw = narwhals()
     whole = source.whole(bins.column, "number") if bins.start.denominator == bins.step.denominator == 1 else None
     if whole is not None:
-        return interval(*whole, int(bins.start), int(bins.step), bins.size, clip=bins.clip)
+        return interval(*whole, int(bins.start), int(bins.step), bins.bins, clip=bins.clip)
     there, column = source.column(bins.column, "number")
     start, end = float(bins.start), float(bins.end)
     inside = there if bins.clip else there & (column >= start) & (column < end)
     place = _steps(_less(between(column, start, end), start), bins.step).floor().cast(nw.Int32)
-    return [inside], between(place, 0, bins.size - 1)
+    return [inside], between(place, 0, bins.bins - 1)
 
 
 def _less(number: Any, start: float) -> Any:

@@ -101,8 +101,11 @@ class Engine(ABC):
         """A native frame of the values that a plan uses, and no other columns."""
 
     @abstractmethod
-    def placed(self, frame: Any, column: str, values: Sequence[Any], name: str) -> Any:
-        """The frame with a further column `name`: the index of `column` among these texts or integers, else -1."""
+    def placed(self, frame: Any, column: str, values: Sequence[Any], cells: Sequence[int], name: str) -> Any:
+        """The frame with a further column `name`: cells[n] where `column` is values[n], else -1.
+
+        The values are texts or integers.
+        """
 
     @abstractmethod
     def keep(self, frame: Any, within: Sequence[str], rank_by: str, most: int, salt: int) -> Any:
@@ -135,10 +138,12 @@ class DuckDB(Engine):
     def read(self, native: Any, uses: Sequence[Use]) -> Any:
         return read_duckdb(native, uses)
 
-    def placed(self, frame: Any, column: str, values: Sequence[Any], name: str) -> Any:
+    def placed(self, frame: Any, column: str, values: Sequence[Any], cells: Sequence[int], name: str) -> Any:
         # an ENUM is looked up faster than a list, and its codes are the indices of the values
         listed = ", ".join(literal(str(value)) for value in values)
         place = f"enum_code(TRY_CAST({quoted(column)}::VARCHAR AS ENUM({listed})))::INTEGER"
+        if list(cells) != list(range(len(values))):
+            place = f"list_extract({list(cells)}::INTEGER[], {place} + 1)"
         relation = frame.to_native().project(f"*, COALESCE({place}, -1) AS {quoted(name)}")
         return narwhals().from_native(relation)
 
@@ -169,10 +174,12 @@ class Polars(Engine):
     def read(self, native: Any, uses: Sequence[Use]) -> Any:
         return read_polars(native, uses)
 
-    def placed(self, frame: Any, column: str, values: Sequence[Any], name: str) -> Any:
+    def placed(self, frame: Any, column: str, values: Sequence[Any], cells: Sequence[int], name: str) -> Any:
         pl = import_module("polars")
         listed = pl.Series(values, dtype=pl.Int64 if isinstance(values[0], int) else pl.String)
-        place = pl.col(column).replace_strict(listed, range(len(values)), default=-1, return_dtype=pl.Int64)
+        place = pl.col(column).replace_strict(
+            listed, pl.Series(cells, dtype=pl.Int64), default=-1, return_dtype=pl.Int64
+        )
         return narwhals().from_native(frame.to_native().lazy().with_columns(place.alias(name)))
 
     def keep(self, frame: Any, within: Sequence[str], rank_by: str, most: int, salt: int) -> Any:
@@ -211,11 +218,12 @@ class Pandas(Engine):
                 found[name] = narwhals().from_native(series, series_only=True).dtype
         return found
 
-    def placed(self, frame: Any, column: str, values: Sequence[Any], name: str) -> Any:
+    def placed(self, frame: Any, column: str, values: Sequence[Any], cells: Sequence[int], name: str) -> Any:
         native = frame.to_native()
         pandas: Any = import_module("pandas")
         listed = pandas.Index(values, dtype=native[column].dtype)
-        return narwhals().from_native(native.assign(**{name: listed.get_indexer(native[column])})).lazy()
+        found = import_module("numpy").array([*cells, -1])[listed.get_indexer(native[column])]  # -1 is the last
+        return narwhals().from_native(native.assign(**{name: found})).lazy()
 
     def keep(self, frame: Any, within: Sequence[str], rank_by: str, most: int, salt: int) -> Any:
         native = frame.to_native()
@@ -244,11 +252,11 @@ class Spark(Engine):
     def read(self, native: Any, uses: Sequence[Use]) -> Any:
         return read_spark(native, uses)
 
-    def placed(self, frame: Any, column: str, values: Sequence[Any], name: str) -> Any:
+    def placed(self, frame: Any, column: str, values: Sequence[Any], cells: Sequence[int], name: str) -> Any:
         functions = import_module("pyspark.sql.functions")
         native = frame.to_native()
         kind = "long" if isinstance(values[0], int) else "string"
-        rows = [(value, n) for n, value in enumerate(values)]
+        rows = list(zip(values, cells, strict=True))
         places = native.sparkSession.createDataFrame(rows, f"{name}_value {kind}, {name} int")
         same = native[column] == places[f"{name}_value"]
         joined = native.join(functions.broadcast(places), same, "left").drop(f"{name}_value")

@@ -14,13 +14,14 @@ from functools import lru_cache
 from io import StringIO
 from itertools import product
 from math import inf
+from statistics import NormalDist
 from typing import Any
 
 from zcdp.accounting.adjusted_accuracy import Adjustment, adjustment
+from zcdp.numeric.search import bisection
 from zcdp.plans.plan_file import Entry
 from zcdp.release.bounding import Exact
 from zcdp.tables.domain import plain
-from zcdp.tables.margins import cube, margin, non_negative, whole
 from zcdp.tables.table_query import Statistic, TableQuery
 from zcdp.tables.totals import Together
 from zcdp.text.numbers import grouped
@@ -196,10 +197,7 @@ def plain_error(steps: float, grid: Fraction) -> float:
 
 def exact_margins(together: Together, exact: Exact) -> list[list[int]]:
     """The exact figures of each table of a set, as margins of the finest table: they add up by construction."""
-    finest = exact.amounts if together.finest.amount else exact.counts
-    everything = tuple(range(len(together.sizes)))
-    array = cube(finest, together.sizes)
-    return [list(margin(array, everything, axes).ravel()) for axes in together.axes]
+    return together.margins_of(exact.amounts if together.finest.amount else exact.counts)
 
 
 def published_together(together: Together, entries: Sequence[Entry], exact: Exact) -> list[Table]:
@@ -212,53 +210,94 @@ def published_together(together: Together, entries: Sequence[Entry], exact: Exac
 
 def adjusted_tables(adjusted: Adjustment, noise: Sequence[Entry], noisy: Sequence[list[int]]) -> list[Table]:
     """The published tables from noisy figures; the coefficients of the adjustment depend on the plan alone."""
-    together, estimates = adjusted.together, adjusted.margins.estimates(noisy)
-    if together.finest.non_negative:
-        figures = non_negative(estimates, together.sizes, together.axes)
-    else:
-        shapes = ([domain.size for domain in query.by] for query in together.queries)
-        figures = [whole(*one) for one in zip(estimates, shapes, strict=True)]
+    estimates = adjusted.estimates(noisy)
+    figures = adjusted.figures(estimates)
     return [_table(adjusted, k, noise[k], estimates[k], figures[k]) for k in range(len(figures))]
 
 
 def _table(adjusted: Adjustment, k: int, entry: Entry, estimate: tuple[list[int], int], values: list[int]) -> Table:
     """Table k of a set, with the published integers and the intervals around the estimates before rounding."""
-    query, accuracy = adjusted.together.queries[k], adjusted.accuracy(k)
+    query, errors = adjusted.together.queries[k], adjusted.errors[k]
     grid = query.amount.grid if query.amount else Fraction(1)
-    ends = list(_ends(*estimate, Fraction(accuracy.half_width), values))
+    halves = [Fraction(one.half_width) for one in errors.kinds]
+    ends = list(_ends(*estimate, [halves[n] for n in errors.which], values))
     if query.non_negative:  # the published value is not below 0, so that the lower end is not above it
         ends = [(max(low, 0), max(high, 0)) for low, high in ends]
-    spread = plain_error(accuracy.standard_deviation, grid)
+    spreads = [plain_error(one.standard_deviation, grid) for one in errors.kinds]
     columns = keys_of(query) | {
         "value": in_values(values, grid),
-        "sd": [spread] * len(values),
+        "sd": [spreads[n] for n in errors.which],
         "lower": in_values((low for low, _ in ends), grid),
         "upper": in_values((high for _, high in ends), grid),
     }
-    return Table(query.name, _about(adjusted, query, entry, accuracy.half_width, spread), columns)
+    return Table(query.name, _about(adjusted, k, entry), columns)
 
 
-def _ends(cells: list[int], below: int, half: Fraction, values: list[int]) -> Iterator[tuple[int, int]]:
-    """For each cell the range of integers within `half` of its estimate, extended to the published value."""
-    reach, unit = half.numerator * below, half.denominator * below
-    for cell, value in zip(cells, values, strict=True):
+def _ends(cells: list[int], below: int, halves: Sequence[Fraction], values: list[int]) -> Iterator[tuple[int, int]]:
+    """For each cell the range of integers within its half-width of the estimate, extended to the published value."""
+    for cell, half, value in zip(cells, halves, values, strict=True):
+        reach, unit = half.numerator * below, half.denominator * below
         estimate = cell * half.denominator
         yield min(-((reach - estimate) // unit), value), max((estimate + reach) // unit, value)
 
 
-def _about(adjusted: Adjustment, query: TableQuery, entry: Entry, half: float, spread: float) -> str:
+def _about(adjusted: Adjustment, k: int, entry: Entry) -> str:
+    """What is said of an adjusted table: with which others it adds up, and what that does to its errors."""
+    together, query = adjusted.together, adjusted.together.queries[k]
     grid = query.amount.grid if query.amount else Fraction(1)
-    others = ", ".join(repr(one.name) for one in adjusted.together.queries if one is not query)
+    others = ", ".join(repr(one.name) for one in together.queries if one is not query)
+    errors = adjusted.errors[k].kinds
+    spread = _range(plain_error(one.standard_deviation, grid) for one in errors)
+    half = _range(plain_error(one.half_width, grid) for one in errors)
     away = f"at most {plain(Fraction(2 ** len(query.by), 2) * grid)} away"
     if query.non_negative:
         away = "none below 0, the sums of coarser tables kept, so that small cells are too large on average"
-    after, before = _short(spread), _short(plain_error(deviation(entry), grid))
-    reach, alone = _short(plain_error(half, grid)), grouped(plain(half_width(entry) * grid))
+    if query.non_negative and together.tree is not None:
+        away += _bias(errors, grid)
+    listed = _listed_by(together, k)
+    before, alone = _short(plain_error(deviation(entry), grid)), grouped(plain(half_width(entry) * grid))
     return (
         f"adjusted so that it adds up with {others}: by least squares, which leaves an error of standard deviation "
-        f"{after} ({before} before), then to whole grid steps, {away}; each interval holds at {float(LEVEL):.0%}, and "
-        f"reaches {reach} from the estimate before rounding ({alone} from the value without the adjustment)"
+        f"{spread} ({before} before), then to whole grid steps, {away}; each interval holds at {float(LEVEL):.0%}, and "
+        f"reaches {half} from the estimate before rounding ({alone} from the value without the adjustment){listed}"
     )
+
+
+def _range(numbers: Iterable[float]) -> str:
+    """The smallest and the largest of some numbers, as text; one number where they look alike."""
+    found = sorted(numbers)
+    low, high = _short(found[0]), _short(found[-1])
+    return low if low == high else f"{low} to {high}"
+
+
+EMPTY_CELLS = (1, 10)
+"""Numbers of empty cells beside a large one for which the average error of figures that may not be below 0 is told."""
+
+
+def _bias(errors: Iterable[Any], grid: Fraction) -> str:
+    """How far off cells are on average in groups with empty ones, if errors are about normal.
+
+    With r empty cells for each large one the large ones fall by z deviations and the empty ones rise by z/r, where
+    r (phi(z) - z Q(z)) = z.
+    """
+    spread = max(plain_error(one.standard_deviation, grid) for one in errors)
+    normal = NormalDist()
+
+    def too_low(r: int) -> float:
+        return bisection(lambda z: r * (normal.pdf(z) - z * normal.cdf(-z)) <= z, 0.0, 6.0, absolute=1e-6)[1]
+
+    said = (
+        f"{_short(too_low(r) * spread)} where {r} empty cell{'s stand' if r > 1 else ' stands'} beside each"
+        for r in EMPTY_CELLS
+    )
+    return f", and large cells of a group too small, by about {' and '.join(said)}"
+
+
+def _listed_by(together: Together, k: int) -> str:
+    """A note for tables by a coarser list: which list decides where a row counts."""
+    if together.tree is None or not 0 < together.levels[k] < together.tree.depth:
+        return ""
+    return f"; which key a row has here follows from its key of {together.finest.by[0].name!r}, by the public list"
 
 
 def _short(width: float) -> str:

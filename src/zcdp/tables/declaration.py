@@ -7,7 +7,8 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from zcdp.tables.domain import DeclarationError, Domain, known_fields, read_domain, text
+from zcdp.tables.domain import DeclarationError, Domain, known_fields, text
+from zcdp.tables.nested import read_all
 from zcdp.tables.table_query import TableQuery
 from zcdp.tables.totals import Together
 
@@ -92,7 +93,7 @@ def read_domains(data: Any, folder: Path | None) -> dict[str, Domain]:
     """All domains of [domain] by name; their files are looked up in `folder`."""
     if not isinstance(data, dict):
         raise DeclarationError("", "must be a table: [domain]")
-    return {name: read_domain(name, one, folder) for name, one in data.items()}
+    return read_all(data, folder)
 
 
 def check_cells(queries: tuple[TableQuery, ...]) -> None:

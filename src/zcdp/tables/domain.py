@@ -1,6 +1,7 @@
 """Domains: the public sets of keys that a table is published for, as lists, bins of a number, or calendar intervals.
 
 The first part has the error for a wrong declaration and checks of single fields, which the other files of the room use.
+Lists within lists are in `nested`.
 """
 
 from __future__ import annotations
@@ -11,9 +12,12 @@ from dataclasses import dataclass, field
 from datetime import date
 from fractions import Fraction
 from pathlib import Path
-from typing import Any, TypeAlias
+from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
 
 from zcdp.errors import BadValue
+
+if TYPE_CHECKING:
+    from zcdp.tables.nested import Coarser, Nested
 
 __all__ = [
     "EXACT",
@@ -22,11 +26,13 @@ __all__ = [
     "DeclarationError",
     "Domain",
     "Keys",
+    "Lookup",
     "known_fields",
     "number",
     "public_text",
     "read_dates",
     "read_domain",
+    "read_keys",
     "text",
     "whole",
 ]
@@ -87,7 +93,7 @@ def _shown(value: object) -> str:
 
 # Calendar domains: intervals of days, weeks, months, quarters or years.
 
-FIELDS = ("column", "from", "to", "step", "clip")
+FIELDS = ("column", "from", "to", "step", "clip", "other")
 STEPS = {"day": (1, 0), "week": (7, 0), "month": (0, 1), "quarter": (0, 3), "year": (0, 12)}
 """The length of each step as (days, months)."""
 MOST_INTERVALS = 500_000
@@ -107,29 +113,41 @@ class Dates:
     column: str
     start: int
     step: int
-    size: int
+    bins: int
     months: bool = False
     clip: bool = False
+    other: str | None = None
+    """The key of rows without a day, and without `clip` of days outside; it is the last. None: they are dropped."""
 
     kind = "date"
 
     @property
+    def size(self) -> int:
+        """The number of keys: the intervals, and `other` if there is one."""
+        return self.bins + (self.other is not None)
+
+    @property
     def labels(self) -> range:
-        """The number of each interval."""
+        """The number of each key."""
         return range(self.size)
 
     def columns(self) -> dict[str, list[Any]]:
         """The ends of the intervals as columns of a published table; the day in `_to` is not part of the interval."""
-        days = [one.isoformat() for one in self.days]
-        return {f"{self.name}_from": days[:-1], f"{self.name}_to": days[1:]}
+        return _edges(self.name, [one.isoformat() for one in self.days], self.other)
 
     @property
     def days(self) -> list[date]:
         """The first day of each interval, and the first day after the last interval."""
-        return [self._day(self.start + n * self.step) for n in range(self.size + 1)]
+        return [self._day(self.start + n * self.step) for n in range(self.bins + 1)]
 
     def _day(self, number: int) -> date:
         return date(number // 12, number % 12 + 1, 1) if self.months else date.fromordinal(number)
+
+
+def _edges(name: str, edges: Sequence[Any], other: str | None) -> dict[str, list[Any]]:
+    """The columns of intervals between edges; `other` has its name in the place of both ends."""
+    rest = [] if other is None else [other]
+    return {f"{name}_from": [*edges[:-1], *rest], f"{name}_to": [*edges[1:], *rest]}
 
 
 def read_dates(name: str, data: Mapping[str, Any]) -> Dates:
@@ -152,7 +170,8 @@ def read_dates(name: str, data: Mapping[str, Any]) -> Dates:
     if size > MOST_INTERVALS:
         raise DeclarationError(name, f"must have at most {MOST_INTERVALS} intervals")
     column = text(data.get("column", name), name)
-    return Dates(name, column, ends[0], step, size, bool(months), clip)
+    other = text(data["other"], name) if "other" in data else None
+    return Dates(name, column, ends[0], step, size, bool(months), clip, other)
 
 
 def day(value: Any, field: str) -> date:
@@ -184,10 +203,19 @@ EXACT = 2**53
 """Doubles represent every integer up to here; keys and edges stay below, so that all engines agree on them."""
 MOST_KEYS = 500_000
 LARGEST_FILE = 10_000_000  # bytes of a file of keys
-LIST = ("column", "values", "file", "sha256", "other")
-BINS = ("column", "from", "to", "step", "bins", "clip")
+LIST = ("column", "values", "file", "sha256", "other", "flat")
+BINS = ("column", "from", "to", "step", "bins", "clip", "other")
 
 Key: TypeAlias = str | int | bool
+
+
+class Lookup(NamedTuple):
+    """Which cell of a list a row is in, by its value in a column: the n-th of `values` has the cell `cells[n]`."""
+
+    column: str
+    kind: str
+    values: tuple[Key, ...]
+    cells: tuple[int, ...]
 
 
 @dataclass(frozen=True)
@@ -198,6 +226,8 @@ class Keys:
     column: str
     values: tuple[Key, ...] = field(repr=False)
     other: Key | None = None
+    flat: bool = False
+    """Whether it is said that its keys cross those of other lists, and are not within them."""
 
     @property
     def kind(self) -> str:
@@ -214,6 +244,11 @@ class Keys:
         """The number of keys."""
         return len(self.labels)
 
+    @property
+    def lookups(self) -> tuple[Lookup, ...]:
+        """Where a row's key is looked up; one after another, until a value is listed."""
+        return (Lookup(self.column, self.kind, self.values, tuple(range(len(self.values)))),)
+
     def columns(self) -> dict[str, list[Any]]:
         """The keys as columns of a published table."""
         return {self.name: list(self.labels)}
@@ -225,34 +260,43 @@ class Bins:
 
     >>> Bins("age", "age", Fraction(0), Fraction(5), 20).columns()["age_from"][:3]
     [0, 5, 10]
+    >>> Bins("age", "age", Fraction(0), Fraction(50), 2, other="not stated").columns()["age_to"]
+    [50, 100, 'not stated']
     """
 
     name: str
     column: str
     start: Fraction
     step: Fraction
-    size: int
+    bins: int
     clip: bool = False
+    other: str | None = None
+    """The key of rows without a number, and without `clip` of numbers outside; it is the last. None: they are dropped.
+    """
 
     kind = "number"
 
     @property
+    def size(self) -> int:
+        """The number of keys: the bins, and `other` if there is one."""
+        return self.bins + (self.other is not None)
+
+    @property
     def end(self) -> Fraction:
         """The end of the last bin."""
-        return self.start + self.size * self.step
+        return self.start + self.bins * self.step
 
     @property
     def labels(self) -> range:
-        """The number of each bin."""
+        """The number of each key."""
         return range(self.size)
 
     def columns(self) -> dict[str, list[Any]]:
         """The ends of the bins as columns of a published table."""
-        edges = [plain(self.start + n * self.step) for n in range(self.size + 1)]
-        return {f"{self.name}_from": edges[:-1], f"{self.name}_to": edges[1:]}
+        return _edges(self.name, [plain(self.start + n * self.step) for n in range(self.bins + 1)], self.other)
 
 
-Domain: TypeAlias = Keys | Bins | Dates
+Domain: TypeAlias = "Keys | Bins | Dates | Nested | Coarser"
 
 
 def plain(number: Fraction) -> int | float:
@@ -260,7 +304,7 @@ def plain(number: Fraction) -> int | float:
     return int(number) if number.denominator == 1 else float(number)
 
 
-def read_domain(name: str, data: Any, folder: Path | None) -> Domain:
+def read_domain(name: str, data: Any, folder: Path | None) -> Keys | Bins | Dates:
     """A domain from a plan file: a list, a file with its digest, or `from`, `to`, and `step` or `bins`."""
     if isinstance(data, list):
         return _keys(name, {"values": data}, folder)
@@ -277,16 +321,24 @@ def _is_day(value: Any) -> bool:
 
 
 def _keys(name: str, data: Mapping[str, Any], folder: Path | None) -> Keys:
-    """A domain of listed keys, checked: one kind, none twice."""
+    """A domain of listed keys, from `values` or a file of one key a line."""
     known_fields(data, LIST, f"the domain {name!r}")
     if ("values" in data) == ("file" in data):
         raise DeclarationError(name, "must have values, or a file with its sha256")
     values = data["values"] if "values" in data else list(filter(None, public_text(name, data, folder).splitlines()))
+    flat = data.get("flat", False)
+    if not isinstance(flat, bool):
+        raise DeclarationError(name, "flat must be true or false")
+    return Keys(name, text(data.get("column", name), name), read_keys(name, data, values), data.get("other"), flat)
+
+
+def read_keys(name: str, data: Mapping[str, Any], values: Any, names: Iterable[str] = ("other",)) -> tuple[Key, ...]:
+    """The keys of a list, checked together with those in the fields `names`: one kind, none twice."""
     if not isinstance(values, list) or not values:
         raise DeclarationError(name, "must have at least one key")
     if len(values) > MOST_KEYS:
         raise DeclarationError(name, f"must have at most {MOST_KEYS} keys")
-    every: list[Any] = [*values, data["other"]] if "other" in data else [*values]
+    every: list[Any] = [*values, *(data[one] for one in names if one in data)]
     kinds = {type(value) for value in every}
     if len(kinds) != 1 or not kinds <= {str, int, bool}:
         raise DeclarationError(name, "must have keys of one kind: text, integers or booleans")
@@ -294,12 +346,17 @@ def _keys(name: str, data: Mapping[str, Any], folder: Path | None) -> Keys:
         raise DeclarationError(name, "must have integers below 2^53 in size; longer ones are text")
     if len(set(every)) < len(every):
         raise DeclarationError(name, f"has the key {_twice(every)!r} twice")
-    return Keys(name, text(data.get("column", name), name), tuple(values), data.get("other"))
+    return tuple(values)
 
 
 def _twice(values: Sequence[Any]) -> Any:
     """The first value that repeats an earlier one."""
-    return next(value for n, value in enumerate(values) if value in values[:n])
+    seen: set[Any] = set()
+    for value in values:
+        if value in seen:
+            break
+        seen.add(value)
+    return value
 
 
 def public_text(name: str, data: Mapping[str, Any], folder: Path | None) -> str:
@@ -347,4 +404,5 @@ def _bins(name: str, data: Mapping[str, Any]) -> Bins:
     clip = data.get("clip", False)
     if not isinstance(clip, bool):
         raise DeclarationError(name, "clip must be true or false")
-    return Bins(name, text(data.get("column", name), name), start, step, size, clip)
+    other = text(data["other"], name) if "other" in data else None
+    return Bins(name, text(data.get("column", name), name), start, step, size, clip, other)

@@ -16,7 +16,19 @@ from typing import Any
 
 import numpy as np
 
-__all__ = ["Factors", "Margins", "chain_of", "cube", "margin", "non_negative", "put", "shared_out", "whole"]
+__all__ = [
+    "Factors",
+    "Margins",
+    "chain_of",
+    "cube",
+    "margin",
+    "non_negative",
+    "put",
+    "shared_out",
+    "short",
+    "subsets",
+    "whole",
+]
 
 
 LARGEST_EXACT_DENOMINATOR = 4096  # weights with larger denominators are rounded to 40 bits
@@ -61,8 +73,8 @@ class Margins:
         found: dict[tuple[int, Fraction], int] = {}
         for n, axes in enumerate(self.axes):
             shared = tuple(sorted(set(axes) & set(self.axes[k])))
-            for agreed in _subsets(shared):
-                share = sum((self._shares[k][n, kept] for kept in _subsets(agreed)), Fraction(0))
+            for agreed in subsets(shared):
+                share = sum((self._shares[k][n, kept] for kept in subsets(agreed)), Fraction(0))
                 differ = prod(self.sizes[a] - 1 for a in shared if a not in agreed)
                 cells = differ * prod(self.sizes[a] for a in axes if a not in shared)
                 if share and cells:
@@ -78,10 +90,10 @@ class Margins:
         """The coefficients for a table over the factors `mine`, by inclusion and exclusion over its effects."""
         for n, axes in enumerate(self.axes):
             shared = tuple(sorted(mine & set(axes)))
-            for kept in _subsets(shared):
+            for kept in subsets(shared):
                 left = tuple(a for a in shared if a not in kept)
                 weight = sum(
-                    ((-1) ** len(more) * self._weights[frozenset((*kept, *more))][n] for more in _subsets(left)),
+                    ((-1) ** len(more) * self._weights[frozenset((*kept, *more))][n] for more in subsets(left)),
                     Fraction(0),
                 )
                 yield (n, kept), weight * self._cells(kept) / self._cells(mine)
@@ -89,7 +101,7 @@ class Margins:
     @cached_property
     def _weights(self) -> dict[frozenset[int], dict[int, Fraction]]:
         """For each effect (a set of factors) the weights of the tables that contain it, by inverse variance."""
-        effects = {frozenset(one) for axes in self.axes for one in _subsets(axes)}
+        effects = {frozenset(one) for axes in self.axes for one in subsets(axes)}
         return {
             effect: short(
                 {
@@ -136,14 +148,14 @@ def short(weights: dict[int, Fraction]) -> dict[int, Fraction]:
     return shares
 
 
-def cube(cells: Sequence[int], shape: Sequence[int]) -> Any:
-    """Integers of any size as an array of objects with a first axis of size 1.
+def cube(cells: Sequence[int], shape: Sequence[int], rows: int = 1) -> Any:
+    """Integers of any size as an array of objects with a first axis for the nodes of a tree, of size 1 without one.
 
     Without it the array of a total has no axes, and numpy returns its element instead of an array.
     """
     made = np.empty(len(cells), dtype=object)
     made[:] = cells
-    return made.reshape((1, *shape))
+    return made.reshape((rows, *shape))
 
 
 def margin(array: Any, axes: Factors, kept: Factors) -> Any:
@@ -164,8 +176,8 @@ def put(array: Any, kept: Factors, axes: Factors, sizes: Sequence[int]) -> Any:
     [[[4, 6], [4, 6], [4, 6]]]
     """
     turned = np.transpose(array, [0, *(1 + kept.index(a) for a in axes if a in kept)])
-    narrow = turned.reshape((1, *(sizes[a] if a in kept else 1 for a in axes)))
-    return np.broadcast_to(narrow, (1, *(sizes[a] for a in axes)))
+    narrow = turned.reshape((len(array), *(sizes[a] if a in kept else 1 for a in axes)))
+    return np.broadcast_to(narrow, (len(array), *(sizes[a] for a in axes)))
 
 
 def whole(estimate: tuple[Sequence[int], int], shape: Sequence[int]) -> list[int]:
@@ -187,21 +199,26 @@ def whole(estimate: tuple[Sequence[int], int], shape: Sequence[int]) -> list[int
     return list(rounded.ravel())
 
 
-def _subsets(factors: Factors) -> Iterator[Factors]:
+def subsets(factors: Factors) -> Iterator[Factors]:
+    """All sets of some of the factors, each in their order."""
     return (kept for size in range(len(factors) + 1) for kept in combinations(factors, size))
 
 
 # Non-negative integers that add up, from the coarsest table of a chain to the finest. Theorem: docs/theorems/totals.md.
 
 
-def chain_of(axes: Sequence[Factors]) -> list[int] | None:
+def chain_of(axes: Sequence[Factors], levels: Sequence[int] | None = None) -> list[int] | None:
     """The tables by index, coarsest first, if each refines the one before; None if they are not such a chain.
 
-    >>> chain_of([(0, 1), (), (1,)]), chain_of([(0,), (1,)])
-    ([1, 2, 0], None)
+    `levels` has the level of a tree that each table is by, if they have one.
+
+    >>> chain_of([(0, 1), (), (1,)]), chain_of([(0,), (1,)]), chain_of([(0,), ()], [1, 2])
+    ([1, 2, 0], None, None)
     """
-    ranked = sorted(range(len(axes)), key=lambda k: len(axes[k]))
-    return ranked if all(set(axes[a]) <= set(axes[b]) for a, b in pairwise(ranked)) else None
+    deep = levels or [0] * len(axes)
+    ranked = sorted(range(len(axes)), key=lambda k: (deep[k] + len(axes[k]), deep[k]))
+    refines = all(set(axes[a]) <= set(axes[b]) and deep[a] <= deep[b] for a, b in pairwise(ranked))
+    return ranked if refines else None
 
 
 def non_negative(

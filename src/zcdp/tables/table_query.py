@@ -11,7 +11,8 @@ from typing import Any
 
 from zcdp.tables.clipped_sums import LIMB, Amount, read_amount, totals_in_bins
 from zcdp.tables.cumulated_counts import CumulatedCounts, group_sizes
-from zcdp.tables.domain import EXACT, Bins, Dates, DeclarationError, Domain, Keys, known_fields, number, text, whole
+from zcdp.tables.domain import EXACT, Bins, Dates, DeclarationError, Domain, known_fields, number, text, whole
+from zcdp.tables.nested import Coarser, Nested, declared_above
 
 __all__ = [
     "MEASURES",
@@ -97,13 +98,17 @@ def always_has_a_key(domain: Domain, where: Iterable[Condition]) -> bool:
     >>> always_has_a_key(age, []), always_has_a_key(age, read_where([["age", ">=", 18]]))
     (False, True)
     """
-    if isinstance(domain, Keys) and domain.other is not None:
+    if domain.other is not None:
         return True
     said = [one for one in where if one.column == domain.column and one.kind == READ_AS[domain.kind]]
-    if isinstance(domain, Keys):
-        both = domain.kind == "boolean" and domain.size == 2
-        return bool(said) and (both or any(set(_listed(one)) <= set(domain.values) for one in said if _lists(one)))
-    return bool(said) and (domain.clip or _inside(domain, said))
+    if isinstance(domain, Bins | Dates):
+        return bool(said) and (domain.clip or _inside(domain, said))
+    if isinstance(domain, Coarser):
+        return always_has_a_key(domain.fine, where)
+    if isinstance(domain, Nested) and domain.unknown is not None and always_has_a_key(domain.within, where):
+        return True
+    both = domain.kind == "boolean" and domain.size == 2
+    return bool(said) and (both or any(set(_listed(one)) <= set(domain.values) for one in said if _lists(one)))
 
 
 def _lists(one: Condition) -> bool:
@@ -226,7 +231,10 @@ class TableQuery:
     adds_up: str = ""
     """The name of the set of tables that this one is adjusted to add up with; "" if there is none."""
     merges: int = 1
-    """How many cells of the finest table of its set make up one cell; a person's contributions to them add up."""
+    """How many cells of the finest table of its set make up one cell, at most; a person's contributions to them add up.
+    """
+    finest: int = 0
+    """How many cells the finest table of its set has; 0 stands for cells times merges."""
 
     @property
     def domains(self) -> tuple[Domain, ...]:
@@ -348,7 +356,7 @@ class TableQuery:
         low, high = (self.amount.low, self.amount.high) if self.amount else (0, self.max_rows)
         grid = self.amount.grid if self.amount else Fraction(1)
         distance = min(self.max_cells, self.merges) * _distance(low, high, replaced=replaced)
-        finest = min(self.max_cells, self.cells * self.merges)
+        finest = min(self.max_cells, self.finest or self.cells * self.merges)
         total = (2 if replaced else 1) * finest * _distance(low, high, replaced=False)
         return Statistic("", "mechanism", 1, distance, grid=grid, total=total if self.cells > 1 else None)
 
@@ -390,6 +398,12 @@ def read_query(data: Mapping[str, Any], domains: Mapping[str, Domain], unit: str
     of = _domain(domains, data["of"], "of") if measure in ("histogram", "quantiles", "top") else None
     if of is not None and measure != "top" and not isinstance(of, Bins):
         raise DeclarationError("of", f"must name a domain of bins to measure {measure}")
+    if measure == "quantiles" and getattr(of, "other", None) is not None:
+        raise DeclarationError("of", "quantiles are of numbers in order: bins without other, which leave out the rest")
+    if measure == "quantiles" and of is not None and of.other is not None:
+        raise DeclarationError(
+            "of", f"{of.name!r} has other, which has no place in an order: quantiles need plain bins"
+        )
     if measure == "top" and by:
         raise DeclarationError("by", "top selects among the keys of one domain: use where for a part of the rows")
     if measure == "histogram":
@@ -397,6 +411,9 @@ def read_query(data: Mapping[str, Any], domains: Mapping[str, Domain], unit: str
         if of in keys:
             raise DeclarationError("by", f"{of.name!r} is what the histogram is of already")
         keys, of = (*keys, of), None
+    # the key of a coarser list follows from that of a list within it, which is printed with it
+    above = {one.name for key in keys for one in declared_above(key)[1:]}
+    keys = tuple(key for key in keys if key.name not in above)
     rows = unit == "row"
     if rows and measure == "persons":
         raise DeclarationError("measure", "the unit is a row, so that there are no persons: measure count")
@@ -521,6 +538,12 @@ def _read_off(name: str, data: Mapping[str, Any]) -> TableQuery:
     )
 
 
+def _in_order(query: TableQuery) -> bool:
+    """Whether the last keys of a table are bins, and all of them numbers in order."""
+    last = query.by[-1] if query.by else None
+    return isinstance(last, Bins) and last.other is None
+
+
 def of_histogram(query: TableQuery, tables: Sequence[TableQuery]) -> TableQuery:
     """The query for quantiles of a published table with the keys of that table; refused if it holds no counts of bins.
 
@@ -531,7 +554,7 @@ def of_histogram(query: TableQuery, tables: Sequence[TableQuery]) -> TableQuery:
     found = next((one for one in tables if one.name == query.histogram), None)
     if found is None or found.histogram:
         raise DeclarationError("histogram", f"there is no query {query.histogram!r}: it names a table of this plan")
-    if found.measure not in ("count", "persons", "histogram") or not found.by or not isinstance(found.by[-1], Bins):
+    if found.measure not in ("count", "persons", "histogram") or not _in_order(found):
         raise DeclarationError("histogram", f"{query.histogram!r} holds no counts by bins, the last of its keys")
     if found.non_negative or found.adds_up:
         changed = "adds_up" if found.adds_up else "non_negative"

@@ -76,7 +76,7 @@ class NoiseSum:
         return _accuracy(self.terms, level)
 
 
-@lru_cache(64)
+@lru_cache(256)
 def _accuracy(terms: tuple[Term, ...], level: Fraction) -> Accuracy:
     def variance() -> arb:
         return sum((lift(share * share * count) * law._second_moment() for law, share, count in terms), arb(0))

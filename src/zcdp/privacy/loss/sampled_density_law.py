@@ -24,7 +24,7 @@ from zcdp.numeric.threads import cached_property
 from zcdp.privacy.loss.decay import UP, MonotoneShare, Share, minus_log
 from zcdp.privacy.loss.law import LossLaw
 from zcdp.privacy.loss.sampled_quadrature import BaseLoss, Mixture, Rule, progression
-from zcdp.privacy.loss.transform import MOST_TERMS, Exponentials, Factor, Points, Taylor, Tilted
+from zcdp.privacy.loss.transform import MOST_TERMS, Estimate, Exponentials, Factor, Points, Taylor, Tilted
 
 __all__ = ["DensityDecay", "Facing", "SampledDensityLaw"]
 
@@ -339,11 +339,11 @@ class SampledDensityFactor(Factor):
         masses, losses = [mass for _, mass in terms], [loss for loss, _ in terms]
         return [value + slip for value in progression(masses, losses, points.step, points.kept)]
 
-    def along(self, z: Any, w: Any, u: Any) -> Taylor:  # noqa: ARG002
+    def along(self, z: Any, w: Any, u: Any, estimate: Estimate | None = None) -> Taylor:  # noqa: ARG002
         """M(c) and K(c), certified; K'(c) and K''(c) are heuristic."""
         c = z[0]
         moment = self.real(c, REAL_FALL)
-        _, slope, bend = self.estimate(float(c.mid()))
+        _, slope, bend = estimate or self.estimate(float(c.mid()))
         return Taylor(moment, moment.log(), arb(slope), arb(bend))
 
     def estimate(self, c: float) -> tuple[float, float, float]:

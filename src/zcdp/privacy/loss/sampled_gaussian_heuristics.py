@@ -18,7 +18,17 @@ from zcdp.numeric.balls import NotCertified
 from zcdp.numeric.search import bisection
 from zcdp.numeric.threads import cached_property
 
-__all__ = ["NARROWER", "RIGHT_ANGLE", "SEEN", "STRIPS", "Grid", "SampledProposals"]
+__all__ = [
+    "CUTS",
+    "LAST_ERFC",
+    "MODE_ACCURACY",
+    "NARROWER",
+    "RIGHT_ANGLE",
+    "SEEN",
+    "STRIPS",
+    "Grid",
+    "SampledProposals",
+]
 
 
 if TYPE_CHECKING:
@@ -26,6 +36,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     Floats = NDArray[np.float64]
+    Complexes = NDArray[np.complex128]
 
 
 STRIPS, NARROWER = 24, 0.77  # number of strips that are tried, and the ratio of their widths
@@ -69,6 +80,19 @@ class SampledProposals:
         """log w at all u of an array."""
         answer: Floats = _log_weights([self], u[None])[0]
         return answer
+
+    def turned(self, u: Floats, angles: Floats) -> Complexes:
+        """w(u + i angle), for a row of places u and a column of angles."""
+        import numpy as np
+
+        q, v = self.floats
+        return 1 - q + q * np.exp(u - v / 2) * np.exp(1j * angles)  # type: ignore[no-any-return]
+
+    def log_shorter(self, odds: Floats, angle: float) -> Floats:
+        """log |w(u + i angle)|/w(u), or a lower bound on it, where b/a = odds."""
+        import numpy as np
+
+        return np.log1p(-4 * odds / (1 + odds) ** 2 * sin(angle / 2) ** 2) / 2
 
     def window(self, s: float, fall: float) -> tuple[float, float]:
         """An interval of u outside of which all terms of F(s) are below e^-fall of the largest and keep falling.
@@ -128,7 +152,7 @@ class SampledProposals:
         if plain < 1 or self.log_rest == -inf:
             return plain, inf
         odds, u, tails = self._places
-        shorter = numpy.log1p(-4 * odds / (1 + odds) ** 2 * sin(angle / 2) ** 2) / 2
+        shorter = self.log_shorter(odds, angle)
         beyond = s * (self.log_rest + numpy.log1p(odds)) + tails
         beyond += s * shorter if angle < RIGHT_ANGLE else plain
         whole = numpy.maximum(s * shorter, beyond) + log(2)

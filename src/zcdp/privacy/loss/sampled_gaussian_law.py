@@ -25,9 +25,16 @@ from zcdp.privacy.loss.law import LossLaw
 from zcdp.privacy.loss.sampled_density_law import Facing, SampledDensityLaw
 from zcdp.privacy.loss.sampled_gaussian_heuristics import NARROWER, RIGHT_ANGLE, SEEN, STRIPS, Grid, SampledProposals
 from zcdp.privacy.loss.sampled_quadrature import BaseLoss, progression
-from zcdp.privacy.loss.transform import Exponentials, Factor, Points, Taylor, Tilted
+from zcdp.privacy.loss.transform import Estimate, Exponentials, Factor, Points, Taylor, Tilted
 
-__all__ = ["SampledDecay", "SampledGaussianLaw", "SampledNormal", "replaced_gaussian_law", "sampled_gaussian_law"]
+__all__ = [
+    "SampledDecay",
+    "SampledGaussianFactor",
+    "SampledGaussianLaw",
+    "SampledNormal",
+    "replaced_gaussian_law",
+    "sampled_gaussian_law",
+]
 
 
 REAL_FUNCTIONS, COMPLEX_FUNCTIONS = 4, 10  # elementary functions that one point of a quadrature takes
@@ -49,6 +56,19 @@ class SampledNormal(SampledProposals):
         super().__init__(float(rate.mid()), float(curvature.mid()), log_rest)
         self._last: tuple[arb, float, arb] | None = None
 
+    def risen(self, u: arb) -> arb:
+        """b(u) = w(u) - w(-inf): what the moved parts of A contribute to w, here q e^{u - mu^2/2}; it grows with u."""
+        return self.rate * (u - self.half).exp()
+
+    def turner(self, angle: arb) -> Callable[[arb], acb]:
+        """The function that takes u to log w(u + i angle)."""
+        turn = acb(0, angle).exp() * self.rate
+        return lambda u: (self.rest + turn * (u - self.half).exp()).log()
+
+    def square(self) -> arb:
+        """F(2) = E w^2."""
+        return 1 + self.rate * self.rate * self.curvature.expm1()
+
     def cone(self, angle: arb, s: arb) -> arb:
         """An upper bound on the mean of |w(u + i angle)|^s, divided by F(s): 1 for s >= 0, larger for s < 0.
 
@@ -62,15 +82,15 @@ class SampledNormal(SampledProposals):
         place = self.best_cone(float(angle.mid()), float(s.mid()))[1]
         if place == inf:
             return plain
-        b = self.rate * (arb(place) - self.half).exp()
+        b = self.risen(arb(place))
         if not b < self.rest:
             return plain
-        shorter = self._shorter(b, angle) ** s
+        shorter = self.shorter(b, angle) ** s
         beyond = (arb(place) / (2 * self.curvature).sqrt()).erfc() / 2 * (self.rest + b) ** s
         return plain.min(shorter + beyond * (shorter if angle < RIGHT_ANGLE else plain))
 
-    def _shorter(self, b: arb, angle: arb) -> arb:
-        """The ratio |w(u + i angle)|/w(u), given b = w(u) - (1 - q)."""
+    def shorter(self, b: arb, angle: arb) -> arb:
+        """A lower bound on |w(u + i angle)|/w(u), given b = w(u) - (1 - q): here the ratio itself."""
         weight = self.rest + b
         return (1 - 4 * self.rest * b / (weight * weight) * (angle / 2).sin() ** 2).sqrt()
 
@@ -81,14 +101,14 @@ class SampledNormal(SampledProposals):
         total = arb(0)
         for j, outward in ((grid.first, -1), (grid.last, 1)):
             u = step * j
-            tail = self.rate * (u - self.half).exp()
+            tail = self.risen(u)
             weight = self.rest + tail
             size = front * (weight.log() * s - u * u / (2 * self.curvature)).exp()
             # a bound on the outward slope of log size, beyond the Gaussian factor, from here on
             rise = s.max(arb(0)) if outward > 0 else (-s).max(arb(0)) * tail / weight
             if grid.angle and not s >= 0:
                 near = outward > 0 or tail < self.rest
-                size *= self._shorter(tail, arb(grid.angle)) ** s if near else (arb(grid.angle) / 2).cos() ** s
+                size *= self.shorter(tail, arb(grid.angle)) ** s if near else (arb(grid.angle) / 2).cos() ** s
             ratio = ((rise - outward * u / self.curvature) * step).exp()
             if not ratio < 1:
                 raise Undecided
@@ -116,7 +136,7 @@ class SampledNormal(SampledProposals):
         step, twice, total = arb(grid.step), -1 / (2 * self.curvature), arb(0)
         for j in range(grid.first, grid.last + 1):
             u = step * j
-            weight = self.rest + self.rate * (u - self.half).exp()
+            weight = self.rest + self.risen(u)
             total += (weight.log() * s + u * u * twice).exp()
         total *= step / (2 * arb.pi() * self.curvature).sqrt()
         slip = self._slip(grid, s)
@@ -131,13 +151,12 @@ class SampledNormal(SampledProposals):
         step, twice, total = arb(grid.step), -1 / (2 * self.curvature), arb(0)
         for j in range(grid.first, grid.last + 1):
             u = step * j
-            weight = self.rest + self.rate * (u - self.half).exp()
+            weight = self.rest + self.risen(u)
             total += weight * weight.log() * (u * u * twice).exp()
         total *= step / (2 * arb.pi() * self.curvature).sqrt()
         # |w log w| <= (|w|^2 + 1)/2 + |w arg w|
         strip = arb(grid.strip)
-        second = 1 + self.rate * self.rate * self.curvature.expm1()
-        slip = self._slip(grid, arb(2)) * ((second + 1) / 2 + strip)
+        slip = self._slip(grid, arb(2)) * ((self.square() + 1) / 2 + strip)
         error = above(slip + (self.beyond(grid, arb(2)) + self.beyond(grid, arb(0))) / 2)
         return total + arb(0, error)
 
@@ -145,11 +164,11 @@ class SampledNormal(SampledProposals):
         """For each point of the grid density times step times w^s, and log w."""
         count_functions(COMPLEX_FUNCTIONS * (grid.last - grid.first))
         front = arb(grid.step) / (2 * arb.pi() * self.curvature).sqrt()
-        turn = acb(0, grid.angle).exp() * self.rate
+        log_turned = self.turner(arb(grid.angle))
         values, logs = [], []
         for j in range(grid.first, grid.last + 1):
             u = acb(arb(grid.step) * j, grid.angle)
-            log_weight = (self.rest + turn * (u.real - self.half).exp()).log()
+            log_weight = log_turned(u.real)
             logs.append(log_weight)
             values.append((log_weight * s - u * u / (2 * self.curvature)).exp() * front)
         return values, logs
@@ -250,11 +269,11 @@ def _proposals(noise: SampledNormal, s: float, count: int) -> tuple[list[tuple[f
     """
     import numpy as np
 
-    q, v = noise.floats
+    v = noise.floats[1]
     left, right = noise.window(s, SEEN)
     u = np.linspace(left, right, SAMPLES)
     angles = np.geomspace(1e-4, WIDEST_ANGLE, ANGLES)[:, None]
-    weight = 1 - q + q * np.exp(u - v / 2) * np.exp(1j * angles)
+    weight = noise.turned(u, angles)
     turns = np.angle(weight)
     plain = s * noise.log_weight(u) - u * u / (2 * v)
     top = plain.max()
@@ -297,11 +316,11 @@ def _path(noise: SampledNormal, s: arb, whole: arb, angle: float, fall: float) -
     step, tilt, wide = arb(size), arb(angle), arb(strip)
     lift = (tilt * tilt / (2 * noise.curvature)).exp()
     front = step / (2 * arb.pi() * noise.curvature).sqrt() * lift / whole
-    turn = acb(0, tilt).exp() * noise.rate
+    log_turned = noise.turner(tilt)
     sizes, turns = [], []
     for j in range(grid.first, grid.last + 1):
         u = step * j
-        log_weight = (noise.rest + turn * (u - noise.half).exp()).log()
+        log_weight = log_turned(u)
         sizes.append(above(front * (log_weight.real * s - u * u / (2 * noise.curvature)).exp()))
         turns.append(max(below(log_weight.imag), 0.0))
     edge = (wide * wide / (2 * noise.curvature)).exp() * noise.cone(wide + tilt, s)
@@ -413,19 +432,19 @@ class SampledGaussianFactor(Factor):
         values = self.noise.progression(self._power(points.c), points.step, points.kept, fall)
         return values if self.removed else [value.conjugate() for value in values]
 
-    def along(self, z: Any, w: Any, u: Any) -> Taylor:  # noqa: ARG002
+    def along(self, z: Any, w: Any, u: Any, estimate: Estimate | None = None) -> Taylor:  # noqa: ARG002
         """M(c) and K(c), certified; K'(c) and K''(c) are heuristic."""
         c = z[0]
         moment = self.noise.real(self._power(c), REAL_FALL)
-        _, slope, bend = self.estimate(float(c))
+        _, slope, bend = estimate or self.estimate(float(c))
         return Taylor(moment, moment.log(), arb(slope), arb(bend))
 
-    def estimate(self, c: float) -> tuple[float, float, float]:
+    def estimate(self, c: float) -> Estimate:
         """Heuristic values of K(c), K'(c) and K''(c), in floats."""
         return self.estimates([self], c)[0]
 
     @classmethod
-    def estimates(cls, factors: Sequence[Self], c: float) -> list[tuple[float, float, float]]:
+    def estimates(cls, factors: Sequence[Self], c: float) -> list[Estimate]:
         """`estimate` of several factors at once; in one composition all have the same direction."""
         found = SampledNormal.estimates([factor.noise for factor in factors], factors[0]._power(c))
         return found if factors[0].removed else [(value, -slope, bend) for value, slope, bend in found]

@@ -11,7 +11,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Sequence
 from dataclasses import dataclass
 from math import inf, log
-from typing import TYPE_CHECKING, Any, NamedTuple, Self
+from typing import TYPE_CHECKING, Any, NamedTuple, Self, TypeAlias
 
 from flint import acb, arb, arb_series
 
@@ -22,7 +22,18 @@ from zcdp.privacy.loss.decay import MonotoneShare, Share
 if TYPE_CHECKING:
     from zcdp.privacy.loss.law import Parts
 
-__all__ = ["MOST_TERMS", "Exponentials", "Factor", "Points", "Polynomial", "Taylor", "Tilt", "Tilted", "Transform"]
+__all__ = [
+    "MOST_TERMS",
+    "Estimate",
+    "Exponentials",
+    "Factor",
+    "Points",
+    "Polynomial",
+    "Taylor",
+    "Tilt",
+    "Tilted",
+    "Transform",
+]
 
 
 MOST_TERMS = 1000  # the most exponentials that the contour integral in doubles sums up at each node
@@ -99,6 +110,10 @@ class Taylor(NamedTuple):
     variance: arb
 
 
+Estimate: TypeAlias = tuple[float, float, float]
+"""Heuristic K(c), K'(c), K''(c)."""
+
+
 class Factor(ABC):
     """The transform M of one use of a law, with constants at the working precision."""
 
@@ -139,10 +154,11 @@ class Factor(ABC):
         """M at all given points of a vertical line."""
         return [self.once(z, w, u) for z, w, u in zip(points.z, points.w, points.u, strict=True)]
 
-    def along(self, z: Any, w: Any, u: Any) -> Taylor:
+    def along(self, z: Any, w: Any, u: Any, estimate: Estimate | None = None) -> Taylor:  # noqa: ARG002
         """M(c), K(c), K'(c), K''(c) from the series z = c + t.
 
-        M(c) and K(c) are certified; K' and K'' need to be only if the law's own `share` relies on them.
+        M(c) and K(c) are certified; K' and K'' need to be only if the law's own `share` relies on them. Where
+        `quick`, the caller hands in the `estimate` at c, which it has computed for many laws at once.
         """
         try:
             moment = self.once(z, w, u)
@@ -151,7 +167,7 @@ class Factor(ABC):
         taylor = moment.log()
         return Taylor(moment[0], taylor[0], taylor[1], 2 * taylor[2])
 
-    def estimate(self, c: float) -> tuple[float, float, float]:
+    def estimate(self, c: float) -> Estimate:
         """Heuristic values of K(c), K'(c), K''(c), here by difference quotients."""
         x, step = arb(c), arb(c) * arb(2) ** -24
         left, here, right = (self.moment(point).log() for point in (x - step, x, x + step))
@@ -159,7 +175,7 @@ class Factor(ABC):
         return float(here.mid()), float(slope.mid()), float(bend.mid())
 
     @classmethod
-    def estimates(cls, factors: Sequence[Self], c: float) -> list[tuple[float, float, float]]:
+    def estimates(cls, factors: Sequence[Self], c: float) -> list[Estimate]:
         """`estimate` of several factors of this class; override it if they can be computed together."""
         return [factor.estimate(c) for factor in factors]
 
@@ -184,6 +200,17 @@ class Factor(ABC):
 
 def _no_decay(heights: Any) -> Any:
     return 0 * heights
+
+
+def _estimates(factors: Sequence[Factor], c: float) -> list[Estimate]:
+    """Heuristic values of K(c), K'(c), K''(c) of several factors; those of one class are computed together."""
+    kinds: dict[type[Factor], list[int]] = {}
+    for n, factor in enumerate(factors):
+        kinds.setdefault(type(factor), []).append(n)
+    found: dict[int, Estimate] = {}
+    for kind, places in kinds.items():
+        found |= zip(places, kind.estimates([factors[n] for n in places], c), strict=True)
+    return [found[n] for n in range(len(factors))]
 
 
 class Tilt(NamedTuple):
@@ -238,18 +265,13 @@ class Transform:
             raise Undecided
         return product
 
-    def estimate(self, c: float) -> tuple[float, float, float]:
+    def estimate(self, c: float) -> Estimate:
         """Heuristic values of K(c), K'(c), K''(c); if the parts are very many, extrapolated from some of them."""
         some = self.factors[:: self._stride]
         scale = len(self.factors) / len(some)
         value = slope = bend = 0.0
-        kinds: dict[type[Factor], list[tuple[Factor, int]]] = {}
-        for factor, count in some:
-            kinds.setdefault(type(factor), []).append((factor, count))
-        for kind, alike in kinds.items():
-            found = kind.estimates([factor for factor, _ in alike], c)
-            for one, (_, count) in zip(found, alike, strict=True):
-                value, slope, bend = value + count * one[0], slope + count * one[1], bend + count * one[2]
+        for one, (_, count) in zip(_estimates([factor for factor, _ in some], c), some, strict=True):
+            value, slope, bend = value + count * one[0], slope + count * one[1], bend + count * one[2]
         return value * scale, slope * scale, bend * scale
 
     def log_moment(self, c: arb, *, sample: bool = False) -> arb:
@@ -282,8 +304,10 @@ class Transform:
         z = arb_series([c, 1], prec=3)
         w = z + arb(1) / 2
         u = 1 / w
+        quick = [factor for factor, _ in self.factors if factor.quick]
+        known = dict(zip(map(id, quick), _estimates(quick, float(c)), strict=True)) if len(quick) > 1 else {}
         for factor, count in self.factors:
-            taylor = factor.along(z, w, u)
+            taylor = factor.along(z, w, u, known.get(id(factor)))
             value += taylor.value * count
             slope += taylor.slope * count
             variance += taylor.variance * count

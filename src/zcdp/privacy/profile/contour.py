@@ -34,6 +34,8 @@ __all__ = ["Contour", "Nodes", "Phases", "charge", "choose_nodes", "octaves", "q
 
 OCTAVES = 44  # Nodes up to the index 8 * 2^43 are considered.
 PARTS_OF_SADDLE = (0.75, 0.55, 0.4, 0.3, 0.2, 0.13, 0.08)  # Lines at these parts of the saddle point are tried too.
+# From so many laws on, to set up a line takes as long as its nodes: then the line at this part is taken as it is.
+MANY_LAWS, USUAL_PART = 16, 0.65
 
 
 class Contour(Engine):
@@ -54,6 +56,10 @@ class Contour(Engine):
         """For compositions with some law that is not made of atoms alone: of atoms alone, |M| does not decay."""
         if all(factor.atomic for factor, _ in question.transform.factors):
             return None
+        if question.transform.quick and len(question.transform.factors) >= MANY_LAWS:
+            usual = cls._at(question, partial(question.left, USUAL_PART))
+            if usual is not None:
+                return Offer(usual.cost, lambda: usual)
         best = cls._at(question, lambda: question.line)
         if question.transform.quick and (best is None or best.cost > CHEAP):
             # If large losses are rare, a line left of the saddle point may need fewer nodes.

@@ -1,0 +1,146 @@
+"""`Training`: noise in clip norms whatever the neighbours, held against explicit gradients and another method."""
+
+from __future__ import annotations
+
+import json
+import pickle
+from fractions import Fraction
+from typing import Any
+
+import numpy as np
+import pytest
+from cli.program import called as zcdp
+from independent.loss_grid import Line, Losses, binned, normals
+
+from zcdp import Gaussian, Laplace, MixtureOfGaussians, Plan, Subsampled, ZcdpError, calibrate
+from zcdp.training import FixedSize, Poisson, Training
+
+MNIST = ("--examples", "60000", "--batch", "256", "--epochs", "60", "--delta", "1e-5")
+
+
+def replaced_delta(noise: float, rate: float, steps: int, epsilon: float, step: float = 2e-4) -> float:
+    """delta of batches of one size: one clipped gradient, C in one direction, is C in the opposite one instead.
+
+    With probability `rate` the sum, of noise sd `noise` C, has mean C or -C. In each step the worse direction counts:
+    losses above 0 of the drawn pair, mirrored, and the rest at 0. Masses are split between multiples of the step.
+    """
+    line = Line(normals([(1.0, rate), (-1.0, 1 - rate)], noise), normals([(-1.0, 1.0)], noise), -14 * noise, 14 * noise)
+    p, q, _ = binned(line, 20_000)
+    told = p > q
+    losses = np.log(p[told] / q[told])
+    places = np.concatenate([losses, -losses]) / step
+    masses = np.concatenate([p[told], q[told]])
+    low = np.floor(places)
+    parts = [masses * (1 - (places - low)), masses * (places - low), np.array([1 - masses.sum()])]
+    one = Losses.at(np.concatenate(parts), np.concatenate([low, low + 1, [0.0]]), step)
+    return one.power(steps).delta(epsilon)
+
+
+def test_the_multiplier_for_fixed_batches_has_the_epsilon_by_another_method() -> None:
+    """As `zcdp sgd --fixed --epsilon 3` finds it; read as a multiple of 2 C it would be half of it."""
+    facts = json.loads(zcdp("sgd", *MNIST, "--epsilon", "3", "--fixed", "--json").stdout)
+    assert facts["moves"] == "2 C"
+    assert facts["relation"] == "replace"
+    found = replaced_delta(facts["sigma"], 256 / 60000, facts["steps"], 3.0)
+    assert found == pytest.approx(1e-5, rel=5e-3)
+    assert replaced_delta(facts["sigma"] / 2, 256 / 60000, facts["steps"], 3.0) > 0.1
+    run = Training(noise_multiplier=facts["sigma"], steps=facts["steps"], sampling=FixedSize(256, of=60_000))
+    assert run.epsilon_at(delta="1e-5") == facts["epsilon"] <= 3
+    assert "2 C" in zcdp("sgd", *MNIST, "--sigma", "2", "--fixed").stdout
+
+
+def test_only_the_ratio_of_noise_and_clip_norm_counts() -> None:
+    """Doubling C with the noise fixed is halving the multiplier, for which one example moves as far as before."""
+    run = Training(noise_multiplier=1, steps=1, sampling=FixedSize(600, of=60_000))
+    same = 1 * Subsampled(Gaussian(sigma=2, sensitivity=4), size=600, of=60_000)
+    assert run.epsilon_bounds(delta="1e-5") == same.epsilon_bounds(delta="1e-5")
+    assert run.moves == "2 C"
+    assert "by up to 2 C; the noise on it has standard deviation 1 C" in str(run)
+
+
+def test_it_is_the_plan_that_it_builds() -> None:
+    run = Training(noise_multiplier="1.1", steps=14063, sampling=Poisson("256/60000"))
+    plain = 14063 * Subsampled(Gaussian(sigma="1.1"), rate="256/60000")
+    assert run == plain
+    assert run.epsilon_at(delta="1e-5") == plain.epsilon_at(delta="1e-5")
+    assert Plan.from_json(run.to_json()) == plain
+    assert run + Laplace(epsilon=1) == plain + Laplace(epsilon=1)
+    assert 2 * run == 2 * plain
+    assert run.moves == "C"
+    assert isinstance(pickle.loads(pickle.dumps(run)), Training)
+    assert repr(pickle.loads(pickle.dumps(run))) == repr(run)
+
+
+def test_a_run_written_out_is_itself() -> None:
+    for run in (
+        Training(noise_multiplier="1.1", steps=100, sampling=Poisson("0.01")),
+        Training(noise_multiplier=2, sampling=FixedSize(6, of=60), schedule=[(10, "1.5"), (20, 1)]),
+        Training(noise_multiplier=9, steps=3, sampling=Poisson("0.01"), unit="user", examples_per_user=4),
+    ):
+        again = eval(repr(run))
+        assert repr(again) == repr(run)
+        assert again == run
+
+
+def test_schedules_multiply_the_noise() -> None:
+    run = Training(noise_multiplier=2, sampling=Poisson("0.1"), schedule=[(10, "1.5"), (20, 1)])
+    assert run == 10 * Subsampled(Gaussian(sigma=3), rate="0.1") + 20 * Subsampled(Gaussian(sigma=2), rate="0.1")
+    assert run.steps == 30
+    assert "standard deviation 2 C to 3 C" in str(run)
+
+
+def test_users() -> None:
+    whole = Training(noise_multiplier=2, steps=10, sampling=Poisson("0.1"), unit="user")
+    assert whole == 10 * Subsampled(Gaussian(sigma=2), rate="0.1")
+    assert "one user, added or removed" in str(whole)
+    several = Training(noise_multiplier=2, steps=10, sampling=Poisson("0.1"), unit="user", examples_per_user=4)
+    assert several == 10 * MixtureOfGaussians(sigma=2, rate="0.1", examples=4)
+    assert several.moves == "4 C"
+    assert "one user with at most 4 examples" in str(several)
+    assert several.assumed[2].startswith("Each example is drawn by itself")
+
+
+def test_calibrated_runs_are_least() -> None:
+    how: dict[str, Any] = {"steps": 1000, "sampling": Poisson("0.01")}
+    run = Training.calibrate(epsilon=2, delta="1e-5", **how)
+    assert run.epsilon_at(delta="1e-5") <= 2
+    less = Training(noise_multiplier=run.noise_multiplier * Fraction(999, 1000), **how)
+    assert less.epsilon_at(delta="1e-5") > 2
+    with pytest.raises(ZcdpError, match="what calibrate finds"):
+        Training.calibrate(epsilon=2, delta="1e-5", noise_multiplier=1, **how)
+
+
+@pytest.mark.deep
+def test_a_long_schedule_is_calibrated() -> None:
+    """Sixty noise levels: the answer is certified, and nearly all of the budget is used."""
+    schedule = [(234, Fraction(60 + n, 60)) for n in range(60)]
+    z = calibrate(
+        lambda z: Training(noise_multiplier=z, sampling=Poisson("256/60000"), schedule=schedule),
+        epsilon=3,
+        delta="1e-5",
+    )
+    run = Training(noise_multiplier=z, sampling=Poisson("256/60000"), schedule=schedule)
+    assert 3 * (1 - 1e-5) < run.epsilon_at(delta="1e-5") <= 3
+
+
+@pytest.mark.parametrize(
+    ("given", "message"),
+    [
+        ({"sampling": "0.1"}, "sampling .* must say how batches are drawn"),
+        ({"unit": "household"}, "unit .* must be 'example' or 'user'"),
+        ({"examples_per_user": 3}, r"examples_per_user \(3\) is for unit='user'"),
+        ({"unit": "user", "examples_per_user": 0}, "examples_per_user"),
+        ({"noise_multiplier": 0}, r"noise_multiplier \(0\) must be positive"),
+        ({"steps": None}, "give steps, or a schedule"),
+        ({"schedule": []}, "schedule must be pairs"),
+        ({"schedule": [5]}, "schedule must be pairs"),
+        ({"schedule": "5:1"}, "schedule must be pairs"),
+        ({"schedule": [(5, 0)]}, r"factor \(0\) must be positive"),
+        ({"schedule": [(5, 1)]}, r"steps \(10\) must be the sum of the schedule's \(5\)"),
+        ({"unit": "user", "examples_per_user": 2, "sampling": FixedSize(6, of=60)}, "no bound is known"),
+    ],
+)
+def test_what_is_refused(given: dict[str, Any], message: str) -> None:
+    known: dict[str, Any] = {"noise_multiplier": 1, "steps": 10, "sampling": Poisson("0.1")}
+    with pytest.raises(ZcdpError, match=message):
+        Training(**{**known, **given})
