@@ -136,8 +136,8 @@ def _asked(query: TableQuery) -> Iterable[tuple[str, str]]:
             yield from ((one.column, one.kind) for one in domain.lookups)
     for condition in query.where:
         yield condition.column, condition.kind
-    if query.amount is not None:
-        yield query.amount.column, "number"
+    for one in query.amounts:
+        yield one.column, "number"
 
 
 @contextmanager
