@@ -7,6 +7,7 @@ from dataclasses import replace
 from fractions import Fraction
 from functools import cache
 from html import unescape
+from math import inf
 from typing import Any
 
 import pytest
@@ -109,6 +110,13 @@ def test_quantiles_and_selections_are_tables_too() -> None:
         ["key", "quantile", "rank error", "bin"],
         ["a", "0.5", "38", "5,000 to 20,000"],
     ]
+    open_ended = shown("o", quantile=[0.1, 0.5, 0.9], key=["a"] * 3, lower=[-inf, 5, -inf], upper=[10, inf, inf])
+    assert [row[-1] for row in cells(part(page_of(open_ended), "tables"))[1:]] == ["up to 10", "5 or more", "anything"]
+    sums = {"sum": [34123.5], "sum_sd": [1200.0], "sum_lower": [31700.2], "sum_upper": [36500.1], "persons": [12]}
+    assert cells(part(page_of(shown("s", key=["a"], measure="mean", value=[2.0], sd=[0.5], **sums)), "tables")) == [
+        ["key", "value", "sum", "sum 95% interval", "persons"],
+        ["a", "2.00", "34,124", "31,700 to 36,501", "12"],
+    ]
     top = shown("t", (), measure="top", rank=[1, 2], language=["Danish", "Greek"], count_error=[67.9234, 67.9234])
     section = part(page_of(top), "tables")
     assert cells(section) == [["rank", "language", "count error"], ["1", "Danish", "68"], ["2", "Greek", "68"]]
@@ -146,6 +154,8 @@ def test_the_page_says_what_was_paid_and_what_is_left_of_the_year() -> None:
     assert "Paidrho 0.00333334" in told
     assert "Left after itrho 0.0116666, 77.7% of the budget: room for 3 more such releases" in told
     assert "Ledger entry3:ab" in told
+    assert "Paid from the account year: 77.7% of its budget is left." in read(page_of(paid=year))
+    assert "No budget was given" in page_of()
     assert "Under" not in told
     more = {
         **vars(year),

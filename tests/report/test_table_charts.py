@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from itertools import pairwise
+from math import inf
 from typing import Any
 
 import pytest
@@ -116,6 +117,12 @@ def test_quantiles_are_blocks_from_end_to_end_of_their_bins() -> None:
         pytest.approx((at(low), at(high)), abs=0.25) for low, high in ((10, 20), (50, 60), (0, 10), (80, 90))
     ]
     assert "quantile" in picture(given, "t")
+    given.columns["lower"], given.columns["upper"] = [0, 40, 0, -inf], [30, 60, 30, inf]  # type: ignore[index]
+    [drawn] = drawings(picture(given, "t"))
+    at = across(drawn)
+    lines = [one.at("x1", "x2") for one in drawn.of("line", "whisker") if one.at("y1") == one.at("y2")]
+    for low, high in ((0, 30), (40, 60), (0, 90)):  # an interval without an end goes to that of the axis
+        assert pytest.approx((at(low), at(high)), abs=0.25) in lines
 
 
 def test_of_many_groups_the_first_are_drawn_and_the_page_says_so() -> None:

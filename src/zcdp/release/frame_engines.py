@@ -87,8 +87,10 @@ def _numbers(version: str) -> tuple[int, ...]:
 
 
 def connected(**settings: Any) -> Any:
-    """A DuckDB connection that does not use statistics of files."""
-    return needed("duckdb").connect(config={"disabled_optimizers": NO_STATISTICS, **settings})
+    """A DuckDB connection that does not use statistics of files, and prints no progress of its own."""
+    connection = needed("duckdb").connect(config={"disabled_optimizers": NO_STATISTICS, **settings})
+    connection.execute("SET enable_progress_bar = false")
+    return connection
 
 
 class Engine(ABC):

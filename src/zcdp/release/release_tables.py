@@ -272,7 +272,7 @@ def _page(cost: Account, tables: Declaration, made: Sequence[Table], said: Mappi
             table.about,
             query.measure,
             table.columns,
-            axes_of(query.by),
+            axes_of((query.of,) if query.measure == "top" and query.of else query.by),
             tuple(rules(query, tables.unit)),
             f"{file}.csv",
         )

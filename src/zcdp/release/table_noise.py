@@ -100,7 +100,10 @@ def _kind(values: list[Any]) -> str:
 
 
 def _written(value: Any) -> Any:
-    return str(value).lower() if isinstance(value, bool) else repr(value) if isinstance(value, float) else value
+    """A cell of a CSV: infinities as the types of XML Schema spell them, which CSV on the Web refers to."""
+    if isinstance(value, float):
+        return repr(value).replace("inf", "INF")
+    return str(value).lower() if isinstance(value, bool) else value
 
 
 # The error of the noise, known from the plan alone, before any data is read.

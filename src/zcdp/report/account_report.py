@@ -51,8 +51,11 @@ def _particulars(account: Account, more: Mapping[str, str]) -> str:
     return f'<dl class="particulars">{"".join(f"<dt>{name}</dt><dd>{text}</dd>" for name, text in rows)}</dl>\n'
 
 
-def summary(account: Account) -> str:
-    """The verdict on the budget in one sentence, then rho, epsilon at delta, pure epsilon, number of releases."""
+def summary(account: Account, verdict: str = "") -> str:
+    """The verdict on the budget in one sentence, then rho, epsilon at delta, pure epsilon, number of releases.
+
+    Another `verdict`, as HTML, stands in the place of that on a plan without a budget of its own.
+    """
     total, delta = account.total, account.delta
     releases = sum(query.count for query in account.queries)
     kinds = len(account.queries)
@@ -72,7 +75,8 @@ def summary(account: Account) -> str:
     )
     of = f"in {kinds:,} queries" if kinds != 1 else "of one query"
     cards += f'<div class="fact"><dt>Releases</dt><dd>{releases:,}<small>{of}</small></dd></div>\n'
-    return f'{_verdict(account.budget)}<dl class="facts">\n{cards}</dl>\n'
+    said = verdict if verdict and account.budget is None else _verdict(account.budget)
+    return f'{said}<dl class="facts">\n{cards}</dl>\n'
 
 
 def _verdict(budget: BudgetUse | None) -> str:
@@ -415,12 +419,17 @@ def routes_section(account: Account) -> str:
 
 
 def render(
-    account: Account, *, published: str = "", sections: str = "", particulars: Mapping[str, str] | None = None
+    account: Account,
+    *,
+    published: str = "",
+    sections: str = "",
+    particulars: Mapping[str, str] | None = None,
+    verdict: str = "",
 ) -> str:
     """The account as one self-contained HTML page.
 
     `published` and `sections` are HTML inserted before and after the table of queries, `particulars` more lines of the
-    heading.
+    heading, and `verdict` is said in the place of "no budget was given".
 
     >>> from zcdp import account
     >>> render(account("Laplace(epsilon=1)", curve=False)).count("<section")
@@ -429,7 +438,7 @@ def render(
     body = "".join(
         (
             heading(account, particulars),
-            summary(account),
+            summary(account, verdict),
             published,
             queries(account),
             sections,

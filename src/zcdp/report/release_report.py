@@ -6,6 +6,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from decimal import ROUND_CEILING, ROUND_FLOOR
 from fractions import Fraction
+from math import inf
 from typing import Any
 
 from zcdp.accounting.plan_account import Account
@@ -65,7 +66,8 @@ def render_release(account: Account, tables: Sequence[Shown], facts: Mapping[str
     )
     vintage = facts.get("vintage")
     named = account if account.author or not paid.who else replace(account, author=paid.who)
-    return render(named, published=sections, particulars={"Vintage": vintage} if vintage else {})
+    more = {"Vintage": vintage} if vintage else {}
+    return render(named, published=sections, particulars=more, verdict=_verdict(paid))
 
 
 def _contents(tables: Sequence[Shown]) -> str:
@@ -148,25 +150,42 @@ def _cells(table: Shown, row: Mapping[str, Any]) -> list[Cell]:
     """The cells of a row for people: an interval is one cell, a bin too, and an error that is always the same none."""
     told = [(_name(one), escape(one.label(row))) for one in table.keys]
     left = [name for name in row if name != "vintage" and not any(name in one.columns for one in table.keys)]
-    sd = row.get("sd")
-    places = decimals(float(sd)) if isinstance(sd, int | float) else None
     for name in left:
-        if name == "lower" and "upper" in row:
-            low, high = _number(row["lower"], places, ROUND_FLOOR), _number(row["upper"], places, ROUND_CEILING)
-            told.append((INTERVAL, f"{low} to {high}"))
+        what, _, part = name.rpartition("_") if "_" in name else ("", "", name)
+        named = {one: f"{what}_{one}" if what else one for one in ("sd", "lower", "upper")}
+        if part == "lower" and named["upper"] in row:
+            places = _places(row.get(named["sd"]))
+            heading = f"{what} {INTERVAL}" if what else INTERVAL
+            told.append((heading, _interval_of(row[name], row[named["upper"]], places)))
         elif name == "from" and "to" in row:
             large = any(_is_number(end) and end >= LARGE for end in table.columns["to"])
             told.append((BIN, escape(span(row["from"], row["to"], large=large))))
-        elif (name == "upper" and "lower" in row) or (name == "to" and "from" in row):
+        elif (part == "upper" and named["lower"] in row) or (name == "to" and "from" in row):
             continue
-        elif name == "sd":
-            if len(set(table.columns["sd"])) > 1:
-                told.append(("sd", _number(sd, places, ROUND_CEILING)))
-        elif name.endswith("_error"):
-            told.append((name.replace("_", " "), _number(row[name], decimals(row[name]), ROUND_CEILING)))
+        elif part == "sd":
+            if len(set(table.columns[name])) > 1:
+                told.append((name.replace("_", " "), _number(row[name], _places(row[name]), ROUND_CEILING)))
+        elif part == "error":
+            told.append((name.replace("_", " "), _number(row[name], _places(row[name]), ROUND_CEILING)))
         else:
-            told.append((name.replace("_", " "), _number(row[name], places if name == "value" else None)))
+            error = row.get("sd") if name == "value" else row.get(f"{name}_sd")
+            told.append((name.replace("_", " "), _number(row[name], _places(error))))
     return told
+
+
+def _places(error: Any) -> int | None:
+    """The digits after the point of a figure with this error; None if there is none."""
+    return decimals(float(error)) if _is_number(error) else None
+
+
+def _interval_of(lower: Any, upper: Any, places: int | None) -> str:
+    """An interval in words; one that has no end on a side says so."""
+    low, high = _number(lower, places, ROUND_FLOOR), _number(upper, places, ROUND_CEILING)
+    if lower == -inf and upper == inf:
+        return "anything"
+    if lower == -inf:
+        return f"up to {high}"
+    return f"{low} or more" if upper == inf else f"{low} to {high}"
 
 
 def _name(key: Axes) -> str:
@@ -190,6 +209,15 @@ def _sentence(words: str) -> str:
 
 
 # Where it was paid.
+
+
+def _verdict(paid: Paid) -> str:
+    """One sentence on the account that paid; empty if there is none."""
+    if not paid.account or not paid.budget:
+        return ""
+    left = percent(float(paid.left / paid.budget), up=False)
+    said = f"Paid from the account {escape(paid.account)}: {left} of its budget is left."
+    return f'<p class="verdict good">{said}</p>\n'
 
 
 def _paid(paid: Paid) -> str:

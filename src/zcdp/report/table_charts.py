@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import pairwise
-from math import ceil, floor, log10
+from math import ceil, floor, isinf, log10
 from typing import Any, NamedTuple
 
 from zcdp.report.charts import WIDTH, Axis, Drawing, escape
@@ -123,7 +123,8 @@ def _caption(table: Shown, panels: int) -> str:
     """What the marks of a picture mean."""
     same = " All groups have the same scale." if panels > 1 else ""
     if "value" not in table.columns:
-        return f"Each block is the bin of a quantile, the lowest first.{same}"
+        held = " and the line its interval, which holds it at 95%" if "lower" in table.columns else ""
+        return f"Each block is the bin of a quantile, the lowest first{held}.{same}"
     return f"The value, and the interval that holds at 95%: where that is not seen, it is narrower than its mark.{same}"
 
 
@@ -246,7 +247,7 @@ def _whisker(drawn: Drawing, row: Mapping[str, Any], y: float) -> None:
     if _is_number(row.get("lower")) and _is_number(row.get("upper")):
         ends = drawn.across(float(row["lower"])), drawn.across(float(row["upper"]))
         drawn.add("line", kind="whisker", x1=ends[0], x2=ends[1], y1=y, y2=y)
-        for x in ends:
+        for x in ends if ends[1] - ends[0] > 4 else ():  # closer ones would be a blot
             drawn.add("line", kind="whisker", x1=x, x2=x, y1=y - 2.5, y2=y + 2.5)
 
 
@@ -299,6 +300,13 @@ def _strips(along: Axes, rows: Sequence[Mapping[str, Any]], scale: _Scale, width
         for (_, end), (begin, _) in pairwise(blocks):
             if begin > end:
                 drawn.add("line", kind="whisker", x1=end, x2=begin, y1=y + 6.5, y2=y + 6.5)
+        for row in some:
+            _whisker(drawn, {name: _within(row.get(name), scale) for name in ("lower", "upper")}, y + 6.5)
         for begin, end in blocks:
             drawn.add("rect", kind="best", x=begin, y=y + 2, width=max(end - begin, 1.5), height=9.0)
     return drawn
+
+
+def _within(value: Any, scale: _Scale) -> Any:
+    """The end of an interval, or that of the axis where the interval has none."""
+    return min(max(value, scale.low), scale.high) if isinstance(value, float) and isinf(value) else value

@@ -118,6 +118,7 @@ def _cells(query: TableQuery, unit: str) -> list[str]:
 def domain_in_words(domain: Domain) -> str:
     """The name of a domain and what its keys are.
 
+    >>> from zcdp.tables.domain import Keys
     >>> domain_in_words(Keys("region", "reg", ("R01", "R02"), "elsewhere"))
     "region (column reg; 2 keys, all others are 'elsewhere')"
     """
