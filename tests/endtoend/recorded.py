@@ -17,6 +17,7 @@ import pytest
 from independent.tables import Charge, Noise, Selection, charge_of
 from release.engines_table import duck
 
+from zcdp.accounting.adjusted_accuracy import Adjustment
 from zcdp.accounting.rank_accuracy import RankErrors
 from zcdp.ledger import Ledger
 from zcdp.mechanisms.noise.quotients import Quotients
@@ -25,9 +26,8 @@ from zcdp.plans.plan_file import read_plan
 from zcdp.release import release
 from zcdp.release import release_tables as release_run
 from zcdp.release.table_noise import Table, drawn
-from zcdp.tables.margins import Margins
 
-SCHEMA = {"who": pl.Int64, "region": pl.String, "sex": pl.Int64, "ok": pl.Boolean}
+SCHEMA = {"who": pl.Int64, "region": pl.String, "town": pl.String, "sex": pl.Int64, "ok": pl.Boolean}
 SCHEMA |= {"age": pl.Float64, "pay": pl.Float64, "day": pl.Date}  # type: ignore[dict-item]
 ENGINES: dict[str, Callable[[pl.DataFrame], Any]] = {
     "polars": lambda frame: frame,
@@ -101,9 +101,9 @@ def recorded(*, told_apart: bool = False, whole: bool = False) -> Iterator[Recor
         made.tables.append((made.laws[-1], list(values)))
         return found
 
-    estimates = Margins.estimates
+    estimates = Adjustment.estimates
 
-    def adjusted(self: Margins, noisy: Sequence[Sequence[int]]) -> Any:
+    def adjusted(self: Adjustment, noisy: Sequence[Sequence[int]]) -> Any:
         made.sets.append([list(one) for one in noisy])
         return estimates(self, noisy)
 
@@ -112,7 +112,7 @@ def recorded(*, told_apart: bool = False, whole: bool = False) -> Iterator[Recor
         patch.setattr("zcdp.samplers.geometric.DiscreteLaplaceNoise", Laplace)
         patch.setattr("zcdp.samplers.selection_draws.ExponentialSelection", Exponential)
         patch.setattr("zcdp.release.table_noise.drawn", noisy)
-        patch.setattr(Margins, "estimates", adjusted)
+        patch.setattr(Adjustment, "estimates", adjusted)
         patch.setattr(release_run, "bits", lambda *_: 12345)
         if not whole:
             facts = SimpleNamespace(budget=None, zcdp="", delta=0, total=SimpleNamespace(rho=0, epsilon=0))
@@ -120,8 +120,7 @@ def recorded(*, told_apart: bool = False, whole: bool = False) -> Iterator[Recor
             patch.setattr("zcdp.report.release_report.render_release", lambda *_: "")
             patch.setattr("zcdp.release.archive.parquet", lambda *_: b"")
             error = SimpleNamespace(half_width=1, standard_deviation=1.0)
-            patch.setattr("zcdp.accounting.adjusted_accuracy.Adjustment.accuracy", lambda *_: error)
-            patch.setattr("zcdp.release.quotient_tables.sum_accuracy", lambda *_: error)
+            patch.setattr("zcdp.mechanisms.noise.noise_sums.NoiseSum.accuracy", lambda *_: error)
             patch.setattr(Quotients, "ends", lambda _, a, b, low=-inf, high=inf: (low, high))
             patch.setattr(RankErrors, "span", lambda _, q, ranks, below: (0, len(ranks)))
         yield made
