@@ -81,21 +81,18 @@ def chosen_account(ledger: Ledger, name: str | None) -> str:
 def fits(where: str, name: str | None, plan: str) -> dict[str, Any]:
     """The cost of the plan in the currency of the ledger's account, what remains there, and whether it fits."""
     from zcdp.cli.ledger_command import plan_from
-    from zcdp.ledger import Ledger, LedgerError
+    from zcdp.ledger import Ledger
     from zcdp.ledger.ledger_statement import exact
+    from zcdp.ledger.model import least_of
     from zcdp.text.names import spelled
 
-    try:
-        with Ledger(where) as ledger:
-            account = ledger.account(chosen_account(ledger, name))
-            levels = ledger.levels(account.name)
-    except LedgerError as error:
-        raise BadUsage(spelled(str(error))) from None
+    with Ledger(where) as ledger:
+        levels = ledger.levels(chosen_account(ledger, name))
+    account = levels[0]
     whole, stated = plan_from(plan)
     account.terms.agree(**stated)
     asked = account.terms.cost(whole)
-    # Of the account and those above it, the one that is closed or has least left decides.
-    least = min(levels, key=lambda level: (not level.closed, level.remaining))
+    least = least_of(levels)
     left = Fraction(0) if least.closed else least.remaining
     return {
         "account": spelled(account.name),

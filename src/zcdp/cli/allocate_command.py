@@ -67,7 +67,7 @@ def run(options: Namespace) -> int:
 
 def _share(plan: PlanFile, options: Namespace) -> int:
     from zcdp.cli.account_command import chosen_account
-    from zcdp.ledger import BudgetExceeded, Ledger, LedgerError
+    from zcdp.ledger import Ledger
     from zcdp.ledger.ledger_statement import exact
     from zcdp.ledger.shares import fill_share
     from zcdp.text.names import spelled
@@ -85,10 +85,6 @@ def _share(plan: PlanFile, options: Namespace) -> int:
             head = ledger.head
     except TargetsDoNotFit as error:
         raise BadUsage(str(error)) from None
-    except BudgetExceeded as refusal:
-        raise BadUsage(spelled(str(refusal))) from None
-    except LedgerError as error:
-        raise BadUsage(spelled(str(error))) from None
     delta = found.account.terms.delta
     alone = account(found.filled.plan, delta=delta, curve=False)
     filled, rows = found.filled, _rows(found.filled)

@@ -172,7 +172,10 @@ def _debit(ledger: Ledger, name: str, whole: Plan, plan: PlanFile, tables: Decla
             raise
         raise BudgetExceeded(
             f"{refusal} (by its exact profile the plan is within its own epsilon and delta; an account, whose later "
-            "plans may depend on results, adds up rho: plan within a [budget] of the rho that remains)"
+            "plans may depend on results, adds up rho: plan within a [budget] of the rho that remains)",
+            account=refusal.account,
+            remaining=refusal.remaining,
+            what=refusal.what,
         ) from None
 
 
