@@ -73,8 +73,12 @@ def test_what_is_to_be_installed_is_in_the_clone_or_elsewhere_known(page: Path) 
 
 @pytest.mark.parametrize("page", PAGES, ids=name)
 def test_every_code_block_is_an_example_that_runs(page: Path, tmp_path: Path) -> None:
-    for language, body in re.findall(r"^```(\w*)\n(.*?)^```$", page.read_text(), re.DOTALL | re.MULTILINE):
-        if language == "console":
+    text = page.read_text()
+    for block in re.finditer(r"^```(\w*)\n(.*?)^```$", text, re.DOTALL | re.MULTILINE):
+        language, body = block.groups()
+        if language == "csv":  # the file that was named last
+            (tmp_path / re.findall(r"[\w-]+\.csv", text[: block.start()])[-1]).write_text(body)
+        elif language == "console":
             command, shown = body.removeprefix("$ zcdp ").split("\n", 1)
             done = program(*shlex.split(command))
             assert (done.returncode, done.stdout) == (0, shown)

@@ -603,3 +603,16 @@ def test_notebooks_show_a_table_without_markup_of_others() -> None:
     assert "<script>" not in page
     assert "&lt;script&gt;" in page
     assert "100%" in page
+
+
+def test_derived_columns_are_told_in_words_and_survive_json() -> None:
+    text = '[data]\nunit = "who"\n[derive]\nhourly = { quotient = ["wage", "hours"] }\n'
+    text += 'jobs = { per = "person", count = true }\n[[query]]\nname = "a"\nmeasure = "count"\n'
+    text += 'where = [["hourly", ">", 9]]\nmechanism = "DiscreteGaussian(sigma=2)"\n'
+    made = account(read_plan("plan.toml", text), curve=False)
+    told = [("hourly", "wage / hours"), ("jobs", "the person's rows, counted")]
+    assert [(one.name, one.words) for one in made.derived] == told
+    assert "derived-columns" in {one.id for one in made.theorems}
+    assert Account.from_dict(made.to_dict()) == made
+    older = {name: value for name, value in made.to_dict().items() if name != "derived"}
+    assert Account.from_dict(older).derived == ()

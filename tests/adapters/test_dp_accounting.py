@@ -5,6 +5,8 @@ from __future__ import annotations
 import inspect
 import random
 from collections.abc import Iterator
+from decimal import Decimal, localcontext
+from fractions import Fraction
 from functools import reduce
 from math import exp, inf, log
 from statistics import NormalDist
@@ -23,9 +25,11 @@ import zcdp
 from zcdp.adapters import dp_accounting as za
 from zcdp.adapters.common import RhoAlone
 from zcdp.adapters.dp_accounting.events import NOT_TAKEN, TAKEN
+from zcdp.adapters.dp_accounting.true_positives import line
 
 G, L, R = theirs.GaussianDpEvent, theirs.LaplaceDpEvent, theirs.RandomizedResponseDpEvent
 D, Z, P = dp_event.DiscreteLaplaceDpEvent, theirs.ZCDpEvent, theirs.PoissonSampledDpEvent
+Mix, Cut = dp_event.MixtureOfGaussiansDpEvent, theirs.TruncatedSubsampledGaussianDpEvent
 Many, All = theirs.SelfComposedDpEvent, theirs.ComposedDpEvent
 ADDED, REPLACED, ZEROED = Relation.ADD_OR_REMOVE_ONE, Relation.REPLACE_ONE, Relation.REPLACE_SPECIAL
 
@@ -70,6 +74,7 @@ ROUND = [
     (R(0.5, 4), ZEROED, zcdp.Plan.sum_of(zcdp.BinaryRandomizedResponse("5/8", "1/4", ordered=True))),
     (Z(0.25, 0.5), ADDED, zcdp.Plan.sum_of(RhoAlone(rho="0.25", xi="0.5"))),
     (P(0.25, G(2.0)), ADDED, zcdp.Plan.sum_of(zcdp.Subsampled(zcdp.Gaussian(sigma=2), rate="1/4"))),
+    (P(0.25, G(2.0)), REPLACED, zcdp.Plan.sum_of(zcdp.ReplacedSample(zcdp.Gaussian(sigma=2), rate="1/4"))),
     (P(0.5, L(2.0)), ZEROED, zcdp.Plan.sum_of(zcdp.Subsampled(zcdp.Laplace(epsilon="0.5"), rate="1/2"))),
     (Many(L(2.0), 7), ADDED, 7 * zcdp.Laplace(epsilon="0.5")),
     (All([Many(L(2.0), 3), G(4.0)]), ADDED, 3 * zcdp.Laplace(epsilon="0.5") + zcdp.Gaussian(sigma=4)),
@@ -108,10 +113,14 @@ REFUSED = [
     (theirs.SampledWithoutReplacementDpEvent(10, 2, G(1.0)), REPLACED),
     (theirs.SingleEpochTreeAggregationDpEvent(1.0, 4), ZEROED),
     (dp_event.RepeatAndSelectDpEvent(L(1.0), 2.0, 1.0), ADDED),
-    (dp_event.MixtureOfGaussiansDpEvent(1.0, [0.0, 1.0], [0.5, 0.5]), ADDED),
-    (theirs.TruncatedSubsampledGaussianDpEvent(100, 0.1, 20, 1.0), ADDED),
+    (Mix(1.0, [0.0, 1.0], [0.5, 0.5]), REPLACED),
+    (Mix(1.0, [0.0, 1.0], [0.5, 0.4]), ADDED),
+    (Mix(1.0, [0.0, -1.0], [0.5, 0.5]), ADDED),
+    (Cut(100, 0.1, 20, 1.0), REPLACED),
+    (Cut(100, 0.1, 20, 1.0), ZEROED),
+    (Cut(100, 1.1, 20, 1.0), ADDED),
     (R(0.5, 4), ADDED),
-    (P(0.5, G(1.0)), REPLACED),
+    (P(0.5, L(1.0)), REPLACED),
     (P(0.5, R(0.5, 4)), ZEROED),
     (P(0.5, All([L(1.0), G(1.0)])), ADDED),
 ]
@@ -149,6 +158,18 @@ def test_a_replaced_record_moves_a_sum_twice_as_far() -> None:
     assert rdp.RdpAccountant(neighboring_relation=REPLACED).compose(G(2.0)).get_epsilon(1e-5) < ours / 2
 
 
+def test_a_replaced_record_on_a_sample_beside_theirs() -> None:
+    for rate, sigma, count in ((0.1, 1.0, 1), (0.01, 1.0, 1000), (0.9, 3.0, 10)):
+        lower, upper = za.Accountant(REPLACED).compose(P(rate, G(sigma)), count).get_epsilon_bounds(1e-5)
+        their = pld.PLDAccountant(REPLACED).compose(P(rate, G(sigma)), count).get_epsilon(1e-5)
+        assert upper - lower < 1e-9
+        assert upper <= their <= upper * (1 + 1e-5)
+    several = P(0.1, All([G(2.0)] * 4))  # four on one sample are one of half the noise
+    assert za.plan(several, relation=REPLACED) == za.plan(P(0.1, G(1.0)), relation=REPLACED)
+    everywhere = za.Accountant(REPLACED).compose(P(1.0, G(2.0)))
+    assert everywhere.plan == zcdp.Plan.sum_of(zcdp.Gaussian(sigma=2, sensitivity=2))
+
+
 def test_epsilon_and_delta_compose_as_a_coin_that_tells_all() -> None:
     """Against all outcomes of two uses: each is bottom (all told), yes or no."""
     epsilon, delta = 0.5, 0.01
@@ -172,6 +193,37 @@ def test_discrete_gaussian_noise_of_versions_to_come() -> None:
         zcdp.DiscreteGaussian(sigma=2, sensitivity=3)
     )
     assert za.plan(DiscreteGaussianDpEvent(2.0, 1.5)) == zcdp.Plan.sum_of(RhoAlone(rho="9/32"))
+
+
+def test_a_mixture_whose_probabilities_are_floats() -> None:
+    """What is missing from a sum of 1 moves farthest, what is too much is taken where it moves least."""
+    for chances in ([0.2, 0.6, 0.2], [0.33, 0.34, 0.33], [0.1, 0.2, 0.7], [0.5, 1e-17, 0.5]):
+        [(part, count)] = za.plan(Mix(2.0, [0.0, 1.0, 2.0], chances)).parts
+        exact = [Fraction(one) for one in chances]
+        assert count == 1
+        assert sum(probability for _, probability in part.moves) == 1
+        for least in (1, 2):  # at least as likely to move so far, however the sum is made 1
+            tail = sum(probability for move, probability in part.moves if move >= least)
+            assert tail >= sum(exact[least:]) / sum(exact)
+            assert tail <= sum(exact[least:]) + Fraction(1, 2**50)
+    assert za.Accountant().compose(Mix(1.0, [0.0], [1.0])).plan is None
+    assert za.Accountant().compose(Mix(0.0, [0.0, 1.0], [1.0, 0.0])).plan is None
+
+
+def test_a_mixture_and_truncated_samples_beside_theirs() -> None:
+    event = Mix(2.0, [0.0, 1.0, 3.0], [0.7, 0.2, 0.1])
+    lower, ours = za.Accountant().compose(event, 3).get_epsilon_bounds(1e-6)
+    assert ours - lower < 1e-9
+    assert ours == pytest.approx(pld.PLDAccountant().compose(event, 3).get_epsilon(1e-6), rel=1e-5)
+    plain = za.Accountant().compose(P(0.01, G(1.0)), 100).get_epsilon(1e-6)
+    assert za.Accountant().compose(Cut(1000, 0.01, 1000, 1.0), 100).get_epsilon(1e-6) == plain
+    cut = Cut(1000, 0.01, 25, 1.0)
+    theirs_cut = pld.PLDAccountant().compose(cut, 100).get_epsilon(1e-6)
+    assert plain < za.Accountant().compose(cut, 100).get_epsilon(1e-6) < theirs_cut * 1.05
+    assert za.plan(Cut(10, 1.0, 3, 2.0)) == zcdp.Plan.sum_of(zcdp.Gaussian(sigma=2, sensitivity=2))
+    for nothing in (Cut(0, 0.5, 3, 1.0), Cut(5, 0.0, 3, 1.0), Cut(5, 0.5, 0, 0.0)):
+        assert za.Accountant().compose(nothing).plan is None
+    assert za.Accountant().compose(Cut(5, 0.5, 3, 0.0)).get_delta(1.0) == 1
 
 
 def test_nothing_and_everything() -> None:
@@ -210,6 +262,21 @@ def test_true_positive_rates_of_laws_with_a_known_best_test() -> None:
     assert few.get_true_positive_rates(0.1, deltas=[0.0]) == 1.0
     with pytest.raises(ValueError, match="must lie in"):
         few.get_true_positive_rates(1.5)
+
+
+def test_the_lines_of_a_guarantee_are_rounded_up() -> None:
+    """Against e^epsilon to sixty digits: the slope, and the height at a false positive rate of 0 and of 1."""
+    rng = random.Random(5)
+    with localcontext() as context:
+        context.prec = 60
+        for _ in range(50):
+            epsilon, delta = rng.uniform(0, 30), rng.random()
+            for sign in (1, -1):
+                start, slope = line(sign, (epsilon, delta))
+                power = Fraction((sign * Decimal(epsilon)).exp())
+                flat = Fraction(delta) if sign > 0 else 1 - power * (1 - Fraction(delta))
+                assert power < slope < power * (1 + Fraction(1, 2**50))
+                assert flat <= start < flat + Fraction(1, 2**50)
 
 
 def test_true_positive_rates_hold_for_both_orders_of_a_sample() -> None:

@@ -284,7 +284,7 @@ mechanism = "ExponentialMechanism(epsilon=1)"
 
 TOP = [
     "zcdp", "python", "python_flint", "date", "title", "description", "author", "dataset", "unit",
-    "source", "inputs", "delta", "budget", "queries", "total", "curve", "theorems",
+    "source", "inputs", "delta", "budget", "queries", "total", "curve", "theorems", "derived",
 ]  # fmt: skip
 QUERY_FIELDS = {
     "name", "mechanism", "count", "note", "rho", "rho_one", "rho_bounds_one", "rho_order", "is_tight",

@@ -14,7 +14,8 @@ import pytest
 from zcdp.errors import BadValue
 from zcdp.plans.plan_file import read_plan
 from zcdp.release.bounding import exact_table
-from zcdp.release.expressions import source_of, uses
+from zcdp.release.expressions import quotient, source_of, uses
+from zcdp.release.frame_engines import engine_of, narwhals
 
 TRUE: dict[str, Any] = {"==": eq, "!=": ne, "<": lt, "<=": le, ">": gt, ">=": ge}
 
@@ -246,11 +247,41 @@ mechanism = "DiscreteGaussian(sigma=2)"
 """
     tables = read_plan("plan.toml", text).tables
     assert tables is not None
-    assert uses(tables) == {
-        "who": {"person", "text"},
-        "years": {"number"},
-        "region": {"text"},
-        "seen": {"date"},
-        "pay": {"number"},
-        "ok": {"boolean"},
+    assert uses(tables)[0] == ("who", "person")
+    assert set(uses(tables)) == {
+        ("who", "person"),
+        ("who", "text"),
+        ("years", "number"),
+        ("region", "text"),
+        ("seen", "date"),
+        ("pay", "number"),
+        ("ok", "boolean"),
     }
+
+
+@pytest.mark.parametrize("engine", ["polars", "duckdb", "pandas"])
+@pytest.mark.parametrize("rows", [1, 2, 300])
+def test_a_quotient_is_rounded_alike_however_many_rows_there_are(engine: str, rows: int) -> None:
+    """49 times the double next to 1/49 is below 1: an engine that multiplies puts 49 into the bin of 48."""
+    for divisor in (3, 10, 49, 98, 103, 400, 64):
+        values = [float(divisor * n + more) for n in range(1, 60) for more in (0, -1, 0.3)][:rows]
+        frame = pl.DataFrame({"x": values[-rows:] if rows > 2 else [float(49 * rows)] * rows})
+        data: Any = {"duckdb": frame.to_arrow, "pandas": frame.to_pandas}.get(engine, lambda one=frame: one)()
+        kind, native = engine_of(data)
+        made = narwhals().from_native(native).lazy().select(quotient(narwhals().col("x"), divisor).alias("y"))
+        assert [one for (one,) in kind.rows(made)] == [one / divisor for one in frame["x"]]
+
+
+@pytest.mark.parametrize("engine", ["polars", "duckdb", "pandas"])
+@pytest.mark.parametrize("kind", [pl.Int64, pl.Float64])
+def test_a_value_at_an_edge_is_in_its_bin_alone_and_among_others(engine: str, kind: Any) -> None:
+    text = '[data]\nunit = "row"\n[domain]\nx = { from = 0, to = 980, step = 49 }\n[[query]]\nname = "a"\n'
+    text += 'measure = "count"\nby = ["x"]\nmechanism = "DiscreteGaussian(sigma=2)"\n'
+    tables = read_plan("plan.toml", text).tables
+    assert tables is not None
+    for values in ([49], [49, 98], [49 * n for n in range(20)]):
+        frame = pl.DataFrame({"x": pl.Series(values, dtype=kind)})
+        data: Any = {"duckdb": frame.to_arrow, "pandas": frame.to_pandas}.get(engine, lambda one=frame: one)()
+        with source_of(data, tables) as source:
+            found = exact_table(source, tables, tables.queries[0], 5).counts
+        assert found == [values.count(49 * n) for n in range(20)]

@@ -3,11 +3,16 @@
 from __future__ import annotations
 
 from collections import Counter
+from pathlib import Path
 from typing import Any
 
 import polars as pl
 from release import test_nested_lists as nested
 from release.adversary import cases
+from release.derived_by_hand import images
+from release.derived_by_hand import people as table_of_odd_values
+from release.test_derivation import computed as derived
+from release.test_derivation import declared, differing
 from release.test_fairness import CELLS, PEOPLE, SHARED, assert_fair, counted, everybody
 from release.test_remove_each_person import moved_too_far, tables_of
 from release.test_same_integers import PLAN, by_hand, computed, people
@@ -64,3 +69,9 @@ def test_a_lazy_frame_is_computed_once_for_each_table(spark: Any, monkeypatch: A
     made = release(plan, frame, ledger=None)
     assert [table.rows for table in made.tables.values()] == [table.rows for table in made.tables.values()]
     assert len(asked) == len(made.tables) == 6
+
+
+def test_derived_columns_are_those_of_the_definition(spark: Any, tmp_path: Path) -> None:
+    frame = table_of_odd_values(3, 120)
+    found = derived(on(spark, frame), declared(tmp_path))
+    assert differing(found, images(frame)) == []

@@ -17,6 +17,7 @@ from text.test_numbers import read
 
 import zcdp as library
 from zcdp.cli import main
+from zcdp.plans.plan_file import read_plan
 from zcdp.report.account_report import statement
 
 ROOT = Path(__file__).parents[2]
@@ -444,3 +445,10 @@ def test_loose_queries_are_named_and_many_are_counted() -> None:
 def test_where_nothing_can_be_compared_it_says_so() -> None:
     assert "nothing to compare with" in saved(usual={}, elsewhere=[])
     assert "nothing to compare with" not in saved(usual={}, elsewhere=[{"name": "rdp", "epsilon": 9.0}])
+
+
+def test_derived_columns_are_told_in_words() -> None:
+    text = '[data]\nunit = "row"\n[derive]\nhourly = { quotient = ["wage", "<b>"] }\n[[query]]\nname = "a"\n'
+    text += 'measure = "count"\nwhere = [["hourly", ">", 9]]\nmechanism = "DiscreteGaussian(sigma=2)"\n'
+    page = render(library.account(read_plan("plan.toml", text), curve=False).to_dict())
+    assert "<dt>hourly</dt><dd>wage / &lt;b&gt;</dd>" in page

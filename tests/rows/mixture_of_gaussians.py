@@ -22,20 +22,20 @@ EXAMPLES = (
 BINS, REACH = 400, 12.0
 
 
+def masses(edges: np.ndarray, middle: float, sigma: float) -> np.ndarray:
+    """The normal law of each bin, the two beyond the edges included; each from the side on which nothing cancels."""
+    x = (edges - middle) / (sigma * sqrt(2))
+    upper = np.array([erfc(t) / 2 for t in x])
+    lower = np.array([erfc(-t) / 2 for t in x])
+    inside = np.where(x[:-1] > 0, upper[:-1] - upper[1:], lower[1:] - lower[:-1])
+    return np.concatenate([[lower[0]], inside, [upper[-1]]])
+
+
 def mixed(moves: list[tuple[float, float]], sigma: float) -> Pair:
     """Normal laws at the moves, with their chances, against one at 0: the loss grows along the line."""
     edges = np.linspace(-REACH * sigma, max(m for m, _ in moves) + REACH * sigma, BINS + 1)
-
-    def masses(middle: float) -> np.ndarray:
-        x = (edges - middle) / (sigma * sqrt(2))
-        upper = np.array([erfc(t) / 2 for t in x])
-        lower = np.array([erfc(-t) / 2 for t in x])
-        # each bin from the side on which nothing cancels
-        inside = np.where(x[:-1] > 0, upper[:-1] - upper[1:], lower[1:] - lower[:-1])
-        return np.concatenate([[lower[0]], inside, [upper[-1]]])
-
-    q = masses(0.0)
-    p = np.asarray(sum(chance * masses(move) for move, chance in moves))
+    q = masses(edges, 0.0, sigma)
+    p = np.asarray(sum(chance * masses(edges, move, sigma) for move, chance in moves))
     logs = [np.log(chance) + (move * edges - move**2 / 2) / sigma**2 for move, chance in moves]
     losses = np.logaddexp.reduce(logs)
     ends = np.log(p[[0, -1]]) - np.log(q[[0, -1]])

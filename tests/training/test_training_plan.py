@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import json
 import pickle
+import runpy
 from fractions import Fraction
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -121,6 +123,16 @@ def test_a_long_schedule_is_calibrated() -> None:
     )
     run = Training(noise_multiplier=z, sampling=Poisson("256/60000"), schedule=schedule)
     assert 3 * (1 - 1e-5) < run.epsilon_at(delta="1e-5") <= 3
+
+
+def test_the_loop_in_jax_plans_what_it_says(capsys: pytest.CaptureFixture[str]) -> None:
+    """Its account needs zcdp only; what other packages are asked is left out here."""
+    loop = runpy.run_path(str(Path(__file__).parents[2] / "examples" / "jax_loop.py"))
+    loop["main"].__globals__["find_spec"] = lambda name: None
+    loop["main"]()
+    shown = capsys.readouterr().out
+    assert "moves the sum of clipped gradients by up to C" in shown
+    assert "epsilon 2.000000 at delta 1e-5" in shown
 
 
 @pytest.mark.parametrize(

@@ -41,6 +41,7 @@ __all__ = [
     "BudgetUse",
     "Charge",
     "Citation",
+    "DerivedColumn",
     "Point",
     "QueryCost",
     "Route",
@@ -171,6 +172,15 @@ class Citation:
     path: str
 
 
+@dataclass(frozen=True)
+class DerivedColumn:
+    """A column that the plan derives from each row, or from one person's rows, before anything is counted."""
+
+    name: str
+    words: str
+    """What is computed, as a reader writes it: wage / hours."""
+
+
 @spoken_class
 @dataclass(frozen=True)
 class Account:
@@ -200,6 +210,8 @@ class Account:
     total: TotalCost
     curve: tuple[Point, ...] = field(repr=False)
     theorems: tuple[Citation, ...] = field(repr=False)
+    derived: tuple[DerivedColumn, ...] = field(default=(), repr=False)
+    """The columns that the plan derives, as [lookup] and [derive] declare them."""
 
     def to_dict(self) -> dict[str, Any]:
         """The account as data for JSON: infinity is the text "inf", tuples are lists."""
@@ -443,6 +455,8 @@ def account(
     progress(0.3, "composing")
     total = total_of(whole, at, full)
     names = {name for part, _ in whole.parts for name in _theorems(part)} | total.theorems
+    derived = plan.tables.derived.values() if plan.tables else ()
+    names |= {"derived-columns"} if derived else set()
     made = Account(
         **_versions(),
         date=_today(),
@@ -459,6 +473,7 @@ def account(
         total=_total(total, at, relation),
         curve=tuple(Point(*point) for point in curve_points(whole, total, at, progress)) if curve else (),
         theorems=cited(names),
+        derived=tuple(DerivedColumn(one.name, one.words()) for one in derived),
     )
     progress(1.0, "done")
     return made

@@ -243,6 +243,9 @@ def _print(facts: Account, *, everything: bool) -> None:
         line(dim(text))
     line()
     _queries(facts.queries, everything=everything)
+    for one in facts.derived:
+        for text in wrap(f"{one.name}: {one.words}", width()):
+            line(dim(text))
     line()
     _total(facts)
     if facts.budget:

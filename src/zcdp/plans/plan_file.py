@@ -28,8 +28,17 @@ from zcdp.numeric.exact import integer, positive_rational, probability, rational
 from zcdp.plans.plan_text import FREE, PlanError, parse, parse_open
 from zcdp.privacy.curve import Curve, Plan
 from zcdp.privacy.relation import Relation
-from zcdp.tables.declaration import Declaration, check_cells, check_vintage, read_data, read_domains
+from zcdp.tables.declaration import (
+    Declaration,
+    check_cells,
+    check_vintage,
+    read_data,
+    read_domains,
+    read_lookups,
+)
+from zcdp.tables.derived_columns import Derived, read_derived
 from zcdp.tables.domain import DeclarationError
+from zcdp.tables.lookup_tables import read_lookup
 from zcdp.tables.table_query import Statistic, TableQuery, read_query
 from zcdp.tables.totals import Together, check_alike, sets
 from zcdp.text.names import printable
@@ -312,12 +321,16 @@ class TableReader(ABC):
             declared = read_data(data["data"])
         with self._declared("domain"):
             domains = read_domains(data.get("domain", {}), Path(self.source).parent)
+        derived = self._derived(data, declared.unit)
         tables: list[TableQuery] = []
         entries: list[Entry] = []
         for n, query in enumerate(queries):
             with self._declared("query", n):
                 tables.append(read_query(query, domains, declared.unit))
                 check_vintage(declared.vintage, tables[-1])
+                for column, kind in tables[-1].columns:
+                    if column in derived:
+                        derived[column].check_kind(kind)
         together = tuple(self._together(tables))
         margins = {query.name: query for one in together for query in one.queries}
         tables = [margins.get(query.name, query) for query in tables]
@@ -328,8 +341,22 @@ class TableReader(ABC):
             check_cells(tuple(tables))
         written = json.dumps(data, sort_keys=True, default=str).encode()
         digest = hashlib.sha256(written).hexdigest()
-        made = replace(declared, domains=domains, queries=tuple(tables), digest=digest, together=together)
+        made = replace(
+            declared, domains=domains, queries=tuple(tables), digest=digest, together=together, derived=derived
+        )
         return made, tuple(entries)
+
+    def _derived(self, data: dict[str, Any], unit: str) -> dict[str, Derived]:
+        """The columns that [lookup] and [derive] add to the data."""
+        folder = Path(self.source).parent
+        with self._declared("lookup"):
+            given = read_lookups(data.get("lookup", {}))
+        lookups = []
+        for name, one in given.items():
+            with self._declared(f"lookup.{name}"):
+                lookups.append(read_lookup(name, one, folder))
+        with self._declared("derive"):
+            return read_derived(data.get("derive", {}), lookups, unit)
 
     def _together(self, tables: list[TableQuery]) -> Iterator[Together]:
         """The sets of tables that must add up; an error points at the later table in the file."""
@@ -362,7 +389,7 @@ class TableReader(ABC):
 
 Number = TypeVar("Number")
 FIELDS = ("title", "description", "author", "dataset", "unit", "neighbours", "delta", "budget", "collection", "query")
-TABLE_FIELDS = ("data", "domain")
+TABLE_FIELDS = ("data", "domain", "lookup", "derive")
 TEXT_FIELDS = ("title", "description", "author", "dataset", "unit")
 NEIGHBOURS = {"add_remove": "add_remove", "add-remove": "add_remove", "replace": "replace"}
 BUDGET_FIELDS = ("rho", "epsilon", "delta")

@@ -11,13 +11,13 @@ from dataclasses import dataclass
 from math import prod
 from typing import Any
 
-from zcdp.release.expressions import Source, amount, between, condition, every, key, listed
+from zcdp.release.expressions import Source, amount, between, condition, every, key, listed, quotient
 from zcdp.release.frame_engines import narwhals
 from zcdp.tables.clipped_sums import LIMB, Amount
 from zcdp.tables.declaration import Declaration
 from zcdp.tables.table_query import TableQuery
 
-__all__ = ["Exact", "cells", "exact_table"]
+__all__ = ["Exact", "cells", "exact_table", "joined_parts", "split_parts"]
 
 
 PERSON, CELL, OUTER = "zcdp_person", "zcdp_cell", "zcdp_outer"
@@ -108,13 +108,25 @@ def _parts(frame: Any, one: Amount) -> Any:
     value = nw.col(AMOUNT)
     if one.limbs == 1:
         return frame.with_columns(value.alias(LOW))
+    high, low = split_parts(value)
+    return frame.with_columns(high.alias(HIGH), low.alias(LOW))
+
+
+def split_parts(value: Any) -> tuple[Any, Any]:
+    """Two parts of an integer of 53 bits: value = high * LIMB + low. Sums of either stay within 64 bits."""
     high = _quotient(value, LIMB)
-    return frame.with_columns(high.alias(HIGH), (value - high * LIMB).alias(LOW))
+    return high, value - high * LIMB
+
+
+def joined_parts(high: Any, low: Any) -> Any:
+    """high * LIMB + low of two sums of parts; beyond 2^54 in size it is another number beyond 2^54."""
+    carry = _quotient(low, LIMB)
+    return between(high + carry, -(2**29), 2**29) * LIMB + (low - carry * LIMB)
 
 
 def _quotient(value: Any, divisor: int) -> Any:
-    """About floor(value/divisor), computed in doubles; callers take the remainder from it, so that no error arises."""
-    return (value / divisor).floor().cast(narwhals().Int64)
+    """floor(value/divisor) in doubles: exact below 2^53, else about that, and callers take the remainder from it."""
+    return quotient(value, divisor).floor().cast(narwhals().Int64)
 
 
 def _total(one: Amount) -> Any:
@@ -123,9 +135,7 @@ def _total(one: Amount) -> Any:
     low = nw.col(LOW).cast(nw.Int64)
     if one.limbs == 1:
         return between(low, one.low, one.high)
-    carry = _quotient(low, LIMB)
-    high = between(nw.col(HIGH).cast(nw.Int64) + carry, -(2**29), 2**29)
-    return between(high * LIMB + (low - carry * LIMB), one.low, one.high)
+    return between(joined_parts(nw.col(HIGH).cast(nw.Int64), low), one.low, one.high)
 
 
 # The exact table: an integer for every declared cell. It must never be published without noise.

@@ -19,11 +19,24 @@ from zcdp.release.frame_engines import FORMS, DuckDB, Engine, engine_of, narwhal
 from zcdp.release.reading import Use
 from zcdp.tables.clipped_sums import Amount
 from zcdp.tables.declaration import Declaration
+from zcdp.tables.derived_columns import Asked, Derived, needed_columns
 from zcdp.tables.domain import Bins, Dates, Domain, Keys
 from zcdp.tables.nested import Coarser, Nested
-from zcdp.tables.table_query import Condition, TableQuery
+from zcdp.tables.table_query import Condition
 
-__all__ = ["Source", "amount", "between", "condition", "every", "key", "listed", "source_of", "uses"]
+__all__ = [
+    "Source",
+    "amount",
+    "between",
+    "condition",
+    "every",
+    "key",
+    "listed",
+    "quotient",
+    "source_of",
+    "steps",
+    "uses",
+]
 
 
 SAID = {
@@ -51,22 +64,42 @@ class Source:
     For each use of a column there are two expressions without nulls: whether the row has a value, and the value.
     """
 
-    def __init__(self, engine: Engine, native: Any, kinds: Mapping[str, set[str]], *, typed: bool = False) -> None:
-        self.engine, self._native = engine, native
-        asked = [(column, kind) for column, found in kinds.items() for kind in sorted(found)]
-        types = {} if typed else engine.types(native, list(kinds))
+    def __init__(
+        self, engine: Engine, native: Any, declaration: Declaration, asked: Iterable[Asked], *, typed: bool = False
+    ) -> None:
+        self.engine, self._native, self._derived = engine, native, declaration.derived
+        read, made = needed_columns(self._derived, asked)
+        types = {} if typed else engine.types(native, list(dict.fromkeys(column for column, _ in read)))
+        _refuse_shadows(self._derived, types)
         self._uses = {
             (column, kind): Use(n, text_column(column, kind), kind, FORMS[kind])
             if typed
             else Use(n, column, kind, self._form(types, column, kind))
-            for n, (column, kind) in enumerate(asked)
+            for n, (column, kind) in enumerate(read)
         }
+        self._read = list(self._uses.values())
+        for n, (column, kind) in enumerate(made, len(read)):
+            form = "integer" if kind == "number" and self._derived[column].rule.kind == "integer" else "float"
+            self._uses[column, kind] = Use(n, column, kind, form)
+        self._made = made
+        self._person = declaration.person
+
+    @property
+    def person(self) -> Use:
+        """The use of the column that names persons."""
+        assert self._person is not None
+        return self._uses[self._person, "person"]
 
     @cached_property
     def frame(self) -> Any:
         """The lazy frame of the values that the plan uses; data in memory is converted on first access."""
+        from zcdp.release.derivation import with_derived
+
         native = self._native() if callable(self._native) else self._native
-        return narwhals().from_native(self.engine.read(native, list(self._uses.values()))).lazy()
+        frame = narwhals().from_native(self.engine.read(native, self._read)).lazy()
+        for column, kind in self._made:
+            frame = with_derived(self, frame, self._derived[column], self._uses[column, kind])
+        return frame
 
     def _form(self, types: Mapping[str, Any], column: str, kind: str) -> str:
         """The form of a column, from its type alone; a column that cannot be read as this kind of value is refused."""
@@ -117,40 +150,36 @@ def _form(dtype: Any) -> str:
     return named.get(dtype.base_type(), "float" if dtype.is_float() else "")
 
 
-def uses(declaration: Declaration) -> dict[str, set[str]]:
-    """The columns that a plan names, each with the kinds of value it is read as."""
-    found: dict[str, set[str]] = {}
-    if declaration.person is not None:
-        found.setdefault(declaration.person, set()).add("person")
-    for column, kind in (pair for query in declaration.queries for pair in _asked(query)):
-        found.setdefault(column, set()).add(kind)
-    return found
+def _refuse_shadows(derived: Mapping[str, Derived], columns: Iterable[str]) -> None:
+    """Refuse a derived column with the name of a column of the data: it would not be clear which one is meant."""
+    for name in columns:
+        if name in derived:
+            raise BadValue(f"column {name!r} is in the data, and the plan derives one of this name: rename the latter")
 
 
-def _asked(query: TableQuery) -> Iterable[tuple[str, str]]:
-    """Pairs (column, kind of value) that a query reads."""
-    for domain in query.domains:
-        if isinstance(domain, Bins | Dates):
-            yield domain.column, domain.kind
-        else:
-            yield from ((one.column, one.kind) for one in domain.lookups)
-    for condition in query.where:
-        yield condition.column, condition.kind
-    if query.amount is not None:
-        yield query.amount.column, "number"
+def uses(declaration: Declaration) -> list[Asked]:
+    """The columns that a plan names, each with the kinds of value it is read as; derived ones are among them."""
+    found = [] if declaration.person is None else [(declaration.person, "person")]
+    found += sorted({pair for query in declaration.queries for pair in query.columns})
+    return list(dict.fromkeys(found))
 
 
 @contextmanager
 def source_of(data: Any, declaration: Declaration) -> Iterator[Source]:
     """The data of a release with all columns that its plan names, from a path, or from a frame in its own engine."""
-    kinds = uses(declaration)
+    asked = uses(declaration)
     if isinstance(data, str | Path):
+        kinds: dict[str, set[str]] = {}
+        for column, kind in needed_columns(declaration.derived, asked)[0]:
+            kinds.setdefault(column, set()).add(kind)
         with opened(Path(data), kinds) as relation:
             typed = str(data).lower().removesuffix(".gz").endswith(".csv")
-            yield Source(DuckDB(), relation, kinds, typed=typed)
+            if typed:
+                _refuse_shadows(declaration.derived, relation.names)
+            yield Source(DuckDB(), relation, declaration, asked, typed=typed)
         return
     engine, native = engine_of(data)
-    yield Source(engine, native, kinds)
+    yield Source(engine, native, declaration, asked)
 
 
 # A plan's conditions, keys and amounts as narwhals expressions, each defined for every value of every row: an engine
@@ -272,7 +301,7 @@ def _interval(there: Any, number: Any, start: int, step: int, size: int, *, clip
     end = start + size * step
     inside = there if clip else there & (number >= start) & (number < end)
     above = _less(between(number, start, end - 1), start)
-    return [inside], above if step == 1 else (above / step).floor().cast(narwhals().Int32)
+    return [inside], above if step == 1 else quotient(above, step).floor().cast(narwhals().Int32)
 
 
 def _bin(source: Source, bins: Bins) -> tuple[list[Any], Any]:
@@ -283,7 +312,7 @@ def _bin(source: Source, bins: Bins) -> tuple[list[Any], Any]:
     there, column = source.column(bins.column, "number")
     start, end = float(bins.start), float(bins.end)
     inside = there if bins.clip else there & (column >= start) & (column < end)
-    place = _steps(_less(between(column, start, end), start), bins.step).floor().cast(nw.Int32)
+    place = steps(_less(between(column, start, end), start), bins.step).floor().cast(nw.Int32)
     return [inside], between(place, 0, bins.bins - 1)
 
 
@@ -299,7 +328,7 @@ def amount(source: Source, one: Amount, low: int, high: int) -> tuple[Any, Any]:
     nw = narwhals()
     there, column = source.column(one.column, "number")
     near = between(column, float(low * one.grid), float(high * one.grid))
-    step = (_steps(near, one.grid) + 0.5).floor().cast(nw.Int64)
+    step = (steps(near, one.grid) + 0.5).floor().cast(nw.Int64)
     return there, step if one.reach <= 2**48 else between(step, low, high)
 
 
@@ -308,7 +337,19 @@ def between(number: Any, low: float, high: float) -> Any:
     return number.clip(low, high)
 
 
-def _steps(number: Any, step: Fraction) -> Any:
+def steps(number: Any, step: Fraction) -> Any:
     """number/step in doubles, by the same two operations in every engine, so that all engines agree."""
     scaled = number if step.denominator == 1 else number * float(step.denominator)
-    return scaled if step.numerator == 1 else scaled / float(step.numerator)
+    return scaled if step.numerator == 1 else quotient(scaled, step.numerator)
+
+
+def quotient(number: Any, divisor: Any) -> Any:
+    """number/divisor in doubles, rounded as IEEE 754 says, in every engine, for numbers that are finite.
+
+    Polars multiplies by the reciprocal of a constant divisor, which is off in the last digit (49/49 is below 1), and
+    divides where a table has one row. So the divisor is made a column, unless its reciprocal is exact.
+    """
+    if isinstance(divisor, int) and divisor & (divisor - 1) == 0:
+        return number / divisor
+    double = number.cast(narwhals().Float64)
+    return double / (double * 0.0 + divisor)

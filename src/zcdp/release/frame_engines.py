@@ -15,6 +15,7 @@ from importlib import import_module
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
+from unicodedata import normalize
 
 from zcdp.errors import BadType, BadValue, MissingExtra
 from zcdp.release.reading import Use, is_text, read_duckdb, read_pandas, read_polars, read_spark
@@ -25,6 +26,7 @@ __all__ = [
     "Engine",
     "connected",
     "engine_of",
+    "fold_text",
     "narwhals",
     "needed",
     "opened",
@@ -52,6 +54,10 @@ They rely on statistics of a file, which ignore NaN and are whatever its writer 
 computed from the row. Relations on a user's connection are read in a way that is safe with these optimizers too.
 """
 PLACE, HASH = "zcdp_place", "zcdp_hash"
+BLANKS = " \t\n\r\u00a0\u2007\u202f\u3000"
+"""What `trim` takes away at both ends of a text."""
+ONE_LETTER = {"\u0130": "i", "\u03a3": "\u03c3", "\u03c2": "\u03c3"}
+"""Letters that engines lower in different ways: I with a dot, and sigma, whose small form depends on its place."""
 
 
 def narwhals() -> Any:
@@ -93,8 +99,23 @@ def connected(**settings: Any) -> Any:
     return connection
 
 
+def fold_text(text: str, ways: Sequence[str]) -> str:
+    """A text in one spelling: `nfc`, `case`, `trim`, in this order; the same in every engine.
+
+    >>> fold_text(" M\u00dcLLER \u00d3A\u03a3", ("case", "trim"))
+    'm\u00fcller \u00f3a\u03c3'
+    """
+    if "nfc" in ways:
+        text = normalize("NFC", text)
+    if "case" in ways:
+        for one, other in ONE_LETTER.items():
+            text = text.replace(one, other)
+        text = text.lower()
+    return text.strip(BLANKS) if "trim" in ways else text
+
+
 class Engine(ABC):
-    """What narwhals does not express: values without nulls, index in a list, first rows of groups, fetching rows."""
+    """What narwhals does not express: values without nulls, index in a list, folded texts, first rows of groups."""
 
     name: str
 
@@ -108,6 +129,17 @@ class Engine(ABC):
 
         The values are texts or integers.
         """
+
+    @abstractmethod
+    def taken(self, frame: Any, place: str, values: Sequence[Any], name: str) -> Any:
+        """The frame with a further column `name`: of these texts, integers, doubles or booleans that of index `place`.
+
+        It is not null; for an index of -1 it is any of them.
+        """
+
+    @abstractmethod
+    def folded(self, frame: Any, column: str, ways: Sequence[str], name: str) -> Any:
+        """The frame with a further column `name`: the texts of `column` as `fold_text` gives them."""
 
     @abstractmethod
     def keep(self, frame: Any, within: Sequence[str], rank_by: str, most: int, salt: int) -> Any:
@@ -145,6 +177,25 @@ class DuckDB(Engine):
         relation = frame.to_native().project(f"*, COALESCE({place}, -1) AS {quoted(name)}")
         return narwhals().from_native(relation)
 
+    def taken(self, frame: Any, place: str, values: Sequence[Any], name: str) -> Any:
+        kind = {str: "VARCHAR", bool: "BOOLEAN", int: "BIGINT", float: "DOUBLE"}[type(values[0])]
+        # numbers are written as texts: a decimal would become a double by way of another type
+        listed = ", ".join(literal(str(value)) for value in values)
+        entry = f"list_extract([{listed}]::{kind}[], greatest({quoted(place)}, 0) + 1)"
+        return narwhals().from_native(frame.to_native().project(f"*, {entry} AS {quoted(name)}"))
+
+    def folded(self, frame: Any, column: str, ways: Sequence[str], name: str) -> Any:
+        text = quoted(column)
+        if "nfc" in ways:
+            text = f"nfc_normalize({text})"
+        if "case" in ways:
+            for one, other in ONE_LETTER.items():
+                text = f"replace({text}, {literal(one)}, {literal(other)})"
+            text = f"lower({text})"
+        if "trim" in ways:
+            text = f"trim({text}, {literal(BLANKS)})"
+        return narwhals().from_native(frame.to_native().project(f"*, {text} AS {quoted(name)}"))
+
     def keep(self, frame: Any, within: Sequence[str], rank_by: str, most: int, salt: int) -> Any:
         groups, key = ", ".join(map(quoted, within)), quoted(rank_by)
         # DuckDB combines the hashes of several values by XOR, which favours the same keys in every group: hash again
@@ -173,6 +224,26 @@ class Polars(Engine):
             listed, pl.Series(cells, dtype=pl.Int64), default=-1, return_dtype=pl.Int64
         )
         return narwhals().from_native(frame.to_native().lazy().with_columns(place.alias(name)))
+
+    def taken(self, frame: Any, place: str, values: Sequence[Any], name: str) -> Any:
+        pl = import_module("polars")
+        kind = {str: pl.String, bool: pl.Boolean, int: pl.Int64, float: pl.Float64}[type(values[0])]
+        entry = pl.col(place).replace_strict(
+            range(len(values)), pl.Series(values, dtype=kind), default=pl.lit(values[0], kind), return_dtype=kind
+        )
+        return narwhals().from_native(frame.to_native().lazy().with_columns(entry.alias(name)))
+
+    def folded(self, frame: Any, column: str, ways: Sequence[str], name: str) -> Any:
+        text = import_module("polars").col(column)
+        if "nfc" in ways:
+            text = text.str.normalize("NFC")
+        if "case" in ways:
+            for one, other in ONE_LETTER.items():
+                text = text.str.replace_all(one, other, literal=True)
+            text = text.str.to_lowercase()
+        if "trim" in ways:
+            text = text.str.strip_chars(BLANKS)
+        return narwhals().from_native(frame.to_native().lazy().with_columns(text.alias(name)))
 
     def keep(self, frame: Any, within: Sequence[str], rank_by: str, most: int, salt: int) -> Any:
         pl = import_module("polars")
@@ -212,6 +283,23 @@ class Pandas(Engine):
         found = import_module("numpy").array([*cells, -1])[listed.get_indexer(native[column])]  # -1 is the last
         return narwhals().from_native(native.assign(**{name: found})).lazy()
 
+    def taken(self, frame: Any, place: str, values: Sequence[Any], name: str) -> Any:
+        import numpy as np
+
+        native = frame.to_native()
+        listed = np.array(values, dtype=object if isinstance(values[0], str) else None)
+        taken = listed[np.maximum(native[place].to_numpy(), 0)]
+        pandas: Any = import_module("pandas")
+        made = pandas.Series(taken, index=native.index, dtype=taken.dtype)
+        return narwhals().from_native(native.assign(**{name: made})).lazy()
+
+    def folded(self, frame: Any, column: str, ways: Sequence[str], name: str) -> Any:
+        native = frame.to_native()
+        pandas: Any = import_module("pandas")
+        texts = [fold_text(one, ways) for one in native[column]]
+        made = pandas.Series(texts, index=native.index, dtype=object)
+        return narwhals().from_native(native.assign(**{name: made})).lazy()
+
     def keep(self, frame: Any, within: Sequence[str], rank_by: str, most: int, salt: int) -> Any:
         native = frame.to_native()
         pandas: Any = import_module("pandas")
@@ -244,6 +332,22 @@ class Spark(Engine):
         joined = native.join(functions.broadcast(places), same, "left").drop(f"{name}_value")
         place = functions.coalesce(functions.col(name), functions.lit(-1))
         return narwhals().from_native(joined.withColumn(name, place))
+
+    def taken(self, frame: Any, place: str, values: Sequence[Any], name: str) -> Any:
+        functions = import_module("pyspark.sql.functions")
+        native = frame.to_native()
+        kind = {str: "string", bool: "boolean", int: "long", float: "double"}[type(values[0])]
+        rows = list(enumerate(values))
+        entries = native.sparkSession.createDataFrame(rows, f"{name}_place int, {name} {kind}")
+        joined = native.join(functions.broadcast(entries), native[place] == entries[f"{name}_place"], "left")
+        entry = functions.coalesce(functions.col(name), functions.lit(values[0]).cast(kind))
+        return narwhals().from_native(joined.drop(f"{name}_place").withColumn(name, entry))
+
+    def folded(self, frame: Any, column: str, ways: Sequence[str], name: str) -> Any:
+        functions = import_module("pyspark.sql.functions")
+        chosen = tuple(ways)
+        fold = functions.udf(lambda one: fold_text(one, chosen), "string")  # Java lowers letters in a way of its own
+        return narwhals().from_native(frame.to_native().withColumn(name, fold(functions.col(column))))
 
     def keep(self, frame: Any, within: Sequence[str], rank_by: str, most: int, salt: int) -> Any:
         functions, window = import_module("pyspark.sql.functions"), import_module("pyspark.sql.window").Window
@@ -355,6 +459,7 @@ class _Records:
             names = next(csv.reader(file), [])
         if len({name.lower() for name in names}) < len(names):
             raise BadValue(f"{path}: two columns have the same name, by letters of either case")
+        self.names = names
         missing = next((name for name in kinds if name not in names), None)
         if missing is not None:
             from zcdp.text.suggestions import unknown

@@ -18,7 +18,7 @@ import numpy as np
 
 from zcdp.text.sql import quoted
 
-__all__ = ["Use", "is_text", "read_duckdb", "read_pandas", "read_polars", "read_spark"]
+__all__ = ["ROW", "Use", "is_text", "read_duckdb", "read_pandas", "read_polars", "read_spark"]
 
 FAR = 2**62
 """Integers that do not fit 64 bits are clipped to this, which is beyond all keys, edges and clips (below 2^53)."""

@@ -272,8 +272,17 @@ def queries(account: Account) -> str:
         "queries",
         "What it was spent on",
         f'<table class="queries"><thead><tr>{head}</tr></thead>\n<tbody>\n{rows}</tbody><tfoot>{foot}</tfoot></table>\n'
-        f'<p class="soft">{note}</p>\n',
+        f'<p class="soft">{note}</p>\n{_derived(account)}',
     )
+
+
+def _derived(account: Account) -> str:
+    """The columns that the plan derives from each row, or from each person's rows; nothing if there are none."""
+    if not account.derived:
+        return ""
+    listed = "".join(f"<dt>{escape(one.name)}</dt><dd>{escape(one.words)}</dd>\n" for one in account.derived)
+    said = "Derived from each row alone, or from one person's rows alone, with no value where one is missing:"
+    return f"<p>{said}</p>\n<dl>\n{listed}</dl>\n"
 
 
 def _query(query: QueryCost, share: str, linked: set[str]) -> str:

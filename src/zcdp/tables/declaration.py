@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+from zcdp.tables.derived_columns import Derived
 from zcdp.tables.domain import DeclarationError, Domain, known_fields, text
 from zcdp.tables.nested import read_all
 from zcdp.tables.table_query import TableQuery
@@ -40,6 +41,8 @@ class Declaration:
     """The sets of tables that are adjusted to add up."""
     vintage: str | None = None
     key: str | None = None
+    derived: Mapping[str, Derived] = field(default_factory=dict, repr=False)
+    """The columns that are derived from each row, or from each person's rows, by name."""
 
     @property
     def person(self) -> str | None:
@@ -94,6 +97,13 @@ def read_domains(data: Any, folder: Path | None) -> dict[str, Domain]:
     if not isinstance(data, dict):
         raise DeclarationError("", "must be a table: [domain]")
     return read_all(data, folder)
+
+
+def read_lookups(data: Any) -> dict[str, Any]:
+    """The fields of each lookup table, by name."""
+    if not isinstance(data, dict) or not all(isinstance(one, dict) for one in data.values()):
+        raise DeclarationError("", "must be tables: [lookup.NAME]")
+    return data
 
 
 def check_cells(queries: tuple[TableQuery, ...]) -> None:

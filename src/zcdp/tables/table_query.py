@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from datetime import date
 from fractions import Fraction
@@ -20,6 +20,7 @@ __all__ = [
     "Statistic",
     "TableQuery",
     "always_has_a_key",
+    "read_condition",
     "read_query",
     "read_where",
 ]
@@ -55,26 +56,26 @@ def read_where(data: Any) -> tuple[Condition, ...]:
     """
     if not isinstance(data, list):
         raise DeclarationError("where", 'must be a list of conditions: [["age", ">=", 18]]')
-    return tuple(_condition(one) for one in data)
+    return tuple(read_condition(one, "where") for one in data)
 
 
-def _condition(data: Any) -> Condition:
+def read_condition(data: Any, field: str) -> Condition:
     """One condition, checked: a known operation, and values of one kind that it can compare."""
     if not isinstance(data, list) or len(data) != 3:
-        raise DeclarationError("where", 'a condition is ["column", "operation", value]')
-    column, operation, value = text(data[0], "where"), data[1], data[2]
+        raise DeclarationError(field, 'a condition is ["column", "operation", value]')
+    column, operation, value = text(data[0], field), data[1], data[2]
     if operation not in (*EQUAL, *COMPARISONS, *MEMBER):
-        raise DeclarationError("where", f"{operation!r} is none of {', '.join((*EQUAL, *COMPARISONS, *MEMBER))}")
+        raise DeclarationError(field, f"{operation!r} is none of {', '.join((*EQUAL, *COMPARISONS, *MEMBER))}")
     values = value if operation in MEMBER else [value]
     if not isinstance(values, list) or not 0 < len(values) <= MOST_LISTED:
-        raise DeclarationError("where", f"{operation!r} needs a list of 1 to {MOST_LISTED} values")
+        raise DeclarationError(field, f"{operation!r} needs a list of 1 to {MOST_LISTED} values")
     kinds = {KINDS.get(type(one)) for one in values}
     if len(kinds) != 1 or None in kinds:
-        raise DeclarationError("where", "values are numbers, text, booleans or days, in one list of one kind")
+        raise DeclarationError(field, "values are numbers, text, booleans or days, in one list of one kind")
     if kinds == {"number"} and not all(abs(one) < EXACT for one in values):
-        raise DeclarationError("where", "numbers must be below 2^53 in size")
+        raise DeclarationError(field, "numbers must be below 2^53 in size")
     if operation in COMPARISONS and not kinds <= {"number", "date"}:
-        raise DeclarationError("where", f"{operation!r} compares numbers and days alone")
+        raise DeclarationError(field, f"{operation!r} compares numbers and days alone")
     return Condition(column, operation, tuple(value) if operation in MEMBER else value)
 
 
@@ -215,6 +216,16 @@ class TableQuery:
     def domains(self) -> tuple[Domain, ...]:
         """The domains in which a row needs a key: those of the cells, and that of quantile bins or candidates."""
         return (*self.by, *([self.of] if self.of else []))
+
+    @property
+    def columns(self) -> Iterator[tuple[str, str]]:
+        """The columns that the query reads, each with the kind of value it is read as."""
+        for domain in self.domains:
+            read = (domain,) if isinstance(domain, Bins | Dates) else domain.lookups
+            yield from ((one.column, one.kind) for one in read)
+        yield from ((condition.column, condition.kind) for condition in self.where)
+        if self.amount is not None:
+            yield self.amount.column, "number"
 
     @property
     def cells(self) -> int:

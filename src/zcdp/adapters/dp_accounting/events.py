@@ -24,10 +24,13 @@ from zcdp.mechanisms import (
     Gaussian,
     Laplace,
     Mechanism,
+    MixtureOfGaussians,
     PermuteAndFlip,
     PureDP,
     RandomizedResponse,
+    ReplacedSample,
     Subsampled,
+    TruncatedSample,
 )
 from zcdp.numeric.balls import enclose, lift
 from zcdp.numeric.exact import Exact, Log, integer, rational
@@ -38,6 +41,9 @@ __all__ = ["ADDED", "ALL", "NOTHING", "NOT_TAKEN", "TAKEN", "Refused", "Spent", 
 
 GRAINS = 2**400
 """The probability `Spent.well` is rounded down to a multiple of 1/GRAINS."""
+
+SLIP = Fraction(1, 10**9)
+"""By how much probabilities that are floats may miss a sum of 1."""
 
 
 class Refused(BadValue):
@@ -186,9 +192,8 @@ def _poisson(what: Any, relation: Any) -> Spent:
     rate = _parameter(what, "sampling_probability")
     if rate > 1:
         raise Refused(what, f"sampling_probability ({what.sampling_probability}) must be at most 1")
-    if relation is REPLACED:
-        raise Refused(what, "a sample is covered for a record added, removed or made the zero record, not replaced")
-    inner = translate(what.event, relation)
+    # The noise is stated for one record; that another one in its place moves a sum farther is the sample's concern.
+    inner = translate(what.event, ADDED if relation is REPLACED and rate < 1 else relation)
     if not rate or inner == NOTHING:
         return NOTHING
     if rate == 1 or not inner.well:  # what is not private counts so on a sample too, as dp-accounting has it
@@ -200,11 +205,60 @@ def _poisson(what: Any, relation: Any) -> Spent:
     kinds = {type(part) for part, _ in parts}
     if kinds == {Gaussian}:  # Gaussian mechanisms compose to one, even if chosen adaptively
         whole: Mechanism = Gaussian(rho=sum((part.rho_fraction * n for part, n in parts), Fraction(0)))
+        if relation is REPLACED:
+            return one(ReplacedSample(whole, rate=rate))
+    elif relation is REPLACED:
+        raise Refused(what, "for a replaced record, samples of Gaussian noise are covered")
     elif len(parts) == 1 and parts[0][1] == 1 and isinstance(parts[0][0], Laplace | DiscreteLaplace):
         whole = parts[0][0]
     else:
         raise Refused(what, "covered are samples of Gaussian noise, composed too, and of one Laplace noise")
     return one(Subsampled(whole, rate=rate))
+
+
+def _mixture(what: Any, relation: Any) -> Spent:
+    if relation is REPLACED:
+        raise Refused(what, "it tells a record that is there from one that is not: REPLACE_ONE is not covered")
+    sigma = _parameter(what, "standard_deviation")
+    chances: dict[Fraction, Fraction] = {}
+    for move, chance in zip(what.sensitivities, what.sampling_probs, strict=True):
+        exact = rational(move, "sensitivities")
+        chances[exact] = chances.get(exact, Fraction(0)) + rational(chance, "sampling_probs")
+    if not chances or any(number < 0 for pair in chances.items() for number in pair):
+        raise Refused(what, "sensitivities and sampling_probs must not be negative, and not be empty")
+    missing = 1 - sum(chances.values(), Fraction(0))
+    if abs(missing) > SLIP:
+        raise Refused(what, f"sampling_probs must add up to 1, not to {float(1 - missing)!r}")
+    # Floats seldom add up to 1: what is missing moves farthest, what is too much is taken where it moves least.
+    for move in sorted(chances, reverse=missing > 0):
+        change = max(missing, -chances[move])
+        chances[move], missing = chances[move] + change, missing - change
+    moves = [(move, chance) for move, chance in sorted(chances.items()) if move and chance]
+    if not moves:
+        return NOTHING
+    if not sigma:
+        return ALL
+    return one(
+        MixtureOfGaussians(
+            sigma=sigma, sensitivities=[move for move, _ in moves], probabilities=[chance for _, chance in moves]
+        )
+    )
+
+
+def _truncated(what: Any, relation: Any) -> Spent:
+    rate, sigma = _parameter(what, "sampling_probability"), _parameter(what, "noise_multiplier")
+    most, of = (integer(getattr(what, name), name, 0) for name in ("truncated_batch_size", "dataset_size"))
+    if rate > 1:
+        raise Refused(what, f"sampling_probability ({what.sampling_probability}) must be at most 1")
+    if relation is not ADDED:
+        raise Refused(what, "a sample that is cut is covered for a record added or removed")
+    if not (rate and most and of):
+        return NOTHING
+    if not sigma:
+        return ALL
+    if rate == 1:  # a record that is kept may push another one out, and nothing hides which
+        return one(Gaussian(sigma=sigma, sensitivity=2 if of > most else 1))
+    return one(TruncatedSample(Gaussian(sigma=sigma), rate=rate, most=most, of=of))
 
 
 def _composed(what: Any, relation: Any) -> Spent:
@@ -228,6 +282,8 @@ TAKEN: dict[str, Callable[[Any, Any], Spent]] = {
     "ExponentialMechanismDpEvent": _exponential,
     "PermuteAndFlipDpEvent": _permute_and_flip,
     "PoissonSampledDpEvent": _poisson,
+    "MixtureOfGaussiansDpEvent": _mixture,
+    "TruncatedSubsampledGaussianDpEvent": _truncated,
     "ComposedDpEvent": _composed,
     "SelfComposedDpEvent": _self_composed,
 }
@@ -239,8 +295,6 @@ NOT_TAKEN = {
     "SampledWithoutReplacementDpEvent": "samples of a fixed size are not covered, Poisson samples are",
     "SingleEpochTreeAggregationDpEvent": "the noise of trees is not covered",
     "RepeatAndSelectDpEvent": "the best of a random number of runs is not covered",
-    "MixtureOfGaussiansDpEvent": "a mixture of more than two sensitivities is not covered",
-    "TruncatedSubsampledGaussianDpEvent": "samples that are cut to a size are not covered, Poisson samples are",
 }
 
 
@@ -307,6 +361,8 @@ def _event(part: Curve, *, rho_alone: bool) -> dp_event.DpEvent:
             k = int(1 / part.q)
             return dp_event.RandomizedResponseDpEvent(below((1 - part.p) * k / (k - 1)), k)
         case Subsampled() if type(part.mechanism) in (Gaussian, Laplace):
+            return dp_event.PoissonSampledDpEvent(above(part.rate), _event(part.mechanism, rho_alone=False))
+        case ReplacedSample():
             return dp_event.PoissonSampledDpEvent(above(part.rate), _event(part.mechanism, rho_alone=False))
         case RhoAlone():
             return dp_event.ZCDpEvent(above(part.exact_rho), above(part.xi))

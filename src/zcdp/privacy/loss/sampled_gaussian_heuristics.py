@@ -88,6 +88,13 @@ class SampledProposals:
         q, v = self.floats
         return 1 - q + q * np.exp(u - v / 2) * np.exp(1j * angles)  # type: ignore[no-any-return]
 
+    def turned_terms(self, u: Floats, angles: Floats, s: float) -> tuple[Floats, Floats]:
+        """log |w^s| at u + i angle, for a row of places and a column of angles, and the imaginary part of the loss."""
+        import numpy as np
+
+        weight = self.turned(u, angles)
+        return s * np.log(np.abs(weight)), np.angle(weight)
+
     def log_shorter(self, odds: Floats, angle: float) -> Floats:
         """log |w(u + i angle)|/w(u), or a lower bound on it, where b/a = odds."""
         import numpy as np

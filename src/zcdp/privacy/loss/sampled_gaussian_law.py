@@ -65,6 +65,18 @@ class SampledNormal(SampledProposals):
         turn = acb(0, angle).exp() * self.rate
         return lambda u: (self.rest + turn * (u - self.half).exp()).log()
 
+    def terms(self, angle: arb) -> Callable[[arb], tuple[acb, acb]]:
+        """The function that takes u to the loss and a rest, at u + i angle: what is integrated is e^{s loss + rest}.
+
+        Here log w and 0. Other pairs have another loss, whose imaginary part must not be negative either.
+        """
+        log_turned = self.turner(angle)
+        return lambda u: (log_turned(u), acb(0))
+
+    def exponent(self, u: arb, s: arb) -> arb:
+        """log w^s at a real u."""
+        return (self.rest + self.risen(u)).log() * s
+
     def square(self) -> arb:
         """F(2) = E w^2."""
         return 1 + self.rate * self.rate * self.curvature.expm1()
@@ -136,8 +148,7 @@ class SampledNormal(SampledProposals):
         step, twice, total = arb(grid.step), -1 / (2 * self.curvature), arb(0)
         for j in range(grid.first, grid.last + 1):
             u = step * j
-            weight = self.rest + self.risen(u)
-            total += (weight.log() * s + u * u * twice).exp()
+            total += (self.exponent(u, s) + u * u * twice).exp()
         total *= step / (2 * arb.pi() * self.curvature).sqrt()
         slip = self._slip(grid, s)
         if not slip < 1:
@@ -164,13 +175,13 @@ class SampledNormal(SampledProposals):
         """For each point of the grid density times step times w^s, and log w."""
         count_functions(COMPLEX_FUNCTIONS * (grid.last - grid.first))
         front = arb(grid.step) / (2 * arb.pi() * self.curvature).sqrt()
-        log_turned = self.turner(arb(grid.angle))
+        terms = self.terms(arb(grid.angle))
         values, logs = [], []
         for j in range(grid.first, grid.last + 1):
             u = acb(arb(grid.step) * j, grid.angle)
-            log_weight = log_turned(u.real)
-            logs.append(log_weight)
-            values.append((log_weight * s - u * u / (2 * self.curvature)).exp() * front)
+            loss, rest = terms(u.real)
+            logs.append(loss)
+            values.append((loss * s + rest - u * u / (2 * self.curvature)).exp() * front)
         return values, logs
 
     def rotated(self, s: arb, fall: float) -> tuple[list[acb], list[acb], float]:
@@ -273,11 +284,10 @@ def _proposals(noise: SampledNormal, s: float, count: int) -> tuple[list[tuple[f
     left, right = noise.window(s, SEEN)
     u = np.linspace(left, right, SAMPLES)
     angles = np.geomspace(1e-4, WIDEST_ANGLE, ANGLES)[:, None]
-    weight = noise.turned(u, angles)
-    turns = np.angle(weight)
-    plain = s * noise.log_weight(u) - u * u / (2 * v)
+    moduli, turns = noise.turned_terms(u, angles, s)
+    plain = noise.turned_terms(u, 0 * angles[:1], s)[0][0] - u * u / (2 * v)
     top = plain.max()
-    size = s * np.log(np.abs(weight)) - u * u / (2 * v) - top - log(np.exp(plain - top).sum())
+    size = moduli - u * u / (2 * v) - top - log(np.exp(plain - top).sum())
     size += angles**2 / (2 * v)
 
     def depth(height: float) -> tuple[float, int]:
@@ -316,13 +326,13 @@ def _path(noise: SampledNormal, s: arb, whole: arb, angle: float, fall: float) -
     step, tilt, wide = arb(size), arb(angle), arb(strip)
     lift = (tilt * tilt / (2 * noise.curvature)).exp()
     front = step / (2 * arb.pi() * noise.curvature).sqrt() * lift / whole
-    log_turned = noise.turner(tilt)
+    terms = noise.terms(tilt)
     sizes, turns = [], []
     for j in range(grid.first, grid.last + 1):
         u = step * j
-        log_weight = log_turned(u)
-        sizes.append(above(front * (log_weight.real * s - u * u / (2 * noise.curvature)).exp()))
-        turns.append(max(below(log_weight.imag), 0.0))
+        loss, rest = terms(u)
+        sizes.append(above(front * (loss.real * s + rest.real - u * u / (2 * noise.curvature)).exp()))
+        turns.append(max(below(loss.imag), 0.0))
     edge = (wide * wide / (2 * noise.curvature)).exp() * noise.cone(wide + tilt, s)
     slip = 2 * edge * lift / (2 * arb.pi() * wide / step).expm1()
     return Path(numpy.array(sizes), numpy.array(turns), above(slip + noise.beyond(grid, s) / whole))

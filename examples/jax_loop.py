@@ -1,0 +1,93 @@
+"""A training loop as users of jax-privacy write it: clipped gradients, noise, and the account of the whole run.
+
+With jax-privacy and dp-accounting installed, its own event of the run is accounted by zcdp's accountant too, beside
+their own; with jax alone a small model is trained; without either the account stays, which needs zcdp only. Run
+`python examples/jax_loop.py`.
+"""
+
+from __future__ import annotations
+
+from importlib.util import find_spec
+from typing import Any
+
+from zcdp.training import Poisson, Training
+
+EXAMPLES, BATCH, STEPS, CLIP_NORM, DELTA = 60_000, 256, 200, 1.0, "1e-5"
+
+
+def planned(epsilon: float) -> Training:
+    """The training of least noise for this epsilon: each example is in a batch with probability BATCH/EXAMPLES."""
+    return Training.calibrate(epsilon=epsilon, delta=DELTA, steps=STEPS, sampling=Poisson(f"{BATCH}/{EXAMPLES}"))
+
+
+def trained(run: Training, examples: int = 2_000, features: int = 8) -> float:
+    """A linear model by noisy sums of clipped gradients; returns its squared error.
+
+    The noise is drawn in floats: what is accounted is the Gaussian mechanism (docs/explanation/limits.md). This small
+    data set stands for the large one: the rate is the same.
+    """
+    import jax
+    import jax.numpy as jnp
+
+    noise = float(run.noise_multiplier) * CLIP_NORM
+    rate = BATCH / EXAMPLES
+    keys = jax.random.split(jax.random.key(0), 3)
+    truth = jnp.linspace(-1.0, 1.0, features)
+    x = jax.random.normal(keys[0], (examples, features))
+    y = x @ truth
+
+    def loss(w: Any, x: Any, y: Any) -> Any:
+        return (x @ w - y) ** 2 / 2
+
+    @jax.jit
+    def step(w: Any, key: Any) -> Any:
+        drawing, adding = jax.random.split(key)
+        drawn = jax.random.bernoulli(drawing, rate, (examples,))  # a Poisson sample: each example by itself
+        gradients = jax.vmap(jax.grad(loss), in_axes=(None, 0, 0))(w, x, y)
+        norms = jnp.linalg.norm(gradients, axis=1)
+        clipped = gradients * jnp.minimum(1.0, CLIP_NORM / norms)[:, None]
+        total = (clipped * drawn[:, None]).sum(axis=0)
+        noisy = total + noise * jax.random.normal(adding, (features,))  # noise on the sum, in clip norms
+        return w - 0.5 * noisy / (rate * examples)
+
+    w = jnp.zeros(features)
+    for key in jax.random.split(keys[1], STEPS):
+        w = step(w, key)
+    return float(((w - truth) ** 2).mean())
+
+
+def peer_accounts(run: Training) -> dict[str, float]:
+    """epsilon of the event that jax-privacy makes of such a run, by zcdp's accountant and by dp-accounting's own."""
+    import dp_accounting
+    from dp_accounting.pld import PLDAccountant
+    from jax_privacy import accounting
+
+    from zcdp.adapters.dp_accounting import Accountant
+
+    event = accounting.dpsgd_event(
+        noise_multiplier=float(run.noise_multiplier), iterations=STEPS, sampling_prob=BATCH / EXAMPLES
+    )
+    assert isinstance(event, dp_accounting.DpEvent)
+    found = {}
+    for name, accountant in (("zcdp", Accountant()), ("dp-accounting", PLDAccountant())):
+        found[name] = float(accountant.compose(event).get_epsilon(float(DELTA)))
+    return found
+
+
+def main() -> None:
+    """Print the account of a run, and what the packages that are installed make of it."""
+    run = planned(epsilon=2.0)
+    print(run)
+    print(f"epsilon {run.epsilon_at(delta=DELTA):.6f} at delta {DELTA}")
+    for steps in (50, 100, STEPS):
+        part = Training(noise_multiplier=run.noise_multiplier, steps=steps, sampling=run.sampling)
+        print(f"after {steps:4} steps: epsilon {part.epsilon_at(delta=DELTA):.6f}")
+    if find_spec("jax"):
+        print(f"squared error of the model: {trained(run):.4f}")
+    if find_spec("jax_privacy") and find_spec("dp_accounting"):
+        for name, epsilon in peer_accounts(run).items():
+            print(f"the event of jax-privacy, by {name}: epsilon {epsilon:.6f}")
+
+
+if __name__ == "__main__":
+    main()
