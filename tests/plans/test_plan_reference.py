@@ -61,9 +61,9 @@ def test_every_key_of_the_reader_stands_on_the_page_and_no_other() -> None:
     assert set(found) == {*KNOWN, "measures"}
 
 
-def example(header: str) -> str:
+def example(name: str, header: str) -> str:
     """The first example after the remark of a table that has this header."""
-    after = PAGE[PAGE.index(f" in {header} -->") :]
+    after = PAGE[PAGE.index(f"<!-- fields: {name} in {header} -->") :]
     return next(body for body in re.findall(r"```toml\n(.*?)```", after, re.DOTALL) if header in body)
 
 
@@ -74,8 +74,8 @@ def meant(text: str) -> PlanFile:
     return replace(plan, text="", tables=tables, entries=tuple(replace(one, line=0) for one in plan.entries))
 
 
-def cases() -> list[tuple[str, str, str, str]]:
-    """(header, start of the part, key, default) for each default that is one value in the language of the file."""
+def cases() -> list[tuple[str, str, str, str, str]]:
+    """(table of the page, header, start of the part, key, default) for each default that is a value in TOML."""
     made = []
     headers = dict(re.findall(r"<!-- fields: (\w+) in (\S+) -->", PAGE))
     for name, listed in rows().items():
@@ -84,13 +84,17 @@ def cases() -> list[tuple[str, str, str, str]]:
             if name not in headers or not literal:
                 continue
             wanted = re.findall(r"`(\w+)`", row.last) if name == "measures" else [""]
-            made += [(headers[name], f'measure = "{one}"\n' if one else "", row.key, literal[1]) for one in wanted]
+            made += [
+                (name, headers[name], f'measure = "{one}"\n' if one else "", row.key, literal[1]) for one in wanted
+            ]
     return made
 
 
-@pytest.mark.parametrize(("header", "measure", "key", "default"), cases())
-def test_a_default_that_is_written_changes_nothing(header: str, measure: str, key: str, default: str) -> None:
-    text = example(header)
+@pytest.mark.parametrize(("name", "header", "measure", "key", "default"), cases())
+def test_a_default_that_is_written_changes_nothing(
+    name: str, header: str, measure: str, key: str, default: str
+) -> None:
+    text = example(name, header)
     at = text.index(measure) if measure else text.index(f"{header}\n") + len(header) + 1
     written = f"{text[:at]}{key} = {default}\n{text[at:]}"
     part = re.split(r"^\[", text[at:], flags=re.MULTILINE)[0]
@@ -104,7 +108,7 @@ def test_what_is_required_is() -> None:
         for row in rows()[name]:
             if row.default != "required" or name == "measures":
                 continue
-            text = example(header)
+            text = example(name, header)
             at = text.index(f"{header}\n")
             without = text[:at] + re.sub(rf"^{row.key} = .*\n", "", text[at:], count=1, flags=re.MULTILINE)
             assert without != text, (name, row.key)
