@@ -99,7 +99,7 @@ def _beside(drawn: str, rows: str) -> str:
     """A single picture stands beside the rows where there is room, several above them."""
     if not drawn or 'class="panels"' in drawn:
         return drawn + rows
-    return f'<div class="pair">\n{drawn}<div>{rows}</div></div>\n'
+    return f'<div class="beside">\n{drawn}<div>{rows}</div></div>\n'
 
 
 def _single(table: Shown, row: Mapping[str, Any]) -> str:

@@ -212,7 +212,7 @@ def _below(drawn: Drawing, marks: Sequence[tuple[float, str]], y: float) -> None
     free = -1.0
     for value, label in marks:
         half = LETTER * len(label) / 2
-        x = min(max(drawn.across(value), half), drawn.width - half)
+        x = min(max(drawn.across(value), half), drawn.width - half - 2)
         if x - half > free:
             drawn.text(x, y, label, anchor="middle")
             free = x + half + LETTER
