@@ -59,6 +59,14 @@ def test_the_plan_is_that_of_17_regions_and_200_municipalities() -> None:
     assert (tables.vintage, tables.key, tables.account) == ("2026-Q1", "2026-Q1", "population-2026")
 
 
+class Died(BaseException):
+    """Nothing catches it, as nothing catches the end of a machine."""
+
+
+def died(*_: Any) -> None:
+    raise Died
+
+
 def test_a_quarter_with_a_crash_and_a_repeat(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """The first quarter of a small register, with the tables of the population and quantiles by education."""
     folder = tmp_path / "office"
@@ -73,13 +81,12 @@ def test_a_quarter_with_a_crash_and_a_repeat(tmp_path: Path, monkeypatch: pytest
     assert main(opened) == 0
     assert main(allocated) == 0
     with monkeypatch.context() as patch:  # a machine that dies between the debit and the tables
-        patch.setattr(run_module, "exact_table", lambda *_: sys.exit(9))
-        with pytest.raises(SystemExit):
+        patch.setattr(run_module, "exact_table", died)
+        with pytest.raises(Died):
             main(released)
     with Ledger("budget.db") as ledger:
         spent = ledger.account("population-2026").spent
         assert spent > 0
-    assert main(released) == 1  # --new: it was paid for
     assert main([one for one in released if one != "--new"]) == 0
     again = [{"2026-Q1": "again", "register-2026-Q1.parquet": "gone.parquet"}.get(one, one) for one in released]
     assert main([one for one in again if one != "--new"]) == 0
