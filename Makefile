@@ -88,6 +88,7 @@ bench: $(VENV)/ready
 	$(BIN)/python benchmarks/tightness.py
 	$(BIN)/python benchmarks/selection.py
 	$(BIN)/python benchmarks/allocation.py
+	$(BIN)/python benchmarks/training.py
 	$(BIN)/python benchmarks/samplers.py
 	$(BIN)/python benchmarks/ledger.py
 	$(BIN)/python benchmarks/sampling.py

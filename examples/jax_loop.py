@@ -1,7 +1,7 @@
 """A training loop as users of jax-privacy write it: clipped gradients, noise, and the account of the whole run.
 
-With jax-privacy and dp-accounting installed, its own event of the run is accounted by zcdp's accountant too, beside
-their own; with jax alone a small model is trained; without either the account stays, which needs zcdp only. Run
+With jax-privacy (2.0) and dp-accounting installed, jax-privacy accounts for the same run, by its own accountant and by
+zcdp's inside it; with jax alone a small model is trained; without either the account stays, which needs zcdp only. Run
 `python examples/jax_loop.py`.
 """
 
@@ -57,20 +57,24 @@ def trained(run: Training, examples: int = 2_000, features: int = 8) -> float:
 
 
 def peer_accounts(run: Training) -> dict[str, float]:
-    """epsilon of the event that jax-privacy makes of such a run, by zcdp's accountant and by dp-accounting's own."""
-    import dp_accounting
-    from dp_accounting.pld import PLDAccountant
+    """epsilon of the run as jax-privacy accounts for it, with its own accountant and with that of zcdp inside it."""
     from jax_privacy import accounting
 
     from zcdp.adapters.dp_accounting import Accountant
 
-    event = accounting.dpsgd_event(
-        noise_multiplier=float(run.noise_multiplier), iterations=STEPS, sampling_prob=BATCH / EXAMPLES
+    class Certified(accounting.DpAccountantConfig):  # type: ignore[misc, name-defined]
+        """Has jax-privacy compose its events in zcdp."""
+
+        def create_accountant(self) -> Accountant:
+            return Accountant()
+
+    asked = accounting.DpParams(
+        noise_multipliers=float(run.noise_multiplier), num_samples=EXAMPLES, batch_size=BATCH, delta=float(DELTA)
     )
-    assert isinstance(event, dp_accounting.DpEvent)
     found = {}
-    for name, accountant in (("zcdp", Accountant()), ("dp-accounting", PLDAccountant())):
-        found[name] = float(accountant.compose(event).get_epsilon(float(DELTA)))
+    for name, config in (("its own accountant", accounting.PldAccountantConfig()), ("zcdp inside it", Certified())):
+        accountant = accounting.DpsgdTrainingAccountant(dp_accountant_config=config)
+        found[name] = float(accountant.compute_epsilon(num_updates=STEPS, dp_params=asked))
     return found
 
 
@@ -86,7 +90,7 @@ def main() -> None:
         print(f"squared error of the model: {trained(run):.4f}")
     if find_spec("jax_privacy") and find_spec("dp_accounting"):
         for name, epsilon in peer_accounts(run).items():
-            print(f"the event of jax-privacy, by {name}: epsilon {epsilon:.6f}")
+            print(f"jax-privacy, by {name}: epsilon {epsilon:.6f}")
 
 
 if __name__ == "__main__":

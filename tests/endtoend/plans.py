@@ -9,7 +9,8 @@ from fractions import Fraction
 from typing import Any
 
 DOMAINS = """[domain]
-region = {{ values = ["R1", "R2", "R3"]{other} }}
+region = {{ values = ["R1", "R2", "R3"]{other}{column} }}
+town = {{ within = "region", values = {{ R1 = ["a", "b"], R2 = ["c"], R3 = ["d"] }}{other}{unknown} }}
 sex = [1, 2]
 ok = [true, false]
 age = {{ from = 0, to = 20, step = {step}, clip = true }}
@@ -32,19 +33,25 @@ def plan(rng: random.Random) -> str:
     unit = "row" if rng.random() < 0.2 else "who"
     neighbours = rng.choice(("add-remove", "replace"))
     other = rng.choice(("", ', other = "elsewhere"'))
+    column, unknown = rng.choice((("", ""), (', column = "region"', ""), (', column = "region"', ', unknown = "?"')))
     domains = DOMAINS.format(
-        other=other, step=rng.choice((5, 2)), months=rng.choice(("quarter", "year")), bins=rng.choice((4, 8))
+        other=other,
+        column=column,
+        unknown=unknown,
+        step=rng.choice((5, 2)),
+        months=rng.choice(("quarter", "year")),
+        bins=rng.choice((4, 8)),
     )
     lines = [f'[data]\nunit = "{unit}"\nprotects = "person"\nneighbours = "{neighbours}"\naccount = "all"', domains]
     if rng.random() < 1 / 3:
-        lines += _set(rng, unit)
+        lines += _set(rng, unit, nested=bool(other) and bool(unknown or not column))
     for n in range(rng.randrange(1, 4)):
         lines += _query(rng, f"q{n}", unit)
     return "\n".join(lines) + "\n"
 
 
 def _some(rng: random.Random, least: int, most: int) -> list[str]:
-    return rng.sample(["region", "sex", "ok", "age", "day"], rng.randrange(least, most + 1))
+    return rng.sample(["region", "town", "sex", "ok", "age", "day"], rng.randrange(least, most + 1))
 
 
 def _listed(names: list[str]) -> str:
@@ -67,7 +74,7 @@ def _query(rng: random.Random, name: str, unit: str) -> Iterator[str]:
         levels = rng.sample(("0.5", "0.25", "0.1", "0.75", "0.99"), rng.randrange(1, 4))
         yield f"quantiles = [{', '.join(levels)}]"
     if measure == "top":
-        yield f'of = "{rng.choice(("region", "age"))}"\nk = {rng.choice((1, 2, 3))}'
+        yield f'of = "{rng.choice(("region", "town", "age"))}"\nk = {rng.choice((1, 2, 3))}'
     if rng.random() < 0.3:
         yield f"where = [{rng.choice(WHERE)}]"
     if measure in ("quantiles", "top"):
@@ -90,12 +97,14 @@ def _amount(rng: random.Random) -> Iterator[str]:
     yield f'of = "pay"\nclip = [{float(low)}, {float(high)}]\ngrid = {grid}'
 
 
-def _set(rng: random.Random, unit: str) -> Iterator[str]:
+def _set(rng: random.Random, unit: str, *, nested: bool) -> Iterator[str]:
     """Tables by keys that drop no row: lists with `other`, both booleans of rows that have one, clipped bins."""
     measure = rng.choice(("count", "sum", "histogram", "persons") if unit == "who" else ("count", "sum"))
     most = 1 if unit == "row" or measure == "persons" else rng.choice((1, 2, 3, 7))
     pool = [["ok"], ["age"], ["ok", "age"], ["decade"], ["ok", "decade"], []]
-    first, rest = pool[rng.choice((0, 1, 2, 4))], pool
+    if nested and rng.random() < 0.6:
+        pool = [["town"], ["region"], ["ok", "region"], ["decade", "town"], ["ok"], []]
+    first, rest = pool[rng.choice((0, 1, 2, 3))], pool
     chosen = [first, *rng.sample([one for one in rest if one != first], rng.randrange(1, 3))]
     amount = list(_amount(rng)) if measure == "sum" else []
     rows = f"max_rows = {1 if unit == 'row' else rng.choice((1, 2))}"
@@ -130,6 +139,7 @@ def _row(rng: random.Random, who: int | None) -> dict[str, Any]:
     return {
         "who": who,
         "region": rng.choice(("R1", "R2", "R3", "R9", None)),
+        "town": rng.choice(("a", "b", "c", "d", "e", None)),
         "sex": rng.choice((1, 2, 3, None)),
         "ok": rng.choice((True, False, None)),
         "age": rng.choice((None, 0.0, 4.5, 5.0, 9.0, 13.0, 19.0, 25.0)),

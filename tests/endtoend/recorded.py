@@ -16,15 +16,15 @@ import pytest
 from independent.tables import Charge, Noise, Selection, charge_of
 from release.engines_table import duck
 
+from zcdp.accounting.adjusted_accuracy import Adjustment
 from zcdp.ledger import Ledger
 from zcdp.numeric.balls import at_precision
 from zcdp.plans.plan_file import read_plan
 from zcdp.release import release
 from zcdp.release import release_tables as release_run
 from zcdp.release.table_noise import Table, drawn
-from zcdp.tables.margins import Margins
 
-SCHEMA = {"who": pl.Int64, "region": pl.String, "sex": pl.Int64, "ok": pl.Boolean}
+SCHEMA = {"who": pl.Int64, "region": pl.String, "town": pl.String, "sex": pl.Int64, "ok": pl.Boolean}
 SCHEMA |= {"age": pl.Float64, "pay": pl.Float64, "day": pl.Date}  # type: ignore[dict-item]
 ENGINES: dict[str, Callable[[pl.DataFrame], Any]] = {
     "polars": lambda frame: frame,
@@ -98,9 +98,9 @@ def recorded(*, told_apart: bool = False, whole: bool = False) -> Iterator[Recor
         made.tables.append((made.laws[-1], list(values)))
         return found
 
-    estimates = Margins.estimates
+    estimates = Adjustment.estimates
 
-    def adjusted(self: Margins, noisy: Sequence[Sequence[int]]) -> Any:
+    def adjusted(self: Adjustment, noisy: Sequence[Sequence[int]]) -> Any:
         made.sets.append([list(one) for one in noisy])
         return estimates(self, noisy)
 
@@ -110,7 +110,7 @@ def recorded(*, told_apart: bool = False, whole: bool = False) -> Iterator[Recor
         patch.setattr("zcdp.samplers.selection_draws.ExponentialSelection", Exponential)
         patch.setattr("zcdp.release.table_noise.drawn", noisy)
         patch.setattr("zcdp.release.table_noise.drawn", noisy)
-        patch.setattr(Margins, "estimates", adjusted)
+        patch.setattr(Adjustment, "estimates", adjusted)
         patch.setattr(release_run, "bits", lambda *_: 12345)
         if not whole:
             facts = SimpleNamespace(budget=None, zcdp="", delta=0, total=SimpleNamespace(rho=0, epsilon=0))
@@ -118,7 +118,7 @@ def recorded(*, told_apart: bool = False, whole: bool = False) -> Iterator[Recor
             patch.setattr("zcdp.report.release_report.render_release", lambda *_: "")
             patch.setattr("zcdp.release.archive.parquet", lambda *_: b"")
             error = SimpleNamespace(half_width=1, standard_deviation=1.0)
-            patch.setattr("zcdp.accounting.adjusted_accuracy.Adjustment.accuracy", lambda *_: error)
+            patch.setattr("zcdp.mechanisms.noise.noise_sums.NoiseSum.accuracy", lambda *_: error)
         yield made
 
 

@@ -86,6 +86,8 @@ def size(domain: Any) -> int:
     """How many keys a domain has."""
     if isinstance(domain, list):
         return len(domain)
+    if "within" in domain:
+        return len(_nested(domain))
     if "values" in domain:
         return len(domain["values"]) + ("other" in domain)
     if domain.get("step") in MONTHS:
@@ -97,9 +99,22 @@ def size(domain: Any) -> int:
     return int(whole / Fraction(str(domain["step"])))
 
 
+def _nested(domain: Words) -> list[tuple[str | None, str | None]]:
+    """The cells (coarser key, key) of a list within another, as they are published; None stands for other."""
+    made: list[tuple[str | None, str | None]] = []
+    for above, listed in domain["values"].items():
+        made += [(above, one) for one in listed]
+        made += [(above, "unknown")] if "unknown" in domain else []
+    return [*made, (None, None)] if "other" in domain else made
+
+
 def keys(query: Words) -> list[str]:
-    """The domains of a table: a histogram is a table by its bins too, and candidates are keys."""
-    return [*query.get("by", []), *([query["of"]] if query["measure"] in ("histogram", "top") else [])]
+    """The domains of a table: a histogram is a table by its bins too, and candidates are keys.
+
+    The region of a town is told by the town.
+    """
+    found = [*query.get("by", []), *([query["of"]] if query["measure"] in ("histogram", "top") else [])]
+    return [one for one in found if one != "region" or "town" not in found]
 
 
 def cells(words: Words, query: Words) -> int:
@@ -129,6 +144,8 @@ def finest(words: Words, query: Words) -> Words:
 
 def _column(words: Words, name: str) -> str:
     domain = words["domain"][name]
+    if isinstance(domain, dict) and "within" in domain:
+        return str(domain["within"])
     return str(domain.get("column", name)) if isinstance(domain, dict) else name
 
 
@@ -167,9 +184,15 @@ def _moves(words: Words, query: Words, low: int, high: int, *, replaced: bool) -
     largest = Fraction(max(abs(low), abs(high)))
     apart = Fraction(max(high, 0) - min(low, 0)) if replaced else largest
     here, most = cells(words, query), query.get("max_cells", 1)
-    within = cells(words, finest(words, query)) // here if "adds_up" in query else 1
+    fine = finest(words, query) if "adds_up" in query else query
+    within = cells(words, fine) // here
+    if "town" in keys(fine) and "town" not in keys(query):  # so many towns as the region has that has most
+        others = cells(words, fine) // size(words["domain"]["town"])
+        regions = Counter(region for region, _ in _nested(words["domain"]["town"]))
+        mine = here // size(words["domain"]["region"]) if "region" in keys(query) else here
+        within = (max(regions.values()) if "region" in keys(query) else regions.total()) * (others // mine)
     if (several := min(most, within)) > 1:
-        total = (2 if replaced else 1) * min(most, here * within) * largest
+        total = (2 if replaced else 1) * min(most, cells(words, fine)) * largest
         return ((several * apart,) if here == 1 else (total, several * apart)), 1
     return (apart,), (2 if replaced else 1) * min(most, here)
 
@@ -240,11 +263,24 @@ def _cell(words: Words, names: Sequence[str], row: Row) -> int | None:
     place = 0
     for name in names:
         domain = words["domain"][name]
-        found = _key(domain, row[_column(words, name)])
+        found = _place(words, name, row) if name in ("region", "town") else _key(domain, row[_column(words, name)])
         if found is None:
             return None
         place = place * size(domain) + found
     return place
+
+
+def _place(words: Words, name: str, row: Row) -> int | None:
+    """The place of a row in towns, or in regions: the list of towns says which region a town is in."""
+    region, town = words["domain"]["region"], words["domain"]["town"]
+    if name == "region" and "column" in region and "unknown" not in town:
+        return _key(region, row["region"])
+    cell = next((one for one in _nested(town) if one[1] == row["town"] is not None), None)
+    if cell is None and "unknown" in town and row["region"] in region["values"]:
+        cell = (row["region"], "unknown")
+    if cell is None:
+        return size(words["domain"][name]) - 1 if "other" in town else None
+    return _nested(town).index(cell) if name == "town" else int(region["values"].index(cell[0]))
 
 
 def _key(domain: Any, value: Any) -> int | None:

@@ -38,6 +38,11 @@ kind = ["a", "b"]
 """
 
 
+TOWN = """town = { within = "region", values = { R1 = ["a"], R2 = ["b", "c"], R3 = ["d"] }, other = "elsewhere" }
+old = { values = [true], column = "ok", other = false }
+"""
+
+
 def table(name: str, by: str, *more: str, noise: str = "DiscreteGaussian(sigma=4)", measure: str = "count") -> str:
     lines = (f'name = "{name}"', f'measure = "{measure}"', f"by = [{by}]", 'adds_up = "all"', f'mechanism = "{noise}"')
     return "\n".join(("[[query]]", *lines, *more, ""))
@@ -105,6 +110,23 @@ REFUSED = {
     + table("total", "")
     + table("kinds", '"kind", "sex"')
     + table("regions", '"region", "sex"'),
+    "'town' and 'years' are both divided unevenly": DATA
+    + DOMAIN.replace("step = 5, clip = true", 'step = 5, other = "?"').replace(
+        "step = 1, clip = true", 'step = 1, other = "?"'
+    )
+    + TOWN
+    + table("a", '"region", "age"')
+    + table("b", '"town", "years"'),
+    "'region' is read from a column of its own": DATA
+    + DOMAIN.replace('other = "elsewhere"', 'other = "elsewhere", column = "region"')
+    + TOWN
+    + table("a", '"region"')
+    + table("b", '"town"'),
+    "all tables are by nested lists and one other key": DATA
+    + DOMAIN
+    + TOWN
+    + table("a", '"region", "sex"', "non_negative = true")
+    + table("b", '"town", "ok"', "non_negative = true").replace('"ok"', '"old"'),
     "the law of sums of this noise is not known": DATA
     + DOMAIN
     + table("a", "")
@@ -388,6 +410,14 @@ SETS = {
     "none below 0": DATA + DOMAIN + TREE.replace('adds_up = "all"\n', 'adds_up = "all"\nnon_negative = true\n'),
     "margins": DATA + DOMAIN + TREE + table("sexes", '"sex"', noise="DiscreteLaplace(scale=5)"),
     "no finest": DATA + DOMAIN + table("regions", '"region"') + table("sexes", '"sex"', noise=SMALL),
+    "nested": DATA + DOMAIN + TOWN + table("all", "") + table("r", '"region"') + table("t", '"sex", "town"'),
+    "nested, none below 0": DATA
+    + DOMAIN
+    + TOWN
+    + "".join(
+        table(by.replace('"', "") or "all", by, "non_negative = true")
+        for by in ("", '"region"', '"town"', '"sex", "region"')
+    ),
     "quarters": DATA + DOMAIN + table("quarters", '"quarter"', noise=SMALL) + table("months", '"month"'),
 }
 

@@ -70,7 +70,7 @@ def test_estimates_variances_and_laws_are_those_of_dense_least_squares() -> None
 
 def test_terms_are_the_coefficients_of_the_noise() -> None:
     """The response of a cell to a 1 in each noisy cell, one after another: the sizes, and how often each occurs."""
-    for rng, tables in forests(2, 12):
+    for rng, tables in forests(2, 30):
         rows = [design(tables, k) for k in range(len(tables.axes))]
         k = rng.randrange(len(rows))
         cell = rng.randrange(len(rows[k]))

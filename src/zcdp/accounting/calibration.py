@@ -41,10 +41,8 @@ FLAT = 1e-2  # a cost further than this from its budget, in logarithms, that cha
 LONG, TOO_LONG = 4 * SECOND, 8 * SECOND  # work after which LOOSE_TOLERANCE is enough, and after which the search ends
 LOOSE_TOLERANCE = 1e-3  # relative distance from the edge
 KINDS_PER_SHARE = 30  # a plan may take this work once more for each 30 different mechanisms
-MANY_KINDS, NEAR_TOLERANCE = (
-    20,
-    1e-7,
-)  # with so many different mechanisms, this relative distance from the edge is enough
+# With so many different mechanisms, this relative distance from the edge is enough.
+MANY_KINDS, NEAR_TOLERANCE = 20, 1e-5
 
 
 @spoken
@@ -69,6 +67,7 @@ def calibrate(
     133.2422...
     """
     asked, build, enough, begun = build, _checked(build), 0.0, done()
+    known: tuple[float, float] | None = None
     if rho is not None:
         if epsilon is not None or delta is not None:
             raise BadValue(f"give rho ({rho}), or epsilon and delta, not both")
@@ -90,12 +89,14 @@ def calibrate(
         budget = probability(delta, "delta")
         distance = _distance_of_delta(budget)
         excess = _excess(build, lambda curve: curve.delta_at(epsilon=point), budget, distance)
-        start, step = _proposal(build, point, distance, excess) or (1.0, 2.0)
+        start, step = 1.0, 2.0
+        if (proposed := _proposal(build, point, distance, excess)) is not None:
+            start, step, known = proposed
         if budget > Fraction(1, 2):
             enough = min(DELTA_TOLERANCE * float(budget / (1 - budget)) / -log_of(1 - budget), 1e-3)
     rising, kinds = _is_rising(build), len(build(1.0).parts)
     share, near = 1 + kinds / KINDS_PER_SHARE, NEAR_TOLERANCE if kinds >= MANY_KINDS else TOLERANCE
-    inside, outside = _bracket(excess, start, step if rising else 1 / step)
+    inside, outside = known or _bracket(excess, start, step if rising else 1 / step)
     found = _narrow(excess, inside, outside, near, enough, (begun + share * LONG, begun + share * TOO_LONG))
     try:
         asked(found)  # the search may end beyond the domain of the parameter
@@ -172,10 +173,14 @@ def _distance_of_delta(budget: Fraction) -> Distance:
     return distance
 
 
+Proposal = tuple[float, float, tuple[float, float] | None]
+"""A guess of the edge, the factor of the first step away from it, and (inside, outside) where both are known."""
+
+
 def _proposal(
     build: Callable[[float], Curve], epsilon: Fraction, distance: Distance, excess: Excess
-) -> tuple[float, float] | None:
-    """A heuristic guess of the edge and the factor of the first step away from it; None if no formula applies.
+) -> Proposal | None:
+    """A heuristic guess of the edge; None if no formula applies.
 
     It decides how long the search takes, not what it finds.
     """
@@ -187,7 +192,7 @@ def _proposal(
 
 def _near_edge(
     build: Callable[[float], Curve], epsilon: Fraction, distance: Distance, excess: Excess
-) -> tuple[float, float] | None:
+) -> Proposal | None:
     """The guess of `_proposal`: the root of the saddle point formula, then Newton steps on more accurate deltas."""
 
     @cache
@@ -201,12 +206,16 @@ def _near_edge(
     inside, outside = _bracket(saddle, 1.0, 2.0 if _is_rising(build) else 0.5)
     parameter = _narrow(saddle, inside, outside, 1e-3)
     slope = (saddle(parameter * 1.001) - saddle(parameter)) / log(1.001)
+    if len(build(1.0).parts) >= MANY_KINDS:  # More accurate deltas take as long as certified ones.
+        first, second = parameter, _step(parameter, excess(parameter), slope)
+        straddled = excess(first) > 0 >= excess(second) and isfinite(excess(first))
+        return second, 1 + 1e-4, (second, first) if straddled else None
     profile = build(parameter).profile
     assert profile is not None
     parameter = _step(parameter, distance(profile.propose_log_delta(epsilon)), slope)
     parameter = _step(parameter, excess(parameter), slope)
     left = OVERSHOOT * abs(excess(parameter) / (slope if slope and isfinite(slope) else 1.0))
-    return parameter, 1 + max(1e-9, min(left, 0.1))
+    return parameter, 1 + max(1e-9, min(left, 0.1)), None
 
 
 def _step(parameter: float, miss: float, slope: float) -> float:

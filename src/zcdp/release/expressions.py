@@ -249,11 +249,12 @@ def _looked_up(source: Source, domain: Keys | Nested | Coarser) -> tuple[list[An
     found = [
         source.label(one.column, one.kind)[0] & (place >= 0) for one, place in zip(domain.lookups, places, strict=True)
     ]
-    cell: Any = domain.size - 1  # `other` is the last
+    last = domain.size - 1  # that of `other`
+    off: Any = None  # how far the cell is from the last one
     for has, place in reversed(list(zip(found, places, strict=True))):
         chosen = has.cast(nw.Int64)
-        cell = chosen * place + (1 - chosen) * cell
-    return ([] if domain.other is not None else [reduce(or_, found)]), cell
+        off = chosen * (place - last) if off is None else chosen * (place - last) + (1 - chosen) * off
+    return ([] if domain.other is not None else [reduce(or_, found)]), off + last
 
 
 def _rest(domain: Bins | Dates, found: list[Any], place: Any) -> tuple[list[Any], Any]:

@@ -185,14 +185,19 @@ def _chain(domains: list[Domain]) -> list[Domain]:
 
 
 def _check_rows(chain: list[Domain], tables: Sequence[tuple[TableQuery, Domain | None]]) -> None:
-    """Refuse a set in which a row is in a table and in no finer one, for want of a key there.
+    """Refuse a set in which a row is in a table and in no finer one, or in another key there than the finer one says.
 
-    A coarser list that is read by a column of its own counts rows that the finer list may not have.
+    That may be for want of a key, or as a coarser list is read by a column of its own.
     """
     for query, mine in tables:
-        alone = mine is None or (isinstance(mine, Keys | Nested) and mine.name != chain[-1].name)
-        if alone and not always_has_a_key(chain[-1], query.where):
+        if mine is None and not always_has_a_key(chain[-1], query.where):
             raise DeclarationError("adds_up", _dropped(chain[-1], query))
+        if isinstance(mine, Keys | Nested) and mine.name != chain[-1].name:
+            raise DeclarationError(
+                "adds_up",
+                f"{mine.name!r} is read from a column of its own, which may say another thing than {chain[-1].name!r}: "
+                f"leave its column out, or give {chain[-1].name!r} unknown = ..., for rows that tell no more",
+            )
 
 
 def _check_related(chains: Mapping[str, list[Domain]], keys: Sequence[Mapping[str, Domain]]) -> None:
