@@ -141,5 +141,5 @@ if __name__ == "__main__":
         if why := reason():
             print(why)
         else:
-            with running() as server:
+            with running(on_disk=True) as server:
                 report("PostgreSQL, on that disk", server.database("bench"))

@@ -21,7 +21,7 @@ from pydantic import BaseModel
 
 from zcdp import Gaussian, Ledger, Plan, ZcdpError
 from zcdp.ledger import BudgetExceeded, LedgerBusy
-from zcdp.ledger.service import metrics, status_of
+from zcdp.ledger.service import metrics, told
 
 CONNECTIONS = 4
 
@@ -72,11 +72,10 @@ def make_app(address: str) -> FastAPI:
 
     @app.exception_handler(ZcdpError)
     def refused(_: Request, error: ZcdpError) -> JSONResponse:
-        said = {"error": type(error).__name__, "reason": str(error)}
-        if isinstance(error, BudgetExceeded) and error.account is not None:
-            refusals[error.account] += 1
-            said |= {"level": error.account, "remaining": str(float(error.remaining or 0))}
-        return JSONResponse(said, status_code=status_of(error))
+        said = told(error)
+        if isinstance(error, BudgetExceeded):
+            refusals[said["level"]] += 1
+        return JSONResponse(said, status_code=said["status"])
 
     @app.post("/accounts/{account}/counts")
     def count(account: str, asked: Count) -> dict[str, object]:

@@ -13,7 +13,8 @@ from zcdp.privacy.profile.profile import ENGINES
 ROOT = Path(__file__).parent.parent
 TEXT = (ROOT / "CONTRIBUTING.md").read_text()
 KNOWN = {"<name>": "laplace", "<theorem>": "laplace", "<family>": "noise"}
-TABLE = re.findall(r"^\| `([^`]+)` \| .* \| (?:`([^`]+)`|itself|) *\|$", TEXT, re.MULTILINE)
+RECIPE = TEXT.partition("## Add a mechanism\n")[2].partition("\n## ")[0]
+TABLE = re.findall(r"^\| `([^`]+)` \| .* \| (?:`([^`]+)`|itself|) *\|$", RECIPE, re.MULTILINE)
 
 
 def place(text: str) -> Path:

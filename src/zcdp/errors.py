@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from typing import ClassVar
 
 __all__ = ["BadType", "BadValue", "MissingExtra", "SensitivityWarning", "ZcdpError"]
 
@@ -17,6 +18,9 @@ class ZcdpError(Exception):
     ...     print(error, isinstance(error, ValueError))
     epsilon (-1) must be positive True
     """
+
+    refused: ClassVar[bool] = False
+    """Whether what was asked for makes sense and is not granted, as for want of budget: exit code 1, else 2."""
 
 
 class BadValue(ZcdpError, ValueError):

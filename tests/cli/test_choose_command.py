@@ -2,15 +2,12 @@
 
 from __future__ import annotations
 
-import io
 import json
 import tomllib
-from contextlib import chdir, redirect_stderr, redirect_stdout
 from pathlib import Path
-from subprocess import CompletedProcess
 
-import numpy as np
 import pytest
+from collection.colours import ask, filled
 
 from zcdp.cli import main
 from zcdp.plans.plan_file import read_plan
@@ -74,36 +71,10 @@ def test_a_design_within_any_budget_is_written_as_a_plan(
 arrow = pytest.importorskip("pyarrow")
 parquet = pytest.importorskip("pyarrow.parquet")
 
-DESIGN = """
-title = "Colours"
-[budget]
-epsilon = 4
-delta = "1e-6"
-[collection]
-k = 10
-rounds = 3
-answered = 2
-clients = 3000
-[[query]]
-name = "reports"
-mechanism = "RandomizedResponse(epsilon=2, k=10)"
-count = 2
-"""
-
 
 @pytest.fixture
 def folder(tmp_path: Path) -> Path:
-    (tmp_path / "design.toml").write_text(DESIGN)
-    parquet.write_table(arrow.table({"value": np.arange(3000) % 4}), tmp_path / "values.parquet")
-    return tmp_path
-
-
-def ask(folder: Path, *arguments: str) -> CompletedProcess[str]:
-    """The same command without a process of its own, which would load every library anew."""
-    out, err = io.StringIO(), io.StringIO()
-    with chdir(folder), redirect_stdout(out), redirect_stderr(err):
-        code = main(arguments)
-    return CompletedProcess(arguments, code, out.getvalue(), err.getvalue())
+    return filled(tmp_path)
 
 
 def test_choose_writes_a_plan_that_the_other_commands_read(folder: Path) -> None:

@@ -46,6 +46,8 @@ def test_a_session(where: str) -> None:
     assert conflict.returncode == 1
     assert json.loads(conflict.stdout) == {
         "admitted": False,
+        "code": "KeyConflict",
+        "status": 409,
         "reason": "the key 'q1/t3' was used for something else: nothing was spent",
     }
     status = program("ledger", "status", where).stdout.splitlines()

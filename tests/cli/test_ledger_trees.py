@@ -49,6 +49,51 @@ def test_a_year_of_a_tree(tmp_path: Path, capsys: pytest.CaptureFixture[str]) ->
     told("verify")
 
 
+def test_what_can_be_spent_is_the_least_of_all_levels(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    where = str(tmp_path / "budget.db")
+
+    def told(*words: str, code: int = 0) -> str:
+        assert main(["ledger", words[0], where, *words[1:]]) == code
+        return capsys.readouterr().out
+
+    told("open", "census", "--unit", "person", "--rho", "1")
+    for name in ("health", "labour"):
+        told("open", name, "--unit", "person", "--rho", "0.75", "--under", "census")
+    assert "Above it" not in told("spend", "health", "--rho", "0.25", "--key", "a")
+    rows = told("spend", "health", "--rho", "0.375", "--key", "b").splitlines()
+    assert rows[1:-1] == ["0.125 of 0.75 remain (rho)."]
+    rows = told("spend", "labour", "--rho", "0.25", "--key", "c").splitlines()
+    assert rows[1:-1] == ["0.5 of 0.75 remain (rho).", "Above it census has 0.125 left: no more can be spent."]
+    facts = json.loads(told("spend", "labour", "--rho", "0.0625", "--key", "d", "--json"))
+    assert (facts["remaining"]["exact"], facts["available"]["exact"], facts["level"]) == ("7/16", "1/16", "census")
+    refused = json.loads(told("spend", "labour", "--rho", "0.25", "--key", "e", "--json", code=1))
+    assert refused["remaining"] == {"exact": "1/16", "value": 0.0625}
+    assert (refused["code"], refused["status"], refused["level"]) == ("BudgetExceeded", 402, "census")
+    assert (refused["admitted"], refused["what"]) == (False, "cost")
+    told("close", "census", "--why", "over")
+    assert "Above it census is closed: nothing can be spent." in told("lower", "labour", "--rho", "0.5", "--why", "so")
+    shut = json.loads(told("spend", "labour", "--rho", "0.001", "--key", "f", "--json", code=1))
+    assert (shut["code"], shut["status"], shut["level"]) == ("AccountClosed", 409, "census")
+    missing = json.loads(told("spend", "labor", "--rho", "0.001", "--key", "g", "--json", code=2))
+    assert (missing["code"], missing["status"]) == ("UnknownAccount", 404)
+    assert "labour" in missing["reason"]
+    assert told("spend", "labour", "--rho", "-1", "--key", "g", "--json", code=2) == ""  # no answer of the ledger
+
+
+def test_a_closed_account_is_not_called_open(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    where, terms = str(tmp_path / "budget.db"), ["--unit", "person", "--rho", "1"]
+    assert main(["ledger", "open", where, "census", *terms]) == 0
+    assert main(["ledger", "open", where, "team", *terms, "--under", "census"]) == 0
+    assert main(["ledger", "open", where, "team", *terms, "--under", "census"]) == 0
+    assert main(["ledger", "close", where, "census", "--why", "over"]) == 0
+    capsys.readouterr()
+    for again in (["census", *terms], ["team", *terms, "--under", "census"]):
+        assert main(["ledger", "open", where, *again]) == 1
+        said = capsys.readouterr()
+        assert said.out == ""
+        assert said.err == "zcdp: refused: the account 'census' is closed: nothing was changed\n"
+
+
 def test_a_plan_file_says_what_it_is_for(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     where, plan = str(tmp_path / "budget.db"), tmp_path / "plan.toml"
     query = '[[query]]\nname = "a"\nmechanism = "Laplace(epsilon=0.1)"\n'

@@ -3,56 +3,26 @@
 from __future__ import annotations
 
 import csv
-import io
-from contextlib import chdir, redirect_stderr, redirect_stdout
 from pathlib import Path
-from subprocess import CompletedProcess
 from typing import Any
 
-import numpy as np
 import pytest
 from cli.program import called as program
+from collection.colours import DESIGN, ask, filled
 
-from zcdp.cli import main
 from zcdp.collection.randomize import receipt_of
 
 arrow = pytest.importorskip("pyarrow")
 parquet = pytest.importorskip("pyarrow.parquet")
 
-DESIGN = """
-title = "Colours"
-[budget]
-epsilon = 4
-delta = "1e-6"
-[collection]
-k = 10
-rounds = 3
-answered = 2
-clients = 3000
-[[query]]
-name = "reports"
-mechanism = "RandomizedResponse(epsilon=2, k=10)"
-count = 2
-"""
-
 
 @pytest.fixture
 def folder(tmp_path: Path) -> Path:
-    (tmp_path / "design.toml").write_text(DESIGN)
-    parquet.write_table(arrow.table({"value": np.arange(3000) % 4}), tmp_path / "values.parquet")
-    return tmp_path
+    return filled(tmp_path)
 
 
 def run(folder: Path, *arguments: str) -> Any:
     return program(*arguments, cwd=folder)
-
-
-def ask(folder: Path, *arguments: str) -> CompletedProcess[str]:
-    """The same command without a process of its own, which would load every library anew."""
-    out, err = io.StringIO(), io.StringIO()
-    with chdir(folder), redirect_stdout(out), redirect_stderr(err):
-        code = main(arguments)
-    return CompletedProcess(arguments, code, out.getvalue(), err.getvalue())
 
 
 def test_values_are_randomized_once(folder: Path) -> None:

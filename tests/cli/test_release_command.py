@@ -11,7 +11,8 @@ from typing import Any
 import polars as pl
 import pytest
 
-from zcdp import KeyConflict, Ledger
+from zcdp import BudgetExceeded, KeyConflict, Ledger
+from zcdp.cli import main
 from zcdp.cli import release_command as command
 from zcdp.cli.arguments import BadUsage
 from zcdp.ledger import LedgerError
@@ -117,31 +118,31 @@ def test_bad_usage_reads_nothing(given: dict[str, Any], asked: list[dict[str, An
 
 
 @pytest.mark.usefixtures("asked")
-def test_a_refusal_is_exit_code_one_and_an_error_is_bad_usage(monkeypatch: pytest.MonkeyPatch) -> None:
-    for error, code in ((KeyConflict("taken"), 1), (LedgerError("broken"), None), (ReleaseFailed("failed"), None)):
+def test_a_refusal_is_exit_code_one_and_an_error_is_two(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """The first line of stderr says why, and with --json stdout says it too."""
+    refusal = BudgetExceeded("no room", account="people", remaining=Fraction(1, 3))
+    for error, code in ((refusal, 1), (KeyConflict("taken"), 1), (LedgerError("broken"), 2), (ReleaseFailed("no"), 2)):
 
         def fails(*_: Any, error: Exception = error, **__: Any) -> Release:
             raise error
 
         monkeypatch.setattr(command, "release", fails)
-        if code is None:
-            with pytest.raises(BadUsage, match=str(error)):
-                run(ledger="a.db", key="q1")
-        else:
-            assert run(ledger="a.db", key="q1") == code
+        asked = ["release", "plan.toml", "data.csv", "--out", "out", "--ledger", "a.db", "--key", "q1", "--new"]
+        assert main(asked) == code
+        said = capsys.readouterr()
+        assert (said.out, said.err) == ("", f"zcdp: {'refused: ' if code == 1 else ''}{error}\n")
+        assert main([*asked, "--json"]) == code
+        said = capsys.readouterr()
+        if isinstance(error, ReleaseFailed):  # no answer of the ledger
+            assert said.out == ""
+            continue
+        facts = json.loads(said.out)
+        assert (facts["admitted"], facts["reason"]) == (False, str(error))
+        assert facts["code"] == type(error).__name__
+        assert facts.get("level") == ("people" if error is refusal else None)
         assert not Path("out").exists()
-
-
-@pytest.mark.usefixtures("asked")
-def test_a_program_reads_a_refusal_as_json(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
-    def taken(*_: Any, **__: Any) -> Release:
-        raise KeyConflict("the key 'q1' was sealed")
-
-    monkeypatch.setattr(command, "release", taken)
-    assert run(ledger="a.db", key="q1", new=True, json=True) == 1
-    out, err = capsys.readouterr()
-    assert json.loads(out) == {"admitted": False, "reason": "the key 'q1' was sealed", "key": "q1"}
-    assert "the key 'q1' was sealed" in err
 
 
 def test_the_key_of_the_plan_is_taken_and_told(asked: list[dict[str, Any]], capsys: pytest.CaptureFixture[str]) -> None:

@@ -2,53 +2,24 @@
 
 from __future__ import annotations
 
-import io
 import re
-from contextlib import chdir, redirect_stderr, redirect_stdout
 from pathlib import Path
-from subprocess import CompletedProcess
 from typing import Any
 
 import numpy as np
 import pytest
+from collection.colours import DESIGN, ask, filled
 
 import zcdp
-from zcdp.cli import main
 from zcdp.collection.randomize import randomize_file, receipt_of
 
 arrow = pytest.importorskip("pyarrow")
 parquet = pytest.importorskip("pyarrow.parquet")
 
-DESIGN = """
-title = "Colours"
-[budget]
-epsilon = 4
-delta = "1e-6"
-[collection]
-k = 10
-rounds = 3
-answered = 2
-clients = 3000
-[[query]]
-name = "reports"
-mechanism = "RandomizedResponse(epsilon=2, k=10)"
-count = 2
-"""
-
 
 @pytest.fixture
 def folder(tmp_path: Path) -> Path:
-    (tmp_path / "design.toml").write_text(DESIGN)
-    parquet.write_table(arrow.table({"value": np.arange(3000) % 4}), tmp_path / "values.parquet")
-    return tmp_path
-
-
-def ask(folder: Path, *arguments: str) -> CompletedProcess[str]:
-    """The same command without a process of its own, which would load every library anew."""
-    out, err = io.StringIO(), io.StringIO()
-    with chdir(folder), redirect_stdout(out), redirect_stderr(err):
-        code = main(arguments)
-    return CompletedProcess(arguments, code, out.getvalue(), err.getvalue())
+    return filled(tmp_path)
 
 
 @pytest.mark.parametrize(

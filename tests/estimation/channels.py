@@ -100,3 +100,13 @@ CASES = [
     subsets(6, 5),
     subsets(3, 1),
 ]
+
+
+def ids(case: Case) -> str:
+    return f"{case.mechanism!r}-{case.k}"
+
+
+def estimates(case: Case) -> list[list[Fraction]]:
+    """Of each value from each single report."""
+    p, q, _ = case.mechanism.support.exact
+    return [[(c - q) / (p - q) for c in supports] for supports in case.supports()]

@@ -9,22 +9,12 @@ from typing import Any
 
 import numpy as np
 import pytest
-from estimation.channels import CASES, Case
+from estimation.channels import CASES, Case, estimates, ids
 from independent.bits import seeded
 
 import zcdp
 from zcdp.estimation.frequency_estimates import Counts
 from zcdp.mechanisms.local.local_hashing import is_prime
-
-
-def ids(case: Case) -> str:
-    return f"{case.mechanism!r}-{case.k}"
-
-
-def estimates(case: Case) -> list[list[Fraction]]:
-    """Of each value from each single report."""
-    p, q, _ = case.mechanism.support.exact
-    return [[(c - q) / (p - q) for c in supports] for supports in case.supports()]
 
 
 @pytest.mark.parametrize("case", CASES, ids=ids)

@@ -3,23 +3,10 @@
 from __future__ import annotations
 
 from fractions import Fraction
-from typing import Any
 
 import pytest
-from estimation.channels import CASES, Case
+from estimation.channels import CASES, Case, estimates, ids
 from flint import arb
-
-import zcdp
-
-
-def ids(case: Case) -> str:
-    return f"{case.mechanism!r}-{case.k}"
-
-
-def estimates(case: Case) -> list[list[Fraction]]:
-    """Of each value from each single report."""
-    p, q, _ = case.mechanism.support.exact
-    return [[(c - q) / (p - q) for c in supports] for supports in case.supports()]
 
 
 @pytest.mark.parametrize("case", CASES, ids=ids)
@@ -55,32 +42,3 @@ def test_the_variance_is_the_enumerated_one(case: Case) -> None:
     whole = Fraction(2, 5) * (spread[0] + 1) + Fraction(3, 5) * spread[1] - Fraction(2, 5) ** 2
     drawn = case.mechanism.standard_error(clients=7, frequency="2/5", of="population")
     assert drawn**2 == pytest.approx(float(whole) / 7, rel=1e-12)
-
-
-def told(mechanism: Any, k: int) -> dict[str, int]:
-    """What a release needs to be told."""
-    if hasattr(mechanism, "k"):
-        return {}
-    return {"d" if hasattr(mechanism, "_reports") else "k": k}
-
-
-RUNS: list[tuple[Any, int, dict[str, int]]] = [
-    (mechanism, k, told(mechanism, k))
-    for epsilon in ("0.3", 1, 4)
-    for k in (4, 37)
-    for mechanism in (
-        zcdp.RandomizedResponse(epsilon=epsilon, k=k),
-        zcdp.RAPPOR(epsilon=epsilon),
-        zcdp.OptimizedUnaryEncoding(epsilon=epsilon),
-        zcdp.UnaryEncoding("0.7", "0.2"),
-        zcdp.SubsetSelection(epsilon=epsilon, k=k, size=3),
-        zcdp.HadamardResponse(epsilon=epsilon),
-        zcdp.HadamardResponse(epsilon=epsilon, blocks=3),
-        zcdp.LocalHashing(epsilon=epsilon, g=3, random_hash=True),
-        zcdp.LinearHashing(epsilon=epsilon, g=5, k=k),
-    )
-]
-CHANNEL = zcdp.Channel([["1/2", "1/4", "1/8", "1/8"], ["1/8", "1/2", "1/4", "1/8"], ["1/5", "1/5", "1/5", "2/5"]])
-
-
-RUNS += [(CHANNEL, 3, {}), (zcdp.BinaryRandomizedResponse("0.8", "0.3"), 2, {})]

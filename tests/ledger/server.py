@@ -169,8 +169,13 @@ def _zombie(process: int) -> bool:
 
 
 @contextmanager
-def running() -> Iterator[Server]:
-    folder = Path(tempfile.mkdtemp(prefix="zpg"))  # a short path: a socket's has at most 107 bytes
+def running(*, on_disk: bool = False) -> Iterator[Server]:
+    """A server in memory where there is a folder of it: a killed process does not lose what a crash of the machine may.
+
+    The path is short, as that of a socket has at most 107 bytes.
+    """
+    memory = "/dev/shm"
+    folder = Path(tempfile.mkdtemp(prefix="zpg", dir=None if on_disk or not os.access(memory, os.W_OK) else memory))
     server = None
     try:
         server = Server(folder)

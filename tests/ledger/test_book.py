@@ -116,6 +116,13 @@ def test_the_same_key_is_the_same_spend(ledger: Ledger) -> None:
     assert ledger.spend("census", TENTH, key="a").repeated
 
 
+def test_many_at_once_are_each_charged_what_they_cost(ledger: Ledger) -> None:
+    other = Laplace(epsilon="0.2")
+    made = ledger.spend_all("census", {"a": TENTH, "b": other, "c": TENTH, "d": Laplace(epsilon="0.2")})
+    assert [one.cost for one in made] == [ledger.cost("census", one) for one in (TENTH, other, TENTH, other)]
+    assert ledger.verify()
+
+
 def test_many_at_once_are_all_or_none(ledger: Ledger) -> None:
     made = ledger.spend_all("census", {f"q{n}": TENTH for n in range(5)}, why="a survey")
     assert [one.repeated for one in made] == [False] * 5

@@ -101,6 +101,46 @@ def test_without_a_budget_of_delta_nothing_with_a_delta_is_admitted(ledger: Ledg
     assert ledger.account("cap").delta_budget == Fraction(1, 10**6)
 
 
+@pytest.mark.parametrize("elsewhere", ["1/1000", "1/10", "9/10"])
+def test_a_level_answers_for_its_own_delta_alone(ledger: Ledger, elsewhere: str) -> None:
+    """A run of two mechanisms, outcome by outcome, the one elsewhere giving itself away as often as it likes.
+
+    What the level's own result adds has the moments of its rho, but for an event of the level's own delta.
+    """
+    ledger.open_account("all", unit="person", rho=9, approximate="19/20")
+    ledger.open_account("health", unit="person", rho=RESPONSE.rho_fraction, approximate="1/100", under="all")
+    ledger.open_account("labour", unit="person", rho=9, approximate=elsewhere, under="all")
+    ledger.spend("labour", RESPONSE, delta=elsewhere, key="first")
+    ledger.spend("health", RESPONSE, delta="1/100", key="second")
+    told = {one["name"]: one["guarantee"] for one in statement(ledger, delta="1/50")["accounts"]}["health"]
+
+    def law(bit: int, chance: Fraction) -> dict[object, Fraction]:
+        """A bit told rightly with probability 2/3, and beyond doubt with the chance to give it away."""
+        said = {bit: Fraction(2, 3), 1 - bit: Fraction(1, 3)}
+        return {**{one: (1 - chance) * mass for one, mass in said.items()}, f"it is {bit}": chance}
+
+    def run(bit: int, *, own: Fraction) -> dict[tuple[object, object], Fraction]:
+        """All outcomes; the level asks again only where the answer elsewhere was 1, or gave the bit away."""
+        whole = {}
+        for first, mass in law(bit, Fraction(elsewhere)).items():
+            second = {"not asked": Fraction(1)} if first == 0 else law(bit, own)
+            whole |= {(first, one): mass * more for one, more in second.items()}
+        return whole
+
+    level, rho = Fraction(1, 100), RESPONSE.rho_fraction
+    p, p_star = run(1, own=level), run(1, own=Fraction(0))
+    assert all(p.get(one, 0) >= (1 - level) * mass for one, mass in p_star.items())
+    for s in (1, 2, 5):
+        moment = sum(
+            mass * (Fraction(1) if second == "not asked" else Fraction(2, 1) ** s if second == 1 else Fraction(1, 2**s))
+            for (_, second), mass in p_star.items()
+        )
+        bound = exp(s * (1 + s) * mpf(rho.numerator) / rho.denominator)
+        assert mpf(moment.numerator) / moment.denominator <= bound
+    # By itself, its results satisfy what the report states at a delta that all chances of the run would exceed.
+    assert true_delta_of_bits(told["epsilon"], [level]) <= Fraction(told["delta"]) < Fraction(1, 10)
+
+
 def test_a_delta_belongs_to_the_spend(ledger: Ledger, tmp_path: Path) -> None:
     ledger.open_account("keys", unit="person", rho=1, approximate="0.1")
     ledger.spend("keys", Gaussian(sigma=7), delta="0.01", key="a")

@@ -113,7 +113,7 @@ def test_a_closed_account_closes_all_under_it(tree: Ledger) -> None:
         lambda: tree.raise_budget("ministry", rho=2, why="more"),
         lambda: tree.open_account("new", unit="person", rho=1, under="ministry"),
     ):
-        with pytest.raises(AccountClosed, match="the account 'ministry' is closed: nothing was spent"):
+        with pytest.raises(AccountClosed, match="the account 'ministry' is closed: nothing was changed"):
             call()
     assert tree.spend("anna", TENTH, key="a").repeated  # the record is still there
     assert tree.seal("anna", "a", b"noisy") == tree.deliver("anna", "a") == b"noisy"

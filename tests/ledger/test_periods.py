@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import sys
 import threading
-from collections.abc import Callable
+import zoneinfo
+from collections.abc import Callable, Iterator
 from fractions import Fraction
 
 import psycopg
@@ -11,7 +13,8 @@ import pytest
 
 from zcdp.ledger import BudgetExceeded, Ledger
 from zcdp.ledger.ledger_statement import statement
-from zcdp.ledger.periods import EVERY, near, period_at
+from zcdp.ledger.periods import EVERY, NoTimeZones, _zone, near, period_at
+from zcdp.ledger.verification import Replay
 
 Clock = Callable[[str], None]
 
@@ -179,3 +182,52 @@ def test_a_lower_budget_covers_the_last_period_until_a_spend_opens_the_next(ledg
     clock("2026-10-02T12:00")
     with pytest.raises(ValueError, match="what was spent in the day of the last spend"):
         ledger.lower_budget("daily", rho="0.5", why="less is needed")
+
+
+@pytest.fixture
+def without_zones(monkeypatch: pytest.MonkeyPatch) -> Iterator[Callable[[], None]]:
+    """Takes the time zone data away: that of the system, and the package."""
+
+    def forget() -> None:
+        zoneinfo.ZoneInfo.clear_cache()
+        _zone.cache_clear()
+
+    def take() -> None:
+        zoneinfo.reset_tzpath(to=())
+        for name in {"tzdata", *(one for one in sys.modules if one.startswith("tzdata."))}:
+            monkeypatch.setitem(sys.modules, name, None)
+        forget()
+
+    yield take
+    zoneinfo.reset_tzpath()
+    forget()
+
+
+def test_a_machine_without_time_zone_data_says_what_is_missing(
+    ledger: Ledger, without_zones: Callable[[], None]
+) -> None:
+    ledger.open_account("app", unit="person", rho="1/2", every="month", zone="Europe/Berlin")
+    ledger.open_account("plain", unit="person", rho="1/2", every="month")
+    ledger.spend("app", rho="1/4", key="a")
+    assert ledger.verify()
+    without_zones()
+    asked: list[Callable[[], object]] = [
+        ledger.verify,
+        lambda: ledger.account("app"),
+        lambda: ledger.open_account("other", unit="person", rho=1, every="day", zone="Asia/Kolkata"),
+    ]
+    for call in asked:
+        with pytest.raises(NoTimeZones, match="this machine has no time zone data: pip install tzdata"):
+            call()
+    ledger.spend("plain", rho="1/4", key="b")  # UTC needs none
+    assert ledger.account("plain").remaining == Fraction(1, 4)
+
+
+def test_a_zone_that_is_not_known_here_is_told_from_a_wrong_period(ledger: Ledger) -> None:
+    ledger.open_account("app", unit="person", rho="1/2", every="month", zone="Europe/Berlin")
+    ledger.spend("app", rho="1/4", key="a")
+    replay = Replay()
+    zone = '"zone": "Europe/Berlin"'
+    entries = [one._replace(what=one.what.replace(zone, '"zone": "Mars/Olympus"')) for one in ledger.history()]
+    replay.read(entries)
+    assert any("in a time zone that this machine does not know" in text for text in replay.findings)

@@ -133,7 +133,7 @@ def test_a_thousand_requests_at_once(url: str) -> None:
     for answer in answers:
         if answer.status_code == 402:
             said = answer.json()
-            assert said["error"] == "BudgetExceeded"
+            assert said["code"] == "BudgetExceeded"
             assert said["level"] in ("census", *names)
             assert "exceeds what remains" in said["reason"]
     paid = Counter(names[n % 3] for n, answer in enumerate(answers) if answer.status_code == 200)

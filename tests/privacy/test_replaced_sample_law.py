@@ -6,7 +6,9 @@ from fractions import Fraction
 from math import erfc, exp, log, sqrt
 from random import Random
 
+import numpy as np
 import pytest
+from flint import arb
 from independent import loss_grid
 
 from zcdp import Gaussian, ReplacedSample, Subsampled
@@ -101,6 +103,25 @@ def test_the_transform_by_simpsons_rule(rate: float, v: float) -> None:
     step = 1e-4
     right, left = (simpson(rate, v, 1 + one) for one in (step, -step))
     assert float(order) == pytest.approx((right - left) / (2 * step), rel=1e-5)
+
+
+@pytest.mark.parametrize(("rate", "v"), [(0.3, 1.0), (0.01, 0.25), (0.9, 2.0)])
+def test_the_bound_on_a_turned_integrand(rate: float, v: float) -> None:
+    """The mean of the moduli on a shifted line, by a sum over many points, in floats."""
+    noise = ReplacedNormal(lift(Fraction(rate)), lift(Fraction(v)))
+    for s in (-6.0, -0.5, 0.5, 1.5, 9.0, 40.0):
+        far = (2 * abs(s) + 1) * v + 12 * sqrt(v)
+        u = np.linspace(-far, far, 40_001)
+        size = [
+            s * np.log(abs(1 - rate + rate * np.exp(u - v / 2 + 1j * angle)))
+            + (1 - s) * np.log(abs(1 - rate + rate * np.exp(-u - v / 2 - 1j * angle)))
+            - u * u / (2 * v)
+            for angle in (0.0, 0.3, 1.0, 1.5, 2.5)
+        ]
+        top = max(one.max() for one in size)
+        plain, *turned = (float(np.exp(one - top).sum()) for one in size)
+        for angle, mean in zip((0.3, 1.0, 1.5, 2.5), turned, strict=True):
+            assert mean <= plain * float(noise.cone(arb(angle), arb(s))) * (1 + 1e-9), (s, angle)
 
 
 def test_the_law_is_checked_and_symmetric() -> None:

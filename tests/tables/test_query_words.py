@@ -49,6 +49,28 @@ def test_what_is_cut_off() -> None:
     assert said(measure="sum", non_negative=True, of="income", clip=[0, 9], grid=1)[-1] == "No figure is below 0."
 
 
+def test_what_quantiles_ratios_and_variances_are_of() -> None:
+    few = {"measure": "quantiles", "of": "pay", "quantiles": [0.5]}
+    bins = (
+        "The bin of income that holds the 1 quantile 0.5: pay (column income; 4 bins from 0 to below 100,000, values "
+    )
+    bins += "outside are left out)"
+    assert said(per="person", **few)[0] == (
+        f"{bins}; of what each person has in the cell in total, rounded to steps of 1."
+    )
+    assert said(per="row", max_rows=3, **few)[0] == f"{bins}; of single rows, at most 3 rows of one person in a cell."
+    assert said("row", **few)[0] == f"{bins}."
+    amounts = {"of": "income", "clip": [0, 9], "grid": 1}
+    below = {"over": "hours", "over_clip": [0, 60], "over_grid": 2, "over_mechanism": "DiscreteGaussian(sigma=4)"}
+    assert said(measure="ratio", **amounts, **below)[0] == (
+        "The sum of income over that of hours, of rows that have both; what one person has in a cell is rounded to "
+        "steps of 1 and cut to 0 to 9, and of hours to steps of 2 and to 0 to 60."
+    )
+    both = {"count_mechanism": "DiscreteGaussian(sigma=4)"}
+    assert said(measure="mean", publish=["sum", "mean"], **amounts, **both)[0].startswith("The sum and the mean over")
+    assert "with their counts" in said(measure="top", of="sex", k=1, **both)[0]
+
+
 def test_in_how_many_cells_a_person_is() -> None:
     by = {"measure": "persons", "by": ["region", "age"], "max_cells": 2}
     assert said(**by)[2:] == [

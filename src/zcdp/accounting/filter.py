@@ -353,13 +353,17 @@ def _several(epsilon: Fraction, delta: Fraction) -> tuple[Fraction, ...]:
 class BudgetExceeded(ZcdpError):
     """The request would overspend; nothing was spent.
 
-    A ledger adds the name of the `account` that refused, which may be above the one that was asked, and what is
-    `remaining` there.
+    A ledger adds the name of the `account` that refused, which may be above the one that was asked, what is missing
+    there, "cost" or "delta", as `what`, and how much of it is `remaining`.
     """
 
-    def __init__(self, *words: object, account: str | None = None, remaining: Fraction | None = None) -> None:
+    refused = True
+
+    def __init__(
+        self, *words: object, account: str | None = None, remaining: Fraction | None = None, what: str = "cost"
+    ) -> None:
         super().__init__(*words)
-        self.account, self.remaining = account, remaining
+        self.account, self.remaining, self.what = account, remaining, what
 
 
 class Spend(NamedTuple):

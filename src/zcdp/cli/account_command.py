@@ -49,6 +49,7 @@ __all__ = [
     "fits",
     "print_fit",
     "print_note_on_moves",
+    "print_predictions",
     "rho_note",
     "run",
 ]
@@ -81,21 +82,18 @@ def chosen_account(ledger: Ledger, name: str | None) -> str:
 def fits(where: str, name: str | None, plan: str) -> dict[str, Any]:
     """The cost of the plan in the currency of the ledger's account, what remains there, and whether it fits."""
     from zcdp.cli.ledger_command import plan_from
-    from zcdp.ledger import Ledger, LedgerError
+    from zcdp.ledger import Ledger
     from zcdp.ledger.ledger_statement import exact
+    from zcdp.ledger.model import least_of
     from zcdp.text.names import spelled
 
-    try:
-        with Ledger(where) as ledger:
-            account = ledger.account(chosen_account(ledger, name))
-            levels = ledger.levels(account.name)
-    except LedgerError as error:
-        raise BadUsage(spelled(str(error))) from None
+    with Ledger(where) as ledger:
+        levels = ledger.levels(chosen_account(ledger, name))
+    account = levels[0]
     whole, stated = plan_from(plan)
     account.terms.agree(**stated)
     asked = account.terms.cost(whole)
-    # Of the account and those above it, the one that is closed or has least left decides.
-    least = min(levels, key=lambda level: (not level.closed, level.remaining))
+    least = least_of(levels)
     left = Fraction(0) if least.closed else least.remaining
     return {
         "account": spelled(account.name),
@@ -280,8 +278,37 @@ def _queries(queries: Sequence[QueryCost], *, everything: bool) -> None:
         before = (f"{query.name} {' and '.join(errors(query.alone))}" for query, _ in shown if query.alone)
         for text in wrap(f"{ADJUSTED} {'; '.join(before)}.", width()):
             line(dim(text))
+    print_predictions([query for query, _ in shown])
     if not all(query.is_tight for query, _ in shown):
         line(dim("* a proven upper bound, not known to be exact"))
+
+
+WITHIN = {
+    "mean": "mean within {half} ({typical} nearer to the middle of the clip)",
+    "ratio": "ratio within {half}, for values in the middle of both clips",
+    "variance": "variance within {half}, for values spread evenly over the clip",
+    "rank": "the rank of a quantile within {share} of all",
+    "count": "a selected key falls behind the best by at most {half}",
+}
+
+
+def print_predictions(queries: Sequence[QueryCost]) -> None:
+    """Print what is predicted of tables whose accuracy depends on how many persons a cell has, if there are any."""
+    told = [query for query in queries if query.predicted]
+    if not told:
+        return
+    line()
+    line("Expected at 95%, before any data is read")
+    for query in told:
+        for one in query.predicted:
+            typical = cost(one.typical, 4) if one.typical is not None else ""
+            half = {"half": cost(one.half_width, 4), "typical": typical, "share": cost(100 * one.half_width, 3) + "%"}
+            where = f"{query.name}, {one.persons:,} a cell" if one.persons else query.name
+            for text in wrap(f"{where}: {WITHIN[one.what].format(**half)}", width(), subsequent_indent="    "):
+                line(text)
+        for note in dict.fromkeys(one.note for one in query.predicted if one.note):
+            for text in wrap(f"{query.name}: {note}.", width()):
+                line(dim(text))
 
 
 def errors(accuracy: Accuracy | None) -> tuple[str, str]:

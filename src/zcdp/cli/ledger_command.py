@@ -29,19 +29,10 @@ from zcdp.cli.output import (
     write_all,
     write_whole,
 )
-from zcdp.ledger import (
-    Account,
-    AccountClosed,
-    BudgetExceeded,
-    Entry,
-    KeyConflict,
-    Ledger,
-    LedgerError,
-    NothingReserved,
-)
+from zcdp.ledger import Account, Entry, Ledger
 from zcdp.ledger.ledger_statement import exact, mechanism_of, statement
 from zcdp.ledger.migrations import STEPS, script
-from zcdp.ledger.model import Cost, in_tree
+from zcdp.ledger.model import Cost, in_tree, least_of
 from zcdp.ledger.spend_text import reason_of
 from zcdp.ledger.terms import Terms
 from zcdp.plans.plan_file import PlanFileError, read_plan
@@ -103,23 +94,15 @@ def history_table(entries: Iterable[Entry]) -> Iterator[str]:
 
 
 def run(options: Namespace) -> int:
-    """Run the action that was named; a refused spend prints its reason and returns 1."""
+    """Run the action that was named and return its exit code; a refusal is raised, for `main` to tell."""
     if options.action in ("sql", "plan"):  # these need no ledger
         return _sql(options) if options.action == "sql" else _plan(options)
     action = globals()[f"_{options.action}"]
-    try:
-        expected = None if options.action == "verify" else getattr(options, "expect_head", None)
-        hidden = getattr(options, "private_who", False)
-        with Ledger(options.ledger, expect_head=expected, private_names=hidden) as ledger:
-            code: int = action(ledger, options)
-            return code
-    except (BudgetExceeded, KeyConflict, AccountClosed, NothingReserved) as refusal:
-        if options.json:
-            print_json({"admitted": False, "reason": spelled(str(refusal))})
-        sys.stderr.write(f"zcdp: refused: {spelled(str(refusal))}\n")
-        return 1
-    except LedgerError as error:
-        raise BadUsage(spelled(str(error))) from None
+    expected = None if options.action == "verify" else getattr(options, "expect_head", None)
+    hidden = getattr(options, "private_who", False)
+    with Ledger(options.ledger, expect_head=expected, private_names=hidden) as ledger:
+        code: int = action(ledger, options)
+        return code
 
 
 def plan_from(text: str) -> tuple[Plan, dict[str, str]]:
@@ -161,18 +144,26 @@ def _open(ledger: Ledger, options: Namespace) -> int:
 
 def _told(ledger: Ledger, options: Namespace, name: str, words: str, **more: Any) -> int:
     """Print what was done and the new state of the account; returns the exit code 0."""
-    account, head = ledger.account(name), ledger.head
+    levels, head = ledger.levels(name), ledger.head
+    account = levels[0]
+    least = least_of(levels)
+    left = Fraction(0) if least.closed else least.remaining
     if options.json:
         sums = {
             "budget": account.budget,
             "spent": account.spent,
             "reserved": account.reserved,
             "remaining": account.remaining,
+            "available": left,
         }
-        print_json({"account": name, **more, **{key: exact(value) for key, value in sums.items()}, "head": head})
+        told = {key: exact(value) for key, value in sums.items()}
+        print_json({"account": name, **more, **told, "level": least.name, "head": head})
         return 0
     line(spelled(words))
     line(f"{lower(float(account.remaining))} of {cost(float(account.budget))} remain ({account.currency}).")
+    if least.name != account.name:
+        rest = "is closed: nothing" if least.closed else f"has {lower(float(left))} left: no more"
+        line(spelled(f"Above it {least.name} {rest} can be spent."))
     line(dim(f"head {head}"))
     return 0
 

@@ -11,19 +11,18 @@ from pathlib import Path
 from typing import Any
 
 from zcdp.cli.arguments import BadUsage
-from zcdp.cli.output import Progress, bold, complain, line, print_json, shown, table_lines
-from zcdp.ledger import BudgetExceeded, KeyConflict, Ledger, LedgerError
+from zcdp.cli.output import Progress, bold, line, print_json, shown, table_lines
+from zcdp.ledger import Ledger
 from zcdp.plans.plan_file import read_plan
-from zcdp.release import Release, ReleaseFailed, release
+from zcdp.release import Release, release
 from zcdp.release.archive import check_folder
-from zcdp.text.names import printable
 from zcdp.text.numbers import cost, lower
 
 __all__ = ["run"]
 
 
 def run(options: Namespace) -> int:
-    """Check, spend, read the data and publish; exit code 1 if the budget or the key does not allow it."""
+    """Check, spend, read the data and publish; raises if the budget or the key does not allow it."""
     if bool(options.ledger) == options.no_ledger:
         raise BadUsage(
             "without a ledger nothing remembers what was spent: give --ledger with --key, or say --no-ledger"
@@ -42,15 +41,7 @@ def run(options: Namespace) -> int:
     with ExitStack() as stack:
         ledger = stack.enter_context(Ledger(options.ledger)) if options.ledger else None
         progress = stack.enter_context(Progress())
-        try:
-            made = release(plan, Path(options.data), ledger=ledger, key=key, progress=progress, **_named(options))
-        except (BudgetExceeded, KeyConflict) as refusal:
-            if options.json:
-                print_json({"admitted": False, "reason": printable(str(refusal)), "key": key})
-            complain(printable(str(refusal)))
-            return 1
-        except (LedgerError, ReleaseFailed) as error:
-            raise BadUsage(str(error)) from None
+        made = release(plan, Path(options.data), ledger=ledger, key=key, progress=progress, **_named(options))
         made.write(options.out)
         name = options.account or (plan.tables and plan.tables.account)
         left = float(ledger.remaining(name)) if ledger and name else None

@@ -17,17 +17,18 @@ from typing import IO, Self
 from unicodedata import normalize
 
 from zcdp.accounting import Plan
-from zcdp.accounting.filter import charge_down
+from zcdp.accounting.filter import GRID, charge_down
 from zcdp.errors import BadType, BadValue
 from zcdp.ledger import verification as exchange
 from zcdp.ledger import writing as text
 from zcdp.ledger.chain import Entry, Head, name_commitment
-from zcdp.ledger.model import Account, Cost, Reservation, Spend, account_of, levels_of
+from zcdp.ledger.model import Account, Cost, Reservation, Spend, account_of, levels_of, whole
 from zcdp.ledger.periods import period_at
 from zcdp.ledger.spend_text import composed, priced, said
 from zcdp.ledger.store import (
     CHANGED,
     LARGEST_SEAL,
+    AccountClosed,
     KeyConflict,
     KeyTaken,
     LedgerError,
@@ -45,6 +46,8 @@ from zcdp.privacy.curve import Curve
 from zcdp.text.calls import spoken_class
 
 __all__ = ["Ledger"]
+
+NOTHING = Cost(Fraction(0))
 
 
 @spoken_class
@@ -122,7 +125,8 @@ class Ledger:
 
         A budget of (epsilon, delta) is converted once: to rho, or, if `order` is given (or `workload`, for which the
         best order is found), to a budget of Renyi divergence at that order. Either way each spend may depend on all
-        results before it. Opening an account again on the same terms changes nothing.
+        results before it. Opening an account again on the same terms changes nothing; one that is closed, or stands
+        under a closed one, is not opened again: `AccountClosed`.
 
         With `under` the account is a cap within another one: each spend is charged to both, and to all above, or to
         none. With `approximate` spends may have a delta, up to this sum; of an (epsilon, delta) it is a part of delta.
@@ -151,19 +155,45 @@ class Ledger:
             first = next(entry for entry in self._store.entries(asked.account) if entry.kind == "open")
             if (first.what, first.amount) != (asked.what, asked.amount):
                 raise KeyConflict(f"there is an account {asked.account!r} on other terms: nothing was changed")
+            for level in self.levels(asked.account):
+                if level.closed:
+                    raise AccountClosed(level.name)
         return self.account(asked.account)
 
     def account(self, name: str) -> Account:
-        """One account: its terms, its budget and the sum of its spends."""
-        normal = text.name(name, "account")
+        """One account as it is now: its terms, its budget and the sum of its spends."""
+        row = self._row(name)
+        if row.reserved == row.delta_reserved == "0":
+            return _at(row, text.now())
+        return next(one for one in self.accounts() if one.name == row.name)
+
+    def accounts(self) -> list[Account]:
+        """All accounts as they are now, sorted by name.
+
+        Time has passed since the last write: a reservation that is overdue counts no more, and if the next period of an
+        account has begun, it is shown as the first spend will find it.
+        """
+        at = text.now()
+        rows, overdue = self._store.present(at)
+        levels = {row.name: levels_of(row) for row in rows}
+        freed = dict.fromkeys(levels, NOTHING)
+        for kept in overdue:
+            for name in levels.get(kept.account, ()):
+                size, delta = freed[name]
+                freed[name] = Cost(size + Fraction(whole(kept.size), GRID), delta + Fraction(whole(kept.delta), GRID))
+        return [_at(row, at, freed[row.name]) for row in rows]
+
+    def _row(self, account: str) -> Row:
+        normal = text.name(account, "account")
         row = self._store.account(normal)
         if row is None:
             raise self._unknown(normal)
-        return _account(row)
+        return row
 
-    def accounts(self) -> list[Account]:
-        """All accounts, sorted by name."""
-        return [_account(row) for row in self._store.state()[1]]
+    def _terms(self, account: str) -> tuple[str, Terms]:
+        """The name and the terms of an account: all that the price of a spend needs, without its sums."""
+        row = self._row(account)
+        return row.name, Terms.from_json(row.terms)
 
     def levels(self, account: str) -> list[Account]:
         """An account and all above it, the nearest first: what each spend is charged to."""
@@ -190,7 +220,7 @@ class Ledger:
 
     def cost(self, account: str, mechanism: Curve | None = None, *, rho: Value | None = None) -> Fraction:
         """What a mechanism or plan would be charged, in the account's currency; nothing is spent."""
-        return priced(self.account(account).terms, mechanism, rho)[1].size
+        return priced(self._terms(account)[1], mechanism, rho)[1].size
 
     def spend(
         self,
@@ -213,30 +243,23 @@ class Ledger:
         is stated holds but for an event of this probability, which may give everything away.
         Spend first, then look at the data. There is no refund.
         """
-        mine = self.account(account)
-        mine.terms.agree(unit=unit, neighbours=neighbours)
-        return self._spend([self._debit(mine, key, mechanism, rho, why, who, delta)])[0]
+        name, terms = self._terms(account)
+        terms.agree(unit=unit, neighbours=neighbours)
+        return self._spend([self._debit(name, key, priced(terms, mechanism, rho, delta), why, who)])[0]
 
     def spend_all(self, account: str, mechanisms: Mapping[str, Curve], *, why: str = "", who: str = "") -> list[Spend]:
         """Charge several mechanisms, each under its own key, in one transaction: all of them, or none.
 
         The transaction waits for the disk once, so that a thousand spends take about as long as one.
         """
-        mine = self.account(account)
-        return self._spend([self._debit(mine, key, one, None, why, who) for key, one in mechanisms.items()])
+        name, terms = self._terms(account)
+        once = {id(one): one for one in mechanisms.values()}  # often one mechanism under many keys
+        prices = {place: priced(terms, one, None) for place, one in once.items()}
+        return self._spend([self._debit(name, key, prices[id(one)], why, who) for key, one in mechanisms.items()])
 
-    def _debit(
-        self,
-        mine: Account,
-        key: str,
-        mechanism: Curve | None,
-        rho: Value | None,
-        why: str,
-        who: str,
-        delta: Value | None = None,
-    ) -> Request:
-        what, cost = priced(mine.terms, mechanism, rho, delta)
-        return self._request(mine.name, text.name(key, "key"), what, str(cost), why, who)
+    def _debit(self, account: str, key: str, price: tuple[str, Cost], why: str, who: str) -> Request:
+        what, cost = price
+        return self._request(account, text.name(key, "key"), what, str(cost), why, who)
 
     def _spend(self, asked: list[Request], *, reserved: bool = False) -> list[Spend]:
         same: set[str] = set()
@@ -285,7 +308,8 @@ class Ledger:
         by itself when it expires: at a time, or after a duration or so many seconds. Nothing may be drawn under a
         reservation: only a spend can be sealed. Repeating it under its key changes nothing.
         """
-        asked = self._debit(self.account(account), key, mechanism, rho, why, who, delta)
+        mine, terms = self._terms(account)
+        asked = self._debit(mine, key, priced(terms, mechanism, rho, delta), why, who)
         until = text.until(expires)
         try:
             made, repeated = self._store.reserve(asked, until)
@@ -314,10 +338,10 @@ class Ledger:
         return self._store.give_back(replace(asked, why=text.free(why, "why")))
 
     def reservations(self, account: str | None = None) -> list[Reservation]:
-        """The open reservations, of one account or of all; overdue ones are among them until the next write."""
-        name = None if account is None else self.account(account).name
-        places = [(one.account, one.key) for one in self._store.reservations() if name in (None, one.account)]
-        found = (self._store.find(*place, "reserve") for place in places)
+        """The open reservations, of one account or of all, without those that are overdue."""
+        name, at = None if account is None else self._row(account).name, text.now()
+        kept = [one for one in self._store.reservations() if name in (None, one.account) and one.until > at]
+        found = (self._store.find(one.account, one.key, "reserve") for one in kept)
         return [_reservation(entry, repeated=True) for entry in found if entry is not None]
 
     def raise_budget(
@@ -505,11 +529,17 @@ class Ledger:
         return UnknownAccount(unknown("account", name, known))
 
 
-def _account(row: Row) -> Account:
-    """The account as it is now: if its next period has begun, it is shown as the first spend will find it."""
+def _at(row: Row, at: str, freed: Cost = NOTHING) -> Account:
+    """The account at a time: without the reservations that are overdue (`freed`), and in the period of that time.
+
+    A clock that was set back leaves it in the last period that was opened.
+    """
     found = account_of(row)
+    if freed.size:
+        less = (found.reserved - freed.size, found.delta_reserved - freed.delta)
+        found = replace(found, reserved=less[0], delta_reserved=less[1])
     if found.terms.every is not None and found.terms.zone is not None:
-        label = period_at(text.now(), found.terms.every, found.terms.zone)
+        label = period_at(at, found.terms.every, found.terms.zone)
         if label > found.period:
             return replace(found, period=label, spent=Fraction(0), delta_spent=Fraction(0))
     return found

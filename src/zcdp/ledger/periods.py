@@ -9,9 +9,14 @@ import re
 from datetime import UTC, datetime, timedelta, tzinfo
 from functools import lru_cache
 
-from zcdp.errors import BadValue
+from zcdp.errors import BadValue, ZcdpError
 
-__all__ = ["EVERY", "check_period", "near", "period_at"]
+__all__ = ["EVERY", "NoTimeZones", "check_period", "near", "period_at"]
+
+
+class NoTimeZones(ZcdpError):
+    """This machine has no time zone data, which the calendar of an account needs: nothing was changed."""
+
 
 EVERY = {
     "day": r"\d{4}-\d\d-\d\d",
@@ -56,7 +61,13 @@ def _zone(name: str) -> tzinfo:
     try:
         return ZoneInfo(name)
     except (ValueError, OSError, KeyError):  # an unknown name is a KeyError, a path outside the data a ValueError
-        raise BadValue(f"zone ({name!r}) must be a time zone such as UTC or Europe/Berlin") from None
+        from zoneinfo import available_timezones
+
+        if not available_timezones():
+            raise NoTimeZones(
+                f"the time zone {name!r} cannot be looked up, as this machine has no time zone data: pip install tzdata"
+            ) from None
+        raise BadValue(f"zone ({name!r}) must be a time zone such as UTC or Europe/Berlin, and known here") from None
 
 
 def check_period(every: str, zone: str) -> None:

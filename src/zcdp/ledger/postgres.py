@@ -18,10 +18,11 @@ from zcdp.accounting.filter import units
 from zcdp.errors import BadValue, MissingExtra
 from zcdp.ledger.chain import Entry, Head
 from zcdp.ledger.migrations import STEPS, check_format, script
-from zcdp.ledger.model import amount, closed, refusal
+from zcdp.ledger.model import amount, refusal
 from zcdp.ledger.store import (
     BATCH,
     NO_REFUND,
+    AccountClosed,
     Kept,
     KeyConflict,
     KeyEnded,
@@ -142,7 +143,7 @@ def failure(name: str, error: psycopg.Error, timeout: float, request: Any) -> Ex
     if code == "ZC004" and "budget" in (error.diag.message_primary or ""):
         return BadValue("a budget is raised or lowered, with a reason")
     if code == "ZC007":
-        return closed(detail)
+        return AccountClosed(detail)
     if code == "ZC008":
         return NothingReserved(asked.key)
     if code == "ZC010":
@@ -187,6 +188,7 @@ RESERVE = SPEND.replace("zcdp_ledger.spend(", "zcdp_ledger.reserve(")
 ROW = ", ".join(f"a.{name}::text" for name in Row._fields)
 FIRST_ROW = "a.name, a.terms, '', a.budget, a.spent, '0', '0', '0', '0', '', ''"
 """The columns of `Row` in a ledger of schema 1, where sums were fractions."""
+RESERVATIONS = "SELECT account, key, size::text, delta::text, until FROM zcdp_ledger.reservation"
 LOCK_SCHEMA = "SELECT pg_advisory_xact_lock(2053334128)"
 """Serializes creation and upgrade: of two programs that start at once the second waits, and then finds it done."""
 
@@ -400,6 +402,19 @@ class Postgres(Store):
 
         return self._run(work, read=True)
 
+    def present(self, at: str) -> tuple[list[Row], list[Kept]]:
+        def work(connection: psycopg.Connection[Any]) -> tuple[list[Row], list[Kept]]:
+            with connection.transaction():
+                connection.execute("SET TRANSACTION ISOLATION LEVEL REPEATABLE READ, READ ONLY")
+                found = connection.execute(f"SELECT {self._columns} FROM zcdp_ledger.account a ORDER BY a.name")
+                rows = [self._row(row) for row in found.fetchall()]
+                if self._found == 1:
+                    return rows, []
+                overdue = connection.execute(f"{RESERVATIONS} WHERE until <= %s ORDER BY account, key", (at,))
+                return rows, [Kept(*row) for row in overdue.fetchall()]
+
+        return self._run(work, read=True)
+
     @property
     def _columns(self) -> str:
         return FIRST_ROW if self._found == 1 else ROW
@@ -442,10 +457,7 @@ class Postgres(Store):
         def work(connection: psycopg.Connection[Any]) -> list[Kept]:
             if self._found == 1:
                 return []
-            query = (
-                "SELECT account, key, size::text, delta::text, until FROM zcdp_ledger.reservation ORDER BY account, key"
-            )
-            return [Kept(*row) for row in connection.execute(query).fetchall()]
+            return [Kept(*row) for row in connection.execute(f"{RESERVATIONS} ORDER BY account, key").fetchall()]
 
         return self._run(work, read=True)
 

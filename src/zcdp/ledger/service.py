@@ -1,20 +1,29 @@
-"""For services in front of a ledger: the HTTP status of each refusal, and the state of all levels for Prometheus."""
+"""For services in front of a ledger: each refusal as data with its HTTP status, and all levels for Prometheus."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
 from fractions import Fraction
+from typing import Any
 
 from zcdp.errors import ZcdpError
 from zcdp.ledger.book import Ledger
-from zcdp.ledger.store import AccountClosed, BudgetExceeded, KeyConflict, LedgerBusy, LedgerError, NothingReserved
-from zcdp.ledger.store import UnknownAccount as Unknown
+from zcdp.ledger.ledger_statement import exact
+from zcdp.ledger.store import (
+    AccountClosed,
+    BudgetExceeded,
+    KeyConflict,
+    LedgerBusy,
+    LedgerError,
+    NothingReserved,
+    UnknownAccount,
+)
 
-__all__ = ["metrics", "status_of"]
+__all__ = ["metrics", "status_of", "told"]
 
 STATUS: tuple[tuple[type[Exception], int], ...] = (
     (BudgetExceeded, 402),
-    (Unknown, 404),
+    (UnknownAccount, 404),
     (KeyConflict, 409),
     (AccountClosed, 409),
     (NothingReserved, 409),
@@ -40,6 +49,24 @@ def status_of(error: Exception) -> int:
     if not isinstance(error, ZcdpError):
         return 500
     return next((status for kind, status in STATUS if isinstance(error, kind)), 500)
+
+
+def told(error: ZcdpError) -> dict[str, Any]:
+    """An error as data: the name of its kind, its HTTP status and its reason.
+
+    Where a level refuses, its name, and what is left there: of the cost, or of delta.
+
+    >>> from fractions import Fraction
+    >>> told(BudgetExceeded("no room", account="census", remaining=Fraction(1, 4)))["remaining"]
+    {'exact': '1/4', 'value': 0.25}
+    """
+    kind = next((one for one, _ in STATUS[:-2] if isinstance(error, one)), type(error))
+    said = {"code": kind.__name__, "status": status_of(error), "reason": str(error)}
+    if isinstance(error, BudgetExceeded | AccountClosed) and error.account is not None:
+        said["level"] = error.account
+    if isinstance(error, BudgetExceeded) and error.remaining is not None:
+        said |= {"what": error.what, "remaining": exact(error.remaining)}
+    return said
 
 
 GAUGES = {

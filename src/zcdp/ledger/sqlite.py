@@ -19,12 +19,13 @@ from zcdp.accounting.filter import units
 from zcdp.errors import BadValue
 from zcdp.ledger.chain import START, Entry, Head, digest, sealed_digest
 from zcdp.ledger.migrations import STEPS, check_format, script, statements
-from zcdp.ledger.model import Cost, amount, check_depth, check_levels, closed, level_of, levels_of, whole
+from zcdp.ledger.model import Cost, amount, check_depth, check_levels, digits, level_of, levels_of, whole
 from zcdp.ledger.periods import period_at
 from zcdp.ledger.store import (
     BATCH,
     CHANGED,
     NO_REFUND,
+    AccountClosed,
     Kept,
     KeyConflict,
     KeyEnded,
@@ -362,7 +363,7 @@ class SQLite(Store):
             if terms.under is not None:
                 upper = self._row(connection, terms.under)
                 if upper.closed:
-                    raise closed(upper.name)
+                    raise AccountClosed(upper.name)
                 above = [upper.name, *upper.above.split("\n")] if upper.above else [upper.name]
                 check_depth(above)
             budget, delta = units(amount(request.amount)), units(terms.approximate or Fraction(0))
@@ -414,7 +415,8 @@ class SQLite(Store):
         update = f"UPDATE account SET {column} = ?, delta_{column} = ? WHERE name = ?"
         for row in rows:
             total, chance = getattr(row, column), getattr(row, f"delta_{column}")
-            connection.execute(update, (str(whole(total) + size), str(whole(chance) + delta), row.name))
+            sums = digits(whole(total) + size), digits(whole(chance) + delta) if delta else chance
+            connection.execute(update, (*sums, row.name))
 
     def _pass_time(self, connection: sqlite3.Connection, at: str, mine: Row | None, version: str) -> list[Row]:
         """What time does to a ledger: overdue reservations expire, and the periods of `mine` and above are opened.
@@ -450,7 +452,7 @@ class SQLite(Store):
             if min(left) < 0:
                 raise LedgerError(f"{self.name}: a reservation is larger than all that is reserved: it is damaged")
             update = "UPDATE account SET reserved = ?, delta_reserved = ? WHERE name = ?"
-            connection.execute(update, (*map(str, left), row.name))
+            connection.execute(update, (*map(digits, left), row.name))
 
     def _reserved(self, connection: sqlite3.Connection, request: Request) -> bool:
         query = "SELECT 1 FROM reservation WHERE account = ? AND key = ?"
@@ -472,7 +474,7 @@ class SQLite(Store):
                 raise LedgerError("the time until which to reserve is over: nothing was reserved")
             cost = Cost.parse(request.amount)
             self._charge(connection, levels, cost, "reserved")
-            sums = (str(units(cost.size)), str(units(cost.delta)))
+            sums = (digits(units(cost.size)), digits(units(cost.delta)))
             insert = "INSERT INTO reservation VALUES (?, ?, ?, ?, ?)"
             connection.execute(insert, (request.account, request.key, *sums, until))
             asked = replace(request, what=f"{until} {request.what}")
@@ -509,7 +511,7 @@ class SQLite(Store):
             self._pass_time(connection, at, None, request.version)
             row = self._row(connection, request.account)
             if row.closed:
-                raise closed(row.name)
+                raise AccountClosed(row.name)
             budget, taken = whole(row.budget), whole(row.spent) + whole(row.reserved)
             wanted = units(amount(request.amount))
             fits = wanted > budget if kind == "raise" else taken <= wanted < budget
@@ -561,6 +563,15 @@ class SQLite(Store):
             columns = self._columns(connection)
             rows = connection.execute(f"SELECT {columns} FROM account ORDER BY name")
             return self._head(connection), [Row(*row) for row in rows]
+
+    def present(self, at: str) -> tuple[list[Row], list[Kept]]:
+        with self._read() as connection:
+            found = connection.execute(f"SELECT {self._columns(connection)} FROM account ORDER BY name")
+            rows = [Row(*row) for row in found]
+            if self._check(connection, read=True) == 1:
+                return rows, []
+            overdue = connection.execute("SELECT * FROM reservation WHERE until <= ? ORDER BY account, key", (at,))
+            return rows, [Kept(*row) for row in overdue]
 
     def _columns(self, connection: sqlite3.Connection) -> str:
         return FIRST_ROW if self._check(connection, read=True) == 1 else ROW

@@ -51,6 +51,8 @@ class LedgerBusy(LedgerError):
 class KeyConflict(LedgerError):
     """The key was used before for something else; nothing was spent."""
 
+    refused = True
+
 
 class KeyTaken(KeyConflict):
     """Raised by a store if the key exists with another text; carries the request, so that plans can be compared."""
@@ -70,12 +72,20 @@ class KeyEnded(KeyConflict):
 class NothingReserved(LedgerError):
     """There is no reservation under this key, or it was given back or has expired; nothing was changed."""
 
+    refused = True
+
     def __init__(self, key: str) -> None:
         super().__init__(f"nothing is reserved under the key {key!r}, or no longer: nothing was changed")
 
 
 class AccountClosed(LedgerError):
-    """The account, or one above it, is closed to further spends; nothing was spent."""
+    """The `account`, or one above the one that was asked, is closed to further spends; nothing was changed."""
+
+    refused = True
+
+    def __init__(self, account: str) -> None:
+        super().__init__(f"the account {account!r} is closed: nothing was changed")
+        self.account = account
 
 
 class UnknownAccount(LedgerError, LookupError):
@@ -197,6 +207,10 @@ class Store(ABC):
     @abstractmethod
     def state(self) -> tuple[Head, list[Row]]:
         """A consistent snapshot of the running totals: the head of the chain, and the accounts sorted by name."""
+
+    @abstractmethod
+    def present(self, at: str) -> tuple[list[Row], list[Kept]]:
+        """A consistent snapshot of the accounts sorted by name, and of the reservations that are overdue at a time."""
 
     @abstractmethod
     def account(self, name: str) -> Row | None:

@@ -12,10 +12,10 @@ from fractions import Fraction
 from typing import IO, Any
 
 from zcdp.accounting.filter import units
-from zcdp.errors import BadType
+from zcdp.errors import BadType, BadValue
 from zcdp.ledger.chain import START, Entry, Head, digest, name_commitment, sealed_digest
 from zcdp.ledger.model import Account, Cost, amount, check_depth, row_of
-from zcdp.ledger.periods import near
+from zcdp.ledger.periods import check_period, near
 from zcdp.ledger.spend_text import cost_of
 from zcdp.ledger.store import CHANGED, Kept, LedgerError, Row, Store
 from zcdp.ledger.terms import Terms
@@ -179,6 +179,12 @@ class Replay:
         self.accounts[entry.account] = replace(account, period=entry.what, spent=Fraction(0), delta_spent=Fraction(0))
         if terms.every is None or terms.zone is None:
             raise LedgerError("opens a period of an account that does not renew")
+        try:
+            check_period(terms.every, terms.zone)
+        except BadValue:
+            raise LedgerError(
+                "opens a period in a time zone that this machine does not know: its data is older, or it was edited"
+            ) from None
         if entry.what <= last or not near(entry.what, entry.at, terms.every, terms.zone):
             raise LedgerError("opens a period that was over, or had not begun")
 

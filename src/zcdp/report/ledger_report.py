@@ -36,7 +36,10 @@ MOST_BARS = 24
 
 
 def spending_chart(account: Mapping[str, Any], *, name: str, until: str) -> str:
-    """An SVG chart of the sum of all spends as steps, below the budget, a line that steps up when it is raised."""
+    """An SVG chart of the sum of all spends as steps, below the budget, a line that steps up when it is raised.
+
+    In an account that renews the sum begins at 0 with each period.
+    """
     spent = [(_time(at), value) for at, value in account["points"]]
     budgets = [(_time(at), value) for at, value in account["budgets"]]
     start = min(at for at, _ in budgets)
@@ -54,10 +57,11 @@ def spending_chart(account: Mapping[str, Any], *, name: str, until: str) -> str:
     drawn.add("path", kind="line", d=f"M{steps}")
     drawn.add("path", kind="limit", d=f"M{_steps([at(*one) for one in [*budgets, (end, budgets[-1][1])]])}")
     drawn.text(WIDTH - RIGHT, drawn.down(budgets[-1][1]) - 5, "budget", anchor="end", kind="strong halo")
-    text = (
-        f"From {start:%Y-%m-%d} to {end:%Y-%m-%d} {account['spends']} spends add up to {account['spent']['value']:.6g} "
-        f"of {account['budget']['value']:.6g}. The months stand in the table beside it."
-    )
+    used = f"{account['spent']['value']:.6g} of {account['budget']['value']:.6g}"
+    if account.get("every"):
+        used = f"{account['all_time']['value']:.6g}; in {account['period']} {used} is spent"
+    told = f"{account['spends']} spends add up to {used}"
+    text = f"From {start:%Y-%m-%d} to {end:%Y-%m-%d} {told}. The months stand in the table beside it."
     return drawn.figure(name, "what was spent over time, under the budget", text)
 
 
@@ -188,12 +192,12 @@ def _value(number: Mapping[str, Any], text: str) -> str:
 def account_section(account: Mapping[str, Any], number: int, made: str) -> str:
     """The section of one account."""
     budget, spent, rest = account["budget"], account["spent"], account["remaining"]
-    share = account["share"]
+    share, inside = account["share"], f" in {safe(account['period'])}" if account.get("every") else ""
     state = "bad" if rest["value"] <= 0 or account.get("closed") else "good"
     said = (
-        "The budget is used up."
+        f"The budget is used up{inside}."
         if rest["value"] <= 0
-        else f"{at_least(rest['value'])} of {at_most(budget['value'])} remain."
+        else f"{at_least(rest['value'])} of {at_most(budget['value'])} remain{inside}."
     )
     if account.get("closed"):
         said = f"The account is closed. {said}"
@@ -201,7 +205,7 @@ def account_section(account: Mapping[str, Any], number: int, made: str) -> str:
     kept = (("Reserved", _value(held, at_most(held["value"])), "not spent yet"),) if held["value"] else ()
     facts = (
         ("Budget", _value(budget, at_most(budget["value"])), _symbol(account)),
-        ("Spent", _value(spent, at_most(spent["value"])), f"{percent(share, up=True)} of the budget"),
+        ("Spent", _value(spent, at_most(spent["value"])), f"{percent(share, up=True)} of the budget{inside}"),
         *kept,
         ("Remains", _value(rest, at_least(rest["value"])), "exact to the last digit"),
         ("Spends", f"{account['spends']:,}", f"{account['delivered']:,} delivered"),
@@ -211,7 +215,7 @@ def account_section(account: Mapping[str, Any], number: int, made: str) -> str:
     )
     return (
         f'<article id="account-{number}"><h2>{safe(account["name"])}</h2>\n'
-        f'<p class="verdict {state}">{said} {percent(share, up=True)} of the budget is spent.</p>\n'
+        f'<p class="verdict {state}">{said} {percent(share, up=True)} of the budget is spent{inside}.</p>\n'
         f'<div class="meter"><span style="width:{min(100 * share, 100):.1f}%"></span></div>\n'
         f'<dl class="facts">\n{cards}</dl>\n{_promise(account)}{_charts(account, number, made)}'
         f"{_who_and_what(account)}{_raises(account)}{_spends(account)}</article>\n"
@@ -268,6 +272,12 @@ def _satisfied(account: Mapping[str, Any]) -> str:
     )
 
 
+def _but_for(account: Mapping[str, Any]) -> str:
+    """The event that a level with a delta leaves out: that of its own spends (docs/theorems/budget-levels.md)."""
+    mass = account.get("approximate")
+    return f", but for an event of probability at most {at_most(mass['value'])}" if mass else ""
+
+
 def _own_promise(account: Mapping[str, Any]) -> str:
     """What a budget of its own promises: of all results paid for by it, and of those alone."""
     below = (
@@ -298,9 +308,9 @@ def _part_promise(account: Mapping[str, Any]) -> str:
     return (
         f"<p><strong>The promise of this {'period' if every else 'cap'}.</strong>{charged} Of all that somebody who "
         f"sees every result can learn of one {safe(account['unit'])}, the part that comes from results paid for {here} "
-        "is bounded by this budget, whatever else was asked. If no question was chosen by looking at results about "
-        f"these people that were paid for {others}, the results paid for {here} together satisfy {_satisfied(account)}"
-        f"; otherwise the choice of a question may tell more.{top}</p>\n"
+        f"is bounded by this budget{_but_for(account)}, whatever else was asked. If no question was chosen by looking "
+        f"at results about these people that were paid for {others}, the results paid for {here} together satisfy "
+        f"{_satisfied(account)}; otherwise the choice of a question may tell more.{top}</p>\n"
     )
 
 
@@ -328,13 +338,14 @@ def _charts(account: Mapping[str, Any], number: int, made: str) -> str:
         second = months_chart(rows, name=f"months-{number}")
     except ValueError:  # an invalid time: the ledger was edited, which `evidence` reports
         return ""
+    each = f"The sum of the spends of each {account['every']}" if account.get("every") else "The sum of all spends"
     table = "".join(
         f'<tr><th scope="row">{safe(period)}</th><td class="number">{count:,}</td>'
         f'<td class="number">{at_most(cost)}</td></tr>\n'
         for period, count, cost in rows
     )
     return (
-        f'<h3>Over time</h3>\n<div class="halves"><figure>{first}<figcaption>The sum of all spends, under the budget'
+        f'<h3>Over time</h3>\n<div class="halves"><figure>{first}<figcaption>{each}, under the budget'
         f"</figcaption></figure>\n<figure>{second}<figcaption>Spent in each period</figcaption></figure></div>\n"
         '<details><summary>The same as a table</summary><table class="narrow"><thead><tr><th scope="col">Period</th>'
         '<th scope="col" class="number">Spends</th><th scope="col" class="number">Cost</th></tr></thead>'
