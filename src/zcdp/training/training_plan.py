@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from fractions import Fraction
+from functools import partial
 from typing import Any, Self
 
 from zcdp.accounting.calibration import calibrate
@@ -144,18 +145,16 @@ class Training(Plan):
         >>> float(run.noise_multiplier)
         0.968427...
         """
-
-        def made(noise_multiplier: float) -> Self:
-            return cls(
-                noise_multiplier=noise_multiplier,
-                steps=steps,
-                sampling=sampling,
-                unit=unit,
-                examples_per_user=examples_per_user,
-                schedule=schedule,
-            )
-
-        return made(calibrate(made, rho=rho, epsilon=epsilon, delta=delta))
+        made = partial(
+            cls,
+            steps=steps,
+            sampling=sampling,
+            unit=unit,
+            examples_per_user=examples_per_user,
+            schedule=schedule,
+        )
+        found = calibrate(lambda z: made(noise_multiplier=z), rho=rho, epsilon=epsilon, delta=delta)
+        return made(noise_multiplier=found)
 
     def __repr__(self) -> str:
         shown = [f"noise_multiplier={literal(self.noise_multiplier)}"]
