@@ -115,3 +115,17 @@ def test_domains() -> None:
     assert words["sex"] == "sex (2 keys, others are left out)"
     assert words["pay"] == "pay (column income; 4 bins from 0 to below 100,000, values outside are left out)"
     assert words["day"] == "day (4 intervals from 2026-01-01 to before 2027-01-01, values outside are left out)"
+
+
+def test_lists_within_lists_and_a_rest_of_bins() -> None:
+    towns = {"values": {"R1": ["a", "b"], "R2": ["c"]}, "within": "region"}
+    bins = {"from": 0, "to": 100, "step": 50, "other": "not stated"}
+    found = read_domains({"region": ["R1", "R2"], "town": towns, "age": bins, "years": {**bins, "clip": True}}, None)
+    assert domain_in_words(found["town"]) == "town (3 keys within region, others are left out)"
+    assert domain_in_words(found["region"]) == "region (by the public list of town; 2 keys, others are left out)"
+    assert domain_in_words(found["age"]) == "age (2 bins from 0 to below 100, all else is 'not stated')"
+    assert domain_in_words(found["years"]).endswith("put into the first or last, missing ones are 'not stated')")
+    own = {"region": {"values": ["R1", "R2"], "column": "reg"}, "town": {**towns, "unknown": "somewhere"}}
+    assert domain_in_words(read_domains(own, None)["town"]) == (
+        "town (5 keys within region, others are left out, or 'somewhere' of theirs)"
+    )

@@ -174,7 +174,9 @@ def collection_text(facts: dict[str, Any]) -> str:
 
 MOST_QUERIES = 20
 """Queries printed without --all: those of highest rho."""
-ADJUSTED = "Tables that add up: std dev and 95% within are those after the adjustment; before it"
+ADJUSTED = (
+    "Tables that add up: std dev and 95% within are those of the least accurate cell, after the adjustment; before it"
+)
 
 
 def run(options: Namespace) -> int:

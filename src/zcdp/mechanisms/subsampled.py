@@ -66,7 +66,7 @@ class Subsampled(Wrapper):
 
     known_elsewhere = True
     theorem: ClassVar[str] = "sampling"
-    _no_group = "the members of a group are drawn one by one"
+    _no_group = "the members of a group are drawn one by one; of Gaussian noise MixtureOfGaussians has their law"
 
     mechanism: Mechanism | Plan
     rate: Fraction

@@ -8,6 +8,7 @@ from fractions import Fraction
 from typing import Any
 
 from zcdp.tables.domain import Bins, Dates, Domain, plain
+from zcdp.tables.nested import Coarser, Nested
 from zcdp.tables.table_query import Condition, TableQuery
 from zcdp.text.numbers import edge
 
@@ -122,11 +123,17 @@ def domain_in_words(domain: Domain) -> str:
     >>> domain_in_words(Keys("region", "reg", ("R01", "R02"), "elsewhere"))
     "region (column reg; 2 keys, all others are 'elsewhere')"
     """
+    other = domain.other
     column = "" if domain.column == domain.name else f"column {domain.column}; "
-    other = getattr(domain, "other", None)
+    if isinstance(domain, Coarser):
+        column = f"by the public list of {domain.fine.name}; "
     if not isinstance(domain, Bins | Dates):
         rest = "others are left out" if other is None else f"all others are {other!r}"
-        return f"{domain.name} ({column}{_many(domain.size - (other is not None), 'key')}, {rest})"
+        count = _many(domain.size - (other is not None), "key")
+        if isinstance(domain, Nested):
+            count += f" within {domain.within.name}"
+            rest += "" if domain.unknown is None else f", or {domain.unknown!r} of theirs"
+        return f"{domain.name} ({column}{count}, {rest})"
     rest = "values outside are put into the first or last" if domain.clip else "values outside are left out"
     if other is not None:
         rest = f"{rest}, missing ones are {other!r}" if domain.clip else f"all else is {other!r}"
