@@ -92,6 +92,7 @@ bench: $(VENV)/ready
 	$(BIN)/python benchmarks/samplers.py
 	$(BIN)/python benchmarks/ledger.py
 	$(BIN)/python benchmarks/sampling.py
+	$(BIN)/python benchmarks/training_peers.py
 	$(BIN)/python benchmarks/collection.py
 	$(BIN)/python benchmarks/release.py
 	$(BIN)/python benchmarks/busy_cores.py

@@ -425,7 +425,7 @@ def test_beside_the_items_a_budget_that_is_filled_exactly_is_not_over(tmp_path: 
 WALLS_OF_0_2_0 = {
     "sigma counts 2C on batches of a fixed size": "mechanisms/test_subsampled_fixed_size.py::"
     "test_sigma_without_a_sensitivity_warns_once_that_a_replaced_gradient_moves_by_two_norms",
-    "quantiles come from empty bins beside an atom": "release/test_table_noise.py::"
+    "quantiles come from empty bins beside an atom": "release/test_quantile_tables.py::"
     "test_a_quantile_within_an_atom_is_its_bin",
     "a repeated key says that it spent": "release/test_release_tables.py::"
     "test_a_repeated_key_says_first_that_nothing_was_read_or_spent",

@@ -16,7 +16,7 @@ import duckdb
 
 LISTED = "CASE WHEN list_contains($towns, municipality) THEN municipality ELSE 'elsewhere' END"
 SCHOOLED = "CASE WHEN education = '' THEN 'not stated' ELSE education END"
-CERTAIN = 2500
+CERTAIN = 1500
 """Ranks: far more than the noise of the quantiles by education, whatever it is drawn to be."""
 
 

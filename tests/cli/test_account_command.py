@@ -288,7 +288,7 @@ TOP = [
 ]  # fmt: skip
 QUERY_FIELDS = {
     "name", "mechanism", "count", "note", "rho", "rho_one", "rho_bounds_one", "rho_order", "is_tight",
-    "pure_epsilon_one", "theorem", "share", "usual", "saved", "accuracy", "alone",
+    "pure_epsilon_one", "theorem", "share", "usual", "saved", "accuracy", "alone", "predicted",
 }  # fmt: skip
 TOTAL = {
     "rho", "rho_bounds", "rho_order", "pure_epsilon", "epsilon", "epsilon_bounds", "relation", "route", "routes",

@@ -18,7 +18,7 @@ decade = {{ column = "age", from = 0, to = 20, step = 10, clip = true }}
 day = {{ from = 2024-01-01, to = 2026-01-01, step = "{months}" }}
 pay_bins = {{ column = "pay", from = -8, to = 8, bins = {bins} }}
 """
-MEASURES = ("count", "persons", "histogram", "sum", "mean", "quantiles", "top")
+MEASURES = ("count", "persons", "histogram", "sum", "mean", "ratio", "variance", "quantiles", "cumulated", "top")
 GAUSSIANS = ("DiscreteGaussian(sigma=2)", "DiscreteGaussian(sigma='7/2')", "DiscreteGaussian(rho='1/8')")
 LAPLACES = ("DiscreteLaplace(scale=3)", "DiscreteLaplace(scale='5/2')", "DiscreteLaplace(epsilon='1/2')")
 WIDE = "DiscreteGaussian(sigma=4503599627370496)"
@@ -59,31 +59,44 @@ def _listed(names: list[str]) -> str:
 
 
 def _query(rng: random.Random, name: str, unit: str) -> Iterator[str]:
-    measure = rng.choice(MEASURES if unit == "who" else [one for one in MEASURES if one != "persons"])
+    kind = rng.choice(MEASURES if unit == "who" else [one for one in MEASURES if one != "persons"])
+    measure = "quantiles" if kind == "cumulated" else kind
     yield f'[[query]]\nname = "{name}"\nmeasure = "{measure}"'
     most = 1 if unit == "row" else rng.choice((1, 2, 3, 7))
     if measure != "top":
         yield f"by = {_listed(_some(rng, 0, 2 if measure == 'quantiles' else 3))}\nmax_cells = {most}"
     if measure in ("count", "histogram", "top"):
         yield f"max_rows = {1 if unit == 'row' else rng.choice((1, 2, 5))}"
-    if measure in ("sum", "mean"):
+    if measure in ("sum", "mean", "ratio", "variance"):
         yield from _amount(rng)
+    if measure == "ratio":
+        yield 'over = "age"\nover_clip = [-2, 20]\nover_grid = 2'
     if measure in ("histogram", "quantiles"):
         yield 'of = "pay_bins"'
     if measure == "quantiles":
         levels = rng.sample(("0.5", "0.25", "0.1", "0.75", "0.99"), rng.randrange(1, 4))
         yield f"quantiles = [{', '.join(levels)}]"
+        if unit == "who":
+            yield rng.choice(('per = "person"', f'per = "row"\nmax_rows = {rng.choice((1, 2, 3))}'))
     if measure == "top":
         yield f'of = "{rng.choice(("region", "town", "age"))}"\nk = {rng.choice((1, 2, 3))}'
     if rng.random() < 0.3:
         yield f"where = [{rng.choice(WHERE)}]"
-    if measure in ("quantiles", "top"):
+    if kind in ("quantiles", "top"):
         yield f'mechanism = "{rng.choice(SELECTIONS)}"'
+        if kind == "top" and rng.random() < 0.5:
+            yield f'count_mechanism = "{_noise(rng)}"'
         return
     yield f'mechanism = "{_noise(rng)}"'
-    if measure == "mean":
+    if measure in ("mean", "variance"):
         yield f'count_mechanism = "{_noise(rng)}"'
-    elif measure != "sum" and rng.random() < 0.2:
+    if measure == "mean" and rng.random() < 0.5:
+        yield 'publish = ["sum", "mean", "persons"]'
+    if measure == "variance":
+        yield f'square_mechanism = "{_noise(rng)}"'
+    if measure == "ratio":
+        yield f'over_mechanism = "{_noise(rng)}"'
+    if measure in ("count", "persons", "histogram") and rng.random() < 0.2:
         yield "non_negative = true"
 
 

@@ -7,6 +7,7 @@ from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from fractions import Fraction
+from math import inf
 from types import SimpleNamespace
 from typing import Any
 
@@ -17,7 +18,9 @@ from independent.tables import Charge, Noise, Selection, charge_of
 from release.engines_table import duck
 
 from zcdp.accounting.adjusted_accuracy import Adjustment
+from zcdp.accounting.rank_accuracy import RankErrors
 from zcdp.ledger import Ledger
+from zcdp.mechanisms.noise.quotients import Quotients
 from zcdp.numeric.balls import at_precision
 from zcdp.plans.plan_file import read_plan
 from zcdp.release import release
@@ -109,7 +112,6 @@ def recorded(*, told_apart: bool = False, whole: bool = False) -> Iterator[Recor
         patch.setattr("zcdp.samplers.geometric.DiscreteLaplaceNoise", Laplace)
         patch.setattr("zcdp.samplers.selection_draws.ExponentialSelection", Exponential)
         patch.setattr("zcdp.release.table_noise.drawn", noisy)
-        patch.setattr("zcdp.release.table_noise.drawn", noisy)
         patch.setattr(Adjustment, "estimates", adjusted)
         patch.setattr(release_run, "bits", lambda *_: 12345)
         if not whole:
@@ -119,6 +121,8 @@ def recorded(*, told_apart: bool = False, whole: bool = False) -> Iterator[Recor
             patch.setattr("zcdp.release.archive.parquet", lambda *_: b"")
             error = SimpleNamespace(half_width=1, standard_deviation=1.0)
             patch.setattr("zcdp.mechanisms.noise.noise_sums.NoiseSum.accuracy", lambda *_: error)
+            patch.setattr(Quotients, "ends", lambda _, a, b, low=-inf, high=inf: (low, high))
+            patch.setattr(RankErrors, "span", lambda _, q, ranks, below: (0, len(ranks)))
         yield made
 
 

@@ -17,7 +17,7 @@ import pytest
 from endtoend.plans import WIDE, plan, rows
 from endtoend.recorded import ENGINES, Recorder, debited, recorded, released
 from independent.divergences import ORDERS, chosen, gaussian, laplace, rho_between
-from independent.tables import Charge, Noise, Words, cells, ends, exact, meaning, total
+from independent.tables import Charge, Noise, Selection, Words, cells, ends, exact, meaning, total
 
 from zcdp.errors import BadValue
 from zcdp.ledger import Ledger
@@ -62,7 +62,20 @@ def check(ledgers: dict[str, Ledger], seed: int, *, engine: str = "polars", neig
         ]
         assert moved_too_far(words, *both) == "", text
         assert (divergence(*both) / ORDERS).max() <= amount * Fraction(1 + 1e-6), text
-    return Counter(query["measure"] for query in words["query"]) + Counter("adds_up" in q for q in words["query"])
+    return Counter(map(kind, words["query"])) + Counter("adds_up" in q for q in words["query"])
+
+
+def kind(query: Words) -> str:
+    """The measure; quantiles from cumulated counts are one of their own."""
+    return "cumulated" if query["measure"] == "quantiles" and not selects(query) else query["measure"]
+
+
+def selects(query: Words) -> bool:
+    return query["mechanism"].startswith("Exponential")
+
+
+PUBLISHED = {"mean": "persons", "variance": "persons", "ratio": "over"}
+"""The column that shows a noisy number as it was drawn, where it is not `value`."""
 
 
 def told_apart(words: Words, drawn: Recorder, tables: dict[str, Table], data: list[dict[str, Any]]) -> str:
@@ -72,13 +85,15 @@ def told_apart(words: Words, drawn: Recorder, tables: dict[str, Table], data: li
     members = [query["name"] for query in words["query"] if "adds_up" in query]
     for query in words["query"]:
         measure, name = query["measure"], query["name"]
-        if measure in ("quantiles", "top"):
-            mine = [next(scores)[1] for _ in range(sum(meaning(words, query).draws.values()))]
+        if selects(query):
+            many = sum(n for one, n in meaning(words, query).draws.items() if isinstance(one, Selection))
+            mine = [next(scores)[1] for _ in range(many)]
             if measure == "top" and mine[0] != exact(words, query, data)["counts"]:  # type: ignore[index]
                 return f"{name}: candidates are not scored by their counts"
+        if measure == "quantiles" or (measure == "top" and "count_mechanism" not in query):
             continue
-        column = "persons" if measure == "mean" else "value"
-        grid = Fraction(str(query["grid"])) if measure == "sum" else Fraction(1)
+        column = PUBLISHED.get(measure, "value")
+        grid = Fraction(str({"sum": query.get("grid"), "ratio": query.get("over_grid")}.get(measure, 1)))
         if name in members:
             figures = drawn.sets[0][members.index(name)]
         else:
@@ -90,9 +105,9 @@ def told_apart(words: Words, drawn: Recorder, tables: dict[str, Table], data: li
             seen.append(draw)
             if (noise.law, noise.number) != (law.law, law.number):
                 return f"{name}: noise of another law in cell {n}"
-            if true is not None and rest != true["sums" if measure == "sum" else "counts"][n]:
+            if true is not None and rest != true[{"sum": "sums", "ratio": "others"}.get(measure, "counts")][n]:
                 return f"{name}: cell {n} holds {rest}"
-        if len(figures) != cells(words, query):
+        if len(figures) != (query["k"] if measure == "top" else cells(words, query)):
             return f"{name}: {len(figures)} cells"
     return "" if len(set(seen)) == len(seen) else "a draw is in two cells"
 
@@ -127,9 +142,10 @@ def moved_too_far(words: Words, first: Recorder, second: Recorder) -> str:
     tables = zip(first.tables, second.tables, strict=True)
     for query in queries:
         meant = meaning(words, query)
-        if query["measure"] in ("quantiles", "top"):
-            [(charge, uses)] = meant.charges
-            mine = [next(pairs) for _ in range(sum(meant.draws.values()))]
+        charges = meant.charges
+        if selects(query):
+            (charge, uses), *charges = meant.charges
+            mine = [next(pairs) for _ in range(sum(n for one, n in meant.draws.items() if isinstance(one, Selection)))]
             moves = [[a - b for a, b in zip(one, two, strict=True)] for (_, one), (_, two) in mine]
             if sum(any(one) for one in moves) > uses:
                 return f"{query['name']}: more selections move than are charged"
@@ -137,8 +153,7 @@ def moved_too_far(words: Words, first: Recorder, second: Recorder) -> str:
                 (max(one) - min(one)) * rate > charge.number for one, ((rate, _), _) in zip(moves, mine, strict=True)
             ):
                 return f"{query['name']}: scores move too far"
-            continue
-        for charge, uses in meant.charges:
+        for charge, uses in charges:
             (_, values), (_, others) = next(tables)
             far = [abs(a - b) for a, b in zip(values, others, strict=True) if a != b]
             together = sum(far) > charge.sensitivity[0] if uses == 1 else len(far) > uses
@@ -169,7 +184,10 @@ def means(words: Words, tables: dict[str, Table], data: list[dict[str, Any]]) ->
         if query["measure"] == "mean" and (true := exact(words, query, data)) is not None:
             low, high = ends(query)
             middle, grid = (low + high) // 2, Fraction(str(query["grid"]))
-            for value, count, steps in zip(tables[query["name"]].columns["value"], *true.values(), strict=True):
+            columns = tables[query["name"]].columns
+            if "publish" in query:
+                assert [Fraction(one) for one in columns["sum"]] == [steps * grid for steps in true["sums"]], words
+            for value, count, steps in zip(columns["value"], true["counts"], true["sums"], strict=True):
                 expected = Fraction(steps, count) if count else Fraction(middle)
                 assert abs(Fraction(value) - expected * grid) < Fraction(1, 10**9), words
 
@@ -178,7 +196,7 @@ def test_what_is_drawn_and_debited_is_what_the_words_mean(ledgers: dict[str, Led
     seen: Counter[str] = Counter()
     for n in range(100):
         seen += check(ledgers, n, neighbours=n % 4 == 0)
-    assert len(seen) == 9, "every measure, alone and in a set"
+    assert len(seen) == 12, "every measure, alone and in a set"
     assert min(seen.values()) >= 5
 
 

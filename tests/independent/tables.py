@@ -10,7 +10,7 @@ from collections import Counter, defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
-from math import prod
+from math import floor, log, prod
 from typing import Any
 
 Words = Mapping[str, Any]
@@ -123,11 +123,24 @@ def cells(words: Words, query: Words) -> int:
 
 def ends(query: Words) -> tuple[int, int]:
     """What a person may have in a cell: at least, and at most, in steps."""
-    if query["measure"] in ("sum", "mean"):
-        grid = Fraction(str(query["grid"]))
-        low, high = (int(Fraction(str(end)) / grid) for end in query["clip"])
-        return low, high
+    if query["measure"] in AMOUNTS:
+        return _clip(query, "clip", "grid")
     return 1, query.get("max_rows", 1)
+
+
+AMOUNTS = ("sum", "mean", "ratio", "variance")
+
+
+def _clip(query: Words, clip: str, grid: str) -> tuple[int, int]:
+    low, high = (int(Fraction(str(end)) / Fraction(str(query[grid]))) for end in query[clip])
+    return low, high
+
+
+def groups(bins: int) -> list[int]:
+    """How many groups of bins are counted on each level, as the page on cumulated counts says."""
+    levels = max(round(log(bins / 2) / log(3.6)), 0)
+    fan = round((bins / 2) ** (1 / levels)) if levels else 1
+    return [*(2 * fan**n for n in range(levels)), bins]
 
 
 def finest(words: Words, query: Words) -> Words:
@@ -159,22 +172,40 @@ def meaning(words: Words, query: Words) -> Meaning:
         rate = given["epsilon"] / ((2 if replaced else 1) * query.get("max_rows", 1))
         among = size(words["domain"][query["of"]])
         draws: Counter[Noise | Selection] = Counter(Selection(rate, among - n) for n in range(query["k"]))
-        return Meaning(draws, [(charge_of(query["mechanism"]), query["k"])])
+        made = Meaning(draws, [(charge_of(query["mechanism"]), query["k"])])
+        if "count_mechanism" in query:  # a person may be in each of the k keys
+            _noise(made, query["count_mechanism"], (Fraction(query.get("max_rows", 1)),), query["k"], query["k"])
+        return made
+    rows = query.get("max_rows", 1)
+    if measure == "quantiles" and not query["mechanism"].startswith("Exponential"):
+        made = Meaning(Counter(), [])
+        for size_ in groups(size(words["domain"][query["of"]])):
+            # of several rows of a person all may be in one group, or each in another
+            moves, often = ((Fraction(1),), uses) if rows == 1 else ((Fraction(uses * rows), Fraction(rows)), 1)
+            _noise(made, query["mechanism"], moves, often, here * size_)
+        return made
     if measure == "quantiles":
         _, given = parsed(query["mechanism"])
         bins, draws, levels = size(words["domain"][query["of"]]), Counter(), query["quantiles"]
         for q in map(Fraction, map(str, levels)):
             a, c = q.numerator, q.denominator
-            far = c if replaced else max(a, c - a)
+            far = rows * (c if replaced else max(a, c - a))
             draws[Selection(given["epsilon"] / (2 * far), bins)] += here
         return Meaning(draws, [(charge_of(query["mechanism"]), uses * len(levels))])
     low, high = ends(query)
-    if measure == "mean":
+    if measure in ("mean", "variance"):
         middle = (low + high) // 2
         low, high = low - middle, high - middle
     made = Meaning(Counter(), [])
     _noise(made, query["mechanism"], *_moves(words, query, low, high, replaced=replaced), here)
-    if measure == "mean":
+    if measure == "ratio":
+        both = _clip(query, "over_clip", "over_grid")
+        _noise(made, query["over_mechanism"], *_moves(words, query, *both, replaced=replaced), here)
+    if measure == "variance":  # squares are from 0 to the largest, less half of it
+        most, half = high**2, high**2 // 2
+        moves = _moves(words, query, -half, most - half, replaced=replaced)
+        _noise(made, query["square_mechanism"], *moves, here)
+    if measure in ("mean", "variance"):
         _noise(made, query["count_mechanism"], (Fraction(1),), uses, here)
     return made
 
@@ -218,7 +249,7 @@ Row = Mapping[str, Any]
 def exact(words: Words, query: Words, rows: Sequence[Row]) -> dict[str, list[int]] | None:
     """Counts and sums of all cells; None where a person has more cells than are kept, which a hash decides."""
     per_row = words["data"]["unit"] == "row"
-    held: dict[Any, dict[int, list[int]]] = defaultdict(lambda: defaultdict(list))
+    held: dict[Any, dict[int, list[tuple[int, ...]]]] = defaultdict(lambda: defaultdict(list))
     names = keys(query)
     wide = query if "adds_up" not in query else finest(words, query)
     low, high = ends(query)
@@ -230,25 +261,36 @@ def exact(words: Words, query: Words, rows: Sequence[Row]) -> dict[str, list[int
         fine = _cell(words, keys(wide), row)
         if place is None or fine is None:
             continue
-        step = 1
-        if query["measure"] in ("sum", "mean"):
-            if row[query["of"]] is None:
+        steps: tuple[int, ...] = (1,)
+        if query["measure"] in AMOUNTS:
+            columns = [(query["of"], query["grid"], (low, high))]
+            if query["measure"] == "ratio":
+                columns.append((query["over"], query["over_grid"], _clip(query, "over_clip", "over_grid")))
+            if any(row[column] is None for column, _, _ in columns):
                 continue
-            step = int(Fraction(row[query["of"]]) / Fraction(str(query["grid"])))
-            reach = max(abs(low), abs(high))
-            step = min(max(step, low), high) if per_row else min(max(step, -reach), reach)
-        held[person][fine * 10**6 + place].append(step)
+            steps = tuple(_step(row[column], grid, *clip, per_row=per_row) for column, grid, clip in columns)
+        held[person][fine * 10**6 + place].append(steps)
     if query["measure"] != "top" and any(len(found) > query.get("max_cells", 1) for found in held.values()):
         return None
-    counts, sums = [0] * cells(words, query), [0] * cells(words, query)
+    counts, sums, others = ([0] * cells(words, query) for _ in range(3))
     for found in held.values():
-        for place, steps in found.items():
-            if query["measure"] in ("sum", "mean"):
+        for place, rows_ in found.items():
+            if query["measure"] in AMOUNTS:
                 counts[place % 10**6] += 1
-                sums[place % 10**6] += min(max(sum(steps), low), high)
+                sums[place % 10**6] += min(max(sum(one[0] for one in rows_), low), high)
+                if query["measure"] == "ratio":
+                    least, most = _clip(query, "over_clip", "over_grid")
+                    others[place % 10**6] += min(max(sum(one[1] for one in rows_), least), most)
             else:
-                counts[place % 10**6] += 1 if query["measure"] == "persons" else min(len(steps), high)
-    return {"counts": counts, "sums": sums}
+                counts[place % 10**6] += 1 if query["measure"] == "persons" else min(len(rows_), high)
+    return {"counts": counts, "sums": sums, "others": others}
+
+
+def _step(value: Any, grid: Any, low: int, high: int, *, per_row: bool) -> int:
+    """A value in steps of its grid, halves up, within the clip of a row, or the reach of a person's rows."""
+    step = floor(Fraction(value) / Fraction(str(grid)) + Fraction(1, 2))
+    reach = max(abs(low), abs(high))
+    return min(max(step, low), high) if per_row else min(max(step, -reach), reach)
 
 
 def _fulfils(row: Row, column: str, sign: str, value: Any) -> bool:

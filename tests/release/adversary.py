@@ -108,36 +108,49 @@ def plan(rng: random.Random, neighbours: str) -> str:
         f"day = {{ from = 2024-01-01, to = 2026-01-01, step = {rng.choice(STEPS)}, clip = {clip} }}",
         'ok = [true, false]\npay_bins = { column = "pay", from = -10, to = 10, bins = 8 }',
     ]
-    measures = ("count", "persons", "histogram", "sum", "mean", "quantiles", "top")
+    measures = ("count", "persons", "histogram", "sum", "mean", "ratio", "variance", *QUANTILES, "top")
     return "\n".join([*lines, *("\n".join(_query(rng, measure)) for measure in measures)])
 
 
 def _query(rng: random.Random, measure: str) -> Iterator[str]:
-    yield f'[[query]]\nname = "{measure}"\nmeasure = "{measure}"'
+    yield f'[[query]]\nname = "{measure}"\nmeasure = "{"quantiles" if measure in QUANTILES else measure}"'
     if measure != "top":
         yield f"by = {rng.sample(['region', 'town', 'age', 'sex', 'ok', 'day'], rng.randrange(0, 4))}".replace("'", '"')
         yield f"max_cells = {rng.choice((1, 1, 2, 3, 7))}"
     if measure in ("count", "histogram", "top"):
         yield f"max_rows = {rng.choice((1, 2, 5))}"
-    if measure in ("sum", "mean"):
-        low, high = rng.choice(((0, 10), (-3, 8), (2, 9), (-9, -1), (-(2**40), 2**40), (0, 2**50)))
-        yield f"clip = [{low}, {high}]\ngrid = {rng.choice((1, '0.5', '0.25', '0.1')) if high < 2**40 else 1}"
-    of = {"sum": ("pay", "days"), "mean": ("pay", "days"), "histogram": ("pay_bins",), "quantiles": ("pay_bins",)}
+    if measure in ("sum", "mean", "ratio", "variance"):
+        wide = ((-(2**40), 2**40), (0, 2**50)) if measure != "variance" else ((-(2**26), 2**26),)
+        low, high = rng.choice(((0, 10), (-3, 8), (2, 9), (-9, -1), *wide))
+        yield f"clip = [{low}, {high}]\ngrid = {rng.choice((1, '0.5', '0.25', '0.1')) if high < 2**20 else 1}"
+    of = dict.fromkeys(("sum", "mean", "ratio", "variance"), ("pay", "days"))
+    of |= dict.fromkeys(("histogram", *QUANTILES), ("pay_bins",))
     of["top"] = ("region", "town", "age", "sex")
     if measure in of:
         yield f'of = "{rng.choice(of[measure])}"'
-    if measure == "quantiles":
+    if measure in QUANTILES:
         yield "quantiles = [0.1, 0.5]"
+        yield f"per = {QUANTILES[measure].format(rows=rng.choice((1, 2, 5)), grid=rng.choice(('1/4', '1/2', '1/100')))}"
+    if measure == "ratio":
+        yield 'over = "age"\nover_clip = [-1, 9.5]\nover_grid = 0.5\nover_mechanism = "DiscreteGaussian(sigma=2)"'
+    if measure == "variance":
+        yield 'square_mechanism = "DiscreteGaussian(sigma=2)"'
     if measure == "top":
         yield "k = 2"
     if rng.random() < 0.5:
         yield f"where = [{rng.choice(CONDITIONS)}]"
-    noise = "ExponentialMechanism(epsilon=1)" if measure in ("quantiles", "top") else "DiscreteGaussian(sigma=2)"
-    yield f'mechanism = "{noise}"'
-    if measure == "mean":
+    selects = measure == "top" or measure.startswith("selected")
+    yield f'mechanism = "{"ExponentialMechanism(epsilon=1)" if selects else "DiscreteGaussian(sigma=2)"}"'
+    if measure in ("mean", "variance"):
         yield 'count_mechanism = "DiscreteGaussian(sigma=2)"'
 
 
+QUANTILES = {
+    "selected of rows": '"row"\nmax_rows = {rows}',
+    "selected of persons": '"person"\ngrid = "{grid}"',
+    "cumulated of rows": '"row"\nmax_rows = {rows}',
+    "cumulated of persons": '"person"\ngrid = "{grid}"',
+}
 STEPS = ('"month"', '"quarter"', '"year"', "17", "43")
 CONDITIONS = (
     '["day", "<", 2025-01-01]',

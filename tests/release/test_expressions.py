@@ -233,6 +233,7 @@ name = "a"
 measure = "quantiles"
 of = "age"
 quantiles = [0.5]
+per = "person"
 by = ["region"]
 where = [["years", ">", 3], ["seen", "<", 2024-01-01], ["region", "!=", "R9"]]
 mechanism = "ExponentialMechanism(epsilon=1)"

@@ -32,7 +32,8 @@ name = "kept"
 """
 COUNT = 'measure = "{}"\nby = ["name", "cell"]\nmax_cells = {}\nmechanism = "DiscreteGaussian(sigma=2)"'
 SUM = COUNT.format("sum", KEPT) + '\nof = "one"\nclip = [0, 9]\ngrid = 1'
-BINS = 'measure = "quantiles"\nof = "bin"\nquantiles = [0.5]\nby = ["name", "cell"]\nmax_cells = {}\n'
+BINS = 'measure = "quantiles"\nof = "bin"\nquantiles = [0.5]\nper = "row"\nmax_rows = 1\n'
+BINS += 'by = ["name", "cell"]\nmax_cells = {}\n'
 BINS += 'mechanism = "ExponentialMechanism(epsilon=1)"'
 SHARED = COUNT.replace('"name", ', "")
 """All people in one table, whose cells have the same numbers for all of them."""
@@ -101,7 +102,7 @@ def test_every_cell_and_every_two_of_them_have_the_same_chance(engine: str, kind
 
 @pytest.mark.parametrize("engine", ENGINES)
 def test_every_bin_and_every_cell_of_quantiles_has_the_same_chance(engine: str) -> None:
-    """Of the bins that a person has in a cell one is kept, then of the cells: one with many bins has no more chance."""
+    """Of the rows that a person has in a cell one is kept, then of the cells: one with many rows has no more chance."""
     bins = [(0, place) for place in range(CELLS)]
     assert_fair(Counter(one for (one,) in kept(everybody("integer", bins=bins), engine, BINS.format(1))), CELLS)
     uneven = [*bins, *((cell, 3) for cell in range(1, CELLS))]
@@ -109,6 +110,20 @@ def test_every_bin_and_every_cell_of_quantiles_has_the_same_chance(engine: str) 
     assert_fair(Counter(one // CELLS for (one,) in mine), CELLS)
     two = kept(everybody("integer", bins=uneven), engine, BINS.format(KEPT))
     assert_fair(Counter(tuple(place // CELLS for place in one) for one in two), CELLS * (CELLS - 1) // 2)
+
+
+@pytest.mark.parametrize("engine", ENGINES)
+def test_every_row_of_a_cell_has_the_same_chance_however_many_are_in_its_bin(engine: str) -> None:
+    """Four rows in one bin and one in each of two others: two of the six are kept."""
+    rows = [(0, 0)] * 4 + [(0, 3), (0, 5)]
+    counts = counted(everybody("integer", bins=rows), engine, BINS.format(1).replace("max_rows = 1", "max_rows = 2"))
+    each = [counts[person * 36 : person * 36 + 6] for person in range(PEOPLE)]
+    assert all(sum(one) == 2 for one in each)
+    seen = Counter(tuple(n for n, many in enumerate(one) for _ in range(many)) for one in each)
+    assert set(seen) == {(0, 0), (0, 3), (0, 5), (3, 5)}
+    # of fifteen pairs of rows six are in the first bin, four in it and each of the others, one in both of these
+    assert abs(seen[0, 0] / PEOPLE - 6 / 15) < 7 * (6 * 9 / 15**2 / PEOPLE) ** 0.5
+    assert abs(seen[0, 3] / PEOPLE - 4 / 15) < 7 * (4 * 11 / 15**2 / PEOPLE) ** 0.5
 
 
 @pytest.mark.parametrize("kind", ["integer", "text"])

@@ -362,7 +362,7 @@ WRONG_PLANS = {
     "must name a domain of bins": DATA
     + DOMAIN
     + COUNT.replace("count", "quantiles")
-    .replace("by", 'of = "region"\nquantiles = [0.5]\nby')
+    .replace("by", 'of = "region"\nquantiles = [0.5]\nper = "person"\nby')
     .replace("DiscreteGaussian(sigma=4)", "ExponentialMechanism(epsilon=1)"),
     "sensitivity is not typed in": DATA + DOMAIN + COUNT.replace("sigma=4", "sigma=4, sensitivity=2"),
     "must add noise to integers": DATA + DOMAIN + COUNT.replace("DiscreteGaussian", "Gaussian"),

@@ -18,10 +18,9 @@ from zcdp.release import bounding
 from zcdp.release import frame_engines as engines
 from zcdp.release.bounding import Exact, exact_table
 from zcdp.release.expressions import source_of
-from zcdp.release.table_noise import rank_scores
-from zcdp.tables.clipped_sums import Amount
+from zcdp.release.quantile_tables import rank_scores
 from zcdp.tables.declaration import Declaration
-from zcdp.tables.table_query import TableQuery
+from zcdp.tables.table_query import Statistic, TableQuery
 
 SALT = 12345
 
@@ -40,6 +39,8 @@ def moved_too_far(query: TableQuery, neighbours: str, one: Exact, other: Exact) 
         spread = max([*counts, 0]) - min([*counts, 0])
         top = statistics[0]
         return f"top by {spread}" if spread > (1 if top.monotone else 2) * top.distance else ""
+    if query.method == "cumulated":
+        return levels_moved_too_far(query, statistics[0], counts)
     if query.measure == "quantiles":
         assert query.of is not None
         size = query.of.size
@@ -53,11 +54,36 @@ def moved_too_far(query: TableQuery, neighbours: str, one: Exact, other: Exact) 
                 if max(abs(a - b) for a, b in pairs) > statistic.distance:
                     return f"scores of {q}"
         return ""
-    moves = {"sum": [amounts], "mean": [amounts, counts]}.get(query.measure, [counts])
+    others = [a - b for a, b in zip(one.others, other.others, strict=True)]
+    moves = {
+        "sum": [amounts],
+        "mean": [amounts, counts],
+        "ratio": [amounts, others],
+        "variance": [amounts, others, counts],
+    }.get(query.measure, [counts])
     for statistic, move in zip(statistics, moves, strict=True):
         far = [abs(size) for size in move if size]
         if len(far) > statistic.moves or max(far, default=0) > statistic.distance:
             return f"{len(far)} cells of {statistic.moves}, by {max(far)} of {statistic.distance}"
+    return ""
+
+
+def levels_moved_too_far(query: TableQuery, statistic: Statistic, counts: list[int]) -> str:
+    """The same of counts of bins and of groups of them: on each level the share of it that is charged for one."""
+    assert query.of is not None
+    size, groups = query.of.size, [2, 8]  # of eight bins, which all plans here have
+    assert size == 8
+    for many in groups:
+        far = [
+            abs(sum(counts[cell * size + group * size // many : cell * size + (group + 1) * size // many]))
+            for cell in range(query.cells)
+            for group in range(many)
+        ]
+        far = [size for size in far if size]
+        uses = statistic.moves // len(groups)
+        together = sum(far) > statistic.total if statistic.total else len(far) > uses
+        if together or max(far, default=0) > statistic.distance:
+            return f"{far} on a level of {many} groups, against {statistic}"
     return ""
 
 
@@ -72,7 +98,7 @@ def broken(case: Case, engine: str, neighbours: list[pl.DataFrame]) -> Iterator[
 
 
 def check(engine: str, seed: int, count: int, most: int | None = None) -> int:
-    """Removes every person of random tables; how many neighbours that were, each for seven queries."""
+    """Removes every person of random tables; how many neighbours that were, each for a dozen queries."""
     seen = 0
     for case in cases(seed, count):
         neighbours = [case.without(person) for person in case.persons[:most]]
@@ -132,11 +158,12 @@ def early(base: Any, query: TableQuery) -> Any:
 right_together = bounding._together
 
 
-def floats(frame: Any, one: Amount) -> Any:
+def floats(frame: Any, limbs: int, n: int) -> Any:
     """Wrong: floats round what is small beside what is large, up as well as down."""
     nw = engines.narwhals()
-    zero = [nw.lit(0).alias(bounding.HIGH)] if one.limbs == 2 else []
-    return frame.with_columns(nw.col(bounding.AMOUNT).cast(nw.Float32).alias(bounding.LOW), *zero)
+    amount, high, low = (bounding._nth(name, n) for name in (bounding.AMOUNT, bounding.HIGH, bounding.LOW))
+    zero = [nw.lit(0).alias(high)] if limbs == 2 else []
+    return frame.with_columns(nw.col(amount).cast(nw.Float32).alias(low), *zero)
 
 
 WRONG = {

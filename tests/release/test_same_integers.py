@@ -28,6 +28,8 @@ age = { from = 0, to = 20, step = 2.5, clip = true }
 sex = [1, 2, 0]
 day = { from = 2024-01-01, to = 2026-01-01, step = "month", clip = true }
 week = { column = "day", from = "2024-01-01", to = "2026-01-05", step = "week" }
+pay_bins = { column = "pay", from = -30, to = 45, step = 2.5 }
+all_pay = { column = "pay", from = -2147483648, to = 2147483648, bins = 4, clip = true }
 [[query]]
 name = "count"
 measure = "count"
@@ -76,6 +78,57 @@ by = ["region"]
 max_cells = 4
 mechanism = "DiscreteGaussian(sigma=2)"
 count_mechanism = "DiscreteGaussian(sigma=2)"
+[[query]]
+name = "two sums"
+measure = "ratio"
+of = "pay"
+clip = [-20, 30]
+grid = 0.1
+over = "age"
+over_clip = [0, 15]
+over_grid = 0.5
+by = ["sex"]
+max_cells = 3
+mechanism = "DiscreteGaussian(sigma=2)"
+over_mechanism = "DiscreteGaussian(sigma=2)"
+[[query]]
+name = "squares"
+measure = "variance"
+of = "pay"
+clip = [-20, 30]
+grid = 0.1
+by = ["sex"]
+max_cells = 3
+mechanism = "DiscreteGaussian(sigma=2)"
+square_mechanism = "DiscreteGaussian(sigma=2)"
+count_mechanism = "DiscreteGaussian(sigma=2)"
+[[query]]
+name = "totals in bins"
+measure = "quantiles"
+of = "pay_bins"
+per = "person"
+grid = 0.1
+quantiles = [0.5]
+by = ["sex"]
+max_cells = 3
+mechanism = "DiscreteGaussian(sigma=2)"
+[[query]]
+name = "totals in clipped bins"
+measure = "quantiles"
+of = "all_pay"
+per = "person"
+quantiles = [0.5]
+mechanism = "ExponentialMechanism(epsilon=1)"
+[[query]]
+name = "rows in bins"
+measure = "quantiles"
+of = "pay_bins"
+per = "row"
+max_rows = 1000
+quantiles = [0.5]
+by = ["sex"]
+max_cells = 3
+mechanism = "DiscreteGaussian(sigma=2)"
 """
 
 
@@ -143,7 +196,46 @@ def by_hand(frame: pl.DataFrame) -> list[Exact]:
         middle = (low + high) // 2 if size == 4 else 0
         clipped = [[min(max(t, low), high) - middle for (_, c), t in totals.items() if c == n] for n in range(size)]
         tables.append(Exact([len(one) for one in clipped], [sum(one) for one in clipped]))
-    return tables
+    return [*tables, *more_by_hand(rows)]
+
+
+def more_by_hand(rows: list[dict[str, Any]]) -> list[Exact]:
+    """Two sums of one ratio, squares of a variance, and values in bins: of totals of persons, and of rows."""
+
+    def totals(low: int, high: int, *, over: bool = False, sexes: bool = True) -> dict[tuple[str, int], list[int]]:
+        """For each person and sex the totals of pay and age, of the rows that have both, or pay."""
+        found: dict[tuple[str, int], list[int]] = {}
+        for one in rows:
+            pay, age = steps(one["pay"], Fraction(1, 10), low, high), steps(one["age"], Fraction(1, 2), 0, 30)
+            if pay is None or (over and age is None) or (sexes and one["sex"] not in (1, 2, 0)):
+                continue
+            mine = found.setdefault((one["who"], (1, 2, 0).index(one["sex"]) if sexes else 0), [0, 0])
+            mine[0], mine[1] = mine[0] + pay, mine[1] + (age or 0)
+        return found
+
+    ratio, squares = Exact([0] * 3, [0] * 3, [0] * 3), Exact([0] * 3, [0] * 3, [0] * 3)
+    for (_, sex), (pay, age) in totals(-200, 300, over=True).items():
+        ratio.counts[sex] += 1
+        ratio.amounts[sex] += min(max(pay, -200), 300)
+        ratio.others[sex] += min(max(age, 0), 30)
+    for (_, sex), (pay, _age) in totals(-200, 300).items():
+        away = min(max(pay, -200), 300) - 50
+        squares.counts[sex] += 1
+        squares.amounts[sex] += away
+        squares.others[sex] += away**2 - 250**2 // 2
+    persons, everyone, each = Exact([0] * 90, [0] * 90), Exact([0] * 4, [0] * 4), Exact([0] * 90, [0] * 90)
+    for (_, sex), (pay, _age) in totals(-301, 450).items():  # in tenths, of which 25 are a bin
+        if -300 <= pay < 450:
+            persons.counts[sex * 30 + (pay + 300) // 25] += 1
+    whole: dict[str, int] = {}
+    for one in rows:
+        if (pay := steps(one["pay"], Fraction(1), -(2**31) - 1, 2**31)) is not None:
+            whole[one["who"]] = whole.get(one["who"], 0) + pay
+        if one["pay"] is not None and -30 <= one["pay"] < 45 and one["sex"] in (1, 2, 0):
+            each.counts[(1, 2, 0).index(one["sex"]) * 30 + floor((one["pay"] + 30) / 2.5)] += 1
+    for pay in whole.values():
+        everyone.counts[min(max((pay + 2**31) // 2**30, 0), 3)] += 1
+    return [ratio, squares, persons, everyone, each]
 
 
 @pytest.mark.parametrize("engine", [*ENGINES, "lazy", "pyarrow", "parquet", "csv"])

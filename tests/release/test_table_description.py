@@ -46,11 +46,49 @@ grid = "0.5"
 by = ["sex"]
 mechanism = "DiscreteGaussian(sigma=4)"
 count_mechanism = "DiscreteGaussian(sigma=4)"
+publish = ["sum", "mean", "persons"]
 [[query]]
 name = "most"
 measure = "top"
 of = "sex"
 k = 2
+mechanism = "ExponentialMechanism(epsilon=1)"
+count_mechanism = "DiscreteGaussian(sigma=4)"
+[[query]]
+name = "by year"
+measure = "ratio"
+of = "pay"
+clip = [0, 10]
+grid = 1
+mechanism = "DiscreteGaussian(sigma=4)"
+over = "age"
+over_clip = [0, 100]
+over_grid = 1
+over_mechanism = "DiscreteGaussian(sigma=4)"
+[[query]]
+name = "spread"
+measure = "variance"
+of = "pay"
+clip = [0, 10]
+grid = 1
+mechanism = "DiscreteGaussian(sigma=4)"
+square_mechanism = "DiscreteGaussian(sigma=40)"
+count_mechanism = "DiscreteGaussian(sigma=4)"
+[[query]]
+name = "quartiles"
+measure = "quantiles"
+of = "pay"
+per = "person"
+quantiles = [0.25, 0.5, 0.75]
+by = ["sex"]
+mechanism = "DiscreteGaussian(sigma=4)"
+[[query]]
+name = "median"
+measure = "quantiles"
+of = "pay"
+per = "row"
+max_rows = 1
+quantiles = [0.5]
 mechanism = "ExponentialMechanism(epsilon=1)"
 """
 
@@ -92,9 +130,9 @@ def test_a_program_reads_every_table_by_its_description() -> None:
         days = {name: [date.fromisoformat(one) for one in table.columns[name]] for name in found if name[:4] == "day_"}
         assert found == {**table.columns, **days}
         assert found["vintage"] == ["2026-Q1"] * len(rows)
-        keys = [unquote(one) for one in metadata["tableSchema"]["primaryKey"]]
+        keys = [unquote(one) for one in metadata["tableSchema"].get("primaryKey", [])]
         assert len({tuple(row[key] for key in keys) for row in rows}) == len(rows)
-        assert all(one["dc:description"] for one in metadata["tableSchema"]["columns"])
+        assert all(" " in one["dc:description"] for one in metadata["tableSchema"]["columns"])  # no bare name
 
 
 def test_what_is_not_said_is_left_out() -> None:

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from fractions import Fraction
-from itertools import product
-from math import exp, log, pi, sqrt
+from math import exp, pi, sqrt
 from typing import Any
 
 import polars as pl
@@ -15,9 +14,8 @@ from zcdp.accounting.adjusted_accuracy import adjustment
 from zcdp.plans.plan_file import PlanFile, PlanFileError, read_plan
 from zcdp.release import table_noise as noise
 from zcdp.release.bounding import Exact
-from zcdp.release.table_noise import Table, _ends, adjusted_tables, exact_margins, rank_scores
-from zcdp.release.table_noise import published as published_tables
-from zcdp.tables.table_query import rank_sensitivity
+from zcdp.release.published_tables import published as published_tables
+from zcdp.release.table_noise import Table, _ends, adjusted_tables, exact_margins
 
 HEAD = '[data]\nunit = "row"\nneighbours = "{}"\n[domain]\nregion = ["R1", "R2"]\nok = [true, false]\n'
 
@@ -68,7 +66,7 @@ def published(
 def made(plan: PlanFile, exact: Exact, neighbours: str) -> Table:
     assert plan.tables is not None
     [query] = plan.tables.queries
-    return noise.published(query, plan.entries, exact, query.statistics(neighbours))
+    return published_tables(query, plan.entries, exact, query.statistics(neighbours))
 
 
 COUNT = '[[query]]\nname = "a"\nmeasure = "count"\nby = ["region", "ok"]\nmechanism = "{}"\n'
@@ -125,85 +123,6 @@ def test_where_none_is_below_zero_values_and_intervals_are_cut_there(
     assert "cut at 0" in table.about
 
 
-MEAN = '[[query]]\nname = "a"\nmeasure = "mean"\nof = "pay"\nclip = [{}, {}]\ngrid = "{}"\n'
-
-
-MEAN += 'mechanism = "DiscreteLaplace(scale=20)"\ncount_mechanism = "DiscreteGaussian(sigma=3)"\n'
-
-
-@pytest.mark.parametrize("count", [-3, 0, 1, 5, 6, 7, 8, 9, 20, 60])
-@pytest.mark.parametrize(("low", "high", "grid"), [(0, 100, "1"), (-10, 30, "1/2"), (-20, -5, "5")])
-def test_the_interval_of_a_mean_is_that_of_all_truths_that_its_noise_allows(
-    count: int, low: int, high: int, grid: str, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """All numbers of persons from 1, and sums, that are within their half-widths: means within the clip."""
-    step = Fraction(grid)
-    first, last = int(low / step), int(high / step)
-    centre = (first + last) // 2
-    far, off = half(laplace(20), 0.025), half(gaussian(3), 0.025)
-    for above in (-400, -90, -7, 0, 33, 150, 900):
-        exact = Exact([4], [2])
-        table = published(monkeypatch, MEAN.format(low, high, grid), exact, [[above - 2], [count - 4]])
-        [value], [lower], [upper] = (table.columns[name] for name in ("value", "lower", "upper"))
-        assert table.columns["persons"] == [count]
-        told = min(max(Fraction(above, max(count, 1)), Fraction(first - centre)), Fraction(last - centre))
-        assert value == pytest.approx(float((told + centre) * step))
-        if count - off < 1:
-            ends = [Fraction(first), Fraction(last)]
-        else:
-            truths = [Fraction(s, n) for s in (above - far, above + far) for n in range(count - off, count + off + 1)]
-            ends = [min(max(truth + centre, Fraction(first)), Fraction(last)) for truth in (min(truths), max(truths))]
-        assert [lower, upper] == pytest.approx([float(one * step) for one in ends])
-        assert lower <= value <= upper
-
-
-def test_the_deviation_of_a_mean_is_that_of_first_order(monkeypatch: pytest.MonkeyPatch) -> None:
-    """By the slopes of sum/count in either, as differences."""
-    spreads = deviation(laplace(20)), deviation(gaussian(3))
-    for above, count in ((0, 50), (400, 50), (-800, 40), (300, 7)):
-        table = published(monkeypatch, MEAN.format(0, 100, "1/2"), Exact([0], [0]), [[above], [count]])
-        slopes = ((above + 1) / count - above / count, (above / (count + 1e-6) - above / count) / 1e-6)
-        spread = sqrt(sum((slope * one) ** 2 for slope, one in zip(slopes, spreads, strict=True))) / 2
-        assert table.columns["sd"] == [pytest.approx(spread, rel=1e-4)]
-
-
-QUANTILES = '[[query]]\nname = "a"\nmeasure = "quantiles"\nof = "bins"\nby = ["region"]\n'
-
-
-QUANTILES += 'quantiles = [0.1, 0.5, 0.75]\nmechanism = "ExponentialMechanism(epsilon=2)"\n'
-
-
-@pytest.mark.parametrize("neighbours", ["add-remove", "replace"])
-def test_quantiles_are_those_of_their_cell_and_the_error_is_that_of_the_selection(neighbours: str) -> None:
-    """So many rows that another bin is selected with a probability below 10^-40."""
-    counts = [[4000, 1000, 1000, 4000, 9000], [300, 900, 6000, 2000, 1000]]
-    plan = read_plan("plan.toml", HEAD.format(neighbours) + QUANTILES)
-    table = made(plan, Exact([*counts[0], *counts[1]], []), neighbours)
-    assert table.columns["region"] == ["R1"] * 3 + ["R2"] * 3
-    assert table.columns["quantile"] == [0.1, 0.5, 0.75] * 2
-    rows = [[10 * n for n, many in enumerate(one) for _ in range(many)] for one in counts]
-    starts = [one[int(q * len(one))] for one in rows for q in (0.1, 0.5, 0.75)]
-    assert table.columns["from"] == starts
-    assert table.columns["to"] == [start + 10 for start in starts]
-    for q, error in zip(table.columns["quantile"], table.columns["rank_error"], strict=True):
-        # a rank moves by so much, and others that lie behind by x are selected with odds of at most 4 e^(-x/moves)
-        moves = 1 if neighbours == "replace" else max(q, 1 - q)
-        least = moves * log(4 * 19)
-        assert least * (1 - 1e-9) <= error <= least * (1 + 1e-3)
-
-
-TOP = '[[query]]\nname = "a"\nmeasure = "top"\nof = "bins"\nk = 3\nmechanism = "ExponentialMechanism(epsilon=1)"\n'
-
-
-def test_the_largest_are_selected_in_their_order() -> None:
-    plan = read_plan("plan.toml", HEAD.format("add-remove") + TOP)
-    table = made(plan, Exact([100, 5000, 300, 9000, 2000], []), "add-remove")
-    assert table.columns["rank"] == [1, 2, 3]
-    assert table.columns["bins_from"] == [30, 10, 40]
-    assert table.columns["bins_to"] == [40, 20, 50]
-    assert list(table.columns) == ["rank", "bins_from", "bins_to", "count_error"]
-
-
 @pytest.mark.parametrize("sigma", [3, 2**51, 2**70])
 def test_each_value_has_noise_of_its_own_however_wide_it_is(sigma: int) -> None:
     plan = read_plan("plan.toml", HEAD.format("add-remove") + COUNT.format(f"DiscreteGaussian(sigma={sigma})"))
@@ -248,89 +167,6 @@ def test_rows_are_in_the_order_of_the_columns() -> None:
 def test_a_column_of_texts_and_numbers_is_text() -> None:
     assert Table("t", "", {"a": ["x", 1], "b": [True, 1], "c": []}).kinds()["a"] == "text"
     assert Table("t", "", {"b": [True, 0.5]}).kinds() == {"b": "text"}
-
-
-# Means: whatever noise lies within its two half-widths, the published interval holds the truth. (bugs R2, R16, R18)
-
-
-PLAN = """
-[data]
-unit = "row"
-[domain]
-region = ["R1"]
-[[query]]
-name = "mean"
-measure = "mean"
-of = "pay"
-clip = [0, 100]
-grid = 1
-by = ["region"]
-mechanism = "DiscreteLaplace(scale=40)"
-count_mechanism = "DiscreteLaplace(scale=3)"
-"""
-
-
-def half_means(scale: float) -> int:
-    """The least h with P[|X| > h] <= 2.5%: two such intervals hold together at 95%."""
-    a, h = exp(-1 / scale), 0
-    while 2 * a ** (h + 1) / (1 + a) > 0.025:
-        h += 1
-    return h
-
-
-@pytest.mark.parametrize("persons", [1, 3, 8, 14, 30])
-@pytest.mark.parametrize("mean", [2, 30, 50, 71, 99])
-def test_noise_within_its_half_widths_leaves_the_truth_in_the_interval(
-    persons: int, mean: int, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    plan = read_plan("plan.toml", PLAN)
-    assert plan.tables is not None
-    [query] = plan.tables.queries
-    exact = Exact([persons], [persons * (mean - 50)])  # sums are of what is above the middle of the clip
-    far, off = half_means(40), half_means(3)
-    for a, b in product((-far, -far // 2, 0, far // 2, far), (-off, -off // 2, 0, off // 2, off)):
-        moved = iter((a, b))
-        monkeypatch.setattr(noise, "drawn", lambda _, values, moved=moved: [values[0] + next(moved)])
-        table = noise.published(query, plan.entries, exact, query.statistics("add-remove"))
-        low, high = table.columns["lower"][0], table.columns["upper"][0]
-        assert low <= mean + 1e-9, (a, b, low, high)
-        assert high >= mean - 1e-9, (a, b, low, high)
-
-
-# Count_error of `top` holds for all of its selections together: by the odds of the exponential mechanism. (bug R1)
-
-
-PLAN_TOP_COUNT_ERROR = """
-[data]
-unit = "row"
-neighbours = "replace"
-[domain.region]
-values = [{values}]
-[[query]]
-name = "best"
-measure = "top"
-of = "region"
-k = {k}
-mechanism = "ExponentialMechanism(epsilon=1)"
-"""
-
-
-@pytest.mark.parametrize("k", [2, 5, 10])
-def test_all_selections_together_fall_behind_with_at_most_five_percent(k: int) -> None:
-    candidates = 40
-    plan = read_plan(
-        "plan.toml", PLAN_TOP_COUNT_ERROR.format(k=k, values=", ".join(f"'{n}'" for n in range(candidates)))
-    )
-    assert plan.tables is not None
-    [query] = plan.tables.queries
-    table = noise.published(query, plan.entries, Exact([0] * candidates, []), query.statistics("replace"))
-    gap = table.columns["count_error"][0] + 1e-9  # k candidates are the best, all others lie behind by more than it
-    missed = 0.0
-    for ahead in range(1, k + 1):
-        # of scores that move by 1 either way the odds are e^(epsilon/2 score)
-        hit = ahead / (ahead + (candidates - k) * exp(-gap / 2))
-        missed = 1 - hit * (1 - missed)
-    assert missed <= 0.05
 
 
 # Tables that add up as they are published: intervals by trying all whole numbers, deviations by hand, none below 0.
@@ -508,85 +344,6 @@ def test_intervals_hold_as_often_as_they_say(name: str, grid: float) -> None:
         assert spread == pytest.approx(tables[0].columns["sd"][cell], rel=0.15)
     both = sum(a * b for a, b in zip(noise[0], noise[2], strict=True)) / RUNS
     assert abs(both) < 6 * tables[0].columns["sd"][0] ** 2 / sqrt(RUNS)  # each cell has noise of its own
-
-
-def test_intervals_of_means_hold_too() -> None:
-    tables, exact = drawn("mean")
-    pay = [value for value, region in zip(FRAME["pay"], FRAME["region"], strict=True) if region == "R2"]
-    true = sum(pay) / len(pay)
-    held = sum(t.columns["lower"][1] <= true <= t.columns["upper"][1] for t in tables) / RUNS
-    assert held > 0.95 - 5 * sqrt(0.05 * 0.95 / RUNS)
-    assert exact.counts == [40, 90, 0]
-
-
-def test_the_error_of_ranks_is_about_the_truth() -> None:
-    tables, _ = drawn("median")
-    pays = sorted(FRAME["pay"])
-    for table in tables:
-        assert table.columns["rank_error"][0] == pytest.approx(table.columns["rank_error"][-1])
-    reach = tables[0].columns["rank_error"][0]
-    near = 0
-    for table in tables:
-        low, high = table.columns["from"][0], table.columns["to"][0]
-        below, not_above = sum(p < low for p in pays), sum(p < high for p in pays)
-        near += max(below - len(pays) / 2, len(pays) / 2 - not_above, 0) <= reach
-    assert near / RUNS > 0.95
-
-
-ATOMS = """
-[data]
-unit = "row"
-[domain]
-bins = { column = "pay", from = 0, to = 100, bins = 100 }
-[[query]]
-name = "low pay"
-measure = "quantiles"
-of = "bins"
-quantiles = [0.05, 0.1, 0.12, 0.5]
-mechanism = "ExponentialMechanism(epsilon=0.5)"
-"""
-
-
-def test_a_quantile_within_an_atom_is_its_bin() -> None:
-    """One row in eight is 0, and nothing else below 16: so are the quantiles of 5, 10 and 12%, not the gap above."""
-    plan = read_plan("plan.toml", ATOMS)
-    assert plan.tables is not None
-    [query], entries = plan.tables.queries, plan.entries
-    counts = [2000] + 15 * [0] + [167] * 84
-    for _ in range(5):
-        table = published_tables(query, entries, Exact(counts, []), query.statistics("add-remove"))
-        for q, start, reach in zip(query.quantiles, table.columns["from"], table.columns["rank_error"], strict=True):
-            rank, below = q * sum(counts), sum(counts[:start])
-            assert max(below - rank, rank - below - counts[start], 0) <= 3 * reach  # once in 10^9 further away
-        *low, median = table.columns["from"]
-        assert low == [0, 0, 0]
-        assert 45 <= median <= 60  # of 16028 rows the middle one is 6014 above 16
-        assert "of the bin" in table.about
-
-
-@pytest.mark.parametrize("q", ["1/2", "1/4", "1/10", "9/10", "2/3"])
-def test_scores_of_neighbours_move_as_far_as_is_derived_and_no_further(q: str) -> None:
-    """Every table of three bins with up to three rows in each; ranks are counted here row by row."""
-    target = Fraction(q)
-
-    def scores(counts: list[int]) -> list[Fraction]:
-        rows = [n for n, count in enumerate(counts) for _ in range(count)]
-        rank = target * len(rows)
-        ranks = [(sum(row < n for row in rows), sum(row <= n for row in rows)) for n in range(3)]
-        return [-max(Fraction(0), low - rank, rank - high) for low, high in ranks]
-
-    def furthest(one: list[int], other: list[int]) -> Fraction:
-        return max(abs(a - b) for a, b in zip(scores(one), scores(other), strict=True))
-
-    added = replaced = Fraction(0)
-    for counts in map(list, product(range(4), repeat=3)):
-        assert rank_scores(counts, target) == [score * target.denominator for score in scores(counts)]
-        assert max(scores(counts)) == 0
-        more = [[count + (n == place) for n, count in enumerate(counts)] for place in range(3)]
-        added = max(added, *(furthest(counts, one) for one in more))
-        replaced = max(replaced, *(furthest(one, other) for one in more for other in more))
-    assert added * target.denominator == rank_sensitivity(target)
-    assert replaced * target.denominator == rank_sensitivity(target, replaced=True)
 
 
 def test_what_is_cut_at_zero_still_holds_the_truth() -> None:

@@ -28,7 +28,7 @@ TRAPS: dict[str, str] = {
     "missing values that a clip makes the largest": SAME,
     "casts that fail and quote data": NEIGHBOURS,
     "counts that cost nothing": "every measure has a mechanism of its own: query.py",
-    "means over a true count": "test_intervals_of_means_hold_too",
+    "means over a true count": "test_the_interval_of_a_mean_holds_at_95_percent_and_is_no_longer_than_it_must_be",
     "selections that underflow": "test_the_error_of_ranks_is_about_the_truth",
     "keys that are declared twice": BAD_PLAN,
     "missing keys that match each other": SAME,

@@ -3,12 +3,17 @@
 from __future__ import annotations
 
 import base64
+from fractions import Fraction
 from pathlib import Path
 
 import pytest
 from report.browser import Browser, chromium
 from report.sample import account
 from report.sample import page as render
+
+from zcdp.accounting.plan_account import Account
+from zcdp.report.release_report import Paid, render_release
+from zcdp.report.table_charts import Axes, Shown
 
 pytestmark = [
     pytest.mark.deep,
@@ -76,4 +81,61 @@ def test_nothing_is_cut_off_on_paper_and_the_total_stands_once(tmp_path: Path) -
         browser.open(page_in(tmp_path), width=SHEET, media="print")
         assert browser.value(WIDEST) <= SHEET
         assert browser.value("getComputedStyle(document.querySelector('tfoot')).display") == "table-row-group"
+        assert browser.value(HIDDEN) == 0
+
+
+# The page of a release: pictures of bars, steps, strips and panels, with long names and large figures.
+
+
+def release_in(folder: Path) -> Path:
+    regions = [f"Region of the {n}th and very long name" for n in range(17)]
+    figures = {"value": [123_456_789 - 7_000_000 * n for n in range(17)]}
+    figures |= {
+        "lower": [one - 2_000_000 for one in figures["value"]],
+        "upper": [one + 2_000_000 for one in figures["value"]],
+    }
+    region, age, town = Axes(("region",)), Axes(("age_from", "age_to")), Axes(("town",))
+    many = [name for name in regions for _ in range(12)]
+    towns = {"region": many, "town": [f"Town {n}" for n in range(204)], "value": list(range(204))}
+    steps = {"region": many, "age_from": [*range(12)] * 17, "age_to": [*range(1, 13)] * 17}
+    steps |= {
+        "value": [n % 40 for n in range(204)],
+        "lower": [n % 40 - 3 for n in range(204)],
+        "upper": [n % 40 + 3 for n in range(204)],
+    }
+    blocks = {"region": regions, "quantile": [0.5] * 17, "to": [1000 * n + 1000 for n in range(17)]}
+    blocks["from"] = [1000 * n for n in range(17)]
+    tables = [
+        Shown("sums", "about", "sum", {"region": regions, **figures}, (region,), ("A rule.",) * 3, "sums.csv"),
+        Shown("towns", "about", "persons", towns, (region, town), (), "towns.csv"),
+        Shown("ages", "about", "persons", steps, (region, age), (), "ages.csv"),
+        Shown("quantiles", "about", "quantiles", blocks, (region,), (), "quantiles.csv"),
+        Shown("all", "about", "persons", {"value": [6_248_590], "lower": [6_248_572], "upper": [6_248_608]}),
+    ]
+    paid = Paid("anna", "population-2026", "2026-Q1", f"17:{'ab' * 32}", budget=Fraction(3, 200), left=Fraction(1, 100))
+    facts = {"unit": "person_id", "protects": "person", "neighbours": "add-remove", "vintage": "2026-Q1"}
+    page = folder / "release.html"
+    page.write_text(render_release(Account.from_dict(account()), tables, facts, paid), encoding="utf-8")
+    return page
+
+
+@pytest.mark.parametrize(("width", "dark"), [(360, False), (768, False), (1280, False), (1280, True)])
+def test_the_page_of_a_release_fits(tmp_path: Path, width: int, dark: bool) -> None:
+    page = release_in(tmp_path)
+    with Browser(tmp_path / "profile") as browser:
+        browser.open(page, width=width, dark=dark)
+        assert browser.value("document.querySelectorAll('#tables svg').length") == 1 + 17 + 17 + 1
+        assert browser.value(WIDEST) <= width
+        assert browser.value("document.documentElement.scrollWidth") <= width
+        assert browser.value(OVERLAPS) == 0
+        asked = [request["request"]["url"] for request in browser.told("Network.requestWillBeSent")]
+        assert [url for url in asked if url != "data:,"] == [page.as_uri()]
+        assert browser.told("Log.entryAdded", "Runtime.consoleAPICalled", "Runtime.exceptionThrown") == []
+
+
+def test_the_page_of_a_release_prints(tmp_path: Path) -> None:
+    with Browser(tmp_path / "profile") as browser:
+        browser.open(release_in(tmp_path), width=SHEET, media="print")
+        assert browser.value(WIDEST) <= SHEET
+        assert browser.value("getComputedStyle(document.querySelector('details.rest')).display") == "none"
         assert browser.value(HIDDEN) == 0

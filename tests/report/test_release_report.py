@@ -76,7 +76,7 @@ def test_the_first_twelve_rows_are_shown_and_up_to_250_can_be_unfolded(size: int
 
 
 def test_figures_are_written_as_people_write_them() -> None:
-    """An interval is one cell, rounded outwards to two digits of the error; a constant error is no column."""
+    """An interval is one cell, rounded outwards to two digits of the error, which is no column then."""
     keys = (Axes(("sex",)), Axes(("age_from", "age_to")))
     columns = {"vintage": ["Q1"] * 2, "sex": ["F", "M"], "age_from": [0, 5], "age_to": [5, 10]}
     columns |= {
@@ -95,9 +95,13 @@ def test_figures_are_written_as_people_write_them() -> None:
     assert '<data value="6248566.21">6,248,566</data>' in section  # all digits stand in the source
     columns["sd"] = [0.0123456, 12]
     assert cells(part(page_of(shown("a", keys, measure="mean", **columns)), "tables"))[1:] == [
-        ["F", "0 to 5", "6,248,590.495", "0.013", "6,248,566.210 to 6,248,614.720"],
-        ["M", "5 to 10", "-2", "12", "-2 to 3"],
+        ["F", "0 to 5", "6,248,590.495", "6,248,566.210 to 6,248,614.720"],
+        ["M", "5 to 10", "-2", "-2 to 3"],
     ]
+    alone = shown(
+        "a", keys, measure="mean", **{name: columns[name] for name in columns if name[-3:] != "wer"} | {"upper": [1, 2]}
+    )
+    assert cells(part(page_of(alone), "tables"))[1][2:] == ["6,248,590.495", "0.013", "1"]
     assert "e+" not in section
 
 
@@ -114,8 +118,8 @@ def test_quantiles_and_selections_are_tables_too() -> None:
     assert [row[-1] for row in cells(part(page_of(open_ended), "tables"))[1:]] == ["up to 10", "5 or more", "anything"]
     sums = {"sum": [34123.5], "sum_sd": [1200.0], "sum_lower": [31700.2], "sum_upper": [36500.1], "persons": [12]}
     assert cells(part(page_of(shown("s", key=["a"], measure="mean", value=[2.0], sd=[0.5], **sums)), "tables")) == [
-        ["key", "value", "sum", "sum 95% interval", "persons"],
-        ["a", "2.00", "34,124", "31,700 to 36,501", "12"],
+        ["key", "value", "sd", "sum", "sum 95% interval", "persons"],
+        ["a", "2.00", "0.50", "34,124", "31,700 to 36,501", "12"],
     ]
     top = shown("t", (), measure="top", rank=[1, 2], language=["Danish", "Greek"], count_error=[67.9234, 67.9234])
     section = part(page_of(top), "tables")

@@ -49,6 +49,28 @@ def test_what_is_cut_off() -> None:
     assert said(measure="sum", non_negative=True, of="income", clip=[0, 9], grid=1)[-1] == "No figure is below 0."
 
 
+def test_what_quantiles_ratios_and_variances_are_of() -> None:
+    few = {"measure": "quantiles", "of": "pay", "quantiles": [0.5]}
+    bins = (
+        "The bin of income that holds the 1 quantile 0.5: pay (column income; 4 bins from 0 to below 100,000, values "
+    )
+    bins += "outside are left out)"
+    assert said(per="person", **few)[0] == (
+        f"{bins}; of what each person has in the cell in total, rounded to steps of 1."
+    )
+    assert said(per="row", max_rows=3, **few)[0] == f"{bins}; of single rows, at most 3 rows of one person in a cell."
+    assert said("row", **few)[0] == f"{bins}."
+    amounts = {"of": "income", "clip": [0, 9], "grid": 1}
+    below = {"over": "hours", "over_clip": [0, 60], "over_grid": 2, "over_mechanism": "DiscreteGaussian(sigma=4)"}
+    assert said(measure="ratio", **amounts, **below)[0] == (
+        "The sum of income over that of hours, of rows that have both; what one person has in a cell is rounded to "
+        "steps of 1 and cut to 0 to 9, and of hours to steps of 2 and to 0 to 60."
+    )
+    both = {"count_mechanism": "DiscreteGaussian(sigma=4)"}
+    assert said(measure="mean", publish=["sum", "mean"], **amounts, **both)[0].startswith("The sum and the mean over")
+    assert "with their counts" in said(measure="top", of="sex", k=1, **both)[0]
+
+
 def test_in_how_many_cells_a_person_is() -> None:
     by = {"measure": "persons", "by": ["region", "age"], "max_cells": 2}
     assert said(**by)[2:] == [
@@ -93,3 +115,17 @@ def test_domains() -> None:
     assert words["sex"] == "sex (2 keys, others are left out)"
     assert words["pay"] == "pay (column income; 4 bins from 0 to below 100,000, values outside are left out)"
     assert words["day"] == "day (4 intervals from 2026-01-01 to before 2027-01-01, values outside are left out)"
+
+
+def test_lists_within_lists_and_a_rest_of_bins() -> None:
+    towns = {"values": {"R1": ["a", "b"], "R2": ["c"]}, "within": "region"}
+    bins = {"from": 0, "to": 100, "step": 50, "other": "not stated"}
+    found = read_domains({"region": ["R1", "R2"], "town": towns, "age": bins, "years": {**bins, "clip": True}}, None)
+    assert domain_in_words(found["town"]) == "town (3 keys within region, others are left out)"
+    assert domain_in_words(found["region"]) == "region (by the public list of town; 2 keys, others are left out)"
+    assert domain_in_words(found["age"]) == "age (2 bins from 0 to below 100, all else is 'not stated')"
+    assert domain_in_words(found["years"]).endswith("put into the first or last, missing ones are 'not stated')")
+    own = {"region": {"values": ["R1", "R2"], "column": "reg"}, "town": {**towns, "unknown": "somewhere"}}
+    assert domain_in_words(read_domains(own, None)["town"]) == (
+        "town (5 keys within region, others are left out, or 'somewhere' of theirs)"
+    )

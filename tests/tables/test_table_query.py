@@ -22,6 +22,7 @@ DOMAINS = {
         "ok": [True, False],
         "age": {"from": 0, "to": 20, "step": 5},
         "many": {"from": 0, "to": 500_000, "step": 1},
+        "four": {"from": 0, "to": 4, "step": 1},
         "half": {"from": 0, "to": 250_000, "step": 1},
         "more": {"from": 0, "to": 250_001, "step": 1},
         "day": {"from": "2024-01-01", "to": "2025-01-01", "step": "month"},
@@ -33,9 +34,12 @@ LEAST: dict[str, dict[str, Any]] = {
     "histogram": {"of": "age"},
     "sum": {"of": "pay", "clip": [0, 9], "grid": 1},
     "mean": {"of": "pay", "clip": [0, 9], "grid": 1, "count_mechanism": NOISE},
-    "quantiles": {"of": "age", "quantiles": [0.5], "mechanism": SELECTS},
+    "ratio": {"of": "pay", "clip": [0, 9], "grid": 1, "over": "hours", "over_clip": [0, 4], "over_grid": 1},
+    "variance": {"of": "pay", "clip": [0, 9], "grid": 1, "count_mechanism": NOISE, "square_mechanism": NOISE},
+    "quantiles": {"of": "age", "quantiles": [0.5], "per": "row", "max_rows": 1, "mechanism": SELECTS},
     "top": {"of": "region", "k": 1, "mechanism": SELECTS},
 }
+LEAST["ratio"]["over_mechanism"] = NOISE
 
 
 def asked(measure: str, unit: str = "who", /, **more: Any) -> TableQuery:
@@ -48,7 +52,7 @@ def test_what_is_not_said_is_one_cell_one_row_and_nothing_done_to_the_figures(me
     found = asked(measure)
     assert (found.max_cells, found.max_rows, found.where, found.adds_up) == (1, 1, (), "")
     assert (found.non_negative, found.merges, found.measure, found.name) == (False, 1, measure, "a")
-    assert (found.amount is not None) == (measure in ("sum", "mean"))
+    assert (found.amount is not None) == (measure in ("sum", "mean", "ratio", "variance"))
 
 
 FINE: list[tuple[str, str, dict[str, Any]]] = [
@@ -419,3 +423,45 @@ def test_days() -> None:
 
 def test_listed_integers() -> None:
     assert check({"values": [0, 1, 2, 3]}, lambda n: n) > 5
+
+
+@pytest.mark.parametrize("neighbours", ["add-remove", "replace"])
+@pytest.mark.parametrize("rows", [1, 2, 3])
+def test_groups_of_bins_move_as_far_as_persons_can_move_them(neighbours: str, rows: int) -> None:
+    """Every person of up to so many rows in four bins: on both levels, two groups and the bins."""
+    query = TableQuery(
+        "a", "quantiles", (), (), 1, rows, of=DOMAINS["four"], quantiles=(Fraction(1, 2),), method="cumulated"
+    )
+    [found] = query.statistics(neighbours)
+    people = [one for one in product(range(rows + 1), repeat=4) if sum(one) <= rows]
+    others = people if neighbours == "replace" else [(0, 0, 0, 0)]
+    levels = [[(n,) for n in range(4)], [(0, 1), (2, 3)]]
+    furthest_ = together = 0
+    for one, two in product(people, others):
+        for level in levels:
+            moves = [abs(sum(one[n] - two[n] for n in group)) for group in level]
+            furthest_, together = max(furthest_, *moves), max(together, sum(moves))
+    assert found.distance == furthest_ == rows
+    if rows == 1:
+        assert (found.moves, found.total) == (2 * together, None)
+    else:
+        assert (found.moves, found.total) == (2, together)
+
+
+@pytest.mark.parametrize("neighbours", ["add-remove", "replace"])
+@pytest.mark.parametrize("clip", CLIPS)
+def test_squares_and_sums_below_the_line_move_as_far_as_amounts_can(neighbours: str, clip: tuple[int, int]) -> None:
+    low, high = clip
+    amount, mid = Amount("pay", Fraction(1), low, high), (low + high) // 2
+    variance = TableQuery("a", "variance", (), (), 1, 1, amount)
+    most = max(abs(one - mid) for one in range(low, high + 1)) ** 2
+    figures = [(one - mid) ** 2 - most // 2 for one in range(low, high + 1)]
+    ratio = TableQuery("a", "ratio", (), (), 1, 1, Amount("x", Fraction(1), 0, 1), over=amount)
+    sums, squares, count = variance.statistics(neighbours)
+    for statistic, each in ((squares, figures), (ratio.statistics(neighbours)[1], range(low, high + 1))):
+        mine = [0, *each]
+        far = max(abs(one - two) for one in mine for two in (mine if neighbours == "replace" else [0]))
+        # squares between the two ends need not attain every figure
+        assert far <= statistic.distance <= far + (2 if statistic is squares else 0)
+    assert (sums.field, count.distance) == ("mechanism", 1)
+    assert [one.field for one in ratio.statistics(neighbours)] == ["mechanism", "over_mechanism"]

@@ -20,6 +20,7 @@ from typing import Any, TypeVar, Union, get_args, get_origin, get_type_hints
 
 from zcdp.accounting.adjusted_accuracy import adjusted_accuracies
 from zcdp.accounting.baselines import elsewhere, usual, usual_total
+from zcdp.accounting.predictions import Prediction, predictions
 from zcdp.accounting.theorem_pages import title
 from zcdp.errors import BadType, BadValue
 from zcdp.mechanisms import Mechanism, PureDP
@@ -99,6 +100,8 @@ class QueryCost:
     """The accuracy of one answer, if the mechanism adds noise to it: standard deviation, and half-width at 95%."""
     alone: Accuracy | None = None
     """For a table that is adjusted to add up with others: the accuracy before; `accuracy` is that after adjustment."""
+    predicted: tuple[Prediction, ...] = ()
+    """For means, ratios, variances, quantiles and top lists: their accuracy, for a guessed number of persons a cell."""
     delta: float = 0.0
     """The probability of an event that may give a person away, as where keys are found in the data; rounded up."""
 
@@ -604,7 +607,7 @@ def _queries(plan: PlanFile, progress: Progress) -> tuple[tuple[QueryCost, ...],
         rows.append(replace(uses[key][0], name=entry.name, mechanism=written, note=entry.note, accuracy=told))
         if n % 64 == 0:
             progress(0.3 * n / len(plan.entries), "queries")
-    rows = _adjusted(plan, rows)
+    rows = _predicted(plan, _adjusted(plan, rows))
     whole = sum(row.rho for row in rows)
     # if nothing is spent, all queries have the same share
     rows = [replace(row, share=row.rho / whole if whole else 1 / len(rows)) for row in rows]
@@ -622,6 +625,15 @@ def _adjusted(plan: PlanFile, rows: list[QueryCost]) -> list[QueryCost]:
     found = adjusted_accuracies(plan.tables, plan.entries)
     return [
         replace(row, accuracy=entry.in_values(found[row.name]), alone=row.accuracy) if row.name in found else row
+        for row, entry in zip(rows, plan.entries, strict=True)
+    ]
+
+
+def _predicted(plan: PlanFile, rows: list[QueryCost]) -> list[QueryCost]:
+    """The queries, with what is predicted of tables; of a table with two mechanisms at the first of them."""
+    found = predictions(plan)
+    return [
+        replace(row, predicted=found.pop(row.name)) if entry.field == "mechanism" and row.name in found else row
         for row, entry in zip(rows, plan.entries, strict=True)
     ]
 

@@ -49,6 +49,7 @@ __all__ = [
     "fits",
     "print_fit",
     "print_note_on_moves",
+    "print_predictions",
     "rho_note",
     "run",
 ]
@@ -180,7 +181,9 @@ def collection_text(facts: dict[str, Any]) -> str:
 
 MOST_QUERIES = 20
 """Queries printed without --all: those of highest rho."""
-ADJUSTED = "Tables that add up: std dev and 95% within are those after the adjustment; before it"
+ADJUSTED = (
+    "Tables that add up: std dev and 95% within are those of the least accurate cell, after the adjustment; before it"
+)
 
 
 def run(options: Namespace) -> int:
@@ -284,8 +287,37 @@ def _queries(queries: Sequence[QueryCost], *, everything: bool) -> None:
         before = (f"{query.name} {' and '.join(errors(query.alone))}" for query, _ in shown if query.alone)
         for text in wrap(f"{ADJUSTED} {'; '.join(before)}.", width()):
             line(dim(text))
+    print_predictions([query for query, _ in shown])
     if not all(query.is_tight for query, _ in shown):
         line(dim("* a proven upper bound, not known to be exact"))
+
+
+WITHIN = {
+    "mean": "mean within {half} ({typical} nearer to the middle of the clip)",
+    "ratio": "ratio within {half}, for values in the middle of both clips",
+    "variance": "variance within {half}, for values spread evenly over the clip",
+    "rank": "the rank of a quantile within {share} of all",
+    "count": "a selected key falls behind the best by at most {half}",
+}
+
+
+def print_predictions(queries: Sequence[QueryCost]) -> None:
+    """Print what is predicted of tables whose accuracy depends on how many persons a cell has, if there are any."""
+    told = [query for query in queries if query.predicted]
+    if not told:
+        return
+    line()
+    line("Expected at 95%, before any data is read")
+    for query in told:
+        for one in query.predicted:
+            typical = cost(one.typical, 4) if one.typical is not None else ""
+            half = {"half": cost(one.half_width, 4), "typical": typical, "share": cost(100 * one.half_width, 3) + "%"}
+            where = f"{query.name}, {one.persons:,} a cell" if one.persons else query.name
+            for text in wrap(f"{where}: {WITHIN[one.what].format(**half)}", width(), subsequent_indent="    "):
+                line(text)
+        for note in dict.fromkeys(one.note for one in query.predicted if one.note):
+            for text in wrap(f"{query.name}: {note}.", width()):
+                line(dim(text))
 
 
 def errors(accuracy: Accuracy | None) -> tuple[str, str]:

@@ -11,7 +11,7 @@ from typing import Any
 from zcdp.accounting.allocation import TargetsDoNotFit
 from zcdp.accounting.fill import Filled, fill
 from zcdp.accounting.plan_account import account
-from zcdp.cli.account_command import errors, rho_note
+from zcdp.cli.account_command import errors, print_predictions, rho_note
 from zcdp.cli.arguments import BadUsage
 from zcdp.cli.output import Progress, bold, check_writable, dim, line, print_json, query_lines, shown, write_whole
 from zcdp.mechanisms.noise.additive import Accuracy, Noise
@@ -42,7 +42,8 @@ def run(options: Namespace) -> int:
         except TargetsDoNotFit as error:
             raise BadUsage(str(error)) from None
         progress(0.9, "certifying")
-        total = account(filled.plan, delta=filled.budget.delta, curve=False).total
+        made = account(filled.plan, delta=filled.budget.delta, curve=False)
+        total = made.total
     spent = total.rho if filled.budget.rho is not None else total.epsilon
     rows = _rows(filled)
     if options.out:
@@ -53,6 +54,7 @@ def run(options: Namespace) -> int:
         print_json(budget | facts)
         return 0
     _print(shown(plan.title or plan.source), shown(rows), filled, spent)
+    print_predictions(shown(made.queries))
     if note := rho_note(replace(filled.plan, budget=filled.budget), total.rho):
         line(note)
     if all(entry.plan is not None for entry in plan.entries):

@@ -41,7 +41,7 @@ from zcdp.tables.derived_columns import Derived, read_derived
 from zcdp.tables.discovered_keys import Discovered, appears, threshold
 from zcdp.tables.domain import DeclarationError
 from zcdp.tables.lookup_tables import read_lookup
-from zcdp.tables.table_query import Statistic, TableQuery, read_query
+from zcdp.tables.table_query import Statistic, TableQuery, of_histogram, read_query
 from zcdp.tables.totals import Together, check_alike, sets
 from zcdp.text.names import printable
 from zcdp.text.suggestions import thing, unknown
@@ -276,11 +276,11 @@ def merged(statistics: tuple[Statistic, ...]) -> tuple[Statistic, ...]:
 
     Its `moves`, the number of selections that a person can reach, is the sum of theirs.
     """
-    if not statistics[0].selects:
-        return statistics
-    first = statistics[0]
-    uses = sum(one.moves for one in statistics)
-    return (replace(first, moves=uses),)
+    by_field: dict[str, Statistic] = {}
+    for one in statistics:
+        before = by_field.get(one.field)
+        by_field[one.field] = one if before is None else replace(before, moves=before.moves + one.moves)
+    return tuple(by_field.values())
 
 
 def entry_name(query: TableQuery, statistic: Statistic) -> str:
@@ -341,6 +341,9 @@ class TableReader(ABC):
                 for column, kind in tables[-1].columns:
                     if column in derived:
                         derived[column].check_kind(kind)
+        for n, table in enumerate(tables):
+            with self._declared("query", n):
+                tables[n] = of_histogram(table, tables)
         together = tuple(self._together(tables))
         margins = {query.name: query for one in together for query in one.queries}
         tables = [margins.get(query.name, query) for query in tables]
@@ -405,13 +408,17 @@ class TableReader(ABC):
         targets = self._targets(here, data)
         for one in merged(table.statistics(neighbours)):
             text, mechanism, opened = declared_mechanism(data[one.field], one)
-            if table.adds_up and not hasattr(mechanism or (opened and opened[0]), "wave"):
+            summed = table.adds_up or table.method == "cumulated"
+            if summed and not hasattr(mechanism or (opened and opened[0]), "wave"):
                 raise DeclarationError(one.field, "the law of sums of this noise is not known: take DiscreteGaussian")
             plan = None if mechanism is None else Plan.sum_of(mechanism)
             line = self.lines.get((*here, one.field), 0)
             entry = Entry(entry_name(table, one), text, plan, opened, one.moves, note, weight, line, one.field, one)
+            if one.selects and "half_width" in targets:
+                raise DeclarationError("half_width", 'goes with method = "cumulated": a selection has no half-width')
             # targets are stated in the unit of the values, and noise is measured in grid steps
-            steps = {name: str(rational(str(targets[name]), name) / one.grid) for name in WIDTHS if name in targets}
+            unit = Fraction(table.target_of(one)) if table.expect and targets else 1 / one.grid
+            steps = {name: str(rational(str(targets[name]), name) * unit) for name in WIDTHS if name in targets}
             yield replace(entry, **{**targets, **steps})
 
 

@@ -30,6 +30,7 @@ __all__ = [
     "between",
     "condition",
     "every",
+    "interval",
     "key",
     "listed",
     "quotient",
@@ -294,10 +295,10 @@ def _place(domain: Domain, n: int) -> str:
 
 def _date(source: Source, dates: Dates) -> tuple[list[Any], Any]:
     there, day, month = source.day(dates.column)
-    return _interval(there, month if dates.months else day, dates.start, dates.step, dates.bins, clip=dates.clip)
+    return interval(there, month if dates.months else day, dates.start, dates.step, dates.bins, clip=dates.clip)
 
 
-def _interval(there: Any, number: Any, start: int, step: int, size: int, *, clip: bool) -> tuple[list[Any], Any]:
+def interval(there: Any, number: Any, start: int, step: int, size: int, *, clip: bool) -> tuple[list[Any], Any]:
     """The condition and the index of the interval for an integer.
 
     All numbers are below 2^53, so that the floor of a quotient in doubles is exact.
@@ -312,7 +313,7 @@ def _bin(source: Source, bins: Bins) -> tuple[list[Any], Any]:
     nw = narwhals()
     whole = source.whole(bins.column, "number") if bins.start.denominator == bins.step.denominator == 1 else None
     if whole is not None:
-        return _interval(*whole, int(bins.start), int(bins.step), bins.bins, clip=bins.clip)
+        return interval(*whole, int(bins.start), int(bins.step), bins.bins, clip=bins.clip)
     there, column = source.column(bins.column, "number")
     start, end = float(bins.start), float(bins.end)
     inside = there if bins.clip else there & (column >= start) & (column < end)

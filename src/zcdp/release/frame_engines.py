@@ -149,6 +149,10 @@ class Engine(ABC):
         """
 
     @abstractmethod
+    def numbered(self, frame: Any, within: Sequence[str], name: str) -> Any:
+        """The frame with a column of that name, which numbers the rows of each group, in whatever order."""
+
+    @abstractmethod
     def rows(self, frame: Any) -> list[tuple[Any, ...]]:
         """All rows of the frame, which is computed once."""
 
@@ -205,6 +209,12 @@ class DuckDB(Engine):
         ranked = relation.project(f"*, {place} AS {PLACE}").filter(f"{PLACE} <= {most}")
         return narwhals().from_native(ranked.project(", ".join(map(quoted, relation.columns))))
 
+    def numbered(self, frame: Any, within: Sequence[str], name: str) -> Any:
+        groups = ", ".join(map(quoted, within))
+        return narwhals().from_native(
+            frame.to_native().project(f"*, row_number() OVER (PARTITION BY {groups}) AS {quoted(name)}")
+        )
+
     def rows(self, frame: Any) -> list[tuple[Any, ...]]:
         return list(frame.to_native().fetchall())
 
@@ -251,6 +261,11 @@ class Polars(Engine):
         lazy = frame.to_native().lazy()
         ranked = lazy.with_columns(hashed).sort(HASH, rank_by).group_by(*within).head(most)
         return narwhals().from_native(ranked.select(*lazy.collect_schema().names()))
+
+    def numbered(self, frame: Any, within: Sequence[str], name: str) -> Any:
+        pl = import_module("polars")
+        place = pl.int_range(pl.len(), dtype=pl.Int64).over(*within).alias(name)
+        return narwhals().from_native(frame.to_native().lazy().with_columns(place))
 
     def rows(self, frame: Any) -> list[tuple[Any, ...]]:
         pl = import_module("polars")
@@ -310,6 +325,11 @@ class Pandas(Engine):
         first = ranked.groupby(list(within), sort=False).cumcount() < most
         return narwhals().from_native(ranked.loc[first, list(native.columns)]).lazy()
 
+    def numbered(self, frame: Any, within: Sequence[str], name: str) -> Any:
+        native = frame.to_native()
+        place = native.groupby(list(within), sort=False).cumcount()
+        return narwhals().from_native(native.assign(**{name: place})).lazy()
+
     def rows(self, frame: Any) -> list[tuple[Any, ...]]:
         return list(frame.to_native().itertuples(index=False, name=None))
 
@@ -355,6 +375,11 @@ class Spark(Engine):
         place = functions.row_number().over(window.partitionBy(*within).orderBy(hashed, rank_by))
         ranked = frame.to_native().withColumn(PLACE, place).where(functions.col(PLACE) <= most).drop(PLACE)
         return narwhals().from_native(ranked)
+
+    def numbered(self, frame: Any, within: Sequence[str], name: str) -> Any:
+        functions, window = import_module("pyspark.sql.functions"), import_module("pyspark.sql.window").Window
+        place = functions.row_number().over(window.partitionBy(*within).orderBy(functions.lit(1)))
+        return narwhals().from_native(frame.to_native().withColumn(name, place))
 
     def rows(self, frame: Any) -> list[tuple[Any, ...]]:
         return [tuple(row) for row in frame.to_native().collect()]

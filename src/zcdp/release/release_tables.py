@@ -30,8 +30,10 @@ from zcdp.privacy.curve import Plan
 from zcdp.release.archive import Release, file_names, packed
 from zcdp.release.bounding import exact_table, key_counts
 from zcdp.release.expressions import Source, source_of
+from zcdp.release.published_tables import published
+from zcdp.release.quantile_tables import from_histogram
 from zcdp.release.table_description import columns_of
-from zcdp.release.table_noise import Table, published, published_keys, published_together
+from zcdp.release.table_noise import Table, published_keys, published_together
 from zcdp.report.release_report import Paid
 from zcdp.report.table_charts import Shown, axes_of
 from zcdp.samplers.source import bits, secure
@@ -235,14 +237,18 @@ def _draw(plan: PlanFile, cost: Account, tables: Declaration, source: Source, pr
         progress(0.9 * len(made) / len(tables.queries), one.name)
         exact = exact_table(source, tables, one.finest, bits(SALT, secure))
         made |= {table.name: table for table in published_together(one, plan.entries, exact)}
+    mine: dict[str, list[Entry]] = {}
     for query in tables.queries[len(tables.discovered) :]:
         statistics = query.statistics(tables.neighbours)
-        mine = [next(entries) for _ in range(1 if statistics[0].selects else len(statistics))]
-        if query.name in made:
+        mine[query.name] = [next(entries) for _ in {one.field for one in statistics}]
+        if query.name in made or query.histogram:
             continue
         progress(0.9 * len(made) / len(tables.queries), query.name)
         exact = exact_table(source, tables, query, bits(SALT, secure))
-        made[query.name] = published(query, mine, exact, statistics)
+        made[query.name] = published(query, mine[query.name], exact, statistics)
+    for query in tables.queries:
+        if query.histogram:
+            made[query.name] = from_histogram(query, made[query.histogram], mine[query.histogram][0])
     progress(0.9, "report")
     said = {
         "zcdp": cost.zcdp,

@@ -64,7 +64,7 @@ def columns_of(query: TableQuery, table: Table) -> dict[str, Column]:
             ends = {f"{domain.name}_from": "start of ", f"{domain.name}_to": "end of "}
             words = f"{ends.get(name, '')}{domain_in_words(domain)}"
             # a key such as "not stated" among days makes the column one of texts
-            dated = isinstance(domain, Dates) and getattr(domain, "other", None) is None
+            dated = isinstance(domain, Dates) and domain.other is None
             keys[name] = Column(words, is_key=True, is_date=dated)
     return {
         name: keys.get(name) or Column(MEANINGS.get(name, name), is_key=name == "quantile") for name in table.columns

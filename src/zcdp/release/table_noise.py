@@ -1,7 +1,7 @@
 """From exact to published tables: noise, standard deviations and intervals, and adjustment of tables that add up.
 
-The parts of this file: the published `Table`; the error of a table, known from the plan alone; noise for each measure;
-and sets of tables that are adjusted to add up.
+The parts of this file: the published `Table`; the error of a table, known from the plan alone; noise on counts and
+sums; and sets of tables that are adjusted to add up.
 """
 
 from __future__ import annotations
@@ -13,17 +13,16 @@ from fractions import Fraction
 from functools import lru_cache
 from io import StringIO
 from itertools import product
-from math import inf, sqrt
+from math import inf
 from statistics import NormalDist
 from typing import Any
 
 from zcdp.accounting.adjusted_accuracy import Adjustment, adjustment
-from zcdp.mechanisms.selection.top_k import select_top
 from zcdp.numeric.search import bisection
 from zcdp.plans.plan_file import Entry
 from zcdp.release.bounding import Exact
 from zcdp.tables.discovered_keys import Discovered, threshold
-from zcdp.tables.domain import Bins, plain
+from zcdp.tables.domain import plain
 from zcdp.tables.table_query import Statistic, TableQuery
 from zcdp.tables.totals import Together
 from zcdp.text.numbers import grouped
@@ -37,11 +36,11 @@ __all__ = [
     "half_width",
     "in_values",
     "keys_of",
+    "mechanism_of",
+    "noisy_table",
     "plain_error",
-    "published",
     "published_keys",
     "published_together",
-    "reach_of_selection",
 ]
 
 
@@ -114,8 +113,8 @@ def _written(value: Any) -> Any:
 LEVEL = Fraction(19, 20)  # of the intervals
 
 
-def _mechanism(entry: Entry) -> Any:
-    """The mechanism of an entry of a table."""
+def mechanism_of(entry: Entry) -> Any:
+    """The one mechanism of an entry of a table."""
     assert entry.plan is not None
     [(mechanism, _)] = entry.plan.parts
     return mechanism
@@ -128,41 +127,22 @@ def _accuracy(mechanism: Any, level: Fraction) -> Any:
 
 def deviation(entry: Entry) -> float:
     """The standard deviation of the noise of one cell, in grid steps."""
-    return float(_accuracy(_mechanism(entry), LEVEL).standard_deviation)
+    return float(_accuracy(mechanism_of(entry), LEVEL).standard_deviation)
 
 
 def half_width(entry: Entry, level: Fraction = LEVEL) -> int:
     """An integer, in grid steps, that the noise of one cell exceeds in size with probability at most 1 - level."""
-    return int(_accuracy(_mechanism(entry), level).half_width)
-
-
-def reach_of_selection(entry: Entry, sensitivity: Fraction, candidates: int, *, selections: int = 1) -> float:
-    """A bound on how far a selected score falls behind the best score.
-
-    With probability at least `LEVEL` it holds for all of `selections` selections at once.
-    """
-    level = 1 - (1 - LEVEL) / selections
-    return float(_mechanism(entry).falls_behind(candidates, sensitivity=sensitivity, level=level))
+    return int(_accuracy(mechanism_of(entry), level).half_width)
 
 
 # Noise, drawn once for each table by the samplers of the mechanisms that are accounted for.
 
 LARGEST_FAST_VARIANCE = 2.0**100  # beyond it draws might not fit 64 bits
-BOTH = (1 + LEVEL) / 2
-"""The level of each of two intervals that hold together at LEVEL, by a union bound."""
-
-
-def published(query: TableQuery, entries: Sequence[Entry], exact: Exact, statistics: Sequence[Statistic]) -> Table:
-    """The published table: noisy values with their errors, from the exact table."""
-    if query.measure == "mean":
-        return _mean(query, entries, exact)
-    make: Callable[..., Table] = {"quantiles": _quantiles, "top": _top}.get(query.measure, _noisy)
-    return make(query, entries, exact, statistics)
 
 
 def drawn(entry: Entry, values: list[int]) -> list[int]:
     """The values with independent noise added, as Python integers, which do not overflow."""
-    mechanism: Any = entry.plan.parts[0][0] if entry.plan else None
+    mechanism = mechanism_of(entry)
     if float(mechanism.variance) > LARGEST_FAST_VARIANCE:  # depends on the plan alone, not on the data
         return [mechanism.release(value) for value in values]
     return [value + noise for value, noise in zip(values, mechanism.sample(len(values)).tolist(), strict=True)]
@@ -178,7 +158,7 @@ def keys_of(query: TableQuery) -> dict[str, list[Any]]:
     }
 
 
-def _noisy(query: TableQuery, entries: Sequence[Entry], exact: Exact, statistics: Sequence[Statistic]) -> Table:
+def noisy_table(query: TableQuery, entries: Sequence[Entry], exact: Exact, statistics: Sequence[Statistic]) -> Table:
     """A table of counts or sums with noise on each cell."""
     entry, grid = entries[0], statistics[0].grid
     values = drawn(entry, exact.amounts if query.measure == "sum" else exact.counts)
@@ -201,7 +181,7 @@ def published_keys(domain: Discovered, entry: Entry, counts: Sequence[tuple[Any,
 
     Nothing depends on how many others there are. Theorem: docs/theorems/discovered-keys.md.
     """
-    least = threshold(_mechanism(entry).variance, domain.delta, domain.max_cells)
+    least = threshold(mechanism_of(entry).variance, domain.delta, domain.max_cells)
     values = drawn(entry, [persons for _, persons in counts])
     noisy = ((key, value) for (key, _), value in zip(counts, values, strict=True))
     found = [(key, value) for key, value in noisy if value >= least and domain.is_key(key)]
@@ -242,94 +222,6 @@ def plain_error(steps: float, grid: Fraction) -> float:
     900000.0
     """
     return float(f"{steps * float(grid):.6g}")
-
-
-def _mean(query: TableQuery, entries: Sequence[Entry], exact: Exact) -> Table:
-    """A table of means: the middle of the clip plus noisy sum of deviations from it over noisy count, clipped."""
-    assert query.amount is not None
-    total, count = entries
-    one = query.amount
-    sums, counts = drawn(total, exact.amounts), drawn(count, exact.counts)
-    reach, off = half_width(total, BOTH), half_width(count, BOTH)
-    spreads = deviation(total), deviation(count)
-    ends = Fraction(one.low - one.middle), Fraction(one.high - one.middle)
-    columns = {**keys_of(query), "value": [], "sd": [], "lower": [], "upper": [], "persons": counts}
-    for above, persons in zip(sums, counts, strict=True):
-        value = min(max(Fraction(above, max(persons, 1)), ends[0]), ends[1])
-        low, high = ends
-        if persons > off:
-            low = max(low, min(Fraction(above - reach, n) for n in (persons - off, persons + off)))
-            high = min(high, max(Fraction(above + reach, n) for n in (persons - off, persons + off)))
-            low, high = min(low, ends[1]), max(high, ends[0])
-        error = sqrt(spreads[0] ** 2 + float(value) ** 2 * spreads[1] ** 2) / max(persons, 1)
-        for name, steps in (("value", value), ("lower", low), ("upper", high)):
-            columns[name].append(float((steps + one.middle) * one.grid))
-        columns["sd"].append(plain_error(error, one.grid))
-    about = (
-        f"each interval holds at {float(LEVEL):.0%}, for the mean over persons of what each has in the cell; sd is of "
-        f"first order; noise of standard deviation {grouped(plain_error(spreads[1], Fraction(1)))} on persons"
-    )
-    return Table(query.name, about, columns)
-
-
-def _quantiles(query: TableQuery, entries: Sequence[Entry], exact: Exact, statistics: Sequence[Statistic]) -> Table:
-    """A table of quantiles: for each cell and quantile the bin that the exponential mechanism selects by rank score."""
-    assert isinstance(query.of, Bins)
-    mechanism: Any = entries[0].plan.parts[0][0] if entries[0].plan else None
-    bins, keys = query.of.size, keys_of(query)
-    columns: dict[str, list[Any]] = {name: [] for name in (*keys, "quantile", "from", "to", "rank_error")}
-    edges = query.of.columns()
-    for cell in range(query.cells):
-        counts = exact.counts[cell * bins : (cell + 1) * bins]
-        for q, statistic in zip(query.quantiles, statistics, strict=True):
-            place = mechanism.release(rank_scores(counts, q), sensitivity=statistic.distance)
-            for name, values in keys.items():
-                columns[name].append(values[cell])
-            columns["quantile"].append(float(q))
-            columns["from"].append(edges[f"{query.of.name}_from"][place])
-            columns["to"].append(edges[f"{query.of.name}_to"][place])
-            reach = reach_of_selection(entries[0], statistic.distance, bins)
-            columns["rank_error"].append(reach / q.denominator)
-    about = (
-        f"the bin of each quantile; at {float(LEVEL):.0%} each the rank of the quantile is at most rank_error from "
-        "those of the bin, which go from the number of those below it to that of those not above it"
-    )
-    return Table(query.name, about, columns)
-
-
-def rank_scores(counts: Sequence[int], q: Fraction) -> list[int]:
-    """The score of each bin for the quantile q = a/c: -c times the distance of its rank from the ranks of the bin.
-
-    A bin has the ranks from `below` to `below + count`, so that the bin that holds the quantile has score 0, however
-    many other rows it holds. Theorem: docs/theorems/table-sensitivity.md.
-
-    >>> rank_scores([1, 1, 1], Fraction(1, 2))
-    [-1, 0, -1]
-    >>> rank_scores([9, 0, 1], Fraction(1, 2))
-    [0, -8, -8]
-    """
-    a, c, total = q.numerator, q.denominator, sum(counts)
-    scores, below = [], 0
-    for count in counts:
-        scores.append(-max(0, c * below - a * total, a * total - c * (below + count)))
-        below += count
-    return scores
-
-
-def _top(query: TableQuery, entries: Sequence[Entry], exact: Exact, statistics: Sequence[Statistic]) -> Table:
-    """A table of the k keys of about largest counts, selected one after another from the remaining ones."""
-    assert query.of is not None
-    mechanism: Any = entries[0].plan.parts[0][0] if entries[0].plan else None
-    distance = statistics[0].distance
-    chosen = select_top(mechanism, query.k, exact.counts, sensitivity=distance)
-    reach = reach_of_selection(entries[0], distance, query.of.size, selections=query.k)
-    names = {name: [values[n] for n in chosen] for name, values in query.of.columns().items()}
-    columns = {"rank": list(range(1, query.k + 1)), **names, "count_error": [reach] * query.k}
-    about = (
-        f"selected one after another; at {float(LEVEL):.0%} none of them falls behind the best that is left by more "
-        "than count_error"
-    )
-    return Table(query.name, about, columns)
 
 
 # Tables that add up: margins of one exact table, noise on each, and an adjustment by least squares and rounding. After

@@ -99,7 +99,7 @@ def _beside(drawn: str, rows: str) -> str:
     """A single picture stands beside the rows where there is room, several above them."""
     if not drawn or 'class="panels"' in drawn:
         return drawn + rows
-    return f'<div class="pair">\n{drawn}<div>{rows}</div></div>\n'
+    return f'<div class="beside">\n{drawn}<div>{rows}</div></div>\n'
 
 
 def _single(table: Shown, row: Mapping[str, Any]) -> str:
@@ -147,7 +147,7 @@ def _html(head: str, rows: Sequence[Sequence[Cell]], kinds: Sequence[str]) -> st
 
 
 def _cells(table: Shown, row: Mapping[str, Any]) -> list[Cell]:
-    """The cells of a row for people: an interval is one cell, a bin too, and an error that is always the same none."""
+    """The cells of a row for people: an interval is one cell, a bin too, and an error that has an interval none."""
     told = [(_name(one), escape(one.label(row))) for one in table.keys]
     left = [name for name in row if name != "vintage" and not any(name in one.columns for one in table.keys)]
     for name in left:
@@ -163,7 +163,7 @@ def _cells(table: Shown, row: Mapping[str, Any]) -> list[Cell]:
         elif (part == "upper" and named["lower"] in row) or (name == "to" and "from" in row):
             continue
         elif part == "sd":
-            if len(set(table.columns[name])) > 1:
+            if named["lower"] not in row:  # else the interval tells it
                 told.append((name.replace("_", " "), _number(row[name], _places(row[name]), ROUND_CEILING)))
         elif part == "error":
             told.append((name.replace("_", " "), _number(row[name], _places(row[name]), ROUND_CEILING)))

@@ -212,7 +212,7 @@ def _below(drawn: Drawing, marks: Sequence[tuple[float, str]], y: float) -> None
     free = -1.0
     for value, label in marks:
         half = LETTER * len(label) / 2
-        x = min(max(drawn.across(value), half), drawn.width - half)
+        x = min(max(drawn.across(value), half), drawn.width - half - 2)
         if x - half > free:
             drawn.text(x, y, label, anchor="middle")
             free = x + half + LETTER
@@ -286,7 +286,7 @@ def _path(drawn: Drawing, values: Sequence[float]) -> list[tuple[float, float]]:
 
 
 def _strips(along: Axes, rows: Sequence[Mapping[str, Any]], scale: _Scale, width: int) -> Drawing:
-    """A line for each key from its lowest to its highest quantile, with a block for the bin of each."""
+    """A block for the bin of each quantile, on the line of its interval; where there is none, on one line for all."""
     cells: dict[str, list[Mapping[str, Any]]] = {}
     for row in rows:
         cells.setdefault(along.label(row), []).append(row)
@@ -298,7 +298,7 @@ def _strips(along: Axes, rows: Sequence[Mapping[str, Any]], scale: _Scale, width
         drawn.text(start - 6, y + 10, label, anchor="end")
         blocks = sorted((drawn.across(float(row["from"])), drawn.across(float(row["to"]))) for row in some)
         for (_, end), (begin, _) in pairwise(blocks):
-            if begin > end:
+            if begin > end and "lower" not in some[0]:  # else lines are intervals
                 drawn.add("line", kind="whisker", x1=end, x2=begin, y1=y + 6.5, y2=y + 6.5)
         for row in some:
             _whisker(drawn, {name: _within(row.get(name), scale) for name in ("lower", "upper")}, y + 6.5)

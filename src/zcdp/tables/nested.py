@@ -248,7 +248,7 @@ class _Lists:
             if _has(one, "prefix") or _has(one, "of"):
                 known_fields(one, PREFIX, f"the domain {name!r}, a list of first letters,")
                 whole(one.get("prefix"), name, 1, LONGEST_PREFIX)
-                if one.get("of") not in data:
+                if text(one.get("of"), name) not in data:
                     raise DeclarationError(
                         name, f"of must name the list whose first letters it has, not {one.get('of')!r}"
                     )
@@ -299,7 +299,7 @@ class _Lists:
         known_fields(data, WITHIN, f"the domain {name!r}, which is within another,")
         if ("values" in data) == ("file" in data):
             raise DeclarationError(name, "must have values, or a file with its sha256")
-        if data["within"] not in self.data:
+        if text(data["within"], name) not in self.data:
             raise DeclarationError(name, f"within must name another list of keys, not {data['within']!r}")
         within = self.declared(data["within"])
         if isinstance(within, Bins | Dates) or within.kind == "boolean" or _has(self.data[within.name], "of"):

@@ -8,6 +8,7 @@ from fractions import Fraction
 from typing import Any
 
 from zcdp.tables.domain import Bins, Dates, Domain, plain
+from zcdp.tables.nested import Coarser, Nested
 from zcdp.tables.table_query import Condition, TableQuery
 from zcdp.text.numbers import edge
 
@@ -42,21 +43,44 @@ def _measured(query: TableQuery, unit: str) -> str:
         return f"Counts rows{each}."
     if query.measure == "top":
         assert query.of is not None
-        return f"The {query.k} most frequent of {domain_in_words(query.of)}, by rows{each}."
+        counted = ", with their counts" if query.counted else ""
+        return f"The {query.k} most frequent of {domain_in_words(query.of)}, by rows{each}{counted}."
     if query.measure == "quantiles":
         assert query.of is not None
         levels = _listed([f"{float(q):.4g}" for q in query.quantiles])
         return (
             f"The bin of {query.of.column} that holds the {_many(len(query.quantiles), 'quantile', levels)}: "
-            f"{domain_in_words(query.of)}."
+            f"{domain_in_words(query.of)}{_of_whom(query, unit)}."
         )
     if query.amount is None:
         return f"Measures {query.measure}."
     one = query.amount
     whose = "what a row has" if unit == "row" else "what one person has in a cell"
     ends = " to ".join(_number(end * one.grid) for end in (one.low, one.high))
-    what = {"sum": "Adds up", "mean": "The mean over persons of"}.get(query.measure, query.measure.capitalize() + " of")
-    return f"{what} {one.column}; {whose} is rounded to steps of {_number(one.grid)} and cut to {ends}."
+    what = {"sum": "Adds up", "mean": "The mean over persons of", "variance": "The variance over persons of"}
+    if "sum" in query.publish:
+        what["mean"] = "The sum and the mean over persons of"
+    rounded = f"{whose} is rounded to steps of {_number(one.grid)} and cut to {ends}"
+    if query.over is None:
+        return f"{what[query.measure]} {one.column}; {rounded}."
+    below = query.over
+    ends = " to ".join(_number(end * below.grid) for end in (below.low, below.high))
+    return (
+        f"The sum of {one.column} over that of {below.column}, of rows that have both; {rounded}, and of "
+        f"{below.column} to steps of {_number(below.grid)} and to {ends}."
+    )
+
+
+def _of_whom(query: TableQuery, unit: str) -> str:
+    """What quantiles are of, and how they were found."""
+    if query.histogram:
+        return f"; read off the published table {query.histogram!r}"
+    if unit == "row":
+        return ""
+    if query.per == "person":
+        assert query.amount is not None
+        return f"; of what each person has in the cell in total, rounded to steps of {_number(query.amount.grid)}"
+    return f"; of single rows, at most {_many(query.max_rows, 'row')} of one person in a cell"
 
 
 def _rows(where: Sequence[Condition]) -> str:
@@ -99,11 +123,17 @@ def domain_in_words(domain: Domain) -> str:
     >>> domain_in_words(Keys("region", "reg", ("R01", "R02"), "elsewhere"))
     "region (column reg; 2 keys, all others are 'elsewhere')"
     """
+    other = domain.other
     column = "" if domain.column == domain.name else f"column {domain.column}; "
-    other = getattr(domain, "other", None)
+    if isinstance(domain, Coarser):
+        column = f"by the public list of {domain.fine.name}; "
     if not isinstance(domain, Bins | Dates):
         rest = "others are left out" if other is None else f"all others are {other!r}"
-        return f"{domain.name} ({column}{_many(domain.size - (other is not None), 'key')}, {rest})"
+        count = _many(domain.size - (other is not None), "key")
+        if isinstance(domain, Nested):
+            count += f" within {domain.within.name}"
+            rest += "" if domain.unknown is None else f", or {domain.unknown!r} of theirs"
+        return f"{domain.name} ({column}{count}, {rest})"
     rest = "values outside are put into the first or last" if domain.clip else "values outside are left out"
     if other is not None:
         rest = f"{rest}, missing ones are {other!r}" if domain.clip else f"all else is {other!r}"

@@ -1,0 +1,112 @@
+"""Quotients of noisy numbers: half-widths by convolution of the laws, and intervals that hold at 95% for all truths."""
+
+from __future__ import annotations
+
+from fractions import Fraction
+from math import inf
+from typing import Any
+
+import numpy as np
+import pytest
+from release.noise_laws import chances, gaussian, laplace
+
+from zcdp import DiscreteGaussian, DiscreteLaplace, DiscreteStaircase
+from zcdp.mechanisms.noise.quotients import Quotients
+
+PAIRS: list[tuple[Any, Any, Any, Any]] = [
+    (DiscreteGaussian(sigma=60), DiscreteGaussian(sigma=4), gaussian(60), gaussian(4)),
+    (DiscreteLaplace(scale=30), DiscreteGaussian(sigma=3), laplace(30), gaussian(3)),
+    (DiscreteGaussian(sigma=5), DiscreteLaplace(scale=4), gaussian(5), laplace(4)),
+]
+WIDE = Quotients(DiscreteGaussian(sigma=60), DiscreteGaussian(sigma=4), Fraction(60))
+
+
+def missed(x: tuple[Any, Any], y: tuple[Any, Any], quotient: float, half: float) -> float:
+    """P[|X - r Y| > half], by adding up all pairs."""
+    apart = np.abs(x[0][:, None] - quotient * y[0][None, :])
+    return float(((apart > half + 1e-9) * x[1][:, None] * y[1][None, :]).sum())
+
+
+@pytest.mark.parametrize("pair", range(len(PAIRS)))
+def test_a_half_width_is_that_of_the_convolution(pair: int) -> None:
+    above, below, law, other = PAIRS[pair]
+    x, y = chances(law, 600), chances(other, 120)
+    some = Quotients(above, below, Fraction(20))
+    for quotient in (Fraction(0), Fraction(1, 3), Fraction(2), Fraction(-7, 2), Fraction(11), Fraction(20)):
+        half = float(some.half_width(quotient))
+        assert missed(x, y, float(quotient), half) <= 0.05 + 1e-12
+        # of the least one it is at most 2% and two steps longer: one for a step, one for the lattice
+        assert missed(x, y, float(quotient), half / 1.03 - 2) > 0.05
+
+
+@pytest.mark.parametrize("pair", [0, pytest.param(1, marks=pytest.mark.deep), pytest.param(2, marks=pytest.mark.deep)])
+def test_an_interval_holds_every_truth_at_its_level(pair: int) -> None:
+    """The probability of all draws whose interval holds the quotient, for counts from below the noise on."""
+    above, below, law, other = PAIRS[pair]
+    x, y = chances(law, 300), chances(other, 40)
+    every = 19 if pair < 2 else 1  # some of the sums, which changes little where they are wide
+    x = x[0][::every], x[1][::every] / x[1][::every].sum()
+    some = Quotients(above, below, Fraction(20))
+    for count, mean in ((6, -20), (15, 11), (200, 0)):
+        held = told = 0.0
+        for b, weight in zip(y[0].tolist(), y[1].tolist(), strict=True):
+            if weight < 1e-4:
+                continue
+            for a, chance in zip(x[0].tolist(), x[1].tolist(), strict=True):
+                if chance > 1e-4:
+                    low, high = some.ends(count * mean + a, count + b, Fraction(-20), Fraction(20))
+                    held += weight * chance * (low <= mean <= high)
+                    told += weight * chance
+        assert held / told > 0.948
+        if count == 200:
+            assert held / told < (0.965 if pair < 2 else 0.98)  # one step more is much beside noise of five
+
+
+def test_where_the_count_may_be_none_the_interval_is_everything() -> None:
+    some = WIDE
+    reach = DiscreteGaussian(sigma=4).accuracy(Fraction(39, 40)).half_width
+    assert not some.tells(int(reach))
+    assert some.tells(int(reach) + 1)
+    assert some.ends(500, int(reach), Fraction(-20), Fraction(20)) == (-20, 20)
+    assert some.ends(500, -2) == (-inf, inf)
+
+
+@pytest.mark.parametrize("numbers", [(4000, 100), (-4000, 100), (4000, -100), (-90, 40), (0, 30), (10**6, 12)])
+def test_an_interval_is_the_hull_of_all_quotients_within_their_half_widths(numbers: tuple[int, int]) -> None:
+    """By trying a fine grid of quotients; what none fits has an interval of one half-width beside its clip."""
+    above, below = numbers
+    some = WIDE
+    low, high = some.ends(above, below, Fraction(-60), Fraction(60))
+    tried = [
+        Fraction(n, 40) for n in range(-2400, 2401) if abs(above - Fraction(n, 40) * below) < 3 * (60 + abs(n) // 10)
+    ]
+    fits = [r for r in tried if abs(above - r * below) <= some.half_width(r)]
+    if fits:
+        assert low <= fits[0] <= low + Fraction(1, 40)
+        assert high - Fraction(1, 40) <= fits[-1] <= high
+    else:
+        assert low < high == 60
+
+
+def test_turning_both_signs_changes_nothing_and_one_turns_the_interval() -> None:
+    some = WIDE
+    low, high = some.ends(900, 50)
+    assert some.ends(-900, -50) == (low, high)
+    assert some.ends(-900, 50) == (-high, -low)
+    assert low < 18 < high
+
+
+def test_a_noise_whose_sums_are_not_known_has_the_union_of_two_intervals() -> None:
+    noise = DiscreteStaircase(epsilon=1, sensitivity=5, r=2)
+    some = Quotients(DiscreteGaussian(sigma=60), noise, Fraction(20))
+    x, y = (int(one.accuracy(Fraction(39, 40)).half_width) for one in (DiscreteGaussian(sigma=60), noise))
+    assert some.half_width(Fraction(3)) == x + 3 * y
+    assert some.ends(1000, 100) == (Fraction(1000 - x, 100 + y), Fraction(1000 + x, 100 - y))
+
+
+def test_noise_of_any_size_has_an_interval() -> None:
+    for above, below in ((1, 2**52), (2**52, 1), (2**52, 2**52)):
+        some = Quotients(DiscreteGaussian(sigma=above), DiscreteGaussian(sigma=below), Fraction(100))
+        low, high = some.ends(above * 5000, below * 100, Fraction(-100), Fraction(100))
+        assert low <= 50 * Fraction(above, below) or low == -100
+        assert low < high
