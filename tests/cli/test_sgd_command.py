@@ -9,7 +9,7 @@ import pytest
 from cli.program import called as zcdp
 
 from zcdp import Gaussian, Subsampled
-from zcdp.training import FixedSize, Poisson, Training, Truncated
+from zcdp.training import Allocation, FixedSize, Poisson, Training, Truncated
 
 DATA = ("--examples", "60000", "--batch", "256", "--delta", "1e-5")
 TRAINING = (*DATA, "--epochs", "60")
@@ -61,6 +61,9 @@ def test_every_way_to_batch_is_that_of_python() -> None:
         assert found["training"] == repr(training)
         assert found["epsilon"] == training.epsilon_at(delta="1e-5")
         assert (found["moves"], found["unit"]) == (training.moves, training.unit)
+    allocated = facts(*DATA, "--epochs", "2", "--sigma", "1.1", "--allocation")
+    epochs = Training(noise_multiplier="1.1", steps=470, sampling=Allocation(235))
+    assert (allocated["training"], allocated["epsilon"]) == (repr(epochs), epochs.epsilon_at(delta="1e-5"))
     scheduled = facts(*DATA, "--sigma", "1", "--schedule", "20:1.5, 40:1")
     known = Training(noise_multiplier=1, sampling=Poisson(rate), schedule=[(4688, "1.5"), (9375, 1)])
     assert (scheduled["training"], scheduled["epsilon"]) == (repr(known), known.epsilon_at(delta="1e-5"))
@@ -83,8 +86,10 @@ def test_batches_of_one_size_say_what_an_example_moves() -> None:
         (("--sigma", "1", "--batch", "60001"), "batch (60001) must be at most the number of examples (60000)"),
         (("--sigma", "1", "--batch", "0"), "batch ('0') must"),
         (("--sigma", "1", "--delta", "2"), "delta ('2') must"),
-        (("--sigma", "1", "--fixed", "--truncated", "300"), "give --fixed or --truncated, not both"),
+        (("--sigma", "1", "--fixed", "--truncated", "300"), "give one of --fixed, --allocation and --truncated"),
         (("--sigma", "1", "--schedule", "20:1"), "give --epochs, or --schedule"),
+        (("--sigma", "1", "--allocation", "--fixed"), "give one of --fixed, --allocation and --truncated"),
+        (("--sigma", "1", "--allocation", "--epochs", "1.5"), "epochs ('1.5') must be a whole number"),
         (("--sigma", "1", "--users", "0"), "users ('0') must"),
         (("--sigma", "1", "--users", "2", "--fixed"), "no bound is known for the examples of one user"),
     ],

@@ -24,7 +24,7 @@ from zcdp.privacy.loss import (
     three_point_pair,
 )
 from zcdp.privacy.loss import discrete_gaussian_law as discrete_gaussian
-from zcdp.privacy.loss.claim import _rational_outcomes
+from zcdp.privacy.loss.claim import rational_outcomes
 from zcdp.privacy.loss.law import Parts
 
 GROWTHS = [Fraction(n, 10) for n in (1, 4, 7, 10, 11, 13, 17, 25, 40, 90)]
@@ -107,7 +107,7 @@ def test_outcomes_of_discrete_gaussian_noise_are_above_and_below_it(
     monkeypatch.setattr(discrete_gaussian, "OUTCOME_DEVIATIONS", listed)
     v = Fraction(variance)
     law = discrete_gaussian_pair(v, shift)
-    above, below = _rational_outcomes(law, -1), _rational_outcomes(law, 1)
+    above, below = rational_outcomes(law, -1), rational_outcomes(law, 1)
     assert above is not None
     assert below is not None
     far = 14 * int(float(v) ** 0.5 + 1)

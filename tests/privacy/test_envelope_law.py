@@ -15,7 +15,7 @@ from zcdp.privacy.loss import (
     envelope_of_rows,
     finite_law,
 )
-from zcdp.privacy.loss.claim import _rational_outcomes
+from zcdp.privacy.loss.claim import rational_outcomes
 from zcdp.privacy.loss.envelope_law import CLUSTER_DISTANCE, _clustered
 from zcdp.privacy.loss.finite_law import FiniteLaw
 from zcdp.privacy.loss.tradeoff_hull import GRID_BITS, hull, rounded
@@ -127,7 +127,7 @@ def test_largest_ratios_of_a_pair_stay_finite_in_both_orders() -> None:
     """Rounding up must not make a loss infinite: of one order by the first outcome, of the other by the last."""
     atoms = [(Fraction(1, 2), Fraction(1, 10)), (Fraction(3, 8), Fraction(3, 10)), (Fraction(1, 8), Fraction(6, 10))]
     law = finite_law(atoms)
-    found = _rational_outcomes(law, -1)
+    found = rational_outcomes(law, -1)
     assert found is not None
     assert max(p / q for p, q in found) <= 5 + Fraction(1, 2**190)
     assert max(q / p for p, q in found) <= Fraction(24, 5) + Fraction(1, 2**190)

@@ -38,7 +38,6 @@ from zcdp.privacy.loss.exponential_law import ExponentialSum, Terms
 from zcdp.privacy.loss.finite_law import FiniteLaw
 from zcdp.privacy.loss.law import Outcomes, Parts
 from zcdp.privacy.loss.transform import Points, Taylor
-from zcdp.privacy.profile.grid_engine import SampledProfile, law_above
 from zcdp.privacy.profile.profile import Profile
 from zcdp.privacy.routes import Routes
 
@@ -324,17 +323,6 @@ def test_a_profile_that_contradicts_itself_is_refused() -> None:
         assert found is not None
         with pytest.raises(ValueError, match="above its upper end"):
             found(arb(1))
-
-
-def test_a_grid_of_what_is_no_profile_is_refused() -> None:
-    x = [arb(n).exp() for n in (-1, 0, 1)]
-    heights = [arb("0.7"), arb("0.4"), arb("0.2")]
-    law = law_above(SampledProfile(-1, x, heights))
-    assert law.revealed > 0
-    assert sum(law.masses, law.revealed).overlaps(arb(1))
-    for broken in ([*heights[:2], arb("-0.1")], [arb("0.7"), arb("0.69"), arb("0.2")]):
-        with pytest.raises(ValueError, match="negative mass"):
-            law_above(SampledProfile(-1, x, broken))
 
 
 def test_ends_that_contradict_each_other_are_no_answer(monkeypatch: pytest.MonkeyPatch) -> None:

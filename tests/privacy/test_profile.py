@@ -40,6 +40,7 @@ from zcdp.privacy.loss import Factor, gaussian_pair, laplace_pair, three_point_p
 from zcdp.privacy.loss.envelope_law import directed_law
 from zcdp.privacy.loss.law import LossLaw, Parts
 from zcdp.privacy.profile import profile as engines
+from zcdp.privacy.profile.cells import Cells
 from zcdp.privacy.profile.engine import Answer, Engine, Offer, Question
 from zcdp.privacy.profile.finite_sum import CutSum
 from zcdp.privacy.profile.profile import (
@@ -366,7 +367,7 @@ def law_of(pair: LossPair) -> LossLaw:
     return law
 
 
-# Few uses on a grid of losses
+# Few uses
 
 
 def gaussian_delta(mu: mpf, epsilon: Fraction) -> mpf:
@@ -525,12 +526,12 @@ class Vague(Engine):
 
 
 def test_of_two_opinions_each_end_is_the_sharper_one(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Where one engine is vague, a grid of losses is asked too: the ends enclose the truth, and are closer."""
+    """Where one engine is vague, cells of losses are asked too: the ends enclose the truth, and are closer."""
     monkeypatch.setattr(engines, "ENGINES", [(Vague,)])
     epsilon, profile = F(2), Profile(((gaussian(F(1, 2)), 3),))
     delta = F(mp.nstr(gaussian_delta(mp.sqrt(mpf(3)) / 2, epsilon), 40))
     both = profile.epsilon_bounds(delta)
-    monkeypatch.setattr(engines, "FEW_USES", 0)
+    monkeypatch.setattr(Cells, "most_uses", 0)
     alone = Profile(((gaussian(F(1, 2)), 3),)).epsilon_bounds(delta)
     for lower, upper in (both, alone):
         assert lower <= epsilon <= upper

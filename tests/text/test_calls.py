@@ -14,6 +14,7 @@ import rows
 import zcdp
 from zcdp import DiscreteLaplace, Gaussian, Laplace, Plan, Query, RandomizedResponse
 from zcdp.privacy.curve import AUTHORS_ONLY
+from zcdp.training import Poisson
 
 RESULTS = {"Account", "Accuracy", "Audit", "Choice", "Counts", "Design", "Histogram"}
 """What functions return: nobody makes one, and only the form of the call is checked."""
@@ -51,6 +52,9 @@ RIGHT: dict[str, dict[str, Any]] = {
     "LossPair": {"p": ["3/4", "1/4"], "q": ["1/4", "3/4"]},
     "Subsampled": {"mechanism": Gaussian(sigma=1), "rate": "0.1"},
     "Shuffled": {"mechanism": RandomizedResponse(epsilon=1, k=4), "clients": 1000},
+    "ReplacedSample": {"mechanism": Gaussian(sigma=1), "rate": "0.1"},
+    "TruncatedSample": {"mechanism": Gaussian(sigma=1), "rate": "0.1", "most": 20, "of": 100},
+    "Training": {"noise_multiplier": 1, "steps": 10, "sampling": Poisson("0.1")},
     "L1": {"d": 2},
     "L2": {"b": 2},
     "L0LInf": {"m": 2, "c": 1},

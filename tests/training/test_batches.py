@@ -7,8 +7,9 @@ from typing import Any
 
 import pytest
 
+from zcdp import Allocation as AllocatedEpoch
 from zcdp import Gaussian, MixtureOfGaussians, Subsampled, TruncatedSample, ZcdpError
-from zcdp.training import Batches, FixedSize, Poisson, Truncated
+from zcdp.training import Allocation, Batches, FixedSize, Poisson, Truncated
 
 Z = Fraction(3, 2)
 
@@ -18,6 +19,7 @@ Z = Fraction(3, 2)
     [
         (Poisson("0.1"), Subsampled(Gaussian(sigma="1.5"), rate="0.1"), 1),
         (FixedSize(6, of=60), Subsampled(Gaussian(sigma="1.5", sensitivity=2), size=6, of=60), 2),
+        (Allocation(10), AllocatedEpoch(Gaussian(sigma="1.5"), batches=10), 1),
         (Truncated("0.1", most=9, of=60), TruncatedSample(Gaussian(sigma="1.5"), rate="0.1", most=9, of=60), 1),
     ],
 )
@@ -25,7 +27,7 @@ def test_each_is_a_mechanism(batches: Batches, mechanism: object, moves: int) ->
     assert batches.mechanism(Z) == mechanism
     assert repr(batches.mechanism(Z)) == repr(mechanism)  # equality of Gaussian noise leaves the sensitivity out
     assert batches.moves == moves
-    assert batches.steps_per_use == 1
+    assert batches.steps_per_use == (10 if isinstance(batches, Allocation) else 1)
     assert eval(repr(batches)) == batches
 
 
@@ -44,6 +46,7 @@ def test_examples_of_a_user() -> None:
         (FixedSize, (61, 60), r"size \(61\) must be at most of \(60\)"),
         (FixedSize, (0, 60), "size"),
         (Truncated, ("0.1", 0, 60), "most"),
+        (Allocation, (0,), "batches"),
     ],
 )
 def test_what_is_refused(made: Any, given: tuple[object, ...], message: str) -> None:

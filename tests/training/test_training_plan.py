@@ -14,8 +14,9 @@ import pytest
 from cli.program import called as zcdp
 from independent.loss_grid import Line, Losses, binned, normals
 
+from zcdp import Allocation as AllocatedEpoch
 from zcdp import Gaussian, Laplace, MixtureOfGaussians, Plan, Subsampled, ZcdpError, calibrate
-from zcdp.training import FixedSize, Poisson, Training
+from zcdp.training import Allocation, FixedSize, Poisson, Training
 
 MNIST = ("--examples", "60000", "--batch", "256", "--epochs", "60", "--delta", "1e-5")
 
@@ -91,6 +92,13 @@ def test_schedules_multiply_the_noise() -> None:
     assert "standard deviation 2 C to 3 C" in str(run)
 
 
+def test_allocated_epochs() -> None:
+    run = Training(noise_multiplier=2, sampling=Allocation(10), schedule=[(20, "1.5"), (30, 1)])
+    assert run == 2 * AllocatedEpoch(Gaussian(sigma=3), batches=10) + 3 * AllocatedEpoch(Gaussian(sigma=2), batches=10)
+    with pytest.raises(ZcdpError, match=r"steps \(15\) must be whole epochs of 10 batches"):
+        Training(noise_multiplier=2, steps=15, sampling=Allocation(10))
+
+
 def test_users() -> None:
     whole = Training(noise_multiplier=2, steps=10, sampling=Poisson("0.1"), unit="user")
     assert whole == 10 * Subsampled(Gaussian(sigma=2), rate="0.1")
@@ -108,7 +116,7 @@ def test_calibrated_runs_are_least() -> None:
     assert run.epsilon_at(delta="1e-5") <= 2
     less = Training(noise_multiplier=run.noise_multiplier * Fraction(999, 1000), **how)
     assert less.epsilon_at(delta="1e-5") > 2
-    with pytest.raises(ZcdpError, match="what calibrate finds"):
+    with pytest.raises(ZcdpError, match=r"Training\.calibrate has no parameter 'noise_multiplier'"):
         Training.calibrate(epsilon=2, delta="1e-5", noise_multiplier=1, **how)
 
 

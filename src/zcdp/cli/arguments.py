@@ -332,6 +332,9 @@ def _sgd(command: argparse.ArgumentParser) -> None:
     command.add_argument("--epsilon", help="or the budget, to find the noise for it")
     command.add_argument("--delta", required=True, help="delta of (epsilon, delta)-DP")
     command.add_argument("--fixed", action="store_true", help="batches of exactly that size: one example moves 2 C")
+    command.add_argument(
+        "--allocation", action="store_true", help="in each epoch each example goes to one of the batches, at random"
+    )
     command.add_argument("--truncated", metavar="MOST", help="larger batches are cut to so many examples")
     command.add_argument(
         "--schedule",

@@ -12,7 +12,7 @@ from zcdp.cli.output import Progress, bold, columns, dim, line, print_json, widt
 from zcdp.numeric.exact import integer, positive_rational, probability
 from zcdp.privacy.curve import Plan
 from zcdp.text.numbers import cost, lower
-from zcdp.training import Batches, FixedSize, Poisson, Training, Truncated
+from zcdp.training import Allocation, Batches, FixedSize, Poisson, Training, Truncated
 
 __all__ = ["run"]
 
@@ -60,7 +60,9 @@ def run(options: Namespace) -> int:
     line(f"{bold('epsilon')}  {bold(cost(bounds[1], 9))} at delta = {float(delta):g}")
     line(dim("         certified: never below the truth"))
     line()
-    drawn = f"rate {batch}/{examples}" if not options.fixed else f"batches of {batch} out of {examples}"
+    drawn = f"batches of {batch} out of {examples}" if options.fixed else f"rate {batch}/{examples}"
+    if isinstance(training.sampling, Allocation):
+        drawn = f"{training.sampling.batches} batches in each epoch"
     times = "times the clipping norm C" if options.schedule is None else "times C, times the factor of the schedule"
     line(f"{training.steps} steps, {drawn}, noise of {cost(noise, 9)} {times}")
     for text in training.assumed:
@@ -82,14 +84,13 @@ def _how(options: Namespace, examples: int, batch: int) -> dict[str, Any]:
     """What the options say of the training, but for its noise, as arguments of `Training`."""
     sampling = _sampling(options, examples, batch)
     how: dict[str, Any] = {"sampling": sampling}
-    per_epoch = Fraction(examples, batch)
     if (options.epochs is None) == (options.schedule is None):
         raise BadUsage("give --epochs, or --schedule EPOCHS:FACTOR,...")
     if options.schedule is None:
-        how["steps"] = ceil(positive_rational(options.epochs, "epochs") * per_epoch)
+        how["steps"] = _steps(options.epochs, sampling, Fraction(examples, batch))
     else:
         how["schedule"] = [
-            (ceil(positive_rational(epochs, "epochs") * per_epoch), positive_rational(factor, "factor"))
+            (_steps(epochs, sampling, Fraction(examples, batch)), positive_rational(factor, "factor"))
             for epochs, factor in _entries(options.schedule)
         ]
     if options.users is not None:
@@ -99,12 +100,21 @@ def _how(options: Namespace, examples: int, batch: int) -> dict[str, Any]:
     return how
 
 
+def _steps(epochs: str, sampling: Batches, per_epoch: Fraction) -> int:
+    """How many steps so many epochs have; of allocated ones there are whole epochs only."""
+    if isinstance(sampling, Allocation):
+        return integer(epochs, "epochs", 1) * sampling.batches
+    return ceil(positive_rational(epochs, "epochs") * per_epoch)
+
+
 def _sampling(options: Namespace, examples: int, batch: int) -> Batches:
     """How batches are drawn: by rate, unless one of the options says otherwise."""
-    if options.fixed and options.truncated is not None:
-        raise BadUsage("give --fixed or --truncated, not both")
+    if bool(options.fixed) + bool(options.allocation) + (options.truncated is not None) > 1:
+        raise BadUsage("give one of --fixed, --allocation and --truncated: batches are drawn in one way")
     if options.fixed:
         return FixedSize(batch, of=examples)
+    if options.allocation:
+        return Allocation(ceil(Fraction(examples, batch)))
     rate = Fraction(batch, examples)
     if options.truncated is not None:
         return Truncated(rate, integer(options.truncated, "truncated", 1), of=examples)

@@ -18,6 +18,7 @@ from zcdp.mechanisms.noise.logistic import Logistic
 from zcdp.mechanisms.noise.staircase import DiscreteStaircase, Staircase
 from zcdp.mechanisms.noise.truncated_geometric import TruncatedGeometric
 from zcdp.mechanisms.pure_dp import PureDP, PureGroup
+from zcdp.mechanisms.random_allocation import Allocation
 from zcdp.mechanisms.replaced_sample import ReplacedSample
 from zcdp.mechanisms.selection.bounded_range import BoundedRange, ExponentialMechanism
 from zcdp.mechanisms.selection.permute_and_flip import PermuteAndFlip
@@ -35,6 +36,7 @@ __all__ = [
     "MECHANISMS",
     "RAPPOR",
     "WRAPPERS",
+    "Allocation",
     "BinaryRandomizedResponse",
     "BoundedRange",
     "Channel",
@@ -105,5 +107,5 @@ MECHANISMS: tuple[type[Mechanism], ...] = (
     MixtureOfGaussians,
 )
 
-WRAPPERS: tuple[type[Mechanism], ...] = (Subsampled, Shuffled, TruncatedSample, ReplacedSample)
+WRAPPERS: tuple[type[Mechanism], ...] = (Subsampled, Shuffled, TruncatedSample, ReplacedSample, Allocation)
 """Mechanisms that run another mechanism: on a sample of the records, or on reports that are shuffled."""

@@ -21,7 +21,7 @@ from zcdp.privacy.relation import Relation
 from zcdp.privacy.sampled_curve import SampledConvex, product_claim, replaced_curve, sampled_curve
 from zcdp.text.suggestions import thing
 
-__all__ = ["READING", "Subsampled", "note_on_moves"]
+__all__ = ["READING", "Subsampled", "note_on_moves", "refuse_replaced"]
 
 READING: ContextVar[bool] = ContextVar("READING", default=False)
 """Whether a plan is being read from text, which may be old and stored: constructors then give no warnings."""
@@ -66,7 +66,7 @@ class Subsampled(Wrapper):
 
     known_elsewhere = True
     theorem: ClassVar[str] = "sampling"
-    _no_group = "the members of a group are drawn one by one"
+    _no_group = "the members of a group are drawn one by one; of Gaussian noise MixtureOfGaussians has their law"
 
     mechanism: Mechanism | Plan
     rate: Fraction
@@ -90,7 +90,7 @@ class Subsampled(Wrapper):
             raise BadType(f"mechanism ({thing(mechanism)}) must be a mechanism or a plan, as Gaussian(sigma=1)")
         if rate is not None and size is None and of is None:
             self._set(mechanism=mechanism, rate=_rate(rate), size=None, of=None)
-            _refuse_replaced(mechanism)
+            refuse_replaced(mechanism, "run on a Poisson sample", "; give size and of")
         elif rate is None and size is not None and of is not None:
             drawn, whole = integer(size, "size", 1), integer(of, "of", 1)
             if drawn > whole:
@@ -229,15 +229,17 @@ class Subsampled(Wrapper):
         return self.mechanism.rho_fraction if self.pure_epsilon == inf else super().rho_fraction
 
 
-def _refuse_replaced(mechanism: Mechanism | Plan) -> None:
-    """Refuse a base that is stated for replace-one neighbours only: those of a Poisson sample differ by one record.
+def refuse_replaced(mechanism: Mechanism | Plan, what: str, hint: str = "") -> None:
+    """Refuse a base that is stated for replace-one neighbours only, where neighbours differ by one record.
 
-    Local randomizers are allowed: a record that is not there sends the report of a fixed value.
+    `what` it cannot do is part of the message. Local randomizers are allowed: a record that is not there sends the
+    report of a fixed value.
     """
     for part, _ in mechanism.parts:
         if part.relation is Relation.REPLACE and not getattr(part, "local", False):
             rule = "its neighbours have equally many records, those of a Poisson sample one more or less"
-            raise BadValue(f"{part!r} cannot run on a Poisson sample: {rule}; give size and of")
+            rule = rule if "Poisson" in what else "its neighbours have equally many records, here one more or less"
+            raise BadValue(f"{part!r} cannot {what}: {rule}{hint}")
 
 
 def _refuse_other_size(mechanism: Mechanism | Plan, drawn: int) -> None:

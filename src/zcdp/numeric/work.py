@@ -34,7 +34,7 @@ CUT_TERM = 80_000  # one term of a cut finite sum, at the higher precision that 
 CUT_TERM_OF_ONE = 1_920  # one term of a cut finite sum of a single law, whose exponents need no search
 DOUBLES = 3  # one complex product of doubles
 DOUBLE_NODE = 20 * DOUBLES  # one node in doubles, without its factors
-GRID_POINT = 120_000  # one point of the grid of losses, for one law
+CELL_PAIR = 100  # one pair of losses whose sum is moved to a node, in doubles
 GAME_STATE = 20  # one state of the adaptive recursion at one use
 
 

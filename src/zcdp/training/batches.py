@@ -8,12 +8,13 @@ from fractions import Fraction
 from typing import Any, ClassVar
 
 from zcdp.errors import BadValue
+from zcdp.mechanisms import Allocation as AllocatedEpoch
 from zcdp.mechanisms import Gaussian, MixtureOfGaussians, Subsampled, TruncatedSample
 from zcdp.numeric.exact import Value, in_domain, integer, literal, rational
 from zcdp.privacy.curve import Curve
 from zcdp.text.calls import spoken_class
 
-__all__ = ["Batches", "FixedSize", "Poisson", "Truncated"]
+__all__ = ["Allocation", "Batches", "FixedSize", "Poisson", "Truncated"]
 
 
 @spoken_class
@@ -138,6 +139,34 @@ class Truncated(Batches):
         """One step, of sensitivity C, or 2 C in a full batch."""
         base = Gaussian(sigma=noise_multiplier)
         return TruncatedSample(base, rate=self.rate, most=self.most, of=self.of)
+
+
+@dataclass(frozen=True, init=False, repr=False)
+class Allocation(Batches):
+    """In each epoch every example goes to one of so many batches, at random and by itself: "balls in bins".
+
+    Batches vary in size, and which example went where stays secret. Noise may change between epochs, not within one.
+    """
+
+    moves = 1
+    neighbours = Poisson.neighbours
+    drawn = "In each epoch each {one} goes to one of the batches at random, by itself, and batches vary in size. "
+    drawn += "Shuffled batches of one size are not covered."
+
+    batches: int
+    """How many batches, and so steps, an epoch has."""
+
+    def __init__(self, batches: Value) -> None:
+        self._set(batches=integer(batches, "batches", 1))
+
+    @property
+    def steps_per_use(self) -> int:
+        """An epoch has as many steps as batches."""
+        return self.batches
+
+    def mechanism(self, noise_multiplier: Fraction) -> Curve:
+        """One epoch, of sensitivity C."""
+        return AllocatedEpoch(Gaussian(sigma=noise_multiplier), batches=self.batches)
 
 
 def _rate(rate: Value) -> Fraction:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from fractions import Fraction
+from functools import partial
 from typing import Any, Self
 
 from zcdp.accounting.calibration import calibrate
@@ -124,21 +125,36 @@ class Training(Plan):
 
     @classmethod
     def calibrate(
-        cls, *, rho: Value | None = None, epsilon: Value | None = None, delta: Value | None = None, **how: Any
+        cls,
+        *,
+        rho: Value | None = None,
+        epsilon: Value | None = None,
+        delta: Value | None = None,
+        steps: Value | None = None,
+        sampling: Batches,
+        unit: str = "example",
+        examples_per_user: Value | None = None,
+        schedule: Sequence[tuple[Value, Value]] | None = None,
     ) -> Self:
         """The training of least noise that is certified to stay within a budget: rho, or epsilon and delta.
 
-        `how` is the rest of it: steps, sampling, unit, examples_per_user, schedule.
+        The other parameters are those of the training.
 
         >>> from zcdp.training import Poisson
         >>> run = Training.calibrate(epsilon=3, delta="1e-5", steps=14063, sampling=Poisson("256/60000"))
         >>> float(run.noise_multiplier)
         0.968427...
         """
-        if "noise_multiplier" in how:
-            raise BadValue(f"noise_multiplier ({how['noise_multiplier']}) is what calibrate finds: leave it out")
-        found = calibrate(lambda z: cls(noise_multiplier=z, **how), rho=rho, epsilon=epsilon, delta=delta)
-        return cls(noise_multiplier=found, **how)
+        made = partial(
+            cls,
+            steps=steps,
+            sampling=sampling,
+            unit=unit,
+            examples_per_user=examples_per_user,
+            schedule=schedule,
+        )
+        found = calibrate(lambda z: made(noise_multiplier=z), rho=rho, epsilon=epsilon, delta=delta)
+        return made(noise_multiplier=found)
 
     def __repr__(self) -> str:
         shown = [f"noise_multiplier={literal(self.noise_multiplier)}"]

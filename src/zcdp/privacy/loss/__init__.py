@@ -6,6 +6,7 @@ decay.py bounds on how fast it decays along a vertical line; the engines of zcdp
 integrals.
 """
 
+from zcdp.privacy.loss.allocated_law import allocated_claim
 from zcdp.privacy.loss.claim import Claim, replaced_claim, sampled_claim
 from zcdp.privacy.loss.discrete_gaussian_law import discrete_gaussian_pair
 from zcdp.privacy.loss.discrete_laplace_law import discrete_laplace_claim, discrete_laplace_pair
@@ -23,6 +24,7 @@ __all__ = [
     "Factor",
     "LossLaw",
     "ShuffledProfile",
+    "allocated_claim",
     "directed_law",
     "discrete_gaussian_pair",
     "discrete_laplace_claim",

@@ -17,7 +17,7 @@ from zcdp.privacy.loss.finite_law import MOST_ATOMS, envelope_of_atoms, finite_l
 from zcdp.privacy.loss.law import LossLaw, Parts, refuse
 from zcdp.privacy.loss.tradeoff_hull import BALL_BITS, Atom, hull, ratio_above, rounded, within_ratios
 
-__all__ = ["Claim", "replaced_claim", "sampled_claim"]
+__all__ = ["Claim", "rational_outcomes", "replaced_claim", "sampled_claim"]
 
 
 @dataclass(frozen=True, eq=False)
@@ -83,7 +83,8 @@ class Claim:
 
     def check_lower(self) -> None:
         """`BadValue` if the upper law does not dominate a lower one. Each claim is checked once."""
-        others = self.lower[1:] if self.exact else self.lower
+        others = tuple(parts for parts in self.lower if not any(law.late for law, _ in (*parts, (self.upper, 1))))
+        others = others[1:] if self.exact else others
         if others and "_passed" not in self.__dict__:
             refuse(self, lambda: self._violation(others))
             self.__dict__["_passed"] = True
@@ -173,17 +174,17 @@ def _sampled(law: LossLaw, rate: Fraction) -> LossLaw | None:
 
 def _sampled_outcomes(law: LossLaw, rate: Fraction, *, inward: bool = False) -> LossLaw | None:
     """The sampled law of finitely many rational outcomes: of a pair that dominates `law` or, `inward`, is dominated."""
-    edges = _rational_outcomes(law, 1 if inward else -1)
+    edges = rational_outcomes(law, 1 if inward else -1)
     return None if edges is None else finite_law(mixed(edges, rate))
 
 
 def _replaced_outcomes(law: LossLaw, rate: Fraction) -> LossLaw | None:
     """The envelope of the sampled law of finitely many rational outcomes of a pair that dominates `law`."""
-    edges = _rational_outcomes(law, -1)
+    edges = rational_outcomes(law, -1)
     return None if edges is None else envelope_of_atoms(mixed(edges, rate))
 
 
-def _rational_outcomes(law: LossLaw, side: int) -> list[Atom] | None:
+def rational_outcomes(law: LossLaw, side: int) -> list[Atom] | None:
     """Rational (P-mass, Q-mass) of a pair that dominates the law (side -1) or that the law dominates (side 1).
 
     None if the outcomes are unknown or too many.

@@ -131,6 +131,10 @@ class LossLaw(ABC):
     cancels: ClassVar[bool] = False
     """Whether the transform is a sum in which leading digits cancel, so that a small delta needs more bits."""
 
+    late: ClassVar[bool] = False
+    """Whether the transform is that of another law, which is made when a composition first asks for it: no check does.
+    """
+
     @property
     def symmetric(self) -> bool:
         """Whether M(-1-z) = M(z); verified by `check`."""
@@ -195,6 +199,13 @@ class LossLaw(ABC):
     def few(self) -> bool:
         """Whether `outcomes` lists the outcomes of the pair itself, all of them."""
         return False
+
+    def listed(self) -> Outcomes | None:
+        """All outcomes of the pair whose transform `ready` returns, at the working precision; None: too many, unknown.
+
+        That pair is this one, or, for a law of which only the profile is known, the finite one that stands for it.
+        """
+        return self.outcomes() if self.few else None
 
     def alone(self) -> Callable[[arb], arb] | None:
         """delta(epsilon) of a single use composed with nothing, in closed form at the working precision; None: unknown.

@@ -21,7 +21,7 @@ from zcdp.numeric.threads import cached_property
 from zcdp.numeric.work import SECOND, count_work, within
 from zcdp.privacy.loss.decay import Share
 from zcdp.privacy.loss.finite_law import finite_law
-from zcdp.privacy.loss.law import Ends, LossLaw
+from zcdp.privacy.loss.law import Ends, LossLaw, Outcomes
 from zcdp.privacy.loss.tradeoff_hull import Point, both_directions, hull
 from zcdp.privacy.loss.transform import Factor, Taylor, Tilted
 
@@ -43,6 +43,8 @@ class ProfileLaw(LossLaw):
 
     Theorem: docs/theorems/grid.md.
     """
+
+    late = True
 
     ends: Ends
     """Certified bounds on delta(epsilon) of one use, infinite losses included."""
@@ -122,6 +124,10 @@ class ProfileLaw(LossLaw):
 
     def check(self, bits: int = 0) -> None:
         """Nothing here: each value of the profile is checked when it is used, and the finite law when it is made."""
+
+    def listed(self) -> Outcomes | None:
+        """The outcomes of the finite law that stands for this one in compositions."""
+        return self.dots.listed()
 
     def reverse(self) -> LossLaw:
         """The law of the pair (Q, P)."""

@@ -74,7 +74,7 @@ WHOLE_SUM = 1 * MILLISECOND  # a whole finite sum; if it takes less, no other en
 CHEAP = 16 * MILLISECOND  # If an engine takes less, the others of its row are not considered.
 CUT_SUM = 480 * MILLISECOND  # a cut finite sum, or a binomial sum
 SMOOTH_DOUBLES = 640 * MILLISECOND  # a smoothed contour in doubles
-GRID = 960 * MILLISECOND  # a grid of losses
+CELLS = 600 * MILLISECOND  # cells of losses
 GAME = 40 * MILLISECOND  # the adaptive recursion, for one delta
 
 

@@ -21,6 +21,7 @@ from zcdp.privacy.loss.law import Parts
 from zcdp.privacy.loss.transform import Transform
 from zcdp.privacy.profile.adaptive import Adaptive
 from zcdp.privacy.profile.binomial_sum import BinomialSum
+from zcdp.privacy.profile.cells import Cells
 from zcdp.privacy.profile.closed_form import ClosedForm
 from zcdp.privacy.profile.contour import Contour, quietly
 from zcdp.privacy.profile.engine import (
@@ -36,7 +37,6 @@ from zcdp.privacy.profile.engine import (
     saddle_estimate,
 )
 from zcdp.privacy.profile.finite_sum import CutSum, WholeSum
-from zcdp.privacy.profile.grid_engine import Grid
 from zcdp.privacy.profile.lattice_contour import LatticeContour
 from zcdp.privacy.profile.smoothed import Smoothed
 
@@ -49,8 +49,8 @@ ENGINES: list[tuple[type[Engine], ...]] = [
     (BinomialSum,),
     (Contour, LatticeContour),
     (CutSum,),
+    (Cells,),
     (Smoothed,),
-    (Grid,),
 ]
 """Engines in the sequence in which they are tried. Those of one row compete by expected work; the next row is tried
 if none of them applies, or if the chosen one fails."""
@@ -264,7 +264,6 @@ class _OneDirection:
 
 # The choice of an engine, and its answers at the working precision.
 
-FEW_USES = 8  # For at most so many uses the grid engine is tried as a second engine.
 SMALLEST_FLOAT = 5e-324  # An upper end below it is rounded to it, so more accuracy is useless.
 CURVE_TOLERANCE = 1e-3  # relative gap between two ends at which an engine still serves for another point of a curve
 # The saddle point formula ignores rare large losses: if it gives a log delta above this, they decide.
@@ -317,13 +316,11 @@ def _fits(engine: type[Engine], question: Question) -> bool:
 
 
 def _second(question: Question, first: Engine) -> Engine | None:
-    """The grid engine, if the first engine's answer is wide and few uses make the grid tight; else None.
+    """The cells engine, if the first engine's answer is wide; else None.
 
     It is built for the same laws, so the answers of both engines hold for the same profile.
     """
-    uses = sum(count for _, count in question.parts)
-    fits = uses <= FEW_USES and not isinstance(first, Grid) and _fits(Grid, question)
-    offer = Grid.offer(question) if fits else None
+    offer = Cells.second(question) if not isinstance(first, Cells) and _fits(Cells, question) else None
     try:
         return None if offer is None else offer.build()
     except NotCertified:

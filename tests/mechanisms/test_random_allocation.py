@@ -1,0 +1,78 @@
+"""`Allocation`: figures against other methods, what it refuses, and what it never exceeds."""
+
+from __future__ import annotations
+
+import pytest
+
+from zcdp import Allocation, Gaussian, Laplace, Plan, RandomizedResponse, Shuffled, Subsampled
+from zcdp.errors import BadType, BadValue
+from zcdp.privacy.relation import Relation
+
+
+@pytest.mark.parametrize(
+    ("sigma", "batches", "delta", "epsilon"),
+    [("1", 100, "1e-5", 0.620939671620), ("1", 1000, "1e-5", 0.1388466), ("2", 100, "1e-6", 0.20493)],
+)
+def test_one_epoch_is_what_convex_order_found_too(sigma: str, batches: int, delta: str, epsilon: float) -> None:
+    """Computed apart from the library: sums of cell means and of cell ends, powers of one polynomial in doubles."""
+    lower, upper = Allocation(Gaussian(sigma=sigma), batches=batches).epsilon_bounds(delta=delta)
+    assert lower == pytest.approx(epsilon, rel=1e-4)
+    assert upper - lower < 1e-9
+
+
+def test_it_is_below_poisson_sampling_at_the_same_rate() -> None:
+    epoch = Allocation(Gaussian(sigma=1), batches=100).epsilon_at(delta="1e-5")
+    steps = (100 * Subsampled(Gaussian(sigma=1), rate="0.01")).epsilon_at(delta="1e-5")
+    assert epoch < 0.9 * steps
+
+
+@pytest.mark.deep
+def test_several_epochs_have_close_ends() -> None:
+    """0.2% at ten epochs, and both ends around what 300 atoms in doubles gave."""
+    lower, upper = (10 * Allocation(Gaussian(sigma=1), batches=100)).epsilon_bounds(delta="1e-5")
+    assert lower < 1.7029 * 1.001
+    assert upper > 1.7029 * 0.999
+    assert upper - lower < 0.01 * upper
+
+
+def test_one_batch_is_the_mechanism() -> None:
+    one = Allocation(Laplace(epsilon=1), batches=1)
+    assert one.epsilon_bounds(delta="1e-5") == Laplace(epsilon=1).epsilon_bounds(delta="1e-5")
+    assert one.rho == Laplace(epsilon=1).rho
+    assert one.relation is Relation.ADD_REMOVE
+
+
+def test_what_it_never_exceeds() -> None:
+    base = Laplace(epsilon=1)
+    epoch = Allocation(base, batches=5)
+    assert epoch.pure_epsilon == base.pure_epsilon
+    assert epoch.rho == base.rho
+    assert epoch.epsilon_at(delta="1e-3") <= base.epsilon_at(delta="1e-3")
+    assert Allocation(Gaussian(sigma=1), batches=5).rho_bounds == (0.5, 0.5)
+    assert epoch.rho_bounds == (0.0, base.rho)
+
+
+def test_it_is_written_and_read() -> None:
+    epoch = Allocation(2 * Laplace(epsilon="0.5"), batches=3)
+    assert repr(epoch) == "Allocation(2 * Laplace(epsilon=0.5), batches=3)"
+    assert Plan.parse("4 * Allocation(Gaussian(sigma=2), batches=10)") == 4 * Allocation(Gaussian(sigma=2), batches=10)
+
+
+@pytest.mark.parametrize(
+    ("base", "batches", "error", "text"),
+    [
+        (Laplace(epsilon=1), 0, BadValue, "batches"),
+        (Laplace(epsilon=1), 10**7, BadValue, "at most 1000000"),
+        (Shuffled(RandomizedResponse(epsilon=1, k=2), clients=5), 2, BadValue, "equally many records"),
+        (Subsampled(Laplace(epsilon=1), size=2, of=4), 2, BadValue, "equally many records"),
+        ("Laplace", 2, BadType, "must be a mechanism or a plan"),
+    ],
+)
+def test_it_refuses(base: object, batches: int, error: type[Exception], text: str) -> None:
+    with pytest.raises(error, match=text):
+        Allocation(base, batches=batches)  # type: ignore[arg-type]
+
+
+def test_groups_are_refused() -> None:
+    with pytest.raises(BadValue, match="allocated one by one"):
+        Allocation(Laplace(epsilon=1), batches=2).group(2)
