@@ -16,8 +16,7 @@ from typing import Any
 
 from peers import peer_python, run_peer
 
-import zcdp
-from zcdp import Gaussian, MixtureOfGaussians, ReplacedSample, Subsampled
+from zcdp import Allocation, Gaussian, MixtureOfGaussians, ReplacedSample, Subsampled
 from zcdp.training import Cyclic, MatrixMechanism, square_root_coefficients
 
 FEW = {f"{n} steps at rate 1e-5": (1e-5, 1.0, n, 1e-6) for n in (1, 2, 5, 9)}
@@ -30,8 +29,6 @@ ALLOCATED = {  # sigma, batches, delta
     "100 batches, sigma 1": (1.0, 100, 1e-5),
     "100 batches, sigma 0.7": (0.7, 100, 1e-5),
 }
-if not hasattr(zcdp, "Allocation"):  # an older checkout
-    ALLOCATED = {}
 STEPS, PERIOD, TIMES = 1024, 128, 8  # of the matrix
 
 DP_ACCOUNTING = """
@@ -124,7 +121,7 @@ def plans() -> dict[str, tuple[Any, float]]:
     for name, (q, k, s, n, d) in USERS.items():
         found[name] = n * MixtureOfGaussians(sigma=s, rate=q, examples=k), d
     for name, (s, batches, d) in ALLOCATED.items():
-        found[name] = zcdp.Allocation(Gaussian(sigma=s), batches=batches), d
+        found[name] = Allocation(Gaussian(sigma=s), batches=batches), d
     return found
 
 

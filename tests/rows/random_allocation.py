@@ -15,11 +15,6 @@ from neighbours.law import Array, Pair
 
 from rows import made
 
-EXAMPLES = (
-    made("Allocation", made("Gaussian", sigma=1), batches=20),
-    made("Allocation", made("RandomizedResponse", epsilon="1/2", k=3), batches=2),
-)
-
 
 def mean_over_allocations(output: samples.Output, records: Sequence[float], batches: int) -> Array:
     """All ways to put each record into one of the batches, each alike: the joint masses of the outputs of all."""

@@ -7,13 +7,14 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from pathlib import Path
-from typing import Literal
+from typing import Any, Literal
 
 from zcdp.accounting.allocation import NOISE, Query, TargetsDoNotFit, allocate
 from zcdp.errors import BadValue, ZcdpError
 from zcdp.mechanisms import Mechanism
-from zcdp.numeric.exact import Value, literal
-from zcdp.plans.plan_file import Budget, Entry, PlanFile, PlanFileError, read_plan
+from zcdp.mechanisms.revealing_event import without_events
+from zcdp.numeric.exact import Value, literal, rational
+from zcdp.plans.plan_file import THRESHOLD, Budget, Entry, PlanFile, PlanFileError, read_plan
 from zcdp.plans.plan_text import FREE, PlanError, parse, parse_open
 from zcdp.privacy.curve import Plan
 
@@ -52,13 +53,24 @@ def fill(
     """
     plan = source if isinstance(source, PlanFile) else read_plan(source)
     budget = _budget(plan, rho, epsilon, delta)
-    chosen = [entry for entry in plan.entries if entry.plan is None] or [e for e in plan.entries if _has_noise(e)]
+    # the threshold of found keys, and the delta it costs, follow from their noise: both stay as they are written
+    events = {e.name: e for e in plan.entries if e.field == "delta"}
+    kept = {*events, *(name.removesuffix(THRESHOLD) for name in events)}
+    movable = [e for e in plan.entries if e.name not in kept]
+    chosen = [entry for entry in movable if entry.plan is None] or [e for e in movable if _has_noise(e)]
     if not chosen:
         raise PlanFileError(f"{plan.source}: no parameter is written '?', and no query has noise to set")
-    fixed = [Plan.repeated(e.plan, e.count) for e in plan.entries if e not in chosen and e.plan is not None]
+    fixed = [
+        Plan.repeated(e.plan, e.count)
+        for e in plan.entries
+        if e not in chosen and e.plan is not None and e.name not in events
+    ]
+    spent = sum((without_events(e.plan)[1] for e in events.values() if e.plan), Fraction(0))
     queries = [_query(plan, entry) for entry in chosen]
     try:
-        found = allocate(queries, **vars(budget), objective=objective, beside=Plan.sum_of(*fixed) if fixed else None)
+        found = allocate(
+            queries, **_left(plan, budget, spent), objective=objective, beside=Plan.sum_of(*fixed) if fixed else None
+        )
     except TargetsDoNotFit as error:
         raise TargetsDoNotFit(f"{plan.source}: {error}", error.factor, error.needed) from None
     except BadValue as error:
@@ -71,6 +83,19 @@ def fill(
     entries = tuple(filled.get(entry.name, entry) for entry in plan.entries)
     pairs = tuple((filled[entry.name], mechanism) for entry, mechanism in zip(chosen, found, strict=True))
     return Filled(replace(plan, entries=entries), budget, pairs, _rho(fixed))
+
+
+def _left(plan: PlanFile, budget: Budget, spent: Fraction) -> dict[str, Any]:
+    """What is left of the budget for noise once found keys took `spent` of its delta.
+
+    Theorem: docs/theorems/approximate-filter.md.
+    """
+    if not spent or budget.delta is None:
+        return vars(budget)
+    delta = rational(str(budget.delta), "delta")
+    if delta <= spent:
+        raise PlanFileError(f"{plan.source}: delta ({budget.delta}) must be above {float(spent):g}, that of found keys")
+    return {**vars(budget), "delta": str((delta - spent) / (1 - spent))}
 
 
 def _rho(plans: Sequence[Plan]) -> Fraction:

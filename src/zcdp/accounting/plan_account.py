@@ -23,9 +23,10 @@ from zcdp.accounting.baselines import elsewhere, usual, usual_total
 from zcdp.accounting.predictions import Prediction, predictions
 from zcdp.accounting.theorem_pages import title
 from zcdp.errors import BadType, BadValue
-from zcdp.mechanisms import Mechanism
+from zcdp.mechanisms import Mechanism, PureDP
 from zcdp.mechanisms.noise.additive import Accuracy, Noise
-from zcdp.numeric.balls import NotCertified, enclose
+from zcdp.mechanisms.revealing_event import event_of, without_events
+from zcdp.numeric.balls import NotCertified, enclose, lift
 from zcdp.numeric.exact import Value, float_above, positive_rational, probability, rational
 from zcdp.plans.plan_file import Budget, Entry, PlanFile, PlanFileError, read_plan
 from zcdp.plans.plan_text import PlanError, parse_written
@@ -101,6 +102,8 @@ class QueryCost:
     """For a table that is adjusted to add up with others: the accuracy before; `accuracy` is that after adjustment."""
     predicted: tuple[Prediction, ...] = ()
     """For means, ratios, variances, quantiles and top lists: their accuracy, for a guessed number of persons a cell."""
+    delta: float = 0.0
+    """The probability of an event that may give a person away, as where keys are found in the data; rounded up."""
 
 
 @dataclass(frozen=True)
@@ -141,6 +144,8 @@ class TotalCost:
     """The share of epsilon saved against the least of `elsewhere`."""
     elsewhere: tuple[Route, ...] = ()
     """epsilon by the methods that a careful user has elsewhere, the least first: for comparison, not guarantees."""
+    event_delta: float = 0.0
+    """The delta of approximate zCDP: rho holds but for events of this probability, the sum over all queries."""
 
 
 @dataclass(frozen=True)
@@ -319,6 +324,8 @@ class Total:
     routes: dict[str, float]
     epsilon_bounds: tuple[float, float]
     full: bool
+    event_delta: Fraction = Fraction(0)
+    """The sum of the probabilities of events that may give a person away, which `plan` and `rho` leave out."""
 
     @property
     def route(self) -> str:
@@ -349,11 +356,15 @@ class Total:
     def theorems(self) -> set[str]:
         """The names of the theorems that the composition and the chosen route rest on."""
         route = {"profile": {"profile"}, "rdp": {"rdp-to-approx"}, "zcdp": {"rdp-to-approx"}}.get(self.route, set())
-        return route | ({"composition"} if sum(count for _, count in self.plan.parts) > 1 else set())
+        more = {"discovered-keys", "approximate-filter"} if self.event_delta else set()
+        return route | more | ({"composition"} if sum(count for _, count in self.plan.parts) > 1 else set())
 
 
 def total_of(plan: Plan, delta: Fraction, full: bool | None = None) -> Total:
     """The cost of the plan at `delta`; `full` says whether to compute the exact profile and the Renyi curve."""
+    finite, event = without_events(plan)
+    if event and finite is not None:
+        return _with_events(plan, finite, event, delta, full)
     if full is None:
         full = len(plan.parts) <= MOST_KINDS_IN_FULL
     if not full:
@@ -368,6 +379,32 @@ def total_of(plan: Plan, delta: Fraction, full: bool | None = None) -> Total:
     lower, upper = plan.epsilon_bounds(delta=delta)
     best = min(upper, *routes.values())
     return Total(plan, plan.rho, plan.rho_bounds, order, routes, (min(lower, best), best), full)
+
+
+def _with_events(plan: Plan, finite: Plan, event: Fraction, delta: Fraction, full: bool | None) -> Total:
+    """The cost of a plan with events that may give a person away, from that of the rest, for both directions.
+
+    With d the probability of an event: as the person comes, epsilon' + log(1-d) for epsilon' at (delta - d)/(1 - d); as
+    the person goes, epsilon' - log(1-d) for epsilon' at delta. Theorem: docs/theorems/discovered-keys.md.
+    """
+    if delta <= event:
+        raise BadValue(
+            f"delta ({float(delta):g}) must be above {float_above(event):g}, the probability with which a key of one "
+            "person alone is published"
+        )
+    first, second = total_of(finite, (delta - event) / (1 - event), full), total_of(finite, delta, full)
+    shift = Fraction(0)
+    if plan.relation is Relation.ADD_REMOVE:
+        shift = Fraction(enclose(lambda: -(-lift(event)).log1p())[0])
+    more = Fraction(enclose(lambda: -(-lift(event)).log1p())[1])
+    routes = {
+        name: float_above(max(Fraction(first.routes[name]) - shift, Fraction(second.routes[name]) + more, Fraction(0)))
+        for name in first.routes
+        if name in second.routes and max(first.routes[name], second.routes[name]) < inf
+    }
+    upper = max(Fraction(first.epsilon) - shift, Fraction(second.epsilon) + more, Fraction(0))
+    ends = second.epsilon_bounds[0], min(float_above(upper), *routes.values())
+    return replace(first, routes=routes, epsilon_bounds=ends, event_delta=event)
 
 
 def _by_rho(plan: Plan, delta: Fraction) -> Total:
@@ -393,6 +430,11 @@ def curve_points(
     plan: Plan, total: Total, delta: Fraction, progress: Callable[[float, str], None]
 ) -> Iterator[tuple[float, float]]:
     """Certified points (epsilon, delta) from epsilon = 0 to where delta is a thousandth of `delta`, at most 1e-9."""
+    if total.event_delta:  # docs/theorems/approximate-filter.md, 4
+        event = total.event_delta
+        for epsilon, found in curve_points(total.plan, replace(total, event_delta=Fraction(0)), delta, progress):
+            yield epsilon, float_above(event + (1 - event) * Fraction(found))
+        return
     last = max(min(Fraction(delta) / 1000, Fraction(1, 10**9)), LEAST_DELTA)
     several = len(plan.parts) > MOST_KINDS_BY_POINT
     short = total.full and not several
@@ -502,6 +544,7 @@ def _total(total: Total, delta: Fraction, relation: Relation) -> TotalCost:
         saved_rho=1 - total.rho / first.rho if first and first.rho else None,
         saved_epsilon=1 - total.epsilon / others[0][1] if others and others[0][1] else None,
         elsewhere=tuple(Route(*one) for one in others),
+        event_delta=float_above(total.event_delta),
     )
 
 
@@ -550,9 +593,11 @@ def _queries(plan: PlanFile, progress: Progress) -> tuple[tuple[QueryCost, ...],
             raise PlanFileError(f"{where}: mechanism: '?' has no value yet: zcdp allocate finds one")
         key = (entry.plan, entry.count)
         if key not in uses:
-            if entry.plan.rho == inf:
+            event = event_of(entry.plan.parts[0][0])
+            if entry.plan.rho == inf and event is None:
                 raise BadValue(f"{entry.name}: rho is infinite: {entry.text} can give an input away")
-            uses[key] = _facts(*key), Plan.repeated(*key)
+            made = _facts(*key) if event is None else _event(event * entry.count, entry.count)
+            uses[key] = made, Plan.repeated(*key)
         # mechanisms of equal cost may be written differently, with different noise: accuracies are kept by text
         written = " ".join(entry.text.split())
         if written not in accuracies:
@@ -615,6 +660,27 @@ def _facts(plan: Plan, count: int) -> QueryCost:
         share=None,
         usual=MappingProxyType(charged),
         saved=None if first is None else 1 - rho / first,
+    )
+
+
+def _event(delta: Fraction, count: int) -> QueryCost:
+    """The cost of an event that may give a person away, but for which nothing is told: no rho, and its delta."""
+    return QueryCost(
+        name="",
+        mechanism="",
+        count=count,
+        note=None,
+        rho=0.0,
+        rho_one=0.0,
+        rho_bounds_one=(0.0, 0.0),
+        rho_order=None,
+        is_tight=True,
+        pure_epsilon_one=inf,
+        theorem="discovered-keys",
+        share=None,
+        usual=MappingProxyType(dict.fromkeys(usual(PureDP(epsilon=1), 1))),
+        saved=None,
+        delta=float_above(delta),
     )
 
 

@@ -85,6 +85,7 @@ def fits(where: str, name: str | None, plan: str) -> dict[str, Any]:
     from zcdp.ledger import Ledger
     from zcdp.ledger.ledger_statement import exact
     from zcdp.ledger.model import least_of
+    from zcdp.ledger.spend_text import priced
     from zcdp.text.names import spelled
 
     with Ledger(where) as ledger:
@@ -92,7 +93,8 @@ def fits(where: str, name: str | None, plan: str) -> dict[str, Any]:
     account = levels[0]
     whole, stated = plan_from(plan)
     account.terms.agree(**stated)
-    asked = account.terms.cost(whole)
+    price = priced(account.terms, whole, None)[1]
+    asked = price.size
     least = least_of(levels)
     left = Fraction(0) if least.closed else least.remaining
     return {
@@ -100,7 +102,8 @@ def fits(where: str, name: str | None, plan: str) -> dict[str, Any]:
         "currency": account.currency,
         "cost": exact(asked),
         "remaining": exact(left),
-        "fits": asked <= left,
+        "fits": asked <= left and all(price.delta <= level.delta_remaining for level in levels),
+        **({"delta": exact(price.delta)} if price.delta else {}),
         **({} if least.name == account.name else {"level": spelled(least.name)}),
     }
 
@@ -113,6 +116,10 @@ def print_fit(fit: dict[str, Any]) -> None:
         line(green(f"Fits account {fit['account']}: {price} of the {rest} that remain{where} ({fit['currency']})."))
     else:
         line(red(f"DOES NOT FIT account {fit['account']}: {price}, and {rest} remain{where} ({fit['currency']})."))
+    if "delta" in fit:
+        line(
+            dim(f"It needs a delta of {cost(fit['delta']['value'])} for found keys, from what the account has for it.")
+        )
 
 
 def rho_note(plan: PlanFile, rho: float) -> str:
@@ -323,6 +330,9 @@ def _total(facts: Account) -> None:
     low, high = total.epsilon_bounds
     line(f"{bold('rho')}      {bold(cost(total.rho))}")
     line(f"{bold('epsilon')}  {bold(cost(total.epsilon))} at delta = {delta:g}, by the {route(total.route)}")
+    if total.event_delta:
+        said = f"rho holds but for events of probability {cost(total.event_delta)}, which epsilon counts"
+        line(dim(f"         {said}"))
     if total.relation != "either":
         line(dim(f"         neighbours: {neighbours(total.relation, facts.unit)}"))
     if "profile" in total.routes:

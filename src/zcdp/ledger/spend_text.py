@@ -14,6 +14,7 @@ from zcdp.errors import BadType, BadValue
 from zcdp.ledger.model import Cost
 from zcdp.ledger.store import LONGEST_PLAN
 from zcdp.ledger.terms import Terms
+from zcdp.mechanisms.revealing_event import without_events
 from zcdp.numeric.exact import Value, positive_rational, probability
 from zcdp.numeric.parameter_domains import unlimited
 from zcdp.plans.plan_file import PlanFile
@@ -46,6 +47,13 @@ def priced(terms: Terms, mechanism: Curve | None, rho: Value | None, delta: Valu
         return json.dumps({**more, "rho": str(cost)}), Cost(cost, mass)
     if not isinstance(mechanism, Curve):
         raise BadType(f"{mechanism!r} is not a mechanism or a plan; a number is given as rho={mechanism!r}")
+    finite, event = without_events(mechanism)
+    if finite is None:
+        raise BadValue("a spend needs a mechanism beside an event that gives a person away")
+    if event:  # what is told but for the event is what is written down, with its delta
+        terms.check_neighbours(mechanism)
+        mass = charge(event + (Fraction(0) if delta is None else probability(delta, "delta")))
+        mechanism, more = finite, {"delta": str(mass)}
     text = written(mechanism)
     return json.dumps({**more, "plan": text}) if mass else text, Cost(terms.cost(mechanism), mass)
 

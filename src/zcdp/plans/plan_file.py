@@ -21,8 +21,9 @@ from pathlib import Path
 from typing import Any, NoReturn, TypeVar
 
 from zcdp.errors import BadType, BadValue
-from zcdp.mechanisms import ExponentialMechanism, Mechanism
+from zcdp.mechanisms import DiscreteGaussian, ExponentialMechanism, Mechanism
 from zcdp.mechanisms.noise.additive import Accuracy, AddsIntegers
+from zcdp.mechanisms.revealing_event import revealing_event
 from zcdp.mechanisms.sensitivity import L1LInf
 from zcdp.numeric.exact import integer, positive_rational, probability, rational
 from zcdp.plans.plan_text import FREE, PlanError, parse, parse_open
@@ -37,6 +38,7 @@ from zcdp.tables.declaration import (
     read_lookups,
 )
 from zcdp.tables.derived_columns import Derived, read_derived
+from zcdp.tables.discovered_keys import Discovered, appears, threshold
 from zcdp.tables.domain import DeclarationError
 from zcdp.tables.lookup_tables import read_lookup
 from zcdp.tables.table_query import Statistic, TableQuery, of_histogram, read_query
@@ -46,6 +48,7 @@ from zcdp.text.suggestions import thing, unknown
 
 __all__ = [
     "LARGEST_PLAN",
+    "THRESHOLD",
     "Budget",
     "Collection",
     "Entry",
@@ -212,6 +215,8 @@ def _times(width: float, step: Fraction) -> float:
 
 # Tables in a plan file: each statistic of a table becomes an `Entry` with the sensitivity derived from its bounds.
 
+THRESHOLD = ": threshold"
+"""The end of the name of the entry for the threshold of found keys; before it the name of that for their noise."""
 WIDTHS = ("sd", "half_width")  # fields of a query that are in the unit of its answers
 Declared = tuple[str, Mechanism | None, tuple[type[Mechanism], dict[str, Any]] | None]
 """The mechanism as text; the mechanism if all parameters are given; its class and parameters if one of them is `?`."""
@@ -320,10 +325,15 @@ class TableReader(ABC):
         with self._declared("data"):
             declared = read_data(data["data"])
         with self._declared("domain"):
-            domains = read_domains(data.get("domain", {}), Path(self.source).parent)
+            domains = read_domains(data.get("domain", {}), Path(self.source).parent, declared.unit)
         derived = self._derived(data, declared.unit)
         tables: list[TableQuery] = []
         entries: list[Entry] = []
+        for one in (found for found in domains.values() if isinstance(found, Discovered)):
+            with self._declared("domain"):
+                if one.column in derived:
+                    derived[one.column].check_kind(one.kind)
+                entries += self._discovered(one, data["domain"][one.name]["mechanism"], declared.neighbours)
         for n, query in enumerate(queries):
             with self._declared("query", n):
                 tables.append(read_query(query, domains, declared.unit))
@@ -360,6 +370,26 @@ class TableReader(ABC):
                 lookups.append(read_lookup(name, one, folder))
         with self._declared("derive"):
             return read_derived(data.get("derive", {}), lookups, unit)
+
+    def _discovered(self, domain: Discovered, text: Any, neighbours: str) -> Iterator[Entry]:
+        """Two entries for keys that are found: the noise on their counts, and the event that gives a person away."""
+        replaced = neighbours == "replace"
+        statistic = Statistic("", "mechanism", (2 if replaced else 1) * domain.max_cells, Fraction(1))
+        name = f"keys of {domain.name}"
+        line = self.lines.get((f"domain.{domain.name}", 0, "mechanism")) or self.lines.get(
+            ("domain", 0, domain.name), 0
+        )
+        try:
+            written, mechanism, _ = declared_mechanism(text, statistic)
+        except DeclarationError as error:
+            raise DeclarationError(domain.name, f"mechanism: {error.message}") from None
+        if not isinstance(mechanism, DiscreteGaussian):
+            raise DeclarationError(domain.name, "the noise on the counts of found keys is DiscreteGaussian(sigma=...)")
+        least = threshold(mechanism.variance, domain.delta, domain.max_cells)
+        event = revealing_event(appears(mechanism.variance, least, domain.max_cells), replaced=replaced)
+        yield Entry(name, written, Plan.sum_of(mechanism), None, statistic.moves, line=line, statistic=statistic)
+        said = f"published from {least} on, noise included"
+        yield Entry(name + THRESHOLD, said, Plan.sum_of(event), None, line=line, field="delta")
 
     def _together(self, tables: list[TableQuery]) -> Iterator[Together]:
         """The sets of tables that must add up; an error points at the later table in the file."""

@@ -15,10 +15,11 @@ from zcdp.release.expressions import Source, amount, between, condition, every, 
 from zcdp.release.frame_engines import narwhals
 from zcdp.tables.clipped_sums import LIMB, Amount
 from zcdp.tables.declaration import Declaration
+from zcdp.tables.discovered_keys import Discovered
 from zcdp.tables.domain import Bins
 from zcdp.tables.table_query import TableQuery
 
-__all__ = ["Exact", "cells", "exact_table", "joined_parts", "split_parts"]
+__all__ = ["Exact", "cells", "exact_table", "joined_parts", "key_counts", "split_parts"]
 
 
 PERSON, CELL, OUTER = "zcdp_person", "zcdp_cell", "zcdp_outer"
@@ -196,6 +197,35 @@ def _total(one: Amount, n: int) -> Any:
     if one.limbs == 1:
         return between(low, one.low, one.high)
     return between(joined_parts(nw.col(_nth(HIGH, n)).cast(nw.Int64), low), one.low, one.high)
+
+
+# Keys that are found in the data, each with the number of persons who have it.
+
+KEY = "zcdp_key"
+NO_KEY = r"[\x00-\x1f\x7f]"
+"""A text with such a character is no key: pandas before 3 takes texts that differ after a NUL for equal."""
+
+
+def key_counts(source: Source, person: str | None, domain: Discovered, salt: int) -> list[tuple[Any, int]]:
+    """The keys that somebody has, each with the number of persons, of whom each has at most `domain.max_cells` keys.
+
+    These are the first in the order of a hash of salt, person and key, so that which they are depends on the person's
+    own keys alone. It must never be published without noise and threshold. Theorem: docs/theorems/discovered-keys.md.
+    """
+    nw = narwhals()
+    there, label = source.label(domain.column, domain.kind)
+    columns = {KEY: nw.col(label)}
+    if domain.kind == "text":
+        there = there & ~nw.col(label).str.contains(NO_KEY)
+    if person is not None:
+        named, columns[PERSON] = source.column(person, "person")
+        there = there & named
+    pairs = source.frame.filter(there).select(**columns)
+    if person is not None:
+        pairs = pairs.group_by(PERSON, KEY).agg(nw.len().alias(ROWS)).select(PERSON, KEY)
+        pairs = source.engine.keep(pairs, [PERSON], KEY, domain.max_cells, salt)
+    rows = source.engine.rows(pairs.group_by(KEY).agg(nw.len().alias(PERSONS)))
+    return [(key, int(persons)) for key, persons in rows]
 
 
 # The exact table: an integer for every declared cell. It must never be published without noise.

@@ -16,7 +16,7 @@ from typing import Any
 
 from zcdp.errors import BadValue
 from zcdp.release.frame_engines import FORMS, DuckDB, Engine, engine_of, narwhals, opened, text_column
-from zcdp.release.reading import Use
+from zcdp.release.reading import ROW, Use
 from zcdp.tables.clipped_sums import Amount
 from zcdp.tables.declaration import Declaration
 from zcdp.tables.derived_columns import Asked, Derived, needed_columns
@@ -162,6 +162,7 @@ def uses(declaration: Declaration) -> list[Asked]:
     """The columns that a plan names, each with the kinds of value it is read as; derived ones are among them."""
     found = [] if declaration.person is None else [(declaration.person, "person")]
     found += sorted({pair for query in declaration.queries for pair in query.columns})
+    found += [(domain.column, domain.kind) for domain in declaration.discovered]
     return list(dict.fromkeys(found))
 
 
@@ -236,6 +237,8 @@ def key(source: Source, domain: Domain) -> tuple[list[Any], Any]:
         return found, (~first).cast(nw.Int32)
     if _is_listed(domain):
         return _looked_up(source, domain)
+    if not domain.values:  # no key was found: everybody is in `other`
+        return [], nw.col(ROW) * 0
     first, last = int(domain.values[0]), int(domain.values[-1])
     whole = source.whole(domain.column, "integer")
     assert whole is not None
@@ -270,7 +273,7 @@ def _is_listed(domain: Keys | Nested | Coarser) -> bool:
     """Whether keys must be looked up in a list; consecutive integers and booleans need not be."""
     if not isinstance(domain, Keys):
         return True
-    if domain.kind == "boolean":
+    if domain.kind == "boolean" or not domain.values:
         return False
     first = domain.values[0]
     return not (isinstance(first, int) and domain.other is None and is_range(domain.values, first))

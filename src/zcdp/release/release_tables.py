@@ -24,20 +24,24 @@ from zcdp.errors import BadType, BadValue, ZcdpError
 from zcdp.ledger import KeyConflict, Ledger
 from zcdp.ledger.model import Spend
 from zcdp.ledger.spend_text import reason_of
+from zcdp.mechanisms.revealing_event import event_of
 from zcdp.plans.plan_file import Entry, PlanFile, PlanFileError, plan_at
 from zcdp.privacy.curve import Plan
 from zcdp.release.archive import Release, file_names, packed
-from zcdp.release.bounding import exact_table
+from zcdp.release.bounding import exact_table, key_counts
 from zcdp.release.expressions import Source, source_of
 from zcdp.release.published_tables import published
 from zcdp.release.quantile_tables import from_histogram
 from zcdp.release.table_description import columns_of
-from zcdp.release.table_noise import Table, published_together
+from zcdp.release.table_noise import Table, published_keys, published_together
 from zcdp.report.release_report import Paid
 from zcdp.report.table_charts import Shown, axes_of
 from zcdp.samplers.source import bits, secure
 from zcdp.tables.declaration import Declaration
+from zcdp.tables.discovered_keys import Discovered, appears, threshold
+from zcdp.tables.domain import Keys
 from zcdp.tables.query_words import rules
+from zcdp.tables.table_query import TableQuery
 from zcdp.text.calls import spoken
 from zcdp.text.suggestions import thing
 
@@ -152,8 +156,19 @@ def _checked(plan: PlanFile) -> tuple[Declaration, Plan, Account]:
     cost = account_of(plan)
     if cost.budget is not None and cost.budget.exceeded:
         raise BudgetExceeded(f"{plan.source}: the plan costs more than its budget: nothing was spent")
+    for domain, noise, event in zip(plan.tables.discovered, plan.entries[::2], plan.entries[1::2], strict=False):
+        _check_threshold(plan, domain, noise, event)
     parts = (Plan.repeated(entry.plan, entry.count) for entry in plan.entries if entry.plan)
     return plan.tables, Plan.sum_of(*parts), cost
+
+
+def _check_threshold(plan: PlanFile, domain: Discovered, noise: Entry, event: Entry) -> None:
+    """Refuse a plan that was changed by hand so that a threshold costs more delta than the plan says."""
+    mechanism: Any = noise.plan.parts[0][0] if noise.plan else None
+    least = threshold(mechanism.variance, domain.delta, domain.max_cells)
+    charged = event_of(event.plan.parts[0][0]) if event.plan else None
+    if charged is None or charged < appears(mechanism.variance, least, domain.max_cells):
+        raise PlanFileError(f"{plan.source}: the delta of the keys of {domain.name!r} is not that of their noise")
 
 
 def _debit(ledger: Ledger, name: str, whole: Plan, plan: PlanFile, tables: Declaration, key: str, who: str) -> Spend:
@@ -216,14 +231,14 @@ def _paid(ledger: Ledger, name: str, debit: Spend) -> Paid:
 
 def _draw(plan: PlanFile, cost: Account, tables: Declaration, source: Source, progress: Progress, paid: Paid) -> bytes:
     """The packed files: reads the data once for each table or set of tables that add up, and adds the noise."""
-    made: dict[str, Table] = {}
+    entries = iter(plan.entries)
+    tables, made = _with_found_keys(tables, source, entries)
     for one in tables.together:
         progress(0.9 * len(made) / len(tables.queries), one.name)
         exact = exact_table(source, tables, one.finest, bits(SALT, secure))
         made |= {table.name: table for table in published_together(one, plan.entries, exact)}
-    entries = iter(plan.entries)
     mine: dict[str, list[Entry]] = {}
-    for query in tables.queries:
+    for query in tables.queries[len(tables.discovered) :]:
         statistics = query.statistics(tables.neighbours)
         mine[query.name] = [next(entries) for _ in {one.field for one in statistics}]
         if query.name in made or query.histogram:
@@ -255,6 +270,23 @@ def _draw(plan: PlanFile, cost: Account, tables: Declaration, source: Source, pr
     ordered = [_dated(made[query.name], tables.vintage) for query in tables.queries]
     columns = [columns_of(query, table) for query, table in zip(tables.queries, ordered, strict=True)]
     return packed(ordered, _page(cost, tables, ordered, said, paid), said, columns)
+
+
+def _with_found_keys(
+    tables: Declaration, source: Source, entries: Iterator[Entry]
+) -> tuple[Declaration, dict[str, Table]]:
+    """The declaration with the lists of keys that are found and published, as tables of their own before the others."""
+    made: dict[str, Table] = {}
+    lists: dict[str, Keys] = {}
+    keys = []
+    for domain in tables.discovered:
+        noise, _ = next(entries), next(entries)
+        counts = key_counts(source, tables.person, domain, bits(SALT, secure))
+        table = made[noise.name] = published_keys(domain, noise, counts)
+        found = lists[domain.name] = domain.found(table.columns[domain.name])
+        keys.append(TableQuery(noise.name, "persons", (replace(found, other=None),), (), domain.max_cells, 1))
+    queries = [replace(query, by=tuple(lists.get(one.name, one) for one in query.by)) for query in tables.queries]
+    return replace(tables, queries=(*keys, *queries)), made
 
 
 def _dated(table: Table, vintage: str | None) -> Table:

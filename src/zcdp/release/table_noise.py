@@ -21,6 +21,7 @@ from zcdp.accounting.adjusted_accuracy import Adjustment, adjustment
 from zcdp.numeric.search import bisection
 from zcdp.plans.plan_file import Entry
 from zcdp.release.bounding import Exact
+from zcdp.tables.discovered_keys import Discovered, threshold
 from zcdp.tables.domain import plain
 from zcdp.tables.table_query import Statistic, TableQuery
 from zcdp.tables.totals import Together
@@ -38,6 +39,7 @@ __all__ = [
     "mechanism_of",
     "noisy_table",
     "plain_error",
+    "published_keys",
     "published_together",
 ]
 
@@ -92,7 +94,7 @@ class Table:
 
 def _kind(values: list[Any]) -> str:
     kinds = {type(value) for value in values}
-    if kinds <= {bool}:
+    if kinds == {bool}:
         return "boolean"
     if kinds <= {int}:
         return "integer"
@@ -172,6 +174,34 @@ def noisy_table(query: TableQuery, entries: Sequence[Entry], exact: Exact, stati
     if query.non_negative:  # the true value is at least 0, so that cutting an interval at 0 keeps its level
         about += "; values and intervals are cut at 0, so that sums of small cells are too large on average"
     return Table(query.name, about, columns)
+
+
+def published_keys(domain: Discovered, entry: Entry, counts: Sequence[tuple[Any, int]]) -> Table:
+    """The keys whose noisy number of persons reaches the threshold, in the order of the keys, with that number.
+
+    Nothing depends on how many others there are. Theorem: docs/theorems/discovered-keys.md.
+    """
+    least = threshold(mechanism_of(entry).variance, domain.delta, domain.max_cells)
+    values = drawn(entry, [persons for _, persons in counts])
+    noisy = ((key, value) for (key, _), value in zip(counts, values, strict=True))
+    found = [(key, value) for key, value in noisy if value >= least and domain.is_key(key)]
+    if len(found) > domain.most_keys:
+        found = sorted(found, key=lambda one: (-one[1], one[0]))[: domain.most_keys]
+    found.sort()
+    spread, half = plain_error(deviation(entry), Fraction(1)), half_width(entry)
+    columns: dict[str, list[Any]] = {
+        domain.name: [key for key, _ in found],
+        "value": [value for _, value in found],
+        "sd": [spread] * len(found),
+        "lower": [value - half for _, value in found],
+        "upper": [value + half for _, value in found],
+    }
+    about = (
+        f"persons of each key, with noise of standard deviation {spread:.4g}; a key is published if that number is "
+        f"{least} or more; of all keys at most {float(1 - LEVEL):.0%} are published and miss their interval, of those "
+        "listed with few persons more"
+    )
+    return Table(entry.name, about, columns)
 
 
 def in_values(steps: Iterable[int], grid: Fraction) -> list[int | float]:

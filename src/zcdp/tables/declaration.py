@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from zcdp.tables.derived_columns import Derived
+from zcdp.tables.discovered_keys import Discovered, read_discovered
 from zcdp.tables.domain import DeclarationError, Domain, known_fields, text
 from zcdp.tables.nested import read_all
 from zcdp.tables.table_query import TableQuery
@@ -34,7 +35,7 @@ class Declaration:
     protects: str
     neighbours: str
     account: str | None
-    domains: Mapping[str, Domain] = field(repr=False, default_factory=dict)
+    domains: Mapping[str, Domain | Discovered] = field(repr=False, default_factory=dict)
     queries: tuple[TableQuery, ...] = ()
     digest: str = ""
     together: tuple[Together, ...] = ()
@@ -43,6 +44,11 @@ class Declaration:
     key: str | None = None
     derived: Mapping[str, Derived] = field(default_factory=dict, repr=False)
     """The columns that are derived from each row, or from each person's rows, by name."""
+
+    @property
+    def discovered(self) -> list[Discovered]:
+        """The domains whose keys are found in the data, in the order of the plan."""
+        return [one for one in self.domains.values() if isinstance(one, Discovered)]
 
     @property
     def person(self) -> str | None:
@@ -92,11 +98,13 @@ def _key(written: str, vintage: str | None) -> str:
     return written.replace(VINTAGE, vintage or "")
 
 
-def read_domains(data: Any, folder: Path | None) -> dict[str, Domain]:
+def read_domains(data: Any, folder: Path | None, unit: str = "row") -> dict[str, Domain | Discovered]:
     """All domains of [domain] by name; their files are looked up in `folder`."""
     if not isinstance(data, dict):
         raise DeclarationError("", "must be a table: [domain]")
-    return read_all(data, folder)
+    found = {name for name, one in data.items() if isinstance(one, dict) and "discover" in one}
+    listed = read_all({name: one for name, one in data.items() if name not in found}, folder)
+    return {name: read_discovered(name, one, unit) if name in found else listed[name] for name, one in data.items()}
 
 
 def read_lookups(data: Any) -> dict[str, Any]:

@@ -232,7 +232,8 @@ class Keys:
     @property
     def kind(self) -> str:
         """The type that the column is read as: text, integer or boolean."""
-        return {str: "text", int: "integer", bool: "boolean"}[type(self.values[0])]
+        first = next(iter((*self.values, self.other)))  # a list of found keys may be empty, but for `other`
+        return {int: "integer", bool: "boolean"}.get(type(first), "text")
 
     @property
     def labels(self) -> tuple[Key, ...]:

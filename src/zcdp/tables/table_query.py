@@ -11,6 +11,7 @@ from typing import Any
 
 from zcdp.tables.clipped_sums import LIMB, Amount, read_amount, totals_in_bins
 from zcdp.tables.cumulated_counts import CumulatedCounts, group_sizes
+from zcdp.tables.discovered_keys import Discovered
 from zcdp.tables.domain import EXACT, Bins, Dates, DeclarationError, Domain, known_fields, number, text, whole
 from zcdp.tables.nested import Coarser, Nested, declared_above
 
@@ -389,7 +390,7 @@ def rank_sensitivity(q: Fraction, *, replaced: bool = False) -> Fraction:
     return Fraction(c if replaced else max(a, c - a))
 
 
-def read_query(data: Mapping[str, Any], domains: Mapping[str, Domain], unit: str) -> TableQuery:
+def read_query(data: Mapping[str, Any], domains: Mapping[str, Any], unit: str) -> TableQuery:
     """A query from its fields in a plan file, checked as far as possible without data."""
     name = text(data.get("name"), "name").strip()
     measure = data.get("measure")
@@ -408,6 +409,7 @@ def read_query(data: Mapping[str, Any], domains: Mapping[str, Domain], unit: str
     of = _domain(domains, data["of"], "of") if measure in ("histogram", "quantiles", "top") else None
     if of is not None and measure != "top" and not isinstance(of, Bins):
         raise DeclarationError("of", f"must name a domain of bins to measure {measure}")
+    _check_found(of, keys, data)
     if measure == "quantiles" and getattr(of, "other", None) is not None:
         raise DeclarationError("of", "quantiles are of numbers in order: bins without other, which leave out the rest")
     if measure == "quantiles" and of is not None and of.other is not None:
@@ -572,6 +574,14 @@ def of_histogram(query: TableQuery, tables: Sequence[TableQuery]) -> TableQuery:
     return replace(query, by=found.by[:-1], of=found.by[-1], where=found.where)
 
 
+def _check_found(of: Any, keys: Sequence[Any], data: Mapping[str, Any]) -> None:
+    """Refuse what needs a list of keys before the data is read, where the keys are found in it."""
+    if isinstance(of, Discovered):
+        raise DeclarationError("of", f"the keys of {of.name!r} are found in the data: use them in by")
+    if any(isinstance(one, Discovered) for one in keys) and "adds_up" in data:
+        raise DeclarationError("adds_up", "a table by keys that are found in the data is not made to add up")
+
+
 def _check_shape(query: TableQuery) -> None:
     """Refuse post-processing that makes no sense for what the query measures."""
     if not isinstance(query.non_negative, bool):
@@ -582,7 +592,7 @@ def _check_shape(query: TableQuery) -> None:
         raise DeclarationError("max_cells", "a person in several cells is counted once in their total: max_cells = 1")
 
 
-def _domain(domains: Mapping[str, Domain], name: Any, field: str) -> Domain:
+def _domain(domains: Mapping[str, Any], name: Any, field: str) -> Any:
     if not isinstance(name, str) or name not in domains:
         there = ", ".join(domains) or "none"
         raise DeclarationError(field, f"there is no domain {name!r} (there are: {there}): [domain] declares them")
