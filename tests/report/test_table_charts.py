@@ -83,6 +83,11 @@ def test_keys_in_order_are_steps_within_a_band() -> None:
     assert [y for _, y in area] == pytest.approx(ends, abs=0.11)
     below = [one.text for one in drawn.of("text") if one.at("y")[0] > drawn.height - 10]
     assert below == ["0", "5", "10", "15"]
+    rest = {"age_from": "not stated", "age_to": "not stated", "value": 12, "lower": 7, "upper": 17}
+    [more] = drawings(
+        picture(table("persons", (AGE,), **{name: [*columns[name], rest[name]] for name in columns}), "t")
+    )
+    assert more.of("path", "line") == [line]  # what is no interval is no step
 
 
 def test_each_group_has_a_panel_of_the_same_scale() -> None:

@@ -255,7 +255,12 @@ def _whisker(drawn: Drawing, row: Mapping[str, Any], y: float) -> None:
 
 
 def _steps(along: Axes, rows: Sequence[Mapping[str, Any]], scale: _Scale, width: int) -> Drawing:
-    """One step for each interval of the key, in its order, and a band from the lower to the upper ends."""
+    """One step for each interval of the key, in its order, and a band from the lower to the upper ends.
+
+    A key that is no interval, such as "not stated", has no place among them, and stands in the table only.
+    """
+    first, last = along.columns
+    rows = [row for row in rows if row[first] != row[last]] or list(rows)
     left = 8 + LETTER * max((len(compact(tick)) for tick in scale.ticks), default=1)
     height = 190 if width == WIDTH else 104
     base = height - 22
