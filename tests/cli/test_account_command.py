@@ -288,11 +288,11 @@ TOP = [
 ]  # fmt: skip
 QUERY_FIELDS = {
     "name", "mechanism", "count", "note", "rho", "rho_one", "rho_bounds_one", "rho_order", "is_tight",
-    "pure_epsilon_one", "theorem", "share", "usual", "saved", "accuracy", "alone", "predicted",
+    "pure_epsilon_one", "theorem", "share", "usual", "saved", "accuracy", "alone", "predicted", "delta",
 }  # fmt: skip
 TOTAL = {
     "rho", "rho_bounds", "rho_order", "pure_epsilon", "epsilon", "epsilon_bounds", "relation", "route", "routes",
-    "full", "usual", "saved_rho", "saved_epsilon", "elsewhere",
+    "full", "usual", "saved_rho", "saved_epsilon", "elsewhere", "event_delta",
 }  # fmt: skip
 
 

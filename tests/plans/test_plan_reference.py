@@ -11,7 +11,7 @@ import pytest
 
 from zcdp.plans import plan_file
 from zcdp.plans.plan_file import PlanFile, read_plan
-from zcdp.tables import declaration, derived_columns, domain, lookup_tables, nested, table_query
+from zcdp.tables import declaration, derived_columns, discovered_keys, domain, lookup_tables, nested, table_query
 
 PAGE = (Path(__file__).parents[2] / "docs" / "reference" / "plan-file.md").read_text(encoding="utf-8")
 KNOWN: dict[str, tuple[str, ...]] = {
@@ -23,6 +23,7 @@ KNOWN: dict[str, tuple[str, ...]] = {
     "list": domain.LIST,
     "nested": nested.WITHIN,
     "prefix": nested.PREFIX,
+    "discovered": discovered_keys.FIELDS,
     "bins": domain.BINS,
     "dates": domain.FIELDS,
     "common": table_query.COMMON,

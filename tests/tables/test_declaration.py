@@ -101,5 +101,11 @@ def test_a_table_has_one_column_called_vintage() -> None:
     with pytest.raises(PlanFileError, match="two columns of one name"):
         read_plan("plan.toml", text)
     assert read_plan("plan.toml", text.replace('vintage = "Q1"\n', "")).tables is not None
+    found = "vintage = { discover = true, mechanism = 'DiscreteGaussian(sigma=9)', delta = '1e-9', other = 'x' }"
+    found = text.replace('vintage = ["a"]', found)
+    with pytest.raises(PlanFileError, match="two columns of one name"):
+        read_plan("plan.toml", found)
+    renamed = found.replace("vintage = {", "word = {").replace('["vintage"]', '["word"]')
+    assert read_plan("plan.toml", renamed).tables is not None  # keys that are not known yet have no columns
     unused = text.replace('by = ["vintage"]\n', "")
     assert read_plan("plan.toml", unused).tables is not None
