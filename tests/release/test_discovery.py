@@ -15,12 +15,12 @@ import pytest
 from release.adversary import PERSONS
 from release.engines_table import connection
 
-from zcdp import account
+from zcdp import DiscreteGaussian, account
 from zcdp.accounting.fill import fill
 from zcdp.accounting.filter import BudgetExceeded
 from zcdp.accounting.plan_account import total_of
 from zcdp.ledger import Ledger
-from zcdp.mechanisms.revealing_event import without_events
+from zcdp.mechanisms.revealing_event import revealing_event, without_events
 from zcdp.plans.plan_file import PlanFileError, read_plan
 from zcdp.privacy.curve import Plan
 from zcdp.release import release
@@ -99,6 +99,23 @@ def test_no_neighbours_have_more_than_the_account_says(neighbours: str) -> None:
         assert worst <= delta * (1 + 1e-9)
         if neighbours == "add-remove" and delta > Fraction(1, 500):
             assert worst >= 0.9 * delta  # and the account is not loose
+
+
+@pytest.mark.parametrize("replaced", [False, True])
+def test_epsilon_is_that_of_the_product_of_noise_and_event(replaced: bool) -> None:
+    """The law that dominates, written out: two counts that move by 1, and an outcome that one side alone produces."""
+    event = Fraction(1, 500)
+    x = np.arange(-60, 62)
+    p, q = (np.exp(-((x - move) ** 2) / 18.0) for move in (1, 0))
+    p, q = (np.outer(one / one.sum(), one / one.sum()).ravel() for one in (p, q))
+    whole = 2 * DiscreteGaussian(sigma=3) + revealing_event(event, replaced=replaced)
+    d = float(event)
+    p = np.concatenate([p * (1 - d), [d, 0.0]])
+    q = np.concatenate([q * (1 - d), [0.0, d]]) if replaced else np.concatenate([q, [0.0, 0.0]])
+    for delta in (Fraction(21, 10_000), Fraction(1, 100), Fraction(1, 10)):
+        epsilon = total_of(whole, delta).epsilon
+        worst = max(hockey(p, q, epsilon), hockey(q, p, epsilon))
+        assert 0.999999 * delta <= worst <= delta * (1 + 1e-9)
 
 
 @pytest.mark.deep
@@ -214,6 +231,32 @@ def test_no_key_is_an_output_and_tells_nothing() -> None:
         assert (keys.rows, persons.columns["firm"]) == ([], ["others", "others"])
     assert made[0].tables["keys of firm"].about == made[1].tables["keys of firm"].about
     assert made[0].index["tables"][0] == made[1].index["tables"][0]
+
+
+MEAN = """
+[[query]]
+name = "mean"
+measure = "mean"
+of = "pay"
+clip = [0, 100]
+grid = 1
+by = ["firm"]
+mechanism = "DiscreteGaussian(sigma=3)"
+count_mechanism = "DiscreteGaussian(sigma=3)"
+"""
+
+
+def test_a_mean_by_found_keys_is_predicted_and_published() -> None:
+    text = PLAN.format(neighbours="add-remove", cells=1, sigma=2, delta="1e-6", more="", noise=3) + MEAN
+    asked = read_plan("plan.toml", text)
+    cost = account(asked, delta="1e-5", curve=False)
+    told = {one.name: bool(one.predicted) for one in cost.queries}
+    assert told["mean"]
+    assert not told["keys of firm"]
+    data = firms({"Zeta": 300, "solo": 1}).with_columns(pay=pl.lit(40.0))
+    found = release(asked, data, ledger=None).tables["mean"]
+    assert found.columns["firm"] == ["zeta", "others"]
+    assert abs(found.columns["value"][0] - 40) < 5
 
 
 def test_at_most_so_many_keys_are_published() -> None:

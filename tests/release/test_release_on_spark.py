@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any
 
 import polars as pl
+from release import test_discovery
 from release import test_nested_lists as nested
 from release.adversary import cases
 from release.derived_by_hand import images
@@ -75,3 +76,9 @@ def test_derived_columns_are_those_of_the_definition(spark: Any, tmp_path: Path)
     frame = table_of_odd_values(3, 120)
     found = derived(on(spark, frame), declared(tmp_path))
     assert differing(found, images(frame)) == []
+
+
+def test_found_keys_are_counted_as_in_other_engines(spark: Any) -> None:
+    frame = test_discovery.people(3, 200)
+    assert test_discovery.counted(on(spark, frame), 1000) == test_discovery.counted(frame, 1000)
+    assert max(test_discovery.counted(on(spark, frame), 1).values()) >= 1

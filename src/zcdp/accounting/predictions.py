@@ -46,7 +46,7 @@ def predictions(plan: PlanFile) -> dict[str, tuple[Prediction, ...]]:
     if plan.tables is None or any(entry.plan is None for entry in plan.entries):
         return {}
     mine: dict[str, list[Entry]] = {}
-    entries = iter(plan.entries)
+    entries = iter(plan.query_entries)
     for query in plan.tables.queries:
         fields = {one.field for one in query.statistics(plan.tables.neighbours)}
         mine[query.name] = [next(entries) for _ in fields]

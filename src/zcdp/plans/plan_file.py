@@ -482,6 +482,17 @@ class PlanFile:
     """add_remove or replace, if the file states it."""
     tables: Declaration | None = None
 
+    @property
+    def key_entries(self) -> list[tuple[Discovered, Entry, Entry]]:
+        """Each domain whose keys are found in the data, with the entries of its noise and of its threshold."""
+        found = self.tables.discovered if self.tables else []
+        return [(one, self.entries[2 * n], self.entries[2 * n + 1]) for n, one in enumerate(found)]
+
+    @property
+    def query_entries(self) -> tuple[Entry, ...]:
+        """The entries of the queries, in their order; those of found keys, which come before them, are left out."""
+        return self.entries[2 * len(self.key_entries) :]
+
     def relation_of(self, whole: Curve) -> Relation:
         """The neighbouring relation of a plan: that of its mechanisms, joined with the one that the file states.
 

@@ -156,8 +156,8 @@ def _checked(plan: PlanFile) -> tuple[Declaration, Plan, Account]:
     cost = account_of(plan)
     if cost.budget is not None and cost.budget.exceeded:
         raise BudgetExceeded(f"{plan.source}: the plan costs more than its budget: nothing was spent")
-    for domain, noise, event in zip(plan.tables.discovered, plan.entries[::2], plan.entries[1::2], strict=False):
-        _check_threshold(plan, domain, noise, event)
+    for found in plan.key_entries:
+        _check_threshold(plan, *found)
     parts = (Plan.repeated(entry.plan, entry.count) for entry in plan.entries if entry.plan)
     return plan.tables, Plan.sum_of(*parts), cost
 
@@ -231,8 +231,8 @@ def _paid(ledger: Ledger, name: str, debit: Spend) -> Paid:
 
 def _draw(plan: PlanFile, cost: Account, tables: Declaration, source: Source, progress: Progress, paid: Paid) -> bytes:
     """The packed files: reads the data once for each table or set of tables that add up, and adds the noise."""
-    entries = iter(plan.entries)
-    tables, made = _with_found_keys(tables, source, entries)
+    tables, made = _with_found_keys(plan, tables, source)
+    entries = iter(plan.query_entries)
     for one in tables.together:
         progress(0.9 * len(made) / len(tables.queries), one.name)
         exact = exact_table(source, tables, one.finest, bits(SALT, secure))
@@ -272,15 +272,12 @@ def _draw(plan: PlanFile, cost: Account, tables: Declaration, source: Source, pr
     return packed(ordered, _page(cost, tables, ordered, said, paid), said, columns)
 
 
-def _with_found_keys(
-    tables: Declaration, source: Source, entries: Iterator[Entry]
-) -> tuple[Declaration, dict[str, Table]]:
+def _with_found_keys(plan: PlanFile, tables: Declaration, source: Source) -> tuple[Declaration, dict[str, Table]]:
     """The declaration with the lists of keys that are found and published, as tables of their own before the others."""
     made: dict[str, Table] = {}
     lists: dict[str, Keys] = {}
     keys = []
-    for domain in tables.discovered:
-        noise, _ = next(entries), next(entries)
+    for domain, noise, _ in plan.key_entries:
         counts = key_counts(source, tables.person, domain, bits(SALT, secure))
         table = made[noise.name] = published_keys(domain, noise, counts)
         found = lists[domain.name] = domain.found(table.columns[domain.name])
