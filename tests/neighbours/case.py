@@ -37,6 +37,8 @@ class Case:
     """Whether all uses, of all such mechanisms, meet their pairs in one and the same order."""
     far_rho: float = 0.0
     """What the ratio of divergence and order comes near to as the order grows; 0 where losses are bounded."""
+    group_rho: Callable[[int], float] | None = None
+    """As `far_rho`, for inputs at a distance, where their pairs do not show it."""
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "mechanism", built(self.mechanism))
@@ -77,7 +79,7 @@ class Row:
         """Which neighbours it is stated for; scores that all move one way are those of a person more or less."""
         if self.is_ordered or self.variant.endswith(("monotone", "add_remove")):
             return "add_remove"
-        fixed = self.variant.startswith("fixed size") or self.of == "Shuffled"
+        fixed = self.variant.startswith("fixed size") or self.of in {"Shuffled", "ReplacedSample"}
         return "replace" if fixed or self.mechanism.local else "either"
 
     def beside(self) -> list[Row]:

@@ -71,6 +71,8 @@ CALLS: dict[str, dict[str, Any]] = {
     "TopK": {"epsilon": 1, "k": 3},
     "SparseVector": {"epsilon_threshold": 1, "epsilon_queries": 1, "positives": 3},
     "Subsampled": {"mechanism": Gaussian(sigma=1), "rate": "0.1"},
+    "ReplacedSample": {"mechanism": Gaussian(sigma=1), "rate": "0.1"},
+    "Allocation": {"mechanism": Gaussian(sigma=1), "batches": 10},
     "TruncatedSample": {"mechanism": Gaussian(sigma=1), "rate": "0.1", "most": 20, "of": 100},
     "MixtureOfGaussians": {"sigma": 2, "rate": "0.1", "examples": 3},
     "Shuffled": {"mechanism": RandomizedResponse(epsilon=1, k=2), "clients": 100},

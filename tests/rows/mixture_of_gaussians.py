@@ -47,7 +47,16 @@ def _persons(rng: Random, effort: int) -> Case:
     most, sigma = rng.randint(1, 3), Fraction(rng.randint(8, 40), 10)
     rate = Fraction(rng.choice((10, 100, 300, 500, 900, rng.randint(1, 999))), 1000)
     q = float(rate)
-    pairs = [mixed([(j, comb(most, j) * q**j * (1 - q) ** (most - j)) for j in range(most + 1)], float(sigma))]
+
+    def alike(persons: int) -> list[Pair]:
+        """The records of so many persons, all of length 1 and in one direction."""
+        n = most * persons
+        return [mixed([(j, comb(n, j) * q**j * (1 - q) ** (n - j)) for j in range(n + 1)], float(sigma))]
+
+    def far_rho(persons: int) -> float:
+        return (most * persons / float(sigma)) ** 2 / 2
+
+    pairs = alike(1)
     output = samples.sums(float(sigma), -5.0, 5.0)
     for _ in range(effort + 1):
         others = [rng.choice((1.0, -1.0, rng.uniform(-1, 1))) for _ in range(rng.randint(0, 2))]
@@ -55,7 +64,7 @@ def _persons(rng: Random, effort: int) -> Case:
         laws = (samples.mean_over_samples(output, records, q) for records in ([*others, *own], others))
         pairs.append(Pair.exactly(*laws))
     mechanism = made("MixtureOfGaussians", sigma=sigma, rate=rate, examples=most)
-    return Case(mechanism, pairs, ordered=True, far_rho=most**2 / (2 * float(sigma) ** 2))
+    return Case(mechanism, pairs, ordered=True, group=alike, far_rho=far_rho(1), group_rho=far_rho)
 
 
 def _planes(rng: Random, effort: int) -> Case:

@@ -52,6 +52,7 @@ RIGHT: dict[str, dict[str, Any]] = {
     "LossPair": {"p": ["3/4", "1/4"], "q": ["1/4", "3/4"]},
     "Subsampled": {"mechanism": Gaussian(sigma=1), "rate": "0.1"},
     "Shuffled": {"mechanism": RandomizedResponse(epsilon=1, k=4), "clients": 1000},
+    "Allocation": {"mechanism": Gaussian(sigma=1), "batches": 10},
     "ReplacedSample": {"mechanism": Gaussian(sigma=1), "rate": "0.1"},
     "TruncatedSample": {"mechanism": Gaussian(sigma=1), "rate": "0.1", "most": 20, "of": 100},
     "Training": {"noise_multiplier": 1, "steps": 10, "sampling": Poisson("0.1")},

@@ -109,7 +109,7 @@ WHOLE_DOMAINS = (
     Domain(
         (
             *("count", "size", "of", "m", "positives", "collections", "clients", "rounds", "answered", "answers"),
-            *("candidates", "steps", "draws", "examples", "batch", "most", "examples_per_user"),
+            *("candidates", "steps", "draws", "examples", "batch", "batches", "most", "examples_per_user"),
         ),
         "",
         "10^12",

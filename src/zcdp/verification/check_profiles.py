@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from fractions import Fraction
 from functools import partial
 from itertools import pairwise, permutations
-from math import comb, erfc, exp, expm1, log, log1p
+from math import comb, erfc, exp, expm1, log, log1p, pi, sqrt
 
 from zcdp.mechanisms import (
     BinaryRandomizedResponse,
@@ -16,6 +16,7 @@ from zcdp.mechanisms import (
     PureDP,
     RandomizedResponse,
     ReportNoisyMax,
+    Subsampled,
 )
 from zcdp.privacy.curve import Curve
 from zcdp.verification.checks import Check
@@ -39,6 +40,7 @@ def checks(*, deep: bool) -> Iterator[Check]:
     yield Check("envelope", "one use of a channel has the profile of its rows", partial(_rows, epsilons))
     yield Check("adaptive", "several uses have that of the best choice at each", partial(_adaptive, epsilons))
     yield Check("likelihood-ratio", "a larger move costs more at every epsilon", partial(_larger, epsilons))
+    yield Check("cells", "two steps at a rate of 1e-5, by an integral over the first", _two_steps)
     yield Check("winning-level", "two candidates against three are enclosed", _two_against_three)
 
 
@@ -149,3 +151,25 @@ def _larger(epsilons: list[float]) -> bool:
 def _two_against_three() -> bool:
     found = [(*ReportNoisyMax(epsilon=e, noise="laplace").rho_bounds, Laplace(epsilon=e).rho) for e in ("0.5", 1, 2)]
     return all(0.3 * most < lower <= upper <= most for lower, upper, most in found)
+
+
+def _two_steps() -> bool:
+    """delta is the mean, over the loss of the first step, of that of the second at what is left of epsilon."""
+    q, epsilon, step = 1e-5, 3.888e-5, 1 / 400
+
+    def tail(z: float) -> float:
+        return erfc(z / sqrt(2)) / 2
+
+    def second(more: float) -> float:
+        if more <= -q:
+            return -more
+        z = log1p(more / q) + 0.5
+        return q * tail(z - 1) - (q + more) * tail(z)
+
+    def term(z: float) -> float:
+        loss = log1p(q * expm1(z - 0.5))
+        return exp(loss - z * z / 2) * second(expm1(epsilon - loss))
+
+    truth = step * sum(term(n * step) for n in range(-4000, 6000)) / sqrt(2 * pi)
+    lower, upper = (2 * Subsampled(Gaussian(sigma=1), rate="1e-5")).delta_bounds(epsilon="3.888e-5")
+    return lower <= truth * (1 + 1e-4) and truth * (1 - 1e-4) <= upper <= 1.01 * lower

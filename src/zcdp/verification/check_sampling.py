@@ -5,13 +5,24 @@ from __future__ import annotations
 from collections.abc import Iterator
 from fractions import Fraction
 from functools import partial
-from itertools import pairwise
+from itertools import combinations, pairwise, product
+from math import exp, pi, sqrt
 
 from flint import acb, arb
 
-from zcdp.mechanisms import Gaussian, PureDP, Subsampled
+from zcdp.mechanisms import (
+    L2,
+    Allocation,
+    Gaussian,
+    PureDP,
+    ReplacedSample,
+    Subsampled,
+    TruncatedSample,
+)
 from zcdp.numeric.balls import above, at_precision, below, lift
 from zcdp.privacy.loss.sampled_gaussian_law import SampledDecay, SampledNormal
+from zcdp.training import FixedSize, Poisson, Training
+from zcdp.training.participation import Map
 from zcdp.verification.checks import Check
 
 __all__ = ["checks"]
@@ -35,6 +46,11 @@ def checks(*, deep: bool) -> Iterator[Check]:
         yield Check("sampling", f"{name}: one use by the densities themselves", partial(_once, rate, sigma))
         yield Check("sampling", f"{name}: with against without has the larger curve", partial(_directions, rate, sigma))
         yield Check("sampling", f"{name}: rho is that of the noise, in the limit", partial(_limit, rate, sigma))
+    yield Check("random-allocation", "two batches of a binary response, by all outcomes", _allocated)
+    yield Check("replaced-samples", "one use by the densities themselves", _replaced)
+    yield Check("truncated-batches", "two records of which one is kept, by the densities", _truncated)
+    yield Check("training", "noise z C on a sum that moves by C, or by 2 C", _trained)
+    yield Check("participation", "steps two apart, by all sets and all signs", _participates)
     yield Check("sampling", "the profile rises with the rate, and falls with the noise", _monotone)
     yield Check(
         "sampling", "ten uses of PureDP(epsilon=0.5) at rate 0.8: the other direction is the worse", _other_direction
@@ -135,3 +151,66 @@ def _monotone() -> bool:
 def _other_direction() -> bool:
     lower, upper = (10 * Subsampled(PureDP(epsilon="0.5"), rate="0.8")).delta_bounds(epsilon="3.38610")
     return 0.00284343 < lower <= upper < 0.00284344
+
+
+def _trained() -> bool:
+    """Poisson batches are noise at sensitivity 1; of batches of one size twice the noise costs what once did."""
+    poisson = Training(noise_multiplier=2, steps=30, sampling=Poisson("0.1"))
+    fixed = Training(noise_multiplier=4, steps=30, sampling=FixedSize(10, of=100))
+    return poisson.delta_bounds(epsilon=1) == (30 * Subsampled(Gaussian(sigma=2), rate="0.1")).delta_bounds(
+        epsilon=1
+    ) and fixed.rdp(8) == (30 * Subsampled(Gaussian(sigma=2, sensitivity=L2(1)), size=10, of=100)).rdp(8)
+
+
+def _participates() -> bool:
+    """Of a lower triangular matrix without negative entries: the largest |sum of c_i u_i|^2, u_i = 1 or -1."""
+    rows = [[1, 0, 0, 0], [2, 3, 0, 0], [0, 1, 2, 0], [1, 1, 0, 5]]
+    sets = [one for n in (1, 2) for one in combinations(range(4), n) if all(b - a >= 2 for a, b in pairwise(one))]
+    truth = max(
+        sum(sum(row[i] * u for i, u in zip(chosen, signs, strict=True)) ** 2 for row in rows)
+        for chosen in sets
+        for signs in product((1, -1), repeat=len(chosen))
+    )
+    found = Map([[Fraction(entry) for entry in row] for row in rows]).separated(2, 2)
+    return found.square == truth if found.exact else found.square >= truth
+
+
+def _stick(first: list[tuple[float, float]], second: list[tuple[float, float]], epsilon: float) -> float:
+    """The hockey-stick divergence of two mixtures, as (weight, mean), of normal laws of variance 1, in floats."""
+
+    def density(mixture: list[tuple[float, float]], x: float) -> float:
+        return sum(weight * exp(-((x - mean) ** 2) / 2) for weight, mean in mixture) / sqrt(2 * pi)
+
+    step = 1 / 200
+    places = (n * step for n in range(-2200, 2200))
+    return step * sum(max(density(first, x) - exp(epsilon) * density(second, x), 0.0) for x in places)
+
+
+def _allocated() -> bool:
+    """The mean of P x Q and Q x P against Q x Q, P and Q the laws of a binary response at epsilon = 1."""
+    p, q = {0: exp(1) / (1 + exp(1)), 1: 1 / (1 + exp(1))}, {0: 1 / (1 + exp(1)), 1: exp(1) / (1 + exp(1))}
+    epoch = Allocation(PureDP(epsilon=1), batches=2)
+    for epsilon in (0.0, 0.2, 0.5):
+        mixed = {y: (p[y[0]] * q[y[1]] + q[y[0]] * p[y[1]]) / 2 for y in product((0, 1), repeat=2)}
+        apart = {y: q[y[0]] * q[y[1]] for y in mixed}
+        truth = max(
+            sum(max(one[y] - exp(epsilon) * other[y], 0.0) for y in mixed)
+            for one, other in ((mixed, apart), (apart, mixed))
+        )
+        lower, upper = epoch.delta_bounds(epsilon=epsilon)
+        if not lower <= truth + 1e-12 or not truth - 1e-12 <= upper:
+            return False
+    return True
+
+
+def _replaced() -> bool:
+    """A record at 1 replaced by one at -1, drawn with probability 0.3, beside noise of sigma = 1."""
+    truth = _stick([(0.7, 0.0), (0.3, 1.0)], [(0.7, 0.0), (0.3, -1.0)], 0.5)
+    lower, upper = ReplacedSample(Gaussian(sigma=1), rate="0.3").delta_bounds(epsilon="0.5")
+    return lower <= truth + 1e-7 and truth - 1e-7 <= upper <= lower * 1.001
+
+
+def _truncated() -> bool:
+    """Records at 1 and -1 drawn with probability 1/2, one kept of two: with the first record, and without it."""
+    truth = _stick([(0.25, 0.0), (0.375, 1.0), (0.375, -1.0)], [(0.5, 0.0), (0.5, -1.0)], 0.5)
+    return truth - 1e-7 <= TruncatedSample(Gaussian(sigma=1), rate="0.5", most=1, of=2).delta_at(epsilon="0.5")

@@ -3,12 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from datetime import date
 from fractions import Fraction
 from itertools import product
-from math import exp, log
+from math import exp, log, sqrt
 
-from zcdp.mechanisms import DiscreteLaplace, TopK
+from zcdp.mechanisms import DiscreteGaussian, DiscreteLaplace, TopK
+from zcdp.mechanisms.noise.gaussian_sums import reach_in_deviations
 from zcdp.mechanisms.noise.noise_sums import NoiseSum
+from zcdp.mechanisms.noise.quotients import Quotients
+from zcdp.tables.cumulated_counts import CumulatedCounts, crossing
+from zcdp.tables.discovered_keys import appears
+from zcdp.tables.forest import Tree, TreeSquares
 from zcdp.tables.margins import Margins, whole
 from zcdp.tables.table_query import rank_sensitivity
 from zcdp.verification.checks import Check
@@ -24,6 +30,12 @@ def checks(*, deep: bool) -> Iterator[Check]:
     yield Check("table-sensitivity", "rank scores of all small histograms move no further", lambda: _ranks(most))
     yield Check("totals", "a total and its parts, by hand: they add up, and no other weights are better", _adds_up)
     yield Check("noise-sums", "the sum of two discrete Laplace noises, term by term", _two_noises)
+    yield Check("gaussian-sums", "sums of two and of three discrete Gaussian noises stay within reach", _gaussian_sums)
+    yield Check("forests", "a total and two cells of equal noise, by hand", _forest)
+    yield Check("quotients", "the half-width of a quotient, by adding up all pairs of noise", _quotient)
+    yield Check("cumulated-counts", "of all small histograms the bin is the one that holds the quantile", _crosses)
+    yield Check("discovered-keys", "how often lone keys appear, by adding up the noise", _lone_keys)
+    yield Check("derived-columns", "the first day of each month of 800 years, by the calendar", _months)
 
 
 def _selects(most: int) -> bool:
@@ -106,3 +118,81 @@ def _two_noises() -> bool:
     found = NoiseSum(((DiscreteLaplace(epsilon="log(2)"), Fraction(1), 2),)).accuracy().half_width
     beyond = {h: 1 - sum(Fraction(3 * abs(x) + 5, 27 * 2 ** abs(x)) for x in range(-h, h + 1)) for h in (5, 6)}
     return beyond[6] <= Fraction(1, 20) < beyond[5] and 6 <= found < 6.2
+
+
+def _gaussian(sigma: int) -> dict[int, float]:
+    """The probabilities of discrete Gaussian noise, by its definition."""
+    masses = {x: exp(-x * x / (2 * sigma**2)) for x in range(-12 * sigma, 12 * sigma + 1)}
+    whole = sum(masses.values())
+    return {x: mass / whole for x, mass in masses.items()}
+
+
+def _gaussian_sums() -> bool:
+    """P(|X + 2Y| > c sd) <= 1/20 for the c of two noises of sigma = 3, and of X + Y + Z for that of three."""
+    law = _gaussian(3)
+
+    def beyond(coefficients: tuple[int, ...]) -> float:
+        reach = reach_in_deviations({Fraction(9): len(coefficients)}) * 3 * sqrt(sum(a * a for a in coefficients))
+        sums = {0: 1.0}
+        for a in coefficients:
+            more: dict[int, float] = {}
+            for (z, p), (x, q) in product(sums.items(), law.items()):
+                more[z + a * x] = more.get(z + a * x, 0.0) + p * q
+            sums = more
+        return sum(p for z, p in sums.items() if abs(z) > reach)
+
+    return all(0.02 < beyond(coefficients) <= 0.05 for coefficients in ((1, 2), (1, 1, 1)))
+
+
+def _forest() -> bool:
+    """13 for the sum of 4 and 6: the sum of least squares is (2 * 13 + 10)/3 = 12, and what is added is shared."""
+    [([total], below), ([first, second], parts)] = TreeSquares(Tree(((2,),)), (Fraction(1), Fraction(1))).estimates(
+        [[13], [4, 6]]
+    )
+    found = (Fraction(int(total), below), Fraction(int(first), parts), Fraction(int(second), parts))
+    near = all(abs(one - truth) < Fraction(1, 10**9) for one, truth in zip(found, (12, 5, 7), strict=True))
+    return near and found[0] == found[1] + found[2]
+
+
+def _quotient() -> bool:
+    """Noise of sigma = 5 above and of sigma = 2 below: |X - rY| exceeds the half-width at most once in twenty."""
+    some = Quotients(DiscreteGaussian(sigma=5), DiscreteGaussian(sigma=2), Fraction(3))
+    laws = _gaussian(5), _gaussian(2)
+    for r in (Fraction(0), Fraction(1, 2), Fraction(-2), Fraction(3)):
+        half = some.half_width(r)
+        missed = sum(p * q for (x, p), (y, q) in product(laws[0].items(), laws[1].items()) if abs(x - r * y) > half)
+        if missed > 0.05:
+            return False
+    return True
+
+
+def _crosses() -> bool:
+    """Without noise c F - a N is at most 0 at the lower edge of the bin that is found, and at least 0 at the upper."""
+    counts_of = CumulatedCounts((2, 4))
+    for counts in product(range(3), repeat=4):
+        for q in (Fraction(1, 4), Fraction(1, 2), Fraction(9, 10)):
+            ranks, _ = counts_of.ranks(counts_of.exact(list(counts)), q)
+            place = crossing(ranks)
+            below, upto = sum(counts[:place]), sum(counts[: place + 1])
+            if not below <= q * sum(counts) <= upto:
+                return False
+    return True
+
+
+def _lone_keys() -> bool:
+    """Two keys of one person, noise of sigma = 3, threshold 8: 1 - (1 - P(X >= 7))^2, rounded up in the sixth digit."""
+    chance = sum(p for x, p in _gaussian(3).items() if x >= 7)
+    truth = 1 - (1 - chance) ** 2
+    return truth * (1 - 1e-9) <= appears(Fraction(9), 8, 2) <= truth * (1 + 2e-5)
+
+
+def _months() -> bool:
+    """The formula of the page against the calendar of Python."""
+    for months in range(12 * 1600, 12 * 2400):
+        y, m = divmod(months, 12)
+        leap = y % 4 == 0 and (y % 100 != 0 or y % 400 == 0)
+        less = 0 if m < 2 else 1 if leap else 2
+        before = 365 * (y - 1) + (y - 1) // 4 - (y - 1) // 100 + (y - 1) // 400
+        if before + (367 * m + 5) // 12 - less + 1 != date(y, m + 1, 1).toordinal():
+            return False
+    return True

@@ -54,7 +54,11 @@ def allocated_claim(claim: Claim, batches: int) -> Claim | None:
     below = epoch if inner == ratios else None if inner is None else _Epoch(inner, batches)
     if below is None:
         return Claim(epoch.law)
-    return Claim(epoch.law, lower=Claim.laws(below.law_below), lower_alone=Claim.laws(below.law))
+    # Of outcomes that only one neighbour can produce the finite law below has none in one direction, so that their mass
+    # would be counted twice in compositions: there nothing is claimed to be attained.
+    finite = at_precision(BALL_BITS, lambda: below._infinite().is_zero() and below._infinite_back().is_zero())
+    lower = Claim.laws(below.law_below) if finite else ()
+    return Claim(epoch.law, lower=lower, lower_alone=Claim.laws(below.law))
 
 
 def _ratios(law: LossLaw, side: int) -> Ratios | None:
