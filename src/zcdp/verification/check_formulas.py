@@ -65,8 +65,7 @@ def examples(covered: set[str]) -> Iterator[Check]:
         if found and kind.theorem not in covered:
             [(m, _)] = Plan.parse(found[1]).parts
             assert isinstance(m, Mechanism)
-            bounded = m.pure_epsilon < inf  # else rho may be a limit, which no search over finitely many orders meets
-            holds = partial(_searched if m.is_tight and bounded else _between, m)
+            holds = partial(_searched if m.is_tight else _between, m)
             yield Check(kind.theorem, f"{m!r}: rho is the supremum over all orders, or bounds it", holds)
 
 

@@ -14,6 +14,7 @@ from zcdp.mechanisms import (
     L2,
     Allocation,
     Gaussian,
+    MixtureOfGaussians,
     PureDP,
     ReplacedSample,
     Subsampled,
@@ -47,6 +48,7 @@ def checks(*, deep: bool) -> Iterator[Check]:
         yield Check("sampling", f"{name}: with against without has the larger curve", partial(_directions, rate, sigma))
         yield Check("sampling", f"{name}: rho is that of the noise, in the limit", partial(_limit, rate, sigma))
     yield Check("random-allocation", "two batches of a binary response, by all outcomes", _allocated)
+    yield Check("gaussian-mixtures", "a person with two records, by the densities, in both directions", _mixture)
     yield Check("replaced-samples", "one use by the densities themselves", _replaced)
     yield Check("truncated-batches", "two records of which one is kept, by the densities", _truncated)
     yield Check("training", "noise z C on a sum that moves by C, or by 2 C", _trained)
@@ -201,6 +203,14 @@ def _allocated() -> bool:
         if not lower <= truth + 1e-12 or not truth - 1e-12 <= upper:
             return False
     return True
+
+
+def _mixture() -> bool:
+    """Two records at 1, each drawn with probability 1/2, beside noise of sigma = 1: neither, one or both."""
+    mixed, apart = [(0.25, 0.0), (0.5, 1.0), (0.25, 2.0)], [(1.0, 0.0)]
+    truth = max(_stick(mixed, apart, 0.5), _stick(apart, mixed, 0.5))
+    lower, upper = MixtureOfGaussians(sigma=1, rate="0.5", examples=2).delta_bounds(epsilon="0.5")
+    return lower <= truth + 1e-6 and truth - 1e-6 <= upper <= lower * 1.001
 
 
 def _replaced() -> bool:
