@@ -19,7 +19,7 @@ from tempfile import TemporaryDirectory
 from time import perf_counter, process_time
 
 import duckdb
-from peers import peer_python, run_peer
+from peers import SPARK, peer_python, run_peer
 from release import MAKE, ours, plan
 
 from zcdp.plans.plan_file import read_plan
@@ -61,39 +61,13 @@ for _ in range(2):
     taken.append((process_time() - used, perf_counter() - start))
 print(json.dumps([*min(taken), rows]))
 """
-TUMULT = """
-import json, os, sys, warnings
-from time import perf_counter
-[path, folder] = json.loads(sys.argv[1])
-os.environ["PYSPARK_PYTHON"] = sys.executable
-warnings.simplefilter("ignore")
-from pyspark.sql import SparkSession
-spark = (
-    SparkSession.builder.master("local[2]").config("spark.driver.memory", "6g").config("spark.ui.enabled", "false")
-    .config("spark.sql.shuffle.partitions", "4").config("spark.ui.showConsoleProgress", "false")
-    .config("spark.driver.bindAddress", "127.0.0.1").config("spark.driver.host", "127.0.0.1")
-    .config("spark.sql.warehouse.dir", folder + "/warehouse").getOrCreate()
-)
-spark.sparkContext.setLogLevel("ERROR")
+TUMULT = (
+    SPARK
+    + """
+path, _ = arguments
 from tmlt.analytics import AddRowsWithID, KeySet, MaxGroupsPerID, MaxRowsPerGroupPerID, QueryBuilder
 from tmlt.analytics import RhoZCDPBudget, Session
 keys = KeySet.from_dict({"cell": list(range(357))})
-
-def used():
-    "Processor time of this process and of all that it started, Java and its workers."
-    parents, times = {}, {}
-    for name in filter(str.isdecimal, os.listdir("/proc")):
-        try:
-            fields = open(f"/proc/{name}/stat").read().rsplit(")", 1)[1].split()
-        except OSError:
-            continue
-        parents[int(name)], times[int(name)] = int(fields[1]), sum(map(int, fields[11:15]))
-    total, ours = 0, [os.getpid()]
-    while ours:
-        one = ours.pop()
-        total += times.get(one, 0)
-        ours += [child for child, parent in parents.items() if parent == one]
-    return total / os.sysconf("SC_CLK_TCK")
 
 def tables(source):
     session = Session.from_dataframe(RhoZCDPBudget(1.0), "rows", source, protected_change=AddRowsWithID("person_id"))
@@ -110,6 +84,7 @@ start, before = perf_counter(), used()
 rows = len(tables(frame)[0])
 print(json.dumps([used() - before, perf_counter() - start, rows]))
 """
+)
 
 
 def least(run: Callable[[], object], times: int = 2) -> tuple[float, float]:

@@ -1,6 +1,7 @@
 """A made-up register for examples/office: one row a person and job, a Parquet file each quarter. No one in it exists.
 
-python register.py 500000 writes register-2026-Q1.parquet to register-2026-Q4.parquet, of about so many rows each.
+python register.py 500000 writes register-2026-Q1.parquet to register-2026-Q4.parquet, of about so many rows each; a
+second word is the folder that they go to.
 """
 
 from __future__ import annotations
@@ -62,4 +63,6 @@ def write(folder: Path, rows: int) -> None:
 
 
 if __name__ == "__main__":
-    write(Path(), int(sys.argv[1]) if len(sys.argv) > 1 else 500_000)
+    target = Path(sys.argv[2]) if len(sys.argv) > 2 else Path()
+    target.mkdir(exist_ok=True)
+    write(target, int(sys.argv[1]) if len(sys.argv) > 1 else 500_000)

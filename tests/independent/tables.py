@@ -75,11 +75,17 @@ def charge_of(text: str, sensitivity: tuple[Fraction, ...] | None = None) -> Cha
     if name == "ExponentialMechanism":
         return Charge("selection", given["epsilon"], ())
     if name == "DiscreteGaussian":
-        variance = given["sigma"] ** 2 if "sigma" in given else moves[0] ** 2 / (2 * given["rho"])
+        variance = given["sigma"] ** 2 if "sigma" in given else squares(moves) / (2 * given["rho"])
         return Charge("gaussian", variance, moves)
     assert name == "DiscreteLaplace"
     rate = 1 / given["scale"] if "scale" in given else given["epsilon"] / moves[0]
     return Charge("laplace", rate, moves)
+
+
+def squares(moves: tuple[Fraction, ...]) -> Fraction:
+    """The largest sum of squares of moves: as many of the largest size as their sum allows, and one of what is left."""
+    whole, rest = divmod(moves[0], moves[-1])
+    return whole * moves[-1] ** 2 + rest**2
 
 
 def size(domain: Any) -> int:

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import json
 from fractions import Fraction
+from math import exp
 from pathlib import Path
 
 import pytest
@@ -12,6 +14,7 @@ from zcdp.ledger import Ledger
 from zcdp.ledger.model import Cost
 from zcdp.ledger.spend_text import bare_rho, composed, cost_of, plan_of, priced, written
 from zcdp.ledger.terms import Terms
+from zcdp.mechanisms.revealing_event import Lone, revealing_event
 
 TENTH, NOISE = Laplace(epsilon="0.1"), Gaussian(sigma=20)
 RENYI = Terms("person", order=Fraction(9), epsilon=Fraction(4), delta=Fraction(1, 10**6))
@@ -79,3 +82,41 @@ def test_a_spend_on_the_record_costs_the_same_again() -> None:
 )
 def test_a_bare_rho_is_positive_and_alone(what: str, rho: Fraction | None) -> None:
     assert bare_rho(what) == rho
+
+
+KEYS = Lone(Fraction(400), 139, 3)
+"""Found keys of noise sigma = 20, published from 139 persons on, three of a person."""
+
+
+def test_the_delta_of_found_keys_is_computed_again_from_their_noise() -> None:
+    """From the noise and the threshold, by a sum of the tail, not from the delta that stands beside them."""
+    terms = Terms("person", neighbours="add-remove", epsilon=Fraction(1), delta=Fraction(1, 10**6))
+    what, cost = priced(terms, 3 * NOISE + revealing_event(KEYS), None)
+    weights = [exp(-(x**2) / 800) for x in range(4000)]
+    tail = sum(weights[138:]) / (2 * sum(weights) - 1)
+    assert float(cost.delta) == pytest.approx(1 - (1 - tail) ** 3, rel=1e-5)
+    assert cost_of(terms, what) == cost
+    data = json.loads(what)
+    assert data["keys"] == [["400", 139, 3]]
+    for changed in (["400", 130, 3], ["900", 139, 3], ["400", 139, 300]):
+        again = cost_of(terms, json.dumps({**data, "keys": [changed]}))
+        assert isinstance(again, Cost)
+        assert again.delta > 2 * cost.delta  # what was charged is less: `verify` says so
+    less = cost_of(terms, json.dumps({**data, "delta": "1/1000000000000000"}))
+    assert less == cost
+
+
+@pytest.mark.parametrize(
+    "keys", [[], [["400", 1, 3]], [["-1", 9, 3]], [["400", 9, 0]], [["400", 9.5, 1]], [["400", 9]], "ab", [["x", 9, 1]]]
+)
+def test_found_keys_in_other_words_are_not_read(keys: object) -> None:
+    terms = Terms("person", neighbours="add-remove", epsilon=Fraction(1), delta=Fraction(1, 10**6))
+    data = json.loads(priced(terms, NOISE + revealing_event(KEYS), None)[0])
+    assert "cannot read" in str(cost_of(terms, json.dumps({**data, "keys": keys})))
+
+
+def test_an_event_that_is_not_of_found_keys_is_taken_at_its_word() -> None:
+    terms = Terms("person", neighbours="add-remove", epsilon=Fraction(1), delta=Fraction(1, 10**6))
+    what, cost = priced(terms, NOISE + revealing_event(Fraction(1, 10**9)), None)
+    assert "keys" not in json.loads(what)
+    assert cost_of(terms, what) == cost

@@ -139,3 +139,14 @@ def test_no_table_is_written_over_another(names: tuple[str, ...]) -> None:
     tables = [Table(name, "", {"value": [n]}) for n, name in enumerate(names)]
     made = Release.from_bytes(packed(tables, "", {}, columns=told(*tables))).tables
     assert {name: made[name].columns["value"] for name in names} == {name: [n] for n, name in enumerate(names)}
+
+
+def test_a_figure_that_is_left_out_is_empty_and_a_null_and_an_empty_text_is_a_text() -> None:
+    some = Table("m", "noise", {"key": ["", "b"], "value": [None, 1 / 3], "sd": [None, None]})
+    known = {"key": Column("a key"), "value": Column("a", may_be_empty=True), "sd": Column("b", may_be_empty=True)}
+    made = Release.from_bytes(packed([some], "", FACTS, columns=[known]))
+    assert made.files["m.csv"].decode() == f"key,value,sd\n,,\nb,{1 / 3!r},\n"
+    assert made.tables["m"] == some
+    rows = pq.read_table(BytesIO(made.files["m.parquet"]))
+    assert rows.to_pydict() == some.columns
+    assert [str(kind) for kind in rows.schema.types] == ["string", "double", "double"]

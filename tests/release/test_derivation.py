@@ -15,7 +15,7 @@ from release.engines_table import connection
 
 from zcdp.errors import BadValue
 from zcdp.plans.plan_file import read_plan
-from zcdp.release.bounding import exact_table
+from zcdp.release.bounding import cells, exact_table
 from zcdp.release.expressions import source_of
 from zcdp.release.frame_engines import DuckDB, Polars, fold_text, narwhals
 from zcdp.tables.declaration import Declaration
@@ -253,3 +253,48 @@ def test_a_derived_column_with_the_name_of_a_column_of_the_data_is_refused(engin
     frame = people(3, 5).with_columns(age=pl.lit(3))
     with pytest.raises(BadValue, match="column 'age' is in the data, and the plan derives one"):
         computed(ENGINES[engine](frame, tmp_path), declared(tmp_path))
+
+
+def chain(depth: int, rule: str) -> Declaration:
+    """A plan by the last of a chain of columns, each of which uses the one before it several times."""
+    columns = "\n".join(f"c{n} = {rule.replace('last', f'c{n - 1}')}" for n in range(1, depth + 1))
+    text = (
+        f'[data]\nunit = "row"\n[derive]\n{columns}\n[domain]\n'
+        f'key = {{ column = "c{depth}", from = 0, to = 8, step = 1 }}\n'
+        f'[[query]]\nname = "a"\nmeasure = "count"\nby = ["key"]\nwhere = [["c{depth}", "<", 6]]\n'
+        'mechanism = "DiscreteGaussian(sigma=1)"\n'
+    )
+    tables = read_plan("plan.toml", text).tables
+    assert tables is not None
+    return tables
+
+
+RULES: dict[str, Any] = {
+    '{ first = [[["last", "<", 1], 1], [["last", "<", 2], 2], [["last", "<", 3], 3], [true, 0]] }': [1, 2, 3] + [0] * 9,
+    '{ difference = [9, "last"] }': list(range(9, -1, -1)),
+    '{ product = ["last", "last"] }': [0, 1] + [8] * 8,
+}
+"""Rules of a chain, each with what it gives for the whole numbers from 0 on; 8 stands for all that count nowhere."""
+
+
+@pytest.mark.parametrize("engine", ["polars", "duckdb", "pyarrow", "pandas"])
+def test_long_chains_of_columns_are_computed_and_counted(engine: str, tmp_path: Path) -> None:
+    frame = pl.DataFrame({"c0": [float(n % 7) for n in range(50)]})
+    data = frame.to_pandas() if engine == "pandas" else ENGINES[engine](frame, tmp_path)
+    for rule, gives in RULES.items():
+        tables = chain(24, rule)
+        with source_of(data, tables) as source:
+            found = exact_table(source, tables, tables.queries[0], 5).counts
+        values = frame["c0"].to_list()
+        for _ in range(24):
+            values = [gives[int(one)] for one in values]
+        assert found == [sum(one == key and key < 6 for one in values) for key in range(8)]
+
+
+def test_no_condition_is_moved_below_a_chain_of_columns() -> None:
+    """It would be written out anew wherever a column is used: exponentially many times."""
+    relation = connection().from_arrow(pl.DataFrame({"c0": [1.0, 2.0]}).to_arrow())
+    tables = chain(4, next(iter(RULES)))
+    with source_of(relation, tables) as source:
+        plan = cells(source, tables, tables.queries[0], 5).to_native().explain()
+    assert plan.lower().index("filter") < plan.index("zcdp_value_3"), plan

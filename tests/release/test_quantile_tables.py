@@ -94,7 +94,7 @@ def near_enough(runs: int) -> float:
 
 
 def test_the_error_of_ranks_is_about_the_truth() -> None:
-    assert near_enough(200) > 0.95 - 0.1  # once in 10^9 below
+    assert near_enough(1000) > 0.95 - 0.02  # three standard errors
 
 
 @pytest.mark.deep
@@ -210,7 +210,7 @@ def held(name: str, runs: int) -> list[float]:
 
 @pytest.mark.parametrize("name", DATA)
 def test_the_interval_of_a_quantile_holds_it(name: str) -> None:
-    assert min(held(name, 40)) > 0.95 - 0.1  # of a fixed seed
+    assert min(held(name, 400)) > 0.95 - 0.02  # of a fixed seed
 
 
 @pytest.mark.deep

@@ -12,8 +12,8 @@ from release import test_nested_lists as nested
 from release.adversary import cases
 from release.derived_by_hand import images
 from release.derived_by_hand import people as table_of_odd_values
+from release.test_derivation import RULES, chain, declared, differing
 from release.test_derivation import computed as derived
-from release.test_derivation import declared, differing
 from release.test_fairness import CELLS, PEOPLE, SHARED, assert_fair, counted, everybody
 from release.test_remove_each_person import moved_too_far, tables_of
 from release.test_same_integers import PLAN, by_hand, computed, people
@@ -22,6 +22,8 @@ from spark_session import pytestmark, spark
 from zcdp.plans.plan_file import read_plan
 from zcdp.release import frame_engines as engines
 from zcdp.release import release
+from zcdp.release.bounding import cells
+from zcdp.release.expressions import source_of
 
 __all__ = ["pytestmark", "spark"]
 
@@ -69,7 +71,7 @@ def test_a_lazy_frame_is_computed_once_for_each_table(spark: Any, monkeypatch: A
     monkeypatch.setattr(engines.Spark, "rows", lambda self, one: asked.append(1) or rows(self, one))
     made = release(plan, frame, ledger=None)
     assert [table.rows for table in made.tables.values()] == [table.rows for table in made.tables.values()]
-    assert len(asked) == len(made.tables) == 6
+    assert len(asked) == len(made.tables) == PLAN.count("[[query]]")
 
 
 def test_derived_columns_are_those_of_the_definition(spark: Any, tmp_path: Path) -> None:
@@ -82,3 +84,14 @@ def test_found_keys_are_counted_as_in_other_engines(spark: Any) -> None:
     frame = test_discovery.people(3, 200)
     assert test_discovery.counted(on(spark, frame), 1000) == test_discovery.counted(frame, 1000)
     assert max(test_discovery.counted(on(spark, frame), 1).values()) >= 1
+
+
+def test_no_condition_is_moved_below_a_chain_of_columns(spark: Any) -> None:
+    """It would be written out anew wherever a column is used: exponentially many times."""
+    frame, sizes = spark.createDataFrame([(1.0,), (2.0,)], "c0 double"), []
+    for depth in (2, 4):
+        tables = chain(depth, next(iter(RULES)))
+        with source_of(frame, tables) as source:
+            query = cells(source, tables, tables.queries[0], 5).to_native()._jdf.queryExecution()
+            sizes.append(len(query.optimizedPlan().toString()))
+    assert sizes[1] < 2.5 * sizes[0]

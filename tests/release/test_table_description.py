@@ -107,8 +107,16 @@ def read_by(metadata: dict[str, Any], text: str) -> list[dict[str, Any]]:
     columns = metadata["tableSchema"]["columns"]
     assert header == [one["titles"] for one in columns] == [unquote(one["name"]) for one in columns]
     assert metadata["null"] == []  # an empty text is one
-    kinds = [READ[one["datatype"]] for one in columns]
-    return [dict(zip(header, (kind(cell) for kind, cell in zip(kinds, row, strict=True)), strict=True)) for row in rows]
+
+    def value(cell: str, column: dict[str, Any]) -> Any:
+        if cell in column.get("null", metadata["null"]):
+            assert not column["required"]
+            return None
+        return READ[column["datatype"]](cell)
+
+    return [
+        {name: value(cell, column) for name, cell, column in zip(header, row, columns, strict=True)} for row in rows
+    ]
 
 
 def test_a_program_reads_every_table_by_its_description() -> None:

@@ -119,8 +119,9 @@ def test_where_none_is_below_zero_values_and_intervals_are_cut_there(
     table = published(monkeypatch, query + "non_negative = true\n", Exact(figures, figures), [[0, 1, -3, -60]])
     assert table.columns["value"] == [30, 3, 0, 0]
     assert table.columns["lower"] == [30 - h, 0, 0, 0]
-    assert table.columns["upper"] == [30 + h, 3 + h, h - 3, 0]
+    assert table.columns["upper"] == [30 + h, 3 + h, h, h]  # never "0 to 0": what the noise may hide at 0
     assert "cut at 0" in table.about
+    assert f"a value of 0 may be anything up to {h}" in table.about
 
 
 @pytest.mark.parametrize("sigma", [3, 2**51, 2**70])
@@ -252,6 +253,9 @@ def test_where_none_is_below_zero_no_end_is_and_each_interval_holds_its_figure(n
             # a truth of at least 0 that was within the interval before it was cut still is
             assert low <= max(one.columns["lower"][n], 0) + 1
             assert high >= max(one.columns["upper"][n], 0) - 1
+            # and no interval ends below what the noise may hide at 0, so that none is "0 to 0"
+            reach = (one.columns["upper"][n] - one.columns["lower"][n]) / 2
+            assert high >= reach - 1
 
 
 def test_exact_margins_are_sums_of_the_finest_cells_in_the_order_of_each_table() -> None:

@@ -116,6 +116,9 @@ def test_quantiles_and_selections_are_tables_too() -> None:
     ]
     open_ended = shown("o", quantile=[0.1, 0.5, 0.9], key=["a"] * 3, lower=[-inf, 5, -inf], upper=[10, inf, inf])
     assert [row[-1] for row in cells(part(page_of(open_ended), "tables"))[1:]] == ["up to 10", "5 or more", "anything"]
+    ends = {"lower": [-inf, -inf], "upper": [inf, 10.0]}
+    unknown = shown("u", measure="quantiles", key=["a", "b"], **{"from": [0, 5], "to": [5, 10]}, **ends)
+    assert cells(part(page_of(unknown), "tables"))[1:] == [["a", "not known", "anything"], ["b", "5 to 10", "up to 10"]]
     sums = {"sum": [34123.5], "sum_sd": [1200.0], "sum_lower": [31700.2], "sum_upper": [36500.1], "persons": [12]}
     assert cells(part(page_of(shown("s", key=["a"], measure="mean", value=[2.0], sd=[0.5], **sums)), "tables")) == [
         ["key", "value", "sd", "sum", "sum 95% interval", "persons"],
@@ -125,6 +128,20 @@ def test_quantiles_and_selections_are_tables_too() -> None:
     section = part(page_of(top), "tables")
     assert cells(section) == [["rank", "language", "count error"], ["1", "Danish", "68"], ["2", "Greek", "68"]]
     assert re.findall(r"<th scope=\"col\"(.*?)>", section) == [NUMBER, "", NUMBER]
+
+
+def test_a_figure_of_which_nothing_is_known_is_no_number() -> None:
+    figures = {"value": [None, 4.25], "sd": [None, 0.5], "lower": [0, 3.2], "upper": [10, 5.3], "persons": [-18, 60]}
+    section = part(page_of(shown("m", measure="mean", key=["a", "b"], **figures)), "tables")
+    assert cells(section) == [
+        ["key", "value", "95% interval", "persons"],
+        ["a", "not known", "0 to 10", "-18"],
+        ["b", "4.25", "3.20 to 5.30", "60"],
+    ]
+    assert re.findall(r"<th scope=\"col\"(.*?)>", section) == ["", NUMBER, NUMBER, NUMBER]
+    assert "Where nothing is known there is no value." in section
+    alone = part(page_of(shown("m", (), measure="mean", value=[None], sd=[None], lower=[0], upper=[10])), "tables")
+    assert "Valuenot known95% interval: 0 to 10" in read(alone)
 
 
 def test_a_table_of_one_figure_is_that_figure() -> None:

@@ -181,3 +181,18 @@ def test_the_keys_of_a_table_by_its_domains() -> None:
     assert keys[1].label({"age_from": "not stated", "age_to": "not stated"}) == "not stated"
     assert keys[2].label({"pay_from": 5000, "pay_to": 10000}) == "5,000 to 10,000"
     assert keys[3].label({"day_from": "2026-01-01", "day_to": "2026-02-01"}) == "2026-01-01 to 2026-02-01"
+
+
+def test_what_is_not_known_has_no_mark_and_interrupts_the_line() -> None:
+    ends = {"lower": [0.0, 1.0, 0.0, 2.0], "upper": [9.0, 3.0, 9.0, 4.0]}
+    dots = picture(table("mean", (REGION,), region=list("abcd"), value=[None, 2.0, None, 3.0], **ends), "p")
+    assert dots.count("<circle") == 2
+    assert dots.count(">not known<") == 2
+    spans = {"age_from": [0, 10, 20, 30], "age_to": [10, 20, 30, 40]}
+    steps = picture(table("mean", (AGE,), **spans, value=[1.0, None, 2.0, 3.0], **ends), "p")
+    assert steps.count('class="line"') == 2
+    assert steps.count('class="band"') == 1
+    bins = {"from": [0, 5], "to": [5, 10], "lower": [float("-inf"), 0.0], "upper": [float("inf"), 10.0]}
+    strips = picture(table("quantiles", (REGION,), region=["a", "b"], quantile=[0.5, 0.5], **bins), "p")
+    assert strips.count('class="best"') == 1
+    assert "A line without a block: nothing is known." in strips

@@ -92,20 +92,3 @@ def test_each_quantile_of_a_cell_is_published_and_counts() -> None:
     assert len(read_plan("plan.toml", text + MEDIANS.format('"age"', levels[:10])).entries) > 0
     with pytest.raises(PlanFileError, match="at most 1000000 cells together"):
         read_plan("plan.toml", text + MEDIANS.format('"age"', levels))
-
-
-def test_a_table_has_one_column_called_vintage() -> None:
-    text = '[data]\nunit = "row"\nvintage = "Q1"\n[domain]\nvintage = ["a"]\n' + COUNT.format("v").replace(
-        "age", "vintage"
-    )
-    with pytest.raises(PlanFileError, match="two columns of one name"):
-        read_plan("plan.toml", text)
-    assert read_plan("plan.toml", text.replace('vintage = "Q1"\n', "")).tables is not None
-    found = "vintage = { discover = true, mechanism = 'DiscreteGaussian(sigma=9)', delta = '1e-9', other = 'x' }"
-    found = text.replace('vintage = ["a"]', found)
-    with pytest.raises(PlanFileError, match="two columns of one name"):
-        read_plan("plan.toml", found)
-    renamed = found.replace("vintage = {", "word = {").replace('["vintage"]', '["word"]')
-    assert read_plan("plan.toml", renamed).tables is not None  # keys that are not known yet have no columns
-    unused = text.replace('by = ["vintage"]\n', "")
-    assert read_plan("plan.toml", unused).tables is not None

@@ -63,6 +63,31 @@ def test_the_threshold_is_the_least_that_keeps_delta(sigma: int, delta: str, key
     assert tail(sigma, least - 1, keys) > mpf(most.numerator) / most.denominator * (1 - mpf("1e-5"))
 
 
+@pytest.mark.parametrize(("sigma", "delta"), [("0.1", "1e-9"), ("0.001", "1e-300"), ("0.5", "0.4"), ("20", "1e-300")])
+def test_the_smallest_noise_and_delta_have_a_threshold(sigma: str, delta: str) -> None:
+    """Two persons at least: one alone would be published in more than half of all cases."""
+    least = threshold(Fraction(sigma) ** 2, Fraction(delta), 1)
+    assert 2 <= least <= 2 + 38 * float(sigma)
+    with mp.workdps(700):
+        weight = [mp.exp(-mpf(x * x) / (2 * mpf(sigma) ** 2)) for x in range(2000)]
+        true = mp.fsum(weight[least - 1 :]) / (1 + 2 * mp.fsum(weight[1:]))
+        found = appears(Fraction(sigma) ** 2, least, 1)
+        assert true <= mpf(found.numerator) / found.denominator <= mpf(delta)
+    assert len(plan(mechanism=f"DiscreteGaussian(sigma={sigma})", delta=delta).entries) == 3
+
+
+@pytest.mark.parametrize(("sigma", "delta"), [(5000, "1e-9"), (10**6, "1e-9"), (10**6, "1e-100"), (10**12, "0.4")])
+def test_wide_noise_has_a_threshold_by_integrals(sigma: int, delta: str) -> None:
+    """The tail of a density between sums of its steps: above the true one by a tenth at most, and never below."""
+    least = threshold(Fraction(sigma**2), Fraction(delta), 1)
+    found = appears(Fraction(sigma**2), least, 1)
+    with mp.workdps(150):
+        reach = [mpf(least - 1 + shift) / sigma / mp.sqrt(2) for shift in (-1, 0)]
+        most, lowest = (mp.erfc(one) / 2 for one in reach)  # integrals around the sum
+        assert lowest <= mpf(found.numerator) / found.denominator <= most * mpf("1.1")
+    assert found <= Fraction(delta)
+
+
 def test_the_entries_are_the_noise_and_the_event() -> None:
     noise, event, _ = plan().entries
     assert (noise.name, noise.count, noise.text) == ("keys of employer", 3, "DiscreteGaussian(sigma=20)")
@@ -93,7 +118,9 @@ WRONG: dict[str, tuple[dict[str, Any], str]] = {
     "no noise of this kind": ({"mechanism": "DiscreteLaplace(scale=2)"}, "is DiscreteGaussian"),
     "open": ({"mechanism": "DiscreteGaussian(sigma=?)"}, "is DiscreteGaussian"),
     "typed sensitivity": ({"mechanism": "DiscreteGaussian(sigma=2, sensitivity=3)"}, "sensitivity is not typed in"),
-    "no delta": ({"delta": "0"}, "must lie between 0 and 1/2"),
+    "no delta": ({"delta": "0"}, "delta \\(0\\) must be at least 1e-300, and below 1/2"),
+    "a delta below doubles": ({"delta": "1e-400"}, "delta \\(1e-400\\) must be at least 1e-300"),
+    "a delta that says nothing": ({"delta": "0.5"}, "delta \\(0.5\\) must be at least 1e-300, and below 1/2"),
     "typed threshold": ({"more": "threshold = 5"}, "has no such field"),
     "a row has one key": ({"unit": "row"}, "an integer from 1 to 1"),
     "another kind": ({"more": 'kind = "number"'}, "kind must be text or integer"),

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+import re
 from datetime import date, timedelta
 from fractions import Fraction
 from pathlib import Path
@@ -97,14 +98,14 @@ WRONG: list[tuple[Any, str]] = [
     ({"from": 5, "to": 4, "step": 1}, "from must be below to"),
     ({"from": 0, "to": MOST + 1, "bins": 2}, "both below 2\\^53"),
     ({"from": -MOST - 1, "to": 0, "bins": 2}, "both below 2\\^53"),
-    ({"from": 0, "to": 4, "step": 0}, "step must be positive"),
-    ({"from": 0, "to": 4, "step": -1}, "step must be positive"),
-    ({"from": 0, "to": 4, "step": 1.5}, "whole number of steps"),
+    ({"from": 0, "to": 4, "step": 0}, "must be positive"),
+    ({"from": 0, "to": 4, "step": -1}, "must be positive"),
+    ({"from": 0, "to": 4, "step": 1.5}, "a whole number of times"),
     ({"from": 0, "to": 4, "bins": 0}, "integer from 1"),
     ({"from": 0, "to": 4, "bins": 500_001}, "integer from 1 to 500000"),
     ({"from": 0, "to": 500_001, "step": 1}, "at most 500000 bins"),
-    ({"from": 0, "to": 2**31, "bins": 1}, "short digits"),
-    ({"from": 0, "to": f"1/{2**31}", "bins": 1}, "short digits"),
+    ({"from": 0, "to": 2**31, "bins": 1}, "at most nine digits above and below"),
+    ({"from": 0, "to": f"1/{2**31}", "bins": 1}, "at most nine digits above and below"),
     ({"from": 0, "to": 4, "step": 1, "clip": 1}, "clip must be true or false"),
     ({"from": 0, "to": 4, "step": 1, "clip": "no"}, "clip must be true or false"),
     ({"from": 0, "to": 4, "step": 1, "other": 3}, "must be text in quotes"),
@@ -155,6 +156,32 @@ def test_an_odd_file_is_refused(content: bytes, said: str, tmp_path: Path) -> No
         read_domain("a", {"file": "none.txt", "sha256": "00"}, tmp_path)
     with pytest.raises(DeclarationError, match="none was given"):
         read_domain("a", {"file": "keys.txt"}, tmp_path)
+
+
+def test_a_file_that_is_too_large_is_not_told_a_digest_of_its_beginning(tmp_path: Path) -> None:
+    (tmp_path / "keys.txt").write_bytes(b"a\n" * 5_000_001)
+    with pytest.raises(DeclarationError, match=r"the file must have at most 10 MB$"):
+        read_domain("a", {"file": "keys.txt"}, tmp_path)
+
+
+@pytest.mark.parametrize(
+    ("data", "said"),
+    [
+        (
+            {"from": 0, "to": 100, "step": 7},
+            "step (7) must go a whole number of times into to - from, 100: it goes 14 ",
+        ),
+        (
+            {"from": 0, "to": 1, "step": "0.3"},
+            "step (0.3) must go a whole number of times into to - from, 1: it goes 3 ",
+        ),
+        ({"from": 0, "to": 1, "step": -1}, "step (-1) must be positive"),
+        ({"from": 0, "to": 600_000, "step": 1}, "at most 500000 bins, not 600000"),
+    ],
+)
+def test_a_step_that_does_not_fit_is_said_in_numbers(data: dict[str, Any], said: str) -> None:
+    with pytest.raises(DeclarationError, match=re.escape(said)):
+        read_domain("a", data, None)
 
 
 # Domains of the calendar: their intervals by walking from day to day, and what is refused.

@@ -191,8 +191,23 @@ def test_at_most_eight_lists_within_each_other() -> None:
     for n in range(1, 9):
         chain[f"k{n}"] = {"values": [[str(n), str(n - 1)]], "within": f"k{n - 1}"}
     assert len(read_all({name: one for name, one in chain.items() if name != "k8"}, None)) == 8
+    # from the coarsest on, from the finest on, and however many there are
     with pytest.raises(DeclarationError, match="within more than 7 lists"):
         read_all(chain, None)
+    for n in range(9, 2000):
+        chain[f"k{n}"] = {"values": [[str(n), str(n - 1)]], "within": f"k{n - 1}"}
+    with pytest.raises(DeclarationError, match="k1999: is within more than 7 lists"):
+        read_all(dict(reversed(chain.items())), None)
+
+
+@pytest.mark.parametrize("parent", ["--1", "9" * 5000, "\u0661", "1_0", " 1"])
+def test_a_parent_that_is_no_integer_is_no_key_of_a_list_of_integers(parent: str, tmp_path: Path) -> None:
+    content = f"a,1\nb,{parent}\n".encode()
+    (tmp_path / "towns.csv").write_bytes(content)
+    told = {"file": "towns.csv", "sha256": hashlib.sha256(content).hexdigest(), "within": "region"}
+    with pytest.raises(DeclarationError, match=r"'b' is within .*, which is no key of 'region'") as caught:
+        read_all({"region": {"values": [1, 2]}, "town": told}, tmp_path)
+    assert len(str(caught.value)) < 150
 
 
 def test_whether_every_row_has_a_key() -> None:

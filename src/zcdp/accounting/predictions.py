@@ -8,17 +8,19 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
-from math import floor, sqrt
-from statistics import NormalDist
+from math import floor
 from typing import Any
 
 from zcdp.accounting.quotient_accuracy import HALF_LEVEL, mean_quotients, ratio_quotients, square_quotients
 from zcdp.accounting.rank_accuracy import rank_errors, selected_rank_errors
+from zcdp.mechanisms import DiscreteGaussian
+from zcdp.mechanisms.noise.noise_sums import NoiseSum
+from zcdp.numeric.balls import NotCertified
 from zcdp.plans.plan_file import Entry, PlanFile
 from zcdp.tables.cumulated_counts import group_sizes
 from zcdp.tables.table_query import Statistic, TableQuery
 
-__all__ = ["Prediction", "predictions"]
+__all__ = ["Prediction", "first_counts", "predictions"]
 
 GUESSES = (100, 1000, 10_000)
 """Numbers of persons of a cell that accuracies are told for, where the plan does not say what to expect."""
@@ -39,6 +41,25 @@ class Prediction:
     """The same for means in the middle between the centre and an end of the clip, or values in the middle of it."""
     note: str | None = None
     """Advice, where another query would tell more for the same rho."""
+
+    def words(self, number: Callable[[float, int], str]) -> str:
+        """What is predicted, in words; `number` writes a number to so many digits, rounded up.
+
+        >>> Prediction("rank", 1000, 0.0213).words(lambda value, digits: f"{value:.{digits}g}")
+        'the rank of a quantile within 2.13% of all'
+        """
+        typical = number(self.typical, 4) if self.typical is not None else ""
+        share = number(100 * self.half_width, 3) + "%"
+        return WITHIN[self.what].format(half=number(self.half_width, 4), typical=typical, share=share)
+
+
+WITHIN = {
+    "mean": "mean within {half} ({typical} nearer to the middle of the clip)",
+    "ratio": "ratio within {half}, for values in the middle of both clips",
+    "variance": "variance within {half}, for values spread evenly over the clip",
+    "rank": "the rank of a quantile within {share} of all",
+    "count": "a selected key falls behind the best by at most {half}",
+}
 
 
 def predictions(plan: PlanFile) -> dict[str, tuple[Prediction, ...]]:
@@ -132,18 +153,49 @@ def _tops(query: TableQuery, laws: Sequence[Any], statistics: Sequence[Statistic
     keys, distance = query.of.size, statistics[0].distance
     level = 1 - (1 - LEVEL) / query.k
     reach = float(laws[0].falls_behind(keys, sensitivity=distance, level=level))
-    note = None
-    if keys > 1:
-        # all counts with noise for the same rho, one cell a person: by how much a key that seems larger may be smaller
-        rho = float(laws[0].rho) * query.k
-        apart = float(distance) * sqrt(1 / rho) * NormalDist().inv_cdf(1 - 0.05 / (keys - 1))
-        cells = floor((reach / apart) ** 2)
-        if cells >= 1:
-            note = (
-                f"for the same rho all counts (measure count by {query.of.name}, max_cells up to {cells}) tell the "
-                f"largest about as well or better: within {apart:.3g} for max_cells = 1"
-            )
-    yield Prediction("count", None, reach, note=note)
+    yield Prediction(
+        "count", None, reach, note=_counts_instead(query, Fraction(laws[0].rho) * query.k, distance, reach)
+    )
+
+
+def _counts_instead(query: TableQuery, rho: Fraction, distance: Fraction, reach: float) -> str | None:
+    """Advice to publish all counts, if at this rho the first k of them fall behind by no more than selected keys."""
+    assert query.of is not None
+    keys = query.of.size
+    if keys < 2:
+        return None
+
+    def apart(cells: int) -> float:
+        return first_counts(keys, query.k, DiscreteGaussian(rho=rho / cells, sensitivity=distance))
+
+    try:
+        alone = apart(1)
+        cells = max(floor((reach / alone) ** 2), 1)  # about: noise grows with the square root of the cells of a person
+        while cells and apart(cells) > reach:
+            cells -= 1
+    except NotCertified:  # too wide for its sums
+        return None
+    if not cells:
+        return None
+    return (
+        f"for the same rho all counts by {query.of.name}, DiscreteGaussian noise and max_cells up to {cells}, tell the "
+        f"largest as well or better: at 95% none of the first {query.k} falls behind one that is left by more than "
+        f"{alone:.4g} for max_cells = 1"
+    )
+
+
+def first_counts(keys: int, k: int, noise: DiscreteGaussian) -> float:
+    """By how much one of the k largest noisy counts may fall behind one that is left, at 95%.
+
+    For that a key must seem larger than one of the k largest by as much; such pairs are k keys - k(k+1)/2, and the
+    difference of two noises has a known law. Theorem: docs/theorems/top-k.md.
+
+    >>> first_counts(10, 5, DiscreteGaussian(sigma=20)) < 100
+    True
+    """
+    pairs = k * keys - k * (k + 1) // 2
+    level = 1 - 2 * (1 - LEVEL) / pairs  # in both directions, of which one counts
+    return float(NoiseSum(((noise, Fraction(1), 2),)).accuracy(level).half_width)
 
 
 MAKERS: dict[str, Callable[[TableQuery, Sequence[Any], Sequence[Statistic]], Iterator[Prediction]]] = {

@@ -15,6 +15,7 @@ from zcdp.errors import BadValue
 from zcdp.ledger.chain import Entry
 from zcdp.ledger.store import MOST_LEVELS, AccountClosed, BudgetExceeded, LedgerError, Row
 from zcdp.ledger.terms import Terms
+from zcdp.text.notebook import shown
 
 __all__ = [
     "Account",
@@ -82,19 +83,8 @@ class Account:
         return "rho" if order is None else f"Renyi divergence of order {float(order):g}"
 
     def _repr_html_(self) -> str:
-        """The account as a table of a notebook."""
-        from html import escape
-
-        rows = {"budget": self.budget, "spent": self.spent, "reserved": self.reserved, "remaining": self.remaining}
-        if self.delta_budget:
-            rows |= {"delta": self.delta_budget, "delta remaining": self.delta_remaining}
-        words = {"unit": self.terms.unit, "neighbours": self.terms.neighbours, "counts": self.currency}
-        words |= {"under": " under ".join(self.above)} if self.above else {}
-        words |= {f"{self.terms.every} ({self.terms.zone})": self.period} if self.terms.every else {}
-        words |= {"state": "closed"} if self.closed else {}
-        said = {**words, **{name: f"{float(value):.6g}" for name, value in rows.items()}}
-        cells = "".join(f"<tr><th>{escape(name)}</th><td>{escape(text)}</td></tr>" for name, text in said.items())
-        return f"<table><caption>{escape(self.name)}</caption>{cells}</table>"
+        """What a notebook shows: whom it protects, and what is left, rounded to the safe side."""
+        return shown(self)
 
 
 @dataclass(frozen=True)

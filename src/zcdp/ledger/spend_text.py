@@ -6,7 +6,7 @@ import json
 from collections.abc import Iterable
 from fractions import Fraction
 from functools import lru_cache
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from zcdp.accounting import Plan
 from zcdp.accounting.filter import charge
@@ -14,11 +14,12 @@ from zcdp.errors import BadType, BadValue
 from zcdp.ledger.model import Cost
 from zcdp.ledger.store import LONGEST_PLAN
 from zcdp.ledger.terms import Terms
-from zcdp.mechanisms.revealing_event import without_events
+from zcdp.mechanisms.revealing_event import Lone, lone_keys, without_events
 from zcdp.numeric.exact import Value, positive_rational, probability
 from zcdp.numeric.parameter_domains import unlimited
 from zcdp.plans.plan_file import PlanFile
 from zcdp.privacy.curve import Curve
+from zcdp.tables.discovered_keys import MOST_CELLS
 
 __all__ = ["bare_rho", "composed", "cost_of", "plan_of", "priced", "reason_of", "said", "written"]
 
@@ -39,7 +40,7 @@ def priced(terms: Terms, mechanism: Curve | None, rho: Value | None, delta: Valu
     if (mechanism is None) == (rho is None):
         raise BadType("give a mechanism, or rho")
     mass = Fraction(0) if delta is None else charge(probability(delta, "delta"))
-    more = {"delta": str(mass)} if mass else {}
+    more: dict[str, Any] = {"delta": str(mass)} if mass else {}
     if rho is not None:
         if terms.order is not None:
             raise BadValue("this account counts a Renyi divergence: give the mechanism, a bare rho does not tell it")
@@ -53,7 +54,10 @@ def priced(terms: Terms, mechanism: Curve | None, rho: Value | None, delta: Valu
     if event:  # what is told but for the event is what is written down, with its delta
         terms.check_neighbours(mechanism)
         mass = charge(event + (Fraction(0) if delta is None else probability(delta, "delta")))
+        lone = lone_keys(mechanism) if delta is None else None
         mechanism, more = finite, {"delta": str(mass)}
+        if lone:  # what the delta follows from, so that whoever verifies the ledger computes it again
+            more |= {"keys": [[str(one.variance), one.least, one.keys] for one in lone]}
     text = written(mechanism)
     return json.dumps({**more, "plan": text}) if mass else text, Cost(terms.cost(mechanism), mass)
 
@@ -64,6 +68,8 @@ class Said(NamedTuple):
     plan: Plan | None
     rho: Fraction | None
     delta: Fraction
+    keys: tuple[Lone, ...] = ()
+    """Where the delta is that of found keys: what it follows from."""
 
 
 @lru_cache(4096)  # the same few plans are read many times
@@ -72,20 +78,36 @@ def said(what: str) -> Said | None:
     """Read what `priced` wrote; None for any other text.
 
     >>> said('{"delta": "1/1000", "rho": "1/10"}')
-    Said(plan=None, rho=Fraction(1, 10), delta=Fraction(1, 1000))
+    Said(plan=None, rho=Fraction(1, 10), delta=Fraction(1, 1000), keys=())
     """
     try:
         if not what.startswith("{"):
             return Said(Plan.from_json(what), None, Fraction(0))
         data = json.loads(what)
-        if json.dumps(data) != what or set(data) - {"delta", "rho", "plan"} or ("rho" in data) == ("plan" in data):
+        if (
+            json.dumps(data) != what
+            or set(data) - {"delta", "keys", "rho", "plan"}
+            or ("rho" in data) == ("plan" in data)
+        ):
             return None
         delta, rho = Fraction(data.get("delta", "0")), Fraction(data.get("rho", "1"))
         if not 0 <= delta < 1 or ("delta" in data) != (delta > 0) or rho <= 0 or ("plan" in data and not delta):
             return None
-        return Said(Plan.from_json(data["plan"]) if "plan" in data else None, rho if "rho" in data else None, delta)
+        keys = _keys(data["keys"]) if "keys" in data else ()
+        if keys is None or (keys and ("plan" not in data)):
+            return None
+        plan = Plan.from_json(data["plan"]) if "plan" in data else None
+        return Said(plan, rho if "rho" in data else None, delta, keys)
     except (ValueError, TypeError, AttributeError, ArithmeticError, RecursionError):
         return None
+
+
+def _keys(data: Any) -> tuple[Lone, ...] | None:
+    """The found keys of a stored spend; None if they are not written as `priced` writes them."""
+    found = tuple(Lone(Fraction(variance), least, keys) for variance, least, keys in data)
+    whole = all(type(one.least) is int and type(one.keys) is int for one in found)
+    fine = whole and all(one.variance > 0 and one.least >= 2 and 1 <= one.keys <= MOST_CELLS for one in found)
+    return found if found and fine else None
 
 
 def bare_rho(what: str) -> Fraction | None:
@@ -118,7 +140,8 @@ def cost_of(terms: Terms, what: str) -> Cost | str:
     if (wrong := terms.strange(found.plan)) is not None:
         return wrong[0]
     try:
-        return Cost(terms.cost(found.plan), found.delta)
+        delta = charge(sum((one.delta for one in found.keys), Fraction(0))) if found.keys else Fraction(0)
+        return Cost(terms.cost(found.plan), max(delta, found.delta))
     except (ValueError, ArithmeticError):
         return "has a plan that this zcdp cannot price"
 

@@ -119,6 +119,8 @@ class Terms:
         mine = f"and the account is for {self.neighbours} neighbours"
         for part, _ in curve.parts:
             local = getattr(part, "local", False)
+            if note := getattr(part, "note", ""):
+                return f"{part!r}: {note}, {mine}", "give its cost as rho, if the account's neighbours are joined by it"
             if part.relation not in (agreed, Relation.EITHER):
                 right = "add-remove" if part.relation is Relation.ADD_REMOVE else "local" if local else "replace"
                 what = f"{part!r} is stated for {right} neighbours, {mine}"

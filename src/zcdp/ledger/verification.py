@@ -258,7 +258,7 @@ class Replay:
                 charged = f"was charged {float(cost.size):.6g}"
                 raise LedgerError(f"{charged}, less than what its plan costs ({float(least.size):.6g})")
             if cost.delta < least.delta:
-                raise LedgerError("was charged less delta than it states")
+                raise LedgerError("was charged less delta than it states, or than its found keys cost")
 
 
 # Verification compares the chain with itself, the stored totals with the chain, and sealed bytes with their digests.

@@ -42,6 +42,14 @@ class Release:
         """Whether an earlier call had sealed this key: then nothing was read and nothing was spent."""
         return bool(self.sealed_at)
 
+    def _repr_html_(self) -> str:
+        """What a notebook shows: the tables with their numbers of rows."""
+        from zcdp.report.notebook import table_html
+
+        tables = self.tables
+        rows: dict[str, list[Any]] = {"table": list(tables), "rows": [len(one.rows) for one in tables.values()]}
+        return table_html("a repeated release" if self.repeated else "a release", rows)
+
     @classmethod
     def from_bytes(cls, data: bytes) -> Release:
         """The release in the bytes of an archive, as `packed` makes them."""
@@ -110,7 +118,8 @@ def packed(
         files[f"{name}.csv-metadata.json"] = csv_on_the_web(table, f"{name}.csv", known, facts).encode()
         types = {name: "DATE" if one.is_date else _sql_type(table, name) for name, one in known.items()}
         about = {"title": table.name, "about": table.about, "vintage": facts.get("vintage") or ""}
-        files[f"{name}.parquet"] = parquet(text, types, about)
+        empty = [name for name, one in known.items() if one.may_be_empty]
+        files[f"{name}.parquet"] = parquet(text, types, about, empty)
         said = {"csv": f"{name}.csv", "parquet": f"{name}.parquet", "columns": table.kinds()}
         listed.append({"name": table.name, "about": table.about, **said})
     files[REPORT] = report.encode()
@@ -141,20 +150,24 @@ def file_names(names: Sequence[str]) -> list[str]:
     return made
 
 
-def parquet(text: str, types: Mapping[str, str], about: Mapping[str, str]) -> bytes:
+def parquet(text: str, types: Mapping[str, str], about: Mapping[str, str], empty: Sequence[str] = ()) -> bytes:
     """A table in CSV converted to the bytes of a Parquet file: one row a cell, columns of these SQL types.
 
-    `about` stands in the file's own metadata.
+    `about` stands in the file's own metadata. Cells that are empty are texts, and nulls in the columns of `empty`.
     """
     import duckdb
 
     with TemporaryDirectory(prefix="zcdp-") as folder, duckdb.connect() as connection:
         source, target = Path(folder) / "a.csv", Path(folder) / "a.parquet"
         source.write_text(text, encoding="utf-8")
-        columns = ", ".join(f"{literal(name)}: '{kind}'" for name, kind in types.items())
+        read = {name: "VARCHAR" if name in empty else kind for name, kind in types.items()}
+        columns = ", ".join(f"{literal(name)}: '{kind}'" for name, kind in read.items())
         reading = f"read_csv({literal(just(source))}, header=true, auto_detect=false, delim=',', quote='\"', "
         reading += f"escape='\"', nullstr='zcdp has no nulls', columns={{{columns}}})"
-        names = ", ".join(map(quoted, types))
+        names = ", ".join(
+            f"CAST(NULLIF({quoted(name)}, '') AS {kind}) AS {quoted(name)}" if name in empty else quoted(name)
+            for name, kind in types.items()
+        )
         notes = ", ".join(f"{name}: {literal(said)}" for name, said in about.items() if said)
         form = f"FORMAT parquet, KV_METADATA {{{notes}}}" if notes else "FORMAT parquet"
         connection.execute(f"COPY (SELECT {names} FROM {reading}) TO {literal(str(target))} ({form})")

@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 from math import prod
 from typing import Any
 
-from zcdp.release.expressions import Source, amount, between, condition, every, interval, key, listed, quotient
+from zcdp.release.expressions import Source, amount, between, condition, interval, key, listed, quotient
 from zcdp.release.frame_engines import narwhals
 from zcdp.tables.clipped_sums import LIMB, Amount
 from zcdp.tables.declaration import Declaration
@@ -81,7 +81,7 @@ def _rows(source: Source, person: str | None, query: TableQuery) -> Any:
         there, columns[_nth(AMOUNT, n)] = amount(source, one, *ends)
         conditions.append(there)
     if conditions:
-        frame = frame.filter(every(conditions))
+        frame = source.filtered(frame, conditions)
     if cell is None and len(columns) == 1:  # some engines return a single row if only a constant is selected
         return frame.with_columns(**columns).select(CELL)
     return frame.select(**columns)
@@ -220,7 +220,7 @@ def key_counts(source: Source, person: str | None, domain: Discovered, salt: int
     if person is not None:
         named, columns[PERSON] = source.column(person, "person")
         there = there & named
-    pairs = source.frame.filter(there).select(**columns)
+    pairs = source.filtered(source.frame, [there]).select(**columns)
     if person is not None:
         pairs = pairs.group_by(PERSON, KEY).agg(nw.len().alias(ROWS)).select(PERSON, KEY)
         pairs = source.engine.keep(pairs, [PERSON], KEY, domain.max_cells, salt)

@@ -102,6 +102,11 @@ class Source:
             frame = with_derived(self, frame, self._derived[column], self._uses[column, kind])
         return frame
 
+    def filtered(self, frame: Any, conditions: list[Any]) -> Any:
+        """The rows of a frame of these columns that fulfil all conditions."""
+        chained = any(one in self._derived for name, _ in self._made for one, _ in self._derived[name].rule.inputs)
+        return (self.engine.filtered if chained else _filtered)(frame, every(conditions))
+
     def _form(self, types: Mapping[str, Any], column: str, kind: str) -> str:
         """The form of a column, from its type alone; a column that cannot be read as this kind of value is refused."""
         if column not in types:
@@ -178,7 +183,7 @@ def source_of(data: Any, declaration: Declaration) -> Iterator[Source]:
             typed = str(data).lower().removesuffix(".gz").endswith(".csv")
             if typed:
                 _refuse_shadows(declaration.derived, relation.names)
-            yield Source(DuckDB(), relation, declaration, asked, typed=typed)
+            yield Source(DuckDB(ours=True), relation, declaration, asked, typed=typed)
         return
     engine, native = engine_of(data)
     yield Source(engine, native, declaration, asked)
@@ -186,6 +191,10 @@ def source_of(data: Any, declaration: Declaration) -> Iterator[Source]:
 
 # A plan's conditions, keys and amounts as narwhals expressions, each defined for every value of every row: an engine
 # may evaluate an expression even for rows that a filter drops, so that none may fail.
+
+
+def _filtered(frame: Any, condition: Any) -> Any:
+    return frame.filter(condition)
 
 
 def every(conditions: list[Any]) -> Any:

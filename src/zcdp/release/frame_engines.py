@@ -53,7 +53,7 @@ NO_STATISTICS = "statistics_propagation,filter_pushdown"
 They rely on statistics of a file, which ignore NaN and are whatever its writer wrote; whether a row counts must be
 computed from the row. Relations on a user's connection are read in a way that is safe with these optimizers too.
 """
-PLACE, HASH = "zcdp_place", "zcdp_hash"
+PLACE, HASH, KEPT = "zcdp_place", "zcdp_hash", "zcdp_kept"
 BLANKS = " \t\n\r\u00a0\u2007\u202f\u3000"
 """What `trim` takes away at both ends of a text."""
 ONE_LETTER = {"\u0130": "i", "\u03a3": "\u03c3", "\u03c2": "\u03c3"}
@@ -156,6 +156,16 @@ class Engine(ABC):
     def rows(self, frame: Any) -> list[tuple[Any, ...]]:
         """All rows of the frame, which is computed once."""
 
+    def filtered(self, frame: Any, condition: Any) -> Any:
+        """The rows that fulfil a condition on columns that were computed one from another, in time linear in them.
+
+        An optimizer that moves a condition below the projections that make its columns writes out each of them wherever
+        it is used, so that a chain in which every column uses the last one twice becomes exponentially long. No
+        condition is moved below a projection that makes it of what differs from call to call: here such a condition
+        is added that always holds.
+        """
+        return frame.filter(condition)
+
     def types(self, native: Any, columns: Sequence[str]) -> dict[str, Any]:  # noqa: ARG002 - for pandas alone
         """The narwhals types of columns; "object" for a pandas column of objects, whose content is not looked at."""
         return dict(narwhals().from_native(native).lazy().collect_schema())
@@ -166,8 +176,8 @@ class DuckDB(Engine):
 
     name = "duckdb"
 
-    def __init__(self, connection: Any = None) -> None:
-        self.connection = connection
+    def __init__(self, connection: Any = None, *, ours: bool = False) -> None:
+        self.connection, self.ours = connection, ours
 
     def read(self, native: Any, uses: Sequence[Use]) -> Any:
         return read_duckdb(native, uses)
@@ -214,6 +224,12 @@ class DuckDB(Engine):
         return narwhals().from_native(
             frame.to_native().project(f"*, row_number() OVER (PARTITION BY {groups}) AS {quoted(name)}")
         )
+
+    def filtered(self, frame: Any, condition: Any) -> Any:
+        if self.ours:  # on a connection of ours no condition is moved
+            return frame.filter(condition)
+        native = frame.with_columns(condition.alias(KEPT)).to_native()
+        return narwhals().from_native(native.project(f"* REPLACE ({KEPT} AND random() >= 0 AS {KEPT})").filter(KEPT))
 
     def rows(self, frame: Any) -> list[tuple[Any, ...]]:
         return list(frame.to_native().fetchall())
@@ -381,6 +397,12 @@ class Spark(Engine):
         place = functions.row_number().over(window.partitionBy(*within).orderBy(functions.lit(1)))
         return narwhals().from_native(frame.to_native().withColumn(name, place))
 
+    def filtered(self, frame: Any, condition: Any) -> Any:
+        functions = import_module("pyspark.sql.functions")
+        native = frame.with_columns(condition.alias(KEPT)).to_native()
+        kept = functions.col(KEPT) & (functions.spark_partition_id() >= 0)
+        return narwhals().from_native(native.withColumn(KEPT, kept).where(functions.col(KEPT)))
+
     def rows(self, frame: Any) -> list[tuple[Any, ...]]:
         return [tuple(row) for row in frame.to_native().collect()]
 
@@ -398,7 +420,7 @@ def engine_of(native: Any) -> tuple[Engine, Any]:
     if kind == "pyarrow":
         tested(import_module("pyarrow"), "pyarrow")
         connection = connected()
-        return DuckDB(connection), connection.from_arrow(native)
+        return DuckDB(connection, ours=True), connection.from_arrow(native)
     if kind not in ENGINES:
         raise BadType(f"data must be a path or a frame of pandas, Polars, DuckDB, PySpark or pyarrow, not {kind}")
     tested(import_module(kind), kind)

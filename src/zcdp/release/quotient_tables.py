@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from fractions import Fraction
-from math import sqrt
+from math import inf, sqrt
 from typing import Any
 
 from zcdp.accounting.quotient_accuracy import (
@@ -24,7 +24,10 @@ from zcdp.tables.table_query import Statistic, TableQuery
 
 __all__ = ["mean_table", "ratio_table", "variance_table"]
 
-SILENT = "where persons is within its noise nothing is known of it, and the interval is all of the clip"
+SILENT = (
+    "where persons is within its noise nothing is known of it: value and sd are left out, and the interval is all of "
+    "the clip"
+)
 
 
 def _noisy(entries: Sequence[Entry], *exact: list[int]) -> list[list[int]]:
@@ -68,8 +71,8 @@ def _whole_sums(one: Amount, entries: Sequence[Entry], sums: list[int], counts: 
     }
 
 
-Figure = tuple[float, float, float, float]
-"""Value, standard deviation, and the ends of the interval."""
+Figure = tuple[float | None, float | None, float, float]
+"""Value, standard deviation, and the ends of the interval; no value where the interval is all that is possible."""
 
 
 def _spelled(figures: Iterator[Figure]) -> dict[str, list[Any]]:
@@ -90,7 +93,12 @@ def _means(one: Amount, quotients: Quotients, sums: list[int], counts: list[int]
         error = quotients.deviation(float(value)) / max(persons, 1)
         found = (float((steps + one.middle) * one.grid) for steps in (value, low, high))
         centre, lower, upper = found
-        yield centre, plain_error(error, one.grid), lower, upper
+        yield (*_known((low, high) != ends, centre, plain_error(error, one.grid)), lower, upper)
+
+
+def _known(known: bool, value: float, error: float) -> tuple[float | None, float | None]:
+    """Value and error, or neither: a number that is noise alone would be taken for a figure."""
+    return (value, error) if known else (None, None)
 
 
 def ratio_table(query: TableQuery, entries: Sequence[Entry], exact: Exact, _: Sequence[Statistic]) -> Table:
@@ -106,7 +114,8 @@ def ratio_table(query: TableQuery, entries: Sequence[Entry], exact: Exact, _: Se
             value = Fraction(a, b) if b else Fraction(0)
             error = quotients.deviation(float(value)) / max(abs(b), 1)
             low, high = quotients.ends(a, b)
-            yield float(value * grid), plain_error(error, grid), _end(low, grid), _end(high, grid)
+            known = _known((low, high) != (-inf, inf), float(value * grid), plain_error(error, grid))
+            yield (*known, _end(low, grid), _end(high, grid))
 
     columns = keys_of(query) | _spelled(made())
     columns["over"] = in_values(below, query.over.grid)
@@ -114,7 +123,7 @@ def ratio_table(query: TableQuery, entries: Sequence[Entry], exact: Exact, _: Se
     about = (
         f"each interval holds at {float(LEVEL):.0%}, for the ratio of the two sums; sd is of first order; noise of "
         f"standard deviation {spread:.6g} on over, the sum below the line; where that is within its noise nothing is "
-        "known of the ratio, and the interval has no ends"
+        "known of the ratio: value and sd are left out, and the interval has no ends"
     )
     return Table(query.name, about, columns)
 
@@ -156,7 +165,8 @@ def variance_table(query: TableQuery, entries: Sequence[Entry], exact: Exact, _:
             # in first order the value moves with the sum, the squares and the count by these slopes over n
             slopes = -2 * float(mean), 1.0, float(2 * mean**2 - Fraction(b, n))
             error = sqrt(sum((s * deviation(e)) ** 2 for s, e in zip(slopes, entries, strict=True))) / n
-            yield float(value * square), plain_error(error, square), float(low * square), float(high * square)
+            known = _known((low, high) != (Fraction(0), most), float(value * square), plain_error(error, square))
+            yield (*known, float(low * square), float(high * square))
 
     columns = keys_of(query) | _spelled(made()) | {"persons": counts}
     about = (

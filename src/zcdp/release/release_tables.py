@@ -141,8 +141,9 @@ def _closed(plan: PlanFile) -> PlanFile:
     if entry is None:
         return plan
     if plan.budget is None:
-        where = f"{plan.source}:{entry.line}: {entry.field}"
-        raise PlanFileError(f"{where}: '?' has no value, and the plan no [budget] to find one within")
+        raise PlanFileError(
+            f"{plan.where(entry)}: {entry.field}: '?' has no value, and the plan no [budget] to find one within"
+        )
     return fill(plan).plan
 
 

@@ -39,6 +39,9 @@ MEANINGS = {
     "count_error": "how far a selected key may fall behind the best that was left, at 95%",
 }
 """What the columns of a table mean that are not keys."""
+QUOTIENTS, EMPTY = ("mean", "ratio", "variance"), ("value", "sd")
+UNKNOWN = "; empty where nothing is known"
+"""Of quotients whose divisor is within its noise no figure is published."""
 
 
 @dataclass(frozen=True)
@@ -48,6 +51,7 @@ class Column:
     words: str
     is_key: bool = False
     is_date: bool = False
+    may_be_empty: bool = False
 
 
 def columns_of(query: TableQuery, table: Table) -> dict[str, Column]:
@@ -56,7 +60,7 @@ def columns_of(query: TableQuery, table: Table) -> dict[str, Column]:
     >>> from zcdp.tables.table_query import read_query
     >>> query = read_query({"name": "a", "measure": "persons", "mechanism": ""}, {}, "id")
     >>> columns_of(query, Table("a", "", {"value": [1]}))
-    {'value': Column(words='the published figure, with noise', is_key=False, is_date=False)}
+    {'value': Column(words='the published figure, with noise', is_key=False, is_date=False, may_be_empty=False)}
     """
     keys: dict[str, Column] = {}
     for domain in query.domains:
@@ -66,8 +70,15 @@ def columns_of(query: TableQuery, table: Table) -> dict[str, Column]:
             # a key such as "not stated" among days makes the column one of texts
             dated = isinstance(domain, Dates) and domain.other is None
             keys[name] = Column(words, is_key=True, is_date=dated)
+    empty = EMPTY if query.measure in QUOTIENTS else ()
     return {
-        name: keys.get(name) or Column(MEANINGS.get(name, name), is_key=name == "quantile") for name in table.columns
+        name: keys.get(name)
+        or Column(
+            f"{MEANINGS.get(name, name)}{UNKNOWN if name in empty else ''}",
+            is_key=name == "quantile",
+            may_be_empty=name in empty,
+        )
+        for name in table.columns
     }
 
 
@@ -82,7 +93,8 @@ def csv_on_the_web(table: Table, file: str, columns: Mapping[str, Column], facts
             "name": _variable(name),
             "titles": name,
             "datatype": "date" if one.is_date else DATATYPES[kinds[name]],
-            "required": True,
+            "required": not one.may_be_empty,
+            **({"null": [""]} if one.may_be_empty else {}),
             "dc:description": one.words,
         }
         for name, one in columns.items()

@@ -13,7 +13,7 @@ from fractions import Fraction
 from functools import lru_cache
 from io import StringIO
 from itertools import product
-from math import inf
+from math import floor, inf
 from statistics import NormalDist
 from typing import Any
 
@@ -56,7 +56,8 @@ READ: dict[str, Callable[[str], Any]] = {
 class Table:
     """One published table; `pandas.DataFrame(table.columns)` and `polars.DataFrame(table.columns)` read it.
 
-    Its columns are keys, noisy values, the standard deviation of the noise, and the ends of an interval.
+    Its columns are keys, noisy values, the standard deviation of the noise, and the ends of an interval. A value that
+    nothing is known of is None, and empty in CSV.
 
     >>> table = Table("a", "sd and interval of each cell", {"region": ["R01"], "value": [12]})
     >>> table.to_csv()
@@ -71,6 +72,12 @@ class Table:
     def rows(self) -> list[tuple[Any, ...]]:
         """The rows, as the keys of the domains run."""
         return list(zip(*self.columns.values(), strict=True))
+
+    def _repr_html_(self) -> str:
+        """What a notebook shows: the first rows."""
+        from zcdp.report.notebook import table_html
+
+        return table_html(self.name, self.columns)
 
     def kinds(self) -> dict[str, str]:
         """The kind of each column: text, integer, number or boolean."""
@@ -88,12 +95,14 @@ class Table:
     def from_csv(cls, name: str, about: str, text: str, kinds: Mapping[str, str]) -> Table:
         """The table from its CSV text and the kinds of its columns: the inverse of `to_csv`."""
         header, *rows = csv.reader(StringIO(text))
-        listed = {column: [READ[kinds[column]](row[n]) for row in rows] for n, column in enumerate(header)}
+        listed = {column: [_read(row[n], kinds[column]) for row in rows] for n, column in enumerate(header)}
         return cls(name, about, listed)
 
 
 def _kind(values: list[Any]) -> str:
-    kinds = {type(value) for value in values}
+    kinds = {type(value) for value in values if value is not None}
+    if values and not kinds:  # only figures are ever left out
+        return "number"
     if kinds == {bool}:
         return "boolean"
     if kinds <= {int}:
@@ -102,10 +111,18 @@ def _kind(values: list[Any]) -> str:
 
 
 def _written(value: Any) -> Any:
-    """A cell of a CSV: infinities as the types of XML Schema spell them, which CSV on the Web refers to."""
+    """A cell of a CSV: infinities as the types of XML Schema spell them, which CSV on the Web refers to.
+
+    None is left to the writer, which leaves its cell empty.
+    """
     if isinstance(value, float):
         return repr(value).replace("inf", "INF")
     return str(value).lower() if isinstance(value, bool) else value
+
+
+def _read(text: str, kind: str) -> Any:
+    """The value of a cell of a CSV: of a figure that was left out, None."""
+    return None if not text and kind != "text" else READ[kind](text)
 
 
 # The error of the noise, known from the plan alone, before any data is read.
@@ -164,15 +181,19 @@ def noisy_table(query: TableQuery, entries: Sequence[Entry], exact: Exact, stati
     values = drawn(entry, exact.amounts if query.measure == "sum" else exact.counts)
     spread, half = plain_error(deviation(entry), grid), half_width(entry)
     least: Any = 0 if query.non_negative else -inf
+    # the interval of a value below 0 is that of 0: cut alone, it would shrink to "0 to 0", and look like certainty
     columns = keys_of(query) | {
         "value": in_values((max(value, least) for value in values), grid),
         "sd": [spread] * len(values),
         "lower": in_values((max(value - half, least) for value in values), grid),
-        "upper": in_values((max(value + half, least) for value in values), grid),
+        "upper": in_values((max(value, least) + half for value in values), grid),
     }
     about = f"noise of standard deviation {grouped(spread)} on each value; each interval holds at {float(LEVEL):.0%}"
     if query.non_negative:  # the true value is at least 0, so that cutting an interval at 0 keeps its level
-        about += "; values and intervals are cut at 0, so that sums of small cells are too large on average"
+        about += (
+            "; values and intervals are cut at 0, so that sums of small cells are too large on average; a value of 0 "
+            f"may be anything up to {grouped(plain(half * grid))}"
+        )
     return Table(query.name, about, columns)
 
 
@@ -255,7 +276,8 @@ def _table(adjusted: Adjustment, k: int, entry: Entry, estimate: tuple[list[int]
     halves = [Fraction(one.half_width) for one in errors.kinds]
     ends = list(_ends(*estimate, [halves[n] for n in errors.which], values))
     if query.non_negative:  # the published value is not below 0, so that the lower end is not above it
-        ends = [(max(low, 0), max(high, 0)) for low, high in ends]
+        # an estimate below 0 has at least the upper end of 0: cut alone, it would be "0 to 0", and look like certainty
+        ends = [(max(low, 0), max(high, floor(halves[n]))) for (low, high), n in zip(ends, errors.which, strict=True)]
     spreads = [plain_error(one.standard_deviation, grid) for one in errors.kinds]
     columns = keys_of(query) | {
         "value": in_values(values, grid),
@@ -282,16 +304,18 @@ def _about(adjusted: Adjustment, k: int, entry: Entry) -> str:
     errors = adjusted.errors[k].kinds
     spread = _range(plain_error(one.standard_deviation, grid) for one in errors)
     half = _range(plain_error(one.half_width, grid) for one in errors)
+    steps = "numbers" if grid == 1 else f"steps of {plain(grid)}"
     away = f"at most {plain(Fraction(2 ** len(query.by), 2) * grid)} away"
-    if query.non_negative:
+    if query.non_negative and query.cells == 1:  # a total is shared out among its parts, and is not moved by them
+        away = "not below 0"
+    elif query.non_negative:
         away = "none below 0, the sums of coarser tables kept, so that small cells are too large on average"
-    if query.non_negative and together.tree is not None:
-        away += _bias(errors, grid)
+        away += _bias(errors, grid) if together.tree is not None else ""
     listed = _listed_by(together, k)
     before, alone = _short(plain_error(deviation(entry), grid)), grouped(plain(half_width(entry) * grid))
     return (
         f"adjusted so that it adds up with {others}: by least squares, which leaves an error of standard deviation "
-        f"{spread} ({before} before), then to whole grid steps, {away}; each interval holds at {float(LEVEL):.0%}, and "
+        f"{spread} ({before} before), then to whole {steps}, {away}; each interval holds at {float(LEVEL):.0%}, and "
         f"reaches {half} from the estimate before rounding ({alone} from the value without the adjustment){listed}"
     )
 

@@ -129,13 +129,15 @@ def _rows(table: Shown, rows: Sequence[Mapping[str, Any]]) -> str:
 
 NUMBER = ' class="number"'
 INTERVAL, BIN = "95% interval", "bin"
+NOT_KNOWN = '<span class="soft">not known</span>'
+"""What stands for a figure that is noise alone."""
 Cell = tuple[str, str]
 """The heading of a cell, and what stands in it, escaped."""
 
 
 def _is_figure(cells: Sequence[Sequence[Cell]], n: int) -> bool:
     """Whether a column has numbers, which stand to the right."""
-    return bool(cells) and ("<data" in cells[0][n][1] or cells[0][n][0] == BIN)
+    return bool(cells) and (cells[0][n][0] == BIN or any("<data" in row[n][1] for row in cells))
 
 
 def _html(head: str, rows: Sequence[Sequence[Cell]], kinds: Sequence[str]) -> str:
@@ -159,7 +161,8 @@ def _cells(table: Shown, row: Mapping[str, Any]) -> list[Cell]:
             told.append((heading, _interval_of(row[name], row[named["upper"]], places)))
         elif name == "from" and "to" in row:
             large = any(_is_number(end) and end >= LARGE for end in table.columns["to"])
-            told.append((BIN, escape(span(row["from"], row["to"], large=large))))
+            unknown = row.get("lower") == -inf and row.get("upper") == inf
+            told.append((BIN, NOT_KNOWN if unknown else escape(span(row["from"], row["to"], large=large))))
         elif (part == "upper" and named["lower"] in row) or (name == "to" and "from" in row):
             continue
         elif part == "sd":
@@ -198,6 +201,8 @@ def _is_number(value: Any) -> bool:
 
 def _number(value: Any, places: int | None, rounding: str | None = None) -> str:
     """A figure as people write it; its full value stands in the source of the page."""
+    if value is None:
+        return NOT_KNOWN
     if not _is_number(value):
         return escape(str(value))
     text = grouped(value, places, rounding) if rounding else grouped(value, places)

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import pairwise
-from math import ceil, floor, isinf, log10
+from math import ceil, floor, inf, isinf, log10
 from typing import Any, NamedTuple
 
 from zcdp.report.charts import WIDTH, Axis, Drawing, escape
@@ -101,7 +101,12 @@ def picture(table: Shown, name: str) -> str:
     """The pictures of a table as HTML, `name` being the start of their ids; empty if there is nothing to draw."""
     rows = table.rows
     drawn_from = "value" if "value" in table.columns else "from"
-    if not rows or not table.keys or not all(_is_number(row.get(drawn_from)) for row in rows):
+    given = [row.get(drawn_from) for row in rows]
+    if (
+        not rows
+        or not table.keys
+        or not all(_is_number(one) or (one is None and drawn_from == "value") for one in given)
+    ):
         return ""
     along = next((one for one in reversed(table.keys) if one.is_ordered), table.keys[-1])
     others = [one for one in table.keys if one is not along]
@@ -124,8 +129,18 @@ def _caption(table: Shown, panels: int) -> str:
     same = " All groups have the same scale." if panels > 1 else ""
     if "value" not in table.columns:
         held = " and the line its interval, which holds it at 95%" if "lower" in table.columns else ""
-        return f"Each block is the bin of a quantile, the lowest first{held}.{same}"
-    return f"The value, and the interval that holds at 95%: where that is not seen, it is narrower than its mark.{same}"
+        none = " A line without a block: nothing is known." if any(map(_is_unknown, table.rows)) else ""
+        return f"Each block is the bin of a quantile, the lowest first{held}.{none}{same}"
+    none = " Where nothing is known there is no value." if None in table.columns["value"] else ""
+    return (
+        "The value, and the interval that holds at 95%: where that is not seen, it is narrower than its mark."
+        f"{none}{same}"
+    )
+
+
+def _is_unknown(row: Mapping[str, Any]) -> bool:
+    """Whether the interval of a quantile is everything."""
+    return row.get("lower") == -inf and row.get("upper") == inf
 
 
 class _Scale(NamedTuple):
@@ -222,7 +237,7 @@ def _marks(table: Shown, along: Axes, rows: Sequence[Mapping[str, Any]], scale: 
     """A bar or dot for each key, with a line from end to end of its interval; wide pictures have the values too."""
     rows = rows[:MOST_BARS]
     names, start = _room([along.label(row) for row in rows], width)
-    told = [grouped(row["value"]) if width == WIDTH else "" for row in rows]
+    told = [_told(row["value"]) if width == WIDTH else "" for row in rows]
     if max(map(len, told)) > LONGEST_VALUE:
         told = [""] * len(rows)
     right = 8 + LETTER * 1.1 * max(map(len, told), default=0)
@@ -231,15 +246,20 @@ def _marks(table: Shown, along: Axes, rows: Sequence[Mapping[str, Any]], scale: 
     for n, (row, label) in enumerate(zip(rows, names, strict=True)):
         y = 4.0 + ROW * n
         drawn.text(start - 6, y + 10, label, anchor="end")
-        x = drawn.across(float(row["value"]))
-        if table.measure in BARS:
+        x = None if row["value"] is None else drawn.across(float(row["value"]))
+        if x is not None and table.measure in BARS:
             drawn.add("rect", kind="best", x=min(x, zero), y=y + 2, width=abs(x - zero), height=9.0)
         _whisker(drawn, row, y + 6.5)
-        if table.measure not in BARS:
+        if x is not None and table.measure not in BARS:
             drawn.add("circle", kind="dot", cx=x, cy=y + 6.5, r=3.0)
         if told[n]:
             drawn.text(width - 2.0, y + 10, told[n], anchor="end")
     return drawn
+
+
+def _told(value: Any) -> str:
+    """A value beside its mark."""
+    return "not known" if value is None else grouped(value)
 
 
 def _whisker(drawn: Drawing, row: Mapping[str, Any], y: float) -> None:
@@ -270,8 +290,9 @@ def _steps(along: Axes, rows: Sequence[Mapping[str, Any]], scale: _Scale, width:
         there = _path(drawn, [float(row["upper"]) for row in rows])
         back = _path(drawn, [float(row["lower"]) for row in rows])[::-1]
         drawn.add("path", kind="band", d="M" + "L".join(f"{x:.1f} {y:.1f}" for x, y in (*there, *back)) + "Z")
-    path = _path(drawn, [float(row["value"]) for row in rows])
-    drawn.add("path", kind="line", d="M" + "L".join(f"{x:.1f} {y:.1f}" for x, y in path))
+    for run in _known_runs(rows):  # the line is interrupted where nothing is known
+        path = _path(drawn, [float(rows[n]["value"]) for n in run], run[0])
+        drawn.add("path", kind="line", d="M" + "L".join(f"{x:.1f} {y:.1f}" for x, y in path))
     edges = [row[along.columns[0]] for row in rows] + [rows[-1][along.columns[1]]]
     every = max(1, round(len(rows) / (6 if width == WIDTH else 3)))
     _below(
@@ -282,9 +303,19 @@ def _steps(along: Axes, rows: Sequence[Mapping[str, Any]], scale: _Scale, width:
     return drawn
 
 
-def _path(drawn: Drawing, values: Sequence[float]) -> list[tuple[float, float]]:
-    """The corners of a line that is level within each interval."""
-    return [(drawn.across(n + side), drawn.down(value)) for n, value in enumerate(values) for side in (0, 1)]
+def _known_runs(rows: Sequence[Mapping[str, Any]]) -> list[range]:
+    """The places of rows with a value, in runs without a gap.
+
+    >>> _known_runs([{"value": 1}, {"value": None}, {"value": 2}, {"value": 3}])
+    [range(0, 1), range(2, 4)]
+    """
+    gaps = [-1, *(n for n, row in enumerate(rows) if row["value"] is None), len(rows)]
+    return [range(gap + 1, end) for gap, end in pairwise(gaps) if gap + 1 < end]
+
+
+def _path(drawn: Drawing, values: Sequence[float], first: int = 0) -> list[tuple[float, float]]:
+    """The corners of a line that is level within each interval, from the given one on."""
+    return [(drawn.across(n + side), drawn.down(value)) for n, value in enumerate(values, first) for side in (0, 1)]
 
 
 # Strips for quantiles: the blocks are bins.
@@ -301,7 +332,8 @@ def _strips(along: Axes, rows: Sequence[Mapping[str, Any]], scale: _Scale, width
     for n, (label, some) in enumerate(zip(names, shown.values(), strict=True)):
         y = 4.0 + ROW * n
         drawn.text(start - 6, y + 10, label, anchor="end")
-        blocks = sorted((drawn.across(float(row["from"])), drawn.across(float(row["to"]))) for row in some)
+        known = [row for row in some if not _is_unknown(row)]
+        blocks = sorted((drawn.across(float(row["from"])), drawn.across(float(row["to"]))) for row in known)
         for (_, end), (begin, _) in pairwise(blocks):
             if begin > end and "lower" not in some[0]:  # else lines are intervals
                 drawn.add("line", kind="whisker", x1=end, x2=begin, y1=y + 6.5, y2=y + 6.5)

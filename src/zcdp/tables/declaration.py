@@ -14,7 +14,7 @@ from zcdp.tables.nested import read_all
 from zcdp.tables.table_query import TableQuery
 from zcdp.tables.totals import Together
 
-__all__ = ["Declaration", "check_cells", "check_vintage", "read_data", "read_domains"]
+__all__ = ["Declaration", "check_cells", "read_data", "read_domains"]
 
 DATA = ("unit", "protects", "neighbours", "account", "vintage", "key")
 NEIGHBOURS = ("add-remove", "replace")
@@ -118,10 +118,3 @@ def check_cells(queries: tuple[TableQuery, ...]) -> None:
     """Refuse a release of too many cells: all its tables are sealed together in one archive of limited size."""
     if sum(query.cells * max(1, len(query.quantiles)) for query in queries) > MOST_CELLS:
         raise DeclarationError("", f"the tables of a release have at most {MOST_CELLS} cells together")
-
-
-def check_vintage(vintage: str | None, query: TableQuery) -> None:
-    """Refuse a key column called `vintage` in a table that has one: a table has each column once."""
-    names = {domain.name for domain in query.domains}  # keys that are still to be found have no columns yet
-    if vintage is not None and "vintage" in names:
-        raise DeclarationError("by", "a domain called 'vintage' and [data] vintage would be two columns of one name")

@@ -156,6 +156,30 @@ class Rule(ABC):
         """What is computed, in words for a report."""
 
 
+class OfColumn(Rule):
+    """A rule of one column, `of`, which is read as the kind `reads`."""
+
+    of: str
+    reads: str
+
+    @property
+    def inputs(self) -> Iterator[Asked]:
+        yield self.of, self.reads
+
+
+class OfTests(Rule):
+    """A rule of what tests of a row say."""
+
+    @property
+    @abstractmethod
+    def tests(self) -> tuple[Test, ...]:
+        """The tests."""
+
+    @property
+    def inputs(self) -> Iterator[Asked]:
+        return ((one.column, one.kind) for test in self.tests for one in conditions(test))
+
+
 @dataclass(frozen=True)
 class Arithmetic(Rule):
     """quotient, difference, sum or product of columns and constants, from left to right, in doubles.
@@ -179,17 +203,13 @@ class Arithmetic(Rule):
 
 
 @dataclass(frozen=True)
-class Part(Rule):
+class Part(OfColumn):
     """A part of a date: year, quarter (1 to 4), month (1 to 12), day of the month, or weekday (1, Monday, to 7)."""
 
     part: str
     of: str
 
-    kind = "integer"
-
-    @property
-    def inputs(self) -> Iterator[Asked]:
-        yield self.of, "date"
+    kind, reads = "integer", "date"
 
     def words(self) -> str:
         return f"{self.part} of {self.of}"
@@ -216,7 +236,7 @@ class Years(Rule):
 
 
 @dataclass(frozen=True)
-class Holds(Rule):
+class Holds(OfTests):
     """Whether a test holds: true or false, never missing."""
 
     test: Test
@@ -224,15 +244,15 @@ class Holds(Rule):
     kind = "boolean"
 
     @property
-    def inputs(self) -> Iterator[Asked]:
-        return ((one.column, one.kind) for one in conditions(self.test))
+    def tests(self) -> tuple[Test, ...]:
+        return (self.test,)
 
     def words(self) -> str:
         return f"whether {test_words(self.test)}"
 
 
 @dataclass(frozen=True)
-class FirstMatch(Rule):
+class FirstMatch(OfTests):
     """The constant beside the first test that holds; missing where none does."""
 
     cases: tuple[tuple[Test, Any], ...]
@@ -242,8 +262,8 @@ class FirstMatch(Rule):
         return _kind([value for _, value in self.cases])
 
     @property
-    def inputs(self) -> Iterator[Asked]:
-        return ((one.column, one.kind) for test, _ in self.cases for one in conditions(test))
+    def tests(self) -> tuple[Test, ...]:
+        return tuple(test for test, _ in self.cases)
 
     def words(self) -> str:
         said = ((_shown(value), test_words(test)) for test, value in self.cases)
@@ -251,24 +271,20 @@ class FirstMatch(Rule):
 
 
 @dataclass(frozen=True)
-class Prefix(Rule):
+class Prefix(OfColumn):
     """The first letters (Unicode code points) of a text; the text itself if it has fewer."""
 
     length: int
     of: str
 
-    kind = "text"
-
-    @property
-    def inputs(self) -> Iterator[Asked]:
-        yield self.of, "text"
+    kind = reads = "text"
 
     def words(self) -> str:
         return f"the first {self.length} letters of {self.of}"
 
 
 @dataclass(frozen=True)
-class Folded(Rule):
+class Folded(OfColumn):
     """A text in one spelling: `nfc` (composed accents), `case` (small letters), `trim` (no blanks at the ends).
 
     They are applied in this order, whatever the order in the plan.
@@ -277,18 +293,14 @@ class Folded(Rule):
     ways: tuple[str, ...]
     of: str
 
-    kind = "text"
-
-    @property
-    def inputs(self) -> Iterator[Asked]:
-        yield self.of, "text"
+    kind = reads = "text"
 
     def words(self) -> str:
         return f"{self.of}, folded by {', '.join(self.ways)}"
 
 
 @dataclass(frozen=True)
-class Filled(Rule):
+class Filled(OfColumn):
     """The value of a column, and a constant where it is missing."""
 
     of: str
@@ -300,15 +312,15 @@ class Filled(Rule):
         return "number" if found == "integer" else found
 
     @property
-    def inputs(self) -> Iterator[Asked]:
-        yield self.of, self.kind
+    def reads(self) -> str:  # type: ignore[override]
+        return self.kind
 
     def words(self) -> str:
         return f"{self.of}, and {_shown(self.missing)} where it is missing"
 
 
 @dataclass(frozen=True)
-class PerPerson(Rule):
+class PerPerson(OfTests):
     """One number of each person, from that person's rows alone, beside each of these rows.
 
     count: of the rows for which the test holds. total: of the values, each rounded to the grid, halves up; a total
@@ -325,10 +337,12 @@ class PerPerson(Rule):
         return "integer" if self.operation == "count" else "number"
 
     @property
+    def tests(self) -> tuple[Test, ...]:
+        return () if isinstance(self.of, str) else (self.of,)
+
+    @property
     def inputs(self) -> Iterator[Asked]:
-        if isinstance(self.of, str):
-            return iter([(self.of, "number")])
-        return ((one.column, one.kind) for one in conditions(self.of))
+        return iter([(self.of, "number")]) if isinstance(self.of, str) else super().inputs
 
     def words(self) -> str:
         if not isinstance(self.of, str):

@@ -15,16 +15,16 @@ from typing import Any
 
 from flint import arb
 
-from zcdp.numeric.balls import enclose
-from zcdp.numeric.exact import float_above
+from zcdp.numeric.balls import enclose, upper_float
 from zcdp.numeric.search import least_integer
-from zcdp.numeric.theta import mass_beyond
+from zcdp.numeric.theta import MOST_TERMS, mass_beyond
 from zcdp.tables.domain import EXACT, DeclarationError, Key, Keys, known_fields, number, text, whole
 
 __all__ = ["Discovered", "appears", "read_discovered", "threshold"]
 
 FIELDS = ("discover", "column", "kind", "max_cells", "mechanism", "delta", "other", "most_keys")
 MOST_CELLS, MOST_KEYS = 10_000, 100_000
+LEAST_DELTA = Fraction(1, 10**300)  # stated deltas are doubles, rounded up
 LONGEST_KEY = 200  # letters; a longer text is no key
 CONTROL = re.compile("[\x00-\x1f\x7f-\x9f]")  # no key has such a character
 DIGITS = 6  # significant ones of a stated delta, which is rounded up
@@ -89,7 +89,8 @@ def appears(variance: Fraction, least: int, keys: int) -> Fraction:
         p = mass_beyond(least - 2, variance) / 2
         return -((-p).log1p() * keys).expm1()
 
-    return _few_digits(enclose(chance)[1])
+    # where the tail is known between two integrals alone the answer is up to a tenth too large
+    return _few_digits(enclose(chance)[1] if least - 2 <= MOST_TERMS else upper_float(chance, bits=3))
 
 
 def _few_digits(value: float) -> Fraction:
@@ -108,7 +109,8 @@ def threshold(variance: Fraction, delta: Fraction, keys: int) -> int:
     >>> threshold(Fraction(100), Fraction(1, 10**10), 1)
     66
     """
-    return least_integer(lambda least: appears(variance, least, keys) <= delta, 2)
+    # from 1 on persons are published by noise of 0 or more, with more than 1/2, which no delta allows
+    return least_integer(lambda least: appears(variance, least, keys) <= delta, 2, least=2)
 
 
 def read_discovered(name: str, data: Mapping[str, Any], unit: str) -> Discovered:
@@ -130,8 +132,8 @@ def read_discovered(name: str, data: Mapping[str, Any], unit: str) -> Discovered
     if not isinstance(other, str if kind == "text" else int) or isinstance(other, bool) or other == "":
         raise DeclarationError(name, f"other must be a key like the others: {kind}")
     delta = number(data["delta"], name)
-    if not 0 < delta < Fraction(1, 2):
-        raise DeclarationError(name, f"delta ({float_above(delta)}) must lie between 0 and 1/2")
+    if not LEAST_DELTA <= delta < Fraction(1, 2):
+        raise DeclarationError(name, f"delta ({data['delta']}) must be at least 1e-300, and below 1/2")
     return Discovered(
         name,
         text(data.get("column", name), name),

@@ -7,6 +7,7 @@ Lists within lists are in `nested`.
 from __future__ import annotations
 
 import hashlib
+import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import date
@@ -21,6 +22,7 @@ if TYPE_CHECKING:
 
 __all__ = [
     "EXACT",
+    "WHOLE",
     "Bins",
     "Dates",
     "DeclarationError",
@@ -33,6 +35,7 @@ __all__ = [
     "read_dates",
     "read_domain",
     "read_keys",
+    "shown",
     "text",
     "whole",
 ]
@@ -60,14 +63,14 @@ def known_fields(data: Mapping[str, Any], names: Iterable[str], what: str) -> No
 def text(value: Any, field: str) -> str:
     """The value, which must be text that is not empty."""
     if not isinstance(value, str) or not value:
-        raise DeclarationError(field, f"must be text in quotes, not {_shown(value)}")
+        raise DeclarationError(field, f"must be text in quotes, not {shown(value)}")
     return value
 
 
 def whole(value: Any, field: str, least: int, most: int) -> int:
     """The value, which must be an integer from `least` to `most`, and not a bool."""
     if isinstance(value, bool) or not isinstance(value, int) or not least <= value <= most:
-        raise DeclarationError(field, f"must be an integer from {least} to {most}, not {_shown(value)}")
+        raise DeclarationError(field, f"must be an integer from {least} to {most}, not {shown(value)}")
     return value
 
 
@@ -76,14 +79,15 @@ def number(value: Any, field: str) -> Any:
     from zcdp.numeric.exact import rational
 
     if isinstance(value, bool) or not isinstance(value, int | float | str):
-        raise DeclarationError(field, f"must be a number, not {_shown(value)}")
+        raise DeclarationError(field, f"must be a number, not {shown(value)}")
     try:
         return rational(str(value), field)
     except (ValueError, TypeError) as error:
         raise DeclarationError(field, str(error)) from None
 
 
-def _shown(value: object) -> str:
+def shown(value: object) -> str:
+    """The value as a message prints it: in short, and without an error of its own."""
     try:
         shown = repr(value)
     except (ValueError, RecursionError):
@@ -165,7 +169,10 @@ def read_dates(name: str, data: Mapping[str, Any]) -> Dates:
     ends = [12 * one.year + one.month - 1 if months else one.toordinal() for one in (first, last)]
     step = months or days
     if ends[0] >= ends[1] or (ends[1] - ends[0]) % step:
-        raise DeclarationError(name, "from must be before to, and a whole number of steps must lead there")
+        raise DeclarationError(
+            name,
+            f"from ({first}) must be before to ({last}), and a whole number of steps must lead from one to the other",
+        )
     size = (ends[1] - ends[0]) // step
     if size > MOST_INTERVALS:
         raise DeclarationError(name, f"must have at most {MOST_INTERVALS} intervals")
@@ -201,6 +208,8 @@ def _step(value: Any, name: str) -> tuple[int, int]:
 
 EXACT = 2**53
 """Doubles represent every integer up to here; keys and edges stay below, so that all engines agree on them."""
+WHOLE = re.compile(r"[+-]?\d{1,16}", re.ASCII)
+"""An integer in a file, which may be EXACT or more."""
 MOST_KEYS = 500_000
 LARGEST_FILE = 10_000_000  # bytes of a file of keys
 LIST = ("column", "values", "file", "sha256", "other", "flat")
@@ -372,12 +381,12 @@ def public_text(name: str, data: Mapping[str, Any], folder: Path | None) -> str:
             content = file.read(LARGEST_FILE + 1)
     except OSError as error:
         raise DeclarationError(name, f"the file {str(path)!r} cannot be read: {error.strerror}") from None
+    if len(content) > LARGEST_FILE:
+        raise DeclarationError(name, f"the file must have at most {LARGEST_FILE // 10**6} MB")
     found = hashlib.sha256(content).hexdigest()
     if found != digest.lower():
         why = "the file has another digest" if digest else "a file needs its digest, and none was given"
         raise DeclarationError(name, f'{why}: sha256 = "{found}"')
-    if len(content) > LARGEST_FILE:
-        raise DeclarationError(name, "the file must have at most 10 MB")
     try:
         return content.decode("utf-8")
     except UnicodeDecodeError:
@@ -397,11 +406,22 @@ def _bins(name: str, data: Mapping[str, Any]) -> Bins:
         step = (end - start) / size
     else:
         step = number(data["step"], name)
-        if step <= 0 or (end - start) % step:
-            raise DeclarationError(name, "step must be positive, and a whole number of steps must lead from from to to")
+        if step <= 0:
+            raise DeclarationError(name, f"step ({data['step']}) must be positive")
+        if (end - start) % step:
+            many, rest = divmod(end - start, step)
+            raise DeclarationError(
+                name,
+                f"step ({data['step']}) must go a whole number of times into to - from, {plain(end - start)}: it goes "
+                f"{many} times, and {plain(rest)} is left over",
+            )
         size = int((end - start) / step)
-    if size > MOST_KEYS or max(step.numerator, step.denominator) >= 2**31:
-        raise DeclarationError(name, f"must have at most {MOST_KEYS} bins, of a step with short digits")
+    if size > MOST_KEYS:
+        raise DeclarationError(name, f"must have at most {MOST_KEYS} bins, not {size}")
+    if max(step.numerator, step.denominator) >= 2**31:
+        raise DeclarationError(
+            name, f"the step, {step}, must have at most nine digits above and below the fraction bar"
+        )
     clip = data.get("clip", False)
     if not isinstance(clip, bool):
         raise DeclarationError(name, "clip must be true or false")

@@ -13,14 +13,13 @@ from datetime import date
 from pathlib import Path
 from typing import Any
 
-from zcdp.tables.domain import EXACT, DeclarationError, known_fields, public_text, text
+from zcdp.tables.domain import EXACT, WHOLE, DeclarationError, known_fields, public_text, text
 
 __all__ = ["LookupTable", "read_lookup"]
 
 FIELDS = ("file", "sha256", "on", "kind", "key", "add")
 MOST_LINES = 500_000
 NUMBER = re.compile(r"[+-]?\d+(\.\d+)?([eE][+-]?\d{1,3})?", re.ASCII)
-WHOLE = re.compile(r"[+-]?\d{1,16}", re.ASCII)
 
 
 @dataclass(frozen=True, eq=False)

@@ -15,6 +15,7 @@ from pathlib import Path
 from typing import Any
 
 from zcdp.tables.domain import (
+    WHOLE,
     Bins,
     Dates,
     DeclarationError,
@@ -26,6 +27,7 @@ from zcdp.tables.domain import (
     public_text,
     read_domain,
     read_keys,
+    shown,
     text,
     whole,
 )
@@ -35,6 +37,7 @@ __all__ = ["Coarser", "Nested", "declared_above", "family", "places_in", "read_a
 WITHIN = ("column", "values", "file", "sha256", "within", "other", "unknown")
 PREFIX = ("column", "prefix", "of", "other")
 MOST_LEVELS = 8
+TOO_DEEP = f"is within more than {MOST_LEVELS - 1} lists"
 LONGEST_PREFIX = 100
 
 
@@ -260,6 +263,8 @@ class _Lists:
             return self.found[name]
         if name in self.open:
             raise DeclarationError(name, f"is within itself: {' within '.join([*self.open, name])}")
+        if len(self.open) >= MOST_LEVELS:  # however long the chain is
+            raise DeclarationError(self.open[0], TOO_DEEP)
         self.open.append(name)
         one = self.data[name]
         if _has(one, "of"):
@@ -270,7 +275,7 @@ class _Lists:
             self.found[name] = self._nested(name, one) if _has(one, "within") else read_domain(name, one, self.folder)
         self.open.remove(name)
         if len(declared_above(self.found[name])) > MOST_LEVELS:
-            raise DeclarationError(name, f"is within more than {MOST_LEVELS - 1} lists")
+            raise DeclarationError(name, TOO_DEEP)
         return self.found[name]
 
     def resolved(self, domain: Keys | Bins | Dates | Nested) -> Domain:
@@ -375,8 +380,8 @@ def _pairs(name: str, data: Mapping[str, Any], within: Keys | Nested, folder: Pa
 
 
 def _number(written: Any) -> Any:
-    """The integer that is written, if it is one."""
-    return int(written) if isinstance(written, str) and written.lstrip("-").isdecimal() else written
+    """The integer that is written, if it is one that may be a key."""
+    return int(written) if isinstance(written, str) and WHOLE.fullmatch(written) else written
 
 
 def _checked(
@@ -386,7 +391,7 @@ def _checked(
     cells = dict(zip(within.values, within.lookups[0].cells, strict=True))
     for key, parent in pairs:
         if type(parent) is not type(within.values[0]) or parent not in cells:
-            raise DeclarationError(name, f"{key!r} is within {parent!r}, which is no key of {within.name!r}")
+            raise DeclarationError(name, f"{shown(key)} is within {shown(parent)}, which is no key of {within.name!r}")
     other, unknown = data.get("other"), data.get("unknown")
     if (other is None) != (within.other is None):
         both = f"{name!r} and {within.name!r} both have other, or neither: what is in no key of the one is in none of "
