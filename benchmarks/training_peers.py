@@ -5,7 +5,8 @@
 One run; each peer in an environment of its own, its clock started after its imports. Asked is epsilon at the stated
 delta; the error is relative to our upper end, and our own width stands beside it. jax-privacy's Monte Carlo draws
 `samples` losses (100,000 by default): its delta at our epsilon has a standard error, which is printed, and it reports
-with proof only what `get_overall_delta` makes of it. A dash: the peer has no answer.
+with proof only what `get_overall_delta` makes of it. Cut batches are answered by dp-accounting for a record that is
+replaced by a special one. A dash: the peer has no answer.
 """
 
 from __future__ import annotations
@@ -16,7 +17,7 @@ from typing import Any
 
 from peers import peer_python, run_peer
 
-from zcdp import Allocation, Gaussian, MixtureOfGaussians, ReplacedSample, Subsampled
+from zcdp import Allocation, Gaussian, MixtureOfGaussians, ReplacedSample, Subsampled, TruncatedSample
 from zcdp.training import Cyclic, MatrixMechanism, square_root_coefficients
 
 FEW = {f"{n} steps at rate 1e-5": (1e-5, 1.0, n, 1e-6) for n in (1, 2, 5, 9)}
@@ -24,6 +25,9 @@ REPLACED = {"1000 steps, replaced": (0.01, 1.0, 1000, 1e-5)}
 USERS = {  # rate, examples of a user, sigma, steps, delta
     "a user of 4, 1 step": (0.01, 4, 1.0, 1, 1e-5),
     "a user of 4, 1000 steps": (0.01, 4, 4.0, 1000, 1e-5),
+}
+CUT = {  # rate, largest batch, examples, sigma, steps, delta
+    f"batches cut at {most}": (256 / 60_000, most, 60_000, 1.1, 14_063, 1e-5) for most in (300, 340)
 }
 ALLOCATED = {  # sigma, batches, delta
     "100 batches, sigma 1": (1.0, 100, 1e-5),
@@ -37,7 +41,7 @@ from math import comb
 warnings.simplefilter("ignore")
 from dp_accounting import NeighboringRelation
 from dp_accounting.pld import privacy_loss_distribution as pld
-few, replaced, users = json.loads(sys.argv[1])
+few, replaced, users, cut = json.loads(sys.argv[1])
 out = {}
 def clock(name, run):
     start = time.process_time(); value = run(); out[name] = [value, time.process_time() - start]
@@ -54,6 +58,13 @@ for name, (q, k, s, n, d) in users.items():  # half a minute each on the coarser
     def one():
         law = pld.from_mixture_gaussian_mechanism(s, list(range(k + 1)), chances, value_discretization_interval=1e-4)
         return law.self_compose(n).get_epsilon_for_delta(d)
+    clock(f"{name} 1e-04", one)
+import dp_accounting as dp
+for name, (q, most, of, s, n, d) in cut.items():  # for neighbours of which one is a special record
+    def one():
+        accountant = dp.pld.PLDAccountant(NeighboringRelation.REPLACE_SPECIAL)
+        accountant.compose(dp.TruncatedSubsampledGaussianDpEvent(of, q, most, s), n)
+        return accountant.get_epsilon(d)
     clock(f"{name} 1e-04", one)
 print(json.dumps(out))
 """
@@ -120,6 +131,8 @@ def plans() -> dict[str, tuple[Any, float]]:
         found[name] = n * ReplacedSample(Gaussian(sigma=s), rate=q), d
     for name, (q, k, s, n, d) in USERS.items():
         found[name] = n * MixtureOfGaussians(sigma=s, rate=q, examples=k), d
+    for name, (q, most, of, s, n, d) in CUT.items():
+        found[name] = n * TruncatedSample(Gaussian(sigma=s), rate=q, most=most, of=of), d
     for name, (s, batches, d) in ALLOCATED.items():
         found[name] = Allocation(Gaussian(sigma=s), batches=batches), d
     return found
@@ -140,7 +153,7 @@ def main() -> None:
         start = time.process_time()
         ends = plan.epsilon_bounds(delta=delta)
         ours[name] = (*ends, time.process_time() - start)
-    grid = run_peer(peer_python("dp-accounting", "dp-accounting==0.6.0"), DP_ACCOUNTING, FEW, REPLACED, USERS)
+    grid = run_peer(peer_python("dp-accounting", "dp-accounting==0.6.0"), DP_ACCOUNTING, FEW, REPLACED, USERS, CUT)
     prv = run_peer(peer_python("prv", "prv-accountant==0.2.0"), PRV, FEW)
     drawn = {name: (*what, ours[name][1]) for name, what in ALLOCATED.items()}
     python = peer_python("jax-privacy", "jax-privacy==2.0.0", "dp-accounting==0.6.0")

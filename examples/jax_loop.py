@@ -31,7 +31,7 @@ def trained(run: Training, examples: int = 2_000, features: int = 8) -> float:
 
     noise = float(run.noise_multiplier) * CLIP_NORM
     rate = BATCH / EXAMPLES
-    keys = jax.random.split(jax.random.key(0), 3)
+    keys = jax.random.split(jax.random.key(0), 3)  # to be repeated here; a real run needs a key that nobody knows
     truth = jnp.linspace(-1.0, 1.0, features)
     x = jax.random.normal(keys[0], (examples, features))
     y = x @ truth
@@ -88,9 +88,13 @@ def main() -> None:
         print(f"after {steps:4} steps: epsilon {part.epsilon_at(delta=DELTA):.6f}")
     if find_spec("jax"):
         print(f"squared error of the model: {trained(run):.4f}")
+    else:
+        print("jax is not installed, so no model is trained: pip install jax")
     if find_spec("jax_privacy") and find_spec("dp_accounting"):
         for name, epsilon in peer_accounts(run).items():
             print(f"jax-privacy, by {name}: epsilon {epsilon:.6f}")
+    else:
+        print("jax-privacy is not installed, so it is not asked: pip install jax-privacy dp-accounting==0.6.0")
 
 
 if __name__ == "__main__":

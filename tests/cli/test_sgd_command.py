@@ -35,6 +35,15 @@ def test_noise_for_a_budget() -> None:
     assert 0.968 < facts["sigma"] < 0.969
 
 
+def test_noise_is_called_the_least_only_where_it_is(monkeypatch: pytest.MonkeyPatch) -> None:
+    assert "the least noise for epsilon = 3" in zcdp("sgd", *TRAINING, "--epsilon", "3").stdout
+    much = Training(noise_multiplier=2, steps=14063, sampling=Poisson("256/60000"))
+    monkeypatch.setattr(Training, "calibrate", lambda **_: much)
+    text = zcdp("sgd", *TRAINING, "--epsilon", "3").stdout
+    assert "enough noise, not shown to be the least, for epsilon = 3" in text
+    assert ": the least" not in text
+
+
 def facts(*arguments: str) -> dict[str, Any]:
     found: dict[str, Any] = json.loads(zcdp("sgd", *arguments, "--json").stdout)
     return found
@@ -69,6 +78,43 @@ def test_every_way_to_batch_is_that_of_python() -> None:
     assert (scheduled["training"], scheduled["epsilon"]) == (repr(known), known.epsilon_at(delta="1e-5"))
 
 
+def test_any_rate_and_number_of_steps() -> None:
+    loop = Training(noise_multiplier="1.1", steps=3525, sampling=Poisson("1/235"))
+    found = facts("--rate", "1/235", "--steps", "3525", "--sigma", "1.1", "--delta", "1e-5")
+    assert (found["training"], found["epsilon"]) == (repr(loop), loop.epsilon_at(delta="1e-5"))
+    assert (found["examples"], found["batch"], found["rate"]) == (None, None, "1/235")
+    text = zcdp("sgd", "--rate", "1/235", "--steps", "3525", "--sigma", "1.1", "--delta", "1e-5").stdout
+    assert "3525 steps, rate 1/235," in text
+    assert facts(*DATA, "--steps", "3525", "--sigma", "1")["training"] == repr(
+        Training(noise_multiplier=1, steps=3525, sampling=Poisson("256/60000"))
+    )
+    assert facts("--rate", "1/235", "--epochs", "15", "--sigma", "1", "--delta", "1e-5")["steps"] == 3525
+    cut = ("--rate", "1/235", "--examples", "60000", "--truncated", "340", "--steps", "3525")
+    assert facts(*cut, "--sigma", "1.1", "--delta", "1e-5")["training"] == repr(
+        Training(noise_multiplier="1.1", steps=3525, sampling=Truncated("1/235", most=340, of=60_000))
+    )
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (("--steps", "10"), "give --examples and --batch, or --rate"),
+        (("--steps", "10", "--batch", "256"), "give --examples and --batch, or --rate"),
+        (("--steps", "10", "--batch", "256", "--examples", "6000", "--rate", "0.1"), "give --examples and --batch, or"),
+        (("--rate", "0.1"), "give --epochs, or --schedule EPOCHS:FACTOR,..., or --steps"),
+        (("--rate", "0.1", "--steps", "10", "--epochs", "1"), "give --epochs, or --schedule"),
+        (("--rate", "2", "--steps", "10"), "rate (2) must"),
+        (("--rate", "0.1", "--steps", "10", "--fixed"), "--fixed needs --examples and --batch"),
+        (("--rate", "0.1", "--steps", "10", "--truncated", "9"), "--truncated needs --examples"),
+        (("--rate", "0.1", "--steps", "15", "--allocation"), "must be whole epochs of 10 batches"),
+    ],
+)
+def test_a_rate_and_steps_are_said_once(arguments: tuple[str, ...], message: str) -> None:
+    done = zcdp("sgd", "--sigma", "1", "--delta", "1e-5", *arguments)
+    assert done.returncode == 2
+    assert message in done.stderr
+
+
 def test_batches_of_one_size_say_what_an_example_moves() -> None:
     text = zcdp("sgd", *TRAINING, "--sigma", "2.2", "--fixed").stdout
     for shown in ("by up to 2 C", "replaced by another", "batches of 256 out of 60000", "some data set has at least"):
@@ -85,6 +131,7 @@ def test_batches_of_one_size_say_what_an_example_moves() -> None:
         (("--sigma", "0"), "sigma ('0') must be positive"),
         (("--sigma", "1", "--batch", "60001"), "batch (60001) must be at most the number of examples (60000)"),
         (("--sigma", "1", "--batch", "0"), "batch ('0') must"),
+        (("--sigma", "1", "--examples", "60,000"), "examples ('60,000') is not a number: write a whole number such as"),
         (("--sigma", "1", "--delta", "2"), "delta ('2') must"),
         (("--sigma", "1", "--fixed", "--truncated", "300"), "give one of --fixed, --allocation and --truncated"),
         (("--sigma", "1", "--schedule", "20:1"), "give --epochs, or --schedule"),

@@ -258,7 +258,7 @@ def test_what_cannot_be_sampled() -> None:
     with pytest.raises(TypeError, match="must be a mechanism"):
         Subsampled("Gaussian", rate="0.1")
     with pytest.raises(ValueError, match="cannot be sampled: its losses are too many to list"):
-        Subsampled(DiscreteGaussian(sigma=1000), rate="0.1")
+        Subsampled(DiscreteGaussian(sigma=10_000), rate="0.1")
     with pytest.raises(ValueError, match="cannot be sampled: no law"):
         Subsampled(Gaussian(sigma=1) + Subsampled(Gaussian(sigma=1), rate="0.1"), rate="0.1")
     with pytest.raises(ValueError, match="drawn one by one"):

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import math
+import random
 from fractions import Fraction
 
 import mpmath
@@ -12,11 +14,12 @@ from hypothesis import example, given
 from hypothesis.strategies import floats, fractions, integers
 from mpmath import mp, mpf
 
-from zcdp import DiscreteGaussian, Gaussian, Laplace, Plan
+from zcdp import DiscreteGaussian, Gaussian, Laplace, Plan, Subsampled
 from zcdp.numeric.balls import at_precision, lift
 from zcdp.numeric.theta import Theta
 from zcdp.privacy.loss.decay import Decay
 from zcdp.privacy.loss.discrete_gaussian_law import DiscreteNormal
+from zcdp.privacy.loss.law import LossLaw
 
 CASES = [
     # variance, sensitivity, count, epsilon
@@ -189,3 +192,50 @@ def test_theta_along_a_series_has_the_derivatives(variance: Fraction) -> None:
     for one, other in zip(at_precision(300, taylor), at_precision(300, differences), strict=True):
         assert abs(one - other) < arb("1e-30")
         assert one.rad() < arb("1e-60")
+
+
+def sticks(pairs: list[tuple[float, float]], at: list[float]) -> list[float]:
+    """The hockey stick divergence of a list of masses at each of these ratios."""
+    return [sum(max(p - g * q, 0.0) for p, q in pairs) for g in at]
+
+
+def listed(law: LossLaw, *, inward: bool) -> list[tuple[float, float]]:
+    outcomes = at_precision(128, lambda: law.outcomes(inward=inward))
+    assert outcomes is not None
+    return [(float(p), float(q)) for p, q in outcomes]
+
+
+@pytest.mark.parametrize("settings", [6, pytest.param(200, marks=pytest.mark.deep)])
+def test_lists_of_some_atoms_lie_above_and_below_all_of_them(settings: int) -> None:
+    rng = random.Random(random.getrandbits(64))
+    for _ in range(settings):
+        sigma, shift = Fraction(rng.randint(20, 600), 4), rng.randint(1, 4)
+        v = float(sigma) ** 2
+        reach = int(12 * sigma)
+        weights = {x: math.exp(-x * x / (2 * v)) for x in range(-reach - shift, reach + shift + 1)}
+        whole = sum(weights.values())
+        every = [(weights[x] / whole, weights[x - shift] / whole) for x in range(-reach, reach + shift + 1)]
+        ratios = [math.exp(shift * (shift - 2 * rng.gauss(0, 1.5) * float(sigma)) / (2 * v)) for _ in range(12)]
+        claim = DiscreteGaussian(sigma=sigma, sensitivity=shift).pair()
+        assert claim is not None
+        above, below = (listed(claim.upper, inward=inward) for inward in (False, True))
+        assert len(above) < 400
+        for low, true, high in zip(*(sticks(one, ratios) for one in (below, every, above)), strict=True):
+            assert low <= true + 1e-14
+            assert true <= high + 1e-14
+            assert high - low <= 5e-3 * sticks(every, [1.0])[0]
+
+
+@pytest.mark.deep
+def test_two_samples_of_wide_noise_by_all_pairs_of_outcomes() -> None:
+    """Of sigma 25, of which some atoms are kept: the losses of all outcomes, and of all pairs of them."""
+    x = numpy.arange(-300, 302)
+    p, q = (numpy.exp(-((x - shift) ** 2) / 1250.0) for shift in (0, 1))
+    p, q = p / p.sum(), q / q.sum()
+    with_it = 0.9 * q + 0.1 * p
+    both, none = numpy.outer(with_it, with_it), numpy.outer(q, q)
+    for epsilon in ("0.002", "0.01"):
+        lower, upper = (2 * Subsampled(DiscreteGaussian(sigma=25), rate="0.1")).delta_bounds(epsilon=epsilon)
+        truth = numpy.maximum(both - math.exp(float(epsilon)) * none, 0).sum()
+        assert lower <= truth * (1 + 1e-9)
+        assert truth * (1 - 1e-9) <= upper <= lower * 1.01

@@ -60,6 +60,34 @@ def test_explicit_densities_agree_at_many_settings(seed: int) -> None:
     between(mechanism, count, epsilon, step=1e-4, bins=8000)
 
 
+FEW_DIGITS = [
+    # delta is far below what the saddle point formula says: the digits of a first answer tell how many more it takes
+    (MixtureOfGaussians(sigma="1.4", rate="0.001", examples=3), 5, 0.5, 0.03),
+    (
+        MixtureOfGaussians(sigma=6, sensitivities=["1.3", "2.6", "3.2"], probabilities=["3/2014", "2/1007", "7/2014"]),
+        50,
+        0.5,
+        1e-9,
+    ),
+    # small moves and large ones: far to the left the small ones alone count
+    (
+        MixtureOfGaussians(sigma=4.5, sensitivities=["0.3", 1.5, "2.6"], probabilities=["6/17", "2/17", "4/17"]),
+        2,
+        1.0,
+        1e-9,
+    ),
+]
+
+
+@pytest.mark.parametrize(("mechanism", "count", "epsilon", "width"), FEW_DIGITS, ids=["rare", "many", "small"])
+def test_an_answer_of_few_digits_is_kept(
+    mechanism: MixtureOfGaussians, count: int, epsilon: float, width: float
+) -> None:
+    between(mechanism, count, epsilon, step=5e-4, bins=2000)
+    lower, upper = (count * mechanism).delta_bounds(epsilon=epsilon)
+    assert upper - lower <= width * upper
+
+
 def test_one_example_is_a_poisson_sample() -> None:
     one, other = MixtureOfGaussians(sigma=1, rate="0.01", examples=1), Subsampled(Gaussian(sigma=1), rate="0.01")
     for count in (1, 100, 10_000):

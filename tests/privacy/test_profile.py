@@ -33,6 +33,7 @@ from zcdp import (
     PureDP,
     RandomizedResponse,
     ReportNoisyMax,
+    Subsampled,
     TruncatedGeometric,
 )
 from zcdp.numeric.balls import NotCertified, at_precision, lift
@@ -177,7 +178,7 @@ def test_an_answer_says_what_its_engine_says(monkeypatch: pytest.MonkeyPatch, ki
     """Both ends, its name, and whether it is of the mechanisms themselves; the question is noted."""
     monkeypatch.setattr(engines, "ENGINES", [(kind,)])
     asked: list[Question] = []
-    answer = at_precision(128, lambda: delta_by_engine(NOISE, Fraction(2), 1, asked))
+    answer, _ = at_precision(128, lambda: delta_by_engine(NOISE, Fraction(2), 1, asked, None))
     assert answer is not None
     assert answer[:2] == pytest.approx((0.9 * exp(-0.1), 1.1 * exp(-0.1)), rel=1e-14)
     assert (answer.method, answer.attained, answer.cost) == ("told", kind.attained, 7.0)
@@ -198,7 +199,7 @@ def test_of_two_engines_the_one_of_the_less_upper_end_answers(
     """Where the first one knows no lower end: both ends are then of one engine."""
     monkeypatch.setattr(engines, "ENGINES", [(NoLower,)])
     monkeypatch.setattr(engines, "_second", lambda *_: other())
-    answer = at_precision(128, lambda: delta_by_engine(NOISE, Fraction(2), 1, []))
+    answer, _ = at_precision(128, lambda: delta_by_engine(NOISE, Fraction(2), 1, [], None))
     assert answer is not None
     ends = (0.95, 1.05) if other is Sharper else (0.0, 1.1)
     assert answer[:2] == pytest.approx((ends[0] * exp(-0.1), ends[1] * exp(-0.1)), rel=1e-14)
@@ -214,11 +215,11 @@ def test_what_is_given_away_is_added_to_both_ends_and_taken_from_the_target(monk
     """A fifth of the outcomes shows the input; the largest finite loss is log(4/5), so that epsilon 0 is beyond it."""
     law = directed_law([Fraction(1, 5), Fraction(3, 5), Fraction(1, 5)], [Fraction(0), Fraction(1, 5), Fraction(4, 5)])
     monkeypatch.setattr(engines, "ENGINES", [(Tenth,)])
-    answer = at_precision(128, lambda: delta_by_engine(((law, 1),), Fraction(1, 2), 1, []))
+    answer, _ = at_precision(128, lambda: delta_by_engine(((law, 1),), Fraction(1, 2), 1, [], None))
     assert answer is not None
     value = exp(-1 / 40)
     assert answer[:2] == pytest.approx((0.2 + 0.09 * value, 0.2 + 0.11 * value), rel=1e-14)
-    beyond = at_precision(128, lambda: delta_by_engine(AWAY, Fraction(1), 1, []))
+    beyond, _ = at_precision(128, lambda: delta_by_engine(AWAY, Fraction(1), 1, [], None))
     assert beyond is not None
     assert beyond[:2] == pytest.approx((0.2, 0.2), rel=1e-15)
 
@@ -693,3 +694,19 @@ class Careful(LossLaw):
 def test_a_largest_loss_that_is_not_seen_to_occur_is_no_lower_end() -> None:
     assert Profile(((Careful(), 3),)).loss_that_occurs() == 0.0
     assert Profile(((Careful(), 3), (laplace_pair(Fraction(1)), 2))).loss_that_occurs() == 2.0
+
+
+@pytest.mark.parametrize(
+    ("sigma", "rate", "count", "epsilon"), [(1, "0.01", 1000, 2), (2, "0.3", 10, 1), (1, 0.1, 5, 1)]
+)
+def test_deltas_in_floats_are_near_certified_ones(sigma: int, rate: str, count: int, epsilon: int) -> None:
+    plan = count * Subsampled(Gaussian(sigma=sigma), rate=rate) + count * Subsampled(Gaussian(sigma=2), rate=rate)
+    assert plan.profile is not None
+    found = plan.profile.propose_in_floats(Fraction(epsilon))
+    assert found == pytest.approx(log(plan.delta_at(epsilon=epsilon)), abs=1e-8)
+
+
+def test_what_is_not_known_in_floats() -> None:
+    for plan in (2 * Laplace(epsilon=1), Laplace(epsilon=1) + Subsampled(Gaussian(sigma=1), rate="0.1")):
+        assert plan.profile is not None
+        assert plan.profile.propose_in_floats(Fraction(1, 2)) is None

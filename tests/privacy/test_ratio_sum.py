@@ -12,7 +12,7 @@ from flint import arb
 from mpmath import mp, mpf
 
 from zcdp.numeric.balls import above, at_precision, below, lift
-from zcdp.privacy.loss.ratio_sum import AtomRatios, GaussianRatios, RatioSum
+from zcdp.privacy.loss.ratio_sum import AtomRatios, GaussianRatios, RatioSum, _Contour
 
 F = Fraction
 
@@ -102,6 +102,22 @@ def test_a_period_shorter_than_x_has_aliases_on_its_left_too() -> None:
     """Far left of the mean the sum over few nodes repeats what is still further left, many times larger."""
     low, high = at_precision(200, lambda: RatioSum(GaussianRatios(lambda: arb(1)), 100).ends(arb("40.65")))
     assert below(low) <= above(high) < 1e-11
+
+
+@pytest.mark.parametrize("period", [20, 15, 7])
+def test_what_repeats_left_of_x_is_taken_off_the_lower_end(period: int) -> None:
+    """A period that is far too short: the sum is many times the mean, of which a contour of a long one tells."""
+    ratios, batches, x = GaussianRatios(lambda: arb(1)), 40, arb(30)
+
+    def check() -> None:
+        known = RatioSum(ratios, batches).ends(x)[1]
+        assert known < 1
+        line = (arb(3), arb(4), 2 * arb.pi() / period, arb(0))
+        low, high = _Contour(ratios, batches, line, 400, 200, 80.0).ends(x)
+        assert high > 1e9
+        assert low <= known <= high
+
+    at_precision(200, check)
 
 
 def test_the_transform_decays_as_the_rotated_path_says() -> None:

@@ -15,6 +15,11 @@ from neighbours.law import Array, Pair
 
 from rows import made
 
+EXAMPLES = (
+    made("Allocation", made("BinaryRandomizedResponse", "0.7", "0.4", ordered=True), batches=2),
+    made("Allocation", made("PureDP", epsilon=1), batches=2),
+)
+
 
 def mean_over_allocations(output: samples.Output, records: Sequence[float], batches: int) -> Array:
     """All ways to put each record into one of the batches, each alike: the joint masses of the outputs of all."""

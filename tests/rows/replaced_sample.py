@@ -1,4 +1,4 @@
-"""Rows of `ReplacedSample`: sums over Poisson samples of two data sets of which one record differs."""
+"""Rows of `ReplacedSample`: sums over samples of two data sets of which one record differs."""
 
 from __future__ import annotations
 
@@ -6,8 +6,9 @@ from fractions import Fraction
 from random import Random
 
 import numpy as np
-from neighbours import samples
+from neighbours import noise, samples
 from neighbours.case import Case, Row
+from neighbours.game import envelope
 from neighbours.law import Pair
 
 from rows import made
@@ -16,6 +17,7 @@ from rows.mixture_of_gaussians import masses
 EXAMPLES = (
     made("ReplacedSample", made("Gaussian", sigma=1), rate="0.1"),
     made("ReplacedSample", made("Gaussian", sigma=3), rate="0.7"),
+    made("ReplacedSample", made("Gaussian", sigma=2), size=10, of=100),
 )
 
 
@@ -63,8 +65,48 @@ def _planes(rng: Random, effort: int) -> Case:
     return Case(mechanism, pairs, far_rho=1 / (2 * float(sigma) ** 2))
 
 
+def alike(rate: float, sigma: float) -> Pair:
+    """A record of 1 in the place of one of -1, as all others are: in units of the distance of the records."""
+    return samples.drawn(noise.gaussian(2 / sigma), rate)
+
+
+def _fixed_sums(rng: Random, effort: int) -> Case:
+    """Sums over all sets of some of two to five records between -1 and 1."""
+    sigma, of = Fraction(rng.randint(6, 40), 10), rng.randint(2, 5)
+    size = rng.randint(1, of - 1)
+    pairs = [alike(size / of, float(sigma))]
+    output = samples.sums(float(sigma), -5.0, 5.0)
+    for _ in range(effort + 1):
+        others = [rng.choice((1.0, -1.0, rng.uniform(-1, 1))) for _ in range(of - 1)]
+        both = (rng.choice((1.0, 0.0, rng.uniform(-1, 1))), rng.choice((-1.0, rng.uniform(-1, 1))))
+        pairs.append(samples.with_another(output, others, both, size))
+    mechanism = made("ReplacedSample", made("Gaussian", sigma=sigma), size=size, of=of)
+    sides = [side.high for pair in pairs for side in pair.both()]
+    return Case(mechanism, pairs, [envelope(sides)], far_rho=2 / float(sigma) ** 2)
+
+
+def _fixed_planes(rng: Random, effort: int) -> Case:
+    """One of several records of norm at most 1 in the plane; the output is seen in squares, which tells less."""
+    sigma, of = Fraction(rng.randint(10, 40), 10), rng.randint(2, 4)
+    pairs = [alike(1 / of, float(sigma))]
+    line = samples.sums(float(sigma), -1.0, 1.0, bins=24)
+
+    def seen() -> np.ndarray:
+        norm, angle = rng.choice((1.0, rng.random())), rng.uniform(0, 2 * np.pi)
+        return np.outer(line([norm * np.cos(angle)]), line([norm * np.sin(angle)])).ravel()
+
+    for _ in range(effort + 1):
+        others = sum((seen() for _ in range(of - 1)), np.zeros(1))
+        pairs.append(Pair.exactly(*((others + seen()) / of for _ in range(2))))
+    mechanism = made("ReplacedSample", made("Gaussian", sigma=sigma), size=1, of=of)
+    sides = [side.high for pair in pairs for side in pair.both()]
+    return Case(mechanism, pairs, [envelope(sides)], far_rho=2 / float(sigma) ** 2)
+
+
 NEIGHBOURS = (
     Row("ReplacedSample", _sums, variant="sums"),
     Row("ReplacedSample", _planes, variant="planes"),
+    Row("ReplacedSample", _fixed_sums, variant="fixed size sums"),
+    Row("ReplacedSample", _fixed_planes, variant="fixed size planes"),
 )
-TEXTS = {"ReplacedSample": lambda i: f"Gaussian(sigma={i.number()}), rate={i.of_type('rate', 'Fraction')}"}
+TEXTS = {"ReplacedSample": lambda i: f"Gaussian(sigma={i.number()}), {i.sample()}"}

@@ -16,7 +16,7 @@ from neighbours.law import Array, Pair
 from rows import made
 
 EXAMPLES = (
-    made("TruncatedSample", made("Gaussian", sigma=1), rate="0.2", most=12, of=20),
+    made("TruncatedSample", made("Gaussian", sigma=1), rate="0.2", most=4, of=6),
     made("TruncatedSample", made("DiscreteLaplace", epsilon="1/2"), rate="0.3", most=2, of=4),
 )
 

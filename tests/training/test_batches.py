@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from zcdp import Allocation as AllocatedEpoch
-from zcdp import Gaussian, MixtureOfGaussians, Subsampled, TruncatedSample, ZcdpError
+from zcdp import Gaussian, MixtureOfGaussians, ReplacedSample, Subsampled, TruncatedSample, ZcdpError
 from zcdp.training import Allocation, Batches, FixedSize, Poisson, Truncated
 
 Z = Fraction(3, 2)
@@ -18,7 +18,7 @@ Z = Fraction(3, 2)
     ("batches", "mechanism", "moves"),
     [
         (Poisson("0.1"), Subsampled(Gaussian(sigma="1.5"), rate="0.1"), 1),
-        (FixedSize(6, of=60), Subsampled(Gaussian(sigma="1.5", sensitivity=2), size=6, of=60), 2),
+        (FixedSize(6, of=60), ReplacedSample(Gaussian(sigma="1.5"), size=6, of=60), 2),
         (Allocation(10), AllocatedEpoch(Gaussian(sigma="1.5"), batches=10), 1),
         (Truncated("0.1", most=9, of=60), TruncatedSample(Gaussian(sigma="1.5"), rate="0.1", most=9, of=60), 1),
     ],

@@ -7,18 +7,18 @@ from fractions import Fraction
 from functools import lru_cache
 from typing import ClassVar
 
-from zcdp.errors import BadType, BadValue
+from zcdp.errors import BadValue
 from zcdp.mechanisms.base import Mechanism
 from zcdp.mechanisms.subsampled import refuse_replaced
-from zcdp.mechanisms.wrapper import Wrapper
+from zcdp.mechanisms.wrapper import PlanWrapper
 from zcdp.numeric.exact import Exact, Value, integer
 from zcdp.numeric.threads import cached_property
 from zcdp.privacy.curve import Curve, Plan
-from zcdp.privacy.loss import Claim, allocated_claim
+from zcdp.privacy.loss import Claim, LossLaw, allocated_claim
+from zcdp.privacy.loss.finite_law import FiniteLaw
 from zcdp.privacy.loss.gaussian_law import GaussianLaw
 from zcdp.privacy.relation import Relation
-from zcdp.privacy.sampled_curve import product_claim
-from zcdp.text.suggestions import thing
+from zcdp.privacy.sampled_curve import SampledFinite
 
 __all__ = ["Allocation"]
 
@@ -26,7 +26,7 @@ MOST_BATCHES = 10**6
 
 
 @dataclass(frozen=True, init=False, repr=False)
-class Allocation(Wrapper):
+class Allocation(PlanWrapper):
     """One epoch of a mechanism on `batches` batches, where each record goes to one of them, uniformly at random.
 
     Records are allocated independently of each other and anew in each epoch: the batches have random sizes, and which
@@ -54,11 +54,7 @@ class Allocation(Wrapper):
     """How many batches there are in one epoch."""
 
     def __init__(self, mechanism: Mechanism | Plan, *, batches: Value) -> None:
-        if isinstance(mechanism, Plan):
-            [(only, count), *others] = mechanism.parts
-            mechanism = mechanism if others or count > 1 or not isinstance(only, Mechanism) else only
-        if not isinstance(mechanism, Mechanism | Plan):
-            raise BadType(f"mechanism ({thing(mechanism)}) must be a mechanism or a plan, as Gaussian(sigma=1)")
+        mechanism = self._taken(mechanism)
         number = integer(batches, "batches", 1)
         if number > MOST_BATCHES:
             raise BadValue(f"batches ({number}) must be at most {MOST_BATCHES}: more are not certified")
@@ -72,39 +68,32 @@ class Allocation(Wrapper):
     def __repr__(self) -> str:
         return f"Allocation({self.mechanism!r}, batches={self.batches})"
 
-    @cached_property
-    def _claim(self) -> Claim | None:
-        """The claim of the base, allocated, if it can be; else that of the pure DP pair that dominates the base."""
-        for claim in (self._base, Curve.pair(self.mechanism)):
-            found = None if claim is None else _allocated(claim, self.batches)
-            if found is not None:
-                return found
-        return None
+    def _drawn(self, claim: Claim) -> Claim | None:
+        return _allocated(claim, self.batches)
 
     @cached_property
-    def _base(self) -> Claim | None:
-        """The claim of one step: of one mechanism, or of the product of a plan's parts or a mechanism's coordinates."""
-        base = self.mechanism
-        if isinstance(base, Plan):
-            return product_claim(base)
-        return base.pair() if base.coordinates == ((base, 1),) else product_claim(Plan.sum_of(base))
+    def _curve(self) -> Curve:
+        """The Renyi curve of an epoch whose outcomes are listed; else that of one step, which is not lower."""
+        return self.mechanism if self._listed is None else self._listed
+
+    @cached_property
+    def _listed(self) -> SampledFinite | None:
+        """The Renyi curve of the law of an epoch, if that is a list of outcomes."""
+        return None if self.batches == 1 or self._claim is None else _curve_of(self._claim.upper)
 
     @property
-    def _curve(self) -> Curve:
-        """The Renyi curve of one step: by convexity an epoch has none that is higher."""
-        return self.mechanism
+    def _curve_is_own(self) -> bool:
+        """Whether the Renyi curve is that of the worst neighbours, not of a pair that only dominates them."""
+        return self._listed is not None and self._claim is not None and self._claim.exact
 
     @property
     def relation(self) -> Relation:
         return Relation.ADD_REMOVE
 
-    def pair(self) -> Claim | None:
-        return self._claim
-
     @property
     def is_tight(self) -> bool:
-        """Whether the Renyi curve is the epoch's own: only if there is a single batch."""
-        return self.batches == 1 and self.mechanism.is_tight
+        """Whether the Renyi curve is the epoch's own: if there is a single batch, or if its outcomes are listed."""
+        return self._curve_is_own or (self.batches == 1 and self.mechanism.is_tight)
 
     @property
     def largest_loss(self) -> Exact | None:
@@ -120,21 +109,33 @@ class Allocation(Wrapper):
 
     @property
     def rho(self) -> float:
-        """The zCDP parameter, rounded up: that of one step, by convexity."""
-        return self.mechanism.rho
+        """The zCDP parameter, rounded up: at most that of one step, by convexity."""
+        return self._peak_bounds[1]
 
     @property
     def rho_bounds(self) -> tuple[float, float]:
-        own = self.batches == 1 or (self._base is not None and self._base.exact and _is_gaussian(self._base))
-        return self.mechanism.rho_bounds if own else (0.0, self.rho)
+        return self._peak_bounds
 
     @cached_property
     def _peak_bounds(self) -> tuple[float, float]:
-        return self.rho_bounds
+        if self._listed is not None:
+            upper = min(self._listed._peak_bounds[1], self.mechanism.rho)
+            curves = [_curve_of(law) for ((law, _), *_) in (() if self._claim is None else self._claim.lower)]
+            lower = max((curve._peak_bounds[0] for curve in curves if curve is not None), default=0.0)
+            return min(lower, upper), upper
+        own = self.batches == 1 or (self._base is not None and self._base.exact and _is_gaussian(self._base))
+        return self.mechanism.rho_bounds if own else (0.0, self.mechanism.rho)
 
     @cached_property
     def rho_fraction(self) -> Fraction:
-        return self.mechanism.rho_fraction
+        return self.mechanism.rho_fraction if self._listed is None else super().rho_fraction
+
+
+@lru_cache(maxsize=64)
+def _curve_of(law: LossLaw) -> SampledFinite | None:
+    """The Renyi curve of a law that is a list of outcomes; None of any other."""
+    finite = getattr(law, "source", law)
+    return SampledFinite(finite) if isinstance(finite, FiniteLaw) else None
 
 
 def _is_gaussian(claim: Claim) -> bool:

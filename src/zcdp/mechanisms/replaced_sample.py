@@ -1,4 +1,4 @@
-"""Gaussian noise on a Poisson sample, for neighbours of which one record is replaced by another."""
+"""Gaussian noise on a sum over a sample, for neighbours of which one record is replaced by another."""
 
 from __future__ import annotations
 
@@ -14,13 +14,14 @@ from zcdp.mechanisms.base import Mechanism
 from zcdp.mechanisms.noise.gaussian import Gaussian
 from zcdp.mechanisms.wrapper import Wrapper
 from zcdp.numeric.balls import NotCertified, Undecided, lift
-from zcdp.numeric.exact import Value, in_domain, literal, rational
+from zcdp.numeric.exact import Value, in_domain, integer, literal, rational
 from zcdp.numeric.functions import Number
 from zcdp.numeric.search import bisection
 from zcdp.numeric.threads import cached_property
 from zcdp.privacy.curve import Curve, Peak
 from zcdp.privacy.envelope import real_s
-from zcdp.privacy.loss import Claim
+from zcdp.privacy.fixed_size_curve import FixedSizeGaussian
+from zcdp.privacy.loss import Claim, replaced_claim
 from zcdp.privacy.loss.replaced_sample_law import ReplacedSampleLaw
 from zcdp.privacy.relation import Relation
 from zcdp.text.suggestions import thing
@@ -32,39 +33,64 @@ LARGEST_QUADRATURE_ORDER = 1_000  # At larger orders the curve is a bound.
 
 @dataclass(frozen=True, init=False, repr=False)
 class ReplacedSample(Wrapper):
-    """Gaussian noise on a sum over a Poisson sample, where neighbours differ by one record that is replaced.
+    """Gaussian noise on a sum over a random sample, where neighbours differ by one record that is replaced.
 
-    Each record is drawn by itself with probability `rate`. The sensitivity of the mechanism is the norm C of one
-    record, which moves the sum by C where it is there or not; another one in its place moves it by up to 2C. For a
-    record that is there or not take `Subsampled`.
+    The sensitivity of the mechanism is the norm C of one record, as of clipped gradients; another record in its place
+    moves the sum by up to 2C. The sample is drawn anew in each use:
 
-    The worst records are opposite ones, in any number of uses: (1-q) N(0) + q N(C) against (1-q) N(0) + q N(-C). rho
-    is an upper bound, and `is_tight` is False. Theorem: docs/theorems/replaced-samples.md.
+    `rate`: a Poisson sample, which contains each record independently with this probability. The worst records are
+    opposite ones, in any number of uses: (1-q) N(0) + q N(C) against (1-q) N(0) + q N(-C). For a record that is there
+    or not take `Subsampled`.
+    `size` and `of`: a sample without replacement, uniform over all sets of `size` different records. It is never worse
+    than `Subsampled` with noise of sensitivity 2C, which takes any three sums that are 2C from each other to be
+    possible: records of norm C are not that far apart.
+
+    rho is an upper bound, and `is_tight` is False. Theorems: docs/theorems/replaced-samples.md,
+    docs/theorems/fixed-size.md.
 
     >>> step = ReplacedSample(Gaussian(sigma=1), rate="0.01")
     >>> step.epsilon_at(delta=1e-5), (1000 * step).epsilon_at(delta=1e-5)
     (0.20937155..., 2.84344025...)
+    >>> (10_000 * ReplacedSample(Gaussian(sigma=2), size=600, of=60_000)).epsilon_at(delta=1e-5)
+    6.7627174...
     """
 
     theorem: ClassVar[str] = "replaced-samples"
-    curve_of_pair = True
     _no_group = "the members of a group are drawn one by one"
 
-    mechanism: Mechanism
+    mechanism: Gaussian
     rate: Fraction
     """The probability that a record is drawn."""
+    size: int | None = None
+    of: int | None = None
+    """How many records there are."""
 
-    def __init__(self, mechanism: Mechanism, *, rate: Value) -> None:
+    def __init__(
+        self,
+        mechanism: Mechanism,
+        *,
+        rate: Value | None = None,
+        size: Value | None = None,
+        of: Value | None = None,
+    ) -> None:
         if not isinstance(mechanism, Gaussian):
             raise BadType(f"mechanism ({thing(mechanism)}) must be Gaussian noise, as Gaussian(sigma=1)")
-        drawn = rational(rate, "rate")
-        if not 0 < drawn < 1:
-            raise BadValue(f"rate ({literal(drawn)}) must be above 0 and below 1")
-        in_domain(drawn, "rate", rate)
-        self._set(mechanism=mechanism, rate=drawn)
+        if rate is not None and size is None and of is None:
+            drawn = rational(rate, "rate")
+            if not 0 < drawn < 1:
+                raise BadValue(f"rate ({literal(drawn)}) must be above 0 and below 1")
+            self._set(mechanism=mechanism, rate=in_domain(drawn, "rate", rate), size=None, of=None)
+        elif rate is None and size is not None and of is not None:
+            count, whole = integer(size, "size", 1), integer(of, "of", 1)
+            if count > whole:
+                raise BadValue(f"size ({count}) must be at most of ({whole}): no record is drawn twice")
+            self._set(mechanism=mechanism, rate=Fraction(count, whole), size=count, of=whole)
+        else:
+            raise BadType("give a rate, for a Poisson sample, or size and of, for one without replacement")
 
     def __repr__(self) -> str:
-        return f"ReplacedSample({self.mechanism!r}, rate={literal(self.rate)})"
+        how = f"rate={literal(self.rate)}" if self.size is None else f"size={self.size}, of={self.of}"
+        return f"ReplacedSample({self.mechanism!r}, {how})"
 
     @property
     def relation(self) -> Relation:
@@ -82,7 +108,13 @@ class ReplacedSample(Wrapper):
     @property
     def relative_error(self) -> float | None:
         """The standard deviation of the noise divided by the norm of a record."""
-        return self.mechanism.relative_error
+        found: float | None = self.mechanism.relative_error
+        return found
+
+    @property
+    def curve_of_pair(self) -> bool:  # type: ignore[override]
+        """Whether the Renyi curve is that of the dominating pair: that of a sample of fixed size says less."""
+        return self.size is None
 
     @cached_property
     def _law(self) -> ReplacedSampleLaw:
@@ -90,22 +122,35 @@ class ReplacedSample(Wrapper):
         return ReplacedSampleLaw(self.rate, lambda: lift(square))
 
     @cached_property
+    def _moved(self) -> Gaussian:
+        """The same noise on a sum that moves by 2C."""
+        return self.mechanism.group(2)
+
+    @cached_property
     def _claim(self) -> Claim:
-        return Claim.exactly(self._law)
+        if self.size is None:
+            return Claim.exactly(self._law)
+        claim = self._moved.pair()
+        found = claim if self.rate == 1 else replaced_claim(claim, self.rate)
+        assert found is not None, "Gaussian noise can be sampled"
+        return found
 
     def pair(self) -> Claim:
         return self._claim
 
     @cached_property
     def _curve(self) -> Curve:
-        return _ReplacedCurve(self._law)
+        if self.size is None:
+            return _ReplacedCurve(self._law)
+        square = 2 * self._moved.rho_fraction
+        return self._moved if self.rate == 1 else FixedSizeGaussian(self.rate, lambda: lift(square))
 
     def witness(self) -> arb:
         return self._curve.witness()
 
 
 class _ReplacedCurve(Curve):
-    """The Renyi curve of the pair, with bounds at high orders; v is the square of a record's norm over sigma."""
+    """The Renyi curve of the pair of a Poisson sample, with bounds at high orders; v = (C/sigma)^2."""
 
     is_envelope = True
 

@@ -1,5 +1,6 @@
 """What a training run by noisy gradients costs: a word that owns the clip norm, ways to draw batches, matrices."""
 
+from zcdp.plans.plan_text import Word
 from zcdp.training.batches import Allocation, Batches, FixedSize, Poisson, Truncated
 from zcdp.training.matrix_mechanism import CyclicPoisson, MatrixMechanism, square_root_coefficients
 from zcdp.training.participation import Cyclic, MinSeparated, Participation, Single
@@ -20,3 +21,9 @@ __all__ = [
     "Truncated",
     "square_root_coefficients",
 ]
+
+
+def word() -> Word:
+    """`Training` in plan text, where `sampling` is written with the names of the ways to draw batches."""
+    ways = (Poisson, FixedSize, Allocation, Truncated)
+    return Word(Training, "sampling", {way.__name__: way for way in ways})

@@ -9,7 +9,7 @@ from typing import Any, ClassVar
 
 from zcdp.errors import BadValue
 from zcdp.mechanisms import Allocation as AllocatedEpoch
-from zcdp.mechanisms import Gaussian, MixtureOfGaussians, Subsampled, TruncatedSample
+from zcdp.mechanisms import Gaussian, MixtureOfGaussians, ReplacedSample, Subsampled, TruncatedSample
 from zcdp.numeric.exact import Value, in_domain, integer, literal, rational
 from zcdp.privacy.curve import Curve
 from zcdp.text.calls import spoken_class
@@ -42,6 +42,11 @@ class Batches(metaclass=ABCMeta):
     def steps_per_use(self) -> int:
         """How many steps one use of `mechanism` stands for."""
         return 1
+
+    @property
+    @abstractmethod
+    def share(self) -> Fraction:
+        """The probability that an example is drawn in one step: what makes steps epochs."""
 
     @abstractmethod
     def mechanism(self, noise_multiplier: Fraction) -> Curve:
@@ -77,6 +82,11 @@ class Poisson(Batches):
     def __init__(self, rate: Value) -> None:
         self._set(rate=_rate(rate))
 
+    @property
+    def share(self) -> Fraction:
+        """The rate."""
+        return self.rate
+
     def mechanism(self, noise_multiplier: Fraction) -> Curve:
         """One step, of sensitivity C."""
         return Subsampled(Gaussian(sigma=noise_multiplier), rate=self.rate)
@@ -108,9 +118,14 @@ class FixedSize(Batches):
             raise BadValue(f"size ({drawn}) must be at most of ({whole}): no example is drawn twice")
         self._set(size=drawn, of=whole)
 
+    @property
+    def share(self) -> Fraction:
+        """The size of a batch over the number of examples."""
+        return Fraction(self.size, self.of)
+
     def mechanism(self, noise_multiplier: Fraction) -> Curve:
-        """One step, of sensitivity 2 C."""
-        return Subsampled(Gaussian(sigma=noise_multiplier, sensitivity=2), size=self.size, of=self.of)
+        """One step: an example of norm at most C takes another's place, and moves the sum by up to 2 C."""
+        return ReplacedSample(Gaussian(sigma=noise_multiplier), size=self.size, of=self.of)
 
 
 @dataclass(frozen=True, init=False, repr=False)
@@ -134,6 +149,11 @@ class Truncated(Batches):
 
     def __init__(self, rate: Value, most: Value, of: Value) -> None:
         self._set(rate=_rate(rate), most=integer(most, "most", 1), of=integer(of, "of", 1))
+
+    @property
+    def share(self) -> Fraction:
+        """The rate; what is cut off is drawn too."""
+        return self.rate
 
     def mechanism(self, noise_multiplier: Fraction) -> Curve:
         """One step, of sensitivity C, or 2 C in a full batch."""
@@ -163,6 +183,11 @@ class Allocation(Batches):
     def steps_per_use(self) -> int:
         """An epoch has as many steps as batches."""
         return self.batches
+
+    @property
+    def share(self) -> Fraction:
+        """One batch of an epoch."""
+        return Fraction(1, self.batches)
 
     def mechanism(self, noise_multiplier: Fraction) -> Curve:
         """One epoch, of sensitivity C."""

@@ -77,12 +77,13 @@ class CyclicPoisson(Participation):
 
 
 class MatrixMechanism(Plan):
-    """Noise of `noise_multiplier` times the clip norm on each entry of C x, x the clipped sums of all steps.
+    """Noise of `noise_multiplier` times the clip norm C on each entry of M x, x the clipped sums of all steps.
 
-    C is lower triangular: `matrix`, a list of rows, or `toeplitz`, the entries of its diagonals from the main one down,
-    with the number of `steps`. Numbers are taken exactly, floats too. What is released is C x + z, and what is computed
-    from it, such as B (x + C^-1 z). `participation` says in which steps one example may take part, `Single()`,
-    `Cyclic(period, times)` or `MinSeparated(separation, times)`; in each it moves the sum by up to C, the clip norm.
+    M is lower triangular: `matrix`, a list of rows, or `toeplitz`, the entries of its diagonals from the main one down,
+    with the number of `steps`. Numbers are taken exactly, floats too. What is released is M x + z, and what is computed
+    from it, such as B (x + M^-1 z). `participation` says in which steps one example may take part, `Single()`,
+    `Cyclic(period, times)` or `MinSeparated(separation, times)`; in each it moves the sum by up to C.
+    Neighbours differ by one example, added or removed.
 
     All steps together are one Gaussian mechanism, also if gradients depend on what was released before: `sensitivity`
     is how many clip norms one example moves, and `is_exact` says whether some example moves so far, or whether it is an
@@ -145,7 +146,7 @@ class MatrixMechanism(Plan):
 
     @property
     def sensitivity(self) -> float:
-        """By how many clip norms one example moves C x, rounded up; with `CyclicPoisson`, in one of its steps."""
+        """By how many clip norms one example moves M x, rounded up; with `CyclicPoisson`, in one of its steps."""
         return enclose(lambda: lift(self.squared_sensitivity).sqrt())[1]
 
     @property

@@ -37,8 +37,9 @@ class Training(Plan):
     are drawn one by one instead, each clipped by itself, and neighbours differ by one user with at most k of them.
     `schedule`: pairs (steps, factor); in these steps the noise is `factor` times `noise_multiplier`.
 
-    It is a plan: it answers what plans answer, adds up with others, and `calibrate` finds its noise. Its `parts` are
-    the mechanisms that it stands for, which `to_json` writes. Theorem: docs/theorems/training.md.
+    It is a plan: it answers what plans answer, adds up with others, and `calibrate` finds its noise. Its `repr` is plan
+    text, for plan files and the command line; its `parts` are the mechanisms that it stands for, which `to_json` and a
+    ledger write. Theorem: docs/theorems/training.md.
 
     >>> from zcdp.training import FixedSize, Poisson, Training
     >>> run = Training(noise_multiplier="1.1", steps=14063, sampling=Poisson("256/60000"))
@@ -46,6 +47,7 @@ class Training(Plan):
     2.381689...
     >>> print(Training(noise_multiplier=1, steps=10_000, sampling=FixedSize(600, of=60_000)))
     Training(noise_multiplier=1, steps=10000, sampling=FixedSize(size=600, of=60000))
+    Each example is drawn 100 times on average.
     One example moves the sum of clipped gradients by up to 2 C; the noise on it has standard deviation 1 C.
     Neighbours differ by one example, replaced by another.
     """
@@ -164,7 +166,7 @@ class Training(Plan):
         shown += [f"unit={self.unit!r}"] if self.unit != "example" else []
         shown += [f"examples_per_user={self.examples_per_user}"] if self.examples_per_user is not None else []
         if not plain:
-            entries = ", ".join(f"({count}, {literal(factor)})" for count, factor in self.schedule)
+            entries = ", ".join(f"[{count}, {literal(factor)}]" for count, factor in self.schedule)
             shown.append(f"schedule=[{entries}]")
         return f"Training({', '.join(shown)})"
 
@@ -173,7 +175,10 @@ class Training(Plan):
         low, high = (f"{float(end):g}" for end in (min(factors), max(factors)))
         noise = f"{low} C" if low == high else f"{low} C to {high} C"
         moved = f"One {self.unit} moves the sum of clipped gradients by up to {self.moves}"
-        return f"{self!r}\n{moved}; the noise on it has standard deviation {noise}.\n{self.assumed[1]}"
+        times = f"{float(self.steps * self.sampling.share):.6g}"
+        each = "example" if self.examples_per_user is not None else self.unit
+        drawn = f"Each {each} is drawn {times} time{'s' * (times != '1')} on average."
+        return f"{self!r}\n{drawn}\n{moved}; the noise on it has standard deviation {noise}.\n{self.assumed[1]}"
 
     def __reduce__(self) -> tuple[Callable[..., Plan], tuple[Any, ...]]:
         kept = ("noise_multiplier", "sampling", "unit", "examples_per_user", "schedule")

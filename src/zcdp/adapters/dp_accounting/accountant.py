@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from fractions import Fraction
 from math import inf
+from statistics import NormalDist
 from typing import Any
 
 import numpy as np
@@ -11,10 +12,10 @@ from dp_accounting import PrivacyAccountant
 
 from zcdp.adapters.common import above
 from zcdp.adapters.dp_accounting.events import ADDED, NOTHING, translate
-from zcdp.adapters.dp_accounting.true_positives import gdp_estimate, highest, line, searched_lines
 from zcdp.errors import BadValue
 from zcdp.numeric.exact import rational
 from zcdp.privacy.curve import Plan
+from zcdp.privacy.tradeoff import FARTHEST, TradeOff, knot, lowest_line
 
 __all__ = ["Accountant"]
 
@@ -99,11 +100,19 @@ class Accountant(PrivacyAccountant):  # type: ignore[misc]
         if not self._spent.well:
             found = np.ones_like(rates)
         else:
-            known = [] if deltas is None else [(self.get_epsilon(one), one) for one in np.ravel(deltas).tolist()]
-            lines = [line(sign, one) for one in known if one[0] < inf for sign in (1.0, -1.0)]
-            flat = rates.ravel()
-            found = highest(searched_lines(self.get_delta, flat) if deltas is None else lines, flat)
+            asked = [Fraction(rate) for rate in rates.ravel().tolist()]
+            found = np.array([min(1.0, above(one)) for one in self._highest(asked, deltas)], dtype=np.float64)
         return float(found[0]) if np.ndim(false_positive_rates) == 0 else found.reshape(rates.shape)
+
+    def _highest(self, rates: list[Fraction], deltas: Any) -> list[Fraction]:
+        """The true positive rate at each false positive rate, at most."""
+        if deltas is None:
+            pure = self.plan.pure_epsilon if self.plan is not None and self._spent.well == 1 else inf
+            curve = TradeOff(lambda epsilon: self.get_delta(float(epsilon)), None, pure, 0.0).curve(rates)
+            return [upper for _, upper in curve]
+        known = [(self.get_epsilon(one), one) for one in np.ravel(deltas).tolist()]
+        knots = [knot(sign * one, (0.0, delta)) for one, delta in known if one <= FARTHEST for sign in (1.0, -1.0)]
+        return [lowest_line(knots, rate) for rate in rates]
 
     def get_gdp_parameter_estimate(self, false_positive_rates: Any = None, deltas: Any = None) -> float:
         """The least mu of a Gaussian mechanism that covers the true positive rates at these false positive rates.
@@ -117,4 +126,8 @@ class Accountant(PrivacyAccountant):  # type: ignore[misc]
             raise BadValue("false_positive_rates must have one above 0 and at most 1/2")
         if self.get_delta(inf) > rates.min():
             return inf
-        return gdp_estimate(rates, self.get_true_positive_rates(rates, deltas))
+        normal, found = NormalDist(), self.get_true_positive_rates(rates, deltas).tolist()
+        return max(
+            inf if true >= 1 else normal.inv_cdf(true) - normal.inv_cdf(false)
+            for false, true in zip(rates.tolist(), found, strict=True)
+        )

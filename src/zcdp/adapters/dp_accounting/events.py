@@ -46,6 +46,10 @@ SLIP = Fraction(1, 10**9)
 """By how much probabilities that are floats may miss a sum of 1."""
 
 
+RELATION_OF_REPORTS = "neighboring_relation must be `REPLACE_ONE` or `REPLACE_SPECIAL`"
+RELATION_OF_A_RECORD = "neighboring_relation must be `ADD_OR_REMOVE_ONE` or `REPLACE_SPECIAL`"
+
+
 class Refused(BadValue):
     """An event, or a part of a plan, that is not covered; `what` is the event and `reason` says why."""
 
@@ -155,7 +159,7 @@ def _randomized_response(what: Any, relation: Any) -> Spent:
     if blind > 1:
         raise Refused(what, f"noise_parameter ({what.noise_parameter}) must be at most 1")
     if relation is ADDED:
-        raise Refused(what, "a report has no meaning without the record: take REPLACE_ONE or REPLACE_SPECIAL")
+        raise Refused(what, f"{RELATION_OF_REPORTS}: a report has no meaning without the record")
     if k == 1 or blind == 1:
         return NOTHING
     if not blind:
@@ -208,7 +212,7 @@ def _poisson(what: Any, relation: Any) -> Spent:
         if relation is REPLACED:
             return one(ReplacedSample(whole, rate=rate))
     elif relation is REPLACED:
-        raise Refused(what, "for a replaced record, samples of Gaussian noise are covered")
+        raise Refused(what, f"{RELATION_OF_A_RECORD}; for a replaced record samples of Gaussian noise are covered")
     elif len(parts) == 1 and parts[0][1] == 1 and isinstance(parts[0][0], Laplace | DiscreteLaplace):
         whole = parts[0][0]
     else:
@@ -218,7 +222,7 @@ def _poisson(what: Any, relation: Any) -> Spent:
 
 def _mixture(what: Any, relation: Any) -> Spent:
     if relation is REPLACED:
-        raise Refused(what, "it tells a record that is there from one that is not: REPLACE_ONE is not covered")
+        raise Refused(what, f"{RELATION_OF_A_RECORD}: it tells a record that is there from one that is not")
     sigma = _parameter(what, "standard_deviation")
     chances: dict[Fraction, Fraction] = {}
     for move, chance in zip(what.sensitivities, what.sampling_probs, strict=True):
@@ -360,9 +364,9 @@ def _event(part: Curve, *, rho_alone: bool) -> dp_event.DpEvent:
         case BinaryRandomizedResponse() if part.ordered and (1 / part.q).denominator == 1:
             k = int(1 / part.q)
             return dp_event.RandomizedResponseDpEvent(below((1 - part.p) * k / (k - 1)), k)
-        case Subsampled() if type(part.mechanism) in (Gaussian, Laplace):
+        case Subsampled(size=None) if type(part.mechanism) in (Gaussian, Laplace):
             return dp_event.PoissonSampledDpEvent(above(part.rate), _event(part.mechanism, rho_alone=False))
-        case ReplacedSample():
+        case ReplacedSample(size=None):
             return dp_event.PoissonSampledDpEvent(above(part.rate), _event(part.mechanism, rho_alone=False))
         case RhoAlone():
             return dp_event.ZCDpEvent(above(part.exact_rho), above(part.xi))

@@ -8,11 +8,11 @@ Theorem: docs/theorems/random-allocation.md.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from fractions import Fraction
 from itertools import pairwise
-from math import exp, inf
+from math import comb, exp, inf
 
 from flint import arb
 
@@ -27,8 +27,9 @@ from zcdp.privacy.loss.profile_polygons import KnownProfile
 from zcdp.privacy.loss.ratio_sum import AtomRatios, GaussianRatios, Ratios, RatioSum
 from zcdp.privacy.loss.tradeoff_hull import BALL_BITS, GRID_BITS, Atom, hull, ratio_above, rounded, within_ratios
 
-__all__ = ["allocated_claim"]
+__all__ = ["allocated_claim", "listed_epoch"]
 
+MOST_OUTCOMES, MOST_OUTCOME_BITS = 500, 1_000_000  # of an epoch whose outcomes are listed, and of all their masses
 COARSE_LOSSES = 150  # losses at which the profile is looked at before the points of a finite law are chosen
 FINE_LOSSES = 280  # points of the finite law
 EVEN_PART = 0.3  # the part of them that is evenly spaced; the others are where the loss is likely
@@ -47,6 +48,14 @@ def allocated_claim(claim: Claim, batches: int) -> Claim | None:
     ratios = _ratios(claim.upper, -1)
     if ratios is None:
         return None
+    if (listed := _listed(ratios, batches)) is not None:
+        if not claim.exact:
+            return Claim(listed)
+        inside = _ratios(claim.upper, 1)
+        if inside == ratios:
+            return Claim.exactly(listed)
+        under = _listed(inside, batches)
+        return Claim(listed, lower=() if under is None else Claim.laws(under))
     epoch = _Epoch(ratios, batches)
     if not claim.exact:
         return Claim(epoch.law)
@@ -54,11 +63,38 @@ def allocated_claim(claim: Claim, batches: int) -> Claim | None:
     below = epoch if inner == ratios else None if inner is None else _Epoch(inner, batches)
     if below is None:
         return Claim(epoch.law)
-    # Of outcomes that only one neighbour can produce the finite law below has none in one direction, so that their mass
-    # would be counted twice in compositions: there nothing is claimed to be attained.
-    finite = at_precision(BALL_BITS, lambda: below._infinite().is_zero() and below._infinite_back().is_zero())
-    lower = Claim.laws(below.law_below) if finite else ()
-    return Claim(epoch.law, lower=lower, lower_alone=Claim.laws(below.law))
+    return Claim(epoch.law, lower=Claim.laws(below.attained), lower_alone=Claim.laws(below.law))
+
+
+def _listed(ratios: Ratios | None, batches: int) -> LossLaw | None:
+    return listed_epoch(ratios.atoms, batches) if isinstance(ratios, AtomRatios) else None
+
+
+def listed_epoch(atoms: Sequence[Atom], batches: int) -> LossLaw | None:
+    """The law of an epoch by all of its outcomes, if these are few: by how often each outcome of a step occurs.
+
+    Among T batches outcomes of the ratios x_1, ..., x_m occur k_1, ..., k_m times with the multinomial probability
+    under Q; under A it is so many times the mean of x_i over the batches. What only A has is what only P has.
+    """
+    same: dict[Fraction, Fraction] = {}
+    for p, q in atoms:
+        if q:
+            same[p / q] = same.get(p / q, Fraction(0)) + q
+    steps = sorted(same.items())
+    bits = max((number.denominator.bit_length() for pair in steps for number in pair), default=0)
+    outcomes = comb(batches + len(steps) - 1, batches)
+    if outcomes > MOST_OUTCOMES or outcomes * batches * bits > MOST_OUTCOME_BITS:
+        return None
+    found: dict[Fraction, Fraction] = {Fraction(0): Fraction(1)}  # sums of ratios of the batches so far
+    for _ in range(batches):
+        after: dict[Fraction, Fraction] = {}
+        for total, mass in found.items():
+            for ratio, q in steps:
+                after[total + ratio] = after.get(total + ratio, Fraction(0)) + mass * q
+        found = after
+    listed = [(mass * total / batches, mass) for total, mass in found.items()]
+    revealed = sum((p for p, q in atoms if not q), Fraction(0))
+    return finite_law([*listed, *([(revealed, Fraction(0))] if revealed else [])])
 
 
 def _ratios(law: LossLaw, side: int) -> Ratios | None:
@@ -123,6 +159,20 @@ class _Epoch:
         """The same law, of which compositions use a finite law below it."""
         return self._law(self._made_below, lambda: (self._infinite() - NEGLIGIBLE).max(arb(0)))
 
+    @property
+    def attained(self) -> LossLaw | None:
+        """A law below, for compositions; None if there is none.
+
+        If some outcome is one that only one neighbour can produce, it is the finite law itself: beside a profile,
+        the masses of such outcomes would be counted twice.
+        """
+        if at_precision(BALL_BITS, lambda: self._infinite().is_zero() and self._infinite_back().is_zero()):
+            return self.law_below
+        try:
+            return self._made_below()
+        except NotCertified:
+            return None
+
     def _law(self, finite: Callable[[], LossLaw], infinite: Callable[[], arb]) -> LossLaw:
         one = ProfileLaw(self._forward, self._top, infinite, finite)
         back = replace(
@@ -182,11 +232,14 @@ class _Epoch:
         if self._top_back() <= -first:
             x[0] = (-self._top_back()).exp().lower()
         ends = [self.coarse.ends(g * self.batches) for g in x]
-        return KnownProfile(
-            x,
-            [self._delta(g, low) for g, (low, _) in zip(x, ends, strict=True)],
-            [self._delta(g, high) for g, (_, high) in zip(x, ends, strict=True)],
-        )
+        lowest = [self._delta(g, low) for g, (low, _) in zip(x, ends, strict=True)]
+        highest = [self._delta(g, high) for g, (_, high) in zip(x, ends, strict=True)]
+        # Beyond the largest finite losses only those count that are infinite: coarse sums do not tell.
+        if self._top() <= last:
+            highest[-1] = highest[-1].min(self._infinite().upper())
+        if self._top_back() <= -first:
+            highest[0] = highest[0].min(1 - x[0] + x[0] * self._infinite_back().upper())
+        return KnownProfile(x, lowest, highest)
 
     def _range(self) -> tuple[float, float]:
         """The losses below and above which almost nothing lies."""

@@ -31,8 +31,10 @@ if TYPE_CHECKING:
     Floats = NDArray[np.float64]
 
 
-# `outcomes` lists the atoms up to this number of deviations, if they are not more than MOST_OUTCOMES.
-OUTCOME_DEVIATIONS, MOST_OUTCOMES = 18, 380
+# `outcomes` lists the atoms up to this number of deviations; if they are more than MOST_OUTCOMES it sums up to
+# MOST_SUMMED and keeps BODY_OUTCOMES of them within BODY_DEVIATIONS, and FAR_OUTCOMES on either side beyond.
+OUTCOME_DEVIATIONS, MOST_OUTCOMES, MOST_SUMMED = 18, 380, 100_000
+BODY_DEVIATIONS, BODY_OUTCOMES, FAR_OUTCOMES = 7, 140, 20
 # `share` uses the bound for theta close to 1 from the first variance on, and a list of atoms up to the second one.
 STIFF_VARIANCE, LISTED_VARIANCE = 1, 9
 # `tilted` lists the atoms up to this number of deviations, if the variance is not larger than LARGEST_TILTED_VARIANCE.
@@ -135,10 +137,14 @@ class DiscreteGaussianLaw(LossLaw):
         """P- and Q-masses of the atoms up to 18 deviations and of two tails; None if they are too many.
 
         The tails get infinite losses in a pair that dominates and, with `inward`, loss 0 in a pair that is dominated.
+        If the atoms are more than MOST_OUTCOMES, only some of them are kept, close together up to BODY_DEVIATIONS: the
+        masses between two of those are moved to both, which keeps the sums of the P- and of the Q-masses, or, with
+        `inward`, become one outcome. Theorem: docs/theorems/discrete-gaussian.md.
         """
         variance, shift = self.noise.variance, self.noise.shift
-        reach = OUTCOME_DEVIATIONS * (isqrt(int(variance)) + 1)
-        if 2 * reach + shift > MOST_OUTCOMES:
+        deviation = isqrt(int(variance)) + 1
+        reach = OUTCOME_DEVIATIONS * deviation
+        if 2 * reach + shift > MOST_SUMMED:
             return None
         width = 2 * lift(variance)
         whole = Theta(variance)(arb(0)) * (arb.pi() * width).sqrt()
@@ -151,7 +157,47 @@ class DiscreteGaussianLaw(LossLaw):
         tail = arb(0).union(most)
         left, right = ([(tail, tail)] * 2) if inward else ((2 * tail, arb(0)), (arb(0), 2 * tail))
         # P is the noise around 0, with the record; Q is the noise around the shift, without it.
-        return Outcomes([left, *((mass(x), mass(x - shift)) for x in range(1 - reach, shift + reach)), right])
+        masses = {x: mass(x) for x in range(1 - reach - shift, shift + reach)}
+        pairs = [(masses[x], masses[x - shift]) for x in range(1 - reach, shift + reach)]
+        kept = _kept(len(pairs), deviation)
+        return Outcomes([left, *(_merged if inward else _spread)(pairs, kept, lift(self.noise.spacing)), right])
+
+
+def _kept(count: int, deviation: int) -> list[int]:
+    """The indices of the atoms that are kept, the first and the last one included; all of `count`, if not too many."""
+    if count <= MOST_OUTCOMES:
+        return list(range(count))
+    body = min(BODY_DEVIATIONS * deviation, count // 2 - 1)
+    middle, far = count // 2, count // 2 - body
+    near = [middle - body + 2 * body * i // BODY_OUTCOMES for i in range(BODY_OUTCOMES)]
+    ends = [far * i // FAR_OUTCOMES for i in range(FAR_OUTCOMES)]
+    return sorted({*near, *ends, middle + body, *(count - 1 - i for i in ends)})
+
+
+def _spread(pairs: list[tuple[arb, arb]], kept: list[int], spacing: arb) -> list[tuple[arb, arb]]:
+    """A pair that dominates: what lies between two kept atoms is moved to both, by the chord of its ratio P/Q."""
+    found = [pairs[i] for i in kept]
+    for n, (i, j) in enumerate(pairwise(kept)):
+        if j - i > 1:
+            high, low = pairs[i][0] / pairs[i][1], pairs[j][0] / pairs[j][1]
+            scale = -(spacing * (i - j)).expm1()
+            up = down = arb(0)  # Q-masses; ratios fall by e^-spacing from one atom to the next
+            for k in range(i + 1, j):
+                share = -(spacing * (k - j)).expm1() * (spacing * (i - k)).exp() / scale
+                up += pairs[k][1] * share
+                down += pairs[k][1] * -(spacing * (i - k)).expm1() / scale
+            found[n] = found[n][0] + high * up, found[n][1] + up
+            found[n + 1] = found[n + 1][0] + low * down, found[n + 1][1] + down
+    return found
+
+
+def _merged(pairs: list[tuple[arb, arb]], kept: list[int], spacing: arb) -> list[tuple[arb, arb]]:
+    """A pair that is dominated: each kept atom, with all that follow it up to the next one, is one outcome."""
+    del spacing
+    starts = [*kept, len(pairs)]
+    return [
+        (sum((p for p, _ in pairs[i:j]), arb(0)), sum((q for _, q in pairs[i:j]), arb(0))) for i, j in pairwise(starts)
+    ]
 
 
 class _NormalFactor(Factor):

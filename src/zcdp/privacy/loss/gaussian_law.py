@@ -34,6 +34,10 @@ class GaussianLaw(LossLaw):
         """The transform of one use, with constants at the working precision."""
         return GaussianFactor(self.curvature())
 
+    def mu_squared(self) -> arb:
+        """mu^2, at the working precision."""
+        return self.curvature()
+
     def sampled(self, rate: Fraction) -> LossLaw:
         """The law of ((1-q) Q + q P, Q), q the rate: amplification by Poisson sampling."""
         from zcdp.privacy.loss.sampled_gaussian_law import sampled_gaussian_law

@@ -169,6 +169,10 @@ class LossLaw(ABC):
         """
         return None
 
+    def mu_squared(self) -> arb | None:
+        """mu^2 if the pair is that of two normal laws mu standard deviations apart; else None."""
+        return None
+
     def sampled(self, rate: Fraction) -> LossLaw | None:
         """The law of the pair ((1-q) Q + q P, Q), 0 < q < 1, of Poisson sampling; None: only `outcomes` can be sampled.
 
@@ -209,6 +213,13 @@ class LossLaw(ABC):
 
     def alone(self) -> Callable[[arb], arb] | None:
         """delta(epsilon) of a single use composed with nothing, in closed form at the working precision; None: unknown.
+
+        Infinite losses are not counted.
+        """
+        return None
+
+    def twice(self) -> Callable[[arb], arb] | None:
+        """delta(epsilon) of two uses composed with nothing, enclosed at the working precision; None: unknown.
 
         Infinite losses are not counted.
         """

@@ -15,12 +15,14 @@ from typing import Any
 from flint import arb
 
 from zcdp.errors import BadValue
-from zcdp.numeric.balls import NotCertified, Undecided, at_precision, ceiling, floor, lift
+from zcdp.numeric.balls import NotCertified, Undecided, above, at_precision, ceiling, floor, lift
 from zcdp.numeric.search import bisection
 from zcdp.numeric.threads import cached_property
 from zcdp.numeric.work import SECOND, count_work, within
 from zcdp.privacy.loss.decay import Share
 from zcdp.privacy.loss.finite_law import finite_law
+from zcdp.privacy.loss.lattice import Lattice
+from zcdp.privacy.loss.lattice_row_law import LatticeRow
 from zcdp.privacy.loss.law import Ends, LossLaw, Outcomes
 from zcdp.privacy.loss.tradeoff_hull import Point, both_directions, hull
 from zcdp.privacy.loss.transform import Factor, Taylor, Tilted
@@ -124,6 +126,10 @@ class ProfileLaw(LossLaw):
 
     def check(self, bits: int = 0) -> None:
         """Nothing here: each value of the profile is checked when it is used, and the finite law when it is made."""
+
+    def lattice(self) -> Lattice | None:
+        """The lattice of the finite law that stands for this one in compositions."""
+        return self.dots.lattice()
 
     def listed(self) -> Outcomes | None:
         """The outcomes of the finite law that stands for this one in compositions."""
@@ -240,6 +246,8 @@ def _through_points(ends: Ends, top: arb, infinite: arb) -> LossLaw:
     """The finite law of chords of the profile, as a function of x = e^epsilon, in both directions; rounded outward."""
     if top.is_finite() and not top < -LEAST_FALL_LOG2 * arb.const_log2():
         raise Undecided
+    if top.is_finite() and infinite.is_zero() and (row := _lattice_row(ends, top)) is not None:
+        return row
     places, beyond = _places(ends, top, infinite.upper()), infinite.upper()
     x = [place.exp() for place in places]
     heights = [_above(ends, place) if place < top else beyond for place in places]
@@ -258,6 +266,31 @@ def _through_points(ends: Ends, top: arb, infinite: arb) -> LossLaw:
     if law.ready().revealed > beyond + NEGLIGIBLE:
         raise Undecided
     return law
+
+
+def _lattice_row(ends: Ends, top: arb) -> LatticeRow | None:
+    """The law of chords between points whose losses are multiples of one number; None if rounding leaves too little.
+
+    At each corner x = e^{kh} > 1 of the chords the slope falls by the Q-mass of the loss kh. Theorem:
+    docs/theorems/grid.md.
+    """
+    high, last = _negligible_from(ends, top, arb(0)), Fraction(above(top))
+    count = max(ceiling(lift(last) / high * NEAR_LOSSES), NEAR_LOSSES) if high > 0 else NEAR_LOSSES
+    step = last / count
+    far = {NEAR_LOSSES + (count - NEAR_LOSSES) * n // FAR_LOSSES for n in range(1, FAR_LOSSES)}
+    places = [k for k in sorted({*range(NEAR_LOSSES + 1), *far}) if k < count]
+    x = {k: (lift(step) * k).exp() for k in (*places, count)}
+    heights = [_above(ends, lift(step) * k) if lift(step) * k < top else arb(0) for k in places]
+    chain = _lowest(list(x.values()), [*heights, arb(0)])
+    corner = {place.mid(): k for k, place in x.items()}
+    masses = {}
+    for before, here, after in zip(chain, chain[1:], [*chain[2:], None], strict=False):
+        k = corner.get(here[0].mid(), 0)
+        if k > 0:  # Corners below x = 1 are those of the reversed pair, that at 1 is what is left.
+            fall = _fall(before, here) - (arb(0) if after is None else _fall(here, after))
+            masses[k] = Fraction(max(ceiling(fall * 2**GRID_BITS), 0), 2**GRID_BITS)
+    row = LatticeRow(step, masses)
+    return row if count in masses and row.coefficients()[0] > 0 else None
 
 
 def _above(ends: Ends, place: arb) -> arb:
@@ -295,15 +328,21 @@ def _outward(x: arb, y: arb) -> Point:
 def _places(ends: Ends, top: arb, infinite: arb) -> list[arb]:
     """Losses at which the profile is used: equally spaced up to where it is close to its limit, and some beyond."""
 
+    high = _negligible_from(ends, top, infinite)
+    places = [arb(high * n / NEAR_LOSSES) for n in range(NEAR_LOSSES + 1)]
+    if not top.is_finite():
+        return places
+    far = [arb(high) + (top - high) * n / FAR_LOSSES for n in range(1, FAR_LOSSES)]
+    return [*places, *far, top] if top > high else [*places[:-1], top]
+
+
+def _negligible_from(ends: Ends, top: arb, infinite: arb) -> float:
+    """About the loss from which on the profile is as small as its limit."""
+
     def is_low(loss: float) -> bool:
         return bool(_above(ends, arb(loss)) < infinite + NEGLIGIBLE / 2)
 
     high = float(top.lower()) if top.is_finite() else 1.0
     while not top.is_finite() and not is_low(high):
         high *= 2
-    high = bisection(is_low, 0.0, high, steps=HALVINGS)[1]
-    places = [arb(high * n / NEAR_LOSSES) for n in range(NEAR_LOSSES + 1)]
-    if not top.is_finite():
-        return places
-    far = [arb(high) + (top - high) * n / FAR_LOSSES for n in range(1, FAR_LOSSES)]
-    return [*places, *far, top] if top > high else [*places[:-1], top]
+    return bisection(is_low, 0.0, high, steps=HALVINGS)[1]

@@ -44,6 +44,28 @@ class KnownProfile:
 
         `revealed` is a lower bound on the mass of infinite losses, the limit of H.
         """
+        x, (lowered, steepest) = self.x, self._lowered(revealed)
+        found = [(arb(0), revealed)]
+        for a, b in pairwise(_convex(x, lowered)):
+            fall = (lowered[a] - lowered[b]) / (x[b] - x[a])
+            if fall <= steepest:  # Left of the first point H falls at least so fast, so the line is below it there.
+                found.append((fall, revealed + lowered[a] + x[a] * fall - ROUNDING))
+        return found
+
+    def heights_below(self, revealed: arb) -> list[arb]:
+        """The heights, at all points, of a convex polygon that is nowhere above H from the first point on."""
+        lowered = self._lowered(revealed)[0]
+        found: list[arb] = []
+        for a, b in pairwise(_convex(self.x, lowered)):
+            fall = (lowered[a] - lowered[b]) / (self.x[b] - self.x[a])
+            found += [revealed + lowered[a] - fall * (self.x[n] - self.x[a]) for n in range(a, b)]
+        return [*found, revealed + lowered[-1]]
+
+    def _lowered(self, revealed: arb) -> tuple[list[arb], arb]:
+        """Heights at the points whose chords are nowhere above H, and how fast H falls at least before the first point.
+
+        Both are without the mass of infinite losses.
+        """
         x, low, high = (
             list(self.x),
             [(value - revealed).lower() for value in self.low],
@@ -63,14 +85,7 @@ class KnownProfile:
         deepest = [a.max(b) for a, b in zip([arb(0), *gaps], [*gaps, arb(0)], strict=True)]
         lowered = [(height - gap).lower() for height, gap in zip(low, deepest, strict=True)]
         zero = next((n for n, height in enumerate(lowered) if not height > 0), len(lowered) - 1)
-        lowered = [height if n < zero - 1 else arb(0) for n, height in enumerate(lowered)]
-        kept = _convex(x, lowered)
-        found = [(arb(0), revealed)]
-        for a, b in pairwise(kept):
-            fall = (lowered[a] - lowered[b]) / (x[b] - x[a])
-            if fall <= behind[0]:  # Left of the first point H falls at least so fast, so the line is below it there.
-                found.append((fall, revealed + lowered[a] + x[a] * fall - ROUNDING))
-        return found
+        return [height if n < zero - 1 else arb(0) for n, height in enumerate(lowered)], behind[0]
 
 
 def _falls(x: Sequence[arb], heights: Sequence[arb]) -> list[arb]:

@@ -6,7 +6,7 @@ whatever grid is chosen.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import cache
 from math import cos, erfc, exp, inf, log, pi, sin
@@ -48,6 +48,7 @@ PLAIN_BITS = 256
 LARGEST_POWER = 1e15  # exponent s of F(s)
 SMALLEST_RATE, SMALLEST_VARIANCE, LARGEST_VARIANCE = 1e-300, 1e-30, 1e8
 SEEN = 40.0  # Heuristics ignore terms below e^-40 of the largest one.
+TURNED_PLACES = 401  # points across a window where the integrand turns
 PLACES, MODE_PLACES = 257, 65  # points across a window, and additional ones around each mode
 MODE_ACCURACY = 0.02  # of the search for a mode, in standard deviations
 
@@ -198,6 +199,22 @@ class SampledProposals:
         spread = (mass * (logs - mean[:, None]) ** 2).sum(axis=1) / whole
         value = top[:, 0] + np.log(whole * (right - left) / (PLACES - 1) / np.sqrt(2 * pi * v[:, 0]))
         return list(zip(value.tolist(), mean.tolist(), spread.tolist(), strict=True))
+
+    @staticmethod
+    def turned_moments(noises: Sequence[SampledProposals], s: float, step: float) -> Iterator[Complexes]:
+        """F(s + ik step)/F(s) of several mechanisms, for k = 0, 1, 2, ..."""
+        import numpy as np
+
+        left, right = _windows(noises, s, SEEN)
+        u: Floats = left[:, None] + ((right - left) / (TURNED_PLACES - 1))[:, None] * _counted(TURNED_PLACES)
+        logs = _log_weights(noises, u)
+        size = s * logs - u * u / (2 * _variances(noises))
+        mass = np.exp(size - size.max(axis=1, keepdims=True))
+        mass = mass / mass.sum(axis=1, keepdims=True) + 0j
+        turn = np.exp(1j * step * logs)
+        while True:
+            yield mass.sum(axis=1)
+            mass *= turn
 
 
 def _variances(noises: Sequence[SampledProposals]) -> Floats:

@@ -7,7 +7,7 @@ Theorem: docs/theorems/sampled-gaussian.md.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from fractions import Fraction
@@ -24,6 +24,7 @@ from zcdp.privacy.loss.decay import UP, MonotoneShare, Share, minus_log
 from zcdp.privacy.loss.law import LossLaw
 from zcdp.privacy.loss.sampled_density_law import Facing, SampledDensityLaw
 from zcdp.privacy.loss.sampled_gaussian_heuristics import NARROWER, RIGHT_ANGLE, SEEN, STRIPS, Grid, SampledProposals
+from zcdp.privacy.loss.sampled_gaussian_twice import two_uses
 from zcdp.privacy.loss.sampled_quadrature import BaseLoss, progression
 from zcdp.privacy.loss.transform import Estimate, Exponentials, Factor, Points, Taylor, Tilted
 
@@ -59,6 +60,10 @@ class SampledNormal(SampledProposals):
     def risen(self, u: arb) -> arb:
         """b(u) = w(u) - w(-inf): what the moved parts of A contribute to w, here q e^{u - mu^2/2}; it grows with u."""
         return self.rate * (u - self.half).exp()
+
+    def slope(self, u: arb) -> arb:
+        """w'(u): here b itself."""
+        return self.risen(u)
 
     def turner(self, angle: arb) -> Callable[[arb], acb]:
         """The function that takes u to log w(u + i angle)."""
@@ -116,8 +121,8 @@ class SampledNormal(SampledProposals):
             tail = self.risen(u)
             weight = self.rest + tail
             size = front * (weight.log() * s - u * u / (2 * self.curvature)).exp()
-            # a bound on the outward slope of log size, beyond the Gaussian factor, from here on
-            rise = s.max(arb(0)) if outward > 0 else (-s).max(arb(0)) * tail / weight
+            # a bound on the outward slope of log size, beyond the Gaussian factor, from here on: log w is convex
+            rise = s.max(arb(0)) if outward > 0 else (-s).max(arb(0)) * self.slope(u) / weight
             if grid.angle and not s >= 0:
                 near = outward > 0 or tail < self.rest
                 size *= self.shorter(tail, arb(grid.angle)) ** s if near else (arb(grid.angle) / 2).cos() ** s
@@ -402,6 +407,17 @@ class SampledGaussianLaw(LossLaw):
 
         return delta
 
+    def twice(self) -> Callable[[arb], arb]:
+        """delta(epsilon) of two uses, by one integral; (Q, A) has 1 - x + x H(1/x) with H that of (A, Q)."""
+
+        def delta(epsilon: arb) -> arb:
+            q, mu = lift(self.rate), self.curvature().sqrt()
+            if self.removed:
+                return two_uses(q, mu, epsilon.exp())
+            return epsilon.exp() * two_uses(q, mu, (-epsilon).exp()) - epsilon.expm1()
+
+        return delta
+
 
 def _profile(mu: arb, epsilon: arb) -> arb:
     """delta(epsilon) of a Gaussian pair: Phi(mu/2 - epsilon/mu) - e^epsilon Phi(-mu/2 - epsilon/mu)."""
@@ -458,6 +474,14 @@ class SampledGaussianFactor(Factor):
         """`estimate` of several factors at once; in one composition all have the same direction."""
         found = SampledNormal.estimates([factor.noise for factor in factors], factors[0]._power(c))
         return found if factors[0].removed else [(value, -slope, bend) for value, slope, bend in found]
+
+    @classmethod
+    def turned(cls, factors: Sequence[Self], c: float, step: float) -> Iterator[Any] | None:
+        """Heuristic M(c + ik step)/M(c) of several factors, k = 0, 1, ...; of laws derived from this one not known."""
+        if cls is not SampledGaussianFactor:
+            return None
+        sign = 1 if factors[0].removed else -1
+        return SampledNormal.turned_moments([one.noise for one in factors], factors[0]._power(c), sign * step)
 
     def tilted(self, c: arb) -> Tilted:
         """M(c + iy)/M(c) as finitely many exponentials, by the quadrature on the shifted line.

@@ -108,6 +108,8 @@ MOST_NODES, MOST_TURNS = 400, 64  # nodes of all turns, and turns
 MOST_NODES_OF_TURN = 4_000
 RENEWED = 32  # nodes after which waves are computed anew: each multiplication may widen a complex ball sqrt(2) times
 LAST_TURN_DEVIATIONS = 3.0  # The factor of the added noise at the last turn is that of 3 deviations, e^{-9/2}.
+ROUNDING = 2.0**-46  # 128 units in the last place: more than the error of any step of the sum in doubles
+LEAST_SQUARE, MOST_ERROR = 1e-6, 2.0**-24  # of |S|^2, and relative of the sum, for the sum in doubles to be taken
 WEAK_NOISE = 2e-3  # deviation of the added noise times c; it raises delta by a relative WEAK_NOISE^2/2
 
 
@@ -203,19 +205,9 @@ def _positive_part(law: list[tuple[arb, arb]], n: int) -> tuple[arb, arb]:
         return arb(0), chernoff
     width = 2 * arb.pi() / distance
     half = (LAST_TURN_DEVIATIONS / (width * turns)) ** 2 / 2  # half the variance of the noise, which only raises E X_+
-    total = arb(0)
-    before, waves = -2, [acb(0)]
-    turned = [acb(0, place * step).exp() for place, _ in law]
-    for k in kept:
-        z = acb(centre, step * k)
-        if k == before + 1 and k % RENEWED:
-            waves = [wave * turn for wave, turn in zip(waves, turned, strict=True)]
-        else:
-            waves = [
-                acb(0, place * step * k).exp() * power / whole for (place, _), power in zip(law, powers, strict=True)
-            ]
-        before, square = k, z * z
-        total += (sum(waves, acb(0)) ** n * (half * square).exp() / square).real / (1 if k else 2)
+    total = _sum_in_doubles(law, powers, whole, n, c, h, half, kept)
+    if total is None:
+        total = _sum_in_balls(law, powers, whole, n, centre, step, half, kept)
     total *= step / arb.pi()
     # what was left out: nodes up to the last turn, each below e^-50, and all nodes beyond it, one turn at a time
     more = (half * centre * centre).exp()
@@ -227,6 +219,63 @@ def _positive_part(law: list[tuple[arb, arb]], n: int) -> tuple[arb, arb]:
     added = noise / (2 * arb.pi()).sqrt() * (size * more).min(arb(1))
     low, high = size * (total - rest) - _aliases(law, n, centre, step, noise) - added, size * (total + rest)
     return low, high.upper().min(chernoff.upper())
+
+
+def _sum_in_balls(
+    law: Law, powers: list[arb], whole: arb, n: int, c: arb, step: arb, half: arb, kept: list[int]
+) -> arb:
+    """The sum over nodes z = c + i step k of the real part of S^n e^{half z^2}/z^2, S the sum of e^{place z} mass.
+
+    S is divided by its value `whole` at c, at which its terms are `powers`; the node 0 counts half.
+    """
+    total = arb(0)
+    before, waves = -2, [acb(0)]
+    turned = [acb(0, place * step).exp() for place, _ in law]
+    for k in kept:
+        z = acb(c, step * k)
+        if k == before + 1 and k % RENEWED:
+            waves = [wave * turn for wave, turn in zip(waves, turned, strict=True)]
+        else:
+            waves = [
+                acb(0, place * step * k).exp() * power / whole for (place, _), power in zip(law, powers, strict=True)
+            ]
+        before, square = k, z * z
+        total += (sum(waves, acb(0)) ** n * (half * square).exp() / square).real / (1 if k else 2)
+    return total
+
+
+def _sum_in_doubles(
+    law: Law, powers: list[arb], whole: arb, n: int, c: float, step: float, half: arb, kept: list[int]
+) -> arb | None:
+    """The same sum in doubles, with a bound on its error as the radius; None if that is not small.
+
+    With S = 1 + D, D = sum of q_j (e^{i a_j} - 1), a_j the angle of place j, S^n is exp(n log1p(D)): nothing cancels
+    where S is close to 1. An error of a few units in the last place of each q_j, a_j, sine and cosine moves n log S by
+    at most ROUNDING n sum of q_j (|e^{i a_j} - 1| + |a_j|)/|S|. Theorem: docs/theorems/shuffling.md.
+    """
+    import numpy as np
+
+    place, share = (np.array([float(one.mid()) for one in column]) for column in (
+        [place for place, _ in law], [power / whole for power in powers]
+    ))  # fmt: skip
+    spread = float(half.mid())
+    y = step * np.array(kept, dtype=float)
+    with np.errstate(all="ignore"):
+        angle = np.multiply.outer(place, y)
+        sine, square = np.sin(angle), 2 * np.sin(angle / 2) ** 2
+        real, imaginary = -(share @ square), share @ sine  # of D
+        size = (1 + real) ** 2 + imaginary**2  # |S|^2
+        level = n / 2 * np.log1p(real * (2 + real) + imaginary**2)
+        turn = n * np.arctan2(imaginary, 1 + real)
+        damped, phase = spread * (c * c - y * y), 2 * spread * c * y
+        term = np.exp(level + damped) / (c * c + y * y) / np.where(y == 0, 2.0, 1.0)
+        values = term * np.cos(turn + phase - 2 * np.arctan2(y, c))
+        moved = n * (share @ (np.sqrt(sine**2 + square**2) + np.abs(angle))) / np.sqrt(size)
+        off = moved + np.abs(level) + np.abs(turn) + np.abs(damped) + np.abs(spread * y * y) + np.abs(phase) + 16
+        total, error = float(values.sum()), float((term * off).sum()) * ROUNDING * (1 + 2.0**-20)
+    if not (size.min() > LEAST_SQUARE and error < MOST_ERROR * abs(total)):
+        return None
+    return arb(total, error)
 
 
 def _aliases(law: list[tuple[arb, arb]], n: int, c: arb, step: arb, noise: arb) -> arb:

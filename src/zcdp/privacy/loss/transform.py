@@ -8,7 +8,7 @@ terms that the contour integral in doubles evaluates quickly. K = log M is the c
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from math import inf, log
 from typing import TYPE_CHECKING, Any, NamedTuple, Self, TypeAlias
@@ -192,6 +192,12 @@ class Factor(ABC):
         del c
         return None
 
+    @classmethod
+    def turned(cls, factors: Sequence[Self], c: float, step: float) -> Iterator[Any] | None:
+        """Heuristic M(c + ik step)/M(c) of all factors in floats, k = 0, 1, 2, ...; None if there is no quick way."""
+        del factors, c, step
+        return None
+
     def near_top(self, s: arb) -> tuple[arb, arb]:
         """Certified lower bounds on P(L = largest) and, for laws without that atom, on P(L >= largest - s)."""
         del s
@@ -273,6 +279,18 @@ class Transform:
         for one, (_, count) in zip(_estimates([factor for factor, _ in some], c), some, strict=True):
             value, slope, bend = value + count * one[0], slope + count * one[1], bend + count * one[2]
         return value * scale, slope * scale, bend * scale
+
+    def turned(self, c: float, step: float) -> tuple[float, Iterator[complex]] | None:
+        """Heuristic log M(c), and M(c + ik step)/M(c) for k = 0, 1, ..., in floats; None if a law has no quick way."""
+        import numpy as np
+
+        factors, counts = [factor for factor, _ in self.factors], np.array([count for _, count in self.factors])
+        kinds = {type(factor) for factor in factors}
+        found = next(iter(kinds)).turned(factors, c, step) if len(kinds) == 1 else None
+        if found is None:
+            return None
+        value = sum(int(n) * one[0] for one, n in zip(_estimates(factors, c), counts, strict=True))
+        return value, (complex(np.prod(row ** counts.astype(float))) for row in found)
 
     def log_moment(self, c: arb, *, sample: bool = False) -> arb:
         """K(c) = log M(c) at a real c, certified; with `sample` heuristic: from some of the parts if they are many."""

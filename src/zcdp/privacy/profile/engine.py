@@ -123,8 +123,12 @@ class Question:
         epsilon: Fraction | None = None,
         delta: Fraction | None = None,
         transform: Transform | None = None,
+        size: float | None = None,
     ) -> None:
-        """`haste` divides the work allowed; `transform` is that of the parts, if the caller has it already."""
+        """`haste` divides the work allowed; `transform` is that of the parts, if the caller has it already.
+
+        `size` is the logarithm of about the delta that is asked for, if it is known from an answer with few digits.
+        """
         self.parts, self.haste = parts, haste
         self.transform = transform or Transform(parts)
         # the largest finite loss, and the probability of an infinite one
@@ -134,6 +138,7 @@ class Question:
         self.from_zero = False  # whether the engine must answer for every epsilon >= 0, not only near the proposed one
         self.s = 1.0  # the saddle point as a float, once it is computed: a guess for the Renyi route
         self._left: dict[float, Line] = {}
+        self._size = size
 
     def known(self) -> Answer | None:
         """The answer if no engine is needed: epsilon close to the largest loss or beyond it, or delta close to 1."""
@@ -201,8 +206,8 @@ class Question:
 
     @property
     def log_delta(self) -> float | None:
-        """log of the given delta, if there is one and the saddle point formula may be far off; else None."""
-        return float(self.target.log()) if self.transform.quick and self.given is None else None
+        """log of delta, if it is known and the saddle point formula may be far off; else None."""
+        return float(self.target.log()) if self.transform.quick and self.given is None else self._size
 
     @property
     def least(self) -> Fraction:

@@ -6,10 +6,11 @@ engine; from its balls come certified floats around delta or epsilon.
 
 from __future__ import annotations
 
+from cmath import rect
 from collections.abc import Callable, Sequence
 from fractions import Fraction
 from functools import cache, partial
-from math import frexp, inf, isnan, log
+from math import exp, frexp, inf, isnan, log, pi
 from typing import TypeAlias
 
 from flint import arb
@@ -39,6 +40,7 @@ from zcdp.privacy.profile.engine import (
 from zcdp.privacy.profile.finite_sum import CutSum, WholeSum
 from zcdp.privacy.profile.lattice_contour import LatticeContour
 from zcdp.privacy.profile.smoothed import Smoothed
+from zcdp.privacy.profile.two_uses import TwoUses
 
 __all__ = ["ENGINES", "Profile", "choose"]
 
@@ -49,6 +51,7 @@ ENGINES: list[tuple[type[Engine], ...]] = [
     (BinomialSum,),
     (Contour, LatticeContour),
     (CutSum,),
+    (TwoUses,),
     (Cells,),
     (Smoothed,),
 ]
@@ -116,6 +119,10 @@ class Profile:
         """A certified float such that delta(epsilon) > 0 for every epsilon below it, in the worse direction."""
         return max(one.loss_that_occurs() for one in self.directions)
 
+    def revealed_from_below(self) -> float:
+        """A certified lower end of P(L = +inf), the limit of delta(epsilon), in the worse direction."""
+        return max(one.revealed_from_below() for one in self.directions)
+
     def delta_bounds(self, epsilon: Fraction) -> tuple[float, float]:
         """The two ends of `delta`, without the other fields of the answer."""
         return self.delta(epsilon)[:2]
@@ -127,6 +134,14 @@ class Profile:
     def propose_log_delta(self, epsilon: Fraction, *, rough: bool = False) -> float:
         """Heuristic log delta(epsilon) to a few digits (two if `rough`), in a few milliseconds."""
         return max(one.propose_log_delta(epsilon, rough=rough) for one in self.directions)
+
+    def propose_in_floats(self, epsilon: Fraction) -> float | None:
+        """Heuristic log delta(epsilon) to about eight digits, without balls; None if some law knows no such way.
+
+        It is that of the direction that seems worse.
+        """
+        worse = max(self.directions, key=lambda one: one.propose_log_delta(epsilon, rough=True))
+        return worse.propose_in_floats(epsilon)
 
     def _remembered(
         self,
@@ -176,8 +191,19 @@ class _OneDirection:
             rough = self.propose_log_delta(epsilon, rough=True) if self._cancels else 0.0
         except OverflowError as error:
             raise NoAnswer(OUT_OF_RANGE, 1.0) from error
-        attempt = partial(delta_by_engine, self.parts, epsilon)
-        return self._at_growing_precision(attempt, haste, self._bits_for(rough if rough > -700.0 else -700.0))
+        found: Answer | None = None
+
+        def attempt(haste: int, asked: list[Question]) -> Answer | None:
+            nonlocal found
+            found, enough = delta_by_engine(self.parts, epsilon, haste, asked, found)
+            return found if enough else None
+
+        try:
+            return self._at_growing_precision(attempt, haste, self._bits_for(rough if rough > -700.0 else -700.0))
+        except NoAnswer:
+            if found is None or found.lower == 0.0:
+                raise
+            return found
 
     def epsilon(self, delta: Fraction, *, haste: int = 1) -> Answer:
         """Certified floats around the least epsilon >= 0 with delta(epsilon) <= delta, for 0 < delta < 1."""
@@ -203,6 +229,10 @@ class _OneDirection:
     def loss_that_occurs(self) -> float:
         """A certified float such that delta(epsilon) > 0 for every epsilon below it."""
         return at_precision(self.bits, lambda: max(below(Transform(self.parts).loss_that_occurs()), 0.0))
+
+    def revealed_from_below(self) -> float:
+        """A certified lower end of P(L = +inf)."""
+        return at_precision(self.bits, lambda: max(below(Transform(self.parts).revealed), 0.0))
 
     def surely_below(self, epsilon: Fraction, delta: Fraction) -> bool:
         """Whether the largest loss, a Chernoff bound or a coarse contour proves that delta(epsilon) <= `delta`.
@@ -238,6 +268,10 @@ class _OneDirection:
     def propose_log_delta(self, epsilon: Fraction, *, rough: bool = False) -> float:
         """Heuristic log delta(epsilon)."""
         return at_precision(self.bits, partial(propose_log_delta, self.parts, epsilon, rough=rough))
+
+    def propose_in_floats(self, epsilon: Fraction) -> float | None:
+        """Heuristic log delta(epsilon) to about eight digits; None if some law knows no such way."""
+        return at_precision(self.bits, partial(propose_in_floats, self.parts, epsilon))
 
     def _at_growing_precision(self, attempt: Attempt, haste: int, bits: int) -> Answer:
         """The first answer at growing precision (Ziv's strategy); raises `NoAnswer`, with the reason."""
@@ -327,11 +361,18 @@ def _second(question: Question, first: Engine) -> Engine | None:
         return None
 
 
-def delta_by_engine(parts: Parts, epsilon: Fraction, haste: int, asked: list[Question]) -> Answer | None:
-    """Certified floats around delta(epsilon); None if more bits are needed. The question is added to `asked`."""
-    question = Question(parts, haste, epsilon=epsilon)
+def delta_by_engine(
+    parts: Parts, epsilon: Fraction, haste: int, asked: list[Question], found: Answer | None
+) -> tuple[Answer | None, bool]:
+    """Certified floats around delta(epsilon), and whether they are sharp enough. The question is added to `asked`.
+
+    If they are not, the caller tries again with a higher precision. `found` is the answer at the lower one: where delta
+    is far below what the saddle point formula says, its few digits tell how many more are needed.
+    """
+    size = None if found is None or found.lower == 0.0 else log(found.upper)
+    question = Question(parts, haste, epsilon=epsilon, size=size)
     if (known := question.known()) is not None:
-        return known
+        return known, True
     asked.append(question)
     engine, cost = choose(question)
     lower, upper = engine.delta(epsilon)
@@ -342,11 +383,16 @@ def delta_by_engine(parts: Parts, epsilon: Fraction, haste: int, asked: list[Que
             engine, (lower, upper) = other, more
     if not question.revealed.is_zero():  # Adding 0 would round an engine's result to the working precision.
         lower, upper = lower + question.revealed, upper + question.revealed
-    sharp = upper < SMALLEST_FLOAT or (upper.is_finite() and upper.rel_accuracy_bits() >= 50)
-    if not (sharp or (not engine.only_rounding and upper.rad() * ROUNDINGS <= upper - lower)):
-        return None
+    if not upper.is_finite():
+        return found, False
+    sharp = upper < SMALLEST_FLOAT or upper.rel_accuracy_bits() >= 50
     least = min(max(below(lower), 0.0), 1.0) if lower.is_finite() else 0.0
-    return Answer(least, min(above(upper), 1.0), engine.name, question.s, engine.attained, cost)
+    ends = least, min(above(upper), 1.0)
+    if found is not None and found.attained == engine.attained:  # Both hold for the same profile.
+        ends = max(found.lower, ends[0]), min(found.upper, ends[1])
+    name = engine.name if found is None or ends != found[:2] else found.method
+    answer = Answer(*ends, name, question.s, engine.attained, cost)
+    return answer, sharp or (not engine.only_rounding and bool(upper.rad() * ROUNDINGS <= upper - lower))
 
 
 def epsilon_by_engine(
@@ -520,3 +566,30 @@ def propose_log_delta(parts: Parts, epsilon: Fraction, *, rough: bool) -> float:
     except TooManyNodes:
         pass
     return saddle_estimate(question.transform, question.c, point)
+
+
+FLOAT_FALL = 30.0  # -log of the terms that are left out
+FLOAT_PART = 0.65  # of the saddle point, at which the aliases on both sides are small
+MOST_FLOAT_NODES = 1_000
+
+
+def propose_in_floats(parts: Parts, epsilon: Fraction) -> float | None:
+    """The trapezoidal sum of `Contour` in floats, where all laws know their transforms so: without any certificate."""
+    question, point = Question(parts, epsilon=epsilon), float(epsilon)
+    if question.largest <= lift(epsilon):
+        return -inf
+    c = FLOAT_PART * float(question.c)
+    rough = saddle_estimate(question.transform, question.c, lift(epsilon))
+    step = 2 * pi / max((FLOAT_FALL - rough) / c, FLOAT_FALL / (float(question.c) - c))
+    if (known := question.transform.turned(c, step)) is None:
+        return None
+    level, moments = known
+    total = 0.0
+    for k, moment in zip(range(MOST_FLOAT_NODES), moments, strict=False):
+        z = complex(c, k * step)
+        total += (moment * rect(1.0, -z.imag * point) / (z * (z + 1))).real * (1 if k else 0.5)
+        if abs(moment) < exp(-FLOAT_FALL):
+            break
+    else:
+        return None
+    return level - c * point + log(total * step / pi) if total > 0 else None
