@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from math import exp, inf, log
 from typing import Any
 
 import numpy as np
@@ -27,7 +28,8 @@ from zcdp import (
     UnaryEncoding,
     audit,
 )
-from zcdp.auditing import Audit, _at_least, _bound
+from zcdp.auditing import Audit, _at_least, _bound, _epsilon
+from zcdp.errors import ZcdpError
 from zcdp.numeric.exact import Fraction
 from zcdp.samplers.source import one_below, secure
 
@@ -348,3 +350,102 @@ def test_a_broken_variant_is_flagged(variant: str, first: list[float], second: l
 
     assert found(variant).violated
     assert not found("sound").violated
+
+
+# Epsilon at a delta, rho, and bands around whole laws.
+
+
+def test_a_delta_that_is_kept_and_one_that_is_not() -> None:
+    rng = np.random.default_rng(3)
+
+    def outputs(shift: float) -> Any:
+        return lambda n: np.round(rng.normal(size=n) + shift, 2)
+
+    sound = audit((outputs(0), outputs(1)), epsilon=4.378, delta="1e-5", draws=100_000)
+    assert not sound.violated
+    assert 2 < sound.epsilon_lower < 4.378
+    assert 0.3 < sound.rho_lower <= 0.5
+    assert sound.rho == inf
+    wrong = audit((outputs(0), outputs(1)), epsilon=1.5, delta="1e-5", draws=100_000)
+    assert wrong.violated
+    low = audit((outputs(0), outputs(1)), rho=0.2, draws=100_000)
+    assert low.violated
+    assert low.epsilon == inf
+    assert not audit((outputs(0), outputs(1)), rho=0.5, draws=100_000).violated
+
+
+def test_a_leak_below_delta_is_allowed() -> None:
+    """An outcome that only one input has, with probability 0.01, breaks every pure epsilon and not delta = 0.02."""
+    rng = np.random.default_rng(4)
+
+    def zero(n: int) -> Any:
+        return rng.integers(0, 2, size=n)
+
+    def one(n: int) -> Any:
+        return np.where(rng.random(n) < 0.01, 9, rng.integers(0, 2, size=n))
+
+    assert audit((zero, one), epsilon=1, draws=50_000).violated
+    kept = audit((zero, one), epsilon=0.1, delta="0.02", draws=50_000)
+    assert not kept.violated
+    assert audit((zero, one), epsilon=0.1, delta="0.002", draws=50_000).violated
+
+
+def test_delta_is_taken_off_what_is_shown() -> None:
+    """0.5 against 0.1, of which 0.3 is allowed, is a factor of 2."""
+    assert _epsilon(0.5, 0.1, Fraction(3, 10)) == pytest.approx(log(2), rel=1e-12)
+    assert _epsilon(0.5, 0.1, Fraction(1, 2)) == 0
+
+
+def test_the_law_of_the_bands_is_below_the_truth() -> None:
+    """Randomized response, whose trade-off curve is two lines: by its rho, its epsilon and its finds."""
+    m = RandomizedResponse(epsilon=1, k=4)
+    law = audit(m, delta="1e-6", draws=40_000).law
+    assert law is not None
+    for rate in ("0.01", "0.1", "0.5"):
+        assert law.tpr_bounds(fpr=rate)[0] <= m.tpr_bounds(fpr=rate)[1]
+    assert law.rho_bounds[0] <= m.rho
+    assert law.epsilon_bounds(delta="1e-6")[0] <= 1
+
+
+def test_what_so_many_draws_show_at_best() -> None:
+    told = audit((lambda n: np.zeros(n, dtype=int), lambda n: np.ones(n, dtype=int)), epsilon=1, draws=2_000)
+    assert told.epsilon_lower == pytest.approx(told.at_best, rel=1e-12)
+    assert told.at_best == pytest.approx(log(1000 / log(4 / 1e-6)), rel=0.03)
+
+
+def _flagged(claim: dict[str, Any], factor: float, audits: int, draws: int, seed: int) -> float:
+    """The share of audits, at 95%, that refute what is stated of randomized response, whose epsilon is `factor`."""
+    rng, keep = np.random.default_rng(seed), exp(factor) / (1 + exp(factor))
+
+    def outputs(value: int) -> Any:
+        return lambda n: np.where(rng.random(n) < keep, value, 1 - value)
+
+    pair = outputs(0), outputs(1)
+    return float(np.mean([audit(pair, **claim, draws=draws, confidence=0.95).violated for _ in range(audits)]))
+
+
+def test_true_claims_are_seldom_flagged() -> None:
+    assert _flagged({"epsilon": 1}, 1.0, 150, 400, 5) <= 0.1
+    assert _flagged({"epsilon": 1, "delta": "0.01"}, 1.0, 30, 400, 6) <= 0.1
+
+
+@pytest.mark.deep
+def test_twenty_thousand_audits_of_true_claims() -> None:
+    """At most 5% of them are flagged; of claims that are a tenth too low, with 20,000 draws, most are."""
+    assert _flagged({"epsilon": 1}, 1.0, 20_000, 400, 7) <= 0.05
+    assert _flagged({"epsilon": 1, "delta": "0.001"}, 1.0, 1000, 400, 8) <= 0.05
+    assert _flagged({"epsilon": 1}, 1.1, 200, 20_000, 9) > 0.1
+
+
+@pytest.mark.parametrize(
+    ("given", "message"),
+    [
+        ({"epsilon": 1, "delta": 1}, "delta"),
+        ({"epsilon": 1, "delta": -1}, "delta"),
+        ({"rho": 0}, "rho"),
+        ({}, "stated epsilon"),
+    ],
+)
+def test_bad_claims(given: dict[str, Any], message: str) -> None:
+    with pytest.raises(ZcdpError, match=message):
+        audit((np.zeros, np.zeros), **given, draws=100)

@@ -1,7 +1,7 @@
 """Randomizers given by their probabilities: `Channel`, a matrix with one row for each input, and `LossPair`.
 
 The first part of the file draws reports of a channel and estimates frequencies of the inputs from them; the second
-part checks the probabilities and certifies the privacy of all pairs of rows.
+part checks the probabilities and certifies the privacy of all pairs of rows that are neighbours.
 """
 
 from __future__ import annotations
@@ -17,10 +17,12 @@ from typing import TYPE_CHECKING, Any, ClassVar
 from zcdp.errors import BadType, BadValue
 from zcdp.mechanisms.base import Mechanism
 from zcdp.mechanisms.local.local_randomizer import CollectsNumbers, FractionOrBall
+from zcdp.mechanisms.neighbour_graph import Graph, apart, distances_within, is_star, read_graph, written_graph
 from zcdp.numeric.balls import lift
 from zcdp.numeric.doubles import product
-from zcdp.numeric.exact import Exact, Log, Value, literal, rational
+from zcdp.numeric.exact import Exact, Log, Value, integer, literal, rational
 from zcdp.numeric.threads import cached_property
+from zcdp.privacy.curve import Curve
 from zcdp.privacy.envelope import FiniteEnvelope, FinitePair
 from zcdp.privacy.loss import Claim, directed_law, envelope_of_rows
 from zcdp.privacy.relation import Relation
@@ -35,7 +37,7 @@ if TYPE_CHECKING:
     from zcdp.samplers.lazy_inversion import LazyTable
     from zcdp.samplers.source import Source
 
-__all__ = ["Channel", "LossPair", "Weighed"]
+__all__ = ["Channel", "LossPair", "Weighed", "has_graph"]
 
 
 # Drawing reports, and estimating frequencies: each output has a weight for each input.
@@ -175,7 +177,7 @@ def _is_float(value: object) -> bool:
 
 
 class _Finite(FiniteEnvelope, Mechanism):
-    """Distributions on finitely many outcomes, any two of which, in both directions, belong to neighbours."""
+    """Distributions on finitely many outcomes, of which those joined by the graph belong to neighbours, either way."""
 
     theorem: ClassVar[str] = "supremum"
     budget = None
@@ -185,27 +187,64 @@ class _Finite(FiniteEnvelope, Mechanism):
     def _rows(self) -> Sequence[Row]:
         """The rows as given."""
 
+    @property
+    def _graph(self) -> Graph:
+        """Which rows, as given, are neighbours; None if any two are."""
+        return None
+
     @cached_property
     def _distinct(self) -> tuple[tuple[Row, ...], tuple[int, ...]]:
         """The different rows, normalised and without impossible outcomes, and the index at which each first occurs."""
-        columns = [n for n in range(len(self._rows[0])) if any(row[n] for row in self._rows)]
         first: dict[Row, int] = {}
-        for index, row in enumerate(self._rows):
-            total = sum(row, Fraction(0))
-            first.setdefault(tuple(row[n] / total for n in columns), index)
+        for index, row in enumerate(self._normalised):
+            first.setdefault(row, index)
         return tuple(first), tuple(first.values())
+
+    @cached_property
+    def _normalised(self) -> list[Row]:
+        """All rows, divided by their sums, without outcomes that none of them has."""
+        columns = [n for n in range(len(self._rows[0])) if any(row[n] for row in self._rows)]
+        totals = [sum(row, Fraction(0)) for row in self._rows]
+        return [tuple(row[n] / total for n in columns) for row, total in zip(self._rows, totals, strict=True)]
+
+    @cached_property
+    def _joined(self) -> list[tuple[int, int]]:
+        """Both orders of each pair of different rows that are neighbours, as indices of `_distinct`, sorted."""
+        rows, _ = self._distinct
+        if self._graph is None:
+            return [(i, j) for i in range(len(rows)) for j in range(len(rows)) if i != j]
+        place = {row: n for n, row in enumerate(rows)}
+        named = [place[row] for row in self._normalised]
+        edges = {(named[i], named[j]) for i, j in self._graph if named[i] != named[j]}
+        return sorted(edges | {(j, i) for i, j in edges})
+
+    @cached_property
+    def _revealing(self) -> tuple[int, int] | None:
+        """Two neighbours, as indices of `_distinct`, of which only the first has some outcome; None if there are none.
+
+        Of several the likeliest outcome, of the first such column.
+        """
+        rows, _ = self._distinct
+        for n in range(len(rows[0])):
+            found = [(i, j) for i, j in self._joined if rows[i][n] and not rows[j][n]]
+            if found:
+                return max(found, key=lambda pair: (rows[pair[0]][n], -pair[0], -pair[1]))
+        return None
 
     @property
     def unbounded(self) -> bool:
-        rows, _ = self._distinct
-        return any(entry == 0 for row in rows for entry in row)
+        return self._revealing is not None
 
     @property
     def largest_loss(self) -> Exact | None:
         if self.unbounded:
             return None
         rows, _ = self._distinct
-        ratio = max(max(column) / min(column) for column in zip(*rows, strict=True))
+        if self._graph is None:  # then it is quicker column by column
+            ratio = max(max(column) / min(column) for column in zip(*rows, strict=True))
+        else:
+            ratios = (a / b for i, j in self._joined for a, b in zip(rows[i], rows[j], strict=True) if b)
+            ratio = max(ratios, default=Fraction(1))
         return Log(ratio) if ratio > 1 else Fraction(0)
 
     @cached_property
@@ -214,46 +253,66 @@ class _Finite(FiniteEnvelope, Mechanism):
         names: dict[Fraction, int] = {}
         coded = [[names.setdefault(entry, len(names)) for entry in row] for row in self._distinct[0]]
         kinds: dict[tuple[tuple[int, int], ...], tuple[int, int]] = {}
-        for i, left in enumerate(coded):
-            for j, right in enumerate(coded):
-                if i != j:
-                    kinds.setdefault(tuple(sorted(zip(left, right, strict=True))), (i, j))
+        for i, j in self._joined:
+            kinds.setdefault(tuple(sorted(zip(coded[i], coded[j], strict=True))), (i, j))
         return list(kinds.values())
 
     def pairs(self) -> Sequence[FinitePair]:
         rows, _ = self._distinct
         masses = [[lift(entry) for entry in row] for row in rows]
         logs = [[mass.log() for mass in row] for row in masses]
-        return [FinitePair(masses[i], [a - b for a, b in zip(logs[i], logs[j], strict=True)]) for i, j in self._indices]
+        found = []
+        for i, j in self._indices:  # outcomes that neither of the two has are left out
+            kept = [n for n, entry in enumerate(rows[i]) if entry]
+            found.append(FinitePair([masses[i][n] for n in kept], [logs[i][n] - logs[j][n] for n in kept]))
+        return found
 
     def pair(self) -> Claim | None:
-        """The envelope of all pairs of rows; if they are too many, the pair of binary randomized response.
+        """The envelope of all pairs of neighbouring rows; if they are too many, the pair of binary randomized response.
 
         Theorem: docs/theorems/envelope.md.
         """
         rows, _ = self._distinct
-        if len(rows) == 1:
-            return super().pair()
         pure = super().pair()
-        return envelope_of_rows([(rows[i], rows[j]) for i, j in self._indices], coarser=pure) or pure
+        if not self._indices:
+            return pure
+        return envelope_of_rows([_possible(rows[i], rows[j]) for i, j in self._indices], coarser=pure) or pure
 
     @property
     def worst_pair(self) -> tuple[int, int]:
-        """The two rows that are easiest to tell apart: indices (row of P, row of Q)."""
-        rows, where = self._distinct
-        if self.unbounded:
-            column = next(column for column in zip(*rows, strict=True) if 0 in column)
-            return where[column.index(max(column))], where[column.index(0)]
-        if len(rows) == 1:
-            return 0, 0
-        i, j = self._indices[self.supremum.curve]
-        return where[i], where[j]
+        """The two neighbouring rows that are easiest to tell apart: indices (row of P, row of Q)."""
+        _, where = self._distinct
+        if self._revealing is not None:
+            i, j = self._revealing
+        elif self._indices:
+            i, j = self._indices[self.supremum.curve]
+        else:
+            return (0, 0) if self._graph is None else self._graph[0]
+        return self._given(where, i, j)
+
+    def _given(self, where: Sequence[int], i: int, j: int) -> tuple[int, int]:
+        """Rows as given that are neighbours, and equal to the different rows i and j: the first such pair."""
+        if self._graph is None:
+            return where[i], where[j]
+        rows, _ = self._distinct
+        both = (pair for one, other in self._graph for pair in ((one, other), (other, one)))
+        return next(
+            (one, other)
+            for one, other in both
+            if (self._normalised[one], self._normalised[other]) == (rows[i], rows[j])
+        )
 
     def candidates(self) -> Sequence[int] | None:
         rows, _ = self._distinct
         if len(rows) < 4 or min(map(min, rows)) < Fraction(1, 10**300):  # few rows, or beyond the range of floats
             return None
         return _steepest_in_floats(rows, self._indices)
+
+
+def _possible(p: Row, q: Row) -> tuple[Row, Row]:
+    """Two rows without the outcomes that neither has."""
+    kept = [(a, b) for a, b in zip(p, q, strict=True) if a or b]
+    return tuple(a for a, _ in kept), tuple(b for _, b in kept)
 
 
 def _steepest_in_floats(rows: Sequence[Row], indices: Sequence[tuple[int, int]]) -> list[int]:
@@ -274,21 +333,32 @@ def _steepest_in_floats(rows: Sequence[Row], indices: Sequence[tuple[int, int]])
 class Channel(Weighed, _Finite):
     """A row-stochastic matrix: row x is the law of the output on input x. Certified over all orders and pairs of rows.
 
-    Rows of Fractions, ints or strings must sum to 1 exactly. Rows with floats may be off by rounding errors; the
-    certificate is then about the row divided by its exact sum. If one input can produce an outcome that another
-    cannot, rho is infinite, and `worst_pair` names the two rows. Theorem: docs/theorems/supremum.md.
+    Any two inputs are neighbours, unless `neighbours` says which are: a list of pairs, "adjacent" for x and x + 1, or a
+    whole number, the largest distance. Inputs of a group of k are then at most k edges apart, and inputs that no path
+    joins are never compared. Rows of Fractions, ints or strings must sum to 1 exactly. Rows with floats may be off by
+    rounding errors; the certificate is then about the row divided by its exact sum. If one input can produce an outcome
+    that a neighbour cannot, rho is infinite, and `worst_pair` names the two rows. Theorems: docs/theorems/supremum.md,
+    docs/theorems/neighbour-graph.md.
 
     >>> m = Channel([[0.75, 0.25], [0.4, 0.6]])
     >>> m.rho, m.worst_pair
     (0.2738377786707741, (1, 0))
+    >>> counts = Channel([["2/3", "1/6", "1/6"], ["1/3", "1/3", "1/3"], ["1/6", "1/6", "2/3"]], neighbours="adjacent")
+    >>> counts.pure_epsilon, counts.group(2).pure_epsilon
+    (0.6931471805599454, 1.3862943611198908)
     """
-
-    local = True
 
     rows: tuple[Row, ...]
     """The matrix of probabilities: one row for each input."""
+    neighbours: Graph = None
+    """Which inputs are neighbours: pairs of rows, "adjacent", or a largest distance; any two if it is left out."""
 
-    def __init__(self, rows: Iterable[Iterable[Value]]) -> None:
+    def __init__(
+        self,
+        rows: Iterable[Iterable[Value]],
+        *,
+        neighbours: Iterable[tuple[int, int]] | str | int | None = None,
+    ) -> None:
         if not isinstance(rows, Iterable):
             raise BadType(f"rows ({thing(rows)}) must be a matrix: a list of rows of probabilities")
         matrix = tuple(_row(row, f"rows[{n}]") for n, row in enumerate(rows))
@@ -296,11 +366,51 @@ class Channel(Weighed, _Finite):
             raise BadValue(f"rows must be at least 2, one for each input, not {len(matrix)}")
         if len({len(row) for row in matrix}) > 1:
             raise BadValue(f"rows must all have the same length, not {sorted({len(row) for row in matrix})}")
-        self._set(rows=matrix)
+        self._set(rows=matrix, neighbours=read_graph(neighbours, len(matrix)))
 
     @property
     def _rows(self) -> Sequence[Row]:
         return self.rows
+
+    @property
+    def _graph(self) -> Graph:
+        return self.neighbours
+
+    @property
+    def local(self) -> bool:  # type: ignore[override]
+        """Whether any two inputs are neighbours."""
+        return self.neighbours is None
+
+    @property
+    def takes_absence(self) -> bool:
+        """Whether any two inputs are neighbours, or all of one alone, which an absent record may send."""
+        return self.neighbours is None or is_star(self.neighbours, len(self.rows))
+
+    @property
+    def relation(self) -> Relation:
+        return Relation.REPLACE
+
+    @property
+    def theorems(self) -> tuple[str, ...]:
+        return (self.theorem,) if self.neighbours is None else (self.theorem, "neighbour-graph")
+
+    @property
+    def note(self) -> str:
+        """What a statement of its cost must say: that it is about neighbours of the graph alone; empty if it is not."""
+        if self.neighbours is None:
+            return ""
+        parts = apart(self.neighbours, len(self.rows))
+        return "its cost is about inputs that its `neighbours` join, no others" + (f"; {parts}" if parts else "")
+
+    def group(self, size: Value) -> Mechanism:
+        """The same channel, with inputs as neighbours that are at most `size` edges apart.
+
+        Theorem: docs/theorems/neighbour-graph.md.
+        """
+        steps = integer(size, "size", 1)
+        if self.neighbours is None or steps == 1:
+            return self
+        return Channel(self.rows, neighbours=distances_within(self.neighbours, len(self.rows), steps))
 
     def neighbouring_outputs(self, size: int) -> tuple[NDArray[Any], NDArray[Any]]:
         import numpy as np
@@ -309,7 +419,8 @@ class Channel(Weighed, _Finite):
         return self.release(np.full(size, one)), self.release(np.full(size, other))
 
     def __repr__(self) -> str:
-        return f"Channel([{', '.join(_list(row) for row in self.rows)}])"
+        graph = "" if self.neighbours is None else f", neighbours={written_graph(self.neighbours, len(self.rows))}"
+        return f"Channel([{', '.join(_list(row) for row in self.rows)}]{graph})"
 
 
 @dataclass(frozen=True, init=False, repr=False)
@@ -348,6 +459,11 @@ class LossPair(_Finite):
 
     def __repr__(self) -> str:
         return f"LossPair(p={_list(self.p)}, q={_list(self.q)}{', ordered=True' if self.ordered else ''})"
+
+
+def has_graph(part: Curve) -> bool:
+    """Whether it is a channel of which only some inputs are neighbours."""
+    return isinstance(part, Channel) and part.neighbours is not None
 
 
 def _list(row: Row) -> str:
