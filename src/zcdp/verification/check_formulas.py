@@ -17,10 +17,12 @@ from zcdp.mechanisms import (
     DiscreteGaussian,
     DiscreteLaplace,
     Gaussian,
+    IntegerNoise,
     L0LInf,
     Laplace,
     Logistic,
     Mechanism,
+    Noise,
     PermuteAndFlip,
     PureDP,
     RandomizedResponse,
@@ -52,6 +54,8 @@ def checks(*, deep: bool) -> Iterator[Check]:
     yield Check("discrete-gaussian", "the curve lies below that of Gaussian noise", _discrete_gaussian)
     yield Check("supremum", "4-RR as a bare matrix of probabilities has the rho of its formula", _matrix)
     yield Check("boxes", "6-RR is proved on boxes of parameters, and 7-RR, where the claim is false, is not", _boxes)
+    yield Check("own-noise", "Laplace noise written as a density has the rho of its formula", _written)
+    yield Check("shift", "of noise with one mode the larger shift has the larger delta, of two modes not", _shifts)
     yield Check("vector-queries", "twenty cells that move by one cost twenty times one cell", _cells)
     yield Check("vector-queries", "under L2 a Laplace move costs the quadratic epsilon^2/2", _euclidean)
     yield Check("discrete-gaussian-vectors", "one whole move by 2 and four by 1 are covered", _whole_moves)
@@ -114,6 +118,17 @@ def _matrix() -> bool:
     epsilon = Channel([["2/5" if i == j else "1/5" for j in range(4)] for i in range(4)])
     formula = RandomizedResponse(epsilon="log(2)", k=4)
     return abs(epsilon.rho - formula.rho) <= 2 * TOLERANCE * formula.rho
+
+
+def _written() -> bool:
+    lower, upper = Noise("exp(-abs(x))").rho_bounds
+    return lower <= Laplace(epsilon=1).rho <= upper <= lower * (1 + 1e-8)
+
+
+def _shifts() -> bool:
+    one = [IntegerNoise([1, 3, 4, 2], sensitivity=d).delta_at(epsilon=1) for d in (1, 2, 3)]
+    two = IntegerNoise([9, 1, 0, 1, 9], sensitivity=3).delta_at(epsilon=0)
+    return one == sorted(one) and two >= 0.95
 
 
 def _cells() -> bool:

@@ -42,14 +42,14 @@ from zcdp.text.calls import spoken_class
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike, NDArray
 
-    from zcdp.samplers.run_samplers import IntegerNoise, Overflow, RealNoise
+    from zcdp.samplers.run_samplers import DrawsIntegers, DrawsReals, Overflow
 
 __all__ = [
     "Accuracy",
+    "AddedNoise",
     "AddsIntegers",
     "AddsReals",
     "ExponentialNoise",
-    "Noise",
     "default_grid",
     "largest_move",
     "least_whole",
@@ -83,7 +83,7 @@ class Accuracy:
     answers: int = 1
 
 
-class Noise(ABC):
+class AddedNoise(ABC):
     """Independent noise on each answer, with a distribution that does not depend on the data, for `isinstance`.
 
     Classes that add noise register themselves and use `noise_accuracy`, `largest_move` and `noise_relative_error` as
@@ -202,7 +202,7 @@ def _distance(sensitivity: Any) -> Any:
     return single
 
 
-@Noise.register
+@AddedNoise.register
 class AddsIntegers:
     """Integer-valued noise on an integer-valued query."""
 
@@ -228,14 +228,14 @@ class AddsIntegers:
         return 0
 
     @abstractmethod
-    def noise(self) -> IntegerNoise:
+    def noise(self) -> DrawsIntegers:
         """A new exact sampler of the noise; `_noise` keeps one."""
 
     @cached_property
-    def _sampler(self) -> IntegerNoise:
+    def _sampler(self) -> DrawsIntegers:
         return self.noise()
 
-    def _noise(self) -> IntegerNoise:
+    def _noise(self) -> DrawsIntegers:
         return self._sampler
 
     def release(self, values: ArrayLike, *, overflow: Overflow = "raise") -> Any:
@@ -259,7 +259,7 @@ class AddsIntegers:
         return self.sample(size), self.sample(size) + int(_distance(self.sensitivity))
 
 
-@Noise.register
+@AddedNoise.register
 class AddsReals:
     """Continuous noise on a real-valued query, rounded to a grid. Theorem: docs/theorems/grid-rounding.md."""
 
@@ -287,15 +287,15 @@ class AddsReals:
         return spread
 
     @abstractmethod
-    def noise(self, grid: Fraction) -> RealNoise:
+    def noise(self, grid: Fraction) -> DrawsReals:
         """A new exact sampler of the sum rounded to the grid; `_noise` keeps one for each grid."""
 
     @cached_property
-    def _samplers(self) -> dict[Fraction | None, RealNoise]:
+    def _samplers(self) -> dict[Fraction | None, DrawsReals]:
         """The samplers made so far, by their grid; the key None stands for the default grid."""
         return {}
 
-    def _noise(self, grid: Value | None) -> RealNoise:
+    def _noise(self, grid: Value | None) -> DrawsReals:
         # The grid is checked first: True == 1, so that True would find the sampler of the grid 1.
         step = None if grid is None else positive_rational(grid, "grid")
         if (sampler := self._samplers.get(step)) is None:

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 from flint import arb
 
 from zcdp.errors import BadType, BadValue
-from zcdp.mechanisms.noise.additive import AddsIntegers, Noise, default_grid, largest_move, noise_accuracy
+from zcdp.mechanisms.noise.additive import AddedNoise, AddsIntegers, default_grid, largest_move, noise_accuracy
 from zcdp.mechanisms.three_point_loss import ThreePoint
 from zcdp.numeric.balls import ceiling, enclose, floor, lift, upper_float
 from zcdp.numeric.exact import Exact, Value, integer, literal, positive, positive_rational, rational
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 __all__ = ["DiscreteStaircase", "Staircase"]
 
 
-@Noise.register
+@AddedNoise.register
 @dataclass(frozen=True, init=False, repr=False)
 class Staircase(ThreePoint):
     """The density falls by e^epsilon at gamma, 1 + gamma, 2 + gamma, ... times the sensitivity.

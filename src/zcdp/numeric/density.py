@@ -1,0 +1,745 @@
+"""Densities on the line, up to a constant: certified masses, slopes of the logarithm, tails and modes.
+
+V = -log f. On a cell everything comes from balls; far out from a bound x^a C on the slope of V, which is proven by the
+form of the formula or stated by whoever wrote it. Theorem: docs/theorems/own-noise.md.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import itertools
+import math
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+from functools import partial, reduce
+from typing import NamedTuple, TypeAlias
+
+from flint import acb, arb, ctx
+
+from zcdp.errors import BadValue
+from zcdp.numeric.balls import NotCertified, Undecided, at_precision, lift
+from zcdp.numeric.formula import (
+    Formula,
+    add,
+    derivative,
+    is_not_negative,
+    kinks,
+    minus_log,
+    negative,
+    one_side,
+    prepared,
+    prepared_floats,
+)
+from zcdp.numeric.threads import cached_property
+from zcdp.numeric.work import count_functions
+
+__all__ = ["Density", "FormulaDensity", "MixtureDensity", "Stated", "Tail", "between"]
+
+Integrand: TypeAlias = Callable[[acb, bool], acb]
+"""A function of a complex ball and of the flag `analytic`."""
+
+FARTHEST_SHELL = 1 << 12  # doublings of the distance after which a tail counts as not integrable
+CHECK_BITS = 128
+ENOUGH_DOUBLINGS = 12
+DEEPEST_CELL = 40  # halvings of a cell whose sign cannot be told
+INTEGRAL_WORK = 40  # of one certified integral over a cell, in elementary functions
+
+
+class Tail(NamedTuple):
+    """A bound for all distances u >= start from 0, on one side: the slope of V outward is u^power times a number in C.
+
+    >>> Tail(Fraction(0), arb(1), arb(10)).power
+    Fraction(0, 1)
+    """
+
+    power: Fraction
+    slope: arb
+    """C, a ball."""
+    start: arb
+
+    def growth(self, u: arb) -> arb:
+        """u^power."""
+        return arb(1) if not self.power else (lift(self.power) * u.log()).exp()
+
+    def rest(self, height: arb, u: arb) -> arb:
+        """A ball around the integral of f beyond u >= start, from f(u) = height; `Undecided` if u is too small."""
+        least = self.slope.lower()
+        if self.power >= 0:
+            bound = height / (least * self.growth(u))
+        else:  # u V' is at least `steep` from u on: f falls at least like a power of that exponent
+            steep = least * self.growth(u) * u
+            if not steep > 1:
+                raise Undecided
+            bound = u * height / (steep - 1)
+        return bound.upper().union(arb(0))
+
+
+@dataclass(frozen=True)
+class Stated:
+    """What a person states of both tails, beyond `start`: slopes of V outward, or times u, between two numbers.
+
+    `kind` is "power" (u V' lies between the two) or "exponential" (V' does). Without `most` nothing bounds the loss.
+    """
+
+    kind: str
+    least: Fraction
+    most: Fraction | None
+    start: Fraction
+
+    def tail(self) -> Tail:
+        """The bound as a `Tail`."""
+        least = lift(self.least)
+        slope = least.union(lift(self.most)) if self.most is not None else least.union(arb.pos_inf())
+        return Tail(Fraction(-1 if self.kind == "power" else 0), slope, lift(self.start))
+
+    def __str__(self) -> str:
+        what = "|x| times the slope of log f" if self.kind == "power" else "the slope of log f"
+        most = "" if self.most is None else f" and at most {float(self.most):g}"
+        least = f"{what} is at least {float(self.least):g}{most} in size"
+        return f"beyond |x| = {float(self.start):g} the density falls, and {least}"
+
+
+def between(low: arb, high: arb) -> arb:
+    """The ball from one number to another."""
+    return low.union(high)
+
+
+class Density(ABC):
+    """f >= 0 on the line up to a constant, f = e^{-V}; what a subclass knows of V, and what follows from it."""
+
+    # What a subclass says.
+
+    @abstractmethod
+    def v_in_floats(self, x: float) -> float:
+        """V(x) in floats, a proposal."""
+
+    @abstractmethod
+    def v(self, x: arb) -> arb:
+        """V on a real ball."""
+
+    @abstractmethod
+    def slope(self, x: arb) -> arb:
+        """V' on a real ball; not finite where there is none."""
+
+    @abstractmethod
+    def on_complex(self, middle: float, *, log: bool) -> Integrand:
+        """V (log) or f on complex balls, for an integral over an interval with this middle that no kink divides."""
+
+    @abstractmethod
+    def find_tail(self, side: int, start: arb) -> Tail | None:
+        """A bound on the slope of V beyond `start` on one side (-1 or 1); None if the form does not show one."""
+
+    @abstractmethod
+    def bend(self, x: arb) -> arb:
+        """V'' on a real ball, or an upper bound on it; not finite where there is none."""
+
+    @abstractmethod
+    def bend_beyond(self, side: int, start: arb) -> arb:
+        """A ball whose upper end bounds V'' beyond `start`; not finite if the form does not show one."""
+
+    @property
+    @abstractmethod
+    def kinks(self) -> Sequence[Fraction]:
+        """Places where V has no derivative, as far as they are known: cells end there."""
+
+    stated: Stated | None = None
+
+    # What follows.
+
+    def f(self, x: arb) -> arb:
+        """f on a real ball."""
+        return (-self.v(x)).exp()
+
+    @cached_property
+    def _place(self) -> tuple[float, float]:
+        """A heuristic place of the mode, and a length over which f changes."""
+        places = [0.0, *(float(kink) for kink in self.kinks)]
+        places += [sign * 2.0**k for k in range(-60, 61) for sign in (1, -1)]
+
+        def height(x: float) -> float:
+            value = self.v_in_floats(x)
+            return math.inf if math.isnan(value) else value
+
+        places.sort()
+        best = min(range(len(places)), key=lambda n: height(places[n]))
+        low, high = places[max(best - 1, 0)], places[min(best + 1, len(places) - 1)]
+        found = places[best]
+        for _ in range(80):
+            a, b = low + (high - low) / 3, high - (high - low) / 3
+            low, high = (low, b) if height(a) <= height(b) else (a, high)
+        middle = (low + high) / 2
+        mode = middle if height(middle) < height(found) else found
+        if self.symmetric_about is not None and height(float(self.symmetric_about)) < height(mode) + 1e-9:
+            mode = float(self.symmetric_about)
+        least = height(mode)
+        if not math.isfinite(least):
+            raise BadValue("density has no finite positive value at 0, at any power of two, or at a kink")
+        width = max(abs(mode) * 2.0**-40, 2.0**-90)
+        while width < 2.0**90 and max(height(mode - width), height(mode + width)) < least + 1:
+            width *= 2
+        return mode, width
+
+    @property
+    def mode_near(self) -> float:
+        """A heuristic place of a mode."""
+        return self._place[0]
+
+    @property
+    def width(self) -> float:
+        """A heuristic length over which f falls by e: a power of two times the mode's own rounding, or so."""
+        return self._place[1]
+
+    def tail(self, side: int) -> Tail:
+        """The bound on one side, kept; `BadValue` if the form shows none and none is stated, or if f does not fall."""
+        kept: dict[int, Tail] = self.__dict__.setdefault("_tails", {})
+        if side not in kept:
+            kept[side] = at_precision(CHECK_BITS, lambda: self._tail(side))
+        return kept[side]
+
+    def _tail(self, side: int) -> Tail:
+        if self.stated is not None:
+            return self.stated.tail()
+        base, seen = abs(self.mode_near) + self.width, None
+        for doublings in range(2, 64):
+            found = self.find_tail(side, arb(base) * arb(2) ** doublings)
+            if found is None or not found.slope.is_finite():
+                continue
+            seen = found
+            steep = found.slope.lower()
+            far = doublings > ENOUGH_DOUBLINGS  # where the bound will not get much sharper any more
+            if found.power > -1 and steep > 0 and (far or steep * 2 > found.slope.upper()):
+                return found
+            if found.power == -1 and steep > 1 and (far or found.slope.rad() < 0.01 * found.slope.mid()):
+                return found
+        where = "right" if side > 0 else "left"
+        flat = seen is not None and (seen.slope.upper() <= 0 or seen.power < -1)
+        if flat or (seen is not None and seen.power == -1 and seen.slope.upper() < 1 + 1e-6):
+            raise BadValue(f"density does not fall fast enough on the {where}: its integral diverges")
+        raise BadValue(
+            f"density: no tail bound found on the {where}, however far out: state tail=['power', a, b, x] or "
+            "tail=['exponential', a, b, x], meaning that beyond |x| = x the slope of -log f, times |x| for a power, "
+            "lies between a and b"
+        )
+
+    def mass(self, low: arb, high: arb) -> arb:
+        """The integral of f from one exact place to another, both finite, by certified integration."""
+        count_functions(INTEGRAL_WORK)
+        middle = (low + high) / 2
+        size = abs(self.f(middle.mid()) * (high - low))
+        scale = size.mid() if size.is_finite() else arb(1)
+        function = self.on_complex(float(middle.mid()), log=False)
+        value = acb.integral(function, low, high, abs_tol=scale * arb(2) ** -ctx.prec)
+        return value.real
+
+    def mass_beyond(self, side: int, start: arb) -> arb:
+        """The integral of f from an exact place outward on one side, as thin as the working precision allows."""
+        tail, total = self.tail(side), arb(0)
+        here = start
+        for _ in range(FARTHEST_SHELL):
+            far = side * here
+            if far >= tail.start and far > 0:
+                rest = None
+                with contextlib.suppress(Undecided):
+                    rest = tail.rest(self.f(here), far)
+                if rest is not None and (rest.upper() <= (total + rest.upper()) * arb(2) ** -ctx.prec):
+                    return total + rest
+            there = (here + side * arb(self.width).max(abs(here - arb(self.mode_near)))).mid()
+            low, high = (here, there) if side > 0 else (there, here)
+            total += sum((self.mass(a, b) for a, b in self.cut(low, high)), arb(0))
+            here = there
+        raise NotCertified("the density falls too slowly for its integral")
+
+    def cut(self, low: arb, high: arb) -> list[tuple[arb, arb]]:
+        """The interval from one exact place to another, cut at the kinks inside."""
+        inside = [lift(kink) for kink in self.kinks if low < lift(kink) < high]
+        places = [low, *inside, high]
+        return list(itertools.pairwise(places))
+
+    def whole(self) -> arb:
+        """The integral of f over the line, at the working precision; kept for each of them."""
+        kept: dict[int, arb] = self.__dict__.setdefault("_wholes", {})
+        if ctx.prec not in kept:
+            middle = arb(self.mode_near)
+            kept[ctx.prec] = self.mass_beyond(-1, middle) + self.mass_beyond(1, middle)
+        return kept[ctx.prec]
+
+    def mean_square(self, low: arb | None = None, high: arb | None = None) -> arb:
+        """The integral of x^2 f between two exact places, or to the end of the line; +inf if it diverges."""
+        middle = arb(self.mode_near) if low is None and high is None else None
+        start = middle if middle is not None else low if low is not None else high
+        assert start is not None
+        total = arb(0)
+        if low is not None and high is not None:
+            return sum((self._square(a, b) for a, b in self.cut(low, high)), arb(0))
+        for side in (-1, 1):
+            if (side < 0 and low is not None) or (side > 0 and high is not None):
+                continue
+            tail, here = self.tail(side), start
+            if tail.power == -1 and not tail.slope.lower() > 3:
+                return arb.pos_inf()
+            for _ in range(FARTHEST_SHELL):
+                far = side * here
+                if far > tail.start:
+                    # x^2 f falls outward with the slope of f less 2/u
+                    slope = tail.slope.lower() - 2 * (lift(-1 - tail.power) * far.log()).exp()
+                    if slope * (lift(tail.power + 1) * far.log()).exp() > 1:
+                        rest = Tail(tail.power, slope, far).rest(far**2 * self.f(here), far)
+                        if rest.upper() <= (total + rest.upper()) * arb(2) ** -(ctx.prec // 2):
+                            total += rest
+                            break
+                there = (here + side * arb(self.width).max(abs(here - arb(self.mode_near)))).mid()
+                a, b = (here, there) if side > 0 else (there, here)
+                total += sum((self._square(x, y) for x, y in self.cut(a, b)), arb(0))
+                here = there
+            else:
+                raise NotCertified("the density falls too slowly for its mean square")
+        return total
+
+    def _square(self, low: arb, high: arb) -> arb:
+        function = self.on_complex(float(((low + high) / 2).mid()), log=False)
+        return acb.integral(lambda z, a: z * z * function(z, a), low, high).real
+
+    # Modes.
+
+    @cached_property
+    def symmetric_about(self) -> Fraction | None:
+        """A place about which the form of f is symmetric; None if it shows none."""
+        return None
+
+    @cached_property
+    def is_unimodal(self) -> bool:
+        """Whether it is proven that V falls up to one place and rises from there: cell by cell, and in the tails."""
+        return at_precision(CHECK_BITS, self._rises_once)
+
+    def _rises_once(self) -> bool:
+        left, right = self.tail(-1), self.tail(1)
+        if not (left.slope.lower() >= 0 and right.slope.lower() >= 0):
+            return False
+        ends = (-left.start).lower().floor(), right.start.upper().ceil()
+        rises = False
+        for cell in self._shells(*ends):
+            pending = [(*cell, 0)]
+            while pending:
+                low, high, depth = pending.pop()
+                count_functions(4)
+                falls, rising, convex = self.signs(between(low, high))
+                if falls and rising:
+                    continue
+                if falls:
+                    if rises:
+                        return False
+                    continue
+                if rising:
+                    rises = True
+                    continue
+                if convex and not rises:  # V' rises through the cell: V falls, then rises, or does only one of them
+                    rises = not self.slope(high) <= 0
+                    continue
+                if depth >= DEEPEST_CELL:
+                    return False
+                middle = ((low + high) / 2).mid()
+                pending += [(middle, high, depth + 1), (low, middle, depth + 1)]
+        return True
+
+    def _shells(self, low: arb, high: arb) -> list[tuple[arb, arb]]:
+        """The interval in cells that double in length away from the mode, cut at kinks."""
+        middle, width = arb(self.mode_near), arb(self.width) / 4
+        places = {low, high, middle}
+        for side in (-1, 1):
+            step = width
+            while low < middle + side * step < high:
+                places.add((middle + side * step).mid())
+                step = step * 5 / 4
+        ordered = sorted(places, key=float)
+        return [cell for a, b in itertools.pairwise(ordered) if a < b for cell in self.cut(a, b)]
+
+    def check(self) -> None:
+        """`BadValue` unless f is positive and finite between the tails, which reach to where f has been checked."""
+
+        def positive() -> None:
+            ends = (-self.tail(-1).start).lower().floor(), self.tail(1).start.upper().ceil()
+            for cell in self._shells(*ends):
+                pending = [(*cell, 0)]
+                while pending:
+                    low, high, depth = pending.pop()
+                    count_functions(2)
+                    if self.v(between(low, high)).is_finite():
+                        continue
+                    middle = ((low + high) / 2).mid()
+                    if depth >= DEEPEST_CELL or self._is_bad(middle):
+                        self._refuse(middle)
+                    pending += [(middle, high, depth + 1), (low, middle, depth + 1)]
+
+        at_precision(CHECK_BITS, positive)
+
+    def signs(self, x: arb) -> tuple[bool, bool, bool]:
+        """Whether it is certain that V does not rise on a cell, that it does not fall, and that it is convex."""
+        slope = self.slope(x)
+        return bool(slope <= 0), bool(slope >= 0), bool(self.bend(x) >= 0)
+
+    def probe(self) -> None:  # noqa: B027 - a mixture of what has been probed needs no more
+        """`BadValue` if f is not positive at one of some places, with that place: before all else."""
+
+    def _is_bad(self, x: arb) -> bool:
+        return not self.v(x).is_finite()
+
+    def _refuse(self, x: arb) -> None:
+        raise BadValue(f"density is not positive and finite near x = {float(x):.4g}")
+
+    def steepest_bend(self) -> arb | None:
+        """A number that V'' does not exceed anywhere, so that log f + M x^2/2 is convex; None if none is found."""
+
+        def found() -> arb | None:
+            most = arb(0)
+            for side in (-1, 1):
+                beyond = self.bend_beyond(side, self.tail(side).start)
+                if not beyond.is_finite():
+                    return None
+                most = most.max(beyond.upper())
+            ends = (-self.tail(-1).start).lower().floor(), self.tail(1).start.upper().ceil()
+            if self.kinks:
+                return None
+            for low, high in self._shells(*ends):
+                size = (high - low) / 4
+                for n in range(4):
+                    here = self.bend(between(low + n * size, low + (n + 1) * size))
+                    if not here.is_finite():
+                        return None
+                    most = most.max(here.upper())
+            return most
+
+        return at_precision(CHECK_BITS, found)
+
+
+class _Piece:
+    """A density between two neighbouring kinks, where its formula has no abs, min or max of lines: with derivatives."""
+
+    def __init__(self, formula: Formula) -> None:
+        self.f, self.v = formula, minus_log(formula)
+        self.slope = derivative(self.v)
+        self.bend = derivative(self.slope)
+        self.rises, self.falls = is_not_negative(self.slope), is_not_negative(negative(self.slope))
+        """Whether the form shows that V does not fall, or does not rise: also where a slope is 0 at a kink."""
+        self.is_convex = is_not_negative(self.bend)
+        self.v_in_floats = prepared_floats(self.v)
+        self._prepared: dict[tuple[int, bool], Integrand] = {}
+
+    def on_complex(self, *, log: bool) -> Integrand:
+        """V (log) or f on complex balls, with constants at the working precision."""
+        key = ctx.prec, log
+        if key not in self._prepared:
+            self._prepared[key] = prepared(self.v if log else self.f)
+        return self._prepared[key]
+
+
+class FormulaDensity(Density):
+    """A density written as a formula in x."""
+
+    def __init__(self, formula: Formula, stated: Stated | None = None) -> None:
+        self.formula, self.stated = formula, stated
+        places = [*self.kinks]
+        inside = [(a + b) / 2 for a, b in itertools.pairwise(places)]
+        samples = [places[0] - 1, *inside, places[-1] + 1] if places else [Fraction(0)]
+        self._pieces = [_Piece(one_side(formula, place)) for place in samples]
+        self._borders = [float(place) for place in places]
+
+    def _on(self, x: arb) -> list[_Piece]:
+        """The pieces that a ball reaches into, by more than the rounding of its radius."""
+        if not self._borders:
+            return self._pieces
+        middle, reach = float(x.mid()), float(x.rad()) * (1 - 2.0**-20)
+        first = sum(border <= middle - reach for border in self._borders)
+        last = sum(border < middle + reach for border in self._borders)
+        return self._pieces[first : last + 1] if last > first else [self._pieces[self._index(middle)]]
+
+    def _index(self, x: float) -> int:
+        return sum(border < x for border in self._borders)
+
+    def v_in_floats(self, x: float) -> float:
+        """V(x) in floats, a proposal."""
+        try:
+            return self._pieces[self._index(x)].v_in_floats(x)
+        except (ValueError, OverflowError, ZeroDivisionError, TypeError):  # TypeError: a negative number has no root
+            return math.nan
+
+    def v(self, x: arb) -> arb:
+        """V on a real ball."""
+        return _hull([piece.v.on_reals(x) for piece in self._on(x)])
+
+    def slope(self, x: arb) -> arb:
+        """V' on a real ball; not finite where there is none."""
+        return _hull([piece.slope.on_reals(x) for piece in self._on(x)])
+
+    def on_complex(self, middle: float, *, log: bool) -> Integrand:
+        """V (log) or f on complex balls, for an integral over an interval that no kink divides."""
+        return self._pieces[self._index(middle)].on_complex(log=log)
+
+    def bend(self, x: arb) -> arb:
+        """V'' on a real ball, or an upper bound on it."""
+        return _hull([piece.bend.on_reals(x) for piece in self._on(x)])
+
+    def signs(self, x: arb) -> tuple[bool, bool, bool]:
+        """Whether V does not rise on a cell, does not fall, and is convex there; each only if that is certain."""
+        pieces = self._on(x)
+        if len(pieces) > 1:
+            return False, False, False
+        [piece] = pieces
+        slope, bend = piece.slope.on_reals(x), piece.bend.on_reals(x)
+        return piece.falls or bool(slope <= 0), piece.rises or bool(slope >= 0), piece.is_convex or bool(bend >= 0)
+
+    @cached_property
+    def kinks(self) -> Sequence[Fraction]:
+        """Places where V has no derivative: cells end there."""
+        return kinks(self.formula)
+
+    def find_tail(self, side: int, start: arb) -> Tail | None:
+        """A bound on the slope of V beyond `start` on one side; None if the form shows none."""
+        found = _far(self._pieces[0 if side < 0 else -1].slope, side, start)
+        return None if found is None else Tail(found[0], side * found[1], start)
+
+    def bend_beyond(self, side: int, start: arb) -> arb:
+        """A ball whose upper end bounds V'' beyond `start`."""
+        found = _far(self._pieces[0 if side < 0 else -1].bend, side, start)
+        if found is None or found[0] > 0:
+            return arb.nan() if found is None or not found[1].upper() <= 0 else arb(0)
+        return found[1] * _shrinks(found[0], start)
+
+    @cached_property
+    def symmetric_about(self) -> Fraction | None:
+        """A place about which the form of f is symmetric; None if it shows none."""
+        return Fraction(0) if _is_even(self.formula) else None
+
+    def probe(self) -> None:
+        """`BadValue` if f is not positive at one of some places, with that place."""
+        places = [0.0, *(sign * 2.0 ** (k / 4) for k in range(-40, 60) for sign in (1, -1)), *self._borders]
+        for place in sorted(places, key=abs):
+            value = at_precision(CHECK_BITS, partial(self.formula.on_reals, arb(place)))
+            if value.is_finite() and value <= 0:
+                self._refuse(arb(place))
+
+    def _is_bad(self, x: arb) -> bool:
+        return not self.formula.on_reals(x) > 0
+
+    def _refuse(self, x: arb) -> None:
+        value = self.formula.on_reals(x)
+        what = "negative" if value < 0 else "0" if value <= 0 else "not finite"
+        raise BadValue(f"density is {what} near x = {float(x):.4g}")
+
+
+def _hull(balls: Sequence[arb]) -> arb:
+    return reduce(lambda a, b: a.union(b), balls)
+
+
+class MixtureDensity(Density):
+    """The density that is drawn from several, each normalised, with the given probabilities."""
+
+    def __init__(self, parts: Sequence[tuple[Fraction, Density]]) -> None:
+        self.parts = tuple(parts)
+
+    def _weights(self) -> list[arb]:
+        kept: dict[int, list[arb]] = self.__dict__.setdefault("_kept", {})
+        if ctx.prec not in kept:
+            kept[ctx.prec] = [lift(weight) / part.whole() for weight, part in self.parts]
+        return kept[ctx.prec]
+
+    @cached_property
+    def _logs(self) -> list[float]:
+        return at_precision(CHECK_BITS, lambda: [float(weight.log().mid()) for weight in self._weights()])
+
+    def v_in_floats(self, x: float) -> float:
+        """V(x) in floats, a proposal."""
+        logs = [log - part.v_in_floats(x) for log, (_, part) in zip(self._logs, self.parts, strict=True)]
+        top = max(logs)
+        return -top - math.log(sum(math.exp(one - top) for one in logs)) if math.isfinite(top) else math.inf
+
+    def _shares(self, x: arb) -> list[arb]:
+        return [weight * part.f(x) for weight, (_, part) in zip(self._weights(), self.parts, strict=True)]
+
+    def v(self, x: arb) -> arb:
+        """V on a real ball."""
+        return -sum(self._shares(x), arb(0)).log()
+
+    def slope(self, x: arb) -> arb:
+        """V' on a real ball; not finite where there is none."""
+        values, weights = [part.slope(x) for _, part in self.parts], self._shares(x)
+        hull, whole = reduce(lambda a, b: a.union(b), values), sum(weights, arb(0))
+        if not (whole > 0 and hull.is_finite()):
+            return hull
+        mean = sum((w * (v - values[0]) for w, v in zip(weights, values, strict=True)), arb(0)) / whole + values[0]
+        return mean.intersection(hull) if mean.overlaps(hull) else hull
+
+    def on_complex(self, middle: float, *, log: bool) -> Integrand:
+        """V (log) or f on complex balls, for an integral over an interval that no kink divides."""
+        parts = [
+            (acb(w), part.on_complex(middle, log=False))
+            for w, (_, part) in zip(self._weights(), self.parts, strict=True)
+        ]
+
+        def density(z: acb, analytic: bool) -> acb:
+            return sum((weight * part(z, analytic) for weight, part in parts), acb(0))
+
+        return (lambda z, a: -density(z, a).log(analytic=a)) if log else density
+
+    def bend(self, x: arb) -> arb:
+        """An upper bound: V'' is the mean of those of the parts less the variance of their slopes."""
+        values = [part.bend(x) for _, part in self.parts]
+        most = reduce(lambda a, b: a.max(b), values)
+        return between(-abs(most), most) if most.is_finite() else most
+
+    def bend_beyond(self, side: int, start: arb) -> arb:
+        """A ball whose upper end bounds V'' beyond `start`."""
+        return reduce(lambda a, b: a.max(b), (part.bend_beyond(side, start) for _, part in self.parts))
+
+    @cached_property
+    def kinks(self) -> Sequence[Fraction]:
+        """Places where V has no derivative: cells end there."""
+        return sorted({kink for _, part in self.parts for kink in part.kinks})
+
+    def find_tail(self, side: int, start: arb) -> Tail | None:
+        """The slope is a mean of those of the parts: between the least and the largest of them."""
+        found = [part.find_tail(side, start) for _, part in self.parts]
+        known = [one for one in found if one is not None]
+        if len(known) < len(found):
+            return None
+        power = max(one.power for one in known)
+        if len({one.power for one in known}) > 1:
+            raise BadValue("parts_inside must have tails of one kind: the heaviest alone would decide far out")
+        return Tail(power, reduce(lambda a, b: a.union(b), (one.slope for one in known)), start)
+
+    @cached_property
+    def symmetric_about(self) -> Fraction | None:
+        """A place about which the form of f is symmetric; None if it shows none."""
+        places = {part.symmetric_about for _, part in self.parts}
+        return places.pop() if len(places) == 1 else None
+
+
+def _is_even(node: Formula) -> bool:
+    """Whether the form shows that x and -x have the same value."""
+    if node.is_constant or (node.kind == "abs" and (_is_even(node.of[0]) or _is_odd(node.of[0]))):
+        return True
+    if node.kind == "x":
+        return False
+    if node.kind == "power" and node.value.denominator == 1 and node.value.numerator % 2 == 0 and _is_odd(node.of[0]):
+        return True
+    if node.kind == "cosh" and _is_odd(node.of[0]):
+        return True
+    return all(map(_is_even, node.of))
+
+
+def _is_odd(node: Formula) -> bool:
+    """Whether the form shows that -x has the negative value of x."""
+    if node.kind == "x":
+        return True
+    if node.kind in ("atan", "erf", "tanh"):
+        return _is_odd(node.of[0])
+    if node.kind == "product":
+        odd = [one for one in node.of if not _is_even(one)]
+        return len(odd) % 2 == 1 and all(map(_is_odd, odd))
+    if node.kind == "quotient":
+        return (_is_odd(node.of[0]) and _is_even(node.of[1])) or (_is_even(node.of[0]) and _is_odd(node.of[1]))
+    if node.kind == "sum":
+        return all(map(_is_odd, node.of))
+    return node.kind == "power" and node.value.denominator == 1 and node.value % 2 == 1 and _is_odd(node.of[0])
+
+
+# Far out: every formula as u^power times a number in a ball, for all u >= start, where x = u or x = -u.
+
+Far = tuple[Fraction, arb]
+
+
+def _shrinks(power: Fraction, start: arb) -> arb:
+    """u^power for all u >= start, power <= 0: a ball from 0 to its value at the start."""
+    return arb(1) if not power else (lift(power) * start.log()).exp().union(arb(0))
+
+
+def _far(node: Formula, side: int, start: arb) -> Far | None:  # noqa: PLR0912 - one branch for each kind of node
+    """(a, C) with the formula at x = side u in u^a C for all u >= start; None if the form does not show it."""
+    kind = node.kind
+    if node.is_constant:
+        return Fraction(0), node.on_reals(arb(0))
+    if kind == "x":
+        return Fraction(1), arb(side)
+    of = [_far(one, side, start) for one in node.of]
+    if kind == "mean":
+        return _far_mean(node, of[1::2], side, start)
+    if kind == "choice":
+        return _far_choice(of, start)
+    known = [one for one in of if one is not None]
+    if len(known) < len(of):
+        return None
+    if kind == "sum":
+        top = max(power for power, _ in known)
+        return top, sum((c * _shrinks(power - top, start) for power, c in known), arb(0))
+    if kind == "product":
+        return sum((power for power, _ in known), Fraction(0)), reduce(lambda a, b: a * b, (c for _, c in known))
+    if kind == "quotient":
+        (a, c), (b, d) = known
+        return (a - b, c / d) if not d.contains(0) else None
+    a, c = known[0]
+    if kind == "power":
+        if node.value.denominator == 1:
+            n = node.value.numerator
+            return (a * n, c**n) if n >= 0 or not c.contains(0) else None
+        return (a * node.value, (lift(node.value) * c.log()).exp()) if c > 0 else None
+    if kind in ("abs", "plus"):
+        return a, abs(c) if kind == "abs" else c
+    if kind == "sign":
+        return (Fraction(0), arb(1 if c > 0 else -1)) if not c.contains(0) else None
+    if kind in ("min", "max"):
+        b, d = known[1]
+        if a == b:
+            return a, c.min(d) if kind == "min" else c.max(d)
+        return None
+    return _far_function(kind, a, c, start)
+
+
+def _far_mean(node: Formula, values: Sequence[Far | None], side: int, start: arb) -> Far | None:
+    """A weighed mean: close to the value whose weight grows fastest, if there is one, else between all of them."""
+    known = [one for one in values if one is not None]
+    if len(known) < len(values):
+        return None
+    top = max(power for power, _ in known)
+    each = [c * _shrinks(power - top, start) for power, c in known]
+    logs = [minus_log(weight) for weight in node.of[::2]]
+    for j, heaviest in enumerate(logs):
+        gaps = [_far(add(log, negative(heaviest)), side, start) for i, log in enumerate(logs) if i != j]
+        if all(gap is not None and gap[0] > 0 and gap[1] > 0 for gap in gaps):
+            found = each[j]
+            others = [c for i, c in enumerate(each) if i != j]
+            for gap, c in zip(gaps, others, strict=True):
+                assert gap is not None
+                most = (-gap[1].lower() * (lift(gap[0]) * start.log()).exp()).exp().upper()
+                found = found + (c - each[j]) * most.union(arb(0))
+            return top, found
+    return top, reduce(lambda a, b: a.union(b), each)
+
+
+def _far_choice(of: Sequence[Far | None], start: arb) -> Far | None:
+    first, second, below, above = of
+    if first is None or second is None:
+        return None
+    top = max(first[0], second[0])
+    gap = first[1] * _shrinks(first[0] - top, start) - second[1] * _shrinks(second[0] - top, start)
+    if gap < 0:
+        return below
+    return above if gap > 0 else None
+
+
+def _far_function(kind: str, a: Fraction, c: arb, start: arb) -> Far | None:
+    """exp, tanh, atan, erf of u^a C: where it is bounded."""
+    least = start if a > 0 else arb(1)
+    size = c * ((lift(a) * least.log()).exp() if a > 0 else _shrinks(a, start))
+    if kind == "exp":
+        if a > 0:
+            return (Fraction(0), size.exp().upper().union(arb(0))) if c < 0 else None
+        return Fraction(0), size.exp()
+    if kind in ("tanh", "atan", "erf"):
+        if a <= 0:
+            return Fraction(0), getattr(size, kind)()
+        limit = arb.pi() / 2 if kind == "atan" else arb(1)
+        if c > 0:
+            return Fraction(0), getattr(size.lower(), kind)().union(limit)
+        return (Fraction(0), getattr(size.upper(), kind)().union(-limit)) if c < 0 else None
+    return None

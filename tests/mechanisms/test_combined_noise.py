@@ -1,0 +1,63 @@
+"""Truncated and mixed noise: infinite losses, one mode in common, and what is refused."""
+
+from __future__ import annotations
+
+from math import exp, inf
+
+import pytest
+
+from zcdp import GeneralizedGaussian, Mixture, Noise, Plan, Truncated
+from zcdp.errors import BadType, BadValue
+
+LAPLACE = GeneralizedGaussian(power=1, scale=1)
+
+
+def test_noise_that_ends_gives_inputs_away() -> None:
+    noise = Truncated(LAPLACE, low=-3, high=3)
+    gone = (exp(-2) - exp(-3)) / (2 * (1 - exp(-3)))
+    assert noise.rho == noise.pure_epsilon == inf
+    assert noise.infinite_because == "the noise ends at -3 and 3: beyond, an output gives the input away"
+    low, high = noise.delta_bounds(epsilon=5)
+    assert low <= gone * (1 + 1e-12)
+    assert high == pytest.approx(gone, rel=1e-9)
+    one_sided = Truncated(LAPLACE, low=-3)
+    assert one_sided.infinite_because.startswith("the noise ends at -3:")
+    assert one_sided.delta_at(epsilon=5) >= (exp(-2) - exp(-3)) / (2 - exp(-3)) * (1 - 1e-9)
+
+
+def test_draws_stay_inside() -> None:
+    drawn = Truncated(LAPLACE, low=-1, high=2).sample(300)
+    assert -1.001 <= drawn.min() < -0.5
+    assert 1.5 < drawn.max() <= 2.001
+
+
+def test_a_mixture_of_one_mode_in_common() -> None:
+    noise = Mixture([[3, LAPLACE], [1, GeneralizedGaussian(power=1, scale=4)]])
+    assert noise.is_unimodal
+    assert noise.parts_inside[0][0] == 3 / 4
+    assert noise.pure_epsilon <= 1.0001
+    assert Plan.parse(repr(noise)).parts == ((noise, 1),)
+    assert Plan.parse(repr(Truncated(LAPLACE, low=-3))).parts == ((Truncated(LAPLACE, low=-3), 1),)
+
+
+def test_a_mixture_of_gaussians_apart_has_the_rho_of_one() -> None:
+    noise = Mixture([[1, Noise("exp(-(x - 2)^2/2)")], [1, Noise("exp(-(x + 2)^2/2)")]])
+    assert not noise.is_unimodal
+    assert 0.5 <= noise.rho < 0.505
+
+
+@pytest.mark.parametrize(
+    ("make", "error", "told"),
+    [
+        (lambda: Truncated(LAPLACE), BadType, "give low, high, or both"),
+        (lambda: Truncated(LAPLACE, low=2, high=1), BadValue, "low (2) must be below high (1)"),
+        (lambda: Truncated(3, low=1), BadType, "must be noise of a density"),
+        (lambda: Mixture([]), BadValue, "1 to 20 kinds"),
+        (lambda: Mixture([[1, 2]]), BadType, "parts_inside[0]"),
+        (lambda: Mixture([[1, LAPLACE], [1, Noise("exp(-x^2)")]]), BadValue, "tails of one kind"),
+    ],
+)
+def test_refusals(make: object, error: type[Exception], told: str) -> None:
+    with pytest.raises(error) as caught:
+        make()  # type: ignore[operator]
+    assert told in str(caught.value)

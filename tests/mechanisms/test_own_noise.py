@@ -1,0 +1,177 @@
+"""Noise whose density is written: against built-in noise, mpmath, and for every bad input."""
+
+from __future__ import annotations
+
+import random
+from fractions import Fraction
+from itertools import pairwise
+from math import inf
+
+import mpmath
+import pytest
+
+from zcdp import L2, GeneralizedGaussian, L0LInf, Laplace, Logistic, Noise, Plan, StudentT
+from zcdp import Gaussian as BuiltIn
+from zcdp.errors import BadType, BadValue
+
+STUDENT = Noise("(1 + x^2/12)^-2")
+
+
+@pytest.mark.parametrize(
+    ("written", "built"),
+    [
+        (Noise("exp(-abs(x)/2)"), Laplace(scale=2)),
+        (Noise("exp(-x^2/8)"), BuiltIn(sigma=2)),
+        pytest.param(Noise("1/cosh(x/4)^2"), Logistic(scale=2), marks=pytest.mark.deep),
+    ],
+    ids=["laplace", "gaussian", "logistic"],
+)
+def test_built_in_noise_that_is_written_as_a_density(written: Noise, built: Laplace) -> None:
+    lower, upper = written.rho_bounds
+    assert lower <= built.rho <= upper * (1 + 1e-12)
+    assert upper <= lower * (1 + 1e-8)
+    for delta in (0.01, 1e-6):
+        low, high = written.epsilon_bounds(delta=delta)
+        assert low <= built.epsilon_bounds(delta=delta)[1]
+        assert high >= built.epsilon_bounds(delta=delta)[0]
+        assert high - low < 1e-9
+    low, high = (20 * written).epsilon_bounds(delta=1e-6)
+    first, second = (20 * built).epsilon_bounds(delta=1e-6)
+    assert low <= second
+    assert high >= first
+    assert high - low < 0.004 * high
+
+
+@pytest.mark.deep
+def test_the_values_of_students_t() -> None:
+    assert STUDENT.rho_bounds == pytest.approx((0.08205490093, 0.08205490095), rel=1e-9)
+    assert STUDENT.epsilon_at(delta=1e-6) == pytest.approx(0.57520920347523, rel=1e-12)
+    assert STUDENT.pure_epsilon == pytest.approx(0.57536414490356, rel=1e-12)
+
+
+@pytest.mark.deep
+def test_a_hundred_uses() -> None:
+    low, high = (100 * STUDENT).epsilon_bounds(delta=1e-6)
+    assert 25.939 < low < 25.93944 < high < 25.93990
+    flat = GeneralizedGaussian(power="1.5", scale=2)
+    assert flat.rho_bounds == pytest.approx((0.18026599482, 0.18026599500), rel=1e-9)
+    assert flat.epsilon_at(delta=1e-6) == pytest.approx(1.606078422218539, rel=1e-13)
+    low, high = (100 * flat).epsilon_bounds(delta=1e-6)
+    assert 44.22 < low < 44.2416 < high < 44.2447
+
+
+def _true_delta(v: object, shift: float, epsilon: float, reach: float) -> mpmath.mpf:
+    """The integral of (f - e^epsilon f_D)+ by mpmath, cut where its sign changes on a grid."""
+    mpmath.mp.dps = 20
+    f = lambda x: mpmath.exp(-v(x))  # type: ignore[operator]  # noqa: E731
+    grid = [mpmath.mpf(-reach) + 2 * reach * n / 400 for n in range(401)] + [mpmath.mpf(0), mpmath.mpf(shift)]
+    grid = sorted(set(grid))
+    whole = sum((mpmath.quad(f, [a, b]) for a, b in pairwise(grid)), mpmath.mpf(0))
+    beyond = [[-mpmath.inf, grid[0]], [grid[-1], mpmath.inf]]
+    whole += sum(mpmath.quad(f, tail) for tail in beyond)
+    g = lambda x: f(x) - mpmath.exp(epsilon) * f(x - shift)  # noqa: E731
+    total = sum(
+        (mpmath.quad(g, tail) for tail, x in zip(beyond, (grid[0], grid[-1]), strict=True) if g(x) > 0), mpmath.mpf(0)
+    )
+    for a, b in pairwise(grid):
+        if g(a) > 0 and g(b) > 0:
+            total += mpmath.quad(g, [a, b])
+        elif g(a) > 0 or g(b) > 0:
+            root = mpmath.findroot(g, (a, b), solver="anderson", verify=False)
+            total += mpmath.quad(g, [a, root] if g(a) > 0 else [root, b])
+    return total / whole
+
+
+@pytest.mark.deep
+@pytest.mark.parametrize("seed", range(200))
+def test_ends_bracket_mpmath(seed: int) -> None:
+    """Random families, scales, sensitivities and epsilons."""
+    rng = random.Random(seed)
+    scale, shift = Fraction(rng.randint(5, 40), 10), Fraction(rng.randint(2, 20), 10)
+    kind = seed % 3
+    if kind == 0:
+        nu = rng.randint(2, 9)
+        noise = StudentT(degrees=nu, scale=scale, sensitivity=shift)
+        v = lambda x: mpmath.mpf(nu + 1) / 2 * mpmath.log(1 + (x / mpmath.mpf(float(scale))) ** 2 / nu)  # noqa: E731
+        reach = 400.0 * float(scale)
+    elif kind == 1:
+        power = Fraction(rng.randint(3, 10), 4)
+        noise = GeneralizedGaussian(power=power, scale=scale, sensitivity=shift)
+        v = lambda x: abs(x / mpmath.mpf(float(scale))) ** mpmath.mpf(float(power))  # noqa: E731
+        reach = float(scale) * 45.0 ** (1 / float(power))
+    else:
+        a, b = rng.randint(1, 4), rng.randint(1, 4)
+        noise = Noise(f"exp(-max(x/{a}, -x/{b}))", sensitivity=shift)
+        v = lambda x: max(x / mpmath.mpf(a), -x / mpmath.mpf(b))  # noqa: E731
+        reach = 45.0 * max(a, b)
+    epsilon = Fraction(rng.randint(1, 80), 100)
+    low, high = noise.delta_bounds(epsilon=epsilon)
+    true = max(_true_delta(v, side * float(shift), float(epsilon), reach) for side in (1, -1))
+    assert low - 1e-9 <= float(true) <= high + 1e-9
+    assert high - low <= 1e-12 + 1e-9 * high
+
+
+@pytest.mark.parametrize(
+    ("density", "named", "error", "told"),
+    [
+        ("exp(-x^2)*(x - 3.25)", {}, BadValue, "density is negative near x = "),
+        ("1/(1 + abs(x))", {}, BadValue, "its integral diverges"),
+        ("log(2 + x^2)*exp(-x^2)", {}, BadValue, "no tail bound found on the left, however far out: state tail="),
+        ("exp(-abs(y))", {}, BadValue, "there is no name 'y'"),
+        ("exp(-abz(x))", {}, BadValue, "did you mean 'abs'"),
+        ("exp(-abs(x))", {"sensitivity": 0}, BadValue, "sensitivity (0) must be positive"),
+        ("exp(-abs(x))", {"sensitivity": float("nan")}, BadValue, "sensitivity (nan) must be finite"),
+        ("exp(-abs(x))", {"sensitivity": L2(1)}, BadValue, "must be a number or L0LInf"),
+        ("exp(-abs(x))", {"tail": "power"}, BadValue, "must be ['power', a, b, x]"),
+        ("exp(-abs(x))", {"tail": ["power", 1]}, BadValue, "must be above 1"),
+        ("exp(-abs(x))", {"tail": ["exponential", 2, 1]}, BadValue, "must be at least a"),
+        ("exp(-abs(x))", {"unimodal": 1}, BadType, "unimodal"),
+        (3, {}, BadType, "density (3) must be text"),
+        (lambda x: 1 if x > 0 else 2, {}, BadType, "traced once with a symbol"),
+    ],
+)
+def test_bad_input_is_answered(density: object, named: dict[str, object], error: type[Exception], told: str) -> None:
+    with pytest.raises(error) as caught:
+        Noise(density, **named)  # type: ignore[arg-type]
+    assert told in str(caught.value)
+
+
+def test_an_assumption_travels_with_the_value() -> None:
+    noise = Noise("log(2 + x^2)*exp(-abs(x))", tail=["exponential", "1/2", 1, 40], unimodal=True)
+    assert any("beyond |x| = 40" in one for one in noise.assumptions)
+    assert eval(repr(noise), {"Noise": Noise}) == noise
+    assert Plan.parse(repr(noise)).parts[0][0].assumptions == noise.assumptions  # type: ignore[attr-defined]
+    open_ended = Noise("log(2 + x^2)*exp(-abs(x))", tail=["exponential", "1/2", None, 60])
+    assert open_ended.rho == inf
+    assert "stated" in open_ended.infinite_because
+
+
+def test_what_is_proven_is_not_an_assumption() -> None:
+    assert Noise("exp(-abs(x))", unimodal=True).assumptions == ()
+
+
+def test_infinite_rho_names_its_cause() -> None:
+    steep = GeneralizedGaussian(power=3, scale=2)
+    assert steep.rho == inf
+    assert "faster than that of any Gaussian" in steep.infinite_because
+    assert 0 < steep.rdp(2) < inf
+
+
+def test_plans_groups_and_vectors() -> None:
+    noise = Noise("exp(-abs(x))")
+    assert Plan.parse("3 * Noise('exp(-abs(x))')").parts == ((noise, 3),)
+    assert noise.group(3) == Noise("exp(-abs(x))", sensitivity=3)
+    assert noise.group(3).pure_epsilon == pytest.approx(3)
+    many = Noise("exp(-abs(x))", sensitivity=L0LInf(4, 1))
+    assert many.pure_epsilon == pytest.approx(4)
+    assert many.rho == pytest.approx(4 * noise.rho)
+    assert many.delta_at(epsilon=1) == pytest.approx((4 * noise).delta_at(epsilon=1))
+
+
+@pytest.mark.deep
+def test_a_density_of_two_modes_covers_smaller_shifts() -> None:
+    """At epsilon 0 the shift by 4 tells modes 4 apart less than a smaller one does."""
+    two = Noise("exp(-8*abs(x - 2)) + exp(-8*abs(x + 2))", sensitivity=4)
+    assert not two.is_unimodal
+    assert not two.is_tight
+    assert two.delta_at(epsilon=0) >= 0.99

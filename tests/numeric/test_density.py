@@ -1,0 +1,115 @@
+"""Densities: integrals against closed forms, proven tails and modes, and what is refused, with its place."""
+
+from __future__ import annotations
+
+import math
+from fractions import Fraction
+
+import pytest
+from flint import arb
+
+from zcdp.errors import BadValue
+from zcdp.numeric.balls import at_precision, lift
+from zcdp.numeric.density import FormulaDensity, MixtureDensity, Stated
+from zcdp.numeric.formula import read
+
+INTEGRALS = {
+    "exp(-abs(x))": 2.0,
+    "exp(-x^2/2)": math.sqrt(2 * math.pi),
+    "1/(1 + x^2)": math.pi,
+    "(1 + x^2/3)^-2": math.pi * math.sqrt(3) / 2,
+    "exp(-abs(x)^0.5)": 4.0,
+    "exp(-max(x, -x/2))": 3.0,
+    "exp(-abs(x - 1/3)^1.5)": 2 * math.gamma(5 / 3),
+    "exp(-x)/(1 + exp(-x))^2": 1.0,
+    "exp(-(x - 100)^2)": math.sqrt(math.pi),
+}
+
+
+def density(text: str) -> FormulaDensity:
+    return FormulaDensity(read(text))
+
+
+@pytest.mark.parametrize(("text", "whole"), INTEGRALS.items())
+def test_integrals_over_the_line(text: str, whole: float) -> None:
+    found = at_precision(100, density(text).whole)
+    assert float(found) == pytest.approx(whole, rel=1e-14)
+    assert found.rad() < 1e-24
+
+
+@pytest.mark.parametrize("text", INTEGRALS)
+def test_one_mode_is_proven(text: str) -> None:
+    assert density(text).is_unimodal
+
+
+@pytest.mark.parametrize(
+    "text", ["exp(-(x-2)^2) + exp(-(x+2)^2)", "exp(-abs(x-1)) + exp(-abs(x+1))", "(1+x^2)*exp(-abs(x)/2)"]
+)
+def test_two_modes_are_not_taken_for_one(text: str) -> None:
+    assert not density(text).is_unimodal
+
+
+def test_tails_are_bounds_of_the_slope() -> None:
+    for text in INTEGRALS:
+        one = density(text)
+        for side in (-1, 1):
+            tail = one.tail(side)
+            for factor in (1.0, 1.5, 40.0):
+                far = float(tail.start) * factor
+                slope = side * at_precision(200, lambda one=one, x=side * far: one.slope(arb(x)))
+                assert (tail.slope * tail.growth(arb(far))).overlaps(slope), (text, side, far)
+
+
+@pytest.mark.parametrize(
+    ("text", "told"),
+    [
+        ("exp(-x^2)*(x - 3)", "density is negative near x = "),
+        ("x^2*exp(-x^2)", "density is 0 near x = 0"),
+        ("1/(1 + abs(x))", "its integral diverges"),
+        ("exp(x)", "its integral diverges"),
+        ("1", "its integral diverges"),
+        ("log(2 + x^2)*exp(-x^2)", "no tail bound found"),
+    ],
+)
+def test_what_is_no_density_is_refused(text: str, told: str) -> None:
+    one = density(text)
+
+    def all_checks() -> None:
+        one.probe()
+        one.tail(1)
+        one.tail(-1)
+        one.check()
+
+    with pytest.raises(BadValue) as caught:
+        all_checks()
+    assert told in str(caught.value)
+
+
+def test_a_pole_inside_is_found() -> None:
+    one = FormulaDensity(
+        read("exp(-abs(x))/(x - 0.7)^2"), Stated("exponential", Fraction(1, 2), Fraction(2), Fraction(50))
+    )
+    with pytest.raises(BadValue, match=r"not finite near x = 0\.7|not finite near x = 0\.69"):
+        one.check()
+
+
+def test_mixtures_add_up() -> None:
+    mixed = MixtureDensity([(Fraction(1, 4), density("exp(-abs(x))")), (Fraction(3, 4), density("exp(-abs(x)/3)"))])
+    assert float(at_precision(100, mixed.whole)) == pytest.approx(1, rel=1e-14)
+    value = at_precision(100, lambda: mixed.f(arb(2)))
+    assert float(value) == pytest.approx(math.exp(-2) / 8 + math.exp(-2 / 3) / 8, rel=1e-14)
+    assert float(at_precision(100, mixed.mean_square)) == pytest.approx(2 / 4 + 18 * 3 / 4, rel=1e-9)
+
+
+def test_slopes_that_change_slowly() -> None:
+    assert float(density("exp(-x^2/2)").steepest_bend()) == pytest.approx(1)  # type: ignore[arg-type]
+    assert density("exp(-abs(x))").steepest_bend() is None
+    parts = [(Fraction(1, 2), density(f"exp(-(x {sign} 2)^2/2)")) for sign in "+-"]
+    assert 1 <= float(MixtureDensity(parts).steepest_bend()) < 1.01  # type: ignore[arg-type]
+
+
+def test_kinks_that_are_no_floats_are_covered() -> None:
+    one = density("exp(-abs(x - 1/3))")
+    low, high = one.cut(arb(0), arb(1))
+    assert low[1].contains(lift(Fraction(1, 3)))
+    assert high[0].contains(lift(Fraction(1, 3)))

@@ -1,0 +1,46 @@
+"""Rows of `Truncated` and `Mixture`."""
+
+from __future__ import annotations
+
+from fractions import Fraction
+from functools import partial
+from random import Random
+
+from neighbours import densities
+from neighbours.case import Case, Row
+from neighbours.density_cases import density_case
+
+from rows import made
+
+LAPLACE = made("AsymmetricLaplace", left=1, right=1)
+EXAMPLES = (
+    made("Truncated", LAPLACE, low=-9, high=9),
+    made("Mixture", [["0.9", LAPLACE], ["0.1", made("AsymmetricLaplace", left=3, right=3)]]),
+)
+
+
+def _truncated(sides: str, kind: str, rng: Random, effort: int) -> Case:
+    degrees = rng.randint(1, 6)
+    low, high = -rng.randint(3, 9), rng.randint(3, 9)
+    ends = {name: end for name, end in (("low", low), ("high", high)) if name in sides}
+    law = partial(densities.cut, float(degrees), float(ends.get("low", "-inf")), float(ends.get("high", "inf")))
+    inside = made("StudentT", degrees=degrees, scale=1)
+    return density_case(lambda d: made("Truncated", inside, **ends, sensitivity=d), law, kind, rng, effort)
+
+
+def _mixture(kind: str, rng: Random, effort: int) -> Case:
+    share, degrees, wide = Fraction(rng.randint(5, 50), 100), rng.randint(1, 6), rng.randint(2, 5)
+    law = partial(densities.mixture, float(share), float(degrees), float(wide))
+    parts = [
+        [1 - share, made("StudentT", degrees=degrees, scale=1)],
+        [share, made("StudentT", degrees=degrees, scale=wide)],
+    ]
+    return density_case(lambda d: made("Mixture", parts, sensitivity=d), law, kind, rng, effort)
+
+
+NEIGHBOURS = (
+    Row("Truncated", partial(_truncated, "low high", "scalar"), "scalar", "zero", deep=True, slow=True),
+    Row("Truncated", partial(_truncated, "low high", "L0LInf"), "L0LInf", "zero", deep=True, slow=True),
+    Row("Mixture", partial(_mixture, "scalar"), "scalar", deep=True, slow=True),
+    Row("Mixture", partial(_mixture, "L0LInf"), "L0LInf", deep=True, slow=True),
+)
