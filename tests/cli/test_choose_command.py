@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 import tomllib
 from pathlib import Path
 
@@ -94,3 +95,33 @@ def test_choose_writes_a_plan_that_the_other_commands_read(folder: Path) -> None
     facts = json.loads(ask(folder, "choose", "--k", "10", "--epsilon", "1", "--clients", "1e4", "--json").stdout)
     assert facts["designs"][0]["spent"] <= 1
     assert ask(folder, "choose", "--k", "10", "--clients", "10").returncode == 2
+
+
+def test_a_row_of_the_table_is_picked_and_limits_are_told(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    ask = ("choose", "--k", "100000", "--epsilon", "8", "--delta", "1e-6", "--clients", "1e6")
+    every = facts(capsys, *ask)
+    assert main([*ask, "--pick", "3", "--out", str(tmp_path / "d.toml"), "--client", str(tmp_path / "d.json")]) == 0
+    third = every["designs"][2]["mechanism"]  # type: ignore[index]
+    assert repr(read_plan(tmp_path / "d.toml").entries[0].plan) == third
+    assert json.loads((tmp_path / "d.json").read_text())["mechanism"] == third
+    assert "no design with as short a report has less error" in capsys.readouterr().out
+    short = facts(capsys, *ask, "--most-bytes", "4")
+    assert max(design["bytes"] for design in short["designs"]) == 4  # type: ignore[attr-defined]
+    free = facts(capsys, *ask, "--most-bytes", "none", "--most-draws", "none")
+    assert max(design["bytes"] for design in free["designs"]) == 12_500  # type: ignore[attr-defined]
+    for wrong in (("--number", "--k", "3"), ("--number",), ("--k", "3", "--low", "1")):
+        assert main(["choose", "--rho", "1", "--clients", "10", *wrong]) == 2
+    assert main([*ask, "--pick", "99"]) != 0
+
+
+def test_a_shuffled_design_says_what_rests_on_the_shuffler(capsys: pytest.CaptureFixture[str]) -> None:
+    ask = ("choose", "--k", "3", "--epsilon", "1", "--delta", "1e-6", "--clients", "2000", "--shuffled")
+    assert main(ask) == 0
+    told = capsys.readouterr().out
+    assert "if at least 2000 reports of each round are shuffled; fewer must not be passed on" in told
+    found = re.search(r"against a shuffler who colludes it is no more than epsilon = ([\d.]+)", told)
+    local = re.search(r"epsilon='([\d.]+)', k=3", told)
+    assert found is not None
+    assert local is not None
+    assert float(found[1]) == pytest.approx(float(local[1]), rel=1e-2)
+    assert float(found[1]) > 1

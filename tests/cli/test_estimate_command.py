@@ -118,3 +118,58 @@ def test_names_are_counted_and_written(capsys: pytest.CaptureFixture[str], tmp_p
     collection = read_plan(out).collection
     assert collection is not None
     assert (collection.k, collection.values) == (3, ("tea", "coffee", "none"))
+
+
+def test_only_the_values_that_are_asked_for_are_told(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    files = [str(folder / "design.toml"), str(folder / "reports.parquet")]
+    whole = facts(capsys, "estimate", *files)["estimates"]
+    assert isinstance(whole, list)
+    falling = sorted(whole, key=lambda row: -row["frequency"])
+    assert facts(capsys, "estimate", *files, "--top", "2")["estimates"] == falling[:2]
+    heavy = facts(capsys, "estimate", *files, "--heavy")["estimates"]
+    assert heavy == [row for row in falling if row["lower"] > 0]
+    most = facts(capsys, "estimate", *files, "--heavy", "0.9")["estimates"]
+    assert most == [row for row in falling if row["lower"] > 0.9]
+    assert main(["estimate", *files, "--heavy", "0.9", "--csv", str(folder / "none.csv")]) == 0
+    assert (folder / "none.csv").read_text().startswith("value,frequency,standard_error,lower,upper\n")
+
+
+def test_shards_are_estimated_as_their_reports(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    files, shard = [str(folder / "design.toml"), str(folder / "reports.parquet")], str(folder / "one.counts")
+    assert main(["estimate", *files, "--count", shard]) == 0
+    assert "24 reports counted in" in capsys.readouterr().out
+    assert facts(capsys, "estimate", files[0], shard) == facts(capsys, "estimate", *files)
+    assert main(["estimate", files[0], shard, shard]) != 0
+    assert "each report counts once" in capsys.readouterr().err
+
+
+def test_a_number_goes_from_a_file_to_its_mean(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    plan, values, reports = (str(tmp_path / name) for name in ("d.toml", "v.csv", "r.parquet"))
+    ask = ("choose", "--number", "--low", "0", "--high", "120", "--epsilon", "8", "--clients", "2000")
+    assert main([*ask, "--out", plan, "--client", str(tmp_path / "d.json")]) == 0
+    assert json.loads((tmp_path / "d.json").read_text())["number"] == {"low": "0", "high": "120", "steps": 256}
+    numbers = [30 + (n % 41) / 2 for n in range(2000)]
+    Path(values).write_text("age\n" + "".join(f"{one}\n" for one in numbers))
+    assert main(["account", plan]) == 0
+    assert main(["randomize", plan, values, "--out", reports]) == 0
+    capsys.readouterr()
+    found = facts(capsys, "estimate", plan, reports, "--level", "0.999999")
+    [row] = found["estimates"]  # type: ignore[misc]
+    assert row["lower"] < sum(numbers) / 2000 < row["upper"]
+    assert row["upper"] - row["lower"] < 3
+    assert main(["estimate", plan, reports, "--html", str(tmp_path / "page.html")]) == 0
+    assert "for these clients" in capsys.readouterr().out
+    Path(values).write_text("age\n121\n")
+    assert main(["randomize", plan, values, "--out", str(tmp_path / "x.parquet")]) != 0
+    assert "numbers must lie between 0 and 120" in capsys.readouterr().err
+
+
+def test_a_shuffled_design_needs_its_reports(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    plan, values, reports = (str(tmp_path / name) for name in ("d.toml", "v.csv", "r.parquet"))
+    local = "RandomizedResponse(epsilon=1, k=4)"
+    design = DESIGN.format(head="").replace(local, f"Shuffled({local}, clients=500)")
+    Path(plan).write_text(design)
+    Path(values).write_text("value\n" + "".join(f"{n % 4}\n" for n in range(499)))
+    assert main(["randomize", plan, values, "--out", reports]) == 0
+    assert main(["estimate", plan, reports]) != 0
+    assert "reports (499) must be at least clients (500)" in capsys.readouterr().err

@@ -52,7 +52,7 @@ def test_from_values_to_a_page(folder: Path) -> None:
     assert [float(row["upper"]) for row in rows] == high.tolist()
     page = (folder / "e.html").read_text()
     assert "<script" not in page
-    assert page[: page.index("What other designs")].count("<circle") == 10
+    assert page[: page.index("What other designs")].count("<circle") == 2 * 10  # for phones, and wide
 
 
 def test_the_account_the_report_and_the_estimate_tell_one_story(folder: Path) -> None:
@@ -223,6 +223,18 @@ def test_files_that_are_not_there_are_named(folder: Path) -> None:
         ("answered = 2\n", "answered = 4\n", "design.toml:9: answered: 4 must be at most the 3 rounds"),
         ("count = 2\n", "count = 3\n", "design.toml:14: count: 3 must be the 2 rounds that a client answers"),
         ("RandomizedResponse(epsilon=2, k=10)", "Laplace(epsilon=2)", "a collection has one query, with one local"),
+        (  # a sample hides a client among others, and here every one reports
+            "RandomizedResponse(epsilon=2, k=10)",
+            "Subsampled(RandomizedResponse(epsilon=2, k=10), size=2, of=9)",
+            "a collection has one query, with one local",
+        ),
+        (
+            "RandomizedResponse(epsilon=2, k=10)",
+            "Shuffled(RandomizedResponse(epsilon=2, k=9), clients=99)",
+            "10 must be the 9 of the mechanism",
+        ),
+        ("k = 10", "k = 10\nlow = 0\nhigh = 1", "low and high go with a randomizer of numbers"),
+        ("k = 10", "k = 10\nlow = 0", "a range has a low and a higher high"),
         ("clients = 3000\n", "client = 3000\n", "design.toml:10: "),
     ],
 )

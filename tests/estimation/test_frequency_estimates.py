@@ -281,3 +281,20 @@ def test_heavy_is_where_the_tail_is_below_its_share_of_the_risk() -> None:
     for c in range(25, 60):
         found = mechanism.estimate(Counts(repr(mechanism), N_HEAVY_VALUES, [c] + [25] * (K - 1))).heavy("0.95")
         assert found.tolist() == ([0] if tail(c) <= share else []), c
+
+
+def test_a_histogram_draws_its_most_frequent_values() -> None:
+    """Dots at the estimates and lines over the intervals, the most frequent on top, by their names."""
+    plt = pytest.importorskip("matplotlib.pyplot")
+    plt.switch_backend("agg")
+    m = UnaryEncoding("3/4", "1/4")
+    h = m.estimate(Counts(repr(m), 1000, [300, 700, 500]))
+    axes = h.plot(names=["a", "b", "c"], top=2, level="0.9")
+    assert [label.get_text() for label in axes.get_yticklabels()] == ["b", "c"]
+    (dots,) = axes.get_lines()
+    assert dots.get_xdata() == pytest.approx(h.frequencies[[1, 2]])
+    (lines,) = axes.collections
+    low, high = h.interval("0.9")
+    assert [segment[:, 0].tolist() for segment in lines.get_segments()] == [[low[n], high[n]] for n in (1, 2)]
+    assert axes.get_ylim()[0] > axes.get_ylim()[1]
+    plt.close(axes.figure)

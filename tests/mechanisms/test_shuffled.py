@@ -388,3 +388,25 @@ def test_one_client_by_unary_encoding(kind: type) -> None:
         lower, upper = Shuffled(kind(epsilon=1), clients=1).delta_bounds(epsilon=at)
         assert lower <= true * (1 + 1e-12), at
         assert upper >= true * (1 - 1e-12), at
+
+
+def test_shuffled_reports_are_those_of_the_local_randomizer_in_any_order() -> None:
+    """Three clients, each order of three reports that tell the truth: every order is as likely."""
+    m = Shuffled(RandomizedResponse(epsilon=60, k=3), clients=3)
+    seen = Counter(tuple(m.release([0, 1, 2]).tolist()) for _ in range(6000))
+    assert len(seen) == 6
+    assert sum((n - 1000) ** 2 / 1000 for n in seen.values()) < 35  # 5 degrees of freedom: 1.5e-6
+
+
+def test_shuffled_reports_are_estimated_as_the_local_randomizer_does_if_they_are_enough() -> None:
+    local = RandomizedResponse(epsilon=2, k=4)
+    m = Shuffled(local, clients=1000)
+    reports = m.release(np.arange(1200) % 4)
+    found = m.estimate(m.count(reports))
+    assert found.frequencies.tolist() == local.estimate(local.count(reports)).frequencies.tolist()
+    assert m.standard_error(clients=1200, frequency="1/4") == local.standard_error(clients=1200, frequency="1/4")
+    for ask in (lambda: m.release(np.zeros(999, dtype=int)), lambda: m.estimate(m.count(reports[:999]))):
+        with pytest.raises(ValueError, match=r"reports \(999\) must be at least clients \(1000\)"):
+            ask()
+    bits = Shuffled(OptimizedUnaryEncoding(epsilon=1), clients=10)
+    assert bits.estimate(bits.count(bits.release(np.zeros(10, dtype=int), d=9), k=9)).frequencies.size == 9

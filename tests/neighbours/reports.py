@@ -45,6 +45,26 @@ def subsets(epsilon: Fraction, k: int, size: int) -> Rows:
     return [_normalised(exp(epsilon) if x in report else 1.0 for report in reports) for x in range(k)]
 
 
+def windows(epsilon: Fraction, steps: int, width: int) -> Rows:
+    """Numbers of a grid, the two ends first, and one between: the cells from i on are e^epsilon times as likely.
+
+    A number between grid points is rounded to one of them at random.
+    """
+    grid = [0, steps, *range(1, steps)]
+    rows = [_normalised(exp(epsilon) if i <= y < i + width else 1.0 for y in range(steps + width)) for i in grid]
+    return [*rows, [0.25 * p + 0.75 * q for p, q in zip(rows[0], rows[-1], strict=True)]]
+
+
+def hybrid(epsilon: Fraction, steps: int, width: int, share: Fraction) -> Rows:
+    """A window with probability `share`, else an end of the range, to which the number is rounded, truly or falsely."""
+    grid, whole = [0, steps, *range(1, steps)], exp(epsilon) + 1
+    rows = []
+    for i, window in zip(grid, windows(epsilon, steps, width), strict=False):
+        up = (1 + (exp(epsilon) - 1) * i / steps) / whole
+        rows.append([*(float(share) * one for one in window), float(1 - share) * (1 - up), float(1 - share) * up])
+    return rows
+
+
 def hadamard(epsilon: Fraction, doublings: int, blocks: int) -> Rows:
     """A value is a block and a row of the Sylvester matrix, not the constant one: its +1s there are the likely outputs.
 

@@ -180,3 +180,28 @@ def test_reports_without_senders_are_those_of_the_definition(
         assert low - SLACK <= lift(attained) <= high + SLACK
         assert above <= lift(exact) + arb("0.1")
         assert low >= lift(attained) - arb("0.1")
+
+
+@pytest.mark.parametrize("clients", [700, 10**5, 10**9])
+@pytest.mark.parametrize(("loss", "k", "epsilon"), [(1, 2, "0.01"), (4, 40, "0.05"), (9, 40, "0.3"), (2, 7, "0.4")])
+def test_the_sum_in_doubles_is_that_in_balls(
+    clients: int, loss: int, k: int, epsilon: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The nodes of one line, added in doubles and in balls of 160 bits: the radius covers the difference."""
+    seen = []
+    plain = shuffled_profile._sum_in_doubles
+
+    def both(law: object, powers: object, whole: object, n: int, c: float, step: float, half: arb, kept: object) -> arb:
+        exact = shuffled_profile._sum_in_balls(law, powers, whole, n, arb(c), arb(step), half, kept)  # type: ignore[arg-type]
+        found = plain(law, powers, whole, n, c, step, half, kept)  # type: ignore[arg-type]
+        seen.append((exact, found))
+        return exact
+
+    monkeypatch.setattr(shuffled_profile, "_sum_in_doubles", both)
+    at_precision(160, lambda: ShuffledProfile(arb(loss), k, clients).above(lift(Fraction(epsilon))))
+    for exact, found in seen:
+        if found is not None:
+            assert found.overlaps(exact)
+            assert found.rad() <= 2.0**-24 * abs(exact)
+            # the error is far below its bound: half a unit in the last place of the q_j, a_j and D is what there is
+            assert abs(found.mid() - exact) <= found.rad() / 4

@@ -11,7 +11,7 @@ from typing import Any
 
 import pytest
 from report.browser import Browser, chromium
-from report.drawing import Drawing, scale
+from report.drawing import Drawing, number, scale
 from report.test_browser import LIGHT, OVERLAPS, WIDEST
 
 from zcdp.report.charts import log_ticks
@@ -141,7 +141,9 @@ def test_dots_and_intervals_are_where_the_axis_says() -> None:
     names = [one for one in found.of("text") if one.text in order]
     assert [one.text for one in names] == order
     zero, most = (next(one.at("x")[0] for one in found.of("text") if one.text == label) for label in ("0", "0.4"))
-    assert sorted({one.at("x1")[0] for one in found.of("line", "grid")}) == [zero, most]
+    ticks = {number(label): x for label, x in found.labels(level=False)}
+    assert list(ticks) == [0, 0.1, 0.2, 0.3, 0.4]
+    assert list(ticks.values()) == pytest.approx([zero + (most - zero) * x / 0.4 for x in ticks], abs=0.1)
     values = [ROWS[key] for key in ("a", "x" * 30, "c", "b <")]
     for name, line, dot, (frequency, lower, upper) in zip(
         names, found.of("line", "line"), found.of("circle", "dot"), values, strict=True
@@ -157,6 +159,34 @@ def test_dots_and_intervals_are_where_the_axis_says() -> None:
     assert found.is_inside()
 
 
+def test_the_wide_chart_shows_the_same_as_the_narrow_one() -> None:
+    """Both are on the page, and the style shows one of them."""
+    text = page()
+    pictures = [Drawing(one) for one in re.findall(r"<svg class=\"chart (?:narrow|wide)\".*?</svg>", text, re.DOTALL)]
+    assert [one.width for one in pictures] == [360, 960]
+    read = []
+    for one in pictures:
+        ticks = [(number(label), x) for label, x in one.labels(level=False)]
+        (low, start), (high, end) = ticks[0], ticks[-1]
+        read.append([low + (dot.at("cx")[0] - start) * (high - low) / (end - start) for dot in one.of("circle", "dot")])
+        assert one.is_inside()
+    assert read[0] == pytest.approx(read[1], abs=2e-3)
+
+
+def test_the_mean_of_a_number_is_told_with_its_range() -> None:
+    row = {"value": "mean", "frequency": 35.25, "standard_error": 1.125, "lower": 32.5, "upper": 38.0}
+    text = page(estimates=[row], number={"low": -10.0, "high": 120.0}, design=None, designs=None)
+    assert "35.25, with a standard error of 1.12: between 32.5 and 38 at level 0.95, for these clients." in text
+    found = Drawing(text[text.index("<svg") : text.index("</svg>") + 6])
+    ticks = {float(label): x for label, x in found.labels(level=False)}
+    assert min(ticks) == -10
+    (line,), (dot,) = found.of("line", "line"), found.of("circle", "dot")
+    (low, start), *_, (high, end) = ticks.items()
+    scale = (high - low) / (end - start)
+    told = [low + (x - start) * scale for x in (*line.at("x1", "x2"), *dot.at("cx"))]
+    assert told == pytest.approx([32.5, 38.0, 35.25], abs=0.1)
+
+
 def test_cost_is_rounded_up_and_told_for_all_answers() -> None:
     text = page(epsilon=1.23451, rho=0.0987611, delta="1/1000", answered=3, rounds=8, reports=123)
     told = re.findall(r"<dt>([^<]*)</dt><dd>([^<]*)<small>([^<]*)</small>", text)
@@ -166,6 +196,7 @@ def test_cost_is_rounded_up_and_told_for_all_answers() -> None:
         ("Privacy spent (zCDP)", "\u03c1 = 0.09877", "for all answers of a client"),
     ]
     assert told[3] == ("Standard error by design", "0.0009", "of a frequency of 0.0156")
+    assert told[4] == ("Error of the textbook", "0.0044", "at the same budget, 4.89 times as much")
     assert "123 reports of" in text
     assert "Standard error by design" not in page(design=None)
 

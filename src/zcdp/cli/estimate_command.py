@@ -1,21 +1,26 @@
-"""`zcdp estimate`: frequencies from files of reports, with exact simultaneous intervals and their privacy cost."""
+"""`zcdp estimate`: frequencies or a mean from files of reports, with exact intervals and their privacy cost."""
 
 from __future__ import annotations
 
 import csv
 from argparse import Namespace
 from collections.abc import Sequence
+from fractions import Fraction
 from io import StringIO
 from pathlib import Path
 from typing import Any
 
+import numpy as np
+
 from zcdp.cli.choose_command import design_facts
 from zcdp.cli.output import Progress, bold, check_writable, line, print_json, shown, table_lines, write_whole
-from zcdp.cli.randomize_command import collected
+from zcdp.cli.randomize_command import collected, local_of
 from zcdp.collection.choose import compare, design_of
 from zcdp.collection.frames import count_duckdb
-from zcdp.collection.parquet import count_files
+from zcdp.collection.parquet import count_files, each_once
+from zcdp.collection.shards import add_up, make_shard
 from zcdp.estimation.frequency_estimates import Histogram
+from zcdp.estimation.number_estimates import NumberEstimate
 from zcdp.numeric.balls import NotCertified
 from zcdp.plans.plan_file import Collection, PlanFile
 from zcdp.text.numbers import cost
@@ -28,37 +33,34 @@ MOST_VALUES = 20
 
 
 def run(options: Namespace) -> int:
-    """Count the reports, estimate the frequencies, print them, and write the files that were asked for."""
-    for path in (options.csv, options.html):
+    """Count the reports, estimate what was collected, print it, and write the files that were asked for."""
+    for path in (options.csv, options.html, options.count):
         if path:
             check_writable(path)
-    plan, collection, mechanism = collected(options.plan)
+    plan, collection, released = collected(options.plan)
+    mechanism = local_of(released)  # reports are those of the local randomizer
+    counted = count_duckdb if options.engine == "duckdb" else count_files
+    paths = list(each_once(map(Path, options.reports)))
+    if options.count:
+        shard = make_shard(paths, mechanism, collection.k, counted)
+        write_whole(options.count, shard.text)
+        line(
+            f"{shard.counts.reports} reports counted in {options.count}: estimate takes it in the place of their files"
+        )
+        return 0
     with Progress() as progress:
         progress(0.1, "counting")
-        counted = count_duckdb if options.engine == "duckdb" else count_files
-        histogram = mechanism.estimate(counted(map(Path, options.reports), mechanism, collection.k))
+        counts = add_up(paths, mechanism, collection.k, counted)
         progress(0.6, "intervals")
-        rows = estimates(histogram, options.level, "population" if options.population else "clients", collection.values)
-    spent = collection.answered * mechanism
-    delta = plan.budget.delta if plan.budget and plan.budget.delta else plan.delta or "1e-6"
-    facts: dict[str, Any] = {
-        "title": plan.title,
-        "mechanism": repr(mechanism),
-        "k": collection.k,
-        "rounds": collection.rounds,
-        "answered": collection.answered,
-        "reports": histogram.reports,
-        "level": options.level,
-        "of": "population" if options.population else "clients",
-        "rho": spent.rho,
-        "delta": str(delta),
-        "epsilon": spent.epsilon_at(delta=delta),
-        "estimates": rows,
-    }
-    if options.html or options.json:
-        facts |= _others(plan, collection, mechanism, histogram.reports)
+        facts = _facts(plan, collection, released, counts.reports, options)
+        if collection.low is not None:
+            facts |= mean_facts(released.estimate(counts, low=collection.low, high=collection.high), options)
+        else:
+            facts |= _frequencies(released.estimate(counts), collection, options)
+    if (options.html or options.json) and collection.low is None:
+        facts |= _others(plan, collection, released, counts.reports)
     if options.csv:
-        write_whole(options.csv, _table(rows))
+        write_whole(options.csv, _table(facts["estimates"]))
     if options.html:
         from zcdp.report.estimates_report import render_estimates
 
@@ -71,6 +73,40 @@ def run(options: Namespace) -> int:
         if path:
             line(f"Written to {path}")
     return 0
+
+
+def _facts(plan: PlanFile, collection: Collection, released: Any, reports: int, options: Namespace) -> dict[str, Any]:
+    """What is told of every collection: the mechanism, the reports, and what a client's answers cost."""
+    spent = collection.answered * released
+    delta = plan.budget.delta if plan.budget and plan.budget.delta else plan.delta or "1e-6"
+    return {
+        "title": plan.title,
+        "mechanism": repr(released),
+        "k": collection.k,
+        "rounds": collection.rounds,
+        "answered": collection.answered,
+        "reports": reports,
+        "level": options.level,
+        "of": "population" if options.population else "clients",
+        "rho": spent.rho,
+        "delta": str(delta),
+        "epsilon": spent.epsilon_at(delta=delta),
+    }
+
+
+def _frequencies(histogram: Histogram, collection: Collection, options: Namespace) -> dict[str, Any]:
+    """The rows of the values that are asked for: all, those whose lower end is above a threshold, or the first few."""
+    of = "population" if options.population else "clients"
+    heavy = None if options.heavy is None else float(Fraction(options.heavy))
+    rows = estimates(histogram, options.level, of, collection.values, heavy=heavy, top=options.top)
+    return {"estimates": rows, "heavy": options.heavy, "top": options.top}
+
+
+def mean_facts(found: NumberEstimate, options: Namespace) -> dict[str, Any]:
+    """The mean of a number, with its interval, as JSON data."""
+    low, high = found.interval(options.level, of="population" if options.population else "clients")
+    row = {"value": "mean", "frequency": found.mean, "standard_error": found.standard_error}
+    return {"number": {"low": found.low, "high": found.high}, "estimates": [{**row, "lower": low, "upper": high}]}
 
 
 def _others(plan: PlanFile, collection: Collection, mechanism: Any, reports: int) -> dict[str, Any]:
@@ -92,25 +128,42 @@ def _others(plan: PlanFile, collection: Collection, mechanism: Any, reports: int
     return found | {"over_rounds": choice.over_rounds}
 
 
-def estimates(histogram: Histogram, level: str, of: str, names: Sequence[str] | None = None) -> list[dict[str, Any]]:
-    """One row for each value: number or name, frequency, standard error, and the ends of its interval."""
+def estimates(
+    histogram: Histogram,
+    level: str,
+    of: str,
+    names: Sequence[str] | None = None,
+    *,
+    heavy: float | None = None,
+    top: int | None = None,
+) -> list[dict[str, Any]]:
+    """One row for each value: number or name, frequency, standard error, and the ends of its interval.
+
+    With `heavy` only values whose lower end is above it, with `top` so many, both the most frequent first.
+    """
     low, high = histogram.interval(level, of=of)
-    errors = histogram.standard_error_of(of)
+    errors, frequencies = histogram.standard_error_of(of), histogram.frequencies
+    chosen = np.arange(frequencies.size)
+    if heavy is not None:
+        chosen = chosen[low > heavy]
+    if heavy is not None or top is not None:
+        chosen = chosen[np.argsort(-frequencies[chosen], kind="stable")][:top]
     return [
         {
-            "value": names[n] if names else n,
-            "frequency": float(f),
-            "standard_error": float(e),
-            "lower": float(a),
-            "upper": float(b),
+            "value": names[n] if names else int(n),
+            "frequency": float(frequencies[n]),
+            "standard_error": float(errors[n]),
+            "lower": float(low[n]),
+            "upper": float(high[n]),
         }
-        for n, (f, e, a, b) in enumerate(zip(histogram.frequencies, errors, low, high, strict=True))
+        for n in chosen.tolist()
     ]
 
 
 def _table(rows: list[dict[str, Any]]) -> str:
     text = StringIO()
-    writer = csv.DictWriter(text, list(rows[0]), lineterminator="\n")
+    columns = ("value", "frequency", "standard_error", "lower", "upper")
+    writer = csv.DictWriter(text, columns, lineterminator="\n")
     writer.writeheader()
     writer.writerows(rows)
     return text.getvalue()
@@ -127,7 +180,10 @@ def _print(facts: dict[str, Any]) -> None:
         else f"  a client's answer costs {one}"
     )
     line()
-    best = sorted(facts["estimates"], key=lambda row: -row["frequency"])[:MOST_VALUES]
+    if facts.get("number"):
+        _print_mean(facts)
+        return
+    best = sorted(facts["estimates"], key=lambda row: -row["frequency"])[: facts["top"] or MOST_VALUES]
     cells = [["value", "frequency", "std error", "lower", "upper"]]
     for row in best:
         numbers = (row[name] for name in ("frequency", "standard_error", "lower", "upper"))
@@ -135,5 +191,16 @@ def _print(facts: dict[str, Any]) -> None:
     for text in table_lines(cells, ">>>>>"):
         line(text)
     line()
-    whose = "these clients" if facts["of"] == "clients" else "the population they are drawn from"
-    line(f"All {facts['k']} intervals hold together at level {facts['level']}, for {whose}.")
+    if facts["heavy"] is not None:
+        line(f"{len(facts['estimates'])} of {facts['k']} values are above {facts['heavy']} for certain at this level.")
+    line(f"All {facts['k']} intervals hold together at level {facts['level']}, for {_whose(facts)}.")
+
+
+def _print_mean(facts: dict[str, Any]) -> None:
+    [row] = facts["estimates"]
+    line(f"mean {row['frequency']:.6g}, standard error {row['standard_error']:.3g}")
+    line(f"between {row['lower']:.6g} and {row['upper']:.6g} at level {facts['level']}, for {_whose(facts)}")
+
+
+def _whose(facts: dict[str, Any]) -> str:
+    return "these clients" if facts["of"] == "clients" else "the population they are drawn from"

@@ -1,29 +1,33 @@
 """The choice of a design: the local randomizer, and the number of rounds each client answers, of least error in budget.
 
-The search over parameters and rounds is heuristic, in floats; every design returned is certified to fit the budget.
+The search over parameters and rounds is heuristic, in floats; every design returned is certified to fit the budget, and
+is within limits on the size of a report, on a client's draws and on a server's memory.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import dataclass, field
-from math import exp, sqrt
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from fractions import Fraction
+from math import exp, inf, sqrt
 from typing import Any
 
-import numpy as np
-
 from zcdp.collection.collection_budget import Budget
-from zcdp.collection.families import FAMILIES, Family, Tuned, certified, tune
-from zcdp.collection.parquet import Label
+from zcdp.collection.design_file import report_form
+from zcdp.collection.families import FAMILIES, Family, Response, Subsets, Tuned, Unary, certified, tune
+from zcdp.collection.limits import PHONE, UNLIMITED, Limits, Size
+from zcdp.collection.shuffled_budget import ShuffledBudget
 from zcdp.errors import BadValue
-from zcdp.mechanisms import Mechanism, OptimizedUnaryEncoding, RandomizedResponse
+from zcdp.mechanisms import Mechanism, OptimizedUnaryEncoding, RandomizedResponse, Shuffled, SubsetSelection
+from zcdp.mechanisms.local.number_randomizer import CollectsBounded
 from zcdp.numeric.balls import NotCertified
 from zcdp.numeric.exact import Value, integer, rational
+from zcdp.numeric.threads import cached_property
 from zcdp.privacy.curve import Plan
-from zcdp.samplers.source import secure
 from zcdp.text.calls import spoken, spoken_class
+from zcdp.text.notebook import shown
 
-__all__ = ["Choice", "Design", "choose", "compare", "design_of"]
+__all__ = ["MOST_ROUNDS", "Choice", "Design", "Search", "choose", "compare", "design_of"]
 
 
 MOST_ROUNDS = 10_000
@@ -35,25 +39,40 @@ class Design:
     """A mechanism, and in how many rounds each client answers; who answers a round does not depend on values."""
 
     mechanism: Mechanism
+    """The local randomizer that a client runs."""
     k: int
     rounds: int
     """In how many of the rounds each client answers."""
     of: int
     """The number of rounds."""
     clients: int
-    frequency: float
-    """The frequency at which the standard error is stated."""
+    frequency: float | None
+    """The frequency at which the standard error is stated; None for the mean of a number."""
     standard_error: float
-    """The standard error of the estimate of one frequency in one round, among all clients."""
-    bytes: float
-    """The size of one report."""
+    """The standard error of the estimate of one frequency, or of the mean, in one round, among all clients."""
+    size: Size
+    """What one report takes."""
     spent: float
-    """The cost of one client's reports in the budget's unit: rho, or epsilon at its delta."""
+    """The cost of one client's reports in the budget's unit: rho, or epsilon at its delta; an upper bound on it."""
+    shuffled: int | None = None
+    """The least number of reports of a round that a shuffler passes on; None where reports are not shuffled."""
+    range: tuple[Fraction, Fraction] | None = None
+    """The ends of the range of a number; None for a collection of values."""
+
+    @property
+    def bytes(self) -> int:
+        """The length of one report on the wire."""
+        return self.size.bytes
 
     @property
     def plan(self) -> Plan:
         """The plan of all reports of one client."""
-        return self.rounds * self.mechanism
+        return self.rounds * self.released
+
+    @property
+    def released(self) -> Mechanism:
+        """What is seen of one round: the reports as they come, or shuffled."""
+        return self.mechanism if self.shuffled is None else Shuffled(self.mechanism, clients=self.shuffled)
 
     @property
     def variance(self) -> float:
@@ -64,7 +83,7 @@ class Design:
 @spoken_class
 @dataclass(frozen=True)
 class Choice:
-    """Designs certified to fit the budget, best first, and the textbook design for comparison."""
+    """Designs certified to fit the budget and within the limits, best first, and others for comparison."""
 
     designs: tuple[Design, ...]
     textbook: Design = field(repr=False)
@@ -73,29 +92,56 @@ class Choice:
 
     These come from the heuristic search: unlike the designs they are not certified to fit.
     """
+    beyond: tuple[Design, ...] = field(default=(), repr=False)
+    """Designs of less error than the best, beyond the limits; they fit the budget."""
 
     @property
     def best(self) -> Design:
-        """The design of least standard error."""
+        """The design of least standard error within the limits."""
         return self.designs[0]
 
+    def _repr_html_(self) -> str:
+        """What a notebook shows: the designs with their errors."""
+        return shown(self)
+
+    @property
+    def frontier(self) -> tuple[Design, ...]:
+        """The designs of which none other has a shorter report, or as short a one, and less error."""
+        return tuple(_frontier(self.designs))
+
     def of(self, kind: type[Mechanism]) -> Design:
-        """The design whose mechanism is of this kind, such as `UnaryEncoding`."""
+        """The best design whose mechanism is of this kind, such as `UnaryEncoding`."""
         for one in self.designs:
             if isinstance(one.mechanism, kind):
                 return one
-        known = ", ".join(type(one.mechanism).__name__ for one in self.designs)
+        known = ", ".join(dict.fromkeys(type(one.mechanism).__name__ for one in self.designs))
         raise BadValue(f"no design has a {kind.__name__}, only {known}")
 
+    def pick(self, number: Value) -> Design:
+        """The design of a row of the table, counted from 1."""
+        row = integer(number, "pick", 1)
+        if row > len(self.designs):
+            raise BadValue(f"pick ({number}) must be at most {len(self.designs)}, the designs of the table")
+        return self.designs[row - 1]
+
     def __str__(self) -> str:
-        rows = [*self.designs, self.textbook]
-        prefix = ["" for _ in self.designs] + ["textbook: "]
-        shown = [f"{a}{d.mechanism!r}, {d.rounds} of {d.of} rounds" for a, d in zip(prefix, rows, strict=True)]
+        rows = [*self.designs, self.textbook, *self.beyond]
+        marks = ["", *[""] * (len(self.designs) - 1), "textbook: ", *["beyond the limits: "] * len(self.beyond)]
+        shown = [f"{a}{d.mechanism!r}, {d.rounds} of {d.of} rounds" for a, d in zip(marks, rows, strict=True)]
         wide = max(map(len, shown))
         return "\n".join(
-            f"{text:<{wide}}  standard error {one.standard_error:.3g}  {one.bytes:.3g} bytes"
+            f"{text:<{wide}}  standard error {one.standard_error:.3g}  {one.bytes} bytes"
             for text, one in zip(shown, rows, strict=True)
         )
+
+
+def _frontier(designs: Iterable[Design]) -> list[Design]:
+    """Those designs that no other one beats in both bytes and error, of a sequence sorted by error."""
+    kept: list[Design] = []
+    for one in designs:
+        if all(one.bytes < other.bytes for other in kept):
+            kept.append(one)
+    return kept
 
 
 @spoken
@@ -109,33 +155,38 @@ def choose(
     rho: Value | None = None,
     every_round: bool = False,
     frequency: Value | None = None,
+    shuffled: bool = False,
+    most_bytes: Value | None = PHONE.bytes,
+    most_draws: Value | None = PHONE.draws,
+    most_memory: Value | None = PHONE.memory,
 ) -> Choice:
     """The designs of least error to collect one of k values in each round, within a total budget for each client.
 
     The error is that of the estimate of `frequency` (1/k unless given) among all clients in one round, including those
     who do not answer it. With `every_round` each client answers all rounds. Each design has been certified to fit.
-    Theorem: docs/theorems/estimator.md, part 7.
+    With `shuffled` someone mixes the reports of a round and hides their senders: the budget is for what is seen then.
+    A report has at most `most_bytes` bytes and takes a client `most_draws` random numbers, a server counts in
+    `most_memory` bytes; None is no limit. Theorem: docs/theorems/estimator.md, part 7.
 
     >>> best = choose(k=256, rounds=30, epsilon=8, delta=1e-6, clients=10**6).best
     >>> best.mechanism, best.rounds, round(best.standard_error, 6)
     (RandomizedResponse(epsilon='8.00000108', k=256), 1, 0.000366)
     """
-    search = _Search(
+    search = Search(
         integer(k, "k", 2),
         integer(clients, "clients", 2),
         integer(rounds, "rounds", 1),
         Budget.of(rho=rho, epsilon=epsilon, delta=delta),
         float(rational(frequency, "frequency")) if frequency is not None else None,
+        Limits.of(most_bytes=most_bytes, most_draws=most_draws, most_memory=most_memory),
+        every_round=every_round,
+        shuffles=shuffled,
     )
     if search.of > MOST_ROUNDS:
         raise BadValue(f"rounds ({rounds}) must be at most {MOST_ROUNDS}")
     if not 0 <= search.frequency <= 1:
         raise BadValue(f"frequency ({frequency}) must lie between 0 and 1")
-    found = [search.best(family(search.k), every_round=every_round) for family in FAMILIES]
-    designs = sorted((one for one in found if one is not None), key=lambda one: one.standard_error)
-    if not designs:
-        raise NotCertified("no design is certified to fit this budget")
-    return Choice(tuple(designs), search.textbook(), search.seen)
+    return search.choice(FAMILIES)
 
 
 def error_of(variance: float, frequency: float, share: float, clients: int) -> float:
@@ -147,8 +198,11 @@ def error_of(variance: float, frequency: float, share: float, clients: int) -> f
     return sqrt((variance / share + missing) / clients)
 
 
+SHORTER = (4, 16, 64, 256)  # bytes of a report at which shorter subsets than the best are tried too
+
+
 @dataclass(frozen=True)
-class _Search:
+class Search:
     """The search for designs: `of` is the number of rounds, `told` the frequency if given, `seen` the errors tried."""
 
     k: int
@@ -156,18 +210,59 @@ class _Search:
     of: int
     budget: Budget
     told: float | None
+    limits: Limits = UNLIMITED
+    every_round: bool = False
+    shuffles: bool = False
     seen: dict[str, tuple[tuple[int, float], ...]] = field(default_factory=dict)
 
     @property
     def frequency(self) -> float:
+        """The frequency of which the error is to be least."""
         return 1 / self.k if self.told is None else self.told
+
+    @cached_property
+    def hidden(self) -> ShuffledBudget | None:
+        """The budget of shuffled reports; None where they are not shuffled."""
+        return ShuffledBudget(self.budget, self.clients, self.of) if self.shuffles else None
+
+    def choice(self, families: Sequence[type[Family]]) -> Choice:
+        """The best designs of these families, within the limits, and what is better beyond them."""
+        free = [self.best(family(self.k)) for family in families]
+        if not any(free):
+            raise NotCertified("no design is certified to fit this budget")
+        within = [one for one in free if one is not None and self.limits.hold(one.size)]
+        for family, one in zip(families, free, strict=True):
+            if one is None or self.limits.hold(one.size):
+                continue
+            if (smaller := self.best(family(self.k, self.limits))) is not None:
+                within.append(smaller)
+        self.limits.require(within)
+        within += self.shorter(within)
+        designs = tuple(sorted(within, key=lambda one: (one.standard_error, one.bytes)))
+        beyond = sorted(
+            (one for one in free if one and not self.limits.hold(one.size) and one.variance < designs[0].variance),
+            key=lambda one: one.standard_error,
+        )
+        return Choice(designs, self.textbook(), self.seen, tuple(beyond))
+
+    def variance_of(self, mechanism: Any) -> float:
+        """The variance of the estimate from one report."""
+        found: float = mechanism.support.variance(self.frequency)
+        return found
 
     def total(self, variance: float, rounds: int) -> float:
         """The squared standard error of an estimate if clients answer in `rounds` of the rounds."""
         return error_of(variance, self.frequency, rounds / self.of, self.clients) ** 2
 
-    def best(self, family: Family, *, every_round: bool) -> Design | None:
-        """The best certified design of a family, None if none is certified.
+    def tuned(self, family: Family, rounds: int) -> Tuned:
+        """The proposal of a family for this number of rounds answered."""
+        if (hidden := self.hidden) is None:
+            return tune(family, self.budget, rounds, self.frequency)
+        epsilon = hidden.propose(family.blanket, rounds)
+        return tune(family, self.budget, rounds, self.frequency, lambda _: epsilon)
+
+    def best(self, family: Family) -> Design | None:
+        """The best certified design of a family, None if none is certified or within its limits.
 
         The number of rounds is searched on a geometric grid and then by halving the gaps around its best.
         """
@@ -175,11 +270,11 @@ class _Search:
 
         def at(rounds: int) -> float:
             if rounds not in known:
-                tuned = tune(family, self.budget, rounds, self.frequency)
+                tuned = self.tuned(family, rounds)
                 known[rounds] = self.total(tuned.variance, rounds), tuned
             return known[rounds][0]
 
-        if every_round:
+        if self.every_round:
             at(self.of)
         else:
             tried = sorted({1, self.of, *(min(self.of, round(1.6**n)) for n in range(21))})
@@ -194,35 +289,63 @@ class _Search:
             self.seen[type(design.mechanism).__name__] = tuple((one, sqrt(known[one][0])) for one in sorted(known))
         return design
 
-    def design(self, tuned: Tuned, rounds: int) -> Design | None:
-        """The design of a heuristic proposal, if it is certified to fit; else None."""
-        try:
-            mechanism = certified(tuned, self.budget, rounds)
-        except NotCertified:
-            return None
-        return self._of(mechanism, rounds, tuned.family.bytes(tuned.shape))
+    def shorter(self, within: list[Design]) -> list[Design]:
+        """Designs with shorter reports than those of a family's best one, where no other design is as short and good.
 
-    def _of(self, mechanism: Any, rounds: int, size: float) -> Design:
-        error = sqrt(self.total(mechanism.support.variance(self.frequency), rounds))
-        spent = self.budget.spent(rounds * mechanism)
-        return Design(mechanism, self.k, rounds, self.of, self.clients, self.frequency, error, size, spent)
+        Only subsets can be shortened by degrees.
+        """
+        best = next((one for one in within if isinstance(one.mechanism, SubsetSelection)), None)
+        found: list[Design] = []
+        for most in SHORTER:
+            if best is not None and most < best.bytes:
+                family = Subsets(self.k, replace(self.limits, bytes=most))
+                found += filter(None, [self.design(self.tuned(family, best.rounds), best.rounds)])
+        kept = _frontier(sorted([*within, *found], key=lambda one: (one.standard_error, one.bytes)))
+        return [one for one in found if one in kept]
+
+    def design(self, tuned: Tuned, rounds: int) -> Design | None:
+        """The design of a heuristic proposal, if it is certified to fit and within the limits; else None."""
+        if tuned.variance == inf:
+            return None
+        family, shape = tuned.family, tuned.shape
+        try:
+            if (hidden := self.hidden) is None:
+                mechanism = certified(tuned, self.budget, rounds)
+            else:
+                mechanism = family.build(hidden.largest(family.blanket, rounds), shape)
+        except (NotCertified, BadValue):
+            return None
+        return self._of(mechanism, rounds, family.size(shape))
+
+    def _of(self, mechanism: Any, rounds: int, size: Size, shuffled: int | None = None) -> Design:
+        error = sqrt(self.total(self.variance_of(mechanism), rounds))
+        where = (mechanism, self.k, rounds, self.of, self.clients, self.frequency, error, size)
+        if (hidden := self.hidden) is not None:
+            assert self.budget.epsilon is not None
+            return Design(*where, float(self.budget.epsilon), shuffled or hidden.reports(rounds))
+        return Design(*where, self.budget.spent(rounds * mechanism))
+
+    @property
+    def even_share(self) -> float:
+        """The epsilon of each round if the budget is split evenly over all of them, as textbooks have it.
+
+        A budget in rho is split through rho = epsilon^2/2, one in epsilon by basic composition.
+        """
+        if self.budget.rho is not None:
+            return sqrt(2 * float(self.budget.rho) / self.of)
+        assert self.budget.epsilon is not None
+        return float(self.budget.epsilon) / self.of
 
     def textbook(self) -> Design:
         """The textbook design: the budget split evenly over all rounds.
 
         The mechanism is k-randomized response if k < 3 e^epsilon + 2, else optimized unary encoding (Wang et al. 2017).
-        A budget in rho is split through rho = epsilon^2/2, one in epsilon by basic composition.
         """
-        budget = self.budget
-        if budget.rho is not None:
-            share = sqrt(2 * float(budget.rho) / self.of)
-        else:
-            assert budget.epsilon is not None
-            share = float(budget.epsilon) / self.of
+        share = self.even_share
         if self.k < 3 * exp(min(share, 700.0)) + 2:
             response = RandomizedResponse(epsilon=share, k=self.k)
-            return self._of(response, self.of, FAMILIES[0](self.k).bytes(1.0))
-        return self._of(OptimizedUnaryEncoding(epsilon=share), self.of, self.k / 8)
+            return self._of(response, self.of, Response(self.k).size(1.0))
+        return self._of(OptimizedUnaryEncoding(epsilon=share), self.of, Unary(self.k).size(1.0))
 
 
 # A given design as a `Design`, for comparison with those that `choose` finds for the same collection and budget.
@@ -231,21 +354,25 @@ class _Search:
 def design_of(mechanism: Any, k: int, *, rounds: int, answered: int, clients: int) -> Design:
     """The design with this mechanism if clients answer `answered` of the rounds; its error is that at frequency 1/k.
 
-    `spent` is in rho, and `bytes` is the size of a report as files store it.
+    `spent` is in rho; a shuffled mechanism is taken as it is.
 
     >>> from zcdp import RandomizedResponse
     >>> design_of(RandomizedResponse(epsilon=8, k=256), 256, rounds=30, answered=1, clients=10**6).standard_error
     0.0003657...
     """
-    frequency = 1 / k
-    variance = mechanism.standard_error(clients=1, frequency=frequency) ** 2
+    local: Any = mechanism.mechanism if isinstance(mechanism, Shuffled) else mechanism
+    number = isinstance(local, CollectsBounded)
+    frequency = 1 / 2 if number else 1 / k
+    variance = local.standard_error(clients=1, **({} if number else {"frequency": frequency})) ** 2
     error = error_of(variance, frequency, answered / rounds, clients)
-    label = Label.of(mechanism, k, mechanism._drawn(np.zeros(1, dtype=np.int64), k, secure), rows=False)
-    size = float(label.numbers.itemsize * (label.width or 1))
-    spent = (answered * mechanism).rho
-    return Design(mechanism, k, answered, rounds, clients, frequency, error, size, spent)
+    spent, hidden = (answered * mechanism).rho, mechanism.clients if isinstance(mechanism, Shuffled) else None
+    size = Size(report_form(local, k)["bytes"], 0, 0)
+    told = None if number else frequency
+    return Design(local, k, answered, rounds, clients, told, error, size, spent, hidden)
 
 
 def compare(design: Design, **budget: Any) -> Choice:
     """What `choose` finds within a budget for the values, rounds and clients of this design."""
-    return choose(k=design.k, clients=design.clients, rounds=design.of, **budget)
+    if design.range is not None:
+        raise BadValue("a design for a number is compared by choose_number")
+    return choose(k=design.k, clients=design.clients, rounds=design.of, shuffled=design.shuffled is not None, **budget)

@@ -10,10 +10,12 @@ from collections.abc import Callable
 from decimal import ROUND_CEILING, ROUND_FLOOR, Context, Decimal
 from fractions import Fraction
 from itertools import islice
-from math import exp, log, log2
+from math import exp, inf, log
 from typing import NamedTuple
 
 from zcdp.collection.collection_budget import Budget
+from zcdp.collection.limits import UNLIMITED, Limits, Size, whole_bytes
+from zcdp.estimation.linear_hash_decoding import LARGEST_TABLE
 from zcdp.mechanisms import (
     HadamardResponse,
     LinearHashing,
@@ -25,20 +27,24 @@ from zcdp.mechanisms import (
 from zcdp.mechanisms.local.local_hashing import is_prime
 from zcdp.numeric.balls import NotCertified
 from zcdp.numeric.search import golden_section
-from zcdp.samplers.reports import digit_count
+from zcdp.samplers.reports import digit_count, hadamard_width
 
 __all__ = ["FAMILIES", "Family", "Tuned", "certified", "tune"]
 
 
 DIGITS = 9  # of the parameters of a chosen mechanism: enough for accuracy, and plans stay readable
-LARGEST_TABLE = 1 << 26  # entries of the table of counts from which linear hashing is decoded
+REACH = 400  # how far from the best real shape a prime is looked for
+COUNT, COMPLEX = 8, 16  # bytes of one count, and of one complex number, in a server's memory
 
 
 class Family(ABC):
-    """A family of local randomizers on k values, with its formulas; e is e^epsilon throughout."""
+    """A family of local randomizers on k values, with its formulas; e is e^epsilon throughout.
 
-    def __init__(self, k: int) -> None:
-        self.k = k
+    Only members within the limits are proposed, if there are any.
+    """
+
+    def __init__(self, k: int, limits: Limits = UNLIMITED) -> None:
+        self.k, self.limits = k, limits
 
     def shapes(self) -> tuple[float, float] | None:
         """The range of log(shape); None if the family has no shape to tune."""
@@ -64,8 +70,17 @@ class Family(ABC):
         """The mechanism, with its parameters rounded so that its epsilon is not larger."""
 
     @abstractmethod
-    def bytes(self, shape: float) -> float:
-        """The size of one report."""
+    def size(self, shape: float) -> Size:
+        """What one report takes on the wire, of the client and of the server."""
+
+    @property
+    def blanket(self) -> int:
+        """The k of the randomized response whose shuffling bound is valid: docs/theorems/shuffling.md."""
+        return 2
+
+    def fits(self, shape: float) -> bool:
+        """Whether the member of this shape is within the limits."""
+        return self.limits.hold(self.size(shape))
 
     def variance(self, epsilon: float, shape: float, frequency: float) -> float:
         """The variance of the estimate of a frequency from one report."""
@@ -82,6 +97,11 @@ def down(number: float) -> str:
 class Response(Family):
     """k-randomized response; there is no shape."""
 
+    @property
+    def blanket(self) -> int:
+        """Randomized response is its own."""
+        return self.k
+
     def kappa(self, e: float, shape: float) -> float:  # noqa: ARG002
         """kappa is k."""
         return self.k
@@ -95,22 +115,33 @@ class Response(Family):
         """Randomized response at epsilon, rounded down."""
         return RandomizedResponse(epsilon=down(epsilon), k=self.k)
 
-    def bytes(self, shape: float) -> float:  # noqa: ARG002
-        """A report is one of k values."""
-        return log2(self.k) / 8
+    def size(self, shape: float) -> Size:  # noqa: ARG002
+        """A report is one of k values; whether it is the true one, and which other, are drawn."""
+        return Size(whole_bytes(self.k), 2, COUNT * self.k)
 
 
 class Subsets(Family):
     """Subset selection; the shape is the size w of the subsets."""
 
     def shapes(self) -> tuple[float, float] | None:
-        """Sizes from 2 (size 1 is randomized response) to k/2, beyond which no size is better."""
-        return log(min(2, self.k - 1)), log(max(self.k // 2, min(2, self.k - 1)))
+        """Sizes from 2 (size 1 is randomized response) to k/2, beyond which no size is better, or what limits allow."""
+        least, most = min(2, self.k - 1), self._most()
+        return log(least), log(max(min(self.k // 2, most), least))
+
+    def _most(self) -> int:
+        """The largest size of a subset within the limits, or k - 1."""
+        per, limits = whole_bytes(self.k), self.limits
+        return min(
+            self.k - 1,
+            self.k if limits.bytes is None else limits.bytes // per,
+            self.k if limits.draws is None else limits.draws - 1,
+        )
 
     def whole(self, shape: float) -> list[float]:
         """The integers on both sides, within the range of sizes."""
-        low = max(min(2, self.k - 1), min(int(shape), self.k - 1))
-        return [low, min(low + 1, self.k - 1)]
+        least, most = min(2, self.k - 1), self._most()
+        low = max(least, min(int(shape + 1e-9), most))
+        return [low, max(least, min(low + 1, most))]
 
     def kappa(self, e: float, shape: float) -> float:
         """e (w - 1)/(k - w) + (k - 1)/w + 1."""
@@ -126,9 +157,10 @@ class Subsets(Family):
         """Subset selection at epsilon, rounded down."""
         return SubsetSelection(epsilon=down(epsilon), k=self.k, size=int(shape))
 
-    def bytes(self, shape: float) -> float:
-        """A report lists the members of the subset, or has a bit for each value, if that is shorter."""
-        return min(shape * log2(self.k), self.k) / 8
+    def size(self, shape: float) -> Size:
+        """A report lists the members of the subset, each of which is drawn."""
+        members = int(shape)
+        return Size(members * whole_bytes(self.k), members + 1, COUNT * self.k)
 
 
 class Unary(Family):
@@ -156,9 +188,10 @@ class Unary(Family):
         keep = Fraction(down(p)) if p < 0.5 else 1 - Fraction(up.create_decimal(Decimal(not_p)))
         return UnaryEncoding(p=keep, q=Fraction(up.create_decimal(Decimal(q))))
 
-    def bytes(self, shape: float) -> float:  # noqa: ARG002
-        """A report has a bit for each value."""
-        return self.k / 8
+    def size(self, shape: float) -> Size:  # noqa: ARG002
+        """A report has a bit for each value, each a coin; a server counts the 256 contents of each byte."""
+        length = -(-self.k // 8)
+        return Size(length, self.k, COUNT * 256 * length)
 
 
 class Hashing(Family):
@@ -169,16 +202,27 @@ class Hashing(Family):
         return log(2.0), log(max(2.0, min(self.k, LARGEST_TABLE // max(self.k, 1))))
 
     def whole(self, shape: float) -> list[float]:
-        """The nearest primes on both sides whose table of counts is not too large."""
-        low = max(2, int(shape))
-        while not self._serves(low):
-            low -= 1
-        beyond = range(low + 1, max(4 * low, int(self.k ** (1 / 3)) + 100))
-        return [low, *islice((g for g in beyond if self._serves(g)), 1)]
+        """For each number of digits of the values the nearest admissible primes on both sides; 2 if there are none.
+
+        Limits on the number of outcomes g^(digits + 1) leave gaps between the admissible primes.
+        """
+        found = []
+        for digits in range(1, self.k.bit_length() + 1):
+            least = _root(self.k, digits)
+            most = _root(self.k, digits - 1) - 1 if digits > 1 else max(least + REACH, int(shape) + REACH)
+            place = min(max(int(shape), least), most)
+            down = range(place, max(least, place - REACH) - 1, -1)
+            up = range(place + 1, min(most, place + REACH) + 1)
+            found += [g for way in (down, up) for g in islice((g for g in way if self._serves(g)), 1)]
+        return list(found) or [2]
 
     def _serves(self, g: int) -> bool:
         """Whether g buckets are admissible: a prime, and the table of counts not too large."""
-        return g == 2 or (is_prime(g) and g ** (digit_count(self.k, g) + 1) <= LARGEST_TABLE)
+        return is_prime(g) and self._outcomes(g) <= LARGEST_TABLE and self.fits(g)
+
+    def _outcomes(self, g: int) -> int:
+        """How many different reports there are with g buckets."""
+        return int(g ** (digit_count(self.k, g) + 1))
 
     def kappa(self, e: float, shape: float) -> float:
         """e/(g - 1) + g + 1."""
@@ -193,9 +237,22 @@ class Hashing(Family):
         """Linear hashing at epsilon, rounded down."""
         return LinearHashing(epsilon=down(epsilon), g=int(shape), k=self.k)
 
-    def bytes(self, shape: float) -> float:
-        """A report is the random vector of the hash and a bucket."""
-        return (digit_count(self.k, int(shape)) + 1) * log2(shape) / 8
+    def size(self, shape: float) -> Size:
+        """A report is the random vector of the hash and a bucket; each has a count, and a term of a Fourier sum."""
+        outcomes = self._outcomes(int(shape))
+        return Size(whole_bytes(outcomes), 3, (COUNT + COMPLEX) * outcomes)
+
+
+def _root(k: int, digits: int) -> int:
+    """The least g from 2 on with g^digits >= k.
+
+    >>> _root(1000, 3), _root(1001, 3), _root(9, 1)
+    (10, 11, 9)
+    """
+    g = max(2, int(k ** (1 / digits)) - 1)
+    while g**digits < k:
+        g += 1
+    return g
 
 
 class Hadamard(Family):
@@ -213,9 +270,10 @@ class Hadamard(Family):
         """Hadamard response at epsilon, rounded down."""
         return HadamardResponse(epsilon=down(epsilon))
 
-    def bytes(self, shape: float) -> float:  # noqa: ARG002
+    def size(self, shape: float) -> Size:  # noqa: ARG002
         """A report is the index of a column of the Hadamard matrix."""
-        return self.k.bit_length() / 8
+        width = hadamard_width(self.k, 1)
+        return Size(whole_bytes(width), 3, 2 * COUNT * width)
 
 
 FAMILIES: tuple[type[Family], ...] = (Response, Subsets, Unary, Hashing, Hadamard)
@@ -237,18 +295,30 @@ class Tuned(NamedTuple):
     """The variance of the estimate from one report."""
 
 
-def tune(family: Family, budget: Budget, count: int, frequency: float) -> Tuned:
-    """The member of least variance at which `count` reports fit the budget: heuristic, in floats."""
+def tune(
+    family: Family, budget: Budget, count: int, frequency: float, largest: Callable[[float], float] | None = None
+) -> Tuned:
+    """The member of least variance at which `count` reports fit the budget: heuristic, in floats.
+
+    `largest` is the largest epsilon of a shape, if something else than the budget decides it. The variance of a member
+    beyond the limits of the family is infinite.
+    """
 
     def at(shape: float) -> Tuned:
-        epsilon = budget.largest_epsilon(lambda e: family.kappa(e, shape), count)
+        if largest is not None:
+            epsilon = largest(shape)
+        else:
+            epsilon = budget.largest_epsilon(lambda e: family.kappa(e, shape), count)
         return Tuned(family, shape, epsilon, family.variance(epsilon, shape, frequency))
+
+    def within(shape: float) -> Tuned:
+        return at(shape) if family.fits(shape) else Tuned(family, shape, 0.0, inf)
 
     span = family.shapes()
     if span is None:
-        return at(1.0)
+        return within(1.0)
     best = _best_shape(lambda x: at(exp(x)).variance, *span)
-    return min((at(shape) for shape in family.whole(exp(best))), key=lambda one: one.variance)
+    return min((within(shape) for shape in family.whole(exp(best))), key=lambda one: one.variance)
 
 
 def _best_shape(measure: Callable[[float], float], low: float, high: float) -> float:

@@ -56,6 +56,8 @@ class KeyedNoise:
 
         if not hasattr(mechanism, "_drawn") or hasattr(mechanism, "remember"):
             raise BadValue(f"{mechanism!r} is not a local randomizer of values that can be keyed")
+        if not mechanism.local:
+            raise BadValue(f"{mechanism!r} cannot be keyed: only some of its inputs are neighbours")
         size = mechanism._values(k)
         held, numbers = integer_array(values, "values").reshape(-1), integer_array(ids, "ids").reshape(-1)
         if held.size != numbers.size:

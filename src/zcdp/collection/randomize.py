@@ -10,19 +10,24 @@ import hashlib
 import json
 import os
 import tempfile
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
+from fractions import Fraction
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from numpy.typing import NDArray
 
-from zcdp.collection.client_values import read_values
+from zcdp.collection.client_values import read_strings, read_values
 from zcdp.collection.parquet import write_reports
 from zcdp.errors import BadValue
+from zcdp.mechanisms.local.number_randomizer import rounded
 from zcdp.samplers.source import secure
 
-__all__ = ["Receipt", "randomize_file", "receipt_of"]
+if TYPE_CHECKING:
+    from zcdp.collection.heavy_hitters import HeavyHitters
+
+__all__ = ["Receipt", "randomize_file", "randomize_strings", "receipt_of"]
 
 
 # Receipts: which values were randomized already, and in which rounds.
@@ -103,19 +108,54 @@ def randomize_file(
     rows: bool = False,
     turn: int = 1,
     answered: int = 1,
+    ends: tuple[Fraction, Fraction] | None = None,
 ) -> int:
     """Write one report for each value to a new file; returns their number. All values are checked before any draw.
 
     A receipt beside the values is written first, and a second run on the same values is refused (`Receipt`). `turn` is
-    the round that the reports are for, `answered` the number of rounds that a client answers. If the run fails, nobody
-    has seen a report, and the receipt is removed.
+    the round that the reports are for, `answered` the number of rounds that a client answers. With `ends` the values
+    are real numbers between these. If the run fails, nobody has seen a report, and the receipt is removed.
     """
-    if out.exists():
-        raise BadValue(f"{out}: exists already: reports are written to a new file")
     if not hasattr(mechanism, "_drawn") or hasattr(mechanism, "remember"):
         raise BadValue(f"{mechanism!r} is not run on a file of values")
+
+    def draw(block: NDArray[Any]) -> NDArray[Any]:
+        points = rounded(block, *ends, k - 1, secure) if ends else block.astype("int64")
+        drawn: NDArray[Any] = mechanism._drawn(points, k, secure)
+        return drawn
+
+    def read() -> Iterator[NDArray[Any]]:
+        return read_values(values, column, k, names, ends)
+
+    return _once(mechanism, k, values, out, read, draw, rows=rows, turn=turn, answered=answered)
+
+
+def randomize_strings(design: HeavyHitters, values: Path, out: Path, *, column: str | None = None) -> int:
+    """Write one report for each string to a new file, once, as `randomize_file` does; returns their number."""
+
+    def read() -> Iterator[NDArray[Any]]:
+        return (design.code.digits(block, design.g) for block in read_strings(values, column))
+
+    return _once(design, design.length, values, out, read, lambda digits: design._drawn(digits, secure))
+
+
+def _once(
+    mechanism: Any,
+    k: int,
+    values: Path,
+    out: Path,
+    read: Callable[[], Iterator[NDArray[Any]]],
+    draw: Callable[[NDArray[Any]], NDArray[Any]],
+    *,
+    rows: bool = False,
+    turn: int = 1,
+    answered: int = 1,
+) -> int:
+    """Read the values twice: first to check all of them and make the receipt, then to draw."""
+    if out.exists():
+        raise BadValue(f"{out}: exists already: reports are written to a new file")
     digest = _Digest()
-    for block in read_values(values, column, k, names):
+    for block in read():
         digest.add(block)
     if not digest.seen:
         raise BadValue(f"{values}: has no values")
@@ -124,9 +164,8 @@ def randomize_file(
     try:
         with tempfile.TemporaryDirectory(dir=out.absolute().parent, prefix=".zcdp-") as folder:
             whole, drawn = Path(folder) / out.name, _Digest()
-            written = write_reports(
-                whole, mechanism, k, _reports(mechanism, k, read_values(values, column, k, names), drawn), rows=rows
-            )
+            reports = (draw(drawn.add(block)) for block in read() if len(block))
+            written = write_reports(whole, mechanism, k, reports, rows=rows)
             if drawn.text != digest.text:
                 raise BadValue(f"{values}: changed while it was read")
             os.link(whole, out)  # fails if another process has made the file meanwhile
@@ -142,18 +181,12 @@ class _Digest:
     def __init__(self) -> None:
         self._hash, self.seen = hashlib.sha256(), 0
 
-    def add(self, block: NDArray[Any]) -> None:
-        self._hash.update(block.astype("<i8").tobytes())
-        self.seen += block.size
+    def add(self, block: NDArray[Any]) -> NDArray[Any]:
+        """The block itself, after it was counted."""
+        self._hash.update(block.astype("<f8" if block.dtype.kind == "f" else "<i8").tobytes())
+        self.seen += len(block)
+        return block
 
     @property
     def text(self) -> str:
         return self._hash.hexdigest()
-
-
-def _reports(mechanism: Any, k: int, blocks: Iterator[NDArray[Any]], digest: _Digest) -> Iterator[NDArray[Any]]:
-    """Blocks of reports drawn for blocks of values, which are added to the digest."""
-    for block in blocks:
-        digest.add(block)
-        if block.size:
-            yield mechanism._drawn(block.astype("int64"), k, secure)

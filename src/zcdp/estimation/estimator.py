@@ -64,7 +64,9 @@ class BySupport:
 
     def standard_error(self, frequencies: Floats, n: int, *, of: str) -> Floats:
         """The standard errors of the estimates if these are the true frequencies."""
-        return np.array([self.support.standard_error(n, float(f), of=of) for f in frequencies])
+        checked(of)
+        variance: Any = self.support.variance
+        return np.asarray(np.sqrt(variance(frequencies, of=of) / n))
 
     def interval(self, counts: Floats, n: int, risk: float, *, of: str) -> tuple[Floats, Floats]:
         """Lower and upper ends for each value, each wrong with probability at most risk/2."""

@@ -6,16 +6,19 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, field
+from fractions import Fraction
 from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from zcdp.errors import BadValue
+from zcdp.errors import BadValue, MissingExtra
 from zcdp.estimation.estimator import Estimator
 from zcdp.numeric.exact import Value, probability
 from zcdp.text.calls import spoken_class
+from zcdp.text.notebook import shown
 
 __all__ = ["Consistent", "Counts", "Histogram", "box_in_simplex", "project"]
 
@@ -155,6 +158,10 @@ class Histogram:
     counts: Counts = field(repr=False)
     estimator: Estimator = field(repr=False)
 
+    def _repr_html_(self) -> str:
+        """What a notebook shows: the most frequent values with their intervals."""
+        return shown(self)
+
     def __post_init__(self) -> None:
         if not self.counts.reports:
             raise BadValue("there are no reports: nothing can be estimated")
@@ -202,3 +209,27 @@ class Histogram:
         low, _ = self.interval(level, of=of)
         found = np.flatnonzero(low > above)
         return found[np.argsort(-self.frequencies[found], kind="stable")]
+
+    def plot(self, axes: Any = None, *, names: Sequence[str] | None = None, level: Value = 0.95, top: int = 20) -> Any:
+        """The most frequent values as dots, with their simultaneous intervals, on matplotlib's axes (extra `plots`).
+
+        `names` are those of the values 0 .. k-1. The axes are returned, so that they can be changed further.
+        """
+        try:
+            import matplotlib.pyplot as plt
+        except ModuleNotFoundError:
+            raise MissingExtra("charts need matplotlib", extra="plots", name="matplotlib") from None
+        if axes is None:
+            _, axes = plt.subplots()
+        frequencies, (low, high) = self.frequencies, self.interval(level)
+        shown = np.argsort(-frequencies, kind="stable")[:top]
+        rows = np.arange(shown.size)
+        axes.hlines(rows, low[shown], high[shown])
+        axes.plot(frequencies[shown], rows, "o")
+        axes.set_yticks(rows, [names[n] if names else str(n) for n in shown.tolist()])
+        axes.invert_yaxis()
+        axes.set_xlim(left=min(0.0, float(frequencies[shown].min())))
+        axes.set_xlabel(
+            f"frequency; all {frequencies.size} intervals hold together at level {float(Fraction(str(level))):g}"
+        )
+        return axes

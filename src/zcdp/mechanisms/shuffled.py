@@ -5,12 +5,13 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import lru_cache
-from typing import ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar
 
 from flint import arb
 
 from zcdp.errors import BadType, BadValue
 from zcdp.mechanisms.base import Mechanism
+from zcdp.mechanisms.channel import has_graph
 from zcdp.mechanisms.wrapper import Wrapper
 from zcdp.numeric.balls import NotCertified, lift
 from zcdp.numeric.exact import Exact, Value, integer
@@ -19,6 +20,11 @@ from zcdp.privacy.loss import Claim, LossLaw, ShuffledProfile, profile_law
 from zcdp.privacy.relation import Relation
 from zcdp.privacy.sampled_curve import SampledFinite, finite_curve
 from zcdp.text.suggestions import thing
+
+if TYPE_CHECKING:
+    from numpy.typing import ArrayLike, NDArray
+
+    from zcdp.estimation.frequency_estimates import Counts
 
 __all__ = ["Shuffled"]
 
@@ -52,6 +58,8 @@ class Shuffled(Wrapper):
             raise BadType(
                 f"mechanism ({thing(mechanism)}) must be a local randomizer, as RandomizedResponse(epsilon=1, k=4)"
             )
+        if has_graph(mechanism):
+            raise BadValue(f"{mechanism!r} cannot be shuffled: a client may hold any input, and few are neighbours")
         if not mechanism.local:
             raise BadValue(f"{mechanism!r} is no local randomizer: there are no reports of single clients to shuffle")
         try:
@@ -64,6 +72,56 @@ class Shuffled(Wrapper):
 
     def __repr__(self) -> str:
         return f"Shuffled({self.mechanism!r}, clients={self.clients})"
+
+    # What is run and estimated: the reports of the local randomizer, in random order.
+
+    def release(
+        self,
+        values: ArrayLike,
+        *,
+        d: Value | None = None,
+        k: Value | None = None,
+        low: Value | None = None,
+        high: Value | None = None,
+    ) -> NDArray[Any]:
+        """The reports of all clients in random order, every order equally likely; there must be `clients` or more.
+
+        What the local randomizer's `release` needs is passed on to it.
+        """
+        import numpy as np
+
+        from zcdp.samplers.reports import distinct
+        from zcdp.samplers.source import secure
+
+        local: Any = self.mechanism
+        reports = np.asarray(local.release(values, **_given(d=d, k=k, low=low, high=high)))
+        self._enough(len(reports))
+        return np.asarray(reports[distinct(len(reports), len(reports), 1, secure)[0]])
+
+    def count(self, reports: ArrayLike, *, k: Value | None = None) -> Counts:
+        """How many reports support each value, as the local randomizer counts them."""
+        local: Any = self.mechanism
+        found: Counts = local.count(reports, k=k)
+        return found
+
+    def estimate(self, counts: Counts, *, low: Value | None = None, high: Value | None = None) -> Any:
+        """What the local randomizer estimates from counts of its reports; fewer than `clients` are refused."""
+        self._enough(counts.reports)
+        local: Any = self.mechanism
+        return local.estimate(counts, **_given(low=low, high=high))
+
+    def standard_error(
+        self, *, clients: Value, frequency: Value | None = None, mean: Value | None = None, of: str | None = None
+    ) -> float:
+        """The standard error of the local randomizer's estimate."""
+        local: Any = self.mechanism
+        return float(local.standard_error(clients=clients, **_given(frequency=frequency, mean=mean, of=of)))
+
+    def _enough(self, reports: int) -> None:
+        if reports < self.clients:
+            raise BadValue(
+                f"reports ({reports}) must be at least clients ({self.clients}): fewer do not hide each other as told"
+            )
 
     @cached_property
     def _claim(self) -> Claim:
@@ -106,6 +164,11 @@ class Shuffled(Wrapper):
         except NotCertified:
             return 0.0, alone
         return min(lower, alone), min(upper, alone)
+
+
+def _given(**options: Any) -> dict[str, Any]:
+    """The options that are given."""
+    return {name: value for name, value in options.items() if value is not None}
 
 
 @lru_cache(maxsize=64)

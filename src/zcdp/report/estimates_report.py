@@ -10,7 +10,7 @@ from fractions import Fraction
 from math import log10
 from typing import Any
 
-from zcdp.report.charts import WIDTH, Axis, Drawing, Point, escape, log_ticks, page
+from zcdp.report.charts import WIDTH, Axis, Drawing, Point, escape, even_ticks, log_ticks, page
 from zcdp.text.numbers import at_most, exactly
 
 __all__ = ["collection_section", "design_map", "render_estimates"]
@@ -83,7 +83,10 @@ def _spread(heights: Mapping[str, float]) -> dict[str, float]:
 
 # The page: cost, estimates with intervals, and a comparison with other designs.
 
-MOST_VALUES, ROW_HEIGHT, LONGEST_LABEL = 40, 18, 18  # values shown; in SVG units; in characters
+MOST_VALUES, ROW_HEIGHT = 40, 18  # values shown; in SVG units
+# Of a chart: its width in SVG units, the longest label in characters, and the most ticks. One is for phones, the other
+# for pages as wide as they get; the page shows the one that it has room for.
+NARROW, WIDE = (WIDTH, 18, 4), (960, 40, 10)
 ALL_ANSWERS = "for all answers of a client"
 
 
@@ -124,6 +127,11 @@ def _cost(facts: Mapping[str, Any]) -> str:
     if facts.get("design"):
         shown = f"{facts['design']['standard_error']:.3g}"
         told.append(("Standard error by design", shown, f"of a frequency of {facts['design']['frequency']:.3g}"))
+    textbook = [one for one in facts.get("designs") or () if one["name"] == "textbook"]
+    if facts.get("design") and textbook:
+        times = textbook[0]["standard_error"] / facts["design"]["standard_error"]
+        more = f"{times:.3g} times as much" if times >= 1 else f"1/{1 / times:.3g} of it"
+        told.append(("Error of the textbook", f"{textbook[0]['standard_error']:.3g}", f"at the same budget, {more}"))
     cells = "".join(
         f"<div class='fact'><dt>{escape(name)}</dt><dd>{escape(value)}<small>{escape(unit)}</small></dd></div>"
         for name, value, unit in told
@@ -132,6 +140,8 @@ def _cost(facts: Mapping[str, Any]) -> str:
 
 
 def _estimates(facts: Mapping[str, Any]) -> str:
+    if facts.get("number"):
+        return _mean(facts)
     rows = sorted(facts["estimates"], key=lambda row: -row["frequency"])[:MOST_VALUES]
     whose = "these clients" if facts["of"] == "clients" else "the population that the clients are drawn from"
     listed = "".join(
@@ -144,7 +154,7 @@ def _estimates(facts: Mapping[str, Any]) -> str:
     return (
         f"<section><h2>Estimates</h2><p>The {len(rows)} most frequent of {facts['k']} values. All {facts['k']} "
         f"intervals hold together at level {escape(str(facts['level']))}, for {whose}.</p>"
-        f"<figure>{_chart(rows)}<figcaption>The dot is the estimate, the line its interval; one that is narrower than "
+        f"<figure>{_charts(rows)}<figcaption>The dot is the estimate, the line its interval; one that is narrower than "
         "its dot lies under it.</figcaption></figure>"
         f"<div class='inputs'><table><thead><tr><th scope='col'>value</th>{heads}</tr></thead>"
         f"<tbody>{listed}</tbody></table></div>"
@@ -152,30 +162,62 @@ def _estimates(facts: Mapping[str, Any]) -> str:
     )
 
 
-def _chart(rows: Sequence[Mapping[str, Any]]) -> str:
+def _mean(facts: Mapping[str, Any]) -> str:
+    """The section of a number: its mean, and its interval within the range."""
+    [row] = facts["estimates"]
+    whose = "these clients" if facts["of"] == "clients" else "the population that the clients are drawn from"
+    ends = facts["number"]["low"], facts["number"]["high"]
+    return (
+        f"<section><h2>The mean</h2><p>{row['frequency']:.6g}, with a standard error of {row['standard_error']:.3g}: "
+        f"between {row['lower']:.6g} and {row['upper']:.6g} at level {escape(str(facts['level']))}, for {whose}.</p>"
+        f"<figure>{_charts([row], ends=ends, axis='range of the number')}<figcaption>The dot is the estimate, the line "
+        "its interval, on the whole range that was declared.</figcaption></figure></section>\n"
+    )
+
+
+def _charts(
+    rows: Sequence[Mapping[str, Any]], *, ends: tuple[float, float] | None = None, axis: str = "frequency"
+) -> str:
+    """The chart of the intervals, once for phones and once as wide as the page; the style shows one of them."""
+    drawn = (_chart(rows, name, *shape, ends, axis) for name, shape in (("narrow", NARROW), ("wide", WIDE)))
+    return "".join(drawn)
+
+
+def _chart(
+    rows: Sequence[Mapping[str, Any]],
+    name: str,
+    width: int,
+    longest: int,
+    most_ticks: int,
+    ends: tuple[float, float] | None,
+    axis: str,
+) -> str:
     """An SVG chart of the intervals: a line for each interval, with a dot at the estimate."""
     names = [
-        name if len(name) <= LONGEST_LABEL else name[: LONGEST_LABEL - 1] + "\u2026"
-        for name in (str(row["value"]) for row in rows)
+        label if len(label) <= longest else label[: longest - 1] + "\u2026"
+        for label in (str(row["value"]) for row in rows)
     ]
     left, right, top = max(52, 20 + 6 * max(map(len, names), default=0)), 14, 8
     most: float = max((max(row["upper"], row["frequency"]) for row in rows), default=1.0) or 1.0
     least: float = min([0.0, *(row["frequency"] for row in rows)])
-
+    if ends is not None:
+        least, most = min(ends[0], *(row["frequency"] for row in rows)), max(ends[1], most)
     foot = top + ROW_HEIGHT * len(rows) + 4
-    drawn = Drawing(foot + 20, Axis(left, WIDTH - right, least, most), Axis(foot, top, 0, 1))
-    for x in (0.0, most):
-        drawn.add("line", kind="grid", x1=drawn.across(x), x2=drawn.across(x), y1=top, y2=foot)
+    drawn = Drawing(foot + 34, Axis(left, width - right, least, most), Axis(foot, top, 0, 1), width)
+    start = ends[0] if ends is not None else 0.0
+    for tick in (start + one for one in even_ticks(most - start, most_ticks)):
+        x = drawn.across(tick)
+        drawn.add("line", kind="grid", x1=x, x2=x, y1=top, y2=foot)
+        drawn.text(x, foot + 14, f"{tick:.6g}", anchor="middle")
     for n, row in enumerate(rows):
         y = top + n * ROW_HEIGHT + 8
         drawn.text(left - 10, y + 4, names[n], anchor="end")
         drawn.add("line", kind="line", x1=drawn.across(row["lower"]), x2=drawn.across(row["upper"]), y1=y, y2=y)
         drawn.add("circle", kind="dot", cx=drawn.across(row["frequency"]), cy=y, r=2.5)
-    for x, anchor in ((0.0, "start"), (most, "end")):
-        drawn.text(drawn.across(x), foot + 14, f"{x:.3g}", anchor=anchor)
-    drawn.text((left + WIDTH - right) / 2, foot + 14, "frequency", anchor="middle", kind="axis")
+    drawn.text((left + width - right) / 2, foot + 30, axis, anchor="middle", kind="axis")
     words = f"{len(rows)} values, the most frequent first; the table gives the same numbers."
-    return drawn.figure("e", "Estimated frequencies with their intervals", words)
+    picture = drawn.figure(f"e-{name}", "Estimates with their intervals", words)
+    return picture.replace('class="chart"', f'class="chart {name}"', 1)
 
 
 def _designs(facts: Mapping[str, Any]) -> str:

@@ -1,6 +1,7 @@
 """Exact samplers of the reports of local randomizers, one after another in this file.
 
-These are k-ary randomized response, unary encoding, subset selection, Hadamard response and linear hashing.
+These are k-ary randomized response, unary encoding, subset selection, Hadamard response, linear hashing, and windows
+for numbers.
 """
 
 from __future__ import annotations
@@ -26,6 +27,7 @@ __all__ = [
     "Response",
     "SubsetSelection",
     "UnaryReports",
+    "WindowReports",
     "digit_count",
     "distinct",
     "hadamard_width",
@@ -342,3 +344,31 @@ def hashed(vector: NDArray[Any], values: NDArray[Any], g: int, digits: int) -> N
         total = (total + vector % g * (values % g)) % g
         vector, values = vector // g, values // g
     return total
+
+
+# Windows, for numbers: input i of 0 .. m has the window of outputs i .. i+w-1, out of m + w.
+
+
+class WindowReports:
+    """Draws outputs with weight e^epsilon inside the window of the input, and weight 1 outside.
+
+    The output is inside with probability w e^epsilon/(w e^epsilon + m), and uniform there, else uniform outside.
+
+    >>> WindowReports(lambda: arb(100), 4, 2).report(np.array([3])).tolist()[0] in (3, 4)
+    True
+    """
+
+    def __init__(self, epsilon: Real, steps: int, width: int, *, first: int = 16) -> None:
+        self._inside = Coin(lambda: width / (width + steps * (-epsilon()).exp()), first=first)
+        self._steps, self._width = steps, width
+
+    def report(self, values: NDArray[Any], source: Source = secure) -> NDArray[Any]:
+        """One output for each of a one-dimensional array of inputs."""
+        out = np.empty(values.size, dtype=np.int64)
+        for block in blocks(values.size):
+            count, value = block.stop - block.start, values[block].astype(np.int64)
+            inside = self._inside.flips(count, source)
+            within = integers(self._width, count, source).astype(np.int64)
+            beyond = integers(self._steps, count, source).astype(np.int64)
+            out[block] = np.where(inside, value + within, beyond + self._width * (beyond >= value))
+        return out

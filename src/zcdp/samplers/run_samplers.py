@@ -17,9 +17,9 @@ from zcdp.samplers.source import Source, blocks, secure
 from zcdp.text.suggestions import kind, thing
 
 __all__ = [
-    "IntegerNoise",
+    "DrawsIntegers",
+    "DrawsReals",
     "Overflow",
-    "RealNoise",
     "add",
     "each",
     "each_in_its_type",
@@ -127,7 +127,7 @@ def add(values: NDArray[Any], noise: NDArray[Any], overflow: Overflow) -> NDArra
 Size = int | tuple[int, ...] | None
 
 
-class IntegerNoise(Protocol):
+class DrawsIntegers(Protocol):
     """A sampler of noise on the integers."""
 
     def draw(self, count: int, source: Source = secure) -> NDArray[Any]:
@@ -137,7 +137,7 @@ class IntegerNoise(Protocol):
         """One draw, as a Python integer of any size."""
 
 
-class RealNoise(Protocol):
+class DrawsReals(Protocol):
     """A sampler that adds noise on the reals to values and rounds the sums to a grid."""
 
     def release(self, values: NDArray[Any], source: Source = secure) -> NDArray[Any]:
@@ -157,7 +157,7 @@ def _overflow(overflow: Overflow) -> None:
         raise BadValue(f"overflow ({overflow!r}) must be 'raise' or 'saturate'")
 
 
-def noisy_integers(noise: Callable[[], IntegerNoise], values: ArrayLike, overflow: Overflow) -> Any:
+def noisy_integers(noise: Callable[[], DrawsIntegers], values: ArrayLike, overflow: Overflow) -> Any:
     """values + noise on the integers: an int for an int, and for an array one of the same shape and type."""
     _overflow(overflow)
     if type(values) is int:
@@ -190,7 +190,7 @@ def _number(value: Any) -> Fraction:
         raise BadValue("values must be finite numbers, of a decimal exponent of at most 4000 in size") from None
 
 
-def noisy_reals(noise: Callable[[], RealNoise], values: Any) -> Any:
+def noisy_reals(noise: Callable[[], DrawsReals], values: Any) -> Any:
     """values + noise, rounded to the grid: a float for a number, else an array of float64 of the same shape."""
     if type(values) is float:
         if values - values != 0:
@@ -239,7 +239,7 @@ def each_in_its_type(
     return responses.astype(values.dtype, copy=False) if isinstance(values, np.ndarray) else responses
 
 
-def sample_integers(noise: IntegerNoise, size: Size) -> Any:
+def sample_integers(noise: DrawsIntegers, size: Size) -> Any:
     """Draws of the noise itself: an int without `size`, else an array of int64 of that shape."""
     if size is None:
         return noise.draw_one()
@@ -250,7 +250,7 @@ def sample_integers(noise: IntegerNoise, size: Size) -> Any:
         raise OverflowError("a draw does not fit in int64: take them one at a time") from None
 
 
-def sample_reals(noise: RealNoise, size: Size) -> Any:
+def sample_reals(noise: DrawsReals, size: Size) -> Any:
     """Draws of the noise itself, rounded to the grid: a float without `size`, else an array of float64."""
     if size is None:
         return noise.release_one(0.0)

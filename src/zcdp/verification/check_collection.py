@@ -4,10 +4,18 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from fractions import Fraction
-from itertools import combinations, product
+from itertools import combinations, combinations_with_replacement, product
 from math import prod
 
-from zcdp.mechanisms import Channel, LinearHashing, MemoizedRAPPOR, RandomizedResponse, SubsetSelection
+from zcdp.mechanisms import (
+    Channel,
+    HybridResponse,
+    LinearHashing,
+    MemoizedRAPPOR,
+    RandomizedResponse,
+    SquareWave,
+    SubsetSelection,
+)
 from zcdp.verification.checks import Check
 
 __all__ = ["checks"]
@@ -22,6 +30,8 @@ def checks(*, deep: bool) -> Iterator[Check]:
     yield Check("linear-hashing", "all hashes of four values over Z_3, as a bare matrix, have this rho", _hashes)
     yield Check("memoized-rappor", "all reports of two collections, as a bare matrix, have this rho", _memory)
     yield Check("estimator", "subset selection, enumerated: the mean estimate is the indicator, exactly", _unbiased)
+    yield Check("numbers", "windows and hybrids on 4 grid points, as bare matrices, have this rho", _windows)
+    yield Check("numbers", "the mean of three clients is covered, over all of their reports", _covers_mean)
     most = 40 if deep else 12
     yield Check("intervals", f"coverage is at least 0.95 for every count up to n = {most}", lambda: _covers(most))
 
@@ -67,6 +77,49 @@ def _unbiased() -> bool:
             supported = Fraction(sum(w for w, one in zip(weights, reports, strict=True) if v in one), sum(weights))
             if (supported - q) / (p - q) != (v == x):
                 return False
+    return True
+
+
+def _windows() -> bool:
+    """rho of windows, narrower and wider than the grid, and of a hybrid equals rho of their matrices."""
+    e, steps, share = Fraction(3), 3, Fraction(2, 3)
+    found = []
+    for width in (2, 5):
+        rows = [[e if i <= y < i + width else Fraction(1) for y in range(steps + width)] for i in range(steps + 1)]
+        matrix = [[one / sum(row) for one in row] for row in rows]
+        found.append((Channel(matrix).rho, SquareWave(epsilon="log(3)", steps=steps, width=width).rho))
+        if width <= steps:
+            ups = [(1 + (e - 1) * Fraction(i, steps)) / (1 + e) for i in range(steps + 1)]
+            mixed = [
+                [*(share * one for one in row), (1 - share) * (1 - up), (1 - share) * up]
+                for row, up in zip(matrix, ups, strict=True)
+            ]
+            own = HybridResponse(epsilon="log(3)", steps=steps, width=width, share=share)
+            found.append((Channel(mixed).rho, own.rho))
+    return all(abs(one - other) <= TOLERANCE * other for one, other in found)
+
+
+def _covers_mean() -> bool:
+    """At level 0.8 neither end misses the mean of three numbers with more than 0.1, over all sums of their reports."""
+    import numpy as np
+
+    from zcdp.estimation.number_estimates import mean_interval
+
+    m = SquareWave(epsilon="log(9)", steps=2, width=1)
+    rows = [np.array([9.0 if y == i else 1.0 for y in range(3)]) / 11 for i in range(3)]
+    score = m._scores.score
+    ends = [
+        mean_interval(m._scores, float(score[0] * 3 + total * (score[1] - score[0])), 3, 0.2, of="clients")
+        for total in range(7)
+    ]
+    for held in combinations_with_replacement(range(5), 3):  # in quarters of the range: halves are rounded
+        law = np.ones(1)
+        for x in held:
+            up = (x % 2) / 2
+            law = np.convolve(law, (1 - up) * rows[x // 2] + up * rows[min(x // 2 + 1, 2)])
+        mean = sum(held) / 12
+        if law[[low > mean for low, _ in ends]].sum() > 0.1 or law[[high < mean for _, high in ends]].sum() > 0.1:
+            return False
     return True
 
 

@@ -1,0 +1,153 @@
+"""The client in JavaScript, run by Node: it reproduces every vector, keeps what it drew, and has the laws."""
+
+from __future__ import annotations
+
+import json
+import shutil
+import subprocess
+from functools import partial
+from http.server import SimpleHTTPRequestHandler, ThreadingHTTPServer
+from pathlib import Path
+from threading import Thread
+from typing import Any
+
+import pytest
+from collection.client_laws import CASES, rounds
+from collection.test_heavy_hitters import SMALL, by_definition
+from mpmath import mp, mpf
+from report.browser import Browser, chromium
+
+import zcdp
+from zcdp.collection.design_file import client_design
+
+FOLDER = Path(__file__).parent.parent.parent / "clients" / "js"
+NODE = shutil.which("node")
+
+pytestmark = pytest.mark.skipif(NODE is None, reason="node is not on the path")
+
+
+def node(*arguments: str, folder: Path = FOLDER, given: str = "") -> subprocess.CompletedProcess[str]:
+    return subprocess.run([str(NODE), *arguments], cwd=folder, input=given, capture_output=True, text=True, check=False)
+
+
+def test_vectors_and_what_a_client_keeps() -> None:
+    done = node("--test", "test/")
+    assert done.returncode == 0, done.stdout
+    for name in ("digits", "below", "rounds", "reports", "strings", "grid", "memory"):
+        assert f"ok {name}: " in done.stdout.replace(" - ", " ") or f"- {name}: " in done.stdout
+
+
+def p_value(counts: dict[str, int], law: dict[str, Any]) -> float:
+    """Pearson's chi-square; an outcome that the law does not have is impossible."""
+    draws = sum(counts.values())
+    if not set(counts) <= set(law):
+        return 0.0
+    cells = [(counts.get(name, 0), mpf(p.numerator) / p.denominator * draws) for name, p in law.items()]
+    rare = [cell for cell in cells if cell[1] < 10]
+    cells = [cell for cell in cells if cell[1] >= 10]
+    if rare:
+        cells.append((sum(seen for seen, _ in rare), mp.fsum(expected for _, expected in rare)))
+    statistic = mp.fsum((seen - expected) ** 2 / expected for seen, expected in cells)
+    return float(mp.gammainc(mpf(len(cells) - 1) / 2, statistic / 2, mp.inf, regularized=True))
+
+
+def p_values(draws: int, folder: Path = FOLDER) -> dict[str, float]:
+    asked: list[dict[str, Any]] = [
+        {"mechanism": text, "k": k, "value": value, "collections": collections, "draws": draws}
+        for text, k, value, _, collections in CASES
+    ]
+    asked += [{"design": SMALL.design(), "value": "ba", "draws": draws}]
+    asked += [{"rounds": 12, "answered": 2, "draws": draws}, {"rounds": 9, "answered": 7, "draws": draws}]
+    done = node("laws/draw.js", folder=folder, given=json.dumps(asked))
+    assert done.returncode == 0, done.stderr
+    laws = [*(case[3]() for case in CASES), by_definition("ba"), rounds(12, 2), rounds(9, 7)]
+    names = [*(f"{case[0]} of {case[2]}" for case in CASES), "a string", "2 of 12 rounds", "7 of 9 rounds"]
+    found = json.loads(done.stdout)
+    return {name: p_value(one, law) for name, one, law in zip(names, found, laws, strict=True)}
+
+
+LEAST = 1e-6 / (len(CASES) + 3)
+"""All tests together fail by chance once in a million runs."""
+
+
+def test_the_laws_by_few_draws() -> None:
+    assert min(p_values(3000).values()) > LEAST
+
+
+@pytest.mark.deep
+@pytest.mark.fresh
+def test_the_laws_by_a_million_draws_each() -> None:
+    found = p_values(1_000_000)
+    assert min(found.values()) > LEAST, found
+
+
+BUGS = {
+    "modulo bias": ("coins.js", "if (drawn < n) return drawn;", "return drawn % n;"),
+    "a coin of 8 bits": ("coins.js", "if (byte !== digit) return byte < digit;", "return byte < digit;"),
+    "the epsilon of RAPPOR for each bit": ("randomizers.js", "{ half: true }", "{ half: false }"),
+    "members in the order drawn": ("randomizers.js", "return others.sort((a, b) => a - b);", "return others;"),
+    "a hash that repeats": (
+        "randomizers.js",
+        "vector.push(below(g, stream));",
+        "vector.push(1 + 0 * below(g, stream));",
+    ),
+}
+
+
+@pytest.mark.deep
+@pytest.mark.parametrize("bug", BUGS)
+def test_planted_bugs_are_caught_by_a_million_draws(bug: str, tmp_path: Path) -> None:
+    name, old, new = BUGS[bug]
+    copy = tmp_path / "js"
+    shutil.copytree(FOLDER, copy)
+    source = copy / "src" / name
+    assert source.read_text().count(old) == 1
+    source.write_text(source.read_text().replace(old, new))
+    assert min(p_values(1_000_000, copy).values()) < LEAST
+
+
+# In a browser: what a client keeps is kept by IndexedDB.
+
+IN_A_PAGE = """
+import("/src/index.js").then(async ({ AlreadyDrawn, Client, IndexedDbStorage }) => {
+  const text = TEXT;
+  const tabs = await Promise.all(
+    Array.from({ length: 8 }, () => Client.open(text, { storage: new IndexedDbStorage(), name: "drinks" })),
+  );
+  const ends = await Promise.allSettled(tabs.map((one) => one.report(1, 2)));
+  const sent = ends.filter((one) => one.status === "fulfilled").map((one) => one.value);
+  const refused = ends.filter((one) => one.reason instanceof AlreadyDrawn).length;
+  return { sent, refused, again: await tabs[3].resend(1) };
+})
+"""
+
+
+class _Quiet(SimpleHTTPRequestHandler):
+    def log_message(self, *_: Any) -> None:
+        pass
+
+
+@pytest.mark.deep
+@pytest.mark.skipif(chromium() is None, reason="NOT CHECKED: the client in a browser needs chromium on the path")
+def test_a_browser_draws_once_in_all_tabs_and_after_a_reload(tmp_path: Path) -> None:
+    design = json.dumps(client_design(zcdp.RandomizedResponse(epsilon=1, k=4), 4))
+    server = ThreadingHTTPServer(("127.0.0.1", 0), partial(_Quiet, directory=FOLDER))
+    Thread(target=server.serve_forever, daemon=True).start()
+    try:
+        with Browser(tmp_path) as browser:
+            found = []
+            for _ in range(2):
+                browser.events.clear()
+                browser.ask("Page.navigate", url=f"http://127.0.0.1:{server.server_port}/package.json")
+                while not any(event.get("method") == "Page.loadEventFired" for event in browser.events):
+                    browser.events.append(browser._message())
+                script = IN_A_PAGE.replace("TEXT", json.dumps(design))
+                said = browser.ask("Runtime.evaluate", expression=script, awaitPromise=True, returnByValue=True)
+                found.append(said["result"]["value"])
+    finally:
+        server.shutdown()
+        server.server_close()
+    first, second = found
+    assert (len(first["sent"]), first["refused"]) == (1, 7)
+    assert (len(second["sent"]), second["refused"]) == (0, 8)
+    assert first["again"] == second["again"] == first["sent"][0]

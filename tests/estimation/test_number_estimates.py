@@ -1,0 +1,182 @@
+"""Means of numbers: scores without bias in fractions, and coverage of intervals over all reports, by enumeration."""
+
+from __future__ import annotations
+
+from fractions import Fraction
+from functools import cache
+from itertools import combinations_with_replacement
+from typing import Any
+
+import numpy as np
+import pytest
+
+from zcdp import HybridResponse, SquareWave
+from zcdp.estimation.frequency_estimates import Counts
+from zcdp.estimation.number_estimates import Scores, mean_interval
+
+PLACES = [Fraction(n, 8) for n in range(9)]  # numbers that clients hold; the grid has fewer points
+
+
+def row(mechanism: Any, place: Fraction) -> np.ndarray:
+    """How likely each cell is for a client who holds this number, written down from what is drawn."""
+    e, m = np.exp(float(mechanism.epsilon)), mechanism.steps
+    low = min(int(place * m), m - 1)
+    up = float(place * m - low)
+
+    def window(i: int, w: int, steps: int) -> np.ndarray:
+        weights = np.where((np.arange(steps + w) >= i) & (np.arange(steps + w) < i + w), e, 1.0)
+        return weights / weights.sum()
+
+    mixed = (1 - up) * window(low, mechanism.width, m) + up * window(low + 1, mechanism.width, m)
+    if isinstance(mechanism, SquareWave):
+        return mixed
+    end = (1 - float(place)) * window(0, 1, 1) + float(place) * window(1, 1, 1)
+    share = float(mechanism.share)
+    return np.concatenate([share * mixed, (1 - share) * end])
+
+
+SHAPES = [
+    SquareWave(epsilon=1, steps=4, width=2),
+    SquareWave(epsilon=3, steps=4, width=1),
+    SquareWave(epsilon="1/2", steps=2, width=5),
+    SquareWave.one_bit(epsilon=2),
+    HybridResponse(epsilon=2, steps=4, width=2, share="2/3"),
+]
+
+
+@pytest.mark.parametrize("mechanism", SHAPES, ids=repr)
+def test_scores_have_the_number_as_their_mean(mechanism: Any) -> None:
+    scores = mechanism._scores
+    for place in PLACES:
+        law = row(mechanism, place)
+        assert law @ scores.score == pytest.approx(float(place), abs=1e-12)
+        spread = law @ (scores.score - float(place)) ** 2
+        assert scores.deviation(float(place)) ** 2 == pytest.approx(spread, rel=1e-12)
+        assert scores.least_variance <= spread * (1 + 1e-12)
+        assert spread <= scores.worst_deviation**2 * (1 + 1e-12)
+        assert mechanism.standard_error(clients=4, mean=place) == pytest.approx(spread**0.5 / 2)
+        assert np.abs(scores.score - float(place)).max() <= scores.reach
+    for i in range(mechanism.k):
+        exact = [float(one) for one in mechanism._row(i)]
+        assert exact == pytest.approx(row(mechanism, Fraction(i, mechanism.steps)).tolist(), rel=1e-12)
+    cells = np.cos(np.arange(scores.score.size))
+    told = [row(mechanism, Fraction(i, mechanism.steps)) @ cells for i in range(mechanism.k)]
+    assert np.allclose(scores.means(cells), told, rtol=1e-12)
+
+
+@pytest.mark.parametrize("mechanism", SHAPES, ids=repr)
+@pytest.mark.parametrize("clients", [1, 3])
+def test_the_variance_of_any_clients_is_below_its_bound(mechanism: Any, clients: int) -> None:
+    scores = mechanism._scores
+    for held in combinations_with_replacement(PLACES, clients):
+        mean = np.array([float(sum(held)) / clients])
+        true = np.mean([row(mechanism, x) @ (scores.score - float(x)) ** 2 for x in held])
+        assert true <= scores.most_variance(mean, mean, of="clients")[0]
+        drawn = true + np.var([float(x) for x in held])
+        assert drawn <= scores.most_variance(mean, mean, of="population")[0] * (1 + 1e-9)
+
+
+def miss(scores: Scores, laws: list[np.ndarray], mean: float, risk: float, of: str) -> tuple[float, float]:
+    """How often the interval is above the mean, and below it, over all reports of these clients."""
+    total = {(0,) * scores.score.size: 1.0}
+    for law in laws:
+        grown: dict[tuple[int, ...], float] = {}
+        for counts, mass in total.items():
+            for y, chance in enumerate(law):
+                after = (*counts[:y], counts[y] + 1, *counts[y + 1 :])
+                grown[after] = grown.get(after, 0.0) + mass * chance
+        total = grown
+    above = below = 0.0
+    for counts, mass in total.items():
+        low, high = ends(id(scores), round(float(scores.score @ counts), 9), len(laws), risk, of)
+        above, below = above + mass * (low > mean + 1e-12), below + mass * (high < mean - 1e-12)
+    return above, below
+
+
+KNOWN: dict[int, Scores] = {}
+
+
+@cache
+def ends(key: int, total: float, n: int, risk: float, of: str) -> tuple[float, float]:
+    return mean_interval(KNOWN[key], total, n, risk, of=of)
+
+
+@pytest.mark.parametrize(("mechanism", "clients"), [(SHAPES[0], 2), (SHAPES[1], 3), (SHAPES[3], 4), (SHAPES[4], 2)])
+def test_intervals_cover_the_mean_of_all_few_clients(mechanism: Any, clients: int) -> None:
+    """Every multiset of numbers, every multiset of reports: neither side misses more than half the risk."""
+    risk, scores = 0.4, mechanism._scores
+    KNOWN[id(scores)] = scores
+    held = combinations_with_replacement(PLACES[::2] if clients > 2 else PLACES, clients)
+    worst = 0.0
+    for numbers in held:
+        mean = float(sum(numbers)) / clients
+        sides = miss(scores, [row(mechanism, x) for x in numbers], mean, risk, "clients")
+        assert max(sides) <= risk / 2
+        worst = max(worst, *sides)
+    assert worst > 0  # there is something to miss
+
+
+@pytest.mark.deep
+@pytest.mark.parametrize("mechanism", SHAPES, ids=repr)
+@pytest.mark.parametrize("of", ["clients", "population"])
+def test_intervals_cover_the_mean_of_more_clients(mechanism: Any, of: str) -> None:
+    """Five clients, at risks of 0.05 and 0.3; of a population, draws from mixtures of two numbers."""
+    scores = mechanism._scores
+    KNOWN[id(scores)] = scores
+    for risk in (0.05, 0.3):
+        for one, other in combinations_with_replacement(PLACES, 2):
+            for share in (0.2, 0.5):
+                if of == "population":
+                    law = share * row(mechanism, one) + (1 - share) * row(mechanism, other)
+                    laws, mean = [law] * 4, share * float(one) + (1 - share) * float(other)
+                else:
+                    numbers = [one] * round(4 * share) + [other] * (4 - round(4 * share))
+                    laws, mean = [row(mechanism, x) for x in numbers], float(sum(numbers)) / 4
+                assert max(miss(scores, laws, mean, risk, of)) <= risk / 2
+
+
+def test_of_many_reports_the_interval_is_hardly_wider_than_the_normal_one() -> None:
+    """10^8 clients: 1.96 standard errors and the error of Berry and Esseen, which is small there."""
+    m = SquareWave.piecewise(epsilon=2, steps=64)
+    law = row(m, Fraction(1, 2))
+    found = m.estimate(Counts(repr(m), int((law * 10**8).round().sum()), (law * 10**8).round().astype(int)))
+    low, high = found.interval()
+    assert found.mean == pytest.approx(0.5, abs=1e-6)
+    assert high - low == pytest.approx(2 * 1.96 * found.standard_error, rel=0.03)
+    assert low < 0.5 < high
+
+
+def test_a_range_scales_all_that_is_told() -> None:
+    m = SquareWave(epsilon=1, steps=4, width=2)
+    counts = Counts(repr(m), 600, [100, 90, 80, 110, 120, 100])
+    plain, scaled = m.estimate(counts), m.estimate(counts, low=-10, high=30)
+    assert scaled.mean == pytest.approx(-10 + 40 * plain.mean)
+    assert scaled.sum == pytest.approx(600 * scaled.mean)
+    assert scaled.standard_error == pytest.approx(40 * plain.standard_error)
+    assert scaled.interval() == pytest.approx(tuple(-10 + 40 * end for end in plain.interval()))
+    with pytest.raises(ValueError, match="there are no reports"):
+        m.estimate(Counts(repr(m), 0, [0] * 6))
+    with pytest.raises(ValueError, match="counts must be of 6 cells, not 5"):
+        m.estimate(Counts(repr(m), 1, [0] * 5))
+    with pytest.raises(ValueError, match=r"low \(1\) must be below high \(1\)"):
+        m.estimate(counts, low=1, high=1)
+
+
+def test_shares_and_quantiles_hold_the_truth_of_the_rounded_numbers() -> None:
+    """Numbers on the grid, so that rounding moves none; exact expectations in the place of draws."""
+    m = SquareWave(epsilon=4, steps=8, width=2)
+    held = np.array([1, 2, 5, 9, 20, 30, 20, 10, 3]) / 100
+    law = sum(share * row(m, Fraction(i, 8)) for i, share in enumerate(held))
+    n = 200_000
+    counts = (law * n).round().astype(int)
+    found = m.estimate(Counts(repr(m), int(counts.sum()), counts), low=0, high=80)
+    low, high = found.share_below()
+    true = np.cumsum(held)[:-1]
+    assert ((low <= true) & (true <= high)).all()
+    assert (high - low).max() < 0.06
+    assert found.quantile("1/2") == (50.0, 50.0)  # 37% are below 50, 67% up to it
+    assert found.distribution() == pytest.approx(held, abs=0.02)
+    wide = SquareWave(epsilon=4, steps=100, width=2)
+    fine = wide.estimate(Counts(repr(wide), 102, [1] * 102))
+    with pytest.raises(ValueError, match="at most 65 grid points, not 101"):
+        fine.share_below()
