@@ -17,7 +17,8 @@ from matplotlib.text import Text
 from mpmath import mp, mpf
 
 from zcdp import RAPPOR, Laplace, RandomizedResponse, SubsetSelection, choose
-from zcdp.plots import NAMES, build, figure
+from zcdp.errors import BadType, BadValue
+from zcdp.plots import NAMES, build, figure, plot
 from zcdp.plots.krr_figure import k_star, papers_bound
 from zcdp.plots.noise_figure import staircase_deviation
 
@@ -185,3 +186,25 @@ def test_designs_are_those_that_are_chosen() -> None:
     assert shown["subsets"][30] == pytest.approx(1000 * choice.of(SubsetSelection).standard_error, rel=1e-4)
     assert shown["textbook"][30] == pytest.approx(1000 * choice.textbook.standard_error, rel=1e-6)
     assert min(shown["k-RR"].values()) == shown["k-RR"][1] < shown["textbook"][1] / 20
+
+
+@pytest.mark.parametrize("kind", ["curve", "loss", "composition"])
+def test_a_plan_of_ones_own_is_plotted(kind: str) -> None:
+    plan = 10 * Laplace(epsilon="0.3")
+    made = plot(plan, kind, delta="1e-5", uses=20)
+    [ax] = made.axes
+    assert ax.get_xlabel()
+    made.canvas.draw()
+    if kind == "composition":
+        exact = next(line for line in ax.get_lines() if line.get_label() == "exact profile")
+        assert exact.get_ydata()[-1] == (20 * plan).epsilon_at(delta="1e-5")
+    if kind == "curve":
+        for epsilon, delta in zip(*ax.get_lines()[0].get_data(), strict=True):
+            assert delta >= plan.delta_bounds(epsilon=float(epsilon))[0]
+
+
+def test_plots_of_nothing() -> None:
+    with pytest.raises(BadValue, match="must be one of curve, loss, composition"):
+        plot(Laplace(epsilon=1), "pie")
+    with pytest.raises(BadType, match="must be a mechanism or a plan"):
+        plot("Laplace(epsilon=1)")  # type: ignore[arg-type]

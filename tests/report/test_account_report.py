@@ -16,8 +16,10 @@ from report.sample import page as render
 from text.test_numbers import read
 
 import zcdp as library
+from zcdp.accounting.plan_account import account as account_of
 from zcdp.cli import main
 from zcdp.plans.plan_file import read_plan
+from zcdp.report.account_report import render as render_account
 from zcdp.report.account_report import statement
 
 ROOT = Path(__file__).parents[2]
@@ -452,3 +454,51 @@ def test_derived_columns_are_told_in_words() -> None:
     text += 'measure = "count"\nwhere = [["hourly", ">", 9]]\nmechanism = "DiscreteGaussian(sigma=2)"\n'
     page = render(library.account(read_plan("plan.toml", text), curve=False).to_dict())
     assert "<dt>hourly</dt><dd>wage / &lt;b&gt;</dd>" in page
+
+
+def test_what_an_attacker_gains_in_words() -> None:
+    """Four answers with noise of mu = 1/2 each are mu = 1: 1.83% are found at 1 false alarm in 1,000."""
+    page = render_account(library.account("4 * Gaussian(sigma=2)", curve=False, risk=True))
+    section = unescape(re.sub(r"<[^>]+>", " ", page.split('<section id="risk">')[1].split("</section>")[0]))
+    told = " ".join(section.split())
+    assert "guesses whether a person is in the data" in told
+    for words in ("1 in 1,000 1.83%", "1 in 10 39%", "1 in 2 50% 70%", "by at most 38.3% (the advantage)", "= 1"):
+        assert words in told
+    assert 'id="risk"' not in render_account(library.account("Laplace(epsilon=1)", curve=False))
+
+
+TABLES = """
+[data]
+unit = "id"
+[domain]
+pay = { from = 0, to = 100, step = 5 }
+region = ["a", "b", "c", "d", "e", "f"]
+[[query]]
+name = "deciles of <pay>"
+measure = "quantiles"
+of = "pay"
+per = "person"
+quantiles = [0.1, 0.5, 0.9]
+mechanism = "DiscreteGaussian(sigma=20)"
+[[query]]
+name = "largest"
+measure = "top"
+of = "region"
+k = 4
+mechanism = "ExponentialMechanism(epsilon=0.05)"
+"""
+
+
+def test_what_is_expected_of_tables_stands_in_the_page() -> None:
+    facts = account_of(read_plan("plan.toml", TABLES), curve=False)
+    made = render_account(facts)
+    Outline(made)
+    assert "What to expect before any data is read" in made
+    assert made.count("deciles of &lt;pay&gt;</th>") == 3  # for three guesses
+    for query in facts.queries:
+        for one in query.predicted:
+            number = 100 * one.half_width if one.what == "rank" else one.half_width
+            assert any(shown in made for shown in (f"{number:.3g}", f"{number:.4g}", "100%"))
+    assert "tell the largest as well or better" in made
+    assert "What to expect" not in render_account(facts, published="<p>tables</p>")
+    assert "What to expect" not in render(account())

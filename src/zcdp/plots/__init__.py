@@ -1,11 +1,12 @@
-"""Figures for papers, drawn by matplotlib (the extra `plots`): for example `figure("krr", "krr.pdf")`."""
+"""Figures by matplotlib (the extra `plots`): for papers, `figure("krr", "krr.pdf")`, or `plot` of one's own plan."""
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from importlib import import_module
 from io import BytesIO
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from zcdp.errors import BadValue, MissingExtra
 
@@ -14,7 +15,10 @@ if TYPE_CHECKING:
 
     from matplotlib.figure import Figure
 
-__all__ = ["ABOUT", "NAMES", "build", "figure"]
+    from zcdp.numeric.exact import Value
+    from zcdp.privacy.curve import Curve
+
+__all__ = ["ABOUT", "NAMES", "build", "figure", "plot"]
 
 ABOUT = {
     "mechanisms": "Figure 1 of the paper: tight rho of every mechanism of its table, against epsilon",
@@ -57,6 +61,27 @@ def figure(name: str, out: str | PathLike[str]) -> list[Path]:
 def build(name: str) -> Figure:
     """The figure as a matplotlib `Figure`, which can be changed further."""
     _known(name)
+    return _styled(lambda: import_module(f"zcdp.plots.{name}_figure").draw())
+
+
+def plot(plan: Curve, kind: str = "curve", *, delta: Value = "1e-6", uses: Value = 100) -> Figure:
+    """A figure of a mechanism or a plan: its (epsilon, delta) `curve`, its privacy `loss`, or its `composition`.
+
+    The composition is epsilon at delta of 1 to so many `uses`. The values are certified, the lines only join them.
+
+    >>> from zcdp import Laplace
+    >>> plot(100 * Laplace(epsilon="0.1"), "curve").axes[0].get_ylabel()
+    'δ'
+    """
+
+    def draw() -> Any:
+        return import_module("zcdp.plots.plan_plot").draw(plan, kind, delta=delta, uses=uses)
+
+    return _styled(draw)
+
+
+def _styled(draw: Callable[[], Any]) -> Figure:
+    """What `draw` returns, drawn in the style of all figures."""
     try:
         import matplotlib
     except ModuleNotFoundError:
@@ -64,7 +89,7 @@ def build(name: str) -> Figure:
     from zcdp.plots.style import STYLE
 
     with matplotlib.rc_context(STYLE):
-        drawn: Figure = import_module(f"zcdp.plots.{name}_figure").draw()
+        drawn: Figure = draw()
     return drawn
 
 

@@ -11,16 +11,19 @@ from zcdp.accounting.baselines import EIGHTH
 from zcdp.accounting.plan_account import Account, BudgetUse, Charge, QueryCost, TotalCost
 from zcdp.accounting.theorem_pages import page_text
 from zcdp.report.charts import Bar, bars, curve, escape, page
-from zcdp.text.names import neighbours, route, typeset
-from zcdp.text.numbers import at_least, at_most, exactly, more, percent, shares, tagged
+from zcdp.text.names import attack, neighbours, route, typeset
+from zcdp.text.numbers import at_least, at_most, exactly, in_percent, more, percent, shares, tagged
 
 __all__ = [
+    "blocks",
     "certainty",
     "curve_section",
+    "expected",
     "heading",
     "queries",
     "recompute",
     "render",
+    "risk_section",
     "routes_section",
     "savings",
     "statement",
@@ -114,8 +117,16 @@ def statement(theorem: str) -> str | None:
     """
     if (text := page_text(theorem)) is None:
         return None
-    stated = text.split("## Statement\n", 1)[-1].split("\n## ", 1)[0]
-    return "".join(_block(part) for part in re.split(r"\n\s*\n", stated.strip("\n")) if part.strip())
+    return blocks(text.split("## Statement\n", 1)[-1].split("\n## ", 1)[0])
+
+
+def blocks(text: str) -> str:
+    """The Markdown of a theorem's section as HTML: paragraphs, lists and formulas.
+
+    >>> blocks("Let *x* be\\n\\n    y")
+    '<p>Let <em>x</em> be</p>\\n<pre>y</pre>\\n'
+    """
+    return "".join(_block(part) for part in re.split(r"\n\s*\n", text.strip("\n")) if part.strip())
 
 
 def _block(text: str) -> str:
@@ -167,11 +178,66 @@ def certainty(account: Account) -> str:
         "<p>The numbers are <strong>certified</strong>: each follows from a theorem with a written proof, was computed "
         "with rigorous error bounds (ball arithmetic), and was rounded up. The true privacy cost is never above the "
         "numbers on this page, provided the queries were run as described and their sensitivities are right.</p>\n"
-        f"<p>{tight}</p>\n"
+        f"<p>{tight}</p>\n{_assumed(account)}"
         '<table class="inputs"><caption>The true value lies between these two numbers</caption><thead><tr><th></th>'
         '<th class="number">at least</th><th class="number">at most</th></tr></thead>'
         f"<tbody>{rows}</tbody></table>\n",
     )
+
+
+def _assumed(account: Account) -> str:
+    """What was stated, not proven, as a list; empty if nothing was."""
+    if not account.assumptions:
+        return ""
+    each = "".join(f"<li>{escape(one)}</li>" for one in account.assumptions)
+    return f"<p><strong>Assumed, not proven:</strong> whoever wrote a mechanism states that</p>\n<ul>{each}</ul>\n"
+
+
+def risk_section(account: Account) -> str:
+    """The section on what an attacker gains, in words and two tables; nothing if it was not computed."""
+    risk = account.risk
+    if risk is None:
+        return ""
+    who = escape(account.unit or "person")
+    asked = escape(attack(account.total.relation, account.unit))
+    rates = "".join(
+        f'<tr><th scope="row">{_one_in(one.fpr)}</th><td class="number">'
+        f"{tagged(one.tpr_at_most, in_percent(one.tpr_at_most, up=True))}</td></tr>\n"
+        for one in risk.rates
+    )
+    guesses = "".join(
+        f'<tr><th scope="row">{_one_in(one.prior)}</th>'
+        f'<td class="number">{tagged(one.before, in_percent(one.before, up=False))}</td>'
+        '<td class="number">'
+        f"{tagged(one.at_most, in_percent(one.at_most, up=True, digits=2, over=one.before))}</td></tr>\n"
+        for one in risk.guesses
+    )
+    gauss = (
+        f" No attack does better than on normal noise of \u03bc = {tagged(risk.mu, at_most(risk.mu, 4))}, "
+        f"but for a probability of {exactly(risk.slack)}."
+        if risk.mu is not None
+        else ""
+    )
+    return _section(
+        "risk",
+        "What an attacker gains",
+        f"<p>Someone knows all about a {who} and about everyone else, looks at all results, and guesses {asked}. "
+        "Whatever they compute, they do at most this well.</p>\n"
+        '<table class="inputs"><caption>Those who are found, by how many others are taken for '
+        'them</caption><thead><tr><th scope="col">False alarms</th><th scope="col" class="number">Found, at most</th>'
+        f"</tr></thead><tbody>{rates}</tbody></table>\n"
+        '<table class="inputs"><caption>Right guesses without the results and with them, by how likely it '
+        'is beforehand</caption><thead><tr><th scope="col">Likely</th><th scope="col" class="number">Without</th>'
+        '<th scope="col" class="number">With, at most</th></tr></thead>'
+        f"<tbody>{guesses}</tbody></table>\n"
+        f"<p>The share found exceeds the share of false alarms by at most "
+        f"{tagged(risk.advantage[1], in_percent(risk.advantage[1], up=True))} (the advantage).{gauss}</p>\n",
+    )
+
+
+def _one_in(share: float) -> str:
+    """A share in words: 1 in 1,000."""
+    return f"1 in {round(1 / share):,}"
 
 
 def savings(account: Account) -> str:
@@ -276,6 +342,30 @@ def queries(account: Account) -> str:
     )
 
 
+def expected(account: Account) -> str:
+    """The section on tables whose errors depend on how many persons a cell has; nothing if there are none."""
+    told = [query for query in account.queries if query.predicted]
+    if not told:
+        return ""
+    rows = "".join(
+        f'<tr><th scope="row">{escape(query.name)}</th>'
+        f'<td class="number" data-label="Persons a cell">{f"{one.persons:,}" if one.persons else "any"}</td>'
+        f"<td>{escape(one.words(at_most))}</td></tr>\n"
+        for query in told
+        for one in query.predicted
+    )
+    advice = dict.fromkeys((query.name, one.note) for query in told for one in query.predicted if one.note)
+    notes = "".join(f'<p class="soft">{escape(name)}: {escape(note or "")}.</p>\n' for name, note in advice)
+    return _section(
+        "expected",
+        "What to expect before any data is read",
+        '<table class="queries"><thead><tr><th scope="col">Table</th><th scope="col" class="number">Persons a cell</th>'
+        f'<th scope="col">At 95%</th></tr></thead>\n<tbody>\n{rows}</tbody></table>\n{notes}'
+        '<p class="soft">How many persons a cell has is a guess of the plan, or one of 100, 1,000 and 10,000; nothing '
+        "was looked up in data.</p>\n",
+    )
+
+
 def _derived(account: Account) -> str:
     """The columns that the plan derives from each row, or from each person's rows; nothing if there are none."""
     if not account.derived:
@@ -287,6 +377,7 @@ def _derived(account: Account) -> str:
 
 def _query(query: QueryCost, share: str, linked: set[str]) -> str:
     remark = f'<br><span class="soft">{escape(query.note)}</span>' if query.note else ""
+    remark += f"<br>{escape(query.about)}" if query.about else ""
     loose = "" if query.is_tight else ' <span class="soft">(upper bound)</span>'
     why = f' <a class="soft" href="#theorem-{escape(query.theorem)}">proof</a>' if query.theorem in linked else ""
     sd, half = (query.accuracy.standard_deviation, query.accuracy.half_width) if query.accuracy else (None, None)
@@ -450,7 +541,9 @@ def render(
             summary(account, verdict),
             published,
             queries(account),
+            "" if published else expected(account),
             sections,
+            risk_section(account),
             certainty(account),
             curve_section(account),
             routes_section(account),

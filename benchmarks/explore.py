@@ -1,0 +1,101 @@
+"""From a change of one slider to certified numbers on the screen, in a real browser: milliseconds, in one run.
+
+Needs Chromium on the path and Playwright: `make deep` installs it. For each plan: the first certified numbers, and the
+sharpest epsilon, which may be the same; medians and the worst of ten changes. On a busy machine look at the last
+column: what the question takes of a processor, in the process that answers it.
+"""
+
+from __future__ import annotations
+
+import shutil
+import statistics
+import sys
+import tempfile
+import threading
+import time
+from pathlib import Path
+
+from playwright.sync_api import sync_playwright
+
+from zcdp.explore.questions import QUESTIONS
+from zcdp.explore.server import Explorer
+
+ROOT = Path(__file__).parents[1]
+CHANGES = 10
+MOVE = """(step) => new Promise((done) => {
+  const slider = document.getElementById('slide-ROW');
+  const start = performance.now();
+  let first = 0;
+  const seen = () => requestAnimationFrame(() => {
+    first = first || performance.now() - start;
+    if (document.querySelector('.pending')) return;
+    document.removeEventListener('numbers', seen);
+    done([first, performance.now() - start]);
+  });
+  document.addEventListener('numbers', seen);
+  slider.value = Number(slider.value) + step;
+  slider.dispatchEvent(new Event('input', { bubbles: true }));
+})"""
+
+
+def hundred() -> str:
+    """A hundred queries of different noise."""
+    queries = (
+        f'[[query]]\nname = "table {n}"\nmechanism = "DiscreteLaplace(scale={40 + n * 0.37:.2f})"\n' for n in range(100)
+    )
+    return "delta = 1e-6\n[budget]\nrho = 1\n" + "".join(queries)
+
+
+def inside(text: str, row: int) -> float:
+    """Milliseconds of processor time of the question itself, in this process."""
+    taken = []
+    for n in range(6):
+        edit = {"what": "noise", "row": row, "value": str(7.3 + n / 10), "field": "f"}
+        start = time.process_time()
+        [event] = QUESTIONS["edit"](lambda *_: None, text=text, source="plan.toml", edits=[edit])
+        text = event["text"]
+        taken.append(1e3 * (time.process_time() - start))
+    return statistics.median(taken[1:])
+
+
+def measure(path: Path, row: int) -> list[tuple[float, float]]:
+    explorer = Explorer(path)
+    thread = threading.Thread(target=explorer.serve, daemon=True)
+    thread.start()
+    found = []
+    with sync_playwright() as driver:
+        browser = driver.chromium.launch(
+            executable_path=shutil.which("chromium"),
+            args=["--no-sandbox", "--disable-gpu", "--disable-background-networking"],
+        )
+        page = browser.new_page(viewport={"width": 1280, "height": 900})
+        page.goto(explorer.address)
+        page.wait_for_selector("#curve svg", timeout=120_000)
+        for n in range(CHANGES + 1):
+            found.append(tuple(page.evaluate(MOVE.replace("ROW", str(row)), 3 if n % 2 else -2)))
+            while not page.evaluate("isQuiet()"):
+                page.wait_for_timeout(20)
+        browser.close()
+    explorer.server.shutdown()
+    thread.join(10)
+    return found[1:]
+
+
+def main() -> None:
+    print("| plan | first certified numbers | the sharpest epsilon | processor time of the question |")
+    print("|---|---|---|---|")
+    with tempfile.TemporaryDirectory() as folder:
+        for name, row, text in (
+            ("census", 1, (ROOT / "examples" / "census.toml").read_text()),
+            ("product", 0, (ROOT / "examples" / "product.toml").read_text()),
+            ("100 queries", 50, hundred()),
+        ):
+            path = Path(folder) / f"{name}.toml"
+            path.write_text(text)
+            first, sharp = zip(*measure(path, row), strict=True)
+            cells = (f"{statistics.median(one):.0f} ms (worst {max(one):.0f})" for one in (first, sharp))
+            print(f"| {name} | {' | '.join(cells)} | {inside(text, row):.0f} ms |", flush=True)
+
+
+if __name__ == "__main__":
+    sys.exit(main())

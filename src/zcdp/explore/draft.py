@@ -1,0 +1,145 @@
+"""The plan as it is being changed: its text, what it was before, and the one file that it may be saved to."""
+
+from __future__ import annotations
+
+import os
+import re
+import tempfile
+from hashlib import sha256
+from pathlib import Path
+
+from zcdp.errors import BadValue
+from zcdp.plans.plan_file import LARGEST_PLAN, load
+
+__all__ = ["BLANK", "Conflict", "Draft"]
+
+MOST_STEPS = 500
+"""Changes that can be undone."""
+MOST_TEXT = 50 * LARGEST_PLAN // 10
+"""Characters that the earlier texts may have together."""
+BLANK = """title = "A new plan"
+delta = 1e-6
+
+[budget]
+epsilon = 1
+delta = 1e-6
+
+[[query]]
+name = "first table"
+mechanism = "DiscreteGaussian(sigma=10)"
+"""
+"""What a page without a plan file begins with."""
+
+
+class Conflict(BadValue):
+    """The file was changed by another program since it was read: saving would undo that."""
+
+
+def _digest(path: Path) -> str | None:
+    """A digest of the file's bytes; None if there is no such file."""
+    try:
+        return sha256(path.read_bytes()).hexdigest()
+    except FileNotFoundError:
+        return None
+
+
+class Draft:
+    """One plan: `text` is what the page shows, `path` where it may be saved, None until a new plan has a name."""
+
+    def __init__(self, path: Path | None, folder: Path) -> None:
+        self.path, self.folder = path, folder
+        self.revision, self._gesture = 0, ""
+        self._undo: list[str] = []
+        self._redo: list[str] = []
+        self.text = self.saved = ""
+        self._read()
+
+    def _read(self) -> None:
+        """Take the text of the file."""
+        self._known = _digest(self.path) if self.path is not None else None
+        if self.path is None or self._known is None:
+            self.text, self.saved, self._crlf = BLANK, "", False
+            return
+        self.text = self.saved = load(self.path)
+        self._crlf = b"\r\n" in self.path.read_bytes()
+
+    @property
+    def name(self) -> str:
+        """The name of the file, or what stands for it while there is none."""
+        return "plan.toml" if self.path is None else self.path.name
+
+    @property
+    def changed(self) -> bool:
+        """Whether there is something to save."""
+        return self.text != self.saved
+
+    @property
+    def steps(self) -> tuple[bool, bool]:
+        """Whether there is something to undo, and to redo."""
+        return bool(self._undo), bool(self._redo)
+
+    def change(self, text: str, gesture: str = "") -> None:
+        """Another text; changes of one gesture, as of one slider that is drawn along, are undone together."""
+        if text == self.text:
+            return
+        if not gesture or gesture != self._gesture:
+            self._undo.append(self.text)
+            while len(self._undo) > 1 and (
+                len(self._undo) > MOST_STEPS or sum(len(one) for one in self._undo) > MOST_TEXT
+            ):
+                del self._undo[0]
+        self._gesture, self.text = gesture, text
+        self._redo.clear()
+        self.revision += 1
+
+    def undo(self, *, again: bool = False) -> None:
+        """Go one step back, or forth `again`."""
+        source, target = (self._redo, self._undo) if again else (self._undo, self._redo)
+        if source:
+            target.append(self.text)
+            self.text, self._gesture = source.pop(), ""
+            self.revision += 1
+
+    def reload(self) -> None:
+        """Take the file's text as it is now, as one step that can be undone."""
+        before = self.text
+        self._read()
+        fresh, self.text = self.text, before
+        self.change(fresh)
+
+    def save(self, name: str = "") -> Path:
+        """Write the text to the file; `name` is that of a new file, beside where the page was started.
+
+        A file that has changed meanwhile, or a new name that is taken, is left alone: `Conflict`.
+        """
+        path = self.path or self._new(name)
+        if _digest(path) != self._known:
+            said = "is there already" if self._known is None else "was changed by another program since it was read"
+            raise Conflict(f"{path.name} {said}: nothing was written")
+        data = (self.text.replace("\n", "\r\n") if self._crlf else self.text).encode()
+        number, temporary = tempfile.mkstemp(dir=path.parent, prefix=".zcdp-")
+        try:
+            with os.fdopen(number, "wb") as file:
+                file.write(data)
+                file.flush()
+                os.fsync(file.fileno())
+            os.chmod(temporary, path.stat().st_mode & 0o777 if path.exists() else 0o666 & ~_mask())
+            os.replace(temporary, path)
+        except BaseException:
+            Path(temporary).unlink(missing_ok=True)
+            raise
+        self.path, self.saved, self._known = path, self.text, sha256(data).hexdigest()
+        return path
+
+    def _new(self, name: str) -> Path:
+        """The path of a new plan: a plain name, in the folder of the page."""
+        if not re.fullmatch(r"[\w][\w .-]{0,80}\.toml", name) or name != os.path.basename(name) or ".." in name:
+            raise BadValue("the name of a new plan file is letters, digits, spaces, - and _, and ends in .toml")
+        return self.folder / name
+
+
+def _mask() -> int:
+    """The umask of this process, which can only be read by setting it."""
+    mask = os.umask(0o077)
+    os.umask(mask)
+    return mask

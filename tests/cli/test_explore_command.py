@@ -1,0 +1,56 @@
+"""`zcdp explore` prints its address at once, refuses what it cannot open, and ends by Ctrl-C."""
+
+from __future__ import annotations
+
+import re
+import shutil
+import signal
+import subprocess
+import sys
+import urllib.request
+from pathlib import Path
+
+import pytest
+
+from zcdp.cli import main
+
+ROOT = Path(__file__).parents[2]
+
+
+@pytest.mark.parametrize(
+    ("arguments", "words"),
+    [
+        (["plan.csv"], "a plan file ends in .toml"),
+        (["nowhere/plan.toml"], "there is no directory"),
+        (["bad.toml"], "not valid TOML"),
+        (["--ledger", "none.db"], "there is no such ledger"),
+        (["--port", "99999"], "must be from 0"),
+    ],
+)
+def test_what_cannot_be_opened(
+    arguments: list[str],
+    words: str,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    Path("bad.toml").write_text("nonsense")
+    assert main(["explore", *arguments, "--no-browser"]) == 2
+    assert words in capsys.readouterr().err
+
+
+def test_it_serves_until_ctrl_c(tmp_path: Path) -> None:
+    shutil.copy(ROOT / "examples" / "census.toml", tmp_path)
+    command = [sys.executable, "-m", "zcdp", "explore", "census.toml", "--no-browser"]
+    with subprocess.Popen(command, cwd=tmp_path, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as process:
+        assert process.stdout is not None
+        address = re.search(r"http://127\.0\.0\.1:\d+/[\w-]{32,}/plan", process.stdout.readline())
+        assert address
+        with urllib.request.urlopen(address[0], timeout=30) as answer:
+            assert b"zcdp explore" in answer.read()
+        process.send_signal(signal.SIGINT)
+        said, complained = process.communicate(timeout=30)
+        assert process.returncode == 0
+        assert "Traceback" not in complained
+        assert "not saved" not in said

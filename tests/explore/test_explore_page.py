@@ -1,0 +1,338 @@
+"""The page in a real browser: a plan is changed, allocated, saved and accounted; every area at every width, by axe too.
+
+Under `make deep`, which installs Playwright, a driver for the installed Chromium, and axe-core below build/.
+"""
+
+from __future__ import annotations
+
+import re
+import shutil
+import threading
+import time
+from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+import pytest
+from explore.asking import page
+from report.browser import chromium
+
+from zcdp import Gaussian, Ledger, account
+
+ROOT = Path(__file__).parents[2]
+AXE = ROOT / "build" / "axe" / "package" / "axe.min.js"
+try:
+    from playwright.sync_api import sync_playwright
+except ModuleNotFoundError:
+    sync_playwright = None
+
+browsed = pytest.mark.skipif(
+    chromium() is None or sync_playwright is None or not AXE.is_file(),
+    reason="NOT CHECKED: the page in a browser needs chromium, Playwright and axe-core (make deep has them)",
+)
+pytestmark = [pytest.mark.deep, pytest.mark.filterwarnings("default")]
+
+
+@pytest.fixture
+def plan(tmp_path: Path) -> Path:
+    return Path(shutil.copy(ROOT / "examples" / "census.toml", tmp_path / "census.toml"))
+
+
+@pytest.fixture
+def ledger(tmp_path: Path) -> str:
+    where = str(tmp_path / "budget.db")
+    with Ledger(where) as book:
+        book.open_account("census", unit="person", neighbours="replace", rho=3)
+        book.spend("census", Gaussian(sigma=2), key="first", why="first")
+    return where
+
+
+@contextmanager
+def tab(address: str, *, width: int = 1280, dark: bool = False, height: int = 800) -> Iterator[Any]:
+    """A tab of the browser that keeps what it complained of and which addresses it asked for."""
+    with sync_playwright() as driver:
+        browser = driver.chromium.launch(
+            executable_path=chromium(), args=["--no-sandbox", "--disable-gpu", "--disable-background-networking"]
+        )
+        context = browser.new_context(
+            viewport={"width": width, "height": height},
+            color_scheme="dark" if dark else "light",
+            permissions=["clipboard-read", "clipboard-write"],
+        )
+        found = context.new_page()
+        found.complaints, found.asked = [], []
+        found.on("console", lambda message: found.complaints.append(message.text) if message.type == "error" else None)
+        found.on("pageerror", lambda error: found.complaints.append(str(error)))
+        found.on("request", lambda request: found.asked.append(request.url))
+        found.set_default_timeout(60_000)
+        found.goto(address)
+        yield found
+        browser.close()
+
+
+def until(shown: Any, condition: str) -> None:
+    """Wait for a condition; the driver's own way needs eval, which the policy of the page forbids."""
+    end = time.monotonic() + 90
+    while not shown.evaluate(f"Boolean({condition})"):
+        assert time.monotonic() < end, condition
+        shown.wait_for_timeout(20)
+
+
+def settled(shown: Any) -> float:
+    """epsilon of the page, once nothing more is computed."""
+    until(shown, "!document.querySelector('.pending') && document.querySelector('#curve svg') && isQuiet()")
+    return float(shown.get_attribute("#epsilon data", "value"))
+
+
+def certified(path: Path) -> float:
+    return account(path, curve=False).total.epsilon
+
+
+@browsed
+def test_a_whole_sitting(plan: Path) -> None:
+    with page(plan) as server, tab(server.explorer.address) as shown:
+        assert settled(shown) == certified(plan)
+
+        slider = shown.locator("#slide-1")  # drawn along with the mouse
+        box = slider.bounding_box()
+        shown.mouse.move(box["x"] + box["width"] / 2, box["y"] + box["height"] / 2)
+        shown.mouse.down()
+        for n in range(12):
+            shown.mouse.move(box["x"] + box["width"] * (0.5 + n / 40), box["y"] + box["height"] / 2)
+        shown.mouse.up()
+        until(shown, "Number(document.getElementById('noise-1').value) > 10")
+        moved = shown.input_value("#noise-1")
+        shown.locator("#slide-1").press("ArrowRight")  # and with the keyboard
+        until(shown, f"Number(document.getElementById('noise-1').value) > {moved}")
+
+        shown.fill("#noise-2", "abc")  # nonsense stands at its field
+        shown.wait_for_selector("#noise-2-problem:not([hidden])")
+        assert "is not a number" in shown.inner_text("#noise-2-problem")
+        assert shown.get_attribute("#noise-2", "aria-invalid") == "true"
+        assert shown.get_attribute("#noise-2", "aria-describedby") == "noise-2-problem"
+        shown.click("[data-do=save]")  # and is in no file and no number: both say so
+        shown.wait_for_selector("#save-problem:not([hidden])")
+        assert "Not saved: 1 entry is not valid" in shown.inner_text("#save-problem")
+        assert "not counted" in shown.inner_text("#left-out")
+        assert shown.evaluate("document.activeElement.id") == "noise-2"
+        assert "abc" not in plan.read_text()
+        shown.fill("#noise-2", "5")
+        shown.wait_for_selector("#noise-2-problem", state="hidden")
+        shown.wait_for_selector("#left-out", state="hidden")
+
+        shown.fill("#sd-3", "4")  # a target accuracy
+        until(shown, "Math.abs(Number(document.getElementById('noise-3').value) - 2.85) < 0.05")
+
+        shown.click("[data-which='5']")
+        shown.wait_for_selector("#which-5 [data-take=DiscreteGaussian]")
+        until(shown, "!document.querySelector('#which-5 [role=status]')")
+        row = shown.locator("#which-5 tr", has_text="DiscreteGaussian(")
+        priced = float(row.locator("data").first.get_attribute("value"))
+        shown.click("#which-5 [data-take=DiscreteGaussian]")
+        until(shown, "document.getElementById('kind-5').value === 'DiscreteGaussian'")
+        until(shown, "!document.querySelector('.pending')")
+        assert settled(shown) == priced  # what was promised is what it costs
+
+        shown.click("[data-do=add]")
+        shown.wait_for_selector("#row-7")
+        shown.click("[data-remove='0']")
+        until(shown, "!document.getElementById('row-7')")
+        shown.click("[data-do=undo]")
+        shown.wait_for_selector("#row-7")
+        shown.click("[data-do=redo]")
+        until(shown, "!document.getElementById('row-7')")
+
+        shown.fill("#noise-1", "?")
+        shown.wait_for_selector("#price-1 .open")
+        shown.click("[data-do=allocate]")
+        shown.wait_for_selector("#price-1 .rho")
+        assert "Within budget: 100.0%" in shown.inner_text("#verdict")
+
+        shown.click("[data-do=save]")
+        until(shown, "document.getElementById('state').textContent === 'saved'")
+        assert settled(shown) == certified(plan)  # to the last digit
+        shown.reload()
+        assert settled(shown) == certified(plan)
+        shown.click("[data-copy=command-0]")
+        assert shown.evaluate("navigator.clipboard.readText()") == "zcdp account census.toml --html report.html"
+        own = f"http://127.0.0.1:{server.explorer.port}/{server.explorer.token}/"
+        assert [url for url in shown.asked if not url.startswith(own) and url != "data:,"] == []
+        assert shown.complaints == []
+    text = plan.read_text()
+    assert text.startswith("# A statistics office releases counts of its census.")
+
+
+@browsed
+def test_a_change_made_meanwhile_is_offered(plan: Path) -> None:
+    with page(plan) as server, tab(server.explorer.address) as shown:
+        settled(shown)
+        shown.fill("#uses-0", "2")
+        shown.press("#uses-0", "Tab")
+        shown.wait_for_selector("[data-do=save]:not([disabled])")
+        plan.write_text(plan.read_text().replace("scale=6,", "scale=8,"))
+        shown.keyboard.press("Control+s")
+        shown.wait_for_selector("#save-problem:not([hidden])")
+        assert "changed by another program" in shown.inner_text("#save-problem")
+        shown.click("#save-problem button")
+        until(shown, "document.getElementById('noise-1').value === '8'")
+        assert "scale=8," in plan.read_text()
+
+
+AREAS = ("plan", "understand", "train", "budget", "theorem/laplace")
+READY = {
+    "plan": "document.querySelector('#curve svg')",
+    "understand": "document.querySelectorAll('figure svg').length === 5",
+    "train": "document.querySelectorAll('figure svg').length === 3",
+    "budget": "document.querySelector('#ledger article')",
+    "theorem/laplace": "true",
+}
+WIDEST = """Math.max(...[...document.querySelectorAll('body *:not(.hidden):not(.skip)')].map(
+  one => one.getBoundingClientRect().right))"""
+
+
+@browsed
+@pytest.mark.parametrize(("width", "dark"), [(360, False), (360, True), (768, False), (1280, False), (1280, True)])
+def test_every_area_fits_and_is_accessible(plan: Path, ledger: str, width: int, dark: bool) -> None:
+    with page(plan, ledger=ledger) as server, tab(server.explorer.address, width=width, dark=dark) as shown:
+        for area in AREAS:
+            shown.goto(server.explorer.address.replace("/plan", f"/{area}"))
+            until(shown, READY[area])
+            if area == "plan":
+                shown.fill("#noise-2", "abc")  # with an error and an open table too
+                shown.wait_for_selector("#noise-2-problem:not([hidden])")
+                shown.click("[data-which='0']")
+                shown.wait_for_selector("#which-0 table")
+            assert shown.evaluate("document.documentElement.scrollWidth") <= width, area
+            assert shown.evaluate(WIDEST) <= width + 1, area
+            shown.evaluate(AXE.read_text())  # run by the driver: the policy of the page lets no other script in
+            found = shown.evaluate("axe.run(document, {resultTypes: ['violations']})")
+            told = [(one["id"], [node["target"] for node in one["nodes"]][:3]) for one in found["violations"]]
+            assert told == [], area
+        assert shown.complaints == []
+
+
+@browsed
+def test_it_can_be_used_by_the_keyboard_alone(plan: Path) -> None:
+    with page(plan) as server, tab(server.explorer.address) as shown:
+        settled(shown)
+        shown.keyboard.press("Tab")
+        assert shown.evaluate("document.activeElement.className") == "skip"
+        order = []
+        for _ in range(16):
+            shown.keyboard.press("Tab")
+            order.append(shown.evaluate("document.activeElement.id || document.activeElement.textContent"))
+            assert shown.evaluate("getComputedStyle(document.activeElement).outlineStyle") != "none"
+        assert [one for one in order if re.fullmatch(r"(kind|slide|noise|uses|sd|half)-0", one)] == [
+            "kind-0",
+            "slide-0",
+            "noise-0",
+            "uses-0",
+            "sd-0",
+            "half-0",
+        ]
+        shown.focus("#slide-0")
+        shown.keyboard.press("ArrowRight")
+        until(shown, "document.getElementById('slide-0').getAttribute('aria-valuetext').startsWith('scale 10.')")
+        assert shown.evaluate("document.activeElement.id") == "slide-0"
+        until(shown, "document.getElementById('said').textContent.includes('within budget')")
+        shown.keyboard.press("Control+z")
+        until(shown, "document.getElementById('noise-0').value === '10'")
+
+
+@browsed
+def test_another_page_cannot_reach_it(plan: Path, tmp_path: Path) -> None:
+    """A page of another origin that knows even the address gets nothing, and changes nothing."""
+    other = tmp_path / "evil.html"
+    with page(plan) as server:
+        target = server.explorer.address.replace("/plan", "")
+        other.write_text(f"<script>window.told = []; const t = '{target}';</script>")
+        with tab(other.as_uri()) as shown:
+            for kind in ("application/json", "text/plain"):
+                told = shown.evaluate(
+                    """kind => fetch(t + '/ask/save', {method: 'POST', body: '{}', headers: {'Content-Type': kind}})
+                    .then(r => r.status, e => 'no')""",
+                    kind,
+                )
+                assert told == "no"
+            assert shown.evaluate("fetch(t + '/plan', {mode: 'no-cors'}).then(r => r.type, () => 'no')") in (
+                "opaque",
+                "no",
+            )
+            shown.evaluate("document.body.append(Object.assign(document.createElement('iframe'), {src: t + '/plan'}))")
+            shown.wait_for_timeout(500)
+            assert all("Census" not in (frame.content() or "") for frame in shown.frames[1:])
+
+
+@browsed
+def test_it_prints(plan: Path) -> None:
+    with page(plan) as server, tab(server.explorer.address) as shown:
+        settled(shown)
+        sheet = shown.pdf(print_background=True)
+        assert sheet.startswith(b"%PDF")
+        shown.emulate_media(media="print")
+        assert not shown.is_visible("[data-do=save]")
+        assert shown.is_visible("#epsilon")
+
+
+@browsed
+def test_a_picture_is_saved_as_svg(plan: Path) -> None:
+    with page(plan) as server, tab(server.explorer.address.replace("/plan", "/understand")) as shown:
+        shown.wait_for_selector("#profile svg")
+        with shown.expect_download() as download:
+            shown.click("[data-svg=profile]")
+        text = Path(download.value.path()).read_text()
+    assert text.startswith("<svg")
+    assert "stroke:rgb(0, 114, 178)" in text
+    assert "var(--" not in text
+
+
+# Without a browser, with the real processes.
+
+
+def test_a_thousand_quick_changes_end_at_the_last(plan: Path) -> None:
+    with page(plan) as server:
+
+        def change(n: int) -> int:
+            edits = [{"what": "noise", "row": 1, "value": str(5 + n / 500), "field": "noise-1"}]
+            return server.post("ask/edit", {"window": "me", "revision": 0, "edits": edits, "gesture": "g"})[0]
+
+        with ThreadPoolExecutor(4) as pool:
+            codes = list(pool.map(change, range(1000)))
+        assert set(codes) <= {200, 409}
+        last = server.edit("noise", 1, "9")
+        assert last["values"]["noise-1"] == "9"
+        [event, _] = server.ask("sharpen")
+        assert "summary" in event["html"]
+        [undone] = server.ask("undo")
+        assert undone["state"]["redo"]
+        assert threading.active_count() < 60
+
+
+def test_ten_megabytes_of_plan(tmp_path: Path) -> None:
+    path = tmp_path / "large.toml"
+    block = '[[query]]\nname = "q{n}"\nmechanism = "Gaussian(sigma={sigma})"\nnote = "' + "x" * 60 + '"\n\n'
+    text = "delta = 1e-6\n"
+    n = 0
+    while len(text) < 9_900_000:
+        text += "".join(block.format(n=n + k, sigma=1000 + (n + k) % 50) for k in range(1000))
+        n += 1000
+    path.write_text(text[:9_990_000].rsplit("[[query]]", 1)[0])
+    with page(path) as server:
+        [event] = server.ask("show")
+        assert f"and {path.read_text().count('[[query]]') - 200:,} more queries" in event["html"]["rows"]
+        changed = server.edit("noise", 3, "999")
+        assert changed["values"]["noise-3"] == "999"
+        [saved] = server.ask("save")
+        assert not saved["state"]["changed"]
+    assert 'mechanism = "Gaussian(sigma=999)"' in path.read_text()
+
+
+def test_more_than_ten_megabytes_are_refused_in_words(tmp_path: Path) -> None:
+    path = tmp_path / "larger.toml"
+    path.write_text('[[query]]\nname = "a"\nmechanism = "Gaussian(sigma=1)"\n' + "#" * 10_000_000)
+    from zcdp.plans.plan_file import TextError
+
+    with pytest.raises(TextError, match="at most 10 MB"), page(path):
+        pass

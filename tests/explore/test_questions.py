@@ -1,0 +1,296 @@
+"""The answers of the page: what they draw and say is what the library certifies."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from fractions import Fraction
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from zcdp import Gaussian, Ledger, account
+from zcdp.explore.pictures import Line, chart
+from zcdp.explore.plan_view import MOST_ROWS, short
+from zcdp.explore.questions import QUESTIONS
+from zcdp.explore.understand_view import PLACES, caught
+from zcdp.mechanisms import RandomizedResponse
+from zcdp.plans.plan_file import read_plan
+from zcdp.plans.plan_text import parse
+from zcdp.training import Poisson, Training
+
+ROOT = Path(__file__).parents[2]
+CENSUS = (ROOT / "examples" / "census.toml").read_text()
+PLAN = {"text": CENSUS, "source": "census.toml"}
+
+
+def ask(question: str, **given: Any) -> list[dict[str, Any]]:
+    return list(QUESTIONS[question](lambda *_: None, **given))
+
+
+def data(html: str) -> list[float]:
+    return [float(value) for value in re.findall(r'<data value="([^"]+)"', html)]
+
+
+# Plan.
+
+
+@pytest.mark.parametrize("name", ["census", "product", "attribution", "persons"])
+def test_every_example_is_shown_with_its_own_numbers(name: str) -> None:
+    path = ROOT / "examples" / f"{name}.toml"
+    plan = {"text": path.read_text(), "source": str(path)}
+    [first] = ask("show", **plan)
+    exact = ask("sharpen", **plan)[0]
+    whole = account(path, curve=False)
+    assert data(exact["html"]["summary"])[:2] == [whole.total.epsilon, whole.total.rho]
+    assert data(first["html"]["summary"])[0] >= whole.total.epsilon
+    for n, query in enumerate(whole.queries):
+        assert data(first["html"][f"price-{n}"])[0] == query.rho
+    ids = re.findall(r' id="([^"]+)"', first["html"]["rows"])
+    assert len(ids) == len(set(ids))
+    for target in re.findall(r' for="([^"]+)"', first["html"]["rows"]):
+        assert target in ids
+
+
+def test_an_open_query_is_left_out_and_said_so() -> None:
+    text = CENSUS.replace("scale=6,", "scale=?,")
+    [event] = ask("show", text=text, source="a.toml")
+    assert event["open"] == 1
+    assert "1 open, and not counted yet" in event["html"]["summary"]
+    assert "open: Allocate finds it" in event["html"]["price-1"]
+    rest = account(
+        read_plan("a.toml", re.sub(r'\[\[query\]\]\nname = "age x sex by region".*?\n\n', "", CENSUS, flags=re.S))
+    )
+    assert data(event["html"]["summary"])[1] == rest.total.rho
+    [filled] = ask("allocate", text=text, source="a.toml", objective="worst")
+    assert "?" not in filled["text"].split("[budget]")[1]
+    whole = account(read_plan("a.toml", filled["text"]), curve=False)
+    assert whole.budget is not None
+    assert not whole.budget.exceeded
+    assert whole.budget.spent > 0.999
+    every = text.replace("[[query]]", "#").split("#")[0]
+    [event] = ask("show", text=every + '[[query]]\nname = "a"\nmechanism = "Gaussian(sigma=?)"\n', source="a.toml")
+    assert "Every query is open" in event["html"]["summary"]
+
+
+def test_allocation_says_why_it_cannot() -> None:
+    text = '[[query]]\nname = "a"\nmechanism = "Gaussian(sigma=?)"\n'
+    [event] = ask("allocate", text=text, source="a.toml", objective="worst")
+    assert "has no [budget]" in event["problems"]["allocate"]
+    assert "a.toml" not in event["problems"]["allocate"]
+
+
+def test_which_mechanism_prices_the_whole_plan() -> None:
+    *_, last = ask("which", **PLAN, row=5)
+    table = last["html"]["which-5"]
+    assert table.count("<tr") == 6
+    costs = data(table)[::2]
+    assert costs == sorted(costs)
+    whole = account(read_plan("a.toml", CENSUS), delta=1e-9, curve=False).total.epsilon
+    assert whole in costs
+    assert "in use" in table
+    assert ask("which", **PLAN, row=99) == []
+
+
+def test_a_plan_over_budget_says_so() -> None:
+    [event] = ask("show", text=CENSUS.replace("rho = 1.2", "rho = 0.5"), source="a.toml")
+    assert "Over budget: 177.8% of ρ = 0.5" in event["html"]["summary"]  # noqa: RUF001
+    assert "over budget" in event["said"]
+
+
+def test_of_thousands_of_rows_the_first_are_shown_and_all_counted() -> None:
+    text = "".join(f'[[query]]\nname = "q{n}"\nmechanism = "Gaussian(sigma=100)"\n' for n in range(2500))
+    [event] = ask("show", text=text, source="a.toml")
+    assert event["html"]["rows"].count('<li class="row" id=') == MOST_ROWS
+    assert "and 2,300 more queries" in event["html"]["rows"]
+    assert data(event["html"]["summary"])[1] == pytest.approx(2500 / 20_000)
+
+
+def test_numbers_of_fields_are_as_one_types_them() -> None:
+    assert [short(one) for one in (14.136244, 0.00012345, 900000.0000000002, 1e300)] == [
+        "14.14",
+        "0.0001235",
+        "900000",
+        "1e300",
+    ]
+
+
+# Understand.
+
+GIVEN = {"delta": "1e-6", "uses": "20", "rate": "0.05"}
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "Laplace(epsilon=1)",
+        "Gaussian(sigma=1)",
+        "RandomizedResponse(epsilon=1, k=4)",
+        "ExponentialMechanism(epsilon=1)",
+        "3 * RAPPOR(epsilon=1) + Gaussian(sigma=2)",
+        "LossPair(p=['1/2', '1/2', 0], q=['1/2', 0, '1/2'])",
+    ],
+)
+def test_six_pictures_with_a_sentence_each(text: str) -> None:
+    first, *events = ask("understand", given={**GIVEN, "mechanism": text}, **PLAN)
+    assert first["problems"] == {}
+    found = {name: html for event in events for name, html in event["html"].items()}
+    assert set(found) == {"facts", *PLACES}
+    for name in PLACES:
+        assert found[name].count("<figcaption>") == 1
+        assert re.search(r'href="theorem/[a-z-]+"', found[name])
+    plan = parse(text)
+    assert data(found["facts"])[0] == plan.rho
+    assert data(found["tradeoff"])[0] >= 1 - plan.tradeoff_bounds("0.05")[1]
+    for name in ("renyi", "profile", "composition"):
+        assert ("<svg" in found[name]) == (plan.rho < 1e9) or name != "renyi"
+
+
+def test_this_plan_is_looked_at_as_a_whole() -> None:
+    events = ask("understand", given={**GIVEN, "mechanism": "this plan", "uses": "2"}, **PLAN)
+    facts = events[1]["html"]["facts"]
+    assert data(facts)[0] == account(read_plan("a.toml", CENSUS), curve=False).total.rho
+    found = {name: html for event in events[1:] for name, html in event["html"].items()}
+    assert "which of two records is yours" in found["tradeoff"]  # its neighbours replace a person
+    assert "the sum of theirs: 2" in found["composition"]
+
+
+def test_words_follow_the_neighbours() -> None:
+    given = {**GIVEN, "mechanism": "Subsampled(Gaussian(sigma=1), rate=0.5)", "uses": "1"}
+    found = {name: html for event in ask("understand", given=given, **PLAN) for name, html in event["html"].items()}
+    assert "whether yours is in the data" in found["tradeoff"]
+    assert "One use costs" in found["composition"]
+
+
+def test_a_slider_sets_the_parameter() -> None:
+    first = next(
+        QUESTIONS["understand"](
+            lambda *_: None, given={**GIVEN, "mechanism": "Gaussian(sigma=1)", "noise": "2"}, **PLAN
+        )
+    )
+    assert first["values"] == {"mechanism": "Gaussian(sigma=2)", "noise": "2"}
+    assert "glass" in first["html"]  # the field of epsilon becomes one of sigma
+
+
+@pytest.mark.parametrize(
+    ("field", "value", "words"),
+    [
+        ("mechanism", "Lapl(epsilon=1)", "did you mean 'Laplace'"),
+        ("mechanism", "", "expected a mechanism"),
+        ("uses", "0", "whole number from 1"),
+        ("uses", "1e99", "whole number from 1"),
+        ("delta", "7", "strictly between 0 and 1"),
+        ("rate", "x", "is not a number"),
+    ],
+)
+def test_errors_of_understand_stand_at_their_fields(field: str, value: str, words: str) -> None:
+    [event] = ask("understand", given={**GIVEN, "mechanism": "Laplace(epsilon=1)", field: value}, **PLAN)
+    assert list(event["problems"]) == [field]
+    assert words in event["problems"][field]
+
+
+@pytest.mark.parametrize("rate", [0.0, 0.01, 0.05, 0.3, 0.9, 1.0])
+def test_what_is_caught_is_at_least_the_truth_and_near_it(rate: float) -> None:
+    """Two answers with probabilities 3/4 and 1/4: the best test finds min(3a, (2 + a)/3) of the records."""
+    plan = 1 * RandomizedResponse(epsilon="log(3)", k=2)
+    points = [(n / 50, plan.delta_at(epsilon=Fraction(n, 50))) for n in range(60)]
+    truth = min(3 * rate, (2 + rate) / 3)
+    assert truth - 1e-12 <= caught(points, rate) <= truth + 0.03
+
+
+def test_lines_are_cut_at_the_top_and_empty_ones_left_out() -> None:
+    drawn = chart(
+        [Line([(0, 0), (1, 100)], "tangent", "steep"), Line([], "line", "none")],
+        name="a",
+        title="t",
+        text="d",
+        across="x",
+        up="y",
+        ends=(0.0, 1.0),
+    )
+    assert "none" not in drawn
+    [points] = re.findall(r'<polyline class="tangent" points="([^"]+)"', drawn)
+    assert all(float(pair.split(",")[1]) >= 20 for pair in points.split())
+    assert "nothing to draw" in chart([], name="a", title="t", text="d", across="x", up="y")
+
+
+# Train and Budget.
+
+RUN = {"examples": "1000", "batch": "50", "epochs": "4", "drawn": "poisson", "delta": "1e-5", "sigma": "1.5"}
+
+
+def events(**given: str) -> Iterator[tuple[str, str]]:
+    for event in ask("train", given={**RUN, **given}, **PLAN):
+        yield from event.get("html", {}).items()
+
+
+def test_a_training_run_has_the_librarys_numbers() -> None:
+    found = dict(events())
+    run = Training(noise_multiplier="1.5", steps=80, sampling=Poisson("50/1000"))
+    assert data(found["facts"])[0] == run.epsilon_at(delta="1e-5")
+    assert set(found) == {"facts", "epochs-figure", "peers-figure", "sigma-figure"}
+    assert "at best" in found["peers-figure"]
+
+
+def test_a_target_finds_the_noise() -> None:
+    found = next(iter(events(target="2", sigma="")))[1]
+    epsilon, noise = data(found)
+    assert epsilon <= 2
+    assert epsilon == pytest.approx(2, rel=1e-4)
+    least = Training.calibrate(epsilon=2, delta="1e-5", steps=80, sampling=Poisson("50/1000")).noise_multiplier
+    assert least <= noise <= float(least) * (1 + 1e-5)
+    assert f">{noise:.6g}<" in found  # what is shown is the noise itself, so that epsilon holds for whoever types it
+
+
+@pytest.mark.deep
+@pytest.mark.parametrize("drawn", ["allocation", "fixed"])
+def test_a_target_holds_to_the_last_digit_shown(drawn: str) -> None:
+    found = dict(events(target="1", sigma="", drawn=drawn, epochs="3"))
+    assert data(found["facts"])[0] <= 1
+    [shown] = re.findall(r"<dd><data [^>]*>([\d.]+)</data><small>certified", found["facts"])
+    assert float(shown) <= 1
+    assert f"\u03b5 = {shown}<" in found["epochs-figure"]
+
+
+@pytest.mark.parametrize(
+    ("field", "value", "words"),
+    [
+        ("examples", "x", "examples"),
+        ("batch", "2000", "must be at most the number of examples"),
+        ("epochs", "0", "epochs"),
+        ("delta", "1", "delta"),
+        ("sigma", "-1", "sigma"),
+        ("target", "no", "target"),
+    ],
+)
+def test_errors_of_train_stand_at_their_fields(field: str, value: str, words: str) -> None:
+    [event] = ask("train", given={**RUN, field: value}, **PLAN)
+    assert list(event["problems"]) == [field]
+    assert words in event["problems"][field]
+
+
+def test_the_budget_is_read_and_not_touched(tmp_path: Path) -> None:
+    where = str(tmp_path / "budget.db")
+    with Ledger(where) as ledger:
+        ledger.open_account("census", unit="person", neighbours="replace", rho=2)
+        ledger.spend("census", Gaussian(sigma=2), key="a", why="first")
+        head = ledger.head
+    takes, told = ask("budget", ledger=where, account=None, **PLAN)
+    rho = account(read_plan("a.toml", CENSUS), curve=False).total.rho
+    cost, rest = data(takes["html"]["takes"])
+    assert cost == pytest.approx(rho, rel=1e-12)
+    assert rest == 2 - 1 / 8
+    assert "It fits" in takes["html"]["takes"]
+    assert "first" in told["html"]["ledger"]
+    with Ledger(where) as ledger:
+        assert ledger.head == head
+    small = CENSUS.replace("scale=1.5", "scale=0.5")
+    assert (
+        "It does not fit" in ask("budget", ledger=where, account="census", text=small, source="a")[0]["html"]["takes"]
+    )
+    for text, words in (
+        (CENSUS.replace('unit = "person"', 'unit = "household"'), "household"),
+        (CENSUS.replace("scale=6,", "scale=?,"), "open"),
+    ):
+        assert words in ask("budget", ledger=where, account=None, text=text, source="a")[0]["html"]["takes"]
