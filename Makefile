@@ -36,10 +36,17 @@ dist:
 	$(PYTHON) tools/dist.py
 
 # Heavy checks: ten thousand points per mechanism against the independent reference, every page in a browser.
-deep: $(VENV)/docs-ready
+deep: $(VENV)/docs-ready $(VENV)/browser-ready
 	@if command -v java > /dev/null; then $(MAKE) --no-print-directory $(VENV)/spark-ready; fi
 	ZCDP_TESTS_DRAW=fresh $(BIN)/pytest -n 2 -m deep -rs
 	$(MAKE) --no-print-directory service
+
+# A driver for the installed Chromium, and axe-core, which looks for what keeps people out of a page.
+$(VENV)/browser-ready: $(VENV)/ready
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check 'playwright>=1.50'
+	@mkdir -p build/axe
+	@if command -v npm > /dev/null; then cd build/axe && npm pack --silent axe-core@4 > /dev/null && tar xzf axe-core-*.tgz package/axe.min.js; fi
+	@touch $@
 
 # What runs on Spark, in a real local session: the extra zcdp[spark], and Java 17 or newer on the path.
 spark: $(VENV)/spark-ready
@@ -81,7 +88,7 @@ proofs:
 	$(PYTHON) tools/check_proofs.py
 
 # Speed, as ratios in one run; the peers live in an environment of their own.
-bench: $(VENV)/ready
+bench: $(VENV)/ready $(VENV)/browser-ready
 	$(BIN)/python benchmarks/core.py
 	$(BIN)/python benchmarks/channel.py
 	$(BIN)/python benchmarks/accounting.py
@@ -89,6 +96,7 @@ bench: $(VENV)/ready
 	$(BIN)/python benchmarks/selection.py
 	$(BIN)/python benchmarks/allocation.py
 	$(BIN)/python benchmarks/training.py
+	$(BIN)/python benchmarks/risks.py
 	$(BIN)/python benchmarks/samplers.py
 	$(BIN)/python benchmarks/ledger.py
 	$(BIN)/python benchmarks/sampling.py
@@ -97,6 +105,7 @@ bench: $(VENV)/ready
 	$(BIN)/python benchmarks/release.py
 	$(BIN)/python benchmarks/busy_cores.py
 	$(BIN)/python benchmarks/earns.py
+	$(BIN)/python benchmarks/explore.py
 
 # What follows from the classes of mechanisms: exports, `MECHANISMS`, the reference and the list of theorems.
 derived: $(VENV)/ready

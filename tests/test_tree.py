@@ -16,6 +16,16 @@ ELSEWHERE = {
     "adapters/tumult": "adapters/test_tumult.py",
     # all figures are drawn and looked at together
     "plots": "plots/test_figures.py",
+    # what an area draws is seen in the answers that it is part of, and its frame in the server's pages
+    **{
+        f"explore/{name}.py": "explore/test_questions.py"
+        for name in ("budget_view", "pictures", "plan_view", "train_view", "understand_view")
+    },
+    "explore/frame.py": "explore/test_server.py",
+    "explore/theorem_view.py": "explore/test_server.py",
+    "explore/worker.py": "explore/test_desk.py",
+    # it keeps one function, which the room above gives it
+    "text/notebook.py": "report/test_notebook.py",
     # an abstract class: what it gives is seen in its two subclasses
     "mechanisms/wrapper.py": "mechanisms/test_subsampled.py",
 }

@@ -208,7 +208,7 @@ def in_table(text: str) -> str:
     for name, mechanism in MECHANISMS.items():
         room = mechanism.__module__.split(".")[2]
         if room in ROOMS and f"`{name}`" not in text:
-            call = re.compile(rf"\b{name}\([^()]*\)")
+            call = re.compile(rf"\b{name}\([^()]*(?:\([^()]*\)[^()]*)*\)")
             found = (call.search(one.source) for one in doctest.DocTestParser().get_examples(mechanism.__doc__ or ""))
             tight = eval(next(one[0] for one in found if one), vars(zcdp)).is_tight
             [row] = re.findall(rf"^\| {room} \|.*$", text, re.MULTILINE)

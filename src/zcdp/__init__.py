@@ -11,15 +11,20 @@ from zcdp.mechanisms import (
     MECHANISMS,
     RAPPOR,
     Allocation,
+    AsymmetricLaplace,
     BinaryRandomizedResponse,
     BoundedRange,
+    Cauchy,
     Channel,
     DiscreteGaussian,
     DiscreteLaplace,
     DiscreteStaircase,
     ExponentialMechanism,
     Gaussian,
+    GeneralizedGaussian,
     HadamardResponse,
+    HybridResponse,
+    IntegerNoise,
     L0LInf,
     L1LInf,
     Laplace,
@@ -29,7 +34,9 @@ from zcdp.mechanisms import (
     LossPair,
     Mechanism,
     MemoizedRAPPOR,
+    Mixture,
     MixtureOfGaussians,
+    Noise,
     OptimizedUnaryEncoding,
     PermuteAndFlip,
     PureDP,
@@ -40,10 +47,13 @@ from zcdp.mechanisms import (
     Sensitivity,
     Shuffled,
     SparseVector,
+    SquareWave,
     Staircase,
+    StudentT,
     Subsampled,
     SubsetSelection,
     TopK,
+    Truncated,
     TruncatedGeometric,
     TruncatedSample,
     UnaryEncoding,
@@ -51,7 +61,9 @@ from zcdp.mechanisms import (
 from zcdp.mechanisms.noise.additive import Accuracy
 from zcdp.numeric.balls import NotCertified
 from zcdp.numeric.exact import Log
+from zcdp.plans.plan_text import WORDS
 from zcdp.privacy.curve import Curve
+from zcdp.text.notebook import drawn_by
 
 if TYPE_CHECKING:
     from zcdp.accounting import (
@@ -68,10 +80,14 @@ if TYPE_CHECKING:
     )
     from zcdp.auditing import Audit, audit
     from zcdp.collection.choose import Choice, Design, choose
+    from zcdp.collection.choose_number import choose_number
+    from zcdp.collection.heavy_hitters import FoundStrings, HeavyHitters
     from zcdp.estimation.frequency_estimates import Counts, Histogram
+    from zcdp.estimation.number_estimates import NumberEstimate
     from zcdp.ledger import KeyConflict, Ledger, LedgerBusy, LedgerError
     from zcdp.privacy.convert import zcdp_to_delta, zcdp_to_epsilon
     from zcdp.training import Training
+    from zcdp.training_audit import TrainingAudit, audit_training
 
 __version__ = "0.2.0"
 
@@ -83,10 +99,12 @@ __all__ = [
     "Account",
     "Accuracy",
     "Allocation",
+    "AsymmetricLaplace",
     "Audit",
     "BinaryRandomizedResponse",
     "BoundedRange",
     "BudgetExceeded",
+    "Cauchy",
     "Channel",
     "Choice",
     "Counts",
@@ -97,9 +115,14 @@ __all__ = [
     "DiscreteStaircase",
     "ExponentialMechanism",
     "Filter",
+    "FoundStrings",
     "Gaussian",
+    "GeneralizedGaussian",
     "HadamardResponse",
+    "HeavyHitters",
     "Histogram",
+    "HybridResponse",
+    "IntegerNoise",
     "KeyConflict",
     "L0LInf",
     "L1LInf",
@@ -114,8 +137,11 @@ __all__ = [
     "LossPair",
     "Mechanism",
     "MemoizedRAPPOR",
+    "Mixture",
     "MixtureOfGaussians",
+    "Noise",
     "NotCertified",
+    "NumberEstimate",
     "Odometer",
     "OptimizedUnaryEncoding",
     "PermuteAndFlip",
@@ -131,12 +157,16 @@ __all__ = [
     "SensitivityWarning",
     "Shuffled",
     "SparseVector",
+    "SquareWave",
     "Staircase",
+    "StudentT",
     "Subsampled",
     "SubsetSelection",
     "TargetsDoNotFit",
     "TopK",
     "Training",
+    "TrainingAudit",
+    "Truncated",
     "TruncatedGeometric",
     "TruncatedSample",
     "UnaryEncoding",
@@ -145,8 +175,10 @@ __all__ = [
     "account",
     "allocate",
     "audit",
+    "audit_training",
     "calibrate",
     "choose",
+    "choose_number",
     "load",
     "zcdp_to_delta",
     "zcdp_to_epsilon",
@@ -170,15 +202,35 @@ _HOMES = {
     "Choice": "zcdp.collection.choose",
     "Counts": "zcdp.estimation.frequency_estimates",
     "Design": "zcdp.collection.choose",
+    "FoundStrings": "zcdp.collection.heavy_hitters",
+    "HeavyHitters": "zcdp.collection.heavy_hitters",
     "Histogram": "zcdp.estimation.frequency_estimates",
+    "NumberEstimate": "zcdp.estimation.number_estimates",
     "Training": "zcdp.training",
     "audit": "zcdp.auditing",
+    "audit_training": "zcdp.training_audit",
+    "TrainingAudit": "zcdp.training_audit",
     "choose": "zcdp.collection.choose",
+    "choose_number": "zcdp.collection.choose_number",
     "zcdp_to_delta": "zcdp.privacy.convert",
     "zcdp_to_epsilon": "zcdp.privacy.convert",
 } | dict.fromkeys(_ACCOUNTING, "zcdp.accounting")
 _LEDGER = ("KeyConflict", "Ledger", "LedgerBusy", "LedgerError")
 _HOMES |= dict.fromkeys(_LEDGER, "zcdp.ledger")
+
+
+def _training() -> Any:
+    """The word `Training` of plans, loaded where one is written."""
+    from zcdp.training import word
+
+    return word()
+
+
+WORDS["Training"] = _training  # plan text is read below the packages whose words it may hold
+
+
+# What a notebook shows is drawn by the report, above all that is shown: imported when something is.
+drawn_by(lambda value: str(import_module("zcdp.report.notebook").html(value)))
 
 
 def __getattr__(name: str) -> Any:

@@ -20,10 +20,15 @@ from zcdp import (
     Plan,
     PureDP,
     RandomizedResponse,
+    Subsampled,
     calibrate,
 )
 from zcdp.accounting.calibration import _distance_of_delta, _narrow
+from zcdp.mechanisms import Allocation
+from zcdp.numeric.balls import NotCertified
+from zcdp.numeric.work import SECOND, count_work, done
 from zcdp.privacy.curve import Curve
+from zcdp.privacy.profile.profile import Profile
 
 
 @pytest.fixture
@@ -54,6 +59,35 @@ def test_few_costs_are_asked_for(
     assert build(found).delta_at(epsilon=epsilon) <= float(delta)
     near = 1e-6 if float(delta) > 0.999 else 1e-9  # Next to 1, deltas tell fewer digits.
     assert build(found * (1 + (near if rising else -near))).delta_at(epsilon=epsilon) > float(delta)
+
+
+def scheduled(z: float) -> Plan:
+    """Many noise levels, all of them multiples of one."""
+    return Plan.sum_of(
+        *(100 * Subsampled(Gaussian(sigma=Fraction(20 + n, 20) * Fraction(z)), rate="0.01") for n in range(24))
+    )
+
+
+def test_of_many_mechanisms_one_certified_cost_is_enough(asked: list[object]) -> None:
+    """Floats find the edge, a bound proves that the answer is inside it, and nearly all of the budget is used."""
+    found = calibrate(scheduled, epsilon=2, delta="1e-5")
+    assert len(asked) == 1
+    assert scheduled(found).epsilon_bounds(delta="1e-5")[1] <= 2
+    assert scheduled(found * (1 - 1e-5)).epsilon_bounds(delta="1e-5")[0] > 2
+
+
+@pytest.mark.parametrize("off", [-0.01, 0.01, None])
+def test_what_floats_propose_is_not_taken_unless_it_fits(monkeypatch: pytest.MonkeyPatch, off: float | None) -> None:
+    true = Profile.propose_in_floats
+
+    def proposed(self: Profile, epsilon: Fraction) -> float | None:
+        value = true(self, epsilon)
+        return None if off is None or value is None else value + off
+
+    monkeypatch.setattr(Profile, "propose_in_floats", proposed)
+    found = calibrate(scheduled, epsilon=2, delta="1e-5")
+    assert scheduled(found).delta_at(epsilon=2) <= 1e-5
+    assert scheduled(found * (1 - 1e-4)).delta_at(epsilon=2) > 1e-5
 
 
 def test_a_budget_that_the_rest_exceeds_is_refused_soon(asked: list[object]) -> None:
@@ -88,6 +122,52 @@ def test_a_cost_that_jumps_is_bisected() -> None:
     for below, above in ((-1e-12, 1e-12), (-1.0, inf), (-inf, inf), (-inf, 1.0)):
         found = _narrow(lambda x, below=below, above=above: below if x <= 2 else above, 1.0, 3.0, 2.0**-42)
         assert 2 * (1 - 1e-12) <= found <= 2
+
+
+@pytest.mark.parametrize("seconds", [3, 30])
+def test_costs_that_take_long_still_end_near_the_edge(seconds: int) -> None:
+    def excess(parameter: float) -> float:
+        count_work(seconds * SECOND)
+        return 20 * log(0.7 / parameter)
+
+    found = _narrow(excess, 1.0, 0.5, 2.0**-42, work=(done() + 4 * SECOND, done() + 8 * SECOND))
+    assert 0.7 <= found < 0.7 * 1.01
+
+    def jumping(parameter: float) -> float:
+        return -1.0 if excess(parameter) <= 0 else inf
+
+    found = _narrow(jumping, 1.0, 0.5, 2.0**-42, work=(done() + 4 * SECOND, done() + 8 * SECOND))
+    assert 0.7 <= found < 0.7 * 1.01
+
+
+def test_noise_too_small_for_a_law_does_not_end_the_guess(monkeypatch: pytest.MonkeyPatch) -> None:
+    small, asked = [], []
+
+    def guess(profile: Profile, epsilon: Fraction, *, rough: bool = False) -> float:
+        asked.append(rough)
+        if small:
+            small.pop()
+            raise NotCertified("too extreme")
+        return original(profile, epsilon, rough=rough)
+
+    original = Profile.propose_log_delta
+    known = calibrate(lambda s: 10 * Gaussian(sigma=s), epsilon=3, delta="1e-5")
+    monkeypatch.setattr(Profile, "propose_log_delta", guess)
+    small.append(True)
+    found = calibrate(lambda s: 10 * Gaussian(sigma=s), epsilon=3, delta="1e-5")
+    assert found == pytest.approx(known, rel=1e-9)
+    assert False in asked  # the guess went on to the more accurate formula
+
+
+@pytest.mark.deep
+def test_allocation_over_several_epochs_finds_the_least_noise() -> None:
+    def epochs(sigma: float) -> Curve:
+        return 15 * Allocation(Gaussian(sigma=sigma), batches=100)
+
+    found = calibrate(epochs, epsilon=3, delta="1e-5")
+    assert epochs(found).delta_at(epsilon=3) <= 1e-5
+    least, _ = epochs(found / 1.01).epsilon_bounds(delta="1e-5")
+    assert least > 3
 
 
 def test_an_edge_far_from_the_first_guess_is_found() -> None:

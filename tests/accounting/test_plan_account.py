@@ -31,8 +31,10 @@ from zcdp import (
     calibrate,
 )
 from zcdp.accounting import plan_account as total
-from zcdp.accounting.plan_account import total_of
+from zcdp.accounting.plan_account import accounts, total_of
 from zcdp.plans.plan_file import PlanFileError, read_plan
+
+ROOT = Path(__file__).parents[2]
 
 GAUSSIAN = '[[query]]\nname = "first"\nmechanism = "Gaussian(sigma=3)"\ncount = 4\nnote = "n"\n'
 LAPLACE = '[[query]]\nname = "second"\nmechanism = "2 * Laplace(epsilon=1)"\ncount = 3\n'
@@ -616,3 +618,29 @@ def test_derived_columns_are_told_in_words_and_survive_json() -> None:
     assert Account.from_dict(made.to_dict()) == made
     older = {name: value for name, value in made.to_dict().items() if name != "derived"}
     assert Account.from_dict(older).derived == ()
+
+
+@pytest.mark.parametrize("name", ["census", "product", "attribution", "persons"])
+def test_an_account_in_stages_is_certified_at_once_and_the_same_in_the_end(name: str) -> None:
+    path = ROOT / "examples" / f"{name}.toml"
+    quick, whole, drawn = accounts(path)
+    assert whole == account(path, curve=False)
+    assert (drawn.total, drawn.queries, drawn.budget) == (whole.total, whole.queries, whole.budget)
+    assert len(drawn.curve) == 41
+    assert quick.queries == whole.queries
+    assert quick.total.rho == whole.total.rho
+    assert quick.total.epsilon_bounds[0] == 0
+    assert whole.total.epsilon <= quick.total.epsilon <= 1.2 * whole.total.epsilon
+    assert not quick.total.full
+    if quick.budget is not None and whole.budget is not None:
+        assert quick.budget.spent >= whole.budget.spent
+
+
+def test_stages_of_a_plan_with_an_event() -> None:
+    """Keys that are found in the data cost a delta of their own, in the quick account too."""
+    page = (ROOT / "docs" / "how-to" / "release.md").read_text()
+    text = next(block for block in re.findall(r"```toml\n(.*?)```", page, re.DOTALL) if "[domain.firm]" in block)
+    plan = read_plan("plan.toml", text)
+    quick, whole, _ = accounts(plan)
+    assert quick.total.event_delta == whole.total.event_delta > 0
+    assert quick.total.epsilon >= whole.total.epsilon

@@ -284,11 +284,11 @@ mechanism = "ExponentialMechanism(epsilon=1)"
 
 TOP = [
     "zcdp", "python", "python_flint", "date", "title", "description", "author", "dataset", "unit",
-    "source", "inputs", "delta", "budget", "queries", "total", "curve", "theorems", "derived",
+    "source", "inputs", "delta", "budget", "queries", "total", "curve", "theorems", "derived", "risk",
 ]  # fmt: skip
 QUERY_FIELDS = {
     "name", "mechanism", "count", "note", "rho", "rho_one", "rho_bounds_one", "rho_order", "is_tight",
-    "pure_epsilon_one", "theorem", "share", "usual", "saved", "accuracy", "alone", "predicted", "delta",
+    "pure_epsilon_one", "theorem", "share", "usual", "saved", "accuracy", "alone", "predicted", "delta", "about",
 }  # fmt: skip
 TOTAL = {
     "rho", "rho_bounds", "rho_order", "pure_epsilon", "epsilon", "epsilon_bounds", "relation", "route", "routes",
@@ -345,3 +345,23 @@ def test_account_from_python_is_the_same(plan_of: Path) -> None:
     assert 0 <= Fraction(2) - Fraction(facts["total"]["rho"]) - Fraction(facts["budget"]["left"]) < 1e-15
     assert list(facts["queries"][2]["usual"]) == ["epsilon^2/8", "epsilon tanh(epsilon/2)"]
     assert facts["queries"][0]["note"] == "daily"
+
+
+def test_what_an_attacker_gains_is_printed_on_request(tmp_path: Path) -> None:
+    """Gaussian noise of mu = 1: Phi(Phi^-1(a) + 1), 2 Phi(1/2) - 1 and Phi(1/2), rounded up."""
+    expression, csv = "4 * Gaussian(sigma=2)", tmp_path / "curve.csv"
+    done = program("account", expression, "--risk", "--tradeoff", str(csv))
+    told = " ".join(done.stdout.split())
+    for words in ("0.1% 1.83%", "10% 39%", "at most 38.3% more", "at most 70%, and 50% without", "mu = 1, up to 1e-12"):
+        assert words in told
+    assert "attacker" not in program("account", expression).stdout
+    facts = json.loads(program("account", expression, "--risk", "--json").stdout)["risk"]
+    assert [rate["fpr"] for rate in facts["rates"]] == [0.0001, 0.001, 0.01, 0.1]
+    assert facts["rates"][1]["tpr_at_most"] == pytest.approx(0.018298468405656, rel=1e-3)
+    head, *rows = csv.read_text().splitlines()
+    assert head == "fpr,tpr_at_most,tpr_at_least"
+    for fpr, most, least in (map(float, row.split(",")) for row in rows):
+        truth = NormalDist().cdf(NormalDist().inv_cdf(fpr) + 1) if 0 < fpr < 1 else fpr
+        assert least * (1 - 1e-9) <= truth <= most * (1 + 1e-9) + 1e-300
+        assert most - least <= 3e-3 * most + 1e-300
+    assert len(rows) == 61

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from statistics import NormalDist
 
 import pytest
 from cli.program import called as zcdp
@@ -17,6 +18,17 @@ def test_calibrate() -> None:
     assert found == pytest.approx(0.00750512783350)
     assert (1000 * library.Laplace(epsilon=found)).delta_at(epsilon=1) <= 1e-6
     assert repr(found) in zcdp(*command).stdout
+
+
+def test_calibrate_to_what_an_attacker_gains() -> None:
+    found = json.loads(zcdp("calibrate", "4 * Gaussian(sigma=?)", "--tpr", "0.05", "--fpr", "0.01", "--json").stdout)
+    normal = NormalDist()
+    assert 2 / found["parameter"] == pytest.approx(normal.inv_cdf(0.05) - normal.inv_cdf(0.01), rel=1e-9)
+    assert found["spent"]["tpr"] <= 0.05
+    told = zcdp("calibrate", "4 * Gaussian(sigma=?)", "--advantage", "0.1").stdout
+    assert "advantage = 0.1;" in told
+    assert zcdp("calibrate", "4 * Gaussian(sigma=?)", "--tpr", "0.1").returncode == 2
+    assert zcdp("calibrate", "4 * Gaussian(sigma=?)", "--advantage", "0.1", "--rho", "1").returncode == 2
 
 
 FIXED = "14063 * Subsampled(Gaussian(sigma={}), size=256, of=60000)"

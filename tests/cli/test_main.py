@@ -50,6 +50,12 @@ CASES: dict[str, list[tuple[int, str]]] = {
         (2, "Laplace(epsilon=?)"),
         (2, "Laplace(epsilon=1) --rho 0.1"),
     ],
+    "audit": [
+        (0, "--canaries 100 --guesses 10 --correct 5 --epsilon 1"),
+        (1, "--canaries 100 --guesses 50 --correct 50 --epsilon 1"),
+        (2, "--canaries 100"),
+        (2, "none.csv nothing.csv --epsilon 1"),
+    ],
     "sgd": [
         (0, "--examples 1000 --batch 10 --epochs 1 --sigma 4 --delta 1e-5"),
         (2, "--examples 1000 --batch 2000 --epochs 1 --sigma 4 --delta 1e-5"),

@@ -64,6 +64,17 @@ class Pair:
         """The record takes part with this probability, else the output is that without it."""
         return Pair.joined((rate * p + (1 - rate) * q, q) for p, q in self.masses)
 
+    def allocated(self, batches: int) -> Pair:
+        """The record is in one of so many batches, all alike, and the others are without it."""
+        found = []
+        for drawn in product(self.masses, repeat=batches):
+            without = prod((q for _, q in drawn), start=Fraction(1))
+            places = (
+                prod((p if m == n else q for m, (p, q) in enumerate(drawn)), start=Fraction(1)) for n in range(batches)
+            )
+            found.append((sum(places, Fraction(0)) / batches, without))
+        return Pair.joined(found)
+
     @cached_property
     def _whole(self) -> tuple[int, tuple[tuple[int, int], ...]]:
         """All masses over one denominator."""
@@ -161,6 +172,11 @@ class Known:
 
     def poisson(self, rate: Fraction) -> Known:
         return Known.ordered((pair.drawn(rate) for pair in self.ways[0]), complete=self.complete)
+
+    def allocated(self, batches: int) -> Known:
+        """All batches meet one pair; that is all there is if there is only one."""
+        complete = self.complete and len(self.ways[0]) == 1
+        return Known.ordered((pair.allocated(batches) for pair in self.ways[0]), complete=complete)
 
     def fixed(self, rate: Fraction) -> Known:
         """All records but one are alike, and equal to the one that it is replaced by: some data sets are so."""
@@ -317,6 +333,33 @@ def poisson(mechanism: Mechanism, rate: Fraction) -> Mechanism:
         return _mean(rows)
 
     return law
+
+
+def allocated(mechanism: Mechanism, batches: int) -> Mechanism:
+    """The mean over all ways to put each record into one of so many batches: what comes out of all of these."""
+
+    def law(records: tuple[int, ...]) -> Row:
+        known: dict[tuple[int, ...], Row] = {}
+        rows: Counter[tuple[tuple[int, ...], ...]] = Counter()
+        for places in product(range(batches), repeat=len(records)):
+            parts = [tuple(one for one, at in zip(records, places, strict=True) if at == n) for n in range(batches)]
+            rows[tuple(parts)] += 1
+            for part in parts:
+                if part not in known:
+                    known[part] = mechanism(part)
+        found = []
+        for parts, times in rows.items():
+            outputs = product(*(known[part] for part in parts))
+            row = tuple(prod(masses, start=Fraction(1)) for masses in outputs)
+            found.append((Fraction(times, batches ** len(records)), row))
+        return _mean(found)
+
+    return law
+
+
+def truncated(mechanism: Mechanism, rate: Fraction, most: int) -> Mechanism:
+    """The mean over all samples; of one that is too large over all ways to keep so many of its records."""
+    return poisson(lambda records: fixed(mechanism, min(most, len(records)))(records), rate)
 
 
 def fixed(mechanism: Mechanism, size: int) -> Mechanism:

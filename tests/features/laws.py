@@ -14,6 +14,11 @@ SLOW = {"shuffled", "range"}
 MIXED_ORDERS = {"poisson beside", "poisson of a plan of samples"}
 """Where what is beside may be ordered: on one sample no product of such laws is known."""
 
+CUT = {"positive", "lattice", "pure", "geometric", "vector L1", "stairs"}
+"""Kinds that may run on a sample that is cut: two neighbouring steps of them have a law."""
+HEAVY = {"allocated plan", "truncated beside", "poisson of truncated"}
+"""Transformations that take seconds for each kind: left to deep runs."""
+
 
 def is_plan(transformation: str) -> bool:
     """Whether several laws are on one sample: used more than once, that takes seconds for each question."""

@@ -24,6 +24,14 @@ NOISES = {
 }
 """All of them symmetric: a pair that is turned is alike, so that nobody gains by choosing its order."""
 
+BATCHED = {
+    row.name: row
+    for row in ROWS
+    if row.mechanism.__module__.rpartition(".")[2]
+    in {"mixture_of_gaussians", "replaced_sample", "truncated_sample", "random_allocation"}
+}
+"""Noise on what is drawn at random already: of neighbours in one order, or of which one record is replaced."""
+
 EFFORT = 1
 
 
@@ -144,6 +152,14 @@ def _fixed_pair(one: Case, other: Case, rng: Random) -> Case:
     return _fixed(Subsampled(plan, size=size, of=of), base, Fraction(size, of))
 
 
+def _with_noise(one: Case, other: Case, rng: Random) -> Case:
+    """Both on the same records: whoever is first in the one is first in the other."""
+    del rng
+    plan = one.mechanism + other.mechanism
+    both = _beside([one, other])
+    return Case(plan, both.pairs, both.limits, ordered=one.ordered, far_rho=both.far_rho)
+
+
 SAMPLINGS: dict[str, Callable[[Case, Case, Random], Case]] = {
     "poisson": _poisson_alone,
     "fixed": _fixed_alone,
@@ -163,3 +179,22 @@ def drawn(row: Row, sampling: str, rng: Random) -> Case:
     """A case of this noise, beside any other where the sampling is of two."""
     other = NOISES[rng.choice(sorted(NOISES))]
     return SAMPLINGS[sampling](row.draw(rng, EFFORT), other.draw(rng, EFFORT), rng)
+
+
+AGAIN = {
+    "beside noise": _with_noise,
+    "poisson": _poisson_alone,
+    "poisson of poisson": _poisson_twice,
+    "poisson of plan": _poisson_plan,
+    "poisson of mixed plan": _poisson_mixed,
+    "poisson of noise and pair": _poisson_pair,
+    "fixed": _fixed_alone,
+    "poisson of group": _poisson_group,
+}
+"""What noise on records that are drawn at random already may meet; most of it is refused."""
+
+
+def batched(row: Row, sampling: str, rng: Random) -> Case | None:
+    """A case of noise on what is drawn at random, sampled once more, or beside any noise; None of no known group."""
+    one, other = row.draw(rng, EFFORT), NOISES[rng.choice(sorted(NOISES))].draw(rng, EFFORT)
+    return AGAIN[sampling](one, other, rng) if one.group is not None or "group" not in sampling else None

@@ -20,7 +20,15 @@ from features.transformations import TRANSFORMATIONS, Case
 from zcdp import ZcdpError
 
 G = (Fraction(1), Fraction(21, 20), Fraction(3, 2), Fraction(4), Fraction(10**9))
-SAMPLINGS = ("poisson", "fixed", "poisson of poisson", "fixed of fixed", "poisson of plan", "fixed of plan")
+SAMPLINGS = (
+    "poisson",
+    "fixed",
+    "poisson of poisson",
+    "fixed of fixed",
+    "poisson of plan",
+    "fixed of plan",
+    "allocated",
+)
 SLOW = {"shuffled", "range"}
 
 

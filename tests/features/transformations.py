@@ -8,9 +8,9 @@ from fractions import Fraction
 from random import Random
 
 import zcdp
-from features.exact import Known, Mechanism, Pair, beside, fixed, joint, poisson
+from features.exact import Known, Mechanism, Pair, allocated, beside, fixed, joint, poisson, truncated
 from features.kinds import Drawn, everybody
-from zcdp import Subsampled
+from zcdp import Allocation, Subsampled, TruncatedSample
 
 
 @dataclass(frozen=True)
@@ -250,3 +250,119 @@ def _fixed_of_poisson(one: Drawn, other: Drawn, rng: Random) -> Case:
     size, of = some_sizes(rng, one.clients)
     base = Subsampled(one.mechanism, rate=some_rate(rng))
     return _drawn_of(base, (one,), one.known, size, of)
+
+
+def _allocated(
+    base: zcdp.Mechanism | zcdp.Plan, known: Known, world: Callable[[Random], Mechanism], batches: int
+) -> Case:
+    curve = Allocation(base, batches=batches)
+    return Case(curve, (known.allocated(batches),), lambda rng: allocated(world(rng), batches), None)
+
+
+@transformation("allocated")
+def _allocation(one: Drawn, other: Drawn, rng: Random) -> Case:
+    """Each record is in one of the batches, all of which are seen."""
+    del other
+    return _allocated(one.mechanism, one.known, lambda rng: one.world(rng, False), rng.randint(1, 3))
+
+
+@transformation("allocated plan")
+def _allocated_plan(one: Drawn, other: Drawn, rng: Random) -> Case:
+    del other
+    known = joint([one.known, one.known], rng)
+    return _allocated(2 * one.mechanism, known, lambda rng: beside(*_worlds((one, one), rng, False)), 2)
+
+
+@transformation("allocated group")
+def _allocated_group(one: Drawn, other: Drawn, rng: Random) -> Case:
+    """Households that are in one batch as a whole."""
+    del other
+    known = one.far or one.known
+    return _allocated(one.mechanism.group(2), known, lambda rng: one.world(rng, False), rng.randint(2, 3))
+
+
+@transformation("allocated samples")
+def _allocated_samples(one: Drawn, other: Drawn, rng: Random) -> Case:
+    """Of each batch a sample."""
+    del other
+    rate = some_rate(rng)
+
+    def world(rng: Random) -> Mechanism:
+        return poisson(one.world(rng, False), rate)
+
+    return _allocated(Subsampled(one.mechanism, rate=rate), one.known.poisson(rate), world, 2)
+
+
+@transformation("poisson of allocated")
+def _poisson_of_allocated(one: Drawn, other: Drawn, rng: Random) -> Case:
+    """Of a sample an epoch."""
+    inner = _allocation(one, other, rng)
+    return _sampled_at(inner.curve, inner.parts[0], inner.make, some_rate(rng))
+
+
+@transformation("allocated beside")
+def _allocated_beside(one: Drawn, other: Drawn, rng: Random) -> Case:
+    """An epoch, and another mechanism on all records."""
+    epoch = _allocation(one, other, rng)
+    return Case(
+        epoch.curve + other.mechanism,
+        (*epoch.parts, other.known),
+        lambda rng: beside(epoch.make(rng), other.world(rng, False)),
+        None,
+    )
+
+
+@transformation("allocated fixed")
+def _allocated_fixed(one: Drawn, other: Drawn, rng: Random) -> Case:
+    """To be refused: neighbours of samples of one size are of equal size."""
+    del other
+    size, of = some_sizes(rng, one.clients)
+    base = Subsampled(one.mechanism, size=size, of=of)
+    return _allocated(base, one.known.fixed(Fraction(size, of)), lambda rng: one.world(rng, False), 2)
+
+
+def _cut(base: zcdp.Mechanism, known: Known, world: Callable[[Random], Mechanism], rng: Random) -> Case:
+    """What is known: the others' records count for nothing, but for pushing the one out."""
+    rate, most, of = min(some_rate(rng), Fraction(9, 10)), rng.randint(1, 3), rng.randint(3, 4)
+    curve = TruncatedSample(base, rate=rate, most=most, of=of)
+    kept = truncated(lambda records: (Fraction(0 in records), Fraction(0 not in records)), rate, most)
+    seen = kept(tuple(range(of)))[0]
+    part = Known(known.poisson(seen).ways, complete=False)
+    return Case(curve, (part,), lambda rng: truncated(world(rng), rate, most), None)
+
+
+@transformation("truncated")
+def _truncated(one: Drawn, other: Drawn, rng: Random) -> Case:
+    """A sample of at most so many records."""
+    del other
+    return _cut(one.mechanism, one.known, lambda rng: one.world(rng, False), rng)
+
+
+@transformation("truncated group")
+def _truncated_group(one: Drawn, other: Drawn, rng: Random) -> Case:
+    del other
+    return _cut(one.mechanism.group(2), one.far or one.known, lambda rng: one.world(rng, False), rng)
+
+
+@transformation("poisson of truncated")
+def _poisson_of_truncated(one: Drawn, other: Drawn, rng: Random) -> Case:
+    inner = _truncated(one, other, rng)
+    return _sampled_at(inner.curve, inner.parts[0], inner.make, some_rate(rng))
+
+
+@transformation("allocated truncated")
+def _allocated_truncated(one: Drawn, other: Drawn, rng: Random) -> Case:
+    """Of each batch a sample of at most so many records."""
+    inner = _truncated(one, other, rng)
+    return _allocated(inner.curve, inner.parts[0], inner.make, 2)
+
+
+@transformation("truncated beside")
+def _truncated_beside(one: Drawn, other: Drawn, rng: Random) -> Case:
+    sample = _truncated(one, other, rng)
+    return Case(
+        sample.curve + other.mechanism,
+        (*sample.parts, other.known),
+        lambda rng: beside(sample.make(rng), other.world(rng, False)),
+        None,
+    )

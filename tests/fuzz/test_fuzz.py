@@ -267,6 +267,7 @@ HARD = {18, 21}
 """Seeds, among those of the quick law, of inputs that take as long as twenty others."""
 
 
+@pytest.mark.deep
 def test_what_was_found_once_stays_mended() -> None:
     points = {"delta": "1e-6", "epsilon": "1"}
     assert failures([{"n": n, "kind": "plan", "text": text, **points} for n, text in enumerate(FOUND)]) == []

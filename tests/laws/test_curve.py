@@ -9,7 +9,18 @@ import numpy as np
 import pytest
 from table import EVERYDAY_ROWS, ROWS
 
-from zcdp import Channel, Gaussian, LossPair, Mechanism, MemoizedRAPPOR, PureGroup, Subsampled, TruncatedGeometric
+from zcdp import (
+    Allocation,
+    Channel,
+    Gaussian,
+    IntegerNoise,
+    LossPair,
+    Mechanism,
+    MemoizedRAPPOR,
+    PureGroup,
+    Subsampled,
+    TruncatedGeometric,
+)
 
 ORDERS = (1, 1 + 1e-12, 1.0001, 1.5, 2, 10, 1e3, 1e9, inf)
 
@@ -38,7 +49,7 @@ def test_a_float_an_integer_and_a_fraction_are_one_order(m: Mechanism) -> None:
         assert m.rdp(order) == m.rdp(Fraction(order)) == m.rdp(np.float64(order)) == m.rdp([order])[0]
 
 
-SEARCHED = (Channel, LossPair, MemoizedRAPPOR, Subsampled, TruncatedGeometric)
+SEARCHED = (Allocation, Channel, IntegerNoise, LossPair, MemoizedRAPPOR, Subsampled, TruncatedGeometric)
 
 
 @pytest.mark.parametrize("m", [m for m in EVERYDAY_ROWS if m.is_tight and m.rho_order < inf], ids=repr)

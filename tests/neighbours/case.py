@@ -58,6 +58,8 @@ class Row:
     variant: str = ""
     deep: bool = False
     """Whether a row that differs little from it is enough but in deep runs."""
+    slow: bool = False
+    """Whether it stands beside others in deep runs alone: its law is integrated anew for every case."""
 
     @property
     def mechanism(self) -> Any:
@@ -82,10 +84,11 @@ class Row:
         fixed = self.variant.startswith("fixed size") or self.of in {"Shuffled", "ReplacedSample"}
         return "replace" if fixed or self.mechanism.local else "either"
 
-    def beside(self) -> list[Row]:
-        """Rows that compose with this one, and with each other."""
+    def beside(self, *, slow: bool) -> list[Row]:
+        """Rows that compose with this one, and with each other; slow ones if asked for."""
         other = "replace" if self.relation == "add_remove" else "add_remove"
-        return [row for row in every("NEIGHBOURS") if row.variant != "zero" and row.relation != other]
+        rows = (row for row in every("NEIGHBOURS") if slow or not row.slow)
+        return [row for row in rows if row.variant != "zero" and row.relation != other]
 
 
 def some_rows(rng: Random, rows: Sequence[Row], count: int) -> list[Row]:

@@ -45,19 +45,19 @@ def group(row: Row, seed: int, tally: Tally, *, effort: int = 4) -> None:
     hold(tally, count * far, Truth([(apart, count)], rng, 2), rng)
 
 
-def mixed(first: Row, seed: int, tally: Tally, *, effort: int = 3) -> None:
+def mixed(first: Row, seed: int, tally: Tally, *, effort: int = 3, slow: bool = False) -> None:
     """Two to four kinds of mechanism, each so many times, neighbours and directions mixed."""
     rng = seeded("mixed", first.name, seed)
-    rows = [first, *some_rows(rng, first.beside(), rng.randint(1, 3))]
+    rows = [first, *some_rows(rng, first.beside(slow=slow), rng.randint(1, 3))]
     parts = [(row.draw(rng, effort), rng.randint(1, 3)) for row in rows]
     plan = Plan.sum_of(*(count * case.mechanism for case, count in parts))
     hold(tally, plan, Truth(parts, rng, effort), rng)
 
 
-def adapted(first: Row, seed: int, tally: Tally) -> None:
+def adapted(first: Row, seed: int, tally: Tally, *, slow: bool = False) -> None:
     """Two or three runs where the next neighbours are chosen by what came out so far: delta and epsilon only."""
     rng = seeded("adapted", first.name, seed)
-    rows = [first, *some_rows(rng, first.beside(), rng.randint(1, 2))]
+    rows = [first, *some_rows(rng, first.beside(slow=slow), rng.randint(1, 2))]
     if rng.random() < 0.5:
         rows = [first] * len(rows)
     case = first.draw(rng, 3)

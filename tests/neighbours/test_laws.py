@@ -38,6 +38,7 @@ QUICK = {  # seeds of several kinds that are quick, where the first takes second
     "BinaryRandomizedResponse-none": 1,
     "BoundedRange-none": 5,
     "DiscreteGaussian-L0LInf": 2,
+    "DiscreteLaplace-L0LInf": 1,
     "DiscreteLaplace-L2": 3,
     "DiscreteLaplace-scalar": 1,
     "Gaussian-L1LInf": 1,
@@ -49,6 +50,7 @@ QUICK = {  # seeds of several kinds that are quick, where the first takes second
     "LossPair-none": 2,
     "LossPair-none-steps": 4,
     "MemoizedRAPPOR-none": 2,
+    "MixtureOfGaussians-none-ordered sums": 3,
     "PureDP-none": 1,
     "PureDP-none-total variation": 1,
     "PureGroup-none-add_remove": 1,
@@ -58,6 +60,8 @@ QUICK = {  # seeds of several kinds that are quick, where the first takes second
     "SparseVector-none-monotone": 1,
     "Subsampled-none-fixed size integers": 1,
     "Subsampled-none-ordered": 3,
+    "Subsampled-none-ordered sums": 1,
+    "TruncatedSample-none-ordered sums": 2,
 }
 QUICK_GAMES = {  # and of adversaries that adapt
     "DiscreteGaussian-L0LInf": 2,
@@ -67,7 +71,9 @@ QUICK_GAMES = {  # and of adversaries that adapt
     "Subsampled-none-ordered": 1,
     "TopK-none-exponential": 1,
     "TopK-none-gumbel": 2,
+    "TruncatedSample-none-ordered sums": 2,
 }
+QUICK_GROUPS = {"MixtureOfGaussians-none-ordered sums": 2}
 DEEP: dict[Law, range] = {
     laws.one: range(100, 110),
     laws.group: range(100, 106),
@@ -104,7 +110,7 @@ def test_one_mechanism_and_so_many_times(row: Row) -> None:
 
 @EVERY
 def test_groups(row: Row) -> None:
-    _run(laws.group, row, 0, effort=2)
+    _run(laws.group, row, QUICK_GROUPS.get(row.name, 0), effort=2)
 
 
 @EVERY
@@ -146,6 +152,7 @@ def test_ordered_parts_that_cost_most_in_different_orders() -> None:
 @pytest.mark.parametrize("law", DEEP, ids=lambda law: law.__name__)
 @pytest.mark.parametrize("row", ROWS, ids=[row.name for row in ROWS])
 def test_deeper(row: Row, law: Law) -> None:
-    options = {laws.one: {"effort": 5, "routes": True}, laws.group: {"effort": 4}, laws.mixed: {"effort": 3}}
+    options = {laws.one: {"effort": 5, "routes": True}, laws.group: {"effort": 4}}
+    options |= {laws.mixed: {"effort": 3, "slow": True}, laws.adapted: {"slow": True}}
     for seed in DEEP[law]:
         _run(law, row, seed, **options.get(law, {}))

@@ -16,7 +16,7 @@ from table import EVERYDAY_ROWS
 
 from zcdp import Mechanism
 from zcdp.numeric.balls import Undecided, at_precision, lift
-from zcdp.numeric.supremum import Convex, _exceeds, _nonnegative, steepest_ratio
+from zcdp.numeric.supremum import Convex, _exceeds, nonnegative, steepest_ratio
 from zcdp.privacy.envelope import FinitePair
 
 MASSES = st.lists(st.integers(1, 1000), min_size=2, max_size=5)
@@ -279,7 +279,7 @@ def test_nonnegative_against_exact_arithmetic() -> None:
     for g0, g1, m, h in product(values, values, values, [Fraction(1, 4), Fraction(1), Fraction(3)]):
         points = [Fraction(0), h] + ([-g1 / m] if m > 0 and 0 < -g1 / m < h else [])
         truth = min(g0 + g1 * d + m * d * d / 2 for d in points) >= 0
-        assert _nonnegative(*(arb(v.numerator) / v.denominator for v in (g0, g1, m, h))) == truth, (g0, g1, m, h)
+        assert nonnegative(*(arb(v.numerator) / v.denominator for v in (g0, g1, m, h))) == truth, (g0, g1, m, h)
         seen.add(truth)
     assert seen == {True, False}
 
@@ -287,7 +287,7 @@ def test_nonnegative_against_exact_arithmetic() -> None:
 def test_nonnegative_believes_only_certain_signs() -> None:
     wide = arb(0, 1e-3)
     for bad in ((wide, arb(1), arb(1)), (arb(1), arb(-1, 1e-3), arb(0)), (arb("0.5"), arb(-1), arb(1, 1e-3))):
-        assert not _nonnegative(*bad, arb(1))
+        assert not nonnegative(*bad, arb(1))
 
 
 @pytest.mark.parametrize("m", [m for m in EVERYDAY_ROWS[::17] if m.is_tight and 0.01 < m.pure_epsilon < 50], ids=repr)

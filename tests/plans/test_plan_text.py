@@ -29,6 +29,8 @@ from zcdp import (
 )
 from zcdp.plans.plan_text import parse, parse_open, parse_written
 from zcdp.privacy.curve import Curve
+from zcdp.training import Allocation as AllocatedBatches
+from zcdp.training import FixedSize, Poisson, Training, Truncated
 
 
 @pytest.mark.parametrize("m", EVERYDAY_ROWS[::3], ids=repr)
@@ -322,3 +324,54 @@ def test_long_sums_and_products_are_not_deep() -> None:
     for text in ("(" * 20_000, "-" * 20_000, "[" * 20_000, "Laplace(" * 20_000, "1," * 20_000):
         with pytest.raises(PlanError):
             Plan.parse(text)
+
+
+TRAININGS = [
+    Training(noise_multiplier="1.1", steps=14063, sampling=Poisson("256/60000")),
+    Training(noise_multiplier=1, steps=10, sampling=FixedSize(6, of=60)),
+    Training(noise_multiplier=2, sampling=AllocatedBatches(10), schedule=[(20, "1.5"), (30, 1)]),
+    Training(noise_multiplier=2, steps=10, sampling=Truncated("0.1", 20, of=100), unit="user"),
+    Training(noise_multiplier=2, steps=10, sampling=Poisson("0.1"), unit="user", examples_per_user=4),
+]
+
+
+@pytest.mark.parametrize("run", TRAININGS)
+def test_a_training_is_plan_text(run: Training) -> None:
+    """Its own words are read back as the same training; as JSON it is the mechanisms that it stands for."""
+    read = Plan.parse(repr(run))
+    assert isinstance(read, Training)
+    assert (read, repr(read), read.assumed) == (run, repr(run), run.assumed)
+    assert Plan.from_json(run.to_json()) == run
+    beside = Plan.parse(f"2 * {run!r} + Gaussian(sigma=3)") if run.sampling.moves == 1 else Plan.parse(f"2 * {run!r}")
+    assert beside.parts[: len(run.parts)] == tuple((part, 2 * count) for part, count in run.parts)
+
+
+def test_batches_are_words_of_a_training_alone() -> None:
+    """`Allocation` is a mechanism elsewhere, whose first parameter is the mechanism of a step."""
+    inside = Plan.parse("Training(noise_multiplier=2, steps=20, sampling=Allocation(batches=10))")
+    assert inside == Plan.parse("2 * Allocation(Gaussian(sigma=2), batches=10)")
+
+
+@pytest.mark.parametrize(
+    ("text", "position", "message"),
+    [
+        ("Training(noise_multiplier=2, steps=9, sampling='0.1')", 47, r"sampling must be one of Poisson\(...\), Fixed"),
+        ("Training(noise_multiplier=2, steps=9, sampling=Gaussian(sigma=1))", 47, "sampling must be one of Poisson"),
+        ("Training(noise_multiplier=2, steps=9, sampling=Poisson)", 47, "sampling must be one of Poisson"),
+        ("Training(noise_multiplier=2, steps=9, sampling=Poisson(rate=2))", 47, r"Poisson: rate \(2\) must be above 0"),
+        ("Training(noise_multiplier=2, steps=9, sampling=Poisson(size=2))", 47, "Poisson has no parameter 'size'"),
+        ("Training(steps=9, sampling=Poisson(rate=0.1), noise=2)", 0, "Training: there is no parameter 'noise'"),
+        ("Training(noise_multiplier=2, steps=15, sampling=Allocation(10))", 0, "must be whole epochs of 10 batches"),
+        ("MatrixMechanism(toeplitz=[1], steps=3)", 0, "MatrixMechanism is no plan text: its matrix is given in Python"),
+        ("Trainig(steps=3)", 0, "did you mean 'Training'"),
+    ],
+)
+def test_what_no_training_is(text: str, position: int, message: str) -> None:
+    with pytest.raises(PlanError, match=message) as caught:
+        Plan.parse(text)
+    assert caught.value.position == position
+
+
+def test_a_training_is_no_single_mechanism() -> None:
+    with pytest.raises(PlanError, match="Training is a whole plan"):
+        parse_open("Training(noise_multiplier=?, steps=9, sampling=Poisson('0.1'))")

@@ -44,6 +44,8 @@ def made(name: str, /, *given: Any, **named: Any) -> Made:
 
 
 def built(value: Any) -> Any:
+    if isinstance(value, list):
+        return [built(one) for one in value]
     return value.build() if isinstance(value, Made) else value
 
 

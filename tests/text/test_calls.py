@@ -16,7 +16,10 @@ from zcdp import DiscreteLaplace, Gaussian, Laplace, Plan, Query, RandomizedResp
 from zcdp.privacy.curve import AUTHORS_ONLY
 from zcdp.training import Poisson
 
-RESULTS = {"Account", "Accuracy", "Audit", "Choice", "Counts", "Design", "Histogram"}
+RESULTS = {
+    *("Account", "Accuracy", "Audit", "Choice", "Counts", "Design", "FoundStrings", "Histogram", "NumberEstimate"),
+    "TrainingAudit",
+}
 """What functions return: nobody makes one, and only the form of the call is checked."""
 NOT_CALLED = {"MECHANISMS", "__version__", "Curve", "Mechanism", "Sensitivity", "Plan", "Ledger"}
 """No functions, abstract, or (a ledger) with tests of its own."""
@@ -68,7 +71,10 @@ RIGHT: dict[str, dict[str, Any]] = {
     "allocate": {"queries": [Query(Laplace)], "rho": 1},
     "calibrate": {"build": lambda e: Laplace(epsilon=e), "rho": 1},
     "audit": {"mechanism": RandomizedResponse(epsilon=1, k=2), "draws": 100, "confidence": 0.9},
+    "audit_training": {"canaries": 100, "guesses": 50, "correct": 40, "delta": 1e-6, "confidence": 0.9},
+    "HeavyHitters": {"epsilon": 4, "alphabet": "a-z", "length": 6},
     "choose": {"k": 8, "clients": 1000, "epsilon": 1, "delta": "1e-6"},
+    "choose_number": {"low": 0, "high": 9, "clients": 1000, "epsilon": 1, "delta": "1e-6"},
     "zcdp_to_epsilon": {"rho": 1, "delta": 1e-6},
     "zcdp_to_delta": {"rho": 1, "epsilon": 2},
     "load": {"path": "examples/census.toml"},

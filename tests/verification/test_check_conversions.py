@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 from verification.altered import altered, assert_seen
 
-from zcdp import BudgetExceeded, Laplace
+from zcdp import BudgetExceeded, Channel, Laplace, audit_training
 from zcdp.accounting.allocation import allocate
 from zcdp.accounting.calibration import calibrate
 from zcdp.accounting.filter import renyi_budget
@@ -139,3 +139,24 @@ def test_a_level_of_too_small_a_budget(monkeypatch: pytest.MonkeyPatch) -> None:
     assert check_conversions._levels()
     monkeypatch.setattr(check_conversions, "RandomizedResponse", altered(RandomizedResponse, rho=0.9))
     assert not check_conversions._levels()
+
+
+@pytest.mark.parametrize("part", [Fraction(1), Fraction(1001, 1000), Fraction(999, 1000)])
+def test_finds_of_an_attack(part: Fraction, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(check_conversions, "Gaussian", lambda *, sigma: Gaussian(sigma=sigma * part))
+    assert check_conversions._tradeoff() is (part == 1)
+
+
+def test_groups_of_a_graph(monkeypatch: pytest.MonkeyPatch) -> None:
+    assert check_conversions._graph()
+    monkeypatch.setattr(check_conversions, "Channel", lambda rows, **_: Channel(rows))
+    assert not check_conversions._graph()
+
+
+@pytest.mark.parametrize(("more", "holds"), [(0.0, True), (1e-6, False), (-1e-6, False)])
+def test_one_training_run(more: float, holds: bool, monkeypatch: pytest.MonkeyPatch) -> None:
+    def told(**given: Any) -> Any:
+        return SimpleNamespace(epsilon_lower=audit_training(**given).epsilon_lower + more)
+
+    monkeypatch.setattr(check_conversions, "audit_training", told)
+    assert check_conversions._one_run() is holds

@@ -15,9 +15,10 @@ from inspect import signature
 from math import exp, inf, log
 from typing import Any, Final, Literal
 
+from zcdp.accounting.risk_targets import RiskTarget
 from zcdp.errors import BadType, BadValue
 from zcdp.mechanisms import Mechanism
-from zcdp.mechanisms.noise.additive import Noise
+from zcdp.mechanisms.noise.additive import AddedNoise
 from zcdp.numeric.balls import NotCertified
 from zcdp.numeric.exact import Value, integer, log_of, positive_rational, probability, rational, shown
 from zcdp.numeric.parameter_domains import unlimited
@@ -83,7 +84,7 @@ class Query:
         name = mechanism.__name__
         if self.at(1.0).relative_error is None:
             raise BadType(f"{name} has no noise that allocate could weigh: {STAYS}")
-        if self.has_target and not issubclass(mechanism, Noise):
+        if self.has_target and not issubclass(mechanism, AddedNoise):
             raise BadType(f"{name} selects, and its answer has no standard deviation: give a weight, not a target")
 
     def __repr__(self) -> str:
@@ -163,7 +164,7 @@ class Query:
 
         def meets(value: float) -> bool:
             found = self.at(value)
-            assert isinstance(found, Noise)
+            assert isinstance(found, AddedNoise)
             reached = found.accuracy(self.level)
             if self.sd is not None:
                 return reached.standard_deviation <= self.sd
@@ -218,25 +219,40 @@ FARTHEST, STRIDE = 500.0, 4.0  # of the multiplier, a logarithm: the range of th
 
 @dataclass(frozen=True)
 class Spending:
-    """A budget: a limit on rho (`delta` is None), or on epsilon at delta; it also pays for the curve `beside`."""
+    """A budget: a limit on rho (`delta` is None), on epsilon at delta, or on an attacker's gain.
+
+    It also pays for the curve `beside`.
+    """
 
     limit: Fraction
     delta: Fraction | None
     beside: Curve | None = None
+    risk: RiskTarget | None = None
 
     @classmethod
-    def within(cls, rho: Value | None, epsilon: Value | None, delta: Value | None, beside: Curve | None) -> Spending:
+    def within(
+        cls,
+        rho: Value | None,
+        epsilon: Value | None,
+        delta: Value | None,
+        risk: RiskTarget | None,
+        beside: Curve | None,
+    ) -> Spending:
         """The budget as a user gives it, checked; refused if `beside` alone uses it up."""
-        if rho is not None:
+        if risk is not None:
+            if any(one is not None for one in (rho, epsilon, delta)):
+                raise BadValue("give one budget: rho, or epsilon and delta, or advantage, or tpr and fpr")
+            number, chance = risk.gain, None
+        elif rho is not None:
             if epsilon is not None or delta is not None:
                 raise BadValue(f"give rho ({rho}), or epsilon and delta, not both")
             number, chance = positive_rational(rho, "rho"), None
         elif epsilon is None or delta is None:
-            raise BadType("give a budget: rho, or epsilon and delta")
+            raise BadType("give a budget: rho, or epsilon and delta, or advantage, or tpr and fpr")
         else:
             number = positive_rational(epsilon, "epsilon")
             chance = Fraction(0) if rational(delta, "delta") == 0 else probability(delta, "delta")
-        found = cls(number, chance, beside)
+        found = cls(number, chance, beside, risk)
         if beside is not None and (held := found.cost(None)) >= number:
             raise BadValue(
                 f"what stays as it is costs {found.said(held)} already: nothing of {found.said(number)} is left"
@@ -245,13 +261,17 @@ class Spending:
 
     def said(self, number: Fraction) -> str:
         """An amount of the budget's currency in words: "rho = 1", or "epsilon = 1 at delta = 1e-6"."""
+        if self.risk is not None:
+            return self.risk.said(number)
         if self.delta is None:
             return f"rho = {shown(number, 6)}"
         return f"epsilon = {shown(number, 6)} at delta = {shown(self.delta, 6)}"
 
     def cost(self, plan: Plan | None) -> Fraction:
-        """The certified cost of the plan together with `beside`, in rho or in epsilon, rounded up."""
+        """The certified cost of the plan together with `beside`, in the budget's currency, rounded up."""
         whole = self._with(plan)
+        if self.risk is not None:
+            return self.risk.cost(whole)
         if self.delta is None:
             return sum((part.rho_fraction * count for part, count in whole.parts), Fraction(0))
         spent = whole.epsilon_at(delta=self.delta) if self.delta else whole.pure_epsilon
@@ -263,6 +283,8 @@ class Spending:
     def _rough(self, plan: Plan) -> float:
         """The cost of the plan from its rho alone, in floats, in the budget's currency: heuristic, to start from."""
         spent = float(sum((part.rho_fraction * count for part, count in self._with(plan).parts), Fraction(0)))
+        if self.risk is not None:
+            return self.risk.rough(spent)
         if not self.delta:
             return spent
         return zcdp_to_epsilon(spent, self.delta) if 0 < spent < inf else spent
@@ -274,10 +296,12 @@ class Spending:
         tried twice.
         """
         limit = log_of(self.limit)
-        if self.delta is not None and self.delta > 0:  # rho is quick to compute, and near enough to start from
+        if self.risk is not None or (
+            self.delta is not None and self.delta > 0
+        ):  # rho is quick to compute, and near enough to start from
             with suppress(ValueError):  # judged by rho alone, no plan may fit
                 start = _multiplier(lambda x: log(max(self._rough(build(x)), 1e-300)) - limit, start, 0.05, -0.05)
-        near = SLACK_IN_RHO if self.delta is None else SLACK_IN_EPSILON
+        near = SLACK_IN_RHO if self.delta is None and self.risk is None else SLACK_IN_EPSILON
         slack = -float(near / max(self.limit, Fraction(1)))
 
         def excess(x: float) -> float:
@@ -349,10 +373,16 @@ def allocate(
     rho: Value | None = None,
     epsilon: Value | None = None,
     delta: Value | None = None,
+    advantage: Value | None = None,
+    tpr: Value | None = None,
+    fpr: Value | None = None,
     objective: Literal["worst", "total"] = "worst",
     beside: Curve | None = None,
 ) -> tuple[Mechanism, ...]:
-    """One mechanism for each query, such that all together are certified to stay within rho, or epsilon at delta.
+    """One mechanism for each query, such that all together are certified to stay within one budget.
+
+    The budget is rho, or epsilon at delta, or what an attacker may gain: the advantage, or at most the share `tpr` of
+    members found at the share `fpr` of false alarms.
 
     The error of a query is its standard deviation over its sensitivity, or over its target, so that counts and incomes
     compare. "worst" minimizes the largest weight * error^2, which makes all of them equal; "total" minimizes their sum.
@@ -375,7 +405,8 @@ def allocate(
         raise BadValue("there are no queries to allocate the budget to")
     if objective not in {"total", "worst"}:
         raise BadValue(f"objective ({objective!r}) must be 'total' or 'worst'")
-    budget = Spending.within(rho, epsilon, delta, beside)
+    risk = RiskTarget.given(advantage=advantage, tpr=tpr, fpr=fpr)
+    budget = Spending.within(rho, epsilon, delta, risk, beside)
     asked = [_Asked(query) for query in queries]
     _check_targets(asked, budget)
     propose = _Asked.at_error if objective == "worst" else _Asked.at_slope

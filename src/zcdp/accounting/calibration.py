@@ -13,6 +13,7 @@ from functools import cache, lru_cache
 from inspect import signature
 from math import exp, expm1, inf, isfinite, log, log1p
 
+from zcdp.accounting.risk_targets import RiskTarget
 from zcdp.errors import BadType, BadValue
 from zcdp.numeric.balls import NotCertified, Undecided
 from zcdp.numeric.exact import Value, in_domain, log_of, positive_rational, probability, rational
@@ -30,6 +31,9 @@ Distance = Callable[[float], float]
 """From the logarithm of a cost to its distance from the budget."""
 Point = tuple[float, float]
 """(log parameter, excess)."""
+Proposal = tuple[float, float, tuple[float, float] | None]
+"""A guess of the edge, the factor of the first step away from it, and (inside, outside) where both are known."""
+AT_ONE: Proposal = 1.0, 2.0, None
 
 # The *edge* is the parameter at which the cost equals the budget.
 TOLERANCE = 2.0**-42  # relative distance of the answer from the edge
@@ -38,11 +42,12 @@ KEPT_PLANS = 4  # of those that `build` made last: the search asks some of them 
 LEAST_PARAMETER, MOST_PARAMETER = 1e-300, 1e300
 OVERSHOOT, LONGEST_STEP = 1.25, 3.0  # steps are this much longer than the edge seems away, up to e^3 at once
 FLAT = 1e-2  # a cost further than this from its budget, in logarithms, that changes by a tenth of it, is flat
-LONG, TOO_LONG = 4 * SECOND, 8 * SECOND  # work after which LOOSE_TOLERANCE is enough, and after which the search ends
-LOOSE_TOLERANCE = 1e-3  # relative distance from the edge
+LONG, TOO_LONG = 4 * SECOND, 8 * SECOND  # work after which LOOSE_TOLERANCE is enough, and LAST_TOLERANCE
+LOOSE_TOLERANCE, LAST_TOLERANCE = 1e-3, 5e-3  # relative distances from the edge
 KINDS_PER_SHARE = 30  # a plan may take this work once more for each 30 different mechanisms
 # With so many different mechanisms, this relative distance from the edge is enough.
 MANY_KINDS, NEAR_TOLERANCE = 20, 1e-5
+MOST_FLOAT_STEPS = 6  # of the search for the edge in floats
 
 
 @spoken
@@ -52,48 +57,37 @@ def calibrate(
     rho: Value | None = None,
     epsilon: Value | None = None,
     delta: Value | None = None,
+    advantage: Value | None = None,
+    tpr: Value | None = None,
+    fpr: Value | None = None,
 ) -> float:
     """The parameter of least noise at which `build(parameter)` is certified to fit the budget.
 
-    The budget is rho, or epsilon with delta. The cost must be monotone in the parameter: if it rises (an epsilon) the
-    answer is the largest parameter that fits, if it falls (a scale) the smallest. Where costs take long to compute the
-    answer may be a little further inside the budget. Whatever the search does, the answer has been checked by a
-    certified upper bound. Theorem: docs/theorems/calibration.md.
+    The budget is rho; or epsilon with delta; or what an attacker may gain: the advantage, or at most the share `tpr` of
+    members found at the share `fpr` of false alarms. The cost must be monotone in the parameter: if it rises (an
+    epsilon) the answer is the largest parameter that fits, if it falls (a scale) the smallest. Where costs take long to
+    compute the answer may be a little further inside the budget. Whatever the search does, the answer has been checked
+    by a certified upper bound. Theorem: docs/theorems/calibration.md.
 
-    >>> from zcdp import Laplace
+    >>> from zcdp import Gaussian, Laplace
     >>> calibrate(lambda e: 1000 * Laplace(epsilon=e), epsilon=1, delta=1e-6)
     0.0075051...
     >>> calibrate(lambda b: 1000 * Laplace(scale=b), epsilon=1, delta=1e-6)
     133.2422...
+    >>> calibrate(lambda s: 100 * Gaussian(sigma=s), tpr="0.01", fpr="0.001")
+    13.0909...
     """
-    asked, build, enough, begun = build, _checked(build), 0.0, done()
-    known: tuple[float, float] | None = None
-    if rho is not None:
-        if epsilon is not None or delta is not None:
-            raise BadValue(f"give rho ({rho}), or epsilon and delta, not both")
-        budget = positive_rational(rho, "rho")
-        excess = _excess(build, lambda curve: curve.rho, budget)
-        start, step = 1.0, 2.0
-    elif epsilon is None or delta is None:
-        raise BadType("give a budget: rho, or epsilon and delta")
-    elif rational(delta, "delta") == 0:
-        budget = positive_rational(epsilon, "epsilon")
-        excess = _excess(build, lambda curve: curve.pure_epsilon, budget)
-        start, step = 1.0, 2.0
+    risk = RiskTarget.given(advantage=advantage, tpr=tpr, fpr=fpr)
+    if risk is not None and any(one is not None for one in (rho, epsilon, delta)):
+        raise BadValue("give one budget: rho, or epsilon and delta, or advantage, or tpr and fpr")
+    asked, build, begun = build, _checked(build), done()
+    if risk is not None and risk.fpr is None:  # the advantage is delta at epsilon 0
+        excess, (start, step, known), enough = _within_delta(build, 0, risk.gain)
+    elif rho is None and risk is None and epsilon is not None and delta is not None and rational(delta, "delta"):
+        excess, (start, step, known), enough = _within_delta(build, epsilon, delta)
     else:
-        point = rational(epsilon, "epsilon")
-        if point < 0:
-            raise BadValue(f"epsilon ({epsilon}) must not be negative")
-        if point:
-            in_domain(point, "epsilon", epsilon)
-        budget = probability(delta, "delta")
-        distance = _distance_of_delta(budget)
-        excess = _excess(build, lambda curve: curve.delta_at(epsilon=point), budget, distance)
-        start, step = 1.0, 2.0
-        if (proposed := _proposal(build, point, distance, excess)) is not None:
-            start, step, known = proposed
-        if budget > Fraction(1, 2):
-            enough = min(DELTA_TOLERANCE * float(budget / (1 - budget)) / -log_of(1 - budget), 1e-3)
+        excess = _simple_excess(build, rho, epsilon, delta, risk)
+        (start, step, known), enough = AT_ONE, 0.0
     rising, kinds = _is_rising(build), len(build(1.0).parts)
     share, near = 1 + kinds / KINDS_PER_SHARE, NEAR_TOLERANCE if kinds >= MANY_KINDS else TOLERANCE
     inside, outside = known or _bracket(excess, start, step if rising else 1 / step)
@@ -103,6 +97,41 @@ def calibrate(
     except BadValue as error:
         raise BadValue(f"the budget asks for {found:.6g} as the parameter: {error}") from None
     return found
+
+
+def _simple_excess(
+    build: Callable[[float], Curve],
+    rho: Value | None,
+    epsilon: Value | None,
+    delta: Value | None,
+    risk: RiskTarget | None,
+) -> Excess:
+    """The excess over a budget in rho, in pure epsilon or in an attacker's gain."""
+    if risk is not None:
+        return _excess(build, risk.cost, risk.gain)
+    if rho is not None:
+        if epsilon is not None or delta is not None:
+            raise BadValue(f"give rho ({rho}), or epsilon and delta, not both")
+        return _excess(build, lambda curve: curve.rho, positive_rational(rho, "rho"))
+    if epsilon is None or delta is None:
+        raise BadType("give a budget: rho, or epsilon and delta, or advantage, or tpr and fpr")
+    return _excess(build, lambda curve: curve.pure_epsilon, positive_rational(epsilon, "epsilon"))
+
+
+def _within_delta(build: Callable[[float], Curve], epsilon: Value, delta: Value) -> tuple[Excess, Proposal, float]:
+    """The excess over a delta at epsilon, where to begin, and the distance from the budget that is near enough."""
+    point = rational(epsilon, "epsilon")
+    if point < 0:
+        raise BadValue(f"epsilon ({epsilon}) must not be negative")
+    if point:
+        in_domain(point, "epsilon", epsilon)
+    budget = probability(delta, "delta")
+    distance = _distance_of_delta(budget)
+    excess = _excess(build, lambda curve: curve.delta_at(epsilon=point), budget, distance)
+    enough = 0.0
+    if budget > Fraction(1, 2):
+        enough = min(DELTA_TOLERANCE * float(budget / (1 - budget)) / -log_of(1 - budget), 1e-3)
+    return excess, _proposal(build, point, distance, excess) or AT_ONE, enough
 
 
 def _checked(build: Callable[[float], Curve]) -> Callable[[float], Curve]:
@@ -129,7 +158,10 @@ def _checked(build: Callable[[float], Curve]) -> Callable[[float], Curve]:
 
 
 def _excess(
-    build: Callable[[float], Curve], cost: Callable[[Curve], float], budget: Fraction, distance: Distance | None = None
+    build: Callable[[float], Curve],
+    cost: Callable[[Curve], float | Fraction],
+    budget: Fraction,
+    distance: Distance | None = None,
 ) -> Excess:
     """The excess of a parameter: log(cost/budget), or another `distance`; at most 0 only if certified to fit.
 
@@ -173,10 +205,6 @@ def _distance_of_delta(budget: Fraction) -> Distance:
     return distance
 
 
-Proposal = tuple[float, float, tuple[float, float] | None]
-"""A guess of the edge, the factor of the first step away from it, and (inside, outside) where both are known."""
-
-
 def _proposal(
     build: Callable[[float], Curve], epsilon: Fraction, distance: Distance, excess: Excess
 ) -> Proposal | None:
@@ -199,14 +227,21 @@ def _near_edge(
     def saddle(parameter: float) -> float:
         profile = build(parameter).profile
         assert profile is not None
-        return distance(profile.propose_log_delta(epsilon, rough=True))
+        try:
+            return distance(profile.propose_log_delta(epsilon, rough=True))
+        except NotCertified:  # the bracket may step to noise too small for a law: the edge lies on this side of it
+            return inf
 
     if build(1.0).profile is None:
         return None
     inside, outside = _bracket(saddle, 1.0, 2.0 if _is_rising(build) else 0.5)
-    parameter = _narrow(saddle, inside, outside, 1e-3)
+    many = len(build(1.0).parts) >= MANY_KINDS
+    parameter = _narrow(saddle, inside, outside, 3e-2 if many else 1e-3)
     slope = (saddle(parameter * 1.001) - saddle(parameter)) / log(1.001)
-    if len(build(1.0).parts) >= MANY_KINDS:  # More accurate deltas take as long as certified ones.
+    if many:  # More accurate deltas take as long as certified ones, but for floats.
+        parameter, slope = _in_floats(build, epsilon, distance, parameter, slope)
+        if -NEAR_TOLERANCE * abs(slope) <= excess(parameter) <= 0:
+            return parameter, 1 + 1e-4, (parameter, parameter)
         first, second = parameter, _step(parameter, excess(parameter), slope)
         straddled = excess(first) > 0 >= excess(second) and isfinite(excess(first))
         return second, 1 + 1e-4, (second, first) if straddled else None
@@ -216,6 +251,32 @@ def _near_edge(
     parameter = _step(parameter, excess(parameter), slope)
     left = OVERSHOOT * abs(excess(parameter) / (slope if slope and isfinite(slope) else 1.0))
     return parameter, 1 + max(1e-9, min(left, 0.1)), None
+
+
+def _in_floats(
+    build: Callable[[float], Curve], epsilon: Fraction, distance: Distance, parameter: float, slope: float
+) -> tuple[float, float]:
+    """A parameter just inside the edge and the slope there, by secants on deltas in floats, if these are known."""
+    value = _float_distance(build, epsilon, distance, parameter)
+    for _ in range(MOST_FLOAT_STEPS):
+        if value is None or abs(value) <= NEAR_TOLERANCE * abs(slope) / 100:
+            break
+        following = _step(parameter, value, slope)
+        after = _float_distance(build, epsilon, distance, following)
+        if after is None or following == parameter:
+            break
+        slope = (after - value) / log(following / parameter)
+        parameter, value = following, after
+    return (parameter if value is None else _step(parameter, value + NEAR_TOLERANCE / 2 * abs(slope), slope)), slope
+
+
+def _float_distance(
+    build: Callable[[float], Curve], epsilon: Fraction, distance: Distance, parameter: float
+) -> float | None:
+    profile = build(parameter).profile
+    assert profile is not None
+    found = profile.propose_in_floats(epsilon)
+    return None if found is None else distance(found)
 
 
 def _step(parameter: float, miss: float, slope: float) -> float:
@@ -283,13 +344,14 @@ def _narrow(
     """A parameter that fits, within `relative` of the edge: secants in logarithms, and bisection when they stall.
 
     The search also ends at a cost within `enough` of the budget; after work[0] with LOOSE_TOLERANCE, and after work[1]
-    in any case.
+    with LAST_TOLERANCE: however long costs take, what is returned is near the edge.
     """
     at_inside, at_outside = excess(inside), excess(outside)
     left: Point | None = None
     for turn in range(200):
         low, high = log(inside), log(outside)
-        near = relative if done() <= work[0] else LOOSE_TOLERANCE if done() <= work[1] else inf
+        near = relative if done() <= work[0] else LOOSE_TOLERANCE if done() <= work[1] else LAST_TOLERANCE
+        near = max(near, relative)
         if abs(high - low) <= near or -at_inside < enough:
             break
         middle = (low + high) / 2

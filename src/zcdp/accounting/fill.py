@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any, Literal
 
 from zcdp.accounting.allocation import NOISE, Query, TargetsDoNotFit, allocate
+from zcdp.accounting.risk_targets import RiskTarget
 from zcdp.errors import BadValue, ZcdpError
 from zcdp.mechanisms import Mechanism
 from zcdp.mechanisms.revealing_event import without_events
@@ -32,6 +33,8 @@ class Filled:
     found: tuple[tuple[Entry, Mechanism], ...]
     held: Fraction
     """The sum of rho of the queries that were not changed."""
+    risk: RiskTarget | None = None
+    """The limit on an attacker's gain, where that is the budget; `budget` is then empty."""
 
 
 def fill(
@@ -40,6 +43,9 @@ def fill(
     rho: Value | None = None,
     epsilon: Value | None = None,
     delta: Value | None = None,
+    advantage: Value | None = None,
+    tpr: Value | None = None,
+    fpr: Value | None = None,
     objective: Literal["worst", "total"] = "worst",
 ) -> Filled:
     """The plan with the noise of its open queries found, within the given budget or the file's own.
@@ -52,7 +58,10 @@ def fill(
     'Gaussian(sigma=5.4952...)'
     """
     plan = source if isinstance(source, PlanFile) else read_plan(source)
-    budget = _budget(plan, rho, epsilon, delta)
+    risk = RiskTarget.given(advantage=advantage, tpr=tpr, fpr=fpr)
+    if risk is not None and any(one is not None for one in (rho, epsilon, delta)):
+        raise BadValue("give one budget: rho, or epsilon and delta, or advantage, or tpr and fpr")
+    budget = _budget(plan, rho, epsilon, delta) if risk is None else Budget(None, None, None)
     # the threshold of found keys, and the delta it costs, follow from their noise: both stay as they are written
     events = {e.name: e for e in plan.entries if e.field == "delta"}
     kept = {*events, *(name.removesuffix(THRESHOLD) for name in events)}
@@ -66,11 +75,14 @@ def fill(
         if e not in chosen and e.plan is not None and e.name not in events
     ]
     spent = sum((without_events(e.plan)[1] for e in events.values() if e.plan), Fraction(0))
+    if risk is not None and spent:
+        raise PlanFileError(
+            f"{plan.source}: found keys have a delta of their own: give epsilon and delta as the budget"
+        )
+    limits = _left(plan, budget, spent) if risk is None else {"advantage": advantage, "tpr": tpr, "fpr": fpr}
     queries = [_query(plan, entry) for entry in chosen]
     try:
-        found = allocate(
-            queries, **_left(plan, budget, spent), objective=objective, beside=Plan.sum_of(*fixed) if fixed else None
-        )
+        found = allocate(queries, **limits, objective=objective, beside=Plan.sum_of(*fixed) if fixed else None)
     except TargetsDoNotFit as error:
         raise TargetsDoNotFit(f"{plan.source}: {error}", error.factor, error.needed) from None
     except BadValue as error:
@@ -82,7 +94,7 @@ def fill(
     }
     entries = tuple(filled.get(entry.name, entry) for entry in plan.entries)
     pairs = tuple((filled[entry.name], mechanism) for entry, mechanism in zip(chosen, found, strict=True))
-    return Filled(replace(plan, entries=entries), budget, pairs, _rho(fixed))
+    return Filled(replace(plan, entries=entries), budget, pairs, _rho(fixed), risk)
 
 
 def _left(plan: PlanFile, budget: Budget, spent: Fraction) -> dict[str, Any]:
@@ -142,8 +154,7 @@ def _query(plan: PlanFile, entry: Entry) -> Query:
             **kept,
         )
     except ZcdpError as error:
-        where = f"{plan.source}:{entry.line}: {entry.field}"
-        raise PlanFileError(f"{where}: {getattr(error, 'reason', error)}") from None
+        raise PlanFileError(f"{plan.where(entry)}: {entry.field}: {getattr(error, 'reason', error)}") from None
 
 
 def _text(entry: Entry, query: Query, mechanism: Mechanism) -> str:

@@ -9,7 +9,8 @@ from __future__ import annotations
 import os
 import platform
 import sys
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from contextlib import suppress
 from dataclasses import MISSING, dataclass, field, fields, is_dataclass, replace
 from datetime import UTC, datetime
 from fractions import Fraction
@@ -21,21 +22,22 @@ from typing import Any, TypeVar, Union, get_args, get_origin, get_type_hints
 from zcdp.accounting.adjusted_accuracy import adjusted_accuracies
 from zcdp.accounting.baselines import elsewhere, usual, usual_total
 from zcdp.accounting.predictions import Prediction, predictions
+from zcdp.accounting.risks import Risk, risk_of
 from zcdp.accounting.theorem_pages import title
 from zcdp.errors import BadType, BadValue
 from zcdp.mechanisms import Mechanism, PureDP
-from zcdp.mechanisms.noise.additive import Accuracy, Noise
+from zcdp.mechanisms.noise.additive import Accuracy, AddedNoise
 from zcdp.mechanisms.revealing_event import event_of, without_events
 from zcdp.numeric.balls import NotCertified, enclose, lift
 from zcdp.numeric.exact import Value, float_above, positive_rational, probability, rational
+from zcdp.numeric.work import SECOND, within
 from zcdp.plans.plan_file import Budget, Entry, PlanFile, PlanFileError, read_plan
 from zcdp.plans.plan_text import PlanError, parse_written
-from zcdp.privacy.convert import zcdp_to_delta, zcdp_to_epsilon
+from zcdp.privacy.convert import rdp_to_epsilon, zcdp_to_delta, zcdp_to_epsilon
 from zcdp.privacy.curve import Curve, Plan
 from zcdp.privacy.relation import Relation
 from zcdp.text.calls import spoken, spoken_class
-from zcdp.text.names import printable, table
-from zcdp.text.numbers import at_most, exactly, shares
+from zcdp.text.notebook import shown
 from zcdp.text.suggestions import thing
 
 __all__ = [
@@ -50,6 +52,7 @@ __all__ = [
     "Total",
     "TotalCost",
     "account",
+    "accounts",
     "cited",
     "curve_points",
     "plan_of",
@@ -104,6 +107,8 @@ class QueryCost:
     """For means, ratios, variances, quantiles and top lists: their accuracy, for a guessed number of persons a cell."""
     delta: float = 0.0
     """The probability of an event that may give a person away, as where keys are found in the data; rounded up."""
+    about: str = ""
+    """What the cost is about, where it is not about whatever neighbours: only some inputs of a channel, say."""
 
 
 @dataclass(frozen=True)
@@ -220,6 +225,10 @@ class Account:
     theorems: tuple[Citation, ...] = field(repr=False)
     derived: tuple[DerivedColumn, ...] = field(default=(), repr=False)
     """The columns that the plan derives, as [lookup] and [derive] declare them."""
+    assumptions: tuple[str, ...] = field(default=(), repr=False)
+    """What is not proven of a mechanism but was stated by whoever wrote it: the numbers hold if it is true."""
+    risk: Risk | None = field(default=None, repr=False)
+    """What an attacker gains, where it was asked for."""
 
     def to_dict(self) -> dict[str, Any]:
         """The account as data for JSON: infinity is the text "inf", tuples are lists."""
@@ -227,15 +236,8 @@ class Account:
         return plain
 
     def _repr_html_(self) -> str:
-        """The HTML table that a notebook shows: each query with its share, then the total."""
-        shown = shares([query.rho for query in self.queries])
-        rows = [
-            (printable(query.name), printable(query.mechanism), f"{query.count:,}", at_most(query.rho), share)
-            for query, share in zip(self.queries, shown, strict=True)
-        ]
-        whole = f"\u03b5 = {at_most(self.total.epsilon)} at \u03b4 = {exactly(self.delta)}"
-        rows.append(("together", whole, "", at_most(self.total.rho), "100%"))
-        return table(printable(self.title or self.source), rows, ("query", "mechanism", "uses", "\u03c1", "share"))
+        """What a notebook shows: each query with its share, the total, the budget and the curve."""
+        return shown(self)
 
     @classmethod
     def from_dict(cls, data: Mapping[str, Any]) -> Account:
@@ -310,6 +312,8 @@ MOST_KINDS_BY_POINT = 64
 CURVE_STEPS = 40
 HASTE, LITTLE_HASTE = 32, 4
 """Points of a curve get one HASTE-th of the effort of a single delta, those computed together one LITTLE_HASTE-th."""
+QUICK_WORK = SECOND // 50
+"""Work of the profile in an account that is there at once."""
 BOUNDLESS = "rho is infinite: the whole plan spends more than a float can say"
 
 
@@ -326,6 +330,8 @@ class Total:
     full: bool
     event_delta: Fraction = Fraction(0)
     """The sum of the probabilities of events that may give a person away, which `plan` and `rho` leave out."""
+    quick: bool = False
+    """Whether the profile was left out for an answer at once."""
 
     @property
     def route(self) -> str:
@@ -360,28 +366,31 @@ class Total:
         return route | more | ({"composition"} if sum(count for _, count in self.plan.parts) > 1 else set())
 
 
-def total_of(plan: Plan, delta: Fraction, full: bool | None = None) -> Total:
-    """The cost of the plan at `delta`; `full` says whether to compute the exact profile and the Renyi curve."""
+def total_of(plan: Plan, delta: Fraction, full: bool | None = None, *, quick: bool = False) -> Total:
+    """The cost of the plan at `delta`; `full` says whether to compute the exact profile and the Renyi curve.
+
+    `quick`: of these the Renyi curve alone, for an answer at once.
+    """
     finite, event = without_events(plan)
     if event and finite is not None:
-        return _with_events(plan, finite, event, delta, full)
+        return _with_events(plan, finite, event, delta, full, quick=quick)
     if full is None:
         full = len(plan.parts) <= MOST_KINDS_IN_FULL
     if not full:
         return _by_rho(plan, delta)
+    if quick:
+        return _by_renyi(plan, delta)
     if plan.rho == inf:
         raise BadValue(BOUNDLESS)
-    routes = plan.routes(delta=delta)
-    try:
-        order: float | None = plan.rho_order
-    except NotCertified:  # the parts attain their rho at different orders
-        order = None
+    routes, order = plan.routes(delta=delta), _order(plan)
     lower, upper = plan.epsilon_bounds(delta=delta)
     best = min(upper, *routes.values())
     return Total(plan, plan.rho, plan.rho_bounds, order, routes, (min(lower, best), best), full)
 
 
-def _with_events(plan: Plan, finite: Plan, event: Fraction, delta: Fraction, full: bool | None) -> Total:
+def _with_events(
+    plan: Plan, finite: Plan, event: Fraction, delta: Fraction, full: bool | None, *, quick: bool
+) -> Total:
     """The cost of a plan with events that may give a person away, from that of the rest, for both directions.
 
     With d the probability of an event: as the person comes, epsilon' + log(1-d) for epsilon' at (delta - d)/(1 - d); as
@@ -392,7 +401,8 @@ def _with_events(plan: Plan, finite: Plan, event: Fraction, delta: Fraction, ful
             f"delta ({float(delta):g}) must be above {float_above(event):g}, the probability with which a key of one "
             "person alone is published"
         )
-    first, second = total_of(finite, (delta - event) / (1 - event), full), total_of(finite, delta, full)
+    first = total_of(finite, (delta - event) / (1 - event), full, quick=quick)
+    second = total_of(finite, delta, full, quick=quick)
     shift = Fraction(0)
     if plan.relation is Relation.ADD_REMOVE:
         shift = Fraction(enclose(lambda: -(-lift(event)).log1p())[0])
@@ -424,6 +434,28 @@ def _by_rho(plan: Plan, delta: Fraction) -> Total:
     if plan.pure_epsilon < inf:
         routes["pure"] = plan.pure_epsilon
     return Total(plan, bounds[1], bounds, order, routes, (0.0, min(routes.values())), full=False)
+
+
+def _by_renyi(plan: Plan, delta: Fraction) -> Total:
+    """The cost from the Renyi curve, rho and the pure epsilon, and from the profile if that takes a moment only.
+
+    Certified and quick; without the profile mostly a few percent above.
+    """
+    if plan.rho == inf:
+        raise BadValue(BOUNDLESS)
+    # what is found under a limit may be less sharp, and is kept: the copy keeps it from the plan itself
+    copy = Plan.sum_of(*(Plan.repeated(part, count) for part, count in plan.parts))
+    routes: dict[str, float] = {}
+    with suppress(NotCertified):
+        found = within(QUICK_WORK, lambda: copy.routes(delta=delta))
+        routes = {name: value for name, value in found.items() if name == "profile"}
+    with suppress(NotCertified):
+        routes["rdp"] = rdp_to_epsilon(plan.cumulant, delta)
+    routes["zcdp"] = zcdp_to_epsilon(plan.rho, delta) if plan.rho else 0.0
+    if plan.pure_epsilon < inf:
+        routes["pure"] = plan.pure_epsilon
+    ends = 0.0, min(routes.values())
+    return Total(plan, plan.rho, plan.rho_bounds, _order(plan), routes, ends, full=False, quick=True)
 
 
 def curve_points(
@@ -473,62 +505,120 @@ def account(
     delta: Value | None = None,
     curve: bool = True,
     full: bool | None = None,
+    risk: bool = False,
     progress: Progress | None = None,
 ) -> Account:
     """The cost of a plan file, an expression or a plan; `to_dict()` of the answer is what `zcdp account --json` prints.
 
     Text is an expression and never opens a file: a plan file is given as a `Path`. If delta is not given it is that of
-    the file, or 1e-6. `curve` adds points of the (epsilon, delta) curve. For a plan of more than 2000 different
-    mechanisms epsilon comes from rho alone, and `full` is False in the total, unless `full=True` asks for the exact
-    profile, which is slow.
+    the file, or 1e-6. `curve` adds points of the (epsilon, delta) curve, `risk` what an attacker gains. For a plan of
+    more than 2000 different mechanisms epsilon comes from rho alone, and `full` is False in the total, unless
+    `full=True` asks for the exact profile, which is slow.
 
     >>> a = account("100 * Laplace(epsilon=0.1) + RAPPOR(epsilon=1)", delta=1e-6, curve=False)
     >>> a.total.rho, a.total.epsilon, a.total.route
     (0.72866046..., 5.505867..., 'profile')
     """
-    for name, value in (("curve", curve), ("full", full)):
+    for name, value in (("curve", curve), ("full", full), ("risk", risk)):
         if not isinstance(value, bool | None):
             raise BadType(f"{name} ({thing(value)}) must be True or False")
     progress = progress or _silent
-    plan = plan_of(source)
-    chosen = delta if delta is not None else plan.delta or (plan.budget and plan.budget.delta) or DEFAULT_DELTA
-    if rational(chosen, "delta") == 0:
-        raise BadValue("delta (0) must be above 0 in an account: the guarantee at delta = 0 is its pure_epsilon")
-    at = probability(chosen, "delta")
-    queries, whole = _queries(plan, progress)
-    relation = plan.relation_of(whole)
+    asked = _Asked.of(source, delta, progress)
     progress(0.3, "composing")
-    total = total_of(whole, at, full)
-    names = {name for part, _ in whole.parts for name in _theorems(part)} | total.theorems
-    derived = plan.tables.derived.values() if plan.tables else ()
-    names |= {"derived-columns"} if derived else set()
-    made = Account(
-        **_versions(),
-        date=_today(),
-        title=plan.title,
-        description=plan.description,
-        author=plan.author,
-        dataset=plan.dataset,
-        unit=plan.unit or (plan.tables.protects if plan.tables else None),
-        source=plan.source,
-        inputs=plan.text,
-        delta=float(at),
-        budget=_budget(plan.budget, total, whole),
-        queries=queries,
-        total=_total(total, at, relation),
-        curve=tuple(Point(*point) for point in curve_points(whole, total, at, progress)) if curve else (),
-        theorems=cited(names),
-        derived=tuple(DerivedColumn(one.name, one.words()) for one in derived),
-    )
+    total = total_of(asked.whole, asked.delta, full)
+    gains = None
+    if risk:
+        if not total.full:
+            raise BadValue("risk: so many different mechanisms are accounted by rho alone: give full=True")
+        progress(0.4, "risk")
+        gains = risk_of(total.plan, total.event_delta)
+    made = asked.account(total, curve_points(asked.whole, total, asked.delta, progress) if curve else (), gains)
     progress(1.0, "done")
     return made
 
 
+def accounts(
+    source: str | Path | Curve | PlanFile,
+    *,
+    delta: Value | None = None,
+    quick: bool = True,
+    progress: Progress | None = None,
+) -> Iterator[Account]:
+    """The account of a plan thrice: at once from rho and the Renyi curve, then by every route, then with the curve.
+
+    Every number of each of them is certified; those of the second are those of `account`. Without `quick` the first is
+    left out.
+
+    >>> quick, whole, drawn = accounts("100 * Laplace(epsilon=0.1)")
+    >>> quick.total.epsilon > whole.total.epsilon == drawn.total.epsilon
+    True
+    """
+    progress = progress or _silent
+    asked = _Asked.of(source, delta, progress)
+    if quick:
+        yield asked.account(total_of(asked.whole, asked.delta, quick=True), ())
+    progress(0.3, "composing")
+    total = total_of(asked.whole, asked.delta)
+    yield asked.account(total, ())
+    yield asked.account(total, curve_points(asked.whole, total, asked.delta, progress))
+
+
+@dataclass(frozen=True)
+class _Asked:
+    """A plan that an account is made of: its queries, all of them together, and the delta of the question."""
+
+    plan: PlanFile
+    queries: tuple[QueryCost, ...]
+    whole: Plan
+    delta: Fraction
+
+    @classmethod
+    def of(cls, source: str | Path | Curve | PlanFile, delta: Value | None, progress: Progress) -> _Asked:
+        """The plan of a source, checked; delta is the given one, or that of the plan."""
+        plan = plan_of(source)
+        chosen = delta if delta is not None else plan.delta or (plan.budget and plan.budget.delta) or DEFAULT_DELTA
+        if rational(chosen, "delta") == 0:
+            raise BadValue("delta (0) must be above 0 in an account: the guarantee at delta = 0 is its pure_epsilon")
+        at = probability(chosen, "delta")
+        queries, whole = _queries(plan, progress)
+        plan.relation_of(whole)
+        return cls(plan, queries, whole, at)
+
+    def account(self, total: Total, curve: Iterable[tuple[float, float]], risk: Risk | None = None) -> Account:
+        """The account with this total, these points of the curve, and what an attacker gains, if that was asked."""
+        plan, whole = self.plan, self.whole
+        names = {name for part, _ in whole.parts for name in _theorems(part)} | total.theorems
+        derived = plan.tables.derived.values() if plan.tables else ()
+        names |= {"derived-columns"} if derived else set()
+        names |= {"tradeoff"} if risk is not None else set()
+        return Account(
+            **_versions(),
+            date=_today(),
+            title=plan.title,
+            description=plan.description,
+            author=plan.author,
+            dataset=plan.dataset,
+            unit=plan.unit or (plan.tables.protects if plan.tables else None),
+            source=plan.source,
+            inputs=plan.text,
+            delta=float(self.delta),
+            budget=_budget(plan.budget, total, whole, self.delta),
+            queries=self.queries,
+            total=_total(total, self.delta, plan.relation_of(whole)),
+            curve=tuple(Point(*point) for point in curve),
+            theorems=cited(names),
+            derived=tuple(DerivedColumn(one.name, one.words()) for one in derived),
+            assumptions=tuple(dict.fromkeys(one for part, _ in whole.parts for one in _assumptions(part))),
+            risk=risk,
+        )
+
+
 def _total(total: Total, delta: Fraction, relation: Relation) -> TotalCost:
-    """The total as the account states it, with comparisons."""
-    usuals = {name: Charge(**sums) for name, sums in usual_total(total.plan, delta).items()}
+    """The total as the account states it, with comparisons unless it is to be there at once."""
+    compared = not total.quick
+    usuals = {name: Charge(**sums) for name, sums in usual_total(total.plan, delta).items()} if compared else {}
     first = next(iter(usuals.values()), None)
-    others = sorted(elsewhere(total.plan, delta).items(), key=lambda item: item[1])
+    others = sorted(elsewhere(total.plan, delta).items(), key=lambda item: item[1]) if compared else []
     return TotalCost(
         rho=total.rho,
         rho_bounds=total.rho_bounds,
@@ -589,7 +679,7 @@ def _queries(plan: PlanFile, progress: Progress) -> tuple[tuple[QueryCost, ...],
     rows: list[QueryCost] = []
     for n, entry in enumerate(plan.entries):
         if entry.plan is None:
-            where = f"{plan.source}:{entry.line}" if entry.line else plan.source
+            where = plan.where(entry)
             raise PlanFileError(f"{where}: mechanism: '?' has no value yet: zcdp allocate finds one")
         key = (entry.plan, entry.count)
         if key not in uses:
@@ -660,6 +750,7 @@ def _facts(plan: Plan, count: int) -> QueryCost:
         share=None,
         usual=MappingProxyType(charged),
         saved=None if first is None else 1 - rho / first,
+        about="; ".join(dict.fromkeys(filter(None, (getattr(part, "note", "") for part, _ in one.parts)))),
     )
 
 
@@ -688,7 +779,7 @@ def _accuracy(plan: Plan) -> Accuracy | None:
     """The accuracy of one answer of a mechanism that adds noise; None if it does not, or cannot be computed."""
     [(part, _), *others] = plan.parts
     try:
-        return part.accuracy() if isinstance(part, Noise) and not others else None
+        return part.accuracy() if isinstance(part, AddedNoise) and not others else None
     except (TypeError, NotCertified):  # a staircase without a stated sensitivity; parameters that are too extreme
         return None
 
@@ -701,12 +792,16 @@ def _order(curve: Curve) -> float | None:
         return None
 
 
+def _assumptions(curve: Curve) -> tuple[str, ...]:
+    return curve.assumptions if isinstance(curve, Mechanism) else ()
+
+
 def _theorems(curve: Curve) -> tuple[str, ...]:
     return curve.theorems if isinstance(curve, Mechanism) else ()
 
 
-def _budget(budget: Budget | None, total: Total, whole: Plan) -> BudgetUse | None:
-    """How much of the file's budget the plan spends, compared in exact numbers."""
+def _budget(budget: Budget | None, total: Total, whole: Plan, delta: Fraction) -> BudgetUse | None:
+    """How much of the file's budget the plan spends, compared in exact numbers; `delta` is that of the total."""
     if budget is None:
         return None
     if budget.rho is not None:
@@ -715,7 +810,9 @@ def _budget(budget: Budget | None, total: Total, whole: Plan) -> BudgetUse | Non
         assert budget.epsilon is not None
         assert budget.delta is not None
         limit = _written(budget.epsilon, "epsilon")
-        spent = total_of(whole, probability(budget.delta, "delta"), total.full).exact_epsilon
+        chance, full = probability(budget.delta, "delta"), total.full or total.quick
+        at = total if chance == delta else total_of(whole, chance, full, quick=total.quick)
+        spent = at.exact_epsilon
     numbers = {name: None if value is None else float(_written(value, name)) for name, value in vars(budget).items()}
     left = 0.0 - float_above(spent - limit)  # rounded down
     return BudgetUse(**numbers, spent=float(spent / limit), left=left, exceeded=spent > limit)

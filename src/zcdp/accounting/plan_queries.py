@@ -89,7 +89,7 @@ def load(path: str | PathLike[str]) -> Queries:
 
 def _query(file: PlanFile, entry: Entry) -> NamedQuery:
     """The entry as a query to run; it must be one mechanism without `?`."""
-    where = f"{file.source}:{entry.line}: mechanism"
+    where = f"{file.where(entry)}: mechanism"
     if entry.plan is None:
         raise PlanFileError(f"{where}: '?' has no value yet: zcdp allocate finds one")
     (one, count), *others = entry.plan.parts

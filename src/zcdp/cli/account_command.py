@@ -14,7 +14,8 @@ from textwrap import wrap
 from typing import TYPE_CHECKING, Any
 
 from zcdp.accounting.baselines import ADVANCED, RENYI
-from zcdp.accounting.plan_account import Account, BudgetUse, QueryCost, account, plan_of
+from zcdp.accounting.plan_account import MOST_KINDS_BY_POINT, Account, BudgetUse, QueryCost, account, plan_of
+from zcdp.accounting.risks import Risk, tradeoff_rows
 from zcdp.cli.arguments import BadUsage, extra
 from zcdp.cli.output import (
     Progress,
@@ -32,11 +33,12 @@ from zcdp.cli.output import (
     write_whole,
 )
 from zcdp.mechanisms.noise.additive import Accuracy
+from zcdp.mechanisms.revealing_event import without_events
 from zcdp.mechanisms.subsampled import note_on_moves
 from zcdp.plans.plan_file import Budget, PlanFile
 from zcdp.privacy.curve import Curve, Plan
-from zcdp.text.names import neighbours, route
-from zcdp.text.numbers import cost, gain, lower, shares, spent
+from zcdp.text.names import attack, neighbours, route
+from zcdp.text.numbers import cost, gain, in_percent, lower, shares, spent
 
 if TYPE_CHECKING:
     from zcdp.ledger import Ledger
@@ -52,6 +54,8 @@ __all__ = [
     "print_predictions",
     "rho_note",
     "run",
+    "source_of",
+    "tradeoff_csv",
 ]
 
 
@@ -169,11 +173,15 @@ def collection_facts(plan: PlanFile) -> dict[str, Any] | None:
 
 def collection_text(facts: dict[str, Any]) -> str:
     """The facts of `collection_facts` in one sentence."""
-    asked = f"{facts['k']} values; each client answers {facts['answered']} of {facts['rounds']} rounds"
+    what = f"{facts['k']} values" if facts["frequency"] is not None else f"a number on {facts['k']} grid points"
+    asked = f"{what}; each client answers {facts['answered']} of {facts['rounds']} rounds"
     size = f"with {facts['bytes']:.3g} bytes a report"
     if facts["clients"] is None:
         return f"{asked}, {size}."
-    error = f"standard error {facts['standard_error']:.3g} of a frequency of {facts['frequency']:.3g} in each round"
+    of = (
+        "the mean, in units of the range," if facts["frequency"] is None else f"a frequency of {facts['frequency']:.3g}"
+    )
+    error = f"standard error {facts['standard_error']:.3g} of {of} in each round"
     return f"{asked}, {size}; {error}, from {facts['clients']} clients."
 
 
@@ -188,11 +196,11 @@ ADJUSTED = (
 
 def run(options: Namespace) -> int:
     """Print the account; exit code 1 if it exceeds the plan's budget or does not fit the ledger's account."""
-    render = None
-    if options.html:
-        check_writable(options.html)
-        render = extra("zcdp.report", "render")
-    source = _source(options.plan)
+    for path in (options.tradeoff, options.html):
+        if path:
+            check_writable(path)
+    render = extra("zcdp.report", "render") if options.html else None
+    source = source_of(options.plan)
     plan = plan_of(source)
     with Progress() as progress:
         facts = account(
@@ -200,28 +208,22 @@ def run(options: Namespace) -> int:
             delta=options.delta,
             curve=bool(options.json or options.html),
             full=True if options.full else None,
+            risk=options.risk or bool(options.html and _is_small(plan)),
             progress=progress,
         )
+    if options.tradeoff:
+        write_whole(options.tradeoff, tradeoff_csv(plan))
     ledger = fits(options.ledger, options.account, options.plan) if options.ledger else None
     asked = collection_facts(plan) if options.plan.endswith(".toml") else None
     if render:
-        sections = (
-            {"sections": extra("zcdp.report.estimates_report", "collection_section")(collection_text(asked))}
-            if asked
-            else {}
-        )
+        sections = {"sections": _collection(asked)} if asked else {}
         write_whole(options.html, render(facts, **sections))
     if options.json:
         beside = {"ledger": ledger, "collection": asked}
         print_json(facts.to_dict() | {name: one for name, one in beside.items() if one})
     else:
         _print(shown(facts), everything=options.all)
-        parts = [entry.plan for entry in plan.entries if entry.plan]
-        for part in parts if isinstance(source, Path) else [Plan.sum_of(*parts)]:
-            print_note_on_moves(part)
-        if note := rho_note(plan, facts.total.rho):
-            for text in wrap(note, width()):
-                line(text)
+        _print_notes(plan, facts, whole=not isinstance(source, Path))
         if asked:
             line()
             for text in wrap(f"Collection of {collection_text(asked)}", width()):
@@ -229,13 +231,30 @@ def run(options: Namespace) -> int:
         if ledger:
             line()
             print_fit(ledger)
-        if options.html:
-            line(f"\nReport written to {options.html}")
+        for path, what in ((options.tradeoff, "Trade-off curve"), (options.html, "Report")):
+            if path:
+                line(f"\n{what} written to {path}")
     over = facts.budget is not None and facts.budget.exceeded
     return 1 if over or (ledger and not ledger["fits"]) else 0
 
 
-def _source(text: str) -> str | Path:
+def _print_notes(plan: PlanFile, facts: Account, *, whole: bool) -> None:
+    """Notes on the unit of sigma, of the `whole` plan or part by part, and on what a ledger would say."""
+    parts = [entry.plan for entry in plan.entries if entry.plan]
+    for part in [Plan.sum_of(*parts)] if whole else parts:
+        print_note_on_moves(part)
+    if note := rho_note(plan, facts.total.rho):
+        for text in wrap(note, width()):
+            line(text)
+
+
+def _collection(asked: dict[str, Any]) -> str:
+    """The section of a report on a collection."""
+    section: str = extra("zcdp.report.estimates_report", "collection_section")(collection_text(asked))
+    return section
+
+
+def source_of(text: str) -> str | Path:
     """A `Path` if the text names a file, else the text itself, an expression."""
     try:
         is_file = text.endswith((".toml", ".csv")) or (bool(text) and Path(text).exists())
@@ -255,6 +274,9 @@ def _print(facts: Account, *, everything: bool) -> None:
             line(dim(text))
     line()
     _total(facts)
+    if facts.risk:
+        line()
+        _risk(facts.risk, attack(facts.total.relation, facts.unit))
     if facts.budget:
         line()
         _budget(facts.budget)
@@ -287,18 +309,12 @@ def _queries(queries: Sequence[QueryCost], *, everything: bool) -> None:
         before = (f"{query.name} {' and '.join(errors(query.alone))}" for query, _ in shown if query.alone)
         for text in wrap(f"{ADJUSTED} {'; '.join(before)}.", width()):
             line(dim(text))
+    for query in (query for query, _ in shown if query.about):
+        for text in wrap(f"{query.name}: {query.about}.", width()):
+            line(text)
     print_predictions([query for query, _ in shown])
     if not all(query.is_tight for query, _ in shown):
         line(dim("* a proven upper bound, not known to be exact"))
-
-
-WITHIN = {
-    "mean": "mean within {half} ({typical} nearer to the middle of the clip)",
-    "ratio": "ratio within {half}, for values in the middle of both clips",
-    "variance": "variance within {half}, for values spread evenly over the clip",
-    "rank": "the rank of a quantile within {share} of all",
-    "count": "a selected key falls behind the best by at most {half}",
-}
 
 
 def print_predictions(queries: Sequence[QueryCost]) -> None:
@@ -310,10 +326,8 @@ def print_predictions(queries: Sequence[QueryCost]) -> None:
     line("Expected at 95%, before any data is read")
     for query in told:
         for one in query.predicted:
-            typical = cost(one.typical, 4) if one.typical is not None else ""
-            half = {"half": cost(one.half_width, 4), "typical": typical, "share": cost(100 * one.half_width, 3) + "%"}
             where = f"{query.name}, {one.persons:,} a cell" if one.persons else query.name
-            for text in wrap(f"{where}: {WITHIN[one.what].format(**half)}", width(), subsequent_indent="    "):
+            for text in wrap(f"{where}: {one.words(cost)}", width(), subsequent_indent="    "):
                 line(text)
         for note in dict.fromkeys(one.note for one in query.predicted if one.note):
             for text in wrap(f"{query.name}: {note}.", width()):
@@ -355,6 +369,38 @@ def _total(facts: Account) -> None:
         line(f"Saved {_saved(total.saved_epsilon)} of epsilon against {best.name}, the best elsewhere.")
     if total.saved_rho is not None:
         line(f"Saved {_saved(total.saved_rho)} of rho against epsilon^2/2 each.")
+
+
+def _is_small(plan: PlanFile) -> bool:
+    """Whether the risk is computed in a moment, so that a report has it without being asked for it."""
+    return len({entry.plan for entry in plan.entries}) <= MOST_KINDS_BY_POINT
+
+
+def tradeoff_csv(plan: PlanFile) -> str:
+    """The trade-off curve of a whole plan as CSV: certified ends of the true positive rate at false positive rates."""
+    finite, event = without_events(Plan.sum_of(*(Plan.repeated(e.plan, e.count) for e in plan.entries if e.plan)))
+    if finite is None:
+        raise BadUsage("nothing is released but keys that may give a person away: there is no curve")
+    rows = [f"{one.fpr!r},{one.tpr_at_most!r},{one.tpr_at_least!r}" for one in tradeoff_rows(finite, event)]
+    return "\n".join(["fpr,tpr_at_most,tpr_at_least", *rows, ""])
+
+
+def _risk(risk: Risk, asked: str) -> None:
+    """What an attacker gains, in a table and in words; `asked` is what is guessed."""
+    for text in wrap(f"What an attacker gains, who guesses from all results {asked}", width()):
+        line(bold(text))
+    rows = [["false alarms", "members found, at most"]]
+    rows += [[in_percent(one.fpr, up=False), in_percent(one.tpr_at_most, up=True)] for one in risk.rates]
+    for text in table_lines(rows, ">>"):
+        line(text)
+    line(f"Advantage: at most {in_percent(risk.advantage[1], up=True)} more members than others are taken for members.")
+    for one in risk.guesses:
+        told, before = in_percent(one.at_most, up=True, digits=2, over=one.before), in_percent(one.before, up=False)
+        prior = in_percent(one.prior, up=False)
+        line(f"Right guesses, if {prior} are members: at most {told}, and {before} without the results.")
+    if risk.mu is not None:
+        said = f"Gaussian DP: mu = {cost(risk.mu, 4)}, up to {cost(risk.slack)} in every probability."
+        line(said)
 
 
 def _saved(share: float | None) -> str:

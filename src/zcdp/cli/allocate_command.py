@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import tomllib
 from argparse import Namespace
 from dataclasses import replace
 from pathlib import Path
@@ -10,11 +9,13 @@ from typing import Any
 
 from zcdp.accounting.allocation import TargetsDoNotFit
 from zcdp.accounting.fill import Filled, fill
-from zcdp.accounting.plan_account import account
+from zcdp.accounting.plan_account import TotalCost, account
 from zcdp.cli.account_command import errors, print_predictions, rho_note
 from zcdp.cli.arguments import BadUsage
 from zcdp.cli.output import Progress, bold, check_writable, dim, line, print_json, query_lines, shown, write_whole
-from zcdp.mechanisms.noise.additive import Accuracy, Noise
+from zcdp.mechanisms.noise.additive import Accuracy, AddedNoise
+from zcdp.numeric.exact import rational
+from zcdp.plans.plan_edit import EditError, set_lines
 from zcdp.plans.plan_file import Entry, PlanFile, read_plan
 from zcdp.privacy.curve import Plan
 from zcdp.text.numbers import cost, lower, shares
@@ -29,27 +30,30 @@ def run(options: Namespace) -> int:
     plan = read_plan(Path(options.plan))
     if options.ledger or options.share:
         return _share(plan, options)
-    if plan.budget is None and options.rho is None and options.epsilon is None:
-        raise BadUsage(f"{plan.source}: has no budget: give --rho, or --epsilon and --delta")
+    risk = {name: value for name in ("advantage", "tpr", "fpr") if (value := getattr(options, name)) is not None}
+    if plan.budget is None and options.rho is None and options.epsilon is None and not risk:
+        raise BadUsage(
+            f"{plan.source}: has no budget: give --rho, or --epsilon and --delta, or --advantage, or --tpr and --fpr"
+        )
     if options.epsilon is not None and options.delta is None and plan.delta is None:
         raise BadUsage("--epsilon needs --delta")
     with Progress() as progress:
         progress(0.0, "allocating")
         try:
-            filled = fill(
-                plan, rho=options.rho, epsilon=options.epsilon, delta=options.delta, objective=options.objective
-            )
+            limits = {"rho": options.rho, "epsilon": options.epsilon, "delta": options.delta, **risk}
+            filled = fill(plan, **limits, objective=options.objective)
         except TargetsDoNotFit as error:
             raise BadUsage(str(error)) from None
         progress(0.9, "certifying")
         made = account(filled.plan, delta=filled.budget.delta, curve=False)
         total = made.total
-    spent = total.rho if filled.budget.rho is not None else total.epsilon
+    spent = _spent(filled, total)
     rows = _rows(filled)
     if options.out:
         write_whole(options.out, _text(filled))
     if options.json:
         budget = {name: value and float(value) for name, value in vars(filled.budget).items()}
+        budget |= {name: float(rational(value, name)) for name, value in risk.items()}
         facts = {"objective": options.objective, "held": float(filled.held), "spent": spent, "queries": rows}
         print_json(budget | facts)
         return 0
@@ -62,6 +66,14 @@ def run(options: Namespace) -> int:
     if options.out:
         line(f"Plan written to {options.out}")
     return 0
+
+
+def _spent(filled: Filled, total: TotalCost) -> float:
+    """What the filled plan costs, in the currency of its budget."""
+    if filled.risk is None:
+        return total.rho if filled.budget.rho is not None else total.epsilon
+    whole = Plan.sum_of(*(Plan.repeated(e.plan, e.count) for e in filled.plan.entries if e.plan is not None))
+    return whole.advantage if filled.risk.fpr is None else whole.tpr_at(fpr=filled.risk.fpr)
 
 
 # The option --ledger: the budget is a share of an account, of which nothing is spent.
@@ -78,6 +90,8 @@ def _share(plan: PlanFile, options: Namespace) -> int:
         raise BadUsage("give --ledger and --share together, such as --ledger budget.db --share 1/4")
     if options.rho is not None or options.epsilon is not None or options.delta is not None:
         raise BadUsage("the budget is a share of the ledger's account: give no --rho, --epsilon or --delta")
+    if any(getattr(options, name) is not None for name in ("advantage", "tpr", "fpr")):
+        raise BadUsage("the budget is a share of the ledger's account: give no --advantage, --tpr or --fpr")
     try:
         with Ledger(options.ledger) as ledger, Progress() as progress:
             progress(0.0, "allocating")
@@ -135,7 +149,7 @@ def _rows(filled: Filled) -> list[dict[str, Any]]:
 
 def _accuracy(entry: Entry, mechanism: object, level: float | str) -> Accuracy | None:
     """Accuracy of one answer, in the query's unit; None for a selection, or for a staircase without a sensitivity."""
-    if not isinstance(mechanism, Noise) or mechanism.sensitivity is None:
+    if not isinstance(mechanism, AddedNoise) or mechanism.sensitivity is None:
         return None
     return entry.in_values(mechanism.accuracy(level))
 
@@ -159,6 +173,8 @@ def _print(title: str, rows: list[dict[str, Any]], filled: Filled, spent: float)
     _print_rows(title, rows, filled)
     budget = filled.budget
     limit = f"rho = {budget.rho}" if budget.rho else f"epsilon = {budget.epsilon} at delta = {budget.delta}"
+    if filled.risk is not None:
+        limit = filled.risk.said(filled.risk.gain)
     kept = f" (rho = {cost(float(filled.held))} of it by queries that are fixed)" if filled.held else ""
     line(f"{cost(spent, 9)} of {limit} spent, certified{kept}.")
 
@@ -166,26 +182,7 @@ def _print(title: str, rows: list[dict[str, Any]], filled: Filled, spent: float)
 def _text(filled: Filled) -> str:
     """The text of the plan file with the mechanisms filled in; all else, comments included, is unchanged."""
     plan = filled.plan
-    lines = plan.text.splitlines()
-    for entry, _ in filled.found:
-        before = lines[entry.line - 1]
-        indent = before[: len(before) - len(before.lstrip())]
-        lines[entry.line - 1] = f'{indent}{entry.field} = "{entry.text}"'
-    text = "\n".join(lines) + "\n"
-    expected = tomllib.loads(plan.text)
-    texts = {(_query(entry), entry.field): entry.text for entry, _ in filled.found}
-    for query in expected["query"]:
-        name = query["name"].strip()
-        query |= {field: texts[name, field] for field in query if (name, field) in texts}
     try:
-        if tomllib.loads(text) == expected:
-            return text
-    except tomllib.TOMLDecodeError:
-        pass
-    raise BadUsage(f"{plan.source}: to be filled in, each mechanism must stand on a line of its own")
-
-
-def _query(entry: Entry) -> str:
-    """The name of the query of an entry. A table with two statistics is one query with two entries."""
-    label = entry.statistic.label if entry.statistic else ""
-    return entry.name if entry.field == "mechanism" else entry.name.removesuffix(f": {label}")
+        return set_lines(plan.text, [(entry.line, entry.field, entry.text) for entry, _ in filled.found])
+    except EditError:
+        raise BadUsage(f"{plan.source}: to be filled in, each mechanism must stand on a line of its own") from None

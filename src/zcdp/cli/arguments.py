@@ -176,7 +176,7 @@ A plan file is TOML:
   title, description, delta           all optional
   [budget]   rho, or epsilon and delta
   [collection]  k, rounds, answered, clients, values = ["tea", "none"] (names),
-                beside one local randomizer
+                low, high (of a number), beside one local randomizer
   [[query]]  name, mechanism = "Laplace(epsilon=0.1)", count, note, weight,
              sd or half_width (with level): what allocate is to reach
 
@@ -292,6 +292,8 @@ def _account(command: argparse.ArgumentParser) -> None:
     command.add_argument("plan", help="a plan file (TOML), a list of releases (CSV), or an expression")
     command.add_argument("--delta", help="delta of (epsilon, delta)-DP; else that of the file, or 1e-6")
     command.add_argument("--html", metavar="FILE", help="write a report to this file")
+    command.add_argument("--risk", action="store_true", help="say what an attacker gains who looks for a person")
+    command.add_argument("--tradeoff", metavar="FILE", help="write true positive rates at false positive rates as CSV")
     command.add_argument("--full", action="store_true", help="exact profile of more than 2000 different mechanisms too")
     command.add_argument("--all", action="store_true", help="list every query, not only the costliest twenty")
     command.add_argument("--ledger", metavar="LEDGER", help="say whether it would fit an account of this ledger")
@@ -299,9 +301,18 @@ def _account(command: argparse.ArgumentParser) -> None:
     _json(command)
 
 
+def _explore(command: argparse.ArgumentParser) -> None:
+    command.add_argument("plan", nargs="?", help="a plan file (TOML); one that is not there yet is made by Save")
+    command.add_argument("--ledger", metavar="LEDGER", help="show what is left there, and what the plan would take")
+    command.add_argument("--account", metavar="NAME", help="the account, where the ledger has several")
+    command.add_argument("--port", type=int, default=0, help="on this machine alone (any that is free)")
+    command.add_argument("--no-browser", action="store_true", help="print the address, and open nothing")
+
+
 def _calibrate(command: argparse.ArgumentParser) -> None:
     command.add_argument("expression", help="a plan in which each ? is the one parameter to find")
     _within(command)
+    _risk(command)
     _json(command)
 
 
@@ -310,6 +321,7 @@ def _allocate(command: argparse.ArgumentParser) -> None:
     command.add_argument("--rho", help="the budget as rho; else that of the file")
     command.add_argument("--epsilon", help="or as epsilon, at --delta or the delta of the file")
     command.add_argument("--delta", help="delta of the budget")
+    _risk(command)
     command.add_argument(
         "--objective",
         choices=("worst", "total"),
@@ -325,9 +337,11 @@ def _allocate(command: argparse.ArgumentParser) -> None:
 
 
 def _sgd(command: argparse.ArgumentParser) -> None:
-    command.add_argument("--examples", required=True, help="how many there are")
-    command.add_argument("--batch", required=True, help="how many are drawn in a step, on average")
-    command.add_argument("--epochs", help="how often each is seen, on average")
+    command.add_argument("--examples", help="how many there are")
+    command.add_argument("--batch", help="how many are drawn in a step, on average")
+    command.add_argument("--rate", help="in place of --batch: the probability that a step draws an example, as 1/235")
+    command.add_argument("--epochs", help="how often each is seen, on average: ceil(epochs * examples / batch) steps")
+    command.add_argument("--steps", help="in place of --epochs: how often noise is added")
     command.add_argument("--sigma", help="noise on the sum of clipped gradients, as a multiple of the clipping norm C")
     command.add_argument("--epsilon", help="or the budget, to find the noise for it")
     command.add_argument("--delta", required=True, help="delta of (epsilon, delta)-DP")
@@ -357,15 +371,30 @@ def _within(command: argparse.ArgumentParser) -> None:
     command.add_argument("--delta", help="delta of the budget (0: pure DP)")
 
 
+def _risk(command: argparse.ArgumentParser) -> None:
+    command.add_argument("--advantage", help="or as true less false positive rate of any attack")
+    command.add_argument("--tpr", help="or as the share of members that an attack finds, at --fpr")
+    command.add_argument("--fpr", help="the share of others that it takes for members")
+
+
 def _choose(command: argparse.ArgumentParser) -> None:
     command.add_argument("--k", help="how many values there are")
     command.add_argument("--values", metavar="NAMES", help="or what they are called, with commas between them")
+    command.add_argument("--number", action="store_true", help="or a number from --low to --high, whose mean is asked")
+    command.add_argument("--low", help="the least number that a client may hold")
+    command.add_argument("--high", help="the largest")
     command.add_argument("--clients", required=True, help="how many clients there are")
     command.add_argument("--rounds", default="1", help="how many rounds (1 unless told)")
     _within(command)
     command.add_argument("--every-round", action="store_true", help="clients must answer every round")
     command.add_argument("--frequency", help="of which the error is to be least (1/k unless told)")
-    command.add_argument("--out", metavar="FILE", help="write the best design as a plan file")
+    command.add_argument("--shuffled", action="store_true", help="the reports of a round are shuffled by someone else")
+    command.add_argument("--most-bytes", metavar="N", help="of a report (1024 unless told; none: no limit)")
+    command.add_argument("--most-draws", metavar="N", help="of random numbers by a client for a report (100000)")
+    command.add_argument("--most-memory", metavar="N", help="of a server that counts, in bytes (2 GiB)")
+    command.add_argument("--pick", metavar="ROW", default="1", help="another row of the table than the best, 1")
+    command.add_argument("--out", metavar="FILE", help="write the design as a plan file")
+    command.add_argument("--client", metavar="FILE", help="write it as a design file for clients, in JSON")
     _json(command)
 
 
@@ -381,13 +410,49 @@ def _randomize(command: argparse.ArgumentParser) -> None:
 
 def _estimate(command: argparse.ArgumentParser) -> None:
     command.add_argument("plan", help="the plan file that the reports were made with")
-    command.add_argument("reports", nargs="+", help="Parquet files of reports")
+    command.add_argument("reports", nargs="+", help="Parquet files of reports, or shards that --count wrote")
+    command.add_argument("--count", metavar="FILE", help="only count these reports, into a shard to be added up later")
+    command.add_argument("--top", type=int, metavar="N", help="only the N most frequent values")
+    command.add_argument(
+        "--heavy", nargs="?", const="0", metavar="SHARE", help="only values whose interval is above a share (0)"
+    )
     command.add_argument("--engine", choices=("pyarrow", "duckdb"), default="pyarrow", help="what reads the files")
     command.add_argument("--level", default="0.95", help="at which all intervals hold together (0.95)")
     command.add_argument("--population", action="store_true", help="speak of the population, not of these clients")
     command.add_argument("--csv", metavar="FILE", help="write a table of all values")
     command.add_argument("--html", metavar="FILE", help="write a page with a chart")
     _json(command)
+
+
+def _gather(command: argparse.ArgumentParser) -> None:
+    command.add_argument("design", help="the design file that clients have, in JSON")
+    command.add_argument("messages", nargs="+", help="files of messages, one on each line")
+    command.add_argument("--day", type=int, default=1, help="of which the reports are written (1)")
+    command.add_argument("--out", metavar="FILE", required=True, help="a new Parquet file for the reports")
+    _json(command)
+
+
+def _heavy(command: argparse.ArgumentParser) -> None:
+    actions = command.add_subparsers(dest="action", required=True, metavar="action", parser_class=type(command))
+    design = actions.add_parser("design", help="how clients report", description="How clients report strings.")
+    design.add_argument("--epsilon", required=True, help="of the one report of each client")
+    design.add_argument("--alphabet", default="a-z", help="the characters of strings, with ranges (a-z)")
+    design.add_argument("--length", required=True, help="the most characters that a string has")
+    design.add_argument("--delta", default="1e-6", help="at which epsilon is printed (1e-6)")
+    design.add_argument("--out", metavar="FILE", help="write the design, in JSON")
+    randomize = actions.add_parser("randomize", help="strings into reports: once", description="Strings into reports.")
+    randomize.add_argument("design", help="the design file")
+    randomize.add_argument("values", help="a Parquet or CSV file of strings, one for each client")
+    randomize.add_argument("--column", help="the column of the strings; else the only one")
+    randomize.add_argument("--out", metavar="FILE", required=True, help="a new Parquet file for the reports")
+    find = actions.add_parser("find", help="the frequent strings", description="The most frequent strings.")
+    find.add_argument("design", help="the design file that the reports were made with")
+    find.add_argument("reports", nargs="+", help="Parquet files of reports")
+    find.add_argument("--top", default="50", help="how many strings (50)")
+    find.add_argument("--level", default="0.95", help="at which all intervals hold together (0.95)")
+    find.add_argument("--csv", metavar="FILE", help="write a table of them")
+    for action in (design, randomize, find):
+        _json(action)
 
 
 def _release(command: argparse.ArgumentParser) -> None:
@@ -429,6 +494,19 @@ def _verify(command: argparse.ArgumentParser) -> None:
     _json(command)
 
 
+def _audit(command: argparse.ArgumentParser) -> None:
+    command.add_argument("outputs", nargs="*", help="two files of outputs, one a line, of two neighbouring inputs")
+    command.add_argument("--epsilon", help="the stated epsilon")
+    command.add_argument("--delta", help="its delta (0 unless told: pure DP)")
+    command.add_argument("--rho", help="the stated rho")
+    command.add_argument("--canaries", help="or of one training run: records put in or left out by fair coins")
+    command.add_argument("--guesses", help="on how many of them a guess was made")
+    command.add_argument("--correct", help="how many guesses were right")
+    command.add_argument("--claim", metavar="PLAN", help="what the run is stated to be: a plan file or an expression")
+    command.add_argument("--confidence", help="of the bound (0.999999; of a training run 0.95)")
+    _json(command)
+
+
 def _completion(command: argparse.ArgumentParser) -> None:
     command.add_argument("shell", choices=("bash", "zsh", "fish"))
     _json(command)
@@ -438,12 +516,21 @@ COMMANDS: dict[str, tuple[str, tuple[str, ...], Callable[[argparse.ArgumentParse
     "rho": ("tight rho of a mechanism, and what other bounds would charge", (f'"{RHO}"', f'"{PLAN}" --json'), _rho),
     "account": (
         "what a plan costs: each query, the total, epsilon at delta",
-        ("examples/census.toml", f'"{PLAN}" --delta 1e-6', "plan.toml --html report.html --json"),
+        ("examples/census.toml", f'"{PLAN}" --delta 1e-6', "plan.toml --html report.html --json", "plan.toml --risk"),
         _account,
+    ),
+    "explore": (
+        "plan in the browser, on this machine: move a slider, see what it costs",
+        ("examples/census.toml", "plan.toml --ledger budget.db", ""),
+        _explore,
     ),
     "calibrate": (
         "the least noise that stays within a budget",
-        ('"1000 * Laplace(epsilon=?)" --epsilon 1 --delta 1e-6', '"Laplace(scale=?, sensitivity=3)" --rho 0.1'),
+        (
+            '"1000 * Laplace(epsilon=?)" --epsilon 1 --delta 1e-6',
+            '"Laplace(scale=?, sensitivity=3)" --rho 0.1',
+            '"100 * Gaussian(sigma=?)" --tpr 0.01 --fpr 0.001',
+        ),
         _calibrate,
     ),
     "sgd": (
@@ -484,6 +571,28 @@ COMMANDS: dict[str, tuple[str, tuple[str, ...], Callable[[argparse.ArgumentParse
         "frequencies from reports, with exact intervals",
         ("design.toml reports.parquet --csv estimates.csv --html estimates.html",),
         _estimate,
+    ),
+    "audit": (
+        "put a stated epsilon or rho to the test, by outputs or by one training run",
+        (
+            "without.csv with.csv --epsilon 1 --delta 1e-5",
+            "--canaries 1000 --guesses 100 --correct 95 --delta 1e-5 --epsilon 2",
+        ),
+        _audit,
+    ),
+    "gather": (
+        "clients' messages into a file of reports",
+        ("design.json messages.jsonl --day 7 --out reports.parquet",),
+        _gather,
+    ),
+    "heavy": (
+        "frequent strings that nobody listed: design, randomize, find",
+        (
+            "design --epsilon 4 --alphabet a-z --length 6 --out words.json",
+            "randomize words.json words.csv --out reports.parquet",
+            "find words.json reports.parquet --top 50",
+        ),
+        _heavy,
     ),
     "table": ("the paper's Table 1, computed", ("", "--format latex"), _table),
     "figure": ("the paper's figure, and more of its kind", ("all --out fig.pdf", "krr --out krr.svg"), _figure),

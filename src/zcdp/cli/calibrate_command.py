@@ -17,14 +17,18 @@ from zcdp.text.numbers import cost
 
 __all__ = ["run"]
 
+BUDGETS = (("rho",), ("epsilon", "delta"), ("advantage",), ("tpr", "fpr"))
+"""Options that are a budget together."""
+
 
 def run(options: Namespace) -> int:
     """Find the parameter, and print it with what the plan then spends."""
     if "?" not in options.expression:
         raise BadUsage("write ? for the parameter to find, such as '1000 * Laplace(epsilon=?)'")
-    if (options.rho is None) == (options.epsilon is None) or (options.epsilon is None) != (options.delta is None):
-        raise BadUsage("give a budget: --rho, or --epsilon and --delta")
-    budget = {name: value for name in ("rho", "epsilon", "delta") if (value := getattr(options, name)) is not None}
+    names = ("rho", "epsilon", "delta", "advantage", "tpr", "fpr")
+    budget = {name: value for name in names if (value := getattr(options, name)) is not None}
+    if tuple(budget) not in BUDGETS:
+        raise BadUsage("give a budget: --rho, or --epsilon and --delta, or --advantage, or --tpr and --fpr")
     steps = 0
 
     with Progress() as progress:
@@ -50,8 +54,11 @@ def run(options: Namespace) -> int:
     line(text)
     limits = ", ".join(f"{name} = {value}" for name, value in budget.items())
     line(f"  budget   {limits}")
-    if "rho" in budget:
+    if len(spent) == 1:
         line(f"  spent    rho = {cost(spent['rho'], 9)}")
+    elif "epsilon" not in budget:
+        name = next(iter(spent))
+        line(f"  spent    {name} = {cost(spent[name], 9)}; rho = {cost(spent['rho'], 9)}")
     else:
         line(f"  spent    epsilon = {cost(spent['epsilon'], 9)} at this delta; rho = {cost(spent['rho'], 9)}")
     return 0
@@ -60,4 +67,8 @@ def run(options: Namespace) -> int:
 def _spent(plan: Plan, budget: dict[str, Any]) -> dict[str, float]:
     if "rho" in budget:
         return {"rho": plan.rho}
+    if "advantage" in budget:
+        return {"advantage": plan.advantage, "rho": plan.rho}
+    if "tpr" in budget:
+        return {"tpr": plan.tpr_at(fpr=budget["fpr"]), "rho": plan.rho}
     return {"epsilon": plan.epsilon_at(delta=budget["delta"]), "rho": plan.rho}

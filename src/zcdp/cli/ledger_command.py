@@ -112,7 +112,7 @@ def plan_from(text: str) -> tuple[Plan, dict[str, str]]:
     plan = read_plan(Path(text))
     for entry in plan.entries:
         if entry.plan is None:
-            raise PlanFileError(f"{text}:{entry.line}: mechanism: '?' has no value yet: zcdp allocate finds one")
+            raise PlanFileError(f"{plan.where(entry)}: mechanism: '?' has no value yet: zcdp allocate finds one")
     unit = plan.tables.protects if plan.tables else plan.unit
     neighbours = plan.neighbours.replace("_", "-") if plan.neighbours else None
     stated = {"unit": unit, "neighbours": neighbours}

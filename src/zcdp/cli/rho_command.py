@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from argparse import Namespace
 from math import inf
+from textwrap import wrap
 from typing import Any
 
 from zcdp.accounting.baselines import usual
@@ -39,8 +40,13 @@ def run(options: Namespace) -> int:
     ]
     for text in columns(rows, "<<<", width=width()):
         line("  " + text)
+    for one in facts.get("assumptions", ()):
+        line(f"  assuming      {one}")
     line(f"  theorem       {title(facts['theorem'])}")
     line(dim(f"                docs/theorems/{facts['theorem']}.md"))
+    if facts["about"]:
+        for text in wrap(f"Note: {facts['about']}.", width() - 2):
+            line(f"  {text}")
     line()
     charges = [
         [name, cost(charge), gain(1 - facts["rho"] / charge)] for name, charge in facts["usual"].items() if charge
@@ -68,8 +74,10 @@ def _facts(expression: str) -> dict[str, Any]:
     except NotCertified:  # the parts attain their rho at different orders, or the order is not known
         order = None
     if plan.rho == inf:
-        raise BadValue(f"rho is infinite: {plan!r} can give an input away")
+        why = next((why for part, _ in plan.parts if (why := getattr(part, "infinite_because", ""))), "")
+        raise BadValue(f"rho is infinite: {why or f'{plan!r} can give an input away'}")
     charges = usual(plan)
+    assumed = [one for part, _ in plan.parts for one in getattr(part, "assumptions", ())]
     charge = next(iter(charges.values()))
     return {
         "mechanism": repr(plan),
@@ -79,6 +87,8 @@ def _facts(expression: str) -> dict[str, Any]:
         "is_tight": plan.is_tight,
         "pure_epsilon": "inf" if plan.pure_epsilon == inf else plan.pure_epsilon,
         "theorem": "composition" if others or count > 1 else getattr(first, "theorems", ("cumulant",))[0],
+        **({"assumptions": assumed} if assumed else {}),
         "usual": charges,
         "saved": None if charge is None else 1 - plan.rho / charge,
+        "about": "; ".join(dict.fromkeys(filter(None, (getattr(part, "note", "") for part, _ in plan.parts)))),
     }

@@ -4,17 +4,23 @@ from zcdp.mechanisms.base import Mechanism
 from zcdp.mechanisms.channel import Channel, LossPair
 from zcdp.mechanisms.local.binary_randomized_response import BinaryRandomizedResponse
 from zcdp.mechanisms.local.hadamard_response import HadamardResponse
+from zcdp.mechanisms.local.hybrid_response import HybridResponse
 from zcdp.mechanisms.local.local_hashing import LinearHashing, LocalHashing
 from zcdp.mechanisms.local.memoized_rappor import MemoizedRAPPOR
 from zcdp.mechanisms.local.randomized_response import RandomizedResponse
 from zcdp.mechanisms.local.rappor import RAPPOR
+from zcdp.mechanisms.local.square_wave import SquareWave
 from zcdp.mechanisms.local.subset_selection import SubsetSelection
 from zcdp.mechanisms.local.unary_encoding import OptimizedUnaryEncoding, UnaryEncoding
 from zcdp.mechanisms.mixture_of_gaussians import MixtureOfGaussians
+from zcdp.mechanisms.noise.combined_noise import Mixture, Truncated
 from zcdp.mechanisms.noise.discrete_laplace import DiscreteLaplace
 from zcdp.mechanisms.noise.gaussian import DiscreteGaussian, Gaussian
+from zcdp.mechanisms.noise.integer_noise import IntegerNoise
 from zcdp.mechanisms.noise.laplace import Laplace
 from zcdp.mechanisms.noise.logistic import Logistic
+from zcdp.mechanisms.noise.noise_families import AsymmetricLaplace, Cauchy, GeneralizedGaussian, StudentT
+from zcdp.mechanisms.noise.own_noise import Noise
 from zcdp.mechanisms.noise.staircase import DiscreteStaircase, Staircase
 from zcdp.mechanisms.noise.truncated_geometric import TruncatedGeometric
 from zcdp.mechanisms.pure_dp import PureDP, PureGroup
@@ -37,15 +43,20 @@ __all__ = [
     "RAPPOR",
     "WRAPPERS",
     "Allocation",
+    "AsymmetricLaplace",
     "BinaryRandomizedResponse",
     "BoundedRange",
+    "Cauchy",
     "Channel",
     "DiscreteGaussian",
     "DiscreteLaplace",
     "DiscreteStaircase",
     "ExponentialMechanism",
     "Gaussian",
+    "GeneralizedGaussian",
     "HadamardResponse",
+    "HybridResponse",
+    "IntegerNoise",
     "L0LInf",
     "L1LInf",
     "Laplace",
@@ -55,7 +66,9 @@ __all__ = [
     "LossPair",
     "Mechanism",
     "MemoizedRAPPOR",
+    "Mixture",
     "MixtureOfGaussians",
+    "Noise",
     "OptimizedUnaryEncoding",
     "PermuteAndFlip",
     "PureDP",
@@ -66,10 +79,13 @@ __all__ = [
     "Sensitivity",
     "Shuffled",
     "SparseVector",
+    "SquareWave",
     "Staircase",
+    "StudentT",
     "Subsampled",
     "SubsetSelection",
     "TopK",
+    "Truncated",
     "TruncatedGeometric",
     "TruncatedSample",
     "UnaryEncoding",
@@ -86,6 +102,14 @@ MECHANISMS: tuple[type[Mechanism], ...] = (
     Staircase,
     DiscreteStaircase,
     TruncatedGeometric,
+    IntegerNoise,
+    Mixture,
+    Truncated,
+    AsymmetricLaplace,
+    Cauchy,
+    GeneralizedGaussian,
+    StudentT,
+    Noise,
     RandomizedResponse,
     BinaryRandomizedResponse,
     RAPPOR,
@@ -96,6 +120,8 @@ MECHANISMS: tuple[type[Mechanism], ...] = (
     LocalHashing,
     LinearHashing,
     MemoizedRAPPOR,
+    HybridResponse,
+    SquareWave,
     BoundedRange,
     ExponentialMechanism,
     PermuteAndFlip,

@@ -32,11 +32,26 @@ class Mechanism(Curve):
         """The theorem pages on which the guarantee for these parameters rests, the most special one first."""
         return (self.theorem,)
 
+    @property
+    def assumptions(self) -> tuple[str, ...]:
+        """What is not proven but was stated by whoever wrote the mechanism: the guarantee holds if it is true."""
+        return ()
+
     budget: ClassVar[str | None] = "epsilon"
     """The name of the parameter that is the largest privacy loss and that `calibrate` sets; None if there is none."""
 
     local: ClassVar[bool] = False
     """Whether any two inputs are neighbours, as for a local randomizer: a group then costs no more than one person."""
+
+    @property
+    def takes_absence(self) -> bool:
+        """Whether an absent record may send the report of a fixed input, which is a neighbour of all others."""
+        return self.local
+
+    @property
+    def note(self) -> str:
+        """What a statement of its cost must say besides; empty for most mechanisms."""
+        return ""
 
     known_elsewhere: ClassVar[bool] = False
     """Whether other accountants have the mechanism's Renyi curve, as for Gaussian noise; used in comparisons only."""

@@ -11,15 +11,15 @@ from warnings import warn
 
 from zcdp.errors import BadType, BadValue, SensitivityWarning
 from zcdp.mechanisms.base import Mechanism
+from zcdp.mechanisms.channel import has_graph
 from zcdp.mechanisms.noise.gaussian import Gaussian
-from zcdp.mechanisms.wrapper import Wrapper
+from zcdp.mechanisms.wrapper import PlanWrapper
 from zcdp.numeric.exact import Exact, Value, in_domain, integer, literal, rational
 from zcdp.numeric.threads import cached_property
 from zcdp.privacy.curve import Curve, Plan
 from zcdp.privacy.loss import Claim, replaced_claim, sampled_claim
 from zcdp.privacy.relation import Relation
-from zcdp.privacy.sampled_curve import SampledConvex, product_claim, replaced_curve, sampled_curve
-from zcdp.text.suggestions import thing
+from zcdp.privacy.sampled_curve import SampledConvex, replaced_curve, sampled_curve
 
 __all__ = ["READING", "Subsampled", "note_on_moves", "refuse_replaced"]
 
@@ -36,7 +36,7 @@ RHO_AGREEMENT = 1e-9  # relative gap below which two ends of rho count as equal:
 
 
 @dataclass(frozen=True, init=False, repr=False)
-class Subsampled(Wrapper):
+class Subsampled(PlanWrapper):
     """A mechanism or a whole plan on a random sample, drawn anew in each use: by `rate`, or `size` records out of `of`.
 
     `rate`: a Poisson sample, which contains each record independently with this probability. Neighbours are a data set
@@ -83,19 +83,16 @@ class Subsampled(Wrapper):
         size: Value | None = None,
         of: Value | None = None,
     ) -> None:
-        if isinstance(mechanism, Plan):
-            [(only, count), *others] = mechanism.parts
-            mechanism = mechanism if others or count > 1 or not isinstance(only, Mechanism) else only
-        if not isinstance(mechanism, Mechanism | Plan):
-            raise BadType(f"mechanism ({thing(mechanism)}) must be a mechanism or a plan, as Gaussian(sigma=1)")
+        mechanism = self._taken(mechanism)
         if rate is not None and size is None and of is None:
             self._set(mechanism=mechanism, rate=_rate(rate), size=None, of=None)
-            refuse_replaced(mechanism, "run on a Poisson sample", "; give size and of")
+            refuse_replaced(mechanism, "run on a Poisson sample", "; give size and of", absent=True)
         elif rate is None and size is not None and of is not None:
             drawn, whole = integer(size, "size", 1), integer(of, "of", 1)
             if drawn > whole:
                 raise BadValue(f"size ({drawn}) must be at most of ({whole}): no record is drawn twice")
             Relation.REPLACE.joined(mechanism.relation)
+            _refuse_graphs(mechanism)
             _refuse_other_size(mechanism, drawn)
             if not READING.get() and any(_counts_in_moves(part) for part, _ in mechanism.parts):
                 warn(MOVES, SensitivityWarning, stacklevel=3)  # past the constructor and the metaclass that calls it
@@ -112,26 +109,11 @@ class Subsampled(Wrapper):
         how = f"rate={literal(self.rate)}" if self.size is None else f"size={self.size}, of={self.of}"
         return f"Subsampled({self.mechanism!r}, {how})"
 
-    @cached_property
-    def _claim(self) -> Claim | None:
-        """The claim of the base, sampled, if it can be; else that of the pure DP pair that dominates the base."""
-        for claim in (self._base, Curve.pair(self.mechanism)):
-            found = claim if claim is None or self.rate == 1 else self._drawn(claim)
-            if found is not None:
-                return found
-        return None
-
     def _drawn(self, claim: Claim, *, cells: bool = False) -> Claim | None:
         """A claim of the base, sampled; with `cells`, by laws with finitely many losses."""
+        if self.rate == 1:
+            return claim
         return (sampled_claim if self.size is None else replaced_claim)(claim, self.rate, cells=cells)
-
-    @cached_property
-    def _base(self) -> Claim | None:
-        """The claim of the base: of one mechanism, or of the product of a plan's parts or a mechanism's coordinates."""
-        base = self.mechanism
-        if isinstance(base, Plan):
-            return product_claim(base)
-        return base.pair() if base.coordinates == ((base, 1),) else product_claim(Plan.sum_of(base))
 
     @cached_property
     def _curve(self) -> Curve:
@@ -148,9 +130,6 @@ class Subsampled(Wrapper):
     @property
     def relation(self) -> Relation:
         return Relation.ADD_REMOVE if self.size is None else Relation.REPLACE
-
-    def pair(self) -> Claim | None:
-        return self._claim
 
     @property
     def is_tight(self) -> bool:
@@ -229,13 +208,25 @@ class Subsampled(Wrapper):
         return self.mechanism.rho_fraction if self.pure_epsilon == inf else super().rho_fraction
 
 
-def refuse_replaced(mechanism: Mechanism | Plan, what: str, hint: str = "") -> None:
+def _refuse_graphs(mechanism: Mechanism | Plan) -> None:
+    """Refuse a channel of which only some inputs are neighbours: the record in the place of one not drawn is any."""
+    for part, _ in mechanism.parts:
+        if has_graph(part):
+            raise BadValue(f"{part!r} cannot run on a sample of a fixed size: only some of its inputs are neighbours")
+
+
+def refuse_replaced(mechanism: Mechanism | Plan, what: str, hint: str = "", *, absent: bool = False) -> None:
     """Refuse a base that is stated for replace-one neighbours only, where neighbours differ by one record.
 
     `what` it cannot do is part of the message. Local randomizers are allowed: a record that is not there sends the
-    report of a fixed value.
+    report of a fixed value; with `absent` also channels of which one input is a neighbour of all.
     """
     for part, _ in mechanism.parts:
+        if has_graph(part):
+            if absent and getattr(part, "takes_absence", False):
+                continue
+            rule = "an absent record sends the report of a fixed input, which must be a neighbour of every other"
+            raise BadValue(f"{part!r} cannot {what}: {rule}")
         if part.relation is Relation.REPLACE and not getattr(part, "local", False):
             rule = "its neighbours have equally many records, those of a Poisson sample one more or less"
             rule = rule if "Poisson" in what else "its neighbours have equally many records, here one more or less"

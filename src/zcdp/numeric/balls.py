@@ -240,8 +240,8 @@ def enclose(evaluate: Callable[[], arb], *, floor: float = 0.0) -> tuple[float, 
     raise NotCertified(f"no certified value within {LAST_BITS} bits: the parameters are too extreme") from cause
 
 
-def upper_float(evaluate: Callable[[], arb]) -> float:
-    """A certified upper end for a positive value, tight to about twelve digits: cheaper than `enclose`.
+def upper_float(evaluate: Callable[[], arb], bits: int = ENOUGH_BITS) -> float:
+    """A certified upper end for a positive value, tight to twelve digits or to fewer `bits`: cheaper than `enclose`.
 
     >>> upper_float(lambda: arb(2).sqrt())
     1.4142135623730951
@@ -251,7 +251,7 @@ def upper_float(evaluate: Callable[[], arb]) -> float:
             ball = evaluate()
         except (Undecided, ValueError):
             continue
-        if ball.is_finite() and ball.rel_accuracy_bits() > ENOUGH_BITS:
+        if ball.is_finite() and ball.rel_accuracy_bits() > bits:
             return above(ball)
     raise NotCertified(f"no certified value within {LAST_BITS} bits: the parameters are too extreme")
 

@@ -21,6 +21,7 @@ __all__ = [
     "Readable",
     "Value",
     "float_above",
+    "float_below",
     "gcd",
     "in_domain",
     "integer",
@@ -94,7 +95,11 @@ def _from_decimal(number: Decimal, value: object, name: str) -> Fraction:
     return _limited(Fraction(number), value, name)
 
 
-def _from_text(text: str, name: str) -> Fraction:
+A_NUMBER = "is not a number: write a decimal such as '0.1' or a fraction such as '1/3'"
+A_COUNT = "is not a number: write a whole number such as 60000, without commas"
+
+
+def _from_text(text: str, name: str, rule: str = A_NUMBER) -> Fraction:
     number = text.strip(" \t\r\n")
     if len(number) > 2 * MOST_DIGITS + 3:  # It is longer than any fraction of two such integers with its signs.
         _wrong(name, text, f"must have at most {MOST_DIGITS} digits")
@@ -111,7 +116,7 @@ def _from_text(text: str, name: str) -> Fraction:
             _wrong(name, text, f"must have at most {MOST_DIGITS} digits above and below the line")
         if bottom.strip("0"):
             return Fraction(int(top), int(bottom))
-    _wrong(name, text, "is not a number: write a decimal such as '0.1' or a fraction such as '1/3'")
+    _wrong(name, text, rule)
 
 
 def _limited(number: Fraction, value: object, name: str) -> Fraction:
@@ -224,7 +229,7 @@ def integer(value: Value, name: str, minimum: int) -> int:
     >>> integer(4.0, "k", 2)
     4
     """
-    number = rational(value, name)
+    number = _from_text(value, name, A_COUNT) if isinstance(value, str) else rational(value, name)
     if number.denominator != 1:
         _wrong(name, value, "must be a whole number")
     if number < minimum:
@@ -316,6 +321,15 @@ def float_above(value: Fraction) -> float:
         return inf if value > 0 else nextafter(-inf, 0.0)
     top, bottom = nearest.as_integer_ratio()  # compared as integers: `nearest >= value` takes four times as long
     return nearest if top * value.denominator >= value.numerator * bottom else nextafter(nearest, inf)
+
+
+def float_below(value: Fraction) -> float:
+    """The largest float that is not above a rational.
+
+    >>> float_below(Fraction(1, 10)) < Fraction(1, 10)
+    True
+    """
+    return 0.0 - float_above(-value)
 
 
 def rational_root(square: Fraction) -> Fraction | None:

@@ -18,7 +18,7 @@ from zcdp.numeric.balls import NotCertified, Undecided, above, below, growing_pr
 from zcdp.numeric.search import golden_section
 from zcdp.numeric.work import count_functions
 
-__all__ = ["VALUE_WORK", "Convex", "Supremum", "steepest_ratio"]
+__all__ = ["VALUE_WORK", "Convex", "Supremum", "nonnegative", "steepest_ratio"]
 
 Taylor = Callable[[arb], tuple[arb, arb, arb]]
 
@@ -55,7 +55,7 @@ class Convex:
         return self.value(s) / (s * (1 + s))
 
 
-def _nonnegative(g0: arb, g1: arb, m: arb, h: arb) -> bool:
+def nonnegative(g0: arb, g1: arb, m: arb, h: arb) -> bool:
     """Whether g0 + g1 d + m d^2/2 >= 0 for all d in [0, h]; True is certified, False may mean undecided."""
     if not (g0 >= 0 and g0 + g1 * h + m * h * h / 2 >= 0):
         return False
@@ -142,7 +142,7 @@ def _exceeds(curve: Convex, bound: arb) -> arb | None:
         cell = _Cell(curve, s)
         while True:
             slope, bend = cell.bound(step)
-            if _nonnegative(bound * s * (1 + s) - cell.value, bound * (1 + 2 * s) - slope, 2 * bound - bend, step):
+            if nonnegative(bound * s * (1 + s) - cell.value, bound * (1 + 2 * s) - slope, 2 * bound - bend, step):
                 break
             step = step / 2  # Halving and doubling are exact, so cells leave no gap.
             if not step > (s + 1) * SMALLEST_STEP:  # The bound is false near s, or too tight to decide.

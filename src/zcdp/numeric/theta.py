@@ -17,7 +17,7 @@ from zcdp.errors import BadType
 from zcdp.numeric.balls import Undecided, above, lift, working_bits
 from zcdp.numeric.functions import Number, log
 
-__all__ = ["GaussianWave", "Theta", "mass_beyond", "second_moment"]
+__all__ = ["MOST_TERMS", "GaussianWave", "Theta", "mass_beyond", "second_moment"]
 
 
 NARROW_VARIANCE = Fraction(1, 6)  # It is near 1/(2 pi), where both sums converge equally fast.

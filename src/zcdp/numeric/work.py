@@ -35,6 +35,7 @@ CUT_TERM_OF_ONE = 1_920  # one term of a cut finite sum of a single law, whose e
 DOUBLES = 3  # one complex product of doubles
 DOUBLE_NODE = 20 * DOUBLES  # one node in doubles, without its factors
 CELL_PAIR = 100  # one pair of losses whose sum is moved to a node, in doubles
+INTEGRAL = 50 * MILLISECOND  # a certified integral over one of two uses
 GAME_STATE = 20  # one state of the adaptive recursion at one use
 
 

@@ -21,9 +21,10 @@ from pathlib import Path
 from typing import Any, NoReturn, TypeVar
 
 from zcdp.errors import BadType, BadValue
-from zcdp.mechanisms import DiscreteGaussian, ExponentialMechanism, Mechanism
+from zcdp.mechanisms import DiscreteGaussian, ExponentialMechanism, Mechanism, Shuffled
+from zcdp.mechanisms.channel import has_graph
 from zcdp.mechanisms.noise.additive import Accuracy, AddsIntegers
-from zcdp.mechanisms.revealing_event import revealing_event
+from zcdp.mechanisms.revealing_event import Lone, revealing_event
 from zcdp.mechanisms.sensitivity import L1LInf
 from zcdp.numeric.exact import integer, positive_rational, probability, rational
 from zcdp.plans.plan_text import FREE, PlanError, parse, parse_open
@@ -32,15 +33,15 @@ from zcdp.privacy.relation import Relation
 from zcdp.tables.declaration import (
     Declaration,
     check_cells,
-    check_vintage,
     read_data,
     read_domains,
     read_lookups,
 )
 from zcdp.tables.derived_columns import Derived, read_derived
-from zcdp.tables.discovered_keys import Discovered, appears, threshold
+from zcdp.tables.discovered_keys import Discovered, threshold
 from zcdp.tables.domain import DeclarationError
 from zcdp.tables.lookup_tables import read_lookup
+from zcdp.tables.published_columns import check_columns, check_found_columns
 from zcdp.tables.table_query import Statistic, TableQuery, of_histogram, read_query
 from zcdp.tables.totals import Together, check_alike, sets
 from zcdp.text.names import printable
@@ -331,19 +332,20 @@ class TableReader(ABC):
         entries: list[Entry] = []
         for one in (found for found in domains.values() if isinstance(found, Discovered)):
             with self._declared("domain"):
+                check_found_columns(declared.vintage, one)
                 if one.column in derived:
                     derived[one.column].check_kind(one.kind)
                 entries += self._discovered(one, data["domain"][one.name]["mechanism"], declared.neighbours)
         for n, query in enumerate(queries):
             with self._declared("query", n):
                 tables.append(read_query(query, domains, declared.unit))
-                check_vintage(declared.vintage, tables[-1])
                 for column, kind in tables[-1].columns:
                     if column in derived:
                         derived[column].check_kind(kind)
         for n, table in enumerate(tables):
             with self._declared("query", n):
                 tables[n] = of_histogram(table, tables)
+                check_columns(declared.vintage, tables[n])
         together = tuple(self._together(tables))
         margins = {query.name: query for one in together for query in one.queries}
         tables = [margins.get(query.name, query) for query in tables]
@@ -386,7 +388,7 @@ class TableReader(ABC):
         if not isinstance(mechanism, DiscreteGaussian):
             raise DeclarationError(domain.name, "the noise on the counts of found keys is DiscreteGaussian(sigma=...)")
         least = threshold(mechanism.variance, domain.delta, domain.max_cells)
-        event = revealing_event(appears(mechanism.variance, least, domain.max_cells), replaced=replaced)
+        event = revealing_event(Lone(mechanism.variance, least, domain.max_cells), replaced=replaced)
         yield Entry(name, written, Plan.sum_of(mechanism), None, statistic.moves, line=line, statistic=statistic)
         said = f"published from {least} on, noise included"
         yield Entry(name + THRESHOLD, said, Plan.sum_of(event), None, line=line, field="delta")
@@ -430,7 +432,7 @@ TABLE_FIELDS = ("data", "domain", "lookup", "derive")
 TEXT_FIELDS = ("title", "description", "author", "dataset", "unit")
 NEIGHBOURS = {"add_remove": "add_remove", "add-remove": "add_remove", "replace": "replace"}
 BUDGET_FIELDS = ("rho", "epsilon", "delta")
-COLLECTION_FIELDS = ("k", "rounds", "answered", "clients", "values")
+COLLECTION_FIELDS = ("k", "rounds", "answered", "clients", "values", "low", "high")
 QUERY_FIELDS = ("name", "mechanism", "count", "note", "weight", "sd", "half_width", "level")
 
 
@@ -460,6 +462,10 @@ class Collection:
     clients: int | None = None
     values: tuple[str, ...] | None = None
     """The names of the values 0 to k-1."""
+    low: Fraction | None = None
+    """The least number that a client may hold, where what is collected is a number of a range."""
+    high: Fraction | None = None
+    """The largest one; 0 .. k-1 are then the points of a grid from `low` to `high`."""
 
 
 @dataclass(frozen=True)
@@ -492,6 +498,10 @@ class PlanFile:
     def query_entries(self) -> tuple[Entry, ...]:
         """The entries of the queries, in their order; those of found keys, which come before them, are left out."""
         return self.entries[2 * len(self.key_entries) :]
+
+    def where(self, entry: Entry) -> str:
+        """The file and, where it is known, the line of the entry's mechanism, for messages."""
+        return f"{self.source}:{entry.line}" if entry.line else self.source
 
     def relation_of(self, whole: Curve) -> Relation:
         """The neighbouring relation of a plan: that of its mechanisms, joined with the one that the file states.
@@ -572,7 +582,7 @@ class _Reader(TableReader):
         if "delta" in data:
             self._check(("", 0, "delta"), data["delta"], probability)
         tables, entries = self._tables(data, queries) if "data" in data else (None, self._entries(queries))
-        self._distinct(entries)
+        self._distinct(queries, entries)
         words = {name: self._text(("", 0, name), data.get(name)) for name in TEXT_FIELDS}
         budget = self._budget(data["budget"]) if "budget" in data else None
         collection = self._collection(data["collection"], entries) if "collection" in data else None
@@ -621,21 +631,36 @@ class _Reader(TableReader):
                 ("collection", 0, name), value, lambda one, what: integer(one, what, 2 if what == "k" else 1)
             )
             for name, value in ({"k": len(names)} | data if names else data).items()
-            if name != "values"
+            if name not in ("values", "low", "high")
         }
-        found = Collection(**{"answered": numbers.get("rounds", 1), **numbers}, values=names)
+        ends = {
+            name: self._check(("collection", 0, name), data[name], rational) for name in ("low", "high") if name in data
+        }
+        if len(ends) == 1 or (ends and not ends["low"] < ends["high"]):
+            self._fail(("collection", 0, next(iter(ends))), "a range has a low and a higher high")
+        given: dict[str, Any] = {"answered": numbers.get("rounds", 1), **numbers} | ends
+        found = Collection(**given, values=names)
         if names and len(names) != found.k:
             self._fail(("collection", 0, "values"), f"{len(names)} names must be as many as k, {found.k}")
         if found.answered > found.rounds:
             self._fail(("collection", 0, "answered"), f"{found.answered} must be at most the {found.rounds} rounds")
         [entry, *others] = entries
         parts = entry.plan.parts if entry.plan is not None else ()
-        if others or len(parts) != 1 or parts[0][1] != 1 or not hasattr(parts[0][0], "estimate"):
+        local: Any = parts[0][0] if parts else None
+        if isinstance(local, Shuffled):  # and no other wrapper: a sample, say, is not what each client runs
+            local = local.mechanism
+        if others or len(parts) != 1 or parts[0][1] != 1 or not hasattr(local, "estimate"):
             self._fail(("query", 0, ""), "a collection has one query, with one local randomizer as its mechanism")
+        if local is not None and has_graph(local):
+            self._fail(("query", 0, "mechanism"), "a client may hold any value: of this only some are neighbours")
+        if bool(ends) != hasattr(local, "steps"):
+            self._fail(
+                ("query", 0, ""), "low and high go with a randomizer of numbers, as SquareWave, and it with them"
+            )
         if entry.count != found.answered:
             where = ("query", 0, "count")
             self._fail(where, f"{entry.count} must be the {found.answered} rounds that a client answers")
-        own = getattr(parts[0][0], "k", found.k)
+        own = getattr(local, "k", found.k)
         if own != found.k:
             self._fail(("collection", 0, "k"), f"{found.k} must be the {own} of the mechanism")
         return found
@@ -699,12 +724,21 @@ class _Reader(TableReader):
         except PlanError as error:
             self._fail((*here, "mechanism"), f"{error.reason} (character {error.position + 1})")
 
-    def _distinct(self, entries: Iterable[Entry]) -> None:
+    def _distinct(self, queries: list[dict[str, Any]], entries: Iterable[Entry]) -> None:
+        """Refuse two queries of one name; and one with the name of a part of another, or of the keys of a domain."""
         seen: dict[str, int] = {}
-        for n, entry in enumerate(entries):
-            if (first := seen.setdefault(entry.name, n)) != n:
-                line = self.lines.get(("query", first, "name"), 0)
-                self._fail(("query", n, "name"), f"{entry.name!r} is the name of the query at line {line} too")
+        for n, query in enumerate(queries):
+            name = str(query["name"]).strip()
+            if (first := seen.setdefault(name, n)) != n:
+                line = self.lines.get(("query", first, "name"))
+                other = f"of the query at line {line}" if line else f"of query {first + 1}"
+                self._fail(("query", n, "name"), f"{name!r} is the name {other} too")
+        names: set[str] = set()
+        for entry in entries:
+            if entry.name in names:
+                place = ("query", seen.get(entry.name, 0), "name")
+                self._fail(place, f"{entry.name!r} is the name of a part of another query, or of found keys, too")
+            names.add(entry.name)
 
     def _known(self, data: dict[str, Any], names: tuple[str, ...], here: tuple[str, int], kind: str) -> None:
         for name in data:

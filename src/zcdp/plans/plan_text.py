@@ -26,7 +26,18 @@ from zcdp.privacy.curve import Curve, Plan
 from zcdp.text.names import printable
 from zcdp.text.suggestions import thing, unknown
 
-__all__ = ["FREE", "LONGEST_PLAN", "PlanError", "Token", "parse", "parse_open", "parse_written", "split"]
+__all__ = [
+    "FREE",
+    "LONGEST_PLAN",
+    "WORDS",
+    "PlanError",
+    "Token",
+    "Word",
+    "parse",
+    "parse_open",
+    "parse_written",
+    "split",
+]
 
 
 LONGEST_PLAN = 500_000  # characters of an expression
@@ -106,8 +117,25 @@ CONSTANTS = {"True": True, "False": False, "None": None}
 VALUES: dict[str, Callable[..., Any]] = {v.__name__: v for v in (L1, L2, L0LInf, L1LInf)} | {"Fraction": _fraction}
 
 
+class Word(NamedTuple):
+    """A word that spells a whole plan, as `Training(...)`, and what the values of one of its parameters may be."""
+
+    make: type[Plan]
+    parameter: str
+    values: Mapping[str, Callable[..., Any]]
+    """The words with which that parameter is written; elsewhere they may mean something else."""
+
+
+WORDS: dict[str, Callable[[], Word]] = {}
+"""Words that spell whole plans, each with a function that loads it: packages above this one enter theirs."""
+
+ONLY_IN_PYTHON = {
+    "MatrixMechanism": "its matrix is given in Python; `print(run.to_json())` there writes the plan that it stands for",
+}
+
+
 @cache
-def _parameter_names(mechanism: type[Mechanism]) -> tuple[str, ...]:
+def _parameter_names(mechanism: type[Curve]) -> tuple[str, ...]:
     return tuple(signature(mechanism).parameters)
 
 
@@ -115,7 +143,8 @@ def parse(text: str) -> Plan:
     """The plan that the text spells.
 
     plan = term {"+" term};  term = [count "*"] item | item "*" count;  item = "(" plan ")" | Name "(" parameters ")".
-    A parameter may be a mechanism or a plan: Subsampled(2 * Gaussian(sigma=1), rate='0.01').
+    A parameter may be a mechanism or a plan: Subsampled(2 * Gaussian(sigma=1), rate='0.01'). A name may also be that of
+    a training: Training(noise_multiplier='1.1', steps=14063, sampling=Poisson('256/60000')).
     A number without quotes is what Python reads: 0.1 is a binary float, '0.1' the decimal.
 
     >>> parse("100 * Laplace(epsilon=0.1) + RAPPOR(epsilon='1/3')")
@@ -282,7 +311,7 @@ class _Walker:
         mechanism, values, parameters = self._call(node)
         before = READING.set(True)
         try:
-            made = mechanism(*values, **parameters)
+            made: Curve = mechanism(*values, **parameters)
         except (ValueError, TypeError, NotCertified) as error:
             raise PlanError(f"{name.text}: {error}", self.text, name.position) from None
         finally:
@@ -292,23 +321,30 @@ class _Walker:
         self.written.setdefault(key, self.text[name.position : self.tokens[_after(node) - 1].end])
         return made
 
-    def _call(self, node: ast.expr) -> tuple[type[Mechanism], list[Any], dict[str, Any]]:
+    def _call(self, node: ast.expr) -> tuple[type[Any], list[Any], dict[str, Any]]:
         """The class that a name stands for, with its positional and its named arguments."""
         name = self._token(node)
         if name.kind != "name":
             self._fail("expected a mechanism", _start(node))
-        if name.text not in self.names:
-            self._fail(unknown("mechanism", name.text, self.names), _start(node))
-        mechanism = self.names[name.text]
-        values, parameters = self._parameters(node)
+        word = WORDS[name.text]() if name.text in WORDS else None
+        if word is not None and self.is_open:
+            self._fail(
+                f"expected one mechanism: {name.text} is a whole plan, whose noise zcdp calibrate finds", _start(node)
+            )
+        if word is None and name.text in ONLY_IN_PYTHON:
+            self._fail(f"{name.text} is no plan text: {ONLY_IN_PYTHON[name.text]}", _start(node))
+        if word is None and name.text not in self.names:
+            self._fail(unknown("mechanism", name.text, [*self.names, *WORDS]), _start(node))
+        mechanism = self.names[name.text] if word is None else word.make
+        values, parameters = self._parameters(node, word)
         known = _parameter_names(mechanism)
         for given in parameters:
             if given not in known:
                 raise PlanError(f"{name.text}: {unknown('parameter', given, known)}", self.text, name.position)
         return mechanism, values, parameters
 
-    def _parameters(self, node: ast.expr) -> tuple[list[Any], dict[str, Any]]:
-        """The arguments in brackets: positional values, then values with a name."""
+    def _parameters(self, node: ast.expr, word: Word | None = None) -> tuple[list[Any], dict[str, Any]]:
+        """The arguments in brackets: positional values, then those with a name; for one `word` has words of its own."""
         if not isinstance(node, ast.Call):
             self._fail("expected '('", _after(node))
         values: list[Any] = []
@@ -322,15 +358,26 @@ class _Walker:
             name = self._token(argument).text
             if name in parameters:
                 self._fail(f"{name} is given twice", _start(argument))
-            parameters[name] = self._value(argument.value, "expected ',' or ')'")
+            if word is not None and name == word.parameter:
+                parameters[name] = self._worded(argument.value, word)
+            else:
+                parameters[name] = self._value(argument.value, "expected ',' or ')'")
         return values, parameters
+
+    def _worded(self, node: ast.expr, word: Word) -> Any:
+        """The value of the parameter that has words of its own."""
+        token = self._token(node)
+        if not isinstance(node, ast.Call) or token.text not in word.values:
+            known = ", ".join(f"{name}(...)" for name in word.values)
+            self._fail(f"{word.parameter} must be one of {known}", _start(node))
+        return self._made(node, word.values)
 
     def _value(self, node: ast.expr, due: str) -> Any:
         """One argument: a number, an exact one in quotes, True, False or None, a list, a sensitivity, or a plan."""
         first = _first(node)
         token, start = self._token(first), _start(first)
         is_call, is_count = isinstance(first, ast.Call), token.kind == "number" and self.tokens[start + 1].text == "*"
-        if is_count or token.text == "(" or (is_call and token.text in self.names):
+        if is_count or token.text == "(" or (is_call and (token.text in self.names or token.text in WORDS)):
             with self._deeper(start):
                 plan = self._plan(node, due)
             [(only, count), *others] = plan.parts
@@ -358,13 +405,13 @@ class _Walker:
         with self._deeper(_start(node)):
             return self._value(node, "expected ','")
 
-    def _made(self, node: ast.expr) -> Any:
-        """A sensitivity or a fraction."""
+    def _made(self, node: ast.expr, words: Mapping[str, Callable[..., Any]] = VALUES) -> Any:
+        """A sensitivity or a fraction, or what another word stands for."""
         token = self._token(node)
         with self._deeper(_start(node) + 1):
             values, named = self._parameters(node)
         try:
-            return VALUES[token.text](*values, **named)
+            return words[token.text](*values, **named)
         except (ValueError, TypeError) as error:
             raise PlanError(f"{token.text}: {error}", self.text, token.position) from None
 

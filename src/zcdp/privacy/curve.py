@@ -17,7 +17,7 @@ from flint import arb, arb_series
 
 from zcdp.errors import BadType, BadValue
 from zcdp.numeric.balls import NotCertified, enclose, lift
-from zcdp.numeric.exact import Exact, Log, Value, float_above, in_domain, integer, rational
+from zcdp.numeric.exact import Exact, Log, Value, float_above, float_below, in_domain, integer, probability, rational
 from zcdp.numeric.functions import Number, coefficient, derivatives
 from zcdp.numeric.supremum import VALUE_WORK, Convex, steepest_ratio
 from zcdp.numeric.threads import cached_property
@@ -37,8 +37,7 @@ from zcdp.privacy.rho_search import (
     summand,
 )
 from zcdp.text.calls import spoken_class
-from zcdp.text.names import NEIGHBOURS, table
-from zcdp.text.numbers import at_most
+from zcdp.text.notebook import shown
 
 if TYPE_CHECKING:
     import numpy as np
@@ -46,6 +45,7 @@ if TYPE_CHECKING:
 
     from zcdp.privacy.profile.profile import Profile
     from zcdp.privacy.routes import Routes
+    from zcdp.privacy.tradeoff import TradeOff
 
 __all__ = ["AUTHORS_ONLY", "LARGEST_COUNT", "Curve", "Forms", "Peak", "Plan"]
 
@@ -125,13 +125,8 @@ class Curve(metaclass=ABCMeta):
         return inf if loss is None else enclose(lambda: lift(loss))[1]
 
     def _repr_html_(self) -> str:
-        """The table that a notebook shows: rho, and whether it is exact, pure epsilon, neighbours and theorem."""
-        rows = [("\u03c1 (zCDP)", at_most(self.rho) + ("" if self.is_tight else ", a proven upper bound"))]
-        rows.append(("pure \u03b5", at_most(self.pure_epsilon)))
-        rows.append(("neighbours", NEIGHBOURS[self.relation.value]))
-        if theorem := getattr(self, "theorem", None):
-            rows.append(("theorem", f"docs/theorems/{theorem}.md"))
-        return table(repr(self), rows)
+        """What a notebook shows: rho, pure epsilon, neighbours and theorem, and the profile if it takes a moment."""
+        return shown(self)
 
     @cached_property
     def rho_bounds(self) -> tuple[float, float]:
@@ -330,6 +325,120 @@ class Curve(metaclass=ABCMeta):
         """Certified epsilon at `delta` by each route: exact profile, Renyi curve, rho alone, largest loss."""
         return self._approximate.epsilons(_exact_delta(delta))
 
+    # What an attacker gains, who guesses from the output whether a person's data were used.
+
+    @cached_property
+    def _tradeoff(self) -> TradeOff:
+        """The true positive rate at each false positive rate, from the profile."""
+        from zcdp.privacy.tradeoff import TradeOff
+
+        return TradeOff(self._delta_above, self._approximate.delta_bounds, self.pure_epsilon, self._revealed)
+
+    @property
+    def _revealed(self) -> float:
+        """A lower end of the probability of an outcome that tells all."""
+        return self._approximate.revealed_from_below() if self.unbounded else 0.0
+
+    def _delta_above(self, epsilon: Fraction) -> float:
+        return self._approximate.delta_bounds(epsilon, upper_only=True)[1]
+
+    def tpr_at(self, *, fpr: Value) -> float:
+        """The largest share of members that any attack can find at this share of false alarms, rounded up.
+
+        `fpr` is the false positive rate, the answer the true positive rate, over all neighbours in both orders. An
+        attack that guesses something else of a person, such as an attribute, and is right with probability `fpr`
+        without the output, is right with at most this probability with it. Theorem: docs/theorems/tradeoff.md.
+
+        >>> from zcdp import Gaussian
+        >>> Gaussian(sigma=1).tpr_at(fpr="0.001")
+        0.018298...
+        """
+        return float_above(self._tradeoff.upper(_exact_rate(fpr)))
+
+    def tpr_bounds(self, *, fpr: Value) -> tuple[float, float]:
+        """Certified floats (lower, upper) around the largest true positive rate at this false positive rate."""
+        lower, upper = self._tradeoff.ends(_exact_rate(fpr))
+        return float_below(lower), float_above(upper)
+
+    def tradeoff(self, fpr: Value) -> float:
+        """The trade-off function f of f-DP: the least false negative rate at this false positive rate, rounded down.
+
+        >>> from zcdp import RandomizedResponse
+        >>> RandomizedResponse(epsilon="log(3)", k=2).tradeoff("0.1")  # 1 - 3 * 0.1
+        0.7
+        """
+        return float_below(1 - self._tradeoff.upper(_exact_rate(fpr)))
+
+    def tradeoff_bounds(self, fpr: Value) -> tuple[float, float]:
+        """Certified floats (lower, upper) around the trade-off function at this false positive rate."""
+        lower, upper = self._tradeoff.ends(_exact_rate(fpr))
+        return float_below(1 - upper), float_above(1 - lower)
+
+    @property
+    def advantage(self) -> float:
+        """The largest difference of true and false positive rate of any attack, rounded up: delta at epsilon 0.
+
+        It is the total variation distance of the outputs on neighbours.
+        """
+        return self.delta_at(epsilon=0)
+
+    @property
+    def advantage_bounds(self) -> tuple[float, float]:
+        """Certified floats (lower, upper) around the advantage."""
+        return self.delta_bounds(epsilon=0)
+
+    def success(self, *, prior: Value) -> float:
+        """The largest probability of a right guess whether a person is a member, rounded up.
+
+        `prior` is the probability that the person is one, as the attacker knows it before: without the output the guess
+        is right with the larger of prior and 1 - prior.
+
+        >>> from zcdp import Laplace
+        >>> Laplace(epsilon=1).success(prior="1/2"), Laplace(epsilon=1).success(prior="0.2")
+        (0.69673..., 0.8)
+        """
+        return self._success(prior, upper_only=True)[1]
+
+    def success_bounds(self, *, prior: Value) -> tuple[float, float]:
+        """Certified floats (lower, upper) around the largest probability of a right guess at this prior."""
+        return self._success(prior, upper_only=False)
+
+    def _success(self, prior: Value, *, upper_only: bool) -> tuple[float, float]:
+        lower, upper = self._tradeoff.success(probability(prior, "prior"), upper_only=upper_only)
+        return float_below(lower), float_above(upper)
+
+    def gdp(self, *, slack: Value = "1e-12") -> float:
+        """The least mu of (mu, slack)-Gaussian DP, rounded up: a Gaussian mechanism that no attack on this one beats.
+
+        delta(epsilon) is at most that of normal noise of standard deviation 1/mu times the sensitivity, plus `slack`,
+        at every epsilon; so the true positive rate is at most `slack` above its. Without a slack many mechanisms have
+        no useful mu: rare large losses decide it. Theorem: docs/theorems/tradeoff.md.
+
+        >>> from zcdp import Gaussian
+        >>> (16 * Gaussian(sigma=8)).gdp()
+        0.5
+        """
+        return self.gdp_bounds(slack=slack)[1]
+
+    def gdp_bounds(self, *, slack: Value = "1e-12") -> tuple[float, float]:
+        """Certified floats (lower, upper) around the least mu of (mu, slack)-Gaussian DP."""
+        return self._gdp(slack)
+
+    def _gdp(self, slack: Value, **options: float) -> tuple[float, float]:
+        from zcdp.privacy.gaussian_dp import covering_mu
+
+        share = rational(slack, "slack")
+        if not 0 <= share < 1:
+            raise BadValue(f"slack ({slack}) must be at least 0 and below 1")
+        routes = self._approximate
+        known = routes.gaussian_mu()
+        if not share and known == inf == self.pure_epsilon:
+            raise BadValue("slack (0) must be positive: the losses are unbounded, and rare large ones decide mu")
+        end = self.epsilon_at(delta=share)
+        if not end:
+            return 0.0, 0.0
+        return covering_mu(routes.delta_bounds, self._delta_above, end, share, known, **options)
+
     def __add__(self, other: Curve) -> Plan:
         return Plan.sum_of(self, other)
 
@@ -348,6 +457,14 @@ def _exact_delta(value: Value) -> Fraction:
     if not 0 <= delta < 1:
         raise BadValue(f"delta ({value}) must be at least 0 and below 1")
     return in_domain(delta, "delta", value) if delta else delta
+
+
+def _exact_rate(value: Value) -> Fraction:
+    """A user's false positive rate as an exact number, 0 <= fpr <= 1."""
+    rate = rational(value, "fpr")
+    if not 0 <= rate <= 1:
+        raise BadValue(f"fpr ({value}) must be at least 0 and at most 1")
+    return rate
 
 
 def _exact_epsilon(value: Value) -> Fraction:

@@ -10,8 +10,10 @@ from fractions import Fraction
 from math import inf, nextafter
 from typing import TYPE_CHECKING, TypeVar
 
+from flint import arb
+
 from zcdp.errors import BadValue
-from zcdp.numeric.balls import NotCertified, failure
+from zcdp.numeric.balls import NotCertified, enclose, failure
 from zcdp.numeric.threads import cached_property
 from zcdp.numeric.work import SECOND, within
 from zcdp.privacy.convert import rdp_to_delta, rdp_to_epsilon, zcdp_to_delta, zcdp_to_epsilon
@@ -198,6 +200,26 @@ class Routes:
         if upper == inf or (isinstance(loss, Fraction) and loss == Fraction(upper)):
             return upper
         return max(nextafter(nextafter(upper, 0.0), 0.0), 0.0)
+
+    def revealed_from_below(self) -> float:
+        """A certified lower end of the probability of an outcome that tells all: the limit of delta; 0 if unknown."""
+        own = [self.profile] if self.is_own and self.profile is not None else self.attained
+        return max((profile.revealed_from_below() for profile in own), default=0.0)
+
+    def gaussian_mu(self) -> float:
+        """The mu of the dominating laws if all of them are Gaussian, rounded up; inf otherwise."""
+        if self.profile is None or any(claim.upper.mu_squared() is None for claim, _ in self._known):
+            return inf
+
+        def mu() -> arb:
+            total = arb(0)
+            for claim, count in self._known:
+                square = claim.upper.mu_squared()
+                assert square is not None
+                total += square * count
+            return total.sqrt()
+
+        return enclose(mu)[1]
 
     def _delta_of_rho(self, epsilon: Fraction) -> float:
         """delta at `epsilon` from rho alone."""

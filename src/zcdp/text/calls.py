@@ -47,8 +47,10 @@ METHODS = (
     *("accuracy", "calibrate", "count", "delta_at", "delta_bounds", "epsilon_at", "epsilon_bounds", "estimate"),
     *("falls_behind", "from_json", "from_probability", "group", "neighbouring_outputs", "parse", "rdp", "release"),
     *("remember", "repeated", "routes", "run", "sample", "search_rho", "spend", "standard_error", "sum_of", "to_json"),
-    *("would_fit", "anytime_epsilon", "from_dict"),
+    *("would_fit", "anytime_epsilon", "from_dict", "find", "read", "report", "top"),
+    *("gdp", "gdp_bounds", "success", "success_bounds", "tpr_at", "tpr_bounds", "tradeoff", "tradeoff_bounds"),
     *("consistent", "heavy", "interval", "of", "standard_error_of", "tally"),
+    *("best", "distribution", "of_densities", "one_bit", "pick", "piecewise", "plot", "quantile", "share_below"),
     *("account", "cost", "deliver", "export", "history", "load", "open_account", "plan", "raise_budget", "remaining"),
     *(
         "close_account",

@@ -7,7 +7,18 @@ from collections.abc import Iterable, Sequence
 from html import escape
 from unicodedata import category
 
-__all__ = ["HIDDEN", "NEIGHBOURS", "is_hidden", "neighbours", "printable", "route", "spelled", "table", "typeset"]
+__all__ = [
+    "HIDDEN",
+    "NEIGHBOURS",
+    "attack",
+    "is_hidden",
+    "neighbours",
+    "printable",
+    "route",
+    "spelled",
+    "table",
+    "typeset",
+]
 
 
 ROUTES = {
@@ -42,6 +53,16 @@ def neighbours(relation: str, unit: str | None) -> str:
     """
     said = NEIGHBOURS.get(relation, relation)
     return said.replace("one record", f"one {unit}") if unit and re.fullmatch(r"[^\W\d]+", unit) else said
+
+
+def attack(relation: str, unit: str | None) -> str:
+    """What an attacker guesses, in words: which of two neighbouring data sets was used.
+
+    >>> attack("add_remove", "household"), attack("replace", None)
+    ('whether a household is in the data', 'which of two records a person has')
+    """
+    who = unit or "person"
+    return f"which of two records a {who} has" if relation == "replace" else f"whether a {who} is in the data"
 
 
 def route(name: str) -> str:

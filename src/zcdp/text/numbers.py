@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from decimal import ROUND_CEILING, ROUND_FLOOR, ROUND_HALF_EVEN, Context, Decimal
 from fractions import Fraction
-from math import floor, inf, isinf
+from math import floor, inf, isinf, log10
 
 __all__ = [
     "SUPERSCRIPTS",
@@ -23,6 +23,7 @@ __all__ = [
     "exactly",
     "gain",
     "grouped",
+    "in_percent",
     "lower",
     "more",
     "number",
@@ -80,6 +81,22 @@ def rounded_percent(share: float | str, *, up: bool, places: int = 1) -> str:
     if abs(near - exact) > FLOAT_ERROR * abs(exact):
         near = exact.quantize(unit, ROUND_CEILING if up else ROUND_FLOOR)
     return f"{near or abs(near)}%"
+
+
+def in_percent(share: float, *, up: bool, digits: int = 3, over: float = 0.0) -> str:
+    """A probability as a percentage to so many digits of its distance from `over`, or from 1 if that is nearer.
+
+    >>> in_percent(0.00605064, up=True), in_percent(0.00605064, up=False), in_percent(0.5, up=True)
+    ('0.606%', '0.605%', '50%')
+    >>> in_percent(0.99999996, up=True), in_percent(0.9000035, up=True, over=0.9), in_percent(1.0, up=True)
+    ('99.999996%', '90.00035%', '100%')
+    """
+    if share < 1e-9:
+        return f"{cost(100 * share, digits) if up else lower(100 * share, digits)}%"
+    near = min([gap for gap in (share - over, 1 - share) if gap > 1e-12], default=share)
+    places = digits + max(floor(-log10(near / share)), 0)
+    found = f"{rounded(share, places, ROUND_CEILING if up else ROUND_FLOOR) * 100:f}"
+    return (found.rstrip("0").rstrip(".") if "." in found else found) + "%"
 
 
 def shares(parts: Sequence[float]) -> list[str]:

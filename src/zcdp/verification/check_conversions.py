@@ -6,6 +6,7 @@ from collections.abc import Callable, Iterator
 from fractions import Fraction
 from functools import partial
 from math import comb, exp, inf, log, nextafter
+from statistics import NormalDist
 
 from zcdp.accounting.allocation import Query, allocate
 from zcdp.accounting.calibration import calibrate
@@ -14,6 +15,7 @@ from zcdp.mechanisms import (
     RAPPOR,
     BinaryRandomizedResponse,
     BoundedRange,
+    Channel,
     DiscreteGaussian,
     DiscreteLaplace,
     Gaussian,
@@ -24,6 +26,7 @@ from zcdp.mechanisms import (
     RandomizedResponse,
 )
 from zcdp.privacy.curve import Plan
+from zcdp.training_audit import audit_training
 from zcdp.verification.checks import Check
 
 __all__ = ["checks"]
@@ -43,6 +46,9 @@ def checks(*, deep: bool) -> Iterator[Check]:
     yield Check("logistic-pair", "the logistic profile covers bounded range", _logistic)
     yield Check("discrete-laplace-pair", "discrete Laplace lies between two Laplace profiles", _long_lattice)
     yield Check("lipschitz", "the Laplace profile covers permute-and-flip", _lipschitz)
+    yield Check("tradeoff", "finds at false alarms: Gaussian noise by its quantiles, 2-RR by its two lines", _tradeoff)
+    yield Check("neighbour-graph", "clamped geometric noise: a factor of 2 a step, and all pairs in the end", _graph)
+    yield Check("one-run", "an audit in which every guess is right, by its closed form", _one_run)
     yield Check("calibration", "the calibrated float fits, and the next one does not", _calibration)
     yield Check("calibration", "a plan calibrated to (epsilon, delta) fits, and 1e-9 more does not", _plan_calibration)
     yield Check("allocation", "within the budget to a millionth, and of equal relative errors", _allocation)
@@ -51,6 +57,37 @@ def checks(*, deep: bool) -> Iterator[Check]:
     yield Check("renyi-filter", "Gaussian noise that fills the budget at its order keeps (epsilon, delta)", _renyi)
     yield Check("approximate-filter", "what may tell all, beside Gaussian noise, keeps (epsilon, delta)", _approximate)
     yield Check("budget-levels", "moments of a level whose choices depend on what tells all elsewhere", _levels)
+
+
+def _tradeoff() -> bool:
+    """T(a) = Phi(Phi^-1(a) + mu), and min(3 a, 1 - (1 - a)/3) of odds of 3 to 1."""
+    normal, answer = NormalDist(), RandomizedResponse(epsilon="log(3)", k=2)
+    for rate in (0.001, 0.1, 0.6):
+        low, high = (4 * Gaussian(sigma=2)).tpr_bounds(fpr=rate)
+        if not low - 1e-9 <= normal.cdf(normal.inv_cdf(rate) + 1) <= high + 1e-9 or high - low > 1e-9:
+            return False
+        low, high = answer.tpr_bounds(fpr=rate)
+        if not low <= min(3 * rate, 1 - (1 - rate) / 3) + 1e-15 <= high + 2e-15:
+            return False
+    return True
+
+
+def _graph() -> bool:
+    """Rows of geometric noise of ratio 1/2, clamped to 0 .. 4: neighbours are adjacent, groups are distances."""
+    ratio, size = Fraction(1, 2), 5
+    rows = [[ratio ** abs(i - j) / 3 for j in range(size)] for i in range(size)]
+    for i, row in enumerate(rows):
+        row[0], row[-1] = ratio**i * Fraction(2, 3), ratio ** (size - 1 - i) * Fraction(2, 3)
+    steps = Channel(rows, neighbours="adjacent")
+    losses = all(abs(steps.group(n).pure_epsilon - n * log(2)) < 1e-12 for n in range(1, size))
+    return losses and steps.group(size - 1) == Channel(rows) and not steps.local
+
+
+def _one_run() -> bool:
+    """epsilon = log(x/(1 - x)) with x^r = 1 - confidence."""
+    x = 0.05 ** (1 / 40)
+    found = audit_training(canaries=100, guesses=40, correct=40, confidence="0.95").epsilon_lower
+    return abs(found - log(x / (1 - x))) < 1e-8
 
 
 def _binomial(n: int) -> bool:
