@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections import Counter
+from collections.abc import Callable, Iterator
 from fractions import Fraction
 from itertools import combinations, combinations_with_replacement, product
 from math import prod
+from operator import mul
 
 from zcdp.mechanisms import (
     Channel,
@@ -16,6 +18,7 @@ from zcdp.mechanisms import (
     SquareWave,
     SubsetSelection,
 )
+from zcdp.samplers.source import Source
 from zcdp.verification.checks import Check
 
 __all__ = ["checks"]
@@ -32,6 +35,8 @@ def checks(*, deep: bool) -> Iterator[Check]:
     yield Check("estimator", "subset selection, enumerated: the mean estimate is the indicator, exactly", _unbiased)
     yield Check("numbers", "windows and hybrids on 4 grid points, as bare matrices, have this rho", _windows)
     yield Check("numbers", "the mean of three clients is covered, over all of their reports", _covers_mean)
+    yield Check("client-coins", "every stream of two bytes: coins, numbers and sets have their laws exactly", _coins)
+    yield Check("heavy-hitters", "all reports about two digits, levels included, have this rho as a matrix", _strings)
     most = 40 if deep else 12
     yield Check("intervals", f"coverage is at least 0.95 for every count up to n = {most}", lambda: _covers(most))
 
@@ -121,6 +126,60 @@ def _covers_mean() -> bool:
         if law[[low > mean for low, _ in ends]].sum() > 0.1 or law[[high < mean for _, high in ends]].sum() > 0.1:
             return False
     return True
+
+
+def _coins() -> bool:
+    """Over all streams of two bytes: heads as often as p says, up to one open stream; numbers and sets even."""
+    from zcdp.collection.client_coins import Chance, Power, below, distinct_below
+    from zcdp.numeric.exact import Log
+
+    def over_all(draw: Callable[[Source], object]) -> Counter[object]:
+        """How often each result comes, over all streams that are long enough to tell."""
+        seen: Counter[object] = Counter()
+        for stream in range(1 << 16):
+            left = [stream & 255, stream >> 8]
+            try:
+                seen[draw(lambda count, left=left: bytes(left.pop() for _ in range(count)))] += 1
+            except IndexError:
+                seen[None] += 1
+        return seen
+
+    # (1 + x)/(2 + 5 x) with x the root of 1/2, and with x = e^-1, to 16 binary digits by decimals from elsewhere
+    chances = [(Chance(1, 3), 1 / 3)]
+    for power, x in (
+        (Power(Log(Fraction(2)), half=True), 0.7071067811865476),
+        (Power(Fraction(1)), 0.36787944117144233),
+    ):
+        chances.append((Chance(1, 2, 1, 5, power), (1 + x) / (2 + 5 * x)))
+    for chance, p in chances:
+        if over_all(chance.flip) != {True: int(p * (1 << 16)), False: (1 << 16) - int(p * (1 << 16)) - 1, None: 1}:
+            return False
+    numbers, sets = (
+        over_all(lambda source: below(5, source)),
+        over_all(lambda source: tuple(distinct_below(4, 3, source))),
+    )
+    del numbers[None]
+    return (
+        sorted(numbers) == list(range(5)) and len({*numbers.values()}) == 1 == len({*sets.values()}) and len(sets) == 4
+    )
+
+
+def _strings() -> bool:
+    """rho of one report about the first digit, or both digits, of a string in base 3 equals rho of its matrix."""
+    from zcdp.collection.heavy_hitters import HeavyHitters
+
+    design = HeavyHitters(epsilon="log(4)", alphabet="ab", length=2, g=3, levels=(1, 2, 2), weights=(2, 1, 1))
+    rows = [
+        [
+            Fraction(weight, 4) / 3**depth * Fraction(4 if z == sum(map(mul, vector, digits)) % 3 else 1, 6)
+            for depth, weight in ((1, 2), (2, 2))
+            for vector in product(range(3), repeat=depth)
+            for z in range(3)
+        ]
+        for digits in product(range(3), repeat=2)
+    ]
+    formula = design.plan.rho
+    return abs(Channel(rows).rho - formula) <= TOLERANCE * formula
 
 
 def _covers(most: int) -> bool:
