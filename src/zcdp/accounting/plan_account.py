@@ -550,7 +550,7 @@ def accounts(
     left out.
 
     >>> quick, whole, drawn = accounts("100 * Laplace(epsilon=0.1)")
-    >>> quick.total.epsilon > whole.total.epsilon == drawn.total.epsilon
+    >>> quick.total.epsilon >= whole.total.epsilon == drawn.total.epsilon
     True
     """
     progress = progress or _silent
