@@ -544,7 +544,7 @@ def accounts(
     quick: bool = True,
     progress: Progress | None = None,
 ) -> Iterator[Account]:
-    """The account of a plan thrice: at once from rho and the Renyi curve, then by every route, then with the curve.
+    """The account of a plan thrice: at once, by what takes a moment, then by every route, then with the curve.
 
     Every number of each of them is certified; those of the second are those of `account`. Without `quick` the first is
     left out.
