@@ -63,8 +63,10 @@ def with_noise(text: str, value: str) -> str:
 
 def raw_text(plan: PlanFile, entry: Entry) -> str:
     """The text of an entry's mechanism as the file has it; that of a table lacks the derived sensitivity."""
+    if entry.statistic is None:
+        return entry.text
     n = query_at(plan.text, entry.line)
-    if n is None or entry.statistic is None:
+    if n is None:
         return entry.text
     found = tomllib.loads(plan.text)["query"][n].get(entry.field)
     return found if isinstance(found, str) else entry.text
