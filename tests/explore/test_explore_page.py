@@ -129,14 +129,16 @@ def test_a_whole_sitting(plan: Path) -> None:
         shown.wait_for_selector("#which-5 [data-take=DiscreteGaussian]")
         until(shown, "!document.querySelector('#which-5 [role=status]')")
         row = shown.locator("#which-5 tr", has_text="DiscreteGaussian(")
-        priced = float(row.locator("data").first.get_attribute("value"))
+        priced = float(row.locator("data").last.get_attribute("value"))  # rho is the first, as the budget is
         shown.click("#which-5 [data-take=DiscreteGaussian]")
         until(shown, "document.getElementById('kind-5').value === 'DiscreteGaussian'")
+        until(shown, "document.activeElement.id === 'kind-5'")  # the button that was pressed is gone
         until(shown, "!document.querySelector('.pending')")
         assert settled(shown) == priced  # what was promised is what it costs
 
         shown.click("[data-do=add]")
         shown.wait_for_selector("#row-7")
+        assert shown.evaluate("document.activeElement.id") == "name-7"  # a new query wants its name first
         shown.click("[data-remove='0']")
         until(shown, "!document.getElementById('row-7')")
         shown.click("[data-do=undo]")
@@ -149,6 +151,7 @@ def test_a_whole_sitting(plan: Path) -> None:
         shown.click("[data-do=allocate]")
         shown.wait_for_selector("#price-1 .rho")
         assert "Within budget: 100.0%" in shown.inner_text("#verdict")
+        assert "Allocate set the noise of 1 query" in shown.inner_text("#allocated")
 
         shown.click("[data-do=save]")
         until(shown, "document.getElementById('state').textContent === 'saved'")
@@ -180,6 +183,22 @@ def test_a_change_made_meanwhile_is_offered(plan: Path) -> None:
         assert "scale=8," in plan.read_text()
 
 
+@browsed
+def test_a_limit_on_rho_is_not_taken_for_one_on_epsilon(plan: Path) -> None:
+    with page(plan) as server, tab(server.explorer.address) as shown:
+        settled(shown)
+        shown.select_option("#budget-kind", "epsilon")
+        assert shown.evaluate("document.activeElement.id") == "budget-limit"
+        assert shown.input_value("#budget-limit") == ""
+        assert shown.get_attribute("#budget-limit", "placeholder") == "now \u03c1 1.2"
+        shown.keyboard.type("7")
+        until(shown, "document.getElementById('verdict').textContent.includes('of \u03b5 = 7 at')")
+        shown.click("[data-do=undo]")
+        until(shown, "document.getElementById('verdict').textContent.includes('of \u03c1 = 1.2')")
+        assert shown.input_value("#budget-limit") == "1.2"
+        assert shown.evaluate("document.activeElement.textContent") == "Redo"  # Undo can do no more
+
+
 AREAS = ("plan", "understand", "train", "budget", "theorem/laplace")
 READY = {
     "plan": "document.querySelector('#curve svg')",
@@ -193,7 +212,9 @@ WIDEST = """Math.max(...[...document.querySelectorAll('body *:not(.hidden):not(.
 
 
 @browsed
-@pytest.mark.parametrize(("width", "dark"), [(360, False), (360, True), (768, False), (1280, False), (1280, True)])
+@pytest.mark.parametrize(
+    ("width", "dark"), [(360, False), (360, True), (768, False), (768, True), (1280, False), (1280, True)]
+)
 def test_every_area_fits_and_is_accessible(plan: Path, ledger: str, width: int, dark: bool) -> None:
     with page(plan, ledger=ledger) as server, tab(server.explorer.address, width=width, dark=dark) as shown:
         for area in AREAS:

@@ -74,6 +74,61 @@ def test_an_open_query_is_left_out_and_said_so() -> None:
     assert "Every query is open" in event["html"]["summary"]
 
 
+def test_allocate_says_what_it_would_do_and_what_it_did() -> None:
+    [event] = ask("show", **PLAN)
+    assert "sets the noise of <em>all</em> queries anew" in event["html"]["allocate-words"]
+    [filled] = ask("allocate", **PLAN, objective="worst")
+    told = filled["html"]["allocated"]
+    costs = [account(read_plan("a.toml", one), curve=False).total.epsilon for one in (CENSUS, filled["text"])]
+    said = re.search(r"the noise of 6 queries, \u03b5 from ([\d.]+) to ([\d.]+)\. Undo", told)
+    assert said is not None
+    assert [cost <= float(one) <= cost * 1.001 for cost, one in zip(costs, said.groups(), strict=True)] == [True, True]
+    [again] = ask("allocate", text=filled["text"], source="a.toml", objective="worst")
+    assert "Allocate changed nothing" in again["html"]["allocated"]
+    assert re.search(r"population by region</th>.*?>10</td>.*?>3\.\d+</td>", told)
+    assert "most common language" not in told
+    [event] = ask("edit", **PLAN, edits=[{"what": "noise", "row": 1, "value": "?", "field": "noise-1"}])
+    assert "Finds the noise of the open query" in event["html"]["allocate-words"]
+    [filled] = ask("allocate", text=event["text"], source="a.toml", objective="worst")
+    assert "the noise of 1 query" in filled["html"]["allocated"]
+    [event] = ask("show", text=CENSUS.replace("[budget]\nrho = 1.2\n", ""), source="a.toml")
+    assert "Set a budget first" in event["html"]["allocate-words"]
+
+
+def test_what_one_person_moves_is_said_in_words() -> None:
+    [event] = ask("show", **PLAN)
+    assert event["html"]["rows"].count("one person moves 2 cells by 1 each</span>") == 5
+    assert "one person moves 4 cells by 1 each" in event["html"]["rows"]
+    text = 'unit = "household"\n'
+    for n, mechanism in enumerate(
+        ("Laplace(scale=1)", "Gaussian(sigma=1, sensitivity=3)", "Gaussian(sigma=1, sensitivity=L2(2))")
+    ):
+        text += f'[[query]]\nname = "q{n}"\nmechanism = "{mechanism}"\n'
+    [event] = ask("show", text=text, source="a.toml")
+    assert "one household moves it by 1, as nothing else is said" in event["html"]["rows"]
+    assert "one household moves it by 3<" in event["html"]["rows"]
+    assert "one household moves all cells within L2(2)<" in event["html"]["rows"]
+
+
+def test_errors_call_fields_as_their_labels_do() -> None:
+    said = {
+        ("noise", "-1"): "Noise scale (-1) must be positive",
+        ("uses", "0"): "Uses (0) must be at least 1",
+        ("uses", "x"): "Uses ('x') must be a whole number from 1 on",
+        ("sd", "-3"): "Std dev ('-3') must be positive",
+        ("half", "-3"): "95% within ('-3') must be positive",
+    }
+    for (what, value), words in said.items():
+        [event] = ask("edit", **PLAN, edits=[{"what": what, "row": 2, "value": value, "field": "f"}])
+        assert event["problems"] == {"f": words}
+
+
+def test_the_title_can_be_changed() -> None:
+    [event] = ask("edit", **PLAN, edits=[{"what": "title", "row": None, "value": 'A "new" one', "field": "plan-title"}])
+    assert read_plan("a.toml", event["text"]).title == 'A "new" one'
+    assert "<h1>A &quot;new&quot; one</h1>" in event["html"]["heading"]
+
+
 def test_allocation_says_why_it_cannot() -> None:
     text = '[[query]]\nname = "a"\nmechanism = "Gaussian(sigma=?)"\n'
     [event] = ask("allocate", text=text, source="a.toml", objective="worst")
@@ -85,11 +140,17 @@ def test_which_mechanism_prices_the_whole_plan() -> None:
     *_, last = ask("which", **PLAN, row=5)
     table = last["html"]["which-5"]
     assert table.count("<tr") == 6
-    costs = data(table)[::2]
-    assert costs == sorted(costs)
-    whole = account(read_plan("a.toml", CENSUS), delta=1e-9, curve=False).total.epsilon
-    assert whole in costs
+    costs = data(table)
+    assert costs[::2] == sorted(costs[::2])  # by rho, as the budget is
+    whole = account(read_plan("a.toml", CENSUS), delta=1e-9, curve=False).total
+    assert (whole.rho, whole.epsilon) in zip(costs[::2], costs[1::2], strict=True)
     assert "in use" in table
+    assert table.count("whole numbers") == 2
+    text = CENSUS.replace("rho = 1.2", "epsilon = 7\ndelta = 1e-9")
+    *_, last = ask("which", text=text, source="a.toml", row=5)
+    costs = data(last["html"]["which-5"])
+    assert costs[::2] == sorted(costs[::2])
+    assert (whole.epsilon, whole.rho) in zip(costs[::2], costs[1::2], strict=True)
     assert ask("which", **PLAN, row=99) == []
 
 

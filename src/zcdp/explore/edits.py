@@ -14,7 +14,7 @@ from zcdp.plans.plan_edit import add_query, query_at, remove_query, set_budget, 
 from zcdp.plans.plan_file import Entry, PlanFile, PlanFileError, places, read_plan
 from zcdp.plans.plan_text import PlanError
 
-__all__ = ["EDITS", "Noise", "apply", "noise_of", "plain", "raw_text"]
+__all__ = ["EDITS", "Noise", "apply", "labelled", "noise_of", "plain", "raw_text"]
 
 _NOISE = re.compile(r"""\b(scale|sigma|rho|epsilon|eta)(\s*=\s*)('[^']*'|"[^"]*"|\?|[^\s,()]+)""")
 _PLAIN_NUMBER = re.compile(r"[+-]?(?:\d+\.?\d*|\.\d+)(?:[eE][+-]?\d+)?")
@@ -63,8 +63,10 @@ def with_noise(text: str, value: str) -> str:
 
 def raw_text(plan: PlanFile, entry: Entry) -> str:
     """The text of an entry's mechanism as the file has it; that of a table lacks the derived sensitivity."""
+    if entry.statistic is None:
+        return entry.text
     n = query_at(plan.text, entry.line)
-    if n is None or entry.statistic is None:
+    if n is None:
         return entry.text
     found = tomllib.loads(plan.text)["query"][n].get(entry.field)
     return found if isinstance(found, str) else entry.text
@@ -75,6 +77,22 @@ def plain(error: Exception, source: str) -> str:
     said = error.reason if isinstance(error, PlanError) else str(error).split("\n", maxsplit=1)[0]
     said = re.sub(rf"^{re.escape(source)}(?::\d+)?: ", "", said)
     return re.sub(r" \(character \d+\)$", "", re.sub(r"^(?:mechanism|count|rho|epsilon|delta): ", "", said))
+
+
+LABELS = {"uses": ("count", "Uses"), "sd": ("sd", "Std dev"), "half": ("half_width", "95% within")}
+"""How the page calls a parameter of the library."""
+
+
+def labelled(what: str, said: str) -> str:
+    """The words of an error with the label of the field in the place of the parameter.
+
+    >>> labelled("uses", "count (0) must be at least 1"), labelled("noise", "Laplace: scale (-1) must be positive")
+    ('Uses (0) must be at least 1', 'Noise scale (-1) must be positive')
+    """
+    if what == "noise":
+        return re.sub(r"^(?:\w+: )?(scale|sigma|rho|epsilon|eta) \(", r"Noise \1 (", said)
+    name, label = LABELS.get(what, ("", ""))
+    return label + said.removeprefix(name) if name and said.startswith(f"{name} (") else said
 
 
 # One function for each change, from the plan, the entry (or None) and the value to the new text.
@@ -119,6 +137,11 @@ def _text(plan: PlanFile, entry: Entry, value: str) -> str:
 
 def _name(plan: PlanFile, entry: Entry, value: str) -> str:
     return set_query_field(plan.text, _query(plan, entry), "name", value.strip())
+
+
+def _title(plan: PlanFile, _: Entry | None, value: str) -> str:
+    """The title of the plan."""
+    return set_top_field(plan.text, "title", value.strip())
 
 
 def _note(plan: PlanFile, entry: Entry, value: str) -> str:
@@ -186,8 +209,9 @@ EDITS: dict[str, Any] = {
     "add": _add,
     "budget": _budget,
     "delta": _delta,
+    "title": _title,
 }
-STRUCTURAL = ("kind", "text", "name", "remove", "add")
+STRUCTURAL = ("kind", "text", "name", "remove", "add", "title")
 """Changes after which the rows look different, and not only their numbers."""
 
 
@@ -200,7 +224,7 @@ def apply(
     if not isinstance(value, str) or len(value) > 10_000:
         raise BadValue("a value is a short text")
     entry = None
-    if what not in ("add", "budget", "delta"):
+    if what not in ("add", "budget", "delta", "title"):
         if not isinstance(row, int) or isinstance(row, bool) or not 0 <= row < len(plan.entries):
             raise BadValue("there is no such query")
         entry = plan.entries[row]

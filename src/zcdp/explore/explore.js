@@ -139,9 +139,15 @@ function take(event) {
     if (field.value !== value) field.value = value;
   }
   for (const [field, words] of Object.entries(event.problems || {})) problem(field, words);
-  if (added && event.html && event.html.rows) {
+  if (added && event.html && event.html.rows) { // a new query wants its name first
     added = false;
-    document.querySelector("#rows .row:last-child :is(select, input)")?.focus();
+    const row = document.querySelector("#rows .row:last-child");
+    row?.querySelector("details")?.setAttribute("open", "");
+    row?.querySelector("[data-edit=name]")?.select();
+  }
+  if (taken !== null && event.html && event.html.rows) { // the button that was pressed is gone
+    at(`kind-${taken}`)?.focus();
+    taken = null;
   }
   if (event.error) problem("page", event.error);
   if (event.said) say(event.said);
@@ -166,12 +172,13 @@ function standing(state) {
 // Changes: one question at a time; what is changed meanwhile waits, the newest of each field alone.
 
 const pending = new Map();
-let added = false;
+let added = false, taken = null;
 let comparing = new AbortController();
 let sending = false, gesture = 0, sharpening = null, resting = 0;
 
 function change(edit) {
   pending.set(edit.field, edit);
+  at("allocated").textContent = "";
   if (edit.row !== null) for (const one of at(`row-${edit.row}`)?.querySelectorAll("[aria-invalid]") || []) problem(one.id, "");
   comparing.abort();
   document.querySelectorAll(".which:not([hidden])").forEach(fold);
@@ -213,10 +220,13 @@ async function act(what, given = {}) {
   gesture += 1;
   problem("allocate", "");
   problem("save", "");
+  if (what !== "save") at("allocated").textContent = "";
+  const pressed = document.activeElement;
   if (what !== "save") for (const one of invalid()) problem(one.id, ""); // the plan's own values take their place
   let conflict = false;
   await ask(what, { revision, window: me, ...given }, (event) => { conflict ||= event.conflict; take(event); });
   if (conflict) offerReload();
+  if (pressed.disabled) (document.querySelector(".actions button:not([disabled])") || at("main")).focus();
   if (what !== "save") sharpen();
 }
 
@@ -265,7 +275,7 @@ function fold(box) {
 }
 
 function plan() {
-  const LATER = new Set(["text", "name", "note", "uses"]); // sent when one is done typing, not at each letter
+  const LATER = new Set(["text", "name", "note", "uses", "title"]); // sent when one is done typing, not at each letter
   document.addEventListener("focusin", () => { gesture += 1; });
   document.addEventListener("pointerdown", () => { gesture += 1; });
   document.addEventListener("input", ({ target }) => {
@@ -279,8 +289,12 @@ function plan() {
     }
   });
   document.addEventListener("change", ({ target }) => {
-    if (target.id === "budget-kind" && at("budget-limit").value) change(editOf(at("budget-limit")));
-    else if (target.dataset.edit && (target.tagName === "SELECT" || LATER.has(target.dataset.edit))) change(editOf(target));
+    if (target.id === "budget-kind") { // a limit on the one is no limit on the other: it is typed anew
+      const limit = at("budget-limit"), before = target.value === "rho" ? "\u03b5" : "\u03c1";
+      limit.placeholder = limit.value ? `now ${before} ${limit.value}` : "";
+      limit.value = "";
+      limit.focus();
+    } else if (target.dataset.edit && (target.tagName === "SELECT" || LATER.has(target.dataset.edit))) change(editOf(target));
   });
   document.addEventListener("click", async ({ target }) => {
     const button = target.closest("button");
@@ -300,6 +314,7 @@ function plan() {
       at("queries-title").tabIndex = -1;
       at("queries-title").focus();
     } else if (kind) {
+      taken = button.dataset.row;
       change({ what: "kind", row: Number(button.dataset.row), value: kind, field: `kind-${button.dataset.row}` });
     } else if (which !== undefined) {
       const box = at(`which-${which}`);

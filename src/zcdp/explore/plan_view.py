@@ -11,6 +11,7 @@ from zcdp.accounting.plan_account import Account, BudgetUse, QueryCost
 from zcdp.explore.edits import Noise, noise_of, raw_text
 from zcdp.explore.frame import tidy
 from zcdp.mechanisms.noise.additive import AddedNoise, AddsIntegers
+from zcdp.mechanisms.sensitivity import L1, L0LInf, L1LInf, Sensitivity
 from zcdp.plans.plan_edit import query_at
 from zcdp.plans.plan_file import Entry, PlanFile
 from zcdp.report.account_report import curve_section, routes_section
@@ -18,7 +19,20 @@ from zcdp.report.charts import escape
 from zcdp.text.names import neighbours, typeset
 from zcdp.text.numbers import at_least, at_most, exactly, percent, shares, tagged
 
-__all__ = ["MOST_ROWS", "cells", "heading", "pictures", "rows", "said", "strip", "summary", "values", "which"]
+__all__ = [
+    "MOST_ROWS",
+    "allocated",
+    "cells",
+    "heading",
+    "pictures",
+    "rows",
+    "said",
+    "strip",
+    "summary",
+    "to_allocate",
+    "values",
+    "which",
+]
 
 MOST_ROWS = 200
 """Rows that can be changed; a plan of more queries is counted whole, and the others are changed in the file."""
@@ -27,6 +41,8 @@ SPAN = 30.0
 STEPS = 200
 NOISES = ("DiscreteLaplace", "DiscreteGaussian", "Laplace", "Gaussian", "Logistic", "Staircase")
 RANDOMIZERS = ("RandomizedResponse", "SubsetSelection", "HadamardResponse", "RAPPOR", "OptimizedUnaryEncoding")
+NEARLY_ALL = 0.9995
+"""A budget of which more is spent has nothing left to speak of."""
 DASH, MINUS = "\u2013", "\u2212"
 
 
@@ -34,8 +50,13 @@ def heading(plan: PlanFile) -> str:
     """Title and what the plan is about."""
     about = [plan.dataset, plan.author]
     told = " \u00b7 ".join(escape(one) for one in about if one)
-    described = plan.description
-    more = f"<details><summary>About this plan</summary><p>{escape(described)}</p></details>" if described else ""
+    described = f"<p>{escape(plan.description)}</p>" if plan.description else ""
+    title = (
+        '<div class="field"><label for="plan-title">Title</label><input id="plan-title" data-edit="title" size="32" '
+        f'value="{escape(plan.title or "")}" autocomplete="off" aria-describedby="plan-title-problem">'
+        '<p class="problem" id="plan-title-problem" hidden></p></div>'
+    )
+    more = f"<details><summary>About this plan</summary>{described}{title}</details>"
     return f"<h1>{escape(plan.title or 'Untitled plan')}</h1>" + (f'<p class="soft">{told}</p>' if told else "") + more
 
 
@@ -126,7 +147,7 @@ def _row(plan: PlanFile, n: int, entry: Entry, cost: QueryCost | None) -> str:
                 n,
                 "Mechanism",
                 f'<select id="kind-{n}" data-edit="kind" data-row="{n}" aria-describedby="kind-{n}-problem">'
-                f"{options}</select>{_sensitivity(entry)}",
+                f"{options}</select>{_sensitivity(plan, entry)}",
                 name,
             )
         )
@@ -134,7 +155,7 @@ def _row(plan: PlanFile, n: int, entry: Entry, cost: QueryCost | None) -> str:
         shown = own or "a sum"
         parts.append(
             f'<div class="field kind"><span class="label">Mechanism</span><code>{escape(shown)}</code>'
-            f"{_sensitivity(entry)}</div>"
+            f"{_sensitivity(plan, entry)}</div>"
         )
     if noise is not None and not fixed:
         parts.append(_noise(n, name, noise))
@@ -158,11 +179,31 @@ def _row(plan: PlanFile, n: int, entry: Entry, cost: QueryCost | None) -> str:
     )
 
 
-def _sensitivity(entry: Entry) -> str:
-    """By how much one person moves the answers, as the mechanism says: all rests on it, so it stands in sight."""
+def _sensitivity(plan: PlanFile, entry: Entry) -> str:
+    """By how much one person moves the answers, in words: all rests on it, so it stands in sight."""
     one = mechanism_of(entry)
     bound = entry.open[1].get("sensitivity", 1) if entry.open else getattr(one, "sensitivity", None)
-    return "" if bound is None else f'<span class="soft bound">sensitivity {escape(str(bound))}</span>'
+    if bound is None:
+        return ""
+    unit = plan.tables.protects if plan.tables else plan.unit
+    who = unit if unit and re.fullmatch(r"[^\W\d]+", unit) else "person"
+    assumed = "" if entry.statistic is not None or "sensitivity" in entry.text else ", as nothing else is said"
+    return f'<span class="soft bound">one {escape(who)} moves {escape(moved(bound))}{assumed}</span>'
+
+
+def moved(bound: object) -> str:
+    """What one person moves by a sensitivity, in words.
+
+    >>> moved(L0LInf(2, 1)), moved(1)
+    ('2 cells by 1 each', 'it by 1')
+    """
+    if isinstance(bound, L0LInf):
+        return f"{bound.m} cell{'s' if bound.m > 1 else ''} by {bound.c}{' each' if bound.m > 1 else ''}"
+    if isinstance(bound, L1):
+        return f"all cells together by {bound.d}"
+    if isinstance(bound, L1LInf):
+        return f"all cells together by {bound.a}, each by {bound.c}"
+    return f"all cells within {bound}" if isinstance(bound, Sensitivity) else f"it by {bound}"
 
 
 def _foot(n: int, entry: Entry, text: str, *, fixed: bool, several: bool) -> str:
@@ -310,7 +351,8 @@ def _meter(budget: BudgetUse | None, pending: bool) -> str:
         "bad": f"Over budget: {share} of {_limit(budget)}",
         "waits": f"At most {share} of {_limit(budget)}",
     }[state]
-    rest = f"; {at_least(budget.left)} left" if state == "good" else ""
+    letter = "\u03c1" if budget.rho is not None else "\u03b5"
+    rest = f"; {letter} {at_least(budget.left)} left" if state == "good" and budget.spent < NEARLY_ALL else ""
     return (
         f'<div class="budget {state}"><div class="meter" aria-hidden="true">'
         f'<span style="width:{wide:.2f}%"></span></div><p id="verdict">{words}{rest}</p></div>'
@@ -356,36 +398,79 @@ def _plainer(section: str) -> str:
     return re.sub(r'<section id="\w+">|</section>', "", section)
 
 
+# Allocate.
+
+
+def to_allocate(plan: PlanFile, open_queries: int) -> str:
+    """What Allocate would do now."""
+    if plan.budget is None:
+        return "Set a budget first: then Allocate finds the noise that it pays for."
+    if open_queries:
+        count = f"{open_queries} open queries" if open_queries > 1 else "the open query"
+        return f"Finds the noise of {count}, with what the others leave of the budget; those stay as they are."
+    return (
+        "Nothing is open: sets the noise of <em>all</em> queries anew, so that they use the whole budget. To keep some "
+        "as they are, type <code>?</code> as the noise of the others."
+    )
+
+
+def allocated(plan: PlanFile, made: PlanFile, before: Account | None, after: Account | None) -> str:
+    """What Allocate changed: the noise of each query and the cost of the whole, before and after."""
+    changed = [
+        (old, new, noise_of(old.text), noise_of(new.text))
+        for old, new in zip(plan.entries, made.entries, strict=True)
+        if old.text != new.text
+    ]
+    if not changed:
+        return '<p role="status">Allocate changed nothing: the plan uses its budget already.</p>'
+    count = f"{len(changed)} queries" if len(changed) > 1 else "1 query"
+    then = "" if before is None else f", \u03b5 from {at_most(before.total.epsilon, 4)}"
+    cost = "" if after is None else f"{then} to {at_most(after.total.epsilon, 4)}" if then else ""
+    listed = "".join(
+        f'<tr><th scope="row">{escape(new.name)}</th><td class="number">{escape(one.value) if one else DASH}</td>'
+        f'<td class="number">{escape(short(float(two.value))) if two else DASH}</td></tr>'
+        for _, new, one, two in changed[:MOST_ROWS]
+    )
+    return (
+        f'<p role="status">Allocate set the noise of {count}{cost}. Undo takes it back.</p>'
+        "<details><summary>Noise before and after</summary><table><thead><tr>"
+        '<th scope="col">Query</th><th scope="col" class="number">before</th><th scope="col" class="number">after</th>'
+        f"</tr></thead><tbody>{listed}</tbody></table></details>"
+    )
+
+
 # Which mechanism?
 
 
-def which(n: int, found: Iterable[Priced], *, waiting: int = 0) -> str:
-    """A table of alternatives of equal accuracy, the cheapest first, with what the whole plan would cost."""
-    listed = sorted(found, key=lambda one: one.total.epsilon)
-    own = next((one.total.epsilon for one in listed if one.alternative.own), None)
-    body = "".join(_option(n, one, own, least=k == 0) for k, one in enumerate(listed))
+def which(n: int, found: Iterable[Priced], *, by: str = "epsilon", waiting: int = 0) -> str:
+    """A table of alternatives of equal accuracy with what the whole plan would cost, the cheapest in `by` first."""
+    listed = sorted(found, key=lambda one: (getattr(one.total, by), not one.alternative.own))
+    own = next((getattr(one.total, by) for one in listed if one.alternative.own), None)
+    body = "".join(_option(n, one, own, by, least=k == 0) for k, one in enumerate(listed))
     kind = "standard deviation of each answer"
     if listed and listed[0].alternative.accuracy is None:
         local = hasattr(listed[0].alternative.mechanism, "standard_error")
         kind = "standard error of a frequency" if local else "standard deviation of the noise on each score"
     state = f'<p class="soft" role="status">{waiting} more to come\u2026</p>' if waiting else ""
     alone = "" if len(listed) > 1 or waiting else '<p class="soft">There is no other of equal accuracy.</p>'
+    first, second = ("\u03c1", "\u03b5") if by == "rho" else ("\u03b5", "\u03c1")
     return (
-        f"<table><caption>Equal accuracy ({kind}); what the <em>whole plan</em> would cost</caption>"
-        '<thead><tr><th scope="col">Mechanism</th><th scope="col" class="number">\u03b5</th>'
+        f"<table><caption>Equal accuracy ({kind}); what the <em>whole plan</em> would cost, least {first} first"
+        "</caption>"
+        f'<thead><tr><th scope="col">Mechanism</th><th scope="col" class="number">{first}</th>'
         '<th scope="col" class="number"><span class="hidden">against now</span></th>'
-        '<th scope="col" class="number">\u03c1</th><th scope="col"><span class="hidden">Take it</span></th></tr>'
+        f'<th scope="col" class="number">{second}</th><th scope="col"><span class="hidden">Take it</span></th></tr>'
         "</thead>"
         f"<tbody>{body}</tbody></table>{state}{alone}"
     )
 
 
-def _option(n: int, one: Priced, own: float | None, *, least: bool) -> str:
+def _option(n: int, one: Priced, own: float | None, by: str, *, least: bool) -> str:
     option, total = one.alternative, one.total
     name = type(option.mechanism).__name__
     change = ""
     if own and not option.own and own < inf:
-        ratio = total.epsilon / own - 1
+        ratio = getattr(total, by) / own - 1
         sign = "+" if ratio >= 0 else MINUS
         change = f"{sign}{abs(ratio):.1%}"
     take = (
@@ -394,9 +479,16 @@ def _option(n: int, one: Priced, own: float | None, *, least: bool) -> str:
         else f'<button type="button" data-take="{escape(name)}" data-row="{n}">Use'
         f'<span class="hidden"> {name}</span></button>'
     )
+    answers = ""
+    if isinstance(option.mechanism, AddedNoise):
+        whole = isinstance(option.mechanism, AddsIntegers)
+        answers = f' <span class="soft answers">{"whole numbers" if whole else "with decimals"}</span>'
+    costs = {"rho": ("\u03c1", total.rho), "epsilon": ("\u03b5", total.epsilon)}
+    (letter, cost), (other, beside) = costs.pop(by), *costs.values()
     return (
-        f'<tr class="{"least" if least else ""}"><th scope="row">{escape(name)}<br>'
+        f'<tr class="{"least" if least else ""}"><th scope="row">{escape(name)}{answers}<br>'
         f"<code>{escape(option.text)}</code></th>"
-        f'<td class="number">{tagged(total.epsilon, at_most(total.epsilon))}</td><td class="number soft">{change}</td>'
-        f'<td class="number">{tagged(total.rho, at_most(total.rho))}</td><td>{take}</td></tr>'
+        f'<td class="number" data-label="{letter}">{tagged(cost, at_most(cost))}</td>'
+        f'<td class="number soft">{change}</td>'
+        f'<td class="number" data-label="{other}">{tagged(beside, at_most(beside))}</td><td>{take}</td></tr>'
     )

@@ -18,7 +18,7 @@ from zcdp.accounting.fill import fill
 from zcdp.accounting.plan_account import Account, accounts
 from zcdp.errors import BadValue, ZcdpError
 from zcdp.explore import plan_view, understand_view
-from zcdp.explore.edits import STRUCTURAL, apply, noise_of, plain, with_noise
+from zcdp.explore.edits import STRUCTURAL, apply, labelled, noise_of, plain, with_noise
 from zcdp.numeric.balls import NotCertified
 from zcdp.numeric.exact import integer, positive_rational, probability
 from zcdp.plans.plan_edit import set_lines
@@ -63,7 +63,7 @@ def _open(plan: PlanFile) -> int:
 def _numbers(plan: PlanFile, account: Account | None) -> dict[str, Any]:
     """What changes on the page when numbers do."""
     told = {"summary": plan_view.summary(account, _open(plan)), "strip": plan_view.strip(account)}
-    told |= plan_view.cells(plan, account)
+    told |= plan_view.cells(plan, account) | {"allocate-words": plan_view.to_allocate(plan, _open(plan))}
     return {"html": told, "values": plan_view.values(plan, account), "said": plan_view.said(account)}
 
 
@@ -89,7 +89,7 @@ def edit(progress: Progress, *, text: str, source: str, edits: list[dict[str, An
             changed = apply(plan, str(one.get("what")), one.get("row"), one.get("value", ""), _read)
             account = next(_stages(changed, progress), None)
         except (ZcdpError, NotCertified) as error:
-            problems[str(one.get("field"))] = plain(error, source)
+            problems[str(one.get("field"))] = labelled(str(one.get("what")), plain(error, source))
             row = one.get("row")
             if one.get("what") == "kind" and isinstance(row, int) and 0 <= row < len(plan.entries):
                 kinds[f"kind-{row}"] = type(mechanism_of(plan.entries[row])).__name__  # the choice is put back
@@ -124,14 +124,15 @@ def which(progress: Progress, *, text: str, source: str, row: int) -> Events:
     if not 0 <= row < len(plan.entries):
         return
     budget = plan.budget.delta if plan.budget else None
+    by = "rho" if plan.budget is not None and plan.budget.rho is not None else "epsilon"
     at = probability(plan.delta or budget or 1e-6, "delta")
     options = alternatives(plan.entries[row], plan.collection.k if plan.collection else None)
     found = []
     for n, one in enumerate(prices(plan, row, options, Fraction(at))):
         found.append(one)
         progress(n / len(options), "comparing")
-        yield {"html": {f"which-{row}": plan_view.which(row, found, waiting=len(options) - n - 1)}}
-    yield {"html": {f"which-{row}": plan_view.which(row, found)}}
+        yield {"html": {f"which-{row}": plan_view.which(row, found, by=by, waiting=len(options) - n - 1)}}
+    yield {"html": {f"which-{row}": plan_view.which(row, found, by=by)}}
 
 
 def allocate(progress: Progress, *, text: str, source: str, objective: str) -> Events:
@@ -145,7 +146,10 @@ def allocate(progress: Progress, *, text: str, source: str, objective: str) -> E
         return
     new = set_lines(plan.text, [(entry.line, entry.field, entry.text) for entry, _ in filled.found])
     made = read_plan(source, new)
-    yield {**_whole(made, next(_stages(made, progress), None)), "text": new}
+    before, after = (next(_stages(one, progress), None) for one in (plan, made))
+    told = _whole(made, after)
+    told["html"]["allocated"] = plan_view.allocated(plan, made, before, after)
+    yield {**told, "text": new}
 
 
 def understand(progress: Progress, *, given: dict[str, str], text: str, source: str) -> Events:

@@ -153,7 +153,7 @@ def _peers(run: Run, found: Training, epsilon: float) -> str:
         title="epsilon by accountant",
         text="; ".join(f"{label}: epsilon {value}" for label, _, value, _ in shown),
     )
-    rest = "".join(f" {escape(label)} would say {value}." for label, _, value, _ in beyond)
+    rest = "".join(f" {escape(label)}, would say {value}." for label, _, value, _ in beyond)
     words = (
         "All are valid, the least is the sharpest. The R\u00e9nyi number is computed here over all orders, so an "
         "accountant that tries some orders, as the default ones of training libraries do, says that much or more."

@@ -100,7 +100,7 @@ def area(delta: str | None = None, *, planned: bool = False) -> str:
         '<div class="field"><label for="delta">\u03b4</label><input id="delta" name="delta" '
         f'value="{escape(at)}" size="7" inputmode="decimal" aria-describedby="delta-problem">'
         '<p class="problem" id="delta-problem" hidden></p></div>'
-        '<div class="field"><label for="rate">False alarms</label><span class="both">'
+        '<div class="field"><label for="rate">False alarms, at most</label><span class="both">'
         f"{_slider('rate', -4, -0.01, label='Slide the rate of false alarms')}"
         '<input id="rate" name="rate" value="0.05" size="6" inputmode="decimal" aria-describedby="rate-problem"></span>'
         '<p class="problem" id="rate-problem" hidden></p></div></div>'
@@ -124,7 +124,7 @@ def _facts(asked: Asked) -> str:
     tight = "" if plan.is_tight else " (a proven upper bound)"
     facts = (
         ("\u03c1 (zCDP)", plan.rho, f"the least that is true{tight}" if plan.is_tight else "a proven upper bound"),
-        (f"\u03b5 at \u03b4 = {exactly(float(asked.delta))}", epsilon, "as it is written"),
+        (f"\u03b5 at \u03b4 = {exactly(float(asked.delta))}", epsilon, "of all that is written above"),
         ("pure \u03b5", plan.pure_epsilon, "the largest loss"),
     )
     cards = "".join(

@@ -6,11 +6,13 @@ It ends when its stdin does, so none outlives the server. An answer looks betwee
 from __future__ import annotations
 
 import json
+import os
 import signal
 import sys
 import threading
 import time
 import traceback
+from collections.abc import Callable, Iterator, Mapping
 from queue import Queue
 from typing import Any
 
@@ -73,14 +75,23 @@ def main() -> None:
     listener.start()
     from zcdp.explore.questions import QUESTIONS
 
+    try:
+        _serve(listener, QUESTIONS)
+    except BrokenPipeError:  # the server was ended by force: there is nobody left to tell
+        os._exit(1)
+
+
+def _serve(listener: _Listener, questions: Mapping[str, Callable[..., Iterator[dict[str, Any]]]]) -> None:
     while (message := listener.messages.get()) is not None:
         answer = _Answer(message["id"], listener)
         try:
-            for event in QUESTIONS[message["ask"]](answer.progress, **message["given"]):
+            for event in questions[message["ask"]](answer.progress, **message["given"]):
                 answer.check()
                 answer.write(**event)
         except Unwanted:
             pass
+        except BrokenPipeError:
+            raise
         except (ZcdpError, NotCertified) as error:
             answer.write(error=str(error).split("\n", maxsplit=1)[0])
         except (MemoryError, RecursionError):

@@ -77,24 +77,30 @@ class Routes:
     def _profiles(self, attained: Sequence[Parts]) -> list[Profile]:
         return [Profile(below) for parts in attained if (below := snap(parts)[1])]
 
-    def epsilons(self, delta: Fraction) -> dict[str, float]:
-        """Certified epsilon at `delta` by each route that has an answer."""
+    def epsilons(self, delta: Fraction, *, haste: int = 1) -> dict[str, float]:
+        """Certified epsilon at `delta` by each route that has an answer.
+
+        `haste` divides the work of the profile, and above 1 leaves the Renyi curve out where it cannot be less.
+        """
         pure = self.curve.pure_epsilon
         if delta == 0:
             return {"pure": pure}
 
         def ask(profile: Profile) -> Answer:
-            return profile.epsilon(delta)
+            return profile.epsilon(delta, haste=haste)
 
         answer, _ = _try(self.profile, ask)
         upper = self._above(answer, ask, inf)
         found = {"profile": None if answer is None and upper == inf else upper}
         if self.curve.unbounded:
             return _known({**found, "pure": pure if answer is None else None})
+        by_curve = haste == 1 or self._curve_may_win(answer)
         return _known(
             {
                 **found,
-                "rdp": _attempt("Renyi route", lambda: rdp_to_epsilon(self.curve.cumulant, delta)),
+                "rdp": _attempt("Renyi route", lambda: rdp_to_epsilon(self.curve.cumulant, delta))
+                if by_curve
+                else None,
                 "zcdp": _attempt("route from rho", lambda: self._epsilon_of_rho(delta)),
                 "pure": None if pure == inf else pure,
             }
