@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from collection.published_designs import SETTINGS, least_error
 from mpmath import mp, mpf
 
 import zcdp
@@ -257,6 +258,19 @@ def test_a_design_is_within_the_limits_and_hardly_worse_than_without() -> None:
     short = choose(**wide, most_bytes=3)
     assert {one.bytes for one in short.designs} == {3}
     assert short.best.standard_error <= 1.02 * free.best.standard_error
+
+
+CHEAP = ("browser home pages", "words of a keyboard", "health types", "hashing paper", "Hadamard paper", "locations, 3")
+
+
+@pytest.mark.parametrize(
+    ("name", "given"),
+    [pytest.param(*one, marks=() if one[0].startswith(CHEAP) else pytest.mark.deep) for one in SETTINGS],
+)
+def test_no_published_mechanism_that_fits_has_much_less_error(name: str, given: dict[str, Any]) -> None:
+    best = choose(**given).best
+    assert best.bytes <= given.get("most_bytes", 1024)
+    assert 0.99 < best.standard_error / least_error(given)[0] <= 1.04, name
 
 
 @pytest.mark.parametrize(("limit", "of"), [("most_bytes", "bytes"), ("most_draws", "draws"), ("most_memory", "memory")])

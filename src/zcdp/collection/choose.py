@@ -10,7 +10,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from math import exp, inf, sqrt
-from typing import Any
+from typing import Any, Self
 
 from zcdp.collection.collection_budget import Budget
 from zcdp.collection.design_file import report_form
@@ -172,18 +172,16 @@ def choose(
     >>> best.mechanism, best.rounds, round(best.standard_error, 6)
     (RandomizedResponse(epsilon='8.00000108', k=256), 1, 0.000366)
     """
-    search = Search(
+    search = Search.asked(
         integer(k, "k", 2),
-        integer(clients, "clients", 2),
-        integer(rounds, "rounds", 1),
-        Budget.of(rho=rho, epsilon=epsilon, delta=delta),
         float(rational(frequency, "frequency")) if frequency is not None else None,
+        clients,
+        rounds,
+        Budget.of(rho=rho, epsilon=epsilon, delta=delta),
         Limits.of(most_bytes=most_bytes, most_draws=most_draws, most_memory=most_memory),
         every_round=every_round,
         shuffles=shuffled,
     )
-    if search.of > MOST_ROUNDS:
-        raise BadValue(f"rounds ({rounds}) must be at most {MOST_ROUNDS}")
     if not 0 <= search.frequency <= 1:
         raise BadValue(f"frequency ({frequency}) must lie between 0 and 1")
     return search.choice(FAMILIES)
@@ -214,6 +212,16 @@ class Search:
     every_round: bool = False
     shuffles: bool = False
     seen: dict[str, tuple[tuple[int, float], ...]] = field(default_factory=dict)
+
+    @classmethod
+    def asked(
+        cls, k: int, told: float | None, clients: Value, rounds: Value, budget: Budget, limits: Limits, **said: bool
+    ) -> Self:
+        """The search for what a user asks, checked."""
+        of, count = integer(rounds, "rounds", 1), integer(clients, "clients", 2)
+        if of > MOST_ROUNDS:
+            raise BadValue(f"rounds ({rounds}) must be at most {MOST_ROUNDS}")
+        return cls(k, count, of, budget, told, limits, **said)
 
     @property
     def frequency(self) -> float:

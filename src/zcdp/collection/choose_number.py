@@ -5,12 +5,13 @@ The search is that of `choose`: heuristic, in floats; every design returned is c
 
 from __future__ import annotations
 
+from abc import abstractmethod
 from dataclasses import dataclass, replace
 from functools import lru_cache
 from math import exp, log, sqrt
 from typing import Any
 
-from zcdp.collection.choose import MOST_ROUNDS, Choice, Design, Search
+from zcdp.collection.choose import Choice, Design, Search
 from zcdp.collection.collection_budget import Budget
 from zcdp.collection.families import Family, down
 from zcdp.collection.limits import PHONE, Limits, Size, whole_bytes
@@ -18,7 +19,7 @@ from zcdp.errors import BadValue
 from zcdp.estimation.number_estimates import Scores, hybrid_scores, window_scores
 from zcdp.mechanisms import HybridResponse, Mechanism, SquareWave
 from zcdp.mechanisms.local.number_randomizer import bounds
-from zcdp.numeric.exact import Value, integer, rational
+from zcdp.numeric.exact import Value, rational
 from zcdp.text.calls import spoken
 
 __all__ = ["choose_number"]
@@ -43,13 +44,9 @@ class NumberFamily(Family):
         """The whole numbers on both sides."""
         return [max(1, int(shape)), int(shape) + 1]
 
-    def chances(self, e: float, shape: float) -> tuple[float, float, float]:
-        """Not used: reports of numbers support no values."""
-        raise NotImplementedError
-
+    @abstractmethod
     def scores(self, e: float, shape: float) -> Scores:
         """The scores of a member."""
-        raise NotImplementedError
 
     def variance(self, epsilon: float, shape: float, frequency: float) -> float:
         """The largest variance of a score; of clients who hold one number, if `frequency` is that (not 1/2)."""
@@ -189,18 +186,16 @@ def choose_number(
     place = None if mean is None else float((rational(mean, "mean") - ends[0]) / (ends[1] - ends[0]))
     if place is not None and not 0 <= place <= 1:
         raise BadValue(f"mean ({mean}) must lie between low ({low}) and high ({high})")
-    search = _NumberSearch(
+    search = _NumberSearch.asked(
         STEPS + 1,
-        integer(clients, "clients", 2),
-        integer(rounds, "rounds", 1),
-        Budget.of(rho=rho, epsilon=epsilon, delta=delta),
         WORST if place is None else place,
+        clients,
+        rounds,
+        Budget.of(rho=rho, epsilon=epsilon, delta=delta),
         Limits.of(most_bytes=most_bytes, most_draws=most_draws, most_memory=most_memory),
         every_round=every_round,
         shuffles=shuffled,
     )
-    if search.of > MOST_ROUNDS:
-        raise BadValue(f"rounds ({rounds}) must be at most {MOST_ROUNDS}")
     found = search.choice(NUMBER_FAMILIES)
 
     def scaled(one: Design) -> Design:

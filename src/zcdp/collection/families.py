@@ -38,7 +38,7 @@ COUNT, COMPLEX = 8, 16  # bytes of one count, and of one complex number, in a se
 
 
 class Family(ABC):
-    """A family of local randomizers on k values, with its formulas; e is e^epsilon throughout.
+    """A family of local randomizers on k inputs, with its formulas; e is e^epsilon throughout.
 
     Only members within the limits are proposed, if there are any.
     """
@@ -59,13 +59,6 @@ class Family(ABC):
         """kappa of the worst pair of inputs: docs/theorems/three-point-maps.md."""
 
     @abstractmethod
-    def chances(self, e: float, shape: float) -> tuple[float, float, float]:
-        """Support probabilities (p, 1 - p, q): docs/theorems/estimator.md.
-
-        1 - p is computed by itself, as it is lost in the rounding of p at a large epsilon.
-        """
-
-    @abstractmethod
     def build(self, epsilon: float, shape: float) -> Mechanism:
         """The mechanism, with its parameters rounded so that its epsilon is not larger."""
 
@@ -82,6 +75,21 @@ class Family(ABC):
         """Whether the member of this shape is within the limits."""
         return self.limits.hold(self.size(shape))
 
+    @abstractmethod
+    def variance(self, epsilon: float, shape: float, frequency: float) -> float:
+        """The variance of the estimate from one report, at a frequency, or at a number in units of its range."""
+
+
+class ValueFamily(Family):
+    """A family whose reports support values: k of them, of which frequencies are estimated."""
+
+    @abstractmethod
+    def chances(self, e: float, shape: float) -> tuple[float, float, float]:
+        """Support probabilities (p, 1 - p, q): docs/theorems/estimator.md.
+
+        1 - p is computed by itself, as it is lost in the rounding of p at a large epsilon.
+        """
+
     def variance(self, epsilon: float, shape: float, frequency: float) -> float:
         """The variance of the estimate of a frequency from one report."""
         p, not_p, q = self.chances(exp(epsilon), shape)
@@ -94,7 +102,7 @@ def down(number: float) -> str:
     return str(context.create_decimal(Decimal(number)).normalize(context))
 
 
-class Response(Family):
+class Response(ValueFamily):
     """k-randomized response; there is no shape."""
 
     @property
@@ -120,7 +128,7 @@ class Response(Family):
         return Size(whole_bytes(self.k), 2, COUNT * self.k)
 
 
-class Subsets(Family):
+class Subsets(ValueFamily):
     """Subset selection; the shape is the size w of the subsets."""
 
     def shapes(self) -> tuple[float, float] | None:
@@ -163,7 +171,7 @@ class Subsets(Family):
         return Size(members * whole_bytes(self.k), members + 1, COUNT * self.k)
 
 
-class Unary(Family):
+class Unary(ValueFamily):
     """Unary encoding; the shape is 1/q, q the probability that a bit of another value is set."""
 
     def shapes(self) -> tuple[float, float] | None:
@@ -194,7 +202,7 @@ class Unary(Family):
         return Size(length, self.k, COUNT * 256 * length)
 
 
-class Hashing(Family):
+class Hashing(ValueFamily):
     """Linear hashing; the shape is the number g of buckets, a prime."""
 
     def shapes(self) -> tuple[float, float] | None:
@@ -255,7 +263,7 @@ def _root(k: int, digits: int) -> int:
     return g
 
 
-class Hadamard(Family):
+class Hadamard(ValueFamily):
     """Hadamard response with one block; there is no shape."""
 
     def kappa(self, e: float, shape: float) -> float:  # noqa: ARG002
@@ -276,7 +284,7 @@ class Hadamard(Family):
         return Size(whole_bytes(width), 3, 2 * COUNT * width)
 
 
-FAMILIES: tuple[type[Family], ...] = (Response, Subsets, Unary, Hashing, Hadamard)
+FAMILIES: tuple[type[ValueFamily], ...] = (Response, Subsets, Unary, Hashing, Hadamard)
 
 
 # The best member of a family within a budget: its shape by golden section search (heuristic), then certified to fit.

@@ -20,7 +20,7 @@ from zcdp.numeric.exact import Value, probability
 from zcdp.text.calls import spoken_class
 from zcdp.text.notebook import shown
 
-__all__ = ["Consistent", "Counts", "Histogram", "box_in_simplex", "project"]
+__all__ = ["Consistent", "Counts", "Estimate", "Histogram", "box_in_simplex", "project"]
 
 
 @spoken_class
@@ -137,12 +137,28 @@ def box_in_simplex(lower: Floats, upper: Floats) -> tuple[Floats, Floats, bool]:
     )
 
 
+@dataclass(frozen=True, eq=False)
+class Estimate:
+    """What is estimated from counts of reports, of which there is at least one."""
+
+    counts: Counts = field(repr=False)
+
+    def __post_init__(self) -> None:
+        if not self.counts.reports:
+            raise BadValue("there are no reports: nothing can be estimated")
+
+    @property
+    def reports(self) -> int:
+        """The number of reports received."""
+        return self.counts.reports
+
+
 # The estimated frequencies of k values, with standard errors, exact intervals and heavy hitters.
 
 
 @spoken_class
 @dataclass(frozen=True, eq=False)
-class Histogram:
+class Histogram(Estimate):
     """Unbiased estimates of the frequency of each value, with standard errors and exact confidence intervals.
 
     Theorems: docs/theorems/estimator.md, docs/theorems/intervals.md.
@@ -155,21 +171,11 @@ class Histogram:
     ([0.9, 0.1], [0.73, 0.0])
     """
 
-    counts: Counts = field(repr=False)
     estimator: Estimator = field(repr=False)
 
     def _repr_html_(self) -> str:
         """What a notebook shows: the most frequent values with their intervals."""
         return shown(self)
-
-    def __post_init__(self) -> None:
-        if not self.counts.reports:
-            raise BadValue("there are no reports: nothing can be estimated")
-
-    @property
-    def reports(self) -> int:
-        """The number of reports received."""
-        return self.counts.reports
 
     @property
     def frequencies(self) -> Floats:

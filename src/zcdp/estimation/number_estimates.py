@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 
 from zcdp.errors import BadValue
 from zcdp.estimation.estimator import TERNARY_STEPS, moment_interval
-from zcdp.estimation.frequency_estimates import Counts
+from zcdp.estimation.frequency_estimates import Estimate
 from zcdp.estimation.frequency_intervals import ROUNDING, crossing
 from zcdp.estimation.support import checked
 from zcdp.numeric.exact import Value, probability
@@ -140,7 +140,7 @@ def hybrid_scores(fall: float, steps: int, width: int, share: float) -> Scores:
 
 @spoken_class
 @dataclass(frozen=True, eq=False)
-class NumberEstimate:
+class NumberEstimate(Estimate):
     """The mean of the numbers that clients hold, from their reports; intervals hold for every number of reports.
 
     >>> from zcdp import SquareWave
@@ -151,21 +151,11 @@ class NumberEstimate:
     (7.0, [6.15, 7.83])
     """
 
-    counts: Counts = field(repr=False)
     scores: Scores = field(repr=False)
     low: float
     high: float
     rows: Callable[[], Sequence[Sequence[Fraction]]] = field(repr=False)
     """How likely each cell is on each grid point."""
-
-    def __post_init__(self) -> None:
-        if not self.counts.reports:
-            raise BadValue("there are no reports: nothing can be estimated")
-
-    @property
-    def reports(self) -> int:
-        """The number of reports received."""
-        return self.counts.reports
 
     @property
     def _total(self) -> float:
