@@ -24,7 +24,7 @@ from typing import Any
 import numpy as np
 
 from zcdp import HeavyHitters
-from zcdp.estimation.linear_hash_decoding import linear_hash_supports
+from zcdp.estimation.prefix_search import _continued
 from zcdp.samplers.source import secure
 
 LETTERS = "abcdefghijklmnopqrstuvwxyz"
@@ -96,31 +96,31 @@ def with_a_list(clients: Clients, design: HeavyHitters) -> float:
 
 
 def equal_groups(clients: Clients, design: HeavyHitters, digits: Any) -> float:
-    """The levels of the design without judges, each an equal group; prefixes by their own level alone."""
-    g, levels = design.g, design.levels[:-1]
+    """The levels of the design without judges, each an equal group; prefixes by their own level alone.
+
+    2 TOP prefixes are kept, of those that strings may have: with 4 TOP or 8 TOP it finds no more.
+    """
+    g, levels, code = design.g, design.levels[:-1], design.code
     even = HeavyHitters(
         epsilon=design.epsilon, alphabet=design.alphabet, length=design.length, weights=(10**6,) * len(levels) + (1,)
     )
     rows = even._drawn(digits[clients.held], secure)
     prefixes = np.empty((1, 0), dtype=np.int64)
     for n in range(len(levels)):
-        part = even._of_level(rows, n)
-        known = prefixes.shape[1]
-        added = levels[n] - known
-        tail = np.zeros(part.size, dtype=np.int64)
-        for column in reversed(range(known, levels[n])):
-            tail = tail * g + part.vectors[:, column]
-        supports = [
-            linear_hash_supports(tail * g + (part.buckets - part.vectors[:, :known] @ one) % g, g, g**added)
-            for one in prefixes
-        ]
-        flat = np.concatenate(supports)
-        best = np.argsort(-flat, kind="stable")[: 4 * TOP]
-        ends = best % g**added
-        more = np.stack([ends // g**j % g for j in range(added)], axis=1)
-        prefixes = np.concatenate([prefixes[best // g**added], more], axis=1)
-    named = [even.code.text_of_digits(row, g) for row in prefixes]
-    return clients.recall([one for one in named if one][:TOP])
+        supports = np.concatenate([*_continued(even._of_level(rows, n), prefixes, g)])
+        added = levels[n] - prefixes.shape[1]
+        order, whole = np.argsort(-supports, kind="stable"), levels[n] == levels[-1]
+        kept: list[list[int]] = []
+        for place in order.tolist():
+            parent, end = divmod(place, g**added)
+            row = [*prefixes[parent].tolist(), *(end // g**j % g for j in range(added))]
+            number = sum(digit * g ** (levels[-1] - 1 - j) for j, digit in enumerate(row))
+            if code.text(number) is not None if whole else number < code.size:
+                kept.append(row)
+            if len(kept) == 2 * TOP:
+                break
+        prefixes = np.array(kept)
+    return clients.recall([str(code.text_of_digits(row, g)) for row in prefixes.tolist()][:TOP])
 
 
 def one_bit(clients: Clients, design: HeavyHitters) -> float:
@@ -190,7 +190,9 @@ def main() -> None:
         print(seed, ", ".join(f"{name.strip()} {value:.3g}" for name, value in runs[-1].items()), flush=True)
     print(f"\nmeans of {len(runs)} runs; recall, and so precision, of the top {TOP} unless it says otherwise")
     for name in runs[0]:
-        print(f"{name:32}{np.mean([one[name] for one in runs]):8.3f}")
+        seen = [one[name] for one in runs]
+        error = f" +- {np.std(seen, ddof=1) / sqrt(len(seen)):.3f}" if len(seen) > 1 else ""
+        print(f"{name:32}{np.mean(seen):8.3f}{error}")
 
 
 if __name__ == "__main__":

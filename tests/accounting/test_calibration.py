@@ -166,8 +166,23 @@ def test_allocation_over_several_epochs_finds_the_least_noise() -> None:
 
     found = calibrate(epochs, epsilon=3, delta="1e-5")
     assert epochs(found).delta_at(epsilon=3) <= 1e-5
+    assert epochs(found).epsilon_at(delta="1e-5") <= 3
     least, _ = epochs(found / 1.01).epsilon_bounds(delta="1e-5")
     assert least > 3
+
+
+@pytest.mark.parametrize("build", [lambda s: 10 * Gaussian(sigma=s), lambda e: 10 * Laplace(epsilon=e)])
+def test_epsilon_at_the_delta_asked_for_is_within_the_budget_too(
+    build: Callable[[float], Curve], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Also where that question is answered by another engine, some millionths above what delta at epsilon says."""
+    plain = calibrate(build, epsilon=3, delta="1e-5")
+    original = Curve.epsilon_at
+    monkeypatch.setattr(Curve, "epsilon_at", lambda self, *, delta: original(self, delta=delta) * (1 + 2e-6))
+    found = calibrate(build, epsilon=3, delta="1e-5")
+    assert 3 * (1 - 1e-5) < build(found).epsilon_at(delta="1e-5") <= 3
+    assert build(found).delta_at(epsilon=3) <= 1e-5
+    assert build(plain).epsilon_at(delta="1e-5") > 3
 
 
 def test_an_edge_far_from_the_first_guess_is_found() -> None:

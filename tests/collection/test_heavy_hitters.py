@@ -70,7 +70,7 @@ def test_one_client_sends_one_report_of_the_mechanism() -> None:
     assert words.plan == 1 * zcdp.LocalHashing(epsilon=4, g=53, random_hash=True)
     assert words.levels == (3, 5, 5)
     assert words.report_bytes == 7
-    assert words.weights == (7, 7, 6)
+    assert words.weights == (16, 20, 9)
 
 
 def zipf(design: HeavyHitters, strings: list[str], n: int, rng: np.random.Generator) -> tuple[Any, Any]:

@@ -25,11 +25,9 @@ def test_every_string_comes_back_from_its_digits_and_no_two_share_them(alphabet:
     assert told - {None} == set(every)
 
 
-def test_prefixes_of_digits_that_no_number_has_are_known() -> None:
-    code, g = StringCode("abc", 3), 5
-    begun = {tuple(row[:2]) for row in code.digits(strings("abc", 3), g).tolist()}
-    assert all(code.possible(one, g) for one in begun)
-    assert not code.possible((4, 4), g)
+def test_digits_of_a_number_are_its_own() -> None:
+    code = StringCode("abc", 3)
+    assert [int("".join(map(str, code.digits_of(n, 5))), 5) for n in range(code.size)] == [*range(64)]
 
 
 def test_strings_that_are_none_are_refused_and_not_quoted() -> None:

@@ -20,7 +20,7 @@ from release.engines_table import duck
 from zcdp.accounting.adjusted_accuracy import Adjustment
 from zcdp.accounting.rank_accuracy import RankErrors
 from zcdp.ledger import Ledger
-from zcdp.mechanisms.noise.quotients import Quotients
+from zcdp.mechanisms.noise.quotients import End, Quotients
 from zcdp.numeric.balls import at_precision
 from zcdp.plans.plan_file import read_plan
 from zcdp.release import release
@@ -68,6 +68,11 @@ class Recorder:
 
 def _number(rate: Any) -> Fraction:
     return Fraction(float(at_precision(128, rate).mid())).limit_denominator(10**6)
+
+
+def _without_noise(_: Quotients, a: int, b: int, low: End = -inf, high: End = inf) -> tuple[End, End]:
+    """The quotient that is known to the last digit, unless nothing is below the line."""
+    return (min(max(Fraction(a, b), low), high),) * 2 if b else (low, high)
 
 
 @contextmanager
@@ -121,7 +126,7 @@ def recorded(*, told_apart: bool = False, whole: bool = False) -> Iterator[Recor
             patch.setattr("zcdp.release.archive.parquet", lambda *_: b"")
             error = SimpleNamespace(half_width=1, standard_deviation=1.0)
             patch.setattr("zcdp.mechanisms.noise.noise_sums.NoiseSum.accuracy", lambda *_: error)
-            patch.setattr(Quotients, "ends", lambda _, a, b, low=-inf, high=inf: (low, high))
+            patch.setattr(Quotients, "ends", _without_noise)
             patch.setattr(RankErrors, "span", lambda _, q, ranks, below: (0, len(ranks)))
         yield made
 

@@ -119,6 +119,17 @@ def mixture(share: float, degrees: float, wide: float, shift: float) -> Pair:
 
 
 @cache
+def resting(shift: float) -> Pair:
+    """1/(1 + 2 x^2 - x^4 + x^6/6), which has one mode and rests at +-sqrt(2)."""
+
+    def log_density(x: Array) -> Array:
+        square = x * x
+        return -np.log1p(square * (2 - square + square * square / 6))
+
+    return moved(log_density, shift, reach=60.0 * max(1.0, shift))
+
+
+@cache
 def two_modes(apart: float, shift: float) -> Pair:
     """exp(-|x - apart|) + exp(-|x + apart|)."""
 

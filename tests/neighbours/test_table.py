@@ -31,8 +31,10 @@ def _accepted(mechanism: type[zcdp.Mechanism]) -> set[str]:
     example = next(row for row in ROWS if row.mechanism is mechanism).draw(seeded("example"), 1).mechanism
     given: dict[str, Any] = {
         name: getattr(example, name)
-        for name in signature(mechanism).parameters
-        if name not in {"sensitivity", "scale", "sigma"} and getattr(example, name, None) is not None
+        for name, one in signature(mechanism).parameters.items()
+        if name != "sensitivity"
+        and (name not in {"scale", "sigma"} or one.default is one.empty)  # else they stand for the budget
+        and getattr(example, name, None) is not None
     }
     accepted = set()
     for kind in _kinds():

@@ -92,11 +92,12 @@ def two_steps(rate: float, epsilon: float) -> mpf:
 
 
 def test_two_steps_at_a_tiny_rate_are_those_of_an_integral() -> None:
-    lower, upper = (2 * Subsampled(Gaussian(sigma=1), rate="1e-5")).epsilon_bounds(delta="1e-6")
+    law = Subsampled(Gaussian(sigma=1), rate="1e-5").pair().upper
+    epsilon = F("3.8878e-5")
+    low, high = at_precision(160, lambda: Cells(Question(((law, 2),), epsilon=epsilon), 700).delta(epsilon))
     with mp.workdps(25):
-        assert two_steps(1e-5, upper) <= 1e-6 <= two_steps(1e-5, lower)
-    assert upper - lower < 0.003 * upper
-    assert lower < 3.8878e-5 < upper
+        assert below(low) <= two_steps(1e-5, float(epsilon)) <= above(high)
+    assert 0.997e-6 < below(low) < 1e-6 < above(high) < 1.003e-6
 
 
 @pytest.mark.deep

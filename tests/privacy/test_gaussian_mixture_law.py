@@ -62,7 +62,7 @@ def test_explicit_densities_agree_at_many_settings(seed: int) -> None:
 
 FEW_DIGITS = [
     # delta is far below what the saddle point formula says: the digits of a first answer tell how many more it takes
-    (MixtureOfGaussians(sigma="1.4", rate="0.001", examples=3), 5, 0.5, 0.03),
+    pytest.param(MixtureOfGaussians(sigma="1.4", rate="0.001", examples=3), 5, 0.5, 0.03, marks=pytest.mark.deep),
     (
         MixtureOfGaussians(sigma=6, sensitivities=["1.3", "2.6", "3.2"], probabilities=["3/2014", "2/1007", "7/2014"]),
         50,

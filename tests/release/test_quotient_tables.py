@@ -155,7 +155,7 @@ RATIOS = [
     (-7000, 9000),
     (0, 50_000),
     (90_000, 20_000),
-    (30_000, 3000),
+    pytest.param(30_000, 3000, marks=pytest.mark.deep),
     pytest.param(900_000, 4000, marks=pytest.mark.deep),  # of many steps of half-widths
 ]
 """The sum below the line is 83 down to 3.5 deviations from 0."""

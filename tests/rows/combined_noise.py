@@ -4,11 +4,13 @@ from __future__ import annotations
 
 from fractions import Fraction
 from functools import partial
+from math import exp
 from random import Random
 
 from neighbours import densities
 from neighbours.case import Case, Row
 from neighbours.density_cases import density_case
+from samplers.hits import far
 
 from rows import made
 
@@ -44,3 +46,7 @@ NEIGHBOURS = (
     Row("Mixture", partial(_mixture, "scalar"), "scalar", deep=True, slow=True),
     Row("Mixture", partial(_mixture, "L0LInf"), "L0LInf", deep=True, slow=True),
 )
+DRAWN = {
+    "Truncated": (made("Truncated", LAPLACE, low=-3, high=3), far(2), (exp(-2) - exp(-3)) / (1 - exp(-3))),
+    "Mixture": (EXAMPLES[1], far(2), 0.9 * exp(-2) + 0.1 * exp(-2 / 3)),
+}

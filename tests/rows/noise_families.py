@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from fractions import Fraction
 from functools import partial
-from math import exp
+from math import exp, sqrt
 from random import Random
 
 from neighbours import densities
@@ -59,5 +59,8 @@ NEIGHBOURS = (
     Row("AsymmetricLaplace", partial(_asymmetric, "L0LInf"), "L0LInf", deep=True, slow=True),
 )
 DRAWN = {
+    "StudentT": (made("StudentT", degrees=2, scale=1), far(2), 1 - sqrt(2 / 3)),
+    "Cauchy": (made("Cauchy", scale=2), far(2), 1 / 2),
+    "GeneralizedGaussian": (made("GeneralizedGaussian", power="1/2", scale=1), far(4), 3 * exp(-2)),
     "AsymmetricLaplace": (made("AsymmetricLaplace", left=2, right=1), far(2), (2 * exp(-1) + exp(-2)) / 3),
 }

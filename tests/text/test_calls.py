@@ -83,7 +83,7 @@ for _kind in rows.every("KINDS"):  # mechanisms that are not listed are tried as
     RIGHT.setdefault(_kind.name, {getattr(zcdp, _kind.name).budget: 1, **_kind.fixed[-1]})
 for _example in rows.every("EXAMPLES"):
     _call = inspect.signature(getattr(zcdp, _example.name)).bind(*_example.given, **dict(_example.named))
-    RIGHT.setdefault(_example.name, _call.arguments)
+    RIGHT.setdefault(_example.name, {name: rows.built(value) for name, value in _call.arguments.items()})
 METHODS: dict[str, tuple[Callable[..., Any], dict[str, Any]]] = {
     "rdp": (Laplace(epsilon=1).rdp, {"order": 2}),
     "epsilon_at": (Laplace(epsilon=1).epsilon_at, {"delta": 1e-6}),

@@ -48,6 +48,8 @@ KINDS_PER_SHARE = 30  # a plan may take this work once more for each 30 differen
 # With so many different mechanisms, this relative distance from the edge is enough.
 MANY_KINDS, NEAR_TOLERANCE = 20, 1e-5
 MOST_FLOAT_STEPS = 6  # of the search for the edge in floats
+# How often the parameter is moved until epsilon at delta fits too, and the largest relative excess that is mended so.
+MOST_MOVES, LARGEST_EXCESS = 4, 1e-3
 
 
 @spoken
@@ -92,10 +94,35 @@ def calibrate(
     share, near = 1 + kinds / KINDS_PER_SHARE, NEAR_TOLERANCE if kinds >= MANY_KINDS else TOLERANCE
     inside, outside = known or _bracket(excess, start, step if rising else 1 / step)
     found = _narrow(excess, inside, outside, near, enough, (begun + share * LONG, begun + share * TOO_LONG))
+    if epsilon is not None and delta is not None:
+        found = _by_both_questions(build, excess, found, rising, rational(epsilon, "epsilon"), rational(delta, "delta"))
     try:
         asked(found)  # the search may end beyond the domain of the parameter
     except BadValue as error:
         raise BadValue(f"the budget asks for {found:.6g} as the parameter: {error}") from None
+    return found
+
+
+def _by_both_questions(
+    build: Callable[[float], Curve], excess: Excess, found: float, rising: bool, epsilon: Fraction, delta: Fraction
+) -> float:
+    """The parameter at which not only delta at `epsilon` is within the budget, but also `epsilon_at` that delta.
+
+    Both certify the budget; but where engines round differently, as for epochs of random allocation, epsilon at delta
+    may be above by some millionths. Then the parameter moves inside by twice as much. If that does not help, it stays.
+    """
+    parameter = found
+    for _ in range(MOST_MOVES):
+        try:
+            least = build(parameter).epsilon_at(delta=delta)
+        except (NotCertified, Undecided):
+            break
+        if least <= epsilon and excess(parameter) <= 0:
+            return parameter
+        if not 0 < least < (1 + LARGEST_EXCESS) * epsilon:
+            break
+        move = 2 * max(least / float(epsilon) - 1, TOLERANCE)
+        parameter *= 1 - move if rising else 1 + move
     return found
 
 

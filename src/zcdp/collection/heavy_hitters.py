@@ -12,7 +12,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from itertools import pairwise
-from math import exp
+from math import exp, sqrt
 from typing import Any
 
 import numpy as np
@@ -23,7 +23,7 @@ from zcdp.collection.client_reports import kept_chance, respond
 from zcdp.collection.string_code import StringCode
 from zcdp.errors import BadType, BadValue
 from zcdp.estimation.estimator import BySupport
-from zcdp.estimation.prefix_search import HashReports, search, supports_of
+from zcdp.estimation.prefix_search import Found, HashReports, by_all_levels, search, supports_of
 from zcdp.mechanisms import LocalHashing
 from zcdp.mechanisms.local.local_hashing import is_prime
 from zcdp.numeric.balls import lift
@@ -39,7 +39,10 @@ __all__ = ["FORMAT", "FoundStrings", "HeavyHitters"]
 FORMAT = "zcdp client strings 1"
 LARGEST_BASE = 251  # a digit is a byte
 FIRST_PREFIXES, CONTINUATIONS = 1 << 18, 1 << 12  # most prefixes that are decoded at once, first and later
-SEARCH_WEIGHT, JUDGE_WEIGHT = 7, 3  # clients for each level of the search, and for the judges as a part of all of them
+FIRST_WEIGHT, NEXT_WEIGHT = 16, 20  # clients of the first level of the search, and of each other one
+SEARCHERS_PER_JUDGE = 4
+HEAVY, JUDGED = 4, 10  # for each string asked for: those that the search takes for frequent, and those that are judged
+LEAST_JUDGED = 200
 AT_ONCE = 1 << 16
 
 
@@ -146,7 +149,7 @@ class HeavyHitters:
         whole = code.digit_count(base)
         depths = _depths(base, whole) if levels is None else tuple(levels)
         searches = len(depths) - 1
-        shares = (SEARCH_WEIGHT,) * searches + (JUDGE_WEIGHT * searches,) if weights is None else tuple(weights)
+        shares = _shares(searches) if weights is None else tuple(weights)
         rising = all(a < b for a, b in pairwise(depths[:-1]))
         if searches < 1 or depths[0] < 1 or not rising or depths[-2:] != (whole, whole) or searches > 250:
             raise BadValue(f"levels ({list(depths)}) must rise to all {whole} digits, which the last two have")
@@ -226,8 +229,8 @@ class HeavyHitters:
 
     # The server.
 
-    def find(self, reports: NDArray[Any], *, top: Value = 50, level: Value = 0.95, keep: Value = 300) -> FoundStrings:
-        """The most frequent strings: at least `top` candidates are judged, and sorted by their estimates.
+    def find(self, reports: NDArray[Any], *, top: Value = 50, level: Value = 0.95, keep: Value = 1000) -> FoundStrings:
+        """The most frequent strings: ten candidates for each of `top` are judged, and sorted by all that was reported.
 
         `keep` prefixes are continued at each level of the search: more find a little more, and take longer.
         """
@@ -247,29 +250,27 @@ class HeavyHitters:
             self.g,
             support.q,
             keep=integer(keep, "keep", 1),
-            most=max(4 * count, 200),
-            possible=self._possible,
+            most=max(JUDGED * count, LEAST_JUDGED),
+            heavy=HEAVY * count,
+            largest=self.code.digits_of(self.code.size - 1, self.g),
+            valid=lambda row: self.code.text_of_digits(row.tolist(), self.g) is not None,
         )
-        found = found[[n for n, row in enumerate(found) if self.code.text_of_digits(row, self.g) is not None]]
-        counts, before = supports_of(judges, found, self.g), supports_of(searched[-1], found, self.g)
+        counts = supports_of(judges, found.rows, self.g)
         estimator, n = BySupport(support), judges.size
-        # the order is by all reports about whole strings; the estimates are by the judges alone, who did not choose
-        order = np.argsort(-(counts + before), kind="stable")
+        # the order is by all reports; estimates and intervals are by the judges alone, who did not choose
+        judged = (counts - n * support.q) / sqrt(n * support.q * support.not_q)
+        every = Found(found.rows, np.concatenate([found.scores, judged[:, None]], axis=1))
+        order = by_all_levels(every, self.levels, [part.size for part in parts], heavy=count)
         counts = counts[order].astype(float)
         frequencies = estimator.frequencies(counts, n)
         lower, upper = estimator.interval(counts, n, risk / max(len(order), 1), of="population")
         errors = estimator.standard_error(np.clip(frequencies, 0, 1), n, of="population")
-        named = tuple(str(self.code.text_of_digits(found[place], self.g)) for place in order.tolist())
+        named = tuple(str(self.code.text_of_digits(found.rows[place].tolist(), self.g)) for place in order.tolist())
         return FoundStrings(named, frequencies, errors, lower, upper, 1 - risk, n, len(rows))
 
     def _of_level(self, rows: NDArray[Any], n: int) -> HashReports:
         own = rows[rows[:, 0] == n]
         return HashReports(own[:, 2 : 2 + self.levels[n]].astype(np.int64), own[:, 1].astype(np.int64))
-
-    def _possible(self, prefix: NDArray[Any]) -> bool:
-        if prefix.size == self.levels[-1]:
-            return self.code.text_of_digits(prefix.tolist(), self.g) is not None
-        return self.code.possible(prefix.tolist(), self.g)
 
     # The design file.
 
@@ -316,6 +317,16 @@ class HeavyHitters:
         if said != made.design():
             raise BadValue(f"{where}: its parts do not agree with each other")
         return made
+
+
+def _shares(searches: int) -> tuple[int, ...]:
+    """How many clients draw each level: a fifth are judges, the first level of the search has a little less.
+
+    >>> _shares(2)
+    (16, 20, 9)
+    """
+    searchers = (FIRST_WEIGHT, *(NEXT_WEIGHT,) * (searches - 1))
+    return (*searchers, sum(searchers) // SEARCHERS_PER_JUDGE)
 
 
 def _depths(g: int, whole: int) -> tuple[int, ...]:

@@ -27,7 +27,7 @@ def least_reports(clients: int, answered: int, rounds: int) -> int:
     """A number of reports that a round almost surely has, if each client draws which of the rounds it answers.
 
     >>> least_reports(1000, 3, 3), least_reports(90_000, 1, 90)
-    (1000, 842)
+    (1000, 841)
     """
     share = answered / rounds
     return clients if answered == rounds else max(1, int(clients * share - FEWER_DEVIATIONS * sqrt(clients * share)))

@@ -87,16 +87,23 @@ class StringCode:
 
     def digits(self, strings: Sequence[str], g: int) -> NDArray[np.int64]:
         """A row of digits in base g for each string, the leading digit first."""
-        known: dict[str, list[int]] = {}
-        count = self.digit_count(g)
+        known: dict[str, NDArray[np.int64]] = {}
         for one in strings:
             if one not in known:
-                number, row = self.number(one), []
-                for _ in range(count):
-                    number, digit = divmod(number, g)
-                    row.append(digit)
-                known[one] = row[::-1]
-        return np.array([known[one] for one in strings], dtype=np.int64).reshape(-1, count)
+                known[one] = self.digits_of(self.number(one), g)
+        return np.array([known[one] for one in strings], dtype=np.int64).reshape(-1, self.digit_count(g))
+
+    def digits_of(self, number: int, g: int) -> NDArray[np.int64]:
+        """The digits of a number below `size`, the leading digit first.
+
+        >>> StringCode("abc", 3).digits_of(63, 5).tolist()
+        [2, 2, 3]
+        """
+        row = []
+        for _ in range(self.digit_count(g)):
+            number, digit = divmod(number, g)
+            row.append(digit)
+        return np.array(row[::-1], dtype=np.int64)
 
     def text_of_digits(self, digits: Sequence[int], g: int) -> str | None:
         """The string of a row of digits; None if it is that of no string."""
@@ -104,10 +111,3 @@ class StringCode:
         for digit in digits:
             number = number * g + int(digit)
         return self.text(number)
-
-    def possible(self, prefix: Sequence[int], g: int) -> bool:
-        """Whether some number below `size` begins with these digits."""
-        number = 0
-        for digit in prefix:
-            number = number * g + int(digit)
-        return bool(number * g ** (self.digit_count(g) - len(prefix)) < self.size)

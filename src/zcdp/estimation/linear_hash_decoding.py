@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from zcdp.errors import BadValue
 
-__all__ = ["LARGEST_TABLE", "SMALL_TABLE", "linear_hash_supports"]
+__all__ = ["LARGEST_TABLE", "SMALL_TABLE", "linear_hash_supports", "table_supports"]
 
 
 LARGEST_TABLE = 1 << 28
@@ -49,7 +49,7 @@ def linear_hash_supports(reports: NDArray[Any], g: int, k: int, often: NDArray[A
         moved = (bucket + g_ - _product(leading, start // size, g_)) % g_ if start else bucket
         table = np.bincount((vector + moved).astype(np.intp), often, minlength=size * g).reshape(size, g)
         part = out[start : start + size]
-        part[:] = _transformed(table, g, digits, received)[: part.size]
+        part[:] = table_supports(table, g, digits, received)[: part.size]
     return out
 
 
@@ -74,7 +74,7 @@ def _product(vector: NDArray[Any], value: int, g: Any) -> NDArray[Any]:
     return total
 
 
-def _transformed(table: NDArray[Any], g: int, digits: int, received: int) -> NDArray[Any]:
+def table_supports(table: NDArray[Any], g: int, digits: int, received: int) -> NDArray[Any]:
     """How many reports support each value of `digits` digits, from table[a, z], how often each report came."""
     total = np.full(len(table), received / g)
     # Frequencies t = 1 .. (g-1)/2 over z; the others are complex conjugates of these. g = 2 has only t = 1, and it is

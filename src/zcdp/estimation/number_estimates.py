@@ -148,7 +148,7 @@ class NumberEstimate:
     >>> m = SquareWave.one_bit(epsilon="log(3)")
     >>> found = m.estimate(Counts(repr(m), 1000, [400, 600]), low=0, high=10)
     >>> round(found.mean, 9), [round(end, 2) for end in found.interval()]
-    (7.0, [6.14, 7.83])
+    (7.0, [6.15, 7.83])
     """
 
     counts: Counts = field(repr=False)

@@ -45,8 +45,8 @@ class ReplacedSample(Wrapper):
     than `Subsampled` with noise of sensitivity 2C, which takes any three sums that are 2C from each other to be
     possible: records of norm C are not that far apart.
 
-    rho is an upper bound, and `is_tight` is False. Theorems: docs/theorems/replaced-samples.md,
-    docs/theorems/fixed-size.md.
+    rho of a sample of fixed size is exact, that of a Poisson sample an upper bound (see `is_tight`). Theorems:
+    docs/theorems/replaced-samples.md, docs/theorems/fixed-size.md.
 
     >>> step = ReplacedSample(Gaussian(sigma=1), rate="0.01")
     >>> step.epsilon_at(delta=1e-5), (1000 * step).epsilon_at(delta=1e-5)
@@ -102,8 +102,8 @@ class ReplacedSample(Wrapper):
 
     @property
     def is_tight(self) -> bool:
-        """False: rho is a bound."""
-        return False
+        """Whether rho is exact: that of a sample of fixed size is (2C/sigma)^2/2, as without sampling."""
+        return self.size is not None
 
     @property
     def relative_error(self) -> float | None:

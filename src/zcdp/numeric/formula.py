@@ -16,6 +16,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import reduce
+from inspect import signature
 from typing import Any, TypeAlias
 
 from flint import acb, arb
@@ -349,12 +350,18 @@ def trace(function: Callable[[Any], Any]) -> Formula:
     >>> str(trace(lambda x: (1 + x**2 / 12) ** -2))
     '(x^2/12 + 1)^-2'
     """
+    hint = "use + - * / ** and abs, or give the density as text"
+    try:
+        signature(function).bind(X)
+    except TypeError:
+        raise BadType("density must be a function of x alone, as lambda x: (1 + x**2) ** -2") from None
+    except ValueError:  # what is built in need not say what it takes
+        pass
     try:
         found = function(X)
     except (BadType, BadValue):
         raise
     except Exception as error:
-        hint = "use + - * / ** and abs, or give the density as text"
         raise BadType(f"density cannot be traced: {error!r}; {hint}") from None
     if not isinstance(found, Formula):
         raise BadType(f"density must return a formula of its argument, not {thing(found)}")

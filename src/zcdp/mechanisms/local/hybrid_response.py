@@ -35,7 +35,7 @@ class HybridResponse(CollectsBounded, ThreePoint):
     The bit is of an end of the range, to which the grid point is rounded at random. Theorem: docs/theorems/numbers.md.
 
     >>> HybridResponse(epsilon=2, steps=100, width=37, share="0.63").rho
-    1.40...
+    1.3612...
     """
 
     theorem = "numbers"

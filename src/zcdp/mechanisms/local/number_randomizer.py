@@ -86,7 +86,7 @@ class CollectsBounded(CollectsNumbers):
 
         >>> from zcdp import SquareWave
         >>> SquareWave.piecewise(epsilon=1).standard_error(clients=10_000)
-        0.0118...
+        0.01143...
         """
         ends, n = bounds(low, high), integer(clients, "clients", 1)
         reach = float(ends[1] - ends[0])

@@ -37,7 +37,7 @@ class SquareWave(CollectsBounded, ThreePoint):
 
     >>> m = SquareWave(epsilon=1, steps=100, width=61)
     >>> m.rho, SquareWave.piecewise(epsilon=1, steps=100) == m
-    (0.3989..., True)
+    (0.3943..., True)
     """
 
     theorem = "numbers"

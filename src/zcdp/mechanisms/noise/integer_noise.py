@@ -256,7 +256,7 @@ def _table(pmf: Mapping[int, Value] | Iterable[Value], start: Value | None) -> t
     """Where the table begins, and its masses without zeros at the ends; `BadValue` for what is no list of masses."""
     if isinstance(pmf, Mapping):
         if start is not None:
-            raise BadValue(f"start ({start}) is for a list: the keys of a mapping say which integers they are")
+            raise BadValue(f"start ({start}) is for a list: the keys of a mapping `pmf` say which integers they are")
         keyed = {_whole_number(key): value for key, value in pmf.items()}
         if not keyed:
             raise BadValue("pmf must hold at least one mass")
