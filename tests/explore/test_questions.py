@@ -72,6 +72,11 @@ def test_an_open_query_is_left_out_and_said_so() -> None:
     every = text.replace("[[query]]", "#").split("#")[0]
     [event] = ask("show", text=every + '[[query]]\nname = "a"\nmechanism = "Gaussian(sigma=?)"\n', source="a.toml")
     assert "Every query is open" in event["html"]["summary"]
+    alone = '[budget]\nrho = 1\n[[query]]\nname = "a"\nmechanism = "Gaussian(sigma=?)"\n'
+    [event] = ask("show", text=alone, source="a.toml")
+    assert "with the whole budget" in event["html"]["allocate-words"]
+    [event] = ask("sharpen", text=alone, source="a.toml")
+    assert event["html"] == {"curve": "", "routes": "", "points": ""}
 
 
 def test_allocate_says_what_it_would_do_and_what_it_did() -> None:
@@ -105,7 +110,7 @@ def test_what_one_person_moves_is_said_in_words() -> None:
     ):
         text += f'[[query]]\nname = "q{n}"\nmechanism = "{mechanism}"\n'
     [event] = ask("show", text=text, source="a.toml")
-    assert "one household moves it by 1, as nothing else is said" in event["html"]["rows"]
+    assert "one household moves it by 1 (assumed: change it in the text)" in event["html"]["rows"]
     assert "one household moves it by 3<" in event["html"]["rows"]
     assert "one household moves all cells within L2(2)<" in event["html"]["rows"]
 
@@ -295,8 +300,10 @@ def test_a_training_run_has_the_librarys_numbers() -> None:
 
 
 def test_a_target_finds_the_noise() -> None:
-    found = next(iter(events(target="2", sigma="")))[1]
+    first = next(iter(QUESTIONS["train"](lambda *_: None, given={**RUN, "target": "2", "sigma": ""}, **PLAN)))
+    found = first["html"]["facts"]
     epsilon, noise = data(found)
+    assert first["values"] == {"sigma": f"{noise:.6g}"}  # the field says what was found
     assert epsilon <= 2
     assert epsilon == pytest.approx(2, rel=1e-4)
     least = Training.calibrate(epsilon=2, delta="1e-5", steps=80, sampling=Poisson("50/1000")).noise_multiplier

@@ -10,6 +10,7 @@ from typing import Any
 
 from zcdp.accounting.alternatives import alternatives, with_accuracy
 from zcdp.errors import BadValue
+from zcdp.explore.frame import tidy
 from zcdp.plans.plan_edit import add_query, query_at, remove_query, set_budget, set_line, set_query_field, set_top_field
 from zcdp.plans.plan_file import Entry, PlanFile, PlanFileError, places, read_plan
 from zcdp.plans.plan_text import PlanError
@@ -174,7 +175,7 @@ def _budget(plan: PlanFile, _: Entry | None, value: str) -> str:
     if kind == "rho":
         return set_budget(plan.text, rho=number.strip())
     own = plan.budget.delta if plan.budget and plan.budget.delta is not None else plan.delta
-    return set_budget(plan.text, epsilon=number.strip(), delta=str(own if own is not None else "1e-6"))
+    return set_budget(plan.text, epsilon=number.strip(), delta=tidy(str(own if own is not None else "1e-6")))
 
 
 def _delta(plan: PlanFile, _: Entry | None, value: str) -> str:

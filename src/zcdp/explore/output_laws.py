@@ -66,7 +66,7 @@ def output_laws(mechanism: Mechanism) -> Lines | Bars | None:
         e, k = exp(mechanism.pure_epsilon), int(mechanism.k)
         top, low = e / (e + k - 1), 1 / (e + k - 1)
         rest = (("any other", (k - 2) * low, (k - 2) * low),) if k > 2 else ()
-        return _bars(("the value of one", top, low), ("that of the other", low, top), *rest)
+        return _bars(("one's own", top, low), ("the other's", low, top), *rest)
     if isinstance(mechanism, BinaryRandomizedResponse):
         p, q = float(mechanism.p), float(mechanism.q)
         return _bars(("1", p, q), ("0", 1 - p, 1 - q))

@@ -187,7 +187,7 @@ def _sensitivity(plan: PlanFile, entry: Entry) -> str:
         return ""
     unit = plan.tables.protects if plan.tables else plan.unit
     who = unit if unit and re.fullmatch(r"[^\W\d]+", unit) else "person"
-    assumed = "" if entry.statistic is not None or "sensitivity" in entry.text else ", as nothing else is said"
+    assumed = "" if entry.statistic is not None or "sensitivity" in entry.text else " (assumed: change it in the text)"
     return f'<span class="soft bound">one {escape(who)} moves {escape(moved(bound))}{assumed}</span>'
 
 
@@ -352,7 +352,7 @@ def _meter(budget: BudgetUse | None, pending: bool) -> str:
         "waits": f"At most {share} of {_limit(budget)}",
     }[state]
     letter = "\u03c1" if budget.rho is not None else "\u03b5"
-    rest = f"; {letter} {at_least(budget.left)} left" if state == "good" and budget.spent < NEARLY_ALL else ""
+    rest = f"; {letter}\u00a0{at_least(budget.left)} left" if state == "good" and budget.spent < NEARLY_ALL else ""
     return (
         f'<div class="budget {state}"><div class="meter" aria-hidden="true">'
         f'<span style="width:{wide:.2f}%"></span></div><p id="verdict">{words}{rest}</p></div>'
@@ -405,8 +405,10 @@ def to_allocate(plan: PlanFile, open_queries: int) -> str:
     """What Allocate would do now."""
     if plan.budget is None:
         return "Set a budget first: then Allocate finds the noise that it pays for."
+    if open_queries == len(plan.entries):
+        return "Every query is open: finds the noise of all of them, with the whole budget."
     if open_queries:
-        count = f"{open_queries} open queries" if open_queries > 1 else "the open query"
+        count = f"the {open_queries} open queries" if open_queries > 1 else "the open query"
         return f"Finds the noise of {count}, with what the others leave of the budget; those stay as they are."
     return (
         "Nothing is open: sets the noise of <em>all</em> queries anew, so that they use the whole budget. To keep some "

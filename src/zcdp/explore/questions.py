@@ -110,7 +110,8 @@ def sharpen(progress: Progress, *, text: str, source: str) -> Events:
     plan = read_plan(source, text)
     stages = _stages(plan, progress, quick=False)
     whole = next(stages, None)
-    if whole is None:
+    if whole is None:  # the pictures of the plan before are none of this one
+        yield {"html": dict.fromkeys(("curve", "routes", "points"), ""), "done": True}
         return
     event = _numbers(plan, whole)
     event["html"] |= plan_view.pictures(whole)

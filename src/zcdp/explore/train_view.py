@@ -81,7 +81,8 @@ def area() -> str:
         f"{field('delta', DELTA, '1e-5', wide=7)}</div>"
         '<div class="controls"><div class="field"><label for="sigma">Noise \u03c3, in clipping norms</label>'
         '<span class="both"><input type="range" id="slide-sigma" data-slides="sigma" min="0" max="200" value="100" '
-        'data-low="-0.7" data-high="1.3" data-rises="1" aria-label="Slide the noise" aria-valuetext="">'
+        'data-low="-0.7" data-high="1.3" data-rises="1" aria-label="Slide the noise" aria-valuetext="" '
+        'data-clears="target">'
         '<input id="sigma" name="sigma" value="1.1" size="7" inputmode="decimal" data-clears="target" '
         'aria-describedby="sigma-problem"></span><p class="problem" id="sigma-problem" hidden></p></div>'
         f"{field('target', 'or a target ' + EPSILON, '', wide=7, more=' placeholder=none')}</div></form>\n"
@@ -103,7 +104,10 @@ def pictures(run: Run, progress: Callable[[float, str], None]) -> Iterator[dict[
         found = Training(noise_multiplier=run.noise, steps=steps, sampling=run.sampling)
         low, epsilon = found.epsilon_bounds(delta=run.delta)
     noise = float(found.noise_multiplier)
-    yield {"html": {"facts": _facts(run, found, low, epsilon, noise)}, "said": f"epsilon {at_most(epsilon, 4)}"}
+    # the noise that meets a target stands in its field too, so that both say the same
+    values = {} if run.target is None else {"sigma": f"{noise:.6g}"}
+    facts = {"facts": _facts(run, found, low, epsilon, noise)}
+    yield {"html": facts, "values": values, "said": f"epsilon {at_most(epsilon, 4)}"}
     progress(0.3, "comparing accountants")
     yield {"html": {"peers-figure": _peers(run, found, epsilon)}}
     yield {"html": {"epochs-figure": _epochs(run, found, epsilon, progress)}}

@@ -163,7 +163,7 @@ def _outputs(asked: Asked, _: object) -> Iterator[tuple[str, str]]:
             across="output",
             up="mass" if laws.whole else "density",
         )
-    words = "What is published follows one curve or the other; where both are high, the output does not tell which."
+    words = "What is published follows one law or the other; where both are high, the output does not tell which."
     yield "outputs", figure("outputs", title, drawn, words, getattr(one, "theorem", "cumulant"))
 
 
