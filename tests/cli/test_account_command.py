@@ -284,7 +284,8 @@ mechanism = "ExponentialMechanism(epsilon=1)"
 
 TOP = [
     "zcdp", "python", "python_flint", "date", "title", "description", "author", "dataset", "unit",
-    "source", "inputs", "delta", "budget", "queries", "total", "curve", "theorems", "derived", "risk",
+    "source", "inputs", "delta", "budget", "queries", "total", "curve", "theorems", "derived", "assumptions",
+    "risk",
 ]  # fmt: skip
 QUERY_FIELDS = {
     "name", "mechanism", "count", "note", "rho", "rho_one", "rho_bounds_one", "rho_order", "is_tight",
