@@ -14,6 +14,7 @@ import zcdp
 from zcdp import (
     L1,
     L2,
+    AsymmetricLaplace,
     Filter,
     Gaussian,
     L0LInf,
@@ -76,6 +77,14 @@ CALLS: dict[str, dict[str, Any]] = {
     "TruncatedSample": {"mechanism": Gaussian(sigma=1), "rate": "0.1", "most": 20, "of": 100},
     "MixtureOfGaussians": {"sigma": 2, "rate": "0.1", "examples": 3},
     "Shuffled": {"mechanism": RandomizedResponse(epsilon=1, k=2), "clients": 100},
+    "StudentT": {"degrees": 3, "scale": 2, "sensitivity": 3},
+    "Cauchy": {"scale": 2, "sensitivity": 3},
+    "GeneralizedGaussian": {"power": 1, "scale": 2, "sensitivity": 3},
+    "AsymmetricLaplace": {"left": 1, "right": 2, "sensitivity": 3},
+    "Noise": {"density": "exp(-abs(x))", "sensitivity": 3},
+    "Truncated": {"noise_inside": AsymmetricLaplace(left=1, right=1), "low": -9, "high": 9, "sensitivity": 3},
+    "Mixture": {"parts_inside": [[1, AsymmetricLaplace(left=1, right=1)]], "sensitivity": 3},
+    "IntegerNoise": {"pmf": [1, 2, 1], "start": -1, "tails": "1/2", "sensitivity": 3},
 }
 WITHOUT = {"Channel", "LossPair"}  # their entries are any probabilities
 CONSTRUCTORS = {name: getattr(zcdp, name) for name in zcdp.__all__ if isinstance(getattr(zcdp, name), type)}
@@ -83,7 +92,8 @@ MECHANISMS = {
     name: kind for name, kind in CONSTRUCTORS.items() if issubclass(kind, Mechanism) and kind is not Mechanism
 }
 NOT_HELD = {"mechanism", "monotone", "noise", "random_hash", "neighbours", "gamma"}
-"""Parameters that are no numbers, and a fraction that any number from 0 to 1 is."""
+NOT_HELD |= {"density", "noise_inside", "parts_inside", "pmf", "low", "high", "start", "tails"}
+"""Parameters that are no numbers, places that may be any, and fractions that any number from 0 to 1 is."""
 
 
 def beyond(one: Domain) -> list[Fraction]:

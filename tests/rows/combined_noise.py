@@ -50,3 +50,21 @@ DRAWN = {
     "Truncated": (made("Truncated", LAPLACE, low=-3, high=3), far(2), (exp(-2) - exp(-3)) / (1 - exp(-3))),
     "Mixture": (EXAMPLES[1], far(2), 0.9 * exp(-2) + 0.1 * exp(-2 / 3)),
 }
+
+
+def _inside(inputs: object) -> str:
+    draw = inputs.draw  # type: ignore[attr-defined]
+    some = ("Noise('exp(-abs(x))')", "AsymmetricLaplace(left=1, right='1/3')", "Cauchy(scale=2)", "PureDP(epsilon=1)")
+    return str(draw.choice(some))
+
+
+def _cut_text(inputs: object) -> str:
+    draw = inputs.draw  # type: ignore[attr-defined]
+    return f"{_inside(inputs)}, low={draw.choice(('-3', 'None', '5', '-1e30'))}, high={draw.choice(('4', 'None'))}"
+
+
+def _mixed_text(inputs: object) -> str:
+    return f"[[1, {_inside(inputs)}], ['1/2', {_inside(inputs)}]]"
+
+
+TEXTS = {"Truncated": _cut_text, "Mixture": _mixed_text}

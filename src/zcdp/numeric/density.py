@@ -227,8 +227,8 @@ class Density(ABC):
         """The integral of f from one exact place to another, both finite, by certified integration."""
         count_functions(INTEGRAL_WORK)
         middle = (low + high) / 2
-        size = abs(self.f(middle.mid()) * (high - low))
-        scale = size.mid() if size.is_finite() else arb(1)
+        heights = [height.upper() for x in (low, middle.mid(), high) if (height := self.f(x)).is_finite()]
+        scale = (reduce(arb.max, heights) * (high - low)).mid() if heights else arb(1)
         function = self.on_complex(float(middle.mid()), log=False)
         value = acb.integral(function, low, high, abs_tol=scale * arb(2) ** -ctx.prec)
         return value.real
@@ -563,12 +563,17 @@ class MixtureDensity(Density):
 
     def slope(self, x: arb) -> arb:
         """V' on a real ball; not finite where there is none."""
-        values, weights = [part.slope(x) for _, part in self.parts], self._shares(x)
-        hull, whole = reduce(lambda a, b: a.union(b), values), sum(weights, arb(0))
-        if not (whole > 0 and hull.is_finite()):
+        values = [part.slope(x) for _, part in self.parts]
+        hull = reduce(lambda a, b: a.union(b), values)
+        if not hull.is_finite():
             return hull
-        mean = sum((w * (v - values[0]) for w, v in zip(weights, values, strict=True)), arb(0)) / whole + values[0]
-        return mean.intersection(hull) if mean.overlaps(hull) else hull
+        # Shares relative to the largest one: on a wide ball each by itself would hardly be known.
+        heights = [weight.log() - part.v(x) for weight, (_, part) in zip(self._weights(), self.parts, strict=True)]
+        first = max(range(len(heights)), key=lambda n: float(heights[n].mid()))
+        weights = [arb(1) if n == first else (one - heights[first]).exp() for n, one in enumerate(heights)]
+        base = values[first]
+        mean = sum((w * (v - base) for w, v in zip(weights, values, strict=True)), arb(0)) / sum(weights, arb(0)) + base
+        return mean.intersection(hull) if mean.is_finite() and mean.overlaps(hull) else hull
 
     def on_complex(self, middle: float, *, log: bool) -> Integrand:
         """V (log) or f on complex balls, for an integral over an interval that no kink divides."""

@@ -87,7 +87,10 @@ DOMAINS = (
         "below that of the rarest sample at the least epsilon, above that of 10^12 uses at the most",
     ),
     Domain(
-        ("sensitivity", "scale", "sigma", "noise_multiplier", "grid", "a", "b", "c", "d", "sd", "half_width"),
+        (
+            *("sensitivity", "scale", "left", "right", "sigma", "noise_multiplier", "grid", "a", "b", "c", "d"),
+            *("sd", "half_width"),
+        ),
         "1e-30",
         "1e30",
         "in the unit of the answers, with any prefix of the SI: only ratios of them count",
@@ -102,6 +105,15 @@ DOMAINS = (
     Domain(("rate", "total_variation"), "1e-30", "1", "one record of 10^12, and less in samples of samples"),
     Domain(("order",), "", "1e15", "from 1 on, or infinity: the pure epsilon; alpha - 1 is exact in floats up to 2^53"),
     Domain(("weight",), "1e-30", "1e30", "only ratios of weights count"),
+    Domain(
+        ("degrees",), "0.1", "1000", "of freedom: below, tails too heavy to cut; above, Gaussian noise but for them"
+    ),
+    Domain(
+        ("power",),
+        "0.1",
+        "20",
+        "of a density that falls like exp(-x^power): below, tails too heavy to cut; above, a box",
+    ),
 )
 """Of real parameters."""
 

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Callable, Sequence
-from math import inf
+from math import inf, isfinite
 
 from flint import acb, arb, ctx
 
@@ -182,9 +182,12 @@ class ShiftCumulant:
         """Heuristic s at which K(s)/(s(1+s)) is largest, from cells in floats."""
         import numpy as np
 
-        cells = [cell for cell in self.pair.cells(self.pair.borders(32)) if cell.p > 0 and cell.q > 0]
-        logs = np.array([float(cell.p.log().mid()) for cell in cells])
-        loss = logs - np.array([float(cell.q.log().mid()) for cell in cells])
+        cells = [
+            [float(self.pair.mass(a, b, moved=moved).log().mid()) for moved in (False, True)]
+            for a, b in itertools.pairwise(self.pair.borders(32))
+        ]
+        known = np.array([cell for cell in cells if isfinite(cell[0]) and isfinite(cell[1])])
+        logs, loss = known[:, 0], known[:, 0] - known[:, 1]
         s = np.geomspace(1e-3, 1e3, PEAK_GRID)
         exponents = logs + np.multiply.outer(s, loss)
         top = exponents.max(axis=1)

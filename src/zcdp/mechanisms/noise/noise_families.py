@@ -5,7 +5,6 @@ from __future__ import annotations
 from dataclasses import dataclass
 from fractions import Fraction
 
-from zcdp.errors import BadValue
 from zcdp.mechanisms.noise.own_noise import DensityNoise
 from zcdp.mechanisms.sensitivity import L0LInf
 from zcdp.numeric.density import Density, FormulaDensity
@@ -13,9 +12,6 @@ from zcdp.numeric.exact import Value, positive_rational
 from zcdp.numeric.formula import X, add, call, multiply, number, power
 
 __all__ = ["AsymmetricLaplace", "Cauchy", "GeneralizedGaussian", "StudentT"]
-
-LEAST_DEGREES, MOST_DEGREES = Fraction(1, 10), 1000
-LEAST_POWER, MOST_POWER = Fraction(1, 10), 20
 
 
 @dataclass(frozen=True, init=False, repr=False)
@@ -34,10 +30,7 @@ class StudentT(DensityNoise):
     sensitivity: Fraction | L0LInf = Fraction(1)
 
     def __init__(self, *, degrees: Value, scale: Value, sensitivity: Value | L0LInf = 1) -> None:
-        nu = positive_rational(degrees, "degrees")
-        if not LEAST_DEGREES <= nu <= MOST_DEGREES:
-            raise BadValue(f"degrees ({degrees}) must lie between 0.1 and {MOST_DEGREES}")
-        self._set(degrees=nu, scale=positive_rational(scale, "scale"))
+        self._set(degrees=positive_rational(degrees, "degrees"), scale=positive_rational(scale, "scale"))
         self._set_sensitivity(sensitivity)
 
     def _make(self) -> Density:
@@ -85,10 +78,7 @@ class GeneralizedGaussian(DensityNoise):
     sensitivity: Fraction | L0LInf = Fraction(1)
 
     def __init__(self, *, power: Value, scale: Value, sensitivity: Value | L0LInf = 1) -> None:
-        exponent = positive_rational(power, "power")
-        if not LEAST_POWER <= exponent <= MOST_POWER:
-            raise BadValue(f"power ({power}) must lie between 0.1 and {MOST_POWER}")
-        self._set(power=exponent, scale=positive_rational(scale, "scale"))
+        self._set(power=positive_rational(power, "power"), scale=positive_rational(scale, "scale"))
         self._set_sensitivity(sensitivity)
 
     def _make(self) -> Density:

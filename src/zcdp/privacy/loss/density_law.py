@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import itertools
 import math
+from bisect import bisect_left, bisect_right
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from fractions import Fraction
@@ -17,7 +18,7 @@ from typing import NamedTuple
 
 from flint import arb, ctx
 
-from zcdp.numeric.balls import NotCertified, Undecided, above, at_precision, lift
+from zcdp.numeric.balls import NotCertified, Undecided, above, at_precision, below, lift
 from zcdp.numeric.density import Density, Tail, between
 from zcdp.numeric.functions import exp, expm1
 from zcdp.numeric.threads import cached_property
@@ -25,7 +26,7 @@ from zcdp.numeric.work import count_functions
 from zcdp.privacy.loss.exponential_law import ExponentialSum, ExponentialSumFactor, MirroredSum, Terms
 from zcdp.privacy.loss.finite_law import finite_law
 from zcdp.privacy.loss.law import Ends, LossLaw, Outcomes
-from zcdp.privacy.loss.profile_polygons import KnownProfile
+from zcdp.privacy.loss.profile_polygons import convex_heights
 from zcdp.privacy.loss.tradeoff_hull import BALL_BITS, hull, rounded
 
 __all__ = ["Cell", "DensityLaw", "ShiftedDensity", "Support", "coarser_law", "lattice_law_below"]
@@ -36,6 +37,7 @@ POINTS, FEWER_POINTS, MOST_POINTS = 256, 64, 480  # of the lattice above 0; so m
 SPREAD_POINTS = 40  # lattice points to a standard deviation of the loss, if that takes more than POINTS
 CELL_BITS, DEEPEST_RANGE, DEEPEST_ROOT = 128, 12, 60
 RANGE_WORK = 8
+LAST_CELL = 0.75  # of a lattice cell: so far below the largest loss the last test of the law below begins
 
 
 class Support(NamedTuple):
@@ -207,9 +209,17 @@ class ShiftedDensity:
         Only how good the laws are depends on them. With `half`, for one mode, of a symmetric pair only those on the
         side of its middle where the loss is not negative.
         """
-        if half and self.is_symmetric and self.density.symmetric_about is not None:
-            fold = self.density.symmetric_about + self.shift / 2
-            return [place for place in self.borders(points) if (place <= fold) == (self.shift > 0) or place == fold]
+        step = self.top / points
+        return self.borders_at([k * step for k in range(-points, points + 1)], half=half)
+
+    @property
+    def top(self) -> float:
+        """About the largest loss of the places that are looked at."""
+        return max((abs(loss) for loss in self._proposed[1] if math.isfinite(loss)), default=0.0)
+
+    @cached_property
+    def _proposed(self) -> tuple[list[float], list[float]]:
+        """Places where both densities are, densest around their modes, and the losses there."""
         low, high = (float(end) for end in self.ends)
         middle, width = self.density.mode_near, self.density.width
         reach = math.asinh(max(high - middle, middle - low) / width * 64)
@@ -218,25 +228,32 @@ class ShiftedDensity:
         places += [p + float(self.shift) for p in places[:: PROPOSED // 200]] + [centre]
         places = sorted({p for p in places if low < p < high} | {low, high})
         inside = [p for p in places if self._is_inside(p)]
-        losses = [self.loss_in_floats(p) for p in inside]
-        finite = [loss for loss in losses if math.isfinite(loss)]
-        top = max(map(abs, finite), default=0.0)
+        return inside, [self.loss_in_floats(p) for p in inside]
+
+    def borders_at(self, levels: Sequence[float], *, half: bool = False) -> list[Fraction]:
+        """Places between cells: where the loss has one of these values, which rise, and where it may bend."""
+        if half and self.is_symmetric and self.density.symmetric_about is not None:
+            fold = self.density.symmetric_about + self.shift / 2
+            found = self.borders_at(levels)
+            return [place for place in found if (place <= fold) == (self.shift > 0) or place == fold]
+        low, high = (float(end) for end in self.ends)
+        middle, width = self.density.mode_near, self.density.width
+        inside, losses = self._proposed
         exact = [Fraction(0), self.shift]
         special = {kink + by for kink in self.density.kinks for by in exact}
         special |= {end + by for end in self.support if end is not None for by in exact}
         if self.density.symmetric_about is not None:
             special.add(self.density.symmetric_about + self.shift / 2)
         found = {*self.ends, *(place for place in special if self.ends[0] < place < self.ends[1])}
-        if not top > 0:
+        if not self.top > 0:
             return sorted(found)
-        step = top / points
         for n, (a, b) in enumerate(itertools.pairwise(inside)):
             one, other = losses[n], losses[n + 1]
             if not (math.isfinite(one) and math.isfinite(other)):
                 continue
-            first, last = sorted((one / step, other / step))
-            for k in range(math.ceil(first), math.floor(last) + 1):
-                found.add(Fraction(self._crossing(a, b, k * step, rising=other > one)))
+            first, last = bisect_left(levels, min(one, other)), bisect_right(levels, max(one, other))
+            for level in levels[first:last]:
+                found.add(Fraction(self._crossing(a, b, level, rising=other > one)))
             if n and (one - losses[n - 1]) * (other - one) < 0:
                 found.add(Fraction(a))  # near a peak of the loss
         shell = width
@@ -542,37 +559,6 @@ class DensityLaw(ExponentialSum):
             kept[ctx.prec] = _terms_of_profile(lattices[0].step, heights), heights[-1]
         return kept[ctx.prec]
 
-    def below(self) -> tuple[Terms, arb]:
-        """The coefficients and the infinite mass of a law that the only pair dominates, at the working precision.
-
-        A set of whole cells is a test, so that H is at least P - xQ of it; where their ends are at the lattice points,
-        as they nearly are, it is H itself.
-        """
-        kept: dict[int, tuple[Terms, arb]] = self.__dict__.setdefault("_below", {})
-        if ctx.prec not in kept:
-            [(pair, borders)], [lattice] = self.__dict__["_tables"], self._lattices()
-            p, q, infinite = [arb(0)] * (self.points + 1), [arb(0)] * (self.points + 1), arb(0)
-            for cell in self._cells(pair, borders):
-                if cell.q.is_zero():
-                    infinite += cell.p
-                    continue
-                middle = (cell.low + cell.high) / 2 if cell.high.is_finite() else cell.low
-                k = min(max(int(float((middle / lattice.step).mid())), 0), self.points)
-                if middle > 0:
-                    p[k], q[k] = p[k] + cell.p, q[k] + cell.q
-            low, mass, moved = [arb(0)] * (self.points + 1), infinite, arb(0)
-            for k in range(self.points, -1, -1):
-                mass, moved = mass + p[k], moved + q[k]
-                low[k] = (mass - lattice.x[k] * moved).max(infinite)
-            known = KnownProfile(lattice.x, low, lattice.profile())
-            heights = known.heights_below(infinite.lower())
-            kept[ctx.prec] = _terms_of_profile(lattice.step, heights), heights[-1]
-        return kept[ctx.prec]
-
-    def listed_below(self) -> Outcomes:
-        """The outcomes of the law below."""
-        return _outcomes(lift(self.loss) / self.points, *self.below())
-
     def ready(self) -> ExponentialSumFactor:
         """The transform of one use, with constants at the working precision."""
         terms, infinite = self._made()
@@ -717,13 +703,80 @@ def _most(cell: Cell, x: arb, epsilon: arb) -> arb:
 
 @dataclass(frozen=True, eq=False)
 class DensityLawBelow(MirroredSum):
-    """A symmetric law on the lattice of another that a symmetric pair dominates. Theorem: docs/theorems/grid.md, 3."""
+    """A symmetric law on a lattice that a symmetric pair dominates. Theorem: docs/theorems/own-noise.md, 3.
 
-    upper: DensityLaw = field(kw_only=True)
+    Each piece of its H, from one lattice point to the next, is the line P(S) - xQ(S) of a test S, that of all losses
+    above the middle of the two: a tangent, which is as far below H at the points as a chord is above it in the middle.
+    The largest loss is the mean one of the last test, the log of P(S)/Q(S).
+    """
+
+    pair: ShiftedDensity = field(kw_only=True)
+
+    @classmethod
+    def of(cls, pair: ShiftedDensity, points: int) -> DensityLawBelow | None:
+        """The law with so many lattice points above 0; None if no outcomes with large losses are found."""
+        last = cls._last(pair, points)
+        borders = pair.borders_at([last], half=True)
+
+        def mean() -> float:
+            [(p, q)], infinite = _tests(pair.cells(borders, positive=True), [last])
+            return below(((p - infinite) / q).log()) if q > 0 and p - infinite > 0 else 0.0
+
+        largest = at_precision(CELL_BITS, mean)
+        if not largest > 0:
+            return None
+        law: DensityLawBelow
+
+        def terms() -> Terms:
+            return law._made()[0]
+
+        law = cls(Fraction(largest * (1 - 2.0**-40)), terms, Fraction(1, points), pair=pair)
+        return law
+
+    @staticmethod
+    def _last(pair: ShiftedDensity, points: int) -> float:
+        """The least loss of the last test."""
+        return pair.top * (1 - LAST_CELL / points)
+
+    @property
+    def points(self) -> int:
+        """The number of lattice points above 0."""
+        return int(1 / self.ratio)
+
+    @cached_property
+    def _cut(self) -> tuple[list[float], list[Fraction]]:
+        """The least losses of the tests, one for each cell of the lattice, and the borders there."""
+        step = float(Fraction(self.loss) / self.points)  # type: ignore[arg-type]
+        last = self._last(self.pair, self.points)
+        levels = [min((k + 0.5) * step, last) for k in range(self.points - 1)] + [last]
+        return levels, self.pair.borders_at(levels, half=True)
+
+    def _made(self) -> tuple[Terms, arb]:
+        """The coefficients and the mass of infinite losses, at the working precision; kept for each."""
+        kept: dict[int, tuple[Terms, arb]] = self.__dict__.setdefault("_by_bits", {})
+        if ctx.prec not in kept:
+            step, (levels, borders) = lift(self.loss) / self.points, self._cut
+            x = [exp(step * k) for k in range(self.points + 1)]
+            tests, infinite = _tests(self.pair.cells(borders, positive=True), levels)
+            infinite = infinite.lower()
+            if not tests[-1][0] - x[-1] * tests[-1][1] >= infinite:
+                raise Undecided
+            # At a point the lower of the two lines that meet near it: so each piece is below the line of its test.
+            lines = [[p - at * q for at in x[k : k + 2]] for k, (p, q) in enumerate(tests)]
+            heights = [lines[0][0], *(one[1].min(other[0]) for one, other in itertools.pairwise(lines))]
+            sure = next((k - 1 for k, height in enumerate(heights) if not height > infinite), self.points)
+            heights = [height.lower() for height in heights[: max(sure, 0)]]
+            heights = convex_heights(x, heights + [infinite] * (len(x) - len(heights)))
+            # The mass at the loss 0 is what is left: 1 - H(1) less twice the fall per unit of x behind 1.
+            width = x[1] - 1
+            if not heights[0] <= (most := ((width + 2 * heights[1]) / (width + 2)).lower()):
+                heights = convex_heights(x, [most, *heights[1:]])
+            kept[ctx.prec] = _terms_of_profile(step, heights), infinite
+        return kept[ctx.prec]
 
     def ready(self) -> ExponentialSumFactor:
         """The transform of one use, with constants at the working precision."""
-        terms, infinite = self.upper.below()
+        terms, infinite = self._made()
         factor = ExponentialSumFactor(self.loss, self.ratio, terms)
         factor.revealed = infinite
         return factor
@@ -734,8 +787,14 @@ class DensityLawBelow(MirroredSum):
         return False
 
     def outcomes(self, *, inward: bool = False) -> Outcomes | None:
-        """The outcomes of the law below on fewer points."""
-        return self.upper.fewer.listed_below() if inward else None
+        """The outcomes of such a law on fewer points."""
+        law = self.fewer if inward else None
+        return None if law is None else _outcomes(lift(law.loss) / law.points, *law._made())
+
+    @cached_property
+    def fewer(self) -> DensityLawBelow | None:
+        """The same on few lattice points."""
+        return self if self.points <= FEWER_POINTS else DensityLawBelow.of(self.pair, FEWER_POINTS)
 
     def sampled(self, rate: Fraction) -> LossLaw | None:
         """None: the outcomes of a law on fewer points are sampled."""
@@ -748,15 +807,30 @@ class DensityLawBelow(MirroredSum):
         return None
 
 
+def _tests(cells: Sequence[Cell], levels: Sequence[float]) -> tuple[list[tuple[arb, arb]], arb]:
+    """P(S) and Q(S) of the cells whose loss is about above each of the levels, and the P-mass of infinite losses."""
+    ordered = sorted(cells, key=_middle)
+    found, p, q, infinite = [], arb(0), arb(0), arb(0)
+    for level in reversed(levels):
+        while ordered and _middle(ordered[-1]) > level:
+            cell = ordered.pop()
+            p, q = p + cell.p, q + cell.q
+            if cell.q.is_zero():
+                infinite += cell.p
+        found.append((p, q))
+    return found[::-1], infinite
+
+
+def _middle(cell: Cell) -> float:
+    """About the loss in the middle of a cell."""
+    return float(((cell.low + cell.high) / 2 if cell.high.is_finite() else cell.low).mid())
+
+
 def lattice_law_below(law: DensityLaw) -> LossLaw | None:
-    """A symmetric law on the lattice that the pair dominates; None if its two directions differ."""
+    """A symmetric law on a lattice that the pair dominates; None if its two directions differ."""
     if len(law.pairs) > 1 or not law.pairs[0].is_symmetric:
         return None
-
-    def terms() -> Terms:
-        return law.below()[0]
-
-    return DensityLawBelow(law.loss, terms, law.ratio, upper=law)
+    return DensityLawBelow.of(law.pairs[0], law.points)
 
 
 def coarser_law(pair: ShiftedDensity, points: int = FEWER_POINTS) -> LossLaw | None:

@@ -18,7 +18,7 @@ from zcdp.numeric.exact import Exact, Log
 
 __all__ = ["EqualRows", "Expansion", "Exponent", "FreeAtoms", "exponent_of", "product", "sum_of"]
 
-LARGEST_WHOLE_DEGREE = 2_000  # Up to this degree a polynomial is raised to a power at once, beyond it term by term.
+LARGEST_WHOLE_DEGREE = 20_000  # Up to this degree a polynomial is raised to a power at once, beyond it term by term.
 PLAIN_TERMS = 4  # The price of a power is that of so many terms; laws with more terms cost proportionally more.
 SEARCH_COST = 4  # The price of an exponent with several logarithms, which must be searched for, in plain exponents.
 

@@ -12,7 +12,7 @@ from itertools import pairwise
 
 from flint import arb
 
-__all__ = ["KnownProfile"]
+__all__ = ["KnownProfile", "convex_heights"]
 
 ROUNDING = arb(2) ** -230  # Lines are lowered by more than all roundings of a polygon at 320 bits or more.
 
@@ -52,15 +52,6 @@ class KnownProfile:
                 found.append((fall, revealed + lowered[a] + x[a] * fall - ROUNDING))
         return found
 
-    def heights_below(self, revealed: arb) -> list[arb]:
-        """The heights, at all points, of a convex polygon that is nowhere above H from the first point on."""
-        lowered = self._lowered(revealed)[0]
-        found: list[arb] = []
-        for a, b in pairwise(_convex(self.x, lowered)):
-            fall = (lowered[a] - lowered[b]) / (self.x[b] - self.x[a])
-            found += [revealed + lowered[a] - fall * (self.x[n] - self.x[a]) for n in range(a, b)]
-        return [*found, revealed + lowered[-1]]
-
     def _lowered(self, revealed: arb) -> tuple[list[arb], arb]:
         """Heights at the points whose chords are nowhere above H, and how fast H falls at least before the first point.
 
@@ -86,6 +77,15 @@ class KnownProfile:
         lowered = [(height - gap).lower() for height, gap in zip(low, deepest, strict=True)]
         zero = next((n for n, height in enumerate(lowered) if not height > 0), len(lowered) - 1)
         return [height if n < zero - 1 else arb(0) for n, height in enumerate(lowered)], behind[0]
+
+
+def convex_heights(x: Sequence[arb], heights: Sequence[arb]) -> list[arb]:
+    """The heights, at all points, of the greatest convex polygon below these ones."""
+    found: list[arb] = []
+    for a, b in pairwise(_convex(x, heights)):
+        fall = (heights[a] - heights[b]) / (x[b] - x[a])
+        found += [heights[a] - fall * (x[n] - x[a]) for n in range(a, b)]
+    return [*found, heights[-1]]
 
 
 def _falls(x: Sequence[arb], heights: Sequence[arb]) -> list[arb]:
