@@ -215,13 +215,22 @@ class Search:
 
     @classmethod
     def asked(
-        cls, k: int, told: float | None, clients: Value, rounds: Value, budget: Budget, limits: Limits, **said: bool
+        cls,
+        k: int,
+        told: float | None,
+        clients: Value,
+        rounds: Value,
+        budget: Budget,
+        limits: Limits,
+        *,
+        every_round: bool = False,
+        shuffles: bool = False,
     ) -> Self:
         """The search for what a user asks, checked."""
         of, count = integer(rounds, "rounds", 1), integer(clients, "clients", 2)
         if of > MOST_ROUNDS:
             raise BadValue(f"rounds ({rounds}) must be at most {MOST_ROUNDS}")
-        return cls(k, count, of, budget, told, limits, **said)
+        return cls(k, count, of, budget, told, limits, every_round, shuffles)
 
     @property
     def frequency(self) -> float:

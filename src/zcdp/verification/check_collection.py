@@ -138,8 +138,12 @@ def _coins() -> bool:
         seen: Counter[object] = Counter()
         for stream in range(1 << 16):
             left = [stream & 255, stream >> 8]
+
+            def source(count: int, left: list[int] = left) -> bytes:
+                return bytes(left.pop() for _ in range(count))
+
             try:
-                seen[draw(lambda count, left=left: bytes(left.pop() for _ in range(count)))] += 1
+                seen[draw(source)] += 1
             except IndexError:
                 seen[None] += 1
         return seen
@@ -159,9 +163,7 @@ def _coins() -> bool:
         over_all(lambda source: tuple(distinct_below(4, 3, source))),
     )
     del numbers[None]
-    return (
-        sorted(numbers) == list(range(5)) and len({*numbers.values()}) == 1 == len({*sets.values()}) and len(sets) == 4
-    )
+    return {*numbers} == {*range(5)} and len({*numbers.values()}) == 1 == len({*sets.values()}) and len(sets) == 4
 
 
 def _strings() -> bool:

@@ -234,8 +234,8 @@ class ShiftedDensity:
         """Places between cells: where the loss has one of these values, which rise, and where it may bend."""
         if half and self.is_symmetric and self.density.symmetric_about is not None:
             fold = self.density.symmetric_about + self.shift / 2
-            found = self.borders_at(levels)
-            return [place for place in found if (place <= fold) == (self.shift > 0) or place == fold]
+            places = self.borders_at(levels)
+            return [place for place in places if (place <= fold) == (self.shift > 0) or place == fold]
         low, high = (float(end) for end in self.ends)
         middle, width = self.density.mode_near, self.density.width
         inside, losses = self._proposed
