@@ -105,6 +105,13 @@ def test_a_repeated_release_says_that_nothing_was_spent(
     assert said.startswith("Nothing was read or spent: the key q1 was sealed on 2026-01-02 by anna.")
     assert "Its cost was rho = 0.123457" in said
     assert "Spent" not in said
+    later = Release(MADE.files, paid_at="2026-01-02")  # after a crash
+    monkeypatch.setattr(command, "release", lambda *_, **__: later)
+    assert run(ledger="a.db", key="q1", out="later") == 0
+    said = capsys.readouterr().out
+    assert "Nothing more was spent: the key q1 was paid for on 2026-01-02, and not drawn then." in said
+    assert "Its cost was rho = 0.123457" in said
+    assert "Spent" not in said
 
 
 @pytest.mark.parametrize(

@@ -37,10 +37,13 @@ def told(*tables: Table) -> list[dict[str, Column]]:
     return [{name: Column(f"about {name}") for name in table.columns} for table in tables]
 
 
+LISTS = {"codes/regions.txt": "R1\r\nR2\r\n", "regions.txt": "\u00e9\n", "../Towns & more.csv": "a,b\n"}
+
+
 @cache
 def release() -> Release:
     return Release.from_bytes(
-        packed([FIRST, SECOND, THIRD], "<p>\u00e9</p>", FACTS, columns=told(FIRST, SECOND, THIRD))
+        packed([FIRST, SECOND, THIRD], "<p>\u00e9</p>", FACTS, columns=told(FIRST, SECOND, THIRD), lists=LISTS)
     )
 
 
@@ -49,8 +52,15 @@ def test_tables_come_back_as_they_were_by_their_names() -> None:
     assert list(made.tables) == ["By region", "by-region!", "???"]
     assert list(made.tables.values()) == [FIRST, SECOND, THIRD]
     assert made.report == "<p>\u00e9</p>"
-    assert {name: value for name, value in made.index.items() if name != "tables"} == FACTS
+    assert {name: value for name, value in made.index.items() if name not in ("lists", "tables")} == FACTS
     assert [one["about"] for one in made.index["tables"]] == ["noise", "other noise", "none"]
+
+
+def test_the_public_lists_of_the_plan_are_kept_byte_by_byte() -> None:
+    made = release()
+    kept = {name: made.files[copy].decode() for name, copy in made.index["lists"].items()}
+    assert kept == LISTS
+    assert set(made.index["lists"].values()) == {"list_regions.txt", "list_2_regions.txt", "list_Towns-more.csv"}
 
 
 def test_no_two_tables_share_a_file() -> None:
@@ -58,7 +68,7 @@ def test_no_two_tables_share_a_file() -> None:
     files = [one[kind] for one in made.index["tables"] for kind in ("csv", "parquet")]
     assert len(set(files)) == 6
     beside = [f"{one['csv']}-metadata.json" for one in made.index["tables"]]
-    assert set(made.files) == {*files, *beside, "release.json", "report.html"}
+    assert set(made.files) == {*files, *beside, *made.index["lists"].values(), "release.json", "report.html"}
     assert all(name == name.lower() and name.isascii() for name in files)
 
 

@@ -296,7 +296,11 @@ def test_a_key_that_was_paid_for_is_not_new(office: Path, monkeypatch: pytest.Mo
         with pytest.raises(KeyConflict, match=r"paid for on .* nothing is sealed yet"):
             release(office / "plan.toml", FRAME_RELEASE_COMMAND, ledger=ledger, key="q1", new=True)
         assert ledger.sealed("people", "q1") is None
-        assert not release(office / "plan.toml", FRAME_RELEASE_COMMAND, ledger=ledger, key="q1").repeated
+        made = release(office / "plan.toml", FRAME_RELEASE_COMMAND, ledger=ledger, key="q1")
+        [paid] = [one for one in ledger.history("people") if one.kind == "spend"]
+        assert (made.repeated, made.paid_at) == (False, paid.at)
+        again = release(office / "plan.toml", FRAME_RELEASE_COMMAND, ledger=ledger, key="q1")
+        assert (again.repeated, again.paid_at) == (True, "")
 
 
 def broken(*given: object) -> bytes:

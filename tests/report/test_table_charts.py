@@ -183,6 +183,23 @@ def test_the_keys_of_a_table_by_its_domains() -> None:
     assert keys[3].label({"day_from": "2026-01-01", "day_to": "2026-02-01"}) == "2026-01-01 to 2026-02-01"
 
 
+def test_bins_that_hold_what_lies_outside_are_open() -> None:
+    """Whoever is 103 years old is not of 95 to 100."""
+    said = {"age": {"from": 0, "to": 100, "step": 5, "clip": True, "other": "not stated"}}
+    said["day"] = {"from": "2026-01-01", "to": "2026-03-01", "step": "month", "clip": True}
+    said["sex"] = {"from": 0, "to": 1, "step": 1, "clip": True}
+    age, day, sex = axes_of(list(read_domains(said, None).values()))
+    ends = ((0, 5), (5, 10), (95, 100), ("not stated", "not stated"))
+    assert [age.interval(*one) for one in ends] == ["below 5", "5 to 10", "95 and over", "not stated"]
+    days = (("2026-01-01", "2026-02-01"), ("2026-02-01", "2026-03-01"))
+    assert [day.interval(*one) for one in days] == ["before 2026-02-01", "2026-02-01 and later"]
+    assert sex.interval(0, 1) == "0 to 1"  # the one bin holds everything: there is nothing to tell it from
+    columns = {"age_from": [90, 95], "age_to": [95, 100], "value": [3, 4], "lower": [1, 2], "upper": [5, 6]}
+    assert ">100+</text>" in picture(table("count", (age,), **columns), "p")
+    plain = axes_of(list(read_domains({"age": {"from": 0, "to": 100, "step": 5}}, None).values()))
+    assert ">100</text>" in picture(table("count", plain, **columns), "p")
+
+
 def test_what_is_not_known_has_no_mark_and_interrupts_the_line() -> None:
     ends = {"lower": [0.0, 1.0, 0.0, 2.0], "upper": [9.0, 3.0, 9.0, 4.0]}
     dots = picture(table("mean", (REGION,), region=list("abcd"), value=[None, 2.0, None, 3.0], **ends), "p")

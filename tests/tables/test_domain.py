@@ -141,8 +141,20 @@ def test_a_list_in_a_file_has_one_key_a_line(tmp_path: Path) -> None:
         found = read_domain("a", {"file": "keys.txt", "sha256": said, "other": "x"}, tmp_path)
         assert found.labels == ("R1", "R 2", "\u00e9", "x")
     (tmp_path / "keys.txt").write_bytes(content + b"R3\n")
-    with pytest.raises(DeclarationError, match="another digest"):
+    now = hashlib.sha256(content + b"R3\n").hexdigest()
+    with pytest.raises(DeclarationError, match=f'another digest: sha256 = "{now}"; the plan says "{digest}"'):
         read_domain("a", {"file": "keys.txt", "sha256": digest}, tmp_path)
+
+
+def test_a_table_of_two_columns_is_not_taken_for_a_list_of_keys(tmp_path: Path) -> None:
+    """Each line would be a key, and everybody in `other`."""
+    content = b"Alder 1,Alder\nAlder 2,Alder\n"
+    data = {"file": "towns.csv", "sha256": hashlib.sha256(content).hexdigest(), "other": "x"}
+    (tmp_path / "towns.csv").write_bytes(content)
+    with pytest.raises(DeclarationError, match='within which list, as within = "region"'):
+        read_domain("a", data, tmp_path)
+    (tmp_path / "towns.txt").write_bytes(content)
+    assert read_domain("a", data | {"file": "towns.txt"}, tmp_path).size == 3
 
 
 @pytest.mark.parametrize(

@@ -54,7 +54,7 @@ class Prediction:
 
 
 WITHIN = {
-    "mean": "mean within {half} ({typical} nearer to the middle of the clip)",
+    "mean": "mean within {half} at an end of the clip, within {typical} half way to its middle",
     "ratio": "ratio within {half}, for values in the middle of both clips",
     "variance": "variance within {half}, for values spread evenly over the clip",
     "rank": "the rank of a quantile within {share} of all",

@@ -37,7 +37,7 @@ from zcdp.mechanisms.revealing_event import without_events
 from zcdp.mechanisms.subsampled import note_on_moves
 from zcdp.plans.plan_file import Budget, PlanFile
 from zcdp.privacy.curve import Curve, Plan
-from zcdp.text.names import attack, neighbours, route
+from zcdp.text.names import attack, neighbours, parts, route
 from zcdp.text.numbers import cost, gain, in_percent, lower, shares, spent
 
 if TYPE_CHECKING:
@@ -190,7 +190,8 @@ def collection_text(facts: dict[str, Any]) -> str:
 MOST_QUERIES = 20
 """Queries printed without --all: those of highest rho."""
 ADJUSTED = (
-    "Tables that add up: std dev and 95% within are those of the least accurate cell, after the adjustment; before it"
+    "Tables that add up are adjusted by least squares: what is told of them is about their least accurate cell after "
+    "that, and is {} for the noise itself."
 )
 
 
@@ -240,8 +241,8 @@ def run(options: Namespace) -> int:
 
 def _print_notes(plan: PlanFile, facts: Account, *, whole: bool) -> None:
     """Notes on the unit of sigma, of the `whole` plan or part by part, and on what a ledger would say."""
-    parts = [entry.plan for entry in plan.entries if entry.plan]
-    for part in [Plan.sum_of(*parts)] if whole else parts:
+    plans = [entry.plan for entry in plan.entries if entry.plan]
+    for part in [Plan.sum_of(*plans)] if whole else plans:
         print_note_on_moves(part)
     if note := rho_note(plan, facts.total.rho):
         for text in wrap(note, width()):
@@ -287,11 +288,12 @@ def _queries(queries: Sequence[QueryCost], *, everything: bool) -> None:
     if len(queries) > MOST_QUERIES and not everything:
         shown = sorted(shown, key=lambda row: -row[0].rho)[:MOST_QUERIES]
     rows = [["query", "uses", "mechanism", "std dev", "95% within", "rho", "share", "saved"]]
-    for query, share in shown:
+    labels = parts([query.name for query, _ in shown], [query.accuracy is not None for query, _ in shown])
+    for (query, share), label in zip(shown, labels, strict=True):
         bound = "" if query.is_tight else "*"
         rows.append(
             [
-                query.name,
+                label,
                 f"{query.count}",
                 query.mechanism,
                 *errors(query.accuracy),
@@ -306,8 +308,12 @@ def _queries(queries: Sequence[QueryCost], *, everything: bool) -> None:
         rest = 100 - sum(Decimal(share.rstrip("%")) for _, share in shown)
         line(dim(f"and {len(queries) - MOST_QUERIES} more queries, {rest}% of rho together (--all lists them)"))
     if any(query.alone for query, _ in shown):
-        before = (f"{query.name} {' and '.join(errors(query.alone))}" for query, _ in shown if query.alone)
-        for text in wrap(f"{ADJUSTED} {'; '.join(before)}.", width()):
+        alone: dict[str, list[str]] = {}
+        for query, _ in shown:
+            if query.alone:
+                alone.setdefault(" and ".join(errors(query.alone)), []).append(query.name)
+        before = "; ".join(f"{said} ({', '.join(names)})" if len(alone) > 1 else said for said, names in alone.items())
+        for text in wrap(ADJUSTED.format(before), width()):
             line(dim(text))
     for query in (query for query, _ in shown if query.about):
         for text in wrap(f"{query.name}: {query.about}.", width()):

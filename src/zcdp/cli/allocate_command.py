@@ -18,6 +18,7 @@ from zcdp.numeric.exact import rational
 from zcdp.plans.plan_edit import EditError, set_lines
 from zcdp.plans.plan_file import Entry, PlanFile, read_plan
 from zcdp.privacy.curve import Plan
+from zcdp.text.names import parts
 from zcdp.text.numbers import cost, lower, shares
 
 __all__ = ["run"]
@@ -123,6 +124,7 @@ def _share(plan: PlanFile, options: Namespace) -> int:
     line(f"{price} of {lower(float(found.target), 9)}, which is {share} ({found.account.currency}), certified.")
     line(f"{found.more} such releases fit what remains, this one included. Nothing was spent.")
     line(f"By itself this release has epsilon {cost(alone.total.epsilon)} at delta = {alone.delta:g}.")
+    print_predictions(shown(alone.queries))
     if options.out:
         line(f"Plan written to {options.out}")
     return 0
@@ -158,11 +160,13 @@ def _print_rows(title: str, rows: list[dict[str, Any]], filled: Filled) -> None:
     line(bold(title))
     line()
     cells = [["query", "uses", "mechanism", "std dev", "95% within", "error", "share"]]
-    parts = [row["rho"] for row in rows]
-    for row, (entry, mechanism), share in zip(rows, filled.found, shares([*parts, float(filled.held)]), strict=False):
+    rhos = [row["rho"] for row in rows]
+    names = parts([row["name"] for row in rows], [row["standard_deviation"] is not None for row in rows])
+    told = zip(rows, names, filled.found, shares([*rhos, float(filled.held)]), strict=False)
+    for row, name, (entry, mechanism), share in told:
         accuracy = _accuracy(entry, mechanism, "0.95")
         relative = f"{row['relative_error']:.4g}"
-        cells.append([row["name"], str(row["count"]), row["mechanism"], *errors(accuracy), relative, share])
+        cells.append([name, str(row["count"]), row["mechanism"], *errors(accuracy), relative, share])
     for text in query_lines(cells, "<><>>>>"):
         line(text)
     line(dim("error: standard deviation over sensitivity, of a selection that of its scores; share: of rho"))

@@ -60,7 +60,7 @@ def accounts_table(accounts: Iterable[Account]) -> Iterator[str]:
                 "  " * depth + spelled(one.name) + (" (closed)" if one.closed else ""),
                 spelled(one.terms.unit),
                 f"{counts}, {one.period}" if one.period else counts,
-                cost(float(one.budget)),
+                lower(float(one.budget)),
                 cost(float(one.spent)),
                 spent(float(one.spent / one.budget)),
                 *([cost(float(one.reserved))] if reserved else []),
@@ -160,7 +160,7 @@ def _told(ledger: Ledger, options: Namespace, name: str, words: str, **more: Any
         print_json({"account": name, **more, **told, "level": least.name, "head": head})
         return 0
     line(spelled(words))
-    line(f"{lower(float(account.remaining))} of {cost(float(account.budget))} remain ({account.currency}).")
+    line(f"{lower(float(account.remaining))} of {lower(float(account.budget))} remain ({account.currency}).")
     if least.name != account.name:
         rest = "is closed: nothing" if least.closed else f"has {lower(float(left))} left: no more"
         line(spelled(f"Above it {least.name} {rest} can be spent."))

@@ -73,6 +73,7 @@ def _facts(made: Release, key: str | None, out: str, left: float | None) -> dict
         "repeated": made.repeated,
         "sealed_at": made.sealed_at or None,
         "sealed_by": made.sealed_by or None,
+        "paid_at": made.paid_at or None,
         "out": out,
         "total": index["total"],
         "remaining": left,
@@ -97,7 +98,9 @@ def _print(facts: dict[str, Any]) -> None:
     for text in table_lines(rows, "<><"):
         line(text)
     line()
-    spent = "Its cost was" if facts["repeated"] else "Spent"
+    if facts["paid_at"]:
+        line(f"Nothing more was spent: the key {facts['key']} was paid for on {facts['paid_at']}, and not drawn then.")
+    spent = "Its cost was" if facts["repeated"] or facts["paid_at"] else "Spent"
     line(f"{spent} rho = {cost(total['rho'])}, epsilon = {cost(total['epsilon'])} at delta = {total['delta']:g}.")
     if facts["remaining"] is None:
         line("No ledger remembers it.")

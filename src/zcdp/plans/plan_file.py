@@ -39,7 +39,7 @@ from zcdp.tables.declaration import (
 )
 from zcdp.tables.derived_columns import Derived, read_derived
 from zcdp.tables.discovered_keys import Discovered, threshold
-from zcdp.tables.domain import DeclarationError
+from zcdp.tables.domain import DeclarationError, public_files
 from zcdp.tables.lookup_tables import read_lookup
 from zcdp.tables.published_columns import check_columns, check_found_columns
 from zcdp.tables.table_query import Statistic, TableQuery, of_histogram, read_query
@@ -357,7 +357,13 @@ class TableReader(ABC):
         written = json.dumps(data, sort_keys=True, default=str).encode()
         digest = hashlib.sha256(written).hexdigest()
         made = replace(
-            declared, domains=domains, queries=tuple(tables), digest=digest, together=together, derived=derived
+            declared,
+            domains=domains,
+            queries=tuple(tables),
+            digest=digest,
+            together=together,
+            derived=derived,
+            lists=public_files((data.get("domain", {}), data.get("lookup", {})), Path(self.source).parent),
         )
         return made, tuple(entries)
 

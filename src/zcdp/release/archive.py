@@ -6,7 +6,7 @@ import json
 import os
 import re
 import zipfile
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from io import BytesIO
 from pathlib import Path
@@ -36,6 +36,8 @@ class Release:
     """When the files were sealed, in UTC, if an earlier call sealed them; "" if this call did."""
     sealed_by: str = field(default="", compare=False)
     """Who sealed them in that case."""
+    paid_at: str = field(default="", compare=False)
+    """When the key was paid for, in UTC, if an earlier call paid for it and nothing was sealed; "" otherwise."""
 
     @property
     def repeated(self) -> bool:
@@ -104,11 +106,16 @@ def check_folder(target: Path) -> None:
 
 
 def packed(
-    tables: Sequence[Table], report: str, facts: Mapping[str, Any], columns: Sequence[Mapping[str, Column]]
+    tables: Sequence[Table],
+    report: str,
+    facts: Mapping[str, Any],
+    columns: Sequence[Mapping[str, Column]],
+    lists: Mapping[str, str] | None = None,
 ) -> bytes:
     """The files of a release as a zip archive, whose bytes depend on the arguments alone.
 
-    `columns` has what is told of the columns of each table, which is written beside its CSV.
+    `columns` has what is told of the columns of each table, which is written beside its CSV, and `lists` the public
+    files that the plan names, without which nobody could read it later.
     """
     listed, files = [], {}
     names = file_names([table.name for table in tables])
@@ -123,7 +130,10 @@ def packed(
         said = {"csv": f"{name}.csv", "parquet": f"{name}.parquet", "columns": table.kinds()}
         listed.append({"name": table.name, "about": table.about, **said})
     files[REPORT] = report.encode()
-    files[INDEX] = (json.dumps({**facts, "tables": listed}, indent=2, ensure_ascii=False) + "\n").encode()
+    copies = _list_names(lists or {})
+    files |= {copy: (lists or {})[name].encode() for name, copy in copies.items()}
+    said_of_all = {**facts, "lists": copies, "tables": listed}
+    files[INDEX] = (json.dumps(said_of_all, indent=2, ensure_ascii=False) + "\n").encode()
     out = BytesIO()
     with zipfile.ZipFile(out, "w") as archive:
         for name in sorted(files):
@@ -147,6 +157,23 @@ def file_names(names: Sequence[str]) -> list[str]:
             n += 1
             wanted = f"{base}-{n}"
         made.append(wanted)
+    return made
+
+
+def _list_names(lists: Iterable[str]) -> dict[str, str]:
+    """The name of the copy of each list, all different; no table has a name with an underscore.
+
+    >>> _list_names(["codes/regions.txt", "old/regions.txt"])
+    {'codes/regions.txt': 'list_regions.txt', 'old/regions.txt': 'list_2_regions.txt'}
+    """
+    made: dict[str, str] = {}
+    for name in lists:
+        base = re.sub(r"[^A-Za-z0-9.]+", "-", re.split(r"[\\/]", name)[-1])[-60:]
+        wanted, n = f"list_{base}", 1
+        while wanted.lower() in map(str.lower, made.values()):
+            n += 1
+            wanted = f"list_{n}_{base}"
+        made[name] = wanted
     return made
 
 

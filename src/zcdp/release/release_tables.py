@@ -35,11 +35,11 @@ from zcdp.release.quantile_tables import from_histogram
 from zcdp.release.table_description import columns_of
 from zcdp.release.table_noise import Table, published_keys, published_together
 from zcdp.report.release_report import Paid
-from zcdp.report.table_charts import Shown, axes_of
+from zcdp.report.table_charts import Shown, axes_of, axes_of_bins
 from zcdp.samplers.source import bits, secure
 from zcdp.tables.declaration import Declaration
 from zcdp.tables.discovered_keys import Discovered, appears, threshold
-from zcdp.tables.domain import Keys
+from zcdp.tables.domain import Bins, Keys
 from zcdp.tables.query_words import rules
 from zcdp.tables.table_query import TableQuery
 from zcdp.text.calls import spoken
@@ -119,7 +119,7 @@ def release(
             drawn = _draw(asked, cost, tables, source, watch, paid)
             ledger.seal(name, key, drawn, who=who)
             delivered = ledger.deliver(name, key, who=who)
-    return _same(delivered, tables, key)
+    return replace(_same(delivered, tables, key), paid_at=debit.entry.at if debit.repeated else "")
 
 
 def _read(plan: object) -> PlanFile:
@@ -270,7 +270,7 @@ def _draw(plan: PlanFile, cost: Account, tables: Declaration, source: Source, pr
     }
     ordered = [_dated(made[query.name], tables.vintage) for query in tables.queries]
     columns = [columns_of(query, table) for query, table in zip(tables.queries, ordered, strict=True)]
-    return packed(ordered, _page(cost, tables, ordered, said, paid), said, columns)
+    return packed(ordered, _page(cost, tables, ordered, said, paid), said, columns, tables.lists)
 
 
 def _with_found_keys(plan: PlanFile, tables: Declaration, source: Source) -> tuple[Declaration, dict[str, Table]]:
@@ -308,6 +308,7 @@ def _page(cost: Account, tables: Declaration, made: Sequence[Table], said: Mappi
             axes_of((query.of,) if query.measure == "top" and query.of else query.by),
             tuple(rules(query, tables.unit)),
             f"{file}.csv",
+            axes_of_bins(query.of) if query.measure == "quantiles" and isinstance(query.of, Bins) else None,
         )
         for table, query, file in zip(made, tables.queries, files, strict=True)
     ]

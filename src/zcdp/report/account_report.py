@@ -70,8 +70,9 @@ def summary(account: Account, verdict: str = "") -> str:
             total.epsilon,
             "the usual (\u03b5, \u03b4) guarantee",
         ),
-        ("Pure epsilon (\u03b4 = 0)", "\u03b5 = ", total.pure_epsilon, "the guarantee without any \u03b4"),
     ]
+    if total.pure_epsilon < inf:  # Gaussian noise has none
+        facts.append(("Pure epsilon (\u03b4 = 0)", "\u03b5 = ", total.pure_epsilon, "the guarantee without any \u03b4"))
     cards = "".join(
         f'<div class="fact"><dt>{label}</dt><dd>{sign}{tagged(value, at_most(value))}<small>{note}</small></dd></div>\n'
         for label, sign, value, note in facts

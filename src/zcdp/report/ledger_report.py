@@ -197,7 +197,7 @@ def account_section(account: Mapping[str, Any], number: int, made: str) -> str:
     said = (
         f"The budget is used up{inside}."
         if rest["value"] <= 0
-        else f"{at_least(rest['value'])} of {at_most(budget['value'])} remain{inside}."
+        else f"{at_least(rest['value'])} of {at_least(budget['value'])} remain{inside}."
     )
     if account.get("closed"):
         said = f"The account is closed. {said}"

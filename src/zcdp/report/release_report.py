@@ -12,7 +12,7 @@ from typing import Any
 from zcdp.accounting.plan_account import Account
 from zcdp.report.account_report import render
 from zcdp.report.charts import escape
-from zcdp.report.table_charts import LARGE, Axes, Shown, picture, span
+from zcdp.report.table_charts import LARGE, Axes, Shown, picture
 from zcdp.text.numbers import at_least, at_most, decimals, exactly, grouped, percent, tagged
 
 __all__ = ["Paid", "render_release"]
@@ -160,9 +160,11 @@ def _cells(table: Shown, row: Mapping[str, Any]) -> list[Cell]:
             heading = f"{what} {INTERVAL}" if what else INTERVAL
             told.append((heading, _interval_of(row[name], row[named["upper"]], places)))
         elif name == "from" and "to" in row:
-            large = any(_is_number(end) and end >= LARGE for end in table.columns["to"])
+            bins = table.bins or Axes(
+                ("from", "to"), any(_is_number(end) and end >= LARGE for end in table.columns["to"])
+            )
             unknown = row.get("lower") == -inf and row.get("upper") == inf
-            told.append((BIN, NOT_KNOWN if unknown else escape(span(row["from"], row["to"], large=large))))
+            told.append((BIN, NOT_KNOWN if unknown else escape(bins.interval(row["from"], row["to"]))))
         elif (part == "upper" and named["lower"] in row) or (name == "to" and "from" in row):
             continue
         elif part == "sd":

@@ -16,7 +16,7 @@ from zcdp.report.charts import WIDTH, Axis, Drawing, escape
 from zcdp.tables.domain import Bins, Dates, Domain
 from zcdp.text.numbers import compact, edge, grouped
 
-__all__ = ["LARGE", "Axes", "Shown", "axes_of", "picture", "span"]
+__all__ = ["LARGE", "Axes", "Shown", "axes_of", "axes_of_bins", "picture", "span"]
 
 PANEL = 176
 """The width of a panel among others: two of them stand side by side on a phone."""
@@ -32,11 +32,13 @@ BARS = ("count", "histogram", "persons", "sum")
 class Axes(NamedTuple):
     """One key of a table: its columns, one of names, or two with the ends of bins or of intervals of days.
 
-    Ends of bins are written with their thousands apart if they are `large`: 2000 may be a year, 20,000 is none.
+    Ends of bins are written with their thousands apart if they are `large`: 2000 may be a year, 20,000 is none. The
+    first and the last of them are open where values outside are put into them: `clipped` has their outer ends.
     """
 
     columns: tuple[str, ...]
     large: bool = False
+    clipped: tuple[Any, Any] = (None, None)
 
     @property
     def is_ordered(self) -> bool:
@@ -46,8 +48,17 @@ class Axes(NamedTuple):
     def label(self, row: Mapping[str, Any]) -> str:
         """The key of a row as it is printed."""
         if self.is_ordered:
-            return span(*(row[name] for name in self.columns), large=self.large)
+            return self.interval(*(row[name] for name in self.columns))
         return str(row[self.columns[0]])
+
+    def interval(self, start: Any, end: Any) -> str:
+        """One of its intervals as it is printed."""
+        first, last = self.clipped
+        if start == end or (start, end) == (first, last) or (start != first and end != last):
+            return span(start, end, large=self.large)
+        if start == first:
+            return f"{'before' if isinstance(end, str) else 'below'} {_end(end, large=self.large)}"
+        return f"{_end(start, large=self.large)} and {'later' if isinstance(start, str) else 'over'}"
 
 
 @dataclass(frozen=True)
@@ -61,6 +72,8 @@ class Shown:
     keys: tuple[Axes, ...] = ()
     rules: tuple[str, ...] = ()
     file: str = ""
+    bins: Axes | None = None
+    """Of quantiles, the bins that they are told by."""
 
     @property
     def rows(self) -> list[dict[str, Any]]:
@@ -73,11 +86,18 @@ def axes_of(domains: Sequence[Domain]) -> tuple[Axes, ...]:
     found: dict[tuple[str, ...], Axes] = {}
     for domain in domains:
         if isinstance(domain, Bins | Dates):
-            ends = tuple(domain.columns())
-            found[ends] = Axes(ends, isinstance(domain, Bins) and domain.end >= LARGE)
+            found[tuple(domain.columns())] = axes_of_bins(domain)
         else:
             found |= {(name,): Axes((name,)) for name in domain.columns()}
     return tuple(found.values())
+
+
+def axes_of_bins(domain: Bins | Dates) -> Axes:
+    """The key of a domain whose keys are intervals."""
+    ends = domain.columns()
+    starts, stops = ends.values()
+    clipped = (starts[0], stops[domain.bins - 1]) if domain.clip else (None, None)
+    return Axes(tuple(ends), isinstance(domain, Bins) and domain.end >= LARGE, clipped)
 
 
 def span(start: Any, end: Any, *, large: bool = False) -> str:
@@ -293,11 +313,12 @@ def _steps(along: Axes, rows: Sequence[Mapping[str, Any]], scale: _Scale, width:
     for run in _known_runs(rows):  # the line is interrupted where nothing is known
         path = _path(drawn, [float(rows[n]["value"]) for n in run], run[0])
         drawn.add("path", kind="line", d="M" + "L".join(f"{x:.1f} {y:.1f}" for x, y in path))
-    edges = [row[along.columns[0]] for row in rows] + [rows[-1][along.columns[1]]]
+    edges = [_end(row[first], large=along.large) for row in rows]
+    edges.append(_end(rows[-1][last], large=along.large) + ("+" if rows[-1][last] == along.clipped[1] else ""))
     every = max(1, round(len(rows) / (6 if width == WIDTH else 3)))
     _below(
         drawn,
-        [(n, _end(value, large=along.large)) for n, value in enumerate(edges) if n % every == 0 or n == len(rows)],
+        [(n, text) for n, text in enumerate(edges) if n % every == 0 or n == len(rows)],
         base + 15.0,
     )
     return drawn

@@ -44,6 +44,8 @@ class Declaration:
     key: str | None = None
     derived: Mapping[str, Derived] = field(default_factory=dict, repr=False)
     """The columns that are derived from each row, or from each person's rows, by name."""
+    lists: Mapping[str, str] = field(default_factory=dict, repr=False)
+    """The text of each public file that the plan names, by its name there."""
 
     @property
     def discovered(self) -> list[Discovered]:

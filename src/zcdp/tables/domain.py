@@ -31,6 +31,7 @@ __all__ = [
     "Lookup",
     "known_fields",
     "number",
+    "public_files",
     "public_text",
     "read_dates",
     "read_domain",
@@ -335,11 +336,24 @@ def _keys(name: str, data: Mapping[str, Any], folder: Path | None) -> Keys:
     known_fields(data, LIST, f"the domain {name!r}")
     if ("values" in data) == ("file" in data):
         raise DeclarationError(name, "must have values, or a file with its sha256")
-    values = data["values"] if "values" in data else list(filter(None, public_text(name, data, folder).splitlines()))
+    values = data["values"] if "values" in data else _lines(name, data, folder)
     flat = data.get("flat", False)
     if not isinstance(flat, bool):
         raise DeclarationError(name, "flat must be true or false")
     return Keys(name, text(data.get("column", name), name), read_keys(name, data, values), data.get("other"), flat)
+
+
+def _lines(name: str, data: Mapping[str, Any], folder: Path | None) -> list[str]:
+    """The keys in a file, one a line; a table of several columns is refused, as each line would be taken for a key."""
+    lines = list(filter(None, public_text(name, data, folder).splitlines()))
+    if len(lines) > 1 and str(data["file"]).lower().endswith(".csv") and all("," in line for line in lines):
+        raise DeclarationError(
+            name,
+            "every line of the file has a comma, and a list has one key a line: for a key and the key that it is "
+            'within, say within which list, as within = "region"; if the commas belong to the keys, let the name of '
+            "the file not end in .csv",
+        )
+    return lines
 
 
 def read_keys(name: str, data: Mapping[str, Any], values: Any, names: Iterable[str] = ("other",)) -> tuple[Key, ...]:
@@ -386,11 +400,18 @@ def public_text(name: str, data: Mapping[str, Any], folder: Path | None) -> str:
     found = hashlib.sha256(content).hexdigest()
     if found != digest.lower():
         why = "the file has another digest" if digest else "a file needs its digest, and none was given"
-        raise DeclarationError(name, f'{why}: sha256 = "{found}"')
+        instead = f'; the plan says "{digest[:64]}"' if digest else ""
+        raise DeclarationError(name, f'{why}: sha256 = "{found}"{instead}')
     try:
         return content.decode("utf-8")
     except UnicodeDecodeError:
         raise DeclarationError(name, "the file must be text in UTF-8") from None
+
+
+def public_files(declared: Iterable[Mapping[str, Any]], folder: Path | None) -> dict[str, str]:
+    """The text of each public file that the domains and lookups of a plan name, by its name there."""
+    given = ((name, one) for some in declared for name, one in some.items() if isinstance(one, dict) and "file" in one)
+    return {one["file"]: public_text(name, one, folder) for name, one in given}
 
 
 def _bins(name: str, data: Mapping[str, Any]) -> Bins:

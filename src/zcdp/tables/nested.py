@@ -371,7 +371,11 @@ def _pairs(name: str, data: Mapping[str, Any], within: Keys | Nested, folder: Pa
         listed = [row for row in csv.reader(StringIO(public_text(name, data, folder))) if row]
     for n, row in enumerate(listed, 1):
         if not isinstance(row, list) or len(row) != 2:
-            raise DeclarationError(name, f"entry {n} must be a key and the key of {within.name!r} that it is within")
+            raise DeclarationError(
+                name,
+                f"entry {n} must be a key and the key of {within.name!r} that it is within: a line key,parent of a "
+                "file, or a pair [key, parent] in values",
+            )
     if not listed:
         raise DeclarationError(name, "must have at least one key")
     # in a file, and as a name in TOML, an integer is text

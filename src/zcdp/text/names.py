@@ -13,6 +13,7 @@ __all__ = [
     "attack",
     "is_hidden",
     "neighbours",
+    "parts",
     "printable",
     "route",
     "spelled",
@@ -63,6 +64,18 @@ def attack(relation: str, unit: str | None) -> str:
     """
     who = unit or "person"
     return f"which of two records a {who} has" if relation == "replace" else f"whether a {who} is in the data"
+
+
+def parts(names: Sequence[str], noisy: Sequence[bool]) -> list[str]:
+    """Names of the rows of queries; what a mean, ratio or variance is made of is told apart: its sum, and the rest.
+
+    `noisy` says which of them have noise added, and are no selection.
+
+    >>> parts(["income", "income: count", "persons"], [True] * 3)
+    ['income: sum', 'income: count', 'persons']
+    """
+    made = {name.rpartition(": ")[0] for name in names}
+    return [f"{name}: sum" if name in made and added else name for name, added in zip(names, noisy, strict=True)]
 
 
 def route(name: str) -> str:
