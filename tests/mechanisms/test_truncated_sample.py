@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from zcdp import Gaussian, Plan, RandomizedResponse, Subsampled, TruncatedSample, ZcdpError
+from zcdp import Allocation, Gaussian, Plan, RandomizedResponse, Subsampled, TruncatedSample, ZcdpError
 
 BASE = Gaussian(sigma="1.1")
 
@@ -66,6 +66,15 @@ def test_just_so_many_records_are_kept_less_often() -> None:
     assert float(crowded._kept) == pytest.approx(1e-4, rel=1e-9)
     twice = Subsampled(Gaussian(sigma="1.1", sensitivity=2), rate="1e-4")
     assert crowded.delta_at(epsilon=1) == pytest.approx(twice.delta_at(epsilon=1), rel=1e-9)
+
+
+def test_the_number_of_records_of_a_sample_is_not_known() -> None:
+    step = TruncatedSample(BASE, rate="0.1", most=3, of=9, exactly=True)
+    for base in (step, 2 * step + BASE):
+        with pytest.raises(ZcdpError, match="cannot run on records drawn at random"):
+            Subsampled(base, rate="0.5")
+        with pytest.raises(ZcdpError, match="cannot run on records drawn at random"):
+            Allocation(base, batches=2)
 
 
 def test_plans_read_what_they_write() -> None:

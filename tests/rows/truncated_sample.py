@@ -46,9 +46,10 @@ def _settings(rng: Random) -> tuple[Fraction, int, int]:
 
 
 def _sums(rng: Random, effort: int) -> Case:
-    """Sums of up to five records between -1 and 1 with normal noise; alone, a record is only drawn less often."""
+    """Sums of up to five records between -1 and 1 with normal noise; beside zeros one is only drawn less often."""
     sigma, (rate, most, of) = Fraction(rng.randint(5, 40), 10), _settings(rng)
-    pairs = [samples.drawn(noise.gaussian(float(1 / sigma)), seen(of, float(rate), most))]
+    chances = (float(rate), seen(of, float(rate), most))  # alone, and beside others that are 0
+    pairs = [samples.drawn(noise.gaussian(float(1 / sigma)), chance) for chance in chances]
     output = samples.sums(float(sigma), -5.0, 5.0)
     # one record pushes out its opposite
     pairs.append(_pair(output, [-1.0] * (of - 1), 1.0, float(rate), most))
@@ -77,7 +78,8 @@ def _exact_sums(rng: Random, effort: int) -> Case:
 def _counts(rng: Random, effort: int) -> Case:
     """Sums of up to five integer records."""
     distance, scale, (rate, most, of) = rng.randint(1, 2), Fraction(rng.randint(5, 60), 10), _settings(rng)
-    pairs = [samples.drawn(noise.geometric(1 / scale, distance), seen(of, float(rate), most))]
+    chances = (float(rate), seen(of, float(rate), most))
+    pairs = [samples.drawn(noise.geometric(1 / scale, distance), chance) for chance in chances]
     output = samples.counts(float(1 / scale), -5 * distance, 5 * distance)
     pairs.append(_pair(output, [-distance] * (of - 1), distance, float(rate), most))
     for _ in range(effort):

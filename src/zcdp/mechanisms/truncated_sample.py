@@ -131,7 +131,12 @@ class TruncatedSample(Wrapper):
 
     @cached_property
     def _attained(self) -> Subsampled | None:
-        """The sample that neighbours attain: of a sum to which the others add nothing, at a rate rounded down."""
+        """The sample that neighbours attain: one record alone, or of just so many, of which all others are 0.
+
+        The others add nothing to a sum, but push the one out; that rate is rounded down.
+        """
+        if not self.exactly:
+            return self._once
         crowded = _at_least(self.of, self.rate, self.most + 1)[0] * Fraction(self.most, self.of)
         rate = Fraction(float_below(self.rate * (1 - self.full) + crowded))
         return Subsampled(self.mechanism, rate=rate) if rate else None
