@@ -5,11 +5,12 @@ from __future__ import annotations
 import warnings
 from fractions import Fraction
 from functools import cache
-from itertools import combinations, product
-from math import comb, exp, log, log1p, pi, sqrt
+from itertools import combinations, pairwise, product
+from math import asinh, comb, exp, log, log1p, pi, sqrt
 
 import numpy as np
 import pytest
+from flint import arb
 from independent.sampled_reference import gaussian_delta
 
 from zcdp import (
@@ -26,6 +27,11 @@ from zcdp import (
 )
 from zcdp.cli import main
 from zcdp.errors import SensitivityWarning
+from zcdp.numeric.balls import at_precision, lift
+from zcdp.privacy.loss.finite_law import finite_law
+from zcdp.privacy.loss.law import LossLaw
+from zcdp.privacy.loss.tradeoff_hull import both_directions, hull, rounded
+from zcdp.privacy.profile.profile import Profile
 from zcdp.privacy.relation import Relation
 
 Row = tuple[Fraction, ...]
@@ -285,3 +291,44 @@ def test_an_account_of_replaced_records_says_what_clipping_leaves(capsys: pytest
     said = capsys.readouterr()
     assert "(clipped to C: moves 2C)" in said.out
     assert not said.err
+
+
+def three_apart(rate: Fraction, square: Fraction) -> LossLaw:
+    """A pair below one use on sums at the corners of a triangle of sides sqrt(square): at each of many rectangles.
+
+    The common records have one corner; x has another, x' the third. A coordinate u runs along the side from x' to x, v
+    across; the rectangles are joined where their losses are near, which tells less.
+    """
+
+    def cells() -> list[tuple[arb, arb]]:
+        q, side = lift(rate), lift(square).sqrt()
+        height = side * arb(3).sqrt() / 2
+
+        def masses(edges: list[float], middle: arb) -> list[arb]:
+            ends = [arb(0), *(((middle - edge) / arb(2).sqrt()).erfc() / 2 for edge in edges), arb(1)]
+            return [high - low for low, high in pairwise(ends)]
+
+        across = [n * 6 / 40 for n in range(-39, 40)], [n * 10.5 / 30 - 4 for n in range(31)]
+        rows = [masses(across[0], middle) for middle in (arb(0), side / 2, -side / 2)]
+        columns = [masses(across[1], middle) for middle in (arb(0), height)]
+        joined: dict[int, tuple[arb, arb]] = {}
+        for (u, near, far), (v, there) in product(zip(*rows, strict=True), zip(*columns, strict=True)):
+            p, p_other = ((1 - q) * u * v + q * one * there for one in (near, far))
+            loss = log(float(p / p_other))
+            place = round(20 * asinh(20 * loss))
+            a, b = joined.get(place, (arb(0), arb(0)))
+            joined[place] = a + p, b + p_other
+        return [joined[place] for place in sorted(joined, key=lambda n: -float(joined[n][0] / joined[n][1]))]
+
+    points = at_precision(320, lambda: rounded(cells(), 1))
+    return finite_law(hull(both_directions([points])))
+
+
+@pytest.mark.deep
+def test_any_three_sums_attain_more_than_two() -> None:
+    """So the lower end of `Subsampled` is not the truth of long compositions."""
+    many, delta = 10_000, Fraction(1, 100_000)
+    found = Profile(((three_apart(Fraction(1, 100), Fraction(1)), many),)).epsilon(delta)
+    ends = (many * Subsampled(Gaussian(sigma=2, sensitivity=2), size=600, of=60_000)).epsilon_bounds(delta=delta)
+    assert ends[0] < 6.19
+    assert 6.65 < found.lower < ends[1]

@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from zcdp import Gaussian, Plan, RandomizedResponse, Subsampled, TruncatedSample, ZcdpError
+from zcdp import Allocation, Gaussian, Plan, RandomizedResponse, Subsampled, TruncatedSample, ZcdpError
 
 BASE = Gaussian(sigma="1.1")
 
@@ -53,8 +53,34 @@ def test_a_sample_that_is_always_full_costs_two_steps() -> None:
     assert crowded.rho == twice.rho
 
 
+def test_just_so_many_records_are_kept_less_often() -> None:
+    """Of a full sample with one of four records: dp-accounting says 17.904330, for a replaced record."""
+    few = [TruncatedSample(Gaussian(sigma=1), rate="0.5", most=2, of=of, exactly=True) for of in (4, 3)]
+    assert (3 * few[0] + 2 * few[1]).epsilon_at(delta="1e-6") == pytest.approx(16.456509, abs=1e-6)
+    for step, kept in zip(few, (Fraction(5, 16), Fraction(1, 3)), strict=True):  # by counting all samples
+        assert kept <= step._kept <= kept * Fraction(1 + 1e-12)
+    assert cut(376).epsilon_at(delta="1e-5") >= TruncatedSample(
+        BASE, rate="256/60000", most=376, of=60_000, exactly=True
+    ).epsilon_at(delta="1e-5")
+    crowded = TruncatedSample(BASE, rate="0.5", most=1, of=10_000, exactly=True)  # one of 10,000, always
+    assert float(crowded._kept) == pytest.approx(1e-4, rel=1e-9)
+    twice = Subsampled(Gaussian(sigma="1.1", sensitivity=2), rate="1e-4")
+    assert crowded.delta_at(epsilon=1) == pytest.approx(twice.delta_at(epsilon=1), rel=1e-9)
+
+
+def test_the_number_of_records_of_a_sample_is_not_known() -> None:
+    step = TruncatedSample(BASE, rate="0.1", most=3, of=9, exactly=True)
+    for base in (step, 2 * step + BASE):
+        with pytest.raises(ZcdpError, match="cannot run on records drawn at random"):
+            Subsampled(base, rate="0.5")
+        with pytest.raises(ZcdpError, match="cannot run on records drawn at random"):
+            Allocation(base, batches=2)
+
+
 def test_plans_read_what_they_write() -> None:
-    assert Plan.parse(repr(cut(320))) == Plan.sum_of(cut(320))
+    for step in (cut(320), TruncatedSample(BASE, rate="0.1", most=3, of=9, exactly=True)):
+        assert Plan.parse(repr(step)) == Plan.sum_of(step)
+        assert Plan.from_json(Plan.sum_of(step).to_json()) == Plan.sum_of(step)
 
 
 @pytest.mark.parametrize(
@@ -63,6 +89,7 @@ def test_plans_read_what_they_write() -> None:
         ({"rate": 1, "most": 1, "of": 2}, r"rate \(1\) must be above 0 and below 1"),
         ({"rate": "0.1", "most": 0, "of": 2}, "most"),
         ({"rate": "0.1", "most": 1, "of": 0}, "of"),
+        ({"rate": "0.1", "most": 1, "of": 2, "exactly": 1}, r"exactly \(1\) must be True or False"),
     ],
 )
 def test_what_is_refused(given: dict[str, Any], message: str) -> None:

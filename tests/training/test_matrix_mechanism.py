@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from zcdp import Gaussian, Laplace, Plan, Subsampled, ZcdpError
+from zcdp import Gaussian, Laplace, Plan, RandomizedResponse, Subsampled, ZcdpError
 from zcdp.training import (
     Cyclic,
     CyclicPoisson,
@@ -131,3 +131,11 @@ def test_long_squares_are_rounded_up() -> None:
 def test_what_is_refused(given: dict[str, Any], message: str) -> None:
     with pytest.raises(ZcdpError, match=message):
         MatrixMechanism(**{"noise_multiplier": 1, "participation": Single(), **given})
+
+
+def test_neighbours_are_those_of_its_theorem() -> None:
+    """A replaced example moves twice as far: beside a part for replaced records it is refused, not counted too low."""
+    run = MatrixMechanism(toeplitz=[1, "0.5"], steps=4, noise_multiplier=2, participation=Single())
+    assert (2 * run + Gaussian(sigma=1)).relation.value == run.relation.value == "add_remove"
+    with pytest.raises(ZcdpError, match="do not compose"):
+        run + RandomizedResponse(epsilon=1, k=2)

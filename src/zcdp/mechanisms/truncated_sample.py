@@ -13,8 +13,8 @@ from zcdp.errors import BadType, BadValue
 from zcdp.mechanisms.base import Mechanism
 from zcdp.mechanisms.subsampled import Subsampled
 from zcdp.mechanisms.wrapper import Wrapper
-from zcdp.numeric.balls import above, at_precision, lift
-from zcdp.numeric.exact import Exact, Value, in_domain, integer, literal, rational
+from zcdp.numeric.balls import above, at_precision, below, lift
+from zcdp.numeric.exact import Exact, Value, float_above, float_below, in_domain, integer, literal, rational
 from zcdp.numeric.functions import Number, expm1, log1p
 from zcdp.numeric.threads import cached_property
 from zcdp.privacy.curve import Curve, Peak
@@ -35,7 +35,9 @@ class TruncatedSample(Wrapper):
     Each of at most `of` records is drawn by itself with probability `rate`. Neighbours are a data set and the same
     without one record. A record that pushes another one out of a full sample costs what two neighbouring steps cost:
     of a sum that one record moves by C that is a move of 2C, which happens only if the sample is full. The number `of`
-    must be known, or an upper bound on it, and is public.
+    must be known, or an upper bound on it, and is public. If it is not a bound but the very number of records, of the
+    larger of two neighbouring data sets, `exactly=True` also counts that a record is kept less often if the sample is
+    full: that tells where many samples are cut.
 
     The pair is the sampled one, or with the probability of a full sample that of two steps; `is_tight` is False.
     Theorem: docs/theorems/truncated-batches.md.
@@ -43,7 +45,7 @@ class TruncatedSample(Wrapper):
     >>> from zcdp import Gaussian
     >>> step = TruncatedSample(Gaussian(sigma="1.1"), rate="256/60000", most=320, of=60_000)
     >>> (14063 * step).epsilon_bounds(delta="1e-5")
-    (2.38152..., 2.40873...)
+    (2.38168..., 2.40873...)
     """
 
     theorem: ClassVar[str] = "truncated-batches"
@@ -56,8 +58,10 @@ class TruncatedSample(Wrapper):
     """How many records a sample has at most."""
     of: int
     """How many records there are, at most."""
+    exactly: bool = False
+    """Whether there are just so many records as `of` says, one of them added or removed."""
 
-    def __init__(self, mechanism: Mechanism, *, rate: Value, most: Value, of: Value) -> None:
+    def __init__(self, mechanism: Mechanism, *, rate: Value, most: Value, of: Value, exactly: bool = False) -> None:
         if not isinstance(mechanism, Mechanism):
             raise BadType(f"mechanism ({thing(mechanism)}) must be a mechanism, as Gaussian(sigma=1)")
         drawn = rational(rate, "rate")
@@ -66,12 +70,16 @@ class TruncatedSample(Wrapper):
         in_domain(drawn, "rate", rate)
         if mechanism.local or mechanism.relation is not Relation.EITHER:
             raise BadValue(f"{mechanism!r} cannot run on a truncated sample: state it for a record added or removed")
-        self._set(mechanism=mechanism, rate=drawn, most=integer(most, "most", 1), of=integer(of, "of", 1))
+        if not isinstance(exactly, bool):
+            raise BadType(f"exactly ({thing(exactly)}) must be True or False")
+        cut = integer(most, "most", 1)
+        self._set(mechanism=mechanism, rate=drawn, most=cut, of=integer(of, "of", 1), exactly=exactly)
         if self._twice.relation is not Relation.EITHER or self._claim is None:
             raise BadValue(f"{mechanism!r} cannot run on a truncated sample: no law of two neighbouring steps is known")
 
     def __repr__(self) -> str:
-        return f"TruncatedSample({self.mechanism!r}, rate={literal(self.rate)}, most={self.most}, of={self.of})"
+        how = f"rate={literal(self.rate)}, most={self.most}, of={self.of}{', exactly=True' * self.exactly}"
+        return f"TruncatedSample({self.mechanism!r}, {how})"
 
     @cached_property
     def _twice(self) -> Mechanism:
@@ -89,7 +97,19 @@ class TruncatedSample(Wrapper):
     @cached_property
     def full(self) -> Fraction:
         """The probability, rounded up, that the other records fill the sample: that a draw of one pushes one out."""
+        return self._full[1]
+
+    @cached_property
+    def _full(self) -> tuple[Fraction, Fraction]:
+        """The same, rounded down and up."""
         return _at_least(self.of - 1, self.rate, self.most)
+
+    @cached_property
+    def _kept(self) -> Fraction:
+        """The probability, rounded up, that a record of just `of` is drawn and kept if the others fill the sample."""
+        least = self._full[0]
+        kept = _at_least(self.of, self.rate, self.most + 1)[1] * Fraction(self.most, self.of)
+        return min(Fraction(float_above(kept / least)), self.rate) if least else self.rate
 
     @cached_property
     def _claim(self) -> Claim | None:
@@ -99,6 +119,11 @@ class TruncatedSample(Wrapper):
         if not self.full:
             return once
         parts = [(once.upper, 1 - self.full), (replaced.upper, self.full)]
+        if self.exactly and self._kept < self.rate:
+            rarer = Subsampled(self._twice, rate=self._kept).pair()
+            assert rarer is not None, "what can be sampled at one rate can be at another"
+            # What is between both roundings of the probability has the pair that dominates the other two.
+            parts = [parts[0], (rarer.upper, self._full[0]), (replaced.upper, self.full - self._full[0])]
         upper = MixedLaw(tuple((law, chance) for law, chance in parts if chance))
         attained = self._attained.pair() if self._attained else None
         below = attained.lower if attained is not None else ()
@@ -106,8 +131,14 @@ class TruncatedSample(Wrapper):
 
     @cached_property
     def _attained(self) -> Subsampled | None:
-        """The sample that neighbours attain: of a sum to which the others add nothing, at a rate rounded down."""
-        rate = self.rate * (1 - self.full)
+        """The sample that neighbours attain: one record alone, or of just so many, of which all others are 0.
+
+        The others add nothing to a sum, but push the one out; that rate is rounded down.
+        """
+        if not self.exactly:
+            return self._once
+        crowded = _at_least(self.of, self.rate, self.most + 1)[0] * Fraction(self.most, self.of)
+        rate = Fraction(float_below(self.rate * (1 - self.full) + crowded))
         return Subsampled(self.mechanism, rate=rate) if rate else None
 
     def pair(self) -> Claim | None:
@@ -206,16 +237,17 @@ class _MixedCurve(Curve):
         return inf
 
 
-def _at_least(trials: int, rate: Fraction, least: int) -> Fraction:
-    """P(Bin(trials, rate) >= least), rounded up to a float: its first terms, and a geometric series for the others.
+def _at_least(trials: int, rate: Fraction, least: int) -> tuple[Fraction, Fraction]:
+    """P(Bin(trials, rate) >= least), rounded down and up to floats: its first terms, and a geometric series for others.
 
-    >>> float(_at_least(10, Fraction(1, 2), 10)), _at_least(3, Fraction(1, 2), 4)
-    (0.0009765625..., Fraction(0, 1))
+    >>> low, high = _at_least(10, Fraction(1, 2), 10)
+    >>> low <= Fraction(1, 1024) <= high, float(high), _at_least(3, Fraction(1, 2), 4)
+    (True, 0.0009765625..., (Fraction(0, 1), Fraction(0, 1)))
     """
     if least > trials:
-        return Fraction(0)
+        return Fraction(0), Fraction(0)
 
-    def tail() -> float:
+    def tail() -> tuple[float, float]:
         q = lift(rate)
         odds = q / (1 - q)
         ways = arb(trials + 1).lgamma() - arb(least + 1).lgamma() - arb(trials - least + 1).lgamma()
@@ -224,8 +256,9 @@ def _at_least(trials: int, rate: Fraction, least: int) -> Fraction:
         for k in range(least, min(trials, least + MOST_TERMS) + 1):
             ratio = odds * (trials - k) / (k + 1)  # of the next term to this one; it falls as k grows
             if ratio < 1 and (rest := term * ratio / (1 - ratio)) <= (total + term) * arb(2) ** -60:
-                return above(total + term + rest)
+                return below(total + term), above(total + term + rest)
             total, term = total + term, term * ratio
-        return above(total) if least + MOST_TERMS >= trials else 1.0
+        return below(total), above(total) if least + MOST_TERMS >= trials else 1.0
 
-    return Fraction(min(at_precision(TAIL_BITS, tail), 1.0))
+    low, high = at_precision(TAIL_BITS, tail)
+    return Fraction(min(max(low, 0.0), 1.0)), Fraction(min(high, 1.0))

@@ -79,6 +79,9 @@ class PlanWrapper(Wrapper):
             mechanism = mechanism if others or count > 1 or not isinstance(only, Mechanism) else only
         if not isinstance(mechanism, Mechanism | Plan):
             raise BadType(f"mechanism ({thing(mechanism)}) must be a mechanism or a plan, as Gaussian(sigma=1)")
+        for part, _ in mechanism.parts:
+            if getattr(part, "exactly", False):
+                raise BadValue(f"{part!r} cannot run on records drawn at random: their number is not just its own")
         return mechanism
 
     @abstractmethod

@@ -14,6 +14,7 @@ from zcdp.numeric.balls import enclose, lift
 from zcdp.numeric.exact import Value, in_domain, integer, literal, positive_rational, rational
 from zcdp.numeric.parameter_domains import unlimited
 from zcdp.privacy.curve import Curve, Plan
+from zcdp.privacy.relation import Relation
 from zcdp.text.suggestions import thing
 from zcdp.training.participation import Map, Move, Participation, ToeplitzMap
 
@@ -132,7 +133,7 @@ class MatrixMechanism(Plan):
         else:
             whole = Plan.sum_of(_noise(self.noise_multiplier, self.squared_sensitivity))
         self.is_exact = exact
-        self._curve, self._times, self._left, self._relation = whole, 1, None, whole.relation
+        self._curve, self._times, self._left, self._relation = whole, 1, None, Relation.ADD_REMOVE
 
     def _sampled(self, squares: Sequence[Fraction], rate: Fraction) -> Plan:
         """One turn of a group after the other, equal ones together."""

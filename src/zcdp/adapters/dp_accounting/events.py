@@ -262,7 +262,7 @@ def _truncated(what: Any, relation: Any) -> Spent:
         return ALL
     if rate == 1:  # a record that is kept may push another one out, and nothing hides which
         return one(Gaussian(sigma=sigma, sensitivity=2 if of > most else 1))
-    return one(TruncatedSample(Gaussian(sigma=sigma), rate=rate, most=most, of=of))
+    return one(TruncatedSample(Gaussian(sigma=sigma), rate=rate, most=most, of=of, exactly=True))
 
 
 def _composed(what: Any, relation: Any) -> Spent:
