@@ -40,6 +40,7 @@ if TYPE_CHECKING:
 __all__ = ["DensityNoise", "Noise"]
 
 RHO_BITS, RHO_TOLERANCE, BELOW_ORDER = 80, 1e-10, 8
+NEAR_LIMIT = 0.02  # how far above the limit of high orders a bound on rho lies where slopes jump
 BOUND_BITS, RDP_BITS = 96, 128
 UNSTATED = "no upper end of the slope of log f is stated for the tails"
 UNKNOWN = "no bound on rho is known for several modes and such tails: write it as a Mixture"
@@ -245,7 +246,14 @@ class DensityNoise(AddsReals, Mechanism):
             except NotCertified:
                 return Supremum(min(lower, above(most)), above(most), 0, float(point))
             return own if own.upper <= above(most) else own._replace(upper=above(most))
-        return steepest(self._cumulants, RHO_TOLERANCE)
+        try:
+            return steepest(self._cumulants, RHO_TOLERANCE)
+        except NotCertified:
+            if self.pure_epsilon < inf:
+                raise
+        # Nothing below the limit of high orders can be proven: that is the bound, or a little more.
+        limit = at_precision(BOUND_BITS, lambda: max_ball([cumulant.limit() for cumulant in self._cumulants]))
+        return steepest(self._cumulants, NEAR_LIMIT, limit.upper())
 
     def search_rho(self, tolerance: float = 1e-10) -> tuple[float, float]:
         del tolerance
