@@ -152,13 +152,17 @@ class DensityNoise(AddsReals, Mechanism):
     @cached_property
     def pure_epsilon(self) -> float:
         """The least float epsilon for which pure epsilon-DP is certified; inf if there is none."""
+        largest = self._largest_of_one
+        return largest if self._many == 1 or largest == inf else upper_float(lambda: self._many * arb(largest))
+
+    @cached_property
+    def _largest_of_one(self) -> float:
+        """The same for one coordinate."""
         if self.unbounded:
             return inf
         if self.is_unimodal:
-            largest = max(cumulant.largest[1] for cumulant in self._cumulants)
-        else:  # the steepest slope of log f anywhere, times the shift
-            largest = at_precision(BOUND_BITS, self._steepest_loss)
-        return largest if self._many == 1 or largest == inf else upper_float(lambda: self._many * arb(largest))
+            return max(cumulant.largest[1] for cumulant in self._cumulants)
+        return at_precision(BOUND_BITS, self._steepest_loss)  # the steepest slope of log f anywhere, times the shift
 
     def _steepest_loss(self) -> float:
         density, most = self._density, arb(0)
@@ -195,7 +199,7 @@ class DensityNoise(AddsReals, Mechanism):
     def _cumulant_of_bounds(self, s: arb) -> arb:
         """For several modes: the bound by the largest loss, or by the steepest change of the slope."""
         bounds = []
-        if (one := self.pure_epsilon / self._many) < inf:
+        if (one := self._largest_of_one) < inf:
             bounds.append(three_point_cumulant(s, arb(one), arb(2)))
         if self._bend is not None:
             bounds.append(s * (1 + s) * self._bend * lift(self._step) ** 2 / 2)
@@ -230,7 +234,7 @@ class DensityNoise(AddsReals, Mechanism):
         most = None if self._bend is None else self._bend * lift(self._step) ** 2 / 2
         if not self.is_unimodal:
             bounds = [] if most is None else [above(most)]
-            if (one := self.pure_epsilon / self._many) < inf:
+            if (one := self._largest_of_one) < inf:
                 bounds.append(above(arb(one) * (arb(one) / 2).tanh()))
             lower = max(below(cumulant.kl()) for cumulant in self._cumulants)
             return Supremum(lower, min(bounds, default=inf), 0, 0.0)
