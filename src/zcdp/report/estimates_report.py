@@ -266,7 +266,8 @@ def _designs(facts: Mapping[str, Any]) -> str:
     )
     return (
         "<section><h2>What other designs would have given</h2>"
-        f"<p>The standard error of {_told(own)} in one round, among {own['clients']} clients, "
+        f"<p>The {'largest ' * (own['frequency'] is None)}standard error of {_told(own).removesuffix(', at most')} in "
+        f"one round, among {own['clients']} clients, "
         f"for the best design of each kind within {escape(str(facts['within']))}; each in the table was certified to "
         "fit. The textbook splits the budget evenly over all rounds.</p>"
         f"{_map(facts, every)}<table class='queries'><thead><tr><th scope='col'>design</th>{heads}</tr></thead>"
@@ -284,8 +285,11 @@ def _map(facts: Mapping[str, Any], every: Sequence[tuple[str, Mapping[str, Any]]
         axis, place = f"rounds answered, of {facts['rounds']}", float(own["answered"])
         told = "Each line is one kind of mechanism at its best, tuned for as many rounds as a client answers."
     else:
-        lines = {name: [(one["bytes"], one["standard_error"])] for name, one in every if one is not own}
-        axis, place, told = "bytes a report", own["bytes"], "Each dot is one kind of mechanism at its best."
+        lines = {}
+        for name, one in every:
+            if one is not own:
+                lines[name] = sorted([*lines.get(name, ()), (one["bytes"], one["standard_error"])])
+        axis, place, told = "bytes a report", own["bytes"], "Each dot is a design, a line those of one kind."
     text = f"{told} The table gives the best of each kind."
     chart = design_map(lines, (place, own["standard_error"]), kind, across=axis, text=text)
     return f"<figure>{chart}<figcaption>{told} The ring is this design.</figcaption></figure>"
