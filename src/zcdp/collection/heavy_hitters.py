@@ -229,7 +229,7 @@ class HeavyHitters:
 
     # The server.
 
-    def may_be_sent(self, raw: bytes) -> bool:
+    def _may_be_sent(self, raw: bytes) -> bool:
         """Whether bytes are a report that some client may send."""
         if len(raw) != self.report_bytes or raw[0] >= len(self.levels):
             return False

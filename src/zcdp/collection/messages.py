@@ -71,7 +71,7 @@ class _Design:
             self.mechanism, self.k = parse(said["mechanism"]).parts[0][0], said["k"]
             self.days, self.bytes = said["days"]["of"], said["report"]["bytes"]
         self.may_be_sent: Callable[[bytes], bool] = (
-            self.mechanism.may_be_sent if kind == FORMAT else wire_check(self.mechanism, self.k)
+            self.mechanism._may_be_sent if kind == FORMAT else wire_check(self.mechanism, self.k)
         )
 
     def rows(self, block: bytes) -> NDArray[Any]:
