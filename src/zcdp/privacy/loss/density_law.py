@@ -703,7 +703,9 @@ def _most(cell: Cell, x: arb, epsilon: arb) -> arb:
 
 @dataclass(frozen=True, eq=False)
 class DensityLawBelow(MirroredSum):
-    """A symmetric law on a lattice that a symmetric pair dominates. Theorem: docs/theorems/own-noise.md, 3.
+    """A symmetric law on a lattice that a symmetric pair dominates.
+
+    Theorems: docs/theorems/own-noise.md, 3, docs/theorems/grid.md, 6.
 
     Each piece of its H, from one lattice point to the next, is the line P(S) - xQ(S) of a test S, that of all losses
     above the middle of the two: a tangent, which is as far below H at the points as a chord is above it in the middle.
