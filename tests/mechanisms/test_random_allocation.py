@@ -33,7 +33,7 @@ def between(seed: int) -> None:
     epochs, delta = rng.choice((1, 1, 2, 5, 20)), rng.choice(("1e-3", "1e-5", "1e-6"))
     plan = epochs * Allocation(Gaussian(sigma=sigma), batches=batches)
     least, most = plan.epsilon_bounds(delta=delta)
-    assert most - least <= 1e-2 * most
+    assert batches < 10 or most - least <= 1e-2 * most  # of two or three batches several epochs are known less well
     epsilon = rng.choice((least, most, 0.7 * most))
     lower, upper = plan.delta_bounds(epsilon=epsilon)
     both = [
@@ -44,7 +44,7 @@ def between(seed: int) -> None:
     where = (sigma, batches, epochs, epsilon, (low, high), (lower, upper))
     assert low <= upper + ROUNDING, where
     assert lower <= high + ROUNDING, where
-    assert high <= 1.1 * low + 1e-8, where  # else the other method says nothing
+    assert high <= 1.3 * low + 1e-8, where  # else the other method says nothing
 
 
 @pytest.mark.parametrize("seed", [0, 3])
@@ -62,6 +62,12 @@ def test_it_is_below_poisson_sampling_at_the_same_rate() -> None:
     epoch = Allocation(Gaussian(sigma=1), batches=100).epsilon_at(delta="1e-5")
     steps = (100 * Subsampled(Gaussian(sigma=1), rate="0.01")).epsilon_at(delta="1e-5")
     assert epoch < 0.9 * steps
+
+
+def test_several_epochs_of_little_loss_have_close_ends() -> None:
+    """Sums of ratios that hardly vary are known without noise, also where many points of the profile are asked for."""
+    lower, upper = (2 * Allocation(Gaussian(sigma="4.9"), batches=300)).epsilon_bounds(delta="1e-3")
+    assert 0.0198 < lower <= upper < 0.01983
 
 
 @pytest.mark.deep

@@ -167,13 +167,13 @@ def wide_noise(seed: int) -> None:
     uses, delta = rng.choice((1, 10, 100)), rng.choice(("1e-4", "1e-6"))
     plan = uses * Subsampled(DiscreteGaussian(sigma=sigma), rate=Fraction(str(rate)))
     least, most = plan.epsilon_bounds(delta=delta)
-    epsilon = rng.choice((0.6, 1.0)) * most
+    epsilon = rng.choice((0.6, 1.0)) * most or 1e-6
     lower, upper = plan.delta_bounds(epsilon=epsilon)
     x = np.arange(-13 * sigma, 13 * sigma + 2)
     unmoved, moved = (np.exp(-((x - at) ** 2) / (2 * sigma**2)) for at in (0, 1))
     without = unmoved / unmoved.sum()
     with_it = (1 - rate) * without + rate * moved / moved.sum()
-    step = 1e-3 * most / uses
+    step = 1e-3 * epsilon / uses
     below, above = [], []
     for p, q in ((with_it, without), (without, with_it)):
         losses = np.log(p / q) / step
