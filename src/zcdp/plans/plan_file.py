@@ -531,10 +531,11 @@ class PlanFile:
             ) from None
 
 
-def read_plan(source: str | Path, text: str | None = None) -> PlanFile:
+def read_plan(source: str | Path, text: str | None = None, *, parsed: dict[str, Plan] | None = None) -> PlanFile:
     """The plan in the file at a `Path`; or in `text`, and then `source` is the name used in messages.
 
-    A name that ends in .csv means a list of releases.
+    A name that ends in .csv means a list of releases. In `parsed` mechanisms are kept by their text for the next
+    reading, together with all that they remember.
 
     >>> read_plan("plan.toml", '[[query]]\\nname = "a"\\nmechanism = "Laplace(epsilon=1)"').entries[0].plan
     Laplace(epsilon=1)
@@ -547,7 +548,7 @@ def read_plan(source: str | Path, text: str | None = None) -> PlanFile:
             from zcdp.plans.release_list import read_releases
 
             return read_releases(str(source), whole)
-        return _Reader(str(source), whole).plan()
+        return _Reader(str(source), whole, parsed).plan()
     except TextError as error:
         raise PlanFileError(f"{source}: {error}") from None
 
@@ -566,10 +567,10 @@ def plan_at(source: str | os.PathLike[str]) -> PlanFile:
 class _Reader(TableReader):
     """Reads one plan file; every failure goes through `_fail`, which adds the line."""
 
-    def __init__(self, source: str, text: str) -> None:
+    def __init__(self, source: str, text: str, parsed: dict[str, Plan] | None = None) -> None:
         self.source, self.text = source, text
         self.lines: dict[tuple[str, int, str], int] = {}
-        self.parsed: dict[str, Plan] = {}
+        self.parsed: dict[str, Plan] = {} if parsed is None else parsed
 
     def plan(self) -> PlanFile:
         import tomllib

@@ -326,7 +326,7 @@ class Curve(metaclass=ABCMeta):
         return self._approximate.epsilons(_exact_delta(delta))
 
     def _routes_in_haste(self, delta: Fraction, haste: int) -> dict[str, float]:
-        """Like `routes`, with the work of the profile divided by `haste`, without routes that cannot win."""
+        """Like `routes`, with the work of the profile divided by `haste`, without rho and routes that cannot win."""
         return self._approximate.epsilons(delta, haste=haste)
 
     # What an attacker gains, who guesses from the output whether a person's data were used.
