@@ -21,7 +21,7 @@ from zcdp.privacy.loss.density_law import ShiftedDensity
 __all__ = ["ShiftCumulant", "steepest"]
 
 FARTHEST_SHELL = 400  # doublings of the distance in one integral
-MOMENT_WORK = 2_000  # of one integral over the line, in elementary functions
+EVALUATION_WORK = 15  # of one value of an integrand, in elementary functions
 LEAST_STEP, MOST_CELLS = arb(2) ** -30, 4_000
 FIRST_STEP, LEAST_PEAK = arb(1), arb(2) ** -10  # A proposed peak below this s counts as the limit at 0.
 LOSS_BITS, LOSS_STEPS = 128, 400
@@ -39,7 +39,6 @@ class ShiftCumulant:
 
     def _moment(self, s: arb, power: int) -> arb:
         """The integral of L^power e^{sL} f over the line, not divided by that of f."""
-        count_functions(MOMENT_WORK)
         shift, middle = lift(self.pair.shift), arb(self.density.mode_near)
         total = arb(0)
         for side in (-1, 1):
@@ -62,7 +61,7 @@ class ShiftCumulant:
         kinks = sorted({kink + by for kink in self.density.kinks for by in (0, self.pair.shift)})
         inside = [lift(kink) for kink in kinks if low < lift(kink) < high]  # balls cannot be in a set
         places, shift = [low, *inside, high], lift(self.pair.shift)
-        total = arb(0)
+        total, evaluations = arb(0), 0
         for a, b in itertools.pairwise(places):
             if not a < b:
                 continue
@@ -76,12 +75,15 @@ class ShiftCumulant:
                 v: Callable[[acb, bool], acb] = v,
                 moved: Callable[[acb, bool], acb] = moved,
             ) -> acb:
+                nonlocal evaluations
+                evaluations += 1
                 here = v(z, analytic)
                 loss = moved(z - shift, analytic) - here
                 value = (s * loss - here).exp()
                 return value if not power else value * loss if power == 1 else value * loss * loss
 
             total += acb.integral(integrand, a, b).real
+        count_functions(EVALUATION_WORK * evaluations)  # not within an integral, which nothing may leave by an error
         return total
 
     def _rest(self, side: int, place: arb, s: arb, power: int) -> arb | None:
