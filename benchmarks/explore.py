@@ -3,7 +3,7 @@
 Needs Chromium on the path and Playwright: `make deep` installs it. For each plan: the first certified numbers, how far
 their epsilon is above the last one, and when epsilon stands there to the last digit, with its lower end; medians and
 the worst of ten changes. On a busy machine look at the last column: what the first answer takes of a processor, in the
-process that gives it.
+process that computes it and in the one that draws it, which work one after the other.
 """
 
 from __future__ import annotations
@@ -13,29 +13,33 @@ import statistics
 import sys
 import tempfile
 import threading
-import time
 from pathlib import Path
+from typing import Any
 
 from playwright.sync_api import sync_playwright
 
-from zcdp.explore.questions import QUESTIONS
 from zcdp.explore.server import Explorer
 
 ROOT = Path(__file__).parents[1]
 CHANGES = 10
-MOVE = """(step) => new Promise((done) => {
+MOVE = """(step) => new Promise((told) => {
   const slider = document.getElementById('slide-ROW');
   const start = performance.now();
   const epsilon = () => Number(document.querySelector('#epsilon data').value);
   let first = 0, early = 0;
-  const seen = ({ detail }) => requestAnimationFrame(() => {
-    first = first || performance.now() - start;
-    early = early || epsilon();
-    if (!detail.html || !("routes" in detail.html)) return;
-    document.removeEventListener('numbers', seen);
-    done([first, performance.now() - start, early / epsilon() - 1]);
+  globalThis.last = new Promise((done) => {
+    const seen = ({ detail }) => requestAnimationFrame(() => {
+      if (!first) {
+        first = performance.now() - start;
+        early = epsilon();
+        told(first);
+      }
+      if (!detail.html || !("routes" in detail.html)) return;
+      document.removeEventListener('numbers', seen);
+      done([performance.now() - start, early / epsilon() - 1]);
+    });
+    document.addEventListener('numbers', seen);
   });
-  document.addEventListener('numbers', seen);
   slider.value = Number(slider.value) + step;
   slider.dispatchEvent(new Event('input', { bubbles: true }));
 })"""
@@ -49,20 +53,25 @@ def hundred() -> str:
     return "delta = 1e-6\n[budget]\nrho = 1\n" + "".join(queries)
 
 
-def inside(text: str, row: int) -> float:
-    """Milliseconds of processor time of the question itself, in this process."""
-    taken = []
-    for n in range(6):
-        edit = {"what": "noise", "row": row, "value": str(7.3 + n / 10), "field": "f"}
-        start = time.process_time()
-        [event] = QUESTIONS["edit"](lambda *_: None, text=text, source="plan.toml", edits=[edit])
-        text = event["text"]
-        taken.append(1e3 * (time.process_time() - start))
-    return statistics.median(taken[1:])
+class Processors:
+    """Milliseconds that the process that computes has been on a processor, and the one that draws."""
+
+    def __init__(self, page: Any, explorer: Explorer) -> None:
+        self._session = page.context.new_cdp_session(page)
+        self._session.send("Performance.enable", {"timeDomain": "threadTicks"})
+        self._explorer = explorer
+
+    def now(self) -> float:
+        metrics = self._session.send("Performance.getMetrics")["metrics"]
+        [drawing] = [one["value"] for one in metrics if one["name"] == "ProcessTime"]
+        worker = self._explorer.quick._worker._process.pid
+        return 1e3 * drawing + int(Path(f"/proc/{worker}/schedstat").read_text().split()[0]) / 1e6
 
 
-def measure(path: Path, row: int) -> list[tuple[float, float, float]]:
-    """Of each change: milliseconds to the first numbers, to the last ones, and how far epsilon was above at first."""
+def measure(path: Path, row: int) -> list[tuple[float, float, float, float]]:
+    """Of each change: milliseconds to the first numbers and to the last ones, how far epsilon was above at first, and
+    the processor time of the first.
+    """
     explorer = Explorer(path)
     thread = threading.Thread(target=explorer.serve, daemon=True)
     thread.start()
@@ -75,8 +84,13 @@ def measure(path: Path, row: int) -> list[tuple[float, float, float]]:
         page = browser.new_page(viewport={"width": 1280, "height": 900})
         page.goto(explorer.address)
         page.wait_for_selector("#curve svg", timeout=120_000)
+        processors = Processors(page, explorer)
         for n in range(CHANGES + 1):
-            found.append(tuple(page.evaluate(MOVE.replace("ROW", str(row)), 3 if n % 2 else -2)))
+            before = processors.now()
+            first = page.evaluate(MOVE.replace("ROW", str(row)), 3 if n % 2 else -2)
+            taken = processors.now() - before
+            last, above = page.evaluate("globalThis.last")
+            found.append((first, last, above, taken))
             while not page.evaluate("isQuiet()"):
                 page.wait_for_timeout(20)
         browser.close()
@@ -98,9 +112,11 @@ def main() -> None:
         ):
             path = Path(folder) / f"{name}.toml"
             path.write_text(text)
-            first, last, above = zip(*measure(path, row), strict=True)
-            soon, late = (f"{statistics.median(one):.0f} ms (worst {max(one):.0f})" for one in (first, last))
-            print(f"| {name} | {soon} | {max(above):.1e} | {late} | {inside(text, row):.0f} ms |", flush=True)
+            first, last, above, processor = zip(*measure(path, row), strict=True)
+            soon, late, busy = (
+                f"{statistics.median(one):.0f} ms (worst {max(one):.0f})" for one in (first, last, processor)
+            )
+            print(f"| {name} | {soon} | {max(above):.1e} | {late} | {busy} |", flush=True)
 
 
 if __name__ == "__main__":

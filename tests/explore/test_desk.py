@@ -9,6 +9,7 @@ import sys
 import threading
 import time
 from collections.abc import Iterator
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -110,3 +111,17 @@ def test_a_worker_ends_with_its_input_and_not_by_ctrl_c() -> None:
         assert worker.poll() is None
         worker.stdin.close()
         assert worker.wait(30) == 0
+
+
+def test_a_module_in_the_working_directory_is_not_imported(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The page is started where plans are, as among downloads."""
+    (tmp_path / "json.py").write_text("raise SystemExit('not ours')\n")
+    (tmp_path / "zcdp").mkdir()
+    (tmp_path / "zcdp" / "__init__.py").write_text("raise SystemExit('not ours')\n")
+    monkeypatch.chdir(tmp_path)
+    made = Desk()
+    try:
+        [event] = made.ask("show", **SMALL)
+        assert "html" in event
+    finally:
+        made.close()

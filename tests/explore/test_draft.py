@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from pathlib import Path
 
 import pytest
@@ -123,3 +124,55 @@ def test_what_cannot_be_written_leaves_nothing_behind(path: Path, monkeypatch: p
         draft.save()
     assert path.read_text() == TEXT
     assert [one.name for one in path.parent.iterdir()] == ["plan.toml"]
+
+
+def test_a_change_made_while_it_is_written_is_not_written_over(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    draft = Draft(path, path.parent)
+    draft.change(f"{TEXT}# mine too\n")
+    monkeypatch.setattr("os.fsync", lambda _: path.write_text(f"{TEXT}# theirs\n"))
+    with pytest.raises(Conflict, match="changed by another program"):
+        draft.save()
+    assert path.read_text() == f"{TEXT}# theirs\n"
+    new = Draft(None, path.parent)
+    monkeypatch.setattr("os.fsync", lambda _: (path.parent / "new.toml").write_text("# theirs\n"))
+    with pytest.raises(Conflict, match="is there already"):
+        new.save("new.toml")
+    assert (path.parent / "new.toml").read_text() == "# theirs\n"
+    assert sorted(one.name for one in path.parent.iterdir()) == ["new.toml", "plan.toml"]
+
+
+def test_a_link_put_in_the_place_of_the_plan_is_not_followed(path: Path, tmp_path: Path) -> None:
+    """Not even where it leads to a file of the same content, or to none: what it leads to stays as it is."""
+    other = tmp_path / "other"
+    draft = Draft(path, tmp_path)
+    other.write_text(TEXT)
+    path.unlink()
+    path.symlink_to(other)
+    draft.change(f"{TEXT}# mine\n")
+    draft.save()
+    assert other.read_text() == TEXT
+    assert not path.is_symlink()
+    (tmp_path / "new.toml").symlink_to(tmp_path / "elsewhere")
+    Draft(None, tmp_path).save("new.toml")
+    assert not (tmp_path / "elsewhere").exists()
+    assert not (tmp_path / "new.toml").is_symlink()
+
+
+def test_what_is_no_file_is_left_alone_and_not_waited_for(tmp_path: Path) -> None:
+    os.mkfifo(tmp_path / "pipe.toml")
+    (tmp_path / "folder.toml").mkdir()
+    for name in ("pipe.toml", "folder.toml"):
+        with pytest.raises(Conflict, match="is there already"):
+            Draft(None, tmp_path).save(name)
+    (tmp_path / "endless.toml").symlink_to("/dev/zero")
+    with pytest.raises(Conflict, match="is there already"):
+        Draft(None, tmp_path).save("endless.toml")
+
+
+def test_a_file_that_is_protected_is_not_replaced(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    draft = Draft(path, path.parent)
+    draft.change(f"{TEXT}# mine\n")
+    monkeypatch.setattr("os.access", lambda *_: False)  # as for a file of mode 444; who runs tests may be allowed all
+    with pytest.raises(BadValue, match="protected against writing"):
+        draft.save()
+    assert path.read_text() == TEXT

@@ -159,7 +159,7 @@ def test_a_whole_sitting(plan: Path) -> None:
         shown.reload()
         assert settled(shown) == certified(plan)
         shown.click("[data-copy=command-0]")
-        assert shown.evaluate("navigator.clipboard.readText()") == "zcdp account census.toml --html report.html"
+        assert shown.evaluate("navigator.clipboard.readText()") == f"zcdp account {plan} --html report.html"
         own = f"http://127.0.0.1:{server.explorer.port}/{server.explorer.token}/"
         assert [url for url in shown.asked if not url.startswith(own) and url != "data:,"] == []
         assert shown.complaints == []

@@ -6,6 +6,8 @@ import json
 import re
 import shutil
 import socket
+import threading
+import time
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
@@ -14,6 +16,7 @@ import pytest
 from explore.asking import Page, page
 
 from zcdp import account
+from zcdp.explore.server import MOST_STRANGERS
 
 ROOT = Path(__file__).parents[2]
 
@@ -151,7 +154,28 @@ def test_it_listens_on_the_loopback_address_alone(shown: Page) -> None:
 
 
 @pytest.mark.parametrize(
-    "host", ["evil.example", "evil.example:80", "127.0.0.1", "127.0.0.1:1", "0.0.0.0:{port}", "[::1]:{port}", "", None]
+    "host",
+    [
+        "evil.example",
+        "evil.example:80",
+        "127.0.0.1",
+        "127.0.0.1:1",
+        "0.0.0.0:{port}",
+        "[::1]:{port}",
+        "127.1:{port}",
+        "2130706433:{port}",
+        "127.0.0.1.evil.example:{port}",
+        "localhost.evil.example:{port}",
+        "localhost.:{port}",
+        "localhost",
+        "localhost:80",
+        "localhost:0{port}",
+        "localhost:{port}.evil.example",
+        "localhost:{port}@evil.example",
+        "evil.example@localhost:{port}",
+        "",
+        None,
+    ],
 )
 def test_a_wrong_host_is_refused(shown: Page, host: str | None) -> None:
     named = None if host is None else host.format(port=shown.explorer.port)
@@ -181,6 +205,50 @@ def test_without_the_token_there_is_nothing(shown: Page, path: str) -> None:
         status, _, words = shown.request(method, asked, b"{}" if method == "POST" else None)
         assert status == 403
         assert token.encode() not in words
+
+
+def test_a_ticket_opens_the_page_once(shown: Page) -> None:
+    """What stands on the command line of the browser can be read by all users of the machine."""
+    ticket = shown.explorer.ticket()
+    assert shown.explorer.token not in ticket
+    path = ticket.removeprefix(shown.origin)
+    assert shown.request("POST", path, b"{}")[0] == 403
+    assert shown.request("GET", path, Host="evil.example")[0] == 403
+    status, headers, _ = shown.request("GET", path)
+    assert (status, headers["Location"]) == (302, f"/{shown.explorer.token}/plan")
+    assert shown.request("GET", path)[0] == 403
+    assert shown.request("GET", "/")[0] == 403  # no ticket is not an empty one
+
+
+def test_connections_that_say_nothing_keep_no_place(shown: Page) -> None:
+    waiting = []
+    before = threading.active_count()
+    for _ in range(3 * MOST_STRANGERS):
+        one = socket.create_connection(("127.0.0.1", shown.explorer.port), timeout=30)
+        one.sendall(b"GET /")
+        waiting.append(one)
+    assert shown.get("plan")[0] == 200
+    assert waiting[0].recv(1) == b""  # the oldest were closed
+    deadline = time.monotonic() + 30
+    while threading.active_count() > before + MOST_STRANGERS + 1 and time.monotonic() < deadline:
+        time.sleep(0.01)
+    assert threading.active_count() <= before + MOST_STRANGERS + 1
+    for one in waiting:
+        one.close()
+
+
+def test_commands_name_the_plan_from_where_the_page_was_started(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "plans of mine").mkdir()
+    shutil.copy(ROOT / "examples" / "census.toml", tmp_path / "plans of mine")
+    monkeypatch.chdir(tmp_path)
+    with page(Path("plans of mine/census.toml"), monkeypatch) as shown:
+        assert "zcdp account &#x27;plans of mine/census.toml&#x27; --html" in shown.get("plan")[2].decode()
+    monkeypatch.chdir(tmp_path / "plans of mine")
+    with page(None, monkeypatch) as shown:
+        [event] = shown.ask("save", name="mine.toml")
+        assert "zcdp account mine.toml --html" in event["html"]["commands"]
 
 
 def test_every_start_has_a_token_of_its_own(plan: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -239,6 +307,8 @@ def test_a_new_plan_is_saved_under_a_plain_name_beside_it(tmp_path: Path, monkey
         (b"{}", {"Content_Length": None}, 411),
         (b"{}", {"Content_Length": "-1"}, 411),
         (b"{}", {"Content_Length": "99999999999"}, 413),
+        (b"{}", {"Content_Length": "9" * 5000}, 411),
+        (b"{}", {"Transfer_Encoding": "chunked"}, 411),
         (b"[]", {}, 400),
         (b"{", {}, 400),
         (b"[" * 100_000, {}, 400),

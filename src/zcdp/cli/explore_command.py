@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import sys
+import threading
 import webbrowser
 from argparse import Namespace
 from pathlib import Path
@@ -36,8 +37,8 @@ def run(options: Namespace) -> int:
     stream = sys.__stdout__ or sys.stderr
     stream.write(f"zcdp explore is at {explorer.address}\nCtrl-C ends it.\n")
     stream.flush()
-    if not options.no_browser:
-        webbrowser.open(explorer.address)
+    if not options.no_browser:  # in a thread: a browser in the terminal returns when it has ended
+        threading.Thread(target=webbrowser.open, args=(explorer.ticket(),), daemon=True).start()
     with contextlib.suppress(KeyboardInterrupt):
         explorer.serve()
     if explorer.draft.changed and explorer.draft.path is not None:

@@ -33,8 +33,9 @@ class _Process:
     """One worker: lines of JSON in, lines of JSON out."""
 
     def __init__(self) -> None:
+        # -P: a file json.py where the page was started, as among downloads, is not ours to import
         self._process = subprocess.Popen(
-            [sys.executable, "-m", "zcdp.explore.worker"], stdin=subprocess.PIPE, stdout=subprocess.PIPE
+            [sys.executable, "-P", "-m", "zcdp.explore.worker"], stdin=subprocess.PIPE, stdout=subprocess.PIPE
         )
         self.events: Queue[Event] = Queue()
         threading.Thread(target=self._listen, daemon=True).start()

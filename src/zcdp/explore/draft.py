@@ -36,9 +36,15 @@ class Conflict(BadValue):
 
 
 def _digest(path: Path) -> str | None:
-    """A digest of the file's bytes; None if there is no such file."""
+    """A digest of the file's bytes, of a plan or a little more; None if there is nothing of that name, or no file.
+
+    It is asked again while a plan is saved: what has taken the file's place meanwhile may be endless, or a pipe.
+    """
     try:
-        return sha256(path.read_bytes()).hexdigest()
+        if not path.is_file():
+            return "none" if path.exists() else None
+        with path.open("rb") as file:
+            return sha256(file.read(LARGEST_PLAN + 1)).hexdigest()
     except FileNotFoundError:
         return None
 
@@ -113,9 +119,9 @@ class Draft:
         A file that has changed meanwhile, or a new name that is taken, is left alone: `Conflict`.
         """
         path = self.path or self._new(name)
-        if _digest(path) != self._known:
-            said = "is there already" if self._known is None else "was changed by another program since it was read"
-            raise Conflict(f"{path.name} {said}: nothing was written")
+        self._compare(path)
+        if path.exists() and not os.access(path, os.W_OK):  # else it would be replaced, as its folder may be written
+            raise BadValue(f"{path.name} is protected against writing: nothing was written")
         data = (self.text.replace("\n", "\r\n") if self._crlf else self.text).encode()
         number, temporary = tempfile.mkstemp(dir=path.parent, prefix=".zcdp-")
         try:
@@ -124,12 +130,19 @@ class Draft:
                 file.flush()
                 os.fsync(file.fileno())
             os.chmod(temporary, path.stat().st_mode & 0o777 if path.exists() else 0o666 & ~_mask())
+            self._compare(path)  # writing to a disk takes its time: looked at again, at the last moment
             os.replace(temporary, path)
         except BaseException:
             Path(temporary).unlink(missing_ok=True)
             raise
         self.path, self.saved, self._known = path, self.text, sha256(data).hexdigest()
         return path
+
+    def _compare(self, path: Path) -> None:
+        """Refuse a file that is not as it was read, or that is there where none was."""
+        if _digest(path) != self._known:
+            said = "is there already" if self._known is None else "was changed by another program since it was read"
+            raise Conflict(f"{path.name} {said}: nothing was written")
 
     def _new(self, name: str) -> Path:
         """The path of a new plan: a plain name, in the folder of the page."""

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 
 from zcdp.report.charts import escape
 
-__all__ = ["AREAS", "frame", "plan_area", "tidy"]
+__all__ = ["AREAS", "frame", "listed_commands", "plan_area", "tidy"]
 
 AREAS = {"plan": "Plan", "understand": "Understand", "train": "Train", "budget": "Budget"}
 
@@ -38,14 +38,18 @@ def frame(area: str, body: str, *, title: str, areas: Sequence[str]) -> str:
     )
 
 
-def plan_area(commands: Sequence[tuple[str, str]], *, file: str, named: bool) -> str:
-    """The fixed parts of Plan; rows and numbers come as soon as they are computed."""
-    copies = "".join(
+def listed_commands(commands: Sequence[tuple[str, str]]) -> str:
+    """What each command does, the command, and a button that copies it."""
+    return "".join(
         f'<li><span class="label">{escape(what)}</span><code id="command-{n}">{escape(command)}</code>'
         f'<button type="button" class="quiet" data-copy="command-{n}">Copy'
         f'<span class="hidden"> the command: {escape(what)}</span></button></li>'
         for n, (what, command) in enumerate(commands)
     )
+
+
+def plan_area(commands: Sequence[tuple[str, str]], *, file: str, named: bool) -> str:
+    """The fixed parts of Plan; rows and numbers come as soon as they are computed."""
     new = (
         ""
         if named
@@ -87,5 +91,6 @@ def plan_area(commands: Sequence[tuple[str, str]], *, file: str, named: bool) ->
         '<div id="curve" class="drawn"></div></section>\n</div>\n'
         '<div class="more"><div id="routes" class="drawn"></div><div id="points" class="drawn"></div></div>\n'
         '<section class="commands" aria-labelledby="commands-title"><h2 id="commands-title">On the command line</h2>'
-        f'<ul>{copies}</ul></section>\n<div id="strip" aria-hidden="true"></div>\n'
+        '<p class="soft">In the directory where zcdp explore was started. They read the file, as it was saved last.</p>'
+        f'<ul id="commands">{listed_commands(commands)}</ul></section>\n<div id="strip" aria-hidden="true"></div>\n'
     )

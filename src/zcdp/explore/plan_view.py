@@ -50,7 +50,8 @@ def heading(plan: PlanFile) -> str:
     """Title and what the plan is about."""
     about = [plan.dataset, plan.author]
     told = " \u00b7 ".join(escape(one) for one in about if one)
-    described = f"<p>{escape(plan.description)}</p>" if plan.description else ""
+    paragraphs = re.split(r"\n\s*\n", plan.description.strip()) if plan.description else []
+    described = "".join(f"<p>{escape(' '.join(one.split()))}</p>" for one in paragraphs)  # lines end where they fit
     title = (
         '<div class="field"><label for="plan-title">Title</label><input id="plan-title" data-edit="title" size="32" '
         f'value="{escape(plan.title or "")}" autocomplete="off" aria-describedby="plan-title-problem">'

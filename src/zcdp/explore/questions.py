@@ -33,9 +33,16 @@ Progress = Callable[[float, str], None]
 Events = Iterator[dict[str, Any]]
 
 
+_parsed: dict[str, Plan] = {}
+"""Mechanisms of the last changes by their text: of a plan of which one changes, the others know their cost already."""
+MOST_PARSED = 1_000
+
+
 @lru_cache(2)
 def _known(source: str, text: str) -> PlanFile:
-    return read_plan(source, text)
+    if len(_parsed) > MOST_PARSED:
+        _parsed.clear()
+    return read_plan(source, text, parsed=_parsed)
 
 
 def _read(source: str, text: str) -> PlanFile:

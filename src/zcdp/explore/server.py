@@ -16,16 +16,18 @@ import shlex
 import threading
 import tomllib
 from collections.abc import Callable, Iterator
+from contextlib import suppress
 from hmac import compare_digest
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from importlib.resources import files
 from pathlib import Path
+from socket import SHUT_RDWR, socket
 from typing import Any, ClassVar
 
 from zcdp.errors import ZcdpError
 from zcdp.explore.desk import Desk, Event, Superseded
 from zcdp.explore.draft import Conflict, Draft
-from zcdp.explore.frame import frame, plan_area, tidy
+from zcdp.explore.frame import frame, listed_commands, plan_area, tidy
 from zcdp.text.names import printable
 
 __all__ = ["Explorer", "Refused"]
@@ -34,6 +36,10 @@ LOOPBACK = "127.0.0.1"
 LARGEST_BODY = 1_000_000
 """Bytes of a question: it holds what was typed, never the plan."""
 MOST_EDITS, LONGEST_VALUE = 1_000, 2_000
+LONGEST_LENGTH = 12
+"""Digits of a length that are read as a number."""
+MOST_STRANGERS = 32
+"""Connections that have not shown the token: of more, the oldest is closed, so that none can keep all places."""
 POLICY = (
     "default-src 'none'; script-src 'self'; style-src 'self' 'unsafe-inline'; img-src 'self' data:; "
     "connect-src 'self'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'"
@@ -55,7 +61,7 @@ class Explorer:
     def __init__(
         self, plan: Path | None = None, *, ledger: str | None = None, account: str | None = None, port: int = 0
     ) -> None:
-        self.token = secrets.token_urlsafe(24)
+        self.token, self._ticket = secrets.token_urlsafe(24), ""
         self.ledger, self.account = ledger, account
         resolved = None if plan is None else plan.resolve()
         self.draft = Draft(resolved, Path.cwd())
@@ -71,6 +77,19 @@ class Explorer:
     def address(self) -> str:
         """The address to open, with its token."""
         return f"http://{LOOPBACK}:{self.port}/{self.token}/plan"
+
+    def ticket(self) -> str:
+        """An address that opens the page once: a browser's command line can be read by all users of a machine."""
+        self._ticket = secrets.token_urlsafe(24)
+        return f"http://{LOOPBACK}:{self.port}/{self._ticket}"
+
+    def redeem(self, token: str) -> bool:
+        """Whether this is the ticket, which is then used up."""
+        with self._lock:
+            good = bool(self._ticket) and _same(token, self._ticket)
+            if good:
+                self._ticket = ""
+        return good
 
     @property
     def source(self) -> str:
@@ -119,7 +138,7 @@ class Explorer:
         return None if found is None else tidy(str(found))
 
     def _commands(self) -> list[tuple[str, str]]:
-        name = shlex.quote(self.draft.name)
+        name = shlex.quote(self._from_here())
         where = shlex.quote(self.ledger) if self.ledger else "budget.db"
         who = shlex.quote(self.account) if self.account else "ACCOUNT"
         found = [
@@ -130,6 +149,13 @@ class Explorer:
         if "[data]" in self.draft.text:
             found.append(("Release its tables", f"zcdp release {name} DATA --out tables --ledger {where} --key KEY"))
         return found
+
+    def _from_here(self) -> str:
+        """The path of the plan for whoever stands where the page was started; a file that there is not is its name."""
+        path = self.draft.path
+        if path is None:
+            return self.draft.name
+        return str(path.relative_to(self.draft.folder) if path.is_relative_to(self.draft.folder) else path)
 
     # Questions about the plan.
 
@@ -250,6 +276,7 @@ class Explorer:
             try:
                 self.draft.save(str(given.get("name", "")))
                 event: Event = {"state": self.state(), "problems": {}, "said": f"saved as {self.draft.name}"}
+                event["html"] = {"commands": listed_commands(self._commands())}
             except Conflict as error:
                 event = {"problems": {"save": str(error)}, "conflict": True}
             except ZcdpError as error:
@@ -262,6 +289,32 @@ class Explorer:
 class _Server(ThreadingHTTPServer):
     daemon_threads = True
     request_queue_size = 64
+
+    def __init__(self, *given: Any) -> None:
+        self._strangers: dict[socket, None] = {}
+        self._guard = threading.Lock()
+        super().__init__(*given)
+
+    def process_request(self, request: Any, client_address: Any) -> None:
+        """Answer a connection in a thread of its own; if too many only wait, the one that has waited longest goes."""
+        with self._guard:
+            self._strangers[request] = None
+            if len(self._strangers) > MOST_STRANGERS:
+                oldest = next(iter(self._strangers))
+                del self._strangers[oldest]
+                with suppress(OSError):
+                    oldest.shutdown(SHUT_RDWR)
+        super().process_request(request, client_address)
+
+    def knows(self, request: socket) -> None:
+        """A connection that has shown the token is no stranger's any more."""
+        with self._guard:
+            self._strangers.pop(request, None)
+
+    def shutdown_request(self, request: Any) -> None:
+        """The end of a connection."""
+        self.knows(request)
+        super().shutdown_request(request)
 
     def handle_error(self, request: Any, client_address: Any) -> None:
         """A browser that goes away is no news."""
@@ -310,8 +363,11 @@ class _Handler(BaseHTTPRequestHandler):
         if self.command == "POST" and origin is None:
             raise Refused(403, "a question comes from the page itself")
         _, token, *rest = [*self.path.split("?", 1)[0].split("/", 2), ""]
-        if not compare_digest(token.encode("utf-8", "replace"), self.explorer.token.encode()):
+        if not _same(token, self.explorer.token):
+            if self.command == "GET" and self.explorer.redeem(token):
+                return ""  # which leads on to the address with the token
             raise Refused(403, "open the address that zcdp explore printed: it has a token that is missing here")
+        self.explorer.server.knows(self.connection)
         return rest[0] if rest else ""
 
     def _get(self, path: str) -> None:
@@ -336,7 +392,7 @@ class _Handler(BaseHTTPRequestHandler):
         if self.headers.get_content_type() != "application/json":
             raise Refused(415, "a question is JSON")
         length = self.headers.get("Content-Length", "")
-        if not length.isdecimal() or self.headers.get("Transfer-Encoding"):
+        if not length.isdecimal() or len(length) > LONGEST_LENGTH or self.headers.get("Transfer-Encoding"):
             raise Refused(411, "a question says how long it is")
         if int(length) > LARGEST_BODY:
             self.close_connection = True
@@ -401,6 +457,11 @@ class _Handler(BaseHTTPRequestHandler):
         if self.close_connection:
             self.send_header("Connection", "close")
         self.end_headers()
+
+
+def _same(given: str, secret: str) -> bool:
+    """Whether two texts are equal, in a time that does not tell where they differ."""
+    return compare_digest(given.encode("utf-8", "replace"), secret.encode())
 
 
 def _style() -> str:

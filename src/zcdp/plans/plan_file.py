@@ -195,6 +195,8 @@ class Entry:
     half_width: float | str | None = None
     """The largest acceptable half-width of an interval at `level`, in the same unit."""
     level: float | str = "0.95"
+    part: Fraction = Fraction(1)
+    """What rho the entry is to have beside others of its query, by the table that they make."""
 
     def in_values(self, noise: Accuracy) -> Accuracy:
         """The accuracy of the noise in the unit of the answers, rounded up; that of a table's sums is in grid steps."""
@@ -351,7 +353,11 @@ class TableReader(ABC):
         tables = [margins.get(query.name, query) for query in tables]
         for n, query in enumerate(queries):
             with self._declared("query", n):
-                entries += self._statistics(n, query, tables[n], declared.neighbours)
+                found = list(self._statistics(n, query, tables[n], declared.neighbours))
+                if len({one.plan is None for one in found}) == 1:  # else the other noise is what the file says
+                    parts = tables[n].parts(declared.neighbours)
+                    found = [replace(one, part=parts.get(one.field, one.part)) for one in found]
+                entries += found
         with self._declared("data"):
             check_cells(tuple(tables))
         written = json.dumps(data, sort_keys=True, default=str).encode()
@@ -525,10 +531,11 @@ class PlanFile:
             ) from None
 
 
-def read_plan(source: str | Path, text: str | None = None) -> PlanFile:
+def read_plan(source: str | Path, text: str | None = None, *, parsed: dict[str, Plan] | None = None) -> PlanFile:
     """The plan in the file at a `Path`; or in `text`, and then `source` is the name used in messages.
 
-    A name that ends in .csv means a list of releases.
+    A name that ends in .csv means a list of releases. In `parsed` mechanisms are kept by their text for the next
+    reading, together with all that they remember.
 
     >>> read_plan("plan.toml", '[[query]]\\nname = "a"\\nmechanism = "Laplace(epsilon=1)"').entries[0].plan
     Laplace(epsilon=1)
@@ -541,7 +548,7 @@ def read_plan(source: str | Path, text: str | None = None) -> PlanFile:
             from zcdp.plans.release_list import read_releases
 
             return read_releases(str(source), whole)
-        return _Reader(str(source), whole).plan()
+        return _Reader(str(source), whole, parsed).plan()
     except TextError as error:
         raise PlanFileError(f"{source}: {error}") from None
 
@@ -560,10 +567,10 @@ def plan_at(source: str | os.PathLike[str]) -> PlanFile:
 class _Reader(TableReader):
     """Reads one plan file; every failure goes through `_fail`, which adds the line."""
 
-    def __init__(self, source: str, text: str) -> None:
+    def __init__(self, source: str, text: str, parsed: dict[str, Plan] | None = None) -> None:
         self.source, self.text = source, text
         self.lines: dict[tuple[str, int, str], int] = {}
-        self.parsed: dict[str, Plan] = {}
+        self.parsed: dict[str, Plan] = {} if parsed is None else parsed
 
     def plan(self) -> PlanFile:
         import tomllib

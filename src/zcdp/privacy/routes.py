@@ -80,7 +80,8 @@ class Routes:
     def epsilons(self, delta: Fraction, *, haste: int = 1) -> dict[str, float]:
         """Certified epsilon at `delta` by each route that has an answer.
 
-        `haste` divides the work of the profile, and above 1 leaves the Renyi curve out where it cannot be less.
+        `haste` divides the work of the profile, and above 1 leaves rho out, which may take a search, and the Renyi
+        curve where it cannot be less.
         """
         pure = self.curve.pure_epsilon
         if delta == 0:
@@ -101,7 +102,7 @@ class Routes:
                 "rdp": _attempt("Renyi route", lambda: rdp_to_epsilon(self.curve.cumulant, delta))
                 if by_curve
                 else None,
-                "zcdp": _attempt("route from rho", lambda: self._epsilon_of_rho(delta)),
+                "zcdp": _attempt("route from rho", lambda: self._epsilon_of_rho(delta)) if haste == 1 else None,
                 "pure": None if pure == inf else pure,
             }
         )

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from fractions import Fraction
+from math import ceil, inf
 from typing import TYPE_CHECKING, ClassVar
 
 from flint import arb
@@ -83,6 +84,14 @@ class DiscreteLaplace(AddsIntegers, ExponentialNoise):
     def _outside(self, h: int) -> arb:
         t = lift(self.epsilon) / lift(self._length)
         return 2 * exp(-t * (h + 1)) / (1 + exp(-t))
+
+    def _near(self, miss: Callable[[], arb]) -> int:
+        def far() -> arb:
+            t = lift(self.epsilon) / lift(self._length)
+            return -(miss() * (1 + exp(-t)) / 2).log() / t - 1
+
+        near = enclose(far)[1]
+        return ceil(near) if 0 < near < inf else 0
 
     def wave(self) -> Callable[[arb], arb]:
         sinh = (lift(self.epsilon) / lift(2 * self._length)).sinh()
