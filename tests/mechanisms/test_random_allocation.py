@@ -47,7 +47,7 @@ def between(seed: int) -> None:
     assert high <= 1.3 * low + 1e-8, where  # else the other method says nothing
 
 
-@pytest.mark.parametrize("seed", [0, 3])
+@pytest.mark.parametrize("seed", [1, 3])
 def test_sums_of_ratios_on_a_grid_agree(seed: int) -> None:
     between(seed)
 

@@ -149,7 +149,7 @@ def few_steps(seed: int) -> None:
     assert lower * (1 - 2e-3) <= found <= upper * (1 + 2e-3) + 1e-14, where
 
 
-@pytest.mark.parametrize("seed", [2, 3])
+@pytest.mark.parametrize("seed", [2, 8])
 def test_a_few_steps_by_an_integral_over_each(seed: int) -> None:
     few_steps(seed)
 
@@ -185,7 +185,7 @@ def wide_noise(seed: int) -> None:
     assert most <= 1.02 * least, where
 
 
-@pytest.mark.parametrize("seed", [1, 2])
+@pytest.mark.parametrize("seed", [3, 4])
 def test_samples_of_integer_noise_by_all_outcomes(seed: int) -> None:
     wide_noise(seed)
 
