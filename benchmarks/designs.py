@@ -16,8 +16,8 @@ from time import process_time
 from zcdp import RandomizedResponse, Shuffled, calibrate, choose
 from zcdp.collection.choose_number import choose_number
 
-sys.path.insert(0, str(Path(__file__).parents[1] / "tests"))
-from collection.published_designs import MEANS, SETTINGS, least_error
+sys.path.insert(0, str(Path(__file__).parents[1] / "tests" / "collection"))
+from published_designs import MEANS, SETTINGS, least_error
 
 
 def frequencies() -> None:

@@ -61,6 +61,13 @@ def test_links_lead_somewhere(page: Path) -> None:
         assert (page.parent / target).is_file(), target
 
 
+@pytest.mark.parametrize("page", [*PAGES, *ROOT.glob("*.md")], ids=lambda page: page.name)
+def test_headings_stand_between_blank_lines(page: Path) -> None:
+    lines = re.sub(r"^```.*?^```$", "code", page.read_text(), flags=re.DOTALL | re.MULTILINE).split("\n")
+    around = [(*lines[max(n - 1, 0) : n], lines[n + 1]) for n, line in enumerate(lines) if re.match(r"#+ ", line)]
+    assert not [one for one in around if any(one)]
+
+
 @pytest.mark.parametrize("page", [*PAGES, ROOT / "README.md"], ids=lambda page: page.name)
 def test_what_is_to_be_installed_is_in_the_clone_or_elsewhere_known(page: Path) -> None:
     """zcdp is on no package index: `pip install zcdp` would fail, or fetch what somebody else put there."""

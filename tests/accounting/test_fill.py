@@ -150,3 +150,51 @@ def test_a_plan_that_is_filled_keeps_to_the_budget_whatever_stays(tmp_path: Path
     assert filled["total"]["rho"] > 1.999
     assert not filled["budget"]["exceeded"]
     assert 2 * (1 - 1e-7) <= sum(query["rho"] for query in filled["queries"]) <= 2
+
+
+SUMS = """
+[data]
+unit = "who"
+neighbours = "{neighbours}"
+[[query]]
+name = "pay"
+measure = "mean"
+publish = {publish}
+of = "pay"
+clip = [{low}, {high}]
+grid = 1
+mechanism = "DiscreteGaussian(sigma={sum})"
+count_mechanism = "DiscreteGaussian(sigma={count})"
+"""
+
+
+def noises(**fields: Any) -> tuple[Any, ...]:
+    """The noise of the sum about the middle and that of the count, of rho = 0.01 together."""
+    given = {"neighbours": "add-remove", "publish": '["sum", "mean"]', "low": 0, "high": 9000, "sum": "?", "count": "?"}
+    objective = fields.pop("objective", "worst")
+    asked = read_plan("plan.toml", SUMS.format(**{**given, **fields}))
+    return tuple(mechanism for _, mechanism in fill(asked, rho="0.01", objective=objective).found)
+
+
+@pytest.mark.parametrize("objective", ["worst", "total"])
+@pytest.mark.parametrize(("low", "high"), [(0, 9000), (-1000, 3000), (4000, 9000), (-900, -100)])
+def test_a_sum_beside_its_mean_is_as_exact_as_a_sum_alone_at_the_same_rho(low: int, high: int, objective: str) -> None:
+    above, below = noises(low=low, high=high, objective=objective)
+    middle = (low + high) // 2
+    error = float(above.variance) + middle**2 * float(below.variance)
+    assert error == pytest.approx(max(abs(low), abs(high)) ** 2 / 0.02, rel=2e-3)
+    assert above.rho + below.rho == pytest.approx(0.01, rel=1e-6)
+
+
+def test_rho_is_shared_unevenly_only_for_a_sum_whose_noises_are_both_open() -> None:
+    def share(**fields: Any) -> float:
+        above, below = noises(**fields)
+        return float(below.rho / (above.rho + below.rho))
+
+    assert share(publish='["mean", "persons"]', low=4000, high=9000) == pytest.approx(1 / 2, rel=1e-6)
+    assert share(low=-500, high=500) == pytest.approx(1 / 10, rel=1e-6)  # where the sum has no use for the count
+    assert share(low=4000, high=9000) == pytest.approx(6500 / 9000, rel=1e-6)
+    # a replaced person moves the sum about the middle by the whole width
+    assert share(low=4000, high=9000, neighbours="replace") == pytest.approx(6500 / 11500, rel=1e-6)
+    [one] = noises(low=4000, high=9000, count=90)
+    assert one.rho == pytest.approx(0.01 - 1 / (2 * 90**2), rel=1e-6)

@@ -56,6 +56,31 @@ def test_the_half_width_of_a_mean_is_that_of_simulated_intervals(mean: int, whic
     assert told.half_width * np.sqrt((1 + part**2) / 2) == pytest.approx(np.median(halves), rel=0.03)
 
 
+def simulated(text: str, exact: Exact, laws: list[tuple[str, float]]) -> float:
+    """Half of the interval of simulated tables, by the median."""
+    tables = drawn_often(text, exact, 200, 5, laws)
+    return float(np.median([(table.columns["upper"][0] - table.columns["lower"][0]) / 2 for table in tables]))
+
+
+def test_the_half_width_of_a_variance_is_that_of_simulated_intervals() -> None:
+    """Of 3000 persons evenly between 0 and 100: a third of the square of 50 is the mean square about the middle."""
+    text = HEAD + 'measure = "variance"\nof = "pay"\nclip = [0, 100]\ngrid = 1\nexpect = 3000\nmechanism = "DiscreteGau'
+    text += 'ssian(sigma=700)"\nsquare_mechanism = "DiscreteGaussian(sigma=18000)"\n'
+    text += 'count_mechanism = "DiscreteGaussian(sigma=14)"\n'
+    exact = Exact([3000], [0], [3000 * (2500 // 3 - 1250)])
+    half = simulated(text, exact, [("gaussian", 700.0), ("gaussian", 18_000.0), ("gaussian", 14.0)])
+    assert predicted(text)[0].half_width == pytest.approx(half, rel=0.05)
+
+
+def test_the_half_width_of_a_ratio_is_that_of_simulated_intervals() -> None:
+    """Of 2000 persons in the middle of both clips: 50 over 20."""
+    text = HEAD + 'measure = "ratio"\nof = "pay"\nclip = [0, 100]\ngrid = 1\nover = "h"\nover_clip = [0, 40]\n'
+    text += 'over_grid = 1\nexpect = 2000\nmechanism = "DiscreteGaussian(sigma=900)"\n'
+    text += 'over_mechanism = "DiscreteGaussian(sigma=400)"\n'
+    half = simulated(text, Exact([2000], [100_000], [40_000]), [("gaussian", 900.0), ("gaussian", 400.0)])
+    assert predicted(text)[0].half_width == pytest.approx(half, rel=0.05)
+
+
 def test_the_error_of_a_rank_is_that_of_simulated_counts() -> None:
     rng, counts = np.random.default_rng(6), CumulatedCounts(group_sizes(20))
     errors = []

@@ -100,7 +100,7 @@ def test_the_number_of_clients_follows_from_the_reports(folder: Path, capsys: py
     """24 reports in a round in which three fifths answer are of 40 clients."""
     found = facts(capsys, "estimate", str(folder / "design.toml"), str(folder / "reports.parquet"))
     assert found["design"]["clients"] == 40  # type: ignore[index]
-    assert found["within"] == f"rho = {found['design']['spent']}"  # type: ignore[index]
+    assert found["within"] == "epsilon = 3"  # the plan has no budget: three times epsilon = 1
 
 
 CHOOSE = ("choose", "--rho", "1", "--clients", "1e5")
@@ -157,11 +157,38 @@ def test_a_number_goes_from_a_file_to_its_mean(tmp_path: Path, capsys: pytest.Ca
     [row] = found["estimates"]  # type: ignore[misc]
     assert row["lower"] < sum(numbers) / 2000 < row["upper"]
     assert row["upper"] - row["lower"] < 3
+    assert found["design"]["told"] == "the mean, at most"  # type: ignore[index]
+    errors = [(one["standard_error"], one["name"]) for one in found["designs"]]  # type: ignore[attr-defined]
+    assert found["design"]["standard_error"] == pytest.approx(min(errors)[0], rel=1e-3)  # type: ignore[index]
+    assert "textbook" in {name for error, name in errors if error > 1.2 * min(errors)[0]}
     assert main(["estimate", plan, reports, "--html", str(tmp_path / "page.html")]) == 0
+    assert "Error of the textbook" in (tmp_path / "page.html").read_text()
     assert "for these clients" in capsys.readouterr().out
     Path(values).write_text("age\n121\n")
     assert main(["randomize", plan, values, "--out", str(tmp_path / "x.parquet")]) != 0
     assert "numbers must lie between 0 and 120" in capsys.readouterr().err
+
+
+def test_quantiles_of_a_number_have_intervals(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    plan, values, reports = (str(tmp_path / name) for name in ("d.toml", "v.csv", "r.parquet"))
+    ask = ("choose", "--number", "--low", "0", "--high", "80", "--epsilon", "6", "--clients", "20000")
+    assert main([*ask, "--quantiles", "--steps", "8", "--out", plan]) == 0
+    assert "of the share below a number, in each round" in capsys.readouterr().out
+    numbers = [10 * (n % 8) for n in range(20000)]  # an eighth each on 0, 10, .. 70
+    Path(values).write_text("age\n" + "".join(f"{one}\n" for one in numbers))
+    assert main(["randomize", plan, values, "--out", reports]) == 0
+    capsys.readouterr()
+    asked = ("--quantile", "1/3", "--quantile", "0.9", "--level", "0.999999")
+    found = facts(capsys, "estimate", plan, reports, *asked)
+    assert found["quantiles"] == [  # type: ignore[comparison-overlap]
+        {"share": "1/3", "lower": 20.0, "upper": 20.0},
+        {"share": "0.9", "lower": 70.0, "upper": 70.0},
+    ]
+    assert main(["estimate", plan, reports, *asked, "--html", str(tmp_path / "page.html")]) == 0
+    assert "quantile 0.9 between 70 and 70" in capsys.readouterr().out
+    assert "<td>1/3</td><td class='number'>20</td><td class='number'>20</td>" in (tmp_path / "page.html").read_text()
+    assert main(["choose", "--k", "4", "--quantiles", "--rho", "1", "--clients", "9"]) == 2
+    assert "--quantiles and --steps are for a --number" in capsys.readouterr().err
 
 
 def test_a_shuffled_design_needs_its_reports(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

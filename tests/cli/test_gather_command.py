@@ -18,9 +18,11 @@ def test_gather_says_what_it_left_out(tmp_path: Path, capsys: pytest.CaptureFixt
     design.write_text(json.dumps(client_design(MECHANISM, 300, rounds=3, answered=1)))
     sent = [message(design, 1, name=1), message(design, 1, name=1, day=1), message(design, 3, name=3, day=3)]
     sent[1]["report"] = sent[0]["report"]
-    messages = written(tmp_path / "m.jsonl", sent)
+    messages = written(tmp_path / "m.jsonl", [*sent, sent[0] | {"report": "\x1b[31mAA"}])
     assert main(["gather", str(design), str(messages), "--out", str(tmp_path / "r.parquet")]) == 0
     said = capsys.readouterr().out
     assert "1 reports of day 1 written" in said
     assert "1 messages had come before, and count once" in said
     assert "1 messages of other days were left out" in said
+    assert "1 messages that no client of this design sends were left out, the first of them:" in said
+    assert f"{messages}:4: is no message of a client" in said

@@ -64,8 +64,28 @@ def test_a_shard_that_is_damaged_or_of_another_design_is_refused(files: list[Pat
     with pytest.raises(ValueError, match="has counts of LinearHashing"):
         add_up([one], LinearHashing(epsilon=2, g=5, k=20), 20, count_files)
     said = json.loads(one.read_text())
-    for change in ({"reports": 7}, {"format": "x"}, {"supports": "AAAA"}, {"files": []}):
+    digest, reports = said["files"][0]
+    for change in (
+        {"reports": 7},
+        {"reports": str(reports)},
+        {"format": "x"},
+        {"supports": "AAAA"},
+        {"files": []},
+        {"files": [[digest, reports + 1], [digest[::-1], -1]]},
+        {"files": [[digest, float(reports)]]},
+        {"files": [["", reports]]},
+        {"receipt": None},
+        {"receipt": "7"},
+        {"signed": 0},
+        {"reports": 1 << 70, "files": [[digest, 1 << 70]]},
+    ):
         wrong = tmp_path / "wrong.counts"
         wrong.write_text(json.dumps(said | change))
         with pytest.raises(ValueError, match="is no shard of counts that this version reads"):
             add_up([wrong], M, 20, count_files)
+    wrong.write_text('{"a":' * 100_000)
+    with pytest.raises(ValueError, match="is no shard of counts that this version reads"):
+        add_up([wrong], M, 20, count_files)
+    wrong.write_text(json.dumps(said | {"signed": True}))  # counts of signs are of other mechanisms
+    with pytest.raises(ValueError, match="has counts of LinearHashing"):
+        add_up([wrong], M, 20, count_files)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from fractions import Fraction
 from functools import cache
-from itertools import combinations_with_replacement
+from itertools import combinations_with_replacement, product
 from typing import Any
 
 import numpy as np
@@ -12,7 +12,7 @@ import pytest
 
 from zcdp import HybridResponse, SquareWave
 from zcdp.estimation.frequency_estimates import Counts
-from zcdp.estimation.number_estimates import Scores, mean_interval
+from zcdp.estimation.number_estimates import Scores, mean_interval, share_deviation, share_weights, window_rows
 
 PLACES = [Fraction(n, 8) for n in range(9)]  # numbers that clients hold; the grid has fewer points
 
@@ -160,6 +160,57 @@ def test_a_range_scales_all_that_is_told() -> None:
         m.estimate(Counts(repr(m), 1, [0] * 5))
     with pytest.raises(ValueError, match=r"low \(1\) must be below high \(1\)"):
         m.estimate(counts, low=1, high=1)
+
+
+@pytest.mark.parametrize(
+    ("mechanism", "clients", "of"),
+    [
+        (SquareWave(epsilon=2, steps=2, width=1), 2, "clients"),
+        pytest.param(SquareWave(epsilon=2, steps=2, width=1), 3, "population", marks=pytest.mark.deep),
+        pytest.param(SquareWave(epsilon=3, steps=3, width=2), 3, "clients", marks=pytest.mark.deep),
+        pytest.param(SHAPES[4], 2, "clients", marks=pytest.mark.deep),
+        pytest.param(SHAPES[4], 2, "population", marks=pytest.mark.deep),
+    ],
+)
+def test_shares_and_quantiles_are_missed_as_rarely_as_stated(mechanism: Any, clients: int, of: str) -> None:
+    """All shares, and all quantiles, together: over every multiset of grid points, and every multiset of reports."""
+    risk, k, worst = 0.4, mechanism.k, 0.0
+    rows = [row(mechanism, Fraction(i, mechanism.steps)) for i in range(k)]
+    known: dict[tuple[int, ...], Any] = {}
+    for held in combinations_with_replacement(range(k), clients):
+        truth = np.array([sum(one <= j for one in held) / clients for j in range(k - 1)])
+        laws = [rows[one] for one in held]
+        if of == "population":
+            laws = [np.mean(laws, axis=0)] * clients
+        missed = 0.0
+        for reports in product(range(len(rows[0])), repeat=clients):
+            counts = tuple(np.bincount(reports, minlength=len(rows[0])).tolist())
+            if counts not in known:
+                found = mechanism.estimate(Counts(repr(mechanism), clients, list(counts)))
+                quantiles = {"1/2": found.quantile("1/2", "0.6", of=of)}
+                known[counts] = found.share_below("0.6", of=of), quantiles
+            (low, high), quantiles = known[counts]
+            wrong = bool((low > truth + 1e-12).any() or (high < truth - 1e-12).any())
+            for share, ends in quantiles.items():
+                true = next(j for j in range(k) if j == k - 1 or truth[j] >= Fraction(share) - Fraction(1, 10**9))
+                wrong = wrong or not ends[0] <= true / mechanism.steps + 1e-12 <= ends[1] + 2e-12
+            if wrong:
+                missed += float(np.prod([law[y] for law, y in zip(laws, reports, strict=True)]))
+        worst = max(worst, missed)
+    assert 0 < worst <= risk
+
+
+def test_weights_of_shares_have_the_share_as_their_mean_and_the_stated_spread() -> None:
+    for mechanism in SHAPES:
+        rows = np.array([row(mechanism, Fraction(i, mechanism.steps)) for i in range(mechanism.k)])
+        weights = share_weights(rows)
+        for j, weight in enumerate(weights):
+            assert np.allclose(rows @ weight, np.arange(mechanism.k) <= j)
+        spread = max(float(rows.mean(axis=0) @ (w - (j + 1) / mechanism.k) ** 2) for j, w in enumerate(weights))
+        assert share_deviation(rows) ** 2 == pytest.approx(spread)
+    for fall, steps, width in ((0.1, 5, 2), (0.3, 2, 4)):
+        m = SquareWave(epsilon=-np.log(fall), steps=steps, width=width)
+        assert np.allclose(window_rows(fall, steps, width), [row(m, Fraction(i, steps)) for i in range(steps + 1)])
 
 
 def test_shares_and_quantiles_hold_the_truth_of_the_rounded_numbers() -> None:

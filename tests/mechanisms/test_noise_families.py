@@ -57,8 +57,8 @@ def test_heavy_tails_have_no_variance() -> None:
     ("make", "told"),
     [
         (lambda: StudentT(degrees=0, scale=1), "degrees (0) must be positive"),
-        (lambda: StudentT(degrees=2000, scale=1), "must lie between 0.1 and 1000"),
-        (lambda: GeneralizedGaussian(power=30, scale=1), "must lie between 0.1 and 20"),
+        (lambda: StudentT(degrees=2000, scale=1), "must be between 0.1 and 1000"),
+        (lambda: GeneralizedGaussian(power=30, scale=1), "must be between 0.1 and 20"),
         (lambda: Cauchy(scale=-1), "scale (-1) must be positive"),
         (lambda: AsymmetricLaplace(left=0, right=1), "left (0) must be positive"),
     ],

@@ -2,11 +2,17 @@
 
 from __future__ import annotations
 
+from fractions import Fraction
+from random import Random
+
 import pytest
+from independent import allocated_grid
 
 from zcdp import Allocation, Gaussian, Laplace, Plan, RandomizedResponse, Shuffled, Subsampled
 from zcdp.errors import BadType, BadValue
 from zcdp.privacy.relation import Relation
+
+ROUNDING = 1e-11  # of sums in doubles
 
 
 @pytest.mark.parametrize(
@@ -20,10 +26,48 @@ def test_one_epoch_is_what_convex_order_found_too(sigma: str, batches: int, delt
     assert upper - lower < 1e-9
 
 
+def between(seed: int) -> None:
+    """Certified ends around delta against sums of ratios on a grid, from both sides, in the worse of both orders."""
+    rng = Random(f"allocated {seed}")
+    sigma, batches = Fraction(rng.randint(8, 50), 10), rng.choice((2, 3, 10, 30, 100, 300))
+    epochs, delta = rng.choice((1, 1, 2, 5, 20)), rng.choice(("1e-3", "1e-5", "1e-6"))
+    plan = epochs * Allocation(Gaussian(sigma=sigma), batches=batches)
+    least, most = plan.epsilon_bounds(delta=delta)
+    assert batches < 10 or most - least <= 1e-2 * most  # of two or three batches several epochs are known less well
+    epsilon = rng.choice((least, most, 0.7 * most))
+    lower, upper = plan.delta_bounds(epsilon=epsilon)
+    both = [
+        allocated_grid.ends(float(1 / sigma), batches, epochs, epsilon, step=2e-4, turned=turned)
+        for turned in (False, True)
+    ]
+    low, high = (max(one) for one in zip(*both, strict=True))
+    where = (sigma, batches, epochs, epsilon, (low, high), (lower, upper))
+    assert low <= upper + ROUNDING, where
+    assert lower <= high + ROUNDING, where
+    assert high <= 1.3 * low + 1e-8, where  # else the other method says nothing
+
+
+@pytest.mark.parametrize("seed", [0, 3])
+def test_sums_of_ratios_on_a_grid_agree(seed: int) -> None:
+    between(seed)
+
+
+@pytest.mark.deep
+@pytest.mark.parametrize("seed", range(200))
+def test_sums_of_ratios_on_a_grid_agree_at_many_settings(seed: int) -> None:
+    between(seed)
+
+
 def test_it_is_below_poisson_sampling_at_the_same_rate() -> None:
     epoch = Allocation(Gaussian(sigma=1), batches=100).epsilon_at(delta="1e-5")
     steps = (100 * Subsampled(Gaussian(sigma=1), rate="0.01")).epsilon_at(delta="1e-5")
     assert epoch < 0.9 * steps
+
+
+def test_several_epochs_of_little_loss_have_close_ends() -> None:
+    """Sums of ratios that hardly vary are known without noise, also where many points of the profile are asked for."""
+    lower, upper = (2 * Allocation(Gaussian(sigma="4.9"), batches=300)).epsilon_bounds(delta="1e-3")
+    assert 0.0198 < lower <= upper < 0.01983
 
 
 @pytest.mark.deep

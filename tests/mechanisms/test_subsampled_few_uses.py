@@ -4,11 +4,15 @@ from __future__ import annotations
 
 import warnings
 from fractions import Fraction
+from random import Random
 
 import mpmath
+import numpy as np
 import pytest
+from independent import few_uses
+from independent.loss_grid import Losses
 
-from zcdp import Gaussian, Laplace, PureDP, Subsampled
+from zcdp import DiscreteGaussian, Gaussian, Laplace, PureDP, Subsampled
 
 
 def once(q: mpmath.mpf, base: mpmath.mpf, x: mpmath.mpf) -> mpmath.mpf:
@@ -125,3 +129,68 @@ def test_two_uses_at_a_tiny_rate(epsilon: str) -> None:
     lower, upper = (2 * Subsampled(Gaussian(sigma=3), rate="1e-12")).delta_bounds(epsilon=epsilon)
     assert lower <= truth <= upper
     assert upper <= (1.01 * lower if truth > 1e-80 else 1e-80)  # 1.0e-107 at 1e-9: below what cells tell apart
+
+
+def few_steps(seed: int) -> None:
+    """Up to nine steps at any rate: certified ends around an integral over each step, in the worse of both orders."""
+    rng = Random(f"few steps {seed}")
+    rate, sigma = Fraction(float(10 ** rng.uniform(-6, -0.3))), Fraction(rng.randint(60, 250), 100)
+    uses, delta = rng.choice((2, 3, 4, 5, 7, 9)), rng.choice(("1e-4", "1e-6", "1e-8"))
+    plan = uses * Subsampled(Gaussian(sigma=sigma), rate=rate)
+    least, most = plan.epsilon_bounds(delta=delta)
+    if most == 0:  # a delta so large, or a rate so small, that nothing is told
+        epsilon = float(rate)
+    else:
+        assert most <= 1.01 * least
+        epsilon = rng.choice((0.6, 1.0)) * most
+    lower, upper = plan.delta_bounds(epsilon=epsilon)
+    found = max(few_uses.delta(float(rate), float(1 / sigma), uses, epsilon, removed=way) for way in (True, False))
+    where = (rate, sigma, uses, epsilon, found, lower, upper)
+    assert lower * (1 - 2e-3) <= found <= upper * (1 + 2e-3) + 1e-14, where
+
+
+@pytest.mark.parametrize("seed", [2, 3])
+def test_a_few_steps_by_an_integral_over_each(seed: int) -> None:
+    few_steps(seed)
+
+
+@pytest.mark.deep
+@pytest.mark.parametrize("seed", range(200))
+def test_a_few_steps_by_an_integral_over_each_at_many_settings(seed: int) -> None:
+    few_steps(seed)
+
+
+def wide_noise(seed: int) -> None:
+    """Samples of integer noise, from narrow to wide: certified ends between bounds by all outcomes."""
+    rng = Random(f"wide noise {seed}")
+    sigma, rate = rng.choice((2, 5, 10, 20, 50, 200)), rng.choice((0.01, 0.1, 0.5))
+    uses, delta = rng.choice((1, 10, 100)), rng.choice(("1e-4", "1e-6"))
+    plan = uses * Subsampled(DiscreteGaussian(sigma=sigma), rate=Fraction(str(rate)))
+    least, most = plan.epsilon_bounds(delta=delta)
+    epsilon = rng.choice((0.6, 1.0)) * most or 1e-6
+    lower, upper = plan.delta_bounds(epsilon=epsilon)
+    x = np.arange(-13 * sigma, 13 * sigma + 2)
+    unmoved, moved = (np.exp(-((x - at) ** 2) / (2 * sigma**2)) for at in (0, 1))
+    without = unmoved / unmoved.sum()
+    with_it = (1 - rate) * without + rate * moved / moved.sum()
+    step = 1e-3 * epsilon / uses
+    below, above = [], []
+    for p, q in ((with_it, without), (without, with_it)):
+        losses = np.log(p / q) / step
+        for found, rounding in ((below, np.floor), (above, np.ceil)):
+            found.append(Losses.at(p, rounding(losses), step).power(uses).delta(epsilon))
+    where = (sigma, rate, uses, epsilon, max(below), max(above), lower, upper)
+    assert max(below) <= upper * (1 + 1e-9) + 1e-12, where
+    assert lower * (1 - 1e-9) <= max(above) + 1e-12, where
+    assert most <= 1.02 * least, where
+
+
+@pytest.mark.parametrize("seed", [1, 2])
+def test_samples_of_integer_noise_by_all_outcomes(seed: int) -> None:
+    wide_noise(seed)
+
+
+@pytest.mark.deep
+@pytest.mark.parametrize("seed", range(200))
+def test_samples_of_integer_noise_by_all_outcomes_at_many_settings(seed: int) -> None:
+    wide_noise(seed)

@@ -7,7 +7,9 @@ from math import comb
 from random import Random
 from typing import Any
 
+import numpy as np
 import pytest
+from independent.loss_grid import Line, Losses, normals, rounded
 
 from zcdp import Allocation, Gaussian, Plan, RandomizedResponse, Subsampled, TruncatedSample, ZcdpError
 
@@ -104,3 +106,66 @@ def test_bases_that_are_refused() -> None:
             TruncatedSample(base, rate="0.1", most=3, of=9)
     with pytest.raises(ZcdpError, match="must be a mechanism"):
         TruncatedSample(2 * BASE, rate="0.1", most=3, of=9)  # type: ignore[arg-type]
+
+
+def chances(of: int, rate: Fraction, most: int) -> tuple[float, float]:
+    """That of so many records the others fill a sample, and that one is drawn and kept then, by the sum."""
+    filled = kept = Fraction(0)
+    for m in range(most, of):
+        chance = comb(of - 1, m) * rate**m * (1 - rate) ** (of - 1 - m)
+        filled, kept = filled + chance, kept + chance * rate * Fraction(most, m + 1)
+    return float(filled), float(kept / filled) if filled else 0.0
+
+
+def together(parts: list[tuple[Losses, float]]) -> Losses:
+    """The law of a loss that is drawn from either of some laws, by their chances."""
+    first = min(law.first for law, _ in parts)
+    masses = np.zeros(max(law.first + len(law.masses) for law, _ in parts) - first)
+    for law, chance in parts:
+        masses[law.first - first : law.first - first + len(law.masses)] += chance * law.masses
+    return Losses(parts[0][0].step, first, masses)
+
+
+def sampled(rate: float, sigma: float, move: int) -> Line:
+    """A record that moves a sum so far, drawn at a rate."""
+    drawn = normals([(0.0, 1 - rate), (float(move), rate)], sigma)
+    return Line(drawn, normals([(0.0, 1.0)], sigma), -12 * sigma, move + 12 * sigma)
+
+
+def between(seed: int) -> None:
+    """What is stated, and what a record among others that are 0 attains, by explicit densities and convolution."""
+    rng = Random(f"cut {seed}")
+    sigma, of = Fraction(rng.randint(8, 50), 10), rng.choice((2, 5, 20, 100))
+    rate, exactly = Fraction(rng.choice((10, 50, 100, 300, 700)), 1000), rng.random() < 0.5
+    most = min(of, max(1, round(of * rate + rng.choice((-1, 0, 1, 2, 3)) * (float(of * rate * (1 - rate))) ** 0.5)))
+    uses, delta = rng.choice((1, 2, 5, 20, 50)), rng.choice(("1e-3", "1e-5", "1e-6"))
+    plan = uses * TruncatedSample(Gaussian(sigma=sigma), rate=rate, most=most, of=of, exactly=exactly)
+    epsilon = rng.choice((0.6, 1.0)) * plan.epsilon_at(delta=delta)
+    lower, upper = plan.delta_bounds(epsilon=epsilon)
+    filled, kept = chances(of, rate, most)
+    step, where = 2e-4, (sigma, of, rate, most, exactly, uses, epsilon, lower, upper)
+    stated, attained = [[], []], [[], []]  # bounds below and above of both orders
+    for turned in (False, True):
+        usual = rounded(sampled(float(rate), float(sigma), 1), step, 4000, turned=turned)
+        twice = sampled(kept if exactly else float(rate), float(sigma), 2) if filled else None
+        full = rounded(twice, step, 4000, turned=turned) if twice else usual
+        seen = float(rate) * (1 - filled) + filled * kept if exactly else float(rate)
+        alone = rounded(sampled(seen, float(sigma), 1), step, 4000, turned=turned)
+        for n in (0, 1):
+            stated[n].append(together([(usual[n], 1 - filled), (full[n], filled)]).power(uses).delta(epsilon))
+            attained[n].append(alone[n].power(uses).delta(epsilon))
+    assert max(stated[0]) <= upper + 1e-12, where
+    assert upper <= max(stated[1]) * (1 + 1e-9) + 1e-12, where
+    assert max(attained[0]) <= upper + 1e-12, where
+    assert lower <= max(attained[1]) + 1e-12, where
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_explicit_densities_agree(seed: int) -> None:
+    between(seed)
+
+
+@pytest.mark.deep
+@pytest.mark.parametrize("seed", range(200))
+def test_explicit_densities_agree_at_many_settings(seed: int) -> None:
+    between(seed)

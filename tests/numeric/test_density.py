@@ -43,18 +43,36 @@ def test_one_mode_is_proven(text: str) -> None:
 
 
 @pytest.mark.parametrize(
-    "text", ["exp(-(x-2)^2) + exp(-(x+2)^2)", "exp(-abs(x-1)) + exp(-abs(x+1))", "(1+x^2)*exp(-abs(x)/2)"]
+    "text",
+    [
+        "exp(-(x-2)^2) + exp(-(x+2)^2)",
+        "exp(-abs(x-1)) + exp(-abs(x+1))",
+        "(1+x^2)*exp(-abs(x)/2)",
+        "exp(-abs(abs(x) - 1))",
+        "exp(-x^2) + exp(-(x - 100000)^2 - 100)",
+        # peaks that lie in one cell, on each side of which V is convex
+        "exp(-min(x^2/100, min(1000000*(x-0.7)^2 - 3, 1000000*(x-1.7)^2 - 3)))",
+    ],
 )
 def test_two_modes_are_not_taken_for_one(text: str) -> None:
     assert not density(text).is_unimodal
 
 
+# Slopes that change once more far out.
+LATE = (
+    "exp(-abs(x) + max(0, x - 100)/2 + max(0, -x - 30)/2)",
+    "exp(-abs(x) - 2*max(0, x - 25))",
+    "exp(-max(abs(x), 2*abs(x) - 40))",
+    "(1 + x^2)^-2 + (1 + (x - 50)^2)^-2",
+)
+
+
 def test_tails_are_bounds_of_the_slope() -> None:
-    for text in INTEGRALS:
+    for text in (*INTEGRALS, *LATE):
         one = density(text)
         for side in (-1, 1):
             tail = one.tail(side)
-            for factor in (1.0, 1.5, 40.0):
+            for factor in (1.0, 1.5, 2.0, 3.0, 5.0, 10.0, 20.0, 40.0):
                 far = float(tail.start) * factor
                 slope = side * at_precision(200, lambda one=one, x=side * far: one.slope(arb(x)))
                 assert (tail.slope * tail.growth(arb(far))).overlaps(slope), (text, side, far)
@@ -104,6 +122,7 @@ def test_mixtures_add_up() -> None:
 def test_slopes_that_change_slowly() -> None:
     assert float(density("exp(-x^2/2)").steepest_bend()) == pytest.approx(1)  # type: ignore[arg-type]
     assert density("exp(-abs(x))").steepest_bend() is None
+    assert density("exp(-max(x^2/2, x^2/200 + 5))").steepest_bend() is None  # the slope jumps where the two meet
     parts = [(Fraction(1, 2), density(f"exp(-(x {sign} 2)^2/2)")) for sign in "+-"]
     assert 1 <= float(MixtureDensity(parts).steepest_bend()) < 1.01  # type: ignore[arg-type]
 

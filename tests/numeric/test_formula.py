@@ -10,7 +10,17 @@ from flint import acb, arb
 
 from zcdp.errors import BadType, BadValue
 from zcdp.numeric.balls import at_precision
-from zcdp.numeric.formula import derivative, kinks, minus_log, one_side, prepared, prepared_floats, read, trace
+from zcdp.numeric.formula import (
+    derivative,
+    is_convex,
+    kinks,
+    minus_log,
+    one_side,
+    prepared,
+    prepared_floats,
+    read,
+    trace,
+)
 
 TEXTS = (
     "(1 + x^2/12)^-2",
@@ -95,6 +105,37 @@ def test_a_function_is_traced_once() -> None:
 def test_a_function_that_looks_at_its_argument_is_refused(function: object) -> None:
     with pytest.raises(BadType, match="density"):
         trace(function)  # type: ignore[arg-type]
+
+
+def test_the_second_derivative_is_not_known_where_a_slope_jumps() -> None:
+    for text in ("abs(x^2 - 1)", "max(x^2, 1)", "min(x^2, 2 - x^2)"):
+        bend = derivative(derivative(read(text)))
+        assert not bend.on_reals(arb(1, 0.1)).is_finite()
+        assert bend.on_reals(arb(2, 0.1)).is_finite()
+
+
+@pytest.mark.parametrize(
+    ("text", "convex"),
+    [
+        ("max(abs(x), x^2/2)", True),
+        ("-min(x, 2 - x) + abs(x - 1)^1.5 + exp(-x)", True),
+        ("cosh(2*x - 1) - 3*x", True),
+        ("min(x^2, (x - 1)^2)", False),
+        ("-x^2", False),
+        ("abs(x)^0.5", False),
+        ("(x^2 - 1)^2", False),
+        ("x^3", False),
+        ("exp(-x^2)", False),
+        ("abs(x^2 - 1)", False),
+    ],
+)
+def test_convexity_by_the_form(text: str, convex: bool) -> None:
+    formula = read(text)
+    assert is_convex(formula) == convex
+    assert not (convex and is_convex(formula, -1))
+    if convex:
+        values = [formula.in_floats(n / 8) for n in range(-40, 41)]
+        assert all(a + c >= 2 * b - 1e-9 for a, b, c in zip(values, values[1:], values[2:], strict=False))
 
 
 def test_numbers_are_exact() -> None:

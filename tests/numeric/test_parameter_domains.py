@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Callable
 from fractions import Fraction
 from inspect import signature
@@ -36,6 +37,7 @@ from zcdp.errors import BadValue
 from zcdp.ledger import Ledger
 from zcdp.ledger.spend_text import cost_of, plan_of
 from zcdp.ledger.terms import Terms
+from zcdp.numeric.exact import positive_rational
 from zcdp.numeric.parameter_domains import DOMAINS, WHOLE_DOMAINS, Domain, unlimited
 from zcdp.plans.plan_file import read_plan
 
@@ -64,6 +66,8 @@ CALLS: dict[str, dict[str, Any]] = {
     "HadamardResponse": {"epsilon": 1, "blocks": 2},
     "LocalHashing": {"epsilon": 1, "g": 4},
     "LinearHashing": {"epsilon": 1, "g": 5, "k": 20},
+    "SquareWave": {"epsilon": 1, "steps": 8, "width": 3},
+    "HybridResponse": {"epsilon": 1, "steps": 8, "width": 3, "share": "0.5"},
     "MemoizedRAPPOR": {"f": "0.5", "p": "0.25", "q": "0.75", "collections": 4},
     "BoundedRange": {"eta": 1},
     "ExponentialMechanism": {"epsilon": 1},
@@ -92,8 +96,9 @@ MECHANISMS = {
     name: kind for name, kind in CONSTRUCTORS.items() if issubclass(kind, Mechanism) and kind is not Mechanism
 }
 NOT_HELD = {"mechanism", "monotone", "noise", "random_hash", "neighbours", "gamma"}
-NOT_HELD |= {"density", "noise_inside", "parts_inside", "pmf", "low", "high", "start", "tails"}
-"""Parameters that are no numbers, places that may be any, and fractions that any number from 0 to 1 is."""
+NOT_HELD |= {"density", "noise_inside", "parts_inside", "pmf", "low", "high", "start", "tails", "width", "share"}
+"""Parameters that are no numbers, places that may be any, fractions that any number from 0 to 1 is, and a width, which
+is at most the number of steps."""
 
 
 def beyond(one: Domain) -> list[Fraction]:
@@ -272,13 +277,48 @@ def test_a_search_ends_within_the_domain_or_is_refused() -> None:
 
 
 def test_what_no_person_wrote_is_read_as_it_is() -> None:
-    with unlimited():
+    def read() -> Plan:
         old = Plan.parse("Laplace(epsilon='1e-300')")
-        with unlimited():
-            pass
-        assert old == Plan.parse(repr(old))
+        assert unlimited(Plan.parse)(repr(old)) == old == Plan.parse(repr(old))
+        return old
+
+    old = unlimited(read)()
     with pytest.raises(ValueError, match="must be between 1e-12 and 1e9"):
         Plan.parse(repr(old))
+
+
+def test_ctrl_c_at_any_line_leaves_the_limits_as_they_are() -> None:
+    """An interrupt at each of the lines that run, one after the other, as a signal between any two of them may come."""
+
+    @unlimited
+    def work() -> object:
+        return positive_rational(10**10, "epsilon")
+
+    def interrupted_at(line: int) -> bool:
+        left = line
+
+        def trace(*_: object) -> Callable[..., object]:
+            nonlocal left
+            left -= 1
+            if left == 0:
+                raise KeyboardInterrupt
+            return trace
+
+        before = sys.gettrace()
+        sys.settrace(trace)
+        try:
+            work()
+        except KeyboardInterrupt:
+            return True
+        finally:
+            sys.settrace(before)
+        return False
+
+    lines = 0
+    while interrupted_at(lines := lines + 1):
+        with pytest.raises(ValueError, match="must be between 1e-12 and 1e9"):
+            positive_rational(10**10, "epsilon")
+    assert lines > 10
 
 
 def test_the_page_of_limits_has_the_table() -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from fractions import Fraction
 from math import exp, log
 
+import numpy as np
 import pytest
 from flint import arb
 
@@ -65,6 +66,19 @@ def test_a_bound_at_all_high_orders() -> None:
     assert start < 40
     with pytest.raises(NotCertified):
         at_precision(80, lambda: cumulant("exp(-x^2/2)").proven_from(arb(0.5)))
+    assert at_precision(80, lambda: cumulant("exp(-x^2/2)").proven_from(arb(0.6))) > 1
+    assert float(at_precision(80, cumulant("exp(-x^2/2)").limit)) == pytest.approx(0.5)
+
+
+def test_the_supremum_of_a_gaussian_with_a_peak() -> None:
+    """exp(-x^2/2 - |x|): the divergence of order 1 is above the limit of high orders, D^2/2."""
+    peaked = cumulant("exp(-x^2/2 - abs(x))")
+    found = at_precision(80, lambda: steepest([peaked], 1e-6))
+    x = np.linspace(-30, 30, 600_001)
+    p = np.exp(-x * x / 2 - abs(x))
+    loss = (x - 1) ** 2 / 2 + abs(x - 1) - x * x / 2 - abs(x)
+    assert found.lower == pytest.approx((p * loss).sum() / p.sum(), rel=1e-8)
+    assert found.point == 0
 
 
 def test_shifts_that_are_no_floats() -> None:

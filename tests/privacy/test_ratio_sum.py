@@ -12,7 +12,7 @@ from flint import arb
 from mpmath import mp, mpf
 
 from zcdp.numeric.balls import above, at_precision, below, lift
-from zcdp.privacy.loss.ratio_sum import AtomRatios, GaussianRatios, RatioSum, _Contour
+from zcdp.privacy.loss.ratio_sum import AtomRatios, GaussianRatios, RatioSum, _Contour, _Plan
 
 F = Fraction
 
@@ -113,7 +113,7 @@ def test_what_repeats_left_of_x_is_taken_off_the_lower_end(period: int) -> None:
         known = RatioSum(ratios, batches).ends(x)[1]
         assert known < 1
         line = (arb(3), arb(4), 2 * arb.pi() / period, arb(0))
-        low, high = _Contour(ratios, batches, line, 400, 200, 80.0).ends(x)
+        low, high = _Contour(ratios, batches, _Plan(line, 400, 200, 80.0)).ends(x)
         assert high > 1e9
         assert low <= known <= high
 

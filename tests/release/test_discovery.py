@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import random
+from dataclasses import replace
 from fractions import Fraction
 from itertools import product
 from math import exp, sqrt
@@ -27,6 +28,7 @@ from zcdp.release import release
 from zcdp.release.bounding import key_counts
 from zcdp.release.expressions import source_of
 from zcdp.release.table_noise import published_keys
+from zcdp.tables.discovered_keys import Discovered
 
 PLAN = """
 [data]
@@ -263,6 +265,20 @@ def test_at_most_so_many_keys_are_published() -> None:
     data = firms({f"firm {n}": 100 + 60 * n for n in range(4)})
     keys = release(plan(more="most_keys = 2"), data, ledger=None).tables["keys of firm"]
     assert keys.columns["firm"] == ["firm 2", "firm 3"]
+
+
+def test_a_threshold_below_that_of_the_stated_delta_is_refused(tmp_path: Path) -> None:
+    """A plan that was changed after it was read, so that keys are published from fewer persons on than is charged."""
+    asked = plan()
+    assert asked.tables is not None
+    found = asked.tables.domains["firm"]
+    assert isinstance(found, Discovered)
+    looser = replace(asked.tables, domains={**asked.tables.domains, "firm": replace(found, delta=Fraction(1, 10))})
+    with Ledger(tmp_path / "budget.db") as ledger:
+        ledger.open_account("office", unit="person", epsilon=9, delta="1e-4", approximate="1e-6")
+        with pytest.raises(PlanFileError, match="the delta of the keys of 'firm' is not that of their noise"):
+            release(replace(asked, tables=looser), firms({"Zeta": 40}), ledger=ledger, key="q1")
+        assert ledger.account("office").spent == 0
 
 
 def test_the_ledger_charges_rho_and_delta_and_an_account_without_delta_refuses(tmp_path: Path) -> None:

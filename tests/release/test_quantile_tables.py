@@ -5,6 +5,7 @@ from __future__ import annotations
 from fractions import Fraction
 from itertools import pairwise, permutations, product
 from math import inf, log
+from typing import Any
 
 import numpy as np
 import polars as pl
@@ -12,7 +13,8 @@ import pytest
 from release.noise_laws import drawn_often, made, published_with
 
 from zcdp.plans.plan_file import PlanFileError, read_plan
-from zcdp.release import release
+from zcdp.privacy.curve import Plan
+from zcdp.release import release, table_noise
 from zcdp.release.bounding import Exact
 from zcdp.release.quantile_tables import rank_scores, sorted_errors
 from zcdp.tables.table_query import rank_sensitivity
@@ -286,6 +288,38 @@ def test_quantiles_of_rows_are_those_of_single_rows(mechanism: str) -> None:
         mine = frame.filter(pl.col("sex") == sex)["pay"].to_numpy()
         assert np.quantile(mine, q, method="lower") < end
         assert np.quantile(mine, q, method="higher") >= start
+
+
+@pytest.mark.parametrize(("cells", "rows"), [(2, 1), (2, 3)])
+def test_a_person_of_many_rows_moves_the_counts_of_all_levels_as_far_as_is_charged(cells: int, rows: int) -> None:
+    """Where all rows of each cell are in one bin, which a person attains."""
+    text = (
+        PERSONS.format(
+            per=f'per = "row"\nmax_rows = {rows}\nmax_cells = {cells}', mechanism="DiscreteGaussian(sigma=2)"
+        )
+        .replace("bins = 200", "bins = 5")
+        .replace("0.1, 0.25, ", "")
+    )
+    plan, drawn, seen = read_plan("plan.toml", text), table_noise.drawn, list[list[int]]()
+
+    def kept(entry: Any, values: list[int]) -> list[int]:
+        seen.append(values)
+        return drawn(entry, values)
+
+    mine = pl.DataFrame(
+        [(1000, sex, 55.0) for sex in "fm" for _ in range(5)], schema=["who", "sex", "pay"], orient="row"
+    )
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(table_noise, "drawn", kept)
+        for frame in (mine.clear(), mine):
+            release(plan, frame, ledger=None)
+    without, with_all = seen[: len(seen) // 2], seen[len(seen) // 2 :]
+    squares = sum(
+        (a - b) ** 2 for one, other in zip(without, with_all, strict=True) for a, b in zip(one, other, strict=True)
+    )
+    charged = sum(float(Plan.repeated(entry.plan, entry.count).rho) for entry in plan.entries if entry.plan)
+    assert charged == pytest.approx(squares / (2 * 2**2), rel=1e-9)
+    assert squares == len(without) * cells * rows**2
 
 
 HISTOGRAM = """

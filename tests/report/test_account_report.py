@@ -362,7 +362,7 @@ def test_each_query_has_its_own_row_of_numbers() -> None:
     assert facts["total"]["rho"] <= float(plain(foot).split("|")[2]) <= facts["total"]["rho"] * 1.00001
 
 
-def test_the_top_counts_releases_and_queries() -> None:
+def test_the_top_counts_uses_and_queries() -> None:
     facts = an_account()
     assert f">{20 + 30 + 1 + 2}<small>in 4 queries</small>" in render(facts)
     facts["queries"] = facts["queries"][:1]

@@ -187,6 +187,22 @@ def test_the_mean_of_a_number_is_told_with_its_range() -> None:
     assert told == pytest.approx([32.5, 38.0, 35.25], abs=0.1)
 
 
+def test_designs_of_one_kind_and_several_sizes_are_all_on_the_map() -> None:
+    """Windows of one byte and of two: the better one was not drawn where the dot of the other took its place."""
+    row = {"value": "mean", "frequency": 35.25, "standard_error": 1.125, "lower": 32.5, "upper": 38.0}
+    given = facts()
+    own = {**given["design"], "frequency": None, "bytes": 2}
+    kinds = [design("SquareWave", 0.001) | {"bytes": 2}, design("SquareWave", 0.003) | {"bytes": 1}]
+    others = [*kinds, design("textbook", 0.002) | {"bytes": 2}]
+    text = page(estimates=[row], number={"low": 0.0, "high": 99.0}, rounds=1, design=own, designs=others)
+    assert "The largest standard error of the mean in one round, among 100000 clients" in text
+    assert "<small>of the mean, at most</small>" in text
+    found = Drawing(text[text.index("<svg", text.index("What other designs")) :].split("</svg>")[0] + "</svg>")
+    short, textbook, long = sorted(dot.at("cx", "cy") for dot in found.of("circle", "other-dot"))
+    assert short[0] < textbook[0] == long[0]
+    assert short[1] < textbook[1] < long[1]  # the larger error is higher up
+
+
 def test_cost_is_rounded_up_and_told_for_all_answers() -> None:
     text = page(epsilon=1.23451, rho=0.0987611, delta="1/1000", answered=3, rounds=8, reports=123)
     told = re.findall(r"<dt>([^<]*)</dt><dd>([^<]*)<small>([^<]*)</small>", text)

@@ -347,14 +347,14 @@ def section(**changes: Any) -> str:
 def test_the_cards_say_budget_spent_and_remaining() -> None:
     told = re.findall(r"<dt>(\w+)</dt><dd>(.*?)<small>(.*?)</small>", section())
     assert [(name, plain(text).strip("|"), note) for name, text, note in told] == [
-        ("Budget", "2.00001", "\u03c1 (zCDP)"),
+        ("Budget", "2.00000", "\u03c1 (zCDP)"),
         ("Spent", "0.500002", "25.1% of the budget"),
         ("Remains", "1.50000", "exact to the last digit"),
         ("Spends", "1,234", "56 delivered"),
     ]
     values = re.findall(r'<dd><data value="([^"]*)">', section())
     assert values == ["2.00000123", "0.50000123", "1.50000987"]
-    assert 'class="verdict good">1.50000 of 2.00001 remain. 25.1% of the budget is spent.' in section()
+    assert 'class="verdict good">1.50000 of 2.00000 remain. 25.1% of the budget is spent.' in section()
     assert '<div class="meter"><span style="width:25.0%">' in section()
     assert '<article id="account-3"><h2>census &lt;1&gt;</h2>' in section()
 

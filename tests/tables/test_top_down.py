@@ -178,13 +178,19 @@ def test_totals_and_regions_are_right_on_average_and_the_bias_is_that_of_the_rep
     margins = ForestMargins(tree, (), (0, 1, 2), ((), (), ()), (Fraction(289),) * 3)
     tables: Tables = [(0, ()), (1, ()), (2, ())]
     sums = [np.zeros(len(one)) for one in truth]
+    squares = np.zeros((2, 24))
     for _ in range(draws):
         estimates = margins.estimates([[int(x) + round(rng.gauss(0, 17)) for x in one] for one in truth])
         found = non_negative_figures(tree, (), tables, estimates, margins.below)
         sums = [total + np.array(one) for total, one in zip(sums, found, strict=True)]
+        cells, below = estimates[2]
+        squares += [(np.array(one) - places) ** 2 for one in ([float(cell / below) for cell in cells], found[2])]
     off = [total / draws - one for total, one in zip(sums, truth, strict=True)]
     assert np.max(np.abs(np.concatenate(off[:2]))) < 4.5 * 17 / draws**0.5
     small = np.arange(24) % 2 == 1
     # one empty cell beside each large one: 0.28 of the deviation of 16.4, less for those that hold up to 3 persons
     assert 2.5 < np.mean(off[2][small]) < 5.5
     assert -5.5 < np.mean(off[2][~small]) < -2.5
+    # small cells are nearer by a third, and large ones hardly farther
+    apart = np.sqrt([[one[small].mean(), one[~small].mean()] for one in squares / draws])
+    assert apart == pytest.approx(np.array([[16.3, 16.3], [9.8, 16.7]]), rel=0.04)

@@ -139,3 +139,6 @@ def test_neighbours_are_those_of_its_theorem() -> None:
     assert (2 * run + Gaussian(sigma=1)).relation.value == run.relation.value == "add_remove"
     with pytest.raises(ZcdpError, match="do not compose"):
         run + RandomizedResponse(epsilon=1, k=2)
+    for base in (run, 2 * run, run + Gaussian(sigma=1)):
+        with pytest.raises(ZcdpError, match="do not compose"):
+            Subsampled(base, size=1, of=5)

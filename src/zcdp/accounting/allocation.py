@@ -127,8 +127,7 @@ class Query:
 
     def at(self, value: float) -> Mechanism:
         """The mechanism with this value of its free parameter, which may lie beyond its domain: a step of a search."""
-        with unlimited():
-            return self.found(value)
+        return unlimited(self.found)(value)
 
     def found(self, value: float) -> Mechanism:
         """The mechanism with this value of its free parameter; `BadValue` beyond the domains of its parameters."""

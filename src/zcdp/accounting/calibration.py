@@ -175,8 +175,7 @@ def _checked(build: Callable[[float], Curve]) -> Callable[[float], Curve]:
 
     @lru_cache(maxsize=KEPT_PLANS)
     def made(parameter: float) -> Curve:
-        with unlimited():
-            curve = build(parameter)
+        curve = unlimited(build)(parameter)
         if not isinstance(curve, Curve):
             raise BadType(f"build must return a mechanism or a plan, as {example}, not {thing(curve)}")
         return curve

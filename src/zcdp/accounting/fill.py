@@ -14,7 +14,7 @@ from zcdp.accounting.risk_targets import RiskTarget
 from zcdp.errors import BadValue, ZcdpError
 from zcdp.mechanisms import Mechanism
 from zcdp.mechanisms.revealing_event import without_events
-from zcdp.numeric.exact import Value, literal, rational
+from zcdp.numeric.exact import Value, literal, positive_rational, rational
 from zcdp.plans.plan_file import THRESHOLD, Budget, Entry, PlanFile, PlanFileError, read_plan
 from zcdp.plans.plan_text import FREE, PlanError, parse, parse_open
 from zcdp.privacy.curve import Plan
@@ -80,7 +80,7 @@ def fill(
             f"{plan.source}: found keys have a delta of their own: give epsilon and delta as the budget"
         )
     limits = _left(plan, budget, spent) if risk is None else {"advantage": advantage, "tpr": tpr, "fpr": fpr}
-    queries = [_query(plan, entry) for entry in chosen]
+    queries = [_query(plan, entry, objective) for entry in chosen]
     try:
         found = allocate(queries, **limits, objective=objective, beside=Plan.sum_of(*fixed) if fixed else None)
     except TargetsDoNotFit as error:
@@ -136,8 +136,10 @@ def _has_noise(entry: Entry) -> bool:
     return isinstance(part, Mechanism) and hasattr(part, "accuracy")
 
 
-def _query(plan: PlanFile, entry: Entry) -> Query:
+def _query(plan: PlanFile, entry: Entry, objective: str) -> Query:
     """The entry as a query for `allocate`: its noise parameter is free, all others are kept."""
+    # rho follows the weight where the largest error is made least, and its square root where the sum of errors is
+    part = entry.part if objective == "worst" else entry.part**2
     try:
         mechanism, parameters = entry.open or parse_open(entry.text)
         free = [name for name, value in parameters.items() if value is FREE]
@@ -145,7 +147,7 @@ def _query(plan: PlanFile, entry: Entry) -> Query:
         kept = {name: value for name, value in parameters.items() if name not in (*free, *given)}
         return Query(
             mechanism,
-            weight=entry.weight,
+            weight=positive_rational(entry.weight, "weight") * part,
             count=entry.count,
             sd=entry.sd,
             half_width=entry.half_width,

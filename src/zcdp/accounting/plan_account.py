@@ -34,7 +34,7 @@ from zcdp.numeric.work import SECOND, within
 from zcdp.plans.plan_file import Budget, Entry, PlanFile, PlanFileError, read_plan
 from zcdp.plans.plan_text import PlanError, parse_written
 from zcdp.privacy.convert import rdp_to_epsilon, zcdp_to_delta, zcdp_to_epsilon
-from zcdp.privacy.curve import Curve, Plan
+from zcdp.privacy.curve import Curve, Plan, why_infinite
 from zcdp.privacy.relation import Relation
 from zcdp.text.calls import spoken, spoken_class
 from zcdp.text.notebook import shown
@@ -685,7 +685,7 @@ def _queries(plan: PlanFile, progress: Progress) -> tuple[tuple[QueryCost, ...],
         if key not in uses:
             event = event_of(entry.plan.parts[0][0])
             if entry.plan.rho == inf and event is None:
-                raise BadValue(f"{entry.name}: rho is infinite: {entry.text} can give an input away")
+                raise BadValue(f"{entry.name}: {why_infinite(entry.plan, entry.text)}")
             made = _facts(*key) if event is None else _event(event * entry.count, entry.count)
             uses[key] = made, Plan.repeated(*key)
         # mechanisms of equal cost may be written differently, with different noise: accuracies are kept by text

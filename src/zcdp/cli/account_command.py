@@ -164,7 +164,8 @@ def collection_facts(plan: PlanFile) -> dict[str, Any] | None:
 
     asked, mechanism = plan.collection, plan.entries[0].plan.parts[0][0]
     where = {"rounds": asked.rounds, "answered": asked.answered}
-    found = design_facts(design_of(mechanism, asked.k, clients=asked.clients or 2, **where))
+    clients = asked.clients or 2
+    found = design_facts(design_of(mechanism, asked.k, rounds=asked.rounds, answered=asked.answered, clients=clients))
     told = {"k": asked.k, "clients": asked.clients, **where, **found}
     if asked.clients is None:  # the error depends on the number of clients
         del told["standard_error"]

@@ -383,6 +383,8 @@ def _choose(command: argparse.ArgumentParser) -> None:
     command.add_argument("--number", action="store_true", help="or a number from --low to --high, whose mean is asked")
     command.add_argument("--low", help="the least number that a client may hold")
     command.add_argument("--high", help="the largest")
+    command.add_argument("--quantiles", action="store_true", help="of a number its quantiles are asked, not its mean")
+    command.add_argument("--steps", metavar="N", help="of the grid of a number (256; for quantiles 32)")
     command.add_argument("--clients", required=True, help="how many clients there are")
     command.add_argument("--rounds", default="1", help="how many rounds (1 unless told)")
     _within(command)
@@ -416,6 +418,7 @@ def _estimate(command: argparse.ArgumentParser) -> None:
     command.add_argument(
         "--heavy", nargs="?", const="0", metavar="SHARE", help="only values whose interval is above a share (0)"
     )
+    command.add_argument("--quantile", metavar="SHARE", action="append", help="of a number, as 1/2; may be repeated")
     command.add_argument("--engine", choices=("pyarrow", "duckdb"), default="pyarrow", help="what reads the files")
     command.add_argument("--level", default="0.95", help="at which all intervals hold together (0.95)")
     command.add_argument("--population", action="store_true", help="speak of the population, not of these clients")

@@ -38,7 +38,8 @@ def run(options: Namespace) -> int:
             **budget,
         }
         if options.number:
-            choice = choose_number(low=options.low, high=options.high, **common)
+            grid = {"quantiles": options.quantiles, "steps": options.steps}
+            choice = choose_number(low=options.low, high=options.high, **grid, **common)
         else:
             choice = choose(k=options.k if names is None else len(names), frequency=options.frequency, **common)
     picked = choice.pick(options.pick)
@@ -68,6 +69,8 @@ def _asked(options: Namespace) -> list[str] | None:
         raise BadUsage("give --k, how many values there are, or --values, their names, or --number")
     if options.number != (options.low is not None) or options.number != (options.high is not None):
         raise BadUsage("--number goes with --low and --high, the ends of its range")
+    if not options.number and (options.quantiles or options.steps is not None):
+        raise BadUsage("--quantiles and --steps are for a --number")
     if options.number and options.frequency is not None:
         raise BadUsage("--frequency is for values, not for the mean of a --number")
     if names is not None and (len(set(names)) != len(names) or not all(names)):
@@ -101,6 +104,7 @@ def design_facts(design: Design) -> dict[str, Any]:
         "rounds": design.of,
         "standard_error": design.standard_error,
         "frequency": design.frequency,
+        "told": design.told,
         "bytes": design.bytes,
         "spent": design.spent,
         "shuffled": design.shuffled,
@@ -109,8 +113,7 @@ def design_facts(design: Design) -> dict[str, Any]:
 
 def _print(choice: Choice, best: Design, budget: dict[str, Any]) -> None:
     line(f"{bold(repr(best.mechanism))} in {best.rounds} of {best.of} rounds")
-    of = "the mean, at most" if best.frequency is None else f"a frequency of {best.frequency:.3g}"
-    line(f"  standard error {best.standard_error:.3g} of {of}, in each round")
+    line(f"  standard error {best.standard_error:.3g} of {best.told}, in each round")
     limits = ", ".join(f"{name} = {value}" for name, value in budget.items())
     line(f"  spends {cost(best.spent, 6)} of {limits}, certified")
     if best.shuffled is not None:

@@ -7,6 +7,7 @@ from argparse import Namespace
 from collections.abc import Sequence
 from fractions import Fraction
 from io import StringIO
+from math import inf
 from pathlib import Path
 from typing import Any
 
@@ -15,7 +16,8 @@ import numpy as np
 from zcdp.cli.choose_command import design_facts
 from zcdp.cli.output import Progress, bold, check_writable, line, print_json, shown, table_lines, write_whole
 from zcdp.cli.randomize_command import collected, local_of
-from zcdp.collection.choose import compare, design_of
+from zcdp.collection.choose import Design, compare, design_of
+from zcdp.collection.choose_number import compare_number
 from zcdp.collection.frames import count_duckdb
 from zcdp.collection.parquet import count_files, each_once
 from zcdp.collection.shards import add_up, make_shard
@@ -57,7 +59,7 @@ def run(options: Namespace) -> int:
             facts |= mean_facts(released.estimate(counts, low=collection.low, high=collection.high), options)
         else:
             facts |= _frequencies(released.estimate(counts), collection, options)
-    if (options.html or options.json) and collection.low is None:
+    if options.html or options.json:
         facts |= _others(plan, collection, released, counts.reports)
     if options.csv:
         write_whole(options.csv, _table(facts["estimates"]))
@@ -106,26 +108,52 @@ def mean_facts(found: NumberEstimate, options: Namespace) -> dict[str, Any]:
     """The mean of a number, with its interval, as JSON data."""
     low, high = found.interval(options.level, of="population" if options.population else "clients")
     row = {"value": "mean", "frequency": found.mean, "standard_error": found.standard_error}
-    return {"number": {"low": found.low, "high": found.high}, "estimates": [{**row, "lower": low, "upper": high}]}
+    rows = [{**row, "lower": low, "upper": high}]
+    ends = {"low": found.low, "high": found.high}
+    return {"number": ends, "estimates": rows, "quantiles": _quantiles(found, options)}
+
+
+def _quantiles(found: NumberEstimate, options: Namespace) -> list[dict[str, Any]]:
+    """The quantiles that are asked for, each with its interval; all hold together."""
+    of, rows = "population" if options.population else "clients", []
+    for share in options.quantile or ():
+        lower, upper = found.quantile(share, options.level, of=of)
+        rows.append({"share": share, "lower": lower, "upper": upper})
+    return rows
 
 
 def _others(plan: PlanFile, collection: Collection, mechanism: Any, reports: int) -> dict[str, Any]:
     """This design and the best of each kind within the plan's budget, or within its own cost if it has none."""
     clients = collection.clients or max(2, reports * collection.rounds // collection.answered)
-    where = {"rounds": collection.rounds, "answered": collection.answered, "clients": clients}
-    own = design_of(mechanism, collection.k, **where)
+    number = None if collection.low is None or collection.high is None else (collection.low, collection.high)
+    own = design_of(
+        mechanism,
+        collection.k,
+        rounds=collection.rounds,
+        answered=collection.answered,
+        clients=clients,
+        range=number,
+    )
     named = {name: one for name, one in vars(plan.budget).items() if one is not None} if plan.budget else {}
-    budget = named or {"rho": own.spent}
+    budget = named or _own_cost(own, str(plan.delta or "1e-6"))
     within = ", ".join(f"{name} = {value}" for name, value in budget.items())
     found: dict[str, Any] = {"design": design_facts(own) | {"clients": clients}, "within": within, "designs": []}
     try:
-        choice = compare(own, **budget)
+        choice = compare(own, **budget) if number is None else compare_number(own, **budget)
     except NotCertified:
         return found
     for one in (*choice.designs, choice.textbook):
         name = "textbook" if one is choice.textbook else type(one.mechanism).__name__
         found["designs"].append({"name": name, **design_facts(one)})
     return found | {"over_rounds": choice.over_rounds}
+
+
+def _own_cost(own: Design, delta: str) -> dict[str, Any]:
+    """What a design costs: its pure epsilon if it has one, as local budgets mostly are; where shuffled, at delta."""
+    if own.shuffled is not None:
+        return {"epsilon": own.plan.epsilon_at(delta=delta), "delta": delta}
+    epsilon = own.plan.pure_epsilon
+    return {"epsilon": f"{epsilon:.9g}"} if epsilon < inf else {"rho": own.spent}
 
 
 def estimates(
@@ -200,6 +228,10 @@ def _print_mean(facts: dict[str, Any]) -> None:
     [row] = facts["estimates"]
     line(f"mean {row['frequency']:.6g}, standard error {row['standard_error']:.3g}")
     line(f"between {row['lower']:.6g} and {row['upper']:.6g} at level {facts['level']}, for {_whose(facts)}")
+    for one in facts["quantiles"]:
+        line(f"quantile {one['share']} between {one['lower']:.6g} and {one['upper']:.6g}")
+    if facts["quantiles"]:
+        line(f"All quantiles hold together at level {facts['level']}, of numbers rounded to the grid.")
 
 
 def _whose(facts: dict[str, Any]) -> str:

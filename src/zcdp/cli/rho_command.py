@@ -14,6 +14,7 @@ from zcdp.cli.output import bold, columns, dim, line, print_json, width
 from zcdp.errors import BadValue
 from zcdp.numeric.balls import NotCertified
 from zcdp.plans.plan_text import parse
+from zcdp.privacy.curve import why_infinite
 from zcdp.text.numbers import cost, gain
 
 __all__ = ["run"]
@@ -74,8 +75,7 @@ def _facts(expression: str) -> dict[str, Any]:
     except NotCertified:  # the parts attain their rho at different orders, or the order is not known
         order = None
     if plan.rho == inf:
-        why = next((why for part, _ in plan.parts if (why := getattr(part, "infinite_because", ""))), "")
-        raise BadValue(f"rho is infinite: {why or f'{plan!r} can give an input away'}")
+        raise BadValue(why_infinite(plan, repr(plan)))
     charges = usual(plan)
     assumed = [one for part, _ in plan.parts for one in getattr(part, "assumptions", ())]
     charge = next(iter(charges.values()))

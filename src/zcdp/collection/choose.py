@@ -47,9 +47,12 @@ class Design:
     """The number of rounds."""
     clients: int
     frequency: float | None
-    """The frequency at which the standard error is stated; None for the mean of a number."""
+    """The frequency at which the standard error is stated; None for a number."""
     standard_error: float
-    """The standard error of the estimate of one frequency, or of the mean, in one round, among all clients."""
+    """The standard error of the estimate of one frequency, or of the mean, in one round, among all clients.
+
+    Of a design for the quantiles of a number it is that of shares below a grid point.
+    """
     size: Size
     """What one report takes."""
     spent: float
@@ -58,6 +61,19 @@ class Design:
     """The least number of reports of a round that a shuffler passes on; None where reports are not shuffled."""
     range: tuple[Fraction, Fraction] | None = None
     """The ends of the range of a number; None for a collection of values."""
+    quantiles: bool = False
+    """Whether the design is for the quantiles of a number, and not for its mean."""
+
+    @property
+    def told(self) -> str:
+        """What the standard error is of.
+
+        >>> choose(k=20, clients=100, epsilon=1).best.told
+        'a frequency of 0.05'
+        """
+        if self.frequency is not None:
+            return f"a frequency of {self.frequency:.3g}"
+        return "the share below a number" if self.quantiles else "the mean, at most"
 
     @property
     def bytes(self) -> int:
@@ -368,10 +384,19 @@ class Search:
 # A given design as a `Design`, for comparison with those that `choose` finds for the same collection and budget.
 
 
-def design_of(mechanism: Any, k: int, *, rounds: int, answered: int, clients: int) -> Design:
+def design_of(
+    mechanism: Any,
+    k: int,
+    *,
+    rounds: int,
+    answered: int,
+    clients: int,
+    range: tuple[Fraction, Fraction] | None = None,  # noqa: A002 - as the field of a design
+) -> Design:
     """The design with this mechanism if clients answer `answered` of the rounds; its error is that at frequency 1/k.
 
-    `spent` is in rho; a shuffled mechanism is taken as it is.
+    `spent` is in rho; a shuffled mechanism is taken as it is. Of a number the error is in units of the range, unless
+    that is given.
 
     >>> from zcdp import RandomizedResponse
     >>> design_of(RandomizedResponse(epsilon=8, k=256), 256, rounds=30, answered=1, clients=10**6).standard_error
@@ -381,15 +406,16 @@ def design_of(mechanism: Any, k: int, *, rounds: int, answered: int, clients: in
     number = isinstance(local, CollectsBounded)
     frequency = 1 / 2 if number else 1 / k
     variance = local.standard_error(clients=1, **({} if number else {"frequency": frequency})) ** 2
-    error = error_of(variance, frequency, answered / rounds, clients)
+    reach = 1.0 if range is None else float(range[1] - range[0])
+    error = reach * error_of(variance, frequency, answered / rounds, clients)
     spent, hidden = (answered * mechanism).rho, mechanism.clients if isinstance(mechanism, Shuffled) else None
     size = Size(report_form(local, k)["bytes"], 0, 0)
     told = None if number else frequency
-    return Design(local, k, answered, rounds, clients, told, error, size, spent, hidden)
+    return Design(local, k, answered, rounds, clients, told, error, size, spent, hidden, range)
 
 
 def compare(design: Design, **budget: Any) -> Choice:
     """What `choose` finds within a budget for the values, rounds and clients of this design."""
     if design.range is not None:
-        raise BadValue("a design for a number is compared by choose_number")
+        raise BadValue("a design for a number is compared by compare_number")
     return choose(k=design.k, clients=design.clients, rounds=design.of, shuffled=design.shuffled is not None, **budget)

@@ -16,15 +16,23 @@ from zcdp.collection.collection_budget import Budget
 from zcdp.collection.families import Family, down
 from zcdp.collection.limits import PHONE, Limits, Size, whole_bytes
 from zcdp.errors import BadValue
-from zcdp.estimation.number_estimates import Scores, hybrid_scores, window_scores
+from zcdp.estimation.number_estimates import (
+    MOST_POINTS,
+    Scores,
+    hybrid_scores,
+    share_deviation,
+    window_rows,
+    window_scores,
+)
 from zcdp.mechanisms import HybridResponse, Mechanism, SquareWave
 from zcdp.mechanisms.local.number_randomizer import bounds
-from zcdp.numeric.exact import Value, rational
+from zcdp.numeric.exact import Value, integer, rational
 from zcdp.text.calls import spoken
 
-__all__ = ["choose_number"]
+__all__ = ["choose_number", "compare_number"]
 
 STEPS = 256  # of the grid that numbers are rounded to: that adds at most 4e-6 to the variance
+COARSE = 32  # where quantiles are asked
 COUNT = 8  # bytes of one count in a server's memory
 
 
@@ -151,6 +159,24 @@ class ManyBits(Hybrids):
     c = 0.5
 
 
+@lru_cache(maxsize=4096)
+def _share_deviation(fall: float, steps: int, width: int) -> float:
+    return share_deviation(window_rows(fall, steps, width))
+
+
+class Shares(Windows):
+    """Windows that tell best which share of the clients is below a number; of one cell they are randomized response."""
+
+    def whole(self, shape: float) -> list[float]:
+        """Beside those on both sides the parts of the grid: the error is no smooth function of the width."""
+        parts = (self.steps // n + more for n in range(1, min(self.steps, 12) + 1) for more in (0, 1))
+        return sorted({*super().whole(shape), *parts})
+
+    def variance(self, epsilon: float, shape: float, frequency: float) -> float:  # noqa: ARG002
+        """The largest variance of the estimate of a share from one report, if numbers are spread evenly."""
+        return _share_deviation(exp(-epsilon), self.steps, max(1, round(shape))) ** 2
+
+
 NUMBER_FAMILIES: tuple[type[NumberFamily], ...] = (OneBit, Windows, Hybrids, RareBits, ManyBits)
 
 
@@ -166,6 +192,8 @@ def choose_number(
     rho: Value | None = None,
     every_round: bool = False,
     mean: Value | None = None,
+    quantiles: bool = False,
+    steps: Value | None = None,
     shuffled: bool = False,
     most_bytes: Value | None = PHONE.bytes,
     most_draws: Value | None = PHONE.draws,
@@ -174,8 +202,10 @@ def choose_number(
     """The designs of least error for the mean of a number from `low` to `high` in each round, within a budget.
 
     The error is the largest over all numbers that clients may hold, or that of clients who all hold `mean`; it is of
-    the mean over all clients, including those who do not answer the round. All else is as in `choose`. Theorem:
-    docs/theorems/numbers.md.
+    the mean over all clients, including those who do not answer the round. With `quantiles` it is the largest error of
+    the share of clients below a grid point, where numbers are spread evenly: quantiles have intervals then. `steps` are
+    the intervals of the grid that numbers are rounded to, 256 for a mean and 32 for quantiles unless told. All else is
+    as in `choose`. Theorem: docs/theorems/numbers.md.
 
     >>> best = choose_number(low=0, high=120, rho="0.1", clients=10**5).best
     >>> best.mechanism, round(best.standard_error, 3)
@@ -186,8 +216,11 @@ def choose_number(
     place = None if mean is None else float((rational(mean, "mean") - ends[0]) / (ends[1] - ends[0]))
     if place is not None and not 0 <= place <= 1:
         raise BadValue(f"mean ({mean}) must lie between low ({low}) and high ({high})")
-    search = _NumberSearch.asked(
-        STEPS + 1,
+    count = integer(steps, "steps", 1) if steps is not None else COARSE if quantiles else STEPS
+    if quantiles and (mean is not None or count >= MOST_POINTS):
+        raise BadValue(f"quantiles are of at most {MOST_POINTS - 1} steps, and not of a mean")
+    search = (_ShareSearch if quantiles else _NumberSearch).asked(
+        count + 1,
         WORST if place is None else place,
         clients,
         rounds,
@@ -196,12 +229,14 @@ def choose_number(
         every_round=every_round,
         shuffles=shuffled,
     )
-    found = search.choice(NUMBER_FAMILIES)
+    found = search.choice((Shares,) if quantiles else NUMBER_FAMILIES)
+    if quantiles:
+        reach = 1.0  # shares have no unit
 
     def scaled(one: Design) -> Design:
         grid: Any = one.mechanism
-        told = {"standard_error": one.standard_error * reach, "k": grid.k, "frequency": None, "range": ends}
-        return replace(one, **told)
+        error = one.standard_error * reach
+        return replace(one, standard_error=error, k=grid.k, frequency=None, range=ends, quantiles=quantiles)
 
     best: dict[tuple[type[Mechanism], int], Design] = {}
     for one in found.designs:  # Of the hybrids only the best is of interest.
@@ -231,5 +266,27 @@ class _NumberSearch(Search):
 
     def textbook(self) -> Design:
         """The hybrid mechanism of Wang et al. (2019), with the budget split evenly over all rounds."""
-        mechanism = HybridResponse.best(epsilon=min(self.even_share, 50.0), steps=STEPS)
-        return self._of(mechanism, self.of, Hybrids(self.k).size(sqrt(STEPS)))
+        mechanism = HybridResponse.best(epsilon=min(self.even_share, 50.0), steps=self.k - 1)
+        return self._of(mechanism, self.of, Hybrids(self.k).size(sqrt(self.k)))
+
+
+@dataclass(frozen=True)
+class _ShareSearch(_NumberSearch):
+    """The search for designs for shares of a number's distribution, on its grid."""
+
+    def variance_of(self, mechanism: Any) -> float:
+        """The largest variance of an estimated share, if numbers are spread evenly."""
+        return _share_deviation(mechanism._fall, mechanism.steps, mechanism.width) ** 2
+
+    def textbook(self) -> Design:
+        """The square wave of Li et al. (2020), with the budget split evenly over all rounds."""
+        mechanism = SquareWave.of_densities(epsilon=min(self.even_share, 50.0), steps=self.k - 1)
+        return self._of(mechanism, self.of, Windows(self.k).size(mechanism.width))
+
+
+def compare_number(design: Design, **budget: Any) -> Choice:
+    """What `choose_number` finds for the mean within a budget, for the range, rounds and clients of this design."""
+    assert design.range is not None
+    low, high = design.range
+    shuffled = design.shuffled is not None
+    return choose_number(low=low, high=high, clients=design.clients, rounds=design.of, shuffled=shuffled, **budget)

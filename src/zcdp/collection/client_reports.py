@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from fractions import Fraction
+from itertools import pairwise
 from typing import Any, TypeAlias
 
 import numpy as np
@@ -34,7 +35,15 @@ from zcdp.numeric.exact import Exact, integer
 from zcdp.samplers.reports import digit_count, hadamard_width
 from zcdp.samplers.source import Source, secure
 
-__all__ = ["ClientRandomizer", "answered_rounds", "grid_point", "kept_chance", "reports_from_wire", "respond"]
+__all__ = [
+    "ClientRandomizer",
+    "answered_rounds",
+    "grid_point",
+    "kept_chance",
+    "reports_from_wire",
+    "respond",
+    "wire_check",
+]
 
 
 Draw: TypeAlias = Callable[[int, Source], list[int]]
@@ -96,19 +105,46 @@ def reports_from_wire(mechanism: Any, k: int, block: bytes) -> NDArray[Any]:
     >>> reports_from_wire(RandomizedResponse(epsilon=1, k=300), 300, bytes([43, 1, 0, 0]))
     array([299,   0])
     """
-    client = ClientRandomizer(mechanism, k)
+    width, members, _ = _form(mechanism, k)
     raw = np.frombuffer(block, dtype=np.uint8)
-    members = mechanism.size if isinstance(mechanism, SubsetSelection) else 1
-    width = (k + 7) // 8 if client._width is None else client._width * members
-    if raw.size % width:
-        raise BadValue(f"reports of {mechanism!r} on {k} values have {width} bytes each: {raw.size} are no multiple")
-    rows = raw.reshape(-1, width)
-    if client._width is None:
+    length = (k + 7) // 8 if width is None else width * members
+    if raw.size % length:
+        raise BadValue(f"reports of {mechanism!r} on {k} values have {length} bytes each: {raw.size} are no multiple")
+    rows = raw.reshape(-1, length)
+    if width is None:
         return rows
     numbers = np.zeros((len(rows), members), dtype=np.int64)
-    for place in range(client._width):
-        numbers |= rows[:, place :: client._width].astype(np.int64) << 8 * place
+    for place in range(width):
+        numbers |= rows[:, place::width].astype(np.int64) << 8 * place
     return numbers if isinstance(mechanism, SubsetSelection) else numbers[:, 0]
+
+
+def wire_check(mechanism: Any, k: int) -> Callable[[bytes], bool]:
+    """Tells of bytes whether they are a report that a client may send: what `count` takes, whoever sent them.
+
+    >>> check = wire_check(RandomizedResponse(epsilon=1, k=300), 300)
+    >>> check(bytes([43, 1])), check(bytes([44, 1])), check(bytes([1]))
+    (True, False, False)
+    """
+    width, members, outcomes = _form(mechanism, k)
+
+    def bits(raw: bytes) -> bool:
+        return len(raw) == (k + 7) // 8 and not raw[-1] & ((1 << -k % 8) - 1)
+
+    def numbers(raw: bytes) -> bool:
+        assert width is not None
+        found = [int.from_bytes(raw[n : n + width], "little") for n in range(0, len(raw), width)]
+        return len(raw) == width * members and found[-1] < outcomes and all(a < b for a, b in pairwise(found))
+
+    return bits if width is None else numbers
+
+
+def _form(mechanism: Any, k: int) -> tuple[int | None, int, int]:
+    """The bytes of a number (None: bits), how many numbers a report has, and what each is below."""
+    width = ClientRandomizer(mechanism, k)._width
+    if isinstance(mechanism, SubsetSelection):
+        return width, mechanism.size, k
+    return width, 1, 2 if width is None else mechanism._outputs(k)
 
 
 def answered_rounds(rounds: int, answered: int, source: Source = secure) -> list[int]:

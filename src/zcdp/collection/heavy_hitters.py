@@ -229,6 +229,12 @@ class HeavyHitters:
 
     # The server.
 
+    def _may_be_sent(self, raw: bytes) -> bool:
+        """Whether bytes are a report that some client may send."""
+        if len(raw) != self.report_bytes or raw[0] >= len(self.levels):
+            return False
+        return max(raw[1:]) < self.g and not any(raw[2 + self.levels[raw[0]] :])
+
     def find(self, reports: NDArray[Any], *, top: Value = 50, level: Value = 0.95, keep: Value = 1000) -> FoundStrings:
         """The most frequent strings: ten candidates for each of `top` are judged, and sorted by all that was reported.
 

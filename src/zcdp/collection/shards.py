@@ -60,15 +60,25 @@ class Shard:
         try:
             said = json.loads(path.read_text(encoding="utf-8"))
             supports = np.frombuffer(zlib.decompress(base64.b64decode(said["supports"])), dtype="<i8")
-            counts = Counts(str(said["design"]), int(said["reports"]), supports, signed=bool(said["signed"]))
-            files = tuple((str(digest), int(reports)) for digest, reports in said["files"])
+            counts = Counts(said["design"], said["reports"], supports, signed=said["signed"])
+            files = tuple((digest, reports) for digest, reports in said["files"])
             known = said["format"] == FORMAT and sum(reports for _, reports in files) == counts.reports
-            receipt = str(said["receipt"])
-        except (ValueError, KeyError, TypeError, zlib.error) as error:
+            known = known and all(_is_hex(digest, 64) and _is_count(reports) for digest, reports in files)
+            known = known and _is_hex(receipt := said["receipt"], 32) and _is_count(counts.reports)
+            known = known and type(counts.design) is str and type(counts.signed) is bool
+        except (ValueError, KeyError, TypeError, RecursionError, OverflowError, zlib.error) as error:
             raise BadValue(f"{path}: is no shard of counts that this version reads: {error}") from None
         if not known:
             raise BadValue(f"{path}: is no shard of counts that this version reads")
         return cls(counts, receipt, files)
+
+
+def _is_hex(text: object, digits: int) -> bool:
+    return isinstance(text, str) and len(text) == digits and set(text) <= set("0123456789abcdef")
+
+
+def _is_count(number: object) -> bool:
+    return type(number) is int and 0 <= number < 1 << 63
 
 
 def is_shard(path: Path) -> bool:
@@ -106,7 +116,7 @@ def add_up(paths: Sequence[Path], mechanism: Any, k: int, count: Count) -> Count
         return count(files, mechanism, k)
     seen: list[tuple[str, tuple[tuple[str, int], ...], Sequence[Path]]] = []
     for path, shard in shards:
-        if shard.counts.design != repr(mechanism):
+        if shard.counts.design != repr(mechanism) or shard.counts.signed != getattr(mechanism, "_signed", False):
             raise BadValue(f"{path}: has counts of {shard.counts.design}, not of {mechanism!r}")
         seen.append((shard.receipt, shard.files, [path] * len(shard.files)))
     parts = [shard.counts for _, shard in shards]

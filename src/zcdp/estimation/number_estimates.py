@@ -23,7 +23,16 @@ from zcdp.estimation.support import checked
 from zcdp.numeric.exact import Value, probability
 from zcdp.text.calls import spoken_class
 
-__all__ = ["NumberEstimate", "Scores", "hybrid_scores", "window_scores"]
+__all__ = [
+    "MOST_POINTS",
+    "NumberEstimate",
+    "Scores",
+    "hybrid_scores",
+    "share_deviation",
+    "share_weights",
+    "window_rows",
+    "window_scores",
+]
 
 Floats = NDArray[Any]
 BERRY_ESSEEN = 0.5601  # the constant for sums of independent terms (Shevtsova 2010 has 0.5600)
@@ -125,6 +134,12 @@ def window_scores(fall: float, steps: int, width: int) -> Scores:
     return Scores(score, means, means(score**2))
 
 
+def window_rows(fall: float, steps: int, width: int) -> Floats:
+    """How likely each cell is on each grid point."""
+    point, cell = np.arange(steps + 1)[:, None], np.arange(steps + width)
+    return np.asarray(np.where((cell >= point) & (cell < point + width), 1.0, fall) / (width + steps * fall))
+
+
 def hybrid_scores(fall: float, steps: int, width: int, share: float) -> Scores:
     """The scores of a window with probability `share`, else of one bit."""
     window, bit = window_scores(fall, steps, width), window_scores(fall, 1, 1)
@@ -209,24 +224,20 @@ class NumberEstimate(Estimate):
         """Lower and upper ends for the shares of clients whose grid point is at most 0, 1, .. steps - 1, all at once.
 
         From weights whose mean is 1 for a grid point up to there and 0 beyond. Numbers between grid points are rounded
-        at random before they are reported, and the shares are of the rounded ones.
+        at random before they are reported, and the shares are of the rounded ones. Theorem: docs/theorems/numbers.md.
         """
         rows, risk = _matrix(self.rows()), float(1 - probability(level, "level"))
         if len(rows) > MOST_POINTS:
             raise BadValue(
-                f"shares are told for at most {MOST_POINTS} grid points, not {len(rows)}: use a coarser grid"
+                f"shares are told for at most {MOST_POINTS} grid points, not {len(rows)}: choose a design with steps=32"
             )
-        found = [self._below(rows, j, risk / (len(rows) - 1), of) for j in range(len(rows) - 1)]
+        weights = share_weights(rows)
+        found = [self._below(rows, j, weights[j], risk / (len(rows) - 1), of) for j in range(len(rows) - 1)]
         lower, upper = (np.array(ends) for ends in zip(*found, strict=True))
         return np.maximum.accumulate(lower), np.minimum.accumulate(upper[::-1])[::-1]
 
-    def _below(self, rows: Floats, j: int, risk: float, of: str) -> tuple[float, float]:
-        """The ends for one grid point, from weights of least variance."""
-        wanted = (np.arange(len(rows)) <= j).astype(float)
-        mean = rows.mean(axis=0)
-        scaled = rows / mean
-        weight = np.linalg.solve(scaled @ rows.T, wanted) @ scaled
-        off = float(np.abs(rows @ weight - wanted).max()) + 1e-12 * float(np.abs(weight).max())
+    def _below(self, rows: Floats, j: int, weight: Floats, risk: float, of: str) -> tuple[float, float]:
+        """The ends for one grid point, from weights of the cells."""
         within, beyond = rows[: j + 1], rows[j + 1 :]
 
         def excess(z: Floats, sign: float) -> tuple[Floats, Floats, Floats]:
@@ -244,7 +255,7 @@ class NumberEstimate(Estimate):
             guess=total / self.reports,
             whole=of == "clients",
         )
-        return max(float(low[0]) - off, 0.0), min(float(high[0]) + off, 1.0)
+        return max(float(low[0]), 0.0), min(float(high[0]), 1.0)
 
     def quantile(self, share: Value, level: Value = 0.95, *, of: str = "clients") -> tuple[float, float]:
         """The ends between which the quantile of the rounded numbers lies: half of them, for the median "1/2".
@@ -257,6 +268,27 @@ class NumberEstimate(Estimate):
         first = int(np.searchsorted(upper, wanted))  # the least grid point below which so many may be
         last = int(np.searchsorted(lower, wanted))  # the least grid point below which so many are for certain
         return self._scaled(first / steps), self._scaled(last / steps)
+
+
+def share_weights(rows: Floats) -> Floats:
+    """For each grid point but the last, weights of the cells whose mean is 1 up to there and 0 beyond.
+
+    Of all such weights they have the least variance where every grid point is equally likely. `rows` is the channel.
+    """
+    scaled = rows / rows.mean(axis=0)
+    wanted = np.tri(len(rows) - 1, len(rows))
+    return np.asarray(np.linalg.solve(scaled @ rows.T, wanted.T).T @ scaled)
+
+
+def share_deviation(rows: Floats) -> float:
+    """The largest standard deviation of such a weight over the grid points, if each of them is equally likely.
+
+    >>> response = np.array([[0.75, 0.25], [0.25, 0.75]])
+    >>> round(share_deviation(response), 9)
+    1.0
+    """
+    weights, share = share_weights(rows), np.arange(1, len(rows)) / len(rows)
+    return float(np.sqrt((weights**2 @ rows.mean(axis=0) - share**2).max()))
 
 
 def _matrix(rows: Sequence[Sequence[Fraction]]) -> Floats:

@@ -73,7 +73,7 @@ class Said(NamedTuple):
 
 
 @lru_cache(4096)  # the same few plans are read many times
-@unlimited()  # what was written was in the domain of the version that wrote it
+@unlimited  # what was written was in the domain of the version that wrote it
 def said(what: str) -> Said | None:
     """Read what `priced` wrote; None for any other text.
 
@@ -126,7 +126,7 @@ def plan_of(what: str) -> Plan | None:
     return None if found is None else found.plan
 
 
-@unlimited()
+@unlimited
 def cost_of(terms: Terms, what: str) -> Cost | str:
     """The cost of a stored spend as this version of zcdp computes it; or, as text, why it cannot be one."""
     found = said(what)

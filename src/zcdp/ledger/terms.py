@@ -77,7 +77,7 @@ class Terms:
         except (ValueError, TypeError, KeyError, ArithmeticError, RecursionError):
             raise LedgerError("the terms of an account cannot be read: written by a newer zcdp, or damaged") from None
 
-    @unlimited()  # the terms of an earlier version may lie beyond the domain of this one
+    @unlimited  # the terms of an earlier version may lie beyond the domain of this one
     def budget(self) -> Fraction:
         """The budget in the account's currency that follows from epsilon and delta; rounded down."""
         if self.epsilon is None or self.delta is None:
@@ -144,8 +144,8 @@ class Terms:
         if curve.unbounded:
             raise BadValue(f"{self.measure} is infinite: the mechanism can give an input away")
         if self.order is not None:
-            with unlimited():  # the order of an earlier version may be a larger one
-                return charge(rational(curve.rdp(self.order), "the divergence"))
+            divergence = unlimited(curve.rdp)(self.order)  # the order of an earlier version may be a larger one
+            return charge(rational(divergence, "the divergence"))
         # The sum over parts makes a mechanism cost the same alone, in a plan of one part, and read back from an entry.
         added = sum((part.rho_fraction * count for part, count in curve.parts), Fraction(0))
         return charge(

@@ -114,7 +114,7 @@ class PureGroup(Mechanism):
         return False
 
     @property
-    @unlimited()
+    @unlimited
     def _bound(self) -> DiscreteLaplace:
         return DiscreteLaplace(epsilon=self.epsilon, sensitivity=self.size)
 

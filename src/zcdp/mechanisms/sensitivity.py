@@ -68,8 +68,7 @@ _ROOT = re.compile(r"\s*sqrt\(([^()]+)\)\s*")
 
 def _square(square: str, b: Value) -> Fraction:
     """The b^2 of the text sqrt(b^2), for a b in its domain."""
-    with unlimited():
-        number = positive_rational(square, "b")
+    number = unlimited(positive_rational)(square, "b")
     in_domain(Fraction(isqrt(int(number * 10**100)), 10**50), "b", b)  # the root to fifty places
     return number
 
@@ -96,7 +95,7 @@ class L1(Sensitivity):
     def moves(self) -> Moves:
         return ((1, self.d),)
 
-    @unlimited()
+    @unlimited
     def whole(self) -> L1:
         return L1(_whole(self.d, "d"))
 
@@ -121,7 +120,7 @@ class L0LInf(Sensitivity):
     def moves(self) -> Moves:
         return ((self.m, self.c),)
 
-    @unlimited()
+    @unlimited
     def whole(self) -> L0LInf:
         return L0LInf(self.m, _whole(self.c, "c"))
 
@@ -147,7 +146,7 @@ class L1LInf(Sensitivity):
         full, rest = divmod(self.a, self.c)
         return tuple((count, move) for count, move in ((int(full), self.c), (1, rest)) if count and move)
 
-    @unlimited()
+    @unlimited
     def whole(self) -> L1LInf:
         return L1LInf(_whole(self.a, "a"), _whole(self.c, "c"))
 
@@ -201,7 +200,7 @@ class L2(Sensitivity):
             raise BadValue(f"b ({written}) must be at least 1 for integer answers, which move by whole numbers")
         return int(self.length_squared)
 
-    @unlimited()
+    @unlimited
     def whole(self) -> L0LInf:
         """The integer moves of largest cumulant: as many coordinates as `squares`, each by 1."""
         return L0LInf(self.squares, 1)

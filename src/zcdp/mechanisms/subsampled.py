@@ -83,7 +83,7 @@ class Subsampled(PlanWrapper):
         size: Value | None = None,
         of: Value | None = None,
     ) -> None:
-        mechanism = self._taken(mechanism)
+        given, mechanism = mechanism, self._taken(mechanism)
         if rate is not None and size is None and of is None:
             self._set(mechanism=mechanism, rate=_rate(rate), size=None, of=None)
             refuse_replaced(mechanism, "run on a Poisson sample", "; give size and of", absent=True)
@@ -91,7 +91,7 @@ class Subsampled(PlanWrapper):
             drawn, whole = integer(size, "size", 1), integer(of, "of", 1)
             if drawn > whole:
                 raise BadValue(f"size ({drawn}) must be at most of ({whole}): no record is drawn twice")
-            Relation.REPLACE.joined(mechanism.relation)
+            Relation.REPLACE.joined(given.relation)  # a plan may say more than its one mechanism, as correlated noise
             _refuse_graphs(mechanism)
             _refuse_other_size(mechanism, drawn)
             if not READING.get() and any(_counts_in_moves(part) for part, _ in mechanism.parts):

@@ -24,6 +24,7 @@ from zcdp.numeric.formula import (
     Formula,
     add,
     derivative,
+    is_convex,
     is_not_negative,
     kinks,
     minus_log,
@@ -480,6 +481,9 @@ class FormulaDensity(Density):
         """V'' on a real ball, or an upper bound on it."""
         return _hull([piece.bend.on_reals(x) for piece in self._on(x)])
 
+    def _rises_once(self) -> bool:
+        return is_convex(minus_log(self.formula)) or super()._rises_once()
+
     def signs(self, x: arb) -> tuple[bool, bool, bool]:
         """Whether V does not rise on a cell, does not fall, and is convex there; each only if that is certain."""
         pieces = self._on(x)
@@ -496,12 +500,18 @@ class FormulaDensity(Density):
 
     def find_tail(self, side: int, start: arb) -> Tail | None:
         """A bound on the slope of V beyond `start` on one side; None if the form shows none."""
-        found = _far(self._pieces[0 if side < 0 else -1].slope, side, start)
+        found = self._beyond(side, start, lambda piece: piece.slope)
         return None if found is None else Tail(found[0], side * found[1], start)
+
+    def _beyond(self, side: int, start: arb, part: Callable[[_Piece], Formula]) -> Far | None:
+        """A part of the outermost piece for all distances from `start` on; None if a kink is still to come."""
+        if self.kinks and not side * lift(self.kinks[0 if side < 0 else -1]) <= start:
+            return None
+        return _far(part(self._pieces[0 if side < 0 else -1]), side, start)
 
     def bend_beyond(self, side: int, start: arb) -> arb:
         """A ball whose upper end bounds V'' beyond `start`."""
-        found = _far(self._pieces[0 if side < 0 else -1].bend, side, start)
+        found = self._beyond(side, start, lambda piece: piece.bend)
         if found is None or found[0] > 0:
             return arb.nan() if found is None or not found[1].upper() <= 0 else arb(0)
         return found[1] * _shrinks(found[0], start)
@@ -690,8 +700,9 @@ def _far(node: Formula, side: int, start: arb) -> Far | None:  # noqa: PLR0912 -
         return (a * node.value, (lift(node.value) * c.log()).exp()) if c > 0 else None
     if kind in ("abs", "plus"):
         return a, abs(c) if kind == "abs" else c
-    if kind == "sign":
-        return (Fraction(0), arb(1 if c > 0 else -1)) if not c.contains(0) else None
+    if kind in ("sign", "still"):
+        value = arb(0) if kind == "still" else arb(1 if c > 0 else -1)
+        return (Fraction(0), value) if not c.contains(0) else None
     if kind in ("min", "max"):
         b, d = known[1]
         if a == b:
@@ -707,7 +718,7 @@ def _far_mean(node: Formula, values: Sequence[Far | None], side: int, start: arb
         return None
     top = max(power for power, _ in known)
     each = [c * _shrinks(power - top, start) for power, c in known]
-    logs = [minus_log(weight) for weight in node.of[::2]]
+    logs = node.of[::2]
     for j, heaviest in enumerate(logs):
         gaps = [_far(add(log, negative(heaviest)), side, start) for i, log in enumerate(logs) if i != j]
         if all(gap is not None and gap[0] > 0 and gap[1] > 0 for gap in gaps):

@@ -33,6 +33,7 @@ __all__ = [
     "add",
     "call",
     "derivative",
+    "is_convex",
     "is_not_negative",
     "kinks",
     "minus_log",
@@ -60,9 +61,10 @@ class Formula:
     """A node of the tree: its kind, what it is made of, and for numbers and powers an exact number.
 
     Kinds: number, pi, x, sum, product, quotient, power (of a rational exponent), the names of `FUNCTIONS` but sqrt; on
-    one side of a kink plus (the argument, known not to be negative there); and in derivatives sign, choice (the third
-    argument where the first is below the second, else the fourth) and mean (of the second, fourth, ... weighed by the
-    first, third, ...).
+    one side of a kink plus (the argument, known not to be negative there); in logarithms soft (-log of the sum of e^-V,
+    V the arguments: about the least of them). In derivatives: sign; choice (the third argument where the first is below
+    the second, else the fourth); mean (of the second, fourth, ... weighed by e^-V, V the first, third, ...); still (0
+    where the argument has one sign, not finite where it may change it: a slope that jumps has no derivative).
     """
 
     kind: str
@@ -440,6 +442,26 @@ def is_not_negative(node: Formula) -> bool:
     return kind == "max" and any(map(is_not_negative, of))
 
 
+def is_convex(node: Formula, sign: int = 1) -> bool:
+    """Whether its form shows that it, or with the sign -1 its negative, is convex on the whole line.
+
+    >>> is_convex(read("max(abs(x), x^2/2)")), is_convex(read("min(x^2, (x - 1)^2)"))
+    (True, False)
+    """
+    kind, of = node.kind, node.of
+    if _line(node) is not None:
+        return True
+    if kind == "sum" or (kind == "max" and sign > 0) or (kind == "min" and sign < 0):
+        return all(is_convex(one, sign) for one in of)
+    if kind == "product" and len(of) == 2 and of[0].kind == "number":
+        return is_convex(of[1], sign if of[0].value > 0 else -sign)
+    if kind == "power" and node.value >= 1:
+        even = node.value.denominator == 1 and node.value.numerator % 2 == 0
+        straight = even and _line(of[0]) is not None
+        return sign > 0 and (straight or (is_not_negative(of[0]) and is_convex(of[0])))
+    return sign > 0 and ((kind == "exp" and is_convex(of[0])) or (kind in ("abs", "cosh") and _line(of[0]) is not None))
+
+
 def minus_log(node: Formula) -> Formula:
     """-log of it, with products, powers and exponentials taken apart where all parts are positive."""
     kind, of = node.kind, node.of
@@ -453,6 +475,8 @@ def minus_log(node: Formula) -> Formula:
         return add(minus_log(of[0]), negative(minus_log(of[1])))
     if kind == "power" and is_positive(of[0]):
         return multiply(number(node.value), minus_log(of[0]))
+    if kind == "sum" and all(map(is_positive, of)) and any(map(_is_exponential, of)):
+        return Formula("soft", tuple(map(minus_log, of)))
     return negative(call("log", node))
 
 
@@ -479,9 +503,11 @@ def derivative(node: Formula) -> Formula:
         return add(divide(du, v), negative(divide(multiply(u, dv), power(v, Fraction(2)))))
     if kind == "power":
         return multiply(number(node.value), power(of[0], node.value - 1), derivative(of[0]))
+    if kind == "soft":
+        return Formula("mean", tuple(part for v in of for part in (v, derivative(v))))
     u = of[0]
-    if kind == "log" and u.kind == "sum" and all(map(is_positive, u.of)) and any(map(_is_exponential, u.of)):
-        return Formula("mean", tuple(part for term in u.of for part in (term, negative(derivative(minus_log(term))))))
+    if kind == "log" and (v := minus_log(u)).kind == "soft":
+        return negative(derivative(v))
     if kind == "log" and u.kind == "cosh":
         return multiply(call("tanh", u.of[0]), derivative(u.of[0]))
     du = derivative(u)
@@ -502,15 +528,16 @@ def derivative(node: Formula) -> Formula:
         "erf": lambda: divide(
             multiply(number(2), call("exp", negative(power(u, Fraction(2))))), power(Formula("pi"), Fraction(1, 2))
         ),
-        "sign": lambda: ZERO,
-        "choice": lambda: ZERO,
+        "sign": lambda: Formula("still", (u,)),
+        "still": lambda: node,
     }
     if kind == "choice":
-        return Formula("choice", (of[0], of[1], derivative(of[2]), derivative(of[3])))
-    if kind == "mean":  # of the derivatives of log w_i, weighed by the w_i: it is that of log of the sum of the w_i
+        jump = Formula("still", (add(of[0], negative(of[1])),))
+        return add(Formula("choice", (of[0], of[1], derivative(of[2]), derivative(of[3]))), jump)
+    if kind == "mean":  # of the V', weighed by e^-V: its derivative is the mean of the V'' less the variance of the V'
         pairs = list(zip(of[::2], of[1::2], strict=True))
-        squares = (part for w, v in pairs for part in (w, add(derivative(v), power(v, Fraction(2)))))
-        return add(Formula("mean", tuple(squares)), negative(power(node, Fraction(2))))
+        squares = (part for v, d in pairs for part in (v, add(derivative(d), negative(power(d, Fraction(2))))))
+        return add(Formula("mean", tuple(squares)), power(node, Fraction(2)))
     return multiply(factor[kind](), du)
 
 
@@ -525,9 +552,15 @@ def _choice_in_floats(node: Formula, x: float) -> float:
 
 
 def _mean_in_floats(node: Formula, x: float) -> float:
-    weights, values = ([part.in_floats(x) for part in node.of[n::2]] for n in (0, 1))
-    whole = sum(weights)
-    return sum(w * v for w, v in zip(weights, values, strict=True)) / whole if whole > 0 else values[0]
+    vs, values = ([part.in_floats(x) for part in node.of[n::2]] for n in (0, 1))
+    least = min(vs)
+    weights = [math.exp(least - v) for v in vs]
+    return sum(w * value for w, value in zip(weights, values, strict=True)) / sum(weights)
+
+
+def _soft_of_floats(vs: Sequence[float]) -> float:
+    least = min(vs)
+    return least - math.log(sum(math.exp(least - v) for v in vs))
 
 
 _FLOATS: dict[str, Floats] = {
@@ -549,7 +582,9 @@ _FLOATS: dict[str, Floats] = {
     "erf": lambda node, x: math.erf(node.of[0].in_floats(x)),
     "plus": lambda node, x: abs(node.of[0].in_floats(x)),
     "sign": lambda node, x: math.copysign(1.0, node.of[0].in_floats(x)),
+    "still": lambda *_: 0.0,
     "choice": _choice_in_floats,
+    "soft": lambda node, x: _soft_of_floats([one.in_floats(x) for one in node.of]),
     "mean": _mean_in_floats,
 }
 
@@ -592,6 +627,11 @@ def _sign_on_reals(node: Formula, x: arb) -> arb:
     return arb(1) if of > 0 else arb(-1) if of < 0 else arb(0, 1)
 
 
+def _still_on_reals(node: Formula, x: arb) -> arb:
+    of = node.of[0].on_reals(x)
+    return arb(0) if of > 0 or of < 0 else arb.nan()
+
+
 def _choice_on_reals(node: Formula, x: arb) -> arb:
     first, second, below, above = node.of
     gap = first.on_reals(x) - second.on_reals(x)
@@ -602,15 +642,36 @@ def _choice_on_reals(node: Formula, x: arb) -> arb:
     return below.on_reals(x).union(above.on_reals(x))
 
 
+def _soft_on_reals(node: Formula, x: arb) -> arb:
+    """It rises with each of its arguments, so that its ends are those of their ends."""
+    vs = [one.on_reals(x) for one in node.of]
+    if not all(v.is_finite() for v in vs):
+        return arb.nan()
+    return _soft([v.lower() for v in vs]).union(_soft([v.upper() for v in vs]))
+
+
+def _soft(vs: Sequence[arb]) -> arb:
+    least = min(vs, key=float)
+    return least - sum(((least - v).exp() for v in vs), arb(0)).log()
+
+
 def _mean_on_reals(node: Formula, x: arb) -> arb:
     values = [part.on_reals(x) for part in node.of[1::2]]
     hull = reduce(lambda a, b: a.union(b), values)
-    weights = [part.on_reals(x) for part in node.of[::2]]
-    whole = sum(weights, arb(0))
-    if not whole > 0:
+    vs = [part.on_reals(x) for part in node.of[::2]]
+    if not (hull.is_finite() and all(v.is_finite() for v in vs)):
         return hull
-    mean = sum((w * (v - values[0]) for w, v in zip(weights, values, strict=True)), arb(0)) / whole + values[0]
-    return mean.intersection(hull) if mean.overlaps(hull) else hull
+    first = min(range(len(vs)), key=lambda n: float(vs[n].mid()))
+    shares = [_share(vs, n) for n in range(len(vs))]
+    mean = sum((p * (v - values[first]) for p, v in zip(shares, values, strict=True)), arb(0)) + values[first]
+    return mean.intersection(hull) if mean.is_finite() and mean.overlaps(hull) else hull
+
+
+def _share(vs: Sequence[arb], n: int) -> arb:
+    """The part of the sum of all e^-V that one of them is: between 0 and 1 also where little is known of them."""
+    gaps = [vs[n] - v for k, v in enumerate(vs) if k != n]
+    most, least = (1 / sum(((end(gap)).exp() for gap in gaps), arb(1)) for end in (arb.lower, arb.upper))
+    return most.union(least)
 
 
 _REALS: dict[str, Reals] = {
@@ -632,7 +693,9 @@ _REALS: dict[str, Reals] = {
     "erf": lambda node, x: node.of[0].on_reals(x).erf(),
     "plus": _plus_on_reals,
     "sign": _sign_on_reals,
+    "still": _still_on_reals,
     "choice": _choice_on_reals,
+    "soft": _soft_on_reals,
     "mean": _mean_on_reals,
 }
 
@@ -673,6 +736,10 @@ def _sum_on_complex(node: Formula, z: acb, analytic: bool) -> acb:
     return sum((one.on_complex(z, analytic) for one in node.of), acb(0))
 
 
+def _soft_on_complex(node: Formula, z: acb, analytic: bool) -> acb:
+    return -sum(((-one.on_complex(z, analytic)).exp() for one in node.of), acb(0)).log(analytic=analytic)
+
+
 def _two(name: str) -> Complex:
     def on(node: Formula, z: acb, analytic: bool) -> acb:
         first, second = (one.on_complex(z, analytic) for one in node.of)
@@ -694,6 +761,7 @@ _COMPLEX: dict[str, Complex] = {
     "log": lambda node, z, a: node.of[0].on_complex(z, a).log(analytic=a),
     "abs": lambda node, z, a: node.of[0].on_complex(z, a).real_abs(analytic=a),
     "plus": lambda node, z, a: node.of[0].on_complex(z, a),
+    "soft": _soft_on_complex,
     "min": _two("real_min"),
     "max": _two("real_max"),
     "cosh": lambda node, z, a: node.of[0].on_complex(z, a).cosh(),
@@ -719,6 +787,8 @@ def prepared(node: Formula) -> Callable[[acb, bool], acb]:
     if kind == "quotient":
         above, below = of
         return lambda z, a: above(z, a) / below(z, a)
+    if kind == "soft":
+        return lambda z, a: -sum(((-one(z, a)).exp() for one in of), acb(0)).log(analytic=a)
     only = of[0]
     if kind == "power" and node.value.denominator == 1:
         n = node.value.numerator
@@ -745,6 +815,8 @@ def prepared_floats(node: Formula) -> Callable[[float], float]:
     if kind in ("sum", "product") and len(of) == 2:
         one, other = of
         return (lambda x: one(x) + other(x)) if kind == "sum" else (lambda x: one(x) * other(x))
+    if kind == "soft":
+        return lambda x: _soft_of_floats([one(x) for one in of])
     only = of[0]
     if kind == "power":
         exponent = float(node.value)

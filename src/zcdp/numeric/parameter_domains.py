@@ -7,14 +7,14 @@ docs/explanation/limits.md, where a test compares it.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from contextlib import contextmanager
-from contextvars import ContextVar
+from collections.abc import Callable
+from contextvars import ContextVar, copy_context
 from dataclasses import dataclass
 from fractions import Fraction
-from functools import cached_property
+from functools import cached_property, wraps
+from typing import ParamSpec, TypeVar
 
-__all__ = ["DOMAINS", "WHOLE_DOMAINS", "Domain", "domain", "unlimited", "whole_domain"]
+__all__ = ["DOMAINS", "WHOLE_DOMAINS", "Domain", "domain", "switched_on", "unlimited", "whole_domain"]
 
 
 @dataclass(frozen=True)
@@ -153,15 +153,32 @@ def whole_domain(name: str) -> Domain | None:
 _UNLIMITED: ContextVar[bool] = ContextVar("_UNLIMITED", default=False)
 
 
-@contextmanager
-def unlimited() -> Iterator[None]:
-    """Within it numbers are taken as they are, in this thread and task: for what a person did not write.
+P = ParamSpec("P")
+T = TypeVar("T")
+
+
+def switched_on(switch: ContextVar[bool], work: Callable[P, T]) -> Callable[P, T]:
+    """The same function, within which, in its thread and task alone, the switch is True.
+
+    It runs in a copy of the context, which the interpreter leaves by itself: Ctrl-C, whenever it comes, leaves the
+    switch as it was.
+    """
+
+    @wraps(work)
+    def within(*args: P.args, **kwargs: P.kwargs) -> T:
+        def on() -> T:
+            switch.set(True)
+            return work(*args, **kwargs)
+
+        return copy_context().run(on)
+
+    return within
+
+
+def unlimited(work: Callable[P, T]) -> Callable[P, T]:
+    """The same function, within which numbers are taken as they are: for what a person did not write.
 
     These are the parts of a mechanism, such as one of a million coordinates; the steps of a search, of which the result
     is checked; and what an earlier version wrote into a ledger.
     """
-    before = _UNLIMITED.set(True)
-    try:
-        yield
-    finally:
-        _UNLIMITED.reset(before)
+    return switched_on(_UNLIMITED, work)

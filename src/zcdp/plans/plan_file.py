@@ -195,6 +195,8 @@ class Entry:
     half_width: float | str | None = None
     """The largest acceptable half-width of an interval at `level`, in the same unit."""
     level: float | str = "0.95"
+    part: Fraction = Fraction(1)
+    """What rho the entry is to have beside others of its query, by the table that they make."""
 
     def in_values(self, noise: Accuracy) -> Accuracy:
         """The accuracy of the noise in the unit of the answers, rounded up; that of a table's sums is in grid steps."""
@@ -351,7 +353,11 @@ class TableReader(ABC):
         tables = [margins.get(query.name, query) for query in tables]
         for n, query in enumerate(queries):
             with self._declared("query", n):
-                entries += self._statistics(n, query, tables[n], declared.neighbours)
+                found = list(self._statistics(n, query, tables[n], declared.neighbours))
+                if len({one.plan is None for one in found}) == 1:  # else the other noise is what the file says
+                    parts = tables[n].parts(declared.neighbours)
+                    found = [replace(one, part=parts.get(one.field, one.part)) for one in found]
+                entries += found
         with self._declared("data"):
             check_cells(tuple(tables))
         written = json.dumps(data, sort_keys=True, default=str).encode()

@@ -22,6 +22,7 @@ from zcdp.mechanisms import L1, L2, MECHANISMS, WRAPPERS, L0LInf, L1LInf, Mechan
 from zcdp.mechanisms.subsampled import READING
 from zcdp.numeric.balls import NotCertified
 from zcdp.numeric.exact import MOST_DIGITS, Value, rational
+from zcdp.numeric.parameter_domains import switched_on
 from zcdp.privacy.curve import Curve, Plan
 from zcdp.text.names import printable
 from zcdp.text.suggestions import thing, unknown
@@ -309,13 +310,10 @@ class _Walker:
             with self._deeper(_start(node) + 1):
                 return self._plan(node.args[0], "expected ')'")
         mechanism, values, parameters = self._call(node)
-        before = READING.set(True)
         try:
-            made: Curve = mechanism(*values, **parameters)
+            made: Curve = switched_on(READING, mechanism)(*values, **parameters)
         except (ValueError, TypeError, NotCertified) as error:
             raise PlanError(f"{name.text}: {error}", self.text, name.position) from None
-        finally:
-            READING.reset(before)
         # equal mechanisms have equal privacy cost, but their noise differs if their sensitivities do
         key = made, getattr(made, "sensitivity", None)
         self.written.setdefault(key, self.text[name.position : self.tokens[_after(node) - 1].end])

@@ -146,7 +146,7 @@ def zcdp_to_delta(rho: Value, epsilon: Value) -> float:
     return rdp_to_delta(lambda s: lift(budget) * s * (1 + s), point)
 
 
-@unlimited()
+@unlimited
 def _total(rho: Value) -> Fraction:
     """A rho above zero, of whatever size: it may be that of 10^12 uses."""
     return positive_rational(rho, "rho")

@@ -47,7 +47,7 @@ if TYPE_CHECKING:
     from zcdp.privacy.routes import Routes
     from zcdp.privacy.tradeoff import TradeOff
 
-__all__ = ["AUTHORS_ONLY", "LARGEST_COUNT", "Curve", "Forms", "Peak", "Plan"]
+__all__ = ["AUTHORS_ONLY", "LARGEST_COUNT", "Curve", "Forms", "Peak", "Plan", "why_infinite"]
 
 AUTHORS_ONLY = {
     *(
@@ -755,6 +755,12 @@ class Plan(Curve):
     def search_rho(self, tolerance: float = TOLERANCES[0]) -> tuple[float, float]:
         """Certified floats around rho by a search over all orders of the sum of the cumulants."""
         return search(self, tolerance)
+
+
+def why_infinite(curve: Curve, name: str) -> str:
+    """Why rho is infinite: as the first part of infinite rho that knows says, or that `name` can give an input away."""
+    told = (getattr(part, "infinite_because", "") for part, _ in curve.parts)
+    return f"rho is infinite: {next(filter(None, told), f'{name} can give an input away')}"
 
 
 def _differs_by_direction(part: Curve) -> bool:

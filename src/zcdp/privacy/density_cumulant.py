@@ -25,7 +25,9 @@ MOMENT_WORK = 2_000  # of one integral over the line, in elementary functions
 LEAST_STEP, MOST_CELLS = arb(2) ** -30, 4_000
 FIRST_STEP, LEAST_PEAK = arb(1), arb(2) ** -10  # A proposed peak below this s counts as the limit at 0.
 LOSS_BITS, LOSS_STEPS = 128, 400
-PEAK_GRID, NEWTON_STEPS = 400, 3
+PEAK_GRID, NEWTON_STEPS = 400, 6
+NOTHING = arb(0)
+MOST_DOUBLINGS, FAR_DOUBLINGS, LEAST_SHARE = 60, 20, arb(2) ** -8
 
 
 class ShiftCumulant:
@@ -182,10 +184,8 @@ class ShiftCumulant:
         """Heuristic s at which K(s)/(s(1+s)) is largest, from cells in floats."""
         import numpy as np
 
-        cells = [
-            [float(self.pair.mass(a, b, moved=moved).log().mid()) for moved in (False, True)]
-            for a, b in itertools.pairwise(self.pair.borders(32))
-        ]
+        pair = self.pair
+        cells = [[float(mass.log().mid()) for mass in (cell.p, cell.q)] for cell in pair.cells(pair.borders(32))]
         known = np.array([cell for cell in cells if isfinite(cell[0]) and isfinite(cell[1])])
         logs, loss = known[:, 0], known[:, 0] - known[:, 1]
         s = np.geomspace(1e-3, 1e3, PEAK_GRID)
@@ -204,27 +204,46 @@ class ShiftCumulant:
 
         Theorem: docs/theorems/own-noise.md, 6.
         """
-        pair, density = self.pair, self.density
-        side = 1 if pair.shift < 0 else -1  # where the loss grows without end
-        size, log2 = abs(lift(pair.shift)), arb.const_log2()
-        far = density.tail(side).start
-        for _ in range(60):
-            m = density.bend_beyond(side, far).upper()
-            if m.is_finite() and size**2 * m <= bound / 2:
-                break
+        far, found = self.density.tail(self._endless).start, list[arb]()
+        for _ in range(MOST_DOUBLINGS):
+            s = self._proven_from(bound, far)
+            if s is not None:
+                if found and s >= found[-1]:
+                    return found[-1]
+                found.append(s)
             far = 2 * far
-        else:
+        if not found:
             raise NotCertified("the slope of log f changes too fast far out for a bound at all orders")
+        return found[-1]
+
+    @property
+    def _endless(self) -> int:
+        """The side on which the loss grows without end."""
+        return 1 if self.pair.shift < 0 else -1
+
+    def _proven_from(self, bound: arb, far: arb) -> arb | None:
+        """That s by what is known beyond a distance of `far`; None if that is too little."""
+        pair, density, side = self.pair, self.density, self._endless
+        size, log2 = abs(lift(pair.shift)), arb.const_log2()
+        m = density.bend_beyond(side, far).upper()
+        if not m.is_finite():
+            return None
         m = m.max(arb(2) ** -60)
+        share = (1 - (size**2 * m / (2 * bound)).sqrt()).lower().min(arb(0.5))
+        if not share > LEAST_SHARE:
+            return None
         tail = pair.tail_at(side, far)
         steep, place = tail.slope.lower() * tail.growth(far), side * far
-        slope = abs(density.slope(place))
-        rest = density.v(place) + (density.whole() * steep / 2).log()
-        a = slope**2 / (4 * m) - rest
-        nearby = self._loss_up_to(side, far)
-        first = (nearby + log2) / bound
-        second = (2 * (log2 + a).max(arb(0)) / bound).sqrt()
+        rest = density.v(place) + (density.whole() * steep * share).log()
+        a = (1 - share) * density.slope(place) ** 2 / (2 * m) - rest
+        first = (self._loss_up_to(side, far) + log2) / bound
+        second = ((log2 + a).max(arb(0)) / (share * bound)).sqrt()
         return first.max(second).max(arb(1)).upper()
+
+    def limit(self) -> arb:
+        """An upper bound on the limit of K(s)/(s(1+s)) at high orders, where losses have no end."""
+        far = self.density.tail(self._endless).start * 2**FAR_DOUBLINGS
+        return abs(lift(self.pair.shift)) ** 2 * self.density.bend_beyond(self._endless, far).upper() / 2
 
     def _loss_up_to(self, side: int, far: arb) -> arb:
         """An upper bound on the loss at all places but those beyond `far` on the side where it grows."""
@@ -244,8 +263,9 @@ class ShiftCumulant:
         return most
 
 
-def steepest(cumulants: Sequence[ShiftCumulant], tolerance: float) -> Supremum:
-    """Certified floats around the supremum over s > 0 of K(s)/(s(1+s)), and over several pairs.
+def steepest(cumulants: Sequence[ShiftCumulant], tolerance: float, least: arb = NOTHING) -> Supremum:
+    """Certified floats around the supremum over s > 0 of K(s)/(s(1+s)), and over several pairs; the upper is above
+    `least`.
 
     A peak is proposed in floats. The bound is proven on cells of orders: between the ends of each, K'' is bounded from
     both (docs/theorems/own-noise.md, 5); beyond the last one the largest loss, or `proven_from`, bounds the ratio.
@@ -259,7 +279,7 @@ def steepest(cumulants: Sequence[ShiftCumulant], tolerance: float) -> Supremum:
             where, best, point = n, ratio, peak
     if not best > 0:
         raise Undecided
-    bound = (best * (1 + arb(tolerance))).upper()
+    bound = (best.max(least) * (1 + arb(tolerance))).upper()
     for cumulant in cumulants:
         _prove(cumulant, bound)
     return Supremum(below(best), above(bound), where, float(point))

@@ -102,7 +102,7 @@ def release(
         if new:
             raise KeyConflict(
                 f"the key {key!r} was sealed on {before.at}: nothing was read, and nothing was spent; take another "
-                "key, or leave out `new` to get the sealed tables again"
+                "key, or leave out --new (new=True) to get the sealed tables again"
             )
         _debit(ledger, name, whole, asked, tables, key, who)
         found = _same(ledger.deliver(name, key, who=who), tables, key)
@@ -112,7 +112,7 @@ def release(
         if new and debit.repeated:
             raise KeyConflict(
                 f"the key {key!r} was paid for on {debit.entry.at}, and nothing is sealed yet: nothing was read, and "
-                "nothing was spent; the same release without `new` draws what was paid for"
+                "nothing was spent; the same release without --new (new=True) draws what was paid for"
             )
         paid = _paid(ledger, name, debit)
         with _private():

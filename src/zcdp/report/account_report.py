@@ -60,7 +60,7 @@ def summary(account: Account, verdict: str = "") -> str:
     Another `verdict`, as HTML, stands in the place of that on a plan without a budget of its own.
     """
     total, delta = account.total, account.delta
-    releases = sum(query.count for query in account.queries)
+    uses = sum(query.count for query in account.queries)
     kinds = len(account.queries)
     facts = [
         ("Privacy spent (zCDP)", "\u03c1 = ", total.rho, "adds up over releases; smaller is more private"),
@@ -78,7 +78,7 @@ def summary(account: Account, verdict: str = "") -> str:
         for label, sign, value, note in facts
     )
     of = f"in {kinds:,} queries" if kinds != 1 else "of one query"
-    cards += f'<div class="fact"><dt>Releases</dt><dd>{releases:,}<small>{of}</small></dd></div>\n'
+    cards += f'<div class="fact"><dt>Uses of mechanisms</dt><dd>{uses:,}<small>{of}</small></dd></div>\n'
     said = verdict if verdict and account.budget is None else _verdict(account.budget)
     return f'{said}<dl class="facts">\n{cards}</dl>\n'
 

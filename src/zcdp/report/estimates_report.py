@@ -126,7 +126,7 @@ def _cost(facts: Mapping[str, Any]) -> str:
     ]
     if facts.get("design"):
         shown = f"{facts['design']['standard_error']:.3g}"
-        told.append(("Standard error by design", shown, f"of a frequency of {facts['design']['frequency']:.3g}"))
+        told.append(("Standard error by design", shown, f"of {_told(facts['design'])}"))
     textbook = [one for one in facts.get("designs") or () if one["name"] == "textbook"]
     if facts.get("design") and textbook:
         times = textbook[0]["standard_error"] / facts["design"]["standard_error"]
@@ -170,8 +170,26 @@ def _mean(facts: Mapping[str, Any]) -> str:
     return (
         f"<section><h2>The mean</h2><p>{row['frequency']:.6g}, with a standard error of {row['standard_error']:.3g}: "
         f"between {row['lower']:.6g} and {row['upper']:.6g} at level {escape(str(facts['level']))}, for {whose}.</p>"
-        f"<figure>{_charts([row], ends=ends, axis='range of the number')}<figcaption>The dot is the estimate, the line "
-        "its interval, on the whole range that was declared.</figcaption></figure></section>\n"
+        f"{_quantiles(facts)}<figure>{_charts([row], ends=ends, axis='range of the number')}<figcaption>The dot is the "
+        "estimate, the line its interval, on the whole range that was declared.</figcaption></figure></section>\n"
+    )
+
+
+def _quantiles(facts: Mapping[str, Any]) -> str:
+    """The quantiles that were asked for."""
+    if not facts.get("quantiles"):
+        return ""
+    rows = "".join(
+        f"<tr><td>{escape(str(one['share']))}</td>"
+        + "".join(f"<td class='number'>{one[name]:.6g}</td>" for name in ("lower", "upper"))
+        + "</tr>"
+        for one in facts["quantiles"]
+    )
+    heads = "".join(f"<th scope='col' class='number'>{name}</th>" for name in ("lower", "upper"))
+    return (
+        f"<div class='inputs'><table><thead><tr><th scope='col'>quantile</th>{heads}</tr></thead>"
+        f"<tbody>{rows}</tbody></table></div><p>All quantiles hold together at that level, of numbers rounded to the "
+        "grid.</p>"
     )
 
 
@@ -220,6 +238,11 @@ def _chart(
     return picture.replace('class="chart"', f'class="chart {name}"', 1)
 
 
+def _told(design: Mapping[str, Any]) -> str:
+    """What a standard error is of."""
+    return "the mean, at most" if design["frequency"] is None else f"a frequency of {design['frequency']:.3g}"
+
+
 def _designs(facts: Mapping[str, Any]) -> str:
     """The section that compares this design with those that `choose` finds for the same budget."""
     own, others = facts.get("design"), facts.get("designs")
@@ -243,7 +266,8 @@ def _designs(facts: Mapping[str, Any]) -> str:
     )
     return (
         "<section><h2>What other designs would have given</h2>"
-        f"<p>The standard error of a frequency of {own['frequency']:.3g} in one round, among {own['clients']} clients, "
+        f"<p>The {'largest ' * (own['frequency'] is None)}standard error of {_told(own).removesuffix(', at most')} in "
+        f"one round, among {own['clients']} clients, "
         f"for the best design of each kind within {escape(str(facts['within']))}; each in the table was certified to "
         "fit. The textbook splits the budget evenly over all rounds.</p>"
         f"{_map(facts, every)}<table class='queries'><thead><tr><th scope='col'>design</th>{heads}</tr></thead>"
@@ -261,8 +285,11 @@ def _map(facts: Mapping[str, Any], every: Sequence[tuple[str, Mapping[str, Any]]
         axis, place = f"rounds answered, of {facts['rounds']}", float(own["answered"])
         told = "Each line is one kind of mechanism at its best, tuned for as many rounds as a client answers."
     else:
-        lines = {name: [(one["bytes"], one["standard_error"])] for name, one in every if one is not own}
-        axis, place, told = "bytes a report", own["bytes"], "Each dot is one kind of mechanism at its best."
+        lines = {}
+        for name, one in every:
+            if one is not own:
+                lines[name] = sorted([*lines.get(name, ()), (one["bytes"], one["standard_error"])])
+        axis, place, told = "bytes a report", own["bytes"], "Each dot is a design, a line those of one kind."
     text = f"{told} The table gives the best of each kind."
     chart = design_map(lines, (place, own["standard_error"]), kind, across=axis, text=text)
     return f"<figure>{chart}<figcaption>{told} The ring is this design.</figcaption></figure>"

@@ -204,7 +204,7 @@ def account_section(account: Mapping[str, Any], number: int, made: str) -> str:
     held = account.get("reserved") or {"value": 0}
     kept = (("Reserved", _value(held, at_most(held["value"])), "not spent yet"),) if held["value"] else ()
     facts = (
-        ("Budget", _value(budget, at_most(budget["value"])), _symbol(account)),
+        ("Budget", _value(budget, at_least(budget["value"])), _symbol(account)),
         ("Spent", _value(spent, at_most(spent["value"])), f"{percent(share, up=True)} of the budget{inside}"),
         *kept,
         ("Remains", _value(rest, at_least(rest["value"])), "exact to the last digit"),

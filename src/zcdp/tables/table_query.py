@@ -176,6 +176,8 @@ MAY_LACK = {"top": ("count_mechanism",)}
 """Mechanisms that a query of a measure may do without."""
 PUBLISHED = ("sum", "mean", "persons")
 """What `publish` may name: all are of one noisy sum and one noisy count."""
+LEAST_PART = Fraction(1, 10)
+"""The part of rho that a count has at least whose sum would be best without it."""
 MOST_CELLS = 500_000  # of one table
 MOST_ROWS = 2**26  # of one person in a cell
 
@@ -340,6 +342,26 @@ class TableQuery:
         selections = Statistic("", "mechanism", self.k, rows, selects=True, monotone=not replaced)
         counts = Statistic("count", "count_mechanism", self.k, rows)
         return (selections, counts) if self.counted else (selections,)
+
+    def parts(self, neighbours: str) -> dict[str, Fraction]:
+        """What rho the noise of each field is to have beside that of the others; none if all are alike.
+
+        Where a sum is published beside its mean, it has the error of the sum about the middle of the clip, and the
+        middle times that of the count: it is least if rho is shared as these errors, of one rho, are. The count has a
+        tenth of rho at least. Theorem: docs/theorems/quotients.md.
+
+        >>> from zcdp.tables.clipped_sums import Amount
+        >>> one = TableQuery("a", "mean", (), (), 1, 1, Amount("pay", Fraction(1), 500, 1000), publish=("sum", "mean"))
+        >>> {field: float(part) for field, part in one.parts("add-remove").items()}
+        {'mechanism': 0.5, 'count_mechanism': 1.5}
+        """
+        if "sum" not in self.publish:
+            return {}
+        assert self.amount is not None
+        above, below = self.statistics(neighbours)
+        share = below.distance * abs(self.amount.middle)
+        share = max(share / (share + above.distance), LEAST_PART)
+        return {above.field: 2 * (1 - share), below.field: 2 * share}
 
     def target_of(self, statistic: Statistic) -> float:
         """What a half-width of 1 asked of the figures allows to the noise of a statistic, in its grid steps.

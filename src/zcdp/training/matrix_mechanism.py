@@ -182,8 +182,7 @@ class MatrixMechanism(Plan):
 
 def _remade(kept: dict[str, Any]) -> MatrixMechanism:
     """A mechanism from its pickle: numbers that a search found may lie beyond what a person may write."""
-    with unlimited():
-        return MatrixMechanism(**kept)
+    return unlimited(MatrixMechanism)(**kept)
 
 
 def _noise(noise_multiplier: Fraction, square: Fraction) -> Gaussian:

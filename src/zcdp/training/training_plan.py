@@ -187,8 +187,7 @@ class Training(Plan):
 
 def _remade(kind: type[Training], kept: dict[str, Any]) -> Training:
     """A training from its pickle: numbers that a search found may lie beyond what a person may write."""
-    with unlimited():
-        return kind(**kept)
+    return unlimited(kind)(**kept)
 
 
 def _schedule(steps: Value | None, schedule: Sequence[tuple[Value, Value]] | None) -> tuple[tuple[int, Fraction], ...]:

@@ -436,7 +436,7 @@ class ExponentialNoise(Mechanism):
         return self._moves is None
 
     @property
-    @unlimited()
+    @unlimited
     def coordinates(self) -> tuple[tuple[Curve, int], ...]:
         moves, epsilon = self._moves, self.epsilon
         if moves is None or self._euclidean or moves[0][0] + len(moves) == 2 or isinstance(epsilon, Log):

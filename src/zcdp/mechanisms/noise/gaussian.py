@@ -281,7 +281,7 @@ class DiscreteGaussian(AddsIntegers, _Gaussian):
         raise BadValue(f"sensitivity ({moved}) has no multiple for a group: state that of the group")
 
     @property
-    @unlimited()
+    @unlimited
     def coordinates(self) -> tuple[tuple[Curve, int], ...]:
         count, move = self._moves or (1, 0)
         if count == 1:

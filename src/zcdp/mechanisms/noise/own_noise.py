@@ -40,6 +40,7 @@ if TYPE_CHECKING:
 __all__ = ["DensityNoise", "Noise"]
 
 RHO_BITS, RHO_TOLERANCE, BELOW_ORDER = 80, 1e-10, 8
+NEAR_LIMIT = 0.02  # how far above the limit of high orders a bound on rho lies where slopes jump
 BOUND_BITS, RDP_BITS = 96, 128
 UNSTATED = "no upper end of the slope of log f is stated for the tails"
 UNKNOWN = "no bound on rho is known for several modes and such tails: write it as a Mixture"
@@ -151,13 +152,17 @@ class DensityNoise(AddsReals, Mechanism):
     @cached_property
     def pure_epsilon(self) -> float:
         """The least float epsilon for which pure epsilon-DP is certified; inf if there is none."""
+        largest = self._largest_of_one
+        return largest if self._many == 1 or largest == inf else upper_float(lambda: self._many * arb(largest))
+
+    @cached_property
+    def _largest_of_one(self) -> float:
+        """The same for one coordinate."""
         if self.unbounded:
             return inf
         if self.is_unimodal:
-            largest = max(cumulant.largest[1] for cumulant in self._cumulants)
-        else:  # the steepest slope of log f anywhere, times the shift
-            largest = at_precision(BOUND_BITS, self._steepest_loss)
-        return largest if self._many == 1 or largest == inf else upper_float(lambda: self._many * arb(largest))
+            return max(cumulant.largest[1] for cumulant in self._cumulants)
+        return at_precision(BOUND_BITS, self._steepest_loss)  # the steepest slope of log f anywhere, times the shift
 
     def _steepest_loss(self) -> float:
         density, most = self._density, arb(0)
@@ -194,7 +199,7 @@ class DensityNoise(AddsReals, Mechanism):
     def _cumulant_of_bounds(self, s: arb) -> arb:
         """For several modes: the bound by the largest loss, or by the steepest change of the slope."""
         bounds = []
-        if (one := self.pure_epsilon / self._many) < inf:
+        if (one := self._largest_of_one) < inf:
             bounds.append(three_point_cumulant(s, arb(one), arb(2)))
         if self._bend is not None:
             bounds.append(s * (1 + s) * self._bend * lift(self._step) ** 2 / 2)
@@ -229,7 +234,7 @@ class DensityNoise(AddsReals, Mechanism):
         most = None if self._bend is None else self._bend * lift(self._step) ** 2 / 2
         if not self.is_unimodal:
             bounds = [] if most is None else [above(most)]
-            if (one := self.pure_epsilon / self._many) < inf:
+            if (one := self._largest_of_one) < inf:
                 bounds.append(above(arb(one) * (arb(one) / 2).tanh()))
             lower = max(below(cumulant.kl()) for cumulant in self._cumulants)
             return Supremum(lower, min(bounds, default=inf), 0, 0.0)
@@ -245,7 +250,14 @@ class DensityNoise(AddsReals, Mechanism):
             except NotCertified:
                 return Supremum(min(lower, above(most)), above(most), 0, float(point))
             return own if own.upper <= above(most) else own._replace(upper=above(most))
-        return steepest(self._cumulants, RHO_TOLERANCE)
+        try:
+            return steepest(self._cumulants, RHO_TOLERANCE)
+        except NotCertified:
+            if self.pure_epsilon < inf:
+                raise
+        # Nothing below the limit of high orders can be proven: that is the bound, or a little more.
+        limit = at_precision(BOUND_BITS, lambda: max_ball([cumulant.limit() for cumulant in self._cumulants]))
+        return steepest(self._cumulants, NEAR_LIMIT, limit.upper())
 
     def search_rho(self, tolerance: float = 1e-10) -> tuple[float, float]:
         del tolerance

@@ -244,7 +244,7 @@ class ReportNoisyMax(Selects, Mechanism):
         return self.noise != "laplace"
 
     @cached_property
-    @unlimited()
+    @unlimited
     def _bound(self) -> Mechanism:
         """A mechanism with the same curve; for Laplace noise one whose curve is an upper bound."""
         if self.noise == "gumbel":

@@ -49,13 +49,13 @@ class _Again:
 
 
 class _FlipsAgain(_Again, PermuteAndFlip):
-    @unlimited()
+    @unlimited
     def __repr__(self) -> str:
         return repr(PermuteAndFlip(epsilon=self.epsilon))
 
 
 class _MaxAgain(_Again, ReportNoisyMax):
-    @unlimited()
+    @unlimited
     def __repr__(self) -> str:
         return repr(ReportNoisyMax(epsilon=self.epsilon))
 
@@ -113,7 +113,7 @@ class TopK(Selects, Mechanism):
         return self.k
 
     @cached_property
-    @unlimited()
+    @unlimited
     def _round(self) -> Mechanism:
         """The mechanism of one selection, at epsilon/k."""
         if self.noise == "gumbel":
@@ -136,7 +136,7 @@ class TopK(Selects, Mechanism):
         return self._round.pair() if self.k == 1 else None
 
     @property
-    @unlimited()
+    @unlimited
     def coordinates(self) -> tuple[tuple[Curve, int], ...]:
         """The selections as separate curves with how many there are of each; each has a pair that dominates it."""
         if self.k == 1:
@@ -160,7 +160,7 @@ class TopK(Selects, Mechanism):
         rho, order = self._round.peak()
         return Peak(self.k * rho, order)
 
-    @unlimited()
+    @unlimited
     def witness(self) -> arb:
         """A lower bound on rho: the larger of one selection alone and of k bounded-range mechanisms.
 

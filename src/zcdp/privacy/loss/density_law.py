@@ -167,7 +167,7 @@ class ShiftedDensity:
         def is_negligible(x: float) -> bool:
             return not density.v_in_floats(side * x) < base + NEGLIGIBLE_LOG
 
-        far = max(float(tail.start), size)
+        far = max(above(tail.start), size)
         for _ in range(MOST_DOUBLINGS):
             if is_negligible(far):
                 break
@@ -177,13 +177,13 @@ class ShiftedDensity:
             far *= 2
         else:
             raise NotCertified("the tails of the density are too heavy for cells")
-        if far > max(float(tail.start), size) and is_negligible(far):
+        if far > max(above(tail.start), size) and is_negligible(far):
             low, high = far / 2, far
             for _ in range(12):
                 middle = (low + high) / 2
                 low, high = (low, middle) if is_negligible(middle) else (middle, high)
             far = high
-        return side * Fraction(far + size + float(self.radius))
+        return side * Fraction((far + size + float(self.radius)) * (1 + 2.0**-50))  # not below the sum
 
     def tail_at(self, side: int, start: arb) -> Tail:
         """The bound on the slope beyond `start`, which is sharper further out."""
@@ -703,7 +703,9 @@ def _most(cell: Cell, x: arb, epsilon: arb) -> arb:
 
 @dataclass(frozen=True, eq=False)
 class DensityLawBelow(MirroredSum):
-    """A symmetric law on a lattice that a symmetric pair dominates. Theorem: docs/theorems/own-noise.md, 3.
+    """A symmetric law on a lattice that a symmetric pair dominates.
+
+    Theorems: docs/theorems/own-noise.md, 3, docs/theorems/grid.md, 6.
 
     Each piece of its H, from one lattice point to the next, is the line P(S) - xQ(S) of a test S, that of all losses
     above the middle of the two: a tangent, which is as far below H at the points as a chord is above it in the middle.

@@ -215,7 +215,8 @@ class AtomRatios(Ratios):
 # The sum of the ratios of all batches.
 
 WINDOW = 2.0  # ratio of the ends of a window: the x for which one contour serves
-COARSE_WINDOW, COARSE_NODES = 3.0, 600  # the same, and the most nodes, where many points are asked for
+# The same, and the most nodes, where many points are asked for: the narrower one where only that does without noise.
+COARSE_WINDOWS, COARSE_NODES = (3.0, 1.3), 600
 ABSOLUTE_FALL = 76.0  # -log of the error of E (x - S)_+/T that is aimed at
 HEAD = 0.5  # The integrand at c is e^{HEAD times that} larger than the mean: the larger, the fewer nodes and more bits.
 MOST_NODES = 2_000
@@ -230,8 +231,10 @@ class RatioSum:
     def __init__(self, ratios: Ratios, batches: int, *, coarse: bool = False) -> None:
         """`coarse` is for laws through many points of it: less accurate where the integrand decays slowly."""
         self.ratios, self.batches = ratios, batches
-        self.window, self.nodes = (COARSE_WINDOW, COARSE_NODES) if coarse else (WINDOW, MOST_NODES)
-        self._contours: dict[int, _Contour | _Chernoff] = {}
+        self.windows: tuple[float, ...] = COARSE_WINDOWS if coarse else (WINDOW,)
+        self.nodes = COARSE_NODES if coarse else MOST_NODES
+        self._plans: dict[float, _Plan] = {}
+        self._contours: dict[float, _Contour | _Chernoff] = {}
 
     def ends(self, x: arb) -> tuple[arb, arb]:
         """Certified lower and upper bounds on E (x - S)_+, x > 0."""
@@ -258,14 +261,42 @@ class RatioSum:
         return x * self.ratios.hidden() ** self.batches if x <= self.ratios.least_positive() else None
 
     def _contour(self, x: arb) -> _Contour | _Chernoff:
-        window = ceil(log(float(x.mid())) / log(self.window))
-        if window not in self._contours:
-            self._contours[window] = _contour(self.ratios, self.batches, self.window**window, self.nodes)
-        return self._contours[window]
+        size = log(float(x.mid()))
+        ends = [window ** ceil(size / log(window)) for window in self.windows]
+        last = next((end for end in ends if not self._plan(end).noisy), ends[0])
+        if last not in self._contours:
+            plan = self._plan(last)
+            made = _Chernoff(self.ratios, self.batches, plan.line[0]) if plan.rare else None
+            self._contours[last] = made or _Contour(self.ratios, self.batches, plan)
+        return self._contours[last]
+
+    def _plan(self, last: float) -> _Plan:
+        if last not in self._plans:
+            self._plans[last] = _planned(self.ratios, self.batches, last, self.nodes)
+        return self._plans[last]
 
 
-def _contour(ratios: Ratios, batches: int, last: float, most: int) -> _Contour | _Chernoff:
-    """A contour for x up to `last`, chosen in floats; or, if the mean is negligible there, a Chernoff bound on it."""
+@dataclass(frozen=True)
+class _Plan:
+    """What floats propose for a contour."""
+
+    line: tuple[arb, arb, arb, arb]
+    """c, a larger c of a Chernoff bound, the step and the deviation of the noise."""
+    nodes: int
+    bits: int
+    fall: float
+    """-log of the error of each phi(z)/phi(c)."""
+    rare: bool = False
+    """Whether the mean is negligible, so that a Chernoff bound at c is enough."""
+
+    @property
+    def noisy(self) -> bool:
+        """Whether noise is added to the sum."""
+        return not self.line[-1].is_zero()
+
+
+def _planned(ratios: Ratios, batches: int, last: float, most: int) -> _Plan:
+    """A contour for x up to `last`, chosen in floats."""
     fall = ABSOLUTE_FALL - log(batches)  # of the absolute error
 
     def head(log_c: float) -> float:
@@ -276,7 +307,7 @@ def _contour(ratios: Ratios, batches: int, last: float, most: int) -> _Contour |
     first, end = -log(last) - 10.0, -log(last) + 1.0
     while head(end) < HEAD * fall:
         if head(end) - end < -fall - 1:
-            return _Chernoff(ratios, batches, arb(exp(end)))
+            return _Plan((arb(exp(end)), arb(0), arb(0), arb(0)), 0, 0, 0.0, rare=True)
         end += 1.0
         if end + log(last) > 60:
             raise NotCertified("the sum of the ratios of all batches is too concentrated")
@@ -298,7 +329,7 @@ def _contour(ratios: Ratios, batches: int, last: float, most: int) -> _Contour |
     else:
         nodes = ceil(bisection(lambda count: rest(count * step) < -fall, 1.0, float(most), steps=12)[1]) + 1
     bits = int((needed + log(batches)) / log(2)) + SPARE_BITS
-    return _Contour(ratios, batches, (arb(c), arb(far), arb(step), arb(noise)), nodes, bits, needed)
+    return _Plan((arb(c), arb(far), arb(step), arb(noise)), nodes, bits, needed)
 
 
 class _Chernoff:
@@ -325,20 +356,14 @@ def _log_real(ratios: Ratios, c: arb) -> arb:
 class _Contour:
     """E (x - S - noise N)_+, N standard normal, as a trapezoidal sum along Re z = c; from it bounds on E (x - S)_+."""
 
-    def __init__(
-        self, ratios: Ratios, batches: int, line: tuple[arb, arb, arb, arb], nodes: int, bits: int, fall: float
-    ) -> None:
-        """`line` is c, a larger c of a Chernoff bound, the step and the deviation of the noise.
-
-        `fall` is -log of the error of each phi(z)/phi(c).
-        """
-        self.c, self.far, self.step, self.noise = line
-        self.nodes, self.bits = nodes, bits
+    def __init__(self, ratios: Ratios, batches: int, plan: _Plan) -> None:
+        self.c, self.far, self.step, self.noise = plan.line
+        self.nodes, self.bits = nodes, bits = plan.nodes, plan.bits
         c = self.c
         width = ceil(sqrt(nodes))
 
         def weights() -> tuple[acb_mat, arb, arb]:
-            more = fall + log(batches) - ratios.log_real(float(c))
+            more = plan.fall + log(batches) - ratios.log_real(float(c))
             values = ratios.values(c, self.step, nodes, more)
             found = []
             for k, value in enumerate(values):

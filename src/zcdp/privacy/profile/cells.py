@@ -223,8 +223,9 @@ POINTS = 700  # nodes of a measure
 KNOWN_POINTS = 2_000  # points of a profile that is given by a formula
 TESTED_DECADES, TESTED_OF_DECADE = 14, 16  # losses at which such a profile is looked at first
 NEGLIGIBLE = 1e-3  # the part of delta below which the mass of all losses beyond a point needs no accuracy
-# delta of all uses at epsilon = 0 up to which large losses count as rare: over the given delta, and by itself
-RARE_FACTOR, RARE_TOTAL = 50, 1e-3
+# delta of all uses at epsilon = 0 up to which large losses count as rare: over the given delta, and by itself; and by
+# itself alone if losses are unbounded, of which a smoothed contour has no end
+RARE_FACTOR, RARE_TOTAL, RARE_UNBOUNDED = 50, 1e-3, 1e-4
 RARE = 1e-40  # the mass beyond the last point of such a profile
 BITS = 320
 NEAR = arb(2) ** -150  # the distance at which slopes are taken, and what a tangent is lowered by
@@ -318,12 +319,15 @@ class _Tails:
 def _rare(question: Question) -> bool:
     """Whether all uses together have a small delta at epsilon = 0, hardly above the given one: large losses are rare.
 
-    Of losses that are not rare the smoothed contour says more, in as much time.
+    If losses are unbounded a small one is enough. Of losses that are not rare the smoothed contour says more, in as
+    much time.
     """
     if question.given is not None or not question.transform.quick or not question.revealed.is_zero():
         return False
     formulas = [(law.alone(), count) for law, count in question.parts]
     total = sum((formula(arb(0)) * count for formula, count in formulas if formula is not None), arb(0))
+    if total < RARE_UNBOUNDED and not question.largest.is_finite():
+        return True
     return bool(total < RARE_FACTOR * question.target and total < RARE_TOTAL)
 
 
