@@ -79,6 +79,35 @@ def test_an_open_query_is_left_out_and_said_so() -> None:
     assert event["html"] == {"curve": "", "routes": "", "points": ""}
 
 
+def test_noise_that_is_not_one_number_says_where_it_is_changed() -> None:
+    text = ""
+    for n, mechanism in enumerate(
+        (
+            "Channel([['3/4','1/4'],['1/4','3/4']])",
+            "2 * Laplace(epsilon=1) + Gaussian(sigma=3)",
+            "SparseVector(epsilon_threshold='0.1', epsilon_queries='0.1')",
+            "Gaussian(sigma=3)",
+        )
+    ):
+        text += f'[[query]]\nname = "q{n}"\nmechanism = "{mechanism}"\n'
+    [event] = ask("show", text=text, source="a.toml")
+    assert event["html"]["rows"].count("not one number: change it in the text") == 3
+    assert event["html"]["rows"].count('data-edit="text"') == 4
+
+
+def test_a_training_in_a_plan_is_shown() -> None:
+    text = "Training(noise_multiplier='1.1', steps=100, sampling=Poisson('256/60000'))"
+    [event] = ask("show", text=f'[[query]]\nname = "a"\nmechanism = "{text}"\n', source="a.toml")
+    assert "change it in the text" in event["html"]["rows"]
+    assert data(event["html"]["summary"])[1] == parse(text).rho
+
+
+def test_accuracy_after_adjustment_says_so() -> None:
+    path = ROOT / "examples" / "persons.toml"
+    [event] = ask("show", text=path.read_text(), source=str(path))
+    assert event["html"]["rows"].count("as published, after sums are made to agree<") == 2
+
+
 def test_allocate_says_what_it_would_do_and_what_it_did() -> None:
     [event] = ask("show", **PLAN)
     assert "sets the noise of <em>all</em> queries anew" in event["html"]["allocate-words"]

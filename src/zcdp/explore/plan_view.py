@@ -160,6 +160,11 @@ def _row(plan: PlanFile, n: int, entry: Entry, cost: QueryCost | None) -> str:
         )
     if noise is not None and not fixed:
         parts.append(_noise(n, name, noise))
+    elif not fixed:
+        parts.append(
+            '<div class="field noise"><span class="label">Noise</span><span class="soft bound">not one number: '
+            "change it in the text</span></div>"
+        )
     if entry.statistic is None and not fixed:
         parts.append(_field("uses", n, "Uses", _input("uses", n, str(entry.count), 4), name))
     else:
@@ -168,6 +173,8 @@ def _row(plan: PlanFile, n: int, entry: Entry, cost: QueryCost | None) -> str:
         sd, half = _accuracy(cost)
         parts.append(_field("sd", n, "Std dev", _input("sd", n, sd, 8), name))
         parts.append(_field("half", n, "95% within", _input("half", n, half, 8), name))
+        if cost is not None and cost.alone is not None:
+            parts.append('<p class="soft bound adjusted">as published, after sums are made to agree</p>')
     note = f'<p class="note">{escape(entry.note)}</p>' if entry.note else ""
     return (
         f'<li class="row" id="row-{n}"><div role="group" aria-labelledby="title-{n}">'
@@ -304,7 +311,7 @@ def _of_budget(plan: PlanFile, account: Account | None) -> dict[str, str]:
 def summary(account: Account | None, open_queries: int = 0) -> str:
     """epsilon, rho and the budget; of a quick account also that sharper numbers follow."""
     if account is None:
-        return '<p class="verdict">Every query is open: press Allocate to find their noise within the budget.</p>'
+        return '<p class="verdict">Every query is open: Allocate finds their noise, once there is a budget.</p>'
     total, delta = account.total, account.delta
     pending = "profile" not in total.routes and not total.full
     low = total.epsilon_bounds[0]
