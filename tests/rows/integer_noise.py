@@ -70,9 +70,9 @@ def _case(modes: int, has_tails: bool, kind: str, rng: Random, effort: int) -> C
 
 NEIGHBOURS = (
     Row("IntegerNoise", partial(_case, 1, True, "scalar"), "scalar"),
-    Row("IntegerNoise", partial(_case, 3, True, "scalar"), "scalar", "modes"),
+    Row("IntegerNoise", partial(_case, 3, True, "scalar"), "scalar", "modes", deep=True),
     Row("IntegerNoise", partial(_case, 1, False, "scalar"), "scalar", "zero"),
-    Row("IntegerNoise", partial(_case, 1, True, "L0LInf"), "L0LInf"),
+    Row("IntegerNoise", partial(_case, 1, True, "L0LInf"), "L0LInf", deep=True),
 )
 DRAWN = {
     "IntegerNoise": (

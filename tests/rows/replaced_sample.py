@@ -106,7 +106,7 @@ def _fixed_planes(rng: Random, effort: int) -> Case:
 NEIGHBOURS = (
     Row("ReplacedSample", _sums, variant="sums"),
     Row("ReplacedSample", _planes, variant="planes"),
-    Row("ReplacedSample", _fixed_sums, variant="fixed size sums"),
+    Row("ReplacedSample", _fixed_sums, variant="fixed size sums", deep=True),
     Row("ReplacedSample", _fixed_planes, variant="fixed size planes"),
 )
 TEXTS = {"ReplacedSample": lambda i: f"Gaussian(sigma={i.number()}), {i.sample()}"}
