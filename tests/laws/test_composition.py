@@ -31,7 +31,15 @@ from zcdp.privacy.relation import Relation
 
 SMALL = (*(kind.at("0.3", **fixed) for kind in KINDS for fixed in kind.fixed[:2]), *OTHERS)
 ANY_WAY = tuple(m for m in SMALL if m.relation is not Relation.ADD_REMOVE)
-BY_NAME = pytest.mark.parametrize("m", SMALL, ids=repr)
+SLOW = (
+    "ReplacedSample(Gaussian(sigma=2), size=10, of=100)",
+    "TruncatedSample(Gaussian(sigma=1), rate='0.2', most=4, of=6)",
+    "TruncatedSample(Gaussian(sigma=2), rate=0.5, most=2, of=4, exactly=True)",
+)  # each has a quick one of its class beside it
+assert set(SLOW) <= {repr(m) for m in SMALL}
+BY_NAME = pytest.mark.parametrize(
+    "m", [pytest.param(m, marks=[pytest.mark.deep] * (repr(m) in SLOW), id=repr(m)) for m in SMALL]
+)
 DELTA = 1e-5
 
 

@@ -27,6 +27,7 @@ from zcdp.numeric.formula import read, trace
 from zcdp.numeric.functions import Number
 from zcdp.numeric.supremum import Convex, Supremum
 from zcdp.numeric.threads import cached_property
+from zcdp.numeric.work import SECOND, within
 from zcdp.privacy.curve import Curve, Peak
 from zcdp.privacy.density_cumulant import ShiftCumulant, steepest
 from zcdp.privacy.envelope import max_ball, real_s
@@ -40,6 +41,7 @@ if TYPE_CHECKING:
 __all__ = ["DensityNoise", "Noise"]
 
 RHO_BITS, RHO_TOLERANCE, BELOW_ORDER = 80, 1e-10, 8
+RHO_WORK = 30 * SECOND  # for a search over all orders; what takes more has a bound, or is refused
 NEAR_LIMIT = 0.02  # how far above the limit of high orders a bound on rho lies where slopes jump
 BOUND_BITS, RDP_BITS = 96, 128
 UNSTATED = "no upper end of the slope of log f is stated for the tails"
@@ -246,18 +248,18 @@ class DensityNoise(AddsReals, Mechanism):
             lower, point = max(ratios, key=lambda one: one[0])
             lower = max(lower, *(below(cumulant.kl()) for cumulant in self._cumulants))
             try:
-                own = steepest(self._cumulants, RHO_TOLERANCE)
+                own = within(RHO_WORK, lambda: steepest(self._cumulants, RHO_TOLERANCE), apart=True)
             except NotCertified:
                 return Supremum(min(lower, above(most)), above(most), 0, float(point))
             return own if own.upper <= above(most) else own._replace(upper=above(most))
         try:
-            return steepest(self._cumulants, RHO_TOLERANCE)
+            return within(RHO_WORK, lambda: steepest(self._cumulants, RHO_TOLERANCE), apart=True)
         except NotCertified:
             if self.pure_epsilon < inf:
                 raise
         # Nothing below the limit of high orders can be proven: that is the bound, or a little more.
         limit = at_precision(BOUND_BITS, lambda: max_ball([cumulant.limit() for cumulant in self._cumulants]))
-        return steepest(self._cumulants, NEAR_LIMIT, limit.upper())
+        return within(RHO_WORK, lambda: steepest(self._cumulants, NEAR_LIMIT, limit.upper()), apart=True)
 
     def search_rho(self, tolerance: float = 1e-10) -> tuple[float, float]:
         del tolerance
