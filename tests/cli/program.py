@@ -45,14 +45,14 @@ def called(*arguments: str, cwd: Path = ROOT, **environment: str) -> subprocess.
     return subprocess.CompletedProcess(list(arguments), code, *texts)
 
 
-def on_a_terminal(*arguments: str, **environment: str) -> tuple[str, str]:
-    """What a terminal receives on stdout and stderr."""
+def on_a_terminal(*arguments: str, program: tuple[str, ...] = ("-m", "zcdp"), **environment: str) -> tuple[str, str]:
+    """What a terminal receives on stdout and stderr; `program` is what Python is told to run."""
     import pty
 
     ends = [pty.openpty() for _ in range(2)]
     variables = {name: value for name, value in os.environ.items() if name != "NO_COLOR"}
     child = subprocess.Popen(
-        [sys.executable, "-m", "zcdp", *arguments],
+        [sys.executable, *program, *arguments],
         stdout=ends[0][1],
         stderr=ends[1][1],
         cwd=ROOT,

@@ -320,6 +320,11 @@ def test_the_law_can_fail() -> None:
         code = f"import sys; sys.path.insert(0, {str(CHILD.parent)!r}); import child; child.SECONDS = 0.3\n"
         code += f"child.calls = lambda job: [('x', lambda: exec({text!r}))]\nchild.main()"
         done = subprocess.run(
-            [sys.executable, "-c", code], input='{"n": 1}\n', capture_output=True, text=True, check=False, timeout=60
+            [sys.executable, "-c", code],
+            input='{"n": 1, "text": ""}\n',
+            capture_output=True,
+            text=True,
+            check=False,
+            timeout=60,
         )
         assert seen in done.stdout or (done.returncode == -signal.SIGPROF and seen == "more than ten seconds")
