@@ -252,8 +252,9 @@ class _Reader:
         self.tokens.append(("end", "the end", len(text)))
 
     def failure(self, message: str, position: int) -> BadValue:
-        """The error that says what is wrong at which place of the text."""
-        return BadValue(f"density: {message} at position {position}\n  {self.text}\n  {' ' * position}^")
+        """The error that says what is wrong at which place of the text, in one line, as plans quote it in theirs."""
+        around = self.text if len(self.text) <= 80 else self.text[max(position - 30, 0) : position + 30]
+        return BadValue(f"density: {message} at position {position}, in {around!r}")
 
     def take(self, *signs: str) -> str | None:
         kind, text, _ = self.tokens[self.place]
