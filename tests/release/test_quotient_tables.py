@@ -189,6 +189,11 @@ def test_a_ratio_over_what_may_be_nothing_has_no_ends() -> None:
     assert 7 < table.columns["lower"][0] < table.columns["value"][0] == 8 < table.columns["upper"][0] < 9
 
 
+def test_large_errors_are_written_as_people_write_them() -> None:
+    table = published_with(RATIO.replace("scale=600", "scale=6000000"), Exact([0], [100], [50]), [[0], [0]])
+    assert "noise of standard deviation 4,242,640 on over" in table.about
+
+
 VARIANCE = HEAD + '[[query]]\nname = "a"\nmeasure = "variance"\nof = "pay"\nclip = [0, 100]\ngrid = "1/2"\n'
 VARIANCE += 'mechanism = "DiscreteGaussian(sigma=1000)"\nsquare_mechanism = "DiscreteGaussian(sigma=50000)"\n'
 VARIANCE += 'count_mechanism = "DiscreteGaussian(sigma=10)"\n'

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import base64
 from fractions import Fraction
+from math import inf
 from pathlib import Path
 
 import pytest
@@ -33,6 +34,18 @@ for (const chart of document.querySelectorAll('svg')) {
   boxes.forEach((a, i) => boxes.slice(i + 1).forEach(b => {
     if (a.left < b.right && b.left < a.right && a.top + 2 < b.bottom && b.top + 2 < a.bottom) count += 1; }));
 } return count; })()"""
+
+BROKEN = """(() => { let found = [];
+for (const cell of document.querySelectorAll('.published td, .published th')) {
+  const texts = document.createTreeWalker(cell, NodeFilter.SHOW_TEXT);
+  while (texts.nextNode()) for (const { 0: word, index } of texts.currentNode.data.matchAll(/\\S+/g)) {
+    const range = document.createRange();
+    range.setStart(texts.currentNode, index);
+    range.setEnd(texts.currentNode, index + word.length);
+    if (word.length < 16 && new Set([...range.getClientRects()].map(one => one.top)).size > 1) found.push(word);
+  }
+} return found; })()"""
+"""Words and numbers of published tables that are broken in two."""
 
 
 def page_in(folder: Path) -> Path:
@@ -105,11 +118,22 @@ def release_in(folder: Path) -> Path:
     }
     blocks = {"region": regions, "quantile": [0.5] * 17, "to": [1000 * n + 1000 for n in range(17)]}
     blocks["from"] = [1000 * n for n in range(17)]
+    short = {"region": ["Juniper"] * 8, "education": ["vocational", "not stated"] * 4}
+    pairs, level = (Axes(("region",)), Axes(("education",))), {"quantile": [0.1, 0.9] * 4}
+    among = short | level | {"from": [22_000] * 8, "to": [23_000] * 8, "lower": [-inf] * 8, "upper": [23_000] * 8}
+    means = short | {
+        f"{name}{part}": [size + n for n in range(8)]
+        for name, size in (("sum_", 1_065_041_130), ("", 31_624), ("persons_", 34_505))
+        for part in ("value", "lower", "upper")
+    }
+    means = {{"sum_value": "sum", "persons_value": "persons"}.get(name, name): one for name, one in means.items()}
     tables = [
         Shown("sums", "about", "sum", {"region": regions, **figures}, (region,), ("A rule.",) * 3, "sums.csv"),
         Shown("towns", "about", "persons", towns, (region, town), (), "towns.csv"),
         Shown("ages", "about", "persons", steps, (region, age), (), "ages.csv"),
         Shown("quantiles", "about", "quantiles", blocks, (region,), (), "quantiles.csv"),
+        Shown("among", "about", "quantiles", among, pairs, (), "among.csv"),
+        Shown("means", "about", "mean", means, pairs, (), "means.csv"),
         Shown("all", "about", "persons", {"value": [6_248_590], "lower": [6_248_572], "upper": [6_248_608]}),
     ]
     paid = Paid("anna", "population-2026", "2026-Q1", f"17:{'ab' * 32}", budget=Fraction(3, 200), left=Fraction(1, 100))
@@ -124,10 +148,11 @@ def test_the_page_of_a_release_fits(tmp_path: Path, width: int, dark: bool) -> N
     page = release_in(tmp_path)
     with Browser(tmp_path / "profile") as browser:
         browser.open(page, width=width, dark=dark)
-        assert browser.value("document.querySelectorAll('#tables svg').length") == 1 + 17 + 17 + 1
+        assert browser.value("document.querySelectorAll('#tables svg').length") == 1 + 17 + 17 + 1 + 1 + 1
         assert browser.value(WIDEST) <= width
         assert browser.value("document.documentElement.scrollWidth") <= width
         assert browser.value(OVERLAPS) == 0
+        assert browser.value(BROKEN) == []
         asked = [request["request"]["url"] for request in browser.told("Network.requestWillBeSent")]
         assert [url for url in asked if url != "data:,"] == [page.as_uri()]
         assert browser.told("Log.entryAdded", "Runtime.consoleAPICalled", "Runtime.exceptionThrown") == []
@@ -137,5 +162,6 @@ def test_the_page_of_a_release_prints(tmp_path: Path) -> None:
     with Browser(tmp_path / "profile") as browser:
         browser.open(release_in(tmp_path), width=SHEET, media="print")
         assert browser.value(WIDEST) <= SHEET
+        assert browser.value(BROKEN) == []
         assert browser.value("getComputedStyle(document.querySelector('details.rest')).display") == "none"
         assert browser.value(HIDDEN) == 0

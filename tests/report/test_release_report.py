@@ -105,6 +105,26 @@ def test_figures_are_written_as_people_write_them() -> None:
     assert "e+" not in section
 
 
+def test_rows_of_a_wide_table_have_their_headings_to_be_stacked_on_a_phone() -> None:
+    narrow = part(page_of(shown(key=["a"], value=[1_000_000], lower=[0], upper=[2_000_000])), "tables")
+    assert "data-label" not in narrow
+    assert 'class="published"' in narrow
+    sums = {f"{name}{part}": [1_000_000_000] for name in ("sum", "persons") for part in ("", "_lower", "_upper")}
+    section = part(page_of(shown(key=["a"], region=["vocational"], value=[2], **sums)), "tables")
+    assert 'class="published stacked"' in section
+    assert 'class="beside"' not in section
+    assert re.findall('data-label="(.*?)"', section) == cells(section)[0]
+    long = part(page_of(shown(key=["x" * 30], value=[1])), "tables")
+    assert 'class="published broken"' in long
+
+
+def test_the_plan_is_named_without_its_folder() -> None:
+    given = replace(made(), source="/home/anna/secret/plan.toml", inputs="title = 'a'")
+    page = render_release(given, [], FACTS, Paid())
+    assert "zcdp account plan.toml --delta" in page
+    assert "secret" not in page
+
+
 def test_quantiles_and_selections_are_tables_too() -> None:
     quantiles = shown(
         "q", (Axes(("key",)),), measure="quantiles", key=["a"], quantile=[0.5], to=[20000], rank_error=[37.61]

@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
-from math import floor
+from math import ceil, floor
 from typing import Any
 
 from zcdp.accounting.quotient_accuracy import HALF_LEVEL, mean_quotients, ratio_quotients, square_quotients
@@ -19,6 +19,7 @@ from zcdp.numeric.balls import NotCertified
 from zcdp.plans.plan_file import Entry, PlanFile
 from zcdp.tables.cumulated_counts import group_sizes
 from zcdp.tables.table_query import Statistic, TableQuery
+from zcdp.text.numbers import grouped
 
 __all__ = ["Prediction", "first_counts", "predictions"]
 
@@ -180,7 +181,7 @@ def _counts_instead(query: TableQuery, rho: Fraction, distance: Fraction, reach:
     return (
         f"for the same rho all counts by {query.of.name}, DiscreteGaussian noise and max_cells up to {cells}, tell the "
         f"largest as well or better: at 95% none of the first {query.k} falls behind one that is left by more than "
-        f"{alone:.4g} for max_cells = 1"
+        f"{grouped(ceil(alone))} for max_cells = 1"
     )
 
 

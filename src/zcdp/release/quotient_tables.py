@@ -21,6 +21,7 @@ from zcdp.release.bounding import Exact
 from zcdp.release.table_noise import LEVEL, Table, deviation, half_width, in_values, keys_of, mechanism_of, plain_error
 from zcdp.tables.clipped_sums import Amount
 from zcdp.tables.table_query import Statistic, TableQuery
+from zcdp.text.numbers import grouped
 
 __all__ = ["mean_table", "ratio_table", "variance_table"]
 
@@ -50,7 +51,7 @@ def mean_table(query: TableQuery, entries: Sequence[Entry], exact: Exact, _: Seq
     about = f"each interval holds at {float(LEVEL):.0%}, for the mean over persons of what each has in the cell"
     if "persons" in query.publish:
         columns |= {"persons": counts}
-        about += f"; sd is of first order; noise of standard deviation {deviation(entries[1]):.6g} on persons"
+        about += f"; sd is of first order; noise of standard deviation {grouped(deviation(entries[1]))} on persons"
         if "sum" in query.publish:
             half = half_width(entries[1])
             columns["persons_lower"] = [count - half for count in counts]
@@ -122,8 +123,8 @@ def ratio_table(query: TableQuery, entries: Sequence[Entry], exact: Exact, _: Se
     spread = plain_error(deviation(entries[1]), query.over.grid)
     about = (
         f"each interval holds at {float(LEVEL):.0%}, for the ratio of the two sums; sd is of first order; noise of "
-        f"standard deviation {spread:.6g} on over, the sum below the line; where that is within its noise nothing is "
-        "known of the ratio: value and sd are left out, and the interval has no ends"
+        f"standard deviation {grouped(spread)} on over, the sum below the line; where that is within its noise nothing "
+        "is known of the ratio: value and sd are left out, and the interval has no ends"
     )
     return Table(query.name, about, columns)
 
@@ -171,6 +172,6 @@ def variance_table(query: TableQuery, entries: Sequence[Entry], exact: Exact, _:
     columns = keys_of(query) | _spelled(made()) | {"persons": counts}
     about = (
         f"each interval holds at {float(LEVEL):.0%}, for the variance over persons of what each has in the cell; sd is "
-        f"of first order; noise of standard deviation {deviation(entries[2]):.6g} on persons; {SILENT}"
+        f"of first order; noise of standard deviation {grouped(deviation(entries[2]))} on persons; {SILENT}"
     )
     return Table(query.name, about.replace("all of the clip", "all that the clip allows"), columns)

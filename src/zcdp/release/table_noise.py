@@ -218,7 +218,7 @@ def published_keys(domain: Discovered, entry: Entry, counts: Sequence[tuple[Any,
         "upper": [value + half for _, value in found],
     }
     about = (
-        f"persons of each key, with noise of standard deviation {spread:.4g}; a key is published if that number is "
+        f"persons of each key, with noise of standard deviation {_short(spread)}; a key is published if that number is "
         f"{least} or more; of all keys at most {float(1 - LEVEL):.0%} are published and miss their interval, of those "
         "listed with few persons more"
     )

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from decimal import ROUND_CEILING, ROUND_FLOOR
 from fractions import Fraction
 from math import inf
+from pathlib import PurePath
 from typing import Any
 
 from zcdp.accounting.plan_account import Account
@@ -21,6 +23,8 @@ __all__ = ["Paid", "render_release"]
 MOST_ROWS = 12
 """Rows shown of each table at once; up to MOST_FOLDED are there to unfold, and the published files have all of them."""
 MOST_FOLDED = 250
+ON_A_PHONE, ON_A_SHEET, LONG_WORD = 44, 95, 20
+"""Letters in a line of a phone and of a sheet of paper, and in a word that may be broken in two."""
 ASSUMED = (
     "Names and types of the columns are public.",
     "Domains, clips, bins and bounds were chosen without looking at the data.",
@@ -65,7 +69,9 @@ def render_release(account: Account, tables: Sequence[Shown], facts: Mapping[str
         f'<section id="assumed"><h2>What is assumed</h2>\n<ul>\n{assumed}</ul></section>\n'
     )
     vintage = facts.get("vintage")
-    named = account if account.author or not paid.who else replace(account, author=paid.who)
+    # the page is published: the plan by its name, without the folder that it is in on some machine
+    source = account.source if account.source == account.inputs else PurePath(account.source).name
+    named = replace(account, author=account.author or paid.who or None, source=source)
     more = {"Vintage": vintage} if vintage else {}
     return render(named, published=sections, particulars=more, verdict=_verdict(paid))
 
@@ -97,7 +103,7 @@ def _table(table: Shown, name: str) -> str:
 
 def _beside(drawn: str, rows: str) -> str:
     """A single picture stands beside the rows where there is room, several above them."""
-    if not drawn or 'class="panels"' in drawn:
+    if not drawn or 'class="panels"' in drawn or 'class="published stacked' in rows:
         return drawn + rows
     return f'<div class="beside">\n{drawn}<div>{rows}</div></div>\n'
 
@@ -141,11 +147,22 @@ def _is_figure(cells: Sequence[Sequence[Cell]], n: int) -> bool:
 
 
 def _html(head: str, rows: Sequence[Sequence[Cell]], kinds: Sequence[str]) -> str:
-    body = "".join(
-        "<tr>" + "".join(f"<td{kind}>{text}</td>" for (_, text), kind in zip(row, kinds, strict=True)) + "</tr>\n"
-        for row in rows
-    )
-    return f'<table class="published"><thead><tr>{head}</tr></thead>\n<tbody>\n{body}</tbody></table>\n'
+    """The table; if it is too wide for a phone, its cells have their headings too, and its rows are stacked there."""
+    longest = [max(map(len, _words(column))) for column in zip(*rows, strict=True)]
+    line = sum(longest) + len(longest)
+    kind = "published" + " stacked" * (line > ON_A_PHONE)
+    kind += " broken" * (line > ON_A_SHEET or max(longest, default=0) > LONG_WORD)
+    body = ""
+    for row in rows:
+        labels = [f' data-label="{escape(name)}"' if line > ON_A_PHONE else "" for name, _ in row]
+        told = zip(row, kinds, labels, strict=True)
+        body += f"<tr>{''.join(f'<td{kind}{label}>{text}</td>' for (_, text), kind, label in told)}</tr>\n"
+    return f'<table class="{kind}"><thead><tr>{head}</tr></thead>\n<tbody>\n{body}</tbody></table>\n'
+
+
+def _words(column: Sequence[Cell]) -> list[str]:
+    """The words of a column and of its heading."""
+    return [word for name, text in column for one in (name, re.sub("<[^>]*>", "", text)) for word in one.split()]
 
 
 def _cells(table: Shown, row: Mapping[str, Any]) -> list[Cell]:

@@ -14,7 +14,7 @@ from typing import Any, NamedTuple
 
 from zcdp.report.charts import WIDTH, Axis, Drawing, escape
 from zcdp.tables.domain import Bins, Dates, Domain
-from zcdp.text.numbers import compact, edge, grouped
+from zcdp.text.numbers import compact, decimals, edge, grouped
 
 __all__ = ["LARGE", "Axes", "Shown", "axes_of", "axes_of_bins", "picture", "span"]
 
@@ -148,7 +148,7 @@ def _caption(table: Shown, panels: int) -> str:
     """What the marks of a picture mean."""
     same = " All groups have the same scale." if panels > 1 else ""
     if "value" not in table.columns:
-        held = " and the line its interval, which holds it at 95%" if "lower" in table.columns else ""
+        held = ", and the line is its interval, which holds it at 95%" if "lower" in table.columns else ""
         none = " A line without a block: nothing is known." if any(map(_is_unknown, table.rows)) else ""
         return f"Each block is the bin of a quantile, the lowest first{held}.{none}{same}"
     none = " Where nothing is known there is no value." if None in table.columns["value"] else ""
@@ -257,7 +257,7 @@ def _marks(table: Shown, along: Axes, rows: Sequence[Mapping[str, Any]], scale: 
     """A bar or dot for each key, with a line from end to end of its interval; wide pictures have the values too."""
     rows = rows[:MOST_BARS]
     names, start = _room([along.label(row) for row in rows], width)
-    told = [_told(row["value"]) if width == WIDTH else "" for row in rows]
+    told = [_told(row) if width == WIDTH else "" for row in rows]
     if max(map(len, told)) > LONGEST_VALUE:
         told = [""] * len(rows)
     right = 8 + LETTER * 1.1 * max(map(len, told), default=0)
@@ -277,9 +277,12 @@ def _marks(table: Shown, along: Axes, rows: Sequence[Mapping[str, Any]], scale: 
     return drawn
 
 
-def _told(value: Any) -> str:
-    """A value beside its mark."""
-    return "not known" if value is None else grouped(value)
+def _told(row: Mapping[str, Any]) -> str:
+    """A value beside its mark, to two digits of its error as in the table."""
+    value, error = row["value"], row.get("sd")
+    if value is None:
+        return "not known"
+    return grouped(value, None if error is None else decimals(float(error)))
 
 
 def _whisker(drawn: Drawing, row: Mapping[str, Any], y: float) -> None:
