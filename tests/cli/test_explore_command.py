@@ -12,6 +12,7 @@ from pathlib import Path
 
 import pytest
 
+from zcdp import Ledger
 from zcdp.cli import main
 
 ROOT = Path(__file__).parents[2]
@@ -25,6 +26,9 @@ ROOT = Path(__file__).parents[2]
         (["bad.toml"], "not valid TOML"),
         (["--ledger", "none.db"], "there is no such ledger"),
         (["--port", "99999"], "must be from 0"),
+        (["--account", "census"], "say which by --ledger"),
+        (["--ledger", "budget.db", "--account", "cencus"], "there is no account 'cencus'"),
+        (["--ledger", "bad.toml"], "not a ledger"),
     ],
 )
 def test_what_cannot_be_opened(
@@ -36,6 +40,8 @@ def test_what_cannot_be_opened(
 ) -> None:
     monkeypatch.chdir(tmp_path)
     Path("bad.toml").write_text("nonsense")
+    with Ledger("budget.db") as ledger:
+        ledger.open_account("census", unit="person", rho=1)
     assert main(["explore", *arguments, "--no-browser"]) == 2
     assert words in capsys.readouterr().err
 

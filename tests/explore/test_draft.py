@@ -9,6 +9,7 @@ import pytest
 
 from zcdp.errors import BadValue
 from zcdp.explore.draft import BLANK, MOST_STEPS, Conflict, Draft
+from zcdp.explore.edits import apply
 from zcdp.plans.plan_file import read_plan
 
 TEXT = '# mine\n[[query]]\nname = "a"\nmechanism = "Laplace(epsilon=1)"\n'
@@ -70,6 +71,37 @@ def test_saving_keeps_bytes_and_mode(path: Path) -> None:
     assert path.stat().st_mode & 0o777 == 0o640
     assert not draft.changed
     assert [one.name for one in path.parent.iterdir()] == ["plan.toml"]
+
+
+@pytest.mark.parametrize("ends", [("\n", "\r\n"), ("\r\n", "\n"), ("\r\n", "\r\n"), ("\n", "\n")])
+def test_each_line_keeps_its_own_end(path: Path, ends: tuple[str, str]) -> None:
+    """Also in a file that two editors have written, one of which ends lines in \\r\\n."""
+    lines = ["# mine", "[[query]]", 'name = "a"  # one', 'mechanism = "Laplace(epsilon=1)"', "", "# the end", ""]
+    raw = "".join(f"{line}{ends[n % 2]}" for n, line in enumerate(lines))
+    path.write_bytes(raw.encode())
+    draft = Draft(path, path.parent)
+    draft.change(apply(read_plan("a.toml", draft.text), "noise", 0, "2").text)
+    draft.change(apply(read_plan("a.toml", draft.text), "name", 0, "b").text)
+    draft.save()
+    assert path.read_bytes() == raw.replace("epsilon=1", "epsilon=2").replace('"a"', '"b"').encode()
+    draft.change(apply(read_plan("a.toml", draft.text), "add", None, "").text)
+    draft.save()
+    assert len(read_plan(path).entries) == 2
+    assert path.read_bytes().startswith(raw.replace("epsilon=1", "epsilon=2").replace('"a"', '"b"').rstrip().encode())
+
+
+def test_saving_keeps_the_group(path: Path) -> None:
+    """In the folder of an office others of its group may write the plan, and can after one of them has saved it."""
+    own = path.stat().st_gid
+    others = [group for group in (os.getgroups() if os.getuid() else [1]) if group != own]
+    if not others:
+        pytest.skip("this user is in one group alone")
+    os.chown(path, -1, others[0])
+    path.chmod(0o660)
+    draft = Draft(path, path.parent)
+    draft.change(f"{TEXT}# more\n")
+    draft.save()
+    assert (path.stat().st_gid, path.stat().st_mode & 0o777) == (others[0], 0o660)
 
 
 def test_a_change_made_meanwhile_is_not_written_over(path: Path) -> None:

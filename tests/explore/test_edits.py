@@ -102,11 +102,29 @@ def test_a_target_and_a_kind_keep_the_other_parameters() -> None:
 def test_queries_come_and_go() -> None:
     more = apply(apply(CENSUS, "add", None, ""), "add", None, "")
     assert [entry.name for entry in more.entries[7:]] == ["new query", "new query 2"]
-    assert more.entries[7].text == "ExponentialMechanism(epsilon=0.1)"
+    assert more.entries[7].text == CENSUS.entries[5].text  # noise as the last that adds some, not a choice as the last
     assert apply(apply(more, "remove", 8, ""), "remove", 7, "").text == CENSUS.text
     one = read_plan("a.toml", '[[query]]\nname = "a"\nmechanism = "Laplace(epsilon=1)"\n')
     with pytest.raises(BadValue, match="its last"):
         apply(one, "remove", 0, "")
+
+
+def test_a_new_query_begins_as_its_neighbours_do() -> None:
+    one = '[[query]]\nname = "{0}"\nmechanism = "{1}"\n'
+    for texts, expected in (
+        (["Laplace(epsilon=?)", "RandomizedResponse(epsilon=1, k=2)"], "Laplace(epsilon=?)"),
+        (["RandomizedResponse(epsilon=1, k=2)"], "RandomizedResponse(epsilon=1, k=2)"),
+        (["Laplace(epsilon=1) + Laplace(epsilon=2)"], "DiscreteGaussian(sigma=10)"),
+    ):
+        plan = read_plan("a.toml", "".join(one.format(n, text) for n, text in enumerate(texts)))
+        assert apply(plan, "add", None, "").entries[-1].text == expected
+
+
+def test_half_a_character_is_no_text() -> None:
+    """A page can send it, and no file can hold it: saving would fail in the midst."""
+    for what, value in (("title", "\ud800"), ("name", "a\udfff"), ("note", "\ud83d"), ("text", "\udc80")):
+        with pytest.raises(BadValue, match="half of a character"):
+            apply(CENSUS, what, 1, value)
 
 
 def test_tables_keep_their_derived_sensitivity() -> None:

@@ -2,15 +2,19 @@
 
 from __future__ import annotations
 
+import json
 import re
+import shlex
 from collections.abc import Iterator
 from fractions import Fraction
+from html import unescape
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from zcdp import Gaussian, Ledger, account
+from zcdp import Gaussian, Laplace, Ledger, account
+from zcdp.cli import main
 from zcdp.explore.pictures import Line, chart
 from zcdp.explore.plan_view import MOST_ROWS, short
 from zcdp.explore.questions import QUESTIONS
@@ -18,6 +22,7 @@ from zcdp.explore.understand_view import PLACES, caught
 from zcdp.mechanisms import RandomizedResponse
 from zcdp.plans.plan_file import read_plan
 from zcdp.plans.plan_text import parse
+from zcdp.privacy.curve import Plan
 from zcdp.training import Poisson, Training
 
 ROOT = Path(__file__).parents[2]
@@ -124,7 +129,7 @@ def test_allocate_says_what_it_would_do_and_what_it_did() -> None:
     [event] = ask("edit", **PLAN, edits=[{"what": "noise", "row": 1, "value": "?", "field": "noise-1"}])
     assert "Finds the noise of the open query" in event["html"]["allocate-words"]
     [filled] = ask("allocate", text=event["text"], source="a.toml", objective="worst")
-    assert "the noise of 1 query" in filled["html"]["allocated"]
+    assert re.search(r"the noise of 1 query, \u03b5 now [\d.]+\. Undo", filled["html"]["allocated"])
     [event] = ask("show", text=CENSUS.replace("[budget]\nrho = 1.2\n", ""), source="a.toml")
     assert "Set a budget first" in event["html"]["allocate-words"]
 
@@ -324,7 +329,7 @@ def test_a_training_run_has_the_librarys_numbers() -> None:
     found = dict(events())
     run = Training(noise_multiplier="1.5", steps=80, sampling=Poisson("50/1000"))
     assert data(found["facts"])[0] == run.epsilon_at(delta="1e-5")
-    assert set(found) == {"facts", "epochs-figure", "peers-figure", "sigma-figure"}
+    assert set(found) == {"facts", "commands", "epochs-figure", "peers-figure", "sigma-figure"}
     assert "at best" in found["peers-figure"]
 
 
@@ -338,6 +343,21 @@ def test_a_target_finds_the_noise() -> None:
     least = Training.calibrate(epsilon=2, delta="1e-5", steps=80, sampling=Poisson("50/1000")).noise_multiplier
     assert least <= noise <= float(least) * (1 + 1e-5)
     assert f">{noise:.6g}<" in found  # what is shown is the noise itself, so that epsilon holds for whoever types it
+
+
+@pytest.mark.parametrize(
+    "given", [{}, {"drawn": "fixed", "epochs": "1/10"}, {"target": "2", "sigma": ""}, {"epochs": "7/2"}]
+)
+def test_a_run_is_the_same_on_the_command_line_and_in_a_plan(
+    given: dict[str, str], capsys: pytest.CaptureFixture[str]
+) -> None:
+    first = next(iter(QUESTIONS["train"](lambda *_: None, given={**RUN, **given}, **PLAN)))["html"]
+    command, query = (unescape(one) for one in re.findall(r"<code[^>]*>(.*?)</code>", first["commands"]))
+    assert main([*shlex.split(command)[1:], "--json"]) == 0
+    assert json.loads(capsys.readouterr().out)["epsilon"] == data(first["facts"])[0]
+    entry = read_plan("a.toml", f'[[query]]\nname = "a"\n{query}\n').entries[0]
+    assert entry.plan is not None
+    assert entry.plan.epsilon_at(delta="1e-5") == data(first["facts"])[0]
 
 
 @pytest.mark.deep
@@ -391,3 +411,40 @@ def test_the_budget_is_read_and_not_touched(tmp_path: Path) -> None:
         (CENSUS.replace("scale=6,", "scale=?,"), "open"),
     ):
         assert words in ask("budget", ledger=where, account=None, text=text, source="a")[0]["html"]["takes"]
+
+
+def test_of_several_accounts_each_says_whether_the_plan_fits(tmp_path: Path) -> None:
+    where = str(tmp_path / "budget.db")
+    with Ledger(where) as ledger:
+        ledger.open_account("office", unit="person", neighbours="replace", rho=1)
+        ledger.open_account("census", unit="person", neighbours="replace", rho=2, under="office")
+        ledger.open_account("large", unit="person", neighbours="replace", rho=9)
+        ledger.open_account(
+            "order", unit="person", neighbours="replace", epsilon=4, delta="1e-6", workload=Laplace(epsilon=1)
+        )
+        ledger.open_account("added", unit="person", neighbours="add-remove", rho=9)
+        ledger.spend("office", Gaussian(sigma=2), key="a")
+        known = {one.name: ledger.remaining(one.name) for one in ledger.accounts()}
+        plan = sum_of(CENSUS)
+        fits = {name: ledger.would_fit(name, plan) for name in known if name != "added"}
+        costs = {name: ledger.cost(name, plan) for name in fits}
+    takes, _ = ask("budget", ledger=where, account=None, unsaved=True, **PLAN)
+    table = takes["html"]["takes"]
+    assert "This plan, with its changes that are not saved yet, would take" in table
+    rows = dict(re.findall(r'<tr><th scope="row">(\w+)</th>(.*?)</tr>', table))
+    assert set(rows) == set(known)
+    assert "neighbours" in rows.pop("added")
+    for name, row in rows.items():
+        cost, rest = data(row)
+        assert Fraction(cost) >= costs[name] >= cost * (1 - 1e-12)
+        assert Fraction(rest) <= known[name] <= rest * (1 + 1e-12)
+        assert ("It does not fit" in row) is not fits[name]
+    assert fits["large"] is True
+    assert fits["office"] is fits["census"] is False
+    assert "in office, above it" in rows["census"]
+
+
+def sum_of(text: str) -> Plan:
+    """The releases of a plan file together."""
+    entries = read_plan("a.toml", text).entries
+    return Plan.sum_of(*(Plan.repeated(entry.plan, entry.count) for entry in entries if entry.plan is not None))

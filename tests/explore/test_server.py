@@ -125,6 +125,15 @@ def test_another_window_must_look_first(shown: Page) -> None:
     assert b"another window" in words
 
 
+def test_another_window_does_not_save_what_it_has_not_seen(shown: Page, plan: Path) -> None:
+    before = plan.read_text()
+    shown.edit("noise", 1, "7")
+    assert shown.post("ask/save", {"window": "other", "revision": 0})[0] == 409
+    assert plan.read_text() == before
+    [event] = shown.ask("save", window="other", revision=1)
+    assert not event["state"]["changed"]
+
+
 def test_pages_scripts_and_theorems(shown: Page) -> None:
     for path in ("plan", "understand", "train", "static/explore.css", "static/explore.js", "theorem/laplace"):
         status, headers, body = shown.get(path)

@@ -17,6 +17,7 @@ from zcdp.plans.plan_edit import (
     set_lines,
     set_query_field,
 )
+from zcdp.plans.plan_file import PlanFileError, read_plan
 
 ROOT = Path(__file__).parents[2]
 CENSUS = (ROOT / "examples" / "census.toml").read_text()
@@ -67,6 +68,16 @@ def test_a_value_over_several_lines_is_left_alone() -> None:
         set_line('query = [{name = "a", mechanism = "RAPPOR(epsilon=1)"}]', 1, "mechanism", "x")
     with pytest.raises(EditError, match="does not stand on line 99"):
         set_line(TEXT, 99, "count", 1)
+
+
+@pytest.mark.parametrize("end", ["\u2028", "\u2029", "\x85"])
+def test_only_what_ends_lines_in_toml_ends_lines(end: str) -> None:
+    """Python splits lines at these too, where a text or a comment goes on."""
+    text = f'title = "a{end}b"\n# one{end}two\n[[query]]\nname = "a"\nmechanism = "Laplace(epsilon=1)"\n'
+    assert set_line(text, 5, "mechanism", "Laplace(epsilon=2)") == text.replace("epsilon=1", "epsilon=2")
+    assert set_query_field(text, 0, "name", "b") == text.replace('name = "a"', 'name = "b"')
+    with pytest.raises(PlanFileError, match=r"^a\.toml:5: "):
+        read_plan("a.toml", text.replace("epsilon=1", "epsilon=-1"))
 
 
 def test_several_at_once() -> None:

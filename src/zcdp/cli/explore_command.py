@@ -17,6 +17,14 @@ __all__ = ["run"]
 LARGEST_PORT = 65_535
 
 
+def _look(where: str, account: str | None) -> None:
+    """Open the ledger once, to say here what is wrong with it, or that it has no account of this name."""
+    from zcdp.ledger import Ledger
+
+    with Ledger(where) as ledger:
+        ledger.accounts() if account is None else ledger.account(account)
+
+
 def run(options: Namespace) -> int:
     """Serve the page until Ctrl-C; its address goes to stdout at once, as it is all that there is to say."""
     from zcdp.explore.server import Explorer
@@ -30,6 +38,10 @@ def run(options: Namespace) -> int:
         raise BadUsage(f"{options.plan}: there is no directory {str(path.parent)!r}")
     if options.ledger and "://" not in options.ledger and not Path(options.ledger).is_file():
         raise BadUsage(f"{options.ledger}: there is no such ledger")
+    if options.account is not None and not options.ledger:
+        raise BadUsage("--account is an account of a ledger: say which by --ledger")
+    if options.ledger:
+        _look(options.ledger, options.account)
     port = options.port
     if not 0 <= port <= LARGEST_PORT:
         raise BadUsage(f"--port ({port}) must be from 0, any that is free, to {LARGEST_PORT}")

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import re
 import tempfile
+from contextlib import suppress
 from hashlib import sha256
 from pathlib import Path
 
@@ -66,8 +67,11 @@ class Draft:
         if self.path is None or self._known is None:
             self.text, self.saved, self._crlf = BLANK, "", False
             return
-        self.text = self.saved = load(self.path)
-        self._crlf = b"\r\n" in self.path.read_bytes()
+        raw = load(self.path, as_it_is=True)
+        pairs, returns, ends = raw.count("\r\n"), raw.count("\r"), raw.count("\n")
+        mixed = 0 < pairs == returns < ends  # some lines end in \r\n, others in \n: each keeps its own
+        self._crlf = pairs > 0 and not mixed
+        self.text = self.saved = raw if mixed else raw.replace("\r\n", "\n").replace("\r", "\n")
 
     @property
     def name(self) -> str:
@@ -129,7 +133,7 @@ class Draft:
                 file.write(data)
                 file.flush()
                 os.fsync(file.fileno())
-            os.chmod(temporary, path.stat().st_mode & 0o777 if path.exists() else 0o666 & ~_mask())
+            _as_before(path, temporary)
             self._compare(path)  # writing to a disk takes its time: looked at again, at the last moment
             os.replace(temporary, path)
         except BaseException:
@@ -149,6 +153,18 @@ class Draft:
         if not re.fullmatch(r"[\w][\w .-]{0,80}\.toml", name) or name != os.path.basename(name) or ".." in name:
             raise BadValue("the name of a new plan file is letters, digits, spaces, - and _, and ends in .toml")
         return self.folder / name
+
+
+def _as_before(path: Path, temporary: str) -> None:
+    """Give a file that is to take the place of another its group, as that of an office, and who may read and write."""
+    try:
+        known = path.stat()
+    except FileNotFoundError:
+        os.chmod(temporary, 0o666 & ~_mask())
+        return
+    with suppress(OSError, AttributeError):  # a group that is not one's own, or Windows, which has none
+        os.chown(temporary, -1, known.st_gid)
+    os.chmod(temporary, known.st_mode & 0o777)
 
 
 def _mask() -> int:

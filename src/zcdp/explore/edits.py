@@ -8,9 +8,10 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
-from zcdp.accounting.alternatives import alternatives, with_accuracy
+from zcdp.accounting.alternatives import alternatives, mechanism_of, with_accuracy
 from zcdp.errors import BadValue
 from zcdp.explore.frame import tidy
+from zcdp.mechanisms.noise.additive import AddedNoise
 from zcdp.plans.plan_edit import add_query, query_at, remove_query, set_budget, set_line, set_query_field, set_top_field
 from zcdp.plans.plan_file import Entry, PlanFile, PlanFileError, places, read_plan
 from zcdp.plans.plan_text import PlanError
@@ -158,11 +159,18 @@ def _remove(plan: PlanFile, entry: Entry, _: str) -> str:
 def _add(plan: PlanFile, _: Entry | None, name: str) -> str:
     if plan.tables is not None:
         raise BadValue("a query of tables says what it measures: it is added in the file")
-    taken, last = {entry.name for entry in plan.entries}, plan.entries[-1]
+    taken = {entry.name for entry in plan.entries}
     base = name.strip() or "new query"
     fresh = next(one for n in range(1, len(taken) + 2) if (one := base if n == 1 else f"{base} {n}") not in taken)
-    alike = last.text if noise_of(last.text) is not None else NEW
-    return add_query(plan.text, {"name": fresh, "mechanism": alike})
+    return add_query(plan.text, {"name": fresh, "mechanism": _alike(plan)})
+
+
+def _alike(plan: PlanFile) -> str:
+    """What a new query begins with: noise as that of the last query that adds some, else the last mechanism."""
+    known = [entry for entry in plan.entries if noise_of(entry.text) is not None]
+    kinds = [entry.open[0] if entry.open else type(mechanism_of(entry)) for entry in known]
+    adding = [entry for entry, kind in zip(known, kinds, strict=True) if issubclass(kind, AddedNoise)]
+    return next((entry.text for entry in reversed(adding or known)), NEW)
 
 
 def _budget(plan: PlanFile, _: Entry | None, value: str) -> str:
@@ -224,6 +232,10 @@ def apply(
         raise BadValue(f"there is no change called {what!r}")
     if not isinstance(value, str) or len(value) > 10_000:
         raise BadValue("a value is a short text")
+    try:
+        value.encode()
+    except UnicodeEncodeError:  # half of a pair, as JSON can write it: no file could hold it
+        raise BadValue("half of a character is no text: type it again") from None
     entry = None
     if what not in ("add", "budget", "delta", "title"):
         if not isinstance(row, int) or isinstance(row, bool) or not 0 <= row < len(plan.entries):

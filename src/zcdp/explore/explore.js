@@ -33,7 +33,9 @@ async function ask(what, given, take, signal) {
       method: "POST", headers: { "Content-Type": "application/json" }, body: JSON.stringify(given), signal,
     });
     if (!answer.ok) {
-      problem(what, (await answer.text()).trim());
+      const words = (await answer.text()).trim();
+      if (answer.status === 409) await ask("show", {}, take); // as another window left it
+      problem(answer.status === 409 ? "page" : what, words);
       return false;
     }
     const reader = answer.body.pipeThrough(new TextDecoderStream()).getReader();
@@ -189,6 +191,7 @@ async function pump() {
   sending = true;
   while (pending.size) {
     stopSharpening();
+    problem("page", "");
     const edits = [...pending.values()];
     pending.clear();
     for (const one of edits) problem(one.field, "");
@@ -218,8 +221,7 @@ function sharpen() {
 async function act(what, given = {}) {
   stopSharpening();
   gesture += 1;
-  problem("allocate", "");
-  problem("save", "");
+  for (const one of ["allocate", "save", "page"]) problem(one, "");
   if (what !== "save") at("allocated").textContent = "";
   const pressed = document.activeElement;
   if (what !== "save") for (const one of invalid()) problem(one.id, ""); // the plan's own values take their place
@@ -299,7 +301,7 @@ function plan() {
   document.addEventListener("click", async ({ target }) => {
     const button = target.closest("button");
     if (!button) return;
-    const { do: what, remove, take: kind, which, copy } = button.dataset;
+    const { do: what, remove, take: kind, which } = button.dataset;
     if (what === "add") {
       added = true;
       change({ what: "add", row: null, value: "", field: "add" });
@@ -328,8 +330,6 @@ function plan() {
       while (sending || pending.size) await new Promise((soon) => setTimeout(soon, 10)); // of the plan as it is shown
       if (mine.signal.aborted) return;
       ask("which", { row: Number(which) }, take, comparing.signal);
-    } else if (copy) {
-      await copied(button, at(copy));
     }
   });
   document.addEventListener("keydown", (event) => {
@@ -355,13 +355,26 @@ async function copied(button, code) {
 
 // Understand, Train, Budget: a form whose every change asks anew, and figures that can be saved.
 
+function remembered() {
+  try { return JSON.parse(sessionStorage.getItem(area)) || {}; } catch { return {}; }
+}
+
+function remember(given) {
+  try { sessionStorage.setItem(area, JSON.stringify(given)); } catch { /* a browser that is told to keep nothing */ }
+}
+
 function form() {
-  const fields = document.querySelector("form[data-ask]");
+  const fields = document.querySelector("form[data-ask]"), last = remembered();
+  for (const [name, value] of Object.entries(last)) { // what one looked at stands there again, as after a theorem
+    if (name === "delta" && last.mechanism === "this plan") continue; // the plan's own, which may have changed
+    if (fields.elements[name]) fields.elements[name].value = value;
+  }
   let waiting = 0, running = null;
   const send = () => {
     if (running) running.abort();
     const mine = running = new AbortController();
     const given = Object.fromEntries(new FormData(fields));
+    remember(given);
     document.querySelectorAll(".drawn, #facts, #takes").forEach((one) => one.setAttribute("aria-busy", "true"));
     fields.querySelectorAll(".problem").forEach((one) => { one.hidden = true; });
     fields.querySelectorAll("[aria-invalid]").forEach((one) => one.removeAttribute("aria-invalid"));
@@ -413,8 +426,8 @@ function saveSvg(button) {
 }
 
 document.addEventListener("click", ({ target }) => {
-  const button = target.closest("[data-svg]");
-  if (button) saveSvg(button);
+  const button = target.closest("[data-svg], [data-copy]");
+  if (button) button.dataset.svg ? saveSvg(button) : copied(button, at(button.dataset.copy));
 });
 
 if (area === "plan") plan();

@@ -38,6 +38,18 @@ def frame(area: str, body: str, *, title: str, areas: Sequence[str]) -> str:
     )
 
 
+MEANING = (
+    '<details id="meaning"><summary>What \u03b5, \u03b4 and \u03c1 mean</summary>'
+    "<p><strong>\u03b5</strong> (epsilon) and <strong>\u03b4</strong> (delta) bound what all results together tell of "
+    "one person: change that person's data, and the probability of any set of results changes from P to at most "
+    "e<sup>\u03b5</sup> P + \u03b4. One chooses \u03b4, far below one in the number of persons; \u03b5 follows.</p>"
+    "<p><strong>\u03c1</strong> (rho) is a unit that adds up, that of zero-concentrated differential privacy (zCDP): "
+    "each query has its own, and the plan's is their sum. It bounds \u03b5 at every \u03b4; the \u03b5 here is "
+    "computed from the whole loss of each query, and is at most that.</p>"
+    '<p><a href="understand">What an attacker could do with it, in pictures</a></p></details>'
+)
+
+
 def listed_commands(commands: Sequence[tuple[str, str]]) -> str:
     """What each command does, the command, and a button that copies it."""
     return "".join(
@@ -66,12 +78,14 @@ def plan_area(commands: Sequence[tuple[str, str]], *, file: str, named: bool) ->
         '<p class="problem" id="save-problem" role="alert" hidden></p></div></div>\n'
         '<div class="work">\n<section class="sheet" aria-labelledby="queries-title">'
         '<h2 id="queries-title">Queries</h2>'
-        '<p class="soft">Slide to the right for more noise: more privacy, less accuracy.</p>'
+        '<p class="soft">Slide to the right for more noise: more privacy, less accuracy. Or type the accuracy that you '
+        "need: the standard deviation of the noise on each answer, or how far 95 of 100 answers are off at most.</p>"
         '<ol id="rows" class="rows"></ol>'
         '<div class="below"><button type="button" data-do="add">Add a query</button>'
         '<p class="problem" id="add-problem" role="alert" hidden></p></div></section>\n'
         '<section class="cost" aria-labelledby="cost-title"><h2 id="cost-title">What it costs</h2>'
         '<p class="verdict bad" id="left-out" hidden></p><div id="summary" aria-busy="true"></div>'
+        f"{MEANING}"
         '<div class="controls budget-fields"><div class="field"><label for="budget-kind">Budget on</label>'
         '<select id="budget-kind"><option value="rho">\u03c1</option><option value="epsilon">\u03b5</option></select>'
         "</div>"

@@ -434,8 +434,12 @@ def allocated(plan: PlanFile, made: PlanFile, before: Account | None, after: Acc
     if not changed:
         return '<p role="status">Allocate changed nothing: the plan uses its budget already.</p>'
     count = f"{len(changed)} queries" if len(changed) > 1 else "1 query"
-    then = "" if before is None else f", \u03b5 from {at_most(before.total.epsilon, 4)}"
-    cost = "" if after is None else f"{then} to {at_most(after.total.epsilon, 4)}" if then else ""
+    cost = ""
+    if after is not None:
+        # with open queries, which were not counted, the number before is that of another plan
+        whole = before is not None and all(entry.plan is not None for entry in plan.entries)
+        then = f"from {at_most(before.total.epsilon, 4)} to" if whole and before is not None else "now"
+        cost = f", \u03b5 {then} {at_most(after.total.epsilon, 4)}"
     listed = "".join(
         f'<tr><th scope="row">{escape(new.name)}</th><td class="number">{escape(one.value) if one else DASH}</td>'
         f'<td class="number">{escape(short(float(two.value))) if two else DASH}</td></tr>'
@@ -482,7 +486,8 @@ def _option(n: int, one: Priced, own: float | None, by: str, *, least: bool) -> 
     if own and not option.own and own < inf:
         ratio = getattr(total, by) / own - 1
         sign = "+" if ratio >= 0 else MINUS
-        change = f"{sign}{abs(ratio):.1%}"
+        shown = f"{abs(ratio):.1%}"
+        change = f"{sign}{shown}" if shown != "0.0%" else "about the same"
     take = (
         '<span class="soft">in use</span>'
         if option.own

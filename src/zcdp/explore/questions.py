@@ -243,14 +243,21 @@ def train(progress: Progress, *, given: dict[str, str], source: str, **_: str) -
             found.get("target"),
         )
         try:
-            yield from train_view.pictures(run, progress)
+            yield from train_view.pictures(run, given, progress)
         except (ZcdpError, NotCertified) as error:
             problems["target" if target else "sigma"] = plain(error, source)
     yield {"problems": problems}
 
 
 def budget(
-    progress: Progress, *, ledger: str, account: str | None, text: str, source: str, delta: str = "1e-6"
+    progress: Progress,
+    *,
+    ledger: str,
+    account: str | None,
+    text: str,
+    source: str,
+    delta: str = "1e-6",
+    unsaved: bool = False,
 ) -> Events:
     """What is left in the ledger, and what the plan would take of it."""
     from zcdp.explore import budget_view
@@ -261,7 +268,7 @@ def budget(
         raise BadValue(f"{ledger}: there is no such ledger")
     with Ledger(ledger) as book:
         try:
-            takes = budget_view.take(book, account, read_plan(source, text))
+            takes = budget_view.take(book, account, read_plan(source, text), unsaved=unsaved)
         except ZcdpError as error:
             takes = f'<p class="verdict bad">{escape(plain(error, source))}</p>'
         yield {"html": {"takes": takes}}

@@ -147,7 +147,9 @@ class Explorer:
             ("Spend it from a ledger", f"zcdp ledger spend {where} {who} {name} --key KEY"),
         ]
         if "[data]" in self.draft.text:
-            found.append(("Release its tables", f"zcdp release {name} DATA --out tables --ledger {where} --key KEY"))
+            whose = f" --account {who}" if self.account else ""
+            told = f"zcdp release {name} DATA --out tables --ledger {where}{whose} --key KEY"
+            found.append(("Release its tables", told))
         return found
 
     def _from_here(self) -> str:
@@ -249,7 +251,12 @@ class Explorer:
 
     def _budget(self, _: str, __: dict[str, Any]) -> Iterator[Event]:
         yield from self.asked.ask(
-            "budget", ledger=self.ledger, account=self.account, delta=self._delta() or "1e-6", **self._plan
+            "budget",
+            ledger=self.ledger,
+            account=self.account,
+            delta=self._delta() or "1e-6",
+            unsaved=self.draft.changed,
+            **self._plan,
         )
 
     def _not_stale(self, given: dict[str, Any]) -> None:
@@ -257,7 +264,9 @@ class Explorer:
         with self._lock:
             known = given.get("revision") == self.draft.revision or given.get("window") == self._writer
         if not known:
-            raise Refused(409, "the plan was changed in another window: reload this page")
+            raise Refused(
+                409, "the plan was changed in another window and is now shown as it is: your change was not made"
+            )
 
     def _changed(self, events: Iterator[Event], given: dict[str, Any], *, keep: bool = False) -> Iterator[Event]:
         """The events of a change, whose text becomes the draft's."""
@@ -272,6 +281,7 @@ class Explorer:
             yield event
 
     def _save(self, _: str, given: dict[str, Any]) -> Iterator[Event]:
+        self._not_stale(given)
         with self._lock:
             try:
                 self.draft.save(str(given.get("name", "")))

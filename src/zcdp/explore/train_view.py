@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+import shlex
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from fractions import Fraction
 from math import ceil, floor, inf, log10
 from typing import Any
 
+from zcdp.explore.frame import listed_commands
 from zcdp.explore.pictures import Line, chart, figure
 from zcdp.numeric.balls import NotCertified
 from zcdp.report.charts import bars, escape
@@ -79,7 +81,7 @@ def area() -> str:
         '<div class="field"><label for="drawn">Batches are drawn</label>'
         f'<select id="drawn" name="drawn">{ways}</select></div>'
         f"{field('delta', DELTA, '1e-5', wide=7)}</div>"
-        '<div class="controls"><div class="field"><label for="sigma">Noise \u03c3, in clipping norms</label>'
+        '<div class="controls"><div class="field"><label for="sigma">Noise multiplier \u03c3, in clipping norms</label>'
         '<span class="both"><input type="range" id="slide-sigma" data-slides="sigma" min="0" max="200" value="100" '
         'data-low="-0.7" data-high="1.3" data-rises="1" aria-label="Slide the noise" aria-valuetext="" '
         'data-clears="target">'
@@ -87,14 +89,31 @@ def area() -> str:
         'aria-describedby="sigma-problem"></span><p class="problem" id="sigma-problem" hidden></p></div>'
         f"{field('target', 'or a target ' + EPSILON, '', wide=7, more=' placeholder=none')}</div></form>\n"
         f'<div id="facts"></div><div class="figures">{figures}</div>\n'
+        '<section class="commands" aria-labelledby="commands-title"><h2 id="commands-title">The same elsewhere</h2>'
+        '<ul id="commands"></ul></section>\n'
+    )
+
+
+def elsewhere(given: Mapping[str, str], run: Run, found: Training) -> str:
+    """The same run on the command line, and as a query of a plan."""
+    typed = {name: given.get(name, "").strip() for name in ("examples", "batch", "epochs", "delta", "sigma")}
+    if run.target is not None:
+        typed["sigma"] = f"{float(found.noise_multiplier):.6g}"  # that was found for it, to its last digit
+    options = " ".join(f"--{name} {shlex.quote(value)}" for name, value in typed.items())
+    how = {"fixed": " --fixed", "allocation": " --allocation"}.get(run.drawn, "")
+    return listed_commands(
+        [
+            ("On the command line", f"zcdp sgd {options}{how}"),
+            ("As a query of a plan", f'mechanism = "{found!r}"'),
+        ]
     )
 
 
 PLACES = ("epochs-figure", "peers-figure", "sigma-figure")
 
 
-def pictures(run: Run, progress: Callable[[float, str], None]) -> Iterator[dict[str, Any]]:
-    """The events of one run: the answer first, then the pictures."""
+def pictures(run: Run, given: Mapping[str, str], progress: Callable[[float, str], None]) -> Iterator[dict[str, Any]]:
+    """The events of one run, of what was `given`: the answer first, then the pictures."""
     steps = run.steps(run.epochs)
     if run.target is not None:
         progress(0.1, "calibrating")
@@ -106,7 +125,7 @@ def pictures(run: Run, progress: Callable[[float, str], None]) -> Iterator[dict[
     noise = float(found.noise_multiplier)
     # the noise that meets a target stands in its field too, so that both say the same
     values = {} if run.target is None else {"sigma": f"{noise:.6g}"}
-    facts = {"facts": _facts(run, found, low, epsilon, noise)}
+    facts = {"facts": _facts(run, found, low, epsilon, noise), "commands": elsewhere(given, run, found)}
     yield {"html": facts, "values": values, "said": f"epsilon {at_most(epsilon, 4)}"}
     progress(0.3, "comparing accountants")
     yield {"html": {"peers-figure": _peers(run, found, epsilon)}}
@@ -135,7 +154,7 @@ def _facts(run: Run, found: Training, low: float, epsilon: float, noise: float) 
     exact = "exact" if epsilon <= low * (1 + 1e-6) else f"the truth is at least {at_least(low)}"
     facts = (
         (f"\u03b5 at \u03b4 = {exactly(float(run.delta))}", tagged(epsilon, at_most(epsilon)), f"certified; {exact}"),
-        ("Noise \u03c3", tagged(noise, at_most(noise)), "standard deviation on the sum, in clipping norms"),
+        ("Noise multiplier \u03c3", tagged(noise, at_most(noise)), "standard deviation on the sum, in clipping norms"),
         ("Steps", f"{found.steps:,}", f"{exactly(float(run.epochs))} epochs"),
     )
     cards = "".join(
@@ -160,7 +179,8 @@ def _peers(run: Run, found: Training, epsilon: float) -> str:
     rest = "".join(f" {escape(label)}, would say {value}." for label, _, value, _ in beyond)
     words = (
         "All are valid, the least is the sharpest. The R\u00e9nyi number is computed here over all orders, so an "
-        "accountant that tries some orders, as the default ones of training libraries do, says that much or more."
+        "accountant that tries some orders, as the default ones of training libraries do, says that much or more. One "
+        "that puts the privacy loss on a grid (PLD, PRV) comes near the exact number, and nearer with a finer grid."
         f"{rest}"
     )
     return figure("peers-figure", "The same training by each accountant", drawn, words, "rdp-to-approx")

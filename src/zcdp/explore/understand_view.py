@@ -12,12 +12,13 @@ from zcdp.explore.output_laws import Bars, output_laws
 from zcdp.explore.pictures import Line, chart, columns, figure
 from zcdp.mechanisms import Mechanism
 from zcdp.numeric.balls import NotCertified
+from zcdp.numeric.exact import float_above
 from zcdp.privacy.convert import zcdp_to_epsilon
 from zcdp.privacy.curve import Curve, Plan
 from zcdp.report.charts import escape
 from zcdp.report.loss_cells import cells_of_loss, points_of_profile
 from zcdp.text.names import typeset
-from zcdp.text.numbers import at_most, exactly, percent, tagged
+from zcdp.text.numbers import at_least, at_most, exactly, percent, tagged
 
 __all__ = ["PLACES", "Asked", "area", "glass", "pictures"]
 
@@ -120,12 +121,15 @@ def pictures(asked: Asked, progress: Callable[[float, str], None]) -> Iterator[t
 
 def _facts(asked: Asked) -> str:
     plan = asked.plan
-    epsilon = plan.epsilon_at(delta=asked.delta)
-    tight = "" if plan.is_tight else " (a proven upper bound)"
+    low, epsilon = plan.epsilon_bounds(delta=asked.delta)
+    sharp = f"certified; the truth is at least {at_least(low)}" if low else "certified, never below the truth"
+    if low and epsilon <= low * (1 + 1e-6):
+        sharp = "exact: no smaller \u03b5 would be true"
+    pure = "the largest loss: \u03b5 with \u03b4 = 0"
     facts = (
-        ("\u03c1 (zCDP)", plan.rho, f"the least that is true{tight}" if plan.is_tight else "a proven upper bound"),
-        (f"\u03b5 at \u03b4 = {exactly(float(asked.delta))}", epsilon, "of all that is written above"),
-        ("pure \u03b5", plan.pure_epsilon, "the largest loss"),
+        ("\u03c1 (zCDP)", plan.rho, "the least that is true" if plan.is_tight else "a proven upper bound"),
+        (f"\u03b5 at \u03b4 = {exactly(float(asked.delta))}", epsilon, sharp),
+        ("pure \u03b5", plan.pure_epsilon, pure if plan.pure_epsilon < inf else "no \u03b5 holds with \u03b4 = 0"),
     )
     cards = "".join(
         f'<div class="fact"><dt>{label}</dt><dd>{tagged(value, at_most(value))}<small>{note}</small></dd></div>'
@@ -184,6 +188,8 @@ def _renyi(asked: Asked, _: object) -> Iterator[tuple[str, str]]:
     touches = f"They touch at order {at_most(order, 4)}" if order is not None else "The parts touch at different orders"
     if order is not None and order <= 1:
         touches = "They meet as the order falls to 1"
+    if plan.is_tight and found[-1][1] >= line[-1][1] * (1 - 1e-9):
+        touches = "Here the curve is that line"
     drawn = chart(
         [Line(line, "tangent", "\u03c1 \u03b1"), Line(found, "line", "D(\u03b1)")],
         name="renyi-chart",
@@ -287,7 +293,7 @@ def _tradeoff(asked: Asked, _: object) -> Iterator[tuple[str, str]]:
     points = points_of_profile(plan, _last(asked), 60)
     rates = sorted({*(n / 60 for n in range(61)), *(10 ** (-n / 6) for n in range(25))})
     found = [(one, caught(points, one)) for one in rates]
-    best = 1 - plan.tradeoff(asked.rate)
+    best = float_above(1 - Fraction(plan.tradeoff(asked.rate)))
     right = plan.success(prior="1/2")
     drawn = chart(
         [
@@ -348,10 +354,11 @@ def _composition(asked: Asked, progress: Callable[[float, str], None]) -> Iterat
     last = sharp[-1][1]
     cost = f"\u03b5 = {tagged(last, at_most(last))} at \u03b4 = {exactly(float(asked.delta))}"
     summed = min(most * asked.delta, Fraction(1))
+    added = float_above(most * Fraction(one)) if one < inf else inf
     words = (
-        f"{most:,} uses cost {cost}; added up they would have \u03b5 = {at_most(most * one)} at another \u03b4, the "
-        f"sum of theirs: {at_most(float(summed), 3)}. Losses of many uses partly cancel, which the exact profile sees; "
-        "\u03c1 just adds up."
+        f"{most:,} uses cost {cost}; added up they would have \u03b5 = {at_most(added)} at another \u03b4, the "
+        f"sum of theirs: {at_most(float_above(summed), 3)}. Losses of many uses partly cancel, which the exact profile "
+        "sees; \u03c1 just adds up."
         if most > 1
         else f"One use costs {cost}."
     )

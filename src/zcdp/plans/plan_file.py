@@ -93,8 +93,10 @@ class TextError(BadValue):
     """The file cannot be read as text of a plan: missing, too large, not UTF-8, or nested too deeply."""
 
 
-def load(path: Path) -> str:
-    """The text of a regular file, with line ends as \\n; devices and pipes, which may have no end, are refused."""
+def load(path: Path, *, as_it_is: bool = False) -> str:
+    """The text of a regular file, with line ends as \\n, or `as_it_is`; devices and pipes, which may have no end, are
+    refused.
+    """
     try:
         number = os.open(path, os.O_RDONLY | getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_BINARY", 0))
     except FileNotFoundError:
@@ -116,9 +118,10 @@ def load(path: Path) -> str:
     if len(data) > LARGEST_PLAN:
         raise TextError(TOO_LARGE)
     try:
-        return data.decode("utf-8").replace("\r\n", "\n").replace("\r", "\n")
+        text = data.decode("utf-8")
     except UnicodeDecodeError:
         raise TextError("not a text file in UTF-8") from None
+    return text if as_it_is else text.replace("\r\n", "\n").replace("\r", "\n")
 
 
 def check_structure(text: str) -> None:
@@ -156,7 +159,7 @@ def places(text: str) -> Iterable[tuple[tuple[str, int, str], int]]:
     tomllib does not report positions. The field "" stands for the header of the table.
     """
     table, count, fence = ("", 0), 0, ""
-    for number, line in enumerate(text.splitlines(), 1):
+    for number, line in enumerate(text.split("\n"), 1):  # as TOML counts lines: splitlines knows other ends
         if fence:  # inside a multi-line string
             fence = "" if line.count(fence) % 2 else fence
             continue
