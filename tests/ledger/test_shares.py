@@ -127,3 +127,19 @@ def test_on_the_command_line(ledger: Ledger, tmp_path: Path, capsys: pytest.Capt
     assert main([*asked, "--account", "rho", "--rho", "1"]) == 2
     assert main(["ledger", "plan", "Laplace(epsilon=0.1)", "--epsilon", "1", "--delta", "1e-9"]) == 0
     assert "one order" in capsys.readouterr().out
+
+
+def test_the_account_that_a_plan_names_is_the_one_it_has_a_share_of(
+    ledger: Ledger, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    where, path = str(tmp_path / "budget.db"), tmp_path / "tables.toml"
+    path.write_text(
+        '[data]\nunit = "person_id"\naccount = "rho"\n[[query]]\nname = "a"\nmeasure = "persons"\n'
+        'mechanism = "DiscreteGaussian(sigma=?)"\n'
+    )
+    assert len(ledger.accounts()) > 1
+    filled = tmp_path / "filled.toml"
+    assert main(["allocate", str(path), "--ledger", where, "--share", "1/3", "--out", str(filled)]) == 0
+    assert "of the budget of account rho" in capsys.readouterr().out
+    assert main(["account", str(filled), "--ledger", where]) == 0
+    assert "rho" in capsys.readouterr().out

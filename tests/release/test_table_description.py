@@ -139,6 +139,7 @@ def test_a_program_reads_every_table_by_its_description() -> None:
         assert found == {**table.columns, **days}
         assert found["vintage"] == ["2026-Q1"] * len(rows)
         keys = [unquote(one) for one in metadata["tableSchema"].get("primaryKey", [])]
+        assert "vintage" in keys  # tables of several vintages, put together, have this key too
         assert len({tuple(row[key] for key in keys) for row in rows}) == len(rows)
         assert all(" " in one["dc:description"] for one in metadata["tableSchema"]["columns"])  # no bare name
 
@@ -158,3 +159,13 @@ def test_a_key_of_its_own_name_is_described_as_a_key() -> None:
     domains = read_domains({"persons": ["a"]}, None)
     query = read_query({"name": "a", "measure": "count", "by": ["persons"], "mechanism": "m"}, domains, "row")
     assert columns_of(query, Table("a", "", {"persons": ["a"]}))["persons"].words.startswith("persons (1 key")
+
+
+def test_the_column_of_a_coarser_list_is_described_as_that_list() -> None:
+    towns = {"within": "region", "values": {"R1": ["a", "b"], "R2": ["c"]}}
+    domains = read_domains({"region": ["R1", "R2"], "town": towns}, None)
+    query = read_query({"name": "a", "measure": "count", "by": ["town"], "mechanism": "m"}, domains, "row")
+    told = columns_of(query, Table("a", "", {name: [] for name in (*domains["town"].columns(), "value")}))
+    assert told["region"].words.startswith("region (2 keys,")
+    assert told["town"].words.startswith("town (3 keys within region,")
+    assert told["region"].is_key

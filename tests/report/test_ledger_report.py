@@ -454,8 +454,8 @@ def test_several_accounts_are_compared_first() -> None:
     table = page[page.index("<tbody>") : page.index("</tbody>")]
     rows = [[cell for cell in plain(row).split("|") if cell.strip()] for row in table.split("</tr>")[:2]]
     assert rows == [
-        ["census <1>", "2.00001", "0.500002", "25.1%", "1.50000"],
-        ["other", "2.00001", "0.500002", "150.0%", "-0.5"],
+        ["census <1>", "2.00000", "0.500002", "25.1%", "1.50000"],
+        ["other", "2.00000", "0.500002", "150.0%", "-0.5"],
     ]
     assert re.findall(r'href="#account-(\d)"', table) == ["0", "1"]
     assert re.findall(r'class="share" style="width:([\d.]+)%', table) == ["25.0", "100.0"]

@@ -209,7 +209,7 @@ def test_what_is_not_known_has_no_mark_and_interrupts_the_line() -> None:
     steps = picture(table("mean", (AGE,), **spans, value=[1.0, None, 2.0, 3.0], **ends), "p")
     assert steps.count('class="line"') == 2
     assert steps.count('class="band"') == 1
-    bins = {"from": [0, 5], "to": [5, 10], "lower": [float("-inf"), 0.0], "upper": [float("inf"), 10.0]}
+    bins = {"from": [None, 5], "to": [None, 10], "lower": [float("-inf"), 0.0], "upper": [float("inf"), 10.0]}
     strips = picture(table("quantiles", (REGION,), region=["a", "b"], quantile=[0.5, 0.5], **bins), "p")
     assert strips.count('class="best"') == 1
     assert "A line without a block: nothing is known." in strips

@@ -69,7 +69,8 @@ FINE: list[tuple[str, str, dict[str, Any]]] = [
 ]
 WRONG: list[tuple[str, str, dict[str, Any], str]] = [
     ("count", "who", {"measure": "median"}, "must be one of"),
-    ("count", "who", {"measure": None}, "must be one of"),
+    ("count", "who", {"measure": None}, "is missing: one of count"),
+    ("count", "who", {"mesure": "count"}, "a query that measures count has no such field"),
     ("count", "who", {"name": None}, "must be text"),
     ("count", "who", {"max_row": 1}, "no such field"),
     ("count", "who", {"of": "age"}, "no such field"),
@@ -465,3 +466,11 @@ def test_squares_and_sums_below_the_line_move_as_far_as_amounts_can(neighbours: 
         assert far <= statistic.distance <= far + (2 if statistic is squares else 0)
     assert (sums.field, count.distance) == ("mechanism", 1)
     assert [one.field for one in ratio.statistics(neighbours)] == ["mechanism", "over_mechanism"]
+
+
+def test_a_misspelt_measure_is_named_and_a_missing_one_asked_for() -> None:
+    with pytest.raises(DeclarationError) as caught:
+        read_query({"name": "a", "mesure": "count", "mechanism": NOISE}, {}, "row")
+    assert caught.value.field == "mesure"
+    with pytest.raises(DeclarationError, match="is missing: one of count"):
+        read_query({"name": "a", "mechanism": NOISE}, {}, "row")

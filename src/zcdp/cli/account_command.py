@@ -35,7 +35,7 @@ from zcdp.cli.output import (
 from zcdp.mechanisms.noise.additive import Accuracy
 from zcdp.mechanisms.revealing_event import without_events
 from zcdp.mechanisms.subsampled import note_on_moves
-from zcdp.plans.plan_file import Budget, PlanFile
+from zcdp.plans.plan_file import Budget, PlanFile, plan_at
 from zcdp.privacy.curve import Curve, Plan
 from zcdp.text.names import attack, neighbours, parts, route
 from zcdp.text.numbers import cost, gain, in_percent, lower, shares, spent
@@ -70,10 +70,11 @@ def print_note_on_moves(curve: Curve) -> None:
 # The option --ledger: whether a plan would fit what remains of an account; nothing is spent.
 
 
-def chosen_account(ledger: Ledger, name: str | None) -> str:
-    """The account that was named, or the only one of the ledger."""
+def chosen_account(ledger: Ledger, name: str | None, plan: PlanFile | None = None) -> str:
+    """The account that was named, or that the plan names, or the only one of the ledger."""
     from zcdp.text.names import spelled
 
+    name = name or (plan.tables.account if plan and plan.tables else None)
     if name is not None:
         return name
     accounts = ledger.accounts()
@@ -93,7 +94,7 @@ def fits(where: str, name: str | None, plan: str) -> dict[str, Any]:
     from zcdp.text.names import spelled
 
     with Ledger(where) as ledger:
-        levels = ledger.levels(chosen_account(ledger, name))
+        levels = ledger.levels(chosen_account(ledger, name, plan_at(plan) if plan.endswith(".toml") else None))
     account = levels[0]
     whole, stated = plan_from(plan)
     account.terms.agree(**stated)

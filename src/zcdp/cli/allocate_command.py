@@ -96,7 +96,7 @@ def _share(plan: PlanFile, options: Namespace) -> int:
     try:
         with Ledger(options.ledger) as ledger, Progress() as progress:
             progress(0.0, "allocating")
-            name = chosen_account(ledger, options.account)
+            name = chosen_account(ledger, options.account, plan)
             kind = {"of": options.share_of, "objective": options.objective}
             found = fill_share(ledger, name, plan, options.share, **kind)
             head = ledger.head

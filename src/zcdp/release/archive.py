@@ -144,7 +144,8 @@ def packed(
 def _sql_type(table: Table, name: str) -> str:
     """The SQL type of a column; integers beyond 64 bits become doubles."""
     kind = table.kinds()[name]
-    return "DOUBLE" if kind == "integer" and max(map(abs, table.columns[name]), default=0) >= 2**63 else TYPES[kind]
+    given = (abs(value) for value in table.columns[name] if value is not None) if kind == "integer" else ()
+    return "DOUBLE" if max(given, default=0) >= 2**63 else TYPES[kind]
 
 
 def file_names(names: Sequence[str]) -> list[str]:

@@ -78,14 +78,17 @@ def _cumulated(query: TableQuery, entry: Entry, exact: Exact, _: Sequence[Statis
         table_noise.drawn(entry, [one for cell in cells for one in cell[level]]) for level in range(len(counts.sizes))
     ]
     errors = rank_errors(counts.sizes, mechanism_of(entry))
-    about = f"{ABOUT}, from noisy counts of {' and '.join(map(str, counts.sizes))} groups of bins"
+    *groups, each = counts.sizes
+    larger = f", and of {', '.join(map(str, groups))} groups of them" if groups else ""
+    about = f"{ABOUT}; from noisy counts of {each} bins{larger}"
     return _table(query, about, ENDS, noisy, lambda parts: _read_off(query, bins, errors, parts))
 
 
 ENDS = ("lower", "upper")
 ABOUT = (
-    f"the bin of each quantile, and an interval from lower to upper that holds it at {float(LEVEL):.0%}; inf where a "
-    "clip puts what lies outside into the last bin"
+    f"the bin of each quantile, and an interval from lower to upper that holds it at {float(LEVEL):.0%}: without an "
+    "end (inf) where a clip puts what lies outside into the last bin; no bin where the interval is everything, and so "
+    "nothing is known"
 )
 
 
@@ -108,7 +111,8 @@ def _read_off(query: TableQuery, bins: Bins, errors: RankErrors, noisy: Sequence
         first, last = min(first, place), max(last, place)
         lower = -inf if bins.clip and first == 0 else _edges(bins, first)[0]
         upper = inf if bins.clip and last == bins.size - 1 else _edges(bins, last)[1]
-        yield (float(q), *_edges(bins, place), lower, upper)
+        is_known = first > 0 or last < bins.size - 1 or bins.size == 1
+        yield (float(q), *(_edges(bins, place) if is_known else (None, None)), lower, upper)
 
 
 def _bins(query: TableQuery) -> Bins:

@@ -142,7 +142,8 @@ def _closed(plan: PlanFile) -> PlanFile:
         return plan
     if plan.budget is None:
         raise PlanFileError(
-            f"{plan.where(entry)}: {entry.field}: '?' has no value, and the plan no [budget] to find one within"
+            f"{plan.where(entry)}: {entry.field}: '?' has no value, and the plan no [budget] to find one within: "
+            "zcdp allocate finds one, also for a share of a ledger's account"
         )
     return fill(plan).plan
 
@@ -180,10 +181,13 @@ def _debit(ledger: Ledger, name: str, whole: Plan, plan: PlanFile, tables: Decla
     why = f"{reason_of(plan) or plan.source}: plan {tables.digest}"
     agreed = {"unit": tables.protects, "neighbours": tables.neighbours}
     try:
-        debit = ledger.spend(name, whole, key=key, why=why, who=who, **agreed)
+        try:
+            debit = ledger.spend(name, whole, key=key, why=why, who=who, **agreed)
+        except KeyConflict:
+            raise KeyConflict(_other_plan(key)) from None
         named = PLAN_NAMED.search(debit.entry.why)
         if named and named[1] != tables.digest:
-            raise KeyConflict(f"the key {key!r} was used for another plan: nothing was spent")
+            raise KeyConflict(_other_plan(key))
         return debit
     except BudgetExceeded as refusal:
         if plan.budget is None or plan.budget.epsilon is None:
@@ -197,6 +201,13 @@ def _debit(ledger: Ledger, name: str, whole: Plan, plan: PlanFile, tables: Decla
         ) from None
 
 
+def _other_plan(key: str) -> str:
+    return (
+        f"the key {key!r} was used for another plan (any edit makes a plan another one, of its noise too): nothing was "
+        "spent; take a key of its own, or the plan that was paid for, which zcdp ledger history names"
+    )
+
+
 def _same(sealed: bytes, tables: Declaration, key: str) -> Release:
     """The sealed release, checked to be of this plan: a ledger compares costs, and another plan may cost the same."""
     try:
@@ -205,7 +216,7 @@ def _same(sealed: bytes, tables: Declaration, key: str) -> Release:
     except Exception:
         raise KeyConflict(f"the key {key!r} was used for something else than a release") from None
     if digest != tables.digest:
-        raise KeyConflict(f"the key {key!r} was used for another plan: nothing was spent")
+        raise KeyConflict(_other_plan(key))
     return found
 
 

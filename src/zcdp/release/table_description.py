@@ -10,6 +10,7 @@ from typing import Any
 
 from zcdp.release.table_noise import Table
 from zcdp.tables.domain import Dates
+from zcdp.tables.nested import declared_above
 from zcdp.tables.query_words import domain_in_words
 from zcdp.tables.table_query import TableQuery
 
@@ -39,9 +40,9 @@ MEANINGS = {
     "count_error": "how far a selected key may fall behind the best that was left, at 95%",
 }
 """What the columns of a table mean that are not keys."""
-QUOTIENTS, EMPTY = ("mean", "ratio", "variance"), ("value", "sd")
+EMPTY = {name: ("value", "sd") for name in ("mean", "ratio", "variance")} | {"quantiles": ("from", "to")}
+"""Columns that are empty where nothing is known: divisors within their noise, intervals of quantiles that are all."""
 UNKNOWN = "; empty where nothing is known"
-"""Of quotients whose divisor is within its noise no figure is published."""
 
 
 @dataclass(frozen=True)
@@ -66,16 +67,17 @@ def columns_of(query: TableQuery, table: Table) -> dict[str, Column]:
     for domain in query.domains:
         for name in domain.columns():
             ends = {f"{domain.name}_from": "start of ", f"{domain.name}_to": "end of "}
-            words = f"{ends.get(name, '')}{domain_in_words(domain)}"
+            own = {one.name: one for one in declared_above(domain)}  # a key within another has that one's column too
+            words = f"{ends.get(name, '')}{domain_in_words(own.get(name, domain))}"
             # a key such as "not stated" among days makes the column one of texts
             dated = isinstance(domain, Dates) and domain.other is None
             keys[name] = Column(words, is_key=True, is_date=dated)
-    empty = EMPTY if query.measure in QUOTIENTS else ()
+    empty = EMPTY.get(query.measure, ()) if "lower" in table.columns else ()
     return {
         name: keys.get(name)
         or Column(
             f"{MEANINGS.get(name, name)}{UNKNOWN if name in empty else ''}",
-            is_key=name == "quantile",
+            is_key=name in ("quantile", "vintage"),  # tables of several vintages may be put together
             may_be_empty=name in empty,
         )
         for name in table.columns

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from datetime import UTC, datetime, timedelta
-from math import ceil
+from math import ceil, floor, log10
 from typing import Any
 
 from zcdp.errors import BadValue
@@ -33,6 +33,7 @@ HEIGHT = 220
 LEFT, RIGHT, TOP, BOTTOM = 44, 10, 18, 26
 MOST_BARS = 24
 """Beyond this many months the bars are years."""
+DIGITS, MOST_DIGITS = 6, 17
 
 
 def spending_chart(account: Mapping[str, Any], *, name: str, until: str) -> str:
@@ -189,10 +190,25 @@ def _value(number: Mapping[str, Any], text: str) -> str:
     return f'<data value="{safe(number["exact"][:2200])}">{text}</data>'
 
 
+def _digits(account: Mapping[str, Any]) -> int:
+    """So many digits that what is spent, rounded up, is not above the budget, rounded down, unless it really is.
+
+    >>> _digits({"budget": {"value": 2.0}, "spent": {"value": 1.0}})
+    6
+    >>> _digits({"budget": {"value": 0.0149730803}, "spent": {"value": 0.0149730802}})
+    11
+    """
+    budget, spent = account["budget"]["value"], account["spent"]["value"]
+    if not 0 < spent <= budget:
+        return DIGITS
+    return min(max(DIGITS, 2 - floor(log10(1 - spent / budget))), MOST_DIGITS) if spent < budget else MOST_DIGITS
+
+
 def account_section(account: Mapping[str, Any], number: int, made: str) -> str:
     """The section of one account."""
     budget, spent, rest = account["budget"], account["spent"], account["remaining"]
     share, inside = account["share"], f" in {safe(account['period'])}" if account.get("every") else ""
+    digits = _digits(account)
     state = "bad" if rest["value"] <= 0 or account.get("closed") else "good"
     said = (
         f"The budget is used up{inside}."
@@ -204,8 +220,8 @@ def account_section(account: Mapping[str, Any], number: int, made: str) -> str:
     held = account.get("reserved") or {"value": 0}
     kept = (("Reserved", _value(held, at_most(held["value"])), "not spent yet"),) if held["value"] else ()
     facts = (
-        ("Budget", _value(budget, at_least(budget["value"])), _symbol(account)),
-        ("Spent", _value(spent, at_most(spent["value"])), f"{percent(share, up=True)} of the budget{inside}"),
+        ("Budget", _value(budget, at_least(budget["value"], digits)), _symbol(account)),
+        ("Spent", _value(spent, at_most(spent["value"], digits)), f"{percent(share, up=True)} of the budget{inside}"),
         *kept,
         ("Remains", _value(rest, at_least(rest["value"])), "exact to the last digit"),
         ("Spends", f"{account['spends']:,}", f"{account['delivered']:,} delivered"),
@@ -482,8 +498,8 @@ def _overview(facts: Mapping[str, Any]) -> str:
         return warning if facts["accounts"] else f"{warning}<p>There are no accounts yet.</p>\n"
     rows = "".join(
         f'<tr><th scope="row"><a href="#account-{n}">{safe(one["name"])}</a></th>'
-        f'<td class="number" data-label="Budget">{at_most(one["budget"]["value"])}</td>'
-        f'<td class="number" data-label="Spent">{at_most(one["spent"]["value"])}</td>'
+        f'<td class="number" data-label="Budget">{at_least(one["budget"]["value"], _digits(one))}</td>'
+        f'<td class="number" data-label="Spent">{at_most(one["spent"]["value"], _digits(one))}</td>'
         f'<td class="number" data-label="Share">{percent(one["share"], up=True)}'
         f'<span class="share" style="width:{min(100 * one["share"], 100):.1f}%"></span></td>'
         f'<td class="number" data-label="Remains">{at_least(one["remaining"]["value"])}</td></tr>\n'

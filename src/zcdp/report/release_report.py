@@ -180,8 +180,7 @@ def _cells(table: Shown, row: Mapping[str, Any]) -> list[Cell]:
             bins = table.bins or Axes(
                 ("from", "to"), any(_is_number(end) and end >= LARGE for end in table.columns["to"])
             )
-            unknown = row.get("lower") == -inf and row.get("upper") == inf
-            told.append((BIN, NOT_KNOWN if unknown else escape(bins.interval(row["from"], row["to"]))))
+            told.append((BIN, NOT_KNOWN if row[name] is None else escape(bins.interval(row["from"], row["to"]))))
         elif (part == "upper" and named["lower"] in row) or (name == "to" and "from" in row):
             continue
         elif part == "sd":

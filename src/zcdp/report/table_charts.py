@@ -25,6 +25,7 @@ LARGE = 10_000
 LONGEST_VALUE = 16
 LETTER = 6.2  # the width of a letter at the size of labels
 ROW = 15  # the height of a bar with its label
+LINE = 6  # the height of a quantile among others of its cell
 BARS = ("count", "histogram", "persons", "sum")
 """Measures drawn as bars from 0; of others, such as means, 0 may be far away, so that dots are drawn."""
 
@@ -121,12 +122,8 @@ def picture(table: Shown, name: str) -> str:
     """The pictures of a table as HTML, `name` being the start of their ids; empty if there is nothing to draw."""
     rows = table.rows
     drawn_from = "value" if "value" in table.columns else "from"
-    given = [row.get(drawn_from) for row in rows]
-    if (
-        not rows
-        or not table.keys
-        or not all(_is_number(one) or (one is None and drawn_from == "value") for one in given)
-    ):
+    given = table.columns.get(drawn_from, ())
+    if not rows or not table.keys or not given or not all(one is None or _is_number(one) for one in given):
         return ""
     along = next((one for one in reversed(table.keys) if one.is_ordered), table.keys[-1])
     others = [one for one in table.keys if one is not along]
@@ -149,18 +146,13 @@ def _caption(table: Shown, panels: int) -> str:
     same = " All groups have the same scale." if panels > 1 else ""
     if "value" not in table.columns:
         held = ", and the line is its interval, which holds it at 95%" if "lower" in table.columns else ""
-        none = " A line without a block: nothing is known." if any(map(_is_unknown, table.rows)) else ""
+        none = " A line without a block: nothing is known." if None in table.columns["from"] else ""
         return f"Each block is the bin of a quantile, the lowest first{held}.{none}{same}"
     none = " Where nothing is known there is no value." if None in table.columns["value"] else ""
     return (
         "The value, and the interval that holds at 95%: where that is not seen, it is narrower than its mark."
         f"{none}{same}"
     )
-
-
-def _is_unknown(row: Mapping[str, Any]) -> bool:
-    """Whether the interval of a quantile is everything."""
-    return row.get("lower") == -inf and row.get("upper") == inf
 
 
 class _Scale(NamedTuple):
@@ -231,9 +223,9 @@ def _room(names: Sequence[str], width: int) -> tuple[list[str], float]:
     return short, 6 + LETTER * max(map(len, short), default=0)
 
 
-def _frame(labels: int, start: float, scale: _Scale, width: int, right: float) -> Drawing:
+def _frame(labels: int, start: float, scale: _Scale, width: int, right: float, row: int = ROW) -> Drawing:
     """An empty picture of so many rows, with the ticks of the values below."""
-    foot = 4 + ROW * labels
+    foot = 4 + row * labels
     drawn = Drawing(foot + 20, Axis(start, width - right, scale.low, scale.high), Axis(foot, 2, 0, 1), width)
     for tick in scale.ticks:
         x = drawn.across(tick)
@@ -346,26 +338,38 @@ def _path(drawn: Drawing, values: Sequence[float], first: int = 0) -> list[tuple
 
 
 def _strips(along: Axes, rows: Sequence[Mapping[str, Any]], scale: _Scale, width: int) -> Drawing:
-    """A block for the bin of each quantile, on the line of its interval; where there is none, on one line for all."""
+    """A block for the bin of each quantile, on the line of its interval, one below the other; else on one line."""
     cells: dict[str, list[Mapping[str, Any]]] = {}
     for row in rows:
         cells.setdefault(along.label(row), []).append(row)
     shown = dict(list(cells.items())[:MOST_BARS])
+    lines = max(map(len, shown.values())) if "lower" in rows[0] else 1  # intervals on one line could not be told apart
+    height = max(ROW, LINE * lines + 5)
     names, start = _room(list(shown), width)
-    drawn = _frame(len(shown), start, scale, width, 8)
+    drawn = _frame(len(shown), start, scale, width, 8, height)
     for n, (label, some) in enumerate(zip(names, shown.values(), strict=True)):
-        y = 4.0 + ROW * n
-        drawn.text(start - 6, y + 10, label, anchor="end")
-        known = [row for row in some if not _is_unknown(row)]
-        blocks = sorted((drawn.across(float(row["from"])), drawn.across(float(row["to"]))) for row in known)
-        for (_, end), (begin, _) in pairwise(blocks):
-            if begin > end and "lower" not in some[0]:  # else lines are intervals
-                drawn.add("line", kind="whisker", x1=end, x2=begin, y1=y + 6.5, y2=y + 6.5)
-        for row in some:
-            _whisker(drawn, {name: _within(row.get(name), scale) for name in ("lower", "upper")}, y + 6.5)
-        for begin, end in blocks:
-            drawn.add("rect", kind="best", x=begin, y=y + 2, width=max(end - begin, 1.5), height=9.0)
+        top = 4.0 + height * n
+        drawn.text(start - 6, top + height / 2 + 2.5, label, anchor="end")
+        if lines == 1:
+            _strip(drawn, some, scale, top + 2, 9.0)
+        for k, row in enumerate(some if lines > 1 else ()):
+            _strip(drawn, [row], scale, top + 1 + LINE * k, LINE - 1.5)
     return drawn
+
+
+def _strip(drawn: Drawing, rows: Sequence[Mapping[str, Any]], scale: _Scale, top: float, height: float) -> None:
+    """The blocks and intervals of quantiles on one line; without intervals a line joins the blocks."""
+    middle = top + height / 2
+    blocks = sorted(
+        (drawn.across(float(row["from"])), drawn.across(float(row["to"]))) for row in rows if row["from"] is not None
+    )
+    for (_, end), (begin, _) in pairwise(blocks):
+        if begin > end:
+            drawn.add("line", kind="whisker", x1=end, x2=begin, y1=middle, y2=middle)
+    for row in rows:
+        _whisker(drawn, {name: _within(row.get(name), scale) for name in ("lower", "upper")}, middle)
+    for begin, end in blocks:
+        drawn.add("rect", kind="best", x=begin, y=top, width=max(end - begin, 1.5), height=height)
 
 
 def _within(value: Any, scale: _Scale) -> Any:

@@ -6,6 +6,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import date
 from fractions import Fraction
+from itertools import chain
 from math import inf, prod, sqrt
 from typing import Any
 
@@ -416,6 +417,9 @@ def read_query(data: Mapping[str, Any], domains: Mapping[str, Any], unit: str) -
     """A query from its fields in a plan file, checked as far as possible without data."""
     name = text(data.get("name"), "name").strip()
     measure = data.get("measure")
+    if "measure" not in data:  # a misspelt field is named before the missing one
+        known_fields(data, dict.fromkeys((*COMMON, *chain(*MEASURES.values()))), "a query")
+        raise DeclarationError("measure", f"is missing: one of {', '.join(MEASURES)}")
     if measure not in MEASURES:
         raise DeclarationError("measure", f"must be one of {', '.join(MEASURES)}, not {measure!r}")
     known_fields(data, (*COMMON, *MEASURES[measure]), f"a query that measures {measure}")
