@@ -40,7 +40,7 @@ MEANINGS = {
     "count_error": "how far a selected key may fall behind the best that was left, at 95%",
 }
 """What the columns of a table mean that are not keys."""
-EMPTY = {name: ("value", "sd") for name in ("mean", "ratio", "variance")} | {"quantiles": ("from", "to")}
+EMPTY = dict.fromkeys(("mean", "ratio", "variance"), ("value", "sd")) | {"quantiles": ("from", "to")}
 """Columns that are empty where nothing is known: divisors within their noise, intervals of quantiles that are all."""
 UNKNOWN = "; empty where nothing is known"
 

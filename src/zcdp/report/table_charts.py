@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import pairwise
-from math import ceil, floor, inf, isinf, log10
+from math import ceil, floor, isinf, log10
 from typing import Any, NamedTuple
 
 from zcdp.report.charts import WIDTH, Axis, Drawing, escape

@@ -413,15 +413,21 @@ def rank_sensitivity(q: Fraction, *, replaced: bool = False) -> Fraction:
     return Fraction(c if replaced else max(a, c - a))
 
 
+def _measure(data: Mapping[str, Any]) -> str:
+    """What a query measures; a misspelt field is named before a missing one."""
+    if "measure" not in data:
+        known_fields(data, dict.fromkeys((*COMMON, *chain(*MEASURES.values()))), "a query")
+        raise DeclarationError("measure", f"is missing: one of {', '.join(MEASURES)}")
+    measure = data["measure"]
+    if not isinstance(measure, str) or measure not in MEASURES:
+        raise DeclarationError("measure", f"must be one of {', '.join(MEASURES)}, not {measure!r}")
+    return measure
+
+
 def read_query(data: Mapping[str, Any], domains: Mapping[str, Any], unit: str) -> TableQuery:
     """A query from its fields in a plan file, checked as far as possible without data."""
     name = text(data.get("name"), "name").strip()
-    measure = data.get("measure")
-    if "measure" not in data:  # a misspelt field is named before the missing one
-        known_fields(data, dict.fromkeys((*COMMON, *chain(*MEASURES.values()))), "a query")
-        raise DeclarationError("measure", f"is missing: one of {', '.join(MEASURES)}")
-    if measure not in MEASURES:
-        raise DeclarationError("measure", f"must be one of {', '.join(MEASURES)}, not {measure!r}")
+    measure = _measure(data)
     known_fields(data, (*COMMON, *MEASURES[measure]), f"a query that measures {measure}")
     if measure == "quantiles" and "histogram" in data:
         return _read_off(name, data)
