@@ -89,9 +89,26 @@ def test_the_account_asked_for_is_the_one_whose_rest_is_told(
 @pytest.mark.usefixtures("asked")
 def test_without_a_ledger_nothing_is_said_to_be_remembered(capsys: pytest.CaptureFixture[str]) -> None:
     assert run(no_ledger=True) == 0
-    assert "No ledger remembers it." in capsys.readouterr().out
+    said = capsys.readouterr().out
+    assert "Its cost was rho" in said
+    assert "No ledger remembers it." in said
+    assert "Spent" not in said  # of made-up rows nothing is
     assert run(no_ledger=True, out="two", json=True) == 0
     assert json.loads(capsys.readouterr().out)["remaining"] is None
+
+
+@pytest.mark.usefixtures("asked")
+def test_what_could_not_be_written_is_sealed_and_how_to_get_it_is_said(monkeypatch: pytest.MonkeyPatch) -> None:
+    def full(self: Any, folder: Any) -> None:
+        raise OSError(27, "File too large")
+
+    monkeypatch.setattr(command.Release, "write", full)
+    with pytest.raises(
+        ReleaseFailed, match=r"File too large; the tables are sealed under the key q1: the same command"
+    ):
+        run(ledger="a.db", key="q1", new=True)
+    with pytest.raises(ReleaseFailed, match=r"File too large$"):
+        run(no_ledger=True)
 
 
 @pytest.mark.usefixtures("asked")

@@ -14,7 +14,7 @@ from zcdp.cli.arguments import BadUsage
 from zcdp.cli.output import Progress, bold, line, print_json, shown, table_lines
 from zcdp.ledger import Ledger
 from zcdp.plans.plan_file import read_plan
-from zcdp.release import Release, release
+from zcdp.release import Release, ReleaseFailed, release
 from zcdp.release.archive import check_folder
 from zcdp.text.numbers import cost, lower
 
@@ -42,7 +42,11 @@ def run(options: Namespace) -> int:
         ledger = stack.enter_context(Ledger(options.ledger)) if options.ledger else None
         progress = stack.enter_context(Progress())
         made = release(plan, Path(options.data), ledger=ledger, key=key, progress=progress, **_named(options))
-        made.write(options.out)
+        try:
+            made.write(options.out)
+        except OSError as error:
+            sealed = f"; the tables are sealed under the key {key}: the same command without --new writes them"
+            raise ReleaseFailed(f"{error}{sealed if ledger else ''}") from None
         name = options.account or (plan.tables and plan.tables.account)
         left = float(ledger.remaining(name)) if ledger and name else None
     facts = _facts(made, key if options.ledger else None, options.out, left)
@@ -100,10 +104,11 @@ def _print(facts: dict[str, Any]) -> None:
     line()
     if facts["paid_at"]:
         line(f"Nothing more was spent: the key {facts['key']} was paid for on {facts['paid_at']}, and not drawn then.")
-    spent = "Its cost was" if facts["repeated"] or facts["paid_at"] else "Spent"
+    unpaid = facts["remaining"] is None
+    spent = "Its cost was" if facts["repeated"] or facts["paid_at"] or unpaid else "Spent"
     line(f"{spent} rho = {cost(total['rho'])}, epsilon = {cost(total['epsilon'])} at delta = {total['delta']:g}.")
-    if facts["remaining"] is None:
-        line("No ledger remembers it.")
+    if unpaid:
+        line("No ledger remembers it. If the rows are about people, they have paid it all the same.")
     else:
         line(f"The ledger has it; {lower(facts['remaining'])} of the budget remain.")
     line(f"Tables as CSV and Parquet, and report.html, are in {facts['out']}")

@@ -337,7 +337,7 @@ def _private() -> Iterator[None]:
             traceback.print_exc(file=file)
         raise ReleaseFailed(
             "the release failed after data was read: nothing was published, and what was spent stays spent; "
-            f"the same key may try again; why, which may show data, is in {path}"
+            f"the same key may try again (without --new or new=True); why, which may show data, is in {path}"
         ) from None
 
 
