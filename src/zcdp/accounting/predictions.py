@@ -48,7 +48,11 @@ class Prediction:
 
         >>> Prediction("rank", 1000, 0.0213).words(lambda value, digits: f"{value:.{digits}g}")
         'the rank of a quantile within 2.13% of all'
+        >>> Prediction("rank", 100, 1.0).words(lambda value, digits: f"{value:.{digits}g}")
+        'nothing is known of a quantile'
         """
+        if self.what == "rank" and self.half_width >= 1:
+            return "nothing is known of a quantile"
         typical = number(self.typical, 4) if self.typical is not None else ""
         share = number(100 * self.half_width, 3) + "%"
         return WITHIN[self.what].format(half=number(self.half_width, 4), typical=typical, share=share)
