@@ -56,6 +56,7 @@ WRONG: dict[str, tuple[Any, str]] = {
     "another part": ({"part": "hour", "of": "a"}, "part must be one of year, quarter"),
     "part of nothing": ({"part": "year"}, "of is missing"),
     "days as text": ({"years_between": ["", "b"]}, "a day is the name of a column"),
+    "a day in quotes": ({"years_between": ["born", "2026-01-01"]}, "a date without quotes: 2026-01-01"),
     "two constants": ({"years_between": [date(2020, 1, 1), date(2021, 1, 1)]}, "needs two days"),
     "empty any": ({"any": []}, "any needs a list of tests"),
     "no test": ({"all": ["hours"]}, "a test is true"),

@@ -7,6 +7,7 @@ Theorem: docs/theorems/derived-columns.md.
 
 from __future__ import annotations
 
+import re
 from abc import ABC, abstractmethod
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
@@ -409,6 +410,8 @@ FORMS = {
 }
 """What a derived column may be, each with its further fields."""
 MOST_OPERANDS, MOST_CASES, LONGEST_PREFIX, MOST_DERIVED = 16, 200, 100, 200
+DAY = re.compile(r"\d{4}-\d\d-\d\d")
+"""A text that is meant as a day, and as no column."""
 PARTS = ("year", "quarter", "month", "day", "weekday")
 WAYS = ("nfc", "case", "trim")
 
@@ -534,7 +537,7 @@ def _arithmetic(name: str, form: str, data: Any) -> Arithmetic:
 def _years(name: str, data: Any) -> Years:
     if not isinstance(data, list) or len(data) != 2 or not any(isinstance(one, str) for one in data):
         raise DeclarationError(name, 'years_between needs two days, columns or constants: ["born", 2026-01-01]')
-    if not all(type(one) is date or (isinstance(one, str) and one) for one in data):
+    if not all(type(one) is date or (isinstance(one, str) and one and not DAY.fullmatch(one)) for one in data):
         raise DeclarationError(name, "a day is the name of a column, or a date without quotes: 2026-01-01")
     return Years(*data)
 
