@@ -328,6 +328,13 @@ def test_what_is_no_text_file_is_refused(tmp_path: Path) -> None:
             load(tmp_path / name)
 
 
+@pytest.mark.parametrize("header", ["[domain.b]\nfrom = nan\nto = 9\nbins = 3", '[derive.b]\nsum = ["a"]'])
+def test_a_table_with_a_header_of_its_own_is_told_by_that_line(header: str) -> None:
+    text = f'[data]\nunit = "who"\n[domain]\nc = ["x"]\n{header}\n'
+    with pytest.raises(PlanFileError, match=r"^plan\.toml:5: b: "):
+        read_plan("plan.toml", f'{text}[[query]]\nname = "a"\nmeasure = "persons"\n{GOOD.splitlines()[-1]}\n')
+
+
 def test_fields_are_told_by_their_lines() -> None:
     text = 'a = """\nb = 1\n"""\n[budget]\nrho = 1\n[[query]]\nname = "x"\n[[query]]\n\n"name" = "y"\nnote.z = 1\n'
     assert dict(places(text)) == {

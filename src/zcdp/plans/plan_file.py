@@ -775,7 +775,10 @@ class _Reader(TableReader):
             self._fail(place, str(error), field=False)
 
     def _fail(self, place: tuple[str, int, str], message: str, *, field: bool = True) -> NoReturn:
-        line = self.lines.get(place) or self.lines.get((place[0], place[1], ""))
+        table, n, name = place
+        # the line of the field, of a table of its own such as [domain.age], or of the table that it is in
+        places = place, (f"{table}.{name}", 0, ""), (table, n, "")
+        line = next((self.lines[one] for one in places if one in self.lines), 0)
         where = f"{self.source}:{line}" if line else self.source
         raise PlanFileError(f"{where}: {place[2]}: {message}" if field and place[2] else f"{where}: {message}")
 
