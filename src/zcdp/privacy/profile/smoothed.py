@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from fractions import Fraction
 from functools import partial
+from typing import TypeAlias
 
 from flint import arb
 
@@ -26,8 +27,8 @@ from zcdp.privacy.profile.float_contour import FloatContour
 __all__ = ["Smoothed"]
 
 TOLERANCE = 1e-13  # Parts of delta that are relatively smaller may be left out.
-DOUBLES_ERROR = 5e-9  # If the relative error of doubles is larger, the contour is computed in balls,
-QUICK_DOUBLES_ERROR = 1e-4  # or this one, if balls would take very long.
+DOUBLES_ERROR = 5e-9  # If the relative error of doubles is larger, the contour in balls is used if it is closer,
+COARSE_DOUBLES_ERROR = 1e-4  # and always if it is larger than this.
 MOST_MECHANISMS = 20_000  # Doubles are used for at most so many uses in total.
 MOST_TRIES = 6  # the number of smoothing parameters that are tried in balls
 DEVIATIONS = Fraction(7, 4)  # The points of the lower bound are so many standard deviations mu apart.
@@ -65,7 +66,9 @@ class Smoothed(Engine):
         self.contour: Contour | FloatContour
         with quietly():
             found = _in_doubles(parts, c, epsilon, doubles, target)
-            self.contour, self.mu = found or _weakest(parts, c, lift(epsilon), effort)
+            if found is None or found[2] > DOUBLES_ERROR:
+                found = _closest(found, parts, c, lift(epsilon), effort)
+            self.contour, self.mu, _ = found
 
     def delta(self, epsilon: Fraction) -> tuple[arb, arb]:
         """Certified bounds below and above delta(epsilon)."""
@@ -125,10 +128,12 @@ def _normal(t: arb) -> arb:
     return (-t / arb(2).sqrt()).erfc() / 2
 
 
-def _in_doubles(
-    parts: Parts, c: arb, epsilon: Fraction, work: float, target: float | None
-) -> tuple[FloatContour, Fraction] | None:
-    """The contour in doubles over as many nodes as the work allows, with its mu; None if inaccurate or too slow."""
+Found: TypeAlias = tuple[Contour | FloatContour, Fraction, float]
+"""A contour, its mu, and about its relative error."""
+
+
+def _in_doubles(parts: Parts, c: arb, epsilon: Fraction, work: float, target: float | None) -> Found | None:
+    """The contour in doubles over as many nodes as the work allows; None if it is inaccurate or too slow."""
     if sum(count for _, count in parts) > MOST_MECHANISMS:
         return None
     try:
@@ -139,12 +144,26 @@ def _in_doubles(
         top = above(contour.line.transform.largest)
         epsilon = Fraction(newton(contour.estimate, target, 0.0, top, float(epsilon)))
     lower, upper = contour.delta(epsilon)
-    coarse = QUICK_DOUBLES_ERROR if contour.line.transform.quick else DOUBLES_ERROR
-    return (contour, contour.mu) if upper.is_finite() and upper - lower <= upper * coarse else None
+    if not (upper.is_finite() and upper - lower <= upper * COARSE_DOUBLES_ERROR):
+        return None
+    return contour, contour.mu, float((upper - lower) / upper)
 
 
-def _weakest(parts: Parts, c: arb, epsilon: arb, effort: Effort) -> tuple[Contour, Fraction]:
-    """The contour in balls with the smallest mu found within the effort, and that mu; only tightness depends on it."""
+def _closest(found: Found | None, parts: Parts, c: arb, epsilon: arb, effort: Effort) -> Found:
+    """The contour in balls, or that in doubles if it is closer, or if balls would take very long."""
+    if found is not None and found[0].line.transform.quick:
+        return found
+    try:
+        other = _weakest(parts, c, epsilon, effort)
+    except NotCertified:
+        if found is None:
+            raise
+        return found
+    return other if found is None or other[2] < found[2] else found
+
+
+def _weakest(parts: Parts, c: arb, epsilon: arb, effort: Effort) -> Found:
+    """The contour in balls with the smallest mu found within the effort; only tightness depends on it."""
 
     def contour(mu: Fraction) -> Contour | None:
         pair = gaussian_pair(partial(lift, mu * mu))
@@ -171,4 +190,5 @@ def _weakest(parts: Parts, c: arb, epsilon: arb, effort: Effort) -> tuple[Contou
             mu *= 2
     if best is None:
         raise NotCertified("the contour needs too many nodes: the composition is too extreme")
-    return best
+    # A Gaussian pair changes log delta by mu^2 c (1 + c)/2.
+    return *best, float(best[1]) ** 2 * float(c) * (1 + float(c)) / 2
