@@ -180,6 +180,43 @@ def test_a_slope_that_changes_far_out_counts() -> None:
     assert noise.delta_bounds(epsilon="0.9") == pytest.approx((true, true), rel=1e-12)
 
 
+def test_many_uses_of_a_density_with_a_kink() -> None:
+    """Two losses have most of the mass; from some 400 uses on the ends were 0 and twice the truth."""
+    noise, built = Noise("exp(-abs(x))", sensitivity="0.01"), Laplace(scale=1, sensitivity="0.01")
+    low, high = (500 * noise).epsilon_bounds(delta=1e-6)
+    true = (500 * built).epsilon_bounds(delta=1e-6)
+    assert low <= true[1]
+    assert high >= true[0]
+    assert high - low < 1e-6 * high
+
+
+def test_delta_at_the_largest_loss_is_0() -> None:
+    """The loss is 9/20 on a half line: no root to look for there."""
+    noise = Noise("exp(-max(x/3, -x/2))", sensitivity="9/10")
+    assert noise.pure_epsilon == 0.45
+    assert noise.delta_bounds(epsilon="9/20")[1] < 1e-30
+
+
+@pytest.mark.parametrize("shift", [Fraction(1, 100), Fraction(1, 10**6)])
+def test_small_sensitivities(shift: Fraction) -> None:
+    """The largest ratio lies at orders of about 1/shift; here in closed form, for both directions."""
+    noise, t = Noise("exp(-max(x, -2*x))", sensitivity=shift), mpmath.mpf(shift.numerator) / shift.denominator
+    mpmath.mp.dps = 40
+
+    def ratio(s: mpmath.mpf, right: int, left: int) -> mpmath.mpf:
+        """Of noise that falls with these rates: losses from -right t to left t."""
+        whole, slope = mpmath.mpf(1) / right + mpmath.mpf(1) / left, right + s * (right + left)
+        between = mpmath.exp(left * s * t) * -mpmath.expm1(-slope * t) / slope
+        ends = mpmath.exp(-right * t * (1 + s)) / right + mpmath.exp(left * s * t) / left
+        return mpmath.log((between + ends) / whole) / (s * (1 + s))
+
+    true = max(ratio(mpmath.mpf(10) ** (k / 40) / t, *two) for k in range(-200, 100) for two in ((1, 2), (2, 1)))
+    low, high = noise.rho_bounds
+    assert true * (1 - 1e-3) < low <= high < true * (1 + 1e-3)
+    assert high >= true * (1 - mpmath.mpf(10) ** -15)
+    assert high - low < 1e-9 * high
+
+
 def test_plans_groups_and_vectors() -> None:
     noise = Noise("exp(-abs(x))")
     assert Plan.parse("3 * Noise('exp(-abs(x))')").parts == ((noise, 3),)

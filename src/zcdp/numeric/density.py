@@ -24,6 +24,7 @@ from zcdp.numeric.formula import (
     Formula,
     add,
     derivative,
+    has_complex_values,
     is_convex,
     is_not_negative,
     kinks,
@@ -127,6 +128,11 @@ class Density(ABC):
     @abstractmethod
     def on_complex(self, middle: float, *, log: bool) -> Integrand:
         """V (log) or f on complex balls, for an integral over an interval with this middle that no kink divides."""
+
+    def slope_on_complex(self, middle: float, other: float) -> Integrand | None:
+        """V' on complex balls, if no kink is known to lie between two places, and if it has such values."""
+        del middle, other
+        return None
 
     @abstractmethod
     def find_tail(self, side: int, start: arb) -> Tail | None:
@@ -434,6 +440,10 @@ class _Piece:
             self._prepared[key] = prepared(self.v if log else self.f)
         return self._prepared[key]
 
+    def slope_on_complex(self) -> Integrand | None:
+        """V' on complex balls, with constants at the working precision; None if its formula has no such values."""
+        return prepared(self.slope) if has_complex_values(self.slope) else None
+
 
 class FormulaDensity(Density):
     """A density written as a formula in x."""
@@ -476,6 +486,11 @@ class FormulaDensity(Density):
     def on_complex(self, middle: float, *, log: bool) -> Integrand:
         """V (log) or f on complex balls, for an integral over an interval that no kink divides."""
         return self._pieces[self._index(middle)].on_complex(log=log)
+
+    def slope_on_complex(self, middle: float, other: float) -> Integrand | None:
+        """V' on complex balls, if no kink is known to lie between two places, and if it has such values."""
+        index = self._index(middle)
+        return self._pieces[index].slope_on_complex() if index == self._index(other) else None
 
     def bend(self, x: arb) -> arb:
         """V'' on a real ball, or an upper bound on it."""

@@ -33,6 +33,7 @@ __all__ = [
     "add",
     "call",
     "derivative",
+    "has_complex_values",
     "is_convex",
     "is_not_negative",
     "kinks",
@@ -741,6 +742,13 @@ def _soft_on_complex(node: Formula, z: acb, analytic: bool) -> acb:
     return -sum(((-one.on_complex(z, analytic)).exp() for one in node.of), acb(0)).log(analytic=analytic)
 
 
+def _mean_on_complex(node: Formula, z: acb, analytic: bool) -> acb:
+    first, *logs = (part.on_complex(z, analytic) for part in node.of[::2])
+    weights = [acb(1), *((first - v).exp() for v in logs)]
+    values = (part.on_complex(z, analytic) for part in node.of[1::2])
+    return sum((w * v for w, v in zip(weights, values, strict=True)), acb(0)) / sum(weights, acb(0))
+
+
 def _two(name: str) -> Complex:
     def on(node: Formula, z: acb, analytic: bool) -> acb:
         first, second = (one.on_complex(z, analytic) for one in node.of)
@@ -763,6 +771,7 @@ _COMPLEX: dict[str, Complex] = {
     "abs": lambda node, z, a: node.of[0].on_complex(z, a).real_abs(analytic=a),
     "plus": lambda node, z, a: node.of[0].on_complex(z, a),
     "soft": _soft_on_complex,
+    "mean": _mean_on_complex,
     "min": _two("real_min"),
     "max": _two("real_max"),
     "cosh": lambda node, z, a: node.of[0].on_complex(z, a).cosh(),
@@ -770,6 +779,11 @@ _COMPLEX: dict[str, Complex] = {
     "atan": _atan_on_complex,
     "erf": lambda node, z, a: node.of[0].on_complex(z, a).erf(),
 }
+
+
+def has_complex_values(node: Formula) -> bool:
+    """Whether it can be evaluated on complex balls: derivatives of what has kinks inside cannot."""
+    return node.kind in _COMPLEX and all(map(has_complex_values, node.of))
 
 
 def prepared(node: Formula) -> Callable[[acb, bool], acb]:

@@ -27,6 +27,7 @@ FIRST_STEP, LEAST_PEAK = arb(1), arb(2) ** -10  # A proposed peak below this s c
 LOSS_BITS, LOSS_STEPS = 128, 400
 PEAK_GRID, NEWTON_STEPS = 400, 6
 NOTHING = arb(0)
+NARROW = 1e-12  # A ball of the loss so narrow needs no second one.
 MOST_DOUBLINGS, FAR_DOUBLINGS, LEAST_SHARE = 60, 20, arb(2) ** -8
 
 
@@ -61,6 +62,7 @@ class ShiftCumulant:
         kinks = sorted({kink + by for kink in self.density.kinks for by in (0, self.pair.shift)})
         inside = [lift(kink) for kink in kinks if low < lift(kink) < high]  # balls cannot be in a set
         places, shift = [low, *inside, high], lift(self.pair.shift)
+        half = acb(shift / 2 + arb(0, 1) * shift / 2)  # from 0 to the shift
         total, evaluations = arb(0), 0
         for a, b in itertools.pairwise(places):
             if not a < b:
@@ -68,17 +70,23 @@ class ShiftCumulant:
             centre = float(((a + b) / 2).mid())
             v = self.density.on_complex(centre, log=True)
             moved = self.density.on_complex(centre - float(self.pair.shift), log=True)
+            slope = self.density.slope_on_complex(centre, centre - float(self.pair.shift))
 
             def integrand(
                 z: acb,
                 analytic: bool,
                 v: Callable[[acb, bool], acb] = v,
                 moved: Callable[[acb, bool], acb] = moved,
+                slope: Callable[[acb, bool], acb] | None = slope,
             ) -> acb:
                 nonlocal evaluations
                 evaluations += 1
                 here = v(z, analytic)
                 loss = moved(z - shift, analytic) - here
+                if slope is not None and not loss.real.rad() < NARROW:
+                    # The loss is also the integral of -V' from z - shift to z: closer if the ball is wide.
+                    mean = -shift * slope(z - half, analytic)
+                    loss = mean if mean.is_finite() and mean.real.rad() < loss.real.rad() else loss
                 value = (s * loss - here).exp()
                 return value if not power else value * loss if power == 1 else value * loss * loss
 
@@ -190,10 +198,13 @@ class ShiftCumulant:
         cells = [[float(mass.log().mid()) for mass in (cell.p, cell.q)] for cell in pair.cells(pair.borders(32))]
         known = np.array([cell for cell in cells if isfinite(cell[0]) and isfinite(cell[1])])
         logs, loss = known[:, 0], known[:, 0] - known[:, 1]
-        s = np.geomspace(1e-3, 1e3, PEAK_GRID)
+        s = np.geomspace(1e-3, 1e3 * max(1.0, 1.0 / float(np.abs(loss).max())), PEAK_GRID)  # small losses peak late
         exponents = logs + np.multiply.outer(s, loss)
         top = exponents.max(axis=1)
-        ratio = (top + np.log(np.exp(exponents - top[:, None]).sum(axis=1))) / (s * (1 + s))
+        cumulants = top + np.log(np.exp(exponents - top[:, None]).sum(axis=1))
+        near = s * loss.max() < 1  # where the mean of e^{sL} is close to 1, digits cancel
+        cumulants[near] = np.log1p(np.expm1(np.multiply.outer(s[near], loss)) @ np.exp(logs))
+        ratio = cumulants / (s * (1 + s))
         best = int(ratio.argmax())
         return float(s[best]) if 0 < best < PEAK_GRID - 1 else 0.0
 

@@ -10,7 +10,8 @@ from abc import abstractmethod
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, fields, replace
 from fractions import Fraction
-from math import ceil, inf
+from functools import partial
+from math import ceil, inf, log2
 from typing import TYPE_CHECKING, Any, ClassVar, Self
 
 from flint import arb
@@ -20,7 +21,7 @@ from zcdp.mechanisms.base import Mechanism
 from zcdp.mechanisms.noise.additive import Accuracy, AddsReals, noise_accuracy
 from zcdp.mechanisms.sensitivity import L0LInf, Sensitivity
 from zcdp.mechanisms.three_point_loss import three_point_cumulant
-from zcdp.numeric.balls import NotCertified, above, at_precision, below, enclose, lift, upper_float
+from zcdp.numeric.balls import NotCertified, Undecided, above, at_precision, below, enclose, lift, upper_float
 from zcdp.numeric.density import Density, FormulaDensity, Stated
 from zcdp.numeric.exact import Exact, Value, integer, literal, positive_rational, probability, rational
 from zcdp.numeric.formula import read, trace
@@ -41,6 +42,7 @@ if TYPE_CHECKING:
 __all__ = ["DensityNoise", "Noise"]
 
 RHO_BITS, RHO_TOLERANCE, BELOW_ORDER = 80, 1e-10, 8
+LOOSE_TOLERANCE = 1e-4  # where the peak over orders is too flat to be found more closely
 RHO_WORK = 30 * SECOND  # for a search over all orders; what takes more has a bound, or is refused
 NEAR_LIMIT = 0.02  # how far above the limit of high orders a bound on rho lies where slopes jump
 BOUND_BITS, RDP_BITS = 96, 128
@@ -230,16 +232,13 @@ class DensityNoise(AddsReals, Mechanism):
         """Certified bounds on rho of one coordinate, by a search over all orders."""
         if self.infinite_because:
             return Supremum(inf, inf, 0, inf)
-        return at_precision(RHO_BITS, self._searched)
+        small = max(log2(self._density.width) - log2(self._step), 0)  # the cumulant is as small as the shift squared
+        return at_precision(RHO_BITS + 2 * ceil(small), self._searched)
 
     def _searched(self) -> Supremum:
         most = None if self._bend is None else self._bend * lift(self._step) ** 2 / 2
         if not self.is_unimodal:
-            bounds = [] if most is None else [above(most)]
-            if (one := self._largest_of_one) < inf:
-                bounds.append(above(arb(one) * (arb(one) / 2).tanh()))
-            lower = max(below(cumulant.kl()) for cumulant in self._cumulants)
-            return Supremum(lower, min(bounds, default=inf), 0, 0.0)
+            return self._unsearched(most)
         if most is not None and self.pure_epsilon == inf:
             # Tails like a Gaussian's: the bound is that of the limit of high orders, and nearly so of lower ones.
             ratios = [
@@ -252,14 +251,25 @@ class DensityNoise(AddsReals, Mechanism):
             except NotCertified:
                 return Supremum(min(lower, above(most)), above(most), 0, float(point))
             return own if own.upper <= above(most) else own._replace(upper=above(most))
-        try:
-            return within(RHO_WORK, lambda: steepest(self._cumulants, RHO_TOLERANCE), apart=True)
-        except NotCertified:
-            if self.pure_epsilon < inf:
-                raise
+        for tolerance in (RHO_TOLERANCE, LOOSE_TOLERANCE):
+            try:
+                return within(RHO_WORK, partial(steepest, self._cumulants, tolerance), apart=True)
+            except (NotCertified, Undecided):
+                if self.pure_epsilon == inf:
+                    break
+        else:
+            return self._unsearched(most)
         # Nothing below the limit of high orders can be proven: that is the bound, or a little more.
         limit = at_precision(BOUND_BITS, lambda: max_ball([cumulant.limit() for cumulant in self._cumulants]))
         return within(RHO_WORK, lambda: steepest(self._cumulants, NEAR_LIMIT, limit.upper()), apart=True)
+
+    def _unsearched(self, most: arb | None) -> Supremum:
+        """Bounds on rho by the largest loss and the largest slope of the slope of log f; from below by order 1."""
+        bounds = [] if most is None else [above(most)]
+        if (one := self._largest_of_one) < inf:
+            bounds.append(above(arb(one) * (arb(one) / 2).tanh()))
+        lower = max(below(cumulant.kl()) for cumulant in self._cumulants)
+        return Supremum(lower, min(bounds, default=inf), 0, 0.0)
 
     def search_rho(self, tolerance: float = 1e-10) -> tuple[float, float]:
         del tolerance

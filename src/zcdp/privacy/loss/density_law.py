@@ -36,6 +36,7 @@ NEGLIGIBLE_LOG = 76.5  # Tails of less than e^-76 of the height count as losses 
 POINTS, FEWER_POINTS, MOST_POINTS = 256, 64, 480  # of the lattice above 0; so many where cells are to be listed
 SPREAD_POINTS = 40  # lattice points to a standard deviation of the loss, if that takes more than POINTS
 CELL_BITS, DEEPEST_RANGE, DEEPEST_ROOT = 128, 12, 60
+LEVEL_BITS = 40  # A range of the loss below 2^40 roundings is not divided.
 RANGE_WORK = 8
 LAST_CELL = 0.75  # of a lattice cell: so far below the largest loss the last test of the law below begins
 
@@ -634,7 +635,8 @@ class DensityLaw(ExponentialSum):
                 value = cell.p - x * cell.q
                 low, high = low + value, high + value
                 continue
-            if cell.ends is None or depth >= DEEPEST_ROOT:
+            level = cell.high - cell.low < arb(2) ** (LEVEL_BITS - ctx.prec)  # the loss stays at epsilon: no root
+            if cell.ends is None or depth >= DEEPEST_ROOT or level:
                 low += (cell.p - x * cell.q).max(arb(0)).lower()
                 high += _most(cell, x, epsilon).upper()
                 continue
