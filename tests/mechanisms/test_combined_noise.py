@@ -25,6 +25,18 @@ def test_noise_that_ends_gives_inputs_away() -> None:
     assert one_sided.delta_at(epsilon=5) >= (exp(-2) - exp(-3)) / (2 - exp(-3)) * (1 - 1e-9)
 
 
+def test_uniform_noise() -> None:
+    """As the part of a flat top: outside of what both inputs reach nothing is hidden, inside nothing is told."""
+    noise = Truncated(Noise("exp(-max(0, abs(x) - 1))", sensitivity="0.1"), low=-1, high=1)
+    for epsilon in (0, 3):
+        assert noise.delta_bounds(epsilon=epsilon) == pytest.approx((0.05, 0.05), rel=1e-12)
+        low, high = (10 * noise).delta_bounds(epsilon=epsilon)
+        assert low * (1 - 1e-12) <= 1 - 0.95**10 <= high * (1 + 1e-12)
+        assert high - low < 1e-8
+    with pytest.raises(BadValue, match=r"density is 0 near x = 1; of noise that ends .* Truncated"):
+        Noise("max(0, 1 - abs(x))")
+
+
 def test_draws_stay_inside() -> None:
     drawn = Truncated(LAPLACE, low=-1, high=2).sample(300)
     assert -1.001 <= drawn.min() < -0.5

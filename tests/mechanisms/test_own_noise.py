@@ -163,6 +163,15 @@ def test_infinite_rho_names_its_cause() -> None:
         account(steep, delta=1e-6)
 
 
+@pytest.mark.parametrize("text", ["exp(-sqrt(abs(x^2 - 1)) - abs(x)/10)", "exp(-x^2) + exp(-(x - 9)^2 - abs(x))"])
+def test_where_no_bound_is_known_it_is_said(text: str) -> None:
+    noise = Noise(text)
+    assert noise.rho == inf
+    assert noise.infinite_because.startswith("no bound on rho is known for several modes")
+    with pytest.raises(BadValue, match="no bound on rho is known"):
+        account(noise, delta=1e-6)
+
+
 def test_a_kink_adds_to_the_divergence_of_gaussian_tails() -> None:
     """V = max(x^2/2, 5 + x^2/200): its slope jumps by 3.15 at +-3.18; K(s)/(s(1+s)) in floats is above 0.0095."""
     noise = Noise("exp(-max(x^2/2, x^2/200 + 5))", sensitivity="1/10")

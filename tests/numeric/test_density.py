@@ -10,7 +10,7 @@ from flint import arb
 
 from zcdp.errors import BadValue
 from zcdp.numeric.balls import at_precision, lift
-from zcdp.numeric.density import FormulaDensity, MixtureDensity, Stated
+from zcdp.numeric.density import FormulaDensity, MixtureDensity, Stated, Tail
 from zcdp.numeric.formula import read
 
 INTEGRALS = {
@@ -78,6 +78,14 @@ def test_tails_are_bounds_of_the_slope() -> None:
                 assert (tail.slope * tail.growth(arb(far))).overlaps(slope), (text, side, far)
 
 
+def test_what_lies_beyond_is_bounded() -> None:
+    """Densities u^-3 and e^-2u from 10 on: integrals of 1/200 and e^-20/2."""
+    power, exponential = Tail(Fraction(-1), arb(3), arb(1)), Tail(Fraction(0), arb(2), arb(1))
+    assert power.rest(arb(10) ** -3, arb(10)).contains(arb(1) / 200)
+    assert exponential.rest(arb(-20).exp(), arb(10)).overlaps(arb(-20).exp() / 2)
+    assert power.rest(arb(10) ** -3, arb(10)) < 0.0051
+
+
 @pytest.mark.parametrize(
     ("text", "told"),
     [
@@ -132,3 +140,19 @@ def test_kinks_that_are_no_floats_are_covered() -> None:
     low, high = one.cut(arb(0), arb(1))
     assert low[1].contains(lift(Fraction(1, 3)))
     assert high[0].contains(lift(Fraction(1, 3)))
+
+
+def test_kinks_that_floats_do_not_tell_apart() -> None:
+    """The same form as at 0, where floats are 16 apart; and beside a kink, at a distance of 1e-30."""
+    far = density("exp(-abs(x - 10^17) - abs(x - 10^17 - 3))")
+    near = density("exp(-abs(x) - abs(x - 3))")
+    base = 10**17
+    for low, high in ((-5, 0), (0, 3), (1, 2), (3, 4)):
+        found = at_precision(200, lambda a=low, b=high: far.mass(lift(base + a), lift(base + b)))
+        assert found.overlaps(at_precision(200, lambda a=low, b=high: near.mass(lift(a), lift(b))))
+        cell = lift(base + low).union(lift(base + high))
+        assert at_precision(200, lambda c=cell: far.slope(c)).overlaps(lift({-5: -2, 0: 0, 1: 0, 3: 2}[low]))
+    tiny = arb(10) ** -30
+    for side in (-1, 1):
+        slope = at_precision(200, lambda side=side: density("exp(-abs(x - 1))").slope(1 + side * tiny))
+        assert slope.overlaps(arb(side))

@@ -10,6 +10,7 @@ import contextlib
 import itertools
 import math
 from abc import ABC, abstractmethod
+from bisect import bisect_left
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
@@ -37,13 +38,16 @@ from zcdp.numeric.formula import (
 from zcdp.numeric.threads import cached_property
 from zcdp.numeric.work import count_functions
 
-__all__ = ["Density", "FormulaDensity", "MixtureDensity", "Stated", "Tail", "between"]
+__all__ = ["Density", "FormulaDensity", "MixtureDensity", "Stated", "Tail", "between", "dyadic", "wider"]
 
 Integrand: TypeAlias = Callable[[acb, bool], acb]
 """A function of a complex ball and of the flag `analytic`."""
 
 FARTHEST_SHELL = 1 << 12  # doublings of the distance after which a tail counts as not integrable
 CHECK_BITS = 128
+# By so much a ball reaches beyond a kink at which it ends: relative to its place in floats, in its last bits, and
+# relative to its radius, which balls keep to 30 bits only.
+FLOAT_ERROR, SLACK_BITS, RADIUS_ERROR = 2.0**-40, 20, 2.0**-20
 ENOUGH_DOUBLINGS = 12
 DEEPEST_CELL = 40  # halvings of a cell whose sign cannot be told
 INTEGRAL_WORK = 40  # of one certified integral over a cell, in elementary functions
@@ -103,6 +107,17 @@ class Stated:
         return f"beyond |x| = {float(self.start):g} the density falls, and {least}"
 
 
+def dyadic(x: arb) -> Fraction:
+    """The middle of a ball as a rational."""
+    mantissa, exponent = (int(one) for one in x.mid().man_exp())
+    return Fraction(mantissa) * Fraction(2) ** exponent
+
+
+def wider(x: arb) -> arb:
+    """A ball that is wider than the given one by more than what counts as rounding at a kink."""
+    return x + (x - x.mid()) * arb(4 * RADIUS_ERROR)
+
+
 def between(low: arb, high: arb) -> arb:
     """The ball from one number to another."""
     return low.union(high)
@@ -126,10 +141,10 @@ class Density(ABC):
         """V' on a real ball; not finite where there is none."""
 
     @abstractmethod
-    def on_complex(self, middle: float, *, log: bool) -> Integrand:
+    def on_complex(self, middle: arb, *, log: bool) -> Integrand:
         """V (log) or f on complex balls, for an integral over an interval with this middle that no kink divides."""
 
-    def slope_on_complex(self, middle: float, other: float) -> Integrand | None:
+    def slope_on_complex(self, middle: arb, other: arb) -> Integrand | None:
         """V' on complex balls, if no kink is known to lie between two places, and if it has such values."""
         del middle, other
         return None
@@ -236,7 +251,7 @@ class Density(ABC):
         middle = (low + high) / 2
         heights = [height.upper() for x in (low, middle.mid(), high) if (height := self.f(x)).is_finite()]
         scale = (reduce(arb.max, heights) * (high - low)).mid() if heights else arb(1)
-        function = self.on_complex(float(middle.mid()), log=False)
+        function = self.on_complex(middle, log=False)
         value = acb.integral(function, low, high, abs_tol=scale * arb(2) ** -ctx.prec)
         return value.real
 
@@ -305,7 +320,7 @@ class Density(ABC):
         return total
 
     def _square(self, low: arb, high: arb) -> arb:
-        function = self.on_complex(float(((low + high) / 2).mid()), log=False)
+        function = self.on_complex((low + high) / 2, log=False)
         return acb.integral(lambda z, a: z * z * function(z, a), low, high).real
 
     # Modes.
@@ -457,21 +472,31 @@ class FormulaDensity(Density):
         self._borders = [float(place) for place in places]
 
     def _on(self, x: arb) -> list[_Piece]:
-        """The pieces that a ball reaches into, by more than the rounding of its radius."""
+        """The pieces that a ball reaches into, by more than the rounding of its ends, as cells end at kinks.
+
+        A ball that need not end at one is made `wider` by its owner.
+        """
         if not self._borders:
             return self._pieces
-        middle, reach = float(x.mid()), float(x.rad()) * (1 - 2.0**-20)
-        first = sum(border <= middle - reach for border in self._borders)
-        last = sum(border < middle + reach for border in self._borders)
-        return self._pieces[first : last + 1] if last > first else [self._pieces[self._index(middle)]]
+        middle, reach = float(x.mid()), float(x.rad())
+        near = abs(middle) * FLOAT_ERROR + 2 * reach * RADIUS_ERROR
+        if all(abs(abs(border - middle) - reach) > near for border in self._borders):
+            first = sum(border < middle - reach for border in self._borders)
+            last = sum(border < middle + reach for border in self._borders)
+            return self._pieces[first : last + 1]
+        exact, radius = dyadic(x), dyadic(x.rad())
+        slack = abs(exact) * Fraction(1, 1 << max(ctx.prec - SLACK_BITS, 0)) + radius * Fraction(RADIUS_ERROR)
+        first = sum(kink <= exact - radius + slack for kink in self.kinks)
+        last = sum(kink < exact + radius - slack for kink in self.kinks)
+        return self._pieces[first : last + 1] if last > first else [self._pieces[self._index(exact)]]
 
-    def _index(self, x: float) -> int:
-        return sum(border < x for border in self._borders)
+    def _index(self, x: Fraction) -> int:
+        return bisect_left(self.kinks, x)
 
     def v_in_floats(self, x: float) -> float:
         """V(x) in floats, a proposal."""
         try:
-            return self._pieces[self._index(x)].v_in_floats(x)
+            return self._pieces[bisect_left(self._borders, x)].v_in_floats(x)
         except (ValueError, OverflowError, ZeroDivisionError, TypeError):  # TypeError: a negative number has no root
             return math.nan
 
@@ -483,14 +508,14 @@ class FormulaDensity(Density):
         """V' on a real ball; not finite where there is none."""
         return _hull([piece.slope.on_reals(x) for piece in self._on(x)])
 
-    def on_complex(self, middle: float, *, log: bool) -> Integrand:
+    def on_complex(self, middle: arb, *, log: bool) -> Integrand:
         """V (log) or f on complex balls, for an integral over an interval that no kink divides."""
-        return self._pieces[self._index(middle)].on_complex(log=log)
+        return self._pieces[self._index(dyadic(middle))].on_complex(log=log)
 
-    def slope_on_complex(self, middle: float, other: float) -> Integrand | None:
+    def slope_on_complex(self, middle: arb, other: arb) -> Integrand | None:
         """V' on complex balls, if no kink is known to lie between two places, and if it has such values."""
-        index = self._index(middle)
-        return self._pieces[index].slope_on_complex() if index == self._index(other) else None
+        index = self._index(dyadic(middle))
+        return self._pieces[index].slope_on_complex() if index == self._index(dyadic(other)) else None
 
     def bend(self, x: arb) -> arb:
         """V'' on a real ball, or an upper bound on it."""
@@ -550,7 +575,8 @@ class FormulaDensity(Density):
     def _refuse(self, x: arb) -> None:
         value = self.formula.on_reals(x)
         what = "negative" if value < 0 else "0" if value <= 0 else "not finite"
-        raise BadValue(f"density is {what} near x = {float(x):.4g}")
+        hint = "; of noise that ends write a density without ends, and cut it with Truncated" if value <= 0 else ""
+        raise BadValue(f"density is {what} near x = {float(x):.4g}{hint}")
 
 
 def _hull(balls: Sequence[arb]) -> arb:
@@ -600,7 +626,7 @@ class MixtureDensity(Density):
         mean = sum((w * (v - base) for w, v in zip(weights, values, strict=True)), arb(0)) / sum(weights, arb(0)) + base
         return mean.intersection(hull) if mean.is_finite() and mean.overlaps(hull) else hull
 
-    def on_complex(self, middle: float, *, log: bool) -> Integrand:
+    def on_complex(self, middle: arb, *, log: bool) -> Integrand:
         """V (log) or f on complex balls, for an integral over an interval that no kink divides."""
         parts = [
             (acb(w), part.on_complex(middle, log=False))

@@ -114,7 +114,10 @@ class Formula:
         return call("abs", self)
 
     def _refused(self, *_: object) -> Any:
-        raise BadType("density is traced once with a symbol: it cannot compare or convert x (no if, float or numpy)")
+        raise BadType(
+            "density is traced once with a symbol: it cannot compare or convert x (no if, float, math or numpy); "
+            "exp is x.exp(), for other functions give the density as text"
+        )
 
     __bool__ = __float__ = __int__ = __lt__ = __le__ = __gt__ = __ge__ = __array__ = _refused
     __iter__ = __len__ = __index__ = _refused

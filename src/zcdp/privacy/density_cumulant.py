@@ -67,10 +67,10 @@ class ShiftCumulant:
         for a, b in itertools.pairwise(places):
             if not a < b:
                 continue
-            centre = float(((a + b) / 2).mid())
+            centre = (a + b) / 2
             v = self.density.on_complex(centre, log=True)
-            moved = self.density.on_complex(centre - float(self.pair.shift), log=True)
-            slope = self.density.slope_on_complex(centre, centre - float(self.pair.shift))
+            moved = self.density.on_complex(centre - shift, log=True)
+            slope = self.density.slope_on_complex(centre, centre - shift)
 
             def integrand(
                 z: acb,

@@ -47,7 +47,7 @@ RHO_WORK = 30 * SECOND  # for a search over all orders; what takes more has a bo
 NEAR_LIMIT = 0.02  # how far above the limit of high orders a bound on rho lies where slopes jump
 BOUND_BITS, RDP_BITS = 96, 128
 UNSTATED = "no upper end of the slope of log f is stated for the tails"
-UNKNOWN = "no bound on rho is known for several modes and such tails: write it as a Mixture"
+UNKNOWN = "no bound on rho is known for several modes and such slopes: if it is a mixture, write it as a Mixture"
 SHIFT_CELLS, SHIFT_POINTS = 16, 48  # cells of shifts, and lattice points, where the density has several modes
 WITNESS_POINTS = 48
 HALF_WIDTH_STEPS = 60
@@ -135,7 +135,7 @@ class DensityNoise(AddsReals, Mechanism):
                 return "the density falls faster than that of any Gaussian noise"
             if not tail.slope.upper().is_finite():
                 return UNSTATED
-        if not self.is_unimodal and self._density.steepest_bend() is None and max(tail.power for tail in tails) > 0:
+        if not self.is_unimodal and self._bend is None and self._steepest == inf:
             return UNKNOWN
         return ""
 
@@ -166,7 +166,12 @@ class DensityNoise(AddsReals, Mechanism):
             return inf
         if self.is_unimodal:
             return max(cumulant.largest[1] for cumulant in self._cumulants)
-        return at_precision(BOUND_BITS, self._steepest_loss)  # the steepest slope of log f anywhere, times the shift
+        return self._steepest
+
+    @cached_property
+    def _steepest(self) -> float:
+        """The steepest slope of log f anywhere, times the shift."""
+        return at_precision(BOUND_BITS, self._steepest_loss)
 
     def _steepest_loss(self) -> float:
         density, most = self._density, arb(0)

@@ -19,7 +19,7 @@ from typing import NamedTuple
 from flint import arb, ctx
 
 from zcdp.numeric.balls import NotCertified, Undecided, above, at_precision, below, lift
-from zcdp.numeric.density import Density, Tail, between
+from zcdp.numeric.density import Density, Tail, between, dyadic, wider
 from zcdp.numeric.functions import exp, expm1
 from zcdp.numeric.threads import cached_property
 from zcdp.numeric.work import count_functions
@@ -102,7 +102,7 @@ class ShiftedDensity:
         found = self.loss(middle) + slope * (cell - middle) if slope.is_finite() else self.loss(cell)
         # L(x) is minus the integral of V' from x - shift to x, so also within these bounds
         shift = lift(self.shift)
-        mean = -shift * self.density.slope(between(low - shift, low).union(between(high - shift, high)))
+        mean = -shift * self.density.slope(wider(between(low - shift, low).union(between(high - shift, high))))
         if mean.is_finite() and mean.overlaps(found):
             found = mean.intersection(found) if found.is_finite() else mean
         if depth and not float(found.rad()) < narrow:
@@ -321,7 +321,7 @@ class ShiftedDensity:
         if not self.radius:
             return cell
         near = arb(0, 1) * lift(self.radius)
-        change = lift(self.radius) * abs(self.density.slope(moved + near)).upper()
+        change = lift(self.radius) * abs(self.density.slope(wider(moved + near))).upper()
         if not change.is_finite():
             return Cell(cell.p, arb(0), arb.pos_inf(), arb.pos_inf(), cell.ends)
         return Cell(cell.p, cell.q * (-change).exp(), cell.low - change, cell.high + change, cell.ends)
@@ -675,15 +675,9 @@ def _bracket(pair: ShiftedDensity, a: Fraction, b: Fraction, epsilon: arb) -> tu
             return None
         x = (x - step).mid()
     size = (abs(x) + arb(float(b - a))) * arb(2) ** (30 - ctx.prec)
-    ends = [_dyadic((x - size).lower()), _dyadic((x + size).upper())]
+    ends = [dyadic((x - size).lower()), dyadic((x + size).upper())]
     low, high = max(ends[0], a), min(ends[1], b)
     return (low, high) if a <= low < high <= b else None
-
-
-def _dyadic(x: arb) -> Fraction:
-    """An exact ball as a rational."""
-    mantissa, exponent = (int(one) for one in x.mid().man_exp())
-    return Fraction(mantissa) * Fraction(2) ** exponent
 
 
 def _most(cell: Cell, x: arb, epsilon: arb) -> arb:
