@@ -172,6 +172,13 @@ def test_the_neighbours_are_said_where_they_are_one_kind(
     assert (said in shown) if said else ("neighbours" not in shown)
 
 
+def test_what_was_stated_of_a_density_is_told_beside_the_guarantee(capsys: pytest.CaptureFixture[str]) -> None:
+    noise = "Noise('log(2 + x^2)*exp(-abs(x))', tail=['exponential', '1/2', 1, 40], unimodal=True)"
+    text = " ".join(told(capsys, "account", noise, "--delta", "0.01").split())
+    assert "certified: never below the truth assuming, not proven: beyond |x| = 40 the density falls" in text
+    assert "assuming" not in told(capsys, "account", "Noise('exp(-abs(x))')", "--delta", "0.01")
+
+
 def test_nothing_is_saved_where_others_are_as_good(capsys: pytest.CaptureFixture[str]) -> None:
     """One Laplace answer at a delta that buys nothing costs its epsilon, here and elsewhere."""
     assert "Saved 0.0% of epsilon against pure epsilons added up" in told(

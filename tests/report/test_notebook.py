@@ -11,7 +11,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from zcdp import Audit, Channel, Gaussian, Laplace, Ledger, LossPair, UnaryEncoding, account, choose
+from zcdp import Audit, Channel, Gaussian, Laplace, Ledger, LossPair, Noise, UnaryEncoding, account, choose
 from zcdp.estimation.frequency_estimates import Counts
 from zcdp.release.archive import Release
 from zcdp.release.table_noise import Table
@@ -60,6 +60,13 @@ def test_an_account_with_its_budget() -> None:
     shown = body(account(path))
     assert "74.1% of the budget" in shown
     assert "<svg" in shown
+
+
+def test_what_was_stated_of_a_density_is_shown_as_assumed() -> None:
+    noise = Noise("log(2 + x^2)*exp(-abs(x))", tail=["exponential", "1/2", 1, 40])
+    for value in (noise, 2 * noise, account(noise, delta="0.01")):
+        assert "assumed, not proven" in body(value)
+        assert "beyond |x| = 40 the density falls" in body(value)
 
 
 def test_an_audit() -> None:

@@ -362,6 +362,9 @@ def _total(facts: Account) -> None:
         line(dim(f"         certified: never below the truth{'' if same else f', which is at least {lower(low)}'}"))
     else:
         line(dim("         many different mechanisms, so from rho alone: --full is sharper, and slow"))
+    for one in facts.assumptions:
+        for text in wrap(f"assuming, not proven: {one}", width(), initial_indent=9 * " ", subsequent_indent=11 * " "):
+            line(text)
     line()
     rows = [["the same queries, accounted by", "rho", "epsilon"]]
     for name, epsilon in sorted(total.routes.items(), key=lambda item: item[1]):

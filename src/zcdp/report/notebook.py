@@ -70,6 +70,8 @@ def _curve(value: Curve) -> str:
         rows.append((f"\u03b5 at \u03b4 = {exactly(float(DELTA))}", at_most(found[0])))
     about = getattr(value, "note", "")
     rows.append(("neighbours", NEIGHBOURS[value.relation.value] + (f": {about}" if about else "")))
+    assumed = dict.fromkeys(one for part, _ in value.parts for one in getattr(part, "assumptions", ()))
+    rows += [("assumed, not proven", one) for one in assumed]
     if theorem := getattr(value, "theorem", None):
         rows.append(("theorem", f"docs/theorems/{theorem}.md"))
     drawn = "" if found is None else _drawn(found[1], (found[0], float(DELTA)))
@@ -121,6 +123,7 @@ def _account(value: Any) -> str:
     ]
     whole = f"\u03b5 = {at_most(value.total.epsilon)} at \u03b4 = {exactly(value.delta)}"
     rows.append(("together", whole, "", at_most(value.total.rho), "100%"))
+    rows += [("assumed, not proven", one, "", "", "") for one in value.assumptions]
     head = ("query", "mechanism", "uses", "\u03c1", "share")
     body = table(shortened(value.title or value.source), rows, head)
     if value.budget is not None:
