@@ -5,6 +5,7 @@ from __future__ import annotations
 from fractions import Fraction
 from functools import cache
 from itertools import combinations_with_replacement, product
+from math import exp, lgamma, log, log1p
 from typing import Any
 
 import numpy as np
@@ -12,7 +13,14 @@ import pytest
 
 from zcdp import HybridResponse, SquareWave
 from zcdp.estimation.frequency_estimates import Counts
-from zcdp.estimation.number_estimates import Scores, mean_interval, share_deviation, share_weights, window_rows
+from zcdp.estimation.number_estimates import (
+    Scores,
+    mean_interval,
+    most_second_moment,
+    share_deviation,
+    share_weights,
+    window_rows,
+)
 
 PLACES = [Fraction(n, 8) for n in range(9)]  # numbers that clients hold; the grid has fewer points
 
@@ -133,6 +141,74 @@ def test_intervals_cover_the_mean_of_more_clients(mechanism: Any, of: str) -> No
                     numbers = [one] * round(4 * share) + [other] * (4 - round(4 * share))
                     laws, mean = [row(mechanism, x) for x in numbers], float(sum(numbers)) / 4
                 assert max(miss(scores, laws, mean, risk, of)) <= risk / 2
+
+
+def binomial(n: int, p: float) -> np.ndarray:
+    """The masses of 0 .. n; those beyond 12 standard deviations are left out where n is large."""
+    reach = 12 * (n * p * (1 - p)) ** 0.5 + 100
+    masses = np.zeros(n + 1)
+    for j in range(max(0, int(n * p - reach)), min(n, int(n * p + reach)) + 1):
+        masses[j] = exp(lgamma(n + 1) - lgamma(j + 1) - lgamma(n - j + 1) + j * log(p) + (n - j) * log1p(-p))
+    return masses
+
+
+def first_beyond(law: np.ndarray, beyond: Any) -> int:
+    """The least count from which on counts are beyond, among those that the law has."""
+    places = np.flatnonzero(law)
+    low, high = int(places[0]) - 1, int(places[-1]) + 1
+    while high - low > 1:
+        middle = (low + high) // 2
+        low, high = (low, middle) if beyond(middle) else (middle, high)
+    return high
+
+
+def misses_of_bits(epsilon: float, n: int, place: float, risk: str, of: str) -> tuple[float, float]:
+    """How often the interval from n bits is above the mean, and below it, if all clients hold the same number."""
+    m = SquareWave.one_bit(epsilon=epsilon)
+    law = binomial(n, (1 + place * np.expm1(epsilon)) / (np.exp(epsilon) + 1))
+
+    @cache
+    def told(ones: int) -> tuple[float, float]:
+        return m.estimate(Counts(repr(m), n, [n - ones, ones])).interval(1 - Fraction(risk), of=of)
+
+    first = first_beyond(law, lambda ones: told(ones)[0] > place)
+    last = first_beyond(law, lambda ones: told(ones)[1] >= place)
+    return float(law[first:].sum()), float(law[:last].sum())
+
+
+@pytest.mark.parametrize(
+    ("epsilon", "n", "place", "risk", "of"),
+    [
+        (8, 1000, 0.002, "0.05", "clients"),
+        (1, 10**6, 0.5, "0.05", "population"),
+        *(
+            pytest.param(epsilon, 1000, place, risk, of, marks=pytest.mark.deep)
+            for epsilon, risk in ((0.5, "0.3"), (3, "0.05"))
+            for place in (0.03, 0.5, 0.9)
+            for of in ("clients", "population")
+        ),
+    ],
+)
+def test_intervals_of_many_reports_cover_the_mean(epsilon: float, n: int, place: float, risk: str, of: str) -> None:
+    """From a thousand on the normal law and the spread that came are used; bits have a binomial law."""
+    sides = misses_of_bits(epsilon, n, place, risk, of)
+    assert 0 < max(sides) <= Fraction(risk) / 2
+
+
+@pytest.mark.parametrize("mechanism", [SHAPES[0], SHAPES[3], SHAPES[4]], ids=repr)
+def test_the_spread_that_came_is_rarely_above_its_bound(mechanism: Any) -> None:
+    """Of the mean of E s^2 over few clients: every multiset of their numbers, every sequence of reports."""
+    scores, squares = mechanism._scores, mechanism._scores.score**2
+    for held in combinations_with_replacement(PLACES[::4], 3):
+        laws = [row(mechanism, x) for x in held]
+        truth = sum(float(law @ squares) for law in laws) / 3
+        for risk in (0.02, 0.2):
+            wrong = 0.0
+            for reports in product(range(squares.size), repeat=3):
+                came = float(squares[[*reports]].sum())
+                if most_second_moment(scores, came, 3, risk) < truth:
+                    wrong += float(np.prod([law[y] for law, y in zip(laws, reports, strict=True)]))
+            assert wrong <= risk
 
 
 def test_of_many_reports_the_interval_is_hardly_wider_than_the_normal_one() -> None:

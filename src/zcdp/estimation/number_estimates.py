@@ -320,12 +320,19 @@ def mean_interval(
         assert square is not None
         part = risk * RISK_OF_SPREAD / 2
         first = _lower_end(own, sums, n, (risk - 2 * part) / 2, of=of)
-        # Hoeffding's bound on the mean of the squares, of which the square of the mean is the least that is subtracted
-        reach = float((own.score**2).max())
-        second = square / n + reach * (-np.log(part) / (2 * n)) ** 0.5 * (1 + 1e-9) + ROUNDING * reach
-        better = _lower_end(own, sums, n, (risk - 2 * part) / 2, of=of, known=(first, float(second - first**2)))
+        second = most_second_moment(own, square, n, part)
+        better = _lower_end(own, sums, n, (risk - 2 * part) / 2, of=of, known=(first, second - first**2))
         found.append(max(first, better))
     return found[0], min(float(np.nextafter(1 - found[1], 2)), 1.0)
+
+
+def most_second_moment(scores: Scores, squares: float, n: int, risk: float) -> float:
+    """An upper bound on the clients' mean of E s^2 from the sum of n squares, below it with probability at most risk.
+
+    By Hoeffding's inequality. Theorem: docs/theorems/numbers.md, part 7.
+    """
+    reach = float((scores.score**2).max())
+    return float(squares / n + reach * (-np.log(risk) / (2 * n)) ** 0.5 * (1 + 1e-9) + ROUNDING * reach)
 
 
 def _mirrored(scores: Scores, total: float, n: int, squares: float | None) -> tuple[Scores, float, float | None]:
@@ -337,14 +344,18 @@ def _mirrored(scores: Scores, total: float, n: int, squares: float | None) -> tu
 def _lower_end(
     scores: Scores, total: float, n: int, risk: float, *, of: str, known: tuple[float, float] | None = None
 ) -> float:
-    """The least mean whose upper tail of `total` is above the risk; `known` is as in `_tail`."""
+    """The least mean whose upper tail of `total` is above the risk.
+
+    If `known` is given, means below known[0] are out, and the variance of one score is at most known[1] at others.
+    """
     gap = max(END_ACCURACY * scores.worst_deviation / n**0.5, 1e-12)
-    guess = np.clip(np.array([total / n]), 0.0, 1.0)
+    base = 0.0 if known is None else known[0]  # means below it are not searched
+    guess = np.clip(np.array([total / n - base]), 0.0, 1.0 - base)
 
     def tail(_: NDArray[Any], place: Floats) -> Floats:
-        return _tail(scores, total, n, place, of=of, known=known)
+        return _tail(scores, total, n, base + place, of=of, most=None if known is None else known[1])
 
-    return float(crossing(tail, risk, np.ones(1), gap, guess)[0][0])
+    return base + float(crossing(tail, risk, np.array([1.0 - base]), gap, guess)[0][0])
 
 
 def _turned(second: Floats) -> Floats:
@@ -353,23 +364,19 @@ def _turned(second: Floats) -> Floats:
     return np.asarray((1 - 2 * grid + second)[::-1])
 
 
-def _tail(
-    scores: Scores, total: float, n: int, mean: Floats, *, of: str, known: tuple[float, float] | None = None
-) -> Floats:
+def _tail(scores: Scores, total: float, n: int, mean: Floats, *, of: str, most: float | None = None) -> Floats:
     """An upper bound on the probability that the scores add up to `total` or more; it rises with the mean number.
 
-    Of means below known[0] it is 0, and of others the variance of one score is at most known[1], if that is given.
+    The mean variance of the scores is at most `most`, if that is given.
     """
-    if known is not None and mean[0] < known[0]:
-        return np.zeros(1)
     off = ROUNDING * n * scores.reach  # more than the rounding error of a sum of scores
     place = mean[0]
     beyond = total - off - n * place
     if beyond <= 0:
         return np.ones(1)
     spread = float(scores.most_variance(np.zeros(1), mean, of=of)[0]) * n
-    if known is not None:
-        spread = min(spread, known[1] * n)
+    if most is not None:
+        spread = min(spread, most * n)
     least = scores.least_variance * n
     normal = 1.0
     if least > 0:
