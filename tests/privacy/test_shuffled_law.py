@@ -205,3 +205,22 @@ def test_the_sum_in_doubles_is_that_in_balls(
             assert found.rad() <= 2.0**-24 * abs(exact)
             # the error is far below its bound: half a unit in the last place of the q_j, a_j and D is what there is
             assert abs(found.mid() - exact) <= found.rad() / 4
+
+
+def test_values_that_are_known_to_few_digits_are_not_added_in_doubles(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Next to the largest loss E - g is a difference of few digits: doubles would not hold what it may be."""
+    seen = []
+    plain = shuffled_profile._sum_in_doubles
+
+    def both(law: object, powers: object, whole: object, n: int, c: float, step: float, half: arb, kept: object) -> arb:
+        wide = shuffled_profile._sum_in_balls(law, powers, whole, n, arb(c), arb(step), half, kept)  # type: ignore[arg-type]
+        found = plain(law, powers, whole, n, c, step, half, kept)  # type: ignore[arg-type]
+        seen.append(wide)
+        assert found is None or found.contains(wide)
+        return wide
+
+    monkeypatch.setattr(shuffled_profile, "_sum_in_doubles", both)
+    for bits in (64, 130):
+        near = 1 - Fraction(1, 3 << bits - 30)
+        at_precision(bits, lambda near=near: ShuffledProfile(arb(1), 2, 145).above(lift(near)))
+    assert len(seen) == 2

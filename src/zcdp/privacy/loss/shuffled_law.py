@@ -109,6 +109,7 @@ MOST_NODES_OF_TURN = 4_000
 RENEWED = 32  # nodes after which waves are computed anew: each multiplication may widen a complex ball sqrt(2) times
 LAST_TURN_DEVIATIONS = 3.0  # The factor of the added noise at the last turn is that of 3 deviations, e^{-9/2}.
 ROUNDING = 2.0**-46  # 128 units in the last place: more than the error of any step of the sum in doubles
+KNOWN_BITS = 55  # of places and masses, for the sum in doubles to be taken
 LEAST_SQUARE, MOST_ERROR = 1e-6, 2.0**-24  # of |S|^2, and relative of the sum, for the sum in doubles to be taken
 WEAK_NOISE = 2e-3  # deviation of the added noise times c; it raises delta by a relative WEAK_NOISE^2/2
 
@@ -255,9 +256,10 @@ def _sum_in_doubles(
     """
     import numpy as np
 
-    place, share = (np.array([float(one.mid()) for one in column]) for column in (
-        [place for place, _ in law], [power / whole for power in powers]
-    ))  # fmt: skip
+    columns = [place for place, _ in law], [power / whole for power in powers]
+    if min(one.rel_accuracy_bits() for column in columns for one in column) < KNOWN_BITS:
+        return None
+    place, share = (np.array([float(one.mid()) for one in column]) for column in columns)
     spread = float(half.mid())
     y = step * np.array(kept, dtype=float)
     with np.errstate(all="ignore"):
