@@ -134,6 +134,17 @@ def test_only_the_values_that_are_asked_for_are_told(folder: Path, capsys: pytes
     assert (folder / "none.csv").read_text().startswith("value,frequency,standard_error,lower,upper\n")
 
 
+def test_how_many_are_above_is_told_however_few_are_shown(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
+    plan, values, reports = (str(tmp_path / name) for name in ("sure.toml", "values.csv", "reports.parquet"))
+    Path(plan).write_text(DESIGN.format(head="").replace("epsilon=1,", "epsilon=9,"))
+    Path(values).write_text("value\n" + "0\n1\n2\n" * 300)
+    assert main(["randomize", plan, values, "--out", reports]) == 0
+    capsys.readouterr()
+    assert len(facts(capsys, "estimate", plan, reports, "--heavy", "--top", "1")["estimates"]) == 1  # type: ignore[arg-type]
+    assert main(["estimate", plan, reports, "--heavy", "--top", "1"]) == 0
+    assert "3 of 4 values are above 0 for certain" in capsys.readouterr().out
+
+
 def test_shards_are_estimated_as_their_reports(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
     files, shard = [str(folder / "design.toml"), str(folder / "reports.parquet")], str(folder / "one.counts")
     assert main(["estimate", *files, "--count", shard]) == 0

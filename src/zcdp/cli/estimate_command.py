@@ -100,8 +100,12 @@ def _frequencies(histogram: Histogram, collection: Collection, options: Namespac
     """The rows of the values that are asked for: all, those whose lower end is above a threshold, or the first few."""
     of = "population" if options.population else "clients"
     heavy = None if options.heavy is None else float(Fraction(options.heavy))
-    rows = estimates(histogram, options.level, of, collection.values, heavy=heavy, top=options.top)
-    return {"estimates": rows, "heavy": options.heavy, "top": options.top}
+    names, top = collection.values, options.top
+    if heavy is None:
+        rows = estimates(histogram, options.level, of, names, top=top)
+        return {"estimates": rows, "heavy": None, "top": top}
+    rows = estimates(histogram, options.level, of, names, heavy=heavy)
+    return {"estimates": rows[:top], "heavy": options.heavy, "certain": len(rows), "top": top}
 
 
 def mean_facts(found: NumberEstimate, options: Namespace) -> dict[str, Any]:
@@ -220,7 +224,7 @@ def _print(facts: dict[str, Any]) -> None:
         line(text)
     line()
     if facts["heavy"] is not None:
-        line(f"{len(facts['estimates'])} of {facts['k']} values are above {facts['heavy']} for certain at this level.")
+        line(f"{facts['certain']} of {facts['k']} values are above {facts['heavy']} for certain at this level.")
     line(f"All {facts['k']} intervals hold together at level {facts['level']}, for {_whose(facts)}.")
 
 
