@@ -17,7 +17,7 @@ from zcdp import RandomizedResponse, Shuffled, calibrate, choose
 from zcdp.collection.choose_number import choose_number
 
 sys.path.insert(0, str(Path(__file__).parents[1] / "tests" / "collection"))
-from published_designs import MEANS, SETTINGS, least_error
+from published_designs import LATER, MEANS, SETTINGS, least_error
 
 
 def frequencies() -> None:
@@ -42,18 +42,18 @@ def frequencies() -> None:
 
 
 def means() -> None:
-    print(
-        f"{'epsilon':>7} {'one bit':>9} {'piecewise':>9} {'hybrid':>9} {'chosen':>9} {'of best published':>18}   design"
-    )
+    published = MEANS | LATER
+    print(f"{'epsilon':>7} {' '.join(f'{name:>9}' for name in published)}    chosen  of best published   design")
     for epsilon in ("0.5", "1", "2", "4", "8"):
-        errors = [error(float(epsilon)) / 100 for error in MEANS.values()]
+        errors = [error(float(epsilon)) / 100 for error in published.values()]
         best = choose_number(low=-1, high=1, clients=10_000, epsilon=epsilon).best
-        told = " ".join(f"{one:>9.4g}" for one in (*errors, best.standard_error))
-        print(f"{epsilon:>7} {told} {best.standard_error / min(errors):>18.4f}   {best.mechanism!r}")
+        told = " ".join(f"{one:>{max(9, len(name))}.4g}" for name, one in zip(published, errors, strict=True))
+        ratio = best.standard_error / min(errors)
+        print(f"{epsilon:>7} {told} {best.standard_error:>9.4g} {ratio:>18.4f}   {best.mechanism!r}")
     print("at an equal rho, of which the published ones have what epsilon^2/2 = rho gives:")
     for rho in ("0.01", "0.1", "0.5", "1", "4"):
         epsilon = (2 * float(rho)) ** 0.5
-        error = MEANS["hybrid"](epsilon) / 100
+        error = min(one(epsilon) for one in published.values()) / 100
         best = choose_number(low=-1, high=1, clients=10_000, rho=rho).best
         print(f"{rho:>7} {error:>9.4g} {best.standard_error:>9.4g} {best.standard_error / error:>8.4f}")
     print()

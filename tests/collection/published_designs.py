@@ -197,4 +197,28 @@ def hybrid(epsilon: float) -> float:
     return sqrt((root + 3) / (3 * root * (root - 1)) + (e + 1) ** 2 / (root * (e - 1) ** 2))
 
 
+def of_three_outputs_and_windows(epsilon: float) -> float:
+    """The best mixture of windows of the best width with three outputs, both as Zhao et al. (2020) have them.
+
+    With t the windows' parameter, their variance at x is (t+1)/(e-1) x^2 + (t+e)((t+1)^3+e-1)/(3 t^2 (e-1)^2). Three
+    outputs C, 0 and -C: an end tells its own with e u, 0 with p = 1 - (e+1) u and the other with u, and the middle
+    tells 0 with e p; between them chances are linear. All three parameters are searched on a grid, each alone included.
+    """
+    e = exp(epsilon)
+    t = np.exp(np.linspace(-1, epsilon, 120))[:, None, None]
+    u = np.linspace(0.5, 1, 120)[None, :, None] / (e + 1)
+    share = np.linspace(0, 1, 81)[None, None, :]  # of windows
+    square, own = (t + 1) / (e - 1), (t + e) * ((t + 1) ** 3 + e - 1) / (3 * t**2 * (e - 1) ** 2)
+    reach, p = 1 / ((e - 1) * u) ** 2, 1 - (e + 1) * u
+    reach = np.where(e * p <= 1 - 2 * u, reach, 1e30)  # else the middle tells 0 too often
+    constant = share * own + (1 - share) * reach * (1 - e * p)
+    slope = (1 - share) * reach * (e - 1) * p
+    bend = share * square - (1 - share)
+    top = np.where(bend < 0, np.clip(-slope / np.minimum(2 * bend, -1e-9), 0, 1), 1.0)
+    worst = np.maximum(constant + slope + bend, constant + slope * top + bend * top**2)
+    return float(np.sqrt(np.maximum(worst, constant).min()))
+
+
 MEANS = {"one bit": one_bit, "piecewise": piecewise, "hybrid": hybrid}
+
+LATER = {"three outputs and windows": of_three_outputs_and_windows}  # published after those that are standard

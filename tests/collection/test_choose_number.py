@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from collection.published_designs import MEANS
+from collection.published_designs import LATER, MEANS
 
 from zcdp import HybridResponse, SquareWave
 from zcdp.collection.choose import compare, design_of
@@ -15,7 +15,7 @@ from zcdp.collection.choose_number import choose_number, compare_number
 from zcdp.estimation.number_estimates import share_deviation, share_weights
 
 
-@pytest.mark.parametrize("epsilon", ["1/2", 1, 2, 4, 8])
+@pytest.mark.parametrize("epsilon", ["1/2", 1, 2, 3, 4, 8])
 def test_no_published_mechanism_has_less_error_at_the_same_epsilon(epsilon: str | int) -> None:
     found = choose_number(low=-1, high=1, clients=10_000, epsilon=epsilon)
     published = [
@@ -28,6 +28,7 @@ def test_no_published_mechanism_has_less_error_at_the_same_epsilon(epsilon: str 
         assert found.best.standard_error <= 1.0001 * one.standard_error(clients=10_000, low=-1, high=1)
     closed = [error(float(Fraction(epsilon))) / 100 for error in MEANS.values()]  # as the papers have them
     assert found.best.standard_error <= 1.0001 * min(closed)
+    assert found.best.standard_error <= 1.02 * min(error(float(Fraction(epsilon))) / 100 for error in LATER.values())
     for design in found.designs:
         m = design.mechanism
         assert m.pure_epsilon <= Fraction(epsilon)
@@ -48,6 +49,17 @@ def test_budgets_of_rho_and_of_delta_hold_over_rounds() -> None:
     every = choose_number(low=0, high=120, clients=10**5, rounds=10, every_round=True, rho="0.3")
     assert {one.rounds for one in every.designs} == {10}
     assert choose_number(low=0, high=120, clients=10**5, rho="0.3", most_bytes=1).best.bytes == 1
+
+
+def test_the_line_of_a_kind_is_that_of_its_best_member() -> None:
+    """One bit and windows are one kind, and so are hybrids of all shares: the design lies on the line of its kind."""
+    found = choose_number(low=0, high=1, clients=10**5, rounds=12, epsilon=3, delta="1e-6")
+    kinds = {type(one.mechanism).__name__ for one in found.designs}
+    assert kinds == set(found.over_rounds) == {"SquareWave", "HybridResponse"}
+    for kind, line in found.over_rounds.items():
+        best = min((one for one in found.designs if type(one.mechanism).__name__ == kind), key=lambda one: one.variance)
+        assert dict(line)[best.rounds] == pytest.approx(best.standard_error, rel=1e-4)
+        assert min(error for _, error in line) == dict(line)[best.rounds]
 
 
 def test_a_mean_that_is_known_beforehand_has_its_own_error() -> None:

@@ -217,7 +217,10 @@ SHORTER = (4, 16, 64, 256)  # bytes of a report at which shorter subsets than th
 
 @dataclass(frozen=True)
 class Search:
-    """The search for designs: `of` is the number of rounds, `told` the frequency if given, `seen` the errors tried."""
+    """The search for designs: `of` is the number of rounds, `told` the frequency if given.
+
+    `seen` has for each family the name of its mechanism and the errors that were tried.
+    """
 
     k: int
     clients: int
@@ -227,7 +230,7 @@ class Search:
     limits: Limits = UNLIMITED
     every_round: bool = False
     shuffles: bool = False
-    seen: dict[str, tuple[tuple[int, float], ...]] = field(default_factory=dict)
+    seen: dict[type[Family], tuple[str, dict[int, float]]] = field(default_factory=dict)
 
     @classmethod
     def asked(
@@ -276,7 +279,16 @@ class Search:
             (one for one in free if one and not self.limits.hold(one.size) and one.variance < designs[0].variance),
             key=lambda one: one.standard_error,
         )
-        return Choice(designs, self.textbook(), self.seen, tuple(beyond))
+        return Choice(designs, self.textbook(), self.over_rounds(), tuple(beyond))
+
+    def over_rounds(self) -> dict[str, tuple[tuple[int, float], ...]]:
+        """For each kind of mechanism the least error that was tried for a number of rounds, by any of its families."""
+        found: dict[str, dict[int, float]] = {}
+        for name, line in self.seen.values():
+            best = found.setdefault(name, {})
+            for rounds, error in line.items():
+                best[rounds] = min(error, best.get(rounds, inf))
+        return {name: tuple(sorted(best.items())) for name, best in found.items()}
 
     def variance_of(self, mechanism: Any) -> float:
         """The variance of the estimate from one report."""
@@ -319,7 +331,8 @@ class Search:
         rounds = min(known, key=at)
         design = self.design(known[rounds][1], rounds)
         if design is not None:
-            self.seen[type(design.mechanism).__name__] = tuple((one, sqrt(known[one][0])) for one in sorted(known))
+            line = {one: sqrt(square) for one, (square, _) in known.items()}
+            self.seen[type(family)] = type(design.mechanism).__name__, line
         return design
 
     def shorter(self, within: list[Design]) -> list[Design]:
