@@ -44,7 +44,7 @@ def frequencies() -> None:
 def means() -> None:
     published = MEANS | LATER
     print(f"{'epsilon':>7} {' '.join(f'{name:>9}' for name in published)}    chosen  of best published   design")
-    for epsilon in ("0.5", "1", "2", "4", "8"):
+    for epsilon in ("0.5", "1", "2", "3", "4", "8"):
         errors = [error(float(epsilon)) / 100 for error in published.values()]
         best = choose_number(low=-1, high=1, clients=10_000, epsilon=epsilon).best
         told = " ".join(f"{one:>{max(9, len(name))}.4g}" for name, one in zip(published, errors, strict=True))
