@@ -12,6 +12,8 @@ import numpy as np
 import pytest
 
 from zcdp import HybridResponse, SquareWave
+from zcdp.collection.choose_number import choose_number
+from zcdp.errors import BadValue
 from zcdp.estimation.frequency_estimates import Counts
 from zcdp.estimation.number_estimates import (
     Scores,
@@ -21,6 +23,7 @@ from zcdp.estimation.number_estimates import (
     share_weights,
     window_rows,
 )
+from zcdp.numeric.balls import NotCertified
 
 PLACES = [Fraction(n, 8) for n in range(9)]  # numbers that clients hold; the grid has fewer points
 
@@ -307,3 +310,28 @@ def test_shares_and_quantiles_hold_the_truth_of_the_rounded_numbers() -> None:
     fine = wide.estimate(Counts(repr(wide), 102, [1] * 102))
     with pytest.raises(ValueError, match="at most 65 grid points, not 101"):
         fine.share_below()
+
+
+def test_reports_that_no_clients_send_have_ends_in_order() -> None:
+    """All in the first cell: no share below the first point fits them, nor do those of two points fit each other."""
+    m = SquareWave(epsilon=9, steps=4, width=2)
+    found = m.estimate(Counts(repr(m), 1000, [1000, 0, 0, 0, 0, 0]))
+    low, high = found.share_below("0.9")
+    assert (low <= high).all()
+    assert (np.diff(low) >= 0).all()
+    assert (np.diff(high) >= 0).all()
+    for share in ("0.1", "1/2", "0.9"):
+        first, last = found.quantile(share, "0.9")
+        assert first <= last
+
+
+@pytest.mark.parametrize("epsilon", ["1e-6", "1e-9"])
+def test_reports_that_tell_next_to_nothing_are_refused_or_told(epsilon: str) -> None:
+    """Rows that are alike but for their last digits: no weights in floats have the shares as their means."""
+    m = SquareWave(epsilon=epsilon, steps=32, width=20)
+    found = m.estimate(Counts(repr(m), 520, [10] * 52))
+    assert found.interval() == (0.0, 1.0)
+    with pytest.raises(BadValue, match="do not tell shares apart: their epsilon is too small"):
+        found.share_below()
+    with pytest.raises(NotCertified, match="no design is certified"):
+        choose_number(low=0, high=1, clients=100, epsilon=epsilon, quantiles=True)

@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from fractions import Fraction
+from math import inf
 from statistics import NormalDist
 from typing import Any
 
@@ -39,6 +40,7 @@ BERRY_ESSEEN = 0.5601  # the constant for sums of independent terms (Shevtsova 2
 LARGEST_TILT = 40.0  # the largest z of the Chernoff bounds, times the range of the scores
 END_ACCURACY = 1e-4  # in standard errors: an end is at most this far outside of the one that the bounds give
 NORMAL = NormalDist()
+LARGEST_BIAS = 1e-3  # of a share's weights
 MOST_POINTS = 65  # of a grid of which shares are told
 
 
@@ -234,7 +236,9 @@ class NumberEstimate(Estimate):
         weights = share_weights(rows)
         found = [self._below(rows, j, weights[j], risk / (len(rows) - 1), of) for j in range(len(rows) - 1)]
         lower, upper = (np.array(ends) for ends in zip(*found, strict=True))
-        return np.maximum.accumulate(lower), np.minimum.accumulate(upper[::-1])[::-1]
+        lower, upper = np.maximum.accumulate(lower), np.minimum.accumulate(upper[::-1])[::-1]
+        # Where they cross, no clients' reports are likely to be these: then all between both is told.
+        return np.minimum(lower, upper), np.maximum(lower, upper)
 
     def _below(self, rows: Floats, j: int, weight: Floats, risk: float, of: str) -> tuple[float, float]:
         """The ends for one grid point, from weights of the cells."""
@@ -274,20 +278,30 @@ def share_weights(rows: Floats) -> Floats:
     """For each grid point but the last, weights of the cells whose mean is 1 up to there and 0 beyond.
 
     Of all such weights they have the least variance where every grid point is equally likely. `rows` is the channel.
+    Rows that are too much alike for that in floats are refused.
     """
     scaled = rows / rows.mean(axis=0)
     wanted = np.tri(len(rows) - 1, len(rows))
-    return np.asarray(np.linalg.solve(scaled @ rows.T, wanted.T).T @ scaled)
+    try:
+        found = np.asarray(np.linalg.solve(scaled @ rows.T, wanted.T).T @ scaled)
+    except np.linalg.LinAlgError:
+        found = np.zeros((len(rows) - 1, rows.shape[1]))
+    if not np.abs(found @ rows.T - wanted).max() < LARGEST_BIAS:
+        raise BadValue("these reports do not tell shares apart: their epsilon is too small")
+    return found
 
 
 def share_deviation(rows: Floats) -> float:
-    """The largest standard deviation of such a weight over the grid points, if each of them is equally likely.
+    """The largest standard deviation of such a weight over the grid points, if each is equally likely; inf for none.
 
     >>> response = np.array([[0.75, 0.25], [0.25, 0.75]])
     >>> round(share_deviation(response), 9)
     1.0
     """
-    weights, share = share_weights(rows), np.arange(1, len(rows)) / len(rows)
+    try:
+        weights, share = share_weights(rows), np.arange(1, len(rows)) / len(rows)
+    except BadValue:
+        return inf
     return float(np.sqrt((weights**2 @ rows.mean(axis=0) - share**2).max()))
 
 
