@@ -7,10 +7,12 @@ import shutil
 import subprocess
 from functools import partial
 from http.server import SimpleHTTPRequestHandler, ThreadingHTTPServer
+from itertools import count
 from pathlib import Path
 from threading import Thread
 from typing import Any
 
+import numpy as np
 import pytest
 from collection.client_laws import CASES, rounds
 from collection.test_heavy_hitters import SMALL, by_definition
@@ -18,7 +20,10 @@ from mpmath import mp, mpf
 from report.browser import Browser, chromium
 
 import zcdp
+from zcdp.collection import client_coins
+from zcdp.collection.client_reports import ClientRandomizer
 from zcdp.collection.design_file import client_design
+from zcdp.errors import BadValue
 
 FOLDER = Path(__file__).parent.parent.parent / "clients" / "js"
 NODE = shutil.which("node")
@@ -79,6 +84,92 @@ def test_the_laws_by_few_draws() -> None:
 def test_the_laws_by_a_million_draws_each() -> None:
     found = p_values(1_000_000)
     assert min(found.values()) > LEAST, found
+
+
+REPLAY = """
+import { readFileSync } from "node:fs";
+import { Randomizer, readMechanism } from "./src/index.js";
+const replayed = ({ mechanism, k, value, bytes }) => {
+  let at = 0;
+  const stream = { next: () => parseInt(bytes.slice(2 * at, 2 * ++at), 16) };
+  return Buffer.from(new Randomizer(readMechanism(mechanism), k).report(value, stream)).toString("hex") + ":" + at;
+};
+process.stdout.write(JSON.stringify(JSON.parse(readFileSync(0, "utf8")).map(replayed)));
+"""
+
+
+def any_design(rng: np.random.Generator) -> tuple[Any, int]:
+    """A mechanism and its number of values, with parameters as people and programs write them."""
+    pick: Any = rng.choice
+    draw = int(rng.integers(1, 60)), int(rng.integers(1, 60))
+    epsilon = [
+        *(f"log({draw[0] + draw[1]}/{draw[1]})", draw[0], f"{draw[0]}/{draw[1]}", 10.0 ** rng.integers(-12, 3)),
+        *(float(rng.uniform(1e-6, 20)), f"{rng.uniform(0.001, 12):.9f}", f"{rng.uniform(1e-9, 1):.3e}"),
+    ][rng.integers(7)]
+    p, q = (pick([float(rng.uniform(1e-9, 1)), f"{rng.uniform(0.001, 0.999):.9f}", "1e-30", "1/3"]) for _ in range(2))
+    k = int(pick([2, 3, 9, 256, 257, 65_536, 65_537, 2**24 + 1, 2**31]))
+    few, steps, g = int(pick([2, 3, 8, 9, 64])), int(pick([1, 2, 7, 256, 1000])), int(pick([2, 5, 53, 257, 65_537]))
+    made = [
+        (lambda: zcdp.RandomizedResponse(epsilon=epsilon, k=k), k),
+        (lambda: zcdp.BinaryRandomizedResponse(p, q), 2),
+        (lambda: zcdp.RAPPOR(epsilon=epsilon), few),
+        (lambda: zcdp.UnaryEncoding(p, q), few),
+        (lambda: zcdp.OptimizedUnaryEncoding(epsilon=epsilon), few),
+        (lambda: zcdp.SubsetSelection(epsilon=epsilon, k=few, size=int(rng.integers(1, few))), few),
+        (lambda: zcdp.HadamardResponse(epsilon=epsilon, blocks=int(rng.integers(1, 8))), min(k, 2**20)),
+        (lambda: zcdp.LinearHashing(epsilon=epsilon, g=g, k=k), k),
+        (lambda: zcdp.SquareWave(epsilon=epsilon, steps=steps, width=int(rng.integers(1, 2 * steps + 1))), steps + 1),
+        (
+            lambda: zcdp.HybridResponse(
+                epsilon=epsilon, steps=steps, width=int(rng.integers(1, steps + 1)), share=str(p)
+            ),
+            steps + 1,
+        ),
+    ]
+    build, values = made[rng.integers(len(made))]
+    return build(), values
+
+
+class Noted:
+    """Bytes at random, which are kept; a coin is given its own digits mostly, so that it reads far."""
+
+    def __init__(self, rng: np.random.Generator) -> None:
+        self.rng, self.read = rng, bytearray()
+
+    def __call__(self, size: int) -> bytes:
+        some = self.rng.bytes(size)
+        self.read += some
+        return some
+
+    def flip(self, coin: client_coins.Chance) -> bool:
+        for n in count():
+            digit = coin.digit(n)
+            byte = digit if self.rng.random() < 0.8 else int(self.rng.integers(256))
+            self.read.append(byte)
+            if byte != digit:
+                return byte < digit
+        raise AssertionError
+
+
+@pytest.mark.deep
+@pytest.mark.fresh
+def test_designs_and_streams_at_random_give_the_report_of_the_reference(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(client_coins.Chance, "flip", lambda self, source: source.flip(self))
+    rng = np.random.default_rng()
+    asked, expected = [], []
+    while len(asked) < 1000:
+        try:
+            mechanism, k = any_design(rng)
+        except BadValue:
+            continue
+        value, stream = int(rng.integers(k)), Noted(rng)
+        report = ClientRandomizer(mechanism, k).report(value, stream)
+        expected.append(f"{report.hex()}:{len(stream.read)}")
+        asked.append({"mechanism": repr(mechanism), "k": k, "value": value, "bytes": stream.read.hex()})
+    done = node("--input-type=module", "-e", REPLAY, given=json.dumps(asked))
+    assert done.returncode == 0, done.stderr
+    for one, report, found in zip(asked, expected, json.loads(done.stdout), strict=True):
+        assert found == report, one
 
 
 BUGS = {
