@@ -45,6 +45,7 @@ def ledger(tmp_path: Path) -> str:
     where = str(tmp_path / "budget.db")
     with Ledger(where) as book:
         book.open_account("census", unit="person", neighbours="replace", rho=3)
+        book.open_account("scarce", unit="person", neighbours="replace", rho="0.2", under="census")
         book.spend("census", Gaussian(sigma=2), key="first", why="first")
     return where
 
@@ -211,6 +212,38 @@ WIDEST = """Math.max(...[...document.querySelectorAll('body *:not(.hidden):not(.
   one => one.getBoundingClientRect().right))"""
 
 
+def states(shown: Any, area: str) -> Iterator[str]:
+    """One after the other the states of an area that look different."""
+    yield "as it opens"
+    if area == "plan":
+        shown.fill("#noise-2", "abc")
+        shown.wait_for_selector("#noise-2-problem:not([hidden])")
+        shown.click("[data-which='0']")
+        shown.wait_for_selector("#which-0 table")
+        yield "with an error and mechanisms to choose from"
+        shown.fill("#noise-2", "?")
+        shown.wait_for_selector("#price-2 .open")
+        shown.evaluate("document.querySelectorAll('details').forEach(one => { one.open = true; })")
+        yield "with open noise, and all unfolded"
+        shown.click("[data-do=allocate]")
+        shown.wait_for_selector("#allocated p")
+        shown.fill("#budget-limit", "0.1")
+        shown.wait_for_selector(".budget.bad")
+        shown.fill("#delta", "7")
+        shown.wait_for_selector("#delta-problem:not([hidden])")
+        yield "allocated, over budget, with an error beside it"
+    elif area == "understand":
+        shown.click("[data-example='RAPPOR(epsilon=1)']")
+        yield "with columns"
+        shown.fill("#mechanism", "Lapl(epsilon=1)")
+        shown.wait_for_selector("#mechanism-problem:not([hidden])")
+        yield "with an error"
+    elif area == "train":
+        shown.fill("#target", "no")
+        shown.wait_for_selector("#target-problem:not([hidden])")
+        yield "with an error"
+
+
 @browsed
 @pytest.mark.parametrize(
     ("width", "dark"), [(360, False), (360, True), (768, False), (768, True), (1280, False), (1280, True)]
@@ -219,19 +252,74 @@ def test_every_area_fits_and_is_accessible(plan: Path, ledger: str, width: int, 
     with page(plan, ledger=ledger) as server, tab(server.explorer.address, width=width, dark=dark) as shown:
         for area in AREAS:
             shown.goto(server.explorer.address.replace("/plan", f"/{area}"))
-            until(shown, f"{READY[area]} && document.getAnimations().length === 0")  # half-faded text has no contrast
-            if area == "plan":
-                shown.fill("#noise-2", "abc")  # with an error and an open table too
-                shown.wait_for_selector("#noise-2-problem:not([hidden])")
-                shown.click("[data-which='0']")
-                shown.wait_for_selector("#which-0 table")
-            assert shown.evaluate("document.documentElement.scrollWidth") <= width, area
-            assert shown.evaluate(WIDEST) <= width + 1, area
+            until(shown, READY[area])
             shown.evaluate(AXE.read_text())  # run by the driver: the policy of the page lets no other script in
-            found = shown.evaluate("axe.run(document, {resultTypes: ['violations']})")
-            told = [(one["id"], [node["target"] for node in one["nodes"]][:3]) for one in found["violations"]]
-            assert told == [], area
+            for state in states(shown, area):
+                # half-faded text has no contrast, and what is replaced under axe's eyes has no style at all
+                until(shown, "(!globalThis.isQuiet || isQuiet()) && document.getAnimations().length === 0")
+                assert shown.evaluate("document.documentElement.scrollWidth") <= width, (area, state)
+                assert shown.evaluate(WIDEST) <= width + 1, (area, state)
+                found = shown.evaluate("axe.run(document, {resultTypes: ['violations']})")
+                told = [(one["id"], [node["target"] for node in one["nodes"]][:3]) for one in found["violations"]]
+                assert told == [], (area, state)
         assert shown.complaints == []
+
+
+@browsed
+def test_two_windows_do_not_undo_each_other(plan: Path) -> None:
+    with page(plan) as server, tab(server.explorer.address) as one:
+        settled(one)
+        other = one.context.new_page()
+        other.goto(server.explorer.address)
+        settled(other)
+        other.fill("#noise-2", "5")
+        until(other, "isQuiet() && document.getElementById('state').textContent === 'not saved yet'")
+        one.fill("#noise-1", "7")
+        until(one, "isQuiet()")
+        assert "changed in another window" in one.inner_text("#page-problem")
+        assert one.input_value("#noise-2") == "5"  # it is shown as it is now
+        one.fill("#noise-1", "7.5")  # and may be changed now
+        until(one, "isQuiet() && document.getElementById('page-problem').hidden")
+        other.click("[data-do=save]")
+        until(other, "!document.getElementById('page-problem').hidden")
+        assert "scale=7.5," not in plan.read_text()
+        assert other.input_value("#noise-1") == "7.5"
+        other.click("[data-do=save]")
+        until(other, "document.getElementById('state').textContent === 'saved'")
+        assert {"scale=7.5,", "scale=5,"} <= set(plan.read_text().replace("(", " ").split())
+
+
+@browsed
+def test_what_one_looked_at_is_there_again_after_a_theorem(plan: Path) -> None:
+    with page(plan) as server, tab(server.explorer.address.replace("/plan", "/understand")) as shown:
+        shown.fill("#mechanism", "Gaussian(sigma=3)")
+        until(shown, "document.getElementById('facts').textContent.includes('0.0555556') && isQuiet()")
+        shown.click("#outputs a")
+        assert shown.inner_text("h1").startswith("Gaussian")
+        shown.go_back()
+        until(shown, "document.getElementById('facts').textContent.includes('0.0555556') && isQuiet()")
+        assert shown.input_value("#mechanism") == "Gaussian(sigma=3)"
+        assert shown.input_value("#noise") == "3"
+        shown.goto(server.explorer.address.replace("/plan", "/train"))
+        until(shown, "document.querySelector('#commands code')")
+        shown.click("[data-copy=command-0]")
+        assert shown.evaluate("navigator.clipboard.readText()").startswith("zcdp sgd --examples 60000 --batch 256")
+
+
+@browsed
+def test_what_takes_long_shows_how_far_it_is_until_something_else_is_asked(plan: Path) -> None:
+    with page(plan) as server, tab(server.explorer.address.replace("/plan", "/understand")) as shown:
+        until(shown, READY["understand"])
+        assert not shown.is_visible("#progress")
+        shown.fill("#uses", "100000")
+        shown.fill("#mechanism", "1000 * Subsampled(Gaussian(sigma=0.7), size=100, of=10000)")
+        shown.wait_for_selector("#progress", state="visible")
+        until(shown, "/drawing|composing/.test(document.querySelector('#progress p').textContent)")
+        assert shown.evaluate("document.querySelector('#progress span').style.width").endswith("%")
+        shown.fill("#uses", "3")
+        shown.fill("#mechanism", "Laplace(epsilon=1)")
+        until(shown, "document.getElementById('facts').textContent.includes('0.367880') && isQuiet()")
+        shown.wait_for_selector("#progress", state="hidden")
 
 
 @browsed

@@ -11,6 +11,7 @@ import time
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
+from typing import Any
 
 import pytest
 from explore.asking import Page, page
@@ -132,6 +133,23 @@ def test_another_window_does_not_save_what_it_has_not_seen(shown: Page, plan: Pa
     assert plan.read_text() == before
     [event] = shown.ask("save", window="other", revision=1)
     assert not event["state"]["changed"]
+
+
+def test_an_answer_about_an_older_plan_changes_nothing(
+    shown: Page, plan: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Undo is pressed while a change is computed, and its answer is already on its way."""
+    shown.edit("noise", 1, "7")
+    ask = shown.explorer.quick.ask
+
+    def slowly(question: str, **given: Any) -> Iterator[dict[str, Any]]:
+        for event in ask(question, **given):
+            shown.explorer.draft.undo()
+            yield event
+
+    monkeypatch.setattr(shown.explorer.quick, "ask", slowly)
+    assert shown.edit("noise", 2, "9") == {"superseded": True}
+    assert shown.explorer.draft.text == plan.read_text()
 
 
 def test_pages_scripts_and_theorems(shown: Page) -> None:

@@ -109,7 +109,8 @@ def _each(ledger: Ledger, names: Sequence[str], plan: PlanFile, this: str) -> st
         where = "" if found.least.name == name else f" in {escape(spelled(found.least.name))}, above it"
         fits = '<td class="good">It fits</td>' if found.fits else '<td class="bad">It does not fit</td>'
         rows += (
-            f'<tr>{head}<td class="number">{_cost(found)}</td><td class="number">{_rest(found)}{where}</td>'
+            f'<tr>{head}<td class="number" data-label="takes">{_cost(found)}</td>'
+            f'<td class="number" data-label="of">{_rest(found)}{where}</td>'
             f'<td class="number">{found.share}</td>{fits}</tr>'
         )
     more = len(names) - MOST_ACCOUNTS

@@ -370,7 +370,7 @@ function form() {
     if (fields.elements[name]) fields.elements[name].value = value;
   }
   let waiting = 0, running = null;
-  const send = () => {
+  const send = async () => {
     if (running) running.abort();
     const mine = running = new AbortController();
     const given = Object.fromEntries(new FormData(fields));
@@ -379,7 +379,9 @@ function form() {
     fields.querySelectorAll(".problem").forEach((one) => { one.hidden = true; });
     fields.querySelectorAll("[aria-invalid]").forEach((one) => one.removeAttribute("aria-invalid"));
     problem("page", "");
-    ask(fields.dataset.ask, given, (event) => { if (!mine.signal.aborted) take(event); }, mine.signal);
+    await ask(fields.dataset.ask, given, (event) => { if (!mine.signal.aborted) take(event); }, mine.signal);
+    if (mine.signal.aborted) return; // else what was not drawn anew is of before: a field says why, and so does the page
+    document.querySelectorAll("[aria-busy]").forEach((one) => one.removeAttribute("aria-busy"));
   };
   const soon = (milliseconds) => { clearTimeout(waiting); waiting = setTimeout(send, milliseconds); };
   fields.addEventListener("submit", (event) => { event.preventDefault(); send(); });

@@ -487,7 +487,7 @@ def _option(n: int, one: Priced, own: float | None, by: str, *, least: bool) -> 
         ratio = getattr(total, by) / own - 1
         sign = "+" if ratio >= 0 else MINUS
         shown = f"{abs(ratio):.1%}"
-        change = f"{sign}{shown}" if shown != "0.0%" else "about the same"
+        change = f"{sign}{shown}" if shown != "0.0%" else "\u00b10.0%"
     take = (
         '<span class="soft">in use</span>'
         if option.own

@@ -199,7 +199,7 @@ class Explorer:
         return {"text": self.draft.text, "source": self.source}
 
     def _show(self, _: str, __: dict[str, Any]) -> Iterator[Event]:
-        yield from self._changed(self.quick.ask("show", **self._plan), {}, keep=True)
+        yield from self._changed("show", {})
 
     def _edit(self, _: str, given: dict[str, Any]) -> Iterator[Event]:
         edits = given.get("edits")
@@ -210,12 +210,11 @@ class Explorer:
         ):
             raise Refused(400, "edits is a list of changes")
         self._not_stale(given)
-        yield from self._changed(self.quick.ask("edit", **self._plan, edits=edits), given)
+        yield from self._changed("edit", given, edits=edits)
 
     def _allocate(self, _: str, given: dict[str, Any]) -> Iterator[Event]:
         self._not_stale(given)
-        objective = str(given.get("objective", "worst"))
-        yield from self._changed(self.quick.ask("allocate", **self._plan, objective=objective), given)
+        yield from self._changed("allocate", given, objective=str(given.get("objective", "worst")))
 
     def _sharpen(self, _: str, __: dict[str, Any]) -> Iterator[Event]:
         yield from self.sharp.ask("sharpen", **self._plan)
@@ -268,13 +267,16 @@ class Explorer:
                 409, "the plan was changed in another window and is now shown as it is: your change was not made"
             )
 
-    def _changed(self, events: Iterator[Event], given: dict[str, Any], *, keep: bool = False) -> Iterator[Event]:
-        """The events of a change, whose text becomes the draft's."""
-        for event in events:
+    def _changed(self, question: str, given: dict[str, Any], **asked: Any) -> Iterator[Event]:
+        """The events of a change, whose text becomes the draft's; of a draft that another has changed, nothing."""
+        plan = self._plan
+        for event in self.quick.ask(question, **plan, **asked):
             text = event.pop("text", None)
             if text is not None:
                 with self._lock:
-                    if not keep:
+                    if self.draft.text != plan["text"]:
+                        raise Superseded
+                    if text != plan["text"]:
                         self.draft.change(text, str(given.get("gesture", "")))
                         self._writer = str(given.get("window", ""))
                     event["state"] = self.state()

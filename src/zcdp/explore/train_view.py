@@ -88,7 +88,7 @@ def area() -> str:
         '<input id="sigma" name="sigma" value="1.1" size="7" inputmode="decimal" data-clears="target" '
         'aria-describedby="sigma-problem"></span><p class="problem" id="sigma-problem" hidden></p></div>'
         f"{field('target', 'or a target ' + EPSILON, '', wide=7, more=' placeholder=none')}</div></form>\n"
-        f'<div id="facts"></div><div class="figures">{figures}</div>\n'
+        f'<p class="verdict bad" id="left-out" hidden></p><div id="facts"></div><div class="figures">{figures}</div>\n'
         '<section class="commands" aria-labelledby="commands-title"><h2 id="commands-title">The same elsewhere</h2>'
         '<ul id="commands"></ul></section>\n'
     )

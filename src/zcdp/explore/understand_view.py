@@ -106,7 +106,7 @@ def area(delta: str | None = None, *, planned: bool = False) -> str:
         '<input id="rate" name="rate" value="0.05" size="6" inputmode="decimal" aria-describedby="rate-problem"></span>'
         '<p class="problem" id="rate-problem" hidden></p></div></div>'
         f'<div class="examples"><span class="soft">Look at</span>{examples}</div></form>\n'
-        f'<div id="facts"></div><div class="figures">{figures}</div>\n'
+        f'<p class="verdict bad" id="left-out" hidden></p><div id="facts"></div><div class="figures">{figures}</div>\n'
     )
 
 
