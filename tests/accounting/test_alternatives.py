@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from zcdp import DiscreteGaussian, Gaussian, Laplace, account
+from zcdp import DiscreteGaussian, Gaussian, Laplace, Staircase, account
 from zcdp.accounting.alternatives import alternatives, mechanism_of, prices, with_accuracy
 from zcdp.errors import BadValue, ZcdpError
 from zcdp.plans.plan_edit import set_query_field
@@ -62,6 +62,15 @@ def test_randomizers_of_equal_standard_error() -> None:
     assert max(errors) == pytest.approx(min(errors), rel=1e-4)
 
 
+@pytest.mark.parametrize("text", ["RandomizedResponse(epsilon=30, k=2)", "RandomizedResponse(epsilon=1000, k=5)"])
+def test_randomizers_that_hide_next_to_nothing_have_few_equals(text: str) -> None:
+    own, *others = alternatives(entry(text))
+    assert own.own
+    target = own.mechanism.standard_error(clients=1, frequency=0.01)  # type: ignore[attr-defined]
+    for one in others:
+        assert one.mechanism.standard_error(clients=1, frequency=0.01) <= target  # type: ignore[attr-defined]
+
+
 def test_selections_of_equal_noise() -> None:
     found = alternatives(read_plan(CENSUS).entries[6])
     errors = [one.mechanism.relative_error for one in found]
@@ -92,6 +101,28 @@ def test_a_target_is_met_with_the_most_noise() -> None:
         with_accuracy(entry("RAPPOR(epsilon=1)"), sd="5")
     with pytest.raises(ZcdpError, match="sd"):
         with_accuracy(entry("Gaussian(sigma=1)"), sd="-5")
+
+
+def test_what_a_person_has_stated_is_kept_or_the_question_refused() -> None:
+    """The staircase grows with its sensitivity, and answers no accuracy without one; a stated 1 is no assumption."""
+    made = with_accuracy(entry("Staircase(epsilon=1, sensitivity=1)"), sd="3")
+    found = mechanism_of(entry(made))
+    assert isinstance(found, Staircase)
+    assert found.sensitivity == 1
+    assert 3 * (1 - 1e-6) < found.accuracy().standard_deviation <= 3
+    assert with_accuracy(entry("Gaussian(sigma=1, sensitivity=1)"), sd="3").endswith(", sensitivity=1)")
+    for text in ("Laplace(epsilon=1)", "Laplace(epsilon=1, sensitivity=1)"):
+        _, *others = alternatives(entry(text))
+        assert all(one.accuracy is not None for one in others)
+        stated = {"sensitivity=1" in one.text for one in others if not isinstance(one.mechanism, Staircase)}
+        assert stated == {"sensitivity" in text}
+    for text, words in (
+        ("Staircase(epsilon=1, sensitivity=1, gamma='0.3')", "Staircase with gamma"),
+        ("StudentT(scale=10, degrees=3)", "StudentT with degrees"),
+        ("Cauchy(scale=3)", "of Cauchy: change its noise"),
+    ):
+        with pytest.raises(BadValue, match=words):
+            with_accuracy(entry(text), half_width="3")
 
 
 def test_a_sum_and_an_open_query_have_none() -> None:

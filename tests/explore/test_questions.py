@@ -199,6 +199,41 @@ def test_a_plan_over_budget_says_so() -> None:
     assert "over budget" in event["said"]
 
 
+def test_an_epsilon_in_haste_calls_no_plan_over_budget_that_is_within() -> None:
+    """The first number is some millionths above the last, and Allocate leaves less than that."""
+    text = "delta = 1e-9\n[budget]\nepsilon = 2\ndelta = 1e-5\n"
+    for n, (mechanism, count) in enumerate(
+        (
+            ("DiscreteGaussian(sigma=23.82695812, sensitivity=2)", 1),
+            ("DiscreteLaplace(scale=8.429043028, sensitivity=L0LInf(2, 1))", 10),
+        )
+    ):
+        text += f'[[query]]\nname = "q{n}"\nmechanism = "{mechanism}"\ncount = {count}\n'
+    [first] = ask("show", text=text, source="a.toml")
+    last, _ = ask("sharpen", text=text, source="a.toml")
+    assert "Within budget: 100.0% of \u03b5 = 2" in last["html"]["summary"]
+    assert "At most 100.1% of \u03b5 = 2" in first["html"]["summary"]
+    assert "over" not in first["said"] + first["html"]["strip"]
+    [first] = ask("show", text=text.replace("epsilon = 2", "epsilon = 1.5"), source="a.toml")
+    assert "Over budget" in first["html"]["summary"]
+
+
+def test_of_too_many_kinds_no_sharper_number_is_promised(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("zcdp.accounting.plan_account.MOST_KINDS_IN_FULL", 2)
+    text = "delta = 1e-6\n[budget]\nepsilon = 2\ndelta = 1e-6\n"
+    text += "".join(f'[[query]]\nname = "q{n}"\nmechanism = "Gaussian(sigma={2 + n})"\n' for n in range(3))
+    [first] = ask("show", text=text, source="a.toml")
+    last, _ = ask("sharpen", text=text, source="a.toml")
+    whole = account(read_plan("a.toml", text), curve=False)
+    assert "profile" not in whole.total.routes
+    assert data(last["html"]["summary"])[0] == whole.total.epsilon
+    assert "follows" not in last["html"]["summary"]
+    assert "by \u03c1 alone" in last["html"]["summary"]
+    assert "Over budget" in last["html"]["summary"]
+    assert "over budget" in last["said"]
+    assert "over budget" not in first["said"] or data(first["html"]["summary"])[0] <= whole.total.epsilon
+
+
 def test_of_thousands_of_rows_the_first_are_shown_and_all_counted() -> None:
     text = "".join(f'[[query]]\nname = "q{n}"\nmechanism = "Gaussian(sigma=100)"\n' for n in range(2500))
     [event] = ask("show", text=text, source="a.toml")

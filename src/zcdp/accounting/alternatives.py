@@ -7,6 +7,7 @@ for noise, whose standard deviation is certified; what a plan would cost is cert
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
@@ -53,6 +54,8 @@ SEARCHED: dict[type, str] = {
 }
 """The parameter that is found, where it is not the mechanism's budget: that which people know the noise by."""
 DIGITS = 6  # of an epsilon that is found by a heuristic search
+MOST_EPSILON = 40.0
+"""The largest of a randomizer that is looked for: it hides nothing as it is."""
 SMALL_FREQUENCY = 0.01
 """At which the errors of randomizers are compared whose number of values is not known."""
 
@@ -140,7 +143,8 @@ def _noise(entry: Entry, kind: type[Mechanism], bound: Any, **target: Any) -> Al
     free = SEARCHED.get(kind)
     query = Query(kind, free=free, sensitivity=bound, **target)
     value = query.at_target()
-    stated = "" if entry.statistic is not None or bound == 1 else f", sensitivity={_written(bound)}"
+    assumed = bound == 1 and "sensitivity" not in entry.text and kind is not Staircase  # whose accuracy rests on it
+    stated = "" if entry.statistic is not None or assumed else f", sensitivity={_written(bound)}"
     text = f"{kind.__name__}({query.free}={literal(Fraction(value))}{stated})"
     mechanism = _read(entry, text)
     return Alternative(text, mechanism, _accuracy(entry, mechanism), own=False)
@@ -170,6 +174,10 @@ def with_accuracy(entry: Entry, *, sd: str | None = None, half_width: str | None
     'Gaussian(sigma=4.999999995, sensitivity=2)'
     """
     kind, bound = _open(entry)
+    own = set(re.findall(r"(\w+)\s*=", entry.text)) - {"scale", "sigma", "epsilon", "rho", "eta", "sensitivity"}
+    if own or (kind.budget is None and kind not in SEARCHED):  # which a search for the noise would not keep
+        which = f" with {min(own)}" if own else ""
+        raise BadValue(f"no accuracy can be asked of {kind.__name__}{which}: change its noise")
     step = Fraction(1) if entry.statistic is None else entry.statistic.grid
     given = {"sd": sd, "half_width": half_width}
     wanted = {name: positive_rational(value, name) / step for name, value in given.items() if value is not None}
@@ -223,9 +231,10 @@ def _randomizers(own: Any, k: int | None) -> Iterator[Alternative]:
             continue
 
         def meets(value: float, make: Any = make) -> bool:
-            return bool(make(value).standard_error(clients=1, frequency=frequency) <= target)
+            tried = make(min(value, MOST_EPSILON))  # the steps of a gallop may lead far beyond
+            return bool(tried.standard_error(clients=1, frequency=frequency) <= target)
 
-        around = gallop(meets, 1.0, 0.8, faster=True, least=1e-6, most=40.0)
+        around = gallop(meets, 1.0, 0.8, faster=True, least=1e-6, most=MOST_EPSILON)
         if around is None:
             continue
         least = exp(bisection(lambda x, meets=meets: meets(exp(x)), *map(log, around), absolute=1e-9)[1])  # type: ignore[misc]

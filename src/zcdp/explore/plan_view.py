@@ -43,6 +43,8 @@ NOISES = ("DiscreteLaplace", "DiscreteGaussian", "Laplace", "Gaussian", "Logisti
 RANDOMIZERS = ("RandomizedResponse", "SubsetSelection", "HadamardResponse", "RAPPOR", "OptimizedUnaryEncoding")
 NEARLY_ALL = 0.9995
 """A budget of which more is spent has nothing left to speak of."""
+FAR_ABOVE = 1.05
+"""A share of the budget from which on an epsilon in haste, some millionths too large, tells that it is exceeded."""
 DASH, MINUS = "\u2013", "\u2212"
 
 
@@ -308,15 +310,17 @@ def _of_budget(plan: PlanFile, account: Account | None) -> dict[str, str]:
 # What the whole costs.
 
 
-def summary(account: Account | None, open_queries: int = 0) -> str:
-    """epsilon, rho and the budget; of a quick account also that sharper numbers follow."""
+def summary(account: Account | None, open_queries: int = 0, *, last: bool = False) -> str:
+    """epsilon, rho and the budget; of an account that is not the `last` also that sharper numbers follow."""
     if account is None:
         return '<p class="verdict">Every query is open: Allocate finds their noise, once there is a budget.</p>'
     total, delta = account.total, account.delta
-    pending = "profile" not in total.routes and not total.full
+    pending = "profile" not in total.routes and not last
     low = total.epsilon_bounds[0]
     if pending:
         note = "at most; the exact profile follows\u2026"
+    elif "profile" not in total.routes:
+        note = "certified, by \u03c1 alone: so many different mechanisms"
     elif total.epsilon <= low * (1 + 1e-6):
         note = "exact: no smaller \u03b5 would be true"
     else:
@@ -337,7 +341,7 @@ def summary(account: Account | None, open_queries: int = 0) -> str:
     if open_queries:
         left_out = f'<p class="verdict">{open_queries} open, and not counted yet: Allocate finds the noise.</p>'
     return (
-        f'{left_out}<dl class="totals{" pending" if pending else ""}">{cards}</dl>{_meter(account.budget, pending)}'
+        f'{left_out}<dl class="totals{" pending" if pending else ""}">{cards}</dl>{_meter(account, last=last)}'
         f'<p class="soft">{count}; neighbours: {for_whom}.</p>'
     )
 
@@ -348,12 +352,24 @@ def _limit(budget: BudgetUse) -> str:
     return f"\u03b5 = {exactly(budget.epsilon)} at \u03b4 = {exactly(budget.delta)}"
 
 
-def _meter(budget: BudgetUse | None, pending: bool) -> str:
+def _state(account: Account, budget: BudgetUse, *, last: bool) -> str:
+    """Whether the budget is kept: "good", "bad", or "waits" where a first epsilon is above it and the last may not be.
+
+    rho is the same at once and in the end.
+    """
+    if not budget.exceeded:
+        return "good"
+    near = "profile" not in account.total.routes or budget.spent < FAR_ABOVE
+    return "waits" if near and budget.rho is None and not last else "bad"
+
+
+def _meter(account: Account, *, last: bool) -> str:
     """The budget as a bar with its words."""
+    budget = account.budget
     if budget is None:
         return '<p class="soft">No budget is set.</p>'
     share, wide = percent(budget.spent, up=True), min(100 * budget.spent, 100)
-    state = "waits" if pending and budget.exceeded else "bad" if budget.exceeded else "good"
+    state = _state(account, budget, last=last)
     words = {
         "good": f"Within budget: {share} of {_limit(budget)}",
         "bad": f"Over budget: {share} of {_limit(budget)}",
@@ -367,18 +383,18 @@ def _meter(budget: BudgetUse | None, pending: bool) -> str:
     )
 
 
-def strip(account: Account | None) -> str:
+def strip(account: Account | None, *, last: bool = False) -> str:
     """The numbers in one line, which stays in sight where the rows fill the screen of a phone."""
     if account is None:
         return ""
     total, budget = account.total, account.budget
     share = f" \u00b7 {percent(budget.spent, up=True)} of the budget" if budget is not None else ""
-    state = "" if budget is None or not budget.exceeded else " bad"
+    state = " bad" if budget is not None and _state(account, budget, last=last) == "bad" else ""
     words = f"\u03b5 {at_most(total.epsilon, 4)} \u00b7 \u03c1 {at_most(total.rho, 4)}{share}"
     return f'<span class="words{state}">{words}</span>'
 
 
-def said(account: Account | None) -> str:
+def said(account: Account | None, *, last: bool = False) -> str:
     """The result in one sentence, for those who listen."""
     if account is None:
         return "All queries are open."
@@ -386,7 +402,8 @@ def said(account: Account | None) -> str:
     words = f"epsilon {at_most(total.epsilon, 4)}, rho {at_most(total.rho, 4)}"
     if budget is None:
         return words
-    return f"{words}, {'over budget' if budget.exceeded else 'within budget'}, {percent(budget.spent, up=True)} spent"
+    told = {"good": "within budget", "bad": "over budget", "waits": "at most"}[_state(account, budget, last=last)]
+    return f"{words}, {told}, {percent(budget.spent, up=True)} spent"
 
 
 def pictures(account: Account) -> dict[str, str]:

@@ -67,11 +67,14 @@ def _open(plan: PlanFile) -> int:
     return sum(entry.plan is None for entry in plan.entries)
 
 
-def _numbers(plan: PlanFile, account: Account | None) -> dict[str, Any]:
-    """What changes on the page when numbers do."""
-    told = {"summary": plan_view.summary(account, _open(plan)), "strip": plan_view.strip(account)}
+def _numbers(plan: PlanFile, account: Account | None, *, last: bool = False) -> dict[str, Any]:
+    """What changes on the page when numbers do; after the `last` account none will be sharper."""
+    told = {
+        "summary": plan_view.summary(account, _open(plan), last=last),
+        "strip": plan_view.strip(account, last=last),
+    }
     told |= plan_view.cells(plan, account) | {"allocate-words": plan_view.to_allocate(plan, _open(plan))}
-    return {"html": told, "values": plan_view.values(plan, account), "said": plan_view.said(account)}
+    return {"html": told, "values": plan_view.values(plan, account), "said": plan_view.said(account, last=last)}
 
 
 def _whole(plan: PlanFile, account: Account | None) -> dict[str, Any]:
@@ -120,7 +123,7 @@ def sharpen(progress: Progress, *, text: str, source: str) -> Events:
     if whole is None:  # the pictures of the plan before are none of this one
         yield {"html": dict.fromkeys(("curve", "routes", "points"), ""), "done": True}
         return
-    event = _numbers(plan, whole)
+    event = _numbers(plan, whole, last=True)
     event["html"] |= plan_view.pictures(whole)
     yield event
     yield {"html": plan_view.pictures(next(stages)), "done": True}
