@@ -24,7 +24,7 @@ from zcdp.explore.server import Explorer
 
 ROOT = Path(__file__).parents[1]
 PICTURE = ROOT / "docs" / "assets" / "explore.png"
-SIZE = 1280, 985
+SIZE = 1280, 1018
 WIDTHS = 360, 768, 1280
 READY = {
     "plan": "document.querySelector('#curve svg')",

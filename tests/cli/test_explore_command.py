@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 import shutil
 import signal
+import socket
 import subprocess
 import sys
 import urllib.request
@@ -44,6 +45,13 @@ def test_what_cannot_be_opened(
         ledger.open_account("census", unit="person", rho=1)
     assert main(["explore", *arguments, "--no-browser"]) == 2
     assert words in capsys.readouterr().err
+
+
+def test_a_port_of_another_program(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    with socket.create_server(("127.0.0.1", 0)) as other:
+        port = str(other.getsockname()[1])
+        assert main(["explore", str(tmp_path / "a.toml"), "--no-browser", "--port", port]) == 2
+    assert f"--port ({port}) cannot be had" in capsys.readouterr().err
 
 
 def test_it_serves_until_ctrl_c(tmp_path: Path) -> None:

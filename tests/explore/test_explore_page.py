@@ -323,6 +323,29 @@ def test_what_takes_long_shows_how_far_it_is_until_something_else_is_asked(plan:
 
 
 @browsed
+def test_no_figures_of_another_run_stand_beside_an_error(plan: Path) -> None:
+    """An error that is typed while a run is drawn: what is not drawn yet is of the run before, and goes."""
+    with page(plan) as server, tab(server.explorer.address.replace("/plan", "/train")) as shown:
+        until(shown, f"{READY['train']} && isQuiet()")
+        before = shown.inner_text("#facts")
+        shown.evaluate(  # in the moment in which the first numbers of a run come
+            """() => document.addEventListener('numbers', ({ detail }) => {
+              if (!detail.html || !detail.html.facts) return;
+              const batch = document.getElementById('batch');
+              batch.value = '70000';
+              batch.form.requestSubmit();
+            }, { once: true })"""
+        )
+        shown.fill("#sigma", "2")
+        shown.wait_for_selector("#batch-problem:not([hidden])")
+        until(shown, "isQuiet()")
+        assert shown.inner_text("#facts") != before
+        assert "from before" in shown.inner_text("#left-out")
+        told = {words for one in shown.query_selector_all("figure") if (words := one.inner_text().strip())}
+        assert not told
+
+
+@browsed
 def test_it_can_be_used_by_the_keyboard_alone(plan: Path) -> None:
     with page(plan) as server, tab(server.explorer.address) as shown:
         settled(shown)

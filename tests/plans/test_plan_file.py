@@ -319,8 +319,10 @@ def test_a_file_has_at_most_so_many_bytes(tmp_path: Path, monkeypatch: pytest.Mo
 
 def test_what_is_no_text_file_is_refused(tmp_path: Path) -> None:
     (tmp_path / "latin.toml").write_bytes("é".encode("latin-1"))
+    (tmp_path / "notepad.toml").write_bytes(b'\xef\xbb\xbftitle = "a"\n')
     for name, said in (
         ("latin.toml", "not a text file in UTF-8"),
+        ("notepad.toml", "begins with a byte order mark"),
         ("none.toml", "no such file"),
         (".", "Is a directory"),
     ):

@@ -45,7 +45,12 @@ def run(options: Namespace) -> int:
     port = options.port
     if not 0 <= port <= LARGEST_PORT:
         raise BadUsage(f"--port ({port}) must be from 0, any that is free, to {LARGEST_PORT}")
-    explorer = Explorer(path, ledger=options.ledger, account=options.account, port=port)
+    try:
+        explorer = Explorer(path, ledger=options.ledger, account=options.account, port=port)
+    except OSError as error:
+        raise BadUsage(
+            f"--port ({port}) cannot be had: {error.strerror}: without it any that is free is taken"
+        ) from None
     stream = sys.__stdout__ or sys.stderr
     stream.write(f"zcdp explore is at {explorer.address}\nCtrl-C ends it.\n")
     stream.flush()

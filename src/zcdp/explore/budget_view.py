@@ -53,7 +53,7 @@ class Taking:
 
 def take(ledger: Ledger, name: str | None, plan: PlanFile, *, unsaved: bool = False) -> str:
     """What the plan would take of an account, or of each where none is named, and whether it fits."""
-    known = [one.name for one in ledger.accounts()]
+    known = [(one.name, one.currency) for one in ledger.accounts()]
     if not known:
         return ""
     if any(entry.plan is None for entry in plan.entries):
@@ -61,7 +61,7 @@ def take(ledger: Ledger, name: str | None, plan: PlanFile, *, unsaved: bool = Fa
     this = "This plan, with its changes that are not saved yet," if unsaved else "This plan"
     if name is None and len(known) > 1:
         return _each(ledger, known, plan, this)
-    found = _taking(ledger, name or known[0], plan)
+    found = _taking(ledger, name or known[0][0], plan)
     where = "" if found.least.name == found.own.name else f" of {escape(spelled(found.least.name))}, above it"
     words = (
         f"{this} would take {_cost(found)} of the {_rest(found)} that remain{where} in account "
@@ -96,11 +96,11 @@ def _rest(found: Taking) -> str:
     return tagged(found.rest, at_least(found.rest))
 
 
-def _each(ledger: Ledger, names: Sequence[str], plan: PlanFile, this: str) -> str:
-    """A table with what the plan would take of each account."""
+def _each(ledger: Ledger, accounts: Sequence[tuple[str, str]], plan: PlanFile, this: str) -> str:
+    """A table with what the plan would take of each account, by name and currency."""
     rows = ""
-    for name in names[:MOST_ACCOUNTS]:
-        head = f'<th scope="row">{escape(spelled(name))}</th>'
+    for name, currency in accounts[:MOST_ACCOUNTS]:
+        head = f'<th scope="row">{escape(spelled(name))}<span class="soft">{escape(currency)}</span></th>'
         try:
             found = _taking(ledger, name, plan)
         except ZcdpError as error:
@@ -113,7 +113,7 @@ def _each(ledger: Ledger, names: Sequence[str], plan: PlanFile, this: str) -> st
             f'<td class="number" data-label="of">{_rest(found)}{where}</td>'
             f'<td class="number">{found.share}</td>{fits}</tr>'
         )
-    more = len(names) - MOST_ACCOUNTS
+    more = len(accounts) - MOST_ACCOUNTS
     rest = f'<p class="soft">and {more:,} more accounts: start with --account NAME.</p>' if more > 0 else ""
     return (
         f'<table id="takes-table"><caption>{this} would take, of each account that one could spend it from:</caption>'

@@ -369,21 +369,29 @@ function form() {
     if (name === "delta" && last.mechanism === "this plan") continue; // the plan's own, which may have changed
     if (fields.elements[name]) fields.elements[name].value = value;
   }
-  let waiting = 0, running = null;
+  let running = null;
   const send = async () => {
     if (running) running.abort();
     const mine = running = new AbortController();
     const given = Object.fromEntries(new FormData(fields));
     remember(given);
-    document.querySelectorAll(".drawn, #facts, #takes").forEach((one) => one.setAttribute("aria-busy", "true"));
+    const drawn = [...document.querySelectorAll(".drawn, #facts, #takes")];
+    const unfinished = drawn.filter((one) => one.getAttribute("aria-busy")); // of a question that this one ends
+    for (const one of drawn) one.setAttribute("aria-busy", "true");
     fields.querySelectorAll(".problem").forEach((one) => { one.hidden = true; });
     fields.querySelectorAll("[aria-invalid]").forEach((one) => one.removeAttribute("aria-invalid"));
     problem("page", "");
     await ask(fields.dataset.ask, given, (event) => { if (!mine.signal.aborted) take(event); }, mine.signal);
-    if (mine.signal.aborted) return; // else what was not drawn anew is of before: a field says why, and so does the page
-    document.querySelectorAll("[aria-busy]").forEach((one) => one.removeAttribute("aria-busy"));
+    if (mine.signal.aborted) return;
+    for (const one of drawn.filter((one) => one.getAttribute("aria-busy"))) { // not drawn anew: a field says why
+      if (unfinished.includes(one)) one.innerHTML = ""; // it may be of another question than what stands beside it
+      one.removeAttribute("aria-busy");
+    }
   };
-  const soon = (milliseconds) => { clearTimeout(waiting); waiting = setTimeout(send, milliseconds); };
+  const soon = (milliseconds) => {
+    clearTimeout(resting);
+    resting = setTimeout(() => { resting = 0; send(); }, milliseconds);
+  };
   fields.addEventListener("submit", (event) => { event.preventDefault(); send(); });
   fields.addEventListener("input", ({ target }) => {
     if (target.dataset.clears && at(target.dataset.clears)) at(target.dataset.clears).value = "";

@@ -79,7 +79,7 @@ def plan_area(commands: Sequence[tuple[str, str]], *, file: str, named: bool) ->
         '<div class="work">\n<section class="sheet" aria-labelledby="queries-title">'
         '<h2 id="queries-title">Queries</h2>'
         '<p class="soft">Slide to the right for more noise: more privacy, less accuracy. Or type the accuracy that you '
-        "need: the standard deviation of the noise on each answer, or how far 95 of 100 answers are off at most.</p>"
+        "need: the standard deviation, or how far 95 of 100 answers may be off.</p>"
         '<ol id="rows" class="rows"></ol>'
         '<div class="below"><button type="button" data-do="add">Add a query</button>'
         '<p class="problem" id="add-problem" role="alert" hidden></p></div></section>\n'

@@ -67,9 +67,9 @@ class Explorer:
         self.draft = Draft(resolved, Path.cwd())
         self._lock = threading.Lock()
         self._writer = ""
-        self.quick, self.sharp, self.asked = Desk(early=True), Desk(early=True, spare=True), Desk()
         handler = type("Handler", (_Handler,), {"explorer": self})
-        self.server = _Server((LOOPBACK, port), handler)
+        self.server = _Server((LOOPBACK, port), handler)  # first: without a port no process is started
+        self.quick, self.sharp, self.asked = Desk(early=True), Desk(early=True, spare=True), Desk()
         self.port = int(self.server.server_address[1])
         self.hosts = {f"{name}:{self.port}" for name in (LOOPBACK, "localhost")}
 

@@ -121,6 +121,8 @@ def load(path: Path, *, as_it_is: bool = False) -> str:
         text = data.decode("utf-8")
     except UnicodeDecodeError:
         raise TextError("not a text file in UTF-8") from None
+    if text.startswith("\ufeff"):
+        raise TextError("begins with a byte order mark, which TOML does not know: save it as UTF-8 without one (BOM)")
     return text if as_it_is else text.replace("\r\n", "\n").replace("\r", "\n")
 
 
