@@ -116,9 +116,13 @@ def test_a_change_made_meanwhile_is_not_written_over(path: Path) -> None:
     draft.undo()  # what was typed is not lost
     assert draft.text.endswith("# mine too\n")
     path.unlink()
-    with pytest.raises(Conflict):
+    with pytest.raises(Conflict, match="not there any more"):
         draft.save()
     assert not path.exists()
+    draft.reload()  # who knows that may make it anew
+    assert draft.text.endswith("# mine too\n")
+    draft.save()
+    assert path.read_text().endswith("# mine too\n")
 
 
 def test_a_new_plan_gets_a_name_once(tmp_path: Path) -> None:

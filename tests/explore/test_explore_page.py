@@ -316,10 +316,18 @@ def test_what_takes_long_shows_how_far_it_is_until_something_else_is_asked(plan:
         shown.wait_for_selector("#progress", state="visible")
         until(shown, "/drawing|composing/.test(document.querySelector('#progress p').textContent)")
         assert shown.evaluate("document.querySelector('#progress span').style.width").endswith("%")
+        other = shown.context.new_page()  # which asks too, and is answered at once
+        other.goto(shown.url)
+        until(other, f"{READY['understand']} && isQuiet()")
+        until(shown, "document.getElementById('page-problem').textContent.includes('Another window has asked')")
+        shown.wait_for_selector("#progress", state="hidden")
+        shown.fill("#uses", "100001")
+        shown.wait_for_selector("#progress", state="visible")
         shown.fill("#uses", "3")
         shown.fill("#mechanism", "Laplace(epsilon=1)")
         until(shown, "document.getElementById('facts').textContent.includes('0.367880') && isQuiet()")
         shown.wait_for_selector("#progress", state="hidden")
+        assert not shown.is_visible("#page-problem")
 
 
 @browsed

@@ -111,7 +111,10 @@ class Draft:
             self.revision += 1
 
     def reload(self) -> None:
-        """Take the file's text as it is now, as one step that can be undone."""
+        """Take the file's text as it is now, as one step that can be undone; if it is gone, `save` may make it anew."""
+        if self.path is not None and _digest(self.path) is None:
+            self._known, self.saved = None, ""
+            return
         before = self.text
         self._read()
         fresh, self.text = self.text, before
@@ -145,7 +148,11 @@ class Draft:
     def _compare(self, path: Path) -> None:
         """Refuse a file that is not as it was read, or that is there where none was."""
         if _digest(path) != self._known:
-            said = "is there already" if self._known is None else "was changed by another program since it was read"
+            said = "was changed by another program since it was read"
+            if self._known is None:
+                said = "is there already"
+            elif _digest(path) is None:
+                said = "is not there any more"
             raise Conflict(f"{path.name} {said}: nothing was written")
 
     def _new(self, name: str) -> Path:

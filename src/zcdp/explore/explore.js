@@ -381,7 +381,11 @@ function form() {
     fields.querySelectorAll(".problem").forEach((one) => { one.hidden = true; });
     fields.querySelectorAll("[aria-invalid]").forEach((one) => one.removeAttribute("aria-invalid"));
     problem("page", "");
-    await ask(fields.dataset.ask, given, (event) => { if (!mine.signal.aborted) take(event); }, mine.signal);
+    await ask(fields.dataset.ask, given, (event) => {
+      if (mine.signal.aborted) return;
+      if (event.superseded) problem("page", "Another window has asked meanwhile: change a field to ask here again.");
+      else take(event);
+    }, mine.signal);
     if (mine.signal.aborted) return;
     for (const one of drawn.filter((one) => one.getAttribute("aria-busy"))) { // not drawn anew: a field says why
       if (unfinished.includes(one)) one.innerHTML = ""; // it may be of another question than what stands beside it

@@ -69,7 +69,8 @@ class Explorer:
         self._writer = ""
         handler = type("Handler", (_Handler,), {"explorer": self})
         self.server = _Server((LOOPBACK, port), handler)  # first: without a port no process is started
-        self.quick, self.sharp, self.asked = Desk(early=True), Desk(early=True, spare=True), Desk()
+        self.quick, self.sharp = Desk(early=True), Desk(early=True, spare=True)
+        self.compared, self.asked = Desk(), Desk()  # Plan may be open in one window and another area in a second
         self.port = int(self.server.server_address[1])
         self.hosts = {f"{name}:{self.port}" for name in (LOOPBACK, "localhost")}
 
@@ -105,7 +106,7 @@ class Explorer:
 
     def close(self) -> None:
         """End the server and all of its processes."""
-        for desk in (self.quick, self.sharp, self.asked):
+        for desk in (self.quick, self.sharp, self.compared, self.asked):
             desk.close()
         self.server.server_close()
 
@@ -221,7 +222,7 @@ class Explorer:
 
     def _which(self, _: str, given: dict[str, Any]) -> Iterator[Event]:
         row = given.get("row")
-        yield from self.asked.ask("which", **self._plan, row=row if isinstance(row, int) else -1)
+        yield from self.compared.ask("which", **self._plan, row=row if isinstance(row, int) else -1)
 
     def _step(self, what: str, given: dict[str, Any]) -> Iterator[Event]:
         yield from self._moved(what, given, self.draft.undo)
