@@ -118,8 +118,8 @@ def replaced() -> Iterator[Setting]:
 def allocation() -> Iterator[Setting]:
     """Each example in one batch of an epoch."""
     for batches in (20, 100, 235):
-        for epochs in (1, 10, 50):
-            for noise in ("1", "2"):
+        for epochs in (1, 2, 10, 50):
+            for noise in ("0.7", "1", "2"):
                 yield (
                     f"{batches} batches, {epochs} epochs, noise {noise}",
                     lambda batches=batches, epochs=epochs, noise=noise: Training(

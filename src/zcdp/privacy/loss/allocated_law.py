@@ -31,8 +31,8 @@ __all__ = ["allocated_claim", "listed_epoch"]
 
 MOST_OUTCOMES, MOST_OUTCOME_BITS = 500, 1_000_000  # of an epoch whose outcomes are listed, and of all their masses
 COARSE_LOSSES = 150  # losses at which the profile is looked at before the points of a finite law are chosen
-FINE_LOSSES = 280  # points of the finite law
-EVEN_PART = 0.3  # the part of them that is evenly spaced; the others are where the loss is likely
+FINE_LOSSES = 380  # points of the finite law
+EVEN_PART = 0.6  # the part of them that is evenly spaced, for small deltas; the others are where the loss is likely
 LARGEST_LOSS = 600.0  # beyond which floats propose nothing
 RANGE_STEP = 0.25  # relative step of the search for the range of losses
 

@@ -105,9 +105,12 @@ class GaussianRatios(Ratios):
     def values(self, c: arb, step: arb, count: int, fall: float) -> Sequence[acb]:
         """phi at nodes of a vertical line: one trapezoidal sum over log X serves for all of them."""
         masses, ratios, error = self._rule(fall)
-        weights = [mass * (-c * ratio).exp() for mass, ratio in zip(masses, ratios, strict=True)]
-        slip = arb(0, error.upper())
-        return [value + acb(slip, slip) for value in progression(weights, [-x for x in ratios], step, range(count))]
+        sizes = [mass * (-c * ratio).exp() for mass, ratio in zip(masses, ratios, strict=True)]
+        # Im X < 0: no term is larger at a node further up. Those left out are at most the error together.
+        kept = [n for n, size in enumerate(sizes) if not abs(size) * len(sizes) < error]
+        slip = arb(0, (2 * error).upper())
+        found = progression([sizes[n] for n in kept], [-ratios[n] for n in kept], step, range(count))
+        return [value + acb(slip, slip) for value in found]
 
     def _rule(self, fall: float) -> tuple[list[acb], list[acb], arb]:
         """Masses, ratios and an upper bound on the error of the sum, which is about e^-fall.
@@ -222,7 +225,8 @@ HEAD = 0.5  # The integrand at c is e^{HEAD times that} larger than the mean: th
 MOST_NODES = 2_000
 SPARE_BITS = 60
 CHERNOFF_FACTORS = (1.3, 1.6, 2.0, 3.0, 5.0, 8.0, 12.0)  # a second c as a multiple of the first
-CHORD_DEVIATIONS, CHORDS = arb(7) / 4, 7  # distance of the points of chords, in deviations of the noise; on each side
+CHORD_DEVIATIONS = arb(7) / 4  # distance of the points of chords, in deviations of the noise
+CHORDS, COARSE_CHORDS = 7, 4  # points of chords on each side: up to 12 and 7 deviations of the noise
 
 
 class RatioSum:
@@ -232,7 +236,7 @@ class RatioSum:
         """`coarse` is for laws through many points of it: less accurate where the integrand decays slowly."""
         self.ratios, self.batches = ratios, batches
         self.windows: tuple[float, ...] = COARSE_WINDOWS if coarse else (WINDOW,)
-        self.nodes = COARSE_NODES if coarse else MOST_NODES
+        self.nodes, self.chords = (COARSE_NODES, COARSE_CHORDS) if coarse else (MOST_NODES, CHORDS)
         self._plans: dict[float, _Plan] = {}
         self._contours: dict[float, _Contour | _Chernoff] = {}
 
@@ -272,7 +276,7 @@ class RatioSum:
 
     def _plan(self, last: float) -> _Plan:
         if last not in self._plans:
-            self._plans[last] = _planned(self.ratios, self.batches, last, self.nodes)
+            self._plans[last] = _planned(self.ratios, self.batches, last, self.nodes, self.chords)
         return self._plans[last]
 
 
@@ -288,6 +292,8 @@ class _Plan:
     """-log of the error of each phi(z)/phi(c)."""
     rare: bool = False
     """Whether the mean is negligible, so that a Chernoff bound at c is enough."""
+    chords: int = CHORDS
+    """How many points of chords there are on each side, where noise is taken off again."""
 
     @property
     def noisy(self) -> bool:
@@ -295,7 +301,7 @@ class _Plan:
         return not self.line[-1].is_zero()
 
 
-def _planned(ratios: Ratios, batches: int, last: float, most: int) -> _Plan:
+def _planned(ratios: Ratios, batches: int, last: float, most: int, chords: int) -> _Plan:
     """A contour for x up to `last`, chosen in floats."""
     fall = ABSOLUTE_FALL - log(batches)  # of the absolute error
 
@@ -329,7 +335,7 @@ def _planned(ratios: Ratios, batches: int, last: float, most: int) -> _Plan:
     else:
         nodes = ceil(bisection(lambda count: rest(count * step) < -fall, 1.0, float(most), steps=12)[1]) + 1
     bits = int((needed + log(batches)) / log(2)) + SPARE_BITS
-    return _Plan((arb(c), arb(far), arb(step), arb(noise)), nodes, bits, needed)
+    return _Plan((arb(c), arb(far), arb(step), arb(noise)), nodes, bits, needed, chords=chords)
 
 
 class _Chernoff:
@@ -359,6 +365,7 @@ class _Contour:
     def __init__(self, ratios: Ratios, batches: int, plan: _Plan) -> None:
         self.c, self.far, self.step, self.noise = plan.line
         self.nodes, self.bits = nodes, bits = plan.nodes, plan.bits
+        self.chords = plan.chords
         c = self.c
         width = ceil(sqrt(nodes))
 
@@ -420,21 +427,21 @@ class _Contour:
         low, high = self._noisy(x)
         if self.noise.is_zero():
             return low, high
-        weights, beyond = _chord_weights()
+        weights, beyond = _chord_weights(self.chords)
         mean = beyond * self.noise
-        for n in range(-CHORDS, CHORDS + 1):
+        for n in range(-self.chords, self.chords + 1):
             if n:
-                mean += weights[n + CHORDS] * self._noisy(x + n * CHORD_DEVIATIONS * self.noise)[1]
-        return (low - mean) / weights[CHORDS], high
+                mean += weights[n + self.chords] * self._noisy(x + n * CHORD_DEVIATIONS * self.noise)[1]
+        return (low - mean) / weights[self.chords], high
 
 
-def _chord_weights() -> tuple[list[arb], arb]:
+def _chord_weights(most: int) -> tuple[list[arb], arb]:
     """Weights w_n with E f(N) <= sum of w_n f(n d) + rest for every convex f of slopes from 0 to 1, N standard normal.
 
     They are the means of the functions that are 1 at n d, 0 at the other points and linear between; f is at most
     constant beyond the first point, and beyond the last one it rises by at most 1, which is the rest.
     """
-    d, points = CHORD_DEVIATIONS, range(-CHORDS, CHORDS + 1)
+    d, points = CHORD_DEVIATIONS, range(-most, most + 1)
 
     def over(t: arb) -> arb:
         """E (N - t)_+."""
@@ -442,6 +449,6 @@ def _chord_weights() -> tuple[list[arb], arb]:
 
     means = {n: over(n * d) for n in points}
     weights = [(means[n - 1] - 2 * means[n] + means[n + 1]) / d for n in points[1:-1]]
-    left = 1 - (means[-CHORDS] - means[1 - CHORDS]) / d
-    right = (means[CHORDS - 1] - means[CHORDS]) / d
-    return [left, *weights, right], means[CHORDS]
+    left = 1 - (means[-most] - means[1 - most]) / d
+    right = (means[most - 1] - means[most]) / d
+    return [left, *weights, right], means[most]
