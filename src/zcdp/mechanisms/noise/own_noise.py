@@ -21,7 +21,17 @@ from zcdp.mechanisms.base import Mechanism
 from zcdp.mechanisms.noise.additive import Accuracy, AddsReals, noise_accuracy
 from zcdp.mechanisms.sensitivity import L0LInf, Sensitivity
 from zcdp.mechanisms.three_point_loss import three_point_cumulant
-from zcdp.numeric.balls import NotCertified, Undecided, above, at_precision, below, enclose, lift, upper_float
+from zcdp.numeric.balls import (
+    NotCertified,
+    Undecided,
+    above,
+    at_precision,
+    below,
+    enclose,
+    lift,
+    upper_float,
+    working_bits,
+)
 from zcdp.numeric.density import Density, FormulaDensity, Stated
 from zcdp.numeric.exact import Exact, Value, integer, literal, positive_rational, probability, rational
 from zcdp.numeric.formula import read, trace
@@ -200,7 +210,8 @@ class DensityNoise(AddsReals, Mechanism):
         if self.unbounded:
             return arb.pos_inf()  # type: ignore[return-value]
         if self.is_unimodal:
-            own = max_ball([cumulant.value(excess) for cumulant in self._cumulants])
+            bits = min(working_bits(), RDP_BITS)  # integrals of more digits take longer, and nobody needs them
+            own = at_precision(bits, lambda: max_ball([cumulant.value(excess) for cumulant in self._cumulants]))
         else:
             own = self._cumulant_of_bounds(excess)
         return self._many * own  # type: ignore[return-value]

@@ -301,14 +301,16 @@ class ShiftedDensity:
 
     def _ranged(self, low: Fraction, high: Fraction) -> Cell:
         """A bounded cell with the range of the loss, and the Q-mass 1, or what a cell of shifts leaves of it; kept."""
-        kept: dict[tuple[int, Fraction, Fraction], Cell] = self.__dict__.setdefault("_ranges", {})
-        key = ctx.prec, low, high
-        if key not in kept:
-            a, b = lift(low), lift(high)
-            least, most = self.loss_range(a, b, self._narrow / 8)
-            cell = Cell(arb(0), arb(1), least, most, (low, high))
-            kept[key] = self._widened(cell, between(a, b) - lift(self.shift))
-        return kept[key]
+        kept: dict[tuple[Fraction, Fraction], Cell] = self.__dict__.setdefault("_ranges", {})
+        if (low, high) not in kept:
+
+            def ranged() -> Cell:
+                a, b = lift(low), lift(high)
+                cell = Cell(arb(0), arb(1), *self.loss_range(a, b, self._narrow / 8), (low, high))
+                return self._widened(cell, between(a, b) - lift(self.shift))
+
+            kept[low, high] = at_precision(CELL_BITS, ranged)  # at every working precision it is sharp enough
+        return kept[low, high]
 
     def _has(self, low: Fraction, high: Fraction, *, moved: bool) -> bool:
         """Whether the support reaches into an interval, which its ends do not divide."""
@@ -635,7 +637,7 @@ class DensityLaw(ExponentialSum):
                 value = cell.p - x * cell.q
                 low, high = low + value, high + value
                 continue
-            level = cell.high - cell.low < arb(2) ** (LEVEL_BITS - ctx.prec)  # the loss stays at epsilon: no root
+            level = cell.high - cell.low < arb(2) ** (LEVEL_BITS - CELL_BITS)  # the loss stays at epsilon: no root
             if cell.ends is None or depth >= DEEPEST_ROOT or level:
                 low += (cell.p - x * cell.q).max(arb(0)).lower()
                 high += _most(cell, x, epsilon).upper()
