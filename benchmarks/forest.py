@@ -29,7 +29,8 @@ MAKE = """
 COPY (
     SELECT (hash(i) % {persons})::BIGINT AS person_id,
            'M' || lpad((hash(i, 1) % 200)::VARCHAR, 3, '0') AS town,
-           CASE hash(i, 2) % 2 WHEN 0 THEN 'F' ELSE 'M' END AS sex
+           CASE hash(i, 2) % 2 WHEN 0 THEN 'F' ELSE 'M' END AS sex,
+           (hash(i, 3) % 100)::BIGINT AS age
     FROM range({rows}) t(i)
 ) TO '{path}' (FORMAT parquet)
 """
@@ -37,10 +38,20 @@ BARE = (
     "SELECT count(*), sum(n) FROM (SELECT person_id, town, sex, count(*) AS n FROM '{path}' "
     "GROUP BY person_id, town, sex)"
 )
+BARE_DERIVED = (
+    "SELECT count(*), sum(n) FROM (SELECT person_id, town, CASE WHEN age - 3 < 18 THEN 'child' WHEN age - 3 < 65 "
+    "THEN 'adult' ELSE 'old' END AS g, count(*) AS n FROM '{path}' GROUP BY person_id, town, g)"
+)
+DERIVED = """[derive]
+years = { difference = ["age", 3] }
+group = { first = [[["years", "<", 18], "child"], [["years", "<", 65], "adult"], [true, "old"]] }
+[domain]
+group = { values = ["child", "adult", "old"], other = "x", flat = true }
+"""
 
 
-def plan(leaves: int, regions: int, by: list[list[str]], more: str = "") -> PlanFile:
-    """A plan of towns within regions, each town in a random one; sexes beside them."""
+def plan(leaves: int, regions: int, by: list[list[str]], more: str = "", lists_before: str = "[domain]\n") -> PlanFile:
+    """A plan of towns within regions, each town in a random one; sexes or groups by age beside them."""
     rng = random.Random(1)
     lists = ", ".join(f'["M{n:03}", "R{n if n < regions else rng.randrange(regions)}"]' for n in range(leaves))
     keys = ", ".join(f'"R{n}"' for n in range(regions))
@@ -51,7 +62,7 @@ def plan(leaves: int, regions: int, by: list[list[str]], more: str = "") -> Plan
     )
     return read_plan(
         "plan.toml",
-        f'[data]\nunit = "person_id"\n[domain]\nregion = {{ values = [{keys}], other = "x" }}\n'
+        f'[data]\nunit = "person_id"\n{lists_before}region = {{ values = [{keys}], other = "x" }}\n'
         f'town = {{ within = "region", values = [{lists}], other = "x" }}\n'
         f'sex = {{ values = ["F", "M"], other = "x", flat = true }}\n{tables}',
     )
@@ -68,7 +79,12 @@ def timed(run: Callable[[], object], times: int = 5) -> float:
 
 
 def beside_group_by(rows: int) -> None:
-    asked = plan(200, 17, [[], ["region"], ["town"], ["town", "sex"]])
+    _beside(rows, plan(200, 17, [[], ["region"], ["town"], ["town", "sex"]]), BARE, "by sex")
+    grouped = plan(200, 17, [[], ["region"], ["town"], ["town", "group"]], lists_before=DERIVED)
+    _beside(rows, grouped, BARE_DERIVED, "by a derived group of ages")
+
+
+def _beside(rows: int, asked: PlanFile, query: str, what: str) -> None:
     tables = asked.tables
     assert tables is not None
     [together] = tables.together
@@ -86,10 +102,10 @@ def beside_group_by(rows: int) -> None:
 
         def bare() -> None:
             with duckdb.connect() as connection:
-                connection.execute(BARE.format(path=path)).fetchall()
+                connection.execute(query.format(path=path)).fetchall()
 
         beside = timed(bare)
-        print(f"{rows:,} rows, {rows // 10:,} persons, 200 towns in 17 regions by sex, {together.finest.cells} cells")
+        print(f"{rows:,} rows, {rows // 10:,} persons, 200 towns in 17 regions {what}, {together.finest.cells} cells")
         for name, run in (("exact table", exact), ("with noise, sums and intervals", whole)):
             mine = timed(run)
             print(f"  {name:32} {mine:6.2f} s, bare group-by {beside:6.2f} s: {mine / beside:.2f} (target 2.2)")
