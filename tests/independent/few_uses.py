@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 Array = NDArray[np.float64]
-NODES, PLACES, REACH = 3001, 1201, 9.0
+NODES, PLACES, REACH = 6001, 1201, 9.0
 
 
 def _normal(z: Array) -> Array:
