@@ -83,7 +83,8 @@ def test_bands_and_cyclic_samples_are_a_plan_of_samples() -> None:
         participation=CyclicPoisson(2, "0.1"),
     )
     assert not mixed.is_exact
-    assert mixed == 2 * Subsampled(Gaussian(sigma=2, sensitivity=2), rate="0.1")
+    same = 2 * Subsampled(Gaussian(sigma=2, sensitivity=2), rate="0.1")
+    assert mixed.epsilon_at(delta="1e-5") == same.epsilon_at(delta="1e-5")
     assert mixed.epsilon_bounds(delta="1e-5")[0] == 0
     assert mixed.delta_bounds(epsilon=1)[0] == 0
     assert not mixed.is_tight
@@ -99,6 +100,26 @@ def test_upper_bounds_are_called_so() -> None:
     run = MatrixMechanism([[1, 0], [-1, 1]], noise_multiplier=2, participation=Cyclic(1, 2))
     assert not run.is_exact
     assert run.rho_bounds == (0.0, run.rho)
+
+
+@pytest.mark.parametrize(
+    "make",
+    [
+        lambda run: run,
+        lambda run: 3 * run,
+        lambda run: run + Laplace(epsilon="1e-9"),
+        lambda run: Subsampled(run, rate="1/2"),
+        lambda run: pickle.loads(pickle.dumps(2 * run)),
+    ],
+)
+def test_an_upper_bound_stays_one_in_every_plan(make: Any) -> None:
+    """Of a step more that undoes the first an example moves less than the bound: no lower end may rest on it."""
+    run = MatrixMechanism([[1, 0], [-1, 1]], noise_multiplier=2, participation=Cyclic(1, 2))
+    plan = make(run)
+    assert not plan.is_tight
+    assert plan.rho_bounds[0] < 1e-15 < plan.rho
+    assert plan.epsilon_bounds(delta="1e-6")[0] < 1e-8 < plan.epsilon_at(delta="1e-6")
+    assert plan.delta_bounds(epsilon="0.1")[0] == 0 < plan.delta_at(epsilon="0.1")
 
 
 def test_long_squares_are_rounded_up() -> None:

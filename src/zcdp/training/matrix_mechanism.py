@@ -8,12 +8,15 @@ from fractions import Fraction
 from math import ceil
 from typing import Any
 
+from flint import arb
+
 from zcdp.errors import BadType, BadValue
 from zcdp.mechanisms import L2, Gaussian, Subsampled
 from zcdp.numeric.balls import enclose, lift
 from zcdp.numeric.exact import Value, in_domain, integer, literal, positive_rational, rational
 from zcdp.numeric.parameter_domains import unlimited
 from zcdp.privacy.curve import Curve, Plan
+from zcdp.privacy.loss import Claim
 from zcdp.privacy.relation import Relation
 from zcdp.text.suggestions import thing
 from zcdp.training.participation import Map, Move, Participation, ToeplitzMap
@@ -129,19 +132,20 @@ class MatrixMechanism(Plan):
         self.squared_sensitivity = _rounded_up(square)
         if isinstance(participation, CyclicPoisson):
             turns, exact = participation.turns(columns)
-            whole = self._sampled([columns.scaled(turn) for turn in turns], participation.rate)
+            whole = self._sampled([columns.scaled(turn) for turn in turns], participation.rate, exact=exact)
         else:
-            whole = Plan.sum_of(_noise(self.noise_multiplier, self.squared_sensitivity))
+            whole = Plan.sum_of(_noise(self.noise_multiplier, self.squared_sensitivity, exact=exact))
         self.is_exact = exact
         self._curve, self._times, self._left, self._relation = whole, 1, None, Relation.ADD_REMOVE
 
-    def _sampled(self, squares: Sequence[Fraction], rate: Fraction) -> Plan:
+    def _sampled(self, squares: Sequence[Fraction], rate: Fraction, *, exact: bool) -> Plan:
         """One turn of a group after the other, equal ones together."""
         counts: dict[Fraction, int] = {}
         for square in map(_rounded_up, squares):
             counts[square] = counts.get(square, 0) + 1
         noises: list[tuple[Curve, int]] = [
-            (Subsampled(_noise(self.noise_multiplier, square), rate=rate), count) for square, count in counts.items()
+            (Subsampled(_noise(self.noise_multiplier, square, exact=exact), rate=rate), count)
+            for square, count in counts.items()
         ]
         return Plan.sum_of(*(count * noise for noise, count in noises))
 
@@ -149,24 +153,6 @@ class MatrixMechanism(Plan):
     def sensitivity(self) -> float:
         """By how many clip norms one example moves M x, rounded up; with `CyclicPoisson`, in one of its steps."""
         return enclose(lambda: lift(self.squared_sensitivity).sqrt())[1]
-
-    @property
-    def is_tight(self) -> bool:
-        """Whether rho is exact: not if the sensitivity is only an upper bound."""
-        return self.is_exact and super().is_tight
-
-    @property
-    def rho_bounds(self) -> tuple[float, float]:
-        """Certified floats around rho; the lower one is 0 if the sensitivity is only an upper bound."""
-        return super().rho_bounds if self.is_exact else (0.0, self.rho)
-
-    def epsilon_bounds(self, *, delta: Value) -> tuple[float, float]:
-        """Certified floats (lower, upper) around the least epsilon at `delta`; the lower one is 0 if not `is_exact`."""
-        return super().epsilon_bounds(delta=delta) if self.is_exact else (0.0, self.epsilon_at(delta=delta))
-
-    def delta_bounds(self, *, epsilon: Value) -> tuple[float, float]:
-        """Certified floats (lower, upper) around the least delta at `epsilon`; the lower one is 0 if not `is_exact`."""
-        return super().delta_bounds(epsilon=epsilon) if self.is_exact else (0.0, self.delta_at(epsilon=epsilon))
 
     def __repr__(self) -> str:
         matrix, toeplitz, steps = self._given
@@ -185,9 +171,30 @@ def _remade(kept: dict[str, Any]) -> MatrixMechanism:
     return unlimited(MatrixMechanism)(**kept)
 
 
-def _noise(noise_multiplier: Fraction, square: Fraction) -> Gaussian:
-    """Gaussian noise of these multiples of the clip norm on what moves by so many of them, squared."""
-    return Gaussian(sigma=noise_multiplier, sensitivity=L2(f"sqrt({square})"))
+class _GaussianAtMost(Gaussian):
+    """Gaussian noise on what moves by at most the stated sensitivity: nothing is claimed from below, in any plan."""
+
+    @property
+    def is_tight(self) -> bool:
+        """False: whether an example moves so far is not known."""
+        return False
+
+    def witness(self) -> arb:
+        """0: no example is known to move anything."""
+        return arb(0)
+
+    def pair(self) -> Claim:
+        """The Gaussian pair, which dominates, and nothing that is attained."""
+        return Claim(super().pair().upper)
+
+    def __repr__(self) -> str:
+        return super().__repr__().replace(type(self).__name__, Gaussian.__name__)
+
+
+def _noise(noise_multiplier: Fraction, square: Fraction, *, exact: bool) -> Gaussian:
+    """Gaussian noise of these multiples of the clip norm on what moves by so many of them, squared, or by less."""
+    kind = Gaussian if exact else _GaussianAtMost
+    return kind(sigma=noise_multiplier, sensitivity=L2(f"sqrt({square})"))
 
 
 def _rounded_up(square: Fraction) -> Fraction:
