@@ -13,6 +13,7 @@ from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from pathlib import Path
+from random import Random
 from typing import Any
 
 import pytest
@@ -20,6 +21,9 @@ from explore.asking import page
 from report.browser import chromium
 
 from zcdp import Gaussian, Ledger, account
+from zcdp.accounting.alternatives import mechanism_of
+from zcdp.explore import plan_view
+from zcdp.plans.plan_file import read_plan
 
 ROOT = Path(__file__).parents[2]
 AXE = ROOT / "build" / "axe" / "package" / "axe.min.js"
@@ -156,6 +160,7 @@ def test_a_whole_sitting(plan: Path) -> None:
 
         shown.click("[data-do=save]")
         until(shown, "document.getElementById('state').textContent === 'saved'")
+        assert shown.evaluate("document.activeElement.textContent") == "census.toml saved"  # and not Undo
         assert settled(shown) == certified(plan)  # to the last digit
         shown.reload()
         assert settled(shown) == certified(plan)
@@ -182,6 +187,167 @@ def test_a_change_made_meanwhile_is_offered(plan: Path) -> None:
         shown.click("#save-problem button")
         until(shown, "document.getElementById('noise-1').value === '8'")
         assert "scale=8," in plan.read_text()
+
+
+def accounted(shown: Any, server: Any) -> None:
+    """What stands in the fields is what the plan says that is accounted, but for what is marked as wrong."""
+    until(shown, "isQuiet()")
+    draft = server.explorer.draft.text
+    held = read_plan("held", draft)
+    fields = shown.evaluate(
+        """Object.fromEntries([...document.querySelectorAll('[data-edit]:not([aria-invalid])')].map(
+        one => [one.id, one.value]))"""
+    )
+    expected = plan_view.values(held, account(held, curve=False))
+    assert {name: value for name, value in fields.items() if name in expected} == {
+        name: expected[name] for name in fields if name in expected
+    }
+    kinds = {f"kind-{n}": type(mechanism_of(entry)).__name__ for n, entry in enumerate(held.entries) if not entry.open}
+    assert {name: value for name, value in fields.items() if name in kinds} == {
+        name: kinds[name] for name in fields if name in kinds
+    }
+    assert shown.evaluate("[...document.querySelectorAll('.row h3')].map(one => one.textContent)") == [
+        entry.name for entry in held.entries
+    ]
+
+
+@browsed
+@pytest.mark.parametrize("delay", [0, 60, 150])
+@pytest.mark.parametrize("pasted", [False, True])
+def test_what_is_typed_on_at_once_is_kept(plan: Path, delay: int, pasted: bool) -> None:
+    """Rows are drawn anew while a person goes on typing: nothing of it is lost, or mixed with what stood there."""
+    mechanism = "Laplace(scale=40, sensitivity=7)"
+    with page(plan) as server, tab(server.explorer.address) as shown:
+        settled(shown)
+        shown.click("[data-do=add]")
+        until(shown, "document.activeElement.id === 'name-7'")
+        shown.keyboard.type("sum", delay=delay)
+        shown.keyboard.press("Tab")  # the name is sent, and the rows come back while the next field is typed in
+        shown.keyboard.press("Control+a", delay=delay)
+        if pasted:
+            shown.wait_for_timeout(delay)
+            shown.evaluate("text => navigator.clipboard.writeText(text)", mechanism)
+            shown.keyboard.press("Control+v")
+        else:
+            shown.keyboard.type(mechanism, delay=delay)
+        assert shown.input_value("#text-7") == mechanism
+        shown.keyboard.press("Tab")
+        shown.keyboard.type("of all incomes", delay=delay)
+        shown.keyboard.press("Enter")
+        shown.focus("#noise-3")
+        until(shown, "isQuiet()")
+        assert not shown.is_visible("#left-out")
+        accounted(shown, server)
+        last = read_plan("held", server.explorer.draft.text).entries[-1]
+        assert (last.name, last.text, last.note) == ("sum", mechanism, "of all incomes")
+        assert "one person moves it by 7" in shown.inner_text("#row-7")
+        assert shown.complaints == []
+
+
+@browsed
+def test_a_query_removed_does_not_take_what_is_typed_below_it(plan: Path) -> None:
+    """Rows below get other numbers: what is typed before they are drawn is still of its own query."""
+    with page(plan) as server, tab(server.explorer.address) as shown:
+        settled(shown)
+        names = [entry.name for entry in read_plan("held", server.explorer.draft.text).entries]
+        shown.evaluate(
+            """() => {
+              const type = (id, text) => {
+                const field = document.getElementById(id);
+                field.focus();
+                field.value = text;
+                field.dispatchEvent(new Event('input', { bubbles: true }));
+              };
+              type('noise-6', '21');
+              document.querySelector("[data-remove='0']").click();
+              document.querySelector("[data-remove='2']").click();
+              type('noise-4', '17');
+            }"""
+        )
+        shown.keyboard.press("End")
+        shown.keyboard.type("5")
+        until(shown, "document.querySelectorAll('.row').length === 5 && isQuiet()")
+        assert shown.evaluate("document.activeElement.id") == "noise-2"
+        found = {entry.name: entry.text for entry in read_plan("held", server.explorer.draft.text).entries}
+        assert list(found) == [name for n, name in enumerate(names) if n not in (0, 2)]
+        assert "175" in found[names[4]]
+        assert "21" in found[names[6]]
+        assert f"{names[2]} was removed" in shown.inner_text("#removed")
+        accounted(shown, server)
+
+
+@browsed
+def test_whatever_is_done_in_whatever_haste_the_fields_say_what_is_accounted(plan: Path) -> None:
+    """A person in haste: random edits with random pauses, by the keyboard; at rest fields and plan agree."""
+    chance = Random(7)
+    with page(plan) as server, tab(server.explorer.address) as shown:
+        settled(shown)
+        shown.evaluate("document.querySelectorAll('details').forEach(one => { one.open = true; })")
+        for _ in range(6):
+            for _ in range(8):
+                rows = shown.evaluate("document.querySelectorAll('.row').length")
+                row = chance.randrange(rows)
+                what = chance.choice(["noise", "noise", "sd", "uses", "name", "text", "add", "undo", "redo", "remove"])
+                if what == "remove" and rows > 3:
+                    shown.evaluate(f"document.querySelector(\"[data-remove='{row}']\")?.click()")
+                elif what in ("add", "undo", "redo"):
+                    shown.evaluate(f"document.querySelector('[data-do={what}]').click()")
+                elif shown.evaluate(f"Boolean(document.getElementById('{what}-{row}'))"):
+                    value = {
+                        "noise": str(chance.randrange(2, 40)),
+                        "sd": str(chance.randrange(2, 40)),
+                        "uses": str(chance.randrange(1, 9)),
+                        "name": f"query {chance.randrange(10**6)}",
+                        "text": f"Laplace(scale={chance.randrange(2, 40)}, sensitivity=2)",
+                    }[what]
+                    shown.evaluate(f"document.getElementById('{what}-{row}')?.focus()")
+                    shown.keyboard.press("Control+a")
+                    shown.keyboard.type(value, delay=chance.choice([0, 0, 5]))
+                    if chance.random() < 0.7:
+                        shown.keyboard.press(chance.choice(["Tab", "Enter"]))
+                shown.wait_for_timeout(chance.choice([0, 0, 20, 60, 120]))
+            shown.focus("#objective")
+            accounted(shown, server)
+        assert shown.complaints == []
+
+
+@browsed
+def test_undo_first_puts_back_what_is_not_valid(plan: Path) -> None:
+    with page(plan) as server, tab(server.explorer.address) as shown:
+        settled(shown)
+        shown.focus("#noise-1")
+        for value in ("4", "5", "6"):  # each, with Enter, is a step of its own
+            shown.keyboard.press("Control+a")
+            shown.keyboard.type(value)
+            shown.keyboard.press("Enter")
+            until(shown, "isQuiet()")
+        shown.keyboard.press("Control+a")
+        shown.keyboard.type("x")
+        shown.wait_for_selector("#noise-1-problem:not([hidden])")
+        for value in ("6", "5", "4"):
+            shown.click("[data-do=undo]")
+            until(shown, f"document.getElementById('noise-1').value === '{value}' && isQuiet()")
+            accounted(shown, server)
+        assert not shown.is_visible("#left-out")
+        shown.fill("#noise-2", "?")
+        until(shown, "isQuiet()")
+        shown.click("[data-do=allocate]")
+        shown.wait_for_selector("#allocated p")
+        found = server.explorer.draft.text
+        shown.select_option("#budget-kind", "epsilon")  # and no limit is typed
+        shown.click("[data-do=undo]")
+        until(shown, "document.getElementById('budget-kind').value === 'rho' && isQuiet()")
+        assert server.explorer.draft.text == found
+        accounted(shown, server)
+        shown.select_option("#budget-kind", "epsilon")
+        shown.keyboard.press("Tab")  # a limit that is left out is missing
+        shown.wait_for_selector("#budget-limit-problem:not([hidden])")
+        shown.click("[data-do=allocate]")
+        assert "Not allocated: 1 entry is not valid" in shown.inner_text("#allocate-problem")
+        shown.click("[data-do=undo]")
+        until(shown, "isQuiet()")
+        assert server.explorer.draft.text == found
+        accounted(shown, server)
 
 
 @browsed
@@ -372,6 +538,19 @@ def test_it_can_be_used_by_the_keyboard_alone(plan: Path) -> None:
             "sd-0",
             "half-0",
         ]
+        shown.evaluate("document.querySelectorAll('#row-6 details').forEach(one => { one.open = true; })")
+        shown.focus("#note-6")
+        assert shown.evaluate("document.getElementById('gone-6').getBoundingClientRect().top") < 10 + shown.evaluate(
+            "document.getElementById('asks-6').getBoundingClientRect().top"
+        )
+        shown.keyboard.press("Shift+Tab")
+        shown.keyboard.press("Shift+Tab")
+        shown.keyboard.press("Shift+Tab")
+        shown.keyboard.press("Shift+Tab")
+        assert shown.evaluate("document.activeElement.id") == "gone-6"  # which stands above the fields
+        shown.focus("#note-6")
+        shown.keyboard.press("Tab")
+        assert shown.evaluate("document.activeElement.dataset.do") == "add"  # and below them adds, not removes
         shown.focus("#slide-0")
         shown.keyboard.press("ArrowRight")
         until(shown, "document.getElementById('slide-0').getAttribute('aria-valuetext').startsWith('scale 10.')")

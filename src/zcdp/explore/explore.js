@@ -11,7 +11,7 @@ const SLOW = 1000; // milliseconds after which a person sees that something is u
 const under = new Map();
 
 // Whether nothing is under way, nor about to be: for tests that look at the page.
-globalThis.isQuiet = () => under.size === 0 && pending.size === 0 && !sending && !resting;
+globalThis.isQuiet = () => under.size === 0 && pending.size === 0 && !sending && !acting && !resting;
 
 function showProgress() {
   const box = at("progress");
@@ -34,7 +34,7 @@ async function ask(what, given, take, signal) {
     });
     if (!answer.ok) {
       const words = (await answer.text()).trim();
-      if (answer.status === 409) await ask("show", {}, take); // as another window left it
+      if (answer.status === 409) await asItIs(); // as another window left it
       problem(answer.status === 409 ? "page" : what, words);
       return false;
     }
@@ -53,7 +53,7 @@ async function ask(what, given, take, signal) {
     }
   } catch (error) {
     if (error.name === "AbortError") return false;
-    gone();
+    ended();
     return false;
   } finally {
     under.delete(ticket);
@@ -61,7 +61,7 @@ async function ask(what, given, take, signal) {
   }
 }
 
-function gone() {
+function ended() {
   if (at("gone")) return;
   const box = document.createElement("p");
   box.id = "gone";
@@ -95,18 +95,23 @@ function markInvalid() {
   if (!box) return;
   box.hidden = count === 0;
   box.textContent = count ? `${entries(count)}, and not counted: the numbers are those from before.` : "";
-  if (known) at("state").textContent = known.changed ? "not saved yet" : count ? `saved, but ${entries(count)}` : "saved";
+  if (!known) return;
+  at("state").textContent = known.changed ? "not saved yet" : count ? `saved, but ${entries(count)}` : "saved";
+  document.querySelector("[data-do=undo]").disabled = !known.undo && toPutBack().length === 0;
+}
+
+function refused(what, done) { // what is typed wrongly is corrected first
+  const [first] = invalid();
+  if (!first) return false;
+  problem(what, `${done}: ${entries(invalid().length)}. Correct it first.`);
+  first.closest("details")?.setAttribute("open", "");
+  first.focus();
+  return true;
 }
 
 async function save() {
-  while (sending || pending.size) await new Promise((soon) => setTimeout(soon, 10)); // of what was typed last, too
-  const [first] = invalid();
-  if (first) {
-    problem("save", `Not saved: ${entries(invalid().length)}. Correct it first.`);
-    first.closest("details")?.setAttribute("open", "");
-    first.focus();
-    return;
-  }
+  await idle(); // what was typed last is in it too
+  if (refused("save", "Not saved")) return;
   if (!document.querySelector("[data-do=save]").disabled) act("save", { name: at("save-name") ? at("save-name").value : "" });
 }
 
@@ -119,38 +124,88 @@ function say(words) {
 function place(id, html) {
   const box = at(id);
   if (!box) return;
-  const focus = document.activeElement;
-  const inside = box.contains(focus) && focus.id;
-  const unfolded = new Set([...box.querySelectorAll("details[open]")].map((one) => one.closest("[id]").id));
-  box.innerHTML = html;
-  for (const one of box.querySelectorAll("details")) if (unfolded.has(one.closest("[id]").id)) one.open = true;
-  if (inside) {
-    const again = at(inside);
-    if (again) again.focus({ preventScroll: true });
+  if (id === "rows" || id === "heading") { // people type in these: what stays is changed, not made anew
+    const fresh = box.cloneNode(false);
+    fresh.innerHTML = html;
+    morph(box, fresh);
+  } else {
+    const focus = document.activeElement;
+    const inside = box.contains(focus) && focus.id;
+    const unfolded = new Set([...box.querySelectorAll("details[open]")].map((one) => one.closest("[id]").id));
+    box.innerHTML = html;
+    for (const one of box.querySelectorAll("details")) if (unfolded.has(one.closest("[id]").id)) one.open = true;
+    if (inside) at(inside)?.focus({ preventScroll: true });
   }
   box.removeAttribute("aria-busy");
-  markInvalid(); // new rows have no old errors
+  markInvalid();
+}
+
+// A field in which a person types is theirs. Its element stays in the page while rows are redrawn, with its text, its
+// selection and its history; and what the server says of it waits until it is left, or its own answer has come.
+
+const typed = new Set(); // fields whose text has no answer yet
+const told = new WeakMap(); // what the server last said of each
+let byTitle = false, forced = false;
+
+function give(field, value) {
+  told.set(field, value);
+  const own = field === document.activeElement && field.tagName === "INPUT";
+  if (!forced && (own || typed.has(field) || field.getAttribute("aria-invalid"))) return; // what is wrong stays, too
+  if (field.value !== value) field.value = value;
+}
+
+const stem = (id) => id.replace(/-\d+$/, ""); // rows have other numbers when one above is removed
+
+function alike(one, other) {
+  if (one.nodeName !== other.nodeName || one.nodeType !== 1) return one.nodeName === other.nodeName;
+  if (one.className !== other.className || stem(one.id) !== stem(other.id)) return false;
+  const title = (row) => row.querySelector("h3")?.textContent;
+  return !(byTitle && one.className === "row") || title(one) === title(other);
+}
+
+function morph(old, fresh) {
+  if (old.nodeType !== 1) {
+    if (old.data !== fresh.data) old.data = fresh.data;
+    return;
+  }
+  if (old.className === "problem" && at(fresh.id.slice(0, -8))?.getAttribute("aria-invalid")) { // still said
+    old.id = fresh.id;
+    return;
+  }
+  const kept = new Set(["value", "aria-invalid", "open"]), input = old.tagName === "INPUT";
+  if (input && old.type === "range" && old === document.activeElement) for (const name of ["data-low", "data-high"]) kept.add(name);
+  for (const { name } of [...old.attributes]) if (!kept.has(name) && !fresh.hasAttribute(name)) old.removeAttribute(name);
+  for (const { name, value } of fresh.attributes) {
+    if (!kept.has(name) && old.getAttribute(name) !== value) old.setAttribute(name, value);
+  }
+  if (old.id === "rows") byTitle &&= old.children.length !== fresh.children.length;
+  let here = old.firstChild;
+  for (const node of [...fresh.childNodes]) {
+    let twin = here;
+    while (twin && !alike(twin, node)) twin = twin.nextSibling;
+    if (!twin) {
+      old.insertBefore(node, here);
+      continue;
+    }
+    while (here !== twin) here = gone(here);
+    here = twin.nextSibling;
+    morph(twin, node);
+  }
+  while (here) here = gone(here);
+  if (input && old.dataset.edit) give(old, fresh.value);
+  else if (old.tagName === "SELECT" && !pending.has(old)) old.value = fresh.value;
+}
+
+function gone(node) {
+  const next = node.nextSibling;
+  node.remove();
+  return next;
 }
 
 function take(event) {
   for (const [id, html] of Object.entries(event.html || {})) place(id, html);
-  for (const [id, value] of Object.entries(event.values || {})) {
-    const field = at(id);
-    if (!field || (field === document.activeElement && field.tagName === "INPUT")) continue;
-    if (field.getAttribute("aria-invalid")) continue; // what is wrong stays, with its reason, until it is changed
-    if (field.value !== value) field.value = value;
-  }
+  for (const [id, value] of Object.entries(event.values || {})) if (at(id)) give(at(id), value);
   for (const [field, words] of Object.entries(event.problems || {})) problem(field, words);
-  if (added && event.html && event.html.rows) { // a new query wants its name first
-    added = false;
-    const row = document.querySelector("#rows .row:last-child");
-    row?.querySelector("details")?.setAttribute("open", "");
-    row?.querySelector("[data-edit=name]")?.select();
-  }
-  if (taken !== null && event.html && event.html.rows) { // the button that was pressed is gone
-    at(`kind-${taken}`)?.focus();
-    taken = null;
-  }
   if (event.error) problem("page", event.error);
   if (event.said) say(event.said);
   if (event.state) standing(event.state);
@@ -158,12 +213,20 @@ function take(event) {
   document.dispatchEvent(new CustomEvent("numbers", { detail: event }));
 }
 
+async function asItIs() { // the plan as the server has it, also in the fields
+  pending.clear();
+  typed.clear();
+  for (const one of invalid()) problem(one.id, "");
+  forced = byTitle = true;
+  await ask("show", {}, take);
+  forced = byTitle = false;
+}
+
 let revision = 0, known = null;
 function standing(state) {
   revision = state.revision;
   known = state;
   const set = (name, able) => { const one = document.querySelector(`[data-do=${name}]`); if (one) one.disabled = !able; };
-  set("undo", state.undo);
   set("redo", state.redo);
   set("save", state.changed);
   at("file").textContent = state.file;
@@ -171,35 +234,99 @@ function standing(state) {
   if (state.named && at("save-name")) at("save-name").closest(".field").remove();
 }
 
-// Changes: one question at a time; what is changed meanwhile waits, the newest of each field alone.
+// Changes: one question at a time. A field that is changed meanwhile waits, and what stands in it then is what is sent.
 
-const pending = new Map();
-let added = false, taken = null;
+const pending = new Map(); // from the field, or the button, to the value that it was pressed for
+const asked = new Map(); // from a field to the text whose answer is on its way
+const VIEWS = new Set(["noise", "sd", "half", "text", "kind"]); // of one mechanism: each follows from each
 let comparing = new AbortController();
-let sending = false, gesture = 0, sharpening = null, resting = 0;
+let sending = false, acting = 0, gesture = 0, sharpening = null, resting = 0;
+let turn = Promise.resolve();
 
-function change(edit) {
-  pending.set(edit.field, edit);
-  at("allocated").textContent = "";
-  if (edit.row !== null) for (const one of at(`row-${edit.row}`)?.querySelectorAll("[aria-invalid]") || []) problem(one.id, "");
+const inTurn = (work) => { const mine = turn.then(work); turn = mine.catch(() => {}); return mine; };
+
+async function idle() {
+  while (sending || pending.size || acting) await new Promise((soon) => setTimeout(soon, 10));
+}
+
+function change(field, value = null) {
+  pending.set(field, value);
+  at("allocated").textContent = at("removed").textContent = "";
+  const views = VIEWS.has(field.dataset.edit) ? field.closest(".row")?.querySelectorAll("[data-edit][aria-invalid]") : [];
+  for (const one of views || []) if (VIEWS.has(one.dataset.edit)) problem(one.id, "");
   comparing.abort();
   document.querySelectorAll(".which:not([hidden])").forEach(fold);
   if (!sending) pump();
 }
 
+function toSend() { // of what waits; a query is removed alone, as all below it get other numbers
+  const found = [];
+  for (const [field, value] of pending) {
+    const edit = editOf(field, value);
+    if (edit.what === "remove" && found.length) break;
+    pending.delete(field);
+    if (!field.isConnected) { typed.delete(field); continue; }
+    found.push({ field, value, text: field.value, edit });
+    if (edit.what === "remove") break;
+  }
+  return found;
+}
+
 async function pump() {
   sending = true;
-  while (pending.size) {
-    stopSharpening();
-    problem("page", "");
-    const edits = [...pending.values()];
-    pending.clear();
-    for (const one of edits) problem(one.field, "");
-    document.querySelectorAll(".drawn").forEach((one) => one.setAttribute("aria-busy", "true")); // of the plan before
-    await ask("edit", { edits, revision, window: me, gesture: `${me}/${gesture}` }, take);
-  }
-  sending = false;
+  await inTurn(async () => {
+    while (pending.size) await send();
+    sending = false;
+  });
   sharpen();
+}
+
+async function send() {
+  stopSharpening();
+  problem("page", "");
+  const sent = toSend();
+  if (!sent.length) return;
+  for (const one of sent) {
+    problem(one.edit.field, "");
+    asked.set(one.field, one.text);
+  }
+  document.querySelectorAll(".drawn").forEach((one) => one.setAttribute("aria-busy", "true")); // of the plan before
+  let answered = false, again = false;
+  const before = revision, edits = sent.map((one) => one.edit);
+  const heard = await ask("edit", { edits, revision, window: me, gesture: `${me}/${gesture}` }, (event) => {
+    again ||= event.superseded;
+    answered ||= event.html || event.problems;
+    if (event.html || event.problems) answer(sent, event);
+    else take(event);
+  });
+  asked.clear();
+  if (again) { // another window has asked in the same moment
+    const later = [...pending];
+    pending.clear();
+    for (const [field, value] of [...sent.map((one) => [one.field, one.value]), ...later]) pending.set(field, value);
+  } else if (!answered && (heard || before === revision)) {
+    for (const one of sent) if (one.edit.value !== "") problem(one.edit.field, "This was not taken: type it again.");
+  }
+}
+
+function answer(sent, event) {
+  const problems = event.problems || {};
+  for (const { field, text, edit } of sent) {
+    if (field.value === text) typed.delete(field);
+    else delete problems[edit.field]; // it is another text by now, whose answer comes
+    if (edit.what === "budget") typed.delete(at("budget-kind"));
+    if (edit.what === "remove" && !problems[edit.field]) {
+      const row = field.closest(".row");
+      at("removed").textContent = `${row.querySelector("h3").textContent} was removed. Undo takes it back.`;
+      row.remove();
+    }
+  }
+  take(event);
+  const added = sent.find((one) => one.edit.what === "add");
+  if (!added || problems.add || ![added.field, document.body].includes(document.activeElement)) return;
+  const row = document.querySelector("#rows .row:last-child"); // a new query wants its name first
+  row?.querySelector("details")?.setAttribute("open", "");
+  row?.querySelector("[data-edit=name]")?.select();
 }
 
 function stopSharpening() {
@@ -219,17 +346,56 @@ function sharpen() {
 }
 
 async function act(what, given = {}) {
+  const pressed = document.activeElement;
+  acting += 1;
+  await inTurn(() => carryOut(what, given, pressed)); // after what was typed before it
+  acting -= 1;
+  if (what !== "save") sharpen();
+}
+
+async function carryOut(what, given, pressed) {
   stopSharpening();
   gesture += 1;
   for (const one of ["allocate", "save", "page"]) problem(one, "");
-  if (what !== "save") at("allocated").textContent = "";
-  const pressed = document.activeElement;
-  if (what !== "save") for (const one of invalid()) problem(one.id, ""); // the plan's own values take their place
-  let conflict = false;
-  await ask(what, { revision, window: me, ...given }, (event) => { conflict ||= event.conflict; take(event); });
-  if (conflict) offerReload();
-  if (pressed.disabled) (document.querySelector(".actions button:not([disabled])") || at("main")).focus();
-  if (what !== "save") sharpen();
+  if (what !== "save") at("allocated").textContent = at("removed").textContent = "";
+  if (what === "allocate" && refused("allocate", "Not allocated")) return;
+  const wrong = toPutBack();
+  if (what !== "save") putBack(wrong); // the plan's own values take their place, which is all that Undo undoes then
+  if (what !== "undo" || !wrong.length) {
+    let conflict = false, again = false;
+    byTitle = true;
+    await ask(what, { revision, window: me, ...given }, (event) => {
+      conflict ||= event.conflict;
+      again ||= event.superseded;
+      take(event);
+    });
+    byTitle = false;
+    if (again) { // another window has asked in the same moment
+      await asItIs();
+      if (what === "allocate") problem("page", "The plan was changed in another window: allocate again.");
+    }
+    if (conflict) offerReload();
+  }
+  if (pressed.disabled) (what === "save" ? at("file").parentElement : document.querySelector(".actions button:not([disabled])") || at("main")).focus();
+}
+
+function toPutBack() { // what is not valid, or only half chosen
+  const limit = at("budget-limit");
+  return typed.has(at("budget-kind")) ? [...new Set([...invalid(), limit])] : invalid();
+}
+
+function putBack(fields) {
+  for (const field of fields) {
+    typed.delete(field);
+    problem(field.id, "");
+    if (told.has(field)) field.value = told.get(field);
+    if (field.id !== "budget-limit") continue;
+    field.placeholder = "";
+    typed.delete(at("budget-kind"));
+    if (told.has(at("budget-kind"))) at("budget-kind").value = told.get(at("budget-kind"));
+  }
+  document.querySelectorAll("[data-slides]").forEach(follow);
+  markInvalid();
 }
 
 function offerReload() {
@@ -253,21 +419,34 @@ function slid(slider) {
   return digits(10 ** (slider.dataset.rises === "1" ? low + (high - low) * share : high - (high - low) * share));
 }
 
+function number(text) { // as a field takes it: also 1/3 and log(3)
+  const log = /^\s*log\((.+)\)\s*$/.exec(text), [above, below] = text.split("/");
+  return log ? Math.log(number(log[1])) : below === undefined ? Number(text) : Number(above) / Number(below);
+}
+
 function follow(slider) {
   const field = at(slider.dataset.slides);
   if (!field) return;
-  const value = Number(field.value), low = Number(slider.dataset.low), high = Number(slider.dataset.high);
-  slider.disabled = !(value > 0);
-  if (slider === document.activeElement || !(value > 0)) return;
-  const share = (Math.log10(value) - low) / (high - low);
+  const value = number(field.value);
+  slider.disabled = !(value > 0 && value < Infinity);
+  if (slider === document.activeElement || slider.disabled) return;
+  const far = Math.log10(30), here = Math.log10(value);
+  if (field.dataset.edit && !(here >= Number(slider.dataset.low) && here <= Number(slider.dataset.high))) {
+    slider.dataset.low = here - far; // one that is left behind begins anew around what was typed
+    slider.dataset.high = here + far;
+  }
+  const low = Number(slider.dataset.low), high = Number(slider.dataset.high);
+  const share = (here - low) / (high - low);
   slider.value = Number(slider.max) * (slider.dataset.rises === "1" ? share : 1 - share);
   slider.setAttribute("aria-valuetext", `${slider.getAttribute("aria-valuetext").split(" ")[0]} ${field.value}`);
 }
 
-function editOf(field) {
-  const what = field.dataset.edit, row = field.dataset.row === undefined ? null : Number(field.dataset.row);
-  const value = what === "budget" ? `${at("budget-kind").value}=${field.value}` : field.value;
-  return { what, row, value, field: field.id };
+function editOf(field, value) {
+  const row = field.closest(".row"), n = row ? Number(row.id.slice(4)) : null;
+  if (field.dataset.do === "add") return { what: "add", row: null, value: "", field: "add" };
+  if (field.dataset.remove !== undefined) return { what: "remove", row: n, value: "", field: `remove-${n}` };
+  const what = field.dataset.edit, now = value === null ? field.value : value;
+  return { what, row: n, value: what === "budget" ? `${at("budget-kind").value}=${now}` : now, field: field.id };
 }
 
 function fold(box) {
@@ -285,9 +464,11 @@ function plan() {
       const field = at(target.dataset.slides);
       field.value = slid(target);
       target.setAttribute("aria-valuetext", `${target.getAttribute("aria-valuetext").split(" ")[0]} ${field.value}`);
-      change(editOf(field));
-    } else if (target.dataset.edit && target.tagName === "INPUT" && !LATER.has(target.dataset.edit)) {
-      change(editOf(target));
+      typed.add(field);
+      change(field);
+    } else if (target.dataset.edit && target.tagName === "INPUT") {
+      typed.add(target);
+      if (!LATER.has(target.dataset.edit)) change(target);
     }
   });
   document.addEventListener("change", ({ target }) => {
@@ -295,16 +476,28 @@ function plan() {
       const limit = at("budget-limit"), before = target.value === "rho" ? "\u03b5" : "\u03c1";
       limit.placeholder = limit.value ? `now ${before} ${limit.value}` : "";
       limit.value = "";
+      typed.add(target);
+      typed.add(limit);
+      markInvalid();
       limit.focus();
-    } else if (target.dataset.edit && (target.tagName === "SELECT" || LATER.has(target.dataset.edit))) change(editOf(target));
+    } else if (target.dataset.edit && (target.tagName === "SELECT" || LATER.has(target.dataset.edit))) change(target);
+  });
+  document.addEventListener("focusout", ({ target }) => {
+    if (!told.has(target) || target.tagName !== "INPUT" || pending.has(target)) return;
+    if (typed.has(target)) { // nothing stays that was neither sent nor told
+      if (target.value === told.get(target)) typed.delete(target);
+      else if (asked.get(target) !== target.value) change(target);
+    } else if (!target.getAttribute("aria-invalid") && target.value !== told.get(target)) {
+      target.value = told.get(target);
+      document.querySelectorAll("[data-slides]").forEach(follow);
+    }
   });
   document.addEventListener("click", async ({ target }) => {
     const button = target.closest("button");
     if (!button) return;
     const { do: what, remove, take: kind, which } = button.dataset;
     if (what === "add") {
-      added = true;
-      change({ what: "add", row: null, value: "", field: "add" });
+      if (!pending.has(button) && !asked.has(button)) change(button);
     } else if (what === "save") {
       save();
     } else if (what === "allocate") {
@@ -312,12 +505,13 @@ function plan() {
     } else if (what) {
       act(what);
     } else if (remove !== undefined) {
-      change({ what: "remove", row: Number(remove), value: "", field: `remove-${remove}` });
+      change(button);
       at("queries-title").tabIndex = -1;
       at("queries-title").focus();
     } else if (kind) {
-      taken = button.dataset.row;
-      change({ what: "kind", row: Number(button.dataset.row), value: kind, field: `kind-${button.dataset.row}` });
+      const chosen = at(`kind-${button.dataset.row}`);
+      chosen.focus(); // the button that was pressed goes
+      change(chosen, kind);
     } else if (which !== undefined) {
       const box = at(`which-${which}`);
       if (!box.hidden) { comparing.abort(); fold(box); return; }
@@ -327,12 +521,13 @@ function plan() {
       box.hidden = false;
       comparing.abort();
       const mine = comparing = new AbortController();
-      while (sending || pending.size) await new Promise((soon) => setTimeout(soon, 10)); // of the plan as it is shown
+      await idle(); // of the plan as it is shown
       if (mine.signal.aborted) return;
       ask("which", { row: Number(which) }, take, comparing.signal);
     }
   });
   document.addEventListener("keydown", (event) => {
+    if (event.key === "Enter" && event.target.tagName === "INPUT") gesture += 1; // what is typed after it is another step
     if (!(event.ctrlKey || event.metaKey)) return;
     const key = event.key.toLowerCase(), typing = event.target.tagName === "INPUT" && event.target.type !== "range";
     if (key === "s") { event.preventDefault(); save(); }

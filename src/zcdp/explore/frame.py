@@ -70,7 +70,8 @@ def plan_area(commands: Sequence[tuple[str, str]], *, file: str, named: bool) ->
     )
     return (
         '<div class="title"><div id="heading"><h1>Reading the plan\u2026</h1></div>'
-        f'<div class="file"><p><span id="file">{escape(file)}</span> <span id="state" class="soft"></span></p>'
+        f'<div class="file"><p tabindex="-1"><span id="file">{escape(file)}</span> '
+        '<span id="state" class="soft"></span></p>'
         '<div class="actions" role="group" aria-label="This plan">'
         '<button type="button" data-do="undo" disabled>Undo</button>'
         '<button type="button" data-do="redo" disabled>Redo</button>'
@@ -82,7 +83,8 @@ def plan_area(commands: Sequence[tuple[str, str]], *, file: str, named: bool) ->
         "need: the standard deviation, or how far 95 of 100 answers may be off.</p>"
         '<ol id="rows" class="rows"></ol>'
         '<div class="below"><button type="button" data-do="add">Add a query</button>'
-        '<p class="problem" id="add-problem" role="alert" hidden></p></div></section>\n'
+        '<p class="problem" id="add-problem" role="alert" hidden></p><p class="soft" id="removed" role="status"></p>'
+        "</div></section>\n"
         '<section class="cost" aria-labelledby="cost-title"><h2 id="cost-title">What it costs</h2>'
         '<p class="verdict bad" id="left-out" hidden></p><div id="summary" aria-busy="true"></div>'
         f"{MEANING}"

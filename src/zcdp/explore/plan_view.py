@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Sequence
+from fractions import Fraction
 from math import inf, log10
 
 from zcdp.accounting.alternatives import SELECTIONS, Priced, mechanism_of
@@ -116,8 +117,8 @@ def _input(name: str, n: int, value: str, wide: int) -> str:
 def slider_ends(value: str) -> tuple[float, float] | None:
     """The logarithms of both ends of a slider around a value; None if it is no number."""
     try:
-        number = float(value)
-    except ValueError:
+        number = float(Fraction(value))
+    except (ValueError, ZeroDivisionError, OverflowError):
         return None
     return (log10(number / SPAN), log10(number * SPAN)) if 1e-200 < number < 1e200 else None
 
@@ -222,7 +223,8 @@ def _foot(n: int, entry: Entry, text: str, *, fixed: bool, several: bool) -> str
         return '<p class="note">Found in the data: changed in the file.</p>'
     name = escape(entry.name)
     asks = (
-        f'<button type="button" class="quiet" data-which="{n}" aria-expanded="false" aria-controls="which-{n}">'
+        f'<button type="button" class="quiet" id="asks-{n}" data-which="{n}" aria-expanded="false" '
+        f'aria-controls="which-{n}">'
         f'Which mechanism?<span class="hidden"> For {name}</span></button>'
         if several
         else ""
@@ -235,11 +237,12 @@ def _foot(n: int, entry: Entry, text: str, *, fixed: bool, several: bool) -> str
         + f"</div>{_problems(n, 'name', 'text', 'note')}</details>"
     )
     gone = (
-        f'<button type="button" class="quiet" data-remove="{n}">Remove<span class="hidden"> {name}</span></button>'
+        f'<button type="button" class="quiet" id="gone-{n}" data-remove="{n}">Remove<span class="hidden"> {name}</span>'
+        "</button>"
         if entry.field == "mechanism"
         else ""
     )
-    return f'<div class="foot">{asks}{as_text}{gone}</div>'
+    return f'<div class="foot">{asks}{gone}{as_text}</div>'
 
 
 def _accuracy(cost: QueryCost | None) -> tuple[str, str]:
@@ -295,9 +298,10 @@ def values(plan: PlanFile, account: Account | None) -> dict[str, str]:
         noise = noise_of(entry.text)
         sd, half = _accuracy(costs.get(entry.name))
         found |= {f"uses-{n}": str(entry.count), f"sd-{n}": sd, f"half-{n}": half, f"text-{n}": raw_text(plan, entry)}
+        found |= {f"name-{n}": entry.name, f"note-{n}": entry.note or ""}
         if noise is not None:
             found[f"noise-{n}"] = noise.value
-    return found | _of_budget(plan, account)
+    return found | {"plan-title": plan.title or ""} | _of_budget(plan, account)
 
 
 def _of_budget(plan: PlanFile, account: Account | None) -> dict[str, str]:
