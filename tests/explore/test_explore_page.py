@@ -473,6 +473,36 @@ def test_what_one_looked_at_is_there_again_after_a_theorem(plan: Path) -> None:
 
 
 @browsed
+def test_train_keeps_what_was_chosen_and_shows_no_old_run_as_a_new_one(plan: Path) -> None:
+    with page(plan) as server, tab(server.explorer.address.replace("/plan", "/train")) as shown:
+        until(shown, f"{READY['train']} && isQuiet()")
+        assert shown.input_value("#sigma") == "1.1"
+        shown.fill("#target", "3")
+        shown.click("nav a:has-text('Plan')")  # at once
+        settled(shown)
+        shown.click("nav a:has-text('Train')")
+        assert shown.input_value("#target") == "3"
+        until(shown, f"{READY['train']} && isQuiet()")
+        assert shown.input_value("#sigma") == "0.968428"
+        shown.click("#epochs-figure .foot a")
+        assert "zcdp" in shown.inner_text("header")
+        shown.click("nav a:has-text('Train')")
+        assert shown.input_value("#target") == "3"
+        shown.select_option("#drawn", "allocation")
+        until(shown, "document.getElementById('sigma').value === ''")  # not the noise of other batches
+        shown.wait_for_selector("#progress", state="visible")
+        assert not shown.is_visible("#facts")
+        until(shown, "document.getElementById('facts').textContent.includes('a sharper number follows')")
+        assert shown.is_visible("#facts")
+        assert re.fullmatch(r"[01]\.\d+", shown.input_value("#sigma"))
+        shown.fill("#target", "")  # the noise that was found stays when no target is wanted any more
+        shown.select_option("#drawn", "poisson")
+        until(shown, "isQuiet()")
+        assert re.fullmatch(r"[01]\.\d+", shown.input_value("#sigma"))
+        assert shown.complaints == []
+
+
+@browsed
 def test_what_takes_long_shows_how_far_it_is_until_something_else_is_asked(plan: Path) -> None:
     with page(plan) as server, tab(server.explorer.address.replace("/plan", "/understand")) as shown:
         until(shown, READY["understand"])

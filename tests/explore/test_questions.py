@@ -23,7 +23,7 @@ from zcdp.mechanisms import RandomizedResponse
 from zcdp.plans.plan_file import read_plan
 from zcdp.plans.plan_text import parse
 from zcdp.privacy.curve import Plan
-from zcdp.training import Poisson, Training
+from zcdp.training import Allocation, FixedSize, Poisson, Training
 
 ROOT = Path(__file__).parents[2]
 CENSUS = (ROOT / "examples" / "census.toml").read_text()
@@ -365,7 +365,49 @@ def test_a_training_run_has_the_librarys_numbers() -> None:
     run = Training(noise_multiplier="1.5", steps=80, sampling=Poisson("50/1000"))
     assert data(found["facts"])[0] == run.epsilon_at(delta="1e-5")
     assert set(found) == {"facts", "commands", "epochs-figure", "peers-figure", "sigma-figure"}
-    assert "at best" in found["peers-figure"]
+    assert "privacy profile, exact (used here)" in found["peers-figure"]
+    assert "never below the truth, and exact" in found["facts"]
+
+
+def test_what_is_called_used_is_the_number_that_is_used_and_a_bound_is_not_called_exact() -> None:
+    """With batches of one size the profile is of a law that lies above the true one, and here the Renyi curve wins."""
+    given = {"examples": "60000", "batch": "256", "epochs": "60", "sigma": "1.1", "drawn": "fixed"}
+    found: dict[str, str] = {}
+    for event in QUESTIONS["train"](lambda *_: None, given={**RUN, **given}, **PLAN):
+        found |= event.get("html", {})
+        if "peers-figure" in found:
+            break
+    run = Training(noise_multiplier="1.1", steps=14063, sampling=FixedSize(256, of=60000))
+    routes = run.routes(delta="1e-5")
+    assert routes["rdp"] < routes["profile"]
+    assert data(found["facts"])[0] == pytest.approx(routes["rdp"], rel=1e-6)
+    labels = re.findall(r"<text[^>]*>([^<]*(?:profile|curve)[^<]*)</text>", found["peers-figure"])
+    assert labels == ["R\u00e9nyi (RDP) curve (used here)", "privacy profile, an upper bound"]
+    assert "exact" not in found["facts"] + found["peers-figure"]
+
+
+@pytest.mark.deep
+def test_a_run_that_takes_long_says_a_certified_number_first() -> None:
+    events = QUESTIONS["train"](
+        lambda *_: None, given={**RUN, "drawn": "allocation", "epochs": "2", "target": "2", "sigma": ""}, **PLAN
+    )
+    first, *later = [event["html"] for event in events if "html" in event]
+    epsilon, noise = data(first["facts"])
+    assert "a sharper number follows" in first["facts"]
+    run = Training(noise_multiplier=f"{noise:.6g}", steps=40, sampling=Allocation(20))
+    low, _ = run.epsilon_bounds(delta="1e-5")
+    assert low <= epsilon <= 2
+    assert (run.epsilon_at(delta="1e-5"), noise) == (pytest.approx(epsilon, rel=0.05), data(later[-2]["facts"])[1])
+    assert low <= data(later[-2]["facts"])[0] <= epsilon
+    least = Training.calibrate(epsilon=2, delta="1e-5", steps=40, sampling=Allocation(20)).noise_multiplier
+    assert least <= noise <= 1.05 * float(least)
+    assert {place for html in later for place in html} == {
+        "facts",
+        "commands",
+        "epochs-figure",
+        "peers-figure",
+        "sigma-figure",
+    }
 
 
 def test_a_target_finds_the_noise() -> None:

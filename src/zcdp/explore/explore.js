@@ -17,6 +17,7 @@ function showProgress() {
   const box = at("progress");
   const late = [...under.values()].filter((one) => performance.now() - one.since >= SLOW);
   box.hidden = late.length === 0;
+  document.body.classList.toggle("late", late.length > 0); // then what is of another question goes out of sight
   if (late.length) {
     const last = late[late.length - 1];
     box.querySelector("span").style.width = `${Math.round(100 * Math.max(last.share, 0.03))}%`;
@@ -565,11 +566,18 @@ function form() {
     if (fields.elements[name]) fields.elements[name].value = value;
   }
   let running = null;
+  addEventListener("pagehide", () => remember(Object.fromEntries(new FormData(fields))));
+  let noise = ""; // as typed, while that for a target is looked for
   const send = async () => {
     if (running) running.abort();
+    if (fields.elements.target && fields.elements.sigma.value) noise = fields.elements.sigma.value;
     const mine = running = new AbortController();
     const given = Object.fromEntries(new FormData(fields));
     remember(given);
+    if (given.target?.trim() && fields.elements.sigma !== document.activeElement) { // its noise is not known yet
+      fields.elements.sigma.value = "";
+      document.querySelectorAll("[data-slides]").forEach(follow);
+    }
     const drawn = [...document.querySelectorAll(".drawn, #facts, #takes")];
     const unfinished = drawn.filter((one) => one.getAttribute("aria-busy")); // of a question that this one ends
     for (const one of drawn) one.setAttribute("aria-busy", "true");
@@ -582,6 +590,8 @@ function form() {
       else take(event);
     }, mine.signal);
     if (mine.signal.aborted) return;
+    if (fields.elements.target && !fields.elements.sigma.value && noise) fields.elements.sigma.value = noise;
+    document.querySelectorAll("[data-slides]").forEach(follow);
     for (const one of drawn.filter((one) => one.getAttribute("aria-busy"))) { // not drawn anew: a field says why
       if (unfinished.includes(one)) one.innerHTML = ""; // it may be of another question than what stands beside it
       one.removeAttribute("aria-busy");
@@ -594,6 +604,7 @@ function form() {
   fields.addEventListener("submit", (event) => { event.preventDefault(); send(); });
   fields.addEventListener("input", ({ target }) => {
     if (target.dataset.clears && at(target.dataset.clears)) at(target.dataset.clears).value = "";
+    if (target.id === "target" && !target.value.trim() && !at("sigma").value) at("sigma").value = noise;
     if (target.dataset.slides) {
       const field = at(target.dataset.slides);
       field.value = target.dataset.whole ? String(Math.max(1, Math.round(Number(slid(target))))) : slid(target);

@@ -6,8 +6,9 @@ import re
 from collections.abc import Sequence
 
 from zcdp.report.charts import escape
+from zcdp.text.numbers import at_least
 
-__all__ = ["AREAS", "frame", "listed_commands", "plan_area", "tidy"]
+__all__ = ["AREAS", "certified", "frame", "listed_commands", "plan_area", "tidy"]
 
 AREAS = {"plan": "Plan", "understand": "Understand", "train": "Train", "budget": "Budget"}
 
@@ -15,6 +16,18 @@ AREAS = {"plan": "Plan", "understand": "Understand", "train": "Train", "budget":
 def tidy(number: str) -> str:
     """1e-06 as people write it, 1e-6."""
     return re.sub(r"e([+-])0+(\d)", r"e\1\2", number).replace("e+", "e")
+
+
+def certified(low: float, high: float) -> str:
+    """What is known of a guarantee: always that it is none too small, and how much too large it may be.
+
+    >>> certified(1.0, 1.5), certified(0.0, 1.5)
+    ('certified: never below the truth, which is at least 1.00000', 'certified: never below the truth')
+    """
+    told = "certified: never below the truth"
+    if high <= low * (1 + 1e-6):
+        return f"{told}, and exact"
+    return f"{told}, which is at least {at_least(low)}" if low else told
 
 
 def frame(area: str, body: str, *, title: str, areas: Sequence[str]) -> str:

@@ -10,7 +10,7 @@ from math import inf, log10
 from zcdp.accounting.alternatives import SELECTIONS, Priced, mechanism_of
 from zcdp.accounting.plan_account import Account, BudgetUse, QueryCost
 from zcdp.explore.edits import Noise, noise_of, raw_text
-from zcdp.explore.frame import tidy
+from zcdp.explore.frame import certified, tidy
 from zcdp.mechanisms.noise.additive import AddedNoise, AddsIntegers
 from zcdp.mechanisms.sensitivity import L1, L0LInf, L1LInf, Sensitivity
 from zcdp.plans.plan_edit import query_at
@@ -324,11 +324,9 @@ def summary(account: Account | None, open_queries: int = 0, *, last: bool = Fals
     if pending:
         note = "at most; the exact profile follows\u2026"
     elif "profile" not in total.routes:
-        note = "certified, by \u03c1 alone: so many different mechanisms"
-    elif total.epsilon <= low * (1 + 1e-6):
-        note = "exact: no smaller \u03b5 would be true"
+        note = f"{certified(0, 1)}; by \u03c1 alone: so many different mechanisms"
     else:
-        note = f"certified; the truth is at least {at_least(low)}" if low else "certified, never below the truth"
+        note = certified(low, total.epsilon)
     releases = sum(query.count for query in account.queries)
     facts = [
         (f"\u03b5 at \u03b4 = {exactly(delta)}", "epsilon", total.epsilon, note),

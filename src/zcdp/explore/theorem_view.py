@@ -33,6 +33,7 @@ def theorem_page(name: str) -> str | None:
         '<meta name="color-scheme" content="light dark"><link rel="icon" href="data:,">'
         f'<title>{escape(title)}</title><link rel="stylesheet" href="../static/explore.css"></head>\n'
         '<body class="explore theorem"><header class="top"><span class="brand">zcdp</span>'
-        '<nav aria-label="Areas"><a href="../plan">Plan</a><a href="../understand">Understand</a></nav></header>'
+        '<nav aria-label="Areas"><a href="../plan">Plan</a><a href="../understand">Understand</a>'
+        '<a href="../train">Train</a></nav></header>'
         f'<main id="main"><h1>{escape(title)}</h1>\n{body}</main></body></html>\n'
     )

@@ -8,6 +8,7 @@ from fractions import Fraction
 from math import exp, inf
 
 from zcdp.explore.edits import noise_of
+from zcdp.explore.frame import certified
 from zcdp.explore.output_laws import Bars, output_laws
 from zcdp.explore.pictures import Line, chart, columns, figure
 from zcdp.mechanisms import Mechanism
@@ -18,7 +19,7 @@ from zcdp.privacy.curve import Curve, Plan
 from zcdp.report.charts import escape
 from zcdp.report.loss_cells import cells_of_loss, points_of_profile
 from zcdp.text.names import typeset
-from zcdp.text.numbers import at_least, at_most, exactly, percent, tagged
+from zcdp.text.numbers import at_most, exactly, percent, tagged
 
 __all__ = ["PLACES", "Asked", "area", "glass", "pictures"]
 
@@ -122,13 +123,10 @@ def pictures(asked: Asked, progress: Callable[[float, str], None]) -> Iterator[t
 def _facts(asked: Asked) -> str:
     plan = asked.plan
     low, epsilon = plan.epsilon_bounds(delta=asked.delta)
-    sharp = f"certified; the truth is at least {at_least(low)}" if low else "certified, never below the truth"
-    if low and epsilon <= low * (1 + 1e-6):
-        sharp = "exact: no smaller \u03b5 would be true"
     pure = "the largest loss: \u03b5 with \u03b4 = 0"
     facts = (
         ("\u03c1 (zCDP)", plan.rho, "the least that is true" if plan.is_tight else "a proven upper bound"),
-        (f"\u03b5 at \u03b4 = {exactly(float(asked.delta))}", epsilon, sharp),
+        (f"\u03b5 at \u03b4 = {exactly(float(asked.delta))}", epsilon, certified(low, epsilon)),
         ("pure \u03b5", plan.pure_epsilon, pure if plan.pure_epsilon < inf else "no \u03b5 holds with \u03b4 = 0"),
     )
     cards = "".join(
