@@ -151,8 +151,12 @@ def test_a_whole_sitting(plan: Path) -> None:
         shown.click("[data-do=redo]")
         until(shown, "!document.getElementById('row-7')")
 
+        before = shown.inner_text("#epsilon")
         shown.fill("#noise-1", "?")
         shown.wait_for_selector("#price-1 .open")
+        until(shown, "isQuiet()")
+        assert f"Before this change: \u03b5 {before}," in shown.inner_text("#was")
+        assert shown.evaluate("document.activeElement.id") == "noise-1"
         shown.click("[data-do=allocate]")
         shown.wait_for_selector("#price-1 .rho")
         assert "Within budget: 100.0%" in shown.inner_text("#verdict")

@@ -115,12 +115,13 @@ def test_accuracy_after_adjustment_says_so() -> None:
 
 def test_allocate_says_what_it_would_do_and_what_it_did() -> None:
     [event] = ask("show", **PLAN)
-    assert "sets the noise of <em>all</em> queries anew" in event["html"]["allocate-words"]
+    assert "<q>most common language</q> stays as it is" in event["html"]["allocate-words"]
     [filled] = ask("allocate", **PLAN, objective="worst")
     told = filled["html"]["allocated"]
     costs = [account(read_plan("a.toml", one), curve=False).total.epsilon for one in (CENSUS, filled["text"])]
     said = re.search(r"the noise of 6 queries, \u03b5 from ([\d.]+) to ([\d.]+)\. Undo", told)
     assert said is not None
+    assert "The rest of the plan stays" in told
     assert [cost <= float(one) <= cost * 1.001 for cost, one in zip(costs, said.groups(), strict=True)] == [True, True]
     [again] = ask("allocate", text=filled["text"], source="a.toml", objective="worst")
     assert "Allocate changed nothing" in again["html"]["allocated"]
@@ -128,6 +129,9 @@ def test_allocate_says_what_it_would_do_and_what_it_did() -> None:
     assert "most common language" not in told
     [event] = ask("edit", **PLAN, edits=[{"what": "noise", "row": 1, "value": "?", "field": "noise-1"}])
     assert "Finds the noise of the open query" in event["html"]["allocate-words"]
+    assert "Without the open queries" in event["html"]["summary"]
+    assert "Within budget" not in event["html"]["summary"]
+    assert 'id="slide-1"' not in event["html"]["rows"]
     [filled] = ask("allocate", text=event["text"], source="a.toml", objective="worst")
     assert re.search(r"the noise of 1 query, \u03b5 now [\d.]+\. Undo", filled["html"]["allocated"])
     [event] = ask("show", text=CENSUS.replace("[budget]\nrho = 1.2\n", ""), source="a.toml")
@@ -144,7 +148,10 @@ def test_what_one_person_moves_is_said_in_words() -> None:
     ):
         text += f'[[query]]\nname = "q{n}"\nmechanism = "{mechanism}"\n'
     [event] = ask("show", text=text, source="a.toml")
-    assert "one household moves it by 1 (assumed: change it in the text)" in event["html"]["rows"]
+    assert (
+        "one household moves it by 1 (assumed; another is written in the text, as sensitivity=2)"
+        in event["html"]["rows"]
+    )
     assert "one household moves it by 3<" in event["html"]["rows"]
     assert "one household moves all cells within L2(2)<" in event["html"]["rows"]
 

@@ -211,6 +211,7 @@ function take(event) {
   if (event.said) say(event.said);
   if (event.state) standing(event.state);
   if (event.values) document.querySelectorAll("[data-slides]").forEach(follow);
+  if (event.html?.summary) showBefore();
   document.dispatchEvent(new CustomEvent("numbers", { detail: event }));
 }
 
@@ -221,6 +222,23 @@ async function asItIs() { // the plan as the server has it, also in the fields
   forced = byTitle = true;
   await ask("show", {}, take);
   forced = byTitle = false;
+}
+
+// What the plan cost before the last change, beside what it costs now.
+
+let was = null, since = -1;
+const costs = () => ["epsilon", "rho"].map((id) => at(id)?.textContent);
+
+function remarkBefore() { // of a whole gesture, as Undo takes it back
+  if (since === gesture) return;
+  since = gesture;
+  was = costs();
+}
+
+function showBefore() {
+  const [epsilon, rho] = was || [], now = costs(), box = at("was");
+  box.hidden = !epsilon || !now[0] || (epsilon === now[0] && rho === now[1]);
+  box.textContent = box.hidden ? "" : `Before this change: \u03b5 ${epsilon}, \u03c1 ${rho}.`;
 }
 
 let revision = 0, known = null;
@@ -287,6 +305,7 @@ async function send() {
   problem("page", "");
   const sent = toSend();
   if (!sent.length) return;
+  remarkBefore();
   for (const one of sent) {
     problem(one.edit.field, "");
     asked.set(one.field, one.text);
@@ -362,6 +381,7 @@ async function carryOut(what, given, pressed) {
   if (what === "allocate" && refused("allocate", "Not allocated")) return;
   const wrong = toPutBack();
   if (what !== "save") putBack(wrong); // the plan's own values take their place, which is all that Undo undoes then
+  if (what !== "save") remarkBefore();
   if (what !== "undo" || !wrong.length) {
     let conflict = false, again = false;
     byTitle = true;

@@ -58,7 +58,8 @@ MEANING = (
     "e<sup>\u03b5</sup> P + \u03b4. One chooses \u03b4, far below one in the number of persons; \u03b5 follows.</p>"
     "<p><strong>\u03c1</strong> (rho) is a unit that adds up, that of zero-concentrated differential privacy (zCDP): "
     "each query has its own, and the plan's is their sum. It bounds \u03b5 at every \u03b4; the \u03b5 here is "
-    "computed from the whole loss of each query, and is at most that.</p>"
+    "computed from the whole loss of each query, and is at most that. Epsilons of queries do not add up: whether "
+    "another fits into what is left shows when it is added as a row.</p>"
     '<p><a href="understand">What an attacker could do with it, in pictures</a></p></details>'
 )
 
@@ -100,6 +101,7 @@ def plan_area(commands: Sequence[tuple[str, str]], *, file: str, named: bool) ->
         "</div></section>\n"
         '<section class="cost" aria-labelledby="cost-title"><h2 id="cost-title">What it costs</h2>'
         '<p class="verdict bad" id="left-out" hidden></p><div id="summary" aria-busy="true"></div>'
+        '<p class="soft" id="was" hidden></p>'
         f"{MEANING}"
         '<div class="controls budget-fields"><div class="field"><label for="budget-kind">Budget on</label>'
         '<select id="budget-kind"><option value="rho">\u03c1</option><option value="epsilon">\u03b5</option></select>'
@@ -111,7 +113,7 @@ def plan_area(commands: Sequence[tuple[str, str]], *, file: str, named: bool) ->
         'inputmode="decimal" autocomplete="off" aria-describedby="delta-problem">'
         '<p class="problem" id="delta-problem" hidden></p></div></div>'
         '<div class="allocate"><div class="field"><label for="objective">Allocate for</label>'
-        '<select id="objective"><option value="worst">equal errors, per sensitivity</option>'
+        '<select id="objective"><option value="worst">errors in proportion to sensitivity</option>'
         '<option value="total">the least sum of squared errors</option></select></div>'
         '<button type="button" data-do="allocate">Allocate</button>'
         '<p class="problem" id="allocate-problem" role="alert" hidden></p>'

@@ -46,6 +46,7 @@ NEARLY_ALL = 0.9995
 """A budget of which more is spent has nothing left to speak of."""
 FAR_ABOVE = 1.05
 """A share of the budget from which on an epsilon in haste, some millionths too large, tells that it is exceeded."""
+ASSUMED = " (assumed; another is written in the text, as sensitivity=2)"
 DASH, MINUS = "\u2013", "\u2212"
 
 
@@ -198,7 +199,7 @@ def _sensitivity(plan: PlanFile, entry: Entry) -> str:
         return ""
     unit = plan.tables.protects if plan.tables else plan.unit
     who = unit if unit and re.fullmatch(r"[^\W\d]+", unit) else "person"
-    assumed = "" if entry.statistic is not None or "sensitivity" in entry.text else " (assumed: change it in the text)"
+    assumed = "" if entry.statistic is not None or "sensitivity" in entry.text else ASSUMED
     return f'<span class="soft bound">one {escape(who)} moves {escape(moved(bound))}{assumed}</span>'
 
 
@@ -313,6 +314,11 @@ def _of_budget(plan: PlanFile, account: Account | None) -> dict[str, str]:
 
 # What the whole costs.
 
+RHO = (
+    "privacy loss in a unit that adds up over queries; smaller is more private: "
+    '<a href="understand">what an attacker could do</a>'
+)
+
 
 def summary(account: Account | None, open_queries: int = 0, *, last: bool = False) -> str:
     """epsilon, rho and the budget; of an account that is not the `last` also that sharper numbers follow."""
@@ -330,7 +336,7 @@ def summary(account: Account | None, open_queries: int = 0, *, last: bool = Fals
     releases = sum(query.count for query in account.queries)
     facts = [
         (f"\u03b5 at \u03b4 = {exactly(delta)}", "epsilon", total.epsilon, note),
-        ("\u03c1 (zCDP)", "rho", total.rho, "adds up over releases; smaller is more private"),
+        ("\u03c1 (zCDP)", "rho", total.rho, RHO),
     ]
     cards = "".join(
         f'<div class="total {name}"><dt>{label}</dt>'
@@ -343,7 +349,8 @@ def summary(account: Account | None, open_queries: int = 0, *, last: bool = Fals
     if open_queries:
         left_out = f'<p class="verdict">{open_queries} open, and not counted yet: Allocate finds the noise.</p>'
     return (
-        f'{left_out}<dl class="totals{" pending" if pending else ""}">{cards}</dl>{_meter(account, last=last)}'
+        f'{left_out}<dl class="totals{" pending" if pending else ""}">{cards}</dl>'
+        f"{_meter(account, open_queries, last=last)}"
         f'<p class="soft">{count}; neighbours: {for_whom}.</p>'
     )
 
@@ -365,7 +372,7 @@ def _state(account: Account, budget: BudgetUse, *, last: bool) -> str:
     return "waits" if near and budget.rho is None and not last else "bad"
 
 
-def _meter(account: Account, *, last: bool) -> str:
+def _meter(account: Account, open_queries: int = 0, *, last: bool) -> str:
     """The budget as a bar with its words."""
     budget = account.budget
     if budget is None:
@@ -377,6 +384,8 @@ def _meter(account: Account, *, last: bool) -> str:
         "bad": f"Over budget: {share} of {_limit(budget)}",
         "waits": f"At most {share} of {_limit(budget)}",
     }[state]
+    if state == "good" and open_queries:  # which is not the plan yet
+        state, words = "waits", f"Without the open queries: {share} of {_limit(budget)}"
     letter = "\u03c1" if budget.rho is not None else "\u03b5"
     rest = f"; {letter}\u00a0{at_least(budget.left)} left" if state == "good" and budget.spent < NEARLY_ALL else ""
     return (
@@ -438,9 +447,19 @@ def to_allocate(plan: PlanFile, open_queries: int) -> str:
         count = f"the {open_queries} open queries" if open_queries > 1 else "the open query"
         return f"Finds the noise of {count}, with what the others leave of the budget; those stay as they are."
     return (
-        "Nothing is open: sets the noise of <em>all</em> queries anew, so that they use the whole budget. To keep some "
-        "as they are, type <code>?</code> as the noise of the others."
+        f"Nothing is open: sets the noise of <em>all</em> queries that add noise anew, so that they use the whole "
+        f"budget{_kept(plan)}. To keep some as they are, type <code>?</code> as the noise of the others."
     )
+
+
+def _kept(plan: PlanFile) -> str:
+    """Which queries Allocate leaves alone if nothing is open, as their noise is none on an answer."""
+    names = [entry.name for entry in plan.entries if not hasattr(mechanism_of(entry), "accuracy")]
+    if not names:
+        return ""
+    others = f" and {len(names) - 3} others" if len(names) > 3 else ""
+    told = ", ".join(f"<q>{escape(name)}</q>" for name in names[:3])
+    return f"; {told}{others} {'stay' if len(names) > 1 else 'stays'} as {'they are' if len(names) > 1 else 'it is'}"
 
 
 def allocated(plan: PlanFile, made: PlanFile, before: Account | None, after: Account | None) -> str:
@@ -457,15 +476,16 @@ def allocated(plan: PlanFile, made: PlanFile, before: Account | None, after: Acc
     if after is not None:
         # with open queries, which were not counted, the number before is that of another plan
         whole = before is not None and all(entry.plan is not None for entry in plan.entries)
-        then = f"from {at_most(before.total.epsilon, 4)} to" if whole and before is not None else "now"
-        cost = f", \u03b5 {then} {at_most(after.total.epsilon, 4)}"
+        then = f"from {at_most(before.total.epsilon)} to" if whole and before is not None else "now"
+        cost = f", \u03b5 {then} {at_most(after.total.epsilon)}"
+    stays = " The rest of the plan stays as it was." if len(changed) < len(plan.entries) else ""
     listed = "".join(
         f'<tr><th scope="row">{escape(new.name)}</th><td class="number">{escape(one.value) if one else DASH}</td>'
         f'<td class="number">{escape(short(float(two.value))) if two else DASH}</td></tr>'
         for _, new, one, two in changed[:MOST_ROWS]
     )
     return (
-        f'<p role="status">Allocate set the noise of {count}{cost}. Undo takes it back.</p>'
+        f'<p role="status">Allocate set the noise of {count}{cost}. Undo takes it back.{stays}</p>'
         "<details><summary>Noise before and after</summary><table><thead><tr>"
         '<th scope="col">Query</th><th scope="col" class="number">before</th><th scope="col" class="number">after</th>'
         f"</tr></thead><tbody>{listed}</tbody></table></details>"
@@ -491,7 +511,7 @@ def which(n: int, found: Iterable[Priced], *, by: str = "epsilon", waiting: int 
         f"<table><caption>Equal accuracy ({kind}); what the <em>whole plan</em> would cost, least {first} first"
         "</caption>"
         f'<thead><tr><th scope="col">Mechanism</th><th scope="col" class="number">{first}</th>'
-        '<th scope="col" class="number"><span class="hidden">against now</span></th>'
+        '<th scope="col" class="number">against now</th>'
         f'<th scope="col" class="number">{second}</th><th scope="col"><span class="hidden">Take it</span></th></tr>'
         "</thead>"
         f"<tbody>{body}</tbody></table>{state}{alone}"

@@ -104,7 +104,8 @@ def edit(progress: Progress, *, text: str, source: str, edits: list[dict[str, An
             if one.get("what") == "kind" and isinstance(row, int) and 0 <= row < len(plan.entries):
                 kinds[f"kind-{row}"] = type(mechanism_of(plan.entries[row])).__name__  # the choice is put back
             continue
-        plan, structural = changed, structural or one.get("what") in STRUCTURAL
+        opened = _open(changed) != _open(plan)  # what is to be found has no slider, and no other of equal accuracy
+        plan, structural = changed, structural or opened or one.get("what") in STRUCTURAL
     if len(problems) == len(edits):
         yield {"problems": problems, **({"values": kinds} if kinds else {})}
         return

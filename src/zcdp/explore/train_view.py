@@ -266,7 +266,7 @@ def _peers(run: Run, found: Training, low: float, epsilon: float) -> str:
         words += " One that puts the privacy loss on a grid (PLD, PRV) comes near the exact number, and nearer with a "
         words += "finer grid."
     elif used != "profile" and "profile" in routes:
-        words += " The profile is that of a law which is proven to lie above the true one, and here it lies far above."
+        words += " The profile is that of a law which is proven to lie above the true one, and here says more."
     return figure("peers-figure", "The same training by each accountant", drawn, words + rest, "rdp-to-approx")
 
 
