@@ -402,7 +402,7 @@ def strip(account: Account | None, *, last: bool = False) -> str:
     share = f" \u00b7 {percent(budget.spent, up=True)} of the budget" if budget is not None else ""
     state = " bad" if budget is not None and _state(account, budget, last=last) == "bad" else ""
     words = f"\u03b5 {at_most(total.epsilon, 4)} \u00b7 \u03c1 {at_most(total.rho, 4)}{share}"
-    return f'<span class="words{state}">{words}</span>'
+    return f'<a href="#cost-title" tabindex="-1" class="words{state}">{words}</a>'
 
 
 def said(account: Account | None, *, last: bool = False) -> str:
