@@ -142,14 +142,16 @@ def pictures(run: Run, given: Mapping[str, str], progress: Callable[[float, str]
         assert run.noise is not None
         found = run.training(run.noise)
     if run.slow:
-        first = run.quick(found)
+        first, known = run.quick(found), dict[float, dict[str, float]]()
         yield _answer(run, given, found, 0.0, first, follows=True)
-        yield {"html": {"peers-figure": "", "epochs-figure": _epochs(run, found, first, progress)}}
+        yield {"html": {"peers-figure": "", "epochs-figure": _epochs(run, found, first, progress, known=known)}}
         yield {"html": {"sigma-figure": _targets(run, found, first, progress)}}
         progress(0.8, "computing the last digits")
         low, epsilon = found.epsilon_bounds(delta=run.delta)
         yield _answer(run, given, found, low, min(epsilon, first))
-        yield {"html": {"peers-figure": _peers(run, found, low, min(epsilon, first))}}
+        last = min(epsilon, first)  # and the picture says the same as the number above it
+        yield {"html": {"epochs-figure": _epochs(run, found, last, progress, known=known)}}
+        yield {"html": {"peers-figure": _peers(run, found, low, last)}}
         return
     low, epsilon = found.epsilon_bounds(delta=run.delta)
     yield _answer(run, given, found, low, epsilon)
@@ -271,8 +273,16 @@ def _peers(run: Run, found: Training, low: float, epsilon: float) -> str:
 
 
 def _epochs(
-    run: Run, found: Training, epsilon: float, progress: Callable[[float, str], None], *, exact: bool = False
+    run: Run,
+    found: Training,
+    epsilon: float,
+    progress: Callable[[float, str], None],
+    *,
+    exact: bool = False,
+    known: dict[float, dict[str, float]] | None = None,
 ) -> str:
+    """The picture over epochs; `known` keeps what is computed, for the same picture with another last number."""
+    known = {} if known is None else known
     most = float(run.epochs)
     counts = sorted({most * n / 8 for n in range(1, 9)} | {min(1.0, most)})
     if run.slow:  # whole epochs, and few of them
@@ -281,7 +291,9 @@ def _epochs(
     for n, epochs in enumerate(counts):
         progress((0.6 if run.slow else 0.4) + (0.1 if run.slow else 0.3) * n / len(counts), "counting epochs")
         part = run.training(found.noise_multiplier, epochs)
-        routes = part._routes_in_haste(run.delta, HASTE) if run.slow else part.routes(delta=run.delta)
+        if epochs not in known:
+            known[epochs] = part._routes_in_haste(run.delta, HASTE) if run.slow else part.routes(delta=run.delta)
+        routes = known[epochs]
         sharp.append((epochs, epsilon if part.steps == found.steps else min(routes.values())))
         renyi.append((epochs, routes.get("rdp", inf)))
     top = max(value for _, value in sharp)
@@ -297,7 +309,7 @@ def _epochs(
         text="; ".join(f"{x:g} epochs: epsilon {at_most(y)}" for x, y in sharp),
         across="epochs",
         up="\u03b5",
-        mark=(last, f"\u03b5 = {at_most(last[1], 4 if run.slow else 6)}"),
+        mark=(last, f"\u03b5 = {at_most(last[1])}"),
     )
     words = "What has been spent after so many epochs, at this noise: each further one adds less than the one before."
     if run.slow:
