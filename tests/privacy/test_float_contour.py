@@ -213,7 +213,10 @@ def test_where_doubles_are_too_coarse_balls_answer(monkeypatch: pytest.MonkeyPat
     rng = random.Random(5)
     plan = Plan.sum_of(*(Laplace(epsilon=rng.uniform(0.05, 1)) for _ in range(26)))
     tight = plan.epsilon_bounds(delta=1e-6)
-    monkeypatch.setattr(smoothed, "DOUBLES_ERROR", 0.0)
+    with monkeypatch.context() as patch:  # balls are asked too, and doubles are kept, as they are closer
+        patch.setattr(smoothed, "DOUBLES_ERROR", 0.0)
+        assert Plan.sum_of(*(part for part, _ in plan.parts)).epsilon_bounds(delta=1e-6) == tight
+    monkeypatch.setattr(smoothed, "COARSE_DOUBLES_ERROR", 0.0)
     loose = Plan.sum_of(*(part for part, _ in plan.parts)).epsilon_bounds(delta=1e-6)
     assert loose[0] < tight[0] <= tight[1] < loose[1]
 

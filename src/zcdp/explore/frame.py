@@ -22,7 +22,7 @@ def certified(low: float, high: float) -> str:
     """What is known of a guarantee: always that it is none too small, and how much too large it may be.
 
     >>> certified(1.0, 1.5), certified(0.0, 1.5)
-    ('certified: never below the truth, which is at least 1.00000', 'certified: never below the truth')
+    ('certified: never below the truth, which is at least 1', 'certified: never below the truth')
     """
     told = "certified: never below the truth"
     if high <= low * (1 + 1e-6):
