@@ -141,7 +141,7 @@ def adjusted(leaves: int) -> None:
 
 def main() -> None:
     parser = argparse.ArgumentParser()
-    parser.add_argument("rows", nargs="?", type=int, default=5_000_000)
+    parser.add_argument("rows", nargs="?", type=int, default=10_000_000)
     parser.add_argument("leaves", nargs="?", type=int, default=100_000)
     options = parser.parse_args()
     beside_group_by(options.rows)
