@@ -8,17 +8,18 @@ from math import inf
 
 import numpy as np
 
-from neighbours.law import Array, Law, Pair, split
+from neighbours.law import LEAST, Array, Law, Pair, split
 
 NODES, WEIGHTS = np.polynomial.legendre.leggauss(12)
 BINS, LOOKED_AT = 240, 9
 
 
-def _masses(log_density: Callable[[Array], Array], edges: Array) -> Array:
+def _masses(log_density: Callable[[Array], Array], edges: Array, shift: float) -> tuple[Array, Array]:
+    """Of f and of f moved, with one width for both: the width of a narrow bin has few digits far from 0."""
     half = np.diff(edges) / 2
     points = (edges[:-1] + half)[:, None] + half[:, None] * NODES
-    found: Array = (np.exp(log_density(points)) @ WEIGHTS) * half
-    return found
+    p, q = ((np.exp(log_density(at)) @ WEIGHTS) * half for at in (points, points - shift))
+    return p / p.sum(), q / q.sum()
 
 
 def moved(
@@ -33,7 +34,9 @@ def moved(
     """f against the same moved by `shift` > 0, both between `ends`.
 
     Bins are densest around `places`, where f may bend, and around them moved. Beyond `reach` from 0, f is integrated in
-    bins that double in length until nothing is left, and losses are taken to lie within `tail` in size.
+    bins that double in length until nothing is left, and losses are taken to lie within `tail` in size; from below the
+    bins of each side out there are one outcome, as doubles know x only to so many digits, and log f(x) as many fewer as
+    x is large.
     """
     near = np.sinh(np.linspace(-1, 1, BINS + 1) * np.arcsinh(reach * 20)) / 20
     far = reach * 2.0 ** np.arange(1, 60)
@@ -53,8 +56,7 @@ def moved(
         with np.errstate(all="ignore"):
             return np.where((x >= low) & (x <= high), log_density(x), -np.inf)
 
-    p, q = _masses(inside, edges), _masses(inside, edges - shift)
-    p, q = p / p.sum(), q / q.sum()
+    p, q = _masses(inside, edges, shift)
     steps = np.linspace(0, 1, LOOKED_AT)
     points = edges[:-1, None] + np.diff(edges)[:, None] * steps
     with np.errstate(all="ignore"):
@@ -64,13 +66,19 @@ def moved(
     beyond = (edges[1:] <= -reach) | (edges[:-1] >= reach + shift)
     least, most = least - wide, most + wide
     least[beyond] = np.minimum(least[beyond], np.where(edges[1:][beyond] <= 0, tail[0], -tail[1]))
-    kept = (p > 1e-290) & (q > 1e-290)
+    kept = (p > LEAST) & (q > LEAST)
     if np.isfinite(low) or np.isfinite(high):
-        kept |= (p > 1e-290) ^ (q > 1e-290)
+        kept |= (p > LEAST) ^ (q > LEAST)
         least = np.where((p > 0) & (q > 0), least, -np.inf)
-    law = Law(p[kept], q[kept])
     safe = np.where(np.isfinite(least), least, -np.inf)
-    return Pair(law, split(law, safe[kept], most[kept]))
+    above = split(Law(p[kept], q[kept]), safe[kept], most[kept])
+    sides = beyond & (p > 0) & (q > 0)
+    outcome = np.arange(len(p))
+    outcome[sides & (edges[1:] <= -reach)] = 0
+    outcome[sides & (edges[:-1] >= reach + shift)] = len(p) - 1
+    below = Law(*(np.bincount(outcome[kept], masses[kept], len(p)) for masses in (p, q)))
+    seen = (below.p > 0) | (below.q > 0)
+    return Pair(Law(below.p[seen], below.q[seen]), above)
 
 
 @cache
