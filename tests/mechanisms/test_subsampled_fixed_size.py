@@ -15,9 +15,11 @@ from independent.sampled_reference import gaussian_delta
 
 from zcdp import (
     L2,
+    AsymmetricLaplace,
     Channel,
     DiscreteLaplace,
     Gaussian,
+    GeneralizedGaussian,
     Laplace,
     Log,
     Mechanism,
@@ -332,3 +334,33 @@ def test_any_three_sums_attain_more_than_two() -> None:
     ends = (many * Subsampled(Gaussian(sigma=2, sensitivity=2), size=600, of=60_000)).epsilon_bounds(delta=delta)
     assert ends[0] < 6.19
     assert 6.65 < found.lower < ends[1]
+
+
+def test_own_noise_that_is_laplace_noise() -> None:
+    """The balls of its outcomes are too wide at the first precision."""
+    how: dict[str, int] = {"size": 2, "of": 10}
+    own = Subsampled(GeneralizedGaussian(power=1, scale=1), **how)
+    noise = Subsampled(Laplace(scale=1), **how)
+    for epsilon in ("0.1", "0.25"):
+        low, high = own.delta_bounds(epsilon=epsilon)
+        assert low <= noise.delta_bounds(epsilon=epsilon)[1]
+        assert noise.delta_bounds(epsilon=epsilon)[0] <= high <= low * 1.001
+    assert noise.rho_bounds[0] <= own.rho <= noise.rho * 1.001
+    assert own.pure_epsilon == noise.pure_epsilon
+
+
+def test_asymmetric_own_noise_in_its_worse_direction() -> None:
+    """Exponentials of means 2 and 1, moved by 1: the loss is 1 above the larger and -1/2 below the smaller place."""
+    own = Subsampled(AsymmetricLaplace(left=2, right=1), size=1, of=5)
+    share, places = 0.2, np.linspace(-80, 80, 320_001)
+    density = np.exp(-np.maximum(places, -places / 2)) / 3
+    moved = np.exp(-np.maximum(places - 1, -(places - 1) / 2)) / 3
+    for epsilon in (0.02, 0.1):
+        worst = 0.0
+        for p, q in ((density, moved), (moved, density)):
+            drawn = share * p + (1 - share) * q
+            for one, other in ((drawn, q), (q, drawn)):
+                worst = max(worst, float(np.trapezoid(np.maximum(one - np.exp(epsilon) * other, 0), places)))
+        low, high = own.delta_bounds(epsilon=epsilon)
+        assert low * (1 - 1e-6) <= worst <= high * (1 + 1e-6)
+        assert worst * 0.999 <= low

@@ -144,9 +144,9 @@ def replaced_claim(claim: Claim, rate: Fraction, *, cells: bool = False) -> Clai
     base = claim.upper
     if not base.symmetric:
         return None
-    in_cells = cells and not base.few and base.outcomes() is not None
-    own = None if in_cells else base.replaced(rate)
-    upper = own or _replaced_outcomes(base, rate)
+    in_cells = _replaced_outcomes(base, rate) if cells and not base.few else None
+    own = base.replaced(rate) if in_cells is None else None
+    upper = own or in_cells or _replaced_outcomes(base, rate)
     if upper is None:
         return None
     return Claim(
