@@ -160,7 +160,7 @@ class Profile:
         if last is None or last[:2] != (at, haste):
             answer = ask(self.directions[0])
             known = answer.upper - answer.lower <= ACCURATE_ANSWER * answer.upper < inf
-            for other in self.directions[1:]:
+            for other in self.directions[1:] if answer.lower < inf else ():  # nothing is above an infinite epsilon
                 sure = (
                     answer.upper if known else answer.lower
                 )  # If it passes, both ends are those of the first direction.
