@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from fractions import Fraction
 from itertools import product
-from math import expm1, log, log1p
+from math import expm1, fsum, log, log1p
 from pathlib import Path
 
 import pytest
@@ -44,6 +44,32 @@ def test_two_reports_of_one_sampled_record(uses: int, x: Fraction) -> None:
     assert float(worst) <= upper * (1 + 1e-9)
     if uses == 1:
         assert upper <= float(worst) * (1 + 1e-9)
+
+
+@pytest.mark.parametrize("rate", ["1/10", "7/10"])
+@pytest.mark.parametrize("replaced", [False, True], ids=["poisson", "fixed size"])
+def test_renyi_divergences_of_two_reports_of_one_sampled_record(rate: str, replaced: bool) -> None:
+    """Of bounded losses the divergence is near that of the outputs, not that of reports which are always sent."""
+    share = Fraction(rate)
+    base = 2 * RandomizedResponse(epsilon=Log(3), k=3)
+    how: dict[str, object] = {"size": share * 10, "of": 10} if replaced else {"rate": rate}
+    step = Subsampled(base, **how)  # type: ignore[arg-type]
+    rows = [both_reports(value) for value in range(3)]
+    mixed = [[float(share * a + (1 - share) * b) for a, b in zip(row, rows[0], strict=True)] for row in rows]
+    pairs = [(mixed[1], mixed[0]), (mixed[0], mixed[1])] + ([(mixed[1], mixed[2])] if replaced else [])
+
+    def divergence(order: float) -> float:
+        return max(log(fsum(a**order * b ** (1 - order) for a, b in zip(*pair, strict=True))) for pair in pairs) / (
+            order - 1
+        )
+
+    most = 1.1 if replaced else 1.01  # the envelope of all pairs tells more than any of them
+    for order in (1.5, 2.0, 4.0, 32.0):
+        assert divergence(order) * (1 - 1e-13) <= step.rdp(order) <= most * divergence(order)
+        assert 7 * step.rdp(order) == pytest.approx((7 * step).rdp(order), rel=1e-12)
+    peak = max(divergence(1 + n / 20) / (1 + n / 20) for n in range(1, 600))
+    assert peak <= step.rho <= most * peak < base.rho / 1.5
+    assert 7 * peak <= (7 * step).rho <= 7 * most * peak
 
 
 def test_one_use_is_the_formula() -> None:

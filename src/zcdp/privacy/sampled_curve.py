@@ -18,6 +18,7 @@ from zcdp.privacy.envelope import FiniteEnvelope, FinitePair, real_s
 from zcdp.privacy.loss import Claim, LossLaw, gaussian_pair, profile_law
 from zcdp.privacy.loss.finite_law import FiniteLaw
 from zcdp.privacy.loss.gaussian_law import GaussianLaw
+from zcdp.privacy.loss.profile_law import ProfileLaw
 from zcdp.privacy.loss.sampled_gaussian_law import SampledGaussianLaw
 from zcdp.privacy.loss.transform import Transform
 from zcdp.privacy.profile.profile import Profile
@@ -26,6 +27,7 @@ __all__ = [
     "SampledConvex",
     "SampledFinite",
     "SampledGaussian",
+    "SampledProfile",
     "finite_curve",
     "product_claim",
     "replaced_curve",
@@ -42,10 +44,13 @@ LARGEST_EXPONENT = 700  # If the base's pure epsilon is larger, the sample's is 
 def sampled_curve(law: LossLaw | None, base: Curve, rate: Fraction) -> Curve:
     """The Renyi curve of a base mechanism on a Poisson sample of this rate, whose dominating law is `law`.
 
-    It is exact for Gaussian noise and for finite laws; for all others it is the bound by convexity.
+    It is exact for Gaussian noise and for finite laws. For plans with bounded losses it is that of a finite law that
+    dominates, for all others the bound by convexity.
     """
     if isinstance(law, SampledGaussianLaw):
         return SampledGaussian(law)
+    if isinstance(law, ProfileLaw) and not base.unbounded:
+        return SampledProfile(base, rate, law)
     finite = getattr(law, "source", law)
     if isinstance(finite, FiniteLaw):
         curve = SampledFinite(finite)
@@ -56,8 +61,11 @@ def sampled_curve(law: LossLaw | None, base: Curve, rate: Fraction) -> Curve:
 def replaced_curve(law: LossLaw | None, base: Curve, rate: Fraction) -> Curve:
     """The Renyi curve of a base mechanism on a sample without replacement, for replace-one neighbours.
 
-    For a finite law it is the envelope of its two directions, else the bound by convexity.
+    For a finite law it is the envelope of its two directions. For plans with bounded losses it is that of a finite law
+    that dominates, for all others the bound by convexity.
     """
+    if isinstance(law, ProfileLaw) and not base.unbounded:
+        return SampledProfile(base, rate, law)
     finite = getattr(law, "source", law)
     if isinstance(finite, FiniteLaw):
         curve = SampledFinite(finite)
@@ -217,6 +225,49 @@ class SampledConvex(Curve):
     def rho_bounds(self) -> tuple[float, float]:
         """Certified floats around rho; the lower one is 0."""
         return 0.0, self.rho
+
+
+class SampledProfile(SampledConvex):
+    """The smaller of the bound by convexity and that of a finite law, through points of the profile of a sample.
+
+    Hockey sticks bound every Renyi divergence, so that a law which dominates bounds the curve. The finite law is made
+    when a divergence is asked for; the largest loss is known without it. Theorem: docs/theorems/sampling.md.
+    """
+
+    @cached_property
+    def _finite(self) -> SampledFinite | None:
+        """The curve of the finite law; None if there is none, or its losses are unbounded where the base's are not."""
+        try:
+            curve = finite_curve(self.law)  # type: ignore[arg-type]
+        except NotCertified:
+            return None
+        return None if curve.unbounded else curve
+
+    def cumulant(self, s: Number) -> Number:
+        """That of the finite law, s = alpha - 1; by convexity where there is none."""
+        return super().cumulant(s) if self._finite is None else self._finite.cumulant(s)
+
+    @property
+    def is_envelope(self) -> bool:  # type: ignore[override]
+        """Whether the cumulant is a maximum over several pairs."""
+        return self._finite is not None or super().is_envelope
+
+    def kl(self) -> arb:
+        """The slope at s = 0, of the same."""
+        return super().kl() if self._finite is None else self._finite.kl()
+
+    def peak(self) -> Peak:
+        """The rho of the base where there is no finite law, whose own is searched."""
+        return super().peak() if self._finite is None else self._finite.peak()
+
+    def _divergence(self, excess: Fraction) -> float:
+        by_convexity = super()._divergence(excess)
+        return by_convexity if self._finite is None else min(by_convexity, self._finite._divergence(excess))
+
+    @cached_property
+    def _peak_bounds(self) -> tuple[float, float]:
+        """The lower end 0, as the finite law only dominates; as upper end the smaller of both bounds."""
+        return 0.0, self.base.rho if self._finite is None else min(self._finite._peak_bounds[1], self.base.rho)
 
 
 class SampledFinite(FiniteEnvelope):
