@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 from fractions import Fraction
 from random import Random
 
@@ -23,6 +24,14 @@ NOISES = {
     in {"laplace", "discrete_laplace", "logistic", "gaussian", "staircase"}
 }
 """All of them symmetric: a pair that is turned is alike, so that nobody gains by choosing its order."""
+
+OWN = {
+    row.name: row
+    for row in ROWS
+    if row.mechanism.__module__.rpartition(".")[2] in {"integer_noise", "own_noise", "noise_families", "combined_noise"}
+    and row.sensitivity == "scalar"
+}
+"""Known by a density or by masses: of any shape, so that each pair is met in both orders."""
 
 BATCHED = {
     row.name: row
@@ -178,7 +187,19 @@ SAMPLINGS: dict[str, Callable[[Case, Case, Random], Case]] = {
 def drawn(row: Row, sampling: str, rng: Random) -> Case:
     """A case of this noise, beside any other where the sampling is of two."""
     other = NOISES[rng.choice(sorted(NOISES))]
-    return SAMPLINGS[sampling](row.draw(rng, EFFORT), other.draw(rng, EFFORT), rng)
+    one = row.draw(rng, EFFORT)
+    return SAMPLINGS[sampling](_turned(one) if row.name in OWN else one, other.draw(rng, EFFORT), rng)
+
+
+def _turned(case: Case) -> Case:
+    """The same with each pair in both orders, as a sample makes two mechanisms of these."""
+
+    def both(pairs: Sequence[Pair]) -> list[Pair]:
+        return [side for pair in pairs for side in pair.both()]
+
+    group = case.group
+    far = None if group is None else lambda steps: both(group(steps))
+    return replace(case, pairs=both(case.pairs), limits=both(case.limits), group=far, every=False)
 
 
 AGAIN = {

@@ -12,7 +12,7 @@ from neighbours.truth import Truth
 from features import laws
 from features.checks import Tally
 from features.kinds import KINDS
-from features.noises import AGAIN, BATCHED, NOISES, SAMPLINGS, batched, drawn
+from features.noises import AGAIN, BATCHED, NOISES, OWN, SAMPLINGS, batched, drawn
 from features.transformations import TRANSFORMATIONS
 from zcdp import ZcdpError
 
@@ -76,7 +76,8 @@ def test_each_kind_under_each_transformation(
 def _noise(name: str, sampling: str, uses: int, seed: int, tally: near.Tally) -> None:
     rng = Random(f"{name} {sampling} {uses} {seed}")
     try:
-        case = drawn(NOISES[name], sampling, rng) if name in NOISES else batched(BATCHED[name], sampling, rng)
+        row = {**NOISES, **OWN}.get(name)
+        case = batched(BATCHED[name], sampling, rng) if row is None else drawn(row, sampling, rng)
     except ZcdpError:
         tally.refused += 1
         return
@@ -92,15 +93,16 @@ def _noise(name: str, sampling: str, uses: int, seed: int, tally: near.Tally) ->
 
 @pytest.mark.parametrize("sampling", SAMPLINGS)
 def test_some_noises(sampling: str) -> None:
-    tally = near.Tally()
-    _noise("Logistic-scalar" if "fixed" in sampling else "DiscreteLaplace-L1", sampling, 1, 1, tally)
-    _report(tally)
-    assert tally.checks
+    for name in ("Logistic-scalar" if "fixed" in sampling else "DiscreteLaplace-L1", "IntegerNoise-scalar"):
+        tally = near.Tally()
+        _noise(name, sampling, 1, 1, tally)
+        _report(tally)
+        assert tally.checks
 
 
 @pytest.mark.deep
 @pytest.mark.parametrize("sampling", SAMPLINGS)
-@pytest.mark.parametrize("name", NOISES)
+@pytest.mark.parametrize("name", [*NOISES, *OWN])
 def test_each_noise_under_each_sampling(
     name: str, sampling: str, record_property: Callable[[str, object], None]
 ) -> None:
