@@ -291,7 +291,7 @@ def test_sigma_without_a_sensitivity_warns_once_that_a_replaced_gradient_moves_b
 def test_an_account_of_replaced_records_says_what_clipping_leaves(capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["account", "10 * Subsampled(Gaussian(sigma=1), size=3, of=100)"]) == 0
     said = capsys.readouterr()
-    assert "(moves a sum clipped to C by 2C)" in said.out
+    assert "(sums clipped to C move 2C)" in said.out
     assert not said.err
 
 

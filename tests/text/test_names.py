@@ -9,7 +9,7 @@ from zcdp.text.names import is_hidden, neighbours, printable, route
 
 def test_neighbours_are_said_by_what_a_record_stands_for() -> None:
     assert neighbours("add_remove", None) == "one record more or less (add or remove)"
-    assert neighbours("replace", "household") == "one household replaced by another (moves a sum clipped to C by 2C)"
+    assert neighbours("replace", "household") == "one household replaced by another (sums clipped to C move 2C)"
     assert "or one replaced" in neighbours("either", None)
     assert (route("profile"), route("pure")) == ("privacy profile", "pure epsilons added up")
 

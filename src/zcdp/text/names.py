@@ -30,7 +30,7 @@ ROUTES = {
 }
 NEIGHBOURS = {
     "add_remove": "one record more or less (add or remove)",
-    "replace": "one record replaced by another (moves a sum clipped to C by 2C)",
+    "replace": "one record replaced by another (sums clipped to C move 2C)",
     "either": "as the sensitivities were stated: one record more or less, or one replaced",
 }
 """Which two data sets a guarantee compares, by the value of `Relation`."""
@@ -50,7 +50,7 @@ def neighbours(relation: str, unit: str | None) -> str:
     """Which two data sets a guarantee compares; a `unit` of privacy that is one word replaces "record".
 
     >>> neighbours("add_remove", "person"), neighbours("replace", "all that a client sends")
-    ('one person more or less (add or remove)', 'one record replaced by another (moves a sum clipped to C by 2C)')
+    ('one person more or less (add or remove)', 'one record replaced by another (sums clipped to C move 2C)')
     """
     said = NEIGHBOURS.get(relation, relation)
     return said.replace("one record", f"one {unit}") if unit and re.fullmatch(r"[^\W\d]+", unit) else said
