@@ -13,6 +13,7 @@ from zcdp.numeric.density import FormulaDensity
 from zcdp.numeric.formula import read
 from zcdp.privacy.loss.density_law import DensityLaw, ShiftedDensity, Support, coarser_law, lattice_law_below
 from zcdp.privacy.loss.law import LossLaw
+from zcdp.privacy.profile.profile import Profile
 
 
 def pair(text: str, shift: int = 1, support: Support | None = None) -> ShiftedDensity:
@@ -53,6 +54,20 @@ def test_gaps_fall_by_four_when_cells_double(text: str) -> None:
     under = [gaps[n + 1][1] - gaps[n][1] for n in range(2)]
     assert 3.5 < above[0] / above[1] < 4.5
     assert 3.5 < under[0] / under[1] < 4.5
+
+
+@pytest.mark.parametrize("text", ["exp(-abs(x))", "(1 + x^2/12)^-2"])
+def test_the_gap_of_a_hundred_uses_falls_by_four_when_cells_double(text: str) -> None:
+    widths = []
+    for points in (16, 32, 64):
+        law = DensityLaw.of([pair(text)], points=points, exact=True)
+        below = lattice_law_below(law)
+        assert below is not None
+        ends = [Profile(((one, 100),)).epsilon(Fraction(1, 10**6)) for one in (below, law)]
+        assert ends[0].lower < ends[1].upper
+        widths.append(ends[1].upper - ends[0].lower)
+    assert 3.5 < widths[0] / widths[1] < 4.5
+    assert 3.5 < widths[1] / widths[2] < 4.5
 
 
 def test_one_use_of_a_gaussian_is_its_closed_form() -> None:
