@@ -33,7 +33,7 @@ BALL_BITS, GRID_BITS = 1200, 1000  # of balls; and of the grid of 2^-1000 onto w
 NEAR_LOSSES, FAR_LOSSES = 64, 12  # chosen points up to where the profile is negligible, and beyond it
 NEGLIGIBLE = 2.0**-100  # a delta that may be counted as if the losses beyond were infinite
 LEAST_FALL_LOG2 = -900  # The chords fall with a slope of at least 2^-900, so that rounding takes no Q-mass away.
-HEIGHT_BITS = 160  # bits that suffice for one value of the profile
+HEIGHT_BITS = 160  # bits that suffice for one value of the profile, and for its limit
 STRAIGHT_RATIO = 1 + 2.0**-50  # If two slopes differ by a smaller ratio, the corner between them is not worth an atom.
 HALVINGS = 12  # of the search for the loss at which the profile gets negligible
 LAW_WORK, HEIGHT_WORK = 4 * SECOND, SECOND // 250  # the most work for a finite law, and the price of one height
@@ -84,7 +84,8 @@ class ProfileLaw(LossLaw):
             made = within(LAW_WORK, self.finite, apart=True)
         except NotCertified as error:
             return str(error)
-        if at_precision(BALL_BITS, lambda: made.ready().revealed > self.revealed()):
+        most = at_precision(HEIGHT_BITS, self.revealed)
+        if at_precision(BALL_BITS, lambda: made.ready().revealed > most):
             raise BadValue("the finite law of a profile has more mass at infinity than is counted there")
         return made
 
@@ -235,7 +236,8 @@ def profile_law(
 
     def through() -> LossLaw:
         try:
-            return at_precision(BALL_BITS, lambda: _through_points(ends, top(), infinite()))
+            mass = at_precision(HEIGHT_BITS, infinite)
+            return at_precision(BALL_BITS, lambda: _through_points(ends, top(), mass))
         except (ArithmeticError, ValueError):  # `Undecided`, or an error of the floats that choose the points
             raise NotCertified("the losses are too small or too large for a law through points of a profile") from None
 
