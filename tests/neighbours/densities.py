@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from functools import cache
-from math import inf
+from math import inf, lgamma, log, pi
 
 import numpy as np
 
@@ -124,6 +124,20 @@ def mixture(share: float, degrees: float, wide: float, shift: float) -> Pair:
         return np.logaddexp(np.log1p(-share) + one, np.log(share) + other)
 
     return moved(log_density, shift, reach=60.0 * wide * max(1.0, shift))
+
+
+@cache
+def contaminated(share: float, power: float, degrees: float, shift: float) -> Pair:
+    """exp(-|x|^power) and, with probability `share`, Student's t at scale 2, which decides far out."""
+    light = -log(2) - lgamma(1 + 1 / power)
+    heavy = lgamma((degrees + 1) / 2) - lgamma(degrees / 2) - log(degrees * pi) / 2 - log(2)
+
+    def log_density(x: Array) -> Array:
+        one = light - np.abs(x) ** power
+        other = heavy - (degrees + 1) / 2 * np.log1p(x * x / 4 / degrees)
+        return np.logaddexp(np.log1p(-share) + one, np.log(share) + other)
+
+    return moved(log_density, shift, reach=120.0 * max(1.0, shift))
 
 
 @cache

@@ -10,7 +10,7 @@ from flint import arb
 
 from zcdp.errors import BadValue
 from zcdp.numeric.balls import at_precision, lift
-from zcdp.numeric.density import FormulaDensity, MixtureDensity, Stated, Tail
+from zcdp.numeric.density import Density, FormulaDensity, MixtureDensity, Stated, Tail
 from zcdp.numeric.formula import read
 
 INTEGRALS = {
@@ -65,17 +65,44 @@ LATE = (
     "exp(-max(abs(x), 2*abs(x) - 40))",
     "(1 + x^2)^-2 + (1 + (x - 50)^2)^-2",
 )
+# The heavier of two kinds of tails takes over far out.
+TWO_KINDS = (
+    "exp(-x^2/2) + 0.1*exp(-abs(x)/3)",
+    "1e-9*(1 + x^2)^-1 + exp(-abs(x))",
+    "1e-30*exp(-abs(x)^1.5/9) + exp(-x^2) + 0.2*exp(-(x - 3)^2/2)",
+    "1e-6*(1 + abs(x))^-3 + 1e-3*(1 + x^2)^-4 + exp(-x^2)",
+)
 
 
 def test_tails_are_bounds_of_the_slope() -> None:
-    for text in (*INTEGRALS, *LATE):
-        one = density(text)
-        for side in (-1, 1):
-            tail = one.tail(side)
-            for factor in (1.0, 1.5, 2.0, 3.0, 5.0, 10.0, 20.0, 40.0):
-                far = float(tail.start) * factor
-                slope = side * at_precision(200, lambda one=one, x=side * far: one.slope(arb(x)))
-                assert (tail.slope * tail.growth(arb(far))).overlaps(slope), (text, side, far)
+    for text in (*INTEGRALS, *LATE, *TWO_KINDS):
+        _check_tails(density(text))
+    gaussian, laplace, student = map(density, ("exp(-x^2/2)", "exp(-abs(x - 1)/2)", "(1 + x^2)^-1"))
+    twice, narrow = [gaussian, gaussian], density("exp(-abs(x))")
+    for parts in ([laplace, gaussian], [gaussian, student], [student, gaussian, laplace], twice, [laplace, narrow]):
+        weights = [Fraction(1, 10**9), *[Fraction(1)] * (len(parts) - 1)]
+        pairs = list(zip(weights, parts, strict=True))
+        _check_tails(MixtureDensity(pairs))
+        _check_tails(MixtureDensity(pairs[::-1]))
+
+
+def _check_tails(one: Density) -> None:
+    for side in (-1, 1):
+        tail = one.tail(side)
+        for factor in (1.0, 1.01, 1.1, 1.5, 2.0, 3.0, 5.0, 10.0, 20.0, 40.0):
+            far = float(tail.start) * factor
+            slope = side * at_precision(200, lambda x=side * far: one.slope(arb(x)))
+            assert (tail.slope * tail.growth(arb(far))).overlaps(slope), (one, side, far)
+            assert tail.slope > 0
+
+
+def test_the_heavier_of_two_kinds_of_tails_decides() -> None:
+    power = {
+        "exp(-x^2/2) + 0.1*exp(-abs(x)/3)": 0,
+        "1e-9*(1 + x^2)^-1 + exp(-abs(x))": -1,
+        "1e-30*exp(-abs(x)^1.5/9) + exp(-x^2)": Fraction(1, 2),
+    }
+    assert [density(text).tail(1).power for text in power] == list(power.values())
 
 
 def test_what_lies_beyond_is_bounded() -> None:

@@ -40,11 +40,23 @@ def _mixture(kind: str, rng: Random, effort: int) -> Case:
     return density_case(lambda d: made("Mixture", parts, sensitivity=d), law, kind, rng, effort)
 
 
+def _two_kinds(kind: str, rng: Random, effort: int) -> Case:
+    """Of tails of two kinds the heavier decides, far out; they are as rare as one in a million draws."""
+    share, power, degrees = Fraction(rng.choice((1, 10**3, 10**5)), 10**6), rng.choice((1, 2)), rng.randint(1, 6)
+    law = partial(densities.contaminated, float(share), float(power), float(degrees))
+    parts = [
+        [1 - share, made("GeneralizedGaussian", power=power, scale=1)],
+        [share, made("StudentT", degrees=degrees, scale=2)],
+    ]
+    return density_case(lambda d: made("Mixture", parts, sensitivity=d), law, kind, rng, effort)
+
+
 NEIGHBOURS = (
     Row("Truncated", partial(_truncated, "low high", "scalar"), "scalar", "zero", deep=True, slow=True),
     Row("Truncated", partial(_truncated, "low high", "L0LInf"), "L0LInf", "zero", deep=True, slow=True),
     Row("Mixture", partial(_mixture, "scalar"), "scalar", deep=True, slow=True),
     Row("Mixture", partial(_mixture, "L0LInf"), "L0LInf", deep=True, slow=True),
+    Row("Mixture", partial(_two_kinds, "scalar"), "scalar", "two kinds", deep=True, slow=True),
 )
 DRAWN = {
     "Truncated": (made("Truncated", LAPLACE, low=-3, high=3), far(2), (exp(-2) - exp(-3)) / (1 - exp(-3))),

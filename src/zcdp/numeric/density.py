@@ -654,15 +654,19 @@ class MixtureDensity(Density):
         return sorted({kink for _, part in self.parts for kink in part.kinks})
 
     def find_tail(self, side: int, start: arb) -> Tail | None:
-        """The slope is a mean of those of the parts: between the least and the largest of them."""
+        """The slope is a mean of those of the parts, weighed by their shares of f."""
         found = [part.find_tail(side, start) for _, part in self.parts]
-        known = [one for one in found if one is not None]
-        if len(known) < len(found):
+        slopes = [(one.power, one.slope) for one in found if one is not None]
+        if len(slopes) < len(found):
             return None
-        power = max(one.power for one in known)
-        if len({one.power for one in known}) > 1:
-            raise BadValue("parts_inside must have tails of one kind: the heaviest alone would decide far out")
-        return Tail(power, reduce(lambda a, b: a.union(b), (one.slope for one in known)), start)
+        place = side * start
+        heights = [part.v(place) - w.log() for w, (_, part) in zip(self._weights(), self.parts, strict=True)]
+
+        def most(i: int, j: int, delta: Fraction) -> arb | None:
+            return _most_by_slopes(slopes[i], slopes[j], heights[i] - heights[j], delta, start)
+
+        power, slope = _mean_beyond(slopes, most, start)
+        return Tail(power, slope, start)
 
     @cached_property
     def symmetric_about(self) -> Fraction | None:
@@ -753,24 +757,66 @@ def _far(node: Formula, side: int, start: arb) -> Far | None:  # noqa: PLR0912 -
 
 
 def _far_mean(node: Formula, values: Sequence[Far | None], side: int, start: arb) -> Far | None:
-    """A weighed mean: close to the value whose weight grows fastest, if there is one, else between all of them."""
+    """A mean weighed by e^-V, of V that are known by their forms, and by their slopes."""
     known = [one for one in values if one is not None]
     if len(known) < len(values):
         return None
-    top = max(power for power, _ in known)
-    each = [c * _shrinks(power - top, start) for power, c in known]
     logs = node.of[::2]
-    for j, heaviest in enumerate(logs):
-        gaps = [_far(add(log, negative(heaviest)), side, start) for i, log in enumerate(logs) if i != j]
-        if all(gap is not None and gap[0] > 0 and gap[1] > 0 for gap in gaps):
-            found = each[j]
-            others = [c for i, c in enumerate(each) if i != j]
-            for gap, c in zip(gaps, others, strict=True):
-                assert gap is not None
-                most = (-gap[1].lower() * (lift(gap[0]) * start.log()).exp()).exp().upper()
-                found = found + (c - each[j]) * most.union(arb(0))
-            return top, found
-    return top, reduce(lambda a, b: a.union(b), each)
+    slopes = [_far(derivative(v), side, start) for v in logs]
+    outward = [None if one is None else (one[0], side * one[1]) for one in slopes]
+    heights = [v.on_reals(side * start) for v in logs]
+
+    def most(i: int, j: int, delta: Fraction) -> arb | None:
+        gap = _far(add(logs[i], negative(logs[j])), side, start)
+        if gap is not None and gap[0] > 0 and gap[1] > 0:
+            apart = gap[1].lower() * _grown(gap[0], start)
+            if lift(gap[0]) * apart >= lift(delta):
+                return (-apart).exp() * _grown(delta, start)
+        return _most_by_slopes(outward[i], outward[j], heights[i] - heights[j], delta, start)
+
+    return _mean_beyond(known, most, start)
+
+
+def _grown(power: Fraction, start: arb) -> arb:
+    """start^power."""
+    return arb(1) if not power else (lift(power) * start.log()).exp()
+
+
+def _most_by_slopes(one: Far | None, other: Far | None, apart: arb, delta: Fraction, start: arb) -> arb | None:
+    """The most that u^delta, delta >= 0, times a weight e^-V is beyond the start, relative to another; None if unknown.
+
+    The slopes of both V outward are given, and how far apart the two are at the start. It is there where it is largest
+    if from there on it falls: if u times the difference of the slopes is at least delta.
+    """
+    if one is None or other is None or not one[0] >= other[0] >= -1:
+        return None
+    steeper = one[1].lower() * _grown(one[0] - other[0], start) - other[1].upper()  # in units of u^other[0]
+    if not (one[1] > 0 and steeper * _grown(other[0] + 1, start) >= lift(delta)):
+        return None
+    return (-apart).exp() * _grown(delta, start)
+
+
+def _mean_beyond(values: Sequence[Far], most: Callable[[int, int, Fraction], arb | None], start: arb) -> Far:
+    """A weighed mean: close to the value whose weight falls slowest, if there is one, else between all of them.
+
+    `most(i, j, delta)` bounds u^delta times the weight i, relative to the weight j, for all u >= start.
+    """
+    for j, (power, c) in enumerate(values):
+        found: arb | None = c
+        for i, (other, d) in enumerate(values):
+            if i == j or found is None:
+                continue
+            share, grown = most(i, j, Fraction(0)), most(i, j, max(other - power, Fraction(0)))
+            if share is None or grown is None:
+                found = None
+            elif other <= power:
+                found += (d * _shrinks(other - power, start) - c) * share.upper().union(arb(0))
+            else:
+                found += d * grown.upper().union(arb(0)) - c * share.upper().union(arb(0))
+        if found is not None:
+            return power, found
+    top = max(power for power, _ in values)
+    return top, reduce(lambda a, b: a.union(b), (c * _shrinks(power - top, start) for power, c in values))
 
 
 def _far_choice(of: Sequence[Far | None], start: arb) -> Far | None:
